@@ -1,0 +1,73 @@
+/**
+ * Every error a user can meet, in one form: `[op] expected …: received …`.
+ *
+ * Errors of shape, axis and range are `RangeError`s; errors of dtype and argument are `TypeError`s, so that code
+ * written for the standard classes keeps working. Errors of execution carry the call site of the node they ran.
+ */
+
+/** A shape, an axis or a size that does not fit. */
+export class ShapeError extends RangeError {
+  override name = 'ShapeError';
+}
+
+/** A number out of the range an argument or a dtype allows. */
+export class RangeArgumentError extends RangeError {
+  override name = 'RangeArgumentError';
+}
+
+/** A dtype that an operation does not take. */
+export class DTypeError extends TypeError {
+  override name = 'DTypeError';
+}
+
+/** An argument of the wrong type or form. */
+export class ArgumentError extends TypeError {
+  override name = 'ArgumentError';
+}
+
+/** A device that does not exist, is not usable, or does not match another. */
+export class DeviceError extends Error {
+  override name = 'DeviceError';
+  constructor(
+    message: string,
+    /** The driver's or library's status, where one was returned: `CUDA_ERROR_OUT_OF_MEMORY`. */
+    readonly status?: string,
+  ) {
+    super(message);
+  }
+}
+
+/** A device that ran out of memory, or a job that cannot fit. */
+export class MemoryError extends DeviceError {
+  override name = 'MemoryError';
+}
+
+/** A device that was lost (a fault in its context); final for the process. */
+export class DeviceLostError extends DeviceError {
+  override name = 'DeviceLostError';
+}
+
+/** A generated kernel that did not compile: a defect of Weft's. The message holds the numbered source. */
+export class CompileError extends Error {
+  override name = 'CompileError';
+}
+
+/** The native addon could not be loaded. */
+export class NativeError extends Error {
+  override name = 'NativeError';
+}
+
+/** An internal invariant that does not hold: a defect of Weft's. */
+export class InternalError extends Error {
+  override name = 'InternalError';
+}
+
+/** The message form of every user error. `hint` ends the message where one helps. */
+export function expected(op: string, what: string, received: string, hint?: string): string {
+  return `[${op}] expected ${what}: ${received}${hint === undefined ? '' : ` (${hint})`}`;
+}
+
+/** Ends an exhaustive switch: the compiler refuses it while a case is missing. */
+export function unreachable(value: never): never {
+  throw new InternalError(`unreachable: ${JSON.stringify(value)}`);
+}

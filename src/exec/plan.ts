@@ -1,0 +1,58 @@
+/**
+ * Plan: what a compute will do, as flat plain data: buffers with their places in the arena, and steps in order.
+ *
+ * It is made once per graph fingerprint and device (`planner.ts`), printed by `explain()`, and turned into a native
+ * program by `program-cuda.ts` or `program-cpu.ts`.
+ */
+import type { DType } from '../graph/dtype.js';
+import type { Shape } from '../graph/expr.js';
+import type { Kernel } from '../fusion/kernel.js';
+
+export interface PlanBuffer {
+  readonly role: 'input' | 'output' | 'temporary';
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly byteLength: number;
+  /** Byte offset in the arena; -1 for inputs and outputs, which have memory of their own. */
+  readonly offset: number;
+  /** Node of the optimized graph whose value it holds. */
+  readonly node: number;
+}
+
+/** A matrix operand, in elements: element (b, i, j) is at `offset + b * batchStride + i * rowStride + j * columnStride`. */
+export interface MatrixOperand {
+  readonly buffer: number;
+  readonly offset: number;
+  readonly batchStride: number;
+  readonly rowStride: number;
+  readonly columnStride: number;
+}
+
+export type Step =
+  /** Runs a kernel; `buffers[i]` is the plan buffer behind the kernel's buffer i. */
+  | { readonly kind: 'kernel'; readonly kernel: Kernel; readonly buffers: readonly number[]; readonly nodes: readonly number[] }
+  /** c = a · b for each of `batch` matrices: (m, k) · (k, n). One stride of a, b and c's (row, column) is 1. */
+  | {
+      readonly kind: 'matmul';
+      readonly dtype: DType;
+      readonly m: number;
+      readonly n: number;
+      readonly k: number;
+      readonly batch: number;
+      readonly a: MatrixOperand;
+      readonly b: MatrixOperand;
+      readonly c: MatrixOperand;
+      readonly nodes: readonly number[];
+    };
+
+export interface Plan {
+  readonly buffers: readonly PlanBuffer[];
+  readonly steps: readonly Step[];
+  /** Plan buffer of each source of the graph, in order. */
+  readonly inputs: readonly number[];
+  /** Plan buffer of each output of the graph, in order; several outputs may share one. */
+  readonly outputs: readonly number[];
+  readonly arenaByteLength: number;
+  /** Upper bound of the device memory a run holds: inputs that must be brought in, outputs, arena, scratch, workspaces. */
+  readonly peakBytes: number;
+}

@@ -1,0 +1,146 @@
+/**
+ * Kernel: one fused computation, the single object that CUDA C is printed from, that the CPU interprets, that the cache
+ * hashes and that golden files record.
+ *
+ * The iteration domain is a box of `parallel` axes followed by `reduced` axes. The tape is a list of values in SSA
+ * form: each instruction's arguments are earlier positions. A value is at *row* level if it does not depend on the
+ * reduced axes (what a reduction gives, and what is computed from such), else at *element* level. A `reduce` runs over
+ * all reduced axes; what depends on its result belongs to the next *phase*, which walks the reduced axes again:
+ *
+ *     parallel [i: 262144]  reduced [j: 1024]
+ *     %0 = load b0[1024 i + j]            element   phase 0
+ *     %1 = reduce max %0                  row
+ *     %2 = map subtract %0 %1             element   phase 1
+ *     %3 = map exp %2
+ *     %4 = reduce sum %3                  row
+ *     %5 = map divide %3 %4               element   phase 2
+ *     store b1[1024 i + j] = %5
+ *
+ * A kernel with no reduced axes is a map. Halves are explicit: loads and stores have half dtypes, arithmetic has
+ * casts to float32 and back around it. Reductions of halves take float32 arguments.
+ */
+import type { DType, Scalar } from '../graph/dtype.js';
+import type { OpName } from '../graph/ops.js';
+import type { ReductionName } from '../graph/reductions.js';
+
+/** An affine function of the domain's axes: `offset + Σ strides[k] * axis[k]`, parallel axes first. */
+export interface Affine {
+  readonly offset: number;
+  readonly strides: readonly number[];
+}
+
+/** Holds where `0 <= affine < size`. */
+export interface Bound extends Affine {
+  readonly size: number;
+}
+
+/** An element of a buffer as an affine index map, in elements. */
+export interface Access extends Affine {
+  /** Position in `Kernel.buffers`. */
+  readonly buffer: number;
+  /** The load reads 0 where a bound does not hold, and must not touch memory there. Stores have none. */
+  readonly bounds: readonly Bound[];
+}
+
+export type Instruction =
+  | { readonly kind: 'load'; readonly dtype: DType; readonly access: Access }
+  /** A constant; CUDA sources take it as an argument, so that another value needs no other kernel. */
+  | { readonly kind: 'const'; readonly dtype: DType; readonly value: Scalar }
+  /** The affine function itself, as int64. */
+  | { readonly kind: 'index'; readonly dtype: 'int64'; readonly affine: Affine }
+  /** Whether all bounds hold. */
+  | { readonly kind: 'inside'; readonly dtype: 'bool'; readonly bounds: readonly Bound[] }
+  /** An op of the table. All arguments have the dtypes of its signature; never a half. */
+  | { readonly kind: 'map'; readonly dtype: DType; readonly op: OpName; readonly args: readonly number[] }
+  | { readonly kind: 'cast'; readonly dtype: DType; readonly args: readonly [number] }
+  /** One argument, or value and int64 index for argmin and argmax. */
+  | {
+      readonly kind: 'reduce';
+      readonly dtype: DType;
+      readonly reduction: ReductionName;
+      readonly args: readonly number[];
+    };
+
+export interface Store {
+  /** Position in the tape; the value's dtype is the buffer's. */
+  readonly value: number;
+  /** A row-level store has stride 0 on every reduced axis. */
+  readonly access: Access;
+}
+
+export interface BufferParameter {
+  readonly dtype: DType;
+  readonly role: 'input' | 'output';
+  /** Elements of the whole buffer: the bound that index arithmetic and checks may rely on. */
+  readonly elementCount: number;
+}
+
+export interface Kernel {
+  /** A readable identifier made of the ops inside: [a-z][a-z0-9_]*. */
+  readonly name: string;
+  /** Sizes of the parallel axes, outermost first; none is 0 or 1, and [] is a single row. */
+  readonly parallel: readonly number[];
+  /** Sizes of the reduced axes, outermost first; [] for a map. */
+  readonly reduced: readonly number[];
+  readonly buffers: readonly BufferParameter[];
+  readonly tape: readonly Instruction[];
+  readonly stores: readonly Store[];
+}
+
+export const product = (sizes: readonly number[]): number => sizes.reduce((a, b) => a * b, 1);
+
+/** The level and phase of every instruction, by position. */
+export interface Levels {
+  /** Whether the value depends on the reduced axes. */
+  readonly element: readonly boolean[];
+  /** The walk over the reduced axes in which an element value can first be computed, or a reduction runs. A row value
+   * of phase p is available before walk p. */
+  readonly phase: readonly number[];
+  /** Number of walks over the reduced axes (1 for a map). */
+  readonly phases: number;
+}
+
+const NO_ARGS: readonly number[] = [];
+export const argumentsOf = (instruction: Instruction): readonly number[] =>
+  'args' in instruction ? instruction.args : NO_ARGS;
+
+/** Finds level and phase of every value. */
+export function levelsOf(kernel: Kernel): Levels {
+  const first = kernel.parallel.length;
+  const onReduced = (a: Affine): boolean => a.strides.some((stride, k) => k >= first && stride !== 0);
+  const element: boolean[] = [];
+  const phase: number[] = [];
+  for (const instruction of kernel.tape) {
+    let level = false;
+    let at = 0;
+    for (const arg of argumentsOf(instruction)) {
+      level ||= element[arg]!;
+      at = Math.max(at, phase[arg]! + (kernel.tape[arg]!.kind === 'reduce' ? 1 : 0));
+    }
+    switch (instruction.kind) {
+      case 'load':
+        level = onReduced(instruction.access) || instruction.access.bounds.some(onReduced);
+        break;
+      case 'index':
+        level = onReduced(instruction.affine);
+        break;
+      case 'inside':
+        level = instruction.bounds.some(onReduced);
+        break;
+      case 'reduce':
+        level = false;
+        break;
+      case 'const':
+      case 'map':
+      case 'cast':
+        break;
+    }
+    element.push(level);
+    phase.push(at);
+  }
+  let phases = 1;
+  kernel.tape.forEach((instruction, i) => {
+    if (instruction.kind === 'reduce' || element[i]) phases = Math.max(phases, phase[i]! + 1);
+  });
+  return { element, phase, phases };
+}

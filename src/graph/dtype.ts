@@ -1,0 +1,106 @@
+/**
+ * The element types: names, sizes, host array types, and NumPy 2's promotion.
+ *
+ * JavaScript numbers, bigints and booleans that meet an array are *weak*: they take the array's dtype
+ * unless their kind is higher (`int32 * 0.5` is float64, `float32 * 2` stays float32).
+ */
+import { DTypeError, RangeArgumentError } from '../errors.js';
+
+/** Every dtype, in promotion order within its kind. The position is the code the native side uses. */
+export const DTYPES = [
+  'bool',
+  'int8',
+  'int16',
+  'int32',
+  'int64',
+  'uint8',
+  'uint16',
+  'uint32',
+  'uint64',
+  'float16',
+  'bfloat16',
+  'float32',
+  'float64',
+  'complex64',
+  'complex128',
+] as const;
+export type DType = (typeof DTYPES)[number];
+
+/** A complex number as JavaScript data. */
+export interface Complex {
+  readonly re: number;
+  readonly im: number;
+}
+
+/** One element as JavaScript data: 64-bit integers are bigints, complex values are `{ re, im }`. */
+export type Scalar = number | bigint | boolean | Complex;
+
+export type DTypeKind = 'bool' | 'int' | 'uint' | 'float' | 'complex';
+
+interface DTypeInfo {
+  readonly kind: DTypeKind;
+  /** Bytes of one element. */
+  readonly byteLength: number;
+  /** The dtype of one component: itself, but for complex the float of half the size. */
+  readonly component: DType;
+}
+
+export const DTYPE_INFO: Readonly<Record<DType, DTypeInfo>> = {
+  bool: { kind: 'bool', byteLength: 1, component: 'bool' },
+  int8: { kind: 'int', byteLength: 1, component: 'int8' },
+  int16: { kind: 'int', byteLength: 2, component: 'int16' },
+  int32: { kind: 'int', byteLength: 4, component: 'int32' },
+  int64: { kind: 'int', byteLength: 8, component: 'int64' },
+  uint8: { kind: 'uint', byteLength: 1, component: 'uint8' },
+  uint16: { kind: 'uint', byteLength: 2, component: 'uint16' },
+  uint32: { kind: 'uint', byteLength: 4, component: 'uint32' },
+  uint64: { kind: 'uint', byteLength: 8, component: 'uint64' },
+  float16: { kind: 'float', byteLength: 2, component: 'float16' },
+  bfloat16: { kind: 'float', byteLength: 2, component: 'bfloat16' },
+  float32: { kind: 'float', byteLength: 4, component: 'float32' },
+  float64: { kind: 'float', byteLength: 8, component: 'float64' },
+  complex64: { kind: 'complex', byteLength: 8, component: 'float32' },
+  complex128: { kind: 'complex', byteLength: 16, component: 'float64' },
+};
+
+export const byteLengthOf = (dtype: DType): number => DTYPE_INFO[dtype].byteLength;
+export const kindOf = (dtype: DType): DTypeKind => DTYPE_INFO[dtype].kind;
+export const isComplex = (dtype: DType): boolean => DTYPE_INFO[dtype].kind === 'complex';
+export const isFloat = (dtype: DType): boolean => DTYPE_INFO[dtype].kind === 'float';
+export const isInteger = (dtype: DType): boolean =>
+  DTYPE_INFO[dtype].kind === 'int' || DTYPE_INFO[dtype].kind === 'uint';
+export const isHalf = (dtype: DType): boolean => dtype === 'float16' || dtype === 'bfloat16';
+export const isDType = (value: unknown): value is DType =>
+  typeof value === 'string' && Object.hasOwn(DTYPE_INFO, value);
+
+// Promotion, one row per dtype in the order of DTYPES; letters as in CODE below. NumPy's result_type, with
+// bfloat16 beside float16: the two meet in float32, and integers of 16 bits and more take both to a wider float.
+const CODE = 'bahiqBHILeEfdFD';
+const PROMOTION: readonly string[] = [
+  // columns  bahiqBHILeEfdFD
+  /* b */ 'bahiqBHILeEfdFD',
+  /* a */ 'aahiqhiqdeEfdFD',
+  /* h */ 'hhhiqhiqdfffdFD',
+  /* i */ 'iiiiqiiqdddddDD',
+  /* q */ 'qqqqqqqqdddddDD',
+  /* B */ 'BhhiqBHILeEfdFD',
+  /* H */ 'HiiiqHHILfffdFD',
+  /* I */ 'IqqqqIIILddddDD',
+  /* L */ 'LddddLLLLddddDD',
+  /* e */ 'eefddefddeffdFD',
+  /* E */ 'EEfddEfddfEfdFD',
+  /* f */ 'fffddffddfffdFD',
+  /* d */ 'dddddddddddddDD',
+  /* F */ 'FFFDDFFDDFFFDFD',
+  /* D */ 'DDDDDDDDDDDDDDD',
+];
+const INDEX = Object.fromEntries(DTYPES.map((dtype, i) => [dtype, i])) as Record<DType, number>;
+
+/** The position of a dtype in `DTYPES`, which is its code on the native side. */
+export const dtypeCode = (dtype: DType): number => INDEX[dtype];
+
+/** The dtype in which values of `a` and `b` meet, as NumPy 2's `result_type(a, b)`. */
+export function promote(a: DType, b: DType): DType {
+  if (a === b) return a;
+  return DTYPES[CODE.indexOf(PROMOTION[INDEX[a]]![INDEX[b]]!)]!;
+}

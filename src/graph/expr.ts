@@ -1,0 +1,103 @@
+/**
+ * Expr: the linked, immutable graph that user code builds. Each node knows its dtype and shape when it is made.
+ *
+ * Kinds are a closed union handled by exhaustive switches; ops and reductions are rows of open tables. Bulk data never
+ * sits in a node: a source refers to it. `NodeData` is what an Expr and a canonical graph's node (`graph.ts`) share.
+ */
+import type { DType, Scalar } from './dtype.js';
+import type { OpName } from './ops.js';
+import type { ReductionName } from './reductions.js';
+
+export type Shape = readonly number[];
+
+/** Any typed array that can hold elements: 64-bit integers in bigint arrays, halves as their bits in Uint16Array. */
+export type TypedArray =
+  | Int8Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | Float32Array
+  | Float64Array
+  | BigInt64Array
+  | BigUint64Array;
+
+/** Elements in host memory: `data[offset + Σ index[k] * strides[k]]`, in elements (a complex element is two values). */
+export interface HostSource {
+  readonly type: 'host';
+  readonly data: TypedArray;
+  readonly offset: number;
+  readonly strides: readonly number[];
+}
+
+/** A buffer on a device, contiguous in C order. */
+export interface DeviceSource {
+  readonly type: 'device';
+  readonly buffer: DeviceBuffer;
+}
+
+/** Owned by the native side; freed by `dispose()` or the collector. */
+export interface DeviceBuffer {
+  /** `cpu`, `cuda:0` … */
+  readonly device: string;
+  readonly byteLength: number;
+  readonly disposed: boolean;
+  dispose(): void;
+}
+
+/** The integers 0 … n - 1 (int64, one axis), which exist only as indices in kernels. */
+export interface IotaSource {
+  readonly type: 'iota';
+}
+
+export type Source = HostSource | DeviceSource | IotaSource;
+
+/** A view: output element to input element, without arithmetic. */
+export type View =
+  /** Same elements in C order, another shape. */
+  | { readonly type: 'reshape' }
+  /** Output axis k is input axis order[k]. */
+  | { readonly type: 'permute'; readonly order: readonly number[] }
+  /** Output index i along axis k reads input index starts[k] + i * steps[k]; steps may be negative, never 0. */
+  | { readonly type: 'slice'; readonly starts: readonly number[]; readonly steps: readonly number[] }
+  /** NumPy broadcasting to the node's shape. */
+  | { readonly type: 'broadcast' }
+  /** Output index i reads input index i - before[k] where that exists, and is zero elsewhere. */
+  | { readonly type: 'pad'; readonly before: readonly number[] };
+
+export type NodeData =
+  | { readonly kind: 'source'; readonly source: Source }
+  /** One value; its shape is []. */
+  | { readonly kind: 'const'; readonly value: Scalar }
+  /** An op of the table. Inputs have the dtypes of the op's signature and broadcast to the node's shape implicitly. */
+  | { readonly kind: 'map'; readonly op: OpName }
+  | { readonly kind: 'cast' }
+  /** Reduces `axes` (ascending, of the input) away; `keepdims` is a reshape after it. */
+  | { readonly kind: 'reduce'; readonly reduction: ReductionName; readonly axes: readonly number[] }
+  | { readonly kind: 'view'; readonly view: View }
+  /**
+   * Σ over the labels missing from `output` of the product of the inputs; `labels[i]` names input i's axes. Labels are
+   * small integers; every label has one size. Inputs and result have one dtype.
+   */
+  | {
+      readonly kind: 'contract';
+      readonly labels: readonly (readonly number[])[];
+      readonly output: readonly number[];
+    };
+
+export type NodeKind = NodeData['kind'];
+
+/** Where the user made a node: a captured stack, formatted only when it is read. */
+export interface Site {
+  readonly stack?: string;
+}
+
+export interface NodeBase {
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
+export type Expr = NodeData & NodeBase & { readonly inputs: readonly Expr[]; readonly site: Site | undefined };
+export type ExprOf<K extends NodeKind> = Extract<Expr, { kind: K }>;

@@ -1,0 +1,323 @@
+/**
+ * THE table of elementwise ops: one row per op, read by everything.
+ *
+ * The fluent methods and free functions, inference, both code generators, the reference docs and the generic op test
+ * all come from a row. Adding an op is adding a row, plus its kernel in `native/cpu/` if it is new arithmetic (the CPU
+ * kernel has the op's name). What is built from ops is a composite (`composites.ts`) and has no row.
+ *
+ * float16 and bfloat16 have no entries of their own: every op computes them in float32 and rounds its result, so a
+ * fused chain has the same values as an unfused one.
+ */
+import { type DType, isComplex, isFloat, isInteger, kindOf, promote, DTYPE_INFO } from './dtype.js';
+
+/** The dtypes an op runs in: what each argument is cast to, and what comes out. */
+export interface Signature {
+  readonly args: readonly DType[];
+  readonly result: DType;
+}
+
+/** Maps argument dtypes to a signature; `undefined` for dtypes the op does not take. */
+export type DTypeRule = (args: readonly DType[]) => Signature | undefined;
+
+/** Writes an op as a CUDA C expression. `args` are variable names; `dtype` is that of the arguments, never a half. */
+export type CudaExpression = (args: readonly string[], dtype: DType) => string;
+
+/** How the generic op test draws arguments and how far a backend may be from NumPy evaluated in float64. */
+export interface Sample {
+  /** Ordinary values are drawn from this interval; special values are always added. */
+  readonly domain: readonly [number, number];
+  /** Largest error in units in the last place of the result, for float32 and float64. */
+  readonly ulp: number;
+}
+
+export interface MapRow {
+  readonly arity: 1 | 2 | 3;
+  readonly dtype: DTypeRule;
+  readonly cuda: CudaExpression;
+  readonly sample: Sample;
+  /** NumPy's name, where it differs from the row's in more than case; `null`: NumPy has none. */
+  readonly numpy?: string | null;
+  /** Further names of the fluent method and the free function. */
+  readonly aliases?: readonly string[];
+  /** Weight of one evaluation against an addition, for the fusion cost model. */
+  readonly cost: number;
+}
+
+// ---------------------------------------------------------------- dtype rules
+
+const all = (dtypes: readonly DType[]): DType => dtypes.reduce(promote);
+const same = (n: number, dtype: DType, result: DType = dtype): Signature => ({
+  args: Array<DType>(n).fill(dtype),
+  result,
+});
+const component = (dtype: DType): DType => DTYPE_INFO[dtype].component;
+const isReal = (dtype: DType): boolean => isFloat(dtype) || isInteger(dtype);
+
+/** Any dtype, in the promoted one. */
+const anything: DTypeRule = (a) => same(a.length, all(a));
+/** Numbers, not booleans. */
+const numeric: DTypeRule = (a) => (all(a) === 'bool' ? undefined : same(a.length, all(a)));
+/** Booleans and real numbers: what has an order. */
+const ordered: DTypeRule = (a) => (isComplex(all(a)) ? undefined : same(a.length, all(a)));
+/** Real numbers; booleans count as int8, as in NumPy. */
+const realOrInt8: DTypeRule = (a) => {
+  const d = all(a);
+  return isComplex(d) ? undefined : same(a.length, d === 'bool' ? 'int8' : d);
+};
+const numericOrInt8: DTypeRule = (a) => same(a.length, all(a) === 'bool' ? 'int8' : all(a));
+/** Floats and complex; integers go to the smallest float that NumPy takes (int8 to float16, int64 to float64). */
+const toFloat: DTypeRule = (a) => same(a.length, promote(all(a), 'float16') === 'bfloat16' ? 'bfloat16' : floatOf(all(a)));
+/** Floats only. */
+const toRealFloat: DTypeRule = (a) => (isComplex(all(a)) ? undefined : same(a.length, floatOf(all(a))));
+/** True division: integers go to float64. */
+const toQuotient: DTypeRule = (a) => same(a.length, isReal(all(a)) && !isFloat(all(a)) ? 'float64' : all(a) === 'bool' ? 'float64' : all(a));
+const comparison: DTypeRule = (a) => same(a.length, all(a), 'bool');
+const orderedComparison: DTypeRule = (a) => (isComplex(all(a)) ? undefined : same(a.length, all(a), 'bool'));
+const logical: DTypeRule = (a) => same(a.length, 'bool');
+const bits: DTypeRule = (a) => (all(a) === 'bool' || isInteger(all(a)) ? same(a.length, all(a)) : undefined);
+const shift: DTypeRule = (a) => (isInteger(all(a)) ? same(a.length, all(a)) : undefined);
+/** Rounding: integers come through unchanged. */
+const rounding: DTypeRule = (a) => (isComplex(all(a)) || all(a) === 'bool' ? undefined : same(1, all(a)));
+const magnitude: DTypeRule = (a) => same(1, all(a), component(all(a)));
+const signBit: DTypeRule = (a) => (isFloat(all(a)) ? same(1, all(a), 'bool') : undefined);
+const choice: DTypeRule = ([, x, y]) => ({ args: ['bool', promote(x!, y!), promote(x!, y!)], result: promote(x!, y!) });
+
+/** The float an integer or boolean is computed in, as NumPy's unary functions choose it. */
+export function floatOf(dtype: DType): DType {
+  return kindOf(dtype) === 'float' || kindOf(dtype) === 'complex' ? dtype : promote(dtype, 'float16');
+}
+
+// ---------------------------------------------------------------- CUDA expressions
+
+/** A function of CUDA's math library: `expf` for float32, `exp` for float64, the prelude's `weft_exp` for complex. */
+const call =
+  (name: string): CudaExpression =>
+  (args, dtype) =>
+    `${isComplex(dtype) ? `weft_${name}` : dtype === 'float32' ? `${name}f` : name}(${args.join(', ')})`;
+
+/** A function of the generated prelude, overloaded on its argument types. */
+const prelude =
+  (name: string): CudaExpression =>
+  (args) =>
+    `weft_${name}(${args.join(', ')})`;
+
+/** An infix operator; signed integers go through unsigned, where overflow is defined. */
+const infix =
+  (operator: string): CudaExpression =>
+  ([a, b], dtype) => {
+    if (isComplex(dtype)) return `(${a} ${operator} ${b})`;
+    if (!isInteger(dtype)) return `(${a} ${operator} ${b})`;
+    const wide = dtype.endsWith('64') ? 'unsigned long long' : 'unsigned int';
+    return `((${CUDA_TYPE[dtype]})((${wide})${a} ${operator} (${wide})${b}))`;
+  };
+const compare =
+  (operator: string): CudaExpression =>
+  ([a, b]) =>
+    `(${a} ${operator} ${b})`;
+/** One expression for integers and booleans, another for floats and complex. */
+const byKind =
+  (integer: CudaExpression, other: CudaExpression): CudaExpression =>
+  (args, dtype) =>
+    isInteger(dtype) || dtype === 'bool' ? integer(args, dtype) : other(args, dtype);
+const unchanged: CudaExpression = ([a]) => a!;
+const bitwise =
+  (operator: string): CudaExpression =>
+  ([a, b], dtype) =>
+    `((${CUDA_TYPE[dtype]})(${a} ${operator} ${b}))`;
+
+/** The CUDA C type that holds a value of each dtype in a register. Halves are held as their bits. */
+export const CUDA_TYPE: Readonly<Record<DType, string>> = {
+  bool: 'bool',
+  int8: 'signed char',
+  int16: 'short',
+  int32: 'int',
+  int64: 'long long',
+  uint8: 'unsigned char',
+  uint16: 'unsigned short',
+  uint32: 'unsigned int',
+  uint64: 'unsigned long long',
+  float16: 'weft_half',
+  bfloat16: 'weft_bfloat',
+  float32: 'float',
+  float64: 'double',
+  complex64: 'weft_c64',
+  complex128: 'weft_c128',
+};
+
+// ---------------------------------------------------------------- the table
+
+const exact = (lo: number, hi: number): Sample => ({ domain: [lo, hi], ulp: 0 });
+const within = (ulp: number, lo: number, hi: number): Sample => ({ domain: [lo, hi], ulp });
+
+export const OPS = {
+  // arithmetic
+  /** Sum of two arrays; for booleans, their disjunction. */
+  add: { arity: 2, dtype: anything, cuda: byKind(([a, b], d) => (d === 'bool' ? `(${a} || ${b})` : infix('+')([a!, b!], d)), infix('+')), sample: exact(-100, 100), cost: 1 },
+  /** Difference of two arrays. */
+  subtract: { arity: 2, dtype: numeric, cuda: infix('-'), sample: exact(-100, 100), aliases: ['sub'], cost: 1 },
+  /** Product of two arrays; for booleans, their conjunction. */
+  multiply: { arity: 2, dtype: anything, cuda: byKind(([a, b], d) => (d === 'bool' ? `(${a} && ${b})` : infix('*')([a!, b!], d)), infix('*')), sample: exact(-100, 100), aliases: ['mul'], cost: 1 },
+  /** Quotient of two arrays; integers are divided in float64. */
+  divide: { arity: 2, dtype: toQuotient, cuda: compare('/'), sample: within(1, -100, 100), aliases: ['div'], cost: 8 },
+  /** Largest integer not above the quotient; an integer divided by zero gives 0. */
+  floorDivide: { arity: 2, dtype: realOrInt8, cuda: prelude('floor_divide'), sample: exact(-100, 100), numpy: 'floor_divide', cost: 16 },
+  /** Remainder with the divisor's sign; an integer divided by zero gives 0. */
+  remainder: { arity: 2, dtype: realOrInt8, cuda: prelude('remainder'), sample: exact(-100, 100), cost: 16 },
+  /** First array to the power of the second. A negative integer power of an integer is 0, or ±1 for a base of ±1. */
+  pow: { arity: 2, dtype: numericOrInt8, cuda: byKind(prelude('ipow'), call('pow')), sample: within(4, 0.1, 8), numpy: 'power', cost: 40 },
+  /** Negated values. */
+  negative: { arity: 1, dtype: numeric, cuda: ([a], d) => (isInteger(d) ? infix('-')(['0', a!], d) : `(-${a})`), sample: exact(-100, 100), aliases: ['neg'], cost: 1 },
+  /** The values themselves. */
+  positive: { arity: 1, dtype: numeric, cuda: unchanged, sample: exact(-100, 100), cost: 0 },
+  /** Absolute value; for complex numbers their modulus, as a float. */
+  abs: { arity: 1, dtype: magnitude, cuda: ([a], d) => (isComplex(d) ? `weft_abs(${a})` : isFloat(d) ? call('fabs')([a!], d) : kindOf(d) === 'int' ? `((${CUDA_TYPE[d]})(${a} < 0 ? ${infix('-')(['0', a!], d)} : ${a}))` : a!), sample: within(1, -100, 100), cost: 1 },
+  /** -1, 0 or 1 by the sign, NaN for NaN; for complex numbers z / |z|. */
+  sign: { arity: 1, dtype: numeric, cuda: prelude('sign'), sample: within(1, -100, 100), cost: 3 },
+  /** The square of each element. */
+  square: { arity: 1, dtype: numericOrInt8, cuda: ([a], d) => infix('*')([a!, a!], d), sample: exact(-100, 100), cost: 1 },
+  /** 1 / x; for integers, 0 but for ±1. */
+  reciprocal: { arity: 1, dtype: numeric, cuda: ([a], d) => (isComplex(d) ? `weft_reciprocal(${a})` : isFloat(d) ? `((${CUDA_TYPE[d]})1 / ${a})` : `((${CUDA_TYPE[d]})(${a} == 0 ? 0 : 1 / ${a}))`), sample: within(1, 0.1, 100), cost: 8 },
+  /** Larger of two values; NaN if either is NaN. */
+  maximum: { arity: 2, dtype: ordered, cuda: prelude('maximum'), sample: exact(-100, 100), cost: 2 },
+  /** Smaller of two values; NaN if either is NaN. */
+  minimum: { arity: 2, dtype: ordered, cuda: prelude('minimum'), sample: exact(-100, 100), cost: 2 },
+  /** Magnitude of the first with the sign of the second. */
+  copysign: { arity: 2, dtype: toRealFloat, cuda: call('copysign'), sample: exact(-100, 100), cost: 2 },
+  /** The next value after the first, towards the second. */
+  nextafter: { arity: 2, dtype: toRealFloat, cuda: call('nextafter'), sample: exact(-100, 100), cost: 6 },
+  /** sqrt(x² + y²) without overflow on the way. */
+  hypot: { arity: 2, dtype: toRealFloat, cuda: call('hypot'), sample: within(2, -100, 100), cost: 12 },
+
+  // powers, exponentials, logarithms
+  /** Square root. */
+  sqrt: { arity: 1, dtype: toFloat, cuda: call('sqrt'), sample: within(1, 0, 100), cost: 8 },
+  /** 1 / sqrt(x). */
+  rsqrt: { arity: 1, dtype: toRealFloat, cuda: call('rsqrt'), sample: within(2, 0.01, 100), numpy: null, cost: 6 },
+  /** Cube root. */
+  cbrt: { arity: 1, dtype: toRealFloat, cuda: call('cbrt'), sample: within(2, -100, 100), cost: 20 },
+  /** e raised to each element. */
+  exp: { arity: 1, dtype: toFloat, cuda: call('exp'), sample: within(4, -10, 10), cost: 10 },
+  /** 2 raised to each element. */
+  exp2: { arity: 1, dtype: toRealFloat, cuda: call('exp2'), sample: within(4, -10, 10), cost: 8 },
+  /** exp(x) - 1, accurate near zero. */
+  expm1: { arity: 1, dtype: toFloat, cuda: call('expm1'), sample: within(4, -5, 5), cost: 14 },
+  /** Natural logarithm. */
+  log: { arity: 1, dtype: toFloat, cuda: call('log'), sample: within(4, 0.01, 100), cost: 10 },
+  /** log(1 + x), accurate near zero. */
+  log1p: { arity: 1, dtype: toFloat, cuda: call('log1p'), sample: within(4, -0.9, 10), cost: 14 },
+  /** Base-2 logarithm. */
+  log2: { arity: 1, dtype: toFloat, cuda: call('log2'), sample: within(4, 0.01, 100), cost: 10 },
+  /** Base-10 logarithm. */
+  log10: { arity: 1, dtype: toFloat, cuda: call('log10'), sample: within(4, 0.01, 100), cost: 10 },
+  /** log(exp(x) + exp(y)) without overflow. */
+  logaddexp: { arity: 2, dtype: toRealFloat, cuda: prelude('logaddexp'), sample: within(4, -20, 20), cost: 24 },
+
+  // trigonometry
+  /** Sine of an angle in radians. */
+  sin: { arity: 1, dtype: toFloat, cuda: call('sin'), sample: within(4, -10, 10), cost: 16 },
+  /** Cosine of an angle in radians. */
+  cos: { arity: 1, dtype: toFloat, cuda: call('cos'), sample: within(4, -10, 10), cost: 16 },
+  /** Tangent of an angle in radians. */
+  tan: { arity: 1, dtype: toFloat, cuda: call('tan'), sample: within(5, -1.5, 1.5), cost: 24 },
+  /** Inverse sine, in radians. */
+  asin: { arity: 1, dtype: toFloat, cuda: call('asin'), sample: within(4, -1, 1), numpy: 'arcsin', cost: 16 },
+  /** Inverse cosine, in radians. */
+  acos: { arity: 1, dtype: toFloat, cuda: call('acos'), sample: within(4, -1, 1), numpy: 'arccos', cost: 16 },
+  /** Inverse tangent, in radians. */
+  atan: { arity: 1, dtype: toFloat, cuda: call('atan'), sample: within(4, -10, 10), numpy: 'arctan', cost: 16 },
+  /** Angle of the point (second, first) in radians, in all four quadrants. */
+  atan2: { arity: 2, dtype: toRealFloat, cuda: call('atan2'), sample: within(4, -10, 10), numpy: 'arctan2', cost: 24 },
+  /** Hyperbolic sine. */
+  sinh: { arity: 1, dtype: toFloat, cuda: call('sinh'), sample: within(4, -5, 5), cost: 20 },
+  /** Hyperbolic cosine. */
+  cosh: { arity: 1, dtype: toFloat, cuda: call('cosh'), sample: within(4, -5, 5), cost: 20 },
+  /** Hyperbolic tangent. */
+  tanh: { arity: 1, dtype: toFloat, cuda: call('tanh'), sample: within(4, -5, 5), cost: 16 },
+  /** Inverse hyperbolic sine. */
+  asinh: { arity: 1, dtype: toFloat, cuda: call('asinh'), sample: within(4, -10, 10), numpy: 'arcsinh', cost: 24 },
+  /** Inverse hyperbolic cosine. */
+  acosh: { arity: 1, dtype: toFloat, cuda: call('acosh'), sample: within(4, 1, 10), numpy: 'arccosh', cost: 24 },
+  /** Inverse hyperbolic tangent. */
+  atanh: { arity: 1, dtype: toFloat, cuda: call('atanh'), sample: within(4, -0.95, 0.95), numpy: 'arctanh', cost: 24 },
+
+  // special functions
+  /** Error function. */
+  erf: { arity: 1, dtype: toRealFloat, cuda: call('erf'), sample: within(4, -3, 3), numpy: null, cost: 16 },
+  /** 1 - erf(x), accurate where erf is near 1. */
+  erfc: { arity: 1, dtype: toRealFloat, cuda: call('erfc'), sample: within(8, -3, 3), numpy: null, cost: 20 },
+  /** Logarithm of the absolute value of the gamma function. */
+  lgamma: { arity: 1, dtype: toRealFloat, cuda: call('lgamma'), sample: within(8, 2.5, 50), numpy: null, cost: 40 },
+
+  // rounding
+  /** Nearest integer, halves to even. */
+  round: { arity: 1, dtype: rounding, cuda: byKind(unchanged, call('rint')), sample: exact(-100, 100), cost: 2 },
+  /** Largest integer not above. */
+  floor: { arity: 1, dtype: rounding, cuda: byKind(unchanged, call('floor')), sample: exact(-100, 100), cost: 2 },
+  /** Smallest integer not below. */
+  ceil: { arity: 1, dtype: rounding, cuda: byKind(unchanged, call('ceil')), sample: exact(-100, 100), cost: 2 },
+  /** Integer part, towards zero. */
+  trunc: { arity: 1, dtype: rounding, cuda: byKind(unchanged, call('trunc')), sample: exact(-100, 100), cost: 2 },
+
+  // complex numbers
+  /** Complex conjugate. */
+  conj: { arity: 1, dtype: numeric, cuda: ([a], d) => (isComplex(d) ? `weft_conj(${a})` : a!), sample: exact(-100, 100), cost: 1 },
+  /** Real part. */
+  real: { arity: 1, dtype: (a) => (all(a) === 'bool' ? undefined : magnitude(a)), cuda: ([a], d) => (isComplex(d) ? `${a}.re` : a!), sample: exact(-100, 100), cost: 0 },
+  /** Imaginary part; 0 for real arrays. */
+  imag: { arity: 1, dtype: (a) => (all(a) === 'bool' ? undefined : magnitude(a)), cuda: ([a], d) => (isComplex(d) ? `${a}.im` : `((${CUDA_TYPE[d]})0)`), sample: exact(-100, 100), cost: 0 },
+
+  // comparison
+  /** Whether two values are equal. */
+  equal: { arity: 2, dtype: comparison, cuda: compare('=='), sample: exact(-3, 3), cost: 1 },
+  /** Whether two values differ. */
+  notEqual: { arity: 2, dtype: comparison, cuda: compare('!='), sample: exact(-3, 3), numpy: 'not_equal', cost: 1 },
+  /** Whether the first is below the second. */
+  less: { arity: 2, dtype: orderedComparison, cuda: compare('<'), sample: exact(-3, 3), cost: 1 },
+  /** Whether the first is below or equal to the second. */
+  lessEqual: { arity: 2, dtype: orderedComparison, cuda: compare('<='), sample: exact(-3, 3), numpy: 'less_equal', cost: 1 },
+  /** Whether the first is above the second. */
+  greater: { arity: 2, dtype: orderedComparison, cuda: compare('>'), sample: exact(-3, 3), cost: 1 },
+  /** Whether the first is above or equal to the second. */
+  greaterEqual: { arity: 2, dtype: orderedComparison, cuda: compare('>='), sample: exact(-3, 3), numpy: 'greater_equal', cost: 1 },
+  /** Whether a value is NaN. */
+  isnan: { arity: 1, dtype: comparison, cuda: byKind(() => 'false', prelude('isnan')), sample: exact(-3, 3), cost: 1 },
+  /** Whether a value is an infinity. */
+  isinf: { arity: 1, dtype: comparison, cuda: byKind(() => 'false', prelude('isinf')), sample: exact(-3, 3), cost: 1 },
+  /** Whether a value is neither NaN nor an infinity. */
+  isfinite: { arity: 1, dtype: comparison, cuda: byKind(() => 'true', prelude('isfinite')), sample: exact(-3, 3), cost: 1 },
+  /** Whether the sign bit is set: true for -0 and for negative NaNs. */
+  signbit: { arity: 1, dtype: signBit, cuda: prelude('signbit'), sample: exact(-3, 3), cost: 1 },
+
+  // logic and bits
+  /** Conjunction; numbers count as true unless they are 0. */
+  logicalAnd: { arity: 2, dtype: logical, cuda: compare('&&'), sample: exact(0, 1), numpy: 'logical_and', cost: 1 },
+  /** Disjunction; numbers count as true unless they are 0. */
+  logicalOr: { arity: 2, dtype: logical, cuda: compare('||'), sample: exact(0, 1), numpy: 'logical_or', cost: 1 },
+  /** Exclusive or; numbers count as true unless they are 0. */
+  logicalXor: { arity: 2, dtype: logical, cuda: compare('!='), sample: exact(0, 1), numpy: 'logical_xor', cost: 1 },
+  /** Negation; numbers count as true unless they are 0. */
+  logicalNot: { arity: 1, dtype: logical, cuda: ([a]) => `(!${a})`, sample: exact(0, 1), numpy: 'logical_not', cost: 1 },
+  /** Bitwise and. */
+  bitwiseAnd: { arity: 2, dtype: bits, cuda: bitwise('&'), sample: exact(-100, 100), numpy: 'bitwise_and', cost: 1 },
+  /** Bitwise or. */
+  bitwiseOr: { arity: 2, dtype: bits, cuda: bitwise('|'), sample: exact(-100, 100), numpy: 'bitwise_or', cost: 1 },
+  /** Bitwise exclusive or. */
+  bitwiseXor: { arity: 2, dtype: bits, cuda: bitwise('^'), sample: exact(-100, 100), numpy: 'bitwise_xor', cost: 1 },
+  /** All bits flipped; for booleans, negation. */
+  bitwiseInvert: { arity: 1, dtype: bits, cuda: ([a], d) => (d === 'bool' ? `(!${a})` : `((${CUDA_TYPE[d]})~${a})`), sample: exact(-100, 100), numpy: 'invert', cost: 1 },
+  /** Bits of the first moved left by the second; 0 once the shift reaches the width (or is negative). */
+  bitwiseLeftShift: { arity: 2, dtype: shift, cuda: prelude('shift_left'), sample: exact(0, 6), numpy: 'left_shift', cost: 2 },
+  /** Bits of the first moved right by the second, keeping the sign; 0 or -1 once the shift reaches the width. */
+  bitwiseRightShift: { arity: 2, dtype: shift, cuda: prelude('shift_right'), sample: exact(0, 6), numpy: 'right_shift', cost: 2 },
+
+  // choice
+  /** The second where the first is true, else the third. */
+  where: { arity: 3, dtype: choice, cuda: ([c, a, b]) => `(${c} ? ${a} : ${b})`, sample: exact(-100, 100), cost: 1 },
+} as const satisfies Record<string, MapRow>;
+
+/** The name of an elementwise op: a row of the table. */
+export type OpName = keyof typeof OPS;
+
+/** A row by name, with the row's general type. */
+export const opRow = (op: OpName): MapRow => OPS[op];
+export const OP_NAMES = Object.keys(OPS) as readonly OpName[];

@@ -1,0 +1,70 @@
+/**
+ * The table of reductions. Each is a monoid `{ identity, lift, combine, finish }`; its accumulator may be a tuple.
+ *
+ * The two backends hold the arithmetic (CUDA: `codegen/monoids.ts`; CPU: `native/cpu/reduce.*`) under the row's name.
+ * Composites (mean, std, norms, countNonzero …) are built from these in `composites.ts`.
+ */
+import { type DType, DTYPE_INFO, isComplex, isFloat, isHalf, kindOf } from './dtype.js';
+import { floatOf } from './ops.js';
+
+export interface ReduceRow {
+  /** The dtype the elements are cast to before they are combined, and that of the result. */
+  readonly dtype: (dtype: DType) => { readonly arg: DType; readonly result: DType } | undefined;
+  /** What the reduction of no elements gives; `undefined`: it is an error, as in NumPy. */
+  readonly identity: number | boolean | undefined;
+  /** Values in the accumulator. */
+  readonly width: 1 | 2 | 3;
+  /** Whether each element comes with its index (an int64) along the reduced axes. */
+  readonly indexed: boolean;
+}
+
+/** Integers are summed in 64 bits, as in NumPy; halves are summed in float32 by the backends and rounded once. */
+const widened = (dtype: DType): DType => {
+  const kind = kindOf(dtype);
+  return kind === 'bool' || kind === 'int' ? 'int64' : kind === 'uint' ? 'uint64' : dtype;
+};
+const accumulated = (dtype: DType) => ({ arg: widened(dtype), result: widened(dtype) });
+const kept = (dtype: DType) => (isComplex(dtype) ? undefined : { arg: dtype, result: dtype });
+const truth = () => ({ arg: 'bool', result: 'bool' }) as const;
+const position = (dtype: DType) => (isComplex(dtype) ? undefined : ({ arg: dtype, result: 'int64' } as const));
+const inFloat = (dtype: DType) => (isComplex(dtype) ? undefined : { arg: floatOf(dtype), result: floatOf(dtype) });
+
+export const REDUCTIONS = {
+  /** Sum of the elements. */
+  sum: { dtype: accumulated, identity: 0, width: 1, indexed: false },
+  /** Product of the elements. */
+  prod: { dtype: accumulated, identity: 1, width: 1, indexed: false },
+  /** Smallest element; NaN if any is NaN. */
+  min: { dtype: kept, identity: undefined, width: 1, indexed: false },
+  /** Largest element; NaN if any is NaN. */
+  max: { dtype: kept, identity: undefined, width: 1, indexed: false },
+  /** Whether any element is true (not 0). */
+  any: { dtype: truth, identity: false, width: 1, indexed: false },
+  /** Whether all elements are true (not 0). */
+  all: { dtype: truth, identity: true, width: 1, indexed: false },
+  /** Index of the first smallest element; of the first NaN if there is one. */
+  argmin: { dtype: position, identity: undefined, width: 2, indexed: true },
+  /** Index of the first largest element; of the first NaN if there is one. */
+  argmax: { dtype: position, identity: undefined, width: 2, indexed: true },
+  /**
+   * Sum of squared deviations from the mean, Σ|x - mean|²: variance without its divisor. The accumulator is
+   * (count, mean, M2), combined as in Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for
+   * computing sample variances" (1979).
+   */
+  squaredDeviations: {
+    dtype: (dtype) => ({ arg: floatOf(dtype), result: DTYPE_INFO[floatOf(dtype)].component }),
+    identity: 0,
+    width: 3,
+    indexed: false,
+  },
+  /** log(Σ exp(x)) without overflow; the accumulator is (maximum, Σ exp(x - maximum)). */
+  logsumexp: { dtype: inFloat, identity: -Infinity, width: 2, indexed: false },
+} as const satisfies Record<string, ReduceRow>;
+
+export type ReductionName = keyof typeof REDUCTIONS;
+export const reductionRow = (name: ReductionName): ReduceRow => REDUCTIONS[name];
+
+/** The dtype values are combined in: float32 for halves, else the argument's own. */
+export const accumulatorOf = (arg: DType): DType => (isHalf(arg) ? 'float32' : arg);
+export const isExactReduction = (name: ReductionName, arg: DType): boolean =>
+  !(isFloat(arg) || isComplex(arg)) || ['min', 'max', 'any', 'all', 'argmin', 'argmax'].includes(name);
