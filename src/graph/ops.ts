@@ -69,6 +69,11 @@ const numericOrInt8: DTypeRule = (a) => same(a.length, all(a) === 'bool' ? 'int8
 const toFloat: DTypeRule = (a) => same(a.length, promote(all(a), 'float16') === 'bfloat16' ? 'bfloat16' : floatOf(all(a)));
 /** Floats only. */
 const toRealFloat: DTypeRule = (a) => (isComplex(all(a)) ? undefined : same(a.length, floatOf(all(a))));
+/** float32 and float64: for what float32 arithmetic and a rounding cannot give the halves. */
+const toFullFloat: DTypeRule = (a) => {
+  const d = floatOf(all(a));
+  return isComplex(d) || d === 'float16' || d === 'bfloat16' ? undefined : same(a.length, d);
+};
 /** True division: integers go to float64. */
 const toQuotient: DTypeRule = (a) => same(a.length, isReal(all(a)) && !isFloat(all(a)) ? 'float64' : all(a) === 'bool' ? 'float64' : all(a));
 const comparison: DTypeRule = (a) => same(a.length, all(a), 'bool');
@@ -183,8 +188,8 @@ export const OPS = {
   minimum: { arity: 2, dtype: ordered, cuda: prelude('minimum'), sample: exact(-100, 100), cost: 2 },
   /** Magnitude of the first with the sign of the second. */
   copysign: { arity: 2, dtype: toRealFloat, cuda: call('copysign'), sample: exact(-100, 100), cost: 2 },
-  /** The next value after the first, towards the second. */
-  nextafter: { arity: 2, dtype: toRealFloat, cuda: call('nextafter'), sample: exact(-100, 100), cost: 6 },
+  /** The next value after the first, towards the second; float32 and float64 only. */
+  nextafter: { arity: 2, dtype: toFullFloat, cuda: call('nextafter'), sample: exact(-100, 100), cost: 6 },
   /** sqrt(x² + y²) without overflow on the way. */
   hypot: { arity: 2, dtype: toRealFloat, cuda: call('hypot'), sample: within(2, -100, 100), cost: 12 },
 

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Writes test/fixtures: what NumPy gives for every row of the tables, every dtype and every structural operation.
+
+Needs NumPy 2 on a machine whose long double is wider than float64 (x86-64), and test/fixtures/table.json, which
+scripts/dump-ops.mjs writes. Run it after adding a row: `npx tsc; node scripts/dump-ops.mjs; python3 scripts/make-fixtures.py`.
+"""
+import json
+import os
+import sys
+import warnings
+
+import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from fixtures import ops, structures  # noqa: E402
+from fixtures.numbers import Writer  # noqa: E402
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "fixtures")
+
+
+def main():
+    if np.finfo(np.longdouble).nmant <= 52:
+        sys.exit("long double is no wider than float64 here: run this on x86-64")
+    np.seterr(all="ignore")
+    warnings.simplefilter("ignore", RuntimeWarning)  # means of nothing are meant
+    with open(os.path.join(FOLDER, "table.json"), encoding="utf-8") as file:
+        table = json.load(file)
+    groups = {
+        "ops": lambda writer: ops.write_ops(table, writer),
+        "casts": ops.write_casts,
+        "reductions": lambda writer: structures.write_reductions(table, writer),
+        "views": structures.write_views,
+        "matmul": structures.write_matmul,
+    }
+    for name, write in groups.items():
+        writer = Writer(FOLDER, name)
+        write(writer)
+        writer.close()
+    with open(os.path.join(FOLDER, "promotion.json"), "w", encoding="utf-8") as file:
+        json.dump(ops.promotion(), file)
+        file.write("\n")
+
+
+if __name__ == "__main__":
+    main()
