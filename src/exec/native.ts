@@ -2,80 +2,206 @@
  * The typed mirror of the native addon, and the only place that loads it.
  *
  * A program is created once from plain data and run many times. All waiting, copying and computing happens on native
- * threads; calls that take time return promises.
+ * threads; calls that take time return promises. Native failures come out as the classes of `errors.ts`. The plain
+ * data that crosses over is described in `native-types.ts`.
  */
-import { createRequire } from 'node:module';
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NativeError } from '../errors.js';
-import type { DeviceBuffer, TypedArray } from '../graph/expr.js';
-import type { MatrixOperand } from './plan.js';
-import type { TapeSpec } from '../codegen/tape.js';
+import { config } from '../config.js';
+import {
+  ArgumentError,
+  CompileError,
+  DeviceError,
+  DeviceLostError,
+  InternalError,
+  MemoryError,
+  NativeError,
+} from '../errors.js';
+import type { DeviceBuffer } from '../graph/expr.js';
+import type {
+  CpuInfo,
+  MemoryReport,
+  NativeProgram,
+  ProgramSpec,
+  RunOptions,
+  RunResult,
+} from './native-types.js';
 
-export interface BufferSpec {
-  readonly role: 'input' | 'output' | 'temporary';
-  readonly byteLength: number;
-  /** Byte offset in the arena, for temporaries. */
-  readonly offset: number;
-}
+export type * from './native-types.js';
 
-/** An argument of a CUDA kernel: a buffer's address, or the bytes of a scalar. */
-export type LaunchArgument = { readonly buffer: number } | { readonly bytes: Uint8Array };
-
-export type StepSpec =
-  | { readonly kind: 'tape'; readonly tape: TapeSpec; readonly buffers: readonly number[] }
-  | {
-      readonly kind: 'launch';
-      /** Position in `images`. */
-      readonly image: number;
-      readonly function: string;
-      readonly grid: readonly [number, number, number];
-      readonly block: readonly [number, number, number];
-      /** Dynamic shared memory. */
-      readonly sharedByteLength: number;
-      readonly args: readonly LaunchArgument[];
-    }
-  | {
-      readonly kind: 'matmul';
-      /** Code of the dtype (`dtypeCode`). */
-      readonly dtype: number;
-      readonly m: number;
-      readonly n: number;
-      readonly k: number;
-      readonly batch: number;
-      readonly a: MatrixOperand;
-      readonly b: MatrixOperand;
-      readonly c: MatrixOperand;
-    }
-  /** Sets a buffer's bytes to 0. */
-  | { readonly kind: 'zero'; readonly buffer: number };
-
-export interface ProgramSpec {
-  /** `cpu` or `cuda:N`. */
+interface RawBuffer {
   readonly device: string;
-  readonly buffers: readonly BufferSpec[];
-  readonly arenaByteLength: number;
-  /** Device code (cubin); `key` identifies it, so that a module is loaded once per device. */
-  readonly images: readonly { readonly key: string; readonly bytes: Uint8Array }[];
-  readonly steps: readonly StepSpec[];
+  readonly byteLength: number;
+  readonly handle: object;
 }
 
-/** Opaque; freed by the collector. */
-export interface NativeProgram {
-  readonly __program: unique symbol;
+/** What the addon exports (`native/addon.cpp`). */
+interface Addon {
+  createProgram(spec: ProgramSpec): NativeProgram;
+  run(
+    program: NativeProgram,
+    inputs: readonly (ArrayBufferView | object)[],
+    keep: readonly boolean[],
+    cancel: object | undefined,
+  ): Promise<{ readonly outputs: readonly (ArrayBuffer | RawBuffer)[]; readonly nanoseconds: number }>;
+  disposeBuffer(handle: object): void;
+  createCancel(): object;
+  cancel(token: object): void;
+  cpuInfo(): CpuInfo;
+  memory(): MemoryReport[];
+  trim(device: string): Promise<void>;
 }
 
-export interface RunOptions {
-  /** Where results are wanted: in host memory (ArrayBuffer) or on the device (DeviceBuffer), for each output buffer. */
-  readonly outputs: readonly ('host' | 'device')[];
-  /** Token made by `createCancel`, or undefined. */
-  readonly cancel?: object | undefined;
+let loaded: Addon | undefined;
+
+/** The addon is built beside the sources, and found from `src/` as well as from `dist/src/`. */
+function load(): Addon {
+  const start = dirname(fileURLToPath(import.meta.url));
+  const places = ['../..', '../../..'].map((up) => join(start, up, 'build', 'Release', 'weft.node'));
+  const path = places.find((place) => existsSync(place));
+  if (path === undefined) {
+    throw new NativeError(
+      `the native addon is not built (run "npm run build:native"): looked for ${places.join(', ')}`,
+    );
+  }
+  try {
+    return createRequire(import.meta.url)(path) as Addon;
+  } catch (cause) {
+    throw new NativeError(`the native addon ${path} cannot be loaded: ${String(cause)}`, { cause });
+  }
 }
 
-export interface RunResult {
-  /** One for each buffer of role `output`, in the order of `ProgramSpec.buffers`. */
-  readonly outputs: readonly (ArrayBuffer | DeviceBuffer)[];
-  /** Time on the device's executor, from the first copy to the last, in nanoseconds. */
-  readonly nanoseconds: number;
+function addon(): Addon {
+  loaded ??= load();
+  return loaded;
+}
+
+/** The error class for what the native side threw: see `native/runtime/failure.h`. */
+function typed(error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error;
+  const status = 'status' in error && typeof error.status === 'string' ? error.status : undefined;
+  const call = 'call' in error && typeof error.call === 'string' ? error.call : undefined;
+  const message = call === undefined ? error.message : `${error.message} (${call}: ${status ?? 'no status'})`;
+  switch (error.code) {
+    case 'argument':
+      return new ArgumentError(message);
+    case 'memory':
+      return new MemoryError(message, status);
+    case 'device':
+      return new DeviceError(message, status);
+    case 'lost':
+      return new DeviceLostError(message, status);
+    case 'compile':
+      return new CompileError(message);
+    case 'aborted':
+      return new DOMException(message, 'AbortError');
+    case 'internal':
+      return new InternalError(message);
+    default:
+      return error;
+  }
+}
+
+function guarded<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    throw typed(error);
+  }
+}
+
+const settled = <T>(promise: Promise<T>): Promise<T> =>
+  promise.catch((error: unknown) => {
+    throw typed(error);
+  });
+
+/** A result that stayed on its device; works with `using`. */
+class NativeBuffer implements DeviceBuffer {
+  readonly device: string;
+  readonly byteLength: number;
+  readonly #handle: object;
+  #disposed = false;
+
+  constructor(raw: RawBuffer) {
+    this.device = raw.device;
+    this.byteLength = raw.byteLength;
+    this.#handle = raw.handle;
+  }
+
+  get disposed(): boolean {
+    return this.#disposed;
+  }
+
+  /** Frees the memory once no run uses it any more. */
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    addon().disposeBuffer(this.#handle);
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  static handleOf(buffer: DeviceBuffer): object {
+    if (!(#handle in buffer)) throw new ArgumentError('[run] expected a device buffer of this thread');
+    if (buffer.#disposed) throw new ArgumentError('[run] expected a device buffer that was not disposed');
+    return buffer.#handle;
+  }
+}
+
+/**
+ * What the addon reads for an input. A resizable buffer is copied: shrinking it would take pages away under a native
+ * thread.
+ */
+function rawInput(input: ArrayBufferView | DeviceBuffer): ArrayBufferView | object {
+  if (!ArrayBuffer.isView(input)) return NativeBuffer.handleOf(input);
+  const { buffer, byteOffset, byteLength } = input;
+  const resizable = 'resizable' in buffer && buffer.resizable === true;
+  return resizable ? new Uint8Array(buffer, byteOffset, byteLength).slice() : input;
+}
+
+/** Checks a program and makes it ready to run. Throws `ArgumentError` for a spec that is malformed. */
+export function createProgram(spec: ProgramSpec): NativeProgram {
+  return guarded(() => addon().createProgram(spec));
+}
+
+/**
+ * Runs a program. `inputs` has one entry for each buffer of role `input`, in order: an array of exactly its bytes, which
+ * must not be written to until the promise settles, or a buffer on the program's device.
+ *
+ * Rejects with `ArgumentError` (inputs that do not fit), `MemoryError`, `DeviceError`, `DeviceLostError`, or an
+ * `AbortError` after `cancel(options.cancel)`.
+ */
+export async function run(
+  program: NativeProgram,
+  inputs: readonly (ArrayBufferView | DeviceBuffer)[],
+  options: RunOptions,
+): Promise<RunResult> {
+  const keep = options.outputs.map((place) => place === 'device');
+  const raw = inputs.map(rawInput);
+  const result = await settled(guarded(() => addon().run(program, raw, keep, options.cancel)));
+  return {
+    outputs: result.outputs.map((output) =>
+      output instanceof ArrayBuffer ? output : new NativeBuffer(output),
+    ),
+    nanoseconds: result.nanoseconds,
+  };
+}
+
+/** Makes a token that stops the runs it is given to. */
+export const createCancel = (): object => addon().createCancel();
+/** Stops the runs that have the token, and those that will get it. */
+export const cancel = (token: object): void => guarded(() => addon().cancel(token));
+
+/** What the CPU backend found and uses. */
+export const cpuInfo = (): CpuInfo => guarded(() => addon().cpuInfo());
+
+/** The memory every opened device has out and holds. */
+export const memory = (): readonly MemoryReport[] => guarded(() => addon().memory());
+/** Gives memory that no result and no run uses back to the system. */
+export async function trim(): Promise<void> {
+  await Promise.all(memory().map(({ device }) => settled(guarded(() => addon().trim(device)))));
 }

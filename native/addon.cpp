@@ -1,0 +1,33 @@
+// The addon's exports, and nothing else. Their typed mirror, the only caller, is src/exec/native.ts.
+#include <napi.h>
+
+#include "runtime/cancel.h"
+#include "runtime/environment.h"
+#include "runtime/info.h"
+#include "runtime/program.h"
+#include "runtime/run.h"
+#include "runtime/values.h"
+
+namespace {
+
+template <Napi::Value (*F)(const Napi::CallbackInfo&)>
+void add(Napi::Object exports, const char* name) {
+  exports.Set(name, Napi::Function::New<weft::values::guarded<F>>(exports.Env(), name));
+}
+
+Napi::Object init(Napi::Env env, Napi::Object exports) {
+  weft::Environment::create(env);
+  add<weft::createProgram>(exports, "createProgram");
+  add<weft::run>(exports, "run");
+  add<weft::disposeBuffer>(exports, "disposeBuffer");
+  add<weft::createCancel>(exports, "createCancel");
+  add<weft::cancel>(exports, "cancel");
+  add<weft::cpuInfo>(exports, "cpuInfo");
+  add<weft::memory>(exports, "memory");
+  add<weft::trim>(exports, "trim");
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(weft, init)

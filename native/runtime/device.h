@@ -1,0 +1,89 @@
+// Device: what runs programs. The CPU is one (cpu-device.*), each GPU another (cuda/device.*).
+//
+// Devices and their executors live as long as the process. Memory is what a device hands out: the results of runs,
+// shared by JavaScript handles and by runs under way, freed when the last lets go, on any thread.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/cancel.h"
+
+namespace weft {
+
+class Device;
+class Executor;
+struct Program;
+
+// A block of a device's memory: a host pointer on the CPU, a device address on a GPU.
+struct Memory {
+  Memory(Device& device, uintptr_t address, size_t byteLength)
+      : device(device), address(address), byteLength(byteLength) {}
+  virtual ~Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  Device& device;
+  const uintptr_t address;
+  const size_t byteLength;
+};
+
+// One run of a program: what it reads, and after it what it wrote.
+struct Run {
+  struct Input {
+    // Exactly one is set, unless the buffer is empty. Host memory belongs to JavaScript, which keeps it while the run
+    // is pending.
+    const void* host = nullptr;
+    std::shared_ptr<Memory> memory;
+  };
+
+  std::shared_ptr<const Program> program;
+  // One for each of `program->inputs` and `program->outputs`.
+  std::vector<Input> inputs;
+  std::vector<bool> keepOnDevice;
+  std::shared_ptr<CancelFlag> cancel;
+
+  std::vector<std::shared_ptr<Memory>> outputs;
+};
+
+// The bytes a device has out, holds from the system (at least as much), and had out at most.
+struct MemoryUse {
+  size_t inUse = 0;
+  size_t held = 0;
+  size_t peak = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  // `cpu`, `cuda:0` …
+  virtual const std::string& name() const = 0;
+  virtual Executor& executor() = 0;
+  // Alignment that temporaries have in the arena.
+  virtual size_t alignment() const = 0;
+  virtual bool isHost() const = 0;
+
+  // The following on the executor's thread.
+  virtual void run(Run& run) = 0;
+  // Gives unused memory back to the system.
+  virtual void trim() = 0;
+
+  // Any thread.
+  virtual MemoryUse memory() const = 0;
+};
+
+// The device of a name. Throws a device Failure for one that does not exist. Any thread.
+Device& deviceNamed(const std::string& name);
+// The devices that have been named so far.
+std::vector<Device*> openedDevices();
+
+// Host memory for results, from the pool.
+std::shared_ptr<Memory> allocateHost(size_t byteLength);
+MemoryUse hostMemoryUse();
+
+Device& cpuDevice();
+
+}  // namespace weft

@@ -1,0 +1,100 @@
+#include "runtime/executor.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace weft {
+namespace {
+
+// Longest time that leaving the process waits for work under way.
+constexpr auto kExitPatience = std::chrono::seconds(5);
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<Executor*> executors;
+  std::vector<std::function<void()>> onExit;
+  std::atomic<bool> exiting{false};
+};
+
+// Never destroyed: executor threads outlive static destructors.
+Registry& registry() {
+  static Registry& it = *new Registry();
+  return it;
+}
+
+void leave() {
+  Registry& all = registry();
+  if (all.exiting.exchange(true)) return;
+  std::vector<Executor*> executors;
+  std::vector<std::function<void()>> handlers;
+  {
+    const std::lock_guard lock(all.mutex);
+    executors = all.executors;
+    handlers = all.onExit;
+  }
+  for (const auto& handler : handlers) handler();
+  const auto deadline = std::chrono::steady_clock::now() + kExitPatience;
+  for (Executor* executor : executors) executor->waitIdle(deadline);
+}
+
+}  // namespace
+
+void Executor::post(std::function<void()> job) {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back(std::move(job));
+  if (started_ < threads_ && busy_ + queue_.size() > started_) {
+    std::thread([this] { loop(); }).detach();
+    started_++;
+  }
+  wake_.notify_one();
+}
+
+void Executor::waitIdle(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  idle_.wait_until(lock, deadline, [this] { return queue_.empty() && busy_ == 0; });
+}
+
+void Executor::loop() {
+#ifdef __linux__
+  pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
+#endif
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return !queue_.empty(); });
+    busy_++;
+    {
+      const std::function<void()> job = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      job();
+    }
+    lock.lock();
+    busy_--;
+    if (queue_.empty() && busy_ == 0) idle_.notify_all();
+  }
+}
+
+Executor& makeExecutor(std::string name, size_t threads) {
+  auto* executor = new Executor(std::move(name), threads);
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  all.executors.push_back(executor);
+  return *executor;
+}
+
+void quietAtExit(std::function<void()> onExit) {
+  Registry& all = registry();
+  if (onExit) {
+    const std::lock_guard lock(all.mutex);
+    all.onExit.push_back(std::move(onExit));
+  }
+  std::atexit(leave);
+}
+
+bool exiting() { return registry().exiting.load(); }
+
+}  // namespace weft

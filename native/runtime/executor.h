@@ -1,0 +1,50 @@
+// Executor: native threads with a queue. Each device has one of one thread, from which all of its work is issued, in
+// order; compilation has one of several.
+//
+// Executors live as long as the process. `quietAtExit` makes the process wait, for a bounded time, for work that is
+// under way when it exits, before the libraries that the work uses are torn down.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+
+namespace weft {
+
+class Executor {
+ public:
+  explicit Executor(std::string name, size_t threads = 1) : name_(std::move(name)), threads_(threads) {}
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // Adds a job, which must not throw. Any thread. Threads start when they are first needed.
+  void post(std::function<void()> job);
+  // Waits until nothing is queued or running, at most until `deadline`.
+  void waitIdle(std::chrono::steady_clock::time_point deadline);
+
+ private:
+  void loop();
+
+  const std::string name_;
+  const size_t threads_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable idle_;
+  std::deque<std::function<void()>> queue_;
+  size_t started_ = 0;
+  size_t busy_ = 0;
+};
+
+// An executor that is never destroyed.
+Executor& makeExecutor(std::string name, size_t threads = 1);
+
+// Registers the exit handler; call it again after loading a library, so that the handler runs before the library's.
+// `onExit` is called first when the process exits, and stops what it can.
+void quietAtExit(std::function<void()> onExit = {});
+
+// Whether the process is exiting.
+bool exiting();
+
+}  // namespace weft

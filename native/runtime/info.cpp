@@ -1,0 +1,47 @@
+#include "runtime/info.h"
+
+#include "cpu/cpu.h"
+#include "runtime/device.h"
+#include "runtime/environment.h"
+#include "runtime/values.h"
+
+namespace weft {
+namespace {
+
+class TrimTask : public Task {
+ public:
+  TrimTask(Napi::Env env, Device& device) : Task(env), device_(device) {}
+  void run() override { device_.trim(); }
+  Napi::Value result(Napi::Env env) override { return env.Undefined(); }
+
+ private:
+  Device& device_;
+};
+
+}  // namespace
+
+Napi::Value cpuInfo(const Napi::CallbackInfo& info) { return cpu::describe(info.Env()); }
+
+Napi::Value memory(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const std::vector<Device*> devices = openedDevices();
+  Napi::Array result = Napi::Array::New(env, devices.size());
+  for (uint32_t i = 0; i < devices.size(); i++) {
+    const MemoryUse use = devices[i]->memory();
+    Napi::Object entry = Napi::Object::New(env);
+    entry.Set("device", devices[i]->name());
+    entry.Set("inUse", static_cast<double>(use.inUse));
+    entry.Set("held", static_cast<double>(use.held));
+    entry.Set("peak", static_cast<double>(use.peak));
+    result.Set(i, entry);
+  }
+  return result;
+}
+
+Napi::Value trim(const Napi::CallbackInfo& info) {
+  Device& device = deviceNamed(values::text(info[0], "device"));
+  return Environment::of(info.Env())
+      .start(std::make_shared<TrimTask>(info.Env(), device), device.executor());
+}
+
+}  // namespace weft

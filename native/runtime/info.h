@@ -1,0 +1,16 @@
+// What the process has: the CPU's description, and the memory that devices have out.
+#pragma once
+#include <napi.h>
+
+namespace weft {
+
+// cpuInfo(): { isa, threads, vectorMath, blas }
+Napi::Value cpuInfo(const Napi::CallbackInfo& info);
+
+// memory(): { device: string, inUse: number, held: number, peak: number }[], bytes
+Napi::Value memory(const Napi::CallbackInfo& info);
+
+// trim(device: string): Promise<undefined>
+Napi::Value trim(const Napi::CallbackInfo& info);
+
+}  // namespace weft

@@ -1,0 +1,223 @@
+#include "runtime/program.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/device.h"
+#include "runtime/values.h"
+
+namespace weft {
+namespace {
+
+using values::reject;
+
+constexpr size_t kElementByteLength[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
+// Codes of the dtypes that matrix products take: float16, bfloat16, float32, float64, complex64, complex128.
+constexpr int kFirstMatmulDType = 9;
+constexpr int kLastMatmulDType = 14;
+// The limits of CUDA's launch interface, the same on every device since compute capability 3.0.
+constexpr int64_t kMaxGridX = 2147483647;
+constexpr int64_t kMaxGridYZ = 65535;
+constexpr int64_t kMaxBlockThreads = 1024;
+constexpr size_t kScalarAlignment = 16;
+constexpr int64_t kMaxScalarBytes = 4096;
+constexpr int64_t kMaxInteger = values::kMaxSafeInteger;
+
+std::string item(const char* list, uint32_t i) { return std::string(list) + "[" + std::to_string(i) + "]"; }
+
+int bufferIndex(const Napi::Value& value, const Program& program, const std::string& field) {
+  const int64_t last = static_cast<int64_t>(program.buffers.size()) - 1;
+  return static_cast<int>(values::integer(value, field, 0, last));
+}
+
+void readBuffers(const Napi::Object& spec, Program& program) {
+  const Napi::Array list = values::array(spec.Get("buffers"), "buffers");
+  for (uint32_t i = 0; i < list.Length(); i++) {
+    const std::string field = item("buffers", i);
+    const Napi::Object entry = values::object(list.Get(i), field);
+    const std::string role = values::text(entry.Get("role"), field + ".role");
+    BufferSpec buffer{Role::temporary, 0, 0};
+    buffer.byteLength = values::integer(entry.Get("byteLength"), field + ".byteLength");
+    if (role == "input") {
+      buffer.role = Role::input;
+      program.inputs.push_back(static_cast<int>(i));
+    } else if (role == "output") {
+      buffer.role = Role::output;
+      program.outputs.push_back(static_cast<int>(i));
+    } else if (role == "temporary") {
+      buffer.offset = values::integer(entry.Get("offset"), field + ".offset");
+      if (buffer.offset > program.arenaByteLength ||
+          buffer.byteLength > program.arenaByteLength - buffer.offset) {
+        reject(field, "inside the arena of " + std::to_string(program.arenaByteLength) + " bytes");
+      }
+      if (buffer.byteLength > 0 && buffer.offset % program.device->alignment() != 0) {
+        reject(field + ".offset", "a multiple of " + std::to_string(program.device->alignment()));
+      }
+    } else {
+      reject(field + ".role", "input, output or temporary");
+    }
+    program.buffers.push_back(buffer);
+  }
+}
+
+void readImages(const Napi::Object& spec, Program& program) {
+  const Napi::Array list = values::array(spec.Get("images"), "images");
+  for (uint32_t i = 0; i < list.Length(); i++) {
+    const std::string field = item("images", i);
+    const Napi::Object entry = values::object(list.Get(i), field);
+    auto image = std::make_shared<Image>();
+    image->key = values::text(entry.Get("key"), field + ".key");
+    image->bytes = values::bytes(entry.Get("bytes"), field + ".bytes");
+    if (image->bytes.empty()) reject(field + ".bytes", "not empty");
+    // PTX is text that the driver reads up to a terminating 0; a cubin does not mind one.
+    image->bytes.push_back(0);
+    program.images.push_back(std::move(image));
+  }
+}
+
+std::array<unsigned, 3> readDimensions(const Napi::Value& value, const std::string& field,
+                                       std::array<int64_t, 3> limits) {
+  const Napi::Array list = values::array(value, field);
+  if (list.Length() != 3) reject(field, "three numbers");
+  std::array<unsigned, 3> result{};
+  for (uint32_t i = 0; i < 3; i++) {
+    result[i] = static_cast<unsigned>(values::integer(list.Get(i), field, 1, limits[i]));
+  }
+  return result;
+}
+
+void readLaunchArgument(const Napi::Value& value, const std::string& field, const Program& program,
+                        LaunchStep& step) {
+  const Napi::Object entry = values::object(value, field);
+  if (entry.Has("buffer")) {
+    step.args.push_back({bufferIndex(entry.Get("buffer"), program, field + ".buffer"), 0});
+    return;
+  }
+  const std::vector<uint8_t> bytes = values::bytes(entry.Get("bytes"), field + ".bytes");
+  if (bytes.empty() || static_cast<int64_t>(bytes.size()) > kMaxScalarBytes) {
+    reject(field + ".bytes", "from 1 to " + std::to_string(kMaxScalarBytes) + " bytes");
+  }
+  const size_t offset = (step.scalars.size() + kScalarAlignment - 1) / kScalarAlignment * kScalarAlignment;
+  step.scalars.resize(offset + bytes.size());
+  std::copy(bytes.begin(), bytes.end(), step.scalars.begin() + static_cast<ptrdiff_t>(offset));
+  step.args.push_back({-1, offset});
+}
+
+Step readLaunch(const Napi::Object& entry, const std::string& field, const Program& program) {
+  if (program.device->isHost()) reject(field + ".kind", "one the CPU runs, not launch");
+  LaunchStep step{};
+  const int64_t lastImage = static_cast<int64_t>(program.images.size()) - 1;
+  step.image = values::integer(entry.Get("image"), field + ".image", 0, lastImage);
+  step.function = values::text(entry.Get("function"), field + ".function");
+  step.grid = readDimensions(entry.Get("grid"), field + ".grid", {kMaxGridX, kMaxGridYZ, kMaxGridYZ});
+  step.block = readDimensions(entry.Get("block"), field + ".block", {kMaxBlockThreads, kMaxBlockThreads, 64});
+  if (static_cast<int64_t>(step.block[0]) * step.block[1] * step.block[2] > kMaxBlockThreads) {
+    reject(field + ".block", "at most 1024 threads");
+  }
+  step.sharedByteLength = static_cast<unsigned>(values::integer(
+      entry.Get("sharedByteLength"), field + ".sharedByteLength", 0, std::numeric_limits<int32_t>::max()));
+  const Napi::Array args = values::array(entry.Get("args"), field + ".args");
+  for (uint32_t i = 0; i < args.Length(); i++) {
+    readLaunchArgument(args.Get(i), field + "." + item("args", i), program, step);
+  }
+  return step;
+}
+
+Step readTape(const Napi::Object& entry, const std::string& field, const Program& program) {
+  if (!program.device->isHost()) reject(field + ".kind", "one a GPU runs, not tape");
+  TapeStep step;
+  const Napi::Array buffers = values::array(entry.Get("buffers"), field + ".buffers");
+  for (uint32_t i = 0; i < buffers.Length(); i++) {
+    step.buffers.push_back(bufferIndex(buffers.Get(i), program, field + "." + item("buffers", i)));
+  }
+  step.tape = cpu::parseTape(values::object(entry.Get("tape"), field + ".tape"));
+  return step;
+}
+
+// Checks that every element of a (rows, columns) operand lies inside its buffer.
+void checkExtent(const MatrixOperand& operand, int64_t batch, int64_t rows, int64_t columns, int dtype,
+                 const Program& program, const std::string& field) {
+  if (batch == 0 || rows == 0 || columns == 0) return;
+  __int128 low = operand.offset;
+  __int128 high = operand.offset;
+  const auto extend = [&](int64_t size, int64_t stride) {
+    const __int128 reach = static_cast<__int128>(size - 1) * stride;
+    (reach < 0 ? low : high) += reach;
+  };
+  extend(batch, operand.batchStride);
+  extend(rows, operand.rowStride);
+  extend(columns, operand.columnStride);
+  const __int128 elements = program.buffers[operand.buffer].byteLength / elementByteLength(dtype);
+  if (low < 0 || high >= elements) reject(field, "inside its buffer");
+}
+
+MatrixOperand readOperand(const Napi::Value& value, const std::string& field, const Program& program) {
+  const Napi::Object entry = values::object(value, field);
+  const auto stride = [&](const char* name) {
+    return values::integer(entry.Get(name), field + "." + name, -kMaxInteger, kMaxInteger);
+  };
+  MatrixOperand operand{};
+  operand.buffer = bufferIndex(entry.Get("buffer"), program, field + ".buffer");
+  operand.offset = values::integer(entry.Get("offset"), field + ".offset");
+  operand.batchStride = stride("batchStride");
+  operand.rowStride = stride("rowStride");
+  operand.columnStride = stride("columnStride");
+  return operand;
+}
+
+Step readMatmul(const Napi::Object& entry, const std::string& field, const Program& program) {
+  MatmulStep step{};
+  step.dtype = static_cast<int>(
+      values::integer(entry.Get("dtype"), field + ".dtype", kFirstMatmulDType, kLastMatmulDType));
+  step.m = values::integer(entry.Get("m"), field + ".m");
+  step.n = values::integer(entry.Get("n"), field + ".n");
+  step.k = values::integer(entry.Get("k"), field + ".k");
+  step.batch = values::integer(entry.Get("batch"), field + ".batch");
+  step.a = readOperand(entry.Get("a"), field + ".a", program);
+  step.b = readOperand(entry.Get("b"), field + ".b", program);
+  step.c = readOperand(entry.Get("c"), field + ".c", program);
+  checkExtent(step.a, step.batch, step.m, step.k, step.dtype, program, field + ".a");
+  checkExtent(step.b, step.batch, step.k, step.n, step.dtype, program, field + ".b");
+  checkExtent(step.c, step.batch, step.m, step.n, step.dtype, program, field + ".c");
+  return step;
+}
+
+void readSteps(const Napi::Object& spec, Program& program) {
+  const Napi::Array list = values::array(spec.Get("steps"), "steps");
+  program.steps.reserve(list.Length());
+  for (uint32_t i = 0; i < list.Length(); i++) {
+    const Napi::HandleScope scope(spec.Env());
+    const std::string field = item("steps", i);
+    const Napi::Object entry = values::object(list.Get(i), field);
+    const std::string kind = values::text(entry.Get("kind"), field + ".kind");
+    if (kind == "tape") {
+      program.steps.push_back(readTape(entry, field, program));
+    } else if (kind == "launch") {
+      program.steps.push_back(readLaunch(entry, field, program));
+    } else if (kind == "matmul") {
+      program.steps.push_back(readMatmul(entry, field, program));
+    } else if (kind == "zero") {
+      program.steps.push_back(ZeroStep{bufferIndex(entry.Get("buffer"), program, field + ".buffer")});
+    } else {
+      reject(field + ".kind", "tape, launch, matmul or zero");
+    }
+  }
+}
+
+}  // namespace
+
+size_t elementByteLength(int dtype) { return kElementByteLength[dtype]; }
+
+Napi::Value createProgram(const Napi::CallbackInfo& info) {
+  const Napi::Object spec = values::object(info[0], "spec");
+  auto program = std::make_shared<Program>();
+  program->device = &deviceNamed(values::text(spec.Get("device"), "device"));
+  program->arenaByteLength = values::integer(spec.Get("arenaByteLength"), "arenaByteLength");
+  readBuffers(spec, *program);
+  readImages(spec, *program);
+  readSteps(spec, *program);
+  return values::makeHandle(info.Env(),
+                            std::make_unique<ProgramHandle>(ProgramHandle{std::move(program)}));
+}
+
+}  // namespace weft

@@ -1,0 +1,95 @@
+// Program: steps over numbered buffers, read once from plain data (ProgramSpec of src/exec/native.ts) and then
+// immutable. Reading it checks everything that running it relies on, so that a malformed spec is an error here.
+#pragma once
+#include <napi.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cpu/cpu.h"
+
+namespace weft {
+
+class Device;
+
+enum class Role { input, output, temporary };
+
+struct BufferSpec {
+  Role role;
+  size_t byteLength;
+  // In the arena, for temporaries.
+  size_t offset;
+};
+
+// Device code; immutable, shared by the programs and devices that use it.
+struct Image {
+  std::string key;
+  std::vector<uint8_t> bytes;
+};
+
+struct TapeStep {
+  std::shared_ptr<const cpu::Tape> tape;
+  std::vector<int> buffers;
+};
+
+struct LaunchStep {
+  // A buffer's address where `buffer` is not negative, else the scalar at `offset` in `scalars`.
+  struct Argument {
+    int buffer;
+    size_t offset;
+  };
+  size_t image;
+  std::string function;
+  std::array<unsigned, 3> grid;
+  std::array<unsigned, 3> block;
+  unsigned sharedByteLength;
+  std::vector<Argument> args;
+  std::vector<uint8_t> scalars;
+};
+
+// In elements, as MatrixOperand of src/exec/plan.ts.
+struct MatrixOperand {
+  int buffer;
+  int64_t offset, batchStride, rowStride, columnStride;
+};
+
+struct MatmulStep {
+  int dtype;
+  int64_t m, n, k, batch;
+  MatrixOperand a, b, c;
+};
+
+struct ZeroStep {
+  int buffer;
+};
+
+using Step = std::variant<TapeStep, LaunchStep, MatmulStep, ZeroStep>;
+
+struct Program {
+  Device* device;
+  std::vector<BufferSpec> buffers;
+  // Positions of the buffers of each role, in order.
+  std::vector<int> inputs, outputs;
+  size_t arenaByteLength;
+  std::vector<std::shared_ptr<const Image>> images;
+  std::vector<Step> steps;
+};
+
+// What a program handle owns.
+struct ProgramHandle {
+  static constexpr napi_type_tag kTag = {0x1d4f3e4c3a0b4b52, 0x9b0f1c7d8e6a5f02};
+  static constexpr const char* kWhat = "a program";
+  std::shared_ptr<const Program> program;
+};
+
+// createProgram(spec: ProgramSpec): NativeProgram
+Napi::Value createProgram(const Napi::CallbackInfo& info);
+
+// Bytes of one element of a dtype (a code of src/graph/dtype.ts).
+size_t elementByteLength(int dtype);
+
+}  // namespace weft

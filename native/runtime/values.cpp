@@ -1,0 +1,55 @@
+#include "runtime/values.h"
+
+#include <cmath>
+
+namespace weft::values {
+
+void reject(const std::string& field, const std::string& what) {
+  throw Failure(FailureCode::argument, "[weft] expected " + field + " to be " + what);
+}
+
+Napi::Object object(const Napi::Value& value, const std::string& field) {
+  if (!value.IsObject()) reject(field, "an object");
+  return value.As<Napi::Object>();
+}
+
+Napi::Array array(const Napi::Value& value, const std::string& field) {
+  if (!value.IsArray()) reject(field, "an array");
+  return value.As<Napi::Array>();
+}
+
+std::string text(const Napi::Value& value, const std::string& field) {
+  if (!value.IsString()) reject(field, "a string");
+  return value.As<Napi::String>().Utf8Value();
+}
+
+int64_t integer(const Napi::Value& value, const std::string& field, int64_t low, int64_t high) {
+  const std::string range = "an integer from " + std::to_string(low) + " to " + std::to_string(high);
+  if (!value.IsNumber()) reject(field, range);
+  const double number = value.As<Napi::Number>().DoubleValue();
+  if (!(number >= static_cast<double>(low) && number <= static_cast<double>(high)) ||
+      number != std::floor(number)) {
+    reject(field, range);
+  }
+  return static_cast<int64_t>(number);
+}
+
+std::vector<uint8_t> bytes(const Napi::Value& value, const std::string& field) {
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
+    reject(field, "a Uint8Array");
+  }
+  const Napi::Uint8Array view = value.As<Napi::Uint8Array>();
+  return {view.Data(), view.Data() + view.ByteLength()};
+}
+
+std::vector<std::string> texts(const Napi::Value& value, const std::string& field) {
+  const Napi::Array list = array(value, field);
+  std::vector<std::string> result;
+  result.reserve(list.Length());
+  for (uint32_t i = 0; i < list.Length(); i++) {
+    result.push_back(text(list.Get(i), field + "[" + std::to_string(i) + "]"));
+  }
+  return result;
+}
+
+}  // namespace weft::values

@@ -1,0 +1,119 @@
+/**
+ * The process's settings: the only reader of `process.env`.
+ *
+ * `config()` reads once, when it is first asked; what it found stays for the process. A value that cannot be right is
+ * an error that names its variable, never ignored.
+ */
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { ArgumentError } from './errors.js';
+
+export const DEBUG_TOPICS = ['graph', 'passes', 'kernels', 'cuda', 'plan', 'time'] as const;
+export type DebugTopic = (typeof DEBUG_TOPICS)[number];
+
+export const CPU_ISAS = ['baseline', 'avx2', 'avx512', 'neon'] as const;
+export type CpuIsa = (typeof CPU_ISAS)[number];
+
+export interface Config {
+  /** `WEFT_DEVICE`: the device a compute uses when it names none. */
+  readonly device: string | undefined;
+  /** `WEFT_DEBUG`: what is printed to stderr, as a list of words. */
+  readonly debug: ReadonlySet<DebugTopic>;
+  /** `WEFT_DUMP`: a folder that generated sources and plans are written to. */
+  readonly dumpFolder: string | undefined;
+  /** `WEFT_CACHE`, else `$XDG_CACHE_HOME/weft`, else `~/.cache/weft`; `WEFT_CACHE=off`: no disk cache. */
+  readonly cacheFolder: string | undefined;
+  /** `WEFT_CACHE_BYTES`: the most bytes of compiled kernels kept on disk. */
+  readonly cacheByteLimit: number;
+  /** `WEFT_THREADS`: threads of the CPU backend; undefined: one for each processor this process may use. */
+  readonly threads: number | undefined;
+  /** `WEFT_ISA`: the widest instruction set the CPU backend uses. */
+  readonly isa: CpuIsa | undefined;
+  /** `WEFT_BLAS`: a BLAS library for the CPU backend. */
+  readonly blas: string | undefined;
+  /** Where the CUDA libraries may be; see `exec/cuda-libraries.ts`. */
+  readonly cuda: CudaPlaces;
+}
+
+export interface CudaPlaces {
+  /** `WEFT_CUDA_DRIVER`, `WEFT_NVRTC`, `WEFT_CUBLAS`: this file and no other. */
+  readonly driver: string | undefined;
+  readonly nvrtc: string | undefined;
+  readonly cublas: string | undefined;
+  /** `WEFT_CUDA_PATH`, `CUDA_HOME`, `CUDA_PATH`: toolkits, in this order. */
+  readonly toolkits: readonly string[];
+  /** `VIRTUAL_ENV` and `CONDA_PREFIX`: Python environments, whose packages may hold the libraries. */
+  readonly pythonPrefixes: readonly string[];
+  /** Folders of `PATH`: a toolkit's or an environment's `bin` says where its libraries are. */
+  readonly binFolders: readonly string[];
+  readonly home: string;
+}
+
+const DEFAULT_CACHE_BYTES = 512 * 2 ** 20;
+const MAX_THREADS = 1024;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const fail = (name: string, wanted: string, value: string): never => {
+  throw new ArgumentError(`[config] expected ${name} to be ${wanted}: ${value}`);
+};
+
+function integer(env: Environment, name: string, low: number, high: number): number | undefined {
+  const text = env[name];
+  if (text === undefined || text === '') return undefined;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < low || value > high) {
+    return fail(name, `an integer from ${low} to ${high}`, text);
+  }
+  return value;
+}
+
+function word<T extends string>(name: string, text: string, words: readonly T[]): T {
+  const found = words.find((candidate) => candidate === text);
+  return found ?? fail(name, words.join(', '), text);
+}
+
+const given = (...values: readonly (string | undefined)[]): string[] =>
+  values.filter((value): value is string => value !== undefined && value !== '');
+
+function cacheFolder(env: Environment, home: string): string | undefined {
+  const [chosen] = given(env.WEFT_CACHE);
+  if (chosen === 'off') return undefined;
+  if (chosen !== undefined) return chosen;
+  const [caches] = given(env.XDG_CACHE_HOME);
+  return join(caches ?? join(home, '.cache'), 'weft');
+}
+
+/** Reads settings from an environment; for tests, which have their own. */
+export function readConfig(env: Environment, home: string = homedir()): Config {
+  const [isa] = given(env.WEFT_ISA);
+  return {
+    device: given(env.WEFT_DEVICE)[0],
+    debug: new Set(
+      given(...(env.WEFT_DEBUG ?? '').split(',')).map((t) => word('WEFT_DEBUG', t.trim(), DEBUG_TOPICS)),
+    ),
+    dumpFolder: given(env.WEFT_DUMP)[0],
+    cacheFolder: cacheFolder(env, home),
+    cacheByteLimit: integer(env, 'WEFT_CACHE_BYTES', 0, Number.MAX_SAFE_INTEGER) ?? DEFAULT_CACHE_BYTES,
+    threads: integer(env, 'WEFT_THREADS', 1, MAX_THREADS),
+    isa: isa === undefined ? undefined : word('WEFT_ISA', isa, CPU_ISAS),
+    blas: given(env.WEFT_BLAS)[0],
+    cuda: {
+      driver: given(env.WEFT_CUDA_DRIVER)[0],
+      nvrtc: given(env.WEFT_NVRTC)[0],
+      cublas: given(env.WEFT_CUBLAS)[0],
+      toolkits: given(env.WEFT_CUDA_PATH, env.CUDA_HOME, env.CUDA_PATH),
+      pythonPrefixes: given(env.VIRTUAL_ENV, env.CONDA_PREFIX),
+      binFolders: given(...(env.PATH ?? '').split(':')),
+      home,
+    },
+  };
+}
+
+let current: Config | undefined;
+
+/** The process's settings. */
+export function config(): Config {
+  current ??= readConfig(process.env);
+  return current;
+}

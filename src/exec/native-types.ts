@@ -1,0 +1,93 @@
+/**
+ * The plain data that goes to the native addon and comes back: programs, runs, descriptions.
+ *
+ * `native/runtime/program.cpp` reads a `ProgramSpec` and checks it; `native.ts` has the functions.
+ */
+import type { TapeSpec } from '../codegen/tape.js';
+import type { DeviceBuffer } from '../graph/expr.js';
+import type { MatrixOperand } from './plan.js';
+
+export interface BufferSpec {
+  readonly role: 'input' | 'output' | 'temporary';
+  readonly byteLength: number;
+  /** Byte offset in the arena, for temporaries: a multiple of 64 on the CPU, of 256 on a GPU. */
+  readonly offset: number;
+}
+
+/** An argument of a CUDA kernel: a buffer's address, or the bytes of a scalar. */
+export type LaunchArgument = { readonly buffer: number } | { readonly bytes: Uint8Array };
+
+export type StepSpec =
+  | { readonly kind: 'tape'; readonly tape: TapeSpec; readonly buffers: readonly number[] }
+  | {
+      readonly kind: 'launch';
+      /** Position in `images`. */
+      readonly image: number;
+      readonly function: string;
+      /** No dimension is 0. */
+      readonly grid: readonly [number, number, number];
+      readonly block: readonly [number, number, number];
+      /** Dynamic shared memory. */
+      readonly sharedByteLength: number;
+      readonly args: readonly LaunchArgument[];
+    }
+  | {
+      readonly kind: 'matmul';
+      /** Code of the dtype (`dtypeCode`). */
+      readonly dtype: number;
+      readonly m: number;
+      readonly n: number;
+      readonly k: number;
+      readonly batch: number;
+      readonly a: MatrixOperand;
+      readonly b: MatrixOperand;
+      readonly c: MatrixOperand;
+    }
+  /** Sets a buffer's bytes to 0. */
+  | { readonly kind: 'zero'; readonly buffer: number };
+
+export interface ProgramSpec {
+  /** `cpu` or `cuda:N`. */
+  readonly device: string;
+  readonly buffers: readonly BufferSpec[];
+  readonly arenaByteLength: number;
+  /** Device code (cubin); `key` identifies it, so that a module is loaded once per device. */
+  readonly images: readonly { readonly key: string; readonly bytes: Uint8Array }[];
+  readonly steps: readonly StepSpec[];
+}
+
+/** Opaque; freed by the collector. */
+export interface NativeProgram {
+  readonly __program: unique symbol;
+}
+
+export interface RunOptions {
+  /** Where results are wanted: in host memory (ArrayBuffer) or on the device (DeviceBuffer), for each output buffer. */
+  readonly outputs: readonly ('host' | 'device')[];
+  /** Token made by `createCancel`, or undefined. */
+  readonly cancel?: object | undefined;
+}
+
+export interface RunResult {
+  /** One for each buffer of role `output`, in the order of `ProgramSpec.buffers`. */
+  readonly outputs: readonly (ArrayBuffer | DeviceBuffer)[];
+  /** Time on the device's executor, from the first copy to the last, in nanoseconds. */
+  readonly nanoseconds: number;
+}
+
+/** The bytes a device's pool has out, holds from the system, and had out at most. */
+export interface MemoryReport {
+  readonly device: string;
+  readonly inUse: number;
+  readonly held: number;
+  readonly peak: number;
+}
+
+export interface CpuInfo {
+  /** The instruction set in use: `avx512`, `avx2`, `baseline`, `neon`. */
+  readonly isa: string;
+  readonly threads: number;
+  /** The vector mathematics library in use; null: own functions. */
+  readonly vectorMath: string | null;
+  readonly blas: { readonly path: string; readonly name: string } | null;
+}
