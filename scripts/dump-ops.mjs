@@ -4,15 +4,16 @@
  * file with the live tables, so a row without fixtures fails.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 const dist = resolve(process.argv[2] ?? 'dist');
 const load = (path) => import(pathToFileURL(resolve(dist, path)).href);
 const { describeTables } = await load('test/support/table.js');
 const target = new URL('../test/fixtures/table.json', import.meta.url);
 // One line for each row, so that a difference shows the rows that changed.
-const lines = (entries) => `{\n${entries.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join(',\n')}\n}`;
+const lines = (entries) =>
+  `{\n${entries.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join(',\n')}\n}`;
 const { dtypes, promotion, ops, reductions } = describeTables();
 const text = `{"dtypes":${JSON.stringify(dtypes)},
 "promotion":${JSON.stringify(promotion)},
@@ -26,4 +27,6 @@ try {
   if (error.code !== 'ENOENT') throw error;
 }
 if (before !== text) writeFileSync(target, text);
-console.log(before === text ? 'table.json is up to date' : 'table.json written; now run scripts/make-fixtures.py');
+console.log(
+  before === text ? 'table.json is up to date' : 'table.json written; now run scripts/make-fixtures.py',
+);

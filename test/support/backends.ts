@@ -1,0 +1,14 @@
+/**
+ * The devices the conformance suite runs on: always the CPU, and what WEFT_TEST_DEVICE names (`cuda`, `cuda:1`, or a
+ * list with commas). Without the variable an NVIDIA GPU is used when one is present.
+ */
+import { existsSync } from 'node:fs';
+
+const present = (): boolean => existsSync('/dev/nvidia0');
+
+export function backends(): readonly string[] {
+  const named = process.env.WEFT_TEST_DEVICE;
+  const others =
+    named === undefined ? (present() ? ['cuda'] : []) : named.split(',').filter((device) => device !== '');
+  return [...new Set(['cpu', ...others])];
+}

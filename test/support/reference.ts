@@ -1,0 +1,210 @@
+/**
+ * The reference interpreter: evaluates an Expr graph node by node, slowly and obviously, over arrays of exact values
+ * (float64 or bigint), rounding to the node's dtype after every op.
+ *
+ * It shares nothing with the optimizer or the backends but the node types. Property tests and the program suite compare
+ * it with what `compute` gives; the NumPy fixtures check the interpreter itself.
+ */
+import { type DType, isComplex, isFloat, isHalf, isInteger, type Scalar } from '../../src/graph/dtype.js';
+import type { Expr, ExprOf, Shape } from '../../src/graph/expr.js';
+import { type OpName, opRow } from '../../src/graph/ops.js';
+import { elementAt, fromScalars, type HostArray, indices, sizeOf, stridesOf } from './host.js';
+import { COMPLEX_OPS } from './reference-complex.js';
+import { BOOLEAN_OPS, INTEGER_OPS } from './reference-integer.js';
+import { REAL_OPS } from './reference-real.js';
+import { reduceValues } from './reference-reduce.js';
+import { castScalar, isComplexValue, roundFloat, zeroOf } from './scalar.js';
+
+/** Elements in C order. */
+type Values = readonly Scalar[];
+
+/** The value of every expression, as host arrays. */
+export function evaluateReference(outputs: readonly Expr[]): HostArray[] {
+  const values = new Map<Expr, Values>();
+  for (const node of topological(outputs)) {
+    const inputs = node.inputs.map((input) => values.get(input)!);
+    values.set(node, evaluateNode(node, inputs));
+  }
+  return outputs.map((node) => fromScalars(node.dtype, node.shape, values.get(node)!));
+}
+
+/** Every node after its inputs, without recursion: chains may be long. */
+function topological(outputs: readonly Expr[]): Expr[] {
+  const order: Expr[] = [];
+  const state = new Map<Expr, 'open' | 'done'>();
+  const stack = [...outputs];
+  for (let node = stack.at(-1); node !== undefined; node = stack.at(-1)) {
+    if (state.has(node)) {
+      stack.pop();
+      if (state.get(node) === 'open') order.push(node);
+      state.set(node, 'done');
+    } else {
+      state.set(node, 'open');
+      for (const input of node.inputs) if (!state.has(input)) stack.push(input);
+    }
+  }
+  return order;
+}
+
+function evaluateNode(node: Expr, inputs: readonly Values[]): Values {
+  switch (node.kind) {
+    case 'source':
+      return readSource(node);
+    case 'const':
+      return [castScalar(node.value, node.dtype)];
+    case 'map':
+      return mapValues(node, inputs);
+    case 'cast':
+      return inputs[0]!.map((value) => castScalar(value, node.dtype));
+    case 'reduce':
+      return reduceNode(node, inputs[0]!);
+    case 'view':
+      return viewValues(node, inputs[0]!);
+    case 'contract':
+      return contract(node, inputs);
+  }
+}
+
+function readSource(node: ExprOf<'source'>): Values {
+  const { source } = node;
+  switch (source.type) {
+    case 'host':
+      return Array.from(indices(node.shape), (index) =>
+        elementAt(node.dtype, source.data, source.offset + dot(index, source.strides)),
+      );
+    case 'iota':
+      return Array.from({ length: node.shape[0]! }, (_, i) => BigInt(i));
+    case 'device':
+      throw new TypeError('the reference interpreter reads host arrays only');
+  }
+}
+
+const dot = (index: readonly number[], strides: readonly number[]): number =>
+  index.reduce((sum, i, k) => sum + i * strides[k]!, 0);
+
+/** Strides with which an array of `shape` is read as one of `target`: 0 along the axes it is broadcast over. */
+function broadcastStrides(shape: Shape, target: Shape): number[] {
+  const own = stridesOf(shape);
+  const lead = target.length - shape.length;
+  return target.map((_, k) => (k < lead || shape[k - lead] === 1 ? 0 : own[k - lead]!));
+}
+
+function mapValues(node: ExprOf<'map'>, inputs: readonly Values[]): Values {
+  const strides = node.inputs.map((input) => broadcastStrides(input.shape, node.shape));
+  const dtypes = node.inputs.map((input) => input.dtype);
+  const op = scalarOp(node.op, dtypes, node.dtype);
+  return Array.from(indices(node.shape), (index) =>
+    op(inputs.map((values, i) => values[dot(index, strides[i]!)]!)),
+  );
+}
+
+/** An op on exact values, rounded to its result's dtype. `dtypes` must be those of the row's signature. */
+export function scalarOp(op: OpName, dtypes: readonly DType[], result: DType): (args: Values) => Scalar {
+  const signature = opRow(op).dtype(dtypes);
+  if (
+    signature === undefined ||
+    signature.args.some((d, i) => d !== dtypes[i]) ||
+    signature.result !== result
+  )
+    throw new TypeError(`${op}(${dtypes}) does not give ${result}`);
+  if (op === 'where') return ([condition, a, b]) => (condition ? a! : b!);
+  const dtype = dtypes[0]!;
+  const finish = (value: Scalar) => castScalar(value, result);
+  // Halves are computed in float32; roundings in between are float32's too.
+  const r = (x: number) => roundFloat(isHalf(dtype) ? 'float32' : dtype, x);
+  const table = isComplex(dtype)
+    ? COMPLEX_OPS
+    : isFloat(dtype)
+      ? REAL_OPS
+      : isInteger(dtype)
+        ? INTEGER_OPS
+        : BOOLEAN_OPS;
+  if (table[op] === undefined) throw new TypeError(`the reference has no ${op} of ${dtype}`);
+  if (isComplex(dtype)) return (args) => finish(COMPLEX_OPS[op]!(args.map(complexOf)));
+  if (isFloat(dtype)) {
+    return (args) => {
+      const value = REAL_OPS[op]!(args.map(Number), r);
+      return finish(typeof value === 'number' ? r(value) : value);
+    };
+  }
+  if (isInteger(dtype)) return (args) => finish(INTEGER_OPS[op]!(args.map(bigintOf), dtype));
+  return (args) => finish(BOOLEAN_OPS[op]!(args.map(Boolean)));
+}
+
+function complexOf(value: Scalar) {
+  if (!isComplexValue(value)) throw new TypeError('expected a complex value');
+  return value;
+}
+function bigintOf(value: Scalar): bigint {
+  if (typeof value !== 'bigint') throw new TypeError('expected a bigint');
+  return value;
+}
+
+function reduceNode(node: ExprOf<'reduce'>, values: Values): Values {
+  const input = node.inputs[0]!;
+  const strides = stridesOf(input.shape);
+  const kept = input.shape.map((_, k) => k).filter((k) => !node.axes.includes(k));
+  const pick = (axes: readonly number[], index: readonly number[]) =>
+    index.reduce((sum, i, j) => sum + i * strides[axes[j]!]!, 0);
+  const inner = node.axes.map((k) => input.shape[k]!);
+  const offsets = Array.from(indices(inner), (index) => pick(node.axes, index));
+  return Array.from(indices(kept.map((k) => input.shape[k]!)), (index) => {
+    const start = pick(kept, index);
+    const group = offsets.map((offset) => values[start + offset]!);
+    return castScalar(reduceValues(node.reduction, group, input.dtype), node.dtype);
+  });
+}
+
+function viewValues(node: ExprOf<'view'>, values: Values): Values {
+  const { view } = node;
+  const input = node.inputs[0]!;
+  const strides = stridesOf(input.shape);
+  const at = (from: (index: readonly number[]) => number | undefined): Values =>
+    Array.from(indices(node.shape), (index) => {
+      const offset = from(index);
+      return offset === undefined ? zeroOf(node.dtype) : values[offset]!;
+    });
+  switch (view.type) {
+    case 'reshape':
+      if (sizeOf(input.shape) !== sizeOf(node.shape)) throw new RangeError('reshape changes the size');
+      return values;
+    case 'permute':
+      return at((index) => index.reduce((sum, i, k) => sum + i * strides[view.order[k]!]!, 0));
+    case 'slice':
+      return at((index) =>
+        index.reduce((sum, i, k) => sum + (view.starts[k]! + i * view.steps[k]!) * strides[k]!, 0),
+      );
+    case 'broadcast': {
+      const spread = broadcastStrides(input.shape, node.shape);
+      return at((index) => dot(index, spread));
+    }
+    case 'pad':
+      return at((index) => {
+        const from = index.map((i, k) => i - view.before[k]!);
+        return from.every((i, k) => i >= 0 && i < input.shape[k]!) ? dot(from, strides) : undefined;
+      });
+  }
+}
+
+/** Σ of products over the labels missing from the output, by walking all labels. */
+function contract(node: ExprOf<'contract'>, inputs: readonly Values[]): Values {
+  const sizes = new Map<number, number>();
+  node.labels.forEach((labels, i) => {
+    for (const [k, label] of labels.entries()) sizes.set(label, node.inputs[i]!.shape[k]!);
+  });
+  const summed = [...sizes.keys()].filter((label) => !node.output.includes(label));
+  const all = [...node.output, ...summed];
+  const strides = node.labels.map((labels, i) => {
+    const own = stridesOf(node.inputs[i]!.shape);
+    return all.map((label) => labels.reduce((sum, l, k) => (l === label ? sum + own[k]! : sum), 0));
+  });
+  const outer = node.output.map((label) => sizes.get(label)!);
+  const inner = summed.map((label) => sizes.get(label)!);
+  return Array.from(indices(outer), (o) => {
+    const terms = Array.from(indices(inner), (s) => {
+      const factors = inputs.map((values, i) => values[dot([...o, ...s], strides[i]!)]!);
+      return reduceValues('prod', factors, node.dtype);
+    });
+    return castScalar(reduceValues('sum', terms, node.dtype), node.dtype);
+  });
+}
