@@ -4,19 +4,17 @@
  * It is made once per graph fingerprint and device (`planner.ts`), printed by `explain()`, and turned into a native
  * program by `program-cuda.ts` or `program-cpu.ts`.
  */
-import type { DType } from '../graph/dtype.js';
-import type { Shape } from '../graph/expr.js';
+
 import type { Kernel } from '../fusion/kernel.js';
+import type { DType } from '../graph/dtype.js';
 
 export interface PlanBuffer {
   readonly role: 'input' | 'output' | 'temporary';
-  readonly dtype: DType;
-  readonly shape: Shape;
   readonly byteLength: number;
-  /** Byte offset in the arena; -1 for inputs and outputs, which have memory of their own. */
+  /** Byte offset in the arena; 0 for inputs and outputs, which have memory of their own. */
   readonly offset: number;
-  /** Node of the optimized graph whose value it holds. */
-  readonly node: number;
+  /** What it holds: `node 12`, `source 0 float32`, `scratch` … */
+  readonly label: string;
 }
 
 /** A matrix operand, in elements: element (b, i, j) is at `offset + b * batchStride + i * rowStride + j * columnStride`. */
@@ -29,8 +27,14 @@ export interface MatrixOperand {
 }
 
 export type Step =
-  /** Runs a kernel; `buffers[i]` is the plan buffer behind the kernel's buffer i. */
-  | { readonly kind: 'kernel'; readonly kernel: Kernel; readonly buffers: readonly number[]; readonly nodes: readonly number[] }
+  /** Runs a kernel; `buffers[i]` is the plan buffer behind the kernel's buffer i, `scratch[i]` behind its scratch i. */
+  | {
+      readonly kind: 'kernel';
+      readonly kernel: Kernel;
+      readonly buffers: readonly number[];
+      readonly scratch: readonly number[];
+      readonly nodes: readonly number[];
+    }
   /** c = a · b for each of `batch` matrices: (m, k) · (k, n). One stride of a, b and c's (row, column) is 1. */
   | {
       readonly kind: 'matmul';
@@ -48,9 +52,9 @@ export type Step =
 export interface Plan {
   readonly buffers: readonly PlanBuffer[];
   readonly steps: readonly Step[];
-  /** Plan buffer of each source of the graph, in order. */
+  /** For each buffer of role `input`, in order: the source of the graph that fills it. */
   readonly inputs: readonly number[];
-  /** Plan buffer of each output of the graph, in order; several outputs may share one. */
+  /** For each output of the graph: its place among the buffers of role `output`; -1: it has no elements. */
   readonly outputs: readonly number[];
   readonly arenaByteLength: number;
   /** Upper bound of the device memory a run holds: inputs that must be brought in, outputs, arena, scratch, workspaces. */

@@ -1,0 +1,163 @@
+/**
+ * Canonicalize: Exprs → Graph. Equal subexpressions become one node, sources are numbered in order of first use, and
+ * what no output needs never enters.
+ *
+ *     (x * x) + (x * x)   →   %0 = source 0;  %1 = multiply %0 %0;  %2 = add %1 %1
+ *
+ * Values do not change. The fingerprint covers kinds, ops, shapes, dtypes, layouts and constants, not data; equal
+ * fingerprints have equal plans.
+ */
+import { createHash } from 'node:crypto';
+import type { DType } from '../graph/dtype.js';
+import type { DeviceSource, Expr, HostSource, Shape, Site } from '../graph/expr.js';
+import { denseStrides, type Graph, type GraphNode, type GraphNodeData, sizeOfShape } from '../graph/graph.js';
+import { formatNodeData } from '../graph/print.js';
+
+/** The part of an array that a graph reads. */
+export interface SourceArray {
+  readonly source: HostSource | DeviceSource;
+  /** First element read, and how many from there on; node offsets count from `start`. */
+  readonly start: number;
+  readonly elementCount: number;
+  readonly dtype: DType;
+}
+
+export interface Canonical {
+  readonly graph: Graph;
+  /** The arrays behind `source` nodes, by their number. */
+  readonly sources: readonly SourceArray[];
+  /** Where the user made each node, by id. */
+  readonly sites: ReadonlyMap<number, Site>;
+  readonly fingerprint: string;
+}
+
+/** Identifies a node's computation, given its inputs' ids. Equal keys are equal values. */
+export function nodeKey(
+  node: GraphNodeData & { dtype: string; shape: readonly number[]; inputs: readonly number[] },
+): string {
+  return `${formatNodeData(node)}|${node.inputs.join(' ')}|${node.dtype}|${node.shape.join(' ')}`;
+}
+
+export function canonicalize(outputs: readonly Expr[]): Canonical {
+  const nodes = new Map<number, GraphNode>();
+  const sites = new Map<number, Site>();
+  const sources = new SourceList();
+  const interned = new Map<string, number>();
+  const ids = new Map<Expr, number>();
+  const hash = createHash('sha256');
+
+  const dataOf = (expr: Expr): GraphNodeData => {
+    if (expr.kind !== 'source') return expr;
+    const { source } = expr;
+    if (source.type === 'iota') return { kind: 'iota' };
+    const size = sizeOfShape(expr.shape);
+    if (source.type === 'device') {
+      const input = sources.add({ source, start: 0, elementCount: size, dtype: expr.dtype }, source.buffer);
+      return { kind: 'source', input, offset: 0, strides: denseStrides(expr.shape) };
+    }
+    const [first, last] = size === 0 ? [source.offset, source.offset - 1] : reach(source, expr.shape);
+    const array = { source, start: first, elementCount: last - first + 1, dtype: expr.dtype };
+    return {
+      kind: 'source',
+      input: sources.add(array, source.data),
+      offset: source.offset - first,
+      strides: source.strides,
+    };
+  };
+
+  const enter = (expr: Expr): void => {
+    const data = dataOf(expr);
+    const inputs = expr.inputs.map((input) => ids.get(input)!);
+    const key = nodeKey({ ...data, inputs, dtype: expr.dtype, shape: expr.shape });
+    let id = interned.get(key);
+    if (id === undefined) {
+      id = nodes.size;
+      interned.set(key, id);
+      nodes.set(id, { ...fields(data), dtype: expr.dtype, shape: expr.shape, id, inputs });
+      if (expr.site !== undefined) sites.set(id, expr.site);
+      hash.update(key).update('\n');
+    }
+    ids.set(expr, id);
+  };
+
+  for (const output of outputs) visitInputsFirst(output, ids, enter);
+  const results = outputs.map((expr) => ids.get(expr)!);
+  for (const { source, elementCount } of sources.list) {
+    hash.update(`${source.type === 'host' ? 'host' : source.buffer.device} ${elementCount}|`);
+  }
+  const fingerprint = hash.update(`return ${results.join(' ')}`).digest('hex');
+  return {
+    graph: { nodes, outputs: results, nextId: nodes.size },
+    sources: sources.list,
+    sites,
+    fingerprint,
+  };
+}
+
+/** Lowest and highest element of a host array that a source of this shape reads. */
+function reach(source: HostSource, shape: Shape): [number, number] {
+  let low = source.offset;
+  let high = source.offset;
+  shape.forEach((n, k) => {
+    const span = source.strides[k]! * (n - 1);
+    if (span < 0) low += span;
+    else high += span;
+  });
+  return [low, high];
+}
+
+/** Numbers the arrays; the same part of the same array is one. */
+class SourceList {
+  readonly list: SourceArray[] = [];
+  readonly #known = new Map<object, Map<string, number>>();
+
+  add(array: SourceArray, identity: object): number {
+    const parts = this.#known.get(identity) ?? new Map<string, number>();
+    this.#known.set(identity, parts);
+    const key = `${array.start} ${array.elementCount} ${array.dtype}`;
+    let input = parts.get(key);
+    if (input === undefined) {
+      input = this.list.push(array) - 1;
+      parts.set(key, input);
+    }
+    return input;
+  }
+}
+
+/** The node's own data, without what an Expr carries besides. */
+function fields(data: GraphNodeData): GraphNodeData {
+  switch (data.kind) {
+    case 'source':
+    case 'iota':
+      return data;
+    case 'const':
+      return { kind: data.kind, value: data.value };
+    case 'map':
+      return { kind: data.kind, op: data.op };
+    case 'cast':
+      return { kind: data.kind };
+    case 'reduce':
+      return { kind: data.kind, reduction: data.reduction, axes: data.axes };
+    case 'view':
+      return { kind: data.kind, view: data.view };
+    case 'contract':
+      return { kind: data.kind, labels: data.labels, output: data.output };
+  }
+}
+
+/** Calls `enter` once for every Expr below `root` that `done` lacks, inputs first; iterative. */
+function visitInputsFirst(root: Expr, done: ReadonlyMap<Expr, number>, enter: (expr: Expr) => void): void {
+  const stack: { expr: Expr; next: number }[] = [{ expr: root, next: 0 }];
+  while (stack.length > 0) {
+    const top = stack[stack.length - 1]!;
+    if (done.has(top.expr)) {
+      stack.pop();
+    } else if (top.next < top.expr.inputs.length) {
+      const input = top.expr.inputs[top.next++]!;
+      if (!done.has(input)) stack.push({ expr: input, next: 0 });
+    } else {
+      stack.pop();
+      enter(top.expr);
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * Finishes a fused kernel: drops instructions that nothing uses, puts reduced axes in memory order, collapses axes that
+ * every access walks as one, orders buffers, and names it. What comes out is what code is generated from.
+ *
+ *     parallel [64, 32] all strides (32, 1)   →   parallel [2048] stride 1
+ */
+import { type FusedKernel, type KernelBuffer, mapAffines, mapInstruction, sizesOf } from './fused-kernel.js';
+import { type Affine, argumentsOf, type Instruction, type Kernel, type Store } from './kernel.js';
+
+export interface Finalized {
+  readonly kernel: Kernel;
+  /** What each of `kernel.buffers` holds. */
+  readonly keys: readonly string[];
+}
+
+const MAX_NAME = 56;
+
+export function finalize(fused: FusedKernel): Finalized {
+  const tidy = collapse(sortReduced(dropUnused(fused)));
+  const { buffers, order } = orderBuffers(tidy);
+  const place = (buffer: number): number => order.indexOf(buffer);
+  const written = new Set(tidy.stores.map((store) => store.access.buffer));
+  const tape = tidy.tape.map((i) => mapInstruction(i, argumentsOf(i), (a) => a, place));
+  const stores = tidy.stores.map((store) => ({
+    ...store,
+    access: { ...store.access, buffer: place(store.access.buffer) },
+  }));
+  const parameters = buffers.map((buffer, k) => ({
+    dtype: buffer.dtype,
+    role: written.has(order[k]!) ? ('output' as const) : ('input' as const),
+    elementCount: buffer.elementCount,
+  }));
+  const kernel = {
+    name: nameOf(tidy),
+    parallel: tidy.parallel,
+    reduced: tidy.reduced,
+    buffers: parameters,
+    tape,
+    stores,
+  };
+  return { kernel, keys: buffers.map((buffer) => buffer.key) };
+}
+
+function dropUnused(kernel: FusedKernel): FusedKernel {
+  const used = new Array<boolean>(kernel.tape.length).fill(false);
+  for (const store of kernel.stores) used[store.value] = true;
+  for (let p = kernel.tape.length - 1; p >= 0; p--) {
+    if (used[p]) for (const arg of argumentsOf(kernel.tape[p]!)) used[arg] = true;
+  }
+  if (used.every(Boolean)) return kernel;
+  const moved: number[] = [];
+  const tape: Instruction[] = [];
+  kernel.tape.forEach((i, p) => {
+    if (!used[p]) return;
+    moved[p] =
+      tape.push(
+        mapInstruction(
+          i,
+          argumentsOf(i).map((arg) => moved[arg]!),
+          (a) => a,
+          (b) => b,
+        ),
+      ) - 1;
+  });
+  return {
+    ...kernel,
+    tape,
+    stores: kernel.stores.map((store) => ({ ...store, value: moved[store.value]! })),
+  };
+}
+
+const affinesOf = (kernel: FusedKernel): Affine[] => [
+  ...kernel.tape.flatMap((i): Affine[] => {
+    if (i.kind === 'load') return [i.access, ...i.access.bounds];
+    if (i.kind === 'index') return [i.affine];
+    return i.kind === 'inside' ? [...i.bounds] : [];
+  }),
+  ...kernel.stores.map((store) => store.access),
+];
+
+/** Reduced axes in the order in which the load that covers most of them lies in memory. */
+function sortReduced(kernel: FusedKernel): FusedKernel {
+  const first = kernel.parallel.length;
+  if (kernel.reduced.length < 2) return kernel;
+  const covers = (a: Affine): number =>
+    a.strides.reduce((n, stride, k) => n + (k >= first && stride !== 0 ? 1 : 0), 0);
+  const loads = kernel.tape.flatMap((i) => (i.kind === 'load' ? [i.access] : []));
+  const main = loads.reduce<Affine | undefined>(
+    (best, a) => (best === undefined || covers(a) > covers(best) ? a : best),
+    undefined,
+  );
+  if (main === undefined) return kernel;
+  const rank = kernel.reduced.map((_, k) => k);
+  rank.sort((a, b) => Math.abs(main.strides[first + b]!) - Math.abs(main.strides[first + a]!) || a - b);
+  if (rank.every((axis, k) => axis === k)) return kernel;
+  return mapAffines(
+    kernel,
+    kernel.parallel,
+    rank.map((k) => kernel.reduced[k]!),
+    (a) => ({
+      ...a,
+      strides: [...a.strides.slice(0, first), ...rank.map((k) => a.strides[first + k]!)],
+    }),
+  );
+}
+
+/** Merges neighbouring axes of one role that every access walks as one. */
+function collapse(kernel: FusedKernel): FusedKernel {
+  const affines = affinesOf(kernel);
+  const sizes = sizesOf(kernel);
+  const first = kernel.parallel.length;
+  const joined = sizes.map(
+    (size, k) =>
+      k + 1 < sizes.length &&
+      k + 1 !== first &&
+      affines.every((a) => a.strides[k] === a.strides[k + 1]! * sizes[k + 1]!) &&
+      size > 0,
+  );
+  if (!joined.some(Boolean)) return kernel;
+  const keep = sizes.flatMap((_, k) => (joined[k] ? [] : [k]));
+  const merged = keep.map((k) => {
+    let size = sizes[k]!;
+    for (let j = k - 1; j >= 0 && joined[j]; j--) size *= sizes[j]!;
+    return size;
+  });
+  const parallel = keep.filter((k) => k < first).length;
+  return mapAffines(kernel, merged.slice(0, parallel), merged.slice(parallel), (a) => ({
+    ...a,
+    strides: keep.map((k) => a.strides[k]!),
+  }));
+}
+
+/** Inputs in order of first load, then outputs in order of store; buffers no longer used are left out. */
+function orderBuffers(kernel: FusedKernel): { buffers: KernelBuffer[]; order: number[] } {
+  const order = new Set<number>();
+  for (const i of kernel.tape) if (i.kind === 'load') order.add(i.access.buffer);
+  for (const store of kernel.stores) order.add(store.access.buffer);
+  return { buffers: [...order].map((b) => kernel.buffers[b]!), order: [...order] };
+}
+
+const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** `reduce_max_subtract_exp_sum`: its kind, then what it does in order of first use. */
+function nameOf(kernel: {
+  readonly tape: readonly Instruction[];
+  readonly reduced: readonly number[];
+  readonly stores: readonly Store[];
+}): string {
+  const words = new Set<string>();
+  for (const i of kernel.tape) {
+    if (i.kind === 'map') words.add(snake(i.op));
+    else if (i.kind === 'reduce') words.add(snake(i.reduction));
+  }
+  let name = kernel.reduced.length === 0 ? 'map' : 'reduce';
+  if (words.size === 0) return `${name}_copy`;
+  for (const word of words) {
+    if (name.length + word.length + 1 > MAX_NAME) return `${name}_etc`;
+    name += `_${word}`;
+  }
+  return name;
+}

@@ -1,0 +1,149 @@
+/**
+ * FusedKernel: a kernel while fusion works on it. Buffers are named by what they hold, the domain keeps its natural axes
+ * (`finalize.ts` collapses them and gives the `Kernel` that code is generated from).
+ */
+
+import { InternalError } from '../errors.js';
+import { type DType, isHalf } from '../graph/dtype.js';
+import { formatScalar } from '../graph/format.js';
+import { type OpName, opRow } from '../graph/ops.js';
+import { type Access, type Affine, argumentsOf, type Bound, type Instruction, type Store } from './kernel.js';
+
+export interface KernelBuffer {
+  /** What it holds: a source's array, a node's value, or a value that a split kernel hands on. */
+  readonly key: string;
+  readonly dtype: DType;
+  readonly elementCount: number;
+}
+
+export const nodeBufferKey = (node: number): string => `node ${node}`;
+export const sourceBufferKey = (input: number, dtype: DType): string => `source ${input} ${dtype}`;
+
+export interface FusedKernel {
+  readonly parallel: readonly number[];
+  readonly reduced: readonly number[];
+  readonly buffers: readonly KernelBuffer[];
+  readonly tape: readonly Instruction[];
+  readonly stores: readonly Store[];
+  /** Graph nodes whose arithmetic it holds. */
+  readonly nodes: ReadonlySet<number>;
+}
+
+export const sizesOf = (kernel: FusedKernel): number[] => [...kernel.parallel, ...kernel.reduced];
+
+const formatAffine = (a: Affine): string => `${a.offset}+${a.strides.join(',')}`;
+const formatBound = (b: Bound): string => `${formatAffine(b)}<${b.size}`;
+const formatAccess = (a: Access): string =>
+  `b${a.buffer}[${formatAffine(a)}]${a.bounds.map(formatBound).join('&')}`;
+
+/** Equal keys are equal values within one kernel. */
+function instructionKey(i: Instruction): string {
+  switch (i.kind) {
+    case 'load':
+      return `load ${formatAccess(i.access)}`;
+    case 'const':
+      return `const ${formatScalar(i.value)} ${i.dtype}`;
+    case 'index':
+      return `index ${formatAffine(i.affine)}`;
+    case 'inside':
+      return `inside ${i.bounds.map(formatBound).join('&')}`;
+    case 'map':
+      return `${i.op} ${i.args.join(' ')}`;
+    case 'cast':
+      return `cast ${i.args[0]} ${i.dtype}`;
+    case 'reduce':
+      return `reduce ${i.reduction} ${i.args.join(' ')}`;
+  }
+}
+
+/** Writes a tape; equal instructions become one. Half arithmetic goes through float32 and rounds each result. */
+export class TapeBuilder {
+  readonly instructions: Instruction[] = [];
+  readonly #positions = new Map<string, number>();
+
+  add(instruction: Instruction): number {
+    const key = instructionKey(instruction);
+    const known = this.#positions.get(key);
+    if (known !== undefined) return known;
+    this.#positions.set(key, this.instructions.length);
+    return this.instructions.push(instruction) - 1;
+  }
+
+  cast(value: number, dtype: DType): number {
+    return this.instructions[value]!.dtype === dtype
+      ? value
+      : this.add({ kind: 'cast', dtype, args: [value] });
+  }
+
+  map(op: OpName, args: readonly number[]): number {
+    const dtypes = args.map((arg) => this.instructions[arg]!.dtype);
+    const result = opRow(op).dtype(dtypes)?.result;
+    if (result === undefined) throw new InternalError(`${op} of ${dtypes.join(', ')} in a kernel`);
+    const wide = args.map((arg, k) => (isHalf(dtypes[k]!) ? this.cast(arg, 'float32') : arg));
+    if (!isHalf(result)) return this.add({ kind: 'map', dtype: result, op, args: wide });
+    return this.cast(this.add({ kind: 'map', dtype: 'float32', op, args: wide }), result);
+  }
+}
+
+/** A kernel's accesses in another domain: `axisOf[k]` is where axis k went, out of `axes`. */
+export function moveAffine<T extends Affine>(affine: T, axisOf: readonly number[], axes: number): T {
+  const strides = new Array<number>(axes).fill(0);
+  affine.strides.forEach((stride, k) => {
+    if (stride !== 0) strides[axisOf[k]!] = stride;
+  });
+  return { ...affine, strides };
+}
+
+export function moveAccess(access: Access, axisOf: readonly number[], axes: number, buffer: number): Access {
+  const bounds = access.bounds.map((bound) => moveAffine(bound, axisOf, axes));
+  return { ...moveAffine(access, axisOf, axes), bounds, buffer };
+}
+
+/** An instruction with other arguments and its affine functions changed. */
+export function mapInstruction(
+  i: Instruction,
+  args: readonly number[],
+  affine: <T extends Affine>(a: T) => T,
+  buffer: (position: number) => number,
+): Instruction {
+  switch (i.kind) {
+    case 'load': {
+      const bounds = i.access.bounds.map((bound) => affine(bound));
+      return { ...i, access: { ...affine(i.access), bounds, buffer: buffer(i.access.buffer) } };
+    }
+    case 'const':
+      return i;
+    case 'index':
+      return { ...i, affine: affine(i.affine) };
+    case 'inside':
+      return { ...i, bounds: i.bounds.map((bound) => affine(bound)) };
+    case 'cast':
+      return { ...i, args: [args[0]!] };
+    case 'map':
+    case 'reduce':
+      return { ...i, args };
+  }
+}
+
+/** The same kernel with every affine function changed, over other axes. */
+export function mapAffines(
+  kernel: FusedKernel,
+  parallel: readonly number[],
+  reduced: readonly number[],
+  affine: <T extends Affine>(a: T) => T,
+): FusedKernel {
+  const tape = kernel.tape.map((i) => mapInstruction(i, argumentsOf(i), affine, (buffer) => buffer));
+  const stores = kernel.stores.map((store) => ({ ...store, access: affine(store.access) }));
+  return { ...kernel, parallel, reduced, tape, stores };
+}
+
+/** Splits one axis into an outer part and an inner part of size `inner`. */
+export function splitDomainAxis(kernel: FusedKernel, axis: number, inner: number): FusedKernel {
+  const cut = (sizes: readonly number[], at: number): number[] =>
+    sizes.flatMap((n, k) => (k === at ? [n / inner, inner] : [n]));
+  const first = kernel.parallel.length;
+  return mapAffines(kernel, cut(kernel.parallel, axis), cut(kernel.reduced, axis - first), (a) => ({
+    ...a,
+    strides: a.strides.flatMap((stride, k) => (k === axis ? [stride * inner, stride] : [stride])),
+  }));
+}

@@ -1,0 +1,196 @@
+/**
+ * Lowers contractions to what is executed: sums over one operand's own labels first, then pairs in the order of the path
+ * search, each either a matrix product for a library or a fused multiply-and-sum.
+ *
+ *     contract ij,jk->k                  →   s = sum over i (a);  sum over j (s[:, None] * b)
+ *     contract abcd,dbea->ec (a, b)      →   matmul (1, m=c, k=abd) (1, k=abd, n=e), views around it
+ *     contract ij,jk->ik (integers)      →   sum over j (a[:, None, :] * b.T[None])
+ *
+ * After this pass every `contract` node is `(batch, m, k), (batch, k, n) -> (batch, m, n)`. Only the order of sums
+ * changes, and only for contractions of more than two operands or with labels of one operand.
+ */
+import { isComplex, isFloat, isHalf } from '../graph/dtype.js';
+import type { Shape } from '../graph/expr.js';
+import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../graph/graph.js';
+import { contractionPath } from './contraction-path.js';
+import { type Editor, rewrite } from './rewrite.js';
+
+/** Results of at most this many elements a batch are summed by a generated kernel, which spreads over the summed axis. */
+const SMALL_RESULT = 64;
+
+/** An operand on its way: a node and the labels of its axes. */
+interface Operand {
+  readonly id: number;
+  readonly labels: readonly number[];
+}
+
+export function lowerContractions(graph: MutableGraph): void {
+  rewrite(graph, [
+    (node, editor) => (node.kind === 'contract' && !isMatmul(node) ? lower(node, editor) : undefined),
+  ]);
+}
+
+const isMatmul = (node: GraphNodeOf<'contract'>): boolean =>
+  node.labels.join(';') === '0,1,2;0,2,3' && node.output.join() === '0,1,3';
+
+function lower(node: GraphNodeOf<'contract'>, editor: Editor): number {
+  const sizes = new Map<number, number>();
+  node.labels.forEach((labels, k) => {
+    const { shape } = editor.node(node.inputs[k]!);
+    for (const [axis, label] of labels.entries()) sizes.set(label, shape[axis]!);
+  });
+  const lowering = new Lowering(editor, (label) => sizes.get(label)!);
+  const operands = node.labels.map((labels, k): Operand => ({ id: node.inputs[k]!, labels }));
+  const { pairs } = contractionPath(node.labels, node.output, (label) => sizes.get(label)!);
+  const list: (Operand | undefined)[] = operands.map((operand, k) =>
+    lowering.sumOwn(
+      operand,
+      new Set([...node.output, ...operands.flatMap((o, j) => (j === k ? [] : o.labels))]),
+    ),
+  );
+  for (const [i, j] of pairs) {
+    const a = list[i]!;
+    const b = list[j]!;
+    list[i] = undefined;
+    list[j] = undefined;
+    const needed = new Set([...node.output, ...list.flatMap((o) => o?.labels ?? [])]);
+    list.push(lowering.multiply(a, b, needed));
+  }
+  return lowering.arrange(list[list.length - 1]!, node.output);
+}
+
+class Lowering {
+  readonly #editor: Editor;
+  readonly #sizeOf: (label: number) => number;
+
+  constructor(editor: Editor, sizeOf: (label: number) => number) {
+    this.#editor = editor;
+    this.#sizeOf = sizeOf;
+  }
+
+  #shape(labels: readonly number[]): number[] {
+    return labels.map(this.#sizeOf);
+  }
+
+  /** Sums away the labels that nobody else has. */
+  sumOwn(operand: Operand, needed: ReadonlySet<number>): Operand {
+    const axes = operand.labels.flatMap((label, axis) => (needed.has(label) ? [] : [axis]));
+    if (axes.length === 0) return operand;
+    const labels = operand.labels.filter((label) => needed.has(label));
+    return { id: this.#sum(operand.id, axes, this.#shape(labels)), labels };
+  }
+
+  /** A sum in the operand's own dtype: integers are summed in 64 bits and wrap, booleans are or-ed. */
+  #sum(id: number, axes: readonly number[], shape: Shape): number {
+    const { dtype } = this.#editor.node(id);
+    if (isFloat(dtype) || isComplex(dtype)) {
+      return this.#editor.add({ kind: 'reduce', reduction: 'sum', axes, dtype, shape, inputs: [id] });
+    }
+    if (dtype === 'bool')
+      return this.#editor.add({ kind: 'reduce', reduction: 'any', axes, dtype, shape, inputs: [id] });
+    const wide = dtype.startsWith('u') ? 'uint64' : 'int64';
+    const sum = this.#editor.add({
+      kind: 'reduce',
+      reduction: 'sum',
+      axes,
+      dtype: wide,
+      shape,
+      inputs: [this.#cast(id, wide)],
+    });
+    return this.#cast(sum, dtype);
+  }
+
+  #cast(id: number, dtype: GraphNodeOf<'cast'>['dtype']): number {
+    const node = this.#editor.node(id);
+    return node.dtype === dtype
+      ? id
+      : this.#editor.add({ kind: 'cast', dtype, shape: node.shape, inputs: [id] });
+  }
+
+  /** An operand with its axes in another order. */
+  arrange(operand: Operand, labels: readonly number[]): number {
+    const order = labels.map((label) => operand.labels.indexOf(label));
+    if (order.every((axis, k) => axis === k)) return operand.id;
+    return this.#editor.view(operand.id, { type: 'permute', order }, this.#shape(labels));
+  }
+
+  /** The product of two operands, summed over what is needed no more. */
+  multiply(a: Operand, b: Operand, needed: ReadonlySet<number>): Operand {
+    const inA = new Set(a.labels);
+    const inB = new Set(b.labels);
+    const groups = {
+      batch: a.labels.filter((l) => inB.has(l) && needed.has(l)),
+      m: a.labels.filter((l) => !inB.has(l)),
+      n: b.labels.filter((l) => !inA.has(l)),
+      k: (a.labels.length >= b.labels.length ? a : b).labels.filter(
+        (l) => inA.has(l) && inB.has(l) && !needed.has(l),
+      ),
+    };
+    const size = (labels: readonly number[]): number => sizeOfShape(this.#shape(labels));
+    const { dtype } = this.#editor.node(a.id);
+    const isSmall =
+      size(groups.m) === 1 ||
+      size(groups.n) === 1 ||
+      size(groups.k) === 1 ||
+      size(groups.m) * size(groups.n) <= SMALL_RESULT;
+    const library = (isFloat(dtype) || isComplex(dtype)) && !isSmall;
+    return library ? this.#matmul(a, b, groups) : this.#multiplyAndSum(a, b, groups);
+  }
+
+  #matmul(a: Operand, b: Operand, { batch, m, n, k }: Groups): Operand {
+    const shape = (...groups: (readonly number[])[]): number[] =>
+      groups.map((labels) => sizeOfShape(this.#shape(labels)));
+    const left = this.#editor.reshape(this.arrange(a, [...batch, ...m, ...k]), shape(batch, m, k));
+    const right = this.#editor.reshape(this.arrange(b, [...batch, ...k, ...n]), shape(batch, k, n));
+    const product = this.#editor.add({
+      kind: 'contract',
+      labels: [
+        [0, 1, 2],
+        [0, 2, 3],
+      ],
+      output: [0, 1, 3],
+      dtype: this.#editor.node(a.id).dtype,
+      shape: shape(batch, m, n),
+      inputs: [left, right],
+    });
+    const labels = [...batch, ...m, ...n];
+    return { id: this.#editor.reshape(product, this.#shape(labels)), labels };
+  }
+
+  #multiplyAndSum(a: Operand, b: Operand, { batch, m, n, k }: Groups): Operand {
+    const labels = [...batch, ...m, ...n, ...k];
+    const shape = this.#shape(labels);
+    const spread = (operand: Operand): number => {
+      const own = new Set(operand.labels);
+      const arranged = this.arrange(
+        operand,
+        labels.filter((label) => own.has(label)),
+      );
+      return this.#editor.reshape(
+        arranged,
+        labels.map((label) => (own.has(label) ? this.#sizeOf(label) : 1)),
+      );
+    };
+    const own = this.#editor.node(a.id).dtype;
+    const dtype = isHalf(own) ? 'float32' : own; // products of halves are not rounded before they are summed
+    const product = this.#editor.add({
+      kind: 'map',
+      op: 'multiply',
+      dtype,
+      shape,
+      inputs: [this.#cast(spread(a), dtype), this.#cast(spread(b), dtype)],
+    });
+    const kept = [...batch, ...m, ...n];
+    const axes = k.map((_, axis) => kept.length + axis);
+    const sum = axes.length === 0 ? product : this.#sum(product, axes, this.#shape(kept));
+    return { id: this.#cast(sum, own), labels: kept };
+  }
+}
+
+interface Groups {
+  /** Labels of both operands that stay, of the first only, of the second only, and of both that are summed. */
+  readonly batch: readonly number[];
+  readonly m: readonly number[];
+  readonly n: readonly number[];
+  readonly k: readonly number[];
+}

@@ -1,0 +1,124 @@
+/**
+ * Partition: graph → kernels and library calls. Chooses which nodes are stored (`roots.ts`), builds a kernel for each
+ * (`build-kernel.ts`), cuts what is too long (`split.ts`), merges what belongs together (`merge.ts`) and finishes each
+ * kernel (`finalize.ts`).
+ *
+ * Values do not change: every instruction of the graph is computed as it stands, perhaps more than once.
+ */
+import { type Graph, type GraphNodeOf, nodeOf, sizeOfShape, topologicalOrder } from '../graph/graph.js';
+import { buildKernel, MustStore } from './build-kernel.js';
+import { type Finalized, finalize } from './finalize.js';
+import { type FusedKernel, nodeBufferKey } from './fused-kernel.js';
+import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
+import { type Operand, operandThroughViews } from './operands.js';
+import { chooseRoots } from './roots.js';
+import { splitKernel } from './split.js';
+
+export type FusedStep =
+  | { readonly kind: 'kernel'; readonly kernel: Finalized; readonly nodes: readonly number[] }
+  | {
+      readonly kind: 'matmul';
+      readonly node: GraphNodeOf<'contract'>;
+      readonly a: Operand;
+      readonly b: Operand;
+    };
+
+export interface Partition {
+  /** In an order in which they can run. */
+  readonly steps: readonly FusedStep[];
+  /** The stored values that one step hands to another, with the reason why the two are not one; made when asked for. */
+  readonly edges: () => readonly Edge[];
+}
+
+/** Partitions a graph. A result that is a reshape is stored as what it reshapes: `storedNode` says which. */
+export function partition(original: Graph): Partition {
+  const graph = { ...original, outputs: original.outputs.map((id) => storedNode(original, id)) };
+  const order = topologicalOrder(graph);
+  const contracts = order.map((id) => nodeOf(graph, id)).filter((node) => node.kind === 'contract');
+  const outputs = new Set(graph.outputs);
+  const stored = chooseRoots(graph, order, operandsToStore(graph, contracts, outputs));
+  const isStored = (id: number): boolean => stored.has(id);
+  const kernels = new KernelGraph(new Set([...graph.outputs].map(nodeBufferKey)));
+  const operands = new Map<number, { a: Operand; b: Operand }>();
+  for (const node of contracts) {
+    const [a, b] = node.inputs.map((id) => locate(graph, id, stored)) as [Operand, Operand];
+    operands.set(node.id, { a, b });
+    kernels.add({ kind: 'contract', node, reads: [a.key, b.key] });
+  }
+  for (const kernel of buildAll(graph, order, stored, isStored)) kernels.add({ kind: 'kernel', kernel });
+  kernels.mergeAll();
+  const steps = kernels.tasks().map((task) => finish(task, operands));
+  return { steps, edges: () => kernels.edges() };
+}
+
+/** The node in whose buffer an output's elements lie, in the same order. */
+export function storedNode(graph: Graph, output: number): number {
+  let node = nodeOf(graph, output);
+  while (node.kind === 'view' && node.view.type === 'reshape') node = nodeOf(graph, node.inputs[0]!);
+  return node.id;
+}
+
+function finish(task: Task, operands: ReadonlyMap<number, { a: Operand; b: Operand }>): FusedStep {
+  if (task.kind === 'contract') return { kind: 'matmul', node: task.node, ...operands.get(task.node.id)! };
+  return {
+    kind: 'kernel',
+    kernel: finalize(task.kernel),
+    nodes: [...task.kernel.nodes].sort((a, b) => a - b),
+  };
+}
+
+/** The nodes that matrix products read: the base below the operand's views where that works, else the operand. */
+function operandsToStore(
+  graph: Graph,
+  contracts: readonly GraphNodeOf<'contract'>[],
+  outputs: ReadonlySet<number>,
+): Set<number> {
+  const stored = new Set<number>();
+  for (const node of contracts) {
+    for (const id of node.inputs)
+      stored.add(operandThroughViews(graph, id, (i) => outputs.has(i))?.node ?? id);
+  }
+  return stored;
+}
+
+/** An operand's place; the operand is stored itself where what is stored by now cannot be read through its views. */
+function locate(graph: Graph, id: number, stored: Set<number>): Operand {
+  const found = operandThroughViews(graph, id, (i) => stored.has(i));
+  if (found !== undefined) return found;
+  stored.add(id);
+  return operandThroughViews(graph, id, (i) => stored.has(i))!;
+}
+
+/** A kernel for every root; views that cannot be index maps make their input a root as well. */
+function buildAll(
+  graph: Graph,
+  order: readonly number[],
+  stored: Set<number>,
+  isStored: (id: number) => boolean,
+): FusedKernel[] {
+  const kernels: FusedKernel[] = [];
+  let spare = 0;
+  const nextKey = (): string => `part ${spare++}`;
+  const built = new Set<number>();
+  const isBuilt = (id: number): boolean =>
+    nodeOf(graph, id).kind !== 'contract' && sizeOfShape(nodeOf(graph, id).shape) > 0;
+  const waiting = order.filter((id) => stored.has(id) && isBuilt(id)).reverse();
+  while (waiting.length > 0) {
+    const root = waiting[waiting.length - 1]!;
+    if (built.has(root)) {
+      waiting.pop();
+      continue;
+    }
+    try {
+      const kernel = buildKernel(graph, root, isStored);
+      built.add(root);
+      waiting.pop();
+      kernels.push(...splitKernel(kernel, nextKey));
+    } catch (error) {
+      if (!(error instanceof MustStore)) throw error;
+      stored.add(error.node);
+      waiting.push(error.node);
+    }
+  }
+  return kernels;
+}

@@ -1,0 +1,90 @@
+/**
+ * The passes over a graph, in order. Each is a function that rewrites a draft.
+ *
+ * When a trace is asked for (`explain()`, debugging, tests), immer runs each pass and its patches say what it changed;
+ * otherwise the same code runs on a plain copy.
+ */
+import { enableMapSet, enablePatches, type Patch, produceWithPatches, setAutoFreeze } from 'immer';
+import type { Graph, MutableGraph } from '../graph/graph.js';
+import { verify } from '../graph/verify.js';
+import { lowerContractions } from './lower-contractions.js';
+import { mergeContractions } from './merge-contractions.js';
+import { pushSlices } from './push-slices.js';
+import { simplify } from './simplify.js';
+
+export interface Pass {
+  readonly name: string;
+  readonly run: (graph: MutableGraph) => void;
+  /** Whether floating-point results may differ by rounding; `exact: true` leaves such a pass out. */
+  readonly rounds: boolean;
+}
+
+export const PASSES: readonly Pass[] = [
+  { name: 'simplify', run: simplify, rounds: false },
+  { name: 'push-slices', run: pushSlices, rounds: false },
+  { name: 'merge-contractions', run: mergeContractions, rounds: true },
+  { name: 'lower-contractions', run: lowerContractions, rounds: false },
+  { name: 'simplify', run: simplify, rounds: false },
+];
+
+/** What one pass changed. */
+export interface PassTrace {
+  readonly pass: string;
+  readonly rounds: boolean;
+  readonly added: readonly number[];
+  readonly removed: readonly number[];
+  readonly changed: readonly number[];
+}
+
+export interface PassOptions {
+  /** Leaves out the passes that may change rounding. */
+  readonly exact?: boolean;
+  /** Called with what each pass changed. */
+  readonly trace?: (trace: PassTrace, graph: Graph) => void;
+  /** Checks the graph after every pass. */
+  readonly verify?: boolean;
+}
+
+enableMapSet();
+enablePatches();
+setAutoFreeze(false);
+
+/** Runs the passes; the graph given is not touched. */
+export function runPasses(graph: Graph, options: PassOptions = {}): Graph {
+  let current = graph;
+  for (const pass of PASSES) {
+    if (pass.rounds && options.exact === true) continue;
+    if (options.trace === undefined) {
+      const copy: MutableGraph = {
+        nodes: new Map(current.nodes),
+        outputs: [...current.outputs],
+        nextId: current.nextId,
+      };
+      pass.run(copy);
+      current = copy;
+    } else {
+      const [next, patches] = produceWithPatches(current, (draft) => pass.run(draft as MutableGraph));
+      current = next;
+      options.trace(traceOf(pass, patches), current);
+    }
+    if (options.verify === true) verify(current);
+  }
+  return current;
+}
+
+/** Node ids by what happened to them. A pass that replaces a node adds one and removes one. */
+function traceOf(pass: Pass, patches: readonly Patch[]): PassTrace {
+  const byOperation = { add: new Set<number>(), remove: new Set<number>(), replace: new Set<number>() };
+  for (const { op, path } of patches) {
+    if (path[0] === 'nodes' && path.length >= 2)
+      byOperation[path.length === 2 ? op : 'replace'].add(path[1] as number);
+  }
+  const list = (ids: ReadonlySet<number>): number[] => [...ids].sort((a, b) => a - b);
+  return {
+    pass: pass.name,
+    rounds: pass.rounds,
+    added: list(byOperation.add),
+    removed: list(byOperation.remove),
+    changed: list(byOperation.replace),
+  };
+}

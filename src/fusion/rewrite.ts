@@ -1,0 +1,128 @@
+/**
+ * The driver of local rewrites: walks a graph inputs first, offers every node to a list of rules, and redirects the
+ * users of what was replaced. Passes are lists of rules plus this.
+ *
+ * A rule returns a replacement (the id of a node, new or old) or `undefined`. New nodes are interned, so a rewrite never
+ * duplicates a value. A node is offered again after a replacement; more than `MAX_REWRITES` in a row is a rewrite loop,
+ * which is a defect and is reported as such.
+ */
+import { InternalError } from '../errors.js';
+import type { DType, Scalar } from '../graph/dtype.js';
+import type { NodeBase, Shape, View } from '../graph/expr.js';
+import {
+  type GraphNode,
+  type GraphNodeData,
+  type MutableGraph,
+  nodeOf,
+  topologicalOrder,
+} from '../graph/graph.js';
+import { nodeKey } from './canonicalize.js';
+
+const MAX_REWRITES = 64;
+
+/** A local rewrite: a replacement for `node`, or `undefined`. */
+export type Rule = (node: GraphNode, editor: Editor) => number | undefined;
+
+/** Reads and adds nodes while a graph is rewritten. */
+export class Editor {
+  readonly #graph: MutableGraph;
+  readonly #interned = new Map<string, number>();
+
+  constructor(graph: MutableGraph) {
+    this.#graph = graph;
+  }
+
+  node(id: number): GraphNode {
+    return nodeOf(this.#graph, id);
+  }
+
+  /** The id of a node with this content, old or new. */
+  add(data: GraphNodeData & NodeBase & { readonly inputs: readonly number[] }): number {
+    const key = nodeKey(data);
+    const known = this.#interned.get(key);
+    if (known !== undefined) return known;
+    const id = this.#graph.nextId++;
+    this.#graph.nodes.set(id, { ...data, id } as GraphNode);
+    this.#interned.set(key, id);
+    return id;
+  }
+
+  /** Makes a node of the graph findable by `add`; gives the id of an equal one where there is one. */
+  intern(node: GraphNode): number {
+    const key = nodeKey(node);
+    const known = this.#interned.get(key);
+    if (known !== undefined) return known;
+    this.#interned.set(key, node.id);
+    return node.id;
+  }
+
+  view(input: number, view: View, shape: Shape): number {
+    const { dtype } = this.node(input);
+    return this.add({ kind: 'view', view, dtype, shape, inputs: [input] });
+  }
+
+  reshape(input: number, shape: Shape): number {
+    const node = this.node(input);
+    return sameShape(node.shape, shape) ? input : this.view(input, { type: 'reshape' }, shape);
+  }
+
+  broadcast(input: number, shape: Shape): number {
+    const node = this.node(input);
+    return sameShape(node.shape, shape) ? input : this.view(input, { type: 'broadcast' }, shape);
+  }
+
+  constant(value: Scalar, dtype: DType, shape: Shape = []): number {
+    return this.broadcast(this.add({ kind: 'const', value, dtype, shape: [], inputs: [] }), shape);
+  }
+}
+
+export const sameShape = (a: Shape, b: Shape): boolean =>
+  a.length === b.length && a.every((n, k) => n === b[k]);
+
+const MAX_ROUNDS = 16;
+
+/** Applies the rules to every node until none fits, and drops what no output needs any more. */
+export function rewrite(graph: MutableGraph, rules: readonly Rule[]): void {
+  for (let round = 0; rewriteOnce(graph, rules); round++) {
+    if (round === MAX_ROUNDS) throw new InternalError('rules do not come to rest');
+  }
+}
+
+/** One walk over the graph; whether any rule fitted (the nodes it made are offered in the next walk). */
+function rewriteOnce(graph: MutableGraph, rules: readonly Rule[]): boolean {
+  let changed = false;
+  const editor = new Editor(graph);
+  const replaced = new Map<number, number>();
+  const settle = (start: number): number => {
+    let id = start;
+    for (let count = 0; ; count++) {
+      if (count > MAX_REWRITES) throw new InternalError(`rewrite loop at node ${start}`);
+      const node = editor.node(id);
+      let next: number | undefined;
+      for (const rule of rules) {
+        next = rule(node, editor);
+        if (next !== undefined && next !== id) break;
+        next = undefined;
+      }
+      if (next === undefined) return id;
+      changed = true;
+      id = replaced.get(next) ?? next;
+    }
+  };
+  for (const id of topologicalOrder(graph)) {
+    const node = editor.node(id);
+    const inputs = node.inputs.map((input) => replaced.get(input) ?? input);
+    if (inputs.some((input, k) => input !== node.inputs[k])) graph.nodes.set(id, { ...node, inputs });
+    const settled = settle(editor.intern(editor.node(id)));
+    if (settled !== id) replaced.set(id, settled);
+  }
+  graph.outputs = graph.outputs.map((id) => replaced.get(id) ?? id);
+  dropDead(graph);
+  return changed;
+}
+
+/** Removes the nodes that no output needs. */
+export function dropDead(graph: MutableGraph): void {
+  const live = new Set(topologicalOrder(graph));
+  for (const id of [...graph.nodes.keys()]) if (!live.has(id)) graph.nodes.delete(id);
+}

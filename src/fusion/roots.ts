@@ -1,0 +1,156 @@
+/**
+ * Chooses the roots: the nodes whose value is stored in memory. Everything else is computed inside the kernels that need
+ * it. Results, reductions and contractions are roots; a map or view becomes one when several kernels (or one kernel at
+ * several places) need it and storing it moves less than computing it again:
+ *
+ *     y = exp(x), read once as y[1:] and once as y[:-1]     →   computed twice in one kernel, or stored: what is cheaper
+ *
+ * Called by `partition.ts`.
+ */
+import { byteLengthOf } from '../graph/dtype.js';
+import { consumersOf, type Graph, type GraphNode, nodeOf, sizeOfShape } from '../graph/graph.js';
+import { opRow } from '../graph/ops.js';
+import { sameShape } from './rewrite.js';
+
+/** One unit of op cost in bytes of memory traffic: a GPU does about four additions while it moves a byte. */
+const BYTES_PER_COST = 0.25;
+/** More places than this are never computed again at each. */
+const MAX_FRAMES = 16;
+const MAX_LEAVES = 6;
+
+/** Nodes that are never computed inside another kernel. */
+const isBoundary = (node: GraphNode): boolean => node.kind === 'reduce' || node.kind === 'contract';
+
+export function chooseRoots(
+  graph: Graph,
+  order: readonly number[],
+  operands: ReadonlySet<number>,
+): Set<number> {
+  const work = estimateWork(graph, order);
+  const consumers = consumersOf(graph, order);
+  const frames = new Frames();
+  const roots = new Set<number>();
+  const outputs = new Set(graph.outputs);
+  for (let k = order.length - 1; k >= 0; k--) {
+    const id = order[k]!;
+    const node = nodeOf(graph, id);
+    const places = frames.placesOf(
+      node,
+      consumers.get(id)!.map((c) => nodeOf(graph, c)),
+    );
+    const forced = outputs.has(id) || isBoundary(node) || (operands.has(id) && node.kind !== 'source');
+    if (forced || (isComputed(node) && !repeats(node, places, work.get(id)!))) {
+      roots.add(id);
+      frames.set(id, new Map([[`r${id}`, id]]));
+    } else {
+      frames.set(id, places);
+    }
+  }
+  return roots;
+}
+
+const isComputed = (node: GraphNode): boolean =>
+  node.kind === 'map' || node.kind === 'cast' || node.kind === 'view';
+
+/** A node's places: where in which kernel its value is needed. Frame → root of the kernel. */
+type Places = ReadonlyMap<string, number>;
+
+class Frames {
+  readonly #places = new Map<number, Places>();
+  readonly #names = new Map<string, string>();
+
+  set(id: number, places: Places): void {
+    this.#places.set(id, places);
+  }
+
+  placesOf(node: GraphNode, consumers: readonly GraphNode[]): Places {
+    const places = new Map<string, number>();
+    for (const consumer of consumers) {
+      if (consumer.kind === 'contract') continue; // its operands are stored anyway
+      for (const [frame, root] of this.#places.get(consumer.id)!) {
+        places.set(this.#through(frame, node, consumer), root);
+        if (places.size > MAX_FRAMES) return places;
+      }
+    }
+    return places;
+  }
+
+  /** The frame of an input of `consumer`, whose own frame is `frame`. */
+  #through(frame: string, node: GraphNode, consumer: GraphNode): string {
+    if (consumer.kind === 'view') return this.#name(`${frame}>v${consumer.id}`);
+    if (consumer.kind === 'reduce' || sameShape(consumer.shape, node.shape)) return frame;
+    return this.#name(`${frame}>b${node.shape}:${consumer.shape}`);
+  }
+
+  /** A short name, so that frames through long chains of views stay short. */
+  #name(key: string): string {
+    let name = this.#names.get(key);
+    if (name === undefined) {
+      name = `f${this.#names.size}`;
+      this.#names.set(key, name);
+    }
+    return name;
+  }
+}
+
+/** What computing a node from stored values takes. */
+interface Work {
+  /** Cost units of one element. */
+  readonly cost: number;
+  /** Stored nodes it reads; `undefined`: more than are counted. */
+  readonly leaves: ReadonlySet<number> | undefined;
+  readonly leafBytes: number;
+}
+
+function estimateWork(graph: Graph, order: readonly number[]): Map<number, Work> {
+  const work = new Map<number, Work>();
+  for (const id of order) {
+    const node = nodeOf(graph, id);
+    const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
+    if (node.kind === 'const' || node.kind === 'iota') {
+      work.set(id, { cost: 0, leaves: new Set(), leafBytes: 0 });
+    } else if (!isComputed(node)) {
+      work.set(id, { cost: 0, leaves: new Set([id]), leafBytes: bytes });
+    } else {
+      work.set(id, combined(graph, node, work));
+    }
+  }
+  return work;
+}
+
+function combined(graph: Graph, node: GraphNode, work: ReadonlyMap<number, Work>): Work {
+  const own = node.kind === 'map' ? opRow(node.op).cost : node.kind === 'cast' ? 1 : 0;
+  let cost = own;
+  let leaves: Set<number> | undefined = new Set();
+  for (const input of node.inputs) {
+    const below = work.get(input)!;
+    cost = Math.min(1e9, cost + below.cost);
+    if (below.leaves === undefined) leaves = undefined;
+    else for (const leaf of below.leaves) leaves?.add(leaf);
+  }
+  if (leaves !== undefined && leaves.size > MAX_LEAVES) leaves = undefined;
+  let leafBytes = Number.POSITIVE_INFINITY;
+  if (leaves !== undefined) {
+    leafBytes = 0;
+    for (const leaf of leaves) {
+      const stored = nodeOf(graph, leaf);
+      // A slice needs no more of its input than it has elements.
+      const count = Math.min(sizeOfShape(stored.shape), Math.max(1, sizeOfShape(node.shape)));
+      leafBytes += count * byteLengthOf(stored.dtype);
+    }
+  }
+  return { cost, leaves, leafBytes };
+}
+
+/** Whether to compute a node at each of its places instead of storing it once. */
+function repeats(node: GraphNode, places: Places, work: Work): boolean {
+  if (places.size <= 1) return true;
+  if (places.size > MAX_FRAMES) return false;
+  const kernels = new Set(places.values()).size;
+  const size = sizeOfShape(node.shape);
+  const compute = work.cost * size * BYTES_PER_COST;
+  const bytes = size * byteLengthOf(node.dtype);
+  const inline = kernels * work.leafBytes + places.size * compute;
+  const stored = work.leafBytes + compute + bytes + kernels * bytes;
+  return inline <= stored;
+}

@@ -1,0 +1,151 @@
+/**
+ * Splits a kernel whose tape is longer than a kernel may be:
+ *
+ *     3,000 instructions   →   1,000, storing what the next needs; 1,000; 1,000
+ *
+ * Cuts are put where the fewest bytes cross. Values that are cheap to have again (loads, constants, indices) never
+ * cross. Values do not change.
+ */
+import { byteLengthOf } from '../graph/dtype.js';
+import { denseStrides } from '../graph/graph.js';
+import { type FusedKernel, type KernelBuffer, mapInstruction, sizesOf, TapeBuilder } from './fused-kernel.js';
+import { argumentsOf, type Instruction, product, type Store } from './kernel.js';
+
+/** Longest tape of one kernel: beyond, compile time and register pressure cost more than a pass over memory. */
+export const MAX_INSTRUCTIONS = 1024;
+
+const recomputed = (i: Instruction): boolean =>
+  i.kind === 'load' || i.kind === 'const' || i.kind === 'index' || i.kind === 'inside';
+
+/** The kernel in pieces, first to last; `[kernel]` if it is short enough. Only kernels with one phase are split. */
+export function splitKernel(kernel: FusedKernel, nextKey: () => string): FusedKernel[] {
+  if (kernel.tape.length <= MAX_INSTRUCTIONS) return [kernel];
+  const lastUse = lastUses(kernel);
+  const cuts = chooseCuts(kernel, lastUse);
+  const stored = new Map<number, KernelBuffer>(); // tape position → the buffer that carries it
+  const pieces: FusedKernel[] = [];
+  let start = 0;
+  for (const end of [...cuts, kernel.tape.length]) {
+    pieces.push(piece(kernel, lastUse, start, end, stored, nextKey));
+    start = end;
+  }
+  return pieces;
+}
+
+/** Positions where the tape is cut, each where the fewest bytes cross in its half of the allowed length. */
+function chooseCuts(kernel: FusedKernel, lastUse: readonly number[]): number[] {
+  const { tape } = kernel;
+  const expiring = new Map<number, number[]>();
+  tape.forEach((i, p) => {
+    if (recomputed(i)) return;
+    const list = expiring.get(lastUse[p]!);
+    if (list === undefined) expiring.set(lastUse[p]!, [p]);
+    else list.push(p);
+  });
+  const crossing = new Array<number>(tape.length + 1).fill(0); // bytes that cross a cut before position p
+  let bytes = 0;
+  tape.forEach((i, p) => {
+    crossing[p] = bytes;
+    for (const dead of expiring.get(p) ?? []) bytes -= byteLengthOf(tape[dead]!.dtype);
+    if (!recomputed(i) && lastUse[p]! > p) bytes += byteLengthOf(i.dtype);
+  });
+  const cuts: number[] = [];
+  // A reduction and what follows it stay in the last piece.
+  const limit = tape.findIndex((i) => i.kind === 'reduce');
+  const end = limit < 0 ? tape.length : limit;
+  let start = 0;
+  while (tape.length - start > MAX_INSTRUCTIONS / 2) {
+    const low = start + MAX_INSTRUCTIONS / 4;
+    const high = Math.min(end, start + MAX_INSTRUCTIONS / 2);
+    if (low >= high) break;
+    let best = high;
+    for (let p = high; p > low; p--) if (crossing[p]! < crossing[best]!) best = p;
+    cuts.push(best);
+    start = best;
+  }
+  return cuts;
+}
+
+/** Where each value is used last; stored values are used at the end. */
+function lastUses(kernel: FusedKernel): number[] {
+  const last = kernel.tape.map((_, p) => p);
+  kernel.tape.forEach((i, p) => {
+    for (const arg of argumentsOf(i)) last[arg] = p;
+  });
+  for (const store of kernel.stores) last[store.value] = kernel.tape.length;
+  return last;
+}
+
+function piece(
+  kernel: FusedKernel,
+  lastUse: readonly number[],
+  start: number,
+  end: number,
+  stored: Map<number, KernelBuffer>,
+  nextKey: () => string,
+): FusedKernel {
+  const sizes = sizesOf(kernel);
+  const dense = denseStrides(sizes);
+  const builder = new TapeBuilder();
+  const buffers: KernelBuffer[] = [];
+  const positions = new Map<string, number>();
+  const bufferAt = (buffer: KernelBuffer): number => {
+    let at = positions.get(buffer.key);
+    if (at === undefined) {
+      at = buffers.push(buffer) - 1;
+      positions.set(buffer.key, at);
+    }
+    return at;
+  };
+  const moved = new Map<number, number>();
+  const fetch = (p: number): number => {
+    const known = moved.get(p);
+    if (known !== undefined) return known;
+    const i = kernel.tape[p]!;
+    const carrier = stored.get(p);
+    const value =
+      carrier === undefined
+        ? builder.add(
+            mapInstruction(
+              i,
+              argumentsOf(i).map(fetch),
+              (a) => a,
+              (b) => bufferAt(kernel.buffers[b]!),
+            ),
+          )
+        : builder.add({
+            kind: 'load',
+            dtype: i.dtype,
+            access: { buffer: bufferAt(carrier), offset: 0, strides: dense, bounds: [] },
+          });
+    moved.set(p, value);
+    return value;
+  };
+  for (let p = start; p < end; p++) if (!recomputed(kernel.tape[p]!)) fetch(p);
+  const stores: Store[] = [];
+  for (let p = start; p < end && end < kernel.tape.length; p++) {
+    const i = kernel.tape[p]!;
+    if (recomputed(i) || lastUse[p]! < end) continue;
+    const carrier: KernelBuffer = { key: nextKey(), dtype: i.dtype, elementCount: product(sizes) };
+    stored.set(p, carrier);
+    stores.push({
+      value: fetch(p),
+      access: { buffer: bufferAt(carrier), offset: 0, strides: dense, bounds: [] },
+    });
+  }
+  for (const store of end === kernel.tape.length ? kernel.stores : []) {
+    stores.push({
+      value: fetch(store.value),
+      access: { ...store.access, buffer: bufferAt(kernel.buffers[store.access.buffer]!) },
+    });
+  }
+  const isLast = end === kernel.tape.length;
+  return {
+    parallel: isLast ? kernel.parallel : sizes,
+    reduced: isLast ? kernel.reduced : [],
+    buffers,
+    tape: builder.instructions,
+    stores,
+    nodes: kernel.nodes,
+  };
+}

@@ -1,0 +1,62 @@
+/** Prints a graph as text: one line a node, inputs first. Golden files, `explain()` and debug output use it. */
+
+import { unreachable } from '../errors.js';
+import type { View } from './expr.js';
+import { formatScalar, formatShape } from './format.js';
+import { type Graph, type GraphNode, type GraphNodeData, nodeOf, topologicalOrder } from './graph.js';
+
+const LABELS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
+const labelName = (label: number): string => LABELS[label] ?? `<${label}>`;
+
+/** An einsum's subscripts: `ij,jk->ik`. */
+export const formatSubscripts = (labels: readonly (readonly number[])[], output: readonly number[]): string =>
+  `${labels.map((list) => list.map(labelName).join('')).join(',')}->${output.map(labelName).join('')}`;
+
+export function formatView(view: View): string {
+  switch (view.type) {
+    case 'reshape':
+    case 'broadcast':
+      return view.type;
+    case 'permute':
+      return `permute [${view.order.join(' ')}]`;
+    case 'slice':
+      return `slice start [${view.starts.join(' ')}] step [${view.steps.join(' ')}]`;
+    case 'pad':
+      return `pad before [${view.before.join(' ')}]`;
+    default:
+      return unreachable(view);
+  }
+}
+
+/** What a node does, without its id, inputs, dtype and shape. */
+export function formatNodeData(node: GraphNodeData): string {
+  switch (node.kind) {
+    case 'source':
+      return `source ${node.input} offset ${node.offset} strides [${node.strides.join(' ')}]`;
+    case 'iota':
+    case 'cast':
+      return node.kind;
+    case 'const':
+      return `const ${formatScalar(node.value)}`;
+    case 'map':
+      return node.op;
+    case 'reduce':
+      return `${node.reduction} over [${node.axes.join(' ')}]`;
+    case 'view':
+      return formatView(node.view);
+    case 'contract':
+      return `contract ${formatSubscripts(node.labels, node.output)}`;
+    default:
+      return unreachable(node);
+  }
+}
+
+export function printNode(node: GraphNode): string {
+  const inputs = node.inputs.map((id) => ` %${id}`).join('');
+  return `%${node.id} = ${formatNodeData(node)}${inputs} : ${node.dtype} ${formatShape(node.shape)}`;
+}
+
+export function printGraph(graph: Graph): string {
+  const lines = topologicalOrder(graph).map((id) => printNode(nodeOf(graph, id)));
+  return `${lines.join('\n')}\nreturn ${graph.outputs.map((id) => `%${id}`).join(', ')}\n`;
+}

@@ -1,0 +1,98 @@
+/** Verify: states what a legal graph is. Tests run it after every pass; a violation is a defect of the pass. */
+import { InternalError } from '../errors.js';
+import { isHalf } from './dtype.js';
+import { type Graph, type GraphNode, nodeOf, sizeOfShape, topologicalOrder } from './graph.js';
+import { opRow } from './ops.js';
+import { printNode } from './print.js';
+import { reductionRow } from './reductions.js';
+
+export function verify(graph: Graph): void {
+  for (const id of topologicalOrder(graph)) {
+    const node = nodeOf(graph, id);
+    const inputs = node.inputs.map((input) => nodeOf(graph, input));
+    const problem = problemOf(node, inputs);
+    if (problem !== undefined) throw new InternalError(`${problem} in ${printNode(node)}`);
+  }
+}
+
+const broadcasts = (from: readonly number[], to: readonly number[]): boolean =>
+  from.length <= to.length && from.every((n, k) => n === 1 || n === to[to.length - from.length + k]);
+
+function problemOf(node: GraphNode, inputs: readonly GraphNode[]): string | undefined {
+  if (node.shape.some((n) => !Number.isSafeInteger(n) || n < 0)) return 'bad shape';
+  const [x] = inputs;
+  switch (node.kind) {
+    case 'source':
+      return node.strides.length === node.shape.length && inputs.length === 0 ? undefined : 'bad strides';
+    case 'iota':
+      return node.dtype === 'int64' && node.shape.length === 1 ? undefined : 'iota is not a line of int64';
+    case 'const':
+      return node.shape.length === 0 ? undefined : 'constant with axes';
+    case 'map': {
+      const row = opRow(node.op);
+      if (inputs.length !== row.arity) return 'wrong number of inputs';
+      const signature = row.dtype(inputs.map((input) => input.dtype));
+      if (signature === undefined) return 'dtype the op does not take';
+      if (signature.args.some((dtype, k) => dtype !== inputs[k]!.dtype)) return 'input not cast';
+      if (signature.result !== node.dtype) return 'wrong dtype';
+      return inputs.every((input) => broadcasts(input.shape, node.shape))
+        ? undefined
+        : 'input does not broadcast';
+    }
+    case 'cast':
+      return sizeOfShape(x!.shape) === sizeOfShape(node.shape) ? undefined : 'cast changes the shape';
+    case 'reduce': {
+      const rule = reductionRow(node.reduction).dtype(x!.dtype);
+      if (node.axes.some((axis, k) => axis >= x!.shape.length || (k > 0 && axis <= node.axes[k - 1]!)))
+        return 'bad axes';
+      const kept = x!.shape.filter((_, axis) => !node.axes.includes(axis));
+      if (kept.join() !== node.shape.join()) return 'wrong shape';
+      return rule === undefined || isHalf(node.dtype) !== isHalf(rule.result)
+        ? 'dtype the reduction does not take'
+        : undefined;
+    }
+    case 'view':
+      return viewProblem(node, x!);
+    case 'contract': {
+      const sizes = new Map<number, number>();
+      for (const [k, labels] of node.labels.entries()) {
+        if (labels.length !== inputs[k]!.shape.length) return 'labels do not name the axes';
+        for (const [axis, label] of labels.entries()) {
+          const n = inputs[k]!.shape[axis]!;
+          if ((sizes.get(label) ?? n) !== n) return 'label with two sizes';
+          sizes.set(label, n);
+        }
+      }
+      return node.output.map((label) => sizes.get(label)).join() === node.shape.join()
+        ? undefined
+        : 'wrong shape';
+    }
+  }
+}
+
+function viewProblem(node: GraphNode & { kind: 'view' }, x: GraphNode): string | undefined {
+  const { view, shape } = node;
+  if (node.dtype !== x.dtype) return 'view changes the dtype';
+  switch (view.type) {
+    case 'reshape':
+      return sizeOfShape(shape) === sizeOfShape(x.shape) ? undefined : 'reshape to another size';
+    case 'broadcast':
+      return broadcasts(x.shape, shape) ? undefined : 'does not broadcast';
+    case 'permute':
+      return view.order.map((axis) => x.shape[axis]).join() === shape.join() ? undefined : 'wrong shape';
+    case 'slice':
+      return shape.every((n, k) => {
+        const last = view.starts[k]! + (n - 1) * view.steps[k]!;
+        return (
+          n === 0 ||
+          (view.starts[k]! >= 0 && view.starts[k]! < x.shape[k]! && last >= 0 && last < x.shape[k]!)
+        );
+      })
+        ? undefined
+        : 'slice out of range';
+    case 'pad':
+      return shape.every((n, k) => view.before[k]! >= 0 && view.before[k]! + x.shape[k]! <= n)
+        ? undefined
+        : 'bad pad';
+  }
+}
