@@ -1,0 +1,318 @@
+/**
+ * Orders a kernel's instructions into sections for the CPU tape and gives every value a place.
+ *
+ * A tile runs its row section 0, then for each phase a walk over the blocks of the reduced axes and the row section
+ * after it. Where one block holds all reduced elements, values stay in their registers from walk to walk; otherwise
+ * each walk recomputes what it needs. Called by `tape.ts`, after the layout is chosen.
+ */
+import { InternalError } from '../errors.js';
+import {
+  type Affine,
+  argumentsOf,
+  type Instruction,
+  type Kernel,
+  type Levels,
+  product,
+  type Store,
+} from '../fusion/kernel.js';
+import { byteLengthOf } from '../graph/dtype.js';
+import { CHUNK, type Layout, laneModeOf, paddedWidth, rowStrideOf, sizesOf } from './tape-layout.js';
+
+/** Which of a block's dimensions a value varies along; along the others it has one row, or one chunk of equal lanes. */
+export interface Span {
+  readonly rows: boolean;
+  readonly lanes: boolean;
+}
+
+export type TapeOp =
+  | {
+      readonly kind: 'value';
+      readonly value: number;
+      /** Byte offset of its register; -1 for reductions, whose results lie in the row registers. */
+      readonly offset: number;
+      /** Store that may take the result straight to its buffer, or -1. */
+      readonly direct: number;
+    }
+  | { readonly kind: 'store'; readonly store: number };
+
+export type Section = readonly TapeOp[];
+
+export interface TapeSchedule {
+  readonly spans: readonly Span[];
+  /** Row sections, one more than walks. */
+  readonly rowSections: readonly Section[];
+  readonly walks: readonly Section[];
+  /** Whether one block holds all reduced elements, so that values outlive their walk. */
+  readonly keepsBlock: boolean;
+  /** Byte offset of each row-level value in the row registers, -1 for others. */
+  readonly rowOffsets: readonly number[];
+  readonly rowByteLength: number;
+  readonly blockByteLength: number;
+  /** Blocks of the reduced axes whose partial results are combined before they meet others. */
+  readonly slotBlocks: number;
+}
+
+/** A loop over an axis (or over the steps of lanes and rows along it) outside the block. */
+export interface Loop {
+  readonly axis: number;
+  readonly count: number;
+  /** What a step takes of the axis: one index, the lanes, the rows, or both at once. */
+  readonly role: 'unit' | 'lanes' | 'rows' | 'shared';
+}
+
+/** The loops over blocks, outermost first: those over parallel axes, then those over reduced axes. */
+export function loopsOf(
+  kernel: Kernel,
+  layout: Layout,
+): { readonly tiles: readonly Loop[]; readonly walks: readonly Loop[] } {
+  const lanes = layout.laneAxes[0];
+  const loops = sizesOf(kernel).flatMap((extent, axis): Loop[] => {
+    if (axis === lanes && axis === layout.rowAxis) {
+      const full = Math.floor(extent / layout.take);
+      const count = Math.ceil(full / layout.rows) + (extent % layout.take > 0 ? 1 : 0);
+      return [{ axis, count, role: 'shared' }];
+    }
+    if (axis === lanes) return [{ axis, count: Math.ceil(extent / layout.take), role: 'lanes' }];
+    if (axis === layout.rowAxis) return [{ axis, count: Math.ceil(extent / layout.rows), role: 'rows' }];
+    return layout.laneAxes.includes(axis) ? [] : [{ axis, count: extent, role: 'unit' }];
+  });
+  const first = kernel.parallel.length;
+  return { tiles: loops.filter((l) => l.axis < first), walks: loops.filter((l) => l.axis >= first) };
+}
+
+function spansOf(kernel: Kernel, layout: Layout): Span[] {
+  const sizes = sizesOf(kernel);
+  const first = kernel.parallel.length;
+  const resultSpan: Span = {
+    rows: layout.rowAxis >= 0 && layout.rowAxis < first,
+    lanes: layout.laneAxes.some((axis) => axis < first),
+  };
+  const along = (affines: readonly Affine[]): Span => ({
+    rows: affines.some((a) => rowStrideOf(a, layout) !== 0),
+    lanes: affines.some((a) => laneModeOf(a, layout, sizes).type !== 'splat'),
+  });
+  const spans: Span[] = [];
+  const span = (instruction: Instruction): Span => {
+    switch (instruction.kind) {
+      case 'load':
+        return along([instruction.access, ...instruction.access.bounds]);
+      case 'index':
+        return along([instruction.affine]);
+      case 'inside':
+        return along(instruction.bounds);
+      case 'const':
+        return { rows: false, lanes: false };
+      case 'reduce':
+        return resultSpan;
+      case 'map':
+      case 'cast':
+        return {
+          rows: instruction.args.some((arg) => spans[arg]!.rows),
+          lanes: instruction.args.some((arg) => spans[arg]!.lanes),
+        };
+    }
+  };
+  for (const instruction of kernel.tape) spans.push(span(instruction));
+  return spans;
+}
+
+/** Hands out byte ranges of equal shape again once they are free. */
+class Registers {
+  byteLength = 0;
+  private readonly free = new Map<string, number[]>();
+  take(shape: string, bytes: number): number {
+    const again = this.free.get(shape)?.pop();
+    if (again !== undefined) return again;
+    const offset = this.byteLength;
+    this.byteLength += bytes;
+    return offset;
+  }
+  give(shape: string, offset: number): void {
+    const list = this.free.get(shape);
+    if (list === undefined) this.free.set(shape, [offset]);
+    else list.push(offset);
+  }
+}
+
+/** Values and stores of each section, before registers. */
+interface Order {
+  readonly rows: { readonly values: number[]; readonly stores: number[] }[];
+  readonly walks: { readonly values: number[]; readonly stores: number[] }[];
+}
+
+function orderOf(kernel: Kernel, levels: Levels, keepsBlock: boolean): Order {
+  const { tape, stores } = kernel;
+  const isMap = kernel.reduced.length === 0;
+  const inBlock = (i: number): boolean => tape[i]!.kind !== 'const' && (isMap || levels.element[i]!);
+  /** Walk before which a value is known, if it is at row level, or in which it is computed. */
+  const known = (i: number): number => levels.phase[i]! + (tape[i]!.kind === 'reduce' ? 1 : 0);
+  const first = kernel.parallel.length;
+  const onReduced = (store: Store): boolean => store.access.strides.some((s, k) => k >= first && s !== 0);
+
+  let phases = levels.phases;
+  for (const store of stores) if (onReduced(store)) phases = Math.max(phases, known(store.value) + 1);
+  const empty = () => ({ values: [] as number[], stores: [] as number[] });
+  const rows = Array.from({ length: phases + 1 }, empty);
+  const walks = Array.from({ length: phases }, empty);
+
+  stores.forEach((store, s) => {
+    const section = isMap || onReduced(store) ? walks : rows;
+    if (section === rows && inBlock(store.value)) {
+      throw new InternalError(`[tape] kernel ${kernel.name} stores element value %${store.value} once a row`);
+    }
+    section[isMap ? 0 : known(store.value)]!.stores.push(s);
+  });
+  tape.forEach((instruction, i) => {
+    if (instruction.kind !== 'const' && instruction.kind !== 'reduce' && !inBlock(i))
+      rows[known(i)]!.values.push(i);
+  });
+  const done = tape.map(() => false);
+  for (const [p, walk] of walks.entries()) {
+    const wanted = tape.map((instruction, i) => instruction.kind === 'reduce' && levels.phase[i] === p);
+    for (const s of walk.stores) wanted[stores[s]!.value] ||= inBlock(stores[s]!.value);
+    for (let i = tape.length - 1; i >= 0; i--) {
+      if (!wanted[i] || done[i]) continue;
+      for (const arg of argumentsOf(tape[i]!)) wanted[arg] ||= inBlock(arg);
+    }
+    tape.forEach((_, i) => {
+      if (!wanted[i] || done[i]) return;
+      walk.values.push(i);
+      if (keepsBlock) done[i] = true;
+    });
+  }
+  return { rows, walks };
+}
+
+/** The store of a section that a value may be written to as it is computed, or -1. */
+function directStore(
+  kernel: Kernel,
+  layout: Layout,
+  span: Span,
+  value: number,
+  stores: readonly number[],
+): number {
+  const { kind } = kernel.tape[value]!;
+  if (kind !== 'map' && kind !== 'cast') return -1;
+  if ((layout.rows > 1 && !span.rows) || (layout.width > 1 && !span.lanes)) return -1;
+  const sizes = sizesOf(kernel);
+  const fits = stores.find((s) => {
+    const { value: stored, access } = kernel.stores[s]!;
+    const mode = laneModeOf(access, layout, sizes);
+    return stored === value && mode.type === 'stride' && mode.stride === 1;
+  });
+  return fits ?? -1;
+}
+
+/** Partial results meet others after this many reduced elements: a function of the reduced axes, never of threads. */
+function slotBlocksOf(kernel: Kernel, layout: Layout, walkBlocks: number): number {
+  const total = product(kernel.reduced);
+  const perBlock = total / Math.max(1, walkBlocks);
+  const first = kernel.parallel.length;
+  const across = layout.laneAxes.length > 0 && layout.laneAxes.every((axis) => axis >= first);
+  const elements = Math.max(across ? 65536 : 4096, total / 256);
+  return Math.max(1, Math.round(elements / perBlock));
+}
+
+export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): TapeSchedule {
+  const spans = spansOf(kernel, layout);
+  const walkBlocks = product(loopsOf(kernel, layout).walks.map((loop) => loop.count));
+  const keepsBlock = walkBlocks <= 1;
+  const order = orderOf(kernel, levels, keepsBlock);
+  const padded = paddedWidth(layout);
+  const shapeOf = (i: number): { key: string; bytes: number } => {
+    const rows = spans[i]!.rows ? layout.rows : 1;
+    const lanes = spans[i]!.lanes ? padded : CHUNK;
+    const size = byteLengthOf(kernel.tape[i]!.dtype);
+    return { key: `${rows}x${lanes}x${size}`, bytes: rows * lanes * size };
+  };
+
+  const rowOffsets = kernel.tape.map(() => -1);
+  let rowByteLength = 0;
+  const placeRow = (i: number): void => {
+    rowOffsets[i] = rowByteLength;
+    rowByteLength += shapeOf(i).bytes;
+  };
+  kernel.tape.forEach((instruction, i) => {
+    if (instruction.kind === 'reduce') placeRow(i);
+  });
+  const rowSections = order.rows.map(({ values, stores }): Section => {
+    values.forEach(placeRow);
+    return [
+      ...values.map((value): TapeOp => ({ kind: 'value', value, offset: rowOffsets[value]!, direct: -1 })),
+      ...stores.map((store): TapeOp => ({ kind: 'store', store })),
+    ];
+  });
+
+  const registers = new Registers();
+  const walks = keepsBlock
+    ? placeSections(kernel, order.walks, registers, shapeOf, layout, spans)
+    : order.walks.flatMap((walk) => placeSections(kernel, [walk], registers, shapeOf, layout, spans));
+  return {
+    spans,
+    rowSections,
+    walks,
+    keepsBlock,
+    rowOffsets,
+    rowByteLength,
+    blockByteLength: registers.byteLength,
+    slotBlocks: slotBlocksOf(kernel, layout, walkBlocks),
+  };
+}
+
+/** Linear scan over sections whose values live from one to the next. All registers are free again at the end. */
+function placeSections(
+  kernel: Kernel,
+  walks: Order['walks'],
+  registers: Registers,
+  shapeOf: (i: number) => { key: string; bytes: number },
+  layout: Layout,
+  spans: readonly Span[],
+): Section[] {
+  const lastUse = new Map<number, number>();
+  let time = 0;
+  for (const { values, stores } of walks) {
+    for (const value of values) {
+      for (const arg of argumentsOf(kernel.tape[value]!)) lastUse.set(arg, time);
+      lastUse.set(value, time++);
+    }
+    for (const s of stores) lastUse.set(kernel.stores[s]!.value, time);
+    time++;
+  }
+  const offsets = new Map<number, number>();
+  const release = (value: number): void => {
+    const offset = offsets.get(value);
+    if (offset === undefined) return;
+    registers.give(shapeOf(value).key, offset);
+    offsets.delete(value);
+  };
+  time = 0;
+  const sections = walks.map(({ values, stores }): Section => {
+    const ops: TapeOp[] = [];
+    for (const value of values) {
+      const instruction = kernel.tape[value]!;
+      // Functions work lane by lane, so a result may lie where an argument of its shape ends.
+      for (const arg of new Set(argumentsOf(instruction))) if (lastUse.get(arg) === time) release(arg);
+      let offset = -1;
+      if (instruction.kind !== 'reduce') {
+        const { key, bytes } = shapeOf(value);
+        offset = registers.take(key, bytes);
+        offsets.set(value, offset);
+        if (lastUse.get(value) === time) release(value);
+      }
+      ops.push({
+        kind: 'value',
+        value,
+        offset,
+        direct: directStore(kernel, layout, spans[value]!, value, stores),
+      });
+      time++;
+    }
+    for (const store of stores) ops.push({ kind: 'store', store });
+    for (const s of stores)
+      if (lastUse.get(kernel.stores[s]!.value) === time) release(kernel.stores[s]!.value);
+    time++;
+    return ops;
+  });
+  for (const value of [...offsets.keys()]) release(value);
+  return sections;
+}

@@ -1,0 +1,303 @@
+/**
+ * Encodes a kernel as a tape for the CPU: the kernel itself with everything precomputed that does not depend on memory
+ * addresses, as one array of numbers that `native/cpu/tape-parse.cpp` reads in the same order.
+ *
+ * The domain is prepared by `tape-domain.ts`, walked as `tape-layout.ts` chooses, ordered by `tape-schedule.ts`. The
+ * arithmetic is native, under the names of the op table. Called by the CPU planner once per kernel.
+ */
+import { InternalError } from '../errors.js';
+import {
+  type Access,
+  type Affine,
+  type Instruction,
+  type Kernel,
+  type Levels,
+  levelsOf,
+} from '../fusion/kernel.js';
+import { type Complex, type DType, dtypeCode, type Scalar } from '../graph/dtype.js';
+import { opRow } from '../graph/ops.js';
+import { prepare } from './tape-domain.js';
+import { type Layout, laneModeOf, layoutOf, rowStrideOf, sizesOf } from './tape-layout.js';
+import { type Loop, loopsOf, type Section, scheduleOf, type TapeSchedule } from './tape-schedule.js';
+
+/** A kernel as plain data for the addon. */
+export interface TapeSpec {
+  readonly name: string;
+  /** Everything but names and constants, read from front to back. All are integers below 2^53. */
+  readonly words: Float64Array;
+  /** 16 bytes for each constant, in its dtype, little endian. */
+  readonly constants: Uint8Array;
+  /** Names of ops and reductions; words refer to them by position. */
+  readonly ops: readonly string[];
+}
+
+/** How a kernel will run, for `explain()` and tests. */
+export interface TapePlan {
+  readonly kernel: Kernel;
+  readonly levels: Levels;
+  readonly layout: Layout;
+  readonly schedule: TapeSchedule;
+}
+
+const ROLES: readonly Loop['role'][] = ['unit', 'lanes', 'rows', 'shared'];
+/** First word of each instruction. */
+const OPCODE = { load: 0, index: 1, inside: 2, map: 3, cast: 4, reduce: 5, store: 6 } as const;
+const CONSTANT_BYTES = 16;
+
+/** Prepares, lays out and schedules a kernel. */
+export function planTape(source: Kernel): TapePlan {
+  const kernel = prepare(source);
+  const levels = levelsOf(kernel);
+  const layout = layoutOf(kernel, levels);
+  return { kernel, levels, layout, schedule: scheduleOf(kernel, levels, layout) };
+}
+
+/** The tape of a kernel. */
+export function encodeTape(source: Kernel): TapeSpec {
+  return new Encoder(planTape(source)).encode();
+}
+
+class Encoder {
+  private readonly words: number[] = [];
+  private readonly ops: string[] = [];
+  private readonly opIndex = new Map<string, number>();
+  private readonly sizes: readonly number[];
+  private readonly loops: readonly Loop[];
+
+  constructor(private readonly plan: TapePlan) {
+    this.sizes = sizesOf(plan.kernel);
+    const { tiles, walks } = loopsOf(plan.kernel, plan.layout);
+    this.loops = [...tiles, ...walks];
+  }
+
+  encode(): TapeSpec {
+    const { kernel, schedule } = this.plan;
+    this.layout();
+    this.put(kernel.buffers.length);
+    for (const buffer of kernel.buffers) {
+      this.put(dtypeCode(buffer.dtype), buffer.role === 'output' ? 1 : 0, buffer.elementCount);
+    }
+    const constants = this.values();
+    this.put(schedule.walks.length, schedule.keepsBlock ? 1 : 0, schedule.slotBlocks);
+    this.put(schedule.rowByteLength, schedule.blockByteLength);
+    schedule.rowSections.forEach((section, p) => {
+      this.section(section);
+      if (p < schedule.walks.length) this.section(schedule.walks[p]!);
+    });
+    return { name: kernel.name, words: Float64Array.from(this.words), constants, ops: this.ops };
+  }
+
+  private put(...words: number[]): void {
+    this.words.push(...words);
+  }
+
+  private op(name: string): number {
+    let index = this.opIndex.get(name);
+    if (index === undefined) {
+      index = this.ops.push(name) - 1;
+      this.opIndex.set(name, index);
+    }
+    return index;
+  }
+
+  /** Block size, what lanes and rows are, and the loops around the block. */
+  private layout(): void {
+    const { kernel, layout } = this.plan;
+    const first = kernel.parallel.length;
+    this.put(layout.rows, layout.take, layout.inner);
+    this.put(layout.rowAxis >= first ? 1 : 0);
+    // Lanes on parallel axes, on reduced ones, or reduced steps of parallel lanes.
+    const parallelLanes = layout.laneAxes.filter((axis) => axis < first).length;
+    const isReduced =
+      layout.laneAxes.length > 0
+        ? parallelLanes < layout.laneAxes.length
+        : first === 0 && kernel.reduced.length > 0;
+    this.put(!isReduced ? 0 : parallelLanes === 0 ? 1 : 2);
+    const { tiles, walks } = loopsOf(kernel, layout);
+    for (const loops of [tiles, walks]) {
+      this.put(loops.length);
+      for (const { axis, count, role } of loops) this.put(count, ROLES.indexOf(role), this.sizes[axis]!);
+    }
+  }
+
+  /** Dtype, span and place of each value; returns the constants' bytes. */
+  private values(): Uint8Array {
+    const { kernel, levels, schedule } = this.plan;
+    const isMap = kernel.reduced.length === 0;
+    const constants: Uint8Array[] = [];
+    this.put(kernel.tape.length);
+    kernel.tape.forEach((instruction, i) => {
+      const span = schedule.spans[i]!;
+      this.put(dtypeCode(instruction.dtype), span.rows ? 1 : 0, span.lanes ? 1 : 0);
+      if (instruction.kind === 'const') {
+        this.put(2, constants.length);
+        constants.push(constantBytes(instruction.dtype, instruction.value));
+      } else if (isMap || levels.element[i]) this.put(0, -1);
+      else this.put(1, schedule.rowOffsets[i]!);
+    });
+    const bytes = new Uint8Array(constants.length * CONSTANT_BYTES);
+    constants.forEach((c, i) => {
+      bytes.set(c, i * CONSTANT_BYTES);
+    });
+    return bytes;
+  }
+
+  private section(section: Section): void {
+    const { kernel } = this.plan;
+    this.put(section.length);
+    for (const op of section) {
+      if (op.kind === 'store') {
+        const { value, access } = kernel.stores[op.store]!;
+        this.put(OPCODE.store, value);
+        this.access(access);
+      } else this.instruction(kernel.tape[op.value]!, op.value, op.offset, op.direct);
+    }
+  }
+
+  private instruction(instruction: Instruction, value: number, offset: number, direct: number): void {
+    const { kernel } = this.plan;
+    if (instruction.kind === 'const') throw new InternalError(`[tape] constant %${value} in a section`);
+    this.put(OPCODE[instruction.kind], value, offset);
+    switch (instruction.kind) {
+      case 'load':
+        this.access(instruction.access);
+        return;
+      case 'index':
+        this.affine(instruction.affine);
+        return;
+      case 'inside':
+        this.bounds(instruction.bounds);
+        return;
+      case 'map': {
+        const expected = opRow(instruction.op).arity;
+        if (instruction.args.length !== expected) {
+          throw new InternalError(
+            `[tape] ${instruction.op} has ${instruction.args.length} arguments, not ${expected}`,
+          );
+        }
+        const last = instruction.args[expected - 1]!;
+        this.put(this.op(instruction.op), dtypeCode(kernel.tape[last]!.dtype));
+        break;
+      }
+      case 'cast':
+        this.put(dtypeCode(kernel.tape[instruction.args[0]]!.dtype));
+        break;
+      case 'reduce':
+        this.put(this.op(instruction.reduction), dtypeCode(kernel.tape[instruction.args[0]!]!.dtype));
+        break;
+    }
+    this.put(instruction.args.length, ...instruction.args);
+    if (instruction.kind !== 'reduce') {
+      this.put(direct < 0 ? 0 : 1);
+      if (direct >= 0) this.access(kernel.stores[direct]!.access);
+    }
+  }
+
+  private access(access: Access): void {
+    this.put(access.buffer);
+    this.affine(access);
+    this.bounds(access.bounds);
+  }
+
+  private bounds(bounds: readonly (Affine & { readonly size: number })[]): void {
+    this.put(bounds.length);
+    for (const bound of bounds) {
+      this.affine(bound);
+      this.put(bound.size);
+    }
+  }
+
+  /** Offset, stride along each loop's axis, row stride, and how it moves along the lanes. */
+  private affine(affine: Affine): void {
+    const { layout } = this.plan;
+    this.put(
+      affine.offset,
+      ...this.loops.map(({ axis }) => affine.strides[axis]!),
+      rowStrideOf(affine, layout),
+    );
+    const mode = laneModeOf(affine, layout, this.sizes);
+    if (mode.type === 'splat') this.put(0);
+    else if (mode.type === 'stride') this.put(1, mode.stride);
+    else this.put(2, layout.width, ...laneTable(affine, layout, this.sizes));
+  }
+}
+
+/** The affine function's value at each lane, less that at lane 0. */
+function laneTable(affine: Affine, layout: Layout, sizes: readonly number[]): number[] {
+  let table = [0];
+  layout.laneAxes.forEach((axis, i) => {
+    const extent = i === 0 ? layout.take : sizes[axis]!;
+    const stride = affine.strides[axis]!;
+    table = table.flatMap((base) => Array.from({ length: extent }, (_, k) => base + k * stride));
+  });
+  return table;
+}
+
+/** A constant's bytes in its dtype. */
+function constantBytes(dtype: DType, value: Scalar): Uint8Array {
+  const bytes = new Uint8Array(CONSTANT_BYTES);
+  const view = new DataView(bytes.buffer);
+  const { re, im }: Complex = typeof value === 'object' ? value : { re: Number(value), im: 0 };
+  const integer = typeof value === 'bigint' ? value : BigInt(Number.isFinite(re) ? Math.trunc(re) : 0);
+  switch (dtype) {
+    case 'bool':
+      view.setUint8(0, typeof value === 'bigint' ? Number(value !== 0n) : Number(re !== 0 || im !== 0));
+      break;
+    case 'int8':
+    case 'uint8':
+      view.setUint8(0, Number(BigInt.asUintN(8, integer)));
+      break;
+    case 'int16':
+    case 'uint16':
+      view.setUint16(0, Number(BigInt.asUintN(16, integer)), true);
+      break;
+    case 'int32':
+    case 'uint32':
+      view.setUint32(0, Number(BigInt.asUintN(32, integer)), true);
+      break;
+    case 'int64':
+    case 'uint64':
+      view.setBigUint64(0, BigInt.asUintN(64, integer), true);
+      break;
+    case 'float16':
+      view.setUint16(0, halfBits(re, 10, 15), true);
+      break;
+    case 'bfloat16':
+      view.setUint16(0, halfBits(re, 7, 127), true);
+      break;
+    case 'float32':
+      view.setFloat32(0, re, true);
+      break;
+    case 'float64':
+      view.setFloat64(0, re, true);
+      break;
+    case 'complex64':
+      view.setFloat32(0, re, true);
+      view.setFloat32(4, im, true);
+      break;
+    case 'complex128':
+      view.setFloat64(0, re, true);
+      view.setFloat64(8, im, true);
+      break;
+  }
+  return bytes;
+}
+
+/** Bits of a 16-bit float with `mantissa` explicit bits and exponent bias `bias`, rounded to nearest even. */
+function halfBits(value: number, mantissa: number, bias: number): number {
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
+  const infinity = ((2 * bias + 1) << mantissa) >>> 0;
+  if (Number.isNaN(value)) return infinity | (1 << (mantissa - 1));
+  const magnitude = Math.abs(value);
+  if (magnitude === Number.POSITIVE_INFINITY) return sign | infinity;
+  if (magnitude === 0) return sign;
+  const exponent = Math.max(Math.floor(Math.log2(magnitude)), 1 - bias);
+  // Scaled so that the last mantissa bit counts 1; exact, for a power of two.
+  const scaled = (magnitude / 2 ** exponent) * 2 ** mantissa;
+  const whole = Math.floor(scaled);
+  const rest = scaled - whole;
+  const rounded = whole + (rest > 0.5 || (rest === 0.5 && whole % 2 === 1) ? 1 : 0);
+  // A subnormal has no hidden bit; carrying into it or out of the mantissa is the right exponent by itself.
+  const bits = ((exponent + bias - 1) << mantissa) + rounded;
+  return sign | Math.min(bits, infinity);
+}
