@@ -1,0 +1,133 @@
+/**
+ * Evaluates expressions: canonical graph → program (kept or new) → run → results. The only way anything runs.
+ *
+ * The JavaScript thread plans and then waits for a promise; copying and computing happen on native threads.
+ */
+import { ArgumentError, expected } from '../errors.js';
+import { type Canonical, canonicalize, type SourceArray } from '../fusion/canonicalize.js';
+import { type DType, isComplex } from '../graph/dtype.js';
+import type { DeviceBuffer, Expr, Shape, Site, TypedArray } from '../graph/expr.js';
+
+import { formatSite } from '../site.js';
+import { type ChosenDevice, chooseDevice } from './devices.js';
+import { typedArrayOver } from './host-memory.js';
+import { cancel, createCancel, run } from './native.js';
+import { type Program, programOf } from './program.js';
+
+export interface ComputeOptions {
+  /** `'cpu'`, `'cuda'` or `'cuda:N'`; without it a usable GPU is taken, else the CPU (`explain()` says which). */
+  readonly device?: string | undefined;
+  /** Leaves out the rewrites that may change the rounding of floating-point results. */
+  readonly exact?: boolean | undefined;
+  /** Stops the compute; the promise then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A result in host memory, contiguous in C order. */
+export interface HostResult {
+  readonly data: TypedArray;
+  readonly shape: Shape;
+  readonly dtype: DType;
+}
+
+/** A result that stayed where it was computed; `undefined` buffer: it has no elements. */
+export interface StoredResult {
+  readonly buffer: DeviceBuffer | undefined;
+  readonly shape: Shape;
+  readonly dtype: DType;
+}
+
+/** Computes expressions together, shared work once; one result each, in order. */
+export async function evaluate(exprs: readonly Expr[], options: ComputeOptions = {}): Promise<HostResult[]> {
+  const { program, outputs } = await execute(exprs, options, 'host');
+  return exprs.map(({ shape, dtype }, k) => {
+    const at = program.plan.outputs[k]!;
+    const bytes = at < 0 ? new ArrayBuffer(0) : (outputs[at] as ArrayBuffer);
+    return { data: typedArrayOver(bytes, dtype), shape, dtype };
+  });
+}
+
+/** Computes expressions together and leaves the results on the device. */
+export async function evaluateStored(
+  exprs: readonly Expr[],
+  options: ComputeOptions = {},
+): Promise<StoredResult[]> {
+  const { program, outputs } = await execute(exprs, options, 'device');
+  return exprs.map(({ shape, dtype }, k) => {
+    const at = program.plan.outputs[k]!;
+    return { buffer: at < 0 ? undefined : (outputs[at] as DeviceBuffer), shape, dtype };
+  });
+}
+
+interface Executed {
+  readonly program: Program;
+  readonly outputs: readonly (ArrayBuffer | DeviceBuffer)[];
+}
+
+async function execute(
+  exprs: readonly Expr[],
+  options: ComputeOptions,
+  place: 'host' | 'device',
+): Promise<Executed> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const canonical = canonicalize(exprs);
+  const device = deviceOf(canonical, options);
+  // Views of the inputs are taken now: what the user does to an array later cannot change which memory is read.
+  const arrays = canonical.sources.map((source) => inputOf(source, canonical));
+  const program = await programOf(canonical, device.name, options.exact === true);
+  const { plan, native } = program;
+  const token = signal === undefined ? undefined : createCancel();
+  const stop = (): void => cancel(token!);
+  signal?.throwIfAborted();
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    const results = plan.buffers.filter((buffer) => buffer.role === 'output');
+    const inputs = plan.inputs.map((source) => arrays[source]!);
+    const { outputs } = await run(native, inputs, { outputs: results.map(() => place), cancel: token });
+    return { program, outputs };
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw located(error, exprs);
+  } finally {
+    signal?.removeEventListener('abort', stop);
+  }
+}
+
+/** The device a canonical graph is computed on. */
+export function deviceOf(canonical: Canonical, options: ComputeOptions): ChosenDevice {
+  const holders = new Set(
+    canonical.sources.flatMap(({ source }) => (source.type === 'device' ? [source.buffer.device] : [])),
+  );
+  return chooseDevice(options.device, holders);
+}
+
+/** The part of an array that is read. Throws if the array has lost its memory since it was wrapped. */
+function inputOf(
+  { source, start, elementCount, dtype }: SourceArray,
+  canonical: Canonical,
+): ArrayBufferView | DeviceBuffer {
+  if (source.type === 'device') return source.buffer;
+  const values = isComplex(dtype) ? 2 : 1;
+  const end = (start + elementCount) * values;
+  if (source.data.length < end) {
+    const what = source.data.length === 0 ? 'a detached ArrayBuffer' : `${source.data.length} values`;
+    throw new ArgumentError(
+      expected('compute', `an array of at least ${end} values`, what, where(canonical.sites.values())),
+    );
+  }
+  return source.data.subarray(start * values, end);
+}
+
+const where = (sites: Iterable<Site>): string | undefined => {
+  for (const site of sites) return `made at ${formatSite(site)}`;
+  return undefined;
+};
+
+/** Adds the user's line to an error of execution. */
+function located(error: unknown, exprs: readonly Expr[]): unknown {
+  const site = exprs[0]?.site;
+  if (error instanceof Error && site !== undefined)
+    error.message += `\n    while computing what was made at ${formatSite(site)}`;
+  return error;
+}

@@ -1,0 +1,60 @@
+/** Prints a kernel as text: domain, buffers, tape with levels and phases, stores. Golden files and `explain()` use it. */
+import { formatScalar } from '../graph/format.js';
+import { type Access, type Affine, type Bound, type Instruction, type Kernel, levelsOf } from './kernel.js';
+
+const AXES = 'ijklmnopqrstuvwxyzabcdefgh';
+const axisName = (axis: number): string => AXES[axis] ?? `a${axis}`;
+
+export function formatAffine({ offset, strides }: Affine): string {
+  const terms = strides.flatMap((stride, axis) => {
+    if (stride === 0) return [];
+    return [stride === 1 ? axisName(axis) : `${stride} ${axisName(axis)}`];
+  });
+  if (offset !== 0 || terms.length === 0) terms.push(String(offset));
+  return terms.join(' + ');
+}
+
+const formatBound = (bound: Bound): string => `0 <= ${formatAffine(bound)} < ${bound.size}`;
+const formatBounds = (bounds: readonly Bound[]): string =>
+  bounds.length === 0 ? '' : ` if ${bounds.map(formatBound).join(' and ')}`;
+const formatAccess = (access: Access): string => `b${access.buffer}[${formatAffine(access)}]`;
+const formatArgs = (args: readonly number[]): string => args.map((arg) => ` %${arg}`).join('');
+
+function formatInstruction(i: Instruction): string {
+  switch (i.kind) {
+    case 'load':
+      return `load ${formatAccess(i.access)}${formatBounds(i.access.bounds)}`;
+    case 'const':
+      return `const ${formatScalar(i.value)}`;
+    case 'index':
+      return `index ${formatAffine(i.affine)}`;
+    case 'inside':
+      return `inside${formatBounds(i.bounds)}`;
+    case 'map':
+      return `${i.op}${formatArgs(i.args)}`;
+    case 'cast':
+      return `cast${formatArgs(i.args)}`;
+    case 'reduce':
+      return `reduce ${i.reduction}${formatArgs(i.args)}`;
+  }
+}
+
+export function printKernel(kernel: Kernel): string {
+  const { element, phase, phases } = levelsOf(kernel);
+  const axes = (sizes: readonly number[], first: number): string =>
+    sizes.map((n, k) => `${axisName(first + k)}: ${n}`).join(', ');
+  const lines = [`kernel ${kernel.name}`];
+  lines.push(
+    `  parallel [${axes(kernel.parallel, 0)}] reduced [${axes(kernel.reduced, kernel.parallel.length)}]`,
+  );
+  kernel.buffers.forEach((buffer, k) => {
+    lines.push(`  ${buffer.role} b${k}: ${buffer.dtype} x ${buffer.elementCount}`);
+  });
+  kernel.tape.forEach((i, k) => {
+    const level = kernel.reduced.length === 0 ? '' : element[k] ? 'element' : 'row';
+    const note = level === '' ? '' : `  ; ${level}${phases > 1 ? ` ${phase[k]}` : ''}`;
+    lines.push(`  %${k} = ${formatInstruction(i)} : ${i.dtype}${note}`);
+  });
+  for (const store of kernel.stores) lines.push(`  store ${formatAccess(store.access)} = %${store.value}`);
+  return `${lines.join('\n')}\n`;
+}
