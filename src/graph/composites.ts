@@ -1,0 +1,88 @@
+/**
+ * Elementwise functions made of ops of the table: clip, sigmoid, softplus, gelu … Every export is also a method of Lazy
+ * and a free function (`lazy.ts`). Integers are taken to floats as the ops inside do it.
+ */
+import { ArgumentError, expected } from '../errors.js';
+import { checkOptions } from './arguments.js';
+import { type DType, isInteger } from './dtype.js';
+import type { Expr } from './expr.js';
+import { cast, checkDType, isExpr, map, type Operand } from './infer.js';
+import { integerRange } from './scalar.js';
+
+/**
+ * The elements in another dtype. Floats become integers towards zero, saturate at the ends, and NaN gives 0; integers
+ * wrap; complex numbers lose their imaginary part; bool is whether an element is not 0. The same array for its dtype.
+ */
+export function astype(x: Expr, dtype: DType): Expr {
+  return cast(x, checkDType('astype', dtype));
+}
+
+/**
+ * Values limited to the interval from `min` to `max`, which broadcast; null or nothing leaves a side open. NaN stays.
+ * The dtype is that of the arrays together; numbers beyond an integer dtype limit nothing.
+ */
+export function clip(x: Expr, min?: Operand | null, max?: Operand | null): Expr {
+  const low = min === null || min === undefined ? x : map('maximum', [x, within(x, min)]);
+  return max === null || max === undefined ? low : map('minimum', [low, within(x, max)]);
+}
+
+/** A bound that an integer dtype cannot hold, moved to the end of the dtype's range. */
+function within(x: Expr, bound: Operand): Operand {
+  if (isExpr(bound) || !isInteger(x.dtype)) return bound;
+  if (typeof bound !== 'bigint' && !Number.isSafeInteger(bound)) return bound;
+  const { min, max } = integerRange(x.dtype);
+  const integer = bound as number | bigint;
+  return integer < min ? min : integer > max ? max : integer;
+}
+
+/** The larger of x and 0. */
+export function relu(x: Expr): Expr {
+  return map('maximum', [x, 0]);
+}
+
+/** 1 / (1 + exp(-x)). */
+export function sigmoid(x: Expr): Expr {
+  return map('divide', [1, map('add', [map('exp', [map('negative', [x])]), 1])]);
+}
+
+/** x · sigmoid(x). */
+export function silu(x: Expr): Expr {
+  return map('divide', [x, map('add', [map('exp', [map('negative', [x])]), 1])]);
+}
+
+/** log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-|x|)): without overflow, and exact far from 0. */
+export function softplus(x: Expr): Expr {
+  return map('add', [relu(x), map('log1p', [map('exp', [map('negative', [map('abs', [x])])])])]);
+}
+
+/**
+ * Gaussian error linear unit, x·Φ(x) (Hendrycks and Gimpel, 2016). `approximate: 'none'` computes Φ with erf, `'tanh'`
+ * the paper's ½x(1 + tanh(√(2/π)(x + 0.044715x³))).
+ */
+export function gelu(x: Expr, options?: { readonly approximate?: 'none' | 'tanh' }): Expr {
+  checkOptions('gelu', options, ['approximate']);
+  const form = options?.approximate ?? 'none';
+  const half = map('multiply', [x, 0.5]);
+  if (form === 'none') {
+    return map('multiply', [half, map('add', [map('erf', [map('multiply', [x, Math.SQRT1_2])]), 1])]);
+  }
+  if (form !== 'tanh') throw new ArgumentError(expected('gelu', "approximate 'none' or 'tanh'", String(form)));
+  const cubed = map('multiply', [map('square', [x]), map('multiply', [x, 0.044715])]);
+  const inner = map('multiply', [map('add', [x, cubed]), Math.sqrt(2 / Math.PI)]);
+  return map('multiply', [half, map('add', [map('tanh', [inner]), 1])]);
+}
+
+/** Whether |a - b| <= atol + rtol·|b|, as NumPy's isclose (rtol 1e-5, atol 1e-8); equal infinities are close. */
+export function isclose(
+  x: Expr,
+  other: Operand,
+  options?: { readonly rtol?: number; readonly atol?: number; readonly equalNan?: boolean },
+): Expr {
+  checkOptions('isclose', options, ['rtol', 'atol', 'equalNan']);
+  const difference = map('abs', [map('subtract', [x, other])]);
+  const bound = map('add', [map('multiply', [map('abs', [other]), options?.rtol ?? 1e-5]), options?.atol ?? 1e-8]);
+  const near = map('logicalAnd', [map('lessEqual', [difference, bound]), map('isfinite', [other])]);
+  const close = map('logicalOr', [near, map('equal', [x, other])]);
+  if (!options?.equalNan) return close;
+  return map('logicalOr', [close, map('logicalAnd', [map('isnan', [x]), map('isnan', [other])])]);
+}

@@ -1,0 +1,221 @@
+/**
+ * The constructors of nodes: each finds dtype and shape of its result now, inserts the casts an op's signature asks
+ * for, and throws where the user wrote what cannot be. Nothing else makes an Expr.
+ *
+ * Inputs of a map broadcast implicitly: no node is made for it. JavaScript scalars become constants of the dtype they
+ * are used in (`scalar.ts`).
+ */
+import { currentSite } from '../site.js';
+import { DTypeError, expected, InternalError, ShapeError } from '../errors.js';
+import { DTYPES, type DType, type DTypeKind, isComplex, isDType, isInteger, kindOf, promote, type Scalar } from './dtype.js';
+import type { DeviceBuffer, Expr, ExprOf, HostSource, Shape, View } from './expr.js';
+import { formatShape } from './format.js';
+import { type MapRow, type OpName, opRow } from './ops.js';
+import { type ReductionName, reductionRow } from './reductions.js';
+import { castScalar, convertScalar, inRange, isScalar, refuseOperand, weakDType, weakValue } from './scalar.js';
+import { broadcastShapes } from './shape.js';
+
+/** What an op takes beside arrays: a scalar whose dtype follows the arrays'. */
+export type Operand = Expr | Scalar;
+
+const NONE: readonly Expr[] = Object.freeze([]);
+const SCALAR_SHAPE: Shape = Object.freeze([]);
+
+export const isExpr = (value: unknown): value is Expr =>
+  typeof value === 'object' && value !== null && 'kind' in value && 'inputs' in value;
+
+// ---------------------------------------------------------------- leaves
+
+/** A constant of a dtype; its shape is []. */
+export function constant(value: Scalar, dtype: DType): ExprOf<'const'> {
+  const held = convertScalar(value, dtype);
+  return { kind: 'const', value: held, dtype, shape: SCALAR_SHAPE, inputs: NONE, site: currentSite() };
+}
+
+/** Elements in host memory. The caller has checked the layout (`host-array.ts`). */
+export function hostArray(source: HostSource, dtype: DType, shape: Shape): ExprOf<'source'> {
+  return { kind: 'source', source, dtype, shape, inputs: NONE, site: currentSite() };
+}
+
+/** A buffer on a device, contiguous. */
+export function deviceArray(buffer: DeviceBuffer, dtype: DType, shape: Shape): ExprOf<'source'> {
+  return { kind: 'source', source: { type: 'device', buffer }, dtype, shape, inputs: NONE, site: currentSite() };
+}
+
+/** The integers 0 … n - 1 as int64. */
+export function iota(n: number): ExprOf<'source'> {
+  return { kind: 'source', source: { type: 'iota' }, dtype: 'int64', shape: [n], inputs: NONE, site: currentSite() };
+}
+
+// ---------------------------------------------------------------- map and cast
+
+/** Refuses what is not the name of a dtype. */
+export function checkDType(op: string, dtype: unknown): DType {
+  if (isDType(dtype)) return dtype;
+  throw new DTypeError(expected(op, `a dtype (${DTYPES.join(', ')})`, String(dtype)));
+}
+
+/** The elements in another dtype. Constants are converted now. */
+export function cast(x: Expr, dtype: DType): Expr {
+  if (x.dtype === dtype) return x;
+  if (x.kind === 'const') return constant(castScalar(x.value, x.dtype, dtype), dtype);
+  return { kind: 'cast', dtype, shape: x.shape, inputs: [x], site: currentSite() };
+}
+
+/** An array operand as it is, a scalar as a constant of the dtype it has alone. */
+export function toExpr(op: string, operand: Operand): Expr {
+  if (isExpr(operand)) return operand;
+  if (!isScalar(operand)) return refuseOperand(op, operand);
+  return constant(operand, weakDType(op, operand, undefined));
+}
+
+/** The dtype in which operands meet, scalars being weak. */
+export function meetingDType(op: string, operands: readonly Operand[]): DType {
+  const strong = strongDType(operands, 0);
+  let met = strong;
+  for (const operand of operands) {
+    if (isExpr(operand)) continue;
+    if (!isScalar(operand)) return refuseOperand(op, operand);
+    const dtype = weakDType(op, operand, strong);
+    met = met === undefined ? dtype : promote(met, dtype);
+  }
+  if (met === undefined) throw new InternalError(`[${op}] without operands`);
+  return met;
+}
+
+function strongDType(operands: readonly Operand[], from: number): DType | undefined {
+  let strong: DType | undefined;
+  for (let k = from; k < operands.length; k++) {
+    const operand = operands[k]!;
+    if (isExpr(operand)) strong = strong === undefined ? operand.dtype : promote(strong, operand.dtype);
+  }
+  return strong;
+}
+
+/** An op of the table over operands that broadcast. */
+export function map(op: OpName, operands: readonly Operand[]): Expr {
+  const row = opRow(op);
+  const choosing = op === 'where'; // its condition does not meet the values
+  const strong = strongDType(operands, choosing ? 1 : 0);
+  const dtypes = operands.map((operand, k) => {
+    if (isExpr(operand)) return operand.dtype;
+    if (!isScalar(operand)) return refuseOperand(op, operand);
+    return weakDType(op, operand, choosing && k === 0 ? undefined : strong);
+  });
+  const signature = row.dtype(dtypes);
+  if (signature === undefined) throw new DTypeError(expected(op, acceptedBy(row), dtypes.join(' and ')));
+  const known = comparedOutOfRange(op, operands, signature.args);
+  if (known !== undefined) return known;
+  const inputs = operands.map((operand, k) => {
+    const dtype = signature.args[k]!;
+    return isExpr(operand) ? cast(operand, dtype) : constant(weakValue(op, operand, dtype), dtype);
+  });
+  const shape = inputs.length === 1 ? inputs[0]!.shape : broadcastShapes(op, inputs.map(shapeOf));
+  return { kind: 'map', op, dtype: signature.result, shape, inputs, site: currentSite() };
+}
+
+const shapeOf = (x: Expr): Shape => x.shape;
+
+const KIND_NAMES: Readonly<Record<DTypeKind, string>> = {
+  bool: 'booleans',
+  int: 'signed integers',
+  uint: 'unsigned integers',
+  float: 'floats',
+  complex: 'complex numbers',
+};
+
+/** The kinds of dtypes an op takes, in words. */
+function acceptedBy(row: MapRow): string {
+  const accepted = DTYPES.filter((dtype) => row.dtype(Array<DType>(row.arity).fill(dtype)) !== undefined);
+  const kinds = [...new Set(accepted.map(kindOf))].map((kind) => KIND_NAMES[kind]);
+  const words = kinds.join(', ').replace('signed integers, unsigned integers', 'integers');
+  return words.replace(/, ([^,]*)$/, ' or $1');
+}
+
+/** Whether a comparison holds when its second argument is larger (+1) or smaller (-1) than every first one. */
+const COMPARED: Readonly<Record<string, (sign: 1 | -1) => boolean>> = {
+  equal: () => false,
+  notEqual: () => true,
+  less: (sign) => sign === 1,
+  lessEqual: (sign) => sign === 1,
+  greater: (sign) => sign === -1,
+  greaterEqual: (sign) => sign === -1,
+};
+
+/** A comparison of integers with a scalar that their dtype cannot hold has one answer, as in NumPy 2. */
+function comparedOutOfRange(op: OpName, operands: readonly Operand[], args: readonly DType[]): Expr | undefined {
+  const answer = COMPARED[op];
+  if (answer === undefined || !isInteger(args[0]!)) return undefined;
+  for (const k of [0, 1] as const) {
+    const scalar = operands[k]!;
+    const other = operands[1 - k]!;
+    if ((typeof scalar !== 'number' && typeof scalar !== 'bigint') || !isExpr(other)) continue;
+    if (inRange(scalar, args[k]!)) continue;
+    const sign = scalar > 0 === (k === 1) ? 1 : -1;
+    return broadcast(constant(answer(sign), 'bool'), other.shape);
+  }
+  return undefined;
+}
+
+// ---------------------------------------------------------------- reduce
+
+/**
+ * Reduces `axes` (ascending) away. With no axes every element is reduced by itself, as in NumPy.
+ * Throws a ShapeError where a reduction without identity has no elements.
+ */
+export function reduce(reduction: ReductionName, x: Expr, axes: readonly number[], op: string = reduction): Expr {
+  const row = reductionRow(reduction);
+  const signature = row.dtype(x.dtype);
+  if (signature === undefined) {
+    const accepted = DTYPES.some((dtype) => isComplex(dtype) && row.dtype(dtype) !== undefined);
+    throw new DTypeError(expected(op, accepted ? 'numbers or booleans' : 'real numbers or booleans', x.dtype));
+  }
+  if (row.identity === undefined && axes.some((axis) => x.shape[axis] === 0)) {
+    throw new ShapeError(
+      expected(op, 'at least one element to reduce', `shape ${formatShape(x.shape)}, axes [${axes.join(', ')}]`),
+    );
+  }
+  if (axes.length === 0) return reduce(reduction, reshape(x, [...x.shape, 1]), [x.shape.length], op);
+  const shape = x.shape.filter((_, axis) => !axes.includes(axis));
+  const inputs = [cast(x, signature.arg)];
+  return { kind: 'reduce', reduction, axes, dtype: signature.result, shape, inputs, site: currentSite() };
+}
+
+// ---------------------------------------------------------------- views
+
+/** A view whose shape and parameters the caller has worked out. */
+export function view(x: Expr, view: View, shape: Shape): Expr {
+  return { kind: 'view', view, dtype: x.dtype, shape, inputs: [x], site: currentSite() };
+}
+
+const RESHAPE: View = Object.freeze({ type: 'reshape' });
+const BROADCAST: View = Object.freeze({ type: 'broadcast' });
+
+const sameShape = (a: Shape, b: Shape): boolean => a.length === b.length && a.every((n, k) => n === b[k]);
+
+/** The same elements in another shape of the same size. */
+export const reshape = (x: Expr, shape: Shape): Expr => (sameShape(x.shape, shape) ? x : view(x, RESHAPE, shape));
+
+/** Broadcasts to a shape that `x` is known to broadcast to. */
+export const broadcast = (x: Expr, shape: Shape): Expr => (sameShape(x.shape, shape) ? x : view(x, BROADCAST, shape));
+
+// ---------------------------------------------------------------- contract
+
+/** Sum of products over the labels that `output` lacks. Every label has one size; dtypes are promoted. */
+export function contract(
+  op: string,
+  labels: readonly (readonly number[])[],
+  output: readonly number[],
+  operands: readonly Expr[],
+): Expr {
+  const dtype = meetingDType(op, operands);
+  const sizes = new Map<number, number>();
+  labels.forEach((list, k) => {
+    list.forEach((label, axis) => {
+      sizes.set(label, operands[k]!.shape[axis]!);
+    });
+  });
+  const shape = output.map((label) => sizes.get(label)!);
+  const inputs = operands.map((operand) => cast(operand, dtype));
+  return { kind: 'contract', labels, output, dtype, shape, inputs, site: currentSite() };
+}

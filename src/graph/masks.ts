@@ -1,0 +1,98 @@
+/**
+ * Functions of an array that compare indices: pad, roll, tril, triu. Every export is also a method of Lazy and a free
+ * function (`lazy.ts`).
+ */
+import { ArgumentError, expected, ShapeError } from '../errors.js';
+import { checkOptions } from './arguments.js';
+import type { Scalar } from './dtype.js';
+import type { Expr } from './expr.js';
+import { formatShape } from './format.js';
+import { broadcast, constant, map, type Operand } from './infer.js';
+import { concat, indexAlong, padTo } from './joins.js';
+import { weakValue } from './scalar.js';
+import { type Axes, checkInteger, checkSize, normalizeAxis } from './shape.js';
+import { slice } from './slicing.js';
+import { flatten, reshape } from './views.js';
+
+/** Widths of a pad: one for every side, `[before, after]` for every axis, or such a pair for each axis. */
+export type PadWidths = number | readonly [number, number] | readonly (readonly [number, number])[];
+
+/**
+ * The array with a border of one value, 0 if none is given. Widths are 0 or more; the dtype stays.
+ * Throws a ShapeError for negative or missing widths.
+ */
+export function pad(x: Expr, widths: PadWidths, options?: { readonly value?: Scalar }): Expr {
+  checkOptions('pad', options, ['value']);
+  const pairs = x.shape.map((_, axis) => widthsOf(widths, axis, x));
+  const before = pairs.map(([front]) => front);
+  const shape = x.shape.map((size, k) => size + pairs[k]![0] + pairs[k]![1]);
+  checkSize('pad', shape);
+  const padded = padTo(x, before, shape);
+  const value = constant(weakValue('pad', options?.value ?? 0, x.dtype), x.dtype);
+  const isZero = !value.value || (typeof value.value === 'object' && value.value.re === 0 && value.value.im === 0);
+  if (padded === x || (isZero && !Object.is(value.value, -0))) return padded;
+  const inside = padTo(broadcast(constant(true, 'bool'), x.shape), before, shape);
+  return map('where', [inside, padded, value]);
+}
+
+function widthsOf(widths: PadWidths, axis: number, x: Expr): readonly [number, number] {
+  let pair: unknown = widths;
+  if (typeof widths === 'number') pair = [widths, widths];
+  else if (Array.isArray(widths) && Array.isArray(widths[0])) {
+    if (widths.length !== x.shape.length) {
+      throw new ShapeError(expected('pad', `widths for the axes of ${formatShape(x.shape)}`, `${widths.length}`));
+    }
+    pair = widths[axis];
+  }
+  if (!Array.isArray(pair) || pair.length !== 2) {
+    throw new ArgumentError(expected('pad', 'a width, [before, after] or such a pair for each axis', String(widths)));
+  }
+  const [front, back] = pair.map((width) => checkInteger('pad', 'a width', width)) as [number, number];
+  if (front < 0 || back < 0) throw new ShapeError(expected('pad', 'widths of 0 or more', `[${front}, ${back}]`));
+  return [front, back];
+}
+
+/**
+ * Elements moved by `shift` places along axes, those that leave coming back at the other end. Without axes the array is
+ * rolled as one flat line. Several axes take one shift for all or one for each.
+ */
+export function roll(x: Expr, shift: number | readonly number[], axis?: Axes | null): Expr {
+  if (axis === undefined || axis === null) {
+    if (typeof shift !== 'number') throw new ArgumentError(expected('roll', 'axes for several shifts', 'none'));
+    return reshape(rollAxis(flatten(x), shift, 0), x.shape);
+  }
+  const axes = (Array.isArray(axis) ? axis : [axis]).map((each) => normalizeAxis('roll', each, x.shape.length));
+  const shifts = typeof shift === 'number' ? axes.map(() => shift) : shift;
+  if (shifts.length !== axes.length) {
+    throw new ShapeError(expected('roll', 'a shift for each axis', `${shifts.length} for ${axes.length}`));
+  }
+  return axes.reduce((rolled, each, k) => rollAxis(rolled, shifts[k]!, each), x);
+}
+
+function rollAxis(x: Expr, shift: number, axis: number): Expr {
+  const size = x.shape[axis]!;
+  const by = checkInteger('roll', 'a shift', shift);
+  const start = size === 0 ? 0 : (((size - by) % size) + size) % size; // the element that comes first
+  if (start === 0) return x;
+  const before = x.shape.slice(0, axis).map(() => null);
+  return concat([slice(x, ...before, [start]), slice(x, ...before, [0, start])], axis, 'roll');
+}
+
+/** Matrices with the elements above diagonal `k` set to 0; diagonals above the main one are positive. */
+export function tril(x: Expr, k = 0): Expr {
+  return triangle('tril', x, k, (row, column, offset) => map('lessEqual', [column, map('add', [row, offset])]));
+}
+
+/** Matrices with the elements below diagonal `k` set to 0; diagonals above the main one are positive. */
+export function triu(x: Expr, k = 0): Expr {
+  return triangle('triu', x, k, (row, column, offset) => map('greaterEqual', [column, map('add', [row, offset])]));
+}
+
+function triangle(op: string, x: Expr, k: number, keep: (row: Expr, column: Expr, offset: Operand) => Expr): Expr {
+  const ndim = x.shape.length;
+  if (ndim < 2) throw new ShapeError(expected(op, 'at least two axes', formatShape(x.shape)));
+  const offset = checkInteger(op, 'a diagonal', k);
+  const row = indexAlong(0, x.shape[ndim - 2]!, 2);
+  const column = indexAlong(1, x.shape[ndim - 1]!, 2);
+  return map('where', [keep(row, column, offset), x, constant(0, x.dtype)]);
+}

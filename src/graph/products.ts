@@ -1,0 +1,212 @@
+/**
+ * Sums of products: matmul, dot, vecdot, tensordot, outer and einsum, all as one contract node. Every export is also a
+ * free function, and all but einsum methods of Lazy (`lazy.ts`).
+ *
+ * A label names axes that have one size; an axis of size 1 that broadcasts is dropped before its operand enters.
+ */
+import { ArgumentError, expected, ShapeError } from '../errors.js';
+import { isComplex } from './dtype.js';
+import type { Expr } from './expr.js';
+import { formatShape } from './format.js';
+import { cast, contract, map, type Operand, reshape, toExpr } from './infer.js';
+import { checkInteger, normalizeAxes, normalizeAxis } from './shape.js';
+import { reduceAlong } from './reducing.js';
+import { permuteDims } from './views.js';
+
+/**
+ * Matrix product over the last two axes; axes before them are stacks and broadcast. A vector on the left is a row, on
+ * the right a column, and that axis is absent from the result. (…, m, k) · (…, k, n) is (…, m, n). The dtype is the
+ * promoted one. Throws a ShapeError where the inner sizes differ, an argument is a scalar, or stacks do not broadcast.
+ */
+export function matmul(x: Expr, other: Operand): Expr {
+  const b = toExpr('matmul', other);
+  if (x.shape.length === 0 || b.shape.length === 0) {
+    throw new ShapeError(expected('matmul', 'arrays of one axis or more', `${formatShape(x.shape)} and ${formatShape(b.shape)}`));
+  }
+  const inner = x.shape.at(-1)!;
+  const outer = b.shape.at(b.shape.length === 1 ? 0 : -2)!;
+  if (inner !== outer) {
+    const message = `the last axis of a ${formatShape(x.shape)} to match the ${b.shape.length === 1 ? 'only' : 'second last'} axis of b ${formatShape(b.shape)}`;
+    throw new ShapeError(expected('matmul', message, `${inner} against ${outer}`));
+  }
+  const rows = x.shape.length > 1;
+  const columns = b.shape.length > 1;
+  const stacks = Math.max(x.shape.length - 2, b.shape.length - 2, 0);
+  // Labels: 0 … stacks - 1 for the stacks, then row, inner, column.
+  const [row, middle, column] = [stacks, stacks + 1, stacks + 2];
+  const stackOf = (operand: Expr): number[] => {
+    const count = Math.max(operand.shape.length - 2, 0);
+    return Array.from({ length: count }, (_, k) => stacks - count + k);
+  };
+  const left = rows ? [...stackOf(x), row, middle] : [middle];
+  const right = columns ? [...stackOf(b), middle, column] : [middle];
+  const output = [...Array(stacks).keys(), ...(rows ? [row] : []), ...(columns ? [column] : [])];
+  return sumOfProducts('matmul', [left, right], output, [x, b]);
+}
+
+/**
+ * NumPy's dot: the inner product of vectors, the matrix product of matrices, else the sum over the last axis of the first
+ * and the second last of the second; a scalar multiplies.
+ */
+export function dot(x: Expr, other: Operand): Expr {
+  const b = toExpr('dot', other);
+  if (x.shape.length === 0 || b.shape.length === 0) return map('multiply', [x, other]);
+  return contracted('dot', x, b, [x.shape.length - 1], [Math.max(b.shape.length - 2, 0)]);
+}
+
+/** Σ conj(a)·b along an axis (the last by default) of arrays that broadcast. */
+export function vecdot(x: Expr, other: Operand, axis = -1): Expr {
+  const b = toExpr('vecdot', other);
+  const first = isComplex(x.dtype) ? map('conj', [x]) : x;
+  const ndim = Math.min(x.shape.length, b.shape.length);
+  const fromEnd = normalizeAxis('vecdot', axis, ndim) - ndim;
+  if (x.shape.at(fromEnd) !== b.shape.at(fromEnd)) {
+    throw new ShapeError(
+      expected('vecdot', 'one length along the axis', `${formatShape(x.shape)} and ${formatShape(b.shape)}, axis ${axis}`),
+    );
+  }
+  const most = Math.max(x.shape.length, b.shape.length);
+  const labels = [x, b].map((each) => each.shape.map((_, k) => most - each.shape.length + k));
+  const output = Array.from({ length: most }, (_, k) => k).filter((k) => k !== most + fromEnd);
+  return sumOfProducts('vecdot', labels, output, [first, b]);
+}
+
+/**
+ * Sum over pairs of axes: the last `axes` of the first with the first `axes` of the second (2 by default), or those named
+ * as `[axes of the first, axes of the second]`.
+ */
+export function tensordot(
+  x: Expr,
+  other: Operand,
+  axes: number | readonly [number | readonly number[], number | readonly number[]] = 2,
+): Expr {
+  const b = toExpr('tensordot', other);
+  if (Array.isArray(axes) && axes.length !== 2) {
+    throw new ArgumentError(expected('tensordot', 'a count or two lists of axes', `${axes.length} lists`));
+  }
+  if (typeof axes !== 'number') {
+    const [first, second] = axes;
+    return contracted(
+      'tensordot',
+      x,
+      b,
+      normalizeAxes('tensordot', first, x.shape.length),
+      normalizeAxes('tensordot', second, b.shape.length),
+    );
+  }
+  const count = checkInteger('tensordot', 'the number of axes', axes);
+  if (count < 0 || count > Math.min(x.shape.length, b.shape.length)) {
+    throw new ShapeError(
+      expected('tensordot', 'axes that both have', `${count} of ${formatShape(x.shape)} and ${formatShape(b.shape)}`),
+    );
+  }
+  const range = Array.from({ length: count }, (_, k) => k);
+  return contracted(
+    'tensordot',
+    x,
+    b,
+    range.map((k) => x.shape.length - count + k),
+    range,
+  );
+}
+
+/** Products of all pairs of elements: shape (a.size, b.size). Arrays are flattened. */
+export function outer(x: Expr, other: Operand): Expr {
+  const b = toExpr('outer', other);
+  const size = (each: Expr): number => each.shape.reduce((m, n) => m * n, 1);
+  return map('multiply', [reshape(x, [size(x), 1]), reshape(b, [1, size(b)])]);
+}
+
+/** Sums `first` axes of `a` against `second` axes of `b`; other axes follow each other in the result. */
+function contracted(op: string, a: Expr, b: Expr, first: readonly number[], second: readonly number[]): Expr {
+  if (first.length !== second.length || first.some((axis, k) => a.shape[axis] !== b.shape[second[k]!])) {
+    const received = `axes [${first.join(', ')}] of ${formatShape(a.shape)} and [${second.join(', ')}] of ${formatShape(b.shape)}`;
+    throw new ShapeError(expected(op, 'pairs of axes of one size', received));
+  }
+  const left = a.shape.map((_, k) => k);
+  const right = b.shape.map((_, k) => (second.includes(k) ? first[second.indexOf(k)]! : a.shape.length + k));
+  const output = [...left.filter((k) => !first.includes(k)), ...right.filter((label) => label >= a.shape.length)];
+  return sumOfProducts(op, [left, right], output, [a, b]);
+}
+
+/**
+ * The contract node for operands whose axes of size 1 may broadcast: such axes are dropped from the operand, and a label
+ * that only ever has size 1 stays on one operand.
+ */
+function sumOfProducts(
+  op: string,
+  labels: readonly (readonly number[])[],
+  output: readonly number[],
+  operands: readonly Expr[],
+): Expr {
+  const sizes = new Map<number, number>();
+  labels.forEach((list, k) => {
+    list.forEach((label, axis) => {
+      const size = operands[k]!.shape[axis]!;
+      const known = sizes.get(label) ?? 1;
+      if (known !== size && known !== 1 && size !== 1) {
+        const received = operands.map((operand) => formatShape(operand.shape)).join(' and ');
+        throw new ShapeError(expected(op, 'shapes that agree or broadcast', received, `${known} against ${size}`));
+      }
+      if (known === 1) sizes.set(label, size);
+    });
+  });
+  const kept = labels.map((list, k) => list.map((label, axis) => operands[k]!.shape[axis] === sizes.get(label)!));
+  const reshaped = operands.map((operand, k) =>
+    reshape(
+      operand,
+      operand.shape.filter((_, axis) => kept[k]![axis]),
+    ),
+  );
+  return contract(
+    op,
+    labels.map((list, k) => list.filter((_, axis) => kept[k]![axis])),
+    output,
+    reshaped,
+  );
+}
+
+/**
+ * Einstein summation: `einsum('ij,jk->ik', a, b)`. Letters name axes; those missing after the arrow are summed. Without
+ * an arrow the result has the letters that occur once, in alphabetical order. Axes of size 1 broadcast. A letter twice
+ * in one operand (a diagonal) and '...' are not supported.
+ */
+export function einsum(subscripts: string, ...operands: readonly Expr[]): Expr {
+  const { inputs, output } = parseSubscripts(subscripts);
+  if (inputs.length !== operands.length || operands.length === 0) {
+    throw new ArgumentError(expected('einsum', `${inputs.length} arrays for '${subscripts}'`, `${operands.length}`));
+  }
+  inputs.forEach((letters, k) => {
+    const { shape } = operands[k]!;
+    if (letters.length !== shape.length) {
+      throw new ShapeError(expected('einsum', `${letters.length} axes for '${letters}'`, formatShape(shape)));
+    }
+  });
+  const alphabet = [...new Set([...output, ...inputs.join('')])];
+  const number = (letters: string): number[] => [...letters].map((letter) => alphabet.indexOf(letter));
+  if (operands.length > 1) return sumOfProducts('einsum', inputs.map(number), number(output), operands);
+  const [letters, x] = [inputs[0]!, operands[0]!];
+  const summed = [...letters].flatMap((letter, axis) => (output.includes(letter) ? [] : [axis]));
+  const left = [...letters].filter((letter) => output.includes(letter));
+  const order = [...output].map((letter) => left.indexOf(letter));
+  const sum = summed.length === 0 ? x : cast(reduceAlong('einsum', 'sum', x, summed), x.dtype);
+  return permuteDims(sum, order);
+}
+
+function parseSubscripts(subscripts: unknown): { inputs: string[]; output: string } {
+  const refuse = (what: string): never => {
+    throw new ArgumentError(expected('einsum', what, String(subscripts)));
+  };
+  if (typeof subscripts !== 'string') return refuse("subscripts such as 'ij,jk->ik'");
+  const match = /^([a-zA-Z,]*)(?:->([a-zA-Z]*))?$/.exec(subscripts.replaceAll(' ', ''));
+  if (match === null) return refuse("letters, commas and one arrow, as in 'ij,jk->ik'");
+  const inputs = match[1]!.split(',');
+  const letters = inputs.join('');
+  if (inputs.some((input) => new Set(input).size < input.length)) return refuse('each letter once in an operand');
+  const once = [...new Set(letters)].filter((letter) => letters.indexOf(letter) === letters.lastIndexOf(letter));
+  const output = match[2] ?? once.sort().join('');
+  if (new Set(output).size < output.length || [...output].some((letter) => !letters.includes(letter))) {
+    return refuse('each letter of the result once, from the operands');
+  }
+  return { inputs, output };
+}

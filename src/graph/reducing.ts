@@ -1,0 +1,52 @@
+/**
+ * Reductions as the user calls them: axis, keepdims and dtype on top of the reduce node. The methods for the rows of
+ * REDUCTIONS are `reduceBy`; the composites in `statistics.ts` use the rest.
+ */
+import { ArgumentError, expected } from '../errors.js';
+import { type AxisOr, reduceArguments, type SumOptions } from './arguments.js';
+import { type DType, isHalf } from './dtype.js';
+import type { Expr } from './expr.js';
+import { cast, checkDType, reduce, reshape } from './infer.js';
+import { REDUCTIONS, type ReductionName, reductionRow } from './reductions.js';
+import { ascendingAxes } from './shape.js';
+
+/** Gives reduced axes back with size 1. */
+export const keepAxes = (reduced: Expr, x: Expr, axes: readonly number[]): Expr =>
+  reshape(
+    reduced,
+    x.shape.map((size, k) => (axes.includes(k) ? 1 : size)),
+  );
+
+/** Reduces `axes` (ascending); `op` names the user's call in errors. */
+export function reduceAlong(op: string, reduction: ReductionName, x: Expr, axes: readonly number[], keepdims = false): Expr {
+  const reduced = reduce(reduction, x, axes, op);
+  return keepdims ? keepAxes(reduced, x, axes) : reduced;
+}
+
+const TAKES_DTYPE: readonly ReductionName[] = ['sum', 'prod'];
+
+/** A row of REDUCTIONS as a method: `x.sum(0, { keepdims: true })`, `x.argmax({ axis: 1 })`. */
+export function reduceBy(name: ReductionName, x: Expr, axis?: AxisOr<SumOptions>, options?: SumOptions): Expr {
+  const given = reduceArguments<SumOptions>(name, axis, options, TAKES_DTYPE.includes(name) ? ['dtype'] : []);
+  if (reductionRow(name).indexed && typeof given.axis === 'object' && given.axis !== null) {
+    throw new ArgumentError(expected(name, 'one axis or none', `[${given.axis.join(', ')}]`));
+  }
+  const axes = ascendingAxes(name, given.axis, x.shape.length);
+  if (given.dtype === undefined) return reduceAlong(name, name, x, axes, given.keepdims);
+  const dtype = checkDType(name, given.dtype);
+  return cast(reduceAlong(name, name, cast(x, dtype), axes, given.keepdims), dtype);
+}
+
+/** Elements that a reduction over `axes` combines. */
+export const countAlong = (x: Expr, axes: readonly number[]): number =>
+  axes.reduce((count, axis) => count * x.shape[axis]!, 1);
+
+/**
+ * Computes halves in float32 and rounds once at the end: `compute` gets an array of float32 in place of one of halves,
+ * and its result goes back to `result`.
+ */
+export function throughFloat32(x: Expr, compute: (x: Expr) => Expr, result: DType = x.dtype): Expr {
+  return isHalf(x.dtype) ? cast(compute(cast(x, 'float32')), result) : compute(x);
+}
+
+export const REDUCTION_NAMES = Object.keys(REDUCTIONS) as readonly ReductionName[];

@@ -1,0 +1,201 @@
+/**
+ * Reductions made of others: mean, var, std, norm, softmax … Every export is also a method of Lazy and a free function
+ * (`lazy.ts`). They are composites: the optimizer makes them few kernels, nothing treats them specially.
+ *
+ * float16 and bfloat16 are computed in float32 and rounded once, as NumPy does for mean and var.
+ */
+import { ArgumentError, DTypeError, expected, RangeArgumentError } from '../errors.js';
+import {
+  type AxisOr,
+  checkOptions,
+  type ReduceOptions,
+  reduceArguments,
+  type SumOptions,
+  type VarianceOptions,
+} from './arguments.js';
+import { type DType, DTYPE_INFO, isComplex, isInteger } from './dtype.js';
+import type { Expr } from './expr.js';
+import { cast, checkDType, map, type Operand } from './infer.js';
+import { floatOf } from './ops.js';
+import { countAlong, reduceAlong, throughFloat32 } from './reducing.js';
+import { ascendingAxes } from './shape.js';
+
+/** float64 for integers and booleans, as NumPy's means; else the dtype itself. */
+const meanDType = (dtype: DType): DType => (isInteger(dtype) || dtype === 'bool' ? 'float64' : dtype);
+
+/**
+ * Arithmetic mean; NaN of no elements. Integers and booleans are averaged in float64, floats in their dtype (halves in
+ * float32), or in `dtype`.
+ */
+export function mean(x: Expr, axis?: AxisOr<SumOptions>, options?: SumOptions): Expr {
+  const given = reduceArguments<SumOptions>('mean', axis, options, ['dtype']);
+  const axes = ascendingAxes('mean', given.axis, x.shape.length);
+  const dtype = given.dtype === undefined ? meanDType(x.dtype) : checkDType('mean', given.dtype);
+  if (isInteger(dtype) || dtype === 'bool') throw new DTypeError(expected('mean', 'a float or complex dtype', dtype));
+  return throughFloat32(cast(x, dtype), (values) =>
+    map('divide', [reduceAlong('mean', 'sum', values, axes, given.keepdims), countAlong(x, axes)]),
+  );
+}
+
+/**
+ * Variance: the sum of squared deviations over n - correction (0 by default), computed as in Chan, Golub and LeVeque
+ * (1979), so that it neither cancels nor needs a second look. NaN where n is not above the correction. Integers in
+ * float64, complex numbers give a float.
+ */
+export function variance(x: Expr, axis?: AxisOr<VarianceOptions>, options?: VarianceOptions): Expr {
+  const given = reduceArguments<VarianceOptions>('var', axis, options, ['correction']);
+  return throughFloat32(cast(x, meanDType(x.dtype)), (values) => varianceOf('var', values, given));
+}
+export { variance as var };
+
+/** Standard deviation: the square root of the variance, with the same options. */
+export function std(x: Expr, axis?: AxisOr<VarianceOptions>, options?: VarianceOptions): Expr {
+  const given = reduceArguments<VarianceOptions>('std', axis, options, ['correction']);
+  return throughFloat32(cast(x, meanDType(x.dtype)), (values) => map('sqrt', [varianceOf('std', values, given)]));
+}
+
+function varianceOf(op: string, x: Expr, options: VarianceOptions): Expr {
+  const correction = options.correction ?? 0;
+  if (typeof correction !== 'number' || !Number.isFinite(correction)) {
+    throw new RangeArgumentError(expected(op, 'a finite correction', String(correction)));
+  }
+  const axes = ascendingAxes(op, options.axis, x.shape.length);
+  const divisor = Math.max(countAlong(x, axes) - correction, 0);
+  return map('divide', [reduceAlong(op, 'squaredDeviations', x, axes, options.keepdims), divisor]);
+}
+
+/** Number of elements that are not 0, as int64. */
+export function countNonzero(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
+  const given = reduceArguments<ReduceOptions>('countNonzero', axis, options, []);
+  const axes = ascendingAxes('countNonzero', given.axis, x.shape.length);
+  return reduceAlong('countNonzero', 'sum', cast(x, 'bool'), axes, given.keepdims);
+}
+
+/** Range of the values: largest minus smallest. Real numbers only. */
+export function ptp(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
+  const given = reduceArguments<ReduceOptions>('ptp', axis, options, []);
+  const axes = ascendingAxes('ptp', given.axis, x.shape.length);
+  const [high, low] = (['max', 'min'] as const).map((name) => reduceAlong('ptp', name, x, axes, given.keepdims));
+  return map('subtract', [high!, low!]);
+}
+
+/** Which norm: a number p, ±Infinity, 0 (how many are not 0), or 'fro' (the same as 2, of a matrix). */
+export type NormOrder = number | 'fro';
+
+/** Options of `norm`. */
+export interface NormOptions extends ReduceOptions {
+  /** 2 where none is given. */
+  readonly ord?: NormOrder | undefined;
+}
+
+/**
+ * Vector norm over the axes together: (Σ|x|^p)^(1/p), the largest or smallest |x| for ±Infinity, the count of nonzeros
+ * for 0. Integers are taken in float64; complex numbers give a float. `x.norm(2, 0)`, `x.norm({ ord: 1, axis: 0 })`.
+ */
+export function norm(x: Expr, ord?: NormOrder | NormOptions, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
+  if (typeof ord === 'object') {
+    checkOptions('norm', ord, ['ord', 'axis', 'keepdims']);
+    if (axis !== undefined || options !== undefined) {
+      throw new ArgumentError(expected('norm', 'options once', 'options and further arguments'));
+    }
+    return norm(x, ord.ord, { axis: ord.axis, keepdims: ord.keepdims });
+  }
+  const given = reduceArguments<ReduceOptions>('norm', axis, options, []);
+  const axes = ascendingAxes('norm', given.axis, x.shape.length);
+  const p = ord === undefined || ord === 'fro' ? 2 : ord;
+  if (typeof p !== 'number' || Number.isNaN(p)) throw new ArgumentError(expected('norm', "a number or 'fro'", String(p)));
+  const float = meanDType(x.dtype);
+  const result = DTYPE_INFO[float].component;
+  const over = (name: 'sum' | 'max' | 'min', values: Expr): Expr => reduceAlong('norm', name, values, axes, given.keepdims);
+  return throughFloat32(
+    cast(x, float),
+    (values) => {
+      if (p === 0) return cast(over('sum', cast(values, 'bool')), DTYPE_INFO[values.dtype].component);
+      if (p === 2) return map('sqrt', [over('sum', squaredModulus(values))]);
+      const modulus = map('abs', [values]);
+      if (p === Infinity) return over('max', modulus);
+      if (p === -Infinity) return over('min', modulus);
+      if (p === 1) return over('sum', modulus);
+      return map('pow', [over('sum', map('pow', [modulus, p])), 1 / p]);
+    },
+    result,
+  );
+}
+
+/** |x|² without the square root in between. */
+function squaredModulus(x: Expr): Expr {
+  if (!isComplex(x.dtype)) return map('square', [x]);
+  return map('add', [map('square', [map('real', [x])]), map('square', [map('imag', [x])])]);
+}
+
+// ---------------------------------------------------------------- normalisations: shape in, same shape out
+
+/** The argument in a float dtype, for functions of real numbers. */
+function real(op: string, x: Expr): Expr {
+  if (isComplex(x.dtype)) throw new DTypeError(expected(op, 'real numbers or booleans', x.dtype));
+  return cast(x, isInteger(x.dtype) || x.dtype === 'bool' ? 'float64' : floatOf(x.dtype));
+}
+
+const axesOf = (op: string, x: Expr, axis: Parameters<typeof ascendingAxes>[1]): number[] =>
+  ascendingAxes(op, axis, x.shape.length);
+
+/** exp(x) over its sum along the axes (the last by default), with the maximum taken off first. Integers in float64. */
+export function softmax(x: Expr, axis: number | readonly number[] | null = -1): Expr {
+  const axes = axesOf('softmax', x, axis);
+  return throughFloat32(real('softmax', x), (values) => {
+    const exp = map('exp', [map('subtract', [values, reduceAlong('softmax', 'max', values, axes, true)])]);
+    return map('divide', [exp, reduceAlong('softmax', 'sum', exp, axes, true)]);
+  });
+}
+
+/** Logarithm of the softmax, x - logsumexp(x), without losing small probabilities. */
+export function logSoftmax(x: Expr, axis: number | readonly number[] | null = -1): Expr {
+  const axes = axesOf('logSoftmax', x, axis);
+  return throughFloat32(real('logSoftmax', x), (values) =>
+    map('subtract', [values, reduceAlong('logSoftmax', 'logsumexp', values, axes, true)]),
+  );
+}
+
+/** Options of `standardize`. */
+export interface StandardizeOptions extends VarianceOptions {
+  /** Added to the variance, against division by 0; 0 by default. */
+  readonly epsilon?: number | undefined;
+}
+
+/** (x - mean) / std along the axes; all of them by default. Integers in float64. */
+export function standardize(x: Expr, axis?: AxisOr<StandardizeOptions>, options?: StandardizeOptions): Expr {
+  const given = reduceArguments<StandardizeOptions>('standardize', axis, options, ['correction', 'epsilon']);
+  return throughFloat32(real('standardize', x), (values) => standardized('standardize', values, given));
+}
+
+function standardized(op: string, x: Expr, options: StandardizeOptions): Expr {
+  const axes = ascendingAxes(op, options.axis, x.shape.length);
+  const center = map('divide', [reduceAlong(op, 'sum', x, axes, true), countAlong(x, axes)]);
+  const spread = varianceOf(op, x, { axis: axes, keepdims: true, correction: options.correction });
+  const shifted = options.epsilon ? map('add', [spread, options.epsilon]) : spread;
+  return map('divide', [map('subtract', [x, center]), map('sqrt', [shifted])]);
+}
+
+/**
+ * Layer normalisation (Ba, Kiros and Hinton, 2016): (x - mean) / sqrt(var + epsilon) over the last axes, those of
+ * `weight` (or the last one), then times weight, plus bias. Both broadcast against x; epsilon is 1e-5 by default.
+ */
+export function layerNorm(
+  x: Expr,
+  weight?: Expr | null,
+  bias?: Expr | null,
+  options?: { readonly epsilon?: number; readonly axis?: number | readonly number[] },
+): Expr {
+  checkOptions('layerNorm', options, ['epsilon', 'axis']);
+  const last = Array.from({ length: Math.max(weight?.shape.length ?? 1, 1) }, (_, k) => -1 - k);
+  const axis = options?.axis ?? last;
+  return throughFloat32(real('layerNorm', x), (values) => {
+    let result = standardized('layerNorm', values, { axis, epsilon: options?.epsilon ?? 1e-5 });
+    const scale: [Operand | null | undefined, 'multiply' | 'add'][] = [
+      [weight, 'multiply'],
+      [bias, 'add'],
+    ];
+    for (const [operand, op] of scale) if (operand !== null && operand !== undefined) result = map(op, [result, operand]);
+    return result;
+  });
+}
