@@ -1,6 +1,8 @@
 // The addon's exports, and nothing else. Their typed mirror, the only caller, is src/exec/native.ts.
 #include <napi.h>
 
+#include "cuda/info.h"
+#include "cuda/nvrtc.h"
 #include "runtime/cancel.h"
 #include "runtime/environment.h"
 #include "runtime/info.h"
@@ -25,6 +27,13 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cpuInfo>(exports, "cpuInfo");
   add<weft::memory>(exports, "memory");
   add<weft::trim>(exports, "trim");
+  add<weft::cuda::configureCuda>(exports, "configureCuda");
+  add<weft::cuda::cudaInfo>(exports, "cudaInfo");
+  add<weft::cuda::probeCuda>(exports, "probeCuda");
+  add<weft::cuda::openDevice>(exports, "openDevice");
+  add<weft::cuda::cudaEntryPoints>(exports, "cudaEntryPoints");
+  add<weft::cuda::nvrtcVersion>(exports, "nvrtcVersion");
+  add<weft::cuda::compileCuda>(exports, "compileCuda");
   return exports;
 }
 

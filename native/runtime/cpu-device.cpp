@@ -1,5 +1,5 @@
-// The CPU as a device: inputs are read in place, temporaries and outputs come from the pool of host memory, steps run
-// one after the other, each on the process's thread pool.
+// The CPU as a device: inputs are read in place, temporaries and outputs come from the pool of host memory,
+// steps run one after the other, each on the process's thread pool.
 #include <cstring>
 
 #include "cpu/cpu.h"

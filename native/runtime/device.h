@@ -1,7 +1,7 @@
 // Device: what runs programs. The CPU is one (cpu-device.*), each GPU another (cuda/device.*).
 //
-// Devices and their executors live as long as the process. Memory is what a device hands out: the results of runs,
-// shared by JavaScript handles and by runs under way, freed when the last lets go, on any thread.
+// Devices and their executors live as long as the process. Memory is what a device hands out: the results of
+// runs, shared by JavaScript handles and by runs under way, freed when the last lets go, on any thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -34,8 +34,8 @@ struct Memory {
 // One run of a program: what it reads, and after it what it wrote.
 struct Run {
   struct Input {
-    // Exactly one is set, unless the buffer is empty. Host memory belongs to JavaScript, which keeps it while the run
-    // is pending.
+    // Exactly one is set, unless the buffer is empty. Host memory belongs to JavaScript, which keeps it while
+    // the run is pending.
     const void* host = nullptr;
     std::shared_ptr<Memory> memory;
   };
@@ -49,11 +49,13 @@ struct Run {
   std::vector<std::shared_ptr<Memory>> outputs;
 };
 
-// The bytes a device has out, holds from the system (at least as much), and had out at most.
+// The bytes a device has out, holds from the system (at least as much), and had out at most; and the pinned
+// host bytes that copies to and from it go through.
 struct MemoryUse {
   size_t inUse = 0;
   size_t held = 0;
   size_t peak = 0;
+  size_t staging = 0;
 };
 
 class Device {

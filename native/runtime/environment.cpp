@@ -131,7 +131,8 @@ void Environment::close() {
   state_->closed = true;
   for (const auto& task : state_->pending) task->cancelFlag()->store(true);
   state_->quiet.wait(lock, [this] { return state_->running == 0; });
-  // References are dropped while the environment still exists; native threads may keep the tasks a little longer.
+  // References are dropped while the environment still exists; native threads may keep the tasks a little
+  // longer.
   for (const auto& task : state_->pending) task->held_.clear();
   state_->pending.clear();
   state_->finished.clear();

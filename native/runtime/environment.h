@@ -1,8 +1,9 @@
 // Environment: one JavaScript environment (the main thread or a worker) and the tasks it has under way.
 //
-// A Task is started on the JavaScript thread, runs on a native thread, and settles its promise back on the JavaScript
-// thread through one thread-safe function. The event loop stays alive while tasks are pending. When the environment
-// goes away, its tasks are cancelled and waited for, so that no native thread touches memory that JavaScript owned.
+// A Task is started on the JavaScript thread, runs on a native thread, and settles its promise back on the
+// JavaScript thread through one thread-safe function. The event loop stays alive while tasks are pending.
+// When the environment goes away, its tasks are cancelled and waited for, so that no native thread touches
+// memory that JavaScript owned.
 #pragma once
 #include <napi.h>
 

@@ -1,8 +1,8 @@
-// Executor: native threads with a queue. Each device has one of one thread, from which all of its work is issued, in
-// order; compilation has one of several.
+// Executor: native threads with a queue. Each device has one of one thread, from which all of its work is
+// issued, in order; compilation has one of several.
 //
-// Executors live as long as the process. `quietAtExit` makes the process wait, for a bounded time, for work that is
-// under way when it exits, before the libraries that the work uses are torn down.
+// Executors live as long as the process. `quietAtExit` makes the process wait, for a bounded time, for work
+// that is under way when it exits, before the libraries that the work uses are torn down.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -40,8 +40,8 @@ class Executor {
 // An executor that is never destroyed.
 Executor& makeExecutor(std::string name, size_t threads = 1);
 
-// Registers the exit handler; call it again after loading a library, so that the handler runs before the library's.
-// `onExit` is called first when the process exits, and stops what it can.
+// Registers the exit handler; call it again after loading a library, so that the handler runs before the
+// library's. `onExit` is called first when the process exits, and stops what it can.
 void quietAtExit(std::function<void()> onExit = {});
 
 // Whether the process is exiting.

@@ -1,7 +1,7 @@
 // Failure: what went wrong on the native side, with what TypeScript needs to choose the error's class.
 //
-// Thrown by everything below native/; `guarded` (values.h) and the tasks turn it into a JavaScript error with the
-// properties `code`, `status` and `call`, which src/exec/native.ts maps to the classes of src/errors.ts.
+// Thrown by everything below native/; `guarded` (values.h) and the tasks turn it into a JavaScript error with
+// the properties `code`, `status` and `call`, which src/exec/native.ts maps to the classes of src/errors.ts.
 #pragma once
 #include <napi.h>
 
@@ -19,7 +19,8 @@ class Failure : public std::runtime_error {
       : std::runtime_error(message), code(code), status(std::move(status)), call(std::move(call)) {}
 
   FailureCode code;
-  // The name the driver or library gives its status, and the call that returned it; empty where there was none.
+  // The name the driver or library gives its status, and the call that returned it; empty where there was
+  // none.
   std::string status;
   std::string call;
 };

@@ -33,6 +33,7 @@ Napi::Value memory(const Napi::CallbackInfo& info) {
     entry.Set("inUse", static_cast<double>(use.inUse));
     entry.Set("held", static_cast<double>(use.held));
     entry.Set("peak", static_cast<double>(use.peak));
+    entry.Set("staging", static_cast<double>(use.staging));
     result.Set(i, entry);
   }
   return result;
@@ -40,8 +41,7 @@ Napi::Value memory(const Napi::CallbackInfo& info) {
 
 Napi::Value trim(const Napi::CallbackInfo& info) {
   Device& device = deviceNamed(values::text(info[0], "device"));
-  return Environment::of(info.Env())
-      .start(std::make_shared<TrimTask>(info.Env(), device), device.executor());
+  return Environment::of(info.Env()).start(std::make_shared<TrimTask>(info.Env(), device), device.executor());
 }
 
 }  // namespace weft

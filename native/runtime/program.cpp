@@ -216,8 +216,7 @@ Napi::Value createProgram(const Napi::CallbackInfo& info) {
   readBuffers(spec, *program);
   readImages(spec, *program);
   readSteps(spec, *program);
-  return values::makeHandle(info.Env(),
-                            std::make_unique<ProgramHandle>(ProgramHandle{std::move(program)}));
+  return values::makeHandle(info.Env(), std::make_unique<ProgramHandle>(ProgramHandle{std::move(program)}));
 }
 
 }  // namespace weft

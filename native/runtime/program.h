@@ -1,5 +1,6 @@
-// Program: steps over numbered buffers, read once from plain data (ProgramSpec of src/exec/native.ts) and then
-// immutable. Reading it checks everything that running it relies on, so that a malformed spec is an error here.
+// Program: steps over numbered buffers, read once from plain data (ProgramSpec of src/exec/native.ts) and
+// then immutable. Reading it checks everything that running it relies on, so that a malformed spec is an
+// error here.
 #pragma once
 #include <napi.h>
 
@@ -15,6 +16,9 @@
 namespace weft {
 
 class Device;
+namespace cuda {
+struct ProgramCode;
+}
 
 enum class Role { input, output, temporary };
 
@@ -77,6 +81,8 @@ struct Program {
   size_t arenaByteLength;
   std::vector<std::shared_ptr<const Image>> images;
   std::vector<Step> steps;
+  // What a GPU loaded for the program on its first run; its executor's thread alone reads and writes it.
+  mutable std::shared_ptr<cuda::ProgramCode> code;
 };
 
 // What a program handle owns.

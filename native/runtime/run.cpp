@@ -17,7 +17,9 @@ Napi::Value toArrayBuffer(Napi::Env env, std::shared_ptr<Memory> memory) {
   void* data = reinterpret_cast<void*>(memory->address);
   auto owner = std::make_unique<std::shared_ptr<Memory>>(std::move(memory));
   napi_value value = nullptr;
-  const auto release = [](napi_env, void*, void* hint) { delete static_cast<std::shared_ptr<Memory>*>(hint); };
+  const auto release = [](napi_env, void*, void* hint) {
+    delete static_cast<std::shared_ptr<Memory>*>(hint);
+  };
   const napi_status status =
       napi_create_external_arraybuffer(env, data, byteLength, release, owner.get(), &value);
   if (status == napi_ok) {
@@ -49,7 +51,8 @@ class RunTask : public Task {
     const auto start = std::chrono::steady_clock::now();
     checkCancelled(*run_.cancel);
     run_.program->device->run(run_);
-    nanoseconds_ = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start);
+    nanoseconds_ =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start);
     // Inputs on a device are let go here, not when the JavaScript thread comes round.
     run_.inputs.clear();
   }
@@ -104,8 +107,8 @@ void checkByteLength(size_t byteLength, size_t wanted, const std::string& field)
 }
 
 // Reads input i; what is to be kept alive goes into `held`.
-Run::Input readInput(const Napi::Value& value, size_t wanted, const Program& program, const std::string& field,
-                     std::vector<Napi::Object>& held) {
+Run::Input readInput(const Napi::Value& value, size_t wanted, const Program& program,
+                     const std::string& field, std::vector<Napi::Object>& held) {
   Run::Input input;
   if (const BufferHandle* handle = values::tryHandle<BufferHandle>(value)) {
     if (!handle->memory) values::reject(field, "a device buffer that was not disposed");
@@ -126,7 +129,8 @@ Run::Input readInput(const Napi::Value& value, size_t wanted, const Program& pro
 
 }  // namespace
 
-BufferHandle::BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory) : env(env), memory(std::move(memory)) {
+BufferHandle::BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory)
+    : env(env), memory(std::move(memory)) {
   Napi::MemoryManagement::AdjustExternalMemory(env, static_cast<int64_t>(this->memory->byteLength));
 }
 

@@ -1,4 +1,5 @@
-// run(): checks a run's inputs, queues it on the program's device and turns its outputs into JavaScript values.
+// run(): checks a run's inputs, queues it on the program's device and turns its outputs into JavaScript
+// values.
 #pragma once
 #include <napi.h>
 

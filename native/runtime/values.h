@@ -1,7 +1,7 @@
 // Reading JavaScript values strictly: a value of another type or range is an error that names the field.
 //
-// Also `guarded`, which every exported function goes through, and handles: JavaScript objects that own a native
-// object and are told apart by a type tag. JavaScript thread only.
+// Also `guarded`, which every exported function goes through, and handles: JavaScript objects that own a
+// native object and are told apart by a type tag. JavaScript thread only.
 #pragma once
 #include <napi.h>
 

@@ -81,6 +81,8 @@ export interface MemoryReport {
   readonly inUse: number;
   readonly held: number;
   readonly peak: number;
+  /** Pinned host memory that copies to and from the device go through. */
+  readonly staging: number;
 }
 
 export interface CpuInfo {
@@ -90,4 +92,59 @@ export interface CpuInfo {
   /** The vector mathematics library in use; null: own functions. */
   readonly vectorMath: string | null;
   readonly blas: { readonly path: string; readonly name: string } | null;
+}
+
+export interface LibraryInfo {
+  readonly path: string;
+  readonly version: string;
+}
+
+export interface CudaDeviceInfo {
+  /** `cuda:0` … */
+  readonly device: string;
+  readonly name: string;
+  /** Major and minor: [9, 0]. */
+  readonly computeCapability: readonly [number, number];
+  readonly totalBytes: number;
+  /** Null before the device was opened: asking would open it. */
+  readonly freeBytes: number | null;
+  readonly multiprocessorCount: number;
+  readonly maxThreadsPerMultiprocessor: number;
+  readonly sharedMemoryPerBlockOptin: number;
+  readonly sharedMemoryPerMultiprocessor: number;
+  readonly l2ByteLength: number;
+  /** Whether the device has stream-ordered memory pools, which Weft needs. */
+  readonly memoryPools: boolean;
+  /** What went wrong when the device was asked; then other fields may be missing. */
+  readonly error?: string;
+}
+
+export interface CudaInfo {
+  /** `error`: the library is there but does not work. */
+  readonly driver: (LibraryInfo & { readonly error?: string }) | null;
+  readonly devices: readonly CudaDeviceInfo[];
+  /** `builtins`: the library NVRTC needs beside it; `architectures`: 90 is compute capability 9.0. */
+  readonly nvrtc:
+    | (LibraryInfo & { readonly builtins: string | null; readonly architectures: readonly number[] })
+    | null;
+  readonly cublas: LibraryInfo | null;
+  /** For each library, what was passed over and why. */
+  readonly tried: {
+    readonly driver: readonly string[];
+    readonly nvrtc: readonly string[];
+    readonly cublas: readonly string[];
+  };
+}
+
+export interface CudaEntryPoints {
+  readonly driver: readonly string[];
+  readonly nvrtc: readonly string[];
+  readonly cublas: readonly string[];
+}
+
+export interface CompiledImage {
+  /** Machine code (cubin) where the options name a real architecture (`sm_90`), PTX for a virtual one. */
+  readonly image: Uint8Array;
+  /** Warnings; empty: none. */
+  readonly log: string;
 }

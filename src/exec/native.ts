@@ -20,8 +20,13 @@ import {
   NativeError,
 } from '../errors.js';
 import type { DeviceBuffer } from '../graph/expr.js';
+import { type CudaCandidates, cudaCandidates } from './cuda-libraries.js';
 import type {
+  CompiledImage,
   CpuInfo,
+  CudaDeviceInfo,
+  CudaEntryPoints,
+  CudaInfo,
   MemoryReport,
   NativeProgram,
   ProgramSpec,
@@ -52,6 +57,13 @@ interface Addon {
   cpuInfo(): CpuInfo;
   memory(): MemoryReport[];
   trim(device: string): Promise<void>;
+  configureCuda(candidates: CudaCandidates): void;
+  cudaInfo(): CudaInfo;
+  probeCuda(): Promise<CudaDeviceInfo[]>;
+  openDevice(device: string): Promise<{ readonly freeBytes: number }>;
+  cudaEntryPoints(): CudaEntryPoints;
+  nvrtcVersion(): string;
+  compileCuda(source: string, options: readonly string[]): Promise<CompiledImage>;
 }
 
 let loaded: Addon | undefined;
@@ -76,6 +88,17 @@ function load(): Addon {
 function addon(): Addon {
   loaded ??= load();
   return loaded;
+}
+
+let configured = false;
+
+/** The addon, with the places of the CUDA libraries told: for every call that may load one. */
+function cudaAddon(): Addon {
+  if (!configured) {
+    addon().configureCuda(cudaCandidates(config().cuda));
+    configured = true;
+  }
+  return addon();
 }
 
 /** The error class for what the native side threw: see `native/runtime/failure.h`. */
@@ -165,7 +188,7 @@ function rawInput(input: ArrayBufferView | DeviceBuffer): ArrayBufferView | obje
 
 /** Checks a program and makes it ready to run. Throws `ArgumentError` for a spec that is malformed. */
 export function createProgram(spec: ProgramSpec): NativeProgram {
-  return guarded(() => addon().createProgram(spec));
+  return guarded(() => (spec.device === 'cpu' ? addon() : cudaAddon()).createProgram(spec));
 }
 
 /**
@@ -204,4 +227,38 @@ export const memory = (): readonly MemoryReport[] => guarded(() => addon().memor
 /** Gives memory that no result and no run uses back to the system. */
 export async function trim(): Promise<void> {
   await Promise.all(memory().map(({ device }) => settled(guarded(() => addon().trim(device)))));
+}
+
+/** What there is of CUDA. Loads the libraries, which takes a moment the first time; see `probeCuda`. */
+export const cudaInfo = (): CudaInfo => guarded(() => cudaAddon().cudaInfo());
+/** The CUDA devices, found without blocking: the libraries are loaded on a native thread. Empty where there are none. */
+export const probeCuda = (): Promise<readonly CudaDeviceInfo[]> =>
+  settled(guarded(() => cudaAddon().probeCuda()));
+/** Opens a CUDA device (`cuda:N`); rejects with `DeviceError` where it cannot be used. */
+export const openDevice = (device: string): Promise<{ readonly freeBytes: number }> =>
+  settled(guarded(() => cudaAddon().openDevice(device)));
+/** The symbols that the addon looks up in each CUDA library. */
+export const cudaEntryPoints = (): CudaEntryPoints => guarded(() => addon().cudaEntryPoints());
+/** NVRTC's version, `13.0`. Throws `DeviceError`, with what was tried, where there is none. */
+export const nvrtcVersion = (): string => guarded(() => cudaAddon().nvrtcVersion());
+
+const numbered = (source: string): string =>
+  source
+    .split('\n')
+    .map((line, i) => `${String(i + 1).padStart(5)} | ${line}`)
+    .join('\n');
+
+/**
+ * Compiles CUDA C with NVRTC, several sources at a time on native threads. Rejects with `CompileError`, which holds the
+ * compiler's log and the numbered source.
+ */
+export async function compileCuda(source: string, options: readonly string[]): Promise<CompiledImage> {
+  try {
+    return await settled(guarded(() => cudaAddon().compileCuda(source, options)));
+  } catch (error) {
+    if (!(error instanceof CompileError)) throw error;
+    throw new CompileError(`${error.message}\noptions: ${options.join(' ')}\n${numbered(source)}`, {
+      cause: error,
+    });
+  }
 }

@@ -1,0 +1,261 @@
+#include "cuda/blas.h"
+
+#include <algorithm>
+#include <complex>
+#include <limits>
+
+#include "cuda/pool.h"
+#include "runtime/failure.h"
+
+namespace weft::cuda {
+namespace {
+
+// What NVIDIA advises for Hopper; older architectures need less.
+constexpr size_t kWorkspaceByteLength = size_t{32} << 20;
+// CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION: split sums of halves stay in
+// float32.
+constexpr int kMathMode = 16;
+constexpr int kDefaultAlgorithm = -1;
+constexpr int kMajorVersion = 0;
+constexpr int kMinorVersion = 1;
+constexpr int kAllocationFailed = 3;
+// Largest batch of one call: that of a grid's z axis.
+constexpr int64_t kMaxBatch = 65535;
+
+// cudaDataType and cublasComputeType_t.
+struct Types {
+  int data;
+  int compute;
+};
+Types typesOf(int dtype) {
+  constexpr int kCompute32 = 68, kCompute64 = 70;
+  switch (dtype) {
+    case 9:
+      return {2, kCompute32};  // CUDA_R_16F
+    case 10:
+      return {14, kCompute32};  // CUDA_R_16BF
+    case 11:
+      return {0, kCompute32};  // CUDA_R_32F
+    case 12:
+      return {1, kCompute64};  // CUDA_R_64F
+    case 13:
+      return {4, kCompute32};  // CUDA_C_32F
+    case 14:
+      return {5, kCompute64};  // CUDA_C_64F
+    default:
+      throw Failure(FailureCode::internal, "no matrix product for dtype " + std::to_string(dtype));
+  }
+}
+
+// 1 and 0 in the type that a product's factors have.
+struct Scalars {
+  const void* one;
+  const void* zero;
+};
+Scalars scalarsOf(int dtype) {
+  static const std::complex<float> floats[] = {1.0F, 0.0F};
+  static const std::complex<double> doubles[] = {1.0, 0.0};
+  // A complex number begins with its real part, so that these serve for real types too.
+  if (dtype == 12 || dtype == 14) return {&doubles[0], &doubles[1]};
+  return {&floats[0], &floats[1]};
+}
+
+CublasState* findCublas() {
+  auto* state = new CublasState();
+  Cublas& api = state->cublas;
+#define WEFT_ENTRY(name, symbol, optional, ...) {reinterpret_cast<void**>(&api.name), symbol, optional},
+  const std::vector<EntryPoint> entryPoints = {WEFT_CUBLAS(WEFT_ENTRY)};
+#undef WEFT_ENTRY
+  const auto accept = [&]() -> std::string {
+    if (api.cublasGetProperty(kMajorVersion, &state->major) != 0 ||
+        api.cublasGetProperty(kMinorVersion, &state->minor) != 0) {
+      return "cublasGetProperty failed";
+    }
+    const int driverVersion = driverState().version;
+    if (driverVersion == 0 || state->major <= driverVersion / 1000) return {};
+    return "it is of CUDA " + std::to_string(state->major) + ", the driver of " + versionText(driverVersion);
+  };
+  state->library = openLibrary(candidates().cublas, entryPoints, {"libcublasLt.so"}, accept);
+  return state;
+}
+
+const Cublas& cublas() {
+  const CublasState& state = cublasState();
+  if (!state.library.found()) {
+    throw Failure(FailureCode::device, "[cuda] expected cuBLAS (libcublas), for a matrix product: " +
+                                           describeTried(state.library));
+  }
+  return state.cublas;
+}
+
+const char* nameOf(cublasStatus status) {
+  switch (status) {
+    case 1:
+      return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case kAllocationFailed:
+      return "CUBLAS_STATUS_ALLOC_FAILED";
+    case 7:
+      return "CUBLAS_STATUS_INVALID_VALUE";
+    case 8:
+      return "CUBLAS_STATUS_ARCH_MISMATCH";
+    case 11:
+      return "CUBLAS_STATUS_MAPPING_ERROR";
+    case 13:
+      return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case 14:
+      return "CUBLAS_STATUS_INTERNAL_ERROR";
+    case 15:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    default:
+      return "an unknown cuBLAS status";
+  }
+}
+
+void checkCublas(cublasStatus status, const char* call) {
+  if (status == 0) return;
+  const FailureCode code = status == kAllocationFailed ? FailureCode::memory : FailureCode::device;
+  throw Failure(code, "[cuda] cuBLAS failed", nameOf(status), call);
+}
+#define WEFT_CUBLAS_CALL(name, ...) checkCublas(cublas().name(__VA_ARGS__), #name)
+
+// One operand as cuBLAS takes it.
+struct Operand {
+  CUdeviceptr address;
+  Layout layout;
+  int64_t stride;
+};
+
+// A column-major product c (m, n) = a * b.
+struct Product {
+  int64_t m, n, k;
+  Operand a, b, c;
+};
+
+const void* pointer(const Operand& operand) { return reinterpret_cast<const void*>(operand.address); }
+
+bool fits32(const Product& p) {
+  constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
+  return std::max({p.m, p.n, p.k, p.a.layout.leading, p.b.layout.leading, p.c.layout.leading}) <= kMax;
+}
+
+void multiplyBatch(cublasHandle handle, const Product& p, int64_t batch, int dtype) {
+  const Types types = typesOf(dtype);
+  const Scalars scalars = scalarsOf(dtype);
+  const int transposeA = p.a.layout.transposed ? 1 : 0;
+  const int transposeB = p.b.layout.transposed ? 1 : 0;
+  void* result = reinterpret_cast<void*>(p.c.address);
+  if (!fits32(p)) {
+    if (cublas().cublasGemmStridedBatchedEx64 == nullptr) {
+      throw Failure(
+          FailureCode::device,
+          "[cuda] expected cuBLAS 12 or newer, for a matrix with more than 2^31 - 1 rows or columns: " +
+              std::to_string(cublasState().major));
+    }
+    WEFT_CUBLAS_CALL(cublasGemmStridedBatchedEx64, handle, transposeA, transposeB, p.m, p.n, p.k, scalars.one,
+                     pointer(p.a), types.data, p.a.layout.leading, p.a.stride, pointer(p.b), types.data,
+                     p.b.layout.leading, p.b.stride, scalars.zero, result, types.data, p.c.layout.leading,
+                     p.c.stride, batch, types.compute, kDefaultAlgorithm);
+    return;
+  }
+  const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
+  const int leadingA = static_cast<int>(p.a.layout.leading);
+  const int leadingB = static_cast<int>(p.b.layout.leading);
+  const int leadingC = static_cast<int>(p.c.layout.leading);
+  if (batch == 1) {
+    WEFT_CUBLAS_CALL(cublasGemmEx, handle, transposeA, transposeB, m, n, k, scalars.one, pointer(p.a),
+                     types.data, leadingA, pointer(p.b), types.data, leadingB, scalars.zero, result,
+                     types.data, leadingC, types.compute, kDefaultAlgorithm);
+    return;
+  }
+  WEFT_CUBLAS_CALL(cublasGemmStridedBatchedEx, handle, transposeA, transposeB, m, n, k, scalars.one,
+                   pointer(p.a), types.data, leadingA, p.a.stride, pointer(p.b), types.data, leadingB,
+                   p.b.stride, scalars.zero, result, types.data, leadingC, p.c.stride,
+                   static_cast<int>(batch), types.compute, kDefaultAlgorithm);
+}
+
+}  // namespace
+
+const CublasState& cublasState() {
+  static const CublasState& state = *findCublas();
+  return state;
+}
+
+std::vector<std::string> cublasEntryPoints() {
+#define WEFT_SYMBOL(name, symbol, optional, ...) symbol,
+  return {WEFT_CUBLAS(WEFT_SYMBOL)};
+#undef WEFT_SYMBOL
+}
+
+Layout layoutOf(int64_t rows, int64_t columns, int64_t rowStride, int64_t columnStride) {
+  // The stride of an axis of one element says nothing.
+  if (rows == 1 || rowStride == 1) {
+    const int64_t leading = columns == 1 ? rows : columnStride;
+    if (leading >= rows) return {false, leading};
+  }
+  if (columns == 1 || columnStride == 1) {
+    const int64_t leading = rows == 1 ? columns : rowStride;
+    if (leading >= columns) return {true, leading};
+  }
+  throw Failure(FailureCode::internal, "a matrix operand with strides " + std::to_string(rowStride) + ", " +
+                                           std::to_string(columnStride) + " reached cuBLAS");
+}
+
+Blas::Blas(DevicePool& pool, CUstream stream) : pool_(pool), stream_(stream) {
+  WEFT_CUBLAS_CALL(cublasCreate, &handle_);
+  try {
+    WEFT_CUBLAS_CALL(cublasSetStream, handle_, stream);
+    workspace_ = pool_.allocate(kWorkspaceByteLength);
+    // After the stream: setting a stream drops the workspace.
+    WEFT_CUBLAS_CALL(cublasSetWorkspace, handle_, reinterpret_cast<void*>(workspace_), kWorkspaceByteLength);
+    WEFT_CUBLAS_CALL(cublasSetMathMode, handle_, kMathMode);
+  } catch (...) {
+    cublas().cublasDestroy(handle_);
+    if (workspace_ != 0) pool_.free(workspace_, kWorkspaceByteLength);
+    throw;
+  }
+}
+
+Blas::~Blas() {
+  cublas().cublasDestroy(handle_);
+  pool_.free(workspace_, kWorkspaceByteLength);
+}
+
+void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses) {
+  if (step.m == 0 || step.n == 0 || step.batch == 0) return;
+  const auto elementBytes = static_cast<int64_t>(elementByteLength(step.dtype));
+  const auto operand = [&](const MatrixOperand& o, int64_t rows, int64_t columns) -> Operand {
+    return {addresses[o.buffer] + o.offset * elementBytes,
+            layoutOf(rows, columns, o.rowStride, o.columnStride), o.batchStride};
+  };
+  Product product{step.m, step.n, step.k, {}, {}, operand(step.c, step.m, step.n)};
+  if (step.k == 0) {
+    // The empty sum. Rows or columns are contiguous, whichever the layout says.
+    const auto width = static_cast<size_t>((product.c.layout.transposed ? step.n : step.m) * elementBytes);
+    const auto height = static_cast<size_t>(product.c.layout.transposed ? step.m : step.n);
+    const auto pitch = static_cast<size_t>(product.c.layout.leading * elementBytes);
+    for (int64_t i = 0; i < step.batch; i++) {
+      const CUdeviceptr address = product.c.address + i * product.c.stride * elementBytes;
+      WEFT_CU(cuMemsetD2D8Async, address, pitch, 0, width, height, stream_);
+    }
+    return;
+  }
+  product.a = operand(step.a, step.m, step.k);
+  product.b = operand(step.b, step.k, step.n);
+  if (product.c.layout.transposed) {
+    // c is row-major, so its transpose is column-major, and that is b's transpose times a's.
+    std::swap(product.m, product.n);
+    std::swap(product.a, product.b);
+    product.a.layout.transposed = !product.a.layout.transposed;
+    product.b.layout.transposed = !product.b.layout.transposed;
+    product.c.layout.transposed = false;
+  }
+  for (int64_t first = 0; first < step.batch; first += kMaxBatch) {
+    Product part = product;
+    part.a.address += first * part.a.stride * elementBytes;
+    part.b.address += first * part.b.stride * elementBytes;
+    part.c.address += first * part.c.stride * elementBytes;
+    multiplyBatch(handle_, part, std::min(kMaxBatch, step.batch - first), step.dtype);
+  }
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,155 @@
+// The CUDA driver: our own declarations of the few entry points in use, resolved at run time.
+//
+// Values and layouts are those of CUDA's documented, binary-stable driver API; the symbols are the versioned
+// ones that libcuda.so.1 exports for every driver since CUDA 11.2. `WEFT_CU` calls one and throws a Failure
+// for any status but success.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cuda/library.h"
+
+namespace weft::cuda {
+
+using CUresult = int;
+using CUdevice = int;
+using CUdeviceptr = uint64_t;
+using CUcontext = struct CUctx_st*;
+using CUmodule = struct CUmod_st*;
+using CUfunction = struct CUfunc_st*;
+using CUstream = struct CUstream_st*;
+using CUevent = struct CUevent_st*;
+using CUmemoryPool = struct CUmemPoolHandle_st*;
+
+// CUmemPoolProps.
+struct MemoryPoolProperties {
+  int allocationType;
+  int handleTypes;
+  int locationType;
+  int locationId;
+  void* win32SecurityAttributes;
+  unsigned char reserved[64];
+};
+static_assert(sizeof(MemoryPoolProperties) == 88);
+
+inline constexpr CUresult kSuccess = 0;
+inline constexpr CUresult kOutOfMemory = 2;
+inline constexpr CUresult kNotReady = 600;
+
+inline constexpr int kAllocationPinned = 1;
+inline constexpr int kLocationDevice = 1;
+inline constexpr int kPoolReleaseThreshold = 4;
+inline constexpr int kPoolReservedCurrent = 5;
+inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventBlockingSync = 1;
+inline constexpr unsigned kEventDisableTiming = 2;
+inline constexpr unsigned kHostPortable = 1;
+inline constexpr int kFunctionMaxDynamicShared = 8;
+inline constexpr int kPointerMemoryType = 2;
+inline constexpr unsigned kMemoryTypeHost = 1;
+
+// CUdevice_attribute.
+enum class Attribute : int {
+  multiprocessorCount = 16,
+  memoryClockKilohertz = 36,
+  memoryBusBits = 37,
+  l2ByteLength = 38,
+  maxThreadsPerMultiprocessor = 39,
+  computeCapabilityMajor = 75,
+  computeCapabilityMinor = 76,
+  sharedMemoryPerMultiprocessor = 81,
+  sharedMemoryPerBlockOptin = 97,
+  memoryPoolsSupported = 115,
+};
+
+// (name, symbol, parameters): everything the addon calls.
+#define WEFT_CUDA_DRIVER(X)                                                                                  \
+  X(cuInit, "cuInit", unsigned flags)                                                                        \
+  X(cuDriverGetVersion, "cuDriverGetVersion", int* version)                                                  \
+  X(cuGetErrorName, "cuGetErrorName", CUresult status, const char** name)                                    \
+  X(cuGetErrorString, "cuGetErrorString", CUresult status, const char** text)                                \
+  X(cuDeviceGetCount, "cuDeviceGetCount", int* count)                                                        \
+  X(cuDeviceGet, "cuDeviceGet", CUdevice* device, int ordinal)                                               \
+  X(cuDeviceGetName, "cuDeviceGetName", char* name, int length, CUdevice device)                             \
+  X(cuDeviceTotalMem, "cuDeviceTotalMem_v2", size_t* bytes, CUdevice device)                                 \
+  X(cuDeviceGetAttribute, "cuDeviceGetAttribute", int* value, int attribute, CUdevice device)                \
+  X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", CUcontext* context, CUdevice device)               \
+  X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", CUdevice device)                              \
+  X(cuDevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState", CUdevice device, unsigned* flags, int* active) \
+  X(cuCtxSetCurrent, "cuCtxSetCurrent", CUcontext context)                                                   \
+  X(cuCtxPushCurrent, "cuCtxPushCurrent_v2", CUcontext context)                                              \
+  X(cuCtxPopCurrent, "cuCtxPopCurrent_v2", CUcontext* context)                                               \
+  X(cuMemGetInfo, "cuMemGetInfo_v2", size_t* free, size_t* total)                                            \
+  X(cuStreamCreate, "cuStreamCreate", CUstream* stream, unsigned flags)                                      \
+  X(cuStreamSynchronize, "cuStreamSynchronize", CUstream stream)                                             \
+  X(cuEventCreate, "cuEventCreate", CUevent* event, unsigned flags)                                          \
+  X(cuEventDestroy, "cuEventDestroy_v2", CUevent event)                                                      \
+  X(cuEventRecord, "cuEventRecord", CUevent event, CUstream stream)                                          \
+  X(cuEventQuery, "cuEventQuery", CUevent event)                                                             \
+  X(cuEventSynchronize, "cuEventSynchronize", CUevent event)                                                 \
+  X(cuModuleLoadData, "cuModuleLoadData", CUmodule* module, const void* image)                               \
+  X(cuModuleUnload, "cuModuleUnload", CUmodule module)                                                       \
+  X(cuModuleGetFunction, "cuModuleGetFunction", CUfunction* function, CUmodule module, const char* name)     \
+  X(cuFuncSetAttribute, "cuFuncSetAttribute", CUfunction function, int attribute, int value)                 \
+  X(cuLaunchKernel, "cuLaunchKernel", CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ,   \
+    unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedByteLength, CUstream stream,           \
+    void** parameters, void** extra)                                                                         \
+  X(cuMemPoolCreate, "cuMemPoolCreate", CUmemoryPool* pool, const MemoryPoolProperties* properties)          \
+  X(cuMemPoolSetAttribute, "cuMemPoolSetAttribute", CUmemoryPool pool, int attribute, void* value)           \
+  X(cuMemPoolGetAttribute, "cuMemPoolGetAttribute", CUmemoryPool pool, int attribute, void* value)           \
+  X(cuMemPoolTrimTo, "cuMemPoolTrimTo", CUmemoryPool pool, size_t keep)                                      \
+  X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", CUdeviceptr* address, size_t bytes,                  \
+    CUmemoryPool pool, CUstream stream)                                                                      \
+  X(cuMemFreeAsync, "cuMemFreeAsync", CUdeviceptr address, CUstream stream)                                  \
+  X(cuMemHostAlloc, "cuMemHostAlloc", void** address, size_t bytes, unsigned flags)                          \
+  X(cuMemFreeHost, "cuMemFreeHost", void* address)                                                           \
+  X(cuPointerGetAttribute, "cuPointerGetAttribute", void* value, int attribute, CUdeviceptr address)         \
+  X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", CUdeviceptr to, const void* from, size_t bytes,               \
+    CUstream stream)                                                                                         \
+  X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", void* to, CUdeviceptr from, size_t bytes, CUstream stream)    \
+  X(cuMemsetD8Async, "cuMemsetD8Async", CUdeviceptr address, unsigned char value, size_t bytes,              \
+    CUstream stream)                                                                                         \
+  X(cuMemsetD2D8Async, "cuMemsetD2D8Async", CUdeviceptr address, size_t pitch, unsigned char value,          \
+    size_t width, size_t height, CUstream stream)
+
+struct Driver {
+#define WEFT_DECLARE(name, symbol, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
+  WEFT_CUDA_DRIVER(WEFT_DECLARE)
+#undef WEFT_DECLARE
+};
+
+// What looking for the driver gave, once for the process.
+struct DriverState {
+  Driver driver;
+  Library library;
+  // As CUDA counts: 12040 is 12.4. 0 where there is no driver.
+  int version = 0;
+  // Why there is no usable device although the library was found: what cuInit said. Empty: all well.
+  std::string error;
+  int deviceCount = 0;
+
+  bool usable() const { return library.found() && error.empty(); }
+};
+const DriverState& driverState();
+
+// The driver. Throws a device Failure, with what was tried, where there is none that works.
+const Driver& driver();
+
+std::string statusName(CUresult status);
+// Whether the status means that the context is gone for good.
+bool isFatal(CUresult status);
+[[noreturn]] void throwStatus(CUresult status, const char* call);
+inline void check(CUresult status, const char* call) {
+  if (status != kSuccess) throwStatus(status, call);
+}
+
+std::vector<std::string> driverEntryPoints();
+
+// "12.4" for 12040.
+std::string versionText(int version);
+
+}  // namespace weft::cuda
+
+#define WEFT_CU(name, ...) ::weft::cuda::check(::weft::cuda::driver().name(__VA_ARGS__), #name)

@@ -1,0 +1,200 @@
+#include "cuda/info.h"
+
+#include "cuda/blas.h"
+#include "cuda/device.h"
+#include "cuda/driver.h"
+#include "cuda/nvrtc.h"
+#include "runtime/environment.h"
+#include "runtime/values.h"
+
+namespace weft::cuda {
+namespace {
+
+Napi::Array toArray(Napi::Env env, const std::vector<std::string>& texts) {
+  Napi::Array array = Napi::Array::New(env, texts.size());
+  for (uint32_t i = 0; i < texts.size(); i++) array.Set(i, texts[i]);
+  return array;
+}
+
+int attribute(CUdevice device, Attribute which) {
+  int value = 0;
+  WEFT_CU(cuDeviceGetAttribute, &value, static_cast<int>(which), device);
+  return value;
+}
+
+// Free bytes of a device whose context exists; -1 for another, since making a context costs time and memory.
+int64_t freeBytesOf(CUdevice device) {
+  unsigned flags = 0;
+  int active = 0;
+  WEFT_CU(cuDevicePrimaryCtxGetState, device, &flags, &active);
+  if (active == 0) return -1;
+  CUcontext context = nullptr;
+  WEFT_CU(cuDevicePrimaryCtxRetain, &context, device);
+  size_t free = 0;
+  size_t total = 0;
+  CUresult status = driver().cuCtxPushCurrent(context);
+  if (status == kSuccess) {
+    status = driver().cuMemGetInfo(&free, &total);
+    CUcontext popped = nullptr;
+    static_cast<void>(driver().cuCtxPopCurrent(&popped));
+  }
+  static_cast<void>(driver().cuDevicePrimaryCtxRelease(device));
+  check(status, "cuMemGetInfo");
+  return static_cast<int64_t>(free);
+}
+
+void describeDevice(Napi::Object& entry, int ordinal) {
+  CUdevice device = 0;
+  WEFT_CU(cuDeviceGet, &device, ordinal);
+  char name[256] = {};
+  WEFT_CU(cuDeviceGetName, name, sizeof name - 1, device);
+  entry.Set("name", std::string(name));
+  Napi::Array capability = Napi::Array::New(entry.Env(), 2);
+  capability.Set(0U, attribute(device, Attribute::computeCapabilityMajor));
+  capability.Set(1U, attribute(device, Attribute::computeCapabilityMinor));
+  entry.Set("computeCapability", capability);
+  size_t total = 0;
+  WEFT_CU(cuDeviceTotalMem, &total, device);
+  entry.Set("totalBytes", static_cast<double>(total));
+  entry.Set("multiprocessorCount", attribute(device, Attribute::multiprocessorCount));
+  entry.Set("maxThreadsPerMultiprocessor", attribute(device, Attribute::maxThreadsPerMultiprocessor));
+  entry.Set("sharedMemoryPerBlockOptin", attribute(device, Attribute::sharedMemoryPerBlockOptin));
+  entry.Set("sharedMemoryPerMultiprocessor", attribute(device, Attribute::sharedMemoryPerMultiprocessor));
+  entry.Set("l2ByteLength", attribute(device, Attribute::l2ByteLength));
+  entry.Set("memoryPools", attribute(device, Attribute::memoryPoolsSupported) != 0);
+  const int64_t free = freeBytesOf(device);
+  entry.Set("freeBytes",
+            free < 0 ? entry.Env().Null() : Napi::Number::New(entry.Env(), static_cast<double>(free)));
+}
+
+Napi::Array describeDevices(Napi::Env env) {
+  const DriverState& state = driverState();
+  const int count = state.usable() ? state.deviceCount : 0;
+  Napi::Array devices = Napi::Array::New(env, count);
+  for (int i = 0; i < count; i++) {
+    Napi::Object entry = Napi::Object::New(env);
+    entry.Set("device", "cuda:" + std::to_string(i));
+    try {
+      describeDevice(entry, i);
+    } catch (const Failure& failure) {
+      entry.Set("error", std::string(failure.what()) + " (" + failure.call + ": " + failure.status + ")");
+    }
+    devices.Set(static_cast<uint32_t>(i), entry);
+  }
+  return devices;
+}
+
+// { path, version, … } of a library that was found, else null.
+Napi::Value describeLibrary(Napi::Env env, const Library& library, const std::string& version) {
+  if (!library.found()) return env.Null();
+  Napi::Object entry = Napi::Object::New(env);
+  entry.Set("path", library.path);
+  entry.Set("version", version);
+  return entry;
+}
+
+std::string dotted(int major, int minor) { return std::to_string(major) + "." + std::to_string(minor); }
+
+Napi::Value describeDriver(Napi::Env env) {
+  const DriverState& state = driverState();
+  const Napi::Value value = describeLibrary(env, state.library, versionText(state.version));
+  if (value.IsObject() && !state.error.empty()) value.As<Napi::Object>().Set("error", state.error);
+  return value;
+}
+
+Napi::Value describeNvrtc(Napi::Env env) {
+  const NvrtcState& state = nvrtcState();
+  const Napi::Value value = describeLibrary(env, state.library, dotted(state.major, state.minor));
+  if (!value.IsObject()) return value;
+  Napi::Object entry = value.As<Napi::Object>();
+  const std::vector<std::string> builtins = filesBeside(state.library.path, "libnvrtc-builtins.so");
+  entry.Set("builtins", builtins.empty() ? env.Null() : Napi::String::New(env, builtins.front()));
+  Napi::Array architectures = Napi::Array::New(env, state.architectures.size());
+  for (uint32_t i = 0; i < state.architectures.size(); i++) architectures.Set(i, state.architectures[i]);
+  entry.Set("architectures", architectures);
+  return entry;
+}
+
+class ProbeTask : public Task {
+ public:
+  using Task::Task;
+  void run() override {
+    if (driverState().usable()) nvrtcState();
+  }
+  Napi::Value result(Napi::Env env) override { return describeDevices(env); }
+};
+
+class OpenTask : public Task {
+ public:
+  OpenTask(Napi::Env env, CudaDevice& device) : Task(env), device_(device) {}
+  void run() override {
+    device_.open();
+    freeBytes_ = device_.freeBytes();
+  }
+  Napi::Value result(Napi::Env env) override {
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("freeBytes", static_cast<double>(freeBytes_));
+    return result;
+  }
+
+ private:
+  CudaDevice& device_;
+  size_t freeBytes_ = 0;
+};
+
+}  // namespace
+
+Napi::Value configureCuda(const Napi::CallbackInfo& info) {
+  const Napi::Object places = values::object(info[0], "candidates");
+  setCandidates({values::texts(places.Get("driver"), "candidates.driver"),
+                 values::texts(places.Get("nvrtc"), "candidates.nvrtc"),
+                 values::texts(places.Get("cublas"), "candidates.cublas")});
+  return info.Env().Undefined();
+}
+
+Napi::Value cudaInfo(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const CublasState& cublas = cublasState();
+  Napi::Object result = Napi::Object::New(env);
+  result.Set("driver", describeDriver(env));
+  result.Set("devices", describeDevices(env));
+  result.Set("nvrtc", describeNvrtc(env));
+  result.Set("cublas", describeLibrary(env, cublas.library, dotted(cublas.major, cublas.minor)));
+  Napi::Object tried = Napi::Object::New(env);
+  tried.Set("driver", toArray(env, driverState().library.tried));
+  tried.Set("nvrtc", toArray(env, nvrtcState().library.tried));
+  tried.Set("cublas", toArray(env, cublas.library.tried));
+  result.Set("tried", tried);
+  return result;
+}
+
+Napi::Value probeCuda(const Napi::CallbackInfo& info) {
+  return Environment::of(info.Env()).start(std::make_shared<ProbeTask>(info.Env()), compileExecutor());
+}
+
+Napi::Value nvrtcVersion(const Napi::CallbackInfo& info) {
+  const NvrtcState& state = nvrtcState();
+  if (!state.library.found()) {
+    throw Failure(FailureCode::device, "[cuda] expected NVRTC (libnvrtc): " + describeTried(state.library));
+  }
+  return Napi::String::New(info.Env(), dotted(state.major, state.minor));
+}
+
+Napi::Value openDevice(const Napi::CallbackInfo& info) {
+  const std::string name = values::text(info[0], "device");
+  auto* device = dynamic_cast<CudaDevice*>(&deviceNamed(name));
+  if (device == nullptr) values::reject("device", "cuda:N");
+  return Environment::of(info.Env())
+      .start(std::make_shared<OpenTask>(info.Env(), *device), device->executor());
+}
+
+Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Object result = Napi::Object::New(env);
+  result.Set("driver", toArray(env, driverEntryPoints()));
+  result.Set("nvrtc", toArray(env, nvrtcEntryPoints()));
+  result.Set("cublas", toArray(env, cublasEntryPoints()));
+  return result;
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,71 @@
+#include "cuda/modules.h"
+
+#include <iterator>
+
+#include "runtime/failure.h"
+
+namespace weft::cuda {
+namespace {
+
+// Modules kept for programs that no longer exist.
+constexpr size_t kKeptModules = 512;
+// Dynamic shared memory beyond this has to be asked for.
+constexpr unsigned kPlainSharedByteLength = 48 * 1024;
+
+}  // namespace
+
+Module::Module(const Image& image) { WEFT_CU(cuModuleLoadData, &module_, image.bytes.data()); }
+
+// Fails only on a lost device, with which the module went.
+Module::~Module() { static_cast<void>(driver().cuModuleUnload(module_)); }
+
+CUfunction Module::function(const std::string& name, unsigned sharedByteLength) {
+  auto found = functions_.find(name);
+  if (found == functions_.end()) {
+    CUfunction function = nullptr;
+    WEFT_CU(cuModuleGetFunction, &function, module_, name.c_str());
+    found = functions_.emplace(name, Function{function, kPlainSharedByteLength}).first;
+  }
+  Function& entry = found->second;
+  if (sharedByteLength > entry.sharedByteLength) {
+    WEFT_CU(cuFuncSetAttribute, entry.function, kFunctionMaxDynamicShared,
+            static_cast<int>(sharedByteLength));
+    entry.sharedByteLength = sharedByteLength;
+  }
+  return entry.function;
+}
+
+ProgramCode Modules::link(const Program& program) {
+  ProgramCode code;
+  for (const auto& image : program.images) code.modules.push_back(get(*image));
+  for (const Step& step : program.steps) {
+    const auto* launch = std::get_if<LaunchStep>(&step);
+    if (launch == nullptr) continue;
+    Module& module = *code.modules[launch->image];
+    code.functions.push_back(module.function(launch->function, launch->sharedByteLength));
+  }
+  dropOldest();
+  return code;
+}
+
+std::shared_ptr<Module> Modules::get(const Image& image) {
+  if (const auto found = byKey_.find(image.key); found != byKey_.end()) {
+    entries_.splice(entries_.begin(), entries_, found->second);
+    return found->second->module;
+  }
+  entries_.push_front({image.key, std::make_shared<Module>(image)});
+  byKey_[image.key] = entries_.begin();
+  return entries_.front().module;
+}
+
+void Modules::dropOldest() {
+  // Only modules that nothing but this list holds: programs may be dropped, but never made, meanwhile.
+  for (auto it = entries_.end(); entries_.size() > kKeptModules && it != entries_.begin();) {
+    --it;
+    if (it->module.use_count() > 1) continue;
+    byKey_.erase(it->key);
+    it = entries_.erase(it);
+  }
+}
+
+}  // namespace weft::cuda

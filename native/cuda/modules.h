@@ -1,0 +1,60 @@
+// Modules: device code that is loaded on one device, by the key of its image.
+//
+// A module stays loaded while a program that has run is alive, and after that until so many others came that
+// it is dropped. Executor's thread only.
+#pragma once
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cuda/driver.h"
+#include "runtime/program.h"
+
+namespace weft::cuda {
+
+class Module {
+ public:
+  explicit Module(const Image& image);
+  ~Module();
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  // The function, ready for launches with this much dynamic shared memory, and for those asked for before.
+  CUfunction function(const std::string& name, unsigned sharedByteLength);
+
+ private:
+  struct Function {
+    CUfunction function;
+    unsigned sharedByteLength;
+  };
+  CUmodule module_ = nullptr;
+  std::unordered_map<std::string, Function> functions_;
+};
+
+// A program's launches on one device, in the order of its launch steps.
+struct ProgramCode {
+  std::vector<std::shared_ptr<Module>> modules;
+  std::vector<CUfunction> functions;
+};
+
+class Modules {
+ public:
+  // Loads what is not loaded yet.
+  ProgramCode link(const Program& program);
+
+ private:
+  std::shared_ptr<Module> get(const Image& image);
+  void dropOldest();
+
+  struct Entry {
+    std::string key;
+    std::shared_ptr<Module> module;
+  };
+  // Latest use first.
+  std::list<Entry> entries_;
+  std::unordered_map<std::string, std::list<Entry>::iterator> byKey_;
+};
+
+}  // namespace weft::cuda
