@@ -1,0 +1,51 @@
+/** Every reduction and composite × dtype × axes, keepdims, correction and dtype, on every backend, against NumPy. */
+import { describe, expect, it } from 'vitest';
+import { callMethod, failuresOf, type Prepared, toLazy } from '../support/api.js';
+import { backends } from '../support/backends.js';
+import { fixtures, type ReductionCase, type ReductionOptions } from '../support/fixtures.js';
+import { randomValues } from '../support/random.js';
+import { mismatch } from '../support/ulp.js';
+
+const { cases, read } = fixtures('reductions');
+const methods = [...new Set(cases.map((c) => c.method))];
+
+function argumentsOf({ axis, ord, ...rest }: ReductionOptions): readonly unknown[] {
+  const order = ord === 'inf' ? Number.POSITIVE_INFINITY : ord === '-inf' ? Number.NEGATIVE_INFINITY : ord;
+  return [axis ?? null, { ...rest, ...(order === undefined ? {} : { ord: order }) }];
+}
+
+const label = (c: ReductionCase): string =>
+  `${c.method} of ${c.dtype} [${c.input.shape}] ${JSON.stringify(c.options)}`;
+const build = (c: ReductionCase) => callMethod(toLazy(read(c.input)), c.method, argumentsOf(c.options));
+
+describe.each(backends())('reductions on %s', (device) => {
+  it.each(methods)('%s gives what NumPy gives', async (method) => {
+    const prepared = cases
+      .filter((c) => c.method === method && c.error === undefined)
+      .map(
+        (c): Prepared => ({
+          label: label(c),
+          build: () => build(c),
+          // Signs of zero: NumPy's extremes depend on its SIMD lanes.
+          check: (actual) => mismatch(actual, read(c.output!), { ulp: 0, absolute: c.bound!, anyZero: true }),
+        }),
+      );
+    expect(await failuresOf(device, prepared)).toEqual([]);
+  });
+
+  it('gives the same bits however often and beside whatever it is computed', async () => {
+    const x = toLazy(randomValues('float32', [301, 77], 7));
+    const alone = await x.sum(0).compute({ device });
+    const [first, again] = [x.sum(0), x.exp().sum(1)];
+    const { compute } = await import('../../src/index.js');
+    const [beside] = await compute([first, again], { device });
+    expect(beside!.data).toEqual(alone.data);
+    expect((await x.sum(0).compute({ device })).data).toEqual(alone.data);
+  });
+});
+
+describe('reductions of nothing', () => {
+  it.each(cases.filter((c) => c.error).map((c) => [label(c), c] as const))('throw for %s', (_, c) => {
+    expect(() => build(c)).toThrow(RangeError);
+  });
+});

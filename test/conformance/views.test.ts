@@ -1,0 +1,45 @@
+/** Views, joins and masks over several dtypes on every backend, against NumPy: alone, in a chain and under arithmetic. */
+import { describe, expect, it } from 'vitest';
+import type { Lazy } from '../../src/index.js';
+import { callMethod, failuresOf, freeFunction, type Prepared, toLazy } from '../support/api.js';
+import { backends } from '../support/backends.js';
+import { fixtures, type ViewCase } from '../support/fixtures.js';
+import { EXACT, mismatch } from '../support/ulp.js';
+
+const { cases, read } = fixtures('views');
+const calls = [...new Set(cases.map((c) => c.call))];
+
+function build(c: ViewCase, wrap: (x: Lazy) => Lazy): Lazy {
+  const inputs = c.inputs.map((x) => wrap(toLazy(read(x))));
+  if (c.call === 'concat' || c.call === 'stack') return freeFunction(c.call)(inputs, ...c.args);
+  return callMethod(inputs[0]!, c.call, c.call === 'slice' ? (c.args[0] as readonly unknown[]) : c.args);
+}
+
+const prepare = (c: ViewCase, wrap: (x: Lazy) => Lazy, after: (x: Lazy) => Lazy): Prepared => ({
+  label: `${c.call}(${JSON.stringify(c.args)}) of ${c.dtype} [${c.inputs.map((x) => `[${x.shape}]`)}]`,
+  build: () => after(build(c, wrap)),
+  check: (actual) => mismatch(actual, read(c.output), EXACT),
+});
+
+const same = (x: Lazy): Lazy => x;
+
+describe.each(backends())('views on %s', (device) => {
+  it.each(calls)('%s gives what NumPy gives', async (call) => {
+    const prepared = cases.filter((c) => c.call === call).map((c) => prepare(c, same, same));
+    expect(await failuresOf(device, prepared)).toEqual([]);
+  });
+
+  it.each(calls)('%s of a computed array, under more arithmetic, keeps its elements', async (call) => {
+    // Exact for every dtype here: doubling and halving, or two negations.
+    const twice = (x: Lazy): Lazy => (x.dtype === 'bool' ? x.logicalNot() : x.add(x));
+    const undo = (x: Lazy): Lazy =>
+      x.dtype === 'bool' ? x.logicalNot() : x.subtract(x.divide(2).astype(x.dtype));
+    const selected = cases.filter((c) => c.call === call && c.dtype !== 'uint8' && c.dtype !== 'int64');
+    expect(
+      await failuresOf(
+        device,
+        selected.map((c) => prepare(c, twice, undo)),
+      ),
+    ).toEqual([]);
+  });
+});
