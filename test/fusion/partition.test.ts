@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { contract, map, reduce, reshape, view } from '../../src/graph/infer.js';
+import { array, kept, namesOf, partitionOf, softmax } from '../support/graphs.js';
+
+const names = (...outputs: Parameters<typeof partitionOf>[0][number][]): string[] =>
+  namesOf(partitionOf(outputs).steps);
+
+describe('partition', () => {
+  it('fuses a chain of maps into one kernel', () => {
+    const x = array([1000]);
+    const y = array([1000]);
+    expect(
+      names(map('exp', [map('add', [map('multiply', [map('sin', [x]), 0.5]), map('cos', [y])])])),
+    ).toEqual(['map_sin_multiply_cos_add_exp']);
+  });
+
+  it('fuses a map chain into its reduction, and what follows into its epilogue', () => {
+    const x = array([100, 200]);
+    expect(names(map('sqrt', [reduce('sum', map('square', [x]), [1])]))).toEqual(['reduce_square_sum_sqrt']);
+  });
+
+  it('runs softmax along either axis as one kernel', () => {
+    expect(names(softmax(array([4096, 1024]), 1))).toHaveLength(1);
+    expect(names(softmax(array([1024, 4096]), 0))).toHaveLength(1);
+  });
+
+  it('reduces one input several ways in one pass', () => {
+    const x = array([1 << 20]);
+    const [kernel, ...rest] = partitionOf([
+      reduce('min', x, [0]),
+      reduce('max', x, [0]),
+      reduce('sum', x, [0]),
+      reduce('argmax', x, [0]),
+    ]).steps;
+    expect(rest).toEqual([]);
+    expect(
+      kernel?.kind === 'kernel' && kernel.kernel.kernel.tape.filter((i) => i.kind === 'load'),
+    ).toHaveLength(1);
+  });
+
+  it('standardizes columns of a tall array in two passes', () => {
+    const x = array([1 << 20, 32]);
+    const mean = map('divide', [kept('sum', x, 0), 2 ** 20]);
+    const std = map('sqrt', [map('divide', [kept('squaredDeviations', x, 0), 2 ** 20])]);
+    expect(names(map('divide', [map('subtract', [x, mean]), std]))).toHaveLength(2);
+  });
+
+  it('normalizes rows in one kernel', () => {
+    const x = array([4096, 1024]);
+    const mean = map('divide', [kept('sum', x, 1), 1024]);
+    const variance = map('divide', [kept('squaredDeviations', x, 1), 1024]);
+    const y = map('divide', [map('subtract', [x, mean]), map('sqrt', [map('add', [variance, 1e-5])])]);
+    expect(names(map('add', [map('multiply', [y, array([1024])]), array([1024])]))).toHaveLength(1);
+  });
+
+  it('reads through transposes, slices and broadcasts without a copy', () => {
+    const x = array([64, 64]);
+    const transposed = view(x, { type: 'permute', order: [1, 0] }, [64, 64]);
+    const flipped = view(x, { type: 'slice', starts: [63, 0], steps: [-1, 1] }, [64, 64]);
+    expect(names(map('add', [map('add', [x, transposed]), flipped]))).toEqual(['map_add']);
+  });
+
+  it('reads through a reshape that a finer domain makes affine', () => {
+    const x = array([24]);
+    const y = array([4, 6]);
+    const sum = map('add', [reshape(map('exp', [x]), [4, 6]), y]);
+    expect(names(reshape(map('sqrt', [reshape(sum, [2, 2, 6])]), [8, 3]))).toHaveLength(1);
+  });
+
+  it('stores what a reshape cannot read as an affine map', () => {
+    const x = view(array([6, 4]), { type: 'permute', order: [1, 0] }, [4, 6]);
+    expect(names(map('exp', [reshape(map('sin', [x]), [3, 8])]))).toEqual(['map_sin', 'map_exp']);
+  });
+
+  it('keeps a value that is used and wanted in one kernel', () => {
+    const x = array([1000]);
+    const y = map('exp', [x]);
+    const [kernel, ...rest] = partitionOf([y, map('sqrt', [y]), reduce('sum', y, [0])]).steps;
+    expect(rest).toEqual([]);
+    expect(kernel?.kind === 'kernel' && kernel.kernel.kernel.stores).toHaveLength(3);
+  });
+
+  it('turns a column sum of a product into a sum and a matrix-vector product', () => {
+    const [a, b] = [array([1000, 500]), array([500, 700])];
+    const product = contract(
+      'matmul',
+      [
+        [0, 1],
+        [1, 2],
+      ],
+      [0, 2],
+      [a, b],
+    );
+    expect(names(reduce('sum', product, [0]))).toEqual(['reduce_sum', 'reduce_multiply_sum']);
+    expect(namesOf(partitionOf([reduce('sum', product, [0])], { exact: true }).steps)).toEqual([
+      'matmul',
+      'reduce_sum',
+    ]);
+  });
+
+  it('gives a library the views of its operands, not copies', () => {
+    const [a, b] = [array([300, 200]), array([300, 400])];
+    const product = contract(
+      'matmul',
+      [
+        [0, 1],
+        [0, 2],
+      ],
+      [1, 2],
+      [a, b],
+    );
+    expect(names(product)).toEqual(['matmul']);
+  });
+
+  it('cuts a chain that is longer than a kernel may be', () => {
+    let x = array([1 << 16]);
+    for (let k = 0; k < 3000; k++) x = map(k % 2 === 0 ? 'sin' : 'cos', [x]);
+    const { steps } = partitionOf([x]);
+    expect(steps.length).toBeGreaterThan(2);
+    expect(steps.length).toBeLessThan(10);
+  });
+
+  it('names a reason for every edge that was not fused', () => {
+    const x = array([1 << 20, 4]);
+    const mean = map('divide', [kept('sum', x, 0), 2 ** 20]);
+    const edges = partitionOf([map('subtract', [x, mean])]).edges();
+    expect(edges).toMatchObject([{ from: 0, to: 1, reason: 'too-few-rows' }]);
+  });
+});
