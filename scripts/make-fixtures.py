@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fixtures import ops, structures  # noqa: E402
+from fixtures import composites, ops, structures  # noqa: E402
 from fixtures.numbers import Writer  # noqa: E402
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "fixtures")
@@ -31,6 +31,7 @@ def main():
         "reductions": lambda writer: structures.write_reductions(table, writer),
         "views": structures.write_views,
         "matmul": structures.write_matmul,
+        "composites": composites.write_composites,
     }
     for name, write in groups.items():
         writer = Writer(FOLDER, name)

@@ -69,6 +69,15 @@ export interface MatmulCase {
   readonly bound: number;
 }
 
+/** A call of a function of the API; `{ array: i }` stands for input i. */
+export interface CompositeCase {
+  readonly call: string;
+  readonly args: readonly unknown[];
+  readonly inputs: readonly StoredArray[];
+  readonly output: StoredArray;
+  readonly bound: number;
+}
+
 export interface Promotion {
   readonly dtypes: readonly DType[];
   readonly pairs: readonly (readonly DType[])[];
@@ -82,6 +91,7 @@ interface Groups {
   readonly reductions: ReductionCase;
   readonly views: ViewCase;
   readonly matmul: MatmulCase;
+  readonly composites: CompositeCase;
 }
 
 export interface Fixtures<Case> {

@@ -119,7 +119,8 @@ export const isTrue = (value: Scalar): boolean =>
       : Boolean(value);
 
 /**
- * A value in another dtype: floats to integers truncate and saturate with NaN as 0, integers wrap, `bool` is `!= 0`.
+ * A value in another dtype: floats to integers truncate and saturate with NaN as 0, integers wrap, `bool` is `!= 0`,
+ * complex values lose their imaginary part on the way to real ones.
  * A value that fits comes through unchanged, so this also brings plain data into the form a dtype has here.
  */
 export function castScalar(value: Scalar, target: DType): Scalar {
@@ -128,7 +129,7 @@ export function castScalar(value: Scalar, target: DType): Scalar {
     const { re, im } = isComplexValue(value) ? value : { re: Number(value), im: 0 };
     return { re: roundFloat(target, re), im: roundFloat(target, im) };
   }
-  if (isComplexValue(value)) throw new TypeError(`a complex value has no ${target}`);
+  if (isComplexValue(value)) return castScalar(value.re, target);
   if (isFloat(target))
     return typeof value === 'bigint' ? roundBigInt(target, value) : roundFloat(target, Number(value));
   if (typeof value !== 'number') return wrap(target, BigInt(value));
