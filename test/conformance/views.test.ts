@@ -21,6 +21,9 @@ const prepare = (c: ViewCase, wrap: (x: Lazy) => Lazy, after: (x: Lazy) => Lazy)
   check: (actual) => mismatch(actual, read(c.output), EXACT),
 });
 
+/** Calls that put in zeros, which a negation after them turns into ones. */
+const FILLS = ['tril', 'triu', 'pad'];
+
 const same = (x: Lazy): Lazy => x;
 
 describe.each(backends())('views on %s', (device) => {
@@ -34,7 +37,7 @@ describe.each(backends())('views on %s', (device) => {
     const twice = (x: Lazy): Lazy => (x.dtype === 'bool' ? x.logicalNot() : x.add(x));
     const undo = (x: Lazy): Lazy =>
       x.dtype === 'bool' ? x.logicalNot() : x.subtract(x.divide(2).astype(x.dtype));
-    const selected = cases.filter((c) => c.call === call && c.dtype !== 'uint8' && c.dtype !== 'int64');
+    const selected = cases.filter((c) => c.call === call && !(c.dtype === 'bool' && FILLS.includes(call)));
     expect(
       await failuresOf(
         device,
