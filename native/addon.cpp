@@ -28,11 +28,12 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::memory>(exports, "memory");
   add<weft::trim>(exports, "trim");
   add<weft::cuda::configureCuda>(exports, "configureCuda");
-  add<weft::cuda::cudaInfo>(exports, "cudaInfo");
+  add<weft::cuda::driverInfo>(exports, "driverInfo");
+  add<weft::cuda::nvrtcInfo>(exports, "nvrtcInfo");
+  add<weft::cuda::cublasInfo>(exports, "cublasInfo");
   add<weft::cuda::probeCuda>(exports, "probeCuda");
   add<weft::cuda::openDevice>(exports, "openDevice");
   add<weft::cuda::cudaEntryPoints>(exports, "cudaEntryPoints");
-  add<weft::cuda::nvrtcVersion>(exports, "nvrtcVersion");
   add<weft::cuda::compileCuda>(exports, "compileCuda");
   return exports;
 }

@@ -22,27 +22,6 @@ int attribute(CUdevice device, Attribute which) {
   return value;
 }
 
-// Free bytes of a device whose context exists; -1 for another, since making a context costs time and memory.
-int64_t freeBytesOf(CUdevice device) {
-  unsigned flags = 0;
-  int active = 0;
-  WEFT_CU(cuDevicePrimaryCtxGetState, device, &flags, &active);
-  if (active == 0) return -1;
-  CUcontext context = nullptr;
-  WEFT_CU(cuDevicePrimaryCtxRetain, &context, device);
-  size_t free = 0;
-  size_t total = 0;
-  CUresult status = driver().cuCtxPushCurrent(context);
-  if (status == kSuccess) {
-    status = driver().cuMemGetInfo(&free, &total);
-    CUcontext popped = nullptr;
-    static_cast<void>(driver().cuCtxPopCurrent(&popped));
-  }
-  static_cast<void>(driver().cuDevicePrimaryCtxRelease(device));
-  check(status, "cuMemGetInfo");
-  return static_cast<int64_t>(free);
-}
-
 void describeDevice(Napi::Object& entry, int ordinal) {
   CUdevice device = 0;
   WEFT_CU(cuDeviceGet, &device, ordinal);
@@ -62,9 +41,6 @@ void describeDevice(Napi::Object& entry, int ordinal) {
   entry.Set("sharedMemoryPerMultiprocessor", attribute(device, Attribute::sharedMemoryPerMultiprocessor));
   entry.Set("l2ByteLength", attribute(device, Attribute::l2ByteLength));
   entry.Set("memoryPools", attribute(device, Attribute::memoryPoolsSupported) != 0);
-  const int64_t free = freeBytesOf(device);
-  entry.Set("freeBytes",
-            free < 0 ? entry.Env().Null() : Napi::Number::New(entry.Env(), static_cast<double>(free)));
 }
 
 Napi::Array describeDevices(Napi::Env env) {
@@ -115,13 +91,20 @@ Napi::Value describeNvrtc(Napi::Env env) {
   return entry;
 }
 
+Napi::Object withTried(Napi::Env env, const Napi::Value& found, const Library& library) {
+  Napi::Object result = Napi::Object::New(env);
+  result.Set("library", found);
+  result.Set("tried", toArray(env, library.tried));
+  return result;
+}
+
 class ProbeTask : public Task {
  public:
   using Task::Task;
   void run() override {
     if (driverState().usable()) nvrtcState();
   }
-  Napi::Value result(Napi::Env env) override { return describeDevices(env); }
+  Napi::Value result(Napi::Env env) override { return env.Undefined(); }
 };
 
 class OpenTask : public Task {
@@ -152,32 +135,27 @@ Napi::Value configureCuda(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-Napi::Value cudaInfo(const Napi::CallbackInfo& info) {
+Napi::Value driverInfo(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  const CublasState& cublas = cublasState();
-  Napi::Object result = Napi::Object::New(env);
-  result.Set("driver", describeDriver(env));
+  Napi::Object result = withTried(env, describeDriver(env), driverState().library);
   result.Set("devices", describeDevices(env));
-  result.Set("nvrtc", describeNvrtc(env));
-  result.Set("cublas", describeLibrary(env, cublas.library, dotted(cublas.major, cublas.minor)));
-  Napi::Object tried = Napi::Object::New(env);
-  tried.Set("driver", toArray(env, driverState().library.tried));
-  tried.Set("nvrtc", toArray(env, nvrtcState().library.tried));
-  tried.Set("cublas", toArray(env, cublas.library.tried));
-  result.Set("tried", tried);
   return result;
+}
+
+Napi::Value nvrtcInfo(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  return withTried(env, describeNvrtc(env), nvrtcState().library);
+}
+
+Napi::Value cublasInfo(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const CublasState& state = cublasState();
+  const Napi::Value library = describeLibrary(env, state.library, dotted(state.major, state.minor));
+  return withTried(env, library, state.library);
 }
 
 Napi::Value probeCuda(const Napi::CallbackInfo& info) {
   return Environment::of(info.Env()).start(std::make_shared<ProbeTask>(info.Env()), compileExecutor());
-}
-
-Napi::Value nvrtcVersion(const Napi::CallbackInfo& info) {
-  const NvrtcState& state = nvrtcState();
-  if (!state.library.found()) {
-    throw Failure(FailureCode::device, "[cuda] expected NVRTC (libnvrtc): " + describeTried(state.library));
-  }
-  return Napi::String::New(info.Env(), dotted(state.major, state.minor));
 }
 
 Napi::Value openDevice(const Napi::CallbackInfo& info) {

@@ -7,14 +7,16 @@ namespace weft::cuda {
 // configureCuda(candidates: { driver: string[], nvrtc: string[], cublas: string[] }): void
 Napi::Value configureCuda(const Napi::CallbackInfo& info);
 
-// cudaInfo(): CudaInfo. Loads what was not loaded yet; never throws for what is missing.
-Napi::Value cudaInfo(const Napi::CallbackInfo& info);
+// Each loads its library if it was not loaded yet, and does not throw where there is none; `tried` says why.
+// driverInfo(): { library, tried, devices }
+Napi::Value driverInfo(const Napi::CallbackInfo& info);
+// nvrtcInfo(): { library, tried }
+Napi::Value nvrtcInfo(const Napi::CallbackInfo& info);
+// cublasInfo(): { library, tried }
+Napi::Value cublasInfo(const Napi::CallbackInfo& info);
 
-// probeCuda(): Promise<CudaDeviceInfo[]>. Loads driver and NVRTC on a native thread.
+// probeCuda(): Promise<undefined>. Loads driver and NVRTC on a native thread, so that the above do not wait.
 Napi::Value probeCuda(const Napi::CallbackInfo& info);
-
-// nvrtcVersion(): string. Throws where there is no NVRTC.
-Napi::Value nvrtcVersion(const Napi::CallbackInfo& info);
 
 // openDevice(device: string): Promise<{ freeBytes: number }>. Rejects where the device cannot be used.
 Napi::Value openDevice(const Napi::CallbackInfo& info);

@@ -99,6 +99,24 @@ export interface LibraryInfo {
   readonly version: string;
 }
 
+export interface DriverInfo extends LibraryInfo {
+  /** Why no device can be used although the library is there: what it said when it was started. */
+  readonly error?: string;
+}
+
+export interface NvrtcInfo extends LibraryInfo {
+  /** The library NVRTC needs beside it; null: it is not there. */
+  readonly builtins: string | null;
+  /** Compute capabilities it compiles for: 90 is 9.0. */
+  readonly architectures: readonly number[];
+}
+
+/** What looking for a library gave: `tried` says what was passed over, and why. */
+export interface Lookup<T> {
+  readonly library: T | null;
+  readonly tried: readonly string[];
+}
+
 export interface CudaDeviceInfo {
   /** `cuda:0` … */
   readonly device: string;
@@ -106,8 +124,6 @@ export interface CudaDeviceInfo {
   /** Major and minor: [9, 0]. */
   readonly computeCapability: readonly [number, number];
   readonly totalBytes: number;
-  /** Null before the device was opened: asking would open it. */
-  readonly freeBytes: number | null;
   readonly multiprocessorCount: number;
   readonly maxThreadsPerMultiprocessor: number;
   readonly sharedMemoryPerBlockOptin: number;
@@ -119,14 +135,11 @@ export interface CudaDeviceInfo {
   readonly error?: string;
 }
 
+/** What there is of CUDA. It does not change while the process lives; each library is loaded when it is first read. */
 export interface CudaInfo {
-  /** `error`: the library is there but does not work. */
-  readonly driver: (LibraryInfo & { readonly error?: string }) | null;
+  readonly driver: DriverInfo | null;
   readonly devices: readonly CudaDeviceInfo[];
-  /** `builtins`: the library NVRTC needs beside it; `architectures`: 90 is compute capability 9.0. */
-  readonly nvrtc:
-    | (LibraryInfo & { readonly builtins: string | null; readonly architectures: readonly number[] })
-    | null;
+  readonly nvrtc: NvrtcInfo | null;
   readonly cublas: LibraryInfo | null;
   /** For each library, what was passed over and why. */
   readonly tried: {

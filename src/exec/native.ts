@@ -27,8 +27,12 @@ import type {
   CudaDeviceInfo,
   CudaEntryPoints,
   CudaInfo,
+  DriverInfo,
+  LibraryInfo,
+  Lookup,
   MemoryReport,
   NativeProgram,
+  NvrtcInfo,
   ProgramSpec,
   RunOptions,
   RunResult,
@@ -58,11 +62,12 @@ interface Addon {
   memory(): MemoryReport[];
   trim(device: string): Promise<void>;
   configureCuda(candidates: CudaCandidates): void;
-  cudaInfo(): CudaInfo;
-  probeCuda(): Promise<CudaDeviceInfo[]>;
+  driverInfo(): Lookup<DriverInfo> & { readonly devices: readonly CudaDeviceInfo[] };
+  nvrtcInfo(): Lookup<NvrtcInfo>;
+  cublasInfo(): Lookup<LibraryInfo>;
+  probeCuda(): Promise<void>;
   openDevice(device: string): Promise<{ readonly freeBytes: number }>;
   cudaEntryPoints(): CudaEntryPoints;
-  nvrtcVersion(): string;
   compileCuda(source: string, options: readonly string[]): Promise<CompiledImage>;
 }
 
@@ -229,18 +234,61 @@ export async function trim(): Promise<void> {
   await Promise.all(memory().map(({ device }) => settled(guarded(() => addon().trim(device)))));
 }
 
-/** What there is of CUDA. Loads the libraries, which takes a moment the first time; see `probeCuda`. */
-export const cudaInfo = (): CudaInfo => guarded(() => cudaAddon().cudaInfo());
-/** The CUDA devices, found without blocking: the libraries are loaded on a native thread. Empty where there are none. */
-export const probeCuda = (): Promise<readonly CudaDeviceInfo[]> =>
-  settled(guarded(() => cudaAddon().probeCuda()));
+const once = <T>(make: () => T): (() => T) => {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: guarded(make) };
+    return made.value;
+  };
+};
+
+const driver = once(() => cudaAddon().driverInfo());
+const nvrtc = once(() => cudaAddon().nvrtcInfo());
+const cublas = once(() => cudaAddon().cublasInfo());
+
+const info: CudaInfo = {
+  get driver() {
+    return driver().library;
+  },
+  get devices() {
+    return driver().devices;
+  },
+  get nvrtc() {
+    return nvrtc().library;
+  },
+  get cublas() {
+    return cublas().library;
+  },
+  tried: {
+    get driver() {
+      return driver().tried;
+    },
+    get nvrtc() {
+      return nvrtc().tried;
+    },
+    get cublas() {
+      return cublas().tried;
+    },
+  },
+};
+
+/** What there is of CUDA; never throws for what is missing. Loading a library takes a moment: see `probeCuda`. */
+export const cudaInfo = (): CudaInfo => info;
+
+/** Loads the driver and NVRTC on a native thread, so that reading `cudaInfo()` after it does not block. */
+export const probeCuda = (): Promise<void> => settled(guarded(() => cudaAddon().probeCuda()));
+
 /** Opens a CUDA device (`cuda:N`); rejects with `DeviceError` where it cannot be used. */
 export const openDevice = (device: string): Promise<{ readonly freeBytes: number }> =>
   settled(guarded(() => cudaAddon().openDevice(device)));
 /** The symbols that the addon looks up in each CUDA library. */
 export const cudaEntryPoints = (): CudaEntryPoints => guarded(() => addon().cudaEntryPoints());
 /** NVRTC's version, `13.0`. Throws `DeviceError`, with what was tried, where there is none. */
-export const nvrtcVersion = (): string => guarded(() => cudaAddon().nvrtcVersion());
+export function nvrtcVersion(): string {
+  if (info.nvrtc === null)
+    throw new DeviceError(`[cuda] expected NVRTC (libnvrtc): ${info.tried.nvrtc.join('; ')}`);
+  return info.nvrtc.version;
+}
 
 const numbered = (source: string): string =>
   source
