@@ -7,7 +7,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const MAGIC = Buffer.from('weft-image-1\n');
 const DIGEST_BYTES = 32;
@@ -24,6 +24,22 @@ function digest(key: string, bytes: Uint8Array): Buffer {
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Makes a folder and its parents. Node's `recursive` never returns where the kernel answers ENOENT, as in /proc. */
+async function makeFolder(path: string): Promise<void> {
+  const missing: string[] = [];
+  for (let at = path; ; at = dirname(at)) {
+    const info = await stat(at).catch(() => undefined);
+    if (info !== undefined || at === dirname(at)) break;
+    missing.push(at);
+  }
+  for (const folder of missing.reverse()) {
+    await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+      // Another process was first.
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    });
+  }
+}
 
 interface Entry {
   readonly path: string;
@@ -53,7 +69,7 @@ export class ImageFolder {
   async #check(): Promise<string | undefined> {
     if (this.#byteLimit === 0) return 'its limit is 0 bytes';
     try {
-      await mkdir(this.path, { recursive: true, mode: 0o700 });
+      await makeFolder(this.path);
       const info = await stat(this.path);
       if (!info.isDirectory()) return `${this.path} is not a folder`;
       const user = process.getuid?.();
