@@ -8,6 +8,7 @@
 #include "runtime/info.h"
 #include "runtime/program.h"
 #include "runtime/run.h"
+#include "runtime/settings.h"
 #include "runtime/values.h"
 
 namespace {
@@ -24,6 +25,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::disposeBuffer>(exports, "disposeBuffer");
   add<weft::createCancel>(exports, "createCancel");
   add<weft::cancel>(exports, "cancel");
+  add<weft::configureCpu>(exports, "configureCpu");
   add<weft::cpuInfo>(exports, "cpuInfo");
   add<weft::memory>(exports, "memory");
   add<weft::trim>(exports, "trim");

@@ -29,6 +29,8 @@ export interface Config {
   readonly threads: number | undefined;
   /** `WEFT_ISA`: the widest instruction set the CPU backend uses. */
   readonly isa: CpuIsa | undefined;
+  /** `WEFT_POISON=1`: host memory is handed out filled with NaN, so that tests see reads of undefined memory. */
+  readonly poison: boolean;
   /** `WEFT_BLAS`: a BLAS library for the CPU backend. */
   readonly blas: string | undefined;
   /** Where the CUDA libraries may be; see `exec/cuda-libraries.ts`. */
@@ -97,6 +99,7 @@ export function readConfig(env: Environment, home: string = homedir()): Config {
     cacheByteLimit: integer(env, 'WEFT_CACHE_BYTES', 0, Number.MAX_SAFE_INTEGER) ?? DEFAULT_CACHE_BYTES,
     threads: integer(env, 'WEFT_THREADS', 1, MAX_THREADS),
     isa: isa === undefined ? undefined : word('WEFT_ISA', isa, CPU_ISAS),
+    poison: integer(env, 'WEFT_POISON', 0, 1) === 1,
     blas: given(env.WEFT_BLAS)[0],
     cuda: {
       driver: given(env.WEFT_CUDA_DRIVER)[0],

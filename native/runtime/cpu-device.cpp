@@ -6,7 +6,7 @@
 #include "runtime/device.h"
 #include "runtime/executor.h"
 #include "runtime/failure.h"
-#include "runtime/host-memory.h"
+#include "runtime/host-pool.h"
 #include "runtime/program.h"
 
 namespace weft {
@@ -21,13 +21,27 @@ class CpuDevice : public Device {
   Executor& executor() override { return executor_; }
   size_t alignment() const override { return kAlignment; }
   bool isHost() const override { return true; }
-  MemoryUse memory() const override { return hostMemoryUse(); }
+  MemoryUse memory() const override {
+    const host::Use use = host::use();
+    return {use.inUse, use.held, use.peak, 0};
+  }
   void trim() override { host::trim(); }
   void run(Run& run) override;
 
  private:
   const std::string name_ = "cpu";
   Executor& executor_ = makeExecutor("weft-cpu");
+};
+
+// A block of the pool.
+class HostMemory : public Memory {
+ public:
+  HostMemory(host::Block block, size_t byteLength)
+      : Memory(cpuDevice(), reinterpret_cast<uintptr_t>(block.data()), byteLength),
+        block_(std::move(block)) {}
+
+ private:
+  const host::Block block_;
 };
 
 // The steps of one run over its buffers' addresses.
@@ -101,6 +115,10 @@ void CpuDevice::run(Run& run) {
 }
 
 }  // namespace
+
+std::shared_ptr<Memory> allocateHost(size_t byteLength) {
+  return std::make_shared<HostMemory>(host::allocate(byteLength), byteLength);
+}
 
 Device& cpuDevice() {
   static CpuDevice& device = *new CpuDevice();

@@ -84,7 +84,6 @@ std::vector<Device*> openedDevices();
 
 // Host memory for results, from the pool.
 std::shared_ptr<Memory> allocateHost(size_t byteLength);
-MemoryUse hostMemoryUse();
 
 Device& cpuDevice();
 

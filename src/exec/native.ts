@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { config } from '../config.js';
+import { type Config, config } from '../config.js';
 import {
   ArgumentError,
   CompileError,
@@ -58,6 +58,7 @@ interface Addon {
   disposeBuffer(handle: object): void;
   createCancel(): object;
   cancel(token: object): void;
+  configureCpu(settings: Pick<Config, 'threads' | 'isa' | 'poison'>): void;
   cpuInfo(): CpuInfo;
   memory(): MemoryReport[];
   trim(device: string): Promise<void>;
@@ -91,7 +92,12 @@ function load(): Addon {
 }
 
 function addon(): Addon {
-  loaded ??= load();
+  if (loaded === undefined) {
+    const fresh = load();
+    const { threads, isa, poison } = config();
+    guarded(() => fresh.configureCpu({ threads, isa, poison }));
+    loaded = fresh;
+  }
   return loaded;
 }
 

@@ -1,0 +1,11 @@
+// The CPU backend's settings, which src/config.ts read.
+#pragma once
+#include <napi.h>
+
+namespace weft {
+
+// configureCpu({ threads?: number, isa?: string, poison: boolean }): void. For the process; what is missing
+// stays.
+Napi::Value configureCpu(const Napi::CallbackInfo& info);
+
+}  // namespace weft
