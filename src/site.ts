@@ -14,16 +14,26 @@ let depth = 0;
 let current: Site | undefined;
 
 /** Starts a public call. To be followed by `endCall` in a `finally`. Call it from the public function itself. */
-export function beginCall(): void {
+export function beginCall(frames = FRAMES): void {
   if (depth++ > 0) return;
   const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = FRAMES;
+  Error.stackTraceLimit = frames;
   current = new Error();
   Error.stackTraceLimit = limit;
 }
 
 export function endCall(): void {
   if (--depth === 0) current = undefined;
+}
+
+/** Runs the body of a public function under its call site. */
+export function called<Result>(body: () => Result): Result {
+  beginCall(FRAMES + 1);
+  try {
+    return body();
+  } finally {
+    endCall();
+  }
 }
 
 /** The site of the public call that is running; undefined outside of one. */

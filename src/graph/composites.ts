@@ -32,7 +32,8 @@ function within(x: Expr, bound: Operand): Operand {
   if (typeof bound !== 'bigint' && !Number.isSafeInteger(bound)) return bound;
   const { min, max } = integerRange(x.dtype);
   const integer = bound as number | bigint;
-  return integer < min ? min : integer > max ? max : integer;
+  if (integer < min) return min;
+  return integer > max ? max : integer;
 }
 
 /** The larger of x and 0. */
@@ -66,7 +67,8 @@ export function gelu(x: Expr, options?: { readonly approximate?: 'none' | 'tanh'
   if (form === 'none') {
     return map('multiply', [half, map('add', [map('erf', [map('multiply', [x, Math.SQRT1_2])]), 1])]);
   }
-  if (form !== 'tanh') throw new ArgumentError(expected('gelu', "approximate 'none' or 'tanh'", String(form)));
+  if (form !== 'tanh')
+    throw new ArgumentError(expected('gelu', "approximate 'none' or 'tanh'", String(form)));
   const cubed = map('multiply', [map('square', [x]), map('multiply', [x, 0.044715])]);
   const inner = map('multiply', [map('add', [x, cubed]), Math.sqrt(2 / Math.PI)]);
   return map('multiply', [half, map('add', [map('tanh', [inner]), 1])]);
@@ -80,7 +82,10 @@ export function isclose(
 ): Expr {
   checkOptions('isclose', options, ['rtol', 'atol', 'equalNan']);
   const difference = map('abs', [map('subtract', [x, other])]);
-  const bound = map('add', [map('multiply', [map('abs', [other]), options?.rtol ?? 1e-5]), options?.atol ?? 1e-8]);
+  const bound = map('add', [
+    map('multiply', [map('abs', [other]), options?.rtol ?? 1e-5]),
+    options?.atol ?? 1e-8,
+  ]);
   const near = map('logicalAnd', [map('lessEqual', [difference, bound]), map('isfinite', [other])]);
   const close = map('logicalOr', [near, map('equal', [x, other])]);
   if (!options?.equalNan) return close;

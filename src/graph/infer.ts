@@ -5,14 +5,33 @@
  * Inputs of a map broadcast implicitly: no node is made for it. JavaScript scalars become constants of the dtype they
  * are used in (`scalar.ts`).
  */
-import { currentSite } from '../site.js';
+
 import { DTypeError, expected, InternalError, ShapeError } from '../errors.js';
-import { DTYPES, type DType, type DTypeKind, isComplex, isDType, isInteger, kindOf, promote, type Scalar } from './dtype.js';
+import { currentSite } from '../site.js';
+import {
+  DTYPES,
+  type DType,
+  type DTypeKind,
+  isComplex,
+  isDType,
+  isInteger,
+  kindOf,
+  promote,
+  type Scalar,
+} from './dtype.js';
 import type { DeviceBuffer, Expr, ExprOf, HostSource, Shape, View } from './expr.js';
 import { formatShape } from './format.js';
 import { type MapRow, type OpName, opRow } from './ops.js';
 import { type ReductionName, reductionRow } from './reductions.js';
-import { castScalar, convertScalar, inRange, isScalar, refuseOperand, weakDType, weakValue } from './scalar.js';
+import {
+  castScalar,
+  convertScalar,
+  inRange,
+  isScalar,
+  refuseOperand,
+  weakDType,
+  weakValue,
+} from './scalar.js';
 import { broadcastShapes } from './shape.js';
 
 /** What an op takes beside arrays: a scalar whose dtype follows the arrays'. */
@@ -39,12 +58,26 @@ export function hostArray(source: HostSource, dtype: DType, shape: Shape): ExprO
 
 /** A buffer on a device, contiguous. */
 export function deviceArray(buffer: DeviceBuffer, dtype: DType, shape: Shape): ExprOf<'source'> {
-  return { kind: 'source', source: { type: 'device', buffer }, dtype, shape, inputs: NONE, site: currentSite() };
+  return {
+    kind: 'source',
+    source: { type: 'device', buffer },
+    dtype,
+    shape,
+    inputs: NONE,
+    site: currentSite(),
+  };
 }
 
 /** The integers 0 … n - 1 as int64. */
 export function iota(n: number): ExprOf<'source'> {
-  return { kind: 'source', source: { type: 'iota' }, dtype: 'int64', shape: [n], inputs: NONE, site: currentSite() };
+  return {
+    kind: 'source',
+    source: { type: 'iota' },
+    dtype: 'int64',
+    shape: [n],
+    inputs: NONE,
+    site: currentSite(),
+  };
 }
 
 // ---------------------------------------------------------------- map and cast
@@ -143,7 +176,11 @@ const COMPARED: Readonly<Record<string, (sign: 1 | -1) => boolean>> = {
 };
 
 /** A comparison of integers with a scalar that their dtype cannot hold has one answer, as in NumPy 2. */
-function comparedOutOfRange(op: OpName, operands: readonly Operand[], args: readonly DType[]): Expr | undefined {
+function comparedOutOfRange(
+  op: OpName,
+  operands: readonly Operand[],
+  args: readonly DType[],
+): Expr | undefined {
   const answer = COMPARED[op];
   if (answer === undefined || !isInteger(args[0]!)) return undefined;
   for (const k of [0, 1] as const) {
@@ -163,16 +200,27 @@ function comparedOutOfRange(op: OpName, operands: readonly Operand[], args: read
  * Reduces `axes` (ascending) away. With no axes every element is reduced by itself, as in NumPy.
  * Throws a ShapeError where a reduction without identity has no elements.
  */
-export function reduce(reduction: ReductionName, x: Expr, axes: readonly number[], op: string = reduction): Expr {
+export function reduce(
+  reduction: ReductionName,
+  x: Expr,
+  axes: readonly number[],
+  op: string = reduction,
+): Expr {
   const row = reductionRow(reduction);
   const signature = row.dtype(x.dtype);
   if (signature === undefined) {
     const accepted = DTYPES.some((dtype) => isComplex(dtype) && row.dtype(dtype) !== undefined);
-    throw new DTypeError(expected(op, accepted ? 'numbers or booleans' : 'real numbers or booleans', x.dtype));
+    throw new DTypeError(
+      expected(op, accepted ? 'numbers or booleans' : 'real numbers or booleans', x.dtype),
+    );
   }
   if (row.identity === undefined && axes.some((axis) => x.shape[axis] === 0)) {
     throw new ShapeError(
-      expected(op, 'at least one element to reduce', `shape ${formatShape(x.shape)}, axes [${axes.join(', ')}]`),
+      expected(
+        op,
+        'at least one element to reduce',
+        `shape ${formatShape(x.shape)}, axes [${axes.join(', ')}]`,
+      ),
     );
   }
   if (axes.length === 0) return reduce(reduction, reshape(x, [...x.shape, 1]), [x.shape.length], op);
@@ -194,10 +242,12 @@ const BROADCAST: View = Object.freeze({ type: 'broadcast' });
 const sameShape = (a: Shape, b: Shape): boolean => a.length === b.length && a.every((n, k) => n === b[k]);
 
 /** The same elements in another shape of the same size. */
-export const reshape = (x: Expr, shape: Shape): Expr => (sameShape(x.shape, shape) ? x : view(x, RESHAPE, shape));
+export const reshape = (x: Expr, shape: Shape): Expr =>
+  sameShape(x.shape, shape) ? x : view(x, RESHAPE, shape);
 
 /** Broadcasts to a shape that `x` is known to broadcast to. */
-export const broadcast = (x: Expr, shape: Shape): Expr => (sameShape(x.shape, shape) ? x : view(x, BROADCAST, shape));
+export const broadcast = (x: Expr, shape: Shape): Expr =>
+  sameShape(x.shape, shape) ? x : view(x, BROADCAST, shape);
 
 // ---------------------------------------------------------------- contract
 

@@ -64,7 +64,10 @@ function joined(parts: readonly Expr[], along: number, shape: readonly number[])
     const next: typeof level = [];
     for (let k = 0; k < level.length; k += 2) {
       const [left, right] = [level[k]!, level[k + 1]];
-      const value = right === undefined ? left.value : map('where', [map('less', [index, right.start]), left.value, right.value]);
+      const value =
+        right === undefined
+          ? left.value
+          : map('where', [map('less', [index, right.start]), left.value, right.value]);
       next.push({ value, start: left.start });
     }
     level = next;
@@ -84,7 +87,9 @@ export function stack(arrays: readonly Expr[], axis = 0): Expr {
   checkList('stack', arrays);
   const shape = arrays[0]!.shape;
   if (arrays.some((x) => x.shape.length !== shape.length || x.shape.some((size, k) => size !== shape[k]))) {
-    throw new ShapeError(expected('stack', 'arrays of one shape', arrays.map((x) => formatShape(x.shape)).join(', ')));
+    throw new ShapeError(
+      expected('stack', 'arrays of one shape', arrays.map((x) => formatShape(x.shape)).join(', ')),
+    );
   }
   const along = normalizeAxis('stack', axis, shape.length + 1);
   const apart = [...shape.slice(0, along), 1, ...shape.slice(along)];

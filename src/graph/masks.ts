@@ -29,7 +29,8 @@ export function pad(x: Expr, widths: PadWidths, options?: { readonly value?: Sca
   checkSize('pad', shape);
   const padded = padTo(x, before, shape);
   const value = constant(weakValue('pad', options?.value ?? 0, x.dtype), x.dtype);
-  const isZero = !value.value || (typeof value.value === 'object' && value.value.re === 0 && value.value.im === 0);
+  const isZero =
+    !value.value || (typeof value.value === 'object' && value.value.re === 0 && value.value.im === 0);
   if (padded === x || (isZero && !Object.is(value.value, -0))) return padded;
   const inside = padTo(broadcast(constant(true, 'bool'), x.shape), before, shape);
   return map('where', [inside, padded, value]);
@@ -40,15 +41,20 @@ function widthsOf(widths: PadWidths, axis: number, x: Expr): readonly [number, n
   if (typeof widths === 'number') pair = [widths, widths];
   else if (Array.isArray(widths) && Array.isArray(widths[0])) {
     if (widths.length !== x.shape.length) {
-      throw new ShapeError(expected('pad', `widths for the axes of ${formatShape(x.shape)}`, `${widths.length}`));
+      throw new ShapeError(
+        expected('pad', `widths for the axes of ${formatShape(x.shape)}`, `${widths.length}`),
+      );
     }
     pair = widths[axis];
   }
   if (!Array.isArray(pair) || pair.length !== 2) {
-    throw new ArgumentError(expected('pad', 'a width, [before, after] or such a pair for each axis', String(widths)));
+    throw new ArgumentError(
+      expected('pad', 'a width, [before, after] or such a pair for each axis', String(widths)),
+    );
   }
   const [front, back] = pair.map((width) => checkInteger('pad', 'a width', width)) as [number, number];
-  if (front < 0 || back < 0) throw new ShapeError(expected('pad', 'widths of 0 or more', `[${front}, ${back}]`));
+  if (front < 0 || back < 0)
+    throw new ShapeError(expected('pad', 'widths of 0 or more', `[${front}, ${back}]`));
   return [front, back];
 }
 
@@ -58,10 +64,13 @@ function widthsOf(widths: PadWidths, axis: number, x: Expr): readonly [number, n
  */
 export function roll(x: Expr, shift: number | readonly number[], axis?: Axes | null): Expr {
   if (axis === undefined || axis === null) {
-    if (typeof shift !== 'number') throw new ArgumentError(expected('roll', 'axes for several shifts', 'none'));
+    if (typeof shift !== 'number')
+      throw new ArgumentError(expected('roll', 'axes for several shifts', 'none'));
     return reshape(rollAxis(flatten(x), shift, 0), x.shape);
   }
-  const axes = (Array.isArray(axis) ? axis : [axis]).map((each) => normalizeAxis('roll', each, x.shape.length));
+  const axes = (Array.isArray(axis) ? axis : [axis]).map((each) =>
+    normalizeAxis('roll', each, x.shape.length),
+  );
   const shifts = typeof shift === 'number' ? axes.map(() => shift) : shift;
   if (shifts.length !== axes.length) {
     throw new ShapeError(expected('roll', 'a shift for each axis', `${shifts.length} for ${axes.length}`));
@@ -80,15 +89,24 @@ function rollAxis(x: Expr, shift: number, axis: number): Expr {
 
 /** Matrices with the elements above diagonal `k` set to 0; diagonals above the main one are positive. */
 export function tril(x: Expr, k = 0): Expr {
-  return triangle('tril', x, k, (row, column, offset) => map('lessEqual', [column, map('add', [row, offset])]));
+  return triangle('tril', x, k, (row, column, offset) =>
+    map('lessEqual', [column, map('add', [row, offset])]),
+  );
 }
 
 /** Matrices with the elements below diagonal `k` set to 0; diagonals above the main one are positive. */
 export function triu(x: Expr, k = 0): Expr {
-  return triangle('triu', x, k, (row, column, offset) => map('greaterEqual', [column, map('add', [row, offset])]));
+  return triangle('triu', x, k, (row, column, offset) =>
+    map('greaterEqual', [column, map('add', [row, offset])]),
+  );
 }
 
-function triangle(op: string, x: Expr, k: number, keep: (row: Expr, column: Expr, offset: Operand) => Expr): Expr {
+function triangle(
+  op: string,
+  x: Expr,
+  k: number,
+  keep: (row: Expr, column: Expr, offset: Operand) => Expr,
+): Expr {
   const ndim = x.shape.length;
   if (ndim < 2) throw new ShapeError(expected(op, 'at least two axes', formatShape(x.shape)));
   const offset = checkInteger(op, 'a diagonal', k);

@@ -18,7 +18,13 @@ export const keepAxes = (reduced: Expr, x: Expr, axes: readonly number[]): Expr 
   );
 
 /** Reduces `axes` (ascending); `op` names the user's call in errors. */
-export function reduceAlong(op: string, reduction: ReductionName, x: Expr, axes: readonly number[], keepdims = false): Expr {
+export function reduceAlong(
+  op: string,
+  reduction: ReductionName,
+  x: Expr,
+  axes: readonly number[],
+  keepdims = false,
+): Expr {
   const reduced = reduce(reduction, x, axes, op);
   return keepdims ? keepAxes(reduced, x, axes) : reduced;
 }
@@ -26,7 +32,12 @@ export function reduceAlong(op: string, reduction: ReductionName, x: Expr, axes:
 const TAKES_DTYPE: readonly ReductionName[] = ['sum', 'prod'];
 
 /** A row of REDUCTIONS as a method: `x.sum(0, { keepdims: true })`, `x.argmax({ axis: 1 })`. */
-export function reduceBy(name: ReductionName, x: Expr, axis?: AxisOr<SumOptions>, options?: SumOptions): Expr {
+export function reduceBy(
+  name: ReductionName,
+  x: Expr,
+  axis?: AxisOr<SumOptions>,
+  options?: SumOptions,
+): Expr {
   const given = reduceArguments<SumOptions>(name, axis, options, TAKES_DTYPE.includes(name) ? ['dtype'] : []);
   if (reductionRow(name).indexed && typeof given.axis === 'object' && given.axis !== null) {
     throw new ArgumentError(expected(name, 'one axis or none', `[${given.axis.join(', ')}]`));

@@ -6,7 +6,16 @@
  * integers and NaN gives 0, integers wrap, anything but 0 is true.
  */
 import { ArgumentError, expected, RangeArgumentError } from '../errors.js';
-import { type Complex, type DType, DTYPE_INFO, isComplex, isInteger, kindOf, promote, type Scalar } from './dtype.js';
+import {
+  type Complex,
+  DTYPE_INFO,
+  type DType,
+  isComplex,
+  isInteger,
+  kindOf,
+  promote,
+  type Scalar,
+} from './dtype.js';
 import { toBfloat16, toFloat16 } from './half.js';
 
 export const isComplexValue = (value: unknown): value is Complex =>
@@ -16,7 +25,10 @@ export const isComplexValue = (value: unknown): value is Complex =>
   typeof (value as Complex).im === 'number';
 
 export const isScalar = (value: unknown): value is Scalar =>
-  typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' || isComplexValue(value);
+  typeof value === 'number' ||
+  typeof value === 'bigint' ||
+  typeof value === 'boolean' ||
+  isComplexValue(value);
 
 /** The kinds of weak scalars, in promotion order. A number without a fraction, up to 2^53, counts as an integer. */
 export type WeakKind = 'bool' | 'int' | 'float' | 'complex';
@@ -78,10 +90,19 @@ export function inRange(value: number | bigint, dtype: DType): boolean {
 
 /** A weak scalar as a value of `dtype`; refuses integers that an integer dtype has no place for, as NumPy 2. */
 export function weakValue(op: string, value: Scalar, dtype: DType): Scalar {
-  if (isInteger(dtype) && (typeof value === 'bigint' || typeof value === 'number') && !inRange(value, dtype)) {
+  if (
+    isInteger(dtype) &&
+    (typeof value === 'bigint' || typeof value === 'number') &&
+    !inRange(value, dtype)
+  ) {
     const { min, max } = integerRange(dtype);
     throw new RangeArgumentError(
-      expected(op, `an integer from ${min} to ${max} beside ${dtype}`, `${value}`, 'cast the array first for more'),
+      expected(
+        op,
+        `an integer from ${min} to ${max} beside ${dtype}`,
+        `${value}`,
+        'cast the array first for more',
+      ),
     );
   }
   return convertScalar(value, dtype);
@@ -152,6 +173,11 @@ export function castScalar(value: Scalar, from: DType, to: DType): Scalar {
 
 /** Refuses what is neither an array nor a scalar. */
 export function refuseOperand(op: string, value: unknown): never {
-  const received = value === null ? 'null' : typeof value === 'object' ? `an object (${value.constructor?.name})` : typeof value;
+  const received =
+    value === null
+      ? 'null'
+      : typeof value === 'object'
+        ? `an object (${value.constructor?.name})`
+        : typeof value;
   throw new ArgumentError(expected(op, 'an array or a number, bigint, boolean or { re, im }', received));
 }

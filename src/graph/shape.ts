@@ -16,18 +16,25 @@ export type Axes = number | readonly number[];
 export type ShapeArgument = number | readonly number[];
 
 const show = (value: unknown): string =>
-  typeof value === 'string' ? JSON.stringify(value) : Array.isArray(value) ? `[${value.join(', ')}]` : String(value);
+  typeof value === 'string'
+    ? JSON.stringify(value)
+    : Array.isArray(value)
+      ? `[${value.join(', ')}]`
+      : String(value);
 
 /** An integer argument such as an index or a count. */
 export function checkInteger(op: string, name: string, value: unknown): number {
-  if (typeof value !== 'number') throw new ArgumentError(expected(op, `${name} to be an integer`, show(value)));
-  if (!Number.isSafeInteger(value)) throw new ShapeError(expected(op, `${name} to be an integer`, show(value)));
+  if (typeof value !== 'number')
+    throw new ArgumentError(expected(op, `${name} to be an integer`, show(value)));
+  if (!Number.isSafeInteger(value))
+    throw new ShapeError(expected(op, `${name} to be an integer`, show(value)));
   return value;
 }
 
 /** A shape whose sizes are safe integers of 0 and more, with a safe product. */
 export function checkShape(op: string, shape: unknown): number[] {
-  const sizes: readonly unknown[] | undefined = typeof shape === 'number' ? [shape] : Array.isArray(shape) ? shape : undefined;
+  const sizes: readonly unknown[] | undefined =
+    typeof shape === 'number' ? [shape] : Array.isArray(shape) ? shape : undefined;
   if (sizes === undefined) {
     throw new ArgumentError(expected(op, 'a shape as a number or a list of numbers', show(shape)));
   }

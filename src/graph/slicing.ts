@@ -29,7 +29,9 @@ export function slice(x: Expr, ...selectors: readonly Selector[]): Expr {
   const count = parsed.filter((part) => part !== '...' && part !== 'newaxis').length;
   const ndim = x.shape.length;
   if (count > ndim) {
-    throw new ShapeError(expected('slice', `at most ${ndim} selectors for ${formatShape(x.shape)}`, `${count}`));
+    throw new ShapeError(
+      expected('slice', `at most ${ndim} selectors for ${formatShape(x.shape)}`, `${count}`),
+    );
   }
   if (parsed.indexOf('...') !== parsed.lastIndexOf('...')) {
     throw new ArgumentError(expected('slice', "'...' once", 'two of them'));
@@ -76,7 +78,9 @@ function indexOf(index: number, x: Expr, axis: number): number {
 
 /** Python's rules: negative bounds count from the end, and bounds are clipped to the axis. */
 function rangeOf(range: Range, length: number): { start: number; step: number; size: number } {
-  const [from, to, by] = range.map((bound) => (bound === null || bound === undefined ? undefined : checkInteger('slice', 'a bound', bound)));
+  const [from, to, by] = range.map((bound) =>
+    bound === null || bound === undefined ? undefined : checkInteger('slice', 'a bound', bound),
+  );
   const step = by ?? 1;
   if (step === 0) throw new ShapeError(expected('slice', 'a step other than 0', '0'));
   const first = step > 0 ? 0 : -1;
@@ -102,5 +106,7 @@ function parseText(text: string): Parsed {
   if (/^([+-]?\d+)?\s*:\s*([+-]?\d+)?\s*(:\s*([+-]?\d+)?)?$/.test(word)) {
     return word.split(':').map((bound) => (bound.trim() === '' ? null : Number(bound)));
   }
-  throw new ArgumentError(expected('slice', "text such as '1:10:2, ::-1, ..., 3, newaxis'", JSON.stringify(text)));
+  throw new ArgumentError(
+    expected('slice', "text such as '1:10:2, ::-1, ..., 3, newaxis'", JSON.stringify(text)),
+  );
 }

@@ -13,7 +13,7 @@ import {
   type SumOptions,
   type VarianceOptions,
 } from './arguments.js';
-import { type DType, DTYPE_INFO, isComplex, isInteger } from './dtype.js';
+import { DTYPE_INFO, type DType, isComplex, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
 import { cast, checkDType, map, type Operand } from './infer.js';
 import { floatOf } from './ops.js';
@@ -31,7 +31,8 @@ export function mean(x: Expr, axis?: AxisOr<SumOptions>, options?: SumOptions): 
   const given = reduceArguments<SumOptions>('mean', axis, options, ['dtype']);
   const axes = ascendingAxes('mean', given.axis, x.shape.length);
   const dtype = given.dtype === undefined ? meanDType(x.dtype) : checkDType('mean', given.dtype);
-  if (isInteger(dtype) || dtype === 'bool') throw new DTypeError(expected('mean', 'a float or complex dtype', dtype));
+  if (isInteger(dtype) || dtype === 'bool')
+    throw new DTypeError(expected('mean', 'a float or complex dtype', dtype));
   return throughFloat32(cast(x, dtype), (values) =>
     map('divide', [reduceAlong('mean', 'sum', values, axes, given.keepdims), countAlong(x, axes)]),
   );
@@ -51,7 +52,9 @@ export { variance as var };
 /** Standard deviation: the square root of the variance, with the same options. */
 export function std(x: Expr, axis?: AxisOr<VarianceOptions>, options?: VarianceOptions): Expr {
   const given = reduceArguments<VarianceOptions>('std', axis, options, ['correction']);
-  return throughFloat32(cast(x, meanDType(x.dtype)), (values) => map('sqrt', [varianceOf('std', values, given)]));
+  return throughFloat32(cast(x, meanDType(x.dtype)), (values) =>
+    map('sqrt', [varianceOf('std', values, given)]),
+  );
 }
 
 function varianceOf(op: string, x: Expr, options: VarianceOptions): Expr {
@@ -75,7 +78,9 @@ export function countNonzero(x: Expr, axis?: AxisOr<ReduceOptions>, options?: Re
 export function ptp(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
   const given = reduceArguments<ReduceOptions>('ptp', axis, options, []);
   const axes = ascendingAxes('ptp', given.axis, x.shape.length);
-  const [high, low] = (['max', 'min'] as const).map((name) => reduceAlong('ptp', name, x, axes, given.keepdims));
+  const [high, low] = (['max', 'min'] as const).map((name) =>
+    reduceAlong('ptp', name, x, axes, given.keepdims),
+  );
   return map('subtract', [high!, low!]);
 }
 
@@ -92,7 +97,12 @@ export interface NormOptions extends ReduceOptions {
  * Vector norm over the axes together: (Σ|x|^p)^(1/p), the largest or smallest |x| for ±Infinity, the count of nonzeros
  * for 0. Integers are taken in float64; complex numbers give a float. `x.norm(2, 0)`, `x.norm({ ord: 1, axis: 0 })`.
  */
-export function norm(x: Expr, ord?: NormOrder | NormOptions, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
+export function norm(
+  x: Expr,
+  ord?: NormOrder | NormOptions,
+  axis?: AxisOr<ReduceOptions>,
+  options?: ReduceOptions,
+): Expr {
   if (typeof ord === 'object') {
     checkOptions('norm', ord, ['ord', 'axis', 'keepdims']);
     if (axis !== undefined || options !== undefined) {
@@ -103,10 +113,12 @@ export function norm(x: Expr, ord?: NormOrder | NormOptions, axis?: AxisOr<Reduc
   const given = reduceArguments<ReduceOptions>('norm', axis, options, []);
   const axes = ascendingAxes('norm', given.axis, x.shape.length);
   const p = ord === undefined || ord === 'fro' ? 2 : ord;
-  if (typeof p !== 'number' || Number.isNaN(p)) throw new ArgumentError(expected('norm', "a number or 'fro'", String(p)));
+  if (typeof p !== 'number' || Number.isNaN(p))
+    throw new ArgumentError(expected('norm', "a number or 'fro'", String(p)));
   const float = meanDType(x.dtype);
   const result = DTYPE_INFO[float].component;
-  const over = (name: 'sum' | 'max' | 'min', values: Expr): Expr => reduceAlong('norm', name, values, axes, given.keepdims);
+  const over = (name: 'sum' | 'max' | 'min', values: Expr): Expr =>
+    reduceAlong('norm', name, values, axes, given.keepdims);
   return throughFloat32(
     cast(x, float),
     (values) => {
@@ -195,7 +207,8 @@ export function layerNorm(
       [weight, 'multiply'],
       [bias, 'add'],
     ];
-    for (const [operand, op] of scale) if (operand !== null && operand !== undefined) result = map(op, [result, operand]);
+    for (const [operand, op] of scale)
+      if (operand !== null && operand !== undefined) result = map(op, [result, operand]);
     return result;
   });
 }

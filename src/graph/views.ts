@@ -66,12 +66,19 @@ export function transpose(x: Expr, axes?: readonly number[] | null): Expr {
 
 function permuted(op: string, x: Expr, axes: readonly number[] | null | undefined): Expr {
   const ndim = x.shape.length;
-  const order = axes === undefined || axes === null ? x.shape.map((_, k) => ndim - 1 - k) : normalizeAxes(op, axes, ndim);
+  const order =
+    axes === undefined || axes === null ? x.shape.map((_, k) => ndim - 1 - k) : normalizeAxes(op, axes, ndim);
   if (order.length !== ndim) {
-    throw new ShapeError(expected(op, `all ${ndim} axes of ${formatShape(x.shape)}`, `[${order.join(', ')}]`));
+    throw new ShapeError(
+      expected(op, `all ${ndim} axes of ${formatShape(x.shape)}`, `[${order.join(', ')}]`),
+    );
   }
   if (order.every((axis, k) => axis === k)) return x;
-  return view(x, { type: 'permute', order }, order.map((axis) => x.shape[axis]!));
+  return view(
+    x,
+    { type: 'permute', order },
+    order.map((axis) => x.shape[axis]!),
+  );
 }
 
 /** The last two axes exchanged: the transposes of a stack of matrices. Throws a ShapeError below two axes. */
@@ -99,7 +106,9 @@ export function moveaxis(x: Expr, source: Axes, destination: Axes): Expr {
   const from = normalizeAxes('moveaxis', source, ndim);
   const to = normalizeAxes('moveaxis', destination, ndim);
   if (from.length !== to.length) {
-    throw new ShapeError(expected('moveaxis', 'as many destinations as sources', `${from.length} and ${to.length}`));
+    throw new ShapeError(
+      expected('moveaxis', 'as many destinations as sources', `${from.length} and ${to.length}`),
+    );
   }
   const rest = x.shape.map((_, k) => k).filter((axis) => !from.includes(axis));
   const order = x.shape.map((_, k) => (to.includes(k) ? from[to.indexOf(k)]! : rest.shift()!));
@@ -111,7 +120,9 @@ export function expandDims(x: Expr, axis: Axes = 0): Expr {
   const count = Array.isArray(axis) ? axis.length : 1;
   const places = normalizeAxes('expandDims', axis, x.shape.length + count);
   const sizes = [...x.shape];
-  const shape = Array.from({ length: x.shape.length + count }, (_, k) => (places.includes(k) ? 1 : sizes.shift()!));
+  const shape = Array.from({ length: x.shape.length + count }, (_, k) =>
+    places.includes(k) ? 1 : sizes.shift()!,
+  );
   return reshapeTo(x, shape);
 }
 

@@ -1,0 +1,193 @@
+/**
+ * The methods of Lazy and the free functions, made from tables: a row of OPS or REDUCTIONS, or an export of the modules
+ * listed in `GROUPS`, is one method and one function, with the row's documentation. Nothing is listed twice.
+ *
+ * Each call notes where the user made it (`site.ts`), so that a composite's nodes all carry the user's line.
+ * `lazy.ts` installs the methods, `functions.ts` (written by scripts/make-functions.mjs) names the functions.
+ */
+import type { AxisOr, ReduceOptions, SumOptions } from './graph/arguments.js';
+import * as composites from './graph/composites.js';
+import type { Expr } from './graph/expr.js';
+import { map, type Operand } from './graph/infer.js';
+import * as masks from './graph/masks.js';
+import { OP_NAMES, type OPS, type OpName, opRow } from './graph/ops.js';
+import * as products from './graph/products.js';
+import { REDUCTION_NAMES, reduceBy } from './graph/reducing.js';
+import type { REDUCTIONS } from './graph/reductions.js';
+import * as slicing from './graph/slicing.js';
+import * as statistics from './graph/statistics.js';
+import * as views from './graph/views.js';
+import type { ArrayData } from './host-array.js';
+import type { Lazy } from './lazy.js';
+import { beginCall, endCall } from './site.js';
+
+/** Modules whose every export is a method and a free function: `(x: Expr, ...) => Expr`. */
+const GROUPS = { ...composites, ...masks, ...products, ...slicing, ...statistics, ...views };
+
+/** What a function takes as an array: a Lazy, a scalar, or anything `lazy()` takes. */
+export type ArrayLike = Lazy | ArrayData;
+
+// ---------------------------------------------------------------- types
+
+type OpMethod<Arity> = Arity extends 1
+  ? () => Lazy
+  : Arity extends 2
+    ? (other: ArrayLike) => Lazy
+    : (x: ArrayLike, y: ArrayLike) => Lazy;
+type OpFunction<Arity> = Arity extends 1
+  ? (x: ArrayLike) => Lazy
+  : Arity extends 2
+    ? (x: ArrayLike, y: ArrayLike) => Lazy
+    : (condition: ArrayLike, x: ArrayLike, y: ArrayLike) => Lazy;
+
+type OpTable = typeof OPS;
+type AliasesOf<Row> = Row extends { readonly aliases: readonly (infer Name extends string)[] } ? Name : never;
+type OpMethods = { readonly [K in keyof OpTable]: OpMethod<OpTable[K]['arity']> };
+type AliasMethods = { readonly [K in keyof OpTable as AliasesOf<OpTable[K]>]: OpMethod<OpTable[K]['arity']> };
+type OpFunctions = { readonly [K in keyof OpTable]: OpFunction<OpTable[K]['arity']> };
+type AliasFunctions = {
+  readonly [K in keyof OpTable as AliasesOf<OpTable[K]>]: OpFunction<OpTable[K]['arity']>;
+};
+
+type OptionsOf<Name> = Name extends 'sum' | 'prod' ? SumOptions : ReduceOptions;
+type ReductionMethods = {
+  readonly [K in keyof typeof REDUCTIONS]: (axis?: AxisOr<OptionsOf<K>>, options?: OptionsOf<K>) => Lazy;
+};
+type ReductionFunctions = {
+  readonly [K in keyof typeof REDUCTIONS]: (
+    x: ArrayLike,
+    axis?: AxisOr<OptionsOf<K>>,
+    options?: OptionsOf<K>,
+  ) => Lazy;
+};
+
+/** A parameter as the user gives it: a Lazy where the function takes a node. */
+type Given<T> = T extends Expr ? Lazy : T;
+type GivenAll<Parameters> = { [K in keyof Parameters]: Given<Parameters[K]> };
+type Method<F> = F extends (x: Expr, ...rest: infer Rest) => Expr ? (...rest: GivenAll<Rest>) => Lazy : never;
+type Free<F> = F extends (x: Expr, ...rest: infer Rest) => Expr
+  ? (x: ArrayLike, ...rest: GivenAll<Rest>) => Lazy
+  : never;
+type MethodsOf<Group> = { readonly [K in keyof Group]: Method<Group[K]> };
+type FreeOf<Group> = { readonly [K in keyof Group]: Free<Group[K]> };
+
+/** Every method of Lazy that comes from a table. */
+export interface Fluent
+  extends OpMethods,
+    AliasMethods,
+    ReductionMethods,
+    MethodsOf<typeof composites>,
+    MethodsOf<typeof masks>,
+    MethodsOf<typeof products>,
+    MethodsOf<typeof slicing>,
+    MethodsOf<typeof statistics>,
+    MethodsOf<typeof views> {}
+
+/** Every free function that comes from a table. */
+export interface FreeFunctions
+  extends OpFunctions,
+    AliasFunctions,
+    ReductionFunctions,
+    FreeOf<typeof composites>,
+    FreeOf<typeof masks>,
+    FreeOf<typeof products>,
+    FreeOf<typeof slicing>,
+    FreeOf<typeof statistics>,
+    FreeOf<typeof views> {}
+
+// ---------------------------------------------------------------- making them
+
+/** How handles and nodes turn into each other; `lazy.ts` gives it, so that this file needs no class. */
+export interface Wrapping {
+  readonly wrap: (expr: Expr) => Lazy;
+  /** The node of an array or of data; scalars stay weak. */
+  readonly operand: (op: string, value: unknown) => Operand;
+  /** The node of an array or of data, scalars included. */
+  readonly array: (op: string, value: unknown) => Expr;
+  /** The node of a Lazy; other arguments stay as they are. */
+  readonly argument: (value: unknown) => unknown;
+}
+
+type Build = (x: Expr, ...rest: readonly unknown[]) => Expr;
+
+/** All functions of the groups and reductions by name. */
+function builders(): [string, Build][] {
+  const reductions = REDUCTION_NAMES.map((name): [string, Build] => [
+    name,
+    (x, axis, options) => reduceBy(name, x, axis as AxisOr<SumOptions>, options as SumOptions),
+  ]);
+  return [...reductions, ...(Object.entries(GROUPS) as [string, Build][])];
+}
+
+function named<F extends object>(name: string, method: F): F {
+  return Object.defineProperty(method, 'name', { value: name });
+}
+
+/** Installs every method on the prototype of Lazy. */
+export function installMethods(prototype: Lazy, { wrap, operand, argument }: Wrapping): void {
+  const install = (name: string, method: (this: Lazy, ...args: readonly unknown[]) => Lazy): void => {
+    Object.defineProperty(prototype, name, {
+      value: named(name, method),
+      writable: true,
+      configurable: true,
+    });
+  };
+  for (const op of OP_NAMES) {
+    const method = opMethod(op, wrap, operand);
+    for (const name of [op, ...(opRow(op).aliases ?? [])]) install(name, method);
+  }
+  for (const [name, build] of builders()) {
+    install(name, function (this: Lazy, ...args) {
+      beginCall();
+      try {
+        return wrap(build(this.expr, ...args.map(argument)));
+      } finally {
+        endCall();
+      }
+    });
+  }
+}
+
+/** One function for each arity: graph building is hot. */
+function opMethod(op: OpName, wrap: Wrapping['wrap'], operand: Wrapping['operand']) {
+  const { arity } = opRow(op);
+  return function (this: Lazy, a?: unknown, b?: unknown): Lazy {
+    beginCall();
+    try {
+      if (arity === 1) return wrap(map(op, [this.expr]));
+      if (arity === 2) return wrap(map(op, [this.expr, operand(op, a)]));
+      return wrap(map(op, [this.expr, operand(op, a), operand(op, b)]));
+    } finally {
+      endCall();
+    }
+  };
+}
+
+/** Makes every free function. */
+export function makeFunctions({ wrap, operand, array, argument }: Wrapping): FreeFunctions {
+  const functions: Record<string, (...args: readonly unknown[]) => Lazy> = {};
+  for (const op of OP_NAMES) {
+    const { arity, aliases } = opRow(op);
+    const call = (...args: readonly unknown[]): Lazy => {
+      beginCall();
+      try {
+        const operands = Array.from({ length: arity }, (_, k) => operand(op, args[k]));
+        return wrap(map(op, operands));
+      } finally {
+        endCall();
+      }
+    };
+    for (const name of [op, ...(aliases ?? [])]) functions[name] = named(name, call);
+  }
+  for (const [name, build] of builders()) {
+    functions[name] = named(name, (x: unknown, ...args: readonly unknown[]): Lazy => {
+      beginCall();
+      try {
+        return wrap(build(array(name, x), ...args.map(argument)));
+      } finally {
+        endCall();
+      }
+    });
+  }
+  return functions as unknown as FreeFunctions;
+}

@@ -1,0 +1,314 @@
+/**
+ * The free functions of the tables, one export each. Written by scripts/make-functions.mjs: do not edit.
+ *
+ * `exp(x)` is `lazy(x).exp()`: the first argument is a Lazy or anything `lazy()` takes; scalars are weak.
+ */
+import { free } from './lazy.js';
+
+/** Absolute value; for complex numbers their modulus, as a float. */
+export const abs = free.abs;
+/** Inverse cosine, in radians. */
+export const acos = free.acos;
+/** Inverse hyperbolic cosine. */
+export const acosh = free.acosh;
+/** Sum of two arrays; for booleans, their disjunction. */
+export const add = free.add;
+/** Whether all elements are true (not 0). */
+export const all = free.all;
+/** Whether any element is true (not 0). */
+export const any = free.any;
+/** Index of the first largest element; of the first NaN if there is one. */
+export const argmax = free.argmax;
+/** Index of the first smallest element; of the first NaN if there is one. */
+export const argmin = free.argmin;
+/** Inverse sine, in radians. */
+export const asin = free.asin;
+/** Inverse hyperbolic sine. */
+export const asinh = free.asinh;
+/**
+ * The elements in another dtype. Floats become integers towards zero, saturate at the ends, and NaN gives 0; integers
+ * wrap; complex numbers lose their imaginary part; bool is whether an element is not 0. The same array for its dtype.
+ */
+export const astype = free.astype;
+/** Inverse tangent, in radians. */
+export const atan = free.atan;
+/** Angle of the point (second, first) in radians, in all four quadrants. */
+export const atan2 = free.atan2;
+/** Inverse hyperbolic tangent. */
+export const atanh = free.atanh;
+/** Bitwise and. */
+export const bitwiseAnd = free.bitwiseAnd;
+/** All bits flipped; for booleans, negation. */
+export const bitwiseInvert = free.bitwiseInvert;
+/** Bits of the first moved left by the second; 0 once the shift reaches the width (or is negative). */
+export const bitwiseLeftShift = free.bitwiseLeftShift;
+/** Bitwise or. */
+export const bitwiseOr = free.bitwiseOr;
+/** Bits of the first moved right by the second, keeping the sign; 0 or -1 once the shift reaches the width. */
+export const bitwiseRightShift = free.bitwiseRightShift;
+/** Bitwise exclusive or. */
+export const bitwiseXor = free.bitwiseXor;
+/** NumPy broadcasting to a shape. Throws a ShapeError where `x` does not broadcast to it. */
+export const broadcastTo = free.broadcastTo;
+/** Cube root. */
+export const cbrt = free.cbrt;
+/** Smallest integer not below. */
+export const ceil = free.ceil;
+/**
+ * Values limited to the interval from `min` to `max`, which broadcast; null or nothing leaves a side open. NaN stays.
+ * The dtype is that of the arrays together; numbers beyond an integer dtype limit nothing.
+ */
+export const clip = free.clip;
+/** Complex conjugate. */
+export const conj = free.conj;
+/** Magnitude of the first with the sign of the second. */
+export const copysign = free.copysign;
+/** Cosine of an angle in radians. */
+export const cos = free.cos;
+/** Hyperbolic cosine. */
+export const cosh = free.cosh;
+/** Number of elements that are not 0, as int64. */
+export const countNonzero = free.countNonzero;
+/** Quotient of two arrays; integers are divided in float64. */
+export const div = free.div;
+/** Quotient of two arrays; integers are divided in float64. */
+export const divide = free.divide;
+/**
+ * NumPy's dot: the inner product of vectors, the matrix product of matrices, else the sum over the last axis of the first
+ * and the second last of the second; a scalar multiplies.
+ */
+export const dot = free.dot;
+/** Whether two values are equal. */
+export const equal = free.equal;
+/** Error function. */
+export const erf = free.erf;
+/** 1 - erf(x), accurate where erf is near 1. */
+export const erfc = free.erfc;
+/** e raised to each element. */
+export const exp = free.exp;
+/** 2 raised to each element. */
+export const exp2 = free.exp2;
+/** New axes of size 1 at these places of the result. */
+export const expandDims = free.expandDims;
+/** exp(x) - 1, accurate near zero. */
+export const expm1 = free.expm1;
+/** The elements in C order along one axis. */
+export const flatten = free.flatten;
+/** The elements in reverse order along these axes; along all without axes. */
+export const flip = free.flip;
+/** Largest integer not above. */
+export const floor = free.floor;
+/** Largest integer not above the quotient; an integer divided by zero gives 0. */
+export const floorDivide = free.floorDivide;
+/**
+ * Gaussian error linear unit, x·Φ(x) (Hendrycks and Gimpel, 2016). `approximate: 'none'` computes Φ with erf, `'tanh'`
+ * the paper's ½x(1 + tanh(√(2/π)(x + 0.044715x³))).
+ */
+export const gelu = free.gelu;
+/** Whether the first is above the second. */
+export const greater = free.greater;
+/** Whether the first is above or equal to the second. */
+export const greaterEqual = free.greaterEqual;
+/** sqrt(x² + y²) without overflow on the way. */
+export const hypot = free.hypot;
+/** Imaginary part; 0 for real arrays. */
+export const imag = free.imag;
+/** Whether |a - b| <= atol + rtol·|b|, as NumPy's isclose (rtol 1e-5, atol 1e-8); equal infinities are close. */
+export const isclose = free.isclose;
+/** Whether a value is neither NaN nor an infinity. */
+export const isfinite = free.isfinite;
+/** Whether a value is an infinity. */
+export const isinf = free.isinf;
+/** Whether a value is NaN. */
+export const isnan = free.isnan;
+/**
+ * Layer normalisation (Ba, Kiros and Hinton, 2016): (x - mean) / sqrt(var + epsilon) over the last axes, those of
+ * `weight` (or the last one), then times weight, plus bias. Both broadcast against x; epsilon is 1e-5 by default.
+ */
+export const layerNorm = free.layerNorm;
+/** Whether the first is below the second. */
+export const less = free.less;
+/** Whether the first is below or equal to the second. */
+export const lessEqual = free.lessEqual;
+/** Logarithm of the absolute value of the gamma function. */
+export const lgamma = free.lgamma;
+/** Natural logarithm. */
+export const log = free.log;
+/** Base-10 logarithm. */
+export const log10 = free.log10;
+/** log(1 + x), accurate near zero. */
+export const log1p = free.log1p;
+/** Base-2 logarithm. */
+export const log2 = free.log2;
+/** Logarithm of the softmax, x - logsumexp(x), without losing small probabilities. */
+export const logSoftmax = free.logSoftmax;
+/** log(exp(x) + exp(y)) without overflow. */
+export const logaddexp = free.logaddexp;
+/** Conjunction; numbers count as true unless they are 0. */
+export const logicalAnd = free.logicalAnd;
+/** Negation; numbers count as true unless they are 0. */
+export const logicalNot = free.logicalNot;
+/** Disjunction; numbers count as true unless they are 0. */
+export const logicalOr = free.logicalOr;
+/** Exclusive or; numbers count as true unless they are 0. */
+export const logicalXor = free.logicalXor;
+/** log(Σ exp(x)) without overflow; the accumulator is (maximum, Σ exp(x - maximum)). */
+export const logsumexp = free.logsumexp;
+/**
+ * Matrix product over the last two axes; axes before them are stacks and broadcast. A vector on the left is a row, on
+ * the right a column, and that axis is absent from the result. (…, m, k) · (…, k, n) is (…, m, n). The dtype is the
+ * promoted one. Throws a ShapeError where the inner sizes differ, an argument is a scalar, or stacks do not broadcast.
+ */
+export const matmul = free.matmul;
+/** The last two axes exchanged: the transposes of a stack of matrices. Throws a ShapeError below two axes. */
+export const matrixTranspose = free.matrixTranspose;
+/** Largest element; NaN if any is NaN. */
+export const max = free.max;
+/** Larger of two values; NaN if either is NaN. */
+export const maximum = free.maximum;
+/**
+ * Arithmetic mean; NaN of no elements. Integers and booleans are averaged in float64, floats in their dtype (halves in
+ * float32), or in `dtype`.
+ */
+export const mean = free.mean;
+/** Smallest element; NaN if any is NaN. */
+export const min = free.min;
+/** Smaller of two values; NaN if either is NaN. */
+export const minimum = free.minimum;
+/** Axes moved from the places `source` to the places `destination`; the others keep their order. */
+export const moveaxis = free.moveaxis;
+/** Product of two arrays; for booleans, their conjunction. */
+export const mul = free.mul;
+/** Product of two arrays; for booleans, their conjunction. */
+export const multiply = free.multiply;
+/** Negated values. */
+export const neg = free.neg;
+/** Negated values. */
+export const negative = free.negative;
+/** The next value after the first, towards the second; float32 and float64 only. */
+export const nextafter = free.nextafter;
+/**
+ * Vector norm over the axes together: (Σ|x|^p)^(1/p), the largest or smallest |x| for ±Infinity, the count of nonzeros
+ * for 0. Integers are taken in float64; complex numbers give a float. `x.norm(2, 0)`, `x.norm({ ord: 1, axis: 0 })`.
+ */
+export const norm = free.norm;
+/** Whether two values differ. */
+export const notEqual = free.notEqual;
+/** Products of all pairs of elements: shape (a.size, b.size). Arrays are flattened. */
+export const outer = free.outer;
+/**
+ * The array with a border of one value, 0 if none is given. Widths are 0 or more; the dtype stays.
+ * Throws a ShapeError for negative or missing widths.
+ */
+export const pad = free.pad;
+/** Output axis k is input axis `axes[k]`; without axes their order is reversed. `axes` names every axis once. */
+export const permuteDims = free.permuteDims;
+/** The values themselves. */
+export const positive = free.positive;
+/** First array to the power of the second. A negative integer power of an integer is 0, or ±1 for a base of ±1. */
+export const pow = free.pow;
+/** Product of the elements. */
+export const prod = free.prod;
+/** Range of the values: largest minus smallest. Real numbers only. */
+export const ptp = free.ptp;
+/** The elements in C order along one axis; the same as `flatten`. */
+export const ravel = free.ravel;
+/** Real part. */
+export const real = free.real;
+/** 1 / x; for integers, 0 but for ±1. */
+export const reciprocal = free.reciprocal;
+/** The larger of x and 0. */
+export const relu = free.relu;
+/** Remainder with the divisor's sign; an integer divided by zero gives 0. */
+export const remainder = free.remainder;
+/** Every element repeated `repeats` times along an axis; without an axis the array is flattened first. */
+export const repeat = free.repeat;
+/**
+ * The same elements in C order in another shape. One size may be -1: it follows from the others.
+ * Throws a ShapeError where the sizes differ. `x.reshape(2, -1)` or `x.reshape([2, -1])`.
+ */
+export const reshape = free.reshape;
+/**
+ * Elements moved by `shift` places along axes, those that leave coming back at the other end. Without axes the array is
+ * rolled as one flat line. Several axes take one shift for all or one for each.
+ */
+export const roll = free.roll;
+/** Nearest integer, halves to even. */
+export const round = free.round;
+/** 1 / sqrt(x). */
+export const rsqrt = free.rsqrt;
+/** 1 / (1 + exp(-x)). */
+export const sigmoid = free.sigmoid;
+/** -1, 0 or 1 by the sign, NaN for NaN; for complex numbers z / |z|. */
+export const sign = free.sign;
+/** Whether the sign bit is set: true for -0 and for negative NaNs. */
+export const signbit = free.signbit;
+/** x · sigmoid(x). */
+export const silu = free.silu;
+/** Sine of an angle in radians. */
+export const sin = free.sin;
+/** Hyperbolic sine. */
+export const sinh = free.sinh;
+/**
+ * Part of an array: one selector for each axis, from the first; axes without one are taken whole. An index out of
+ * range is a ShapeError, ranges are clipped. `x.slice([1, 10, 2], -1)`, `x.slice('1:10:2, -1')`.
+ */
+export const slice = free.slice;
+/** exp(x) over its sum along the axes (the last by default), with the maximum taken off first. Integers in float64. */
+export const softmax = free.softmax;
+/** log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-|x|)): without overflow, and exact far from 0. */
+export const softplus = free.softplus;
+/** Square root. */
+export const sqrt = free.sqrt;
+/** The square of each element. */
+export const square = free.square;
+/**
+ * Sum of squared deviations from the mean, Σ|x - mean|²: variance without its divisor. The accumulator is
+ * (count, mean, M2), combined as in Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for
+ * computing sample variances" (1979).
+ */
+export const squaredDeviations = free.squaredDeviations;
+/** Axes of size 1 taken away: those named, or all. Throws a ShapeError where a named axis has another size. */
+export const squeeze = free.squeeze;
+/** (x - mean) / std along the axes; all of them by default. Integers in float64. */
+export const standardize = free.standardize;
+/** Standard deviation: the square root of the variance, with the same options. */
+export const std = free.std;
+/** Difference of two arrays. */
+export const sub = free.sub;
+/** Difference of two arrays. */
+export const subtract = free.subtract;
+/** Sum of the elements. */
+export const sum = free.sum;
+/** Two axes exchanged. */
+export const swapaxes = free.swapaxes;
+/** Tangent of an angle in radians. */
+export const tan = free.tan;
+/** Hyperbolic tangent. */
+export const tanh = free.tanh;
+/**
+ * Sum over pairs of axes: the last `axes` of the first with the first `axes` of the second (2 by default), or those named
+ * as `[axes of the first, axes of the second]`.
+ */
+export const tensordot = free.tensordot;
+/** The array repeated `repetitions[k]` times along axis k; the shorter of shape and repetitions is filled with ones in front. */
+export const tile = free.tile;
+/** Output axis k is input axis `axes[k]`; without axes their order is reversed. The same as `permuteDims`. */
+export const transpose = free.transpose;
+/** Matrices with the elements above diagonal `k` set to 0; diagonals above the main one are positive. */
+export const tril = free.tril;
+/** Matrices with the elements below diagonal `k` set to 0; diagonals above the main one are positive. */
+export const triu = free.triu;
+/** Integer part, towards zero. */
+export const trunc = free.trunc;
+/**
+ * Variance: the sum of squared deviations over n - correction (0 by default), computed as in Chan, Golub and LeVeque
+ * (1979), so that it neither cancels nor needs a second look. NaN where n is not above the correction. Integers in
+ * float64, complex numbers give a float.
+ */
+export const variance = free.variance;
+/** Σ conj(a)·b along an axis (the last by default) of arrays that broadcast. */
+export const vecdot = free.vecdot;
+/** The second where the first is true, else the third. */
+export const where = free.where;
+export { variance as var };

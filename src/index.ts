@@ -1,0 +1,44 @@
+/**
+ * The public API: `lazy` and the creation functions, the free functions of the tables, running, results, errors.
+ */
+
+export type { DTypeArgument, DTypeOption, EyeOptions } from './creation.js';
+export {
+  eye,
+  full,
+  fullLike,
+  identity,
+  lazy,
+  ones,
+  onesLike,
+  zeros,
+  zerosLike,
+} from './creation.js';
+export {
+  ArgumentError,
+  CompileError,
+  DeviceError,
+  DeviceLostError,
+  DTypeError,
+  InternalError,
+  MemoryError,
+  NativeError,
+  RangeArgumentError,
+  ShapeError,
+} from './errors.js';
+export type { ComputeOptions } from './exec/evaluate.js';
+export type { ArrayLike } from './fluent.js';
+export * from './functions.js';
+export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/arguments.js';
+export { type Complex, DTYPES, type DType, type Scalar } from './graph/dtype.js';
+export type { Shape, TypedArray } from './graph/expr.js';
+export type { PadWidths } from './graph/masks.js';
+export type { Axes, ShapeArgument } from './graph/shape.js';
+export type { Range, Selector } from './graph/slicing.js';
+export type { NormOptions, NormOrder, StandardizeOptions } from './graph/statistics.js';
+export type { ArrayData, ArrayOptions, ShapedData } from './host-array.js';
+export { broadcastArrays, concat, einsum, type MeshgridOptions, meshgrid, stack } from './joining.js';
+export { compute, Lazy, persist } from './lazy.js';
+export { NDArray, type NestedResult } from './ndarray.js';
+export type { Nested } from './nested.js';
+export { arange, type LinspaceOptions, linspace } from './ranges.js';

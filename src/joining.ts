@@ -1,0 +1,93 @@
+/**
+ * Functions of lists of arrays: concat, stack, meshgrid, broadcastArrays, einsum.
+ */
+import { ArgumentError, expected, ShapeError } from './errors.js';
+import type { ArrayLike } from './fluent.js';
+import { checkOptions } from './graph/arguments.js';
+import { einsum as einsumOf } from './graph/einsum.js';
+import type { Expr } from './graph/expr.js';
+import { formatShape } from './graph/format.js';
+import { broadcast, reshape } from './graph/infer.js';
+import { concat as concatOf, stack as stackOf } from './graph/joins.js';
+import { broadcastShapes } from './graph/shape.js';
+import { exprOf, Lazy } from './lazy.js';
+import { called } from './site.js';
+
+export interface MeshgridOptions {
+  /** `'xy'` (the default): the first array runs along the second axis, as in plots; `'ij'`: array k along axis k. */
+  readonly indexing?: 'xy' | 'ij' | undefined;
+}
+
+/** Coordinate arrays of a grid: of n lines, n arrays of n axes, each line spread over the others. */
+export function meshgrid(arrays: readonly ArrayLike[], options?: MeshgridOptions): Lazy[] {
+  return called(() => {
+    checkOptions('meshgrid', options, ['indexing']);
+    const indexing = options?.indexing ?? 'xy';
+    if (indexing !== 'xy' && indexing !== 'ij') {
+      throw new ArgumentError(expected('meshgrid', "indexing 'xy' or 'ij'", String(indexing)));
+    }
+    const lines = listOf('meshgrid', arrays);
+    const wrong = lines.find((line) => line.shape.length > 1);
+    if (wrong !== undefined) {
+      throw new ShapeError(expected('meshgrid', 'arrays of one axis', formatShape(wrong.shape)));
+    }
+    const ndim = lines.length;
+    const axisOf = (k: number): number => (indexing === 'xy' && ndim > 1 && k < 2 ? 1 - k : k);
+    const spread = lines.map((line, k) =>
+      reshape(
+        line,
+        Array.from({ length: ndim }, (_, axis) => (axis === axisOf(k) ? (line.shape[0] ?? 1) : 1)),
+      ),
+    );
+    const shape = broadcastShapes(
+      'meshgrid',
+      spread.map((line) => line.shape),
+    );
+    return spread.map((line) => new Lazy(broadcast(line, shape)));
+  });
+}
+
+function listOf(op: string, arrays: unknown): Expr[] {
+  if (!Array.isArray(arrays)) throw new ArgumentError(expected(op, 'a list of arrays', typeof arrays));
+  return arrays.map((array) => exprOf(op, array));
+}
+
+/**
+ * Arrays one after the other along an axis (0) that they have; `null` flattens them first. Other sizes must agree (else a
+ * ShapeError); dtypes are promoted.
+ */
+export function concat(arrays: readonly ArrayLike[], axis: number | null = 0): Lazy {
+  return called(() => {
+    return new Lazy(concatOf(listOf('concat', arrays), axis));
+  });
+}
+
+/** Arrays of one shape (else a ShapeError) along a new axis, which stands at place `axis` (0) of the result. */
+export function stack(arrays: readonly ArrayLike[], axis = 0): Lazy {
+  return called(() => {
+    return new Lazy(stackOf(listOf('stack', arrays), axis));
+  });
+}
+
+/** The arrays broadcast against each other. Throws a ShapeError where their shapes do not broadcast. */
+export function broadcastArrays(arrays: readonly ArrayLike[]): Lazy[] {
+  return called(() => {
+    const exprs = listOf('broadcastArrays', arrays);
+    const shape = broadcastShapes(
+      'broadcastArrays',
+      exprs.map((x) => x.shape),
+    );
+    return exprs.map((x) => new Lazy(broadcast(x, shape)));
+  });
+}
+
+/**
+ * Einstein summation: `einsum('ij,jk->ik', a, b)`. Letters name axes; those missing after the arrow are summed. Without
+ * an arrow the result has the letters that occur once, in alphabetical order. Axes of size 1 broadcast. A letter twice
+ * in one operand (a diagonal) and '...' are not supported: an ArgumentError.
+ */
+export function einsum(subscripts: string, ...operands: readonly ArrayLike[]): Lazy {
+  return called(() => {
+    return new Lazy(einsumOf(subscripts, ...operands.map((operand) => exprOf('einsum', operand))));
+  });
+}

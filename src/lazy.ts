@@ -1,0 +1,181 @@
+/**
+ * Lazy: the user's handle on an expression. Methods make nodes and run nothing; `compute()` runs.
+ *
+ * Its methods come from tables (`fluent.ts`); what is written here is what a handle is, and how it is run. Creation is
+ * in `creation.ts`.
+ */
+import { ArgumentError, expected } from './errors.js';
+import { type ComputeOptions, evaluate, evaluateStored, type StoredResult } from './exec/evaluate.js';
+import { type ArrayLike, type Fluent, installMethods, makeFunctions, type Wrapping } from './fluent.js';
+import { checkOptions } from './graph/arguments.js';
+import type { DType } from './graph/dtype.js';
+import type { Expr, Shape } from './graph/expr.js';
+import { formatShape } from './graph/format.js';
+import { sizeOfShape } from './graph/graph.js';
+import { broadcast, constant, deviceArray, type Operand } from './graph/infer.js';
+import { isScalar } from './graph/scalar.js';
+import { matrixTranspose, transpose } from './graph/views.js';
+import { arrayExpr } from './host-array.js';
+import { NDArray } from './ndarray.js';
+import { beginCall, endCall } from './site.js';
+
+/** The methods, installed below from the tables. */
+export interface Lazy extends Fluent {}
+
+/**
+ * An array that is not computed yet. Shape and dtype are known and checked when it is made; the elements exist after
+ * `await x.compute()`. Made by `lazy()` and the creation functions; every method gives a new Lazy.
+ */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the interface's methods are installed below
+export class Lazy {
+  /** The graph behind the handle. */
+  readonly expr: Expr;
+
+  constructor(expr: Expr) {
+    this.expr = expr;
+  }
+
+  get shape(): Shape {
+    return this.expr.shape;
+  }
+
+  get dtype(): DType {
+    return this.expr.dtype;
+  }
+
+  /** Number of axes. */
+  get ndim(): number {
+    return this.expr.shape.length;
+  }
+
+  /** Number of elements. */
+  get size(): number {
+    return sizeOfShape(this.expr.shape);
+  }
+
+  /** The axes in reverse order. */
+  get T(): Lazy {
+    beginCall();
+    try {
+      return new Lazy(transpose(this.expr));
+    } finally {
+      endCall();
+    }
+  }
+
+  /** The last two axes exchanged. Throws a ShapeError below two axes. */
+  get mT(): Lazy {
+    beginCall();
+    try {
+      return new Lazy(matrixTranspose(this.expr));
+    } finally {
+      endCall();
+    }
+  }
+
+  /** The device that holds the elements, after `persist()`; undefined for anything still to be computed. */
+  get device(): string | undefined {
+    const { expr } = this;
+    return expr.kind === 'source' && expr.source.type === 'device' ? expr.source.buffer.device : undefined;
+  }
+
+  /**
+   * Computes the elements. Rejects with a DeviceError for a device that cannot be used, a MemoryError where the job cannot
+   * fit, the signal's reason when aborted. Typed arrays behind the graph must not be written to until it settles.
+   */
+  async compute(options?: ComputeOptions): Promise<NDArray> {
+    const [result] = await compute([this], options);
+    return result;
+  }
+
+  /**
+   * Computes the elements and leaves them on the device, as a Lazy to compute further with. Its memory is freed when it
+   * is collected, or at once by `using` or `dispose()`.
+   */
+  async persist(options?: ComputeOptions): Promise<Lazy> {
+    const [result] = await persist([this], options);
+    return result;
+  }
+
+  /** Frees the device memory of an array made by `persist()`; elsewhere nothing is held, and nothing happens. */
+  dispose(): void {
+    const { expr } = this;
+    if (expr.kind === 'source' && expr.source.type === 'device') expr.source.buffer.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  toString(): string {
+    return `Lazy ${this.dtype} ${formatShape(this.shape)}`;
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
+  }
+
+  /** JavaScript's operators cannot build graphs: they are refused, but for text. */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === 'string') return this.toString();
+    throw new ArgumentError(expected('Lazy', 'methods for arithmetic', 'an operator', 'x.add(y), not x + y'));
+  }
+}
+
+const COMPUTE_OPTIONS = ['device', 'exact', 'signal'] as const satisfies readonly (keyof ComputeOptions)[];
+
+type Each<Arrays extends readonly unknown[], Result> = { -readonly [K in keyof Arrays]: Result };
+
+/**
+ * Computes several arrays together, shared work once: `const [low, high] = await compute([x.min(), x.max()])`. Rejects
+ * as `Lazy.compute` does.
+ */
+export async function compute<const Arrays extends readonly ArrayLike[]>(
+  arrays: Arrays,
+  options?: ComputeOptions,
+): Promise<Each<Arrays, NDArray>> {
+  checkOptions('compute', options, COMPUTE_OPTIONS);
+  const results = await evaluate(exprsOf('compute', arrays), options);
+  return results.map(({ data, shape, dtype }) => new NDArray(data, shape, dtype)) as Each<Arrays, NDArray>;
+}
+
+/** Computes several arrays together and leaves them on the device, as `Lazy.persist` does. */
+export async function persist<const Arrays extends readonly ArrayLike[]>(
+  arrays: Arrays,
+  options?: ComputeOptions,
+): Promise<Each<Arrays, Lazy>> {
+  checkOptions('persist', options, COMPUTE_OPTIONS);
+  const results = await evaluateStored(exprsOf('persist', arrays), options);
+  return results.map((result) => new Lazy(storedExpr(result))) as Each<Arrays, Lazy>;
+}
+
+function exprsOf(op: string, arrays: unknown): Expr[] {
+  if (!Array.isArray(arrays)) {
+    throw new ArgumentError(
+      expected(op, 'a list of arrays', arrays instanceof Lazy ? 'one array' : typeof arrays),
+    );
+  }
+  return arrays.map((array) => exprOf(op, array));
+}
+
+/** An array without elements has no buffer. */
+function storedExpr({ buffer, dtype, shape }: StoredResult): Expr {
+  return buffer === undefined ? broadcast(constant(0, dtype), shape) : deviceArray(buffer, dtype, shape);
+}
+
+/** The node of a Lazy, or of anything `lazy()` takes. */
+export const exprOf = (op: string, value: unknown): Expr =>
+  value instanceof Lazy ? value.expr : arrayExpr(op, value);
+
+const WRAPPING: Wrapping = {
+  wrap: (expr) => new Lazy(expr),
+  operand: (op, value): Operand =>
+    value instanceof Lazy ? value.expr : isScalar(value) ? value : arrayExpr(op, value),
+  array: exprOf,
+  argument: (value) => (value instanceof Lazy ? value.expr : value),
+};
+
+installMethods(Lazy.prototype, WRAPPING);
+
+/** The free functions by name; `functions.ts` exports them one by one. */
+export const free = makeFunctions(WRAPPING);

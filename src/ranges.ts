@@ -1,0 +1,106 @@
+/**
+ * Ranges: arange and linspace, as arithmetic on an index. No element is stored; values are those NumPy computes.
+ */
+
+import { type DTypeArgument, type DTypeOption, dtypeOf } from './creation.js';
+import { ArgumentError, expected, RangeArgumentError } from './errors.js';
+import { checkOptions } from './graph/arguments.js';
+import { type DType, isInteger } from './graph/dtype.js';
+import type { Expr } from './graph/expr.js';
+import { cast, checkDType, iota, map } from './graph/infer.js';
+import { checkShape } from './graph/shape.js';
+import { Lazy } from './lazy.js';
+import { heldScalar } from './nested.js';
+import { called } from './site.js';
+
+/**
+ * Numbers from `start` (0) up to and without `stop`, `step` (1) apart: `arange(stop)`, `arange(start, stop, step)`.
+ * float64 for numbers and int64 for bigints, unless a dtype is given; integer dtypes take whole numbers. Throws a
+ * RangeArgumentError for a step of 0 and for what is not finite.
+ */
+export function arange(
+  start: number | bigint,
+  stop?: number | bigint | null | DTypeArgument,
+  step?: number | bigint | null | DTypeArgument,
+  options?: DTypeArgument,
+): Lazy {
+  return called(() => {
+    const dtype = dtypeOf('arange', [stop, step, options].find(isDTypeArgument));
+    const end = isDTypeArgument(stop) ? undefined : stop;
+    const by = isDTypeArgument(step) ? 1 : (step ?? 1);
+    const [first, last] = end === undefined || end === null ? [0, start] : [start, end];
+    return new Lazy(rangeOf(first, last, by, dtype));
+  });
+}
+
+const isDTypeArgument = (value: unknown): value is DTypeArgument =>
+  typeof value === 'string' || (typeof value === 'object' && value !== null);
+
+function rangeOf(
+  start: number | bigint,
+  stop: number | bigint,
+  step: number | bigint,
+  dtype: DType | undefined,
+): Expr {
+  const given = [start, stop, step];
+  for (const value of given) {
+    if (typeof value !== 'bigint' && typeof value !== 'number') {
+      throw new ArgumentError(expected('arange', 'numbers or bigints', typeof value));
+    }
+    if (typeof value === 'number' && !Number.isFinite(value)) {
+      throw new RangeArgumentError(expected('arange', 'finite numbers', `${value}`));
+    }
+  }
+  if (Number(step) === 0) throw new RangeArgumentError(expected('arange', 'a step other than 0', '0'));
+  const result = dtype ?? (given.some((value) => typeof value === 'bigint') ? 'int64' : 'float64');
+  if (result === 'bool') throw new ArgumentError(expected('arange', 'a dtype of numbers', 'bool'));
+  if (isInteger(result)) {
+    if (given.some((value) => typeof value === 'number' && !Number.isInteger(value))) {
+      throw new RangeArgumentError(expected('arange', `whole numbers for ${result}`, given.join(', ')));
+    }
+    const [from, to, by] = given.map(BigInt) as [bigint, bigint, bigint];
+    const span = by > 0n ? to - from + by - 1n : to - from + by + 1n;
+    const count = checkShape('arange', [Number(span / by > 0n ? span / by : 0n)])[0]!;
+    if (count > 0) for (const end of [from, from + BigInt(count - 1) * by]) heldScalar('arange', end, result);
+    return cast(map('add', [map('multiply', [iota(count), by]), from]), result);
+  }
+  const [from, to, by] = given.map(Number) as [number, number, number];
+  const [count] = checkShape('arange', [Math.max(0, Math.ceil((to - from) / by))]);
+  // As NumPy: the step is the difference of the first two values in the dtype that computes (float32 for halves).
+  const computed = result === 'float64' || result === 'complex128' ? 'float64' : 'float32';
+  const round = computed === 'float64' ? (value: number) => value : Math.fround;
+  const delta = round(round(from + by) - round(from));
+  const index = cast(iota(count!), computed);
+  return cast(map('add', [map('multiply', [index, delta]), round(from)]), result);
+}
+
+export interface LinspaceOptions extends DTypeOption {
+  /** Whether `stop` is the last value (the default) or the first left out. */
+  readonly endpoint?: boolean | undefined;
+}
+
+/**
+ * `count` (50) numbers at equal distances from `start` to `stop`. float64 unless a dtype is given; integer dtypes take the
+ * largest integers below.
+ */
+export function linspace(start: number, stop: number, count = 50, options?: LinspaceOptions): Lazy {
+  return called(() => {
+    checkOptions('linspace', options, ['endpoint', 'dtype']);
+    const [n] = checkShape('linspace', [count]) as [number];
+    for (const value of [start, stop]) {
+      if (typeof value !== 'number') throw new ArgumentError(expected('linspace', 'numbers', typeof value));
+    }
+    const dtype = checkDType('linspace', options?.dtype ?? 'float64');
+    const endpoint = options?.endpoint ?? true;
+    const intervals = endpoint ? n - 1 : n;
+    const index = cast(iota(n), 'float64');
+    const step = (stop - start) / intervals;
+    const scaled =
+      intervals > 0 && step !== 0
+        ? map('multiply', [index, step])
+        : map('multiply', [intervals > 0 ? map('divide', [index, intervals]) : index, stop - start]);
+    const values = map('add', [scaled, start]);
+    const ended = endpoint && n > 1 ? map('where', [map('equal', [iota(n), n - 1]), stop, values]) : values;
+    return new Lazy(cast(isInteger(dtype) ? map('floor', [ended]) : ended, dtype));
+  });
+}
