@@ -70,7 +70,7 @@ const given = (name: string): number | undefined =>
   process.env[name] === undefined ? undefined : Number(process.env[name]);
 
 describe.each(backends().filter((device) => device !== 'reference'))('random graphs on %s', (device) => {
-  const numRuns = given('WEFT_PROPERTY_RUNS') ?? (device === 'cpu' ? 200 : 40);
+  const numRuns = given('WEFT_PROPERTY_RUNS') ?? (device.startsWith('cuda') ? 40 : 200);
   const seed = given('WEFT_PROPERTY_SEED') ?? 20_261_121;
   it(`give what the reference gives, ${numRuns} times from seed ${seed}`, async () => {
     const property = fc.asyncProperty(

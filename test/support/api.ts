@@ -5,6 +5,7 @@
 import type { Lazy } from '../../src/index.js';
 import * as weft from '../../src/index.js';
 import { allocate, type HostArray, sizeOf } from './host.js';
+import { evaluateInterpreted } from './plan-interpreter.js';
 import { evaluateReference } from './reference.js';
 
 export const toLazy = ({ data, shape, dtype }: HostArray): Lazy => weft.lazy({ data, shape, dtype });
@@ -13,9 +14,10 @@ export const toLazy = ({ data, shape, dtype }: HostArray): Lazy => weft.lazy({ d
 export const referenceOf = (outputs: readonly Lazy[]): HostArray[] =>
   evaluateReference(outputs.map((x) => x.expr));
 
-/** Computes all outputs together on a device, or with the reference interpreter, which stands for one. */
+/** Computes all outputs together on a device, or with an interpreter that stands for one. */
 export async function run(device: string, outputs: readonly Lazy[]): Promise<HostArray[]> {
   if (device === 'reference') return referenceOf(outputs);
+  if (device === 'interpreted') return evaluateInterpreted(outputs.map((x) => x.expr));
   const results = await weft.compute(outputs, { device });
   return results.map(({ dtype, shape, data }, i) => {
     const expected = allocate(dtype, sizeOf(shape));

@@ -1,6 +1,6 @@
 /**
  * The devices the conformance suite runs on: the reference interpreter (which holds the front end alone: inference,
- * composites, views), the CPU, and what WEFT_TEST_DEVICE names (`cuda`, `cuda:1`, or a
+ * composites, views), the plan interpreter (which adds fusion and planning), the CPU, and what WEFT_TEST_DEVICE names (`cuda`, `cuda:1`, or a
  * list with commas). Without the variable an NVIDIA GPU is used when one is present.
  */
 import { existsSync } from 'node:fs';
@@ -11,5 +11,5 @@ export function backends(): readonly string[] {
   const named = process.env.WEFT_TEST_DEVICE;
   const others =
     named === undefined ? (present() ? ['cuda'] : []) : named.split(',').filter((device) => device !== '');
-  return [...new Set(['reference', 'cpu', ...others])];
+  return [...new Set(['reference', 'interpreted', 'cpu', ...others])];
 }

@@ -467,6 +467,20 @@ const GRAPHS: readonly Program[] = [
     },
   },
   {
+    name: 'reductions over axes of size 1, before and after others',
+    build: () => {
+      const x = integers('float64', 1, 4, 3);
+      const product = integers('int8', 3, 1).matmul(integers('int8', 1, 3));
+      return [
+        x.sum(0).sum(0),
+        x.sum(1).sum(0),
+        x.max(0).sum(1),
+        product.sum(0),
+        product.sum(0, { keepdims: true }).sum(0),
+      ];
+    },
+  },
+  {
     name: 'one element along each axis',
     build: () => [
       integers('int32', 1, 1, 1).sum(1).add(integers('int32', 1)),

@@ -1,0 +1,197 @@
+/**
+ * Runs a plan step by step in TypeScript, over an arena of poisoned memory: fusion, index maps, lifetimes and places in
+ * the arena are held to the reference without any code generator or native code. Slow and obvious.
+ *
+ * The conformance suite takes it for a device called `interpreted`.
+ */
+
+import type { MatrixOperand, Plan, Step } from '../../src/exec/plan.js';
+import { planPartition } from '../../src/exec/planner.js';
+import { canonicalize, type SourceArray } from '../../src/fusion/canonicalize.js';
+import type { Access, Affine, Bound, Instruction, Kernel } from '../../src/fusion/kernel.js';
+import { partition } from '../../src/fusion/partition.js';
+import { runPasses } from '../../src/fusion/pipeline.js';
+import { byteLengthOf, type DType, isComplex, isHalf, type Scalar } from '../../src/graph/dtype.js';
+import type { Expr, TypedArray } from '../../src/graph/expr.js';
+import { allocate, elementAt, type HostArray, indices, over, setElement, sizeOf } from './host.js';
+import { scalarOp } from './reference.js';
+import { reduceValues } from './reference-reduce.js';
+import { castScalar, zeroOf } from './scalar.js';
+
+/** What memory holds before it is written: no ordinary value. */
+const POISON = 0xcd;
+
+/** The outputs by their plan; every pass is verified. */
+export function evaluateInterpreted(
+  exprs: readonly Expr[],
+  options: { readonly exact?: boolean } = {},
+): HostArray[] {
+  const canonical = canonicalize(exprs);
+  const graph = runPasses(canonical.graph, { ...options, verify: true });
+  const needs = { scratchOf: () => [], workspaceByteLength: 0, copiesHost: false };
+  const plan = planPartition(graph, partition(graph), canonical.sources, needs);
+  const outputs = runPlan(plan, canonical.sources);
+  return exprs.map(({ dtype, shape }, k) => {
+    const at = plan.outputs[k]!;
+    const data =
+      at < 0 ? allocate(dtype, 0) : over(dtype, outputs[at]!.buffer, outputs[at]!.byteOffset, sizeOf(shape));
+    return { dtype, shape, data };
+  });
+}
+
+interface Bytes {
+  readonly buffer: ArrayBuffer;
+  readonly byteOffset: number;
+  readonly byteLength: number;
+}
+
+/** The bytes of the output buffers, in the plan's order. */
+function runPlan(plan: Plan, sources: readonly SourceArray[]): Bytes[] {
+  const poisoned = (byteLength: number): ArrayBuffer => new Uint8Array(byteLength).fill(POISON).buffer;
+  const arena = poisoned(plan.arenaByteLength);
+  let input = 0;
+  const memory = plan.buffers.map(({ role, byteLength, offset }): Bytes => {
+    if (role === 'temporary') return { buffer: arena, byteOffset: offset, byteLength };
+    if (role === 'output') return { buffer: poisoned(byteLength), byteOffset: 0, byteLength };
+    return { buffer: inputBytes(sources[plan.inputs[input++]!]!), byteOffset: 0, byteLength };
+  });
+  for (const step of plan.steps) {
+    if (step.kind === 'kernel')
+      runKernel(
+        step.kernel,
+        step.buffers.map((buffer) => memory[buffer]!),
+      );
+    else multiply(step, memory);
+  }
+  return memory.filter((_, i) => plan.buffers[i]!.role === 'output');
+}
+
+/** A copy of what the plan reads of a source. */
+function inputBytes({ source, start, elementCount, dtype }: SourceArray): ArrayBuffer {
+  if (source.type !== 'host') throw new TypeError('the plan interpreter reads host arrays only');
+  const values = isComplex(dtype) ? 2 : 1;
+  const { buffer, byteOffset, byteLength } = source.data.slice(
+    start * values,
+    (start + elementCount) * values,
+  );
+  return (buffer as ArrayBuffer).slice(byteOffset, byteOffset + byteLength);
+}
+
+/** Elements of one buffer, with every access checked. */
+class Elements {
+  readonly #dtype: DType;
+  readonly #data: TypedArray;
+  readonly #count: number;
+
+  constructor(dtype: DType, bytes: Bytes, count = bytes.byteLength / byteLengthOf(dtype)) {
+    if (count * byteLengthOf(dtype) > bytes.byteLength)
+      throw new RangeError(`${count} elements in ${bytes.byteLength} bytes`);
+    this.#dtype = dtype;
+    this.#count = count;
+    this.#data = over(dtype, bytes.buffer, bytes.byteOffset, count);
+  }
+
+  #checked(i: number): number {
+    if (!Number.isInteger(i) || i < 0 || i >= this.#count)
+      throw new RangeError(`element ${i} of ${this.#count}`);
+    return i;
+  }
+
+  get(i: number): Scalar {
+    return elementAt(this.#dtype, this.#data, this.#checked(i));
+  }
+
+  set(i: number, value: Scalar): void {
+    setElement(this.#dtype, this.#data, this.#checked(i), value);
+  }
+}
+
+const affineAt = ({ offset, strides }: Affine, index: readonly number[]): number =>
+  strides.reduce((sum, stride, k) => sum + stride * index[k]!, offset);
+
+const holds = (bound: Bound, index: readonly number[]): boolean => {
+  const at = affineAt(bound, index);
+  return at >= 0 && at < bound.size;
+};
+
+function runKernel(kernel: Kernel, memory: readonly Bytes[]): void {
+  if ([...kernel.parallel, ...kernel.reduced].some((size) => size < 2))
+    throw new RangeError('a kernel axis of size 0 or 1');
+  const buffers = kernel.buffers.map(
+    ({ dtype, elementCount }, i) => new Elements(dtype, memory[i]!, elementCount),
+  );
+  const inner = Array.from(indices(kernel.reduced), (index) => [...index]);
+  for (const row of indices(kernel.parallel)) {
+    const domain = inner.map((index) => [...row, ...index]);
+    // Every value at all places of the row; what does not depend on them is the same at each.
+    const values: Scalar[][] = [];
+    for (const instruction of kernel.tape)
+      values.push(evaluate(instruction, kernel, values, domain, buffers));
+    for (const { value, access } of kernel.stores) {
+      const written = new Set<number>();
+      domain.forEach((index, i) => {
+        const at = affineAt(access, index);
+        if (!written.has(at)) buffers[access.buffer]!.set(at, values[value]![i]!);
+        written.add(at);
+      });
+    }
+  }
+}
+
+type Domain = readonly (readonly number[])[];
+
+function evaluate(
+  instruction: Instruction,
+  kernel: Kernel,
+  values: readonly Scalar[][],
+  domain: Domain,
+  buffers: readonly Elements[],
+): Scalar[] {
+  switch (instruction.kind) {
+    case 'load':
+      return domain.map((index) => load(instruction.access, instruction.dtype, index, buffers));
+    case 'const':
+      return domain.map(() => castScalar(instruction.value, instruction.dtype));
+    case 'index':
+      return domain.map((index) => BigInt(affineAt(instruction.affine, index)));
+    case 'inside':
+      return domain.map((index) => instruction.bounds.every((bound) => holds(bound, index)));
+    case 'cast':
+      return values[instruction.args[0]]!.map((value) => castScalar(value, instruction.dtype));
+    case 'map': {
+      const dtypes = instruction.args.map((arg) => kernel.tape[arg]!.dtype);
+      if (dtypes.some(isHalf)) throw new TypeError(`${instruction.op} of a half in a kernel`);
+      const op = scalarOp(instruction.op, dtypes, instruction.dtype);
+      return domain.map((_, i) => op(instruction.args.map((arg) => values[arg]![i]!)));
+    }
+    case 'reduce': {
+      const [from, position] = instruction.args as readonly [number, number | undefined];
+      const result = reduceValues(instruction.reduction, values[from]!, kernel.tape[from]!.dtype);
+      const picked = position === undefined ? result : values[position]![Number(result)]!;
+      return domain.map(() => castScalar(picked, instruction.dtype));
+    }
+  }
+}
+
+function load(access: Access, dtype: DType, index: readonly number[], buffers: readonly Elements[]): Scalar {
+  if (!access.bounds.every((bound) => holds(bound, index))) return zeroOf(dtype);
+  return buffers[access.buffer]!.get(affineAt(access, index));
+}
+
+function multiply(step: Extract<Step, { kind: 'matmul' }>, memory: readonly Bytes[]): void {
+  const { dtype, m, n, k } = step;
+  const operand = ({ buffer, offset, batchStride, rowStride, columnStride }: MatrixOperand) => {
+    const elements = new Elements(dtype, memory[buffer]!);
+    return {
+      elements,
+      at: (b: number, i: number, j: number) => offset + b * batchStride + i * rowStride + j * columnStride,
+    };
+  };
+  const [a, b, c] = [operand(step.a), operand(step.b), operand(step.c)];
+  for (const [batch, i, j] of indices([step.batch, m, n])) {
+    const terms = Array.from({ length: k }, (_, l) =>
+      reduceValues('prod', [a.elements.get(a.at(batch!, i!, l)), b.elements.get(b.at(batch!, l, j!))], dtype),
+    );
+    c.elements.set(c.at(batch!, i!, j!), reduceValues('sum', terms, dtype));
+  }
+}
