@@ -24,7 +24,7 @@ type Parsed = number | null | Range | '...' | 'newaxis';
  * Part of an array: one selector for each axis, from the first; axes without one are taken whole. An index out of
  * range is a ShapeError, ranges are clipped. `x.slice([1, 10, 2], -1)`, `x.slice('1:10:2, -1')`.
  */
-export function slice(x: Expr, ...selectors: readonly Selector[]): Expr {
+export function slice(x: Expr, ...selectors: Selector[]): Expr {
   const parsed = selectors.flatMap(parse);
   const count = parsed.filter((part) => part !== '...' && part !== 'newaxis').length;
   const ndim = x.shape.length;

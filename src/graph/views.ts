@@ -20,7 +20,7 @@ import {
 } from './shape.js';
 
 /** A shape as one list or as several numbers. */
-type Sizes = readonly [shape: ShapeArgument] | readonly number[];
+type Sizes = [shape: ShapeArgument] | number[];
 
 const listed = (sizes: Sizes): readonly number[] | ShapeArgument =>
   sizes.length === 1 ? sizes[0]! : (sizes as readonly number[]);
