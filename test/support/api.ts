@@ -38,7 +38,7 @@ export function freeFunction(name: string): (...args: readonly unknown[]) => Laz
 export function callMethod(x: Lazy, name: string, args: readonly unknown[]): Lazy {
   const found: unknown = (x as unknown as Readonly<Record<string, unknown>>)[name];
   if (typeof found !== 'function') throw new TypeError(`Lazy has no method ${name}`);
-  return (found as (...given: readonly unknown[]) => Lazy).apply(x, args);
+  return (found as (...given: readonly unknown[]) => Lazy).call(x, ...args);
 }
 
 export interface Prepared {
