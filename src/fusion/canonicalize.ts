@@ -35,7 +35,20 @@ export interface Canonical {
 export function nodeKey(
   node: GraphNodeData & { dtype: string; shape: readonly number[]; inputs: readonly number[] },
 ): string {
-  return `${formatNodeData(node)}|${node.inputs.join(' ')}|${node.dtype}|${node.shape.join(' ')}`;
+  const data = node.kind === 'map' ? node.op : formatNodeData(node);
+  return `${data}|${node.inputs.join(' ')}|${node.dtype}|${shapeKey(node.shape)}`;
+}
+
+const shapeKeys = new WeakMap<readonly number[], string>();
+
+/** Nodes share their shapes' arrays, so most keys are found. */
+function shapeKey(shape: readonly number[]): string {
+  let key = shapeKeys.get(shape);
+  if (key === undefined) {
+    key = shape.join(' ');
+    shapeKeys.set(shape, key);
+  }
+  return key;
 }
 
 export function canonicalize(outputs: readonly Expr[]): Canonical {
@@ -44,7 +57,7 @@ export function canonicalize(outputs: readonly Expr[]): Canonical {
   const sources = new SourceList();
   const interned = new Map<string, number>();
   const ids = new Map<Expr, number>();
-  const hash = createHash('sha256');
+  const keys: string[] = [];
 
   const dataOf = (expr: Expr): GraphNodeData => {
     if (expr.kind !== 'source') return expr;
@@ -75,7 +88,7 @@ export function canonicalize(outputs: readonly Expr[]): Canonical {
       interned.set(key, id);
       nodes.set(id, { ...fields(data), dtype: expr.dtype, shape: expr.shape, id, inputs });
       if (expr.site !== undefined) sites.set(id, expr.site);
-      hash.update(key).update('\n');
+      keys.push(key);
     }
     ids.set(expr, id);
   };
@@ -83,9 +96,10 @@ export function canonicalize(outputs: readonly Expr[]): Canonical {
   for (const output of outputs) visitInputsFirst(output, ids, enter);
   const results = outputs.map((expr) => ids.get(expr)!);
   for (const { source, elementCount } of sources.list) {
-    hash.update(`${source.type === 'host' ? 'host' : source.buffer.device} ${elementCount}|`);
+    keys.push(`${source.type === 'host' ? 'host' : source.buffer.device} ${elementCount}`);
   }
-  const fingerprint = hash.update(`return ${results.join(' ')}`).digest('hex');
+  keys.push(`return ${results.join(' ')}`);
+  const fingerprint = createHash('sha256').update(keys.join('\n')).digest('hex');
   return {
     graph: { nodes, outputs: results, nextId: nodes.size },
     sources: sources.list,

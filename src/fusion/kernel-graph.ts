@@ -5,7 +5,8 @@
 import type { GraphNodeOf } from '../graph/graph.js';
 import { type FusedKernel, nodeBufferKey } from './fused-kernel.js';
 import { product } from './kernel.js';
-import { type Merged, mergeHorizontally, mergeVertically, type Reason } from './merge.js';
+import { arithmetic, type Merged, mergeHorizontally, mergeVertically, type Reason } from './merge.js';
+import { MAX_INSTRUCTIONS } from './split.js';
 
 /** A matrix product for a library, or a kernel. */
 export type Task =
@@ -24,11 +25,22 @@ export interface Edge {
 const MAX_SIBLINGS = 16;
 const MAX_ROUNDS = 8;
 
+interface Entry {
+  readonly task: Task;
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+  readonly arithmetic: number;
+}
+
 export class KernelGraph {
-  readonly #tasks = new Map<number, Task>();
+  readonly #tasks = new Map<number, Entry>();
   readonly #writer = new Map<string, number>();
   readonly #readers = new Map<string, Set<number>>();
   readonly #outputs: ReadonlySet<string>;
+  /** Tasks that read what a task writes. */
+  readonly #successors = new Map<number, Set<number>>();
+  /** Pairs that do not merge, as `a b`: tasks never change, so neither does that. */
+  readonly #apart = new Set<string>();
   #next = 0;
 
   constructor(outputs: ReadonlySet<string>) {
@@ -37,16 +49,34 @@ export class KernelGraph {
 
   add(task: Task): number {
     const id = this.#next++;
-    this.#tasks.set(id, task);
-    for (const key of writesOf(task)) this.#writer.set(key, id);
-    for (const key of readsOf(task)) this.#readersOf(key).add(id);
+    const reads = readsOf(task);
+    const writes = writesOf(task);
+    this.#tasks.set(id, {
+      task,
+      reads,
+      writes,
+      arithmetic: task.kind === 'kernel' ? arithmetic(task.kernel) : 0,
+    });
+    for (const key of writes) this.#writer.set(key, id);
+    for (const key of reads) this.#readersOf(key).add(id);
+    this.#successors.set(id, new Set());
+    for (const key of reads) this.#connect(this.#writer.get(key), id);
+    for (const key of writes) for (const reader of this.#readersOf(key)) this.#connect(id, reader);
     return id;
   }
 
+  #connect(from: number | undefined, to: number): void {
+    if (from !== undefined && from !== to) this.#successors.get(from)?.add(to);
+  }
+
   #remove(id: number): void {
-    const task = this.#tasks.get(id)!;
-    for (const key of readsOf(task)) this.#readersOf(key).delete(id);
+    for (const key of this.#tasks.get(id)!.reads) {
+      this.#readersOf(key).delete(id);
+      const writer = this.#writer.get(key);
+      if (writer !== undefined) this.#successors.get(writer)?.delete(id);
+    }
     this.#tasks.delete(id);
+    this.#successors.delete(id);
   }
 
   #readersOf(key: string): Set<number> {
@@ -68,7 +98,7 @@ export class KernelGraph {
   }
 
   #kernel(id: number | undefined): FusedKernel | undefined {
-    const task = id === undefined ? undefined : this.#tasks.get(id);
+    const task = id === undefined ? undefined : this.#tasks.get(id)?.task;
     return task?.kind === 'kernel' ? task.kernel : undefined;
   }
 
@@ -85,8 +115,14 @@ export class KernelGraph {
         again = false;
         const kernel = this.#kernel(id);
         if (kernel === undefined) break;
-        for (const key of readsOf({ kind: 'kernel', kernel })) {
+        const tried = new Set<number | undefined>([undefined]);
+        for (const key of this.#tasks.get(id)!.reads) {
           const producer = this.#writer.get(key);
+          if (tried.has(producer)) continue; // one value read elsewhere keeps the two apart
+          tried.add(producer);
+          const pair = `${producer} > ${id}`;
+          if (this.#apart.has(pair)) continue;
+          this.#apart.add(pair);
           const merged = producer === undefined ? undefined : this.#tryVertically(producer, id, key);
           if (merged === undefined || 'reason' in merged) continue;
           id = this.#replace(producer!, id, merged.kernel);
@@ -102,8 +138,13 @@ export class KernelGraph {
     const p = this.#kernel(producer);
     const c = this.#kernel(consumer);
     if (p === undefined || c === undefined) return { reason: 'library-call' };
+    if (this.#tooLong(producer, consumer)) return { reason: 'instruction-limit' };
     if (this.#reaches(producer, consumer, true)) return { reason: 'kernel-between' };
     return mergeVertically(p, c, key, this.#keeps(producer, consumer));
+  }
+
+  #tooLong(a: number, b: number): boolean {
+    return this.#tasks.get(a)!.arithmetic + this.#tasks.get(b)!.arithmetic > MAX_INSTRUCTIONS;
   }
 
   /** Whether a value must still be stored once the two kernels are one. */
@@ -131,7 +172,11 @@ export class KernelGraph {
     const first = Math.max(0, siblings.length - MAX_SIBLINGS);
     for (let k = first; k < siblings.length; k++) {
       const other = this.#kernel(siblings[k]);
-      if (other === undefined || domainSize(other) !== domainSize(kernel)) continue;
+      const pair = `${siblings[k]} ${id}`;
+      if (this.#apart.has(pair)) continue;
+      this.#apart.add(pair);
+      if (other === undefined || domainSize(other) !== domainSize(kernel) || this.#tooLong(siblings[k]!, id))
+        continue;
       if (this.#reaches(siblings[k]!, id, false) || this.#reaches(id, siblings[k]!, false)) continue;
       const merged = mergeHorizontally(other, kernel, this.#keeps(siblings[k]!, id));
       if ('reason' in merged) continue;
@@ -145,27 +190,27 @@ export class KernelGraph {
   #reaches(from: number, to: number, indirect: boolean): boolean {
     const seen = new Set<number>();
     const stack: number[] = [];
-    for (const next of this.#successors(from)) if (!indirect || next !== to) stack.push(next);
+    for (const next of this.#successorsOf(from)) if (!indirect || next !== to) stack.push(next);
     while (stack.length > 0) {
       const id = stack.pop()!;
       if (id === to) return true;
       if (seen.has(id)) continue;
       seen.add(id);
-      stack.push(...this.#successors(id));
+      for (const next of this.#successorsOf(id)) if (!seen.has(next)) stack.push(next);
     }
     return false;
   }
 
-  #successors(id: number): number[] {
-    return writesOf(this.#tasks.get(id)!).flatMap((key) => [...this.#readersOf(key)].filter((r) => r !== id));
+  #successorsOf(id: number): ReadonlySet<number> {
+    return this.#successors.get(id)!;
   }
 
   /** Task ids, producers first; ties keep the order in which tasks were added. */
   order(): number[] {
     const waiting = new Map<number, number>();
     const ready: number[] = [];
-    for (const [id, task] of this.#tasks) {
-      const producers = new Set(readsOf(task).flatMap((key) => this.#writer.get(key) ?? []));
+    for (const [id, { reads }] of this.#tasks) {
+      const producers = new Set(reads.flatMap((key) => this.#writer.get(key) ?? []));
       producers.delete(id);
       waiting.set(id, producers.size);
       if (producers.size === 0) ready.push(id);
@@ -177,7 +222,7 @@ export class KernelGraph {
       const id = ready.pop()!;
       order.push(id);
       const released: number[] = [];
-      for (const next of new Set(this.#successors(id))) {
+      for (const next of this.#successorsOf(id)) {
         const left = waiting.get(next)! - 1;
         waiting.set(next, left);
         if (left === 0) released.push(next);
@@ -188,7 +233,7 @@ export class KernelGraph {
   }
 
   tasks(): Task[] {
-    return this.order().map((id) => this.#tasks.get(id)!);
+    return this.order().map((id) => this.#tasks.get(id)!.task);
   }
 
   /** Every edge that was not fused, with its reason; positions are those of `tasks()`. */
@@ -196,7 +241,7 @@ export class KernelGraph {
     const order = this.order();
     const position = new Map(order.map((id, k) => [id, k]));
     return order.flatMap((id) =>
-      readsOf(this.#tasks.get(id)!).flatMap((key): Edge[] => {
+      this.#tasks.get(id)!.reads.flatMap((key): Edge[] => {
         const producer = this.#writer.get(key);
         if (producer === undefined || producer === id) return [];
         const merged = this.#tryVertically(producer, id, key);

@@ -13,7 +13,9 @@ import { isComplex, isFloat, isHalf } from '../graph/dtype.js';
 import type { Shape } from '../graph/expr.js';
 import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../graph/graph.js';
 import { contractionPath } from './contraction-path.js';
+import { hasContractions } from './merge-contractions.js';
 import { type Editor, rewrite } from './rewrite.js';
+import { simplify } from './simplify.js';
 
 /** Results of at most this many elements a batch are summed by a generated kernel, which spreads over the summed axis. */
 const SMALL_RESULT = 64;
@@ -25,9 +27,11 @@ interface Operand {
 }
 
 export function lowerContractions(graph: MutableGraph): void {
+  if (!hasContractions(graph)) return;
   rewrite(graph, [
     (node, editor) => (node.kind === 'contract' && !isMatmul(node) ? lower(node, editor) : undefined),
   ]);
+  simplify(graph);
 }
 
 const isMatmul = (node: GraphNodeOf<'contract'>): boolean =>

@@ -21,6 +21,7 @@ import { type Editor, type Rule, rewrite } from './rewrite.js';
 const MAX_OPERANDS = 12;
 
 export function mergeContractions(graph: MutableGraph): void {
+  if (!hasContractions(graph)) return;
   const order = topologicalOrder(graph);
   const consumers = consumersOf(graph, order);
   const shared = new Set(graph.outputs);
@@ -31,6 +32,11 @@ export function mergeContractions(graph: MutableGraph): void {
     contractOfPermute,
     contractOfContract(shared),
   ]);
+}
+
+export function hasContractions(graph: MutableGraph): boolean {
+  for (const node of graph.nodes.values()) if (node.kind === 'contract') return true;
+  return false;
 }
 
 type Contract = GraphNodeOf<'contract'>;

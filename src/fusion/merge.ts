@@ -59,6 +59,10 @@ const SMALL_JOB = 1 << 16;
 
 const fail = (reason: Reason): Merged => ({ reason });
 
+/** Instructions that two kernels are not likely to share: their sum bounds what a merge of them holds. */
+export const arithmetic = (kernel: FusedKernel): number =>
+  kernel.tape.reduce((n, i) => n + (i.kind === 'map' || i.kind === 'reduce' || i.kind === 'cast' ? 1 : 0), 0);
+
 /** The producer's store to `key` and all loads of it in the consumer. */
 function loadsOf(kernel: FusedKernel, key: string): Access[] {
   const at = kernel.buffers.findIndex((buffer) => buffer.key === key);

@@ -7,6 +7,7 @@
  */
 import { type Graph, type GraphNodeOf, nodeOf, sizeOfShape, topologicalOrder } from '../graph/graph.js';
 import { buildKernel, MustStore } from './build-kernel.js';
+import { joinMaps } from './cluster.js';
 import { type Finalized, finalize } from './finalize.js';
 import { type FusedKernel, nodeBufferKey } from './fused-kernel.js';
 import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
@@ -38,14 +39,17 @@ export function partition(original: Graph): Partition {
   const outputs = new Set(graph.outputs);
   const stored = chooseRoots(graph, order, operandsToStore(graph, contracts, outputs));
   const isStored = (id: number): boolean => stored.has(id);
-  const kernels = new KernelGraph(new Set([...graph.outputs].map(nodeBufferKey)));
+  const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)));
   const operands = new Map<number, { a: Operand; b: Operand }>();
   for (const node of contracts) {
     const [a, b] = node.inputs.map((id) => locate(graph, id, stored)) as [Operand, Operand];
     operands.set(node.id, { a, b });
     kernels.add({ kind: 'contract', node, reads: [a.key, b.key] });
   }
-  for (const kernel of buildAll(graph, order, stored, isStored)) kernels.add({ kind: 'kernel', kernel });
+  const built = buildAll(graph, order, stored, isStored);
+  const wanted = new Set([...outputs].map(nodeBufferKey));
+  for (const node of operands.values()) wanted.add(node.a.key).add(node.b.key);
+  for (const kernel of joinMaps(built, (key) => wanted.has(key))) kernels.add({ kind: 'kernel', kernel });
   kernels.mergeAll();
   const steps = kernels.tasks().map((task) => finish(task, operands));
   return { steps, edges: () => kernels.edges() };

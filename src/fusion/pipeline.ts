@@ -24,7 +24,6 @@ export const PASSES: readonly Pass[] = [
   { name: 'push-slices', run: pushSlices, rounds: false },
   { name: 'merge-contractions', run: mergeContractions, rounds: true },
   { name: 'lower-contractions', run: lowerContractions, rounds: false },
-  { name: 'simplify', run: simplify, rounds: false },
 ];
 
 /** What one pass changed. */

@@ -9,20 +9,14 @@
  */
 
 import type { View } from '../graph/expr.js';
-import {
-  consumersOf,
-  type GraphNodeOf,
-  type MutableGraph,
-  nodeOf,
-  topologicalOrder,
-} from '../graph/graph.js';
+import { consumersOf, type GraphNodeOf, type MutableGraph, topologicalOrder } from '../graph/graph.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
 type Slice = Extract<View, { type: 'slice' }>;
 
 export function pushSlices(graph: MutableGraph): void {
+  if (![...graph.nodes.values()].some((node) => sliceOf(node) !== undefined)) return;
   const order = topologicalOrder(graph);
-  if (!order.some((id) => sliceOf(nodeOf(graph, id)) !== undefined)) return;
   const shared = new Set(graph.outputs);
   for (const [id, readers] of consumersOf(graph, order)) if (readers.length > 1) shared.add(id);
   rewrite(graph, [throughReduce(shared), throughContract(shared)]);

@@ -26,7 +26,8 @@ export type Rule = (node: GraphNode, editor: Editor) => number | undefined;
 /** Reads and adds nodes while a graph is rewritten. */
 export class Editor {
   readonly #graph: MutableGraph;
-  readonly #interned = new Map<string, number>();
+  /** Made when the first node is added: most walks add none. */
+  #interned: Map<string, number> | undefined;
 
   constructor(graph: MutableGraph) {
     this.#graph = graph;
@@ -36,23 +37,38 @@ export class Editor {
     return nodeOf(this.#graph, id);
   }
 
+  #table(): Map<string, number> {
+    if (this.#interned === undefined) {
+      this.#interned = new Map();
+      for (const node of this.#graph.nodes.values()) {
+        const key = nodeKey(node);
+        if (!this.#interned.has(key)) this.#interned.set(key, node.id);
+      }
+    }
+    return this.#interned;
+  }
+
   /** The id of a node with this content, old or new. */
   add(data: GraphNodeData & NodeBase & { readonly inputs: readonly number[] }): number {
+    const table = this.#table();
     const key = nodeKey(data);
-    const known = this.#interned.get(key);
+    const known = table.get(key);
     if (known !== undefined) return known;
     const id = this.#graph.nextId++;
     this.#graph.nodes.set(id, { ...data, id } as GraphNode);
-    this.#interned.set(key, id);
+    table.set(key, id);
     return id;
   }
 
-  /** Makes a node of the graph findable by `add`; gives the id of an equal one where there is one. */
-  intern(node: GraphNode): number {
-    const key = nodeKey(node);
-    const known = this.#interned.get(key);
+  /** Gives a node other inputs; the id of an equal node where there is one. */
+  redirect(node: GraphNode, inputs: readonly number[]): number {
+    const changed = { ...node, inputs };
+    this.#graph.nodes.set(node.id, changed);
+    const table = this.#table();
+    const key = nodeKey(changed);
+    const known = table.get(key);
     if (known !== undefined) return known;
-    this.#interned.set(key, node.id);
+    table.set(key, node.id);
     return node.id;
   }
 
@@ -111,11 +127,17 @@ function rewriteOnce(graph: MutableGraph, rules: readonly Rule[]): boolean {
   };
   for (const id of topologicalOrder(graph)) {
     const node = editor.node(id);
-    const inputs = node.inputs.map((input) => replaced.get(input) ?? input);
-    if (inputs.some((input, k) => input !== node.inputs[k])) graph.nodes.set(id, { ...node, inputs });
-    const settled = settle(editor.intern(editor.node(id)));
+    let current = id;
+    if (node.inputs.some((input) => replaced.has(input))) {
+      current = editor.redirect(
+        node,
+        node.inputs.map((input) => replaced.get(input) ?? input),
+      );
+    }
+    const settled = settle(current);
     if (settled !== id) replaced.set(id, settled);
   }
+  if (!changed) return false;
   graph.outputs = graph.outputs.map((id) => replaced.get(id) ?? id);
   dropDead(graph);
   return changed;
