@@ -471,12 +471,24 @@ const GRAPHS: readonly Program[] = [
     build: () => {
       const x = integers('float64', 1, 4, 3);
       const product = integers('int8', 3, 1).matmul(integers('int8', 1, 3));
-      return [
+      const half = integers('float16', 2, 1, 4);
+      const totals = [
         x.sum(0).sum(0),
         x.sum(1).sum(0),
         x.max(0).sum(1),
         product.sum(0),
-        product.sum(0, { keepdims: true }).sum(0),
+        half.sum(0).sum(0),
+        half.sum(1).sum(0),
+      ];
+      const row = x.sum(1);
+      return [
+        ...totals,
+        row.var(0),
+        row.logsumexp(0),
+        row.argmax(0),
+        x.var(0).sum(0),
+        x.argmin(0).sum(),
+        half.max(2).mean(1),
       ];
     },
   },
