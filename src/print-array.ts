@@ -14,6 +14,7 @@ import {
   positionalParts,
   rounderOf,
   scalarText,
+  scientificDigits,
   scientificParts,
 } from './print-number.js';
 
@@ -211,9 +212,9 @@ function scientificWriter(finite: readonly number[], dtype: DType, plus: '' | '+
     2,
   );
   const write = (value: number, width: number): string => {
-    const [whole, fraction, exponent] = scientificParts(Math.abs(value), dtype, precision);
-    const digits = fraction.padEnd(precision, '0');
-    return `${signed(value, whole).padStart(width)}.${digits}${exponentText(exponent, size)}`;
+    const [mantissa, exponent] = scientificDigits(Math.abs(value), precision);
+    const text = signed(value, mantissa).padStart(width + 1 + precision);
+    return `${text}${exponentText(exponent, size)}`;
   };
   return { left, right: size + 2 + precision, write };
 }

@@ -42,7 +42,7 @@ function shortest(magnitude: number, dtype: DType): string {
   const round = rounderOf(dtype);
   if (decimalPrecision(dtype) === 15) return magnitude.toExponential();
   for (let digits = 0; digits < 12; digits++) {
-    const text = magnitude.toExponential(digits);
+    const text = roundedHalfEven(magnitude, digits, exponential);
     if (round(Number(text)) === magnitude) return text;
   }
   return magnitude.toExponential();
@@ -96,6 +96,12 @@ export function scientificParts(
   const [mantissa, exponent] = text.split('e');
   const [whole, fraction] = mantissa!.split('.');
   return [whole!, (fraction ?? '').replace(/0+$/, ''), Number(exponent)];
+}
+
+/** A magnitude in scientific form with exactly `digits` digits after the point: the exact value rounded, zeros kept. */
+export function scientificDigits(magnitude: number, digits: number): readonly [string, number] {
+  const [mantissa, exponent] = roundedHalfEven(magnitude, digits, exponential).split('e');
+  return [mantissa!.includes('.') ? mantissa! : `${mantissa}.`, Number(exponent)];
 }
 
 /** An exponent with its sign and at least `size` digits. */
