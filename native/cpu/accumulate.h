@@ -1,0 +1,269 @@
+// The machinery of reductions: 64-lane accumulators, leaves of a fixed number of steps, a pairwise cascade
+// above them.
+//
+// The order in which elements are combined follows from the block layout alone, not from the instruction set
+// or the number of threads. A monoid M says how:
+//
+//   In, Out              dtypes of an element and of the result;  kIndexed: elements come with an int64 index
+//   Leaf, Node           64 lanes being filled, and complete (often the same)
+//   open(leaf)           no elements yet
+//   run(leaf, source, n) n more elements in every lane
+//   pad(in, index)       an element that changes nothing; kCounts: there is none, see runPart
+//   close(leaf, node)    completes
+//   merge(a, b)          a = a then b, lane by lane
+//   copyLane(to, i, from, k)
+//   finish(node, out)    64 results
+#pragma once
+#include "cpu/isa-scope.h"
+
+namespace weft::cpu::WEFT_ISA {
+namespace {
+
+// Elements a lane takes one after the other before they meet others in the tree.
+constexpr int64_t kLeafSteps = 16;
+// Levels that hold the leaves of one row of a block.
+constexpr int64_t kRowLevels = 8;
+
+// Chunks of 64 elements, `stride` elements apart, and their indices where the monoid wants them.
+template <typename In>
+struct Source {
+  const In* x;
+  int64_t stride;
+  const int64_t* index;
+  int64_t indexStride;
+};
+
+template <typename M>
+struct Reducer {
+  using In = typename M::In;
+  using Out = typename M::Out;
+  using Leaf = typename M::Leaf;
+  using Node = typename M::Node;
+
+  static Leaf* leaves(ReduceState& s) { return reinterpret_cast<Leaf*>(s.leaf); }
+  static Node* nodes(ReduceState& s) { return reinterpret_cast<Node*>(s.node); }
+  static const Node* nodes(const ReduceState& s) { return reinterpret_cast<const Node*>(s.node); }
+  static Node& level(ReduceState& s, int64_t k, int64_t a) {
+    return reinterpret_cast<Node*>(s.levels)[k * s.accumulators + a];
+  }
+
+  static void reset(ReduceState& s) {
+    for (int64_t a = 0; a < s.accumulators; a++) M::open(leaves(s)[a]);
+    s.steps = 0;
+    s.leaves = 0;
+  }
+
+  // One leaf for each accumulator goes into the cascade, like a carry into a binary counter.
+  static void carry(ReduceState& s, int64_t a, Node& node) {
+    int64_t k = 0;
+    for (; (s.leaves >> k) & 1; k++) {
+      Node& earlier = level(s, k, a);
+      M::merge(earlier, node);
+      node = earlier;
+    }
+    level(s, k, a) = node;
+  }
+
+  static void step(ReduceState& s, int64_t count) {
+    s.steps += count;
+    if (s.steps < kLeafSteps) return;
+    Node node;
+    for (int64_t a = 0; a < s.accumulators; a++) {
+      M::close(leaves(s)[a], node);
+      carry(s, a, node);
+      M::open(leaves(s)[a]);
+    }
+    s.leaves++;
+    s.steps = 0;
+  }
+
+  static Source<In> source(const Operand* const* args, int64_t row, int64_t chunk) {
+    const Operand& x = *args[0];
+    Source<In> from{reinterpret_cast<const In*>(x.data) + row * x.rowStep + chunk * x.chunkStep, 0, nullptr,
+                    0};
+    if constexpr (M::kIndexed) {
+      const Operand& i = *args[1];
+      from.index = reinterpret_cast<const int64_t*>(i.data) + row * i.rowStep + chunk * i.chunkStep;
+    }
+    return from;
+  }
+  static Source<In> alongRows(const Operand* const* args, int64_t row, int64_t chunk) {
+    Source<In> from = source(args, row, chunk);
+    from.stride = args[0]->rowStep;
+    if constexpr (M::kIndexed) from.indexStride = args[1]->rowStep;
+    return from;
+  }
+  static Source<In> alongChunks(const Operand* const* args, int64_t row, int64_t chunk) {
+    Source<In> from = source(args, row, chunk);
+    from.stride = args[0]->chunkStep;
+    if constexpr (M::kIndexed) from.indexStride = args[1]->chunkStep;
+    return from;
+  }
+
+  // Only the first `valid` lanes of a chunk.
+  static void runPart(Leaf& leaf, const Source<In>& from, int64_t valid) {
+    if constexpr (M::kCounts) {
+      M::runPart(leaf, from, valid);
+    } else {
+      In x[kChunk];
+      int64_t index[M::kIndexed ? kChunk : 1];
+      for (int64_t l = 0; l < kChunk; l++) {
+        x[l] = l < valid ? from.x[l] : M::pad();
+        if constexpr (M::kIndexed) index[l] = l < valid ? from.index[l] : INT64_MAX;
+      }
+      M::run(leaf, {x, 0, index, 0}, 1);
+    }
+  }
+
+  static void columns(ReduceState& s, Extent n, int64_t valid, const Operand* const* args) {
+    for (int64_t row = 0; row < n.rows;) {
+      const int64_t room = kLeafSteps - s.steps;
+      const int64_t count = n.rows - row < room ? n.rows - row : room;
+      for (int64_t c = 0; c * kChunk < valid; c++) {
+        const int64_t lanes = valid - c * kChunk;
+        if (lanes >= kChunk) {
+          M::run(leaves(s)[c], alongRows(args, row, c), count);
+        } else {
+          for (int64_t k = 0; k < count; k++) runPart(leaves(s)[c], source(args, row + k, c), lanes);
+        }
+      }
+      step(s, count);
+      row += count;
+    }
+  }
+
+  static void lanes(ReduceState& s, Extent n, int64_t valid, const Operand* const* args) {
+    const int64_t full = valid / kChunk;
+    for (int64_t row = 0; row < n.rows; row++) {
+      for (int64_t c = 0; c < full;) {
+        const int64_t room = kLeafSteps - s.steps;
+        const int64_t count = full - c < room ? full - c : room;
+        M::run(leaves(s)[0], alongChunks(args, row, c), count);
+        step(s, count);
+        c += count;
+      }
+      if (valid % kChunk != 0) {
+        runPart(leaves(s)[0], source(args, row, full), valid % kChunk);
+        step(s, 1);
+      }
+    }
+  }
+
+  static void close(ReduceState& s) {
+    for (int64_t a = 0; a < s.accumulators; a++) {
+      Node& node = nodes(s)[a];
+      int64_t k = 0;
+      if (s.steps > 0 || s.leaves == 0) {
+        M::close(leaves(s)[a], node);
+      } else {
+        while (!((s.leaves >> k) & 1)) k++;
+        node = level(s, k++, a);
+      }
+      for (; s.leaves >> k; k++) {
+        if (!((s.leaves >> k) & 1)) continue;
+        Node earlier = level(s, k, a);
+        M::merge(earlier, node);
+        node = earlier;
+      }
+    }
+  }
+
+  static void push(ReduceState& into, const ReduceState& from) {
+    for (int64_t a = 0; a < into.accumulators; a++) {
+      Node node = nodes(from)[a];
+      carry(into, a, node);
+    }
+    into.leaves++;
+  }
+
+  // Lanes [to, to + n) take in lanes [from, from + n) of the accumulators seen as one long row.
+  static void mergeLanes(Node* nodes, int64_t to, int64_t from, int64_t n) {
+    for (int64_t done = 0; done < n; done += kChunk) {
+      const int64_t count = n - done < kChunk ? n - done : kChunk;
+      Node a = nodes[0];
+      Node b = nodes[0];
+      for (int64_t l = 0; l < count; l++) {
+        const int64_t i = to + done + l;
+        const int64_t k = from + done + l;
+        M::copyLane(a, l, nodes[i / kChunk], i % kChunk);
+        M::copyLane(b, l, nodes[k / kChunk], k % kChunk);
+      }
+      M::merge(a, b);
+      for (int64_t l = 0; l < count; l++) {
+        const int64_t i = to + done + l;
+        M::copyLane(nodes[i / kChunk], i % kChunk, a, l);
+      }
+    }
+  }
+
+  template <int Half>
+  static void fold(Node& node) {
+    Node upper;
+    for (int l = 0; l < kChunk; l++) M::copyLane(upper, l, node, (l + Half) % kChunk);
+    M::merge(node, upper);
+    if constexpr (Half > 1) fold<Half / 2>(node);
+  }
+
+  // Lane l meets lane l + 32, then l + 16 and so on; the value then goes to all lanes of `d`.
+  static void finishFolded(Node& node, Out* d) {
+    fold<kChunk / 2>(node);
+    Out values[kChunk];
+    M::finish(node, values);
+    const Out value = values[0];
+    for (int64_t l = 0; l < kChunk; l++) d[l] = value;
+  }
+
+  static void finish(ReduceState& s, const Fold& rule, const Operand& out) {
+    Out* d = reinterpret_cast<Out*>(out.data);
+    if (rule.kind == 1) {
+      finishFolded(nodes(s)[0], d);
+      return;
+    }
+    if (rule.kind == 2) {
+      for (int64_t count = rule.take; count > 1;) {
+        const int64_t half = (count + 1) / 2;
+        mergeLanes(nodes(s), 0, half * rule.inner, (count - half) * rule.inner);
+        count = half;
+      }
+    }
+    for (int64_t a = 0; a < s.accumulators; a++) M::finish(nodes(s)[a], d + a * kChunk);
+    if (rule.kind == 2) {
+      for (int64_t l = rule.inner; l < s.accumulators * kChunk; l++) d[l] = d[l - rule.inner];
+    }
+  }
+
+  static void segments(Extent n, int64_t valid, const Operand* const* args, const Operand& out) {
+    Leaf leaf;
+    Node levels[kRowLevels];
+    Node node;
+    ReduceState s{reinterpret_cast<char*>(&leaf),
+                  reinterpret_cast<char*>(levels),
+                  reinterpret_cast<char*>(&node),
+                  1,
+                  kRowLevels,
+                  0,
+                  0};
+    for (int64_t row = 0; row < n.rows; row++) {
+      const Operand x{args[0]->data + row * args[0]->rowStep * static_cast<int64_t>(sizeof(In)), 0,
+                      args[0]->chunkStep};
+      const Operand* rowArgs[2] = {&x, nullptr};
+      Operand index{};
+      if constexpr (M::kIndexed) {
+        index = {args[1]->data + row * args[1]->rowStep * static_cast<int64_t>(sizeof(int64_t)), 0,
+                 args[1]->chunkStep};
+        rowArgs[1] = &index;
+      }
+      reset(s);
+      lanes(s, {1, n.chunks}, valid, rowArgs);
+      close(s);
+      finishFolded(node, reinterpret_cast<Out*>(out.data) + row * out.rowStep);
+    }
+  }
+
+  static ReduceFunctions functions() {
+    return {sizeof(Leaf), sizeof(Node), reset, columns, lanes, close, push, finish, segments};
+  }
+};
+
+}  // namespace
+}  // namespace weft::cpu::WEFT_ISA

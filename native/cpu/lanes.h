@@ -1,0 +1,134 @@
+// What tapes are made of: functions that compute whole blocks of lanes, and the registries in which they are
+// found.
+//
+// A block is `rows` x `chunks` chunks of 64 lanes. Each function is compiled once per instruction set
+// (`ops-*.cpp`, `casts.cpp`, `reduce.cpp`, `moves.cpp`) and entered under its op's name. Tails are padded to
+// whole chunks, so a function never has a scalar remainder: an element's value does not depend on where its
+// block ends.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cpu/isa.h"
+
+namespace weft::cpu {
+
+// Codes of src/graph/dtype.ts.
+enum class DType : uint8_t {
+  boolean,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float16,
+  bfloat16,
+  float32,
+  float64,
+  complex64,
+  complex128
+};
+constexpr int kDTypes = 15;
+int byteLengthOf(DType dtype);
+
+constexpr int64_t kChunk = 64;
+
+// A block of values. Steps are in elements; a step of 0 repeats the same chunk.
+struct Operand {
+  char* data;
+  int64_t rowStep;
+  int64_t chunkStep;
+};
+
+struct Extent {
+  int64_t rows;
+  int64_t chunks;
+};
+
+// out = f(args). `out` may be the very memory of an argument of equal extent and element size.
+using LaneFunction = void (*)(Extent extent, const Operand& out, const Operand* const* args);
+
+// Partial results of a reduction for `accumulators` x 64 lanes: a leaf that is being filled, complete leaves
+// in a pairwise cascade (level k holds 2^k leaves), and the result once closed.
+struct ReduceState {
+  char* leaf;
+  char* levels;
+  char* node;
+  int64_t accumulators;
+  int64_t levelCount;
+  // Elements each lane of the leaf has seen, and leaves in the cascade.
+  int64_t steps;
+  int64_t leaves;
+};
+
+// How the lanes of a result follow from those of its accumulators.
+struct Fold {
+  // 0: as they are; 1: all lanes make one value; 2: `take` groups of `inner` lanes make `inner` values.
+  int kind;
+  int64_t take;
+  int64_t inner;
+};
+
+struct ReduceFunctions {
+  // Bytes of one accumulator's leaf and node.
+  int64_t leafByteLength;
+  int64_t nodeByteLength;
+  void (*reset)(ReduceState& state);
+  // One accumulator for each chunk of a row; rows are steps. Only the first `valid` lanes of a row count.
+  void (*columns)(ReduceState& state, Extent extent, int64_t valid, const Operand* const* args);
+  // One accumulator; chunks are steps, row after row. Only the first `valid` lanes of a row count.
+  void (*lanes)(ReduceState& state, Extent extent, int64_t valid, const Operand* const* args);
+  // Completes state.node.
+  void (*close)(ReduceState& state);
+  // Adds from.node to the cascade of `into` as a leaf.
+  void (*push)(ReduceState& into, const ReduceState& from);
+  // Writes the result's chunks.
+  void (*finish)(ReduceState& state, const Fold& fold, const Operand& out);
+  // Reduces each row's first `valid` lanes to one value, written to all lanes of the row's chunk of `out`.
+  void (*segments)(Extent extent, int64_t valid, const Operand* const* args, const Operand& out);
+};
+
+// Copies between memory and lanes. Strides in elements of the size they are found by.
+struct MoveFunctions {
+  void (*gather)(void* lanes, const void* memory, int64_t count, int64_t stride);
+  void (*gatherTable)(void* lanes, const void* memory, int64_t count, const int64_t* offsets);
+  void (*scatter)(void* memory, const void* lanes, int64_t count, int64_t stride);
+  void (*scatterTable)(void* memory, const void* lanes, int64_t count, const int64_t* offsets);
+  // lanes[r * laneRowStep + l] = memory[r * rowStride + l * stride], for strides of which rowStride is the
+  // small one.
+  void (*gatherTile)(void* lanes, int64_t laneRowStep, const void* memory, int64_t rows, int64_t count,
+                     int64_t rowStride, int64_t stride);
+  void (*fill)(void* chunk, const void* element);
+};
+
+// The functions of one instruction set.
+class Registry {
+ public:
+  static const Registry& of(Isa isa);
+
+  // nullptr where there is none. `dtype` is that of the last argument.
+  LaneFunction op(const char* name, DType dtype) const;
+  LaneFunction cast(DType from, DType to) const;
+  const ReduceFunctions* reduction(const char* name, DType dtype) const;
+  const MoveFunctions& moves(int byteLength) const;
+
+  // Later entries replace earlier ones.
+  void addOp(const char* name, DType dtype, LaneFunction function);
+  void addCast(DType from, DType to, LaneFunction function);
+  void addReduction(const char* name, DType dtype, const ReduceFunctions& functions);
+  void addMoves(int byteLength, const MoveFunctions& functions);
+
+  struct Tables;
+
+ private:
+  friend std::vector<std::pair<std::string, int>> supportedOps();
+  explicit Registry(Isa isa);
+  Tables* tables_;
+};
+
+}  // namespace weft::cpu

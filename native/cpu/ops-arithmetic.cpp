@@ -1,0 +1,230 @@
+// Arithmetic on integers and floats, rounding, and choice. Compiled once per instruction set.
+#include "cpu/isa-scope.h"
+
+namespace weft::cpu::WEFT_ISA {
+namespace {
+
+struct Add {
+  template <typename T>
+  static T run(T a, T b) {
+    return static_cast<T>(a + b);
+  }
+};
+struct Subtract {
+  template <typename T>
+  static T run(T a, T b) {
+    return static_cast<T>(a - b);
+  }
+};
+struct Multiply {
+  // 16-bit operands would meet in int, where their product can overflow; -fwrapv makes that wrap.
+  template <typename T>
+  static T run(T a, T b) {
+    return static_cast<T>(a * b);
+  }
+};
+struct Divide {
+  template <typename T>
+  static T run(T a, T b) {
+    return a / b;
+  }
+};
+struct Negative {
+  template <typename T>
+  static T run(T a) {
+    return static_cast<T>(-a);
+  }
+};
+struct Same {
+  template <typename T>
+  static T run(T a) {
+    return a;
+  }
+};
+struct Zero {
+  template <typename T>
+  static T run(T) {
+    return T(0);
+  }
+};
+struct Square {
+  template <typename T>
+  static T run(T a) {
+    return static_cast<T>(a * a);
+  }
+};
+
+struct Abs {
+  static float run(float a) { return __builtin_fabsf(a); }
+  static double run(double a) { return __builtin_fabs(a); }
+  template <typename T>
+  static T run(T a) {
+    return a < 0 ? static_cast<T>(-a) : a;
+  }
+};
+
+struct Sign {
+  template <typename T>
+  static T run(T a) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const T sign = static_cast<T>((a > 0 ? T(1) : T(0)) - (a < 0 ? T(1) : T(0)));
+      return a != a ? a : sign;
+    } else {
+      return static_cast<T>((a > 0) - (a < 0));
+    }
+  }
+};
+
+struct Reciprocal {
+  template <typename T>
+  static T run(T a) {
+    if constexpr (std::is_floating_point_v<T>) return T(1) / a;
+    // An integer's is 0 but for 1 and -1 (and for 0, by our rule).
+    if constexpr (std::is_signed_v<T>) return a == 1 ? T(1) : a == -1 ? T(-1) : T(0);
+    return a == 1 ? T(1) : T(0);
+  }
+};
+
+struct Maximum {
+  template <typename T>
+  static T run(T a, T b) {
+    const T larger = a > b ? a : b;
+    if constexpr (std::is_floating_point_v<T>) return a != a ? a : larger;
+    return larger;
+  }
+};
+struct Minimum {
+  template <typename T>
+  static T run(T a, T b) {
+    const T smaller = a < b ? a : b;
+    if constexpr (std::is_floating_point_v<T>) return a != a ? a : smaller;
+    return smaller;
+  }
+};
+
+struct CopySign {
+  static float run(float a, float b) { return __builtin_copysignf(a, b); }
+  static double run(double a, double b) { return __builtin_copysign(a, b); }
+};
+struct Sqrt {
+  static float run(float a) { return __builtin_sqrtf(a); }
+  static double run(double a) { return __builtin_sqrt(a); }
+};
+struct ReciprocalSqrt {
+  static float run(float a) { return 1.0f / __builtin_sqrtf(a); }
+  static double run(double a) { return 1.0 / __builtin_sqrt(a); }
+};
+struct Round {
+  static float run(float a) { return __builtin_rintf(a); }
+  static double run(double a) { return __builtin_rint(a); }
+};
+struct Floor {
+  static float run(float a) { return __builtin_floorf(a); }
+  static double run(double a) { return __builtin_floor(a); }
+};
+struct Ceil {
+  static float run(float a) { return __builtin_ceilf(a); }
+  static double run(double a) { return __builtin_ceil(a); }
+};
+struct Trunc {
+  static float run(float a) { return __builtin_truncf(a); }
+  static double run(double a) { return __builtin_trunc(a); }
+};
+
+template <typename T>
+void choose(Extent n, const Operand& out, const Operand* const* args) {
+  eachChunk3<T, uint8_t, T, T>(
+      n, out, args, [](T * d, const uint8_t* c, const T* a, const T* b) __attribute__((always_inline)) {
+#pragma GCC ivdep
+        for (int l = 0; l < kChunk; l++) d[l] = c[l] != 0 ? a[l] : b[l];
+      });
+}
+
+// Element types of 16 bytes are chosen as two halves.
+void chooseWide(Extent n, const Operand& out, const Operand* const* args) {
+  struct Wide {
+    uint64_t low, high;
+  };
+  eachChunk3<Wide, uint8_t, Wide, Wide>(
+      n, out, args,
+      [](Wide * d, const uint8_t* c, const Wide* a, const Wide* b) __attribute__((always_inline)) {
+        for (int l = 0; l < kChunk; l++) d[l] = c[l] != 0 ? a[l] : b[l];
+      });
+}
+
+// Two's complement makes these the same for signed and unsigned: compiled for U only.
+template <typename U, typename S>
+void addModular(Registry& registry) {
+  for (const DType dtype : {kDTypeOf<S>, kDTypeOf<U>}) {
+    registry.addOp("add", dtype, binary<Add, U, U>);
+    registry.addOp("subtract", dtype, binary<Subtract, U, U>);
+    registry.addOp("multiply", dtype, binary<Multiply, U, U>);
+    registry.addOp("negative", dtype, unary<Negative, U, U>);
+    registry.addOp("square", dtype, unary<Square, U, U>);
+    for (const char* name : {"positive", "conj", "real", "round", "floor", "ceil", "trunc"}) {
+      registry.addOp(name, dtype, unary<Same, U, U>);
+    }
+    registry.addOp("imag", dtype, unary<Zero, U, U>);
+    registry.addOp("where", dtype, choose<U>);
+  }
+  registry.addOp("abs", kDTypeOf<U>, unary<Same, U, U>);
+  registry.addOp("abs", kDTypeOf<S>, unary<Abs, S, S>);
+}
+
+template <typename T>
+void addOrdered(Registry& registry) {
+  const DType dtype = kDTypeOf<T>;
+  registry.addOp("sign", dtype, unary<Sign, T, T>);
+  registry.addOp("reciprocal", dtype, unary<Reciprocal, T, T>);
+  registry.addOp("maximum", dtype, binary<Maximum, T, T>);
+  registry.addOp("minimum", dtype, binary<Minimum, T, T>);
+}
+
+template <typename T>
+void addFloat(Registry& registry) {
+  const DType dtype = kDTypeOf<T>;
+  addOrdered<T>(registry);
+  registry.addOp("add", dtype, binary<Add, T, T>);
+  registry.addOp("subtract", dtype, binary<Subtract, T, T>);
+  registry.addOp("multiply", dtype, binary<Multiply, T, T>);
+  registry.addOp("divide", dtype, binary<Divide, T, T>);
+  registry.addOp("negative", dtype, unary<Negative, T, T>);
+  registry.addOp("square", dtype, unary<Square, T, T>);
+  registry.addOp("abs", dtype, unary<Abs, T, T>);
+  registry.addOp("copysign", dtype, binary<CopySign, T, T>);
+  registry.addOp("sqrt", dtype, unary<Sqrt, T, T>);
+  registry.addOp("rsqrt", dtype, unary<ReciprocalSqrt, T, T>);
+  registry.addOp("round", dtype, unary<Round, T, T>);
+  registry.addOp("floor", dtype, unary<Floor, T, T>);
+  registry.addOp("ceil", dtype, unary<Ceil, T, T>);
+  registry.addOp("trunc", dtype, unary<Trunc, T, T>);
+  for (const char* name : {"positive", "conj", "real"}) registry.addOp(name, dtype, unary<Same, T, T>);
+  registry.addOp("imag", dtype, unary<Zero, T, T>);
+  registry.addOp("where", dtype, choose<T>);
+}
+
+}  // namespace
+
+void addArithmetic(Registry& registry) {
+  addModular<uint8_t, int8_t>(registry);
+  addModular<uint16_t, int16_t>(registry);
+  addModular<uint32_t, int32_t>(registry);
+  addModular<uint64_t, int64_t>(registry);
+  addOrdered<int8_t>(registry);
+  addOrdered<int16_t>(registry);
+  addOrdered<int32_t>(registry);
+  addOrdered<int64_t>(registry);
+  addOrdered<uint8_t>(registry);
+  addOrdered<uint16_t>(registry);
+  addOrdered<uint32_t>(registry);
+  addOrdered<uint64_t>(registry);
+  addFloat<float>(registry);
+  addFloat<double>(registry);
+  registry.addOp("where", DType::boolean, choose<uint8_t>);
+  registry.addOp("where", DType::float16, choose<uint16_t>);
+  registry.addOp("where", DType::bfloat16, choose<uint16_t>);
+  registry.addOp("where", DType::complex64, choose<uint64_t>);
+  registry.addOp("where", DType::complex128, chooseWide);
+}
+
+}  // namespace weft::cpu::WEFT_ISA

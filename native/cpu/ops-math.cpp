@@ -1,0 +1,165 @@
+// Exponentials, trigonometry and the like through glibc's vector math library (libmvec), where it is found.
+// Compiled once per instruction set.
+//
+// What it lacks, or where it is missing, stays with the C library (`scalar-math.cpp`). Its functions are
+// within 4 units in the last place and handle special values; every lane goes through the vector function, so
+// that a value does not depend on its place.
+#include "cpu/isa-scope.h"
+
+namespace weft::cpu::WEFT_ISA {
+namespace {
+
+#if defined(__aarch64__)
+#define WEFT_VECTOR_CALL __attribute__((aarch64_vector_pcs))
+#else
+#define WEFT_VECTOR_CALL
+#endif
+
+// The letter of the instruction set in the vector ABI's names.
+#if defined(__AVX512F__)
+constexpr char kLetter = 'e';
+#elif defined(__AVX2__)
+constexpr char kLetter = 'd';
+#elif defined(__aarch64__)
+constexpr char kLetter = 'n';
+#else
+constexpr char kLetter = 'b';
+#endif
+
+template <typename T>
+using Unary = WEFT_VECTOR_CALL Vector<T> (*)(Vector<T>);
+template <typename T>
+using Binary = WEFT_VECTOR_CALL Vector<T> (*)(Vector<T>, Vector<T>);
+
+// Functions found, one for each place; a lane function is compiled for each place.
+template <typename T, int Place>
+Unary<T> unaryAt = nullptr;
+template <typename T, int Place>
+Binary<T> binaryAt = nullptr;
+
+template <typename T, int Place>
+void callUnary(Extent n, const Operand& out, const Operand* const* args) {
+  const Unary<T> function = unaryAt<T, Place>;
+  eachChunk<T, T>(
+      n, out, args, [=](T * d, const T* a) __attribute__((always_inline)) {
+        for (int l = 0; l < kChunk; l += kLanes<T>) storeVector(d + l, function(loadVector(a + l)));
+      });
+}
+
+template <typename T, int Place>
+void callBinary(Extent n, const Operand& out, const Operand* const* args) {
+  const Binary<T> function = binaryAt<T, Place>;
+  eachChunk2<T, T, T>(
+      n, out, args, [=](T * d, const T* a, const T* b) __attribute__((always_inline)) {
+        for (int l = 0; l < kChunk; l += kLanes<T>)
+          storeVector(d + l, function(loadVector(a + l), loadVector(b + l)));
+      });
+}
+
+// _ZGV, instruction set, N (no mask), lanes, one v for each argument, name, f for float32.
+template <typename T>
+void* find(const char* name, int arguments) {
+  char symbol[32];
+  char* p = symbol;
+  for (const char* s = "_ZGV"; *s; s++) *p++ = *s;
+  *p++ = kLetter;
+  *p++ = 'N';
+  constexpr int lanes = kLanes<T>;
+  if constexpr (lanes >= 10) *p++ = static_cast<char>('0' + lanes / 10);
+  *p++ = static_cast<char>('0' + lanes % 10);
+  for (int i = 0; i < arguments; i++) *p++ = 'v';
+  *p++ = '_';
+  while (*name) *p++ = *name++;
+  if constexpr (std::is_same_v<T, float>) *p++ = 'f';
+  *p = '\0';
+  return vectorMath(symbol);
+}
+
+template <typename T, int Place>
+void addUnary(Registry& registry, const char* name) {
+  unaryAt<T, Place> = reinterpret_cast<Unary<T>>(find<T>(name, 1));
+  if (unaryAt<T, Place>) registry.addOp(name, kDTypeOf<T>, callUnary<T, Place>);
+}
+
+template <typename T, int Place>
+void addBinary(Registry& registry, const char* name) {
+  binaryAt<T, Place> = reinterpret_cast<Binary<T>>(find<T>(name, 2));
+  if (binaryAt<T, Place>) registry.addOp(name, kDTypeOf<T>, callBinary<T, Place>);
+}
+
+constexpr int kExp = 0;
+constexpr int kLog1p = 1;
+
+// log(e^a + e^b) = max + log1p(e^-|a - b|), in float64 throughout: the two parts may cancel.
+template <typename T>
+void logAddExp(Extent n, const Operand& out, const Operand* const* args) {
+  eachChunk2<T, T, T>(n, out, args, [](T* d, const T* a, const T* b) {
+    alignas(64) double rest[kChunk];
+    for (int l = 0; l < kChunk; l++)
+      rest[l] = -__builtin_fabs(static_cast<double>(a[l]) - static_cast<double>(b[l]));
+    for (int l = 0; l < kChunk; l += kLanes<double>) {
+      storeVector(rest + l, unaryAt<double, kLog1p>(unaryAt<double, kExp>(loadVector(rest + l))));
+    }
+    for (int l = 0; l < kChunk; l++) {
+      const double x = a[l];
+      const double y = b[l];
+      const double larger = x > y ? x : y;
+      // Equal infinities have no difference; NaNs come out of the sum.
+      const double sum = x == y ? x + 0.693147180559945309417 : larger + rest[l];
+      d[l] = static_cast<T>(x != x ? x : y != y ? y : sum);
+    }
+  });
+}
+
+template <typename T>
+void addVectorMath(Registry& registry) {
+  addUnary<T, kExp>(registry, "exp");
+  addUnary<T, kLog1p>(registry, "log1p");
+  addUnary<T, 2>(registry, "exp2");
+  addUnary<T, 3>(registry, "expm1");
+  addUnary<T, 4>(registry, "log");
+  addUnary<T, 5>(registry, "log2");
+  addUnary<T, 6>(registry, "log10");
+  addUnary<T, 7>(registry, "sin");
+  addUnary<T, 8>(registry, "cos");
+  addUnary<T, 9>(registry, "tan");
+  addUnary<T, 10>(registry, "asin");
+  addUnary<T, 11>(registry, "acos");
+  addUnary<T, 12>(registry, "atan");
+  addUnary<T, 13>(registry, "sinh");
+  addUnary<T, 14>(registry, "cosh");
+  addUnary<T, 15>(registry, "tanh");
+  addUnary<T, 16>(registry, "asinh");
+  addUnary<T, 17>(registry, "acosh");
+  addUnary<T, 18>(registry, "atanh");
+  addUnary<T, 19>(registry, "erf");
+  addUnary<T, 20>(registry, "erfc");
+  addUnary<T, 21>(registry, "cbrt");
+  addBinary<T, 0>(registry, "pow");
+  addBinary<T, 1>(registry, "atan2");
+  addBinary<T, 2>(registry, "hypot");
+}
+
+}  // namespace
+
+void addMath(Registry& registry) {
+  addVectorMath<float>(registry);
+  addVectorMath<double>(registry);
+  if (unaryAt<double, kExp> && unaryAt<double, kLog1p>) {
+    registry.addOp("logaddexp", DType::float32, logAddExp<float>);
+    registry.addOp("logaddexp", DType::float64, logAddExp<double>);
+  }
+}
+
+void addAll(Registry& registry) {
+  addArithmetic(registry);
+  addComparisons(registry);
+  addIntegers(registry);
+  addMath(registry);
+  addCasts(registry);
+  addReductions(registry);
+  addStatistics(registry);
+  addMoves(registry);
+}
+
+}  // namespace weft::cpu::WEFT_ISA

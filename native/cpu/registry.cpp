@@ -1,0 +1,110 @@
+// The registries of lane functions, one for each instruction set, filled on first use and never freed.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "cpu/lanes.h"
+#include "cpu/ops.h"
+#include "cpu/tape.h"
+
+namespace weft::cpu {
+
+struct Registry::Tables {
+  std::map<std::string, std::array<LaneFunction, kDTypes>> ops;
+  std::array<std::array<LaneFunction, kDTypes>, kDTypes> casts{};
+  std::map<std::string, std::array<ReduceFunctions, kDTypes>> reductions;
+  std::map<int, MoveFunctions> moves;
+};
+
+int byteLengthOf(DType dtype) {
+  static constexpr int lengths[kDTypes] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
+  return lengths[static_cast<int>(dtype)];
+}
+
+Registry::Registry(Isa isa) : tables_(new Tables) {
+  addScalarMath(*this);
+  addComplex(*this);
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::avx512:
+      avx512::addAll(*this);
+      return;
+    case Isa::avx2:
+      avx2::addAll(*this);
+      return;
+#endif
+    default:
+      baseline::addAll(*this);
+  }
+}
+
+const Registry& Registry::of(Isa isa) {
+  switch (isa) {
+    case Isa::avx512: {
+      static const Registry& registry = *new Registry(Isa::avx512);
+      return registry;
+    }
+    case Isa::avx2: {
+      static const Registry& registry = *new Registry(Isa::avx2);
+      return registry;
+    }
+    default: {
+      static const Registry& registry = *new Registry(Isa::baseline);
+      return registry;
+    }
+  }
+}
+
+LaneFunction Registry::op(const char* name, DType dtype) const {
+  const auto found = tables_->ops.find(name);
+  return found == tables_->ops.end() ? nullptr : found->second[static_cast<int>(dtype)];
+}
+
+LaneFunction Registry::cast(DType from, DType to) const {
+  return tables_->casts[static_cast<int>(from)][static_cast<int>(to)];
+}
+
+const ReduceFunctions* Registry::reduction(const char* name, DType dtype) const {
+  const auto found = tables_->reductions.find(name);
+  if (found == tables_->reductions.end()) return nullptr;
+  const ReduceFunctions& functions = found->second[static_cast<int>(dtype)];
+  return functions.reset == nullptr ? nullptr : &functions;
+}
+
+const MoveFunctions& Registry::moves(int byteLength) const { return tables_->moves.at(byteLength); }
+
+void Registry::addOp(const char* name, DType dtype, LaneFunction function) {
+  tables_->ops[name][static_cast<int>(dtype)] = function;
+}
+
+void Registry::addCast(DType from, DType to, LaneFunction function) {
+  tables_->casts[static_cast<int>(from)][static_cast<int>(to)] = function;
+}
+
+void Registry::addReduction(const char* name, DType dtype, const ReduceFunctions& functions) {
+  tables_->reductions[name][static_cast<int>(dtype)] = functions;
+}
+
+void Registry::addMoves(int byteLength, const MoveFunctions& functions) {
+  tables_->moves[byteLength] = functions;
+}
+
+std::vector<std::pair<std::string, int>> supportedOps() {
+  const Registry::Tables& tables = *Registry::of(currentIsa()).tables_;
+  std::vector<std::pair<std::string, int>> found;
+  for (const auto& [name, functions] : tables.ops) {
+    for (int dtype = 0; dtype < kDTypes; dtype++) {
+      if (functions[dtype]) found.emplace_back(name, dtype);
+    }
+  }
+  for (const auto& [name, functions] : tables.reductions) {
+    for (int dtype = 0; dtype < kDTypes; dtype++) {
+      if (functions[dtype].reset) found.emplace_back(name, dtype);
+    }
+  }
+  return found;
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,98 @@
+// The C library's functions, one lane at a time: for what the vector library lacks, and where there is none.
+#include <math.h>
+
+#include "cpu/ops.h"
+
+namespace weft::cpu {
+namespace {
+
+template <typename T>
+using Unary = T (*)(T);
+template <typename T>
+using Binary = T (*)(T, T);
+
+template <typename T, Unary<T> Function>
+void callUnary(Extent n, const Operand& out, const Operand* const* args) {
+  for (int64_t row = 0; row < n.rows; row++) {
+    T* d = reinterpret_cast<T*>(out.data) + row * out.rowStep;
+    const T* a = reinterpret_cast<const T*>(args[0]->data) + row * args[0]->rowStep;
+    for (int64_t c = 0; c < n.chunks; c++, d += out.chunkStep, a += args[0]->chunkStep) {
+      for (int64_t l = 0; l < kChunk; l++) d[l] = Function(a[l]);
+    }
+  }
+}
+
+template <typename T, Binary<T> Function>
+void callBinary(Extent n, const Operand& out, const Operand* const* args) {
+  for (int64_t row = 0; row < n.rows; row++) {
+    T* d = reinterpret_cast<T*>(out.data) + row * out.rowStep;
+    const T* a = reinterpret_cast<const T*>(args[0]->data) + row * args[0]->rowStep;
+    const T* b = reinterpret_cast<const T*>(args[1]->data) + row * args[1]->rowStep;
+    for (int64_t c = 0; c < n.chunks;
+         c++, d += out.chunkStep, a += args[0]->chunkStep, b += args[1]->chunkStep) {
+      for (int64_t l = 0; l < kChunk; l++) d[l] = Function(a[l], b[l]);
+    }
+  }
+}
+
+// lgamma itself writes the sign to a global.
+float logGammaF(float x) {
+  int sign;
+  return lgammaf_r(x, &sign);
+}
+double logGamma(double x) {
+  int sign;
+  return lgamma_r(x, &sign);
+}
+double logAddExp(double a, double b) {
+  if (a == b) return a + 0.693147180559945309417;
+  const double difference = a - b;
+  if (difference > 0) return a + log1p(exp(-difference));
+  return difference <= 0 ? b + log1p(exp(difference)) : difference;
+}
+float logAddExpF(float a, float b) { return static_cast<float>(logAddExp(static_cast<double>(a), b)); }
+
+}  // namespace
+
+void addScalarMath(Registry& registry) {
+#define WEFT_UNARY(name)                                              \
+  registry.addOp(#name, DType::float32, callUnary<float, ::name##f>); \
+  registry.addOp(#name, DType::float64, callUnary<double, ::name>);
+  WEFT_UNARY(exp)
+  WEFT_UNARY(exp2)
+  WEFT_UNARY(expm1)
+  WEFT_UNARY(log)
+  WEFT_UNARY(log1p)
+  WEFT_UNARY(log2)
+  WEFT_UNARY(log10)
+  WEFT_UNARY(sin)
+  WEFT_UNARY(cos)
+  WEFT_UNARY(tan)
+  WEFT_UNARY(asin)
+  WEFT_UNARY(acos)
+  WEFT_UNARY(atan)
+  WEFT_UNARY(sinh)
+  WEFT_UNARY(cosh)
+  WEFT_UNARY(tanh)
+  WEFT_UNARY(asinh)
+  WEFT_UNARY(acosh)
+  WEFT_UNARY(atanh)
+  WEFT_UNARY(erf)
+  WEFT_UNARY(erfc)
+  WEFT_UNARY(cbrt)
+#undef WEFT_UNARY
+#define WEFT_BINARY(name)                                              \
+  registry.addOp(#name, DType::float32, callBinary<float, ::name##f>); \
+  registry.addOp(#name, DType::float64, callBinary<double, ::name>);
+  WEFT_BINARY(pow)
+  WEFT_BINARY(atan2)
+  WEFT_BINARY(hypot)
+  WEFT_BINARY(nextafter)
+#undef WEFT_BINARY
+  registry.addOp("lgamma", DType::float32, callUnary<float, logGammaF>);
+  registry.addOp("lgamma", DType::float64, callUnary<double, logGamma>);
+  registry.addOp("logaddexp", DType::float32, callBinary<float, logAddExpF>);
+  registry.addOp("logaddexp", DType::float64, callBinary<double, logAddExp>);
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,281 @@
+// Reductions whose accumulator is a tuple: positions of extremes, squared deviations, log-sum-exp. Compiled
+// once per instruction set.
+#include "cpu/accumulate.h"
+
+namespace weft::cpu::WEFT_ISA {
+namespace {
+
+// The value furthest to one side with its index; of equals the least index, and a NaN before all.
+template <typename T, bool IsMax>
+struct Position {
+  using In = T;
+  using Out = int64_t;
+  struct Leaf {
+    alignas(64) T v[kChunk];
+    alignas(64) int64_t i[kChunk];
+  };
+  using Node = Leaf;
+  static constexpr bool kIndexed = true;
+  static constexpr bool kCounts = false;
+
+  // Loses to every element on its index, if not on its value.
+  static T pad() {
+    if constexpr (std::is_same_v<T, float>)
+      return IsMax ? -__builtin_inff() : __builtin_inff();
+    else if constexpr (std::is_same_v<T, double>)
+      return IsMax ? -__builtin_inf() : __builtin_inf();
+    else {
+      constexpr T most =
+          std::is_signed_v<T> ? static_cast<T>((uint64_t{1} << (sizeof(T) * 8 - 1)) - 1) : static_cast<T>(-1);
+      constexpr T least = std::is_signed_v<T> ? static_cast<T>(-most - 1) : T(0);
+      return IsMax ? least : most;
+    }
+  }
+  static bool wins(T a, int64_t i, T b, int64_t k) {
+    const bool better = IsMax ? a > b : a < b;
+    const bool same = a == b || (a != a && b != b);
+    return better || (a != a && b == b) || (same && i < k);
+  }
+  static void take(Node& node, const T* x, const int64_t* index) {
+#pragma GCC ivdep
+    for (int l = 0; l < kChunk; l++) {
+      const bool won = wins(x[l], index[l], node.v[l], node.i[l]);
+      node.v[l] = won ? x[l] : node.v[l];
+      node.i[l] = won ? index[l] : node.i[l];
+    }
+  }
+  static void open(Leaf& leaf) {
+    for (int l = 0; l < kChunk; l++) {
+      leaf.v[l] = pad();
+      leaf.i[l] = INT64_MAX;
+    }
+  }
+  static void run(Leaf& leaf, const Source<T>& from, int64_t count) {
+    for (int64_t k = 0; k < count; k++)
+      take(leaf, from.x + k * from.stride, from.index + k * from.indexStride);
+  }
+  static void close(const Leaf& leaf, Node& node) { node = leaf; }
+  static void merge(Node& a, const Node& b) { take(a, b.v, b.i); }
+  static void copyLane(Node& to, int64_t i, const Node& from, int64_t k) {
+    to.v[i] = from.v[k];
+    to.i[i] = from.i[k];
+  }
+  static void finish(const Node& node, int64_t* d) {
+    for (int l = 0; l < kChunk; l++) d[l] = node.i[l];
+  }
+};
+
+// Sum of squared deviations. A leaf keeps sums of x - s and its square for s the lane's first element: since
+// s is one of the elements, what cancels is at most a leaf's length times the result. Leaves meet as in Chan,
+// Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
+// Parts: 1, or 2 for complex.
+template <typename T, int Parts>
+struct Deviations {
+  struct Complex {
+    T part[Parts];
+  };
+  using In = std::conditional_t<Parts == 1, T, Complex>;
+  using Out = T;
+  struct Leaf {
+    alignas(64) T n[kChunk];
+    T squares[kChunk];
+    T shift[Parts][kChunk];
+    T sum[Parts][kChunk];
+  };
+  struct Node {
+    alignas(64) T n[kChunk];
+    T squares[kChunk];
+    T mean[Parts][kChunk];
+  };
+  static constexpr bool kIndexed = false;
+  static constexpr bool kCounts = true;
+
+  static void open(Leaf& leaf) {
+    for (int l = 0; l < kChunk; l++) {
+      leaf.n[l] = leaf.squares[l] = 0;
+      for (int p = 0; p < Parts; p++) leaf.shift[p][l] = leaf.sum[p][l] = 0;
+    }
+  }
+  static void take(Leaf& leaf, const T* x, int64_t lanes) {
+    for (int p = 0; p < Parts; p++) {
+#pragma GCC ivdep
+      for (int64_t l = 0; l < lanes; l++) {
+        const T value = x[l * Parts + p];
+        const T shift = leaf.n[l] == 0 ? value : leaf.shift[p][l];
+        const T difference = value - shift;
+        leaf.shift[p][l] = shift;
+        leaf.sum[p][l] += difference;
+        leaf.squares[l] += difference * difference;
+      }
+    }
+#pragma GCC ivdep
+    for (int64_t l = 0; l < lanes; l++) leaf.n[l] += 1;
+  }
+  static const T* parts(const In* x) { return reinterpret_cast<const T*>(x); }
+  static void run(Leaf& leaf, const Source<In>& from, int64_t count) {
+    for (int64_t k = 0; k < count; k++) take(leaf, parts(from.x + k * from.stride), kChunk);
+  }
+  static void runPart(Leaf& leaf, const Source<In>& from, int64_t valid) { take(leaf, parts(from.x), valid); }
+  static void close(const Leaf& leaf, Node& node) {
+    for (int l = 0; l < kChunk; l++) {
+      const T n = leaf.n[l];
+      const T share = n == 0 ? T(0) : T(1) / n;
+      T squares = leaf.squares[l];
+      for (int p = 0; p < Parts; p++) {
+        const T sum = leaf.sum[p][l];
+        node.mean[p][l] = leaf.shift[p][l] + sum * share;
+        squares -= sum * sum * share;
+      }
+      node.n[l] = n;
+      // Rounding may leave less than nothing; NaN stays.
+      node.squares[l] = squares < 0 ? T(0) : squares;
+    }
+  }
+  static void merge(Node& a, const Node& b) {
+    for (int l = 0; l < kChunk; l++) {
+      const T n = a.n[l] + b.n[l];
+      const T share = n == 0 ? T(0) : b.n[l] / n;
+      T squares = a.squares[l] + b.squares[l];
+      for (int p = 0; p < Parts; p++) {
+        const T apart = b.mean[p][l] - a.mean[p][l];
+        a.mean[p][l] += apart * share;
+        squares += apart * apart * (a.n[l] * share);
+      }
+      a.n[l] = n;
+      a.squares[l] = squares;
+    }
+  }
+  static void copyLane(Node& to, int64_t i, const Node& from, int64_t k) {
+    to.n[i] = from.n[k];
+    to.squares[i] = from.squares[k];
+    for (int p = 0; p < Parts; p++) to.mean[p][i] = from.mean[p][k];
+  }
+  static void finish(const Node& node, T* d) {
+    for (int l = 0; l < kChunk; l++) d[l] = node.squares[l];
+  }
+};
+
+// Lane functions found in the registry when the reductions are entered into it.
+template <typename T>
+LaneFunction expOf = nullptr;
+template <typename T>
+LaneFunction logOf = nullptr;
+
+template <typename T>
+void applyTo(LaneFunction function, T* chunk) {
+  const Operand operand{reinterpret_cast<char*>(chunk), kChunk, kChunk};
+  const Operand* const args[] = {&operand};
+  function({1, 1}, operand, args);
+}
+
+// log of a sum of exponentials: the largest element and the sum of e^(x - base), where base is that element
+// if finite.
+template <typename T>
+struct LogSumExp {
+  using In = T;
+  using Out = T;
+  struct Leaf {
+    alignas(64) T most[kChunk];
+    alignas(64) T sum[kChunk];
+  };
+  using Node = Leaf;
+  static constexpr bool kIndexed = false;
+  static constexpr bool kCounts = false;
+  static constexpr T kInfinity = static_cast<T>(__builtin_inf());
+
+  static T pad() { return -kInfinity; }
+  static T base(T most) { return most - most == 0 ? most : T(0); }
+  static T larger(T a, T b) { return a != a ? a : a > b ? a : b; }
+
+  static void open(Leaf& leaf) {
+    for (int l = 0; l < kChunk; l++) {
+      leaf.most[l] = -kInfinity;
+      leaf.sum[l] = 0;
+    }
+  }
+  // Rescales a sum to a larger maximum. An empty sum stays so whatever the bases are.
+  static void raise(Leaf& leaf, const T* most) {
+    alignas(64) T factor[kChunk];
+    for (int l = 0; l < kChunk; l++) {
+      factor[l] = leaf.sum[l] == 0 ? T(0) : base(leaf.most[l]) - base(most[l]);
+    }
+    applyTo(expOf<T>, factor);
+    for (int l = 0; l < kChunk; l++) {
+      leaf.sum[l] *= factor[l];
+      leaf.most[l] = most[l];
+    }
+  }
+  static void run(Leaf& leaf, const Source<T>& from, int64_t count) {
+    alignas(64) T most[kChunk];
+    for (int l = 0; l < kChunk; l++) most[l] = leaf.most[l];
+    for (int64_t k = 0; k < count; k++) {
+      const T* x = from.x + k * from.stride;
+      for (int l = 0; l < kChunk; l++) most[l] = larger(most[l], x[l]);
+    }
+    raise(leaf, most);
+    for (int64_t k = 0; k < count; k++) {
+      const T* x = from.x + k * from.stride;
+      alignas(64) T term[kChunk];
+      for (int l = 0; l < kChunk; l++) term[l] = x[l] - base(most[l]);
+      applyTo(expOf<T>, term);
+      for (int l = 0; l < kChunk; l++) leaf.sum[l] += term[l];
+    }
+  }
+  static void close(const Leaf& leaf, Node& node) { node = leaf; }
+  static void merge(Node& a, const Node& b) {
+    alignas(64) T most[kChunk];
+    for (int l = 0; l < kChunk; l++) most[l] = larger(a.most[l], b.most[l]);
+    Node other = b;
+    raise(a, most);
+    raise(other, most);
+    for (int l = 0; l < kChunk; l++) a.sum[l] += other.sum[l];
+  }
+  static void copyLane(Node& to, int64_t i, const Node& from, int64_t k) {
+    to.most[i] = from.most[k];
+    to.sum[i] = from.sum[k];
+  }
+  static void finish(const Node& node, T* d) {
+    alignas(64) T result[kChunk];
+    for (int l = 0; l < kChunk; l++) result[l] = node.sum[l];
+    applyTo(logOf<T>, result);
+    for (int l = 0; l < kChunk; l++)
+      d[l] = node.most[l] != node.most[l] ? node.most[l] : result[l] + base(node.most[l]);
+  }
+};
+
+template <typename T>
+void addPositions(Registry& registry, DType dtype) {
+  registry.addReduction("argmin", dtype, Reducer<Position<T, false>>::functions());
+  registry.addReduction("argmax", dtype, Reducer<Position<T, true>>::functions());
+}
+
+template <typename T>
+void addLogSumExp(Registry& registry) {
+  expOf<T> = registry.op("exp", kDTypeOf<T>);
+  logOf<T> = registry.op("log", kDTypeOf<T>);
+  registry.addReduction("logsumexp", kDTypeOf<T>, Reducer<LogSumExp<T>>::functions());
+}
+
+}  // namespace
+
+void addStatistics(Registry& registry) {
+  addPositions<uint8_t>(registry, DType::boolean);
+  addPositions<int8_t>(registry, DType::int8);
+  addPositions<int16_t>(registry, DType::int16);
+  addPositions<int32_t>(registry, DType::int32);
+  addPositions<int64_t>(registry, DType::int64);
+  addPositions<uint8_t>(registry, DType::uint8);
+  addPositions<uint16_t>(registry, DType::uint16);
+  addPositions<uint32_t>(registry, DType::uint32);
+  addPositions<uint64_t>(registry, DType::uint64);
+  addPositions<float>(registry, DType::float32);
+  addPositions<double>(registry, DType::float64);
+  registry.addReduction("squaredDeviations", DType::float32, Reducer<Deviations<float, 1>>::functions());
+  registry.addReduction("squaredDeviations", DType::float64, Reducer<Deviations<double, 1>>::functions());
+  registry.addReduction("squaredDeviations", DType::complex64, Reducer<Deviations<float, 2>>::functions());
+  registry.addReduction("squaredDeviations", DType::complex128, Reducer<Deviations<double, 2>>::functions());
+  addLogSumExp<float>(registry);
+  addLogSumExp<double>(registry);
+}
+
+}  // namespace weft::cpu::WEFT_ISA

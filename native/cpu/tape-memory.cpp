@@ -1,0 +1,276 @@
+#include "cpu/tape-memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::cpu {
+namespace {
+
+// Reads as any dtype's zero.
+alignas(64) char zeroChunk[kChunk * 16];
+
+// Rows and lanes of a block that a value takes up.
+struct Shape {
+  int64_t rows;
+  int64_t lanes;
+  // Elements between its rows.
+  int64_t rowStep;
+};
+
+Shape shapeOf(const Tape& tape, const Value& value, const Position& at) {
+  return {value.rows ? at.rows : 1, value.lanes ? at.valid : 1, value.lanes ? tape.paddedWidth() : kChunk};
+}
+
+Operand operandOf(const Value& value, const Shape& shape, char* data) {
+  return {data, value.rows ? shape.rowStep : 0, value.lanes ? kChunk : 0};
+}
+
+int64_t laneOffset(const Affine& affine, int64_t lane) {
+  switch (affine.mode) {
+    case LaneMode::splat:
+      return 0;
+    case LaneMode::stride:
+      return affine.lane * lane;
+    case LaneMode::table:
+      return affine.table[lane];
+  }
+  return 0;
+}
+
+enum class Holds { everywhere, nowhere, somewhere };
+
+Holds holds(const Bound& bound, const Position& at, const Shape& shape) {
+  const Affine& affine = bound.affine;
+  int64_t low = baseOf(affine, at);
+  int64_t high = low;
+  const int64_t rowSpan = affine.row * (shape.rows - 1);
+  (rowSpan < 0 ? low : high) += rowSpan;
+  if (affine.mode == LaneMode::table) {
+    low += affine.tableLow;
+    high += affine.tableHigh;
+  } else if (affine.mode == LaneMode::stride) {
+    const int64_t laneSpan = affine.lane * (shape.lanes - 1);
+    (laneSpan < 0 ? low : high) += laneSpan;
+  }
+  if (low >= 0 && high < bound.size) return Holds::everywhere;
+  return high < 0 || low >= bound.size ? Holds::nowhere : Holds::somewhere;
+}
+
+Holds holdsAll(const std::vector<Bound>& bounds, const Position& at, const Shape& shape) {
+  Holds all = Holds::everywhere;
+  for (const Bound& bound : bounds) {
+    const Holds one = holds(bound, at, shape);
+    if (one == Holds::nowhere) return one;
+    if (one == Holds::somewhere) all = one;
+  }
+  return all;
+}
+
+bool holdsAt(const std::vector<Bound>& bounds, const Position& at, int64_t row, int64_t lane) {
+  for (const Bound& bound : bounds) {
+    const int64_t value = baseOf(bound.affine, at) + bound.affine.row * row + laneOffset(bound.affine, lane);
+    if (value < 0 || value >= bound.size) return false;
+  }
+  return true;
+}
+
+int64_t floorDivide(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
+
+// The lanes [first, last) of a row where all bounds hold, for bounds without tables.
+struct Interval {
+  int64_t first;
+  int64_t last;
+};
+Interval intervalOf(const std::vector<Bound>& bounds, const Position& at, int64_t row, int64_t lanes) {
+  Interval found{0, lanes};
+  for (const Bound& bound : bounds) {
+    const int64_t start = baseOf(bound.affine, at) + bound.affine.row * row;
+    const int64_t step = bound.affine.mode == LaneMode::stride ? bound.affine.lane : 0;
+    if (step == 0) {
+      if (start < 0 || start >= bound.size) return {0, 0};
+      continue;
+    }
+    // 0 <= start + step * l <= size - 1, solved for l.
+    const int64_t a = floorDivide(step > 0 ? -start + step - 1 : bound.size - 1 - start + step + 1, step);
+    const int64_t b = floorDivide(step > 0 ? bound.size - 1 - start : -start, step);
+    found.first = std::max(found.first, a);
+    found.last = std::min(found.last, b + 1);
+  }
+  return found.first < found.last ? found : Interval{0, 0};
+}
+
+bool hasTable(const std::vector<Bound>& bounds) {
+  return std::any_of(bounds.begin(), bounds.end(),
+                     [](const Bound& b) { return b.affine.mode == LaneMode::table; });
+}
+
+// Lanes [first, last) of one row from memory, where `from` is the row's lane 0.
+void moveLanes(const MoveFunctions& moves, const Affine& affine, char* row, const char* from, int64_t first,
+               int64_t last, int64_t size) {
+  const int64_t count = last - first;
+  switch (affine.mode) {
+    case LaneMode::splat:
+      for (int64_t l = first; l < last; l++) std::memcpy(row + l * size, from, size);
+      break;
+    case LaneMode::stride:
+      if (affine.lane == 1) {
+        std::memcpy(row + first * size, from + first * size, count * size);
+      } else {
+        moves.gather(row + first * size, from + first * affine.lane * size, count, affine.lane);
+      }
+      break;
+    case LaneMode::table:
+      moves.gatherTable(row + first * size, from, count, affine.table.data() + first);
+      break;
+  }
+}
+
+Operand loadFree(const Tape& tape, const Instruction& instruction, const Position& at, const char* memory,
+                 char* registers, bool inPlace) {
+  const Value& value = tape.values[instruction.value];
+  const Affine& affine = instruction.access.affine;
+  const Shape shape = shapeOf(tape, value, at);
+  const int64_t size = value.byteLength;
+  const int64_t base = baseOf(affine, at);
+  const MoveFunctions& moves = tape.registry->moves(static_cast<int>(size));
+  const char* const from = memory + base * size;
+
+  if (!value.lanes) {
+    for (int64_t r = 0; r < shape.rows; r++)
+      moves.fill(registers + r * kChunk * size, from + r * affine.row * size);
+    return operandOf(value, shape, registers);
+  }
+  const int64_t padded = (shape.lanes + kChunk - 1) / kChunk * kChunk;
+  if (affine.mode == LaneMode::stride && affine.lane == 1 && inPlace) {
+    const int64_t lastRow = base + std::max<int64_t>(0, affine.row * (shape.rows - 1));
+    if (lastRow + padded <= tape.buffers[instruction.access.buffer].elementCount) {
+      return {const_cast<char*>(from), value.rows ? affine.row : 0, kChunk};
+    }
+  }
+  const bool tiled =
+      affine.mode == LaneMode::stride && shape.rows >= 8 && std::abs(affine.row) < std::abs(affine.lane);
+  if (tiled)
+    moves.gatherTile(registers, shape.rowStep, from, shape.rows, shape.lanes, affine.row, affine.lane);
+  for (int64_t r = 0; r < shape.rows; r++) {
+    char* row = registers + r * shape.rowStep * size;
+    if (!tiled) moveLanes(moves, affine, row, from + r * affine.row * size, 0, shape.lanes, size);
+    std::memset(row + shape.lanes * size, 0, (padded - shape.lanes) * size);
+  }
+  return operandOf(value, shape, registers);
+}
+
+}  // namespace
+
+int64_t baseOf(const Affine& affine, const Position& at) {
+  int64_t base = affine.offset;
+  for (size_t i = 0; i < at.loopCount; i++) base += affine.loops[i] * at.loops[i];
+  return base;
+}
+
+Operand load(const Tape& tape, const Instruction& instruction, const Position& at, void* const* buffers,
+             char* registers, bool inPlace) {
+  const Access& access = instruction.access;
+  const char* memory = static_cast<const char*>(buffers[access.buffer]);
+  if (access.bounds.empty()) return loadFree(tape, instruction, at, memory, registers, inPlace);
+  const Value& value = tape.values[instruction.value];
+  const Shape shape = shapeOf(tape, value, at);
+  const Holds where = holdsAll(access.bounds, at, shape);
+  if (where == Holds::everywhere) return loadFree(tape, instruction, at, memory, registers, inPlace);
+  if (where == Holds::nowhere) return {zeroChunk, 0, 0};
+
+  const int64_t size = value.byteLength;
+  const int64_t base = baseOf(access.affine, at);
+  const int64_t padded = (shape.lanes + kChunk - 1) / kChunk * kChunk;
+  const MoveFunctions& moves = tape.registry->moves(static_cast<int>(size));
+  const bool byLane = hasTable(access.bounds);
+  for (int64_t r = 0; r < shape.rows; r++) {
+    char* row = registers + r * shape.rowStep * size;
+    const char* from = memory + (base + r * access.affine.row) * size;
+    std::memset(row, 0, padded * size);
+    if (byLane) {
+      for (int64_t l = 0; l < shape.lanes; l++) {
+        if (holdsAt(access.bounds, at, r, l)) {
+          std::memcpy(row + l * size, from + laneOffset(access.affine, l) * size, size);
+        }
+      }
+    } else {
+      const Interval lanes = intervalOf(access.bounds, at, r, shape.lanes);
+      if (lanes.first < lanes.last) moveLanes(moves, access.affine, row, from, lanes.first, lanes.last, size);
+    }
+    // A value that does not vary along the lanes is read as a whole chunk.
+    if (!value.lanes) moves.fill(row, row);
+  }
+  return operandOf(value, shape, registers);
+}
+
+Operand index(const Tape& tape, const Instruction& instruction, const Position& at, char* registers) {
+  const Value& value = tape.values[instruction.value];
+  const Affine& affine = instruction.access.affine;
+  const Shape shape = shapeOf(tape, value, at);
+  const int64_t base = baseOf(affine, at);
+  const int64_t padded = (shape.lanes + kChunk - 1) / kChunk * kChunk;
+  for (int64_t r = 0; r < shape.rows; r++) {
+    int64_t* row = reinterpret_cast<int64_t*>(registers) + r * shape.rowStep;
+    const int64_t start = base + r * affine.row;
+    if (affine.mode == LaneMode::table) {
+      for (int64_t l = 0; l < shape.lanes; l++) row[l] = start + affine.table[l];
+      std::fill(row + shape.lanes, row + padded, 0);
+    } else {
+      const int64_t step = affine.mode == LaneMode::stride ? affine.lane : 0;
+      for (int64_t l = 0; l < padded; l++) row[l] = start + step * l;
+    }
+  }
+  return operandOf(value, shape, registers);
+}
+
+Operand inside(const Tape& tape, const Instruction& instruction, const Position& at, char* registers) {
+  const Value& value = tape.values[instruction.value];
+  const Shape shape = shapeOf(tape, value, at);
+  const int64_t padded = (shape.lanes + kChunk - 1) / kChunk * kChunk;
+  const Holds where = holdsAll(instruction.bounds, at, shape);
+  const bool byLane = hasTable(instruction.bounds);
+  for (int64_t r = 0; r < shape.rows; r++) {
+    char* row = registers + r * shape.rowStep;
+    std::memset(row, where == Holds::everywhere ? 1 : 0, padded);
+    if (where == Holds::somewhere && byLane) {
+      for (int64_t l = 0; l < shape.lanes; l++) row[l] = holdsAt(instruction.bounds, at, r, l) ? 1 : 0;
+    } else if (where == Holds::somewhere) {
+      const Interval lanes = intervalOf(instruction.bounds, at, r, shape.lanes);
+      std::memset(row + lanes.first, 1, lanes.last - lanes.first);
+    }
+    if (!value.lanes) std::memset(row, row[0], padded);
+  }
+  return operandOf(value, shape, registers);
+}
+
+void store(const Tape& tape, const Access& access, const Position& at, int64_t rows, int64_t lanes,
+           const Operand& value, void* const* buffers) {
+  const Affine& affine = access.affine;
+  const int64_t size = byteLengthOf(tape.buffers[access.buffer].dtype);
+  const MoveFunctions& moves = tape.registry->moves(static_cast<int>(size));
+  char* const memory = static_cast<char*>(buffers[access.buffer]) + baseOf(affine, at) * size;
+  // Values of one chunk are written chunk by chunk.
+  const int64_t run = value.chunkStep == 0 ? kChunk : lanes;
+  for (int64_t r = 0; r < rows; r++) {
+    char* to = memory + r * affine.row * size;
+    const char* row = value.data + r * value.rowStep * size;
+    if (affine.mode == LaneMode::splat) {
+      std::memcpy(to, row, size);
+      continue;
+    }
+    for (int64_t l = 0; l < lanes; l += run) {
+      const int64_t count = std::min(run, lanes - l);
+      const char* from = row + (value.chunkStep == 0 ? 0 : l) * size;
+      if (affine.mode == LaneMode::table) {
+        moves.scatterTable(to, from, count, affine.table.data() + l);
+      } else if (affine.lane == 1) {
+        // A result computed in place is there already.
+        if (to + l * size != from) std::memcpy(to + l * size, from, count * size);
+      } else {
+        moves.scatter(to + l * affine.lane * size, from, count, affine.lane);
+      }
+    }
+  }
+}
+
+}  // namespace weft::cpu

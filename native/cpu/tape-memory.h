@@ -1,0 +1,31 @@
+// Moves data between buffers and blocks: loads, stores, indices and bounds of one block. Called by
+// tape-run.cpp.
+#pragma once
+#include "cpu/tape.h"
+
+namespace weft::cpu {
+
+// Where a block lies: start of each loop's axis, and how much of a full block there is.
+struct Position {
+  const int64_t* loops;
+  size_t loopCount;
+  int64_t rows;
+  // Lanes of each row.
+  int64_t valid;
+  int64_t chunks() const { return (valid + kChunk - 1) / kChunk; }
+};
+
+// The affine function at row 0, lane 0 of the block.
+int64_t baseOf(const Affine& affine, const Position& at);
+
+// The load's value: `registers` holds a full block; the result may be the buffer's own memory if `inPlace`.
+Operand load(const Tape& tape, const Instruction& instruction, const Position& at, void* const* buffers,
+             char* registers, bool inPlace);
+Operand index(const Tape& tape, const Instruction& instruction, const Position& at, char* registers);
+Operand inside(const Tape& tape, const Instruction& instruction, const Position& at, char* registers);
+
+// Writes rows x lanes of a value.
+void store(const Tape& tape, const Access& access, const Position& at, int64_t rows, int64_t lanes,
+           const Operand& value, void* const* buffers);
+
+}  // namespace weft::cpu

@@ -1,0 +1,288 @@
+// Reads a tape from what src/codegen/tape.ts wrote, in the order in which it was written.
+#include <cstring>
+#include <stdexcept>
+
+#include "cpu/cpu.h"
+#include "cpu/tape.h"
+
+namespace weft::cpu {
+namespace {
+
+constexpr int64_t kConstantBytes = 16;
+
+[[noreturn]] void malformed(const std::string& what) {
+  throw std::invalid_argument("malformed tape: " + what);
+}
+
+// The numbers of a tape, from front to back.
+class Words {
+ public:
+  Words(const double* data, size_t length) : data_(data), length_(length) {}
+  int64_t next() {
+    if (position_ >= length_) malformed("it ends early");
+    return static_cast<int64_t>(data_[position_++]);
+  }
+  int64_t next(int64_t low, int64_t high, const char* what) {
+    const int64_t word = next();
+    if (word < low || word > high) malformed(std::string(what) + " is " + std::to_string(word));
+    return word;
+  }
+  bool atEnd() const { return position_ == length_; }
+
+ private:
+  const double* data_;
+  size_t length_;
+  size_t position_ = 0;
+};
+
+constexpr int64_t kMany = int64_t{1} << 31;
+
+class Parser {
+ public:
+  Parser(Words words, std::vector<std::string> ops, const uint8_t* constants, size_t constantBytes)
+      : words_(words), ops_(std::move(ops)), constants_(constants), constantBytes_(constantBytes) {}
+
+  std::shared_ptr<const Tape> parse(std::string name) {
+    auto tape = std::make_shared<Tape>();
+    tape_ = tape.get();
+    tape->name = std::move(name);
+    tape->registry = &Registry::of(currentIsa());
+    layout();
+    buffers();
+    values();
+    const int64_t walks = words_.next(1, kMany, "number of walks");
+    tape->keepsBlock = words_.next(0, 1, "keepsBlock") == 1;
+    tape->slotBlocks = words_.next(1, INT64_MAX, "slot length");
+    tape->rowByteLength = words_.next(0, kMany, "row bytes");
+    tape->blockByteLength = words_.next(0, kMany, "block bytes");
+    for (int64_t p = 0; p <= walks; p++) {
+      tape->rowSections.push_back(section(Storage::row));
+      if (p < walks) tape->walks.push_back(section(Storage::block));
+    }
+    if (!words_.atEnd()) malformed("it goes on after its end");
+    return tape;
+  }
+
+ private:
+  void layout() {
+    tape_->rows = words_.next(1, 1 << 20, "rows");
+    tape_->take = words_.next(1, 1 << 20, "lanes");
+    tape_->inner = words_.next(1, 1 << 20, "inner lanes");
+    tape_->rowsReduced = words_.next(0, 1, "row kind") == 1;
+    tape_->laneKind = static_cast<LaneKind>(words_.next(0, 2, "lane kind"));
+    for (int kind = 0; kind < 2; kind++) {
+      const int64_t count = words_.next(0, 64, "number of loops");
+      for (int64_t i = 0; i < count; i++) {
+        Loop loop;
+        loop.count = words_.next(0, INT64_MAX, "loop count");
+        loop.role = static_cast<Role>(words_.next(0, 3, "loop role"));
+        loop.extent = words_.next(0, INT64_MAX, "loop extent");
+        tape_->loops.push_back(loop);
+      }
+      if (kind == 0) tape_->tileLoops = tape_->loops.size();
+    }
+  }
+
+  void buffers() {
+    const int64_t count = words_.next(0, kMany, "number of buffers");
+    for (int64_t i = 0; i < count; i++) {
+      Buffer buffer;
+      buffer.dtype = dtype();
+      buffer.isOutput = words_.next(0, 1, "buffer role") == 1;
+      buffer.elementCount = words_.next(0, INT64_MAX, "element count");
+      tape_->buffers.push_back(buffer);
+    }
+  }
+
+  void values() {
+    const int64_t count = words_.next(0, kMany, "number of values");
+    tape_->constants.resize(constantBytes_ / kConstantBytes * kChunk * kConstantBytes);
+    for (int64_t i = 0; i < count; i++) {
+      Value value;
+      value.dtype = dtype();
+      value.byteLength = byteLengthOf(value.dtype);
+      value.rows = words_.next(0, 1, "span") == 1;
+      value.lanes = words_.next(0, 1, "span") == 1;
+      value.storage = static_cast<Storage>(words_.next(0, 2, "storage"));
+      value.offset = words_.next(-1, kMany, "offset");
+      if (value.storage == Storage::constant) value.offset = constant(value);
+      tape_->values.push_back(value);
+    }
+  }
+
+  // Fills a constant's chunk and returns its offset.
+  int64_t constant(const Value& value) {
+    if (value.offset < 0 || static_cast<size_t>(value.offset + 1) * kConstantBytes > constantBytes_) {
+      malformed("constant out of range");
+    }
+    const int64_t offset = value.offset * kChunk * kConstantBytes;
+    const uint8_t* element = constants_ + value.offset * kConstantBytes;
+    for (int64_t l = 0; l < kChunk; l++) {
+      std::memcpy(tape_->constants.data() + offset + l * value.byteLength, element, value.byteLength);
+    }
+    return offset;
+  }
+
+  Section section(Storage storage) {
+    Section section;
+    const int64_t count = words_.next(0, kMany, "section length");
+    section.reserve(count);
+    for (int64_t i = 0; i < count; i++) section.push_back(instruction(storage));
+    return section;
+  }
+
+  Instruction instruction(Storage storage) {
+    Instruction out;
+    out.code = static_cast<Opcode>(words_.next(0, 6, "opcode"));
+    out.value = value();
+    if (out.code == Opcode::store) {
+      out.access = access();
+      if (!tape_->buffers[out.access.buffer].isOutput) malformed("store to an input");
+      if (tape_->buffers[out.access.buffer].dtype != tape_->values[out.value].dtype)
+        malformed("dtype of a store");
+      return out;
+    }
+    out.offset = words_.next(-1, kMany, "register");
+    const Value& result = tape_->values[out.value];
+    if (out.code != Opcode::reduce) checkRegister(result, out.offset, storage);
+    switch (out.code) {
+      case Opcode::load:
+        out.access = access();
+        if (tape_->buffers[out.access.buffer].dtype != result.dtype) malformed("dtype of a load");
+        break;
+      case Opcode::index: {
+        out.access.affine = affine();
+        if (result.dtype != DType::int64) malformed("dtype of an index");
+        break;
+      }
+      case Opcode::inside:
+        out.bounds = bounds();
+        break;
+      case Opcode::map:
+        map(out);
+        break;
+      case Opcode::cast: {
+        const DType from = dtype();
+        out.function = tape_->registry->cast(from, result.dtype);
+        if (!out.function) malformed("no cast from dtype " + std::to_string(static_cast<int>(from)));
+        arguments(out);
+        break;
+      }
+      case Opcode::reduce:
+        reduce(out);
+        break;
+      case Opcode::store:
+        break;
+    }
+    if (out.code == Opcode::map || out.code == Opcode::cast) {
+      out.hasDirect = words_.next(0, 1, "direct store") == 1;
+      if (out.hasDirect) out.access = access();
+    }
+    return out;
+  }
+
+  void map(Instruction& out) {
+    const std::string& name = op();
+    const DType type = dtype();
+    out.function = tape_->registry->op(name.c_str(), type);
+    if (!out.function) malformed("no op " + name + " of dtype " + std::to_string(static_cast<int>(type)));
+    arguments(out);
+  }
+
+  void reduce(Instruction& out) {
+    const std::string& name = op();
+    const DType type = dtype();
+    out.reduce = tape_->registry->reduction(name.c_str(), type);
+    if (!out.reduce)
+      malformed("no reduction " + name + " of dtype " + std::to_string(static_cast<int>(type)));
+    arguments(out);
+    const Value& result = tape_->values[out.value];
+    if (result.storage != Storage::row) malformed("a reduction's result is not at row level");
+    checkRegister(result, result.offset, Storage::row);
+    out.reduction = static_cast<int>(tape_->reductions.size());
+    tape_->reductions.push_back({out.reduce, out.value});
+  }
+
+  void arguments(Instruction& out) {
+    out.argCount = static_cast<int>(words_.next(1, 3, "number of arguments"));
+    for (int i = 0; i < out.argCount; i++) out.args[i] = value();
+  }
+
+  void checkRegister(const Value& value, int64_t offset, Storage storage) {
+    const int64_t rows = value.rows ? tape_->rows : 1;
+    const int64_t lanes = value.lanes ? tape_->paddedWidth() : kChunk;
+    const int64_t end = offset + rows * lanes * value.byteLength;
+    const int64_t limit = storage == Storage::row ? tape_->rowByteLength : tape_->blockByteLength;
+    if (offset < 0 || offset % kChunk != 0 || end > limit) malformed("register out of range");
+  }
+
+  int value() {
+    return static_cast<int>(words_.next(0, static_cast<int64_t>(tape_->values.size()) - 1, "value"));
+  }
+  DType dtype() { return static_cast<DType>(words_.next(0, kDTypes - 1, "dtype")); }
+  const std::string& op() { return ops_[words_.next(0, static_cast<int64_t>(ops_.size()) - 1, "op")]; }
+
+  Access access() {
+    Access access;
+    access.buffer =
+        static_cast<int>(words_.next(0, static_cast<int64_t>(tape_->buffers.size()) - 1, "buffer"));
+    access.affine = affine();
+    access.bounds = bounds();
+    return access;
+  }
+
+  std::vector<Bound> bounds() {
+    std::vector<Bound> list(words_.next(0, kMany, "number of bounds"));
+    for (Bound& bound : list) {
+      bound.affine = affine();
+      bound.size = words_.next(0, INT64_MAX, "bound");
+    }
+    return list;
+  }
+
+  Affine affine() {
+    Affine affine;
+    affine.offset = words_.next();
+    for (size_t i = 0; i < tape_->loops.size(); i++) affine.loops.push_back(words_.next());
+    affine.row = words_.next();
+    affine.mode = static_cast<LaneMode>(words_.next(0, 2, "lane mode"));
+    if (affine.mode == LaneMode::stride) affine.lane = words_.next();
+    if (affine.mode == LaneMode::table) {
+      affine.table.resize(words_.next(tape_->width(), tape_->width(), "table length"));
+      for (int64_t& entry : affine.table) {
+        entry = words_.next();
+        affine.tableLow = std::min(affine.tableLow, entry);
+        affine.tableHigh = std::max(affine.tableHigh, entry);
+      }
+    }
+    return affine;
+  }
+
+  Words words_;
+  std::vector<std::string> ops_;
+  const uint8_t* constants_;
+  size_t constantBytes_;
+  Tape* tape_ = nullptr;
+};
+
+}  // namespace
+
+std::shared_ptr<const Tape> parseTape(const Napi::Object& spec) {
+  if (!spec.Get("words").IsTypedArray() || !spec.Get("constants").IsTypedArray() ||
+      !spec.Get("ops").IsArray()) {
+    malformed("words, constants and ops are missing");
+  }
+  const auto words = spec.Get("words").As<Napi::Float64Array>();
+  const auto constants = spec.Get("constants").As<Napi::Uint8Array>();
+  if (words.TypedArrayType() != napi_float64_array || constants.TypedArrayType() != napi_uint8_array) {
+    malformed("words are not a Float64Array, or constants not a Uint8Array");
+  }
+  const auto names = spec.Get("ops").As<Napi::Array>();
+  std::vector<std::string> ops;
+  for (uint32_t i = 0; i < names.Length(); i++) ops.push_back(names.Get(i).ToString().Utf8Value());
+  Parser parser(Words(words.Data(), words.ElementLength()), std::move(ops), constants.Data(),
+                constants.ElementLength());
+  return parser.parse(spec.Get("name").ToString().Utf8Value());
+}
+
+}  // namespace weft::cpu

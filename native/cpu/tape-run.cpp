@@ -1,0 +1,500 @@
+// Runs a tape: tiles of the parallel axes are dealt to the threads; each walks its blocks and interprets the
+// sections.
+//
+// Where there are too few tiles for the threads, the reduced axes' slots are dealt out as well, one phase at
+// a time. The partial results of slots are always combined in slot order, so the bits do not depend on which
+// way was taken.
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <stdexcept>
+
+#include "cpu/cpu.h"
+#include "cpu/tape-memory.h"
+#include "cpu/threads.h"
+
+namespace weft::cpu {
+namespace {
+
+// Memory of a worker's registers, kept for the next run.
+class Scratch {
+ public:
+  explicit Scratch(size_t byteLength) : block_(acquire(byteLength)) {}
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    Pool& pool = shared();
+    const std::lock_guard lock(pool.mutex);
+    if (pool.blocks.size() < kKept && block_.byteLength <= kLargestKept) {
+      pool.blocks.push_back(std::move(block_));
+    }
+  }
+  char* data() const { return block_.data.get(); }
+
+ private:
+  static constexpr size_t kKept = 64;
+  static constexpr size_t kLargestKept = size_t{4} << 20;
+  static constexpr std::align_val_t kAlignment{64};
+  struct Free {
+    void operator()(char* data) const { operator delete(data, kAlignment); }
+  };
+  struct Block {
+    std::unique_ptr<char, Free> data;
+    size_t byteLength;
+  };
+  struct Pool {
+    std::mutex mutex;
+    std::vector<Block> blocks;
+  };
+  // Never destroyed: threads may outlive static destructors.
+  static Pool& shared() {
+    static Pool& pool = *new Pool;
+    return pool;
+  }
+  static Block acquire(size_t byteLength) {
+    {
+      Pool& pool = shared();
+      const std::lock_guard lock(pool.mutex);
+      for (Block& block : pool.blocks) {
+        if (block.byteLength < byteLength) continue;
+        Block found = std::move(block);
+        block = std::move(pool.blocks.back());
+        pool.blocks.pop_back();
+        return found;
+      }
+    }
+    const size_t rounded = std::max<size_t>(std::bit_ceil(byteLength), 64 << 10);
+    return {std::unique_ptr<char, Free>(static_cast<char*>(operator new(rounded, kAlignment))), rounded};
+  }
+  Block block_;
+};
+
+constexpr int64_t align(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// Everything about a run that its workers share.
+struct Job {
+  const Tape& tape;
+  void* const* buffers;
+  const std::atomic<bool>* cancel;
+  // An output lies in an input's memory: loads are copied, results are stored last.
+  bool isAliased;
+  int64_t accumulators;
+  int64_t levels;
+  int64_t slots;
+  bool cancelled() const { return cancel && cancel->load(std::memory_order_relaxed); }
+};
+
+// The partial results of all of a tape's reductions.
+class States {
+ public:
+  static int64_t byteLength(const Job& job) {
+    int64_t bytes = 0;
+    for (const ReduceInfo& info : job.tape.reductions) bytes += bytesOf(job, info);
+    return bytes;
+  }
+  static int64_t nodesByteLength(const Job& job) {
+    int64_t bytes = 0;
+    for (const ReduceInfo& info : job.tape.reductions) {
+      bytes += align(info.functions->nodeByteLength * job.accumulators);
+    }
+    return bytes;
+  }
+  void bind(const Job& job, char* memory) {
+    for (const ReduceInfo& info : job.tape.reductions) {
+      const int64_t node = align(info.functions->nodeByteLength * job.accumulators);
+      const int64_t leaf = align(info.functions->leafByteLength * job.accumulators);
+      states_.push_back({memory + node, memory + node + leaf, memory, job.accumulators, job.levels, 0, 0});
+      memory += bytesOf(job, info);
+    }
+  }
+  ReduceState& operator[](int reduction) { return states_[reduction]; }
+
+ private:
+  static int64_t bytesOf(const Job& job, const ReduceInfo& info) {
+    const int64_t node = align(info.functions->nodeByteLength * job.accumulators);
+    return align(info.functions->leafByteLength * job.accumulators) + node * (1 + job.levels);
+  }
+  std::vector<ReduceState> states_;
+};
+
+// One thread's interpreter.
+class Worker {
+ public:
+  explicit Worker(const Job& job)
+      : job_(job),
+        tape_(job.tape),
+        operands_(tape_.values.size()),
+        starts_(tape_.loops.size()),
+        scratch_(align(tape_.blockByteLength) + align(tape_.rowByteLength) + 2 * States::byteLength(job) +
+                 64) {
+    block_ = scratch_.data();
+    rows_ = block_ + align(tape_.blockByteLength);
+    char* states = rows_ + align(tape_.rowByteLength);
+    slot_.bind(job, states);
+    tile_.bind(job, states + States::byteLength(job));
+    for (size_t i = 0; i < tape_.values.size(); i++) {
+      const Value& value = tape_.values[i];
+      if (value.storage == Storage::constant) {
+        operands_[i] = {const_cast<char*>(tape_.constants.data()) + value.offset, 0, 0};
+      }
+    }
+    bindRows(rows_);
+  }
+
+  char* ownRows() const { return rows_; }
+
+  // Row-level values of the tile lie here from now on.
+  void bindRows(char* rows) {
+    boundRows_ = rows;
+    for (size_t i = 0; i < tape_.values.size(); i++) {
+      const Value& value = tape_.values[i];
+      if (value.storage != Storage::row) continue;
+      const int64_t rowStep = value.lanes ? tape_.paddedWidth() : kChunk;
+      operands_[i] = {rows + value.offset, value.rows ? rowStep : 0, value.lanes ? kChunk : 0};
+    }
+  }
+
+  void startTile(int64_t tile) {
+    tileRows_ = tape_.rows;
+    tileValid_ = tape_.width();
+    locate(tile, 0, tape_.tileLoops, tileRows_, tileValid_);
+  }
+
+  void runRows(size_t phase) {
+    const Section& section = tape_.rowSections[phase];
+    if (section.empty()) return;
+    for (size_t i = tape_.tileLoops; i < starts_.size(); i++) starts_[i] = 0;
+    run(section, {starts_.data(), starts_.size(), tape_.rowsReduced ? 1 : tileRows_, tileValid_}, boundRows_,
+        true);
+  }
+
+  // Walks blocks [first, last) of the tile's reduced elements.
+  void walk(size_t phase, int64_t first, int64_t last) {
+    for (int64_t block = first; block < last; block++) {
+      int64_t rows = tileRows_;
+      int64_t valid = tileValid_;
+      isTail_ = false;
+      locate(block, tape_.tileLoops, tape_.loops.size(), rows, valid);
+      run(tape_.walks[phase], {starts_.data(), starts_.size(), rows, valid}, block_, false);
+    }
+  }
+
+  void resetSlot(size_t phase) {
+    eachReduction(phase, [&](const Instruction& i) { i.reduce->reset(slot_[i.reduction]); });
+  }
+  void resetTile(size_t phase) {
+    eachReduction(phase, [&](const Instruction& i) { i.reduce->reset(tile_[i.reduction]); });
+  }
+  void closeSlot(size_t phase) {
+    eachReduction(phase, [&](const Instruction& i) { i.reduce->close(slot_[i.reduction]); });
+  }
+  void pushSlot(size_t phase) {
+    eachReduction(phase,
+                  [&](const Instruction& i) { i.reduce->push(tile_[i.reduction], slot_[i.reduction]); });
+  }
+  // Writes the phase's results into the row registers.
+  void finish(size_t phase, bool fromSlots) {
+    const int kind = static_cast<int>(tape_.laneKind);
+    const Fold fold{kind, tape_.take, tape_.inner};
+    eachReduction(phase, [&](const Instruction& i) {
+      ReduceState& state = fromSlots ? tile_[i.reduction] : slot_[i.reduction];
+      if (fromSlots) i.reduce->close(state);
+      i.reduce->finish(state, fold, operands_[i.value]);
+    });
+  }
+
+  // Copies a closed slot's nodes out and in, for slots that other threads computed.
+  void saveSlot(size_t phase, char* nodes) { copyNodes(phase, nodes, true); }
+  void loadSlot(size_t phase, char* nodes) { copyNodes(phase, nodes, false); }
+
+  // All of a tile.
+  void runTile(int64_t tile) {
+    startTile(tile);
+    const int64_t blocks = tape_.walkBlocks();
+    const bool segmented = tape_.isSegmented();
+    for (size_t phase = 0; phase < tape_.walks.size(); phase++) {
+      runRows(phase);
+      if (segmented) {
+        walk(phase, 0, blocks);
+        continue;
+      }
+      const bool several = job_.slots > 1;
+      if (several) resetTile(phase);
+      for (int64_t slot = 0; slot < job_.slots; slot++) {
+        resetSlot(phase);
+        walk(phase, slot * tape_.slotBlocks, std::min(blocks, (slot + 1) * tape_.slotBlocks));
+        closeSlot(phase);
+        if (several) pushSlot(phase);
+        if (job_.cancelled()) return;
+      }
+      finish(phase, several);
+    }
+    runRows(tape_.walks.size());
+  }
+
+ private:
+  template <typename F>
+  void eachReduction(size_t phase, F body) {
+    for (const Instruction& instruction : tape_.walks[phase]) {
+      if (instruction.code == Opcode::reduce) body(instruction);
+    }
+  }
+
+  void copyNodes(size_t phase, char* nodes, bool out) {
+    eachReduction(phase, [&](const Instruction& i) {
+      const int64_t bytes = i.reduce->nodeByteLength * job_.accumulators;
+      char* node = slot_[i.reduction].node;
+      if (out)
+        std::copy_n(node, bytes, nodes);
+      else
+        std::copy_n(nodes, bytes, node);
+      nodes += align(bytes);
+    });
+  }
+
+  // Sets the starts of loops [first, last) from a linear position, and what is left of a full block there.
+  void locate(int64_t linear, size_t first, size_t last, int64_t& rows, int64_t& valid) {
+    for (size_t i = last; i-- > first;) {
+      const Loop& loop = tape_.loops[i];
+      const int64_t step = loop.count > 1 ? linear % loop.count : 0;
+      if (loop.count > 1) linear /= loop.count;
+      switch (loop.role) {
+        case Role::unit:
+          starts_[i] = step;
+          break;
+        case Role::lanes:
+          starts_[i] = step * tape_.take;
+          valid = std::min(tape_.take, loop.extent - starts_[i]) * tape_.inner;
+          isTail_ = valid < tape_.width();
+          break;
+        case Role::rows:
+          starts_[i] = step * tape_.rows;
+          rows = std::min(tape_.rows, loop.extent - starts_[i]);
+          break;
+        case Role::shared:
+          locateShared(i, step, rows, valid);
+          break;
+      }
+    }
+  }
+  // Rows of whole lanes first; what is left over is one short row.
+  void locateShared(size_t i, int64_t step, int64_t& rows, int64_t& valid) {
+    const int64_t full = tape_.loops[i].extent / tape_.take;
+    if (step * tape_.rows < full) {
+      starts_[i] = step * tape_.rows * tape_.take;
+      rows = std::min(tape_.rows, full - step * tape_.rows);
+    } else {
+      starts_[i] = full * tape_.take;
+      rows = 1;
+      valid = (tape_.loops[i].extent - starts_[i]) * tape_.inner;
+      isTail_ = true;
+    }
+  }
+
+  void run(const Section& section, const Position& at, char* registers, bool isRow) {
+    const Operand* args[3];
+    for (const Instruction& i : section) {
+      Operand& out = operands_[i.value];
+      char* const memory = registers + i.offset;
+      switch (i.code) {
+        case Opcode::map:
+        case Opcode::cast: {
+          const Value& value = tape_.values[i.value];
+          out = {memory, value.rows ? (value.lanes ? tape_.paddedWidth() : kChunk) : 0,
+                 value.lanes ? kChunk : 0};
+          if (i.hasDirect) aimAtBuffer(i, at, out);
+          for (int k = 0; k < i.argCount; k++) args[k] = &operands_[i.args[k]];
+          i.function({value.rows ? at.rows : 1, value.lanes ? at.chunks() : 1}, out, args);
+          break;
+        }
+        case Opcode::load:
+          out = load(tape_, i, at, job_.buffers, memory, !job_.isAliased);
+          break;
+        case Opcode::index:
+          out = index(tape_, i, at, memory);
+          break;
+        case Opcode::inside:
+          out = inside(tape_, i, at, memory);
+          break;
+        case Opcode::reduce:
+          for (int k = 0; k < i.argCount; k++) args[k] = &operands_[i.args[k]];
+          reduce(i, at, args, out);
+          break;
+        case Opcode::store:
+          store(tape_, i.access, at, at.rows, isRow ? rowLanes() : at.valid, out, job_.buffers);
+          break;
+      }
+    }
+  }
+
+  // Lanes of a tile that row-level values are stored from.
+  int64_t rowLanes() const {
+    switch (tape_.laneKind) {
+      case LaneKind::parallel:
+        return tileValid_;
+      case LaneKind::reduced:
+        return 1;
+      case LaneKind::reducedThenParallel:
+        return tape_.inner;
+    }
+    return 1;
+  }
+
+  void aimAtBuffer(const Instruction& i, const Position& at, Operand& out) const {
+    if (job_.isAliased || at.valid % kChunk != 0) return;
+    char* const memory = static_cast<char*>(job_.buffers[i.access.buffer]);
+    const int64_t size = tape_.values[i.value].byteLength;
+    out = {memory + baseOf(i.access.affine, at) * size, i.access.affine.row, kChunk};
+  }
+
+  void reduce(const Instruction& i, const Position& at, const Operand* const* args, const Operand& out) {
+    const Extent extent{at.rows, at.chunks()};
+    if (tape_.isSegmented()) {
+      i.reduce->segments(extent, at.valid, args, out);
+    } else if (tape_.laneKind == LaneKind::reduced) {
+      i.reduce->lanes(slot_[i.reduction], extent, at.valid, args);
+    } else {
+      const bool cut = tape_.laneKind == LaneKind::reducedThenParallel && isTail_;
+      i.reduce->columns(slot_[i.reduction], extent, cut ? at.valid : extent.chunks * kChunk, args);
+    }
+  }
+
+  const Job& job_;
+  const Tape& tape_;
+  std::vector<Operand> operands_;
+  std::vector<int64_t> starts_;
+  Scratch scratch_;
+  char* block_ = nullptr;
+  char* rows_ = nullptr;
+  char* boundRows_ = nullptr;
+  States slot_;
+  States tile_;
+  int64_t tileRows_ = 1;
+  int64_t tileValid_ = 1;
+  // The block's rows are shorter than the accumulators are wide.
+  bool isTail_ = false;
+};
+
+// One worker for each thread that takes part, made when it is first needed.
+class Workers {
+ public:
+  Workers(const Job& job, int count) : job_(job), workers_(count) {}
+  Worker& operator[](int worker) {
+    std::optional<Worker>& slot = workers_[worker];
+    if (!slot) slot.emplace(job_);
+    return *slot;
+  }
+
+ private:
+  const Job& job_;
+  std::vector<std::optional<Worker>> workers_;
+};
+
+// Lane operations that are worth waking a thread for.
+constexpr int64_t kTaskWork = 1 << 17;
+
+int64_t workOfTile(const Tape& tape) {
+  int64_t instructions = 1;
+  for (const Section& section : tape.walks) instructions += static_cast<int64_t>(section.size());
+  return tape.rows * tape.paddedWidth() * std::max<int64_t>(1, tape.walkBlocks()) * instructions;
+}
+
+void runTiles(const Job& job, ThreadPool& pool) {
+  const int64_t tiles = job.tape.tileCount();
+  const int64_t grain = std::max<int64_t>(1, kTaskWork / workOfTile(job.tape));
+  const int64_t tasks = (tiles + grain - 1) / grain;
+  if (tasks <= 1) {
+    Worker worker(job);
+    for (int64_t tile = 0; tile < tiles && !job.cancelled(); tile++) worker.runTile(tile);
+    return;
+  }
+  Workers workers(job, pool.workers());
+  pool.parallelFor(tasks, [&](int64_t task, int worker) {
+    const int64_t last = std::min(tiles, (task + 1) * grain);
+    for (int64_t tile = task * grain; tile < last && !job.cancelled(); tile++) workers[worker].runTile(tile);
+  });
+}
+
+// Few tiles with long reductions: slots are the tasks, with the threads meeting after each phase.
+void runSlots(const Job& job, ThreadPool& pool) {
+  const Tape& tape = job.tape;
+  const int64_t tiles = tape.tileCount();
+  const int64_t blocks = tape.walkBlocks();
+  const int64_t nodeBytes = States::nodesByteLength(job);
+  const int64_t rowBytes = align(tape.rowByteLength) + 64;
+  const Scratch memory(tiles * rowBytes + tiles * job.slots * nodeBytes + 64);
+  char* const rows = memory.data();
+  char* const nodes = rows + tiles * rowBytes;
+  Workers workers(job, pool.workers());
+  Worker combiner(job);
+  for (size_t phase = 0; phase <= tape.walks.size(); phase++) {
+    for (int64_t tile = 0; tile < tiles; tile++) {
+      combiner.bindRows(rows + tile * rowBytes);
+      combiner.startTile(tile);
+      if (phase > 0) {
+        combiner.resetTile(phase - 1);
+        for (int64_t slot = 0; slot < job.slots; slot++) {
+          combiner.loadSlot(phase - 1, nodes + (tile * job.slots + slot) * nodeBytes);
+          combiner.pushSlot(phase - 1);
+        }
+        combiner.finish(phase - 1, true);
+      }
+      combiner.runRows(phase);
+    }
+    if (phase == tape.walks.size() || job.cancelled()) return;
+    pool.parallelFor(tiles * job.slots, [&](int64_t task, int w) {
+      if (job.cancelled()) return;
+      Worker& worker = workers[w];
+      const int64_t tile = task / job.slots;
+      const int64_t slot = task % job.slots;
+      worker.bindRows(rows + tile * rowBytes);
+      worker.startTile(tile);
+      worker.resetSlot(phase);
+      worker.walk(phase, slot * tape.slotBlocks, std::min(blocks, (slot + 1) * tape.slotBlocks));
+      worker.closeSlot(phase);
+      worker.saveSlot(phase, nodes + task * nodeBytes);
+    });
+  }
+}
+
+bool overlaps(const Tape& tape, void* const* buffers) {
+  const auto range = [&](size_t i) {
+    const char* first = static_cast<const char*>(buffers[i]);
+    return std::pair(first, first + tape.buffers[i].elementCount * byteLengthOf(tape.buffers[i].dtype));
+  };
+  for (size_t i = 0; i < tape.buffers.size(); i++) {
+    for (size_t k = 0; k < tape.buffers.size(); k++) {
+      if (tape.buffers[i].isOutput || !tape.buffers[k].isOutput) continue;
+      const auto [firstIn, lastIn] = range(i);
+      const auto [firstOut, lastOut] = range(k);
+      if (firstIn < lastOut && firstOut < lastIn) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void runTape(const Tape& tape, void* const* buffers, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const int64_t tiles = tape.tileCount();
+  const int64_t blocks = tape.walkBlocks();
+  if (tiles == 0) return;
+  Job job{tape, buffers, cancel, overlaps(tape, buffers), 0, 0, 1};
+  job.accumulators = tape.laneKind == LaneKind::reduced ? 1 : tape.chunks();
+  job.slots = std::max<int64_t>(1, (blocks + tape.slotBlocks - 1) / tape.slotBlocks);
+  // Steps of a slot, at most: one for each row and chunk of each block.
+  const int64_t steps =
+      std::min(blocks, tape.slotBlocks) * tape.rows * (job.accumulators == 1 ? tape.chunks() : 1);
+  job.levels =
+      tape.reductions.empty() ? 0 : std::bit_width(static_cast<uint64_t>(std::max(steps, job.slots))) + 1;
+  const bool split = job.slots > 1 && tiles < 4 * pool.size() && pool.size() > 1;
+  if (split)
+    runSlots(job, pool);
+  else
+    runTiles(job, pool);
+}
+
+}  // namespace weft::cpu

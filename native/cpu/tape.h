@@ -1,0 +1,142 @@
+// Tape: a kernel ready to run on the CPU, as src/codegen/tape.ts encodes it. Immutable once parsed.
+//
+// `tape-parse.cpp` reads it and finds its functions, `tape-run.cpp` runs it over tiles and blocks,
+// `tape-memory.cpp` moves data between buffers and blocks.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cpu/lanes.h"
+
+namespace weft::cpu {
+
+enum class LaneMode { splat, stride, table };
+
+// An affine function of the position: of each loop's, of the row, of the lane.
+struct Affine {
+  int64_t offset = 0;
+  std::vector<int64_t> loops;
+  int64_t row = 0;
+  LaneMode mode = LaneMode::splat;
+  int64_t lane = 0;
+  std::vector<int64_t> table;
+  // Least and largest entry of the table.
+  int64_t tableLow = 0;
+  int64_t tableHigh = 0;
+};
+
+// Holds where 0 <= affine < size.
+struct Bound {
+  Affine affine;
+  int64_t size;
+};
+
+struct Access {
+  int buffer = 0;
+  Affine affine;
+  std::vector<Bound> bounds;
+};
+
+enum class Opcode { load, index, inside, map, cast, reduce, store };
+
+struct Instruction {
+  Opcode code;
+  int value;
+  // Byte offset of the result in the block's registers, or in the row registers for row-level values.
+  int64_t offset = 0;
+  // Of a load or store, or of the store that the result may be written to at once.
+  Access access;
+  bool hasDirect = false;
+  // Of `inside`.
+  std::vector<Bound> bounds;
+  int argCount = 0;
+  int args[3] = {0, 0, 0};
+  LaneFunction function = nullptr;
+  const ReduceFunctions* reduce = nullptr;
+  // Position among the tape's reductions.
+  int reduction = -1;
+};
+using Section = std::vector<Instruction>;
+
+enum class Storage { block, row, constant };
+
+struct Value {
+  DType dtype;
+  int byteLength;
+  // Whether it varies along rows and lanes; if not, there is one row, or one chunk of equal lanes.
+  bool rows;
+  bool lanes;
+  Storage storage;
+  // Byte offset in the row registers, or in the constants.
+  int64_t offset;
+};
+
+enum class Role { unit, lanes, rows, shared };
+
+struct Loop {
+  int64_t count;
+  Role role;
+  int64_t extent;
+};
+
+enum class LaneKind { parallel, reduced, reducedThenParallel };
+
+struct Buffer {
+  DType dtype;
+  bool isOutput;
+  int64_t elementCount;
+};
+
+struct ReduceInfo {
+  const ReduceFunctions* functions;
+  int value;
+};
+
+class Tape {
+ public:
+  std::string name;
+  // Block: `rows` rows of `take` steps of `inner` lanes.
+  int64_t rows = 1;
+  int64_t take = 1;
+  int64_t inner = 1;
+  bool rowsReduced = false;
+  LaneKind laneKind = LaneKind::parallel;
+  // Loops over tiles, then over the blocks of a tile's reduced elements.
+  std::vector<Loop> loops;
+  size_t tileLoops = 0;
+  std::vector<Buffer> buffers;
+  std::vector<Value> values;
+  // Constants as chunks of equal lanes, 64 x 16 bytes each.
+  std::vector<char> constants;
+  bool keepsBlock = false;
+  int64_t slotBlocks = 1;
+  int64_t rowByteLength = 0;
+  int64_t blockByteLength = 0;
+  // rowSections[0], walks[0], rowSections[1] ...
+  std::vector<Section> rowSections;
+  std::vector<Section> walks;
+  std::vector<ReduceInfo> reductions;
+  const Registry* registry = nullptr;
+
+  int64_t width() const { return take * inner; }
+  int64_t chunks() const { return (width() + kChunk - 1) / kChunk; }
+  int64_t paddedWidth() const { return chunks() * kChunk; }
+  // Rows on a parallel axis, lanes on reduced ones: each row of a block is reduced by itself.
+  bool isSegmented() const { return laneKind == LaneKind::reduced && !rowsReduced && rows > 1; }
+  int64_t tileCount() const { return countOf(0, tileLoops); }
+  int64_t walkBlocks() const { return countOf(tileLoops, loops.size()); }
+
+ private:
+  int64_t countOf(size_t first, size_t last) const {
+    int64_t count = 1;
+    for (size_t i = first; i < last; i++) count *= loops[i].count;
+    return count;
+  }
+};
+
+// Ops and reductions that tapes can hold on this processor, each with the code of the dtype it takes.
+std::vector<std::pair<std::string, int>> supportedOps();
+
+}  // namespace weft::cpu
