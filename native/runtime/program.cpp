@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cpu/tape.h"
 #include "runtime/device.h"
 #include "runtime/values.h"
 
@@ -28,6 +29,11 @@ std::string item(const char* list, uint32_t i) { return std::string(list) + "[" 
 int bufferIndex(const Napi::Value& value, const Program& program, const std::string& field) {
   const int64_t last = static_cast<int64_t>(program.buffers.size()) - 1;
   return static_cast<int>(values::integer(value, field, 0, last));
+}
+
+// Inputs may be the user's memory: nothing is written there.
+void checkWritable(int buffer, const Program& program, const std::string& field) {
+  if (program.buffers[buffer].role == Role::input) reject(field, "an output or a temporary");
 }
 
 void readBuffers(const Napi::Object& spec, Program& program) {
@@ -131,6 +137,19 @@ Step readTape(const Napi::Object& entry, const std::string& field, const Program
     step.buffers.push_back(bufferIndex(buffers.Get(i), program, field + "." + item("buffers", i)));
   }
   step.tape = cpu::parseTape(values::object(entry.Get("tape"), field + ".tape"));
+  const std::vector<cpu::Buffer>& wanted = step.tape->buffers;
+  if (wanted.size() != step.buffers.size()) {
+    reject(field + ".buffers", "as many as the tape has: " + std::to_string(wanted.size()));
+  }
+  for (size_t i = 0; i < wanted.size(); i++) {
+    const auto bytes =
+        static_cast<size_t>(wanted[i].elementCount) * elementByteLength(static_cast<int>(wanted[i].dtype));
+    const std::string name = field + ".buffers[" + std::to_string(i) + "]";
+    if (program.buffers[step.buffers[i]].byteLength < bytes) {
+      reject(name, "of at least " + std::to_string(bytes) + " bytes");
+    }
+    if (wanted[i].isOutput) checkWritable(step.buffers[i], program, name);
+  }
   return step;
 }
 
@@ -179,6 +198,7 @@ Step readMatmul(const Napi::Object& entry, const std::string& field, const Progr
   checkExtent(step.a, step.batch, step.m, step.k, step.dtype, program, field + ".a");
   checkExtent(step.b, step.batch, step.k, step.n, step.dtype, program, field + ".b");
   checkExtent(step.c, step.batch, step.m, step.n, step.dtype, program, field + ".c");
+  checkWritable(step.c.buffer, program, field + ".c");
   return step;
 }
 
@@ -197,7 +217,9 @@ void readSteps(const Napi::Object& spec, Program& program) {
     } else if (kind == "matmul") {
       program.steps.push_back(readMatmul(entry, field, program));
     } else if (kind == "zero") {
-      program.steps.push_back(ZeroStep{bufferIndex(entry.Get("buffer"), program, field + ".buffer")});
+      const ZeroStep step{bufferIndex(entry.Get("buffer"), program, field + ".buffer")};
+      checkWritable(step.buffer, program, field + ".buffer");
+      program.steps.push_back(step);
     } else {
       reject(field + ".kind", "tape, launch, matmul or zero");
     }
