@@ -9,7 +9,7 @@
  * After this pass every `contract` node is `(batch, m, k), (batch, k, n) -> (batch, m, n)`. Only the order of sums
  * changes, and only for contractions of more than two operands or with labels of one operand.
  */
-import { isComplex, isFloat, isHalf } from '../graph/dtype.js';
+import { type DType, isComplex, isFloat, isHalf } from '../graph/dtype.js';
 import type { Shape } from '../graph/expr.js';
 import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../graph/graph.js';
 import { contractionPath } from './contraction-path.js';
@@ -29,13 +29,20 @@ interface Operand {
 export function lowerContractions(graph: MutableGraph): void {
   if (!hasContractions(graph)) return;
   rewrite(graph, [
-    (node, editor) => (node.kind === 'contract' && !isMatmul(node) ? lower(node, editor) : undefined),
+    (node, editor) => (node.kind === 'contract' && !isMatmul(node, editor) ? lower(node, editor) : undefined),
   ]);
   simplify(graph);
 }
 
-const isMatmul = (node: GraphNodeOf<'contract'>): boolean =>
-  node.labels.join(';') === '0,1,2;0,2,3' && node.output.join() === '0,1,3';
+/** A product that a library computes as it stands. */
+const isMatmul = (node: GraphNodeOf<'contract'>, editor: Editor): boolean => {
+  if (node.labels.join(';') !== '0,1,2;0,2,3' || node.output.join() !== '0,1,3') return false;
+  const [, m, n] = node.shape as readonly [number, number, number];
+  return suitsLibrary(node.dtype, m, n, editor.node(node.inputs[0]!).shape[2]!);
+};
+
+const suitsLibrary = (dtype: DType, m: number, n: number, k: number): boolean =>
+  (isFloat(dtype) || isComplex(dtype)) && m > 1 && n > 1 && k > 1 && m * n > SMALL_RESULT;
 
 function lower(node: GraphNodeOf<'contract'>, editor: Editor): number {
   const sizes = new Map<number, number>();
@@ -104,7 +111,7 @@ class Lowering {
     return this.#cast(sum, dtype);
   }
 
-  #cast(id: number, dtype: GraphNodeOf<'cast'>['dtype']): number {
+  #cast(id: number, dtype: DType): number {
     const node = this.#editor.node(id);
     return node.dtype === dtype
       ? id
@@ -132,12 +139,7 @@ class Lowering {
     };
     const size = (labels: readonly number[]): number => sizeOfShape(this.#shape(labels));
     const { dtype } = this.#editor.node(a.id);
-    const isSmall =
-      size(groups.m) === 1 ||
-      size(groups.n) === 1 ||
-      size(groups.k) === 1 ||
-      size(groups.m) * size(groups.n) <= SMALL_RESULT;
-    const library = (isFloat(dtype) || isComplex(dtype)) && !isSmall;
+    const library = suitsLibrary(dtype, size(groups.m), size(groups.n), size(groups.k));
     return library ? this.#matmul(a, b, groups) : this.#multiplyAndSum(a, b, groups);
   }
 

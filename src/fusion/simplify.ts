@@ -9,9 +9,9 @@
  *
  * Not x * 0 (NaN), not x + 0 (-0 + 0 is 0).
  */
-import { type DType, isComplex, isFloat, isHalf, isInteger, type Scalar } from '../graph/dtype.js';
+import { type DType, isComplex, isFloat, isInteger, type Scalar } from '../graph/dtype.js';
 import type { View } from '../graph/expr.js';
-import { type GraphNode, type MutableGraph, sizeOfShape } from '../graph/graph.js';
+import { type GraphNode, type GraphNodeOf, type MutableGraph, sizeOfShape } from '../graph/graph.js';
 import { reductionRow } from '../graph/reductions.js';
 import { type Editor, type Rule, rewrite, sameShape } from './rewrite.js';
 
@@ -112,6 +112,7 @@ const identities: Rule = (node, editor) => {
   const x = editor.node(first!);
   if (node.op === 'positive') return first;
   if ((node.op === 'conj' || node.op === 'real') && !isComplex(x.dtype)) return first;
+  if (node.op === 'abs' && (x.dtype === 'bool' || x.dtype.startsWith('uint'))) return first;
   if (node.op === 'negative' && x.kind === 'map' && x.op === 'negative') return x.inputs[0];
   if (['round', 'floor', 'ceil', 'trunc'].includes(node.op) && isInteger(x.dtype)) return first;
   for (const [op, position, leaves] of NEUTRAL) {
@@ -206,7 +207,29 @@ const trivialReduce: Rule = (node, editor) => {
       node.shape,
     );
   }
-  if (count !== 1 || isHalf(input.dtype)) return undefined;
-  const keeps = ['sum', 'prod', 'min', 'max', 'any', 'all'].includes(node.reduction);
-  return keeps && input.dtype === node.dtype ? editor.reshape(node.inputs[0]!, node.shape) : undefined;
+  return count === 1 ? reduceOne(node, input.id, editor) : undefined;
 };
+
+/** A reduction of one element, which has no axis to walk. */
+function reduceOne(node: GraphNodeOf<'reduce'>, x: number, editor: Editor): number {
+  switch (node.reduction) {
+    case 'argmin':
+    case 'argmax':
+      return editor.constant(0n, node.dtype, node.shape);
+    case 'squaredDeviations': {
+      // |x - x|², which is 0 but for infinities and NaN.
+      const { dtype, shape } = editor.node(x);
+      const difference = editor.add({ kind: 'map', op: 'subtract', dtype, shape, inputs: [x, x] });
+      const magnitude = editor.add({
+        kind: 'map',
+        op: 'abs',
+        dtype: node.dtype,
+        shape,
+        inputs: [difference],
+      });
+      return editor.reshape(magnitude, node.shape);
+    }
+    default:
+      return editor.reshape(x, node.shape);
+  }
+}
