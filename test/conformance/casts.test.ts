@@ -1,5 +1,5 @@
 /** Casts between every pair of dtypes, promotion and weak scalars, on every backend, against the fixtures. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DTYPES, type DType, promote, type Scalar } from '../../src/graph/dtype.js';
 import { failuresOf, type Prepared, toLazy } from '../support/api.js';
 import { backends } from '../support/backends.js';
@@ -7,6 +7,9 @@ import { fixtures, promotionFixture } from '../support/fixtures.js';
 import { fromScalars, toScalars } from '../support/host.js';
 import { castScalar, isComplexValue } from '../support/scalar.js';
 import { EXACT, mismatch, show } from '../support/ulp.js';
+
+// One test of a table computes all its cases; on a GPU each kernel of a cold cache has to be compiled.
+vi.setConfig({ testTimeout: 300_000 });
 
 const promotion = promotionFixture();
 

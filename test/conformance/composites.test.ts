@@ -1,9 +1,12 @@
 /** Activations, normalisations and products beyond matmul, on every backend, against NumPy. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { failuresOf, freeFunction, type Prepared, toLazy } from '../support/api.js';
 import { backends } from '../support/backends.js';
 import { type CompositeCase, fixtures } from '../support/fixtures.js';
 import { mismatch } from '../support/ulp.js';
+
+// One test of a table computes all its cases; on a GPU each kernel of a cold cache has to be compiled.
+vi.setConfig({ testTimeout: 300_000 });
 
 const { cases, read } = fixtures('composites');
 const calls = [...new Set(cases.map((c) => c.call))];

@@ -1,11 +1,14 @@
 /** matmul of vectors, matrices and batches for every dtype, on every backend, against NumPy. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DTYPES } from '../../src/graph/dtype.js';
 import { failuresOf, type Prepared, toLazy } from '../support/api.js';
 import { backends } from '../support/backends.js';
 import { fixtures } from '../support/fixtures.js';
 import { fromScalars } from '../support/host.js';
 import { mismatch } from '../support/ulp.js';
+
+// One test of a table computes all its cases; on a GPU each kernel of a cold cache has to be compiled.
+vi.setConfig({ testTimeout: 300_000 });
 
 const { cases, read } = fixtures('matmul');
 

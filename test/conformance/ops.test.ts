@@ -1,5 +1,5 @@
 /** Every row of the op table × every dtype it takes × every backend, against NumPy, specials included. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DTYPES, isComplex } from '../../src/graph/dtype.js';
 import { OP_NAMES, type OpName, opRow } from '../../src/graph/ops.js';
 import { failuresOf, freeFunction, type Prepared, toLazy } from '../support/api.js';
@@ -9,6 +9,9 @@ import { type HostArray, sizeOf, toScalars } from '../support/host.js';
 import { argumentDTypes, describeTables } from '../support/table.js';
 import { complexCompared, opTolerance } from '../support/tolerance.js';
 import { mismatch, show } from '../support/ulp.js';
+
+// One test of a table computes all its cases; on a GPU each kernel of a cold cache has to be compiled.
+vi.setConfig({ testTimeout: 300_000 });
 
 const { cases, read } = fixtures('ops');
 

@@ -1,5 +1,5 @@
 /** Composite programs on every backend against the reference interpreter. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { isComplex } from '../../src/graph/dtype.js';
 import { referenceOf, run } from '../support/api.js';
 import { backends } from '../support/backends.js';
@@ -7,6 +7,9 @@ import { type HostArray, toScalars } from '../support/host.js';
 import { PROGRAMS } from '../support/programs.js';
 import { isComplexValue } from '../support/scalar.js';
 import { mismatch } from '../support/ulp.js';
+
+// One test of a table computes all its cases; on a GPU each kernel of a cold cache has to be compiled.
+vi.setConfig({ testTimeout: 300_000 });
 
 /** The largest finite size in an array. */
 function largest(x: HostArray): number {

@@ -1,10 +1,13 @@
 /** Every reduction and composite × dtype × axes, keepdims, correction and dtype, on every backend, against NumPy. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { callMethod, failuresOf, type Prepared, run, toLazy } from '../support/api.js';
 import { backends } from '../support/backends.js';
 import { fixtures, type ReductionCase, type ReductionOptions } from '../support/fixtures.js';
 import { randomValues } from '../support/random.js';
 import { mismatch } from '../support/ulp.js';
+
+// One test of a table computes all its cases; on a GPU each kernel of a cold cache has to be compiled.
+vi.setConfig({ testTimeout: 300_000 });
 
 const { cases, read } = fixtures('reductions');
 const methods = [...new Set(cases.map((c) => c.method))];

@@ -1,10 +1,13 @@
 /** Views, joins and masks over several dtypes on every backend, against NumPy: alone, in a chain and under arithmetic. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Lazy } from '../../src/index.js';
 import { callMethod, failuresOf, freeFunction, type Prepared, toLazy } from '../support/api.js';
 import { backends } from '../support/backends.js';
 import { fixtures, type ViewCase } from '../support/fixtures.js';
 import { EXACT, mismatch } from '../support/ulp.js';
+
+// One test of a table computes all its cases; on a GPU each kernel of a cold cache has to be compiled.
+vi.setConfig({ testTimeout: 300_000 });
 
 const { cases, read } = fixtures('views');
 const calls = [...new Set(cases.map((c) => c.call))];

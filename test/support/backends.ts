@@ -1,7 +1,9 @@
 /**
  * The devices the conformance suite runs on: the reference interpreter (which holds the front end alone: inference,
- * composites, views), the plan interpreter (which adds fusion and planning), the CPU, and what WEFT_TEST_DEVICE names (`cuda`, `cuda:1`, or a
- * list with commas). Without the variable an NVIDIA GPU is used when one is present.
+ * composites, views), the plan interpreter (which adds fusion and planning), the CPU, and what WEFT_TEST_DEVICE names
+ * (`cuda`, `cuda:1`, or a list with commas). Without the variable an NVIDIA GPU is used when one is present.
+ *
+ * One device alone: `npx vitest run test/conformance -t 'on cuda'`.
  */
 import { existsSync } from 'node:fs';
 
