@@ -19,7 +19,7 @@ import * as statistics from './graph/statistics.js';
 import * as views from './graph/views.js';
 import type { ArrayData } from './host-array.js';
 import type { Lazy } from './lazy.js';
-import { beginCall, endCall } from './site.js';
+import { beginCall, endCall, limitTrace } from './site.js';
 
 /** Modules whose every export is a method and a free function: `(x: Expr, ...) => Expr`. */
 const GROUPS = { ...composites, ...masks, ...products, ...slicing, ...statistics, ...views };
@@ -138,7 +138,8 @@ export function installMethods(prototype: Lazy, { wrap, operand, argument }: Wra
   }
   for (const [name, build] of builders()) {
     install(name, function (this: Lazy, ...args) {
-      beginCall();
+      const limit = limitTrace();
+      beginCall(new Error(), limit);
       try {
         return wrap(build(this.expr, ...args.map(argument)));
       } finally {
@@ -152,7 +153,8 @@ export function installMethods(prototype: Lazy, { wrap, operand, argument }: Wra
 function opMethod(op: OpName, wrap: Wrapping['wrap'], operand: Wrapping['operand']) {
   const { arity } = opRow(op);
   return function (this: Lazy, a?: unknown, b?: unknown): Lazy {
-    beginCall();
+    const limit = limitTrace();
+    beginCall(new Error(), limit);
     try {
       if (arity === 1) return wrap(map(op, [this.expr]));
       if (arity === 2) return wrap(map(op, [this.expr, operand(op, a)]));
@@ -169,7 +171,8 @@ export function makeFunctions({ wrap, operand, array, argument }: Wrapping): Fre
   for (const op of OP_NAMES) {
     const { arity, aliases } = opRow(op);
     const call = (...args: readonly unknown[]): Lazy => {
-      beginCall();
+      const limit = limitTrace();
+      beginCall(new Error(), limit);
       try {
         const operands = Array.from({ length: arity }, (_, k) => operand(op, args[k]));
         return wrap(map(op, operands));
@@ -181,7 +184,8 @@ export function makeFunctions({ wrap, operand, array, argument }: Wrapping): Fre
   }
   for (const [name, build] of builders()) {
     functions[name] = named(name, (x: unknown, ...args: readonly unknown[]): Lazy => {
-      beginCall();
+      const limit = limitTrace();
+      beginCall(new Error(), limit);
       try {
         return wrap(build(array(name, x), ...args.map(argument)));
       } finally {

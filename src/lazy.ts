@@ -17,7 +17,7 @@ import { isScalar } from './graph/scalar.js';
 import { matrixTranspose, transpose } from './graph/views.js';
 import { arrayExpr } from './host-array.js';
 import { NDArray } from './ndarray.js';
-import { beginCall, endCall } from './site.js';
+import { called } from './site.js';
 
 /** The methods, installed below from the tables. */
 export interface Lazy extends Fluent {}
@@ -55,22 +55,12 @@ export class Lazy {
 
   /** The axes in reverse order. */
   get T(): Lazy {
-    beginCall();
-    try {
-      return new Lazy(transpose(this.expr));
-    } finally {
-      endCall();
-    }
+    return called(() => new Lazy(transpose(this.expr)));
   }
 
   /** The last two axes exchanged. Throws a ShapeError below two axes. */
   get mT(): Lazy {
-    beginCall();
-    try {
-      return new Lazy(matrixTranspose(this.expr));
-    } finally {
-      endCall();
-    }
+    return called(() => new Lazy(matrixTranspose(this.expr)));
   }
 
   /** The device that holds the elements, after `persist()`; undefined for anything still to be computed. */

@@ -2,24 +2,31 @@
  * Call sites: where the user's code called Weft. Captured once per public call, by the outermost one, and formatted only
  * when an error or `explain()` wants it.
  *
- * A capture is an Error with three frames: this file's, the public method's, the user's. That costs about 1.5 µs; a
- * full stack costs twice as much and keeps more memory for every node.
+ * A capture is an Error with two frames: the public method's and the user's. It costs about 2 µs, most of a node's cost;
+ * every further frame adds time and memory, so the Error is made in the public function itself:
+ *
+ *     const limit = limitTrace();
+ *     beginCall(new Error(), limit);
+ *     try { … } finally { endCall(); }
  */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Site } from './graph/expr.js';
 
-const FRAMES = 3;
 let depth = 0;
 let current: Site | undefined;
 
-/** Starts a public call. To be followed by `endCall` in a `finally`. Call it from the public function itself. */
-export function beginCall(frames = FRAMES): void {
-  if (depth++ > 0) return;
+/** Limits the next trace to few frames; `beginCall` takes what it returns and restores the limit. */
+export function limitTrace(frames = 2): number {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = frames;
-  current = new Error();
+  return limit;
+}
+
+/** Starts a public call made at `site`. To be followed by `endCall` in a `finally`. */
+export function beginCall(site: Site, limit: number): void {
   Error.stackTraceLimit = limit;
+  if (depth++ === 0) current = site;
 }
 
 export function endCall(): void {
@@ -28,7 +35,8 @@ export function endCall(): void {
 
 /** Runs the body of a public function under its call site. */
 export function called<Result>(body: () => Result): Result {
-  beginCall(FRAMES + 1);
+  const limit = limitTrace(3);
+  beginCall(new Error(), limit);
   try {
     return body();
   } finally {
