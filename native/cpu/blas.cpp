@@ -1,0 +1,209 @@
+#include "cpu/blas.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+
+#include "cpu/gemm.h"
+
+namespace weft::cpu {
+namespace {
+
+// Sizes are 64-bit in these declarations. A library built with 32-bit ones reads the low halves of the same
+// registers and stack slots (on the 64-bit ABIs of Linux), so sizes that fit are right for both.
+using RealGemm = void (*)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, double, const void*, int64_t,
+                          const void*, int64_t, double, void*, int64_t);
+using FloatGemm = void (*)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, float, const void*, int64_t,
+                           const void*, int64_t, float, void*, int64_t);
+using ComplexGemm = void (*)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, const void*, const void*,
+                             int64_t, const void*, int64_t, const void*, void*, int64_t);
+using SetThreads = void (*)(int64_t);
+
+constexpr int64_t kRowMajor = 101;
+constexpr int64_t kNoTranspose = 111;
+constexpr int64_t kTranspose = 112;
+
+struct Blas {
+  BlasInfo info;
+  FloatGemm sgemm;
+  RealGemm dgemm;
+  ComplexGemm cgemm;
+  ComplexGemm zgemm;
+  // Null where a library has no such function.
+  SetThreads setThreads;
+  bool wideSizes;
+};
+
+constexpr std::array kCandidates = {"libopenblas.so.0", "libopenblas64_.so.0", "libopenblas.so",
+                                    "libmkl_rt.so.2",   "libmkl_rt.so",        "libblis.so.4"};
+
+// How functions are named: plain; with 64-bit sizes (OpenBLAS, MKL); as in the wheels of NumPy and SciPy.
+struct Spelling {
+  const char* prefix;
+  const char* suffix;
+  bool wideSizes;
+};
+constexpr std::array kSpellings = {Spelling{"", "64_", true}, Spelling{"", "_64", true},
+                                   Spelling{"", "", false}, Spelling{"scipy_", "64_", true},
+                                   Spelling{"scipy_", "", false}};
+
+struct ThreadSetter {
+  const char* library;
+  const char* symbol;
+  // Whether the function is spelled as the others are.
+  bool spelled;
+};
+constexpr std::array kThreadSetters = {ThreadSetter{"OpenBLAS", "openblas_set_num_threads", true},
+                                       ThreadSetter{"MKL", "MKL_Set_Num_Threads", false},
+                                       ThreadSetter{"BLIS", "bli_thread_set_num_threads", false}};
+
+template <typename F>
+F symbol(void* handle, const std::string& name) {
+  return reinterpret_cast<F>(dlsym(handle, name.c_str()));
+}
+
+std::string pathOf(const void* address, const char* otherwise) {
+  Dl_info info;
+  return dladdr(address, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : otherwise;
+}
+
+// The functions of an opened library, or null if it lacks one.
+Blas* resolve(void* handle, const char* name) {
+  for (const Spelling& spelling : kSpellings) {
+    const auto spell = [&](const char* function) {
+      return std::string(spelling.prefix) + function + spelling.suffix;
+    };
+    Blas blas{.info = {"CBLAS", ""},
+              .sgemm = symbol<FloatGemm>(handle, spell("cblas_sgemm")),
+              .dgemm = symbol<RealGemm>(handle, spell("cblas_dgemm")),
+              .cgemm = symbol<ComplexGemm>(handle, spell("cblas_cgemm")),
+              .zgemm = symbol<ComplexGemm>(handle, spell("cblas_zgemm")),
+              .setThreads = nullptr,
+              .wideSizes = spelling.wideSizes};
+    if (!blas.sgemm || !blas.dgemm || !blas.cgemm || !blas.zgemm) continue;
+    blas.info.path = pathOf(reinterpret_cast<const void*>(blas.sgemm), name);
+    for (const ThreadSetter& setter : kThreadSetters) {
+      blas.setThreads = symbol<SetThreads>(handle, setter.spelled ? spell(setter.symbol) : setter.symbol);
+      if (blas.setThreads == nullptr) continue;
+      blas.info.name = setter.library;
+      break;
+    }
+    return new Blas(std::move(blas));
+  }
+  return nullptr;
+}
+
+// Opens a library; `problem` says why it could not.
+Blas* open(const char* name, std::string& problem) {
+  void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    problem = dlerror();
+    return nullptr;
+  }
+  Blas* blas = resolve(handle, name);
+  if (blas == nullptr) {
+    problem = std::string(name) + " has no cblas_sgemm, cblas_dgemm, cblas_cgemm and cblas_zgemm";
+    dlclose(handle);
+  }
+  return blas;
+}
+
+Blas* openAny() {
+  std::string tried;
+  for (const char* name : kCandidates) {
+    std::string problem;
+    if (Blas* blas = open(name, problem)) return blas;
+    tried += (tried.empty() ? "" : "; ") + problem;
+  }
+  throw std::runtime_error("no BLAS library was found: " + tried);
+}
+
+// Once opened, a library stays: its threads may run until the process ends.
+std::atomic<const Blas*> inUse{nullptr};
+
+void useThreads(const Blas& blas, int threads) {
+  static std::mutex mutex;
+  static const Blas* set = nullptr;
+  static int count = 0;
+  const std::lock_guard lock(mutex);
+  if (set == &blas && count == threads) return;
+  if (blas.setThreads != nullptr) blas.setThreads(threads);
+  set = &blas;
+  count = threads;
+}
+
+// How CBLAS is told of a rows × columns operand.
+struct Layout {
+  int64_t transpose;
+  int64_t leading;
+};
+
+std::optional<Layout> layoutOf(const GemmOperand& operand, int64_t rows, int64_t columns) {
+  if (operand.columnStride == 1 && operand.rowStride >= columns)
+    return Layout{kNoTranspose, operand.rowStride};
+  if (operand.rowStride == 1 && operand.columnStride >= rows) return Layout{kTranspose, operand.columnStride};
+  return std::nullopt;
+}
+
+}  // namespace
+
+void setBlas(const std::string& library) {
+  if (library.empty()) {
+    inUse.store(nullptr);
+    return;
+  }
+  if (library == "auto") {
+    inUse.store(openAny());
+    return;
+  }
+  std::string problem;
+  const Blas* blas = open(library.c_str(), problem);
+  if (blas == nullptr) throw std::runtime_error("the BLAS library cannot be used: " + problem);
+  inUse.store(blas);
+}
+
+std::optional<BlasInfo> blasInUse() {
+  const Blas* blas = inUse.load();
+  return blas == nullptr ? std::nullopt : std::optional(blas->info);
+}
+
+bool blasProduct(const GemmProblem& p, int dtype, int threads) {
+  const Blas* blas = inUse.load();
+  if (blas == nullptr || p.kernels->round != nullptr) return false;
+  const std::optional<Layout> a = layoutOf(p.a, p.m, p.k);
+  const std::optional<Layout> b = layoutOf(p.b, p.k, p.n);
+  if (!a || !b || p.c.columnStride != 1 || p.c.rowStride < p.n) return false;
+  const int64_t largest = std::max({p.m, p.n, p.k, a->leading, b->leading, p.c.rowStride});
+  if (!blas->wideSizes && largest > std::numeric_limits<int32_t>::max()) return false;
+
+  useThreads(*blas, threads);
+  const auto real = [&](auto gemm, auto one) {
+    gemm(kRowMajor, a->transpose, b->transpose, p.m, p.n, p.k, one, p.a.data, a->leading, p.b.data,
+         b->leading, one - one, p.c.data, p.c.rowStride);
+  };
+  const auto complex = [&](ComplexGemm gemm, auto one) {
+    const decltype(one) unit[2] = {one, 0};
+    const decltype(one) zero[2] = {0, 0};
+    gemm(kRowMajor, a->transpose, b->transpose, p.m, p.n, p.k, unit, p.a.data, a->leading, p.b.data,
+         b->leading, zero, p.c.data, p.c.rowStride);
+  };
+  // Codes of src/graph/dtype.ts.
+  if (dtype == 11) {
+    real(blas->sgemm, 1.0F);
+  } else if (dtype == 12) {
+    real(blas->dgemm, 1.0);
+  } else if (dtype == 13) {
+    complex(blas->cgemm, 1.0F);
+  } else {
+    complex(blas->zgemm, 1.0);
+  }
+  return true;
+}
+
+}  // namespace weft::cpu

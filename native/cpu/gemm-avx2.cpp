@@ -1,0 +1,10 @@
+// Matrix kernels for the `avx2` instruction set: see gemm-kernels.inc, and gemm-sources.cmake for the flags.
+#include <immintrin.h>
+
+#include "cpu/gemm-kernels.inc"
+
+namespace weft::cpu {
+
+const GemmKernels& gemmKernelsAvx2(int dtype) { return kernelsOf(dtype); }
+
+}  // namespace weft::cpu

@@ -1,0 +1,9 @@
+// Matrix kernels for the `baseline` instruction set: see gemm-kernels.inc, and gemm-sources.cmake for the
+// flags.
+#include "cpu/gemm-kernels.inc"
+
+namespace weft::cpu {
+
+const GemmKernels& gemmKernelsBaseline(int dtype) { return kernelsOf(dtype); }
+
+}  // namespace weft::cpu

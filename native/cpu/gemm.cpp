@@ -1,0 +1,240 @@
+#include "cpu/gemm.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cpu/blas.h"
+#include "cpu/cpu.h"
+#include "cpu/isa.h"
+#include "cpu/threads.h"
+#include "runtime/host-pool.h"
+
+namespace weft::cpu {
+namespace {
+
+// Codes of src/graph/dtype.ts: float16, bfloat16, float32, float64, complex64, complex128.
+constexpr int kFirstDType = 9;
+constexpr std::array<int64_t, 6> kElementByteLengths = {2, 2, 4, 8, 8, 16};
+
+// Products of at most this many multiply-adds, with a k of at most kSmallDepth, are not packed.
+constexpr int64_t kSmallWork = 64 * 64 * 64;
+constexpr int64_t kSmallDepth = 256;
+constexpr int64_t kSmallColumnBytes = 128;
+// Products of at most this many multiply-adds are done by one thread each, when there are this many for each
+// thread.
+constexpr int64_t kOneThreadWork = int64_t{1} << 26;
+constexpr int kProductsPerThread = 4;
+// Least work worth a task: multiply-adds, and elements of a matrix that a matrix-vector product reads.
+constexpr int64_t kLeastTaskWork = int64_t{1} << 18;
+constexpr int64_t kLeastTaskElements = int64_t{1} << 15;
+
+const GemmKernels& kernelsFor(int dtype) {
+  switch (currentIsa()) {
+#if defined(__x86_64__)
+    case Isa::avx512:
+      return gemmKernelsAvx512(dtype);
+    case Isa::avx2:
+      return gemmKernelsAvx2(dtype);
+#elif defined(__aarch64__)
+    case Isa::neon:
+      return gemmKernelsNeon(dtype);
+#endif
+    default:
+      return gemmKernelsBaseline(dtype);
+  }
+}
+
+int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// A batch of products in a form that has fewer cases.
+struct Batch {
+  GemmProblem problem;
+  int64_t count;
+  int64_t aStride, bStride, cStride;
+
+  GemmProblem at(int64_t i) const {
+    GemmProblem one = problem;
+    one.a.data += i * aStride * problem.elementByteLength;
+    one.b.data += i * bStride * problem.elementByteLength;
+    one.c.data += i * cStride * problem.elementByteLength;
+    return one;
+  }
+};
+
+// c' = b' a'.
+void transpose(Batch& batch) {
+  GemmProblem& p = batch.problem;
+  std::swap(p.m, p.n);
+  std::swap(p.a, p.b);
+  std::swap(batch.aStride, batch.bStride);
+  for (GemmOperand* operand : {&p.a, &p.b, &p.c}) *operand = operand->transposed();
+}
+
+// Strides along an axis of one element say nothing: makes them those of a dense matrix; and the only row of
+// each product of a batch one of many.
+void tidyStrides(Batch& batch) {
+  GemmProblem& p = batch.problem;
+  const auto tidy = [](GemmOperand& operand, int64_t rows, int64_t columns) {
+    if (columns == 1) operand.columnStride = 1;
+    if (rows == 1) operand.rowStride = columns * operand.columnStride;
+  };
+  tidy(p.a, p.m, p.k);
+  tidy(p.b, p.k, p.n);
+  tidy(p.c, p.m, p.n);
+  if (p.m == 1 && batch.count > 1) {
+    p.a.rowStride = batch.aStride;
+    p.c.rowStride = batch.cStride;
+  }
+}
+
+// A batch whose products share b, with the rows of a and c running on from one to the next, is one taller
+// product.
+bool joinRows(Batch& batch) {
+  GemmProblem& p = batch.problem;
+  const bool runsOn =
+      batch.bStride == 0 && batch.aStride == p.m * p.a.rowStride && batch.cStride == p.m * p.c.rowStride;
+  if (batch.count == 1 || !runsOn) return false;
+  p.m *= batch.count;
+  batch.count = 1;
+  return true;
+}
+
+Batch simplified(const Matmul& job, const std::atomic<bool>* cancel) {
+  const auto operand = [](const Matrix& matrix) {
+    return GemmOperand{static_cast<std::byte*>(matrix.data), matrix.rowStride, matrix.columnStride};
+  };
+  GemmProblem problem{.kernels = &kernelsFor(job.dtype),
+                      .elementByteLength = kElementByteLengths[job.dtype - kFirstDType],
+                      .m = job.m,
+                      .n = job.n,
+                      .k = job.k,
+                      .a = operand(job.a),
+                      .b = operand(job.b),
+                      .c = operand(job.c),
+                      .cancel = cancel};
+  Batch batch{problem, job.batch, job.a.batchStride, job.b.batchStride, job.c.batchStride};
+  tidyStrides(batch);
+  if (!joinRows(batch)) {
+    transpose(batch);
+    if (!joinRows(batch)) transpose(batch);
+  }
+  const GemmOperand& c = batch.problem.c;
+  if (c.columnStride != 1 && c.rowStride == 1) transpose(batch);
+  return batch;
+}
+
+void fillZeros(const Batch& batch) {
+  const GemmProblem& p = batch.problem;
+  for (int64_t i = 0; i < batch.count; i++) {
+    const GemmOperand c = batch.at(i).c;
+    for (int64_t row = 0; row < p.m; row++) {
+      for (int64_t column = 0; column < p.n; column++) {
+        const int64_t element = row * c.rowStride + column * c.columnStride;
+        std::memset(c.data + element * p.elementByteLength, 0, p.elementByteLength);
+      }
+    }
+  }
+}
+
+// x with its elements side by side: itself, or copied to `room`.
+const std::byte* contiguous(const std::byte* x, int64_t stride, int64_t count, int64_t elementByteLength,
+                            host::Block& room) {
+  if (stride == 1) return x;
+  room = host::allocate(count * elementByteLength);
+  std::byte* to = room.as<std::byte>();
+  for (int64_t i = 0; i < count; i++) {
+    std::memcpy(to + i * elementByteLength, x + i * stride * elementByteLength, elementByteLength);
+  }
+  return to;
+}
+
+// Matrix times vector, one of whose axes has its elements side by side. Returns false for what it does not
+// do.
+bool vectorProduct(Batch batch, ThreadPool& pool) {
+  if (batch.problem.kernels->rowDots == nullptr) return false;
+  if (batch.problem.n != 1) transpose(batch);
+  const GemmProblem& p = batch.problem;
+  if (p.n != 1) return false;
+  const bool byRows = p.a.columnStride == 1;
+  if (!byRows && p.a.rowStride != 1) return false;
+
+  // Tasks are pieces of rows of all products. Their length changes no result.
+  const int64_t pieces = batch.count * ceilDivide(p.m * p.k, kLeastTaskElements);
+  const int64_t wanted = std::max<int64_t>(1, std::min<int64_t>(pieces, 8 * pool.workers()) / batch.count);
+  int64_t piece = std::max<int64_t>(byRows ? 4 : kColumnSumWidth / 8, ceilDivide(p.m, wanted));
+  if (!byRows) piece = std::min<int64_t>(piece, kColumnSumWidth);
+  const int64_t perProduct = ceilDivide(p.m, piece);
+  const int64_t work = batch.count * p.m * p.k;
+
+  pool.parallelFor(
+      batch.count * perProduct,
+      [&](int64_t task, int) {
+        if (p.cancelled()) return;
+        const GemmProblem one = batch.at(task / perProduct);
+        const int64_t begin = task % perProduct * piece;
+        const int64_t count = std::min(piece, p.m - begin);
+        host::Block room;
+        const std::byte* x = contiguous(one.b.data, one.b.rowStride, p.k, p.elementByteLength, room);
+        const std::byte* matrix = one.a.data + begin * one.a.rowStride * p.elementByteLength;
+        std::byte* y = one.c.data + begin * one.c.rowStride * p.elementByteLength;
+        if (byRows) {
+          p.kernels->rowDots(count, p.k, matrix, one.a.rowStride, x, y, one.c.rowStride);
+        } else {
+          p.kernels->columnSums(count, p.k, matrix, one.a.columnStride, x, y, one.c.rowStride);
+        }
+      },
+      work <= kLeastTaskElements ? 1 : pool.workers());
+  return true;
+}
+
+// Products too small to be worth packing. Returns false for what it does not do.
+bool smallProducts(const Batch& batch, ThreadPool& pool) {
+  const GemmProblem& p = batch.problem;
+  if (p.kernels->small == nullptr || p.b.columnStride != 1 || p.c.columnStride != 1) return false;
+  const int64_t work = p.m * p.n * p.k;
+  if (p.k > kSmallDepth || p.m * p.n > kSmallWork || work > kSmallWork) return false;
+  const int64_t group = ceilDivide(kLeastTaskWork, work);
+  pool.parallelFor(ceilDivide(batch.count, group), [&](int64_t task, int) {
+    if (p.cancelled()) return;
+    alignas(64) std::byte scratch[kSmallDepth * kSmallColumnBytes];
+    const int64_t end = std::min(batch.count, (task + 1) * group);
+    for (int64_t i = task * group; i < end; i++) {
+      const GemmProblem one = batch.at(i);
+      p.kernels->small(p.m, p.n, p.k, one.a.data, one.a.rowStride, one.a.columnStride, one.b.data,
+                       one.b.rowStride, one.c.data, one.c.rowStride, scratch);
+    }
+  });
+  return true;
+}
+
+}  // namespace
+
+void matmul(const Matmul& job, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  if (job.dtype < kFirstDType || job.dtype >= kFirstDType + static_cast<int>(kElementByteLengths.size())) {
+    throw std::invalid_argument("no matrix product of dtype " + std::to_string(job.dtype));
+  }
+  if (job.m == 0 || job.n == 0 || job.batch == 0) return;
+  const Batch batch = simplified(job, cancel);
+  if (job.k == 0) return fillZeros(batch);
+  const GemmProblem& p = batch.problem;
+  if ((p.m == 1 || p.n == 1) && vectorProduct(batch, pool)) return;
+  if (smallProducts(batch, pool)) return;
+  const auto byBlas = [&](int64_t i) { return blasProduct(batch.at(i), job.dtype, pool.size()); };
+  if (byBlas(0)) {
+    for (int64_t i = 1; i < batch.count && !p.cancelled(); i++) byBlas(i);
+    return;
+  }
+  const int64_t work = p.m * p.n * p.k;
+  const bool many = batch.count >= int64_t{kProductsPerThread} * pool.workers();
+  if (batch.count > 1 && (work <= kLeastTaskWork || (many && work <= kOneThreadWork))) {
+    pool.parallelFor(batch.count, [&](int64_t i, int) { blockedProduct(batch.at(i), pool); });
+  } else {
+    for (int64_t i = 0; i < batch.count && !p.cancelled(); i++) blockedProduct(batch.at(i), pool);
+  }
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,43 @@
+// Matrix products on the CPU: how `matmul` (cpu.h) does its work, for those who test or plan it.
+//
+// gemm.cpp chooses the way from shapes and strides only; gemm-blocked.cpp has the packed, blocked product;
+// the kernels are in gemm-kernels.h. A BLAS is used where one was asked for (blas.h). The sum over k of each
+// element is taken in the same order whichever way is chosen and however many threads there are, but for
+// matrix-vector products.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/gemm-kernels.h"
+
+namespace weft::cpu {
+
+class ThreadPool;
+
+// The most bytes of packed panels that one product holds; each thread has less than 2 MiB besides.
+inline constexpr size_t kPackedByteLimit = size_t{32} << 20;
+
+// One operand: element (i, j) is data + (i * rowStride + j * columnStride) * bytes of an element.
+struct GemmOperand {
+  std::byte* data;
+  int64_t rowStride, columnStride;
+
+  GemmOperand transposed() const { return {data, columnStride, rowStride}; }
+};
+
+// c (m × n) = a (m × k) · b (k × n). No size is 0.
+struct GemmProblem {
+  const GemmKernels* kernels;
+  int64_t elementByteLength;
+  int64_t m, n, k;
+  GemmOperand a, b, c;
+  const std::atomic<bool>* cancel;
+
+  bool cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
+};
+
+// Packs and multiplies on the pool; inside one of its tasks, on that task's thread.
+void blockedProduct(const GemmProblem& problem, ThreadPool& pool);
+
+}  // namespace weft::cpu

@@ -1,0 +1,251 @@
+#include "runtime/host-pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <compare>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+namespace weft::host {
+namespace {
+
+constexpr size_t KiB = 1024;
+constexpr size_t MiB = 1024 * KiB;
+constexpr size_t GiB = 1024 * MiB;
+
+// Smaller blocks are malloc's, which is faster at them.
+constexpr size_t kLeastPooled = 64 * KiB;
+// Capacities of pooled blocks are multiples of this.
+constexpr size_t kGranule = 64 * KiB;
+// From here on a block begins on a huge page.
+constexpr size_t kLeastHuge = 4 * MiB;
+constexpr size_t kHugePage = 2 * MiB;
+constexpr size_t kMostKept = 4 * GiB;
+
+size_t roundUp(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+size_t capacityFor(size_t byteLength) {
+  if (byteLength > SIZE_MAX - kHugePage) throw std::bad_alloc();
+  return roundUp(byteLength, byteLength < kLeastPooled ? kAlignment : kGranule);
+}
+
+// Physical memory, or the limit of the container where that is less.
+size_t usableMemory() {
+  size_t bytes = kMostKept * 4;
+#ifdef _SC_PHYS_PAGES
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  if (pages > 0) bytes = static_cast<size_t>(pages) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+#endif
+  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    std::ifstream file(path);
+    // "max" is not a number, and no limit.
+    if (uint64_t limit = 0; file >> limit) bytes = std::min<size_t>(bytes, limit);
+  }
+  return bytes;
+}
+
+#if defined(__unix__) || defined(__APPLE__)
+void* mapHuge(size_t capacity) {
+  const size_t mapped = capacity + kHugePage;
+  void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  const auto begin = reinterpret_cast<uintptr_t>(memory);
+  const uintptr_t aligned = roundUp(begin, kHugePage);
+  if (aligned > begin) munmap(memory, aligned - begin);
+  const uintptr_t end = aligned + capacity;
+  if (begin + mapped > end) munmap(reinterpret_cast<void*>(end), begin + mapped - end);
+#ifdef MADV_HUGEPAGE
+  // A hint: a system without huge pages serves small ones.
+  madvise(reinterpret_cast<void*>(aligned), capacity, MADV_HUGEPAGE);
+#endif
+  return reinterpret_cast<void*>(aligned);
+}
+void unmapHuge(void* data, size_t capacity) { munmap(data, capacity); }
+#else
+void* mapHuge(size_t capacity) { return ::operator new(capacity, std::align_val_t(kHugePage), std::nothrow); }
+void unmapHuge(void* data, size_t) { ::operator delete(data, std::align_val_t(kHugePage)); }
+#endif
+
+void* takeFromSystem(size_t capacity) {
+  if (capacity >= kLeastHuge) return mapHuge(capacity);
+  return ::operator new(capacity, std::align_val_t(kAlignment), std::nothrow);
+}
+
+void giveToSystem(void* data, size_t capacity) {
+  if (capacity >= kLeastHuge) {
+    unmapHuge(data, capacity);
+  } else {
+    ::operator delete(data, std::align_val_t(kAlignment));
+  }
+}
+
+struct Free {
+  void* data;
+  size_t capacity;
+};
+
+void giveToSystem(const std::vector<Free>& blocks) {
+  for (const Free& block : blocks) giveToSystem(block.data, block.capacity);
+}
+
+// The blocks that are kept for reuse.
+class Shelf {
+ public:
+  // The newest block of the least capacity that fits without waste, or null; `capacity` becomes the block's
+  // own.
+  void* take(size_t& capacity) {
+    const std::lock_guard lock(mutex_);
+    const auto found = blocks_.lower_bound({capacity, 0});
+    if (found == blocks_.end() || found->first.capacity - capacity > capacity / 8) return nullptr;
+    void* data = found->second;
+    capacity = found->first.capacity;
+    forget(found);
+    return data;
+  }
+
+  void put(void* data, size_t capacity) {
+    std::vector<Free> evicted;
+    {
+      const std::lock_guard lock(mutex_);
+      const uint64_t youth = nextYouth_--;
+      blocks_.emplace(Key{capacity, youth}, data);
+      capacities_.emplace(youth, capacity);
+      bytes_ += capacity;
+      evicted = evict(limit_);
+    }
+    giveToSystem(evicted);
+  }
+
+  void clear() {
+    std::vector<Free> evicted;
+    {
+      const std::lock_guard lock(mutex_);
+      evicted = evict(0);
+    }
+    giveToSystem(evicted);
+  }
+
+  void setLimit(size_t byteLength) {
+    std::vector<Free> evicted;
+    {
+      const std::lock_guard lock(mutex_);
+      limit_ = byteLength;
+      evicted = evict(limit_);
+    }
+    giveToSystem(evicted);
+  }
+
+  size_t byteLength() const {
+    const std::lock_guard lock(mutex_);
+    return bytes_;
+  }
+
+ private:
+  // Less is newer, so that the first of equal capacities is the one that may still be in a cache.
+  struct Key {
+    size_t capacity;
+    uint64_t youth;
+    auto operator<=>(const Key&) const = default;
+  };
+  using Blocks = std::map<Key, void*>;
+
+  void forget(Blocks::iterator block) {
+    bytes_ -= block->first.capacity;
+    capacities_.erase(block->first.youth);
+    blocks_.erase(block);
+  }
+
+  // Takes out the oldest blocks until at most `limit` bytes are left. The system gets them after the lock is
+  // released.
+  std::vector<Free> evict(size_t limit) {
+    std::vector<Free> evicted;
+    while (bytes_ > limit) {
+      const auto [youth, capacity] = *capacities_.rbegin();
+      const auto block = blocks_.find({capacity, youth});
+      evicted.push_back({block->second, capacity});
+      forget(block);
+    }
+    return evicted;
+  }
+
+  mutable std::mutex mutex_;
+  Blocks blocks_;
+  std::map<uint64_t, size_t> capacities_;
+  uint64_t nextYouth_ = UINT64_MAX;
+  size_t bytes_ = 0;
+  size_t limit_ = std::min(usableMemory() / 4, kMostKept);
+};
+
+struct Pool {
+  Shelf shelf;
+  std::atomic<size_t> inUse{0};
+  std::atomic<size_t> peak{0};
+  std::atomic<bool> poison{false};
+};
+
+// Never destroyed: finalizers free blocks until the process is gone.
+Pool& pool() {
+  static Pool& it = *new Pool();
+  return it;
+}
+
+void countOut(Pool& all, size_t capacity) {
+  const size_t inUse = all.inUse.fetch_add(capacity) + capacity;
+  size_t peak = all.peak.load();
+  while (peak < inUse && !all.peak.compare_exchange_weak(peak, inUse)) {
+  }
+}
+
+}  // namespace
+
+Block allocate(size_t byteLength) {
+  if (byteLength == 0) return {};
+  Pool& all = pool();
+  size_t capacity = capacityFor(byteLength);
+  void* data = capacity >= kLeastPooled ? all.shelf.take(capacity) : nullptr;
+  if (data == nullptr) data = takeFromSystem(capacity);
+  if (data == nullptr) {
+    all.shelf.clear();
+    data = takeFromSystem(capacity);
+  }
+  if (data == nullptr) throw std::bad_alloc();
+  countOut(all, capacity);
+  if (all.poison.load(std::memory_order_relaxed)) std::memset(data, 0xff, capacity);
+  return Block(data, capacity);
+}
+
+Block::~Block() {
+  if (data_ == nullptr) return;
+  Pool& all = pool();
+  all.inUse.fetch_sub(capacity_);
+  if (capacity_ >= kLeastPooled) {
+    all.shelf.put(data_, capacity_);
+  } else {
+    giveToSystem(data_, capacity_);
+  }
+}
+
+Use use() {
+  Pool& all = pool();
+  const size_t inUse = all.inUse.load();
+  return {inUse, inUse + all.shelf.byteLength(), all.peak.load()};
+}
+
+void trim() { pool().shelf.clear(); }
+
+void setKeepLimit(size_t byteLength) { pool().shelf.setLimit(byteLength); }
+
+void setPoison(bool on) { pool().poison.store(on, std::memory_order_relaxed); }
+
+}  // namespace weft::host

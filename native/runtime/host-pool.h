@@ -1,0 +1,67 @@
+// The pool of host memory: large blocks on huge pages, kept for reuse, because pages that the system has just
+// handed out cost more than the arithmetic that fills them.
+//
+// Results, arenas and the scratch of matrix products come from here. Everything may be called on any thread;
+// blocks may be freed on another thread than they were allocated on. Nothing of JavaScript is known here: see
+// host-memory.h.
+#pragma once
+#include <cstddef>
+#include <utility>
+
+namespace weft::host {
+
+// Every block begins at a multiple of this: a cache line, and the widest vector.
+inline constexpr size_t kAlignment = 64;
+
+// A block of memory, given back to the pool when it is destroyed. Its contents are undefined.
+class Block {
+ public:
+  Block() = default;
+  Block(Block&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), capacity_(std::exchange(other.capacity_, 0)) {}
+  Block& operator=(Block&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
+  ~Block();
+
+  // Null for a block of 0 bytes.
+  void* data() const { return data_; }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  friend Block allocate(size_t byteLength);
+  Block(void* data, size_t capacity) : data_(data), capacity_(capacity) {}
+
+  void* data_ = nullptr;
+  size_t capacity_ = 0;
+};
+
+// A block of at least `byteLength` bytes. Throws std::bad_alloc when the system has no more, after giving
+// back to it what the pool keeps.
+Block allocate(size_t byteLength);
+
+// Bytes of blocks that are out; those and what is kept for reuse; the most that was out.
+struct Use {
+  size_t inUse;
+  size_t held;
+  size_t peak;
+};
+Use use();
+
+// Gives everything that is kept for reuse back to the system.
+void trim();
+
+// The most bytes kept for reuse: a quarter of the memory this process may use, or 4 GiB if that is less,
+// unless set.
+void setKeepLimit(size_t byteLength);
+
+// Fills every block that is handed out with 0xff (NaN in every float type), so that tests see reads of
+// undefined memory.
+void setPoison(bool on);
+
+}  // namespace weft::host
