@@ -16,6 +16,7 @@ import { broadcast, constant, deviceArray, type Operand } from './graph/infer.js
 import { isScalar } from './graph/scalar.js';
 import { matrixTranspose, transpose } from './graph/views.js';
 import { arrayExpr } from './host-array.js';
+import { type Explanation, explainExprs } from './inspect/explain.js';
 import { NDArray } from './ndarray.js';
 import { called } from './site.js';
 
@@ -87,6 +88,14 @@ export class Lazy {
     return result;
   }
 
+  /**
+   * What `compute` with these options would do: kernels, the nodes they hold, bytes moved, peak memory, why what was not
+   * fused was not, and the generated source. Prints as text; `toJSON()` gives it as stable data.
+   */
+  explain(options?: ComputeOptions): Explanation {
+    return explain([this], options);
+  }
+
   /** Frees the device memory of an array made by `persist()`; elsewhere nothing is held, and nothing happens. */
   dispose(): void {
     const { expr } = this;
@@ -137,6 +146,12 @@ export async function persist<const Arrays extends readonly ArrayLike[]>(
   checkOptions('persist', options, COMPUTE_OPTIONS);
   const results = await evaluateStored(exprsOf('persist', arrays), options);
   return results.map((result) => new Lazy(storedExpr(result))) as Each<Arrays, Lazy>;
+}
+
+/** What `compute` of several arrays would do; see `Lazy.explain`. */
+export function explain(arrays: readonly ArrayLike[], options?: ComputeOptions): Explanation {
+  checkOptions('explain', options, COMPUTE_OPTIONS);
+  return explainExprs(exprsOf('explain', arrays), options);
 }
 
 function exprsOf(op: string, arrays: unknown): Expr[] {

@@ -1,0 +1,196 @@
+/**
+ * Explain: what a compute would do, without doing it: the graph, what each pass changed, the kernels with the nodes they
+ * hold, a reason for every edge that was not fused, bytes moved, peak memory and the generated source.
+ *
+ * `toJSON()` is stable: fields are added, never renamed. Called by `Lazy.explain` and `explain()`.
+ */
+import { type ComputeOptions, deviceOf } from '../exec/evaluate.js';
+import type { Step } from '../exec/plan.js';
+import { type Planned, planGraph } from '../exec/program.js';
+import { cudaOf } from '../exec/program-cuda.js';
+import { canonicalize } from '../fusion/canonicalize.js';
+import type { Reason } from '../fusion/merge.js';
+import type { PassTrace } from '../fusion/pipeline.js';
+import { printKernel } from '../fusion/print-kernel.js';
+import { trafficOf } from '../fusion/traffic.js';
+import { byteLengthOf, type DType } from '../graph/dtype.js';
+import type { Expr } from '../graph/expr.js';
+import { formatBytes } from '../graph/format.js';
+import { printGraph } from '../graph/print.js';
+
+/** One step of the plan: a generated kernel, or a matrix product by a library. */
+export interface ExplainedStep {
+  readonly kind: 'kernel' | 'matmul';
+  /** `reduce_square_sum`, `matmul`. */
+  readonly name: string;
+  /** Ids of the optimized graph's nodes that it computes. */
+  readonly nodes: readonly number[];
+  readonly bytesRead: number;
+  readonly bytesWritten: number;
+  /** Labels of the plan's buffers that it reads or writes. */
+  readonly buffers: readonly string[];
+  /** The kernel as text; for a product, its sizes and the arithmetic it is computed in. */
+  readonly text: string;
+  /** The CUDA C that runs, on a GPU. */
+  readonly source?: string;
+}
+
+/** A value that goes through memory from one step to another. */
+export interface ExplainedEdge {
+  /** What is stored: `node 12`. */
+  readonly buffer: string;
+  /** Positions in `steps`. */
+  readonly from: number;
+  readonly to: number;
+  /** Bytes written and read again for it. */
+  readonly bytes: number;
+  /** Why the two steps are not one. */
+  readonly reason: Reason;
+}
+
+export interface ExplanationData {
+  readonly device: string;
+  /** Why this device. */
+  readonly deviceReason: string;
+  /** As the user built it, equal subexpressions once. */
+  readonly graph: string;
+  readonly optimizedGraph: string;
+  readonly passes: readonly PassTrace[];
+  readonly steps: readonly ExplainedStep[];
+  readonly edges: readonly ExplainedEdge[];
+  readonly bytesRead: number;
+  readonly bytesWritten: number;
+  readonly arenaBytes: number;
+  readonly peakBytes: number;
+  /** Whether results may differ in rounding from the graph as written, by a reassociated sum. */
+  readonly reassociated: boolean;
+}
+
+export class Explanation implements ExplanationData {
+  readonly device!: string;
+  readonly deviceReason!: string;
+  readonly graph!: string;
+  readonly optimizedGraph!: string;
+  readonly passes!: readonly PassTrace[];
+  readonly steps!: readonly ExplainedStep[];
+  readonly edges!: readonly ExplainedEdge[];
+  readonly bytesRead!: number;
+  readonly bytesWritten!: number;
+  readonly arenaBytes!: number;
+  readonly peakBytes!: number;
+  readonly reassociated!: boolean;
+
+  constructor(data: ExplanationData) {
+    Object.assign(this, data);
+  }
+
+  toJSON(): ExplanationData {
+    return { ...this };
+  }
+
+  toString(): string {
+    const { steps, passes, edges } = this;
+    const changed = passes.filter((p) => p.added.length + p.removed.length + p.changed.length > 0);
+    return [
+      `device ${this.device} (${this.deviceReason})`,
+      `${steps.length} steps, ${formatBytes(this.bytesRead)} read, ${formatBytes(this.bytesWritten)} written, peak ${formatBytes(this.peakBytes)}`,
+      '',
+      'graph',
+      indent(this.graph),
+      ...changed.map((pass) => `${pass.pass}: ${changes(pass)}`),
+      ...(changed.length > 0 ? ['', 'optimized graph', indent(this.optimizedGraph)] : ['']),
+      ...steps.map((step, k) => stepText(step, k)),
+      ...edges.map(
+        (e) =>
+          `not fused: step ${e.from} to step ${e.to} through ${e.buffer}: ${e.reason} (${formatBytes(e.bytes)})`,
+      ),
+      '',
+    ].join('\n');
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
+  }
+}
+
+const indent = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => (line === '' ? line : `  ${line}`))
+    .join('\n');
+
+const changes = ({ added, removed, changed }: PassTrace): string =>
+  [
+    ['added', added],
+    ['removed', removed],
+    ['changed', changed],
+  ]
+    .filter(([, ids]) => ids!.length > 0)
+    .map(([what, ids]) => `${what} ${(ids as readonly number[]).map((id) => `%${id}`).join(' ')}`)
+    .join(', ');
+
+const stepText = (step: ExplainedStep, k: number): string =>
+  `step ${k}: ${step.name}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written\n${indent(step.text)}`;
+
+/** Explains the compute of several results together. Throws what `compute` would reject with before it runs anything. */
+export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {}): Explanation {
+  const canonical = canonicalize(exprs);
+  const device = deviceOf(canonical, options);
+  const passes: PassTrace[] = [];
+  const planned = planGraph(canonical, device.name, {
+    exact: options.exact === true,
+    trace: (trace) => passes.push(trace),
+  });
+  const { plan, partition } = planned;
+  const steps = plan.steps.map((step) => explainStep(step, planned, device.name));
+  return new Explanation({
+    device: device.name,
+    deviceReason: device.reason,
+    graph: printGraph(canonical.graph),
+    optimizedGraph: printGraph(planned.graph),
+    passes,
+    steps,
+    edges: partition.edges().map((edge) => ({ ...edge, bytes: 2 * bytesOf(edge.buffer, planned) })),
+    bytesRead: total(steps, 'bytesRead'),
+    bytesWritten: total(steps, 'bytesWritten'),
+    arenaBytes: plan.arenaByteLength,
+    peakBytes: plan.peakBytes,
+    reassociated: passes.some((pass) => pass.rounds && pass.added.length > 0),
+  });
+}
+
+const total = (steps: readonly ExplainedStep[], field: 'bytesRead' | 'bytesWritten'): number =>
+  steps.reduce((sum, step) => sum + step[field], 0);
+
+const bytesOf = (label: string, { plan }: Planned): number =>
+  plan.buffers.find((buffer) => buffer.label === label)?.byteLength ?? 0;
+
+function explainStep(step: Step, { plan }: Planned, device: string): ExplainedStep {
+  const labels = (buffers: readonly number[]): string[] => buffers.map((b) => plan.buffers[b]!.label);
+  if (step.kind === 'kernel') {
+    const data = {
+      kind: step.kind,
+      name: step.kernel.name,
+      nodes: step.nodes,
+      ...trafficOf(step.kernel),
+      buffers: labels(step.buffers),
+      text: printKernel(step.kernel),
+    };
+    return device === 'cpu' ? data : { ...data, source: cudaOf(step.kernel).source };
+  }
+  const { batch, m, n, k, dtype } = step;
+  const element = byteLengthOf(dtype);
+  return {
+    kind: step.kind,
+    name: 'matmul',
+    nodes: step.nodes,
+    bytesRead: batch * (m * k + k * n) * element,
+    bytesWritten: batch * m * n * element,
+    buffers: labels([step.a.buffer, step.b.buffer, step.c.buffer]),
+    text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}, computed in ${computedIn(dtype)}; the library's own order of sums\n`,
+  };
+}
+
+/** The arithmetic of a product: never less than the dtype's own. */
+const computedIn = (dtype: DType): string =>
+  dtype === 'float16' || dtype === 'bfloat16' ? 'float32 sums of exact products' : `full ${dtype}`;
