@@ -127,7 +127,7 @@ void Lane::reset() {
 
 Staging::Staging(CUcontext context, CUstream stream) : context_(context), stream_(stream) {
   const size_t processors = std::max<size_t>(std::thread::hardware_concurrency(), 1);
-  const size_t count = std::clamp<size_t>(processors / 2, 1, kMaxLanes);
+  const size_t count = std::clamp<size_t>(processors / 2, std::min<size_t>(processors, 2), kMaxLanes);
   for (size_t i = 0; i < count; i++) lanes_.push_back(std::make_unique<Lane>(stream, pinned_));
 }
 
