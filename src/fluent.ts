@@ -7,7 +7,7 @@
  */
 import type { AxisOr, ReduceOptions, SumOptions } from './graph/arguments.js';
 import * as composites from './graph/composites.js';
-import type { Expr } from './graph/expr.js';
+import type { Expr, TypedArray } from './graph/expr.js';
 import { map, type Operand } from './graph/infer.js';
 import * as masks from './graph/masks.js';
 import { OP_NAMES, type OPS, type OpName, opRow } from './graph/ops.js';
@@ -17,11 +17,11 @@ import type { REDUCTIONS } from './graph/reductions.js';
 import * as slicing from './graph/slicing.js';
 import * as statistics from './graph/statistics.js';
 import * as views from './graph/views.js';
-import type { ArrayData } from './host-array.js';
+import type { ArrayData, ShapedData } from './host-array.js';
 import type { Lazy } from './lazy.js';
 import { beginCall, endCall, limitTrace } from './site.js';
 
-/** Modules whose every export is a method and a free function: `(x: Expr, ...) => Expr`. */
+/** Modules whose every export is a method and a free function: `(x: Expr, ...) => Expr`; products take two arrays. */
 const GROUPS = { ...composites, ...masks, ...products, ...slicing, ...statistics, ...views };
 
 /** What a function takes as an array: a Lazy, a scalar, or anything `lazy()` takes. */
@@ -61,13 +61,21 @@ type ReductionFunctions = {
   ) => Lazy;
 };
 
-/** A parameter as the user gives it: a Lazy where the function takes a node. */
-type Given<T> = T extends Expr ? Lazy : T;
+/** A parameter as the user gives it: where the function takes a node, a Lazy or data that cannot be another argument. */
+type Given<T> = [Expr] extends [T] ? Exclude<T, Expr> | Lazy | TypedArray | ShapedData : T;
 type GivenAll<Parameters> = { [K in keyof Parameters]: Given<Parameters[K]> };
 type Method<F> = F extends (x: Expr, ...rest: infer Rest) => Expr ? (...rest: GivenAll<Rest>) => Lazy : never;
 type Free<F> = F extends (x: Expr, ...rest: infer Rest) => Expr
   ? (x: ArrayLike, ...rest: GivenAll<Rest>) => Lazy
   : never;
+type ProductMethod<F> = F extends (x: Expr, other: Operand, ...rest: infer Rest) => Expr
+  ? (other: ArrayLike, ...rest: Rest) => Lazy
+  : never;
+type ProductFunction<F> = F extends (x: Expr, other: Operand, ...rest: infer Rest) => Expr
+  ? (x: ArrayLike, other: ArrayLike, ...rest: Rest) => Lazy
+  : never;
+type ProductMethods = { readonly [K in keyof typeof products]: ProductMethod<(typeof products)[K]> };
+type ProductFunctions = { readonly [K in keyof typeof products]: ProductFunction<(typeof products)[K]> };
 type MethodsOf<Group> = { readonly [K in keyof Group]: Method<Group[K]> };
 type FreeOf<Group> = { readonly [K in keyof Group]: Free<Group[K]> };
 
@@ -78,7 +86,7 @@ export interface Fluent
     ReductionMethods,
     MethodsOf<typeof composites>,
     MethodsOf<typeof masks>,
-    MethodsOf<typeof products>,
+    ProductMethods,
     MethodsOf<typeof slicing>,
     MethodsOf<typeof statistics>,
     MethodsOf<typeof views> {}
@@ -90,7 +98,7 @@ export interface FreeFunctions
     ReductionFunctions,
     FreeOf<typeof composites>,
     FreeOf<typeof masks>,
-    FreeOf<typeof products>,
+    ProductFunctions,
     FreeOf<typeof slicing>,
     FreeOf<typeof statistics>,
     FreeOf<typeof views> {}
@@ -104,7 +112,7 @@ export interface Wrapping {
   readonly operand: (op: string, value: unknown) => Operand;
   /** The node of an array or of data, scalars included. */
   readonly array: (op: string, value: unknown) => Expr;
-  /** The node of a Lazy; other arguments stay as they are. */
+  /** The node of a Lazy, a typed array or shaped data; other arguments stay as they are. */
   readonly argument: (value: unknown) => unknown;
 }
 
@@ -119,33 +127,40 @@ function builders(): [string, Build][] {
   return [...reductions, ...(Object.entries(GROUPS) as [string, Build][])];
 }
 
+/** Arguments after the first array as nodes, where they are arrays. The second of a product may be nested lists. */
+const givenBy =
+  ({ operand, argument }: Wrapping) =>
+  (name: string, args: readonly unknown[]): unknown[] =>
+    args.map((value, k) =>
+      k === 0 && Object.hasOwn(products, name) ? operand(name, value) : argument(value),
+    );
+
 function named<F extends object>(name: string, method: F): F {
   return Object.defineProperty(method, 'name', { value: name });
 }
 
 /** Installs every method on the prototype of Lazy. */
-export function installMethods(prototype: Lazy, { wrap, operand, argument }: Wrapping): void {
+export function installMethods(prototype: Lazy, wrapping: Wrapping): void {
+  const { wrap, operand } = wrapping;
+  const given = givenBy(wrapping);
   const install = (name: string, method: (this: Lazy, ...args: readonly unknown[]) => Lazy): void => {
-    Object.defineProperty(prototype, name, {
-      value: named(name, method),
-      writable: true,
-      configurable: true,
-    });
+    Object.defineProperty(prototype, name, { value: method, writable: true, configurable: true });
   };
   for (const op of OP_NAMES) {
-    const method = opMethod(op, wrap, operand);
+    const method = named(op, opMethod(op, wrap, operand));
     for (const name of [op, ...(opRow(op).aliases ?? [])]) install(name, method);
   }
   for (const [name, build] of builders()) {
-    install(name, function (this: Lazy, ...args) {
+    const method = function (this: Lazy, ...args: readonly unknown[]): Lazy {
       const limit = limitTrace();
       beginCall(new Error(), limit);
       try {
-        return wrap(build(this.expr, ...args.map(argument)));
+        return wrap(build(this.expr, ...given(name, args)));
       } finally {
         endCall();
       }
-    });
+    };
+    install(name, named(name, method));
   }
 }
 
@@ -166,7 +181,9 @@ function opMethod(op: OpName, wrap: Wrapping['wrap'], operand: Wrapping['operand
 }
 
 /** Makes every free function. */
-export function makeFunctions({ wrap, operand, array, argument }: Wrapping): FreeFunctions {
+export function makeFunctions(wrapping: Wrapping): FreeFunctions {
+  const { wrap, operand, array } = wrapping;
+  const given = givenBy(wrapping);
   const functions: Record<string, (...args: readonly unknown[]) => Lazy> = {};
   for (const op of OP_NAMES) {
     const { arity, aliases } = opRow(op);
@@ -180,14 +197,14 @@ export function makeFunctions({ wrap, operand, array, argument }: Wrapping): Fre
         endCall();
       }
     };
-    for (const name of [op, ...(aliases ?? [])]) functions[name] = named(name, call);
+    for (const name of [op, ...(aliases ?? [])]) functions[name] = named(op, call);
   }
   for (const [name, build] of builders()) {
     functions[name] = named(name, (x: unknown, ...args: readonly unknown[]): Lazy => {
       const limit = limitTrace();
       beginCall(new Error(), limit);
       try {
-        return wrap(build(array(name, x), ...args.map(argument)));
+        return wrap(build(array(name, x), ...given(name, args)));
       } finally {
         endCall();
       }

@@ -47,7 +47,7 @@ const FOREIGN: Readonly<Record<string, DType | undefined>> = {
   array: undefined,
 };
 
-const isShaped = (value: unknown): value is ShapedData =>
+export const isShaped = (value: unknown): value is ShapedData =>
   typeof value === 'object' && value !== null && 'data' in value && 'shape' in value;
 
 /** An array or scalar as a node. Throws a ShapeError for data that is ragged or too short, a TypeError for other values. */

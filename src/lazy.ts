@@ -4,6 +4,7 @@
  * Its methods come from tables (`fluent.ts`); what is written here is what a handle is, and how it is run. Creation is
  * in `creation.ts`.
  */
+import { isTypedArray } from './elements.js';
 import { ArgumentError, expected } from './errors.js';
 import { type ComputeOptions, evaluate, evaluateStored, type StoredResult } from './exec/evaluate.js';
 import { type ArrayLike, type Fluent, installMethods, makeFunctions, type Wrapping } from './fluent.js';
@@ -15,7 +16,7 @@ import { sizeOfShape } from './graph/graph.js';
 import { broadcast, constant, deviceArray, type Operand } from './graph/infer.js';
 import { isScalar } from './graph/scalar.js';
 import { matrixTranspose, transpose } from './graph/views.js';
-import { arrayExpr } from './host-array.js';
+import { arrayExpr, isShaped } from './host-array.js';
 import { type Explanation, explainExprs } from './inspect/explain.js';
 import { NDArray } from './ndarray.js';
 import { called } from './site.js';
@@ -177,7 +178,12 @@ const WRAPPING: Wrapping = {
   operand: (op, value): Operand =>
     value instanceof Lazy ? value.expr : isScalar(value) ? value : arrayExpr(op, value),
   array: exprOf,
-  argument: (value) => (value instanceof Lazy ? value.expr : value),
+  argument: (value) =>
+    value instanceof Lazy
+      ? value.expr
+      : isTypedArray(value) || isShaped(value)
+        ? arrayExpr('lazy', value)
+        : value,
 };
 
 installMethods(Lazy.prototype, WRAPPING);

@@ -1,0 +1,373 @@
+/** Lazy: what a handle is, methods and functions from the tables, bad input at the user's call, call sites, depth. */
+import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { readElement } from '../src/elements.js';
+import { sizeOfShape } from '../src/graph/graph.js';
+import { OP_NAMES, opRow } from '../src/graph/ops.js';
+import { REDUCTION_NAMES } from '../src/graph/reducing.js';
+import * as weft from '../src/index.js';
+import { ArgumentError, DTypeError, Lazy, lazy, ones, ShapeError, zeros } from '../src/index.js';
+import { formatSite } from '../src/site.js';
+import { referenceOf } from './support/api.js';
+
+function valuesOf(x: Lazy): unknown[] {
+  const { data, shape, dtype } = referenceOf([x])[0]!;
+  return Array.from({ length: sizeOfShape(shape) }, (_, k) => readElement(data, dtype, k));
+}
+
+describe('a Lazy', () => {
+  const x = lazy(new Float32Array(6), { shape: [2, 3] });
+
+  it('knows shape and dtype', () => {
+    expect([x.shape, x.dtype, x.ndim, x.size]).toEqual([[2, 3], 'float32', 2, 6]);
+    expect([x.T.shape, zeros([2, 3, 4]).T.shape, zeros([2, 3, 4]).mT.shape]).toEqual([
+      [3, 2],
+      [4, 3, 2],
+      [2, 4, 3],
+    ]);
+    expect([`${x}`, inspect(x)]).toEqual(['Lazy float32 (2, 3)', 'Lazy float32 (2, 3)']);
+  });
+
+  it('is not taken for a promise', async () => {
+    expect('then' in x).toBe(false);
+    expect(await x).toBe(x);
+  });
+
+  it("refuses JavaScript's operators", () => {
+    expect(() => (x as unknown as number) + 1).toThrow(ArgumentError);
+    expect(() => (x as unknown as number) * 2).toThrow('x.add(y), not x + y');
+    expect(() => (x as unknown as number) < 2).toThrow(TypeError);
+  });
+
+  it('holds nothing to free before it is persisted', () => {
+    expect(x.device).toBeUndefined();
+    x[Symbol.dispose]();
+    expect(x.add(1).shape).toEqual([2, 3]);
+  });
+});
+
+describe('the tables', () => {
+  it('give every op, alias and reduction a method and a function', () => {
+    const names = [...OP_NAMES.flatMap((op) => [op, ...(opRow(op).aliases ?? [])]), ...REDUCTION_NAMES];
+    const api = weft as unknown as Record<string, unknown>;
+    const methods = Lazy.prototype as unknown as Record<string, { name: string }>;
+    expect(names.filter((name) => typeof api[name] !== 'function')).toEqual([]);
+    expect(names.filter((name) => typeof methods[name] !== 'function')).toEqual([]);
+    expect([methods.sub, methods.subtract!.name, methods.sum!.name]).toEqual([
+      methods.subtract,
+      'subtract',
+      'sum',
+    ]);
+  });
+
+  it('give the exports of src/functions.ts, docs included', async () => {
+    const script: string = '../scripts/make-functions.mjs';
+    const { render } = (await import(script)) as { render: () => string };
+    const written = readFileSync(new URL('../src/functions.ts', import.meta.url), 'utf8');
+    expect(written, 'run scripts/make-functions.mjs').toBe(render());
+    const free = Object.keys((await import('../src/lazy.js')).free).sort();
+    expect(
+      [...written.matchAll(/^export const (\w+)/gm)]
+        .map(([, name]) => name)
+        .concat('var')
+        .sort(),
+    ).toEqual(free);
+  });
+
+  it('make methods and functions that agree', () => {
+    const x = lazy([1, 4, 9]);
+    expect(valuesOf(x.sqrt())).toEqual([1, 2, 3]);
+    expect(valuesOf(weft.sqrt([1, 4, 9]))).toEqual([1, 2, 3]);
+    expect(valuesOf(weft.subtract(10, x))).toEqual([9, 6, 1]);
+    expect(valuesOf(x.sub([1, 1, 1]))).toEqual([0, 3, 8]);
+    expect(valuesOf(x.greater(3).where(x, -1))).toEqual([-1, 4, 9]);
+    expect(valuesOf(weft.sum(x, 0))).toEqual([14]);
+    expect(valuesOf(x.var({ correction: 1 }))).toEqual([49 / 3]);
+    expect(valuesOf(weft.var([1, 3]))).toEqual([1]);
+    expect(valuesOf(x.clip(2, null))).toEqual([2, 4, 9]);
+    expect(valuesOf(lazy(new Uint8Array([1, 200])).clip(-5, 300))).toEqual([1, 200]);
+    expect(valuesOf(weft.concat([x, [1]]))).toEqual([1, 4, 9, 1]);
+    expect(
+      valuesOf(
+        weft.einsum(
+          'ij,j->i',
+          [
+            [1, 2],
+            [3, 4],
+          ],
+          [1, 10],
+        ),
+      ),
+    ).toEqual([21, 43]);
+  });
+});
+
+describe('slice', () => {
+  const x = lazy(
+    new Int32Array(24).map((_, k) => k),
+    { shape: [2, 3, 4] },
+  );
+  it("reads NumPy's text", () => {
+    expect(x.slice('1, ::-1').shape).toEqual([3, 4]);
+    expect(valuesOf(x.slice('1, 0, ::2'))).toEqual([12, 14]);
+    expect(x.slice('..., newaxis, 0').shape).toEqual([2, 3, 1]);
+    expect(valuesOf(x.slice('-1,-1,-2:'))).toEqual([22, 23]);
+    expect(x.slice('newaxis', '...', [0, 2]).shape).toEqual([1, 2, 3, 2]);
+  });
+  it('of everything is the array itself', () => {
+    expect(x.slice().expr).toBe(x.expr);
+    expect(x.slice(null, '...', [0, 100]).expr).toBe(x.expr);
+  });
+  it.each<[string, () => unknown, unknown]>([
+    ['an index out of range', () => x.slice(2), ShapeError],
+    ['an index before the first', () => x.slice(0, -4), ShapeError],
+    ['a step of 0', () => x.slice([0, 1, 0]), ShapeError],
+    ['a fraction', () => x.slice(0.5), ShapeError],
+    ['NaN as a bound', () => x.slice([NaN]), ShapeError],
+    ['too many selectors', () => x.slice(0, 0, 0, 0), ShapeError],
+    ['two ellipses', () => x.slice('...', 0, '...'), ArgumentError],
+    ['words', () => x.slice('first'), ArgumentError],
+    ['four bounds', () => x.slice([0, 1, 1, 1]), ArgumentError],
+    ['objects', () => x.slice({} as unknown as number), ArgumentError],
+  ])('refuses %s', (_, act, error) => {
+    expect(act).toThrow(error as new () => Error);
+    expect(act).toThrow(/^\[slice\] expected /);
+  });
+});
+
+describe('views', () => {
+  const x = lazy(new Int32Array([1, 2, 3, 4]), { shape: [2, 2] });
+  it('pad with any value', () => {
+    expect(valuesOf(x.pad(1))).toEqual([0, 0, 0, 0, 0, 1, 2, 0, 0, 3, 4, 0, 0, 0, 0, 0]);
+    expect(
+      valuesOf(
+        x.pad(
+          [
+            [0, 1],
+            [1, 0],
+          ],
+          { value: -1 },
+        ),
+      ),
+    ).toEqual([-1, 1, 2, -1, 3, 4, -1, -1, -1]);
+    expect(valuesOf(lazy([1]).pad([0, 1], { value: -0 }))).toEqual([1, -0]);
+    expect(x.pad(0).expr).toBe(x.expr);
+  });
+  it('join arrays of several dtypes, empty ones included', () => {
+    const joined = weft.concat([new Int8Array([1]), [], new Int16Array([300]), new Int8Array([2]), [0.5]]);
+    expect([joined.dtype, valuesOf(joined)]).toEqual(['float64', [1, 300, 2, 0.5]]);
+    expect(weft.concat([zeros([2, 0]), zeros([3, 0])]).shape).toEqual([5, 0]);
+    expect(valuesOf(weft.concat([x, [[5, 6]]], null))).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(weft.stack([x, x, x], -1).shape).toEqual([2, 2, 3]);
+  });
+  it.each<[string, () => unknown]>([
+    ['reshape to another size', () => x.reshape(3)],
+    ['reshape with two sizes free', () => x.reshape(-1, -1)],
+    ['reshape by a size that does not divide', () => x.reshape(3, -1)],
+    ['reshape with a fraction', () => x.reshape(1.5, -1)],
+    ['permute with an axis missing', () => x.permuteDims([0])],
+    ['permute with an axis twice', () => x.permuteDims([0, 0])],
+    ['broadcast to another shape', () => x.broadcastTo(3)],
+    ['broadcast to fewer axes', () => x.broadcastTo(2)],
+    ['squeeze an axis of another size', () => x.squeeze(0)],
+    ['expand an axis twice', () => x.expandDims([0, 0])],
+    ['flip an axis out of range', () => x.flip(2)],
+    ['move one axis to two places', () => x.moveaxis(0, [0, 1])],
+    ['repeat less than never', () => x.repeat(-1)],
+    ['tile by a fraction', () => x.tile(0.5)],
+    ['pad less than nothing', () => x.pad(-1)],
+    ['roll by a fraction', () => x.roll(0.5)],
+    ['tril of a line', () => lazy([1]).tril()],
+    ['mT of a line', () => lazy([1]).mT],
+    ['concat other sizes', () => weft.concat([x, ones([2, 3])])],
+    ['concat other axes', () => weft.concat([x, [1]])],
+    ['concat scalars', () => weft.concat([1, 2])],
+    ['stack other shapes', () => weft.stack([[1], [1, 2]])],
+  ])('refuse to %s', (_, act) => {
+    expect(act).toThrow(ShapeError);
+  });
+  it('refuse lists that are none', () => {
+    expect(() => weft.concat([])).toThrow(ArgumentError);
+    expect(() => weft.concat(x as unknown as Lazy[])).toThrow(ArgumentError);
+  });
+});
+
+describe('products', () => {
+  it.each([
+    [[3], [3], []],
+    [[2, 3], [3], [2]],
+    [[3], [3, 4], [4]],
+    [
+      [2, 3],
+      [3, 4],
+      [2, 4],
+    ],
+    [
+      [5, 2, 3],
+      [3, 4],
+      [5, 2, 4],
+    ],
+    [
+      [5, 1, 2, 3],
+      [7, 3, 4],
+      [5, 7, 2, 4],
+    ],
+    [[3], [5, 3, 4], [5, 4]],
+    [
+      [0, 3],
+      [3, 2],
+      [0, 2],
+    ],
+    [
+      [2, 0],
+      [0, 2],
+      [2, 2],
+    ],
+    [
+      [1, 2, 1],
+      [4, 1, 2],
+      [4, 2, 2],
+    ],
+  ])('matmul of %j and %j is %j', (a, b, shape) => {
+    const product = ones(a, 'float32').matmul(ones(b, 'int8'));
+    expect([product.shape, product.dtype]).toEqual([shape, 'float32']);
+    expect(new Set(valuesOf(product))).toEqual(new Set(product.size === 0 ? [] : [a.at(-1)]));
+  });
+
+  it('have the shapes of NumPy', () => {
+    const [a, b] = [ones([2, 3, 4]), ones([4, 3, 2])];
+    expect(a.tensordot(b, 1).shape).toEqual([2, 3, 3, 2]);
+    expect(
+      a.tensordot(b, [
+        [1, 0],
+        [1, 2],
+      ]).shape,
+    ).toEqual([4, 4]);
+    expect(a.dot(ones([5, 4, 6])).shape).toEqual([2, 3, 5, 6]);
+    expect(a.vecdot(ones([3, 4])).shape).toEqual([2, 3]);
+    expect(weft.outer([1, 2], [[1, 2, 3]]).shape).toEqual([2, 3]);
+    expect(weft.einsum('ij,jk', ones([2, 3]), ones([3, 4])).shape).toEqual([2, 4]);
+    expect(weft.einsum('ji', ones([2, 3])).shape).toEqual([3, 2]);
+    expect(weft.einsum('ijk->ki', ones([2, 3, 4], 'int8')).dtype).toBe('int8');
+    expect(valuesOf(lazy([{ re: 0, im: 1 }]).vecdot(lazy([{ re: 0, im: 1 }])))).toEqual([{ re: 1, im: 0 }]);
+  });
+
+  it.each<[string, () => unknown, unknown]>([
+    ['inner sizes that differ', () => ones([3, 4]).matmul(ones([5, 2])), ShapeError],
+    ['scalars', () => ones([]).matmul(ones([2])), ShapeError],
+    ['stacks that do not broadcast', () => ones([2, 3, 3]).matmul(ones([4, 3, 3])), ShapeError],
+    ['lengths that differ', () => ones([3]).vecdot(ones([4])), ShapeError],
+    ['axes that differ', () => ones([3]).tensordot(ones([4]), 1), ShapeError],
+    ['more axes than there are', () => ones([3]).tensordot(ones([3]), 2), ShapeError],
+    ['a diagonal', () => weft.einsum('ii', ones([2, 2])), ArgumentError],
+    ['a letter from nowhere', () => weft.einsum('i->j', ones([2])), ArgumentError],
+    ['an ellipsis', () => weft.einsum('...i', ones([2])), ArgumentError],
+    ['too few letters', () => weft.einsum('i', ones([2, 2])), ShapeError],
+    ['too few arrays', () => weft.einsum('i,i', ones([2])), ArgumentError],
+  ])('refuse %s', (_, act, error) => {
+    expect(act).toThrow(error as new () => Error);
+  });
+
+  it('name what does not fit', () => {
+    expect(() => ones([3, 4]).matmul(ones([5, 2]))).toThrow(
+      '[matmul] expected the last axis of a (3, 4) to match the second last axis of b (5, 2): 4 against 5',
+    );
+  });
+});
+
+describe('reductions', () => {
+  const x = ones([2, 3, 4], 'float32');
+  it('take the axis and options in two ways', () => {
+    const shapes = [
+      x.sum(),
+      x.sum(0),
+      x.sum(-1, { keepdims: true }),
+      x.sum({ axis: [0, 2] }),
+      x.sum([0, -1]),
+      x.sum([]),
+    ];
+    expect(shapes.map((each) => each.shape)).toEqual([[], [3, 4], [2, 3, 1], [3], [3], [2, 3, 4]]);
+    expect([x.argmax().shape, x.argmax(1, { keepdims: true }).shape]).toEqual([[], [2, 1, 4]]);
+    expect([x.norm({ ord: 1, axis: 0 }).shape, x.norm('fro', [0, 1]).shape, x.norm().shape]).toEqual([
+      [3, 4],
+      [4],
+      [],
+    ]);
+  });
+
+  it('have the dtypes of NumPy', () => {
+    const of = (dtype: weft.DType): unknown[] => {
+      const values = ones([2], dtype);
+      return [values.sum(), values.mean(), values.var(), values.countNonzero(), values.softmax()].map(
+        (y) => y.dtype,
+      );
+    };
+    expect(of('int8')).toEqual(['int64', 'float64', 'float64', 'int64', 'float64']);
+    expect(of('uint8')).toEqual(['uint64', 'float64', 'float64', 'int64', 'float64']);
+    expect(of('bool')).toEqual(['int64', 'float64', 'float64', 'int64', 'float64']);
+    expect(of('float16')).toEqual(['float16', 'float16', 'float16', 'int64', 'float16']);
+    expect(of('float32')).toEqual(['float32', 'float32', 'float32', 'int64', 'float32']);
+    expect(ones([2], 'complex64').std().dtype).toBe('float32');
+    expect([x.sum({ dtype: 'int8' }).dtype, x.mean({ dtype: 'float64' }).dtype]).toEqual(['int8', 'float64']);
+  });
+
+  it('of nothing give their identity, or NaN', () => {
+    const empty = zeros([0, 2]);
+    expect(valuesOf(empty.sum(0))).toEqual([0, 0]);
+    expect(valuesOf(empty.prod())).toEqual([1]);
+    expect([valuesOf(empty.any()), valuesOf(empty.all())]).toEqual([[false], [true]]);
+    expect(valuesOf(empty.mean())).toEqual([NaN]);
+    expect(valuesOf(lazy([1]).var({ correction: 2 }))).toEqual([NaN]);
+    expect(valuesOf(empty.logsumexp())).toEqual([-Infinity]);
+  });
+
+  it('in halves do not overflow on the way', () => {
+    const big = weft.full([4096], 100, 'float16');
+    expect(valuesOf(big.mean())).toEqual([100]);
+    expect(valuesOf(big.norm())).toEqual([6400]);
+  });
+
+  it.each<[string, () => unknown, unknown]>([
+    ['an axis out of range', () => x.sum(3), ShapeError],
+    ['an axis twice', () => x.sum([0, 0]), ShapeError],
+    ['a fraction for an axis', () => x.sum(0.5), ShapeError],
+    ['an axis of a scalar', () => ones([]).sum(0), ShapeError],
+    ['the minimum of nothing', () => zeros([0]).min(), ShapeError],
+    ['argmax over an empty axis', () => zeros([2, 0]).argmax(1), ShapeError],
+    ['argmax over two axes', () => x.argmax([0, 1]), ArgumentError],
+    ['the maximum of complex numbers', () => ones([2], 'complex64').max(), DTypeError],
+    ['an integer mean', () => x.mean({ dtype: 'int32' }), DTypeError],
+    ['a misspelt option', () => x.sum(0, { keepDims: true } as object), ArgumentError],
+    ['an axis twice over', () => x.sum(0, { axis: 1 }), ArgumentError],
+    ['a correction that is none', () => x.var({ correction: NaN }), RangeError],
+    ['softmax of complex numbers', () => ones([2], 'complex64').softmax(), DTypeError],
+    ['a norm of no order', () => x.norm('nuc' as 'fro'), ArgumentError],
+  ])('refuse %s', (_, act, error) => {
+    expect(act).toThrow(error as new () => Error);
+  });
+});
+
+describe('call sites', () => {
+  it("are the user's line, in composites too, and cost no stack depth elsewhere", () => {
+    const limit = Error.stackTraceLimit;
+    const made = [lazy([1, 2]), weft.exp([1]), lazy([1, 2]).softmax(), zeros(2), lazy([1]).T.add(1)];
+    const softmax = made[2]!.expr;
+    for (const site of [...made.map((x) => x.expr.site), softmax.inputs[0]!.site]) {
+      expect(formatSite(site)).toContain('lazy.test.ts');
+    }
+    expect(Error.stackTraceLimit).toBe(limit);
+  });
+
+  it('are left when a call throws', () => {
+    expect(() => lazy([1]).add('x' as unknown as number)).toThrow(ArgumentError);
+    const first = formatSite(lazy([1]).expr.site);
+    expect(formatSite(lazy([1]).expr.site)).not.toBe(first);
+  });
+});
+
+it('builds deep graphs', () => {
+  let x = lazy(new Float32Array(3));
+  for (let k = 0; k < 100_000; k++) x = x.add(1);
+  expect([x.shape, x.dtype, x.expr.kind]).toEqual([[3], 'float32', 'map']);
+});
