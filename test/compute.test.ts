@@ -1,0 +1,114 @@
+/** Running through the handle on the CPU: compute, several results, persist, explain, abort, and refusals at compute. */
+import { describe, expect, it } from 'vitest';
+import {
+  ArgumentError,
+  arange,
+  compute,
+  DeviceError,
+  explain,
+  Lazy,
+  lazy,
+  NDArray,
+  persist,
+  ShapeError,
+  zeros,
+} from '../src/index.js';
+
+const device = 'cpu';
+const x = lazy(new Float32Array([1, 2, 3, 4, 5, 6]), { shape: [2, 3] });
+
+describe('compute', () => {
+  it('gives an NDArray', async () => {
+    const out = await x.mul(2).sum(0).compute({ device });
+    expect(out).toBeInstanceOf(NDArray);
+    expect([out.dtype, out.shape, [...out.data]]).toEqual(['float32', [3], [10, 14, 18]]);
+    expect(String(out)).toBe('[10. 14. 18.]');
+  });
+
+  it('gives several results in order, data among them', async () => {
+    const [low, high, same] = await compute([x.min(), x.max(), [1, 2]], { device });
+    expect([low.item(), high.item(), same.toArray()]).toEqual([1, 6, [1, 2]]);
+    expect(await compute([], { device })).toEqual([]);
+  });
+
+  it('gives the elements of any dtype as JavaScript data', async () => {
+    const values = [true, 2n, { re: 1, im: -1 }, 0.5];
+    const results = await compute(
+      values.map((value) => lazy([value]).repeat(2)),
+      { device },
+    );
+    expect(results.map((result) => result.toArray())).toEqual(values.map((value) => [value, value]));
+    const half = await lazy([0.1]).astype('float16').compute({ device });
+    expect(half.item()).toBe(0.0999755859375);
+  });
+
+  it('gives arrays without elements', async () => {
+    const out = await zeros([0, 3]).add(1).compute({ device });
+    expect([out.shape, out.data.length, `${out}`]).toEqual([[0, 3], 0, '[]']);
+  });
+
+  it('reads strided and broadcast data where it is', async () => {
+    const data = new Float64Array([0, 1, 2, 3, 4, 5]);
+    const view = lazy({ data, shape: [2, 2], strides: [-3, 2], offset: 3 });
+    expect((await view.add(0).compute({ device })).toArray()).toEqual([
+      [3, 5],
+      [0, 2],
+    ]);
+  });
+
+  it.each<[string, () => Promise<unknown>, unknown]>([
+    ['an unknown device', () => x.compute({ device: 'tpu' }), DeviceError],
+    ['a device that is no text', () => x.compute({ device: 1 as unknown as string }), ArgumentError],
+    ['an unknown option', () => x.compute({ devise: 'cpu' } as object), ArgumentError],
+    ['one array without a list', () => compute(x as unknown as Lazy[]), ArgumentError],
+    ['ragged data', () => compute([[[1], [1, 2]]]), ShapeError],
+  ])('rejects %s', async (_, act, error) => {
+    await expect(act()).rejects.toThrow(error as new () => Error);
+  });
+
+  it('rejects an array that lost its memory after it was wrapped', async () => {
+    const data = new Float32Array(8);
+    const later = lazy(data).add(1);
+    structuredClone(data.buffer, { transfer: [data.buffer] });
+    await expect(later.compute({ device })).rejects.toThrow(ArgumentError);
+  });
+
+  it("rejects with the signal's reason", async () => {
+    const reason = new Error('enough');
+    await expect(x.compute({ device, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+});
+
+describe('persist', () => {
+  it('keeps results on the device, until they are freed', async () => {
+    const kept = await x.add(1).persist({ device });
+    expect([kept instanceof Lazy, kept.device, kept.shape, kept.dtype]).toEqual([
+      true,
+      'cpu',
+      [2, 3],
+      'float32',
+    ]);
+    expect((await kept.sum().compute()).item()).toBe(27);
+    kept.dispose();
+    await expect(kept.sum().compute()).rejects.toThrow();
+  });
+
+  it('keeps several, empty ones included', async () => {
+    const [a, b] = await persist([arange(3), zeros([0])], { device });
+    expect([a.device, b.device]).toEqual(['cpu', undefined]);
+    expect((await compute([a.add(1), b], { device })).map((out) => out.toArray())).toEqual([[1, 2, 3], []]);
+  });
+});
+
+describe('explain', () => {
+  it('tells what compute would do, as text and as JSON', () => {
+    const told = x.exp().sum(0).explain({ device });
+    expect(String(told)).toContain('exp');
+    expect(JSON.parse(JSON.stringify(told))).toMatchObject({ device: 'cpu' });
+    expect(String(explain([x.sum(), x.max()], { device }))).toContain('cpu');
+  });
+  it('refuses what compute refuses', () => {
+    expect(() => x.explain({ device: 'tpu' })).toThrow(DeviceError);
+    expect(() => x.explain({ devise: 'cpu' } as object)).toThrow(ArgumentError);
+  });
+});
