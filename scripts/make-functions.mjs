@@ -1,6 +1,7 @@
-// Writes src/functions.ts: one named export for each free function of the tables, with the documentation of its row, so
-// that editors and the type declarations show it. Reads the source text: `node scripts/make-functions.mjs`.
-// test/functions.test.ts fails while the file is behind the tables.
+// Writes src/functions.ts and src/methods.ts: a named export for each free function of the tables and a member for each
+// method, with the documentation of its row, so that every editor and the type declarations show it (documentation does
+// not pass through mapped types everywhere). Reads the source text: `node scripts/make-functions.mjs`.
+// test/lazy.test.ts fails while the files are behind the tables.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -28,13 +29,16 @@ function functions(text) {
   return [...found].map(([, doc, name]) => ({ name, doc }));
 }
 
-export function render() {
-  const found = [
+const documented = () =>
+  [
     ...rows(source('ops'), 'OPS'),
     ...rows(source('reductions'), 'REDUCTIONS'),
     ...MODULES.flatMap((name) => functions(source(name))),
   ].sort((a, b) => (a.name < b.name ? -1 : 1));
-  const lines = found.map(({ name, doc }) => `${doc}\nexport const ${name} = free.${name};`);
+
+/** The text of src/functions.ts. */
+export function renderFunctions() {
+  const lines = documented().map(({ name, doc }) => `${doc}\nexport const ${name} = free.${name};`);
   return `/**
  * The free functions of the tables, one export each. Written by scripts/make-functions.mjs: do not edit.
  *
@@ -47,6 +51,27 @@ export { variance as var };
 `;
 }
 
+/** The text of src/methods.ts. */
+export function renderMethods() {
+  const lines = documented().flatMap(({ name, doc }) => {
+    const indented = doc.replace(/^/gm, '  ').replace(/ +$/gm, '');
+    return (name === 'variance' ? ['variance', 'var'] : [name]).map(
+      (each) => `${indented}\n  readonly ${each}: Fluent['${each}'];`,
+    );
+  });
+  return `/**
+ * The methods of Lazy that come from the tables, with their documentation. Written by scripts/make-functions.mjs: do not
+ * edit. \`fluent.ts\` makes them; \`lazy.ts\` takes this interface.
+ */
+import type { Fluent } from './fluent.js';
+
+export interface Methods {
+${lines.join('\n')}
+}
+`;
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(new URL('../src/functions.ts', import.meta.url), render());
+  writeFileSync(new URL('../src/functions.ts', import.meta.url), renderFunctions());
+  writeFileSync(new URL('../src/methods.ts', import.meta.url), renderMethods());
 }

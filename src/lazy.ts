@@ -7,7 +7,7 @@
 import { isTypedArray } from './elements.js';
 import { ArgumentError, expected } from './errors.js';
 import { type ComputeOptions, evaluate, evaluateStored, type StoredResult } from './exec/evaluate.js';
-import { type ArrayLike, type Fluent, installMethods, makeFunctions, type Wrapping } from './fluent.js';
+import { type ArrayLike, installMethods, makeFunctions, type Wrapping } from './fluent.js';
 import { checkOptions } from './graph/arguments.js';
 import type { DType } from './graph/dtype.js';
 import type { Expr, Shape } from './graph/expr.js';
@@ -18,11 +18,12 @@ import { isScalar } from './graph/scalar.js';
 import { matrixTranspose, transpose } from './graph/views.js';
 import { arrayExpr, isShaped } from './host-array.js';
 import { type Explanation, explainExprs } from './inspect/explain.js';
+import type { Methods } from './methods.js';
 import { NDArray } from './ndarray.js';
 import { called } from './site.js';
 
 /** The methods, installed below from the tables. */
-export interface Lazy extends Fluent {}
+export interface Lazy extends Methods {}
 
 /**
  * An array that is not computed yet. Shape and dtype are known and checked when it is made; the elements exist after
@@ -122,7 +123,9 @@ export class Lazy {
   }
 }
 
-const COMPUTE_OPTIONS = ['device', 'exact', 'signal'] as const satisfies readonly (keyof ComputeOptions)[];
+/** Every option, so that a new one breaks the build here. */
+const OPTIONS: Readonly<Record<keyof ComputeOptions, true>> = { device: true, exact: true, signal: true };
+const COMPUTE_OPTIONS = Object.keys(OPTIONS);
 
 type Each<Arrays extends readonly unknown[], Result> = { -readonly [K in keyof Arrays]: Result };
 

@@ -61,18 +61,18 @@ describe('the tables', () => {
     ]);
   });
 
-  it('give the exports of src/functions.ts, docs included', async () => {
+  it('are written out with their documentation in src/functions.ts and src/methods.ts', async () => {
     const script: string = '../scripts/make-functions.mjs';
-    const { render } = (await import(script)) as { render: () => string };
-    const written = readFileSync(new URL('../src/functions.ts', import.meta.url), 'utf8');
-    expect(written, 'run scripts/make-functions.mjs').toBe(render());
+    const render = (await import(script)) as Record<'renderFunctions' | 'renderMethods', () => string>;
+    const read = (name: string): string =>
+      readFileSync(new URL(`../src/${name}.ts`, import.meta.url), 'utf8');
+    const [functions, methods] = [read('functions'), read('methods')];
+    expect(functions, 'run scripts/make-functions.mjs').toBe(render.renderFunctions());
+    expect(methods, 'run scripts/make-functions.mjs').toBe(render.renderMethods());
     const free = Object.keys((await import('../src/lazy.js')).free).sort();
-    expect(
-      [...written.matchAll(/^export const (\w+)/gm)]
-        .map(([, name]) => name)
-        .concat('var')
-        .sort(),
-    ).toEqual(free);
+    const names = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name);
+    expect([...names(functions, /^export const (\w+)/gm), 'var'].sort()).toEqual(free);
+    expect(names(methods, /^ {2}readonly (\w+):/gm).sort()).toEqual(free);
   });
 
   it('make methods and functions that agree', () => {
