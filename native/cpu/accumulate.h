@@ -10,9 +10,10 @@
 //   run(leaf, source, n) n more elements in every lane
 //   pad(in, index)       an element that changes nothing; kCounts: there is none, see runPart
 //   close(leaf, node)    completes
-//   merge(a, b)          a = a then b, lane by lane
+//   merge<N>(a, b, o)    lane l of a takes in lane l + o of b (which may be a), for N lanes
 //   copyLane(to, i, from, k)
-//   finish(node, out)    64 results
+//   finish<N>(node, out) N results; returns the first
+//   kFolds, folded(node) whether there is a faster way to merge all lanes into one result, and that
 #pragma once
 #include "cpu/isa-scope.h"
 
@@ -58,7 +59,7 @@ struct Reducer {
     int64_t k = 0;
     for (; (s.leaves >> k) & 1; k++) {
       Node& earlier = level(s, k, a);
-      M::merge(earlier, node);
+      M::template merge<kChunk>(earlier, node, 0);
       node = earlier;
     }
     level(s, k, a) = node;
@@ -162,7 +163,7 @@ struct Reducer {
       for (; s.leaves >> k; k++) {
         if (!((s.leaves >> k) & 1)) continue;
         Node earlier = level(s, k, a);
-        M::merge(earlier, node);
+        M::template merge<kChunk>(earlier, node, 0);
         node = earlier;
       }
     }
@@ -188,7 +189,7 @@ struct Reducer {
         M::copyLane(a, l, nodes[i / kChunk], i % kChunk);
         M::copyLane(b, l, nodes[k / kChunk], k % kChunk);
       }
-      M::merge(a, b);
+      M::template merge<kChunk>(a, b, 0);
       for (int64_t l = 0; l < count; l++) {
         const int64_t i = to + done + l;
         M::copyLane(nodes[i / kChunk], i % kChunk, a, l);
@@ -198,18 +199,19 @@ struct Reducer {
 
   template <int Half>
   static void fold(Node& node) {
-    Node upper;
-    for (int l = 0; l < kChunk; l++) M::copyLane(upper, l, node, (l + Half) % kChunk);
-    M::merge(node, upper);
+    M::template merge<Half>(node, node, Half);
     if constexpr (Half > 1) fold<Half / 2>(node);
   }
 
   // Lane l meets lane l + 32, then l + 16 and so on; the value then goes to all lanes of `d`.
   static void finishFolded(Node& node, Out* d) {
-    fold<kChunk / 2>(node);
-    Out values[kChunk];
-    M::finish(node, values);
-    const Out value = values[0];
+    Out value;
+    if constexpr (M::kFolds) {
+      value = M::folded(node);
+    } else {
+      fold<kChunk / 2>(node);
+      value = M::template finish<1>(node, d);
+    }
     for (int64_t l = 0; l < kChunk; l++) d[l] = value;
   }
 
@@ -226,7 +228,7 @@ struct Reducer {
         count = half;
       }
     }
-    for (int64_t a = 0; a < s.accumulators; a++) M::finish(nodes(s)[a], d + a * kChunk);
+    for (int64_t a = 0; a < s.accumulators; a++) M::template finish<kChunk>(nodes(s)[a], d + a * kChunk);
     if (rule.kind == 2) {
       for (int64_t l = rule.inner; l < s.accumulators * kChunk; l++) d[l] = d[l - rule.inner];
     }

@@ -79,6 +79,22 @@ struct All {
   }
 };
 
+// Lane l meets lane l + Half, then l + Half / 2 and so on.
+template <typename Op, typename T, int Half>
+T foldVector(Vector<T> v) {
+  if constexpr (Half == 0) {
+    return v[0];
+  } else {
+    using Index = std::conditional_t<
+        sizeof(T) == 1, int8_t,
+        std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>>;
+    Vector<Index> upper;
+#pragma GCC unroll 64
+    for (int l = 0; l < kLanes<T>; l++) upper[l] = static_cast<Index>((l + Half) % kLanes<T>);
+    return foldVector<Op, T, Half / 2>(Op::combine(v, __builtin_shuffle(v, upper)));
+  }
+}
+
 template <typename Op, typename T>
 struct Simple {
   using In = T;
@@ -89,6 +105,7 @@ struct Simple {
   using Node = Leaf;
   static constexpr bool kIndexed = false;
   static constexpr bool kCounts = false;
+  static constexpr bool kFolds = true;
 
   static T pad() { return Op::template identity<T>(); }
   static void open(Leaf& leaf) {
@@ -114,15 +131,33 @@ struct Simple {
     }
   }
   static void close(const Leaf& leaf, Node& node) { node = leaf; }
-  static void merge(Node& a, const Node& b) {
-    constexpr int width = kLanes<T>;
-    for (int l = 0; l < kChunk; l += width) {
-      storeVector(a.v + l, Op::combine(loadVector(a.v + l), loadVector(b.v + l)));
+  template <int N>
+  static void merge(Node& a, const Node& b, int offset) {
+    if constexpr (N < kLanes<T>) {
+      for (int l = 0; l < N; l++) a.v[l] = Op::combine(a.v[l], b.v[l + offset]);
+    } else {
+      for (int l = 0; l < N; l += kLanes<T>) {
+        storeVector(a.v + l, Op::combine(loadVector(a.v + l), loadVector(b.v + l + offset)));
+      }
     }
   }
   static void copyLane(Node& to, int64_t i, const Node& from, int64_t k) { to.v[i] = from.v[k]; }
-  static void finish(const Node& node, T* d) {
-    for (int l = 0; l < kChunk; l++) d[l] = node.v[l];
+  template <int N>
+  static T finish(const Node& node, T* d) {
+    for (int l = 0; l < N; l++) d[l] = node.v[l];
+    return node.v[0];
+  }
+  static T folded(const Node& node) {
+    constexpr int vectors = kChunk / kLanes<T>;
+    Vector<T> v[vectors];
+#pragma GCC unroll 32
+    for (int i = 0; i < vectors; i++) v[i] = loadVector(node.v + i * kLanes<T>);
+#pragma GCC unroll 6
+    for (int half = vectors / 2; half > 0; half /= 2) {
+#pragma GCC unroll 32
+      for (int i = 0; i < half; i++) v[i] = Op::combine(v[i], v[i + half]);
+    }
+    return foldVector<Op, T, kLanes<T> / 2>(v[0]);
   }
 };
 
@@ -139,6 +174,7 @@ struct ComplexFold {
   using Node = Leaf;
   static constexpr bool kIndexed = false;
   static constexpr bool kCounts = false;
+  static constexpr bool kFolds = false;
 
   static In pad() { return {IsSum ? T(0) : T(1), T(0)}; }
   static In combine(In a, In b) {
@@ -157,12 +193,16 @@ struct ComplexFold {
     }
   }
   static void close(const Leaf& leaf, Node& node) { node = leaf; }
-  static void merge(Node& a, const Node& b) {
-    for (int l = 0; l < kChunk; l++) a.v[l] = combine(a.v[l], b.v[l]);
+  template <int N>
+  static void merge(Node& a, const Node& b, int offset) {
+#pragma GCC ivdep
+    for (int l = 0; l < N; l++) a.v[l] = combine(a.v[l], b.v[l + offset]);
   }
   static void copyLane(Node& to, int64_t i, const Node& from, int64_t k) { to.v[i] = from.v[k]; }
-  static void finish(const Node& node, Out* d) {
-    for (int l = 0; l < kChunk; l++) d[l] = node.v[l];
+  template <int N>
+  static Out finish(const Node& node, Out* d) {
+    for (int l = 0; l < N; l++) d[l] = node.v[l];
+    return node.v[0];
   }
 };
 

@@ -17,6 +17,7 @@ struct Position {
   using Node = Leaf;
   static constexpr bool kIndexed = true;
   static constexpr bool kCounts = false;
+  static constexpr bool kFolds = false;
 
   // Loses to every element on its index, if not on its value.
   static T pad() {
@@ -36,9 +37,10 @@ struct Position {
     const bool same = a == b || (a != a && b != b);
     return better || (a != a && b == b) || (same && i < k);
   }
+  template <int N = kChunk>
   static void take(Node& node, const T* x, const int64_t* index) {
 #pragma GCC ivdep
-    for (int l = 0; l < kChunk; l++) {
+    for (int l = 0; l < N; l++) {
       const bool won = wins(x[l], index[l], node.v[l], node.i[l]);
       node.v[l] = won ? x[l] : node.v[l];
       node.i[l] = won ? index[l] : node.i[l];
@@ -55,13 +57,18 @@ struct Position {
       take(leaf, from.x + k * from.stride, from.index + k * from.indexStride);
   }
   static void close(const Leaf& leaf, Node& node) { node = leaf; }
-  static void merge(Node& a, const Node& b) { take(a, b.v, b.i); }
+  template <int N>
+  static void merge(Node& a, const Node& b, int offset) {
+    take<N>(a, b.v + offset, b.i + offset);
+  }
   static void copyLane(Node& to, int64_t i, const Node& from, int64_t k) {
     to.v[i] = from.v[k];
     to.i[i] = from.i[k];
   }
-  static void finish(const Node& node, int64_t* d) {
-    for (int l = 0; l < kChunk; l++) d[l] = node.i[l];
+  template <int N>
+  static int64_t finish(const Node& node, int64_t* d) {
+    for (int l = 0; l < N; l++) d[l] = node.i[l];
+    return node.i[0];
   }
 };
 
@@ -89,6 +96,7 @@ struct Deviations {
   };
   static constexpr bool kIndexed = false;
   static constexpr bool kCounts = true;
+  static constexpr bool kFolds = false;
 
   static void open(Leaf& leaf) {
     for (int l = 0; l < kChunk; l++) {
@@ -131,13 +139,16 @@ struct Deviations {
       node.squares[l] = squares < 0 ? T(0) : squares;
     }
   }
-  static void merge(Node& a, const Node& b) {
-    for (int l = 0; l < kChunk; l++) {
-      const T n = a.n[l] + b.n[l];
-      const T share = n == 0 ? T(0) : b.n[l] / n;
-      T squares = a.squares[l] + b.squares[l];
+  template <int N>
+  static void merge(Node& a, const Node& b, int offset) {
+#pragma GCC ivdep
+    for (int l = 0; l < N; l++) {
+      const int k = l + offset;
+      const T n = a.n[l] + b.n[k];
+      const T share = n == 0 ? T(0) : b.n[k] / n;
+      T squares = a.squares[l] + b.squares[k];
       for (int p = 0; p < Parts; p++) {
-        const T apart = b.mean[p][l] - a.mean[p][l];
+        const T apart = b.mean[p][k] - a.mean[p][l];
         a.mean[p][l] += apart * share;
         squares += apart * apart * (a.n[l] * share);
       }
@@ -150,8 +161,10 @@ struct Deviations {
     to.squares[i] = from.squares[k];
     for (int p = 0; p < Parts; p++) to.mean[p][i] = from.mean[p][k];
   }
-  static void finish(const Node& node, T* d) {
-    for (int l = 0; l < kChunk; l++) d[l] = node.squares[l];
+  template <int N>
+  static T finish(const Node& node, T* d) {
+    for (int l = 0; l < N; l++) d[l] = node.squares[l];
+    return node.squares[0];
   }
 };
 
@@ -181,6 +194,7 @@ struct LogSumExp {
   using Node = Leaf;
   static constexpr bool kIndexed = false;
   static constexpr bool kCounts = false;
+  static constexpr bool kFolds = false;
   static constexpr T kInfinity = static_cast<T>(__builtin_inf());
 
   static T pad() { return -kInfinity; }
@@ -222,10 +236,17 @@ struct LogSumExp {
     }
   }
   static void close(const Leaf& leaf, Node& node) { node = leaf; }
-  static void merge(Node& a, const Node& b) {
+  // All lanes go through the vector functions, whether they are wanted or not.
+  template <int N>
+  static void merge(Node& a, const Node& b, int offset) {
+    Node other;
     alignas(64) T most[kChunk];
-    for (int l = 0; l < kChunk; l++) most[l] = larger(a.most[l], b.most[l]);
-    Node other = b;
+    for (int l = 0; l < kChunk; l++) {
+      const int k = (l + offset) % kChunk;
+      other.most[l] = b.most[k];
+      other.sum[l] = b.sum[k];
+      most[l] = larger(a.most[l], other.most[l]);
+    }
     raise(a, most);
     raise(other, most);
     for (int l = 0; l < kChunk; l++) a.sum[l] += other.sum[l];
@@ -234,12 +255,17 @@ struct LogSumExp {
     to.most[i] = from.most[k];
     to.sum[i] = from.sum[k];
   }
-  static void finish(const Node& node, T* d) {
+  template <int N>
+  static T finish(const Node& node, T* d) {
     alignas(64) T result[kChunk];
     for (int l = 0; l < kChunk; l++) result[l] = node.sum[l];
     applyTo(logOf<T>, result);
-    for (int l = 0; l < kChunk; l++)
-      d[l] = node.most[l] != node.most[l] ? node.most[l] : result[l] + base(node.most[l]);
+    for (int l = 0; l < kChunk; l++) {
+      const T most = node.most[l];
+      result[l] = most != most ? most : result[l] + base(most);
+    }
+    for (int l = 0; l < N; l++) d[l] = result[l];
+    return result[0];
   }
 };
 

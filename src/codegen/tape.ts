@@ -15,6 +15,7 @@ import {
   levelsOf,
 } from '../fusion/kernel.js';
 import { type Complex, type DType, dtypeCode, type Scalar } from '../graph/dtype.js';
+import { toBfloat16Bits, toFloat16Bits } from '../graph/half.js';
 import { opRow } from '../graph/ops.js';
 import { prepare } from './tape-domain.js';
 import { type Layout, laneModeOf, layoutOf, rowStrideOf, sizesOf } from './tape-layout.js';
@@ -260,10 +261,10 @@ function constantBytes(dtype: DType, value: Scalar): Uint8Array {
       view.setBigUint64(0, BigInt.asUintN(64, integer), true);
       break;
     case 'float16':
-      view.setUint16(0, halfBits(re, 10, 15), true);
+      view.setUint16(0, toFloat16Bits(re), true);
       break;
     case 'bfloat16':
-      view.setUint16(0, halfBits(re, 7, 127), true);
+      view.setUint16(0, toBfloat16Bits(re), true);
       break;
     case 'float32':
       view.setFloat32(0, re, true);
@@ -281,23 +282,4 @@ function constantBytes(dtype: DType, value: Scalar): Uint8Array {
       break;
   }
   return bytes;
-}
-
-/** Bits of a 16-bit float with `mantissa` explicit bits and exponent bias `bias`, rounded to nearest even. */
-function halfBits(value: number, mantissa: number, bias: number): number {
-  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
-  const infinity = ((2 * bias + 1) << mantissa) >>> 0;
-  if (Number.isNaN(value)) return infinity | (1 << (mantissa - 1));
-  const magnitude = Math.abs(value);
-  if (magnitude === Number.POSITIVE_INFINITY) return sign | infinity;
-  if (magnitude === 0) return sign;
-  const exponent = Math.max(Math.floor(Math.log2(magnitude)), 1 - bias);
-  // Scaled so that the last mantissa bit counts 1; exact, for a power of two.
-  const scaled = (magnitude / 2 ** exponent) * 2 ** mantissa;
-  const whole = Math.floor(scaled);
-  const rest = scaled - whole;
-  const rounded = whole + (rest > 0.5 || (rest === 0.5 && whole % 2 === 1) ? 1 : 0);
-  // A subnormal has no hidden bit; carrying into it or out of the mantissa is the right exponent by itself.
-  const bits = ((exponent + bias - 1) << mantissa) + rounded;
-  return sign | Math.min(bits, infinity);
 }
