@@ -1,0 +1,138 @@
+/**
+ * Prints tape instructions as CUDA C statements, one variable per value. Which instructions, in which loop and with
+ * which coordinates is up to the schedule printers, who also say what is already at hand (`Scope.known`).
+ */
+
+import { InternalError } from '../errors.js';
+import {
+  type Affine,
+  argumentsOf,
+  type Instruction,
+  type Kernel,
+  type Levels,
+  levelsOf,
+} from '../fusion/kernel.js';
+import { CUDA_TYPE, opRow } from '../graph/ops.js';
+import { castExpression, fromStorage } from './casts.js';
+import { affineExpression, boundsExpression, indexWidthOf } from './index-math.js';
+import { zeroLiteral } from './literals.js';
+import { Parameters } from './parameters.js';
+import type { Writer } from './writer.js';
+
+/** Where instructions are printed: the coordinate of each axis, and values that are already in variables. */
+export interface Scope {
+  readonly coordinates: readonly string[];
+  readonly known: ReadonlyMap<number, string>;
+}
+
+/** A kernel with what every printer asks about it. */
+export class Body {
+  readonly kernel: Kernel;
+  readonly levels: Levels;
+  readonly sizes: readonly number[];
+  /** By position, then axis: whether the value depends on the axis. */
+  readonly depends: readonly (readonly boolean[])[];
+
+  constructor(kernel: Kernel) {
+    this.kernel = kernel;
+    this.levels = levelsOf(kernel);
+    this.sizes = [...kernel.parallel, ...kernel.reduced];
+    this.depends = dependencies(kernel);
+  }
+
+  parameters(): Parameters {
+    return new Parameters(this.kernel, indexWidthOf(this.kernel));
+  }
+
+  instruction(position: number): Instruction {
+    return this.kernel.tape[position]!;
+  }
+
+  dependsOnParallel(position: number): boolean {
+    return this.depends[position]!.some((on, axis) => on && axis < this.kernel.parallel.length);
+  }
+
+  /** Positions needed for `targets`, in tape order, without constants and without what is `known` (or below it). */
+  closure(targets: Iterable<number>, known: (position: number) => boolean): number[] {
+    const needed = new Set<number>();
+    const stack = [...targets];
+    for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+      if (needed.has(at) || known(at) || this.instruction(at).kind === 'const') continue;
+      needed.add(at);
+      stack.push(...argumentsOf(this.instruction(at)));
+    }
+    return [...needed].sort((a, b) => a - b);
+  }
+
+  /** The expression that names a value in a scope. */
+  value(position: number, scope: Scope, params: Parameters): string {
+    const known = scope.known.get(position);
+    if (known !== undefined) return known;
+    const instruction = this.instruction(position);
+    if (instruction.kind === 'const') return params.constant(position, instruction.dtype, instruction.value);
+    return `v${position}`;
+  }
+
+  /** Prints `positions` (in tape order) as declarations `v<position>`. */
+  print(out: Writer, positions: readonly number[], scope: Scope, params: Parameters): void {
+    for (const position of positions) {
+      const { dtype } = this.instruction(position);
+      out.line(`const ${CUDA_TYPE[dtype]} v${position} = ${this.#expression(position, scope, params)};`);
+    }
+  }
+
+  #expression(position: number, scope: Scope, params: Parameters): string {
+    const instruction = this.instruction(position);
+    const args = argumentsOf(instruction).map((arg) => this.value(arg, scope, params));
+    switch (instruction.kind) {
+      case 'load': {
+        const { access, dtype } = instruction;
+        const address = affineExpression(access, scope.coordinates, params);
+        const loaded = fromStorage(dtype, `${params.buffer(access.buffer)}[${address}]`);
+        if (access.bounds.length === 0) return loaded;
+        return `${boundsExpression(access.bounds, scope.coordinates, params)} ? ${loaded} : ${zeroLiteral(dtype)}`;
+      }
+      case 'index':
+        return `(long long)(${affineExpression(instruction.affine, scope.coordinates, params)})`;
+      case 'inside':
+        return boundsExpression(instruction.bounds, scope.coordinates, params);
+      case 'cast':
+        return castExpression(args[0]!, this.instruction(instruction.args[0]).dtype, instruction.dtype);
+      case 'map':
+        return opRow(instruction.op).cuda(args, this.#argumentDType(instruction));
+      default:
+        throw new InternalError(`${instruction.kind} is not printed in a body`);
+    }
+  }
+
+  /** The dtype an op computes in: that of its arguments (for `where`, of its choices). */
+  #argumentDType(instruction: Extract<Instruction, { kind: 'map' }>) {
+    return this.instruction(instruction.args[instruction.args.length - 1]!).dtype;
+  }
+}
+
+const touches = (affines: readonly Affine[], axis: number): boolean =>
+  affines.some((a) => a.strides[axis] !== 0);
+
+function dependencies(kernel: Kernel): boolean[][] {
+  const axes = [...kernel.parallel, ...kernel.reduced].map((_, axis) => axis);
+  const result: boolean[][] = [];
+  for (const i of kernel.tape) {
+    const own: readonly Affine[] =
+      i.kind === 'load'
+        ? [i.access, ...i.access.bounds]
+        : i.kind === 'index'
+          ? [i.affine]
+          : i.kind === 'inside'
+            ? i.bounds
+            : [];
+    result.push(
+      axes.map(
+        (axis) =>
+          (i.kind !== 'reduce' || axis < kernel.parallel.length) &&
+          (touches(own, axis) || argumentsOf(i).some((arg) => result[arg]![axis])),
+      ),
+    );
+  }
+  return result;
+}

@@ -1,0 +1,201 @@
+/**
+ * Loads and stores of chunks: V consecutive elements along one axis that one thread handles together. A chunk moves
+ * as one access of up to 16 bytes where its addresses are consecutive and aligned, else element by element; what does
+ * not depend on the axis is loaded once.
+ *
+ * Called by the schedule printers, which choose axis and V and keep chunks in register arrays.
+ */
+import type { Access } from '../fusion/kernel.js';
+import { byteLengthOf, type DType } from '../graph/dtype.js';
+import type { Body } from './body.js';
+import { fromStorage, STORAGE_TYPE, toStorage } from './casts.js';
+import { affineExpression, boundsExpression } from './index-math.js';
+import { zeroLiteral } from './literals.js';
+import type { Parameters } from './parameters.js';
+import type { Writer } from './writer.js';
+
+/** The axis along which chunks lie, and their length. */
+export interface Chunking {
+  readonly axis: number;
+  readonly width: number;
+}
+
+/** Coordinates of a chunk's first element. */
+export type ChunkCoordinates = readonly string[];
+
+/** The coordinates of a chunk's element `e`. */
+export const elementCoordinates = (at: ChunkCoordinates, { axis, width }: Chunking, e = 'e'): string[] =>
+  at.map((coordinate, k) => (k === axis && width > 1 ? `(${coordinate} + ${e})` : coordinate));
+
+type Mode = 'uniform' | 'vector' | 'single';
+
+const isAligned = (access: Access, { axis, width }: Chunking): boolean =>
+  access.offset % width === 0 && access.strides.every((stride, k) => k === axis || stride % width === 0);
+
+function modeOf(access: Access, chunking: Chunking): Mode {
+  const { axis, width } = chunking;
+  const bounded = access.bounds.some((b) => b.strides[axis] !== 0);
+  if (access.strides[axis] === 0 && !bounded) return 'uniform';
+  return width > 1 && access.strides[axis] === 1 && !bounded && isAligned(access, chunking)
+    ? 'vector'
+    : 'single';
+}
+
+/** Whether the chunks of an access move as a whole. */
+export const isVector = (access: Access, chunking: Chunking): boolean =>
+  modeOf(access, chunking) === 'vector';
+
+const packType = (dtype: DType, width: number): string => `weft_pack<${STORAGE_TYPE[dtype]}, ${width}>`;
+/** The zero of a dtype as it lies in memory. */
+const storageZero = (dtype: DType): string => (dtype === 'bool' ? '(unsigned char)0' : zeroLiteral(dtype));
+
+/** Register arrays that hold loaded chunks: `l<position>`, with the given dimensions. */
+export class ChunkLoads {
+  readonly #body: Body;
+  readonly #chunking: Chunking;
+  readonly #params: Parameters;
+
+  constructor(body: Body, chunking: Chunking, params: Parameters) {
+    this.#body = body;
+    this.#chunking = chunking;
+    this.#params = params;
+  }
+
+  #load(position: number) {
+    const instruction = this.#body.instruction(position);
+    if (instruction.kind !== 'load') throw new TypeError(`%${position} is no load`);
+    return instruction;
+  }
+
+  declare(out: Writer, position: number, dimensions: readonly number[]): void {
+    const { access, dtype } = this.#load(position);
+    const shape = dimensions.map((n) => `[${n}]`).join('');
+    const uniform = modeOf(access, this.#chunking) === 'uniform';
+    const type = uniform ? STORAGE_TYPE[dtype] : packType(dtype, this.#chunking.width);
+    out.line(`${type} l${position}${shape};`);
+  }
+
+  /** Loads a chunk into `l<position><index>`. */
+  load(out: Writer, position: number, index: string, at: ChunkCoordinates): void {
+    const { access, dtype } = this.#load(position);
+    const { width } = this.#chunking;
+    const target = `l${position}${index}`;
+    const source = this.#params.buffer(access.buffer);
+    const mode = modeOf(access, this.#chunking);
+    const element = (coordinates: readonly string[]): string => {
+      const loaded = `${source}[${affineExpression(access, coordinates, this.#params)}]`;
+      if (access.bounds.length === 0) return loaded;
+      return `${boundsExpression(access.bounds, coordinates, this.#params)} ? ${loaded} : ${storageZero(dtype)}`;
+    };
+    if (mode === 'uniform') {
+      out.line(`${target} = ${element(at)};`);
+    } else if (mode === 'single') {
+      if (width === 1) out.line(`${target}.v[0] = ${element(at)};`);
+      else {
+        out.unrolled('e', width, () =>
+          out.line(`${target}.v[e] = ${element(elementCoordinates(at, this.#chunking))};`),
+        );
+      }
+    } else {
+      const pack = packType(dtype, width);
+      const address = affineExpression(access, at, this.#params);
+      const whole = `*reinterpret_cast<const ${pack}*>(${source} + (${address}))`;
+      const guard = boundsExpression(access.bounds, at, this.#params);
+      out.line(`${target} = ${guard === 'true' ? whole : `${guard} ? ${whole} : ${pack}()`};`);
+    }
+  }
+
+  /** Element `e` of a loaded chunk as it lies in memory. */
+  raw(position: number, index: string, e = 'e'): string {
+    const chunk = `l${position}${index}`;
+    if (modeOf(this.#load(position).access, this.#chunking) === 'uniform') return chunk;
+    return `${chunk}.v[${this.#chunking.width === 1 ? '0' : e}]`;
+  }
+
+  /** Element `e` of a loaded chunk as a value. */
+  value(position: number, index: string, e = 'e'): string {
+    return fromStorage(this.#load(position).dtype, this.raw(position, index, e));
+  }
+}
+
+/** Chunks of results on their way to memory: `o<store>`. */
+export class ChunkStores {
+  readonly #body: Body;
+  readonly #chunking: Chunking;
+  readonly #params: Parameters;
+
+  constructor(body: Body, chunking: Chunking, params: Parameters) {
+    this.#body = body;
+    this.#chunking = chunking;
+    this.#params = params;
+  }
+
+  #dtype(store: number): DType {
+    return this.#body.kernel.buffers[this.#body.kernel.stores[store]!.access.buffer]!.dtype;
+  }
+
+  declare(out: Writer, store: number, dimensions: readonly number[]): void {
+    const shape = dimensions.map((n) => `[${n}]`).join('');
+    out.line(`${packType(this.#dtype(store), this.#chunking.width)} o${store}${shape};`);
+  }
+
+  /** Puts element `e` of a chunk. */
+  put(out: Writer, store: number, index: string, value: string, e = 'e'): void {
+    const place = this.#chunking.width === 1 ? '0' : e;
+    out.line(`o${store}${index}.v[${place}] = ${toStorage(this.#dtype(store), value)};`);
+  }
+
+  /** Stores a chunk. */
+  flush(out: Writer, store: number, index: string, at: ChunkCoordinates): void {
+    const { access } = this.#body.kernel.stores[store]!;
+    const target = this.#params.buffer(access.buffer);
+    const { width } = this.#chunking;
+    const chunk = `o${store}${index}`;
+    if (isVector(access, this.#chunking)) {
+      const address = affineExpression(access, at, this.#params);
+      out.line(
+        `*reinterpret_cast<${packType(this.#dtype(store), width)}*>(${target} + (${address})) = ${chunk};`,
+      );
+    } else if (width === 1) {
+      out.line(`${target}[${affineExpression(access, at, this.#params)}] = ${chunk}.v[0];`);
+    } else {
+      const each = elementCoordinates(at, this.#chunking);
+      out.unrolled('e', width, () =>
+        out.line(`${target}[${affineExpression(access, each, this.#params)}] = ${chunk}.v[e];`),
+      );
+    }
+  }
+}
+
+/** Stores one element directly. */
+export function storeElement(
+  out: Writer,
+  body: Body,
+  params: Parameters,
+  store: number,
+  value: string,
+  coordinates: readonly string[],
+): void {
+  const { access } = body.kernel.stores[store]!;
+  const dtype = body.kernel.buffers[access.buffer]!.dtype;
+  const address = affineExpression(access, coordinates, params);
+  out.line(`${params.buffer(access.buffer)}[${address}] = ${toStorage(dtype, value)};`);
+}
+
+/**
+ * Chunk length along an axis for accesses of these dtypes: 16 bytes of the widest, but at least 4 elements of what is
+ * smaller, and a divisor of `multiple`, so that no chunk crosses the end of the axis.
+ */
+export function chunkWidth(dtypes: readonly DType[], multiple: number): number {
+  if (dtypes.length === 0) return Math.min(4, powerOfTwoIn(multiple));
+  const bytes = dtypes.map(byteLengthOf);
+  const width = Math.max(16 / Math.max(...bytes), Math.min(4, 16 / Math.min(...bytes)));
+  return Math.min(width, powerOfTwoIn(multiple));
+}
+
+/** The largest power of two that divides a size (16 at most). */
+export const powerOfTwoIn = (size: number): number => {
+  let width = 1;
+  while (width < 16 && size % (2 * width) === 0) width *= 2;
+  return width;
+};

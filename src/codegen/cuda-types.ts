@@ -1,0 +1,37 @@
+/**
+ * What a CUDA launch is made of, as plain data: the result of `cudaKernel` (`cuda.ts`), which the CUDA program builder
+ * turns into images, launch steps and scratch buffers.
+ */
+import type { Schedule } from './schedule.js';
+
+export type Dim3 = readonly [number, number, number];
+
+/** Of a launch: a buffer of the kernel, a scratch buffer, or bytes by value (a constant or a size). */
+export type CudaArgument =
+  | { readonly buffer: number }
+  | { readonly scratch: number }
+  | { readonly bytes: Uint8Array };
+
+export interface CudaLaunch {
+  readonly function: string;
+  readonly grid: Dim3;
+  readonly block: Dim3;
+  /** Dynamic shared memory. */
+  readonly sharedByteLength: number;
+  readonly args: readonly CudaArgument[];
+}
+
+export interface Scratch {
+  readonly byteLength: number;
+  /** Whether it has to hold zeros when the first launch starts. */
+  readonly zeroed: boolean;
+}
+
+export interface CudaKernel {
+  /** CUDA C++ for NVRTC with `CUDA_OPTIONS`; holds every function of `launches`. */
+  readonly source: string;
+  /** In order; empty where there is nothing to compute. */
+  readonly launches: readonly CudaLaunch[];
+  readonly scratch: readonly Scratch[];
+  readonly schedule: Schedule;
+}

@@ -1,0 +1,83 @@
+/**
+ * CUDA C from a Kernel: source, launches and scratch buffers. The schedule is chosen in `schedule.ts`; one file per
+ * schedule prints it. Compiling, caching and running are left to `exec/`.
+ *
+ * The source holds no constants and few sizes, so that other values and mostly other shapes need no other compilation.
+ */
+import type { Kernel } from '../fusion/kernel.js';
+import { Body } from './body.js';
+import type { CudaArgument, CudaKernel, CudaLaunch, Scratch } from './cuda-types.js';
+import { normalize } from './domain.js';
+import type { CudaFunction } from './function.js';
+import { printMap } from './map-kernel.js';
+import { preludeFor } from './prelude.js';
+import { printReduce } from './reduce-kernel.js';
+import { printRows } from './row-kernel.js';
+import { type Schedule, scheduleOf, scheduleOfNormal } from './schedule.js';
+import { splitPhases } from './split-phases.js';
+import { printTranspose } from './transpose-kernel.js';
+
+export type { CudaArgument, CudaKernel, CudaLaunch, Scratch } from './cuda-types.js';
+export { printSchedule, type Schedule, scheduleOf } from './schedule.js';
+
+/**
+ * NVRTC's options for every generated source, besides the architecture. Divisions and square roots are correctly
+ * rounded and denormals kept (no fast math). Products and sums are contracted to fused multiply-adds, as every peer
+ * does: it never loses accuracy, but a value may differ in its last bit when it is computed in another kernel.
+ */
+export const CUDA_OPTIONS: readonly string[] = ['--std=c++17', '--fmad=true', '--disable-warnings'];
+
+interface Printed {
+  readonly functions: readonly CudaFunction[];
+  readonly scratch: readonly Scratch[];
+}
+
+/** The CUDA C of a kernel. `schedule`: another than the kernel's own, to print a part with the whole's schedule. */
+export function cudaKernel(kernel: Kernel, schedule: Schedule = scheduleOf(kernel)): CudaKernel {
+  const { functions, scratch } = print(normalize(kernel), schedule);
+  const text = functions.map((f) => f.text).join('\n');
+  const source = `${preludeFor(text)}${text}`;
+  return { source, launches: functions.map((f) => f.launch), scratch, schedule };
+}
+
+/** Names of generated functions: the kernel's, with a suffix that keeps it apart from CUDA's own functions. */
+function print(kernel: Kernel, schedule: Schedule): Printed {
+  const body = new Body(kernel);
+  switch (schedule.kind) {
+    case 'empty':
+      return { functions: [], scratch: [] };
+    case 'map':
+      return { functions: [printMap(body, schedule, `${kernel.name}_map`)], scratch: [] };
+    case 'transpose':
+      return { functions: [printTranspose(body, schedule, `${kernel.name}_tiles`)], scratch: [] };
+    case 'reduce':
+      return printReduce(body, schedule, `${kernel.name}_reduce`);
+    case 'rows':
+      return { functions: [printRows(body, schedule, `${kernel.name}_rows`)], scratch: [] };
+    case 'split':
+      return printSplit(kernel);
+  }
+}
+
+/** One kernel per phase; the buffers between them are scratch. */
+function printSplit(kernel: Kernel): Printed {
+  const { kernels, added } = splitPhases(kernel);
+  const scratch: Scratch[] = added.map(({ byteLength }) => ({ byteLength, zeroed: false }));
+  const functions: CudaFunction[] = [];
+  for (const part of kernels) {
+    const normal = normalize(part);
+    const printed = print(normal, scheduleOfNormal(normal));
+    const first = scratch.length;
+    const move = (arg: CudaArgument): CudaArgument => {
+      if ('scratch' in arg) return { scratch: first + arg.scratch };
+      const handed = 'buffer' in arg ? added.findIndex(({ position }) => position === arg.buffer) : -1;
+      return handed < 0 ? arg : { scratch: handed };
+    };
+    for (const f of printed.functions) {
+      const launch: CudaLaunch = { ...f.launch, args: f.launch.args.map(move) };
+      functions.push({ ...f, launch });
+    }
+    scratch.push(...printed.scratch);
+  }
+  return { functions, scratch };
+}

@@ -1,0 +1,295 @@
+/**
+ * Prints a kernel of several phases: each thread group walks one row once per phase, with a reduction over the group
+ * after each walk. Elements are held in registers from phase to phase, or loaded and computed again where the row is too
+ * long (`RowSchedule.held`).
+ */
+import { product } from '../fusion/kernel.js';
+import { CUDA_TYPE } from '../graph/ops.js';
+import { type Accumulator, accumulatorsOf, printAcross, printThreadPlace } from './block-reduce.js';
+import type { Body, Scope } from './body.js';
+import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates, storeElement } from './chunks.js';
+import { type CudaFunction, printFunction } from './function.js';
+import { printCoordinates } from './index-math.js';
+import type { Parameters } from './parameters.js';
+import { type Lifetimes, lifetimesOf, type RowSchedule } from './schedule-rows.js';
+import { Writer } from './writer.js';
+
+export function printRows(body: Body, schedule: RowSchedule, name: string): CudaFunction {
+  return new RowWalk(body, schedule).print(name);
+}
+
+/** What one phase does. */
+interface Phase {
+  readonly accumulators: readonly Accumulator[];
+  readonly stores: readonly number[];
+  /** Element-level values printed in this phase, in tape order, without loads. */
+  readonly computed: readonly number[];
+  /** Loads that this phase brings in. */
+  readonly loads: readonly number[];
+  /** Values that this phase puts aside for later ones. */
+  readonly kept: readonly number[];
+}
+
+class RowWalk {
+  readonly #body: Body;
+  readonly #schedule: RowSchedule;
+  readonly #params: Parameters;
+  readonly #out = new Writer();
+  readonly #lifetimes: Lifetimes;
+  readonly #loads: ChunkLoads;
+  readonly #stores: ChunkStores;
+  readonly #chunking: Chunking;
+  readonly #rowKnown = new Map<number, string>();
+  readonly #elementStores: readonly number[];
+  #columns: readonly string[] = [];
+
+  constructor(body: Body, schedule: RowSchedule) {
+    this.#body = body;
+    this.#schedule = schedule;
+    this.#params = body.parameters();
+    this.#chunking = { axis: body.sizes.length - 1, width: schedule.width };
+    this.#loads = new ChunkLoads(body, this.#chunking, this.#params);
+    this.#stores = new ChunkStores(body, this.#chunking, this.#params);
+    const { kernel, levels } = body;
+    this.#lifetimes = schedule.held ? lifetimesOf(kernel) : { first: [], held: new Set() };
+    this.#elementStores = kernel.stores.flatMap(({ value, access }, store) =>
+      levels.element[value] || access.strides.some((s, k) => k >= kernel.parallel.length && s !== 0)
+        ? [store]
+        : [],
+    );
+  }
+
+  get #length(): number {
+    return product(this.#body.kernel.reduced);
+  }
+
+  print(name: string): CudaFunction {
+    const { kernel, levels } = this.#body;
+    const { threadsP, threadsR } = this.#schedule;
+    const out = this.#out;
+    const { index } = this.#params;
+    const rows = product(kernel.parallel);
+    printThreadPlace(out, this.#schedule);
+    out.line(`const ${index} p = (${index})blockIdx.x * ${threadsP} + tp;`);
+    out.line(`const bool in = p < ${this.#params.size(rows)};`);
+    out.line(`const ${index} row = in ? p : 0;`);
+    this.#columns = printCoordinates(out, this.#params, 'row', kernel.parallel, 'x');
+    for (let phase = 0; phase < levels.phases; phase++) this.#printPhase(phase);
+    this.#printRowStores();
+    const threads = threadsP * threadsR;
+    return printFunction(name, out, this.#params, {
+      grid: [Math.ceil(rows / threadsP), 1, 1],
+      block: [threads, 1, 1],
+      sharedByteLength: 0,
+    });
+  }
+
+  /** The phase in which an element-level store happens: that of its value, or the first for a row-level value. */
+  #storePhase(store: number): number {
+    const { value } = this.#body.kernel.stores[store]!;
+    const { element, phase } = this.#body.levels;
+    if (element[value]) return phase[value]!;
+    const isReduce = this.#body.instruction(value).kind === 'reduce';
+    return Math.min(phase[value]! + (isReduce ? 1 : 0), this.#body.levels.phases - 1);
+  }
+
+  #phase(phase: number): Phase {
+    const { kernel, levels } = this.#body;
+    const accumulators = accumulatorsOf(this.#body, phase);
+    const stores = this.#elementStores.filter((store) => this.#storePhase(store) === phase);
+    const { first, held } = this.#lifetimes;
+    const keeps = [...held].filter((position) => first[position] === phase);
+    const targets = [
+      ...accumulators.flatMap(({ position }) => this.#argumentsOf(position)),
+      ...stores.map((store) => kernel.stores[store]!.value),
+      ...keeps,
+    ];
+    const earlier = (position: number): boolean => held.has(position) && first[position]! < phase;
+    const needed = this.#body.closure(targets, (position) => !levels.element[position] || earlier(position));
+    const isLoad = (position: number): boolean => this.#body.instruction(position).kind === 'load';
+    return {
+      accumulators,
+      stores,
+      loads: needed.filter(isLoad),
+      computed: needed.filter((position) => !isLoad(position)),
+      kept: keeps.filter((position) => !isLoad(position)),
+    };
+  }
+
+  #argumentsOf(position: number): readonly number[] {
+    const instruction = this.#body.instruction(position);
+    return 'args' in instruction ? instruction.args : [];
+  }
+
+  /** Row-level values that element code of a phase uses, as variables of the function. */
+  #printRowValues(phase: Phase): void {
+    const { levels, kernel } = this.#body;
+    const users = [
+      ...phase.computed.flatMap((position) => this.#argumentsOf(position)),
+      ...phase.accumulators.flatMap(({ position }) => this.#argumentsOf(position)),
+      ...phase.stores.map((store) => kernel.stores[store]!.value),
+    ];
+    this.#printRowLevel(users.filter((position) => !levels.element[position]));
+  }
+
+  #printRowLevel(targets: readonly number[]): void {
+    const coordinates = [...this.#columns, ...this.#body.kernel.reduced.map(() => '0')];
+    const positions = this.#body.closure(targets, (position) => this.#rowKnown.has(position));
+    this.#body.print(this.#out, positions, { coordinates, known: this.#rowKnown }, this.#params);
+    for (const position of positions) this.#rowKnown.set(position, `v${position}`);
+  }
+
+  #printPhase(number: number): void {
+    const out = this.#out;
+    const phase = this.#phase(number);
+    this.#printRowValues(phase);
+    for (const { name, monoid } of phase.accumulators) {
+      out.line(`${monoid.type} ${name}[${this.#schedule.width}];`);
+      out.unrolled('e', this.#schedule.width, () => out.line(`${name}[e] = ${monoid.identity};`));
+    }
+    if (this.#schedule.held) this.#printHeldWalk(number, phase);
+    else this.#printWalkAgain(phase);
+    for (const { name, monoid } of phase.accumulators) {
+      if (this.#schedule.width === 1) continue;
+      out.line('#pragma unroll');
+      out.block(`for (int e = 1; e < ${this.#schedule.width}; ++e)`, () => {
+        out.line(`${name}[0] = ${monoid.combine(`${name}[0]`, `${name}[e]`)};`);
+      });
+    }
+    printAcross(out, this.#schedule, phase.accumulators, 1);
+    for (const { position, name, monoid } of phase.accumulators) {
+      const { dtype } = this.#body.instruction(position);
+      out.line(`const ${CUDA_TYPE[dtype]} v${position} = ${monoid.finish(`${name}[0]`)};`);
+      this.#rowKnown.set(position, `v${position}`);
+    }
+  }
+
+  /** A walk whose chunks are unrolled, with loads first; held values stay in `l…[k]` and `h…[k][e]`. */
+  #printHeldWalk(number: number, phase: Phase): void {
+    const out = this.#out;
+    const { chunks, width } = this.#schedule;
+    const { held } = this.#lifetimes;
+    const ahead = phase.loads.filter((position) => number === 0 || held.has(position));
+    for (const position of ahead) this.#loads.declare(out, position, [chunks]);
+    for (const position of phase.kept) {
+      out.line(`${CUDA_TYPE[this.#body.instruction(position).dtype]} h${position}[${chunks}][${width}];`);
+    }
+    const walk = (inner: (reduced: readonly string[]) => void): void =>
+      out.unrolled('k', chunks, () => this.#chunk('k', this.#length === chunks * this.#step, inner));
+    if (ahead.length > 0) {
+      walk((reduced) => {
+        for (const position of ahead) this.#loads.load(out, position, '[k]', [...this.#columns, ...reduced]);
+      });
+    }
+    if (phase.computed.length + phase.stores.length + phase.accumulators.length === 0) return;
+    const isAhead = new Set([
+      ...ahead,
+      ...[...held].filter((p) => this.#body.instruction(p).kind === 'load'),
+    ]);
+    walk((reduced) => this.#computeChunk(phase, reduced, (position) => (isAhead.has(position) ? '[k]' : '')));
+  }
+
+  /** A walk with a loop over the row, a few chunks at a time. */
+  #printWalkAgain(phase: Phase): void {
+    const out = this.#out;
+    const { chunks } = this.#schedule;
+    const { index } = this.#params;
+    out.block(
+      `for (${index} base = 0; base < ${this.#params.size(this.#length)}; base += ${chunks * this.#step})`,
+      () => {
+        for (const position of phase.loads) this.#loads.declare(out, position, [chunks]);
+        const walk = (inner: (reduced: readonly string[]) => void): void =>
+          out.unrolled('k', chunks, () => this.#chunk('k', false, inner, 'base + '));
+        walk((reduced) => {
+          for (const position of phase.loads)
+            this.#loads.load(out, position, '[k]', [...this.#columns, ...reduced]);
+        });
+        walk((reduced) => this.#computeChunk(phase, reduced, () => '[k]'));
+      },
+    );
+  }
+
+  /** Elements that the threads of a row walk in one chunk each. */
+  get #step(): number {
+    return this.#schedule.threadsR * this.#schedule.width;
+  }
+
+  #chunk(k: string, full: boolean, inner: (reduced: readonly string[]) => void, base = ''): void {
+    const out = this.#out;
+    const { width } = this.#schedule;
+    const { index } = this.#params;
+    out.line(
+      `const ${index} r = ${base}(${k} * ${this.#step / width} + tr)${width === 1 ? '' : ` * ${width}`};`,
+    );
+    const body = (): void => inner(printCoordinates(out, this.#params, 'r', this.#body.kernel.reduced, 'z'));
+    if (full) body();
+    else out.block(`if (r < ${this.#params.size(this.#length)})`, body);
+  }
+
+  #computeChunk(phase: Phase, reduced: readonly string[], indexOf: (load: number) => string): void {
+    const out = this.#out;
+    const { kernel } = this.#body;
+    const { width } = this.#schedule;
+    const { held } = this.#lifetimes;
+    const at = [...this.#columns, ...reduced];
+    const chunked = phase.accumulators.filter(({ monoid }) => monoid.chunked);
+    for (const position of phase.loads) {
+      if (indexOf(position) !== '') continue;
+      this.#loads.declare(out, position, []);
+      this.#loads.load(out, position, '', at);
+    }
+    for (const store of phase.stores) this.#stores.declare(out, store, []);
+    for (const a of chunked) out.line(`${this.#argumentType(a)} d${a.position}[${width}];`);
+    const known = new Map(this.#rowKnown);
+    for (const position of held) {
+      if (this.#body.instruction(position).kind !== 'load' && !phase.kept.includes(position))
+        known.set(position, `h${position}[k][e]`);
+    }
+    const loads = [...phase.loads, ...[...held].filter((p) => this.#body.instruction(p).kind === 'load')];
+    for (const position of loads) known.set(position, this.#loads.value(position, indexOf(position)));
+    const scope: Scope = { coordinates: elementCoordinates(at, this.#chunking), known };
+    const value = (position: number): string => this.#body.value(position, scope, this.#params);
+    out.unrolled('e', width, () => {
+      this.#body.print(out, phase.computed, scope, this.#params);
+      for (const position of phase.kept) out.line(`h${position}[k][e] = v${position};`);
+      for (const { position, name, monoid } of phase.accumulators) {
+        const args = this.#argumentsOf(position).map(value);
+        out.line(
+          monoid.chunked
+            ? `d${position}[e] = ${args[0]};`
+            : `${name}[e] = ${monoid.push(`${name}[e]`, args)};`,
+        );
+      }
+      for (const store of phase.stores) this.#stores.put(out, store, '', value(kernel.stores[store]!.value));
+    });
+    for (const a of chunked) {
+      const types = `${this.#argumentType(a)}, ${CUDA_TYPE[a.monoid.components[0]!]}, ${width}`;
+      out.line(
+        `${a.name}[0] = ${a.monoid.combine(`${a.name}[0]`, `weft_moments_of<${types}>(d${a.position})`)};`,
+      );
+    }
+    if (phase.stores.length === 0) return;
+    out.block('if (in)', () => {
+      for (const store of phase.stores) this.#stores.flush(out, store, '', at);
+    });
+  }
+
+  #argumentType({ position }: Accumulator): string {
+    return CUDA_TYPE[this.#body.instruction(this.#argumentsOf(position)[0]!).dtype];
+  }
+
+  #printRowStores(): void {
+    const { kernel } = this.#body;
+    const stores = kernel.stores.flatMap((_, store) => (this.#elementStores.includes(store) ? [] : [store]));
+    if (stores.length === 0) return;
+    this.#out.block('if (tr == 0 && in)', () => {
+      this.#printRowLevel(stores.map((store) => kernel.stores[store]!.value));
+      const coordinates = [...this.#columns, ...kernel.reduced.map(() => '0')];
+      for (const store of stores) {
+        const scope: Scope = { coordinates, known: this.#rowKnown };
+        const value = this.#body.value(kernel.stores[store]!.value, scope, this.#params);
+        storeElement(this.#out, this.#body, this.#params, store, value, coordinates);
+      }
+    });
+  }
+}

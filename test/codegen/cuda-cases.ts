@@ -1,0 +1,324 @@
+/**
+ * Kernels that between them reach every schedule, layout, chunk form and index form of the CUDA printers. Small enough
+ * to simulate, with shapes that do not divide evenly.
+ */
+import type { Schedule } from '../../src/codegen/cuda.js';
+import type { Kernel } from '../../src/fusion/kernel.js';
+import type { DType } from '../../src/graph/dtype.js';
+import type { ReductionName } from '../../src/graph/reductions.js';
+import { KernelBuilder } from '../support/kernel-builder.js';
+
+export interface CudaCase {
+  readonly name: string;
+  readonly kernel: Kernel;
+  /** Another schedule than the kernel's own: to reach one without the size it takes. */
+  readonly schedule?: Schedule;
+}
+
+const cases: CudaCase[] = [];
+const add = (name: string, builder: KernelBuilder, schedule?: Schedule): void => {
+  const kernel = builder.build(name.replaceAll(/[^a-z0-9]+/g, '_'));
+  cases.push({ name, kernel, ...(schedule === undefined ? {} : { schedule }) });
+};
+
+function maps(): void {
+  {
+    const b = new KernelBuilder([5003]);
+    const x = b.load('float32', [1]);
+    const y = b.load('float32', [1]);
+    const half = b.constant('float32', 0.5);
+    add(
+      'map flat with a tail',
+      b.store(b.map('exp', b.map('add', b.map('multiply', half, b.map('sin', x)), b.map('cos', y)))),
+    );
+  }
+  {
+    const b = new KernelBuilder([]);
+    add('map of one value', b.store(b.map('add', b.load('float64', []), b.constant('float64', 1.5))));
+  }
+  {
+    const b = new KernelBuilder([3]);
+    add('map shorter than a chunk', b.store(b.map('negative', b.load('int64', [1]))));
+  }
+  {
+    const b = new KernelBuilder([37, 64]);
+    const x = b.load('float32', [64, 1]);
+    const row = b.load('float32', [0, 1]);
+    const column = b.load('float32', [1, 0]);
+    add('map with broadcasts', b.store(b.map('multiply', b.map('subtract', x, row), column)));
+  }
+  {
+    const b = new KernelBuilder([13, 7, 11]);
+    add(
+      'map of three strided axes',
+      b.store(b.map('add', b.load('float32', [200, 13, 1]), b.load('float32', [1, 0, 29])), [77, 11, 1]),
+    );
+  }
+  {
+    const b = new KernelBuilder([1000]);
+    const x = b.load('float32', [1], { offset: 1, buffer: 'x' });
+    add(
+      'map of unaligned neighbours',
+      b.store(b.map('subtract', x, b.load('float32', [1], { buffer: 'x' }))),
+    );
+  }
+  {
+    const b = new KernelBuilder([300]);
+    add(
+      'map reversed and strided',
+      b.store(b.map('subtract', b.load('int32', [-1], { offset: 299 }), b.load('int32', [3]))),
+    );
+  }
+  {
+    const b = new KernelBuilder([20, 24]);
+    const bounds = [
+      { offset: -2, strides: [1, 0], size: 15 },
+      { offset: -3, strides: [0, 1], size: 19 },
+    ];
+    const x = b.load('float32', [19, 1], { offset: -41, bounds });
+    const inside = b.inside([{ offset: -4, strides: [1, 1], size: 30 }]);
+    add('map of a padded load', b.store(b.map('where', inside, x, b.constant('float32', 7))));
+  }
+  {
+    const b = new KernelBuilder([2000]);
+    const x = b.load('float16', [1]);
+    const y = b.load('bfloat16', [1]);
+    const sum = b.map('add', b.cast(x, 'float32'), b.cast(y, 'float32'));
+    add(
+      'map of halves',
+      b
+        .store(b.cast(sum, 'float16'))
+        .store(b.cast(sum, 'bfloat16'))
+        .store(b.map('less', b.cast(x, 'float32'), b.cast(y, 'float32'))),
+    );
+  }
+  {
+    const b = new KernelBuilder([999]);
+    const x = b.load('uint8', [1]);
+    const y = b.load('bool', [1]);
+    add('map of bytes', b.store(b.map('add', x, b.cast(y, 'uint8'))).store(b.map('logicalNot', y)));
+  }
+  {
+    const b = new KernelBuilder([130]);
+    const x = b.load('complex64', [1]);
+    const y = b.load('complex128', [1]);
+    add(
+      'map of complex values',
+      b
+        .store(b.map('multiply', b.cast(x, 'complex128'), y))
+        .store(b.map('abs', x))
+        .store(b.map('conj', x)),
+    );
+  }
+  {
+    const b = new KernelBuilder([9, 40]);
+    add(
+      'map of indices',
+      b.store(b.map('add', b.index([100, -1], 5), b.cast(b.constant('bool', true), 'int64'))),
+    );
+  }
+  {
+    const b = new KernelBuilder([70, 90]);
+    add(
+      'map with a transposed load',
+      b.store(b.map('add', b.load('float32', [90, 1]), b.load('float32', [1, 70]))),
+    );
+  }
+  {
+    const b = new KernelBuilder([3, 68, 72]);
+    add(
+      'map with transposed loads of a batch',
+      b.store(
+        b.map(
+          'add',
+          b.map(
+            'add',
+            b.load('float64', [72 * 68, 1, 68]),
+            b.cast(b.load('bool', [72 * 68, 1, 68]), 'float64'),
+          ),
+          b.load('float64', [0, 0, 1]),
+        ),
+      ),
+    );
+  }
+}
+
+const REDUCTIONS: readonly (readonly [ReductionName, DType])[] = [
+  ['sum', 'float32'], ['sum', 'int8'], ['sum', 'complex64'], ['prod', 'float64'], ['min', 'float32'], ['max', 'int16'],
+  ['any', 'bool'], ['all', 'float32'], ['argmin', 'float32'], ['argmax', 'uint8'], ['squaredDeviations', 'float32'],
+  ['squaredDeviations', 'complex64'], ['logsumexp', 'float32'], ['sum', 'float16'], ['argmax', 'float64'], ['min', 'bool'],
+]; // biome-ignore format: a table
+
+function reductions(): void {
+  for (const [reduction, dtype] of REDUCTIONS) {
+    const name = reduction.toLowerCase();
+    const all = new KernelBuilder([], [40_003]);
+    add(`reduce all by ${name} of ${dtype}`, all.store(all.reduce(reduction, all.load(dtype, [1]))));
+    const rows = new KernelBuilder([37], [100]);
+    add(`reduce rows by ${name} of ${dtype}`, rows.store(rows.reduce(reduction, rows.load(dtype, [100, 1]))));
+    const columns = new KernelBuilder([52], [1000]);
+    add(
+      `reduce columns by ${name} of ${dtype}`,
+      columns.store(columns.reduce(reduction, columns.load(dtype, [1, 52]))),
+    );
+  }
+  const sumOf = (
+    name: string,
+    parallel: number[],
+    reduced: number[],
+    strides: number[],
+    offset = 0,
+  ): void => {
+    const b = new KernelBuilder(parallel, reduced);
+    add(`sum ${name}`, b.store(b.reduce('sum', b.load('float32', strides, { offset }))));
+  };
+  sumOf('of narrow rows', [3001], [8], [8, 1]);
+  sumOf('of very narrow rows', [1001], [3], [3, 1]);
+  sumOf('of tall columns', [8], [30_000], [1, 8]);
+  sumOf('of two tall columns', [2], [30_000], [1, 2]);
+  sumOf('of the middle axis', [5, 64], [33], [33 * 64, 1, 64]);
+  sumOf('of the outer axes', [48], [20, 30], [1, 30 * 48 + 16, 48]);
+  sumOf('of the inner axes of a box', [20], [30, 44], [30 * 50, 50, 1]);
+  sumOf('of flipped rows', [20], [64], [64, -1], 63);
+  sumOf('of a broadcast', [20], [64], [1, 0]);
+  sumOf('of a single element each', [50], [1], [1, 0]);
+  sumOf('of nothing', [50], [0], [1, 1]);
+  sumOf('of both strided', [33], [40], [3, 200]);
+  sumOf('of short columns', [1024], [8], [1, 1024]);
+  {
+    const b = new KernelBuilder([33], [260]);
+    const x = b.load('float32', [260, 1]);
+    const s = b.reduce('sum', x);
+    const n = b.constant('float32', 260);
+    const mean = b.map('divide', s, n);
+    const scale = b.load('float32', [1, 0]);
+    add(
+      'reduce several with a row epilogue',
+      b
+        .store(b.map('multiply', mean, scale))
+        .store(b.reduce('max', b.map('multiply', x, scale)))
+        .store(b.map('multiply', x, scale))
+        .store(b.reduce('argmin', x)),
+    );
+  }
+  {
+    const b = new KernelBuilder([12], [7000]);
+    const x = b.load('float64', [1, 12]);
+    add(
+      'reduce several columns in slots',
+      b
+        .store(b.map('sqrt', b.reduce('squaredDeviations', x)))
+        .store(b.reduce('max', x))
+        .store(b.reduce('argmax', b.map('multiply', x, b.load('float64', [1, 0])))),
+    );
+  }
+  {
+    const b = new KernelBuilder([], [30, 20]);
+    add('reduce a strided box', b.store(b.reduce('argmax', b.load('float32', [1, 50]))));
+  }
+  {
+    const b = new KernelBuilder([300], [520]);
+    const d = [0, 1, 2].map((k) =>
+      b.map(
+        'subtract',
+        b.load('float32', [3, 0], { offset: k, buffer: 'x' }),
+        b.load('float32', [0, 3], { offset: k, buffer: 'y' }),
+      ),
+    );
+    const squares = d.map((x) => b.map('square', x)).reduce((a, c) => b.map('add', a, c));
+    add(
+      'reduce pairs of points',
+      b.store(
+        b.reduce(
+          'sum',
+          b.map('multiply', b.map('exp', b.map('negative', squares)), b.load('float32', [0, 1])),
+        ),
+      ),
+    );
+  }
+  {
+    const b = new KernelBuilder([], [5000]);
+    const i = b.cast(b.index([1]), 'float32');
+    add('reduce indices alone', b.store(b.reduce('sum', b.map('sin', i))));
+  }
+  {
+    const b = new KernelBuilder([], [12_345]);
+    const x = b.load('float32', [1]);
+    add('reduce and store elements', b.store(b.reduce('sum', x)).store(b.map('square', x)));
+  }
+}
+
+function softmax(
+  parallel: number[],
+  reduced: number[],
+  strides: number[],
+  dtype: DType = 'float32',
+): KernelBuilder {
+  const b = new KernelBuilder(parallel, reduced);
+  const x = b.load(dtype, strides);
+  const e = b.map('exp', b.map('subtract', x, b.reduce('max', x)));
+  const y = b.map('divide', e, b.reduce('sum', e));
+  return b.store(y, strides);
+}
+
+function rows(): void {
+  add('rows of softmax', softmax([19], [256], [256, 1]));
+  add('rows of softmax not full', softmax([19], [100], [100, 1]));
+  add('rows of softmax unaligned', softmax([9], [37], [37, 1]));
+  add('rows of softmax short', softmax([301], [8], [8, 1]));
+  add('rows of softmax in a block', softmax([70], [1500], [1500, 1]));
+  add('rows of softmax in halves', softmax([19], [256], [256, 1], 'float16'));
+  const again = {
+    kind: 'rows',
+    layout: 'rows',
+    threadsP: 1,
+    threadsR: 64,
+    width: 4,
+    chunks: 4,
+    held: false,
+  } as const;
+  add('rows of softmax walked again', softmax([5], [2500], [2500, 1]), again);
+  add('rows of softmax in columns walked again', softmax([40], [900], [1, 40]), {
+    ...again,
+    layout: 'columns',
+    threadsP: 32,
+    threadsR: 8,
+    width: 1,
+  });
+  add('rows of softmax split', softmax([2], [20_000], [20_000, 1]));
+  add('rows of softmax of one row', softmax([], [20_001], [1]));
+  add('rows of softmax in columns', softmax([100], [70], [1, 100]));
+  add('rows of softmax in few columns', softmax([5], [700], [1, 5]));
+  add('rows of softmax in two axes', softmax([6, 40], [50], [40 * 50, 1, 40]));
+  {
+    const b = new KernelBuilder([21], [192]);
+    const x = b.load('float32', [192, 1]);
+    const n = b.constant('float32', 192);
+    const mean = b.map('divide', b.reduce('sum', x), n);
+    const variance = b.map('divide', b.reduce('squaredDeviations', x), n);
+    const scale = b.map('rsqrt', b.map('add', variance, b.constant('float32', 1e-5)));
+    const normal = b.map('multiply', b.map('subtract', x, mean), scale);
+    const y = b.map('add', b.map('multiply', normal, b.load('float32', [0, 1])), b.load('float32', [0, 1]));
+    add('rows of layer norm', b.store(y).store(mean));
+  }
+  {
+    const b = new KernelBuilder([17], [64]);
+    const x = b.load('float64', [64, 1]);
+    const centred = b.map('subtract', x, b.map('divide', b.reduce('sum', x), b.constant('float64', 64)));
+    const spread = b.reduce('max', b.map('abs', centred));
+    const share = b.map('divide', centred, spread);
+    add(
+      'rows in three phases',
+      b
+        .store(b.reduce('sum', b.map('square', share)))
+        .store(spread)
+        .store(share),
+    );
+  }
+}
+
+maps();
+reductions();
+rows();
+
+export const CUDA_CASES: readonly CudaCase[] = cases;

@@ -1,0 +1,52 @@
+/**
+ * Generated CUDA C computes what the kernel says: every case runs in the simulator and is compared with the kernel
+ * interpreter. Sums are compared with a bound that a straight float32 sum of the same data would exceed.
+ */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { cudaKernel } from '../../src/codegen/cuda.js';
+import { type DType, isHalf } from '../../src/graph/dtype.js';
+import type { TypedArray } from '../../src/graph/expr.js';
+import { hasCompiler, type SimulatedCase, simulate } from '../support/cuda-simulator.js';
+import { allocate } from '../support/host.js';
+import { interpretKernel } from '../support/kernel-interpreter.js';
+import { randomValues } from '../support/random.js';
+import { mismatch, type Tolerance } from '../support/ulp.js';
+import { CUDA_CASES } from './cuda-cases.js';
+
+/** Room for functions rounded twice and for the order of sums, which a wrong element would exceed by far. */
+const toleranceOf = (dtype: DType): Tolerance => (isHalf(dtype) ? { ulp: 1 } : { ulp: 64, absolute: 1e-5 });
+
+/** What the simulator fills memory with, so that elements that no store covers compare equal. */
+function poisoned(dtype: DType, count: number): TypedArray {
+  const array = allocate(dtype, count);
+  new Uint8Array(array.buffer).fill(0xa5);
+  return array;
+}
+
+describe.skipIf(!hasCompiler())('generated CUDA (simulated with g++, skipped where there is none)', () => {
+  const jobs: SimulatedCase[] = CUDA_CASES.map(({ kernel, schedule }, seed) => ({
+    kernel,
+    cuda: cudaKernel(kernel, schedule),
+    inputs: kernel.buffers.map(({ role, dtype, elementCount }, k) =>
+      role === 'input' ? randomValues(dtype, [elementCount], 97 * seed + k, -2, 3).data : undefined,
+    ),
+  }));
+  let results: TypedArray[][] = [];
+  beforeAll(() => {
+    results = simulate(jobs);
+  }, 180_000);
+
+  it.each(CUDA_CASES.map(({ name }, k) => [name, k] as const))('computes %s', (_, k) => {
+    const { kernel, inputs } = jobs[k]!;
+    const start = kernel.buffers.map(
+      ({ dtype, elementCount }, b) => inputs[b] ?? poisoned(dtype, elementCount),
+    );
+    const wanted = interpretKernel(kernel, start);
+    kernel.buffers.forEach(({ role, dtype, elementCount }, b) => {
+      const got = { dtype, shape: [elementCount], data: results[k]![b]! };
+      const want = { dtype, shape: [elementCount], data: wanted[b]! };
+      if (role === 'input') expect(got.data).toEqual(inputs[b]);
+      else expect(mismatch(got, want, toleranceOf(dtype))).toBeUndefined();
+    });
+  });
+});

@@ -1,0 +1,92 @@
+/**
+ * Evaluates a Kernel slowly and obviously: row by row, instruction by instruction, on exact values rounded to the
+ * instruction's dtype. What the generated code of either backend is compared with, ahead of any graph.
+ */
+import { InternalError } from '../../src/errors.js';
+import { type Affine, argumentsOf, type Bound, type Kernel, levelsOf } from '../../src/fusion/kernel.js';
+import type { DType, Scalar } from '../../src/graph/dtype.js';
+import type { TypedArray } from '../../src/graph/expr.js';
+import { allocate, elementAt, indices, setElement } from './host.js';
+import { scalarOp } from './reference.js';
+import { reduceValues } from './reference-reduce.js';
+import { castScalar, isComplexValue, zeroOf } from './scalar.js';
+
+const at = (affine: Affine, index: readonly number[]): number =>
+  affine.strides.reduce((sum, stride, k) => sum + stride * index[k]!, affine.offset);
+
+const holds = (bounds: readonly Bound[], index: readonly number[]): boolean =>
+  bounds.every((bound) => at(bound, index) >= 0 && at(bound, index) < bound.size);
+
+const castTo = (value: Scalar, dtype: DType): Scalar => {
+  const real = isComplexValue(value) && !dtype.startsWith('complex') && dtype !== 'bool';
+  return castScalar(real ? value.re : value, dtype);
+};
+
+/** The values of every buffer after the kernel ran: inputs as given, outputs new. */
+export function interpretKernel(kernel: Kernel, inputs: readonly (TypedArray | undefined)[]): TypedArray[] {
+  const arrays = kernel.buffers.map(
+    ({ dtype, elementCount }, k) => inputs[k] ?? allocate(dtype, elementCount),
+  );
+  const { element } = levelsOf(kernel);
+  const inner = Array.from(indices(kernel.reduced), (index) => [...index]);
+  for (const row of indices(kernel.parallel)) {
+    const domain = inner.map((index) => [...row, ...index]);
+    const first = [...row, ...kernel.reduced.map(() => 0)];
+    const values: Scalar[][] = [];
+    kernel.tape.forEach((_, position) => {
+      const points = element[position] ? domain : [first];
+      values.push(evaluate(kernel, position, points, values, arrays, domain.length));
+    });
+    for (const { value, access } of kernel.stores) {
+      const spread = element[value] || access.strides.some((s, k) => k >= row.length && s !== 0);
+      const { dtype } = kernel.buffers[access.buffer]!;
+      (spread ? domain : [first]).forEach((index, k) => {
+        setElement(dtype, arrays[access.buffer]!, at(access, index), values[value]![element[value] ? k : 0]!);
+      });
+    }
+  }
+  return arrays;
+}
+
+/** One instruction at every point it has a value for. */
+function evaluate(
+  kernel: Kernel,
+  position: number,
+  points: readonly (readonly number[])[],
+  values: readonly Scalar[][],
+  arrays: readonly TypedArray[],
+  length: number,
+): Scalar[] {
+  const i = kernel.tape[position]!;
+  const args = argumentsOf(i).map((arg) => values[arg]!);
+  const pick = (arg: readonly Scalar[], k: number): Scalar => arg[arg.length === 1 ? 0 : k]!;
+  switch (i.kind) {
+    case 'load':
+      return points.map((index) =>
+        holds(i.access.bounds, index)
+          ? elementAt(i.dtype, arrays[i.access.buffer]!, at(i.access, index))
+          : zeroOf(i.dtype),
+      );
+    case 'const':
+      return [castScalar(i.value, i.dtype)];
+    case 'index':
+      return points.map((index) => BigInt(at(i.affine, index)));
+    case 'inside':
+      return points.map((index) => holds(i.bounds, index));
+    case 'cast':
+      return points.map((_, k) => castTo(pick(args[0]!, k), i.dtype));
+    case 'map': {
+      const dtypes = i.args.map((arg) => kernel.tape[arg]!.dtype);
+      const op = scalarOp(i.op, dtypes, i.dtype);
+      return points.map((_, k) => op(args.map((arg) => pick(arg, k))));
+    }
+    case 'reduce': {
+      const dtype = kernel.tape[i.args[0]!]!.dtype;
+      const all = Array.from({ length }, (_, k) => pick(args[0]!, k));
+      const result = reduceValues(i.reduction, all, dtype);
+      if (i.args.length === 1) return [castTo(result, i.dtype)];
+      if (typeof result !== 'bigint') throw new InternalError('a position is a bigint');
+      return [pick(args[1]!, Number(result))];
+    }
+  }
+}
