@@ -113,6 +113,24 @@ describe('a program on a GPU', () => {
     for (let i = 1; i < count; i++) expect(firstWrong(inputs[i]!, outputs[i], i - 1)).toBe(-1);
   });
 
+  it('packs the end of one large buffer and the start of the next into a slot', async () => {
+    const sizes = [1_500_001, 1_200_003, 7, 2_000_009];
+    const spec: ProgramSpec = {
+      device: 'cuda:0',
+      arenaByteLength: 0,
+      images: [image],
+      buffers: [...sizes, ...sizes].map((n, i) => ({
+        role: i < sizes.length ? 'input' : 'output',
+        byteLength: 4 * n,
+        offset: -1,
+      })),
+      steps: sizes.map((n, i) => scale(i, sizes.length + i, i + 2, n)),
+    };
+    const inputs = sizes.map((n, i) => ramp(n, 1000 + i));
+    const { outputs } = await run(createProgram(spec), inputs, { outputs: sizes.map(() => 'host') });
+    for (const [i, x] of inputs.entries()) expect(firstWrong(x, outputs[i], i + 2)).toBe(-1);
+  });
+
   it('keeps results on the device and reads them there', async () => {
     const n = 100_000;
     const program = createProgram(sixTimes(n));
@@ -280,7 +298,8 @@ describe('a device that fails', () => {
     const healthy = createProgram(sixTimes(10, 'cuda:1'));
     const faulty = createProgram({ ...sixTimes(10, 'cuda:1'), steps: [fault] });
     await run(healthy, [ramp(10)], { outputs: ['host'] });
-    const failing = run(faulty, [ramp(10)], { outputs: ['host'] });
+    // Nothing comes back from the device, and still the run that has the fault is the one that fails.
+    const failing = run(faulty, [ramp(10)], { outputs: ['device'] });
     await expect(failing).rejects.toBeInstanceOf(DeviceLostError);
     await expect(failing).rejects.toMatchObject({ status: 'CUDA_ERROR_ILLEGAL_ADDRESS' });
     await expect(run(healthy, [ramp(10)], { outputs: ['host'] })).rejects.toThrow(/cuda:1.*lost/);
