@@ -69,6 +69,11 @@ export const cos = free.cos;
 export const cosh = free.cosh;
 /** Number of elements that are not 0, as int64. */
 export const countNonzero = free.countNonzero;
+/**
+ * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter. Booleans give
+ * whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
+ */
+export const diff = free.diff;
 /** Quotient of two arrays; integers are divided in float64. */
 export const div = free.div;
 /** Quotient of two arrays; integers are divided in float64. */

@@ -38,7 +38,16 @@ export type { Range, Selector } from './graph/slicing.js';
 export type { NormOptions, NormOrder, StandardizeOptions } from './graph/statistics.js';
 export type { ArrayData, ArrayOptions, ShapedData } from './host-array.js';
 export type { ExplainedEdge, ExplainedStep, Explanation, ExplanationData } from './inspect/explain.js';
-export { broadcastArrays, concat, einsum, type MeshgridOptions, meshgrid, stack } from './joining.js';
+export {
+  broadcastArrays,
+  concat,
+  einsum,
+  type MeshgridOptions,
+  meshgrid,
+  resultType,
+  stack,
+  unstack,
+} from './joining.js';
 export { compute, explain, Lazy, persist } from './lazy.js';
 export { NDArray, type NestedResult } from './ndarray.js';
 export type { Nested } from './nested.js';

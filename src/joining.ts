@@ -1,15 +1,18 @@
 /**
- * Functions of lists of arrays: concat, stack, meshgrid, broadcastArrays, einsum.
+ * Functions that take or give several arrays: concat, stack, unstack, meshgrid, broadcastArrays, einsum, resultType.
  */
 import { ArgumentError, expected, ShapeError } from './errors.js';
 import type { ArrayLike } from './fluent.js';
 import { checkOptions } from './graph/arguments.js';
+import type { DType } from './graph/dtype.js';
 import { einsum as einsumOf } from './graph/einsum.js';
 import type { Expr } from './graph/expr.js';
 import { formatShape } from './graph/format.js';
-import { broadcast, reshape } from './graph/infer.js';
+import { broadcast, checkDType, constant, meetingDType, reshape } from './graph/infer.js';
 import { concat as concatOf, stack as stackOf } from './graph/joins.js';
-import { broadcastShapes } from './graph/shape.js';
+import { isScalar } from './graph/scalar.js';
+import { broadcastShapes, normalizeAxis } from './graph/shape.js';
+import { slice } from './graph/slicing.js';
 import { exprOf, Lazy } from './lazy.js';
 import { called } from './site.js';
 
@@ -67,6 +70,33 @@ export function stack(arrays: readonly ArrayLike[], axis = 0): Lazy {
   return called(() => {
     return new Lazy(stackOf(listOf('stack', arrays), axis));
   });
+}
+
+/** The parts of an array along an axis (the first), each without that axis: what `stack` puts together. */
+export function unstack(x: ArrayLike, axis = 0): Lazy[] {
+  return called(() => {
+    const whole = exprOf('unstack', x);
+    const along = normalizeAxis('unstack', axis, whole.shape.length);
+    const before = Array<null>(along).fill(null);
+    return Array.from({ length: whole.shape[along]! }, (_, k) => new Lazy(slice(whole, ...before, k)));
+  });
+}
+
+/**
+ * The dtype in which arrays, dtypes and scalars meet, as NumPy's `result_type`: scalars are weak. Throws an ArgumentError
+ * where none is given.
+ */
+export function resultType(...operands: readonly (ArrayLike | DType)[]): DType {
+  if (operands.length === 0) throw new ArgumentError(expected('resultType', 'at least one argument', 'none'));
+  return called(() =>
+    meetingDType(
+      'resultType',
+      operands.map((operand) => {
+        if (typeof operand === 'string') return constant(0, checkDType('resultType', operand));
+        return isScalar(operand) ? operand : exprOf('resultType', operand);
+      }),
+    ),
+  );
 }
 
 /** The arrays broadcast against each other. Throws a ShapeError where their shapes do not broadcast. */

@@ -69,6 +69,11 @@ export interface Methods {
   readonly cosh: Fluent['cosh'];
   /** Number of elements that are not 0, as int64. */
   readonly countNonzero: Fluent['countNonzero'];
+  /**
+   * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter. Booleans give
+   * whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
+   */
+  readonly diff: Fluent['diff'];
   /** Quotient of two arrays; integers are divided in float64. */
   readonly div: Fluent['div'];
   /** Quotient of two arrays; integers are divided in float64. */

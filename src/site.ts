@@ -16,16 +16,20 @@ import type { Site } from './graph/expr.js';
 let depth = 0;
 let current: Site | undefined;
 
+/** Whether the limit may be set: a hardened environment freezes Error, and then its own limit holds. */
+const settable =
+  Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable ?? Object.isExtensible(Error);
+
 /** Limits the next trace to few frames; `beginCall` takes what it returns and restores the limit. */
 export function limitTrace(frames = 2): number {
   const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = frames;
+  if (settable) Error.stackTraceLimit = frames;
   return limit;
 }
 
 /** Starts a public call made at `site`. To be followed by `endCall` in a `finally`. */
 export function beginCall(site: Site, limit: number): void {
-  Error.stackTraceLimit = limit;
+  if (settable) Error.stackTraceLimit = limit;
   if (depth++ === 0) current = site;
 }
 

@@ -193,6 +193,47 @@ describe('views', () => {
   });
 });
 
+describe('functions of several arrays', () => {
+  it('take an array apart and put it together', () => {
+    const x = lazy(new Int8Array([1, 2, 3, 4, 5, 6]), { shape: [2, 3] });
+    const parts = weft.unstack(x, 1);
+    expect(parts.map(valuesOf)).toEqual([
+      [1, 4],
+      [2, 5],
+      [3, 6],
+    ]);
+    expect(valuesOf(weft.stack(parts, 1))).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(weft.broadcastArrays([x, 1, [[1], [2]]]).map((each) => each.shape)).toEqual(Array(3).fill([2, 3]));
+    expect(() => weft.unstack(x, 2)).toThrow(ShapeError);
+  });
+
+  it('say in which dtype they meet', () => {
+    expect(weft.resultType('int8', 'uint8')).toBe('int16');
+    expect(weft.resultType('int8', 2, 0.5)).toBe('float64');
+    expect(weft.resultType([1.5], 'float32')).toBe('float64');
+    expect(weft.resultType(1, true)).toBe('int64');
+    expect(() => weft.resultType()).toThrow(ArgumentError);
+    expect(() => weft.resultType('float' as 'float32')).toThrow(DTypeError);
+  });
+
+  it('difference neighbours', () => {
+    expect(valuesOf(weft.diff([1, 4, 9, 16]))).toEqual([3, 5, 7]);
+    expect(valuesOf(weft.diff([1, 4, 9, 16], { n: 2 }))).toEqual([2, 2]);
+    expect(
+      valuesOf(
+        lazy([
+          [1, 2],
+          [4, 8],
+        ]).diff({ axis: 0 }),
+      ),
+    ).toEqual([3, 6]);
+    expect(valuesOf(lazy([true, false, false]).diff())).toEqual([true, false]);
+    expect([lazy([1]).diff({ n: 3 }).shape, lazy([1]).diff({ n: 0 }).shape]).toEqual([[0], [1]]);
+    expect(() => lazy([1]).diff({ n: -1 })).toThrow(ShapeError);
+    expect(() => lazy(1).diff()).toThrow(ShapeError);
+  });
+});
+
 describe('products', () => {
   it.each([
     [[3], [3], []],

@@ -1,13 +1,15 @@
 /**
- * Elementwise functions made of ops of the table: clip, sigmoid, softplus, gelu … Every export is also a method of Lazy
+ * Functions made of ops of the table: clip, sigmoid, softplus, gelu, diff … Every export is also a method of Lazy
  * and a free function (`lazy.ts`). Integers are taken to floats as the ops inside do it.
  */
-import { ArgumentError, expected } from '../errors.js';
+import { ArgumentError, expected, ShapeError } from '../errors.js';
 import { checkOptions } from './arguments.js';
 import { type DType, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
 import { cast, checkDType, isExpr, map, type Operand } from './infer.js';
 import { integerRange } from './scalar.js';
+import { checkInteger, normalizeAxis } from './shape.js';
+import { slice } from './slicing.js';
 
 /**
  * The elements in another dtype. Floats become integers towards zero, saturate at the ends, and NaN gives 0; integers
@@ -33,7 +35,8 @@ function within(x: Expr, bound: Operand): Operand {
   const { min, max } = integerRange(x.dtype);
   const integer = bound as number | bigint;
   if (integer < min) return min;
-  return integer > max ? max : integer;
+  if (integer > max) return max;
+  return integer;
 }
 
 /** The larger of x and 0. */
@@ -90,4 +93,22 @@ export function isclose(
   const close = map('logicalOr', [near, map('equal', [x, other])]);
   if (!options?.equalNan) return close;
   return map('logicalOr', [close, map('logicalAnd', [map('isnan', [x]), map('isnan', [other])])]);
+}
+
+/**
+ * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter. Booleans give
+ * whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
+ */
+export function diff(x: Expr, options?: { readonly n?: number; readonly axis?: number }): Expr {
+  checkOptions('diff', options, ['n', 'axis']);
+  const axis = normalizeAxis('diff', options?.axis ?? -1, x.shape.length);
+  const times = checkInteger('diff', 'a count', options?.n ?? 1);
+  if (times < 0) throw new ShapeError(expected('diff', 'a count of 0 or more', `${times}`));
+  const whole = Array<null>(axis).fill(null);
+  let result = x;
+  for (let k = 0; k < times && result.shape[axis]! > 0; k++) {
+    const [later, earlier] = [slice(result, ...whole, [1]), slice(result, ...whole, [0, -1])];
+    result = map(x.dtype === 'bool' ? 'notEqual' : 'subtract', [later, earlier]);
+  }
+  return result;
 }
