@@ -34,6 +34,7 @@ import {
   NotAffine,
 } from './index-map.js';
 import type { Access, Affine, Instruction } from './kernel.js';
+import { combinePairwise, elementMaps, UNROLLED } from './unroll.js';
 
 /** A view whose input has to be stored, found while a kernel was built. */
 export class MustStore {
@@ -204,6 +205,14 @@ class Puller {
           throw error;
         }
       }
+      case 'reduce': {
+        if (!(node.reduction in UNROLLED)) return [];
+        const { shape } = nodeOf(this.#graph, node.inputs[0]!);
+        return elementMaps(map, shape, node.axes, this.#sizes.length).map((m) => ({
+          id: node.inputs[0]!,
+          map: m,
+        }));
+      }
       default:
         return [];
     }
@@ -225,9 +234,24 @@ class Puller {
         return node.view.type === 'pad' ? this.#padded(args[0]!, needed[0]!.map, map) : args[0]!;
       case 'source':
         return this.#load(sourceBuffer(node), map, node.strides, node.offset);
+      case 'reduce':
+        return this.#unrolled(node, args);
       default:
         throw new MustStore(node.id); // a reduction or contraction inside another kernel: never inlined
     }
+  }
+
+  /** A short reduction inside another. Halves are summed in float32, as every reduction does. */
+  #unrolled(node: GraphNodeOf<'reduce'>, values: readonly number[]): number {
+    const op = UNROLLED[node.reduction];
+    if (op === undefined) throw new MustStore(node.id);
+    const wide = values.map((value) =>
+      this.#cast(value, accumulatorOf(this.#tape.instructions[value]!.dtype)),
+    );
+    return this.#cast(
+      combinePairwise(wide, (a, b) => this.#tape.map(op, [a, b])),
+      node.dtype,
+    );
   }
 
   /** Zero outside the bounds that a pad added. Loads see to that themselves. */

@@ -8,15 +8,26 @@
  * Called by `partition.ts`.
  */
 import { byteLengthOf } from '../graph/dtype.js';
-import { consumersOf, type Graph, type GraphNode, nodeOf, sizeOfShape } from '../graph/graph.js';
+import {
+  consumersOf,
+  type Graph,
+  type GraphNode,
+  type GraphNodeOf,
+  nodeOf,
+  sizeOfShape,
+} from '../graph/graph.js';
 import { opRow } from '../graph/ops.js';
 import { sameShape } from './rewrite.js';
+import { UNROLLED } from './unroll.js';
 
 /** One unit of op cost in bytes of memory traffic: a GPU does about four additions while it moves a byte. */
 const BYTES_PER_COST = 0.25;
 /** More places than this are never computed again at each. */
 const MAX_FRAMES = 16;
 const MAX_LEAVES = 6;
+/** Longest reduction that is written out inside another, and the most its terms may cost together. */
+const MAX_UNROLLED = 16;
+const MAX_UNROLLED_COST = 512;
 
 /** Nodes that are never computed inside another kernel. */
 const isBoundary = (node: GraphNode): boolean => node.kind === 'reduce' || node.kind === 'contract';
@@ -38,7 +49,9 @@ export function chooseRoots(
       node,
       consumers.get(id)!.map((c) => nodeOf(graph, c)),
     );
-    const forced = outputs.has(id) || isBoundary(node) || (operands.has(id) && node.kind !== 'source');
+    const nested = node.kind === 'reduce' && unrolls(graph, node, places, work.get(node.inputs[0]!)!);
+    const forced =
+      outputs.has(id) || (isBoundary(node) && !nested) || (operands.has(id) && node.kind !== 'source');
     if (forced || (isComputed(node) && !repeats(node, places, work.get(id)!))) {
       roots.add(id);
       frames.set(id, new Map([[`r${id}`, id]]));
@@ -47,6 +60,18 @@ export function chooseRoots(
     }
   }
   return roots;
+}
+
+/**
+ * Whether a short reduction is written out inside another: its value is only needed, at one place, by kernels that
+ * reduce over a larger domain, as in Σj exp(-Σk (x[i,k] - y[j,k])²).
+ */
+function unrolls(graph: Graph, node: GraphNodeOf<'reduce'>, places: Places, input: Work): boolean {
+  if (!(node.reduction in UNROLLED) || places.size !== 1) return false;
+  if (![...places.values()].every((root) => nodeOf(graph, root).kind === 'reduce')) return false;
+  const { shape } = nodeOf(graph, node.inputs[0]!);
+  const count = node.axes.reduce((n, axis) => n * shape[axis]!, 1);
+  return count <= MAX_UNROLLED && count * (input.cost + 1) <= MAX_UNROLLED_COST;
 }
 
 const isComputed = (node: GraphNode): boolean =>
@@ -78,8 +103,15 @@ class Frames {
   /** The frame of an input of `consumer`, whose own frame is `frame`. */
   #through(frame: string, node: GraphNode, consumer: GraphNode): string {
     if (consumer.kind === 'view') return this.#name(`${frame}>v${consumer.id}`);
-    if (consumer.kind === 'reduce' || sameShape(consumer.shape, node.shape)) return frame;
+    if (consumer.kind === 'reduce')
+      return this.#placed(consumer) ? this.#name(`${frame}>u${consumer.id}`) : frame;
+    if (sameShape(consumer.shape, node.shape)) return frame;
     return this.#name(`${frame}>b${node.shape}:${consumer.shape}`);
+  }
+
+  /** Whether a reduction is computed inside another kernel, not as the root of its own. */
+  #placed(reduce: GraphNode): boolean {
+    return !this.#places.get(reduce.id)!.has(`r${reduce.id}`);
   }
 
   /** A short name, so that frames through long chains of views stay short. */

@@ -127,3 +127,17 @@ describe('partition', () => {
     expect(edges).toMatchObject([{ from: 0, to: 1, reason: 'too-few-rows' }]);
   });
 });
+
+describe('a short reduction inside another', () => {
+  it('is written out, so that a sum over pairs is one kernel', () => {
+    const [x, y, b] = [array([500, 1, 3]), array([1, 500, 3]), array([500])];
+    const distance = reduce('sum', map('square', [map('subtract', [x, y])]), [2]);
+    const weights = map('exp', [map('negative', [distance])]);
+    expect(names(reduce('sum', map('multiply', [weights, b]), [1]))).toHaveLength(1);
+  });
+
+  it('stays a kernel of its own where its value is wanted', () => {
+    const x = reduce('sum', map('square', [array([500, 3])]), [1]);
+    expect(names(x, reduce('max', x, [0]))).toHaveLength(2);
+  });
+});
