@@ -31,7 +31,7 @@ export interface Config {
   readonly isa: CpuIsa | undefined;
   /** `WEFT_POISON=1`: host memory is handed out filled with NaN, so that tests see reads of undefined memory. */
   readonly poison: boolean;
-  /** `WEFT_BLAS`: a BLAS library for the CPU backend. */
+  /** `WEFT_BLAS`: a BLAS library for large products on the CPU, or `auto` for one of the system; undefined: own code. */
   readonly blas: string | undefined;
   /** Where the CUDA libraries may be; see `exec/cuda-libraries.ts`. */
   readonly cuda: CudaPlaces;

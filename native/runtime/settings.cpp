@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "cpu/blas.h"
 #include "cpu/isa.h"
 #include "cpu/threads.h"
 #include "runtime/host-pool.h"
@@ -20,6 +21,14 @@ cpu::Isa isaNamed(const std::string& name) {
   values::reject("isa", "an instruction set: " + name);
 }
 
+void useBlas(const std::string& library) {
+  try {
+    cpu::setBlas(library);
+  } catch (const std::runtime_error& error) {
+    values::reject("WEFT_BLAS", std::string("a BLAS library: ") + error.what());
+  }
+}
+
 }  // namespace
 
 Napi::Value configureCpu(const Napi::CallbackInfo& info) {
@@ -30,6 +39,8 @@ Napi::Value configureCpu(const Napi::CallbackInfo& info) {
   }
   const Napi::Value isa = settings.Get("isa");
   if (!isa.IsUndefined()) cpu::limitIsa(isaNamed(values::text(isa, "isa")));
+  const Napi::Value blas = settings.Get("blas");
+  if (!blas.IsUndefined()) useBlas(values::text(blas, "blas"));
   host::setPoison(settings.Get("poison").ToBoolean());
   return info.Env().Undefined();
 }

@@ -24,6 +24,9 @@ const DRIVER_NAMES = [
   '/run/opengl-driver/lib/libcuda.so.1',
 ];
 
+/** NVIDIA's name of this kind of machine. */
+const TARGET = process.arch === 'arm64' ? 'sbsa-linux' : 'x86_64-linux';
+
 /** Reads a folder's names; what does not exist or may not be read has none. */
 export type ListFolder = (folder: string) => readonly string[];
 
@@ -50,7 +53,7 @@ function toolkitFolders(places: CudaPlaces, list: ListFolder): string[] {
   return roots.flatMap((root) => [
     join(root, 'lib64'),
     join(root, 'lib'),
-    join(root, 'targets/x86_64-linux/lib'),
+    join(root, 'targets', TARGET, 'lib'),
   ]);
 }
 

@@ -58,7 +58,7 @@ interface Addon {
   disposeBuffer(handle: object): void;
   createCancel(): object;
   cancel(token: object): void;
-  configureCpu(settings: Pick<Config, 'threads' | 'isa' | 'poison'>): void;
+  configureCpu(settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'poison'>): void;
   cpuInfo(): CpuInfo;
   memory(): MemoryReport[];
   trim(device: string): Promise<void>;
@@ -94,8 +94,8 @@ function load(): Addon {
 function addon(): Addon {
   if (loaded === undefined) {
     const fresh = load();
-    const { threads, isa, poison } = config();
-    guarded(() => fresh.configureCpu({ threads, isa, poison }));
+    const { threads, isa, blas, poison } = config();
+    guarded(() => fresh.configureCpu({ threads, isa, blas, poison }));
     loaded = fresh;
   }
   return loaded;
