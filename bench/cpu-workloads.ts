@@ -1,0 +1,113 @@
+/**
+ * The workloads of the CPU peers' benchmark: the same names, inputs and sizes at both scales, and the same counts of bytes
+ * and operations.
+ */
+import type { DType } from '../src/index.js';
+import * as expressions from './expressions.js';
+import { type Input, makeWorkload as make, type Scale, type Workload } from './workload.js';
+
+type Expression = Workload['expression'];
+type Size = <T>(full: T, small: T) => T;
+
+export function cpuWorkloads(scale: Scale): Workload[] {
+  const size: Size = (full, small) => (scale === 'full' ? full : small);
+  return [...elementwise(size), ...reductions(size), ...rows(size), ...pairs(size), ...products(size)];
+}
+
+const vector = (n: number, seed: number, low = 0, high = 1): Input => ({ shape: [n], seed, low, high });
+
+function elementwise(size: Size): Workload[] {
+  const n = size(2 ** 25, 2 ** 20);
+  const chained = size(2 ** 22, 2 ** 16);
+  const x = vector(n, 1, -10, 10);
+  return [
+    make('saxpy_trig', [n], [x, vector(n, 2, -10, 10)], expressions.saxpyTrig, { bytes: 12 * n }),
+    make('softplus', [n], [x], expressions.softplus, { bytes: 8 * n }),
+    make('long_chain', [chained], [vector(chained, 1)], expressions.shortRoundChain, {
+      flops: 200 * chained,
+    }),
+    make('latency', [1000], [vector(1000, 1), vector(1000, 2)], expressions.dotProduct, {}),
+  ];
+}
+
+function reductions(size: Size): Workload[] {
+  const n = size(2 ** 26, 2 ** 20);
+  const cube = size([256, 256, 256], [64, 64, 64]);
+  const [m, k] = size([8192, 4096], [1024, 1024]) as [number, number];
+  return [
+    make('abs_sum', [n], [vector(n, 1, -1, 1)], expressions.absSum, { bytes: 4 * n }),
+    make('sum_all', cube, [{ shape: cube, seed: 1 }], expressions.sumAll, { bytes: 4 * cube[0]! ** 3 }),
+    make('sum_axis0', [m, k], [{ shape: [m, k], seed: 1 }], expressions.sumRows, {
+      bytes: 4 * m * k + 4 * k,
+    }),
+    make('sum_axis1', [m, k], [{ shape: [m, k], seed: 1 }], expressions.sumColumns, {
+      bytes: 4 * m * k + 4 * m,
+    }),
+  ];
+}
+
+function rows(size: Size): Workload[] {
+  const columns = [size(2 ** 20, 2 ** 14), 32] as const;
+  const softmax = size([16384, 1024], [512, 256]) as [number, number];
+  const count = columns[0] * columns[1];
+  return [
+    // Once x is larger than the cache it has to be read twice.
+    make('standardize', columns, [{ shape: columns, seed: 1 }], expressions.standardize, {
+      bytes: 4 * count * size(2, 1) + 4 * count,
+    }),
+    make(
+      'softmax_rows',
+      softmax,
+      [{ shape: softmax, seed: 1, low: -10, high: 10 }],
+      expressions.softmaxRows,
+      { bytes: 8 * softmax[0] * softmax[1] },
+    ),
+  ];
+}
+
+function pairs(size: Size): Workload[] {
+  const [n, d] = [size(1024, 128), 64];
+  const points = size(4096, 256);
+  return [
+    make(
+      'squared_diff_bcast',
+      [n, n, d],
+      [
+        { shape: [n, d], seed: 1 },
+        { shape: [n, d], seed: 2 },
+      ],
+      expressions.squaredDistances,
+      { flops: 3 * n * n * d },
+    ),
+    make(
+      'gauss_kernel_sum',
+      [points, points, 3],
+      [{ shape: [points, 3], seed: 1 }, { shape: [points, 3], seed: 2 }, vector(points, 3)],
+      expressions.gaussKernelSum,
+      { flops: 11 * points * points },
+    ),
+  ];
+}
+
+function products(size: Size): Workload[] {
+  const product = (
+    name: string,
+    sizes: readonly number[],
+    dtype: DType,
+    expression: Expression,
+  ): Workload => {
+    const [i, j, k] = sizes as [number, number, number];
+    const inputs: Input[] = [
+      { shape: [i, j], seed: 1, low: -1, high: 1, dtype },
+      { shape: [j, k], seed: 2, low: -1, high: 1, dtype },
+    ];
+    return make(name, sizes, inputs, expression, { dtype, flops: 2 * i * j * k });
+  };
+  const summed = size([2000, 1000, 1400], [200, 100, 140]);
+  const cube = size([1000, 1000, 1000], [100, 100, 100]);
+  return (['float32', 'float64'] as const).flatMap((dtype) => [
+    product('matmul_sum', summed, dtype, expressions.matmulSum),
+    product('einsum_colsum', summed, dtype, expressions.einsumColumnSum),
+    product('matmul', cube, dtype, expressions.matmul),
+  ]);
+}

@@ -1,0 +1,56 @@
+/**
+ * The expressions of the workloads, as a user writes them. Both lists of workloads use them.
+ */
+import { einsum, type Lazy, lazy, where } from '../src/index.js';
+
+export const saxpyTrig = (x: Lazy, y: Lazy): Lazy => x.sin().mul(0.5).add(y.cos()).exp();
+
+export const softplus = (x: Lazy): Lazy => x.maximum(0).add(x.abs().neg().exp().log1p());
+
+/** Constants of the array's dtype: `where(x < 0, -1, 1)` of integers would turn the product into float64. */
+export const absSum = (x: Lazy): Lazy =>
+  x.mul(where(x.less(0), lazy(-1, { dtype: 'float32' }), lazy(1, { dtype: 'float32' }))).sum();
+
+export const sumAll = (x: Lazy): Lazy => x.sum();
+export const sumRows = (x: Lazy): Lazy => x.sum(0);
+export const sumColumns = (x: Lazy): Lazy => x.sum(1);
+
+export const standardize = (x: Lazy): Lazy => x.sub(x.mean(0)).div(x.std(0));
+
+export function softmaxRows(x: Lazy): Lazy {
+  const e = x.sub(x.max(1, { keepdims: true })).exp();
+  return e.div(e.sum(1, { keepdims: true }));
+}
+
+export const layerNorm = (x: Lazy, weight: Lazy, bias: Lazy): Lazy => x.layerNorm(weight, bias);
+
+export const transposeAdd = (x: Lazy, y: Lazy): Lazy => x.add(y.T);
+
+/** Squared distances of all pairs of rows. */
+export const squaredDistances = (x: Lazy, y: Lazy): Lazy =>
+  x.expandDims(1).sub(y.expandDims(0)).square().sum(-1);
+
+export const gaussKernelSum = (x: Lazy, y: Lazy, b: Lazy): Lazy =>
+  squaredDistances(x, y).neg().exp().mul(b).sum(1);
+
+export const matmul = (a: Lazy, b: Lazy): Lazy => a.matmul(b);
+export const matmulSum = (a: Lazy, b: Lazy): Lazy => a.matmul(b).sum(0);
+export const matmulBiasRelu = (a: Lazy, b: Lazy, bias: Lazy): Lazy => a.matmul(b).add(bias).maximum(0);
+export const einsumColumnSum = (a: Lazy, b: Lazy): Lazy => einsum('ij,jk->k', a, b);
+export const tensordot = (a: Lazy, b: Lazy): Lazy => einsum('abcd,dbea->ec', a, b);
+
+export const dotProduct = (a: Lazy, b: Lazy): Lazy => a.mul(b).sum();
+
+/** 250 cheap operations, each on the last one's result. */
+export function longChain(x: Lazy): Lazy {
+  let y = x;
+  for (let i = 0; i < 50; i++) y = y.mul(1.0001).add(0.5).sub(1).abs().add(0.25).sqrt();
+  return y;
+}
+
+/** 200 cheap operations: the chain of the CPU benchmark. */
+export function shortRoundChain(x: Lazy): Lazy {
+  let y = x;
+  for (let i = 0; i < 50; i++) y = y.mul(1.0001).add(0.5).abs().sqrt();
+  return y;
+}

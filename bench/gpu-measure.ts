@@ -1,0 +1,131 @@
+/**
+ * Times one workload as the GPU peers' benchmark does: inputs stay on the device, a call builds the expression, computes it
+ * and leaves the result there; the clock stops when it is complete. The fields are those of the peers' JSON lines.
+ */
+import { compute, type Lazy, lazy, type NDArray, persist } from '../src/index.js';
+import { finiteSum, numbersOf } from './checksum.js';
+import { median, now, toDigits } from './statistics.js';
+import { uniform, type Workload } from './workload.js';
+
+export interface GpuLine {
+  readonly workload: string;
+  readonly peer: string;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly ms_median: number;
+  readonly ms_min: number;
+  /** Planning, code generation and compilation included; a kernel found in the disk cache is not compiled. */
+  readonly first_ms: number;
+  readonly gbps?: number;
+  readonly tflops?: number;
+  readonly checksum: number;
+  /** Steps of the plan: generated kernels and library products. */
+  readonly kernels: number;
+  /** Upper bound of the device memory held, resident inputs included. */
+  readonly peak_bytes: number;
+  readonly device: string;
+}
+
+const WARM_CALLS = 2;
+const LEAST_REPEATS = 5;
+const MOST_REPEATS = 200;
+const BUDGET_SECONDS = 1.5;
+
+/** A result of one call, wherever it is. */
+interface Outcome {
+  readonly toHost: () => Promise<NDArray>;
+  readonly release: () => void;
+}
+
+/** A workload with its inputs made: `call` does one whole evaluation. */
+interface Prepared {
+  readonly call: () => Promise<Outcome>;
+  /** The expression, to explain. */
+  readonly expression: () => Lazy;
+  readonly residentBytes: number;
+  readonly release: () => void;
+}
+
+async function prepare(workload: Workload, device: string): Promise<Prepared> {
+  const made = workload.inputs.map(uniform);
+  if (workload.fromHost) {
+    const arrays = await compute(made, { device });
+    const expression = (): Lazy => workload.expression(...arrays.map((array) => lazy(array)));
+    const call = async (): Promise<Outcome> => {
+      const result = await expression().compute({ device });
+      return { toHost: async () => result, release: () => {} };
+    };
+    return { call, expression, residentBytes: 0, release: () => {} };
+  }
+  const inputs = await persist(made, { device });
+  const expression = (): Lazy => workload.expression(...inputs);
+  const call = async (): Promise<Outcome> => {
+    const result = await expression().persist({ device });
+    return { toHost: () => result.compute(), release: () => result.dispose() };
+  };
+  const residentBytes = inputs.reduce((sum, { size, dtype }) => sum + size * bytesOfElement(dtype), 0);
+  const release = (): void => {
+    for (const input of inputs) input.dispose();
+  };
+  return { call, expression, residentBytes, release };
+}
+
+const bytesOfElement = (dtype: string): number =>
+  dtype === 'float64' ? 8 : dtype === 'float32' ? 4 : dtype === 'bfloat16' ? 2 : Number.NaN;
+
+/** Milliseconds of one call when `count` are started together; the results of the others are given back. */
+async function timedCall(call: Prepared['call'], count: number): Promise<[number, Outcome]> {
+  const start = now();
+  const outcomes = await Promise.all(Array.from({ length: count }, call));
+  const ms = (now() - start) / count;
+  const [first, ...others] = outcomes;
+  for (const other of others) other.release();
+  return [ms, first!];
+}
+
+/** Runs and times a workload. `budgetSeconds` replaces the seconds of repeats; 0: the fewest repeats. */
+export async function measureOnGpu(
+  workload: Workload,
+  device: string,
+  budgetSeconds = workload.budgetSeconds ?? BUDGET_SECONDS,
+): Promise<GpuLine> {
+  const prepared = await prepare(workload, device);
+  try {
+    const { steps, peakBytes } = prepared.expression().explain({ device });
+    const [firstMs, outcome] = await timedCall(prepared.call, 1);
+    const checksum = finiteSum(numbersOf(await outcome.toHost()));
+    outcome.release();
+    const times = await repeat(prepared.call, workload.inner ?? 1, budgetSeconds);
+    const ms = median(times);
+    return {
+      workload: workload.name,
+      peer: 'weft',
+      dtype: workload.dtype,
+      shape: workload.shape,
+      ms_median: toDigits(ms, 5),
+      ms_min: toDigits(Math.min(...times), 5),
+      first_ms: toDigits(firstMs, 1),
+      ...(workload.bytes === undefined ? {} : { gbps: toDigits(workload.bytes / ms / 1e6, 1) }),
+      ...(workload.flops === undefined ? {} : { tflops: toDigits(workload.flops / ms / 1e9, 2) }),
+      checksum,
+      kernels: steps.length,
+      peak_bytes: peakBytes + prepared.residentBytes,
+      device,
+    };
+  } finally {
+    prepared.release();
+  }
+}
+
+async function repeat(call: Prepared['call'], inner: number, budgetSeconds: number): Promise<number[]> {
+  for (let i = 0; i < WARM_CALLS; i++) (await timedCall(call, 1))[1].release();
+  const times: number[] = [];
+  const end = now() + budgetSeconds * 1e3;
+  while (times.length < LEAST_REPEATS || (now() < end && times.length < MOST_REPEATS)) {
+    const [ms, outcome] = await timedCall(call, inner);
+    outcome.release();
+    times.push(ms);
+    if (now() > end + 20e3) break;
+  }
+  return times;
+}

@@ -1,0 +1,175 @@
+/**
+ * The workloads of the GPU peers' benchmark: the same names, inputs' sizes and ranges at full scale, and the same counts of
+ * bytes and operations. At small scale every workload is small, so that a test can run them all.
+ */
+import type { DType, Lazy } from '../src/index.js';
+import * as expressions from './expressions.js';
+import { elementCount, type Input, makeWorkload as make, type Scale, type Workload } from './workload.js';
+
+type Shape = readonly number[];
+type Size = <T>(full: T, small: T) => T;
+
+export function gpuWorkloads(scale: Scale): Workload[] {
+  const size: Size = (full, small) => (scale === 'full' ? full : small);
+  return [
+    ...elementwise(size(2 ** 28, 2 ** 20), size(2 ** 26, 2 ** 18)),
+    ...reductions(size),
+    ...rows(size),
+    ...pairs(size(8192, 512), size(50_000, 1000)),
+    ...products(size),
+    ...latencies(),
+  ];
+}
+
+function elementwise(n: number, chained: number): Workload[] {
+  const x: Input = { shape: [n], seed: 1 };
+  const y: Input = { shape: [n], seed: 2 };
+  const chain: Input = { shape: [chained], seed: 1 };
+  return [
+    make('saxpy_trig', [n], [x, y], expressions.saxpyTrig, { bytes: 12 * n }),
+    make('softplus', [n], [{ ...x, low: -5, high: 5 }], expressions.softplus, { bytes: 8 * n }),
+    make('long_chain', [chained], [chain], expressions.longChain, { bytes: 8 * chained }),
+    make('abs_sum', [n], [{ ...x, low: -10, high: 10 }], expressions.absSum, { bytes: 4 * n }),
+  ];
+}
+
+function reductions(size: Size): Workload[] {
+  const reduction = (name: string, shape: Shape, expression: (x: Lazy) => Lazy): Workload =>
+    make(name, shape, [{ shape, seed: 1 }], expression, { bytes: 4 * elementCount(shape) });
+  const flat = [size(2 ** 28, 2 ** 20)];
+  const wide = size([65536, 4096], [1024, 512]);
+  const tall = [size(2 ** 25, 2 ** 16), 8];
+  return [
+    reduction('sum_all_64MB', size([256, 256, 256], [64, 64, 64]), expressions.sumAll),
+    reduction('sum_all', flat, expressions.sumAll),
+    reduction('sum_axis0', wide, expressions.sumRows),
+    reduction('sum_axis1', wide, expressions.sumColumns),
+    reduction('sum_axis1_mid', size([256, 4096, 256], [16, 128, 64]), expressions.sumColumns),
+    reduction('sum_axis0_tall', tall, expressions.sumRows),
+    reduction('sum_axis1_narrow', tall, expressions.sumColumns),
+    reduction('var_axis1', wide, (x) => x.var(1)),
+    reduction('argmax', flat, (x) => x.argmax()),
+  ];
+}
+
+function rows(size: Size): Workload[] {
+  const softmax = (name: string, shape: Shape): Workload =>
+    make(name, shape, [{ shape, seed: 1, low: -5, high: 5 }], expressions.softmaxRows, {
+      bytes: 8 * elementCount(shape),
+    });
+  const columns = [size(2 ** 23, 2 ** 15), 32];
+  const normed = [size(2 ** 18, 2 ** 10), 1024];
+  const square = size([16384, 16384], [1024, 1024]);
+  const vector = (seed: number): Input => ({ shape: [1024], seed });
+  return [
+    make('standardize', columns, [{ shape: columns, seed: 1 }], expressions.standardize, {
+      bytes: 12 * elementCount(columns),
+    }),
+    softmax('softmax_rows', normed),
+    softmax('softmax_wide', [size(2 ** 12, 2 ** 4), 65536]),
+    make(
+      'layernorm_rows',
+      normed,
+      [{ shape: normed, seed: 1 }, vector(2), vector(3)],
+      expressions.layerNorm,
+      { bytes: 8 * elementCount(normed) },
+    ),
+    make(
+      'transpose_add',
+      square,
+      [
+        { shape: square, seed: 1 },
+        { shape: square, seed: 2 },
+      ],
+      expressions.transposeAdd,
+      { bytes: 12 * elementCount(square) },
+    ),
+  ];
+}
+
+function pairs(n: number, points: number): Workload[] {
+  const d = 64;
+  const rowsOf = (seed: number, count: number, width: number): Input => ({ shape: [count, width], seed });
+  return [
+    make('pairwise_sqdist', [n, n, d], [rowsOf(1, n, d), rowsOf(2, n, d)], expressions.squaredDistances, {
+      flops: 3 * n * n * d,
+      budgetSeconds: 1,
+    }),
+    make(
+      'gauss_kernel_sum',
+      [points, points, 3],
+      [rowsOf(1, points, 3), rowsOf(2, points, 3), { shape: [points], seed: 3 }],
+      expressions.gaussKernelSum,
+      { flops: 11 * points * points, budgetSeconds: 1 },
+    ),
+  ];
+}
+
+function products(size: Size): Workload[] {
+  const product = (
+    name: string,
+    [m, k, n]: readonly [number, number, number],
+    dtype: DType,
+    expression: (a: Lazy, b: Lazy, bias: Lazy) => Lazy,
+    bias = false,
+  ): Workload => {
+    const matrices: Input[] = [
+      { shape: [m, k], seed: 1, dtype },
+      { shape: [k, n], seed: 2, dtype },
+    ];
+    const inputs: Input[] = bias ? [...matrices, { shape: [n], seed: 3, dtype }] : matrices;
+    return make(name, [m, k, n], inputs, expression, {
+      dtype,
+      flops: 2 * m * k * n,
+    });
+  };
+  const summed = size([10_000, 5000, 7000], [512, 256, 384]) as [number, number, number];
+  const side = size(8192, 256);
+  const cube: [number, number, number] = [side, side, side];
+  const half = size(1000, 250); // the peers' stays at 1000
+  return [
+    ...(['float32', 'float64'] as const).flatMap((dtype) => [
+      product(`matmul_sum_${dtype}`, summed, dtype, expressions.matmulSum),
+      product(`einsum_colsum_${dtype}`, summed, dtype, expressions.einsumColumnSum),
+      product(`matmul_${dtype}`, cube, dtype, expressions.matmul),
+    ]),
+    product('matmul_bias_relu_float32', cube, 'float32', expressions.matmulBiasRelu, true),
+    product('matmul_bfloat16', cube, 'bfloat16', expressions.matmul),
+    product('matmul_1000_float64', [half, half, half], 'float64', expressions.matmul),
+    contraction(size([96, 64, 96, 64, 96], [8, 8, 8, 8, 8])),
+    batched(...size<[number, number]>([1024, 512], [16, 64])),
+  ];
+}
+
+/** A contraction whose layouts need transposes: abcd,dbea->ec. */
+function contraction(shape: readonly number[]): Workload {
+  const [a, b, c, d, e] = shape as [number, number, number, number, number];
+  return make(
+    'tensordot_ttgt',
+    shape,
+    [
+      { shape: [a, b, c, d], seed: 1 },
+      { shape: [d, b, e, a], seed: 2 },
+    ],
+    expressions.tensordot,
+    { flops: 2 * elementCount(shape) },
+  );
+}
+
+const batched = (count: number, n: number): Workload =>
+  make(
+    'batched_matmul',
+    [count, n, n, n],
+    [1, 2].map((seed) => ({ shape: [count, n, n], seed })),
+    expressions.matmul,
+    { flops: 2 * count * n ** 3 },
+  );
+
+function latencies(): Workload[] {
+  const inputs = [1, 2].map((seed) => ({ shape: [1000], seed }));
+  const expression = expressions.dotProduct;
+  return [
+    make('latency_host', [1000], inputs, expression, { fromHost: true, budgetSeconds: 1 }),
+    make('latency_device', [1000], inputs, expression, { inner: 100, budgetSeconds: 1 }),
+  ];
+}

@@ -1,0 +1,68 @@
+/**
+ * What a workload is, and the numbers it is fed. The lists are in `gpu-workloads.ts` and `cpu-workloads.ts`, which have
+ * the names, sizes and inputs of the peers' benchmarks; timing is in `gpu-measure.ts` and `cpu-measure.ts`.
+ */
+import { arange, type DType, type Lazy } from '../src/index.js';
+
+export type Scale = 'full' | 'small';
+
+/** An array of `uniform` numbers. */
+export interface Input {
+  readonly shape: readonly number[];
+  readonly seed: number;
+  readonly low?: number;
+  readonly high?: number;
+  readonly dtype?: DType;
+}
+
+export interface Workload {
+  readonly name: string;
+  readonly dtype: DType;
+  /** As the peers print it. */
+  readonly shape: readonly number[];
+  readonly inputs: readonly Input[];
+  /** The expression as a user writes it; every timed call builds it anew. */
+  readonly expression: (...inputs: Lazy[]) => Lazy;
+  /** Bytes that have to be moved (each input read once, each output written once), for a rate in GB/s. */
+  readonly bytes?: number;
+  /** Operations of the expression as written, for a rate in operations per second. */
+  readonly flops?: number;
+  /** Inputs come from host memory and the result goes back to it in every call, on a GPU too. */
+  readonly fromHost?: boolean;
+  /** Calls that are started together and timed as a group (on a GPU). */
+  readonly inner?: number;
+  /** Seconds of repeats, where it is not the default. */
+  readonly budgetSeconds?: number;
+}
+
+/** A workload in float32, unless `rest` says otherwise. */
+export const makeWorkload = (
+  name: string,
+  shape: readonly number[],
+  inputs: readonly Input[],
+  expression: Workload['expression'],
+  rest: Partial<Workload>,
+): Workload => ({ name, dtype: 'float32', shape, inputs, expression, ...rest });
+
+export const elementCount = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+
+/**
+ * float32 numbers in [low, high): a hash of index + seed · 0x9E3779B9 in uint32 (Chris Wellons, "Hash Prospector"), its
+ * top 24 bits over 2^24. The peers' CPU benchmark makes the very same numbers.
+ */
+export function uniform({ shape, seed, low = 0, high = 1, dtype = 'float32' }: Input): Lazy {
+  const offset = Math.imul(seed, 0x9e3779b9) >>> 0;
+  let hash = arange(elementCount(shape), undefined, undefined, { dtype: 'uint32' }).add(offset);
+  hash = hash.bitwiseXor(hash.bitwiseRightShift(16)).mul(0x7feb352d);
+  hash = hash.bitwiseXor(hash.bitwiseRightShift(15)).mul(0x846ca68b);
+  hash = hash.bitwiseXor(hash.bitwiseRightShift(16));
+  const unit = hash
+    .bitwiseRightShift(8)
+    .astype('float32')
+    .mul(2 ** -24);
+  return unit
+    .mul(high - low)
+    .add(low)
+    .reshape([...shape])
+    .astype(dtype);
+}
