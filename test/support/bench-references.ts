@@ -1,0 +1,172 @@
+/**
+ * The benchmark's workloads by plain loops in float64, and their inputs without Weft: what `bench.test.ts` checks against.
+ */
+import type { Input, Workload } from '../../bench/workload.js';
+import { fromBfloat16Bits, toBfloat16Bits } from '../../src/graph/half.js';
+
+/** The numbers of `uniform`, rounded to the input's dtype. */
+export function uniformByLoop({ shape, seed, low = 0, high = 1, dtype }: Input): Float64Array {
+  const count = shape.reduce((a, b) => a * b, 1);
+  return Float64Array.from({ length: count }, (_, index) => {
+    let hash = (index + Math.imul(seed, 0x9e3779b9)) >>> 0;
+    hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
+    hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b);
+    hash = (hash ^ (hash >>> 16)) >>> 0;
+    const unit = (hash >>> 8) * 2 ** -24;
+    const value = Math.fround(Math.fround(low) + Math.fround(Math.fround(high - low) * unit));
+    return dtype === 'bfloat16' ? fromBfloat16Bits(toBfloat16Bits(value)) : value;
+  });
+}
+
+type Values = Float64Array;
+type Reference = (workload: Workload, ...inputs: Values[]) => ArrayLike<number>;
+
+const map = (x: Values, f: (value: number, i: number) => number): Values => x.map(f);
+const sum = (x: Iterable<number>): number => {
+  let total = 0;
+  for (const value of x) total += value;
+  return total;
+};
+
+/** Rows of a matrix with `columns` columns. */
+const rowsOf = (x: Values, columns: number): Values[] =>
+  Array.from({ length: x.length / columns }, (_, i) => x.subarray(i * columns, (i + 1) * columns));
+
+/** The middle axis of (a, m, b) summed. */
+function sumMiddle(x: Values, a: number, m: number, b: number): Values {
+  const result = new Float64Array(a * b);
+  for (let i = 0; i < a; i++)
+    for (let j = 0; j < m; j++) for (let k = 0; k < b; k++) result[i * b + k]! += x[(i * m + j) * b + k]!;
+  return result;
+}
+
+function product(a: Values, b: Values, m: number, k: number, n: number): Values {
+  const c = new Float64Array(m * n);
+  for (let i = 0; i < m; i++)
+    for (let p = 0; p < k; p++) {
+      const left = a[i * k + p]!;
+      for (let j = 0; j < n; j++) c[i * n + j]! += left * b[p * n + j]!;
+    }
+  return c;
+}
+
+const last = ({ shape }: Workload): number => shape[shape.length - 1]!;
+const variance = (x: Values): number => {
+  const mean = sum(x) / x.length;
+  return sum(map(x, (value) => (value - mean) ** 2)) / x.length;
+};
+const flat = (parts: readonly Values[]): Values => Float64Array.from(parts.flatMap((part) => [...part]));
+
+const matmul: Reference = ({ shape }, a, b) => product(a!, b!, shape[0]!, shape[1]!, shape[2]!);
+const columnSums: Reference = ({ shape }, a, b) => {
+  const [m, k, n] = shape as [number, number, number];
+  return sumMiddle(product(a!, b!, m, k, n), 1, m, n);
+};
+
+const squaredDistances = (x: Values, y: Values, width: number): Values => {
+  const others = rowsOf(y, width);
+  return flat(
+    rowsOf(x, width).map((p) =>
+      Float64Array.from(others, (q) => {
+        let total = 0;
+        for (let k = 0; k < width; k++) total += (p[k]! - q[k]!) ** 2;
+        return total;
+      }),
+    ),
+  );
+};
+
+const chained = (x: Values, step: (value: number) => number): Values =>
+  map(x, (value) => {
+    for (let i = 0; i < 50; i++) value = step(value);
+    return value;
+  });
+
+const softmax: Reference = (workload, x) =>
+  flat(
+    rowsOf(x!, last(workload)).map((row) => {
+      const e = map(row, Math.exp);
+      const total = sum(e);
+      return map(e, (value) => value / total);
+    }),
+  );
+
+const REFERENCES: Readonly<Record<string, Reference>> = {
+  saxpy_trig: (_, x, y) => map(x!, (value, i) => Math.exp(0.5 * Math.sin(value) + Math.cos(y![i]!))),
+  softplus: (_, x) => map(x!, (value) => Math.max(0, value) + Math.log1p(Math.exp(-Math.abs(value)))),
+  long_chain: ({ flops }, x) =>
+    flops === undefined
+      ? chained(x!, (value) => Math.sqrt(Math.abs(value * 1.0001 + 0.5 - 1) + 0.25))
+      : chained(x!, (value) => Math.sqrt(Math.abs(value * 1.0001 + 0.5))),
+  abs_sum: (_, x) => [sum(map(x!, Math.abs))],
+  sum_all_64MB: (_, x) => [sum(x!)],
+  sum_all: (_, x) => [sum(x!)],
+  sum_axis0: ({ shape }, x) => sumMiddle(x!, 1, shape[0]!, shape[1]!),
+  sum_axis1: ({ shape }, x) => sumMiddle(x!, shape[0]!, shape[1]!, 1),
+  sum_axis1_mid: ({ shape }, x) => sumMiddle(x!, shape[0]!, shape[1]!, shape[2]!),
+  sum_axis0_tall: ({ shape }, x) => sumMiddle(x!, 1, shape[0]!, shape[1]!),
+  sum_axis1_narrow: ({ shape }, x) => sumMiddle(x!, shape[0]!, shape[1]!, 1),
+  var_axis1: (workload, x) => Float64Array.from(rowsOf(x!, last(workload)), variance),
+  argmax: (_, x) => [x!.indexOf(x!.reduce((a, b) => Math.max(a, b)))],
+  standardize: ({ shape }, x) => {
+    const [m, k] = shape as [number, number];
+    const mean = map(sumMiddle(x!, 1, m, k), (total) => total / m);
+    const squares = sumMiddle(
+      map(x!, (value, i) => (value - mean[i % k]!) ** 2),
+      1,
+      m,
+      k,
+    );
+    return map(x!, (value, i) => (value - mean[i % k]!) / Math.sqrt(squares[i % k]! / m));
+  },
+  softmax_rows: softmax,
+  softmax_wide: softmax,
+  layernorm_rows: (workload, x, weight, bias) =>
+    flat(
+      rowsOf(x!, last(workload)).map((row) => {
+        const mean = sum(row) / row.length;
+        const spread = Math.sqrt(variance(row) + 1e-5);
+        return map(row, (value, i) => ((value - mean) / spread) * weight![i]! + bias![i]!);
+      }),
+    ),
+  transpose_add: ({ shape }, x, y) =>
+    map(x!, (value, i) => value + y![(i % shape[0]!) * shape[0]! + Math.floor(i / shape[0]!)]!),
+  pairwise_sqdist: (workload, x, y) => squaredDistances(x!, y!, last(workload)),
+  squared_diff_bcast: (workload, x, y) => squaredDistances(x!, y!, last(workload)),
+  gauss_kernel_sum: (_, x, y, b) =>
+    Float64Array.from(rowsOf(squaredDistances(x!, y!, 3), b!.length), (row) =>
+      sum(map(row, (distance, j) => Math.exp(-distance) * b![j]!)),
+    ),
+  matmul_sum: columnSums,
+  einsum_colsum: columnSums,
+  matmul,
+  matmul_1000: matmul,
+  matmul_bias_relu: (workload, a, b, bias) =>
+    Float64Array.from(matmul(workload, a!, b!), (value, i) => Math.max(0, value + bias![i % bias!.length]!)),
+  tensordot_ttgt: ({ shape }, x, y) => {
+    const [a, b, c, d, e] = shape as [number, number, number, number, number];
+    const result = new Float64Array(e * c);
+    for (let i = 0; i < a * b * c * d; i++) {
+      const [id, ic] = [i % d, Math.floor(i / d) % c];
+      const [ib, ia] = [Math.floor(i / (d * c)) % b, Math.floor(i / (d * c * b))];
+      for (let ie = 0; ie < e; ie++) result[ie * c + ic]! += x![i]! * y![((id * b + ib) * e + ie) * a + ia]!;
+    }
+    return result;
+  },
+  batched_matmul: ({ shape }, a, b) => {
+    const [, n] = shape as [number, number];
+    const matrices = rowsOf(b!, n * n);
+    return flat(rowsOf(a!, n * n).map((matrix, i) => product(matrix, matrices[i]!, n, n, n)));
+  },
+  latency: (_, a, b) => [sum(map(a!, (value, i) => value * b![i]!))],
+  latency_host: (_, a, b) => [sum(map(a!, (value, i) => value * b![i]!))],
+  latency_device: (_, a, b) => [sum(map(a!, (value, i) => value * b![i]!))],
+};
+
+/** A workload's result in float64. Names may end in their dtype. */
+export function resultByLoop(workload: Workload): ArrayLike<number> {
+  const name = workload.name.replace(/_(float32|float64|bfloat16)$/, '');
+  const reference = REFERENCES[name];
+  if (reference === undefined) throw new Error(`no reference for ${workload.name}`);
+  return reference(workload, ...workload.inputs.map(uniformByLoop));
+}
