@@ -101,24 +101,32 @@ void Environment::settleFinished(Napi::Env env) {
       state_->pending.erase(task);
     }
     if (--pending_ == 0) state_->wake.Unref(env);
-    Napi::HandleScope scope(env);
     task->held_.clear();
+    settle(env, *task);
+  }
+}
+
+void Environment::settle(Napi::Env env, Task& task) {
+  const Napi::HandleScope scope(env);
+  try {
     Napi::Value value;
-    if (!task->error_) {
+    if (!task.error_) {
       try {
-        value = task->result(env);
+        value = task.result(env);
       } catch (...) {
-        task->error_ = std::current_exception();
+        task.error_ = std::current_exception();
       }
     }
-    if (task->error_) {
-      task->deferred_.Reject(toError(env, task->error_).Value());
-      // A native thread may be the last to drop the task, and must not drop a JavaScript exception.
-      task->error_ = nullptr;
+    if (task.error_) {
+      task.deferred_.Reject(toError(env, task.error_).Value());
     } else {
-      task->deferred_.Resolve(value);
+      task.deferred_.Resolve(value);
     }
+  } catch (const Napi::Error&) {
+    // The worker is being terminated and runs no JavaScript any more: nobody waits for the promise.
   }
+  // A native thread may be the last to drop the task, and must not drop a JavaScript exception.
+  task.error_ = nullptr;
 }
 
 void Environment::close() {

@@ -67,6 +67,7 @@ class Environment {
   using Wake = Napi::TypedThreadSafeFunction<Environment, void, deliver>;
   static void execute(const std::shared_ptr<State>& state, const std::shared_ptr<Task>& task);
   void settleFinished(Napi::Env env);
+  static void settle(Napi::Env env, Task& task);
   static void cancelEverything();
   void close();
 

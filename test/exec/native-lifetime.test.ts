@@ -100,6 +100,20 @@ describe('a worker', () => {
     expect(ending).toEqual({ code: 0, signal: null, output: 'worker 4\n' });
   });
 
+  it('is terminated again and again while its runs settle', async () => {
+    const busy = `(async () => { for (;;) await Promise.all([0, 1, 2, 3].map((i) => short(i % 2 === 0))); })();`;
+    const ending = await endingOf(`${WORKER(busy)}
+      (async () => {
+        for (let i = 0; i < 25; i++) {
+          const worker = start();
+          await new Promise((done) => setTimeout(done, 60 + 2 * i));
+          await worker.terminate();
+        }
+        console.log('main goes on');
+      })();`);
+    expect(ending).toEqual({ code: 0, signal: null, output: 'main goes on\n' });
+  });
+
   it('is one of many that come and go', async () => {
     const ending = await endingOf(`${WORKER(`short(false).then(() => short(true));`)}
       (async () => {
