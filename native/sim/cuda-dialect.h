@@ -247,6 +247,7 @@ inline int __float_as_int(float a) { return weft_sim::bits<int>(a); }
 inline double __longlong_as_double(long long a) { return weft_sim::bits<double>(a); }
 inline long long __double_as_longlong(double a) { return weft_sim::bits<long long>(a); }
 inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fdividef(float a, float b) { return a / b; }
 inline double __dmul_rn(double a, double b) { return a * b; }
 inline float __double2float_rz(double a) {
   const float nearest = static_cast<float>(a);

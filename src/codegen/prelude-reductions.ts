@@ -57,10 +57,13 @@ __device__ __forceinline__ float weft_square_of(float a) { return a * a; }
 __device__ __forceinline__ double weft_square_of(double a) { return a * a; }
 __device__ __forceinline__ float weft_scaled(float a, float s) { return a * s; }
 __device__ __forceinline__ double weft_scaled(double a, double s) { return a * s; }
+/* The share of a count in a larger one: its last bits only weigh the difference of two means. */
+__device__ __forceinline__ float weft_share(float part, float whole) { return __fdividef(part, whole); }
+__device__ __forceinline__ double weft_share(double part, double whole) { return part / whole; }
 template <class T, class D>
 __device__ __forceinline__ weft_moments<T, D> weft_combine(weft_moments<T, D> a, weft_moments<T, D> b) {
   const D count = a.count + b.count;
-  const D share = count == (D)0 ? (D)0 : b.count / count;
+  const D share = count == (D)0 ? (D)0 : weft_share(b.count, count);
   const T delta = b.mean - a.mean;
   weft_moments<T, D> r;
   r.count = count;

@@ -51,7 +51,7 @@ class RowWalk {
     this.#loads = new ChunkLoads(body, this.#chunking, this.#params);
     this.#stores = new ChunkStores(body, this.#chunking, this.#params);
     const { kernel, levels } = body;
-    this.#lifetimes = schedule.held ? lifetimesOf(kernel) : { first: [], held: new Set() };
+    this.#lifetimes = schedule.held ? lifetimesOf(kernel) : { first: [], last: [], held: new Set() };
     this.#elementStores = kernel.stores.flatMap(({ value, access }, store) =>
       levels.element[value] || access.strides.some((s, k) => k >= kernel.parallel.length && s !== 0)
         ? [store]

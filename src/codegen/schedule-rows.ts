@@ -46,6 +46,8 @@ export function accessesOf(kernel: Kernel): { access: Access; dtype: DType; stor
 export interface Lifetimes {
   /** Phase in which a value is first needed; undefined if it is not. */
   readonly first: readonly (number | undefined)[];
+  /** Last phase that needs it. */
+  readonly last: readonly number[];
   /** Element-level values that a later phase than their first one needs. */
   readonly held: ReadonlySet<number>;
 }
@@ -76,7 +78,7 @@ export function lifetimesOf(kernel: Kernel): Lifetimes {
     if (!levels.element[position] || first[position] === undefined || isCastOfLoad(kernel, position)) return;
     if (i.kind !== 'const' && last[position]! > first[position]!) held.add(position);
   });
-  return { first, held };
+  return { first, last, held };
 }
 
 export const isCastOfLoad = (kernel: Kernel, position: number): boolean => {
@@ -86,10 +88,17 @@ export const isCastOfLoad = (kernel: Kernel, position: number): boolean => {
 
 /** Most words of held elements that are alive between two phases. */
 function heldWords(kernel: Kernel): number {
-  const { held } = lifetimesOf(kernel);
-  let words = 0;
-  for (const position of held) words += byteLengthOf(kernel.tape[position]!.dtype) / 4;
-  return Math.max(1, Math.min(words, 4));
+  const { first, last, held } = lifetimesOf(kernel);
+  let most = 1;
+  for (let phase = 0; phase + 1 < levelsOf(kernel).phases; phase++) {
+    let words = 0;
+    for (const position of held) {
+      if (first[position]! <= phase && last[position]! > phase)
+        words += byteLengthOf(kernel.tape[position]!.dtype) / 4;
+    }
+    most = Math.max(most, words);
+  }
+  return Math.min(most, 8);
 }
 
 /** `undefined`: there are too few rows for this schedule. */

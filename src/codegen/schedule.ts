@@ -5,8 +5,9 @@
  * follow from it. It is chosen here and printed elsewhere, so that a part of a kernel can be printed with the whole
  * kernel's schedule. The numbers in it were chosen for an H200 but hold for any device.
  */
-import { argumentsOf, type Kernel, levelsOf, product } from '../fusion/kernel.js';
+import { type Kernel, levelsOf, product } from '../fusion/kernel.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
+import { opRow } from '../graph/ops.js';
 import { chunkWidth } from './chunks.js';
 import { normalize } from './domain.js';
 import { chooseReduce, type ReduceSchedule } from './schedule-reduce.js';
@@ -59,8 +60,8 @@ export function scheduleOfNormal(kernel: Kernel): Schedule {
   return chooseRows(kernel) ?? { kind: 'split' };
 }
 
-/** Longest tape whose element loop is unrolled over several chunks. */
-const LIGHT_TAPE = 48;
+/** Weight of arithmetic up to which a thread takes several chunks: beyond it, more code only compiles more slowly. */
+const LIGHT_TAPE = 24;
 
 function chooseMap(kernel: Kernel): MapSchedule {
   const last = kernel.parallel.length - 1;
@@ -74,7 +75,8 @@ function chooseMap(kernel: Kernel): MapSchedule {
   const loads = accesses.filter(({ store }) => !store).length;
   let width = along.length === 0 ? 1 : chunkWidth(along, multiple);
   if (loads > 24) width = Math.min(width, 2);
-  const heavy = kernel.tape.filter((i) => argumentsOf(i).length > 0).length > LIGHT_TAPE;
+  const heavy =
+    kernel.tape.reduce((cost, i) => cost + (i.kind === 'map' ? opRow(i.op).cost : 0), 0) > LIGHT_TAPE;
   const big = count >= 2 ** 22;
   const unroll = width === 1 ? (big && !heavy ? 4 : 1) : big && !heavy && loads <= 2 ? 2 : 1;
   return { kind: 'map', width, unroll, threads: 256 };

@@ -1,0 +1,152 @@
+/**
+ * What the CUDA printers decide and promise: schedules follow from shapes alone, sources hold no values, one source
+ * serves many shapes, and every source compiles with the real NVRTC. Golden files hold the sources of a few kernels
+ * (`vitest run -u` rewrites them).
+ */
+import { describe, expect, it } from 'vitest';
+import { CUDA_OPTIONS, cudaKernel, printSchedule, scheduleOf } from '../../src/codegen/cuda.js';
+import { compileCuda, cudaInfo } from '../../src/exec/native.js';
+import type { Kernel } from '../../src/fusion/kernel.js';
+import { KernelBuilder } from '../support/kernel-builder.js';
+import { CUDA_CASES } from './cuda-cases.js';
+
+const GOLDEN = [
+  'map flat with a tail',
+  'map with broadcasts',
+  'map of a padded load',
+  'map of halves',
+  'map with a transposed load',
+  'reduce all by sum of float32',
+  'reduce rows by argmin of float32',
+  'reduce columns by squareddeviations of float32',
+  'reduce several with a row epilogue',
+  'rows of softmax',
+  'rows of softmax walked again',
+  'rows of softmax of one row',
+  'rows of layer norm',
+];
+
+const scaled = (count: number, factor: number): Kernel => {
+  const b = new KernelBuilder([count]);
+  return b.store(b.map('multiply', b.load('float32', [1]), b.constant('float32', factor))).build('scaled');
+};
+const summed = (parallel: number[], reduced: number[], strides: number[]): Kernel => {
+  const b = new KernelBuilder(parallel, reduced);
+  return b.store(b.reduce('sum', b.load('float32', strides))).build('summed');
+};
+
+describe('cudaKernel', () => {
+  it.each(GOLDEN)('prints %s as in its golden file', async (name) => {
+    const { kernel, schedule } = CUDA_CASES.find((one) => one.name === name)!;
+    const cuda = cudaKernel(kernel, schedule);
+    const launches = cuda.launches.map(
+      (l) =>
+        `// ${l.function}: grid ${l.grid.join(' × ')}, block ${l.block[0]}, arguments ${l.args.map(argumentText).join(' ')}`,
+    );
+    const scratch = cuda.scratch.map(({ byteLength }, k) => `// scratch ${k}: ${byteLength} bytes`);
+    const text = [`// ${printSchedule(cuda.schedule)}`, ...launches, ...scratch, '', cuda.source].join('\n');
+    await expect(text).toMatchFileSnapshot(`../golden/cuda/${kernel.name}.cu`);
+  });
+
+  it('passes constants as arguments, so that another value is the same source', () => {
+    const [a, b] = [scaled(1000, 0.25), scaled(1000, Number.NaN)].map((kernel) => cudaKernel(kernel));
+    expect(a!.source).toBe(b!.source);
+    expect(a!.launches).not.toEqual(b!.launches);
+  });
+
+  it('prints one source for maps of many lengths and for sums of many shapes', () => {
+    const sources = (kernels: Kernel[]) => new Set(kernels.map((kernel) => cudaKernel(kernel).source)).size;
+    expect(sources([1024, 4096, 123_456].map((n) => scaled(n, 2)))).toBe(1);
+    expect(sources([1001, 4099].map((n) => scaled(n, 2)))).toBe(1);
+    expect(sources([2 ** 22, 2 ** 26, 2 ** 28].map((n) => summed([], [n], [1])))).toBe(1);
+    expect(sources([512, 4096].map((n) => summed([2 ** 16], [n], [n, 1])))).toBe(1);
+  });
+
+  it('takes 64-bit indices only where an offset needs them', () => {
+    const far = new KernelBuilder([4, 1024]);
+    const strided = far.store(far.load('float32', [2 ** 30, 1])).build('far');
+    expect(cudaKernel(strided).source).toMatch(/const long long i = /);
+    expect(cudaKernel(scaled(2 ** 30, 2)).source).toMatch(/const int i = /);
+    expect(cudaKernel(scaled(2 ** 31, 2)).source).toMatch(/const long long i = /);
+  });
+
+  it('moves aligned chunks of 16 bytes, and single elements where an offset breaks the alignment', () => {
+    const at = (offset: number): string => {
+      const b = new KernelBuilder([4096]);
+      return cudaKernel(b.store(b.map('exp', b.load('float32', [1], { offset }))).build('shifted')).source;
+    };
+    const whole = /reinterpret_cast<const weft_pack<float, 4>\*>/;
+    expect(at(8)).toMatch(whole);
+    expect(at(3)).not.toMatch(whole);
+  });
+
+  it('has nothing to launch for an empty domain', () => {
+    expect(cudaKernel(scaled(0, 2))).toMatchObject({ launches: [], scratch: [] });
+  });
+
+  it('cuts long reductions into slots by shape alone, and combines them in a second launch', () => {
+    const all = cudaKernel(summed([], [2 ** 28], [1]));
+    expect(all.schedule).toMatchObject({ kind: 'reduce', layout: 'rows', slots: 2048 });
+    expect(all.launches.map((l) => l.function)).toEqual(['summed_reduce_partial', 'summed_reduce_combine']);
+    expect(all.scratch).toEqual([{ byteLength: 4 * 2048, zeroed: false }]);
+    expect(scheduleOf(summed([2 ** 16], [4096], [4096, 1]))).toMatchObject({ layout: 'rows', slots: 1 });
+    expect(scheduleOf(summed([4096], [2 ** 16], [1, 4096]))).toMatchObject({
+      layout: 'columns',
+      threadsP: 32,
+    });
+  });
+
+  it('adds at most 1024 elements into one accumulator, so that sums of ones stay exact', () => {
+    for (const [p, r] of [
+      [1, 2 ** 28],
+      [2, 2e7],
+      [4096, 2 ** 16],
+      [2 ** 20, 2 ** 16],
+    ] as const) {
+      const schedule = scheduleOf(summed(p === 1 ? [] : [p], [r], p === 1 ? [1] : [1, p]));
+      if (schedule.kind !== 'reduce') throw new Error(schedule.kind);
+      const side = schedule.layout === 'rows' ? schedule.width : 1;
+      expect(schedule.slotLength / (schedule.threadsR * side)).toBeLessThanOrEqual(1024);
+    }
+  });
+
+  it('keeps rows in registers where they fit, walks them again where not, and splits a few long rows', () => {
+    const softmax = (rows: number, length: number) => {
+      const b = new KernelBuilder(rows === 1 ? [] : [rows], [length]);
+      const strides = rows === 1 ? [1] : [length, 1];
+      const x = b.load('float32', strides);
+      const e = b.map('exp', b.map('subtract', x, b.reduce('max', x)));
+      return scheduleOf(b.store(b.map('divide', e, b.reduce('sum', e)), strides).build('softmax'));
+    };
+    expect(softmax(262_144, 1024)).toMatchObject({ kind: 'rows', threadsR: 32, chunks: 8, held: true });
+    expect(softmax(4096, 2 ** 20)).toMatchObject({ kind: 'rows', threadsR: 1024, held: false });
+    expect(softmax(1, 2 ** 20)).toEqual({ kind: 'split' });
+  });
+
+  it('writes only the device functions that a source calls', () => {
+    const { source } = cudaKernel(scaled(1024, 2));
+    expect([...source.matchAll(/__device__/g)]).toHaveLength(0);
+    expect(source).not.toMatch(/weft_c64|weft_half/);
+  });
+});
+
+const argumentText = (arg: ReturnType<typeof cudaKernel>['launches'][number]['args'][number]): string => {
+  if ('bytes' in arg) return `0x${Buffer.from(arg.bytes).reverse().toString('hex')}`;
+  return 'buffer' in arg ? `b${arg.buffer}` : `scratch${arg.scratch}`;
+};
+
+const found = cudaInfo().nvrtc;
+const why = found === null ? ` (skipped: ${cudaInfo().tried.nvrtc.join('; ')})` : '';
+
+describe.skipIf(found === null)(`generated sources under NVRTC${why}`, () => {
+  it.each(['sm_80', 'sm_90', 'sm_100'])(
+    'compile for %s',
+    async (architecture) => {
+      const options = [`--gpu-architecture=${architecture}`, ...CUDA_OPTIONS];
+      const sources = new Set(CUDA_CASES.map(({ kernel, schedule }) => cudaKernel(kernel, schedule).source));
+      const images = await Promise.all([...sources].map((source) => compileCuda(source, options)));
+      for (const { image } of images) expect(image.byteLength).toBeGreaterThan(0);
+    },
+    240_000,
+  );
+});

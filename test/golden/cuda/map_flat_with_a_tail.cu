@@ -1,0 +1,42 @@
+// map: width 4, unroll 1, threads 256
+// map_flat_with_a_tail_map: grid 5 × 1 × 1, block 256, arguments 0x00001388 b0 b1 0x3f000000 b2 0x0000138b
+
+/* Consecutive elements that move as one. */
+template <class T, int N>
+struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
+  T v[N];
+};
+
+extern "C" __global__ void __launch_bounds__(256)
+map_flat_with_a_tail_map(int n0, const float* __restrict__ b0, const float* __restrict__ b1, float c2, float* __restrict__ b2, int n1) {
+  const int first = (int)blockIdx.x * 1024 + (int)threadIdx.x * 4;
+  weft_pack<float, 4> l0;
+  weft_pack<float, 4> l1;
+  const int i = first;
+  if (i < n0) {
+    l0 = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (i));
+    l1 = *reinterpret_cast<const weft_pack<float, 4>*>(b1 + (i));
+    weft_pack<float, 4> o0;
+    #pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const float v3 = sinf(l0.v[e]);
+      const float v4 = (c2 * v3);
+      const float v5 = cosf(l1.v[e]);
+      const float v6 = (v4 + v5);
+      const float v7 = expf(v6);
+      o0.v[e] = v7;
+    }
+    *reinterpret_cast<weft_pack<float, 4>*>(b2 + (i)) = o0;
+  }
+  const int rest = n0 + (int)threadIdx.x;
+  if (blockIdx.x + 1 == gridDim.x && rest < n1) {
+    const float v0 = b0[rest];
+    const float v1 = b1[rest];
+    const float v3 = sinf(v0);
+    const float v4 = (c2 * v3);
+    const float v5 = cosf(v1);
+    const float v6 = (v4 + v5);
+    const float v7 = expf(v6);
+    b2[rest] = v7;
+  }
+}

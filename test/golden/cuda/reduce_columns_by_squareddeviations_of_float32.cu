@@ -1,0 +1,245 @@
+// reduce: layout columns, threadsP 16, threadsR 16, width 4, itemsP 1, unrollR 4, slotLength 64, slots 16
+// reduce_columns_by_squareddeviations_of_float32_reduce_partial: grid 1 × 16 × 1, block 256, arguments 0x00000034 0x00000040 0x000003e8 b0 scratch0
+// reduce_columns_by_squareddeviations_of_float32_reduce_combine: grid 2 × 1 × 1, block 256, arguments 0x00000034 0x00000010 scratch0 b1
+// scratch 0: 9984 bytes
+
+/* Consecutive elements that move as one. */
+template <class T, int N>
+struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
+  T v[N];
+};
+
+/* The value that lane (lane ^ mask) holds. */
+template <class T>
+__device__ __forceinline__ T weft_exchange(T a, int mask) {
+  union {
+    T value;
+    unsigned int words[(sizeof(T) + 3) / 4];
+  } mine, other;
+  mine.words[(sizeof(T) + 3) / 4 - 1] = 0;
+  mine.value = a;
+#pragma unroll
+  for (int k = 0; k < (int)((sizeof(T) + 3) / 4); ++k) other.words[k] = __shfl_xor_sync(0xffffffffu, mine.words[k], mask);
+  return other.value;
+}
+
+/* Count, mean and sum of squared deviations (Chan, Golub and LeVeque, 1979). D is the type of a squared deviation. */
+template <class T, class D>
+struct weft_moments {
+  D count;
+  T mean;
+  D deviations;
+};
+__device__ __forceinline__ float weft_square_of(float a) { return a * a; }
+__device__ __forceinline__ double weft_square_of(double a) { return a * a; }
+__device__ __forceinline__ float weft_scaled(float a, float s) { return a * s; }
+__device__ __forceinline__ double weft_scaled(double a, double s) { return a * s; }
+/* The share of a count in a larger one: its last bits only weigh the difference of two means. */
+__device__ __forceinline__ float weft_share(float part, float whole) { return __fdividef(part, whole); }
+__device__ __forceinline__ double weft_share(double part, double whole) { return part / whole; }
+template <class T, class D>
+__device__ __forceinline__ weft_moments<T, D> weft_combine(weft_moments<T, D> a, weft_moments<T, D> b) {
+  const D count = a.count + b.count;
+  const D share = count == (D)0 ? (D)0 : weft_share(b.count, count);
+  const T delta = b.mean - a.mean;
+  weft_moments<T, D> r;
+  r.count = count;
+  r.mean = a.mean + weft_scaled(delta, share);
+  r.deviations = a.deviations + b.deviations + weft_square_of(delta) * a.count * share;
+  return r;
+}
+/* The moments of a few values: two passes over registers. */
+template <class T, class D, int N>
+__device__ __forceinline__ weft_moments<T, D> weft_moments_of(const T (&x)[N]) {
+  T sum = x[0];
+#pragma unroll
+  for (int k = 1; k < N; ++k) sum = sum + x[k];
+  weft_moments<T, D> r;
+  r.count = (D)N;
+  r.mean = weft_scaled(sum, (D)1 / (D)N);
+  r.deviations = weft_square_of(x[0] - r.mean);
+#pragma unroll
+  for (int k = 1; k < N; ++k) r.deviations += weft_square_of(x[k] - r.mean);
+  return r;
+}
+
+/* The greatest value and the sum of exp(x - greatest). */
+template <class T>
+struct weft_logsum {
+  T greatest;
+  T sum;
+};
+__device__ __forceinline__ float weft_exp_of(float a) { return expf(a); }
+__device__ __forceinline__ double weft_exp_of(double a) { return exp(a); }
+/* exp(-|a - b|), but 1 where the two are the same infinity. */
+template <class T>
+__device__ __forceinline__ T weft_ratio(T a, T b) {
+  return a == b ? (T)1 : weft_exp_of(-fabs(a - b));
+}
+template <class T>
+__device__ __forceinline__ weft_logsum<T> weft_push(weft_logsum<T> a, T x) {
+  const T e = weft_ratio(a.greatest, x);
+  const bool above = x > a.greatest;
+  weft_logsum<T> r;
+  r.sum = above ? a.sum * e + (T)1 : a.sum + e;
+  r.greatest = above ? x : a.greatest;
+  return r;
+}
+template <class T>
+__device__ __forceinline__ weft_logsum<T> weft_combine(weft_logsum<T> a, weft_logsum<T> b) {
+  const T e = weft_ratio(a.greatest, b.greatest);
+  const bool above = b.greatest > a.greatest;
+  weft_logsum<T> r;
+  r.sum = above ? a.sum * e + b.sum : a.sum + b.sum * e;
+  r.greatest = above ? b.greatest : a.greatest;
+  return r;
+}
+__device__ __forceinline__ float weft_log_of(weft_logsum<float> a) {
+  return fabsf(a.greatest) == __int_as_float(0x7f800000) && a.sum == a.sum ? a.greatest : a.greatest + logf(a.sum);
+}
+__device__ __forceinline__ double weft_log_of(weft_logsum<double> a) {
+  return fabs(a.greatest) == __longlong_as_double(0x7ff0000000000000ll) && a.sum == a.sum ? a.greatest : a.greatest + log(a.sum);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+reduce_columns_by_squareddeviations_of_float32_reduce_partial(int n0, int n1, int n2, const float* __restrict__ b0, weft_moments<float, float>* __restrict__ p0) {
+  const int tp = (int)threadIdx.x % 16;
+  const int tr = (int)threadIdx.x / 16;
+  bool in[1];
+  int x0[1];
+  #pragma unroll
+  for (int g = 0; g < 1; ++g) {
+    const int p = (int)blockIdx.x * 64 + (g * 16 + tp) * 4;
+    in[g] = p < n0;
+    const int q = in[g] ? p : 0;
+    x0[g] = q;
+  }
+  weft_moments<float, float> a1[4];
+  #pragma unroll
+  for (int q = 0; q < 4; ++q) {
+    a1[q] = weft_moments<float, float>{0.0f, 0.0f, 0.0f};
+  }
+  const int begin = (int)blockIdx.y * n1;
+  const int end = (begin + n1 < n2 ? begin + n1 : n2);
+  int r = begin + (int)tr;
+  for (; r + 49 <= end; r += 64) {
+    weft_pack<float, 4> l0[4][1];
+    #pragma unroll
+    for (int u = 0; u < 4; ++u) {
+      const int s = r + u * 16;
+      #pragma unroll
+      for (int g = 0; g < 1; ++g) {
+        l0[u][g] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (x0[g] + s * n0));
+      }
+    }
+    float d1[4][4];
+    #pragma unroll
+    for (int u = 0; u < 4; ++u) {
+      const int s = r + u * 16;
+      #pragma unroll
+      for (int g = 0; g < 1; ++g) {
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          d1[g * 4 + e][u] = l0[u][g].v[e];
+        }
+      }
+    }
+    #pragma unroll
+    for (int q = 0; q < 4; ++q) {
+      a1[q] = weft_combine(a1[q], weft_moments_of<float, float, 4>(d1[q]));
+    }
+  }
+  if (r < end) {
+    weft_pack<float, 4> l0[4][1];
+    #pragma unroll
+    for (int u = 0; u < 4; ++u) {
+      const int s = r + u * 16;
+      if (s < end) {
+        #pragma unroll
+        for (int g = 0; g < 1; ++g) {
+          l0[u][g] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (x0[g] + s * n0));
+        }
+      }
+    }
+    #pragma unroll
+    for (int u = 0; u < 4; ++u) {
+      const int s = r + u * 16;
+      if (s < end) {
+        #pragma unroll
+        for (int g = 0; g < 1; ++g) {
+          #pragma unroll
+          for (int e = 0; e < 4; ++e) {
+            a1[g * 4 + e] = weft_combine(a1[g * 4 + e], weft_moments<float, float>{1.0f, l0[u][g].v[e], 0.0f});
+          }
+        }
+      }
+    }
+  }
+  #pragma unroll
+  for (int q = 0; q < 4; ++q) {
+    #pragma unroll
+    for (int lane = 16; lane >= 16; lane >>= 1) {
+      a1[q] = weft_combine(a1[q], weft_exchange(a1[q], lane));
+    }
+  }
+  __shared__ weft_moments<float, float> s_a1[512];
+  if ((int)threadIdx.x % 32 < 16) {
+    #pragma unroll
+    for (int q = 0; q < 4; ++q) {
+      s_a1[(q * 8 + (int)threadIdx.x / 32) * 16 + tp] = a1[q];
+    }
+  }
+  __syncthreads();
+  #pragma unroll
+  for (int q = 0; q < 4; ++q) {
+    a1[q] = s_a1[q * 128 + tp];
+    #pragma unroll
+    for (int w = 0; w < 7; ++w) {
+      a1[q] = weft_combine(a1[q], s_a1[(q * 8 + w + 1) * 16 + tp]);
+    }
+  }
+  if (tr == 0) {
+    #pragma unroll
+    for (int g = 0; g < 1; ++g) {
+      if (in[g]) {
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const int p = (int)blockIdx.x * 64 + (g * 16 + tp) * 4 + e;
+          p0[(int)blockIdx.y * n0 + p] = a1[g * 4 + e];
+        }
+      }
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+reduce_columns_by_squareddeviations_of_float32_reduce_combine(int n0, int n1, weft_moments<float, float>* __restrict__ p0, float* __restrict__ b1) {
+  const int tp = (int)threadIdx.x % 32;
+  const int tr = (int)threadIdx.x / 32;
+  const int p = (int)blockIdx.x * 32 + tp;
+  const bool in = p < n0;
+  weft_moments<float, float> a1[1] = {weft_moments<float, float>{0.0f, 0.0f, 0.0f}};
+  #pragma unroll 4
+  for (int s = tr; in && s < n1; s += 8) {
+    a1[0] = weft_combine(a1[0], p0[(int)s * n0 + p]);
+  }
+  __shared__ weft_moments<float, float> s_a1[256];
+  {
+    #pragma unroll
+    for (int q = 0; q < 1; ++q) {
+      s_a1[(q * 8 + tr) * 32 + tp] = a1[q];
+    }
+  }
+  __syncthreads();
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    a1[q] = s_a1[q * 256 + tp];
+    #pragma unroll
+    for (int w = 0; w < 7; ++w) {
+      a1[q] = weft_combine(a1[q], s_a1[(q * 8 + w + 1) * 32 + tp]);
+    }
+  }
+  if (tr == 0 && in) {
+    b1[p] = a1[0].deviations;
+  }
+}

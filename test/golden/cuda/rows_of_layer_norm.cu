@@ -1,0 +1,193 @@
+// rows: layout rows, threadsP 8, threadsR 32, width 4, chunks 2, held true
+// rows_of_layer_norm_rows: grid 3 × 1 × 1, block 256, arguments 0x00000015 0x000000c0 b0 0x43400000 0x3727c5ac b1 b2 b3 b4
+
+/* Consecutive elements that move as one. */
+template <class T, int N>
+struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
+  T v[N];
+};
+
+/* The value that lane (lane ^ mask) holds. */
+template <class T>
+__device__ __forceinline__ T weft_exchange(T a, int mask) {
+  union {
+    T value;
+    unsigned int words[(sizeof(T) + 3) / 4];
+  } mine, other;
+  mine.words[(sizeof(T) + 3) / 4 - 1] = 0;
+  mine.value = a;
+#pragma unroll
+  for (int k = 0; k < (int)((sizeof(T) + 3) / 4); ++k) other.words[k] = __shfl_xor_sync(0xffffffffu, mine.words[k], mask);
+  return other.value;
+}
+
+/* Count, mean and sum of squared deviations (Chan, Golub and LeVeque, 1979). D is the type of a squared deviation. */
+template <class T, class D>
+struct weft_moments {
+  D count;
+  T mean;
+  D deviations;
+};
+__device__ __forceinline__ float weft_square_of(float a) { return a * a; }
+__device__ __forceinline__ double weft_square_of(double a) { return a * a; }
+__device__ __forceinline__ float weft_scaled(float a, float s) { return a * s; }
+__device__ __forceinline__ double weft_scaled(double a, double s) { return a * s; }
+/* The share of a count in a larger one: its last bits only weigh the difference of two means. */
+__device__ __forceinline__ float weft_share(float part, float whole) { return __fdividef(part, whole); }
+__device__ __forceinline__ double weft_share(double part, double whole) { return part / whole; }
+template <class T, class D>
+__device__ __forceinline__ weft_moments<T, D> weft_combine(weft_moments<T, D> a, weft_moments<T, D> b) {
+  const D count = a.count + b.count;
+  const D share = count == (D)0 ? (D)0 : weft_share(b.count, count);
+  const T delta = b.mean - a.mean;
+  weft_moments<T, D> r;
+  r.count = count;
+  r.mean = a.mean + weft_scaled(delta, share);
+  r.deviations = a.deviations + b.deviations + weft_square_of(delta) * a.count * share;
+  return r;
+}
+/* The moments of a few values: two passes over registers. */
+template <class T, class D, int N>
+__device__ __forceinline__ weft_moments<T, D> weft_moments_of(const T (&x)[N]) {
+  T sum = x[0];
+#pragma unroll
+  for (int k = 1; k < N; ++k) sum = sum + x[k];
+  weft_moments<T, D> r;
+  r.count = (D)N;
+  r.mean = weft_scaled(sum, (D)1 / (D)N);
+  r.deviations = weft_square_of(x[0] - r.mean);
+#pragma unroll
+  for (int k = 1; k < N; ++k) r.deviations += weft_square_of(x[k] - r.mean);
+  return r;
+}
+
+/* The greatest value and the sum of exp(x - greatest). */
+template <class T>
+struct weft_logsum {
+  T greatest;
+  T sum;
+};
+__device__ __forceinline__ float weft_exp_of(float a) { return expf(a); }
+__device__ __forceinline__ double weft_exp_of(double a) { return exp(a); }
+/* exp(-|a - b|), but 1 where the two are the same infinity. */
+template <class T>
+__device__ __forceinline__ T weft_ratio(T a, T b) {
+  return a == b ? (T)1 : weft_exp_of(-fabs(a - b));
+}
+template <class T>
+__device__ __forceinline__ weft_logsum<T> weft_push(weft_logsum<T> a, T x) {
+  const T e = weft_ratio(a.greatest, x);
+  const bool above = x > a.greatest;
+  weft_logsum<T> r;
+  r.sum = above ? a.sum * e + (T)1 : a.sum + e;
+  r.greatest = above ? x : a.greatest;
+  return r;
+}
+template <class T>
+__device__ __forceinline__ weft_logsum<T> weft_combine(weft_logsum<T> a, weft_logsum<T> b) {
+  const T e = weft_ratio(a.greatest, b.greatest);
+  const bool above = b.greatest > a.greatest;
+  weft_logsum<T> r;
+  r.sum = above ? a.sum * e + b.sum : a.sum + b.sum * e;
+  r.greatest = above ? b.greatest : a.greatest;
+  return r;
+}
+__device__ __forceinline__ float weft_log_of(weft_logsum<float> a) {
+  return fabsf(a.greatest) == __int_as_float(0x7f800000) && a.sum == a.sum ? a.greatest : a.greatest + logf(a.sum);
+}
+__device__ __forceinline__ double weft_log_of(weft_logsum<double> a) {
+  return fabs(a.greatest) == __longlong_as_double(0x7ff0000000000000ll) && a.sum == a.sum ? a.greatest : a.greatest + log(a.sum);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+rows_of_layer_norm_rows(int n0, int n1, const float* __restrict__ b0, float c1, float c6, const float* __restrict__ b1, const float* __restrict__ b2, float* __restrict__ b3, float* __restrict__ b4) {
+  const int tr = (int)threadIdx.x % 32;
+  const int tp = (int)threadIdx.x / 32;
+  const int p = (int)blockIdx.x * 8 + tp;
+  const bool in = p < n0;
+  const int row = in ? p : 0;
+  float a2[4];
+  #pragma unroll
+  for (int e = 0; e < 4; ++e) {
+    a2[e] = 0.0f;
+  }
+  weft_moments<float, float> a4[4];
+  #pragma unroll
+  for (int e = 0; e < 4; ++e) {
+    a4[e] = weft_moments<float, float>{0.0f, 0.0f, 0.0f};
+  }
+  weft_pack<float, 4> l0[2];
+  #pragma unroll
+  for (int k = 0; k < 2; ++k) {
+    const int r = (k * 32 + tr) * 4;
+    if (r < n1) {
+      l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n1 + r));
+    }
+  }
+  #pragma unroll
+  for (int k = 0; k < 2; ++k) {
+    const int r = (k * 32 + tr) * 4;
+    if (r < n1) {
+      float d4[4];
+      #pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        a2[e] = (a2[e] + l0[k].v[e]);
+        d4[e] = l0[k].v[e];
+      }
+      a4[0] = weft_combine(a4[0], weft_moments_of<float, float, 4>(d4));
+    }
+  }
+  #pragma unroll
+  for (int e = 1; e < 4; ++e) {
+    a2[0] = (a2[0] + a2[e]);
+  }
+  #pragma unroll
+  for (int e = 1; e < 4; ++e) {
+    a4[0] = weft_combine(a4[0], a4[e]);
+  }
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    #pragma unroll
+    for (int lane = 16; lane >= 1; lane >>= 1) {
+      a2[q] = (a2[q] + weft_exchange(a2[q], lane));
+    }
+  }
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    #pragma unroll
+    for (int lane = 16; lane >= 1; lane >>= 1) {
+      a4[q] = weft_combine(a4[q], weft_exchange(a4[q], lane));
+    }
+  }
+  const float v2 = a2[0];
+  const float v4 = a4[0].deviations;
+  const float v3 = (v2 / c1);
+  const float v5 = (v4 / c1);
+  const float v7 = (v5 + c6);
+  const float v8 = rsqrtf(v7);
+  #pragma unroll
+  for (int k = 0; k < 2; ++k) {
+    const int r = (k * 32 + tr) * 4;
+    if (r < n1) {
+      weft_pack<float, 4> l11;
+      l11 = *reinterpret_cast<const weft_pack<float, 4>*>(b1 + (r));
+      weft_pack<float, 4> l13;
+      l13 = *reinterpret_cast<const weft_pack<float, 4>*>(b2 + (r));
+      weft_pack<float, 4> o0;
+      #pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const float v9 = (l0[k].v[e] - v3);
+        const float v10 = (v9 * v8);
+        const float v12 = (v10 * l11.v[e]);
+        const float v14 = (v12 + l13.v[e]);
+        o0.v[e] = v14;
+      }
+      if (in) {
+        *reinterpret_cast<weft_pack<float, 4>*>(b3 + (row * n1 + r)) = o0;
+      }
+    }
+  }
+  if (tr == 0 && in) {
+    b4[row] = v3;
+  }
+}

@@ -1,0 +1,115 @@
+// rows: layout rows, threadsP 8, threadsR 32, width 4, chunks 2, held true
+// rows_of_softmax_rows: grid 3 × 1 × 1, block 256, arguments 0x00000013 b0 0x00000100 b1
+
+/* Consecutive elements that move as one. */
+template <class T, int N>
+struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
+  T v[N];
+};
+
+/* NaN if either is NaN. */
+template <class T>
+__device__ __forceinline__ T weft_maximum(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+__device__ __forceinline__ float weft_maximum(float a, float b) {
+  float r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+
+/* The value that lane (lane ^ mask) holds. */
+template <class T>
+__device__ __forceinline__ T weft_exchange(T a, int mask) {
+  union {
+    T value;
+    unsigned int words[(sizeof(T) + 3) / 4];
+  } mine, other;
+  mine.words[(sizeof(T) + 3) / 4 - 1] = 0;
+  mine.value = a;
+#pragma unroll
+  for (int k = 0; k < (int)((sizeof(T) + 3) / 4); ++k) other.words[k] = __shfl_xor_sync(0xffffffffu, mine.words[k], mask);
+  return other.value;
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+rows_of_softmax_rows(int n0, const float* __restrict__ b0, int n1, float* __restrict__ b1) {
+  const int tr = (int)threadIdx.x % 32;
+  const int tp = (int)threadIdx.x / 32;
+  const int p = (int)blockIdx.x * 8 + tp;
+  const bool in = p < n0;
+  const int row = in ? p : 0;
+  float a1[4];
+  #pragma unroll
+  for (int e = 0; e < 4; ++e) {
+    a1[e] = -__int_as_float(0x7f800000);
+  }
+  weft_pack<float, 4> l0[2];
+  #pragma unroll
+  for (int k = 0; k < 2; ++k) {
+    const int r = (k * 32 + tr) * 4;
+    l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n1 + r));
+  }
+  #pragma unroll
+  for (int k = 0; k < 2; ++k) {
+    const int r = (k * 32 + tr) * 4;
+    #pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      a1[e] = weft_maximum(a1[e], l0[k].v[e]);
+    }
+  }
+  #pragma unroll
+  for (int e = 1; e < 4; ++e) {
+    a1[0] = weft_maximum(a1[0], a1[e]);
+  }
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    #pragma unroll
+    for (int lane = 16; lane >= 1; lane >>= 1) {
+      a1[q] = weft_maximum(a1[q], weft_exchange(a1[q], lane));
+    }
+  }
+  const float v1 = a1[0];
+  float a4[4];
+  #pragma unroll
+  for (int e = 0; e < 4; ++e) {
+    a4[e] = 0.0f;
+  }
+  float h3[2][4];
+  #pragma unroll
+  for (int k = 0; k < 2; ++k) {
+    const int r = (k * 32 + tr) * 4;
+    #pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const float v2 = (l0[k].v[e] - v1);
+      const float v3 = expf(v2);
+      h3[k][e] = v3;
+      a4[e] = (a4[e] + v3);
+    }
+  }
+  #pragma unroll
+  for (int e = 1; e < 4; ++e) {
+    a4[0] = (a4[0] + a4[e]);
+  }
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    #pragma unroll
+    for (int lane = 16; lane >= 1; lane >>= 1) {
+      a4[q] = (a4[q] + weft_exchange(a4[q], lane));
+    }
+  }
+  const float v4 = a4[0];
+  #pragma unroll
+  for (int k = 0; k < 2; ++k) {
+    const int r = (k * 32 + tr) * 4;
+    weft_pack<float, 4> o0;
+    #pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const float v5 = (h3[k][e] / v4);
+      o0.v[e] = v5;
+    }
+    if (in) {
+      *reinterpret_cast<weft_pack<float, 4>*>(b1 + (row * n1 + r)) = o0;
+    }
+  }
+}
