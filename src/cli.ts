@@ -1,0 +1,94 @@
+#!/usr/bin/env node
+/**
+ * The `weft` command: `weft doctor`, `weft --version`, `weft --help`. It prints; what there is to say comes from
+ * `doctor.ts`.
+ */
+import { parseArgs, styleText } from 'node:util';
+import { type DoctorReport, examine, type Finding, type Status, weftVersion } from './doctor.js';
+
+const HELP = `usage: weft doctor [--json]    what was found on this machine, and what is missing
+       weft --version
+       weft --help
+
+weft doctor exits with 0 when computes run on the CPU, with 1 when they do not.`;
+
+const MARKS: Readonly<Record<Status, { readonly mark: string; readonly color: 'green' | 'yellow' | 'red' }>> =
+  {
+    found: { mark: 'ok', color: 'green' },
+    missing: { mark: '--', color: 'yellow' },
+    broken: { mark: '!!', color: 'red' },
+  };
+
+const AREAS: readonly [Finding['area'], string][] = [
+  ['runtime', 'Runtime'],
+  ['cpu', 'CPU'],
+  ['gpu', 'GPU'],
+  ['cache', 'Cache'],
+];
+
+const NAME_WIDTH = 20;
+const INDENT = ' '.repeat(5 + NAME_WIDTH);
+
+function findingLines({ name, status, value, cost, remedy, tried }: Finding): string[] {
+  const { mark, color } = MARKS[status];
+  const details = [
+    cost && `costs: ${cost}`,
+    remedy && `get it: ${remedy}`,
+    ...(tried ?? []).map((t) => `tried: ${t}`),
+  ];
+  return [
+    `  ${styleText(color, mark)} ${name.padEnd(NAME_WIDTH)}${value}`,
+    ...details.filter((text) => text !== undefined).map((text) => `${INDENT}${text}`),
+  ];
+}
+
+function reportText({ version, device, findings }: DoctorReport): string {
+  const sections = AREAS.flatMap(([area, title]) => {
+    const inArea = findings.filter((finding) => finding.area === area);
+    return inArea.length === 0 ? [] : ['', styleText('bold', title), ...inArea.flatMap(findingLines)];
+  });
+  const used =
+    device === null
+      ? 'computes that name no device fail'
+      : `computes that name no device run on ${device.name} (${device.reason})`;
+  return [`Weft ${version}: ${used}`, ...sections].join('\n');
+}
+
+/** Runs a command; gives the exit code: 2 for a command line that cannot be understood. */
+async function main(args: readonly string[]): Promise<number> {
+  let command: string | undefined;
+  let options: { help?: boolean; version?: boolean; json?: boolean };
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        help: { type: 'boolean', short: 'h' },
+        version: { type: 'boolean', short: 'v' },
+        json: { type: 'boolean' },
+      },
+    });
+    if (positionals.length > 1) throw new TypeError(`unexpected argument ${positionals[1]}`);
+    [command] = positionals;
+    options = values;
+  } catch (error) {
+    console.error(`weft: ${error instanceof Error ? error.message : String(error)}\n${HELP}`);
+    return 2;
+  }
+  if (options.version) return say(weftVersion());
+  if (options.help) return say(HELP);
+  if (command !== 'doctor') {
+    console.error(command === undefined ? HELP : `weft: no command ${command}\n${HELP}`);
+    return 2;
+  }
+  const report = await examine();
+  say(options.json ? JSON.stringify(report, undefined, 2) : reportText(report));
+  return report.cpuWorks ? 0 : 1;
+}
+
+function say(text: string): number {
+  console.log(text);
+  return 0;
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,134 @@
+/** The `weft` command as a user runs it: the built file, in a process of its own. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DoctorReport, Finding } from '../src/doctor.js';
+
+const CLI = join('dist', 'src', 'cli.js');
+const NO_CUDA = {
+  WEFT_CUDA_DRIVER: '/no/libcuda.so.1',
+  WEFT_NVRTC: '/no/libnvrtc.so',
+  WEFT_CUBLAS: '/no/libcublas.so',
+};
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weft-cli-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function weft(args: readonly string[], env: Readonly<Record<string, string>> = {}, cli = CLI) {
+  const plain = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WEFT_')));
+  return spawnSync(process.execPath, [cli, ...args], {
+    encoding: 'utf8',
+    env: { ...plain, WEFT_CACHE: join(folder, 'cache'), ...NO_CUDA, ...env },
+  });
+}
+
+const report = (stdout: string): DoctorReport => JSON.parse(stdout) as DoctorReport;
+const finding = (stdout: string, name: string): Finding | undefined =>
+  report(stdout).findings.find((found) => found.name === name);
+
+describe('weft', () => {
+  it('prints its version and its help', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(weft(['--version'])).toMatchObject({ status: 0, stdout: `${version}\n` });
+    const help = weft(['--help']);
+    expect(help.status).toBe(0);
+    expect(help.stdout).toContain('weft doctor [--json]');
+  });
+
+  it.each([[[]], [['doktor']], [['doctor', '--jsn']], [['doctor', 'now']]])(
+    'refuses the command line %j with the help',
+    (args) => {
+      const { status, stdout, stderr } = weft(args);
+      expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+      expect(stderr).toContain('usage: weft doctor');
+    },
+  );
+});
+
+describe('weft doctor', () => {
+  it('finds a CPU that works, without any CUDA, and says what that costs', () => {
+    const { status, stdout } = weft(['doctor', '--json']);
+    expect(status).toBe(0);
+    expect(report(stdout)).toMatchObject({ cpuWorks: true, device: { name: 'cpu' } });
+    expect(finding(stdout, 'CPU backend')).toMatchObject({
+      status: 'found',
+      value: expect.stringMatching(/^works: /),
+    });
+    for (const name of ['NVIDIA driver', 'NVRTC', 'cuBLAS']) {
+      expect(finding(stdout, name)).toMatchObject({
+        status: 'missing',
+        cost: expect.stringMatching(/./),
+        remedy: expect.stringMatching(/./),
+        tried: [expect.stringContaining('/no/lib')],
+      });
+    }
+  });
+
+  it('prints the same for people', () => {
+    const { status, stdout } = weft(['doctor']);
+    expect(status).toBe(0);
+    expect(stdout).toContain(
+      'computes that name no device run on cpu (no usable GPU: no NVIDIA driver was found)',
+    );
+    expect(stdout).toMatch(/ok CPU backend +works: /);
+    expect(stdout).toMatch(/-- cuBLAS +libcublas was not found\n +costs: /);
+  });
+
+  it('reports the settings in use', () => {
+    const { stdout } = weft(['doctor', '--json'], {
+      WEFT_THREADS: '1',
+      WEFT_ISA: 'baseline',
+      WEFT_CACHE: 'off',
+    });
+    if (process.arch === 'x64') {
+      expect(finding(stdout, 'CPU backend')!.value).toContain('baseline instructions, 1 of ');
+    }
+    expect(finding(stdout, 'kernel cache')).toMatchObject({ status: 'missing', value: 'off' });
+  });
+
+  it('reports a cache folder that cannot be used', () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    const { status, stdout } = weft(['doctor', '--json'], { WEFT_CACHE: file });
+    expect(status).toBe(0);
+    expect(finding(stdout, 'kernel cache')).toMatchObject({
+      status: 'broken',
+      value: `${file} is not a folder`,
+    });
+  });
+
+  it('reports a device that was set and cannot be used', () => {
+    const { status, stdout } = weft(['doctor', '--json'], { WEFT_DEVICE: 'cuda' });
+    expect(status).toBe(0);
+    expect(report(stdout).device).toBeNull();
+    expect(finding(stdout, 'WEFT_DEVICE')).toMatchObject({
+      status: 'broken',
+      value: expect.stringContaining('no NVIDIA driver was found'),
+    });
+  });
+
+  it('fails on a setting that cannot be right, and names it', () => {
+    const { status, stdout } = weft(['doctor', '--json'], { WEFT_THREADS: 'many' });
+    expect(status).toBe(1);
+    expect(finding(stdout, 'settings')!.value).toContain('WEFT_THREADS');
+  });
+
+  it('fails without the addon, and says how to build it', () => {
+    const copy = join(folder, 'unbuilt');
+    cpSync(join('dist', 'src'), join(copy, 'dist', 'src'), { recursive: true });
+    cpSync('package.json', join(copy, 'package.json'));
+    symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+    const { status, stdout } = weft(['doctor', '--json'], {}, join(copy, CLI));
+    expect(status).toBe(1);
+    expect(report(stdout)).toMatchObject({ cpuWorks: false, device: null });
+    expect(finding(stdout, 'Weft addon')).toMatchObject({
+      status: 'missing',
+      remedy: expect.stringContaining('npm run build:native'),
+    });
+  });
+});
