@@ -3,7 +3,8 @@
  * compared with the reference's op, special values included. One kernel per dtype holds all ops of it.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { cudaKernel } from '../../src/codegen/cuda.js';
+import { CUDA_OPTIONS, cudaKernel } from '../../src/codegen/cuda.js';
+import { compileCuda, cudaInfo } from '../../src/exec/native.js';
 import {
   DTYPES,
   type DType,
@@ -122,8 +123,9 @@ const loosened = (tolerance: Tolerance, compute: DType): Tolerance =>
     ? tolerance
     : { ...tolerance, ulp: tolerance.ulp + (compute === 'complex128' ? 16 : 1) };
 
+const computed = DTYPES.filter((dtype) => !isHalf(dtype));
+
 describe.skipIf(!hasCompiler())('CUDA expressions (simulated with g++, skipped where there is none)', () => {
-  const computed = DTYPES.filter((dtype) => !isHalf(dtype));
   const ops = computed.map(opsOf);
   const casts = DTYPES.map(castsOf);
   let results: TypedArray[][] = [];
@@ -169,4 +171,17 @@ describe.skipIf(!hasCompiler())('CUDA expressions (simulated with g++, skipped w
       ).toBeUndefined();
     });
   });
+});
+
+const withoutNvrtc = cudaInfo().nvrtc === null;
+
+describe.skipIf(withoutNvrtc)('CUDA expressions under NVRTC (skipped where it is not found)', () => {
+  it('compile for every op and cast', async () => {
+    const sources = [...computed.map((dtype) => opsOf(dtype).job), ...DTYPES.map(castsOf)].map(
+      ({ cuda }) => cuda.source,
+    );
+    const options = ['--gpu-architecture=sm_90', ...CUDA_OPTIONS];
+    const images = await Promise.all(sources.map((source) => compileCuda(source, options)));
+    for (const { image } of images) expect(image.byteLength).toBeGreaterThan(0);
+  }, 240_000);
 });
