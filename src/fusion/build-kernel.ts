@@ -90,6 +90,7 @@ class Puller {
   readonly #bufferOf = new Map<string, number>();
   readonly #done = new Map<string, Map<number, number>>();
   readonly #nodes = new Set<number>();
+  readonly #origins: number[] = [];
 
   constructor(
     graph: Graph,
@@ -115,6 +116,7 @@ class Puller {
     const root = this.#root;
     this.#nodes.add(root.id);
     const value = root.kind === 'reduce' ? this.#reduce(root) : this.#pull(root.id, this.#start, true);
+    this.#note(root.id);
     const output = this.#buffer(nodeBuffer(root));
     const strides = this.#outputStrides();
     return {
@@ -124,6 +126,7 @@ class Puller {
       tape: this.#tape.instructions,
       stores: [{ value, access: { buffer: output, offset: 0, strides, bounds: [] } }],
       nodes: this.#nodes,
+      origins: this.#origins,
     };
   }
 
@@ -171,6 +174,7 @@ class Puller {
       }
       stack.pop();
       const value = line ?? (stored ? this.#loadStored(node, task.map) : this.#write(node, task.map, needed));
+      this.#note(task.id);
       let known = this.#done.get(task.map.key);
       if (known === undefined) {
         known = new Map();
@@ -179,6 +183,11 @@ class Puller {
       known.set(task.id, value);
     }
     return this.#known({ id: root, map })!;
+  }
+
+  /** Notes which node the newest instructions belong to. */
+  #note(node: number): void {
+    while (this.#origins.length < this.#tape.instructions.length) this.#origins.push(node);
   }
 
   #known(task: Task): number | undefined {

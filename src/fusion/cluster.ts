@@ -24,7 +24,7 @@ export function joinMaps(kernels: readonly FusedKernel[], isOutput: (key: string
     for (let k = open.length - 1; k >= 0 && home === undefined; k--) if (open[k]!.add(kernel)) home = open[k];
     for (const cluster of open) if (cluster !== home) cluster.avoid(kernel);
     if (home !== undefined) continue;
-    if (kernel.reduced.length > 0) {
+    if (kernel.reduced.length > 0 || kernel.tape.length > MAX_INSTRUCTIONS / 2) {
       others.push(kernel);
       continue;
     }
@@ -67,8 +67,12 @@ class Cluster {
   /** Values that depend on the cluster but are made outside: who reads them cannot join. */
   readonly #outside = new Set<string>();
 
+  readonly #first: FusedKernel;
+  #size = 0;
+
   constructor(first: FusedKernel) {
     this.#parallel = first.parallel;
+    this.#first = first;
     this.#append(first);
   }
 
@@ -117,6 +121,7 @@ class Cluster {
   }
 
   #append(kernel: FusedKernel): void {
+    this.#size++;
     for (const key of loadedKeys(kernel)) this.#readInside.set(key, (this.#readInside.get(key) ?? 0) + 1);
     const moved: number[] = [];
     for (const i of kernel.tape) {
@@ -142,6 +147,7 @@ class Cluster {
 
   /** The cluster as one kernel, storing what `keeps` says, given how many kernels inside read a value. */
   finish(keeps: (key: string, readInside: number) => boolean): FusedKernel {
+    if (this.#size === 1) return this.#first;
     const stores = this.#stores
       .filter(({ key }) => keeps(key, this.#readInside.get(key) ?? 0))
       .map(({ store }) => store);

@@ -27,6 +27,8 @@ export interface FusedKernel {
   readonly stores: readonly Store[];
   /** Graph nodes whose arithmetic it holds. */
   readonly nodes: ReadonlySet<number>;
+  /** The node that each instruction was written for, in a kernel fresh from its graph; what splits it needs it. */
+  readonly origins?: readonly number[];
 }
 
 export const sizesOf = (kernel: FusedKernel): number[] => [...kernel.parallel, ...kernel.reduced];

@@ -54,9 +54,10 @@ function chooseCuts(kernel: FusedKernel, lastUse: readonly number[]): number[] {
   const limit = tape.findIndex((i) => i.kind === 'reduce');
   const end = limit < 0 ? tape.length : limit;
   let start = 0;
-  while (tape.length - start > MAX_INSTRUCTIONS / 2) {
-    const low = start + MAX_INSTRUCTIONS / 4;
-    const high = Math.min(end, start + MAX_INSTRUCTIONS / 2);
+  // Pieces are longer than half of what a kernel may hold, so that no two of them are merged again.
+  while (tape.length - start > MAX_INSTRUCTIONS) {
+    const low = start + MAX_INSTRUCTIONS / 2;
+    const high = Math.min(end, start + (MAX_INSTRUCTIONS * 3) / 4);
     if (low >= high) break;
     let best = high;
     for (let p = high; p > low; p--) if (crossing[p]! < crossing[best]!) best = p;
@@ -146,6 +147,6 @@ function piece(
     buffers,
     tape: builder.instructions,
     stores,
-    nodes: kernel.nodes,
+    nodes: kernel.origins === undefined ? kernel.nodes : new Set(kernel.origins.slice(start, end)),
   };
 }
