@@ -11,7 +11,7 @@ import type { DeviceBuffer, Expr, Shape, Site, TypedArray } from '../graph/expr.
 import { formatSite } from '../site.js';
 import { type ChosenDevice, chooseDevice } from './devices.js';
 import { typedArrayOver } from './host-memory.js';
-import { cancel, createCancel, run } from './native.js';
+import { cancel, createCancel, probeCuda, run } from './native.js';
 import { type Program, programOf } from './program.js';
 
 export interface ComputeOptions {
@@ -59,6 +59,12 @@ export async function evaluateStored(
   });
 }
 
+let probing: Promise<void> | undefined;
+const probed = (): Promise<void> => {
+  probing ??= probeCuda();
+  return probing;
+};
+
 interface Executed {
   readonly program: Program;
   readonly outputs: readonly (ArrayBuffer | DeviceBuffer)[];
@@ -72,6 +78,7 @@ async function execute(
   const { signal } = options;
   signal?.throwIfAborted();
   const canonical = canonicalize(exprs);
+  if (options.device !== 'cpu') await probed(); // libraries are loaded off this thread
   const device = deviceOf(canonical, options);
   // Views of the inputs are taken now: what the user does to an array later cannot change which memory is read.
   const arrays = canonical.sources.map((source) => inputOf(source, canonical));

@@ -40,10 +40,25 @@ const programs = new LruCache<Promise<Program>>(PROGRAMS);
 /** Drops all kept programs; their device code goes with them. */
 export function clearPrograms(): void {
   programs.clear();
+  byGraph = new WeakMap();
 }
+
+/** Programs by graph: a repeated compute of one graph finds its program without its fingerprint. */
+let byGraph = new WeakMap<Canonical, Map<string, Promise<Program>>>();
 
 /** The program of a graph on a device, made at most once for each fingerprint. */
 export function programOf(canonical: Canonical, device: string, exact: boolean): Promise<Program> {
+  const use = exact ? `${device} exact` : device;
+  const found = byGraph.get(canonical)?.get(use);
+  if (found !== undefined) return found;
+  const made = programByFingerprint(canonical, device, exact);
+  const uses = byGraph.get(canonical) ?? new Map<string, Promise<Program>>();
+  byGraph.set(canonical, uses.set(use, made));
+  made.catch(() => uses.delete(use));
+  return made;
+}
+
+function programByFingerprint(canonical: Canonical, device: string, exact: boolean): Promise<Program> {
   const key = `${canonical.fingerprint} ${device} ${exact}`;
   const known = programs.get(key);
   if (known !== undefined) return known;

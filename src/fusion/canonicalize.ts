@@ -31,6 +31,9 @@ export interface Canonical {
   readonly fingerprint: string;
 }
 
+/** Longest text that is a fingerprint as it stands; a longer one is hashed. */
+const MAX_TEXT = 4096;
+
 /** Identifies a node's computation, given its inputs' ids. Equal keys are equal values. */
 export function nodeKey(
   node: GraphNodeData & { dtype: string; shape: readonly number[]; inputs: readonly number[] },
@@ -51,7 +54,23 @@ function shapeKey(shape: readonly number[]): string {
   return key;
 }
 
+/** Expressions never change, so what was found for a list of them stays right; kept as long as the first of them. */
+const known = new WeakMap<Expr, { readonly outputs: readonly Expr[]; readonly canonical: Canonical }>();
+
+/** The canonical graph of some results. The same list of expressions gives the same object. */
 export function canonicalize(outputs: readonly Expr[]): Canonical {
+  const [first] = outputs;
+  if (first === undefined) return build(outputs);
+  const entry = known.get(first);
+  if (entry?.outputs.length === outputs.length && entry.outputs.every((expr, k) => expr === outputs[k])) {
+    return entry.canonical;
+  }
+  const canonical = build(outputs);
+  known.set(first, { outputs: [...outputs], canonical });
+  return canonical;
+}
+
+function build(outputs: readonly Expr[]): Canonical {
   const nodes = new Map<number, GraphNode>();
   const sites = new Map<number, Site>();
   const sources = new SourceList();
@@ -99,7 +118,8 @@ export function canonicalize(outputs: readonly Expr[]): Canonical {
     keys.push(`${source.type === 'host' ? 'host' : source.buffer.device} ${elementCount}`);
   }
   keys.push(`return ${results.join(' ')}`);
-  const fingerprint = createHash('sha256').update(keys.join('\n')).digest('hex');
+  const text = keys.join('\n');
+  const fingerprint = text.length <= MAX_TEXT ? text : createHash('sha256').update(text).digest('hex');
   return {
     graph: { nodes, outputs: results, nextId: nodes.size },
     sources: sources.list,
