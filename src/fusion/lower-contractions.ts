@@ -65,9 +65,17 @@ function lower(node: GraphNodeOf<'contract'>, editor: Editor): number {
     list[i] = undefined;
     list[j] = undefined;
     const needed = new Set([...node.output, ...list.flatMap((o) => o?.labels ?? [])]);
-    list.push(lowering.multiply(a, b, needed));
+    // The operand whose own labels come first in the result is the left one: its rows are the result's rows.
+    const [left, right] = comesFirst(a, b, node.output) ? [a, b] : [b, a];
+    list.push(lowering.multiply(left, right, needed));
   }
   return lowering.arrange(list[list.length - 1]!, node.output);
+}
+
+/** Whether the first output label that only one operand has is the first operand's. */
+function comesFirst(a: Operand, b: Operand, output: readonly number[]): boolean {
+  const own = output.find((label) => a.labels.includes(label) !== b.labels.includes(label));
+  return own === undefined || a.labels.includes(own);
 }
 
 class Lowering {

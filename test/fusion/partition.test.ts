@@ -112,6 +112,20 @@ describe('partition', () => {
     expect(names(product)).toEqual(['matmul']);
   });
 
+  it('computes a transposed product as the product of the transposes', () => {
+    const [a, b] = [array([300, 200]), array([200, 400])];
+    const product = contract(
+      'matmul',
+      [
+        [0, 1],
+        [1, 2],
+      ],
+      [2, 0],
+      [a, b],
+    );
+    expect(names(product)).toEqual(['matmul']);
+  });
+
   it('cuts a chain that is longer than a kernel may be', () => {
     let x = array([1 << 16]);
     for (let k = 0; k < 3000; k++) x = map(k % 2 === 0 ? 'sin' : 'cos', [x]);
