@@ -60,3 +60,20 @@ export interface Plan {
   /** Upper bound of the device memory a run holds: inputs that must be brought in, outputs, arena, scratch, workspaces. */
   readonly peakBytes: number;
 }
+
+/** Prints a plan as text: buffers with their places, steps in order. */
+export function printPlan(plan: Plan): string {
+  const buffers = plan.buffers.map(
+    (buffer, k) =>
+      `b${k} ${buffer.role} ${buffer.byteLength} bytes${buffer.role === 'temporary' ? ` at ${buffer.offset}` : ''}: ${buffer.label}`,
+  );
+  const list = (ids: readonly number[]): string => ids.map((b) => `b${b}`).join(' ');
+  const steps = plan.steps.map((step, k) =>
+    step.kind === 'kernel'
+      ? `${k} ${step.kernel.name} ${list(step.buffers)}${step.scratch.length > 0 ? ` scratch ${list(step.scratch)}` : ''}`
+      : `${k} matmul ${step.dtype} ${step.batch} x (${step.m}, ${step.k}) @ (${step.k}, ${step.n}) ${list([step.a.buffer, step.b.buffer, step.c.buffer])}`,
+  );
+  return [`arena ${plan.arenaByteLength} bytes, peak ${plan.peakBytes} bytes`, ...buffers, ...steps].join(
+    '\n',
+  );
+}

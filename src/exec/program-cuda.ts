@@ -4,6 +4,7 @@
  */
 import { CUDA_OPTIONS, type CudaArgument, type CudaKernel, cudaKernel } from '../codegen/cuda.js';
 import type { Kernel } from '../fusion/kernel.js';
+import { debug } from './debug.js';
 import { loadImage } from './kernel-cache.js';
 import { cudaInfo, type LaunchArgument, type ProgramSpec, type StepSpec } from './native.js';
 import type { Plan, Step } from './plan.js';
@@ -21,6 +22,8 @@ export function cudaOf(kernel: Kernel): CudaKernel {
   if (cuda === undefined) {
     cuda = cudaKernel(kernel);
     printed.set(kernel, cuda);
+    const { source } = cuda;
+    debug('cuda', kernel.name, () => source);
   }
   return cuda;
 }

@@ -5,10 +5,13 @@
 import type { Canonical } from '../fusion/canonicalize.js';
 import { type Partition, partition } from '../fusion/partition.js';
 import { type PassOptions, runPasses } from '../fusion/pipeline.js';
+import { printKernel } from '../fusion/print-kernel.js';
 import type { Graph } from '../graph/graph.js';
+import { printGraph } from '../graph/print.js';
+import { debug, wants } from './debug.js';
 import { LruCache } from './lru-cache.js';
 import { createProgram, type NativeProgram } from './native.js';
-import type { Plan } from './plan.js';
+import { type Plan, printPlan } from './plan.js';
 import { planPartition } from './planner.js';
 import { CPU_NEEDS, cpuProgram } from './program-cpu.js';
 import { CUDA_NEEDS, cudaProgram } from './program-cuda.js';
@@ -22,11 +25,28 @@ export interface Planned {
 
 /** What a compute will do on a device, without building it. */
 export function planGraph(canonical: Canonical, device: string, options: PassOptions): Planned {
-  const graph = runPasses(canonical.graph, options);
+  debug('graph', 'as built', () => printGraph(canonical.graph));
+  const graph = runPasses(
+    canonical.graph,
+    wants('passes') ? { ...options, trace: traced(options) } : options,
+  );
   const partitioned = partition(graph);
   const needs = device === 'cpu' ? CPU_NEEDS : CUDA_NEEDS;
-  return { graph, partition: partitioned, plan: planPartition(graph, partitioned, canonical.sources, needs) };
+  const plan = planPartition(graph, partitioned, canonical.sources, needs);
+  debug('kernels', 'fused', () =>
+    plan.steps.flatMap((s) => (s.kind === 'kernel' ? printKernel(s.kernel) : [])).join('\n'),
+  );
+  debug('plan', device, () => printPlan(plan));
+  return { graph, partition: partitioned, plan };
 }
+
+/** Prints what each pass changed, and hands it on. */
+const traced =
+  (options: PassOptions): NonNullable<PassOptions['trace']> =>
+  (trace, graph) => {
+    debug('passes', trace.pass, () => printGraph(graph));
+    options.trace?.(trace, graph);
+  };
 
 export interface Program {
   readonly plan: Plan;
@@ -69,7 +89,16 @@ function programByFingerprint(canonical: Canonical, device: string, exact: boole
 }
 
 async function build(canonical: Canonical, device: string, exact: boolean): Promise<Program> {
+  const start = performance.now();
   const { plan } = planGraph(canonical, device, { exact });
+  const planned = performance.now();
   const spec = device === 'cpu' ? cpuProgram(plan) : await cudaProgram(plan, device);
-  return { plan, native: createProgram(spec) };
+  const native = createProgram(spec);
+  const built = performance.now();
+  debug(
+    'time',
+    device,
+    () => `planned in ${(planned - start).toFixed(1)} ms, built in ${(built - planned).toFixed(1)} ms`,
+  );
+  return { plan, native };
 }

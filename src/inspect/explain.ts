@@ -17,6 +17,7 @@ import { byteLengthOf, type DType } from '../graph/dtype.js';
 import type { Expr } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import { printGraph } from '../graph/print.js';
+import { planAsDot, planAsMermaid } from './draw.js';
 
 /** One step of the plan: a generated kernel, or a matrix product by a library. */
 export interface ExplainedStep {
@@ -27,8 +28,9 @@ export interface ExplainedStep {
   readonly nodes: readonly number[];
   readonly bytesRead: number;
   readonly bytesWritten: number;
-  /** Labels of the plan's buffers that it reads or writes. */
-  readonly buffers: readonly string[];
+  /** Labels of the plan's buffers that it reads, and that it writes. */
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
   /** The kernel as text; for a product, its sizes and the arithmetic it is computed in. */
   readonly text: string;
   /** The CUDA C that runs, on a GPU. */
@@ -58,6 +60,8 @@ export interface ExplanationData {
   readonly passes: readonly PassTrace[];
   readonly steps: readonly ExplainedStep[];
   readonly edges: readonly ExplainedEdge[];
+  /** Labels of the buffers that hold the results. */
+  readonly results: readonly string[];
   readonly bytesRead: number;
   readonly bytesWritten: number;
   readonly arenaBytes: number;
@@ -74,6 +78,7 @@ export class Explanation implements ExplanationData {
   readonly passes!: readonly PassTrace[];
   readonly steps!: readonly ExplainedStep[];
   readonly edges!: readonly ExplainedEdge[];
+  readonly results!: readonly string[];
   readonly bytesRead!: number;
   readonly bytesWritten!: number;
   readonly arenaBytes!: number;
@@ -86,6 +91,16 @@ export class Explanation implements ExplanationData {
 
   toJSON(): ExplanationData {
     return { ...this };
+  }
+
+  /** The plan as a Graphviz graph. */
+  toDot(): string {
+    return planAsDot(this);
+  }
+
+  /** The plan as a Mermaid flowchart. */
+  toMermaid(): string {
+    return planAsMermaid(this);
   }
 
   toString(): string {
@@ -151,6 +166,7 @@ export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {
     passes,
     steps,
     edges: partition.edges().map((edge) => ({ ...edge, bytes: 2 * bytesOf(edge.buffer, planned) })),
+    results: plan.buffers.filter((buffer) => buffer.role === 'output').map((buffer) => buffer.label),
     bytesRead: total(steps, 'bytesRead'),
     bytesWritten: total(steps, 'bytesWritten'),
     arenaBytes: plan.arenaByteLength,
@@ -168,12 +184,16 @@ const bytesOf = (label: string, { plan }: Planned): number =>
 function explainStep(step: Step, { plan }: Planned, device: string): ExplainedStep {
   const labels = (buffers: readonly number[]): string[] => buffers.map((b) => plan.buffers[b]!.label);
   if (step.kind === 'kernel') {
+    const { kernel } = step;
+    const ofRole = (role: 'input' | 'output'): string[] =>
+      labels(step.buffers.filter((_, k) => kernel.buffers[k]!.role === role));
     const data = {
       kind: step.kind,
       name: step.kernel.name,
       nodes: step.nodes,
       ...trafficOf(step.kernel),
-      buffers: labels(step.buffers),
+      reads: ofRole('input'),
+      writes: ofRole('output'),
       text: printKernel(step.kernel),
     };
     return device === 'cpu' ? data : { ...data, source: cudaOf(step.kernel).source };
@@ -186,7 +206,8 @@ function explainStep(step: Step, { plan }: Planned, device: string): ExplainedSt
     nodes: step.nodes,
     bytesRead: batch * (m * k + k * n) * element,
     bytesWritten: batch * m * n * element,
-    buffers: labels([step.a.buffer, step.b.buffer, step.c.buffer]),
+    reads: labels([step.a.buffer, step.b.buffer]),
+    writes: labels([step.c.buffer]),
     text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}, computed in ${computedIn(dtype)}; the library's own order of sums\n`,
   };
 }

@@ -27,6 +27,12 @@ describe('explain', () => {
     expect(y.explain({ device: 'cpu', exact: true })).toMatchObject({ reassociated: false });
   });
 
+  it('draws the plan as DOT and as Mermaid', () => {
+    const e = x.sub(x.mean(0)).explain({ device: 'cpu' });
+    expect(e.toDot()).toMatch(/"step 0" -> "step 1" \[label="node \d+"\]/);
+    expect(e.toMermaid()).toContain('flowchart TD');
+  });
+
   it('explains several results together and runs nothing', () => {
     const e = explain([x.min(), x.max(), x.sum()], { device: 'cpu' });
     expect(e.steps).toHaveLength(1);
