@@ -61,11 +61,11 @@ export async function measureOnCpu(workload: Workload, settings: CpuSettings): P
     for (let i = 0; i < count; i++) await expression().compute({ device: 'cpu' });
     return (now() - start) / 1e3 / count;
   };
-  const { steps, peakBytes } = expression().explain({ device: 'cpu' });
   const began = now();
   const result = await expression().compute({ device: 'cpu' });
   const first = (now() - began) / 1e3;
   const checksum = weightedSum(numbersOf(result));
+  const { steps, peakBytes } = expression().explain({ device: 'cpu' });
 
   const warmUntil = now() + Math.min(200, settings.budgetSeconds * 1e3);
   let once = await timed(1);

@@ -91,10 +91,10 @@ export async function measureOnGpu(
 ): Promise<GpuLine> {
   const prepared = await prepare(workload, device);
   try {
-    const { steps, peakBytes } = prepared.expression().explain({ device });
     const [firstMs, outcome] = await timedCall(prepared.call, 1);
     const checksum = finiteSum(numbersOf(await outcome.toHost()));
     outcome.release();
+    const { steps, peakBytes } = prepared.expression().explain({ device });
     const times = await repeat(prepared.call, workload.inner ?? 1, budgetSeconds);
     const ms = median(times);
     return {
