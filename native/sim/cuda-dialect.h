@@ -220,7 +220,7 @@ To bits(From from) {
 #define __device__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#define __align__(n) alignas(n)
+#define __align__(n) __attribute__((aligned(n)))
 #define __shared__ static __attribute__((section("weft_shared")))
 #define threadIdx (weft_sim::running->thread())
 #define blockIdx (weft_sim::running->index())

@@ -37,7 +37,7 @@ export class Body {
     this.kernel = kernel;
     this.levels = levelsOf(kernel);
     this.sizes = [...kernel.parallel, ...kernel.reduced];
-    this.depends = dependencies(kernel);
+    this.depends = dependenciesOf(kernel);
   }
 
   parameters(): Parameters {
@@ -114,7 +114,8 @@ export class Body {
 const touches = (affines: readonly Affine[], axis: number): boolean =>
   affines.some((a) => a.strides[axis] !== 0);
 
-function dependencies(kernel: Kernel): boolean[][] {
+/** By position, then axis: whether the value depends on the axis. */
+export function dependenciesOf(kernel: Kernel): boolean[][] {
   const axes = [...kernel.parallel, ...kernel.reduced].map((_, axis) => axis);
   const result: boolean[][] = [];
   for (const i of kernel.tape) {

@@ -10,6 +10,7 @@ import type { CudaArgument, CudaKernel, CudaLaunch, Scratch } from './cuda-types
 import { normalize } from './domain.js';
 import type { CudaFunction } from './function.js';
 import { printMap } from './map-kernel.js';
+import { printPairs } from './pair-kernel.js';
 import { preludeFor } from './prelude.js';
 import { printReduce } from './reduce-kernel.js';
 import { printRows } from './row-kernel.js';
@@ -52,6 +53,8 @@ function print(kernel: Kernel, schedule: Schedule): Printed {
       return { functions: [printTranspose(body, schedule, `${kernel.name}_tiles`)], scratch: [] };
     case 'reduce':
       return printReduce(body, schedule, `${kernel.name}_reduce`);
+    case 'pairs':
+      return { functions: [printPairs(body, schedule, `${kernel.name}_pairs`)], scratch: [] };
     case 'rows':
       return { functions: [printRows(body, schedule, `${kernel.name}_rows`)], scratch: [] };
     case 'split':

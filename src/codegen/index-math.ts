@@ -43,6 +43,10 @@ export function printCoordinates(
   let rest = linear;
   for (let k = sizes.length - 1; k > 0; k--) {
     const size = sizes[k]!;
+    if (size === 1) {
+      names[k] = '0';
+      continue;
+    }
     const quotient = `${prefix}_q${k}`;
     const { magic, shift } = params.divisor(size);
     out.line(`const ${index} ${quotient} = (${index})weft_divide((${unsigned})${rest}, ${magic}, ${shift});`);

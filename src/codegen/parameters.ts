@@ -4,6 +4,7 @@
  *
  * Sizes and strides of one value are one parameter. Called by the schedule printers.
  */
+import { InternalError } from '../errors.js';
 import type { Kernel } from '../fusion/kernel.js';
 import type { DType, Scalar } from '../graph/dtype.js';
 import { CUDA_TYPE } from '../graph/ops.js';
@@ -25,6 +26,7 @@ export interface Divisor {
  * m = ⌊2^(w-1+l) / d⌋ + 1, n / d = (n m) >> (w-1+l) for every n < 2^(w-1).
  */
 export function magicOf(size: number, width: IndexWidth): { magic: bigint; shift: number } {
+  if (size < 2) throw new InternalError(`division of an index by ${size}`);
   const divisor = BigInt(size);
   const bits = (divisor - 1n).toString(2).length;
   const shift = width - 1 + bits;

@@ -25,6 +25,8 @@ export interface ReduceSchedule {
   /** Length of a slot along the linear reduced index; a multiple of what a block walks in one step. */
   readonly slotLength: number;
   readonly slots: number;
+  /** Whether elements, the same for every row, go through shared memory. */
+  readonly staged: boolean;
 }
 
 const THREADS = 256;
@@ -77,14 +79,15 @@ export function layoutOf(kernel: Kernel): 'rows' | 'columns' {
   return columns > rows ? 'columns' : 'rows';
 }
 
-/** Length of a slot so that about BLOCKS blocks come out, as a power of two times what a block walks in one step. */
+/** Length of a slot so that about `blocks` blocks come out, as a power of two times what a block walks in one step. */
 function slotsOf(
   length: number,
   step: number,
   blocksP: number,
   chainStep: number,
+  blocks = BLOCKS,
 ): { slotLength: number; slots: number } {
-  const wanted = Math.max(1, Math.ceil(BLOCKS / blocksP));
+  const wanted = Math.max(1, Math.ceil(blocks / blocksP));
   let slotLength = step * powerOfTwoFrom(length / wanted / step);
   slotLength = Math.min(slotLength, chainStep * LONGEST_CHAIN);
   slotLength = Math.max(slotLength, step * powerOfTwoFrom(length / MOST_SLOTS / step));
@@ -102,7 +105,47 @@ const accumulatorBytes = (kernel: Kernel): number =>
   }, 0);
 
 export function chooseReduce(kernel: Kernel): ReduceSchedule {
-  return layoutOf(kernel) === 'rows' ? chooseRowLayout(kernel) : chooseColumnLayout(kernel);
+  if (layoutOf(kernel) === 'rows') return chooseRowLayout(kernel);
+  return isStaged(kernel) ? chooseStaged(kernel) : chooseColumnLayout(kernel);
+}
+
+/** Whether every row takes the same elements, so that a block can share them. */
+function isStaged(kernel: Kernel): boolean {
+  const { element } = levelsOf(kernel);
+  const p = kernel.parallel.length;
+  const loads = elementLoads(kernel);
+  const onParallel = (access: Access): boolean => access.strides.some((stride, k) => k < p && stride !== 0);
+  if (
+    loads.some(
+      ({ access }) =>
+        onParallel(access) || access.bounds.some((b) => b.strides.some((s, k) => k < p && s !== 0)),
+    )
+  )
+    return false;
+  return loads.length > 0 && kernel.stores.every(({ value }) => !element[value]);
+}
+
+/** Rows per thread, and blocks, of a staged reduction: it is bound by arithmetic, so blocks are many and even. */
+const STAGED_ITEMS = 8;
+const STAGED_BLOCKS = 4096;
+
+function chooseStaged(kernel: Kernel): ReduceSchedule {
+  const rows = product(kernel.parallel);
+  const length = product(kernel.reduced);
+  const itemsP = Math.min(STAGED_ITEMS, powerOfTwoTo(rows / THREADS));
+  const blocksP = Math.ceil(rows / (THREADS * itemsP));
+  const slots = slotsOf(length, THREADS, blocksP, 1, STAGED_BLOCKS);
+  return {
+    kind: 'reduce',
+    layout: 'columns',
+    threadsP: THREADS,
+    threadsR: 1,
+    width: 1,
+    itemsP,
+    unrollR: 1,
+    ...slots,
+    staged: true,
+  };
 }
 
 function chooseRowLayout(kernel: Kernel): ReduceSchedule {
@@ -132,7 +175,17 @@ function chooseRowLayout(kernel: Kernel): ReduceSchedule {
   const step = threadsR * width * unrollR;
   const blocksP = Math.ceil(rows / (threadsP * itemsP));
   const slots = slotsOf(length, step, blocksP, threadsR * width);
-  return { kind: 'reduce', layout: 'rows', threadsP, threadsR, width, itemsP, unrollR, ...slots };
+  return {
+    kind: 'reduce',
+    layout: 'rows',
+    threadsP,
+    threadsR,
+    width,
+    itemsP,
+    unrollR,
+    ...slots,
+    staged: false,
+  };
 }
 
 function chooseColumnLayout(kernel: Kernel): ReduceSchedule {
@@ -140,7 +193,6 @@ function chooseColumnLayout(kernel: Kernel): ReduceSchedule {
   const length = product(kernel.reduced);
   const p = kernel.parallel.length;
   const loads = elementLoads(kernel);
-  const shared = loads.every(({ access }) => access.strides.every((stride, k) => k >= p || stride === 0));
   const along = loads.filter(({ access }) => access.strides[p - 1] === 1);
   let width =
     along.length === 0
@@ -151,16 +203,23 @@ function chooseColumnLayout(kernel: Kernel): ReduceSchedule {
         );
   while (width > 1 && width * THREADS * accumulatorBytes(kernel) > SHARED_BYTES) width /= 2;
   const chunks = Math.ceil(columns / width);
-  const unrollR = Math.min(width === 1 && !shared ? 8 : 4, powerOfTwoFrom(length));
+  const unrollR = Math.min(width === 1 ? 8 : 4, powerOfTwoFrom(length));
   // Rows enough for every thread along the reduced axis to take a few steps, columns enough for full lines.
   const deep = powerOfTwoTo(Math.max(1, length / (4 * unrollR)));
-  const threadsP = shared
-    ? THREADS
-    : Math.max(Math.min(WARP, powerOfTwoFrom(chunks)), THREADS / Math.min(deep, THREADS));
+  const threadsP = Math.max(Math.min(WARP, powerOfTwoFrom(chunks)), THREADS / Math.min(deep, THREADS));
   const threadsR = THREADS / threadsP;
-  const itemsP = shared && columns >= 8 * THREADS ? 4 : 1;
-  const blocksP = Math.ceil(chunks / (threadsP * itemsP));
+  const blocksP = Math.ceil(chunks / threadsP);
   const step = threadsR * unrollR;
   const slots = slotsOf(length, step, blocksP, threadsR);
-  return { kind: 'reduce', layout: 'columns', threadsP, threadsR, width, itemsP, unrollR, ...slots };
+  return {
+    kind: 'reduce',
+    layout: 'columns',
+    threadsP,
+    threadsR,
+    width,
+    itemsP: 1,
+    unrollR,
+    ...slots,
+    staged: false,
+  };
 }

@@ -10,6 +10,7 @@ import { byteLengthOf, type DType } from '../graph/dtype.js';
 import { opRow } from '../graph/ops.js';
 import { chunkWidth } from './chunks.js';
 import { normalize } from './domain.js';
+import { choosePairs, type PairSchedule } from './schedule-pairs.js';
 import { chooseReduce, type ReduceSchedule } from './schedule-reduce.js';
 import { accessesOf, chooseRows, type RowSchedule } from './schedule-rows.js';
 
@@ -42,6 +43,7 @@ export type Schedule =
   | MapSchedule
   | TransposeSchedule
   | ReduceSchedule
+  | PairSchedule
   | RowSchedule
   | SplitSchedule
   /** Nothing to compute. */
@@ -56,7 +58,7 @@ export function scheduleOf(kernel: Kernel): Schedule {
 export function scheduleOfNormal(kernel: Kernel): Schedule {
   if (product(kernel.parallel) === 0) return { kind: 'empty' };
   if (kernel.reduced.length === 0) return chooseTranspose(kernel) ?? chooseMap(kernel);
-  if (levelsOf(kernel).phases === 1) return chooseReduce(kernel);
+  if (levelsOf(kernel).phases === 1) return choosePairs(kernel) ?? chooseReduce(kernel);
   return chooseRows(kernel) ?? { kind: 'split' };
 }
 

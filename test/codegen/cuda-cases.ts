@@ -236,6 +236,42 @@ function reductions(): void {
       ),
     );
   }
+  const distances = (n: number, m: number, d: number, dtype: DType): KernelBuilder => {
+    const b = new KernelBuilder([n, m], [d]);
+    const difference = b.map('subtract', b.load(dtype, [d, 0, 1]), b.load(dtype, [0, d, 1]));
+    return b.store(b.map('sqrt', b.reduce('sum', b.map('square', difference))));
+  };
+  const pairs = { kind: 'pairs', axisI: 0, axisJ: 1, items: 8, depth: 16, fold: 0 } as const;
+  add('pairs of rows', distances(130, 72, 20, 'float32'), pairs);
+  add('pairs of rows not aligned', distances(65, 67, 33, 'float64'), {
+    ...pairs,
+    items: 4,
+    depth: 8,
+    fold: 16,
+  });
+  {
+    const b = new KernelBuilder([3, 70, 64], [5, 6]);
+    const x = b.map('multiply', b.load('float32', [2100, 1, 0, 420, 70]), b.load('float32', [0, 1, 0, 0, 0]));
+    const y = b.load('int8', [1920, 0, 1, 384, 64]);
+    const product = b.map(
+      'multiply',
+      b.map('add', x, b.cast(y, 'float32')),
+      b.load('float32', [0, 0, 0, 6, 1]),
+    );
+    add(
+      'pairs in a batch with three sides',
+      b.store(b.reduce('max', product)).store(b.reduce('argmin', product)),
+      { ...pairs, axisI: 1, axisJ: 2, items: 4 },
+    );
+  }
+  {
+    const b = new KernelBuilder([300], [520]);
+    const x = b.map('add', b.load('int64', [0, 1]), b.index([1, 2]));
+    add(
+      'reduce shared elements with indices',
+      b.store(b.reduce('sum', x)).store(b.reduce('any', b.map('greater', x, b.constant('int64', 900n)))),
+    );
+  }
   {
     const b = new KernelBuilder([], [5000]);
     const i = b.cast(b.index([1]), 'float32');

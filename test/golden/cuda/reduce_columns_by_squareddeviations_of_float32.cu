@@ -1,4 +1,4 @@
-// reduce: layout columns, threadsP 16, threadsR 16, width 4, itemsP 1, unrollR 4, slotLength 64, slots 16
+// reduce: layout columns, threadsP 16, threadsR 16, width 4, itemsP 1, unrollR 4, slotLength 64, slots 16, staged false
 // reduce_columns_by_squareddeviations_of_float32_reduce_partial: grid 1 × 16 × 1, block 256, arguments 0x00000034 0x00000040 0x000003e8 b0 scratch0
 // reduce_columns_by_squareddeviations_of_float32_reduce_combine: grid 2 × 1 × 1, block 256, arguments 0x00000034 0x00000010 scratch0 b1
 // scratch 0: 9984 bytes

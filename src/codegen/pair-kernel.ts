@@ -1,0 +1,285 @@
+/**
+ * Prints a reduction over pairs as a tiled product: a block computes a square of results. What depends on one axis only
+ * is computed once and staged in shared memory; each thread combines items × items pairs in registers.
+ */
+import { argumentsOf, product } from '../fusion/kernel.js';
+import { type Accumulator, accumulatorsOf } from './block-reduce.js';
+import type { Body, Scope } from './body.js';
+import { fromStorage, STORAGE_TYPE, toStorage } from './casts.js';
+import { type Chunking, ChunkStores, elementCoordinates } from './chunks.js';
+import { type CudaFunction, printFunction } from './function.js';
+import { printCoordinates } from './index-math.js';
+import type { Parameters } from './parameters.js';
+import { frontierOf, PAIR_SIDE, type PairSchedule, type Side, sidesOf } from './schedule-pairs.js';
+import { Writer } from './writer.js';
+
+/** Items that lie side by side: what a thread reads from shared memory at once. */
+const PACK = 4;
+const THREADS = PAIR_SIDE * PAIR_SIDE;
+
+export function printPairs(body: Body, schedule: PairSchedule, name: string): CudaFunction {
+  return new PairTile(body, schedule).print(name);
+}
+
+class PairTile {
+  readonly #body: Body;
+  readonly #schedule: PairSchedule;
+  readonly #params: Parameters;
+  readonly #out = new Writer();
+  readonly #accumulators: readonly Accumulator[];
+  readonly #sides: readonly Side[];
+  readonly #frontier: readonly number[];
+  readonly #outer: readonly number[];
+  #place: string[] = [];
+
+  constructor(body: Body, schedule: PairSchedule) {
+    this.#body = body;
+    this.#schedule = schedule;
+    this.#params = body.parameters();
+    this.#accumulators = accumulatorsOf(body);
+    this.#sides = sidesOf(body.kernel, schedule.axisI, schedule.axisJ);
+    this.#frontier = frontierOf(body.kernel, this.#sides);
+    this.#outer = body.kernel.parallel
+      .map((_, k) => k)
+      .filter((k) => k !== schedule.axisI && k !== schedule.axisJ);
+  }
+
+  /** Results along each side of a block's tile, and of one group of packs. */
+  get #side(): number {
+    return PAIR_SIDE * this.#schedule.items;
+  }
+  get #group(): number {
+    return PAIR_SIDE * PACK;
+  }
+  /** Elements from one reduced index to the next in shared memory; keeps packs aligned to 16 bytes. */
+  get #pitch(): number {
+    return this.#side + PACK;
+  }
+
+  print(name: string): CudaFunction {
+    const { kernel } = this.#body;
+    const { axisI, axisJ, depth, fold } = this.#schedule;
+    const out = this.#out;
+    const { index } = this.#params;
+    const tiles = [axisI, axisJ].map((k) => Math.ceil(kernel.parallel[k]! / this.#side));
+    const grid = [...this.#outer.map((k) => kernel.parallel[k]!), ...tiles];
+    out.line(`const int tj = (int)threadIdx.x % ${PAIR_SIDE};`);
+    out.line(`const int ti = (int)threadIdx.x / ${PAIR_SIDE};`);
+    out.line(`const ${index} block = (${index})blockIdx.x;`);
+    const names = printCoordinates(out, this.#params, 'block', grid, 't');
+    this.#outer.forEach((axis, k) => {
+      this.#place[axis] = names[k]!;
+    });
+    out.line(`const ${index} i0 = ${names[this.#outer.length]} * ${this.#side};`);
+    out.line(`const ${index} j0 = ${names[this.#outer.length + 1]} * ${this.#side};`);
+    for (const position of this.#frontier) {
+      const extent = this.#sides[position] === 'common' ? depth : depth * this.#pitch;
+      out.line(`__shared__ __align__(16) ${STORAGE_TYPE[this.#dtype(position)]} s${position}[${extent}];`);
+    }
+    for (const a of this.#accumulators) this.#printStart(a, a.name);
+    if (fold > 0) for (const a of this.#accumulators) this.#printStart(a, `f_${a.name}`);
+    const length = this.#params.size(product(kernel.reduced));
+    out.block(`for (${index} base = 0; base < ${length}; base += ${depth})`, () => {
+      out.line('__syncthreads();');
+      for (const side of ['i', 'j', 'common'] as const) this.#printStage(side, length);
+      out.line('__syncthreads();');
+      out.line(`const int count = ${length} - base < ${depth} ? (int)(${length} - base) : ${depth};`);
+      out.line('#pragma unroll 2');
+      out.block('for (int k = 0; k < count; ++k)', () => this.#printProduct());
+      if (fold > 0) out.block(`if (base % ${fold} == ${fold - depth})`, () => this.#printFold());
+    });
+    if (fold > 0) this.#printFold();
+    this.#printResults(fold > 0 ? 'f_' : '');
+    return printFunction(name, out, this.#params, {
+      grid: [product(grid), 1, 1],
+      block: [THREADS, 1, 1],
+      sharedByteLength: 0,
+    });
+  }
+
+  #dtype(position: number) {
+    return this.#body.instruction(position).dtype;
+  }
+
+  #pairs(inner: () => void): void {
+    const { items } = this.#schedule;
+    this.#out.unrolled('y', items, () => this.#out.unrolled('x', items, inner));
+  }
+
+  #printStart({ monoid }: Accumulator, name: string): void {
+    const { items } = this.#schedule;
+    this.#out.line(`${monoid.type} ${name}[${items}][${items}];`);
+    this.#pairs(() => this.#out.line(`${name}[y][x] = ${monoid.identity};`));
+  }
+
+  /** Adds the accumulators to the second set and starts them anew. */
+  #printFold(): void {
+    this.#pairs(() => {
+      for (const { name, monoid } of this.#accumulators) {
+        this.#out.line(`f_${name}[y][x] = ${monoid.combine(`f_${name}[y][x]`, `${name}[y][x]`)};`);
+        this.#out.line(`${name}[y][x] = ${monoid.identity};`);
+      }
+    });
+  }
+
+  /** Coordinates of an element of the domain; `i` and `j` as given. */
+  #coordinates(i: string, j: string, reduced: readonly string[]): string[] {
+    const { axisI, axisJ } = this.#schedule;
+    const parallel = this.#body.kernel.parallel.map((_, k) =>
+      k === axisI ? i : k === axisJ ? j : this.#place[k]!,
+    );
+    return [...parallel, ...reduced];
+  }
+
+  /** Computes what depends on one axis and puts it into shared memory. */
+  #printStage(side: 'i' | 'j' | 'common', length: string): void {
+    const own = this.#frontier.filter((position) => this.#sides[position] === side);
+    if (own.length === 0) return;
+    const out = this.#out;
+    const { kernel } = this.#body;
+    const { depth, axisI, axisJ } = this.#schedule;
+    const axis = side === 'i' ? axisI : axisJ;
+    const { index } = this.#params;
+    const cells = side === 'common' ? depth : depth * this.#side;
+    const alongReduced = side === 'common' || this.#isAlongReduced(own, axis);
+    out.line('#pragma unroll');
+    out.block(`for (int t = 0; t < ${Math.max(1, cells / THREADS)}; ++t)`, () => {
+      out.line(`const int cell = t * ${THREADS} + (int)threadIdx.x;`);
+      const extent = side === 'common' ? 1 : this.#side;
+      out.line(
+        `const int k = ${side === 'common' ? 'cell' : alongReduced ? `cell % ${depth}` : `cell / ${extent}`};`,
+      );
+      if (side !== 'common')
+        out.line(`const int m = ${alongReduced ? `cell / ${depth}` : `cell % ${extent}`};`);
+      out.line(`const ${index} r = base + k;`);
+      const inTile =
+        side === 'common' ? `k < ${depth}` : `${side}0 + m < ${this.#params.size(kernel.parallel[axis]!)}`;
+      out.block(`if (r < ${length} && ${inTile})`, () => {
+        const reduced = printCoordinates(out, this.#params, 'r', kernel.reduced, 'z');
+        const scope: Scope = {
+          coordinates: this.#coordinates('(i0 + m)', '(j0 + m)', reduced),
+          known: new Map(),
+        };
+        this.#body.print(
+          out,
+          this.#body.closure(own, () => false),
+          scope,
+          this.#params,
+        );
+        for (const position of own) {
+          const value = toStorage(this.#dtype(position), this.#body.value(position, scope, this.#params));
+          out.line(`s${position}[${side === 'common' ? 'k' : `k * ${this.#pitch} + m`}] = ${value};`);
+        }
+      });
+    });
+  }
+
+  /** Whether neighbouring threads should load along the reduced axis rather than the tile's. */
+  #isAlongReduced(targets: readonly number[], axis: number): boolean {
+    const last = this.#body.sizes.length - 1;
+    const loads = this.#body
+      .closure(targets, () => false)
+      .flatMap((position) => {
+        const i = this.#body.instruction(position);
+        return i.kind === 'load' ? [i.access.strides] : [];
+      });
+    return !loads.some((strides) => strides[axis] === 1 && strides[last] !== 1);
+  }
+
+  /** All pairs of a thread for one reduced index `k`. */
+  #printProduct(): void {
+    const out = this.#out;
+    const { kernel } = this.#body;
+    const known = new Map<number, string>();
+    const groups = this.#schedule.items / PACK;
+    for (const position of this.#frontier) {
+      const side = this.#sides[position]!;
+      const dtype = this.#dtype(position);
+      if (side === 'common') {
+        known.set(position, fromStorage(dtype, `s${position}[k]`));
+        continue;
+      }
+      const pack = `weft_pack<${STORAGE_TYPE[dtype]}, ${PACK}>`;
+      out.line(`${pack} q${position}[${groups}];`);
+      out.unrolled('h', groups, () => {
+        const at = `k * ${this.#pitch} + h * ${this.#group} + t${side} * ${PACK}`;
+        out.line(`q${position}[h] = *reinterpret_cast<const ${pack}*>(s${position} + ${at});`);
+      });
+      const item = side === 'i' ? 'y' : 'x';
+      known.set(position, fromStorage(dtype, `q${position}[${item} / ${PACK}].v[${item} % ${PACK}]`));
+    }
+    const targets = this.#accumulators.flatMap(({ position }) =>
+      argumentsOf(this.#body.instruction(position)),
+    );
+    const own = this.#body.closure(targets, (position) => known.has(position));
+    const scope: Scope = { coordinates: this.#pairCoordinates(own), known };
+    this.#pairs(() => {
+      this.#body.print(out, own, scope, this.#params);
+      for (const { position, name, monoid } of this.#accumulators) {
+        const args = argumentsOf(kernel.tape[position]!).map((arg) =>
+          this.#body.value(arg, scope, this.#params),
+        );
+        out.line(`${name}[y][x] = ${monoid.push(`${name}[y][x]`, args)};`);
+      }
+    });
+  }
+
+  /** Coordinates for index arithmetic on a pair, printed only where there is some. */
+  #pairCoordinates(own: readonly number[]): string[] {
+    const placed = own.some((position) =>
+      ['index', 'inside'].includes(this.#body.instruction(position).kind),
+    );
+    if (!placed) return [];
+    this.#out.line(`const ${this.#params.index} r = base + k;`);
+    const reduced = printCoordinates(this.#out, this.#params, 'r', this.#body.kernel.reduced, 'z');
+    return this.#coordinates(this.#item('i', 'y'), this.#item('j', 'x'), reduced);
+  }
+
+  /** The coordinate of item `item` of a side. */
+  #item(side: 'i' | 'j', item: string): string {
+    return `(${side}0 + ${item} / ${PACK} * ${this.#group} + t${side} * ${PACK} + ${item} % ${PACK})`;
+  }
+
+  #printResults(prefix: string): void {
+    const out = this.#out;
+    const { kernel } = this.#body;
+    const { axisI, axisJ, items } = this.#schedule;
+    const { index } = this.#params;
+    const width = kernel.parallel[axisJ]! % PACK === 0 ? PACK : 1;
+    const chunking: Chunking = { axis: axisJ, width };
+    const stores = new ChunkStores(this.#body, chunking, this.#params);
+    const reduced = kernel.reduced.map(() => '0');
+    out.unrolled('y', items, () => {
+      out.line(`const ${index} i = ${this.#item('i', 'y')};`);
+      out.unrolled('c', items / width, () => {
+        const first = width === 1 ? 'c' : `c * ${width}`;
+        out.line(`const ${index} j = ${this.#item('j', `(${first})`)};`);
+        const [sizeI, sizeJ] = [axisI, axisJ].map((axis) => this.#params.size(kernel.parallel[axis]!));
+        out.block(`if (i < ${sizeI} && j < ${sizeJ})`, () => {
+          const at = this.#coordinates('i', 'j', reduced);
+          for (const store of kernel.stores.keys()) stores.declare(out, store, []);
+          out.unrolled('e', width, () => {
+            const known = new Map(
+              this.#accumulators.map(({ position, name, monoid }) => [
+                position,
+                monoid.finish(`${prefix}${name}[y][${first} + e]`),
+              ]),
+            );
+            const scope: Scope = { coordinates: elementCoordinates(at, chunking), known };
+            const values = kernel.stores.map(({ value }) => value);
+            this.#body.print(
+              out,
+              this.#body.closure(values, (position) => known.has(position)),
+              scope,
+              this.#params,
+            );
+            for (const [store, { value }] of kernel.stores.entries()) {
+              stores.put(out, store, '', this.#body.value(value, scope, this.#params));
+            }
+          });
+          for (const store of kernel.stores.keys()) stores.flush(out, store, '', at);
+        });
+      });
+    });
+  }
+}

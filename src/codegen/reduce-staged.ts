@@ -1,0 +1,101 @@
+/**
+ * The loop of a reduction whose elements are the same for every row but for row-level values, as in a sum over pairs of
+ * points: a block computes what does not depend on the row once per element, puts it into shared memory a tile at a
+ * time, and every thread combines it with its own rows in registers. Called by `reduce-kernel.ts`.
+ */
+import { byteLengthOf, type DType } from '../graph/dtype.js';
+import type { Scope } from './body.js';
+import { fromStorage, STORAGE_TYPE, toStorage } from './casts.js';
+import { printCoordinates } from './index-math.js';
+import type { ReduceContext } from './reduce-context.js';
+import { powerOfTwoFrom } from './schedule-reduce.js';
+
+/** Values that move together as one pack of up to 16 bytes. */
+interface Group {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly width: number;
+  readonly positions: readonly number[];
+}
+
+export function printStaged(c: ReduceContext): void {
+  const { out, body, params } = c;
+  const { common, own, loads } = c.parts;
+  const tile = c.schedule.threadsP;
+  const inBlock = [...loads, ...common].sort((a, b) => a - b);
+  const staged = new Set(inBlock);
+  const handed = new Set(
+    [...own, ...c.accumulators.map(({ position }) => position)]
+      .flatMap((p) => c.argumentsOf(p))
+      .filter((p) => staged.has(p)),
+  );
+  const groups = groupsOf(c, [...handed]);
+  const { index } = params;
+  const packOf = ({ dtype, width }: Group): string => `weft_pack<${STORAGE_TYPE[dtype]}, ${width}>`;
+  for (const group of groups) out.line(`__shared__ ${packOf(group)} ${group.name}[${tile}];`);
+  out.block(`for (${index} base = begin; base < end; base += ${tile})`, () => {
+    out.line('__syncthreads();');
+    out.line(`const ${index} r = base + (${index})threadIdx.x;`);
+    out.block('if (r < end)', () => {
+      const reduced = printCoordinates(out, params, 'r', body.kernel.reduced, 'z');
+      const scope: Scope = {
+        coordinates: [...body.kernel.parallel.map(() => '0'), ...reduced],
+        known: new Map(),
+      };
+      body.print(out, inBlock, scope, params);
+      for (const { name, positions, dtype } of groups) {
+        for (const [k, position] of positions.entries()) {
+          out.line(
+            `${name}[threadIdx.x].v[${k}] = ${toStorage(dtype, body.value(position, scope, params))};`,
+          );
+        }
+      }
+    });
+    out.line('__syncthreads();');
+    out.line(`const int count = end - base < ${tile} ? (int)(end - base) : ${tile};`);
+    out.line('#pragma unroll 4');
+    out.block('for (int j = 0; j < count; ++j)', () => printPairs(c, groups, packOf));
+  });
+}
+
+/** One element with every row of the thread. */
+function printPairs(c: ReduceContext, groups: readonly Group[], packOf: (group: Group) => string): void {
+  const { out } = c;
+  const known = new Map(c.parts.rowValues.map((position) => [position, `h${position}[g][0]`]));
+  for (const group of groups) {
+    out.line(`const ${packOf(group)} t_${group.name} = ${group.name}[j];`);
+    for (const [k, position] of group.positions.entries()) {
+      known.set(position, fromStorage(group.dtype, `t_${group.name}.v[${k}]`));
+    }
+  }
+  const { kernel } = c.body;
+  const placed = c.parts.own.some((position) =>
+    ['index', 'inside'].includes(c.body.instruction(position).kind),
+  );
+  if (placed) out.line(`const ${c.params.index} s = base + j;`);
+  const reduced = placed
+    ? printCoordinates(out, c.params, 's', kernel.reduced, 'z')
+    : kernel.reduced.map(() => '0');
+  const scope: Scope = { coordinates: c.coordinates(reduced), known };
+  out.unrolled('g', c.schedule.itemsP, () => {
+    c.body.print(out, c.parts.own, scope, c.params);
+    c.push(scope, 'g');
+  });
+}
+
+function groupsOf(c: ReduceContext, positions: readonly number[]): Group[] {
+  const byDType = new Map<DType, number[]>();
+  for (const position of positions) {
+    const { dtype } = c.body.instruction(position);
+    byDType.set(dtype, [...(byDType.get(dtype) ?? []), position]);
+  }
+  const groups: Group[] = [];
+  for (const [dtype, all] of byDType) {
+    const most = 16 / byteLengthOf(dtype);
+    for (let first = 0; first < all.length; first += most) {
+      const part = all.slice(first, first + most);
+      groups.push({ name: `s${groups.length}`, dtype, width: powerOfTwoFrom(part.length), positions: part });
+    }
+  }
+  return groups;
+}
