@@ -6,10 +6,16 @@
  * The same merge as `merge.ts` makes pairwise, for its commonest case, at a cost that grows with the size of the graph and
  * not with its square. What is left (reductions, other domains) is merged pairwise afterwards. Values do not change.
  */
-import { type FusedKernel, type KernelBuffer, mapInstruction, TapeBuilder } from './fused-kernel.js';
+import {
+  type FusedKernel,
+  type KernelBuffer,
+  mapInstruction,
+  readKeysOf,
+  TapeBuilder,
+} from './fused-kernel.js';
 import { type Access, argumentsOf, type Store } from './kernel.js';
 import { MAX_BUFFERS } from './merge.js';
-import { MAX_INSTRUCTIONS } from './split.js';
+import { MAX_MERGED } from './split.js';
 
 /** Clusters that stay open for later kernels. */
 const OPEN = 8;
@@ -24,7 +30,7 @@ export function joinMaps(kernels: readonly FusedKernel[], isOutput: (key: string
     for (let k = open.length - 1; k >= 0 && home === undefined; k--) if (open[k]!.add(kernel)) home = open[k];
     for (const cluster of open) if (cluster !== home) cluster.avoid(kernel);
     if (home !== undefined) continue;
-    if (kernel.reduced.length > 0 || kernel.tape.length > MAX_INSTRUCTIONS / 2) {
+    if (kernel.reduced.length > 0 || kernel.tape.length > MAX_MERGED) {
       others.push(kernel);
       continue;
     }
@@ -43,13 +49,10 @@ export function joinMaps(kernels: readonly FusedKernel[], isOutput: (key: string
   ];
 }
 
-const loadedKeys = (kernel: FusedKernel): Set<string> =>
-  new Set(kernel.tape.flatMap((i) => (i.kind === 'load' ? [kernel.buffers[i.access.buffer]!.key] : [])));
-
 function countReaders(kernels: readonly FusedKernel[]): Map<string, number> {
   const readers = new Map<string, number>();
   for (const kernel of kernels)
-    for (const key of loadedKeys(kernel)) readers.set(key, (readers.get(key) ?? 0) + 1);
+    for (const key of readKeysOf(kernel)) readers.set(key, (readers.get(key) ?? 0) + 1);
   return readers;
 }
 
@@ -80,9 +83,9 @@ class Cluster {
   add(kernel: FusedKernel): boolean {
     if (kernel.reduced.length > 0 || kernel.parallel.length !== this.#parallel.length) return false;
     if (kernel.parallel.some((n, k) => n !== this.#parallel[k])) return false;
-    if (this.#builder.instructions.length + kernel.tape.length > MAX_INSTRUCTIONS) return false;
+    if (this.#builder.instructions.length + kernel.tape.length > MAX_MERGED) return false;
     if (this.#buffers.length + kernel.buffers.length > MAX_BUFFERS) return false;
-    const keys = loadedKeys(kernel);
+    const keys = readKeysOf(kernel);
     let shares = false;
     for (const key of keys) {
       if (this.#outside.has(key)) return false;
@@ -103,7 +106,7 @@ class Cluster {
 
   /** Notes a kernel that stays outside; what it makes from the cluster's values taints what reads it. */
   avoid(kernel: FusedKernel): void {
-    for (const key of loadedKeys(kernel)) {
+    for (const key of readKeysOf(kernel)) {
       if (!this.#values.has(key) && !this.#outside.has(key)) continue;
       for (const store of kernel.stores) this.#outside.add(kernel.buffers[store.access.buffer]!.key);
       return;
@@ -122,7 +125,7 @@ class Cluster {
 
   #append(kernel: FusedKernel): void {
     this.#size++;
-    for (const key of loadedKeys(kernel)) this.#readInside.set(key, (this.#readInside.get(key) ?? 0) + 1);
+    for (const key of readKeysOf(kernel)) this.#readInside.set(key, (this.#readInside.get(key) ?? 0) + 1);
     const moved: number[] = [];
     for (const i of kernel.tape) {
       const held = i.kind === 'load' ? this.#values.get(kernel.buffers[i.access.buffer]!.key) : undefined;

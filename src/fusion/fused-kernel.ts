@@ -89,6 +89,7 @@ export class TapeBuilder {
 
 /** A kernel's accesses in another domain: `axisOf[k]` is where axis k went, out of `axes`. */
 export function moveAffine<T extends Affine>(affine: T, axisOf: readonly number[], axes: number): T {
+  if (axisOf.length === axes && axisOf.every((axis, k) => axis === k)) return affine;
   const strides = new Array<number>(axes).fill(0);
   affine.strides.forEach((stride, k) => {
     if (stride !== 0) strides[axisOf[k]!] = stride;
@@ -97,11 +98,19 @@ export function moveAffine<T extends Affine>(affine: T, axisOf: readonly number[
 }
 
 export function moveAccess(access: Access, axisOf: readonly number[], axes: number, buffer: number): Access {
-  const bounds = access.bounds.map((bound) => moveAffine(bound, axisOf, axes));
+  const bounds = moveBounds(access.bounds, (bound) => moveAffine(bound, axisOf, axes));
   return { ...moveAffine(access, axisOf, axes), bounds, buffer };
 }
 
-/** An instruction with other arguments and its affine functions changed. */
+const moveBounds = (bounds: readonly Bound[], affine: <T extends Affine>(a: T) => T): readonly Bound[] =>
+  bounds.length === 0 ? bounds : bounds.map((bound) => affine(bound));
+
+const same = (a: readonly number[], b: readonly number[]): boolean => {
+  for (let k = 0; k < a.length; k++) if (a[k] !== b[k]) return false;
+  return a.length === b.length;
+};
+
+/** An instruction with other arguments and its affine functions changed; the instruction itself if nothing changed. */
 export function mapInstruction(
   i: Instruction,
   args: readonly number[],
@@ -110,21 +119,45 @@ export function mapInstruction(
 ): Instruction {
   switch (i.kind) {
     case 'load': {
-      const bounds = i.access.bounds.map((bound) => affine(bound));
-      return { ...i, access: { ...affine(i.access), bounds, buffer: buffer(i.access.buffer) } };
+      const { access } = i;
+      const at = buffer(access.buffer);
+      const moved = affine(access);
+      if (at === access.buffer && moved === access && access.bounds.length === 0) return i;
+      return {
+        kind: i.kind,
+        dtype: i.dtype,
+        access: { ...moved, bounds: moveBounds(access.bounds, affine), buffer: at },
+      };
     }
     case 'const':
       return i;
-    case 'index':
-      return { ...i, affine: affine(i.affine) };
+    case 'index': {
+      const moved = affine(i.affine);
+      return moved === i.affine ? i : { kind: i.kind, dtype: i.dtype, affine: moved };
+    }
     case 'inside':
-      return { ...i, bounds: i.bounds.map((bound) => affine(bound)) };
+      return { kind: i.kind, dtype: i.dtype, bounds: moveBounds(i.bounds, affine) };
     case 'cast':
-      return { ...i, args: [args[0]!] };
+      return args[0] === i.args[0] ? i : { kind: i.kind, dtype: i.dtype, args: [args[0]!] };
     case 'map':
+      return same(args, i.args) ? i : { kind: i.kind, dtype: i.dtype, op: i.op, args };
     case 'reduce':
-      return { ...i, args };
+      return same(args, i.args) ? i : { kind: i.kind, dtype: i.dtype, reduction: i.reduction, args };
   }
+}
+
+const readKeys = new WeakMap<FusedKernel, ReadonlySet<string>>();
+
+/** Keys of the buffers that a kernel loads from. */
+export function readKeysOf(kernel: FusedKernel): ReadonlySet<string> {
+  let found = readKeys.get(kernel);
+  if (found === undefined) {
+    const read = new Set<number>();
+    for (const i of kernel.tape) if (i.kind === 'load') read.add(i.access.buffer);
+    found = new Set([...read].map((at) => kernel.buffers[at]!.key));
+    readKeys.set(kernel, found);
+  }
+  return found;
 }
 
 /** The same kernel with every affine function changed, over other axes. */

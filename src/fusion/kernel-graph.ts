@@ -3,10 +3,10 @@
  * are possible, and why the others are not. Called by `partition.ts`.
  */
 import type { GraphNodeOf } from '../graph/graph.js';
-import { type FusedKernel, nodeBufferKey } from './fused-kernel.js';
+import { type FusedKernel, nodeBufferKey, readKeysOf } from './fused-kernel.js';
 import { product } from './kernel.js';
 import { arithmetic, type Merged, mergeHorizontally, mergeVertically, type Reason } from './merge.js';
-import { MAX_INSTRUCTIONS } from './split.js';
+import { MAX_MERGED } from './split.js';
 
 /** A matrix product for a library, or a kernel. */
 export type Task =
@@ -144,7 +144,7 @@ export class KernelGraph {
   }
 
   #tooLong(a: number, b: number): boolean {
-    return this.#tasks.get(a)!.arithmetic + this.#tasks.get(b)!.arithmetic > MAX_INSTRUCTIONS;
+    return this.#tasks.get(a)!.arithmetic + this.#tasks.get(b)!.arithmetic > MAX_MERGED;
   }
 
   /** Whether a value must still be stored once the two kernels are one. */
@@ -254,12 +254,8 @@ export class KernelGraph {
 
 const domainSize = (kernel: FusedKernel): number => product(kernel.parallel) * product(kernel.reduced);
 
-export function readsOf(task: Task): readonly string[] {
-  if (task.kind === 'contract') return task.reads;
-  const { kernel } = task;
-  const read = new Set(kernel.tape.flatMap((i) => (i.kind === 'load' ? [i.access.buffer] : [])));
-  return [...read].map((at) => kernel.buffers[at]!.key);
-}
+export const readsOf = (task: Task): readonly string[] =>
+  task.kind === 'contract' ? task.reads : [...readKeysOf(task.kernel)];
 
 export function writesOf(task: Task): readonly string[] {
   if (task.kind === 'contract') return [nodeBufferKey(task.node.id)];

@@ -15,11 +15,11 @@ import {
   mapInstruction,
   moveAccess,
   moveAffine,
+  readKeysOf,
   sizesOf,
   TapeBuilder,
 } from './fused-kernel.js';
 import { type Access, argumentsOf, levelsOf, product, type Store } from './kernel.js';
-import { MAX_INSTRUCTIONS } from './split.js';
 
 /** Why two kernels stay apart. Stable codes: `explain()` reports one for each edge that was not fused. */
 export type Reason =
@@ -37,6 +37,8 @@ export type Reason =
   | 'too-few-rows'
   /** The kernel would have too many instructions. */
   | 'instruction-limit'
+  /** The kernel would walk its rows too often. */
+  | 'phase-limit'
   /** The kernel would have too many buffers. */
   | 'buffer-limit'
   /** Another kernel has to run between the two. */
@@ -50,6 +52,8 @@ export type Merged = { readonly kernel: FusedKernel } | { readonly reason: Reaso
 
 /** Most arrays one kernel reads and writes: their addresses and strides are its arguments. */
 export const MAX_BUFFERS = 96;
+/** Most walks over the rows: what lives between them takes registers. */
+const MAX_PHASES = 6;
 /** Longest row, in bytes, that a row kernel keeps on the chip when rows are contiguous, and when columns are. */
 const MAX_ROW_BYTES = 1 << 18;
 const MAX_COLUMN_BYTES = 1 << 13;
@@ -65,8 +69,11 @@ export const arithmetic = (kernel: FusedKernel): number =>
 
 /** The producer's store to `key` and all loads of it in the consumer. */
 function loadsOf(kernel: FusedKernel, key: string): Access[] {
+  const loads: Access[] = [];
+  if (!readKeysOf(kernel).has(key)) return loads;
   const at = kernel.buffers.findIndex((buffer) => buffer.key === key);
-  return kernel.tape.flatMap((i) => (i.kind === 'load' && i.access.buffer === at ? [i.access] : []));
+  for (const i of kernel.tape) if (i.kind === 'load' && i.access.buffer === at) loads.push(i.access);
+  return loads;
 }
 function storeOf(kernel: FusedKernel, key: string): Store {
   const at = kernel.buffers.findIndex((buffer) => buffer.key === key);
@@ -229,11 +236,11 @@ function placeOf(access: Access, axisOf: readonly number[], axes: number): strin
 
 /** The kernel, if it is within the limits of one. */
 function checked(kernel: FusedKernel): Merged {
-  if (kernel.tape.length > MAX_INSTRUCTIONS) return fail('instruction-limit');
   if (kernel.buffers.length > MAX_BUFFERS) return fail('buffer-limit');
   if (kernel.reduced.length === 0) return { kernel };
   const { phases } = levelsOf({ ...kernel, name: '', buffers: [] });
   if (phases === 1) return { kernel };
+  if (phases > MAX_PHASES) return fail('phase-limit');
   const rows = product(kernel.parallel);
   const length = product(kernel.reduced);
   if (rows * length <= SMALL_JOB) return { kernel };

@@ -13,6 +13,8 @@ import { argumentsOf, type Instruction, product, type Store } from './kernel.js'
 
 /** Longest tape of one kernel: beyond, compile time and register pressure cost more than a pass over memory. */
 export const MAX_INSTRUCTIONS = 1024;
+/** Most arithmetic of a kernel that merging makes: beyond, what a merge saves is small against what the kernel does. */
+export const MAX_MERGED = 256;
 
 const recomputed = (i: Instruction): boolean =>
   i.kind === 'load' || i.kind === 'const' || i.kind === 'index' || i.kind === 'inside';
