@@ -67,12 +67,15 @@ export class ChunkLoads {
     return instruction;
   }
 
-  declare(out: Writer, position: number, dimensions: readonly number[]): void {
+  /** The type that holds a loaded chunk. */
+  typeOf(position: number): string {
     const { access, dtype } = this.#load(position);
-    const shape = dimensions.map((n) => `[${n}]`).join('');
     const uniform = modeOf(access, this.#chunking) === 'uniform';
-    const type = uniform ? STORAGE_TYPE[dtype] : packType(dtype, this.#chunking.width);
-    out.line(`${type} l${position}${shape};`);
+    return uniform ? STORAGE_TYPE[dtype] : packType(dtype, this.#chunking.width);
+  }
+
+  declare(out: Writer, position: number, dimensions: readonly number[]): void {
+    out.line(`${this.typeOf(position)} l${position}${dimensions.map((n) => `[${n}]`).join('')};`);
   }
 
   /** Loads a chunk into `l<position><index>`. */

@@ -20,6 +20,7 @@ import { printTranspose } from './transpose-kernel.js';
 
 export type { CudaArgument, CudaKernel, CudaLaunch, Scratch } from './cuda-types.js';
 export { printSchedule, type Schedule, scheduleOf } from './schedule.js';
+export { DEFAULT_LIMITS, type DeviceLimits } from './schedule-rows.js';
 
 /**
  * NVRTC's options for every generated source, besides the architecture. Divisions and square roots are correctly

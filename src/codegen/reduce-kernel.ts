@@ -129,10 +129,15 @@ function printLoops(c: ReduceContext): void {
   const width = layout === 'rows' ? c.schedule.width : 1;
   const { index } = c.params;
   const stride = threadsR * width;
-  const reach = (unrollR - 1) * stride + width;
+  const step = unrollR * stride;
   out.line(`${index} r = begin + (${index})tr${width === 1 ? '' : ` * ${width}`};`);
-  out.block(`for (; r + ${reach} <= end; r += ${unrollR * stride})`, () => printStep(c, false));
-  if (unrollR > 1 || width > 1) out.block('if (r < end)', () => printStep(c, true));
+  if (c.length <= step) {
+    printStep(c, c.length < step);
+  } else {
+    out.block(`for (; r + ${step - stride + width} <= end; r += ${step})`, () => printStep(c, false));
+    // What a thread has left over after its whole steps; slots are multiples of a step.
+    if (unrollR > 1 && c.length % step !== 0) out.block('if (r < end)', () => printStep(c, true));
+  }
   if (c.length % width !== 0) {
     const rest = c.length - (c.length % width);
     out.block(`for (r = ${c.params.size(rest)} + (${index})tr; r < end; r += ${threadsR})`, () =>

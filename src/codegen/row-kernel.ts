@@ -11,7 +11,7 @@ import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates, storeElemen
 import { type CudaFunction, printFunction } from './function.js';
 import { printCoordinates } from './index-math.js';
 import type { Parameters } from './parameters.js';
-import { type Lifetimes, lifetimesOf, type RowSchedule } from './schedule-rows.js';
+import { type HeldSlots, heldSlots, type Lifetimes, lifetimesOf, type RowSchedule } from './schedule-rows.js';
 import { Writer } from './writer.js';
 
 export function printRows(body: Body, schedule: RowSchedule, name: string): CudaFunction {
@@ -36,6 +36,7 @@ class RowWalk {
   readonly #params: Parameters;
   readonly #out = new Writer();
   readonly #lifetimes: Lifetimes;
+  readonly #slots: HeldSlots;
   readonly #loads: ChunkLoads;
   readonly #stores: ChunkStores;
   readonly #chunking: Chunking;
@@ -52,11 +53,8 @@ class RowWalk {
     this.#stores = new ChunkStores(body, this.#chunking, this.#params);
     const { kernel, levels } = body;
     this.#lifetimes = schedule.held ? lifetimesOf(kernel) : { first: [], last: [], held: new Set() };
-    this.#elementStores = kernel.stores.flatMap(({ value, access }, store) =>
-      levels.element[value] || access.strides.some((s, k) => k >= kernel.parallel.length && s !== 0)
-        ? [store]
-        : [],
-    );
+    this.#slots = schedule.sharedChunks > 0 ? heldSlots(kernel) : { slotOf: new Map(), byteLengths: [] };
+    this.#elementStores = kernel.stores.flatMap(({ value }, store) => (levels.element[value] ? [store] : []));
   }
 
   get #length(): number {
@@ -69,6 +67,8 @@ class RowWalk {
     const out = this.#out;
     const { index } = this.#params;
     const rows = product(kernel.parallel);
+    if (this.#schedule.sharedChunks > 0)
+      out.line('extern __shared__ __align__(16) unsigned char weft_row[];');
     printThreadPlace(out, this.#schedule);
     out.line(`const ${index} p = (${index})blockIdx.x * ${threadsP} + tp;`);
     out.line(`const bool in = p < ${this.#params.size(rows)};`);
@@ -80,23 +80,14 @@ class RowWalk {
     return printFunction(name, out, this.#params, {
       grid: [Math.ceil(rows / threadsP), 1, 1],
       block: [threads, 1, 1],
-      sharedByteLength: 0,
+      sharedByteLength: this.#slotOffset(this.#slots.byteLengths.length),
     });
-  }
-
-  /** The phase in which an element-level store happens: that of its value, or the first for a row-level value. */
-  #storePhase(store: number): number {
-    const { value } = this.#body.kernel.stores[store]!;
-    const { element, phase } = this.#body.levels;
-    if (element[value]) return phase[value]!;
-    const isReduce = this.#body.instruction(value).kind === 'reduce';
-    return Math.min(phase[value]! + (isReduce ? 1 : 0), this.#body.levels.phases - 1);
   }
 
   #phase(phase: number): Phase {
     const { kernel, levels } = this.#body;
     const accumulators = accumulatorsOf(this.#body, phase);
-    const stores = this.#elementStores.filter((store) => this.#storePhase(store) === phase);
+    const stores = this.#elementStores.filter((store) => levels.phase[kernel.stores[store]!.value] === phase);
     const { first, held } = this.#lifetimes;
     const keeps = [...held].filter((position) => first[position] === phase);
     const targets = [
@@ -164,29 +155,100 @@ class RowWalk {
     }
   }
 
-  /** A walk whose chunks are unrolled, with loads first; held values stay in `l…[k]` and `h…[k][e]`. */
+  /** A walk whose chunks are unrolled, with loads first; held values stay in `l…[k]` and `h…[k]`. */
   #printHeldWalk(number: number, phase: Phase): void {
     const out = this.#out;
-    const { chunks, width } = this.#schedule;
+    const { chunks } = this.#schedule;
     const { held } = this.#lifetimes;
     const ahead = phase.loads.filter((position) => number === 0 || held.has(position));
     for (const position of ahead) this.#loads.declare(out, position, [chunks]);
-    for (const position of phase.kept) {
-      out.line(`${CUDA_TYPE[this.#body.instruction(position).dtype]} h${position}[${chunks}][${width}];`);
-    }
+    for (const position of phase.kept) out.line(`${this.#packType(position)} h${position}[${chunks}];`);
+    const full = this.#length >= chunks * this.#step;
     const walk = (inner: (reduced: readonly string[]) => void): void =>
-      out.unrolled('k', chunks, () => this.#chunk('k', this.#length === chunks * this.#step, inner));
+      out.unrolled('k', chunks, () => this.#chunk('k', full, inner));
     if (ahead.length > 0) {
       walk((reduced) => {
         for (const position of ahead) this.#loads.load(out, position, '[k]', [...this.#columns, ...reduced]);
       });
     }
+    if (this.#schedule.sharedChunks > 0) this.#printShared(phase);
     if (phase.computed.length + phase.stores.length + phase.accumulators.length === 0) return;
-    const isAhead = new Set([
-      ...ahead,
-      ...[...held].filter((p) => this.#body.instruction(p).kind === 'load'),
-    ]);
-    walk((reduced) => this.#computeChunk(phase, reduced, (position) => (isAhead.has(position) ? '[k]' : '')));
+    const isAhead = new Set([...ahead, ...this.#heldLoads()]);
+    walk((reduced) =>
+      this.#computeChunk(phase, reduced, (position) => (isAhead.has(position) ? '[k]' : ''), '[k]'),
+    );
+    if (this.#schedule.sharedChunks > 0) this.#printSharedWalk(number, phase);
+  }
+
+  #heldLoads(): number[] {
+    return [...this.#lifetimes.held].filter((position) => this.#body.instruction(position).kind === 'load');
+  }
+
+  #packType(position: number): string {
+    return `weft_pack<${CUDA_TYPE[this.#body.instruction(position).dtype]}, ${this.#schedule.width}>`;
+  }
+
+  /** Byte at which a slot of shared memory starts. */
+  #slotOffset(slot: number): number {
+    const { threadsR, threadsP, sharedChunks, width } = this.#schedule;
+    const bytes = this.#slots.byteLengths.slice(0, slot).reduce((sum, n) => sum + n, 0);
+    return bytes * threadsR * threadsP * sharedChunks * width;
+  }
+
+  /** Where a held value of chunk `k` of this thread stands in shared memory. */
+  #slot(position: number, type: string, k: string): string {
+    const { threadsR, threadsP } = this.#schedule;
+    const offset = this.#slotOffset(this.#slots.slotOf.get(position)!);
+    return `reinterpret_cast<${type}*>(weft_row + ${offset})[(${k}) * ${threadsR * threadsP} + (int)threadIdx.x]`;
+  }
+
+  /** Brings loads that are held into shared memory, a few in flight at a time. */
+  #printShared(phase: Phase): void {
+    const out = this.#out;
+    const { chunks, sharedChunks } = this.#schedule;
+    const flight = 4;
+    for (const position of phase.loads.filter((load) => this.#lifetimes.held.has(load))) {
+      const type = this.#loads.typeOf(position);
+      out.block(`for (int first = 0; first < ${sharedChunks}; first += ${flight})`, () => {
+        out.line(`${type} l${position}[${flight}];`);
+        const each = (inner: (reduced: readonly string[]) => void): void =>
+          out.unrolled('k', flight, () =>
+            out.block(`if (first + k < ${sharedChunks})`, () =>
+              this.#chunk(`(${chunks} + first + k)`, false, inner),
+            ),
+          );
+        each((reduced) => this.#loads.load(out, position, '[k]', [...this.#columns, ...reduced]));
+        each(() => out.line(`${this.#slot(position, type, 'first + k')} = l${position}[k];`));
+      });
+    }
+  }
+
+  /** The part of a walk whose chunks lie in shared memory; only this thread touches them. */
+  #printSharedWalk(number: number, phase: Phase): void {
+    const out = this.#out;
+    const { chunks, sharedChunks } = this.#schedule;
+    const { first, last, held } = this.#lifetimes;
+    out.line('#pragma unroll 2');
+    out.block(`for (int k = 0; k < ${sharedChunks}; ++k)`, () =>
+      this.#chunk(`(${chunks} + k)`, false, (reduced) => {
+        for (const position of held) {
+          const isLoad = this.#body.instruction(position).kind === 'load';
+          if (
+            first[position]! > number ||
+            last[position]! < number ||
+            (!isLoad && first[position] === number)
+          )
+            continue;
+          const type = isLoad ? this.#loads.typeOf(position) : this.#packType(position);
+          out.line(`const ${type} ${isLoad ? 'l' : 'h'}${position} = ${this.#slot(position, type, 'k')};`);
+        }
+        for (const position of phase.kept) out.line(`${this.#packType(position)} h${position};`);
+        this.#computeChunk(phase, reduced, () => '', '');
+        for (const position of phase.kept) {
+          out.line(`${this.#slot(position, this.#packType(position), 'k')} = h${position};`);
+        }
+      }),
+    );
   }
 
   /** A walk with a loop over the row, a few chunks at a time. */
@@ -204,7 +266,7 @@ class RowWalk {
           for (const position of phase.loads)
             this.#loads.load(out, position, '[k]', [...this.#columns, ...reduced]);
         });
-        walk((reduced) => this.#computeChunk(phase, reduced, () => '[k]'));
+        walk((reduced) => this.#computeChunk(phase, reduced, () => '[k]', '[k]'));
       },
     );
   }
@@ -226,7 +288,13 @@ class RowWalk {
     else out.block(`if (r < ${this.#params.size(this.#length)})`, body);
   }
 
-  #computeChunk(phase: Phase, reduced: readonly string[], indexOf: (load: number) => string): void {
+  /** Arithmetic and stores of a chunk. `indexOf`: the place of a loaded chunk in its array; `kept`: of a held one. */
+  #computeChunk(
+    phase: Phase,
+    reduced: readonly string[],
+    indexOf: (load: number) => string,
+    kept: string,
+  ): void {
     const out = this.#out;
     const { kernel } = this.#body;
     const { width } = this.#schedule;
@@ -234,7 +302,7 @@ class RowWalk {
     const at = [...this.#columns, ...reduced];
     const chunked = phase.accumulators.filter(({ monoid }) => monoid.chunked);
     for (const position of phase.loads) {
-      if (indexOf(position) !== '') continue;
+      if (indexOf(position) !== '' || (kept === '' && held.has(position))) continue;
       this.#loads.declare(out, position, []);
       this.#loads.load(out, position, '', at);
     }
@@ -243,15 +311,15 @@ class RowWalk {
     const known = new Map(this.#rowKnown);
     for (const position of held) {
       if (this.#body.instruction(position).kind !== 'load' && !phase.kept.includes(position))
-        known.set(position, `h${position}[k][e]`);
+        known.set(position, `h${position}${kept}.v[e]`);
     }
-    const loads = [...phase.loads, ...[...held].filter((p) => this.#body.instruction(p).kind === 'load')];
+    const loads = [...phase.loads, ...this.#heldLoads()];
     for (const position of loads) known.set(position, this.#loads.value(position, indexOf(position)));
     const scope: Scope = { coordinates: elementCoordinates(at, this.#chunking), known };
     const value = (position: number): string => this.#body.value(position, scope, this.#params);
     out.unrolled('e', width, () => {
       this.#body.print(out, phase.computed, scope, this.#params);
-      for (const position of phase.kept) out.line(`h${position}[k][e] = v${position};`);
+      for (const position of phase.kept) out.line(`h${position}${kept}.v[e] = v${position};`);
       for (const { position, name, monoid } of phase.accumulators) {
         const args = this.#argumentsOf(position).map(value);
         out.line(

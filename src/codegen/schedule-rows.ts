@@ -17,13 +17,28 @@ export interface RowSchedule {
   readonly width: number;
   /** Chunks of a row that a thread holds, or that it handles at a time where the row is walked again. */
   readonly chunks: number;
+  /** Further chunks that a thread holds in shared memory. */
+  readonly sharedChunks: number;
   /** Whether values are held from phase to phase. */
   readonly held: boolean;
 }
 
-/** Registers of a thread for the elements it holds. */
+/** What a device offers: the only thing that may change a schedule, and never the order in which it combines. */
+export interface DeviceLimits {
+  /** Most shared memory that a block may ask for. */
+  readonly sharedByteLength: number;
+}
+/** Compute capability 8.0 and 9.0 and up; 8.6 and 8.9 have 99 KiB. */
+export const DEFAULT_LIMITS: DeviceLimits = { sharedByteLength: 163 * 1024 };
+
+/** Registers of a thread for the elements it holds, by the threads of a block. */
 const HELD_WORDS = 32;
 const MOST_THREADS = 1024;
+/** For rows that need shared memory too, and for those walked again: half the threads hold twice as much each. */
+const LONG_THREADS = 512;
+const LONG_WORDS = 64;
+/** Static shared memory of the exchange between warps. */
+const RESERVED_BYTES = 2048;
 const WARP = 32;
 /** Rows below which a kernel that walks rows again would leave a device idle. */
 const FEW_ROWS = 64;
@@ -86,27 +101,45 @@ export const isCastOfLoad = (kernel: Kernel, position: number): boolean => {
   return i.kind === 'cast' && kernel.tape[i.args[0]]!.kind === 'load';
 };
 
-/** Most words of held elements that are alive between two phases. */
-function heldWords(kernel: Kernel): number {
-  const { first, last, held } = lifetimesOf(kernel);
-  let most = 1;
-  for (let phase = 0; phase + 1 < levelsOf(kernel).phases; phase++) {
-    let words = 0;
-    for (const position of held) {
-      if (first[position]! <= phase && last[position]! > phase)
-        words += byteLengthOf(kernel.tape[position]!.dtype) / 4;
-    }
-    most = Math.max(most, words);
-  }
-  return Math.min(most, 8);
+/** Places for held values, shared by values that are not needed in the same phases. */
+export interface HeldSlots {
+  readonly slotOf: ReadonlyMap<number, number>;
+  /** Bytes of an element in each slot. */
+  readonly byteLengths: readonly number[];
 }
+
+export function heldSlots(kernel: Kernel): HeldSlots {
+  const { first, last, held } = lifetimesOf(kernel);
+  const slotOf = new Map<number, number>();
+  const byteLengths: number[] = [];
+  const free: number[] = [];
+  for (const position of [...held].sort((a, b) => first[a]! - first[b]! || a - b)) {
+    // A value may take the place of one that is read for the last time in its own phase: element by element.
+    let slot = free.findIndex((until) => until <= first[position]!);
+    if (slot < 0) slot = free.length;
+    free[slot] = last[position]!;
+    slotOf.set(position, slot);
+    byteLengths[slot] = Math.max(byteLengths[slot] ?? 0, byteLengthOf(kernel.tape[position]!.dtype));
+  }
+  return { slotOf, byteLengths };
+}
+
+/** Words of an element's held values that are alive at once. */
+const heldWords = (kernel: Kernel): number =>
+  Math.max(
+    1,
+    Math.min(
+      8,
+      heldSlots(kernel).byteLengths.reduce((sum, bytes) => sum + bytes / 4, 0),
+    ),
+  );
 
 /** `undefined`: there are too few rows for this schedule. */
-export function chooseRows(kernel: Kernel): RowSchedule | undefined {
-  return layoutOf(kernel) === 'rows' ? rowLayout(kernel) : columnLayout(kernel);
+export function chooseRows(kernel: Kernel, limits: DeviceLimits): RowSchedule | undefined {
+  return layoutOf(kernel) === 'rows' ? rowLayout(kernel, limits) : columnLayout(kernel);
 }
 
-function rowLayout(kernel: Kernel): RowSchedule | undefined {
+function rowLayout(kernel: Kernel, limits: DeviceLimits): RowSchedule | undefined {
   const rows = product(kernel.parallel);
   const length = product(kernel.reduced);
   const axis = kernel.parallel.length + kernel.reduced.length - 1;
@@ -121,11 +154,20 @@ function rowLayout(kernel: Kernel): RowSchedule | undefined {
   const perThread = Math.max(width, HELD_WORDS / heldWords(kernel));
   if (rows < FEW_ROWS && length > LONG_ROW) return undefined;
   const needed = powerOfTwoFrom(length / perThread);
-  const held = needed <= MOST_THREADS;
-  const threadsR = held ? Math.max(needed, Math.min(WARP, powerOfTwoFrom(length / width))) : MOST_THREADS;
-  const threadsP = Math.max(1, 256 / threadsR);
-  const chunks = held ? Math.max(1, Math.ceil(length / (threadsR * width))) : Math.max(1, 16 / width);
-  return { kind: 'rows', layout: 'rows', threadsP, threadsR, width, chunks, held };
+  const frame = { kind: 'rows', layout: 'rows', width } as const;
+  if (needed <= MOST_THREADS) {
+    const threadsR = Math.max(needed, Math.min(WARP, powerOfTwoFrom(length / width)));
+    const chunks = Math.max(1, Math.ceil(length / (threadsR * width)));
+    return { ...frame, threadsP: Math.max(1, 256 / threadsR), threadsR, chunks, sharedChunks: 0, held: true };
+  }
+  const long = { ...frame, threadsP: 1, threadsR: LONG_THREADS } as const;
+  const inRegisters = Math.max(1, Math.floor(LONG_WORDS / heldWords(kernel) / width));
+  const sharedChunks = Math.ceil(length / (LONG_THREADS * width)) - inRegisters;
+  const bytes =
+    heldSlots(kernel).byteLengths.reduce((sum, n) => sum + n, 0) * width * LONG_THREADS * sharedChunks;
+  if (bytes + RESERVED_BYTES <= limits.sharedByteLength)
+    return { ...long, chunks: inRegisters, sharedChunks, held: true };
+  return { ...long, chunks: Math.max(1, 16 / width), sharedChunks: 0, held: false };
 }
 
 function columnLayout(kernel: Kernel): RowSchedule | undefined {
@@ -147,6 +189,7 @@ function columnLayout(kernel: Kernel): RowSchedule | undefined {
     threadsR: Math.max(threadsR, WARP / threadsP),
     width: 1,
     chunks,
+    sharedChunks: 0,
     held,
   };
 }

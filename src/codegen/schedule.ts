@@ -12,7 +12,13 @@ import { chunkWidth } from './chunks.js';
 import { normalize } from './domain.js';
 import { choosePairs, type PairSchedule } from './schedule-pairs.js';
 import { chooseReduce, type ReduceSchedule } from './schedule-reduce.js';
-import { accessesOf, chooseRows, type RowSchedule } from './schedule-rows.js';
+import {
+  accessesOf,
+  chooseRows,
+  DEFAULT_LIMITS,
+  type DeviceLimits,
+  type RowSchedule,
+} from './schedule-rows.js';
 
 export interface MapSchedule {
   readonly kind: 'map';
@@ -49,17 +55,17 @@ export type Schedule =
   /** Nothing to compute. */
   | { readonly kind: 'empty' };
 
-/** The schedule of a kernel. */
-export function scheduleOf(kernel: Kernel): Schedule {
-  return scheduleOfNormal(normalize(kernel));
+/** The schedule of a kernel. `limits` may move values between memories, but changes no result. */
+export function scheduleOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): Schedule {
+  return scheduleOfNormal(normalize(kernel), limits);
 }
 
 /** The schedule of a kernel that `normalize` gave. */
-export function scheduleOfNormal(kernel: Kernel): Schedule {
+export function scheduleOfNormal(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): Schedule {
   if (product(kernel.parallel) === 0) return { kind: 'empty' };
   if (kernel.reduced.length === 0) return chooseTranspose(kernel) ?? chooseMap(kernel);
   if (levelsOf(kernel).phases === 1) return choosePairs(kernel) ?? chooseReduce(kernel);
-  return chooseRows(kernel) ?? { kind: 'split' };
+  return chooseRows(kernel, limits) ?? { kind: 'split' };
 }
 
 /** Weight of arithmetic up to which a thread takes several chunks: beyond it, more code only compiles more slowly. */

@@ -311,6 +311,7 @@ function rows(): void {
     threadsR: 64,
     width: 4,
     chunks: 4,
+    sharedChunks: 0,
     held: false,
   } as const;
   add('rows of softmax walked again', softmax([5], [2500], [2500, 1]), again);
@@ -320,6 +321,13 @@ function rows(): void {
     threadsP: 32,
     threadsR: 8,
     width: 1,
+  });
+  const shared = { ...again, chunks: 2, sharedChunks: 5, held: true } as const;
+  add('rows of softmax in shared memory', softmax([5], [1700], [1700, 1]), shared);
+  add('rows of softmax of halves in shared memory', softmax([3], [1792], [1792, 1], 'float16'), {
+    ...shared,
+    threadsR: 32,
+    width: 8,
   });
   add('rows of softmax split', softmax([2], [20_000], [20_000, 1]));
   add('rows of softmax of one row', softmax([], [20_001], [1]));
@@ -337,18 +345,21 @@ function rows(): void {
     const y = b.map('add', b.map('multiply', normal, b.load('float32', [0, 1])), b.load('float32', [0, 1]));
     add('rows of layer norm', b.store(y).store(mean));
   }
-  {
-    const b = new KernelBuilder([17], [64]);
-    const x = b.load('float64', [64, 1]);
-    const centred = b.map('subtract', x, b.map('divide', b.reduce('sum', x), b.constant('float64', 64)));
+  for (const schedule of [undefined, { ...shared, width: 2, threadsR: 32, chunks: 1, sharedChunks: 3 }]) {
+    const length = schedule === undefined ? 64 : 250;
+    const b = new KernelBuilder([17], [length]);
+    const x = b.load('float64', [length, 1]);
+    const n = b.constant('float64', length);
+    const centred = b.map('subtract', x, b.map('divide', b.reduce('sum', x), n));
     const spread = b.reduce('max', b.map('abs', centred));
     const share = b.map('divide', centred, spread);
     add(
-      'rows in three phases',
+      `rows in three phases${schedule === undefined ? '' : ' in shared memory'}`,
       b
         .store(b.reduce('sum', b.map('square', share)))
         .store(spread)
         .store(share),
+      schedule,
     );
   }
 }

@@ -3,7 +3,7 @@
  * interpreter. Sums are compared with a bound that a straight float32 sum of the same data would exceed.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { cudaKernel } from '../../src/codegen/cuda.js';
+import { cudaKernel, type Schedule } from '../../src/codegen/cuda.js';
 import { type DType, isHalf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { hasCompiler, type SimulatedCase, simulate } from '../support/cuda-simulator.js';
@@ -48,5 +48,19 @@ describe.skipIf(!hasCompiler())('generated CUDA (simulated with g++, skipped whe
       if (role === 'input') expect(got.data).toEqual(inputs[b]);
       else expect(mismatch(got, want, toleranceOf(dtype))).toBeUndefined();
     });
+  });
+
+  it('gives the same bits whether a long row is held in shared memory or walked again', () => {
+    const { kernel, schedule } = CUDA_CASES.find(({ name }) => name === 'rows of softmax in shared memory')!;
+    if (schedule?.kind !== 'rows') throw new Error('a row schedule');
+    const again: Schedule = { ...schedule, held: false, sharedChunks: 0, chunks: 4 };
+    const input = randomValues('float32', [kernel.buffers[0]!.elementCount], 5).data;
+    const ways = [schedule, again].map((way) => ({
+      kernel,
+      cuda: cudaKernel(kernel, way),
+      inputs: [input, undefined],
+    }));
+    const [held, walked] = simulate(ways);
+    expect(held![1]).toEqual(walked![1]);
   });
 });

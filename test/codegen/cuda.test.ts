@@ -4,7 +4,13 @@
  * (`vitest run -u` rewrites them).
  */
 import { describe, expect, it } from 'vitest';
-import { CUDA_OPTIONS, cudaKernel, printSchedule, scheduleOf } from '../../src/codegen/cuda.js';
+import {
+  CUDA_OPTIONS,
+  cudaKernel,
+  DEFAULT_LIMITS,
+  printSchedule,
+  scheduleOf,
+} from '../../src/codegen/cuda.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
@@ -59,7 +65,7 @@ describe('cudaKernel', () => {
     expect(sources([1024, 4096, 123_456].map((n) => scaled(n, 2)))).toBe(1);
     expect(sources([1001, 4099].map((n) => scaled(n, 2)))).toBe(1);
     expect(sources([2 ** 22, 2 ** 26, 2 ** 28].map((n) => summed([], [n], [1])))).toBe(1);
-    expect(sources([512, 4096].map((n) => summed([2 ** 16], [n], [n, 1])))).toBe(1);
+    expect(sources([1024, 4096].map((n) => summed([2 ** 16], [n], [n, 1])))).toBe(1);
   });
 
   it('takes 64-bit indices only where an offset needs them', () => {
@@ -111,15 +117,25 @@ describe('cudaKernel', () => {
   });
 
   it('keeps rows in registers where they fit, walks them again where not, and splits a few long rows', () => {
-    const softmax = (rows: number, length: number) => {
+    const softmax = (rows: number, length: number, limits = DEFAULT_LIMITS) => {
       const b = new KernelBuilder(rows === 1 ? [] : [rows], [length]);
       const strides = rows === 1 ? [1] : [length, 1];
       const x = b.load('float32', strides);
       const e = b.map('exp', b.map('subtract', x, b.reduce('max', x)));
-      return scheduleOf(b.store(b.map('divide', e, b.reduce('sum', e)), strides).build('softmax'));
+      return scheduleOf(b.store(b.map('divide', e, b.reduce('sum', e)), strides).build('softmax'), limits);
     };
     expect(softmax(262_144, 1024)).toMatchObject({ kind: 'rows', threadsR: 32, chunks: 8, held: true });
-    expect(softmax(4096, 2 ** 20)).toMatchObject({ kind: 'rows', threadsR: 1024, held: false });
+    expect(softmax(4096, 2 ** 16)).toMatchObject({
+      kind: 'rows',
+      threadsR: 512,
+      sharedChunks: 16,
+      held: true,
+    });
+    expect(softmax(4096, 2 ** 20)).toMatchObject({ kind: 'rows', threadsR: 512, held: false });
+    expect(softmax(4096, 2 ** 16, { sharedByteLength: 99 * 1024 })).toMatchObject({
+      threadsR: 512,
+      held: false,
+    });
     expect(softmax(1, 2 ** 20)).toEqual({ kind: 'split' });
   });
 

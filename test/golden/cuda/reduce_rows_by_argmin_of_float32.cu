@@ -68,52 +68,27 @@ reduce_rows_by_argmin_of_float32_reduce(int n0, int n1, const float* __restrict_
   const int begin = 0;
   const int end = n1;
   int r = begin + (int)tr * 4;
-  for (; r + 4 <= end; r += 128) {
-    weft_pack<float, 4> l0[1][1];
-    #pragma unroll
-    for (int u = 0; u < 1; ++u) {
-      const int s = r + u * 128;
+  weft_pack<float, 4> l0[1][1];
+  #pragma unroll
+  for (int u = 0; u < 1; ++u) {
+    const int s = r + u * 128;
+    if (s + 4 <= end) {
       #pragma unroll
       for (int g = 0; g < 1; ++g) {
         l0[u][g] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (x0[g] * n1 + s));
       }
     }
-    #pragma unroll
-    for (int u = 0; u < 1; ++u) {
-      const int s = r + u * 128;
+  }
+  #pragma unroll
+  for (int u = 0; u < 1; ++u) {
+    const int s = r + u * 128;
+    if (s + 4 <= end) {
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const long long v1 = (long long)((s + e));
         #pragma unroll
         for (int g = 0; g < 1; ++g) {
           a2[g * 4 + e] = weft_first_least(a2[g * 4 + e], weft_best<float, int>{l0[u][g].v[e], (int)v1});
-        }
-      }
-    }
-  }
-  if (r < end) {
-    weft_pack<float, 4> l0[1][1];
-    #pragma unroll
-    for (int u = 0; u < 1; ++u) {
-      const int s = r + u * 128;
-      if (s + 4 <= end) {
-        #pragma unroll
-        for (int g = 0; g < 1; ++g) {
-          l0[u][g] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (x0[g] * n1 + s));
-        }
-      }
-    }
-    #pragma unroll
-    for (int u = 0; u < 1; ++u) {
-      const int s = r + u * 128;
-      if (s + 4 <= end) {
-        #pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const long long v1 = (long long)((s + e));
-          #pragma unroll
-          for (int g = 0; g < 1; ++g) {
-            a2[g * 4 + e] = weft_first_least(a2[g * 4 + e], weft_best<float, int>{l0[u][g].v[e], (int)v1});
-          }
         }
       }
     }

@@ -98,19 +98,21 @@ reduce_several_with_a_row_epilogue_reduce(int n0, const float* __restrict__ b1, 
   const int begin = 0;
   const int end = n1;
   int r = begin + (int)tr * 4;
-  for (; r + 4 <= end; r += 512) {
-    weft_pack<float, 4> l0[1][1];
-    #pragma unroll
-    for (int u = 0; u < 1; ++u) {
-      const int s = r + u * 512;
+  weft_pack<float, 4> l0[1][1];
+  #pragma unroll
+  for (int u = 0; u < 1; ++u) {
+    const int s = r + u * 512;
+    if (s + 4 <= end) {
       #pragma unroll
       for (int g = 0; g < 1; ++g) {
         l0[u][g] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (x0[g] * n1 + s));
       }
     }
-    #pragma unroll
-    for (int u = 0; u < 1; ++u) {
-      const int s = r + u * 512;
+  }
+  #pragma unroll
+  for (int u = 0; u < 1; ++u) {
+    const int s = r + u * 512;
+    if (s + 4 <= end) {
       weft_pack<float, 4> o2[1];
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
@@ -129,45 +131,6 @@ reduce_several_with_a_row_epilogue_reduce(int n0, const float* __restrict__ b1, 
       for (int g = 0; g < 1; ++g) {
         if (in[g]) {
           *reinterpret_cast<weft_pack<float, 4>*>(b4 + (x0[g] * n1 + s)) = o2[g];
-        }
-      }
-    }
-  }
-  if (r < end) {
-    weft_pack<float, 4> l0[1][1];
-    #pragma unroll
-    for (int u = 0; u < 1; ++u) {
-      const int s = r + u * 512;
-      if (s + 4 <= end) {
-        #pragma unroll
-        for (int g = 0; g < 1; ++g) {
-          l0[u][g] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (x0[g] * n1 + s));
-        }
-      }
-    }
-    #pragma unroll
-    for (int u = 0; u < 1; ++u) {
-      const int s = r + u * 512;
-      if (s + 4 <= end) {
-        weft_pack<float, 4> o2[1];
-        #pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const long long v9 = (long long)((s + e));
-          #pragma unroll
-          for (int g = 0; g < 1; ++g) {
-            const float v6 = (l0[u][g].v[e] * h4[g][0]);
-            const float v8 = (l0[u][g].v[e] * h4[g][0]);
-            a1[g * 4 + e] = (a1[g * 4 + e] + l0[u][g].v[e]);
-            a7[g * 4 + e] = weft_maximum(a7[g * 4 + e], v6);
-            a10[g * 4 + e] = weft_first_least(a10[g * 4 + e], weft_best<float, int>{l0[u][g].v[e], (int)v9});
-            o2[g].v[e] = v8;
-          }
-        }
-        #pragma unroll
-        for (int g = 0; g < 1; ++g) {
-          if (in[g]) {
-            *reinterpret_cast<weft_pack<float, 4>*>(b4 + (x0[g] * n1 + s)) = o2[g];
-          }
         }
       }
     }

@@ -1,4 +1,4 @@
-// rows: layout rows, threadsP 8, threadsR 32, width 4, chunks 2, held true
+// rows: layout rows, width 4, threadsP 8, threadsR 32, chunks 2, sharedChunks 0, held true
 // rows_of_layer_norm_rows: grid 3 × 1 × 1, block 256, arguments 0x00000015 0x000000c0 b0 0x43400000 0x3727c5ac b1 b2 b3 b4
 
 /* Consecutive elements that move as one. */

@@ -1,4 +1,4 @@
-// rows: layout rows, threadsP 8, threadsR 32, width 4, chunks 2, held true
+// rows: layout rows, width 4, threadsP 8, threadsR 32, chunks 2, sharedChunks 0, held true
 // rows_of_softmax_rows: grid 3 × 1 × 1, block 256, arguments 0x00000013 b0 0x00000100 b1
 
 /* Consecutive elements that move as one. */
@@ -75,7 +75,7 @@ rows_of_softmax_rows(int n0, const float* __restrict__ b0, int n1, float* __rest
   for (int e = 0; e < 4; ++e) {
     a4[e] = 0.0f;
   }
-  float h3[2][4];
+  weft_pack<float, 4> h3[2];
   #pragma unroll
   for (int k = 0; k < 2; ++k) {
     const int r = (k * 32 + tr) * 4;
@@ -83,7 +83,7 @@ rows_of_softmax_rows(int n0, const float* __restrict__ b0, int n1, float* __rest
     for (int e = 0; e < 4; ++e) {
       const float v2 = (l0[k].v[e] - v1);
       const float v3 = expf(v2);
-      h3[k][e] = v3;
+      h3[k].v[e] = v3;
       a4[e] = (a4[e] + v3);
     }
   }
@@ -105,7 +105,7 @@ rows_of_softmax_rows(int n0, const float* __restrict__ b0, int n1, float* __rest
     weft_pack<float, 4> o0;
     #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      const float v5 = (h3[k][e] / v4);
+      const float v5 = (h3[k].v[e] / v4);
       o0.v[e] = v5;
     }
     if (in) {
