@@ -7,7 +7,16 @@ import { InternalError } from '../errors.js';
 import { type DType, isHalf } from '../graph/dtype.js';
 import { formatScalar } from '../graph/format.js';
 import { type OpName, opRow } from '../graph/ops.js';
-import { type Access, type Affine, argumentsOf, type Bound, type Instruction, type Store } from './kernel.js';
+import {
+  type Access,
+  type Affine,
+  affineKey,
+  argumentsOf,
+  type Bound,
+  boundKey,
+  type Instruction,
+  type Store,
+} from './kernel.js';
 
 export interface KernelBuffer {
   /** What it holds: a source's array, a node's value, or a value that a split kernel hands on. */
@@ -33,22 +42,19 @@ export interface FusedKernel {
 
 export const sizesOf = (kernel: FusedKernel): number[] => [...kernel.parallel, ...kernel.reduced];
 
-const formatAffine = (a: Affine): string => `${a.offset}+${a.strides.join(',')}`;
-const formatBound = (b: Bound): string => `${formatAffine(b)}<${b.size}`;
-const formatAccess = (a: Access): string =>
-  `b${a.buffer}[${formatAffine(a)}]${a.bounds.map(formatBound).join('&')}`;
+const accessKey = (a: Access): string => `b${a.buffer}[${affineKey(a)}]${a.bounds.map(boundKey).join('&')}`;
 
 /** Equal keys are equal values within one kernel. */
 function instructionKey(i: Instruction): string {
   switch (i.kind) {
     case 'load':
-      return `load ${formatAccess(i.access)}`;
+      return `load ${accessKey(i.access)}`;
     case 'const':
       return `const ${formatScalar(i.value)} ${i.dtype}`;
     case 'index':
-      return `index ${formatAffine(i.affine)}`;
+      return `index ${affineKey(i.affine)}`;
     case 'inside':
-      return `inside ${i.bounds.map(formatBound).join('&')}`;
+      return `inside ${i.bounds.map(boundKey).join('&')}`;
     case 'map':
       return `${i.op} ${i.args.join(' ')}`;
     case 'cast':

@@ -7,7 +7,7 @@
  */
 import type { Shape, View } from '../graph/expr.js';
 import { denseStrides } from '../graph/graph.js';
-import type { Affine, Bound } from './kernel.js';
+import { type Affine, affineKey, type Bound, boundKey } from './kernel.js';
 
 export interface IndexMap {
   /** One function per axis of the node. */
@@ -28,10 +28,8 @@ export class NeedsSplit {
 /** No affine map says this view: its input has to be stored first. */
 export class NotAffine {}
 
-const formatAffine = (a: Affine): string => `${a.offset}+${a.strides.join(',')}`;
-
 export function indexMap(coordinates: readonly Affine[], bounds: readonly Bound[]): IndexMap {
-  const key = `${coordinates.map(formatAffine).join(';')}|${bounds.map((b) => `${formatAffine(b)}<${b.size}`).join(';')}`;
+  const key = `${coordinates.map(affineKey).join(';')}|${bounds.map(boundKey).join(';')}`;
   return { coordinates, bounds, key };
 }
 
@@ -105,8 +103,8 @@ export function mapThroughView(
 }
 
 function mergeBounds(a: readonly Bound[], b: readonly Bound[]): readonly Bound[] {
-  const known = new Set(a.map((bound) => `${formatAffine(bound)}<${bound.size}`));
-  return [...a, ...b.filter((bound) => !known.has(`${formatAffine(bound)}<${bound.size}`))];
+  const known = new Set(a.map(boundKey));
+  return [...a, ...b.filter((bound) => !known.has(boundKey(bound)))];
 }
 
 /** Splits both shapes into the finest groups of axes that hold the same elements: [axes of a, axes of b] each. */

@@ -87,6 +87,10 @@ export interface Kernel {
   readonly stores: readonly Store[];
 }
 
+/** Text that is equal for equal affine functions, and for equal bounds. */
+export const affineKey = (a: Affine): string => `${a.offset}+${a.strides.join(',')}`;
+export const boundKey = (b: Bound): string => `${affineKey(b)}<${b.size}`;
+
 export const product = (sizes: readonly number[]): number => sizes.reduce((a, b) => a * b, 1);
 
 /** The level and phase of every instruction, by position. */
