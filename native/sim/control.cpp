@@ -1,0 +1,62 @@
+// What tests hold: one function, control(json: string): string, exported by a small addon of its own.
+//
+// {"devices": […]} before the driver is started; {"schedule": {…}}, {"faults": […]}, {"stall": {…}},
+// {"clear": true}; every call answers with the simulator's description. src of the types:
+// test/sim/simulator.ts.
+#include <node_api.h>
+
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+#include "core/config.h"
+#include "core/simulator.h"
+
+namespace {
+
+using weft::sim::Json;
+using weft::sim::Simulator;
+
+std::string answer(const std::string& request) {
+  const Json json = Json::parse(request);
+  Simulator& simulator = Simulator::get();
+  const std::lock_guard lock(simulator.mutex);
+  if (const Json* devices = json.find("devices")) simulator.setDevices(weft::sim::readDevices(*devices));
+  if (const Json* schedule = json.find("schedule")) simulator.scheduler.plan(*schedule);
+  if (const Json* faults = json.find("faults")) simulator.faults.plan(*faults);
+  if (const Json* stall = json.find("stall"))
+    simulator.scheduler.stall(static_cast<size_t>(stall->number("stream", 0)),
+                              static_cast<unsigned>(stall->number("milliseconds", 0)));
+  if (json.boolean("clear", false)) simulator.report.clear();
+  return simulator.describe().print();
+}
+
+napi_value control(napi_env env, napi_callback_info info) {
+  size_t count = 1;
+  napi_value argument = nullptr;
+  napi_get_cb_info(env, info, &count, &argument, nullptr, nullptr);
+  size_t length = 0;
+  if (napi_get_value_string_utf8(env, argument, nullptr, 0, &length) != napi_ok) {
+    napi_throw_type_error(env, nullptr, "control takes a string");
+    return nullptr;
+  }
+  std::string request(length, 0);
+  napi_get_value_string_utf8(env, argument, request.data(), length + 1, &length);
+  napi_value result = nullptr;
+  try {
+    const std::string text = answer(request);
+    napi_create_string_utf8(env, text.data(), text.size(), &result);
+  } catch (const std::exception& error) {
+    napi_throw_error(env, nullptr, error.what());
+  }
+  return result;
+}
+
+}  // namespace
+
+NAPI_MODULE_INIT() {
+  napi_value function = nullptr;
+  napi_create_function(env, "control", NAPI_AUTO_LENGTH, control, nullptr, &function);
+  napi_set_named_property(env, exports, "control", function);
+  return exports;
+}

@@ -1,0 +1,15 @@
+// Fiber: a stack of its own that is switched to and from: one for each thread of a simulated block.
+#pragma once
+#include <cstddef>
+
+namespace weft::sim {
+
+// Where a fiber that does not run goes on.
+using FiberPlace = void*;
+
+// Prepares a fiber on a stack: switched to, it calls `entry`, which must not return.
+FiberPlace prepareFiber(char* stack, size_t byteLength, void (*entry)());
+// Goes on at `to`; what runs now goes on when someone switches to `from`.
+void switchFiber(FiberPlace& from, FiberPlace to);
+
+}  // namespace weft::sim

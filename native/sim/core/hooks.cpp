@@ -1,0 +1,137 @@
+// What compiled kernels call: the functions of kernel.h, and the checks that g++ inserts.
+//
+// Kernels are compiled with -fsanitize=thread, which puts a call in front of every access to memory, and with
+// -fsanitize=alignment,bounds. Instead of the sanitizers' libraries they find these functions, which hold
+// each access against the device's memory.
+#include <cstring>
+
+#include "core/running.h"
+#include "core/status.h"
+
+namespace weft::sim {
+namespace {
+
+// All bytes in one state, as a word.
+constexpr uint64_t allDefined(unsigned byteLength) {
+  return byteLength == 8 ? 0x0202020202020202 : 0x0202020202020202 & ((uint64_t{1} << (8 * byteLength)) - 1);
+}
+
+void setBits(uint64_t* bits, size_t offset, size_t byteLength) {
+  while (byteLength > 0) {
+    const size_t shift = offset % 64;
+    const size_t count = byteLength < 64 - shift ? byteLength : 64 - shift;
+    const uint64_t ones = count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+    bits[offset / 64] |= ones << shift;
+    offset += count;
+    byteLength -= count;
+  }
+}
+
+void touchPages(size_t offset, size_t byteLength) {
+  for (size_t page = offset / DeviceMemory::kPage; page <= (offset + byteLength - 1) / DeviceMemory::kPage;
+       page++) {
+    if (running.pageFlags[page] != 0) continue;
+    running.pageFlags[page] = 1;
+    running.memory->touchedPages().push_back(static_cast<uint32_t>(page));
+  }
+}
+
+bool isDefined(const Byte* states, size_t byteLength) {
+  if (byteLength <= 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, states, byteLength);
+    return word == allDefined(static_cast<unsigned>(byteLength));
+  }
+  for (size_t i = 0; i < byteLength; i++) {
+    if (states[i] != Byte::defined) return false;
+  }
+  return true;
+}
+
+// The states are not all "defined".
+void settle(Address address, size_t byteLength, bool write) {
+  const std::string problem = write ? running.memory->checkWrite(address, byteLength)
+                                    : running.memory->checkRead(address, byteLength);
+  if (!problem.empty()) {
+    running.stop(kIllegalAddress, problem);
+  } else if (!write) {
+    running.mistake("reads undefined memory at " + running.memory->describe(address));
+  }
+}
+
+// Memory that is not the device's.
+void accessOther(uintptr_t address, size_t byteLength, bool write) {
+  for (SharedMemory* shared : {&running.staticShared, &running.dynamicShared}) {
+    if (!shared->contains(address)) continue;
+    const char* hazard = shared->access(address, byteLength, running.current, write);
+    if (hazard != nullptr) running.mistake(hazard);
+    return;
+  }
+  running.stop(kIllegalAddress, std::string(write ? "writes " : "reads ") + std::to_string(byteLength) +
+                                    " bytes at an address of no device memory");
+}
+
+inline void access(void* pointer, size_t byteLength, bool write) {
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  const uintptr_t offset = address - running.base;
+  if (offset < running.span) {
+    if (!isDefined(running.shadow + offset, byteLength)) settle(address, byteLength, write);
+    touchPages(offset, byteLength);
+    setBits(write ? running.writeBits : running.readBits, offset, byteLength);
+  } else if (address - running.stacks >= running.stackBytes) {
+    accessOther(address, byteLength, write);
+  }
+}
+
+}  // namespace
+}  // namespace weft::sim
+
+using weft::sim::access;
+using weft::sim::running;
+using weft::sim::Wait;
+
+#define WEFT_SIM_HOOK extern "C" __attribute__((visibility("default")))
+
+#define WEFT_SIM_ACCESS(bytes)                                                                      \
+  WEFT_SIM_HOOK void __tsan_read##bytes(void* address) { access(address, bytes, false); }           \
+  WEFT_SIM_HOOK void __tsan_write##bytes(void* address) { access(address, bytes, true); }           \
+  WEFT_SIM_HOOK void __tsan_unaligned_read##bytes(void* address) { access(address, bytes, false); } \
+  WEFT_SIM_HOOK void __tsan_unaligned_write##bytes(void* address) { access(address, bytes, true); }
+WEFT_SIM_ACCESS(1)
+WEFT_SIM_ACCESS(2)
+WEFT_SIM_ACCESS(4)
+WEFT_SIM_ACCESS(8)
+WEFT_SIM_ACCESS(16)
+WEFT_SIM_HOOK void __tsan_read_range(void* address, size_t bytes) { access(address, bytes, false); }
+WEFT_SIM_HOOK void __tsan_write_range(void* address, size_t bytes) { access(address, bytes, true); }
+WEFT_SIM_HOOK void __tsan_func_entry(void*) {}
+WEFT_SIM_HOOK void __tsan_func_exit() {}
+WEFT_SIM_HOOK void __tsan_init() {}
+
+WEFT_SIM_HOOK void __ubsan_handle_out_of_bounds(void*, uintptr_t index) {
+  running.stop(weft::sim::kIllegalAddress,
+               "indexes an array of registers or shared memory beyond its end, with " +
+                   std::to_string(static_cast<intptr_t>(index)));
+}
+WEFT_SIM_HOOK void __ubsan_handle_type_mismatch_v1(void*, void*) {
+  running.stop(weft::sim::kMisalignedAddress, "an access that is not aligned to its size");
+}
+
+WEFT_SIM_HOOK const unsigned* weft_sim_place(int which) {
+  const weft::sim::Dim3* places[] = {&running.threadIndex, &running.blockIndex, &running.blockDim,
+                                     &running.gridDim};
+  return &places[which]->x;
+}
+WEFT_SIM_HOOK void weft_sim_barrier() { running.wait(Wait::block); }
+WEFT_SIM_HOOK void* weft_sim_dynamic_shared() { return running.dynamicShared.begin(); }
+
+WEFT_SIM_HOOK unsigned long long weft_sim_shuffle(unsigned mask, unsigned long long value, unsigned source) {
+  using weft::sim::kWarp;
+  if (mask != 0xffffffffU) running.stop(weft::sim::kLaunchFailed, "a shuffle of a part of a warp");
+  const unsigned thread = running.current;
+  const unsigned turn = running.turns[thread]++ % 2;
+  running.slots[turn * size_t{running.threadCount} + thread] = value;
+  running.wait(Wait::warp);
+  return running.slots[turn * size_t{running.threadCount} + thread / kWarp * kWarp + source % kWarp];
+}
+WEFT_SIM_HOOK unsigned weft_sim_lane() { return running.current % weft::sim::kWarp; }

@@ -1,0 +1,203 @@
+#include "core/launch.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "core/running.h"
+#include "core/status.h"
+
+namespace weft::sim {
+
+Running running;
+
+namespace {
+
+constexpr size_t kStackBytes = 64 * 1024;
+constexpr size_t kMaxThreads = 1024;
+constexpr size_t kMostMistakes = 8;
+
+// Stacks of finished threads are used again at once, so that a kernel without barriers touches one only.
+class Stacks {
+ public:
+  Stacks() {
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* memory = mmap(nullptr, kMaxThreads * kStackBytes, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+    begin = static_cast<char*>(memory);
+    for (size_t i = kMaxThreads; i > 0; i--) free_.push_back(begin + (i - 1) * kStackBytes);
+  }
+  char* take() {
+    char* stack = free_.back();
+    free_.pop_back();
+    return stack;
+  }
+  void give(char* stack) { free_.push_back(stack); }
+
+  char* begin;
+
+ private:
+  std::vector<char*> free_;
+};
+
+Stacks& stacks() {
+  static Stacks& it = *new Stacks();
+  return it;
+}
+
+enum class Pass { finished, stopped, again };
+
+void enterThread() {
+  running.entry(running.arguments);
+  running.wait(Wait::done);
+  __builtin_unreachable();
+}
+
+void resume(unsigned t) {
+  Thread& thread = running.threads[t];
+  if (thread.stack == nullptr) {
+    thread.stack = stacks().take();
+    thread.place = prepareFiber(thread.stack, kStackBytes, enterThread);
+  }
+  running.current = t;
+  running.threadIndex = {t % running.blockDim.x, t / running.blockDim.x % running.blockDim.y,
+                         t / running.blockDim.x / running.blockDim.y};
+  switchFiber(running.scheduler, thread.place);
+  if (thread.wait == Wait::done) {
+    stacks().give(thread.stack);
+    thread.stack = nullptr;
+  }
+}
+
+// Lets a warp go on once all of its lanes wait for one another.
+bool releaseWarp(unsigned first) {
+  const unsigned end = first + kWarp;
+  if (end > running.threadCount) return false;
+  for (unsigned t = first; t < end; t++) {
+    if (running.threads[t].wait != Wait::warp) return false;
+  }
+  for (unsigned t = first; t < end; t++) running.threads[t].wait = Wait::none;
+  return true;
+}
+
+// Runs every thread that may go on up to its next wait, then lets go of those that nothing holds any more.
+Pass runThreads(unsigned start, unsigned step) {
+  const unsigned count = running.threadCount;
+  unsigned t = start;
+  for (unsigned k = 0; k < count; k++, t = (t + step) % count) {
+    if (running.threads[t].wait != Wait::none) continue;
+    resume(t);
+    if (running.status != kSuccess) return Pass::stopped;
+  }
+  unsigned done = 0, atBarrier = 0;
+  for (unsigned i = 0; i < count; i++) {
+    done += running.threads[i].wait == Wait::done;
+    atBarrier += running.threads[i].wait == Wait::block;
+  }
+  if (done == count) return Pass::finished;
+  bool released = false;
+  for (unsigned first = 0; first < count; first += kWarp) released |= releaseWarp(first);
+  if (released) return Pass::again;
+  if (atBarrier != count) {
+    running.status = kLaunchFailed;
+    running.problem = "a barrier or shuffle that not every thread reaches";
+    return Pass::stopped;
+  }
+  for (unsigned i = 0; i < count; i++) running.threads[i].wait = Wait::none;
+  running.staticShared.barrier();
+  running.dynamicShared.barrier();
+  return Pass::again;
+}
+
+void runBlock(uint64_t block, std::mt19937_64& random) {
+  const Dim3 grid = running.gridDim;
+  running.blockIndex = {static_cast<unsigned>(block % grid.x), static_cast<unsigned>(block / grid.x % grid.y),
+                        static_cast<unsigned>(block / grid.x / grid.y)};
+  for (unsigned t = 0; t < running.threadCount; t++) running.threads[t].wait = Wait::none;
+  std::memset(running.turns.data(), 0, running.turns.size());
+  running.staticShared.startBlock();
+  running.dynamicShared.startBlock();
+  for (;;) {
+    const auto start = static_cast<unsigned>(random() % running.threadCount);
+    // Forwards or backwards.
+    const unsigned step = random() % 2 == 0 ? 1 : running.threadCount - 1;
+    if (runThreads(start, step) != Pass::again) return;
+  }
+}
+
+void prepare(const LaunchSpec& spec, void** arguments, DeviceMemory& memory) {
+  running.entry = spec.entry;
+  running.arguments = arguments;
+  running.gridDim = spec.grid;
+  running.blockDim = spec.block;
+  running.threadCount = static_cast<unsigned>(spec.block.count());
+  running.threads.assign(running.threadCount, Thread{});
+  running.slots.resize(2 * size_t{running.threadCount});
+  running.turns.assign(running.threadCount, 0);
+  running.memory = &memory;
+  running.base = memory.base();
+  running.span = memory.span();
+  running.shadow = memory.shadow();
+  running.readBits = memory.readBits();
+  running.writeBits = memory.writeBits();
+  running.pageFlags = memory.pageFlags();
+  running.stacks = reinterpret_cast<uintptr_t>(stacks().begin);
+  running.stackBytes = kMaxThreads * kStackBytes;
+  running.staticShared.place(spec.staticShared, spec.staticSharedBytes);
+  running.dynamicBytes.resize(spec.dynamicSharedBytes + kBlockAlignment);
+  const auto start = reinterpret_cast<uintptr_t>(running.dynamicBytes.data());
+  running.dynamicShared.place(running.dynamicBytes.data() + (kBlockAlignment - start % kBlockAlignment),
+                              spec.dynamicSharedBytes);
+  running.status = kSuccess;
+  running.problem.clear();
+  running.mistakes.clear();
+}
+
+std::vector<uint64_t> orderOf(uint64_t count, std::mt19937_64& random) {
+  std::vector<uint64_t> order(count);
+  std::iota(order.begin(), order.end(), uint64_t{0});
+  std::shuffle(order.begin(), order.end(), random);
+  return order;
+}
+
+}  // namespace
+
+void Running::wait(Wait reason) {
+  Thread& thread = threads[current];
+  thread.wait = reason;
+  switchFiber(thread.place, scheduler);
+}
+
+void Running::stop(int stopStatus, std::string what) {
+  status = stopStatus;
+  problem = std::move(what) + where();
+  wait(Wait::done);
+}
+
+std::string Running::where() const {
+  const auto text = [](Dim3 at) {
+    return std::to_string(at.x) + "," + std::to_string(at.y) + "," + std::to_string(at.z);
+  };
+  return " (block " + text(blockIndex) + ", thread " + text(threadIndex) + ")";
+}
+
+void Running::mistake(const std::string& what) {
+  if (mistakes.size() < kMostMistakes) mistakes.push_back(what + where());
+}
+
+LaunchOutcome runLaunch(const LaunchSpec& spec, void** arguments, DeviceMemory& memory,
+                        std::mt19937_64& random) {
+  prepare(spec, arguments, memory);
+  for (const uint64_t block : orderOf(spec.grid.count(), random)) {
+    runBlock(block, random);
+    if (running.status != kSuccess) break;
+  }
+  // Threads that will not go on.
+  for (Thread& thread : running.threads) {
+    if (thread.stack != nullptr) stacks().give(thread.stack);
+  }
+  return {running.status, running.problem, running.mistakes};
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,142 @@
+// The objects behind the driver's handles, and Handles, which knows the live ones from the destroyed.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+#include "core/launch.h"
+#include "core/memory.h"
+#include "core/races.h"
+
+namespace weft::sim {
+
+struct Context;
+struct Stream;
+
+// A piece of queued work.
+struct Operation {
+  // "launch", "copy", "set", "product", "mark", "memory".
+  std::string kind;
+  // What reports call it: "cuLaunchKernel #12 (rows_softmax)".
+  std::string what;
+  Stream* stream = nullptr;
+  // Does it, and notes which memory it touched. A status other than success loses the context.
+  std::function<int(Accesses&)> body;
+  // Of other streams, done before this may run.
+  std::vector<std::shared_ptr<Operation>> after;
+  // What is ordered before it, and itself.
+  Clock clock;
+  bool done = false;
+};
+
+struct Stream {
+  Context* context = nullptr;
+  // Over all contexts; its place in clocks.
+  size_t number = 0;
+  // Ordered with the context's default stream.
+  bool blocking = false;
+  std::deque<std::shared_ptr<Operation>> queue;
+  std::shared_ptr<Operation> last;
+  Clock clock;
+  uint64_t issued = 0;
+};
+
+struct Event {
+  Context* context = nullptr;
+  std::shared_ptr<Operation> mark;
+};
+
+struct Module {
+  Context* context = nullptr;
+  void* library = nullptr;
+  // Queued launches.
+  size_t pending = 0;
+};
+
+struct Function {
+  Module* module = nullptr;
+  std::string name;
+  KernelEntry entry = nullptr;
+  // Byte length of each parameter.
+  std::vector<unsigned> parameters;
+  unsigned maxThreads = 0;
+  char* staticShared = nullptr;
+  size_t staticSharedBytes = 0;
+  size_t maxDynamicShared = 48 * 1024;
+};
+
+// A stream-ordered pool: what it holds of the device, and what is in use. Memory freed in a stream may be
+// used again there at once, elsewhere when the stream has passed the free.
+struct Pool {
+  struct Pending {
+    size_t byteLength;
+    std::shared_ptr<Operation> free;
+  };
+  Context* context = nullptr;
+  size_t reserved = 0;
+  size_t live = 0;
+  uint64_t releaseThreshold = 0;
+  std::vector<Pending> pending;
+
+  // Bytes that cannot be handed out in a stream (null: anywhere).
+  size_t busy(const Stream* stream);
+};
+
+struct Pinned {
+  size_t byteLength = 0;
+  // Queued copies.
+  size_t pending = 0;
+};
+
+// A device and its primary context.
+struct Context {
+  int ordinal = 0;
+  DeviceConfig config;
+  std::unique_ptr<DeviceMemory> memory;
+  // The status that lost it; success: it is well.
+  int error = 0;
+  size_t retained = 0;
+  // Held by pools and libraries.
+  size_t used = 0;
+  std::unique_ptr<Stream> defaultStream;
+  // Owners of blocks.
+  std::map<Address, Pool*> poolOf;
+
+  size_t free() const { return config.memory - used; }
+};
+
+template <typename T>
+class Handles {
+ public:
+  T* make() {
+    auto owned = std::make_unique<T>();
+    T* made = owned.get();
+    live_[made] = std::move(owned);
+    return made;
+  }
+  T* find(const void* handle) const {
+    const auto found = live_.find(handle);
+    return found == live_.end() ? nullptr : found->second.get();
+  }
+  // Destroyed objects keep their place, so that no later handle equals theirs.
+  void destroy(T* object) {
+    auto found = live_.find(object);
+    *object = T();
+    dead_[object] = std::move(found->second);
+    live_.erase(found);
+  }
+  bool wasDestroyed(const void* handle) const { return dead_.count(handle) > 0; }
+  size_t count() const { return live_.size(); }
+  const std::map<const void*, std::unique_ptr<T>>& live() const { return live_; }
+
+ private:
+  std::map<const void*, std::unique_ptr<T>> live_, dead_;
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,66 @@
+// Running: the launch under way, for launch.cpp, which drives it, and hooks.cpp, which its kernel calls.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/fiber.h"
+#include "core/launch.h"
+#include "core/memory.h"
+#include "core/shared-memory.h"
+
+namespace weft::sim {
+
+inline constexpr unsigned kWarp = 32;
+
+// What a thread waits for: nothing, its warp, its block; or it is done.
+enum class Wait { none, warp, block, done };
+
+struct Thread {
+  FiberPlace place = nullptr;
+  char* stack = nullptr;
+  Wait wait = Wait::none;
+};
+
+struct Running {
+  KernelEntry entry;
+  void** arguments;
+  Dim3 gridDim, blockDim, blockIndex, threadIndex;
+  unsigned threadCount = 0;
+  unsigned current = 0;
+  FiberPlace scheduler = nullptr;
+  std::vector<Thread> threads;
+  // What lanes hand over: two places for each thread, used in turn, for a lane may reach the next shuffle
+  // before another has read.
+  std::vector<uint64_t> slots;
+  std::vector<uint8_t> turns;
+
+  DeviceMemory* memory = nullptr;
+  // The memory's, at hand for each access.
+  Address base = 0;
+  size_t span = 0;
+  Byte* shadow = nullptr;
+  uint64_t* readBits = nullptr;
+  uint64_t* writeBits = nullptr;
+  uint8_t* pageFlags = nullptr;
+  uintptr_t stacks = 0;
+  size_t stackBytes = 0;
+  SharedMemory staticShared, dynamicShared;
+  std::vector<char> dynamicBytes;
+
+  int status = 0;
+  std::string problem;
+  std::vector<std::string> mistakes;
+
+  // On a fiber: goes back to the scheduler, and on when what it waits for has come.
+  void wait(Wait reason);
+  // On a fiber: ends the launch.
+  void stop(int stopStatus, std::string what);
+  void mistake(const std::string& what);
+  // " (block 1,0,0, thread 3,0,0)".
+  std::string where() const;
+};
+
+extern Running running;
+
+}  // namespace weft::sim

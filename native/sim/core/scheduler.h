@@ -1,0 +1,58 @@
+// Scheduler: queues work in streams and decides when it runs, within what streams, events and the default
+// stream's rules allow. Nothing runs by itself: work is done inside the driver's calls, drawn from the seed.
+#pragma once
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/objects.h"
+
+namespace weft::sim {
+
+class Simulator;
+
+// When queued work is done: at once; as late as the rules allow, which shows what is read or freed too early;
+// or some of it, now and then.
+enum class Timing { eager, late, random };
+
+class Scheduler {
+ public:
+  explicit Scheduler(Simulator& simulator) : simulator_(simulator) {}
+
+  void plan(Timing timing, uint64_t seed);
+  // {"timing": "late", "seed": 7}; throws std::invalid_argument.
+  void plan(const Json& schedule);
+
+  void addStream(Stream& stream, Context& context, bool blocking);
+  void removeStream(Stream& stream);
+  std::shared_ptr<Operation> issue(Stream& stream, Operation operation);
+  // Runs what has to run until the operation is done; afterwards all before it is before what the host does.
+  void wait(const std::shared_ptr<Operation>& operation);
+  // Between calls.
+  void advance();
+  // Nothing of the stream may run for so long.
+  void stall(size_t stream, unsigned milliseconds);
+
+  std::mt19937_64& random() { return random_; }
+
+ private:
+  bool mayRun(const Stream& stream) const;
+  // Work that has to be done for this: the first of its stream, or of one that it waits for.
+  Stream* neededFor(const Operation& operation) const;
+  Stream* anyRunnable();
+  void runFirst(Stream& stream);
+  void forgetOld();
+
+  Simulator& simulator_;
+  Timing timing_ = Timing::late;
+  std::mt19937_64 random_{1};
+  std::vector<Stream*> streams_;
+  size_t streamCount_ = 0;
+  size_t queued_ = 0;
+  Clock host_;
+  size_t stalledStream_ = 0;
+  std::chrono::steady_clock::time_point stalledUntil_;
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,135 @@
+#include "core/simulator.h"
+
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+namespace weft::sim {
+
+Simulator& Simulator::get() {
+  static Simulator& it = *new Simulator();
+  return it;
+}
+
+Simulator::Simulator() : configured_(devicesFromEnvironment()) {
+  if (const char* text = std::getenv("WEFT_SIM_SCHEDULE")) scheduler.plan(Json::parse(text));
+  if (const char* text = std::getenv("WEFT_SIM_FAULTS")) faults.plan(Json::parse(text));
+}
+
+void Simulator::setDevices(std::vector<DeviceConfig> devices) {
+  if (started()) throw std::invalid_argument("the devices were already made");
+  configured_ = std::move(devices);
+}
+
+void Simulator::start() {
+  if (started()) return;
+  for (size_t i = 0; i < configured_.size(); i++) {
+    auto context = std::make_unique<Context>();
+    context->ordinal = static_cast<int>(i);
+    context->config = configured_[i];
+    contexts.push_back(std::move(context));
+  }
+}
+
+int Simulator::meetFaults(const std::string& call) {
+  for (const Fault& fault : faults.meet(call)) {
+    if (fault.delayMs > 0) std::this_thread::sleep_for(std::chrono::milliseconds(fault.delayMs));
+    if (fault.status != 0) return fault.status;
+  }
+  return 0;
+}
+
+int Simulator::meetFaults(const std::string& call, Context& context) {
+  for (const Fault& fault : faults.meet(call)) {
+    if (fault.delayMs > 0) std::this_thread::sleep_for(std::chrono::milliseconds(fault.delayMs));
+    if (fault.sticky) context.error = fault.status;
+    if (fault.status != 0) return fault.status;
+  }
+  return 0;
+}
+
+Stream* Simulator::stream(const void* handle) {
+  Context* context = currentContext();
+  if (handle == nullptr) return context->defaultStream.get();
+  Stream* found = object(streams, handle, "stream");
+  if (found != nullptr && found->context != context) {
+    misuse(callName + " uses a stream of another context");
+    return nullptr;
+  }
+  return found;
+}
+
+bool Simulator::read(Context& context, Address address, size_t byteLength, Accesses& accesses,
+                     const std::string& what) {
+  const std::string problem = context.memory->checkRead(address, byteLength);
+  if (!problem.empty()) {
+    report.add("out-of-bounds", what + " " + problem);
+    return false;
+  }
+  if (!context.memory->isDefined(address, byteLength))
+    report.add("undefined-read", what + " reads undefined memory at " + context.memory->describe(address));
+  if (byteLength > 0) accesses.reads.push_back({address, address + byteLength});
+  return true;
+}
+
+bool Simulator::write(Context& context, Address address, size_t byteLength, Accesses& accesses,
+                      const std::string& what) {
+  const std::string problem = context.memory->checkWrite(address, byteLength);
+  if (!problem.empty()) {
+    report.add("out-of-bounds", what + " " + problem);
+    return false;
+  }
+  if (byteLength > 0) accesses.writes.push_back({address, address + byteLength});
+  return true;
+}
+
+Pinned* Simulator::pinnedAt(const void* address, size_t byteLength) {
+  const auto start = reinterpret_cast<uintptr_t>(address);
+  const auto after = pinned.upper_bound(start);
+  if (after == pinned.begin()) return nullptr;
+  auto& [first, block] = *std::prev(after);
+  const size_t offset = start - first;
+  return offset <= block.byteLength && byteLength <= block.byteLength - offset ? &block : nullptr;
+}
+
+Json Simulator::describe() {
+  for (const auto& context : contexts) {
+    if (!context->memory || context->error != 0) continue;
+    for (const std::string& problem : context->memory->brokenGuards()) report.add("guard", problem);
+  }
+  Json::Array devices;
+  for (const auto& context : contexts) {
+    size_t bytes = 0;
+    size_t blocks = 0;
+    if (context->memory) {
+      for (const auto& [start, block] : context->memory->blocks()) {
+        bytes += block.byteLength;
+        blocks++;
+      }
+    }
+    devices.push_back(Json::Object{{"bytes", static_cast<double>(bytes)},
+                                   {"blocks", static_cast<double>(blocks)},
+                                   {"held", static_cast<double>(context->used)},
+                                   {"lost", context->error != 0}});
+  }
+  size_t pinnedBytes = 0;
+  for (const auto& [start, block] : pinned) pinnedBytes += block.byteLength;
+  Json::Object live{{"streams", static_cast<double>(streams.count())},
+                    {"events", static_cast<double>(events.count())},
+                    {"modules", static_cast<double>(modules.count())},
+                    {"pools", static_cast<double>(pools.count())},
+                    {"pinnedBytes", static_cast<double>(pinnedBytes)}};
+  for (const auto& [name, count] : libraryObjects) live[name] = static_cast<double>(count);
+  return Json::Object{{"problems", report.problems()},
+                      {"devices", devices},
+                      {"live", live},
+                      {"counts", faults.counts()},
+                      {"faultsMet", static_cast<double>(faults.met())}};
+}
+
+Context*& currentContext() {
+  thread_local Context* context = nullptr;
+  return context;
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,82 @@
+// Simulator: the one simulated machine of a process, shared by the libraries that stand in for CUDA's and by
+// the control that tests hold. One lock guards all of it.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/faults.h"
+#include "core/objects.h"
+#include "core/races.h"
+#include "core/report.h"
+#include "core/scheduler.h"
+#include "core/status.h"
+
+namespace weft::sim {
+
+class Simulator {
+ public:
+  static Simulator& get();
+
+  // Makes the devices, once.
+  void start();
+  bool started() const { return !contexts.empty(); }
+  // Refused once the driver has been started.
+  void setDevices(std::vector<DeviceConfig> devices);
+
+  // Counts a call, waits where it is to be slow, and gives the status it is to fail with; 0: none. A sticky
+  // fault loses the context.
+  int meetFaults(const std::string& call, Context& context);
+  int meetFaults(const std::string& call);
+  void misuse(const std::string& what) { report.add("misuse", what); }
+
+  // The object of a handle; null, with a report where it was destroyed, if there is none.
+  template <typename T>
+  T* object(Handles<T>& handles, const void* handle, const char* what) {
+    T* found = handles.find(handle);
+    if (found == nullptr && handles.wasDestroyed(handle)) misuse(callName + " uses a destroyed " + what);
+    return found;
+  }
+  // The stream of a handle in the current context; null is the default stream.
+  Stream* stream(const void* handle);
+
+  // Reads and writes of queued work: false, with a report, where it may not.
+  bool read(Context& context, Address address, size_t byteLength, Accesses& accesses,
+            const std::string& what);
+  bool write(Context& context, Address address, size_t byteLength, Accesses& accesses,
+             const std::string& what);
+  // The pinned block that holds these bytes; null: none.
+  Pinned* pinnedAt(const void* address, size_t byteLength);
+
+  // { problems, live: {…}, counts: {…}, faultsMet }
+  Json describe();
+
+  std::mutex mutex;
+  Report report;
+  Faults faults;
+  Races races;
+  Scheduler scheduler{*this};
+  std::vector<std::unique_ptr<Context>> contexts;
+  Handles<Stream> streams;
+  Handles<Event> events;
+  Handles<Module> modules;
+  Handles<Function> functions;
+  Handles<Pool> pools;
+  std::map<uintptr_t, Pinned> pinned;
+  // How many objects other libraries have out: "cublasHandles", "nvrtcPrograms".
+  std::map<std::string, size_t> libraryObjects;
+  // The call under way: "cuLaunchKernel #12".
+  std::string callName;
+  uint64_t callCount = 0;
+
+ private:
+  Simulator();
+
+  std::vector<DeviceConfig> configured_;
+};
+
+// The context that is current on this thread.
+Context*& currentContext();
+
+}  // namespace weft::sim

@@ -1,0 +1,258 @@
+// The simulated cuBLAS: the same checks of arguments, and products as plain loops in the handle's stream.
+#include <algorithm>
+#include <mutex>
+
+#include "core/simulator.h"
+#include "cublas/matrix.h"
+
+using namespace weft::sim;
+
+namespace {
+
+constexpr int kOk = 0, kNoHandle = 1, kAllocationFailed = 3, kInvalid = 7, kExecutionFailed = 13,
+              kNotSupported = 15;
+// What cuBLAS takes for itself on Hopper where it is given no workspace.
+constexpr size_t kOwnWorkspace = size_t{32} << 20;
+
+struct Handle {
+  Context* context = nullptr;
+  Stream* stream = nullptr;
+  Address workspace = 0;
+  size_t workspaceBytes = 0;
+  bool ownWorkspace = false;
+};
+
+Handles<Handle>& handles() {
+  static Handles<Handle>& it = *new Handles<Handle>();
+  return it;
+}
+
+// As `enter` of the driver, with cuBLAS's statuses; a lost context is a failed execution.
+template <typename Body>
+int enterBlas(const char* name, Handle* given, const Body& body) {
+  Simulator& simulator = Simulator::get();
+  const std::lock_guard lock(simulator.mutex);
+  simulator.callName = std::string(name) + " #" + std::to_string(++simulator.callCount);
+  Handle* handle = simulator.object(handles(), given, "cuBLAS handle");
+  if (handle == nullptr) return kNoHandle;
+  if (handle->context->error != 0) return kExecutionFailed;
+  if (const int fault = simulator.meetFaults(name, *handle->context)) return fault;
+  const int status = body(simulator, *handle);
+  simulator.scheduler.advance();
+  return status;
+}
+
+void dropOwnWorkspace(Handle& handle) {
+  if (!handle.ownWorkspace) return;
+  handle.context->used -= kOwnWorkspace;
+  handle.ownWorkspace = false;
+}
+
+// float32 accumulation for halves, float32 and complex64; float64 for the others.
+bool isSupported(int type, int compute) {
+  constexpr int kCompute32 = 68, kCompute64 = 70;
+  switch (type) {
+    case 0:
+    case 2:
+    case 4:
+    case 14:
+      return compute == kCompute32;
+    case 1:
+    case 5:
+      return compute == kCompute64;
+    default:
+      return false;
+  }
+}
+
+void readScalar(const void* from, int type, double (&to)[2]) {
+  to[1] = 0;
+  if (type == 1 || type == 5) {
+    const auto* parts = static_cast<const double*>(from);
+    to[0] = parts[0];
+    if (type == 5) to[1] = parts[1];
+  } else {
+    const auto* parts = static_cast<const float*>(from);
+    to[0] = parts[0];
+    if (type == 4) to[1] = parts[1];
+  }
+}
+
+// cublasGemmStridedBatchedEx_64's arguments, which every other form has.
+struct Gemm {
+  int transposeA, transposeB;
+  int64_t m, n, k;
+  const void* alpha;
+  const void* a;
+  int typeA;
+  int64_t leadingA;
+  long long strideA;
+  const void* b;
+  int typeB;
+  int64_t leadingB;
+  long long strideB;
+  const void* beta;
+  void* c;
+  int typeC;
+  int64_t leadingC;
+  long long strideC;
+  int64_t batch;
+  int compute;
+};
+
+bool isValid(const Gemm& g) {
+  const int64_t rowsA = g.transposeA != 0 ? g.k : g.m;
+  const int64_t rowsB = g.transposeB != 0 ? g.n : g.k;
+  const auto isTranspose = [](int operation) { return operation >= 0 && operation <= 2; };
+  return g.m >= 0 && g.n >= 0 && g.k >= 0 && g.batch >= 0 && isTranspose(g.transposeA) &&
+         isTranspose(g.transposeB) && g.leadingA >= std::max<int64_t>(1, rowsA) &&
+         g.leadingB >= std::max<int64_t>(1, rowsB) && g.leadingC >= std::max<int64_t>(1, g.m) &&
+         g.alpha != nullptr && g.beta != nullptr;
+}
+
+Matrix matrix(const void* address, int transpose, int64_t rows, int64_t columns, int64_t leading,
+              long long stride) {
+  const bool transposed = transpose != 0;
+  return {reinterpret_cast<Address>(address), transposed, transposed ? columns : rows,
+          transposed ? rows : columns,        leading,    stride};
+}
+
+int multiply(Simulator& simulator, Handle& handle, const Gemm& g) {
+  if (!isValid(g)) return kInvalid;
+  constexpr int kConjugate = 2;
+  if (g.typeA != g.typeB || g.typeA != g.typeC || !isSupported(g.typeA, g.compute) ||
+      g.transposeA == kConjugate || g.transposeB == kConjugate)
+    return kNotSupported;
+  if (g.m == 0 || g.n == 0 || g.batch == 0) return kOk;
+  if (handle.workspace == 0 && !handle.ownWorkspace) {
+    if (handle.context->free() < kOwnWorkspace) return kAllocationFailed;
+    handle.context->used += kOwnWorkspace;
+    handle.ownWorkspace = true;
+  }
+  Product product{g.m, g.n, g.k, g.batch, g.typeA, {}, {}, {}, {}, {}};
+  product.a = matrix(g.a, g.transposeA, g.m, g.k, g.leadingA, g.strideA);
+  product.b = matrix(g.b, g.transposeB, g.k, g.n, g.leadingB, g.strideB);
+  product.c = matrix(g.c, 0, g.m, g.n, g.leadingC, g.strideC);
+  readScalar(g.alpha, g.typeA, product.alpha);
+  readScalar(g.beta, g.typeA, product.beta);
+  Operation operation;
+  operation.kind = "product";
+  operation.what = simulator.callName;
+  Context* context = handle.context;
+  const Range workspace{handle.workspace, handle.workspace + handle.workspaceBytes};
+  operation.body = [&simulator, context, product, workspace, what = operation.what](Accesses& accesses) {
+    if (workspace.begin != 0) {
+      const std::string problem =
+          context->memory->checkWrite(workspace.begin, workspace.end - workspace.begin);
+      if (!problem.empty()) {
+        simulator.report.add("out-of-bounds", what + " " + problem + " (its workspace)");
+        return kIllegalAddress;
+      }
+      accesses.writes.push_back(workspace);
+    }
+    return multiply(simulator, *context, product, accesses, what);
+  };
+  simulator.scheduler.issue(*handle.stream, std::move(operation));
+  return kOk;
+}
+
+}  // namespace
+
+#define WEFT_SIM_BLAS extern "C" __attribute__((visibility("default"))) int
+
+WEFT_SIM_BLAS cublasCreate_v2(Handle** out) {
+  Simulator& simulator = Simulator::get();
+  const std::lock_guard lock(simulator.mutex);
+  simulator.callName = "cublasCreate_v2 #" + std::to_string(++simulator.callCount);
+  Context* context = currentContext();
+  if (context == nullptr || context->error != 0) return kNoHandle;
+  if (const int fault = simulator.meetFaults("cublasCreate_v2", *context)) return fault;
+  Handle* handle = handles().make();
+  handle->context = context;
+  handle->stream = context->defaultStream.get();
+  simulator.libraryObjects["cublasHandles"]++;
+  return *out = handle, kOk;
+}
+
+WEFT_SIM_BLAS cublasDestroy_v2(Handle* given) {
+  return enterBlas("cublasDestroy_v2", given, [&](Simulator& simulator, Handle& handle) {
+    dropOwnWorkspace(handle);
+    simulator.libraryObjects["cublasHandles"]--;
+    return handles().destroy(&handle), kOk;
+  });
+}
+
+WEFT_SIM_BLAS cublasGetProperty(int property, int* value) {
+  if (property < 0 || property > 2) return kInvalid;
+  return *value = property == 0 ? 13 : 0, kOk;
+}
+
+WEFT_SIM_BLAS cublasSetStream_v2(Handle* given, Stream* streamHandle) {
+  return enterBlas("cublasSetStream_v2", given, [&](Simulator& simulator, Handle& handle) {
+    Stream* stream = streamHandle == nullptr ? handle.context->defaultStream.get()
+                                             : simulator.object(simulator.streams, streamHandle, "stream");
+    if (stream == nullptr || stream->context != handle.context) return kInvalid;
+    handle.stream = stream;
+    // As NVIDIA documents: the workspace is cuBLAS's own again.
+    handle.workspace = 0;
+    handle.workspaceBytes = 0;
+    return kOk;
+  });
+}
+
+WEFT_SIM_BLAS cublasSetWorkspace_v2(Handle* given, void* workspace, size_t byteLength) {
+  return enterBlas("cublasSetWorkspace_v2", given, [&](Simulator&, Handle& handle) {
+    const auto address = reinterpret_cast<Address>(workspace);
+    if (address % 256 != 0) return kInvalid;
+    dropOwnWorkspace(handle);
+    handle.workspace = address;
+    handle.workspaceBytes = byteLength;
+    return kOk;
+  });
+}
+
+WEFT_SIM_BLAS cublasSetMathMode(Handle* given, int mode) {
+  return enterBlas("cublasSetMathMode", given, [&](Simulator& simulator, Handle&) {
+    constexpr int kTf32 = 3;
+    if ((mode & kTf32) == kTf32) simulator.misuse(simulator.callName + " asks for TF32");
+    return kOk;
+  });
+}
+
+WEFT_SIM_BLAS cublasGemmStridedBatchedEx_64(Handle* handle, int transposeA, int transposeB, int64_t m,
+                                            int64_t n, int64_t k, const void* alpha, const void* a, int typeA,
+                                            int64_t leadingA, long long strideA, const void* b, int typeB,
+                                            int64_t leadingB, long long strideB, const void* beta, void* c,
+                                            int typeC, int64_t leadingC, long long strideC, int64_t batch,
+                                            int computeType, int) {
+  return enterBlas("cublasGemmStridedBatchedEx_64", handle, [&](Simulator& simulator, Handle& live) {
+    return multiply(
+        simulator, live,
+        {transposeA, transposeB, m,       n,    k, alpha, a,        typeA,   leadingA, strideA,    b,
+         typeB,      leadingB,   strideB, beta, c, typeC, leadingC, strideC, batch,    computeType});
+  });
+}
+
+WEFT_SIM_BLAS cublasGemmStridedBatchedEx(Handle* handle, int transposeA, int transposeB, int m, int n, int k,
+                                         const void* alpha, const void* a, int typeA, int leadingA,
+                                         long long strideA, const void* b, int typeB, int leadingB,
+                                         long long strideB, const void* beta, void* c, int typeC,
+                                         int leadingC, long long strideC, int batch, int computeType, int) {
+  return enterBlas("cublasGemmStridedBatchedEx", handle, [&](Simulator& simulator, Handle& live) {
+    return multiply(
+        simulator, live,
+        {transposeA, transposeB, m,       n,    k, alpha, a,        typeA,   leadingA, strideA,    b,
+         typeB,      leadingB,   strideB, beta, c, typeC, leadingC, strideC, batch,    computeType});
+  });
+}
+
+WEFT_SIM_BLAS cublasGemmEx(Handle* handle, int transposeA, int transposeB, int m, int n, int k,
+                           const void* alpha, const void* a, int typeA, int leadingA, const void* b,
+                           int typeB, int leadingB, const void* beta, void* c, int typeC, int leadingC,
+                           int computeType, int) {
+  return enterBlas("cublasGemmEx", handle, [&](Simulator& simulator, Handle& live) {
+    return multiply(simulator, live,
+                    {transposeA, transposeB, m, n,    k, alpha, a,        typeA, leadingA, 0,          b,
+                     typeB,      leadingB,   0, beta, c, typeC, leadingC, 0,     1,        computeType});
+  });
+}

@@ -1,0 +1,34 @@
+// Matrix products as plain loops: what cublas.cpp queues.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "core/simulator.h"
+
+namespace weft::sim {
+
+// One operand: column-major, `leading` elements from a column to the next.
+struct Matrix {
+  Address address = 0;
+  bool transposed = false;
+  // Of the operand as it lies in memory, in elements.
+  int64_t rows = 0, columns = 0, leading = 0, stride = 0;
+};
+
+// c (m, n) = alpha * a (m, k) * b (k, n) + beta * c, for each of a batch.
+struct Product {
+  int64_t m, n, k, batch;
+  // A cudaDataType: 0 float32, 1 float64, 2 float16, 4 complex64, 5 complex128, 14 bfloat16.
+  int type;
+  Matrix a, b, c;
+  // As complex numbers, whatever the type is.
+  double alpha[2], beta[2];
+};
+
+size_t elementByteLength(int type);
+
+// Halves and float32 accumulate in float32, in the order of k. Gives a driver status.
+int multiply(Simulator& simulator, Context& context, const Product& product, Accesses& accesses,
+             const std::string& what);
+
+}  // namespace weft::sim

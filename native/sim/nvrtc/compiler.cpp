@@ -1,0 +1,143 @@
+#include "nvrtc/compiler.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+extern char** environ;
+
+namespace weft::sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+// -O1 compiles fastest: -O0 prints more code than it saves work.
+const std::vector<std::string> kFlags = {
+    "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-nostdlib", "-fno-exceptions", "-fno-rtti",
+    "-fno-asynchronous-unwind-tables", "-fno-strict-aliasing", "-ffp-contract=off",
+    // A call in front of every access, and checks of alignment and of indices into arrays: core/hooks.cpp.
+    "-fsanitize=thread,alignment,bounds"};
+
+// Where the simulator's libraries and kernel.h are.
+const fs::path& home() {
+  static const fs::path& path = *new fs::path([] {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<void*>(&compileKernel), &info) == 0)
+      throw std::runtime_error("the simulator does not know where it is");
+    return fs::absolute(info.dli_fname).parent_path();
+  }());
+  return path;
+}
+
+std::vector<char> readAll(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string readText(const fs::path& path) {
+  const std::vector<char> bytes = readAll(path);
+  return {bytes.begin(), bytes.end()};
+}
+
+int runCompiler(const std::vector<std::string>& arguments, const fs::path& log) {
+  std::vector<char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+  pointers.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  pid_t process = 0;
+  const int failed = posix_spawnp(&process, pointers[0], &actions, nullptr, pointers.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) throw std::runtime_error("g++ cannot be started");
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0) {
+    if (errno != EINTR) throw std::runtime_error("g++ was lost");
+  }
+  return status;
+}
+
+// 128 bits of two FNV-1a hashes.
+std::string digest(const std::vector<std::string>& parts) {
+  uint64_t hashes[] = {0xcbf29ce484222325, 0x9ae16a3b2f90404f};
+  for (const std::string& part : parts) {
+    for (const char c : part + '\n') {
+      for (uint64_t& hash : hashes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+      hashes[1] ^= hashes[0] >> 29;
+    }
+  }
+  char text[33];
+  std::snprintf(text, sizeof text, "%016lx%016lx", static_cast<unsigned long>(hashes[0]),
+                static_cast<unsigned long>(hashes[1]));
+  return text;
+}
+
+fs::path cacheFolder() {
+  const char* chosen = std::getenv("WEFT_SIM_CACHE");
+  const fs::path folder = chosen == nullptr || *chosen == 0 ? home() / "cache" : fs::path(chosen);
+  fs::create_directories(folder);
+  return folder;
+}
+
+// A name that no other thread or process uses.
+fs::path temporary(const fs::path& folder, const char* suffix) {
+  static std::atomic<unsigned> count{0};
+  return folder / ("new-" + std::to_string(getpid()) + "-" + std::to_string(count++) + suffix);
+}
+
+const std::string& compilerVersion(const fs::path& folder) {
+  static const std::string& version = *new std::string([&] {
+    const fs::path log = temporary(folder, ".version");
+    if (runCompiler({"g++", "--version"}, log) != 0) throw std::runtime_error("g++ --version failed");
+    std::string text = readText(log);
+    fs::remove(log);
+    return text;
+  }());
+  return version;
+}
+
+}  // namespace
+
+Compilation compileKernel(const std::string& translated) {
+  static const fs::path& folder = *new fs::path(cacheFolder());
+  static const std::string& header = *new std::string(readText(home() / "kernel.h"));
+  std::vector<std::string> parts = {translated, header, compilerVersion(folder)};
+  parts.insert(parts.end(), kFlags.begin(), kFlags.end());
+  const fs::path kept = folder / (digest(parts) + ".so");
+  if (fs::exists(kept)) return {true, readAll(kept), {}};
+
+  const fs::path source = temporary(folder, ".cpp");
+  const fs::path library = temporary(folder, ".so");
+  const fs::path log = temporary(folder, ".log");
+  std::ofstream(source, std::ios::binary) << translated;
+  std::vector<std::string> command = {"g++"};
+  command.insert(command.end(), kFlags.begin(), kFlags.end());
+  for (const std::string& argument :
+       {std::string("-include"), (home() / "kernel.h").string(), source.string(), std::string("-o"),
+        library.string(), "-L" + home().string(), std::string("-lweft-sim-core"), std::string("-lm")})
+    command.push_back(argument);
+  Compilation result;
+  result.ok = runCompiler(command, log) == 0;
+  result.log = readText(log);
+  if (result.ok) {
+    result.image = readAll(library);
+    fs::rename(library, kept);
+  }
+  std::error_code ignored;
+  for (const fs::path& path : {source, library, log}) fs::remove(path, ignored);
+  return result;
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,18 @@
+// Runs g++ on translated sources and keeps what it made in a folder, by a digest of all that went into it.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace weft::sim {
+
+struct Compilation {
+  bool ok = false;
+  // A shared library, where it is ok.
+  std::vector<char> image;
+  std::string log;
+};
+
+// Any thread. The folder is WEFT_SIM_CACHE, else beside the simulator's libraries.
+Compilation compileKernel(const std::string& translated);
+
+}  // namespace weft::sim
