@@ -38,11 +38,23 @@ int byteLengthOf(DType dtype);
 
 constexpr int64_t kChunk = 64;
 
+// Memory that will be read soon: what the next block will find where this one reads in place.
+struct Ahead {
+  const char* data = nullptr;
+  int64_t rowBytes = 0;
+  // Cache lines of a chunk.
+  int64_t lines = 0;
+};
+
 // A block of values. Steps are in elements; a step of 0 repeats the same chunk.
 struct Operand {
   char* data;
   int64_t rowStep;
   int64_t chunkStep;
+  // Of a result: large memory, aligned to 64 bytes, that is better written past the caches.
+  bool streams = false;
+  // Of an argument: its next block. Of a result: what to ask for while it is computed.
+  Ahead ahead = {};
 };
 
 struct Extent {
@@ -106,6 +118,13 @@ struct MoveFunctions {
   void (*fill)(void* chunk, const void* element);
 };
 
+// Copies whole cache lines past the caches: for results too large to be read again from there. Both are
+// aligned to 64 bytes. What was copied is visible to other threads after `fence`.
+struct StreamFunctions {
+  void (*copy)(void* to, const void* from, int64_t byteLength);
+  void (*fence)();
+};
+
 // The functions of one instruction set.
 class Registry {
  public:
@@ -116,12 +135,14 @@ class Registry {
   LaneFunction cast(DType from, DType to) const;
   const ReduceFunctions* reduction(const char* name, DType dtype) const;
   const MoveFunctions& moves(int byteLength) const;
+  const StreamFunctions& streams() const;
 
   // Later entries replace earlier ones.
   void addOp(const char* name, DType dtype, LaneFunction function);
   void addCast(DType from, DType to, LaneFunction function);
   void addReduction(const char* name, DType dtype, const ReduceFunctions& functions);
   void addMoves(int byteLength, const MoveFunctions& functions);
+  void addStreams(const StreamFunctions& functions);
 
   struct Tables;
 

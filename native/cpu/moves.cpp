@@ -67,6 +67,12 @@ void fill(void* chunk, const void* element) {
   for (int64_t l = 0; l < kChunk; l++) d[l] = value;
 }
 
+#if defined(__x86_64__)
+void fence() { _mm_sfence(); }
+#else
+void fence() {}
+#endif
+
 template <typename T>
 void addMovesOf(Registry& registry) {
   registry.addMoves(sizeof(T),
@@ -81,6 +87,7 @@ void addMoves(Registry& registry) {
   addMovesOf<uint32_t>(registry);
   addMovesOf<uint64_t>(registry);
   addMovesOf<Bytes16>(registry);
+  registry.addStreams({streamLines, fence});
 }
 
 }  // namespace weft::cpu::WEFT_ISA

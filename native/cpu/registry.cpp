@@ -15,7 +15,8 @@ struct Registry::Tables {
   std::map<std::string, std::array<LaneFunction, kDTypes>> ops;
   std::array<std::array<LaneFunction, kDTypes>, kDTypes> casts{};
   std::map<std::string, std::array<ReduceFunctions, kDTypes>> reductions;
-  std::map<int, MoveFunctions> moves;
+  std::array<MoveFunctions, 17> moves{};
+  StreamFunctions streams{};
 };
 
 int byteLengthOf(DType dtype) {
@@ -73,7 +74,9 @@ const ReduceFunctions* Registry::reduction(const char* name, DType dtype) const 
   return functions.reset == nullptr ? nullptr : &functions;
 }
 
-const MoveFunctions& Registry::moves(int byteLength) const { return tables_->moves.at(byteLength); }
+const MoveFunctions& Registry::moves(int byteLength) const { return tables_->moves[byteLength]; }
+
+const StreamFunctions& Registry::streams() const { return tables_->streams; }
 
 void Registry::addOp(const char* name, DType dtype, LaneFunction function) {
   tables_->ops[name][static_cast<int>(dtype)] = function;
@@ -90,6 +93,8 @@ void Registry::addReduction(const char* name, DType dtype, const ReduceFunctions
 void Registry::addMoves(int byteLength, const MoveFunctions& functions) {
   tables_->moves[byteLength] = functions;
 }
+
+void Registry::addStreams(const StreamFunctions& functions) { tables_->streams = functions; }
 
 std::vector<std::pair<std::string, int>> supportedOps() {
   const Registry::Tables& tables = *Registry::of(currentIsa()).tables_;

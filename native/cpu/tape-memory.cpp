@@ -144,7 +144,10 @@ Operand loadFree(const Tape& tape, const Instruction& instruction, const Positio
   if (affine.mode == LaneMode::stride && affine.lane == 1 && inPlace) {
     const int64_t lastRow = base + std::max<int64_t>(0, affine.row * (shape.rows - 1));
     if (lastRow + padded <= tape.buffers[instruction.access.buffer].elementCount) {
-      return {const_cast<char*>(from), value.rows ? affine.row : 0, kChunk};
+      const int64_t rowBytes = value.rows ? affine.row * size : 0;
+      const int64_t step = shape.rows > 1 ? shape.rows * rowBytes : padded * size;
+      return {
+          const_cast<char*>(from), value.rows ? affine.row : 0, kChunk, false, {from + step, rowBytes, size}};
     }
   }
   const bool tiled =
@@ -244,7 +247,7 @@ Operand inside(const Tape& tape, const Instruction& instruction, const Position&
 }
 
 void store(const Tape& tape, const Access& access, const Position& at, int64_t rows, int64_t lanes,
-           const Operand& value, void* const* buffers) {
+           const Operand& value, void* const* buffers, bool streams) {
   const Affine& affine = access.affine;
   const int64_t size = byteLengthOf(tape.buffers[access.buffer].dtype);
   const MoveFunctions& moves = tape.registry->moves(static_cast<int>(size));
@@ -265,7 +268,14 @@ void store(const Tape& tape, const Access& access, const Position& at, int64_t r
         moves.scatterTable(to, from, count, affine.table.data() + l);
       } else if (affine.lane == 1) {
         // A result computed in place is there already.
-        if (to + l * size != from) std::memcpy(to + l * size, from, count * size);
+        char* const line = to + l * size;
+        const auto bits =
+            reinterpret_cast<uintptr_t>(line) | reinterpret_cast<uintptr_t>(from) | (count * size);
+        if (line == from) continue;
+        if (streams && bits % 64 == 0)
+          tape.registry->streams().copy(line, from, count * size);
+        else
+          std::memcpy(line, from, count * size);
       } else {
         moves.scatter(to + l * affine.lane * size, from, count, affine.lane);
       }

@@ -24,8 +24,8 @@ Operand load(const Tape& tape, const Instruction& instruction, const Position& a
 Operand index(const Tape& tape, const Instruction& instruction, const Position& at, char* registers);
 Operand inside(const Tape& tape, const Instruction& instruction, const Position& at, char* registers);
 
-// Writes rows x lanes of a value.
+// Writes rows x lanes of a value; past the caches where it can, if `streams`.
 void store(const Tape& tape, const Access& access, const Position& at, int64_t rows, int64_t lanes,
-           const Operand& value, void* const* buffers);
+           const Operand& value, void* const* buffers, bool streams);
 
 }  // namespace weft::cpu

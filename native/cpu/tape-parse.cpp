@@ -175,6 +175,8 @@ class Parser {
         break;
     }
     if (out.code == Opcode::map || out.code == Opcode::cast) {
+      out.prefetch =
+          static_cast<int>(words_.next(-1, static_cast<int64_t>(tape_->values.size()) - 1, "prefetch"));
       out.hasDirect = words_.next(0, 1, "direct store") == 1;
       if (out.hasDirect) out.access = access();
     }

@@ -74,6 +74,10 @@ class Scratch {
 
 constexpr int64_t align(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
+// Outputs of this size and more are written past the caches: at memory speed that is twice as fast as reading
+// each line into the cache first, and little of them would still be there for the next kernel.
+constexpr int64_t kStreamBytes = int64_t{32} << 20;
+
 // Everything about a run that its workers share.
 struct Job {
   const Tape& tape;
@@ -84,6 +88,10 @@ struct Job {
   int64_t accumulators;
   int64_t levels;
   int64_t slots;
+  bool streams(int buffer) const {
+    const Buffer& b = tape.buffers[buffer];
+    return b.elementCount * byteLengthOf(b.dtype) >= kStreamBytes;
+  }
   bool cancelled() const { return cancel && cancel->load(std::memory_order_relaxed); }
 };
 
@@ -306,6 +314,7 @@ class Worker {
           out = {memory, value.rows ? (value.lanes ? tape_.paddedWidth() : kChunk) : 0,
                  value.lanes ? kChunk : 0};
           if (i.hasDirect) aimAtBuffer(i, at, out);
+          if (i.prefetch >= 0) out.ahead = operands_[i.prefetch].ahead;
           for (int k = 0; k < i.argCount; k++) args[k] = &operands_[i.args[k]];
           i.function({value.rows ? at.rows : 1, value.lanes ? at.chunks() : 1}, out, args);
           break;
@@ -324,7 +333,8 @@ class Worker {
           reduce(i, at, args, out);
           break;
         case Opcode::store:
-          store(tape_, i.access, at, at.rows, isRow ? rowLanes() : at.valid, out, job_.buffers);
+          store(tape_, i.access, at, at.rows, isRow ? rowLanes() : at.valid, out, job_.buffers,
+                job_.streams(i.access.buffer));
           break;
       }
     }
@@ -347,7 +357,9 @@ class Worker {
     if (job_.isAliased || at.valid % kChunk != 0) return;
     char* const memory = static_cast<char*>(job_.buffers[i.access.buffer]);
     const int64_t size = tape_.values[i.value].byteLength;
-    out = {memory + baseOf(i.access.affine, at) * size, i.access.affine.row, kChunk};
+    char* const to = memory + baseOf(i.access.affine, at) * size;
+    const auto bits = reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(i.access.affine.row * size);
+    out = {to, i.access.affine.row, kChunk, bits % kChunk == 0 && job_.streams(i.access.buffer)};
   }
 
   void reduce(const Instruction& i, const Position& at, const Operand* const* args, const Operand& out) {
@@ -409,12 +421,14 @@ void runTiles(const Job& job, ThreadPool& pool) {
   if (tasks <= 1) {
     Worker worker(job);
     for (int64_t tile = 0; tile < tiles && !job.cancelled(); tile++) worker.runTile(tile);
+    job.tape.registry->streams().fence();
     return;
   }
   Workers workers(job, pool.workers());
   pool.parallelFor(tasks, [&](int64_t task, int worker) {
     const int64_t last = std::min(tiles, (task + 1) * grain);
     for (int64_t tile = task * grain; tile < last && !job.cancelled(); tile++) workers[worker].runTile(tile);
+    job.tape.registry->streams().fence();
   });
 }
 
@@ -456,6 +470,7 @@ void runSlots(const Job& job, ThreadPool& pool) {
       worker.walk(phase, slot * tape.slotBlocks, std::min(blocks, (slot + 1) * tape.slotBlocks));
       worker.closeSlot(phase);
       worker.saveSlot(phase, nodes + task * nodeBytes);
+      tape.registry->streams().fence();
     });
   }
 }

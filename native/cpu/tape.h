@@ -49,6 +49,8 @@ struct Instruction {
   // Of a load or store, or of the store that the result may be written to at once.
   Access access;
   bool hasDirect = false;
+  // A load whose next block is asked for meanwhile, or -1.
+  int prefetch = -1;
   // Of `inside`.
   std::vector<Bound> bounds;
   int argCount = 0;

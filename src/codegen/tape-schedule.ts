@@ -16,6 +16,7 @@ import {
   type Store,
 } from '../fusion/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
+import { opRow } from '../graph/ops.js';
 import { CHUNK, type Layout, laneModeOf, paddedWidth, rowStrideOf, sizesOf } from './tape-layout.js';
 
 /** Which of a block's dimensions a value varies along; along the others it has one row, or one chunk of equal lanes. */
@@ -32,6 +33,8 @@ export type TapeOp =
       readonly offset: number;
       /** Store that may take the result straight to its buffer, or -1. */
       readonly direct: number;
+      /** Load whose memory for the next block is asked for while this value is computed, or -1. */
+      readonly prefetch: number;
     }
   | { readonly kind: 'store'; readonly store: number };
 
@@ -238,7 +241,9 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): Tape
   const rowSections = order.rows.map(({ values, stores }): Section => {
     values.forEach(placeRow);
     return [
-      ...values.map((value): TapeOp => ({ kind: 'value', value, offset: rowOffsets[value]!, direct: -1 })),
+      ...values.map(
+        (value): TapeOp => ({ kind: 'value', value, offset: rowOffsets[value]!, direct: -1, prefetch: -1 }),
+      ),
       ...stores.map((store): TapeOp => ({ kind: 'store', store })),
     ];
   });
@@ -257,6 +262,28 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): Tape
     blockByteLength: registers.byteLength,
     slotBlocks: slotBlocksOf(kernel, layout, walkBlocks),
   };
+}
+
+/**
+ * For each load, the most expensive op after it that no other load has taken: it computes long enough for memory to
+ * answer. Maps that op's position to the load's.
+ */
+function prefetchHosts(kernel: Kernel, values: readonly number[]): ReadonlyMap<number, number> {
+  const hosts = new Map<number, number>();
+  const costOf = (i: number): number => {
+    const instruction = kernel.tape[i]!;
+    if (instruction.kind === 'map') return opRow(instruction.op).cost;
+    return instruction.kind === 'cast' ? 1 : -1;
+  };
+  const byCost = values.filter((i) => costOf(i) >= 0).sort((a, b) => costOf(b) - costOf(a));
+  for (const load of values) {
+    if (kernel.tape[load]!.kind !== 'load') continue;
+    const host = byCost.findIndex((i) => i > load);
+    if (host < 0) return hosts;
+    hosts.set(byCost[host]!, load);
+    byCost.splice(host, 1);
+  }
+  return hosts;
 }
 
 /** Linear scan over sections whose values live from one to the next. All registers are free again at the end. */
@@ -287,6 +314,7 @@ function placeSections(
   };
   time = 0;
   const sections = walks.map(({ values, stores }): Section => {
+    const hosts = prefetchHosts(kernel, values);
     const ops: TapeOp[] = [];
     for (const value of values) {
       const instruction = kernel.tape[value]!;
@@ -299,12 +327,8 @@ function placeSections(
         offsets.set(value, offset);
         if (lastUse.get(value) === time) release(value);
       }
-      ops.push({
-        kind: 'value',
-        value,
-        offset,
-        direct: directStore(kernel, layout, spans[value]!, value, stores),
-      });
+      const direct = directStore(kernel, layout, spans[value]!, value, stores);
+      ops.push({ kind: 'value', value, offset, direct, prefetch: hosts.get(value) ?? -1 });
       time++;
     }
     for (const store of stores) ops.push({ kind: 'store', store });

@@ -19,7 +19,14 @@ import { toBfloat16Bits, toFloat16Bits } from '../graph/half.js';
 import { opRow } from '../graph/ops.js';
 import { prepare } from './tape-domain.js';
 import { type Layout, laneModeOf, layoutOf, rowStrideOf, sizesOf } from './tape-layout.js';
-import { type Loop, loopsOf, type Section, scheduleOf, type TapeSchedule } from './tape-schedule.js';
+import {
+  type Loop,
+  loopsOf,
+  type Section,
+  scheduleOf,
+  type TapeOp,
+  type TapeSchedule,
+} from './tape-schedule.js';
 
 /** A kernel as plain data for the addon. */
 export interface TapeSpec {
@@ -151,12 +158,13 @@ class Encoder {
         const { value, access } = kernel.stores[op.store]!;
         this.put(OPCODE.store, value);
         this.access(access);
-      } else this.instruction(kernel.tape[op.value]!, op.value, op.offset, op.direct);
+      } else this.instruction(kernel.tape[op.value]!, op);
     }
   }
 
-  private instruction(instruction: Instruction, value: number, offset: number, direct: number): void {
+  private instruction(instruction: Instruction, op: Extract<TapeOp, { kind: 'value' }>): void {
     const { kernel } = this.plan;
+    const { value, offset, direct, prefetch } = op;
     if (instruction.kind === 'const') throw new InternalError(`[tape] constant %${value} in a section`);
     this.put(OPCODE[instruction.kind], value, offset);
     switch (instruction.kind) {
@@ -189,7 +197,7 @@ class Encoder {
     }
     this.put(instruction.args.length, ...instruction.args);
     if (instruction.kind !== 'reduce') {
-      this.put(direct < 0 ? 0 : 1);
+      this.put(prefetch, direct < 0 ? 0 : 1);
       if (direct >= 0) this.access(kernel.stores[direct]!.access);
     }
   }
