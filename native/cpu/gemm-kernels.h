@@ -47,6 +47,8 @@ struct GemmKernels {
   // y[j * yStride] = sum over k of matrix[k * stride + j] * x[k], for width <= kColumnSumWidth.
   void (*columnSums)(int64_t width, int64_t depth, const void* matrix, int64_t stride, const void* x, void* y,
                      int64_t yStride);
+  // *y = the sum of `count` values, which are overwritten.
+  void (*pairwiseSum)(int64_t count, void* values, void* y);
 };
 
 inline constexpr int kColumnSumWidth = 512;

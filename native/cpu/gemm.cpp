@@ -28,6 +28,9 @@ constexpr int64_t kSmallColumnBytes = 128;
 // thread.
 constexpr int64_t kOneThreadWork = int64_t{1} << 26;
 constexpr int kProductsPerThread = 4;
+// Dot products of at least two slots are cut into slots, unless there are many.
+constexpr int64_t kDotSlot = int64_t{1} << 16;
+constexpr int64_t kManyDots = 64;
 // Least work worth a task: multiply-adds, and elements of a matrix that a matrix-vector product reads.
 constexpr int64_t kLeastTaskWork = int64_t{1} << 18;
 constexpr int64_t kLeastTaskElements = int64_t{1} << 15;
@@ -152,6 +155,30 @@ const std::byte* contiguous(const std::byte* x, int64_t stride, int64_t count, i
   return to;
 }
 
+// Few dot products that are long: each is cut into slots of a fixed length, whose sums are added up pairwise,
+// so that threads share one, and the bits do not depend on how many there are.
+void longDots(const Batch& batch, ThreadPool& pool) {
+  const GemmProblem& p = batch.problem;
+  const int64_t slots = ceilDivide(p.k, kDotSlot);
+  const int64_t dots = batch.count * p.m;
+  const host::Block sums = host::allocate(dots * slots * p.elementByteLength);
+  pool.parallelFor(dots * slots, [&](int64_t task, int) {
+    if (p.cancelled()) return;
+    const int64_t dot = task / slots;
+    const int64_t begin = task % slots * kDotSlot;
+    const GemmProblem one = batch.at(dot / p.m);
+    const std::byte* row = one.a.data + (dot % p.m * one.a.rowStride + begin) * p.elementByteLength;
+    const std::byte* x = one.b.data + begin * p.elementByteLength;
+    std::byte* sum = sums.as<std::byte>() + task * p.elementByteLength;
+    p.kernels->rowDots(1, std::min(kDotSlot, p.k - begin), row, 0, x, sum, 0);
+  });
+  for (int64_t dot = 0; dot < dots; dot++) {
+    const GemmProblem one = batch.at(dot / p.m);
+    std::byte* y = one.c.data + dot % p.m * one.c.rowStride * p.elementByteLength;
+    p.kernels->pairwiseSum(slots, sums.as<std::byte>() + dot * slots * p.elementByteLength, y);
+  }
+}
+
 // Matrix times vector, one of whose axes has its elements side by side. Returns false for what it does not
 // do.
 bool vectorProduct(Batch batch, ThreadPool& pool) {
@@ -161,6 +188,10 @@ bool vectorProduct(Batch batch, ThreadPool& pool) {
   if (p.n != 1) return false;
   const bool byRows = p.a.columnStride == 1;
   if (!byRows && p.a.rowStride != 1) return false;
+  if (byRows && p.b.rowStride == 1 && p.k >= 2 * kDotSlot && batch.count * p.m < kManyDots) {
+    longDots(batch, pool);
+    return true;
+  }
 
   // Tasks are pieces of rows of all products. Their length changes no result.
   const int64_t pieces = batch.count * ceilDivide(p.m * p.k, kLeastTaskElements);

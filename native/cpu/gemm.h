@@ -1,9 +1,9 @@
 // Matrix products on the CPU: how `matmul` (cpu.h) does its work, for those who test or plan it.
 //
 // gemm.cpp chooses the way from shapes and strides only; gemm-blocked.cpp has the packed, blocked product;
-// the kernels are in gemm-kernels.h. A BLAS is used where one was asked for (blas.h). The sum over k of each
-// element is taken in the same order whichever way is chosen and however many threads there are, but for
-// matrix-vector products.
+// the kernels are in gemm-kernels.h. A BLAS is used where one was asked for (blas.h). How the sum over k of
+// each element is taken depends on the shapes and nothing else: not on the number of threads, nor on how the
+// work is cut up.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -15,7 +15,8 @@ namespace weft::cpu {
 
 class ThreadPool;
 
-// The most bytes of packed panels that one product holds; each thread has less than 2 MiB besides.
+// The most bytes of packed panels that one product holds. Besides, each thread has less than 1 MiB, and
+// products of halves over a long k have at most 5 MiB of sums.
 inline constexpr size_t kPackedByteLimit = size_t{32} << 20;
 
 // One operand: element (i, j) is data + (i * rowStride + j * columnStride) * bytes of an element.

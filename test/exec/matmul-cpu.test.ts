@@ -107,12 +107,26 @@ const operands = (c: Case) => {
   };
 };
 
+const drawn = new Map<string, TypedArray>();
+
+/** The first `count` of a sequence of small integers, which is drawn once. */
+function integers(dtype: DType, count: number, seed: number): TypedArray {
+  const key = `${dtype} ${seed}`;
+  const perElement = isComplex(dtype) ? 2 : 1;
+  let data = drawn.get(key);
+  if (data === undefined || data.length < count * perElement) {
+    data = randomIntegers(dtype, [Math.max(count, 100_000)], seed).data;
+    drawn.set(key, data);
+  }
+  return data.subarray(0, count * perElement);
+}
+
 async function multiply(test: Case, a?: TypedArray, b?: TypedArray): Promise<Product> {
   const { dtype, m, n, k } = test;
   const places = operands(test);
   const data = {
-    a: a ?? randomIntegers(dtype, [places.a.elementCount], 1).data,
-    b: b ?? randomIntegers(dtype, [places.b.elementCount], 2).data,
+    a: a ?? integers(dtype, places.a.elementCount, 1),
+    b: b ?? integers(dtype, places.b.elementCount, 2),
   };
   const byteLength = (p: Placed) => p.elementCount * DTYPE_INFO[dtype].byteLength;
   const operand = (buffer: number, { elementCount: _, ...p }: Placed): MatrixOperand => ({ buffer, ...p });
@@ -254,6 +268,9 @@ const large = (dtype: DType): Case[] => [
   { dtype, m: 1, n: 1500, k: 400 },
   { dtype, m: 1500, n: 1, k: 400 },
   { dtype, m: 1500, n: 1, k: 400, a: 'columns' },
+  // Long enough to be cut into slots.
+  { dtype, batch: 2, m: 2, n: 1, k: 140_000 },
+  { dtype, m: 1, n: 2, k: 131_072, b: 'columns' },
   { dtype, batch: 40, m: 70, n: 64, k: 66 },
   { dtype, m: 520, n: 500, k: 70, a: 'strided' },
 ];
