@@ -9,7 +9,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { DType } from '../graph/dtype.js';
-import type { DeviceSource, Expr, HostSource, Shape, Site } from '../graph/expr.js';
+import type { DeviceSource, Expr, ExprOf, HostSource, NodeBase, Shape, Site } from '../graph/expr.js';
 import { denseStrides, type Graph, type GraphNode, type GraphNodeData, sizeOfShape } from '../graph/graph.js';
 import { formatNodeData } from '../graph/print.js';
 
@@ -35,23 +35,26 @@ export interface Canonical {
 const MAX_TEXT = 4096;
 
 /** Identifies a node's computation, given its inputs' ids. Equal keys are equal values. */
-export function nodeKey(
-  node: GraphNodeData & { dtype: string; shape: readonly number[]; inputs: readonly number[] },
-): string {
-  const data = node.kind === 'map' ? node.op : formatNodeData(node);
-  return `${data}|${node.inputs.join(' ')}|${node.dtype}|${shapeKey(node.shape)}`;
+export const nodeKey = (node: GraphNodeData & NodeBase & { readonly inputs: readonly number[] }): string =>
+  keyOf(node, node, node.inputs);
+
+function keyOf(data: GraphNodeData, { dtype, shape }: NodeBase, inputs: readonly number[]): string {
+  const text = data.kind === 'map' ? data.op : formatNodeData(data);
+  return `${text}|${listed(inputs)}|${dtype}|${listed(shape)}`;
 }
 
-const shapeKeys = new WeakMap<readonly number[], string>();
-
-/** Nodes share their shapes' arrays, so most keys are found. */
-function shapeKey(shape: readonly number[]): string {
-  let key = shapeKeys.get(shape);
-  if (key === undefined) {
-    key = shape.join(' ');
-    shapeKeys.set(shape, key);
+/** `join(' ')`, which is slow for the short lists that nearly all are. */
+function listed(numbers: readonly number[]): string {
+  switch (numbers.length) {
+    case 0:
+      return '';
+    case 1:
+      return `${numbers[0]}`;
+    case 2:
+      return `${numbers[0]} ${numbers[1]}`;
+    default:
+      return numbers.join(' ');
   }
-  return key;
 }
 
 /** Expressions never change, so what was found for a list of them stays right; kept as long as the first of them. */
@@ -70,43 +73,29 @@ export function canonicalize(outputs: readonly Expr[]): Canonical {
   return canonical;
 }
 
+/** A node on its way into the graph. */
+interface Entry {
+  readonly expr: Expr;
+  readonly data: GraphNodeData;
+  readonly inputs: readonly number[];
+}
+
 function build(outputs: readonly Expr[]): Canonical {
-  const nodes = new Map<number, GraphNode>();
-  const sites = new Map<number, Site>();
+  const entries: Entry[] = [];
   const sources = new SourceList();
   const interned = new Map<string, number>();
   const ids = new Map<Expr, number>();
   const keys: string[] = [];
 
-  const dataOf = (expr: Expr): GraphNodeData => {
-    if (expr.kind !== 'source') return expr;
-    const { source } = expr;
-    if (source.type === 'iota') return { kind: 'iota' };
-    const size = sizeOfShape(expr.shape);
-    if (source.type === 'device') {
-      const input = sources.add({ source, start: 0, elementCount: size, dtype: expr.dtype }, source.buffer);
-      return { kind: 'source', input, offset: 0, strides: denseStrides(expr.shape) };
-    }
-    const [first, last] = size === 0 ? [source.offset, source.offset - 1] : reach(source, expr.shape);
-    const array = { source, start: first, elementCount: last - first + 1, dtype: expr.dtype };
-    return {
-      kind: 'source',
-      input: sources.add(array, source.data),
-      offset: source.offset - first,
-      strides: source.strides,
-    };
-  };
-
   const enter = (expr: Expr): void => {
-    const data = dataOf(expr);
-    const inputs = expr.inputs.map((input) => ids.get(input)!);
-    const key = nodeKey({ ...data, inputs, dtype: expr.dtype, shape: expr.shape });
+    const inputs: number[] = [];
+    for (const input of expr.inputs) inputs.push(ids.get(input)!);
+    const data = expr.kind === 'source' ? sources.nodeOf(expr) : expr;
+    const key = keyOf(data, expr, inputs);
     let id = interned.get(key);
     if (id === undefined) {
-      id = nodes.size;
+      id = entries.push({ expr, data, inputs }) - 1;
       interned.set(key, id);
-      nodes.set(id, { ...fields(data), dtype: expr.dtype, shape: expr.shape, id, inputs });
-      if (expr.site !== undefined) sites.set(id, expr.site);
       keys.push(key);
     }
     ids.set(expr, id);
@@ -117,15 +106,44 @@ function build(outputs: readonly Expr[]): Canonical {
   for (const { source, elementCount } of sources.list) {
     keys.push(`${source.type === 'host' ? 'host' : source.buffer.device} ${elementCount}`);
   }
-  keys.push(`return ${results.join(' ')}`);
+  keys.push(`return ${listed(results)}`);
   const text = keys.join('\n');
   const fingerprint = text.length <= MAX_TEXT ? text : createHash('sha256').update(text).digest('hex');
-  return {
-    graph: { nodes, outputs: results, nextId: nodes.size },
-    sources: sources.list,
-    sites,
-    fingerprint,
-  };
+  return new LazyCanonical(entries, results, sources.list, fingerprint);
+}
+
+/** Makes the table of nodes when it is asked for: a repeated program needs only the fingerprint and the sources. */
+class LazyCanonical implements Canonical {
+  readonly #entries: readonly Entry[];
+  readonly #outputs: readonly number[];
+  #graph: Graph | undefined;
+
+  constructor(
+    entries: readonly Entry[],
+    outputs: readonly number[],
+    readonly sources: readonly SourceArray[],
+    readonly fingerprint: string,
+  ) {
+    this.#entries = entries;
+    this.#outputs = outputs;
+  }
+
+  get graph(): Graph {
+    if (this.#graph === undefined) {
+      const nodes = new Map<number, GraphNode>();
+      this.#entries.forEach(({ expr, data, inputs }, id) => {
+        nodes.set(id, { ...ownData(data), dtype: expr.dtype, shape: expr.shape, id, inputs });
+      });
+      this.#graph = { nodes, outputs: this.#outputs, nextId: nodes.size };
+    }
+    return this.#graph;
+  }
+
+  get sites(): ReadonlyMap<number, Site> {
+    return new Map(
+      this.#entries.flatMap(({ expr }, id) => (expr.site === undefined ? [] : [[id, expr.site] as const])),
+    );
+  }
 }
 
 /** Lowest and highest element of a host array that a source of this shape reads. */
@@ -145,7 +163,27 @@ class SourceList {
   readonly list: SourceArray[] = [];
   readonly #known = new Map<object, Map<string, number>>();
 
-  add(array: SourceArray, identity: object): number {
+  /** A source as a node: which array, and where in it. */
+  nodeOf(expr: ExprOf<'source'>): GraphNodeData {
+    const { source } = expr;
+    if (source.type === 'iota') return { kind: 'iota' };
+    const size = sizeOfShape(expr.shape);
+    if (source.type === 'device') {
+      const array = { source, start: 0, elementCount: size, dtype: expr.dtype };
+      return {
+        kind: 'source',
+        input: this.#add(array, source.buffer),
+        offset: 0,
+        strides: denseStrides(expr.shape),
+      };
+    }
+    const [first, last] = size === 0 ? [source.offset, source.offset - 1] : reach(source, expr.shape);
+    const array = { source, start: first, elementCount: last - first + 1, dtype: expr.dtype };
+    const input = this.#add(array, source.data);
+    return { kind: 'source', input, offset: source.offset - first, strides: source.strides };
+  }
+
+  #add(array: SourceArray, identity: object): number {
     const parts = this.#known.get(identity) ?? new Map<string, number>();
     this.#known.set(identity, parts);
     const key = `${array.start} ${array.elementCount} ${array.dtype}`;
@@ -159,7 +197,7 @@ class SourceList {
 }
 
 /** The node's own data, without what an Expr carries besides. */
-function fields(data: GraphNodeData): GraphNodeData {
+function ownData(data: GraphNodeData): GraphNodeData {
   switch (data.kind) {
     case 'source':
     case 'iota':
