@@ -7,9 +7,6 @@
 // block ends.
 #pragma once
 #include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "cpu/isa.h"
 
@@ -147,7 +144,6 @@ class Registry {
   struct Tables;
 
  private:
-  friend std::vector<std::pair<std::string, int>> supportedOps();
   explicit Registry(Isa isa);
   Tables* tables_;
 };

@@ -220,6 +220,7 @@ void addArithmetic(Registry& registry) {
   addOrdered<uint64_t>(registry);
   addFloat<float>(registry);
   addFloat<double>(registry);
+  registry.addOp("abs", DType::boolean, unary<Same, uint8_t, uint8_t>);
   registry.addOp("where", DType::boolean, choose<uint8_t>);
   registry.addOp("where", DType::float16, choose<uint16_t>);
   registry.addOp("where", DType::bfloat16, choose<uint16_t>);

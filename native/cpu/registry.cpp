@@ -7,7 +7,6 @@
 
 #include "cpu/lanes.h"
 #include "cpu/ops.h"
-#include "cpu/tape.h"
 
 namespace weft::cpu {
 
@@ -95,21 +94,5 @@ void Registry::addMoves(int byteLength, const MoveFunctions& functions) {
 }
 
 void Registry::addStreams(const StreamFunctions& functions) { tables_->streams = functions; }
-
-std::vector<std::pair<std::string, int>> supportedOps() {
-  const Registry::Tables& tables = *Registry::of(currentIsa()).tables_;
-  std::vector<std::pair<std::string, int>> found;
-  for (const auto& [name, functions] : tables.ops) {
-    for (int dtype = 0; dtype < kDTypes; dtype++) {
-      if (functions[dtype]) found.emplace_back(name, dtype);
-    }
-  }
-  for (const auto& [name, functions] : tables.reductions) {
-    for (int dtype = 0; dtype < kDTypes; dtype++) {
-      if (functions[dtype].reset) found.emplace_back(name, dtype);
-    }
-  }
-  return found;
-}
 
 }  // namespace weft::cpu

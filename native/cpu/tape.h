@@ -5,7 +5,6 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cpu/lanes.h"
@@ -137,8 +136,5 @@ class Tape {
     return count;
   }
 };
-
-// Ops and reductions that tapes can hold on this processor, each with the code of the dtype it takes.
-std::vector<std::pair<std::string, int>> supportedOps();
 
 }  // namespace weft::cpu

@@ -1,0 +1,135 @@
+/**
+ * Tapes on the CPU against the slow interpreter of kernels: random kernels, every instruction set, any number of
+ * threads. Integers are drawn small enough for every sum to be exact, so results are equal, not close.
+ */
+import { createHash } from 'node:crypto';
+import { describe, expect, it, vi } from 'vitest';
+import type { Kernel } from '../../src/fusion/kernel.js';
+import type { TypedArray } from '../../src/graph/expr.js';
+import { KernelBuilder } from '../support/kernel-builder.js';
+import { interpretKernel } from '../support/kernel-interpreter.js';
+import { randomValues } from '../support/random.js';
+import { inputsOf, randomKernel, runTape } from '../support/tape-runner.js';
+
+const digest = (array: TypedArray): string =>
+  createHash('sha256')
+    .update(new Uint8Array(array.buffer, array.byteOffset, array.byteLength))
+    .digest('hex');
+
+/** The runtime as a process started with these settings would have it. */
+async function nativeWith(settings: Readonly<Record<string, string>>) {
+  vi.resetModules();
+  const before = { ...process.env };
+  Object.assign(process.env, settings);
+  try {
+    const native = await import('../../src/exec/native.js');
+    native.cpuInfo();
+    return native;
+  } finally {
+    process.env = before;
+  }
+}
+const widest = () => nativeWith({ WEFT_ISA: process.arch === 'x64' ? 'avx512' : 'neon', WEFT_THREADS: '2' });
+
+/** The outputs that differ from the interpreter's, as readable lines. */
+async function differences(
+  native: Awaited<ReturnType<typeof widest>>,
+  kernel: Kernel,
+  seed: number,
+): Promise<string[]> {
+  const inputs = inputsOf(kernel, seed);
+  const expected = interpretKernel(kernel, inputs).filter((_, k) => kernel.buffers[k]!.role === 'output');
+  const actual = await runTape(native, kernel, inputs);
+  return actual.flatMap((array, k) => {
+    const at = Array.from(array, Number).findIndex((value, i) => value !== Number(expected[k]![i]));
+    return at < 0
+      ? []
+      : [`seed ${seed}, output ${k}, element ${at}: ${array[at]}, expected ${expected[k]![at]}`];
+  });
+}
+
+describe('tapes', () => {
+  for (const isa of process.arch === 'x64' ? ['baseline', 'avx2', 'avx512'] : ['neon']) {
+    it(`compute what the interpreter computes, on ${isa}`, async () => {
+      const native = await nativeWith({ WEFT_ISA: isa, WEFT_THREADS: '2' });
+      const found: string[] = [];
+      for (let seed = 0; seed < 150; seed++) {
+        found.push(...(await differences(native, randomKernel(seed, 3000), seed)));
+      }
+      expect(found).toEqual([]);
+    });
+  }
+
+  it('give the same bits whatever the threads, where rounding depends on the order of sums', async () => {
+    const sum = new KernelBuilder([3], [400_000]);
+    sum.store(sum.reduce('sum', sum.load('float32', [400_000, 1])));
+    const columns = new KernelBuilder([40], [30_000]);
+    const x = columns.load('float32', [1, 40]);
+    const mean = columns.map('multiply', columns.reduce('sum', x), columns.constant('float32', 1 / 30_000));
+    const spread = columns.reduce('squaredDeviations', x);
+    columns.store(
+      columns.map('divide', columns.map('subtract', x, mean), columns.map('sqrt', spread)),
+      [1, 40],
+    );
+    for (const kernel of [sum.build(), columns.build()]) {
+      const inputs = [randomValues('float32', [kernel.buffers[0]!.elementCount], 7).data];
+      const results: string[] = [];
+      for (const threads of ['1', '2', '7']) {
+        const native = await nativeWith({ WEFT_THREADS: threads });
+        results.push(digest((await runTape(native, kernel, inputs))[0]!));
+      }
+      expect(new Set(results).size).toBe(1);
+    }
+  });
+
+  it('sum with an error that does not grow with the length', async () => {
+    const n = 10_000_000;
+    const ones = new KernelBuilder([2], [n]);
+    ones.store(
+      ones.map('multiply', ones.reduce('sum', ones.load('float32', [1, 2])), ones.constant('float32', 1 / n)),
+    );
+    const native = await widest();
+    const [means] = await runTape(native, ones.build(), [new Float32Array(2 * n).fill(1)]);
+    expect(Array.from(means!, Number)).toEqual([1, 1]);
+  });
+
+  it('read nothing outside a buffer: the last rows of a block are shorter', async () => {
+    const native = await widest();
+    // One element short of a chunk, and rows whose ends are inside a chunk.
+    for (const [rows, columns] of [
+      [1, 63],
+      [7, 65],
+      [33, 191],
+      [5, 1000],
+    ] as const) {
+      const builder = new KernelBuilder([rows, columns]);
+      const y = builder.load('float32', [0, 1]);
+      const kernel = builder.store(builder.map('add', builder.load('float32', [columns, 1]), y)).build();
+      expect(await differences(native, kernel, rows)).toEqual([]);
+    }
+  });
+
+  it('take the first index of equal values, and the first NaN before all', async () => {
+    const native = await widest();
+    const builder = new KernelBuilder([], [300]);
+    const x = builder.load('float64', [1]);
+    builder.store(builder.reduce('argmax', x)).store(builder.reduce('argmin', x));
+    const kernel = builder.build();
+    const data = new Float64Array(300).fill(1);
+    data[70] = data[130] = 5;
+    data[66] = data[299] = -5;
+    expect((await runTape(native, kernel, [data])).map((a) => Number(a[0]))).toEqual([70, 66]);
+    data[200] = data[210] = Number.NaN;
+    expect((await runTape(native, kernel, [data])).map((a) => Number(a[0]))).toEqual([200, 200]);
+  });
+
+  it('write large results whole', async () => {
+    const native = await widest();
+    const n = 9 * 2 ** 20 + 5;
+    const builder = new KernelBuilder([n]);
+    const kernel = builder.store(builder.map('negative', builder.load('float32', [1]))).build();
+    const data = Float32Array.from({ length: n }, (_, i) => i % 1000);
+    const [result] = await runTape(native, kernel, [data]);
+    expect(Array.from(result!, Number).findIndex((value, i) => value !== 0 - (i % 1000))).toBe(-1);
+  });
+});

@@ -1,0 +1,230 @@
+/**
+ * What the tape encoder decides: axes, layout, sections, registers, slots; and that the CPU has a function for every
+ * op, cast and reduction that a kernel can hold.
+ */
+import { describe, expect, it } from 'vitest';
+import { encodeTape, planTape } from '../../src/codegen/tape.js';
+import { castHops, prepare } from '../../src/codegen/tape-domain.js';
+import type { TapeOp } from '../../src/codegen/tape-schedule.js';
+import { createProgram } from '../../src/exec/native.js';
+import type { Kernel } from '../../src/fusion/kernel.js';
+import { byteLengthOf, DTYPES, type DType, isHalf } from '../../src/graph/dtype.js';
+import { OP_NAMES, opRow } from '../../src/graph/ops.js';
+import { REDUCTIONS, type ReductionName, reductionRow } from '../../src/graph/reductions.js';
+import { KernelBuilder } from '../support/kernel-builder.js';
+
+/** Softmax of the rows of an (m, n) array. */
+function softmax(m: number, n: number): Kernel {
+  const b = new KernelBuilder([m], [n]);
+  const x = b.load('float32', [n, 1]);
+  const e = b.map('exp', b.map('subtract', x, b.reduce('max', x)));
+  return b.store(b.map('divide', e, b.reduce('sum', e)), [n, 1]).build();
+}
+const valuesOf = (section: readonly TapeOp[]): number[] =>
+  section.flatMap((op) => (op.kind === 'value' ? [op.value] : []));
+const opsOf = (kernel: Kernel, section: readonly TapeOp[]): string[] =>
+  valuesOf(section).map((value) => {
+    const instruction = kernel.tape[value]!;
+    return instruction.kind === 'map'
+      ? instruction.op
+      : instruction.kind === 'reduce'
+        ? instruction.reduction
+        : instruction.kind;
+  });
+
+describe('the domain of a tape', () => {
+  it('merges axes that every access walks as one', () => {
+    const b = new KernelBuilder([4, 5, 6]);
+    const kernel = prepare(b.store(b.map('exp', b.load('float32', [30, 6, 1]))).build());
+    expect(kernel.parallel).toEqual([120]);
+  });
+
+  it('keeps an axis apart where one array is broadcast along it', () => {
+    const b = new KernelBuilder([4, 5, 6]);
+    const kernel = prepare(
+      b.store(b.map('add', b.load('float32', [30, 6, 1]), b.load('float32', [0, 0, 1]))).build(),
+    );
+    expect(kernel.parallel).toEqual([20, 6]);
+  });
+
+  it('drops what no store needs and bounds that always hold', () => {
+    const b = new KernelBuilder([10]);
+    const bounds = [{ offset: 0, strides: [1], size: 10 }];
+    const x = b.load('float32', [1], { bounds });
+    b.map('exp', x);
+    const { tape } = prepare(b.store(b.map('negative', x)).build());
+    expect(tape.map(({ kind }) => kind)).toEqual(['load', 'map']);
+    expect(tape[0]).toMatchObject({ access: { bounds: [] } });
+  });
+
+  it('splits casts into hops of which only the last rounds', () => {
+    expect(castHops('float16', 'bool')).toEqual(['float32', 'bool']);
+    expect(castHops('int64', 'complex64')).toEqual(['float32', 'complex64']);
+    expect(castHops('complex128', 'bfloat16')).toEqual(['float64', 'bfloat16']);
+    expect(castHops('float64', 'float16')).toEqual(['float16']);
+    expect(castHops('uint8', 'uint8')).toEqual([]);
+  });
+});
+
+describe('the layout of a tape', () => {
+  it('fills a block of contiguous elements with one row', () => {
+    const b = new KernelBuilder([1 << 20]);
+    const { layout } = planTape(b.store(b.map('exp', b.load('float32', [1]))).build());
+    expect(layout).toMatchObject({ laneAxes: [0], rowAxis: -1, rows: 1 });
+    expect(layout.width % 64).toBe(0);
+  });
+
+  it('puts several short rows into a block, and keeps them there from phase to phase', () => {
+    const plan = planTape(softmax(1000, 256));
+    expect(plan.layout).toMatchObject({ laneAxes: [1], take: 256, rowAxis: 0 });
+    expect(plan.layout.rows).toBeGreaterThan(1);
+    expect(plan.schedule.keepsBlock).toBe(true);
+    const { kernel } = plan;
+    expect(plan.schedule.walks.map((walk) => opsOf(kernel, walk))).toEqual([
+      ['load', 'max'],
+      ['subtract', 'exp', 'sum'],
+      ['divide'],
+    ]);
+  });
+
+  it('walks long rows again in each phase, computing again what it needs', () => {
+    const plan = planTape(softmax(10, 100_000));
+    expect(plan.schedule.keepsBlock).toBe(false);
+    expect(plan.schedule.walks.map((walk) => opsOf(plan.kernel, walk))).toEqual([
+      ['load', 'max'],
+      ['load', 'subtract', 'exp', 'sum'],
+      ['load', 'subtract', 'exp', 'divide'],
+    ]);
+  });
+
+  it('reduces columns with their lanes side by side', () => {
+    const b = new KernelBuilder([512], [10_000]);
+    const { layout } = planTape(b.store(b.reduce('sum', b.load('float32', [1, 512]))).build());
+    expect(layout.laneAxes).toEqual([0]);
+  });
+
+  it('fills its lanes with several steps of a few short columns', () => {
+    const b = new KernelBuilder([3], [10_000]);
+    const { layout } = planTape(b.store(b.reduce('sum', b.load('float32', [1, 3]))).build());
+    expect(layout).toMatchObject({ laneAxes: [1, 0], take: 64, inner: 3, width: 192 });
+  });
+
+  it('gathers an array of another order in tiles along that order', () => {
+    const b = new KernelBuilder([512, 512]);
+    const sum = b.map('add', b.load('float32', [512, 1]), b.load('float32', [1, 512]));
+    const { layout } = planTape(b.store(sum).build());
+    expect(layout.laneAxes).toEqual([1]);
+    expect(layout.rowAxis).toBe(0);
+    expect(layout.rows).toBeGreaterThanOrEqual(8);
+  });
+});
+
+describe('the registers of a tape', () => {
+  it('are as many as values live at once, not as values', () => {
+    const b = new KernelBuilder([100_000]);
+    let x = b.load('float32', [1]);
+    for (let k = 0; k < 100; k++) x = b.map('sqrt', b.map('abs', x));
+    const { layout, schedule } = planTape(b.store(x).build());
+    expect(schedule.blockByteLength).toBe(layout.rows * layout.width * 4);
+  });
+
+  it('stay within the first-level cache when many values live', () => {
+    const b = new KernelBuilder([100_000]);
+    const inputs = Array.from({ length: 12 }, () => b.load('float64', [1]));
+    const { schedule } = planTape(b.store(inputs.reduce((sum, x) => b.map('multiply', sum, x))).build());
+    expect(schedule.blockByteLength).toBeLessThanOrEqual(32 * 1024);
+  });
+
+  it('let a contiguous result be written where it belongs', () => {
+    const b = new KernelBuilder([1000]);
+    const { schedule } = planTape(b.store(b.map('exp', b.load('float32', [1]))).build());
+    expect(schedule.walks[0]!.find((op) => op.kind === 'value' && op.direct === 0)).toMatchObject({
+      value: 1,
+    });
+  });
+});
+
+describe('the slots of a tape', () => {
+  const slotsOf = (parallel: number, reduced: number): number => {
+    const b = new KernelBuilder([parallel], [reduced]);
+    return planTape(b.store(b.reduce('sum', b.load('float32', [reduced, 1]))).build()).schedule.slotBlocks;
+  };
+  it('do not depend on how many rows there are', () => {
+    expect(slotsOf(2, 1 << 20)).toBe(slotsOf(3000, 1 << 20));
+  });
+});
+
+/** A program of one kernel; making it finds the kernel's functions. */
+function make(kernel: Kernel): void {
+  createProgram({
+    device: 'cpu',
+    arenaByteLength: 0,
+    images: [],
+    buffers: kernel.buffers.map(({ dtype, role, elementCount }) => ({
+      role,
+      byteLength: byteLengthOf(dtype) * elementCount,
+      offset: -1,
+    })),
+    steps: [{ kind: 'tape', tape: encodeTape(kernel), buffers: kernel.buffers.map((_, k) => k) }],
+  });
+}
+
+describe('the CPU', () => {
+  it('has every op in every dtype that its row yields', () => {
+    for (const op of OP_NAMES) {
+      const { arity, dtype: rule } = opRow(op);
+      for (const dtype of DTYPES) {
+        const given = Array.from(
+          { length: arity },
+          (_, k): DType => (op === 'where' && k === 0 ? 'bool' : dtype),
+        );
+        const signature = rule(given);
+        if (signature === undefined || isHalf(dtype)) continue;
+        const b = new KernelBuilder([100]);
+        const args = given.map((from, k) => b.cast(b.load(from, [1]), signature.args[k]!));
+        expect(() => make(b.store(b.map(op, ...args)).build()), `${op} of ${dtype}`).not.toThrow();
+      }
+    }
+  });
+
+  it('casts every dtype to every other', () => {
+    for (const from of DTYPES) {
+      for (const to of DTYPES) {
+        const b = new KernelBuilder([100]);
+        expect(() => make(b.store(b.cast(b.load(from, [1]), to)).build()), `${from} to ${to}`).not.toThrow();
+      }
+    }
+  });
+
+  it('has every reduction of every dtype that its row takes', () => {
+    for (const name of Object.keys(REDUCTIONS) as ReductionName[]) {
+      for (const dtype of DTYPES) {
+        if (reductionRow(name).dtype(dtype) === undefined) continue;
+        const b = new KernelBuilder([5], [100]);
+        expect(
+          () => make(b.store(b.reduce(name, b.load(dtype, [100, 1]))).build()),
+          `${name} of ${dtype}`,
+        ).not.toThrow();
+      }
+    }
+  });
+
+  it('refuses a tape that is cut short', () => {
+    const b = new KernelBuilder([100]);
+    const kernel = b.store(b.map('exp', b.load('float32', [1]))).build();
+    const tape = encodeTape(kernel);
+    const cut = { ...tape, words: tape.words.slice(0, -1) };
+    expect(() =>
+      createProgram({
+        device: 'cpu',
+        arenaByteLength: 0,
+        images: [],
+        buffers: [
+          { role: 'input', byteLength: 400, offset: -1 },
+          { role: 'output', byteLength: 400, offset: -1 },
+        ],
+        steps: [{ kind: 'tape', tape: cut, buffers: [0, 1] }],
+      }),
+    ).toThrow(/malformed tape/);
+  });
+});
