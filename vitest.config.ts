@@ -1,5 +1,22 @@
 import { defineConfig } from 'vitest/config';
+import { SIM_ENVIRONMENT } from './test/sim/environment.js';
+
+const common = { testTimeout: 60_000, pool: 'forks' } as const;
 
 export default defineConfig({
-  test: { include: ['test/**/*.test.ts'], testTimeout: 60_000, pool: 'forks' },
+  test: {
+    projects: [
+      { test: { ...common, name: 'all', include: ['test/**/*.test.ts'], exclude: ['test/sim/**'] } },
+      // On the simulated CUDA (`native/sim`), whose checks every test must pass besides its own.
+      {
+        test: {
+          ...common,
+          name: 'sim',
+          include: ['test/sim/**/*.test.ts', 'test/conformance/**/*.test.ts'],
+          setupFiles: ['test/sim/setup.ts'],
+          env: { ...SIM_ENVIRONMENT, WEFT_TEST_ONLY: 'cuda' },
+        },
+      },
+    ],
+  },
 });

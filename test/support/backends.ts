@@ -2,6 +2,7 @@
  * The devices the conformance suite runs on: the reference interpreter (which holds the front end alone: inference,
  * composites, views), the plan interpreter (which adds fusion and planning), the CPU, and what WEFT_TEST_DEVICE names
  * (`cuda`, `cuda:1`, or a list with commas). Without the variable an NVIDIA GPU is used when one is present.
+ * WEFT_TEST_ONLY names all of them: the simulated GPU has a project of its own in `vitest.config.ts`.
  *
  * One device alone: `npx vitest run test/conformance -t 'on cuda'`.
  */
@@ -10,6 +11,8 @@ import { existsSync } from 'node:fs';
 const present = (): boolean => existsSync('/dev/nvidia0');
 
 export function backends(): readonly string[] {
+  const only = process.env.WEFT_TEST_ONLY;
+  if (only !== undefined) return only.split(',');
   const named = process.env.WEFT_TEST_DEVICE;
   const others =
     named === undefined ? (present() ? ['cuda'] : []) : named.split(',').filter((device) => device !== '');

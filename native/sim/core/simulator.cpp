@@ -99,16 +99,9 @@ Json Simulator::describe() {
   }
   Json::Array devices;
   for (const auto& context : contexts) {
-    size_t bytes = 0;
-    size_t blocks = 0;
-    if (context->memory) {
-      for (const auto& [start, block] : context->memory->blocks()) {
-        bytes += block.byteLength;
-        blocks++;
-      }
-    }
-    devices.push_back(Json::Object{{"bytes", static_cast<double>(bytes)},
-                                   {"blocks", static_cast<double>(blocks)},
+    size_t inUse = 0;
+    for (const auto& [handle, pool] : pools.live()) inUse += pool->context == context.get() ? pool->live : 0;
+    devices.push_back(Json::Object{{"inUse", static_cast<double>(inUse)},
                                    {"held", static_cast<double>(context->used)},
                                    {"lost", context->error != 0}});
   }

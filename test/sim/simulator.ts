@@ -1,0 +1,101 @@
+/**
+ * The control of the simulated CUDA (`native/sim`): its devices, schedules and faults, and what it saw. It acts on the
+ * simulator of this process, which the addon uses once the environment names its libraries; see `sim` in
+ * `vitest.config.ts`.
+ */
+import { createRequire } from 'node:module';
+import { SIM_FOLDER } from './environment.js';
+
+export interface DeviceSettings {
+  /** Bytes; 1 GiB without it. */
+  readonly memory?: number;
+  /** 90 is 9.0. */
+  readonly capability?: number;
+  readonly multiprocessors?: number;
+  readonly sharedMemoryPerBlock?: number;
+  readonly name?: string;
+}
+
+/** When queued work is done: at once, as late as the rules allow, or now and then. */
+export type Timing = 'eager' | 'late' | 'random';
+
+export interface Schedule {
+  readonly timing: Timing;
+  readonly seed: number;
+}
+
+/** See `native/sim/core/faults.h`. */
+export interface Fault {
+  /** An entry point, or `run launch`, `run copy`, `run set`, `run product`: the execution of queued work. */
+  readonly call: string;
+  /** From 1; 0: every one. */
+  readonly nth: number;
+  /** In the terms of the library; 0 or none: it is only slow. */
+  readonly status?: number;
+  /** Loses the context. */
+  readonly sticky?: boolean;
+  readonly delayMs?: number;
+}
+
+export interface Problem {
+  readonly kind:
+    | 'race'
+    | 'out-of-bounds'
+    | 'undefined-read'
+    | 'shared-memory'
+    | 'misuse'
+    | 'guard'
+    | 'internal'
+    | 'more';
+  readonly message: string;
+}
+
+export interface Description {
+  readonly problems: readonly Problem[];
+  readonly devices: readonly {
+    /** Bytes handed out and not given back. */
+    readonly inUse: number;
+    /** Bytes that pools and libraries hold. */
+    readonly held: number;
+    readonly lost: boolean;
+  }[];
+  /** Objects that exist: streams, events, modules, pools, pinnedBytes, cublasHandles, nvrtcPrograms. */
+  readonly live: Readonly<Record<string, number>>;
+  /** How often each call was made since the faults were set. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly faultsMet: number;
+}
+
+interface Request {
+  readonly devices?: readonly DeviceSettings[];
+  readonly schedule?: Schedule;
+  readonly faults?: readonly Fault[];
+  readonly stall?: { readonly stream: number; readonly milliseconds: number };
+  readonly clear?: boolean;
+}
+
+const addon = createRequire(import.meta.url)(`${SIM_FOLDER}/weft-sim.node`) as {
+  control(request: string): string;
+};
+
+const control = (request: Request): Description =>
+  JSON.parse(addon.control(JSON.stringify(request))) as Description;
+
+/** What there is, and what went wrong since the last `clear`. */
+export const describeSimulator = (): Description => control({});
+/** Before anything of CUDA is used in this process. */
+export const setDevices = (devices: readonly DeviceSettings[]): Description => control({ devices });
+export const setSchedule = (schedule: Schedule): Description => control({ schedule });
+/** Replaces the plan, and counts calls anew. */
+export const setFaults = (faults: readonly Fault[]): Description => control({ faults });
+/** Holds a stream back. Streams are numbered as they are made, a context's default stream being one. */
+export const stall = (stream: number, milliseconds: number): Description =>
+  control({ stall: { stream, milliseconds } });
+/** Forgets the problems; gives what there was. */
+export function takeProblems(): readonly Problem[] {
+  const { problems } = control({});
+  control({ clear: true });
+  return problems;
+}
+
+export const show = ({ kind, message }: Problem): string => `${kind}: ${message}`;
