@@ -4,6 +4,9 @@
 // Results, arenas and the scratch of matrix products come from here. Everything may be called on any thread;
 // blocks may be freed on another thread than they were allocated on. Nothing of JavaScript is known here: see
 // host-memory.h.
+//
+// Fresh blocks are not touched in advance: with huge pages, the threads that fill a block fault it in no
+// slower than a pass before them would, and on the right memory node.
 #pragma once
 #include <cstddef>
 #include <utility>
