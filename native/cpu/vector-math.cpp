@@ -1,6 +1,8 @@
 // Finds glibc's vector math library at run time; nothing is linked, and nothing fails where it is missing.
 #include <dlfcn.h>
 
+#include <initializer_list>
+
 #include "cpu/ops.h"
 
 namespace weft::cpu {
