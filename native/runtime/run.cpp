@@ -136,7 +136,7 @@ BufferHandle::BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory)
 
 void BufferHandle::dispose() {
   if (!memory) return;
-  Napi::MemoryManagement::AdjustExternalMemory(env, -static_cast<int64_t>(memory->byteLength));
+  Napi::MemoryManagement::AdjustExternalMemory(env, -weightOf(*memory));
   memory.reset();
 }
 
