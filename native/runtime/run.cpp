@@ -127,10 +127,6 @@ Run::Input readInput(const Napi::Value& value, size_t wanted, const Program& pro
   return input;
 }
 
-}  // namespace
-
-namespace {
-
 // What the collector is told of a block on a device. Told the whole size, it would collect after nearly every
 // large result (which takes longer than a kernel over it); a 64th still makes it run every few GiB.
 int64_t weightOf(const Memory& memory) { return static_cast<int64_t>(memory.byteLength / 64); }
