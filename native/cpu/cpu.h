@@ -1,7 +1,7 @@
 // The CPU backend as the runtime sees it: kernels as tapes, matrix products, a thread pool.
 //
-// `tape.*` interprets kernels block by block, `gemm.*` multiplies matrices, `threads.*` is the pool. Nothing here knows
-// about JavaScript but the parsing of a tape.
+// `tape.*` interprets kernels block by block, `gemm.*` multiplies matrices, `threads.*` is the pool. Nothing
+// here knows about JavaScript but the parsing of a tape.
 #pragma once
 #include <napi.h>
 
@@ -15,22 +15,24 @@ namespace weft::cpu {
 class ThreadPool;  // threads.h
 class Tape;        // tape.h: one kernel, ready to run; immutable
 
-// Parses what src/codegen/tape.ts writes. Throws std::invalid_argument for a malformed tape. JavaScript thread only.
+// Parses what src/codegen/tape.ts writes. Throws std::invalid_argument for a malformed tape. JavaScript
+// thread only.
 std::shared_ptr<const Tape> parseTape(const Napi::Object& spec);
 
-// Runs a kernel: buffers[i] is the memory behind the kernel's buffer i. Stops between chunks once *cancel is true
-// (results are then undefined). Called on an executor thread; uses the pool.
+// Runs a kernel: buffers[i] is the memory behind the kernel's buffer i. Stops between chunks once *cancel is
+// true (results are then undefined). Called on an executor thread; uses the pool.
 void runTape(const Tape& tape, void* const* buffers, ThreadPool& pool, const std::atomic<bool>* cancel);
 
-// A matrix operand: element (b, i, j) is data[b * batchStride + i * rowStride + j * columnStride], in elements.
+// A matrix operand: element (b, i, j) is data[b * batchStride + i * rowStride + j * columnStride], in
+// elements.
 struct Matrix {
   void* data;
   int64_t batchStride, rowStride, columnStride;
 };
 
-// c = a * b for each of `batch` pairs: (m, k) x (k, n). dtype is a code of src/graph/dtype.ts: float16, bfloat16
-// (accumulated in float32), float32, float64, complex64, complex128. Any strides are right; unit strides are fast.
-// Results do not depend on the number of threads.
+// c = a * b for each of `batch` pairs: (m, k) x (k, n). dtype is a code of src/graph/dtype.ts: float16,
+// bfloat16 (accumulated in float32), float32, float64, complex64, complex128. Any strides are right; unit
+// strides are fast. Results do not depend on the number of threads.
 struct Matmul {
   int dtype;
   int64_t m, n, k, batch;

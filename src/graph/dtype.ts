@@ -4,7 +4,6 @@
  * JavaScript numbers, bigints and booleans that meet an array are *weak*: they take the array's dtype
  * unless their kind is higher (`int32 * 0.5` is float64, `float32 * 2` stays float32).
  */
-import { DTypeError, RangeArgumentError } from '../errors.js';
 
 /** Every dtype, in promotion order within its kind. The position is the code the native side uses. */
 export const DTYPES = [

@@ -99,5 +99,6 @@ export interface NodeBase {
   readonly shape: Shape;
 }
 
-export type Expr = NodeData & NodeBase & { readonly inputs: readonly Expr[]; readonly site: Site | undefined };
+export type Expr = NodeData &
+  NodeBase & { readonly inputs: readonly Expr[]; readonly site: Site | undefined };
 export type ExprOf<K extends NodeKind> = Extract<Expr, { kind: K }>;

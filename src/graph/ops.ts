@@ -8,7 +8,7 @@
  * float16 and bfloat16 have no entries of their own: every op computes them in float32 and rounds its result, so a
  * fused chain has the same values as an unfused one.
  */
-import { type DType, isComplex, isFloat, isInteger, kindOf, promote, DTYPE_INFO } from './dtype.js';
+import { DTYPE_INFO, type DType, isComplex, isFloat, isInteger, kindOf, promote } from './dtype.js';
 
 /** The dtypes an op runs in: what each argument is cast to, and what comes out. */
 export interface Signature {
@@ -66,7 +66,8 @@ const realOrInt8: DTypeRule = (a) => {
 };
 const numericOrInt8: DTypeRule = (a) => same(a.length, all(a) === 'bool' ? 'int8' : all(a));
 /** Floats and complex; integers go to the smallest float that NumPy takes (int8 to float16, int64 to float64). */
-const toFloat: DTypeRule = (a) => same(a.length, promote(all(a), 'float16') === 'bfloat16' ? 'bfloat16' : floatOf(all(a)));
+const toFloat: DTypeRule = (a) =>
+  same(a.length, promote(all(a), 'float16') === 'bfloat16' ? 'bfloat16' : floatOf(all(a)));
 /** Floats only. */
 const toRealFloat: DTypeRule = (a) => (isComplex(all(a)) ? undefined : same(a.length, floatOf(all(a))));
 /** float32 and float64: for what float32 arithmetic and a rounding cannot give the halves. */
@@ -75,7 +76,8 @@ const toFullFloat: DTypeRule = (a) => {
   return isComplex(d) || d === 'float16' || d === 'bfloat16' ? undefined : same(a.length, d);
 };
 /** True division: integers go to float64. */
-const toQuotient: DTypeRule = (a) => same(a.length, isReal(all(a)) && !isFloat(all(a)) ? 'float64' : all(a) === 'bool' ? 'float64' : all(a));
+const toQuotient: DTypeRule = (a) =>
+  same(a.length, isReal(all(a)) && !isFloat(all(a)) ? 'float64' : all(a) === 'bool' ? 'float64' : all(a));
 const comparison: DTypeRule = (a) => same(a.length, all(a), 'bool');
 const orderedComparison: DTypeRule = (a) => (isComplex(all(a)) ? undefined : same(a.length, all(a), 'bool'));
 const logical: DTypeRule = (a) => same(a.length, 'bool');
@@ -85,7 +87,10 @@ const shift: DTypeRule = (a) => (isInteger(all(a)) ? same(a.length, all(a)) : un
 const rounding: DTypeRule = (a) => (isComplex(all(a)) || all(a) === 'bool' ? undefined : same(1, all(a)));
 const magnitude: DTypeRule = (a) => same(1, all(a), component(all(a)));
 const signBit: DTypeRule = (a) => (isFloat(all(a)) ? same(1, all(a), 'bool') : undefined);
-const choice: DTypeRule = ([, x, y]) => ({ args: ['bool', promote(x!, y!), promote(x!, y!)], result: promote(x!, y!) });
+const choice: DTypeRule = ([, x, y]) => ({
+  args: ['bool', promote(x!, y!), promote(x!, y!)],
+  result: promote(x!, y!),
+});
 
 /** The float an integer or boolean is computed in, as NumPy's unary functions choose it. */
 export function floatOf(dtype: DType): DType {
@@ -154,6 +159,7 @@ export const CUDA_TYPE: Readonly<Record<DType, string>> = {
 const exact = (lo: number, hi: number): Sample => ({ domain: [lo, hi], ulp: 0 });
 const within = (ulp: number, lo: number, hi: number): Sample => ({ domain: [lo, hi], ulp });
 
+// biome-ignore format: a table, one row a line
 export const OPS = {
   // arithmetic
   /** Sum of two arrays; for booleans, their disjunction. */

@@ -4,7 +4,7 @@
  * The two backends hold the arithmetic (CUDA: `codegen/monoids.ts`; CPU: `native/cpu/reduce.*`) under the row's name.
  * Composites (mean, std, norms, countNonzero …) are built from these in `composites.ts`.
  */
-import { type DType, DTYPE_INFO, isComplex, isFloat, isHalf, kindOf } from './dtype.js';
+import { DTYPE_INFO, type DType, isComplex, isFloat, isHalf, kindOf } from './dtype.js';
 import { floatOf } from './ops.js';
 
 export interface ReduceRow {
@@ -26,8 +26,10 @@ const widened = (dtype: DType): DType => {
 const accumulated = (dtype: DType) => ({ arg: widened(dtype), result: widened(dtype) });
 const kept = (dtype: DType) => (isComplex(dtype) ? undefined : { arg: dtype, result: dtype });
 const truth = () => ({ arg: 'bool', result: 'bool' }) as const;
-const position = (dtype: DType) => (isComplex(dtype) ? undefined : ({ arg: dtype, result: 'int64' } as const));
-const inFloat = (dtype: DType) => (isComplex(dtype) ? undefined : { arg: floatOf(dtype), result: floatOf(dtype) });
+const position = (dtype: DType) =>
+  isComplex(dtype) ? undefined : ({ arg: dtype, result: 'int64' } as const);
+const inFloat = (dtype: DType) =>
+  isComplex(dtype) ? undefined : { arg: floatOf(dtype), result: floatOf(dtype) };
 
 export const REDUCTIONS = {
   /** Sum of the elements. */
