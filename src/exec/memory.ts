@@ -14,7 +14,8 @@ export interface Lifetime {
 /** Every offset is a multiple of this: what vector loads and matrix libraries want on any device. */
 export const ALIGNMENT = 256;
 
-const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+/** Bytes that a block takes where blocks lie side by side. */
+export const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 
 interface Gap {
   offset: number;

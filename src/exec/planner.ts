@@ -10,7 +10,7 @@ import type { Operand } from '../fusion/operands.js';
 import { type FusedStep, type Partition, storedNode } from '../fusion/partition.js';
 import { byteLengthOf } from '../graph/dtype.js';
 import { type Graph, nodeOf, sizeOfShape } from '../graph/graph.js';
-import { type Lifetime, placeInArena } from './memory.js';
+import { aligned, type Lifetime, placeInArena } from './memory.js';
 import type { MatrixOperand, Plan, PlanBuffer, Step } from './plan.js';
 
 /** What a device needs to run a plan, beyond the plan's own buffers. */
@@ -145,7 +145,7 @@ class Planner {
     const own = this.#entries.filter(
       (e) => e.role === 'output' || (e.role === 'input' && this.#needs.copiesHost),
     );
-    const held = own.reduce((sum, e) => sum + e.byteLength, 0);
+    const held = own.reduce((sum, e) => sum + aligned(e.byteLength), 0);
     return arenaByteLength + library + held;
   }
 }
