@@ -27,7 +27,10 @@ std::string answer(const std::string& request) {
   if (const Json* stall = json.find("stall"))
     simulator.scheduler.stall(static_cast<size_t>(stall->number("stream", 0)),
                               static_cast<unsigned>(stall->number("milliseconds", 0)));
-  if (json.boolean("clear", false)) simulator.report.clear();
+  if (json.boolean("clear", false)) {
+    simulator.report.clear();
+    for (const auto& context : simulator.contexts) context->peak = context->inUse;
+  }
   return simulator.describe().print();
 }
 

@@ -55,6 +55,8 @@ export interface Description {
   readonly devices: readonly {
     /** Bytes handed out and not given back. */
     readonly inUse: number;
+    /** The most of it since the last `takeProblems`. */
+    readonly peak: number;
     /** Bytes that pools and libraries hold. */
     readonly held: number;
     readonly lost: boolean;
@@ -91,7 +93,7 @@ export const setFaults = (faults: readonly Fault[]): Description => control({ fa
 /** Holds a stream back. Streams are numbered as they are made, a context's default stream being one. */
 export const stall = (stream: number, milliseconds: number): Description =>
   control({ stall: { stream, milliseconds } });
-/** Forgets the problems; gives what there was. */
+/** Gives the problems there were and forgets them, and begins to watch the peak of memory anew. */
 export function takeProblems(): readonly Problem[] {
   const { problems } = control({});
   control({ clear: true });

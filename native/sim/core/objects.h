@@ -104,6 +104,8 @@ struct Context {
   size_t retained = 0;
   // Held by pools and libraries.
   size_t used = 0;
+  // Handed out by pools, and the most of it since a test last asked for anew.
+  size_t inUse = 0, peak = 0;
   std::unique_ptr<Stream> defaultStream;
   // Owners of blocks.
   std::map<Address, Pool*> poolOf;

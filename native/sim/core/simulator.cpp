@@ -99,9 +99,8 @@ Json Simulator::describe() {
   }
   Json::Array devices;
   for (const auto& context : contexts) {
-    size_t inUse = 0;
-    for (const auto& [handle, pool] : pools.live()) inUse += pool->context == context.get() ? pool->live : 0;
-    devices.push_back(Json::Object{{"inUse", static_cast<double>(inUse)},
+    devices.push_back(Json::Object{{"inUse", static_cast<double>(context->inUse)},
+                                   {"peak", static_cast<double>(context->peak)},
                                    {"held", static_cast<double>(context->used)},
                                    {"lost", context->error != 0}});
   }

@@ -150,6 +150,7 @@ WEFT_SIM_API cuDevicePrimaryCtxRelease_v2(int device) {
     context.memory.reset();
     context.poolOf.clear();
     context.used = 0;
+    context.inUse = 0;
     return kSuccess;
   });
 }

@@ -1,4 +1,5 @@
 // The simulated driver: pools, pinned memory, copies and sets.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -172,6 +173,8 @@ WEFT_SIM_API cuMemAllocFromPoolAsync(Address* address, size_t byteLength, Pool* 
     const Block& block = context->memory->allocate(byteLength, simulator.callName);
     if (block.start == 0) return kOutOfMemory;
     pool->live += byteLength;
+    context->inUse += byteLength;
+    context->peak = std::max(context->peak, context->inUse);
     context->poolOf[block.start] = pool;
     *address = block.start;
     // The memory is there for what is after this in the stream.
@@ -199,6 +202,7 @@ WEFT_SIM_API cuMemFreeAsync(Address address, Stream* streamHandle) {
     Pool* pool = owner->second;
     context->poolOf.erase(owner);
     pool->live -= block->byteLength;
+    context->inUse -= block->byteLength;
     Operation freed = operation(simulator, "memory");
     freed.body = [&simulator, context, address, byteLength = block->byteLength](Accesses& accesses) {
       accesses.writes.push_back({address, address + byteLength});

@@ -1,0 +1,44 @@
+/**
+ * Whatever order the device does its work in, within what streams and events allow, a program gives the same bits, races
+ * with nothing, leaves nothing behind and stays within the memory it was planned for.
+ */
+import { describe, expect, it } from 'vitest';
+import { explain } from '../../src/index.js';
+import { bitsOf, CASES, footprint } from './programs.js';
+import { describeSimulator, setSchedule, show, takeProblems } from './simulator.js';
+
+const SCHEDULES = Number(process.env.WEFT_SIM_SCHEDULES ?? 50);
+const TIMINGS = ['late', 'random', 'eager'] as const;
+
+describe(`every program under ${SCHEDULES} schedules`, () => {
+  it.each(CASES)('%s', async (_, { outputs }) => {
+    setSchedule({ timing: 'late', seed: 0 });
+    const first = await bitsOf(outputs, 'cuda');
+    const left = footprint();
+    takeProblems();
+    for (let seed = 1; seed <= SCHEDULES; seed++) {
+      const timing = TIMINGS[seed % TIMINGS.length]!;
+      setSchedule({ timing, seed });
+      const bits = await bitsOf(outputs, 'cuda');
+      const differing = bits.flatMap((bytes, i) => (bytes.equals(first[i]!) ? [] : [i]));
+      const problems = takeProblems().map(show);
+      expect({ timing, seed, differing, problems }).toEqual({ timing, seed, differing: [], problems: [] });
+    }
+    expect(footprint()).toEqual(left);
+  });
+});
+
+describe('the memory a program takes', () => {
+  it.each(CASES)('is at most what its plan says: %s', async (_, { outputs }) => {
+    await bitsOf(outputs, 'cuda');
+    takeProblems();
+    const { peak: before } = describeSimulator().devices[0]!;
+    await bitsOf(outputs, 'cuda');
+    const { peak } = describeSimulator().devices[0]!;
+    const { peakBytes, steps } = explain(outputs, { device: 'cuda' });
+    // The workspace of cuBLAS stays.
+    const workspace = before;
+    const own = steps.some(({ kind }) => kind === 'matmul') ? workspace : 0;
+    expect(peak - workspace).toBeLessThanOrEqual(peakBytes - own);
+  });
+});
