@@ -31,6 +31,15 @@ export function printRow(
   }
 }
 
+/** Slots that one thread combines by itself, where there are threads enough. */
+const SERIAL_SLOTS = 16;
+
+const powerOfTwo = (n: number): number => 2 ** Math.ceil(Math.log2(n));
+
+/** Rows of one block: side by side for wide loads, but so few that many slots are shared among many threads. */
+const columnsOfBlock = (rows: number, slots: number, threads: number): number =>
+  Math.min(32, powerOfTwo(rows), Math.max(1, threads / powerOfTwo(Math.ceil(slots / SERIAL_SLOTS))));
+
 /** The second launch: combines the slots of each row in a fixed order and finishes the row. */
 export function printCombine(body: Body, slots: number, name: string): CudaFunction {
   const { kernel, levels } = body;
@@ -38,7 +47,7 @@ export function printCombine(body: Body, slots: number, name: string): CudaFunct
   const out = new Writer();
   const rows = product(kernel.parallel);
   const threads = 256;
-  const threadsP = Math.min(32, 2 ** Math.ceil(Math.log2(rows)));
+  const threadsP = columnsOfBlock(rows, slots, threads);
   const place = { layout: 'columns', threadsP, threadsR: threads / threadsP } as const;
   const accumulators = accumulatorsOf(body);
   const { index } = params;
