@@ -40,8 +40,9 @@ export class Body {
     this.depends = dependenciesOf(kernel);
   }
 
-  parameters(): Parameters {
-    return new Parameters(this.kernel, indexWidthOf(this.kernel));
+  /** `largest`: a further index that has to fit. */
+  parameters(largest = 0): Parameters {
+    return new Parameters(this.kernel, indexWidthOf(this.kernel, largest));
   }
 
   instruction(position: number): Instruction {

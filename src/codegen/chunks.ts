@@ -29,7 +29,8 @@ export const elementCoordinates = (at: ChunkCoordinates, { axis, width }: Chunki
 
 type Mode = 'uniform' | 'vector' | 'single';
 
-const isAligned = (access: Access, { axis, width }: Chunking): boolean =>
+/** Whether every chunk of a contiguous access starts at a multiple of its length. */
+export const isAligned = (access: Access, { axis, width }: Chunking): boolean =>
   access.offset % width === 0 && access.strides.every((stride, k) => k === axis || stride % width === 0);
 
 function modeOf(access: Access, chunking: Chunking): Mode {

@@ -12,7 +12,7 @@ import type { Writer } from './writer.js';
 const SLACK = 2 ** 22;
 
 /** The width in which every index, offset and partial sum of a kernel fits. */
-export function indexWidthOf(kernel: Kernel): IndexWidth {
+export function indexWidthOf(kernel: Kernel, further: number): IndexWidth {
   const sizes = [...kernel.parallel, ...kernel.reduced];
   const reach = (a: Affine): number =>
     a.strides.reduce(
@@ -21,6 +21,7 @@ export function indexWidthOf(kernel: Kernel): IndexWidth {
     );
   const limit = 2 ** 31 - SLACK;
   const largest = Math.max(
+    further,
     product(kernel.parallel),
     product(kernel.reduced),
     ...affinesOf(kernel).map(reach),

@@ -43,9 +43,9 @@ const columnsOfBlock = (rows: number, slots: number, threads: number): number =>
 /** The second launch: combines the slots of each row in a fixed order and finishes the row. */
 export function printCombine(body: Body, slots: number, name: string): CudaFunction {
   const { kernel, levels } = body;
-  const params = body.parameters();
-  const out = new Writer();
   const rows = product(kernel.parallel);
+  const params = body.parameters(rows * slots);
+  const out = new Writer();
   const threads = 256;
   const threadsP = columnsOfBlock(rows, slots, threads);
   const place = { layout: 'columns', threadsP, threadsR: threads / threadsP } as const;

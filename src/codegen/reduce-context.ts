@@ -38,7 +38,7 @@ export class ReduceContext {
   constructor(body: Body, schedule: ReduceSchedule) {
     this.body = body;
     this.schedule = schedule;
-    this.params = body.parameters();
+    this.params = body.parameters(product(body.kernel.parallel) * schedule.slots);
     this.accumulators = accumulatorsOf(body);
     const axis = schedule.layout === 'rows' ? body.sizes.length - 1 : body.kernel.parallel.length - 1;
     this.chunking = { axis, width: schedule.width };

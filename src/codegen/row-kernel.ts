@@ -5,29 +5,18 @@
  */
 import { product } from '../fusion/kernel.js';
 import { CUDA_TYPE } from '../graph/ops.js';
-import { type Accumulator, accumulatorsOf, printAcross, printThreadPlace } from './block-reduce.js';
+import { type Accumulator, printAcross, printThreadPlace } from './block-reduce.js';
 import type { Body, Scope } from './body.js';
 import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates, storeElement } from './chunks.js';
 import { type CudaFunction, printFunction } from './function.js';
 import { printCoordinates } from './index-math.js';
 import type { Parameters } from './parameters.js';
+import { phaseOf, type RowPhase } from './row-phases.js';
 import { type HeldSlots, heldSlots, type Lifetimes, lifetimesOf, type RowSchedule } from './schedule-rows.js';
 import { Writer } from './writer.js';
 
 export function printRows(body: Body, schedule: RowSchedule, name: string): CudaFunction {
   return new RowWalk(body, schedule).print(name);
-}
-
-/** What one phase does. */
-interface Phase {
-  readonly accumulators: readonly Accumulator[];
-  readonly stores: readonly number[];
-  /** Element-level values printed in this phase, in tape order, without loads. */
-  readonly computed: readonly number[];
-  /** Loads that this phase brings in. */
-  readonly loads: readonly number[];
-  /** Values that this phase puts aside for later ones. */
-  readonly kept: readonly number[];
 }
 
 class RowWalk {
@@ -84,36 +73,13 @@ class RowWalk {
     });
   }
 
-  #phase(phase: number): Phase {
-    const { kernel, levels } = this.#body;
-    const accumulators = accumulatorsOf(this.#body, phase);
-    const stores = this.#elementStores.filter((store) => levels.phase[kernel.stores[store]!.value] === phase);
-    const { first, held } = this.#lifetimes;
-    const keeps = [...held].filter((position) => first[position] === phase);
-    const targets = [
-      ...accumulators.flatMap(({ position }) => this.#argumentsOf(position)),
-      ...stores.map((store) => kernel.stores[store]!.value),
-      ...keeps,
-    ];
-    const earlier = (position: number): boolean => held.has(position) && first[position]! < phase;
-    const needed = this.#body.closure(targets, (position) => !levels.element[position] || earlier(position));
-    const isLoad = (position: number): boolean => this.#body.instruction(position).kind === 'load';
-    return {
-      accumulators,
-      stores,
-      loads: needed.filter(isLoad),
-      computed: needed.filter((position) => !isLoad(position)),
-      kept: keeps.filter((position) => !isLoad(position)),
-    };
-  }
-
   #argumentsOf(position: number): readonly number[] {
     const instruction = this.#body.instruction(position);
     return 'args' in instruction ? instruction.args : [];
   }
 
   /** Row-level values that element code of a phase uses, as variables of the function. */
-  #printRowValues(phase: Phase): void {
+  #printRowValues(phase: RowPhase): void {
     const { levels, kernel } = this.#body;
     const users = [
       ...phase.computed.flatMap((position) => this.#argumentsOf(position)),
@@ -132,7 +98,7 @@ class RowWalk {
 
   #printPhase(number: number): void {
     const out = this.#out;
-    const phase = this.#phase(number);
+    const phase = phaseOf(this.#body, this.#lifetimes, number);
     this.#printRowValues(phase);
     for (const { name, monoid } of phase.accumulators) {
       out.line(`${monoid.type} ${name}[${this.#schedule.width}];`);
@@ -156,7 +122,7 @@ class RowWalk {
   }
 
   /** A walk whose chunks are unrolled, with loads first; held values stay in `l…[k]` and `h…[k]`. */
-  #printHeldWalk(number: number, phase: Phase): void {
+  #printHeldWalk(number: number, phase: RowPhase): void {
     const out = this.#out;
     const { chunks } = this.#schedule;
     const { held } = this.#lifetimes;
@@ -203,7 +169,7 @@ class RowWalk {
   }
 
   /** Brings loads that are held into shared memory, a few in flight at a time. */
-  #printShared(phase: Phase): void {
+  #printShared(phase: RowPhase): void {
     const out = this.#out;
     const { chunks, sharedChunks } = this.#schedule;
     const flight = 4;
@@ -224,7 +190,7 @@ class RowWalk {
   }
 
   /** The part of a walk whose chunks lie in shared memory; only this thread touches them. */
-  #printSharedWalk(number: number, phase: Phase): void {
+  #printSharedWalk(number: number, phase: RowPhase): void {
     const out = this.#out;
     const { chunks, sharedChunks } = this.#schedule;
     const { first, last, held } = this.#lifetimes;
@@ -252,7 +218,7 @@ class RowWalk {
   }
 
   /** A walk with a loop over the row, a few chunks at a time. */
-  #printWalkAgain(phase: Phase): void {
+  #printWalkAgain(phase: RowPhase): void {
     const out = this.#out;
     const { chunks } = this.#schedule;
     const { index } = this.#params;
@@ -290,7 +256,7 @@ class RowWalk {
 
   /** Arithmetic and stores of a chunk. `indexOf`: the place of a loaded chunk in its array; `kept`: of a held one. */
   #computeChunk(
-    phase: Phase,
+    phase: RowPhase,
     reduced: readonly string[],
     indexOf: (load: number) => string,
     kept: string,

@@ -168,7 +168,7 @@ function chooseRowLayout(kernel: Kernel): ReduceSchedule {
   const threadsR = Math.min(most, powerOfTwoFrom(chunks));
   const threadsP = THREADS / threadsR;
   const perThread = Math.ceil(chunks / threadsR);
-  const inFlight = width === 1 ? 8 : 4;
+  const inFlight = width === 1 ? 8 : Math.min(4, 32 / width);
   const unrollR = Math.min(inFlight, powerOfTwoTo(perThread));
   const itemsP =
     rows >= MANY_THREADS / threadsR ? Math.max(1, Math.min(4, Math.floor(inFlight / unrollR))) : 1;
@@ -203,7 +203,7 @@ function chooseColumnLayout(kernel: Kernel): ReduceSchedule {
         );
   while (width > 1 && width * THREADS * accumulatorBytes(kernel) > SHARED_BYTES) width /= 2;
   const chunks = Math.ceil(columns / width);
-  const unrollR = Math.min(width === 1 ? 8 : 4, powerOfTwoFrom(length));
+  const unrollR = Math.min(width === 1 ? 8 : Math.min(4, 32 / width), powerOfTwoFrom(length));
   // Rows enough for every thread along the reduced axis to take a few steps, columns enough for full lines.
   const deep = powerOfTwoTo(Math.max(1, length / (4 * unrollR)));
   const threadsP = Math.max(Math.min(WARP, powerOfTwoFrom(chunks)), THREADS / Math.min(deep, THREADS));

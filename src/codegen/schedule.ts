@@ -8,7 +8,7 @@
 import { type Kernel, levelsOf, product } from '../fusion/kernel.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import { opRow } from '../graph/ops.js';
-import { chunkWidth } from './chunks.js';
+import { chunkWidth, isAligned } from './chunks.js';
 import { normalize } from './domain.js';
 import { choosePairs, type PairSchedule } from './schedule-pairs.js';
 import { chooseReduce, type ReduceSchedule } from './schedule-reduce.js';
@@ -69,7 +69,7 @@ export function scheduleOfNormal(kernel: Kernel, limits: DeviceLimits = DEFAULT_
 }
 
 /** Weight of arithmetic up to which a thread takes several chunks: beyond it, more code only compiles more slowly. */
-const LIGHT_TAPE = 24;
+const LIGHT_TAPE = 32;
 
 function chooseMap(kernel: Kernel): MapSchedule {
   const last = kernel.parallel.length - 1;
@@ -83,6 +83,12 @@ function chooseMap(kernel: Kernel): MapSchedule {
   const loads = accesses.filter(({ store }) => !store).length;
   let width = along.length === 0 ? 1 : chunkWidth(along, multiple);
   if (loads > 24) width = Math.min(width, 2);
+  // Chunks that no whole access can bring in cost as many as they have elements; neighbouring threads then do better
+  // with neighbouring elements.
+  const broken = accesses.filter(
+    ({ access }) => last >= 0 && access.strides[last] === 1 && !isAligned(access, { axis: last, width }),
+  );
+  if (3 * broken.length >= accesses.length) width = 1;
   const heavy =
     kernel.tape.reduce((cost, i) => cost + (i.kind === 'map' ? opRow(i.op).cost : 0), 0) > LIGHT_TAPE;
   const big = count >= 2 ** 22;

@@ -26,8 +26,11 @@ const GOLDEN = [
   'reduce rows by argmin of float32',
   'reduce columns by squareddeviations of float32',
   'reduce several with a row epilogue',
+  'reduce pairs of points',
+  'pairs of rows',
   'rows of softmax',
   'rows of softmax walked again',
+  'rows of softmax in shared memory',
   'rows of softmax of one row',
   'rows of layer norm',
 ];

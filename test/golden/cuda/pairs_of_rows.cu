@@ -1,0 +1,93 @@
+// pairs: axisI 0, axisJ 1, items 8, depth 16, fold 0
+// pairs_of_rows_pairs: grid 2 × 1 × 1, block 256, arguments 0x00000014 0x00000082 b0 0x00000048 b1 b2
+
+/* Consecutive elements that move as one. */
+template <class T, int N>
+struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
+  T v[N];
+};
+
+extern "C" __global__ void __launch_bounds__(256)
+pairs_of_rows_pairs(int n0, int n1, const float* __restrict__ b0, int n2, const float* __restrict__ b1, float* __restrict__ b2) {
+  const int tj = (int)threadIdx.x % 16;
+  const int ti = (int)threadIdx.x / 16;
+  const int block = (int)blockIdx.x;
+  const int i0 = block * 128;
+  const int j0 = 0 * 128;
+  __shared__ __align__(16) float s0[2112];
+  __shared__ __align__(16) float s1[2112];
+  float a4[8][8];
+  #pragma unroll
+  for (int y = 0; y < 8; ++y) {
+    #pragma unroll
+    for (int x = 0; x < 8; ++x) {
+      a4[y][x] = 0.0f;
+    }
+  }
+  for (int base = 0; base < n0; base += 16) {
+    __syncthreads();
+    #pragma unroll
+    for (int t = 0; t < 8; ++t) {
+      const int cell = t * 256 + (int)threadIdx.x;
+      const int k = cell % 16;
+      const int m = cell / 16;
+      const int r = base + k;
+      if (r < n0 && i0 + m < n1) {
+        const float v0 = b0[(i0 + m) * n0 + r];
+        s0[k * 132 + m] = v0;
+      }
+    }
+    #pragma unroll
+    for (int t = 0; t < 8; ++t) {
+      const int cell = t * 256 + (int)threadIdx.x;
+      const int k = cell % 16;
+      const int m = cell / 16;
+      const int r = base + k;
+      if (r < n0 && j0 + m < n2) {
+        const float v1 = b1[(j0 + m) * n0 + r];
+        s1[k * 132 + m] = v1;
+      }
+    }
+    __syncthreads();
+    const int count = n0 - base < 16 ? (int)(n0 - base) : 16;
+    #pragma unroll 2
+    for (int k = 0; k < count; ++k) {
+      weft_pack<float, 4> q0[2];
+      #pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        q0[h] = *reinterpret_cast<const weft_pack<float, 4>*>(s0 + k * 132 + h * 64 + ti * 4);
+      }
+      weft_pack<float, 4> q1[2];
+      #pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        q1[h] = *reinterpret_cast<const weft_pack<float, 4>*>(s1 + k * 132 + h * 64 + tj * 4);
+      }
+      #pragma unroll
+      for (int y = 0; y < 8; ++y) {
+        #pragma unroll
+        for (int x = 0; x < 8; ++x) {
+          const float v2 = (q0[y / 4].v[y % 4] - q1[x / 4].v[x % 4]);
+          const float v3 = (v2 * v2);
+          a4[y][x] = (a4[y][x] + v3);
+        }
+      }
+    }
+  }
+  #pragma unroll
+  for (int y = 0; y < 8; ++y) {
+    const int i = (i0 + y / 4 * 64 + ti * 4 + y % 4);
+    #pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      const int j = (j0 + (c * 4) / 4 * 64 + tj * 4 + (c * 4) % 4);
+      if (i < n1 && j < n2) {
+        weft_pack<float, 4> o0;
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const float v5 = sqrtf(a4[y][c * 4 + e]);
+          o0.v[e] = v5;
+        }
+        *reinterpret_cast<weft_pack<float, 4>*>(b2 + (i * n2 + j)) = o0;
+      }
+    }
+  }
+}
