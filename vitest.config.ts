@@ -1,20 +1,32 @@
 import { defineConfig } from 'vitest/config';
 import { SIM_ENVIRONMENT } from './test/sim/environment.js';
 
+const CUDA_RUNTIME = 'test/exec/cuda-runtime.test.ts';
 const common = { testTimeout: 60_000, pool: 'forks' } as const;
 
 export default defineConfig({
   test: {
     projects: [
-      { test: { ...common, name: 'all', include: ['test/**/*.test.ts'], exclude: ['test/sim/**'] } },
+      {
+        test: {
+          ...common,
+          name: 'all',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/sim/**', CUDA_RUNTIME],
+        },
+      },
       // On the simulated CUDA (`native/sim`), whose checks every test must pass besides its own.
       {
         test: {
           ...common,
           name: 'sim',
-          include: ['test/sim/**/*.test.ts', 'test/conformance/**/*.test.ts'],
+          include: ['test/sim/**/*.test.ts', CUDA_RUNTIME, 'test/conformance/**/*.test.ts'],
           setupFiles: ['test/sim/setup.ts'],
-          env: { ...SIM_ENVIRONMENT, WEFT_TEST_ONLY: 'cuda' },
+          env: {
+            ...SIM_ENVIRONMENT,
+            WEFT_TEST_ONLY: 'cuda',
+            WEFT_PROPERTY_RUNS: process.env.WEFT_PROPERTY_RUNS ?? '300',
+          },
         },
       },
     ],

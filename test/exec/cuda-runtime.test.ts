@@ -1,15 +1,14 @@
 /**
- * The CUDA runtime on the simulated driver (`native/sim/cuda.cpp`), which does what is queued as late as it may: buffers,
- * copies, launches, matrix products, the account of memory, and what happens when a device fails.
+ * The CUDA runtime on the simulated CUDA (`native/sim`), which does what is queued as late as it may: buffers, copies,
+ * launches, matrix products, the account of memory, and what happens when a device fails.
  */
-import { resolve } from 'node:path';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ArgumentError, DeviceError, DeviceLostError, MemoryError } from '../../src/errors.js';
 import {
   cancel,
+  compileCuda,
   createCancel,
   createProgram,
-  cudaInfo,
   memory,
   openDevice,
   type ProgramSpec,
@@ -18,23 +17,28 @@ import {
   trim,
 } from '../../src/exec/native.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
+import { setDevices, takeProblems } from '../sim/simulator.js';
 
 const MEMORY_BYTES = 256 * 2 ** 20;
 const WORKSPACE_BYTES = 32 * 2 ** 20;
 
-vi.hoisted(() => {
-  const library = `${process.cwd()}/build/Release/weft-sim.so`;
-  process.env.WEFT_CUDA_DRIVER = library;
-  process.env.WEFT_CUBLAS = library;
-  process.env.WEFT_SIM_MEMORY = String(256 * 2 ** 20);
-});
-
-beforeAll(() => {
-  expect(cudaInfo().driver?.path).toBe(resolve(import.meta.dirname, '../../build/Release/weft-sim.so'));
-});
+setDevices([{ memory: MEMORY_BYTES }, { memory: MEMORY_BYTES }]);
 
 const bytesOf = (array: Float32Array | Int32Array): Uint8Array => new Uint8Array(array.buffer);
-const image = { key: 'image', bytes: new Uint8Array([1]) };
+
+/** y = a x, and a kernel that writes where nothing is. */
+const SOURCE = `
+extern "C" __global__ void __launch_bounds__(128)
+scale(const float* __restrict__ x, float* __restrict__ y, float a, int n) {
+  for (int i = (int)threadIdx.x; i < n; i += 128) y[i] = a * x[i];
+}
+extern "C" __global__ void __launch_bounds__(1)
+fault() {
+  *reinterpret_cast<volatile int*>(256) = 0;
+}
+`;
+const compiled = await compileCuda(SOURCE, ['--gpu-architecture=sm_90']);
+const image = { key: 'image', bytes: compiled.image };
 
 /** buffers[to] = factor * buffers[from], n elements. */
 const scale = (from: number, to: number, factor: number, n: number): StepSpec => ({
@@ -304,6 +308,7 @@ describe('a device that fails', () => {
     await expect(failing).rejects.toMatchObject({ status: 'CUDA_ERROR_ILLEGAL_ADDRESS' });
     await expect(run(healthy, [ramp(10)], { outputs: ['host'] })).rejects.toThrow(/cuda:1.*lost/);
     await expect(openDevice('cuda:1')).rejects.toBeInstanceOf(DeviceLostError);
+    expect(takeProblems().map(({ kind }) => kind)).toEqual(['out-of-bounds']);
     await trim();
     const { outputs } = await run(createProgram(sixTimes(10)), [ramp(10)], { outputs: ['host'] });
     expect(firstWrong(ramp(10), outputs[0], 6)).toBe(-1);

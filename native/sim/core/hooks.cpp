@@ -11,9 +11,10 @@
 namespace weft::sim {
 namespace {
 
-// All bytes in one state, as a word.
-constexpr uint64_t allDefined(unsigned byteLength) {
-  return byteLength == 8 ? 0x0202020202020202 : 0x0202020202020202 & ((uint64_t{1} << (8 * byteLength)) - 1);
+// As many bytes of one state, as a word.
+constexpr uint64_t allOf(Byte state, size_t byteLength) {
+  const uint64_t word = 0x0101010101010101 * static_cast<uint64_t>(state);
+  return byteLength == 8 ? word : word & ((uint64_t{1} << (8 * byteLength)) - 1);
 }
 
 void setBits(uint64_t* bits, size_t offset, size_t byteLength) {
@@ -27,7 +28,7 @@ void setBits(uint64_t* bits, size_t offset, size_t byteLength) {
   }
 }
 
-void touchPages(size_t offset, size_t byteLength) {
+inline void touchPages(size_t offset, size_t byteLength) {
   for (size_t page = offset / DeviceMemory::kPage; page <= (offset + byteLength - 1) / DeviceMemory::kPage;
        page++) {
     if (running.pageFlags[page] != 0) continue;
@@ -36,25 +37,23 @@ void touchPages(size_t offset, size_t byteLength) {
   }
 }
 
-bool isDefined(const Byte* states, size_t byteLength) {
-  if (byteLength <= 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, states, byteLength);
-    return word == allDefined(static_cast<unsigned>(byteLength));
-  }
-  for (size_t i = 0; i < byteLength; i++) {
-    if (states[i] != Byte::defined) return false;
-  }
+// Whether an access of up to 8 bytes is to defined memory, or defines it: what nearly every access is.
+inline bool isPlain(Byte* states, size_t byteLength, bool write) {
+  uint64_t word = 0;
+  std::memcpy(&word, states, byteLength);
+  if (word == allOf(Byte::defined, byteLength)) return true;
+  if (!write || word != allOf(Byte::undefined, byteLength)) return false;
+  std::memset(states, static_cast<int>(Byte::defined), byteLength);
   return true;
 }
 
-// The states are not all "defined".
+// Any other access.
 void settle(Address address, size_t byteLength, bool write) {
   const std::string problem = write ? running.memory->checkWrite(address, byteLength)
                                     : running.memory->checkRead(address, byteLength);
   if (!problem.empty()) {
     running.stop(kIllegalAddress, problem);
-  } else if (!write) {
+  } else if (!write && !running.memory->isDefined(address, byteLength)) {
     running.mistake("reads undefined memory at " + running.memory->describe(address));
   }
 }
@@ -75,7 +74,8 @@ inline void access(void* pointer, size_t byteLength, bool write) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   const uintptr_t offset = address - running.base;
   if (offset < running.span) {
-    if (!isDefined(running.shadow + offset, byteLength)) settle(address, byteLength, write);
+    if (byteLength > 8 || !isPlain(running.shadow + offset, byteLength, write))
+      settle(address, byteLength, write);
     touchPages(offset, byteLength);
     setBits(write ? running.writeBits : running.readBits, offset, byteLength);
   } else if (address - running.stacks >= running.stackBytes) {
