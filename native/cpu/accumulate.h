@@ -4,14 +4,11 @@
 // The order in which elements are combined follows from the block layout alone, not from the instruction set
 // or the number of threads. A monoid M says how:
 //
-//   In, Out              dtypes of an element and of the result;  kIndexed: elements come with an int64 index
-//   Leaf, Node           64 lanes being filled, and complete (often the same)
-//   open(leaf)           no elements yet
-//   run(leaf, source, n) n more elements in every lane
-//   pad(in, index)       an element that changes nothing; kCounts: there is none, see runPart
-//   close(leaf, node)    completes
-//   merge<N>(a, b, o)    lane l of a takes in lane l + o of b (which may be a), for N lanes
-//   copyLane(to, i, from, k)
+//   In, Second, Out      dtypes of an element, its second argument and the result;  kIndexed: there is a
+//   second argument Leaf, Node           64 lanes being filled, and complete (often the same) open(leaf) no
+//   elements yet run(leaf, source, n) n more elements in every lane pad(), padSecond()   an element that
+//   changes nothing; kCounts: there is none, see runPart close(leaf, node)    completes merge<N>(a, b, o)
+//   lane l of a takes in lane l + o of b (which may be a), for N lanes copyLane(to, i, from, k)
 //   finish<N>(node, out) N results; returns the first
 //   kFolds, folded(node) whether there is a faster way to merge all lanes into one result, and that
 #pragma once
@@ -25,18 +22,21 @@ constexpr int64_t kLeafSteps = 16;
 // Levels that hold the leaves of one row of a block.
 constexpr int64_t kRowLevels = 8;
 
-// Chunks of 64 elements, `stride` elements apart, and their indices where the monoid wants them.
-template <typename In>
+// Chunks of 64 elements, `stride` elements apart, and those of a second argument where the monoid has one:
+// indices, or the other factor of a product.
+template <typename In, typename Second = int64_t>
 struct Source {
   const In* x;
   int64_t stride;
-  const int64_t* index;
+  const Second* index;
   int64_t indexStride;
 };
 
 template <typename M>
 struct Reducer {
   using In = typename M::In;
+  using Second = typename M::Second;
+  using From = Source<In, Second>;
   using Out = typename M::Out;
   using Leaf = typename M::Leaf;
   using Node = typename M::Node;
@@ -78,39 +78,38 @@ struct Reducer {
     s.steps = 0;
   }
 
-  static Source<In> source(const Operand* const* args, int64_t row, int64_t chunk) {
+  static From source(const Operand* const* args, int64_t row, int64_t chunk) {
     const Operand& x = *args[0];
-    Source<In> from{reinterpret_cast<const In*>(x.data) + row * x.rowStep + chunk * x.chunkStep, 0, nullptr,
-                    0};
+    From from{reinterpret_cast<const In*>(x.data) + row * x.rowStep + chunk * x.chunkStep, 0, nullptr, 0};
     if constexpr (M::kIndexed) {
       const Operand& i = *args[1];
-      from.index = reinterpret_cast<const int64_t*>(i.data) + row * i.rowStep + chunk * i.chunkStep;
+      from.index = reinterpret_cast<const Second*>(i.data) + row * i.rowStep + chunk * i.chunkStep;
     }
     return from;
   }
-  static Source<In> alongRows(const Operand* const* args, int64_t row, int64_t chunk) {
-    Source<In> from = source(args, row, chunk);
+  static From alongRows(const Operand* const* args, int64_t row, int64_t chunk) {
+    From from = source(args, row, chunk);
     from.stride = args[0]->rowStep;
     if constexpr (M::kIndexed) from.indexStride = args[1]->rowStep;
     return from;
   }
-  static Source<In> alongChunks(const Operand* const* args, int64_t row, int64_t chunk) {
-    Source<In> from = source(args, row, chunk);
+  static From alongChunks(const Operand* const* args, int64_t row, int64_t chunk) {
+    From from = source(args, row, chunk);
     from.stride = args[0]->chunkStep;
     if constexpr (M::kIndexed) from.indexStride = args[1]->chunkStep;
     return from;
   }
 
   // Only the first `valid` lanes of a chunk.
-  static void runPart(Leaf& leaf, const Source<In>& from, int64_t valid) {
+  static void runPart(Leaf& leaf, const From& from, int64_t valid) {
     if constexpr (M::kCounts) {
       M::runPart(leaf, from, valid);
     } else {
       In x[kChunk];
-      int64_t index[M::kIndexed ? kChunk : 1];
+      Second index[M::kIndexed ? kChunk : 1];
       for (int64_t l = 0; l < kChunk; l++) {
         x[l] = l < valid ? from.x[l] : M::pad();
-        if constexpr (M::kIndexed) index[l] = l < valid ? from.index[l] : INT64_MAX;
+        if constexpr (M::kIndexed) index[l] = l < valid ? from.index[l] : M::padSecond();
       }
       M::run(leaf, {x, 0, index, 0}, 1);
     }
@@ -251,7 +250,7 @@ struct Reducer {
       const Operand* rowArgs[2] = {&x, nullptr};
       Operand index{};
       if constexpr (M::kIndexed) {
-        index = {args[1]->data + row * args[1]->rowStep * static_cast<int64_t>(sizeof(int64_t)), 0,
+        index = {args[1]->data + row * args[1]->rowStep * static_cast<int64_t>(sizeof(Second)), 0,
                  args[1]->chunkStep};
         rowArgs[1] = &index;
       }

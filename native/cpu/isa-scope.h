@@ -179,6 +179,27 @@ inline void eachChunk3(Extent n, const Operand& out, const Operand* const* args,
   }
 }
 
+// Four arguments of one type.
+template <typename R, typename A, typename F>
+inline void eachChunk4(Extent n, const Operand& out, const Operand* const* args, F body) {
+  joinRows<4>(n, out, args);
+  Chunk<R> chunk(out.streams);
+  Prefetch prefetch(out.ahead);
+  for (int64_t row = 0; row < n.rows; row++) {
+    prefetch.row(row);
+    R* d = reinterpret_cast<R*>(out.data) + row * out.rowStep;
+    const A* in[4];
+    for (int i = 0; i < 4; i++) in[i] = reinterpret_cast<const A*>(args[i]->data) + row * args[i]->rowStep;
+    for (int64_t k = 0; k < n.chunks; k++) {
+      prefetch.chunk();
+      body(chunk.at(d), in[0], in[1], in[2], in[3]);
+      chunk.done(d);
+      d += out.chunkStep;
+      for (int i = 0; i < 4; i++) in[i] += args[i]->chunkStep;
+    }
+  }
+}
+
 // Lane functions from a scalar function F::run. The loops vectorise: 64 lanes, no dependence between them.
 template <typename F, typename R, typename A>
 void unary(Extent n, const Operand& out, const Operand* const* args) {

@@ -1,47 +1,10 @@
 // Comparisons, tests of floats, logic on booleans and bits. Compiled once per instruction set.
 //
 // A boolean is a byte, 0 or 1.
-#include "cpu/isa-scope.h"
+#include "cpu/scalar-ops.h"
 
 namespace weft::cpu::WEFT_ISA {
 namespace {
-
-struct Equal {
-  template <typename T>
-  static uint8_t run(T a, T b) {
-    return a == b;
-  }
-};
-struct NotEqual {
-  template <typename T>
-  static uint8_t run(T a, T b) {
-    return a != b;
-  }
-};
-struct Less {
-  template <typename T>
-  static uint8_t run(T a, T b) {
-    return a < b;
-  }
-};
-struct LessEqual {
-  template <typename T>
-  static uint8_t run(T a, T b) {
-    return a <= b;
-  }
-};
-struct Greater {
-  template <typename T>
-  static uint8_t run(T a, T b) {
-    return a > b;
-  }
-};
-struct GreaterEqual {
-  template <typename T>
-  static uint8_t run(T a, T b) {
-    return a >= b;
-  }
-};
 
 struct IsNan {
   template <typename T>

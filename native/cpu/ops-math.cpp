@@ -4,7 +4,7 @@
 // What it lacks, or where it is missing, stays with the C library (`scalar-math.cpp`). Its functions are
 // within 4 units in the last place and handle special values; every lane goes through the vector function, so
 // that a value does not depend on its place.
-#include "cpu/isa-scope.h"
+#include "cpu/scalar-ops.h"
 
 namespace weft::cpu::WEFT_ISA {
 namespace {
@@ -31,6 +31,10 @@ using Unary = WEFT_VECTOR_CALL Vector<T> (*)(Vector<T>);
 template <typename T>
 using Binary = WEFT_VECTOR_CALL Vector<T> (*)(Vector<T>, Vector<T>);
 
+constexpr int kExp = 0;
+constexpr int kLog1p = 1;
+constexpr int kCbrt = 21;
+
 // Functions found, one for each place; a lane function is compiled for each place.
 template <typename T, int Place>
 Unary<T> unaryAt = nullptr;
@@ -53,6 +57,27 @@ void callBinary(Extent n, const Operand& out, const Operand* const* args) {
       n, out, args, [=](T * d, const T* a, const T* b) __attribute__((always_inline)) {
         for (int l = 0; l < kChunk; l += kLanes<T>)
           storeVector(d + l, function(loadVector(a + l), loadVector(b + l)));
+      });
+}
+
+// e raised to a sum, difference, product or negative, which is computed on the way.
+template <typename T, typename Inner>
+void expOfBinary(Extent n, const Operand& out, const Operand* const* args) {
+  const Unary<T> function = unaryAt<T, kExp>;
+  eachChunk2<T, T, T>(
+      n, out, args, [=](T * d, const T* a, const T* b) __attribute__((always_inline)) {
+        for (int l = 0; l < kChunk; l += kLanes<T>) {
+          storeVector(d + l, function(Inner::run(loadVector(a + l), loadVector(b + l))));
+        }
+      });
+}
+template <typename T, typename Inner>
+void expOfUnary(Extent n, const Operand& out, const Operand* const* args) {
+  const Unary<T> function = unaryAt<T, kExp>;
+  eachChunk<T, T>(
+      n, out, args, [=](T * d, const T* a) __attribute__((always_inline)) {
+        for (int l = 0; l < kChunk; l += kLanes<T>)
+          storeVector(d + l, function(Inner::run(loadVector(a + l))));
       });
 }
 
@@ -101,10 +126,6 @@ void callUnaryWide(Extent n, const Operand& out, const Operand* const* args) {
       });
 }
 
-constexpr int kExp = 0;
-constexpr int kLog1p = 1;
-constexpr int kCbrt = 21;
-
 // log(e^a + e^b) = max + log1p(e^-|a - b|), in float64 throughout: the two parts may cancel.
 template <typename T>
 void logAddExp(Extent n, const Operand& out, const Operand* const* args) {
@@ -150,6 +171,12 @@ void addVectorMath(Registry& registry) {
   addUnary<T, 19>(registry, "erf");
   addUnary<T, 20>(registry, "erfc");
   addUnary<T, kCbrt>(registry, "cbrt");
+  if (unaryAt<T, kExp>) {
+    registry.addOp("exp.add", kDTypeOf<T>, expOfBinary<T, Add>);
+    registry.addOp("exp.subtract", kDTypeOf<T>, expOfBinary<T, Subtract>);
+    registry.addOp("exp.multiply", kDTypeOf<T>, expOfBinary<T, Multiply>);
+    registry.addOp("exp.negative", kDTypeOf<T>, expOfUnary<T, Negative>);
+  }
   addBinary<T, 0>(registry, "pow");
   addBinary<T, 1>(registry, "atan2");
   addBinary<T, 2>(registry, "hypot");
@@ -172,6 +199,7 @@ void addAll(Registry& registry) {
   addComparisons(registry);
   addIntegers(registry);
   addMath(registry);
+  addFused(registry);
   addCasts(registry);
   addReductions(registry);
   addStatistics(registry);

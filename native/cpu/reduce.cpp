@@ -1,6 +1,7 @@
 // Sums, products, extremes and truth: reductions whose accumulator is one value. Compiled once per
 // instruction set.
 #include "cpu/accumulate.h"
+#include "cpu/scalar-ops.h"
 
 namespace weft::cpu::WEFT_ISA {
 namespace {
@@ -103,6 +104,7 @@ struct Simple {
     alignas(64) T v[kChunk];
   };
   using Node = Leaf;
+  using Second = int64_t;
   static constexpr bool kIndexed = false;
   static constexpr bool kCounts = false;
   static constexpr bool kFolds = true;
@@ -161,6 +163,90 @@ struct Simple {
   }
 };
 
+// A sum of what a cheap op makes of each element, which is computed on the way.
+template <typename Inner, typename T, bool IsBinary>
+struct SumOf : Simple<Sum, T> {
+  using In = T;
+  using Second = T;
+  using Leaf = typename Simple<Sum, T>::Leaf;
+  static constexpr bool kIndexed = IsBinary;
+
+  static T padSecond() { return T(0); }
+  static void run(Leaf& leaf, const Source<T, T>& from, int64_t count) {
+    constexpr int width = kLanes<T>;
+    constexpr int vectors = kChunk / width;
+    constexpr int group = vectors < 8 ? vectors : 8;
+    for (int g = 0; g < vectors; g += group) {
+      Vector<T> acc[group];
+#pragma GCC unroll 8
+      for (int v = 0; v < group; v++) acc[v] = loadVector(leaf.v + (g + v) * width);
+      const T* x = from.x + g * width;
+      const T* y = from.index + g * width;
+      for (int64_t k = 0; k < count; k++) {
+#pragma GCC unroll 8
+        for (int v = 0; v < group; v++) {
+          if constexpr (IsBinary)
+            acc[v] += Inner::run(loadVector(x + v * width), loadVector(y + v * width));
+          else
+            acc[v] += Inner::run(loadVector(x + v * width));
+        }
+        x += from.stride;
+        y += from.indexStride;
+      }
+#pragma GCC unroll 8
+      for (int v = 0; v < group; v++) storeVector(leaf.v + (g + v) * width, acc[v]);
+    }
+  }
+};
+
+struct AbsOf {
+  template <typename V>
+  static V run(V a) {
+    // Clears the sign bit, of NaN too.
+    using Bits = std::conditional_t<sizeof(a[0]) == 4, uint32_t, uint64_t>;
+    return reinterpret_cast<V>(reinterpret_cast<Vector<Bits>>(a) & (~Bits(0) >> 1));
+  }
+};
+struct AbsOfDifference {
+  template <typename V>
+  static V run(V a, V b) {
+    return AbsOf::run(a - b);
+  }
+};
+struct SquareOfDifference {
+  template <typename V>
+  static V run(V a, V b) {
+    return (a - b) * (a - b);
+  }
+};
+
+// How many booleans are true.
+struct Count : Simple<Sum, int64_t> {
+  using In = uint8_t;
+  static uint8_t pad() { return 0; }
+  static void run(Leaf& leaf, const Source<uint8_t>& from, int64_t count) {
+    // Bytes hold the sum of one leaf's steps.
+    uint8_t sums[kChunk] = {};
+    for (int64_t k = 0; k < count; k++) {
+      const uint8_t* x = from.x + k * from.stride;
+      for (int l = 0; l < kChunk; l++) sums[l] = static_cast<uint8_t>(sums[l] + x[l]);
+    }
+    for (int l = 0; l < kChunk; l++) leaf.v[l] += sums[l];
+  }
+};
+static_assert(kLeafSteps < 256);
+
+template <typename T>
+void addSums(Registry& registry) {
+  const DType dtype = kDTypeOf<T>;
+  registry.addReduction("sum.abs", dtype, Reducer<SumOf<AbsOf, T, false>>::functions());
+  registry.addReduction("sum.square", dtype, Reducer<SumOf<Square, T, false>>::functions());
+  registry.addReduction("sum.multiply", dtype, Reducer<SumOf<Multiply, T, true>>::functions());
+  registry.addReduction("sum.abs.subtract", dtype, Reducer<SumOf<AbsOfDifference, T, true>>::functions());
+  registry.addReduction("sum.square.subtract", dtype,
+                        Reducer<SumOf<SquareOfDifference, T, true>>::functions());
+}
+
 // Complex sums and products.
 template <bool IsSum, typename T>
 struct ComplexFold {
@@ -172,6 +258,7 @@ struct ComplexFold {
     In v[kChunk];
   };
   using Node = Leaf;
+  using Second = int64_t;
   static constexpr bool kIndexed = false;
   static constexpr bool kCounts = false;
   static constexpr bool kFolds = false;
@@ -233,6 +320,9 @@ void addReductions(Registry& registry) {
   registry.addReduction("sum", DType::complex128, Reducer<ComplexFold<true, double>>::functions());
   registry.addReduction("prod", DType::complex64, Reducer<ComplexFold<false, float>>::functions());
   registry.addReduction("prod", DType::complex128, Reducer<ComplexFold<false, double>>::functions());
+  addSums<float>(registry);
+  addSums<double>(registry);
+  registry.addReduction("sum.cast", DType::boolean, Reducer<Count>::functions());
   addExtremes<int8_t>(registry);
   addExtremes<int16_t>(registry);
   addExtremes<int32_t>(registry);

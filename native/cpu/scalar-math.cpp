@@ -52,6 +52,37 @@ double logAddExp(double a, double b) {
 }
 float logAddExpF(float a, float b) { return static_cast<float>(logAddExp(static_cast<double>(a), b)); }
 
+template <typename T>
+T expOf(T a) {
+  if constexpr (sizeof(T) == 4) return expf(a);
+  return exp(a);
+}
+template <typename T>
+T expOfSum(T a, T b) {
+  return expOf(a + b);
+}
+template <typename T>
+T expOfDifference(T a, T b) {
+  return expOf(a - b);
+}
+template <typename T>
+T expOfProduct(T a, T b) {
+  return expOf(a * b);
+}
+template <typename T>
+T expOfNegative(T a) {
+  return expOf(-a);
+}
+
+// The pairs of tape-fuse.ts.
+template <typename T>
+void addExpPairs(Registry& registry, DType dtype) {
+  registry.addOp("exp.add", dtype, callBinary<T, expOfSum<T>>);
+  registry.addOp("exp.subtract", dtype, callBinary<T, expOfDifference<T>>);
+  registry.addOp("exp.multiply", dtype, callBinary<T, expOfProduct<T>>);
+  registry.addOp("exp.negative", dtype, callUnary<T, expOfNegative<T>>);
+}
+
 }  // namespace
 
 void addScalarMath(Registry& registry) {
@@ -89,6 +120,8 @@ void addScalarMath(Registry& registry) {
   WEFT_BINARY(hypot)
   WEFT_BINARY(nextafter)
 #undef WEFT_BINARY
+  addExpPairs<float>(registry, DType::float32);
+  addExpPairs<double>(registry, DType::float64);
   registry.addOp("lgamma", DType::float32, callUnary<float, logGammaF>);
   registry.addOp("lgamma", DType::float64, callUnary<double, logGamma>);
   registry.addOp("logaddexp", DType::float32, callBinary<float, logAddExpF>);

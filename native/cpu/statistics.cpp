@@ -15,6 +15,7 @@ struct Position {
     alignas(64) int64_t i[kChunk];
   };
   using Node = Leaf;
+  using Second = int64_t;
   static constexpr bool kIndexed = true;
   static constexpr bool kCounts = false;
   static constexpr bool kFolds = false;
@@ -32,6 +33,7 @@ struct Position {
       return IsMax ? least : most;
     }
   }
+  static int64_t padSecond() { return INT64_MAX; }
   static bool wins(T a, int64_t i, T b, int64_t k) {
     const bool better = IsMax ? a > b : a < b;
     const bool same = a == b || (a != a && b != b);
@@ -94,6 +96,7 @@ struct Deviations {
     T squares[kChunk];
     T mean[Parts][kChunk];
   };
+  using Second = int64_t;
   static constexpr bool kIndexed = false;
   static constexpr bool kCounts = true;
   static constexpr bool kFolds = false;
@@ -192,6 +195,7 @@ struct LogSumExp {
     alignas(64) T sum[kChunk];
   };
   using Node = Leaf;
+  using Second = int64_t;
   static constexpr bool kIndexed = false;
   static constexpr bool kCounts = false;
   static constexpr bool kFolds = false;

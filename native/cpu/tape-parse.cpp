@@ -206,7 +206,7 @@ class Parser {
   }
 
   void arguments(Instruction& out) {
-    out.argCount = static_cast<int>(words_.next(1, 3, "number of arguments"));
+    out.argCount = static_cast<int>(words_.next(1, 4, "number of arguments"));
     for (int i = 0; i < out.argCount; i++) out.args[i] = value();
   }
 

@@ -303,7 +303,7 @@ class Worker {
   }
 
   void run(const Section& section, const Position& at, char* registers, bool isRow) {
-    const Operand* args[3];
+    const Operand* args[4];
     for (const Instruction& i : section) {
       Operand& out = operands_[i.value];
       char* const memory = registers + i.offset;

@@ -53,7 +53,7 @@ struct Instruction {
   // Of `inside`.
   std::vector<Bound> bounds;
   int argCount = 0;
-  int args[3] = {0, 0, 0};
+  int args[4] = {0, 0, 0, 0};
   LaneFunction function = nullptr;
   const ReduceFunctions* reduce = nullptr;
   // Position among the tape's reductions.

@@ -17,6 +17,7 @@ import {
 } from '../fusion/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
 import { opRow } from '../graph/ops.js';
+import { fuseTape, type TapeFusion } from './tape-fuse.js';
 import { CHUNK, type Layout, laneModeOf, paddedWidth, rowStrideOf, sizesOf } from './tape-layout.js';
 
 /** Which of a block's dimensions a value varies along; along the others it has one row, or one chunk of equal lanes. */
@@ -42,6 +43,8 @@ export type Section = readonly TapeOp[];
 
 export interface TapeSchedule {
   readonly spans: readonly Span[];
+  /** Instructions that are computed as one. */
+  readonly fusion: TapeFusion;
   /** Row sections, one more than walks. */
   readonly rowSections: readonly Section[];
   readonly walks: readonly Section[];
@@ -143,7 +146,11 @@ interface Order {
   readonly walks: { readonly values: number[]; readonly stores: number[] }[];
 }
 
-function orderOf(kernel: Kernel, levels: Levels, keepsBlock: boolean): Order {
+/** Values that an instruction reads, or that its function does. */
+const operandsOf = (kernel: Kernel, fusion: TapeFusion, i: number): readonly number[] =>
+  fusion.functions.get(i)?.args ?? argumentsOf(kernel.tape[i]!);
+
+function orderOf(kernel: Kernel, levels: Levels, fusion: TapeFusion, keepsBlock: boolean): Order {
   const { tape, stores } = kernel;
   const isMap = kernel.reduced.length === 0;
   const inBlock = (i: number): boolean => tape[i]!.kind !== 'const' && (isMap || levels.element[i]!);
@@ -166,8 +173,9 @@ function orderOf(kernel: Kernel, levels: Levels, keepsBlock: boolean): Order {
     section[isMap ? 0 : known(store.value)]!.stores.push(s);
   });
   tape.forEach((instruction, i) => {
-    if (instruction.kind !== 'const' && instruction.kind !== 'reduce' && !inBlock(i))
-      rows[known(i)]!.values.push(i);
+    if (instruction.kind === 'const' || instruction.kind === 'reduce' || inBlock(i) || fusion.absorbed[i])
+      return;
+    rows[known(i)]!.values.push(i);
   });
   const done = tape.map(() => false);
   for (const [p, walk] of walks.entries()) {
@@ -175,7 +183,7 @@ function orderOf(kernel: Kernel, levels: Levels, keepsBlock: boolean): Order {
     for (const s of walk.stores) wanted[stores[s]!.value] ||= inBlock(stores[s]!.value);
     for (let i = tape.length - 1; i >= 0; i--) {
       if (!wanted[i] || done[i]) continue;
-      for (const arg of argumentsOf(tape[i]!)) wanted[arg] ||= inBlock(arg);
+      for (const arg of operandsOf(kernel, fusion, i)) wanted[arg] ||= inBlock(arg);
     }
     tape.forEach((_, i) => {
       if (!wanted[i] || done[i]) return;
@@ -220,7 +228,15 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): Tape
   const spans = spansOf(kernel, layout);
   const walkBlocks = product(loopsOf(kernel, layout).walks.map((loop) => loop.count));
   const keepsBlock = walkBlocks <= 1;
-  const order = orderOf(kernel, levels, keepsBlock);
+  const isMap = kernel.reduced.length === 0;
+  const fusion = fuseTape(kernel, levels, (inner, outer) => {
+    const [a, b] = [spans[inner]!, spans[outer]!];
+    if (kernel.tape[outer]!.kind === 'reduce') return true;
+    return (
+      a.rows === b.rows && a.lanes === b.lanes && (isMap || levels.element[inner] === levels.element[outer])
+    );
+  });
+  const order = orderOf(kernel, levels, fusion, keepsBlock);
   const padded = paddedWidth(layout);
   const shapeOf = (i: number): { key: string; bytes: number } => {
     const rows = spans[i]!.rows ? layout.rows : 1;
@@ -250,10 +266,11 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): Tape
 
   const registers = new Registers();
   const walks = keepsBlock
-    ? placeSections(kernel, order.walks, registers, shapeOf, layout, spans)
-    : order.walks.flatMap((walk) => placeSections(kernel, [walk], registers, shapeOf, layout, spans));
+    ? placeSections(kernel, fusion, order.walks, registers, shapeOf, layout, spans)
+    : order.walks.flatMap((walk) => placeSections(kernel, fusion, [walk], registers, shapeOf, layout, spans));
   return {
     spans,
+    fusion,
     rowSections,
     walks,
     keepsBlock,
@@ -289,6 +306,7 @@ function prefetchHosts(kernel: Kernel, values: readonly number[]): ReadonlyMap<n
 /** Linear scan over sections whose values live from one to the next. All registers are free again at the end. */
 function placeSections(
   kernel: Kernel,
+  fusion: TapeFusion,
   walks: Order['walks'],
   registers: Registers,
   shapeOf: (i: number) => { key: string; bytes: number },
@@ -299,7 +317,7 @@ function placeSections(
   let time = 0;
   for (const { values, stores } of walks) {
     for (const value of values) {
-      for (const arg of argumentsOf(kernel.tape[value]!)) lastUse.set(arg, time);
+      for (const arg of operandsOf(kernel, fusion, value)) lastUse.set(arg, time);
       lastUse.set(value, time++);
     }
     for (const s of stores) lastUse.set(kernel.stores[s]!.value, time);
@@ -319,7 +337,8 @@ function placeSections(
     for (const value of values) {
       const instruction = kernel.tape[value]!;
       // Functions work lane by lane, so a result may lie where an argument of its shape ends.
-      for (const arg of new Set(argumentsOf(instruction))) if (lastUse.get(arg) === time) release(arg);
+      for (const arg of new Set(operandsOf(kernel, fusion, value)))
+        if (lastUse.get(arg) === time) release(arg);
       let offset = -1;
       if (instruction.kind !== 'reduce') {
         const { key, bytes } = shapeOf(value);

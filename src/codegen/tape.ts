@@ -9,6 +9,7 @@ import { InternalError } from '../errors.js';
 import {
   type Access,
   type Affine,
+  argumentsOf,
   type Instruction,
   type Kernel,
   type Levels,
@@ -16,7 +17,6 @@ import {
 } from '../fusion/kernel.js';
 import { type Complex, type DType, dtypeCode, type Scalar } from '../graph/dtype.js';
 import { toBfloat16Bits, toFloat16Bits } from '../graph/half.js';
-import { opRow } from '../graph/ops.js';
 import { prepare } from './tape-domain.js';
 import { type Layout, laneModeOf, layoutOf, rowStrideOf, sizesOf } from './tape-layout.js';
 import {
@@ -165,6 +165,10 @@ class Encoder {
   private instruction(instruction: Instruction, op: Extract<TapeOp, { kind: 'value' }>): void {
     const { kernel } = this.plan;
     const { value, offset, direct, prefetch } = op;
+    const fused = this.plan.schedule.fusion.functions.get(value);
+    const args = fused?.args ?? argumentsOf(instruction);
+    // The dtype a function is found by: that of a map's last argument, of a reduction's first.
+    const typed = args[instruction.kind === 'map' ? args.length - 1 : 0]!;
     if (instruction.kind === 'const') throw new InternalError(`[tape] constant %${value} in a section`);
     this.put(OPCODE[instruction.kind], value, offset);
     switch (instruction.kind) {
@@ -177,25 +181,17 @@ class Encoder {
       case 'inside':
         this.bounds(instruction.bounds);
         return;
-      case 'map': {
-        const expected = opRow(instruction.op).arity;
-        if (instruction.args.length !== expected) {
-          throw new InternalError(
-            `[tape] ${instruction.op} has ${instruction.args.length} arguments, not ${expected}`,
-          );
-        }
-        const last = instruction.args[expected - 1]!;
-        this.put(this.op(instruction.op), dtypeCode(kernel.tape[last]!.dtype));
+      case 'map':
+      case 'reduce': {
+        const name = fused?.name ?? (instruction.kind === 'map' ? instruction.op : instruction.reduction);
+        this.put(this.op(name), dtypeCode(kernel.tape[typed]!.dtype));
         break;
       }
       case 'cast':
-        this.put(dtypeCode(kernel.tape[instruction.args[0]]!.dtype));
-        break;
-      case 'reduce':
-        this.put(this.op(instruction.reduction), dtypeCode(kernel.tape[instruction.args[0]!]!.dtype));
+        this.put(dtypeCode(kernel.tape[args[0]!]!.dtype));
         break;
     }
-    this.put(instruction.args.length, ...instruction.args);
+    this.put(args.length, ...args);
     if (instruction.kind !== 'reduce') {
       this.put(prefetch, direct < 0 ? 0 : 1);
       if (direct >= 0) this.access(kernel.stores[direct]!.access);

@@ -3,13 +3,22 @@
  * op, cast and reduction that a kernel can hold.
  */
 import { describe, expect, it } from 'vitest';
-import { encodeTape, planTape } from '../../src/codegen/tape.js';
+import { encodeTape, planTape, type TapePlan } from '../../src/codegen/tape.js';
 import { castHops, prepare } from '../../src/codegen/tape-domain.js';
+import {
+  COMPARISONS,
+  EXP_INNER,
+  INNER_BINARY,
+  INNER_UNARY,
+  OUTER_BINARY,
+  OUTER_UNARY,
+  SUM_INNER,
+} from '../../src/codegen/tape-fuse.js';
 import type { TapeOp } from '../../src/codegen/tape-schedule.js';
 import { createProgram } from '../../src/exec/native.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { byteLengthOf, DTYPES, type DType, isHalf } from '../../src/graph/dtype.js';
-import { OP_NAMES, opRow } from '../../src/graph/ops.js';
+import { OP_NAMES, type OpName, opRow } from '../../src/graph/ops.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from '../../src/graph/reductions.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 
@@ -22,15 +31,16 @@ function softmax(m: number, n: number): Kernel {
 }
 const valuesOf = (section: readonly TapeOp[]): number[] =>
   section.flatMap((op) => (op.kind === 'value' ? [op.value] : []));
-const opsOf = (kernel: Kernel, section: readonly TapeOp[]): string[] =>
-  valuesOf(section).map((value) => {
+/** Names of what a section computes; of joined instructions the joined name. */
+function opsOf({ kernel, schedule }: TapePlan, section: readonly TapeOp[]): string[] {
+  return valuesOf(section).map((value) => {
+    const joined = schedule.fusion.functions.get(value)?.name;
     const instruction = kernel.tape[value]!;
-    return instruction.kind === 'map'
-      ? instruction.op
-      : instruction.kind === 'reduce'
-        ? instruction.reduction
-        : instruction.kind;
+    if (joined !== undefined) return joined;
+    if (instruction.kind === 'map') return instruction.op;
+    return instruction.kind === 'reduce' ? instruction.reduction : instruction.kind;
   });
+}
 
 describe('the domain of a tape', () => {
   it('merges axes that every access walks as one', () => {
@@ -79,10 +89,9 @@ describe('the layout of a tape', () => {
     expect(plan.layout).toMatchObject({ laneAxes: [1], take: 256, rowAxis: 0 });
     expect(plan.layout.rows).toBeGreaterThan(1);
     expect(plan.schedule.keepsBlock).toBe(true);
-    const { kernel } = plan;
-    expect(plan.schedule.walks.map((walk) => opsOf(kernel, walk))).toEqual([
+    expect(plan.schedule.walks.map((walk) => opsOf(plan, walk))).toEqual([
       ['load', 'max'],
-      ['subtract', 'exp', 'sum'],
+      ['exp.subtract', 'sum'],
       ['divide'],
     ]);
   });
@@ -90,10 +99,10 @@ describe('the layout of a tape', () => {
   it('walks long rows again in each phase, computing again what it needs', () => {
     const plan = planTape(softmax(10, 100_000));
     expect(plan.schedule.keepsBlock).toBe(false);
-    expect(plan.schedule.walks.map((walk) => opsOf(plan.kernel, walk))).toEqual([
+    expect(plan.schedule.walks.map((walk) => opsOf(plan, walk))).toEqual([
       ['load', 'max'],
-      ['load', 'subtract', 'exp', 'sum'],
-      ['load', 'subtract', 'exp', 'divide'],
+      ['load', 'exp.subtract', 'sum'],
+      ['load', 'exp.subtract', 'divide'],
     ]);
   });
 
@@ -144,6 +153,54 @@ describe('the registers of a tape', () => {
   });
 });
 
+describe('joined instructions', () => {
+  /** What the one walk of a kernel computes. */
+  const walkOf = (b: KernelBuilder): string[] => {
+    const plan = planTape(b.build());
+    return opsOf(plan, plan.schedule.walks[0]!);
+  };
+
+  it('compute a cheap op inside its only user', () => {
+    const b = new KernelBuilder([1000]);
+    const [x, y, z] = [b.load('float32', [1]), b.load('float32', [1]), b.load('float32', [1])];
+    b.store(b.map('sqrt', b.map('abs', b.map('subtract', z, b.map('multiply', x, y)))));
+    expect(walkOf(b)).toEqual(['load', 'load', 'load', 'subtract.multiply.1', 'sqrt.abs']);
+  });
+
+  it('compare and choose at once', () => {
+    const b = new KernelBuilder([1000]);
+    const x = b.load('float32', [1]);
+    b.store(b.map('where', b.map('less', x, b.constant('float32', 0)), b.map('exp', x), x));
+    expect(walkOf(b)).toEqual(['load', 'exp', 'where.less']);
+  });
+
+  it('sum squares of differences, and count booleans, as they go', () => {
+    const b = new KernelBuilder([], [5000]);
+    const x = b.load('float64', [1]);
+    const y = b.load('float64', [1]);
+    b.store(b.reduce('sum', b.map('square', b.map('subtract', x, y))));
+    b.store(b.reduce('sum', b.map('less', x, y)));
+    expect(walkOf(b)).toEqual(['load', 'load', 'sum.square.subtract', 'less', 'sum.cast']);
+  });
+
+  it('leave a value alone that is used twice, or stored, or of another dtype', () => {
+    const b = new KernelBuilder([1000]);
+    const x = b.load('float32', [1]);
+    const twice = b.map('abs', x);
+    const stored = b.map('add', twice, twice);
+    b.store(stored).store(b.map('sqrt', stored));
+    b.store(b.map('square', b.cast(b.map('negative', x), 'float64')));
+    expect(walkOf(b)).toEqual(['load', 'abs', 'add', 'sqrt', 'negative', 'cast', 'square']);
+  });
+
+  it('keep apart what is computed once a row from what is computed for each element', () => {
+    const b = new KernelBuilder([100, 1000]);
+    const scaled = b.map('negative', b.load('float32', [1, 0]));
+    b.store(b.map('multiply', scaled, b.load('float32', [1000, 1])));
+    expect(walkOf(b)).toContain('negative');
+  });
+});
+
 describe('the slots of a tape', () => {
   const slotsOf = (parallel: number, reduced: number): number => {
     const b = new KernelBuilder([parallel], [reduced]);
@@ -183,6 +240,49 @@ describe('the CPU', () => {
         const b = new KernelBuilder([100]);
         const args = given.map((from, k) => b.cast(b.load(from, [1]), signature.args[k]!));
         expect(() => make(b.store(b.map(op, ...args)).build()), `${op} of ${dtype}`).not.toThrow();
+      }
+    }
+  });
+
+  it('has every joined function', () => {
+    for (const dtype of ['float32', 'float64'] as const) {
+      const builderOf = () => new KernelBuilder([], [1000]);
+      const apply = (b: KernelBuilder, op: OpName): number =>
+        b.map(op, ...Array.from({ length: opRow(op).arity }, () => b.load(dtype, [1])));
+      const check = (name: string, b: KernelBuilder): void => {
+        const kernel = b.build();
+        const plan = planTape(kernel);
+        expect(opsOf(plan, plan.schedule.walks[0]!)).toContain(name);
+        expect(() => make(kernel), name).not.toThrow();
+      };
+      for (const inner of [...INNER_UNARY, ...INNER_BINARY]) {
+        for (const outer of OUTER_UNARY) {
+          const b = builderOf();
+          check(`${outer}.${inner}`, b.store(b.reduce('max', b.map(outer, apply(b, inner)))));
+        }
+        for (const outer of OUTER_BINARY) {
+          for (const place of [0, 1]) {
+            const b = builderOf();
+            const other = b.load(dtype, [1]);
+            const args = place === 0 ? [apply(b, inner), other] : [other, apply(b, inner)];
+            check(`${outer}.${inner}.${place}`, b.store(b.reduce('max', b.map(outer, ...args))));
+          }
+        }
+      }
+      for (const inner of EXP_INNER) {
+        const b = builderOf();
+        check(`exp.${inner}`, b.store(b.reduce('max', b.map('exp', apply(b, inner)))));
+      }
+      for (const inner of COMPARISONS) {
+        const b = builderOf();
+        const choice = b.map('where', apply(b, inner), b.load(dtype, [1]), b.load(dtype, [1]));
+        check(`where.${inner}`, b.store(b.reduce('max', choice)));
+      }
+      for (const inner of SUM_INNER) {
+        const b = builderOf();
+        const [outer, difference] = inner.split('.') as [OpName, OpName | undefined];
+        const value = difference === undefined ? apply(b, outer) : b.map(outer, apply(b, difference));
+        check(`sum.${inner}`, b.store(b.reduce('sum', value)));
       }
     }
   });
