@@ -73,8 +73,9 @@ class PairTile {
     out.line(`const ${index} i0 = ${names[this.#outer.length]} * ${this.#side};`);
     out.line(`const ${index} j0 = ${names[this.#outer.length + 1]} * ${this.#side};`);
     for (const position of this.#frontier) {
-      const extent = this.#sides[position] === 'common' ? depth : depth * this.#pitch;
-      out.line(`__shared__ __align__(16) ${STORAGE_TYPE[this.#dtype(position)]} s${position}[${extent}];`);
+      const common = this.#sides[position] === 'common';
+      const type = common ? STORAGE_TYPE[this.#dtype(position)] : this.#packType(position);
+      out.line(`__shared__ ${type} s${position}[${common ? depth : (depth * this.#pitch) / PACK}];`);
     }
     for (const a of this.#accumulators) this.#printStart(a, a.name);
     if (fold > 0) for (const a of this.#accumulators) this.#printStart(a, `f_${a.name}`);
@@ -84,21 +85,23 @@ class PairTile {
       for (const side of ['i', 'j', 'common'] as const) this.#printStage(side, length);
       out.line('__syncthreads();');
       out.line(`const int count = ${length} - base < ${depth} ? (int)(${length} - base) : ${depth};`);
-      out.line('#pragma unroll 2');
+      out.line('#pragma unroll 4');
       out.block('for (int k = 0; k < count; ++k)', () => this.#printProduct());
       if (fold > 0) out.block(`if (base % ${fold} == ${fold - depth})`, () => this.#printFold());
     });
     if (fold > 0) this.#printFold();
     this.#printResults(fold > 0 ? 'f_' : '');
-    return printFunction(name, out, this.#params, {
-      grid: [product(grid), 1, 1],
-      block: [THREADS, 1, 1],
-      sharedByteLength: 0,
-    });
+    const launch = { grid: [product(grid), 1, 1], block: [THREADS, 1, 1], sharedByteLength: 0 } as const;
+    // Two blocks to a multiprocessor, so that one computes while the other loads.
+    return printFunction(name, out, this.#params, launch, 2);
   }
 
   #dtype(position: number) {
     return this.#body.instruction(position).dtype;
+  }
+
+  #packType(position: number): string {
+    return `weft_pack<${STORAGE_TYPE[this.#dtype(position)]}, ${PACK}>`;
   }
 
   #pairs(inner: () => void): void {
@@ -142,7 +145,8 @@ class PairTile {
     const { index } = this.#params;
     const cells = side === 'common' ? depth : depth * this.#side;
     const alongReduced = side === 'common' || this.#isAlongReduced(own, axis);
-    out.line('#pragma unroll');
+    // Not unrolled as a whole: addresses of many loads would crowd out the accumulators.
+    out.line('#pragma unroll 4');
     out.block(`for (int t = 0; t < ${Math.max(1, cells / THREADS)}; ++t)`, () => {
       out.line(`const int cell = t * ${THREADS} + (int)threadIdx.x;`);
       const extent = side === 'common' ? 1 : this.#side;
@@ -168,7 +172,9 @@ class PairTile {
         );
         for (const position of own) {
           const value = toStorage(this.#dtype(position), this.#body.value(position, scope, this.#params));
-          out.line(`s${position}[${side === 'common' ? 'k' : `k * ${this.#pitch} + m`}] = ${value};`);
+          const place =
+            side === 'common' ? '[k]' : `[k * ${this.#pitch / PACK} + m / ${PACK}].v[m % ${PACK}]`;
+          out.line(`s${position}${place} = ${value};`);
         }
       });
     });
@@ -199,11 +205,10 @@ class PairTile {
         known.set(position, fromStorage(dtype, `s${position}[k]`));
         continue;
       }
-      const pack = `weft_pack<${STORAGE_TYPE[dtype]}, ${PACK}>`;
-      out.line(`${pack} q${position}[${groups}];`);
+      out.line(`${this.#packType(position)} q${position}[${groups}];`);
       out.unrolled('h', groups, () => {
-        const at = `k * ${this.#pitch} + h * ${this.#group} + t${side} * ${PACK}`;
-        out.line(`q${position}[h] = *reinterpret_cast<const ${pack}*>(s${position} + ${at});`);
+        const at = `k * ${this.#pitch / PACK} + h * ${PAIR_SIDE} + t${side}`;
+        out.line(`q${position}[h] = s${position}[${at}];`);
       });
       const item = side === 'i' ? 'y' : 'x';
       known.set(position, fromStorage(dtype, `q${position}[${item} / ${PACK}].v[${item} % ${PACK}]`));

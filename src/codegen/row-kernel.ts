@@ -56,8 +56,7 @@ class RowWalk {
     const out = this.#out;
     const { index } = this.#params;
     const rows = product(kernel.parallel);
-    if (this.#schedule.sharedChunks > 0)
-      out.line('extern __shared__ __align__(16) unsigned char weft_row[];');
+    if (this.#schedule.sharedChunks > 0) out.line('extern __shared__ weft_pack<unsigned int, 4> weft_row[];');
     printThreadPlace(out, this.#schedule);
     out.line(`const ${index} p = (${index})blockIdx.x * ${threadsP} + tp;`);
     out.line(`const bool in = p < ${this.#params.size(rows)};`);
@@ -164,7 +163,8 @@ class RowWalk {
   /** Where a held value of chunk `k` of this thread stands in shared memory. */
   #slot(position: number, type: string, k: string): string {
     const { threadsR, threadsP } = this.#schedule;
-    const offset = this.#slotOffset(this.#slots.slotOf.get(position)!);
+    // A slot is a multiple of a warp's worth of elements, so of 16 bytes.
+    const offset = this.#slotOffset(this.#slots.slotOf.get(position)!) / 16;
     return `reinterpret_cast<${type}*>(weft_row + ${offset})[(${k}) * ${threadsR * threadsP} + (int)threadIdx.x]`;
   }
 

@@ -33,7 +33,7 @@ export function translate(source: string): string {
       },
     )
     .replace(
-      /extern __shared__ __align__\(16\) (.*?) (\w+)\[\];/g,
+      /extern __shared__ (.*?) (\w+)\[\];/g,
       '$1* $2 = reinterpret_cast<$1*>(weft_sim::dynamicShared.data());',
     );
 }

@@ -7,15 +7,15 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
 pairs_of_rows_pairs(int n0, int n1, const float* __restrict__ b0, int n2, const float* __restrict__ b1, float* __restrict__ b2) {
   const int tj = (int)threadIdx.x % 16;
   const int ti = (int)threadIdx.x / 16;
   const int block = (int)blockIdx.x;
   const int i0 = block * 128;
   const int j0 = 0 * 128;
-  __shared__ __align__(16) float s0[2112];
-  __shared__ __align__(16) float s1[2112];
+  __shared__ weft_pack<float, 4> s0[528];
+  __shared__ weft_pack<float, 4> s1[528];
   float a4[8][8];
   #pragma unroll
   for (int y = 0; y < 8; ++y) {
@@ -26,7 +26,7 @@ pairs_of_rows_pairs(int n0, int n1, const float* __restrict__ b0, int n2, const 
   }
   for (int base = 0; base < n0; base += 16) {
     __syncthreads();
-    #pragma unroll
+    #pragma unroll 4
     for (int t = 0; t < 8; ++t) {
       const int cell = t * 256 + (int)threadIdx.x;
       const int k = cell % 16;
@@ -34,10 +34,10 @@ pairs_of_rows_pairs(int n0, int n1, const float* __restrict__ b0, int n2, const 
       const int r = base + k;
       if (r < n0 && i0 + m < n1) {
         const float v0 = b0[(i0 + m) * n0 + r];
-        s0[k * 132 + m] = v0;
+        s0[k * 33 + m / 4].v[m % 4] = v0;
       }
     }
-    #pragma unroll
+    #pragma unroll 4
     for (int t = 0; t < 8; ++t) {
       const int cell = t * 256 + (int)threadIdx.x;
       const int k = cell % 16;
@@ -45,22 +45,22 @@ pairs_of_rows_pairs(int n0, int n1, const float* __restrict__ b0, int n2, const 
       const int r = base + k;
       if (r < n0 && j0 + m < n2) {
         const float v1 = b1[(j0 + m) * n0 + r];
-        s1[k * 132 + m] = v1;
+        s1[k * 33 + m / 4].v[m % 4] = v1;
       }
     }
     __syncthreads();
     const int count = n0 - base < 16 ? (int)(n0 - base) : 16;
-    #pragma unroll 2
+    #pragma unroll 4
     for (int k = 0; k < count; ++k) {
       weft_pack<float, 4> q0[2];
       #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        q0[h] = *reinterpret_cast<const weft_pack<float, 4>*>(s0 + k * 132 + h * 64 + ti * 4);
+        q0[h] = s0[k * 33 + h * 16 + ti];
       }
       weft_pack<float, 4> q1[2];
       #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        q1[h] = *reinterpret_cast<const weft_pack<float, 4>*>(s1 + k * 132 + h * 64 + tj * 4);
+        q1[h] = s1[k * 33 + h * 16 + tj];
       }
       #pragma unroll
       for (int y = 0; y < 8; ++y) {

@@ -34,7 +34,7 @@ __device__ __forceinline__ T weft_exchange(T a, int mask) {
 
 extern "C" __global__ void __launch_bounds__(64)
 rows_of_softmax_in_shared_memory_rows(int n0, const float* __restrict__ b0, int n1, float* __restrict__ b1) {
-  extern __shared__ __align__(16) unsigned char weft_row[];
+  extern __shared__ weft_pack<unsigned int, 4> weft_row[];
   const int tr = (int)threadIdx.x;
   const int tp = 0;
   const int p = (int)blockIdx.x * 1 + tp;
