@@ -139,6 +139,18 @@ describe('a kernel', () => {
       'shared-memory',
       /no thread/,
     ],
+    [
+      'writes an element from two threads',
+      `${T} y[t / 2] = 1;`,
+      'race',
+      /writes what another thread of the launch wrote/,
+    ],
+    [
+      'reads what another of its threads writes',
+      `${T} y[t] = 1; __syncthreads(); y[t ^ 33] = y[t] + 1;`,
+      'race',
+      /another thread of the launch/,
+    ],
   ] as const)('that %s is found out', async (_, body, kind, message) => {
     const problems = await kernel(body);
     expect(new Set(problems.map((problem) => problem.kind))).toEqual(new Set([kind]));

@@ -62,12 +62,20 @@ void settle(Address address, size_t byteLength, bool write) {
 void accessOther(uintptr_t address, size_t byteLength, bool write) {
   for (SharedMemory* shared : {&running.staticShared, &running.dynamicShared}) {
     if (!shared->contains(address)) continue;
-    const char* hazard = shared->access(address, byteLength, running.current, write);
+    const char* hazard = shared->access(address, byteLength, write, running.thread(), running.epochs);
     if (hazard != nullptr) running.mistake(hazard);
     return;
   }
   running.stop(kIllegalAddress, std::string(write ? "writes " : "reads ") + std::to_string(byteLength) +
                                     " bytes at an address of no device memory");
+}
+
+// Two threads of the launch, with no barrier between.
+void race(Address address, Hazard hazard) {
+  const char* how = hazard == Hazard::readAfterWrite    ? "reads what another thread of the launch wrote"
+                    : hazard == Hazard::writeAfterWrite ? "writes what another thread of the launch wrote"
+                                                        : "writes what another thread of the launch read";
+  running.mistake(std::string(how) + ", " + running.memory->describe(address));
 }
 
 inline void access(void* pointer, size_t byteLength, bool write) {
@@ -76,6 +84,8 @@ inline void access(void* pointer, size_t byteLength, bool write) {
   if (offset < running.span) {
     if (byteLength > 8 || !isPlain(running.shadow + offset, byteLength, write))
       settle(address, byteLength, write);
+    const Hazard hazard = running.uses.touch(offset, byteLength, write, running.thread(), running.epochs);
+    if (hazard != Hazard::none) race(address, hazard);
     touchPages(offset, byteLength);
     setBits(write ? running.writeBits : running.readBits, offset, byteLength);
   } else if (address - running.stacks >= running.stackBytes) {

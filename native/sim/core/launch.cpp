@@ -105,8 +105,7 @@ Pass runThreads(unsigned start, unsigned step) {
     return Pass::stopped;
   }
   for (unsigned i = 0; i < count; i++) running.threads[i].wait = Wait::none;
-  running.staticShared.barrier();
-  running.dynamicShared.barrier();
+  running.epochs.now++;
   return Pass::again;
 }
 
@@ -116,8 +115,10 @@ void runBlock(uint64_t block, std::mt19937_64& random) {
                         static_cast<unsigned>(block / grid.x / grid.y)};
   for (unsigned t = 0; t < running.threadCount; t++) running.threads[t].wait = Wait::none;
   std::memset(running.turns.data(), 0, running.turns.size());
-  running.staticShared.startBlock();
-  running.dynamicShared.startBlock();
+  running.epochs.block = ++running.epochs.now;
+  running.firstThread = static_cast<uint32_t>(block * running.threadCount);
+  running.staticShared.poison();
+  running.dynamicShared.poison();
   for (;;) {
     const auto start = static_cast<unsigned>(random() % running.threadCount);
     // Forwards or backwards.
@@ -149,6 +150,8 @@ void prepare(const LaunchSpec& spec, void** arguments, DeviceMemory& memory) {
   const auto start = reinterpret_cast<uintptr_t>(running.dynamicBytes.data());
   running.dynamicShared.place(running.dynamicBytes.data() + (kBlockAlignment - start % kBlockAlignment),
                               spec.dynamicSharedBytes);
+  running.uses.begin(memory.span());
+  running.epochs.first = ++running.epochs.now;
   running.status = kSuccess;
   running.problem.clear();
   running.mistakes.clear();
@@ -193,6 +196,7 @@ LaunchOutcome runLaunch(const LaunchSpec& spec, void** arguments, DeviceMemory& 
     runBlock(block, random);
     if (running.status != kSuccess) break;
   }
+  running.uses.end();
   // Threads that will not go on.
   for (Thread& thread : running.threads) {
     if (thread.stack != nullptr) stacks().give(thread.stack);

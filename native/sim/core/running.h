@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/fiber.h"
+#include "core/launch-uses.h"
 #include "core/launch.h"
 #include "core/memory.h"
 #include "core/shared-memory.h"
@@ -46,6 +47,10 @@ struct Running {
   uintptr_t stacks = 0;
   size_t stackBytes = 0;
   SharedMemory staticShared, dynamicShared;
+  LaunchUses uses;
+  Epochs epochs;
+  // Number of the block's first thread in the grid.
+  uint32_t firstThread = 0;
   std::vector<char> dynamicBytes;
 
   int status = 0;
@@ -57,6 +62,7 @@ struct Running {
   // On a fiber: ends the launch.
   void stop(int stopStatus, std::string what);
   void mistake(const std::string& what);
+  uint32_t thread() const { return firstThread + current; }
   // " (block 1,0,0, thread 3,0,0)".
   std::string where() const;
 };

@@ -12,43 +12,36 @@ void SharedMemory::place(char* begin, size_t byteLength) {
   if (bytes_.size() < byteLength) bytes_.resize(byteLength);
 }
 
-void SharedMemory::startBlock() {
-  if (byteLength_ == 0) return;
-  std::memset(reinterpret_cast<void*>(begin_), kPoison, byteLength_);
-  epoch_++;
-  blockEpoch_ = epoch_;
+void SharedMemory::poison() {
+  if (byteLength_ > 0) std::memset(reinterpret_cast<void*>(begin_), kPoison, byteLength_);
 }
 
-const char* SharedMemory::touch(Byte& byte, Use use, bool write) const {
-  const bool writtenNow = byte.write.epoch == epoch_ && byte.write.thread != use.thread;
-  if (!write) {
-    if (byte.write.epoch < blockEpoch_) return "reads shared memory that no thread of the block wrote";
-    if (writtenNow) return "reads shared memory that another thread wrote since the last barrier";
-    if (byte.firstRead.epoch != epoch_) {
-      byte.firstRead = use;
-    } else if (byte.firstRead.thread != use.thread) {
-      byte.otherRead = use;
-    }
-    return nullptr;
-  }
-  if (writtenNow) return "writes shared memory that another thread wrote since the last barrier";
-  for (const Use& read : {byte.firstRead, byte.otherRead}) {
-    if (read.epoch == epoch_ && read.thread != use.thread)
-      return "writes shared memory that another thread read since the last barrier";
-  }
-  byte.write = use;
-  return nullptr;
-}
-
-const char* SharedMemory::access(uintptr_t address, size_t byteLength, unsigned thread, bool write) {
+const char* SharedMemory::access(uintptr_t address, size_t byteLength, bool write, uint32_t thread,
+                                 const Epochs& epochs) {
   const size_t offset = address - begin_;
   if (offset + byteLength > byteLength_) return "reaches beyond the block's shared memory";
-  const char* hazard = nullptr;
+  // Other blocks have shared memory of their own.
+  const Epochs own{epochs.block, epochs.block, epochs.now};
+  const char* mistake = nullptr;
   for (size_t i = 0; i < byteLength; i++) {
-    const char* found = touch(bytes_[offset + i], {epoch_, thread}, write);
-    if (found != nullptr) hazard = found;
+    ByteUses& byte = bytes_[offset + i];
+    if (!write && byte.write.epoch < epochs.block)
+      mistake = "reads shared memory that no thread of the block wrote";
+    switch (note(byte, thread, write, own)) {
+      case Hazard::none:
+        break;
+      case Hazard::readAfterWrite:
+        mistake = "reads shared memory that another thread wrote since the last barrier";
+        break;
+      case Hazard::writeAfterWrite:
+        mistake = "writes shared memory that another thread wrote since the last barrier";
+        break;
+      case Hazard::writeAfterRead:
+        mistake = "writes shared memory that another thread read since the last barrier";
+        break;
+    }
   }
-  return hazard;
+  return mistake;
 }
 
 }  // namespace weft::sim

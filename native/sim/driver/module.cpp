@@ -77,8 +77,11 @@ int execute(Simulator& simulator, Context& context, Launch& launch, const std::s
   accesses = context.memory->takeAccesses();
   if (!outcome.problem.empty()) simulator.report.add("out-of-bounds", what + " " + outcome.problem);
   for (const std::string& mistake : outcome.mistakes) {
-    const bool shared = mistake.find("shared memory") != std::string::npos;
-    simulator.report.add(shared ? "shared-memory" : "undefined-read", what + " " + mistake);
+    const auto says = [&](const char* words) { return mistake.find(words) != std::string::npos; };
+    const char* kind = says("shared memory")   ? "shared-memory"
+                       : says("of the launch") ? "race"
+                                               : "undefined-read";
+    simulator.report.add(kind, what + " " + mistake);
   }
   return outcome.status;
 }
