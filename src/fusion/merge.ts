@@ -100,7 +100,8 @@ export function mergeVertically(
   const open = sizesOf(c).flatMap((_, k) => (match.includes(k) ? [] : [k]));
   if (p.reduced.length === 0) {
     // What the producer walks must be all the consumer walks, or the consumer's rows.
-    if (open.some((axis) => axis < c.parallel.length)) return fail('broadcast-recompute');
+    const isRow = (axis: number): boolean => axis < c.parallel.length;
+    if (open.some(isRow) || (open.length > 0 && !match.every(isRow))) return fail('broadcast-recompute');
     return combineKernels(aligned, 'second', keepStored);
   }
   if (match.every((axis) => axis >= 0)) {
