@@ -1,7 +1,11 @@
 /** Where the simulated CUDA (`native/sim`) is built, and the environment in which Weft uses it. */
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-export const SIM_FOLDER = resolve(import.meta.dirname, '../../build/sim');
+/** Tests run from their sources and, the soak test, from `dist/`. */
+export const SIM_FOLDER = ['../../build/sim', '../../../build/sim']
+  .map((folder) => resolve(import.meta.dirname, folder))
+  .reduce((found, other) => (existsSync(found) ? found : other));
 
 export const SIM_ENVIRONMENT = {
   WEFT_CUDA_DRIVER: `${SIM_FOLDER}/libweft-sim-cuda.so`,

@@ -1,0 +1,65 @@
+/**
+ * Random graphs for property tests: what they are drawn from, and whether a device computes one as the reference does.
+ * Used by `test/conformance/random-graphs.test.ts` and by the soak test on the simulated CUDA.
+ */
+import fc from 'fast-check';
+import { isHalf } from '../../src/graph/dtype.js';
+import { referenceOf, run } from './api.js';
+import { type HostArray, toScalars } from './host.js';
+import type { RandomProgram } from './random-graph.js';
+import { isComplexValue } from './scalar.js';
+import { mismatch, type Tolerance } from './ulp.js';
+
+const choice = fc.record({ action: fc.nat(14), a: fc.nat(999), b: fc.nat(999), c: fc.nat(999) });
+/** Spells a program; any list does (`buildRandomProgram`). */
+export const choices = fc.array(choice, { minLength: 2, maxLength: 24 });
+
+const sizes = (x: HostArray): number[] =>
+  toScalars(x).map((v) => (isComplexValue(v) ? Math.hypot(v.re, v.im) : Math.abs(Number(v))));
+
+/** Relative to the largest value anywhere in the program, which errors of its parts are. */
+function tolerances(
+  program: RandomProgram,
+  reference: readonly HostArray[],
+): (k: number) => (i: number) => Tolerance | undefined {
+  const floats = reference.filter((x) => /float|complex/.test(x.dtype));
+  const scale = floats
+    .flatMap(sizes)
+    .filter(Number.isFinite)
+    .reduce((a, b) => Math.max(a, b), 1);
+  const coarsest = floats.some((x) => x.dtype === 'bfloat16')
+    ? 0.06
+    : floats.some((x) => x.dtype === 'float16')
+      ? 0.01
+      : 1e-4;
+  return (k) => {
+    const { dtype } = reference[k]!;
+    const values = sizes(reference[k]!);
+    if (program.values[k]!.exact) return () => ({ ulp: 0, anyZero: true });
+    // A half may overflow on one side of an error and not on the other.
+    const overflows = isHalf(dtype) || scale > 1e30;
+    return (i) =>
+      overflows && !Number.isFinite(values[i]!) ? undefined : { ulp: 4, absolute: coarsest * scale };
+  };
+}
+
+/** What is wrong with the last value and those picked, computed together on a device; undefined: nothing. */
+export async function failureOf(
+  device: string,
+  program: RandomProgram,
+  picks: readonly number[],
+): Promise<string | undefined> {
+  const reference = referenceOf(program.values.map((value) => value.lazy));
+  const tolerance = tolerances(program, reference);
+  const last = program.values.length - 1;
+  const outputs = [last, ...picks.map((pick) => pick % program.values.length)];
+  const actual = await run(
+    device,
+    outputs.map((k) => program.values[k]!.lazy),
+  );
+  for (const [position, k] of outputs.entries()) {
+    const wrong = mismatch(actual[position]!, reference[k]!, tolerance(k));
+    if (wrong !== undefined) return `outputs v${outputs.join(', v')}\nv${k}: ${wrong}`;
+  }
+  return undefined;
+}
