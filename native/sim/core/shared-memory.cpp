@@ -23,10 +23,14 @@ const char* SharedMemory::access(uintptr_t address, size_t byteLength, bool writ
   // Other blocks have shared memory of their own.
   const Epochs own{epochs.block, epochs.block, epochs.now};
   const char* mistake = nullptr;
+  // Some byte of the word: a structure's padding is read with it and never written.
+  bool written = false;
   for (size_t i = 0; i < byteLength; i++) {
     ByteUses& byte = bytes_[offset + i];
-    if (!write && byte.write.epoch < epochs.block)
-      mistake = "reads shared memory that no thread of the block wrote";
+    written |= byte.write.epoch >= epochs.block;
+    const bool wordEnds = (address + i + 1) % 8 == 0 || i + 1 == byteLength;
+    if (wordEnds && !write && !written) mistake = "reads shared memory that no thread of the block wrote";
+    if (wordEnds) written = false;
     switch (note(byte, thread, write, own)) {
       case Hazard::none:
         break;
