@@ -239,7 +239,12 @@ function placeOf(access: Access, axisOf: readonly number[], axes: number): strin
 function checked(kernel: FusedKernel): Merged {
   if (kernel.buffers.length > MAX_BUFFERS) return fail('buffer-limit');
   if (kernel.reduced.length === 0) return { kernel };
-  const { phases } = levelsOf({ ...kernel, name: '', buffers: [] });
+  const { phases, element } = levelsOf({ ...kernel, name: '', buffers: [] });
+  // A value of the row, or a constant, is stored once for a row.
+  const first = kernel.parallel.length;
+  const walks = ({ access }: Store): boolean =>
+    access.strides.some((stride, k) => k >= first && stride !== 0 && kernel.reduced[k - first] !== 1);
+  if (kernel.stores.some((store) => !element[store.value] && walks(store))) return fail('domain-mismatch');
   if (phases === 1) return { kernel };
   if (phases > MAX_PHASES) return fail('phase-limit');
   const rows = product(kernel.parallel);

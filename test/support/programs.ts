@@ -499,6 +499,15 @@ const GRAPHS: readonly Program[] = [
       integers('int32', 1, 5, 1).sum([0, 2]),
     ],
   },
+  {
+    name: 'a broadcast array with its sum, and a sum that a sum follows',
+    build: () => {
+      const x = integers('float32', 3, 4);
+      const wide = x.broadcastTo([2, 3, 4]);
+      const empty = integers('float32', 0, 4).sum(0);
+      return [x.add(wide.sum(0).add(wide)), wide.sum(), x.sign(), empty.sum(0), empty];
+    },
+  },
 ];
 
 const ALL = [...NORMALISATIONS, ...PAIRS, ...MASKS, ...SHAPES, ...MIXED, ...GRAPHS];
