@@ -112,7 +112,8 @@ struct MoveFunctions {
   // small one.
   void (*gatherTile)(void* lanes, int64_t laneRowStep, const void* memory, int64_t rows, int64_t count,
                      int64_t rowStride, int64_t stride);
-  void (*fill)(void* chunk, const void* element);
+  // One chunk of equal lanes for each row.
+  void (*fill)(void* chunks, const void* memory, int64_t rows, int64_t rowStride);
 };
 
 // Copies whole cache lines past the caches: for results too large to be read again from there. Both are

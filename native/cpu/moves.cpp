@@ -60,11 +60,14 @@ void gatherTile(void* lanes, int64_t laneRowStep, const void* memory, int64_t ro
 }
 
 template <typename T>
-void fill(void* chunk, const void* element) {
-  T* d = static_cast<T*>(chunk);
-  const T value = *static_cast<const T*>(element);
+void fill(void* chunks, const void* memory, int64_t rows, int64_t rowStride) {
+  T* d = static_cast<T*>(chunks);
+  const T* s = static_cast<const T*>(memory);
+  for (int64_t r = 0; r < rows; r++) {
+    const T value = s[r * rowStride];
 #pragma GCC ivdep
-  for (int64_t l = 0; l < kChunk; l++) d[l] = value;
+    for (int64_t l = 0; l < kChunk; l++) d[r * kChunk + l] = value;
+  }
 }
 
 #if defined(__x86_64__)

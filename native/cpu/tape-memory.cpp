@@ -136,8 +136,7 @@ Operand loadFree(const Tape& tape, const Instruction& instruction, const Positio
   const char* const from = memory + base * size;
 
   if (!value.lanes) {
-    for (int64_t r = 0; r < shape.rows; r++)
-      moves.fill(registers + r * kChunk * size, from + r * affine.row * size);
+    moves.fill(registers, from, shape.rows, affine.row);
     return operandOf(value, shape, registers);
   }
   const int64_t padded = (shape.lanes + kChunk - 1) / kChunk * kChunk;
@@ -201,7 +200,7 @@ Operand load(const Tape& tape, const Instruction& instruction, const Position& a
       if (lanes.first < lanes.last) moveLanes(moves, access.affine, row, from, lanes.first, lanes.last, size);
     }
     // A value that does not vary along the lanes is read as a whole chunk.
-    if (!value.lanes) moves.fill(row, row);
+    if (!value.lanes) moves.fill(row, row, 1, 0);
   }
   return operandOf(value, shape, registers);
 }

@@ -147,6 +147,7 @@ class Parser {
     if (out.code != Opcode::reduce) checkRegister(result, out.offset, storage);
     switch (out.code) {
       case Opcode::load:
+        out.isKept = words_.next(0, 1, "kept") == 1;
         out.access = access();
         if (tape_->buffers[out.access.buffer].dtype != result.dtype) malformed("dtype of a load");
         break;

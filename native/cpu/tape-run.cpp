@@ -135,6 +135,7 @@ class Worker {
       : job_(job),
         tape_(job.tape),
         operands_(tape_.values.size()),
+        kept_(tape_.values.size()),
         starts_(tape_.loops.size()),
         scratch_(align(tape_.blockByteLength) + align(tape_.rowByteLength) + 2 * States::byteLength(job) +
                  64) {
@@ -320,6 +321,7 @@ class Worker {
           break;
         }
         case Opcode::load:
+          if (i.isKept && holds(i, at)) break;
           out = load(tape_, i, at, job_.buffers, memory, !job_.isAliased);
           break;
         case Opcode::index:
@@ -338,6 +340,15 @@ class Worker {
           break;
       }
     }
+  }
+
+  // Whether a kept register holds what this load would fill it with; notes that it will.
+  bool holds(const Instruction& i, const Position& at) {
+    const Kept now{baseOf(i.access.affine, at), at.rows, at.valid};
+    Kept& last = kept_[i.value];
+    if (last == now) return true;
+    last = now;
+    return false;
   }
 
   // Lanes of a tile that row-level values are stored from.
@@ -374,9 +385,18 @@ class Worker {
     }
   }
 
+  struct Kept {
+    int64_t base;
+    // 0 before the first.
+    int64_t rows;
+    int64_t valid;
+    bool operator==(const Kept&) const = default;
+  };
+
   const Job& job_;
   const Tape& tape_;
   std::vector<Operand> operands_;
+  std::vector<Kept> kept_;
   std::vector<int64_t> starts_;
   Scratch scratch_;
   char* block_ = nullptr;

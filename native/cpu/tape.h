@@ -50,6 +50,8 @@ struct Instruction {
   bool hasDirect = false;
   // A load whose next block is asked for meanwhile, or -1.
   int prefetch = -1;
+  // A load whose register is its own: not filled again while it would be with the same.
+  bool isKept = false;
   // Of `inside`.
   std::vector<Bound> bounds;
   int argCount = 0;

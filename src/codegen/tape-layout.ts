@@ -6,8 +6,16 @@
  * cost estimate over a few candidates and depends on the kernel alone. Called by `tape.ts`.
  */
 
-import { type Affine, argumentsOf, type Kernel, type Levels, product } from '../fusion/kernel.js';
+import {
+  type Access,
+  type Affine,
+  argumentsOf,
+  type Kernel,
+  type Levels,
+  product,
+} from '../fusion/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
+import { fuseTape } from './tape-fuse.js';
 
 /** Lanes of the smallest unit a CPU function works on; widths are padded to it. */
 export const CHUNK = 64;
@@ -58,27 +66,99 @@ export const rowStrideOf = (affine: Affine, layout: Layout): number =>
     ? 0
     : affine.strides[layout.rowAxis]! * (layout.rowAxis === layout.laneAxes[0] ? layout.take : 1);
 
-/** Lanes of a block such that the live values of all instructions stay in the first-level cache. */
-export function lanesPerBlock(kernel: Kernel, levels: Levels): number {
-  const isMap = kernel.reduced.length === 0;
-  const lastUse = kernel.tape.map((_, i) => i);
-  kernel.tape.forEach((instruction, i) => {
-    for (const arg of argumentsOf(instruction)) lastUse[arg] = i;
+/** A loop over an axis (or over the steps of lanes and rows along it) outside the block. */
+export interface Loop {
+  readonly axis: number;
+  readonly count: number;
+  /** What a step takes of the axis: one index, the lanes, the rows, or both at once. */
+  readonly role: 'unit' | 'lanes' | 'rows' | 'shared';
+}
+
+export interface Loops {
+  readonly tiles: readonly Loop[];
+  readonly walks: readonly Loop[];
+}
+
+/**
+ * Whether a load into a register can outlive its tile: what it gathers is the same for all steps of some loop, and no
+ * other block of the tile overwrites it. Contiguous loads are read in place, and one element is spread faster than it is looked for.
+ */
+export function keepsLoad(
+  access: Access,
+  layout: Layout,
+  sizes: readonly number[],
+  { tiles, walks }: Loops,
+): boolean {
+  if (access.bounds.length > 0 || walks.length === 0 || walks.some((loop) => loop.count > 1)) return false;
+  const mode = laneModeOf(access, layout, sizes);
+  if (mode.type === 'splat' || (mode.type === 'stride' && mode.stride === 1)) return false;
+  return tiles.some((loop) => loop.count > 1 && access.strides[loop.axis] === 0);
+}
+
+/** The loops over blocks, outermost first: those over parallel axes, then those over reduced axes. */
+export function loopsOf(kernel: Kernel, layout: Layout): Loops {
+  const lanes = layout.laneAxes[0];
+  const loops = sizesOf(kernel).flatMap((extent, axis): Loop[] => {
+    if (axis === lanes && axis === layout.rowAxis) {
+      const full = Math.floor(extent / layout.take);
+      const count = Math.ceil(full / layout.rows) + (extent % layout.take > 0 ? 1 : 0);
+      return [{ axis, count, role: 'shared' }];
+    }
+    if (axis === lanes) return [{ axis, count: Math.ceil(extent / layout.take), role: 'lanes' }];
+    if (axis === layout.rowAxis) return [{ axis, count: Math.ceil(extent / layout.rows), role: 'rows' }];
+    return layout.laneAxes.includes(axis) ? [] : [{ axis, count: extent, role: 'unit' }];
   });
-  const dying = kernel.tape.map((): number[] => []);
+  const first = kernel.parallel.length;
+  const tiles = loops.filter((l) => l.axis < first);
+  const walks = loops.filter((l) => l.axis >= first);
+  // Loops that kept loads do not depend on go inside: those are then gathered once for many tiles.
+  const kept = kernel.tape.filter(
+    (i) => i.kind === 'load' && keepsLoad(i.access, layout, sizesOf(kernel), { tiles, walks }),
+  );
+  const moves = ({ axis }: Loop): boolean =>
+    kept.length > 0 && kept.every((i) => i.kind === 'load' && i.access.strides[axis] === 0);
+  return { tiles: [...tiles.filter((l) => !moves(l)), ...tiles.filter(moves)], walks };
+}
+
+/**
+ * Lanes of a block such that the live values of all instructions stay in the first-level cache. `rowsHaveLanes`: the
+ * lanes are parallel axes, so that row-level values are as wide as others, and live all along.
+ */
+export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boolean): number {
+  const { tape } = kernel;
+  const isMap = kernel.reduced.length === 0;
+  const { functions, absorbed } = fuseTape(kernel, levels, () => true);
+  const lastParallel = kernel.parallel.length - 1;
+  const isWide = (i: number): boolean => {
+    const instruction = tape[i]!;
+    if (instruction.kind === 'const' || instruction.kind === 'reduce' || absorbed[i]) return false;
+    // What does not vary along the lanes takes one chunk.
+    const isNarrow = instruction.kind === 'load' && instruction.access.strides[lastParallel] === 0;
+    return (isMap || levels.element[i]!) && !(rowsHaveLanes && isNarrow);
+  };
+  const lastUse = tape.map((_, i) => i);
+  tape.forEach((instruction, i) => {
+    for (const arg of functions.get(i)?.args ?? argumentsOf(instruction)) lastUse[arg] = i;
+  });
+  const dying = tape.map((): number[] => []);
   lastUse.forEach((use, i) => {
     dying[use]!.push(i);
   });
-  const bytesOf = (i: number): number => {
-    const { kind, dtype } = kernel.tape[i]!;
-    return kind === 'const' || kind === 'reduce' || !(isMap || levels.element[i]) ? 0 : byteLengthOf(dtype);
-  };
+  const bytesOf = (i: number): number => (isWide(i) ? byteLengthOf(tape[i]!.dtype) : 0);
   let live = 0;
-  let most = 1;
-  kernel.tape.forEach((_, i) => {
+  if (rowsHaveLanes && !isMap) {
+    tape.forEach(({ kind, dtype }, i) => {
+      if (kind !== 'const' && kind !== 'reduce' && !absorbed[i] && !levels.element[i])
+        live += byteLengthOf(dtype);
+    });
+  }
+  let most = Math.max(1, live);
+  // A result may take the register of an argument that ends with it.
+  tape.forEach((_, i) => {
+    for (const dead of dying[i]!) if (dead !== i) live -= bytesOf(dead);
     live += bytesOf(i);
     most = Math.max(most, live);
-    for (const dead of dying[i]!) live -= bytesOf(dead);
+    if (lastUse[i] === i) live -= bytesOf(i);
   });
   const lanes = 2 ** Math.floor(Math.log2(REGISTER_BYTES / most));
   return Math.min(MOST_LANES, Math.max(LEAST_LANES, lanes));
@@ -135,23 +215,24 @@ function withRows(
   return layouts;
 }
 
-function candidates(kernel: Kernel, lanes: number): Layout[] {
+function candidates(kernel: Kernel, levels: Levels): Layout[] {
   const sizes = sizesOf(kernel);
   const parallel = kernel.parallel.map((_, k) => k);
   const reduced = kernel.reduced.map((_, k) => kernel.parallel.length + k);
-  const widths = [lanes, Math.max(CHUNK, lanes / 16), CHUNK];
+  const lanes = lanesPerBlock(kernel, levels, false);
+  const parallelLanes = lanesPerBlock(kernel, levels, true);
   const found: Layout[] = [];
-  const along = (axes: readonly number[], rowAxes: readonly number[], width: number): void => {
-    const base = lanesAlong(axes, sizes, width);
-    found.push(...withRows(base, rowAxes, sizes, lanes));
-  };
-  for (const width of widths) {
+  for (const share of [1, 16, 64]) {
+    const width = Math.max(CHUNK, lanes / share);
     if (reduced.length === 0) {
-      along(parallel, parallel, width);
+      found.push(...withRows(lanesAlong(parallel, sizes, width), parallel, sizes, lanes));
       continue;
     }
     // Lanes on parallel axes, rows on a reduced one or none.
-    if (parallel.length > 0) along(parallel, reduced, width);
+    if (parallel.length > 0) {
+      const base = lanesAlong(parallel, sizes, Math.max(CHUNK, parallelLanes / share));
+      found.push(...withRows(base, reduced, sizes, parallelLanes));
+    }
     // Lanes on reduced axes: rows on reduced ones, or on a parallel one if a row holds all there is to reduce.
     const base = lanesAlong(reduced, sizes, width);
     const whole = base.width === product(kernel.reduced);
@@ -177,18 +258,27 @@ function costOf(kernel: Kernel, levels: Levels, layout: Layout): number {
   const isMap = kernel.reduced.length === 0;
   const padded = paddedWidth(layout);
   const block = layout.rows * layout.width;
+  const loops = loopsOf(kernel, layout);
+  // Blocks that do not hold all there is to reduce are loaded again in each phase.
+  const walks = loops.walks.some((loop) => loop.count > 1) ? levels.phases : 1;
   let instructions = 0;
   let lanes = 0;
-  const access = (affine: Affine, bytes: number): void => {
+  const gathered = (access: Access, cost: number): void => {
+    const repeats = keepsLoad(access, layout, sizes, loops)
+      ? product(loops.tiles.filter((loop) => access.strides[loop.axis] === 0).map((loop) => loop.count))
+      : 1;
+    lanes += (cost * walks) / Math.min(repeats, 64);
+  };
+  const access = (affine: Access, bytes: number): void => {
     const mode = laneModeOf(affine, layout, sizes);
     const row = rowStrideOf(affine, layout);
-    if (mode.type === 'splat') lanes += row === 0 ? 0 : (0.2 * CHUNK) / layout.width;
-    else if (mode.type === 'table') lanes += (row === 0 ? 2 / layout.rows : 2) + 0.05;
+    if (mode.type === 'splat') gathered(affine, row === 0 ? 0 : (0.2 * CHUNK) / layout.width);
+    else if (mode.type === 'table') gathered(affine, (row === 0 ? 2 / layout.rows : 2) + 0.05);
     else if (mode.stride === 1) lanes += 0.1;
     else {
       const apart = Math.abs(mode.stride * bytes);
       const tiled = Math.abs(row) === 1 && layout.rows >= 8;
-      lanes += tiled ? 1.2 : apart >= CHUNK ? 6 : 1.5;
+      gathered(affine, tiled ? 1.2 : apart >= CHUNK ? 6 : 1.5);
     }
     // A load that reaches its buffer's rows one by one is cheap only while rows are long.
     lanes += (2 * layout.rows) / block;
@@ -202,9 +292,9 @@ function costOf(kernel: Kernel, levels: Levels, layout: Layout): number {
     if (instruction.kind === 'reduce') {
       const first = kernel.parallel.length;
       const across = layout.laneAxes.length > 0 && layout.laneAxes.every((a) => a >= first);
-      // Folding the lanes of each row into one value.
-      const whole = layout.width === product(kernel.reduced);
-      if (across && whole) lanes += 24 / layout.width;
+      // Folding the lanes into one value, for each row of a block or for a whole tile.
+      const isRow = layout.width === product(kernel.reduced) && layout.rows > 1;
+      if (across) lanes += (isRow ? 256 : 1000) / product(kernel.reduced);
     }
   });
   for (const store of kernel.stores) {
@@ -217,10 +307,9 @@ function costOf(kernel: Kernel, levels: Levels, layout: Layout): number {
 
 /** The layout with the least estimated cost; the earliest candidate among equals. */
 export function layoutOf(kernel: Kernel, levels: Levels): Layout {
-  const lanes = lanesPerBlock(kernel, levels);
   let best: Layout | undefined;
   let least = Number.POSITIVE_INFINITY;
-  for (const layout of candidates(kernel, lanes)) {
+  for (const layout of candidates(kernel, levels)) {
     const cost = costOf(kernel, levels, layout);
     if (cost < least) {
       least = cost;

@@ -18,7 +18,17 @@ import {
 import { byteLengthOf } from '../graph/dtype.js';
 import { opRow } from '../graph/ops.js';
 import { fuseTape, type TapeFusion } from './tape-fuse.js';
-import { CHUNK, type Layout, laneModeOf, paddedWidth, rowStrideOf, sizesOf } from './tape-layout.js';
+import {
+  CHUNK,
+  keepsLoad,
+  type Layout,
+  type Loops,
+  laneModeOf,
+  loopsOf,
+  paddedWidth,
+  rowStrideOf,
+  sizesOf,
+} from './tape-layout.js';
 
 /** Which of a block's dimensions a value varies along; along the others it has one row, or one chunk of equal lanes. */
 export interface Span {
@@ -36,6 +46,8 @@ export type TapeOp =
       readonly direct: number;
       /** Load whose memory for the next block is asked for while this value is computed, or -1. */
       readonly prefetch: number;
+      /** Whether the register is this load's alone, and need not be filled again while it would be with the same. */
+      readonly isKept: boolean;
     }
   | { readonly kind: 'store'; readonly store: number };
 
@@ -56,34 +68,6 @@ export interface TapeSchedule {
   readonly blockByteLength: number;
   /** Blocks of the reduced axes whose partial results are combined before they meet others. */
   readonly slotBlocks: number;
-}
-
-/** A loop over an axis (or over the steps of lanes and rows along it) outside the block. */
-export interface Loop {
-  readonly axis: number;
-  readonly count: number;
-  /** What a step takes of the axis: one index, the lanes, the rows, or both at once. */
-  readonly role: 'unit' | 'lanes' | 'rows' | 'shared';
-}
-
-/** The loops over blocks, outermost first: those over parallel axes, then those over reduced axes. */
-export function loopsOf(
-  kernel: Kernel,
-  layout: Layout,
-): { readonly tiles: readonly Loop[]; readonly walks: readonly Loop[] } {
-  const lanes = layout.laneAxes[0];
-  const loops = sizesOf(kernel).flatMap((extent, axis): Loop[] => {
-    if (axis === lanes && axis === layout.rowAxis) {
-      const full = Math.floor(extent / layout.take);
-      const count = Math.ceil(full / layout.rows) + (extent % layout.take > 0 ? 1 : 0);
-      return [{ axis, count, role: 'shared' }];
-    }
-    if (axis === lanes) return [{ axis, count: Math.ceil(extent / layout.take), role: 'lanes' }];
-    if (axis === layout.rowAxis) return [{ axis, count: Math.ceil(extent / layout.rows), role: 'rows' }];
-    return layout.laneAxes.includes(axis) ? [] : [{ axis, count: extent, role: 'unit' }];
-  });
-  const first = kernel.parallel.length;
-  return { tiles: loops.filter((l) => l.axis < first), walks: loops.filter((l) => l.axis >= first) };
 }
 
 function spansOf(kernel: Kernel, layout: Layout): Span[] {
@@ -226,7 +210,8 @@ function slotBlocksOf(kernel: Kernel, layout: Layout, walkBlocks: number): numbe
 
 export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): TapeSchedule {
   const spans = spansOf(kernel, layout);
-  const walkBlocks = product(loopsOf(kernel, layout).walks.map((loop) => loop.count));
+  const loops = loopsOf(kernel, layout);
+  const walkBlocks = product(loops.walks.map((loop) => loop.count));
   const keepsBlock = walkBlocks <= 1;
   const isMap = kernel.reduced.length === 0;
   const fusion = fuseTape(kernel, levels, (inner, outer) => {
@@ -258,7 +243,14 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): Tape
     values.forEach(placeRow);
     return [
       ...values.map(
-        (value): TapeOp => ({ kind: 'value', value, offset: rowOffsets[value]!, direct: -1, prefetch: -1 }),
+        (value): TapeOp => ({
+          kind: 'value',
+          value,
+          offset: rowOffsets[value]!,
+          direct: -1,
+          prefetch: -1,
+          isKept: false,
+        }),
       ),
       ...stores.map((store): TapeOp => ({ kind: 'store', store })),
     ];
@@ -266,8 +258,10 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): Tape
 
   const registers = new Registers();
   const walks = keepsBlock
-    ? placeSections(kernel, fusion, order.walks, registers, shapeOf, layout, spans)
-    : order.walks.flatMap((walk) => placeSections(kernel, fusion, [walk], registers, shapeOf, layout, spans));
+    ? placeSections(kernel, fusion, order.walks, registers, shapeOf, layout, loops, spans)
+    : order.walks.flatMap((walk) =>
+        placeSections(kernel, fusion, [walk], registers, shapeOf, layout, loops, spans),
+      );
   return {
     spans,
     fusion,
@@ -311,6 +305,7 @@ function placeSections(
   registers: Registers,
   shapeOf: (i: number) => { key: string; bytes: number },
   layout: Layout,
+  loops: Loops,
   spans: readonly Span[],
 ): Section[] {
   const lastUse = new Map<number, number>();
@@ -340,14 +335,16 @@ function placeSections(
       for (const arg of new Set(operandsOf(kernel, fusion, value)))
         if (lastUse.get(arg) === time) release(arg);
       let offset = -1;
+      const isKept =
+        instruction.kind === 'load' && keepsLoad(instruction.access, layout, sizesOf(kernel), loops);
       if (instruction.kind !== 'reduce') {
         const { key, bytes } = shapeOf(value);
-        offset = registers.take(key, bytes);
-        offsets.set(value, offset);
+        offset = registers.take(isKept ? `kept ${value}` : key, bytes);
+        if (!isKept) offsets.set(value, offset);
         if (lastUse.get(value) === time) release(value);
       }
       const direct = directStore(kernel, layout, spans[value]!, value, stores);
-      ops.push({ kind: 'value', value, offset, direct, prefetch: hosts.get(value) ?? -1 });
+      ops.push({ kind: 'value', value, offset, direct, prefetch: hosts.get(value) ?? -1, isKept });
       time++;
     }
     for (const store of stores) ops.push({ kind: 'store', store });

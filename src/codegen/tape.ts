@@ -18,15 +18,16 @@ import {
 import { type Complex, type DType, dtypeCode, type Scalar } from '../graph/dtype.js';
 import { toBfloat16Bits, toFloat16Bits } from '../graph/half.js';
 import { prepare } from './tape-domain.js';
-import { type Layout, laneModeOf, layoutOf, rowStrideOf, sizesOf } from './tape-layout.js';
 import {
+  type Layout,
   type Loop,
+  laneModeOf,
+  layoutOf,
   loopsOf,
-  type Section,
-  scheduleOf,
-  type TapeOp,
-  type TapeSchedule,
-} from './tape-schedule.js';
+  rowStrideOf,
+  sizesOf,
+} from './tape-layout.js';
+import { type Section, scheduleOf, type TapeOp, type TapeSchedule } from './tape-schedule.js';
 
 /** A kernel as plain data for the addon. */
 export interface TapeSpec {
@@ -173,6 +174,7 @@ class Encoder {
     this.put(OPCODE[instruction.kind], value, offset);
     switch (instruction.kind) {
       case 'load':
+        this.put(op.isKept ? 1 : 0);
         this.access(instruction.access);
         return;
       case 'index':
