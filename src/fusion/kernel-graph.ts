@@ -39,6 +39,11 @@ export class KernelGraph {
   readonly #outputs: ReadonlySet<string>;
   /** Tasks that read what a task writes. */
   readonly #successors = new Map<number, Set<number>>();
+  /**
+   * Position of each task in the order that producers are merged in; a merged task has its consumer's. While tasks are taken
+   * in that order, no path to a task leads through one of a higher rank: such a task is still as it was in the order.
+   */
+  readonly #rank = new Map<number, number>();
   /** Pairs that do not merge, as `a b`: tasks never change, so neither does that. */
   readonly #apart = new Set<string>();
   #next = 0;
@@ -110,7 +115,10 @@ export class KernelGraph {
 
   #mergeProducers(): boolean {
     let changed = false;
-    for (let id of this.order()) {
+    const order = this.order();
+    this.#rank.clear();
+    for (const [rank, id] of order.entries()) this.#rank.set(id, rank);
+    for (let id of order) {
       for (let again = true; again; ) {
         again = false;
         const kernel = this.#kernel(id);
@@ -125,7 +133,9 @@ export class KernelGraph {
           this.#apart.add(pair);
           const merged = producer === undefined ? undefined : this.#tryVertically(producer, id, key);
           if (merged === undefined || 'reason' in merged) continue;
+          const rank = this.#rank.get(id)!;
           id = this.#replace(producer!, id, merged.kernel);
+          this.#rank.set(id, rank);
           changed = again = true;
           break;
         }
@@ -139,7 +149,8 @@ export class KernelGraph {
     const c = this.#kernel(consumer);
     if (p === undefined || c === undefined) return { reason: 'library-call' };
     if (this.#tooLong(producer, consumer)) return { reason: 'instruction-limit' };
-    if (this.#reaches(producer, consumer, true)) return { reason: 'kernel-between' };
+    if (this.#reaches(producer, consumer, true, this.#rank.get(consumer)))
+      return { reason: 'kernel-between' };
     return mergeVertically(p, c, key, this.#keeps(producer, consumer));
   }
 
@@ -186,17 +197,20 @@ export class KernelGraph {
     return undefined;
   }
 
-  /** Whether `to` depends on `from`; `indirect`: through at least one other task. */
-  #reaches(from: number, to: number, indirect: boolean): boolean {
+  /** Whether `to` depends on `from`; `indirect`: through at least one other task. Tasks beyond `last` are not looked at. */
+  #reaches(from: number, to: number, indirect: boolean, last = Number.POSITIVE_INFINITY): boolean {
     const seen = new Set<number>();
     const stack: number[] = [];
-    for (const next of this.#successorsOf(from)) if (!indirect || next !== to) stack.push(next);
+    const visit = (id: number): void => {
+      if (seen.has(id) || (this.#rank.get(id) ?? 0) > last) return;
+      seen.add(id);
+      stack.push(id);
+    };
+    for (const next of this.#successorsOf(from)) if (!indirect || next !== to) visit(next);
     while (stack.length > 0) {
       const id = stack.pop()!;
       if (id === to) return true;
-      if (seen.has(id)) continue;
-      seen.add(id);
-      for (const next of this.#successorsOf(id)) if (!seen.has(next)) stack.push(next);
+      for (const next of this.#successorsOf(id)) visit(next);
     }
     return false;
   }
