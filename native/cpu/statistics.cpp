@@ -5,6 +5,8 @@
 namespace weft::cpu::WEFT_ISA {
 namespace {
 
+static_assert(kLeafSteps < 128, "steps of a leaf are counted in eight bits");
+
 // The value furthest to one side with its index; of equals the least index, and a NaN before all.
 template <typename T, bool IsMax>
 struct Position {
@@ -54,9 +56,40 @@ struct Position {
       leaf.i[l] = INT64_MAX;
     }
   }
+  // Steps of a run are counted in the elements' own width; only the winners' indices are looked up. Of equal
+  // elements the first step wins, which is right where indices grow along the steps.
   static void run(Leaf& leaf, const Source<T>& from, int64_t count) {
-    for (int64_t k = 0; k < count; k++)
-      take(leaf, from.x + k * from.stride, from.index + k * from.indexStride);
+    if (count > 1 && from.index[from.indexStride] <= from.index[0]) {
+      for (int64_t k = 0; k < count; k++)
+        take(leaf, from.x + k * from.stride, from.index + k * from.indexStride);
+      return;
+    }
+    using Step = std::conditional_t<
+        sizeof(T) == 1, int8_t,
+        std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>>;
+    alignas(64) T best[kChunk];
+    alignas(64) Step at[kChunk];
+    for (int l = 0; l < kChunk; l++) {
+      best[l] = from.x[l];
+      at[l] = 0;
+    }
+    for (int64_t k = 1; k < count; k++) {
+      const T* x = from.x + k * from.stride;
+      const Step step = static_cast<Step>(k);
+#pragma GCC ivdep
+      for (int l = 0; l < kChunk; l++) {
+        const T a = x[l];
+        const T b = best[l];
+        // A NaN wins over numbers, and stays.
+        bool won = IsMax ? a > b : a < b;
+        if constexpr (std::is_floating_point_v<T>) won = won | ((a != a) & (b == b));
+        best[l] = won ? a : b;
+        at[l] = won ? step : at[l];
+      }
+    }
+    alignas(64) int64_t index[kChunk];
+    for (int l = 0; l < kChunk; l++) index[l] = from.index[at[l] * from.indexStride + l];
+    take(leaf, best, index);
   }
   static void close(const Leaf& leaf, Node& node) { node = leaf; }
   template <int N>

@@ -278,7 +278,8 @@ function costOf(kernel: Kernel, levels: Levels, layout: Layout): number {
     else {
       const apart = Math.abs(mode.stride * bytes);
       const tiled = Math.abs(row) === 1 && layout.rows >= 8;
-      gathered(affine, tiled ? 1.2 : apart >= CHUNK ? 6 : 1.5);
+      // Memory comes in lines of 64 bytes, and those in pairs.
+      gathered(affine, tiled ? 0.8 + 25 / (layout.rows * bytes) : apart >= CHUNK ? 6 : 1.5);
     }
     // A load that reaches its buffer's rows one by one is cheap only while rows are long.
     lanes += (2 * layout.rows) / block;
