@@ -8,10 +8,16 @@ import type { DeviceBuffer } from '../graph/expr.js';
 import type { MatrixOperand } from './plan.js';
 
 export interface BufferSpec {
-  readonly role: 'input' | 'output' | 'temporary';
+  /** `spill`: host memory of the run, which sweeps write and read in windows. */
+  readonly role: 'input' | 'output' | 'temporary' | 'spill';
   readonly byteLength: number;
   /** Byte offset in the arena, for temporaries: a multiple of 64 on the CPU, of 256 on a GPU. */
   readonly offset: number;
+  /**
+   * Whether only windows of it are ever on the device, brought in and out by sweeps. An input is then not copied as a
+   * whole, an output has no memory on the device and is wanted on the host, a temporary has slots only.
+   */
+  readonly windowed?: boolean | undefined;
 }
 
 /** An argument of a CUDA kernel: a buffer's address, or the bytes of a scalar. */
@@ -44,7 +50,66 @@ export type StepSpec =
       readonly c: MatrixOperand;
     }
   /** Sets a buffer's bytes to 0. */
-  | { readonly kind: 'zero'; readonly buffer: number };
+  | { readonly kind: 'zero'; readonly buffer: number }
+  /** One phase of a tape over ranges of its slots; partial results stay in the last buffer, its scratch memory. */
+  | {
+      readonly kind: 'tapePhase';
+      readonly tape: TapeSpec;
+      readonly phase: number;
+      readonly buffers: readonly number[];
+    }
+  /** Combines the partial results of a phase and computes what rows hold after it. */
+  | {
+      readonly kind: 'tapeFinish';
+      readonly tape: TapeSpec;
+      readonly phase: number;
+      readonly buffers: readonly number[];
+    }
+  | SweepSpec;
+
+/** Numbers for each window in `SweepBuffer.windows`. */
+export const WINDOW_FIELDS = 6;
+/** Numbers for each range in `SweepStep.ranges`. */
+export const RANGE_FIELDS = 6;
+
+/** A buffer of which a sweep has windows on the device. */
+export interface SweepBuffer {
+  readonly buffer: number;
+  /** `in`: copied to the device before a tile, `out`: copied from it after a tile, `local`: neither. */
+  readonly direction: 'in' | 'out' | 'local';
+  /** Slot k is at `offset + k * slotByteLength` in the arena. */
+  readonly offset: number;
+  readonly slotByteLength: number;
+  readonly slots: number;
+  /** Bytes from row to row in a slot, for windows of several rows; else 0. */
+  readonly slotPitch: number;
+  /**
+   * For each tile: slot, whether to copy (0 or 1), first byte, bytes of a row, rows, bytes from row to row in the whole
+   * buffer. A window of one row lies in its slot at its first byte modulo 256, so that addresses are as aligned as
+   * in the whole buffer; one of several rows at the slot's start. Kernels get the address that the whole
+   * buffer's first byte would have (for several rows: with rows `slotPitch` apart).
+   */
+  readonly windows: Float64Array;
+}
+
+/** A step of a sweep and what it runs for each tile. */
+export interface SweepStep {
+  readonly step: Exclude<StepSpec, SweepSpec>;
+  /**
+   * For each tile, six numbers: blocks [x0, x1) × [y0, y1) of a launch, tiles [x0, x1) of a tape, slots [y0, y1) of a tape's phase,
+   * rows [x0, x1), columns [y0, y1) and contracted indices [z0, z1) of a matrix product, which adds to its result where
+   * z0 > 0. Nothing runs where x0 = x1.
+   */
+  readonly ranges: Float64Array;
+}
+
+/** Walks tiles in order: copies windows in, runs the body on its ranges, copies windows out; copies overlap other tiles' work. */
+export interface SweepSpec {
+  readonly kind: 'sweep';
+  readonly tiles: number;
+  readonly buffers: readonly SweepBuffer[];
+  readonly body: readonly SweepStep[];
+}
 
 export interface ProgramSpec {
   /** `cpu` or `cuda:N`. */
