@@ -1,17 +1,15 @@
 /**
- * Plans a partitioned graph: numbers its buffers, finds their lifetimes, places temporaries in the arena and adds up the
- * peak. What a device needs besides (scratch memory of its kernels, a library's workspace) comes as `DeviceNeeds`.
+ * Plans a partitioned graph: finds the lifetimes of its buffers, places temporaries in the arena and adds up the peak.
+ * What a device needs besides (scratch memory of its kernels, a library's workspace) comes as `DeviceNeeds`.
  */
 
 import type { SourceArray } from '../fusion/canonicalize.js';
-import { nodeBufferKey } from '../fusion/fused-kernel.js';
 import type { Kernel } from '../fusion/kernel.js';
-import type { Operand } from '../fusion/operands.js';
-import { type FusedStep, type Partition, storedNode } from '../fusion/partition.js';
-import { byteLengthOf } from '../graph/dtype.js';
-import { type Graph, nodeOf, sizeOfShape } from '../graph/graph.js';
-import { aligned, type Lifetime, placeInArena } from './memory.js';
-import type { MatrixOperand, Plan, PlanBuffer, Step } from './plan.js';
+import type { Partition } from '../fusion/partition.js';
+import type { Graph } from '../graph/graph.js';
+import { buffersOf, type Draft, type DraftBuffer, draftOf } from './draft.js';
+import { aligned, placeInArena } from './memory.js';
+import type { Plan, PlanBuffer } from './plan.js';
 
 /** What a device needs to run a plan, beyond the plan's own buffers. */
 export interface DeviceNeeds {
@@ -23,129 +21,64 @@ export interface DeviceNeeds {
   readonly copiesHost: boolean;
 }
 
-interface Entry {
-  readonly key: string;
-  readonly role: PlanBuffer['role'];
-  byteLength: number;
-  first: number;
-  last: number;
-}
-
 export function planPartition(
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
   needs: DeviceNeeds,
 ): Plan {
-  const planner = new Planner(graph, sources, needs);
-  partition.steps.forEach((step, at) => {
-    planner.addStep(step, at);
+  return planWhole(draftOf(graph, partition, sources, needs.scratchOf), needs);
+}
+
+/** Every buffer as a whole, steps one after the other. */
+function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
+  const first = new Map<number, number>();
+  const last = new Map<number, number>();
+  draft.steps.forEach((step, at) => {
+    const { reads, writes } = buffersOf(step);
+    for (const buffer of [...reads, ...writes]) {
+      if (!first.has(buffer)) first.set(buffer, at);
+      last.set(buffer, at);
+    }
   });
-  return planner.finish();
+  const temporaries = draft.buffers.flatMap((buffer, k) => (buffer.role === 'temporary' ? [k] : []));
+  const arena = placeInArena(
+    temporaries.map((k) => ({
+      byteLength: draft.buffers[k]!.byteLength,
+      first: first.get(k)!,
+      last: last.get(k)!,
+    })),
+  );
+  const offsets = new Map(temporaries.map((k, at) => [k, arena.offsets[at]!]));
+  const buffers = draft.buffers.map(
+    ({ role, byteLength, key }, k): PlanBuffer => ({
+      role,
+      byteLength,
+      offset: offsets.get(k) ?? 0,
+      label: key,
+    }),
+  );
+  return {
+    buffers,
+    steps: draft.steps,
+    inputs: draft.buffers.filter(({ role }) => role === 'input').map(({ source }) => source),
+    outputs: outputsOf(draft),
+    arenaByteLength: arena.byteLength,
+    peakBytes: arena.byteLength + libraryBytes(draft, needs) + heldBytes(draft.buffers, needs),
+  };
 }
 
-class Planner {
-  readonly #graph: Graph;
-  readonly #sources: readonly SourceArray[];
-  readonly #needs: DeviceNeeds;
-  readonly #entries: Entry[] = [];
-  readonly #byKey = new Map<string, number>();
-  readonly #steps: Step[] = [];
-  readonly #outputKeys: readonly string[];
-  readonly #isOutput: ReadonlySet<string>;
-
-  constructor(graph: Graph, sources: readonly SourceArray[], needs: DeviceNeeds) {
-    this.#graph = graph;
-    this.#sources = sources;
-    this.#needs = needs;
-    this.#outputKeys = graph.outputs.map((id) => nodeBufferKey(storedNode(graph, id)));
-    this.#isOutput = new Set(this.#outputKeys);
-  }
-
-  addStep(step: FusedStep, at: number): void {
-    if (step.kind === 'kernel') {
-      const { kernel, keys } = step.kernel;
-      const buffers = kernel.buffers.map((buffer, k) =>
-        this.#use(keys[k]!, buffer.elementCount * byteLengthOf(buffer.dtype), at),
-      );
-      const scratch = this.#needs
-        .scratchOf(kernel)
-        .map((bytes, k) => this.#use(`scratch ${at} ${k}`, bytes, at));
-      this.#steps.push({ kind: 'kernel', kernel, buffers, scratch, nodes: step.nodes });
-      return;
-    }
-    const { node } = step;
-    const [batch, m, n] = node.shape as readonly [number, number, number];
-    const k = nodeOf(this.#graph, node.inputs[0]!).shape[2]!;
-    const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
-    const a = this.#operand(step.a, at);
-    const b = this.#operand(step.b, at);
-    const c = {
-      buffer: this.#use(nodeBufferKey(node.id), bytes, at),
-      offset: 0,
-      batchStride: m * n,
-      rowStride: n,
-      columnStride: 1,
-    };
-    this.#steps.push({ kind: 'matmul', dtype: node.dtype, m, n, k, batch, a, b, c, nodes: [node.id] });
-  }
-
-  #operand({ key, node: id, offset, strides }: Operand, at: number): MatrixOperand {
-    const node = nodeOf(this.#graph, id);
-    const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
-    const [batchStride, rowStride, columnStride] = strides;
-    return { buffer: this.#use(key, bytes, at), offset, batchStride, rowStride, columnStride };
-  }
-
-  /** The buffer of this name, in use at step `at`. */
-  #use(key: string, byteLength: number, at: number): number {
-    const known = this.#byKey.get(key);
-    if (known !== undefined) {
-      this.#entries[known]!.last = at;
-      return known;
-    }
-    const source = this.#sourceOf(key);
-    const role = source !== undefined ? 'input' : this.#isOutput.has(key) ? 'output' : 'temporary';
-    const bytes = source === undefined ? byteLength : source.elementCount * byteLengthOf(source.dtype);
-    this.#byKey.set(key, this.#entries.length);
-    return this.#entries.push({ key, role, byteLength: bytes, first: at, last: at }) - 1;
-  }
-
-  #sourceOf(key: string): SourceArray | undefined {
-    return key.startsWith('source ') ? this.#sources[Number(key.split(' ')[1])] : undefined;
-  }
-
-  finish(): Plan {
-    const temporaries = this.#entries.filter((entry) => entry.role === 'temporary');
-    const arena = placeInArena(temporaries satisfies Lifetime[]);
-    const offsets = new Map(temporaries.map((entry, k) => [entry, arena.offsets[k]!]));
-    const buffers = this.#entries.map(
-      (entry): PlanBuffer => ({
-        role: entry.role,
-        byteLength: entry.byteLength,
-        offset: offsets.get(entry) ?? 0,
-        label: entry.key,
-      }),
-    );
-    const inputs = this.#entries.filter((e) => e.role === 'input').map((e) => Number(e.key.split(' ')[1]));
-    const outputBuffers = this.#entries.filter((e) => e.role === 'output').map((e) => e.key);
-    const outputs = this.#outputKeys.map((key) => outputBuffers.indexOf(key));
-    return {
-      buffers,
-      steps: this.#steps,
-      inputs,
-      outputs,
-      arenaByteLength: arena.byteLength,
-      peakBytes: this.#peak(arena.byteLength),
-    };
-  }
-
-  #peak(arenaByteLength: number): number {
-    const library = this.#steps.some((step) => step.kind === 'matmul') ? this.#needs.workspaceByteLength : 0;
-    const own = this.#entries.filter(
-      (e) => e.role === 'output' || (e.role === 'input' && this.#needs.copiesHost),
-    );
-    const held = own.reduce((sum, e) => sum + aligned(e.byteLength), 0);
-    return arenaByteLength + library + held;
-  }
+/** For each output of the graph: its place among the buffers of role `output`; -1: it has no elements. */
+function outputsOf(draft: Draft): number[] {
+  const keys = draft.buffers.filter(({ role }) => role === 'output').map(({ key }) => key);
+  return draft.outputKeys.map((key) => keys.indexOf(key));
 }
+
+const libraryBytes = (draft: Draft, needs: DeviceNeeds): number =>
+  draft.steps.some((step) => step.kind === 'matmul') ? needs.workspaceByteLength : 0;
+
+/** Bytes of the inputs and outputs that have memory of their own on the device. */
+const heldBytes = (buffers: readonly DraftBuffer[], needs: DeviceNeeds): number =>
+  buffers
+    .filter(({ role }) => role === 'output' || (role === 'input' && needs.copiesHost))
+    .reduce((sum, { byteLength }) => sum + aligned(byteLength), 0);

@@ -1,0 +1,135 @@
+/**
+ * Draft: a partitioned graph as numbered buffers and steps over them, before anything is placed in memory. Called by
+ * `planner.ts`; `planner.ts` and `sweeps.ts` make a plan of it.
+ */
+
+import { InternalError } from '../errors.js';
+import type { SourceArray } from '../fusion/canonicalize.js';
+import { nodeBufferKey } from '../fusion/fused-kernel.js';
+import type { Kernel } from '../fusion/kernel.js';
+import type { Operand } from '../fusion/operands.js';
+import { type FusedStep, type Partition, storedNode } from '../fusion/partition.js';
+import { byteLengthOf } from '../graph/dtype.js';
+import { type Graph, nodeOf, sizeOfShape } from '../graph/graph.js';
+import type { MatrixOperand, PlanBuffer, Step } from './plan.js';
+
+export interface DraftBuffer {
+  /** What it holds: `node 12`, `source 0 float32`, `scratch` … */
+  readonly key: string;
+  readonly role: PlanBuffer['role'];
+  readonly byteLength: number;
+  /** For an input: the source of the graph that fills it. */
+  readonly source: number;
+}
+
+export interface Draft {
+  readonly buffers: readonly DraftBuffer[];
+  readonly steps: readonly Step[];
+  /** The key of each output of the graph. */
+  readonly outputKeys: readonly string[];
+}
+
+export type ScratchOf = (kernel: Kernel) => readonly number[];
+
+/** Numbers what a partition reads and writes. `scratchOf`: bytes of each scratch buffer that a kernel uses. */
+export function draftOf(
+  graph: Graph,
+  partition: Partition,
+  sources: readonly SourceArray[],
+  scratchOf: ScratchOf,
+): Draft {
+  const drafter = new Drafter(graph, sources, scratchOf);
+  partition.steps.forEach((step, at) => {
+    drafter.add(step, at);
+  });
+  return drafter.finish();
+}
+
+/** The buffers that a step reads, and those that it writes, scratch included. */
+export function buffersOf(step: Step): {
+  readonly reads: readonly number[];
+  readonly writes: readonly number[];
+} {
+  switch (step.kind) {
+    case 'kernel': {
+      const ofRole = (role: 'input' | 'output'): number[] =>
+        step.buffers.filter((_, k) => step.kernel.buffers[k]!.role === role);
+      return { reads: ofRole('input'), writes: [...ofRole('output'), ...step.scratch] };
+    }
+    case 'matmul':
+      return { reads: [step.a.buffer, step.b.buffer], writes: [step.c.buffer] };
+  }
+}
+
+class Drafter {
+  readonly #graph: Graph;
+  readonly #sources: readonly SourceArray[];
+  readonly #scratchOf: ScratchOf;
+  readonly #buffers: DraftBuffer[] = [];
+  readonly #byKey = new Map<string, number>();
+  readonly #steps: Step[] = [];
+  readonly #outputKeys: readonly string[];
+  readonly #isOutput: ReadonlySet<string>;
+
+  constructor(graph: Graph, sources: readonly SourceArray[], scratchOf: ScratchOf) {
+    this.#graph = graph;
+    this.#sources = sources;
+    this.#scratchOf = scratchOf;
+    this.#outputKeys = graph.outputs.map((id) => nodeBufferKey(storedNode(graph, id)));
+    this.#isOutput = new Set(this.#outputKeys);
+  }
+
+  add(step: FusedStep, at: number): void {
+    if (step.kind === 'kernel') {
+      const { kernel, keys } = step.kernel;
+      const buffers = kernel.buffers.map((buffer, k) =>
+        this.#buffer(keys[k]!, buffer.elementCount * byteLengthOf(buffer.dtype)),
+      );
+      const scratch = this.#scratchOf(kernel).map((bytes, k) => this.#buffer(`scratch ${at} ${k}`, bytes));
+      this.#steps.push({ kind: 'kernel', kernel, buffers, scratch, nodes: step.nodes });
+      return;
+    }
+    const { node } = step;
+    const [batch, m, n] = node.shape as readonly [number, number, number];
+    const k = nodeOf(this.#graph, node.inputs[0]!).shape[2]!;
+    const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
+    const a = this.#operand(step.a);
+    const b = this.#operand(step.b);
+    const c = {
+      buffer: this.#buffer(nodeBufferKey(node.id), bytes),
+      offset: 0,
+      batchStride: m * n,
+      rowStride: n,
+      columnStride: 1,
+    };
+    this.#steps.push({ kind: 'matmul', dtype: node.dtype, m, n, k, batch, a, b, c, nodes: [node.id] });
+  }
+
+  #operand({ key, node: id, offset, strides }: Operand): MatrixOperand {
+    const node = nodeOf(this.#graph, id);
+    const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
+    const [batchStride, rowStride, columnStride] = strides;
+    return { buffer: this.#buffer(key, bytes), offset, batchStride, rowStride, columnStride };
+  }
+
+  /** The buffer of this name. */
+  #buffer(key: string, byteLength: number): number {
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    const source = key.startsWith('source ') ? Number(key.split(' ')[1]) : -1;
+    const role = source >= 0 ? 'input' : this.#isOutput.has(key) ? 'output' : 'temporary';
+    this.#byKey.set(key, this.#buffers.length);
+    const bytes = source < 0 ? byteLength : this.#sourceByteLength(source);
+    return this.#buffers.push({ key, role, byteLength: bytes, source }) - 1;
+  }
+
+  #sourceByteLength(source: number): number {
+    const array = this.#sources[source];
+    if (array === undefined) throw new InternalError(`[plan] no source ${source}`);
+    return array.elementCount * byteLengthOf(array.dtype);
+  }
+
+  finish(): Draft {
+    return { buffers: this.#buffers, steps: this.#steps, outputKeys: this.#outputKeys };
+  }
+}
