@@ -50,6 +50,8 @@ struct Stream {
 struct Event {
   Context* context = nullptr;
   std::shared_ptr<Operation> mark;
+  // How often it was asked for and found not done.
+  unsigned looks = 0;
 };
 
 struct Module {

@@ -108,6 +108,14 @@ void Scheduler::wait(const std::shared_ptr<Operation>& operation) {
   forgetOld();
 }
 
+void Scheduler::hurry(const std::shared_ptr<Operation>& operation) {
+  while (!operation->done) {
+    Stream* stream = neededFor(*operation);
+    if (stream == nullptr) return;
+    runFirst(*stream);
+  }
+}
+
 void Scheduler::advance() {
   if (queued_ == 0 || timing_ == Timing::late) return;
   // On average one for each call, in bursts.

@@ -9,6 +9,8 @@ using namespace weft::sim;
 namespace {
 
 constexpr int kVersion = 13000;
+// How often an event may be looked at in vain, unless its stream is stalled.
+constexpr unsigned kMostLooks = 64;
 
 int attributeOf(const DeviceConfig& device, int attribute, int* value) {
   switch (attribute) {
@@ -217,6 +219,7 @@ WEFT_SIM_API cuEventRecord(Event* handle, Stream* streamHandle) {
     mark.kind = "mark";
     mark.what = simulator.callName;
     event->mark = simulator.scheduler.issue(*stream, std::move(mark));
+    event->looks = 0;
     return kSuccess;
   });
 }
@@ -226,6 +229,8 @@ WEFT_SIM_API cuEventQuery(Event* handle) {
     Event* event = simulator.object(simulator.events, handle, "event");
     if (event == nullptr) return kInvalidHandle;
     if (!event->mark) return kSuccess;
+    // A device works on while the host looks: however late work is done, whoever keeps looking sees its end.
+    if (!event->mark->done && ++event->looks >= kMostLooks) simulator.scheduler.hurry(event->mark);
     if (!event->mark->done) return kNotReady;
     // The host knows now: what it does later is after the event.
     simulator.scheduler.wait(event->mark);
