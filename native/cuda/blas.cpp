@@ -206,18 +206,19 @@ Blas::Blas(DevicePool& pool, CUstream stream) : pool_(pool), stream_(stream) {
     WEFT_CUBLAS_CALL(cublasSetStream, handle_, stream);
     workspace_ = pool_.allocate(kWorkspaceByteLength);
     // After the stream: setting a stream drops the workspace.
-    WEFT_CUBLAS_CALL(cublasSetWorkspace, handle_, reinterpret_cast<void*>(workspace_), kWorkspaceByteLength);
+    WEFT_CUBLAS_CALL(cublasSetWorkspace, handle_, reinterpret_cast<void*>(workspace_.address),
+                     kWorkspaceByteLength);
     WEFT_CUBLAS_CALL(cublasSetMathMode, handle_, kMathMode);
   } catch (...) {
     cublas().cublasDestroy(handle_);
-    if (workspace_ != 0) pool_.free(workspace_, kWorkspaceByteLength);
+    pool_.free(workspace_);
     throw;
   }
 }
 
 Blas::~Blas() {
   cublas().cublasDestroy(handle_);
-  pool_.free(workspace_, kWorkspaceByteLength);
+  pool_.free(workspace_);
 }
 
 void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses) {

@@ -7,11 +7,10 @@
 
 #include "cuda/driver.h"
 #include "cuda/library.h"
+#include "cuda/pool.h"
 #include "runtime/program.h"
 
 namespace weft::cuda {
-
-class DevicePool;
 
 using cublasStatus = int;
 using cublasHandle = struct CublasContext_st*;
@@ -67,7 +66,7 @@ class Blas {
   DevicePool& pool_;
   const CUstream stream_;
   cublasHandle handle_ = nullptr;
-  CUdeviceptr workspace_ = 0;
+  PoolBlock workspace_;
 };
 
 // How a (rows, columns) operand is passed: column-major as it is, or as the transpose of a column-major

@@ -1,183 +1,30 @@
 #include "cuda/device.h"
 
+#include <algorithm>
+#include <cstring>
 #include <map>
 
+#include "cuda/issue.h"
+#include "cuda/resources.h"
 #include "runtime/executor.h"
 #include "runtime/failure.h"
+#include "runtime/program.h"
 
 namespace weft::cuda {
 namespace {
 
-// Launches in the stream before the executor waits for the oldest half, so that a cancelled run has little
-// left to do.
-constexpr size_t kLaunchesAhead = 256;
-
-size_t aligned(size_t byteLength) { return (byteLength + 255) / 256 * 256; }
-
-// A result that stays on the device.
-class DeviceMemory : public Memory {
- public:
-  DeviceMemory(CudaDevice& device, CUdeviceptr address, size_t byteLength)
-      : Memory(device, address, byteLength), cuda_(device) {}
-  ~DeviceMemory() override { cuda_.release(address, byteLength); }
-
- private:
-  CudaDevice& cuda_;
-};
+// Runs that may be under way at once; where there are as many, the executor waits until half of them ended.
+constexpr size_t kMostFlights = 128;
 
 }  // namespace
-
-struct CudaDevice::Resources {
-  CUcontext context = nullptr;
-  CUstream stream = nullptr;
-  std::optional<DevicePool> pool;
-  std::optional<Staging> staging;
-  Modules modules;
-  std::optional<Blas> blas;
-};
-
-// One run: places its buffers, brings inputs in, queues the steps, brings results out.
-class CudaDevice::Execution {
- public:
-  Execution(CudaDevice& device, Run& run)
-      : device_(device), resources_(*device.resources_), run_(run), program_(*run.program) {}
-
-  void execute() {
-    place();
-    resources_.staging->upload(uploads_, *run_.cancel);
-    if (!program_.code) program_.code = std::make_shared<ProgramCode>(resources_.modules.link(program_));
-    for (const Step& step : program_.steps) {
-      checkCancelled(*run_.cancel);
-      std::visit(*this, step);
-      throttle();
-    }
-    // Results are made while the device works.
-    std::vector<std::shared_ptr<Memory>> outputs = makeOutputs();
-    resources_.staging->download(downloads_, *run_.cancel);
-    if (downloads_.empty()) finish();
-    run_.outputs = std::move(outputs);
-  }
-
-  void operator()(const LaunchStep& step) {
-    const CUfunction function = static_cast<const ProgramCode&>(*program_.code).functions[launch_++];
-    parameters_.clear();
-    for (const LaunchStep::Argument& argument : step.args) {
-      const void* value = argument.buffer >= 0
-                              ? static_cast<const void*>(&addresses_[argument.buffer])
-                              : static_cast<const void*>(step.scalars.data() + argument.offset);
-      // The driver only reads parameters.
-      parameters_.push_back(const_cast<void*>(value));
-    }
-    WEFT_CU(cuLaunchKernel, function, step.grid[0], step.grid[1], step.grid[2], step.block[0], step.block[1],
-            step.block[2], step.sharedByteLength, resources_.stream, parameters_.data(), nullptr);
-  }
-
-  void operator()(const MatmulStep& step) { device_.blas().multiply(step, addresses_); }
-
-  void operator()(const ZeroStep& step) {
-    const size_t byteLength = program_.buffers[step.buffer].byteLength;
-    if (byteLength > 0) WEFT_CU(cuMemsetD8Async, addresses_[step.buffer], 0, byteLength, resources_.stream);
-  }
-
-  void operator()(const TapeStep&) { throw Failure(FailureCode::internal, "a CPU tape reached a GPU"); }
-
- private:
-  // One block holds the temporaries, the inputs that come from the host and the outputs that go there.
-  void place() {
-    DevicePool& pool = *resources_.pool;
-    addresses_.assign(program_.buffers.size(), 0);
-    std::vector<size_t> offsets(program_.buffers.size());
-    size_t end = aligned(program_.arenaByteLength);
-    const auto append = [&](int buffer) {
-      offsets[buffer] = end;
-      end += aligned(program_.buffers[buffer].byteLength);
-    };
-    for (size_t i = 0; i < program_.inputs.size(); i++) {
-      if (!run_.inputs[i].memory) append(program_.inputs[i]);
-    }
-    for (size_t i = 0; i < program_.outputs.size(); i++) {
-      if (!run_.keepOnDevice[i]) append(program_.outputs[i]);
-    }
-    block_.emplace(pool, end);
-    for (size_t i = 0; i < program_.buffers.size(); i++) {
-      const bool temporary = program_.buffers[i].role == Role::temporary;
-      addresses_[i] = block_->address() + (temporary ? program_.buffers[i].offset : offsets[i]);
-    }
-    for (size_t i = 0; i < program_.inputs.size(); i++) placeInput(program_.inputs[i], run_.inputs[i]);
-    for (size_t i = 0; i < program_.outputs.size(); i++)
-      placeOutput(program_.outputs[i], run_.keepOnDevice[i]);
-  }
-
-  void placeInput(int buffer, const Run::Input& input) {
-    if (input.memory) {
-      addresses_[buffer] = input.memory->address;
-    } else {
-      // Uploads only read.
-      uploads_.push_back(
-          {addresses_[buffer], const_cast<void*>(input.host), program_.buffers[buffer].byteLength});
-    }
-  }
-
-  void placeOutput(int buffer, bool keep) {
-    const size_t byteLength = program_.buffers[buffer].byteLength;
-    if (!keep) return;
-    const CUdeviceptr address = resources_.pool->allocate(byteLength);
-    kept_.push_back(std::make_shared<DeviceMemory>(device_, address, byteLength));
-    addresses_[buffer] = address;
-  }
-
-  std::vector<std::shared_ptr<Memory>> makeOutputs() {
-    std::vector<std::shared_ptr<Memory>> outputs;
-    size_t kept = 0;
-    for (size_t i = 0; i < program_.outputs.size(); i++) {
-      if (run_.keepOnDevice[i]) {
-        outputs.push_back(kept_[kept++]);
-        continue;
-      }
-      const int buffer = program_.outputs[i];
-      const size_t byteLength = program_.buffers[buffer].byteLength;
-      outputs.push_back(allocateHost(byteLength));
-      void* host = reinterpret_cast<void*>(outputs.back()->address);
-      if (byteLength > 0) downloads_.push_back({addresses_[buffer], host, byteLength});
-    }
-    return outputs;
-  }
-
-  void throttle() {
-    if (++issued_ % (kLaunchesAhead / 2) != 0) return;
-    std::optional<Event>& mark = marks_[issued_ / (kLaunchesAhead / 2) % 2];
-    if (mark) {
-      mark->wait();
-    } else {
-      mark.emplace();
-    }
-    mark->record(resources_.stream);
-  }
-
-  void finish() {
-    Event end;
-    end.record(resources_.stream);
-    end.wait();
-  }
-
-  CudaDevice& device_;
-  Resources& resources_;
-  Run& run_;
-  const Program& program_;
-  std::optional<PoolBlock> block_;
-  std::vector<CUdeviceptr> addresses_;
-  std::vector<Transfer> uploads_, downloads_;
-  std::vector<std::shared_ptr<Memory>> kept_;
-  std::vector<void*> parameters_;
-  std::optional<Event> marks_[2];
-  size_t launch_ = 0;
-  size_t issued_ = 0;
-};
 
 CudaDevice::CudaDevice(int ordinal)
     : ordinal_(ordinal),
       name_("cuda:" + std::to_string(ordinal)),
-      executor_(makeExecutor("weft-cuda-" + std::to_string(ordinal))) {}
+      executor_(makeExecutor("weft-cuda-" + std::to_string(ordinal))),
+      completer_(makeExecutor("weft-done-" + std::to_string(ordinal))) {}
+
+CudaDevice::~CudaDevice() = default;
 
 void CudaDevice::checkNotLost() const {
   const std::string* status = lost_.load();
@@ -201,10 +48,12 @@ void CudaDevice::open() {
   try {
     WEFT_CU(cuCtxSetCurrent, resources->context);
     WEFT_CU(cuStreamCreate, &resources->stream, kStreamNonBlocking);
+    resources->throttle.emplace();
     resources->pool.emplace(name_, device, resources->stream);
     resources->staging.emplace(resources->context, resources->stream);
   } catch (...) {
-    // With the context goes what was made in it.
+    // With the context goes what was made in it and is not destroyed.
+    resources.reset();
     static_cast<void>(driver().cuCtxSetCurrent(nullptr));
     static_cast<void>(driver().cuDevicePrimaryCtxRelease(device));
     throw;
@@ -214,26 +63,107 @@ void CudaDevice::open() {
   opened_ = resources_.get();
 }
 
-void CudaDevice::run(Run& run) {
+void CudaDevice::begin(std::shared_ptr<Run> run) {
   open();
+  awaitRoom();
+  auto flight = std::make_shared<Flight>();
+  flight->run = std::move(run);
   try {
-    Execution(*this, run).execute();
+    Issue(*this, *resources_, *flight)();
   } catch (const Failure& failure) {
-    recover(failure.code == FailureCode::lost ? failure.status : std::string());
-    throw;
+    flight->error = std::current_exception();
+    if (failure.code == FailureCode::lost) lose(failure.status);
   } catch (...) {
-    recover({});
-    throw;
+    flight->error = std::current_exception();
+  }
+  if (flight->error) {
+    drain();
+    resources_->staging->reset();
+    flight->run->outputs.clear();
+  }
+  // What the run read is free for the runs after it.
+  flight->run->inputs.clear();
+  tidy();
+  flight->run->timeline.issued = Timeline::now();
+  {
+    const std::lock_guard lock(flightsMutex_);
+    flights_++;
+  }
+  // Failures, too, so that runs finish in order.
+  completer_.post([this, flight = std::move(flight)] { complete(*flight); });
+}
+
+void CudaDevice::tidy() {
+  if (lost_.load() != nullptr) return;
+  try {
+    resources_->pool->tidy();
+  } catch (const Failure& failure) {
+    // The next run finds out, too.
+    if (failure.code == FailureCode::lost) lose(failure.status);
   }
 }
 
-void CudaDevice::recover(const std::string& status) {
-  const CUresult drained = driver().cuStreamSynchronize(resources_->stream);
-  resources_->staging->reset();
-  const bool fatal = isFatal(drained);
-  if (status.empty() && !fatal) return;
+void CudaDevice::release(const PoolBlock& block) {
+  if (opened_.load()->pool->free(block)) executor_.post([this] { tidy(); });
+}
+
+void CudaDevice::awaitRoom() {
+  std::unique_lock lock(flightsMutex_);
+  if (flights_ < kMostFlights) return;
+  room_.wait(lock, [this] { return flights_ <= kMostFlights / 2; });
+}
+
+void CudaDevice::complete(Flight& flight) noexcept {
+  std::exception_ptr error = flight.error;
+  try {
+    if (!error) land(flight);
+  } catch (const Failure& failure) {
+    error = std::current_exception();
+    if (failure.code == FailureCode::lost) lose(failure.status);
+    // The end was not seen, and nothing of the run may be under way when it has finished.
+    if (hasContext_ && failure.code != FailureCode::aborted) drain();
+  } catch (...) {
+    error = std::current_exception();
+    drain();
+  }
+  if (flight.end) opened_.load()->events.give(std::move(flight.end));
+  flight.run->finish(std::move(error));
+  const std::lock_guard lock(flightsMutex_);
+  if (--flights_ == kMostFlights / 2) room_.notify_one();
+}
+
+void CudaDevice::land(Flight& flight) {
+  if (!hasContext_) {
+    takeContext();
+    hasContext_ = true;
+  }
+  flight.end->wait();
+  for (const Flight::Landing& landing : flight.landings) {
+    std::memcpy(landing.to, flight.down.get() + landing.offset, landing.byteLength);
+  }
+  // Whoever cancelled does not want the results any more.
+  checkCancelled(*flight.run->cancel);
+}
+
+void CudaDevice::takeContext() {
+  const CUresult status = driver().cuCtxSetCurrent(opened_.load()->context);
+  if (status == kSuccess) return;
+  // Without it the end of no run can be seen.
+  lose(statusName(status));
+  throw Failure(FailureCode::lost, "[" + name_ + "] the device's context could not be used",
+                statusName(status), "cuCtxSetCurrent");
+}
+
+void CudaDevice::lose(const std::string& status) {
   // Never freed: later failures name it.
-  if (lost_.load() == nullptr) lost_ = new std::string(status.empty() ? statusName(drained) : status);
+  const std::string* none = nullptr;
+  const auto* name = new std::string(status);
+  if (!lost_.compare_exchange_strong(none, name)) delete name;
+}
+
+void CudaDevice::drain() {
+  const CUresult drained = driver().cuStreamSynchronize(opened_.load()->stream);
+  if (isFatal(drained)) lose(statusName(drained));
 }
 
 Blas& CudaDevice::blas() {
@@ -249,7 +179,7 @@ MemoryUse CudaDevice::memory() const {
   const Resources* resources = opened_.load();
   if (resources == nullptr) return {};
   MemoryUse use = resources->pool->use();
-  use.staging = resources->staging->pinnedBytes();
+  use.staging = resources->staging->pinnedBytes() + resources->slots.pinnedBytes();
   return use;
 }
 
@@ -258,10 +188,6 @@ size_t CudaDevice::freeBytes() const {
   size_t total = 0;
   WEFT_CU(cuMemGetInfo, &free, &total);
   return free;
-}
-
-void CudaDevice::release(CUdeviceptr address, size_t byteLength) {
-  executor_.post([this, address, byteLength] { resources_->pool->free(address, byteLength); });
 }
 
 namespace {

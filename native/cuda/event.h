@@ -1,7 +1,8 @@
-// Event: a point in a stream's work, and waiting for it without burning a core for long.
+// Event: a point in a stream's work, and waiting for it without burning a core.
 #pragma once
-#include <chrono>
-#include <thread>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 #include "cuda/driver.h"
 
@@ -17,20 +18,26 @@ class Event {
 
   void record(CUstream stream) { WEFT_CU(cuEventRecord, event_, stream); }
 
-  // Polls for as long as short work takes, then sleeps.
-  void wait() {
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
-    do {
-      const CUresult status = driver().cuEventQuery(event_);
-      if (status == kSuccess) return;
-      if (status != kNotReady) check(status, "cuEventQuery");
-      std::this_thread::yield();
-    } while (std::chrono::steady_clock::now() < patience);
-    WEFT_CU(cuEventSynchronize, event_);
-  }
+  // Looks without a pause for a moment, then less and less often, and sleeps at last: to be woken takes tens
+  // of microseconds, which short work must not wait for and long work does not feel.
+  void wait();
 
  private:
+  bool isReached() const;
+
   CUevent event_ = nullptr;
+};
+
+// Events to be used again: to make one costs more than to record it. Events are made on threads that have the
+// device's context; given back on any.
+class EventPool {
+ public:
+  std::unique_ptr<Event> take();
+  void give(std::unique_ptr<Event> event);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Event>> free_;
 };
 
 }  // namespace weft::cuda

@@ -98,18 +98,17 @@ Napi::Object withTried(Napi::Env env, const Napi::Value& found, const Library& l
   return result;
 }
 
-class ProbeTask : public Task {
+class ProbeTask : public BlockingTask {
  public:
-  using Task::Task;
   void run() override {
     if (driverState().usable()) nvrtcState();
   }
   Napi::Value result(Napi::Env env) override { return env.Undefined(); }
 };
 
-class OpenTask : public Task {
+class OpenTask : public BlockingTask {
  public:
-  OpenTask(Napi::Env env, CudaDevice& device) : Task(env), device_(device) {}
+  explicit OpenTask(CudaDevice& device) : device_(device) {}
   void run() override {
     device_.open();
     freeBytes_ = device_.freeBytes();
@@ -155,7 +154,7 @@ Napi::Value cublasInfo(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value probeCuda(const Napi::CallbackInfo& info) {
-  return Environment::of(info.Env()).start(std::make_shared<ProbeTask>(info.Env()), compileExecutor());
+  return Environment::of(info.Env()).start(info.Env(), std::make_shared<ProbeTask>(), compileExecutor());
 }
 
 Napi::Value openDevice(const Napi::CallbackInfo& info) {
@@ -163,7 +162,7 @@ Napi::Value openDevice(const Napi::CallbackInfo& info) {
   auto* device = dynamic_cast<CudaDevice*>(&deviceNamed(name));
   if (device == nullptr) values::reject("device", "cuda:N");
   return Environment::of(info.Env())
-      .start(std::make_shared<OpenTask>(info.Env(), *device), device->executor());
+      .start(info.Env(), std::make_shared<OpenTask>(*device), device->executor());
 }
 
 Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info) {

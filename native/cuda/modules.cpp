@@ -35,14 +35,23 @@ CUfunction Module::function(const std::string& name, unsigned sharedByteLength) 
   return entry.function;
 }
 
-ProgramCode Modules::link(const Program& program) {
-  ProgramCode code;
-  for (const auto& image : program.images) code.modules.push_back(get(*image));
+std::unique_ptr<ProgramCode> Modules::link(const Program& program) {
+  auto code = std::make_unique<ProgramCode>();
+  for (const auto& image : program.images) code->modules.push_back(get(*image));
+  code->addresses.resize(program.buffers.size());
   for (const Step& step : program.steps) {
     const auto* launch = std::get_if<LaunchStep>(&step);
     if (launch == nullptr) continue;
-    Module& module = *code.modules[launch->image];
-    code.functions.push_back(module.function(launch->function, launch->sharedByteLength));
+    Module& module = *code->modules[launch->image];
+    code->launches.push_back(
+        {module.function(launch->function, launch->sharedByteLength), code->parameters.size()});
+    for (const LaunchStep::Argument& argument : launch->args) {
+      const void* value = argument.buffer >= 0
+                              ? static_cast<const void*>(&code->addresses[argument.buffer])
+                              : static_cast<const void*>(launch->scalars.data() + argument.offset);
+      // The driver only reads parameters.
+      code->parameters.push_back(const_cast<void*>(value));
+    }
   }
   dropOldest();
   return code;

@@ -33,16 +33,26 @@ class Module {
   std::unordered_map<std::string, Function> functions_;
 };
 
-// A program's launches on one device, in the order of its launch steps.
+// A program's launches on one device, in the order of its launch steps. A run sets the addresses and
+// launches.
 struct ProgramCode {
+  struct Launch {
+    CUfunction function;
+    // The first of its parameters.
+    size_t parameters;
+  };
   std::vector<std::shared_ptr<Module>> modules;
-  std::vector<CUfunction> functions;
+  std::vector<Launch> launches;
+  // Of the program's buffers, by position.
+  std::vector<CUdeviceptr> addresses;
+  // Where each parameter's value is: in `addresses`, or in the program's scalars.
+  std::vector<void*> parameters;
 };
 
 class Modules {
  public:
-  // Loads what is not loaded yet.
-  ProgramCode link(const Program& program);
+  // Loads what is not loaded yet. The program outlives its code.
+  std::unique_ptr<ProgramCode> link(const Program& program);
 
  private:
   std::shared_ptr<Module> get(const Image& image);

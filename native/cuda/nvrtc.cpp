@@ -99,13 +99,13 @@ class SourceProgram {
   nvrtcProgram program_ = nullptr;
 };
 
-class CompileTask : public Task {
+class CompileTask : public BlockingTask {
  public:
-  CompileTask(Napi::Env env, std::string source, std::vector<std::string> options)
-      : Task(env), source_(std::move(source)), options_(std::move(options)) {}
+  CompileTask(std::string source, std::vector<std::string> options)
+      : source_(std::move(source)), options_(std::move(options)) {}
 
   void run() override {
-    checkCancelled(*cancelFlag());
+    checkCancelled(cancelFlag());
     SourceProgram program(source_);
     const nvrtcResult status = program.compile(options_);
     log_ = program.log();
@@ -155,7 +155,7 @@ Napi::Value compileCuda(const Napi::CallbackInfo& info) {
   const std::string source = values::text(info[0], "source");
   const std::vector<std::string> options = values::texts(info[1], "options");
   return Environment::of(info.Env())
-      .start(std::make_shared<CompileTask>(info.Env(), source, options), compileExecutor());
+      .start(info.Env(), std::make_shared<CompileTask>(source, options), compileExecutor());
 }
 
 }  // namespace weft::cuda

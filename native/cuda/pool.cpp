@@ -1,14 +1,30 @@
 #include "cuda/pool.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "runtime/failure.h"
+#include "runtime/host-pool.h"
 
 namespace weft::cuda {
+namespace {
+
+// What the driver's pool cuts blocks to; and its pages, to which large blocks are rounded.
+constexpr size_t kLeastStep = 512;
+constexpr size_t kMostStep = size_t{2} << 20;
+// Capacities are multiples of a share of themselves, so that sizes that differ little share blocks and less
+// than a hundredth is lost.
+constexpr size_t kSteps = 128;
+// A kept block may be this share larger than what is asked for.
+constexpr size_t kWasteShare = 8;
+// What the driver's pool may hold beyond the bound before it is trimmed.
+constexpr size_t kDriverSlack = size_t{256} << 20;
+
+}  // namespace
 
 DevicePool::DevicePool(std::string name, CUdevice device, CUstream stream)
-    : name_(std::move(name)), stream_(stream) {
+    : name_(std::move(name)), stream_(stream), keepsNothing_(host::poison()) {
   MemoryPoolProperties properties{};
   properties.allocationType = kAllocationPinned;
   properties.locationType = kLocationDevice;
@@ -18,47 +34,128 @@ DevicePool::DevicePool(std::string name, CUdevice device, CUstream stream)
   WEFT_CU(cuMemPoolSetAttribute, pool_, kPoolReleaseThreshold, &keepAll);
 }
 
-CUresult DevicePool::tryAllocate(CUdeviceptr& address, size_t byteLength) {
-  return driver().cuMemAllocFromPoolAsync(&address, byteLength, pool_, stream_);
+size_t DevicePool::capacityFor(size_t byteLength) const {
+  if (keepsNothing_) return byteLength;
+  const size_t step = std::clamp(std::bit_floor(byteLength) / kSteps, kLeastStep, kMostStep);
+  return (byteLength + step - 1) / step * step;
 }
 
-CUdeviceptr DevicePool::allocate(size_t byteLength) {
-  if (byteLength == 0) return 0;
-  CUdeviceptr address = 0;
-  CUresult status = tryAllocate(address, byteLength);
-  if (status == kOutOfMemory) {
+PoolBlock DevicePool::allocate(size_t byteLength) {
+  if (byteLength == 0) return {};
+  size_t capacity = capacityFor(byteLength);
+  CUdeviceptr address = takeKept(capacity);
+  if (address == 0) address = takeFromDriver(capacity);
+  if (address == 0) {
     trim();
-    status = tryAllocate(address, byteLength);
+    address = takeFromDriver(capacity);
   }
-  if (status == kOutOfMemory) {
-    size_t free = 0;
-    size_t total = 0;
-    WEFT_CU(cuMemGetInfo, &free, &total);
-    throw Failure(FailureCode::memory,
-                  "[" + name_ + "] expected " + std::to_string(byteLength) +
-                      " bytes of device memory: " + std::to_string(free) + " of " + std::to_string(total) +
-                      " are free, " + std::to_string(inUse_.load()) + " are in use by Weft",
-                  statusName(status), "cuMemAllocFromPoolAsync");
+  if (address == 0) throwOutOfMemory(byteLength);
+  {
+    const std::lock_guard lock(mutex_);
+    outBytes_ += capacity;
+    mostOut_ = std::max(mostOut_, outBytes_);
   }
+  const size_t inUse = inUse_ += byteLength;
+  // Only this thread takes memory out.
+  if (peak_ < inUse) peak_ = inUse;
+  return {address, byteLength, capacity};
+}
+
+CUdeviceptr DevicePool::takeKept(size_t& capacity) {
+  if (keepsNothing_) return 0;
+  const std::lock_guard lock(mutex_);
+  const size_t most = capacity + capacity / kWasteShare;
+  for (auto found = kept_.lower_bound(capacity); found != kept_.end() && found->first <= most; ++found) {
+    if (found->second.empty()) continue;
+    const CUdeviceptr address = found->second.back().address;
+    found->second.pop_back();
+    capacity = found->first;
+    keptBytes_ -= capacity;
+    return address;
+  }
+  return 0;
+}
+
+CUdeviceptr DevicePool::takeFromDriver(size_t capacity) {
+  tidy(capacity);
+  CUdeviceptr address = 0;
+  const CUresult status = driver().cuMemAllocFromPoolAsync(&address, capacity, pool_, stream_);
+  if (status == kOutOfMemory) return 0;
   check(status, "cuMemAllocFromPoolAsync");
-  inUse_ += byteLength;
-  peak_ = std::max(peak_.load(), inUse_.load());
   refreshHeld();
   return address;
 }
 
-void DevicePool::free(CUdeviceptr address, size_t byteLength) noexcept {
-  if (address == 0) return;
-  // The only statuses are those of a lost device, and earlier work's, which its own call reports.
-  static_cast<void>(driver().cuMemFreeAsync(address, stream_));
-  inUse_ -= byteLength;
+void DevicePool::throwOutOfMemory(size_t byteLength) const {
+  size_t free = 0;
+  size_t total = 0;
+  WEFT_CU(cuMemGetInfo, &free, &total);
+  throw Failure(FailureCode::memory,
+                "[" + name_ + "] expected " + std::to_string(byteLength) +
+                    " bytes of device memory: " + std::to_string(free) + " of " + std::to_string(total) +
+                    " are free, " + std::to_string(inUse_.load()) + " are in use by Weft",
+                statusName(kOutOfMemory), "cuMemAllocFromPoolAsync");
+}
+
+bool DevicePool::free(const PoolBlock& block) noexcept {
+  if (block.address == 0) return false;
+  inUse_ -= block.byteLength;
+  const std::lock_guard lock(mutex_);
+  outBytes_ -= block.capacity;
+  keptBytes_ += block.capacity;
+  kept_[block.capacity].push_back({block.address, ++clock_});
+  return keptBytes_ > keepLimit(outBytes_);
+}
+
+std::vector<CUdeviceptr> DevicePool::evict(size_t byteLength) {
+  std::vector<CUdeviceptr> evicted;
+  const std::lock_guard lock(mutex_);
+  while (keptBytes_ > byteLength) {
+    auto oldest = kept_.end();
+    for (auto it = kept_.begin(); it != kept_.end();) {
+      if (it->second.empty()) {
+        it = kept_.erase(it);
+        continue;
+      }
+      if (oldest == kept_.end() || it->second.front().since < oldest->second.front().since) oldest = it;
+      ++it;
+    }
+    evicted.push_back(oldest->second.front().address);
+    oldest->second.erase(oldest->second.begin());
+    keptBytes_ -= oldest->first;
+  }
+  return evicted;
+}
+
+void DevicePool::giveToDriver(const std::vector<CUdeviceptr>& addresses) noexcept {
+  // The only statuses are those of a lost device, with which the memory went, and earlier work's, which its
+  // own call reports.
+  for (const CUdeviceptr address : addresses) static_cast<void>(driver().cuMemFreeAsync(address, stream_));
+}
+
+void DevicePool::tidy(size_t more) {
+  size_t bound = 0;
+  size_t keep = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    keep = keepLimit(outBytes_ + more);
+    bound = outBytes_ + more + keep;
+    if (keptBytes_ <= keep) return;
+  }
+  giveToDriver(evict(keep));
+  if (held_ <= bound + kDriverSlack) return;
+  WEFT_CU(cuMemPoolTrimTo, pool_, bound);
+  refreshHeld();
 }
 
 void DevicePool::trim() {
+  giveToDriver(evict(0));
   // Frees count once the stream has passed them.
   WEFT_CU(cuStreamSynchronize, stream_);
   WEFT_CU(cuMemPoolTrimTo, pool_, 0);
   refreshHeld();
+  const std::lock_guard lock(mutex_);
+  mostOut_ = outBytes_;
 }
 
 void DevicePool::refreshHeld() noexcept {

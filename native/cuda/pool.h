@@ -1,15 +1,31 @@
 // DevicePool: a device's memory, from a stream-ordered pool of our own, with an exact account.
 //
-// Memory that is freed stays with the pool until `trim`. The pool and its stream belong to the device's
-// executor thread; the account may be read on any.
+// Blocks that are freed are kept for the next that needs one of their size, within the most that was in use
+// at once; what is beyond goes back to the driver's pool. All work is in one stream, so a block may be handed
+// out again as soon as its last use is queued. The driver is called on the device's executor thread alone.
+//
+// Where memory is to be poisoned (WEFT_POISON), nothing is kept and nothing is rounded: every block is the
+// driver's own, so that tools and tests see what is used before it is written, or beyond its end.
 #pragma once
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "cuda/driver.h"
 #include "runtime/device.h"
 
 namespace weft::cuda {
+
+// Memory that is out: what was asked for, and what it takes of the device.
+struct PoolBlock {
+  CUdeviceptr address = 0;
+  size_t byteLength = 0;
+  size_t capacity = 0;
+};
 
 class DevicePool {
  public:
@@ -18,38 +34,64 @@ class DevicePool {
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
 
-  // At least 256-byte aligned; 0 for no bytes. Where the device has no more, gives what is unused back and
-  // asks once more, then throws a memory Failure that says what is in use.
-  CUdeviceptr allocate(size_t byteLength);
-  // In the order of the stream. Does not throw: on a lost device the memory went with it.
-  void free(CUdeviceptr address, size_t byteLength) noexcept;
+  // At least 256-byte aligned; address 0 for no bytes. Where the device has no more, gives what is unused
+  // back and asks once more, then throws a memory Failure that says what is in use.
+  PoolBlock allocate(size_t byteLength);
+  // Once the last work that uses the block is in the stream. Any thread. Whether more is kept now than should
+  // be: then `tidy` is due.
+  bool free(const PoolBlock& block) noexcept;
+  // Gives what is kept beyond the bound to the driver's pool, when `more` bytes are to be taken from it.
+  void tidy(size_t more = 0);
+  // Gives everything unused back to the system.
   void trim();
+  // Any thread.
   MemoryUse use() const { return {inUse_, held_, peak_}; }
 
  private:
-  CUresult tryAllocate(CUdeviceptr& address, size_t byteLength);
+  struct Kept {
+    CUdeviceptr address;
+    uint64_t since;
+  };
+
+  // The most bytes to keep when `out` are out. With the lock held.
+  size_t keepLimit(size_t out) const { return keepsNothing_ ? 0 : std::max(mostOut_, out) - out; }
+  size_t capacityFor(size_t byteLength) const;
+  // A kept block for this capacity, which becomes the block's own, or 0.
+  CUdeviceptr takeKept(size_t& capacity);
+  // Takes out the blocks kept longest until at most `byteLength` bytes are kept.
+  std::vector<CUdeviceptr> evict(size_t byteLength);
+  CUdeviceptr takeFromDriver(size_t capacity);
+  void giveToDriver(const std::vector<CUdeviceptr>& addresses) noexcept;
   void refreshHeld() noexcept;
+  [[noreturn]] void throwOutOfMemory(size_t byteLength) const;
 
   const std::string name_;
   const CUstream stream_;
+  const bool keepsNothing_;
   CUmemoryPool pool_ = nullptr;
   std::atomic<size_t> inUse_{0}, held_{0}, peak_{0};
+
+  std::mutex mutex_;
+  // By capacity; of each, the one kept longest first.
+  std::map<size_t, std::vector<Kept>> kept_;
+  size_t keptBytes_ = 0;
+  // Capacities of what is out, now and at most since the last trim.
+  size_t outBytes_ = 0, mostOut_ = 0;
+  uint64_t clock_ = 0;
 };
 
-// A block of the pool for as long as a scope on the executor's thread.
-class PoolBlock {
+// A block of the pool for as long as a scope.
+class ScopedBlock {
  public:
-  PoolBlock(DevicePool& pool, size_t byteLength)
-      : pool_(pool), byteLength_(byteLength), address_(pool.allocate(byteLength)) {}
-  ~PoolBlock() { pool_.free(address_, byteLength_); }
-  PoolBlock(const PoolBlock&) = delete;
-  PoolBlock& operator=(const PoolBlock&) = delete;
-  CUdeviceptr address() const { return address_; }
+  ScopedBlock(DevicePool& pool, size_t byteLength) : pool_(pool), block_(pool.allocate(byteLength)) {}
+  ~ScopedBlock() { pool_.free(block_); }
+  ScopedBlock(const ScopedBlock&) = delete;
+  ScopedBlock& operator=(const ScopedBlock&) = delete;
+  CUdeviceptr address() const { return block_.address; }
 
  private:
   DevicePool& pool_;
-  const size_t byteLength_;
-  const CUdeviceptr address_;
+  const PoolBlock block_;
 };
 
 }  // namespace weft::cuda

@@ -10,7 +10,6 @@ namespace weft {
 using CancelFlag = std::atomic<bool>;
 
 struct Cancel {
-  static constexpr napi_type_tag kTag = {0x1d4f3e4c3a0b4b52, 0x9b0f1c7d8e6a5f01};
   static constexpr const char* kWhat = "a cancel token";
   std::shared_ptr<CancelFlag> flag = std::make_shared<CancelFlag>(false);
 };

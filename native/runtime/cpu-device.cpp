@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "cpu/cpu.h"
+#include "cpu/threads.h"
 #include "runtime/device.h"
 #include "runtime/executor.h"
 #include "runtime/failure.h"
@@ -26,9 +27,15 @@ class CpuDevice : public Device {
     return {use.inUse, use.held, use.peak, 0};
   }
   void trim() override { host::trim(); }
-  void run(Run& run) override;
+  void begin(std::shared_ptr<Run> run) override {
+    compute(*run);
+    run->timeline.issued = Timeline::now();
+    run->finish(nullptr);
+  }
 
  private:
+  static void compute(Run& run);
+
   const std::string name_ = "cpu";
   Executor& executor_ = makeExecutor("weft-cpu");
 };
@@ -53,7 +60,7 @@ class Interpreter {
   void operator()(const TapeStep& step) {
     tapeBuffers_.clear();
     for (const int buffer : step.buffers) tapeBuffers_.push_back(addresses_[buffer]);
-    cpu::runTape(*step.tape, tapeBuffers_.data(), cpu::sharedPool(), cancel_);
+    cpu::runTape(*step.tape, tapeBuffers_.data(), step.isShort ? thisThread() : cpu::sharedPool(), cancel_);
   }
 
   void operator()(const MatmulStep& step) {
@@ -71,6 +78,12 @@ class Interpreter {
   }
 
  private:
+  // A pool of the calling thread alone: to wake another costs more than a short tape.
+  static cpu::ThreadPool& thisThread() {
+    static cpu::ThreadPool& pool = *new cpu::ThreadPool(1);
+    return pool;
+  }
+
   cpu::Matrix matrix(const MatrixOperand& operand, int dtype) const {
     std::byte* data = addresses_[operand.buffer];
     data += operand.offset * static_cast<int64_t>(elementByteLength(dtype));
@@ -83,7 +96,7 @@ class Interpreter {
   std::vector<void*> tapeBuffers_;
 };
 
-void CpuDevice::run(Run& run) {
+void CpuDevice::compute(Run& run) {
   const Program& program = *run.program;
   const std::shared_ptr<Memory> arena = allocateHost(program.arenaByteLength);
   std::vector<std::byte*> addresses(program.buffers.size());
@@ -104,7 +117,7 @@ void CpuDevice::run(Run& run) {
     addresses[output] = reinterpret_cast<std::byte*>(outputs.back()->address);
   }
 
-  Interpreter interpreter(program, std::move(addresses), run.cancel.get());
+  Interpreter interpreter(program, std::move(addresses), run.cancel);
   for (const Step& step : program.steps) {
     checkCancelled(*run.cancel);
     std::visit(interpreter, step);

@@ -3,8 +3,10 @@
 // Devices and their executors live as long as the process. Memory is what a device hands out: the results of
 // runs, shared by JavaScript handles and by runs under way, freed when the last lets go, on any thread.
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,6 +33,18 @@ struct Memory {
   const size_t byteLength;
 };
 
+// When things happened to a run, in nanoseconds of the steady clock; 0: they have not.
+struct Timeline {
+  // JavaScript asked for it; the executor took it; all its work was queued; its end was seen.
+  int64_t asked = 0, taken = 0, issued = 0, ended = 0;
+
+  static int64_t now() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+};
+
 // One run of a program: what it reads, and after it what it wrote.
 struct Run {
   struct Input {
@@ -40,13 +54,22 @@ struct Run {
     std::shared_ptr<Memory> memory;
   };
 
+  Run() = default;
+  virtual ~Run() = default;
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  // Ends the run: its outputs are there, or it failed. Once, on any native thread.
+  virtual void finish(std::exception_ptr error) noexcept = 0;
+
   std::shared_ptr<const Program> program;
   // One for each of `program->inputs` and `program->outputs`.
   std::vector<Input> inputs;
   std::vector<bool> keepOnDevice;
-  std::shared_ptr<CancelFlag> cancel;
+  const CancelFlag* cancel = nullptr;
 
   std::vector<std::shared_ptr<Memory>> outputs;
+  Timeline timeline;
 };
 
 // The bytes a device has out, holds from the system (at least as much), and had out at most; and the pinned
@@ -69,7 +92,10 @@ class Device {
   virtual bool isHost() const = 0;
 
   // The following on the executor's thread.
-  virtual void run(Run& run) = 0;
+  //
+  // Begins a run. Throws, or calls the run's `finish` once, before it returns or later on another thread.
+  // Runs finish in the order they were begun.
+  virtual void begin(std::shared_ptr<Run> run) = 0;
   // Gives unused memory back to the system.
   virtual void trim() = 0;
 

@@ -1,24 +1,33 @@
 #include "runtime/environment.h"
 
+#include <condition_variable>
+#include <mutex>
+#include <unordered_set>
+
 #include "runtime/executor.h"
 #include "runtime/failure.h"
 
 namespace weft {
 
-struct Environment::State {
+struct EnvironmentState {
+  using Wake = Napi::TypedThreadSafeFunction<Environment, void, Environment::deliver>;
+
   std::mutex mutex;
   std::condition_variable quiet;
   bool closed = false;
+  // Tasks that have begun and not ended.
   size_t running = 0;
   std::unordered_set<std::shared_ptr<Task>> pending;
-  std::deque<std::shared_ptr<Task>> finished;
+  std::vector<std::shared_ptr<Task>> finished;
+  // Whether JavaScript was called and has not come yet.
+  bool called = false;
   Wake wake;
 };
 
 // Every state there is, so that the exit of the process can cancel what is under way.
 struct Environment::Live {
   std::mutex mutex;
-  std::unordered_set<State*> states;
+  std::unordered_set<EnvironmentState*> states;
 
   static Live& get() {
     static Live& it = *new Live();
@@ -28,9 +37,9 @@ struct Environment::Live {
 
 void Environment::create(Napi::Env env) { env.SetInstanceData(new Environment(env)); }
 
-Environment::Environment(Napi::Env env) : state_(std::make_shared<State>()) {
+Environment::Environment(Napi::Env env) : state_(std::make_shared<EnvironmentState>()) {
   // The thread-safe function goes first: cleanup hooks run last to first, and ours must find it open.
-  state_->wake = Wake::New(env, "weft", 0, 1, this);
+  state_->wake = EnvironmentState::Wake::New(env, "weft", 0, 1, this);
   state_->wake.Unref(env);
   env.AddCleanupHook([this] { close(); });
 
@@ -44,45 +53,54 @@ Environment::Environment(Napi::Env env) : state_(std::make_shared<State>()) {
 void Environment::cancelEverything() {
   Live& live = Live::get();
   const std::lock_guard lock(live.mutex);
-  for (State* state : live.states) {
+  for (EnvironmentState* state : live.states) {
     const std::lock_guard stateLock(state->mutex);
-    for (const auto& task : state->pending) task->cancelFlag()->store(true);
+    for (const auto& task : state->pending) task->cancelFlag().store(true);
   }
 }
 
 Environment::~Environment() = default;
 
-Napi::Promise Environment::start(std::shared_ptr<Task> task, Executor& executor) {
-  const Napi::Promise promise = task->deferred_.Promise();
+Napi::Value Environment::start(Napi::Env env, std::shared_ptr<Task> task, Executor& executor) {
+  napi_value promise = nullptr;
+  if (napi_create_promise(env, &task->deferred_, &promise) != napi_ok) throw Napi::Error::New(env);
+  task->state_ = state_;
   {
     const std::lock_guard lock(state_->mutex);
     state_->pending.insert(task);
   }
-  if (pending_++ == 0) state_->wake.Ref(promise.Env());
-  executor.post([state = state_, task = std::move(task)] { execute(state, task); });
-  return promise;
+  if (pending_++ == 0) state_->wake.Ref(env);
+  executor.post([task = std::move(task)] { execute(task); });
+  return {env, promise};
 }
 
-void Environment::execute(const std::shared_ptr<State>& state, const std::shared_ptr<Task>& task) {
+void Environment::execute(const std::shared_ptr<Task>& task) {
   {
-    const std::lock_guard lock(state->mutex);
-    if (state->closed) return;
-    state->running++;
+    const std::lock_guard lock(task->state_->mutex);
+    if (task->state_->closed) return;
+    task->state_->running++;
   }
   try {
-    task->run();
+    task->begin();
   } catch (...) {
-    task->error_ = std::current_exception();
+    task->end(std::current_exception());
   }
-  const std::lock_guard lock(state->mutex);
-  state->running--;
-  if (state->closed) {
-    state->quiet.notify_all();
+}
+
+void Task::end(std::exception_ptr error) noexcept {
+  error_ = std::move(error);
+  EnvironmentState& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  state.running--;
+  if (state.closed) {
+    state.quiet.notify_all();
     return;
   }
-  state->finished.push_back(task);
+  state.finished.push_back(shared_from_this());
+  if (state.called) return;
+  state.called = true;
   // Under the lock, so that the environment cannot close the function in between.
-  state->wake.NonBlockingCall();
+  state.wake.NonBlockingCall();
 }
 
 void Environment::deliver(Napi::Env env, Napi::Function, Environment* self, void*) {
@@ -91,16 +109,16 @@ void Environment::deliver(Napi::Env env, Napi::Function, Environment* self, void
 }
 
 void Environment::settleFinished(Napi::Env env) {
-  for (;;) {
-    std::shared_ptr<Task> task;
-    {
-      const std::lock_guard lock(state_->mutex);
-      if (state_->finished.empty()) return;
-      task = std::move(state_->finished.front());
-      state_->finished.pop_front();
-      state_->pending.erase(task);
-    }
-    if (--pending_ == 0) state_->wake.Unref(env);
+  std::vector<std::shared_ptr<Task>> finished;
+  {
+    const std::lock_guard lock(state_->mutex);
+    finished.swap(state_->finished);
+    state_->called = false;
+    for (const auto& task : finished) state_->pending.erase(task);
+  }
+  pending_ -= finished.size();
+  if (pending_ == 0 && !finished.empty()) state_->wake.Unref(env);
+  for (const auto& task : finished) {
     task->held_.clear();
     settle(env, *task);
   }
@@ -117,13 +135,15 @@ void Environment::settle(Napi::Env env, Task& task) {
         task.error_ = std::current_exception();
       }
     }
+    // These fail in a worker that is being terminated and runs no JavaScript any more: nobody waits for the
+    // promise.
     if (task.error_) {
-      task.deferred_.Reject(toError(env, task.error_).Value());
+      static_cast<void>(napi_reject_deferred(env, task.deferred_, toError(env, task.error_).Value()));
     } else {
-      task.deferred_.Resolve(value);
+      static_cast<void>(napi_resolve_deferred(env, task.deferred_, value));
     }
   } catch (const Napi::Error&) {
-    // The worker is being terminated and runs no JavaScript any more: nobody waits for the promise.
+    // So does making an error.
   }
   // A native thread may be the last to drop the task, and must not drop a JavaScript exception.
   task.error_ = nullptr;
@@ -137,7 +157,7 @@ void Environment::close() {
   }
   std::unique_lock lock(state_->mutex);
   state_->closed = true;
-  for (const auto& task : state_->pending) task->cancelFlag()->store(true);
+  for (const auto& task : state_->pending) task->cancelFlag().store(true);
   state_->quiet.wait(lock, [this] { return state_->running == 0; });
   // References are dropped while the environment still exists; native threads may keep the tasks a little
   // longer.

@@ -1,19 +1,14 @@
 // Environment: one JavaScript environment (the main thread or a worker) and the tasks it has under way.
 //
-// A Task is started on the JavaScript thread, runs on a native thread, and settles its promise back on the
-// JavaScript thread through one thread-safe function. The event loop stays alive while tasks are pending.
-// When the environment goes away, its tasks are cancelled and waited for, so that no native thread touches
-// memory that JavaScript owned.
+// A Task is started on the JavaScript thread, works on native threads, and settles its promise back on the
+// JavaScript thread through one thread-safe function, which takes all that ended meanwhile in one call. The
+// event loop stays alive while tasks are pending. When the environment goes away, its tasks are cancelled and
+// waited for, so that no native thread touches memory that JavaScript owned.
 #pragma once
 #include <napi.h>
 
-#include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <exception>
 #include <memory>
-#include <mutex>
-#include <unordered_set>
 #include <vector>
 
 #include "runtime/cancel.h"
@@ -21,30 +16,50 @@
 namespace weft {
 
 class Executor;
+class Environment;
+struct EnvironmentState;  // shared with native threads; outlives the environment
 
-class Task {
+class Task : public std::enable_shared_from_this<Task> {
  public:
-  explicit Task(Napi::Env env) : deferred_(Napi::Promise::Deferred::New(env)) {}
+  Task() = default;
   virtual ~Task() = default;
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
 
-  // The work, on a native thread. What it throws rejects the promise.
-  virtual void run() = 0;
-  // What the promise resolves with, on the JavaScript thread after run().
+  // Begins the work, on the executor's thread. It has ended when `end` is called, once, there or on another
+  // thread, before this returns or later. Throwing ends it, too.
+  virtual void begin() = 0;
+  // What the promise resolves with, on the JavaScript thread after the end.
   virtual Napi::Value result(Napi::Env env) = 0;
+
+  // Ends the work: an exception rejects the promise.
+  void end(std::exception_ptr error) noexcept;
 
   // Keeps a JavaScript object alive until the task settles.
   void hold(const Napi::Object& object) { held_.push_back(Napi::Persistent(object)); }
-  const std::shared_ptr<CancelFlag>& cancelFlag() const { return cancel_; }
-  void setCancelFlag(std::shared_ptr<CancelFlag> flag) { cancel_ = std::move(flag); }
+  CancelFlag& cancelFlag() { return token_ ? *token_ : own_; }
+  void setCancelFlag(std::shared_ptr<CancelFlag> flag) { token_ = std::move(flag); }
 
  private:
   friend class Environment;
-  Napi::Promise::Deferred deferred_;
+  std::shared_ptr<EnvironmentState> state_;
+  napi_deferred deferred_ = nullptr;
   std::vector<Napi::ObjectReference> held_;
-  std::shared_ptr<CancelFlag> cancel_ = std::make_shared<CancelFlag>(false);
+  CancelFlag own_{false};
+  std::shared_ptr<CancelFlag> token_;
   std::exception_ptr error_;
+};
+
+// A task whose work ends when `run` returns.
+class BlockingTask : public Task {
+ public:
+  // The work, on a native thread. What it throws rejects the promise.
+  virtual void run() = 0;
+
+  void begin() final {
+    run();
+    end(nullptr);
+  }
 };
 
 class Environment {
@@ -57,21 +72,21 @@ class Environment {
   ~Environment();
 
   // Queues the task on the executor and returns its promise.
-  Napi::Promise start(std::shared_ptr<Task> task, Executor& executor);
+  Napi::Value start(Napi::Env env, std::shared_ptr<Task> task, Executor& executor);
 
  private:
-  struct State;  // shared with native threads; outlives the environment
+  friend class Task;
+  friend struct EnvironmentState;
   struct Live;
 
   static void deliver(Napi::Env env, Napi::Function, Environment* self, void*);
-  using Wake = Napi::TypedThreadSafeFunction<Environment, void, deliver>;
-  static void execute(const std::shared_ptr<State>& state, const std::shared_ptr<Task>& task);
+  static void execute(const std::shared_ptr<Task>& task);
   void settleFinished(Napi::Env env);
   static void settle(Napi::Env env, Task& task);
   static void cancelEverything();
   void close();
 
-  std::shared_ptr<State> state_;
+  std::shared_ptr<EnvironmentState> state_;
   size_t pending_ = 0;
 };
 

@@ -2,16 +2,19 @@
 
 #include <pthread.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <thread>
 #include <vector>
+
+#include "runtime/spin.h"
 
 namespace weft {
 namespace {
 
 // Longest time that leaving the process waits for work under way.
 constexpr auto kExitPatience = std::chrono::seconds(5);
+// How long a thread without a job looks for one before it sleeps.
+constexpr auto kSpin = std::chrono::microseconds(100);
 
 struct Registry {
   std::mutex mutex;
@@ -46,6 +49,7 @@ void leave() {
 void Executor::post(std::function<void()> job) {
   const std::lock_guard lock(mutex_);
   queue_.push_back(std::move(job));
+  queued_.store(queue_.size(), std::memory_order_release);
   if (started_ < threads_ && busy_ + queue_.size() > started_) {
     std::thread([this] { loop(); }).detach();
     started_++;
@@ -63,12 +67,19 @@ void Executor::loop() {
   pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
 #endif
   std::unique_lock lock(mutex_);
+  const auto spin = spinLimit(threads_ == 1 ? kSpin : std::chrono::microseconds(0));
   for (;;) {
+    if (queue_.empty() && spin.count() > 0) {
+      lock.unlock();
+      spinFor(spin, [this] { return queued_.load(std::memory_order_acquire) > 0; });
+      lock.lock();
+    }
     wake_.wait(lock, [this] { return !queue_.empty(); });
     busy_++;
     {
       const std::function<void()> job = std::move(queue_.front());
       queue_.pop_front();
+      queued_.store(queue_.size(), std::memory_order_relaxed);
       lock.unlock();
       job();
     }

@@ -1,9 +1,13 @@
 // Executor: native threads with a queue. Each device has one of one thread, from which all of its work is
-// issued, in order; compilation has one of several.
+// issued, in order; a GPU has another, which sees the work end; compilation has one of several.
+//
+// A single thread looks for its next job for a moment before it sleeps, so that a caller who comes back at
+// once does not pay for waking it.
 //
 // Executors live as long as the process. `quietAtExit` makes the process wait, for a bounded time, for work
 // that is under way when it exits, before the libraries that the work uses are torn down.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -33,6 +37,8 @@ class Executor {
   std::condition_variable wake_;
   std::condition_variable idle_;
   std::deque<std::function<void()>> queue_;
+  // The queue's length, for the thread that spins.
+  std::atomic<size_t> queued_{0};
   size_t started_ = 0;
   size_t busy_ = 0;
 };

@@ -221,7 +221,7 @@ Block allocate(size_t byteLength) {
   }
   if (data == nullptr) throw std::bad_alloc();
   countOut(all, capacity);
-  if (all.poison.load(std::memory_order_relaxed)) std::memset(data, 0xff, capacity);
+  if (poison()) std::memset(data, 0xff, capacity);
   return Block(data, capacity);
 }
 
@@ -247,5 +247,7 @@ void trim() { pool().shelf.clear(); }
 void setKeepLimit(size_t byteLength) { pool().shelf.setLimit(byteLength); }
 
 void setPoison(bool on) { pool().poison.store(on, std::memory_order_relaxed); }
+
+bool poison() { return pool().poison.load(std::memory_order_relaxed); }
 
 }  // namespace weft::host

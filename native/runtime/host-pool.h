@@ -66,5 +66,7 @@ void setKeepLimit(size_t byteLength);
 // Fills every block that is handed out with 0xff (NaN in every float type), so that tests see reads of
 // undefined memory.
 void setPoison(bool on);
+// Whether it is on: memory of other kinds is then filled likewise.
+bool poison();
 
 }  // namespace weft::host

@@ -8,9 +8,9 @@
 namespace weft {
 namespace {
 
-class TrimTask : public Task {
+class TrimTask : public BlockingTask {
  public:
-  TrimTask(Napi::Env env, Device& device) : Task(env), device_(device) {}
+  explicit TrimTask(Device& device) : device_(device) {}
   void run() override { device_.trim(); }
   Napi::Value result(Napi::Env env) override { return env.Undefined(); }
 
@@ -41,7 +41,7 @@ Napi::Value memory(const Napi::CallbackInfo& info) {
 
 Napi::Value trim(const Napi::CallbackInfo& info) {
   Device& device = deviceNamed(values::text(info[0], "device"));
-  return Environment::of(info.Env()).start(std::make_shared<TrimTask>(info.Env(), device), device.executor());
+  return Environment::of(info.Env()).start(info.Env(), std::make_shared<TrimTask>(device), device.executor());
 }
 
 }  // namespace weft

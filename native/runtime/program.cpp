@@ -23,6 +23,8 @@ constexpr int64_t kMaxBlockThreads = 1024;
 constexpr size_t kScalarAlignment = 16;
 constexpr int64_t kMaxScalarBytes = 4096;
 constexpr int64_t kMaxInteger = values::kMaxSafeInteger;
+// Instructions times elements of a tape that one thread does in about 20 microseconds.
+constexpr int64_t kShortWork = 50'000;
 
 std::string item(const char* list, uint32_t i) { return std::string(list) + "[" + std::to_string(i) + "]"; }
 
@@ -129,9 +131,19 @@ Step readLaunch(const Napi::Object& entry, const std::string& field, const Progr
   return step;
 }
 
+// Whether a tape does little.
+bool isShort(const cpu::Tape& tape) {
+  int64_t instructions = 1;
+  for (const cpu::Section& walk : tape.walks) instructions += static_cast<int64_t>(walk.size());
+  // In floating point, which does not overflow.
+  const double elements = static_cast<double>(tape.tileCount()) * static_cast<double>(tape.walkBlocks()) *
+                          static_cast<double>(tape.rows) * static_cast<double>(tape.width());
+  return elements * static_cast<double>(instructions) <= static_cast<double>(kShortWork);
+}
+
 Step readTape(const Napi::Object& entry, const std::string& field, const Program& program) {
   if (!program.device->isHost()) reject(field + ".kind", "one a GPU runs, not tape");
-  TapeStep step;
+  TapeStep step{};
   const Napi::Array buffers = values::array(entry.Get("buffers"), field + ".buffers");
   for (uint32_t i = 0; i < buffers.Length(); i++) {
     step.buffers.push_back(bufferIndex(buffers.Get(i), program, field + "." + item("buffers", i)));
@@ -150,6 +162,7 @@ Step readTape(const Napi::Object& entry, const std::string& field, const Program
     }
     if (wanted[i].isOutput) checkWritable(step.buffers[i], program, name);
   }
+  step.isShort = isShort(*step.tape);
   return step;
 }
 

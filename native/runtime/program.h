@@ -38,6 +38,8 @@ struct Image {
 struct TapeStep {
   std::shared_ptr<const cpu::Tape> tape;
   std::vector<int> buffers;
+  // Computed sooner than other threads would have woken.
+  bool isShort;
 };
 
 struct LaunchStep {
@@ -87,7 +89,6 @@ struct Program {
 
 // What a program handle owns.
 struct ProgramHandle {
-  static constexpr napi_type_tag kTag = {0x1d4f3e4c3a0b4b52, 0x9b0f1c7d8e6a5f02};
   static constexpr const char* kWhat = "a program";
   std::shared_ptr<const Program> program;
 };

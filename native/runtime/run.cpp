@@ -1,7 +1,7 @@
 #include "runtime/run.h"
 
-#include <chrono>
 #include <cstring>
+#include <iterator>
 
 #include "runtime/environment.h"
 #include "runtime/program.h"
@@ -10,10 +10,30 @@
 namespace weft {
 namespace {
 
-// An ArrayBuffer over a result's memory; a copy where the engine does not allow buffers it did not allocate.
+// By napi_typedarray_type.
+constexpr size_t kTypedArrayElementByteLength[] = {1, 1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 2};
+// Results up to this size are copied into buffers of the engine's, which are cheaper than buffers over memory
+// of ours.
+constexpr size_t kCopiedByteLength = 4096;
+
+Napi::Value copied(Napi::Env env, const Memory& memory) {
+  void* data = nullptr;
+  napi_value value = nullptr;
+  if (napi_create_arraybuffer(env, memory.byteLength, &data, &value) != napi_ok) {
+    throw Failure(FailureCode::memory,
+                  "no ArrayBuffer of " + std::to_string(memory.byteLength) + " bytes could be made");
+  }
+  if (memory.byteLength > 0) {
+    std::memcpy(data, reinterpret_cast<const void*>(memory.address), memory.byteLength);
+  }
+  return {env, value};
+}
+
+// An ArrayBuffer over a result's memory; a copy where it is small, or the engine does not allow buffers it
+// did not allocate.
 Napi::Value toArrayBuffer(Napi::Env env, std::shared_ptr<Memory> memory) {
+  if (memory->byteLength <= kCopiedByteLength) return copied(env, *memory);
   const size_t byteLength = memory->byteLength;
-  if (byteLength == 0) return Napi::ArrayBuffer::New(env, 0);
   void* data = reinterpret_cast<void*>(memory->address);
   auto owner = std::make_unique<std::shared_ptr<Memory>>(std::move(memory));
   napi_value value = nullptr;
@@ -26,151 +46,156 @@ Napi::Value toArrayBuffer(Napi::Env env, std::shared_ptr<Memory> memory) {
     owner.release();
     return {env, value};
   }
-  if (status != napi_no_external_buffers_allowed) {
-    throw Failure(FailureCode::memory,
-                  "no ArrayBuffer of " + std::to_string(byteLength) + " bytes could be made");
-  }
-  Napi::ArrayBuffer copy = Napi::ArrayBuffer::New(env, byteLength);
-  std::memcpy(copy.Data(), data, byteLength);
-  return copy;
+  return copied(env, **owner);
 }
 
-Napi::Value toBufferObject(Napi::Env env, std::shared_ptr<Memory> memory) {
-  Napi::Object object = Napi::Object::New(env);
-  object.Set("device", memory->device.name());
-  object.Set("byteLength", static_cast<double>(memory->byteLength));
-  object.Set("handle", values::makeHandle(env, std::make_unique<BufferHandle>(env, std::move(memory))));
-  return object;
-}
-
-class RunTask : public Task {
+class RunTask : public Task, public Run {
  public:
-  RunTask(Napi::Env env, Run request) : Task(env), run_(std::move(request)) { setCancelFlag(run_.cancel); }
+  RunTask() { timeline.asked = Timeline::now(); }
 
-  void run() override {
-    const auto start = std::chrono::steady_clock::now();
-    checkCancelled(*run_.cancel);
-    run_.program->device->run(run_);
-    nanoseconds_ =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start);
-    // Inputs on a device are let go here, not when the JavaScript thread comes round.
-    run_.inputs.clear();
+  // Whether the result tells when things happened.
+  bool tellsTimeline = false;
+
+  void begin() override {
+    timeline.taken = Timeline::now();
+    checkCancelled(*cancel);
+    program->device->begin(std::shared_ptr<Run>(shared_from_this(), this));
+  }
+
+  void finish(std::exception_ptr error) noexcept override {
+    timeline.ended = Timeline::now();
+    // Memory on a device is let go here, not when the JavaScript thread comes round.
+    inputs.clear();
+    if (error) outputs.clear();
+    end(std::move(error));
   }
 
   Napi::Value result(Napi::Env env) override {
-    Napi::Array outputs = Napi::Array::New(env, run_.outputs.size());
-    for (uint32_t i = 0; i < run_.outputs.size(); i++) {
-      std::shared_ptr<Memory> memory = std::move(run_.outputs[i]);
-      outputs.Set(i, run_.keepOnDevice[i] ? toBufferObject(env, std::move(memory))
-                                          : toArrayBuffer(env, std::move(memory)));
+    Napi::Array list = Napi::Array::New(env, outputs.size() + 1);
+    uint32_t at = 0;
+    for (std::shared_ptr<Memory>& output : outputs) {
+      list.Set(at, keepOnDevice[at]
+                       ? values::makeHandle(env, std::make_unique<BufferHandle>(env, std::move(output)))
+                       : toArrayBuffer(env, std::move(output)));
+      at++;
     }
-    Napi::Object result = Napi::Object::New(env);
-    result.Set("outputs", outputs);
-    result.Set("nanoseconds", static_cast<double>(nanoseconds_.count()));
-    return result;
+    const auto tell = [&](int64_t nanoseconds) { list.Set(at++, static_cast<double>(nanoseconds)); };
+    tell(timeline.ended - timeline.taken);
+    if (!tellsTimeline) return list;
+    const int64_t told = Timeline::now();
+    for (const int64_t time : {timeline.taken, timeline.issued, timeline.ended, told}) {
+      tell(time - timeline.asked);
+    }
+    return list;
   }
-
- private:
-  Run run_;
-  std::chrono::nanoseconds nanoseconds_{};
 };
 
 struct View {
-  const void* data;
-  size_t byteLength;
-  bool detached;
-};
-
-View viewOf(const Napi::Value& value, const std::string& field) {
-  const napi_env env = value.Env();
-  bool isView = false;
-  void* data = nullptr;
+  const void* data = nullptr;
   size_t byteLength = 0;
   napi_value buffer = nullptr;
+};
+
+// Whether the value is a view of an ArrayBuffer.
+bool readView(const Napi::Value& value, View& view) {
+  const napi_env env = value.Env();
+  void* data = nullptr;
+  napi_status status = napi_invalid_arg;
   if (value.IsTypedArray()) {
-    const Napi::TypedArray array = value.As<Napi::TypedArray>();
-    byteLength = array.ByteLength();
-    isView = napi_get_typedarray_info(env, value, nullptr, nullptr, &data, &buffer, nullptr) == napi_ok;
+    napi_typedarray_type type{};
+    size_t length = 0;
+    status = napi_get_typedarray_info(env, value, &type, &length, &data, &view.buffer, nullptr);
+    if (static_cast<size_t>(type) >= std::size(kTypedArrayElementByteLength)) return false;
+    view.byteLength = length * kTypedArrayElementByteLength[type];
   } else if (value.IsDataView()) {
-    isView = napi_get_dataview_info(env, value, &byteLength, &data, &buffer, nullptr) == napi_ok;
+    status = napi_get_dataview_info(env, value, &view.byteLength, &data, &view.buffer, nullptr);
   }
-  if (!isView) values::reject(field, "a typed array or a device buffer");
-  bool detached = false;
-  napi_is_detached_arraybuffer(env, buffer, &detached);
-  return {data, byteLength, detached};
+  view.data = data;
+  return status == napi_ok;
 }
 
-void checkByteLength(size_t byteLength, size_t wanted, const std::string& field) {
-  if (byteLength != wanted) {
-    values::reject(field, "of " + std::to_string(wanted) + " bytes: " + std::to_string(byteLength));
-  }
+// "inputs[3]"; made for messages alone.
+std::string nameOf(uint32_t input) { return "inputs[" + std::to_string(input) + "]"; }
+
+void checkByteLength(size_t byteLength, size_t wanted, uint32_t input) {
+  if (byteLength == wanted) return;
+  values::reject(nameOf(input), "of " + std::to_string(wanted) + " bytes: " + std::to_string(byteLength));
 }
 
-// Reads input i; what is to be kept alive goes into `held`.
-Run::Input readInput(const Napi::Value& value, size_t wanted, const Program& program,
-                     const std::string& field, std::vector<Napi::Object>& held) {
-  Run::Input input;
+// Reads an input. Whether it is JavaScript's memory.
+bool readInput(const Napi::Value& value, const Program& program, uint32_t position, Run::Input& input) {
+  const size_t wanted = program.buffers[program.inputs[position]].byteLength;
   if (const BufferHandle* handle = values::tryHandle<BufferHandle>(value)) {
-    if (!handle->memory) values::reject(field, "a device buffer that was not disposed");
+    if (!handle->memory) values::reject(nameOf(position), "a device buffer that was not disposed");
     if (&handle->memory->device != program.device) {
-      values::reject(field, "on " + program.device->name() + ": " + handle->memory->device.name());
+      values::reject(nameOf(position), "on " + program.device->name() + ": " + handle->memory->device.name());
     }
-    checkByteLength(handle->memory->byteLength, wanted, field);
+    checkByteLength(handle->memory->byteLength, wanted, position);
     input.memory = handle->memory;
-    return input;
+    return false;
   }
-  const View view = viewOf(value, field);
-  if (view.detached) values::reject(field, "over an ArrayBuffer that is not detached");
-  checkByteLength(view.byteLength, wanted, field);
+  View view;
+  if (!readView(value, view)) values::reject(nameOf(position), "a typed array or a device buffer");
+  // A detached buffer has no bytes.
+  bool detached = false;
+  if (view.byteLength == 0) napi_is_detached_arraybuffer(value.Env(), view.buffer, &detached);
+  if (detached) values::reject(nameOf(position), "over an ArrayBuffer that is not detached");
+  checkByteLength(view.byteLength, wanted, position);
   input.host = view.data;
-  held.push_back(value.As<Napi::Object>());
-  return input;
+  return true;
 }
 
 // What the collector is told of a block on a device. Told the whole size, it would collect after nearly every
 // large result (which takes longer than a kernel over it); a 64th still makes it run every few GiB.
 int64_t weightOf(const Memory& memory) { return static_cast<int64_t>(memory.byteLength / 64); }
 
+void tellCollector(Napi::Env env, int64_t weight) {
+  if (weight != 0) Napi::MemoryManagement::AdjustExternalMemory(env, weight);
+}
+
 }  // namespace
 
 BufferHandle::BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory)
     : env(env), memory(std::move(memory)) {
-  Napi::MemoryManagement::AdjustExternalMemory(env, weightOf(*this->memory));
+  tellCollector(env, weightOf(*this->memory));
 }
 
 void BufferHandle::dispose() {
   if (!memory) return;
-  Napi::MemoryManagement::AdjustExternalMemory(env, -weightOf(*memory));
+  tellCollector(env, -weightOf(*memory));
   memory.reset();
 }
 
 Napi::Value run(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  Run request;
-  request.program = values::handle<ProgramHandle>(info[0], "program").program;
-  const Program& program = *request.program;
+  const auto task = std::make_shared<RunTask>();
+  task->program = values::handle<ProgramHandle>(info[0], "program").program;
+  const Program& program = *task->program;
 
   const Napi::Array inputs = values::array(info[1], "inputs");
-  if (inputs.Length() != program.inputs.size()) {
+  const uint32_t inputCount = inputs.Length();
+  if (inputCount != program.inputs.size()) {
     values::reject("inputs", "as many as the program has: " + std::to_string(program.inputs.size()));
   }
-  std::vector<Napi::Object> held;
-  for (uint32_t i = 0; i < inputs.Length(); i++) {
-    const size_t wanted = program.buffers[program.inputs[i]].byteLength;
-    request.inputs.push_back(
-        readInput(inputs.Get(i), wanted, program, "inputs[" + std::to_string(i) + "]", held));
+  bool readsHost = false;
+  task->inputs.resize(inputCount);
+  for (uint32_t i = 0; i < inputCount; i++) {
+    if (readInput(inputs.Get(i), program, i, task->inputs[i])) readsHost = true;
   }
+  // The list, which src/exec/native.ts made for this call, holds the arrays.
+  if (readsHost) task->hold(inputs);
+
   const Napi::Array keep = values::array(info[2], "keep");
-  if (keep.Length() != program.outputs.size()) {
+  const uint32_t keepCount = keep.Length();
+  if (keepCount != program.outputs.size()) {
     values::reject("keep", "one for each output: " + std::to_string(program.outputs.size()));
   }
-  for (uint32_t i = 0; i < keep.Length(); i++) request.keepOnDevice.push_back(keep.Get(i).ToBoolean());
-  request.cancel = info[3].IsUndefined() ? std::make_shared<CancelFlag>(false)
-                                         : values::handle<Cancel>(info[3], "cancel").flag;
-
-  const auto task = std::make_shared<RunTask>(env, std::move(request));
-  for (const Napi::Object& object : held) task->hold(object);
-  return Environment::of(env).start(task, program.device->executor());
+  task->keepOnDevice.resize(keepCount);
+  for (uint32_t i = 0; i < keepCount; i++) task->keepOnDevice[i] = keep.Get(i).ToBoolean();
+  if (!info[3].IsUndefined()) task->setCancelFlag(values::handle<Cancel>(info[3], "cancel").flag);
+  task->cancel = &task->cancelFlag();
+  task->tellsTimeline = info[4].ToBoolean();
+  return Environment::of(env).start(env, task, program.device->executor());
 }
 
 Napi::Value disposeBuffer(const Napi::CallbackInfo& info) {

@@ -11,7 +11,6 @@ namespace weft {
 
 // What a device buffer's handle owns. Disposing drops the memory early; a run under way keeps it.
 struct BufferHandle {
-  static constexpr napi_type_tag kTag = {0x1d4f3e4c3a0b4b52, 0x9b0f1c7d8e6a5f03};
   static constexpr const char* kWhat = "a device buffer";
 
   BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory);
@@ -22,8 +21,11 @@ struct BufferHandle {
   std::shared_ptr<Memory> memory;
 };
 
-// run(program: NativeProgram, inputs: (ArrayBufferView | BufferHandle)[], keep: boolean[], cancel?: object):
-//   Promise<{ outputs: (ArrayBuffer | { handle, device, byteLength })[], nanoseconds }>
+// run(program: NativeProgram, inputs: (ArrayBufferView | BufferHandle)[], keep: boolean[], cancel?: object,
+//     timeline?: boolean): Promise<(ArrayBuffer | BufferHandle | number)[]>
+//
+// The outputs, then nanoseconds: what the run took, and if the timeline is asked for, those from the call to
+// the executor's taking it, to all being queued, to the end's being seen, to its being told.
 Napi::Value run(const Napi::CallbackInfo& info);
 
 // disposeBuffer(handle: object): void

@@ -1,7 +1,7 @@
 // Reading JavaScript values strictly: a value of another type or range is an error that names the field.
 //
-// Also `guarded`, which every exported function goes through, and handles: JavaScript objects that own a
-// native object and are told apart by a type tag. JavaScript thread only.
+// Also `guarded`, which every exported function goes through, and handles: values that own a native object.
+// JavaScript thread only.
 #pragma once
 #include <napi.h>
 
@@ -38,25 +38,35 @@ Napi::Value guarded(const Napi::CallbackInfo& info) {
   }
 }
 
-// An object that owns a T, which has a `static constexpr napi_type_tag kTag`. The collector deletes the T.
+// What a handle points to. `kind` tells handles of different types apart.
 template <typename T>
-Napi::Object makeHandle(Napi::Env env, std::unique_ptr<T> owned) {
-  Napi::Object object = Napi::Object::New(env);
-  object.TypeTag(&T::kTag);
-  napi_status status = napi_wrap(
-      env, object, owned.get(), [](napi_env, void* data, void*) { delete static_cast<T*>(data); }, nullptr,
-      nullptr);
-  if (status != napi_ok) throw Failure(FailureCode::internal, "napi_wrap failed");
-  owned.release();
-  return object;
+struct Boxed {
+  const char* kind = T::kWhat;
+  std::unique_ptr<T> owned;
+};
+
+// An external value that owns a T, which has a `static constexpr const char* kWhat`. The collector deletes
+// the T. Externals come from here alone: src/exec/native.ts hands none of others on.
+template <typename T>
+Napi::Value makeHandle(Napi::Env env, std::unique_ptr<T> owned) {
+  auto box = std::unique_ptr<Boxed<T>>(new Boxed<T>{.owned = std::move(owned)});
+  napi_value value = nullptr;
+  const auto release = [](napi_env, void* data, void*) { delete static_cast<Boxed<T>*>(data); };
+  if (napi_create_external(env, box.get(), release, nullptr, &value) != napi_ok) {
+    throw Failure(FailureCode::internal, "napi_create_external failed");
+  }
+  box.release();
+  return {env, value};
 }
 
+// The T of a handle; null for another value.
 template <typename T>
 T* tryHandle(const Napi::Value& value) {
-  if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&T::kTag)) return nullptr;
   void* data = nullptr;
-  if (napi_unwrap(value.Env(), value, &data) != napi_ok) return nullptr;
-  return static_cast<T*>(data);
+  // Fails for what is no external.
+  if (napi_get_value_external(value.Env(), value, &data) != napi_ok || data == nullptr) return nullptr;
+  const auto* box = static_cast<const Boxed<T>*>(data);
+  return box->kind == T::kWhat ? box->owned.get() : nullptr;
 }
 
 template <typename T>

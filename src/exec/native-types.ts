@@ -131,13 +131,29 @@ export interface RunOptions {
   readonly outputs: readonly ('host' | 'device')[];
   /** Token made by `createCancel`, or undefined. */
   readonly cancel?: object | undefined;
+  /** Whether the result says when things happened. */
+  readonly timeline?: boolean | undefined;
+}
+
+/** When things happened to a run, in nanoseconds after it was asked for. */
+export interface RunTimeline {
+  /** The device's executor took it: before that, it waited for runs before it. */
+  readonly taken: number;
+  /** All its work was queued. */
+  readonly issued: number;
+  /** Its end was seen on a native thread. */
+  readonly ended: number;
+  /** JavaScript was told. */
+  readonly told: number;
 }
 
 export interface RunResult {
   /** One for each buffer of role `output`, in the order of `ProgramSpec.buffers`. */
   readonly outputs: readonly (ArrayBuffer | DeviceBuffer)[];
-  /** Time on the device's executor, from the first copy to the last, in nanoseconds. */
+  /** From when the device's executor took the run to when its end was seen, in nanoseconds. */
   readonly nanoseconds: number;
+  /** There if it was asked for. */
+  readonly timeline?: RunTimeline;
 }
 
 /** The bytes a device's pool has out, holds from the system, and had out at most. */

@@ -40,21 +40,17 @@ import type {
 
 export type * from './native-types.js';
 
-interface RawBuffer {
-  readonly device: string;
-  readonly byteLength: number;
-  readonly handle: object;
-}
-
 /** What the addon exports (`native/addon.cpp`). */
 interface Addon {
-  createProgram(spec: ProgramSpec): NativeProgram;
+  createProgram(spec: ProgramSpec): object;
+  /** `inputs` is the caller's no more. Gives the outputs, as ArrayBuffers or handles, then times in nanoseconds. */
   run(
-    program: NativeProgram,
+    program: object,
     inputs: readonly (ArrayBufferView | object)[],
     keep: readonly boolean[],
     cancel: object | undefined,
-  ): Promise<{ readonly outputs: readonly (ArrayBuffer | RawBuffer)[]; readonly nanoseconds: number }>;
+    timeline: boolean,
+  ): Promise<readonly (ArrayBuffer | object | number)[]>;
   disposeBuffer(handle: object): void;
   createCancel(): object;
   cancel(token: object): void;
@@ -146,10 +142,7 @@ function guarded<T>(call: () => T): T {
   }
 }
 
-const settled = <T>(promise: Promise<T>): Promise<T> =>
-  promise.catch((error: unknown) => {
-    throw typed(error);
-  });
+const settled = <T>(promise: Promise<T>): Promise<T> => promise.catch(rethrow);
 
 /** A result that stayed on its device; works with `using`. */
 class NativeBuffer implements DeviceBuffer {
@@ -158,10 +151,10 @@ class NativeBuffer implements DeviceBuffer {
   readonly #handle: object;
   #disposed = false;
 
-  constructor(raw: RawBuffer) {
-    this.device = raw.device;
-    this.byteLength = raw.byteLength;
-    this.#handle = raw.handle;
+  constructor(device: string, byteLength: number, handle: object) {
+    this.device = device;
+    this.byteLength = byteLength;
+    this.#handle = handle;
   }
 
   get disposed(): boolean {
@@ -197,9 +190,51 @@ function rawInput(input: ArrayBufferView | DeviceBuffer): ArrayBufferView | obje
   return resizable ? new Uint8Array(buffer, byteOffset, byteLength).slice() : input;
 }
 
+/** A program, and what its results are. */
+class LoadedProgram implements NativeProgram {
+  declare readonly __program: never;
+  readonly #handle: object;
+  readonly #device: string;
+  /** Of each output. */
+  readonly #byteLengths: readonly number[];
+
+  constructor(spec: ProgramSpec, handle: object) {
+    this.#handle = handle;
+    this.#device = spec.device;
+    this.#byteLengths = spec.buffers.flatMap(({ role, byteLength }) =>
+      role === 'output' ? [byteLength] : [],
+    );
+  }
+
+  static handleOf(program: NativeProgram): object {
+    if (!(#handle in program)) throw new ArgumentError('[run] expected a program of this thread');
+    return program.#handle;
+  }
+
+  /** What a run of the program gave, as the addon tells it. */
+  resultOf(values: readonly (ArrayBuffer | object | number)[]): RunResult {
+    const outputs = this.#byteLengths.map((byteLength, k) => {
+      const value = values[k];
+      return value instanceof ArrayBuffer
+        ? value
+        : new NativeBuffer(this.#device, byteLength, value as object);
+    });
+    const [nanoseconds, ...times] = values.slice(outputs.length) as number[];
+    const [taken, issued, ended, told] = times;
+    const result = { outputs, nanoseconds: nanoseconds! };
+    return told === undefined
+      ? result
+      : { ...result, timeline: { taken: taken!, issued: issued!, ended: ended!, told } };
+  }
+}
+
 /** Checks a program and makes it ready to run. Throws `ArgumentError` for a spec that is malformed. */
 export function createProgram(spec: ProgramSpec): NativeProgram {
-  return guarded(() => (spec.device === 'cpu' ? addon() : cudaAddon()).createProgram(spec));
+  const home = spec.device === 'cpu' ? addon() : cudaAddon();
+  return new LoadedProgram(
+    spec,
+    guarded(() => home.createProgram(spec)),
+  );
 }
 
 /**
@@ -209,21 +244,27 @@ export function createProgram(spec: ProgramSpec): NativeProgram {
  * Rejects with `ArgumentError` (inputs that do not fit), `MemoryError`, `DeviceError`, `DeviceLostError`, or an
  * `AbortError` after `cancel(options.cancel)`.
  */
-export async function run(
+export function run(
   program: NativeProgram,
   inputs: readonly (ArrayBufferView | DeviceBuffer)[],
   options: RunOptions,
 ): Promise<RunResult> {
-  const keep = options.outputs.map((place) => place === 'device');
-  const raw = inputs.map(rawInput);
-  const result = await settled(guarded(() => addon().run(program, raw, keep, options.cancel)));
-  return {
-    outputs: result.outputs.map((output) =>
-      output instanceof ArrayBuffer ? output : new NativeBuffer(output),
-    ),
-    nanoseconds: result.nanoseconds,
-  };
+  // Few promises and closures: a repeated small compute waits for little else.
+  try {
+    const handle = LoadedProgram.handleOf(program);
+    const keep = options.outputs.map(isKept);
+    return addon()
+      .run(handle, inputs.map(rawInput), keep, options.cancel, options.timeline === true)
+      .then((values) => (program as LoadedProgram).resultOf(values), rethrow);
+  } catch (error) {
+    return Promise.reject(typed(error));
+  }
 }
+
+const isKept = (place: 'host' | 'device'): boolean => place === 'device';
+const rethrow = (error: unknown): never => {
+  throw typed(error);
+};
 
 /** Makes a token that stops the runs it is given to. */
 export const createCancel = (): object => addon().createCancel();

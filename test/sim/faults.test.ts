@@ -81,7 +81,8 @@ describe('a call that fails', () => {
           const fault: Fault = { call, nth, status };
           setFaults([fault]);
           const outcome = await outcomeOf(outputs, 'cuda');
-          expect(describeSimulator().faultsMet).toBe(1);
+          const { faultsMet } = describeSimulator();
+          expect({ fault, faultsMet }).toEqual({ fault, faultsMet: 1 });
           setFaults([]);
           checkOutcome(outcome, wanted, fault);
           expect({ fault, left: footprint() }).toEqual({ fault, left });

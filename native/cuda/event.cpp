@@ -1,0 +1,78 @@
+#include "cuda/event.h"
+
+#include <algorithm>
+#include <thread>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "runtime/spin.h"
+
+namespace weft::cuda {
+namespace {
+
+using std::chrono::nanoseconds;
+using Clock = std::chrono::steady_clock;
+
+// How long to look without a pause, and with naps, before sleeping.
+constexpr nanoseconds kSpin = std::chrono::microseconds(500);
+constexpr nanoseconds kAwake = std::chrono::milliseconds(20);
+// Naps are a share of the time waited so far, but no shorter than is worth it.
+constexpr int kNapShare = 64;
+constexpr nanoseconds kShortestNap = std::chrono::microseconds(20);
+// Between two looks: each takes locks that the thread which queues work needs.
+constexpr int kPausesBetweenLooks = 4;
+
+// By default the system may let a nap last 50 microseconds longer.
+void nap(nanoseconds length) {
+#ifdef __linux__
+  thread_local const bool exact = prctl(PR_SET_TIMERSLACK, 1000UL) == 0;
+  static_cast<void>(exact);
+#endif
+  std::this_thread::sleep_for(length);
+}
+
+}  // namespace
+
+bool Event::isReached() const {
+  const CUresult status = driver().cuEventQuery(event_);
+  if (status == kSuccess) return true;
+  if (status != kNotReady) check(status, "cuEventQuery");
+  return false;
+}
+
+void Event::wait() {
+  const Clock::time_point begin = Clock::now();
+  const nanoseconds spin = spinLimit(kSpin);
+  while (!isReached()) {
+    const nanoseconds waited = Clock::now() - begin;
+    if (waited < spin) {
+      for (int i = 0; i < kPausesBetweenLooks; i++) pause();
+    } else if (waited < kAwake) {
+      nap(std::max(waited / kNapShare, kShortestNap));
+    } else {
+      WEFT_CU(cuEventSynchronize, event_);
+      return;
+    }
+  }
+}
+
+std::unique_ptr<Event> EventPool::take() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      std::unique_ptr<Event> event = std::move(free_.back());
+      free_.pop_back();
+      return event;
+    }
+  }
+  return std::make_unique<Event>();
+}
+
+void EventPool::give(std::unique_ptr<Event> event) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(event));
+}
+
+}  // namespace weft::cuda

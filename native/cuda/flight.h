@@ -1,0 +1,32 @@
+// Flight: a run from when its work is queued until its end is seen, and what it needs until then.
+#pragma once
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "cuda/event.h"
+#include "cuda/slots.h"
+#include "runtime/device.h"
+
+namespace weft::cuda {
+
+struct Flight {
+  // A part of the `down` slot, and the result that it is.
+  struct Landing {
+    size_t offset;
+    void* to;
+    size_t byteLength;
+  };
+
+  std::shared_ptr<Run> run;
+  // After the run's last work. Null where it failed before.
+  std::unique_ptr<Event> end;
+  // What small inputs are read from and small results written to.
+  PinnedSlots::Slot up, down;
+  std::vector<Landing> landings;
+  // Why not all was queued. Nothing of it is under way then.
+  std::exception_ptr error;
+};
+
+}  // namespace weft::cuda

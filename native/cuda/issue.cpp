@@ -1,0 +1,189 @@
+#include "cuda/issue.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cuda/device.h"
+#include "runtime/failure.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr size_t kAlignment = PinnedSlots::kAlignment;
+
+size_t aligned(size_t byteLength) { return (byteLength + kAlignment - 1) / kAlignment * kAlignment; }
+
+// A result that stays on the device.
+class DeviceMemory : public Memory {
+ public:
+  DeviceMemory(CudaDevice& device, const PoolBlock& block)
+      : Memory(device, block.address, block.byteLength), device_(device), block_(block) {}
+  ~DeviceMemory() override { device_.release(block_); }
+
+ private:
+  CudaDevice& device_;
+  const PoolBlock block_;
+};
+
+ProgramCode& linked(const Program& program, Modules& modules) {
+  if (!program.code) program.code = modules.link(program);
+  return *program.code;
+}
+
+}  // namespace
+
+Issue::Issue(CudaDevice& device, Resources& resources, Flight& flight)
+    : device_(device),
+      resources_(resources),
+      flight_(flight),
+      run_(*flight.run),
+      program_(*run_.program),
+      code_(linked(program_, resources.modules)),
+      addresses_(code_.addresses) {}
+
+void Issue::operator()() {
+  place();
+  bringIn();
+  resources_.throttle->begin();
+  for (const Step& step : program_.steps) {
+    checkCancelled(*run_.cancel);
+    std::visit(*this, step);
+    resources_.throttle->count(resources_.stream);
+  }
+  bringOut();
+  flight_.end = resources_.events.take();
+  flight_.end->record(resources_.stream);
+}
+
+void Issue::operator()(const LaunchStep& step) {
+  const ProgramCode::Launch& launch = code_.launches[launch_++];
+  WEFT_CU(cuLaunchKernel, launch.function, step.grid[0], step.grid[1], step.grid[2], step.block[0],
+          step.block[1], step.block[2], step.sharedByteLength, resources_.stream,
+          code_.parameters.data() + launch.parameters, nullptr);
+}
+
+void Issue::operator()(const MatmulStep& step) { device_.blas().multiply(step, addresses_); }
+
+void Issue::operator()(const ZeroStep& step) {
+  const size_t byteLength = byteLengthOf(step.buffer);
+  if (byteLength > 0) WEFT_CU(cuMemsetD8Async, addresses_[step.buffer], 0, byteLength, resources_.stream);
+}
+
+void Issue::operator()(const TapeStep&) { throw Failure(FailureCode::internal, "a CPU tape reached a GPU"); }
+
+// One block holds the temporaries, the inputs that come from the host and the outputs that go there. It is
+// free again once all is queued: the next run's work comes after this one's.
+void Issue::place() {
+  std::vector<bool> fromHost(program_.inputs.size());
+  for (size_t i = 0; i < fromHost.size(); i++) fromHost[i] = !run_.inputs[i].memory;
+  std::vector<bool> toHost = run_.keepOnDevice;
+  toHost.flip();
+  size_t end = placeGroup(up_, program_.inputs, fromHost, aligned(program_.arenaByteLength));
+  end = placeGroup(down_, program_.outputs, toHost, end);
+
+  block_.emplace(*resources_.pool, end);
+  for (size_t i = 0; i < program_.buffers.size(); i++) {
+    const BufferSpec& buffer = program_.buffers[i];
+    addresses_[i] = block_->address() + (buffer.role == Role::temporary ? buffer.offset : addresses_[i]);
+  }
+  for (size_t i = 0; i < fromHost.size(); i++) {
+    if (!fromHost[i]) addresses_[program_.inputs[i]] = run_.inputs[i].memory->address;
+  }
+  run_.outputs.resize(toHost.size());
+  for (size_t i = 0; i < toHost.size(); i++) {
+    if (!toHost[i]) keepOutput(i);
+  }
+}
+
+// Until the block is there, addresses count from its begin.
+size_t Issue::placeGroup(Group& group, const std::vector<int>& buffers, const std::vector<bool>& chosen,
+                         size_t end) {
+  group.begin = end;
+  for (size_t i = 0; i < buffers.size(); i++) {
+    if (!chosen[i]) continue;
+    const size_t byteLength = byteLengthOf(buffers[i]);
+    if (end - group.begin + byteLength > PinnedSlots::kByteLength) {
+      group.others.push_back(i);
+      continue;
+    }
+    group.packed.push_back(i);
+    addresses_[buffers[i]] = end;
+    group.byteLength = end - group.begin + byteLength;
+    end += aligned(byteLength);
+  }
+  for (const size_t i : group.others) {
+    addresses_[buffers[i]] = end;
+    end += aligned(byteLengthOf(buffers[i]));
+  }
+  return end;
+}
+
+void Issue::keepOutput(size_t output) {
+  const int buffer = program_.outputs[output];
+  const PoolBlock block = resources_.pool->allocate(byteLengthOf(buffer));
+  run_.outputs[output] = std::make_shared<DeviceMemory>(device_, block);
+  addresses_[buffer] = block.address;
+}
+
+void Issue::bringIn() {
+  const auto hostOf = [&](size_t input) { return run_.inputs[input].host; };
+  if (up_.byteLength > 0) {
+    flight_.up = resources_.slots.take();
+    const CUdeviceptr to = block_->address() + up_.begin;
+    for (const size_t i : up_.packed) {
+      const int buffer = program_.inputs[i];
+      if (byteLengthOf(buffer) == 0) continue;
+      std::memcpy(flight_.up.get() + (addresses_[buffer] - to), hostOf(i), byteLengthOf(buffer));
+    }
+    WEFT_CU(cuMemcpyHtoDAsync, to, flight_.up.get(), up_.byteLength, resources_.stream);
+  }
+  if (up_.others.empty()) return;
+  std::vector<Transfer> transfers;
+  for (const size_t i : up_.others) {
+    const int buffer = program_.inputs[i];
+    // Uploads only read.
+    transfers.push_back({addresses_[buffer], const_cast<void*>(hostOf(i)), byteLengthOf(buffer)});
+  }
+  resources_.staging->upload(transfers, *run_.cancel);
+}
+
+void Issue::bringOut() {
+  const auto makeHost = [&](size_t output) {
+    run_.outputs[output] = allocateHost(byteLengthOf(program_.outputs[output]));
+    return reinterpret_cast<void*>(run_.outputs[output]->address);
+  };
+  if (down_.byteLength > 0) flight_.down = resources_.slots.take();
+  const CUdeviceptr from = block_->address() + down_.begin;
+  // Results without a gap between them are one copy: what is in a gap is undefined.
+  size_t begin = 0;
+  size_t end = 0;
+  const auto copy = [&] {
+    if (begin == end) return;
+    WEFT_CU(cuMemcpyDtoHAsync, flight_.down.get() + begin, from + begin, end - begin, resources_.stream);
+  };
+  for (const size_t i : down_.packed) {
+    const int buffer = program_.outputs[i];
+    const size_t byteLength = byteLengthOf(buffer);
+    const size_t offset = addresses_[buffer] - from;
+    void* to = makeHost(i);
+    if (byteLength == 0) continue;
+    flight_.landings.push_back({offset, to, byteLength});
+    if (offset != end) {
+      copy();
+      begin = offset;
+    }
+    end = offset + byteLength;
+  }
+  copy();
+  if (down_.others.empty()) return;
+  // Results are made while the device works.
+  std::vector<Transfer> transfers;
+  for (const size_t i : down_.others) {
+    void* to = makeHost(i);
+    const int buffer = program_.outputs[i];
+    transfers.push_back({addresses_[buffer], to, byteLengthOf(buffer)});
+  }
+  resources_.staging->download(transfers, *run_.cancel);
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,66 @@
+// Issue: queues one run on its device's stream: places its buffers, brings inputs in, launches the steps,
+// brings results out.
+//
+// Small inputs and results are packed into pinned slots, so that they take few copies and nothing is waited
+// for; larger ones go through the staging ring, and larger results are there when it returns. The run
+// ends when the flight's event is reached and its landings are copied, which is CudaDevice's to see to.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "cuda/flight.h"
+#include "cuda/modules.h"
+#include "cuda/pool.h"
+#include "cuda/resources.h"
+#include "runtime/program.h"
+
+namespace weft::cuda {
+
+class CudaDevice;
+
+// For one run, on the executor's thread.
+class Issue {
+ public:
+  Issue(CudaDevice& device, Resources& resources, Flight& flight);
+
+  // Throws where a call fails or the run is cancelled; the stream may then hold part of the run.
+  void operator()();
+
+  // A step of the program.
+  void operator()(const LaunchStep& step);
+  void operator()(const MatmulStep& step);
+  void operator()(const ZeroStep& step);
+  void operator()(const TapeStep& step);
+
+ private:
+  // Buffers of one direction in the run's block: those packed into a slot, then the others.
+  struct Group {
+    // Positions among the program's inputs or outputs.
+    std::vector<size_t> packed, others;
+    // Of the packed ones, in the block.
+    size_t begin = 0;
+    size_t byteLength = 0;
+  };
+
+  void place();
+  // Gives the buffers of a group their places from `end` on. Returns the end after them.
+  size_t placeGroup(Group& group, const std::vector<int>& buffers, const std::vector<bool>& chosen,
+                    size_t end);
+  void keepOutput(size_t output);
+  void bringIn();
+  void bringOut();
+  size_t byteLengthOf(int buffer) const { return program_.buffers[buffer].byteLength; }
+
+  CudaDevice& device_;
+  Resources& resources_;
+  Flight& flight_;
+  Run& run_;
+  const Program& program_;
+  ProgramCode& code_;
+  std::vector<CUdeviceptr>& addresses_;
+  std::optional<ScopedBlock> block_;
+  Group up_, down_;
+  size_t launch_ = 0;
+};
+
+}  // namespace weft::cuda

@@ -1,0 +1,30 @@
+// What an open device owns: its context, its stream, and what work is issued with. Made by CudaDevice::open,
+// lives as long as the process.
+#pragma once
+#include <optional>
+
+#include "cuda/blas.h"
+#include "cuda/driver.h"
+#include "cuda/event.h"
+#include "cuda/modules.h"
+#include "cuda/pool.h"
+#include "cuda/slots.h"
+#include "cuda/staging.h"
+#include "cuda/throttle.h"
+
+namespace weft::cuda {
+
+struct Resources {
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  std::optional<DevicePool> pool;
+  std::optional<Staging> staging;
+  PinnedSlots slots;
+  EventPool events;
+  std::optional<Throttle> throttle;
+  Modules modules;
+  // Made by the first matrix product.
+  std::optional<Blas> blas;
+};
+
+}  // namespace weft::cuda

@@ -1,0 +1,41 @@
+// PinnedSlots: small pieces of pinned host memory, through which the small inputs and results of a run go.
+//
+// A slot belongs to a run from when its work is queued until its end is seen. The slots never shrink: there
+// are as many as runs were ever under way at once, which the device bounds.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cuda/driver.h"
+
+namespace weft::cuda {
+
+class PinnedSlots {
+ public:
+  static constexpr size_t kByteLength = size_t{64} << 10;
+  // What is packed into a slot begins at multiples of this.
+  static constexpr size_t kAlignment = 256;
+
+  struct GiveBack {
+    PinnedSlots* slots;
+    void operator()(std::byte* slot) const { slots->give(slot); }
+  };
+  using Slot = std::unique_ptr<std::byte, GiveBack>;
+
+  // Needs the device's context to be current. The slot may be let go on any thread.
+  Slot take();
+  // Any thread.
+  size_t pinnedBytes() const { return pinned_; }
+
+ private:
+  void give(std::byte* slot);
+
+  std::mutex mutex_;
+  std::vector<std::byte*> free_;
+  std::atomic<size_t> pinned_{0};
+};
+
+}  // namespace weft::cuda

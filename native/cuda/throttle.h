@@ -1,0 +1,30 @@
+// Throttle: bounds the work of a run that is in a stream and not done, so that there is little left to do
+// when it is cancelled.
+#pragma once
+#include "cuda/event.h"
+
+namespace weft::cuda {
+
+// Executor's thread only.
+class Throttle {
+ public:
+  // A run begins.
+  void begin() { queued_ = 0; }
+  // Counts a step that was queued. Now and then waits for those queued long before it.
+  void count(CUstream stream) {
+    if (++queued_ % kHalf != 0) return;
+    Event& mark = marks_[queued_ / kHalf % 2];
+    // Not recorded yet, it is reached.
+    mark.wait();
+    mark.record(stream);
+  }
+
+ private:
+  // Half of the steps that may be ahead.
+  static constexpr size_t kHalf = 128;
+
+  Event marks_[2];
+  size_t queued_ = 0;
+};
+
+}  // namespace weft::cuda

@@ -1,0 +1,117 @@
+/**
+ * Device memory that is kept for reuse, as it is outside tests (elsewhere here WEFT_POISON has every block come from the
+ * driver): a repeated compute takes none anew, no more is kept than was in use at once, and it is given back when asked.
+ */
+import { describe, expect, it, vi } from 'vitest';
+import { createProgram, type RunResult, run, trim } from '../../src/exec/native.js';
+import type { DeviceBuffer } from '../../src/graph/expr.js';
+import { bitsOf, CASES } from './programs.js';
+import { floats, ramp, scaleBy, use } from './scale.js';
+import { describeSimulator, setFaults, setSchedule } from './simulator.js';
+
+vi.hoisted(() => {
+  process.env.WEFT_POISON = '0';
+});
+
+const MiB = 2 ** 20;
+
+const allocations = (): number => describeSimulator().counts.cuMemAllocFromPoolAsync ?? 0;
+const handedOut = (): number => describeSimulator().devices[0]!.inUse;
+
+function deviceBuffer({ outputs }: RunResult): DeviceBuffer {
+  const [buffer] = outputs;
+  if (buffer === undefined || buffer instanceof ArrayBuffer) throw new Error('the result did not stay');
+  return buffer;
+}
+
+/** Twice x, on the device. */
+async function doubleOf(bytes: number, x?: DeviceBuffer): Promise<DeviceBuffer> {
+  const program = createProgram(scaleBy(bytes / 4, [2]));
+  return deviceBuffer(await run(program, [x ?? ramp(bytes / 4)], { outputs: ['device'] }));
+}
+
+describe('memory of a device', () => {
+  it('that was disposed serves the next run, large or small', async () => {
+    for (const bytes of [4, 400, 5 * MiB + 4]) {
+      const x = await doubleOf(bytes);
+      (await doubleOf(bytes, x)).dispose();
+      setFaults([]);
+      for (let i = 0; i < 5; i++) (await doubleOf(bytes, x)).dispose();
+      expect({ bytes, allocations: allocations() }).toEqual({ bytes, allocations: 0 });
+      x.dispose();
+    }
+  });
+
+  it('is counted in what is held, not in what is in use, until it is trimmed', async () => {
+    await trim();
+    const before = use();
+    const buffer = await doubleOf(8 * MiB);
+    expect(use().inUse - before.inUse).toBe(8 * MiB);
+    buffer.dispose();
+    expect(use().inUse).toBe(before.inUse);
+    expect(use().held - before.held).toBeGreaterThanOrEqual(8 * MiB);
+    await trim();
+    expect(use().held).toBe(before.held);
+    expect(handedOut()).toBe(0);
+  });
+
+  it('is kept no more than was in use at once', async () => {
+    await trim();
+    let most = 0;
+    for (let step = 0; step < 30; step++) {
+      // Sizes that hardly ever fit what is kept, up and down.
+      const bytes = (1 + ((step * 7) % 11)) * MiB + step * 65_536;
+      const buffer = await doubleOf(bytes);
+      // The input's copy and the result.
+      most = Math.max(most, 2 * bytes);
+      buffer.dispose();
+      expect(handedOut()).toBeLessThanOrEqual(most * 1.02);
+    }
+  });
+
+  it('that is kept is given back where the device has no more', async () => {
+    await trim();
+    // Two blocks of 15 MiB stay; then one of 25 MiB is needed twice.
+    (await doubleOf(15 * MiB)).dispose();
+    const large = await doubleOf(25 * MiB);
+    const { outputs } = await run(createProgram(scaleBy(4, [3])), [ramp(4)], { outputs: ['host'] });
+    expect(floats(outputs[0])).toEqual([0, 3, 6, 9]);
+    large.dispose();
+    await trim();
+  });
+
+  it('that is kept for a run is not handed to another before its work is done', async () => {
+    const n = 3000;
+    const programs = [2, 3, 5].map((factor) => createProgram(scaleBy(n, [factor])));
+    const x = ramp(n);
+    for (let seed = 1; seed <= 20; seed++) {
+      setSchedule({ timing: seed % 2 === 0 ? 'random' : 'late', seed });
+      const runs = programs.map(async (program) => {
+        const first = deviceBuffer(await run(program, [x], { outputs: ['device'] }));
+        const second = run(program, [first], { outputs: ['host'] });
+        first.dispose();
+        return floats((await second).outputs[0]);
+      });
+      const results = await Promise.all(runs);
+      for (const [k, factor] of [2, 3, 5].entries()) {
+        expect(results[k]).toEqual([...x].map((value) => factor * factor * value));
+      }
+    }
+    setSchedule({ timing: 'late', seed: 1 });
+  });
+});
+
+describe('every program where memory is kept', () => {
+  it.each(CASES)('%s', async (_, { outputs }) => {
+    const first = await bitsOf(outputs, 'cuda');
+    setFaults([]);
+    for (let seed = 1; seed <= 4; seed++) {
+      setSchedule({ timing: 'random', seed });
+      const bits = await bitsOf(outputs, 'cuda');
+      expect(bits.flatMap((bytes, i) => (bytes.equals(first[i]!) ? [] : [i]))).toEqual([]);
+    }
+    setSchedule({ timing: 'late', seed: 1 });
+    // A program's memory is what it was.
+    expect(allocations()).toBe(0);
+  });
+});
