@@ -1,0 +1,146 @@
+/**
+ * Where the time of a small compute goes: prints microseconds for one that is waited for, for many started together, and for
+ * one with its arrays on the host; and of the native run alone, when it was taken, queued, seen to end, and told.
+ *
+ * `node dist/bench/latency.js [--device cuda:0|cpu] [--count 1000]`. `gpu-workloads.ts` has the workloads held to targets.
+ */
+import { parseArgs } from 'node:util';
+import { createProgram, type NativeProgram, type RunTimeline, run } from '../src/exec/native.js';
+import { programOf } from '../src/exec/program.js';
+import { type Canonical, canonicalize } from '../src/fusion/canonicalize.js';
+import type { DeviceBuffer } from '../src/graph/expr.js';
+import { type Lazy, lazy, persist } from '../src/index.js';
+import { exprOf } from '../src/lazy.js';
+import { median, now, toDigits } from './statistics.js';
+import { uniform } from './workload.js';
+
+const { values } = parseArgs({
+  options: { device: { type: 'string', default: 'cuda:0' }, count: { type: 'string', default: '1000' } },
+});
+const { device } = values;
+const count = Number(values.count);
+if (!Number.isInteger(count) || count < 1) throw new RangeError(`--count ${values.count}: expected a count`);
+
+const ELEMENTS = 1000;
+const TOGETHER = 100;
+const WARM = 200;
+
+const dot = (a: Lazy, b: Lazy): Lazy => a.mul(b).sum();
+
+/** Prints the median and the least of the microseconds that `body` takes, as a share of the calls it makes. */
+async function time(name: string, body: () => Promise<void>, calls = 1): Promise<void> {
+  const times: number[] = [];
+  for (let i = 0; i < WARM / calls; i++) await body();
+  for (let i = 0; i < count; i += calls) {
+    const start = now();
+    await body();
+    times.push(((now() - start) * 1e3) / calls);
+  }
+  show(name, times);
+}
+
+function show(name: string, times: readonly number[]): void {
+  const low = toDigits(Math.min(...times), 1);
+  console.log(
+    `${name.padEnd(44)} ${String(toDigits(median(times), 1)).padStart(8)} ${String(low).padStart(8)}`,
+  );
+}
+
+const hostInputs = [1, 2].map((seed) => Float32Array.from({ length: ELEMENTS }, (_, i) => (i * seed) % 7));
+
+async function timeExpressions(): Promise<void> {
+  const [a, b] = (await persist(
+    [uniform({ shape: [ELEMENTS], seed: 1 }), uniform({ shape: [ELEMENTS], seed: 2 })],
+    {
+      device,
+    },
+  )) as [Lazy, Lazy];
+  await time('persist of resident arrays, awaited', async () => {
+    (await dot(a, b).persist({ device })).dispose();
+  });
+  await time(
+    `persist of resident arrays, ${TOGETHER} together`,
+    async () => {
+      const results = await Promise.all(
+        Array.from({ length: TOGETHER }, () => dot(a, b).persist({ device })),
+      );
+      for (const result of results) result.dispose();
+    },
+    TOGETHER,
+  );
+  await time('compute of resident arrays, awaited', async () => {
+    await dot(a, b).compute({ device });
+  });
+  await time('compute of host arrays, awaited', async () => {
+    await dot(lazy(hostInputs[0]!), lazy(hostInputs[1]!)).compute({ device });
+  });
+  await timeNative('resident', canonicalize([exprOf('latency', dot(a, b))]));
+  a.dispose();
+  b.dispose();
+}
+
+const inputsOf = ({ sources }: Canonical, order: readonly number[]): (ArrayBufferView | DeviceBuffer)[] =>
+  order.map((k) => {
+    const { source } = sources[k]!;
+    return source.type === 'device' ? source.buffer : source.data;
+  });
+
+/** The native run alone, and its parts. */
+async function timeNative(name: string, canonical: Canonical): Promise<void> {
+  const { plan, native } = await programOf(canonical, device, false);
+  const inputs = inputsOf(canonical, plan.inputs);
+  for (const place of ['device', 'host'] as const) {
+    const timelines: (RunTimeline & { readonly all: number })[] = [];
+    const once = async (timeline: boolean): Promise<RunTimeline | undefined> => {
+      const { outputs, timeline: times } = await run(native, inputs, { outputs: [place], timeline });
+      const [output] = outputs;
+      if (output !== undefined && 'dispose' in output) output.dispose();
+      return times;
+    };
+    await time(`native run, ${name} to ${place}, awaited`, async () => {
+      await once(false);
+    });
+    for (let i = 0; i < count; i++) {
+      const start = now();
+      const times = await once(true);
+      timelines.push({ ...times!, all: (now() - start) * 1e6 });
+    }
+    const part = (label: string, of: (t: RunTimeline & { readonly all: number }) => number): void =>
+      show(
+        `  ${label}`,
+        timelines.map((t) => of(t) / 1e3),
+      );
+    part('asked to taken by the executor', (t) => t.taken);
+    part('taken to issued', (t) => t.issued - t.taken);
+    part('issued to seen to end', (t) => t.ended - t.issued);
+    part('seen to end to told', (t) => t.told - t.ended);
+    part('told, and what JavaScript adds', (t) => t.all - t.told);
+  }
+}
+
+/** A program that does nothing: what a run costs by itself. */
+async function timeEmpty(): Promise<void> {
+  const empty: NativeProgram = createProgram({
+    device,
+    arenaByteLength: 0,
+    images: [],
+    buffers: [],
+    steps: [],
+  });
+  await time('native run of nothing, awaited', async () => {
+    await run(empty, [], { outputs: [] });
+  });
+  await time(
+    `native run of nothing, ${TOGETHER} together`,
+    async () => {
+      await Promise.all(Array.from({ length: TOGETHER }, () => run(empty, [], { outputs: [] })));
+    },
+    TOGETHER,
+  );
+}
+
+console.log(`${'microseconds'.padEnd(44)} ${'median'.padStart(8)} ${'least'.padStart(8)}`);
+await timeEmpty();
+await timeExpressions();
+const [x, y] = hostInputs as [Float32Array, Float32Array];
+await timeNative('host', canonicalize([exprOf('latency', dot(lazy(x), lazy(y)))]));
