@@ -60,6 +60,15 @@ export function laneModeOf(affine: Affine, layout: Layout, sizes: readonly numbe
   return { type: 'stride', stride };
 }
 
+/** What the lanes of a block lie on: parallel axes, reduced ones, or a reduced one and parallel ones inside it. */
+export function laneKindOf(kernel: Kernel, { laneAxes }: Layout): 'parallel' | 'reduced' | 'both' {
+  const first = kernel.parallel.length;
+  if (laneAxes.length === 0) return first === 0 && kernel.reduced.length > 0 ? 'reduced' : 'parallel';
+  const parallelLanes = laneAxes.filter((axis) => axis < first).length;
+  if (parallelLanes === laneAxes.length) return 'parallel';
+  return parallelLanes === 0 ? 'reduced' : 'both';
+}
+
 /** Elements between a row and the next. */
 export const rowStrideOf = (affine: Affine, layout: Layout): number =>
   layout.rowAxis < 0

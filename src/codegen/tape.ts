@@ -21,6 +21,7 @@ import { prepare } from './tape-domain.js';
 import {
   type Layout,
   type Loop,
+  laneKindOf,
   laneModeOf,
   layoutOf,
   loopsOf,
@@ -49,6 +50,7 @@ export interface TapePlan {
 }
 
 const ROLES: readonly Loop['role'][] = ['unit', 'lanes', 'rows', 'shared'];
+const LANE_KINDS: readonly ReturnType<typeof laneKindOf>[] = ['parallel', 'reduced', 'both'];
 /** First word of each instruction. */
 const OPCODE = { load: 0, index: 1, inside: 2, map: 3, cast: 4, reduce: 5, store: 6 } as const;
 const CONSTANT_BYTES = 16;
@@ -115,13 +117,7 @@ class Encoder {
     const first = kernel.parallel.length;
     this.put(layout.rows, layout.take, layout.inner);
     this.put(layout.rowAxis >= first ? 1 : 0);
-    // Lanes on parallel axes, on reduced ones, or reduced steps of parallel lanes.
-    const parallelLanes = layout.laneAxes.filter((axis) => axis < first).length;
-    const isReduced =
-      layout.laneAxes.length > 0
-        ? parallelLanes < layout.laneAxes.length
-        : first === 0 && kernel.reduced.length > 0;
-    this.put(!isReduced ? 0 : parallelLanes === 0 ? 1 : 2);
+    this.put(LANE_KINDS.indexOf(laneKindOf(kernel, layout)));
     const { tiles, walks } = loopsOf(kernel, layout);
     for (const loops of [tiles, walks]) {
       this.put(loops.length);

@@ -5,7 +5,7 @@
  * and the same addresses relative to each buffer's start. The bits of a result therefore do not depend on how a kernel
  * was cut. `exec/sweeps.ts` cuts jobs that do not fit into memory; each code generator says how its kernels can be cut.
  */
-import type { Access, Affine, Kernel } from '../fusion/kernel.js';
+import type { Access, Affine, Bound, Kernel } from '../fusion/kernel.js';
 
 /** Elements [first, last) of a kernel's buffer: the smallest range that holds all that a part reads, or writes. */
 export interface Region {
@@ -60,17 +60,48 @@ export function reachOf(affine: Affine, box: Box, elementCount: number): [number
   return last > first ? [first, last] : undefined;
 }
 
+/** The part of a box where bounds can hold; `undefined` if there is none. Bounds on several axes at once cut nothing off. */
+function insideOf(bounds: readonly Bound[], box: Box): Box | undefined {
+  if (bounds.length === 0) return box;
+  const inside = box.map(([first, last]): [number, number] => [first, last]);
+  for (const bound of bounds) {
+    if (reachOf(bound, inside, bound.size) === undefined) return undefined;
+    const axes = bound.strides.flatMap((stride, k) => (stride === 0 ? [] : [k]));
+    if (axes.length !== 1) continue;
+    const range = inside[axes[0]!]!;
+    const stride = bound.strides[axes[0]!]!;
+    // 0 <= offset + stride * x <= size - 1
+    const [low, high] = [-bound.offset / stride, (bound.size - 1 - bound.offset) / stride];
+    range[0] = Math.max(range[0], Math.ceil(Math.min(low, high)));
+    range[1] = Math.min(range[1], Math.floor(Math.max(low, high)) + 1);
+  }
+  return inside;
+}
+
 /** One region for each buffer that some of the accesses reach from a box. */
 export function regionsOf(kernel: Kernel, accesses: readonly Access[], box: Box): Region[] {
-  const found = new Map<number, [number, number]>();
+  const found: Region[] = [];
   for (const access of accesses) {
-    const reach = reachOf(access, box, kernel.buffers[access.buffer]!.elementCount);
-    if (reach === undefined) continue;
-    const known = found.get(access.buffer);
-    if (known === undefined) found.set(access.buffer, reach);
-    else found.set(access.buffer, [Math.min(known[0], reach[0]), Math.max(known[1], reach[1])]);
+    const inside = insideOf(access.bounds, box);
+    const { buffer } = access;
+    const reach = inside && reachOf(access, inside, kernel.buffers[buffer]!.elementCount);
+    if (reach !== undefined) found.push({ buffer, first: reach[0], last: reach[1] });
   }
-  return [...found].map(([buffer, [first, last]]) => ({ buffer, first, last }));
+  return mergeRegions(found);
+}
+
+/** One region for each buffer, around all of its regions. */
+export function mergeRegions(regions: readonly Region[]): Region[] {
+  const found = new Map<number, Region>();
+  for (const { buffer, first, last } of regions) {
+    const known = found.get(buffer);
+    found.set(buffer, {
+      buffer,
+      first: Math.min(first, known?.first ?? first),
+      last: Math.max(last, known?.last ?? last),
+    });
+  }
+  return [...found.values()];
 }
 
 /**
@@ -92,4 +123,32 @@ export function boxOfRange(first: number, last: number, sizes: readonly number[]
     high -= to * inner;
   }
   return box;
+}
+
+/** The boxes that indices [first, last) of a linear index over `sizes` are made of: a few that are whole in inner axes. */
+export function boxesOfRange(first: number, last: number, sizes: readonly number[]): Box[] {
+  const boxes: Box[] = [];
+  const cut = (from: number, to: number, axis: number, outer: Box): void => {
+    if (from >= to) return;
+    if (axis === sizes.length) {
+      boxes.push(outer);
+      return;
+    }
+    const inner = sizes.slice(axis + 1).reduce((a, b) => a * b, 1);
+    const low = Math.ceil(from / inner);
+    const high = Math.floor(to / inner);
+    const at = (step: number): Box => [...outer, [step, step + 1]];
+    if (low > high) {
+      // Inside one step.
+      cut(from - high * inner, to - high * inner, axis + 1, at(high));
+      return;
+    }
+    if (from < low * inner) cut(from - (low - 1) * inner, inner, axis + 1, at(low - 1));
+    if (low < high) {
+      boxes.push([...outer, [low, high], ...sizes.slice(axis + 1).map((n) => [0, n] as const)]);
+    }
+    cut(0, to - high * inner, axis + 1, at(high));
+  };
+  cut(first, last, 0, []);
+  return boxes;
 }
