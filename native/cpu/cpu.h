@@ -23,6 +23,30 @@ std::shared_ptr<const Tape> parseTape(const Napi::Object& spec);
 // true (results are then undefined). Called on an executor thread; uses the pool.
 void runTape(const Tape& tape, void* const* buffers, ThreadPool& pool, const std::atomic<bool>* cancel);
 
+// Memory behind a kernel's buffer of which elements [first, last) are there. `data` is where element 0 is, or
+// would be.
+struct TapeBuffer {
+  void* data;
+  int64_t first, last;
+};
+struct TapeRange {
+  int64_t first, last;
+};
+
+// Runs tiles of a kernel, whose bits are those of the whole. What other tiles touch need not be there.
+void runTape(const Tape& tape, const TapeBuffer* buffers, TapeRange tiles, ThreadPool& pool,
+             const std::atomic<bool>* cancel);
+
+// Runs a kernel phase by phase instead, slot by slot of the reduced axes, with the bits of the whole: for
+// each phase its slots, in any ranges but with slot 0 of the first phase ahead of all, then its finish.
+// Between calls `scratch`, of phaseByteLength(tape) bytes aligned to a cache line, holds what is known so
+// far.
+size_t phaseByteLength(const Tape& tape);
+void runTapePhase(const Tape& tape, const TapeBuffer* buffers, void* scratch, size_t phase, TapeRange slots,
+                  ThreadPool& pool, const std::atomic<bool>* cancel);
+void finishTapePhase(const Tape& tape, const TapeBuffer* buffers, void* scratch, size_t phase,
+                     ThreadPool& pool, const std::atomic<bool>* cancel);
+
 // A matrix operand: element (b, i, j) is data[b * batchStride + i * rowStride + j * columnStride], in
 // elements.
 struct Matrix {

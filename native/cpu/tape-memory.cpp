@@ -125,15 +125,15 @@ void moveLanes(const MoveFunctions& moves, const Affine& affine, char* row, cons
   }
 }
 
-Operand loadFree(const Tape& tape, const Instruction& instruction, const Position& at, const char* memory,
-                 char* registers, bool inPlace) {
+Operand loadFree(const Tape& tape, const Instruction& instruction, const Position& at,
+                 const TapeBuffer& buffer, char* registers, bool inPlace) {
   const Value& value = tape.values[instruction.value];
   const Affine& affine = instruction.access.affine;
   const Shape shape = shapeOf(tape, value, at);
   const int64_t size = value.byteLength;
   const int64_t base = baseOf(affine, at);
   const MoveFunctions& moves = tape.registry->moves(static_cast<int>(size));
-  const char* const from = memory + base * size;
+  const char* const from = static_cast<const char*>(buffer.data) + base * size;
 
   if (!value.lanes) {
     moves.fill(registers, from, shape.rows, affine.row);
@@ -142,7 +142,7 @@ Operand loadFree(const Tape& tape, const Instruction& instruction, const Positio
   const int64_t padded = (shape.lanes + kChunk - 1) / kChunk * kChunk;
   if (affine.mode == LaneMode::stride && affine.lane == 1 && inPlace) {
     const int64_t lastRow = base + std::max<int64_t>(0, affine.row * (shape.rows - 1));
-    if (lastRow + padded <= tape.buffers[instruction.access.buffer].elementCount) {
+    if (lastRow + padded <= buffer.last) {
       const int64_t rowBytes = value.rows ? affine.row * size : 0;
       const int64_t step = shape.rows > 1 ? shape.rows * rowBytes : padded * size;
       return {
@@ -169,15 +169,15 @@ int64_t baseOf(const Affine& affine, const Position& at) {
   return base;
 }
 
-Operand load(const Tape& tape, const Instruction& instruction, const Position& at, void* const* buffers,
+Operand load(const Tape& tape, const Instruction& instruction, const Position& at, const TapeBuffer* buffers,
              char* registers, bool inPlace) {
   const Access& access = instruction.access;
-  const char* memory = static_cast<const char*>(buffers[access.buffer]);
-  if (access.bounds.empty()) return loadFree(tape, instruction, at, memory, registers, inPlace);
+  const TapeBuffer& buffer = buffers[access.buffer];
+  if (access.bounds.empty()) return loadFree(tape, instruction, at, buffer, registers, inPlace);
   const Value& value = tape.values[instruction.value];
   const Shape shape = shapeOf(tape, value, at);
   const Holds where = holdsAll(access.bounds, at, shape);
-  if (where == Holds::everywhere) return loadFree(tape, instruction, at, memory, registers, inPlace);
+  if (where == Holds::everywhere) return loadFree(tape, instruction, at, buffer, registers, inPlace);
   if (where == Holds::nowhere) return {zeroChunk, 0, 0};
 
   const int64_t size = value.byteLength;
@@ -187,7 +187,7 @@ Operand load(const Tape& tape, const Instruction& instruction, const Position& a
   const bool byLane = hasTable(access.bounds);
   for (int64_t r = 0; r < shape.rows; r++) {
     char* row = registers + r * shape.rowStep * size;
-    const char* from = memory + (base + r * access.affine.row) * size;
+    const char* from = static_cast<const char*>(buffer.data) + (base + r * access.affine.row) * size;
     std::memset(row, 0, padded * size);
     if (byLane) {
       for (int64_t l = 0; l < shape.lanes; l++) {
@@ -246,11 +246,11 @@ Operand inside(const Tape& tape, const Instruction& instruction, const Position&
 }
 
 void store(const Tape& tape, const Access& access, const Position& at, int64_t rows, int64_t lanes,
-           const Operand& value, void* const* buffers, bool streams) {
+           const Operand& value, const TapeBuffer* buffers, bool streams) {
   const Affine& affine = access.affine;
   const int64_t size = byteLengthOf(tape.buffers[access.buffer].dtype);
   const MoveFunctions& moves = tape.registry->moves(static_cast<int>(size));
-  char* const memory = static_cast<char*>(buffers[access.buffer]) + baseOf(affine, at) * size;
+  char* const memory = static_cast<char*>(buffers[access.buffer].data) + baseOf(affine, at) * size;
   // Values of one chunk are written chunk by chunk.
   const int64_t run = value.chunkStep == 0 ? kChunk : lanes;
   for (int64_t r = 0; r < rows; r++) {

@@ -1,6 +1,7 @@
 // Moves data between buffers and blocks: loads, stores, indices and bounds of one block. Called by
 // tape-run.cpp.
 #pragma once
+#include "cpu/cpu.h"
 #include "cpu/tape.h"
 
 namespace weft::cpu {
@@ -19,13 +20,14 @@ struct Position {
 int64_t baseOf(const Affine& affine, const Position& at);
 
 // The load's value: `registers` holds a full block; the result may be the buffer's own memory if `inPlace`.
-Operand load(const Tape& tape, const Instruction& instruction, const Position& at, void* const* buffers,
+// Nothing outside the buffer's elements that are there is read.
+Operand load(const Tape& tape, const Instruction& instruction, const Position& at, const TapeBuffer* buffers,
              char* registers, bool inPlace);
 Operand index(const Tape& tape, const Instruction& instruction, const Position& at, char* registers);
 Operand inside(const Tape& tape, const Instruction& instruction, const Position& at, char* registers);
 
 // Writes rows x lanes of a value; past the caches where it can, if `streams`.
 void store(const Tape& tape, const Access& access, const Position& at, int64_t rows, int64_t lanes,
-           const Operand& value, void* const* buffers, bool streams);
+           const Operand& value, const TapeBuffer* buffers, bool streams);
 
 }  // namespace weft::cpu

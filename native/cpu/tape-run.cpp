@@ -81,7 +81,7 @@ constexpr int64_t kStreamBytes = int64_t{32} << 20;
 // Everything about a run that its workers share.
 struct Job {
   const Tape& tape;
-  void* const* buffers;
+  const TapeBuffer* buffers;
   const std::atomic<bool>* cancel;
   // An output lies in an input's memory: loads are copied, results are stored last.
   bool isAliased;
@@ -89,8 +89,8 @@ struct Job {
   int64_t levels;
   int64_t slots;
   bool streams(int buffer) const {
-    const Buffer& b = tape.buffers[buffer];
-    return b.elementCount * byteLengthOf(b.dtype) >= kStreamBytes;
+    const TapeBuffer& b = buffers[buffer];
+    return (b.last - b.first) * byteLengthOf(tape.buffers[buffer].dtype) >= kStreamBytes;
   }
   bool cancelled() const { return cancel && cancel->load(std::memory_order_relaxed); }
 };
@@ -366,7 +366,7 @@ class Worker {
 
   void aimAtBuffer(const Instruction& i, const Position& at, Operand& out) const {
     if (job_.isAliased || at.valid % kChunk != 0) return;
-    char* const memory = static_cast<char*>(job_.buffers[i.access.buffer]);
+    char* const memory = static_cast<char*>(job_.buffers[i.access.buffer].data);
     const int64_t size = tape_.values[i.value].byteLength;
     char* const to = memory + baseOf(i.access.affine, at) * size;
     const auto bits = reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(i.access.affine.row * size);
@@ -434,71 +434,129 @@ int64_t workOfTile(const Tape& tape) {
   return tape.rows * tape.paddedWidth() * std::max<int64_t>(1, tape.walkBlocks()) * instructions;
 }
 
-void runTiles(const Job& job, ThreadPool& pool) {
-  const int64_t tiles = job.tape.tileCount();
+void runTiles(const Job& job, TapeRange tiles, ThreadPool& pool) {
+  const int64_t count = tiles.last - tiles.first;
   const int64_t grain = std::max<int64_t>(1, kTaskWork / workOfTile(job.tape));
-  const int64_t tasks = (tiles + grain - 1) / grain;
+  const int64_t tasks = (count + grain - 1) / grain;
   if (tasks <= 1) {
     Worker worker(job);
-    for (int64_t tile = 0; tile < tiles && !job.cancelled(); tile++) worker.runTile(tile);
+    for (int64_t tile = tiles.first; tile < tiles.last && !job.cancelled(); tile++) worker.runTile(tile);
     job.tape.registry->streams().fence();
     return;
   }
   Workers workers(job, pool.workers());
   pool.parallelFor(tasks, [&](int64_t task, int worker) {
-    const int64_t last = std::min(tiles, (task + 1) * grain);
-    for (int64_t tile = task * grain; tile < last && !job.cancelled(); tile++) workers[worker].runTile(tile);
+    const int64_t first = tiles.first + task * grain;
+    const int64_t last = std::min(tiles.last, first + grain);
+    for (int64_t tile = first; tile < last && !job.cancelled(); tile++) workers[worker].runTile(tile);
     job.tape.registry->streams().fence();
   });
 }
 
-// Few tiles with long reductions: slots are the tasks, with the threads meeting after each phase.
-void runSlots(const Job& job, ThreadPool& pool) {
-  const Tape& tape = job.tape;
-  const int64_t tiles = tape.tileCount();
-  const int64_t blocks = tape.walkBlocks();
-  const int64_t nodeBytes = States::nodesByteLength(job);
-  const int64_t rowBytes = align(tape.rowByteLength) + 64;
-  const Scratch memory(tiles * rowBytes + tiles * job.slots * nodeBytes + 64);
-  char* const rows = memory.data();
-  char* const nodes = rows + tiles * rowBytes;
-  Workers workers(job, pool.workers());
-  Worker combiner(job);
-  for (size_t phase = 0; phase <= tape.walks.size(); phase++) {
-    for (int64_t tile = 0; tile < tiles; tile++) {
-      combiner.bindRows(rows + tile * rowBytes);
-      combiner.startTile(tile);
-      if (phase > 0) {
-        combiner.resetTile(phase - 1);
-        for (int64_t slot = 0; slot < job.slots; slot++) {
-          combiner.loadSlot(phase - 1, nodes + (tile * job.slots + slot) * nodeBytes);
-          combiner.pushSlot(phase - 1);
-        }
-        combiner.finish(phase - 1, true);
-      }
-      combiner.runRows(phase);
-    }
-    if (phase == tape.walks.size() || job.cancelled()) return;
-    pool.parallelFor(tiles * job.slots, [&](int64_t task, int w) {
-      if (job.cancelled()) return;
-      Worker& worker = workers[w];
-      const int64_t tile = task / job.slots;
-      const int64_t slot = task % job.slots;
-      worker.bindRows(rows + tile * rowBytes);
-      worker.startTile(tile);
+// Tiles whose slots are the tasks: all tiles' row-level values and all slots' partial results are kept, and
+// the threads meet after each phase.
+class SlotRun {
+ public:
+  static int64_t byteLength(const Job& job, int64_t tiles) {
+    return tiles * (rowBytes(job) + job.slots * States::nodesByteLength(job));
+  }
+  SlotRun(const Job& job, TapeRange tiles, char* memory, ThreadPool& pool)
+      : job_(job),
+        tape_(job.tape),
+        tiles_(tiles),
+        count_(tiles.last - tiles.first),
+        rowBytes_(rowBytes(job)),
+        nodeBytes_(States::nodesByteLength(job)),
+        rows_(memory),
+        nodes_(memory + count_ * rowBytes_),
+        pool_(pool),
+        workers_(job, pool.workers()) {}
+
+  // What rows hold ahead of the first phase.
+  void begin() {
+    eachTile(0, [](Worker& worker, int64_t) { worker.runRows(0); });
+  }
+
+  void walk(size_t phase, TapeRange slots) {
+    const int64_t blocks = tape_.walkBlocks();
+    const int64_t perTile = slots.last - slots.first;
+    pool_.parallelFor(count_ * perTile, [&](int64_t task, int w) {
+      if (job_.cancelled()) return;
+      const int64_t tile = task / perTile;
+      const int64_t slot = slots.first + task % perTile;
+      Worker& worker = at(w, tile);
       worker.resetSlot(phase);
-      worker.walk(phase, slot * tape.slotBlocks, std::min(blocks, (slot + 1) * tape.slotBlocks));
+      worker.walk(phase, slot * tape_.slotBlocks, std::min(blocks, (slot + 1) * tape_.slotBlocks));
       worker.closeSlot(phase);
-      worker.saveSlot(phase, nodes + task * nodeBytes);
-      tape.registry->streams().fence();
+      worker.saveSlot(phase, nodesOf(tile, slot));
+      tape_.registry->streams().fence();
     });
+  }
+
+  // Combines a phase's slots, and computes what rows hold after it.
+  void finish(size_t phase) {
+    eachTile(job_.slots * nodeBytes_, [&](Worker& worker, int64_t tile) {
+      worker.resetTile(phase);
+      for (int64_t slot = 0; slot < job_.slots; slot++) {
+        worker.loadSlot(phase, nodesOf(tile, slot));
+        worker.pushSlot(phase);
+      }
+      worker.finish(phase, true);
+      worker.runRows(phase + 1);
+    });
+  }
+
+ private:
+  static int64_t rowBytes(const Job& job) { return align(job.tape.rowByteLength) + 64; }
+  char* nodesOf(int64_t tile, int64_t slot) const { return nodes_ + (tile * job_.slots + slot) * nodeBytes_; }
+  Worker& at(int w, int64_t tile) {
+    Worker& worker = workers_[w];
+    worker.bindRows(rows_ + tile * rowBytes_);
+    worker.startTile(tiles_.first + tile);
+    return worker;
+  }
+  template <typename F>
+  void eachTile(int64_t bytesPerTile, F body) {
+    const int64_t threads = 1 + count_ * (bytesPerTile + rowBytes_) / kTaskWork;
+    pool_.parallelFor(
+        count_,
+        [&](int64_t tile, int w) {
+          if (job_.cancelled()) return;
+          body(at(w, tile), tile);
+          tape_.registry->streams().fence();
+        },
+        static_cast<int>(std::min<int64_t>(threads, pool_.workers())));
+  }
+
+  const Job& job_;
+  const Tape& tape_;
+  const TapeRange tiles_;
+  const int64_t count_;
+  const int64_t rowBytes_;
+  const int64_t nodeBytes_;
+  char* const rows_;
+  char* const nodes_;
+  ThreadPool& pool_;
+  Workers workers_;
+};
+
+void runSlots(const Job& job, TapeRange tiles, ThreadPool& pool) {
+  const Scratch memory(SlotRun::byteLength(job, tiles.last - tiles.first));
+  SlotRun run(job, tiles, memory.data(), pool);
+  run.begin();
+  for (size_t phase = 0; phase < job.tape.walks.size() && !job.cancelled(); phase++) {
+    run.walk(phase, {0, job.slots});
+    run.finish(phase);
   }
 }
 
-bool overlaps(const Tape& tape, void* const* buffers) {
+bool overlaps(const Tape& tape, const TapeBuffer* buffers) {
+  // Addresses as numbers: `data` of a window may lie outside of any memory.
   const auto range = [&](size_t i) {
-    const char* first = static_cast<const char*>(buffers[i]);
-    return std::pair(first, first + tape.buffers[i].elementCount * byteLengthOf(tape.buffers[i].dtype));
+    const auto data = reinterpret_cast<uintptr_t>(buffers[i].data);
+    const auto size = static_cast<uintptr_t>(byteLengthOf(tape.buffers[i].dtype));
+    return std::pair(data + static_cast<uintptr_t>(buffers[i].first) * size,
+                     data + static_cast<uintptr_t>(buffers[i].last) * size);
   };
   for (size_t i = 0; i < tape.buffers.size(); i++) {
     for (size_t k = 0; k < tape.buffers.size(); k++) {
@@ -511,25 +569,55 @@ bool overlaps(const Tape& tape, void* const* buffers) {
   return false;
 }
 
+Job jobOf(const Tape& tape, const TapeBuffer* buffers, const std::atomic<bool>* cancel) {
+  Job job{tape, buffers, cancel, buffers != nullptr && overlaps(tape, buffers), 0, 0, tape.slotCount()};
+  job.accumulators = tape.laneKind == LaneKind::reduced ? 1 : tape.chunks();
+  // Steps of a slot, at most: one for each row and chunk of each block.
+  const int64_t steps =
+      std::min(tape.walkBlocks(), tape.slotBlocks) * tape.rows * (job.accumulators == 1 ? tape.chunks() : 1);
+  job.levels =
+      tape.reductions.empty() ? 0 : std::bit_width(static_cast<uint64_t>(std::max(steps, job.slots))) + 1;
+  return job;
+}
+
 }  // namespace
 
 void runTape(const Tape& tape, void* const* buffers, ThreadPool& pool, const std::atomic<bool>* cancel) {
-  const int64_t tiles = tape.tileCount();
-  const int64_t blocks = tape.walkBlocks();
-  if (tiles == 0) return;
-  Job job{tape, buffers, cancel, overlaps(tape, buffers), 0, 0, 1};
-  job.accumulators = tape.laneKind == LaneKind::reduced ? 1 : tape.chunks();
-  job.slots = std::max<int64_t>(1, (blocks + tape.slotBlocks - 1) / tape.slotBlocks);
-  // Steps of a slot, at most: one for each row and chunk of each block.
-  const int64_t steps =
-      std::min(blocks, tape.slotBlocks) * tape.rows * (job.accumulators == 1 ? tape.chunks() : 1);
-  job.levels =
-      tape.reductions.empty() ? 0 : std::bit_width(static_cast<uint64_t>(std::max(steps, job.slots))) + 1;
-  const bool split = job.slots > 1 && tiles < 4 * pool.size() && pool.size() > 1;
+  std::vector<TapeBuffer> whole;
+  for (size_t i = 0; i < tape.buffers.size(); i++) {
+    whole.push_back({buffers[i], 0, tape.buffers[i].elementCount});
+  }
+  runTape(tape, whole.data(), {0, tape.tileCount()}, pool, cancel);
+}
+
+void runTape(const Tape& tape, const TapeBuffer* buffers, TapeRange tiles, ThreadPool& pool,
+             const std::atomic<bool>* cancel) {
+  if (tiles.first >= tiles.last) return;
+  const Job job = jobOf(tape, buffers, cancel);
+  const bool split = job.slots > 1 && tiles.last - tiles.first < 4 * pool.size() && pool.size() > 1;
   if (split)
-    runSlots(job, pool);
+    runSlots(job, tiles, pool);
   else
-    runTiles(job, pool);
+    runTiles(job, tiles, pool);
+}
+
+size_t phaseByteLength(const Tape& tape) {
+  return static_cast<size_t>(SlotRun::byteLength(jobOf(tape, nullptr, nullptr), tape.tileCount()));
+}
+
+void runTapePhase(const Tape& tape, const TapeBuffer* buffers, void* scratch, size_t phase, TapeRange slots,
+                  ThreadPool& pool, const std::atomic<bool>* cancel) {
+  if (slots.first >= slots.last) return;
+  const Job job = jobOf(tape, buffers, cancel);
+  SlotRun run(job, {0, tape.tileCount()}, static_cast<char*>(scratch), pool);
+  if (phase == 0 && slots.first == 0) run.begin();
+  run.walk(phase, slots);
+}
+
+void finishTapePhase(const Tape& tape, const TapeBuffer* buffers, void* scratch, size_t phase,
+                     ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Job job = jobOf(tape, buffers, cancel);
+  SlotRun(job, {0, tape.tileCount()}, static_cast<char*>(scratch), pool).finish(phase);
 }
 
 }  // namespace weft::cpu

@@ -3,6 +3,7 @@
 // `tape-parse.cpp` reads it and finds its functions, `tape-run.cpp` runs it over tiles and blocks,
 // `tape-memory.cpp` moves data between buffers and blocks.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -130,6 +131,8 @@ class Tape {
   bool isSegmented() const { return laneKind == LaneKind::reduced && !rowsReduced && rows > 1; }
   int64_t tileCount() const { return countOf(0, tileLoops); }
   int64_t walkBlocks() const { return countOf(tileLoops, loops.size()); }
+  // Runs of blocks of the reduced axes whose partial results are combined before they meet others.
+  int64_t slotCount() const { return std::max<int64_t>(1, (walkBlocks() + slotBlocks - 1) / slotBlocks); }
 
  private:
   int64_t countOf(size_t first, size_t last) const {
