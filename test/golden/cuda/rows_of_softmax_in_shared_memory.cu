@@ -51,24 +51,31 @@ rows_of_softmax_in_shared_memory_rows(int n0, const float* __restrict__ b0, int 
     const int r = (k * 64 + tr) * 4;
     l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n1 + r));
   }
-  for (int first = 0; first < 5; first += 4) {
+  {
     weft_pack<float, 4> l0[4];
     #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      if (first + k < 5) {
-        const int r = ((2 + first + k) * 64 + tr) * 4;
-        if (r < n1) {
-          l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n1 + r));
-        }
-      }
+      const int r = ((2 + k) * 64 + tr) * 4;
+      l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n1 + r));
     }
     #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      if (first + k < 5) {
-        const int r = ((2 + first + k) * 64 + tr) * 4;
-        if (r < n1) {
-          reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(first + k) * 64 + (int)threadIdx.x] = l0[k];
-        }
+      const int r = ((2 + k) * 64 + tr) * 4;
+      reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(0 + k) * 64 + (int)threadIdx.x] = l0[k];
+    }
+  }
+  {
+    weft_pack<float, 4> l0[1];
+    {
+      const int r = ((6 + 0) * 64 + tr) * 4;
+      if (r < n1) {
+        l0[0] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n1 + r));
+      }
+    }
+    {
+      const int r = ((6 + 0) * 64 + tr) * 4;
+      if (r < n1) {
+        reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(4 + 0) * 64 + (int)threadIdx.x] = l0[0];
       }
     }
   }
@@ -81,10 +88,18 @@ rows_of_softmax_in_shared_memory_rows(int n0, const float* __restrict__ b0, int 
     }
   }
   #pragma unroll 2
-  for (int k = 0; k < 5; ++k) {
+  for (int k = 0; k < 4; ++k) {
     const int r = ((2 + k) * 64 + tr) * 4;
+    const weft_pack<float, 4> l0 = reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(k) * 64 + (int)threadIdx.x];
+    #pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      a1[e] = weft_maximum(a1[e], l0.v[e]);
+    }
+  }
+  {
+    const int r = ((2 + 4) * 64 + tr) * 4;
     if (r < n1) {
-      const weft_pack<float, 4> l0 = reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(k) * 64 + (int)threadIdx.x];
+      const weft_pack<float, 4> l0 = reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(4) * 64 + (int)threadIdx.x];
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
         a1[e] = weft_maximum(a1[e], l0.v[e]);
@@ -140,10 +155,23 @@ rows_of_softmax_in_shared_memory_rows(int n0, const float* __restrict__ b0, int 
     }
   }
   #pragma unroll 2
-  for (int k = 0; k < 5; ++k) {
+  for (int k = 0; k < 4; ++k) {
     const int r = ((2 + k) * 64 + tr) * 4;
+    const weft_pack<float, 4> l0 = reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(k) * 64 + (int)threadIdx.x];
+    weft_pack<float, 4> h3;
+    #pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const float v2 = (l0.v[e] - v1);
+      const float v3 = expf(v2);
+      h3.v[e] = v3;
+      a4[e] = (a4[e] + v3);
+    }
+    reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(k) * 64 + (int)threadIdx.x] = h3;
+  }
+  {
+    const int r = ((2 + 4) * 64 + tr) * 4;
     if (r < n1) {
-      const weft_pack<float, 4> l0 = reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(k) * 64 + (int)threadIdx.x];
+      const weft_pack<float, 4> l0 = reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(4) * 64 + (int)threadIdx.x];
       weft_pack<float, 4> h3;
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
@@ -152,7 +180,7 @@ rows_of_softmax_in_shared_memory_rows(int n0, const float* __restrict__ b0, int 
         h3.v[e] = v3;
         a4[e] = (a4[e] + v3);
       }
-      reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(k) * 64 + (int)threadIdx.x] = h3;
+      reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(4) * 64 + (int)threadIdx.x] = h3;
     }
   }
   #pragma unroll
@@ -200,10 +228,23 @@ rows_of_softmax_in_shared_memory_rows(int n0, const float* __restrict__ b0, int 
     }
   }
   #pragma unroll 2
-  for (int k = 0; k < 5; ++k) {
+  for (int k = 0; k < 4; ++k) {
     const int r = ((2 + k) * 64 + tr) * 4;
+    const weft_pack<float, 4> h3 = reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(k) * 64 + (int)threadIdx.x];
+    weft_pack<float, 4> o0;
+    #pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const float v5 = (h3.v[e] / v4);
+      o0.v[e] = v5;
+    }
+    if (in) {
+      *reinterpret_cast<weft_pack<float, 4>*>(b1 + (row * n1 + r)) = o0;
+    }
+  }
+  {
+    const int r = ((2 + 4) * 64 + tr) * 4;
     if (r < n1) {
-      const weft_pack<float, 4> h3 = reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(k) * 64 + (int)threadIdx.x];
+      const weft_pack<float, 4> h3 = reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(4) * 64 + (int)threadIdx.x];
       weft_pack<float, 4> o0;
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
