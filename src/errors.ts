@@ -52,6 +52,20 @@ export class CompileError extends Error {
   override name = 'CompileError';
 }
 
+/** A file that cannot be read or written, that is not what it should be, or that changed after it was opened. */
+export class FileError extends Error {
+  override name = 'FileError';
+  constructor(
+    message: string,
+    /** The file, as an absolute path. */
+    readonly path: string,
+    /** The system's name for what went wrong, where it said so: `ENOENT`, `ENOSPC`. */
+    readonly code?: string,
+  ) {
+    super(message);
+  }
+}
+
 /** The native addon could not be loaded. */
 export class NativeError extends Error {
   override name = 'NativeError';

@@ -20,6 +20,7 @@ export {
   DeviceError,
   DeviceLostError,
   DTypeError,
+  FileError,
   InternalError,
   MemoryError,
   NativeError,
@@ -38,6 +39,29 @@ export type { Range, Selector } from './graph/slicing.js';
 export type { NormOptions, NormOrder, StandardizeOptions } from './graph/statistics.js';
 export type { ArrayData, ArrayOptions, ShapedData } from './host-array.js';
 export type { ExplainedEdge, ExplainedStep, Explanation, ExplanationData } from './inspect/explain.js';
+export type { FilePath } from './io/data-file.js';
+export type { ByteOrder, Order } from './io/layout.js';
+export {
+  type FromFileOptions,
+  fromFile,
+  type LazyRecord,
+  type LoadOptions,
+  loadNpy,
+  loadNpz,
+  loadSafetensors,
+  loadSafetensorsMetadata,
+} from './io/load.js';
+export { type SaveOptions, saveNpy, saveNpz, saveRaw, saveSafetensors } from './io/save.js';
+export {
+  type NpyOptions,
+  npy,
+  npz,
+  raw,
+  type SafetensorsOptions,
+  type Sink,
+  safetensors,
+} from './io/sinks.js';
+export type { Sinks } from './io/store.js';
 export {
   broadcastArrays,
   concat,
@@ -48,7 +72,7 @@ export {
   stack,
   unstack,
 } from './joining.js';
-export { compute, explain, Lazy, persist } from './lazy.js';
+export { type ComputeToOptions, compute, explain, Lazy, persist } from './lazy.js';
 export { NDArray, type NestedResult } from './ndarray.js';
 export type { Nested } from './nested.js';
 export { arange, type LinspaceOptions, linspace } from './ranges.js';

@@ -18,6 +18,7 @@ import { isScalar } from './graph/scalar.js';
 import { matrixTranspose, transpose } from './graph/views.js';
 import { arrayExpr, isShaped } from './host-array.js';
 import { type Explanation, explainExprs } from './inspect/explain.js';
+import { evaluateTo, type Sinks } from './io/store.js';
 import type { Methods } from './methods.js';
 import { NDArray } from './ndarray.js';
 import { called } from './site.js';
@@ -74,10 +75,15 @@ export class Lazy {
 
   /**
    * Computes the elements. Rejects with a DeviceError for a device that cannot be used, a MemoryError where the job cannot
-   * fit, the signal's reason when aborted. Typed arrays behind the graph must not be written to until it settles.
+   * fit, a FileError for a file that cannot be read or written, the signal's reason when aborted. Typed arrays behind the
+   * graph must not be written to until it settles.
+   *
+   * With `to` the result goes to a file, and comes back as the array of that file: `x.compute({ to: npy('x.npy') })`.
    */
-  async compute(options?: ComputeOptions): Promise<NDArray> {
-    const [result] = await compute([this], options);
+  compute(options: ComputeToOptions): Promise<Lazy>;
+  compute(options?: ComputeOptions): Promise<NDArray>;
+  async compute(options?: ComputeOptions | ComputeToOptions): Promise<NDArray | Lazy> {
+    const [result] = await compute([this], options as ComputeOptions);
     return result;
   }
 
@@ -123,23 +129,43 @@ export class Lazy {
   }
 }
 
+/** A compute whose results go to files. */
+export interface ComputeToOptions extends ComputeOptions {
+  /** The file for all results, or a list with one for each. They appear when all of them are complete. */
+  readonly to: Sinks;
+}
+
 /** Every option, so that a new one breaks the build here. */
 const OPTIONS: Readonly<Record<keyof ComputeOptions, true>> = { device: true, exact: true, signal: true };
 const COMPUTE_OPTIONS = Object.keys(OPTIONS);
+const COMPUTE_TO_OPTIONS = [...COMPUTE_OPTIONS, 'to'];
 
 type Each<Arrays extends readonly unknown[], Result> = { -readonly [K in keyof Arrays]: Result };
 
 /**
  * Computes several arrays together, shared work once: `const [low, high] = await compute([x.min(), x.max()])`. Rejects
- * as `Lazy.compute` does.
+ * as `Lazy.compute` does. With `to` the results go to files, and come back as the arrays of those.
  */
-export async function compute<const Arrays extends readonly ArrayLike[]>(
+export function compute<const Arrays extends readonly ArrayLike[]>(
+  arrays: Arrays,
+  options: ComputeToOptions,
+): Promise<Each<Arrays, Lazy>>;
+export function compute<const Arrays extends readonly ArrayLike[]>(
   arrays: Arrays,
   options?: ComputeOptions,
-): Promise<Each<Arrays, NDArray>> {
-  checkOptions('compute', options, COMPUTE_OPTIONS);
-  const results = await evaluate(exprsOf('compute', arrays), options);
-  return results.map(({ data, shape, dtype }) => new NDArray(data, shape, dtype)) as Each<Arrays, NDArray>;
+): Promise<Each<Arrays, NDArray>>;
+export async function compute(
+  arrays: readonly ArrayLike[],
+  options?: ComputeOptions | ComputeToOptions,
+): Promise<readonly (NDArray | Lazy)[]> {
+  checkOptions('compute', options, COMPUTE_TO_OPTIONS);
+  const exprs = exprsOf('compute', arrays);
+  if (options !== undefined && 'to' in options && options.to !== undefined) {
+    const { to, ...running } = options;
+    return (await evaluateTo(exprs, to, running)).map((expr) => new Lazy(expr));
+  }
+  const results = await evaluate(exprs, options);
+  return results.map(({ data, shape, dtype }) => new NDArray(data, shape, dtype));
 }
 
 /** Computes several arrays together and leaves them on the device, as `Lazy.persist` does. */

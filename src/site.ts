@@ -40,7 +40,20 @@ export function endCall(): void {
 /** Runs the body of a public function under its call site. */
 export function called<Result>(body: () => Result): Result {
   const limit = limitTrace(3);
-  beginCall(new Error(), limit);
+  return calledAt(new Error(), body, limit);
+}
+
+/** The call site of an asynchronous public function, to be taken before its first `await` and given to `calledAt`. */
+export function callSite(): Site {
+  const limit = limitTrace(3);
+  const site = new Error();
+  if (settable) Error.stackTraceLimit = limit;
+  return site;
+}
+
+/** Runs a synchronous part of a public call that was made at `site`. */
+export function calledAt<Result>(site: Site, body: () => Result, limit = Error.stackTraceLimit): Result {
+  beginCall(site, limit);
   try {
     return body();
   } finally {

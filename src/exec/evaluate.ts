@@ -7,7 +7,7 @@ import { ArgumentError, expected } from '../errors.js';
 import { type Canonical, canonicalize, type SourceArray } from '../fusion/canonicalize.js';
 import { type DType, isComplex } from '../graph/dtype.js';
 import type { DeviceBuffer, Expr, Shape, Site, TypedArray } from '../graph/expr.js';
-
+import { readRegion } from '../io/read-region.js';
 import { formatSite } from '../site.js';
 import { type ChosenDevice, chooseDevice } from './devices.js';
 import { typedArrayOver } from './host-memory.js';
@@ -90,7 +90,8 @@ async function execute(
   signal?.addEventListener('abort', stop, { once: true });
   try {
     const results = plan.buffers.filter((buffer) => buffer.role === 'output');
-    const inputs = plan.inputs.map((source) => arrays[source]!);
+    const needed = plan.inputs.map((source) => arrays[source]!);
+    const inputs = needed.every(isHere) ? needed : await bring(needed, signal);
     const { outputs } = await run(native, inputs, { outputs: results.map(() => place), cancel: token });
     return { program, outputs };
   } catch (error) {
@@ -109,12 +110,30 @@ export function deviceOf(canonical: Canonical, options: ComputeOptions): ChosenD
   return chooseDevice(options.device, holders);
 }
 
+/** Elements that are still to be read. */
+interface Unread {
+  read(signal: AbortSignal | undefined): Promise<TypedArray>;
+}
+
+type Here = ArrayBufferView | DeviceBuffer;
+const isHere = (input: Here | Unread): input is Here => !('read' in input);
+
+/** Inputs in memory: what is elsewhere is read whole. */
+async function bring(inputs: readonly (Here | Unread)[], signal: AbortSignal | undefined): Promise<Here[]> {
+  const here = await Promise.all(inputs.map((input) => (isHere(input) ? input : input.read(signal))));
+  signal?.throwIfAborted();
+  return here;
+}
+
 /** The part of an array that is read. Throws if the array has lost its memory since it was wrapped. */
-function inputOf(
-  { source, start, elementCount, dtype }: SourceArray,
-  canonical: Canonical,
-): ArrayBufferView | DeviceBuffer {
+function inputOf({ source, start, elementCount, dtype }: SourceArray, canonical: Canonical): Here | Unread {
   if (source.type === 'device') return source.buffer;
+  if (source.type === 'file') {
+    return { read: (signal) => readRegion(source.region, dtype, start, elementCount, signal) };
+  }
+  if (source.type === 'reader') {
+    return { read: (signal) => source.reader.read(start, elementCount, signal) };
+  }
   const values = isComplex(dtype) ? 2 : 1;
   const end = (start + elementCount) * values;
   if (source.data.length < end) {

@@ -9,13 +9,13 @@
  */
 import { createHash } from 'node:crypto';
 import type { DType } from '../graph/dtype.js';
-import type { DeviceSource, Expr, ExprOf, HostSource, NodeBase, Shape, Site } from '../graph/expr.js';
+import type { DeviceSource, Expr, ExprOf, NodeBase, Shape, Site, StridedSource } from '../graph/expr.js';
 import { denseStrides, type Graph, type GraphNode, type GraphNodeData, sizeOfShape } from '../graph/graph.js';
 import { formatNodeData } from '../graph/print.js';
 
 /** The part of an array that a graph reads. */
 export interface SourceArray {
-  readonly source: HostSource | DeviceSource;
+  readonly source: StridedSource | DeviceSource;
   /** First element read, and how many from there on; node offsets count from `start`. */
   readonly start: number;
   readonly elementCount: number;
@@ -104,7 +104,7 @@ function build(outputs: readonly Expr[]): Canonical {
   for (const output of outputs) visitInputsFirst(output, ids, enter);
   const results = outputs.map((expr) => ids.get(expr)!);
   for (const { source, elementCount } of sources.list) {
-    keys.push(`${source.type === 'host' ? 'host' : source.buffer.device} ${elementCount}`);
+    keys.push(`${source.type === 'device' ? source.buffer.device : source.type} ${elementCount}`);
   }
   keys.push(`return ${listed(results)}`);
   const text = keys.join('\n');
@@ -146,8 +146,8 @@ class LazyCanonical implements Canonical {
   }
 }
 
-/** Lowest and highest element of a host array that a source of this shape reads. */
-function reach(source: HostSource, shape: Shape): [number, number] {
+/** Lowest and highest element of a line that a source of this shape reads. */
+function reach(source: StridedSource, shape: Shape): [number, number] {
   let low = source.offset;
   let high = source.offset;
   shape.forEach((n, k) => {
@@ -156,6 +156,18 @@ function reach(source: HostSource, shape: Shape): [number, number] {
     else high += span;
   });
   return [low, high];
+}
+
+/** What is the same object where two sources have the same elements. */
+function identityOf(source: StridedSource): object {
+  switch (source.type) {
+    case 'host':
+      return source.data;
+    case 'file':
+      return source.region;
+    case 'reader':
+      return source.reader;
+  }
 }
 
 /** Numbers the arrays; the same part of the same array is one. */
@@ -179,7 +191,7 @@ class SourceList {
     }
     const [first, last] = size === 0 ? [source.offset, source.offset - 1] : reach(source, expr.shape);
     const array = { source, start: first, elementCount: last - first + 1, dtype: expr.dtype };
-    const input = this.#add(array, source.data);
+    const input = this.#add(array, identityOf(source));
     return { kind: 'source', input, offset: source.offset - first, strides: source.strides };
   }
 

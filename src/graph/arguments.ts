@@ -19,6 +19,14 @@ export function checkOptions(op: string, options: unknown, known: readonly strin
   }
 }
 
+/** One of some words. */
+export function oneOf<T extends string>(op: string, what: string, words: readonly T[], value: unknown): T {
+  const word = words.find((candidate) => candidate === value);
+  if (word !== undefined) return word;
+  const list = words.map((candidate) => `'${candidate}'`).join(' or ');
+  throw new ArgumentError(expected(op, `${what}: ${list}`, String(value)));
+}
+
 /** Options of every reduction. */
 export interface ReduceOptions {
   /** Axes to reduce; all of them where none is given. Negative axes count from the last. */

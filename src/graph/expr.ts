@@ -52,7 +52,53 @@ export interface IotaSource {
   readonly type: 'iota';
 }
 
-export type Source = HostSource | DeviceSource | IotaSource;
+/** Which file it was when its header was read: a file that is another one by now is refused when it is read. */
+export interface FileStamp {
+  readonly device: bigint;
+  readonly inode: bigint;
+  readonly byteLength: bigint;
+  readonly modifiedNs: bigint;
+}
+
+/** Bytes of a file that hold elements. */
+export interface FileRegion {
+  /** Absolute. */
+  readonly path: string;
+  readonly byteOffset: number;
+  readonly byteLength: number;
+  /** Whether the bytes of every value stand in the other order than in memory. */
+  readonly swapped: boolean;
+  readonly stamp: FileStamp;
+}
+
+/** Elements in a file, read when a graph runs; offset and strides in elements of the region, as a host source's. */
+export interface FileSource {
+  readonly type: 'file';
+  readonly region: FileRegion;
+  readonly offset: number;
+  readonly strides: readonly number[];
+}
+
+/** A line of elements that a function gives, in parts. */
+export interface ElementReader {
+  /** What is read, for errors. */
+  readonly label: string;
+  /** `count` elements from `start` on, in an array of the dtype's memory; called while a graph runs. */
+  read(start: number, count: number, signal?: AbortSignal): Promise<TypedArray>;
+}
+
+/** Elements that come through JavaScript when a graph runs: decompressed, decoded, fetched. */
+export interface ReaderSource {
+  readonly type: 'reader';
+  readonly reader: ElementReader;
+  readonly offset: number;
+  readonly strides: readonly number[];
+}
+
+/** Sources that have elements in a line, which offset and strides say how to read. */
+export type StridedSource = HostSource | FileSource | ReaderSource;
+
+export type Source = StridedSource | DeviceSource | IotaSource;
 
 /** A view: output element to input element, without arithmetic. */
 export type View =

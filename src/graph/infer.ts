@@ -19,7 +19,7 @@ import {
   promote,
   type Scalar,
 } from './dtype.js';
-import type { DeviceBuffer, Expr, ExprOf, HostSource, Shape, View } from './expr.js';
+import type { DeviceBuffer, Expr, ExprOf, HostSource, Shape, Source, View } from './expr.js';
 import { formatShape } from './format.js';
 import { type MapRow, type OpName, opRow } from './ops.js';
 import { type ReductionName, reductionRow } from './reductions.js';
@@ -53,6 +53,11 @@ export function constant(value: Scalar, dtype: DType): ExprOf<'const'> {
 
 /** Elements in host memory. The caller has checked the layout (`host-array.ts`). */
 export function hostArray(source: HostSource, dtype: DType, shape: Shape): ExprOf<'source'> {
+  return sourceArray(source, dtype, shape);
+}
+
+/** Elements of any source. The caller has checked that they are there. */
+export function sourceArray(source: Source, dtype: DType, shape: Shape): ExprOf<'source'> {
   return { kind: 'source', source, dtype, shape, inputs: NONE, site: currentSite() };
 }
 

@@ -1,0 +1,142 @@
+/**
+ * Arrays in files: `loadNpy`, `loadNpz`, `loadSafetensors`, `fromFile`. Only headers are read here; elements are read
+ * when a graph that needs them runs, and only those that it needs.
+ *
+ * The formats are in files of their own. A file must stay as it is while arrays of it are used: one that was changed or
+ * replaced since is refused.
+ */
+import { ArgumentError, expected } from '../errors.js';
+import { checkOptions, oneOf } from '../graph/arguments.js';
+import { byteLengthOf, type DType } from '../graph/dtype.js';
+import type { Expr, Site } from '../graph/expr.js';
+import { checkDType } from '../graph/infer.js';
+import { checkInteger, checkShape, type ShapeArgument } from '../graph/shape.js';
+import { Lazy } from '../lazy.js';
+import { calledAt, callSite } from '../site.js';
+import { type DataFile, type FilePath, pathOf, withFile } from './data-file.js';
+import {
+  type ArrayLayout,
+  type ByteOrder,
+  checkFileShape,
+  checkLength,
+  fileExpr,
+  HOST_BYTE_ORDER,
+  type Order,
+} from './layout.js';
+import { readNpyHeader } from './npy.js';
+import { npzExprs } from './npz.js';
+import { readSafetensors } from './safetensors.js';
+
+/** Arrays by name; without a prototype, so that every name is one. */
+export type LazyRecord = Readonly<Record<string, Lazy>>;
+
+export interface LoadOptions {
+  /** The arrays to load; all of them where nothing is given. */
+  readonly names?: readonly string[] | undefined;
+}
+
+/**
+ * The array of a `.npy` file, of any version, dtype, order and byte order that Weft has. Rejects with a FileError for a
+ * file that is none, that ends too soon, or that holds objects, structures, text or dates.
+ */
+export async function loadNpy(path: FilePath): Promise<Lazy> {
+  const site = callSite();
+  return withFile('loadNpy', pathOf('loadNpy', path), async (file) => {
+    const layout = await readNpyHeader(
+      (offset, length) => file.read(offset, length),
+      file.byteLength,
+      file.refuse,
+    );
+    return fromLayout(site, file, layout);
+  });
+}
+
+/**
+ * The arrays of a `.npz` archive by name. Those that are stored are read in place; compressed ones are inflated when they
+ * are computed with. Rejects with a FileError for what is no such archive.
+ */
+export async function loadNpz(path: FilePath, options?: LoadOptions): Promise<LazyRecord> {
+  const site = callSite();
+  const names = namesOf('loadNpz', options);
+  return withFile('loadNpz', pathOf('loadNpz', path), async (file) =>
+    record(site, await npzExprs(file, names)),
+  );
+}
+
+/** The arrays of a safetensors file by name. Rejects with a FileError for a malformed file, and for dtypes such as F8. */
+export async function loadSafetensors(path: FilePath, options?: LoadOptions): Promise<LazyRecord> {
+  const site = callSite();
+  const names = namesOf('loadSafetensors', options);
+  return withFile('loadSafetensors', pathOf('loadSafetensors', path), async (file) => {
+    const { arrays } = await readSafetensors(file);
+    const exprs = new Map<string, () => Expr>();
+    for (const name of names ?? arrays.keys()) {
+      const layout = arrays.get(name)?.() ?? file.refuse('an array of that name', name);
+      exprs.set(name, () => fileExpr(file, layout));
+    }
+    return record(site, exprs);
+  });
+}
+
+/** The texts that a safetensors file carries beside its arrays. */
+export async function loadSafetensorsMetadata(path: FilePath): Promise<Readonly<Record<string, string>>> {
+  const op = 'loadSafetensorsMetadata';
+  return withFile(op, pathOf(op, path), async (file) => (await readSafetensors(file)).metadata);
+}
+
+export interface FromFileOptions {
+  readonly dtype: DType;
+  /** One axis to the end of the file where no shape is given. */
+  readonly shape?: ShapeArgument | undefined;
+  /** Where the first element is, in bytes. */
+  readonly offset?: number | undefined;
+  /** `'C'` (the default): the last axis is contiguous; `'F'`: the first is. */
+  readonly order?: Order | undefined;
+  /** The host's where none is given. */
+  readonly byteOrder?: ByteOrder | undefined;
+}
+
+/** Elements in a file without a header. Rejects with a FileError for a file that ends before they do. */
+export async function fromFile(path: FilePath, options: FromFileOptions): Promise<Lazy> {
+  const site = callSite();
+  const op = 'fromFile';
+  checkOptions(op, options, ['dtype', 'shape', 'offset', 'order', 'byteOrder']);
+  const dtype = checkDType(op, options?.dtype);
+  const shape = options.shape === undefined ? undefined : checkShape(op, options.shape);
+  const byteOffset = checkInteger(op, 'the offset', options.offset ?? 0);
+  if (byteOffset < 0) throw new ArgumentError(expected(op, 'an offset of 0 or more', `${byteOffset}`));
+  const order = oneOf(op, 'an order', ['C', 'F'], options.order ?? 'C');
+  const byteOrder = oneOf(op, 'a byte order', ['little', 'big'], options.byteOrder ?? HOST_BYTE_ORDER);
+  return withFile(op, pathOf(op, path), async (file) => {
+    const found = shape ?? [lengthOf(file, byteOffset, dtype)];
+    const layout = { dtype, shape: checkFileShape(file.refuse, found, dtype), order, byteOrder, byteOffset };
+    return fromLayout(site, file, layout);
+  });
+}
+
+function lengthOf(file: DataFile, byteOffset: number, dtype: DType): number {
+  const bytes = file.byteLength - byteOffset;
+  if (bytes < 0 || bytes % byteLengthOf(dtype) !== 0) {
+    file.refuse(`whole elements of ${dtype} from byte ${byteOffset} on`, `${file.byteLength} bytes`);
+  }
+  return bytes / byteLengthOf(dtype);
+}
+
+function namesOf(op: string, options: LoadOptions | undefined): readonly string[] | undefined {
+  checkOptions(op, options, ['names']);
+  const names: unknown = options?.names;
+  if (names === undefined) return undefined;
+  if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names;
+  throw new ArgumentError(expected(op, 'names as a list of texts', String(names)));
+}
+
+function fromLayout(site: Site, file: DataFile, layout: ArrayLayout): Lazy {
+  checkLength(file.refuse, layout, file.byteLength);
+  return calledAt(site, () => new Lazy(fileExpr(file, layout)));
+}
+
+function record(site: Site, exprs: ReadonlyMap<string, () => Expr>): LazyRecord {
+  const arrays: Record<string, Lazy> = Object.create(null);
+  for (const [name, make] of exprs) arrays[name] = calledAt(site, () => new Lazy(make()));
+  return arrays;
+}

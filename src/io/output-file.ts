@@ -1,0 +1,150 @@
+/**
+ * A file that is written: under a temporary name in the folder of its final one, which it gets when it is complete and on
+ * the disk. Until then, and after any failure, what had that name before is still there, and nothing else is left.
+ *
+ * Called by `store.ts`.
+ */
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { type FileHandle, lstat, open, realpath, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { FileStamp } from '../graph/expr.js';
+import { asFileError, refuser, stampOf } from './data-file.js';
+
+/** Temporary files of this thread that are being written: removed if the process exits before they are complete. */
+const unfinished = new Set<string>();
+let watching = false;
+
+function watchExit(): void {
+  if (watching) return;
+  watching = true;
+  process.once('exit', () => {
+    for (const path of unfinished) rmSync(path, { force: true });
+  });
+}
+
+const WRITABLE = 'a file that can be written';
+
+export class OutputFile {
+  readonly #op: string;
+  readonly #handle: FileHandle;
+  readonly #temporary: string;
+  readonly #target: string;
+  #closed = false;
+
+  private constructor(op: string, handle: FileHandle, temporary: string, target: string) {
+    this.#op = op;
+    this.#handle = handle;
+    this.#temporary = temporary;
+    this.#target = target;
+  }
+
+  /** Makes the temporary file. A link is followed: what it points to is replaced. Rejects with a FileError. */
+  static async create(op: string, path: string): Promise<OutputFile> {
+    try {
+      const { target, mode } = await targetOf(op, path);
+      const temporary = join(dirname(target), `.weft-${randomUUID()}.tmp`);
+      watchExit();
+      const handle = await open(temporary, 'wx+');
+      unfinished.add(temporary);
+      const file = new OutputFile(op, handle, temporary, target);
+      try {
+        if (mode !== undefined) await handle.chmod(mode);
+      } catch (error) {
+        await file.discard();
+        throw error;
+      }
+      return file;
+    } catch (error) {
+      throw asFileError(op, path, WRITABLE, error);
+    }
+  }
+
+  get path(): string {
+    return this.#target;
+  }
+
+  async write(bytes: Uint8Array, byteOffset: number): Promise<void> {
+    for (let at = 0; at < bytes.byteLength; ) {
+      const { bytesWritten } = await this.#system(() =>
+        this.#handle.write(bytes, at, bytes.byteLength - at, byteOffset + at),
+      );
+      at += bytesWritten;
+    }
+  }
+
+  /** Brings everything to the disk; the file still has its temporary name. Gives the stamp it will have under its own. */
+  async complete(byteLength: number): Promise<FileStamp> {
+    return this.#system(async () => {
+      await this.#handle.truncate(byteLength);
+      await this.#handle.sync();
+      const stats = await this.#handle.stat({ bigint: true });
+      await this.#close();
+      return stampOf(stats);
+    });
+  }
+
+  /** Gives the file its name. */
+  async publish(): Promise<void> {
+    await this.#system(async () => {
+      await rename(this.#temporary, this.#target);
+      unfinished.delete(this.#temporary);
+      await syncFolder(dirname(this.#target));
+    });
+  }
+
+  /** Removes the file, unless it has its name already. */
+  async discard(): Promise<void> {
+    await this.#close();
+    if (!unfinished.has(this.#temporary)) return;
+    await rm(this.#temporary, { force: true });
+    unfinished.delete(this.#temporary);
+  }
+
+  async #close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#handle.close();
+  }
+
+  async #system<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await call();
+    } catch (error) {
+      throw asFileError(this.#op, this.#target, WRITABLE, error);
+    }
+  }
+}
+
+/** The file that a path names or will name, and the mode of the one that is there. */
+async function targetOf(op: string, path: string): Promise<{ target: string; mode: number | undefined }> {
+  try {
+    await lstat(path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+      return { target: join(await realpath(dirname(path)), basename(path)), mode: undefined };
+    }
+    throw error;
+  }
+  const target = await realpath(path);
+  const stats = await lstat(target);
+  if (!stats.isFile()) refuser(op, path)('a regular file, or none', 'something else of that name');
+  return { target, mode: stats.mode & 0o777 };
+}
+
+/** What file systems answer that cannot sync a folder, or do not let it be opened: the file itself is on the disk. */
+const UNSYNCED = ['EINVAL', 'ENOTSUP', 'EACCES', 'EPERM', 'EISDIR'];
+
+/** Brings a rename to the disk. */
+async function syncFolder(path: string): Promise<void> {
+  let folder: FileHandle | undefined;
+  try {
+    folder = await open(path, 'r');
+    await folder.sync();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (!UNSYNCED.includes(code)) throw error;
+  } finally {
+    await folder?.close();
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Arrays into files, as NumPy's functions of these names: `saveNpy`, `saveNpz`, `saveSafetensors`, `saveRaw`. Each is
+ * `compute` with a file as the place for the results.
+ */
+import { ArgumentError, expected } from '../errors.js';
+import type { ComputeOptions } from '../exec/evaluate.js';
+import type { ArrayLike } from '../fluent.js';
+import { compute, Lazy } from '../lazy.js';
+import type { FilePath } from './data-file.js';
+import type { LazyRecord } from './load.js';
+import {
+  NPY_OPTIONS,
+  type NpyOptions,
+  npy,
+  npz,
+  raw,
+  type SafetensorsOptions,
+  type Sink,
+  safetensors,
+} from './sinks.js';
+
+export type SaveOptions = ComputeOptions & NpyOptions;
+
+/** The options of a file, and those of `compute`, which checks that it knows them. */
+function split<Own extends object>(
+  options: (ComputeOptions & Own) | undefined,
+  own: readonly string[],
+): [Own, ComputeOptions] {
+  const entries = Object.entries(options ?? {});
+  return [
+    Object.fromEntries(entries.filter(([key]) => own.includes(key))) as Own,
+    Object.fromEntries(entries.filter(([key]) => !own.includes(key))) as ComputeOptions,
+  ];
+}
+
+async function saveOne(array: ArrayLike, to: Sink, options: ComputeOptions): Promise<Lazy> {
+  const [saved] = await compute([array], { ...options, to });
+  return saved;
+}
+
+/**
+ * Computes an array into a `.npy` file, and gives the array of that file. The file appears when it is complete: a failed or
+ * aborted compute leaves none, and keeps one that was there. Rejects with a FileError for a file that cannot be written.
+ */
+export async function saveNpy(path: FilePath, array: ArrayLike, options?: SaveOptions): Promise<Lazy> {
+  const [own, running] = split<NpyOptions>(options, NPY_OPTIONS);
+  return saveOne(array, npy(path, own), running);
+}
+
+/** Computes an array into a file of its elements alone, as `saveNpy` does. `fromFile` reads it. */
+export async function saveRaw(path: FilePath, array: ArrayLike, options?: SaveOptions): Promise<Lazy> {
+  const [own, running] = split<NpyOptions>(options, NPY_OPTIONS);
+  return saveOne(array, raw(path, own), running);
+}
+
+/** Computes several arrays together into an uncompressed `.npz` archive, and gives the arrays of that file. */
+export async function saveNpz(
+  path: FilePath,
+  arrays: Readonly<Record<string, ArrayLike>>,
+  options?: SaveOptions,
+): Promise<LazyRecord> {
+  const names = namesOf('saveNpz', arrays);
+  const [own, running] = split<NpyOptions>(options, NPY_OPTIONS);
+  return saveAll(arrays, names, npz(path, names, own), running);
+}
+
+/** Computes several arrays together into a safetensors file, and gives the arrays of that file. */
+export async function saveSafetensors(
+  path: FilePath,
+  arrays: Readonly<Record<string, ArrayLike>>,
+  options?: ComputeOptions & SafetensorsOptions,
+): Promise<LazyRecord> {
+  const names = namesOf('saveSafetensors', arrays);
+  const [own, running] = split<SafetensorsOptions>(options, ['metadata']);
+  return saveAll(arrays, names, safetensors(path, names, own), running);
+}
+
+function namesOf(op: string, arrays: unknown): string[] {
+  if (typeof arrays !== 'object' || arrays === null || Array.isArray(arrays) || arrays instanceof Lazy) {
+    throw new ArgumentError(expected(op, 'an object of arrays by name', String(arrays)));
+  }
+  return Object.keys(arrays);
+}
+
+async function saveAll(
+  arrays: Readonly<Record<string, ArrayLike>>,
+  names: readonly string[],
+  to: Sink,
+  options: ComputeOptions,
+): Promise<LazyRecord> {
+  const values = names.map((name) => arrays[name]!);
+  const saved = await compute(values, { ...options, to });
+  const record: Record<string, Lazy> = Object.create(null);
+  names.forEach((name, k) => {
+    record[name] = saved[k]!;
+  });
+  return record;
+}

@@ -1,0 +1,238 @@
+/**
+ * Files as places for results: `x.compute({ to: npy('x.npy') })`. A sink is a path and a function that lays out a file for
+ * the arrays it is given; `output-file.ts` writes it, `store.ts` brings both together.
+ *
+ * What a format cannot hold is refused before anything is computed.
+ */
+import { crc32 } from 'node:zlib';
+import { ArgumentError, DTypeError, expected } from '../errors.js';
+import { checkOptions, oneOf } from '../graph/arguments.js';
+import type { DType } from '../graph/dtype.js';
+import type { Shape } from '../graph/expr.js';
+import { combineChecksums } from './checksum.js';
+import { type FilePath, pathOf } from './data-file.js';
+import { type ArrayLayout, type ByteOrder, bytesOf, HOST_BYTE_ORDER, type Order } from './layout.js';
+import { npyDescr, npyHeader } from './npy.js';
+import { safetensorsHeader, safetensorsName } from './safetensors.js';
+import { layoutZip, type Part } from './zip-layout.js';
+
+export interface ArrayType {
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
+/** A file before its elements are there. */
+export interface FileLayout {
+  /** Where each array's elements go, in the order of the arrays. */
+  readonly arrays: readonly ArrayLayout[];
+  readonly byteLength: number;
+  /** Headers that are known beforehand. */
+  readonly parts: readonly Part[];
+  /** Those that need the CRC-32 of each array's bytes. */
+  readonly finish?: (checksums: readonly number[]) => readonly Part[];
+}
+
+/** A file that results go to; made by `npy`, `npz`, `safetensors` and `raw`. */
+export interface Sink {
+  readonly format: 'npy' | 'npz' | 'safetensors' | 'raw';
+  /** Absolute. */
+  readonly path: string;
+  /** Lays out the file for some arrays. Throws a DTypeError or ArgumentError for what the format cannot hold. */
+  layout(arrays: readonly ArrayType[]): FileLayout;
+  /** The order that elements are wanted in. */
+  readonly order: Order;
+}
+
+export interface NpyOptions {
+  /** `'C'` (the default): the last axis is contiguous in the file; `'F'`: the first is. */
+  readonly order?: Order | undefined;
+  /** The host's where none is given. */
+  readonly byteOrder?: ByteOrder | undefined;
+}
+
+export const NPY_OPTIONS = ['order', 'byteOrder'];
+
+interface Layouting {
+  readonly order: Order;
+  readonly byteOrder: ByteOrder;
+}
+
+function layouting(op: string, options: NpyOptions | undefined): Layouting {
+  checkOptions(op, options, NPY_OPTIONS);
+  return {
+    order: oneOf(op, 'an order', ['C', 'F'], options?.order ?? 'C'),
+    byteOrder: oneOf(op, 'a byte order', ['little', 'big'], options?.byteOrder ?? HOST_BYTE_ORDER),
+  };
+}
+
+/** One array as a `.npy` file, version 1. There is no bfloat16 in NumPy: that dtype is refused at compute. */
+export function npy(path: FilePath, options?: NpyOptions): Sink {
+  const how = layouting('npy', options);
+  return {
+    format: 'npy',
+    path: pathOf('npy', path),
+    order: how.order,
+    layout: (arrays) => {
+      const array = onlyOne('npy', arrays);
+      const header = headerOf('npy', array, how);
+      return single(array, how, header);
+    },
+  };
+}
+
+/** One array as its elements alone. */
+export function raw(path: FilePath, options?: NpyOptions): Sink {
+  const how = layouting('raw', options);
+  return {
+    format: 'raw',
+    path: pathOf('raw', path),
+    order: how.order,
+    layout: (arrays) => single(onlyOne('raw', arrays), how, undefined),
+  };
+}
+
+/**
+ * Several arrays as a `.npz` archive, uncompressed, so that they can be read in place. Without names they are `arr_0`,
+ * `arr_1` … as NumPy names them.
+ */
+export function npz(path: FilePath, names?: readonly string[], options?: NpyOptions): Sink {
+  const how = layouting('npz', options);
+  const given = names === undefined ? undefined : checkNames('npz', names);
+  return {
+    format: 'npz',
+    path: pathOf('npz', path),
+    order: how.order,
+    layout: (arrays) => npzLayout(arrays, given ?? arrays.map((_, k) => `arr_${k}`), how),
+  };
+}
+
+export interface SafetensorsOptions {
+  /** Texts to keep beside the arrays. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Several arrays as a safetensors file. It has no complex128: that dtype is refused at compute. */
+export function safetensors(path: FilePath, names: readonly string[], options?: SafetensorsOptions): Sink {
+  checkOptions('safetensors', options, ['metadata']);
+  const given = checkNames('safetensors', names);
+  if (given.includes('__metadata__')) {
+    throw new ArgumentError(expected('safetensors', 'another name', '__metadata__'));
+  }
+  const metadata = checkMetadata(options?.metadata);
+  return {
+    format: 'safetensors',
+    path: pathOf('safetensors', path),
+    order: 'C',
+    layout: (arrays) => safetensorsLayout(arrays, given, metadata),
+  };
+}
+
+function checkMetadata(metadata: unknown): Readonly<Record<string, string>> | undefined {
+  if (metadata === undefined) return undefined;
+  const texts = typeof metadata === 'object' && metadata !== null ? Object.values(metadata) : [null];
+  if (!texts.every((text) => typeof text === 'string')) {
+    throw new ArgumentError(expected('safetensors', 'metadata of texts', 'other values'));
+  }
+  return { ...(metadata as Record<string, string>) };
+}
+
+/** The most bytes that a name has in a zip archive, less than those of `.npy`. */
+const MAX_NAME = 0xffff - 4;
+
+/** Whether UTF-8 holds a name as it is, and short enough. */
+const isName = (name: unknown): name is string => {
+  if (typeof name !== 'string' || name === '') return false;
+  const bytes = Buffer.from(name);
+  return bytes.length <= MAX_NAME && bytes.toString() === name;
+};
+
+function checkNames(op: string, names: unknown): readonly string[] {
+  if (!Array.isArray(names) || !names.every(isName)) {
+    throw new ArgumentError(expected(op, 'names as a list of texts', String(names).slice(0, 200)));
+  }
+  if (new Set(names).size < names.length)
+    throw new ArgumentError(expected(op, 'each name once', names.join(', ')));
+  return [...names];
+}
+
+function onlyOne(op: string, arrays: readonly ArrayType[]): ArrayType {
+  const [array, ...others] = arrays;
+  if (array !== undefined && others.length === 0) return array;
+  throw new ArgumentError(expected(op, 'one array', `${arrays.length}`, 'npz and safetensors hold several'));
+}
+
+function named(op: string, arrays: readonly ArrayType[], names: readonly string[]): void {
+  if (arrays.length !== names.length) {
+    throw new ArgumentError(
+      expected(op, `a name for each of ${arrays.length} arrays`, `${names.length} names`),
+    );
+  }
+}
+
+function headerOf(op: string, { dtype, shape }: ArrayType, { order, byteOrder }: Layouting): Buffer {
+  const descr = npyDescr(dtype, byteOrder);
+  if (descr === undefined) {
+    throw new DTypeError(
+      expected(op, 'a dtype that NumPy has', dtype, "x.astype('float32'), or a safetensors file"),
+    );
+  }
+  return npyHeader(descr, shape, order);
+}
+
+function single(array: ArrayType, how: Layouting, header: Buffer | undefined): FileLayout {
+  const layout = { ...array, ...how, byteOffset: header?.length ?? 0 };
+  return {
+    arrays: [layout],
+    byteLength: layout.byteOffset + bytesOf(layout),
+    parts: header === undefined ? [] : [{ byteOffset: 0, bytes: header }],
+  };
+}
+
+function npzLayout(arrays: readonly ArrayType[], names: readonly string[], how: Layouting): FileLayout {
+  named('npz', arrays, names);
+  const headers = arrays.map((array) => headerOf('npz', array, how));
+  const zip = layoutZip(
+    arrays.map((array, k) => ({ name: `${names[k]}.npy`, byteLength: headers[k]!.length + bytesOf(array) })),
+  );
+  return {
+    arrays: arrays.map((array, k) => ({
+      ...array,
+      ...how,
+      byteOffset: zip.starts[k]! + headers[k]!.length,
+    })),
+    byteLength: zip.byteLength,
+    parts: headers.map((bytes, k) => ({ byteOffset: zip.starts[k]!, bytes })),
+    finish: (checksums) =>
+      zip.headers(
+        arrays.map((array, k) => combineChecksums(crc32(headers[k]!), checksums[k]!, bytesOf(array))),
+      ),
+  };
+}
+
+function safetensorsLayout(
+  arrays: readonly ArrayType[],
+  names: readonly string[],
+  metadata: Readonly<Record<string, string>> | undefined,
+): FileLayout {
+  named('safetensors', arrays, names);
+  for (const { dtype } of arrays) {
+    if (safetensorsName(dtype) === undefined) {
+      throw new DTypeError(expected('safetensors', 'a dtype that the format has', dtype));
+    }
+  }
+  const byName = new Map(arrays.map((array, k) => [names[k]!, array]));
+  const { header, offsets } = safetensorsHeader(byName, metadata);
+  const placed = arrays.map(
+    (array, k): ArrayLayout => ({
+      ...array,
+      order: 'C',
+      byteOrder: 'little',
+      byteOffset: header.length + offsets.get(names[k]!)!,
+    }),
+  );
+  const end = placed.reduce(
+    (most, layout) => Math.max(most, layout.byteOffset + bytesOf(layout)),
+    header.length,
+  );
+  return { arrays: placed, byteLength: end, parts: [{ byteOffset: 0, bytes: header }] };
+}
