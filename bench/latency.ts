@@ -82,7 +82,9 @@ async function timeExpressions(): Promise<void> {
 const inputsOf = ({ sources }: Canonical, order: readonly number[]): (ArrayBufferView | DeviceBuffer)[] =>
   order.map((k) => {
     const { source } = sources[k]!;
-    return source.type === 'device' ? source.buffer : source.data;
+    if (source.type === 'device') return source.buffer;
+    if (source.type === 'host') return source.data;
+    throw new TypeError(`no inputs of type ${source.type} here`);
   });
 
 /** The native run alone, and its parts. */

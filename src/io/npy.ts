@@ -114,7 +114,8 @@ function parseShape(shape: PythonLiteral, refuse: Refuse): number[] {
 
 function parseDescr(descr: PythonLiteral, refuse: Refuse): { dtype: DType; byteOrder: ByteOrder } {
   if (Array.isArray(descr)) return refuse('a dtype of numbers', 'a structured dtype', REFUSED.V);
-  const match = typeof descr === 'string' ? /^([<>=|]?)([A-Za-z?])(\d{0,8})$/.exec(descr) : null;
+  const match =
+    typeof descr === 'string' ? /^([<>=|]?)([A-Za-z?])(\d{0,8}(?:\[\w{1,16}\])?)$/.exec(descr) : null;
   if (match === null) return refuse('a dtype of numbers', show(descr));
   const [, order, character, size] = match as unknown as [string, string, string, string];
   const dtype = Object.hasOwn(DTYPES, character + size) ? DTYPES[character + size] : undefined;

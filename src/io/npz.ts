@@ -142,7 +142,19 @@ async function deflatedExpr(
   return () => layoutExpr(layout, (strided) => ({ type: 'reader', reader, ...strided }));
 }
 
-/** Fills buffers with what a region inflates to, and leaves what comes after unread. Returns the checksum of those bytes. */
+/** Bytes that are read and inflated at once. */
+const CHUNK = 1 << 18;
+
+async function* bytesIn(file: DataFile, { byteOffset, byteLength }: FileRegion): AsyncGenerator<Buffer> {
+  for (let at = 0; at < byteLength; at += CHUNK) {
+    yield await file.read(byteOffset + at, Math.min(CHUNK, byteLength - at));
+  }
+}
+
+/**
+ * Fills buffers one after the other with what a region inflates to, and leaves what comes after unread. Gives the CRC-32 of
+ * those bytes.
+ */
 async function inflate(
   file: DataFile,
   region: FileRegion,
@@ -150,41 +162,35 @@ async function inflate(
   refuse: Refuse,
   signal?: AbortSignal,
 ): Promise<number> {
-  const { byteOffset, byteLength } = region;
-  if (byteLength === 0) return refuse('deflated bytes', 'none');
-  const source = file.handle.createReadStream({
-    start: byteOffset,
-    end: byteOffset + byteLength - 1,
-    autoClose: false,
-  });
-  const inflated = createInflateRaw();
-  let crc = 0;
-  let target = 0;
-  let filled = 0;
+  const left = targets.filter((target) => target.length > 0);
+  let checksum = 0;
   const collect = async (stream: AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of stream) {
-      for (let at = 0; at < chunk.length; ) {
-        while (target < targets.length && filled === targets[target]!.length) {
-          target++;
-          filled = 0;
-        }
-        if (target === targets.length) return;
-        const taken = chunk.copy(targets[target]!, filled, at);
-        crc = crc32(chunk.subarray(at, at + taken), crc);
-        filled += taken;
+      for (let at = 0; at < chunk.length && left.length > 0; ) {
+        const taken = chunk.copy(left[0]!, 0, at);
+        checksum = crc32(chunk.subarray(at, at + taken), checksum);
         at += taken;
+        left[0] = left[0]!.subarray(taken);
+        if (left[0].length === 0) left.shift();
       }
+      if (left.length === 0) return;
     }
   };
   try {
-    await pipeline(source, inflated, collect, signal === undefined ? {} : { signal });
+    await pipeline(
+      bytesIn(file, region),
+      createInflateRaw(),
+      collect,
+      signal === undefined ? {} : { signal },
+    );
   } catch (error) {
     signal?.throwIfAborted();
-    return refuse('deflated bytes', error instanceof Error ? error.message : String(error));
+    // Leaving the rest unread stops the pipeline, which counts as an error.
+    if (left.length > 0) refuse('deflated bytes', error instanceof Error ? error.message : String(error));
   }
-  const missing = targets.slice(target).reduce((sum, bytes) => sum + bytes.length, 0) - filled;
+  const missing = left.reduce((sum, bytes) => sum + bytes.length, 0);
   if (missing > 0) refuse(`${missing} more bytes`, 'the end of the member');
-  return crc;
+  return checksum;
 }
 
 interface DeflatedMember {

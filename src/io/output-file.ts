@@ -45,16 +45,19 @@ export class OutputFile {
       const { target, mode } = await targetOf(op, path);
       const temporary = join(dirname(target), `.weft-${randomUUID()}.tmp`);
       watchExit();
-      const handle = await open(temporary, 'wx+');
-      unfinished.add(temporary);
+      unfinished.add(temporary); // before it is there, so that there is no moment when it is and is not known
+      const handle = await open(temporary, 'wx+').catch((error: unknown) => {
+        unfinished.delete(temporary);
+        throw error;
+      });
       const file = new OutputFile(op, handle, temporary, target);
       try {
         if (mode !== undefined) await handle.chmod(mode);
+        return file;
       } catch (error) {
         await file.discard();
         throw error;
       }
-      return file;
     } catch (error) {
       throw asFileError(op, path, WRITABLE, error);
     }

@@ -10,22 +10,22 @@ import { formatShape } from '../graph/format.js';
 import { type DataFile, type Refuse, refuser } from './data-file.js';
 import { type ArrayLayout, bytesOf, checkFileShape } from './layout.js';
 
-/** Names of dtypes that both have. F8, F6, F4 and other small floats are not among them. */
+/** Names of dtypes that both have, in the order of the reference. F8, F6, F4 and other small floats are not among them. */
 const DTYPES: Readonly<Record<string, DType>> = {
   BOOL: 'bool',
+  U8: 'uint8',
   I8: 'int8',
   I16: 'int16',
-  I32: 'int32',
-  I64: 'int64',
-  U8: 'uint8',
   U16: 'uint16',
-  U32: 'uint32',
-  U64: 'uint64',
   F16: 'float16',
   BF16: 'bfloat16',
+  I32: 'int32',
+  U32: 'uint32',
   F32: 'float32',
-  F64: 'float64',
   C64: 'complex64',
+  F64: 'float64',
+  I64: 'int64',
+  U64: 'uint64',
 };
 const NAMES = new Map(Object.entries(DTYPES).map(([name, dtype]) => [dtype, name]));
 
@@ -165,17 +165,17 @@ function layoutOf(
 export const safetensorsName = (dtype: DType): string | undefined => NAMES.get(dtype);
 
 /**
- * The bytes before the elements, and where each array's elements go from there: the widest dtypes first, then by name, so
- * that all are aligned.
+ * The bytes before the elements, and where each array's elements go from there. As the reference does it, the last dtypes of
+ * the table come first, so that all elements are aligned, and then names decide.
  */
 export function safetensorsHeader(
   arrays: ReadonlyMap<string, { readonly dtype: DType; readonly shape: Shape }>,
   metadata: Readonly<Record<string, string>> | undefined,
 ): { readonly header: Buffer; readonly offsets: ReadonlyMap<string, number> } {
-  const order = Object.keys(DTYPES);
-  const rank = (dtype: DType): number => order.indexOf(NAMES.get(dtype)!);
+  const order = Object.values(DTYPES);
   const sorted = [...arrays].sort(
-    ([a, x], [b, y]) => wide(y.dtype) - wide(x.dtype) || rank(y.dtype) - rank(x.dtype) || (a < b ? -1 : 1),
+    ([a, x], [b, y]) =>
+      order.indexOf(y.dtype) - order.indexOf(x.dtype) || Buffer.compare(Buffer.from(a), Buffer.from(b)),
   );
   const header: [string, unknown][] = metadata === undefined ? [] : [[METADATA, metadata]];
   const offsets = new Map<string, number>();
@@ -194,5 +194,3 @@ export function safetensorsHeader(
   text.copy(bytes, 8);
   return { header: bytes, offsets };
 }
-
-const wide = (dtype: DType): number => bytesOf({ dtype, shape: [] });
