@@ -6,6 +6,7 @@
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { parseBytes } from './bytes.js';
 import { ArgumentError } from './errors.js';
 
 export const DEBUG_TOPICS = ['graph', 'passes', 'kernels', 'cuda', 'plan', 'time'] as const;
@@ -33,6 +34,8 @@ export interface Config {
   readonly poison: boolean;
   /** `WEFT_BLAS`: a BLAS library for large products on the CPU, or `auto` for one of the system; undefined: own code. */
   readonly blas: string | undefined;
+  /** `WEFT_MEMORY`: the most bytes of device memory that a compute may hold, where it names no bound itself. */
+  readonly memory: number | undefined;
   /** Where the CUDA libraries may be; see `exec/cuda-libraries.ts`. */
   readonly cuda: CudaPlaces;
 }
@@ -86,6 +89,10 @@ function cacheFolder(env: Environment, home: string): string | undefined {
   return join(caches ?? join(home, '.cache'), 'weft');
 }
 
+function memory(text: string | undefined): number | undefined {
+  return text === undefined || text === '' ? undefined : parseBytes('config', text);
+}
+
 /** Reads settings from an environment; for tests, which have their own. */
 export function readConfig(env: Environment, home: string = homedir()): Config {
   const [isa] = given(env.WEFT_ISA);
@@ -101,6 +108,7 @@ export function readConfig(env: Environment, home: string = homedir()): Config {
     isa: isa === undefined ? undefined : word('WEFT_ISA', isa, CPU_ISAS),
     poison: integer(env, 'WEFT_POISON', 0, 1) === 1,
     blas: given(env.WEFT_BLAS)[0],
+    memory: memory(env.WEFT_MEMORY),
     cuda: {
       driver: given(env.WEFT_CUDA_DRIVER)[0],
       nvrtc: given(env.WEFT_NVRTC)[0],

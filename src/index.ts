@@ -39,6 +39,7 @@ export type { Range, Selector } from './graph/slicing.js';
 export type { NormOptions, NormOrder, StandardizeOptions } from './graph/statistics.js';
 export type { ArrayData, ArrayOptions, ShapedData } from './host-array.js';
 export type { ExplainedEdge, ExplainedStep, Explanation, ExplanationData } from './inspect/explain.js';
+export type { PlanSummary, SweepSummary } from './inspect/summary.js';
 export type { FilePath } from './io/data-file.js';
 export type { ByteOrder, Order } from './io/layout.js';
 export {
@@ -72,7 +73,7 @@ export {
   stack,
   unstack,
 } from './joining.js';
-export { type ComputeToOptions, compute, explain, Lazy, persist } from './lazy.js';
+export { type ComputeToOptions, compute, explain, Lazy, persist, plan } from './lazy.js';
 export { NDArray, type NestedResult } from './ndarray.js';
 export type { Nested } from './nested.js';
 export { arange, type LinspaceOptions, linspace } from './ranges.js';

@@ -18,6 +18,7 @@ import { isScalar } from './graph/scalar.js';
 import { matrixTranspose, transpose } from './graph/views.js';
 import { arrayExpr, isShaped } from './host-array.js';
 import { type Explanation, explainExprs } from './inspect/explain.js';
+import { type PlanSummary, summarizePlan } from './inspect/summary.js';
 import { evaluateTo, type Sinks } from './io/store.js';
 import type { Methods } from './methods.js';
 import { NDArray } from './ndarray.js';
@@ -104,6 +105,15 @@ export class Lazy {
     return explain([this], options);
   }
 
+  /**
+   * The plan of a `compute` with these options, made without running anything: `peakBytes`, the most memory of the device that
+   * it holds, the sweeps over tiles of a job that does not fit as a whole. Prints as text. Throws a MemoryError where
+   * nothing fits into `memory`.
+   */
+  plan(options?: ComputeOptions): PlanSummary {
+    return plan([this], options);
+  }
+
   /** Frees the device memory of an array made by `persist()`; elsewhere nothing is held, and nothing happens. */
   dispose(): void {
     const { expr } = this;
@@ -136,7 +146,12 @@ export interface ComputeToOptions extends ComputeOptions {
 }
 
 /** Every option, so that a new one breaks the build here. */
-const OPTIONS: Readonly<Record<keyof ComputeOptions, true>> = { device: true, exact: true, signal: true };
+const OPTIONS: Readonly<Record<keyof ComputeOptions, true>> = {
+  device: true,
+  exact: true,
+  memory: true,
+  signal: true,
+};
 const COMPUTE_OPTIONS = Object.keys(OPTIONS);
 const COMPUTE_TO_OPTIONS = [...COMPUTE_OPTIONS, 'to'];
 
@@ -182,6 +197,12 @@ export async function persist<const Arrays extends readonly ArrayLike[]>(
 export function explain(arrays: readonly ArrayLike[], options?: ComputeOptions): Explanation {
   checkOptions('explain', options, COMPUTE_OPTIONS);
   return explainExprs(exprsOf('explain', arrays), options);
+}
+
+/** The plan of a `compute` of several arrays; see `Lazy.plan`. */
+export function plan(arrays: readonly ArrayLike[], options?: ComputeOptions): PlanSummary {
+  checkOptions('plan', options, COMPUTE_OPTIONS);
+  return summarizePlan(exprsOf('plan', arrays), options);
 }
 
 function exprsOf(op: string, arrays: unknown): Expr[] {

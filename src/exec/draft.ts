@@ -18,8 +18,9 @@ export interface DraftBuffer {
   readonly key: string;
   readonly role: PlanBuffer['role'];
   readonly byteLength: number;
-  /** For an input: the source of the graph that fills it. */
+  /** For an input: the source of the graph that fills it, and whether that is in a device's memory. */
   readonly source: number;
+  readonly isStored: boolean;
 }
 
 export interface Draft {
@@ -58,6 +59,16 @@ export function buffersOf(step: Step): {
     }
     case 'matmul':
       return { reads: [step.a.buffer, step.b.buffer], writes: [step.c.buffer] };
+    case 'phase':
+    case 'finish':
+      return buffersOf({ ...step, kind: 'kernel' });
+    case 'sweep': {
+      const parts = step.body.map((part) => buffersOf(part.step));
+      return {
+        reads: [...new Set(parts.flatMap(({ reads }) => reads))],
+        writes: [...new Set(parts.flatMap(({ writes }) => writes))],
+      };
+    }
   }
 }
 
@@ -120,7 +131,8 @@ class Drafter {
     const role = source >= 0 ? 'input' : this.#isOutput.has(key) ? 'output' : 'temporary';
     this.#byKey.set(key, this.#buffers.length);
     const bytes = source < 0 ? byteLength : this.#sourceByteLength(source);
-    return this.#buffers.push({ key, role, byteLength: bytes, source }) - 1;
+    const isStored = source >= 0 && this.#sources[source]!.source.type === 'device';
+    return this.#buffers.push({ key, role, byteLength: bytes, source, isStored }) - 1;
   }
 
   #sourceByteLength(source: number): number {

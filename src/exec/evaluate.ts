@@ -3,6 +3,9 @@
  *
  * The JavaScript thread plans and then waits for a promise; copying and computing happen on native threads.
  */
+
+import { parseBytes } from '../bytes.js';
+import { config } from '../config.js';
 import { ArgumentError, expected } from '../errors.js';
 import { type Canonical, canonicalize, type SourceArray } from '../fusion/canonicalize.js';
 import { type DType, isComplex } from '../graph/dtype.js';
@@ -19,6 +22,12 @@ export interface ComputeOptions {
   readonly device?: string | undefined;
   /** Leaves out the rewrites that may change the rounding of floating-point results. */
   readonly exact?: boolean | undefined;
+  /**
+   * The most memory of the device that the compute may hold at a time, in bytes or as text (`'2GiB'`): arenas, tiles, library
+   * workspaces. What does not fit as a whole is computed in tiles; what cannot be is refused before anything runs, with
+   * `MemoryError`. On the CPU, arrays that the user gives or gets do not count. Without it, the setting `WEFT_MEMORY`.
+   */
+  readonly memory?: number | string | undefined;
   /** Stops the compute; the promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -82,7 +91,8 @@ async function execute(
   const device = deviceOf(canonical, options);
   // Views of the inputs are taken now: what the user does to an array later cannot change which memory is read.
   const arrays = canonical.sources.map((source) => inputOf(source, canonical));
-  const program = await programOf(canonical, device.name, options.exact === true);
+  const target = { device: device.name, exact: options.exact === true, budget: budgetOf(options), place };
+  const program = await programOf(canonical, target);
   const { plan, native } = program;
   const token = signal === undefined ? undefined : createCancel();
   const stop = (): void => cancel(token!);
@@ -101,6 +111,10 @@ async function execute(
     signal?.removeEventListener('abort', stop);
   }
 }
+
+/** The most bytes that a compute may hold. */
+export const budgetOf = ({ memory }: ComputeOptions): number | undefined =>
+  memory === undefined ? config().memory : parseBytes('compute', memory);
 
 /** The device a canonical graph is computed on. */
 export function deviceOf(canonical: Canonical, options: ComputeOptions): ChosenDevice {

@@ -5,7 +5,7 @@
  */
 import type { TapeSpec } from '../codegen/tape.js';
 import type { DeviceBuffer } from '../graph/expr.js';
-import type { MatrixOperand } from './plan.js';
+import type { MatrixOperand, SweepWindows } from './plan.js';
 
 export interface BufferSpec {
   /** `spill`: host memory of the run, which sweeps write and read in windows. */
@@ -73,24 +73,7 @@ export const WINDOW_FIELDS = 6;
 export const RANGE_FIELDS = 6;
 
 /** A buffer of which a sweep has windows on the device. */
-export interface SweepBuffer {
-  readonly buffer: number;
-  /** `in`: copied to the device before a tile, `out`: copied from it after a tile, `local`: neither. */
-  readonly direction: 'in' | 'out' | 'local';
-  /** Slot k is at `offset + k * slotByteLength` in the arena. */
-  readonly offset: number;
-  readonly slotByteLength: number;
-  readonly slots: number;
-  /** Bytes from row to row in a slot, for windows of several rows; else 0. */
-  readonly slotPitch: number;
-  /**
-   * For each tile: slot, whether to copy (0 or 1), first byte, bytes of a row, rows, bytes from row to row in the whole
-   * buffer. A window of one row lies in its slot at its first byte modulo 256, so that addresses are as aligned as
-   * in the whole buffer; one of several rows at the slot's start. Kernels get the address that the whole
-   * buffer's first byte would have (for several rows: with rows `slotPitch` apart).
-   */
-  readonly windows: Float64Array;
-}
+export type SweepBuffer = SweepWindows;
 
 /** A step of a sweep and what it runs for each tile. */
 export interface SweepStep {
@@ -98,7 +81,8 @@ export interface SweepStep {
   /**
    * For each tile, six numbers: blocks [x0, x1) × [y0, y1) of a launch, tiles [x0, x1) of a tape, slots [y0, y1) of a tape's phase,
    * rows [x0, x1), columns [y0, y1) and contracted indices [z0, z1) of a matrix product, which adds to its result where
-   * z0 > 0. Nothing runs where x0 = x1.
+   * z0 > 0. Rows of a batch are counted on through all its matrices: of several, x0 and x1 are multiples of m.
+   * Nothing runs where x0 = x1.
    */
   readonly ranges: Float64Array;
 }

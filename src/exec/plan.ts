@@ -9,12 +9,15 @@ import type { Kernel } from '../fusion/kernel.js';
 import type { DType } from '../graph/dtype.js';
 
 export interface PlanBuffer {
-  readonly role: 'input' | 'output' | 'temporary';
+  /** `spill`: a value that is too large for the device and waits in host memory between two sweeps. */
+  readonly role: 'input' | 'output' | 'temporary' | 'spill';
   readonly byteLength: number;
   /** Byte offset in the arena; 0 for inputs and outputs, which have memory of their own. */
   readonly offset: number;
   /** What it holds: `node 12`, `source 0 float32`, `scratch` … */
   readonly label: string;
+  /** Whether sweeps bring windows of it to the device, which never holds all of it. */
+  readonly windowed?: boolean;
 }
 
 /** A matrix operand, in elements: element (b, i, j) is at `offset + b * batchStride + i * rowStride + j * columnStride`. */
@@ -26,28 +29,74 @@ export interface MatrixOperand {
   readonly columnStride: number;
 }
 
-export type Step =
-  /** Runs a kernel; `buffers[i]` is the plan buffer behind the kernel's buffer i, `scratch[i]` behind its scratch i. */
-  | {
-      readonly kind: 'kernel';
-      readonly kernel: Kernel;
-      readonly buffers: readonly number[];
-      readonly scratch: readonly number[];
-      readonly nodes: readonly number[];
-    }
-  /** c = a · b for each of `batch` matrices: (m, k) · (k, n). One stride of a, b and c's (row, column) is 1. */
-  | {
-      readonly kind: 'matmul';
-      readonly dtype: DType;
-      readonly m: number;
-      readonly n: number;
-      readonly k: number;
-      readonly batch: number;
-      readonly a: MatrixOperand;
-      readonly b: MatrixOperand;
-      readonly c: MatrixOperand;
-      readonly nodes: readonly number[];
-    };
+/** Runs a kernel; `buffers[i]` is the plan buffer behind the kernel's buffer i, `scratch[i]` behind its scratch i. */
+export interface KernelStep {
+  readonly kind: 'kernel';
+  readonly kernel: Kernel;
+  readonly buffers: readonly number[];
+  readonly scratch: readonly number[];
+  readonly nodes: readonly number[];
+}
+
+/** c = a · b for each of `batch` matrices: (m, k) · (k, n). One stride of a, b and c's (row, column) is 1. */
+export interface MatmulStep {
+  readonly kind: 'matmul';
+  readonly dtype: DType;
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly batch: number;
+  readonly a: MatrixOperand;
+  readonly b: MatrixOperand;
+  readonly c: MatrixOperand;
+  readonly nodes: readonly number[];
+}
+
+/** One phase of a kernel, in parts along its reduced axes; or what combines its partial results after the last part. */
+export interface PhaseStep extends Omit<KernelStep, 'kind'> {
+  readonly kind: 'phase' | 'finish';
+  readonly phase: number;
+}
+
+/** A buffer of which a sweep has windows on the device. */
+export interface SweepWindows {
+  readonly buffer: number;
+  /** `in`: copied to the device before a tile, `out`: copied from it after a tile, `local`: neither. */
+  readonly direction: 'in' | 'out' | 'local';
+  /** Slot k is at `offset + k * slotByteLength` in the arena. */
+  readonly offset: number;
+  readonly slotByteLength: number;
+  readonly slots: number;
+  /** Bytes from row to row in a slot, for windows of several rows; else 0. */
+  readonly slotPitch: number;
+  /**
+   * For each tile: slot, whether to copy (0 or 1), first byte, bytes of a row, rows, bytes from row to row in the whole
+   * buffer. A window of one row lies in its slot at its first byte modulo 256, so that addresses are as aligned as
+   * in the whole buffer; one of several rows at the slot's start. Kernels get the address that the whole
+   * buffer's first byte would have (for several rows: with rows `slotPitch` apart).
+   */
+  readonly windows: Float64Array;
+}
+
+/** Walks tiles: each brings windows in, runs every step on its ranges, and sends windows out. */
+export interface SweepStep {
+  readonly kind: 'sweep';
+  readonly tiles: number;
+  readonly windows: readonly SweepWindows[];
+  readonly body: readonly {
+    readonly step: Exclude<Step, SweepStep>;
+    /** For each launch of the step, six numbers a tile: as `SweepStep.ranges` of `native-types.ts`. */
+    readonly ranges: readonly Float64Array[];
+  }[];
+}
+
+export type Step = KernelStep | MatmulStep | PhaseStep | SweepStep;
+
+/** The kernels that a step runs. */
+export function kernelsOf(step: Step): readonly Kernel[] {
+  if (step.kind === 'sweep') return step.body.flatMap((part) => kernelsOf(part.step));
+  return step.kind === 'matmul' ? [] : [step.kernel];
+}
 
 export interface Plan {
   readonly buffers: readonly PlanBuffer[];
@@ -63,17 +112,36 @@ export interface Plan {
 
 /** Prints a plan as text: buffers with their places, steps in order. */
 export function printPlan(plan: Plan): string {
+  const place = (buffer: PlanBuffer): string => {
+    if (buffer.windowed === true) return ' in windows';
+    return buffer.role === 'temporary' ? ` at ${buffer.offset}` : '';
+  };
   const buffers = plan.buffers.map(
-    (buffer, k) =>
-      `b${k} ${buffer.role} ${buffer.byteLength} bytes${buffer.role === 'temporary' ? ` at ${buffer.offset}` : ''}: ${buffer.label}`,
+    (buffer, k) => `b${k} ${buffer.role} ${buffer.byteLength} bytes${place(buffer)}: ${buffer.label}`,
   );
-  const list = (ids: readonly number[]): string => ids.map((b) => `b${b}`).join(' ');
-  const steps = plan.steps.map((step, k) =>
-    step.kind === 'kernel'
-      ? `${k} ${step.kernel.name} ${list(step.buffers)}${step.scratch.length > 0 ? ` scratch ${list(step.scratch)}` : ''}`
-      : `${k} matmul ${step.dtype} ${step.batch} x (${step.m}, ${step.k}) @ (${step.k}, ${step.n}) ${list([step.a.buffer, step.b.buffer, step.c.buffer])}`,
-  );
+  const steps = plan.steps.map((step, k) => `${k} ${printStep(step)}`);
   return [`arena ${plan.arenaByteLength} bytes, peak ${plan.peakBytes} bytes`, ...buffers, ...steps].join(
     '\n',
   );
+}
+
+const list = (ids: readonly number[]): string => ids.map((b) => `b${b}`).join(' ');
+
+function printStep(step: Step): string {
+  switch (step.kind) {
+    case 'kernel':
+      return `${step.kernel.name} ${list(step.buffers)}${step.scratch.length > 0 ? ` scratch ${list(step.scratch)}` : ''}`;
+    case 'phase':
+    case 'finish':
+      return `${step.kernel.name} ${step.kind} ${step.phase} ${list(step.buffers)} scratch ${list(step.scratch)}`;
+    case 'matmul':
+      return `matmul ${step.dtype} ${step.batch} x (${step.m}, ${step.k}) @ (${step.k}, ${step.n}) ${list([step.a.buffer, step.b.buffer, step.c.buffer])}`;
+    case 'sweep': {
+      const windows = step.windows.map(
+        (w) => `  b${w.buffer} ${w.direction}, ${w.slots} slots of ${w.slotByteLength} bytes at ${w.offset}`,
+      );
+      const body = step.body.map((part) => `  ${printStep(part.step)}`);
+      return [`sweep of ${step.tiles} tiles`, ...windows, ...body].join('\n');
+    }
+  }
 }

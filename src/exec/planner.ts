@@ -3,31 +3,62 @@
  * What a device needs besides (scratch memory of its kernels, a library's workspace) comes as `DeviceNeeds`.
  */
 
+import { expected, MemoryError } from '../errors.js';
 import type { SourceArray } from '../fusion/canonicalize.js';
-import type { Kernel } from '../fusion/kernel.js';
 import type { Partition } from '../fusion/partition.js';
+import type { Site } from '../graph/expr.js';
+import { formatBytes } from '../graph/format.js';
 import type { Graph } from '../graph/graph.js';
+import { formatSite } from '../site.js';
 import { buffersOf, type Draft, type DraftBuffer, draftOf } from './draft.js';
 import { aligned, placeInArena } from './memory.js';
-import type { Plan, PlanBuffer } from './plan.js';
+import type { Plan, PlanBuffer, Step } from './plan.js';
+import { type DeviceNeeds, type NoFit, planSweeps } from './sweeps.js';
 
-/** What a device needs to run a plan, beyond the plan's own buffers. */
-export interface DeviceNeeds {
-  /** Bytes of each scratch buffer a kernel uses. */
-  readonly scratchOf: (kernel: Kernel) => readonly number[];
-  /** Bytes a library holds while a plan has matrix products. */
-  readonly workspaceByteLength: number;
-  /** Whether host inputs and outputs are copied to memory of the device. */
-  readonly copiesHost: boolean;
+export type { DeviceNeeds } from './sweeps.js';
+
+export interface Limits {
+  /** Bytes. */
+  readonly budget?: number | undefined;
+  /** Where the user made the graph's nodes. */
+  readonly sites?: ReadonlyMap<number, Site> | undefined;
 }
 
+/** The plan of a partitioned graph that holds at most `budget` bytes. Throws `MemoryError` where there is none. */
 export function planPartition(
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
   needs: DeviceNeeds,
+  { budget = Number.POSITIVE_INFINITY, sites }: Limits = {},
 ): Plan {
-  return planWhole(draftOf(graph, partition, sources, needs.scratchOf), needs);
+  const draft = draftOf(graph, partition, sources, needs.scratchOf);
+  const whole = planWhole(draft, needs);
+  if (whole.peakBytes <= budget) return whole;
+  const swept = planSweeps(draft, budget, needs, {
+    needed: whole.peakBytes,
+    step: largestStep(draft, needs),
+  });
+  if (!('needed' in swept)) return swept;
+  throw noFit(swept, budget, sites);
+}
+
+/** The step that touches most. */
+function largestStep(draft: Draft, needs: DeviceNeeds): Step {
+  const bytesOf = (step: Step): number => {
+    const { reads, writes } = buffersOf(step);
+    return [...reads, ...writes].reduce((sum, k) => sum + needs.heldBytes(draft.buffers[k]!), 0);
+  };
+  return draft.steps.reduce((most, step) => (bytesOf(step) > bytesOf(most) ? step : most));
+}
+
+/** Says what a job that cannot fit would need, and which of the user's nodes needs it. */
+function noFit({ needed, step }: NoFit, budget: number, sites: Limits['sites']): MemoryError {
+  const nodes = 'nodes' in step ? step.nodes : [];
+  const site = nodes.map((node) => sites?.get(node)).find((found) => found !== undefined);
+  const where = site === undefined ? '' : `\n    for what was made at ${formatSite(site)}`;
+  const least = `one that needs ${formatBytes(needed)}, cut into the smallest tiles that its steps allow`;
+  return new MemoryError(expected('compute', `a job that fits into ${formatBytes(budget)}`, least) + where);
 }
 
 /** Every buffer as a whole, steps one after the other. */
@@ -80,5 +111,5 @@ const libraryBytes = (draft: Draft, needs: DeviceNeeds): number =>
 /** Bytes of the inputs and outputs that have memory of their own on the device. */
 const heldBytes = (buffers: readonly DraftBuffer[], needs: DeviceNeeds): number =>
   buffers
-    .filter(({ role }) => role === 'output' || (role === 'input' && needs.copiesHost))
-    .reduce((sum, { byteLength }) => sum + aligned(byteLength), 0);
+    .filter(({ role }) => role !== 'temporary')
+    .reduce((sum, buffer) => sum + aligned(needs.heldBytes(buffer)), 0);

@@ -1,30 +1,69 @@
 /** Plan → native program for the CPU: every kernel becomes a tape. Called by `evaluate.ts`. */
 import { encodeTape } from '../codegen/tape.js';
+import { tapeWorks } from '../codegen/tape-work.js';
 import { dtypeCode } from '../graph/dtype.js';
-import type { ProgramSpec, StepSpec } from './native.js';
-import type { Plan, Step } from './plan.js';
+import type { BufferSpec, ProgramSpec, StepSpec, SweepSpec } from './native.js';
+import type { MatmulStep, Plan, Step, SweepStep } from './plan.js';
 import type { DeviceNeeds } from './planner.js';
 
-/** Tapes bring their own scratch memory, and host arrays are read in place. */
-export const CPU_NEEDS: DeviceNeeds = { scratchOf: () => [], workspaceByteLength: 0, copiesHost: false };
+/** Host arrays and results are used where they lie; tapes bring their own scratch memory. */
+export const CPU_NEEDS: DeviceNeeds = {
+  scratchOf: () => [],
+  workspaceByteLength: 0,
+  heldBytes: ({ role, byteLength }) => (role === 'temporary' ? byteLength : 0),
+  sweeps: {
+    worksOf: tapeWorks,
+    canWindow: () => true,
+    canSpill: false,
+    slots: { in: 2, out: 1, local: 1 },
+    tileBytes: Number.POSITIVE_INFINITY,
+  },
+};
 
 export function cpuProgram(plan: Plan): ProgramSpec {
   return {
     device: 'cpu',
-    buffers: plan.buffers.map(({ role, byteLength, offset }) => ({ role, byteLength, offset })),
+    buffers: bufferSpecs(plan),
     arenaByteLength: plan.arenaByteLength,
     images: [],
-    steps: plan.steps.map(stepSpec),
+    steps: plan.steps.map((step) => (step.kind === 'sweep' ? sweepSpec(step, launchSpec) : launchSpec(step))),
   };
 }
 
-function stepSpec(step: Step): StepSpec {
-  if (step.kind === 'kernel') return { kind: 'tape', tape: encodeTape(step.kernel), buffers: step.buffers };
-  return matmulSpec(step);
+export const bufferSpecs = (plan: Plan): BufferSpec[] =>
+  plan.buffers.map(({ role, byteLength, offset, windowed }) => ({ role, byteLength, offset, windowed }));
+
+/** A step is one launch. */
+function launchSpec(step: Exclude<Step, SweepStep>): Exclude<StepSpec, SweepSpec> {
+  switch (step.kind) {
+    case 'kernel':
+      return { kind: 'tape', tape: encodeTape(step.kernel), buffers: step.buffers };
+    case 'phase':
+    case 'finish': {
+      const kind = step.kind === 'phase' ? 'tapePhase' : 'tapeFinish';
+      const buffers = [...step.buffers, ...step.scratch];
+      return { kind, tape: encodeTape(step.kernel), phase: step.phase, buffers };
+    }
+    case 'matmul':
+      return matmulSpec(step);
+  }
+}
+
+/** A sweep whose steps are one launch each. */
+function sweepSpec(
+  sweep: SweepStep,
+  spec: (step: Exclude<Step, SweepStep>) => Exclude<StepSpec, SweepSpec>,
+): SweepSpec {
+  return {
+    kind: 'sweep',
+    tiles: sweep.tiles,
+    buffers: sweep.windows,
+    body: sweep.body.map(({ step, ranges }) => ({ step: spec(step), ranges: ranges[0]! })),
+  };
 }
 
 /** A matrix product is the same step on every device. */
-export function matmulSpec(step: Extract<Step, { kind: 'matmul' }>): StepSpec {
+export function matmulSpec(step: MatmulStep): Extract<StepSpec, { kind: 'matmul' }> {
   const { m, n, k, batch, a, b, c } = step;
   return { kind: 'matmul', dtype: dtypeCode(step.dtype), m, n, k, batch, a, b, c };
 }

@@ -6,10 +6,10 @@ import { CUDA_OPTIONS, type CudaArgument, type CudaKernel, cudaKernel } from '..
 import type { Kernel } from '../fusion/kernel.js';
 import { debug } from './debug.js';
 import { loadImage } from './kernel-cache.js';
-import { cudaInfo, type LaunchArgument, type ProgramSpec, type StepSpec } from './native.js';
-import type { Plan, Step } from './plan.js';
+import { cudaInfo, type LaunchArgument, type ProgramSpec, type StepSpec, type SweepSpec } from './native.js';
+import { type KernelStep, kernelsOf, type PhaseStep, type Plan, type Step, type SweepStep } from './plan.js';
 import type { DeviceNeeds } from './planner.js';
-import { matmulSpec } from './program-cpu.js';
+import { bufferSpecs, matmulSpec } from './program-cpu.js';
 
 /** cuBLAS is given this much workspace, as NVIDIA recommends for Hopper. */
 export const CUBLAS_WORKSPACE_BYTES = 32 * 2 ** 20;
@@ -28,11 +28,18 @@ export function cudaOf(kernel: Kernel): CudaKernel {
   return cuda;
 }
 
-export const CUDA_NEEDS: DeviceNeeds = {
+/** What plans for a GPU reckon with. `place`: where results are wanted. */
+export const cudaNeeds = (place: 'host' | 'device'): DeviceNeeds =>
+  place === 'host' ? HOST_NEEDS : STORED_NEEDS;
+
+const HOST_NEEDS: DeviceNeeds = {
   scratchOf: (kernel) => cudaOf(kernel).scratch.map((scratch) => scratch.byteLength),
   workspaceByteLength: CUBLAS_WORKSPACE_BYTES,
-  copiesHost: true,
+  heldBytes: ({ byteLength, isStored }) => (isStored ? 0 : byteLength),
 };
+
+/** Results that stay on the device are there as a whole. */
+const STORED_NEEDS: DeviceNeeds = HOST_NEEDS;
 
 /** NVRTC's name of a device's architecture: `sm_90`. */
 function architectureOf(device: string): string {
@@ -44,44 +51,63 @@ export async function cudaProgram(plan: Plan, device: string): Promise<ProgramSp
   const architecture = architectureOf(device);
   const position = new Map<string, number>(); // source → image
   for (const step of plan.steps) {
-    if (step.kind !== 'kernel') continue;
-    const { source } = cudaOf(step.kernel);
-    if (!position.has(source)) position.set(source, position.size);
+    for (const kernel of kernelsOf(step)) {
+      const { source } = cudaOf(kernel);
+      if (!position.has(source)) position.set(source, position.size);
+    }
   }
   const images = await Promise.all(
     [...position.keys()].map((source) => loadImage(source, architecture, CUDA_OPTIONS)),
   );
   return {
     device,
-    buffers: plan.buffers.map(({ role, byteLength, offset }) => ({ role, byteLength, offset })),
+    buffers: bufferSpecs(plan),
     arenaByteLength: plan.arenaByteLength,
     images,
     steps: plan.steps.flatMap((step) => stepSpecs(step, position)),
   };
 }
 
-function stepSpecs(step: Step, position: ReadonlyMap<string, number>): StepSpec[] {
+type Images = ReadonlyMap<string, number>;
+
+function stepSpecs(step: Step, images: Images): StepSpec[] {
+  if (step.kind === 'sweep') return [sweepSpec(step, images)];
+  return launchSpecs(step, images);
+}
+
+/** The launches of a step; of a kernel that is cut into phases, all of its launches. */
+function launchSpecs(step: Exclude<Step, SweepStep>, images: Images): Exclude<StepSpec, SweepSpec>[] {
   if (step.kind === 'matmul') return [matmulSpec(step)];
   const cuda = cudaOf(step.kernel);
-  const zeroed = cuda.scratch.flatMap((scratch, k): StepSpec[] =>
-    scratch.zeroed ? [{ kind: 'zero', buffer: step.scratch[k]! }] : [],
-  );
-  const image = position.get(cuda.source)!;
-  const launches = cuda.launches.map(
-    (launch): StepSpec => ({
-      kind: 'launch',
-      image,
-      function: launch.function,
-      grid: launch.grid,
-      block: launch.block,
-      sharedByteLength: launch.sharedByteLength,
-      args: launch.args.map((argument) => launchArgument(argument, step)),
-    }),
+  const image = images.get(cuda.source)!;
+  const launches = cuda.launches.map((launch) => ({
+    kind: 'launch' as const,
+    image,
+    function: launch.function,
+    grid: launch.grid,
+    block: launch.block,
+    sharedByteLength: launch.sharedByteLength,
+    args: launch.args.map((argument) => launchArgument(argument, step)),
+  }));
+  if (step.kind === 'finish') return launches.slice(PARTIAL_LAUNCHES);
+  const zeroed = cuda.scratch.flatMap((scratch, k) =>
+    scratch.zeroed ? [{ kind: 'zero' as const, buffer: step.scratch[k]! }] : [],
   );
   return [...zeroed, ...launches];
 }
 
-function launchArgument(argument: CudaArgument, step: Extract<Step, { kind: 'kernel' }>): LaunchArgument {
+/** Of a reduction in slots, the first launch leaves partial results and the others finish them. */
+const PARTIAL_LAUNCHES = 1;
+
+function sweepSpec(sweep: SweepStep, images: Images): SweepSpec {
+  const body = sweep.body.flatMap(({ step, ranges }) => {
+    const launches = launchSpecs(step, images).filter(({ kind }) => kind !== 'zero');
+    return ranges.map((table, k) => ({ step: launches[k]!, ranges: table }));
+  });
+  return { kind: 'sweep', tiles: sweep.tiles, buffers: sweep.windows, body };
+}
+
+function launchArgument(argument: CudaArgument, step: KernelStep | PhaseStep): LaunchArgument {
   if ('bytes' in argument) return argument;
   return { buffer: 'buffer' in argument ? step.buffers[argument.buffer]! : step.scratch[argument.scratch]! };
 }

@@ -11,10 +11,13 @@ import { printGraph } from '../graph/print.js';
 import { debug, wants } from './debug.js';
 import { LruCache } from './lru-cache.js';
 import { createProgram, type NativeProgram } from './native.js';
-import { type Plan, printPlan } from './plan.js';
+import { kernelsOf, type Plan, printPlan } from './plan.js';
 import { planPartition } from './planner.js';
 import { CPU_NEEDS, cpuProgram } from './program-cpu.js';
-import { CUDA_NEEDS, cudaProgram } from './program-cuda.js';
+import { cudaNeeds, cudaProgram } from './program-cuda.js';
+
+/** Where results are wanted: copied to host memory, or on the device. */
+export type Place = 'host' | 'device';
 
 export interface Planned {
   /** After the passes. */
@@ -24,17 +27,25 @@ export interface Planned {
 }
 
 /** What a compute will do on a device, without building it. */
-export function planGraph(canonical: Canonical, device: string, options: PassOptions): Planned {
+export function planGraph(
+  canonical: Canonical,
+  device: string,
+  options: PassOptions & { readonly budget?: number | undefined; readonly place?: Place },
+): Planned {
   debug('graph', 'as built', () => printGraph(canonical.graph));
   const graph = runPasses(
     canonical.graph,
     wants('passes') ? { ...options, trace: traced(options) } : options,
   );
   const partitioned = partition(graph);
-  const needs = device === 'cpu' ? CPU_NEEDS : CUDA_NEEDS;
-  const plan = planPartition(graph, partitioned, canonical.sources, needs);
+  const needs = device === 'cpu' ? CPU_NEEDS : cudaNeeds(options.place ?? 'host');
+  const limits = { budget: options.budget, sites: canonical.sites };
+  const plan = planPartition(graph, partitioned, canonical.sources, needs, limits);
   debug('kernels', 'fused', () =>
-    plan.steps.flatMap((s) => (s.kind === 'kernel' ? printKernel(s.kernel) : [])).join('\n'),
+    plan.steps
+      .flatMap((step) => kernelsOf(step))
+      .map(printKernel)
+      .join('\n'),
   );
   debug('plan', device, () => printPlan(plan));
   return { graph, partition: partitioned, plan };
@@ -66,31 +77,44 @@ export function clearPrograms(): void {
 /** Programs by graph: a repeated compute of one graph finds its program without its fingerprint. */
 let byGraph = new WeakMap<Canonical, Map<string, Promise<Program>>>();
 
-/** The program of a graph on a device, made at most once for each fingerprint. */
-export function programOf(canonical: Canonical, device: string, exact: boolean): Promise<Program> {
-  const use = exact ? `${device} exact` : device;
+/** How a graph is to be computed: programs for other targets are other programs. */
+export interface Target {
+  readonly device: string;
+  readonly exact: boolean;
+  /** The most bytes that a compute may hold; `undefined`: no bound. */
+  readonly budget: number | undefined;
+  /** Where results are wanted; it matters to what fits. */
+  readonly place: Place;
+}
+
+const keyOf = ({ device, exact, budget, place }: Target): string =>
+  `${device}${exact ? ' exact' : ''}${budget === undefined ? '' : ` ${budget} ${place}`}`;
+
+/** The program of a graph for a target, made at most once for each fingerprint. */
+export function programOf(canonical: Canonical, target: Target): Promise<Program> {
+  const use = keyOf(target);
   const found = byGraph.get(canonical)?.get(use);
   if (found !== undefined) return found;
-  const made = programByFingerprint(canonical, device, exact);
+  const made = programByFingerprint(canonical, target, use);
   const uses = byGraph.get(canonical) ?? new Map<string, Promise<Program>>();
   byGraph.set(canonical, uses.set(use, made));
   made.catch(() => uses.delete(use));
   return made;
 }
 
-function programByFingerprint(canonical: Canonical, device: string, exact: boolean): Promise<Program> {
-  const key = `${canonical.fingerprint} ${device} ${exact}`;
+function programByFingerprint(canonical: Canonical, target: Target, use: string): Promise<Program> {
+  const key = `${canonical.fingerprint} ${use}`;
   const known = programs.get(key);
   if (known !== undefined) return known;
-  const made = build(canonical, device, exact);
+  const made = build(canonical, target);
   programs.set(key, made);
   made.catch(() => programs.delete(key)); // a failure is not kept
   return made;
 }
 
-async function build(canonical: Canonical, device: string, exact: boolean): Promise<Program> {
+async function build(canonical: Canonical, { device, ...options }: Target): Promise<Program> {
   const start = performance.now();
-  const { plan } = planGraph(canonical, device, { exact });
+  const { plan } = planGraph(canonical, device, options);
   const planned = performance.now();
   const spec = device === 'cpu' ? cpuProgram(plan) : await cudaProgram(plan, device);
   const native = createProgram(spec);

@@ -4,8 +4,8 @@
  *
  * `toJSON()` is stable: fields are added, never renamed. Called by `Lazy.explain` and `explain()`.
  */
-import { type ComputeOptions, deviceOf } from '../exec/evaluate.js';
-import type { Step } from '../exec/plan.js';
+import { budgetOf, type ComputeOptions, deviceOf } from '../exec/evaluate.js';
+import type { KernelStep, MatmulStep, PhaseStep, Plan, Step, SweepStep } from '../exec/plan.js';
 import { type Planned, planGraph } from '../exec/program.js';
 import { cudaOf } from '../exec/program-cuda.js';
 import { canonicalize } from '../fusion/canonicalize.js';
@@ -22,6 +22,8 @@ import { planAsDot, planAsMermaid } from './draw.js';
 /** One step of the plan: a generated kernel, or a matrix product by a library. */
 export interface ExplainedStep {
   readonly kind: 'kernel' | 'matmul';
+  /** Of a step that runs tile by tile: which sweep of the plan it belongs to, and how many tiles that has. */
+  readonly sweep?: { readonly number: number; readonly tiles: number };
   /** `reduce_square_sum`, `matmul`. */
   readonly name: string;
   /** Ids of the optimized graph's nodes that it computes. */
@@ -145,7 +147,7 @@ const changes = ({ added, removed, changed }: PassTrace): string =>
     .join(', ');
 
 const stepText = (step: ExplainedStep, k: number): string =>
-  `step ${k}: ${step.name}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written\n${indent(step.text)}`;
+  `step ${k}: ${step.name}${step.sweep === undefined ? '' : `, in ${step.sweep.tiles} tiles of sweep ${step.sweep.number}`}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written\n${indent(step.text)}`;
 
 /** Explains the compute of several results together. Throws what `compute` would reject with before it runs anything. */
 export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {}): Explanation {
@@ -154,10 +156,11 @@ export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {
   const passes: PassTrace[] = [];
   const planned = planGraph(canonical, device.name, {
     exact: options.exact === true,
+    budget: budgetOf(options),
     trace: (trace) => passes.push(trace),
   });
   const { plan, partition } = planned;
-  const steps = plan.steps.map((step) => explainStep(step, planned, device.name));
+  const steps = explainSteps(planned, device.name);
   return new Explanation({
     device: device.name,
     deviceReason: device.reason,
@@ -181,23 +184,45 @@ const total = (steps: readonly ExplainedStep[], field: 'bytesRead' | 'bytesWritt
 const bytesOf = (label: string, { plan }: Planned): number =>
   plan.buffers.find((buffer) => buffer.label === label)?.byteLength ?? 0;
 
-function explainStep(step: Step, { plan }: Planned, device: string): ExplainedStep {
-  const labels = (buffers: readonly number[]): string[] => buffers.map((b) => plan.buffers[b]!.label);
-  if (step.kind === 'kernel') {
-    const { kernel } = step;
-    const ofRole = (role: 'input' | 'output'): string[] =>
-      labels(step.buffers.filter((_, k) => kernel.buffers[k]!.role === role));
-    const data = {
-      kind: step.kind,
-      name: step.kernel.name,
-      nodes: step.nodes,
-      ...trafficOf(step.kernel),
-      reads: ofRole('input'),
-      writes: ofRole('output'),
-      text: printKernel(step.kernel),
-    };
-    return device === 'cpu' ? data : { ...data, source: cudaOf(step.kernel).source };
-  }
+/** The steps in order, those inside sweeps too. */
+function explainSteps(planned: Planned, device: string): ExplainedStep[] {
+  let sweeps = 0;
+  return planned.plan.steps.flatMap((step): ExplainedStep[] => {
+    if (step.kind !== 'sweep') return explainStep(step, planned, device);
+    const sweep = { number: sweeps++, tiles: step.tiles };
+    return step.body.flatMap((part) => explainStep(part.step, planned, device).map((s) => ({ ...s, sweep })));
+  });
+}
+
+/** Of a kernel in phases, the first phase stands for all: it has the others' text and traffic. */
+function explainStep(step: Exclude<Step, SweepStep>, { plan }: Planned, device: string): ExplainedStep[] {
+  if (step.kind === 'finish' || (step.kind === 'phase' && step.phase > 0)) return [];
+  return [step.kind === 'matmul' ? explainMatmul(step, plan) : explainKernel(step, plan, device)];
+}
+
+const labelsOf = (plan: Plan, buffers: readonly number[]): string[] =>
+  buffers.map((b) => plan.buffers[b]!.label);
+
+function explainKernel(step: KernelStep | PhaseStep, plan: Plan, device: string): ExplainedStep {
+  const { kernel } = step;
+  const ofRole = (role: 'input' | 'output'): string[] =>
+    labelsOf(
+      plan,
+      step.buffers.filter((_, k) => kernel.buffers[k]!.role === role),
+    );
+  const data = {
+    kind: 'kernel' as const,
+    name: kernel.name,
+    nodes: step.nodes,
+    ...trafficOf(kernel),
+    reads: ofRole('input'),
+    writes: ofRole('output'),
+    text: printKernel(kernel),
+  };
+  return device === 'cpu' ? data : { ...data, source: cudaOf(kernel).source };
+}
+
+function explainMatmul(step: MatmulStep, plan: Plan): ExplainedStep {
   const { batch, m, n, k, dtype } = step;
   const element = byteLengthOf(dtype);
   return {
@@ -206,8 +231,8 @@ function explainStep(step: Step, { plan }: Planned, device: string): ExplainedSt
     nodes: step.nodes,
     bytesRead: batch * (m * k + k * n) * element,
     bytesWritten: batch * m * n * element,
-    reads: labels([step.a.buffer, step.b.buffer]),
-    writes: labels([step.c.buffer]),
+    reads: labelsOf(plan, [step.a.buffer, step.b.buffer]),
+    writes: labelsOf(plan, [step.c.buffer]),
     text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}, computed in ${computedIn(dtype)}; the library's own order of sums\n`,
   };
 }

@@ -18,7 +18,7 @@ function everything(outputs: readonly Expr[]): string {
   const plan = planPartition(graph, steps, canonical.sources, {
     scratchOf: () => [],
     workspaceByteLength: 0,
-    copiesHost: true,
+    heldBytes: ({ byteLength }) => byteLength,
   });
   const kernels = plan.steps.flatMap((step) => (step.kind === 'kernel' ? [printKernel(step.kernel)] : []));
   const edges = steps.edges().map((e) => `${e.from} -> ${e.to} through ${e.buffer}: ${e.reason}`);

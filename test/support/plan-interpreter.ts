@@ -28,7 +28,7 @@ export function evaluateInterpreted(
 ): HostArray[] {
   const canonical = canonicalize(exprs);
   const graph = runPasses(canonical.graph, { ...options, verify: true });
-  const needs = { scratchOf: () => [], workspaceByteLength: 0, copiesHost: false };
+  const needs = { scratchOf: () => [], workspaceByteLength: 0, heldBytes: () => 0 };
   const plan = planPartition(graph, partition(graph), canonical.sources, needs);
   const outputs = runPlan(plan, canonical.sources);
   return exprs.map(({ dtype, shape }, k) => {
@@ -61,7 +61,8 @@ function runPlan(plan: Plan, sources: readonly SourceArray[]): Bytes[] {
         step.kernel,
         step.buffers.map((buffer) => memory[buffer]!),
       );
-    else multiply(step, memory);
+    else if (step.kind === 'matmul') multiply(step, memory);
+    else throw new TypeError(`the plan interpreter runs no ${step.kind}`);
   }
   return memory.filter((_, i) => plan.buffers[i]!.role === 'output');
 }

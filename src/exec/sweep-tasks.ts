@@ -1,0 +1,140 @@
+/**
+ * Tasks: the steps of a plan as things that a sweep can run in parts, each with what a part touches, in bytes of the
+ * plan's buffers. Every step has one or two forms; `sweep-groups.ts` chooses, `sweep-windows.ts` makes the tables.
+ */
+import type { Region, Work, Works } from '../codegen/work.js';
+import type { Kernel } from '../fusion/kernel.js';
+import { byteLengthOf } from '../graph/dtype.js';
+import { buffersOf } from './draft.js';
+import { matmulCuts } from './matmul-cuts.js';
+import type { KernelStep, MatmulStep, Step } from './plan.js';
+
+/** Bytes [first, last) of a plan's buffer. */
+export interface Touch {
+  readonly buffer: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** What one launch of a step runs in a tile: blocks, slots or indices, as in `SweepStep.ranges`. */
+export type Ranges = readonly number[];
+
+/** How a task is run in parts: units in order, in ranges. */
+export interface Cut {
+  readonly units: number;
+  /** What units [first, last) read, and what they finish writing. */
+  readonly touches: (
+    first: number,
+    last: number,
+  ) => { readonly reads: readonly Touch[]; readonly writes: readonly Touch[] };
+  readonly ranges: (first: number, last: number) => readonly Ranges[];
+}
+
+export interface Task {
+  readonly step: Step;
+  readonly reads: readonly number[];
+  readonly writes: readonly number[];
+  /** `undefined`: it runs as a whole. */
+  readonly cut: Cut | undefined;
+  /** Whether its values can be computed again in a later sweep: it finishes all that it writes. */
+  readonly repeats: boolean;
+}
+
+export type WorksOf = (kernel: Kernel) => Works;
+
+/** The forms of a step, each a list of tasks that run one after the other. `buffer` adds a scratch buffer. */
+export function formsOf(
+  step: Step,
+  worksOf: WorksOf,
+  scratch: (bytes: number) => number,
+): readonly (readonly Task[])[] {
+  switch (step.kind) {
+    case 'kernel':
+      return kernelForms(step, worksOf(step.kernel), scratch);
+    case 'matmul':
+      return matmulForms(step);
+    case 'phase':
+    case 'finish':
+    case 'sweep':
+      return [[wholeTask(step)]];
+  }
+}
+
+/** A task that is not cut. */
+export function wholeTask(step: Step): Task {
+  return { step, ...buffersOf(step), cut: undefined, repeats: false };
+}
+
+function kernelForms(step: KernelStep, works: Works, scratch: (bytes: number) => number): Task[][] {
+  const forms: Task[][] = [];
+  const { rows, phases } = works;
+  if (rows !== undefined && rows.units > 1) {
+    const writesAll = buffersOf(step).writes;
+    forms.push([
+      { step, reads: buffersOf(step).reads, writes: writesAll, cut: cutOf(step, rows), repeats: true },
+    ]);
+  }
+  if (phases.length > 0) forms.push(phaseTasks(step, works, scratch));
+  if (forms.length === 0) forms.push([wholeTask(step)]);
+  return forms;
+}
+
+/** A phase in parts, then what finishes it, for each phase. */
+function phaseTasks(
+  step: KernelStep,
+  { phases, phaseScratch }: Works,
+  scratch: (bytes: number) => number,
+): Task[] {
+  const partials = [...step.scratch, ...phaseScratch.map(scratch)];
+  return phases.flatMap(({ work, finish }, phase): Task[] => {
+    const all = work.regions(0, work.units);
+    const buffers = (regions: readonly Region[]): number[] =>
+      regions.map(({ buffer }) => step.buffers[buffer]!);
+    const { kernel, nodes } = step;
+    const part: Step = { kind: 'phase', kernel, phase, buffers: step.buffers, scratch: partials, nodes };
+    const isOutput = ({ buffer }: Region): boolean => kernel.buffers[buffer]!.role === 'output';
+    const finishing = finish.filter((region) => !isOutput(region));
+    return [
+      {
+        step: part,
+        // A later phase reads what earlier ones left in scratch memory.
+        reads: [...buffers(all.reads), ...(phase > 0 ? partials : [])],
+        writes: [...buffers(all.writes), ...partials],
+        cut: cutOf(step, work),
+        repeats: false,
+      },
+      {
+        step: { ...part, kind: 'finish' },
+        reads: [...buffers(finishing), ...partials],
+        writes: [...buffers(finish.filter(isOutput)), ...partials],
+        cut: undefined,
+        repeats: false,
+      },
+    ];
+  });
+}
+
+function cutOf(step: KernelStep, work: Work): Cut {
+  const touch = ({ buffer, first, last }: Region): Touch => {
+    const bytes = byteLengthOf(step.kernel.buffers[buffer]!.dtype);
+    return { buffer: step.buffers[buffer]!, first: first * bytes, last: last * bytes };
+  };
+  return {
+    units: work.units,
+    touches: (first, last) => {
+      const { reads, writes } = work.regions(first, last);
+      return { reads: reads.map(touch), writes: writes.map(touch) };
+    },
+    ranges: (first, last) => work.parts(first, last),
+  };
+}
+
+function matmulForms(step: MatmulStep): Task[][] {
+  const { rows, contracted } = matmulCuts(step);
+  const { reads, writes } = buffersOf(step);
+  const forms: Task[][] = [];
+  if (rows !== undefined) forms.push([{ step, reads, writes, cut: rows, repeats: true }]);
+  if (contracted !== undefined) forms.push([{ step, reads, writes, cut: contracted, repeats: false }]);
+  if (forms.length === 0) forms.push([wholeTask(step)]);
+  return forms;
+}
