@@ -1,105 +1,94 @@
 /**
- * What the JavaScript thread pays: building nodes, planning large graphs, deep chains. Prints one JSON line each.
+ * What the JavaScript thread pays before anything runs: building nodes and planning graphs of several shapes and sizes,
+ * for a process that has done it before (warm) and for the first graph of a process (cold). Prints a table, or JSON lines.
  *
- * usage: node dist/bench/planning.js
+ * usage: node dist/bench/planning.js [--only chain,mixed] [--sizes 1000,10000] [--json]
  */
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { planPartition } from '../src/exec/planner.js';
 import { CPU_NEEDS } from '../src/exec/program-cpu.js';
 import { canonicalize } from '../src/fusion/canonicalize.js';
 import { partition } from '../src/fusion/partition.js';
 import { runPasses } from '../src/fusion/pipeline.js';
-import type { Expr } from '../src/graph/expr.js';
-import { type Lazy, lazy } from '../src/index.js';
+import { SHAPES } from './planning-shapes.js';
+import { median, now, toDigits } from './statistics.js';
 
-const REPEATS = 15;
-
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!;
-
-function milliseconds(call: () => void): number {
-  const start = performance.now();
-  call();
-  return performance.now() - start;
+interface Measured {
+  readonly nodes: number;
+  readonly steps: number;
+  readonly buildMs: number;
+  readonly planMs: number;
 }
 
-function report(workload: string, field: string, values: readonly number[], more: object = {}): void {
-  const rounded = (value: number): number => Number(value.toFixed(3));
-  const line = {
-    workload,
-    peer: 'weft',
-    [field]: rounded(median(values)),
-    [`${field}_min`]: rounded(Math.min(...values)),
-    ...more,
-  };
-  process.stdout.write(`${JSON.stringify(line)}\n`);
-}
-
-/** Plans results from scratch; the number of steps. */
-function plan(exprs: readonly Expr[]): number {
+/** Builds one graph and plans it. */
+function measure(shape: string, count: number): Measured {
+  const start = now();
+  const exprs = SHAPES[shape]!(count).map((result) => result.expr);
+  const built = now();
   const canonical = canonicalize(exprs);
   const graph = runPasses(canonical.graph);
-  const steps = partition(graph);
-  return planPartition(graph, steps, canonical.sources, CPU_NEEDS).steps.length;
+  const plan = planPartition(graph, partition(graph), canonical.sources, CPU_NEEDS);
+  const planMs = now() - built;
+  return {
+    nodes: canonical.graph.nodes.size,
+    steps: plan.steps.length,
+    buildMs: built - start,
+    planMs,
+  };
 }
 
-/** Elementwise work, transposes, row normalizations and column sums, `count` nodes in all. */
-function mixedGraph(count: number): Lazy[] {
-  const shape = [256, 256];
-  const y = lazy(new Float32Array(256 * 256), { shape });
-  let x = lazy(new Float32Array(256 * 256), { shape });
-  const results: Lazy[] = [];
-  for (let nodes = 0; nodes < count; ) {
-    x = x.mul(1.01).add(y).sin().sub(y.T).abs().sqrt(); // nine nodes, constants included
-    x = x.sub(x.max(1, { keepdims: true })).exp(); // four
-    nodes += 13;
-    if (nodes % 5 === 0) {
-      results.push(x.sum(0));
-      nodes++;
-    }
-  }
-  return [x, ...results];
+/** The same in a process of its own. */
+function measureCold(shape: string, count: number): Measured {
+  const argv = [fileURLToPath(import.meta.url), '--one', shape, '--sizes', String(count)];
+  return JSON.parse(execFileSync(process.execPath, argv, { encoding: 'utf8' })) as Measured;
 }
 
-function chain(length: number): Lazy {
-  const step = lazy(new Float32Array(1024).fill(1));
-  let sum = lazy(new Float32Array(1024));
-  for (let k = 0; k < length; k++) sum = sum.add(step);
-  return sum;
-}
-
-const times = (count: number, call: () => number): number[] => Array.from({ length: count }, call);
-
-const NODES = 10_000;
-report(
-  'build_node',
-  'us',
-  times(REPEATS, () => (milliseconds(() => chain(NODES)) * 1000) / NODES),
-);
-report(
-  'plan_10000_nodes',
-  'ms',
-  times(REPEATS, () => {
-    const exprs = mixedGraph(NODES).map((result) => result.expr);
-    return milliseconds(() => plan(exprs));
-  }),
-  { nodes: canonicalize(mixedGraph(NODES).map((result) => result.expr)).graph.nodes.size },
-);
-report(
-  'plan_chain_10000',
-  'ms',
-  times(REPEATS, () => {
-    const { expr } = chain(NODES);
-    return milliseconds(() => plan([expr]));
-  }),
-);
-const DEEP = 100_000;
-const deep: number[] = [];
-for (let k = 0; k < 3; k++) {
-  const start = performance.now();
-  const result = await chain(DEEP).compute({ device: 'cpu' });
-  deep.push(performance.now() - start);
-  if (result.at(7) !== DEEP) throw new Error(`a chain of ${DEEP} additions gave ${result.at(7)}`);
-}
-report('chain_100000_built_planned_run', 'ms', deep, {
-  first_ms: Number(deep[0]!.toFixed(1)),
-  rss_mib: Math.round(process.memoryUsage().rss / 2 ** 20),
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string', default: Object.keys(SHAPES).join(',') },
+    sizes: { type: 'string', default: '1000,10000,100000' },
+    repeats: { type: 'string', default: '9' },
+    one: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
 });
+const sizes = options.sizes.split(',').map(Number);
+
+function report(shape: string, count: number): void {
+  const cold = measureCold(shape, count);
+  const repeats = count > 20_000 ? 3 : Number(options.repeats);
+  const warm = Array.from({ length: repeats }, () => measure(shape, count)).slice(repeats > 3 ? 2 : 0);
+  const planned = warm.map((each) => each.planMs);
+  const line = {
+    workload: `plan_${shape}`,
+    count,
+    nodes: cold.nodes,
+    steps: cold.steps,
+    ms_cold: toDigits(cold.planMs, 2),
+    ms_median: toDigits(median(planned), 2),
+    ms_min: toDigits(Math.min(...planned), 2),
+    build_us_per_node: toDigits((Math.min(...warm.map((each) => each.buildMs)) * 1e3) / cold.nodes, 2),
+  };
+  const cells = [
+    shape,
+    line.nodes,
+    line.steps,
+    line.ms_cold,
+    line.ms_median,
+    line.ms_min,
+    line.build_us_per_node,
+  ];
+  console.log(options.json ? JSON.stringify(line) : `| ${cells.join(' | ')} |`);
+}
+
+if (options.one !== undefined) {
+  console.log(JSON.stringify(measure(options.one, sizes[0]!)));
+} else {
+  if (!options.json) {
+    console.log('| shape | nodes | steps | cold ms | median ms | least ms | build µs / node |');
+    console.log('|---|---:|---:|---:|---:|---:|---:|');
+  }
+  for (const count of sizes) for (const shape of options.only.split(',')) report(shape, count);
+}

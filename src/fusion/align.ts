@@ -7,12 +7,14 @@
  * Called by `merge.ts`.
  */
 
-import { type FusedKernel, sizesOf, splitDomainAxis } from './fused-kernel.js';
+import { splitDomainAxis, splitStrides } from './fused-kernel.js';
+import { GrowingKernel } from './growing-kernel.js';
 import type { Affine } from './kernel.js';
 
 export interface Alignment {
-  readonly first: FusedKernel;
-  readonly second: FusedKernel;
+  /** The kernels; copies of them where axes were split. */
+  readonly first: GrowingKernel;
+  readonly second: GrowingKernel;
   /** For each axis of `first`, the axis of `second` that walks the same elements; -1: none. */
   readonly match: readonly number[];
 }
@@ -23,20 +25,50 @@ interface Walk {
   readonly size: number;
 }
 
-/** The axes along which an access moves, widest stride first; `undefined` if one goes backwards. */
-function walksOf(kernel: FusedKernel, access: Affine): Walk[] | undefined {
-  const sizes = sizesOf(kernel);
-  const walks = access.strides.map((stride, axis) => ({ axis, stride, size: sizes[axis]! }));
-  const moving = walks.filter((walk) => walk.stride !== 0);
-  if (moving.some((walk) => walk.stride < 0)) return undefined;
-  return moving.sort((a, b) => b.stride - a.stride);
+/** Splits one axis into an outer part and an inner part of size `inner`. */
+interface Cut {
+  readonly axis: number;
+  readonly inner: number;
 }
 
-/** A split of `kernel` at one of the other kernel's strides, if one lies inside an axis. */
-function splitOnce(
-  walks: readonly Walk[],
-  others: readonly Walk[],
-): { axis: number; inner: number } | undefined {
+/** One side: an access, the domain it walks, and how that was cut so far. */
+class Side {
+  readonly cuts: Cut[] = [];
+  sizes: readonly number[];
+  #strides: readonly number[];
+
+  constructor(kernel: GrowingKernel, access: Affine) {
+    this.sizes = kernel.sizes;
+    this.#strides = access.strides;
+  }
+
+  /** The axes along which the access moves, widest stride first; `undefined` if one goes backwards. */
+  walks(): Walk[] | undefined {
+    const walks: Walk[] = [];
+    for (let axis = 0; axis < this.sizes.length; axis++) {
+      const stride = this.#strides[axis]!;
+      if (stride < 0) return undefined;
+      if (stride > 0) walks.push({ axis, stride, size: this.sizes[axis]! });
+    }
+    return walks.sort((a, b) => b.stride - a.stride);
+  }
+
+  cut(cut: Cut): void {
+    this.cuts.push(cut);
+    this.#strides = splitStrides(this.#strides, cut.axis, cut.inner);
+    this.sizes = this.sizes.flatMap((n, k) => (k === cut.axis ? [n / cut.inner, cut.inner] : [n]));
+  }
+
+  /** The kernel with the axes cut. */
+  apply(kernel: GrowingKernel): GrowingKernel {
+    if (this.cuts.length === 0) return kernel;
+    const cut = this.cuts.reduce((k, { axis, inner }) => splitDomainAxis(k, axis, inner), kernel.toFused());
+    return GrowingKernel.of(cut);
+  }
+}
+
+/** A cut of an axis at one of the other side's strides, if one lies inside. */
+function cutBetween(walks: readonly Walk[], others: readonly Walk[]): Cut | undefined {
   for (const walk of walks) {
     for (const other of others) {
       for (const edge of [other.stride, other.stride * other.size]) {
@@ -49,39 +81,41 @@ function splitOnce(
   return undefined;
 }
 
-/** Aligns by the accesses `a` of `first` and `b` of `second`, read from the kernels again after every split. */
+/** The match of axes that walk alike; `undefined` if they do not. */
+function matchOf(axes: number, walks: readonly Walk[], others: readonly Walk[]): number[] | undefined {
+  if (walks.length !== others.length) return undefined;
+  const match = new Array<number>(axes).fill(-1);
+  for (const [k, walk] of walks.entries()) {
+    const other = others[k]!;
+    if (walk.stride !== other.stride || walk.size !== other.size) return undefined;
+    match[walk.axis] = other.axis;
+  }
+  return match;
+}
+
+const MAX_CUTS = 64;
+
+/** Aligns by the accesses `a` of `first` and `b` of `second`. */
 export function align(
-  first: FusedKernel,
-  second: FusedKernel,
-  accessOfFirst: (kernel: FusedKernel) => Affine,
-  accessOfSecond: (kernel: FusedKernel) => Affine,
+  first: GrowingKernel,
+  second: GrowingKernel,
+  a: Affine,
+  b: Affine,
 ): Alignment | undefined {
-  let p = first;
-  let c = second;
-  for (let count = 0; count < 64; count++) {
-    const a = accessOfFirst(p);
-    const b = accessOfSecond(c);
-    const walksP = walksOf(p, a);
-    const walksC = walksOf(c, b);
-    if (walksP === undefined || walksC === undefined || a.offset !== b.offset) return undefined;
-    const cutP = splitOnce(walksP, walksC);
-    if (cutP !== undefined) {
-      p = splitDomainAxis(p, cutP.axis, cutP.inner);
-      continue;
-    }
-    const cutC = splitOnce(walksC, walksP);
-    if (cutC !== undefined) {
-      c = splitDomainAxis(c, cutC.axis, cutC.inner);
-      continue;
-    }
-    if (walksP.length !== walksC.length) return undefined;
-    const match = sizesOf(p).map(() => -1);
-    for (const [k, walk] of walksP.entries()) {
-      const other = walksC[k]!;
-      if (walk.stride !== other.stride || walk.size !== other.size) return undefined;
-      match[walk.axis] = other.axis;
-    }
-    return { first: p, second: c, match };
+  if (a.offset !== b.offset) return undefined;
+  const p = new Side(first, a);
+  const c = new Side(second, b);
+  for (let count = 0; count < MAX_CUTS; count++) {
+    const walksP = p.walks();
+    const walksC = c.walks();
+    if (walksP === undefined || walksC === undefined) return undefined;
+    const match = matchOf(p.sizes.length, walksP, walksC);
+    if (match !== undefined) return { first: p.apply(first), second: c.apply(second), match };
+    const cutP = cutBetween(walksP, walksC);
+    const cutC = cutP === undefined ? cutBetween(walksC, walksP) : undefined;
+    if (cutP !== undefined) p.cut(cutP);
+    else if (cutC !== undefined) c.cut(cutC);
+    else return undefined;
   }
   return undefined;
 }
@@ -89,8 +123,8 @@ export function align(
 /** Extends a match to the axes it leaves open, pairing them in order where their sizes agree. */
 export function matchRest(alignment: Alignment): Alignment | undefined {
   const { first, second, match } = alignment;
-  const sizesP = sizesOf(first);
-  const sizesC = sizesOf(second);
+  const sizesP = first.sizes;
+  const sizesC = second.sizes;
   const openP = match.flatMap((m, k) => (m < 0 ? [k] : []));
   const openC = sizesC.flatMap((_, k) => (match.includes(k) ? [] : [k]));
   if (openP.length !== openC.length) return undefined;

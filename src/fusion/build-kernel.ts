@@ -17,13 +17,7 @@ import {
   sizeOfShape,
 } from '../graph/graph.js';
 import { accumulatorOf, reductionRow } from '../graph/reductions.js';
-import {
-  type FusedKernel,
-  type KernelBuffer,
-  nodeBufferKey,
-  sourceBufferKey,
-  TapeBuilder,
-} from './fused-kernel.js';
+import { type FusedKernel, type KernelBuffer, nodeBufferKey, sourceBufferKey } from './fused-kernel.js';
 import {
   broadcastMap,
   combine,
@@ -34,6 +28,7 @@ import {
   NotAffine,
 } from './index-map.js';
 import type { Access, Affine, Instruction } from './kernel.js';
+import { TapeBuilder } from './tape-builder.js';
 import { combinePairwise, elementMaps, UNROLLED } from './unroll.js';
 
 /** A view whose input has to be stored, found while a kernel was built. */

@@ -6,161 +6,160 @@
  * The same merge as `merge.ts` makes pairwise, for its commonest case, at a cost that grows with the size of the graph and
  * not with its square. What is left (reductions, other domains) is merged pairwise afterwards. Values do not change.
  */
-import {
-  type FusedKernel,
-  type KernelBuffer,
-  mapInstruction,
-  readKeysOf,
-  TapeBuilder,
-} from './fused-kernel.js';
-import { type Access, argumentsOf, type Store } from './kernel.js';
-import { MAX_BUFFERS } from './merge.js';
+import type { FusedKernel } from './fused-kernel.js';
+import { GrowingKernel } from './growing-kernel.js';
+import { type Access, sameNumbers } from './kernel.js';
+import { MAX_BUFFERS } from './merge-limits.js';
 import { MAX_MERGED } from './split.js';
 
 /** Clusters that stay open for later kernels. */
 const OPEN = 8;
 
 /** Joins kernels, which stand in an order in which they can run; results in such an order are not needed. */
-export function joinMaps(kernels: readonly FusedKernel[], isOutput: (key: string) => boolean): FusedKernel[] {
-  const open: Cluster[] = [];
-  const joined: Cluster[] = [];
-  const others: FusedKernel[] = [];
-  for (const kernel of kernels) {
-    let home: Cluster | undefined;
-    for (let k = open.length - 1; k >= 0 && home === undefined; k--) if (open[k]!.add(kernel)) home = open[k];
-    for (const cluster of open) if (cluster !== home) cluster.avoid(kernel);
-    if (home !== undefined) continue;
-    if (kernel.reduced.length > 0 || kernel.tape.length > MAX_MERGED) {
-      others.push(kernel);
-      continue;
-    }
-    home = new Cluster(kernel);
-    joined.push(home);
-    open.push(home);
-    for (const cluster of open) if (cluster !== home) cluster.avoid(kernel);
-    if (open.length > OPEN) open.shift();
+export function joinMaps(fused: readonly FusedKernel[], isOutput: (key: string) => boolean): GrowingKernel[] {
+  const joiner = new Joiner();
+  const readers = new Map<string, number>();
+  for (const each of fused) {
+    const kernel = GrowingKernel.of(each);
+    for (const key of kernel.loads.keys()) readers.set(key, (readers.get(key) ?? 0) + 1);
+    joiner.add(kernel);
   }
-  const readers = countReaders(kernels);
   return [
-    ...joined.map((cluster) =>
+    ...joiner.clusters.map((cluster) =>
       cluster.finish((key, inside) => isOutput(key) || inside < (readers.get(key) ?? 0)),
     ),
-    ...others,
+    ...joiner.others,
   ];
 }
 
-function countReaders(kernels: readonly FusedKernel[]): Map<string, number> {
-  const readers = new Map<string, number>();
-  for (const kernel of kernels)
-    for (const key of readKeysOf(kernel)) readers.set(key, (readers.get(key) ?? 0) + 1);
-  return readers;
+/** What makes some values: a cluster, or a kernel that stays alone. */
+interface Maker {
+  /** Clusters that this needs; those that were closed by then are replaced by what they need. */
+  readonly needs: Set<Cluster>;
 }
 
-const placeOf = (access: Access): string => `${access.offset}+${access.strides}|${access.bounds.length}`;
+class Joiner {
+  readonly clusters: Cluster[] = [];
+  readonly others: GrowingKernel[] = [];
+  readonly #open: Cluster[] = [];
+  readonly #maker = new Map<string, Maker>();
 
-class Cluster {
-  readonly #parallel: readonly number[];
-  readonly #builder = new TapeBuilder();
-  readonly #buffers: KernelBuffer[] = [];
-  readonly #positions = new Map<string, number>();
-  readonly #values = new Map<string, { value: number; place: string }>();
-  readonly #stores: { key: string; store: Store }[] = [];
-  readonly #nodes = new Set<number>();
+  add(kernel: GrowingKernel): void {
+    const keys = [...kernel.stores.keys()];
+    const makers = this.#makersFor(kernel);
+    const maker = this.#join(kernel, makers) ?? this.#place(kernel);
+    for (const need of openAmong(makers)) if (need !== maker) maker.needs.add(need);
+    for (const key of keys) this.#maker.set(key, maker);
+  }
+
+  #makersFor(kernel: GrowingKernel): Set<Maker> {
+    const makers = new Set<Maker>();
+    for (const key of kernel.loads.keys()) {
+      const maker = this.#maker.get(key);
+      if (maker !== undefined) makers.add(maker);
+    }
+    return makers;
+  }
+
+  /** Joins a map to the newest cluster that takes it; what the map reads of others must not need that cluster. */
+  #join(kernel: GrowingKernel, makers: ReadonlySet<Maker>): Cluster | undefined {
+    if (kernel.reduced.length > 0) return undefined;
+    for (let k = this.#open.length - 1; k >= 0; k--) {
+      const cluster = this.#open[k]!;
+      if (!cluster.takes(kernel) || leadsTo(makers, cluster)) continue;
+      cluster.add(kernel);
+      return cluster;
+    }
+    return undefined;
+  }
+
+  /** A place of its own for a kernel: a cluster for a map, in which others may join it. */
+  #place(kernel: GrowingKernel): Maker {
+    if (kernel.reduced.length > 0 || kernel.tape.length > MAX_MERGED) {
+      this.others.push(kernel);
+      return { needs: new Set() };
+    }
+    const made = new Cluster(kernel);
+    this.clusters.push(made);
+    this.#open.push(made);
+    if (this.#open.length > OPEN) this.#open.shift()!.close();
+    return made;
+  }
+}
+
+/** The open clusters that makers are, or need without another open one between. */
+function openAmong(makers: Iterable<Maker>): Set<Cluster> {
+  const open = new Set<Cluster>();
+  const seen = new Set<Maker>(makers);
+  for (const maker of seen) {
+    if (maker instanceof Cluster && maker.isOpen) open.add(maker);
+    else for (const need of maker.needs) seen.add(need);
+  }
+  return open;
+}
+
+/** Whether makers other than the cluster need it. */
+function leadsTo(makers: Iterable<Maker>, cluster: Cluster): boolean {
+  const seen = new Set<Maker>(makers);
+  seen.delete(cluster);
+  for (const maker of seen) {
+    for (const need of maker.needs) {
+      if (need === cluster) return true;
+      seen.add(need);
+    }
+  }
+  return false;
+}
+
+const samePlace = (a: Access, b: Access): boolean =>
+  a.offset === b.offset && a.bounds.length === b.bounds.length && sameNumbers(a.strides, b.strides);
+
+class Cluster implements Maker {
+  needs = new Set<Cluster>();
+  isOpen = true;
+  readonly #kernel: GrowingKernel;
   readonly #readInside = new Map<string, number>();
-  /** Values that depend on the cluster but are made outside: who reads them cannot join. */
-  readonly #outside = new Set<string>();
+  #size = 1;
 
-  readonly #first: FusedKernel;
-  #size = 0;
-
-  constructor(first: FusedKernel) {
-    this.#parallel = first.parallel;
-    this.#first = first;
-    this.#append(first);
+  constructor(first: GrowingKernel) {
+    this.#kernel = first;
+    this.#noteReads(first);
   }
 
-  /** Adds a kernel if it belongs here. */
-  add(kernel: FusedKernel): boolean {
-    if (kernel.reduced.length > 0 || kernel.parallel.length !== this.#parallel.length) return false;
-    if (kernel.parallel.some((n, k) => n !== this.#parallel[k])) return false;
-    if (this.#builder.instructions.length + kernel.tape.length > MAX_MERGED) return false;
-    if (this.#buffers.length + kernel.buffers.length > MAX_BUFFERS) return false;
-    const keys = readKeysOf(kernel);
+  /** Whether a map over the same axes shares an array with the cluster, and reads the cluster's values where they are made. */
+  takes(kernel: GrowingKernel): boolean {
+    const own = this.#kernel;
+    if (!sameNumbers(kernel.parallel, own.parallel)) return false;
+    if (own.tape.length + kernel.tape.length > MAX_MERGED) return false;
+    if (own.buffers.length + kernel.buffers.length > MAX_BUFFERS) return false;
     let shares = false;
-    for (const key of keys) {
-      if (this.#outside.has(key)) return false;
-      shares ||= this.#positions.has(key);
+    for (const [key, loads] of kernel.loads) {
+      shares ||= own.has(key);
+      const store = own.stores.get(key);
+      if (store !== undefined && !loads.every((load) => samePlace(load, store.access))) return false;
     }
-    if (!shares || !this.#readsInPlace(kernel)) return false;
-    this.#append(kernel);
-    return true;
+    return shares;
   }
 
-  /** Whether what the kernel reads of the cluster's values, it reads where they are made. */
-  #readsInPlace(kernel: FusedKernel): boolean {
-    return kernel.tape.every((i) => {
-      const held = i.kind === 'load' ? this.#values.get(kernel.buffers[i.access.buffer]!.key) : undefined;
-      return held === undefined || (i.kind === 'load' && placeOf(i.access) === held.place);
-    });
-  }
-
-  /** Notes a kernel that stays outside; what it makes from the cluster's values taints what reads it. */
-  avoid(kernel: FusedKernel): void {
-    for (const key of readKeysOf(kernel)) {
-      if (!this.#values.has(key) && !this.#outside.has(key)) continue;
-      for (const store of kernel.stores) this.#outside.add(kernel.buffers[store.access.buffer]!.key);
-      return;
-    }
-  }
-
-  #bufferAt(buffer: KernelBuffer): number {
-    const known = this.#positions.get(buffer.key);
-    if (known === undefined) {
-      this.#positions.set(buffer.key, this.#buffers.length);
-      return this.#buffers.push(buffer) - 1;
-    }
-    if (buffer.elementCount > this.#buffers[known]!.elementCount) this.#buffers[known] = buffer;
-    return known;
-  }
-
-  #append(kernel: FusedKernel): void {
+  add(kernel: GrowingKernel): void {
     this.#size++;
-    for (const key of readKeysOf(kernel)) this.#readInside.set(key, (this.#readInside.get(key) ?? 0) + 1);
-    const moved: number[] = [];
-    for (const i of kernel.tape) {
-      const held = i.kind === 'load' ? this.#values.get(kernel.buffers[i.access.buffer]!.key) : undefined;
-      const args = argumentsOf(i).map((arg) => moved[arg]!);
-      const same = mapInstruction(
-        i,
-        args,
-        (a) => a,
-        (b) => (held === undefined ? this.#bufferAt(kernel.buffers[b]!) : b),
-      );
-      moved.push(held?.value ?? this.#builder.add(same));
-    }
-    for (const store of kernel.stores) {
-      const buffer = kernel.buffers[store.access.buffer]!;
-      const value = moved[store.value]!;
-      this.#values.set(buffer.key, { value, place: placeOf(store.access) });
-      const access = { ...store.access, buffer: this.#bufferAt(buffer) };
-      this.#stores.push({ key: buffer.key, store: { value, access } });
-    }
-    for (const node of kernel.nodes) this.#nodes.add(node);
+    this.#noteReads(kernel);
+    this.#kernel.add(kernel, undefined);
+  }
+
+  #noteReads(kernel: GrowingKernel): void {
+    for (const key of kernel.loads.keys()) this.#readInside.set(key, (this.#readInside.get(key) ?? 0) + 1);
+  }
+
+  /** Takes nothing more: what it needs is known. */
+  close(): void {
+    this.isOpen = false;
+    this.needs = openAmong(this.needs);
   }
 
   /** The cluster as one kernel, storing what `keeps` says, given how many kernels inside read a value. */
-  finish(keeps: (key: string, readInside: number) => boolean): FusedKernel {
-    if (this.#size === 1) return this.#first;
-    const stores = this.#stores
-      .filter(({ key }) => keeps(key, this.#readInside.get(key) ?? 0))
-      .map(({ store }) => store);
-    return {
-      parallel: this.#parallel,
-      reduced: [],
-      buffers: this.#buffers,
-      tape: this.#builder.instructions,
-      stores,
-      nodes: this.#nodes,
-    };
+  finish(keeps: (key: string, readInside: number) => boolean): GrowingKernel {
+    if (this.#size > 1) this.#kernel.keepStores((key) => keeps(key, this.#readInside.get(key) ?? 0));
+    return this.#kernel;
   }
 }

@@ -2,20 +2,15 @@
  * FusedKernel: a kernel while fusion works on it. Buffers are named by what they hold, the domain keeps its natural axes
  * (`finalize.ts` collapses them and gives the `Kernel` that code is generated from).
  */
-
-import { InternalError } from '../errors.js';
-import { type DType, isHalf } from '../graph/dtype.js';
-import { formatScalar } from '../graph/format.js';
-import { type OpName, opRow } from '../graph/ops.js';
+import type { DType } from '../graph/dtype.js';
 import {
   type Access,
   type Affine,
-  affineKey,
   argumentsOf,
   type Bound,
-  boundKey,
   type Instruction,
   type Store,
+  sameNumbers,
 } from './kernel.js';
 
 export interface KernelBuffer {
@@ -42,57 +37,6 @@ export interface FusedKernel {
 
 export const sizesOf = (kernel: FusedKernel): number[] => [...kernel.parallel, ...kernel.reduced];
 
-const accessKey = (a: Access): string => `b${a.buffer}[${affineKey(a)}]${a.bounds.map(boundKey).join('&')}`;
-
-/** Equal keys are equal values within one kernel. */
-function instructionKey(i: Instruction): string {
-  switch (i.kind) {
-    case 'load':
-      return `load ${accessKey(i.access)}`;
-    case 'const':
-      return `const ${formatScalar(i.value)} ${i.dtype}`;
-    case 'index':
-      return `index ${affineKey(i.affine)}`;
-    case 'inside':
-      return `inside ${i.bounds.map(boundKey).join('&')}`;
-    case 'map':
-      return `${i.op} ${i.args.join(' ')}`;
-    case 'cast':
-      return `cast ${i.args[0]} ${i.dtype}`;
-    case 'reduce':
-      return `reduce ${i.reduction} ${i.args.join(' ')}`;
-  }
-}
-
-/** Writes a tape; equal instructions become one. Half arithmetic goes through float32 and rounds each result. */
-export class TapeBuilder {
-  readonly instructions: Instruction[] = [];
-  readonly #positions = new Map<string, number>();
-
-  add(instruction: Instruction): number {
-    const key = instructionKey(instruction);
-    const known = this.#positions.get(key);
-    if (known !== undefined) return known;
-    this.#positions.set(key, this.instructions.length);
-    return this.instructions.push(instruction) - 1;
-  }
-
-  cast(value: number, dtype: DType): number {
-    return this.instructions[value]!.dtype === dtype
-      ? value
-      : this.add({ kind: 'cast', dtype, args: [value] });
-  }
-
-  map(op: OpName, args: readonly number[]): number {
-    const dtypes = args.map((arg) => this.instructions[arg]!.dtype);
-    const result = opRow(op).dtype(dtypes)?.result;
-    if (result === undefined) throw new InternalError(`${op} of ${dtypes.join(', ')} in a kernel`);
-    const wide = args.map((arg, k) => (isHalf(dtypes[k]!) ? this.cast(arg, 'float32') : arg));
-    if (!isHalf(result)) return this.add({ kind: 'map', dtype: result, op, args: wide });
-    return this.cast(this.add({ kind: 'map', dtype: 'float32', op, args: wide }), result);
-  }
-}
-
 /** A kernel's accesses in another domain: `axisOf[k]` is where axis k went, out of `axes`. */
 export function moveAffine<T extends Affine>(affine: T, axisOf: readonly number[], axes: number): T {
   if (axisOf.length === axes && axisOf.every((axis, k) => axis === k)) return affine;
@@ -110,11 +54,6 @@ export function moveAccess(access: Access, axisOf: readonly number[], axes: numb
 
 const moveBounds = (bounds: readonly Bound[], affine: <T extends Affine>(a: T) => T): readonly Bound[] =>
   bounds.length === 0 ? bounds : bounds.map((bound) => affine(bound));
-
-const same = (a: readonly number[], b: readonly number[]): boolean => {
-  for (let k = 0; k < a.length; k++) if (a[k] !== b[k]) return false;
-  return a.length === b.length;
-};
 
 /** An instruction with other arguments and its affine functions changed; the instruction itself if nothing changed. */
 export function mapInstruction(
@@ -146,24 +85,10 @@ export function mapInstruction(
     case 'cast':
       return args[0] === i.args[0] ? i : { kind: i.kind, dtype: i.dtype, args: [args[0]!] };
     case 'map':
-      return same(args, i.args) ? i : { kind: i.kind, dtype: i.dtype, op: i.op, args };
+      return sameNumbers(args, i.args) ? i : { kind: i.kind, dtype: i.dtype, op: i.op, args };
     case 'reduce':
-      return same(args, i.args) ? i : { kind: i.kind, dtype: i.dtype, reduction: i.reduction, args };
+      return sameNumbers(args, i.args) ? i : { kind: i.kind, dtype: i.dtype, reduction: i.reduction, args };
   }
-}
-
-const readKeys = new WeakMap<FusedKernel, ReadonlySet<string>>();
-
-/** Keys of the buffers that a kernel loads from. */
-export function readKeysOf(kernel: FusedKernel): ReadonlySet<string> {
-  let found = readKeys.get(kernel);
-  if (found === undefined) {
-    const read = new Set<number>();
-    for (const i of kernel.tape) if (i.kind === 'load') read.add(i.access.buffer);
-    found = new Set([...read].map((at) => kernel.buffers[at]!.key));
-    readKeys.set(kernel, found);
-  }
-  return found;
 }
 
 /** The same kernel with every affine function changed, over other axes. */
@@ -185,6 +110,9 @@ export function splitDomainAxis(kernel: FusedKernel, axis: number, inner: number
   const first = kernel.parallel.length;
   return mapAffines(kernel, cut(kernel.parallel, axis), cut(kernel.reduced, axis - first), (a) => ({
     ...a,
-    strides: a.strides.flatMap((stride, k) => (k === axis ? [stride * inner, stride] : [stride])),
+    strides: splitStrides(a.strides, axis, inner),
   }));
 }
+
+export const splitStrides = (strides: readonly number[], axis: number, inner: number): number[] =>
+  strides.flatMap((stride, k) => (k === axis ? [stride * inner, stride] : [stride]));

@@ -91,6 +91,12 @@ export interface Kernel {
 export const affineKey = (a: Affine): string => `${a.offset}+${a.strides.join(',')}`;
 export const boundKey = (b: Bound): string => `${affineKey(b)}<${b.size}`;
 
+export function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let k = 0; k < a.length; k++) if (a[k] !== b[k]) return false;
+  return true;
+}
+
 export const product = (sizes: readonly number[]): number => sizes.reduce((a, b) => a * b, 1);
 
 /** The level and phase of every instruction, by position. */

@@ -5,21 +5,13 @@
  *     m = max(x, 1)            parallel [i] reduced [j]
  *     y = exp(x - m)           parallel [i, j]             →   one kernel, two walks over j
  *
- * Values do not change: a merged kernel computes the same instructions. Called by `partition.ts`.
+ * Values do not change: a merged kernel computes the same instructions. Called by `kernel-graph.ts`.
  */
-import { byteLengthOf } from '../graph/dtype.js';
 import { type Alignment, align, matchRest } from './align.js';
-import {
-  type FusedKernel,
-  type KernelBuffer,
-  mapInstruction,
-  moveAccess,
-  moveAffine,
-  readKeysOf,
-  sizesOf,
-  TapeBuilder,
-} from './fused-kernel.js';
-import { type Access, argumentsOf, levelsOf, product, type Store } from './kernel.js';
+import { moveAffine } from './fused-kernel.js';
+import { GrowingKernel } from './growing-kernel.js';
+import { type Access, sameNumbers } from './kernel.js';
+import { limitOf } from './merge-limits.js';
 
 /** Why two kernels stay apart. Stable codes: `explain()` reports one for each edge that was not fused. */
 export type Reason =
@@ -48,74 +40,54 @@ export type Reason =
   /** Siblings that share no input at the same place. */
   | 'no-shared-input';
 
-export type Merged = { readonly kernel: FusedKernel } | { readonly reason: Reason };
-
-/** Most arrays one kernel reads and writes: their addresses and strides are its arguments. */
-export const MAX_BUFFERS = 96;
-/** Most walks over the rows: what lives between them takes registers. */
-const MAX_PHASES = 6;
-/** Longest row, in bytes, that a row kernel keeps on the chip when rows are contiguous, and when columns are. */
-const MAX_ROW_BYTES = 1 << 18;
-const MAX_COLUMN_BYTES = 1 << 13;
-/** Fewest rows for a kernel that walks its rows twice, unless the whole job is small. */
-const MIN_ROWS = 128;
-const SMALL_JOB = 1 << 16;
-
-const fail = (reason: Reason): Merged => ({ reason });
-
-/** Instructions that two kernels are not likely to share: their sum bounds what a merge of them holds. */
-export const arithmetic = (kernel: FusedKernel): number =>
-  kernel.tape.reduce((n, i) => n + (i.kind === 'map' || i.kind === 'reduce' || i.kind === 'cast' ? 1 : 0), 0);
-
-/** The producer's store to `key` and all loads of it in the consumer. */
-function loadsOf(kernel: FusedKernel, key: string): Access[] {
-  const loads: Access[] = [];
-  if (!readKeysOf(kernel).has(key)) return loads;
-  const at = kernel.buffers.findIndex((buffer) => buffer.key === key);
-  for (const i of kernel.tape) if (i.kind === 'load' && i.access.buffer === at) loads.push(i.access);
-  return loads;
-}
-function storeOf(kernel: FusedKernel, key: string): Store {
-  const at = kernel.buffers.findIndex((buffer) => buffer.key === key);
-  return kernel.stores.find((store) => store.access.buffer === at)!;
+/** How two kernels become one: the domain, and where each one's axes are in it. */
+export interface Join {
+  readonly first: GrowingKernel;
+  readonly second: GrowingKernel;
+  readonly axisOfFirst: readonly number[];
+  readonly axisOfSecond: readonly number[];
+  readonly parallel: readonly number[];
+  readonly reduced: readonly number[];
 }
 
-/** Merges the kernel that stores `key` into one that reads it. `keepStored`: others need the value in memory too. */
+export type Merge = Join | { readonly reason: Reason };
+
+/** Whether a value must still be stored once the two kernels are one. */
+export type Keeps = (key: string) => boolean;
+
+const fail = (reason: Reason): Merge => ({ reason });
+
+/** How the kernel that stores `key` merges into one that reads it. */
 export function mergeVertically(
-  producer: FusedKernel,
-  consumer: FusedKernel,
+  producer: GrowingKernel,
+  consumer: GrowingKernel,
   key: string,
-  keepStored: (key: string) => boolean,
-): Merged {
-  const loads = loadsOf(consumer, key);
-  if (loads.length !== 1 || loads[0]!.bounds.length > 0) return fail('read-elsewhere');
-  const aligned = align(
-    producer,
-    consumer,
-    (p) => storeOf(p, key).access,
-    (c) => loadsOf(c, key)[0]!,
-  );
+  keeps: Keeps,
+): Merge {
+  const loads = consumer.loads.get(key);
+  if (loads?.length !== 1 || loads[0]!.bounds.length > 0) return fail('read-elsewhere');
+  const aligned = align(producer, consumer, producer.stores.get(key)!.access, loads[0]!);
   if (aligned === undefined) return fail('read-elsewhere');
   const { first: p, second: c, match } = aligned;
-  const open = sizesOf(c).flatMap((_, k) => (match.includes(k) ? [] : [k]));
+  const open = c.sizes.flatMap((_, k) => (match.includes(k) ? [] : [k]));
   if (p.reduced.length === 0) {
     // What the producer walks must be all the consumer walks, or the consumer's rows.
     const isRow = (axis: number): boolean => axis < c.parallel.length;
     if (open.some(isRow) || (open.length > 0 && !match.every(isRow))) return fail('broadcast-recompute');
-    return combineKernels(aligned, 'second', keepStored);
+    return joinOf(aligned, 'second', keeps);
   }
   if (match.every((axis) => axis >= 0)) {
     // The producer stores one value for each element it walks, not for each row.
     return open.length === 0 && rolesAgree(aligned)
-      ? combineKernels(aligned, 'first', keepStored)
+      ? joinOf(aligned, 'first', keeps)
       : fail('domain-mismatch');
   }
   if (match.some((axis) => axis >= c.parallel.length)) return fail('nested-reduction');
   if (open.length === 0)
-    return c.reduced.length === 0 ? combineKernels(aligned, 'first', keepStored) : fail('nested-reduction');
+    return c.reduced.length === 0 ? joinOf(aligned, 'first', keeps) : fail('nested-reduction');
   if (c.reduced.length > 0 && open.some((axis) => axis < c.parallel.length)) return fail('nested-reduction');
   const full = matchRows(aligned);
-  return full === undefined ? fail('domain-mismatch') : combineKernels(full, 'first', keepStored);
+  return full === undefined ? fail('domain-mismatch') : joinOf(full, 'first', keeps);
 }
 
 /** Pairs the producer's reduced axes with the consumer's open ones, and checks that some input is then shared. */
@@ -125,38 +97,32 @@ function matchRows(alignment: Alignment): Alignment | undefined {
 }
 
 function sharesLoad({ first, second, match }: Alignment): boolean {
-  const axes = sizesOf(second).length;
-  const seen = new Set<string>();
-  for (const i of second.tape)
-    if (i.kind === 'load')
-      seen.add(`${second.buffers[i.access.buffer]!.key} ${i.access.offset} ${i.access.strides}`);
-  return first.tape.some((i) => {
-    if (i.kind !== 'load') return false;
-    const moved = moveAffine(i.access, match, axes);
-    return seen.has(`${first.buffers[i.access.buffer]!.key} ${moved.offset} ${moved.strides}`);
-  });
+  const axes = second.sizes.length;
+  for (const [key, loads] of first.loads) {
+    const others = second.loads.get(key);
+    for (const load of others === undefined ? [] : loads) {
+      const { offset, strides } = moveAffine(load, match, axes);
+      if (others!.some((other) => other.offset === offset && sameNumbers(other.strides, strides)))
+        return true;
+    }
+  }
+  return false;
 }
 
-/** Merges two kernels that do not depend on each other and read the same array at the same places. */
-export function mergeHorizontally(
-  a: FusedKernel,
-  b: FusedKernel,
-  keepStored: (key: string) => boolean,
-): Merged {
+/** Pairs of loads of one buffer that are tried as common ground. */
+const MAX_PAIRS = 4;
+
+/** How two kernels merge that do not depend on each other and read the same array at the same places. */
+export function mergeHorizontally(a: GrowingKernel, b: GrowingKernel, keeps: Keeps): Merge {
   const [first, second] = a.reduced.length >= b.reduced.length ? [a, b] : [b, a];
-  for (const buffer of first.buffers) {
-    const loadsA = loadsOf(first, buffer.key);
-    const loadsB = loadsOf(second, buffer.key);
-    for (const [i, j] of loadsA.flatMap((_, i) => loadsB.map((_, j) => [i, j] as const)).slice(0, 4)) {
-      const aligned = align(
-        first,
-        second,
-        (k) => loadsOf(k, buffer.key)[i]!,
-        (k) => loadsOf(k, buffer.key)[j]!,
-      );
+  for (const [key, loads] of first.loads) {
+    const others = second.loads.get(key) ?? [];
+    const pairs = Math.min(MAX_PAIRS, loads.length * others.length);
+    for (let k = 0; k < pairs; k++) {
+      const load = loads[Math.floor(k / others.length)]!;
+      const aligned = align(first, second, load, others[k % others.length]!);
       const full = aligned === undefined ? undefined : matchRest(aligned);
-      if (full === undefined || !rolesAgree(full)) continue;
-      return combineKernels(full, 'first', keepStored);
+      if (full !== undefined && rolesAgree(full)) return joinOf(full, 'first', keeps);
     }
   }
   return fail('no-shared-input');
@@ -167,104 +133,51 @@ const rolesAgree = ({ first, second, match }: Alignment): boolean =>
   second.reduced.length === 0 ||
   match.every((axis, k) => k < first.parallel.length === axis < second.parallel.length);
 
-/** One kernel with both tapes, over the domain of the first or the second. */
-function combineKernels(
-  { first, second, match }: Alignment,
-  domain: 'first' | 'second',
-  keepStored: (key: string) => boolean,
-): Merged {
-  const base = domain === 'first' ? first : second;
-  const axes = sizesOf(base).length;
-  const identity = sizesOf(base).map((_, k) => k);
-  const inverse = sizesOf(second).map((_, k) => match.indexOf(k));
-  const builder = new TapeBuilder();
-  const buffers: KernelBuffer[] = [];
-  const stores: Store[] = [];
-  const bufferAt = (buffer: KernelBuffer): number => {
-    const at = buffers.findIndex((b) => b.key === buffer.key);
-    if (at < 0) return buffers.push(buffer) - 1;
-    if (buffer.elementCount > buffers[at]!.elementCount) buffers[at] = buffer;
-    return at;
+/** Both kernels over the domain of the first or the second, if that is within the limits of one kernel. */
+function joinOf({ first, second, match }: Alignment, domain: 'first' | 'second', keeps: Keeps): Merge {
+  const { parallel, reduced } = domain === 'first' ? first : second;
+  const identity = [...parallel, ...reduced].map((_, k) => k);
+  const join: Join = {
+    first,
+    second,
+    axisOfFirst: domain === 'first' ? identity : match,
+    axisOfSecond: domain === 'second' ? identity : second.sizes.map((_, k) => match.indexOf(k)),
+    parallel,
+    reduced,
   };
-  const values = new Map<string, { value: number; place: string }>(); // what the first kernel stores, by buffer
-  const append = (kernel: FusedKernel, axisOf: readonly number[]): boolean => {
-    const moved: number[] = [];
-    for (const i of kernel.tape) {
-      const held = i.kind === 'load' ? values.get(kernel.buffers[i.access.buffer]!.key) : undefined;
-      if (held !== undefined && i.kind === 'load' && placeOf(i.access, axisOf, axes) !== held.place)
-        return false;
-      moved.push(
-        held?.value ??
-          builder.add(
-            mapInstruction(
-              i,
-              argumentsOf(i).map((arg) => moved[arg]!),
-              (a) => moveAffine(a, axisOf, axes),
-              (b) => bufferAt(kernel.buffers[b]!),
-            ),
-          ),
-      );
-    }
-    for (const store of kernel.stores) {
-      const buffer = kernel.buffers[store.access.buffer]!;
-      values.set(buffer.key, { value: moved[store.value]!, place: placeOf(store.access, axisOf, axes) });
-      if (!keepStored(buffer.key)) continue;
-      stores.push({
-        value: moved[store.value]!,
-        access: moveAccess(store.access, axisOf, axes, bufferAt(buffer)),
-      });
-    }
-    return true;
+  const reason = readsInPlace(join) ? limitOf(join, keeps) : 'read-elsewhere';
+  return reason === undefined ? join : fail(reason);
+}
+
+/** Whether what the second kernel reads of the first's values, it reads where they are made. */
+function readsInPlace({ first, second, axisOfFirst, axisOfSecond, parallel, reduced }: Join): boolean {
+  const axes = parallel.length + reduced.length;
+  const samePlace = (a: Access, b: Access): boolean => {
+    const p = moveAffine(a, axisOfFirst, axes);
+    const c = moveAffine(b, axisOfSecond, axes);
+    return p.offset === c.offset && a.bounds.length === b.bounds.length && sameNumbers(p.strides, c.strides);
   };
-  append(first, domain === 'first' ? identity : match);
-  if (!append(second, domain === 'second' ? identity : inverse)) return fail('read-elsewhere');
-  const nodes = new Set([...first.nodes, ...second.nodes]);
-  return checked({
-    parallel: base.parallel,
-    reduced: base.reduced,
-    buffers,
-    tape: builder.instructions,
-    stores,
-    nodes,
-  });
+  for (const [key, { access }] of first.stores) {
+    const loads = second.loads.get(key);
+    if (loads !== undefined && !loads.every((load) => samePlace(access, load))) return false;
+  }
+  return true;
 }
 
-/** Where an access reads or writes, in the merged domain; equal places are the same element. */
-function placeOf(access: Access, axisOf: readonly number[], axes: number): string {
-  const moved = moveAccess(access, axisOf, axes, 0);
-  return `${moved.offset}+${moved.strides}|${moved.bounds.length}`;
+/** The merged kernel. Both are used up: the first grows where its axes stay as they are. */
+export function join(merge: Join, keeps: Keeps): GrowingKernel {
+  const { first, second, axisOfFirst, axisOfSecond, parallel, reduced } = merge;
+  let merged = first;
+  if (staysInPlace(axisOfFirst, parallel.length + reduced.length)) {
+    merged.setDomain(parallel, reduced);
+  } else {
+    merged = new GrowingKernel(parallel, reduced);
+    merged.add(first, axisOfFirst);
+  }
+  merged.add(second, axisOfSecond);
+  merged.keepStores(keeps);
+  return merged;
 }
 
-/** The kernel, if it is within the limits of one. */
-function checked(kernel: FusedKernel): Merged {
-  if (kernel.buffers.length > MAX_BUFFERS) return fail('buffer-limit');
-  if (kernel.reduced.length === 0) return { kernel };
-  const { phases, element } = levelsOf({ ...kernel, name: '', buffers: [] });
-  // A value of the row, or a constant, is stored once for a row.
-  const first = kernel.parallel.length;
-  const walks = ({ access }: Store): boolean =>
-    access.strides.some((stride, k) => k >= first && stride !== 0 && kernel.reduced[k - first] !== 1);
-  if (kernel.stores.some((store) => !element[store.value] && walks(store))) return fail('domain-mismatch');
-  if (phases === 1) return { kernel };
-  if (phases > MAX_PHASES) return fail('phase-limit');
-  const rows = product(kernel.parallel);
-  const length = product(kernel.reduced);
-  if (rows * length <= SMALL_JOB) return { kernel };
-  if (rows < MIN_ROWS) return fail('too-few-rows');
-  return length * rowBytes(kernel) <= (rowsAreContiguous(kernel) ? MAX_ROW_BYTES : MAX_COLUMN_BYTES)
-    ? { kernel }
-    : fail('row-too-long');
-}
-
-/** Bytes of the widest element loaded along the row. */
-const rowBytes = (kernel: FusedKernel): number =>
-  kernel.tape.reduce((most, i) => (i.kind === 'load' ? Math.max(most, byteLengthOf(i.dtype)) : most), 1);
-
-/** Whether some load walks the innermost reduced axis with stride 1, and none of the parallel ones does. */
-function rowsAreContiguous(kernel: FusedKernel): boolean {
-  const first = kernel.parallel.length;
-  return kernel.tape.some(
-    (i) =>
-      i.kind === 'load' && i.access.strides.some((stride, axis) => axis >= first && Math.abs(stride) === 1),
-  );
-}
+const staysInPlace = (axisOf: readonly number[], axes: number): boolean =>
+  axisOf.length === axes && axisOf.every((axis, k) => axis === k);

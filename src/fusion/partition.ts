@@ -44,12 +44,12 @@ export function partition(original: Graph): Partition {
   for (const node of contracts) {
     const [a, b] = node.inputs.map((id) => locate(graph, id, stored)) as [Operand, Operand];
     operands.set(node.id, { a, b });
-    kernels.add({ kind: 'contract', node, reads: [a.key, b.key] });
+    kernels.addCall({ node, reads: [a.key, b.key] });
   }
   const built = buildAll(graph, order, stored, isStored);
   const wanted = new Set([...outputs].map(nodeBufferKey));
   for (const node of operands.values()) wanted.add(node.a.key).add(node.b.key);
-  for (const kernel of joinMaps(built, (key) => wanted.has(key))) kernels.add({ kind: 'kernel', kernel });
+  for (const kernel of joinMaps(built, (key) => wanted.has(key))) kernels.addKernel(kernel);
   kernels.mergeAll();
   const steps = kernels.tasks().map((task) => finish(task, operands));
   return { steps, edges: () => kernels.edges() };

@@ -8,8 +8,9 @@
  */
 import { byteLengthOf } from '../graph/dtype.js';
 import { denseStrides } from '../graph/graph.js';
-import { type FusedKernel, type KernelBuffer, mapInstruction, sizesOf, TapeBuilder } from './fused-kernel.js';
+import { type FusedKernel, type KernelBuffer, mapInstruction, sizesOf } from './fused-kernel.js';
 import { argumentsOf, type Instruction, product, type Store } from './kernel.js';
+import { TapeBuilder } from './tape-builder.js';
 
 /** Longest tape of one kernel: beyond, compile time and register pressure cost more than a pass over memory. */
 export const MAX_INSTRUCTIONS = 1024;

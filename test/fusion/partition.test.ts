@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Expr } from '../../src/graph/expr.js';
 import { contract, map, reduce, reshape, view } from '../../src/graph/infer.js';
 import { array, kept, namesOf, partitionOf, softmax } from '../support/graphs.js';
 
@@ -70,6 +71,26 @@ describe('partition', () => {
   it('stores what a reshape cannot read as an affine map', () => {
     const x = view(array([6, 4]), { type: 'permute', order: [1, 0] }, [4, 6]);
     expect(names(map('exp', [reshape(map('sin', [x]), [3, 8])]))).toEqual(['map_sin', 'map_exp']);
+  });
+
+  it('does not join kernels so that each needs the other', () => {
+    const reversed = (x: Expr): Expr => view(x, { type: 'slice', starts: [2], steps: [-1] }, [3]);
+    const a = map('exp', [array([3])]);
+    const b = map('sin', [array([3])]);
+    const onB = map('add', [b, reversed(a)]);
+    const onA = map('add', [a, reversed(b)]);
+    const { steps } = partitionOf([a, b, onB, onA]);
+    const written = new Set<string>();
+    for (const step of steps) {
+      if (step.kind !== 'kernel') throw new Error('no library call was asked for');
+      const { kernel, keys } = step.kernel;
+      const read = keys.filter((key, k) => key.startsWith('node') && kernel.buffers[k]!.role === 'input');
+      expect([...written]).toEqual(expect.arrayContaining(read));
+      keys.forEach((key, k) => {
+        if (kernel.buffers[k]!.role === 'output') written.add(key);
+      });
+    }
+    expect(written.size).toBe(4);
   });
 
   it('keeps a value that is used and wanted in one kernel', () => {

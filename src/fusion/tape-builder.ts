@@ -1,0 +1,155 @@
+/**
+ * TapeBuilder: writes a tape, equal instructions once. Whatever makes or joins kernels writes through it
+ * (`build-kernel.ts`, `growing-kernel.ts`, `split.ts`).
+ */
+import { InternalError } from '../errors.js';
+import { type DType, isHalf, type Scalar } from '../graph/dtype.js';
+import { type OpName, opRow } from '../graph/ops.js';
+import { type Affine, type Bound, type Instruction, sameNumbers } from './kernel.js';
+
+/** Half arithmetic goes through float32 and rounds each result. */
+export class TapeBuilder {
+  readonly instructions: Instruction[] = [];
+  /** Hash → the newest instruction that has it; `#older` leads from there to the others. */
+  readonly #newest = new Map<number, number>();
+  readonly #older: number[] = [];
+
+  /** The position of the instruction, or of one that is equal. */
+  add(instruction: Instruction): number {
+    const hash = hashOf(instruction);
+    const newest = this.#newest.get(hash) ?? -1;
+    for (let p = newest; p >= 0; p = this.#older[p]!)
+      if (isSame(this.instructions[p]!, instruction)) return p;
+    this.#older.push(newest);
+    this.#newest.set(hash, this.instructions.length);
+    return this.instructions.push(instruction) - 1;
+  }
+
+  cast(value: number, dtype: DType): number {
+    return this.instructions[value]!.dtype === dtype
+      ? value
+      : this.add({ kind: 'cast', dtype, args: [value] });
+  }
+
+  map(op: OpName, args: readonly number[]): number {
+    const dtypes = args.map((arg) => this.instructions[arg]!.dtype);
+    const result = opRow(op).dtype(dtypes)?.result;
+    if (result === undefined) throw new InternalError(`${op} of ${dtypes.join(', ')} in a kernel`);
+    const wide = dtypes.some(isHalf)
+      ? args.map((arg, k) => (isHalf(dtypes[k]!) ? this.cast(arg, 'float32') : arg))
+      : args;
+    if (!isHalf(result)) return this.add({ kind: 'map', dtype: result, op, args: wide });
+    return this.cast(this.add({ kind: 'map', dtype: 'float32', op, args: wide }), result);
+  }
+}
+
+// ---------------------------------------------------------------- equality
+
+/** A number for each name that stands in a hash. */
+const numbers = new Map<string, number>();
+function numberOf(name: string): number {
+  let number = numbers.get(name);
+  if (number === undefined) {
+    number = numbers.size + 1;
+    numbers.set(name, number);
+  }
+  return number;
+}
+
+/** Adds an integer to a hash; the bits above the lowest 32 do not count. */
+const mix = (hash: number, value: number): number => {
+  const h = Math.imul(hash ^ value, 0x9e3779b1);
+  return h ^ (h >>> 15);
+};
+
+function mixAffine(hash: number, { offset, strides }: Affine): number {
+  let h = mix(hash, offset);
+  for (let k = 0; k < strides.length; k++) h = mix(h, strides[k]!);
+  return h;
+}
+
+function mixBounds(hash: number, bounds: readonly Bound[]): number {
+  let h = hash;
+  for (let k = 0; k < bounds.length; k++) h = mix(mixAffine(h, bounds[k]!), bounds[k]!.size);
+  return h;
+}
+
+function mixScalar(hash: number, value: Scalar): number {
+  switch (typeof value) {
+    case 'number':
+      return mix(mix(hash, value), (value % 1) * 0x40000000);
+    case 'bigint':
+      return mix(hash, Number(BigInt.asIntN(32, value)));
+    case 'boolean':
+      return mix(hash, value ? 1 : 0);
+    default:
+      return mixScalar(mixScalar(hash, value.re), value.im);
+  }
+}
+
+function mixAll(hash: number, values: readonly number[]): number {
+  let h = hash;
+  for (let k = 0; k < values.length; k++) h = mix(h, values[k]!);
+  return h;
+}
+
+/** Equal for equal instructions; 30 bits, which is what the engine keeps without an object. */
+function hashOf(i: Instruction): number {
+  return hashBits(i) & 0x3fffffff;
+}
+
+function hashBits(i: Instruction): number {
+  switch (i.kind) {
+    case 'load':
+      return mixBounds(mixAffine(mix(1, i.access.buffer), i.access), i.access.bounds);
+    case 'const':
+      return mixScalar(mix(2, numberOf(i.dtype)), i.value);
+    case 'index':
+      return mixAffine(3, i.affine);
+    case 'inside':
+      return mixBounds(4, i.bounds);
+    case 'map':
+      return mixAll(mix(5, numberOf(i.op)), i.args);
+    case 'cast':
+      return mixAll(mix(6, numberOf(i.dtype)), i.args);
+    case 'reduce':
+      return mixAll(mix(7, numberOf(i.reduction)), i.args);
+  }
+}
+
+const sameAffine = (a: Affine, b: Affine): boolean =>
+  a.offset === b.offset && sameNumbers(a.strides, b.strides);
+
+const sameBounds = (a: readonly Bound[], b: readonly Bound[]): boolean =>
+  a.length === b.length && a.every((bound, k) => bound.size === b[k]!.size && sameAffine(bound, b[k]!));
+
+/** Zeros of either sign differ, and a NaN is itself. */
+function sameScalar(a: Scalar, b: Scalar): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object') return Object.is(a, b);
+  return Object.is(a.re, b.re) && Object.is(a.im, b.im);
+}
+
+/** Whether two instructions of one tape have the same value. */
+function isSame(a: Instruction, b: Instruction): boolean {
+  switch (a.kind) {
+    case 'load':
+      return (
+        b.kind === 'load' &&
+        a.access.buffer === b.access.buffer &&
+        sameAffine(a.access, b.access) &&
+        sameBounds(a.access.bounds, b.access.bounds)
+      );
+    case 'const':
+      return b.kind === 'const' && a.dtype === b.dtype && sameScalar(a.value, b.value);
+    case 'index':
+      return b.kind === 'index' && sameAffine(a.affine, b.affine);
+    case 'inside':
+      return b.kind === 'inside' && sameBounds(a.bounds, b.bounds);
+    case 'map':
+      return b.kind === 'map' && a.op === b.op && sameNumbers(a.args, b.args);
+    case 'cast':
+      return b.kind === 'cast' && a.dtype === b.dtype && a.args[0] === b.args[0];
+    case 'reduce':
+      return b.kind === 'reduce' && a.reduction === b.reduction && sameNumbers(a.args, b.args);
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * TaskGraph: kernels and library calls, who writes and who reads each buffer, and what depends on what. Merging two tasks
+ * costs what one of them has. `kernel-graph.ts` decides what merges.
+ */
+import { InternalError } from '../errors.js';
+import type { GraphNodeOf } from '../graph/graph.js';
+import { nodeBufferKey } from './fused-kernel.js';
+import type { GrowingKernel } from './growing-kernel.js';
+
+/** A matrix product for a library. */
+export interface LibraryCall {
+  readonly node: GraphNodeOf<'contract'>;
+  readonly reads: readonly string[];
+}
+
+/** A kernel or a library call. */
+export class TaskNode {
+  /** Newer tasks have higher numbers; a merged task is new. */
+  number = 0;
+  /** Tasks that read what this one writes. */
+  readonly successors = new Set<TaskNode>();
+  /**
+   * Position in the order that producers are merged in; a merged task has its consumer's. While tasks are taken in that
+   * order, no path to a task leads through one of a higher rank: such a task is still as it was in the order.
+   */
+  rank = 0;
+  /** Lower than that of every successor, once `assignLevels` was called. */
+  level = 0;
+  /** The search that came here last. */
+  seen = 0;
+  /** Numbers of the tasks that this one does not merge with, as consumer or as sibling. */
+  apartFromProducers: Set<number> | undefined;
+  apartFromSiblings: Set<number> | undefined;
+
+  constructor(
+    public kernel: GrowingKernel | undefined,
+    readonly call: LibraryCall | undefined,
+  ) {}
+
+  reads(): Iterable<string> {
+    return this.kernel?.loads.keys() ?? this.call?.reads ?? [];
+  }
+
+  writes(): Iterable<string> {
+    return this.kernel?.stores.keys() ?? [nodeBufferKey(this.call!.node.id)];
+  }
+}
+
+/** Tasks that a search for a path looks at before it takes two tasks to be connected. */
+const MAX_SEARCHED = 1000;
+
+export class TaskGraph {
+  readonly #tasks = new Set<TaskNode>();
+  readonly #writer = new Map<string, TaskNode>();
+  readonly #readers = new Map<string, Set<TaskNode>>();
+  #next = 0;
+  #searches = 0;
+
+  add(task: TaskNode): void {
+    task.number = this.#next++;
+    this.#tasks.add(task);
+    for (const key of task.writes()) this.#writer.set(key, task);
+    for (const key of task.reads()) {
+      this.readersOf(key).add(task);
+      const writer = this.#writer.get(key);
+      if (writer !== undefined && writer !== task) writer.successors.add(task);
+    }
+    for (const key of task.writes())
+      for (const reader of this.readersOf(key)) if (reader !== task) task.successors.add(reader);
+  }
+
+  writerOf(key: string): TaskNode | undefined {
+    return this.#writer.get(key);
+  }
+
+  readersOf(key: string): Set<TaskNode> {
+    let readers = this.#readers.get(key);
+    if (readers === undefined) {
+      readers = new Set();
+      this.#readers.set(key, readers);
+    }
+    return readers;
+  }
+
+  /** All buffers that were ever read or written. */
+  keys(): string[] {
+    return [...this.#readers.keys()];
+  }
+
+  /** Makes two tasks one: `task` becomes `kernel`, `gone` leaves. `gone` must not write what `task` reads. */
+  merge(task: TaskNode, gone: TaskNode, kernel: GrowingKernel): void {
+    for (const key of gone.writes()) this.#writer.set(key, task);
+    for (const key of gone.reads()) {
+      const readers = this.readersOf(key);
+      readers.delete(gone);
+      if (kernel.loads.has(key)) readers.add(task);
+      const writer = this.#writer.get(key);
+      writer?.successors.delete(gone);
+      if (writer !== task) writer?.successors.add(task);
+    }
+    for (const next of gone.successors) if (next !== task) task.successors.add(next);
+    task.kernel = kernel;
+    task.number = this.#next++;
+    task.apartFromProducers = undefined;
+    task.apartFromSiblings = undefined;
+    gone.kernel = undefined;
+    this.#tasks.delete(gone);
+  }
+
+  /**
+   * Whether `to` depends on `from`; `indirect`: through at least one other task. Only tasks that `mayLead` there are looked
+   * at. A search that grows too long counts as a path: what is far apart gains little by merging.
+   */
+  reaches(from: TaskNode, to: TaskNode, indirect: boolean, mayLead: (task: TaskNode) => boolean): boolean {
+    const search = ++this.#searches;
+    const found: TaskNode[] = [];
+    const visit = (task: TaskNode): void => {
+      if (task.seen === search || !mayLead(task)) return;
+      task.seen = search;
+      found.push(task);
+    };
+    for (const next of from.successors) if (!indirect || next !== to) visit(next);
+    for (let k = 0; k < found.length; k++) {
+      const task = found[k]!;
+      if (task === to || k >= MAX_SEARCHED) return true;
+      for (const next of task.successors) visit(next);
+    }
+    return false;
+  }
+
+  /** The tasks, producers first; ties keep the order in which tasks were added. */
+  order(): TaskNode[] {
+    const waiting = new Map<TaskNode, number>();
+    for (const task of this.#tasks)
+      for (const next of task.successors) waiting.set(next, (waiting.get(next) ?? 0) + 1);
+    // Depth first from what became ready last, so that a value is consumed soon after it is made.
+    const newestFirst = (a: TaskNode, b: TaskNode): number => b.number - a.number;
+    const ready = [...this.#tasks].filter((task) => !waiting.has(task)).sort(newestFirst);
+    const order: TaskNode[] = [];
+    while (ready.length > 0) {
+      const task = ready.pop()!;
+      order.push(task);
+      const released: TaskNode[] = [];
+      for (const next of task.successors) {
+        const left = waiting.get(next)! - 1;
+        waiting.set(next, left);
+        if (left === 0) released.push(next);
+      }
+      for (const next of released.sort(newestFirst)) ready.push(next);
+    }
+    if (order.length < this.#tasks.size) throw new InternalError('kernels that wait for each other');
+    return order;
+  }
+
+  /** Gives every task its level: the length of the longest path that leads to it. */
+  assignLevels(): void {
+    const order = this.order();
+    for (const task of order) task.level = 0;
+    for (const task of order) raiseSuccessors(task);
+  }
+}
+
+/** Lifts what depends on a task above it. */
+export function raiseSuccessors(start: TaskNode): void {
+  const raised = [start];
+  for (let task = raised.pop(); task !== undefined; task = raised.pop()) {
+    for (const next of task.successors) {
+      if (next.level > task.level) continue;
+      next.level = task.level + 1;
+      raised.push(next);
+    }
+  }
+}
