@@ -4,13 +4,16 @@
  * later one. A large value that a later sweep needs is computed again there (its task then stands in both groups), or
  * spilled to host memory. Called by `sweeps.ts`.
  */
-import type { Cut, Task } from './sweep-tasks.js';
+import type { CutTask, Task } from './sweep-tasks.js';
 import { type SweptTask, tileOf } from './sweep-windows.js';
 
 export interface Group {
   readonly tasks: readonly Task[];
-  /** Whether the tasks run tile by tile; else there is one, and it runs as a whole. */
-  readonly isSwept: boolean;
+  /**
+   * `tiles`: all tasks run tile by tile. `panels`: one matrix product, of which two operands are windowed at once. `whole`:
+   * one task runs as a whole.
+   */
+  readonly runs: 'tiles' | 'panels' | 'whole';
 }
 
 export interface GroupRules {
@@ -19,6 +22,8 @@ export interface GroupRules {
   readonly isInput: (buffer: number) => boolean;
   /** Whether large values may wait in host memory. */
   readonly canSpill: boolean;
+  /** Whether matrix products are run by panels rather than by a cut that leaves an operand whole. */
+  readonly byPanels: boolean;
 }
 
 /** Why some buffers cannot be windowed: what the step that cannot be cut needs at once. */
@@ -33,8 +38,6 @@ const TRIAL_TILES = 16;
 const MOST_OF_WHOLE = 0.6;
 /** What tasks may run in all their tiles together, relative to their units. */
 const MOST_REPEATED = 1.5;
-
-type CutTask = Task & { readonly cut: Cut };
 
 export function groupTasks(
   steps: readonly (readonly (readonly Task[])[])[],
@@ -56,6 +59,10 @@ const touchesWindowed = (task: Task, { isWindowed }: GroupRules): boolean =>
 function chooseForm(forms: readonly (readonly Task[])[], rules: GroupRules): readonly Task[] | Refusal {
   const first = forms[0]!;
   if (!first.some((task) => touchesWindowed(task, rules))) return first;
+  if (rules.byPanels && first[0]!.step.kind === 'matmul') {
+    const panels = panelsOf(first[0]!);
+    if (panels !== undefined) return panels;
+  }
   let best: readonly Task[] | undefined;
   let least = MOST_OF_WHOLE;
   for (const form of forms) {
@@ -67,6 +74,12 @@ function chooseForm(forms: readonly (readonly Task[])[], rules: GroupRules): rea
   }
   return best ?? { task: first[0]!, why: 'whole' };
 }
+
+/** A matrix product that no single cut helps: it is run by panels, in a sweep of its own. */
+const panelsOf = (task: Task): readonly Task[] | undefined =>
+  task.step.kind === 'matmul' && task.step.batch === 1 && task.step.a.buffer !== task.step.b.buffer
+    ? [{ ...task, cut: undefined, repeats: false }]
+    : undefined;
 
 /** What a tile of a task by itself holds of the windowed bytes that it touches, as a part of all of them. */
 function shareOf(task: Task, rules: GroupRules): number {
@@ -90,7 +103,7 @@ function shareOfTiles(
     const tile = tileOf(tasks, t, tiles);
     if (tile === undefined) return undefined;
     let bytes = 0;
-    for (const [buffer, [first, last]] of tile.windows) if (isWindowed(buffer)) bytes += last - first;
+    for (const [buffer, { width }] of tile.windows) if (isWindowed(buffer)) bytes += width;
     most = Math.max(most, bytes);
     tile.spans.forEach((span, k) => {
       if (span !== undefined) run += (span[1] - span[0]) / tasks[k]!.task.cut.units;
@@ -129,8 +142,9 @@ class Grouper {
       const swept = whole.length > 0 ? [] : this.#sweep(waiting);
       if ('why' in swept) return swept;
       for (const task of [...whole, ...swept]) this.#done.add(task);
-      groups.push(...whole.map((task) => ({ tasks: [task], isSwept: false })));
-      if (swept.length > 0) groups.push({ tasks: swept, isSwept: true });
+      groups.push(...whole.map((task): Group => ({ tasks: [task], runs: 'whole' })));
+      if (swept.length > 0)
+        groups.push({ tasks: swept, runs: swept[0]!.cut === undefined ? 'panels' : 'tiles' });
       waiting = waiting.filter((task) => !this.#done.has(task));
     }
     return groups;
@@ -147,11 +161,16 @@ class Grouper {
     return [...found];
   }
 
-  #sweep(waiting: readonly Task[]): Task[] | Refusal {
+  #sweep(waiting: readonly Task[]): readonly Task[] | Refusal {
     let sweep: CutTask[] = [];
     let blocked: Task | undefined;
     for (const task of waiting) {
-      if (!touchesWindowed(task, this.#rules) || task.cut === undefined) continue;
+      if (!touchesWindowed(task, this.#rules)) continue;
+      if (task.cut === undefined) {
+        const isReady = this.#inputsOf.get(task)!.every((input) => this.#done.has(input));
+        if (isReady && sweep.length === 0) return [task];
+        continue;
+      }
       const grown = this.#joined(sweep, task as CutTask);
       if (grown !== undefined) sweep = grown;
       else if (sweep.length === 0) blocked ??= task;

@@ -2,39 +2,45 @@
  * Writes a sweep as a step: for every tile the windows of each buffer with their slots, and the ranges of each launch,
  * as tables of numbers that the runtime follows without thinking. Called by `sweeps.ts`.
  */
+import { inSlots } from './matmul-panels.js';
 import { RANGE_FIELDS, WINDOW_FIELDS } from './native-types.js';
 import type { Step, SweepStep, SweepWindows } from './plan.js';
-import type { SweptTask, Tile } from './sweep-windows.js';
-
-/** The slots of a buffer, before they have a place. */
-export type Slots = Omit<SweepWindows, 'windows' | 'slotPitch' | 'offset'>;
+import type { SizedSweep, SlotBlock } from './sweep-slots.js';
+import type { SweptTask, Tile, Window } from './sweep-windows.js';
 
 export function sweepStep(
-  tasks: readonly SweptTask[],
-  tiles: readonly Tile[],
-  slots: readonly (Slots & { readonly offset: number })[],
+  { tasks, tiles, ranges }: SizedSweep,
+  slots: readonly (SlotBlock & { readonly offset: number })[],
 ): SweepStep {
+  const pitches = new Map(slots.flatMap((s) => (s.slotPitch > 0 ? [[s.buffer, s.slotPitch] as const] : [])));
   return {
     kind: 'sweep',
     tiles: tiles.length,
-    windows: slots.map(({ buffer, direction, offset, slotByteLength, slots: count }) => ({
+    windows: slots.map(({ buffer, direction, offset, slotByteLength, slots: count, slotPitch }) => ({
       buffer,
       direction,
       offset,
       slotByteLength,
       slots: count,
-      slotPitch: 0,
+      slotPitch,
       windows: windowTable(buffer, direction, count, tiles),
     })),
     body: tasks.map(({ task }, k) => ({
-      step: task.step as Exclude<Step, SweepStep>,
-      ranges: rangeTables(
-        task,
-        tiles.map(({ spans }) => spans[k]),
-      ),
+      step: stepInSlots(task.step, pitches),
+      ranges:
+        ranges === undefined
+          ? rangeTables(
+              task,
+              tiles.map(({ spans }) => spans[k]),
+            )
+          : [Float64Array.from(ranges.flat())],
     })),
   };
 }
+
+/** Products are told how far apart rows lie in slots; all other windows look like the whole buffer. */
+const stepInSlots = (step: Step, pitches: ReadonlyMap<number, number>): Exclude<Step, SweepStep> =>
+  step.kind === 'matmul' ? inSlots(step, pitches) : (step as Exclude<Step, SweepStep>);
 
 /** A window that the tile before had stays in its slot; every other takes the next one. */
 function windowTable(
@@ -45,21 +51,23 @@ function windowTable(
 ): Float64Array {
   const table = new Float64Array(tiles.length * WINDOW_FIELDS);
   let slot = -1;
-  let held: readonly [number, number] | undefined;
+  let held: Window | undefined;
   for (const [t, { windows }] of tiles.entries()) {
     const window = windows.get(buffer);
     const stays = direction === 'in' && held !== undefined && (window === undefined || same(window, held));
     const copies = direction !== 'local' && window !== undefined && !stays;
     if (slot < 0 || (window !== undefined && !stays)) slot = (slot + 1) % slots;
     if (window !== undefined) held = window;
-    const [first, last] = window ?? [0, 0];
-    table.set([slot, copies ? 1 : 0, first, last - first, 1, 0], t * WINDOW_FIELDS);
+    const { first, width, rows, pitch } = window ?? NOTHING;
+    table.set([slot, copies ? 1 : 0, first, width, rows, pitch], t * WINDOW_FIELDS);
   }
   return table;
 }
 
-const same = (a: readonly [number, number], b: readonly [number, number]): boolean =>
-  a[0] === b[0] && a[1] === b[1];
+const NOTHING: Window = { first: 0, width: 0, rows: 1, pitch: 0 };
+
+const same = (a: Window, b: Window): boolean =>
+  a.first === b.first && a.width === b.width && a.rows === b.rows;
 
 function rangeTables({ cut }: SweptTask['task'], spans: Tile['spans']): Float64Array[] {
   const launches = cut.ranges(0, cut.units).length;

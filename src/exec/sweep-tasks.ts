@@ -40,6 +40,8 @@ export interface Task {
   readonly repeats: boolean;
 }
 
+export type CutTask = Task & { readonly cut: Cut };
+
 export type WorksOf = (kernel: Kernel) => Works;
 
 /** The forms of a step, each a list of tasks that run one after the other. `buffer` adds a scratch buffer. */

@@ -10,6 +10,14 @@ import type { Cut, Task, Touch } from './sweep-tasks.js';
 /** Units, or bytes, [first, last). */
 export type Span = readonly [first: number, last: number];
 
+/** A window of a buffer, in bytes: `rows` rows of `width` bytes, `pitch` apart in the buffer; one row for a stretch. */
+export interface Window {
+  readonly first: number;
+  readonly width: number;
+  readonly rows: number;
+  readonly pitch: number;
+}
+
 export interface SweptTask {
   readonly task: Task & { readonly cut: Cut };
   /** Whether its results are needed after the sweep. */
@@ -19,8 +27,8 @@ export interface SweptTask {
 export interface Tile {
   /** Units of each task; `undefined`: it does not run in this tile. */
   readonly spans: readonly (Span | undefined)[];
-  /** The bytes that the tile touches of each buffer. */
-  readonly windows: ReadonlyMap<number, Span>;
+  /** What the tile touches of each buffer. */
+  readonly windows: ReadonlyMap<number, Window>;
 }
 
 /** The n-th part of `units` that tile t takes. */
@@ -65,7 +73,11 @@ export function tileOf(tasks: readonly SweptTask[], tile: number, tiles: number)
     }
     for (const touch of writes) add(windows, touch);
   }
-  return { spans, windows };
+  const stretches = [...windows].map(([buffer, [first, last]]): [number, Window] => [
+    buffer,
+    { first, width: last - first, rows: 1, pitch: 0 },
+  ]);
+  return { spans, windows: new Map(stretches) };
 }
 
 const touchOn = (touches: readonly Touch[], buffer: number): Touch | undefined =>

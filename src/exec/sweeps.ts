@@ -9,12 +9,22 @@
 import type { Works } from '../codegen/work.js';
 import type { Kernel } from '../fusion/kernel.js';
 import type { Draft, DraftBuffer } from './draft.js';
-import { aligned, type Lifetime, placeInArena } from './memory.js';
+import { aligned, placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step, SweepWindows } from './plan.js';
 import { type Group, groupTasks, type Refusal } from './sweep-groups.js';
-import { type Slots, sweepStep } from './sweep-tables.js';
-import { type Cut, formsOf, type Task } from './sweep-tasks.js';
-import { type SweptTask, type Tile, tileOf } from './sweep-windows.js';
+import {
+  blockOf,
+  type NoFit,
+  type SizedSweep,
+  type SlotRules,
+  sizePanels,
+  sizeSweep,
+} from './sweep-slots.js';
+import { sweepStep } from './sweep-tables.js';
+import { type CutTask, formsOf, type Task } from './sweep-tasks.js';
+import type { SweptTask } from './sweep-windows.js';
+
+export type { NoFit } from './sweep-slots.js';
 
 /** What planning needs to know of a device, beyond the plan's own buffers. */
 export interface DeviceNeeds {
@@ -40,45 +50,43 @@ export interface SweepRules {
   readonly tileBytes: number;
 }
 
-/** Why no plan fits: the least memory found, and the step that needs it. */
-export interface NoFit {
-  readonly needed: number;
-  readonly step: Step;
-}
-
 /** A plan that holds at most `budget` bytes; `whole`: what the job needs as a whole. */
 export function planSweeps(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFit): Plan | NoFit {
   const { sweeps } = needs;
   if (sweeps === undefined) return whole;
   const sizes = [...new Set(draft.buffers.map(needs.heldBytes))].filter((n) => n > 0).sort((a, b) => b - a);
   let least = whole;
+  const hasProducts = draft.steps.some((step) => step.kind === 'matmul');
   for (const threshold of sizes) {
-    const tried = new Attempt(draft, budget, needs, sweeps, threshold).plan();
-    if (!('needed' in tried)) return tried;
-    if (tried.needed < least.needed) least = tried;
+    for (const byPanels of hasProducts ? [false, true] : [false]) {
+      const tried = new Attempt(draft, budget, needs, { ...sweeps, threshold, byPanels }).plan();
+      if (!('needed' in tried)) return tried;
+      if (tried.needed < least.needed) least = tried;
+    }
   }
   return least;
 }
 
-/** A sweep with its tiles. */
-interface Sized {
-  readonly tasks: readonly SweptTask[];
-  readonly tiles: readonly Tile[];
+/** What is windowed, and how products are cut. */
+interface Choice extends SweepRules {
+  /** Bytes from which on buffers are windowed. */
+  readonly threshold: number;
+  readonly byPanels: boolean;
 }
 
-/** One choice of windowed buffers. */
+/** One choice, planned. */
 class Attempt {
   readonly #draft: Draft;
   readonly #budget: number;
   readonly #needs: DeviceNeeds;
-  readonly #rules: SweepRules;
+  readonly #rules: Choice;
   readonly #buffers: DraftBuffer[];
   readonly #windowed: boolean[];
   #groups: readonly Group[] = [];
   readonly #home = new Map<Task, number>();
   readonly #spilled = new Set<number>();
 
-  constructor(draft: Draft, budget: number, needs: DeviceNeeds, rules: SweepRules, threshold: number) {
+  constructor(draft: Draft, budget: number, needs: DeviceNeeds, rules: Choice) {
     this.#draft = draft;
     this.#budget = budget;
     this.#needs = needs;
@@ -86,7 +94,7 @@ class Attempt {
     this.#buffers = [...draft.buffers];
     const scratch = new Set(draft.steps.flatMap((step) => (step.kind === 'kernel' ? step.scratch : [])));
     this.#windowed = draft.buffers.map(
-      (buffer, k) => needs.heldBytes(buffer) >= threshold && rules.canWindow(buffer) && !scratch.has(k),
+      (buffer, k) => needs.heldBytes(buffer) >= rules.threshold && rules.canWindow(buffer) && !scratch.has(k),
     );
   }
 
@@ -99,6 +107,7 @@ class Attempt {
       byteLengthOf: (buffer) => this.#buffers[buffer]!.byteLength,
       isInput: (buffer) => this.#buffers[buffer]!.role === 'input',
       canSpill: this.#rules.canSpill,
+      byPanels: this.#rules.byPanels,
     });
     if ('why' in groups) return this.#refused(groups);
     this.#groups = groups;
@@ -146,19 +155,19 @@ class Attempt {
   }
 
   #fit(): Plan | NoFit {
-    const sweeps = this.#groups.map((group, at): readonly SweptTask[] | undefined =>
-      group.isSwept
-        ? group.tasks.map((task) => ({ task: task as Task & { cut: Cut }, isKept: this.#isKept(task, at) }))
-        : undefined,
-    );
     const live = this.#liveBytes();
-    const sized: (Sized | undefined)[] = [];
-    for (const [at, tasks] of sweeps.entries()) {
-      if (tasks === undefined) {
+    const rules = this.#slotRules();
+    const sized: (SizedSweep | undefined)[] = [];
+    for (const [at, { tasks, runs }] of this.#groups.entries()) {
+      if (runs === 'whole') {
         sized.push(undefined);
         continue;
       }
-      const found = this.#sizeSweep(tasks, this.#budget - live[at]!);
+      const room = this.#budget - live[at]!;
+      const swept = tasks.map(
+        (task): SweptTask => ({ task: task as CutTask, isKept: this.#isKept(task, at) }),
+      );
+      const found = runs === 'panels' ? sizePanels(swept[0]!, room, rules) : sizeSweep(swept, room, rules);
       if ('needed' in found) return { ...found, needed: found.needed + live[at]! };
       sized.push(found);
     }
@@ -208,68 +217,13 @@ class Attempt {
     return { first, last };
   }
 
-  /** The least number of tiles that fits into `room` bytes, or more for the sake of overlap. */
-  #sizeSweep(tasks: readonly SweptTask[], room: number): Sized | NoFit {
-    const most = Math.max(...tasks.map(({ task, isKept }) => (isKept ? task.cut.units : 1)));
-    let least = Number.POSITIVE_INFINITY;
-    for (
-      let tiles = Math.min(most, this.#wantedTiles(tasks));
-      ;
-      tiles = Math.min(most, Math.ceil(tiles * 1.25))
-    ) {
-      const bytes = this.#slotBytes(tasks, this.#sampled(tasks, tiles));
-      least = Math.min(least, bytes);
-      if (bytes <= room) {
-        const all = Array.from({ length: tiles }, (_, t) => tileOf(tasks, t, tiles));
-        if (this.#slotBytes(tasks, all) <= room) return { tasks, tiles: all as Tile[] };
-      }
-      if (tiles === most) return { needed: least, step: tasks[0]!.task.step };
-    }
-  }
-
-  /** Tiles that move about `tileBytes` each. */
-  #wantedTiles(tasks: readonly SweptTask[]): number {
-    const moved = new Set<number>();
-    for (const { task } of tasks)
-      for (const buffer of [...task.reads, ...task.writes])
-        if (this.#windowed[buffer] && this.#directionOf(buffer, tasks) !== 'local') moved.add(buffer);
-    const bytes = [...moved].reduce((sum, buffer) => sum + this.#buffers[buffer]!.byteLength, 0);
-    return Math.max(1, Math.ceil(bytes / this.#rules.tileBytes));
-  }
-
-  #sampled(tasks: readonly SweptTask[], tiles: number): (Tile | undefined)[] {
-    const some = new Set([0, 1, Math.floor(tiles / 2), tiles - 1].filter((t) => t < tiles));
-    return [...some].map((t) => tileOf(tasks, t, tiles));
-  }
-
-  /** Bytes of all slots that tiles like these need. */
-  #slotBytes(tasks: readonly SweptTask[], tiles: readonly (Tile | undefined)[]): number {
-    if (tiles.includes(undefined)) return Number.POSITIVE_INFINITY;
-    const blocks = this.#slotsOf(tasks, tiles as readonly Tile[]);
-    return placeInArena(blocks.map((slots) => blockOf(slots, 0))).byteLength;
-  }
-
-  /** The slots of each windowed buffer. Values inside a tile are needed from the task that makes them to the last that reads them. */
-  #slotsOf(tasks: readonly SweptTask[], tiles: readonly Tile[]): SlotBlock[] {
-    const widths = new Map<number, number>();
-    for (const tile of tiles)
-      for (const [buffer, [from, to]] of tile.windows)
-        if (this.#windowed[buffer]) widths.set(buffer, Math.max(widths.get(buffer) ?? 0, to - from));
-    return [...widths].map(([buffer, width]) => {
-      const direction = this.#directionOf(buffer, tasks);
-      const users = tasks.flatMap(({ task }, k) =>
-        task.reads.includes(buffer) || task.writes.includes(buffer) ? [k] : [],
-      );
-      const inside = direction === 'local';
-      return {
-        buffer,
-        direction,
-        slotByteLength: slotByteLength(width),
-        slots: this.#rules.slots[direction],
-        first: inside ? users[0]! : 0,
-        last: inside ? users[users.length - 1]! : tasks.length - 1,
-      };
-    });
+  #slotRules(): SlotRules {
+    return {
+      ...this.#rules,
+      isWindowed: (buffer) => this.#windowed[buffer] === true,
+      byteLengthOf: (buffer) => this.#buffers[buffer]!.byteLength,
+      directionOf: (buffer, tasks) => this.#directionOf(buffer, tasks),
+    };
   }
 
   #directionOf(buffer: number, tasks: readonly SweptTask[]): SweepWindows['direction'] {
@@ -280,12 +234,12 @@ class Attempt {
   }
 
   /** Places everything in the arena and writes the steps. */
-  #place(sized: readonly (Sized | undefined)[]): Plan | NoFit {
+  #place(sized: readonly (SizedSweep | undefined)[]): Plan | NoFit {
     const starts = startsOf(this.#groups);
     const { first, last } = this.#lifetimes();
     const whole = [...first.keys()].filter((buffer) => this.#inArena(buffer));
     const slots = sized.flatMap((sweep, at) =>
-      sweep === undefined ? [] : this.#slotsOf(sweep.tasks, sweep.tiles).map((block) => ({ ...block, at })),
+      sweep === undefined ? [] : sweep.slots.map((block) => ({ ...block, at })),
     );
     const arena = placeInArena([
       ...whole.map((k) => ({
@@ -304,14 +258,16 @@ class Attempt {
       if (sweep === undefined) return group.tasks.map(({ step }) => step);
       return [
         sweepStep(
-          sweep.tasks,
-          sweep.tiles,
+          sweep,
           placed.filter((block) => block.at === at),
         ),
       ];
     });
     return {
-      buffers: this.#buffers.map((buffer, k) => this.#planBuffer(buffer, k, offsets.get(k) ?? 0)),
+      buffers: this.#buffers.map((buffer, k) =>
+        // Scratch memory of a form that was not chosen is not needed.
+        this.#planBuffer(first.has(k) ? buffer : { ...buffer, byteLength: 0 }, k, offsets.get(k) ?? 0),
+      ),
       steps,
       inputs: this.#buffers.filter(({ role }) => role === 'input').map(({ source }) => source),
       outputs: this.#outputs(),
@@ -331,24 +287,9 @@ class Attempt {
   }
 }
 
-/** The slots of a buffer, and the tasks of its sweep, from first to last, that they are needed for. */
-interface SlotBlock extends Slots {
-  readonly first: number;
-  readonly last: number;
-}
-
-const blockOf = ({ slotByteLength: bytes, slots, first, last }: SlotBlock, start: number): Lifetime => ({
-  byteLength: bytes * slots,
-  first: start + first,
-  last: start + last,
-});
-
 /** For each group, the position of its first task among all tasks; the last entry is their number. */
 function startsOf(groups: readonly Group[]): number[] {
   const starts = [0];
   for (const { tasks } of groups) starts.push(starts[starts.length - 1]! + tasks.length);
   return starts;
 }
-
-/** A slot holds a window at its first byte modulo 256. */
-const slotByteLength = (width: number): number => aligned(width + 255);

@@ -1,0 +1,217 @@
+/**
+ * Sizes a sweep: the number of its tiles, and the slots that the windows of each buffer take. Called by `sweeps.ts`.
+ *
+ * The least number of tiles that fits is taken, or more where copies from and to the host should overlap the work.
+ */
+import { mostPanels, type PanelCounts, panelTiles, panelTraffic } from './matmul-panels.js';
+import { aligned, type Lifetime, placeInArena } from './memory.js';
+import type { MatmulStep, Step, SweepWindows } from './plan.js';
+import { type SweptTask, type Tile, tileOf } from './sweep-windows.js';
+
+/** Why no plan fits: the least memory found, and the step that needs it. */
+export interface NoFit {
+  readonly needed: number;
+  readonly step: Step;
+}
+
+export interface SlotRules {
+  readonly isWindowed: (buffer: number) => boolean;
+  readonly byteLengthOf: (buffer: number) => number;
+  readonly directionOf: (buffer: number, tasks: readonly SweptTask[]) => SweepWindows['direction'];
+  readonly slots: Readonly<Record<SweepWindows['direction'], number>>;
+  readonly tileBytes: number;
+}
+
+/** The slots of a buffer, and the tasks of its sweep, from first to last, that they are needed for. */
+export interface SlotBlock extends Omit<SweepWindows, 'windows' | 'offset'> {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** A sweep with its tiles. */
+export interface SizedSweep {
+  readonly tasks: readonly SweptTask[];
+  readonly tiles: readonly Tile[];
+  /** What the tasks of each tile run, where it does not follow from the units. */
+  readonly ranges?: readonly (readonly number[])[];
+  readonly slots: readonly SlotBlock[];
+}
+
+export const blockOf = ({ slotByteLength, slots, first, last }: SlotBlock, start: number): Lifetime => ({
+  byteLength: slotByteLength * slots,
+  first: start + first,
+  last: start + last,
+});
+
+const bytesOf = (slots: readonly SlotBlock[]): number =>
+  placeInArena(slots.map((block) => blockOf(block, 0))).byteLength;
+
+/** Fewer slots, where a sweep fits with no more: less overlap is better than none. */
+const FEWER_SLOTS = [Number.POSITIVE_INFINITY, 2, 1];
+
+export function sizeSweep(tasks: readonly SweptTask[], room: number, rules: SlotRules): SizedSweep | NoFit {
+  let least: NoFit | undefined;
+  for (const most of FEWER_SLOTS) {
+    const sized = sizeWithSlots(tasks, room, { ...rules, slots: fewer(rules.slots, most) });
+    if (!('needed' in sized)) return sized;
+    least = least === undefined || sized.needed < least.needed ? sized : least;
+  }
+  return least!;
+}
+
+const fewer = ({ in: from, out, local }: SlotRules['slots'], most: number): SlotRules['slots'] => ({
+  in: Math.min(from, most),
+  out: Math.min(out, most),
+  local: Math.min(local, most),
+});
+
+function sizeWithSlots(tasks: readonly SweptTask[], room: number, rules: SlotRules): SizedSweep | NoFit {
+  const most = Math.max(...tasks.map(({ task, isKept }) => (isKept ? task.cut.units : 1)));
+  let least = Number.POSITIVE_INFINITY;
+  for (
+    let count = Math.min(most, wantedTiles(tasks, rules));
+    ;
+    count = Math.min(most, Math.ceil(count * 1.25))
+  ) {
+    const some = new Set([0, 1, Math.floor(count / 2), count - 1].filter((t) => t < count));
+    const tried = slotsOf(
+      tasks,
+      [...some].map((t) => tileOf(tasks, t, count)),
+      rules,
+    );
+    least = Math.min(least, tried === undefined ? least : bytesOf(tried));
+    if (tried !== undefined && bytesOf(tried) <= room) {
+      const tiles = Array.from({ length: count }, (_, t) => tileOf(tasks, t, count));
+      const slots = slotsOf(tasks, tiles, rules);
+      if (slots !== undefined && bytesOf(slots) <= room) return { tasks, tiles: tiles as Tile[], slots };
+    }
+    if (count === most) return { needed: least, step: tasks[0]!.task.step };
+  }
+}
+
+/** Tiles that move about `tileBytes` each. */
+function wantedTiles(tasks: readonly SweptTask[], rules: SlotRules): number {
+  const moved = new Set<number>();
+  for (const { task } of tasks)
+    for (const buffer of [...task.reads, ...task.writes])
+      if (rules.isWindowed(buffer) && rules.directionOf(buffer, tasks) !== 'local') moved.add(buffer);
+  const bytes = [...moved].reduce((sum, buffer) => sum + rules.byteLengthOf(buffer), 0);
+  return Math.max(1, Math.ceil(bytes / rules.tileBytes));
+}
+
+/**
+ * The slots of each windowed buffer. Values inside a tile are needed from the task that makes them to the last that reads
+ * them. `undefined`: some tile does not work out.
+ */
+function slotsOf(
+  tasks: readonly SweptTask[],
+  tiles: readonly (Tile | undefined)[],
+  rules: SlotRules,
+): SlotBlock[] | undefined {
+  const widths = new Map<number, number>();
+  const distinct = new Map<number, Set<number>>();
+  for (const tile of tiles) {
+    if (tile === undefined) return undefined;
+    for (const [buffer, { first, width }] of tile.windows) {
+      if (!rules.isWindowed(buffer)) continue;
+      widths.set(buffer, Math.max(widths.get(buffer) ?? 0, width));
+      distinct.set(buffer, (distinct.get(buffer) ?? new Set()).add(first));
+    }
+  }
+  return [...widths].map(([buffer, width]) => {
+    const direction = rules.directionOf(buffer, tasks);
+    const users = tasks.flatMap(({ task }, k) =>
+      task.reads.includes(buffer) || task.writes.includes(buffer) ? [k] : [],
+    );
+    const inside = direction === 'local';
+    return {
+      buffer,
+      direction,
+      // A slot holds a window at its first byte modulo 256.
+      slotByteLength: aligned(width + 255),
+      slotPitch: 0,
+      // A window that all tiles share stays in its slot.
+      slots: Math.min(rules.slots[direction], distinct.get(buffer)!.size),
+      first: inside ? users[0]! : 0,
+      last: inside ? users[users.length - 1]! : tasks.length - 1,
+    };
+  });
+}
+
+/** A matrix product by panels: of what fits, what copies least. */
+export function sizePanels(swept: SweptTask, room: number, rules: SlotRules): SizedSweep | NoFit {
+  const step = swept.task.step as MatmulStep;
+  let best: PanelCounts | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  let needed = Number.POSITIVE_INFINITY;
+  for (const outer of ['columns', 'rows'] as const) {
+    const [slowest, fastest] = outer === 'columns' ? [step.n, step.m] : [step.m, step.n];
+    for (const slow of counts(mostPanels(slowest))) {
+      for (const fast of counts(mostPanels(fastest))) {
+        const tried =
+          outer === 'columns' ? { rows: fast, columns: slow, outer } : { rows: slow, columns: fast, outer };
+        const bytes = bytesOf(panelSlots(step, swept, tried, rules));
+        needed = Math.min(needed, bytes);
+        if (bytes > room) continue;
+        const traffic = panelTraffic(step, tried);
+        if (traffic / (slow * fast) > rules.tileBytes && fast < mostPanels(fastest)) continue;
+        if (traffic < least) {
+          best = tried;
+          least = traffic;
+        }
+        break;
+      }
+    }
+  }
+  if (best === undefined) return { needed, step };
+  const tiles = panelTiles(step, best);
+  return {
+    tasks: [swept],
+    tiles: tiles.map(({ windows }) => ({ spans: [[0, 1]], windows })),
+    ranges: tiles.map(({ ranges }) => ranges),
+    slots: panelSlots(step, swept, best, rules),
+  };
+}
+
+/** 1, 2, 3, 4, 5, 7, 9 … up to `most`. */
+function counts(most: number): number[] {
+  const found: number[] = [];
+  for (let n = 1; n < most; n = Math.ceil(n * 1.25)) found.push(n);
+  return [...found, most];
+}
+
+/** Rows of a window lie in its slot a multiple of 256 bytes apart. A panel that stays needs two slots, to be read ahead. */
+function panelSlots(step: MatmulStep, swept: SweptTask, counted: PanelCounts, rules: SlotRules): SlotBlock[] {
+  const { rows, columns, outer } = counted;
+  const first = panelTiles(step, { rows: Math.min(rows, 1), columns: Math.min(columns, 1), outer })[0]!;
+  const height = (size: number, count: number): number =>
+    Math.ceil(mostPanels(size) / count) / mostPanels(size);
+  const shares = { rows: height(step.m, rows), columns: height(step.n, columns) };
+  const slots: SlotBlock[] = [];
+  for (const [operand, along] of [
+    [step.a, ['rows']],
+    [step.b, ['columns']],
+    [step.c, ['rows', 'columns']],
+  ] as const) {
+    const { buffer } = operand;
+    if (!rules.isWindowed(buffer)) continue;
+    const whole = first.windows.get(buffer)!;
+    const byRow = operand.columnStride === 1;
+    const cutRows = (along as readonly string[]).includes('rows') ? shares.rows : 1;
+    const cutColumns = (along as readonly string[]).includes('columns') ? shares.columns : 1;
+    const [lines, width] = byRow ? [cutRows, cutColumns] : [cutColumns, cutRows];
+    const slotPitch = aligned(Math.ceil(whole.width * width));
+    const direction = rules.directionOf(buffer, [swept]);
+    const stays = along.length === 1 && along[0] === outer;
+    slots.push({
+      buffer,
+      direction,
+      slotPitch,
+      slotByteLength: Math.ceil(whole.rows * lines) * slotPitch,
+      slots: stays ? Math.min(2, rules.slots[direction]) : rules.slots[direction],
+      first: 0,
+      last: 0,
+    });
+  }
+  return slots;
+}

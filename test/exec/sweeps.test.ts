@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { tapeWorks } from '../../src/codegen/tape-work.js';
+import { WINDOW_FIELDS } from '../../src/exec/native-types.js';
+import type { Plan, SweepStep, SweepWindows } from '../../src/exec/plan.js';
+import { type DeviceNeeds, planPartition } from '../../src/exec/planner.js';
+import { canonicalize } from '../../src/fusion/canonicalize.js';
+import { partition } from '../../src/fusion/partition.js';
+import { runPasses } from '../../src/fusion/pipeline.js';
+import { type Lazy, lazy } from '../../src/index.js';
+
+/** A device that everything is copied to, with the CPU's ways of cutting kernels. */
+const NEEDS: DeviceNeeds = {
+  scratchOf: () => [],
+  workspaceByteLength: 0,
+  heldBytes: ({ byteLength }) => byteLength,
+  sweeps: {
+    worksOf: tapeWorks,
+    canWindow: () => true,
+    canSpill: true,
+    slots: { in: 3, out: 2, local: 1 },
+    tileBytes: Number.POSITIVE_INFINITY,
+  },
+};
+
+function planOf(results: readonly Lazy[], budget: number, needs = NEEDS): Plan {
+  const canonical = canonicalize(results.map(({ expr }) => expr));
+  const graph = runPasses(canonical.graph, { verify: true });
+  const limits = { budget, sites: canonical.sites };
+  return planPartition(graph, partition(graph), canonical.sources, needs, limits);
+}
+
+const sweepsOf = (plan: Plan): SweepStep[] =>
+  plan.steps.flatMap((step) => (step.kind === 'sweep' ? [step] : []));
+const namesOf = (sweep: SweepStep): string[] =>
+  sweep.body.map(({ step }) => ('kernel' in step ? step.kernel.name : step.kind));
+
+interface Window {
+  readonly slot: number;
+  readonly copies: boolean;
+  readonly first: number;
+  readonly width: number;
+  readonly rows: number;
+  readonly pitch: number;
+}
+const windowsOf = ({ windows }: SweepWindows): Window[] =>
+  Array.from({ length: windows.length / WINDOW_FIELDS }, (_, t) => {
+    const [slot, copies, first, width, rows, pitch] = windows.subarray(
+      t * WINDOW_FIELDS,
+      (t + 1) * WINDOW_FIELDS,
+    ) as unknown as number[];
+    return { slot: slot!, copies: copies === 1, first: first!, width: width!, rows: rows!, pitch: pitch! };
+  });
+
+/** What holds for every plan: windows lie in their buffers and slots, results are copied out once and whole, the arena has room. */
+function check(plan: Plan, budget: number): void {
+  expect(plan.peakBytes).toBeLessThanOrEqual(budget);
+  for (const sweep of sweepsOf(plan)) {
+    for (const table of sweep.windows) {
+      const { byteLength, windowed } = plan.buffers[table.buffer]!;
+      expect(windowed).toBe(true);
+      expect(table.offset + table.slots * table.slotByteLength).toBeLessThanOrEqual(plan.arenaByteLength);
+      const windows = windowsOf(table);
+      expect(windows).toHaveLength(sweep.tiles);
+      const copied = new Uint8Array(byteLength);
+      for (const { slot, copies, first, width, rows, pitch } of windows) {
+        expect(slot).toBeLessThan(table.slots);
+        expect(first + (rows - 1) * pitch + width).toBeLessThanOrEqual(byteLength);
+        const inSlot = rows > 1 ? rows * table.slotPitch : (first % 256) + width;
+        expect(inSlot).toBeLessThanOrEqual(table.slotByteLength);
+        if (copies)
+          for (let r = 0; r < rows; r++) for (let k = 0; k < width; k++) copied[first + r * pitch + k]!++;
+      }
+      if (table.direction === 'out') expect(copied.every((times) => times === 1)).toBe(true);
+    }
+  }
+}
+
+const matrix = (rows: number, columns: number): Lazy =>
+  lazy(new Float32Array(rows * columns)).reshape([rows, columns]);
+
+describe('a plan that does not fit as a whole', () => {
+  it('walks a map tile by tile', () => {
+    const x = matrix(512, 256);
+    const plan = planOf([x.exp().mul(x)], 200_000);
+    check(plan, 200_000);
+    expect(plan.steps).toHaveLength(1);
+    expect(sweepsOf(plan)[0]!.windows.map(({ direction }) => direction)).toEqual(['in', 'out']);
+  });
+
+  it('cuts a long reduction along its slots and finishes it once', () => {
+    const x = lazy(new Float32Array(2 ** 20));
+    const plan = planOf([x.abs().sum()], 2 ** 20);
+    check(plan, 2 ** 20);
+    expect(plan.steps.map(({ kind }) => kind)).toEqual(['sweep', 'finish']);
+  });
+
+  it('reads its input twice to standardize columns', () => {
+    const x = lazy(new Float32Array(2 ** 20)).reshape([65536, 16]);
+    const plan = planOf([x.sub(x.mean(0)).div(x.std(0))], 2 ** 20);
+    check(plan, 2 ** 20);
+    expect(plan.steps.map(({ kind }) => kind)).toEqual(['sweep', 'finish', 'sweep']);
+  });
+
+  it('keeps what lies between the steps of a sweep in its slots', () => {
+    const [x, w] = [matrix(2048, 64), matrix(64, 64)];
+    const plan = planOf([x.matmul(w).exp().matmul(w).add(1)], 300_000);
+    check(plan, 300_000);
+    expect(sweepsOf(plan).map(namesOf)).toEqual([['matmul', 'map_exp', 'matmul', 'map_add']]);
+    expect(sweepsOf(plan)[0]!.windows.filter(({ direction }) => direction === 'local')).toHaveLength(3);
+  });
+
+  it('shares one walk over an input among all that reads it', () => {
+    const x = matrix(16384, 16);
+    const plan = planOf([x.exp().add(1), x.sum(1), x.transpose().matmul(x)], 900_000);
+    check(plan, 900_000);
+    const inputs = sweepsOf(plan).flatMap(({ windows }) => windows.filter((w) => w.direction === 'in'));
+    expect(inputs.map(({ buffer }) => buffer).sort()).toEqual(
+      [...new Set(inputs.map((w) => w.buffer))].sort(),
+    );
+  });
+
+  it('adds up a product along its contracted axis', () => {
+    const x = lazy(new Float32Array(2 ** 19)).reshape([32768, 16]);
+    const plan = planOf([x.transpose().matmul(x)], 2 ** 19);
+    check(plan, 2 ** 19);
+    expect(sweepsOf(plan)[0]!.tiles).toBeGreaterThan(3);
+  });
+
+  it('multiplies by panels where both operands are too large', () => {
+    const [a, b] = [matrix(512, 512), matrix(512, 512)];
+    const plan = planOf([a.matmul(b)], 2 ** 20);
+    check(plan, 2 ** 20);
+    const [sweep] = sweepsOf(plan);
+    expect(sweep!.windows.every(({ slotPitch }) => slotPitch > 0)).toBe(true);
+  });
+
+  it('computes a large value again, or spills it, where a later sweep needs it', () => {
+    const [x, w] = [matrix(32768, 16), matrix(16, 16)];
+    const y = x.matmul(w);
+    const result = y.sub(y.mean(0));
+    for (const canSpill of [true, false]) {
+      const plan = planOf([result], 600_000, { ...NEEDS, sweeps: { ...NEEDS.sweeps!, canSpill } });
+      check(plan, 600_000);
+      if (!canSpill) expect(plan.buffers.every(({ role }) => role !== 'spill')).toBe(true);
+    }
+  });
+
+  it('leaves a plan alone that fits', () => {
+    const plan = planOf([matrix(64, 64).exp()], 2 ** 20);
+    expect(sweepsOf(plan)).toEqual([]);
+  });
+
+  it('is refused where nothing fits, with what it needs and for which line', () => {
+    const x = matrix(64, 64);
+    expect(() => planOf([x.exp()], 100)).toThrow(
+      /expected a job that fits into 100 B: one that needs .* for what was made at .*sweeps\.test/s,
+    );
+  });
+});
