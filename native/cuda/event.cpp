@@ -16,13 +16,13 @@ using std::chrono::nanoseconds;
 using Clock = std::chrono::steady_clock;
 
 // How long to look without a pause, and with naps, before sleeping.
-constexpr nanoseconds kSpin = std::chrono::microseconds(500);
+constexpr nanoseconds kSpin = std::chrono::milliseconds(2);
 constexpr nanoseconds kAwake = std::chrono::milliseconds(20);
 // Naps are a share of the time waited so far, but no shorter than is worth it.
 constexpr int kNapShare = 64;
 constexpr nanoseconds kShortestNap = std::chrono::microseconds(20);
 // Between two looks: each takes locks that the thread which queues work needs.
-constexpr int kPausesBetweenLooks = 4;
+constexpr int kPausesBetweenLooks = 32;
 
 // By default the system may let a nap last 50 microseconds longer.
 void nap(nanoseconds length) {
