@@ -51,6 +51,16 @@ function rangeOf(size: number, i: number, count: number): Span {
   return [at(i), at(i + 1)];
 }
 
+/** The size of the largest of `count` ranges. */
+export function largestPanel(size: number, count: number): number {
+  let most = 0;
+  for (let i = 0; i < count; i++) {
+    const [first, last] = rangeOf(size, i, count);
+    most = Math.max(most, last - first);
+  }
+  return most;
+}
+
 function panelTile(step: MatmulStep, rows: Span, columns: Span): PanelTile {
   const { a, b, c, k, dtype } = step;
   const size = byteLengthOf(dtype);

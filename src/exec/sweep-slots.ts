@@ -3,7 +3,8 @@
  *
  * The least number of tiles that fits is taken, or more where copies from and to the host should overlap the work.
  */
-import { mostPanels, type PanelCounts, panelTiles, panelTraffic } from './matmul-panels.js';
+import { byteLengthOf } from '../graph/dtype.js';
+import { largestPanel, mostPanels, type PanelCounts, panelTiles, panelTraffic } from './matmul-panels.js';
 import { aligned, type Lifetime, placeInArena } from './memory.js';
 import type { MatmulStep, Step, SweepWindows } from './plan.js';
 import { type SweptTask, type Tile, tileOf } from './sweep-windows.js';
@@ -181,37 +182,25 @@ function counts(most: number): number[] {
 }
 
 /** Rows of a window lie in its slot a multiple of 256 bytes apart. A panel that stays needs two slots, to be read ahead. */
-function panelSlots(step: MatmulStep, swept: SweptTask, counted: PanelCounts, rules: SlotRules): SlotBlock[] {
-  const { rows, columns, outer } = counted;
-  const first = panelTiles(step, { rows: Math.min(rows, 1), columns: Math.min(columns, 1), outer })[0]!;
-  const height = (size: number, count: number): number =>
-    Math.ceil(mostPanels(size) / count) / mostPanels(size);
-  const shares = { rows: height(step.m, rows), columns: height(step.n, columns) };
-  const slots: SlotBlock[] = [];
-  for (const [operand, along] of [
-    [step.a, ['rows']],
-    [step.b, ['columns']],
-    [step.c, ['rows', 'columns']],
-  ] as const) {
+function panelSlots(
+  step: MatmulStep,
+  swept: SweptTask,
+  { rows, columns, outer }: PanelCounts,
+  rules: SlotRules,
+): SlotBlock[] {
+  const largest = { rows: largestPanel(step.m, rows), columns: largestPanel(step.n, columns) };
+  const operands = [
+    { operand: step.a, lines: largest.rows, across: step.k, stays: outer === 'rows' },
+    { operand: step.b, lines: step.k, across: largest.columns, stays: outer === 'columns' },
+    { operand: step.c, lines: largest.rows, across: largest.columns, stays: false },
+  ];
+  return operands.flatMap(({ operand, lines, across, stays }): SlotBlock[] => {
     const { buffer } = operand;
-    if (!rules.isWindowed(buffer)) continue;
-    const whole = first.windows.get(buffer)!;
-    const byRow = operand.columnStride === 1;
-    const cutRows = (along as readonly string[]).includes('rows') ? shares.rows : 1;
-    const cutColumns = (along as readonly string[]).includes('columns') ? shares.columns : 1;
-    const [lines, width] = byRow ? [cutRows, cutColumns] : [cutColumns, cutRows];
-    const slotPitch = aligned(Math.ceil(whole.width * width));
+    if (!rules.isWindowed(buffer)) return [];
+    const [height, width] = operand.columnStride === 1 ? [lines, across] : [across, lines];
+    const slotPitch = aligned(width * byteLengthOf(step.dtype));
     const direction = rules.directionOf(buffer, [swept]);
-    const stays = along.length === 1 && along[0] === outer;
-    slots.push({
-      buffer,
-      direction,
-      slotPitch,
-      slotByteLength: Math.ceil(whole.rows * lines) * slotPitch,
-      slots: stays ? Math.min(2, rules.slots[direction]) : rules.slots[direction],
-      first: 0,
-      last: 0,
-    });
-  }
-  return slots;
+    const slots = Math.min(stays ? 2 : Number.POSITIVE_INFINITY, rules.slots[direction]);
+    return [{ buffer, direction, slotPitch, slotByteLength: height * slotPitch, slots, first: 0, last: 0 }];
+  });
 }

@@ -1,0 +1,78 @@
+/**
+ * Random graphs over arrays of some hundred thousand elements: large enough to be cut into tiles, of the kinds of work
+ * that people do on large arrays. Used by tests of budgets, which compare bits between budgets.
+ */
+import { concat, type Lazy, lazy } from '../../src/index.js';
+import { generator } from './random.js';
+
+export interface LargeGraph {
+  readonly results: readonly Lazy[];
+  /** What was drawn, for messages. */
+  readonly steps: readonly string[];
+}
+
+type Step = (x: Lazy, other: Lazy, small: Lazy) => Lazy;
+
+/** Each takes a matrix of many rows and gives one of the same shape, or a smaller result. */
+const STEPS: Readonly<Record<string, Step>> = {
+  exp: (x) => x.mul(0.1).exp(),
+  add: (x, other) => x.add(other),
+  'add a row': (x, other) => x.add(other.slice([0, 1])),
+  'subtract the mean of columns': (x) => x.sub(x.mean(0)),
+  standardize: (x) => x.sub(x.mean(0)).div(x.std(0).add(1)),
+  'softmax of rows': (x) => x.softmax(1),
+  'divide by the sum of rows': (x) => x.div(x.abs().sum(1, { keepdims: true }).add(1)),
+  'multiply by a matrix': (x, _, small) => x.matmul(small),
+  'shifted differences': (x) => concat([x.slice('1:').sub(x.slice(':-1')), x.slice(':1')]),
+  flip: (x) => x.flip(0),
+  roll: (x) => x.roll(1, 0),
+  float64: (x) => x.astype('float64').mul(x).astype('float32'),
+  where: (x, other) => x.greater(0).where(x, other),
+  index: (x) => x.add(x.argmax(1).expandDims(1).astype('float32')),
+};
+const ENDS: Readonly<Record<string, (x: Lazy) => Lazy>> = {
+  itself: (x) => x,
+  sum: (x) => x.sum(),
+  'sum of columns': (x) => x.sum(0),
+  'sum of rows': (x) => x.sum(1),
+  'largest of columns': (x) => x.max(0),
+  variance: (x) => x.var(0),
+  'argmin of all': (x) => x.argmin(),
+  'matrix of products': (x) => x.transpose().matmul(x),
+  transpose: (x) => x.transpose().add(1),
+  half: (x) => x.astype('float16'),
+};
+const SHAPES: readonly (readonly [number, number])[] = [
+  [32768, 16],
+  [8192, 48],
+  [100_003, 4],
+  [3000, 130],
+  [257, 1025],
+];
+
+/** The graph of a seed. */
+export function largeGraph(seed: number): LargeGraph {
+  const random = generator(seed);
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+  const [rows, columns] = pick(SHAPES);
+  const matrix = (n: number): Lazy => {
+    const data = new Float32Array(n * columns);
+    for (let k = 0; k < data.length; k++) data[k] = random() * 4 - 2;
+    return lazy(data).reshape([n, columns]);
+  };
+  const [first, other, small] = [matrix(rows), matrix(rows), matrix(columns)];
+  const steps = [`${rows} x ${columns}`];
+  let x = first;
+  const count = 1 + Math.floor(random() * 4);
+  for (let k = 0; k < count; k++) {
+    const name = pick(Object.keys(STEPS));
+    steps.push(name);
+    x = STEPS[name]!(x, other, small);
+  }
+  const results = Array.from({ length: 1 + Math.floor(random() * 2) }, () => {
+    const name = pick(Object.keys(ENDS));
+    steps.push(`→ ${name}`);
+    return ENDS[name]!(x);
+  });
+  return { results, steps };
+}
