@@ -100,7 +100,7 @@ class Block {
   void start(unsigned int t) {
     Fiber& fiber = fibers_[t];
     fiber.index = {t % size_.x, t / size_.x % size_.y, t / size_.x / size_.y};
-    fiber.stack = std::make_unique<char[]>(kStackBytes);
+    fiber.stack.reset(new char[kStackBytes]);  // not zeroed: that would be most of the time
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack.get();
     fiber.context.uc_stack.ss_size = kStackBytes;
@@ -194,6 +194,43 @@ class DeviceMemory {
   char* base_;
   char* data_;
   std::size_t mapped_;
+};
+
+// Bytes [first, last) of a buffer, as aligned as in the whole buffer, between pages without access: next to
+// the one behind (`high`) or the one in front. What lies between is poison that nobody may write.
+class WindowMemory {
+ public:
+  WindowMemory(std::size_t first, std::size_t last, bool high) : first_(first), bytes_(last - first) {
+    const std::size_t page = 4096, unit = 256;
+    body_ = (bytes_ + unit + page - 1) / page * page;
+    base_ = static_cast<char*>(
+        mmap(nullptr, body_ + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (base_ == MAP_FAILED) throw std::runtime_error("mmap");
+    mprotect(base_, page, PROT_NONE);
+    mprotect(base_ + page + body_, page, PROT_NONE);
+    start_ = base_ + page;
+    const std::size_t spare = body_ - bytes_ - first % unit;
+    data_ = start_ + first % unit + (high ? spare / unit * unit : 0);
+    std::memset(start_, kPoison, body_);
+  }
+  WindowMemory(const WindowMemory&) = delete;
+  WindowMemory& operator=(const WindowMemory&) = delete;
+  ~WindowMemory() { munmap(base_, body_ + 2 * 4096); }
+  char* data() const { return data_; }
+  // Where the whole buffer would begin.
+  char* origin() const {
+    return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(data_) - first_);
+  }
+  void check() const {
+    for (const char* at = start_; at < start_ + body_; ++at) {
+      if ((at < data_ || at >= data_ + bytes_) && *at != static_cast<char>(kPoison))
+        throw std::runtime_error("a write outside of a window");
+    }
+  }
+
+ private:
+  std::size_t first_, bytes_, body_;
+  char *base_, *start_, *data_;
 };
 
 // Calls a kernel with the addresses of its arguments, as a launch is given them.

@@ -6,11 +6,15 @@ import type { Schedule } from './schedule.js';
 
 export type Dim3 = readonly [number, number, number];
 
-/** Of a launch: a buffer of the kernel, a scratch buffer, or bytes by value (a constant or a size). */
+/**
+ * Of a launch: a buffer of the kernel, a scratch buffer, bytes by value (a constant or a size), or where the launch's
+ * blocks start in the grid of the whole (an unsigned 32-bit number; 0 where all of it runs).
+ */
 export type CudaArgument =
   | { readonly buffer: number }
   | { readonly scratch: number }
-  | { readonly bytes: Uint8Array };
+  | { readonly bytes: Uint8Array }
+  | { readonly block: 'x' | 'y' };
 
 export interface CudaLaunch {
   readonly function: string;

@@ -15,10 +15,11 @@ import { preludeFor } from './prelude.js';
 import { printReduce } from './reduce-kernel.js';
 import { printRows } from './row-kernel.js';
 import { type Schedule, scheduleOf, scheduleOfNormal } from './schedule.js';
-import { splitPhases } from './split-phases.js';
+import { type SplitKernels, splitPhases } from './split-phases.js';
 import { printTranspose } from './transpose-kernel.js';
 
 export type { CudaArgument, CudaKernel, CudaLaunch, Scratch } from './cuda-types.js';
+export { cudaWorks } from './cuda-work.js';
 export { printSchedule, type Schedule, scheduleOf } from './schedule.js';
 export { DEFAULT_LIMITS, type DeviceLimits } from './schedule-rows.js';
 
@@ -61,6 +62,15 @@ function print(kernel: Kernel, schedule: Schedule): Printed {
     case 'split':
       return printSplit(kernel);
   }
+}
+
+/**
+ * Kernels that compute, one after the other, what a GPU does not run as one kernel: they give the same bits as
+ * `cudaKernel` of the whole. `added`: the buffers that they hand results on in. A kernel that runs as one stands alone.
+ */
+export function expandForDevice(kernel: Kernel): SplitKernels {
+  const normal = normalize(kernel);
+  return scheduleOfNormal(normal).kind === 'split' ? splitPhases(normal) : { kernels: [kernel], added: [] };
 }
 
 /** One kernel per phase; the buffers between them are scratch. */

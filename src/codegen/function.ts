@@ -1,6 +1,7 @@
 /**
  * One generated function: its text and its launch. Every schedule printer ends here.
  */
+import type { Kernel } from '../fusion/kernel.js';
 import type { CudaLaunch } from './cuda-types.js';
 import type { Parameters } from './parameters.js';
 import { Writer } from './writer.js';
@@ -10,8 +11,18 @@ export interface CudaFunction {
   readonly launch: CudaLaunch;
 }
 
-/** The block's number in the index type. */
-export const blockIndex = (params: Parameters, axis = 'x'): string => `(${params.index})blockIdx.${axis}`;
+/**
+ * The block's number in the grid of the whole kernel, in the index type: a launch may run a range of its blocks only
+ * (`cuda-work.ts`), so printers never name `blockIdx` or `gridDim` themselves.
+ */
+export const blockIndex = (params: Parameters, axis: 'x' | 'y' = 'x'): string =>
+  `(${params.index})(blockIdx.${axis} + ${params.firstBlock(axis)})`;
+
+/** Axes of a linear grid of tiles, outermost first, and how far a tile goes along each. */
+export type TileGrid = readonly { readonly axis: number; readonly length: number }[];
+
+export const gridSizes = (kernel: Kernel, grid: TileGrid): number[] =>
+  grid.map(({ axis, length }) => Math.ceil(kernel.parallel[axis]! / length));
 
 /** Wraps a printed body. `minBlocks`: blocks that should fit a multiprocessor at once, which bounds registers. */
 export function printFunction(

@@ -3,7 +3,7 @@
  * first, so that they are in flight together, then arithmetic and stores. What is left over from a single axis is done
  * element by element by the last block.
  */
-import { product } from '../fusion/kernel.js';
+import { type Kernel, product } from '../fusion/kernel.js';
 import type { Body, Scope } from './body.js';
 import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates, storeElement } from './chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from './function.js';
@@ -12,7 +12,16 @@ import type { Parameters } from './parameters.js';
 import type { MapSchedule } from './schedule.js';
 import { Writer } from './writer.js';
 
-export function printMap(body: Body, { width, unroll, threads }: MapSchedule, name: string): CudaFunction {
+/** Elements of a block, in order; what is left over from whole chunks belongs to the last block. */
+export const mapBlock = ({ width, unroll, threads }: MapSchedule): number => threads * width * unroll;
+
+export function mapBlocks(kernel: Kernel, schedule: MapSchedule): number {
+  const count = product(kernel.parallel);
+  return Math.max(1, Math.ceil((count - (count % schedule.width)) / mapBlock(schedule)));
+}
+
+export function printMap(body: Body, schedule: MapSchedule, name: string): CudaFunction {
+  const { width, unroll, threads } = schedule;
   const { kernel } = body;
   const params = body.parameters();
   const out = new Writer();
@@ -27,8 +36,8 @@ export function printMap(body: Body, { width, unroll, threads }: MapSchedule, na
     );
     printChunks(out, body, params, chunking, { unroll, step, whole });
   }
-  if (whole < count) printTail(out, body, params, whole, count);
-  const blocks = Math.max(1, Math.ceil(whole / (step * unroll)));
+  const blocks = mapBlocks(kernel, schedule);
+  if (whole < count) printTail(out, body, params, { whole, count, blocks });
   return printFunction(name, out, params, {
     grid: [blocks, 1, 1],
     block: [threads, 1, 1],
@@ -91,11 +100,18 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
 }
 
 /** The last, incomplete chunk of a single axis. */
-function printTail(out: Writer, body: Body, params: Parameters, whole: number, count: number): void {
+function printTail(
+  out: Writer,
+  body: Body,
+  params: Parameters,
+  { whole, count, blocks }: { whole: number; count: number; blocks: number },
+): void {
   const { kernel } = body;
   const { index } = params;
+  // A short map has one block, which needs no telling apart.
+  const last = whole === 0 ? '' : `${blockIndex(params)} == ${params.size(blocks - 1)} && `;
   out.line(`const ${index} rest = ${whole === 0 ? '' : `${params.size(whole)} + `}(${index})threadIdx.x;`);
-  out.block(`if (blockIdx.x + 1 == gridDim.x && rest < ${params.size(count)})`, () => {
+  out.block(`if (${last}rest < ${params.size(count)})`, () => {
     const scope: Scope = { coordinates: kernel.parallel.length === 0 ? [] : ['rest'], known: new Map() };
     body.print(
       out,

@@ -2,12 +2,12 @@
  * Prints a reduction over pairs as a tiled product: a block computes a square of results. What depends on one axis only
  * is computed once and staged in shared memory; each thread combines items × items pairs in registers.
  */
-import { argumentsOf, product } from '../fusion/kernel.js';
+import { argumentsOf, type Kernel, product } from '../fusion/kernel.js';
 import { type Accumulator, accumulatorsOf } from './block-reduce.js';
 import type { Body, Scope } from './body.js';
 import { fromStorage, STORAGE_TYPE, toStorage } from './casts.js';
 import { type Chunking, ChunkStores, elementCoordinates } from './chunks.js';
-import { type CudaFunction, printFunction } from './function.js';
+import { blockIndex, type CudaFunction, gridSizes, printFunction, type TileGrid } from './function.js';
 import { printCoordinates } from './index-math.js';
 import type { Parameters } from './parameters.js';
 import { frontierOf, PAIR_SIDE, type PairSchedule, type Side, sidesOf } from './schedule-pairs.js';
@@ -16,6 +16,13 @@ import { Writer } from './writer.js';
 /** Items that lie side by side: what a thread reads from shared memory at once. */
 const PACK = 4;
 const THREADS = PAIR_SIDE * PAIR_SIDE;
+
+/** The grid of tiles: all other axes in order, then the two of a pair. */
+export function pairGrid(kernel: Kernel, { axisI, axisJ, items }: PairSchedule): TileGrid {
+  const outer = kernel.parallel.map((_, k) => k).filter((k) => k !== axisI && k !== axisJ);
+  const length = PAIR_SIDE * items;
+  return [...outer.map((k) => ({ axis: k, length: 1 })), { axis: axisI, length }, { axis: axisJ, length }];
+}
 
 export function printPairs(body: Body, schedule: PairSchedule, name: string): CudaFunction {
   return new PairTile(body, schedule).print(name);
@@ -58,14 +65,13 @@ class PairTile {
 
   print(name: string): CudaFunction {
     const { kernel } = this.#body;
-    const { axisI, axisJ, depth, fold } = this.#schedule;
+    const { depth, fold } = this.#schedule;
     const out = this.#out;
     const { index } = this.#params;
-    const tiles = [axisI, axisJ].map((k) => Math.ceil(kernel.parallel[k]! / this.#side));
-    const grid = [...this.#outer.map((k) => kernel.parallel[k]!), ...tiles];
+    const grid = gridSizes(kernel, pairGrid(kernel, this.#schedule));
     out.line(`const int tj = (int)threadIdx.x % ${PAIR_SIDE};`);
     out.line(`const int ti = (int)threadIdx.x / ${PAIR_SIDE};`);
-    out.line(`const ${index} block = (${index})blockIdx.x;`);
+    out.line(`const ${index} block = ${blockIndex(this.#params)};`);
     const names = printCoordinates(out, this.#params, 'block', grid, 't');
     this.#outer.forEach((axis, k) => {
       this.#place[axis] = names[k]!;

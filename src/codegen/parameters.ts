@@ -109,6 +109,17 @@ export class Parameters {
     );
   }
 
+  /** Number of the launch's first block in the grid of the whole. */
+  firstBlock(axis: 'x' | 'y'): string {
+    const key = `first_${axis}`;
+    return this.#add(
+      key,
+      () => key,
+      (name) => `unsigned int ${name}`,
+      { block: axis },
+    );
+  }
+
   #integer(key: string, type: string, bytes: Uint8Array): string {
     return this.#add(
       key,

@@ -6,7 +6,7 @@ import { product } from '../fusion/kernel.js';
 import { accumulatorsOf, printAcross, printThreadPlace } from './block-reduce.js';
 import type { Body, Scope } from './body.js';
 import { storeElement } from './chunks.js';
-import { type CudaFunction, printFunction } from './function.js';
+import { blockIndex, type CudaFunction, printFunction } from './function.js';
 import { printCoordinates } from './index-math.js';
 import type { Parameters } from './parameters.js';
 import { Writer } from './writer.js';
@@ -36,9 +36,11 @@ const SERIAL_SLOTS = 16;
 
 const powerOfTwo = (n: number): number => 2 ** Math.ceil(Math.log2(n));
 
+const THREADS = 256;
+
 /** Rows of one block: side by side for wide loads, but so few that many slots are shared among many threads. */
-const columnsOfBlock = (rows: number, slots: number, threads: number): number =>
-  Math.min(32, powerOfTwo(rows), Math.max(1, threads / powerOfTwo(Math.ceil(slots / SERIAL_SLOTS))));
+export const combineBlock = (rows: number, slots: number): number =>
+  Math.min(32, powerOfTwo(rows), Math.max(1, THREADS / powerOfTwo(Math.ceil(slots / SERIAL_SLOTS))));
 
 /** The second launch: combines the slots of each row in a fixed order and finishes the row. */
 export function printCombine(body: Body, slots: number, name: string): CudaFunction {
@@ -46,13 +48,12 @@ export function printCombine(body: Body, slots: number, name: string): CudaFunct
   const rows = product(kernel.parallel);
   const params = body.parameters(rows * slots);
   const out = new Writer();
-  const threads = 256;
-  const threadsP = columnsOfBlock(rows, slots, threads);
-  const place = { layout: 'columns', threadsP, threadsR: threads / threadsP } as const;
+  const threadsP = combineBlock(rows, slots);
+  const place = { layout: 'columns', threadsP, threadsR: THREADS / threadsP } as const;
   const accumulators = accumulatorsOf(body);
   const { index } = params;
   printThreadPlace(out, place);
-  out.line(`const ${index} p = (${index})blockIdx.x * ${threadsP} + tp;`);
+  out.line(`const ${index} p = ${blockIndex(params)} * ${threadsP} + tp;`);
   out.line(`const bool in = p < ${params.size(rows)};`);
   for (const { name: a, monoid } of accumulators) out.line(`${monoid.type} ${a}[1] = {${monoid.identity}};`);
   out.line('#pragma unroll 4');
@@ -76,7 +77,7 @@ export function printCombine(body: Body, slots: number, name: string): CudaFunct
   });
   return printFunction(name, out, params, {
     grid: [Math.ceil(rows / threadsP), 1, 1],
-    block: [threads, 1, 1],
+    block: [THREADS, 1, 1],
     sharedByteLength: 0,
   });
 }

@@ -9,7 +9,7 @@ import { accumulatorsOf, printAcross, printThreadPlace } from './block-reduce.js
 import type { Body, Scope } from './body.js';
 import { elementCoordinates } from './chunks.js';
 import type { Scratch } from './cuda-types.js';
-import { type CudaFunction, printFunction } from './function.js';
+import { blockIndex, type CudaFunction, printFunction } from './function.js';
 import { printCoordinates } from './index-math.js';
 import { accumulatorByteLength } from './monoids.js';
 import { printCombine, printRow } from './reduce-combine.js';
@@ -23,28 +23,36 @@ export interface PrintedReduction {
   readonly scratch: readonly Scratch[];
 }
 
+/** Rows of a block. */
+export const reduceBlock = ({ layout, width, threadsP, itemsP }: ReduceSchedule): number =>
+  threadsP * itemsP * (layout === 'columns' ? width : 1);
+
 export function printReduce(body: Body, schedule: ReduceSchedule, name: string): PrintedReduction {
   if (schedule.slots === 1)
     return { functions: [printWalk(new ReduceContext(body, schedule), name)], scratch: [] };
-  const rows = product(body.kernel.parallel);
-  const scratch = accumulatorsOf(body).map(({ monoid }) => ({
-    byteLength: accumulatorByteLength(monoid) * rows * schedule.slots,
-    zeroed: false,
-  }));
   return {
     functions: [
       printWalk(new ReduceContext(body, schedule), `${name}_partial`),
       printCombine(body, schedule.slots, `${name}_combine`),
     ],
-    scratch,
+    scratch: reduceScratch(body, schedule),
   };
+}
+
+/** Partial results: those of each slot one after the other, for each accumulator. */
+export function reduceScratch(body: Body, { slots }: ReduceSchedule): Scratch[] {
+  const rows = product(body.kernel.parallel);
+  return accumulatorsOf(body).map(({ monoid }) => ({
+    byteLength: accumulatorByteLength(monoid) * rows * slots,
+    zeroed: false,
+  }));
 }
 
 function printWalk(c: ReduceContext, name: string): CudaFunction {
   const { threadsP, threadsR, itemsP, width, slots, slotLength, layout } = c.schedule;
   const out = c.out;
   const params = c.params;
-  const perBlock = threadsP * itemsP * c.lanes;
+  const perBlock = reduceBlock(c.schedule);
   printThreadPlace(out, c.schedule);
   printItems(c, perBlock);
   printRowValues(c);
@@ -55,7 +63,7 @@ function printWalk(c: ReduceContext, name: string): CudaFunction {
   }
   const { index } = params;
   out.line(
-    `const ${index} begin = ${slots === 1 ? '0' : `(${index})blockIdx.y * ${params.size(slotLength)}`};`,
+    `const ${index} begin = ${slots === 1 ? '0' : `${blockIndex(params, 'y')} * ${params.size(slotLength)}`};`,
   );
   const whole = params.size(c.length);
   const stop =
@@ -75,7 +83,7 @@ function printWalk(c: ReduceContext, name: string): CudaFunction {
   });
 }
 
-/** Coordinates of this thread's parallel items: `x<axis>[g]`; items past the end read item 0 and store nothing. */
+/** Coordinates of this thread's parallel items: `x<axis>[g]`; items past the end read the last one and store nothing. */
 function printItems(c: ReduceContext, perBlock: number): void {
   const { kernel } = c.body;
   const { itemsP, threadsP } = c.schedule;
@@ -86,10 +94,10 @@ function printItems(c: ReduceContext, perBlock: number): void {
   if (axes > 0) out.line(`${index} ${kernel.parallel.map((_, k) => `x${k}[${itemsP}]`).join(', ')};`);
   out.unrolled('g', itemsP, () => {
     const lanes = c.lanes === 1 ? '' : ` * ${c.lanes}`;
-    out.line(`const ${index} p = (${index})blockIdx.x * ${perBlock} + (g * ${threadsP} + tp)${lanes};`);
+    out.line(`const ${index} p = ${blockIndex(c.params)} * ${perBlock} + (g * ${threadsP} + tp)${lanes};`);
     out.line(`in[g] = p < ${c.params.size(c.rows)};`);
     if (axes === 0) return;
-    out.line(`const ${index} q = in[g] ? p : 0;`);
+    out.line(`const ${index} q = in[g] ? p : ${c.params.size(c.rows - c.lanes)};`);
     const names = printCoordinates(out, c.params, 'q', kernel.parallel, 'y');
     for (const [k, name] of names.entries()) out.line(`x${k}[g] = ${name};`);
   });
@@ -167,17 +175,17 @@ function printPartials(c: ReduceContext): void {
   const out = c.out;
   const { itemsP, threadsP } = c.schedule;
   const { index } = c.params;
-  const perBlock = threadsP * itemsP * c.lanes;
+  const perBlock = reduceBlock(c.schedule);
   const rows = c.params.size(c.rows);
   out.unrolled('g', itemsP, () =>
     out.block('if (in[g])', () =>
       out.unrolled('e', c.lanes, () => {
         out.line(
-          `const ${index} p = (${index})blockIdx.x * ${perBlock} + (g * ${threadsP} + tp) * ${c.lanes} + e;`,
+          `const ${index} p = ${blockIndex(c.params)} * ${perBlock} + (g * ${threadsP} + tp) * ${c.lanes} + e;`,
         );
         c.accumulators.forEach(({ name, monoid }, k) => {
           const target = c.params.scratch(k, monoid.type);
-          out.line(`${target}[(${index})blockIdx.y * ${rows} + p] = ${name}[g * ${c.lanes} + e];`);
+          out.line(`${target}[${blockIndex(c.params, 'y')} * ${rows} + p] = ${name}[g * ${c.lanes} + e];`);
         });
       }),
     ),

@@ -8,7 +8,7 @@ import { CUDA_TYPE } from '../graph/ops.js';
 import { printAcross, printThreadPlace } from './block-reduce.js';
 import type { Body, Scope } from './body.js';
 import { storeElement } from './chunks.js';
-import { type CudaFunction, printFunction } from './function.js';
+import { blockIndex, type CudaFunction, printFunction } from './function.js';
 import { printCoordinates } from './index-math.js';
 import { printChunk } from './row-chunk.js';
 import { RowContext } from './row-context.js';
@@ -26,9 +26,10 @@ export function printRows(body: Body, schedule: RowSchedule, name: string): Cuda
   const rows = product(kernel.parallel);
   if (sharedChunks > 0) out.line('extern __shared__ weft_pack<unsigned int, 4> weft_row[];');
   printThreadPlace(out, schedule);
-  out.line(`const ${index} p = (${index})blockIdx.x * ${threadsP} + tp;`);
+  out.line(`const ${index} p = ${blockIndex(params)} * ${threadsP} + tp;`);
   out.line(`const bool in = p < ${params.size(rows)};`);
-  out.line(`const ${index} row = in ? p : 0;`);
+  // Groups past the end walk the last row and store nothing: what other blocks read need not be in memory.
+  out.line(`const ${index} row = in ? p : ${params.size(rows - 1)};`);
   c.columns = printCoordinates(out, params, 'row', kernel.parallel, 'x');
   for (let phase = 0; phase < levels.phases; phase++) printPhase(c, shared, phase);
   printRowStores(c);

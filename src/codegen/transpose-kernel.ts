@@ -3,15 +3,27 @@
  * such loads are read along their own axis, handed over in shared memory, and used along the last axis, so that every
  * access to device memory is contiguous.
  */
+import type { Kernel } from '../fusion/kernel.js';
 import type { Body, Scope } from './body.js';
 import { fromStorage, STORAGE_TYPE } from './casts.js';
 import { type Chunking, ChunkLoads, ChunkStores, chunkWidth, elementCoordinates } from './chunks.js';
-import { type CudaFunction, printFunction } from './function.js';
+import { blockIndex, type CudaFunction, gridSizes, printFunction, type TileGrid } from './function.js';
 import { printCoordinates } from './index-math.js';
 import type { Parameters } from './parameters.js';
 import type { TransposeSchedule } from './schedule.js';
 import { accessesOf } from './schedule-rows.js';
 import { Writer } from './writer.js';
+
+/** The grid of tiles: all other axes in order, then the two of a tile. */
+export function transposeGrid(kernel: Kernel, { axis, tile }: TransposeSchedule): TileGrid {
+  const last = kernel.parallel.length - 1;
+  const outer = kernel.parallel.map((_, k) => k).filter((k) => k !== axis && k !== last);
+  return [
+    ...outer.map((k) => ({ axis: k, length: 1 })),
+    { axis, length: tile },
+    { axis: last, length: tile },
+  ];
+}
 
 export function printTranspose(body: Body, schedule: TransposeSchedule, name: string): CudaFunction {
   return new TileMap(body, schedule).print(name);
@@ -56,9 +68,8 @@ class TileMap {
     const { tile, threads, staged, axis } = this.#schedule;
     const out = this.#out;
     const { index } = this.#params;
-    const tiles = [axis, this.#last].map((k) => Math.ceil(kernel.parallel[k]! / tile));
-    const grid = [...this.#outer.map((k) => kernel.parallel[k]!), ...tiles];
-    out.line(`const ${index} block = (${index})blockIdx.x;`);
+    const grid = gridSizes(kernel, transposeGrid(kernel, this.#schedule));
+    out.line(`const ${index} block = ${blockIndex(this.#params)};`);
     const place = this.#blockCoordinates(grid);
     const used = this.#body.closure(
       kernel.stores.map((store) => store.value),

@@ -20,8 +20,14 @@ export interface BufferSpec {
   readonly windowed?: boolean | undefined;
 }
 
-/** An argument of a CUDA kernel: a buffer's address, or the bytes of a scalar. */
-export type LaunchArgument = { readonly buffer: number } | { readonly bytes: Uint8Array };
+/**
+ * An argument of a CUDA kernel: a buffer's address, the bytes of a scalar, or, in a sweep, the number of the first block
+ * of the range that a tile runs (unsigned, 32 bits).
+ */
+export type LaunchArgument =
+  | { readonly buffer: number }
+  | { readonly bytes: Uint8Array }
+  | { readonly block: 'x' | 'y' };
 
 export type StepSpec =
   | { readonly kind: 'tape'; readonly tape: TapeSpec; readonly buffers: readonly number[] }

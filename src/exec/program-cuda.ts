@@ -76,7 +76,11 @@ function stepSpecs(step: Step, images: Images): StepSpec[] {
 }
 
 /** The launches of a step; of a kernel that is cut into phases, all of its launches. */
-function launchSpecs(step: Exclude<Step, SweepStep>, images: Images): Exclude<StepSpec, SweepSpec>[] {
+function launchSpecs(
+  step: Exclude<Step, SweepStep>,
+  images: Images,
+  inSweep = false,
+): Exclude<StepSpec, SweepSpec>[] {
   if (step.kind === 'matmul') return [matmulSpec(step)];
   const cuda = cudaOf(step.kernel);
   const image = images.get(cuda.source)!;
@@ -87,7 +91,7 @@ function launchSpecs(step: Exclude<Step, SweepStep>, images: Images): Exclude<St
     grid: launch.grid,
     block: launch.block,
     sharedByteLength: launch.sharedByteLength,
-    args: launch.args.map((argument) => launchArgument(argument, step)),
+    args: launch.args.map((argument) => launchArgument(argument, step, inSweep)),
   }));
   if (step.kind === 'finish') return launches.slice(PARTIAL_LAUNCHES);
   const zeroed = cuda.scratch.flatMap((scratch, k) =>
@@ -101,13 +105,19 @@ const PARTIAL_LAUNCHES = 1;
 
 function sweepSpec(sweep: SweepStep, images: Images): SweepSpec {
   const body = sweep.body.flatMap(({ step, ranges }) => {
-    const launches = launchSpecs(step, images).filter(({ kind }) => kind !== 'zero');
+    const launches = launchSpecs(step, images, true).filter(({ kind }) => kind !== 'zero');
     return ranges.map((table, k) => ({ step: launches[k]!, ranges: table }));
   });
   return { kind: 'sweep', tiles: sweep.tiles, buffers: sweep.windows, body };
 }
 
-function launchArgument(argument: CudaArgument, step: KernelStep | PhaseStep): LaunchArgument {
+/** Outside of sweeps all of a grid runs, from its first block. */
+function launchArgument(
+  argument: CudaArgument,
+  step: KernelStep | PhaseStep,
+  inSweep: boolean,
+): LaunchArgument {
   if ('bytes' in argument) return argument;
+  if ('block' in argument) return inSweep ? argument : { bytes: new Uint8Array(4) };
   return { buffer: 'buffer' in argument ? step.buffers[argument.buffer]! : step.scratch[argument.scratch]! };
 }

@@ -1,12 +1,16 @@
 /**
  * Runs generated CUDA C without a GPU: the sources of many kernels become one C++ program with
  * `native/sim/cuda-dialect.h`, which executes launches thread by thread. Needs g++.
+ *
+ * A kernel can be run in parts, each with windows of its buffers only: the rest of a buffer lies behind pages without
+ * access or is poison, and poison around a window must stay as it is.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CudaKernel } from '../../src/codegen/cuda.js';
+import type { Part } from '../../src/codegen/work.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
@@ -19,6 +23,15 @@ export interface SimulatedCase {
   readonly cuda: CudaKernel;
   /** By buffer; undefined for outputs. */
   readonly inputs: readonly (TypedArray | undefined)[];
+  /** Runs in order; without it the whole kernel in one. */
+  readonly runs?: readonly SimulatedRun[];
+}
+
+export interface SimulatedRun {
+  /** By buffer, in elements: all that the run may touch; undefined: nothing. */
+  readonly windows: readonly (readonly [first: number, last: number] | undefined)[];
+  /** Blocks of each launch. */
+  readonly parts: readonly Part[];
 }
 
 /** Inline PTX as a call, and no C linkage: see the header. */
@@ -41,11 +54,13 @@ export function translate(source: string): string {
 function program(cases: readonly SimulatedCase[]): string {
   const parts = ['#include "cuda-dialect.h"', '#include <fstream>', '#include <iostream>'];
   const calls: string[] = [];
+  const known = new Map<string, number>();
   cases.forEach(({ cuda }, k) => {
-    parts.push(`namespace case${k} {`, translate(cuda.source));
-    parts.push('}');
+    const at = known.get(cuda.source) ?? k;
+    if (at === k) parts.push(`namespace case${k} {`, translate(cuda.source), '}');
+    known.set(cuda.source, at);
     for (const { function: name } of cuda.launches) {
-      calls.push(`  [](void** args) { weft_sim::call(case${k}::${name}, args); },`);
+      calls.push(`  [](void** args) { weft_sim::call(case${at}::${name}, args); },`);
     }
   });
   parts.push(`static void (*const functions[])(void**) = {\n${calls.join('\n')}\n};`, RUNNER);
@@ -55,14 +70,17 @@ function program(cases: readonly SimulatedCase[]): string {
 const RUNNER = `
 static std::ifstream in;
 template <class T> T take() { T value; in.read(reinterpret_cast<char*>(&value), sizeof value); return value; }
-static void runCase(std::ofstream& out) {
-  std::vector<std::unique_ptr<weft_sim::DeviceMemory>> buffers;
-  std::vector<std::size_t> sizes;
-  const unsigned int returned = take<unsigned int>();
-  for (unsigned int k = take<unsigned int>(); k > 0; --k) {
-    sizes.push_back(take<unsigned int>());
-    buffers.push_back(std::make_unique<weft_sim::DeviceMemory>(sizes.back()));
-    if (take<unsigned int>()) in.read(buffers.back()->data(), static_cast<std::streamsize>(sizes.back()));
+struct Window {
+  std::size_t first, last;
+  std::unique_ptr<weft_sim::WindowMemory> memory;
+};
+static void runParts(const std::vector<std::unique_ptr<weft_sim::DeviceMemory>>& buffers, unsigned int windowed) {
+  std::vector<Window> windows(windowed);
+  for (unsigned int k = 0; k < windowed; ++k) {
+    Window& w = windows[k];
+    w.first = take<unsigned int>(), w.last = take<unsigned int>();
+    w.memory = std::make_unique<weft_sim::WindowMemory>(w.first, w.last, take<unsigned int>() != 0);
+    std::memcpy(w.memory->data(), buffers[k]->data() + w.first, w.last - w.first);
   }
   for (unsigned int n = take<unsigned int>(); n > 0; --n) {
     const unsigned int function = take<unsigned int>();
@@ -75,7 +93,8 @@ static void runCase(std::ofstream& out) {
     for (auto& value : values) {
       const unsigned int bytes = take<unsigned int>();
       if (bytes == 0) {
-        char* address = buffers[take<unsigned int>()]->data();
+        const unsigned int buffer = take<unsigned int>();
+        char* address = buffer < windowed ? windows[buffer].memory->origin() : buffers[buffer]->data();
         value.resize(sizeof address);
         std::memcpy(value.data(), &address, sizeof address);
       } else {
@@ -86,6 +105,21 @@ static void runCase(std::ofstream& out) {
     }
     weft_sim::launch(grid, block, shared, [&] { functions[function](args.data()); });
   }
+  for (unsigned int k = 0; k < windowed; ++k) {
+    windows[k].memory->check();
+    std::memcpy(buffers[k]->data() + windows[k].first, windows[k].memory->data(), windows[k].last - windows[k].first);
+  }
+}
+static void runCase(std::ofstream& out) {
+  std::vector<std::unique_ptr<weft_sim::DeviceMemory>> buffers;
+  std::vector<std::size_t> sizes;
+  const unsigned int returned = take<unsigned int>();
+  for (unsigned int k = take<unsigned int>(); k > 0; --k) {
+    sizes.push_back(take<unsigned int>());
+    buffers.push_back(std::make_unique<weft_sim::DeviceMemory>(sizes.back()));
+    if (take<unsigned int>()) in.read(buffers.back()->data(), static_cast<std::streamsize>(sizes.back()));
+  }
+  for (unsigned int runs = take<unsigned int>(); runs > 0; --runs) runParts(buffers, returned);
   for (unsigned int k = 0; k < returned; ++k) out.write(buffers[k]->data(), static_cast<std::streamsize>(sizes[k]));
 }
 int main(int, char** argv) {
@@ -120,7 +154,7 @@ function job(cases: readonly SimulatedCase[]): Buffer {
   const packet = new Packet();
   packet.word(cases.length);
   let functions = 0;
-  for (const { kernel, cuda, inputs } of cases) {
+  for (const { kernel, cuda, inputs, runs: given } of cases) {
     packet.word(kernel.buffers.length, kernel.buffers.length + cuda.scratch.length);
     kernel.buffers.forEach(({ dtype, elementCount }, k) => {
       packet.word(byteLengthOf(dtype) * elementCount, inputs[k] === undefined ? 0 : 1);
@@ -130,20 +164,48 @@ function job(cases: readonly SimulatedCase[]): Buffer {
       packet.word(scratch.byteLength, scratch.zeroed ? 1 : 0);
       if (scratch.zeroed) packet.bytes(new Uint8Array(scratch.byteLength));
     }
-    packet.word(cuda.launches.length);
-    for (const launch of cuda.launches) {
-      packet.word(functions++, ...launch.grid, ...launch.block, launch.sharedByteLength, launch.args.length);
-      for (const arg of launch.args) {
-        if ('bytes' in arg) {
-          packet.word(arg.bytes.byteLength);
-          packet.bytes(arg.bytes);
-        } else {
-          packet.word(0, 'buffer' in arg ? arg.buffer : kernel.buffers.length + arg.scratch);
-        }
+    const all = kernel.buffers.map(({ elementCount }) => [0, elementCount] as const);
+    const parts = cuda.launches.map(({ grid }): Part => [0, grid[0], 0, grid[1]]);
+    const runs = given ?? [{ windows: all, parts }];
+    packet.word(runs.length);
+    for (const [number, run] of runs.entries()) packRun(packet, kernel, cuda, run, number % 2, functions);
+    functions += cuda.launches.length;
+  }
+  return packet.done();
+}
+
+/** `flush`: 1 where windows end at a page without access, 0 where they begin at one. */
+function packRun(
+  packet: Packet,
+  kernel: Kernel,
+  cuda: CudaKernel,
+  { windows, parts }: SimulatedRun,
+  flush: number,
+  functions: number,
+): void {
+  kernel.buffers.forEach(({ dtype }, k) => {
+    const [first, last] = windows[k] ?? [0, 0];
+    packet.word(first * byteLengthOf(dtype), last * byteLengthOf(dtype), flush);
+  });
+  const launches = cuda.launches.flatMap((launch, k) => {
+    const [x0, x1, y0, y1] = parts[k]!;
+    return x1 > x0 && y1 > y0 ? [{ ...launch, k, x0, y0, grid: [x1 - x0, y1 - y0, launch.grid[2]] }] : [];
+  });
+  packet.word(launches.length);
+  for (const launch of launches) {
+    packet.word(functions + launch.k, ...launch.grid, ...launch.block, launch.sharedByteLength);
+    packet.word(launch.args.length);
+    for (const arg of launch.args) {
+      if ('bytes' in arg) {
+        packet.word(arg.bytes.byteLength);
+        packet.bytes(arg.bytes);
+      } else if ('block' in arg) {
+        packet.word(4, arg.block === 'x' ? launch.x0 : launch.y0);
+      } else {
+        packet.word(0, 'buffer' in arg ? arg.buffer : kernel.buffers.length + arg.scratch);
       }
     }
   }
-  return packet.done();
 }
 
 /** Every buffer of every case after its launches ran. */

@@ -1,5 +1,5 @@
 // transpose: axis 0, tile 64, threads 256, staged [1]
-// map_with_a_transposed_load_tiles: grid 4 × 1 × 1, block 256, arguments 0x80000001 0x00000020 0x00000002 0x00000046 0x0000005a b1 b0 b2
+// map_with_a_transposed_load_tiles: grid 4 × 1 × 1, block 256, arguments block.x 0x80000001 0x00000020 0x00000002 0x00000046 0x0000005a b1 b0 b2
 
 /* An index below 2^31 (2^63) divided by a size, as a product with a precomputed multiplier. */
 __device__ __forceinline__ unsigned int weft_divide(unsigned int n, unsigned int magic, unsigned int shift) {
@@ -16,8 +16,8 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
 };
 
 extern "C" __global__ void __launch_bounds__(256)
-map_with_a_transposed_load_tiles(unsigned int n0, unsigned int n1, int n2, int n3, int n4, const float* __restrict__ b1, const float* __restrict__ b0, float* __restrict__ b2) {
-  const int block = (int)blockIdx.x;
+map_with_a_transposed_load_tiles(unsigned int first_x, unsigned int n0, unsigned int n1, int n2, int n3, int n4, const float* __restrict__ b1, const float* __restrict__ b0, float* __restrict__ b2) {
+  const int block = (int)(blockIdx.x + first_x);
   const int t_q1 = (int)weft_divide((unsigned int)block, n0, n1);
   const int t1 = block - t_q1 * n2;
   const int f0 = t_q1 * 64;

@@ -1,6 +1,6 @@
 // reduce: layout rows, threadsP 1, threadsR 256, width 4, itemsP 1, unrollR 4, slotLength 4096, slots 10, staged false
-// reduce_all_by_sum_of_float32_reduce_partial: grid 1 × 10 × 1, block 256, arguments 0x00000001 0x00001000 0x00009c43 b0 0x00009c40 scratch0
-// reduce_all_by_sum_of_float32_reduce_combine: grid 1 × 1 × 1, block 256, arguments 0x00000001 0x0000000a scratch0 b1
+// reduce_all_by_sum_of_float32_reduce_partial: grid 1 × 10 × 1, block 256, arguments block.x 0x00000001 block.y 0x00001000 0x00009c43 b0 0x00009c40 scratch0
+// reduce_all_by_sum_of_float32_reduce_combine: grid 1 × 1 × 1, block 256, arguments block.x 0x00000001 0x0000000a scratch0 b1
 // scratch 0: 40 bytes
 
 /* Consecutive elements that move as one. */
@@ -24,13 +24,13 @@ __device__ __forceinline__ T weft_exchange(T a, int mask) {
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-reduce_all_by_sum_of_float32_reduce_partial(int n0, int n1, int n2, const float* __restrict__ b0, int n3, float* __restrict__ p0) {
+reduce_all_by_sum_of_float32_reduce_partial(unsigned int first_x, int n0, unsigned int first_y, int n1, int n2, const float* __restrict__ b0, int n3, float* __restrict__ p0) {
   const int tr = (int)threadIdx.x;
   const int tp = 0;
   bool in[1];
   #pragma unroll
   for (int g = 0; g < 1; ++g) {
-    const int p = (int)blockIdx.x * 1 + (g * 1 + tp);
+    const int p = (int)(blockIdx.x + first_x) * 1 + (g * 1 + tp);
     in[g] = p < n0;
   }
   float a1[4];
@@ -38,7 +38,7 @@ reduce_all_by_sum_of_float32_reduce_partial(int n0, int n1, int n2, const float*
   for (int q = 0; q < 4; ++q) {
     a1[q] = 0.0f;
   }
-  const int begin = (int)blockIdx.y * n1;
+  const int begin = (int)(blockIdx.y + first_y) * n1;
   const int end = (begin + n1 < n2 ? begin + n1 : n2);
   int r = begin + (int)tr * 4;
   for (; r + 3076 <= end; r += 4096) {
@@ -129,8 +129,8 @@ reduce_all_by_sum_of_float32_reduce_partial(int n0, int n1, int n2, const float*
       if (in[g]) {
         #pragma unroll
         for (int e = 0; e < 1; ++e) {
-          const int p = (int)blockIdx.x * 1 + (g * 1 + tp) * 1 + e;
-          p0[(int)blockIdx.y * n0 + p] = a1[g * 1 + e];
+          const int p = (int)(blockIdx.x + first_x) * 1 + (g * 1 + tp) * 1 + e;
+          p0[(int)(blockIdx.y + first_y) * n0 + p] = a1[g * 1 + e];
         }
       }
     }
@@ -138,10 +138,10 @@ reduce_all_by_sum_of_float32_reduce_partial(int n0, int n1, int n2, const float*
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-reduce_all_by_sum_of_float32_reduce_combine(int n0, int n1, float* __restrict__ p0, float* __restrict__ b1) {
+reduce_all_by_sum_of_float32_reduce_combine(unsigned int first_x, int n0, int n1, float* __restrict__ p0, float* __restrict__ b1) {
   const int tp = 0;
   const int tr = (int)threadIdx.x;
-  const int p = (int)blockIdx.x * 1 + tp;
+  const int p = (int)(blockIdx.x + first_x) * 1 + tp;
   const bool in = p < n0;
   float a1[1] = {0.0f};
   #pragma unroll 4

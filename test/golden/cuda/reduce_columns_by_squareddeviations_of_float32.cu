@@ -1,6 +1,6 @@
 // reduce: layout columns, threadsP 16, threadsR 16, width 4, itemsP 1, unrollR 4, slotLength 64, slots 16, staged false
-// reduce_columns_by_squareddeviations_of_float32_reduce_partial: grid 1 × 16 × 1, block 256, arguments 0x00000034 0x00000040 0x000003e8 b0 scratch0
-// reduce_columns_by_squareddeviations_of_float32_reduce_combine: grid 2 × 1 × 1, block 256, arguments 0x00000034 0x00000010 scratch0 b1
+// reduce_columns_by_squareddeviations_of_float32_reduce_partial: grid 1 × 16 × 1, block 256, arguments block.x 0x00000034 0x00000030 block.y 0x00000040 0x000003e8 b0 scratch0
+// reduce_columns_by_squareddeviations_of_float32_reduce_combine: grid 2 × 1 × 1, block 256, arguments block.x 0x00000034 0x00000010 scratch0 b1
 // scratch 0: 9984 bytes
 
 /* Consecutive elements that move as one. */
@@ -102,16 +102,16 @@ __device__ __forceinline__ double weft_log_of(weft_logsum<double> a) {
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-reduce_columns_by_squareddeviations_of_float32_reduce_partial(int n0, int n1, int n2, const float* __restrict__ b0, weft_moments<float, float>* __restrict__ p0) {
+reduce_columns_by_squareddeviations_of_float32_reduce_partial(unsigned int first_x, int n0, int n1, unsigned int first_y, int n2, int n3, const float* __restrict__ b0, weft_moments<float, float>* __restrict__ p0) {
   const int tp = (int)threadIdx.x % 16;
   const int tr = (int)threadIdx.x / 16;
   bool in[1];
   int x0[1];
   #pragma unroll
   for (int g = 0; g < 1; ++g) {
-    const int p = (int)blockIdx.x * 64 + (g * 16 + tp) * 4;
+    const int p = (int)(blockIdx.x + first_x) * 64 + (g * 16 + tp) * 4;
     in[g] = p < n0;
-    const int q = in[g] ? p : 0;
+    const int q = in[g] ? p : n1;
     x0[g] = q;
   }
   weft_moments<float, float> a1[4];
@@ -119,8 +119,8 @@ reduce_columns_by_squareddeviations_of_float32_reduce_partial(int n0, int n1, in
   for (int q = 0; q < 4; ++q) {
     a1[q] = weft_moments<float, float>{0.0f, 0.0f, 0.0f};
   }
-  const int begin = (int)blockIdx.y * n1;
-  const int end = (begin + n1 < n2 ? begin + n1 : n2);
+  const int begin = (int)(blockIdx.y + first_y) * n2;
+  const int end = (begin + n2 < n3 ? begin + n2 : n3);
   int r = begin + (int)tr;
   for (; r + 49 <= end; r += 64) {
     weft_pack<float, 4> l0[4][1];
@@ -204,8 +204,8 @@ reduce_columns_by_squareddeviations_of_float32_reduce_partial(int n0, int n1, in
       if (in[g]) {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          const int p = (int)blockIdx.x * 64 + (g * 16 + tp) * 4 + e;
-          p0[(int)blockIdx.y * n0 + p] = a1[g * 4 + e];
+          const int p = (int)(blockIdx.x + first_x) * 64 + (g * 16 + tp) * 4 + e;
+          p0[(int)(blockIdx.y + first_y) * n0 + p] = a1[g * 4 + e];
         }
       }
     }
@@ -213,10 +213,10 @@ reduce_columns_by_squareddeviations_of_float32_reduce_partial(int n0, int n1, in
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-reduce_columns_by_squareddeviations_of_float32_reduce_combine(int n0, int n1, weft_moments<float, float>* __restrict__ p0, float* __restrict__ b1) {
+reduce_columns_by_squareddeviations_of_float32_reduce_combine(unsigned int first_x, int n0, int n1, weft_moments<float, float>* __restrict__ p0, float* __restrict__ b1) {
   const int tp = (int)threadIdx.x % 32;
   const int tr = (int)threadIdx.x / 32;
-  const int p = (int)blockIdx.x * 32 + tp;
+  const int p = (int)(blockIdx.x + first_x) * 32 + tp;
   const bool in = p < n0;
   weft_moments<float, float> a1[1] = {weft_moments<float, float>{0.0f, 0.0f, 0.0f}};
   #pragma unroll 4

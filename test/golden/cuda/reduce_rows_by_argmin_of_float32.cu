@@ -1,5 +1,5 @@
 // reduce: layout rows, threadsP 8, threadsR 32, width 4, itemsP 1, unrollR 1, slotLength 128, slots 1, staged false
-// reduce_rows_by_argmin_of_float32_reduce: grid 5 × 1 × 1, block 256, arguments 0x00000025 0x00000064 b0 b1
+// reduce_rows_by_argmin_of_float32_reduce: grid 5 × 1 × 1, block 256, arguments block.x 0x00000025 0x00000024 0x00000064 b0 b1
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
@@ -48,16 +48,16 @@ __device__ __forceinline__ weft_best<T, I> weft_first_greatest(weft_best<T, I> a
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-reduce_rows_by_argmin_of_float32_reduce(int n0, int n1, const float* __restrict__ b0, long long* __restrict__ b1) {
+reduce_rows_by_argmin_of_float32_reduce(unsigned int first_x, int n0, int n1, int n2, const float* __restrict__ b0, long long* __restrict__ b1) {
   const int tr = (int)threadIdx.x % 32;
   const int tp = (int)threadIdx.x / 32;
   bool in[1];
   int x0[1];
   #pragma unroll
   for (int g = 0; g < 1; ++g) {
-    const int p = (int)blockIdx.x * 8 + (g * 8 + tp);
+    const int p = (int)(blockIdx.x + first_x) * 8 + (g * 8 + tp);
     in[g] = p < n0;
-    const int q = in[g] ? p : 0;
+    const int q = in[g] ? p : n1;
     x0[g] = q;
   }
   weft_best<float, int> a2[4];
@@ -66,7 +66,7 @@ reduce_rows_by_argmin_of_float32_reduce(int n0, int n1, const float* __restrict_
     a2[q] = weft_best<float, int>{__int_as_float(0x7f800000), 2147483647};
   }
   const int begin = 0;
-  const int end = n1;
+  const int end = n2;
   int r = begin + (int)tr * 4;
   weft_pack<float, 4> l0[1][1];
   #pragma unroll
@@ -75,7 +75,7 @@ reduce_rows_by_argmin_of_float32_reduce(int n0, int n1, const float* __restrict_
     if (s + 4 <= end) {
       #pragma unroll
       for (int g = 0; g < 1; ++g) {
-        l0[u][g] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (x0[g] * n1 + s));
+        l0[u][g] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (x0[g] * n2 + s));
       }
     }
   }

@@ -1,5 +1,5 @@
 // reduce: layout rows, threadsP 2, threadsR 128, width 4, itemsP 1, unrollR 1, slotLength 512, slots 1, staged false
-// reduce_several_with_a_row_epilogue_reduce: grid 17 × 1 × 1, block 256, arguments 0x00000021 b1 0x00000104 b0 b4 0x43820000 b2 b3 b5
+// reduce_several_with_a_row_epilogue_reduce: grid 17 × 1 × 1, block 256, arguments block.x 0x00000021 0x00000020 b1 0x00000104 b0 b4 0x43820000 b2 b3 b5
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
@@ -59,16 +59,16 @@ __device__ __forceinline__ weft_best<T, I> weft_first_greatest(weft_best<T, I> a
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-reduce_several_with_a_row_epilogue_reduce(int n0, const float* __restrict__ b1, int n1, const float* __restrict__ b0, float* __restrict__ b4, float c2, float* __restrict__ b2, float* __restrict__ b3, long long* __restrict__ b5) {
+reduce_several_with_a_row_epilogue_reduce(unsigned int first_x, int n0, int n1, const float* __restrict__ b1, int n2, const float* __restrict__ b0, float* __restrict__ b4, float c2, float* __restrict__ b2, float* __restrict__ b3, long long* __restrict__ b5) {
   const int tr = (int)threadIdx.x % 128;
   const int tp = (int)threadIdx.x / 128;
   bool in[1];
   int x0[1];
   #pragma unroll
   for (int g = 0; g < 1; ++g) {
-    const int p = (int)blockIdx.x * 2 + (g * 2 + tp);
+    const int p = (int)(blockIdx.x + first_x) * 2 + (g * 2 + tp);
     in[g] = p < n0;
-    const int q = in[g] ? p : 0;
+    const int q = in[g] ? p : n1;
     x0[g] = q;
   }
   float h4[1][1];
@@ -96,7 +96,7 @@ reduce_several_with_a_row_epilogue_reduce(int n0, const float* __restrict__ b1, 
     a10[q] = weft_best<float, int>{__int_as_float(0x7f800000), 2147483647};
   }
   const int begin = 0;
-  const int end = n1;
+  const int end = n2;
   int r = begin + (int)tr * 4;
   weft_pack<float, 4> l0[1][1];
   #pragma unroll
@@ -105,7 +105,7 @@ reduce_several_with_a_row_epilogue_reduce(int n0, const float* __restrict__ b1, 
     if (s + 4 <= end) {
       #pragma unroll
       for (int g = 0; g < 1; ++g) {
-        l0[u][g] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (x0[g] * n1 + s));
+        l0[u][g] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (x0[g] * n2 + s));
       }
     }
   }
@@ -130,7 +130,7 @@ reduce_several_with_a_row_epilogue_reduce(int n0, const float* __restrict__ b1, 
       #pragma unroll
       for (int g = 0; g < 1; ++g) {
         if (in[g]) {
-          *reinterpret_cast<weft_pack<float, 4>*>(b4 + (x0[g] * n1 + s)) = o2[g];
+          *reinterpret_cast<weft_pack<float, 4>*>(b4 + (x0[g] * n2 + s)) = o2[g];
         }
       }
     }

@@ -1,5 +1,5 @@
 // rows: layout rows, width 4, threadsP 8, threadsR 32, chunks 2, sharedChunks 0, held true
-// rows_of_layer_norm_rows: grid 3 × 1 × 1, block 256, arguments 0x00000015 0x000000c0 b0 0x43400000 0x3727c5ac b1 b2 b3 b4
+// rows_of_layer_norm_rows: grid 3 × 1 × 1, block 256, arguments block.x 0x00000015 0x00000014 0x000000c0 b0 0x43400000 0x3727c5ac b1 b2 b3 b4
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
@@ -100,12 +100,12 @@ __device__ __forceinline__ double weft_log_of(weft_logsum<double> a) {
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-rows_of_layer_norm_rows(int n0, int n1, const float* __restrict__ b0, float c1, float c6, const float* __restrict__ b1, const float* __restrict__ b2, float* __restrict__ b3, float* __restrict__ b4) {
+rows_of_layer_norm_rows(unsigned int first_x, int n0, int n1, int n2, const float* __restrict__ b0, float c1, float c6, const float* __restrict__ b1, const float* __restrict__ b2, float* __restrict__ b3, float* __restrict__ b4) {
   const int tr = (int)threadIdx.x % 32;
   const int tp = (int)threadIdx.x / 32;
-  const int p = (int)blockIdx.x * 8 + tp;
+  const int p = (int)(blockIdx.x + first_x) * 8 + tp;
   const bool in = p < n0;
-  const int row = in ? p : 0;
+  const int row = in ? p : n1;
   float a2[4];
   #pragma unroll
   for (int e = 0; e < 4; ++e) {
@@ -120,14 +120,14 @@ rows_of_layer_norm_rows(int n0, int n1, const float* __restrict__ b0, float c1, 
   #pragma unroll
   for (int k = 0; k < 2; ++k) {
     const int r = (k * 32 + tr) * 4;
-    if (r < n1) {
-      l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n1 + r));
+    if (r < n2) {
+      l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n2 + r));
     }
   }
   #pragma unroll
   for (int k = 0; k < 2; ++k) {
     const int r = (k * 32 + tr) * 4;
-    if (r < n1) {
+    if (r < n2) {
       float d4[4];
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
@@ -168,7 +168,7 @@ rows_of_layer_norm_rows(int n0, int n1, const float* __restrict__ b0, float c1, 
   #pragma unroll
   for (int k = 0; k < 2; ++k) {
     const int r = (k * 32 + tr) * 4;
-    if (r < n1) {
+    if (r < n2) {
       weft_pack<float, 4> l11;
       l11 = *reinterpret_cast<const weft_pack<float, 4>*>(b1 + (r));
       weft_pack<float, 4> l13;
@@ -183,7 +183,7 @@ rows_of_layer_norm_rows(int n0, int n1, const float* __restrict__ b0, float c1, 
         o0.v[e] = v14;
       }
       if (in) {
-        *reinterpret_cast<weft_pack<float, 4>*>(b3 + (row * n1 + r)) = o0;
+        *reinterpret_cast<weft_pack<float, 4>*>(b3 + (row * n2 + r)) = o0;
       }
     }
   }

@@ -1,5 +1,5 @@
 // rows: layout rows, width 4, threadsP 8, threadsR 32, chunks 2, sharedChunks 0, held true
-// rows_of_softmax_rows: grid 3 × 1 × 1, block 256, arguments 0x00000013 b0 0x00000100 b1
+// rows_of_softmax_rows: grid 3 × 1 × 1, block 256, arguments block.x 0x00000013 0x00000012 b0 0x00000100 b1
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
@@ -33,12 +33,12 @@ __device__ __forceinline__ T weft_exchange(T a, int mask) {
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-rows_of_softmax_rows(int n0, const float* __restrict__ b0, int n1, float* __restrict__ b1) {
+rows_of_softmax_rows(unsigned int first_x, int n0, int n1, const float* __restrict__ b0, int n2, float* __restrict__ b1) {
   const int tr = (int)threadIdx.x % 32;
   const int tp = (int)threadIdx.x / 32;
-  const int p = (int)blockIdx.x * 8 + tp;
+  const int p = (int)(blockIdx.x + first_x) * 8 + tp;
   const bool in = p < n0;
-  const int row = in ? p : 0;
+  const int row = in ? p : n1;
   float a1[4];
   #pragma unroll
   for (int e = 0; e < 4; ++e) {
@@ -48,7 +48,7 @@ rows_of_softmax_rows(int n0, const float* __restrict__ b0, int n1, float* __rest
   #pragma unroll
   for (int k = 0; k < 2; ++k) {
     const int r = (k * 32 + tr) * 4;
-    l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n1 + r));
+    l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n2 + r));
   }
   #pragma unroll
   for (int k = 0; k < 2; ++k) {
@@ -109,7 +109,7 @@ rows_of_softmax_rows(int n0, const float* __restrict__ b0, int n1, float* __rest
       o0.v[e] = v5;
     }
     if (in) {
-      *reinterpret_cast<weft_pack<float, 4>*>(b1 + (row * n1 + r)) = o0;
+      *reinterpret_cast<weft_pack<float, 4>*>(b1 + (row * n2 + r)) = o0;
     }
   }
 }

@@ -1,5 +1,5 @@
 // rows: layout rows, threadsP 1, threadsR 64, width 4, chunks 2, sharedChunks 5, held true
-// rows_of_softmax_in_shared_memory_rows: grid 5 × 1 × 1, block 64, arguments 0x00000005 b0 0x000006a4 b1
+// rows_of_softmax_in_shared_memory_rows: grid 5 × 1 × 1, block 64, arguments block.x 0x00000005 0x00000004 b0 0x000006a4 b1
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
@@ -33,13 +33,13 @@ __device__ __forceinline__ T weft_exchange(T a, int mask) {
 }
 
 extern "C" __global__ void __launch_bounds__(64)
-rows_of_softmax_in_shared_memory_rows(int n0, const float* __restrict__ b0, int n1, float* __restrict__ b1) {
+rows_of_softmax_in_shared_memory_rows(unsigned int first_x, int n0, int n1, const float* __restrict__ b0, int n2, float* __restrict__ b1) {
   extern __shared__ weft_pack<unsigned int, 4> weft_row[];
   const int tr = (int)threadIdx.x;
   const int tp = 0;
-  const int p = (int)blockIdx.x * 1 + tp;
+  const int p = (int)(blockIdx.x + first_x) * 1 + tp;
   const bool in = p < n0;
-  const int row = in ? p : 0;
+  const int row = in ? p : n1;
   float a1[4];
   #pragma unroll
   for (int e = 0; e < 4; ++e) {
@@ -49,14 +49,14 @@ rows_of_softmax_in_shared_memory_rows(int n0, const float* __restrict__ b0, int 
   #pragma unroll
   for (int k = 0; k < 2; ++k) {
     const int r = (k * 64 + tr) * 4;
-    l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n1 + r));
+    l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n2 + r));
   }
   {
     weft_pack<float, 4> l0[4];
     #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const int r = ((2 + k) * 64 + tr) * 4;
-      l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n1 + r));
+      l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n2 + r));
     }
     #pragma unroll
     for (int k = 0; k < 4; ++k) {
@@ -68,13 +68,13 @@ rows_of_softmax_in_shared_memory_rows(int n0, const float* __restrict__ b0, int 
     weft_pack<float, 4> l0[1];
     {
       const int r = ((6 + 0) * 64 + tr) * 4;
-      if (r < n1) {
-        l0[0] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n1 + r));
+      if (r < n2) {
+        l0[0] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n2 + r));
       }
     }
     {
       const int r = ((6 + 0) * 64 + tr) * 4;
-      if (r < n1) {
+      if (r < n2) {
         reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(4 + 0) * 64 + (int)threadIdx.x] = l0[0];
       }
     }
@@ -98,7 +98,7 @@ rows_of_softmax_in_shared_memory_rows(int n0, const float* __restrict__ b0, int 
   }
   {
     const int r = ((2 + 4) * 64 + tr) * 4;
-    if (r < n1) {
+    if (r < n2) {
       const weft_pack<float, 4> l0 = reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(4) * 64 + (int)threadIdx.x];
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
@@ -170,7 +170,7 @@ rows_of_softmax_in_shared_memory_rows(int n0, const float* __restrict__ b0, int 
   }
   {
     const int r = ((2 + 4) * 64 + tr) * 4;
-    if (r < n1) {
+    if (r < n2) {
       const weft_pack<float, 4> l0 = reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(4) * 64 + (int)threadIdx.x];
       weft_pack<float, 4> h3;
       #pragma unroll
@@ -224,7 +224,7 @@ rows_of_softmax_in_shared_memory_rows(int n0, const float* __restrict__ b0, int 
       o0.v[e] = v5;
     }
     if (in) {
-      *reinterpret_cast<weft_pack<float, 4>*>(b1 + (row * n1 + r)) = o0;
+      *reinterpret_cast<weft_pack<float, 4>*>(b1 + (row * n2 + r)) = o0;
     }
   }
   #pragma unroll 2
@@ -238,12 +238,12 @@ rows_of_softmax_in_shared_memory_rows(int n0, const float* __restrict__ b0, int 
       o0.v[e] = v5;
     }
     if (in) {
-      *reinterpret_cast<weft_pack<float, 4>*>(b1 + (row * n1 + r)) = o0;
+      *reinterpret_cast<weft_pack<float, 4>*>(b1 + (row * n2 + r)) = o0;
     }
   }
   {
     const int r = ((2 + 4) * 64 + tr) * 4;
-    if (r < n1) {
+    if (r < n2) {
       const weft_pack<float, 4> h3 = reinterpret_cast<weft_pack<float, 4>*>(weft_row + 0)[(4) * 64 + (int)threadIdx.x];
       weft_pack<float, 4> o0;
       #pragma unroll
@@ -252,7 +252,7 @@ rows_of_softmax_in_shared_memory_rows(int n0, const float* __restrict__ b0, int 
         o0.v[e] = v5;
       }
       if (in) {
-        *reinterpret_cast<weft_pack<float, 4>*>(b1 + (row * n1 + r)) = o0;
+        *reinterpret_cast<weft_pack<float, 4>*>(b1 + (row * n2 + r)) = o0;
       }
     }
   }

@@ -1,9 +1,9 @@
 // split
-// rows_of_softmax_of_one_row_0_reduce_partial: grid 1 × 5 × 1, block 256, arguments 0x00000001 0x00001000 0x00004e21 b0 0x00004e20 scratch2
-// rows_of_softmax_of_one_row_0_reduce_combine: grid 1 × 1 × 1, block 256, arguments 0x00000001 0x00000005 scratch2 scratch0
-// rows_of_softmax_of_one_row_1_reduce_partial: grid 1 × 5 × 1, block 256, arguments 0x00000001 scratch0 0x00001000 0x00004e21 b0 0x00004e20 scratch3
-// rows_of_softmax_of_one_row_1_reduce_combine: grid 1 × 1 × 1, block 256, arguments 0x00000001 0x00000005 scratch3 scratch1
-// rows_of_softmax_of_one_row_2_map: grid 20 × 1 × 1, block 256, arguments 0x00004e20 b0 scratch0 scratch1 b1 0x00004e21
+// rows_of_softmax_of_one_row_0_reduce_partial: grid 1 × 5 × 1, block 256, arguments block.x 0x00000001 block.y 0x00001000 0x00004e21 b0 0x00004e20 scratch2
+// rows_of_softmax_of_one_row_0_reduce_combine: grid 1 × 1 × 1, block 256, arguments block.x 0x00000001 0x00000005 scratch2 scratch0
+// rows_of_softmax_of_one_row_1_reduce_partial: grid 1 × 5 × 1, block 256, arguments block.x 0x00000001 scratch0 block.y 0x00001000 0x00004e21 b0 0x00004e20 scratch3
+// rows_of_softmax_of_one_row_1_reduce_combine: grid 1 × 1 × 1, block 256, arguments block.x 0x00000001 0x00000005 scratch3 scratch1
+// rows_of_softmax_of_one_row_2_map: grid 20 × 1 × 1, block 256, arguments block.x 0x00004e20 b0 scratch0 scratch1 b1 0x00000013 0x00004e21
 // scratch 0: 4 bytes
 // scratch 1: 4 bytes
 // scratch 2: 20 bytes
@@ -41,13 +41,13 @@ __device__ __forceinline__ T weft_exchange(T a, int mask) {
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-rows_of_softmax_of_one_row_0_reduce_partial(int n0, int n1, int n2, const float* __restrict__ b0, int n3, float* __restrict__ p0) {
+rows_of_softmax_of_one_row_0_reduce_partial(unsigned int first_x, int n0, unsigned int first_y, int n1, int n2, const float* __restrict__ b0, int n3, float* __restrict__ p0) {
   const int tr = (int)threadIdx.x;
   const int tp = 0;
   bool in[1];
   #pragma unroll
   for (int g = 0; g < 1; ++g) {
-    const int p = (int)blockIdx.x * 1 + (g * 1 + tp);
+    const int p = (int)(blockIdx.x + first_x) * 1 + (g * 1 + tp);
     in[g] = p < n0;
   }
   float a1[4];
@@ -55,7 +55,7 @@ rows_of_softmax_of_one_row_0_reduce_partial(int n0, int n1, int n2, const float*
   for (int q = 0; q < 4; ++q) {
     a1[q] = -__int_as_float(0x7f800000);
   }
-  const int begin = (int)blockIdx.y * n1;
+  const int begin = (int)(blockIdx.y + first_y) * n1;
   const int end = (begin + n1 < n2 ? begin + n1 : n2);
   int r = begin + (int)tr * 4;
   for (; r + 3076 <= end; r += 4096) {
@@ -146,8 +146,8 @@ rows_of_softmax_of_one_row_0_reduce_partial(int n0, int n1, int n2, const float*
       if (in[g]) {
         #pragma unroll
         for (int e = 0; e < 1; ++e) {
-          const int p = (int)blockIdx.x * 1 + (g * 1 + tp) * 1 + e;
-          p0[(int)blockIdx.y * n0 + p] = a1[g * 1 + e];
+          const int p = (int)(blockIdx.x + first_x) * 1 + (g * 1 + tp) * 1 + e;
+          p0[(int)(blockIdx.y + first_y) * n0 + p] = a1[g * 1 + e];
         }
       }
     }
@@ -155,10 +155,10 @@ rows_of_softmax_of_one_row_0_reduce_partial(int n0, int n1, int n2, const float*
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-rows_of_softmax_of_one_row_0_reduce_combine(int n0, int n1, float* __restrict__ p0, float* __restrict__ b2) {
+rows_of_softmax_of_one_row_0_reduce_combine(unsigned int first_x, int n0, int n1, float* __restrict__ p0, float* __restrict__ b2) {
   const int tp = 0;
   const int tr = (int)threadIdx.x;
-  const int p = (int)blockIdx.x * 1 + tp;
+  const int p = (int)(blockIdx.x + first_x) * 1 + tp;
   const bool in = p < n0;
   float a1[1] = {-__int_as_float(0x7f800000)};
   #pragma unroll 4
@@ -194,13 +194,13 @@ rows_of_softmax_of_one_row_0_reduce_combine(int n0, int n1, float* __restrict__ 
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-rows_of_softmax_of_one_row_1_reduce_partial(int n0, const float* __restrict__ b2, int n1, int n2, const float* __restrict__ b0, int n3, float* __restrict__ p0) {
+rows_of_softmax_of_one_row_1_reduce_partial(unsigned int first_x, int n0, const float* __restrict__ b2, unsigned int first_y, int n1, int n2, const float* __restrict__ b0, int n3, float* __restrict__ p0) {
   const int tr = (int)threadIdx.x;
   const int tp = 0;
   bool in[1];
   #pragma unroll
   for (int g = 0; g < 1; ++g) {
-    const int p = (int)blockIdx.x * 1 + (g * 1 + tp);
+    const int p = (int)(blockIdx.x + first_x) * 1 + (g * 1 + tp);
     in[g] = p < n0;
   }
   float h1[1][1];
@@ -217,7 +217,7 @@ rows_of_softmax_of_one_row_1_reduce_partial(int n0, const float* __restrict__ b2
   for (int q = 0; q < 4; ++q) {
     a4[q] = 0.0f;
   }
-  const int begin = (int)blockIdx.y * n1;
+  const int begin = (int)(blockIdx.y + first_y) * n1;
   const int end = (begin + n1 < n2 ? begin + n1 : n2);
   int r = begin + (int)tr * 4;
   for (; r + 3076 <= end; r += 4096) {
@@ -314,8 +314,8 @@ rows_of_softmax_of_one_row_1_reduce_partial(int n0, const float* __restrict__ b2
       if (in[g]) {
         #pragma unroll
         for (int e = 0; e < 1; ++e) {
-          const int p = (int)blockIdx.x * 1 + (g * 1 + tp) * 1 + e;
-          p0[(int)blockIdx.y * n0 + p] = a4[g * 1 + e];
+          const int p = (int)(blockIdx.x + first_x) * 1 + (g * 1 + tp) * 1 + e;
+          p0[(int)(blockIdx.y + first_y) * n0 + p] = a4[g * 1 + e];
         }
       }
     }
@@ -323,10 +323,10 @@ rows_of_softmax_of_one_row_1_reduce_partial(int n0, const float* __restrict__ b2
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-rows_of_softmax_of_one_row_1_reduce_combine(int n0, int n1, float* __restrict__ p0, float* __restrict__ b3) {
+rows_of_softmax_of_one_row_1_reduce_combine(unsigned int first_x, int n0, int n1, float* __restrict__ p0, float* __restrict__ b3) {
   const int tp = 0;
   const int tr = (int)threadIdx.x;
-  const int p = (int)blockIdx.x * 1 + tp;
+  const int p = (int)(blockIdx.x + first_x) * 1 + tp;
   const bool in = p < n0;
   float a4[1] = {0.0f};
   #pragma unroll 4
@@ -362,8 +362,8 @@ rows_of_softmax_of_one_row_1_reduce_combine(int n0, int n1, float* __restrict__ 
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-rows_of_softmax_of_one_row_2_map(int n0, const float* __restrict__ b0, const float* __restrict__ b2, const float* __restrict__ b3, float* __restrict__ b1, int n1) {
-  const int first = (int)blockIdx.x * 1024 + (int)threadIdx.x * 4;
+rows_of_softmax_of_one_row_2_map(unsigned int first_x, int n0, const float* __restrict__ b0, const float* __restrict__ b2, const float* __restrict__ b3, float* __restrict__ b1, int n1, int n2) {
+  const int first = (int)(blockIdx.x + first_x) * 1024 + (int)threadIdx.x * 4;
   weft_pack<float, 4> l0;
   float l1;
   float l4;
@@ -383,7 +383,7 @@ rows_of_softmax_of_one_row_2_map(int n0, const float* __restrict__ b0, const flo
     *reinterpret_cast<weft_pack<float, 4>*>(b1 + (i)) = o0;
   }
   const int rest = n0 + (int)threadIdx.x;
-  if (blockIdx.x + 1 == gridDim.x && rest < n1) {
+  if ((int)(blockIdx.x + first_x) == n1 && rest < n2) {
     const float v0 = b0[rest];
     const float v1 = b2[0];
     const float v2 = (v0 - v1);

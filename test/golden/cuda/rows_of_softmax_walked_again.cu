@@ -1,5 +1,5 @@
 // rows: layout rows, threadsP 1, threadsR 64, width 4, chunks 4, sharedChunks 0, held false
-// rows_of_softmax_walked_again_rows: grid 5 × 1 × 1, block 64, arguments 0x00000005 0x000009c4 b0 b1
+// rows_of_softmax_walked_again_rows: grid 5 × 1 × 1, block 64, arguments block.x 0x00000005 0x00000004 0x000009c4 b0 b1
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
@@ -33,30 +33,30 @@ __device__ __forceinline__ T weft_exchange(T a, int mask) {
 }
 
 extern "C" __global__ void __launch_bounds__(64)
-rows_of_softmax_walked_again_rows(int n0, int n1, const float* __restrict__ b0, float* __restrict__ b1) {
+rows_of_softmax_walked_again_rows(unsigned int first_x, int n0, int n1, int n2, const float* __restrict__ b0, float* __restrict__ b1) {
   const int tr = (int)threadIdx.x;
   const int tp = 0;
-  const int p = (int)blockIdx.x * 1 + tp;
+  const int p = (int)(blockIdx.x + first_x) * 1 + tp;
   const bool in = p < n0;
-  const int row = in ? p : 0;
+  const int row = in ? p : n1;
   float a1[4];
   #pragma unroll
   for (int e = 0; e < 4; ++e) {
     a1[e] = -__int_as_float(0x7f800000);
   }
-  for (int base = 0; base < n1; base += 1024) {
+  for (int base = 0; base < n2; base += 1024) {
     weft_pack<float, 4> l0[4];
     #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const int r = base + (k * 64 + tr) * 4;
-      if (r < n1) {
-        l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n1 + r));
+      if (r < n2) {
+        l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n2 + r));
       }
     }
     #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const int r = base + (k * 64 + tr) * 4;
-      if (r < n1) {
+      if (r < n2) {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
           a1[e] = weft_maximum(a1[e], l0[k].v[e]);
@@ -100,19 +100,19 @@ rows_of_softmax_walked_again_rows(int n0, int n1, const float* __restrict__ b0, 
   for (int e = 0; e < 4; ++e) {
     a4[e] = 0.0f;
   }
-  for (int base = 0; base < n1; base += 1024) {
+  for (int base = 0; base < n2; base += 1024) {
     weft_pack<float, 4> l0[4];
     #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const int r = base + (k * 64 + tr) * 4;
-      if (r < n1) {
-        l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n1 + r));
+      if (r < n2) {
+        l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n2 + r));
       }
     }
     #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const int r = base + (k * 64 + tr) * 4;
-      if (r < n1) {
+      if (r < n2) {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
           const float v2 = (l0[k].v[e] - v1);
@@ -153,19 +153,19 @@ rows_of_softmax_walked_again_rows(int n0, int n1, const float* __restrict__ b0, 
     }
   }
   const float v4 = a4[0];
-  for (int base = 0; base < n1; base += 1024) {
+  for (int base = 0; base < n2; base += 1024) {
     weft_pack<float, 4> l0[4];
     #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const int r = base + (k * 64 + tr) * 4;
-      if (r < n1) {
-        l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n1 + r));
+      if (r < n2) {
+        l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n2 + r));
       }
     }
     #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const int r = base + (k * 64 + tr) * 4;
-      if (r < n1) {
+      if (r < n2) {
         weft_pack<float, 4> o0;
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -175,7 +175,7 @@ rows_of_softmax_walked_again_rows(int n0, int n1, const float* __restrict__ b0, 
           o0.v[e] = v5;
         }
         if (in) {
-          *reinterpret_cast<weft_pack<float, 4>*>(b1 + (row * n1 + r)) = o0;
+          *reinterpret_cast<weft_pack<float, 4>*>(b1 + (row * n2 + r)) = o0;
         }
       }
     }

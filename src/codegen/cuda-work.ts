@@ -1,0 +1,204 @@
+/**
+ * How the launches of a CUDA kernel are run block range by block range, and what a range touches (`work.ts`). Generated
+ * functions add the launch's first block to their own, so that a part is the same code as the whole (`function.ts`).
+ *
+ * Regions are exact at their ends: the first and the last element of each that some thread touches, clamped to the
+ * buffer. Called by the planner, for kernels that a GPU runs as one (`expandForDevice` splits the others).
+ */
+import { type Access, argumentsOf, type Kernel, product } from '../fusion/kernel.js';
+import { Body } from './body.js';
+
+import { normalize } from './domain.js';
+import { gridSizes, type TileGrid } from './function.js';
+import { mapBlock, mapBlocks } from './map-kernel.js';
+import { pairGrid } from './pair-kernel.js';
+import { combineBlock } from './reduce-combine.js';
+import { reduceBlock, reduceScratch } from './reduce-kernel.js';
+import { type Schedule, scheduleOf } from './schedule.js';
+import type { ReduceSchedule } from './schedule-reduce.js';
+import { transposeGrid } from './transpose-kernel.js';
+import {
+  type Box,
+  boxesOfRange,
+  mergeRegions,
+  type Part,
+  type Region,
+  regionsOf,
+  type Work,
+  type Works,
+} from './work.js';
+
+const NO_WORKS: Works = { rows: undefined, phases: [], phaseScratch: [] };
+const NOTHING: Part = [0, 0, 0, 1];
+
+/** The ways to cut a kernel that is printed with `schedule`. A kernel of split phases, or of no elements, has none. */
+export function cudaWorks(kernel: Kernel, schedule: Schedule = scheduleOf(kernel)): Works {
+  const normal = normalize(kernel);
+  switch (schedule.kind) {
+    case 'empty':
+    case 'split':
+      return NO_WORKS;
+    case 'map':
+      return whole(mapWork(normal, mapBlock(schedule), mapBlocks(normal, schedule)));
+    case 'transpose':
+      return whole(gridWork(normal, transposeGrid(normal, schedule)));
+    case 'pairs':
+      return whole(gridWork(normal, pairGrid(normal, schedule)));
+    case 'rows':
+      return whole(rowWork(normal, [schedule.threadsP], 1));
+    case 'reduce':
+      return reduceWorks(normal, schedule);
+  }
+}
+
+const whole = (rows: Work): Works => ({ ...NO_WORKS, rows });
+
+/** Loads and stores of a part of a kernel. */
+interface Accesses {
+  readonly loads: readonly Access[];
+  readonly stores: readonly Access[];
+}
+
+/** The loads that values need, down to `known`. */
+function loadsFor(body: Body, values: readonly number[], known: (position: number) => boolean): Access[] {
+  return body.closure(values, known).flatMap((position) => {
+    const i = body.instruction(position);
+    return i.kind === 'load' ? [i.access] : [];
+  });
+}
+
+function accessesOf(kernel: Kernel): Accesses {
+  const { stores } = kernel;
+  const values = stores.map(({ value }) => value);
+  return {
+    loads: loadsFor(new Body(kernel), values, () => false),
+    stores: stores.map(({ access }) => access),
+  };
+}
+
+/** One region for each buffer that the accesses reach from the boxes. */
+const reach = (kernel: Kernel, accesses: readonly Access[], boxes: readonly Box[]): Region[] =>
+  mergeRegions(boxes.flatMap((box) => regionsOf(kernel, accesses, box)));
+
+const regionsIn =
+  (
+    kernel: Kernel,
+    { loads, stores }: Accesses,
+    boxesOf: (first: number, last: number) => Box[],
+  ): Work['regions'] =>
+  (first, last) => {
+    const boxes = boxesOf(first, last);
+    return { reads: reach(kernel, loads, boxes), writes: reach(kernel, stores, boxes) };
+  };
+
+/** All of the axes; one index of an empty one, for what does not depend on it. */
+const wholeAxes = (sizes: readonly number[]): Box => sizes.map((n) => [0, Math.max(1, n)] as const);
+
+/** Blocks [first, last) of one that walks `block` elements; the last block does what is left over as well. */
+function mapWork(kernel: Kernel, block: number, blocks: number): Work {
+  const count = product(kernel.parallel);
+  const end = (last: number): number => (last === blocks ? count : last * block);
+  return {
+    units: blocks,
+    regions: regionsIn(kernel, accessesOf(kernel), (first, last) =>
+      boxesOfRange(first * block, end(last), kernel.parallel),
+    ),
+    parts: (first, last) => [[first, last, 0, 1]],
+  };
+}
+
+/**
+ * Ranges of rows (results of a reduction) that every launch can take: launch k has blocks of `blocks[k]` rows, powers of
+ * two; the first has `slots` of them one over the other.
+ */
+function rowWork(kernel: Kernel, blocks: readonly number[], slots: number): Work {
+  const rows = product(kernel.parallel);
+  const unit = Math.max(...blocks);
+  const reduced = wholeAxes(kernel.reduced);
+  return {
+    units: Math.ceil(rows / unit),
+    regions: regionsIn(kernel, accessesOf(kernel), (first, last) =>
+      boxesOfRange(first * unit, Math.min(rows, last * unit), kernel.parallel).map((box) => [
+        ...box,
+        ...reduced,
+      ]),
+    ),
+    parts: (first, last) =>
+      blocks.map((block, launch) => {
+        const end = Math.min(Math.ceil(rows / block), (last * unit) / block);
+        return [(first * unit) / block, end, 0, launch === 0 ? slots : 1];
+      }),
+  };
+}
+
+/** Ranges along the outermost axis of a grid of tiles that has several. */
+function gridWork(kernel: Kernel, grid: TileGrid): Work {
+  const sizes = gridSizes(kernel, grid);
+  const outermost = Math.max(
+    0,
+    sizes.findIndex((n) => n > 1),
+  );
+  const { axis, length } = grid[outermost]!;
+  const inner = product(sizes.slice(outermost + 1));
+  const box = wholeAxes([...kernel.parallel, ...kernel.reduced]);
+  const size = kernel.parallel[axis]!;
+  return {
+    units: sizes[outermost]!,
+    regions: regionsIn(kernel, accessesOf(kernel), (first, last) => [
+      box.map((range, k) =>
+        k === axis ? ([first * length, Math.min(size, last * length)] as const) : range,
+      ),
+    ]),
+    parts: (first, last) => [[first * inner, last * inner, 0, 1]],
+  };
+}
+
+/** A reduction: by rows, or by slots of the reduced axes, which leave partial results that the second launch combines. */
+function reduceWorks(kernel: Kernel, schedule: ReduceSchedule): Works {
+  const block = reduceBlock(schedule);
+  const { slots } = schedule;
+  const rows = product(kernel.parallel);
+  if (slots === 1) return whole(rowWork(kernel, [block], 1));
+  const body = new Body(kernel);
+  return {
+    rows: rowWork(kernel, [block, combineBlock(rows, slots)], slots),
+    phases: [slotWork(body, schedule, Math.ceil(rows / block))],
+    phaseScratch: reduceScratch(body, schedule).map(({ byteLength }) => byteLength),
+  };
+}
+
+function slotWork(
+  body: Body,
+  { slots, slotLength }: ReduceSchedule,
+  blocks: number,
+): Works['phases'][number] {
+  const { kernel, levels } = body;
+  const length = product(kernel.reduced);
+  const parallel = wholeAxes(kernel.parallel);
+  const elementStores = kernel.stores.filter(({ value }) => levels.element[value]);
+  const rowStores = kernel.stores.filter(({ value }) => !levels.element[value]);
+  const isReduce = (position: number): boolean => body.instruction(position).kind === 'reduce';
+  const walked = [
+    ...kernel.tape.flatMap((i) => (i.kind === 'reduce' ? argumentsOf(i) : [])),
+    ...elementStores.map(({ value }) => value),
+  ];
+  const finished = rowStores.map(({ value }) => value);
+  const walk: Accesses = {
+    loads: loadsFor(body, walked, () => false),
+    stores: elementStores.map(({ access }) => access),
+  };
+  const finish = [...loadsFor(body, finished, isReduce), ...rowStores.map(({ access }) => access)];
+  return {
+    work: {
+      units: slots,
+      regions: regionsIn(kernel, walk, (first, last) =>
+        boxesOfRange(first * slotLength, Math.min(length, last * slotLength), kernel.reduced).map((box) => [
+          ...parallel,
+          ...box,
+        ]),
+      ),
+      parts: (first, last) => [[0, blocks, first, last], NOTHING],
+    },
+    finish: reach(kernel, finish, [[...parallel, ...wholeAxes(kernel.reduced)]]),
+  };
+}
