@@ -185,13 +185,13 @@ bool blasProduct(const GemmProblem& p, int dtype, int threads) {
   useThreads(*blas, threads);
   const auto real = [&](auto gemm, auto one) {
     gemm(kRowMajor, a->transpose, b->transpose, p.m, p.n, p.k, one, p.a.data, a->leading, p.b.data,
-         b->leading, one - one, p.c.data, p.c.rowStride);
+         b->leading, p.adds ? one : one - one, p.c.data, p.c.rowStride);
   };
   const auto complex = [&](ComplexGemm gemm, auto one) {
     const decltype(one) unit[2] = {one, 0};
-    const decltype(one) zero[2] = {0, 0};
+    const decltype(one) kept[2] = {p.adds ? one : 0, 0};
     gemm(kRowMajor, a->transpose, b->transpose, p.m, p.n, p.k, unit, p.a.data, a->leading, p.b.data,
-         b->leading, zero, p.c.data, p.c.rowStride);
+         b->leading, kept, p.c.data, p.c.rowStride);
   };
   // Codes of src/graph/dtype.ts.
   if (dtype == 11) {

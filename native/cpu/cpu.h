@@ -29,12 +29,12 @@ struct TapeBuffer {
   void* data;
   int64_t first, last;
 };
-struct TapeRange {
+struct Range {
   int64_t first, last;
 };
 
 // Runs tiles of a kernel, whose bits are those of the whole. What other tiles touch need not be there.
-void runTape(const Tape& tape, const TapeBuffer* buffers, TapeRange tiles, ThreadPool& pool,
+void runTape(const Tape& tape, const TapeBuffer* buffers, Range tiles, ThreadPool& pool,
              const std::atomic<bool>* cancel);
 
 // Runs a kernel phase by phase instead, slot by slot of the reduced axes, with the bits of the whole: for
@@ -42,7 +42,7 @@ void runTape(const Tape& tape, const TapeBuffer* buffers, TapeRange tiles, Threa
 // Between calls `scratch`, of phaseByteLength(tape) bytes aligned to a cache line, holds what is known so
 // far.
 size_t phaseByteLength(const Tape& tape);
-void runTapePhase(const Tape& tape, const TapeBuffer* buffers, void* scratch, size_t phase, TapeRange slots,
+void runTapePhase(const Tape& tape, const TapeBuffer* buffers, void* scratch, size_t phase, Range slots,
                   ThreadPool& pool, const std::atomic<bool>* cancel);
 void finishTapePhase(const Tape& tape, const TapeBuffer* buffers, void* scratch, size_t phase,
                      ThreadPool& pool, const std::atomic<bool>* cancel);
@@ -63,6 +63,16 @@ struct Matmul {
   Matrix a, b, c;
 };
 void matmul(const Matmul& job, ThreadPool& pool, const std::atomic<bool>* cancel);
+
+// A part of a product: rows [first, last) counted through the batch (several matrices whole, or rows of one),
+// columns, and contracted indices, whose products are added to what is there unless they begin at 0. Its bits
+// are those of the whole with Weft's own kernels, if contracted indices are cut at multiples of
+// kMatmulGranule. Halves cannot be cut along those, since their sums are rounded once.
+struct MatmulPart {
+  Range rows, columns, depth;
+};
+inline constexpr int64_t kMatmulGranule = 2048;
+void matmul(const Matmul& job, const MatmulPart& part, ThreadPool& pool, const std::atomic<bool>* cancel);
 
 // The process's pool (hardware threads or WEFT_THREADS), made on first use.
 ThreadPool& sharedPool();

@@ -287,7 +287,7 @@ void BlockedProduct::runGranule(int64_t row, int64_t column, int64_t rowAt, int6
         std::byte* to = sums.data + (i * sums.rowStride + j * sums.columnStride) * kernels_.sumByteLength;
         kernels_.tile(pieceDepth, left + i * panelBytes, right + j * panelBytes, to, sums.rowStride,
                       sums.columnStride, std::min(a_.panel, height - i), std::min(b_.panel, width - j),
-                      depthAt + piece > 0);
+                      problem_.adds || depthAt + piece > 0);
       }
     }
   }

@@ -16,6 +16,7 @@ namespace weft::cpu {
 struct GemmKernels {
   int rows;
   int columns;
+  // Divides kMatmulGranule.
   int depth;
   // Bytes of one element in a packed panel, and in the array that tiles add to (float32 for halves).
   int packedByteLength;
@@ -41,12 +42,13 @@ struct GemmKernels {
   void (*small)(int64_t m, int64_t n, int64_t k, const void* a, int64_t aRowStride, int64_t aColumnStride,
                 const void* b, int64_t bRowStride, void* c, int64_t cRowStride, void* scratch);
 
-  // For float32 and float64; else null. y[i * yStride] = sum over k of matrix[i * stride + k] * x[k].
+  // For float32 and float64; else null. y[i * yStride] = sum over k of matrix[i * stride + k] * x[k], or +=
+  // where `add`. Sums of blocks of k, whose length divides kMatmulGranule, are added up in order.
   void (*rowDots)(int64_t height, int64_t depth, const void* matrix, int64_t stride, const void* x, void* y,
-                  int64_t yStride);
-  // y[j * yStride] = sum over k of matrix[k * stride + j] * x[k], for width <= kColumnSumWidth.
+                  int64_t yStride, bool add);
+  // y[j * yStride] = sum over k of matrix[k * stride + j] * x[k], or +=, for width <= kColumnSumWidth.
   void (*columnSums)(int64_t width, int64_t depth, const void* matrix, int64_t stride, const void* x, void* y,
-                     int64_t yStride);
+                     int64_t yStride, bool add);
   // *y = the sum of `count` values, which are overwritten.
   void (*pairwiseSum)(int64_t count, void* values, void* y);
 };

@@ -106,7 +106,7 @@ bool joinRows(Batch& batch) {
   return true;
 }
 
-Batch simplified(const Matmul& job, const std::atomic<bool>* cancel) {
+Batch batchOf(const Matmul& job, const std::atomic<bool>* cancel) {
   const auto operand = [](const Matrix& matrix) {
     return GemmOperand{static_cast<std::byte*>(matrix.data), matrix.rowStride, matrix.columnStride};
   };
@@ -121,13 +121,61 @@ Batch simplified(const Matmul& job, const std::atomic<bool>* cancel) {
                       .cancel = cancel};
   Batch batch{problem, job.batch, job.a.batchStride, job.b.batchStride, job.c.batchStride};
   tidyStrides(batch);
-  if (!joinRows(batch)) {
+  return batch;
+}
+
+// What was done to a batch to make it simpler, which is then done to its parts.
+struct Form {
+  enum { apart, joined, joinedTransposed } rows = apart;
+  bool transposed = false;
+};
+
+Form simplify(Batch& batch) {
+  Form form;
+  if (joinRows(batch)) {
+    form.rows = Form::joined;
+  } else {
     transpose(batch);
-    if (!joinRows(batch)) transpose(batch);
+    form.transposed = joinRows(batch);
+    if (form.transposed)
+      form.rows = Form::joinedTransposed;
+    else
+      transpose(batch);
   }
   const GemmOperand& c = batch.problem.c;
-  if (c.columnStride != 1 && c.rowStride == 1) transpose(batch);
-  return batch;
+  if (c.columnStride != 1 && c.rowStride == 1) {
+    transpose(batch);
+    form.transposed = !form.transposed;
+  }
+  return form;
+}
+
+void simplifyAs(const Form& form, Batch& batch) {
+  const bool turned = form.rows == Form::joinedTransposed;
+  if (turned) transpose(batch);
+  if (form.rows != Form::apart) joinRows(batch);
+  if (form.transposed != turned) transpose(batch);
+}
+
+void advance(GemmOperand& operand, int64_t elements, int64_t elementByteLength) {
+  operand.data += elements * elementByteLength;
+}
+
+// A part of a batch, before it is simplified.
+void restrict(Batch& batch, const MatmulPart& part) {
+  GemmProblem& p = batch.problem;
+  const int64_t product = part.rows.first / p.m;
+  const int64_t row = part.rows.first % p.m;
+  const int64_t rows = part.rows.last - part.rows.first;
+  p = batch.at(product);
+  batch.count = std::max<int64_t>(1, rows / p.m);
+  p.m = std::min(rows, p.m);
+  p.n = part.columns.last - part.columns.first;
+  p.k = part.depth.last - part.depth.first;
+  p.adds = part.depth.first > 0;
+  advance(p.a, row * p.a.rowStride + part.depth.first * p.a.columnStride, p.elementByteLength);
+  advance(p.b, part.depth.first * p.b.rowStride + part.columns.first * p.b.columnStride, p.elementByteLength);
+  advance(p.c, row * p.c.rowStride + part.columns.first * p.c.columnStride, p.elementByteLength);
 }
 
 void fillZeros(const Batch& batch) {
@@ -170,7 +218,7 @@ void longDots(const Batch& batch, ThreadPool& pool) {
     const std::byte* row = one.a.data + (dot % p.m * one.a.rowStride + begin) * p.elementByteLength;
     const std::byte* x = one.b.data + begin * p.elementByteLength;
     std::byte* sum = sums.as<std::byte>() + task * p.elementByteLength;
-    p.kernels->rowDots(1, std::min(kDotSlot, p.k - begin), row, 0, x, sum, 0);
+    p.kernels->rowDots(1, std::min(kDotSlot, p.k - begin), row, 0, x, sum, 0, false);
   });
   for (int64_t dot = 0; dot < dots; dot++) {
     const GemmProblem one = batch.at(dot / p.m);
@@ -179,20 +227,47 @@ void longDots(const Batch& batch, ThreadPool& pool) {
   }
 }
 
-// Matrix times vector, one of whose axes has its elements side by side. Returns false for what it does not
-// do.
-bool vectorProduct(Batch batch, ThreadPool& pool) {
+// How a product is computed. It decides the order of sums, so that parts are computed as their whole would
+// be.
+enum class Way { small, blocked, dots, rowDots, columnSums };
+struct Choice {
+  Way way;
+  // For a matrix and a vector: whether the vector is the left operand.
+  bool transposed;
+};
+
+// Matrix times vector, one of whose axes has its elements side by side.
+bool isVectorProduct(Batch batch, Choice& choice) {
   if (batch.problem.kernels->rowDots == nullptr) return false;
-  if (batch.problem.n != 1) transpose(batch);
+  choice.transposed = batch.problem.n != 1;
+  if (choice.transposed) transpose(batch);
   const GemmProblem& p = batch.problem;
   if (p.n != 1) return false;
   const bool byRows = p.a.columnStride == 1;
   if (!byRows && p.a.rowStride != 1) return false;
-  if (byRows && p.b.rowStride == 1 && p.k >= 2 * kDotSlot && batch.count * p.m < kManyDots) {
-    longDots(batch, pool);
-    return true;
-  }
+  const bool isLong = p.b.rowStride == 1 && p.k >= 2 * kDotSlot && batch.count * p.m < kManyDots;
+  choice.way = !byRows ? Way::columnSums : isLong ? Way::dots : Way::rowDots;
+  return true;
+}
 
+// Products too small to be worth packing.
+bool isSmall(const Batch& batch) {
+  const GemmProblem& p = batch.problem;
+  if (p.kernels->small == nullptr || p.b.columnStride != 1 || p.c.columnStride != 1) return false;
+  return p.k <= kSmallDepth && p.m * p.n <= kSmallWork && p.m * p.n * p.k <= kSmallWork;
+}
+
+Choice choose(const Batch& batch) {
+  Choice choice{Way::blocked, false};
+  if ((batch.problem.m == 1 || batch.problem.n == 1) && isVectorProduct(batch, choice)) return choice;
+  return {isSmall(batch) ? Way::small : Way::blocked, false};
+}
+
+void vectorProduct(Batch batch, const Choice& choice, ThreadPool& pool) {
+  if (choice.transposed) transpose(batch);
+  const GemmProblem& p = batch.problem;
+  if (choice.way == Way::dots && !p.adds) return longDots(batch, pool);
+  const bool byRows = choice.way != Way::columnSums;
   // Tasks are pieces of rows of all products. Their length changes no result.
   const int64_t pieces = batch.count * ceilDivide(p.m * p.k, kLeastTaskElements);
   const int64_t wanted = std::max<int64_t>(1, std::min<int64_t>(pieces, 8 * pool.workers()) / batch.count);
@@ -213,22 +288,17 @@ bool vectorProduct(Batch batch, ThreadPool& pool) {
         const std::byte* matrix = one.a.data + begin * one.a.rowStride * p.elementByteLength;
         std::byte* y = one.c.data + begin * one.c.rowStride * p.elementByteLength;
         if (byRows) {
-          p.kernels->rowDots(count, p.k, matrix, one.a.rowStride, x, y, one.c.rowStride);
+          p.kernels->rowDots(count, p.k, matrix, one.a.rowStride, x, y, one.c.rowStride, p.adds);
         } else {
-          p.kernels->columnSums(count, p.k, matrix, one.a.columnStride, x, y, one.c.rowStride);
+          p.kernels->columnSums(count, p.k, matrix, one.a.columnStride, x, y, one.c.rowStride, p.adds);
         }
       },
       work <= kLeastTaskElements ? 1 : pool.workers());
-  return true;
 }
 
-// Products too small to be worth packing. Returns false for what it does not do.
-bool smallProducts(const Batch& batch, ThreadPool& pool) {
+void smallProducts(const Batch& batch, ThreadPool& pool) {
   const GemmProblem& p = batch.problem;
-  if (p.kernels->small == nullptr || p.b.columnStride != 1 || p.c.columnStride != 1) return false;
-  const int64_t work = p.m * p.n * p.k;
-  if (p.k > kSmallDepth || p.m * p.n > kSmallWork || work > kSmallWork) return false;
-  const int64_t group = ceilDivide(kLeastTaskWork, work);
+  const int64_t group = ceilDivide(kLeastTaskWork, p.m * p.n * p.k);
   pool.parallelFor(ceilDivide(batch.count, group), [&](int64_t task, int) {
     if (p.cancelled()) return;
     alignas(64) std::byte scratch[kSmallDepth * kSmallColumnBytes];
@@ -239,22 +309,11 @@ bool smallProducts(const Batch& batch, ThreadPool& pool) {
                        one.b.rowStride, one.c.data, one.c.rowStride, scratch);
     }
   });
-  return true;
 }
 
-}  // namespace
-
-void matmul(const Matmul& job, ThreadPool& pool, const std::atomic<bool>* cancel) {
-  if (job.dtype < kFirstDType || job.dtype >= kFirstDType + static_cast<int>(kElementByteLengths.size())) {
-    throw std::invalid_argument("no matrix product of dtype " + std::to_string(job.dtype));
-  }
-  if (job.m == 0 || job.n == 0 || job.batch == 0) return;
-  const Batch batch = simplified(job, cancel);
-  if (job.k == 0) return fillZeros(batch);
+void largeProducts(const Batch& batch, int dtype, ThreadPool& pool) {
   const GemmProblem& p = batch.problem;
-  if ((p.m == 1 || p.n == 1) && vectorProduct(batch, pool)) return;
-  if (smallProducts(batch, pool)) return;
-  const auto byBlas = [&](int64_t i) { return blasProduct(batch.at(i), job.dtype, pool.size()); };
+  const auto byBlas = [&](int64_t i) { return blasProduct(batch.at(i), dtype, pool.size()); };
   if (byBlas(0)) {
     for (int64_t i = 1; i < batch.count && !p.cancelled(); i++) byBlas(i);
     return;
@@ -266,6 +325,41 @@ void matmul(const Matmul& job, ThreadPool& pool, const std::atomic<bool>* cancel
   } else {
     for (int64_t i = 0; i < batch.count && !p.cancelled(); i++) blockedProduct(batch.at(i), pool);
   }
+}
+
+}  // namespace
+
+void matmul(const Matmul& job, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  matmul(job, {{0, job.batch * job.m}, {0, job.n}, {0, job.k}}, pool, cancel);
+}
+
+void matmul(const Matmul& job, const MatmulPart& part, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  if (job.dtype < kFirstDType || job.dtype >= kFirstDType + static_cast<int>(kElementByteLengths.size())) {
+    throw std::invalid_argument("no matrix product of dtype " + std::to_string(job.dtype));
+  }
+  if (part.rows.first >= part.rows.last || part.columns.first >= part.columns.last) return;
+  if (part.depth.first >= part.depth.last && job.k > 0) return;
+  Batch whole = batchOf(job, cancel);
+  Batch batch = whole;
+  restrict(batch, part);
+  simplifyAs(simplify(whole), batch);
+  if (job.k == 0) return fillZeros(batch);
+  if (batch.problem.adds && batch.problem.kernels->round != nullptr) {
+    throw std::invalid_argument("products of halves cannot be added to others");
+  }
+  const Choice choice = choose(whole);
+  switch (choice.way) {
+    case Way::dots:
+    case Way::rowDots:
+    case Way::columnSums:
+      return vectorProduct(batch, choice, pool);
+    case Way::small:
+      if (!batch.problem.adds) return smallProducts(batch, pool);
+      break;
+    case Way::blocked:
+      break;
+  }
+  largeProducts(batch, job.dtype, pool);
 }
 
 }  // namespace weft::cpu

@@ -34,6 +34,8 @@ struct GemmProblem {
   int64_t m, n, k;
   GemmOperand a, b, c;
   const std::atomic<bool>* cancel;
+  // Whether the product is added to c; not for halves.
+  bool adds = false;
 
   bool cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
 };

@@ -434,7 +434,7 @@ int64_t workOfTile(const Tape& tape) {
   return tape.rows * tape.paddedWidth() * std::max<int64_t>(1, tape.walkBlocks()) * instructions;
 }
 
-void runTiles(const Job& job, TapeRange tiles, ThreadPool& pool) {
+void runTiles(const Job& job, Range tiles, ThreadPool& pool) {
   const int64_t count = tiles.last - tiles.first;
   const int64_t grain = std::max<int64_t>(1, kTaskWork / workOfTile(job.tape));
   const int64_t tasks = (count + grain - 1) / grain;
@@ -460,7 +460,7 @@ class SlotRun {
   static int64_t byteLength(const Job& job, int64_t tiles) {
     return tiles * (rowBytes(job) + job.slots * States::nodesByteLength(job));
   }
-  SlotRun(const Job& job, TapeRange tiles, char* memory, ThreadPool& pool)
+  SlotRun(const Job& job, Range tiles, char* memory, ThreadPool& pool)
       : job_(job),
         tape_(job.tape),
         tiles_(tiles),
@@ -477,7 +477,7 @@ class SlotRun {
     eachTile(0, [](Worker& worker, int64_t) { worker.runRows(0); });
   }
 
-  void walk(size_t phase, TapeRange slots) {
+  void walk(size_t phase, Range slots) {
     const int64_t blocks = tape_.walkBlocks();
     const int64_t perTile = slots.last - slots.first;
     pool_.parallelFor(count_ * perTile, [&](int64_t task, int w) {
@@ -530,7 +530,7 @@ class SlotRun {
 
   const Job& job_;
   const Tape& tape_;
-  const TapeRange tiles_;
+  const Range tiles_;
   const int64_t count_;
   const int64_t rowBytes_;
   const int64_t nodeBytes_;
@@ -540,7 +540,7 @@ class SlotRun {
   Workers workers_;
 };
 
-void runSlots(const Job& job, TapeRange tiles, ThreadPool& pool) {
+void runSlots(const Job& job, Range tiles, ThreadPool& pool) {
   const Scratch memory(SlotRun::byteLength(job, tiles.last - tiles.first));
   SlotRun run(job, tiles, memory.data(), pool);
   run.begin();
@@ -590,7 +590,7 @@ void runTape(const Tape& tape, void* const* buffers, ThreadPool& pool, const std
   runTape(tape, whole.data(), {0, tape.tileCount()}, pool, cancel);
 }
 
-void runTape(const Tape& tape, const TapeBuffer* buffers, TapeRange tiles, ThreadPool& pool,
+void runTape(const Tape& tape, const TapeBuffer* buffers, Range tiles, ThreadPool& pool,
              const std::atomic<bool>* cancel) {
   if (tiles.first >= tiles.last) return;
   const Job job = jobOf(tape, buffers, cancel);
@@ -605,7 +605,7 @@ size_t phaseByteLength(const Tape& tape) {
   return static_cast<size_t>(SlotRun::byteLength(jobOf(tape, nullptr, nullptr), tape.tileCount()));
 }
 
-void runTapePhase(const Tape& tape, const TapeBuffer* buffers, void* scratch, size_t phase, TapeRange slots,
+void runTapePhase(const Tape& tape, const TapeBuffer* buffers, void* scratch, size_t phase, Range slots,
                   ThreadPool& pool, const std::atomic<bool>* cancel) {
   if (slots.first >= slots.last) return;
   const Job job = jobOf(tape, buffers, cancel);
