@@ -71,6 +71,14 @@ void Issue::operator()(const ZeroStep& step) {
 
 void Issue::operator()(const TapeStep&) { throw Failure(FailureCode::internal, "a CPU tape reached a GPU"); }
 
+void Issue::operator()(const TapePhaseStep&) {
+  throw Failure(FailureCode::internal, "a CPU tape reached a GPU");
+}
+
+void Issue::operator()(const std::shared_ptr<const Sweep>&) {
+  throw Failure(FailureCode::internal, "a sweep reached a GPU");
+}
+
 // One block holds the temporaries, the inputs that come from the host and the outputs that go there. It is
 // free again once all is queued: the next run's work comes after this one's.
 void Issue::place() {

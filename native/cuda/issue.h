@@ -31,6 +31,8 @@ class Issue {
   void operator()(const MatmulStep& step);
   void operator()(const ZeroStep& step);
   void operator()(const TapeStep& step);
+  void operator()(const TapePhaseStep& step);
+  void operator()(const std::shared_ptr<const Sweep>& sweep);
 
  private:
   // Buffers of one direction in the run's block: those packed into a slot, then the others.

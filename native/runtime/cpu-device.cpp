@@ -1,12 +1,9 @@
 // The CPU as a device: inputs are read in place, temporaries and outputs come from the pool of host memory,
 // steps run one after the other, each on the process's thread pool.
-#include <cstring>
-
-#include "cpu/cpu.h"
-#include "cpu/threads.h"
+#include "runtime/cpu-steps.h"
+#include "runtime/cpu-sweep.h"
 #include "runtime/device.h"
 #include "runtime/executor.h"
-#include "runtime/failure.h"
 #include "runtime/host-pool.h"
 #include "runtime/program.h"
 
@@ -51,76 +48,42 @@ class HostMemory : public Memory {
   const host::Block block_;
 };
 
-// The steps of one run over its buffers' addresses.
-class Interpreter {
- public:
-  Interpreter(const Program& program, std::vector<std::byte*> addresses, const CancelFlag* cancel)
-      : program_(program), addresses_(std::move(addresses)), cancel_(cancel) {}
-
-  void operator()(const TapeStep& step) {
-    tapeBuffers_.clear();
-    for (const int buffer : step.buffers) tapeBuffers_.push_back(addresses_[buffer]);
-    cpu::runTape(*step.tape, tapeBuffers_.data(), step.isShort ? thisThread() : cpu::sharedPool(), cancel_);
-  }
-
-  void operator()(const MatmulStep& step) {
-    cpu::matmul({step.dtype, step.m, step.n, step.k, step.batch, matrix(step.a, step.dtype),
-                 matrix(step.b, step.dtype), matrix(step.c, step.dtype)},
-                cpu::sharedPool(), cancel_);
-  }
-
-  void operator()(const ZeroStep& step) {
-    std::memset(addresses_[step.buffer], 0, program_.buffers[step.buffer].byteLength);
-  }
-
-  void operator()(const LaunchStep&) {
-    throw Failure(FailureCode::internal, "a CUDA launch reached the CPU");
-  }
-
- private:
-  // A pool of the calling thread alone: to wake another costs more than a short tape.
-  static cpu::ThreadPool& thisThread() {
-    static cpu::ThreadPool& pool = *new cpu::ThreadPool(1);
-    return pool;
-  }
-
-  cpu::Matrix matrix(const MatrixOperand& operand, int dtype) const {
-    std::byte* data = addresses_[operand.buffer];
-    data += operand.offset * static_cast<int64_t>(elementByteLength(dtype));
-    return {data, operand.batchStride, operand.rowStride, operand.columnStride};
-  }
-
-  const Program& program_;
-  std::vector<std::byte*> addresses_;
-  const CancelFlag* cancel_;
-  std::vector<void*> tapeBuffers_;
-};
+std::byte* bytesOf(const Memory& memory) { return reinterpret_cast<std::byte*>(memory.address); }
 
 void CpuDevice::compute(Run& run) {
   const Program& program = *run.program;
   const std::shared_ptr<Memory> arena = allocateHost(program.arenaByteLength);
-  std::vector<std::byte*> addresses(program.buffers.size());
+  std::vector<HostView> views(program.buffers.size());
+  const auto place = [&](size_t buffer, std::byte* data) {
+    views[buffer] = {data, 0, program.buffers[buffer].byteLength};
+  };
+  std::vector<std::shared_ptr<Memory>> spilled;
   for (size_t i = 0; i < program.buffers.size(); i++) {
-    if (program.buffers[i].role == Role::temporary) {
-      addresses[i] = reinterpret_cast<std::byte*>(arena->address) + program.buffers[i].offset;
-    }
+    const BufferSpec& buffer = program.buffers[i];
+    if (buffer.role == Role::temporary && !buffer.windowed) place(i, bytesOf(*arena) + buffer.offset);
+    if (buffer.role != Role::spill) continue;
+    spilled.push_back(allocateHost(buffer.byteLength));
+    place(i, bytesOf(*spilled.back()));
   }
   for (size_t i = 0; i < program.inputs.size(); i++) {
     const Run::Input& input = run.inputs[i];
     // Steps only read inputs.
-    const void* data = input.memory ? reinterpret_cast<const void*>(input.memory->address) : input.host;
-    addresses[program.inputs[i]] = static_cast<std::byte*>(const_cast<void*>(data));
+    const void* data = input.memory ? bytesOf(*input.memory) : input.host;
+    place(program.inputs[i], static_cast<std::byte*>(const_cast<void*>(data)));
   }
   std::vector<std::shared_ptr<Memory>> outputs;
   for (const int output : program.outputs) {
     outputs.push_back(allocateHost(program.buffers[output].byteLength));
-    addresses[output] = reinterpret_cast<std::byte*>(outputs.back()->address);
+    place(output, bytesOf(*outputs.back()));
   }
 
-  Interpreter interpreter(program, std::move(addresses), run.cancel);
+  CpuSteps steps(program, std::move(views), run.cancel);
   for (const Step& step : program.steps) {
     checkCancelled(*run.cancel);
-    std::visit(interpreter, step);
+    if (const auto* sweep = std::get_if<std::shared_ptr<const Sweep>>(&step))
+      runSweep(**sweep, steps, bytesOf(*arena), run);
+    else
+      steps.run(step);
   }
   // A step that was stopped half way left undefined values.
   checkCancelled(*run.cancel);

@@ -3,6 +3,7 @@
 // Devices and their executors live as long as the process. Memory is what a device hands out: the results of
 // runs, shared by JavaScript handles and by runs under way, freed when the last lets go, on any thread.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -70,6 +71,8 @@ struct Run {
 
   std::vector<std::shared_ptr<Memory>> outputs;
   Timeline timeline;
+  // Tiles of sweeps that have ended; any thread may look.
+  std::atomic<int64_t> tilesDone{0};
 };
 
 // The bytes a device has out, holds from the system (at least as much), and had out at most; and the pinned

@@ -5,6 +5,7 @@
 
 #include "cpu/tape.h"
 #include "runtime/device.h"
+#include "runtime/sweep.h"
 #include "runtime/values.h"
 
 namespace weft {
@@ -44,15 +45,18 @@ void readBuffers(const Napi::Object& spec, Program& program) {
     const std::string field = item("buffers", i);
     const Napi::Object entry = values::object(list.Get(i), field);
     const std::string role = values::text(entry.Get("role"), field + ".role");
-    BufferSpec buffer{Role::temporary, 0, 0};
+    BufferSpec buffer{Role::temporary, 0, 0, false};
     buffer.byteLength = values::integer(entry.Get("byteLength"), field + ".byteLength");
+    buffer.windowed = entry.Get("windowed").ToBoolean();
     if (role == "input") {
       buffer.role = Role::input;
       program.inputs.push_back(static_cast<int>(i));
     } else if (role == "output") {
       buffer.role = Role::output;
       program.outputs.push_back(static_cast<int>(i));
-    } else if (role == "temporary") {
+    } else if (role == "spill") {
+      buffer.role = Role::spill;
+    } else if (role == "temporary" && !buffer.windowed) {
       buffer.offset = values::integer(entry.Get("offset"), field + ".offset");
       if (buffer.offset > program.arenaByteLength ||
           buffer.byteLength > program.arenaByteLength - buffer.offset) {
@@ -61,8 +65,8 @@ void readBuffers(const Napi::Object& spec, Program& program) {
       if (buffer.byteLength > 0 && buffer.offset % program.device->alignment() != 0) {
         reject(field + ".offset", "a multiple of " + std::to_string(program.device->alignment()));
       }
-    } else {
-      reject(field + ".role", "input, output or temporary");
+    } else if (role != "temporary") {
+      reject(field + ".role", "input, output, temporary or spill");
     }
     program.buffers.push_back(buffer);
   }
@@ -141,28 +145,60 @@ bool isShort(const cpu::Tape& tape) {
   return elements * static_cast<double>(instructions) <= static_cast<double>(kShortWork);
 }
 
-Step readTape(const Napi::Object& entry, const std::string& field, const Program& program) {
-  if (!program.device->isHost()) reject(field + ".kind", "one a GPU runs, not tape");
-  TapeStep step{};
-  const Napi::Array buffers = values::array(entry.Get("buffers"), field + ".buffers");
-  for (uint32_t i = 0; i < buffers.Length(); i++) {
-    step.buffers.push_back(bufferIndex(buffers.Get(i), program, field + "." + item("buffers", i)));
+std::vector<int> readBufferList(const Napi::Object& entry, const std::string& field, const Program& program) {
+  const Napi::Array list = values::array(entry.Get("buffers"), field + ".buffers");
+  std::vector<int> buffers;
+  for (uint32_t i = 0; i < list.Length(); i++) {
+    buffers.push_back(bufferIndex(list.Get(i), program, field + "." + item("buffers", i)));
   }
-  step.tape = cpu::parseTape(values::object(entry.Get("tape"), field + ".tape"));
-  const std::vector<cpu::Buffer>& wanted = step.tape->buffers;
-  if (wanted.size() != step.buffers.size()) {
+  return buffers;
+}
+
+std::shared_ptr<const cpu::Tape> readTapeSpec(const Napi::Object& entry, const std::string& field,
+                                              const std::vector<int>& buffers, const Program& program) {
+  if (!program.device->isHost()) reject(field + ".kind", "one a GPU runs, not a tape");
+  std::shared_ptr<const cpu::Tape> tape = cpu::parseTape(values::object(entry.Get("tape"), field + ".tape"));
+  const std::vector<cpu::Buffer>& wanted = tape->buffers;
+  if (wanted.size() != buffers.size()) {
     reject(field + ".buffers", "as many as the tape has: " + std::to_string(wanted.size()));
   }
   for (size_t i = 0; i < wanted.size(); i++) {
     const auto bytes =
         static_cast<size_t>(wanted[i].elementCount) * elementByteLength(static_cast<int>(wanted[i].dtype));
     const std::string name = field + ".buffers[" + std::to_string(i) + "]";
-    if (program.buffers[step.buffers[i]].byteLength < bytes) {
+    if (program.buffers[buffers[i]].byteLength < bytes) {
       reject(name, "of at least " + std::to_string(bytes) + " bytes");
     }
-    if (wanted[i].isOutput) checkWritable(step.buffers[i], program, name);
+    if (wanted[i].isOutput) checkWritable(buffers[i], program, name);
   }
+  return tape;
+}
+
+Step readTape(const Napi::Object& entry, const std::string& field, const Program& program) {
+  TapeStep step{};
+  step.buffers = readBufferList(entry, field, program);
+  step.tape = readTapeSpec(entry, field, step.buffers, program);
   step.isShort = isShort(*step.tape);
+  return step;
+}
+
+Step readTapePhase(const Napi::Object& entry, const std::string& field, const Program& program,
+                   bool finishes) {
+  TapePhaseStep step{};
+  step.finishes = finishes;
+  step.buffers = readBufferList(entry, field, program);
+  if (step.buffers.empty()) reject(field + ".buffers", "the tape's and one for its partial results");
+  step.scratch = step.buffers.back();
+  step.buffers.pop_back();
+  step.tape = readTapeSpec(entry, field, step.buffers, program);
+  const auto last = static_cast<int64_t>(step.tape->walks.size()) - 1;
+  step.phase = values::integer(entry.Get("phase"), field + ".phase", 0, last);
+  if (step.tape->slotCount() == 1) reject(field + ".tape", "one whose reduced axes have several slots");
+  const BufferSpec& scratch = program.buffers[step.scratch];
+  const size_t bytes = cpu::phaseByteLength(*step.tape);
+  if (scratch.role != Role::temporary || scratch.windowed || scratch.byteLength < bytes) {
+    reject(field + ".buffers", "followed by a temporary of at least " + std::to_string(bytes) + " bytes");
+  }
   return step;
 }
 
@@ -215,6 +251,20 @@ Step readMatmul(const Napi::Object& entry, const std::string& field, const Progr
   return step;
 }
 
+Step readStep(const Napi::Object& entry, const std::string& field, Program& program) {
+  const std::string kind = values::text(entry.Get("kind"), field + ".kind");
+  if (kind == "tape") return readTape(entry, field, program);
+  if (kind == "tapePhase") return readTapePhase(entry, field, program, false);
+  if (kind == "tapeFinish") return readTapePhase(entry, field, program, true);
+  if (kind == "launch") return readLaunch(entry, field, program);
+  if (kind == "matmul") return readMatmul(entry, field, program);
+  if (kind == "sweep") return readSweep(entry, field, program, readStep);
+  if (kind != "zero") reject(field + ".kind", "tape, tapePhase, tapeFinish, launch, matmul, zero or sweep");
+  const ZeroStep step{bufferIndex(entry.Get("buffer"), program, field + ".buffer")};
+  checkWritable(step.buffer, program, field + ".buffer");
+  return step;
+}
+
 void readSteps(const Napi::Object& spec, Program& program) {
   const Napi::Array list = values::array(spec.Get("steps"), "steps");
   program.steps.reserve(list.Length());
@@ -222,19 +272,9 @@ void readSteps(const Napi::Object& spec, Program& program) {
     const Napi::HandleScope scope(spec.Env());
     const std::string field = item("steps", i);
     const Napi::Object entry = values::object(list.Get(i), field);
-    const std::string kind = values::text(entry.Get("kind"), field + ".kind");
-    if (kind == "tape") {
-      program.steps.push_back(readTape(entry, field, program));
-    } else if (kind == "launch") {
-      program.steps.push_back(readLaunch(entry, field, program));
-    } else if (kind == "matmul") {
-      program.steps.push_back(readMatmul(entry, field, program));
-    } else if (kind == "zero") {
-      const ZeroStep step{bufferIndex(entry.Get("buffer"), program, field + ".buffer")};
-      checkWritable(step.buffer, program, field + ".buffer");
-      program.steps.push_back(step);
-    } else {
-      reject(field + ".kind", "tape, launch, matmul or zero");
+    program.steps.push_back(readStep(entry, field, program));
+    for (const int buffer : buffersOf(program.steps.back())) {
+      if (program.buffers[buffer].windowed) reject(field, "in a sweep: it uses windowed buffers");
     }
   }
 }

@@ -20,13 +20,16 @@ namespace cuda {
 struct ProgramCode;
 }
 
-enum class Role { input, output, temporary };
+// `spill`: host memory of the run.
+enum class Role { input, output, temporary, spill };
 
 struct BufferSpec {
   Role role;
   size_t byteLength;
   // In the arena, for temporaries.
   size_t offset;
+  // Whether there are never more than windows of it on the device, in the slots of sweeps.
+  bool windowed;
 };
 
 // Device code; immutable, shared by the programs and devices that use it.
@@ -73,7 +76,20 @@ struct ZeroStep {
   int buffer;
 };
 
-using Step = std::variant<TapeStep, LaunchStep, MatmulStep, ZeroStep>;
+// A phase of a tape over slots of its reduced axes, or what finishes it.
+struct TapePhaseStep {
+  std::shared_ptr<const cpu::Tape> tape;
+  std::vector<int> buffers;
+  // The buffer that holds what is known between phases.
+  int scratch;
+  size_t phase;
+  bool finishes;
+};
+
+struct Sweep;  // sweep.h
+
+using Step =
+    std::variant<TapeStep, LaunchStep, MatmulStep, ZeroStep, TapePhaseStep, std::shared_ptr<const Sweep>>;
 
 struct Program {
   Device* device;

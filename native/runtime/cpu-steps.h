@@ -1,0 +1,44 @@
+// CpuSteps: runs steps of a program on the CPU, whole or on ranges of them, over host memory. One after the
+// other, each on the process's thread pool. Called by cpu-device.cpp and cpu-sweep.cpp.
+#pragma once
+#include <cstddef>
+#include <vector>
+
+#include "runtime/cancel.h"
+#include "runtime/sweep.h"
+
+namespace weft {
+
+// Memory behind a buffer of which bytes [first, last) are there. `data` is where byte 0 is, or would be.
+struct HostView {
+  std::byte* data = nullptr;
+  size_t first = 0, last = 0;
+};
+
+class CpuSteps {
+ public:
+  CpuSteps(const Program& program, std::vector<HostView> views, const CancelFlag* cancel)
+      : views(std::move(views)), program_(program), cancel_(cancel) {}
+
+  // For each buffer of the program. Sweeps move their windows.
+  std::vector<HostView> views;
+
+  // Runs all of a step; not of a sweep.
+  void run(const Step& step);
+  // Runs a range of a step.
+  void run(const Step& step, const SweepRange& range);
+
+ private:
+  void tape(const TapeStep& step, cpu::Range tiles);
+  void phase(const TapePhaseStep& step, cpu::Range slots);
+  void product(const MatmulStep& step, const cpu::MatmulPart& part);
+  void zero(const ZeroStep& step);
+  const cpu::TapeBuffer* tapeBuffers(const cpu::Tape& tape, const std::vector<int>& buffers);
+  cpu::Matrix matrix(const MatrixOperand& operand, int dtype) const;
+
+  const Program& program_;
+  const CancelFlag* cancel_;
+  std::vector<cpu::TapeBuffer> tapeBuffers_;
+};
+
+}  // namespace weft

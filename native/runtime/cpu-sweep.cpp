@@ -1,0 +1,213 @@
+#include "runtime/cpu-sweep.h"
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "runtime/failure.h"
+#include "runtime/host-pool.h"
+
+namespace weft {
+namespace {
+
+// A buffer of a sweep in one run.
+struct Track {
+  const SweepBuffer& buffer;
+  // The whole buffer; its data is null where it is not in memory.
+  HostView whole;
+  // Whether its windows go through slots.
+  bool usesSlots;
+};
+
+// In place, the rows of windows must lie as kernels expect them: as far apart as in a slot.
+bool liesAsInSlots(const SweepBuffer& buffer) {
+  for (const SweepWindow& window : buffer.windows) {
+    if (window.rows > 1 && window.pitch != buffer.slotPitch) return false;
+  }
+  return true;
+}
+
+template <typename F>
+void eachRow(const SweepWindow& window, size_t slotPitch, std::byte* slot, F body) {
+  for (size_t row = 0; row < window.rows; row++)
+    body(window.first + row * window.pitch, slot + row * slotPitch, window.rowBytes);
+}
+
+class SweepRun {
+ public:
+  SweepRun(const Sweep& sweep, CpuSteps& steps, std::byte* arena, Run& run)
+      : sweep_(sweep), steps_(steps), arena_(reinterpret_cast<uintptr_t>(arena)), run_(run) {
+    for (const SweepBuffer& buffer : sweep.buffers) {
+      const HostView whole = steps.views[buffer.buffer];
+      const bool inPlace =
+          whole.data != nullptr && liesAsInSlots(buffer) && (buffer.slots == 0 || !host::poison());
+      if (!inPlace && buffer.slots == 0)
+        throw Failure(FailureCode::internal, "a window has neither memory nor a slot");
+      tracks_.push_back({buffer, whole, !inPlace});
+      readsAhead_ |= !inPlace && buffer.direction == SweepDirection::in;
+    }
+  }
+
+  void operator()() {
+    std::optional<std::thread> reader;
+    if (readsAhead_ && sweep_.tiles > 0) reader.emplace([this] { readAhead(); });
+    // The reader is not left alone with what it refers to.
+    struct Join {
+      SweepRun& sweep;
+      std::optional<std::thread>& reader;
+      ~Join() {
+        if (!reader) return;
+        sweep.stop();
+        reader->join();
+      }
+    } const join{*this, reader};
+    for (int64_t tile = 0; tile < sweep_.tiles; tile++) {
+      checkCancelled(*run_.cancel);
+      if (reader) awaitRead(tile);
+      bind(tile);
+      for (const SweepBody& part : sweep_.body) steps_.run(part.step, part.ranges[tile]);
+      // What was stopped half way goes nowhere.
+      checkCancelled(*run_.cancel);
+      writeOut(tile);
+      end(tile);
+    }
+    for (const Track& track : tracks_) steps_.views[track.buffer.buffer] = track.whole;
+  }
+
+ private:
+  std::byte* slotOf(const Track& track, const SweepWindow& window) const {
+    return reinterpret_cast<std::byte*>(placeOf(track.buffer, window, arena_).window);
+  }
+
+  // Points the buffers' views to the tile's windows.
+  void bind(int64_t tile) {
+    for (const Track& track : tracks_) {
+      const SweepWindow& window = track.buffer.windows[tile];
+      HostView& view = steps_.views[track.buffer.buffer];
+      const size_t span = window.rows == 0 ? 0 : (window.rows - 1) * window.pitch + window.rowBytes;
+      if (!track.usesSlots) {
+        // Large results are written past the caches: how large they are as a whole is what counts.
+        const bool isOut = track.buffer.direction == SweepDirection::out;
+        view = {track.whole.data, isOut ? 0 : window.first, isOut ? track.whole.last : window.first + span};
+        continue;
+      }
+      const SweepPlace place = placeOf(track.buffer, window, arena_);
+      const size_t first = place.window - place.base;
+      const size_t length =
+          window.rows > 1 ? (window.rows - 1) * track.buffer.slotPitch + window.rowBytes : span;
+      view = {reinterpret_cast<std::byte*>(place.base), first, first + length};
+      if (track.buffer.direction == SweepDirection::in || window.rows == 0) continue;
+      if (host::poison()) poison(track, window);
+    }
+  }
+
+  // Nothing but the window, as it is so far, is defined.
+  void poison(const Track& track, const SweepWindow& window) {
+    std::byte* const slot = reinterpret_cast<std::byte*>(arena_) + track.buffer.offset +
+                            static_cast<size_t>(window.slot) * track.buffer.slotByteLength;
+    std::memset(slot, 0xff, track.buffer.slotByteLength);
+    if (track.buffer.direction != SweepDirection::local) copyIn(track, window);
+  }
+
+  void copyIn(const Track& track, const SweepWindow& window) {
+    eachRow(window, track.buffer.slotPitch, slotOf(track, window),
+            [&](size_t offset, std::byte* to, size_t bytes) {
+              std::memcpy(to, track.whole.data + offset, bytes);
+            });
+  }
+
+  void writeOut(int64_t tile) {
+    for (const Track& track : tracks_) {
+      const SweepWindow& window = track.buffer.windows[tile];
+      if (!track.usesSlots || track.buffer.direction != SweepDirection::out || !window.copies) continue;
+      eachRow(window, track.buffer.slotPitch, slotOf(track, window),
+              [&](size_t offset, const std::byte* from, size_t bytes) {
+                std::memcpy(track.whole.data + offset, from, bytes);
+              });
+    }
+  }
+
+  // The second thread: reads each tile's windows as soon as the tiles that used their slots have ended.
+  void readAhead() {
+#ifdef __linux__
+    pthread_setname_np(pthread_self(), "weft-read");
+#endif
+    try {
+      // For each buffer and slot, the last tile before that uses it.
+      std::vector<std::vector<int64_t>> users;
+      for (const Track& track : tracks_) users.emplace_back(track.buffer.slots, -1);
+      for (int64_t tile = 0; tile < sweep_.tiles; tile++) {
+        for (size_t i = 0; i < tracks_.size(); i++) {
+          const Track& track = tracks_[i];
+          const SweepWindow& window = track.buffer.windows[tile];
+          if (!track.usesSlots || track.buffer.direction != SweepDirection::in || window.rows == 0) continue;
+          int64_t& user = users[i][window.slot];
+          if (window.copies) {
+            if (!awaitEnd(user)) return;
+            if (host::poison()) poison(track, window);
+            copyIn(track, window);
+          }
+          user = tile;
+        }
+        const std::lock_guard lock(mutex_);
+        read_ = tile;
+        changed_.notify_all();
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+      changed_.notify_all();
+    }
+  }
+
+  void awaitRead(int64_t tile) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return read_ >= tile || failure_; });
+    if (failure_ && read_ < tile) std::rethrow_exception(failure_);
+  }
+  // Whether the tile ended; if not, all is to stop.
+  bool awaitEnd(int64_t tile) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return ended_ >= tile || stopping_; });
+    return ended_ >= tile && !stopping_;
+  }
+  void end(int64_t tile) {
+    run_.tilesDone.fetch_add(1, std::memory_order_relaxed);
+    const std::lock_guard lock(mutex_);
+    ended_ = tile;
+    changed_.notify_all();
+  }
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+
+  const Sweep& sweep_;
+  CpuSteps& steps_;
+  const uintptr_t arena_;
+  Run& run_;
+  std::vector<Track> tracks_;
+  bool readsAhead_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // The last tile whose windows are there, and the last that ended.
+  int64_t read_ = -1;
+  int64_t ended_ = -1;
+  bool stopping_ = false;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+void runSweep(const Sweep& sweep, CpuSteps& steps, std::byte* arena, Run& run) {
+  SweepRun(sweep, steps, arena, run)();
+}
+
+}  // namespace weft

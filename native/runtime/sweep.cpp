@@ -1,0 +1,245 @@
+#include "runtime/sweep.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/tape.h"
+#include "runtime/device.h"
+#include "runtime/values.h"
+
+namespace weft {
+namespace {
+
+using values::integer;
+using values::reject;
+
+constexpr int64_t kMostTiles = int64_t{1} << 24;
+// Numbers for each window and for each range: WINDOW_FIELDS and RANGE_FIELDS of src/exec/native-types.ts.
+constexpr size_t kWindowFields = 6;
+constexpr size_t kRangeFields = 6;
+
+std::string item(const std::string& list, size_t i) { return list + "[" + std::to_string(i) + "]"; }
+
+// A Float64Array of `fields` integers for each tile.
+class Table {
+ public:
+  Table(const Napi::Value& value, std::string field, int64_t tiles, size_t fields)
+      : field_(std::move(field)), fields_(fields) {
+    if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array)
+      reject(field_, "a Float64Array");
+    array_ = value.As<Napi::Float64Array>();
+    const size_t wanted = static_cast<size_t>(tiles) * fields;
+    if (array_.ElementLength() != wanted) reject(field_, "of length " + std::to_string(wanted));
+  }
+  int64_t at(int64_t tile, size_t field, int64_t low, int64_t high) const {
+    const size_t i = static_cast<size_t>(tile) * fields_ + field;
+    const double number = array_[i];
+    if (!(number >= static_cast<double>(low) && number <= static_cast<double>(high)) ||
+        number != std::floor(number)) {
+      reject(item(field_, i), "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+    }
+    return static_cast<int64_t>(number);
+  }
+
+ private:
+  const std::string field_;
+  const size_t fields_;
+  Napi::Float64Array array_;
+};
+
+void checkSlots(const SweepBuffer& buffer, const Program& program, const std::string& field) {
+  const size_t alignment = program.device->alignment();
+  if (buffer.slots == 0) return;
+  if (buffer.offset % alignment != 0 || buffer.slotByteLength % alignment != 0)
+    reject(field, "slots at multiples of " + std::to_string(alignment) + " bytes");
+  const size_t arena = program.arenaByteLength;
+  const auto slots = static_cast<size_t>(buffer.slots);
+  if (buffer.offset > arena || (arena - buffer.offset) / slots < buffer.slotByteLength)
+    reject(field, "slots inside the arena of " + std::to_string(arena) + " bytes");
+}
+
+SweepWindow readWindow(const Table& table, int64_t tile, const SweepBuffer& buffer, size_t byteLength,
+                       const std::string& field) {
+  const auto bytes = static_cast<int64_t>(byteLength);
+  SweepWindow window{};
+  window.slot = static_cast<int>(table.at(tile, 0, 0, std::max(0, buffer.slots - 1)));
+  window.copies = table.at(tile, 1, 0, 1) == 1;
+  window.first = table.at(tile, 2, 0, bytes);
+  window.rowBytes = table.at(tile, 3, 0, bytes);
+  window.rows = table.at(tile, 4, 0, std::max<int64_t>(1, bytes));
+  window.pitch = table.at(tile, 5, 0, bytes);
+  if (window.rows == 0 || window.rowBytes == 0) {
+    window.rows = window.rowBytes = 0;
+    return window;
+  }
+  const std::string name = item(field + ".windows of tile ", static_cast<size_t>(tile));
+  bool fits = buffer.slotByteLength >= window.first % kSlotAlignment + window.rowBytes;
+  size_t reach = window.rowBytes;
+  if (window.rows > 1) {
+    const size_t column = window.pitch == 0 ? 0 : window.first % window.pitch;
+    if (window.pitch < column + window.rowBytes) reject(name, "rows that end before the next begins");
+    if (buffer.slotPitch < window.rowBytes) reject(name, "rows of at most slotPitch bytes");
+    if ((window.rows - 1) > (byteLength - window.rowBytes) / window.pitch) reject(name, "inside its buffer");
+    fits = buffer.slotByteLength >= window.rowBytes &&
+           (window.rows - 1) <= (buffer.slotByteLength - window.rowBytes) / buffer.slotPitch;
+    reach = (window.rows - 1) * window.pitch + window.rowBytes;
+  }
+  if (window.first > byteLength || reach > byteLength - window.first) reject(name, "inside its buffer");
+  if (buffer.slots > 0 && !fits) reject(name, "inside its slot");
+  return window;
+}
+
+SweepDirection readDirection(const Napi::Value& value, const std::string& field, Role role) {
+  const std::string text = values::text(value, field);
+  // What is nowhere but in slots has nothing to be copied from or to.
+  if (role == Role::temporary) {
+    if (text != "local") reject(field, "local for a temporary");
+    return SweepDirection::local;
+  }
+  if (text == "in") return SweepDirection::in;
+  if (text != "out") reject(field, "in or out");
+  if (role == Role::input) reject(field, "in for an input");
+  return SweepDirection::out;
+}
+
+SweepBuffer readBuffer(const Napi::Object& entry, const std::string& field, int64_t tiles,
+                       const Program& program) {
+  SweepBuffer buffer{};
+  const int64_t last = static_cast<int64_t>(program.buffers.size()) - 1;
+  buffer.buffer = static_cast<int>(integer(entry.Get("buffer"), field + ".buffer", 0, last));
+  const BufferSpec& spec = program.buffers[buffer.buffer];
+  if (!spec.windowed && spec.role != Role::spill) reject(field + ".buffer", "a windowed buffer");
+  buffer.direction = readDirection(entry.Get("direction"), field + ".direction", spec.role);
+  buffer.offset = integer(entry.Get("offset"), field + ".offset");
+  buffer.slotByteLength = integer(entry.Get("slotByteLength"), field + ".slotByteLength");
+  const int64_t least = spec.role == Role::temporary || !program.device->isHost() ? 1 : 0;
+  buffer.slots = static_cast<int>(integer(entry.Get("slots"), field + ".slots", least, 1 << 20));
+  buffer.slotPitch = integer(entry.Get("slotPitch"), field + ".slotPitch");
+  checkSlots(buffer, program, field);
+  const Table table(entry.Get("windows"), field + ".windows", tiles, kWindowFields);
+  buffer.windows.reserve(static_cast<size_t>(tiles));
+  for (int64_t tile = 0; tile < tiles; tile++)
+    buffer.windows.push_back(readWindow(table, tile, buffer, spec.byteLength, field));
+  return buffer;
+}
+
+// The most that each of a range's numbers may be, and whether a range fits a step besides.
+class RangeRule {
+ public:
+  explicit RangeRule(const Step& step) : step_(step) { std::visit(*this, step); }
+
+  void operator()(const TapeStep& step) { x_ = step.tape->tileCount(); }
+  void operator()(const TapePhaseStep& step) {
+    x_ = 1;
+    y_ = step.finishes ? 0 : step.tape->slotCount();
+  }
+  void operator()(const LaunchStep& step) {
+    x_ = step.grid[0];
+    y_ = step.grid[1];
+  }
+  void operator()(const MatmulStep& step) {
+    x_ = step.batch * step.m;
+    y_ = step.n;
+    z_ = step.k;
+  }
+  void operator()(const ZeroStep&) { x_ = 1; }
+  void operator()(const std::shared_ptr<const Sweep>&) {}
+
+  SweepRange read(const Table& table, int64_t tile, const std::string& field) const {
+    SweepRange range{};
+    range.x0 = table.at(tile, 0, 0, x_);
+    range.x1 = table.at(tile, 1, range.x0, x_);
+    range.y0 = table.at(tile, 2, 0, y_);
+    range.y1 = table.at(tile, 3, range.y0, y_);
+    range.z0 = table.at(tile, 4, 0, z_);
+    range.z1 = table.at(tile, 5, range.z0, z_);
+    if (const auto* product = std::get_if<MatmulStep>(&step_)) check(*product, range, field);
+    return range;
+  }
+
+ private:
+  static void check(const MatmulStep& step, const SweepRange& range, const std::string& field) {
+    if (range.x0 == range.x1) return;
+    const bool isWhole = range.x0 % step.m == 0 && range.x1 % step.m == 0;
+    if (!isWhole && range.x0 / step.m != (range.x1 - 1) / step.m)
+      reject(field, "rows of one matrix, or whole matrices");
+    if (isHalf(step.dtype) && range.z1 - range.z0 < step.k)
+      reject(field, "all contracted indices for halves");
+  }
+  // float16 and bfloat16 of src/graph/dtype.ts.
+  static bool isHalf(int dtype) { return dtype == 9 || dtype == 10; }
+
+  const Step& step_;
+  int64_t x_ = 0, y_ = 0, z_ = 0;
+};
+
+}  // namespace
+
+std::vector<int> buffersOf(const Step& step) {
+  struct Find {
+    std::vector<int> operator()(const TapeStep& s) { return s.buffers; }
+    std::vector<int> operator()(const TapePhaseStep& s) {
+      std::vector<int> all = s.buffers;
+      all.push_back(s.scratch);
+      return all;
+    }
+    std::vector<int> operator()(const LaunchStep& s) {
+      std::vector<int> all;
+      for (const LaunchStep::Argument& arg : s.args) {
+        if (arg.buffer >= 0) all.push_back(arg.buffer);
+      }
+      return all;
+    }
+    std::vector<int> operator()(const MatmulStep& s) { return {s.a.buffer, s.b.buffer, s.c.buffer}; }
+    std::vector<int> operator()(const ZeroStep& s) { return {s.buffer}; }
+    std::vector<int> operator()(const std::shared_ptr<const Sweep>&) { return {}; }
+  };
+  return std::visit(Find{}, step);
+}
+
+SweepPlace placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr_t arena) {
+  const uintptr_t slot = arena + buffer.offset + static_cast<size_t>(window.slot) * buffer.slotByteLength;
+  if (window.rows > 1) {
+    const size_t row = window.first / window.pitch;
+    return {slot, slot - row * buffer.slotPitch - window.first % window.pitch};
+  }
+  const uintptr_t at = slot + window.first % kSlotAlignment;
+  return {at, at - window.first};
+}
+
+Step readSweep(const Napi::Object& entry, const std::string& field, Program& program,
+               const ReadStep& readStep) {
+  if (!program.device->isHost()) reject(field + ".kind", "one a GPU runs, not sweep");
+  auto sweep = std::make_shared<Sweep>();
+  sweep->tiles = integer(entry.Get("tiles"), field + ".tiles", 0, kMostTiles);
+  const Napi::Array buffers = values::array(entry.Get("buffers"), field + ".buffers");
+  std::vector<bool> listed(program.buffers.size());
+  for (uint32_t i = 0; i < buffers.Length(); i++) {
+    const std::string name = item(field + ".buffers", i);
+    sweep->buffers.push_back(readBuffer(values::object(buffers.Get(i), name), name, sweep->tiles, program));
+    const auto buffer = static_cast<size_t>(sweep->buffers.back().buffer);
+    if (listed[buffer]) reject(name, "a buffer that is listed once");
+    listed[buffer] = true;
+  }
+  const Napi::Array body = values::array(entry.Get("body"), field + ".body");
+  for (uint32_t i = 0; i < body.Length(); i++) {
+    const Napi::HandleScope scope(entry.Env());
+    const std::string name = item(field + ".body", i);
+    const Napi::Object part = values::object(body.Get(i), name);
+    SweepBody one{readStep(values::object(part.Get("step"), name + ".step"), name + ".step", program), {}};
+    if (std::holds_alternative<std::shared_ptr<const Sweep>>(one.step))
+      reject(name + ".step.kind", "not a sweep");
+    for (const int buffer : buffersOf(one.step)) {
+      if (program.buffers[buffer].windowed && !listed[buffer])
+        reject(name + ".step", "over buffers that the sweep has windows of: " + std::to_string(buffer));
+    }
+    const RangeRule rule(one.step);
+    const Table table(part.Get("ranges"), name + ".ranges", sweep->tiles, kRangeFields);
+    for (int64_t tile = 0; tile < sweep->tiles; tile++)
+      one.ranges.push_back(rule.read(table, tile, item(name + ".ranges of tile ", tile)));
+    sweep->body.push_back(std::move(one));
+  }
+  return std::shared_ptr<const Sweep>(std::move(sweep));
+}
+
+}  // namespace weft

@@ -1,0 +1,71 @@
+// Sweep: tiles that run the same steps one after the other, each on ranges of its own and on windows of the
+// buffers that are too large to be on a device as a whole. Plain data, read once from a SweepSpec of
+// src/exec/native-types.ts and then immutable; cpu-sweep.* runs it on the CPU.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "runtime/program.h"
+
+namespace weft {
+
+// Of a buffer, for a tile: `rows` rows of `rowBytes` bytes, `pitch` bytes apart. No rows: the tile does not
+// touch it.
+struct SweepWindow {
+  int slot;
+  // Whether to copy it in before the tile, or out after it; if not, it is there, or not wanted yet.
+  bool copies;
+  size_t first, rowBytes, rows, pitch;
+};
+
+enum class SweepDirection { in, out, local };
+
+struct SweepBuffer {
+  int buffer;
+  SweepDirection direction;
+  // In the arena; there may be none where the device works in the buffer's own memory.
+  size_t offset, slotByteLength;
+  int slots;
+  // Bytes from row to row in a slot, for windows of several rows.
+  size_t slotPitch;
+  // One for each tile.
+  std::vector<SweepWindow> windows;
+};
+
+// What a tile runs of a step: see SweepStep of src/exec/native-types.ts.
+struct SweepRange {
+  int64_t x0, x1, y0, y1, z0, z1;
+};
+
+struct SweepBody {
+  Step step;
+  // One for each tile.
+  std::vector<SweepRange> ranges;
+};
+
+struct Sweep {
+  int64_t tiles;
+  std::vector<SweepBuffer> buffers;
+  std::vector<SweepBody> body;
+};
+
+// Where a window lies in its slot, and the address that the whole buffer's first byte would have. A window of
+// one row begins at its first byte modulo kSlotAlignment, so that it is aligned as in the whole buffer.
+inline constexpr size_t kSlotAlignment = 256;
+struct SweepPlace {
+  uintptr_t window;
+  uintptr_t base;
+};
+SweepPlace placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr_t arena);
+
+// The buffers that a step reads and writes.
+std::vector<int> buffersOf(const Step& step);
+
+// Reads a sweep, and checks all that running it relies on; `readStep` reads a step of its body.
+using ReadStep = std::function<Step(const Napi::Object& entry, const std::string& field, Program& program)>;
+Step readSweep(const Napi::Object& entry, const std::string& field, Program& program,
+               const ReadStep& readStep);
+
+}  // namespace weft
