@@ -1,0 +1,121 @@
+/**
+ * Parts of kernels on the CPU: whatever the ranges, and given nothing but its windows, each part gives the bits of the
+ * whole.
+ */
+import { describe, expect, it, vi } from 'vitest';
+import { encodeTape } from '../../src/codegen/tape.js';
+import { tapeWorks } from '../../src/codegen/tape-work.js';
+import type { ProgramSpec } from '../../src/exec/native-types.js';
+import type { Kernel } from '../../src/fusion/kernel.js';
+import { byteLengthOf, DTYPES } from '../../src/graph/dtype.js';
+import type { TypedArray } from '../../src/graph/expr.js';
+import { REDUCTIONS, type ReductionName, reductionRow } from '../../src/graph/reductions.js';
+import { KernelBuilder } from '../support/kernel-builder.js';
+import { generator, randomValues } from '../support/random.js';
+import { bytesOf, sweepProgram } from '../support/sweep-runner.js';
+import { randomKernel } from '../support/tape-runner.js';
+
+/** The runtime as a process started with these settings would have it, where parts see nothing but their windows. */
+async function nativeWith(settings: Readonly<Record<string, string>>) {
+  vi.resetModules();
+  const before = { ...process.env };
+  Object.assign(process.env, { WEFT_POISON: '1', ...settings });
+  try {
+    const native = await import('../../src/exec/native.js');
+    native.cpuInfo();
+    return native;
+  } finally {
+    process.env = before;
+  }
+}
+const ISAS = process.arch === 'x64' ? ['baseline', 'avx2', 'avx512'] : ['neon'];
+
+function whole(kernel: Kernel): ProgramSpec {
+  const buffers = kernel.buffers.map(({ dtype, role, elementCount }) => ({
+    role,
+    byteLength: byteLengthOf(dtype) * elementCount,
+    offset: 0,
+  }));
+  const steps = [{ kind: 'tape', tape: encodeTape(kernel), buffers: buffers.map((_, k) => k) }] as const;
+  return { device: 'cpu', arenaByteLength: 0, images: [], buffers, steps };
+}
+
+const inputsOf = (kernel: Kernel, seed: number): TypedArray[] =>
+  kernel.buffers.flatMap(({ dtype, role, elementCount }, k) =>
+    role === 'input' ? [randomValues(dtype, [elementCount], seed + k).data] : [],
+  );
+
+/** Kernels whose reduced axes have several slots. */
+function slotted(): Kernel[] {
+  const rows = new KernelBuilder([3], [300_000]);
+  const shift = rows.map('exp', rows.load('float32', [1, 0]));
+  const x = rows.map('subtract', rows.load('float32', [300_000, 1]), shift);
+  const most = rows.reduce('max', x);
+  const e = rows.map('exp', rows.map('subtract', x, most));
+  rows.store(shift).store(rows.reduce('argmin', x)).store(most);
+  rows.store(rows.map('divide', e, rows.reduce('sum', e)), [300_000, 1]);
+
+  const columns = new KernelBuilder([70], [20_000]);
+  const y = columns.load('float64', [1, 70]);
+  const mean = columns.map('multiply', columns.reduce('sum', y), columns.constant('float64', 1 / 20_000));
+  const spread = columns.map('sqrt', columns.reduce('squaredDeviations', y));
+  columns.store(columns.map('divide', columns.map('subtract', y, mean), spread), [1, 70]);
+
+  const few = new KernelBuilder([3], [100_000]);
+  few
+    .store(few.reduce('sum', few.load('float32', [1, 3])))
+    .store(few.reduce('logsumexp', few.load('float32', [1, 3])));
+
+  const all = new KernelBuilder([], [37, 11, 701]);
+  const z = all.load('float32', [11 * 701, 701, 1]);
+  all.store(all.reduce('sum', all.map('multiply', z, all.load('float32', [1, 37, 0]))));
+  return [rows.build(), columns.build(), few.build(), all.build()];
+}
+
+describe('parts of tapes', () => {
+  for (const isa of ISAS) {
+    it(`give the bits of the whole for random kernels, on ${isa}`, async () => {
+      const native = await nativeWith({ WEFT_ISA: isa, WEFT_THREADS: '2' });
+      for (let seed = 0; seed < 150; seed++) {
+        const kernel = randomKernel(seed, 20_000);
+        if (tapeWorks(kernel).rows!.units < 2) continue;
+        const inputs = inputsOf(kernel, seed);
+        const expected = await bytesOf(native, whole(kernel), inputs);
+        const next = generator(seed);
+        const parts = sweepProgram(kernel, { by: 'rows', next, slots: 1 + Math.floor(next() * 3) });
+        expect(await bytesOf(native, parts, inputs), `seed ${seed}`).toEqual(expected);
+      }
+    });
+
+    it(`give the bits of the whole when cut along reduced axes, on ${isa}`, async () => {
+      const native = await nativeWith({ WEFT_ISA: isa, WEFT_THREADS: '3' });
+      for (const [k, kernel] of slotted().entries()) {
+        const inputs = inputsOf(kernel, k);
+        const expected = await bytesOf(native, whole(kernel), inputs);
+        expect(tapeWorks(kernel).phases.length, `kernel ${k}`).toBeGreaterThan(0);
+        const next = generator(k);
+        for (const by of ['phases', 'rows', 'phases'] as const) {
+          const parts = sweepProgram(kernel, { by, next, slots: 2 });
+          expect(await bytesOf(native, parts, inputs), `kernel ${k} by ${by}`).toEqual(expected);
+        }
+      }
+    });
+  }
+
+  it('know the bytes that phases keep, for every reduction of every dtype', async () => {
+    const native = await nativeWith({});
+    for (const name of Object.keys(REDUCTIONS) as ReductionName[]) {
+      for (const dtype of DTYPES) {
+        if (reductionRow(name).dtype(dtype) === undefined) continue;
+        const b = new KernelBuilder([5], [200_000]);
+        const kernel = b.store(b.reduce(name, b.load(dtype, [200_000, 1]))).build();
+        const spec = sweepProgram(kernel, { by: 'phases', next: () => 0, slots: 1 });
+        expect(() => native.createProgram(spec), `${name} of ${dtype}`).not.toThrow();
+        const buffers = spec.buffers.map((buffer) =>
+          buffer.role === 'temporary' ? { ...buffer, byteLength: buffer.byteLength - 1 } : buffer,
+        );
+        expect(() => native.createProgram({ ...spec, buffers }), `${name} of ${dtype}`).toThrow(/at least/);
+      }
+    }
+  });
+});
