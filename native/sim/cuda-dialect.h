@@ -298,6 +298,10 @@ using std::acos, std::asin, std::atan2, std::copysign, std::cosh, std::exp, std:
     std::hypot;
 using std::log, std::log1p, std::signbit, std::sinh, std::sqrt, std::tan, std::tanh;
 
+// An approximation is the device's own: nothing may rest on its bits.
+inline void weft_ptx_rsqrt_approx_ftz_f32(float& r, float a) {
+  r = static_cast<float>(1.0 / std::sqrt(static_cast<double>(a)));
+}
 inline void weft_ptx_max_NaN_f32(float& r, float a, float b) {
   r = std::isnan(a) || std::isnan(b) ? weft_sim::bits<float>(0x7fffffff)
       : a == b                       ? (std::signbit(a) ? b : a)

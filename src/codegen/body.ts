@@ -16,6 +16,7 @@ import { CUDA_TYPE, opRow } from '../graph/ops.js';
 import { castExpression, fromStorage } from './casts.js';
 import { affineExpression, boundsExpression, indexWidthOf } from './index-math.js';
 import { zeroLiteral } from './literals.js';
+import { nearFormOf } from './near-forms.js';
 import { Parameters } from './parameters.js';
 import type { Writer } from './writer.js';
 
@@ -23,6 +24,8 @@ import type { Writer } from './writer.js';
 export interface Scope {
   readonly coordinates: readonly string[];
   readonly known: ReadonlyMap<number, string>;
+  /** Whether ops are printed in their near forms. */
+  readonly near?: boolean;
 }
 
 /** A kernel with what every printer asks about it. */
@@ -100,10 +103,19 @@ export class Body {
       case 'cast':
         return castExpression(args[0]!, this.instruction(instruction.args[0]).dtype, instruction.dtype);
       case 'map':
-        return opRow(instruction.op).cuda(args, this.#argumentDType(instruction));
+        return (
+          this.#nearExpression(instruction, args, scope) ??
+          opRow(instruction.op).cuda(args, this.#argumentDType(instruction))
+        );
       default:
         throw new InternalError(`${instruction.kind} is not printed in a body`);
     }
+  }
+
+  #nearExpression(instruction: Instruction, args: readonly string[], scope: Scope): string | undefined {
+    if (scope.near !== true) return undefined;
+    const form = nearFormOf(instruction, (position) => this.instruction(position).dtype);
+    return form === undefined ? undefined : `${form.name}(${args[0]}, ${form.record})`;
   }
 
   /** The dtype an op computes in: that of its arguments (for `where`, of its choices). */

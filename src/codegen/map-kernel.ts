@@ -8,9 +8,13 @@ import type { Body, Scope } from './body.js';
 import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates, storeElement } from './chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from './function.js';
 import { printCoordinates } from './index-math.js';
+import { nearCount, printNearFirst } from './near.js';
 import type { Parameters } from './parameters.js';
 import type { MapSchedule } from './schedule.js';
 import { Writer } from './writer.js';
+
+/** Ops with near forms from which on a map is bound by its arithmetic rather than by memory. */
+const MANY_NEAR = 4;
 
 /** Elements of a block, in order; what is left over from whole chunks belongs to the last block. */
 export const mapBlock = ({ width, unroll, threads }: MapSchedule): number => threads * width * unroll;
@@ -74,17 +78,22 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
   };
   const compute = (coordinates: readonly string[]): void => {
     for (const store of kernel.stores.keys()) stores.declare(out, store, []);
-    const scope: Scope = {
-      coordinates: elementCoordinates(coordinates, chunking),
-      known: new Map(loaded.map((position) => [position, loads.value(position, at)])),
+    const elements = (near: boolean): void => {
+      const scope: Scope = {
+        coordinates: elementCoordinates(coordinates, chunking),
+        known: new Map(loaded.map((position) => [position, loads.value(position, at)])),
+        near,
+      };
+      const element = (): void => {
+        body.print(out, computed, scope, params);
+        for (const [store, { value }] of kernel.stores.entries())
+          stores.put(out, store, '', body.value(value, scope, params));
+      };
+      if (chunking.width === 1) element();
+      else out.unrolled('e', chunking.width, element);
     };
-    const element = (): void => {
-      body.print(out, computed, scope, params);
-      for (const [store, { value }] of kernel.stores.entries())
-        stores.put(out, store, '', body.value(value, scope, params));
-    };
-    if (chunking.width === 1) element();
-    else out.unrolled('e', chunking.width, element);
+    if (nearCount(body, computed) < MANY_NEAR) elements(false);
+    else printNearFirst(out, body, computed, elements);
     for (const store of kernel.stores.keys()) stores.flush(out, store, '', coordinates);
   };
   for (const position of loaded) loads.declare(out, position, several ? [walk.unroll] : []);

@@ -6,6 +6,7 @@
  * the simulated NVRTC of the tests can read.
  */
 import { COMPLEX_PIECES } from './prelude-complex.js';
+import { NEAR_PIECES } from './prelude-near.js';
 import { NUMBER_PIECES } from './prelude-numbers.js';
 import { type Piece, piece } from './prelude-piece.js';
 import { REDUCTION_PIECES } from './prelude-reductions.js';
@@ -27,8 +28,14 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
 };`),
 ];
 
-const REAL_PIECES: readonly Piece[] = [...BASE, ...NUMBER_PIECES, ...REDUCTION_PIECES];
-const ALL_PIECES: readonly Piece[] = [...BASE, ...NUMBER_PIECES, ...COMPLEX_PIECES, ...REDUCTION_PIECES];
+const REAL_PIECES: readonly Piece[] = [...BASE, ...NUMBER_PIECES, ...NEAR_PIECES, ...REDUCTION_PIECES];
+const ALL_PIECES: readonly Piece[] = [
+  ...BASE,
+  ...NUMBER_PIECES,
+  ...NEAR_PIECES,
+  ...COMPLEX_PIECES,
+  ...REDUCTION_PIECES,
+];
 
 /** The pieces that a text needs, in order. Overloads for complex numbers come only with a complex type in the text. */
 export function preludeFor(text: string): string {

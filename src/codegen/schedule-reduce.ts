@@ -126,8 +126,8 @@ function isStaged(kernel: Kernel): boolean {
 }
 
 /** Rows per thread, and blocks, of a staged reduction: it is bound by arithmetic, so blocks are many and even. */
-const STAGED_ITEMS = 8;
-const STAGED_BLOCKS = 4096;
+const STAGED_ITEMS = 4;
+const STAGED_BLOCKS = 12288;
 
 function chooseStaged(kernel: Kernel): ReduceSchedule {
   const rows = product(kernel.parallel);

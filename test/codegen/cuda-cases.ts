@@ -33,6 +33,19 @@ function maps(): void {
     );
   }
   {
+    const b = new KernelBuilder([1003]);
+    const roots = (x: number): number => [1, 2, 3, 4].reduce((y) => b.map('sqrt', y), x);
+    const small = b.map('multiply', b.load('float32', [1], { buffer: 'x' }), b.constant('float32', 1e-39));
+    const large = b.map('exp', b.map('multiply', b.load('float32', [1]), b.constant('float32', 45)));
+    add(
+      'map of roots of anything',
+      b
+        .store(roots(b.load('float32', [1], { buffer: 'x' })))
+        .store(roots(small))
+        .store(roots(large)),
+    );
+  }
+  {
     const b = new KernelBuilder([]);
     add('map of one value', b.store(b.map('add', b.load('float64', []), b.constant('float64', 1.5))));
   }
@@ -216,7 +229,11 @@ function reductions(): void {
     const b = new KernelBuilder([], [30, 20]);
     add('reduce a strided box', b.store(b.reduce('argmax', b.load('float32', [1, 50]))));
   }
-  {
+  // Far points have subnormal and zero weights.
+  for (const [name, scale] of [
+    ['points', 1],
+    ['far points', 4],
+  ] as const) {
     const b = new KernelBuilder([300], [520]);
     const d = [0, 1, 2].map((k) =>
       b.map(
@@ -225,9 +242,10 @@ function reductions(): void {
         b.load('float32', [0, 3], { offset: k, buffer: 'y' }),
       ),
     );
-    const squares = d.map((x) => b.map('square', x)).reduce((a, c) => b.map('add', a, c));
+    const scaled = scale === 1 ? d : d.map((x) => b.map('multiply', x, b.constant('float32', scale)));
+    const squares = scaled.map((x) => b.map('square', x)).reduce((a, c) => b.map('add', a, c));
     add(
-      'reduce pairs of points',
+      `reduce pairs of ${name}`,
       b.store(
         b.reduce(
           'sum',

@@ -21,6 +21,7 @@ const GOLDEN = [
   'map with broadcasts',
   'map of a padded load',
   'map of halves',
+  'map of roots of anything',
   'map with a transposed load',
   'reduce all by sum of float32',
   'reduce rows by argmin of float32',
@@ -55,6 +56,20 @@ describe('cudaKernel', () => {
     const scratch = cuda.scratch.map(({ byteLength }, k) => `// scratch ${k}: ${byteLength} bytes`);
     const text = [`// ${printSchedule(cuda.schedule)}`, ...launches, ...scratch, '', cuda.source].join('\n');
     await expect(text).toMatchFileSnapshot(`../golden/cuda/${kernel.name}.cu`);
+  });
+
+  it('takes near forms of roots in long maps, and looks once at a chunk whether they hold', () => {
+    const roots = (count: number): string => {
+      const b = new KernelBuilder([1024]);
+      let x = b.load('float32', [1]);
+      for (let k = 0; k < count; k++) x = b.map('sqrt', x);
+      return cudaKernel(b.store(x).build('roots')).source;
+    };
+    expect(roots(3)).not.toMatch(/weft_near_sqrt/);
+    const source = roots(50);
+    expect(source.match(/= weft_near_sqrt\(/g)).toHaveLength(50);
+    expect(source.match(/= sqrtf\(/g)).toHaveLength(50);
+    expect(source.match(/if \(!\(low /g)).toHaveLength(1);
   });
 
   it('passes constants as arguments, so that another value is the same source', () => {

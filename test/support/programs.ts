@@ -403,6 +403,15 @@ const MIXED: readonly Program[] = [
 
 const GRAPHS: readonly Program[] = [
   {
+    name: 'a chain of square roots of zeros, negatives and small values',
+    tolerance: F32,
+    build: () => {
+      const x = between('float32', -1, 4, 1003);
+      const chain = (y: Lazy): Lazy => [0, 1, 2, 3, 4].reduce((z) => z.multiply(1.0001).abs().sqrt(), y);
+      return [chain(x), chain(x.maximum(0)), chain(x.multiply(1e-38)), x.sqrt().sqrt().sqrt().sqrt()];
+    },
+  },
+  {
     name: 'a shared subexpression used in many places',
     tolerance: F32,
     build: () => {

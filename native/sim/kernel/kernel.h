@@ -80,6 +80,7 @@ WEFT_SIM_BINARY(fmod)
 WEFT_SIM_BINARY(hypot)
 WEFT_SIM_BINARY(nextafter)
 WEFT_SIM_BINARY(pow)
+extern "C" float fmaf(float, float, float);
 extern "C" void sincos(double, double*, double*);
 extern "C" void sincosf(float, float*, float*);
 inline double rsqrt(double a) { return 1.0 / sqrt(a); }
@@ -133,6 +134,8 @@ inline void weft_ptx_min_NaN_f32(float& r, float a, float b) {
     r = a < b ? a : b;
   }
 }
+// An approximation is the device's own: nothing may rest on its bits.
+inline void weft_ptx_rsqrt_approx_ftz_f32(float& r, float a) { r = (float)(1.0 / sqrt((double)a)); }
 inline void weft_ptx_cvt_f32_f16(float& r, unsigned short a) {
   const int exponent = a >> 10 & 31, fraction = a & 0x3ff;
   float size;

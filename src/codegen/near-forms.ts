@@ -1,0 +1,37 @@
+/**
+ * The near forms of ops (`near.ts`): which there are, what they record, and when that says that they hold.
+ */
+import { argumentsOf, type Instruction } from '../fusion/kernel.js';
+import type { DType } from '../graph/dtype.js';
+import type { OpName } from '../graph/ops.js';
+
+export interface NearForm {
+  /** A function of the prelude that takes the argument and the record. */
+  readonly name: string;
+  /** The record: a variable, what it starts from, and the condition under which every argument was ordinary. */
+  readonly record: string;
+  readonly start: string;
+  readonly ordinary: string;
+}
+
+/**
+ * For float32; other dtypes have none. The square root alone: a near form pays only if it gives the bits of the op (or
+ * kernels would disagree), and if arguments that are not ordinary are rare (those of `exp` in a Gaussian are not).
+ */
+const NEAR_FORMS = new Map<OpName, NearForm>([
+  [
+    'sqrt',
+    {
+      name: 'weft_near_sqrt',
+      record: 'low',
+      start: '__int_as_float(0x7f800000)',
+      ordinary: 'low >= __int_as_float(0x26800000)', // 2^-50
+    },
+  ],
+]);
+
+/** The near form of an instruction of a tape; undefined if it has none. */
+export function nearFormOf(i: Instruction, dtypeOf: (position: number) => DType): NearForm | undefined {
+  if (i.kind !== 'map' || dtypeOf(argumentsOf(i)[0]!) !== 'float32') return undefined;
+  return NEAR_FORMS.get(i.op);
+}

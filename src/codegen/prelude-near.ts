@@ -1,0 +1,18 @@
+/**
+ * Prelude pieces: the near forms of `near.ts`.
+ */
+import { type Piece, piece } from './prelude-piece.js';
+
+export const NEAR_PIECES: readonly Piece[] = [
+  piece(`
+/* The correctly rounded square root where it is 2^-50 or more and finite (Newton's step on an approximation, as
+   CUDA's own); low becomes the least result, NaN where x is 0, negative, infinite or NaN. */
+__device__ __forceinline__ float weft_near_sqrt(float x, float& low) {
+  float r;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  const float s = x * r;
+  const float y = fmaf(fmaf(-s, s, x), 0.5f * r, s);
+  low = weft_minimum(low, y);
+  return y;
+}`),
+];

@@ -1,0 +1,119 @@
+// map: width 4, unroll 1, threads 256
+// map_of_roots_of_anything_map: grid 1 × 1 × 1, block 256, arguments 0x000003e8 b0 b1 0x000ae398 0x42340000 b2 b3 b4 0x000003eb
+
+/* Consecutive elements that move as one. */
+template <class T, int N>
+struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
+  T v[N];
+};
+
+/* NaN if either is NaN. */
+template <class T>
+__device__ __forceinline__ T weft_minimum(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+__device__ __forceinline__ float weft_minimum(float a, float b) {
+  float r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+
+/* The correctly rounded square root where it is 2^-50 or more and finite (Newton's step on an approximation, as
+   CUDA's own); low becomes the least result, NaN where x is 0, negative, infinite or NaN. */
+__device__ __forceinline__ float weft_near_sqrt(float x, float& low) {
+  float r;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  const float s = x * r;
+  const float y = fmaf(fmaf(-s, s, x), 0.5f * r, s);
+  low = weft_minimum(low, y);
+  return y;
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+map_of_roots_of_anything_map(int n0, const float* __restrict__ b0, const float* __restrict__ b1, float c1, float c4, float* __restrict__ b2, float* __restrict__ b3, float* __restrict__ b4, int n1) {
+  const int first = (int)blockIdx.x * 1024 + (int)threadIdx.x * 4;
+  weft_pack<float, 4> l0;
+  weft_pack<float, 4> l3;
+  weft_pack<float, 4> l7;
+  const int i = first;
+  if (i < n0) {
+    l0 = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (i));
+    l3 = *reinterpret_cast<const weft_pack<float, 4>*>(b1 + (i));
+    l7 = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (i));
+    weft_pack<float, 4> o0;
+    weft_pack<float, 4> o1;
+    weft_pack<float, 4> o2;
+    float low = __int_as_float(0x7f800000);
+    #pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const float v2 = (l0.v[e] * c1);
+      const float v5 = (l3.v[e] * c4);
+      const float v6 = expf(v5);
+      const float v8 = weft_near_sqrt(l7.v[e], low);
+      const float v9 = weft_near_sqrt(v8, low);
+      const float v10 = weft_near_sqrt(v9, low);
+      const float v11 = weft_near_sqrt(v10, low);
+      const float v12 = weft_near_sqrt(v2, low);
+      const float v13 = weft_near_sqrt(v12, low);
+      const float v14 = weft_near_sqrt(v13, low);
+      const float v15 = weft_near_sqrt(v14, low);
+      const float v16 = weft_near_sqrt(v6, low);
+      const float v17 = weft_near_sqrt(v16, low);
+      const float v18 = weft_near_sqrt(v17, low);
+      const float v19 = weft_near_sqrt(v18, low);
+      o0.v[e] = v11;
+      o1.v[e] = v15;
+      o2.v[e] = v19;
+    }
+    if (!(low >= __int_as_float(0x26800000))) {
+      #pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const float v2 = (l0.v[e] * c1);
+        const float v5 = (l3.v[e] * c4);
+        const float v6 = expf(v5);
+        const float v8 = sqrtf(l7.v[e]);
+        const float v9 = sqrtf(v8);
+        const float v10 = sqrtf(v9);
+        const float v11 = sqrtf(v10);
+        const float v12 = sqrtf(v2);
+        const float v13 = sqrtf(v12);
+        const float v14 = sqrtf(v13);
+        const float v15 = sqrtf(v14);
+        const float v16 = sqrtf(v6);
+        const float v17 = sqrtf(v16);
+        const float v18 = sqrtf(v17);
+        const float v19 = sqrtf(v18);
+        o0.v[e] = v11;
+        o1.v[e] = v15;
+        o2.v[e] = v19;
+      }
+    }
+    *reinterpret_cast<weft_pack<float, 4>*>(b2 + (i)) = o0;
+    *reinterpret_cast<weft_pack<float, 4>*>(b3 + (i)) = o1;
+    *reinterpret_cast<weft_pack<float, 4>*>(b4 + (i)) = o2;
+  }
+  const int rest = n0 + (int)threadIdx.x;
+  if (blockIdx.x + 1 == gridDim.x && rest < n1) {
+    const float v0 = b0[rest];
+    const float v2 = (v0 * c1);
+    const float v3 = b1[rest];
+    const float v5 = (v3 * c4);
+    const float v6 = expf(v5);
+    const float v7 = b0[rest];
+    const float v8 = sqrtf(v7);
+    const float v9 = sqrtf(v8);
+    const float v10 = sqrtf(v9);
+    const float v11 = sqrtf(v10);
+    const float v12 = sqrtf(v2);
+    const float v13 = sqrtf(v12);
+    const float v14 = sqrtf(v13);
+    const float v15 = sqrtf(v14);
+    const float v16 = sqrtf(v6);
+    const float v17 = sqrtf(v16);
+    const float v18 = sqrtf(v17);
+    const float v19 = sqrtf(v18);
+    b2[rest] = v11;
+    b3[rest] = v15;
+    b4[rest] = v19;
+  }
+}
