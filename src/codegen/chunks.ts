@@ -56,6 +56,10 @@ export class ChunkLoads {
   readonly #chunking: Chunking;
   readonly #params: Parameters;
 
+  get chunking(): Chunking {
+    return this.#chunking;
+  }
+
   constructor(body: Body, chunking: Chunking, params: Parameters) {
     this.#body = body;
     this.#chunking = chunking;

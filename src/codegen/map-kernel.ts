@@ -1,16 +1,18 @@
 /**
  * Prints a kernel without reduced axes. Each thread handles `unroll` chunks of `width` consecutive elements: all loads
- * first, so that they are in flight together, then arithmetic and stores. What is left over from a single axis is done
- * element by element by the last block.
+ * first, so that they are in flight together, then arithmetic and stores. Where its chunks are in the same columns, what
+ * depends on the column alone is computed once. What is left over from a single axis is done element by element by the
+ * last block.
  */
-import { type Kernel, product } from '../fusion/kernel.js';
+import { argumentsOf, type Kernel, product } from '../fusion/kernel.js';
+import { CUDA_TYPE } from '../graph/ops.js';
 import type { Body, Scope } from './body.js';
 import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates, storeElement } from './chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from './function.js';
 import { printCoordinates } from './index-math.js';
 import { nearCount, printNearFirst } from './near.js';
 import type { Parameters } from './parameters.js';
-import type { MapSchedule } from './schedule.js';
+import { columnValues, type MapSchedule, sharesColumns } from './schedule-map.js';
 import { Writer } from './writer.js';
 
 /** Ops with near forms from which on a map is bound by its arithmetic rather than by memory. */
@@ -63,8 +65,11 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
     kernel.stores.map((store) => store.value),
     () => false,
   );
-  const loaded = used.filter((position) => body.instruction(position).kind === 'load');
-  const computed = used.filter((position) => body.instruction(position).kind !== 'load');
+  const columns = printColumns(out, body, params, loads, walk, used);
+  const isLoad = (position: number): boolean => body.instruction(position).kind === 'load';
+  const own = used.filter((position) => !columns.positions.has(position));
+  const loaded = own.filter(isLoad);
+  const computed = own.filter((position) => !isLoad(position));
   const end = params.size(walk.whole);
   const several = walk.unroll > 1;
   const at = several ? '[u]' : '';
@@ -79,9 +84,10 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
   const compute = (coordinates: readonly string[]): void => {
     for (const store of kernel.stores.keys()) stores.declare(out, store, []);
     const elements = (near: boolean): void => {
+      const inChunk = loaded.map((position) => [position, loads.value(position, at)] as const);
       const scope: Scope = {
         coordinates: elementCoordinates(coordinates, chunking),
-        known: new Map(loaded.map((position) => [position, loads.value(position, at)])),
+        known: new Map([...columns.known, ...inChunk]),
         near,
       };
       const element = (): void => {
@@ -106,6 +112,59 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
       compute(coordinates);
     });
   }
+}
+
+interface Columns {
+  /** What is computed once for all chunks of a thread. */
+  readonly positions: ReadonlySet<number>;
+  /** Where those values stand that chunks use: one for each of a chunk's elements. */
+  readonly known: ReadonlyMap<number, string>;
+}
+
+/** Values of `used` that depend on the column alone, where all chunks of a thread lie in the same columns. */
+function printColumns(
+  out: Writer,
+  body: Body,
+  params: Parameters,
+  loads: ChunkLoads,
+  { unroll, step, whole }: Walk,
+  used: readonly number[],
+): Columns {
+  const { kernel } = body;
+  const { width, axis } = loads.chunking;
+  const positions = new Set(sharesColumns(kernel, unroll, step) ? columnValues(body, used) : []);
+  const known = new Map<number, string>();
+  if (positions.size === 0) return { positions, known };
+  const inside = (position: number): boolean => positions.has(position);
+  const users = used.filter((position) => !inside(position));
+  const wanted = new Set([
+    ...users.flatMap((position) => argumentsOf(body.instruction(position))),
+    ...kernel.stores.map(({ value }) => value),
+  ]);
+  const handed = [...wanted].filter(inside).sort((a, b) => a - b);
+  for (const position of handed) {
+    out.line(`${CUDA_TYPE[body.instruction(position).dtype]} h${position}[${width}];`);
+    known.set(position, `h${position}[${width === 1 ? '0' : 'e'}]`);
+  }
+  // Past the end lie columns whose values need not be in memory.
+  out.block(`if (first < ${params.size(whole)})`, () => {
+    const coordinates = printCoordinates(out, params, 'first', kernel.parallel, 'x');
+    const loaded = [...positions].filter((position) => body.instruction(position).kind === 'load');
+    for (const position of loaded) {
+      loads.declare(out, position, []);
+      loads.load(out, position, '', coordinates);
+    }
+    const scope: Scope = {
+      coordinates: elementCoordinates(coordinates, { axis, width }),
+      known: new Map(loaded.map((position) => [position, loads.value(position, '')])),
+    };
+    out.unrolled('e', width, () => {
+      const computed = [...positions].filter((position) => !scope.known.has(position));
+      body.print(out, computed, scope, params);
+      for (const position of handed) out.line(`h${position}[e] = ${body.value(position, scope, params)};`);
+    });
+  });
+  return { positions, known };
 }
 
 /** The last, incomplete chunk of a single axis. */

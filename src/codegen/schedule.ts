@@ -7,27 +7,11 @@
  */
 import { type Kernel, levelsOf, product } from '../fusion/kernel.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
-import { opRow } from '../graph/ops.js';
-import { chunkWidth, isAligned } from './chunks.js';
 import { normalize } from './domain.js';
+import { chooseMap, type MapSchedule } from './schedule-map.js';
 import { choosePairs, type PairSchedule } from './schedule-pairs.js';
 import { chooseReduce, type ReduceSchedule } from './schedule-reduce.js';
-import {
-  accessesOf,
-  chooseRows,
-  DEFAULT_LIMITS,
-  type DeviceLimits,
-  type RowSchedule,
-} from './schedule-rows.js';
-
-export interface MapSchedule {
-  readonly kind: 'map';
-  /** Elements that a thread handles together along the last axis. */
-  readonly width: number;
-  /** Chunks per thread. */
-  readonly unroll: number;
-  readonly threads: number;
-}
+import { chooseRows, DEFAULT_LIMITS, type DeviceLimits, type RowSchedule } from './schedule-rows.js';
 
 /** A map in which some load runs along another axis than the stores: tiles go through shared memory. */
 export interface TransposeSchedule {
@@ -66,34 +50,6 @@ export function scheduleOfNormal(kernel: Kernel, limits: DeviceLimits = DEFAULT_
   if (kernel.reduced.length === 0) return chooseTranspose(kernel) ?? chooseMap(kernel);
   if (levelsOf(kernel).phases === 1) return choosePairs(kernel) ?? chooseReduce(kernel);
   return chooseRows(kernel, limits) ?? { kind: 'split' };
-}
-
-/** Weight of arithmetic up to which a thread takes several chunks: beyond it, more code only compiles more slowly. */
-const LIGHT_TAPE = 32;
-
-function chooseMap(kernel: Kernel): MapSchedule {
-  const last = kernel.parallel.length - 1;
-  const count = product(kernel.parallel);
-  const accesses = accessesOf(kernel);
-  const along = accesses
-    .filter(({ access }) => last >= 0 && access.strides[last] === 1)
-    .map(({ dtype }) => dtype);
-  // A single axis may end inside a chunk (there is a scalar tail); rows may not.
-  const multiple = kernel.parallel.length > 1 ? kernel.parallel[last]! : 16;
-  const loads = accesses.filter(({ store }) => !store).length;
-  let width = along.length === 0 ? 1 : chunkWidth(along, multiple);
-  if (loads > 24) width = Math.min(width, 2);
-  // Chunks that no whole access can bring in cost as many as they have elements; neighbouring threads then do better
-  // with neighbouring elements.
-  const broken = accesses.filter(
-    ({ access }) => last >= 0 && access.strides[last] === 1 && !isAligned(access, { axis: last, width }),
-  );
-  if (3 * broken.length >= accesses.length) width = 1;
-  const heavy =
-    kernel.tape.reduce((cost, i) => cost + (i.kind === 'map' ? opRow(i.op).cost : 0), 0) > LIGHT_TAPE;
-  const big = count >= 2 ** 22;
-  const unroll = width === 1 ? (big && !heavy ? 4 : 1) : big && !heavy && loads <= 2 ? 2 : 1;
-  return { kind: 'map', width, unroll, threads: 256 };
 }
 
 /** Shared memory that staged tiles may take. */

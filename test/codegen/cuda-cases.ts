@@ -61,6 +61,21 @@ function maps(): void {
     add('map with broadcasts', b.store(b.map('multiply', b.map('subtract', x, row), column)));
   }
   {
+    const b = new KernelBuilder([37, 64]);
+    const x = b.load('float32', [64, 1]);
+    const column = b.map(
+      'sqrt',
+      b.map('abs', b.map('divide', b.load('float32', [0, 1]), b.constant('float32', 3))),
+    );
+    const place = b.cast(b.index([0, 1], 2), 'float32');
+    const scaled = b.map('divide', b.map('subtract', x, b.load('float32', [1, 0])), column);
+    add(
+      'map of columns computed once',
+      b.store(b.map('add', scaled, place)).store(b.map('negative', column)),
+      { kind: 'map', width: 4, unroll: 4, threads: 256 },
+    );
+  }
+  {
     const b = new KernelBuilder([13, 7, 11]);
     add(
       'map of three strided axes',

@@ -19,6 +19,7 @@ import { CUDA_CASES } from './cuda-cases.js';
 const GOLDEN = [
   'map flat with a tail',
   'map with broadcasts',
+  'map of columns computed once',
   'map of a padded load',
   'map of halves',
   'map of roots of anything',
@@ -70,6 +71,24 @@ describe('cudaKernel', () => {
     expect(source.match(/= weft_near_sqrt\(/g)).toHaveLength(50);
     expect(source.match(/= sqrtf\(/g)).toHaveLength(50);
     expect(source.match(/if \(!\(low /g)).toHaveLength(1);
+  });
+
+  it('computes what depends on the column alone once for several chunks, where it is worth it', () => {
+    const standardized = (rows: number, columns: number): Kernel => {
+      const b = new KernelBuilder([rows, columns]);
+      const centred = b.map('subtract', b.load('float32', [columns, 1]), b.load('float32', [0, 1]));
+      const spread = b.map('sqrt', b.map('divide', b.load('float32', [0, 1]), b.constant('float32', rows)));
+      return b.store(b.map('divide', centred, spread)).build('standardized');
+    };
+    const unroll = (kernel: Kernel): number => {
+      const schedule = scheduleOf(kernel);
+      if (schedule.kind !== 'map') throw new Error('a map');
+      return schedule.unroll;
+    };
+    expect(unroll(standardized(2 ** 20, 32))).toBe(4);
+    expect(unroll(standardized(2 ** 20, 48))).toBe(1); // chunks of a thread are in different columns
+    expect(unroll(standardized(2 ** 10, 32))).toBe(1); // too few chunks for all threads
+    expect(cudaKernel(standardized(2 ** 20, 32)).source.match(/sqrtf/g)).toHaveLength(1);
   });
 
   it('passes constants as arguments, so that another value is the same source', () => {
