@@ -1,5 +1,5 @@
 // map: width 4, unroll 1, threads 256
-// map_of_roots_of_anything_map: grid 1 × 1 × 1, block 256, arguments 0x000003e8 b0 b1 0x000ae398 0x42340000 b2 b3 b4 0x000003eb
+// map_of_roots_of_anything_map: grid 1 × 1 × 1, block 256, arguments block.x 0x000003e8 b0 b1 0x000ae398 0x42340000 b2 b3 b4 0x00000000 0x000003eb
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
@@ -30,8 +30,8 @@ __device__ __forceinline__ float weft_near_sqrt(float x, float& low) {
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-map_of_roots_of_anything_map(int n0, const float* __restrict__ b0, const float* __restrict__ b1, float c1, float c4, float* __restrict__ b2, float* __restrict__ b3, float* __restrict__ b4, int n1) {
-  const int first = (int)blockIdx.x * 1024 + (int)threadIdx.x * 4;
+map_of_roots_of_anything_map(unsigned int first_x, int n0, const float* __restrict__ b0, const float* __restrict__ b1, float c1, float c4, float* __restrict__ b2, float* __restrict__ b3, float* __restrict__ b4, int n1, int n2) {
+  const int first = (int)(blockIdx.x + first_x) * 1024 + (int)threadIdx.x * 4;
   weft_pack<float, 4> l0;
   weft_pack<float, 4> l3;
   weft_pack<float, 4> l7;
@@ -93,7 +93,7 @@ map_of_roots_of_anything_map(int n0, const float* __restrict__ b0, const float* 
     *reinterpret_cast<weft_pack<float, 4>*>(b4 + (i)) = o2;
   }
   const int rest = n0 + (int)threadIdx.x;
-  if (blockIdx.x + 1 == gridDim.x && rest < n1) {
+  if ((int)(blockIdx.x + first_x) == n1 && rest < n2) {
     const float v0 = b0[rest];
     const float v2 = (v0 * c1);
     const float v3 = b1[rest];
