@@ -4,6 +4,7 @@
  *
  * `merge.ts` and `cluster.ts` decide what is taken in.
  */
+import { BufferList } from './buffer-list.js';
 import {
   type FusedKernel,
   type KernelBuffer,
@@ -28,13 +29,11 @@ export class GrowingKernel implements Part {
   /** Different loads by the buffer's key, in order of the tape. */
   readonly loads = new Map<string, Access[]>();
   readonly stores = new Map<string, Store>();
-  /** Buffers that accesses name; not all are in use. */
-  readonly buffers: KernelBuffer[] = [];
   readonly nodes = new Set<number>();
   /** Instructions that two kernels are not likely to share: their sum bounds what a merge of them holds. */
   arithmetic = 0;
   readonly #tape = new TapeBuilder();
-  readonly #positions = new Map<string, number>();
+  readonly #buffers = new BufferList();
 
   /** A kernel that computes nothing yet. */
   constructor(parallel: readonly number[], reduced: readonly number[]) {
@@ -61,6 +60,11 @@ export class GrowingKernel implements Part {
     return [...this.#parallel, ...this.#reduced];
   }
 
+  /** Buffers that accesses name; not all are in use. */
+  get buffers(): readonly KernelBuffer[] {
+    return this.#buffers.all;
+  }
+
   get tape(): readonly Instruction[] {
     return this.#tape.instructions;
   }
@@ -82,7 +86,7 @@ export class GrowingKernel implements Part {
   #take(part: Part, stores: Iterable<Store>, axisOf: readonly number[] | undefined): void {
     const axes = this.#parallel.length + this.#reduced.length;
     const affine = <T extends Affine>(a: T): T => (axisOf === undefined ? a : moveAffine(a, axisOf, axes));
-    const bufferAt = (at: number): number => this.#bufferAt(part.buffers[at]!);
+    const bufferAt = (at: number): number => this.#buffers.at(part.buffers[at]!);
     const moved = new Array<number>(part.tape.length);
     for (let p = 0; p < moved.length; p++) {
       const i = part.tape[p]!;
@@ -91,7 +95,7 @@ export class GrowingKernel implements Part {
     }
     for (const store of stores) {
       const buffer = part.buffers[store.access.buffer]!;
-      const at = this.#bufferAt(buffer);
+      const at = this.#buffers.at(buffer);
       const access =
         axisOf === undefined ? { ...store.access, buffer: at } : moveAccess(store.access, axisOf, axes, at);
       this.stores.set(buffer.key, { value: moved[store.value]!, access });
@@ -115,19 +119,9 @@ export class GrowingKernel implements Part {
     else known.push(access);
   }
 
-  #bufferAt(buffer: KernelBuffer): number {
-    const known = this.#positions.get(buffer.key);
-    if (known === undefined) {
-      this.#positions.set(buffer.key, this.buffers.length);
-      return this.buffers.push(buffer) - 1;
-    }
-    if (buffer.elementCount > this.buffers[known]!.elementCount) this.buffers[known] = buffer;
-    return known;
-  }
-
   /** Whether an access names the buffer. */
   has(key: string): boolean {
-    return this.#positions.has(key);
+    return this.#buffers.has(key);
   }
 
   /** Drops the stores of values that nobody else needs. */

@@ -38,7 +38,6 @@ export function partition(original: Graph): Partition {
   const contracts = order.map((id) => nodeOf(graph, id)).filter((node) => node.kind === 'contract');
   const outputs = new Set(graph.outputs);
   const stored = chooseRoots(graph, order, operandsToStore(graph, contracts, outputs));
-  const isStored = (id: number): boolean => stored.has(id);
   const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)));
   const operands = new Map<number, { a: Operand; b: Operand }>();
   for (const node of contracts) {
@@ -46,7 +45,7 @@ export function partition(original: Graph): Partition {
     operands.set(node.id, { a, b });
     kernels.addCall({ node, reads: [a.key, b.key] });
   }
-  const built = buildAll(graph, order, stored, isStored);
+  const built = buildAll(graph, order, stored);
   const wanted = new Set([...outputs].map(nodeBufferKey));
   for (const node of operands.values()) wanted.add(node.a.key).add(node.b.key);
   for (const kernel of joinMaps(built, (key) => wanted.has(key))) kernels.addKernel(kernel);
@@ -94,12 +93,7 @@ function locate(graph: Graph, id: number, stored: Set<number>): Operand {
 }
 
 /** A kernel for every root; views that cannot be index maps make their input a root as well. */
-function buildAll(
-  graph: Graph,
-  order: readonly number[],
-  stored: Set<number>,
-  isStored: (id: number) => boolean,
-): FusedKernel[] {
+function buildAll(graph: Graph, order: readonly number[], stored: Set<number>): FusedKernel[] {
   const kernels: FusedKernel[] = [];
   let spare = 0;
   const nextKey = (): string => `part ${spare++}`;
@@ -114,7 +108,7 @@ function buildAll(
       continue;
     }
     try {
-      const kernel = buildKernel(graph, root, isStored);
+      const kernel = buildKernel(graph, root, stored);
       built.add(root);
       waiting.pop();
       kernels.push(...splitKernel(kernel, nextKey));

@@ -8,6 +8,7 @@
  */
 import { byteLengthOf } from '../graph/dtype.js';
 import { denseStrides } from '../graph/graph.js';
+import { BufferList } from './buffer-list.js';
 import { type FusedKernel, type KernelBuffer, mapInstruction, sizesOf } from './fused-kernel.js';
 import { argumentsOf, type Instruction, product, type Store } from './kernel.js';
 import { TapeBuilder } from './tape-builder.js';
@@ -91,16 +92,7 @@ function piece(
   const sizes = sizesOf(kernel);
   const dense = denseStrides(sizes);
   const builder = new TapeBuilder();
-  const buffers: KernelBuffer[] = [];
-  const positions = new Map<string, number>();
-  const bufferAt = (buffer: KernelBuffer): number => {
-    let at = positions.get(buffer.key);
-    if (at === undefined) {
-      at = buffers.push(buffer) - 1;
-      positions.set(buffer.key, at);
-    }
-    return at;
-  };
+  const buffers = new BufferList();
   const moved = new Map<number, number>();
   const fetch = (p: number): number => {
     const known = moved.get(p);
@@ -114,13 +106,13 @@ function piece(
               i,
               argumentsOf(i).map(fetch),
               (a) => a,
-              (b) => bufferAt(kernel.buffers[b]!),
+              (b) => buffers.at(kernel.buffers[b]!),
             ),
           )
         : builder.add({
             kind: 'load',
             dtype: i.dtype,
-            access: { buffer: bufferAt(carrier), offset: 0, strides: dense, bounds: [] },
+            access: { buffer: buffers.at(carrier), offset: 0, strides: dense, bounds: [] },
           });
     moved.set(p, value);
     return value;
@@ -134,20 +126,20 @@ function piece(
     stored.set(p, carrier);
     stores.push({
       value: fetch(p),
-      access: { buffer: bufferAt(carrier), offset: 0, strides: dense, bounds: [] },
+      access: { buffer: buffers.at(carrier), offset: 0, strides: dense, bounds: [] },
     });
   }
   for (const store of end === kernel.tape.length ? kernel.stores : []) {
     stores.push({
       value: fetch(store.value),
-      access: { ...store.access, buffer: bufferAt(kernel.buffers[store.access.buffer]!) },
+      access: { ...store.access, buffer: buffers.at(kernel.buffers[store.access.buffer]!) },
     });
   }
   const isLast = end === kernel.tape.length;
   return {
     parallel: isLast ? kernel.parallel : sizes,
     reduced: isLast ? kernel.reduced : [],
-    buffers,
+    buffers: buffers.all,
     tape: builder.instructions,
     stores,
     nodes: kernel.origins === undefined ? kernel.nodes : new Set(kernel.origins.slice(start, end)),

@@ -31,15 +31,24 @@ export class TapeBuilder {
       : this.add({ kind: 'cast', dtype, args: [value] });
   }
 
-  map(op: OpName, args: readonly number[]): number {
+  /** An op over values; `result`: its dtype, where that is known. */
+  map(op: OpName, args: readonly number[], result: DType = this.#resultOf(op, args)): number {
+    let wide = args;
+    for (const arg of args)
+      if (isHalf(this.instructions[arg]!.dtype)) wide = args.map((value) => this.#widened(value));
+    if (!isHalf(result)) return this.add({ kind: 'map', dtype: result, op, args: wide });
+    return this.cast(this.add({ kind: 'map', dtype: 'float32', op, args: wide }), result);
+  }
+
+  #widened(value: number): number {
+    return isHalf(this.instructions[value]!.dtype) ? this.cast(value, 'float32') : value;
+  }
+
+  #resultOf(op: OpName, args: readonly number[]): DType {
     const dtypes = args.map((arg) => this.instructions[arg]!.dtype);
     const result = opRow(op).dtype(dtypes)?.result;
     if (result === undefined) throw new InternalError(`${op} of ${dtypes.join(', ')} in a kernel`);
-    const wide = dtypes.some(isHalf)
-      ? args.map((arg, k) => (isHalf(dtypes[k]!) ? this.cast(arg, 'float32') : arg))
-      : args;
-    if (!isHalf(result)) return this.add({ kind: 'map', dtype: result, op, args: wide });
-    return this.cast(this.add({ kind: 'map', dtype: 'float32', op, args: wide }), result);
+    return result;
   }
 }
 
