@@ -101,8 +101,9 @@ function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
 
 /** For each output of the graph: its place among the buffers of role `output`; -1: it has no elements. */
 function outputsOf(draft: Draft): number[] {
-  const keys = draft.buffers.filter(({ role }) => role === 'output').map(({ key }) => key);
-  return draft.outputKeys.map((key) => keys.indexOf(key));
+  const outputs = draft.buffers.filter(({ role }) => role === 'output');
+  const places = new Map(outputs.map(({ key }, k) => [key, k]));
+  return draft.outputKeys.map((key) => places.get(key) ?? -1);
 }
 
 const libraryBytes = (draft: Draft, needs: DeviceNeeds): number =>

@@ -98,6 +98,7 @@ class Puller {
       stores: [{ value, access: { buffer, offset: 0, strides, bounds: [] } }],
       nodes: this.#nodes,
       origins: this.#origins,
+      writer: this.#tape,
     };
   }
 

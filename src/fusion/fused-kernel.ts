@@ -12,6 +12,7 @@ import {
   type Store,
   sameNumbers,
 } from './kernel.js';
+import type { TapeBuilder } from './tape-builder.js';
 
 export interface KernelBuffer {
   /** What it holds: a source's array, a node's value, or a value that a split kernel hands on. */
@@ -33,6 +34,8 @@ export interface FusedKernel {
   readonly nodes: ReadonlySet<number>;
   /** The node that each instruction was written for, in a kernel fresh from its graph; what splits it needs it. */
   readonly origins?: readonly number[];
+  /** What wrote the tape, in a kernel fresh from its graph: who goes on writing need not read it again. */
+  readonly writer?: TapeBuilder;
 }
 
 export const sizesOf = (kernel: FusedKernel): number[] => [...kernel.parallel, ...kernel.reduced];
@@ -100,7 +103,8 @@ export function mapAffines(
 ): FusedKernel {
   const tape = kernel.tape.map((i) => mapInstruction(i, argumentsOf(i), affine, (buffer) => buffer));
   const stores = kernel.stores.map((store) => ({ ...store, access: affine(store.access) }));
-  return { ...kernel, parallel, reduced, tape, stores };
+  const { buffers, nodes } = kernel;
+  return { buffers, nodes, parallel, reduced, tape, stores };
 }
 
 /** Splits one axis into an outer part and an inner part of size `inner`. */

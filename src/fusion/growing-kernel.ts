@@ -32,20 +32,30 @@ export class GrowingKernel implements Part {
   readonly nodes = new Set<number>();
   /** Instructions that two kernels are not likely to share: their sum bounds what a merge of them holds. */
   arithmetic = 0;
-  readonly #tape = new TapeBuilder();
+  readonly #tape: TapeBuilder;
   readonly #buffers = new BufferList();
 
-  /** A kernel that computes nothing yet. */
-  constructor(parallel: readonly number[], reduced: readonly number[]) {
+  /** A kernel that computes nothing yet, or what `tape` has. */
+  constructor(parallel: readonly number[], reduced: readonly number[], tape = new TapeBuilder()) {
+    this.#tape = tape;
     this.#parallel = parallel;
     this.#reduced = reduced;
     this.domainSize = product(parallel) * product(reduced);
   }
 
+  /** A fused kernel that may grow; what wrote the fused kernel goes on writing. */
   static of(kernel: FusedKernel): GrowingKernel {
-    const grown = new GrowingKernel(kernel.parallel, kernel.reduced);
-    grown.#take(kernel, kernel.stores, undefined);
+    const grown = new GrowingKernel(kernel.parallel, kernel.reduced, kernel.writer);
+    if (kernel.writer === undefined) grown.#take(kernel, kernel.stores, undefined);
+    else grown.#adopt(kernel);
     return grown;
+  }
+
+  #adopt(kernel: FusedKernel): void {
+    for (const buffer of kernel.buffers) this.#buffers.at(buffer);
+    for (const i of kernel.tape) this.#note(i);
+    for (const store of kernel.stores) this.stores.set(this.buffers[store.access.buffer]!.key, store);
+    for (const node of kernel.nodes) this.nodes.add(node);
   }
 
   get parallel(): readonly number[] {
@@ -106,10 +116,13 @@ export class GrowingKernel implements Part {
   #write(i: Instruction): number {
     const count = this.tape.length;
     const at = this.#tape.add(i);
-    if (at < count) return at;
+    if (at === count) this.#note(i);
+    return at;
+  }
+
+  #note(i: Instruction): void {
     if (i.kind === 'load') this.#noteLoad(i.access);
     else if (i.kind === 'map' || i.kind === 'reduce' || i.kind === 'cast') this.arithmetic++;
-    return at;
   }
 
   #noteLoad(access: Access): void {

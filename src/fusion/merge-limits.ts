@@ -4,8 +4,9 @@
  */
 import { byteLengthOf } from '../graph/dtype.js';
 import type { GrowingKernel } from './growing-kernel.js';
-import { type Affine, argumentsOf, product } from './kernel.js';
+import { type Affine, product } from './kernel.js';
 import type { Join, Keeps, Reason } from './merge.js';
+import { isElement, levelsIn, type TapeLevels } from './tape-levels.js';
 
 /** Most arrays one kernel reads and writes: their addresses and strides are its arguments. */
 export const MAX_BUFFERS = 96;
@@ -23,13 +24,13 @@ export function limitOf(join: Join, keeps: Keeps): Reason | undefined {
   if (bufferCount(join, keeps) > MAX_BUFFERS) return 'buffer-limit';
   if (join.reduced.length === 0) return undefined;
   const { first, second, axisOfFirst, axisOfSecond, parallel, reduced } = join;
-  const levelsOfFirst = levelsIn(first, axisOfFirst, parallel.length, NOTHING);
-  const held = new Map<string, Level>();
-  for (const [key, { value }] of first.stores) held.set(key, levelsOfFirst.of(value));
+  const levelsOfFirst = levelsIn(first, axisOfFirst, parallel.length);
+  const held = new Map<string, number>();
+  for (const [key, { value }] of first.stores) held.set(key, levelsOfFirst.levels[value]!);
   const levelsOfSecond = levelsIn(second, axisOfSecond, parallel.length, held);
-  const spreads = (kernel: GrowingKernel, axisOf: readonly number[], levels: TapeLevels): boolean => {
+  const spreads = (kernel: GrowingKernel, axisOf: readonly number[], { levels }: TapeLevels): boolean => {
     for (const [key, { value, access }] of kernel.stores)
-      if (keeps(key) && !levels.of(value).element && walksRow(access, axisOf, join)) return true;
+      if (!isElement(levels[value]!) && walksRow(access, axisOf, join) && keeps(key)) return true;
     return false;
   };
   // A value of the row, or a constant, is stored once for a row.
@@ -53,68 +54,6 @@ function bufferCount({ first, second }: Join, keeps: Keeps): number {
   for (const key of first.stores.keys()) if (keeps(key)) count++;
   for (const key of second.stores.keys()) if (keeps(key)) count++;
   return count;
-}
-
-/** A value's level and the phase that what uses it can be in (`kernel.ts` says what these are). */
-interface Level {
-  readonly element: boolean;
-  readonly after: number;
-}
-
-const NOTHING: ReadonlyMap<string, Level> = new Map();
-
-interface TapeLevels {
-  readonly of: (value: number) => Level;
-  readonly phases: number;
-}
-
-/** Levels of a tape's values once its axes are those of a merged kernel; `held`: loads that come from registers. */
-function levelsIn(
-  { tape, buffers }: GrowingKernel,
-  axisOf: readonly number[],
-  firstReduced: number,
-  held: ReadonlyMap<string, Level>,
-): TapeLevels {
-  const onReduced = ({ strides }: Affine): boolean => {
-    for (let k = 0; k < strides.length; k++) if (strides[k] !== 0 && axisOf[k]! >= firstReduced) return true;
-    return false;
-  };
-  const element = new Array<boolean>(tape.length);
-  const after = new Array<number>(tape.length);
-  let phases = 1;
-  for (let p = 0; p < tape.length; p++) {
-    const i = tape[p]!;
-    let level = false;
-    let phase = 0;
-    switch (i.kind) {
-      case 'load': {
-        const known = held.size === 0 ? undefined : held.get(buffers[i.access.buffer]!.key);
-        level = known?.element ?? (onReduced(i.access) || i.access.bounds.some(onReduced));
-        phase = known?.after ?? 0;
-        break;
-      }
-      case 'index':
-        level = onReduced(i.affine);
-        break;
-      case 'inside':
-        level = i.bounds.some(onReduced);
-        break;
-      case 'const':
-        break;
-      case 'map':
-      case 'cast':
-      case 'reduce':
-        for (const arg of argumentsOf(i)) {
-          level ||= element[arg]!;
-          phase = Math.max(phase, after[arg]!);
-        }
-        break;
-    }
-    if (i.kind === 'reduce' || level) phases = Math.max(phases, phase + 1);
-    element[p] = level && i.kind !== 'reduce';
-    after[p] = i.kind === 'reduce' ? phase + 1 : phase;
-  }
-  return { of: (value) => ({ element: element[value]!, after: after[value]! }), phases };
 }
 
 /** Whether an access moves along a reduced axis of the merged kernel. */

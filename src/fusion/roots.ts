@@ -89,6 +89,8 @@ class Frames {
   }
 
   placesOf(node: GraphNode, consumers: readonly GraphNode[]): Places {
+    const shared = this.#samePlaces(node, consumers);
+    if (shared !== undefined) return shared;
     const places = new Map<string, number>();
     for (const consumer of consumers) {
       if (consumer.kind === 'contract') continue; // its operands are stored anyway
@@ -98,6 +100,19 @@ class Frames {
       }
     }
     return places;
+  }
+
+  /** The places of all consumers, where they are needed at the same ones and as they are. */
+  #samePlaces(node: GraphNode, consumers: readonly GraphNode[]): Places | undefined {
+    let shared: Places | undefined;
+    for (const consumer of consumers) {
+      if ((consumer.kind !== 'map' && consumer.kind !== 'cast') || !sameShape(consumer.shape, node.shape))
+        return undefined;
+      const places = this.#places.get(consumer.id)!;
+      if (shared !== undefined && places !== shared) return undefined;
+      shared = places;
+    }
+    return shared;
   }
 
   /** The frame of an input of `consumer`, whose own frame is `frame`. */
@@ -140,7 +155,7 @@ function estimateWork(graph: Graph, order: readonly number[]): Map<number, Work>
     const node = nodeOf(graph, id);
     const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
     if (node.kind === 'const' || node.kind === 'iota') {
-      work.set(id, { cost: 0, leaves: new Set(), leafBytes: 0 });
+      work.set(id, { cost: 0, leaves: NO_LEAVES, leafBytes: 0 });
     } else if (!isComputed(node)) {
       work.set(id, { cost: 0, leaves: new Set([id]), leafBytes: bytes });
     } else {
@@ -150,15 +165,32 @@ function estimateWork(graph: Graph, order: readonly number[]): Map<number, Work>
   return work;
 }
 
+const NO_LEAVES: ReadonlySet<number> = new Set();
+
+/** Both sets; one of the two where it holds the other, as it mostly does. */
+function union(
+  a: ReadonlySet<number> | undefined,
+  b: ReadonlySet<number> | undefined,
+): ReadonlySet<number> | undefined {
+  if (a === undefined || b === undefined) return undefined;
+  const [large, small] = a.size >= b.size ? [a, b] : [b, a];
+  let both: Set<number> | undefined;
+  for (const leaf of small) {
+    if (large.has(leaf)) continue;
+    both ??= new Set(large);
+    both.add(leaf);
+  }
+  return both ?? large;
+}
+
 function combined(graph: Graph, node: GraphNode, work: ReadonlyMap<number, Work>): Work {
   const own = node.kind === 'map' ? opRow(node.op).cost : node.kind === 'cast' ? 1 : 0;
   let cost = own;
-  let leaves: Set<number> | undefined = new Set();
+  let leaves: ReadonlySet<number> | undefined = NO_LEAVES;
   for (const input of node.inputs) {
     const below = work.get(input)!;
     cost = Math.min(1e9, cost + below.cost);
-    if (below.leaves === undefined) leaves = undefined;
-    else for (const leaf of below.leaves) leaves?.add(leaf);
+    leaves = union(leaves, below.leaves);
   }
   if (leaves !== undefined && leaves.size > MAX_LEAVES) leaves = undefined;
   let leafBytes = Number.POSITIVE_INFINITY;
@@ -182,7 +214,9 @@ function repeats(node: GraphNode, places: Places, work: Work): boolean {
   const size = sizeOfShape(node.shape);
   const compute = work.cost * size * BYTES_PER_COST;
   const bytes = size * byteLengthOf(node.dtype);
-  const inline = kernels * work.leafBytes + places.size * compute;
-  const stored = work.leafBytes + compute + bytes + kernels * bytes;
+  // What both ways read is left out: the leaves once.
+  const again = kernels === 1 ? 0 : (kernels - 1) * work.leafBytes;
+  const inline = again + places.size * compute;
+  const stored = compute + bytes + kernels * bytes;
   return inline <= stored;
 }

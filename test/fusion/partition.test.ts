@@ -73,6 +73,15 @@ describe('partition', () => {
     expect(names(map('exp', [reshape(map('sin', [x]), [3, 8])]))).toEqual(['map_sin', 'map_exp']);
   });
 
+  it('stores what two kernels would else compute from many arrays', () => {
+    const shape = [512, 512];
+    let sum = array(shape);
+    for (let k = 0; k < 9; k++) sum = map('add', [sum, array(shape)]);
+    const { steps } = partitionOf([reduce('max', sum, [0]), reduce('max', sum, [1])]);
+    const arrays = steps.flatMap((step) => (step.kind === 'kernel' ? step.kernel.keys : []));
+    expect(arrays.filter((key) => key.startsWith('source'))).toHaveLength(10);
+  });
+
   it('does not join kernels so that each needs the other', () => {
     const reversed = (x: Expr): Expr => view(x, { type: 'slice', starts: [2], steps: [-1] }, [3]);
     const a = map('exp', [array([3])]);

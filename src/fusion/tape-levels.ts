@@ -1,0 +1,88 @@
+/**
+ * Levels of a growing kernel's values as they would be in a merged kernel (`kernel.ts` says what levels and phases are).
+ * Kept from one question to the next: a kernel that grows is asked about again and again. Called by `merge-limits.ts`.
+ */
+import type { GrowingKernel } from './growing-kernel.js';
+import { type Affine, argumentsOf, type Instruction } from './kernel.js';
+
+/** A value's level and the phase that what uses it can be in, as `2 * phase + (element ? 1 : 0)`. */
+export type Level = number;
+export const isElement = (level: Level): boolean => (level & 1) === 1;
+const phaseOf = (level: Level): number => level >> 1;
+
+export interface TapeLevels {
+  /** By position in the tape. */
+  readonly levels: Level[];
+  /** Walks over the reduced axes. */
+  phases: number;
+}
+
+/** What was found for a kernel on its own axes, by the first axis that is reduced. */
+const known = new WeakMap<GrowingKernel, { readonly firstReduced: number; readonly found: TapeLevels }>();
+
+/** Levels of a tape once its axis k is the merged kernel's `axisOf[k]`; `held`: loads that come from registers. */
+export function levelsIn(
+  kernel: GrowingKernel,
+  axisOf: readonly number[],
+  firstReduced: number,
+  held?: ReadonlyMap<string, Level>,
+): TapeLevels {
+  const own = held === undefined && axisOf.every((axis, k) => axis === k);
+  const kept = own ? known.get(kernel) : undefined;
+  const found = kept?.firstReduced === firstReduced ? kept.found : { levels: [], phases: 1 };
+  if (own && kept?.found !== found) known.set(kernel, { firstReduced, found });
+  extend(found, kernel, axisOf, firstReduced, held);
+  return found;
+}
+
+/** Finds the levels of the instructions that have none yet. */
+function extend(
+  found: TapeLevels,
+  { tape, buffers }: GrowingKernel,
+  axisOf: readonly number[],
+  firstReduced: number,
+  held: ReadonlyMap<string, Level> | undefined,
+): void {
+  const onReduced = ({ strides }: Affine): boolean => {
+    for (let k = 0; k < strides.length; k++) if (strides[k] !== 0 && axisOf[k]! >= firstReduced) return true;
+    return false;
+  };
+  const { levels } = found;
+  for (let p = levels.length; p < tape.length; p++) {
+    const i = tape[p]!;
+    const register = i.kind === 'load' ? held?.get(buffers[i.access.buffer]!.key) : undefined;
+    const level = register ?? levelOf(i, levels, onReduced);
+    const phase = phaseOf(level);
+    if (i.kind === 'reduce') {
+      found.phases = Math.max(found.phases, phase + 1);
+      levels.push(2 * (phase + 1));
+    } else {
+      if (isElement(level)) found.phases = Math.max(found.phases, phase + 1);
+      levels.push(level);
+    }
+  }
+}
+
+function levelOf(i: Instruction, levels: readonly Level[], onReduced: (affine: Affine) => boolean): Level {
+  switch (i.kind) {
+    case 'load':
+      return onReduced(i.access) || i.access.bounds.some(onReduced) ? 1 : 0;
+    case 'index':
+      return onReduced(i.affine) ? 1 : 0;
+    case 'inside':
+      return i.bounds.some(onReduced) ? 1 : 0;
+    case 'const':
+      return 0;
+    case 'map':
+    case 'cast':
+    case 'reduce': {
+      let element = 0;
+      let phase = 0;
+      for (const arg of argumentsOf(i)) {
+        element |= levels[arg]! & 1;
+        phase = Math.max(phase, phaseOf(levels[arg]!));
+      }
+      return 2 * phase + element;
+    }
+  }
+}
