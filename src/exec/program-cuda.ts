@@ -2,11 +2,26 @@
  * Plan → native program for a GPU: every kernel becomes CUDA C, compiled (or found in the cache) for the device's
  * architecture. Called by `evaluate.ts`.
  */
-import { CUDA_OPTIONS, type CudaArgument, type CudaKernel, cudaKernel } from '../codegen/cuda.js';
+import {
+  CUDA_OPTIONS,
+  type CudaArgument,
+  type CudaKernel,
+  cudaKernel,
+  DEFAULT_LIMITS,
+  type DeviceLimits,
+  scheduleOf,
+} from '../codegen/cuda.js';
 import type { Kernel } from '../fusion/kernel.js';
 import { debug } from './debug.js';
 import { loadImage } from './kernel-cache.js';
-import { cudaInfo, type LaunchArgument, type ProgramSpec, type StepSpec, type SweepSpec } from './native.js';
+import {
+  type CudaDeviceInfo,
+  cudaInfo,
+  type LaunchArgument,
+  type ProgramSpec,
+  type StepSpec,
+  type SweepSpec,
+} from './native.js';
 import { type KernelStep, kernelsOf, type PhaseStep, type Plan, type Step, type SweepStep } from './plan.js';
 import type { DeviceNeeds } from './planner.js';
 import { bufferSpecs, matmulSpec } from './program-cpu.js';
@@ -14,45 +29,56 @@ import { bufferSpecs, matmulSpec } from './program-cpu.js';
 /** cuBLAS is given this much workspace, as NVIDIA recommends for Hopper. */
 export const CUBLAS_WORKSPACE_BYTES = 32 * 2 ** 20;
 
-const printed = new WeakMap<Kernel, CudaKernel>();
+/** By kernel and by the shared memory of a block. */
+const printed = new WeakMap<Kernel, Map<number, CudaKernel>>();
 
-/** The CUDA C of a kernel; printed once. */
-export function cudaOf(kernel: Kernel): CudaKernel {
-  let cuda = printed.get(kernel);
+/** The CUDA C of a kernel for devices with these limits; printed once. */
+export function cudaOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): CudaKernel {
+  const byLimit = printed.get(kernel) ?? new Map<number, CudaKernel>();
+  let cuda = byLimit.get(limits.sharedByteLength);
   if (cuda === undefined) {
-    cuda = cudaKernel(kernel);
-    printed.set(kernel, cuda);
+    cuda = cudaKernel(kernel, scheduleOf(kernel, limits));
+    printed.set(kernel, byLimit.set(limits.sharedByteLength, cuda));
     const { source } = cuda;
     debug('cuda', kernel.name, () => source);
   }
   return cuda;
 }
 
-/** What plans for a GPU reckon with. `place`: where results are wanted. */
-export const cudaNeeds = (place: 'host' | 'device'): DeviceNeeds =>
-  place === 'host' ? HOST_NEEDS : STORED_NEEDS;
+const infoOf = (device: string): CudaDeviceInfo | undefined =>
+  cudaInfo().devices[Number(device.slice('cuda:'.length))];
 
-const HOST_NEEDS: DeviceNeeds = {
-  scratchOf: (kernel) => cudaOf(kernel).scratch.map((scratch) => scratch.byteLength),
+/** What a device offers to the schedules of its kernels; plans for one that is not here take the usual. */
+export function limitsOf(device: string): DeviceLimits {
+  const sharedByteLength = infoOf(device)?.sharedMemoryPerBlockOptin;
+  return sharedByteLength === undefined ? DEFAULT_LIMITS : { sharedByteLength };
+}
+
+/** What plans for a GPU reckon with. `place`: where results are wanted. */
+export function cudaNeeds(device: string, place: 'host' | 'device'): DeviceNeeds {
+  const limits = limitsOf(device);
+  return place === 'host' ? hostNeeds(limits) : storedNeeds(limits);
+}
+
+const hostNeeds = (limits: DeviceLimits): DeviceNeeds => ({
+  scratchOf: (kernel) => cudaOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
   workspaceByteLength: CUBLAS_WORKSPACE_BYTES,
   heldBytes: ({ byteLength, isStored }) => (isStored ? 0 : byteLength),
-};
+});
 
 /** Results that stay on the device are there as a whole. */
-const STORED_NEEDS: DeviceNeeds = HOST_NEEDS;
+const storedNeeds = hostNeeds;
 
 /** NVRTC's name of a device's architecture: `sm_90`. */
-function architectureOf(device: string): string {
-  const info = cudaInfo().devices[Number(device.slice('cuda:'.length))]!;
-  return `sm_${info.computeCapability.join('')}`;
-}
+const architectureOf = (device: string): string => `sm_${infoOf(device)!.computeCapability.join('')}`;
 
 export async function cudaProgram(plan: Plan, device: string): Promise<ProgramSpec> {
   const architecture = architectureOf(device);
+  const limits = limitsOf(device);
   const position = new Map<string, number>(); // source → image
   for (const step of plan.steps) {
     for (const kernel of kernelsOf(step)) {
-      const { source } = cudaOf(kernel);
+      const { source } = cudaOf(kernel, limits);
       if (!position.has(source)) position.set(source, position.size);
     }
   }
@@ -64,11 +90,15 @@ export async function cudaProgram(plan: Plan, device: string): Promise<ProgramSp
     buffers: bufferSpecs(plan),
     arenaByteLength: plan.arenaByteLength,
     images,
-    steps: plan.steps.flatMap((step) => stepSpecs(step, position)),
+    steps: plan.steps.flatMap((step) => stepSpecs(step, { limits, position })),
   };
 }
 
-type Images = ReadonlyMap<string, number>;
+interface Images {
+  readonly limits: DeviceLimits;
+  /** Source → image. */
+  readonly position: ReadonlyMap<string, number>;
+}
 
 function stepSpecs(step: Step, images: Images): StepSpec[] {
   if (step.kind === 'sweep') return [sweepSpec(step, images)];
@@ -82,8 +112,8 @@ function launchSpecs(
   inSweep = false,
 ): Exclude<StepSpec, SweepSpec>[] {
   if (step.kind === 'matmul') return [matmulSpec(step)];
-  const cuda = cudaOf(step.kernel);
-  const image = images.get(cuda.source)!;
+  const cuda = cudaOf(step.kernel, images.limits);
+  const image = images.position.get(cuda.source)!;
   const launches = cuda.launches.map((launch) => ({
     kind: 'launch' as const,
     image,

@@ -38,7 +38,7 @@ export function planGraph(
     wants('passes') ? { ...options, trace: traced(options) } : options,
   );
   const partitioned = partition(graph);
-  const needs = device === 'cpu' ? CPU_NEEDS : cudaNeeds(options.place ?? 'host');
+  const needs = device === 'cpu' ? CPU_NEEDS : cudaNeeds(device, options.place ?? 'host');
   const limits = { budget: options.budget, sites: canonical.sites };
   const plan = planPartition(graph, partitioned, canonical.sources, needs, limits);
   debug('kernels', 'fused', () =>

@@ -7,7 +7,7 @@
 import { budgetOf, type ComputeOptions, deviceOf } from '../exec/evaluate.js';
 import type { KernelStep, MatmulStep, PhaseStep, Plan, Step, SweepStep } from '../exec/plan.js';
 import { type Planned, planGraph } from '../exec/program.js';
-import { cudaOf } from '../exec/program-cuda.js';
+import { cudaOf, limitsOf } from '../exec/program-cuda.js';
 import { canonicalize } from '../fusion/canonicalize.js';
 import type { Reason } from '../fusion/merge.js';
 import type { PassTrace } from '../fusion/pipeline.js';
@@ -219,7 +219,7 @@ function explainKernel(step: KernelStep | PhaseStep, plan: Plan, device: string)
     writes: ofRole('output'),
     text: printKernel(kernel),
   };
-  return device === 'cpu' ? data : { ...data, source: cudaOf(kernel).source };
+  return device === 'cpu' ? data : { ...data, source: cudaOf(kernel, limitsOf(device)).source };
 }
 
 function explainMatmul(step: MatmulStep, plan: Plan): ExplainedStep {
