@@ -124,6 +124,13 @@ export class ChunkLoads {
   value(position: number, index: string, e = 'e'): string {
     return fromStorage(this.#load(position).dtype, this.raw(position, index, e));
   }
+
+  /** Element e of a loaded chunk, where e is the variable of a loop that is not unrolled. */
+  picked(position: number, index: string): string {
+    const { access, dtype } = this.#load(position);
+    if (modeOf(access, this.#chunking) === 'uniform') return this.value(position, index);
+    return fromStorage(dtype, `weft_pick(l${position}${index}.v, e)`);
+  }
 }
 
 /** Chunks of results on their way to memory: `o<store>`. */
@@ -151,6 +158,12 @@ export class ChunkStores {
   put(out: Writer, store: number, index: string, value: string, e = 'e'): void {
     const place = this.#chunking.width === 1 ? '0' : e;
     out.line(`o${store}${index}.v[${place}] = ${toStorage(this.#dtype(store), value)};`);
+  }
+
+  /** Puts element e of a chunk, where e is the variable of a loop that is not unrolled. */
+  putPicked(out: Writer, store: number, index: string, value: string): void {
+    const dtype = this.#dtype(store);
+    out.line(`weft_put<${STORAGE_TYPE[dtype]}>(o${store}${index}.v, e, ${toStorage(dtype, value)});`);
   }
 
   /** Stores a chunk. */

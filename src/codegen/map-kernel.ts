@@ -70,6 +70,7 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
   const own = used.filter((position) => !columns.positions.has(position));
   const loaded = own.filter(isLoad);
   const computed = own.filter((position) => !isLoad(position));
+  const nearFirst = nearCount(body, computed) >= MANY_NEAR;
   const end = params.size(walk.whole);
   const several = walk.unroll > 1;
   const at = several ? '[u]' : '';
@@ -84,22 +85,32 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
   const compute = (coordinates: readonly string[]): void => {
     for (const store of kernel.stores.keys()) stores.declare(out, store, []);
     const elements = (near: boolean): void => {
-      const inChunk = loaded.map((position) => [position, loads.value(position, at)] as const);
+      // What stands in for near forms runs rarely: a loop over the elements, so that it is compiled once.
+      const rolled = !near && nearFirst && chunking.width > 1;
+      const inChunk = loaded.map(
+        (position) => [position, rolled ? loads.picked(position, at) : loads.value(position, at)] as const,
+      );
       const scope: Scope = {
         coordinates: elementCoordinates(coordinates, chunking),
-        known: new Map([...columns.known, ...inChunk]),
+        known: new Map([...(rolled ? columns.picked : columns.known), ...inChunk]),
         near,
       };
       const element = (): void => {
         body.print(out, computed, scope, params);
-        for (const [store, { value }] of kernel.stores.entries())
-          stores.put(out, store, '', body.value(value, scope, params));
+        for (const [store, { value: stored }] of kernel.stores.entries()) {
+          const value = body.value(stored, scope, params);
+          if (rolled) stores.putPicked(out, store, '', value);
+          else stores.put(out, store, '', value);
+        }
       };
       if (chunking.width === 1) element();
-      else out.unrolled('e', chunking.width, element);
+      else if (rolled) {
+        out.line('#pragma unroll 1');
+        out.block(`for (int e = 0; e < ${chunking.width}; ++e)`, element);
+      } else out.unrolled('e', chunking.width, element);
     };
-    if (nearCount(body, computed) < MANY_NEAR) elements(false);
-    else printNearFirst(out, body, computed, elements);
+    if (nearFirst) printNearFirst(out, body, computed, elements);
+    else elements(false);
     for (const store of kernel.stores.keys()) stores.flush(out, store, '', coordinates);
   };
   for (const position of loaded) loads.declare(out, position, several ? [walk.unroll] : []);
@@ -119,6 +130,8 @@ interface Columns {
   readonly positions: ReadonlySet<number>;
   /** Where those values stand that chunks use: one for each of a chunk's elements. */
   readonly known: ReadonlyMap<number, string>;
+  /** The same where e is the variable of a loop that is not unrolled. */
+  readonly picked: ReadonlyMap<number, string>;
 }
 
 /** Values of `used` that depend on the column alone, where all chunks of a thread lie in the same columns. */
@@ -134,7 +147,8 @@ function printColumns(
   const { width, axis } = loads.chunking;
   const positions = new Set(sharesColumns(kernel, unroll, step) ? columnValues(body, used) : []);
   const known = new Map<number, string>();
-  if (positions.size === 0) return { positions, known };
+  const picked = new Map<number, string>();
+  if (positions.size === 0) return { positions, known, picked };
   const inside = (position: number): boolean => positions.has(position);
   const users = used.filter((position) => !inside(position));
   const wanted = new Set([
@@ -145,6 +159,7 @@ function printColumns(
   for (const position of handed) {
     out.line(`${CUDA_TYPE[body.instruction(position).dtype]} h${position}[${width}];`);
     known.set(position, `h${position}[${width === 1 ? '0' : 'e'}]`);
+    picked.set(position, `weft_pick(h${position}, e)`);
   }
   // Past the end lie columns whose values need not be in memory.
   out.block(`if (first < ${params.size(whole)})`, () => {
@@ -164,7 +179,7 @@ function printColumns(
       for (const position of handed) out.line(`h${position}[e] = ${body.value(position, scope, params)};`);
     });
   });
-  return { positions, known };
+  return { positions, known, picked };
 }
 
 /** The last, incomplete chunk of a single axis. */

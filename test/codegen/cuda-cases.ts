@@ -71,7 +71,10 @@ function maps(): void {
     const scaled = b.map('divide', b.map('subtract', x, b.load('float32', [1, 0])), column);
     add(
       'map of columns computed once',
-      b.store(b.map('add', scaled, place)).store(b.map('negative', column)),
+      b
+        .store(b.map('add', scaled, place))
+        .store(b.map('negative', column))
+        .store([1, 2, 3, 4].reduce((y) => b.map('sqrt', y), scaled)),
       { kind: 'map', width: 4, unroll: 4, threads: 256 },
     );
   }

@@ -1,5 +1,5 @@
 // map: width 4, unroll 4, threads 256
-// map_of_columns_computed_once_map: grid 1 × 1 × 1, block 256, arguments block.x 0x00000940 0x80000001 0x00000025 0x00000040 b1 0x40400000 0x00000002 b0 b2 b3 b4
+// map_of_columns_computed_once_map: grid 1 × 1 × 1, block 256, arguments block.x 0x00000940 0x80000001 0x00000025 0x00000040 b1 0x40400000 0x00000002 b0 b2 b3 b4 b5
 
 /* An index below 2^31 (2^63) divided by a size, as a product with a precomputed multiplier. */
 __device__ __forceinline__ unsigned int weft_divide(unsigned int n, unsigned int magic, unsigned int shift) {
@@ -15,8 +15,44 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };
 
+/* NaN if either is NaN. */
+template <class T>
+__device__ __forceinline__ T weft_minimum(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+__device__ __forceinline__ float weft_minimum(float a, float b) {
+  float r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+
+/* Element e of an array that stays in registers, though e is not known to the compiler. */
+template <class T, int N>
+__device__ __forceinline__ T weft_pick(const T (&a)[N], int e) {
+  T r = a[0];
+#pragma unroll
+  for (int k = 1; k < N; ++k) r = k == e ? a[k] : r;
+  return r;
+}
+template <class T, int N>
+__device__ __forceinline__ void weft_put(T (&a)[N], int e, T value) {
+#pragma unroll
+  for (int k = 0; k < N; ++k) a[k] = k == e ? value : a[k];
+}
+
+/* The correctly rounded square root where it is 2^-50 or more and finite (Newton's step on an approximation, as
+   CUDA's own); low becomes the least result, NaN where x is 0, negative, infinite or NaN. */
+__device__ __forceinline__ float weft_near_sqrt(float x, float& low) {
+  float r;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  const float s = x * r;
+  const float y = fmaf(fmaf(-s, s, x), 0.5f * r, s);
+  low = weft_minimum(low, y);
+  return y;
+}
+
 extern "C" __global__ void __launch_bounds__(256)
-map_of_columns_computed_once_map(unsigned int first_x, int n0, unsigned int n1, unsigned int n2, int n3, const float* __restrict__ b1, float c2, int n4, const float* __restrict__ b0, const float* __restrict__ b2, float* __restrict__ b3, float* __restrict__ b4) {
+map_of_columns_computed_once_map(unsigned int first_x, int n0, unsigned int n1, unsigned int n2, int n3, const float* __restrict__ b1, float c2, int n4, const float* __restrict__ b0, const float* __restrict__ b2, float* __restrict__ b3, float* __restrict__ b4, float* __restrict__ b5) {
   const int first = (int)(blockIdx.x + first_x) * 4096 + (int)threadIdx.x * 4;
   float h5[4];
   float h7[4];
@@ -59,16 +95,39 @@ map_of_columns_computed_once_map(unsigned int first_x, int n0, unsigned int n1, 
       const int x1 = i - x_q1 * n3;
       weft_pack<float, 4> o0;
       weft_pack<float, 4> o1;
+      weft_pack<float, 4> o2;
+      float low = __int_as_float(0x7f800000);
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const float v9 = (l0[u].v[e] - l8[u]);
         const float v10 = (v9 / h5[e]);
         const float v11 = (v10 + h7[e]);
+        const float v13 = weft_near_sqrt(v10, low);
+        const float v14 = weft_near_sqrt(v13, low);
+        const float v15 = weft_near_sqrt(v14, low);
+        const float v16 = weft_near_sqrt(v15, low);
         o0.v[e] = v11;
         o1.v[e] = h12[e];
+        o2.v[e] = v16;
+      }
+      if (!(low >= __int_as_float(0x26800000))) {
+        #pragma unroll 1
+        for (int e = 0; e < 4; ++e) {
+          const float v9 = (weft_pick(l0[u].v, e) - l8[u]);
+          const float v10 = (v9 / weft_pick(h5, e));
+          const float v11 = (v10 + weft_pick(h7, e));
+          const float v13 = sqrtf(v10);
+          const float v14 = sqrtf(v13);
+          const float v15 = sqrtf(v14);
+          const float v16 = sqrtf(v15);
+          weft_put<float>(o0.v, e, v11);
+          weft_put<float>(o1.v, e, weft_pick(h12, e));
+          weft_put<float>(o2.v, e, v16);
+        }
       }
       *reinterpret_cast<weft_pack<float, 4>*>(b3 + (x_q1 * n3 + x1)) = o0;
       *reinterpret_cast<weft_pack<float, 4>*>(b4 + (x_q1 * n3 + x1)) = o1;
+      *reinterpret_cast<weft_pack<float, 4>*>(b5 + (x_q1 * n3 + x1)) = o2;
     }
   }
 }

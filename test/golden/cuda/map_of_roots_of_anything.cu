@@ -18,6 +18,20 @@ __device__ __forceinline__ float weft_minimum(float a, float b) {
   return r;
 }
 
+/* Element e of an array that stays in registers, though e is not known to the compiler. */
+template <class T, int N>
+__device__ __forceinline__ T weft_pick(const T (&a)[N], int e) {
+  T r = a[0];
+#pragma unroll
+  for (int k = 1; k < N; ++k) r = k == e ? a[k] : r;
+  return r;
+}
+template <class T, int N>
+__device__ __forceinline__ void weft_put(T (&a)[N], int e, T value) {
+#pragma unroll
+  for (int k = 0; k < N; ++k) a[k] = k == e ? value : a[k];
+}
+
 /* The correctly rounded square root where it is 2^-50 or more and finite (Newton's step on an approximation, as
    CUDA's own); low becomes the least result, NaN where x is 0, negative, infinite or NaN. */
 __device__ __forceinline__ float weft_near_sqrt(float x, float& low) {
@@ -66,12 +80,12 @@ map_of_roots_of_anything_map(unsigned int first_x, int n0, const float* __restri
       o2.v[e] = v19;
     }
     if (!(low >= __int_as_float(0x26800000))) {
-      #pragma unroll
+      #pragma unroll 1
       for (int e = 0; e < 4; ++e) {
-        const float v2 = (l0.v[e] * c1);
-        const float v5 = (l3.v[e] * c4);
+        const float v2 = (weft_pick(l0.v, e) * c1);
+        const float v5 = (weft_pick(l3.v, e) * c4);
         const float v6 = expf(v5);
-        const float v8 = sqrtf(l7.v[e]);
+        const float v8 = sqrtf(weft_pick(l7.v, e));
         const float v9 = sqrtf(v8);
         const float v10 = sqrtf(v9);
         const float v11 = sqrtf(v10);
@@ -83,9 +97,9 @@ map_of_roots_of_anything_map(unsigned int first_x, int n0, const float* __restri
         const float v17 = sqrtf(v16);
         const float v18 = sqrtf(v17);
         const float v19 = sqrtf(v18);
-        o0.v[e] = v11;
-        o1.v[e] = v15;
-        o2.v[e] = v19;
+        weft_put<float>(o0.v, e, v11);
+        weft_put<float>(o1.v, e, v15);
+        weft_put<float>(o2.v, e, v19);
       }
     }
     *reinterpret_cast<weft_pack<float, 4>*>(b2 + (i)) = o0;
