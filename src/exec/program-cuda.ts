@@ -62,7 +62,7 @@ export function cudaNeeds(device: string, place: 'host' | 'device'): DeviceNeeds
 
 const hostNeeds = (limits: DeviceLimits): DeviceNeeds => ({
   scratchOf: (kernel) => cudaOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
-  workspaceByteLength: CUBLAS_WORKSPACE_BYTES,
+  workspaceOf: () => CUBLAS_WORKSPACE_BYTES,
   heldBytes: ({ byteLength, isStored }) => (isStored ? 0 : byteLength),
 });
 
