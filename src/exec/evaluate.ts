@@ -17,14 +17,13 @@ import {
   cancel,
   createCancel,
   type FileOutput,
-  type OutputPlace,
   probeCuda,
   type RunInput,
   type RunResult,
   run,
 } from './native.js';
 import type { Plan } from './plan.js';
-import { type Program, programOf } from './program.js';
+import { type Place, type Program, programOf } from './program.js';
 
 export interface ComputeOptions {
   /** `'cpu'`, `'cuda'` or `'cuda:N'`; without it a usable GPU is taken, else the CPU (`explain()` says which). */
@@ -57,7 +56,7 @@ export interface StoredResult {
 
 /** Computes expressions together, shared work once; one result each, in order. */
 export async function evaluate(exprs: readonly Expr[], options: ComputeOptions = {}): Promise<HostResult[]> {
-  const { program, outputs } = await execute(exprs, options, () => 'host');
+  const { program, outputs } = await execute(exprs, options, 'host');
   return exprs.map(({ shape, dtype }, k) => {
     const at = program.plan.outputs[k]!;
     const bytes = at < 0 ? new ArrayBuffer(0) : (outputs[at] as ArrayBuffer);
@@ -70,7 +69,7 @@ export async function evaluateStored(
   exprs: readonly Expr[],
   options: ComputeOptions = {},
 ): Promise<StoredResult[]> {
-  const { program, outputs } = await execute(exprs, options, () => 'device');
+  const { program, outputs } = await execute(exprs, options, 'device');
   return exprs.map(({ shape, dtype }, k) => {
     const at = program.plan.outputs[k]!;
     return { buffer: at < 0 ? undefined : (outputs[at] as DeviceBuffer), shape, dtype };
@@ -89,7 +88,7 @@ export async function evaluateIntoFiles(
   /** Files by output: equal expressions are one output. */
   const goingTo = (plan: Plan, output: number): FileOutput[] =>
     files.filter((_, k) => plan.outputs[k] === output);
-  const { program, checksums } = await execute(exprs, options, goingTo);
+  const { program, checksums } = await execute(exprs, options, 'host', goingTo);
   const { plan } = program;
   return files.map((file, k) => {
     const at = plan.outputs[k]!;
@@ -113,7 +112,8 @@ interface Executed {
 async function execute(
   exprs: readonly Expr[],
   options: ComputeOptions,
-  place: (plan: Plan, output: number) => OutputPlace,
+  place: Place,
+  filesOf?: (plan: Plan, output: number) => readonly FileOutput[],
 ): Promise<Executed> {
   const { signal } = options;
   signal?.throwIfAborted();
@@ -134,7 +134,7 @@ async function execute(
     const needed = plan.inputs.map((source) => arrays[source]!);
     const inputs = needed.every(isHere) ? needed : await bring(needed, signal);
     const { outputs, checksums } = await run(native, inputs, {
-      outputs: results.map((_, k) => place(plan, k)),
+      outputs: results.map((_, k) => filesOf?.(plan, k) ?? place),
       cancel: token,
     });
     return { program, outputs, checksums };

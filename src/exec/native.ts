@@ -239,9 +239,8 @@ class LoadedProgram implements NativeProgram {
     });
     const [nanoseconds, ...times] = values.slice(outputs.length) as number[];
     const [taken, issued, ended, told] = times;
-    const checksums = values.some(Array.isArray)
-      ? values.map((value) => (Array.isArray(value) ? value : []))
-      : [];
+    const went = values.slice(0, outputs.length);
+    const checksums = went.some(Array.isArray) ? went.map((sums) => (Array.isArray(sums) ? sums : [])) : [];
     const result = { outputs, checksums, nanoseconds: nanoseconds! };
     return told === undefined
       ? result
