@@ -107,3 +107,16 @@ function subKernel(
     stores: stores.map((store) => ({ ...store, value: moved.get(store.value)! })),
   };
 }
+
+/** A kernel without the buffers that it does not touch; `used`: the old positions of those that it does. */
+export function usedBuffers(kernel: Kernel): { readonly kernel: Kernel; readonly used: readonly number[] } {
+  const touched = new Set(kernel.stores.map((store) => store.access.buffer));
+  for (const i of kernel.tape) if (i.kind === 'load') touched.add(i.access.buffer);
+  const used = [...touched].sort((a, b) => a - b);
+  const moved = (access: Access): Access => ({ ...access, buffer: used.indexOf(access.buffer) });
+  const tape = kernel.tape.map(
+    (i): Instruction => (i.kind === 'load' ? { ...i, access: moved(i.access) } : i),
+  );
+  const stores = kernel.stores.map((store) => ({ ...store, access: moved(store.access) }));
+  return { kernel: { ...kernel, buffers: used.map((k) => kernel.buffers[k]!), tape, stores }, used };
+}

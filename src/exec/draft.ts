@@ -3,6 +3,7 @@
  * `planner.ts`; `planner.ts` and `sweeps.ts` make a plan of it.
  */
 
+import { type SplitKernels, usedBuffers } from '../codegen/split-phases.js';
 import { InternalError } from '../errors.js';
 import type { SourceArray } from '../fusion/canonicalize.js';
 import { nodeBufferKey } from '../fusion/fused-kernel.js';
@@ -11,7 +12,7 @@ import type { Operand } from '../fusion/operands.js';
 import { type FusedStep, type Partition, storedNode } from '../fusion/partition.js';
 import { byteLengthOf } from '../graph/dtype.js';
 import { type Graph, nodeOf, sizeOfShape } from '../graph/graph.js';
-import type { MatrixOperand, PlanBuffer, Step } from './plan.js';
+import type { KernelStep, MatrixOperand, PlanBuffer, Step } from './plan.js';
 
 export interface DraftBuffer {
   /** What it holds: `node 12`, `source 0 float32`, `scratch` … */
@@ -30,16 +31,22 @@ export interface Draft {
   readonly outputKeys: readonly string[];
 }
 
-export type ScratchOf = (kernel: Kernel) => readonly number[];
+/** What drafting needs to know of a device. */
+export interface DraftNeeds {
+  /** Bytes of each scratch buffer a kernel uses. */
+  readonly scratchOf: (kernel: Kernel) => readonly number[];
+  /** The kernels that the device runs for one, in order; without it, every kernel runs as it is. */
+  readonly expand?: ((kernel: Kernel) => SplitKernels) | undefined;
+}
 
-/** Numbers what a partition reads and writes. `scratchOf`: bytes of each scratch buffer that a kernel uses. */
+/** Numbers what a partition reads and writes. */
 export function draftOf(
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
-  scratchOf: ScratchOf,
+  needs: DraftNeeds,
 ): Draft {
-  const drafter = new Drafter(graph, sources, scratchOf);
+  const drafter = new Drafter(graph, sources, needs);
   partition.steps.forEach((step, at) => {
     drafter.add(step, at);
   });
@@ -75,17 +82,17 @@ export function buffersOf(step: Step): {
 class Drafter {
   readonly #graph: Graph;
   readonly #sources: readonly SourceArray[];
-  readonly #scratchOf: ScratchOf;
+  readonly #needs: DraftNeeds;
   readonly #buffers: DraftBuffer[] = [];
   readonly #byKey = new Map<string, number>();
   readonly #steps: Step[] = [];
   readonly #outputKeys: readonly string[];
   readonly #isOutput: ReadonlySet<string>;
 
-  constructor(graph: Graph, sources: readonly SourceArray[], scratchOf: ScratchOf) {
+  constructor(graph: Graph, sources: readonly SourceArray[], needs: DraftNeeds) {
     this.#graph = graph;
     this.#sources = sources;
-    this.#scratchOf = scratchOf;
+    this.#needs = needs;
     this.#outputKeys = graph.outputs.map((id) => nodeBufferKey(storedNode(graph, id)));
     this.#isOutput = new Set(this.#outputKeys);
   }
@@ -96,8 +103,7 @@ class Drafter {
       const buffers = kernel.buffers.map((buffer, k) =>
         this.#buffer(keys[k]!, buffer.elementCount * byteLengthOf(buffer.dtype)),
       );
-      const scratch = this.#scratchOf(kernel).map((bytes, k) => this.#buffer(`scratch ${at} ${k}`, bytes));
-      this.#steps.push({ kind: 'kernel', kernel, buffers, scratch, nodes: step.nodes });
+      this.#addKernel({ kind: 'kernel', kernel, buffers, scratch: [], nodes: step.nodes }, at);
       return;
     }
     const { node } = step;
@@ -114,6 +120,21 @@ class Drafter {
       columnStride: 1,
     };
     this.#steps.push({ kind: 'matmul', dtype: node.dtype, m, n, k, batch, a, b, c, nodes: [node.id] });
+  }
+
+  /** A kernel, or those that the device runs for it. */
+  #addKernel(step: KernelStep, at: number): void {
+    const { kernels, added } = this.#needs.expand?.(step.kernel) ?? { kernels: [step.kernel], added: [] };
+    const buffers = [...step.buffers];
+    for (const [k, { position, byteLength }] of added.entries())
+      buffers[position] = this.#buffer(`handed on ${at} ${k}`, byteLength);
+    for (const [part, whole] of kernels.entries()) {
+      const { kernel, used } = kernels.length === 1 ? { kernel: whole, used: undefined } : usedBuffers(whole);
+      const scratch = this.#needs
+        .scratchOf(kernel)
+        .map((bytes, k) => this.#buffer(`scratch ${at} ${part} ${k}`, bytes));
+      this.#steps.push({ ...step, kernel, buffers: used?.map((k) => buffers[k]!) ?? buffers, scratch });
+    }
   }
 
   #operand({ key, node: id, offset, strides }: Operand): MatrixOperand {

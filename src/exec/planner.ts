@@ -13,7 +13,7 @@ import { formatSite } from '../site.js';
 import { buffersOf, type Draft, type DraftBuffer, draftOf } from './draft.js';
 import { aligned, placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
-import { type DeviceNeeds, type NoFit, planSweeps, workspaceBytes } from './sweeps.js';
+import { type DeviceNeeds, type NoFit, planSweeps } from './sweeps.js';
 
 export type { DeviceNeeds } from './sweeps.js';
 
@@ -32,7 +32,7 @@ export function planPartition(
   needs: DeviceNeeds,
   { budget = Number.POSITIVE_INFINITY, sites }: Limits = {},
 ): Plan {
-  const draft = draftOf(graph, partition, sources, needs.scratchOf);
+  const draft = draftOf(graph, partition, sources, needs);
   const whole = planWhole(draft, needs);
   if (whole.peakBytes <= budget) return whole;
   const swept = planSweeps(draft, budget, needs, {
@@ -53,11 +53,15 @@ function largestStep(draft: Draft, needs: DeviceNeeds): Step {
 }
 
 /** Says what a job that cannot fit would need, and which of the user's nodes needs it. */
-function noFit({ needed, step }: NoFit, budget: number, sites: Limits['sites']): MemoryError {
+function noFit({ needed, step, atOnce }: NoFit, budget: number, sites: Limits['sites']): MemoryError {
   const nodes = 'nodes' in step ? step.nodes : [];
-  const site = nodes.map((node) => sites?.get(node)).find((found) => found !== undefined);
+  const site = nodes.map((node) => sites?.get(node)).findLast((found) => found !== undefined);
   const where = site === undefined ? '' : `\n    for what was made at ${formatSite(site)}`;
-  const least = `one that needs ${formatBytes(needed)}, cut into the smallest tiles that its steps allow`;
+  const name = 'kernel' in step ? step.kernel.name : step.kind;
+  const least =
+    atOnce === true
+      ? `a step that cannot be cut into tiles, ${name}, needs ${formatBytes(needed)} at once`
+      : `the smallest tiles of ${name} need ${formatBytes(needed)}`;
   return new MemoryError(expected('compute', `a job that fits into ${formatBytes(budget)}`, least) + where);
 }
 
@@ -95,7 +99,7 @@ function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
     inputs: draft.buffers.filter(({ role }) => role === 'input').map(({ source }) => source),
     outputs: outputsOf(draft),
     arenaByteLength: arena.byteLength,
-    peakBytes: arena.byteLength + workspaceBytes(draft, needs) + heldBytes(draft.buffers, needs),
+    peakBytes: arena.byteLength + libraryBytes(draft, needs) + heldBytes(draft.buffers, needs),
   };
 }
 
@@ -105,6 +109,9 @@ function outputsOf(draft: Draft): number[] {
   const places = new Map(outputs.map(({ key }, k) => [key, k]));
   return draft.outputKeys.map((key) => places.get(key) ?? -1);
 }
+
+const libraryBytes = (draft: Draft, needs: DeviceNeeds): number =>
+  draft.steps.some((step) => step.kind === 'matmul') ? needs.workspaceByteLength : 0;
 
 /** Bytes of the inputs and outputs that have memory of their own on the device. */
 const heldBytes = (buffers: readonly DraftBuffer[], needs: DeviceNeeds): number =>

@@ -9,8 +9,10 @@ import {
   cudaKernel,
   DEFAULT_LIMITS,
   type DeviceLimits,
+  expandForDevice,
   scheduleOf,
 } from '../codegen/cuda.js';
+import { cudaWorks } from '../codegen/cuda-work.js';
 import type { Kernel } from '../fusion/kernel.js';
 import { debug } from './debug.js';
 import { loadImage } from './kernel-cache.js';
@@ -54,20 +56,26 @@ export function limitsOf(device: string): DeviceLimits {
   return sharedByteLength === undefined ? DEFAULT_LIMITS : { sharedByteLength };
 }
 
-/** What plans for a GPU reckon with. `place`: where results are wanted. */
+/** What a tile copies, so that the copies of some tiles overlap the work of others and the first is soon there. */
+const TILE_BYTES = 48 * 2 ** 20;
+
+/** What plans for a GPU reckon with. `place`: where results are wanted; what stays on the device is there as a whole. */
 export function cudaNeeds(device: string, place: 'host' | 'device'): DeviceNeeds {
   const limits = limitsOf(device);
-  return place === 'host' ? hostNeeds(limits) : storedNeeds(limits);
+  return {
+    scratchOf: (kernel) => cudaOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
+    expand: expandForDevice,
+    workspaceByteLength: CUBLAS_WORKSPACE_BYTES,
+    heldBytes: ({ byteLength, isStored }) => (isStored ? 0 : byteLength),
+    sweeps: {
+      worksOf: (kernel) => cudaWorks(kernel, cudaOf(kernel, limits).schedule),
+      canWindow: ({ role }) => role !== 'output' || place === 'host',
+      canSpill: true,
+      slots: { in: 3, out: 3, local: 1 },
+      tileBytes: TILE_BYTES,
+    },
+  };
 }
-
-const hostNeeds = (limits: DeviceLimits): DeviceNeeds => ({
-  scratchOf: (kernel) => cudaOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
-  workspaceOf: () => CUBLAS_WORKSPACE_BYTES,
-  heldBytes: ({ byteLength, isStored }) => (isStored ? 0 : byteLength),
-});
-
-/** Results that stay on the device are there as a whole. */
-const storedNeeds = hostNeeds;
 
 /** NVRTC's name of a device's architecture: `sm_90`. */
 const architectureOf = (device: string): string => `sm_${infoOf(device)!.computeCapability.join('')}`;

@@ -13,6 +13,8 @@ import { type SweptTask, type Tile, tileOf } from './sweep-windows.js';
 export interface NoFit {
   readonly needed: number;
   readonly step: Step;
+  /** Whether the step cannot be run in parts, and needs this much at once. */
+  readonly atOnce?: boolean;
 }
 
 export interface SlotRules {

@@ -64,7 +64,7 @@ function windowTable(
   return table;
 }
 
-const NOTHING: Window = { first: 0, width: 0, rows: 1, pitch: 0 };
+const NOTHING: Window = { first: 0, width: 0, rows: 0, pitch: 0 };
 
 const same = (a: Window, b: Window): boolean =>
   a.first === b.first && a.width === b.width && a.rows === b.rows;

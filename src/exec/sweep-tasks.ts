@@ -87,7 +87,8 @@ function phaseTasks(
   { phases, phaseScratch }: Works,
   scratch: (bytes: number) => number,
 ): Task[] {
-  const partials = [...step.scratch, ...phaseScratch.map(scratch)];
+  // Launches have the scratch memory of the whole kernel; a tape has some only when it is run by phases.
+  const partials = step.scratch.length > 0 ? step.scratch : phaseScratch.map(scratch);
   return phases.flatMap(({ work, finish }, phase): Task[] => {
     const all = work.regions(0, work.units);
     const buffers = (regions: readonly Region[]): number[] =>

@@ -8,9 +8,10 @@
 
 import type { Works } from '../codegen/work.js';
 import type { Kernel } from '../fusion/kernel.js';
-import type { Draft, DraftBuffer } from './draft.js';
+import type { Draft, DraftBuffer, DraftNeeds } from './draft.js';
 import { aligned, placeInArena } from './memory.js';
-import type { MatmulStep, Plan, PlanBuffer, Step, SweepWindows } from './plan.js';
+import type { Plan, PlanBuffer, Step, SweepWindows } from './plan.js';
+import { splitLoads } from './sweep-aliases.js';
 import { type Group, groupTasks, type Refusal } from './sweep-groups.js';
 import {
   blockOf,
@@ -27,11 +28,9 @@ import type { SweptTask } from './sweep-windows.js';
 export type { NoFit } from './sweep-slots.js';
 
 /** What planning needs to know of a device, beyond the plan's own buffers. */
-export interface DeviceNeeds {
-  /** Bytes of each scratch buffer a kernel uses. */
-  readonly scratchOf: (kernel: Kernel) => readonly number[];
-  /** Bytes that a matrix product takes besides its operands and its result. */
-  readonly workspaceOf: (step: MatmulStep) => number;
+export interface DeviceNeeds extends DraftNeeds {
+  /** Bytes that libraries hold while a plan has matrix products. */
+  readonly workspaceByteLength: number;
   /** Bytes that a buffer takes on the device as a whole; 0: it is used where it lies. */
   readonly heldBytes: (buffer: DraftBuffer) => number;
   /** How kernels can be run in parts; without it, a job fits as a whole or not at all. */
@@ -50,10 +49,6 @@ export interface SweepRules {
   readonly tileBytes: number;
 }
 
-/** The most that a product of the plan takes besides its operands: they run one after the other. */
-export const workspaceBytes = ({ steps }: Draft, needs: DeviceNeeds): number =>
-  steps.reduce((most, step) => (step.kind === 'matmul' ? Math.max(most, needs.workspaceOf(step)) : most), 0);
-
 /** A plan that holds at most `budget` bytes; `whole`: what the job needs as a whole. */
 export function planSweeps(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFit): Plan | NoFit {
   const { sweeps } = needs;
@@ -65,7 +60,7 @@ export function planSweeps(draft: Draft, budget: number, needs: DeviceNeeds, who
     for (const byPanels of hasProducts ? [false, true] : [false]) {
       const tried = new Attempt(draft, budget, needs, { ...sweeps, threshold, byPanels }).plan();
       if (!('needed' in tried)) return tried;
-      if (tried.needed < least.needed) least = tried;
+      if (least === whole || tried.needed < least.needed) least = tried;
     }
   }
   return least;
@@ -103,9 +98,13 @@ class Attempt {
   }
 
   plan(): Plan | NoFit {
-    const forms = this.#draft.steps.map((step) =>
-      formsOf(step, this.#rules.worksOf, (bytes) => this.#addScratch(bytes)),
-    );
+    const isWindowedInput = (buffer: number): boolean =>
+      this.#windowed[buffer] === true && this.#buffers[buffer]!.role === 'input';
+    const forms = this.#draft.steps.map((step) => {
+      const own =
+        step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (buffer) => this.#addAlias(buffer)) : step;
+      return formsOf(own, this.#rules.worksOf, (bytes) => this.#addScratch(bytes));
+    });
     const groups = groupTasks(forms, {
       isWindowed: (buffer) => this.#windowed[buffer] === true,
       byteLengthOf: (buffer) => this.#buffers[buffer]!.byteLength,
@@ -121,6 +120,12 @@ class Attempt {
     return this.#fit();
   }
 
+  /** Another buffer for an input that is windowed. */
+  #addAlias(buffer: number): number {
+    this.#windowed.push(true);
+    return this.#buffers.push(this.#buffers[buffer]!) - 1;
+  }
+
   #addScratch(bytes: number): number {
     this.#windowed.push(false);
     const key = `partial ${this.#buffers.length}`;
@@ -131,7 +136,7 @@ class Attempt {
   #refused({ task }: Refusal): NoFit {
     const touched = new Set([...task.reads, ...task.writes]);
     const needed = [...touched].reduce((sum, k) => sum + this.#needs.heldBytes(this.#buffers[k]!), 0);
-    return { needed: Math.max(needed, this.#budget + 1), step: task.step };
+    return { needed: needed + this.#heldWhole(), step: task.step, atOnce: true };
   }
 
   /** Windowed values that a group after their own reads. */
@@ -191,9 +196,11 @@ class Attempt {
     });
   }
 
-  /** Inputs and outputs that are whole on the device, and the workspace of the largest product. */
+  /** Inputs and outputs that are whole on the device, and the libraries' workspace. */
   #heldWhole(): number {
-    const library = workspaceBytes(this.#draft, this.#needs);
+    const library = this.#draft.steps.some((step) => step.kind === 'matmul')
+      ? this.#needs.workspaceByteLength
+      : 0;
     return this.#buffers.reduce(
       (sum, buffer, k) =>
         sum + (buffer.role === 'temporary' || this.#windowed[k] ? 0 : aligned(this.#needs.heldBytes(buffer))),

@@ -163,8 +163,6 @@ function identityOf(source: StridedSource): object {
   switch (source.type) {
     case 'host':
       return source.data;
-    case 'chunked':
-      return source.chunks;
     case 'file':
       return source.region;
     case 'reader':

@@ -12,7 +12,7 @@ import { largeGraph } from '../support/large-graph.js';
 /** A device that everything is copied to, with the CPU's ways of cutting kernels. */
 const NEEDS: DeviceNeeds = {
   scratchOf: () => [],
-  workspaceOf: () => 0,
+  workspaceByteLength: 0,
   heldBytes: ({ byteLength }) => byteLength,
   sweeps: {
     worksOf: tapeWorks,
@@ -154,9 +154,12 @@ describe('a plan that does not fit as a whole', () => {
   });
 
   it('is refused where nothing fits, with what it needs and for which line', () => {
-    const x = matrix(64, 64);
+    const x = matrix(512, 64);
     expect(() => planOf([x.exp()], 100)).toThrow(
-      /expected a job that fits into 100 B: one that needs .* for what was made at .*sweeps\.test/s,
+      /expected a job that fits into 100 B: the smallest tiles of map_exp need .* for what was made at .*sweeps\.test/s,
+    );
+    expect(() => planOf([matrix(8, 8).exp()], 100)).toThrow(
+      /a step that cannot be cut into tiles, map_exp, needs 512 B at once/,
     );
   });
 
