@@ -179,8 +179,20 @@ std::vector<int> buffersOf(const Step& step) {
   struct Find {
     std::vector<int> operator()(const TapeStep& s) { return s.buffers; }
     std::vector<int> operator()(const TapePhaseStep& s) {
-      std::vector<int> all = s.buffers;
-      all.push_back(s.scratch);
+      std::vector<int> all{s.scratch};
+      const auto add = [&](const cpu::Section& section) {
+        for (const cpu::Instruction& i : section) {
+          if (i.code == cpu::Opcode::load || i.code == cpu::Opcode::store)
+            all.push_back(s.buffers[i.access.buffer]);
+        }
+      };
+      if (s.finishes) {
+        add(s.tape->rowSections[s.phase + 1]);
+        return all;
+      }
+      // What rows hold ahead of the first phase is computed with its slot 0.
+      if (s.phase == 0) add(s.tape->rowSections[0]);
+      add(s.tape->walks[s.phase]);
       return all;
     }
     std::vector<int> operator()(const LaunchStep& s) {
