@@ -202,23 +202,6 @@ Step readTapePhase(const Napi::Object& entry, const std::string& field, const Pr
   return step;
 }
 
-// Checks that every element of a (rows, columns) operand lies inside its buffer.
-void checkExtent(const MatrixOperand& operand, int64_t batch, int64_t rows, int64_t columns, int dtype,
-                 const Program& program, const std::string& field) {
-  if (batch == 0 || rows == 0 || columns == 0) return;
-  __int128 low = operand.offset;
-  __int128 high = operand.offset;
-  const auto extend = [&](int64_t size, int64_t stride) {
-    const __int128 reach = static_cast<__int128>(size - 1) * stride;
-    (reach < 0 ? low : high) += reach;
-  };
-  extend(batch, operand.batchStride);
-  extend(rows, operand.rowStride);
-  extend(columns, operand.columnStride);
-  const __int128 elements = program.buffers[operand.buffer].byteLength / elementByteLength(dtype);
-  if (low < 0 || high >= elements) reject(field, "inside its buffer");
-}
-
 MatrixOperand readOperand(const Napi::Value& value, const std::string& field, const Program& program) {
   const Napi::Object entry = values::object(value, field);
   const auto stride = [&](const char* name) {
@@ -244,9 +227,11 @@ Step readMatmul(const Napi::Object& entry, const std::string& field, const Progr
   step.a = readOperand(entry.Get("a"), field + ".a", program);
   step.b = readOperand(entry.Get("b"), field + ".b", program);
   step.c = readOperand(entry.Get("c"), field + ".c", program);
-  checkExtent(step.a, step.batch, step.m, step.k, step.dtype, program, field + ".a");
-  checkExtent(step.b, step.batch, step.k, step.n, step.dtype, program, field + ".b");
-  checkExtent(step.c, step.batch, step.m, step.n, step.dtype, program, field + ".c");
+  // Rows of windows may be further apart than those of the buffer: their sweep knows.
+  std::vector<size_t> byteLengths;
+  for (const BufferSpec& buffer : program.buffers)
+    byteLengths.push_back(buffer.windowed ? SIZE_MAX : buffer.byteLength);
+  checkExtents(step, byteLengths, field);
   checkWritable(step.c.buffer, program, field + ".c");
   return step;
 }
@@ -282,6 +267,26 @@ void readSteps(const Napi::Object& spec, Program& program) {
 }  // namespace
 
 size_t elementByteLength(int dtype) { return kElementByteLength[dtype]; }
+
+void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths, const std::string& field) {
+  const auto check = [&](const MatrixOperand& operand, int64_t rows, int64_t columns, const char* name) {
+    if (step.batch == 0 || rows == 0 || columns == 0) return;
+    __int128 low = operand.offset;
+    __int128 high = operand.offset;
+    const auto extend = [&](int64_t size, int64_t stride) {
+      const __int128 reach = static_cast<__int128>(size - 1) * stride;
+      (reach < 0 ? low : high) += reach;
+    };
+    extend(step.batch, operand.batchStride);
+    extend(rows, operand.rowStride);
+    extend(columns, operand.columnStride);
+    const __int128 elements = byteLengths[operand.buffer] / elementByteLength(step.dtype);
+    if (low < 0 || high >= elements) reject(field + name, "inside its buffer");
+  };
+  check(step.a, step.m, step.k, ".a");
+  check(step.b, step.k, step.n, ".b");
+  check(step.c, step.m, step.n, ".c");
+}
 
 Napi::Value createProgram(const Napi::CallbackInfo& info) {
   const Napi::Object spec = values::object(info[0], "spec");

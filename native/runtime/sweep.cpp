@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cpu/tape.h"
 #include "runtime/device.h"
@@ -173,6 +174,23 @@ class RangeRule {
   int64_t x_ = 0, y_ = 0, z_ = 0;
 };
 
+// Bytes of all buffers; of those with windows of several rows, from the first to the last element with rows
+// as far apart as in slots.
+std::vector<size_t> byteLengthsOf(const Sweep& sweep, const Program& program) {
+  std::vector<size_t> byteLengths;
+  for (const BufferSpec& buffer : program.buffers) byteLengths.push_back(buffer.byteLength);
+  for (const SweepBuffer& buffer : sweep.buffers) {
+    size_t& byteLength = byteLengths[buffer.buffer];
+    for (const SweepWindow& window : buffer.windows) {
+      if (window.rows <= 1) continue;
+      const size_t most = std::numeric_limits<size_t>::max() / 2 / (buffer.slotPitch + 1);
+      byteLength = std::min(byteLength / window.pitch, most) * buffer.slotPitch + window.pitch;
+      break;
+    }
+  }
+  return byteLengths;
+}
+
 }  // namespace
 
 std::vector<int> buffersOf(const Step& step) {
@@ -245,6 +263,8 @@ Step readSweep(const Napi::Object& entry, const std::string& field, Program& pro
       if (program.buffers[buffer].windowed && !listed[buffer])
         reject(name + ".step", "over buffers that the sweep has windows of: " + std::to_string(buffer));
     }
+    if (const auto* product = std::get_if<MatmulStep>(&one.step))
+      checkExtents(*product, byteLengthsOf(*sweep, program), name + ".step");
     const RangeRule rule(one.step);
     const Table table(part.Get("ranges"), name + ".ranges", sweep->tiles, kRangeFields);
     for (int64_t tile = 0; tile < sweep->tiles; tile++)
