@@ -3,6 +3,7 @@
  * contracted axis, where every part adds to the whole result in order. Called by `sweep-tasks.ts`.
  */
 import { byteLengthOf } from '../graph/dtype.js';
+import { matmulGranule } from './matmul-parts.js';
 import type { MatmulStep, MatrixOperand } from './plan.js';
 import type { Cut, Touch } from './sweep-tasks.js';
 
@@ -33,6 +34,10 @@ export interface MatmulCuts {
   readonly rows: Cut | undefined;
   readonly contracted: Cut | undefined;
 }
+
+/** What parts along the contracted axis are multiples of; more than there is where there are none. */
+const granuleOf = ({ dtype, m, n, k, batch }: MatmulStep): number =>
+  matmulGranule(dtype, m, n, k, batch) ?? Number.POSITIVE_INFINITY;
 
 export function matmulCuts(step: MatmulStep): MatmulCuts {
   const { batch, m, n, k, a, b, c } = step;
@@ -70,6 +75,6 @@ export function matmulCuts(step: MatmulStep): MatmulCuts {
   };
   return {
     rows: rows.units > 1 ? rows : undefined,
-    contracted: contracted.units > 1 ? contracted : undefined,
+    contracted: contracted.units > 1 && CONTRACTED_GRANULE % granuleOf(step) === 0 ? contracted : undefined,
   };
 }

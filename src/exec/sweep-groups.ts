@@ -66,6 +66,7 @@ function chooseForm(forms: readonly (readonly Task[])[], rules: GroupRules): rea
   let best: readonly Task[] | undefined;
   let least = MOST_OF_WHOLE;
   for (const form of forms) {
+    if (!form.every((task) => writesInWindows(task, rules))) continue;
     const share = Math.max(...form.map((task) => shareOf(task, rules)));
     if (share < least) {
       best = form;
@@ -74,6 +75,13 @@ function chooseForm(forms: readonly (readonly Task[])[], rules: GroupRules): rea
   }
   return best ?? { task: first[0]!, why: 'whole' };
 }
+
+/** Whether what a task writes to windowed buffers is part of what its parts touch: of partial sums it is not. */
+const writesInWindows = ({ cut, writes }: Task, { isWindowed }: GroupRules): boolean => {
+  if (cut === undefined) return true;
+  const touched = new Set(cut.touches(0, cut.units).writes.map(({ buffer }) => buffer));
+  return writes.every((buffer) => !isWindowed(buffer) || touched.has(buffer));
+};
 
 /** A matrix product that no single cut helps: it is run by panels, in a sweep of its own. */
 const panelsOf = (task: Task): readonly Task[] | undefined =>

@@ -113,11 +113,21 @@ class Attempt {
       byPanels: this.#rules.byPanels,
     });
     if ('why' in groups) return this.#refused(groups);
+    this.#take(groups);
+    // Where a later sweep computes again all that one makes, that one makes nothing.
+    this.#take(
+      groups.filter(({ tasks, runs }, at) => runs !== 'tiles' || tasks.some((t) => this.#isKept(t, at))),
+    );
+    return this.#fit();
+  }
+
+  #take(groups: readonly Group[]): void {
     this.#groups = groups;
+    this.#home.clear();
+    this.#spilled.clear();
     for (const [at, group] of groups.entries())
       for (const task of group.tasks) if (!this.#home.has(task)) this.#home.set(task, at);
     this.#findSpilled();
-    return this.#fit();
   }
 
   /** Another buffer for an input that is windowed. */

@@ -1,0 +1,98 @@
+/**
+ * Budgets do not change bits: random graphs over large arrays, planned for ever smaller budgets and run on the CPU, give
+ * what they give as a whole. With `WEFT_POISON=1` tiles see nothing but their windows, as on a GPU.
+ */
+import { describe, expect, it, vi } from 'vitest';
+import { tapeWorks } from '../../src/codegen/tape-work.js';
+import type * as Native from '../../src/exec/native.js';
+import type { Plan } from '../../src/exec/plan.js';
+import { type DeviceNeeds, planPartition } from '../../src/exec/planner.js';
+import { CPU_NEEDS, cpuProgram } from '../../src/exec/program-cpu.js';
+import { type Canonical, canonicalize } from '../../src/fusion/canonicalize.js';
+import { type Partition, partition } from '../../src/fusion/partition.js';
+import { runPasses } from '../../src/fusion/pipeline.js';
+import type { Graph } from '../../src/graph/graph.js';
+import { MemoryError } from '../../src/index.js';
+import { largeGraph } from '../support/large-graph.js';
+import { bytesOf } from '../support/sweep-runner.js';
+
+/** As on a GPU: inputs and results are on the device in windows, too. */
+const DEVICE_NEEDS: DeviceNeeds = {
+  scratchOf: () => [],
+  workspaceByteLength: 0,
+  heldBytes: ({ byteLength }) => byteLength,
+  sweeps: { ...CPU_NEEDS.sweeps!, worksOf: tapeWorks, canSpill: true, slots: { in: 3, out: 2, local: 1 } },
+};
+
+/** The runtime with these settings, and Weft's own matrix products. */
+async function nativeWith(settings: Readonly<Record<string, string>>): Promise<typeof Native> {
+  vi.resetModules();
+  const before = { ...process.env };
+  Object.assign(process.env, settings);
+  try {
+    const native = await import('../../src/exec/native.js');
+    native.cpuInfo();
+    return native;
+  } finally {
+    process.env = before;
+  }
+}
+
+interface Job {
+  readonly canonical: Canonical;
+  readonly graph: Graph;
+  readonly parts: Partition;
+}
+
+function jobOf(seed: number): Job {
+  const canonical = canonicalize(largeGraph(seed).results.map(({ expr }) => expr));
+  const graph = runPasses(canonical.graph, {});
+  return { canonical, graph, parts: partition(graph) };
+}
+
+const planOf = ({ graph, parts, canonical }: Job, needs: DeviceNeeds, budget?: number): Plan =>
+  planPartition(graph, parts, canonical.sources, needs, { budget });
+
+async function resultsOf(native: typeof Native, { canonical }: Job, plan: Plan): Promise<string[]> {
+  const inputs = plan.inputs.map((at) => {
+    const { source } = canonical.sources[at]!;
+    if (source.type !== 'host') throw new Error(`a source of type ${source.type}`);
+    return source.data;
+  });
+  return bytesOf(native, cpuProgram(plan), inputs);
+}
+
+describe('budgets', () => {
+  for (const [name, needs, poison] of [
+    ['on the CPU', CPU_NEEDS, '0'],
+    ['with windows of inputs and results', DEVICE_NEEDS, '1'],
+  ] as const) {
+    it(`do not change bits, ${name}`, async () => {
+      const native = await nativeWith({ WEFT_POISON: poison, WEFT_THREADS: '2' });
+      let swept = 0;
+      for (let seed = 0; seed < 60; seed++) {
+        const job = jobOf(seed);
+        const whole = planOf(job, needs);
+        const expected = await resultsOf(native, job, whole);
+        for (const share of [0.5, 0.2, 0.08]) {
+          let plan: Plan;
+          try {
+            plan = planOf(job, needs, Math.floor(whole.peakBytes * share));
+          } catch (error) {
+            if (error instanceof MemoryError) continue;
+            throw error;
+          }
+          if (plan.steps.every(({ kind }) => kind !== 'sweep')) continue;
+          swept++;
+          const message = `seed ${seed}, ${share}: ${largeGraph(seed).steps.join(', ')}`;
+          const results = await resultsOf(native, job, plan);
+          expect(
+            results.map((bytes, k) => bytes === expected[k]),
+            message,
+          ).toEqual(expected.map(() => true));
+        }
+      }
+      expect(swept).toBeGreaterThan(10);
+    }, 300_000);
+  }
+});
