@@ -18,8 +18,7 @@ import { bytesOf } from '../support/sweep-runner.js';
 
 /** As on a GPU: inputs and results are on the device in windows, too. */
 const DEVICE_NEEDS: DeviceNeeds = {
-  scratchOf: () => [],
-  workspaceOf: () => 0,
+  ...CPU_NEEDS,
   heldBytes: ({ byteLength }) => byteLength,
   sweeps: { ...CPU_NEEDS.sweeps!, worksOf: tapeWorks, canSpill: true, slots: { in: 3, out: 2, local: 1 } },
 };
