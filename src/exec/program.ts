@@ -64,18 +64,15 @@ export interface Program {
   readonly native: NativeProgram;
 }
 
-/** Programs kept for the next compute of the same graph. */
-const PROGRAMS = 256;
-const programs = new LruCache<Promise<Program>>(PROGRAMS);
+/** Graphs whose programs are kept for the next compute. */
+const GRAPHS = 256;
+/** By fingerprint, then by use: the text of a fingerprint is hashed once, however often its graph is computed. */
+const programs = new LruCache<Map<string, Promise<Program>>>(GRAPHS);
 
 /** Drops all kept programs; their device code goes with them. */
 export function clearPrograms(): void {
   programs.clear();
-  byGraph = new WeakMap();
 }
-
-/** Programs by graph: a repeated compute of one graph finds its program without its fingerprint. */
-let byGraph = new WeakMap<Canonical, Map<string, Promise<Program>>>();
 
 /** How a graph is to be computed: programs for other targets are other programs. */
 export interface Target {
@@ -92,23 +89,18 @@ const keyOf = ({ device, exact, budget, place }: Target): string =>
 
 /** The program of a graph for a target, made at most once for each fingerprint. */
 export function programOf(canonical: Canonical, target: Target): Promise<Program> {
+  const { fingerprint } = canonical;
+  let uses = programs.get(fingerprint);
+  if (uses === undefined) {
+    uses = new Map();
+    programs.set(fingerprint, uses);
+  }
   const use = keyOf(target);
-  const found = byGraph.get(canonical)?.get(use);
-  if (found !== undefined) return found;
-  const made = programByFingerprint(canonical, target, use);
-  const uses = byGraph.get(canonical) ?? new Map<string, Promise<Program>>();
-  byGraph.set(canonical, uses.set(use, made));
-  made.catch(() => uses.delete(use));
-  return made;
-}
-
-function programByFingerprint(canonical: Canonical, target: Target, use: string): Promise<Program> {
-  const key = `${canonical.fingerprint} ${use}`;
-  const known = programs.get(key);
+  const known = uses.get(use);
   if (known !== undefined) return known;
   const made = build(canonical, target);
-  programs.set(key, made);
-  made.catch(() => programs.delete(key)); // a failure is not kept
+  uses.set(use, made);
+  made.catch(() => uses.delete(use)); // a failure is not kept
   return made;
 }
 

@@ -57,10 +57,13 @@ function listed(numbers: readonly number[]): string {
   }
 }
 
+/** Graphs of up to so many nodes are found again as fast as the collector drops what was kept of them. */
+const CHEAP = 8;
+
 /** Expressions never change, so what was found for a list of them stays right; kept as long as the first of them. */
 const known = new WeakMap<Expr, { readonly outputs: readonly Expr[]; readonly canonical: Canonical }>();
 
-/** The canonical graph of some results. The same list of expressions gives the same object. */
+/** The canonical graph of some results; found once for the same list of expressions, unless it is small. */
 export function canonicalize(outputs: readonly Expr[]): Canonical {
   const [first] = outputs;
   if (first === undefined) return build(outputs);
@@ -69,7 +72,7 @@ export function canonicalize(outputs: readonly Expr[]): Canonical {
     return entry.canonical;
   }
   const canonical = build(outputs);
-  known.set(first, { outputs: [...outputs], canonical });
+  if (canonical.size > CHEAP) known.set(first, { outputs: [...outputs], canonical });
   return canonical;
 }
 
@@ -80,7 +83,7 @@ interface Entry {
   readonly inputs: readonly number[];
 }
 
-function build(outputs: readonly Expr[]): Canonical {
+function build(outputs: readonly Expr[]): LazyCanonical {
   const entries: Entry[] = [];
   const sources = new SourceList();
   const interned = new Map<string, number>();
@@ -126,6 +129,11 @@ class LazyCanonical implements Canonical {
   ) {
     this.#entries = entries;
     this.#outputs = outputs;
+  }
+
+  /** How many nodes there are. */
+  get size(): number {
+    return this.#entries.length;
   }
 
   get graph(): Graph {
