@@ -7,11 +7,11 @@ import { concat, type Lazy, lazy } from '../src/index.js';
 /** A graph with about `count` nodes; new arrays and nodes at each call. */
 export type GraphShape = (count: number) => Lazy[];
 
-const row = (): Lazy => lazy(new Float32Array(1024));
+const row = (value = 0): Lazy => lazy(new Float32Array(1024).fill(value));
 
 /** `count` dependent additions. */
 export function chain(count: number): Lazy[] {
-  const step = row();
+  const step = row(1);
   let sum = row();
   for (let k = 0; k < count; k++) sum = sum.add(step);
   return [sum];
@@ -19,7 +19,7 @@ export function chain(count: number): Lazy[] {
 
 /** The sum of `count / 2` arrays, pair by pair. */
 function sumTree(count: number): Lazy[] {
-  let level = Array.from({ length: count / 2 }, row);
+  let level = Array.from({ length: count / 2 }, () => row());
   while (level.length > 1) {
     const next: Lazy[] = [];
     for (let k = 0; k + 1 < level.length; k += 2) next.push(level[k]!.add(level[k + 1]!));
@@ -57,7 +57,7 @@ function reductions(count: number): Lazy[] {
 }
 
 /** `count / 5` arrays side by side. */
-const parts = (count: number): Lazy[] => [concat(Array.from({ length: count / 5 }, row))];
+const parts = (count: number): Lazy[] => [concat(Array.from({ length: count / 5 }, () => row()))];
 
 /** A weighted sum of `count / 4` shifted slices of one array. */
 function stencil(count: number): Lazy[] {
@@ -68,11 +68,11 @@ function stencil(count: number): Lazy[] {
   return [sum];
 }
 
-/** `count / 11` steps of a smoothing stencil, each over what the last one made. */
+/** `count / 14` steps of a smoothing stencil, each over what the last one made. */
 function smoothing(count: number): Lazy[] {
   const n = 1024;
   let x = lazy(new Float32Array(n * n), { shape: [n, n] });
-  for (let k = 0; k < count / 11; k++) {
+  for (let k = 0; k < count / 14; k++) {
     const inside = x
       .slice([0, -2])
       .add(x.slice([2, null]))
@@ -83,11 +83,11 @@ function smoothing(count: number): Lazy[] {
   return [x];
 }
 
-/** Layers of a network: a product, a bias, an activation and a row normalization each, about 25 nodes. */
+/** Layers of a network: a product, a bias, an activation and a row normalization each, about 13 nodes. */
 function layers(count: number): Lazy[] {
   const weights = lazy(new Float32Array(64 * 64), { shape: [64, 64] });
   let x = lazy(new Float32Array(128 * 64), { shape: [128, 64] });
-  for (let k = 0; k < count / 25; k++) {
+  for (let k = 0; k < count / 13; k++) {
     x = x
       .matmul(weights)
       .add(lazy(new Float32Array(64)))

@@ -12,7 +12,7 @@ import { CPU_NEEDS } from '../src/exec/program-cpu.js';
 import { canonicalize } from '../src/fusion/canonicalize.js';
 import { partition } from '../src/fusion/partition.js';
 import { runPasses } from '../src/fusion/pipeline.js';
-import { SHAPES } from './planning-shapes.js';
+import { chain, SHAPES } from './planning-shapes.js';
 import { median, now, toDigits } from './statistics.js';
 
 interface Measured {
@@ -83,6 +83,23 @@ function report(shape: string, count: number): void {
   console.log(options.json ? JSON.stringify(line) : `| ${cells.join(' | ')} |`);
 }
 
+/** Builds, plans and runs a chain of additions: time of the first, and of the fastest later one. */
+async function reportChain(count: number): Promise<void> {
+  const times: number[] = [];
+  for (let k = 0; k < 3; k++) {
+    const start = now();
+    const result = await chain(count)[0]!.compute({ device: 'cpu' });
+    times.push(toDigits(now() - start, 1));
+    if (result.at(7) !== count) throw new Error(`a chain of ${count} additions gave ${result.at(7)}`);
+  }
+  const [first] = times;
+  const least = Math.min(...times);
+  const rssMib = Math.round(process.memoryUsage().rss / 2 ** 20);
+  const line = { workload: 'chain_run', count, ms_first: first, ms_min: least, rss_mib: rssMib };
+  const text = `chain of ${count} built, planned and run: first ${first} ms, then ${least} ms; ${rssMib} MiB resident`;
+  console.log(options.json ? JSON.stringify(line) : `\n${text}`);
+}
+
 if (options.one !== undefined) {
   console.log(JSON.stringify(measure(options.one, sizes[0]!)));
 } else {
@@ -91,4 +108,5 @@ if (options.one !== undefined) {
     console.log('|---|---:|---:|---:|---:|---:|---:|');
   }
   for (const count of sizes) for (const shape of options.only.split(',')) report(shape, count);
+  if (options.only.split(',').includes('chain')) await reportChain(sizes.at(-1)!);
 }

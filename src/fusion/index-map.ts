@@ -139,9 +139,11 @@ function reshapeCoordinates(
 ): Affine[] {
   const result: Affine[] = inputShape.map(() => constantAffine(0, sizes.length));
   for (const [outer, inner] of matchingGroups(shape, inputShape)) {
-    const weights = denseStrides(outer.map((k) => shape[k]!));
+    // The index along an axis of one element is 0, whatever a pad makes of it outside its bounds.
+    const moving = outer.filter((k) => shape[k] !== 1);
+    const weights = denseStrides(moving.map((k) => shape[k]!));
     const linear = combine(
-      outer.map((k) => map.coordinates[k]!),
+      moving.map((k) => map.coordinates[k]!),
       weights,
       0,
       sizes.length,

@@ -3,6 +3,7 @@
  *
  *     slice (sum over [1] x)         →   sum over [1] (slice x)
  *     slice (contract ij,jk->ik a b) →   contract (slice a) (slice b)
+ *     slice (permute (sum …))        →   permute (slice (sum …))
  *
  * Maps need no rule: a kernel pulls in a sliced map at the sliced elements only. Values do not change, but for the
  * rounding of library products, whose blocking may depend on their size. A value that others read whole stays.
@@ -19,7 +20,7 @@ export function pushSlices(graph: MutableGraph): void {
   const order = topologicalOrder(graph);
   const shared = new Set(graph.outputs);
   for (const [id, readers] of consumersOf(graph, order)) if (readers.length > 1) shared.add(id);
-  rewrite(graph, [throughReduce(shared), throughContract(shared)]);
+  rewrite(graph, [throughPermute(shared), throughReduce(shared), throughContract(shared)]);
 }
 
 const sliceOf = (node: { kind: string; view?: View }): Slice | undefined =>
@@ -42,6 +43,25 @@ function sliceAxes(
   }
   return editor.view(id, { type: 'slice', starts, steps }, sizes);
 }
+
+/** A transposed reduction or product is sliced below its permute; other permutes are index maps as they stand. */
+const throughPermute =
+  (shared: ReadonlySet<number>): Rule =>
+  (node, editor) => {
+    const slice = sliceOf(node);
+    const permute = slice === undefined ? undefined : editor.node(node.inputs[0]!);
+    if (slice === undefined || permute?.kind !== 'view' || permute.view.type !== 'permute') return undefined;
+    const input = editor.node(permute.inputs[0]!);
+    const isPushed = input.kind === 'reduce' || input.kind === 'contract';
+    if (!isPushed || shared.has(permute.id) || shared.has(input.id)) return undefined;
+    const axes = permute.view.order.map((axis, k) => ({
+      axis,
+      start: slice.starts[k]!,
+      step: slice.steps[k]!,
+      size: node.shape[k]!,
+    }));
+    return editor.view(sliceAxes(input.id, axes, editor), permute.view, node.shape);
+  };
 
 const throughReduce =
   (shared: ReadonlySet<number>): Rule =>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Expr } from '../../src/graph/expr.js';
-import { contract, map, reduce, reshape, view } from '../../src/graph/infer.js';
+import { constant, contract, map, reduce, reshape, view } from '../../src/graph/infer.js';
+import { stack } from '../../src/graph/joins.js';
 import { array, kept, namesOf, partitionOf, softmax } from '../support/graphs.js';
 
 const names = (...outputs: Parameters<typeof partitionOf>[0][number][]): string[] =>
@@ -80,6 +81,36 @@ describe('partition', () => {
     const { steps } = partitionOf([reduce('max', sum, [0]), reduce('max', sum, [1])]);
     const arrays = steps.flatMap((step) => (step.kind === 'kernel' ? step.kernel.keys : []));
     expect(arrays.filter((key) => key.startsWith('source'))).toHaveLength(10);
+  });
+
+  it('computes only what a slice of a transposed reduction or product needs', () => {
+    const sum = reduce('sum', array([64, 32, 16]), [2]);
+    const factors = [array([64, 32]), array([32, 16])];
+    const product = contract(
+      'matmul',
+      [
+        [0, 1],
+        [1, 2],
+      ],
+      [0, 2],
+      factors,
+    );
+    for (const [x, shape] of [
+      [sum, [32, 64]],
+      [product, [16, 64]],
+    ] as const) {
+      const transposed = view(x, { type: 'permute', order: [1, 0] }, shape);
+      const slice = view(transposed, { type: 'slice', starts: [3, 5], steps: [2, 1] }, [4, 10]);
+      for (const step of partitionOf([slice]).steps) {
+        const size = step.kind === 'matmul' ? step.node.shape : step.kernel.kernel.parallel;
+        expect(size.reduce((a, b) => a * b, 1)).toBe(40);
+      }
+    }
+  });
+
+  it('puts scalars side by side in one kernel', () => {
+    const scalars = [1, 2, 3, 4].map((value) => constant(value, 'float64'));
+    expect(names(stack(scalars))).toHaveLength(1);
   });
 
   it('does not join kernels so that each needs the other', () => {
