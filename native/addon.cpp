@@ -9,6 +9,7 @@
 #include "runtime/program.h"
 #include "runtime/run.h"
 #include "runtime/settings.h"
+#include "runtime/sink-output.h"
 #include "runtime/values.h"
 
 namespace {
@@ -22,6 +23,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   weft::Environment::create(env);
   add<weft::createProgram>(exports, "createProgram");
   add<weft::run>(exports, "run");
+  add<weft::reserveFile>(exports, "reserveFile");
   add<weft::disposeBuffer>(exports, "disposeBuffer");
   add<weft::createCancel>(exports, "createCancel");
   add<weft::cancel>(exports, "cancel");

@@ -162,7 +162,7 @@ function foreignDType(op: string, dtype: string): DType | undefined {
 }
 
 /** The dtype in which the memory of a typed array is read, when `wanted` is asked for: that dtype if it fits the memory. */
-function heldDType(op: string, data: TypedArray, wanted: DType | undefined): DType {
+export function heldDType(op: string, data: TypedArray, wanted: DType | undefined): DType {
   const native = nativeDType(data);
   if (native === undefined)
     throw new ArgumentError(expected(op, 'a typed array of numbers', data.constructor.name));
@@ -192,7 +192,7 @@ function sourceOf(
 }
 
 /** Refuses arrays whose ArrayBuffer is detached, or was resized below them: methods of those throw. */
-function checkAlive(op: string, data: TypedArray): void {
+export function checkAlive(op: string, data: TypedArray): void {
   if (data.length > 0) return;
   try {
     data.at(0);

@@ -2,6 +2,7 @@
  * The public API: `lazy` and the creation functions, the free functions of the tables, running, results, errors.
  */
 
+export { chunked } from './chunked.js';
 export type { DTypeArgument, DTypeOption, EyeOptions } from './creation.js';
 export {
   eye,

@@ -134,14 +134,18 @@ void Issue::keepOutput(size_t output) {
 }
 
 void Issue::bringIn() {
-  const auto hostOf = [&](size_t input) { return run_.inputs[input].host; };
   if (up_.byteLength > 0) {
     flight_.up = resources_.slots.take();
     const CUdeviceptr to = block_->address() + up_.begin;
     for (const size_t i : up_.packed) {
       const int buffer = program_.inputs[i];
       if (byteLengthOf(buffer) == 0) continue;
-      std::memcpy(flight_.up.get() + (addresses_[buffer] - to), hostOf(i), byteLengthOf(buffer));
+      void* place = flight_.up.get() + (addresses_[buffer] - to);
+      if (HostSource* source = run_.inputs[i].source.get()) {
+        source->read(0, byteLengthOf(buffer), place);
+      } else {
+        std::memcpy(place, run_.inputs[i].host, byteLengthOf(buffer));
+      }
     }
     WEFT_CU(cuMemcpyHtoDAsync, to, flight_.up.get(), up_.byteLength, resources_.stream);
   }
@@ -149,8 +153,10 @@ void Issue::bringIn() {
   std::vector<Transfer> transfers;
   for (const size_t i : up_.others) {
     const int buffer = program_.inputs[i];
+    const Run::Input& input = run_.inputs[i];
     // Uploads only read.
-    transfers.push_back({addresses_[buffer], const_cast<void*>(hostOf(i)), byteLengthOf(buffer)});
+    transfers.push_back(
+        {addresses_[buffer], const_cast<void*>(input.host), byteLengthOf(buffer), input.source.get()});
   }
   resources_.staging->upload(transfers, *run_.cancel);
 }

@@ -21,7 +21,7 @@ constexpr size_t kDirectByteLength = size_t{64} << 10;
 std::byte* bytesOf(void* host) { return static_cast<std::byte*>(host); }
 
 bool isPinned(const Transfer& transfer) {
-  if (transfer.byteLength < kDirectByteLength) return false;
+  if (transfer.source != nullptr || transfer.byteLength < kDirectByteLength) return false;
   unsigned type = 0;
   const auto address = reinterpret_cast<CUdeviceptr>(transfer.host);
   // Memory the driver does not know is an error, which is the usual answer here.
@@ -34,8 +34,9 @@ std::vector<Transfer> chunksOf(const std::vector<Transfer>& transfers) {
   std::vector<Transfer> chunks;
   for (const Transfer& transfer : transfers) {
     for (size_t at = 0; at < transfer.byteLength; at += kSlotByteLength) {
-      chunks.push_back({transfer.device + at, bytesOf(transfer.host) + at,
-                        std::min(kSlotByteLength, transfer.byteLength - at)});
+      void* host = transfer.source == nullptr ? bytesOf(transfer.host) + at : nullptr;
+      chunks.push_back({transfer.device + at, host, std::min(kSlotByteLength, transfer.byteLength - at),
+                        transfer.source, transfer.sourceOffset + at});
     }
   }
   return chunks;
@@ -94,7 +95,11 @@ void Lane::land(Slot& slot) {
 
 void Lane::upload(const Transfer& transfer) {
   fill(transfer.byteLength, [&](Slot&, std::byte* place, size_t at, size_t part) {
-    std::memcpy(place, bytesOf(transfer.host) + at, part);
+    if (transfer.source != nullptr) {
+      transfer.source->read(transfer.sourceOffset + at, part, place);
+    } else {
+      std::memcpy(place, bytesOf(transfer.host) + at, part);
+    }
     WEFT_CU(cuMemcpyHtoDAsync, transfer.device + at, place, part, stream_);
   });
 }

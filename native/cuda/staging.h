@@ -18,6 +18,7 @@
 #include "cuda/driver.h"
 #include "cuda/event.h"
 #include "runtime/cancel.h"
+#include "runtime/host-source.h"
 
 namespace weft::cuda {
 
@@ -26,6 +27,9 @@ struct Transfer {
   // Read when it goes up, written when it comes down.
   void* host;
   size_t byteLength;
+  // Where what goes up is read from instead, if not null, and where in it.
+  HostSource* source = nullptr;
+  size_t sourceOffset = 0;
 };
 
 // A thread's share of the copying. Uploads may be read from `host` until `flush`, and are in the stream after

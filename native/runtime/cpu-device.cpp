@@ -66,7 +66,8 @@ void CpuDevice::compute(Run& run) {
     place(i, bytesOf(*spilled.back()));
   }
   for (size_t i = 0; i < program.inputs.size(); i++) {
-    const Run::Input& input = run.inputs[i];
+    Run::Input& input = run.inputs[i];
+    if (input.source) input.memory = readToHost(*input.source, *run.cancel);
     // Steps only read inputs.
     const void* data = input.memory ? bytesOf(*input.memory) : input.host;
     place(program.inputs[i], static_cast<std::byte*>(const_cast<void*>(data)));
@@ -94,6 +95,12 @@ void CpuDevice::compute(Run& run) {
 
 std::shared_ptr<Memory> allocateHost(size_t byteLength) {
   return std::make_shared<HostMemory>(host::allocate(byteLength), byteLength);
+}
+
+std::shared_ptr<Memory> readToHost(HostSource& source, const CancelFlag& cancel) {
+  std::shared_ptr<Memory> memory = allocateHost(source.byteLength());
+  readAll(source, reinterpret_cast<void*>(memory->address), cancel);
+  return memory;
 }
 
 Device& cpuDevice() {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/cancel.h"
+#include "runtime/host-source.h"
 
 namespace weft {
 
@@ -53,6 +54,7 @@ struct Run {
     // the run is pending.
     const void* host = nullptr;
     std::shared_ptr<Memory> memory;
+    std::shared_ptr<HostSource> source;
   };
 
   Run() = default;
@@ -113,6 +115,8 @@ std::vector<Device*> openedDevices();
 
 // Host memory for results, from the pool.
 std::shared_ptr<Memory> allocateHost(size_t byteLength);
+// All of a source in such memory, read by several threads.
+std::shared_ptr<Memory> readToHost(HostSource& source, const CancelFlag& cancel);
 
 Device& cpuDevice();
 

@@ -17,6 +17,8 @@ const char* nameOf(FailureCode code) {
       return "lost";
     case FailureCode::compile:
       return "compile";
+    case FailureCode::file:
+      return "file";
     case FailureCode::aborted:
       return "aborted";
     case FailureCode::internal:
@@ -42,6 +44,7 @@ Napi::Error toError(Napi::Env env, const std::exception_ptr& exception) {
     Napi::Error error = make(env, failure.code, failure.what());
     if (!failure.status.empty()) error.Value().Set("status", failure.status);
     if (!failure.call.empty()) error.Value().Set("call", failure.call);
+    if (!failure.path.empty()) error.Value().Set("path", failure.path);
     return error;
   } catch (const std::invalid_argument& error) {
     return make(env, FailureCode::argument, error.what());

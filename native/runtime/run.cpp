@@ -4,7 +4,10 @@
 #include <iterator>
 
 #include "runtime/environment.h"
+#include "runtime/executor.h"
 #include "runtime/program.h"
+#include "runtime/sink-output.h"
+#include "runtime/source-input.h"
 #include "runtime/values.h"
 
 namespace weft {
@@ -55,6 +58,8 @@ class RunTask : public Task, public Run {
 
   // Whether the result tells when things happened.
   bool tellsTimeline = false;
+  // Of each output; empty: none goes to files.
+  std::vector<OutputSinks> sinks;
 
   void begin() override {
     timeline.taken = Timeline::now();
@@ -67,16 +72,18 @@ class RunTask : public Task, public Run {
     // Memory on a device is let go here, not when the JavaScript thread comes round.
     inputs.clear();
     if (error) outputs.clear();
-    end(std::move(error));
+    if (sinks.empty() || error) {
+      end(std::move(error));
+    } else {
+      fileExecutor().post([self = shared_from_this(), this] { writeFiles(); });
+    }
   }
 
   Napi::Value result(Napi::Env env) override {
     Napi::Array list = Napi::Array::New(env, outputs.size() + 1);
     uint32_t at = 0;
     for (std::shared_ptr<Memory>& output : outputs) {
-      list.Set(at, keepOnDevice[at]
-                       ? values::makeHandle(env, std::make_unique<BufferHandle>(env, std::move(output)))
-                       : toArrayBuffer(env, std::move(output)));
+      list.Set(at, valueOf(env, at, std::move(output)));
       at++;
     }
     const auto tell = [&](int64_t nanoseconds) { list.Set(at++, static_cast<double>(nanoseconds)); };
@@ -87,6 +94,34 @@ class RunTask : public Task, public Run {
       tell(time - timeline.asked);
     }
     return list;
+  }
+
+ private:
+  // What does not go to files is left as it is.
+  void writeFiles() noexcept {
+    std::exception_ptr error;
+    try {
+      for (size_t i = 0; i < sinks.size(); i++) {
+        if (sinks[i].empty()) continue;
+        const auto* data = reinterpret_cast<const void*>(outputs[i]->address);
+        for (const auto& sink : sinks[i]) writeAll(*sink, data, *cancel);
+        outputs[i].reset();
+      }
+    } catch (...) {
+      error = std::current_exception();
+      outputs.clear();
+    }
+    end(std::move(error));
+  }
+
+  Napi::Value valueOf(Napi::Env env, uint32_t output, std::shared_ptr<Memory> memory) const {
+    if (!sinks.empty() && !sinks[output].empty()) {
+      Napi::Array sums = Napi::Array::New(env, sinks[output].size());
+      for (uint32_t k = 0; k < sinks[output].size(); k++) sums.Set(k, sinks[output][k]->checksum());
+      return sums;
+    }
+    if (!keepOnDevice[output]) return toArrayBuffer(env, std::move(memory));
+    return values::makeHandle(env, std::make_unique<BufferHandle>(env, std::move(memory)));
   }
 };
 
@@ -122,7 +157,7 @@ void checkByteLength(size_t byteLength, size_t wanted, uint32_t input) {
   values::reject(nameOf(input), "of " + std::to_string(wanted) + " bytes: " + std::to_string(byteLength));
 }
 
-// Reads an input. Whether it is JavaScript's memory.
+// Reads an input. Whether it may be in JavaScript's memory.
 bool readInput(const Napi::Value& value, const Program& program, uint32_t position, Run::Input& input) {
   const size_t wanted = program.buffers[program.inputs[position]].byteLength;
   if (const BufferHandle* handle = values::tryHandle<BufferHandle>(value)) {
@@ -135,7 +170,11 @@ bool readInput(const Napi::Value& value, const Program& program, uint32_t positi
     return false;
   }
   View view;
-  if (!readView(value, view)) values::reject(nameOf(position), "a typed array or a device buffer");
+  if (!readView(value, view)) {
+    input.source = readHostInput(value, nameOf(position));
+    checkByteLength(input.source->byteLength(), wanted, position);
+    return true;
+  }
   // A detached buffer has no bytes.
   bool detached = false;
   if (view.byteLength == 0) napi_is_detached_arraybuffer(value.Env(), view.buffer, &detached);
@@ -191,7 +230,14 @@ Napi::Value run(const Napi::CallbackInfo& info) {
     values::reject("keep", "one for each output: " + std::to_string(program.outputs.size()));
   }
   task->keepOnDevice.resize(keepCount);
-  for (uint32_t i = 0; i < keepCount; i++) task->keepOnDevice[i] = keep.Get(i).ToBoolean();
+  for (uint32_t i = 0; i < keepCount; i++) {
+    const Napi::Value place = keep.Get(i);
+    task->keepOnDevice[i] = place.IsBoolean() && place.As<Napi::Boolean>();
+    if (!place.IsArray()) continue;
+    const size_t byteLength = program.buffers[program.outputs[i]].byteLength;
+    task->sinks.resize(keepCount);
+    task->sinks[i] = readSinks(place, byteLength, "keep[" + std::to_string(i) + "]");
+  }
   if (!info[3].IsUndefined()) task->setCancelFlag(values::handle<Cancel>(info[3], "cancel").flag);
   task->cancel = &task->cancelFlag();
   task->tellsTimeline = info[4].ToBoolean();

@@ -21,8 +21,11 @@ struct BufferHandle {
   std::shared_ptr<Memory> memory;
 };
 
-// run(program: NativeProgram, inputs: (ArrayBufferView | BufferHandle)[], keep: boolean[], cancel?: object,
-//     timeline?: boolean): Promise<(ArrayBuffer | BufferHandle | number)[]>
+// run(program: NativeProgram, inputs: (ArrayBufferView | BufferHandle | FileInput | ChunkedInput)[],
+//     keep: (boolean | FileOutput[])[], cancel?: object, timeline?: boolean):
+//   Promise<(ArrayBuffer | BufferHandle | number[] | number)[]>
+//
+// keep[i]: whether output i stays on its device, or the files it goes to, which give their checksums.
 //
 // The outputs, then nanoseconds: what the run took, and if the timeline is asked for, those from the call to
 // the executor's taking it, to all being queued, to the end's being seen, to its being told.

@@ -34,6 +34,12 @@ int64_t integer(const Napi::Value& value, const std::string& field, int64_t low,
   return static_cast<int64_t>(number);
 }
 
+size_t wordByteLength(const Napi::Value& value, const std::string& field) {
+  const int64_t word = integer(value, field, 0, 8);
+  if (word != 0 && word != 2 && word != 4 && word != 8) reject(field, "0, 2, 4 or 8");
+  return static_cast<size_t>(word);
+}
+
 std::vector<uint8_t> bytes(const Napi::Value& value, const std::string& field) {
   if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
     reject(field, "a Uint8Array");

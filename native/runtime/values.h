@@ -25,6 +25,8 @@ std::string text(const Napi::Value& value, const std::string& field);
 // A number that is an integer in [low, high].
 int64_t integer(const Napi::Value& value, const std::string& field, int64_t low = 0,
                 int64_t high = kMaxSafeInteger);
+// Bytes of values whose bytes are to be turned round: 2, 4 or 8, or 0 for none.
+size_t wordByteLength(const Napi::Value& value, const std::string& field);
 // The bytes of a Uint8Array, copied.
 std::vector<uint8_t> bytes(const Napi::Value& value, const std::string& field);
 std::vector<std::string> texts(const Napi::Value& value, const std::string& field);

@@ -8,14 +8,22 @@ import { parseBytes } from '../bytes.js';
 import { config } from '../config.js';
 import { ArgumentError, expected } from '../errors.js';
 import { type Canonical, canonicalize, type SourceArray } from '../fusion/canonicalize.js';
-import { type DType, isComplex } from '../graph/dtype.js';
-import type { DeviceBuffer, Expr, Shape, Site, TypedArray } from '../graph/expr.js';
-import { readRegion } from '../io/read-region.js';
+import { byteLengthOf, DTYPE_INFO, type DType, isComplex } from '../graph/dtype.js';
+import type { DeviceBuffer, Expr, FileRegion, Shape, Site, TypedArray } from '../graph/expr.js';
 import { formatSite } from '../site.js';
 import { type ChosenDevice, chooseDevice } from './devices.js';
 import { typedArrayOver } from './host-memory.js';
-import { cancel, createCancel, probeCuda, run } from './native.js';
-import { type Program, programOf } from './program.js';
+import {
+  cancel,
+  createCancel,
+  type FileOutput,
+  probeCuda,
+  type RunInput,
+  type RunResult,
+  run,
+} from './native.js';
+import type { Plan } from './plan.js';
+import { type Place, type Program, programOf } from './program.js';
 
 export interface ComputeOptions {
   /** `'cpu'`, `'cuda'` or `'cuda:N'`; without it a usable GPU is taken, else the CPU (`explain()` says which). */
@@ -68,6 +76,27 @@ export async function evaluateStored(
   });
 }
 
+/**
+ * Computes expressions together into open files, one place for each. Gives the checksums of those that want one; 0 for the
+ * others.
+ */
+export async function evaluateIntoFiles(
+  exprs: readonly Expr[],
+  files: readonly FileOutput[],
+  options: ComputeOptions = {},
+): Promise<number[]> {
+  /** Files by output: equal expressions are one output. */
+  const goingTo = (plan: Plan, output: number): FileOutput[] =>
+    files.filter((_, k) => plan.outputs[k] === output);
+  const { program, checksums } = await execute(exprs, options, 'host', goingTo);
+  const { plan } = program;
+  return files.map((file, k) => {
+    const at = plan.outputs[k]!;
+    if (at < 0) return file.checksum ?? 0; // no elements
+    return checksums[at]![goingTo(plan, at).indexOf(file)]!;
+  });
+}
+
 let probing: Promise<void> | undefined;
 const probed = (): Promise<void> => {
   probing ??= probeCuda();
@@ -76,13 +105,15 @@ const probed = (): Promise<void> => {
 
 interface Executed {
   readonly program: Program;
-  readonly outputs: readonly (ArrayBuffer | DeviceBuffer)[];
+  readonly outputs: RunResult['outputs'];
+  readonly checksums: RunResult['checksums'];
 }
 
 async function execute(
   exprs: readonly Expr[],
   options: ComputeOptions,
-  place: 'host' | 'device',
+  place: Place,
+  filesOf?: (plan: Plan, output: number) => readonly FileOutput[],
 ): Promise<Executed> {
   const { signal } = options;
   signal?.throwIfAborted();
@@ -102,8 +133,11 @@ async function execute(
     const results = plan.buffers.filter((buffer) => buffer.role === 'output');
     const needed = plan.inputs.map((source) => arrays[source]!);
     const inputs = needed.every(isHere) ? needed : await bring(needed, signal);
-    const { outputs } = await run(native, inputs, { outputs: results.map(() => place), cancel: token });
-    return { program, outputs };
+    const { outputs, checksums } = await run(native, inputs, {
+      outputs: results.map((_, k) => filesOf?.(plan, k) ?? place),
+      cancel: token,
+    });
+    return { program, outputs, checksums };
   } catch (error) {
     signal?.throwIfAborted();
     throw located(error, exprs);
@@ -124,39 +158,80 @@ export function deviceOf(canonical: Canonical, options: ComputeOptions): ChosenD
   return chooseDevice(options.device, holders);
 }
 
-/** Elements that are still to be read. */
+/** Elements that JavaScript is still to read. */
 interface Unread {
   read(signal: AbortSignal | undefined): Promise<TypedArray>;
 }
 
-type Here = ArrayBufferView | DeviceBuffer;
-const isHere = (input: Here | Unread): input is Here => !('read' in input);
+const isHere = (input: RunInput | Unread): input is RunInput => !('read' in input);
 
-/** Inputs in memory: what is elsewhere is read whole. */
-async function bring(inputs: readonly (Here | Unread)[], signal: AbortSignal | undefined): Promise<Here[]> {
+/** Inputs as a run takes them: what comes through JavaScript is read whole. */
+async function bring(
+  inputs: readonly (RunInput | Unread)[],
+  signal: AbortSignal | undefined,
+): Promise<RunInput[]> {
   const here = await Promise.all(inputs.map((input) => (isHere(input) ? input : input.read(signal))));
   signal?.throwIfAborted();
   return here;
 }
 
 /** The part of an array that is read. Throws if the array has lost its memory since it was wrapped. */
-function inputOf({ source, start, elementCount, dtype }: SourceArray, canonical: Canonical): Here | Unread {
-  if (source.type === 'device') return source.buffer;
-  if (source.type === 'file') {
-    return { read: (signal) => readRegion(source.region, dtype, start, elementCount, signal) };
+function inputOf(array: SourceArray, canonical: Canonical): RunInput | Unread {
+  const { source, start, elementCount, dtype } = array;
+  switch (source.type) {
+    case 'device':
+      return source.buffer;
+    case 'file':
+      return fileInput(source.region, dtype, start, elementCount);
+    case 'reader':
+      return { read: (signal) => source.reader.read(start, elementCount, signal) };
+    case 'chunked':
+      return chunkedInput(source.chunks, array, canonical);
+    case 'host': {
+      const values = isComplex(dtype) ? 2 : 1;
+      const end = (start + elementCount) * values;
+      if (source.data.length < end)
+        throw lostMemory(`${end} values`, `${source.data.length} values`, canonical);
+      return source.data.subarray(start * values, end);
+    }
   }
-  if (source.type === 'reader') {
-    return { read: (signal) => source.reader.read(start, elementCount, signal) };
+}
+
+function lostMemory(wanted: string, left: string, canonical: Canonical): ArgumentError {
+  const what = left.startsWith('0 ') ? 'a detached ArrayBuffer' : left;
+  const site = where(canonical.sites.values());
+  return new ArgumentError(expected('compute', `an array of at least ${wanted}`, what, site));
+}
+
+function fileInput(region: FileRegion, dtype: DType, start: number, count: number): RunInput {
+  const size = byteLengthOf(dtype);
+  return {
+    path: region.path,
+    byteOffset: region.byteOffset + start * size,
+    byteLength: count * size,
+    swap: region.swapped ? byteLengthOf(DTYPE_INFO[dtype].component) : 0,
+    stamp: region.stamp,
+  };
+}
+
+/** The bytes of the chunks that hold the elements. */
+function chunkedInput(
+  chunks: readonly TypedArray[],
+  { start, elementCount, dtype }: SourceArray,
+  canonical: Canonical,
+): RunInput {
+  const size = byteLengthOf(dtype);
+  const [first, end] = [start * size, (start + elementCount) * size];
+  const parts: Uint8Array[] = [];
+  let at = 0;
+  for (const { buffer, byteOffset, byteLength } of chunks) {
+    const from = Math.max(first - at, 0);
+    const to = Math.min(end - at, byteLength);
+    if (from < to) parts.push(new Uint8Array(buffer, byteOffset + from, to - from));
+    at += byteLength;
   }
-  const values = isComplex(dtype) ? 2 : 1;
-  const end = (start + elementCount) * values;
-  if (source.data.length < end) {
-    const what = source.data.length === 0 ? 'a detached ArrayBuffer' : `${source.data.length} values`;
-    throw new ArgumentError(
-      expected('compute', `an array of at least ${end} values`, what, where(canonical.sites.values())),
-    );
-  }
-  return source.data.subarray(start * values, end);
+  if (at < end) throw lostMemory(`${end} bytes`, `${at} bytes`, canonical);
+  return { chunks: parts };
 }
 
 const where = (sites: Iterable<Site>): string | undefined => {

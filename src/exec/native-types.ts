@@ -4,7 +4,7 @@
  * `native/runtime/program.cpp` reads a `ProgramSpec` and checks it; `native.ts` has the functions.
  */
 import type { TapeSpec } from '../codegen/tape.js';
-import type { DeviceBuffer } from '../graph/expr.js';
+import type { DeviceBuffer, FileStamp } from '../graph/expr.js';
 import type { MatrixOperand, SweepWindows } from './plan.js';
 
 export interface BufferSpec {
@@ -116,9 +116,42 @@ export interface NativeProgram {
   readonly __program: unique symbol;
 }
 
+/** A region of a file, read by native threads while a program runs. */
+export interface FileInput {
+  readonly path: string;
+  readonly byteOffset: number;
+  readonly byteLength: number;
+  /** Bytes of the values whose bytes stand in the other order: 2, 4 or 8; 0: in this one. */
+  readonly swap: number;
+  readonly stamp: FileStamp;
+}
+
+/** Elements in several pieces, as their bytes, one after the other. */
+export interface ChunkedInput {
+  readonly chunks: readonly Uint8Array[];
+}
+
+/** What fills a buffer of role `input`. */
+export type RunInput = ArrayBufferView | DeviceBuffer | FileInput | ChunkedInput;
+
+/** A place in an open file that a result is written to by native threads. */
+export interface FileOutput {
+  readonly fd: number;
+  /** For messages. */
+  readonly path: string;
+  readonly byteOffset: number;
+  /** As for a FileInput. */
+  readonly swap: number;
+  /** Given: the CRC-32 of the bytes before the result, if one is wanted of those and the result. */
+  readonly checksum?: number | undefined;
+}
+
+/** Where a result is wanted: in host memory, on its device, or in files. */
+export type OutputPlace = 'host' | 'device' | readonly FileOutput[];
+
 export interface RunOptions {
-  /** Where results are wanted: in host memory (ArrayBuffer) or on the device (DeviceBuffer), for each output buffer. */
-  readonly outputs: readonly ('host' | 'device')[];
+  /** For each output buffer. */
+  readonly outputs: readonly OutputPlace[];
   /** Token made by `createCancel`, or undefined. */
   readonly cancel?: object | undefined;
   /** Whether the result says when things happened. */
@@ -138,8 +171,10 @@ export interface RunTimeline {
 }
 
 export interface RunResult {
-  /** One for each buffer of role `output`, in the order of `ProgramSpec.buffers`. */
+  /** One for each buffer of role `output`, in the order of `ProgramSpec.buffers`; without bytes if it went to files. */
   readonly outputs: readonly (ArrayBuffer | DeviceBuffer)[];
+  /** For each output, the checksums of the files it went to, 0 where none was wanted; empty if none went to files. */
+  readonly checksums: readonly (readonly number[])[];
   /** From when the device's executor took the run to when its end was seen, in nanoseconds. */
   readonly nanoseconds: number;
   /** There if it was asked for. */

@@ -9,12 +9,14 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { getSystemErrorName } from 'node:util';
 import { type Config, config } from '../config.js';
 import {
   ArgumentError,
   CompileError,
   DeviceError,
   DeviceLostError,
+  FileError,
   InternalError,
   MemoryError,
   NativeError,
@@ -28,12 +30,15 @@ import type {
   CudaEntryPoints,
   CudaInfo,
   DriverInfo,
+  FileOutput,
   LibraryInfo,
   Lookup,
   MemoryReport,
   NativeProgram,
   NvrtcInfo,
+  OutputPlace,
   ProgramSpec,
+  RunInput,
   RunOptions,
   RunResult,
 } from './native-types.js';
@@ -47,10 +52,11 @@ interface Addon {
   run(
     program: object,
     inputs: readonly (ArrayBufferView | object)[],
-    keep: readonly boolean[],
+    keep: readonly (boolean | readonly FileOutput[])[],
     cancel: object | undefined,
     timeline: boolean,
-  ): Promise<readonly (ArrayBuffer | object | number)[]>;
+  ): Promise<readonly (ArrayBuffer | object | readonly number[] | number)[]>;
+  reserveFile(fd: number, byteLength: number, path: string): Promise<void>;
   disposeBuffer(handle: object): void;
   createCancel(): object;
   cancel(token: object): void;
@@ -108,11 +114,16 @@ function cudaAddon(): Addon {
   return addon();
 }
 
+/** The system's name for an error number, `ENOENT`; undefined where there is none. */
+const errnoName = (number: string | undefined): string | undefined =>
+  number === undefined ? undefined : getSystemErrorName(-Number(number));
+
 /** The error class for what the native side threw: see `native/runtime/failure.h`. */
 function typed(error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error;
   const status = 'status' in error && typeof error.status === 'string' ? error.status : undefined;
   const call = 'call' in error && typeof error.call === 'string' ? error.call : undefined;
+  const path = 'path' in error && typeof error.path === 'string' ? error.path : '';
   const message = call === undefined ? error.message : `${error.message} (${call}: ${status ?? 'no status'})`;
   switch (error.code) {
     case 'argument':
@@ -123,6 +134,8 @@ function typed(error: unknown): unknown {
       return new DeviceError(message, status);
     case 'lost':
       return new DeviceLostError(message, status);
+    case 'file':
+      return new FileError(message, path, errnoName(status));
     case 'compile':
       return new CompileError(message);
     case 'aborted':
@@ -179,16 +192,21 @@ class NativeBuffer implements DeviceBuffer {
   }
 }
 
-/**
- * What the addon reads for an input. A resizable buffer is copied: shrinking it would take pages away under a native
- * thread.
- */
-function rawInput(input: ArrayBufferView | DeviceBuffer): ArrayBufferView | object {
-  if (!ArrayBuffer.isView(input)) return NativeBuffer.handleOf(input);
+/** What the addon reads for an input. */
+function rawInput(input: RunInput): object {
+  if (ArrayBuffer.isView(input)) return stableView(input);
+  if ('path' in input) return input;
+  return 'chunks' in input ? { chunks: input.chunks.map(stableView) } : NativeBuffer.handleOf(input);
+}
+
+/** A resizable buffer is copied: shrinking it would take pages away under a native thread. */
+function stableView<View extends ArrayBufferView>(input: View): View | Uint8Array {
   const { buffer, byteOffset, byteLength } = input;
   const resizable = 'resizable' in buffer && buffer.resizable === true;
   return resizable ? new Uint8Array(buffer, byteOffset, byteLength).slice() : input;
 }
+
+const NOTHING = new ArrayBuffer(0);
 
 /** A program, and what its results are. */
 class LoadedProgram implements NativeProgram {
@@ -212,16 +230,18 @@ class LoadedProgram implements NativeProgram {
   }
 
   /** What a run of the program gave, as the addon tells it. */
-  resultOf(values: readonly (ArrayBuffer | object | number)[]): RunResult {
+  resultOf(values: readonly (ArrayBuffer | object | readonly number[] | number)[]): RunResult {
     const outputs = this.#byteLengths.map((byteLength, k) => {
       const value = values[k];
-      return value instanceof ArrayBuffer
-        ? value
-        : new NativeBuffer(this.#device, byteLength, value as object);
+      if (value instanceof ArrayBuffer) return value;
+      if (Array.isArray(value)) return NOTHING;
+      return new NativeBuffer(this.#device, byteLength, value as object);
     });
     const [nanoseconds, ...times] = values.slice(outputs.length) as number[];
     const [taken, issued, ended, told] = times;
-    const result = { outputs, nanoseconds: nanoseconds! };
+    const went = values.slice(0, outputs.length);
+    const checksums = went.some(Array.isArray) ? went.map((sums) => (Array.isArray(sums) ? sums : [])) : [];
+    const result = { outputs, checksums, nanoseconds: nanoseconds! };
     return told === undefined
       ? result
       : { ...result, timeline: { taken: taken!, issued: issued!, ended: ended!, told } };
@@ -239,14 +259,15 @@ export function createProgram(spec: ProgramSpec): NativeProgram {
 
 /**
  * Runs a program. `inputs` has one entry for each buffer of role `input`, in order: an array of exactly its bytes, which
- * must not be written to until the promise settles, or a buffer on the program's device.
+ * must not be written to until the promise settles, several of them one after the other, a region of a file, or a buffer on
+ * the program's device.
  *
- * Rejects with `ArgumentError` (inputs that do not fit), `MemoryError`, `DeviceError`, `DeviceLostError`, or an
+ * Rejects with `ArgumentError` (inputs that do not fit), `FileError`, `MemoryError`, `DeviceError`, `DeviceLostError`, or an
  * `AbortError` after `cancel(options.cancel)`.
  */
 export function run(
   program: NativeProgram,
-  inputs: readonly (ArrayBufferView | DeviceBuffer)[],
+  inputs: readonly RunInput[],
   options: RunOptions,
 ): Promise<RunResult> {
   // Few promises and closures: a repeated small compute waits for little else.
@@ -261,10 +282,15 @@ export function run(
   }
 }
 
-const isKept = (place: 'host' | 'device'): boolean => place === 'device';
+const isKept = (place: OutputPlace): boolean | readonly FileOutput[] =>
+  typeof place === 'string' ? place === 'device' : place;
 const rethrow = (error: unknown): never => {
   throw typed(error);
 };
+
+/** Takes the disk's room for an open file, where the file system can. Rejects with a FileError for a full disk. */
+export const reserveFile = (fd: number, byteLength: number, path: string): Promise<void> =>
+  settled(guarded(() => addon().reserveFile(fd, byteLength, path)));
 
 /** Makes a token that stops the runs it is given to. */
 export const createCancel = (): object => addon().createCancel();

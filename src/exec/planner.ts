@@ -13,7 +13,7 @@ import { formatSite } from '../site.js';
 import { buffersOf, type Draft, type DraftBuffer, draftOf } from './draft.js';
 import { aligned, placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
-import { type DeviceNeeds, type NoFit, planSweeps } from './sweeps.js';
+import { type DeviceNeeds, type NoFit, planSweeps, workspaceBytes } from './sweeps.js';
 
 export type { DeviceNeeds } from './sweeps.js';
 
@@ -99,7 +99,7 @@ function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
     inputs: draft.buffers.filter(({ role }) => role === 'input').map(({ source }) => source),
     outputs: outputsOf(draft),
     arenaByteLength: arena.byteLength,
-    peakBytes: arena.byteLength + libraryBytes(draft, needs) + heldBytes(draft.buffers, needs),
+    peakBytes: arena.byteLength + workspaceBytes(draft, needs) + heldBytes(draft.buffers, needs),
   };
 }
 
@@ -109,9 +109,6 @@ function outputsOf(draft: Draft): number[] {
   const places = new Map(outputs.map(({ key }, k) => [key, k]));
   return draft.outputKeys.map((key) => places.get(key) ?? -1);
 }
-
-const libraryBytes = (draft: Draft, needs: DeviceNeeds): number =>
-  draft.steps.some((step) => step.kind === 'matmul') ? needs.workspaceByteLength : 0;
 
 /** Bytes of the inputs and outputs that have memory of their own on the device. */
 const heldBytes = (buffers: readonly DraftBuffer[], needs: DeviceNeeds): number =>

@@ -2,14 +2,15 @@
 import { encodeTape } from '../codegen/tape.js';
 import { tapeWorks } from '../codegen/tape-work.js';
 import { dtypeCode } from '../graph/dtype.js';
-import type { BufferSpec, ProgramSpec, StepSpec, SweepSpec } from './native.js';
+import { cpuProductBytes } from './cpu-product-bytes.js';
+import { type BufferSpec, cpuInfo, type ProgramSpec, type StepSpec, type SweepSpec } from './native.js';
 import type { MatmulStep, Plan, Step, SweepStep } from './plan.js';
 import type { DeviceNeeds } from './planner.js';
 
 /** Host arrays and results are used where they lie; tapes bring their own scratch memory. */
 export const CPU_NEEDS: DeviceNeeds = {
   scratchOf: () => [],
-  workspaceByteLength: 0,
+  workspaceOf: (step) => cpuProductBytes(step, cpuInfo().threads),
   heldBytes: ({ role, byteLength }) => (role === 'temporary' ? byteLength : 0),
   sweeps: {
     worksOf: tapeWorks,

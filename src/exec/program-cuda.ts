@@ -65,7 +65,7 @@ export function cudaNeeds(device: string, place: 'host' | 'device'): DeviceNeeds
   return {
     scratchOf: (kernel) => cudaOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
     expand: expandForDevice,
-    workspaceByteLength: CUBLAS_WORKSPACE_BYTES,
+    workspaceOf: () => CUBLAS_WORKSPACE_BYTES,
     heldBytes: ({ byteLength, isStored }) => (isStored ? 0 : byteLength),
     sweeps: {
       worksOf: (kernel) => cudaWorks(kernel, cudaOf(kernel, limits).schedule),

@@ -10,7 +10,7 @@ import type { Works } from '../codegen/work.js';
 import type { Kernel } from '../fusion/kernel.js';
 import type { Draft, DraftBuffer, DraftNeeds } from './draft.js';
 import { aligned, placeInArena } from './memory.js';
-import type { Plan, PlanBuffer, Step, SweepWindows } from './plan.js';
+import type { MatmulStep, Plan, PlanBuffer, Step, SweepWindows } from './plan.js';
 import { splitLoads } from './sweep-aliases.js';
 import { type Group, groupTasks, type Refusal } from './sweep-groups.js';
 import {
@@ -29,8 +29,8 @@ export type { NoFit } from './sweep-slots.js';
 
 /** What planning needs to know of a device, beyond the plan's own buffers. */
 export interface DeviceNeeds extends DraftNeeds {
-  /** Bytes that libraries hold while a plan has matrix products. */
-  readonly workspaceByteLength: number;
+  /** Bytes that a matrix product takes besides its operands and its result. */
+  readonly workspaceOf: (step: MatmulStep) => number;
   /** Bytes that a buffer takes on the device as a whole; 0: it is used where it lies. */
   readonly heldBytes: (buffer: DraftBuffer) => number;
   /** How kernels can be run in parts; without it, a job fits as a whole or not at all. */
@@ -48,6 +48,10 @@ export interface SweepRules {
   /** Bytes of a tile that are copied while another is computed. */
   readonly tileBytes: number;
 }
+
+/** The most that a product of the plan takes besides its operands: they run one after the other. */
+export const workspaceBytes = ({ steps }: Draft, needs: DeviceNeeds): number =>
+  steps.reduce((most, step) => (step.kind === 'matmul' ? Math.max(most, needs.workspaceOf(step)) : most), 0);
 
 /** A plan that holds at most `budget` bytes; `whole`: what the job needs as a whole. */
 export function planSweeps(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFit): Plan | NoFit {
@@ -206,11 +210,9 @@ class Attempt {
     });
   }
 
-  /** Inputs and outputs that are whole on the device, and the libraries' workspace. */
+  /** Inputs and outputs that are whole on the device, and the workspace of the largest product. */
   #heldWhole(): number {
-    const library = this.#draft.steps.some((step) => step.kind === 'matmul')
-      ? this.#needs.workspaceByteLength
-      : 0;
+    const library = workspaceBytes(this.#draft, this.#needs);
     return this.#buffers.reduce(
       (sum, buffer, k) =>
         sum + (buffer.role === 'temporary' || this.#windowed[k] ? 0 : aligned(this.#needs.heldBytes(buffer))),

@@ -171,6 +171,8 @@ function identityOf(source: StridedSource): object {
   switch (source.type) {
     case 'host':
       return source.data;
+    case 'chunked':
+      return source.chunks;
     case 'file':
       return source.region;
     case 'reader':

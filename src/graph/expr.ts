@@ -95,8 +95,17 @@ export interface ReaderSource {
   readonly strides: readonly number[];
 }
 
+/** Elements in several arrays, one after the other: more than one ArrayBuffer can hold, or what came in parts. */
+export interface ChunkedSource {
+  readonly type: 'chunked';
+  /** All of one type. */
+  readonly chunks: readonly TypedArray[];
+  readonly offset: number;
+  readonly strides: readonly number[];
+}
+
 /** Sources that have elements in a line, which offset and strides say how to read. */
-export type StridedSource = HostSource | FileSource | ReaderSource;
+export type StridedSource = HostSource | ChunkedSource | FileSource | ReaderSource;
 
 export type Source = StridedSource | DeviceSource | IotaSource;
 

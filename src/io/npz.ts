@@ -10,6 +10,7 @@ import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'ya
 import { typedArrayOver } from '../exec/host-memory.js';
 import { byteLengthOf } from '../graph/dtype.js';
 import type { ElementReader, Expr, FileRegion, TypedArray } from '../graph/expr.js';
+import { swapWords } from './byte-order.js';
 import { type DataFile, type Refuse, refuser, withFile } from './data-file.js';
 import {
   type ArrayLayout,
@@ -21,7 +22,6 @@ import {
   wordByteLength,
 } from './layout.js';
 import { readNpyHeader } from './npy.js';
-import { swapWords } from './read-region.js';
 
 const STORED = 0;
 const DEFLATED = 8;

@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { reserveFile } from '../exec/native.js';
 import type { FileStamp } from '../graph/expr.js';
 import { asFileError, refuser, stampOf } from './data-file.js';
 
@@ -65,6 +66,15 @@ export class OutputFile {
 
   get path(): string {
     return this.#target;
+  }
+
+  get fd(): number {
+    return this.#handle.fd;
+  }
+
+  /** Takes the room on the disk, so that a full one is found before anything is computed. */
+  async reserve(byteLength: number): Promise<void> {
+    await reserveFile(this.#handle.fd, byteLength, this.#target);
   }
 
   async write(bytes: Uint8Array, byteOffset: number): Promise<void> {

@@ -9,7 +9,6 @@ import { ArgumentError, DTypeError, expected } from '../errors.js';
 import { checkOptions, oneOf } from '../graph/arguments.js';
 import type { DType } from '../graph/dtype.js';
 import type { Shape } from '../graph/expr.js';
-import { combineChecksums } from './checksum.js';
 import { type FilePath, pathOf } from './data-file.js';
 import { type ArrayLayout, type ByteOrder, bytesOf, HOST_BYTE_ORDER, type Order } from './layout.js';
 import { npyDescr, npyHeader } from './npy.js';
@@ -28,7 +27,9 @@ export interface FileLayout {
   readonly byteLength: number;
   /** Headers that are known beforehand. */
   readonly parts: readonly Part[];
-  /** Those that need the CRC-32 of each array's bytes. */
+  /** Where checksums are wanted: the CRC-32 of what comes before each array's elements and belongs to them. */
+  readonly checksums?: readonly number[];
+  /** Headers that need the CRC-32 of all that. */
   readonly finish?: (checksums: readonly number[]) => readonly Part[];
 }
 
@@ -202,10 +203,8 @@ function npzLayout(arrays: readonly ArrayType[], names: readonly string[], how: 
     })),
     byteLength: zip.byteLength,
     parts: headers.map((bytes, k) => ({ byteOffset: zip.starts[k]!, bytes })),
-    finish: (checksums) =>
-      zip.headers(
-        arrays.map((array, k) => combineChecksums(crc32(headers[k]!), checksums[k]!, bytesOf(array))),
-      ),
+    checksums: headers.map((header) => crc32(header)),
+    finish: zip.headers,
   };
 }
 

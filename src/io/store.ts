@@ -1,22 +1,18 @@
 /**
- * Results into files: lays the files out, computes, writes elements and headers, and gives the files their names when all
- * of them are complete. After a failure or an abort none of them is there. Called by `lazy.ts`.
+ * Results into files: lays the files out, takes their room on the disk, computes into them, writes headers, and gives the
+ * files their names when all of them are complete. After a failure or an abort none of them is there. Called by `lazy.ts`.
  */
-import { crc32 } from 'node:zlib';
 import { ArgumentError, expected } from '../errors.js';
-import { type ComputeOptions, evaluate, type HostResult } from '../exec/evaluate.js';
-import type { Expr, FileStamp, TypedArray } from '../graph/expr.js';
+import { type ComputeOptions, evaluateIntoFiles } from '../exec/evaluate.js';
+import type { FileOutput } from '../exec/native-types.js';
+import type { Expr, FileStamp } from '../graph/expr.js';
 import { transpose } from '../graph/views.js';
 import { type ArrayLayout, bytesOf, isSwapped, layoutExpr, wordByteLength } from './layout.js';
 import { OutputFile } from './output-file.js';
-import { swapWords } from './read-region.js';
 import type { FileLayout, Sink } from './sinks.js';
 
 /** One sink for all results, or one for each. */
 export type Sinks = Sink | readonly Sink[];
-
-/** Bytes that are swapped, summed and written at once. */
-const CHUNK = 1 << 22;
 
 /** A sink with the results that go to it. */
 interface Job {
@@ -36,16 +32,14 @@ export async function evaluateTo(
   const files: OutputFile[] = [];
   try {
     for (const { sink } of jobs) files.push(await OutputFile.create(sink.format, sink.path));
-    const wanted = exprs.map((expr, k) => (orderOf(jobs, k) === 'F' ? transpose(expr) : expr));
-    const results = await evaluate(wanted, options);
-    const stored: Expr[] = [];
-    for (const [k, job] of jobs.entries()) {
-      const file = files[k]!;
-      const stamp = await writeJob(job, file, results, options.signal);
-      job.results.forEach((result, i) => {
-        stored[result] = storedExpr(file.path, stamp, job.layout.arrays[i]!);
-      });
-    }
+    for (const [k, { layout }] of jobs.entries()) await files[k]!.reserve(layout.byteLength);
+    const places = exprs.map((_, result) => placeOf(jobs, files, result));
+    const wanted = exprs.map((expr, k) => (places[k]!.layout.order === 'F' ? transpose(expr) : expr));
+    const outputs = places.map(({ output }) => output);
+    const checksums = await evaluateIntoFiles(wanted, outputs, options);
+    const stamps: FileStamp[] = [];
+    for (const [k, job] of jobs.entries()) stamps.push(await finish(job, files[k]!, checksums));
+    const stored = places.map(({ layout, job, output }) => storedExpr(output.path, stamps[job]!, layout));
     options.signal?.throwIfAborted();
     for (const file of files) await file.publish();
     return stored;
@@ -81,45 +75,33 @@ function jobsOf(exprs: readonly Expr[], to: Sinks): Job[] {
   });
 }
 
-const orderOf = (jobs: readonly Job[], result: number): 'C' | 'F' =>
-  jobs.find((job) => job.results.includes(result))?.sink.order ?? 'C';
-
-async function writeJob(
-  { layout, results }: Job,
-  file: OutputFile,
-  values: readonly HostResult[],
-  signal: AbortSignal | undefined,
-): Promise<FileStamp> {
-  for (const { bytes, byteOffset } of layout.parts) await file.write(bytes, byteOffset);
-  const checksums: number[] = [];
-  for (const [k, array] of layout.arrays.entries()) {
-    const { data } = values[results[k]!]!;
-    checksums.push(await writeElements(file, array, data, layout.finish !== undefined, signal));
-  }
-  for (const { bytes, byteOffset } of layout.finish?.(checksums) ?? []) await file.write(bytes, byteOffset);
-  return file.complete(layout.byteLength);
+interface Place {
+  /** Position among the jobs. */
+  readonly job: number;
+  readonly layout: ArrayLayout;
+  readonly output: FileOutput;
 }
 
-/** Writes elements in the file's byte order; gives their CRC-32 where it is wanted. */
-async function writeElements(
+function placeOf(jobs: readonly Job[], files: readonly OutputFile[], result: number): Place {
+  const job = jobs.findIndex(({ results }) => results.includes(result));
+  const at = jobs[job]!.results.indexOf(result);
+  const { arrays, checksums } = jobs[job]!.layout;
+  const layout = arrays[at]!;
+  const { fd, path } = files[job]!;
+  const swap = isSwapped(layout) ? wordByteLength(layout.dtype) : 0;
+  const output = { fd, path, byteOffset: layout.byteOffset, swap, checksum: checksums?.[at] };
+  return { job, layout, output };
+}
+
+/** Writes what is not elements, and brings the file to the disk. */
+async function finish(
+  { layout, results }: Job,
   file: OutputFile,
-  layout: ArrayLayout,
-  { buffer, byteOffset, byteLength }: TypedArray,
-  summed: boolean,
-  signal: AbortSignal | undefined,
-): Promise<number> {
-  let checksum = 0;
-  for (let at = 0; at < byteLength; at += CHUNK) {
-    signal?.throwIfAborted();
-    let chunk = Buffer.from(buffer, byteOffset + at, Math.min(CHUNK, byteLength - at));
-    if (isSwapped(layout)) {
-      chunk = Buffer.from(chunk);
-      swapWords(chunk, wordByteLength(layout.dtype));
-    }
-    if (summed) checksum = crc32(chunk, checksum);
-    await file.write(chunk, layout.byteOffset + at);
-  }
-  return checksum;
+  checksums: readonly number[],
+): Promise<FileStamp> {
+  const last = layout.finish?.(results.map((result) => checksums[result]!)) ?? [];
+  for (const { bytes, byteOffset } of [...layout.parts, ...last]) await file.write(bytes, byteOffset);
+  return file.complete(layout.byteLength);
 }
 
 function storedExpr(path: string, stamp: FileStamp, layout: ArrayLayout): Expr {

@@ -17,7 +17,7 @@ function everything(outputs: readonly Expr[]): string {
   const steps = partition(graph);
   const plan = planPartition(graph, steps, canonical.sources, {
     scratchOf: () => [],
-    workspaceByteLength: 0,
+    workspaceOf: () => 0,
     heldBytes: ({ byteLength }) => byteLength,
   });
   const kernels = plan.steps.flatMap((step) => (step.kind === 'kernel' ? [printKernel(step.kernel)] : []));

@@ -75,6 +75,7 @@ function readSource(node: ExprOf<'source'>): Values {
     case 'iota':
       return Array.from({ length: node.shape[0]! }, (_, i) => BigInt(i));
     case 'device':
+    case 'chunked':
     case 'file':
     case 'reader':
       throw new TypeError('the reference interpreter reads host arrays only');

@@ -1,0 +1,142 @@
+#include "runtime/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "runtime/failure.h"
+
+namespace weft {
+namespace {
+
+[[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& received) {
+  throw Failure(FailureCode::file, "[compute] expected " + what + ": " + received + " (" + path + ")", {}, {},
+                path);
+}
+
+[[noreturn]] void refuseErrno(const std::string& path, const std::string& what, int error) {
+  throw Failure(FailureCode::file,
+                "[compute] expected " + what + ": " + std::strerror(error) + " (" + path + ")",
+                std::to_string(error), {}, path);
+}
+
+constexpr const char* kReadable = "a file that can be read";
+constexpr const char* kWritable = "a file that can be written";
+
+template <typename Word, typename Swap>
+void swapEach(void* data, size_t byteLength, const Swap& swap) {
+  auto* bytes = static_cast<std::byte*>(data);
+  for (size_t at = 0; at + sizeof(Word) <= byteLength; at += sizeof(Word)) {
+    // The memory may be aligned to less than a word.
+    Word word;
+    std::memcpy(&word, bytes + at, sizeof word);
+    word = swap(word);
+    std::memcpy(bytes + at, &word, sizeof word);
+  }
+}
+
+}  // namespace
+
+void swapWords(void* data, size_t byteLength, size_t word) {
+  if (word == 2)
+    swapEach<uint16_t>(data, byteLength, [](uint16_t value) { return __builtin_bswap16(value); });
+  if (word == 4)
+    swapEach<uint32_t>(data, byteLength, [](uint32_t value) { return __builtin_bswap32(value); });
+  if (word == 8)
+    swapEach<uint64_t>(data, byteLength, [](uint64_t value) { return __builtin_bswap64(value); });
+}
+
+FileDescriptor::~FileDescriptor() {
+  if (fd_ >= 0) close(fd_);
+}
+
+FileDescriptor::FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+FileDescriptor duplicate(int fd, const std::string& path) {
+  FileDescriptor copy(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (copy.get() < 0) refuseErrno(path, kWritable, errno);
+  return copy;
+}
+
+void reserve(int fd, uint64_t byteLength, const std::string& path) {
+#ifdef __linux__
+  if (byteLength == 0) return;
+  int result;
+  do {
+    result = fallocate(fd, 0, 0, static_cast<off_t>(byteLength));
+  } while (result != 0 && errno == EINTR);
+  if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS) refuseErrno(path, kWritable, errno);
+#else
+  static_cast<void>(fd), static_cast<void>(byteLength), static_cast<void>(path);
+#endif
+}
+
+void writeExactly(int fd, const void* from, size_t byteLength, uint64_t offset, const std::string& path) {
+  const auto* bytes = static_cast<const std::byte*>(from);
+  for (size_t done = 0; done < byteLength;) {
+    const ssize_t part = pwrite(fd, bytes + done, byteLength - done, static_cast<off_t>(offset + done));
+    if (part < 0 && errno == EINTR) continue;
+    if (part <= 0) refuseErrno(path, kWritable, part < 0 ? errno : EIO);
+    done += static_cast<size_t>(part);
+  }
+}
+
+FileSource::FileSource(std::string path, const FileStamp& stamp, uint64_t byteOffset, size_t byteLength,
+                       size_t word)
+    : path_(std::move(path)), stamp_(stamp), byteOffset_(byteOffset), byteLength_(byteLength), word_(word) {}
+
+// Not blocking: what stands there now may be a pipe.
+void FileSource::open() {
+  FileDescriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.get() < 0) refuseErrno(path_, kReadable, errno);
+  checkStamp(file.get());
+#ifdef POSIX_FADV_SEQUENTIAL
+  // A hint: the system then reads further ahead.
+  static_cast<void>(posix_fadvise(file.get(), static_cast<off_t>(byteOffset_),
+                                  static_cast<off_t>(byteLength_), POSIX_FADV_SEQUENTIAL));
+#endif
+  file_ = std::move(file);
+}
+
+void FileSource::checkStamp(int fd) const {
+  struct stat now;
+  if (fstat(fd, &now) != 0) refuseErrno(path_, kReadable, errno);
+  const FileStamp stamp = {static_cast<uint64_t>(now.st_dev), static_cast<uint64_t>(now.st_ino),
+                           static_cast<uint64_t>(now.st_size),
+                           int64_t{now.st_mtim.tv_sec} * 1'000'000'000 + now.st_mtim.tv_nsec};
+  if (S_ISREG(now.st_mode) && stamp == stamp_) return;
+  refuse(path_, "the file that was opened", "one that was changed or replaced since");
+}
+
+void FileSource::read(size_t offset, size_t byteLength, void* to) {
+  {
+    const std::lock_guard lock(opening_);
+    if (file_.get() < 0) open();
+  }
+  auto* target = static_cast<std::byte*>(to);
+  for (size_t done = 0; done < byteLength;) {
+    const ssize_t part =
+        pread(file_.get(), target + done, byteLength - done, static_cast<off_t>(byteOffset_ + offset + done));
+    if (part < 0 && errno == EINTR) continue;
+    if (part < 0) refuseErrno(path_, kReadable, errno);
+    if (part == 0) {
+      refuse(path_, "a file of at least " + std::to_string(byteOffset_ + offset + byteLength) + " bytes",
+             "its end");
+    }
+    done += static_cast<size_t>(part);
+  }
+  // Bytes that were read while the file changed are not the file's.
+  checkStamp(file_.get());
+  swapWords(to, byteLength, word_);
+}
+
+}  // namespace weft

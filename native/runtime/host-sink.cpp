@@ -1,0 +1,94 @@
+#include "runtime/host-sink.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "runtime/checksum.h"
+#include "runtime/failure.h"
+
+namespace weft {
+namespace {
+
+// What is turned round, summed and written at a time: it stays in the cache between the three.
+constexpr size_t kPieceByteLength = size_t{256} << 10;
+// What is written between two looks at the cancel flag.
+constexpr size_t kStretchByteLength = size_t{8} << 20;
+
+}  // namespace
+
+void writeAll(HostSink& sink, const void* from, const CancelFlag& cancel) {
+  for (size_t at = 0; at < sink.byteLength(); at += kStretchByteLength) {
+    checkCancelled(cancel);
+    const size_t part = std::min(kStretchByteLength, sink.byteLength() - at);
+    sink.write(at, part, static_cast<const std::byte*>(from) + at);
+  }
+}
+
+void RangeChecksum::add(size_t offset, size_t byteLength, uint32_t checksum) {
+  auto next = ranges_.lower_bound(offset);
+  if (next != ranges_.end() && offset + byteLength == next->first) {
+    checksum = combineChecksums(checksum, next->second.checksum, next->second.byteLength);
+    byteLength += next->second.byteLength;
+    next = ranges_.erase(next);
+  }
+  if (next != ranges_.begin()) {
+    auto& [begin, before] = *std::prev(next);
+    if (begin + before.byteLength == offset) {
+      before.checksum = combineChecksums(before.checksum, checksum, byteLength);
+      before.byteLength += byteLength;
+      return;
+    }
+  }
+  ranges_.emplace_hint(next, offset, Range{byteLength, checksum});
+}
+
+std::optional<uint32_t> RangeChecksum::whole(size_t byteLength) const {
+  if (ranges_.size() != 1) return std::nullopt;
+  const auto& [begin, range] = *ranges_.begin();
+  if (begin != 0 || range.byteLength != byteLength) return std::nullopt;
+  return range.checksum;
+}
+
+FileSink::FileSink(FileDescriptor file, std::string path, uint64_t byteOffset, size_t byteLength, size_t word,
+                   std::optional<uint32_t> start)
+    : file_(std::move(file)),
+      path_(std::move(path)),
+      byteOffset_(byteOffset),
+      byteLength_(byteLength),
+      word_(word),
+      start_(start) {}
+
+void FileSink::write(size_t offset, size_t byteLength, const void* from) {
+  for (size_t at = 0; at < byteLength; at += kPieceByteLength) {
+    writePiece(offset + at, std::min(kPieceByteLength, byteLength - at),
+               static_cast<const std::byte*>(from) + at);
+  }
+}
+
+void FileSink::writePiece(size_t offset, size_t byteLength, const void* from) {
+  std::unique_ptr<std::byte[]> turned;
+  if (word_ > 1) {
+    turned = std::make_unique_for_overwrite<std::byte[]>(byteLength);
+    std::memcpy(turned.get(), from, byteLength);
+    swapWords(turned.get(), byteLength, word_);
+    from = turned.get();
+  }
+  if (start_) {
+    const uint32_t sum = weft::checksum(from, byteLength);
+    const std::lock_guard lock(mutex_);
+    sum_.add(offset, byteLength, sum);
+  }
+  writeExactly(file_.get(), from, byteLength, byteOffset_ + offset, path_);
+}
+
+uint32_t FileSink::checksum() const {
+  if (!start_) return 0;
+  if (byteLength_ == 0) return *start_;
+  const std::lock_guard lock(mutex_);
+  const std::optional<uint32_t> sum = sum_.whole(byteLength_);
+  if (!sum) throw Failure(FailureCode::internal, "a file's checksum was asked for before all was written");
+  return combineChecksums(*start_, *sum, byteLength_);
+}
+
+}  // namespace weft

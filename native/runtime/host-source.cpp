@@ -1,0 +1,53 @@
+#include "runtime/host-source.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/cpu.h"
+#include "cpu/threads.h"
+
+namespace weft {
+namespace {
+
+// What a thread reads at a time: large enough for the disk, small enough to stop soon.
+constexpr size_t kPieceByteLength = size_t{4} << 20;
+
+}  // namespace
+
+void readAll(HostSource& source, void* to, const CancelFlag& cancel) {
+  const size_t byteLength = source.byteLength();
+  const auto pieces = static_cast<int64_t>((byteLength + kPieceByteLength - 1) / kPieceByteLength);
+  cpu::sharedPool().parallelFor(pieces, [&](int64_t piece, int) {
+    checkCancelled(cancel);
+    const size_t at = static_cast<size_t>(piece) * kPieceByteLength;
+    source.read(at, std::min(kPieceByteLength, byteLength - at), static_cast<std::byte*>(to) + at);
+  });
+}
+
+ChunkedSource::ChunkedSource(const std::vector<Chunk>& chunks) {
+  for (const Chunk& chunk : chunks) {
+    if (chunk.byteLength == 0) continue;
+    places_.push_back({byteLength_, chunk});
+    byteLength_ += chunk.byteLength;
+  }
+}
+
+void ChunkedSource::read(size_t offset, size_t byteLength, void* to) {
+  if (byteLength == 0) return;
+  // The last chunk that begins at or before the offset.
+  auto place = std::upper_bound(places_.begin(), places_.end(), offset,
+                                [](size_t at, const Place& later) { return at < later.begin; }) -
+               1;
+  auto* target = static_cast<std::byte*>(to);
+  while (byteLength > 0) {
+    const size_t within = offset - place->begin;
+    const size_t part = std::min(byteLength, place->chunk.byteLength - within);
+    std::memcpy(target, place->chunk.data + within, part);
+    target += part;
+    offset += part;
+    byteLength -= part;
+    ++place;
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,66 @@
+#include "runtime/sink-output.h"
+
+#include "runtime/environment.h"
+#include "runtime/executor.h"
+#include "runtime/values.h"
+
+namespace weft {
+namespace {
+
+// Writes to one disk gain little from more.
+constexpr size_t kThreads = 2;
+
+std::shared_ptr<FileSink> sinkOf(const Napi::Value& value, size_t byteLength, const std::string& field) {
+  const Napi::Object output = values::object(value, field);
+  const auto fd = static_cast<int>(values::integer(output.Get("fd"), field + ".fd", 0, INT32_MAX));
+  const std::string path = values::text(output.Get("path"), field + ".path");
+  const int64_t offset = values::integer(output.Get("byteOffset"), field + ".byteOffset");
+  const size_t word = values::wordByteLength(output.Get("swap"), field + ".swap");
+  std::optional<uint32_t> start;
+  const Napi::Value checksum = output.Get("checksum");
+  if (!checksum.IsUndefined()) {
+    start = static_cast<uint32_t>(values::integer(checksum, field + ".checksum", 0, UINT32_MAX));
+  }
+  return std::make_shared<FileSink>(duplicate(fd, path), path, static_cast<uint64_t>(offset), byteLength,
+                                    word, start);
+}
+
+class ReserveTask : public BlockingTask {
+ public:
+  ReserveTask(FileDescriptor file, uint64_t byteLength, std::string path)
+      : file_(std::move(file)), byteLength_(byteLength), path_(std::move(path)) {}
+  void run() override { reserve(file_.get(), byteLength_, path_); }
+  Napi::Value result(Napi::Env env) override { return env.Undefined(); }
+
+ private:
+  const FileDescriptor file_;
+  const uint64_t byteLength_;
+  const std::string path_;
+};
+
+}  // namespace
+
+OutputSinks readSinks(const Napi::Value& value, size_t byteLength, const std::string& field) {
+  const Napi::Array list = values::array(value, field);
+  OutputSinks sinks;
+  for (uint32_t i = 0; i < list.Length(); i++) {
+    sinks.push_back(sinkOf(list.Get(i), byteLength, field + "[" + std::to_string(i) + "]"));
+  }
+  return sinks;
+}
+
+Executor& fileExecutor() {
+  static Executor& executor = makeExecutor("weft-files", kThreads);
+  return executor;
+}
+
+Napi::Value reserveFile(const Napi::CallbackInfo& info) {
+  const auto fd = static_cast<int>(values::integer(info[0], "fd", 0, INT32_MAX));
+  const int64_t byteLength = values::integer(info[1], "byteLength");
+  const std::string path = values::text(info[2], "path");
+  const auto task =
+      std::make_shared<ReserveTask>(duplicate(fd, path), static_cast<uint64_t>(byteLength), path);
+  return Environment::of(info.Env()).start(info.Env(), task, fileExecutor());
+}
+
+}  // namespace weft

@@ -1,0 +1,32 @@
+// Outputs of a run that go to files: what JavaScript says of them (FileOutput of src/exec/native-types.ts),
+// and writing them when the run is over.
+#pragma once
+#include <napi.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/host-sink.h"
+
+namespace weft {
+
+class Executor;
+
+// Of one output, which may go to several places; empty: it does not go to files.
+using OutputSinks = std::vector<std::shared_ptr<FileSink>>;
+
+// The sinks of a list of FileOutputs, each of `byteLength` bytes. Throws a Failure that names `field` for
+// anything else.
+OutputSinks readSinks(const Napi::Value& value, size_t byteLength, const std::string& field);
+
+// The threads that write results to files.
+Executor& fileExecutor();
+
+// reserveFile(fd: number, byteLength: number, path: string): Promise<undefined>
+//
+// Takes the disk's room for a file that will have this length, so that a full disk is found before anything
+// is computed. Where the file system cannot, nothing happens.
+Napi::Value reserveFile(const Napi::CallbackInfo& info);
+
+}  // namespace weft

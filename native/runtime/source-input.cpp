@@ -1,0 +1,66 @@
+#include "runtime/source-input.h"
+
+#include "runtime/file.h"
+#include "runtime/values.h"
+
+namespace weft {
+namespace {
+
+uint64_t unsignedOf(const Napi::Value& value, const std::string& field) {
+  bool lossless = false;
+  const uint64_t number = value.IsBigInt() ? value.As<Napi::BigInt>().Uint64Value(&lossless) : 0;
+  if (!lossless) values::reject(field, "an unsigned bigint of 64 bits");
+  return number;
+}
+
+int64_t signedOf(const Napi::Value& value, const std::string& field) {
+  bool lossless = false;
+  const int64_t number = value.IsBigInt() ? value.As<Napi::BigInt>().Int64Value(&lossless) : 0;
+  if (!lossless) values::reject(field, "a bigint of 64 bits");
+  return number;
+}
+
+FileStamp stampOf(const Napi::Value& value, const std::string& field) {
+  const Napi::Object stamp = values::object(value, field);
+  return {unsignedOf(stamp.Get("device"), field + ".device"),
+          unsignedOf(stamp.Get("inode"), field + ".inode"),
+          unsignedOf(stamp.Get("byteLength"), field + ".byteLength"),
+          signedOf(stamp.Get("modifiedNs"), field + ".modifiedNs")};
+}
+
+std::unique_ptr<HostSource> fileOf(const Napi::Object& input, const std::string& field) {
+  const int64_t offset = values::integer(input.Get("byteOffset"), field + ".byteOffset");
+  const int64_t byteLength = values::integer(input.Get("byteLength"), field + ".byteLength");
+  const size_t word = values::wordByteLength(input.Get("swap"), field + ".swap");
+  return std::make_unique<FileSource>(values::text(input.Get("path"), field + ".path"),
+                                      stampOf(input.Get("stamp"), field + ".stamp"),
+                                      static_cast<uint64_t>(offset), static_cast<size_t>(byteLength), word);
+}
+
+std::unique_ptr<HostSource> chunksOf(const Napi::Object& input, const std::string& field) {
+  const Napi::Array list = values::array(input.Get("chunks"), field + ".chunks");
+  std::vector<ChunkedSource::Chunk> chunks;
+  for (uint32_t i = 0; i < list.Length(); i++) {
+    const Napi::Value chunk = list.Get(i);
+    const std::string name = field + ".chunks[" + std::to_string(i) + "]";
+    if (!chunk.IsTypedArray()) values::reject(name, "a Uint8Array");
+    const auto bytes = chunk.As<Napi::TypedArray>();
+    if (bytes.TypedArrayType() != napi_uint8_array) values::reject(name, "a Uint8Array");
+    const auto view = bytes.As<Napi::Uint8Array>();
+    chunks.push_back({reinterpret_cast<const std::byte*>(view.Data()), view.ByteLength()});
+  }
+  return std::make_unique<ChunkedSource>(chunks);
+}
+
+}  // namespace
+
+std::unique_ptr<HostSource> readHostInput(const Napi::Value& value, const std::string& field) {
+  if (value.IsObject()) {
+    const Napi::Object input = value.As<Napi::Object>();
+    if (input.Has("path")) return fileOf(input, field);
+    if (input.Has("chunks")) return chunksOf(input, field);
+  }
+  values::reject(field, "a typed array, a device buffer, a file or chunks");
+}
+
+}  // namespace weft

@@ -1,0 +1,123 @@
+/** The native side's inputs from files and pieces and outputs to files: malformed descriptions, failures, nothing kept. */
+import { closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { cancel, createCancel, memory, run } from '../../src/exec/native.js';
+import type { FileInput, RunInput } from '../../src/exec/native-types.js';
+import { programOf } from '../../src/exec/program.js';
+import { canonicalize } from '../../src/fusion/canonicalize.js';
+import { ArgumentError, FileError, lazy } from '../../src/index.js';
+import { temporaryFolder } from '../support/files.js';
+
+const folder = temporaryFolder();
+const COUNT = 1000;
+
+/** x + 1 of COUNT float32. */
+const { native } = await programOf(canonicalize([lazy(new Float32Array(COUNT)).add(1).expr]), {
+  device: 'cpu',
+  exact: false,
+  budget: undefined,
+  place: 'host',
+});
+
+const path = folder.put('x.raw', new Uint8Array(new Float32Array(COUNT).fill(2).buffer));
+function fileInput(change: object = {}): FileInput {
+  const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
+  const stamp = { device: dev, inode: ino, byteLength: size, modifiedNs: mtimeNs };
+  return { path, byteOffset: 0, byteLength: 4 * COUNT, swap: 0, stamp, ...change };
+}
+const toHost = { outputs: ['host'] } as const;
+
+describe('an input', () => {
+  it('comes from a file', async () => {
+    const { outputs } = await run(native, [fileInput()], toHost);
+    expect(new Float32Array(outputs[0] as ArrayBuffer)).toEqual(new Float32Array(COUNT).fill(3));
+  });
+
+  it.each<[string, unknown]>([
+    ['nothing', {}],
+    ['a list', []],
+    ['null', null],
+    ['a path that is no text', fileInput({ path: 3 })],
+    ['an offset below 0', fileInput({ byteOffset: -1 })],
+    ['a length that is none', fileInput({ byteLength: 0.5 })],
+    ['another length', fileInput({ byteLength: 4 })],
+    ['words of 3 bytes', fileInput({ swap: 3 })],
+    ['words of 16 bytes', fileInput({ swap: 16 })],
+    ['no stamp', fileInput({ stamp: undefined })],
+    ['a stamp of numbers', fileInput({ stamp: { device: 1, inode: 1, byteLength: 1, modifiedNs: 1 } })],
+    ['pieces that are none', { chunks: [3] }],
+    ['pieces of other types', { chunks: [new Float32Array(COUNT)] }],
+    ['pieces of another length', { chunks: [new Uint8Array(4 * COUNT - 1), new Uint8Array(2)] }],
+    ['pieces without a list', { chunks: new Uint8Array(4 * COUNT) }],
+  ])('is refused when it is described as %s', async (_, input) => {
+    await expect(run(native, [input as RunInput], toHost)).rejects.toThrow(TypeError); // an ArgumentError is one
+  });
+
+  it('is refused when the file is shorter than its description', async () => {
+    const running = run(native, [fileInput({ byteOffset: 4 })], toHost);
+    await expect(running).rejects.toThrow(/at least 4004 bytes: its end/);
+    await expect(running).rejects.toMatchObject({ name: 'FileError', path });
+  });
+});
+
+describe('an output', () => {
+  const output = join(folder.path, 'y.raw');
+  const open = (flags: string): number => {
+    writeFileSync(output, '');
+    return openSync(output, flags);
+  };
+
+  it('goes to several places in files, with checksums of those that want them', async () => {
+    const fd = open('r+');
+    const place = { fd, path: output, swap: 0 };
+    const places = [
+      { ...place, byteOffset: 0 },
+      { ...place, byteOffset: 4 * COUNT, swap: 4, checksum: 0 },
+    ];
+    const { outputs, checksums } = await run(native, [fileInput()], { outputs: [places] });
+    closeSync(fd);
+    const bytes = readFileSync(output);
+    expect((outputs[0] as ArrayBuffer).byteLength).toBe(0);
+    expect(bytes.readFloatLE(0)).toBe(3);
+    expect(bytes.readFloatBE(8 * COUNT - 4)).toBe(3);
+    const { crc32 } = await import('node:zlib');
+    expect(checksums).toEqual([[0, crc32(bytes.subarray(4 * COUNT))]]);
+  });
+
+  it('fails with the code of the system where the file cannot be written, and keeps nothing', async () => {
+    const fd = open('r');
+    const before = memory().find(({ device }) => device === 'cpu')!.inUse;
+    const places = [{ fd, path: output, byteOffset: 0, swap: 0 }];
+    const running = run(native, [fileInput()], { outputs: [places] });
+    await expect(running).rejects.toBeInstanceOf(FileError);
+    await expect(running).rejects.toMatchObject({ code: 'EBADF', path: output });
+    closeSync(fd);
+    expect(memory().find(({ device }) => device === 'cpu')!.inUse).toBe(before);
+  });
+
+  it('is not written when the run was cancelled', async () => {
+    const fd = open('r+');
+    const token = createCancel();
+    cancel(token);
+    const places = [{ fd, path: output, byteOffset: 0, swap: 0 }];
+    const running = run(native, [fileInput()], { outputs: [places], cancel: token });
+    await expect(running).rejects.toThrow(/abort/);
+    closeSync(fd);
+    expect(statSync(output).size).toBe(0);
+  });
+
+  it.each<[string, object]>([
+    ['a closed file', { fd: 999_999 }],
+    ['a file that is none', { fd: 'x' }],
+    ['an offset below 0', { byteOffset: -1 }],
+    ['words of 5 bytes', { swap: 5 }],
+    ['a checksum of 33 bits', { checksum: 2 ** 32 }],
+  ])('is refused when it is described as %s', async (_, change) => {
+    const fd = open('r+');
+    const place = { fd, path: output, byteOffset: 0, swap: 0, ...change };
+    const error = await run(native, [fileInput()], { outputs: [[place]] }).catch((reason: unknown) => reason);
+    closeSync(fd);
+    expect(error).toBeInstanceOf('fd' in change && change.fd === 999_999 ? FileError : ArgumentError);
+  });
+});
