@@ -1,0 +1,265 @@
+/**
+ * Plants bugs, one at a time, in a copy of the last commit and runs the tests on the simulated CUDA against each: every
+ * one has to be caught. `npm run test:mutants`, or `-- <part of a name>` for some. Prints the list with the results, and
+ * exits with 1 if a mutant survives.
+ *
+ * Wants the simulator built (`npm run build:sim`). Mutants of C++ rebuild the copy's addon.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const PROGRAMS = ['test/conformance/programs.test.ts'];
+const SCHEDULES = ['test/sim/schedules.test.ts'];
+const FAULTS = ['test/sim/faults.test.ts'];
+const RUNTIME = ['test/exec/cuda-runtime.test.ts'];
+const VALUES = [...PROGRAMS, 'test/conformance/views.test.ts', 'test/conformance/reductions.test.ts'];
+
+/** `find` stands once in the file. */
+const MUTANTS = [
+  {
+    name: 'a dropped event wait: results are read before the copy has landed',
+    file: 'native/cuda/staging.cpp',
+    find: '  slot.event->wait();\n',
+    replace: '',
+    tests: [...PROGRAMS, ...SCHEDULES],
+  },
+  {
+    name: 'an event that is recorded before the work it stands for',
+    file: 'native/cuda/staging.cpp',
+    find: '  slot.event->record(stream_);\n  slot.flying = true;',
+    replace: '  slot.flying = true;',
+    tests: [...PROGRAMS, ...SCHEDULES],
+  },
+  {
+    name: 'a missing free: the block of a run',
+    file: 'native/cuda/pool.h',
+    find: '~PoolBlock() { pool_.free(address_, byteLength_); }',
+    replace: '~PoolBlock() {}',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'a missing free: an event',
+    file: 'native/cuda/event.h',
+    find: '~Event() { static_cast<void>(driver().cuEventDestroy(event_)); }',
+    replace: '~Event() {}',
+    tests: [...SCHEDULES, ...FAULTS],
+  },
+  {
+    name: 'a lost device that is asked again',
+    file: 'native/cuda/device.cpp',
+    find: '  if (lost_.load() == nullptr) lost_ = new',
+    replace: '  if (false) lost_ = new',
+    tests: FAULTS,
+  },
+  {
+    name: 'memory that is not zeroed for a kernel, or not all of it',
+    file: 'native/cuda/device.cpp',
+    find: 'addresses_[step.buffer], 0, byteLength, resources_.stream);',
+    replace: 'addresses_[step.buffer], 0, byteLength / 2, resources_.stream);',
+    tests: [...RUNTIME, ...PROGRAMS],
+  },
+  {
+    name: 'a wrong stride of a matrix operand',
+    file: 'native/cuda/blas.cpp',
+    find: '    product.b.layout.transposed = !product.b.layout.transposed;\n',
+    replace: '',
+    tests: PROGRAMS,
+  },
+  {
+    name: 'a swapped operand: the factors of a row-major product',
+    file: 'native/cuda/blas.cpp',
+    find: '    std::swap(product.a, product.b);\n',
+    replace: '',
+    tests: PROGRAMS,
+  },
+  {
+    name: 'a swapped operand: of a subtraction',
+    file: 'src/graph/ops.ts',
+    find: /subtract: \{([^}]*?)infix\('-'\)/,
+    replace: "subtract: {$1((args, d) => infix('-')([args[1]!, args[0]!], d))",
+    tests: PROGRAMS,
+  },
+  {
+    name: 'an off-by-one in a tile: the last row of a transposed tile is read beyond the array',
+    file: 'src/codegen/transpose-kernel.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: code
+    find: '`if (i < ${this.#params.size(sizes[inner]!)} && j < ${this.#params.size(sizes[other]!)})`',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: code
+    replace: '`if (i < ${this.#params.size(sizes[inner]!)} && j <= ${this.#params.size(sizes[other]!)})`',
+    tests: VALUES,
+  },
+  {
+    name: 'a missing barrier between the writing and the reading of a tile',
+    file: 'src/codegen/transpose-kernel.ts',
+    find: "    out.line('__syncthreads();');\n",
+    replace: '',
+    tests: VALUES,
+  },
+  {
+    name: 'a missing barrier in a reduction of a block',
+    file: 'src/codegen/block-reduce.ts',
+    find: "  out.line('__syncthreads();');\n",
+    replace: '',
+    tests: VALUES,
+  },
+  {
+    name: 'a wrong stride: coordinates divided by the size of the next axis',
+    file: 'src/codegen/index-math.ts',
+    find: 'const { magic, shift } = params.divisor(size);',
+    replace: 'const { magic, shift } = params.divisor(size + 1);',
+    tests: VALUES,
+  },
+  {
+    name: 'a vector access that is not aligned',
+    file: 'src/codegen/chunks.ts',
+    find: 'access.offset % width === 0 && access.strides.every',
+    replace: 'access.strides.every',
+    tests: VALUES,
+  },
+  {
+    name: 'a temporary whose place is given away while it is still read',
+    file: 'src/exec/memory.ts',
+    find: 'for (; step < block.first - 1; step++)',
+    replace: 'for (; step < block.first; step++)',
+    tests: PROGRAMS,
+  },
+  {
+    name: 'a peak that forgets how blocks are aligned',
+    file: 'src/exec/planner.ts',
+    find: 'sum + aligned(e.byteLength), 0);',
+    replace: 'sum + e.byteLength, 0);',
+    tests: SCHEDULES,
+  },
+  {
+    name: 'a fusion across a write: a value that is read at another place than where it is made',
+    file: 'src/fusion/merge.ts',
+    find: 'placeOf(i.access, axisOf, axes) !== held.place)\n        return false;',
+    replace: 'placeOf(i.access, axisOf, axes) !== held.place && axes > 9)\n        return false;',
+    tests: VALUES,
+  },
+  {
+    name: 'a fusion that spreads the value of a row',
+    file: 'src/fusion/merge.ts',
+    find: "!element[store.value] && walks(store))) return fail('domain-mismatch');",
+    replace: "!element[store.value] && walks(store) && first > 9)) return fail('domain-mismatch');",
+    tests: PROGRAMS,
+  },
+  {
+    name: 'a fusion that computes and stores a value more than once',
+    file: 'src/fusion/merge.ts',
+    find: "(open.length > 0 && !match.every(isRow))) return fail('broadcast-recompute');",
+    replace: "false) return fail('broadcast-recompute');",
+    tests: PROGRAMS,
+  },
+];
+
+/** A mutant that makes a run wait for ever is caught too. */
+const TIME_LIMIT_MS = 240_000;
+
+/** The last commit, beside this checkout's packages and simulator. */
+function makeCopy() {
+  const copy = mkdtempSync(join(tmpdir(), 'weft-mutants-'));
+  const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: ROOT, maxBuffer: 2 ** 30 });
+  execFileSync('tar', ['-x', '-C', copy], { input: archive });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  mkdirSync(join(copy, 'build'));
+  symlinkSync(join(ROOT, 'build', 'sim'), join(copy, 'build', 'sim'));
+  return copy;
+}
+
+function buildAddon(copy) {
+  const { status, stdout, stderr } = spawnSync('npx', ['cmake-js', 'build', '--silent'], {
+    cwd: copy,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`the addon does not build:\n${stdout}${stderr}`);
+}
+
+/** undefined: every test passed; else the first that failed, with what it said. */
+function firstFailure(copy, tests) {
+  const report = join(copy, 'report.json');
+  rmSync(report, { force: true });
+  const args = ['run', '--project', 'sim', '--bail', '1', '--reporter', 'json', '--outputFile', report];
+  const { status, error, stderr } = spawnSync('node_modules/.bin/vitest', [...args, ...tests], {
+    cwd: copy,
+    encoding: 'utf8',
+    timeout: TIME_LIMIT_MS,
+  });
+  if (error?.code === 'ETIMEDOUT') return `nothing ended within ${TIME_LIMIT_MS / 1000} s`;
+  if (status === 0) return undefined;
+  const results = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).testResults : [];
+  for (const { name, assertionResults } of results) {
+    const failed = assertionResults.find((result) => result.status === 'failed');
+    if (failed !== undefined)
+      return `${relative(copy, name)}: ${failed.fullName} — ${firstLines(failed.failureMessages[0])}`;
+  }
+  // A test that crashes takes its file with it; one that does not even load has tested nothing.
+  if (/Worker exited unexpectedly|Worker forks emitted error/.test(stderr)) return 'the process crashed';
+  throw new Error(`the tests do not run:\n${stderr}`);
+}
+
+const firstLines = (message) => message.replace(/\s+/g, ' ').slice(0, 200);
+
+function plant(copy, { file, find, replace }) {
+  const path = join(copy, file);
+  const text = readFileSync(path, 'utf8');
+  const count = typeof find === 'string' ? text.split(find).length - 1 : Number(find.test(text));
+  if (count !== 1) throw new Error(`what it replaces is found ${count} times in ${file}`);
+  writeFileSync(path, text.replace(find, replace));
+  return () => writeFileSync(path, text);
+}
+
+/** Says who caught a mutant; undefined: nobody. */
+function tryMutant(copy, mutant) {
+  const restore = plant(copy, mutant);
+  try {
+    if (isNative(mutant)) buildAddon(copy);
+    return firstFailure(copy, mutant.tests);
+  } finally {
+    restore();
+  }
+}
+
+const isNative = ({ file }) => file.startsWith('native/');
+
+function main() {
+  const wanted = process.argv.slice(2).join(' ');
+  // C++ last: its mutants leave the addon of the copy mutated until the next build.
+  const mutants = MUTANTS.filter(({ name }) => name.includes(wanted)).sort(
+    (a, b) => isNative(a) - isNative(b),
+  );
+  if (!existsSync(join(ROOT, 'build', 'sim')))
+    throw new Error('build the simulator first: npm run build:sim');
+  const copy = makeCopy();
+  try {
+    buildAddon(copy);
+    const before = firstFailure(copy, [...new Set(mutants.flatMap(({ tests }) => tests))]);
+    if (before !== undefined) throw new Error(`the tests fail without a mutant: ${before}`);
+    let caught = 0;
+    for (const mutant of mutants) {
+      const started = Date.now();
+      const by = tryMutant(copy, mutant);
+      if (by !== undefined) caught++;
+      const seconds = Math.round((Date.now() - started) / 1000);
+      console.log(`${by === undefined ? 'SURVIVED' : 'caught  '} ${mutant.name} (${seconds} s)`);
+      console.log(`           ${by ?? 'every test passed'}`);
+    }
+    console.log(`${caught} of ${mutants.length} mutants caught`);
+    process.exitCode = caught === mutants.length ? 0 : 1;
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+main();
