@@ -164,6 +164,8 @@ class PairTile {
       out.line(`const ${index} r = base + k;`);
       const inTile =
         side === 'common' ? `k < ${depth}` : `${side}0 + m < ${this.#params.size(kernel.parallel[axis]!)}`;
+      const cellOf = (position: number): string =>
+        `s${position}${side === 'common' ? '[k]' : `[k * ${this.#pitch / PACK} + m / ${PACK}].v[m % ${PACK}]`}`;
       out.block(`if (r < ${length} && ${inTile})`, () => {
         const reduced = printCoordinates(out, this.#params, 'r', kernel.reduced, 'z');
         const scope: Scope = {
@@ -178,11 +180,14 @@ class PairTile {
         );
         for (const position of own) {
           const value = toStorage(this.#dtype(position), this.#body.value(position, scope, this.#params));
-          const place =
-            side === 'common' ? '[k]' : `[k * ${this.#pitch / PACK} + m / ${PACK}].v[m % ${PACK}]`;
-          out.line(`s${position}${place} = ${value};`);
+          out.line(`${cellOf(position)} = ${value};`);
         }
       });
+      // Read with the rest of a pack, and by threads whose pairs are not stored.
+      if (side !== 'common')
+        out.block('else', () => {
+          for (const position of own) out.line(`${cellOf(position)} = {};`);
+        });
     });
   }
 

@@ -7,14 +7,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { backends } from '../support/backends.js';
-import { choices, failureOf } from '../support/random-check.js';
+import { choices, failureOf, reproduction } from '../support/random-check.js';
 import { buildRandomProgram } from '../support/random-graph.js';
 
 const given = (name: string): number | undefined =>
   process.env[name] === undefined ? undefined : Number(process.env[name]);
 
 describe.each(backends().filter((device) => device !== 'reference'))('random graphs on %s', (device) => {
-  const numRuns = given('WEFT_PROPERTY_RUNS') ?? (device.startsWith('cuda') ? 40 : 200);
+  const numRuns =
+    given('WEFT_PROPERTY_RUNS') ?? (device.startsWith('cuda') ? 40 : device === 'cpu' ? 2000 : 400);
   const seed = given('WEFT_PROPERTY_SEED') ?? 20_261_121;
   it(`give what the reference gives, ${numRuns} times from seed ${seed}`, async () => {
     const property = fc.asyncProperty(
@@ -25,7 +26,7 @@ describe.each(backends().filter((device) => device !== 'reference'))('random gra
         const failure = await failureOf(device, program, picks).catch(
           (error: unknown) => `throws ${String(error)}`,
         );
-        expect(failure, `${program.code.join('\n')}\n${failure}`).toBeUndefined();
+        expect(failure, `${reproduction(device, program, picks)}\n${failure}`).toBeUndefined();
       },
     );
     await fc.assert(property, { numRuns, seed, endOnFailure: false });

@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import { CompileError, DeviceError, DeviceLostError, MemoryError } from '../../src/errors.js';
-import { choices, failureOf } from '../support/random-check.js';
+import { choices, failureOf, reproduction } from '../support/random-check.js';
 import { buildRandomProgram } from '../support/random-graph.js';
 import { SIM_ENVIRONMENT } from './environment.js';
 import {
@@ -90,7 +90,8 @@ class Soak {
       ...takeProblems().map(show),
       ...(leftOn(ordinal) ? ['device memory is left'] : []),
     ];
-    if (wrong.length > 0) throw new Error(`${program.code.join('\n')}\n${wrong.join('\n')}`);
+    if (wrong.length > 0)
+      throw new Error(`${reproduction(`cuda:${ordinal}`, program, picks)}\n${wrong.join('\n')}`);
   }
 }
 

@@ -21,6 +21,7 @@ import {
 } from '../../src/index.js';
 import { toLazy } from './api.js';
 import type { HostArray } from './host.js';
+import { KERNEL_PROGRAMS } from './kernel-programs.js';
 import { randomIntegers, randomValues } from './random.js';
 
 export interface Program {
@@ -519,7 +520,7 @@ const GRAPHS: readonly Program[] = [
   },
 ];
 
-const ALL = [...NORMALISATIONS, ...PAIRS, ...MASKS, ...SHAPES, ...MIXED, ...GRAPHS];
+const ALL = [...NORMALISATIONS, ...PAIRS, ...MASKS, ...SHAPES, ...MIXED, ...GRAPHS, ...KERNEL_PROGRAMS];
 
 export const PROGRAMS: readonly Program[] = ALL.map((program, i) => ({
   ...program,

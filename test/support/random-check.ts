@@ -6,11 +6,16 @@ import fc from 'fast-check';
 import { isHalf } from '../../src/graph/dtype.js';
 import { referenceOf, run } from './api.js';
 import { type HostArray, toScalars } from './host.js';
-import type { RandomProgram } from './random-graph.js';
+import { ACTIONS, type RandomProgram } from './random-graph.js';
 import { isComplexValue } from './scalar.js';
 import { mismatch, type Tolerance } from './ulp.js';
 
-const choice = fc.record({ action: fc.nat(14), a: fc.nat(999), b: fc.nat(999), c: fc.nat(999) });
+const choice = fc.record({
+  action: fc.nat(ACTIONS.length - 1),
+  a: fc.nat(999),
+  b: fc.nat(999),
+  c: fc.nat(999),
+});
 /** Spells a program; any list does (`buildRandomProgram`). */
 export const choices = fc.array(choice, { minLength: 2, maxLength: 24 });
 
@@ -43,6 +48,34 @@ function tolerances(
   };
 }
 
+/** The values to compute: the last one, and those picked. */
+const outputsOf = (program: RandomProgram, picks: readonly number[]): readonly number[] => [
+  program.values.length - 1,
+  ...picks.map((pick) => pick % program.values.length),
+];
+
+const FUNCTIONS = ['arange', 'concat', 'einsum', 'eye', 'full', 'linspace', 'stack', 'where', 'zeros'];
+
+/** A test that computes the program and compares it with the reference: to be pasted into a file of `test/`. */
+export function reproduction(device: string, program: RandomProgram, picks: readonly number[]): string {
+  const text = program.code.join('\n');
+  const used = FUNCTIONS.filter((name) => new RegExp(`(?<!\\.)\\b${name}\\(`).test(text));
+  const outputs = `[${outputsOf(program, picks)
+    .map((k) => `v${k}`)
+    .join(', ')}]`;
+  return [
+    "import { expect, it } from 'vitest';",
+    ...(used.length > 0 ? [`import { ${used.join(', ')} } from '../src/index.js';`] : []),
+    "import { referenceOf, run, toLazy } from './support/api.js';",
+    "import { randomIntegers } from './support/random.js';",
+    '',
+    "it('gives what the reference gives', async () => {",
+    ...program.code.map((line) => `  ${line}`),
+    `  expect(await run('${device}', ${outputs})).toEqual(referenceOf(${outputs}));`,
+    '});',
+  ].join('\n');
+}
+
 /** What is wrong with the last value and those picked, computed together on a device; undefined: nothing. */
 export async function failureOf(
   device: string,
@@ -51,8 +84,7 @@ export async function failureOf(
 ): Promise<string | undefined> {
   const reference = referenceOf(program.values.map((value) => value.lazy));
   const tolerance = tolerances(program, reference);
-  const last = program.values.length - 1;
-  const outputs = [last, ...picks.map((pick) => pick % program.values.length)];
+  const outputs = outputsOf(program, picks);
   const actual = await run(
     device,
     outputs.map((k) => program.values[k]!.lazy),

@@ -28,6 +28,8 @@ class Faults {
   void plan(const Json& list);
   // Counts a call; gives the faults it meets.
   std::vector<Fault> meet(const std::string& call);
+  // Counts a call that meets no fault, for its context is lost already.
+  void count(const std::string& call) { ++counts_[call]; }
   // How often each call was made since the plan was set: { cuLaunchKernel: 12, … }.
   Json counts() const;
   // How many planned faults were met.

@@ -27,7 +27,10 @@ int enter(const char* name, Needs needs, const Body& body) {
       simulator.misuse(simulator.callName + " without a context");
       return kInvalidContext;
     }
-    if (context->error != 0) return context->error;
+    if (context->error != 0) {
+      simulator.faults.count(name);
+      return context->error;
+    }
   }
   const int fault = context == nullptr ? simulator.meetFaults(name) : simulator.meetFaults(name, *context);
   if (fault != 0) return fault;

@@ -36,6 +36,9 @@ pairs_of_rows_pairs(unsigned int first_x, int n0, int n1, const float* __restric
         const float v0 = b0[(i0 + m) * n0 + r];
         s0[k * 33 + m / 4].v[m % 4] = v0;
       }
+      else {
+        s0[k * 33 + m / 4].v[m % 4] = {};
+      }
     }
     #pragma unroll 4
     for (int t = 0; t < 8; ++t) {
@@ -46,6 +49,9 @@ pairs_of_rows_pairs(unsigned int first_x, int n0, int n1, const float* __restric
       if (r < n0 && j0 + m < n2) {
         const float v1 = b1[(j0 + m) * n0 + r];
         s1[k * 33 + m / 4].v[m % 4] = v1;
+      }
+      else {
+        s1[k * 33 + m / 4].v[m % 4] = {};
       }
     }
     __syncthreads();

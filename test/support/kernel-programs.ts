@@ -1,0 +1,119 @@
+/**
+ * Programs for `programs.ts` that are large or shaped enough for what small ones do not reach: products by a library,
+ * tiles of transposed loads and of pairs, rows that are split, temporaries that take one another's places.
+ */
+import { concat, type Lazy, maximum } from '../../src/index.js';
+import { toLazy } from './api.js';
+import type { Program } from './programs.js';
+import { randomIntegers, randomValues } from './random.js';
+
+type Integers = (dtype: Parameters<typeof randomIntegers>[0], ...shape: number[]) => Lazy;
+
+/** Arrays that differ within a program and are the same in every run. */
+function arrays(): { readonly integers: Integers; readonly values: Integers } {
+  let seed = 500_000;
+  return {
+    integers: (dtype, ...shape) => toLazy(randomIntegers(dtype, shape, ++seed, -3, 3)),
+    values: (dtype, ...shape) => toLazy(randomValues(dtype, shape, ++seed)),
+  };
+}
+
+export const KERNEL_PROGRAMS: readonly Program[] = [
+  {
+    name: 'arithmetic on arrays and their transposes, in tiles that end early',
+    build: () => {
+      const { integers } = arrays();
+      const [x, batch, half] = [
+        integers('float32', 66, 66),
+        integers('float64', 2, 17, 33),
+        integers('float16', 35, 20),
+      ];
+      return [
+        x.add(x.transpose()),
+        batch.permuteDims([0, 2, 1]).multiply(integers('float64', 33, 17)),
+        half.transpose().subtract(1),
+      ];
+    },
+  },
+  {
+    name: 'a perceptron of four layers',
+    tolerance: 1e-5,
+    build: () => {
+      const { values } = arrays();
+      let x = values('float32', 20, 24);
+      for (let layer = 0; layer < 4; layer++)
+        x = maximum(x.matmul(values('float32', 24, 24)).add(values('float32', 24)), 0);
+      const e = x.subtract(x.max(1, { keepdims: true })).exp();
+      return [e.divide(e.sum(1, { keepdims: true }))];
+    },
+  },
+  {
+    name: 'products of transposed, sliced and batched operands',
+    build: () => {
+      const { integers } = arrays();
+      const [a, b] = [integers('float32', 18, 12), integers('float32', 18, 11)];
+      const z = integers('complex64', 10, 10);
+      return [
+        a.transpose().matmul(b),
+        b.transpose().matmul(a),
+        a.matmul(b.slice([null, 12])).slice([2, null]),
+        integers('float64', 3, 9, 7).matmul(integers('float64', 3, 7, 10)),
+        integers('float16', 2, 9, 8).matmul(integers('float16', 8, 9)),
+        z.matmul(z.transpose()),
+      ];
+    },
+  },
+  {
+    name: 'distances of many small groups of points',
+    build: () => {
+      const { integers } = arrays();
+      const [x, y] = [integers('float32', 64, 3, 1, 5), integers('float32', 64, 1, 18, 5)];
+      return [x.subtract(y).abs().sum(-1)];
+    },
+  },
+  {
+    name: 'standardized rows that are too few to fill a device',
+    tolerance: 1e-5,
+    build: () => {
+      const x = arrays().values('float32', 2, 20_000);
+      return [x.subtract(x.mean(1, { keepdims: true })).divide(x.std(1, { keepdims: true }))];
+    },
+  },
+  {
+    name: 'products that are read where they were not made',
+    build: () => {
+      const { integers } = arrays();
+      let x = integers('float64', 16, 16);
+      for (let k = 0; k < 4; k++)
+        x = x
+          .matmul(integers('float64', 16, 16))
+          .roll(1, 0)
+          .add(x.flip(1))
+          .remainder(5)
+          .transpose();
+      return [x, concat([x, x.flip(0)], 1).sum(0)];
+    },
+  },
+  {
+    name: 'sums that are read where they are made and elsewhere too',
+    build: () => {
+      const { integers } = arrays();
+      const [rows, all] = [integers('int32', 40, 12).sum(1), integers('float32', 6, 7, 8).sum(2)];
+      return [
+        rows.add(rows.flip(0)),
+        rows.roll(1, 0).subtract(rows),
+        all.add(all.max(0)),
+        all.add(all.flip(1)),
+      ];
+    },
+  },
+  {
+    name: 'an output that is broadcast into others',
+    tolerance: 2e-6,
+    build: () => {
+      const { values } = arrays();
+      const [e, row] = [values('float32', 9).exp(), values('float32', 12, 9).tanh().sum(0)];
+      return [e, e.add(values('float32', 40, 9)), row, row.multiply(values('float32', 30, 9)).sum(1)];
+    },
+  },
+];
