@@ -1,7 +1,12 @@
 import { defineConfig } from 'vitest/config';
 import { SIM_ENVIRONMENT } from './test/sim/environment.js';
 
-const CUDA_RUNTIME = 'test/exec/cuda-runtime.test.ts';
+/** Tests of a GPU that belong beside what they test. */
+const CUDA = [
+  'test/exec/cuda-runtime.test.ts',
+  'test/codegen/cuda-ops.test.ts',
+  'test/codegen/cuda-values.test.ts',
+];
 const common = { testTimeout: 60_000, pool: 'forks' } as const;
 
 export default defineConfig({
@@ -12,7 +17,7 @@ export default defineConfig({
           ...common,
           name: 'all',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/sim/**', CUDA_RUNTIME],
+          exclude: ['test/sim/**', ...CUDA],
         },
       },
       // On the simulated CUDA (`native/sim`), whose checks every test must pass besides its own.
@@ -20,7 +25,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'sim',
-          include: ['test/sim/**/*.test.ts', CUDA_RUNTIME, 'test/conformance/**/*.test.ts'],
+          include: ['test/sim/**/*.test.ts', ...CUDA, 'test/conformance/**/*.test.ts'],
           setupFiles: ['test/sim/setup.ts'],
           env: {
             ...SIM_ENVIRONMENT,

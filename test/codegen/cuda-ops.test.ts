@@ -1,121 +1,16 @@
 /**
- * The CUDA expression of every row of the op table, for every dtype the row takes, and every cast: simulated, and
- * compared with the reference's op, special values included. One kernel per dtype holds all ops of it.
+ * The CUDA expression of every row of the op table, for every dtype the row takes, and every cast: run, and compared with
+ * the reference's op, special values included.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CUDA_OPTIONS, cudaKernel } from '../../src/codegen/cuda.js';
-import { compileCuda, cudaInfo } from '../../src/exec/native.js';
-import {
-  DTYPES,
-  type DType,
-  isComplex,
-  isFloat,
-  isHalf,
-  isInteger,
-  type Scalar,
-} from '../../src/graph/dtype.js';
+import { DTYPES, type DType, isComplex } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
-import { OP_NAMES, type OpName, opRow } from '../../src/graph/ops.js';
-import { hasCompiler, type SimulatedCase, simulate } from '../support/cuda-simulator.js';
-import { elementAt, fromScalars } from '../support/host.js';
-import { KernelBuilder } from '../support/kernel-builder.js';
+import { runCudaCases } from '../support/cuda-runner.js';
+import { elementAt } from '../support/host.js';
 import { interpretKernel } from '../support/kernel-interpreter.js';
-import { generator } from '../support/random.js';
-import { integerRange } from '../support/scalar.js';
-import { argumentDTypes } from '../support/table.js';
 import { complexCompared, opTolerance } from '../support/tolerance.js';
 import { mismatch, type Tolerance } from '../support/ulp.js';
-
-const RANDOM = 60;
-
-function specials(dtype: DType): Scalar[] {
-  if (dtype === 'bool') return [false, true];
-  if (isInteger(dtype)) {
-    const { least, most } = integerRange(dtype);
-    return [0n, 1n, 2n, 3n, least, least + 1n, most, BigInt(dtype.startsWith('u') ? 7 : -1)];
-  }
-  const real = [0, -0, 1, -1, 0.5, -2.5, Infinity, -Infinity, NaN, 1e-40, 3e38];
-  if (!isComplex(dtype)) return real;
-  return [0, -0, 1, -0.5, 2].flatMap((re) => [0, -0, 1, -3, Infinity].map((im) => ({ re, im })));
-}
-
-/** Values for argument `arg` of an op: every pair of special values, then random ones of the row's domain. */
-function values(dtype: DType, arg: number, [low, high]: readonly [number, number]): Scalar[] {
-  const special = specials(dtype);
-  const next = generator(1000 * arg + low);
-  const draw = (): number => low + next() * (high - low);
-  const random = (): Scalar => {
-    if (dtype === 'bool') return next() < 0.5;
-    if (isComplex(dtype)) return { re: draw(), im: draw() };
-    if (isFloat(dtype)) return draw();
-    const integer = BigInt(Math.round(draw()));
-    return dtype.startsWith('u') && integer < 0n ? -integer : integer;
-  };
-  const pairs = special.flatMap((a) => special.map((b) => (arg === 0 ? a : b)));
-  return [...pairs, ...Array.from({ length: RANDOM }, random)];
-}
-
-interface OpCase {
-  readonly op: OpName;
-  readonly compute: DType;
-  readonly result: DType;
-  /** The positions of the buffers that hold its arguments and its result. */
-  readonly args: readonly number[];
-  readonly store: number;
-}
-
-/** All ops that compute in a dtype, as one map. */
-function opsOf(dtype: DType): { readonly job: SimulatedCase; readonly ops: OpCase[] } {
-  const count = values(dtype, 0, [0, 1]).length;
-  const builder = new KernelBuilder([count]);
-  const inputs: TypedArray[] = [];
-  const ops: OpCase[] = [];
-  const results: number[] = [];
-  for (const op of OP_NAMES) {
-    const row = opRow(op);
-    const dtypes = argumentDTypes(op, row.arity, dtype);
-    const signature = row.dtype(dtypes);
-    // What an op computes in comes out of the table: int32's sin is a case of float64.
-    if (signature === undefined || signature.args.some((d, k) => d !== dtypes[k])) continue;
-    const args = dtypes.map((d, arg) => {
-      const own =
-        op === 'where' && arg === 0
-          ? values(dtype, 0, row.sample.domain).map((_, i) => i % 3 === 0)
-          : undefined;
-      const shift = /Shift/.test(op) && arg === 1 ? ([-2, 70] as const) : undefined;
-      const drawn = own ?? values(d, arg, shift ?? row.sample.domain);
-      inputs.push(fromScalars(d, [count], drawn).data);
-      return builder.load(d, [1], { buffer: `input ${inputs.length - 1}` });
-    });
-    results.push(builder.map(op, ...args));
-    const first = inputs.length - args.length;
-    const compute = op === 'where' ? dtype : dtypes[0]!;
-    ops.push({
-      op,
-      compute,
-      result: signature.result,
-      args: args.map((_, k) => first + k),
-      store: ops.length,
-    });
-  }
-  for (const value of results) builder.store(value);
-  const kernel = builder.build(`ops_${dtype}`);
-  const all = kernel.buffers.map((_, k) => inputs[k]);
-  return { job: { kernel, cuda: cudaKernel(kernel), inputs: all }, ops };
-}
-
-/** Casts of one dtype to all. */
-function castsOf(dtype: DType): SimulatedCase {
-  const drawn = [...specials(dtype), ...values(dtype, 0, [-300, 300])];
-  const builder = new KernelBuilder([drawn.length]);
-  const x = builder.load(dtype, [1]);
-  for (const to of DTYPES) builder.store(builder.cast(x, to));
-  const kernel = builder.build(`casts_${dtype}`);
-  const inputs = kernel.buffers.map((_, k) =>
-    k === 0 ? fromScalars(dtype, [drawn.length], drawn).data : undefined,
-  );
-  return { kernel, cuda: cudaKernel(kernel), inputs };
-}
+import { COMPUTED, castsOf, opsOf } from './cuda-op-cases.js';
 
 /** What the simulator's libm adds to the table's bound, and the reference's own error where it works in float64 too. */
 const loosened = (tolerance: Tolerance, compute: DType): Tolerance =>
@@ -123,17 +18,15 @@ const loosened = (tolerance: Tolerance, compute: DType): Tolerance =>
     ? tolerance
     : { ...tolerance, ulp: tolerance.ulp + (compute === 'complex128' ? 16 : 1) };
 
-const computed = DTYPES.filter((dtype) => !isHalf(dtype));
-
-describe.skipIf(!hasCompiler())('CUDA expressions (simulated with g++, skipped where there is none)', () => {
-  const ops = computed.map(opsOf);
+describe('CUDA expressions', () => {
+  const ops = COMPUTED.map(opsOf);
   const casts = DTYPES.map(castsOf);
   let results: TypedArray[][] = [];
-  beforeAll(() => {
-    results = simulate([...ops.map(({ job }) => job), ...casts]);
+  beforeAll(async () => {
+    results = await runCudaCases([...ops.map(({ job }) => job), ...casts]);
   }, 180_000);
 
-  it.each(computed.map((dtype, k) => [dtype, k] as const))(
+  it.each(COMPUTED.map((dtype, k) => [dtype, k] as const))(
     'gives what the table says for every op of %s',
     (_, k) => {
       const { job, ops: cases } = ops[k]!;
@@ -171,17 +64,4 @@ describe.skipIf(!hasCompiler())('CUDA expressions (simulated with g++, skipped w
       ).toBeUndefined();
     });
   });
-});
-
-const withoutNvrtc = cudaInfo().nvrtc === null;
-
-describe.skipIf(withoutNvrtc)('CUDA expressions under NVRTC (skipped where it is not found)', () => {
-  it('compile for every op and cast', async () => {
-    const sources = [...computed.map((dtype) => opsOf(dtype).job), ...DTYPES.map(castsOf)].map(
-      ({ cuda }) => cuda.source,
-    );
-    const options = ['--gpu-architecture=sm_90', ...CUDA_OPTIONS];
-    const images = await Promise.all(sources.map((source) => compileCuda(source, options)));
-    for (const { image } of images) expect(image.byteLength).toBeGreaterThan(0);
-  }, 240_000);
 });

@@ -1,12 +1,11 @@
 /**
- * Generated CUDA C computes what the kernel says: every case runs in the simulator and is compared with the kernel
- * interpreter. Sums are compared with a bound that a straight float32 sum of the same data would exceed.
+ * Generated CUDA C computes what the kernel says: every case is run and compared with the kernel interpreter. Sums are compared with a bound that a straight float32 sum of the same data would exceed.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { cudaKernel, type Schedule } from '../../src/codegen/cuda.js';
 import { type DType, isHalf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
-import { hasCompiler, type SimulatedCase, simulate } from '../support/cuda-simulator.js';
+import { type CudaCase, runCudaCases } from '../support/cuda-runner.js';
 import { allocate } from '../support/host.js';
 import { interpretKernel } from '../support/kernel-interpreter.js';
 import { randomValues } from '../support/random.js';
@@ -16,15 +15,8 @@ import { CUDA_CASES } from './cuda-cases.js';
 /** Room for functions rounded twice and for the order of sums, which a wrong element would exceed by far. */
 const toleranceOf = (dtype: DType): Tolerance => (isHalf(dtype) ? { ulp: 1 } : { ulp: 64, absolute: 1e-5 });
 
-/** What the simulator fills memory with, so that elements that no store covers compare equal. */
-function poisoned(dtype: DType, count: number): TypedArray {
-  const array = allocate(dtype, count);
-  new Uint8Array(array.buffer).fill(0xa5);
-  return array;
-}
-
-describe.skipIf(!hasCompiler())('generated CUDA (simulated with g++, skipped where there is none)', () => {
-  const jobs: SimulatedCase[] = CUDA_CASES.map(({ kernel, schedule }, seed) => ({
+describe('generated CUDA', () => {
+  const jobs: CudaCase[] = CUDA_CASES.map(({ kernel, schedule }, seed) => ({
     kernel,
     cuda: cudaKernel(kernel, schedule),
     inputs: kernel.buffers.map(({ role, dtype, elementCount }, k) =>
@@ -32,14 +24,14 @@ describe.skipIf(!hasCompiler())('generated CUDA (simulated with g++, skipped whe
     ),
   }));
   let results: TypedArray[][] = [];
-  beforeAll(() => {
-    results = simulate(jobs);
+  beforeAll(async () => {
+    results = await runCudaCases(jobs);
   }, 180_000);
 
   it.each(CUDA_CASES.map(({ name }, k) => [name, k] as const))('computes %s', (_, k) => {
     const { kernel, inputs } = jobs[k]!;
     const start = kernel.buffers.map(
-      ({ dtype, elementCount }, b) => inputs[b] ?? poisoned(dtype, elementCount),
+      ({ dtype, elementCount }, b) => inputs[b] ?? allocate(dtype, elementCount),
     );
     const wanted = interpretKernel(kernel, start);
     kernel.buffers.forEach(({ role, dtype, elementCount }, b) => {
@@ -50,7 +42,7 @@ describe.skipIf(!hasCompiler())('generated CUDA (simulated with g++, skipped whe
     });
   });
 
-  it('gives the same bits whether a long row is held in shared memory or walked again', () => {
+  it('gives the same bits whether a long row is held in shared memory or walked again', async () => {
     const { kernel, schedule } = CUDA_CASES.find(({ name }) => name === 'rows of softmax in shared memory')!;
     if (schedule?.kind !== 'rows') throw new Error('a row schedule');
     const again: Schedule = { ...schedule, held: false, sharedChunks: 0, chunks: 4 };
@@ -60,7 +52,7 @@ describe.skipIf(!hasCompiler())('generated CUDA (simulated with g++, skipped whe
       cuda: cudaKernel(kernel, way),
       inputs: [input, undefined],
     }));
-    const [held, walked] = simulate(ways);
+    const [held, walked] = await runCudaCases(ways);
     expect(held![1]).toEqual(walked![1]);
   });
 });

@@ -13,8 +13,10 @@ import {
 } from '../../src/codegen/cuda.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
+import { DTYPES } from '../../src/graph/dtype.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { CUDA_CASES } from './cuda-cases.js';
+import { COMPUTED, castsOf, opsOf } from './cuda-op-cases.js';
 
 const GOLDEN = [
   'map flat with a tail',
@@ -203,4 +205,13 @@ describe.skipIf(found === null)(`generated sources under NVRTC${why}`, () => {
     },
     240_000,
   );
+
+  it('compile for every op and cast', async () => {
+    const sources = [...COMPUTED.map((dtype) => opsOf(dtype).job), ...DTYPES.map(castsOf)].map(
+      ({ cuda }) => cuda.source,
+    );
+    const options = ['--gpu-architecture=sm_90', ...CUDA_OPTIONS];
+    const images = await Promise.all(sources.map((source) => compileCuda(source, options)));
+    for (const { image } of images) expect(image.byteLength).toBeGreaterThan(0);
+  }, 240_000);
 });

@@ -164,6 +164,11 @@ std::string DeviceMemory::problemWith(Address address, size_t byteLength, const 
   if (!contains(address) || byteLength > span_ || !contains(address + byteLength - 1)) {
     return what + describe(address);
   }
+  const auto after = blocks_.upper_bound(address);
+  if (after != blocks_.begin()) {
+    const Block& block = std::prev(after)->second;
+    if (address + byteLength <= block.start + block.byteLength) return {};
+  }
   const Byte* first = shadow_ + (address - base_);
   for (size_t i = 0; i < byteLength; i++) {
     if (first[i] == Byte::freed) return what + "freed memory, " + describe(address + i);

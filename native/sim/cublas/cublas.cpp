@@ -142,8 +142,9 @@ int multiply(Simulator& simulator, Handle& handle, const Gemm& g) {
   const Range workspace{handle.workspace, handle.workspace + handle.workspaceBytes};
   operation.body = [&simulator, context, product, workspace, what = operation.what](Accesses& accesses) {
     if (workspace.begin != 0) {
+      // It is undefined afterwards.
       const std::string problem =
-          context->memory->checkWrite(workspace.begin, workspace.end - workspace.begin);
+          context->memory->checkRead(workspace.begin, workspace.end - workspace.begin);
       if (!problem.empty()) {
         simulator.report.add("out-of-bounds", what + " " + problem + " (its workspace)");
         return kIllegalAddress;
