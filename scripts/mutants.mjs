@@ -148,8 +148,8 @@ const MUTANTS = [
   {
     name: 'a peak that forgets how blocks are aligned',
     file: 'src/exec/planner.ts',
-    find: 'sum + aligned(byteLength), 0);',
-    replace: 'sum + byteLength, 0);',
+    find: 'sum + aligned(needs.heldBytes(buffer)), 0);',
+    replace: 'sum + needs.heldBytes(buffer), 0);',
     tests: SCHEDULES,
   },
   {
@@ -184,7 +184,10 @@ function makeCopy() {
   try {
     const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: ROOT, maxBuffer: 2 ** 30 });
     execFileSync('tar', ['-x', '-C', fresh], { input: archive });
-    const list = execFileSync('git', ['ls-tree', '-r', '--name-only', 'HEAD'], { cwd: ROOT, encoding: 'utf8' });
+    const list = execFileSync('git', ['ls-tree', '-r', '--name-only', 'HEAD'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    });
     const files = list.trim().split('\n');
     for (const file of files) copyChanged(join(fresh, file), join(COPY, file));
     removeOthers(new Set(files));

@@ -7,7 +7,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { backends } from '../support/backends.js';
-import { choices, failureOf, reproduction } from '../support/random-check.js';
+import { failureOf, reproduction } from '../support/random-check.js';
+import { choices } from '../support/random-choices.js';
 import { buildRandomProgram } from '../support/random-graph.js';
 
 const given = (name: string): number | undefined =>

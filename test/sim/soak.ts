@@ -6,7 +6,8 @@
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import { CompileError, DeviceError, DeviceLostError, MemoryError } from '../../src/errors.js';
-import { choices, failureOf, reproduction } from '../support/random-check.js';
+import { failureOf, reproduction } from '../support/random-check.js';
+import { choices } from '../support/random-choices.js';
 import { buildRandomProgram } from '../support/random-graph.js';
 import { SIM_ENVIRONMENT } from './environment.js';
 import {
