@@ -1,0 +1,57 @@
+/** The simulator's devices are what a test says they are, one unlike the other, and programs give the same bits on each. */
+import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { MemoryError } from '../../src/errors.js';
+import { cudaInfo } from '../../src/exec/native.js';
+import { arange, compute } from '../../src/index.js';
+import { SIM_FOLDER } from './environment.js';
+import { bitsOf, CASES, footprint } from './programs.js';
+import { type Description, describeSimulator, setDevices } from './simulator.js';
+
+const SMALL = 2 ** 20;
+setDevices([
+  { memory: 2 ** 26, name: 'Large' },
+  { memory: SMALL, name: 'Small' },
+  { memory: 2 ** 26, name: 'Old', capability: 80, multiprocessors: 8, sharedMemoryPerBlock: 99 * 1024 },
+]);
+
+describe('devices of unequal size', () => {
+  it('are found as they are', () => {
+    const found = cudaInfo().devices.map((d) => [d.name, d.totalBytes, d.computeCapability.join('.')]);
+    expect(found).toEqual([
+      ['Large', 2 ** 26, '9.0'],
+      ['Small', SMALL, '9.0'],
+      ['Old', 2 ** 26, '8.0'],
+    ]);
+    expect(cudaInfo().devices.map((d) => d.sharedMemoryPerBlockOptin)).toEqual(
+      [227, 227, 99].map((n) => n * 1024),
+    );
+    expect(cudaInfo().devices[2]!.multiprocessorCount).toBe(8);
+  });
+
+  it.each(CASES)('of different kinds give the same bits: %s', async (_, { outputs }) => {
+    expect(await bitsOf(outputs, 'cuda:2')).toEqual(await bitsOf(outputs, 'cuda:0'));
+  });
+
+  it('hold what fits into each, to the byte', async () => {
+    // Its own memory and nothing of the others': the input of arange is made on the device.
+    const values = (count: number) => arange(count, { dtype: 'float32' }).add(0.5);
+    const [largest] = await compute([values(SMALL / 4 - 64)], { device: 'cuda:1' });
+    expect(largest!.data[SMALL / 4 - 65]).toBe(SMALL / 4 - 64.5);
+    const tooLarge = compute([values(SMALL / 4), values(SMALL / 4).multiply(2)], { device: 'cuda:1' });
+    await expect(tooLarge).rejects.toBeInstanceOf(MemoryError);
+    expect(footprint(1).inUse).toBe(0);
+    expect(await bitsOf([values(SMALL / 4)], 'cuda:0')).toHaveLength(1);
+    const { devices } = describeSimulator();
+    expect(devices[1]!.peak).toBeLessThanOrEqual(SMALL);
+  });
+
+  it('come from the environment where a test sets none', () => {
+    const out = execFileSync(`${SIM_FOLDER}/weft-sim-scenarios`, ['two streams read'], {
+      encoding: 'utf8',
+      env: { ...process.env, WEFT_SIM_DEVICES: JSON.stringify([{ memory: 4096 }, {}, { memory: 512 }]) },
+    });
+    const { devices } = JSON.parse(out) as Description;
+    expect(devices.map(({ inUse }) => inUse)).toEqual([1000, 0, 0]);
+  });
+});
