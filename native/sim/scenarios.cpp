@@ -1,78 +1,17 @@
 // Mistakes that Weft does not make, made through the driver's entry points, so that a test can see that the
 // simulator finds each: `scenarios <name>` makes one and prints the simulator's description.
-//
-// The declarations are Weft's own (native/cuda/driver.h), so that this does not link if they disagree in
-// name.
-#include <dlfcn.h>
+#include "scenarios.h"
 
 #include <cstdio>
 #include <cstring>
-#include <map>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "core/simulator.h"
-#include "cuda/driver.h"
 
 namespace {
 
-using namespace weft::cuda;
+using namespace weft::sim::scenarios;
 
-const Driver& cu() {
-  static const Driver driver = [] {
-    Driver found;
-    void* library = dlopen("libweft-sim-cuda.so", RTLD_NOW);
-#define WEFT_FIND(name, symbol, ...) \
-  found.name = reinterpret_cast<decltype(found.name)>(dlsym(library, symbol));
-    WEFT_CUDA_DRIVER(WEFT_FIND)
-#undef WEFT_FIND
-    return found;
-  }();
-  return driver;
-}
-
-void must(int status) {
-  if (status != 0) throw std::runtime_error("status " + std::to_string(status));
-}
-
-constexpr size_t kBytes = 1000;
-
-// A context, two streams, a pool, a block and pinned memory.
-struct Machine {
-  CUcontext context = nullptr;
-  CUstream one = nullptr, two = nullptr;
-  CUmemoryPool pool = nullptr;
-  CUdeviceptr block = 0;
-  void* pinned = nullptr;
-
-  explicit Machine(unsigned streamFlags = kStreamNonBlocking) {
-    must(cu().cuInit(0));
-    must(cu().cuDevicePrimaryCtxRetain(&context, 0));
-    must(cu().cuCtxSetCurrent(context));
-    must(cu().cuStreamCreate(&one, streamFlags));
-    must(cu().cuStreamCreate(&two, streamFlags));
-    MemoryPoolProperties properties{};
-    properties.allocationType = kAllocationPinned;
-    properties.locationType = kLocationDevice;
-    must(cu().cuMemPoolCreate(&pool, &properties));
-    must(cu().cuMemAllocFromPoolAsync(&block, kBytes, pool, one));
-    must(cu().cuStreamSynchronize(one));
-    must(cu().cuMemHostAlloc(&pinned, kBytes, 0));
-  }
-  void set(CUstream stream, size_t offset = 0, size_t byteLength = kBytes) const {
-    must(cu().cuMemsetD8Async(block + offset, 7, byteLength, stream));
-  }
-  void read(CUstream stream, size_t offset = 0, size_t byteLength = kBytes) const {
-    must(cu().cuMemcpyDtoHAsync(pinned, block + offset, byteLength, stream));
-  }
-  void finish() const {
-    must(cu().cuStreamSynchronize(one));
-    must(cu().cuStreamSynchronize(two));
-  }
-};
-
-const std::map<std::string, void (*)()> kScenarios = {
+const Scenarios kScenarios = {
     {"two streams write",
      [] {
        Machine m;
@@ -247,9 +186,11 @@ const std::map<std::string, void (*)()> kScenarios = {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const auto found = count == 2 ? kScenarios.find(arguments[1]) : kScenarios.end();
-  if (found == kScenarios.end()) {
-    for (const auto& [name, run] : kScenarios) std::printf("%s\n", name.c_str());
+  Scenarios all = kScenarios;
+  all.insert(wideScenarios().begin(), wideScenarios().end());
+  const auto found = count == 2 ? all.find(arguments[1]) : all.end();
+  if (found == all.end()) {
+    for (const auto& [name, run] : all) std::printf("%s\n", name.c_str());
     return 0;
   }
   try {

@@ -17,6 +17,7 @@ import {
   trim,
 } from '../../src/exec/native.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
+import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { setDevices, takeProblems } from '../sim/simulator.js';
 
 const MEMORY_BYTES = 256 * 2 ** 20;
@@ -155,6 +156,7 @@ describe('a program on a GPU', () => {
     const there = await run(createProgram(sixTimes(10, 'cuda:1')), [ramp(10)], { outputs: ['device'] });
     const mixed = run(createProgram(sixTimes(10)), [there.outputs[0] as never], { outputs: ['host'] });
     await expect(mixed).rejects.toBeInstanceOf(ArgumentError);
+    (there.outputs[0] as DeviceBuffer).dispose();
   });
 
   it('sets outputs to zero, which come poisoned', async () => {

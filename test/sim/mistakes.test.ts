@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { compileCuda, createProgram, type ProgramSpec, run } from '../../src/exec/native.js';
+import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { SIM_FOLDER } from './environment.js';
 import { type Description, type Problem, setDevices, takeProblems } from './simulator.js';
 
@@ -28,13 +29,25 @@ const SCENARIOS: readonly (readonly [string, Problem['kind'] | undefined])[] = [
   ['a guard is written', 'guard'],
   ['an event is used after it was destroyed', 'misuse'],
   ['there is no context', 'misuse'],
+  ['a stream waits for an event of another', undefined],
+  ['a stream waits for an event that is recorded too early', 'race'],
+  ['an event is waited for before it is recorded again', 'race'],
+  ['a stream is used after it was destroyed', 'misuse'],
+  ['rows are copied apart from what another stream writes', undefined],
+  ['rows are copied while another stream writes them', 'race'],
+  ['rows reach beyond their block', 'out-of-bounds'],
+  ['a device gives to another', undefined],
+  ['a device gives to another that reads too early', 'race'],
+  ['a device waits for another by an event', undefined],
+  ['a device gives more than the other has', 'out-of-bounds'],
+  ['peer access is refused where there is none, and twice', undefined],
 ];
 
-const scenario = (name: string, timing: string): Description =>
+const scenario = (name: string, timing: string, environment: Record<string, string> = {}): Description =>
   JSON.parse(
     execFileSync(`${SIM_FOLDER}/weft-sim-scenarios`, [name], {
       encoding: 'utf8',
-      env: { ...process.env, WEFT_SIM_SCHEDULE: JSON.stringify({ timing, seed: 3 }) },
+      env: { ...process.env, WEFT_SIM_SCHEDULE: JSON.stringify({ timing, seed: 3 }), ...environment },
     }),
   ) as Description;
 
@@ -44,6 +57,14 @@ describe('a program that makes a mistake', () => {
       const { problems } = scenario(name, timing);
       expect(problems.map((problem) => problem.kind)).toEqual(kind === undefined ? [] : [kind]);
     }
+  });
+
+  it('reaches the devices that it is told to reach', () => {
+    const devices = JSON.stringify([{ unreachable: [1] }, {}]);
+    const { problems } = scenario('peer access is refused where there is none, and twice', 'late', {
+      WEFT_SIM_DEVICES: devices,
+    });
+    expect(problems).toEqual([]);
   });
 
   it('frees pinned memory that a queued copy uses', () => {
@@ -91,7 +112,10 @@ async function kernel(body: string, before = ''): Promise<Problem[]> {
     ],
   };
   // On the device, so that nothing reads what a kernel left undefined.
-  await run(createProgram(spec), [new Float32Array(64)], { outputs: ['device'] }).catch(() => undefined);
+  const result = await run(createProgram(spec), [new Float32Array(64)], { outputs: ['device'] }).catch(
+    () => undefined,
+  );
+  for (const output of result?.outputs ?? []) (output as DeviceBuffer).dispose();
   return [...takeProblems()];
 }
 

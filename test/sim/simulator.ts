@@ -14,6 +14,8 @@ export interface DeviceSettings {
   readonly multiprocessors?: number;
   readonly sharedMemoryPerBlock?: number;
   readonly name?: string;
+  /** Ordinals of devices whose memory it cannot access. */
+  readonly unreachable?: readonly number[];
 }
 
 /** When queued work is done: at once, as late as the rules allow, or now and then. */

@@ -19,6 +19,9 @@ std::vector<DeviceConfig> readDevices(const Json& list) {
     device.sharedMemoryPerMultiprocessor =
         bytes("sharedMemoryPerMultiprocessor", device.sharedMemoryPerMultiprocessor);
     device.l2 = bytes("l2", device.l2);
+    if (const Json* list = entry.find("unreachable")) {
+      for (const Json& peer : list->array()) device.unreachable.push_back(static_cast<int>(peer.number()));
+    }
     devices.push_back(std::move(device));
   }
   return devices;

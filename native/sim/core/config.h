@@ -18,6 +18,8 @@ struct DeviceConfig {
   size_t sharedMemoryPerBlock = 227 * 1024;
   size_t sharedMemoryPerMultiprocessor = 228 * 1024;
   size_t l2 = size_t{50} << 20;
+  // Ordinals of devices whose memory it cannot access; it reaches all others.
+  std::vector<int> unreachable;
 };
 
 // Reads [{"memory": 1073741824, "capability": 90, …}, …]; what is not given is as above.

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -109,6 +110,8 @@ struct Context {
   // Handed out by pools, and the most of it since a test last asked for anew.
   size_t inUse = 0, peak = 0;
   std::unique_ptr<Stream> defaultStream;
+  // Ordinals of devices whose memory it may access.
+  std::set<int> peers;
   // Owners of blocks.
   std::map<Address, Pool*> poolOf;
 

@@ -96,6 +96,12 @@ Stream* Scheduler::anyRunnable() {
 }
 
 void Scheduler::wait(const std::shared_ptr<Operation>& operation) {
+  finish(operation);
+  host_.join(operation->clock);
+  forgetOld();
+}
+
+void Scheduler::finish(const std::shared_ptr<Operation>& operation) {
   while (!operation->done) {
     Stream* stream = timing_ == Timing::late ? neededFor(*operation) : anyRunnable();
     if (stream != nullptr) {
@@ -104,8 +110,6 @@ void Scheduler::wait(const std::shared_ptr<Operation>& operation) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
-  host_.join(operation->clock);
-  forgetOld();
 }
 
 void Scheduler::hurry(const std::shared_ptr<Operation>& operation) {

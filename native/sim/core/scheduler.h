@@ -29,6 +29,8 @@ class Scheduler {
   std::shared_ptr<Operation> issue(Stream& stream, Operation operation);
   // Runs what has to run until the operation is done; afterwards all before it is before what the host does.
   void wait(const std::shared_ptr<Operation>& operation);
+  // As `wait`, but nothing is ordered by it.
+  void finish(const std::shared_ptr<Operation>& operation);
   // Runs what has to run until the operation is done, or a stalled stream is in its way.
   void hurry(const std::shared_ptr<Operation>& operation);
   // Between calls.

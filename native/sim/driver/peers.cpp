@@ -1,0 +1,79 @@
+// The simulated driver: copies between devices, and which of them reach each other.
+#include <algorithm>
+#include <cstring>
+
+#include "driver/enter.h"
+
+using namespace weft::sim;
+
+namespace {
+
+constexpr int kPeerAccessUnsupported = 217, kPeerAccessAlreadyEnabled = 704, kPeerAccessNotEnabled = 705;
+
+bool reaches(const Context& from, const Context& to) {
+  const auto& unreachable = from.config.unreachable;
+  return from.ordinal != to.ordinal &&
+         std::find(unreachable.begin(), unreachable.end(), to.ordinal) == unreachable.end();
+}
+
+bool isLive(const Simulator& simulator, const Context* context) {
+  return std::any_of(simulator.contexts.begin(), simulator.contexts.end(),
+                     [&](const auto& owned) { return owned.get() == context && context->retained > 0; });
+}
+
+}  // namespace
+
+WEFT_SIM_API cuDeviceCanAccessPeer(int* can, int device, int peer) {
+  return enter("cuDeviceCanAccessPeer", Needs::driver, [&](Simulator& simulator, Context*) {
+    const int count = static_cast<int>(simulator.contexts.size());
+    if (device < 0 || device >= count || peer < 0 || peer >= count) return kInvalidDevice;
+    return *can = reaches(*simulator.contexts[device], *simulator.contexts[peer]), kSuccess;
+  });
+}
+
+WEFT_SIM_API cuCtxEnablePeerAccess(Context* peer, unsigned flags) {
+  return enter("cuCtxEnablePeerAccess", Needs::context, [&](Simulator& simulator, Context* context) {
+    if (flags != 0) return kInvalidValue;
+    if (!isLive(simulator, peer)) {
+      simulator.misuse(simulator.callName + " of a context that was released");
+      return kInvalidContext;
+    }
+    if (!reaches(*context, *peer)) return kPeerAccessUnsupported;
+    if (!context->peers.insert(peer->ordinal).second) return kPeerAccessAlreadyEnabled;
+    return kSuccess;
+  });
+}
+
+WEFT_SIM_API cuCtxDisablePeerAccess(Context* peer) {
+  return enter("cuCtxDisablePeerAccess", Needs::context, [&](Simulator& simulator, Context* context) {
+    if (!isLive(simulator, peer)) return kInvalidContext;
+    return context->peers.erase(peer->ordinal) == 0 ? kPeerAccessNotEnabled : kSuccess;
+  });
+}
+
+// Works between any two devices: through the host where they do not reach each other.
+WEFT_SIM_API cuMemcpyPeerAsync(Address to, Context* toContext, Address from, Context* fromContext,
+                               size_t byteLength, Stream* handle) {
+  return enter("cuMemcpyPeerAsync", Needs::context, [&](Simulator& simulator, Context*) {
+    Stream* stream = simulator.stream(handle);
+    if (stream == nullptr) return kInvalidHandle;
+    if (!isLive(simulator, toContext) || !isLive(simulator, fromContext)) {
+      simulator.misuse(simulator.callName + " of a context that was released");
+      return kInvalidContext;
+    }
+    if (toContext->error != 0) return toContext->error;
+    if (fromContext->error != 0) return fromContext->error;
+    Operation copy;
+    copy.kind = "copy";
+    copy.what = simulator.callName;
+    copy.body = [=, &simulator, what = copy.what](Accesses& accesses) {
+      if (!simulator.read(*fromContext, from, byteLength, accesses, what) ||
+          !simulator.write(*toContext, to, byteLength, accesses, what))
+        return kIllegalAddress;
+      std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), byteLength);
+      return kSuccess;
+    };
+    simulator.scheduler.issue(*stream, std::move(copy));
+    return kSuccess;
+  });
+}
