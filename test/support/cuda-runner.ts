@@ -2,7 +2,7 @@
  * Runs kernels by their generated CUDA C on `cuda:0`, each as a program of its own: for tests of what the printers give,
  * on the simulated CUDA (the project `sim`), which checks every access besides.
  */
-import { CUDA_OPTIONS, type CudaKernel } from '../../src/codegen/cuda.js';
+import { CUDA_OPTIONS, type CudaArgument, type CudaKernel } from '../../src/codegen/cuda.js';
 import { compileCuda, createProgram, cudaInfo, run } from '../../src/exec/native.js';
 import type { BufferSpec, LaunchArgument, ProgramSpec, StepSpec } from '../../src/exec/native-types.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
@@ -60,8 +60,12 @@ function specOf({ kernel, cuda, inputs }: CudaCase, image: Uint8Array): ProgramS
   }
   const zeroed = (buffer: number): StepSpec => ({ kind: 'zero', buffer });
   const scratch = kernel.buffers.length;
-  const argument = (given: CudaKernel['launches'][number]['args'][number]): LaunchArgument =>
-    'bytes' in given ? given : { buffer: 'buffer' in given ? given.buffer : scratch + given.scratch };
+  const argument = (given: CudaArgument): LaunchArgument => {
+    if ('bytes' in given) return given;
+    // All blocks, from the first.
+    if ('block' in given) return { bytes: new Uint8Array(4) };
+    return { buffer: 'buffer' in given ? given.buffer : scratch + given.scratch };
+  };
   return {
     device: 'cuda:0',
     buffers,
