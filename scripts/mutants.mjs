@@ -155,15 +155,15 @@ const MUTANTS = [
   {
     name: 'a fusion across a write: a value that is read at another place than where it is made',
     file: 'src/fusion/merge.ts',
-    find: 'placeOf(i.access, axisOf, axes) !== held.place)\n        return false;',
-    replace: 'placeOf(i.access, axisOf, axes) !== held.place && axes > 9)\n        return false;',
+    find: "readsInPlace(join) ? limitOf(join, keeps) : 'read-elsewhere'",
+    replace: 'limitOf(join, keeps)',
     tests: VALUES,
   },
   {
     name: 'a fusion that spreads the value of a row',
-    file: 'src/fusion/merge.ts',
-    find: "!element[store.value] && walks(store))) return fail('domain-mismatch');",
-    replace: "!element[store.value] && walks(store) && first > 9)) return fail('domain-mismatch');",
+    file: 'src/fusion/merge-limits.ts',
+    find: 'walksRow(access, axisOf, join)) return true;',
+    replace: "walksRow(access, axisOf, join) && key === '') return true;",
     tests: PROGRAMS,
   },
   {
