@@ -1,6 +1,6 @@
 /**
  * Runs generated CUDA C without a GPU: the sources of many kernels become one C++ program with
- * `native/sim/cuda-dialect.h`, which executes launches thread by thread. Needs g++.
+ * `native/sim/kernel-runner.h`, which executes launches thread by thread. Needs g++.
  *
  * A kernel can be run in parts, each with windows of its buffers only: the rest of a buffer lies behind pages without
  * access or is poison, and poison around a window must stay as it is.
@@ -45,14 +45,12 @@ export function translate(source: string): string {
         return `weft_ptx_${op.replaceAll('.', '_')}(${[target, ...values].join(', ')});`;
       },
     )
-    .replace(
-      /extern __shared__ (.*?) (\w+)\[\];/g,
-      '$1* $2 = reinterpret_cast<$1*>(weft_sim::dynamicShared.data());',
-    );
+    .replace(/extern __shared__ (.*?) (\w+)\[\];/g, '$1* $2 = static_cast<$1*>(weft_sim_dynamic_shared());');
 }
 
-function program(cases: readonly SimulatedCase[]): string {
-  const parts = ['#include "cuda-dialect.h"', '#include <fstream>', '#include <iostream>'];
+/** The kernels, by `native/sim/kernel/kernel.h` alone, in a table of functions that take pointers to their arguments. */
+function kernelsOf(cases: readonly SimulatedCase[]): string {
+  const parts = ['#include "kernel/kernel.h"', CALL];
   const calls: string[] = [];
   const known = new Map<string, number>();
   cases.forEach(({ cuda }, k) => {
@@ -60,14 +58,28 @@ function program(cases: readonly SimulatedCase[]): string {
     if (at === k) parts.push(`namespace case${k} {`, translate(cuda.source), '}');
     known.set(cuda.source, at);
     for (const { function: name } of cuda.launches) {
-      calls.push(`  [](void** args) { weft_sim::call(case${at}::${name}, args); },`);
+      calls.push(`  [](void** args) { call(case${at}::${name}, args); },`);
     }
   });
-  parts.push(`static void (*const functions[])(void**) = {\n${calls.join('\n')}\n};`, RUNNER);
+  parts.push(`extern void (*const functions[])(void**) = {\n${calls.join('\n')}\n};`);
   return parts.join('\n');
 }
 
+const CALL = `
+template <int...> struct Positions {};
+template <class... A, int... I> void call(void (*kernel)(A...), void** args, Positions<I...>) {
+  kernel(*static_cast<A*>(args[I])...);
+}
+template <class... A> void call(void (*kernel)(A...), void** args) {
+  call(kernel, args, Positions<__integer_pack(sizeof...(A))...>());
+}
+`;
+
 const RUNNER = `
+#include "kernel-runner.h"
+#include <fstream>
+#include <iostream>
+extern void (*const functions[])(void**);
 static std::ifstream in;
 template <class T> T take() { T value; in.read(reinterpret_cast<char*>(&value), sizeof value); return value; }
 struct Window {
@@ -212,14 +224,14 @@ function packRun(
 export function simulate(cases: readonly SimulatedCase[]): TypedArray[][] {
   const folder = mkdtempSync(join(tmpdir(), 'weft-sim-'));
   try {
-    const [source, binary, input, output] = ['sim.cpp', 'sim', 'in', 'out'].map((name) =>
-      join(folder, name),
-    ) as [string, string, string, string];
-    writeFileSync(source, program(cases));
+    const paths = ['kernels.cpp', 'runner.cpp', 'sim', 'in', 'out'].map((name) => join(folder, name));
+    const [kernels, runner, binary, input, output] = paths as [string, string, string, string, string];
+    writeFileSync(kernels, kernelsOf(cases));
+    writeFileSync(runner, RUNNER);
     writeFileSync(input, job(cases));
     execFileSync(
       'g++',
-      ['-std=c++17', '-O1', '-ffp-contract=off', '-w', '-I', 'native/sim', source, '-o', binary],
+      ['-std=c++17', '-O1', '-ffp-contract=off', '-w', '-I', 'native/sim', kernels, runner, '-o', binary],
       { stdio: ['ignore', 'inherit', 'inherit'] },
     );
     execFileSync(binary, [input, output], { stdio: ['ignore', 'inherit', 'inherit'] });

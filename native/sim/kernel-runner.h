@@ -1,15 +1,12 @@
-// The part of CUDA C++ that generated kernels use, for a C++ compiler: one fiber per thread of a block,
-// blocks one after the other, always in the same order. Barriers and shuffles that not every thread reaches
-// are errors, and shared memory is poisoned before each block. For tests only.
-//
-// Two things have to be rewritten in a source first, since no macro can: `asm("op.type …;" : "=f"(r) :
-// "f"(a))` becomes `weft_ptx_op_type(r, a)`, and `extern "C"` goes, so that several kernels fit one program.
+// Runs kernels in a program of their own: one fiber per thread of a block, blocks one after the other, always
+// in the same order. Barriers and shuffles that not every thread reaches are errors, and shared memory is
+// poisoned before each block. For test/support/cuda-simulator.ts, which compiles kernels beside it with
+// kernel/kernel.h.
 #pragma once
 
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,8 +15,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 // Local statics of all kernels lie together, so that they can be poisoned. The linker defines the section's
@@ -218,9 +213,7 @@ class WindowMemory {
   ~WindowMemory() { munmap(base_, body_ + 2 * 4096); }
   char* data() const { return data_; }
   // Where the whole buffer would begin.
-  char* origin() const {
-    return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(data_) - first_);
-  }
+  char* origin() const { return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(data_) - first_); }
   void check() const {
     for (const char* at = start_; at < start_ + body_; ++at) {
       if ((at < data_ || at >= data_ + bytes_) && *at != static_cast<char>(kPoison))
@@ -233,116 +226,27 @@ class WindowMemory {
   char *base_, *start_, *data_;
 };
 
-// Calls a kernel with the addresses of its arguments, as a launch is given them.
-template <class... A, std::size_t... I>
-void call(void (*kernel)(A...), void** args, std::index_sequence<I...>) {
-  kernel(*static_cast<A*>(args[I])...);
-}
-template <class... A>
-void call(void (*kernel)(A...), [[maybe_unused]] void** args) {
-  call(kernel, args, std::index_sequence_for<A...>{});
-}
-
-template <class To, class From>
-To bits(From from) {
-  static_assert(sizeof(To) == sizeof(From));
-  To to;
-  std::memcpy(&to, &from, sizeof(to));
-  return to;
-}
-
 }  // namespace weft_sim
 
-#define __global__
-#define __device__
-#define __forceinline__ inline
-#define __launch_bounds__(...)
-#define __align__(n) __attribute__((aligned(n)))
-#define __shared__ static __attribute__((section("weft_shared")))
-#define threadIdx (weft_sim::running->thread())
-#define blockIdx (weft_sim::running->index())
-#define blockDim (weft_sim::running->size())
-#define gridDim (weft_sim::running->grid())
-
-inline void __syncthreads() { weft_sim::running->wait(weft_sim::Wait::block); }
-
-template <class T>
-T __shfl_xor_sync(unsigned int mask, T value, int lanes) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, &value, sizeof(value));
-  word =
-      weft_sim::running->exchange(mask, word, weft_sim::running->lane() ^ static_cast<unsigned int>(lanes));
-  std::memcpy(&value, &word, sizeof(value));
-  return value;
+// What kernels call (kernel/kernel.h).
+extern "C" inline __attribute__((used)) const weft_sim::Dim3* weft_sim_place(int which) {
+  static weft_sim::Dim3 places[4];
+  const weft_sim::Block& block = *weft_sim::running;
+  places[which] = which == 0   ? block.thread()
+                  : which == 1 ? block.index()
+                  : which == 2 ? block.size()
+                               : block.grid();
+  return &places[which];
 }
-
-inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
-  return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64);
+extern "C" inline __attribute__((used)) void weft_sim_barrier() {
+  weft_sim::running->wait(weft_sim::Wait::block);
 }
-inline float __int_as_float(int a) { return weft_sim::bits<float>(a); }
-inline int __float_as_int(float a) { return weft_sim::bits<int>(a); }
-inline double __longlong_as_double(long long a) { return weft_sim::bits<double>(a); }
-inline long long __double_as_longlong(double a) { return weft_sim::bits<long long>(a); }
-inline float __fmul_rn(float a, float b) { return a * b; }
-inline float __fdividef(float a, float b) { return a / b; }
-inline double __dmul_rn(double a, double b) { return a * b; }
-inline float __double2float_rz(double a) {
-  const float nearest = static_cast<float>(a);
-  if (std::isnan(a) || std::fabs(static_cast<double>(nearest)) <= std::fabs(a)) return nearest;
-  return std::nextafter(nearest, 0.0f);
+extern "C" inline __attribute__((used)) void* weft_sim_dynamic_shared() {
+  return weft_sim::dynamicShared.data();
 }
-inline float rsqrtf(float a) { return 1.0f / std::sqrt(a); }
-inline double rsqrt(double a) { return 1.0 / std::sqrt(a); }
-// glibc has these, but libstdc++ overloads only some of them for float.
-using std::acos, std::asin, std::atan2, std::copysign, std::cosh, std::exp, std::expm1, std::fabs, std::floor,
-    std::hypot;
-using std::log, std::log1p, std::signbit, std::sinh, std::sqrt, std::tan, std::tanh;
-
-// An approximation is the device's own: nothing may rest on its bits.
-inline void weft_ptx_rsqrt_approx_ftz_f32(float& r, float a) {
-  r = static_cast<float>(1.0 / std::sqrt(static_cast<double>(a)));
+extern "C" inline __attribute__((used)) unsigned long long weft_sim_shuffle(unsigned mask,
+                                                                            unsigned long long value,
+                                                                            unsigned source) {
+  return weft_sim::running->exchange(mask, value, source);
 }
-inline void weft_ptx_max_NaN_f32(float& r, float a, float b) {
-  r = std::isnan(a) || std::isnan(b) ? weft_sim::bits<float>(0x7fffffff)
-      : a == b                       ? (std::signbit(a) ? b : a)
-      : a > b                        ? a
-                                     : b;
-}
-inline void weft_ptx_min_NaN_f32(float& r, float a, float b) {
-  r = std::isnan(a) || std::isnan(b) ? weft_sim::bits<float>(0x7fffffff)
-      : a == b                       ? (std::signbit(a) ? a : b)
-      : a < b                        ? a
-                                     : b;
-}
-inline void weft_ptx_cvt_f32_f16(float& r, unsigned short a) {
-  const unsigned int exponent = a >> 10 & 31, fraction = a & 0x3ff;
-  const float magnitude =
-      exponent == 31  ? (fraction ? NAN : INFINITY)
-      : exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                      : std::ldexp(static_cast<float>(1024 + fraction), static_cast<int>(exponent) - 25);
-  r = a & 0x8000 ? -magnitude : magnitude;
-}
-// The nearest float16 of a double, ties to even: exact for floats too.
-inline void weft_ptx_cvt_rn_f16_f64(unsigned short& r, double a) {
-  const unsigned short sign = std::signbit(a) ? 0x8000 : 0;
-  const double size = std::fabs(a);
-  if (std::isnan(a)) {
-    r = 0x7fff;
-  } else if (size == 0) {
-    r = sign;
-  } else if (size >= 65520.0) {
-    r = sign | 0x7c00;
-  } else {
-    int exponent = 0;
-    std::frexp(size, &exponent);
-    const int unit = std::max(exponent - 11, -24);
-    const long long rounded = std::llrint(std::ldexp(size, -unit));
-    // Counting units from zero makes the carry into the next exponent come out by itself.
-    r = static_cast<unsigned short>(sign | (unit == -24 ? rounded : ((unit + 24) << 10) + rounded));
-  }
-}
-inline void weft_ptx_cvt_rn_f16_f32(unsigned short& r, float a) { weft_ptx_cvt_rn_f16_f64(r, a); }
-inline void weft_ptx_cvt_rn_bf16_f32(unsigned short& r, float a) {
-  const std::uint32_t word = weft_sim::bits<std::uint32_t>(a);
-  r = static_cast<unsigned short>(std::isnan(a) ? 0x7fff : (word + 0x7fff + (word >> 16 & 1)) >> 16);
-}
+extern "C" inline __attribute__((used)) unsigned weft_sim_lane() { return weft_sim::running->lane(); }
