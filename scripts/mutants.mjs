@@ -162,8 +162,8 @@ const MUTANTS = [
   {
     name: 'a fusion that spreads the value of a row',
     file: 'src/fusion/merge-limits.ts',
-    find: 'walksRow(access, axisOf, join)) return true;',
-    replace: "walksRow(access, axisOf, join) && key === '') return true;",
+    find: 'walksRow(access, axisOf, join) && keeps(key)) return true;',
+    replace: "walksRow(access, axisOf, join) && keeps(key) && key === '') return true;",
     tests: PROGRAMS,
   },
   {
