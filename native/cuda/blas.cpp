@@ -138,9 +138,10 @@ bool fits32(const Product& p) {
   return std::max({p.m, p.n, p.k, p.a.layout.leading, p.b.layout.leading, p.c.layout.leading}) <= kMax;
 }
 
-void multiplyBatch(cublasHandle handle, const Product& p, int64_t batch, int dtype) {
+void multiplyBatch(cublasHandle handle, const Product& p, int64_t batch, int dtype, bool adds) {
   const Types types = typesOf(dtype);
   const Scalars scalars = scalarsOf(dtype);
+  const void* const beta = adds ? scalars.one : scalars.zero;
   const int transposeA = p.a.layout.transposed ? 1 : 0;
   const int transposeB = p.b.layout.transposed ? 1 : 0;
   void* result = reinterpret_cast<void*>(p.c.address);
@@ -153,8 +154,8 @@ void multiplyBatch(cublasHandle handle, const Product& p, int64_t batch, int dty
     }
     WEFT_CUBLAS_CALL(cublasGemmStridedBatchedEx64, handle, transposeA, transposeB, p.m, p.n, p.k, scalars.one,
                      pointer(p.a), types.data, p.a.layout.leading, p.a.stride, pointer(p.b), types.data,
-                     p.b.layout.leading, p.b.stride, scalars.zero, result, types.data, p.c.layout.leading,
-                     p.c.stride, batch, types.compute, kDefaultAlgorithm);
+                     p.b.layout.leading, p.b.stride, beta, result, types.data, p.c.layout.leading, p.c.stride,
+                     batch, types.compute, kDefaultAlgorithm);
     return;
   }
   const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
@@ -163,14 +164,14 @@ void multiplyBatch(cublasHandle handle, const Product& p, int64_t batch, int dty
   const int leadingC = static_cast<int>(p.c.layout.leading);
   if (batch == 1) {
     WEFT_CUBLAS_CALL(cublasGemmEx, handle, transposeA, transposeB, m, n, k, scalars.one, pointer(p.a),
-                     types.data, leadingA, pointer(p.b), types.data, leadingB, scalars.zero, result,
-                     types.data, leadingC, types.compute, kDefaultAlgorithm);
+                     types.data, leadingA, pointer(p.b), types.data, leadingB, beta, result, types.data,
+                     leadingC, types.compute, kDefaultAlgorithm);
     return;
   }
   WEFT_CUBLAS_CALL(cublasGemmStridedBatchedEx, handle, transposeA, transposeB, m, n, k, scalars.one,
                    pointer(p.a), types.data, leadingA, p.a.stride, pointer(p.b), types.data, leadingB,
-                   p.b.stride, scalars.zero, result, types.data, leadingC, p.c.stride,
-                   static_cast<int>(batch), types.compute, kDefaultAlgorithm);
+                   p.b.stride, beta, result, types.data, leadingC, p.c.stride, static_cast<int>(batch),
+                   types.compute, kDefaultAlgorithm);
 }
 
 }  // namespace
@@ -221,7 +222,7 @@ Blas::~Blas() {
   pool_.free(workspace_);
 }
 
-void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses) {
+void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses, bool adds) {
   if (step.m == 0 || step.n == 0 || step.batch == 0) return;
   const auto elementBytes = static_cast<int64_t>(elementByteLength(step.dtype));
   const auto operand = [&](const MatrixOperand& o, int64_t rows, int64_t columns) -> Operand {
@@ -230,6 +231,7 @@ void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addr
   };
   Product product{step.m, step.n, step.k, {}, {}, operand(step.c, step.m, step.n)};
   if (step.k == 0) {
+    if (adds) return;
     // The empty sum. Rows or columns are contiguous, whichever the layout says.
     const auto width = static_cast<size_t>((product.c.layout.transposed ? step.n : step.m) * elementBytes);
     const auto height = static_cast<size_t>(product.c.layout.transposed ? step.m : step.n);
@@ -255,7 +257,7 @@ void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addr
     part.a.address += first * part.a.stride * elementBytes;
     part.b.address += first * part.b.stride * elementBytes;
     part.c.address += first * part.c.stride * elementBytes;
-    multiplyBatch(handle_, part, std::min(kMaxBatch, step.batch - first), step.dtype);
+    multiplyBatch(handle_, part, std::min(kMaxBatch, step.batch - first), step.dtype, adds);
   }
 }
 

@@ -59,8 +59,8 @@ class Blas {
   Blas(const Blas&) = delete;
   Blas& operator=(const Blas&) = delete;
 
-  // Queues c = a * b; `addresses` are the buffers' by position.
-  void multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses);
+  // Queues c = a * b; `addresses` are the buffers' by position. `adds`: c = c + a * b.
+  void multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses, bool adds = false);
 
  private:
   DevicePool& pool_;

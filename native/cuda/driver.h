@@ -34,6 +34,21 @@ struct MemoryPoolProperties {
 };
 static_assert(sizeof(MemoryPoolProperties) == 88);
 
+// CUDA_MEMCPY2D: rows of bytes from one side to the other, each in host or in device memory.
+struct RowsCopy {
+  struct Side {
+    size_t x, y;
+    unsigned memoryType;
+    const void* host;
+    CUdeviceptr device;
+    void* array;
+    size_t pitch;
+  };
+  Side from, to;
+  size_t byteLength, rows;
+};
+static_assert(sizeof(RowsCopy) == 128);
+
 inline constexpr CUresult kSuccess = 0;
 inline constexpr CUresult kOutOfMemory = 2;
 inline constexpr CUresult kNotReady = 600;
@@ -49,6 +64,7 @@ inline constexpr unsigned kHostPortable = 1;
 inline constexpr int kFunctionMaxDynamicShared = 8;
 inline constexpr int kPointerMemoryType = 2;
 inline constexpr unsigned kMemoryTypeHost = 1;
+inline constexpr unsigned kMemoryTypeDevice = 2;
 
 // CUdevice_attribute.
 enum class Attribute : int {
@@ -81,6 +97,7 @@ enum class Attribute : int {
   X(cuMemGetInfo, "cuMemGetInfo_v2", size_t* free, size_t* total)                                          \
   X(cuStreamCreate, "cuStreamCreate", CUstream* stream, unsigned flags)                                    \
   X(cuStreamSynchronize, "cuStreamSynchronize", CUstream stream)                                           \
+  X(cuStreamWaitEvent, "cuStreamWaitEvent", CUstream stream, CUevent event, unsigned flags)                \
   X(cuEventCreate, "cuEventCreate", CUevent* event, unsigned flags)                                        \
   X(cuEventDestroy, "cuEventDestroy_v2", CUevent event)                                                    \
   X(cuEventRecord, "cuEventRecord", CUevent event, CUstream stream)                                        \
@@ -106,6 +123,7 @@ enum class Attribute : int {
   X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", CUdeviceptr to, const void* from, size_t bytes,             \
     CUstream stream)                                                                                       \
   X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", void* to, CUdeviceptr from, size_t bytes, CUstream stream)  \
+  X(cuMemcpy2DAsync, "cuMemcpy2DAsync_v2", const RowsCopy* copy, CUstream stream)                          \
   X(cuMemsetD8Async, "cuMemsetD8Async", CUdeviceptr address, unsigned char value, size_t bytes,            \
     CUstream stream)                                                                                       \
   X(cuMemsetD2D8Async, "cuMemsetD2D8Async", CUdeviceptr address, size_t pitch, unsigned char value,        \

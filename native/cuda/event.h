@@ -17,6 +17,8 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void record(CUstream stream) { WEFT_CU(cuEventRecord, event_, stream); }
+  // What is queued in the stream from now on comes after the event as it was last recorded.
+  void holdBack(CUstream stream) const { WEFT_CU(cuStreamWaitEvent, stream, event_, 0); }
 
   // Looks without a pause for a moment, then less and less often, and sleeps at last: to be woken takes tens
   // of microseconds, which short work must not wait for and long work does not feel.

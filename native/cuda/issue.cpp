@@ -42,6 +42,8 @@ Issue::Issue(CudaDevice& device, Resources& resources, Flight& flight)
       addresses_(code_.addresses) {}
 
 void Issue::operator()() {
+  // A run that failed in a sweep may have left others.
+  code_.firstBlock = {};
   place();
   bringIn();
   resources_.throttle->begin();
@@ -75,17 +77,105 @@ void Issue::operator()(const TapePhaseStep&) {
   throw Failure(FailureCode::internal, "a CPU tape reached a GPU");
 }
 
-void Issue::operator()(const std::shared_ptr<const Sweep>&) {
-  throw Failure(FailureCode::internal, "a sweep reached a GPU");
+void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
+  std::vector<SweepHome> homes;
+  for (const SweepBuffer& buffer : sweep->buffers) homes.push_back(homeOf(buffer.buffer));
+  SweepRun sweepRun(*sweep, std::move(homes), block_->address(), copyStreams(), resources_.stream, run_);
+  const size_t first = launch_;
+  sweepRun([&](int64_t tile) {
+    for (size_t i = 0; i < sweep->buffers.size(); i++)
+      addresses_[sweep->buffers[i].buffer] = sweepRun.place(i, tile).base;
+    size_t launch = first;
+    for (const SweepBody& part : sweep->body) {
+      const SweepRange& range = part.ranges[tile];
+      const auto* launched = std::get_if<LaunchStep>(&part.step);
+      const size_t own = launch;
+      if (launched != nullptr) launch++;
+      if (range.x0 == range.x1) continue;
+      checkCancelled(*run_.cancel);
+      if (launched != nullptr) {
+        runPart(*launched, code_.launches[own], range);
+      } else if (const auto* product = std::get_if<MatmulStep>(&part.step)) {
+        runPart(*product, range);
+      } else if (const auto* zero = std::get_if<ZeroStep>(&part.step)) {
+        runPart(*zero, *sweep, sweepRun, tile);
+      } else {
+        throw Failure(FailureCode::internal, "a CPU tape reached a GPU");
+      }
+      resources_.throttle->count(resources_.stream);
+    }
+  });
+  code_.firstBlock = {};
+  for (const SweepBody& part : sweep->body) launch_ += std::holds_alternative<LaunchStep>(part.step) ? 1 : 0;
+}
+
+void Issue::runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range) {
+  if (range.y0 == range.y1) return;
+  code_.firstBlock = {static_cast<unsigned>(range.x0), static_cast<unsigned>(range.y0)};
+  WEFT_CU(cuLaunchKernel, launch.function, static_cast<unsigned>(range.x1 - range.x0),
+          static_cast<unsigned>(range.y1 - range.y0), step.grid[2], step.block[0], step.block[1],
+          step.block[2], step.sharedByteLength, resources_.stream,
+          code_.parameters.data() + launch.parameters, nullptr);
+}
+
+// Rows of one matrix or several whole matrices, some columns, some contracted indices.
+void Issue::runPart(const MatmulStep& step, const SweepRange& range) {
+  MatmulStep part = step;
+  const int64_t matrix = range.x0 / step.m;
+  const int64_t row = range.x0 % step.m;
+  const bool isWhole = row == 0 && range.x1 % step.m == 0;
+  part.m = isWhole ? step.m : range.x1 - range.x0;
+  part.batch = isWhole ? (range.x1 - range.x0) / step.m : 1;
+  part.n = range.y1 - range.y0;
+  part.k = range.z1 - range.z0;
+  const auto move = [&](MatrixOperand& operand, int64_t rows, int64_t columns) {
+    operand.offset +=
+        matrix * operand.batchStride + rows * operand.rowStride + columns * operand.columnStride;
+  };
+  move(part.a, row, range.z0);
+  move(part.b, range.z0, range.y0);
+  move(part.c, row, range.y0);
+  device_.blas().multiply(part, addresses_, range.z0 > 0);
+}
+
+// Of a buffer that there are windows of, the window.
+void Issue::runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& run, int64_t tile) {
+  const auto found = std::find_if(sweep.buffers.begin(), sweep.buffers.end(),
+                                  [&](const SweepBuffer& buffer) { return buffer.buffer == step.buffer; });
+  if (found == sweep.buffers.end()) return (*this)(step);
+  const SweepWindow& window = found->windows[tile];
+  if (window.rows == 0) return;
+  const CUdeviceptr at = run.place(static_cast<size_t>(found - sweep.buffers.begin()), tile).window;
+  WEFT_CU(cuMemsetD2D8Async, at, std::max(found->slotPitch, window.rowBytes), 0, window.rowBytes, window.rows,
+          resources_.stream);
+}
+
+SweepHome Issue::homeOf(int buffer) const {
+  if (hosts_[buffer] != nullptr) return {hosts_[buffer]};
+  for (size_t i = 0; i < program_.inputs.size(); i++) {
+    HostSource* const source = run_.inputs[i].source.get();
+    if (program_.inputs[i] == buffer && source != nullptr) return {nullptr, 0, source};
+  }
+  const BufferSpec& spec = program_.buffers[buffer];
+  return {nullptr, spec.role == Role::input ? addresses_[buffer] : 0};
+}
+
+CopyStreams& Issue::copyStreams() {
+  // Never destroyed: it has threads.
+  if (resources_.copies.load() == nullptr) resources_.copies = new CopyStreams(resources_.context);
+  return *resources_.copies.load();
 }
 
 // One block holds the temporaries, the inputs that come from the host and the outputs that go there. It is
 // free again once all is queued: the next run's work comes after this one's.
 void Issue::place() {
+  const auto isWindowed = [&](int buffer) { return program_.buffers[buffer].windowed; };
   std::vector<bool> fromHost(program_.inputs.size());
-  for (size_t i = 0; i < fromHost.size(); i++) fromHost[i] = !run_.inputs[i].memory;
-  std::vector<bool> toHost = run_.keepOnDevice;
-  toHost.flip();
+  std::vector<bool> toHost(program_.outputs.size());
+  for (size_t i = 0; i < fromHost.size(); i++)
+    fromHost[i] = !run_.inputs[i].memory && !isWindowed(program_.inputs[i]);
+  for (size_t i = 0; i < toHost.size(); i++)
+    toHost[i] = !run_.keepOnDevice[i] && !isWindowed(program_.outputs[i]);
   size_t end = placeGroup(up_, program_.inputs, fromHost, aligned(program_.arenaByteLength));
   end = placeGroup(down_, program_.outputs, toHost, end);
 
@@ -95,11 +185,37 @@ void Issue::place() {
     addresses_[i] = block_->address() + (buffer.role == Role::temporary ? buffer.offset : addresses_[i]);
   }
   for (size_t i = 0; i < fromHost.size(); i++) {
-    if (!fromHost[i]) addresses_[program_.inputs[i]] = run_.inputs[i].memory->address;
+    if (run_.inputs[i].memory) addresses_[program_.inputs[i]] = run_.inputs[i].memory->address;
   }
   run_.outputs.resize(toHost.size());
   for (size_t i = 0; i < toHost.size(); i++) {
-    if (!toHost[i]) keepOutput(i);
+    if (!toHost[i] && !isWindowed(program_.outputs[i])) keepOutput(i);
+  }
+  placeInHost();
+}
+
+// What sweeps bring in and out.
+void Issue::placeInHost() {
+  hosts_.assign(program_.buffers.size(), nullptr);
+  const auto bytesOf = [](const Memory& memory) { return reinterpret_cast<std::byte*>(memory.address); };
+  for (size_t i = 0; i < program_.inputs.size(); i++) {
+    // Copies in only read.
+    const void* host = run_.inputs[i].host;
+    hosts_[program_.inputs[i]] = static_cast<std::byte*>(const_cast<void*>(host));
+  }
+  for (size_t i = 0; i < program_.outputs.size(); i++) {
+    const int buffer = program_.outputs[i];
+    if (!program_.buffers[buffer].windowed) continue;
+    if (run_.keepOnDevice[i])
+      throw Failure(FailureCode::internal,
+                    "a result that is on the device in windows only was to stay there");
+    run_.outputs[i] = allocateHost(byteLengthOf(buffer));
+    hosts_[buffer] = bytesOf(*run_.outputs[i]);
+  }
+  for (size_t i = 0; i < program_.buffers.size(); i++) {
+    if (program_.buffers[i].role != Role::spill) continue;
+    spilled_.push_back(allocateHost(program_.buffers[i].byteLength));
+    hosts_[i] = bytesOf(*spilled_.back());
   }
 }
 

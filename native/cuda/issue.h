@@ -13,6 +13,7 @@
 #include "cuda/pool.h"
 #include "cuda/resources.h"
 #include "runtime/program.h"
+#include "runtime/sweep.h"
 
 namespace weft::cuda {
 
@@ -45,6 +46,13 @@ class Issue {
   };
 
   void place();
+  void placeInHost();
+  // Runs a part of a step in a tile.
+  void runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range);
+  void runPart(const MatmulStep& step, const SweepRange& range);
+  void runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& run, int64_t tile);
+  SweepHome homeOf(int buffer) const;
+  CopyStreams& copyStreams();
   // Gives the buffers of a group their places from `end` on. Returns the end after them.
   size_t placeGroup(Group& group, const std::vector<int>& buffers, const std::vector<bool>& chosen,
                     size_t end);
@@ -62,6 +70,9 @@ class Issue {
   std::vector<CUdeviceptr>& addresses_;
   std::optional<ScopedBlock> block_;
   Group up_, down_;
+  // Host memory of the program's buffers, for those that sweeps bring in or out.
+  std::vector<std::byte*> hosts_;
+  std::vector<std::shared_ptr<Memory>> spilled_;
   size_t launch_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "runtime/failure.h"
+#include "runtime/sweep.h"
 
 namespace weft::cuda {
 namespace {
@@ -35,22 +36,35 @@ CUfunction Module::function(const std::string& name, unsigned sharedByteLength) 
   return entry.function;
 }
 
+namespace {
+
+void addLaunch(const LaunchStep& launch, ProgramCode& code) {
+  Module& module = *code.modules[launch.image];
+  code.launches.push_back(
+      {module.function(launch.function, launch.sharedByteLength), code.parameters.size()});
+  const auto valueOf = [&](const LaunchStep::Argument& argument) -> const void* {
+    if (argument.buffer >= 0) return &code.addresses[argument.buffer];
+    if (argument.block >= 0) return &code.firstBlock[argument.block];
+    return launch.scalars.data() + argument.offset;
+  };
+  // The driver only reads parameters.
+  for (const LaunchStep::Argument& argument : launch.args)
+    code.parameters.push_back(const_cast<void*>(valueOf(argument)));
+}
+
+}  // namespace
+
 std::unique_ptr<ProgramCode> Modules::link(const Program& program) {
   auto code = std::make_unique<ProgramCode>();
   for (const auto& image : program.images) code->modules.push_back(get(*image));
   code->addresses.resize(program.buffers.size());
+  const auto add = [&](const Step& step) {
+    if (const auto* launch = std::get_if<LaunchStep>(&step)) addLaunch(*launch, *code);
+  };
   for (const Step& step : program.steps) {
-    const auto* launch = std::get_if<LaunchStep>(&step);
-    if (launch == nullptr) continue;
-    Module& module = *code->modules[launch->image];
-    code->launches.push_back(
-        {module.function(launch->function, launch->sharedByteLength), code->parameters.size()});
-    for (const LaunchStep::Argument& argument : launch->args) {
-      const void* value = argument.buffer >= 0
-                              ? static_cast<const void*>(&code->addresses[argument.buffer])
-                              : static_cast<const void*>(launch->scalars.data() + argument.offset);
-      // The driver only reads parameters.
-      code->parameters.push_back(const_cast<void*>(value));
+    add(step);
+    if (const auto* sweep = std::get_if<std::shared_ptr<const Sweep>>(&step)) {
+      for (const SweepBody& part : (*sweep)->body) add(part.step);
     }
   }
   dropOldest();

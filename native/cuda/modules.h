@@ -3,6 +3,7 @@
 // A module stays loaded while a program that has run is alive, and after that until so many others came that
 // it is dropped. Executor's thread only.
 #pragma once
+#include <array>
 #include <list>
 #include <memory>
 #include <string>
@@ -33,8 +34,8 @@ class Module {
   std::unordered_map<std::string, Function> functions_;
 };
 
-// A program's launches on one device, in the order of its launch steps. A run sets the addresses and
-// launches.
+// A program's launches on one device, in the order of its launch steps, those in sweeps among them. A run
+// sets the addresses and launches.
 struct ProgramCode {
   struct Launch {
     CUfunction function;
@@ -45,7 +46,9 @@ struct ProgramCode {
   std::vector<Launch> launches;
   // Of the program's buffers, by position.
   std::vector<CUdeviceptr> addresses;
-  // Where each parameter's value is: in `addresses`, or in the program's scalars.
+  // The first block of a launch along x and y in the whole grid: not 0 in the parts that sweeps run.
+  std::array<unsigned, 2> firstBlock{};
+  // Where each parameter's value is: in `addresses`, in `firstBlock`, or in the program's scalars.
   std::vector<void*> parameters;
 };
 

@@ -1,6 +1,7 @@
 // What an open device owns: its context, its stream, and what work is issued with. Made by CudaDevice::open,
 // lives as long as the process.
 #pragma once
+#include <atomic>
 #include <optional>
 
 #include "cuda/blas.h"
@@ -10,6 +11,7 @@
 #include "cuda/pool.h"
 #include "cuda/slots.h"
 #include "cuda/staging.h"
+#include "cuda/sweep.h"
 #include "cuda/throttle.h"
 
 namespace weft::cuda {
@@ -23,6 +25,8 @@ struct Resources {
   EventPool events;
   std::optional<Throttle> throttle;
   Modules modules;
+  // Made by the first sweep, and kept; read by other threads.
+  std::atomic<CopyStreams*> copies{nullptr};
   // Made by the first matrix product.
   std::optional<Blas> blas;
 };

@@ -21,7 +21,7 @@ constexpr size_t kDirectByteLength = size_t{64} << 10;
 std::byte* bytesOf(void* host) { return static_cast<std::byte*>(host); }
 
 bool isPinned(const Transfer& transfer) {
-  if (transfer.source != nullptr || transfer.byteLength < kDirectByteLength) return false;
+  if (transfer.source != nullptr || transfer.byteLength * transfer.rows < kDirectByteLength) return false;
   unsigned type = 0;
   const auto address = reinterpret_cast<CUdeviceptr>(transfer.host);
   // Memory the driver does not know is an error, which is the usual answer here.
@@ -29,20 +29,98 @@ bool isPinned(const Transfer& transfer) {
          type == kMemoryTypeHost;
 }
 
-// Transfers cut to slots; small ones stay whole.
+// The most that the driver takes as the distance of rows.
+constexpr size_t kMostPitch = (size_t{1} << 31) - 1;
+
+// Some rows of a transfer.
+Transfer rowsOf(const Transfer& transfer, size_t first, size_t rows) {
+  Transfer part = transfer;
+  part.device += first * transfer.devicePitch;
+  if (part.source == nullptr) part.host = bytesOf(transfer.host) + first * transfer.hostPitch;
+  part.sourceOffset += first * transfer.hostPitch;
+  part.rows = rows;
+  return part;
+}
+
+// Some bytes of a transfer of one row.
+Transfer bytesOf(const Transfer& transfer, size_t first, size_t byteLength) {
+  void* const host = transfer.source == nullptr ? bytesOf(transfer.host) + first : nullptr;
+  return {transfer.device + first, host, byteLength, transfer.source, transfer.sourceOffset + first};
+}
+
+// Rows without gaps are one.
+Transfer joined(const Transfer& transfer) {
+  if (transfer.devicePitch != transfer.byteLength || transfer.hostPitch != transfer.byteLength)
+    return transfer;
+  return {transfer.device, transfer.host, transfer.byteLength * transfer.rows, transfer.source,
+          transfer.sourceOffset};
+}
+
+void cutRow(const Transfer& row, std::vector<Transfer>& chunks) {
+  for (size_t at = 0; at < row.byteLength; at += kSlotByteLength) {
+    chunks.push_back(bytesOf(row, at, std::min(kSlotByteLength, row.byteLength - at)));
+  }
+}
+
+// Transfers cut to slots: a piece of a row, or as many rows as a slot has room for.
 std::vector<Transfer> chunksOf(const std::vector<Transfer>& transfers) {
   std::vector<Transfer> chunks;
-  for (const Transfer& transfer : transfers) {
-    for (size_t at = 0; at < transfer.byteLength; at += kSlotByteLength) {
-      void* host = transfer.source == nullptr ? bytesOf(transfer.host) + at : nullptr;
-      chunks.push_back({transfer.device + at, host, std::min(kSlotByteLength, transfer.byteLength - at),
-                        transfer.source, transfer.sourceOffset + at});
+  for (const Transfer& given : transfers) {
+    const Transfer transfer = joined(given);
+    if (transfer.rows == 1) {
+      cutRow(transfer, chunks);
+    } else if (transfer.byteLength > kSlotByteLength / 2) {
+      for (size_t row = 0; row < transfer.rows; row++) cutRow(rowsOf(transfer, row, 1), chunks);
+    } else if (transfer.byteLength > 0) {
+      const size_t most = kSlotByteLength / transfer.byteLength;
+      for (size_t first = 0; first < transfer.rows; first += most)
+        chunks.push_back(rowsOf(transfer, first, std::min(most, transfer.rows - first)));
     }
   }
   return chunks;
 }
 
+RowsCopy::Side hostSide(const Transfer& transfer) {
+  return {0, 0, kMemoryTypeHost, transfer.host, 0, nullptr, transfer.hostPitch};
+}
+RowsCopy::Side deviceSide(const Transfer& transfer) {
+  return {0, 0, kMemoryTypeDevice, nullptr, transfer.device, nullptr, transfer.devicePitch};
+}
+
 }  // namespace
+
+void queueUpload(const Transfer& transfer, CUstream stream) {
+  if (transfer.rows == 1) {
+    WEFT_CU(cuMemcpyHtoDAsync, transfer.device, transfer.host, transfer.byteLength, stream);
+  } else if (transfer.hostPitch > kMostPitch) {
+    for (size_t row = 0; row < transfer.rows; row++) queueUpload(rowsOf(transfer, row, 1), stream);
+  } else {
+    const RowsCopy copy{hostSide(transfer), deviceSide(transfer), transfer.byteLength, transfer.rows};
+    WEFT_CU(cuMemcpy2DAsync, &copy, stream);
+  }
+}
+
+void queueDownload(const Transfer& transfer, CUstream stream) {
+  if (transfer.rows == 1) {
+    WEFT_CU(cuMemcpyDtoHAsync, transfer.host, transfer.device, transfer.byteLength, stream);
+  } else if (transfer.hostPitch > kMostPitch) {
+    for (size_t row = 0; row < transfer.rows; row++) queueDownload(rowsOf(transfer, row, 1), stream);
+  } else {
+    const RowsCopy copy{deviceSide(transfer), hostSide(transfer), transfer.byteLength, transfer.rows};
+    WEFT_CU(cuMemcpy2DAsync, &copy, stream);
+  }
+}
+
+void queueOnDevice(const Transfer& transfer, CUdeviceptr from, CUstream stream) {
+  const size_t pitches[] = {transfer.hostPitch, transfer.devicePitch};
+  const bool isOne = transfer.rows == 1;
+  const auto side = [&](CUdeviceptr address, size_t pitch) -> RowsCopy::Side {
+    return {0, 0, kMemoryTypeDevice, nullptr, address, nullptr, isOne ? transfer.byteLength : pitch};
+  };
+  const RowsCopy copy{side(from, pitches[0]), side(transfer.device, pitches[1]), transfer.byteLength,
+                      transfer.rows};
+  WEFT_CU(cuMemcpy2DAsync, &copy, stream);
+}
 
 // Fails only on a lost device; devices live as long as the process, so this runs only when opening one
 // failed.
@@ -66,13 +144,22 @@ Lane::Slot& Lane::open() {
 }
 
 template <typename Use>
-void Lane::fill(size_t byteLength, const Use& use) {
-  for (size_t at = 0; at < byteLength;) {
+void Lane::fill(const Transfer& transfer, const Use& use) {
+  const size_t total = transfer.byteLength * transfer.rows;
+  // Several rows stay together.
+  if (transfer.rows > 1 && open().used + total > kSlotByteLength) close();
+  for (size_t at = 0; at < total;) {
     Slot& slot = open();
-    const size_t part = std::min(byteLength - at, kSlotByteLength - slot.used);
-    use(slot, slot.memory + slot.used, at, part);
+    const size_t part = std::min(total - at, kSlotByteLength - slot.used);
+    const Transfer outer = transfer.rows == 1 ? bytesOf(transfer, at, part) : transfer;
+    // The same between the slot, where rows have no gaps, and the device.
+    Transfer inner = outer;
+    inner.source = nullptr;
+    inner.host = slot.memory + slot.used;
+    inner.hostPitch = transfer.byteLength;
+    use(slot, outer, inner);
     slot.used += (part + kPackAlignment - 1) / kPackAlignment * kPackAlignment;
-    if (slot.used == kSlotByteLength) close();
+    if (slot.used >= kSlotByteLength) close();
     at += part;
   }
 }
@@ -87,27 +174,37 @@ void Lane::close() {
 
 void Lane::land(Slot& slot) {
   slot.event->wait();
-  for (const Landing& landing : slot.landings) std::memcpy(landing.to, landing.from, landing.byteLength);
+  for (const Landing& landing : slot.landings) {
+    for (size_t row = 0; row < landing.rows; row++) {
+      std::memcpy(landing.to + row * landing.pitch, landing.from + row * landing.byteLength,
+                  landing.byteLength);
+    }
+  }
   slot.landings.clear();
   slot.used = 0;
   slot.flying = false;
 }
 
 void Lane::upload(const Transfer& transfer) {
-  fill(transfer.byteLength, [&](Slot&, std::byte* place, size_t at, size_t part) {
-    if (transfer.source != nullptr) {
-      transfer.source->read(transfer.sourceOffset + at, part, place);
-    } else {
-      std::memcpy(place, bytesOf(transfer.host) + at, part);
+  fill(transfer, [&](Slot&, const Transfer& outer, const Transfer& inner) {
+    for (size_t row = 0; row < outer.rows; row++) {
+      std::byte* const to = bytesOf(inner.host) + row * inner.hostPitch;
+      const size_t from = row * outer.hostPitch;
+      if (outer.source != nullptr) {
+        outer.source->read(outer.sourceOffset + from, outer.byteLength, to);
+      } else {
+        std::memcpy(to, bytesOf(outer.host) + from, outer.byteLength);
+      }
     }
-    WEFT_CU(cuMemcpyHtoDAsync, transfer.device + at, place, part, stream_);
+    queueUpload(inner, stream_);
   });
 }
 
 void Lane::download(const Transfer& transfer) {
-  fill(transfer.byteLength, [&](Slot& slot, std::byte* place, size_t at, size_t part) {
-    WEFT_CU(cuMemcpyDtoHAsync, place, transfer.device + at, part, stream_);
-    slot.landings.push_back({bytesOf(transfer.host) + at, place, part});
+  fill(transfer, [&](Slot& slot, const Transfer& outer, const Transfer& inner) {
+    queueDownload(inner, stream_);
+    slot.landings.push_back(
+        {bytesOf(outer.host), bytesOf(inner.host), outer.byteLength, outer.rows, outer.hostPitch});
   });
 }
 
@@ -137,43 +234,63 @@ Staging::Staging(CUcontext context, CUstream stream) : context_(context), stream
 }
 
 void Staging::upload(const std::vector<Transfer>& transfers, const CancelFlag& cancel) {
-  transfer(transfers, cancel, true);
+  copyStaged(queueDirect(transfers, true), cancel, true, &Lane::flush);
 }
 
 void Staging::download(const std::vector<Transfer>& transfers, const CancelFlag& cancel) {
-  transfer(transfers, cancel, false);
+  copyStaged(queueDirect(transfers, false), cancel, false, &Lane::drain);
+  awaitDirect();
 }
 
-void Staging::transfer(const std::vector<Transfer>& transfers, const CancelFlag& cancel, bool up) {
+void Staging::queueDownloads(const std::vector<Transfer>& transfers, const CancelFlag& cancel) {
+  copyStaged(queueDirect(transfers, false), cancel, false, &Lane::flush);
+}
+
+void Staging::drain(const CancelFlag& cancel) {
+  checkCancelled(cancel);
+  if (started_) {
+    onAllLanes([](Lane& lane) { lane.drain(); });
+  } else {
+    lanes_.front()->drain();
+  }
+  awaitDirect();
+}
+
+std::vector<Transfer> Staging::queueDirect(const std::vector<Transfer>& transfers, bool up) {
   std::vector<Transfer> staged;
-  bool direct = false;
   for (const Transfer& transfer : transfers) {
     if (!isPinned(transfer)) {
       staged.push_back(transfer);
     } else if (up) {
-      WEFT_CU(cuMemcpyHtoDAsync, transfer.device, transfer.host, transfer.byteLength, stream_);
+      queueUpload(transfer, stream_);
     } else {
-      WEFT_CU(cuMemcpyDtoHAsync, transfer.host, transfer.device, transfer.byteLength, stream_);
-      direct = true;
+      queueDownload(transfer, stream_);
+      isDirectOpen_ = true;
     }
   }
-  copyStaged(chunksOf(staged), cancel, up);
-  if (!direct) return;
+  return staged;
+}
+
+void Staging::awaitDirect() {
+  if (!isDirectOpen_) return;
   if (!direct_) direct_.emplace();
   direct_->record(stream_);
   direct_->wait();
+  isDirectOpen_ = false;
 }
 
-void Staging::copyStaged(const std::vector<Transfer>& chunks, const CancelFlag& cancel, bool up) {
+void Staging::copyStaged(const std::vector<Transfer>& transfers, const CancelFlag& cancel, bool up,
+                         void (Lane::*end)()) {
+  const std::vector<Transfer> chunks = chunksOf(transfers);
   size_t total = 0;
-  for (const Transfer& chunk : chunks) total += chunk.byteLength;
+  for (const Transfer& chunk : chunks) total += chunk.byteLength * chunk.rows;
   std::atomic<size_t> next{0};
   const std::function<void(Lane&)> work = [&](Lane& lane) {
     for (size_t i = next++; i < chunks.size(); i = next++) {
       checkCancelled(cancel);
       up ? lane.upload(chunks[i]) : lane.download(chunks[i]);
     }
-    up ? lane.flush() : lane.drain();
+    (lane.*end)();
   };
   if (total < kManyLanesByteLength || lanes_.size() == 1) {
     work(*lanes_.front());
@@ -231,6 +348,7 @@ void Staging::helperLoop(size_t lane) {
 
 void Staging::reset() {
   for (const auto& lane : lanes_) lane->reset();
+  isDirectOpen_ = false;
 }
 
 }  // namespace weft::cuda

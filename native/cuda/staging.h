@@ -22,6 +22,7 @@
 
 namespace weft::cuda {
 
+// Bytes to copy: one row, or several of `byteLength` bytes.
 struct Transfer {
   CUdeviceptr device;
   // Read when it goes up, written when it comes down.
@@ -30,7 +31,16 @@ struct Transfer {
   // Where what goes up is read from instead, if not null, and where in it.
   HostSource* source = nullptr;
   size_t sourceOffset = 0;
+  size_t rows = 1;
+  // From row to row.
+  size_t devicePitch = 0, hostPitch = 0;
 };
+
+// Queues the copy between the device and host memory that is pinned, or the driver's to deal with.
+void queueUpload(const Transfer& transfer, CUstream stream);
+void queueDownload(const Transfer& transfer, CUstream stream);
+// Queues a copy within the device; `hostPitch` is the pitch at `from`.
+void queueOnDevice(const Transfer& transfer, CUdeviceptr from, CUstream stream);
 
 // A thread's share of the copying. Uploads may be read from `host` until `flush`, and are in the stream after
 // it; downloads are in `host` after `drain`.
@@ -51,9 +61,10 @@ class Lane {
 
  private:
   struct Landing {
-    void* to;
+    std::byte* to;
     const std::byte* from;
     size_t byteLength;
+    size_t rows, pitch;
   };
   struct Slot {
     std::byte* memory = nullptr;
@@ -66,9 +77,9 @@ class Lane {
 
   // The open slot, which has room for at least one byte.
   Slot& open();
-  // Takes up to `byteLength` bytes of the open slot; closes it when it is full after `use`.
+  // Takes bytes of the open slot, piece by piece for a single row; closes it when it is full after `use`.
   template <typename Use>
-  void fill(size_t byteLength, const Use& use);
+  void fill(const Transfer& transfer, const Use& use);
   void close();
   void land(Slot& slot);
 
@@ -87,20 +98,30 @@ class Staging {
   void upload(const std::vector<Transfer>& transfers, const CancelFlag& cancel);
   // Queues the downloads and waits for them, and with them for all earlier work of the stream.
   void download(const std::vector<Transfer>& transfers, const CancelFlag& cancel);
+  // Queues the downloads; the last of them are in `host` after `drain`, or once later ones need their room.
+  void queueDownloads(const std::vector<Transfer>& transfers, const CancelFlag& cancel);
+  void drain(const CancelFlag& cancel);
+  // Forgets what is under way, after a failure. Nothing of it may be under way on the device.
   void reset();
   // Any thread.
   size_t pinnedBytes() const { return pinned_; }
 
  private:
-  void transfer(const std::vector<Transfer>& transfers, const CancelFlag& cancel, bool up);
-  void copyStaged(const std::vector<Transfer>& chunks, const CancelFlag& cancel, bool up);
+  // Queues copies of pinned memory; gives the others.
+  std::vector<Transfer> queueDirect(const std::vector<Transfer>& transfers, bool up);
+  // Lets lanes copy chunks, and then each do what `end` says.
+  void copyStaged(const std::vector<Transfer>& transfers, const CancelFlag& cancel, bool up,
+                  void (Lane::*end)());
+  void awaitDirect();
   void onAllLanes(const std::function<void(Lane&)>& work);
   void helperLoop(size_t lane);
 
   const CUcontext context_;
   const CUstream stream_;
   std::atomic<size_t> pinned_{0};
+  // The end of direct downloads that are not waited for yet.
   std::optional<Event> direct_;
+  bool isDirectOpen_ = false;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::mutex mutex_;
   std::condition_variable wake_, done_;

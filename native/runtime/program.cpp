@@ -102,7 +102,13 @@ void readLaunchArgument(const Napi::Value& value, const std::string& field, cons
                         LaunchStep& step) {
   const Napi::Object entry = values::object(value, field);
   if (entry.Has("buffer")) {
-    step.args.push_back({bufferIndex(entry.Get("buffer"), program, field + ".buffer"), 0});
+    step.args.push_back({bufferIndex(entry.Get("buffer"), program, field + ".buffer")});
+    return;
+  }
+  if (entry.Has("block")) {
+    const std::string axis = values::text(entry.Get("block"), field + ".block");
+    if (axis != "x" && axis != "y") reject(field + ".block", "x or y");
+    step.args.push_back({-1, axis == "x" ? 0 : 1});
     return;
   }
   const std::vector<uint8_t> bytes = values::bytes(entry.Get("bytes"), field + ".bytes");
@@ -112,7 +118,7 @@ void readLaunchArgument(const Napi::Value& value, const std::string& field, cons
   const size_t offset = (step.scalars.size() + kScalarAlignment - 1) / kScalarAlignment * kScalarAlignment;
   step.scalars.resize(offset + bytes.size());
   std::copy(bytes.begin(), bytes.end(), step.scalars.begin() + static_cast<ptrdiff_t>(offset));
-  step.args.push_back({-1, offset});
+  step.args.push_back({-1, -1, offset});
 }
 
 Step readLaunch(const Napi::Object& entry, const std::string& field, const Program& program) {
@@ -259,7 +265,7 @@ void readSteps(const Napi::Object& spec, Program& program) {
     const Napi::Object entry = values::object(list.Get(i), field);
     program.steps.push_back(readStep(entry, field, program));
     for (const int buffer : buffersOf(program.steps.back())) {
-      if (program.buffers[buffer].windowed) reject(field, "in a sweep: it uses windowed buffers");
+      if (isSwept(program, buffer)) reject(field, "in a sweep: it uses buffers that there are windows of");
     }
   }
 }

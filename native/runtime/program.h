@@ -46,10 +46,12 @@ struct TapeStep {
 };
 
 struct LaunchStep {
-  // A buffer's address where `buffer` is not negative, else the scalar at `offset` in `scalars`.
+  // A buffer's address where `buffer` is not negative, else where the blocks that run start on axis `block`
+  // (x is 0) of the grid if that is not negative, else the scalar at `offset` in `scalars`.
   struct Argument {
-    int buffer;
-    size_t offset;
+    int buffer = -1;
+    int block = -1;
+    size_t offset = 0;
   };
   size_t image;
   std::string function;

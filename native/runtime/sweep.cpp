@@ -76,7 +76,7 @@ SweepWindow readWindow(const Table& table, int64_t tile, const SweepBuffer& buff
   const std::string name = item(field + ".windows of tile ", static_cast<size_t>(tile));
   bool fits = buffer.slotByteLength >= window.first % kSlotAlignment + window.rowBytes;
   size_t reach = window.rowBytes;
-  if (window.rows > 1) {
+  if (window.rows > 1 || liesInRows(buffer, window)) {
     const size_t column = window.pitch == 0 ? 0 : window.first % window.pitch;
     if (window.pitch < column + window.rowBytes) reject(name, "rows that end before the next begins");
     if (buffer.slotPitch < window.rowBytes) reject(name, "rows of at most slotPitch bytes");
@@ -193,6 +193,15 @@ std::vector<size_t> byteLengthsOf(const Sweep& sweep, const Program& program) {
 
 }  // namespace
 
+bool liesInRows(const SweepBuffer& buffer, const SweepWindow& window) {
+  return buffer.slotPitch > 0 && window.pitch > 0;
+}
+
+bool isSwept(const Program& program, int buffer) {
+  const BufferSpec& spec = program.buffers[buffer];
+  return spec.windowed || (spec.role == Role::spill && !program.device->isHost());
+}
+
 std::vector<int> buffersOf(const Step& step) {
   struct Find {
     std::vector<int> operator()(const TapeStep& s) { return s.buffers; }
@@ -229,7 +238,7 @@ std::vector<int> buffersOf(const Step& step) {
 
 SweepPlace placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr_t arena) {
   const uintptr_t slot = arena + buffer.offset + static_cast<size_t>(window.slot) * buffer.slotByteLength;
-  if (window.rows > 1) {
+  if (liesInRows(buffer, window)) {
     const size_t row = window.first / window.pitch;
     return {slot, slot - row * buffer.slotPitch - window.first % window.pitch};
   }
@@ -239,7 +248,6 @@ SweepPlace placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr
 
 Step readSweep(const Napi::Object& entry, const std::string& field, Program& program,
                const ReadStep& readStep) {
-  if (!program.device->isHost()) reject(field + ".kind", "one a GPU runs, not sweep");
   auto sweep = std::make_shared<Sweep>();
   sweep->tiles = integer(entry.Get("tiles"), field + ".tiles", 0, kMostTiles);
   const Napi::Array buffers = values::array(entry.Get("buffers"), field + ".buffers");
@@ -260,7 +268,7 @@ Step readSweep(const Napi::Object& entry, const std::string& field, Program& pro
     if (std::holds_alternative<std::shared_ptr<const Sweep>>(one.step))
       reject(name + ".step.kind", "not a sweep");
     for (const int buffer : buffersOf(one.step)) {
-      if (program.buffers[buffer].windowed && !listed[buffer])
+      if (isSwept(program, buffer) && !listed[buffer])
         reject(name + ".step", "over buffers that the sweep has windows of: " + std::to_string(buffer));
     }
     if (const auto* product = std::get_if<MatmulStep>(&one.step))

@@ -51,6 +51,12 @@ struct Sweep {
   std::vector<SweepBody> body;
 };
 
+// Whether a window lies in its slot as rows that are as far apart as the slot's.
+bool liesInRows(const SweepBuffer& buffer, const SweepWindow& window);
+
+// Whether steps can use a buffer in sweeps only, which have windows of it.
+bool isSwept(const Program& program, int buffer);
+
 // Where a window lies in its slot, and the address that the whole buffer's first byte would have. A window of
 // one row begins at its first byte modulo kSlotAlignment, so that it is aligned as in the whole buffer.
 inline constexpr size_t kSlotAlignment = 256;

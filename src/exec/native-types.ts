@@ -21,8 +21,8 @@ export interface BufferSpec {
 }
 
 /**
- * An argument of a CUDA kernel: a buffer's address, the bytes of a scalar, or, in a sweep, the number of the first block
- * of the range that a tile runs (unsigned, 32 bits).
+ * An argument of a CUDA kernel: a buffer's address, the bytes of a scalar, or the number of the first block that runs
+ * (unsigned, 32 bits): that of a tile's range in a sweep, else 0.
  */
 export type LaunchArgument =
   | { readonly buffer: number }

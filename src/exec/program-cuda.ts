@@ -114,11 +114,7 @@ function stepSpecs(step: Step, images: Images): StepSpec[] {
 }
 
 /** The launches of a step; of a kernel that is cut into phases, all of its launches. */
-function launchSpecs(
-  step: Exclude<Step, SweepStep>,
-  images: Images,
-  inSweep = false,
-): Exclude<StepSpec, SweepSpec>[] {
+function launchSpecs(step: Exclude<Step, SweepStep>, images: Images): Exclude<StepSpec, SweepSpec>[] {
   if (step.kind === 'matmul') return [matmulSpec(step)];
   const cuda = cudaOf(step.kernel, images.limits);
   const image = images.position.get(cuda.source)!;
@@ -129,7 +125,7 @@ function launchSpecs(
     grid: launch.grid,
     block: launch.block,
     sharedByteLength: launch.sharedByteLength,
-    args: launch.args.map((argument) => launchArgument(argument, step, inSweep)),
+    args: launch.args.map((argument) => launchArgument(argument, step)),
   }));
   if (step.kind === 'finish') return launches.slice(PARTIAL_LAUNCHES);
   const zeroed = cuda.scratch.flatMap((scratch, k) =>
@@ -143,19 +139,13 @@ const PARTIAL_LAUNCHES = 1;
 
 function sweepSpec(sweep: SweepStep, images: Images): SweepSpec {
   const body = sweep.body.flatMap(({ step, ranges }) => {
-    const launches = launchSpecs(step, images, true).filter(({ kind }) => kind !== 'zero');
+    const launches = launchSpecs(step, images).filter(({ kind }) => kind !== 'zero');
     return ranges.map((table, k) => ({ step: launches[k]!, ranges: table }));
   });
   return { kind: 'sweep', tiles: sweep.tiles, buffers: sweep.windows, body };
 }
 
-/** Outside of sweeps all of a grid runs, from its first block. */
-function launchArgument(
-  argument: CudaArgument,
-  step: KernelStep | PhaseStep,
-  inSweep: boolean,
-): LaunchArgument {
-  if ('bytes' in argument) return argument;
-  if ('block' in argument) return inSweep ? argument : { bytes: new Uint8Array(4) };
+function launchArgument(argument: CudaArgument, step: KernelStep | PhaseStep): LaunchArgument {
+  if ('bytes' in argument || 'block' in argument) return argument;
   return { buffer: 'buffer' in argument ? step.buffers[argument.buffer]! : step.scratch[argument.scratch]! };
 }

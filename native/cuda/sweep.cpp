@@ -1,0 +1,229 @@
+#include "cuda/sweep.h"
+
+#ifdef __linux__
+#include <pthread.h>
+#endif
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "runtime/failure.h"
+
+namespace weft::cuda {
+namespace {
+
+CUstream makeStream() {
+  CUstream stream = nullptr;
+  WEFT_CU(cuStreamCreate, &stream, kStreamNonBlocking);
+  return stream;
+}
+
+constexpr int64_t kAhead = static_cast<int64_t>(kTilesAhead);
+
+// In place, rows must lie as kernels expect them: as far apart as in a slot.
+bool liesAsInSlots(const SweepBuffer& buffer) {
+  return std::all_of(buffer.windows.begin(), buffer.windows.end(), [&](const SweepWindow& window) {
+    return window.rows <= 1 || window.pitch == buffer.slotPitch;
+  });
+}
+
+}  // namespace
+
+CopyStreams::CopyStreams(CUcontext context)
+    : context(context),
+      inStream(makeStream()),
+      outStream(makeStream()),
+      in(context, inStream),
+      out(context, outStream) {}
+
+CUresult CopyStreams::reset() {
+  CUresult worst = kSuccess;
+  for (const CUstream stream : {inStream, outStream}) {
+    const CUresult status = driver().cuStreamSynchronize(stream);
+    if (worst == kSuccess) worst = status;
+  }
+  in.reset();
+  out.reset();
+  return worst;
+}
+
+SweepRun::SweepRun(const Sweep& sweep, std::vector<SweepHome> homes, CUdeviceptr arena, CopyStreams& copies,
+                   CUstream stream, Run& run)
+    : sweep_(sweep), arena_(arena), copies_(copies), stream_(stream), run_(run) {
+  for (size_t i = 0; i < sweep.buffers.size(); i++) {
+    const SweepBuffer& buffer = sweep.buffers[i];
+    const bool isInPlace = homes[i].device != 0 && liesAsInSlots(buffer);
+    Track track{buffer, homes[i], isInPlace, {}};
+    findUsers(track);
+    hasIn_ |= !isInPlace && buffer.direction == SweepDirection::in;
+    hasOut_ |= buffer.direction == SweepDirection::out;
+    tracks_.push_back(std::move(track));
+  }
+}
+
+void SweepRun::findUsers(Track& track) const {
+  const SweepBuffer& buffer = track.buffer;
+  track.slotUser.assign(static_cast<size_t>(sweep_.tiles), -1);
+  std::vector<int64_t> last(static_cast<size_t>(buffer.slots), -1);
+  for (int64_t tile = 0; tile < sweep_.tiles; tile++) {
+    const SweepWindow& window = buffer.windows[tile];
+    if (window.rows == 0) continue;
+    track.slotUser[tile] = last[window.slot];
+    // What was only computed into is ordered in the stream of the steps.
+    if (buffer.direction == SweepDirection::in || window.copies) last[window.slot] = tile;
+  }
+}
+
+SweepPlace SweepRun::place(size_t buffer, int64_t tile) const {
+  const Track& track = tracks_[buffer];
+  const SweepWindow& window = track.buffer.windows[tile];
+  if (track.isInPlace) return {track.home.device + window.first, track.home.device};
+  return placeOf(track.buffer, window, arena_);
+}
+
+bool SweepRun::copies(const Track& track, int64_t tile, SweepDirection direction) const {
+  const SweepWindow& window = track.buffer.windows[tile];
+  return track.buffer.direction == direction && !track.isInPlace && window.copies && window.rows > 0;
+}
+
+Transfer SweepRun::transferOf(const Track& track, int64_t tile) const {
+  const SweepWindow& window = track.buffer.windows[tile];
+  const CUdeviceptr device = placeOf(track.buffer, window, arena_).window;
+  const SweepHome& home = track.home;
+  std::byte* const host = home.host == nullptr ? nullptr : home.host + window.first;
+  return {device,       host,        window.rowBytes,        home.source,
+          window.first, window.rows, track.buffer.slotPitch, window.pitch};
+}
+
+std::vector<Transfer> SweepRun::transfersOf(int64_t tile, SweepDirection direction) const {
+  std::vector<Transfer> transfers;
+  for (const Track& track : tracks_) {
+    if (track.home.device == 0 && copies(track, tile, direction))
+      transfers.push_back(transferOf(track, tile));
+  }
+  return transfers;
+}
+
+int64_t SweepRun::userOf(int64_t tile, SweepDirection direction) const {
+  int64_t user = -1;
+  for (const Track& track : tracks_) {
+    if (track.buffer.direction != direction || track.isInPlace) continue;
+    const SweepWindow& window = track.buffer.windows[tile];
+    // A slot is written by a copy in, or by the steps of a tile whose results are copied out, now or later.
+    if (window.rows > 0 && (window.copies || direction == SweepDirection::out))
+      user = std::max(user, track.slotUser[tile]);
+  }
+  return user;
+}
+
+void SweepRun::operator()(const std::function<void(int64_t tile)>& compute) {
+  // What was queued before the sweep used the arena.
+  copies_.start.record(stream_);
+  copies_.start.holdBack(copies_.inStream);
+  copies_.start.holdBack(copies_.outStream);
+  std::vector<std::thread> threads;
+  try {
+    if (hasIn_) threads.emplace_back([this] { guarded(&SweepRun::bringIn); });
+    if (hasOut_) threads.emplace_back([this] { guarded(&SweepRun::bringOut); });
+    walk(compute);
+  } catch (...) {
+    stop(std::current_exception());
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (!error_) return;
+  const CUresult status = copies_.reset();
+  // That the device is lost is what matters most.
+  if (isFatal(status)) throwStatus(status, "cuStreamSynchronize");
+  std::rethrow_exception(error_);
+}
+
+void SweepRun::walk(const std::function<void(int64_t tile)>& compute) {
+  for (int64_t tile = 0; tile < sweep_.tiles; tile++) {
+    checkCancelled(*run_.cancel);
+    const int64_t user = userOf(tile, SweepDirection::out);
+    const bool goesOn =
+        await([&] { return (!hasIn_ || in_ > tile) && (!hasOut_ || (out_ > user && out_ + kAhead > tile)); });
+    if (!goesOn) return;
+    if (hasIn_) copies_.broughtIn.holdBack(tile, stream_);
+    if (user >= 0) copies_.broughtOut.holdBack(user, stream_);
+    compute(tile);
+    copies_.computed.record(tile, stream_);
+    advance(computed_);
+    if (!hasOut_) run_.tilesDone.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void SweepRun::bringIn() {
+#ifdef __linux__
+  pthread_setname_np(pthread_self(), "weft-in");
+#endif
+  for (int64_t tile = 0; tile < sweep_.tiles; tile++) {
+    const int64_t user = userOf(tile, SweepDirection::in);
+    if (!await([&] { return computed_ > user && computed_ + kAhead > tile; })) return;
+    if (user >= 0) copies_.computed.holdBack(user, copies_.inStream);
+    copyOnDevice(tile);
+    copies_.in.upload(transfersOf(tile, SweepDirection::in), *run_.cancel);
+    copies_.broughtIn.record(tile, copies_.inStream);
+    advance(in_);
+  }
+}
+
+// Windows of buffers on the device whose rows have to lie otherwise.
+void SweepRun::copyOnDevice(int64_t tile) {
+  for (const Track& track : tracks_) {
+    if (track.home.device == 0 || !copies(track, tile, SweepDirection::in)) continue;
+    const Transfer t = transferOf(track, tile);
+    const CUdeviceptr from = track.home.device + track.buffer.windows[tile].first;
+    queueOnDevice(t, from, copies_.inStream);
+  }
+}
+
+void SweepRun::bringOut() {
+#ifdef __linux__
+  pthread_setname_np(pthread_self(), "weft-out");
+#endif
+  for (int64_t tile = 0; tile < sweep_.tiles; tile++) {
+    if (!await([&] { return computed_ > tile; })) return;
+    const std::vector<Transfer> transfers = transfersOf(tile, SweepDirection::out);
+    if (!transfers.empty()) {
+      copies_.computed.holdBack(tile, copies_.outStream);
+      copies_.out.queueDownloads(transfers, *run_.cancel);
+    }
+    copies_.broughtOut.record(tile, copies_.outStream);
+    advance(out_);
+    run_.tilesDone.fetch_add(1, std::memory_order_relaxed);
+  }
+  copies_.out.drain(*run_.cancel);
+}
+
+void SweepRun::guarded(void (SweepRun::*part)()) noexcept {
+  try {
+    WEFT_CU(cuCtxSetCurrent, copies_.context);
+    (this->*part)();
+  } catch (...) {
+    stop(std::current_exception());
+  }
+}
+
+template <typename Condition>
+bool SweepRun::await(const Condition& condition) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopping_ || condition(); });
+  return !stopping_;
+}
+
+void SweepRun::advance(int64_t& count) {
+  const std::lock_guard lock(mutex_);
+  count++;
+  changed_.notify_all();
+}
+
+void SweepRun::stop(std::exception_ptr error) {
+  const std::lock_guard lock(mutex_);
+  if (!error_) error_ = std::move(error);
+  stopping_ = true;
+  changed_.notify_all();
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,126 @@
+// Sweeps on a GPU: while one tile is computed, the windows of later ones go to the device and those of
+// earlier ones come back, each direction in a stream of its own.
+//
+// Three threads walk the tiles in order: one queues copies in, the executor queues the steps, one queues
+// copies out and puts what has come into host memory. Each waits on the host until what it needs of another
+// has been queued, and lets its stream wait on the device. A slot is used again after the last work on it.
+#pragma once
+#include <array>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "cuda/driver.h"
+#include "cuda/event.h"
+#include "cuda/staging.h"
+#include "runtime/device.h"
+#include "runtime/sweep.h"
+
+namespace weft::cuda {
+
+// Tiles that any of the threads may be ahead of another.
+inline constexpr size_t kTilesAhead = 16;
+
+// The end of some work for each tile, as long as any thread may need it: events of one stream, in a ring.
+class TileEvents {
+ public:
+  void record(int64_t tile, CUstream stream) { at(tile).record(stream); }
+  // Lets the stream wait for the tile, whose event was recorded; a later tile may stand in for it.
+  void holdBack(int64_t tile, CUstream stream) { at(tile).holdBack(stream); }
+
+ private:
+  Event& at(int64_t tile) { return events_[static_cast<size_t>(tile) % kTilesAhead]; }
+
+  std::array<Event, kTilesAhead> events_;
+};
+
+// What sweeps need besides the device's stream. Made by the first sweep, lives as long as the process.
+class CopyStreams {
+ public:
+  explicit CopyStreams(CUcontext context);
+  CopyStreams(const CopyStreams&) = delete;
+  CopyStreams& operator=(const CopyStreams&) = delete;
+
+  // Waits until nothing is under way, and forgets what was, after a failure. Gives the first bad status.
+  CUresult reset();
+  size_t pinnedBytes() const { return in.pinnedBytes() + out.pinnedBytes(); }
+
+  const CUcontext context;
+  const CUstream inStream, outStream;
+  Staging in, out;
+  Event start;
+  TileEvents broughtIn, computed, broughtOut;
+};
+
+// Where the whole of a windowed buffer is: in host memory, in a source, on the device, or nowhere.
+struct SweepHome {
+  std::byte* host = nullptr;
+  CUdeviceptr device = 0;
+  // What is read instead of host memory.
+  HostSource* source = nullptr;
+};
+
+// One sweep of one run. On the executor's thread.
+class SweepRun {
+ public:
+  // `homes`: of the sweep's buffers, in order. `arena` is the address of the run's.
+  SweepRun(const Sweep& sweep, std::vector<SweepHome> homes, CUdeviceptr arena, CopyStreams& copies,
+           CUstream stream, Run& run);
+
+  // `compute` queues the steps of a tile. Throws where a call fails or the run is cancelled; then nothing is
+  // under way in the streams of copies.
+  void operator()(const std::function<void(int64_t tile)>& compute);
+
+  // The address that a buffer's first byte would have for a tile, and where its window is.
+  SweepPlace place(size_t buffer, int64_t tile) const;
+
+ private:
+  struct Track {
+    const SweepBuffer& buffer;
+    SweepHome home;
+    // Whether kernels use the buffer where it is.
+    bool isInPlace;
+    // For each tile whose window is copied: the last tile before it that used the slot, or whose results were
+    // copied from there; -1: none.
+    std::vector<int64_t> slotUser;
+  };
+
+  void findUsers(Track& track) const;
+  bool copies(const Track& track, int64_t tile, SweepDirection direction) const;
+  Transfer transferOf(const Track& track, int64_t tile) const;
+  // The transfers of a tile in a direction, and the last tile that it has to wait for.
+  std::vector<Transfer> transfersOf(int64_t tile, SweepDirection direction) const;
+  int64_t userOf(int64_t tile, SweepDirection direction) const;
+
+  void walk(const std::function<void(int64_t tile)>& compute);
+  void bringIn();
+  void copyOnDevice(int64_t tile);
+  void bringOut();
+  // Runs a thread's part.
+  void guarded(void (SweepRun::*part)()) noexcept;
+
+  // Waits until the condition holds. False: all is to stop.
+  template <typename Condition>
+  bool await(const Condition& condition);
+  void advance(int64_t& count);
+  void stop(std::exception_ptr error);
+
+  const Sweep& sweep_;
+  const CUdeviceptr arena_;
+  CopyStreams& copies_;
+  const CUstream stream_;
+  Run& run_;
+  std::vector<Track> tracks_;
+  bool hasIn_ = false, hasOut_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Tiles whose copies in, steps and copies out have been queued.
+  int64_t in_ = 0, computed_ = 0, out_ = 0;
+  bool stopping_ = false;
+  std::exception_ptr error_;
+};
+
+}  // namespace weft::cuda
