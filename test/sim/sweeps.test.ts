@@ -51,25 +51,27 @@ const inputsOf = (kernel: Kernel, seed: number): TypedArray[] =>
 const programOf = ({ kernel, schedule }: Job, cutting: Omit<CudaCutting, 'next'>, seed: number) =>
   cudaSweepProgram(kernel, { ...cutting, next: generator(seed) }, schedule);
 
-/** Every element of every output is written, or whole and parts could agree on poison. */
-const isDense = ({ kernel }: Job): boolean => !/strided axes/.test(kernel.name);
+/** Pairs past the end of a tile are computed from whatever shared memory holds, and are stored nowhere. */
+const problemsOf = ({ schedule }: Job): string[] =>
+  takeProblems()
+    .filter(({ kind }) => kind !== 'shared-memory' || schedule.kind !== 'pairs')
+    .map(show);
 
 describe('a sweep', () => {
   it.each(jobs.map((job) => [job.name, job] as const))('gives the bits of the whole: %s', async (_, job) => {
-    if (!isDense(job)) return;
     const inputs = inputsOf(job.kernel, 5);
     const wanted = await bytesOf(native, (await programOf(job, { by: 'whole', slots: 1 }, 0))!, inputs);
     for (const by of ['rows', 'slots'] as const) {
       for (const slots of [1, 2, 3, 4]) {
         const spec = await programOf(job, { by, slots }, 10 + slots);
         if (spec === undefined) continue;
-        expect({ by, slots, bytes: await bytesOf(native, spec, inputs) }).toEqual({
-          by,
-          slots,
-          bytes: wanted,
-        });
+        const bytes = await bytesOf(native, spec, inputs);
+        expect({ by, slots, bytes }).toEqual({ by, slots, bytes: wanted });
       }
     }
+    // Where stores leave gaps, whole results are copied with what is undefined in them.
+    const gaps = /strided axes/.test(job.name) ? /^undefined-read: cuMemcpyDtoH/ : /^$/;
+    expect(problemsOf(job).filter((problem) => !gaps.test(problem))).toEqual([]);
   });
 });
 
@@ -111,7 +113,7 @@ describe.each([
     await bytesOf(native, spec, inputs);
     const { counts } = describeSimulator();
     const left = footprint();
-    const cannotFail = /^cu(Get|Driver|Init|Pointer|EventQuery|CtxSetCurrent)/;
+    const cannotFail = /^cu(Pointer|EventDestroy|MemFreeAsync|MemGetInfo)/;
     for (const [call, count] of Object.entries(counts)) {
       if (!call.startsWith('cu') || cannotFail.test(call)) continue;
       for (const nth of new Set([1, 2, 3, Math.ceil(count / 2), count])) {

@@ -92,6 +92,15 @@ const tilesOf = (work: Work, next: () => number) =>
     return { regions: [...reads, ...writes], parts: work.parts(first, last) };
   });
 
+/** Whether every tile writes a stretch of each output by itself, so that the stretch can be copied out. */
+function isApart(kernel: Kernel, work: Work): boolean {
+  const stretches = Array.from({ length: work.units }, (_, unit) => work.regions(unit, unit + 1).writes);
+  return kernel.buffers.every((_, buffer) => {
+    const own = stretches.flatMap((writes) => writes.filter((region) => region.buffer === buffer));
+    return own.every(({ first }, k) => k === 0 || own[k - 1]!.last <= first);
+  });
+}
+
 /** The program of a kernel; `undefined` where it cannot be cut so. */
 export async function cudaSweepProgram(
   kernel: Kernel,
@@ -106,12 +115,12 @@ export async function cudaSweepProgram(
   const steps: StepSpec[] = [];
   if (by === 'whole') steps.push(...launches);
   if (by === 'rows') {
-    if (works.rows === undefined) return undefined;
+    if (works.rows === undefined || !isApart(kernel, works.rows)) return undefined;
     steps.push(sweepOf(kernel, launches, tilesOf(works.rows, next), slots, arena));
   }
   if (by === 'slots') {
     const [phase] = works.phases;
-    if (phase === undefined) return undefined;
+    if (phase === undefined || !isApart(kernel, phase.work)) return undefined;
     const last = launches.length - 1;
     const parts = cuda.launches.map(({ grid }, k): Part => [0, k < last ? 0 : grid[0], 0, grid[1]]);
     steps.push(
