@@ -23,7 +23,8 @@ import {
   run,
 } from './native.js';
 import type { Plan } from './plan.js';
-import { type Place, type Program, programOf } from './program.js';
+import type { Place, Program } from './program.js';
+import { runWithin } from './within.js';
 
 export interface ComputeOptions {
   /** `'cpu'`, `'cuda'` or `'cuda:N'`; without it a usable GPU is taken, else the CPU (`explain()` says which). */
@@ -123,21 +124,23 @@ async function execute(
   // Views of the inputs are taken now: what the user does to an array later cannot change which memory is read.
   const arrays = canonical.sources.map((source) => inputOf(source, canonical));
   const target = { device: device.name, exact: options.exact === true, budget: budgetOf(options), place };
-  const program = await programOf(canonical, target);
-  const { plan, native } = program;
   const token = signal === undefined ? undefined : createCancel();
   const stop = (): void => cancel(token!);
-  signal?.throwIfAborted();
   signal?.addEventListener('abort', stop, { once: true });
-  try {
+  const attempt = async (program: Program): Promise<Executed> => {
+    const { plan, native } = program;
     const results = plan.buffers.filter((buffer) => buffer.role === 'output');
     const needed = plan.inputs.map((source) => arrays[source]!);
+    signal?.throwIfAborted();
     const inputs = needed.every(isHere) ? needed : await bring(needed, signal);
     const { outputs, checksums } = await run(native, inputs, {
       outputs: results.map((_, k) => filesOf?.(plan, k) ?? place),
       cancel: token,
     });
     return { program, outputs, checksums };
+  };
+  try {
+    return await runWithin(canonical, target, attempt);
   } catch (error) {
     signal?.throwIfAborted();
     throw located(error, exprs);

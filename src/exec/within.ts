@@ -1,0 +1,46 @@
+/**
+ * Runs a graph within its budget. Where the user sets none, a GPU's free memory is the budget: a job that is larger than
+ * the device, or that the device has no room for just now, is planned again in tiles. Called by `evaluate.ts`.
+ */
+import { MemoryError } from '../errors.js';
+import type { Canonical } from '../fusion/canonicalize.js';
+import { cudaInfo, openDevice, trim } from './native.js';
+import { type Program, programOf, type Target } from './program.js';
+
+/** What other work on the device may take meanwhile, as a part of what is free. */
+const LEFT_FREE = 1 / 16;
+/** Budgets of free memory are multiples of this, so that they lead to few programs. */
+const BUDGET_STEP = 64 * 2 ** 20;
+
+/** Runs a program for the graph; `attempt` may be called a second time, with another. */
+export async function runWithin<T>(
+  canonical: Canonical,
+  target: Target,
+  attempt: (program: Program) => Promise<T>,
+): Promise<T> {
+  const whole = await programOf(canonical, target);
+  const isBounded = target.budget !== undefined || target.device === 'cpu';
+  if (isBounded) return attempt(whole);
+  if (whole.plan.peakBytes > totalBytes(target.device)) return attempt(await inTiles(canonical, target));
+  try {
+    return await attempt(whole);
+  } catch (error) {
+    if (!(error instanceof MemoryError)) throw error;
+    const tiled = await inTiles(canonical, target);
+    // A job that would fit failed for another reason.
+    if (tiled.plan.peakBytes >= whole.plan.peakBytes) throw error;
+    return attempt(tiled);
+  }
+}
+
+const totalBytes = (device: string): number =>
+  cudaInfo().devices[Number(device.slice('cuda:'.length))]?.totalBytes ?? Number.POSITIVE_INFINITY;
+
+/** The program for what is free on the device, once all that is kept for reuse is given back. */
+async function inTiles(canonical: Canonical, target: Target): Promise<Program> {
+  await trim();
+  const { freeBytes } = await openDevice(target.device);
+  const room = freeBytes * (1 - LEFT_FREE);
+  const budget = room > BUDGET_STEP ? Math.floor(room / BUDGET_STEP) * BUDGET_STEP : Math.floor(room);
+  return programOf(canonical, { ...target, budget });
+}
