@@ -121,6 +121,10 @@ function slotsOf(
       distinct.set(buffer, (distinct.get(buffer) ?? new Set()).add(first));
     }
   }
+  // A buffer that no tile touches has a slot like any other: its step takes an address.
+  for (const { task } of tasks)
+    for (const buffer of [...task.reads, ...task.writes])
+      if (rules.isWindowed(buffer) && !widths.has(buffer)) widths.set(buffer, 0);
   return [...widths].map(([buffer, width]) => {
     const direction = rules.directionOf(buffer, tasks);
     const users = tasks.flatMap(({ task }, k) =>
@@ -134,7 +138,7 @@ function slotsOf(
       slotByteLength: aligned(width + 255),
       slotPitch: 0,
       // A window that all tiles share stays in its slot.
-      slots: Math.min(rules.slots[direction], distinct.get(buffer)!.size),
+      slots: Math.min(rules.slots[direction], distinct.get(buffer)?.size ?? 1),
       first: inside ? users[0]! : 0,
       last: inside ? users[users.length - 1]! : tasks.length - 1,
     };
