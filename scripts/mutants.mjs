@@ -230,16 +230,16 @@ function buildAddon() {
 }
 
 /** undefined: every test passed; else the first that failed, with what it said. */
-function firstFailure(tests) {
+function firstFailure(tests, timeLimitMs) {
   const report = join(COPY, 'build', 'report.json');
   rmSync(report, { force: true });
   const args = ['run', '--project', 'sim', '--bail', '1', '--reporter', 'json', '--outputFile', report];
   const { status, error, stderr } = spawnSync('node_modules/.bin/vitest', [...args, ...tests], {
     cwd: COPY,
     encoding: 'utf8',
-    timeout: TIME_LIMIT_MS,
+    timeout: timeLimitMs,
   });
-  if (error?.code === 'ETIMEDOUT') return `nothing ended within ${TIME_LIMIT_MS / 1000} s`;
+  if (error?.code === 'ETIMEDOUT') return `nothing ended within ${timeLimitMs / 1000} s`;
   if (status === 0) return undefined;
   const results = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).testResults : [];
   for (const { name, assertionResults } of results) {
@@ -272,7 +272,7 @@ function tryMutant(mutant) {
   const restore = plant(mutant);
   try {
     if (isNative(mutant)) buildAddon();
-    return firstFailure(mutant.tests);
+    return firstFailure(mutant.tests, TIME_LIMIT_MS);
   } finally {
     restore();
   }
@@ -289,6 +289,7 @@ function main() {
   if (!existsSync(join(ROOT, 'build', 'sim')))
     throw new Error('build the simulator first: npm run build:sim');
   makeCopy();
+  // Kernels that were not compiled before take their time.
   const before = firstFailure([...new Set(mutants.flatMap(({ tests }) => tests))]);
   if (before !== undefined) throw new Error(`the tests fail without a mutant: ${before}`);
   let caught = 0;
