@@ -67,6 +67,8 @@ void CpuDevice::compute(Run& run) {
   }
   for (size_t i = 0; i < program.inputs.size(); i++) {
     Run::Input& input = run.inputs[i];
+    // Of what is windowed, sweeps read what they need.
+    if (input.source && program.buffers[program.inputs[i]].windowed) continue;
     if (input.source) input.memory = readToHost(*input.source, *run.cancel);
     // Steps only read inputs.
     const void* data = input.memory ? bytesOf(*input.memory) : input.host;

@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <exception>
@@ -18,11 +20,15 @@ namespace {
 // A buffer of a sweep in one run.
 struct Track {
   const SweepBuffer& buffer;
-  // The whole buffer; its data is null where it is not in memory.
+  // The whole buffer; its data is null where it is not in memory: then it is read from `source`.
   HostView whole;
+  HostSource* source;
   // Whether its windows go through slots.
   bool usesSlots;
 };
+
+constexpr size_t kPieceByteLength = size_t{4} << 20;
+constexpr size_t kReaders = 4;
 
 // In place, the rows of windows must lie as kernels expect them: as far apart as in a slot.
 bool liesAsInSlots(const SweepBuffer& buffer) {
@@ -48,7 +54,12 @@ class SweepRun {
           whole.data != nullptr && liesAsInSlots(buffer) && (buffer.slots == 0 || !host::poison());
       if (!inPlace && buffer.slots == 0)
         throw Failure(FailureCode::internal, "a window has neither memory nor a slot");
-      tracks_.push_back({buffer, whole, !inPlace});
+      HostSource* const source = sourceOf(buffer.buffer);
+      const bool isRead = buffer.direction == SweepDirection::in;
+      if (!inPlace && whole.data == nullptr &&
+          (isRead ? source == nullptr : buffer.direction != SweepDirection::local))
+        throw Failure(FailureCode::internal, "a window of what is nowhere");
+      tracks_.push_back({buffer, whole, source, !inPlace});
       readsAhead_ |= !inPlace && buffer.direction == SweepDirection::in;
     }
   }
@@ -80,6 +91,14 @@ class SweepRun {
   }
 
  private:
+  HostSource* sourceOf(int buffer) const {
+    const std::vector<int>& inputs = run_.program->inputs;
+    for (size_t i = 0; i < inputs.size(); i++) {
+      if (inputs[i] == buffer) return run_.inputs[i].source.get();
+    }
+    return nullptr;
+  }
+
   std::byte* slotOf(const Track& track, const SweepWindow& window) const {
     return reinterpret_cast<std::byte*>(placeOf(track.buffer, window, arena_).window);
   }
@@ -117,9 +136,39 @@ class SweepRun {
   void copyIn(const Track& track, const SweepWindow& window) {
     eachRow(window, track.buffer.slotPitch, slotOf(track, window),
             [&](size_t offset, std::byte* to, size_t bytes) {
-              std::memcpy(to, track.whole.data + offset, bytes);
+              if (track.whole.data != nullptr)
+                std::memcpy(to, track.whole.data + offset, bytes);
+              else
+                read(*track.source, offset, bytes, to);
             });
   }
+
+  // In pieces, by several threads where there are many: one alone is slower than fast disks.
+  void read(HostSource& source, size_t offset, size_t byteLength, std::byte* to) {
+    const size_t pieces = (byteLength + kPieceByteLength - 1) / kPieceByteLength;
+    std::atomic<size_t> next{0};
+    std::exception_ptr failure;
+    std::mutex failing;
+    const auto work = [&] {
+      try {
+        for (size_t piece = next++; piece < pieces && !cancelled(); piece = next++) {
+          const size_t at = piece * kPieceByteLength;
+          source.read(offset + at, std::min(kPieceByteLength, byteLength - at), to + at);
+        }
+      } catch (...) {
+        next = pieces;
+        const std::lock_guard lock(failing);
+        failure = std::current_exception();
+      }
+    };
+    {
+      std::vector<std::jthread> helpers;
+      for (size_t i = 1; i < std::min(pieces, kReaders); i++) helpers.emplace_back(work);
+      work();
+    }
+    if (failure) std::rethrow_exception(failure);
+  }
+  bool cancelled() const { return run_.cancel->load(std::memory_order_relaxed); }
 
   void writeOut(int64_t tile) {
     for (const Track& track : tracks_) {

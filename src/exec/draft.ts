@@ -22,6 +22,8 @@ export interface DraftBuffer {
   /** For an input: the source of the graph that fills it, and whether that is in a device's memory. */
   readonly source: number;
   readonly isStored: boolean;
+  /** Whether it is an input that is not in memory yet, and can be read in windows. */
+  readonly isRead: boolean;
 }
 
 export interface Draft {
@@ -152,8 +154,10 @@ class Drafter {
     const role = source >= 0 ? 'input' : this.#isOutput.has(key) ? 'output' : 'temporary';
     this.#byKey.set(key, this.#buffers.length);
     const bytes = source < 0 ? byteLength : this.#sourceByteLength(source);
-    const isStored = source >= 0 && this.#sources[source]!.source.type === 'device';
-    return this.#buffers.push({ key, role, byteLength: bytes, source, isStored }) - 1;
+    const from = source < 0 ? undefined : this.#sources[source]!.source.type;
+    const isStored = from === 'device';
+    const isRead = from === 'file' || from === 'chunked';
+    return this.#buffers.push({ key, role, byteLength: bytes, source, isStored, isRead }) - 1;
   }
 
   #sourceByteLength(source: number): number {

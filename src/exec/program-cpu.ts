@@ -7,11 +7,11 @@ import { type BufferSpec, cpuInfo, type ProgramSpec, type StepSpec, type SweepSp
 import type { MatmulStep, Plan, Step, SweepStep } from './plan.js';
 import type { DeviceNeeds } from './planner.js';
 
-/** Host arrays and results are used where they lie; tapes bring their own scratch memory. */
+/** Arrays in memory and results are used where they lie, files are read; tapes bring their own scratch memory. */
 export const CPU_NEEDS: DeviceNeeds = {
   scratchOf: () => [],
   workspaceOf: (step) => cpuProductBytes(step, cpuInfo().threads),
-  heldBytes: ({ role, byteLength }) => (role === 'temporary' ? byteLength : 0),
+  heldBytes: ({ role, byteLength, isRead }) => (role === 'temporary' || isRead ? byteLength : 0),
   sweeps: {
     worksOf: tapeWorks,
     canWindow: () => true,

@@ -143,7 +143,8 @@ class Attempt {
   #addScratch(bytes: number): number {
     this.#windowed.push(false);
     const key = `partial ${this.#buffers.length}`;
-    return this.#buffers.push({ key, role: 'temporary', byteLength: bytes, source: -1, isStored: false }) - 1;
+    const own = { role: 'temporary', source: -1, isStored: false, isRead: false } as const;
+    return this.#buffers.push({ ...own, key, byteLength: bytes }) - 1;
   }
 
   /** What a step needs that cannot be cut: all its buffers at once. */

@@ -1,0 +1,51 @@
+/**
+ * Files larger than the budget on the CPU: sweeps read them window by window, and results have the bits of the whole.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { chunked, compute, fromFile, type Lazy, lazy } from '../../src/index.js';
+import { randomValues } from '../support/random.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'weft-sweep-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const [ROWS, COLUMNS] = [60_000, 24];
+const data = randomValues('float32', [ROWS, COLUMNS], 5).data as Float32Array;
+const path = join(folder, 'values.bin');
+writeFileSync(path, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+
+const results = (x: Lazy): Lazy[] => [
+  x.sum(),
+  x.sub(x.mean(0)).div(x.std(0)).abs().sum(1),
+  x.max(0),
+  x.slice('1:').sub(x.slice(':-1')).square().sum(0),
+];
+const read = async (x: Lazy, memory: string): Promise<unknown[]> =>
+  (await compute(results(x), { device: 'cpu', memory })).map((array) => array.toArray());
+
+describe('sources larger than the budget', () => {
+  it('are read in windows, with the bits of the whole', async () => {
+    const shape = [ROWS, COLUMNS];
+    const whole = await read(lazy(data).reshape(shape), '1GiB');
+    const file = await fromFile(path, { dtype: 'float32', shape });
+    const half = data.length / 2;
+    const chunks = chunked([data.subarray(0, half + 7), data.subarray(half + 7)], shape);
+    for (const memory of ['3MiB', '2MiB']) {
+      const { steps, peakBytes } = file.sum().explain({ device: 'cpu', memory });
+      expect(steps.length).toBeGreaterThan(0);
+      expect(peakBytes).toBeLessThanOrEqual(3 * 2 ** 20);
+      expect(await read(file, memory)).toEqual(whole);
+      expect(await read(chunks, memory)).toEqual(whole);
+    }
+  });
+
+  it('fail as a whole where a window cannot be read', async () => {
+    const short = join(folder, 'short.bin');
+    writeFileSync(short, new Uint8Array(ROWS * COLUMNS * 4));
+    const file = await fromFile(short, { dtype: 'float32', shape: [ROWS, COLUMNS] });
+    writeFileSync(short, new Uint8Array(1000));
+    await expect(file.sum(0).compute({ device: 'cpu', memory: '1MiB' })).rejects.toThrow(/short\.bin/);
+  });
+});
