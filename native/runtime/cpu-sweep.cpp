@@ -50,15 +50,16 @@ class SweepRun {
       : sweep_(sweep), steps_(steps), arena_(reinterpret_cast<uintptr_t>(arena)), run_(run) {
     for (const SweepBuffer& buffer : sweep.buffers) {
       const HostView whole = steps.views[buffer.buffer];
+      HostSource* const source = sourceOf(buffer.buffer);
+      const bool isThere = whole.data != nullptr || source != nullptr ||
+                           buffer.direction == SweepDirection::local ||
+                           run.program->buffers[buffer.buffer].byteLength == 0;
       const bool inPlace =
           whole.data != nullptr && liesAsInSlots(buffer) && (buffer.slots == 0 || !host::poison());
-      if (!inPlace && buffer.slots == 0)
+      if (!isThere || (!inPlace && whole.data != nullptr && buffer.slots == 0))
         throw Failure(FailureCode::internal, "a window has neither memory nor a slot");
-      HostSource* const source = sourceOf(buffer.buffer);
-      const bool isRead = buffer.direction == SweepDirection::in;
-      if (!inPlace && whole.data == nullptr &&
-          (isRead ? source == nullptr : buffer.direction != SweepDirection::local))
-        throw Failure(FailureCode::internal, "a window of what is nowhere");
+      if (source != nullptr && buffer.slots == 0)
+        throw Failure(FailureCode::internal, "a window that is read has no slot");
       tracks_.push_back({buffer, whole, source, !inPlace});
       readsAhead_ |= !inPlace && buffer.direction == SweepDirection::in;
     }

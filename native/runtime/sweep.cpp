@@ -204,22 +204,27 @@ bool isSwept(const Program& program, int buffer) {
 
 std::vector<int> buffersOf(const Step& step) {
   struct Find {
-    std::vector<int> operator()(const TapeStep& s) { return s.buffers; }
+    static void add(std::vector<int>& all, const cpu::Section& section, const std::vector<int>& buffers) {
+      for (const cpu::Instruction& i : section) {
+        if (i.code == cpu::Opcode::load || i.code == cpu::Opcode::store)
+          all.push_back(buffers[i.access.buffer]);
+      }
+    }
+    std::vector<int> operator()(const TapeStep& s) {
+      std::vector<int> all;
+      for (const cpu::Section& section : s.tape->rowSections) add(all, section, s.buffers);
+      for (const cpu::Section& section : s.tape->walks) add(all, section, s.buffers);
+      return all;
+    }
     std::vector<int> operator()(const TapePhaseStep& s) {
       std::vector<int> all{s.scratch};
-      const auto add = [&](const cpu::Section& section) {
-        for (const cpu::Instruction& i : section) {
-          if (i.code == cpu::Opcode::load || i.code == cpu::Opcode::store)
-            all.push_back(s.buffers[i.access.buffer]);
-        }
-      };
       if (s.finishes) {
-        add(s.tape->rowSections[s.phase + 1]);
+        add(all, s.tape->rowSections[s.phase + 1], s.buffers);
         return all;
       }
       // What rows hold ahead of the first phase is computed with its slot 0.
-      if (s.phase == 0) add(s.tape->rowSections[0]);
-      add(s.tape->walks[s.phase]);
+      if (s.phase == 0) add(all, s.tape->rowSections[0], s.buffers);
+      add(all, s.tape->walks[s.phase], s.buffers);
       return all;
     }
     std::vector<int> operator()(const LaunchStep& s) {
