@@ -1,13 +1,12 @@
 /**
- * Whatever the budget: the same bits, or a refusal before anything runs. Runs on every device that can be cut: the CPU and,
- * in the project `sim`, the simulated CUDA.
+ * Whatever the budget: the same bits, or a refusal before anything runs. On the simulated CUDA, whose kernels take long to
+ * compile, there are fewer graphs.
  */
 import { describe, expect, it } from 'vitest';
 import { compute, MemoryError, type NDArray, plan } from '../../src/index.js';
 import { backends } from '../support/backends.js';
 import { largeGraph } from '../support/large-graph.js';
 
-const GRAPHS = 40;
 const SHARES = [0.9, 0.7, 0.5, 0.3, 0.15, 0.05];
 
 const bitsOf = ({ data }: NDArray): Uint8Array =>
@@ -16,6 +15,8 @@ const bitsOf = ({ data }: NDArray): Uint8Array =>
 describe.each(backends().filter((device) => device === 'cpu' || device.startsWith('cuda')))(
   'budgets on %s',
   (device) => {
+    const simulated = process.env.WEFT_TEST_ONLY === 'cuda' && device !== 'cpu';
+    const GRAPHS = simulated ? Number(process.env.BUDGET_GRAPHS ?? 6) : 40;
     it(`give the bits of the whole, for ${GRAPHS} graphs and ${SHARES.length} budgets each`, async () => {
       let tiles = 0;
       for (let seed = 0; seed < GRAPHS; seed++) {
