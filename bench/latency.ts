@@ -89,7 +89,12 @@ const inputsOf = ({ sources }: Canonical, order: readonly number[]): (ArrayBuffe
 
 /** The native run alone, and its parts. */
 async function timeNative(name: string, canonical: Canonical): Promise<void> {
-  const { plan, native } = await programOf(canonical, { device, exact: false, budget: undefined, place: 'host' });
+  const { plan, native } = await programOf(canonical, {
+    device,
+    exact: false,
+    budget: undefined,
+    place: 'host',
+  });
   const inputs = inputsOf(canonical, plan.inputs);
   for (const place of ['device', 'host'] as const) {
     const timelines: (RunTimeline & { readonly all: number })[] = [];

@@ -110,7 +110,7 @@ export class Lazy {
    * it holds, the sweeps over tiles of a job that does not fit as a whole. Prints as text. Throws a MemoryError where
    * nothing fits into `memory`.
    */
-  plan(options?: ComputeOptions): PlanSummary {
+  plan(options?: ComputeOptions | ComputeToOptions): PlanSummary {
     return plan([this], options);
   }
 
@@ -200,9 +200,10 @@ export function explain(arrays: readonly ArrayLike[], options?: ComputeOptions):
 }
 
 /** The plan of a `compute` of several arrays; see `Lazy.plan`. */
-export function plan(arrays: readonly ArrayLike[], options?: ComputeOptions): PlanSummary {
-  checkOptions('plan', options, COMPUTE_OPTIONS);
-  return summarizePlan(exprsOf('plan', arrays), options);
+export function plan(arrays: readonly ArrayLike[], options?: ComputeOptions | ComputeToOptions): PlanSummary {
+  checkOptions('plan', options, COMPUTE_TO_OPTIONS);
+  const toFiles = options !== undefined && 'to' in options && options.to !== undefined;
+  return summarizePlan(exprsOf('plan', arrays), options, toFiles ? 'file' : 'host');
 }
 
 function exprsOf(op: string, arrays: unknown): Expr[] {

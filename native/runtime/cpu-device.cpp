@@ -50,6 +50,8 @@ class HostMemory : public Memory {
 
 std::byte* bytesOf(const Memory& memory) { return reinterpret_cast<std::byte*>(memory.address); }
 
+bool goesToFiles(const Run& run, size_t output) { return !run.sinks.empty() && !run.sinks[output].empty(); }
+
 void CpuDevice::compute(Run& run) {
   const Program& program = *run.program;
   const std::shared_ptr<Memory> arena = allocateHost(program.arenaByteLength);
@@ -75,9 +77,13 @@ void CpuDevice::compute(Run& run) {
     place(program.inputs[i], static_cast<std::byte*>(const_cast<void*>(data)));
   }
   std::vector<std::shared_ptr<Memory>> outputs;
-  for (const int output : program.outputs) {
-    outputs.push_back(allocateHost(program.buffers[output].byteLength));
-    place(output, bytesOf(*outputs.back()));
+  for (size_t i = 0; i < program.outputs.size(); i++) {
+    const int buffer = program.outputs[i];
+    outputs.emplace_back();
+    // Of what is windowed and goes to files, sweeps write what they have.
+    if (goesToFiles(run, i) && program.buffers[buffer].windowed) continue;
+    outputs.back() = allocateHost(program.buffers[buffer].byteLength);
+    place(buffer, bytesOf(*outputs.back()));
   }
 
   CpuSteps steps(program, std::move(views), run.cancel);

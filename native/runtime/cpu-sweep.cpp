@@ -13,16 +13,21 @@
 
 #include "runtime/failure.h"
 #include "runtime/host-pool.h"
+#include "runtime/host-sink.h"
 
 namespace weft {
 namespace {
 
+using Sinks = std::vector<std::shared_ptr<HostSink>>;
+
 // A buffer of a sweep in one run.
 struct Track {
   const SweepBuffer& buffer;
-  // The whole buffer; its data is null where it is not in memory: then it is read from `source`.
+  // The whole buffer; its data is null where it is not in memory: then it is read from `source`, or written
+  // to `sinks`.
   HostView whole;
   HostSource* source;
+  const Sinks* sinks;
   // Whether its windows go through slots.
   bool usesSlots;
 };
@@ -51,16 +56,17 @@ class SweepRun {
     for (const SweepBuffer& buffer : sweep.buffers) {
       const HostView whole = steps.views[buffer.buffer];
       HostSource* const source = sourceOf(buffer.buffer);
-      const bool isThere = whole.data != nullptr || source != nullptr ||
+      const Sinks* const sinks = whole.data == nullptr ? sinksOf(buffer.buffer) : nullptr;
+      const bool isThere = whole.data != nullptr || source != nullptr || sinks != nullptr ||
                            buffer.direction == SweepDirection::local ||
                            run.program->buffers[buffer.buffer].byteLength == 0;
       const bool inPlace =
           whole.data != nullptr && liesAsInSlots(buffer) && (buffer.slots == 0 || !host::poison());
       if (!isThere || (!inPlace && whole.data != nullptr && buffer.slots == 0))
         throw Failure(FailureCode::internal, "a window has neither memory nor a slot");
-      if (source != nullptr && buffer.slots == 0)
-        throw Failure(FailureCode::internal, "a window that is read has no slot");
-      tracks_.push_back({buffer, whole, source, !inPlace});
+      if ((source != nullptr || sinks != nullptr) && buffer.slots == 0)
+        throw Failure(FailureCode::internal, "a window that is read or written has no slot");
+      tracks_.push_back({buffer, whole, source, sinks, !inPlace});
       readsAhead_ |= !inPlace && buffer.direction == SweepDirection::in;
     }
   }
@@ -100,6 +106,13 @@ class SweepRun {
     return nullptr;
   }
 
+  const Sinks* sinksOf(int buffer) const {
+    for (size_t i = 0; i < run_.sinks.size(); i++) {
+      if (run_.program->outputs[i] == buffer && !run_.sinks[i].empty()) return &run_.sinks[i];
+    }
+    return nullptr;
+  }
+
   std::byte* slotOf(const Track& track, const SweepWindow& window) const {
     return reinterpret_cast<std::byte*>(placeOf(track.buffer, window, arena_).window);
   }
@@ -131,7 +144,9 @@ class SweepRun {
     std::byte* const slot = reinterpret_cast<std::byte*>(arena_) + track.buffer.offset +
                             static_cast<size_t>(window.slot) * track.buffer.slotByteLength;
     std::memset(slot, 0xff, track.buffer.slotByteLength);
-    if (track.buffer.direction != SweepDirection::local) copyIn(track, window);
+    if (track.buffer.direction == SweepDirection::local) return;
+    // What goes to a file is not read back.
+    if (track.sinks == nullptr) copyIn(track, window);
   }
 
   void copyIn(const Track& track, const SweepWindow& window) {
@@ -177,7 +192,10 @@ class SweepRun {
       if (!track.usesSlots || track.buffer.direction != SweepDirection::out || !window.copies) continue;
       eachRow(window, track.buffer.slotPitch, slotOf(track, window),
               [&](size_t offset, const std::byte* from, size_t bytes) {
-                std::memcpy(track.whole.data + offset, from, bytes);
+                if (track.sinks == nullptr)
+                  std::memcpy(track.whole.data + offset, from, bytes);
+                else
+                  for (const auto& sink : *track.sinks) sink->write(offset, bytes, from);
               });
     }
   }

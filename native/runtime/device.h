@@ -20,6 +20,7 @@ namespace weft {
 
 class Device;
 class Executor;
+class HostSink;
 struct Program;
 
 // A block of a device's memory: a host pointer on the CPU, a device address on a GPU.
@@ -69,8 +70,11 @@ struct Run {
   // One for each of `program->inputs` and `program->outputs`.
   std::vector<Input> inputs;
   std::vector<bool> keepOnDevice;
+  // The files that each output goes to; empty: none goes to files.
+  std::vector<std::vector<std::shared_ptr<HostSink>>> sinks;
   const CancelFlag* cancel = nullptr;
 
+  // Null for an output that the device has written to its sinks.
   std::vector<std::shared_ptr<Memory>> outputs;
   Timeline timeline;
   // Tiles of sweeps that have ended; any thread may look.

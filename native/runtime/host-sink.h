@@ -23,6 +23,8 @@ class HostSink {
   // Takes the bytes [offset, offset + byteLength), which are whole elements, each once. Any thread. Throws a
   // Failure where they cannot be written.
   virtual void write(size_t offset, size_t byteLength, const void* from) = 0;
+  // Of what was written, when that is all; 0 where none is kept.
+  virtual uint32_t checksum() const = 0;
 };
 
 // Writes all of a sink from memory. Throws the failure of an aborted run when cancelled.
@@ -54,8 +56,7 @@ class FileSink : public HostSink {
 
   size_t byteLength() const override { return byteLength_; }
   void write(size_t offset, size_t byteLength, const void* from) override;
-  // After everything was written; 0 where none is kept.
-  uint32_t checksum() const;
+  uint32_t checksum() const override;
 
  private:
   void writePiece(size_t offset, size_t byteLength, const void* from);

@@ -58,8 +58,6 @@ class RunTask : public Task, public Run {
 
   // Whether the result tells when things happened.
   bool tellsTimeline = false;
-  // Of each output; empty: none goes to files.
-  std::vector<OutputSinks> sinks;
 
   void begin() override {
     timeline.taken = Timeline::now();
@@ -102,7 +100,7 @@ class RunTask : public Task, public Run {
     std::exception_ptr error;
     try {
       for (size_t i = 0; i < sinks.size(); i++) {
-        if (sinks[i].empty()) continue;
+        if (sinks[i].empty() || !outputs[i]) continue;
         const auto* data = reinterpret_cast<const void*>(outputs[i]->address);
         for (const auto& sink : sinks[i]) writeAll(*sink, data, *cancel);
         outputs[i].reset();

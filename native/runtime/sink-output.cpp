@@ -40,9 +40,10 @@ class ReserveTask : public BlockingTask {
 
 }  // namespace
 
-OutputSinks readSinks(const Napi::Value& value, size_t byteLength, const std::string& field) {
+std::vector<std::shared_ptr<HostSink>> readSinks(const Napi::Value& value, size_t byteLength,
+                                                 const std::string& field) {
   const Napi::Array list = values::array(value, field);
-  OutputSinks sinks;
+  std::vector<std::shared_ptr<HostSink>> sinks;
   for (uint32_t i = 0; i < list.Length(); i++) {
     sinks.push_back(sinkOf(list.Get(i), byteLength, field + "[" + std::to_string(i) + "]"));
   }

@@ -13,12 +13,10 @@ namespace weft {
 
 class Executor;
 
-// Of one output, which may go to several places; empty: it does not go to files.
-using OutputSinks = std::vector<std::shared_ptr<FileSink>>;
-
 // The sinks of a list of FileOutputs, each of `byteLength` bytes. Throws a Failure that names `field` for
 // anything else.
-OutputSinks readSinks(const Napi::Value& value, size_t byteLength, const std::string& field);
+std::vector<std::shared_ptr<HostSink>> readSinks(const Napi::Value& value, size_t byteLength,
+                                                 const std::string& field);
 
 // The threads that write results to files.
 Executor& fileExecutor();

@@ -89,7 +89,7 @@ export async function evaluateIntoFiles(
   /** Files by output: equal expressions are one output. */
   const goingTo = (plan: Plan, output: number): FileOutput[] =>
     files.filter((_, k) => plan.outputs[k] === output);
-  const { program, checksums } = await execute(exprs, options, 'host', goingTo);
+  const { program, checksums } = await execute(exprs, options, 'file', goingTo);
   const { plan } = program;
   return files.map((file, k) => {
     const at = plan.outputs[k]!;
@@ -134,7 +134,7 @@ async function execute(
     signal?.throwIfAborted();
     const inputs = needed.every(isHere) ? needed : await bring(needed, signal);
     const { outputs, checksums } = await run(native, inputs, {
-      outputs: results.map((_, k) => filesOf?.(plan, k) ?? place),
+      outputs: results.map((_, k) => (place === 'file' ? filesOf!(plan, k) : place)),
       cancel: token,
     });
     return { program, outputs, checksums };

@@ -17,6 +17,9 @@ import { type DeviceNeeds, type NoFit, planSweeps, workspaceBytes } from './swee
 
 export type { DeviceNeeds } from './sweeps.js';
 
+/** Where results are wanted: copied to host memory, left on the device, or written to files. */
+export type Place = 'host' | 'device' | 'file';
+
 export interface Limits {
   /** Bytes. */
   readonly budget?: number | undefined;

@@ -5,7 +5,7 @@ import { dtypeCode } from '../graph/dtype.js';
 import { cpuProductBytes } from './cpu-product-bytes.js';
 import { type BufferSpec, cpuInfo, type ProgramSpec, type StepSpec, type SweepSpec } from './native.js';
 import type { MatmulStep, Plan, Step, SweepStep } from './plan.js';
-import type { DeviceNeeds } from './planner.js';
+import type { DeviceNeeds, Place } from './planner.js';
 
 /** Arrays in memory and results are used where they lie, files are read; tapes bring their own scratch memory. */
 export const CPU_NEEDS: DeviceNeeds = {
@@ -20,6 +20,15 @@ export const CPU_NEEDS: DeviceNeeds = {
     tileBytes: Number.POSITIVE_INFINITY,
   },
 };
+
+/** Results that go to files are held until they are written: in windows where they do not fit. */
+const FILE_NEEDS: DeviceNeeds = {
+  ...CPU_NEEDS,
+  heldBytes: (buffer) => (buffer.role === 'output' ? buffer.byteLength : CPU_NEEDS.heldBytes(buffer)),
+};
+
+/** What plans for the CPU reckon with. `place`: where results are wanted. */
+export const cpuNeeds = (place: Place): DeviceNeeds => (place === 'file' ? FILE_NEEDS : CPU_NEEDS);
 
 export function cpuProgram(plan: Plan): ProgramSpec {
   return {

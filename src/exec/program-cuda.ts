@@ -25,7 +25,7 @@ import {
   type SweepSpec,
 } from './native.js';
 import { type KernelStep, kernelsOf, type PhaseStep, type Plan, type Step, type SweepStep } from './plan.js';
-import type { DeviceNeeds } from './planner.js';
+import type { DeviceNeeds, Place } from './planner.js';
 import { bufferSpecs, matmulSpec } from './program-cpu.js';
 
 /** cuBLAS is given this much workspace, as NVIDIA recommends for Hopper. */
@@ -60,7 +60,7 @@ export function limitsOf(device: string): DeviceLimits {
 const TILE_BYTES = 48 * 2 ** 20;
 
 /** What plans for a GPU reckon with. `place`: where results are wanted; what stays on the device is there as a whole. */
-export function cudaNeeds(device: string, place: 'host' | 'device'): DeviceNeeds {
+export function cudaNeeds(device: string, place: Place): DeviceNeeds {
   const limits = limitsOf(device);
   return {
     scratchOf: (kernel) => cudaOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
@@ -69,7 +69,7 @@ export function cudaNeeds(device: string, place: 'host' | 'device'): DeviceNeeds
     heldBytes: ({ byteLength, isStored }) => (isStored ? 0 : byteLength),
     sweeps: {
       worksOf: (kernel) => cudaWorks(kernel, cudaOf(kernel, limits).schedule),
-      canWindow: ({ role }) => role !== 'output' || place === 'host',
+      canWindow: ({ role }) => role !== 'output' || place !== 'device',
       canSpill: true,
       slots: { in: 3, out: 3, local: 1 },
       tileBytes: TILE_BYTES,

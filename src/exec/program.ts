@@ -12,12 +12,11 @@ import { debug, wants } from './debug.js';
 import { LruCache } from './lru-cache.js';
 import { createProgram, type NativeProgram } from './native.js';
 import { kernelsOf, type Plan, printPlan } from './plan.js';
-import { planPartition } from './planner.js';
-import { CPU_NEEDS, cpuProgram } from './program-cpu.js';
+import { type Place, planPartition } from './planner.js';
+import { cpuNeeds, cpuProgram } from './program-cpu.js';
 import { cudaNeeds, cudaProgram } from './program-cuda.js';
 
-/** Where results are wanted: copied to host memory, or on the device. */
-export type Place = 'host' | 'device';
+export type { Place } from './planner.js';
 
 export interface Planned {
   /** After the passes. */
@@ -38,7 +37,8 @@ export function planGraph(
     wants('passes') ? { ...options, trace: traced(options) } : options,
   );
   const partitioned = partition(graph);
-  const needs = device === 'cpu' ? CPU_NEEDS : cudaNeeds(device, options.place ?? 'host');
+  const place = options.place ?? 'host';
+  const needs = device === 'cpu' ? cpuNeeds(place) : cudaNeeds(device, place);
   const limits = { budget: options.budget, sites: canonical.sites };
   const plan = planPartition(graph, partitioned, canonical.sources, needs, limits);
   debug('kernels', 'fused', () =>
