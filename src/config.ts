@@ -32,7 +32,7 @@ export interface Config {
   readonly isa: CpuIsa | undefined;
   /** `WEFT_POISON=1`: host memory is handed out filled with NaN, so that tests see reads of undefined memory. */
   readonly poison: boolean;
-  /** `WEFT_BLAS`: a BLAS library for large products on the CPU, or `auto` for one of the system; undefined: own code. */
+  /** `WEFT_BLAS`: a BLAS library for large products on the CPU, `none`, or `auto`: one must be found; undefined: one if it is found. */
   readonly blas: string | undefined;
   /** `WEFT_MEMORY`: the most bytes of device memory that a compute may hold, where it names no bound itself. */
   readonly memory: number | undefined;

@@ -175,7 +175,7 @@ const blas = ({ blas: library }: CpuInfo): Finding => ({
   status: 'found',
   value:
     library === null
-      ? "Weft's own kernels (WEFT_BLAS=auto takes a library of the system)"
+      ? "Weft's own kernels: no BLAS library for this processor was found, or WEFT_BLAS=none"
       : `${library.name}, ${library.path}`,
 });
 

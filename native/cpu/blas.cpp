@@ -1,6 +1,7 @@
 #include "cpu/blas.h"
 
 #include <dlfcn.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 #include <stdexcept>
 
 #include "cpu/gemm.h"
+#include "cpu/isa.h"
 
 namespace weft::cpu {
 namespace {
@@ -25,6 +27,9 @@ using ComplexGemm = void (*)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_
                              int64_t, const void*, int64_t, const void*, void*, int64_t);
 using SetThreads = void (*)(int64_t);
 
+// Multiply-adds of a product that is worth waking a library's own threads.
+constexpr int64_t kLeastBlasWork = int64_t{128} * 128 * 128;
+
 constexpr int64_t kRowMajor = 101;
 constexpr int64_t kNoTranspose = 111;
 constexpr int64_t kTranspose = 112;
@@ -38,10 +43,15 @@ struct Blas {
   // Null where a library has no such function.
   SetThreads setThreads;
   bool wideSizes;
+  // The processor that its kernels are made for, where it tells.
+  std::string core;
 };
 
 constexpr std::array kCandidates = {"libopenblas.so.0", "libopenblas64_.so.0", "libopenblas.so",
                                     "libmkl_rt.so.2",   "libmkl_rt.so",        "libblis.so.4"};
+
+// OpenBLAS's kernels with AVX-512.
+constexpr std::array kWideCores = {"SkylakeX", "Cooperlake", "SapphireRapids"};
 
 // How functions are named: plain; with 64-bit sizes (OpenBLAS, MKL); as in the wheels of NumPy and SciPy.
 struct Spelling {
@@ -85,8 +95,11 @@ Blas* resolve(void* handle, const char* name) {
               .cgemm = symbol<ComplexGemm>(handle, spell("cblas_cgemm")),
               .zgemm = symbol<ComplexGemm>(handle, spell("cblas_zgemm")),
               .setThreads = nullptr,
-              .wideSizes = spelling.wideSizes};
+              .wideSizes = spelling.wideSizes,
+              .core = {}};
     if (!blas.sgemm || !blas.dgemm || !blas.cgemm || !blas.zgemm) continue;
+    if (const auto core = symbol<const char* (*)()>(handle, spell("openblas_get_corename")))
+      blas.core = core();
     blas.info.path = pathOf(reinterpret_cast<const void*>(blas.sgemm), name);
     for (const ThreadSetter& setter : kThreadSetters) {
       blas.setThreads = symbol<SetThreads>(handle, setter.spelled ? spell(setter.symbol) : setter.symbol);
@@ -114,18 +127,42 @@ Blas* open(const char* name, std::string& problem) {
   return blas;
 }
 
-Blas* openAny() {
-  std::string tried;
-  for (const char* name : kCandidates) {
-    std::string problem;
-    if (Blas* blas = open(name, problem)) return blas;
-    tried += (tried.empty() ? "" : "; ") + problem;
-  }
-  throw std::runtime_error("no BLAS library was found: " + tried);
+// OpenBLAS takes kernels for AVX2 on a processor that it does not know; Weft's own for AVX-512 are then
+// faster.
+bool isBehind(const Blas& blas) {
+  if (currentIsa() != Isa::avx512 || blas.core.empty()) return false;
+  return std::none_of(kWideCores.begin(), kWideCores.end(),
+                      [&](const char* core) { return strcasecmp(core, blas.core.c_str()) == 0; });
+}
+
+// The first library of the system, or null; `tried` says why each was passed over. Looked for once.
+const Blas* ofSystem(std::string* tried = nullptr) {
+  static std::string problems;
+  static const Blas* const found = []() -> const Blas* {
+    for (const char* name : kCandidates) {
+      std::string problem;
+      const Blas* const blas = open(name, problem);
+      if (blas != nullptr && !isBehind(*blas)) return blas;
+      if (blas != nullptr) problem = blas->info.path + " is for " + blas->core + ", without AVX-512";
+      problems += (problems.empty() ? "" : "; ") + problem;
+    }
+    return nullptr;
+  }();
+  if (tried != nullptr) *tried = problems;
+  return found;
 }
 
 // Once opened, a library stays: its threads may run until the process ends.
-std::atomic<const Blas*> inUse{nullptr};
+std::atomic<const Blas*> chosen{nullptr};
+// Nobody chose yet: the system's is used, and looked for when it is first wanted.
+std::atomic<bool> isOpen{true};
+
+const Blas* current() { return isOpen.load() ? ofSystem() : chosen.load(); }
+
+void choose(const Blas* blas) {
+  chosen.store(blas);
+  isOpen.store(false);
+}
 
 void useThreads(const Blas& blas, int threads) {
   static std::mutex mutex;
@@ -154,28 +191,28 @@ std::optional<Layout> layoutOf(const GemmOperand& operand, int64_t rows, int64_t
 }  // namespace
 
 void setBlas(const std::string& library) {
-  if (library.empty()) {
-    inUse.store(nullptr);
-    return;
-  }
+  if (library == "none") return choose(nullptr);
   if (library == "auto") {
-    inUse.store(openAny());
-    return;
+    std::string tried;
+    const Blas* blas = ofSystem(&tried);
+    if (blas == nullptr) throw std::runtime_error("no BLAS library was found: " + tried);
+    return choose(blas);
   }
   std::string problem;
   const Blas* blas = open(library.c_str(), problem);
   if (blas == nullptr) throw std::runtime_error("the BLAS library cannot be used: " + problem);
-  inUse.store(blas);
+  choose(blas);
 }
 
 std::optional<BlasInfo> blasInUse() {
-  const Blas* blas = inUse.load();
+  const Blas* blas = current();
   return blas == nullptr ? std::nullopt : std::optional(blas->info);
 }
 
 bool blasProduct(const GemmProblem& p, int dtype, int threads) {
-  const Blas* blas = inUse.load();
-  if (blas == nullptr || p.kernels->round != nullptr) return false;
+  if (p.kernels->round != nullptr || p.m * p.n * p.k < kLeastBlasWork) return false;
+  const Blas* blas = current();
+  if (blas == nullptr) return false;
   const std::optional<Layout> a = layoutOf(p.a, p.m, p.k);
   const std::optional<Layout> b = layoutOf(p.b, p.k, p.n);
   if (!a || !b || p.c.columnStride != 1 || p.c.rowStride < p.n) return false;

@@ -1,11 +1,10 @@
-// Blas: a BLAS library of the system for large matrix products, found at run time, if one is asked for.
+// Blas: a BLAS library for large matrix products, found at run time.
 //
-// Matrix products use Weft's own kernels unless `setBlas` names a library. That is the rule because the own
-// kernels give the same bits on any number of threads and know every processor that they run on; a library
-// may not (OpenBLAS takes slower kernels on processors newer than itself), and which is faster cannot be told
-// without timing them, which would make results depend on the moment. With a library, products that it can do
-// (float32 to complex128, a unit stride in each operand, not small) go to it, one after the other, on its own
-// threads, as many as the pool has; their bits are the library's affair.
+// Unless `setBlas` chose otherwise, the first that the loader finds of OpenBLAS, MKL and BLIS is used (but no
+// OpenBLAS without kernels for AVX-512 where the processor has it). It gets the products that it can do
+// (float32 to complex128, a unit stride in each operand, not small), one after the other, on its own threads,
+// as many as the pool has. Their bits are the library's affair: Weft's own kernels, which do all others, give
+// the same ones on any number of threads.
 #pragma once
 #include <optional>
 #include <string>
@@ -19,11 +18,12 @@ struct BlasInfo {
   std::string path;
 };
 
-// `auto`: the first that is found of OpenBLAS, MKL and BLIS; a path or a file name: that library; empty:
-// none. Any thread, but not while products run. Throws std::runtime_error when there is no such library, or
-// it lacks the functions of CBLAS; what was in use then stays.
+// `auto`: the system's, which must be there; `none`: Weft's own kernels; else a path or a file name: that
+// library. Any thread, but not while products run. Throws std::runtime_error when there is no such library,
+// or it lacks the functions of CBLAS; what was in use then stays.
 void setBlas(const std::string& library);
 
+// Looks for the system's if nothing was chosen.
 std::optional<BlasInfo> blasInUse();
 
 // Does a product with the library in use. Returns false where there is none, or it cannot.

@@ -5,6 +5,7 @@
  * `toJSON()` is stable: fields are added, never renamed. Called by `Lazy.explain` and `explain()`.
  */
 import { budgetOf, type ComputeOptions, deviceOf } from '../exec/evaluate.js';
+import { cpuInfo } from '../exec/native.js';
 import type { KernelStep, MatmulStep, PhaseStep, Plan, Step, SweepStep } from '../exec/plan.js';
 import { type Planned, planGraph } from '../exec/program.js';
 import { cudaOf, limitsOf } from '../exec/program-cuda.js';
@@ -13,7 +14,7 @@ import type { Reason } from '../fusion/merge.js';
 import type { PassTrace } from '../fusion/pipeline.js';
 import { printKernel } from '../fusion/print-kernel.js';
 import { trafficOf } from '../fusion/traffic.js';
-import { byteLengthOf, type DType } from '../graph/dtype.js';
+import { byteLengthOf, type DType, isHalf } from '../graph/dtype.js';
 import type { Expr } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import { printGraph } from '../graph/print.js';
@@ -197,7 +198,7 @@ function explainSteps(planned: Planned, device: string): ExplainedStep[] {
 /** Of a kernel in phases, the first phase stands for all: it has the others' text and traffic. */
 function explainStep(step: Exclude<Step, SweepStep>, { plan }: Planned, device: string): ExplainedStep[] {
   if (step.kind === 'finish' || (step.kind === 'phase' && step.phase > 0)) return [];
-  return [step.kind === 'matmul' ? explainMatmul(step, plan) : explainKernel(step, plan, device)];
+  return [step.kind === 'matmul' ? explainMatmul(step, plan, device) : explainKernel(step, plan, device)];
 }
 
 const labelsOf = (plan: Plan, buffers: readonly number[]): string[] =>
@@ -222,7 +223,7 @@ function explainKernel(step: KernelStep | PhaseStep, plan: Plan, device: string)
   return device === 'cpu' ? data : { ...data, source: cudaOf(kernel, limitsOf(device)).source };
 }
 
-function explainMatmul(step: MatmulStep, plan: Plan): ExplainedStep {
+function explainMatmul(step: MatmulStep, plan: Plan, device: string): ExplainedStep {
   const { batch, m, n, k, dtype } = step;
   const element = byteLengthOf(dtype);
   return {
@@ -233,10 +234,17 @@ function explainMatmul(step: MatmulStep, plan: Plan): ExplainedStep {
     bytesWritten: batch * m * n * element,
     reads: labelsOf(plan, [step.a.buffer, step.b.buffer]),
     writes: labelsOf(plan, [step.c.buffer]),
-    text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}, computed in ${computedIn(dtype)}; the library's own order of sums\n`,
+    text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}, computed in ${computedIn(dtype)}${device === 'cpu' ? computedBy(dtype) : "; the order of sums is the library's"}\n`,
   };
+}
+
+/** Who computes a product on the CPU: a library orders its sums as it likes, Weft's kernels by the shapes alone. */
+function computedBy(dtype: DType): string {
+  const { blas } = cpuInfo();
+  if (blas === null || isHalf(dtype)) return " by Weft's own kernels";
+  return ` by ${blas.name} (${blas.path}), unless it is small or strided; the order of sums is the library's`;
 }
 
 /** The arithmetic of a product: never less than the dtype's own. */
 const computedIn = (dtype: DType): string =>
-  dtype === 'float16' || dtype === 'bfloat16' ? 'float32 sums of exact products' : `full ${dtype}`;
+  isHalf(dtype) ? 'float32 sums of exact products' : `full ${dtype}`;
