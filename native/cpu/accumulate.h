@@ -17,8 +17,6 @@
 namespace weft::cpu::WEFT_ISA {
 namespace {
 
-// Elements a lane takes one after the other before they meet others in the tree.
-constexpr int64_t kLeafSteps = 16;
 // Levels that hold the leaves of one row of a block.
 constexpr int64_t kRowLevels = 8;
 
@@ -262,7 +260,7 @@ struct Reducer {
   }
 
   static ReduceFunctions functions() {
-    return {sizeof(Leaf), sizeof(Node), reset, columns, lanes, close, push, finish, segments};
+    return {sizeof(Leaf), sizeof(Node), reset, step, columns, lanes, close, push, finish, segments};
   }
 };
 

@@ -23,6 +23,13 @@
 namespace weft::cpu::WEFT_ISA {
 namespace {
 
+// How functions of a vector math library are called.
+#if defined(__aarch64__)
+#define WEFT_VECTOR_CALL __attribute__((aarch64_vector_pcs))
+#else
+#define WEFT_VECTOR_CALL
+#endif
+
 #if defined(__AVX512F__)
 constexpr int kVectorBytes = 64;
 #elif defined(__AVX2__)

@@ -62,6 +62,31 @@ struct Extent {
 // out = f(args). `out` may be the very memory of an argument of equal extent and element size.
 using LaneFunction = void (*)(Extent extent, const Operand& out, const Operand* const* args);
 
+// Elements a lane of a reduction takes one after the other before they meet others in the tree.
+constexpr int64_t kLeafSteps = 16;
+
+// One step of a chain on its way through a block: the function of the instruction set that it jumps to, and
+// where its operands' next group lies.
+struct ChainStep {
+  void (*run)();
+  char* data[3];
+  // Bytes from one group to the next.
+  int64_t advance[3];
+};
+
+// How a step is found: its function, how many operands it has, and what data[0] is for one that has none.
+struct StepFunction {
+  void (*run)();
+  int operands;
+  void* fixed;
+};
+
+// Runs a chain over groups of `groupLanes` lanes.
+struct DriveFunction {
+  void (*drive)(ChainStep* first, int64_t groups);
+  int64_t groupLanes;
+};
+
 // Partial results of a reduction for `accumulators` x 64 lanes: a leaf that is being filled, complete leaves
 // in a pairwise cascade (level k holds 2^k leaves), and the result once closed.
 struct ReduceState {
@@ -88,6 +113,8 @@ struct ReduceFunctions {
   int64_t leafByteLength;
   int64_t nodeByteLength;
   void (*reset)(ReduceState& state);
+  // After `count` steps were taken into the leaves by others, at most as many as the leaves had room for.
+  void (*step)(ReduceState& state, int64_t count);
   // One accumulator for each chunk of a row; rows are steps. Only the first `valid` lanes of a row count.
   void (*columns)(ReduceState& state, Extent extent, int64_t valid, const Operand* const* args);
   // One accumulator; chunks are steps, row after row. Only the first `valid` lanes of a row count.
@@ -134,6 +161,9 @@ class Registry {
   const ReduceFunctions* reduction(const char* name, DType dtype) const;
   const MoveFunctions& moves(int byteLength) const;
   const StreamFunctions& streams() const;
+  // Without a function where there is none.
+  StepFunction step(const char* name, DType dtype) const;
+  DriveFunction drive(DType dtype) const;
 
   // Later entries replace earlier ones.
   void addOp(const char* name, DType dtype, LaneFunction function);
@@ -141,6 +171,8 @@ class Registry {
   void addReduction(const char* name, DType dtype, const ReduceFunctions& functions);
   void addMoves(int byteLength, const MoveFunctions& functions);
   void addStreams(const StreamFunctions& functions);
+  void addStep(const char* name, DType dtype, const StepFunction& function);
+  void addDrive(DType dtype, const DriveFunction& function);
 
   struct Tables;
 

@@ -4,16 +4,10 @@
 // What it lacks, or where it is missing, stays with the C library (`scalar-math.cpp`). Its functions are
 // within 4 units in the last place and handle special values; every lane goes through the vector function, so
 // that a value does not depend on its place.
-#include "cpu/scalar-ops.h"
+#include "cpu/chain-steps.h"
 
 namespace weft::cpu::WEFT_ISA {
 namespace {
-
-#if defined(__aarch64__)
-#define WEFT_VECTOR_CALL __attribute__((aarch64_vector_pcs))
-#else
-#define WEFT_VECTOR_CALL
-#endif
 
 // The letter of the instruction set in the vector ABI's names.
 #if defined(__AVX512F__)
@@ -103,7 +97,9 @@ void* find(const char* name, int arguments) {
 template <typename T, int Place>
 void addUnary(Registry& registry, const char* name) {
   unaryAt<T, Place> = reinterpret_cast<Unary<T>>(find<T>(name, 1));
-  if (unaryAt<T, Place>) registry.addOp(name, kDTypeOf<T>, callUnary<T, Place>);
+  if (!unaryAt<T, Place>) return;
+  registry.addOp(name, kDTypeOf<T>, callUnary<T, Place>);
+  addStep<T>(registry, name, Steps<T>::call, 0, reinterpret_cast<void*>(unaryAt<T, Place>));
 }
 
 template <typename T, int Place>
@@ -187,7 +183,10 @@ void addVectorMath(Registry& registry) {
 void addMath(Registry& registry) {
   addVectorMath<float>(registry);
   addVectorMath<double>(registry);
-  if (unaryAt<double, kCbrt>) registry.addOp("cbrt", DType::float32, callUnaryWide<kCbrt>);
+  if (unaryAt<double, kCbrt>) {
+    registry.addOp("cbrt", DType::float32, callUnaryWide<kCbrt>);
+    registry.addStep("cbrt", DType::float32, {});
+  }
   if (unaryAt<double, kExp> && unaryAt<double, kLog1p>) {
     registry.addOp("logaddexp", DType::float32, logAddExp<float>);
     registry.addOp("logaddexp", DType::float64, logAddExp<double>);
@@ -200,6 +199,7 @@ void addAll(Registry& registry) {
   addIntegers(registry);
   addMath(registry);
   addFused(registry);
+  addChains(registry);
   addCasts(registry);
   addReductions(registry);
   addStatistics(registry);

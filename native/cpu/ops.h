@@ -16,6 +16,7 @@ void addComplex(Registry& registry);
   void addIntegers(Registry& registry);    \
   void addMath(Registry& registry);        \
   void addFused(Registry& registry);       \
+  void addChains(Registry& registry);      \
   void addCasts(Registry& registry);       \
   void addReductions(Registry& registry);  \
   void addStatistics(Registry& registry);  \

@@ -16,6 +16,8 @@ struct Registry::Tables {
   std::map<std::string, std::array<ReduceFunctions, kDTypes>> reductions;
   std::array<MoveFunctions, 17> moves{};
   StreamFunctions streams{};
+  std::map<std::string, std::array<StepFunction, kDTypes>> steps;
+  std::array<DriveFunction, kDTypes> drives{};
 };
 
 int byteLengthOf(DType dtype) {
@@ -77,6 +79,13 @@ const MoveFunctions& Registry::moves(int byteLength) const { return tables_->mov
 
 const StreamFunctions& Registry::streams() const { return tables_->streams; }
 
+StepFunction Registry::step(const char* name, DType dtype) const {
+  const auto found = tables_->steps.find(name);
+  return found == tables_->steps.end() ? StepFunction{} : found->second[static_cast<int>(dtype)];
+}
+
+DriveFunction Registry::drive(DType dtype) const { return tables_->drives[static_cast<int>(dtype)]; }
+
 void Registry::addOp(const char* name, DType dtype, LaneFunction function) {
   tables_->ops[name][static_cast<int>(dtype)] = function;
 }
@@ -91,6 +100,14 @@ void Registry::addReduction(const char* name, DType dtype, const ReduceFunctions
 
 void Registry::addMoves(int byteLength, const MoveFunctions& functions) {
   tables_->moves[byteLength] = functions;
+}
+
+void Registry::addStep(const char* name, DType dtype, const StepFunction& function) {
+  tables_->steps[name][static_cast<int>(dtype)] = function;
+}
+
+void Registry::addDrive(DType dtype, const DriveFunction& function) {
+  tables_->drives[static_cast<int>(dtype)] = function;
 }
 
 void Registry::addStreams(const StreamFunctions& functions) { tables_->streams = functions; }

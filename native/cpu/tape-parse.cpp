@@ -133,8 +133,14 @@ class Parser {
 
   Instruction instruction(Storage storage) {
     Instruction out;
-    out.code = static_cast<Opcode>(words_.next(0, 6, "opcode"));
+    out.code = static_cast<Opcode>(words_.next(0, 7, "opcode"));
     out.value = value();
+    if (out.code == Opcode::chain) {
+      if (storage != Storage::block) malformed("a chain at row level");
+      out.chain = chain(tape_->values[out.value]);
+      out.chainIndex = tape_->chainCount++;
+      return out;
+    }
     if (out.code == Opcode::store) {
       out.access = access();
       if (!tape_->buffers[out.access.buffer].isOutput) malformed("store to an input");
@@ -173,6 +179,7 @@ class Parser {
         reduce(out);
         break;
       case Opcode::store:
+      case Opcode::chain:
         break;
     }
     if (out.code == Opcode::map || out.code == Opcode::cast) {
@@ -204,6 +211,75 @@ class Parser {
     checkRegister(result, result.offset, Storage::row);
     out.reduction = static_cast<int>(tape_->reductions.size());
     tape_->reductions.push_back({out.reduce, out.value});
+  }
+
+  // Instructions as wide as `like` is, over values of its dtype.
+  std::shared_ptr<const Chain> chain(const Value& like) {
+    auto out = std::make_shared<Chain>();
+    out->dtype = like.dtype;
+    out->byteLength = like.byteLength;
+    out->drive = tape_->registry->drive(like.dtype);
+    if (!out->drive.drive) malformed("a chain of dtype " + std::to_string(static_cast<int>(like.dtype)));
+    out->stream = step("stream", like.dtype).run;
+    out->save = step("save", like.dtype).run;
+    for (int64_t n = words_.next(0, kMany, "number of inputs"); n > 0; n--) {
+      out->inputs.push_back(value());
+      if (tape_->values[out->inputs.back()].dtype != like.dtype) malformed("dtype in a chain");
+    }
+    for (int64_t n = words_.next(0, kMany, "number of outputs"); n > 0; n--) {
+      Instruction& output = out->outputs.emplace_back();
+      output.code = Opcode::map;
+      chainRegister(output, like);
+      const Value& result = tape_->values[output.value];
+      if (result.dtype != like.dtype || result.rows != like.rows || result.lanes != like.lanes)
+        malformed("a chain's values differ");
+      output.hasDirect = words_.next(0, 1, "direct store") == 1;
+      if (output.hasDirect) output.access = access();
+    }
+    for (int64_t n = words_.next(0, kMany, "number of reductions"); n > 0; n--) {
+      Instruction& reduction = out->reductions.emplace_back();
+      reduction.code = Opcode::reduce;
+      chainRegister(reduction, like);
+      reduce(reduction);
+    }
+    out->slots = static_cast<int>(words_.next(0, kMany, "number of slots"));
+    for (int64_t n = words_.next(1, kMany, "number of steps"); n > 0; n--)
+      out->steps.push_back(chainStep(*out));
+    out->steps.push_back({step("end", like.dtype)});
+    return out;
+  }
+
+  void chainRegister(Instruction& out, const Value& like) {
+    out.value = value();
+    out.offset = words_.next(-1, kMany, "register");
+    checkRegister(like, out.offset, Storage::block);
+  }
+
+  StepFunction step(const std::string& name, DType type) {
+    const StepFunction found = tape_->registry->step(name.c_str(), type);
+    if (found.run) return found;
+    // An op of one argument without a step of its own.
+    const LaneFunction function = tape_->registry->op(name.c_str(), type);
+    if (!function) malformed("no step " + name + " of dtype " + std::to_string(static_cast<int>(type)));
+    StepFunction call = tape_->registry->step("function", type);
+    call.fixed = reinterpret_cast<void*>(function);
+    return call;
+  }
+
+  Chain::Step chainStep(const Chain& chain) {
+    const std::string& name = op();
+    Chain::Step out{step(name, chain.dtype), name == "prefetch"};
+    out.placeCount = static_cast<int>(words_.next(0, 3, "number of operands"));
+    if (out.placeCount != out.function.operands) malformed("operands of step " + name);
+    const int64_t counts[] = {static_cast<int64_t>(chain.inputs.size()), chain.slots,
+                              static_cast<int64_t>(chain.outputs.size()),
+                              static_cast<int64_t>(chain.reductions.size())};
+    for (int i = 0; i < out.placeCount; i++) {
+      const int64_t kind = words_.next(0, 3, "kind of operand");
+      out.places[i] = {static_cast<PlaceKind>(kind),
+                       static_cast<int>(words_.next(0, counts[kind] - 1, "operand"))};
+    }
+    return out;
   }
 
   void arguments(Instruction& out) {

@@ -151,6 +151,7 @@ class Worker {
       }
     }
     bindRows(rows_);
+    bindChains();
   }
 
   char* ownRows() const { return rows_; }
@@ -249,6 +250,8 @@ class Worker {
   void eachReduction(size_t phase, F body) {
     for (const Instruction& instruction : tape_.walks[phase]) {
       if (instruction.code == Opcode::reduce) body(instruction);
+      if (instruction.code != Opcode::chain) continue;
+      for (const Instruction& reduction : instruction.chain->reductions) body(reduction);
     }
   }
 
@@ -306,14 +309,17 @@ class Worker {
   void run(const Section& section, const Position& at, char* registers, bool isRow) {
     const Operand* args[4];
     for (const Instruction& i : section) {
+      if (i.code == Opcode::chain) {
+        runChain(i, at, registers);
+        continue;
+      }
       Operand& out = operands_[i.value];
       char* const memory = registers + i.offset;
       switch (i.code) {
         case Opcode::map:
         case Opcode::cast: {
           const Value& value = tape_.values[i.value];
-          out = {memory, value.rows ? (value.lanes ? tape_.paddedWidth() : kChunk) : 0,
-                 value.lanes ? kChunk : 0};
+          out = operandAt(value, memory);
           if (i.hasDirect) aimAtBuffer(i, at, out);
           if (i.prefetch >= 0) out.ahead = operands_[i.prefetch].ahead;
           for (int k = 0; k < i.argCount; k++) args[k] = &operands_[i.args[k]];
@@ -338,8 +344,40 @@ class Worker {
           store(tape_, i.access, at, at.rows, isRow ? rowLanes() : at.valid, out, job_.buffers,
                 job_.streams(i.access.buffer));
           break;
+        case Opcode::chain:
+          break;
       }
     }
+  }
+
+  Operand operandAt(const Value& value, char* memory) const {
+    return {memory, value.rows ? (value.lanes ? tape_.paddedWidth() : kChunk) : 0, value.lanes ? kChunk : 0};
+  }
+
+  void runChain(const Instruction& instruction, const Position& at, char* registers) {
+    const Chain& chain = *instruction.chain;
+    BoundChain& bound = chains_[instruction.chainIndex];
+    const Value& like = tape_.values[instruction.value];
+    for (const Instruction& i : chain.outputs) {
+      Operand& out = operands_[i.value] = operandAt(like, registers + i.offset);
+      if (i.hasDirect) aimAtBuffer(i, at, out);
+    }
+    for (size_t r = 0; r < chain.reductions.size(); r++)
+      bound.reduced[r] = operandAt(like, registers + chain.reductions[r].offset);
+    const bool takes = !chain.reductions.empty() && takesGroups(like, at);
+    bound.runner->run({like.rows ? at.rows : 1, like.lanes ? at.chunks() : 1}, takes,
+                      tape_.laneKind != LaneKind::reduced);
+    if (takes) return;
+    for (size_t r = 0; r < chain.reductions.size(); r++) {
+      const Operand* args[1] = {&bound.reduced[r]};
+      reduce(chain.reductions[r], at, args, operands_[chain.reductions[r].value]);
+    }
+  }
+
+  // Whether every group of a block is a whole step of a reduction of `like`.
+  bool takesGroups(const Value& like, const Position& at) const {
+    if (tape_.isSegmented() || !like.lanes || (!like.rows && at.rows > 1)) return false;
+    return at.valid % kChunk == 0 || tape_.laneKind == LaneKind::parallel;
   }
 
   // Whether a kept register holds what this load would fill it with; notes that it will.
@@ -385,6 +423,25 @@ class Worker {
     }
   }
 
+  struct BoundChain {
+    std::vector<Operand> reduced;
+    std::optional<ChainRunner> runner;
+  };
+  void bindChains() {
+    chains_.resize(tape_.chainCount);
+    for (const Section& section : tape_.walks) {
+      for (const Instruction& i : section) {
+        if (!i.chain) continue;
+        BoundChain& bound = chains_[i.chainIndex];
+        bound.reduced.resize(i.chain->reductions.size());
+        std::vector<ReduceState*> states;
+        for (const Instruction& reduction : i.chain->reductions)
+          states.push_back(&slot_[reduction.reduction]);
+        bound.runner.emplace(*i.chain, operands_.data(), bound.reduced.data(), std::move(states));
+      }
+    }
+  }
+
   struct Kept {
     int64_t base;
     // 0 before the first.
@@ -395,6 +452,7 @@ class Worker {
 
   const Job& job_;
   const Tape& tape_;
+  std::vector<BoundChain> chains_;
   std::vector<Operand> operands_;
   std::vector<Kept> kept_;
   std::vector<int64_t> starts_;
@@ -430,7 +488,10 @@ constexpr int64_t kTaskWork = 1 << 17;
 
 int64_t workOfTile(const Tape& tape) {
   int64_t instructions = 1;
-  for (const Section& section : tape.walks) instructions += static_cast<int64_t>(section.size());
+  for (const Section& section : tape.walks) {
+    for (const Instruction& i : section)
+      instructions += i.chain ? static_cast<int64_t>(i.chain->steps.size()) : 1;
+  }
   return tape.rows * tape.paddedWidth() * std::max<int64_t>(1, tape.walkBlocks()) * instructions;
 }
 

@@ -5,10 +5,12 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cpu/lanes.h"
+#include "cpu/tape-chain.h"
 
 namespace weft::cpu {
 
@@ -39,7 +41,7 @@ struct Access {
   std::vector<Bound> bounds;
 };
 
-enum class Opcode { load, index, inside, map, cast, reduce, store };
+enum class Opcode { load, index, inside, map, cast, reduce, store, chain };
 
 struct Instruction {
   Opcode code;
@@ -61,6 +63,9 @@ struct Instruction {
   const ReduceFunctions* reduce = nullptr;
   // Position among the tape's reductions.
   int reduction = -1;
+  std::shared_ptr<const Chain> chain;
+  // Position among the tape's chains.
+  int chainIndex = -1;
 };
 using Section = std::vector<Instruction>;
 
@@ -122,6 +127,7 @@ class Tape {
   std::vector<Section> rowSections;
   std::vector<Section> walks;
   std::vector<ReduceInfo> reductions;
+  int chainCount = 0;
   const Registry* registry = nullptr;
 
   int64_t width() const { return take * inner; }

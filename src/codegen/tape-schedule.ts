@@ -17,6 +17,7 @@ import {
 } from '../fusion/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
 import { opRow } from '../graph/ops.js';
+import { type Chain, chainWalks, type Item } from './tape-chain.js';
 import { fuseTape, type TapeFusion } from './tape-fuse.js';
 import {
   CHUNK,
@@ -48,6 +49,15 @@ export type TapeOp =
       readonly prefetch: number;
       /** Whether the register is this load's alone, and need not be filled again while it would be with the same. */
       readonly isKept: boolean;
+    }
+  | {
+      readonly kind: 'chain';
+      readonly chain: Chain;
+      /** Registers of its outputs, and stores that may take them straight to a buffer, or -1. */
+      readonly offsets: readonly number[];
+      readonly directs: readonly number[];
+      /** Registers for what its reductions take, where they cannot take it group by group. */
+      readonly reducedOffsets: readonly number[];
     }
   | { readonly kind: 'store'; readonly store: number };
 
@@ -297,6 +307,48 @@ function prefetchHosts(kernel: Kernel, values: readonly number[]): ReadonlyMap<n
   return hosts;
 }
 
+const writesOutput = ({ places }: Chain['steps'][number]): boolean =>
+  places.some(({ kind }) => kind === 'output');
+
+/** The items of walks whose values outlive them. */
+function chainsOf(
+  kernel: Kernel,
+  fusion: TapeFusion,
+  walks: Order['walks'],
+  layout: Layout,
+  spans: readonly Span[],
+): Item[][] {
+  const first = kernel.parallel.length;
+  // Reductions of each row by itself have no leaves that groups could go to.
+  const segmented =
+    layout.laneAxes.length > 0 &&
+    layout.laneAxes.every((axis) => axis >= first) &&
+    layout.rows > 1 &&
+    layout.rowAxis < first;
+  const keyOf = (i: number): string | undefined => {
+    const instruction = kernel.tape[i]!;
+    const isReduce = instruction.kind === 'reduce';
+    if (isReduce && segmented) return undefined;
+    const span = spans[isReduce ? instruction.args[0]! : i]!;
+    return `${instruction.dtype} ${span.rows} ${span.lanes}`;
+  };
+  const isStreamed = (i: number): boolean => {
+    const instruction = kernel.tape[i]!;
+    if (instruction.kind !== 'load' || instruction.access.bounds.length > 0) return false;
+    const mode = laneModeOf(instruction.access, layout, sizesOf(kernel));
+    return mode.type === 'stride' && mode.stride === 1;
+  };
+  const stored = new Set(walks.flatMap(({ stores }) => stores.map((s) => kernel.stores[s]!.value)));
+  return chainWalks(
+    kernel,
+    fusion,
+    walks.map(({ values }) => values),
+    keyOf,
+    (i) => stored.has(i),
+    isStreamed,
+  );
+}
+
 /** Linear scan over sections whose values live from one to the next. All registers are free again at the end. */
 function placeSections(
   kernel: Kernel,
@@ -309,11 +361,17 @@ function placeSections(
   spans: readonly Span[],
 ): Section[] {
   const lastUse = new Map<number, number>();
+  const itemsOf = chainsOf(kernel, fusion, walks, layout, spans);
+  const readBy = (item: Item): readonly number[] =>
+    item.kind === 'chain' ? item.chain.inputs : operandsOf(kernel, fusion, item.value);
+  const writtenBy = (item: Item): readonly number[] =>
+    item.kind === 'chain' ? item.chain.outputs : [item.value];
   let time = 0;
-  for (const { values, stores } of walks) {
-    for (const value of values) {
-      for (const arg of operandsOf(kernel, fusion, value)) lastUse.set(arg, time);
-      lastUse.set(value, time++);
+  for (const [w, { stores }] of walks.entries()) {
+    for (const item of itemsOf[w]!) {
+      for (const arg of readBy(item)) lastUse.set(arg, time);
+      for (const value of writtenBy(item)) lastUse.set(value, time);
+      time++;
     }
     for (const s of stores) lastUse.set(kernel.stores[s]!.value, time);
     time++;
@@ -326,10 +384,43 @@ function placeSections(
     offsets.delete(value);
   };
   time = 0;
-  const sections = walks.map(({ values, stores }): Section => {
-    const hosts = prefetchHosts(kernel, values);
+  const placeChain = (chain: Chain, stores: readonly number[]): TapeOp => {
+    // A result may lie where an argument ends only if no later step reads.
+    const { outputs, reductions, steps } = chain;
+    const isLast =
+      reductions.length === 0 && outputs.length === 1 && steps.findIndex(writesOutput) === steps.length - 1;
+    if (isLast) for (const arg of chain.inputs) if (lastUse.get(arg) === time) release(arg);
+    const registerOf = (value: number): number => {
+      const { key, bytes } = shapeOf(value);
+      const offset = registers.take(key, bytes);
+      offsets.set(value, offset);
+      return offset;
+    };
+    const { key, bytes } = shapeOf(chain.value);
+    const placed = {
+      offsets: chain.outputs.map(registerOf),
+      directs: chain.outputs.map((value) => directStore(kernel, layout, spans[value]!, value, stores)),
+      reducedOffsets: chain.reductions.map(() => registers.take(key, bytes)),
+    };
+    for (const offset of placed.reducedOffsets) registers.give(key, offset);
+    for (const value of new Set([...chain.inputs, ...chain.outputs]))
+      if (lastUse.get(value) === time) release(value);
+    return { kind: 'chain', chain, ...placed };
+  };
+  const sections = walks.map(({ stores }, w): Section => {
+    const items = itemsOf[w]!;
+    const hosts = prefetchHosts(
+      kernel,
+      items.flatMap((item) => (item.kind === 'value' ? [item.value] : [])),
+    );
     const ops: TapeOp[] = [];
-    for (const value of values) {
+    for (const item of items) {
+      if (item.kind === 'chain') {
+        ops.push(placeChain(item.chain, stores));
+        time++;
+        continue;
+      }
+      const { value } = item;
       const instruction = kernel.tape[value]!;
       // Functions work lane by lane, so a result may lie where an argument of its shape ends.
       for (const arg of new Set(operandsOf(kernel, fusion, value)))

@@ -17,6 +17,7 @@ import {
 } from '../fusion/kernel.js';
 import { type Complex, type DType, dtypeCode, type Scalar } from '../graph/dtype.js';
 import { toBfloat16Bits, toFloat16Bits } from '../graph/half.js';
+import type { Place } from './tape-chain.js';
 import { prepare } from './tape-domain.js';
 import {
   type Layout,
@@ -52,7 +53,8 @@ export interface TapePlan {
 const ROLES: readonly Loop['role'][] = ['unit', 'lanes', 'rows', 'shared'];
 const LANE_KINDS: readonly ReturnType<typeof laneKindOf>[] = ['parallel', 'reduced', 'both'];
 /** First word of each instruction. */
-const OPCODE = { load: 0, index: 1, inside: 2, map: 3, cast: 4, reduce: 5, store: 6 } as const;
+const OPCODE = { load: 0, index: 1, inside: 2, map: 3, cast: 4, reduce: 5, store: 6, chain: 7 } as const;
+const PLACES: readonly Place['kind'][] = ['input', 'slot', 'output', 'reduction'];
 const CONSTANT_BYTES = 16;
 
 /** Prepares, lays out and schedules a kernel. */
@@ -155,7 +157,38 @@ class Encoder {
         const { value, access } = kernel.stores[op.store]!;
         this.put(OPCODE.store, value);
         this.access(access);
-      } else this.instruction(kernel.tape[op.value]!, op);
+      } else if (op.kind === 'chain') this.chain(op);
+      else this.instruction(kernel.tape[op.value]!, op);
+    }
+  }
+
+  /** Inputs, outputs, reductions and steps of a chain. */
+  private chain({ chain, offsets, directs, reducedOffsets }: Extract<TapeOp, { kind: 'chain' }>): void {
+    const { kernel } = this.plan;
+    const { value, inputs, outputs, reductions, slots, steps } = chain;
+    this.put(OPCODE.chain, value, inputs.length, ...inputs, outputs.length);
+    outputs.forEach((output, k) => {
+      const direct = directs[k]!;
+      this.put(output, offsets[k]!, direct < 0 ? 0 : 1);
+      if (direct >= 0) this.access(kernel.stores[direct]!.access);
+    });
+    this.put(reductions.length);
+    reductions.forEach((position, k) => {
+      const reduce = kernel.tape[position]!;
+      if (reduce.kind !== 'reduce') throw new InternalError(`[tape] %${position} is no reduction`);
+      this.put(
+        position,
+        reducedOffsets[k]!,
+        this.op(reduce.reduction),
+        dtypeCode(reduce.dtype),
+        1,
+        reduce.args[0]!,
+      );
+    });
+    this.put(slots, steps.length);
+    for (const { name, places } of steps) {
+      this.put(this.op(name), places.length);
+      for (const { kind, index } of places) this.put(PLACES.indexOf(kind), index);
     }
   }
 

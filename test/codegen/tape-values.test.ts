@@ -60,6 +60,20 @@ describe('tapes', () => {
     });
   }
 
+  it('keep apart, in a chain, a row of equal lanes and the result that takes its register', async () => {
+    for (const isa of process.arch === 'x64' ? ['baseline', 'avx2', 'avx512'] : ['neon']) {
+      const native = await nativeWith({ WEFT_ISA: isa, WEFT_THREADS: '2' });
+      for (const dtype of ['float32', 'float64'] as const) {
+        const b = new KernelBuilder([64], [2]);
+        const x = b.load(dtype, [2, 1]);
+        const equal = b.load(dtype, [0, 1]);
+        b.store(b.reduce('sum', x));
+        b.store(b.map('add', b.map('square', b.map('negative', x)), equal), [2, 1]);
+        expect(await differences(native, b.build(), 1)).toEqual([]);
+      }
+    }
+  });
+
   it('give the same bits whatever the threads, where rounding depends on the order of sums', async () => {
     const sum = new KernelBuilder([3], [400_000]);
     sum.store(sum.reduce('sum', sum.load('float32', [400_000, 1])));

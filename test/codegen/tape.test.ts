@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { encodeTape, planTape, type TapePlan } from '../../src/codegen/tape.js';
+import { CHAIN_BINARY, CHAIN_REDUCTIONS } from '../../src/codegen/tape-chain.js';
 import { castHops, prepare } from '../../src/codegen/tape-domain.js';
 import {
   COMPARISONS,
@@ -29,11 +30,12 @@ function softmax(m: number, n: number): Kernel {
   const e = b.map('exp', b.map('subtract', x, b.reduce('max', x)));
   return b.store(b.map('divide', e, b.reduce('sum', e)), [n, 1]).build();
 }
-const valuesOf = (section: readonly TapeOp[]): number[] =>
-  section.flatMap((op) => (op.kind === 'value' ? [op.value] : []));
-/** Names of what a section computes; of joined instructions the joined name. */
+/** Names of what a section computes; of joined instructions the joined name, of a chain its steps. */
 function opsOf({ kernel, schedule }: TapePlan, section: readonly TapeOp[]): string[] {
-  return valuesOf(section).map((value) => {
+  return section.flatMap((op) => {
+    if (op.kind === 'store') return [];
+    if (op.kind === 'chain') return [op.chain.steps.map(({ name }) => name).join(' ')];
+    const { value } = op;
     const joined = schedule.fusion.functions.get(value)?.name;
     const instruction = kernel.tape[value]!;
     if (joined !== undefined) return joined;
@@ -101,8 +103,8 @@ describe('the layout of a tape', () => {
     expect(plan.schedule.keepsBlock).toBe(false);
     expect(plan.schedule.walks.map((walk) => opsOf(plan, walk))).toEqual([
       ['load', 'max'],
-      ['load', 'exp.subtract', 'sum'],
-      ['load', 'exp.subtract', 'divide'],
+      ['load', 'prefetch load subtract.0 exp reduce.sum'],
+      ['load', 'prefetch load subtract.0 exp divide.0 save'],
     ]);
   });
 
@@ -163,15 +165,15 @@ describe('joined instructions', () => {
   it('compute a cheap op inside its only user', () => {
     const b = new KernelBuilder([1000]);
     const [x, y, z] = [b.load('float32', [1]), b.load('float32', [1]), b.load('float32', [1])];
-    b.store(b.map('sqrt', b.map('abs', b.map('subtract', z, b.map('multiply', x, y)))));
-    expect(walkOf(b)).toEqual(['load', 'load', 'load', 'subtract.multiply.1', 'sqrt.abs']);
+    b.store(b.map('subtract', z, b.map('multiply', x, y)));
+    expect(walkOf(b)).toEqual(['load', 'load', 'load', 'subtract.multiply.1']);
   });
 
   it('compare and choose at once', () => {
     const b = new KernelBuilder([1000]);
     const x = b.load('float32', [1]);
-    b.store(b.map('where', b.map('less', x, b.constant('float32', 0)), b.map('exp', x), x));
-    expect(walkOf(b)).toEqual(['load', 'exp', 'where.less']);
+    b.store(b.map('where', b.map('less', x, b.constant('float32', 0)), b.constant('float32', 1), x));
+    expect(walkOf(b)).toEqual(['load', 'where.less']);
   });
 
   it('sum squares of differences, and count booleans, as they go', () => {
@@ -180,7 +182,7 @@ describe('joined instructions', () => {
     const y = b.load('float64', [1]);
     b.store(b.reduce('sum', b.map('square', b.map('subtract', x, y))));
     b.store(b.reduce('sum', b.map('less', x, y)));
-    expect(walkOf(b)).toEqual(['load', 'load', 'sum.square.subtract', 'less', 'sum.cast']);
+    expect(walkOf(b)).toEqual(['load', 'load', 'less', 'sum.cast', 'sum.square.subtract']);
   });
 
   it('leave a value alone that is used twice, or stored, or of another dtype', () => {
@@ -188,9 +190,14 @@ describe('joined instructions', () => {
     const x = b.load('float32', [1]);
     const twice = b.map('abs', x);
     const stored = b.map('add', twice, twice);
-    b.store(stored).store(b.map('sqrt', stored));
-    b.store(b.map('square', b.cast(b.map('negative', x), 'float64')));
-    expect(walkOf(b)).toEqual(['load', 'abs', 'add', 'sqrt', 'negative', 'cast', 'square']);
+    b.store(stored).store(b.map('sign', stored));
+    b.store(b.map('square', b.cast(b.map('floor', twice), 'float64')));
+    expect(walkOf(b)).toEqual([
+      'load',
+      'prefetch load abs save add.0 save sign save load floor save',
+      'cast',
+      'square',
+    ]);
   });
 
   it('keep apart what is computed once a row from what is computed for each element', () => {
@@ -198,6 +205,100 @@ describe('joined instructions', () => {
     const scaled = b.map('negative', b.load('float32', [1, 0]));
     b.store(b.map('multiply', scaled, b.load('float32', [1000, 1])));
     expect(walkOf(b)).toContain('negative');
+  });
+});
+
+describe('chains', () => {
+  const planOf = (b: KernelBuilder): string[] => {
+    const plan = planTape(b.build());
+    return plan.schedule.walks.flatMap((walk) => opsOf(plan, walk));
+  };
+
+  it('hold what is computed over the same lanes, and the sum at its end', () => {
+    const b = new KernelBuilder([], [100_000]);
+    const x = b.load('float32', [1]);
+    const sign = b.map(
+      'where',
+      b.map('less', x, b.constant('float32', 0)),
+      b.constant('float32', -1),
+      b.constant('float32', 1),
+    );
+    b.store(b.reduce('sum', b.map('multiply', x, sign)));
+    expect(planOf(b)).toEqual(['load', 'prefetch load where.less multiply.1 reduce.sum']);
+  });
+
+  it('keep in a slot what is needed again', () => {
+    const b = new KernelBuilder([1000]);
+    const x = b.load('float32', [1]);
+    const sine = b.map('sin', x);
+    const product = b.map('multiply', b.map('exp', sine), b.map('cos', x));
+    b.store(b.map('subtract', sine, product));
+    expect(planOf(b)).toEqual([
+      'load',
+      'prefetch load sin save exp save load cos multiply.1 subtract.1 save',
+    ]);
+  });
+
+  it('end where another dtype comes between', () => {
+    const b = new KernelBuilder([1000]);
+    const y = b.map('sqrt', b.map('exp', b.map('negative', b.load('float32', [1]))));
+    const z = b.map('sqrt', b.map('exp', b.map('negative', b.cast(y, 'float64'))));
+    b.store(z).store(b.map('sqrt', b.map('exp', b.cast(z, 'float32'))));
+    expect(planOf(b)).toEqual([
+      'load',
+      'prefetch load negative exp sqrt save',
+      'cast',
+      'load negative exp sqrt save',
+      'cast',
+      'load exp sqrt save',
+    ]);
+  });
+
+  it('are cut where they would need many slots', () => {
+    const b = new KernelBuilder([1000]);
+    const x = b.load('float32', [1]);
+    const terms = Array.from({ length: 100 }, (_, k) =>
+      b.map('sin', b.map('multiply', x, b.constant('float32', k))),
+    );
+    b.store(terms.reduceRight((sum, term) => b.map('subtract', term, sum)));
+    const kernel = b.build();
+    const slots = planTape(kernel).schedule.walks[0]!.flatMap((op) =>
+      op.kind === 'chain' ? [op.chain.slots] : [],
+    );
+    expect(slots.length).toBeGreaterThan(1);
+    expect(Math.max(...slots)).toBeLessThanOrEqual(24);
+    expect(() => make(kernel)).not.toThrow();
+  });
+
+  it('have every step in the CPU', () => {
+    for (const dtype of ['float32', 'float64'] as const) {
+      const check = (
+        step: string,
+        build: (b: KernelBuilder, x: number) => number,
+        isReduced = false,
+      ): void => {
+        const b = isReduced ? new KernelBuilder([], [1000]) : new KernelBuilder([1000]);
+        const kernel = b.store(build(b, b.map('sqrt', b.map('exp', b.load(dtype, [1]))))).build();
+        const plan = planTape(kernel);
+        expect(opsOf(plan, plan.schedule.walks[0]!).join(' ').split(' ')).toContain(step);
+        expect(() => make(kernel), step).not.toThrow();
+      };
+      for (const op of OP_NAMES) {
+        const { arity, dtype: rule } = opRow(op);
+        const signature = rule(Array.from({ length: arity }, () => dtype));
+        if (arity === 1 && signature?.result === dtype) check(op, (b, x) => b.map(op, x));
+      }
+      for (const op of CHAIN_BINARY) {
+        check(`${op}.0`, (b, x) => b.map(op, x, b.load(dtype, [1])));
+        check(`${op}.1`, (b, x) => b.map(op, b.load(dtype, [1]), x));
+      }
+      for (const op of COMPARISONS) {
+        check(`where.${op}`, (b, x) =>
+          b.map('where', b.map(op, x, b.load(dtype, [1])), x, b.load(dtype, [1])),
+        );
+      }
+      for (const op of CHAIN_REDUCTIONS) check(`reduce.${op}`, (b, x) => b.reduce(op, x), true);
+    }
   });
 });
 
@@ -246,7 +347,7 @@ describe('the CPU', () => {
 
   it('has every joined function', () => {
     for (const dtype of ['float32', 'float64'] as const) {
-      const builderOf = () => new KernelBuilder([], [1000]);
+      const builderOf = () => new KernelBuilder([1000]);
       const apply = (b: KernelBuilder, op: OpName): number =>
         b.map(op, ...Array.from({ length: opRow(op).arity }, () => b.load(dtype, [1])));
       const check = (name: string, b: KernelBuilder): void => {
@@ -258,28 +359,28 @@ describe('the CPU', () => {
       for (const inner of [...INNER_UNARY, ...INNER_BINARY]) {
         for (const outer of OUTER_UNARY) {
           const b = builderOf();
-          check(`${outer}.${inner}`, b.store(b.reduce('max', b.map(outer, apply(b, inner)))));
+          check(`${outer}.${inner}`, b.store(b.map(outer, apply(b, inner))));
         }
         for (const outer of OUTER_BINARY) {
           for (const place of [0, 1]) {
             const b = builderOf();
             const other = b.load(dtype, [1]);
             const args = place === 0 ? [apply(b, inner), other] : [other, apply(b, inner)];
-            check(`${outer}.${inner}.${place}`, b.store(b.reduce('max', b.map(outer, ...args))));
+            check(`${outer}.${inner}.${place}`, b.store(b.map(outer, ...args)));
           }
         }
       }
       for (const inner of EXP_INNER) {
         const b = builderOf();
-        check(`exp.${inner}`, b.store(b.reduce('max', b.map('exp', apply(b, inner)))));
+        check(`exp.${inner}`, b.store(b.map('exp', apply(b, inner))));
       }
       for (const inner of COMPARISONS) {
         const b = builderOf();
         const choice = b.map('where', apply(b, inner), b.load(dtype, [1]), b.load(dtype, [1]));
-        check(`where.${inner}`, b.store(b.reduce('max', choice)));
+        check(`where.${inner}`, b.store(choice));
       }
       for (const inner of SUM_INNER) {
-        const b = builderOf();
+        const b = new KernelBuilder([], [1000]);
         const [outer, difference] = inner.split('.') as [OpName, OpName | undefined];
         const value = difference === undefined ? apply(b, outer) : b.map(outer, apply(b, difference));
         check(`sum.${inner}`, b.store(b.reduce('sum', value)));

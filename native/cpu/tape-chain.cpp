@@ -1,0 +1,123 @@
+#include "cpu/tape-chain.h"
+
+#include <algorithm>
+
+#include "cpu/tape.h"
+
+namespace weft::cpu {
+
+ChainRunner::ChainRunner(const Chain& chain, const Operand* operands, const Operand* reduced,
+                         std::vector<ReduceState*> states)
+    : chain_(chain),
+      states_(std::move(states)),
+      group_(chain.drive.groupLanes * chain.byteLength),
+      steps_(chain.steps.size()),
+      slots_(chain.slots * group_ + kChunk) {
+  const auto start = reinterpret_cast<uintptr_t>(slots_.data());
+  char* const slots = slots_.data() + (kChunk - start % kChunk) % kChunk;
+  for (size_t s = 0; s < steps_.size(); s++) {
+    const Chain::Step& step = chain.steps[s];
+    steps_[s] = {step.function.run, {static_cast<char*>(step.function.fixed)}, {}};
+    for (int i = 0; i < step.placeCount; i++) {
+      const auto [kind, index] = step.places[i];
+      const auto moves = [&](const Operand* operand, int reduction) {
+        moving_.push_back({s, i, kind, step.isPrefetch, operand, reduction});
+      };
+      switch (kind) {
+        case PlaceKind::slot:
+          steps_[s].data[i] = slots + index * group_;
+          break;
+        case PlaceKind::input:
+          moves(operands + chain.inputs[index], -1);
+          break;
+        case PlaceKind::output:
+          moves(operands + chain.outputs[index].value, -1);
+          break;
+        case PlaceKind::reduction:
+          moves(reduced + index, index);
+          break;
+      }
+    }
+  }
+}
+
+// Sets the operands to the block's first group. Returns whether its rows follow one another everywhere, so
+// that it can be walked as one.
+bool ChainRunner::bind(Extent extent, bool takes, bool rowsAreSteps) {
+  rowMoves_.clear();
+  leafMoves_.clear();
+  const int64_t rowBytes = extent.chunks * kChunk * chain_.byteLength;
+  for (const Moving& m : moving_) {
+    ChainStep& to = steps_[m.step];
+    const Operand& operand = *m.operand;
+    const bool isLeaf = m.kind == PlaceKind::reduction && takes;
+    // A chunk of equal lanes is read again and again, but written whole. Where it is as large as the result
+    // it is read whole too: the result may lie in its place.
+    const bool repeats = operand.chunkStep == 0 && m.kind == PlaceKind::input &&
+                         (extent.chunks > 1 || (extent.rows > 1 && operand.rowStep == 0));
+    int64_t advance = repeats ? 0 : group_;
+    int64_t rowStep = operand.rowStep * chain_.byteLength;
+    to.data[m.index] = operand.data;
+    if (m.isPrefetch && operand.ahead.lines > 0) {
+      to.data[m.index] = const_cast<char*>(operand.ahead.data);
+      rowStep = operand.ahead.rowBytes;
+    } else if (isLeaf) {
+      to.data[m.index] = states_[m.reduction]->leaf;
+      to.run = chain_.steps[m.step].function.run;
+      rowStep = 0;
+      if (!rowsAreSteps) {
+        if (group_ < kChunk * chain_.byteLength)
+          leafMoves_.push_back({&to.data[m.index], -kChunk * chain_.byteLength});
+        else
+          advance = 0;
+        to.advance[m.index] = advance;
+        continue;
+      }
+    } else if (m.kind == PlaceKind::reduction) {
+      to.run = chain_.save;
+    } else if (m.kind == PlaceKind::output) {
+      to.run = operand.streams ? chain_.stream : chain_.save;
+    }
+    to.advance[m.index] = advance;
+    if (extent.rows == 1) continue;
+    const int64_t move = rowStep - (advance == 0 ? 0 : rowBytes);
+    if (move != 0) rowMoves_.push_back({&to.data[m.index], move});
+  }
+  return rowMoves_.empty() && !(takes && rowsAreSteps);
+}
+
+void ChainRunner::stepAll(int64_t count) {
+  for (size_t r = 0; r < states_.size(); r++) chain_.reductions[r].reduce->step(*states_[r], count);
+}
+
+void ChainRunner::runChunks(int64_t chunks, bool takes, bool rowsAreSteps) {
+  const int64_t perChunk = kChunk / chain_.drive.groupLanes;
+  if (!takes || rowsAreSteps) {
+    chain_.drive.drive(steps_.data(), chunks * perChunk);
+    if (takes) stepAll(1);
+    return;
+  }
+  for (int64_t c = 0; c < chunks;) {
+    // All have taken the same steps.
+    const int64_t room = leafMoves_.empty() ? kLeafSteps - states_[0]->steps : 1;
+    const int64_t count = std::min(room, chunks - c);
+    chain_.drive.drive(steps_.data(), count * perChunk);
+    for (const Move& move : leafMoves_) *move.data += move.bytes;
+    stepAll(count);
+    c += count;
+  }
+}
+
+void ChainRunner::run(Extent extent, bool takes, bool rowsAreSteps) {
+  if (bind(extent, takes, rowsAreSteps)) {
+    return runChunks(extent.rows * extent.chunks, takes, rowsAreSteps);
+  }
+  for (int64_t row = 0; row < extent.rows; row++) {
+    if (row > 0) {
+      for (const Move& move : rowMoves_) *move.data += move.bytes;
+    }
+    runChunks(extent.chunks, takes, rowsAreSteps);
+  }
+}
+
+}  // namespace weft::cpu

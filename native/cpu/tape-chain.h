@@ -1,0 +1,88 @@
+// Chains: instructions of a tape that are computed together, a group of lanes at a time, with what goes from
+// one to the next in vector registers. tape-parse.cpp reads them; tape-run.cpp runs them, through
+// `ChainRunner`.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cpu/lanes.h"
+
+namespace weft::cpu {
+
+struct Instruction;
+
+// What a step's operand is: a value of the tape, memory for a group, the register or buffer of a result, or
+// the leaf of a reduction.
+enum class PlaceKind { input, slot, output, reduction };
+struct Place {
+  PlaceKind kind;
+  int index;
+};
+
+struct Chain {
+  DType dtype;
+  int64_t byteLength;
+  DriveFunction drive;
+  // Writes a group past the caches.
+  void (*stream)();
+  // Writes a group for a reduction that takes it later.
+  void (*save)();
+  // Values read, and values written (with where to, as of a map).
+  std::vector<int> inputs;
+  std::vector<Instruction> outputs;
+  // With the register for what each takes, where it cannot take groups.
+  std::vector<Instruction> reductions;
+  int slots = 0;
+  struct Step {
+    StepFunction function;
+    // Asks for what its operand will find in the next block, instead of reading it.
+    bool isPrefetch = false;
+    int placeCount = 0;
+    Place places[3];
+  };
+  std::vector<Step> steps;
+};
+
+// One thread's way of running a chain: its steps, bound to what does not change from block to block.
+class ChainRunner {
+ public:
+  // `operands`: those of the tape's values. `reduced`: of the registers for what the reductions take;
+  // `states`: of the reductions. All are read when a block runs.
+  ChainRunner(const Chain& chain, const Operand* operands, const Operand* reduced,
+              std::vector<ReduceState*> states);
+
+  // `takes`: reductions take groups as they are computed, else what they take is written to `reduced`.
+  // `rowsAreSteps`: of the reductions, with a leaf for each chunk; else chunks are.
+  void run(Extent extent, bool takes, bool rowsAreSteps);
+
+ private:
+  // An operand whose place may change.
+  struct Moving {
+    size_t step;
+    int index;
+    PlaceKind kind;
+    bool isPrefetch;
+    const Operand* operand;
+    int reduction;
+  };
+  struct Move {
+    char** data;
+    int64_t bytes;
+  };
+  bool bind(Extent extent, bool takes, bool rowsAreSteps);
+  void runChunks(int64_t chunks, bool takes, bool rowsAreSteps);
+  void stepAll(int64_t count);
+
+  const Chain& chain_;
+  const std::vector<ReduceState*> states_;
+  const int64_t group_;
+  std::vector<ChainStep> steps_;
+  std::vector<Moving> moving_;
+  std::vector<char> slots_;
+  // What to add to operands between rows; to leaves, between chunks.
+  std::vector<Move> rowMoves_;
+  std::vector<Move> leafMoves_;
+};
+
+}  // namespace weft::cpu
