@@ -41,6 +41,7 @@ export type { NormOptions, NormOrder, StandardizeOptions } from './graph/statist
 export type { ArrayData, ArrayOptions, ShapedData } from './host-array.js';
 export type { ExplainedEdge, ExplainedStep, Explanation, ExplanationData } from './inspect/explain.js';
 export type { PlanSummary, SweepSummary } from './inspect/summary.js';
+export { type ArrowColumn, fromArrow, type NullOptions } from './io/arrow.js';
 export type { FilePath } from './io/data-file.js';
 export type { ByteOrder, Order } from './io/layout.js';
 export {
@@ -53,6 +54,8 @@ export {
   loadSafetensors,
   loadSafetensorsMetadata,
 } from './io/load.js';
+export { loadParquet, type ParquetOptions } from './io/parquet.js';
+export { type FromReaderOptions, fromReader, type ReadElements } from './io/reader.js';
 export { type SaveOptions, saveNpy, saveNpz, saveRaw, saveSafetensors } from './io/save.js';
 export {
   type NpyOptions,
@@ -64,6 +67,7 @@ export {
   safetensors,
 } from './io/sinks.js';
 export type { Sinks } from './io/store.js';
+export { loadZarr, type ZarrSource } from './io/zarr.js';
 export {
   broadcastArrays,
   concat,

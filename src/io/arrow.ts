@@ -1,0 +1,91 @@
+/**
+ * Columns of Apache Arrow tables: `fromArrow`. Numbers are used where they lie, one piece for each record batch; what is a
+ * column is known by its form, so that apache-arrow itself is not needed.
+ */
+import { chunked } from '../chunked.js';
+import { lazy } from '../creation.js';
+import { isTypedArray } from '../elements.js';
+import { ArgumentError, DTypeError, expected } from '../errors.js';
+import { checkOptions } from '../graph/arguments.js';
+import { type DType, isDType } from '../graph/dtype.js';
+import type { TypedArray } from '../graph/expr.js';
+import type { Lazy } from '../lazy.js';
+import { called } from '../site.js';
+
+/** What is needed of apache-arrow's Data: values from its own first element on. */
+interface ArrowData {
+  readonly length: number;
+  readonly nullCount: number;
+  readonly values: unknown;
+  getValid(index: number): boolean;
+}
+
+/** An apache-arrow Vector, as far as it is needed. */
+export interface ArrowColumn {
+  readonly type: { toString(): string };
+  readonly length: number;
+  readonly nullCount: number;
+  readonly data: readonly ArrowData[];
+  get(index: number): unknown;
+}
+
+export interface NullOptions {
+  /** What stands for a missing value; without it, a column with missing values is refused. */
+  readonly nulls?: number | bigint | undefined;
+}
+
+const isColumn = (value: unknown): value is ArrowColumn =>
+  typeof value === 'object' &&
+  value !== null &&
+  'data' in value &&
+  Array.isArray(value.data) &&
+  'nullCount' in value &&
+  'get' in value;
+
+/** The dtype of a column: instants and durations are their numbers. */
+function dtypeOfColumn({ type }: ArrowColumn): DType {
+  const name = String(type);
+  const dtype = name.toLowerCase();
+  if (isDType(dtype)) return dtype;
+  if (/^(Timestamp|Duration)</.test(name)) return 'int64';
+  throw new DTypeError(expected('fromArrow', 'a column of numbers or booleans', name));
+}
+
+/**
+ * A column of an Arrow table (`table.getChild('x')`) as an array of one axis. Numbers are not copied, unless some of them are
+ * missing and `nulls` stands for those; timestamps and durations are int64. Throws a DTypeError for other types, an
+ * ArgumentError for missing values.
+ */
+export function fromArrow(column: ArrowColumn, options?: NullOptions): Lazy {
+  return called(() => {
+    checkOptions('fromArrow', options, ['nulls']);
+    if (!isColumn(column)) throw new ArgumentError(expected('fromArrow', 'an Arrow column', String(column)));
+    const dtype = dtypeOfColumn(column);
+    const fill = options?.nulls;
+    if (column.nullCount > 0 && fill === undefined) {
+      const hint = '{ nulls: 0 } puts a value in their place';
+      throw new ArgumentError(expected('fromArrow', 'no missing values', `${column.nullCount}`, hint));
+    }
+    // Arrow packs booleans into bits.
+    if (dtype === 'bool') {
+      return lazy(Uint8Array.from({ length: column.length }, (_, i) => Number(column.get(i) ?? fill))).astype(
+        'bool',
+      );
+    }
+    const pieces = column.data.map((data) => numbersOf(data, fill));
+    return pieces.length === 0 ? lazy([], { dtype }) : chunked(pieces, undefined, dtype);
+  });
+}
+
+/** The numbers of a record batch; missing ones are replaced in a copy. */
+function numbersOf(data: ArrowData, fill: number | bigint | undefined): TypedArray {
+  const { values, length, nullCount } = data;
+  if (!isTypedArray(values))
+    throw new ArgumentError(expected('fromArrow', 'values in memory', String(values)));
+  const held = values.subarray(0, length) as TypedArray;
+  if (nullCount === 0 || fill === undefined) return held;
+  const filled = held.slice() as TypedArray & Record<number, number | bigint>;
+  const value = typeof filled[0] === 'bigint' ? BigInt(fill) : Number(fill);
+  for (let i = 0; i < length; i++) if (!data.getValid(i)) filled[i] = value;
+  return filled;
+}

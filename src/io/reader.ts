@@ -1,0 +1,73 @@
+/**
+ * Arrays whose elements come from a function when a graph runs: `fromReader`. What `zarr.ts` and `parquet.ts` are made of.
+ *
+ * A reader is called for a line of elements, in C order. Until readers are read in windows it is asked for all that a graph
+ * needs at once, and that is held in memory.
+ */
+import { isTypedArray, memoryOf, nativeDType } from '../elements.js';
+import { ArgumentError, expected } from '../errors.js';
+import { typedArrayOver } from '../exec/host-memory.js';
+import { checkOptions } from '../graph/arguments.js';
+import { type DType, isComplex } from '../graph/dtype.js';
+import type { Expr, Shape, TypedArray } from '../graph/expr.js';
+import { checkDType } from '../graph/infer.js';
+import { checkShape, type ShapeArgument } from '../graph/shape.js';
+import { Lazy } from '../lazy.js';
+import { called } from '../site.js';
+import { layoutExpr } from './layout.js';
+
+/** Gives `count` elements from `start` on, counted in C order. */
+export type ReadElements = (
+  start: number,
+  count: number,
+  signal?: AbortSignal,
+) => TypedArray | Promise<TypedArray>;
+
+export interface FromReaderOptions {
+  readonly dtype: DType;
+  readonly shape: ShapeArgument;
+}
+
+/** A class of arrays for each dtype's memory. */
+const memoryType = (dtype: DType): DType | undefined =>
+  nativeDType(typedArrayOver(new ArrayBuffer(0), dtype));
+
+/** Refuses what a reader gave that is not what it was asked for. */
+function checkRead(label: string, dtype: DType, count: number, given: unknown): TypedArray {
+  const values = count * (isComplex(dtype) ? 2 : 1);
+  if (!isTypedArray(given)) {
+    throw new ArgumentError(expected('compute', `a typed array from ${label}`, String(given)));
+  }
+  const memory = memoryOf(given);
+  if (nativeDType(memory) !== memoryType(dtype) || memory.length !== values) {
+    const received = `${given.constructor.name} of ${given.length}`;
+    throw new ArgumentError(expected('compute', `${values} values of ${dtype} from ${label}`, received));
+  }
+  return memory;
+}
+
+/** A node of elements that `read` gives. `label` is for errors. */
+export function readerExpr(label: string, dtype: DType, shape: Shape, read: ReadElements): Expr {
+  const reader = {
+    label,
+    read: async (start: number, count: number, signal?: AbortSignal) =>
+      checkRead(label, dtype, count, await read(start, count, signal)),
+  };
+  const layout = { dtype, shape, order: 'C', byteOrder: 'little', byteOffset: 0 } as const;
+  return layoutExpr(layout, (strided) => ({ type: 'reader', reader, ...strided }));
+}
+
+/**
+ * An array whose elements `read(start, count, signal)` gives, when a graph runs, as a typed array of the dtype's memory. What
+ * it throws rejects the compute.
+ */
+export function fromReader(read: ReadElements, options: FromReaderOptions): Lazy {
+  return called(() => {
+    checkOptions('fromReader', options, ['dtype', 'shape']);
+    if (typeof read !== 'function')
+      throw new ArgumentError(expected('fromReader', 'a function', typeof read));
+    const dtype = checkDType('fromReader', options?.dtype);
+    const shape = checkShape('fromReader', options.shape);
+    return new Lazy(readerExpr('the reader', dtype, shape, read));
+  });
+}

@@ -1,0 +1,279 @@
+/** Arrays from functions, and from what other libraries read: Arrow columns, Parquet files, Zarr arrays. */
+import { truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import FileSystemStore from '@zarrita/storage/fs';
+import * as arrow from 'apache-arrow';
+import { parquetWriteBuffer } from 'hyparquet-writer';
+import { describe, expect, it } from 'vitest';
+import * as zarr from 'zarrita';
+import {
+  ArgumentError,
+  compute,
+  DTypeError,
+  FileError,
+  fromArrow,
+  fromReader,
+  type Lazy,
+  loadParquet,
+  loadZarr,
+} from '../../src/index.js';
+import { temporaryFolder } from '../support/files.js';
+
+const folder = temporaryFolder();
+const device = 'cpu';
+const values = async (x: Lazy): Promise<unknown> => (await x.compute({ device })).toArray();
+
+describe('fromReader', () => {
+  const ramp = (start: number, count: number): Float32Array =>
+    Float32Array.from({ length: count }, (_, i) => start + i);
+
+  it('asks for the elements that are needed, when they are', async () => {
+    const asked: number[][] = [];
+    const x = fromReader(
+      async (start, count) => {
+        asked.push([start, count]);
+        return ramp(start, count);
+      },
+      { dtype: 'float32', shape: [4, 5] },
+    );
+    expect(asked).toEqual([]);
+    expect(await values(x.slice([1, 3]).sum(1))).toEqual([35, 60]);
+    expect(asked).toEqual([[0, 20]]);
+    const [a, b] = await compute([x.sum(), x.max()], { device });
+    expect([a.item(), b.item(), asked.length]).toEqual([190, 19, 2]);
+  });
+
+  it('hands on the signal, and what the reader throws', async () => {
+    const abort = new AbortController();
+    const waiting = fromReader(
+      (_, __, signal) =>
+        new Promise((_resolve, reject) => {
+          signal!.addEventListener('abort', () => reject(signal!.reason));
+          setImmediate(() => abort.abort(new Error('enough')));
+        }),
+      { dtype: 'int8', shape: 3 },
+    );
+    await expect(waiting.compute({ device, signal: abort.signal })).rejects.toThrow('enough');
+    const broken = fromReader(() => Promise.reject(new Error('no network')), { dtype: 'int8', shape: 3 });
+    await expect(broken.compute({ device })).rejects.toThrow('no network');
+  });
+
+  it.each<[string, () => unknown]>([
+    ['other types', () => new Float64Array(3)],
+    ['fewer elements', () => new Float32Array(2)],
+    ['more elements', () => new Float32Array(4)],
+    ['no array', () => [1, 2, 3]],
+    ['nothing', () => undefined],
+  ])('refuses %s', async (_, read) => {
+    const x = fromReader(read as () => Float32Array, { dtype: 'float32', shape: 3 });
+    await expect(x.compute({ device })).rejects.toThrow(ArgumentError);
+  });
+});
+
+describe('fromArrow', () => {
+  it('takes columns of every number type', async () => {
+    const types = {
+      int8: new arrow.Int8(),
+      int16: new arrow.Int16(),
+      int32: new arrow.Int32(),
+      uint8: new arrow.Uint8(),
+      uint16: new arrow.Uint16(),
+      uint32: new arrow.Uint32(),
+      float32: new arrow.Float32(),
+      float64: new arrow.Float64(),
+    };
+    for (const [dtype, type] of Object.entries(types)) {
+      const x = fromArrow(arrow.vectorFromArray([1, 2, 3], type));
+      expect([x.dtype, await values(x.mul(2))]).toEqual([dtype, [2, 4, 6]]);
+    }
+    const wide = fromArrow(arrow.vectorFromArray([1n, -(2n ** 62n)], new arrow.Int64()));
+    expect([wide.dtype, await values(wide)]).toEqual(['int64', [1n, -(2n ** 62n)]]);
+    const half = fromArrow(arrow.vectorFromArray([1.5, -2], new arrow.Float16()));
+    expect([half.dtype, await values(half)]).toEqual(['float16', [1.5, -2]]);
+    const instant = new Date('2026-11-21');
+    const time = fromArrow(arrow.vectorFromArray([instant], new arrow.TimestampMillisecond()));
+    expect([time.dtype, await values(time)]).toEqual(['int64', [BigInt(instant.getTime())]]);
+    const flags = fromArrow(arrow.vectorFromArray([true, false, true]));
+    expect([flags.dtype, await values(flags)]).toEqual(['bool', [true, false, true]]);
+  });
+
+  it('takes several batches and slices, without copying', async () => {
+    const batches = [new Float32Array([1, 2, 3]), new Float32Array([4, 5])].map((x) =>
+      arrow.tableFromArrays({ x }),
+    );
+    const column = batches[0]!.concat(batches[1]!).getChild('x')!;
+    const x = fromArrow(column);
+    expect(await values(x)).toEqual([1, 2, 3, 4, 5]);
+    expect(await values(fromArrow(column.slice(2, 4)))).toEqual([3, 4]);
+    const { source } = x.expr as unknown as { source: { chunks: Float32Array[] } };
+    expect(source.chunks[1]!.buffer).toBe((column.data[1]!.values as Float32Array).buffer);
+  });
+
+  it('refuses missing values, or puts one in their place', async () => {
+    const column = arrow.vectorFromArray([1, null, 3, null], new arrow.Float32());
+    expect(() => fromArrow(column)).toThrow(/no missing values: 2/);
+    expect(await values(fromArrow(column, { nulls: -1 }))).toEqual([1, -1, 3, -1]);
+    expect(await values(fromArrow(column.slice(1, 3), { nulls: 0 }))).toEqual([0, 3]);
+    const wide = arrow.vectorFromArray([1n, null], new arrow.Int64());
+    expect(await values(fromArrow(wide, { nulls: 7 }))).toEqual([1n, 7n]);
+    const flags = arrow.vectorFromArray([true, null], new arrow.Bool());
+    expect(await values(fromArrow(flags, { nulls: 0 }))).toEqual([true, false]);
+  });
+
+  it('refuses other columns', () => {
+    expect(() => fromArrow(arrow.vectorFromArray(['a', 'b']))).toThrow(DTypeError);
+    expect(() => fromArrow([1, 2] as never)).toThrow(ArgumentError);
+    expect(() => fromArrow(arrow.vectorFromArray([1]), { null: 0 } as object)).toThrow(ArgumentError);
+  });
+});
+
+describe('loadParquet', () => {
+  const count = 2500;
+  const write = (name: string): string => {
+    const path = join(folder.path, name);
+    const buffer = parquetWriteBuffer({
+      columnData: [
+        { name: 'i', data: Int32Array.from({ length: count }, (_, k) => k), type: 'INT32' },
+        { name: 'l', data: BigInt64Array.from({ length: count }, (_, k) => BigInt(k) ** 2n), type: 'INT64' },
+        { name: 'f', data: Float32Array.from({ length: count }, (_, k) => k / 4), type: 'FLOAT' },
+        { name: 'd', data: Float64Array.from({ length: count }, (_, k) => -k), type: 'DOUBLE' },
+        { name: 'b', data: Array.from({ length: count }, (_, k) => k % 3 === 0), type: 'BOOLEAN' },
+        {
+          name: 'gaps',
+          data: Array.from({ length: count }, (_, k) => (k % 2 === 0 ? k : null)),
+          type: 'DOUBLE',
+        },
+        { name: 's', data: Array.from({ length: count }, (_, k) => `${k}`), type: 'STRING' },
+      ],
+      rowGroupSize: 1000,
+    });
+    writeFileSync(path, new Uint8Array(buffer));
+    return path;
+  };
+  const columns = ['i', 'l', 'f', 'd', 'b'];
+
+  it('reads the columns that are asked for, and the rows', async () => {
+    const loaded = await loadParquet(write('x.parquet'), { columns });
+    expect(Object.entries(loaded).map(([name, { dtype, shape }]) => [name, dtype, shape])).toEqual([
+      ['i', 'int32', [count]],
+      ['l', 'int64', [count]],
+      ['f', 'float32', [count]],
+      ['d', 'float64', [count]],
+      ['b', 'bool', [count]],
+    ]);
+    const { i, l, f, d, b } = loaded as Record<string, Lazy>;
+    expect(await values(i!.sum())).toBe(BigInt((count * (count - 1)) / 2));
+    expect(await values(l!.slice([998, 1002]))).toEqual([998n ** 2n, 999n ** 2n, 1000n ** 2n, 1001n ** 2n]);
+    expect(await values(f!.add(d!).slice([2400, 2402]))).toEqual([-1800, -1800.75]);
+    expect(await values(b!.slice([0, 4]))).toEqual([true, false, false, true]);
+  });
+
+  it('refuses missing values, or puts one in their place', async () => {
+    const path = write('gaps.parquet');
+    const { gaps } = await loadParquet(path, { columns: ['gaps'] });
+    await expect(gaps!.sum().compute({ device })).rejects.toThrow(/no missing values in gaps: row 1/);
+    const { gaps: filled } = await loadParquet(path, { columns: ['gaps'], nulls: -1 });
+    expect(await values(filled!.slice([0, 4]))).toEqual([0, -1, 2, -1]);
+  });
+
+  it('refuses other columns, other files, and files that changed', async () => {
+    const path = write('y.parquet');
+    await expect(loadParquet(path)).rejects.toThrow(DTypeError);
+    await expect(loadParquet(path, { columns: ['none'] })).rejects.toThrow(/a column of that name: none/);
+    await expect(loadParquet(folder.put('no.parquet', 'hello, this is no such file'))).rejects.toThrow(
+      FileError,
+    );
+    const { i } = await loadParquet(path, { columns: ['i'] });
+    truncateSync(path, 100);
+    await expect(i!.compute({ device })).rejects.toThrow(FileError);
+  });
+});
+
+describe('loadZarr', () => {
+  const create = async (name: string, dtype: zarr.DataType, data: ArrayLike<unknown>): Promise<string> => {
+    const path = join(folder.path, name);
+    const array = await zarr.create(new FileSystemStore(path), { shape: [5, 4], chunkShape: [2, 3], dtype });
+    await zarr.set(array, null, { data, shape: [5, 4], stride: [4, 1] } as never);
+    return path;
+  };
+
+  it.each(['int8', 'int16', 'int32', 'uint8', 'uint16', 'uint32', 'float32', 'float64'] as const)(
+    'reads %s, in chunks that do not divide the shape',
+    async (dtype) => {
+      const data = {
+        int8: Int8Array,
+        int16: Int16Array,
+        int32: Int32Array,
+        uint8: Uint8Array,
+        uint16: Uint16Array,
+      };
+      const rest = { uint32: Uint32Array, float32: Float32Array, float64: Float64Array };
+      const path = await create(
+        dtype,
+        dtype,
+        new { ...data, ...rest }[dtype](Array.from({ length: 20 }, (_, k) => k)),
+      );
+      const x = await loadZarr(path);
+      expect([x.dtype, x.shape]).toEqual([dtype, [5, 4]]);
+      expect(Number(await values(x.sum()))).toBe(190);
+      expect(await values(x.slice([1, 3], [1, null]))).toEqual([
+        [5, 6, 7],
+        [9, 10, 11],
+      ]);
+      expect(await values(x.slice([null, null, -2], 0))).toEqual([16, 8, 0]);
+    },
+  );
+
+  it('reads 64-bit integers, booleans and opened arrays', async () => {
+    const meta = { zarr_format: 2, compressor: null, filters: null, fill_value: 0, dtype: '<i8', order: 'C' };
+    const store = new Map<string, Uint8Array>();
+    store.set('/.zarray', Buffer.from(JSON.stringify({ ...meta, shape: [3], chunks: [2] })));
+    store.set('/0', new Uint8Array(BigInt64Array.of(1n << 40n, 2n << 40n).buffer));
+    store.set('/1', new Uint8Array(BigInt64Array.of(3n << 40n, 0n).buffer));
+    const wide = await loadZarr(await zarr.open.v2(store as never, { kind: 'array' }));
+    expect([wide.dtype, await values(wide)]).toEqual(['int64', [1n << 40n, 2n << 40n, 3n << 40n]]);
+    const flags = await create(
+      'flags',
+      'bool',
+      new zarr.BoolArray(Array.from({ length: 20 }, (_, k) => k % 2 === 1)) as never,
+    );
+    expect(await values((await loadZarr(flags)).sum(0))).toEqual([0n, 5n, 0n, 5n]);
+    const opened = await zarr.open(new FileSystemStore(flags), { kind: 'array' });
+    expect(await values((await loadZarr(opened)).any())).toBe(true);
+  });
+
+  it('reads version 2 arrays in Fortran order, and scalars', async () => {
+    const store = new Map<string, Uint8Array>();
+    const put = (key: string, value: object): unknown => store.set(key, Buffer.from(JSON.stringify(value)));
+    const common = { zarr_format: 2, compressor: null, filters: null, fill_value: 0, dtype: '<f4' };
+    put('/.zarray', { ...common, shape: [2, 3], chunks: [2, 3], order: 'F' });
+    store.set('/0.0', new Uint8Array(new Float32Array([1, 4, 2, 5, 3, 6]).buffer));
+    const x = await loadZarr(await zarr.open.v2(store as never, { kind: 'array' }));
+    expect(await values(x)).toEqual([
+      [1, 2, 3],
+      [4, 5, 6],
+    ]);
+    const one = new Map<string, Uint8Array>();
+    one.set('/.zarray', Buffer.from(JSON.stringify({ ...common, shape: [], chunks: [], order: 'C' })));
+    one.set('/0', new Uint8Array(new Float32Array([7]).buffer));
+    expect(await values(await loadZarr(await zarr.open.v2(one as never, { kind: 'array' })))).toBe(7);
+  });
+
+  it('refuses what is no array of numbers', async () => {
+    await expect(loadZarr(join(folder.path, 'nowhere'))).rejects.toThrow(FileError);
+    const store = new Map<string, Uint8Array>();
+    const meta = {
+      zarr_format: 2,
+      compressor: null,
+      filters: null,
+      fill_value: '',
+      dtype: '<U4',
+      shape: [2],
+      chunks: [2],
+      order: 'C',
+    };
+    store.set('/.zarray', Buffer.from(JSON.stringify(meta)));
+    const text = await zarr.open.v2(store as never, { kind: 'array' });
+    await expect(loadZarr(text)).rejects.toThrow(DTypeError);
+  });
+});
