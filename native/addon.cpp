@@ -27,6 +27,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::disposeBuffer>(exports, "disposeBuffer");
   add<weft::createCancel>(exports, "createCancel");
   add<weft::cancel>(exports, "cancel");
+  add<weft::tilesDone>(exports, "tilesDone");
   add<weft::configureCpu>(exports, "configureCpu");
   add<weft::cpuInfo>(exports, "cpuInfo");
   add<weft::memory>(exports, "memory");

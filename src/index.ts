@@ -29,6 +29,7 @@ export {
   ShapeError,
 } from './errors.js';
 export type { ComputeOptions } from './exec/evaluate.js';
+export type { OnProgress, Progress } from './exec/progress.js';
 export type { ArrayLike } from './fluent.js';
 export * from './functions.js';
 export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/arguments.js';
@@ -81,4 +82,5 @@ export {
 export { type ComputeToOptions, compute, explain, Lazy, persist, plan } from './lazy.js';
 export { NDArray, type NestedResult } from './ndarray.js';
 export type { Nested } from './nested.js';
+export { progressLine } from './progress-line.js';
 export { arange, type LinspaceOptions, linspace } from './ranges.js';

@@ -150,6 +150,7 @@ const OPTIONS: Readonly<Record<keyof ComputeOptions, true>> = {
   device: true,
   exact: true,
   memory: true,
+  onProgress: true,
   signal: true,
 };
 const COMPUTE_OPTIONS = Object.keys(OPTIONS);

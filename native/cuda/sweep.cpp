@@ -150,7 +150,7 @@ void SweepRun::walk(const std::function<void(int64_t tile)>& compute) {
     compute(tile);
     copies_.computed.record(tile, stream_);
     advance(computed_);
-    if (!hasOut_) run_.tilesDone.fetch_add(1, std::memory_order_relaxed);
+    if (!hasOut_) run_.tilesDone->fetch_add(1, std::memory_order_relaxed);
   }
 }
 
@@ -192,7 +192,7 @@ void SweepRun::bringOut() {
     }
     copies_.broughtOut.record(tile, copies_.outStream);
     advance(out_);
-    run_.tilesDone.fetch_add(1, std::memory_order_relaxed);
+    run_.tilesDone->fetch_add(1, std::memory_order_relaxed);
   }
   copies_.out.drain(*run_.cancel);
 }

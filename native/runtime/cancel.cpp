@@ -13,6 +13,11 @@ Napi::Value cancel(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+Napi::Value tilesDone(const Napi::CallbackInfo& info) {
+  const int64_t tiles = values::handle<Cancel>(info[0], "token").tiles->load(std::memory_order_relaxed);
+  return Napi::Number::New(info.Env(), static_cast<double>(tiles));
+}
+
 void checkCancelled(const CancelFlag& flag) {
   if (flag.load(std::memory_order_relaxed)) throw Failure(FailureCode::aborted, "the run was aborted");
 }

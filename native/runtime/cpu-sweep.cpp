@@ -245,7 +245,7 @@ class SweepRun {
     return ended_ >= tile && !stopping_;
   }
   void end(int64_t tile) {
-    run_.tilesDone.fetch_add(1, std::memory_order_relaxed);
+    run_.tilesDone->fetch_add(1, std::memory_order_relaxed);
     const std::lock_guard lock(mutex_);
     ended_ = tile;
     changed_.notify_all();

@@ -78,7 +78,7 @@ struct Run {
   std::vector<std::shared_ptr<Memory>> outputs;
   Timeline timeline;
   // Tiles of sweeps that have ended; any thread may look.
-  std::atomic<int64_t> tilesDone{0};
+  std::shared_ptr<TileCount> tilesDone = std::make_shared<TileCount>(0);
 };
 
 // The bytes a device has out, holds from the system (at least as much), and had out at most; and the pinned

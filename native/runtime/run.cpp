@@ -236,7 +236,11 @@ Napi::Value run(const Napi::CallbackInfo& info) {
     task->sinks.resize(keepCount);
     task->sinks[i] = readSinks(place, byteLength, "keep[" + std::to_string(i) + "]");
   }
-  if (!info[3].IsUndefined()) task->setCancelFlag(values::handle<Cancel>(info[3], "cancel").flag);
+  if (!info[3].IsUndefined()) {
+    const Cancel& token = values::handle<Cancel>(info[3], "cancel");
+    task->setCancelFlag(token.flag);
+    task->tilesDone = token.tiles;
+  }
   task->cancel = &task->cancelFlag();
   task->tellsTimeline = info[4].ToBoolean();
   return Environment::of(env).start(env, task, program.device->executor());

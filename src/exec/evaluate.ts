@@ -21,9 +21,11 @@ import {
   type RunInput,
   type RunResult,
   run,
+  tilesDone,
 } from './native.js';
 import type { Plan } from './plan.js';
 import type { Place, Program } from './program.js';
+import { type OnProgress, watchProgress } from './progress.js';
 import { runWithin } from './within.js';
 
 export interface ComputeOptions {
@@ -37,6 +39,11 @@ export interface ComputeOptions {
    * `MemoryError`. On the CPU, arrays that the user gives or gets do not count. Without it, the setting `WEFT_MEMORY`.
    */
   readonly memory?: number | string | undefined;
+  /**
+   * Told how far the compute is, several times a second while tiles are done, and once it is complete. What it throws stops
+   * the compute, which then rejects with it. `progressLine()` makes one that keeps a line in the terminal.
+   */
+  readonly onProgress?: OnProgress | undefined;
   /** Stops the compute; the promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -116,7 +123,7 @@ async function execute(
   place: Place,
   filesOf?: (plan: Plan, output: number) => readonly FileOutput[],
 ): Promise<Executed> {
-  const { signal } = options;
+  const { signal, onProgress } = options;
   signal?.throwIfAborted();
   const canonical = canonicalize(exprs);
   if (options.device !== 'cpu') await probed(); // libraries are loaded off this thread
@@ -124,7 +131,7 @@ async function execute(
   // Views of the inputs are taken now: what the user does to an array later cannot change which memory is read.
   const arrays = canonical.sources.map((source) => inputOf(source, canonical));
   const target = { device: device.name, exact: options.exact === true, budget: budgetOf(options), place };
-  const token = signal === undefined ? undefined : createCancel();
+  const token = signal === undefined && onProgress === undefined ? undefined : createCancel();
   const stop = (): void => cancel(token!);
   signal?.addEventListener('abort', stop, { once: true });
   const attempt = async (program: Program): Promise<Executed> => {
@@ -133,10 +140,13 @@ async function execute(
     const needed = plan.inputs.map((source) => arrays[source]!);
     signal?.throwIfAborted();
     const inputs = needed.every(isHere) ? needed : await bring(needed, signal);
-    const { outputs, checksums } = await run(native, inputs, {
+    const running = run(native, inputs, {
       outputs: results.map((_, k) => (place === 'file' ? filesOf!(plan, k) : place)),
       cancel: token,
     });
+    const { outputs, checksums } = await (onProgress === undefined
+      ? running
+      : watched(running, plan, token!, onProgress));
     return { program, outputs, checksums };
   };
   try {
@@ -147,6 +157,32 @@ async function execute(
   } finally {
     signal?.removeEventListener('abort', stop);
   }
+}
+
+/** A run whose progress is told. What `onProgress` throws cancels the run and is what it rejects with. */
+async function watched<T>(
+  running: Promise<T>,
+  plan: Plan,
+  token: object,
+  onProgress: OnProgress,
+): Promise<T> {
+  let thrown: { readonly error: unknown } | undefined;
+  const stop = watchProgress(
+    plan,
+    () => tilesDone(token),
+    onProgress,
+    (error) => {
+      thrown ??= { error };
+      cancel(token);
+    },
+  );
+  const isComplete = await running.then(
+    () => true,
+    () => false,
+  );
+  stop(isComplete);
+  if (thrown !== undefined) throw thrown.error;
+  return running;
 }
 
 /** The most bytes that a compute may hold. */

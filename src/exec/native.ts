@@ -60,6 +60,7 @@ interface Addon {
   disposeBuffer(handle: object): void;
   createCancel(): object;
   cancel(token: object): void;
+  tilesDone(token: object): number;
   configureCpu(settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'poison'>): void;
   cpuInfo(): CpuInfo;
   memory(): MemoryReport[];
@@ -296,6 +297,8 @@ export const reserveFile = (fd: number, byteLength: number, path: string): Promi
 export const createCancel = (): object => addon().createCancel();
 /** Stops the runs that have the token, and those that will get it. */
 export const cancel = (token: object): void => guarded(() => addon().cancel(token));
+/** The tiles of sweeps that the runs with the token have finished. */
+export const tilesDone = (token: object): number => addon().tilesDone(token);
 
 /** What the CPU backend found and uses. */
 export const cpuInfo = (): CpuInfo => guarded(() => addon().cpuInfo());

@@ -1,0 +1,106 @@
+/**
+ * Tells how far a compute is: tiles and bytes done, rate, time left. The native run counts tiles; a timer looks at the count
+ * and turns it into what the user asked to be told. Called by `evaluate.ts`.
+ */
+import { WINDOW_FIELDS } from './native-types.js';
+import type { Plan, Step, SweepStep } from './plan.js';
+
+/** How far a compute is. A compute that fits as a whole is one tile. */
+export interface Progress {
+  readonly tiles: number;
+  readonly totalTiles: number;
+  /** Bytes copied to and from the device, in windows. */
+  readonly bytes: number;
+  readonly totalBytes: number;
+  readonly bytesPerSecond: number;
+  /** Seconds, by the rate so far. */
+  readonly secondsLeft: number;
+  /** The kernels and products that run for each tile now. */
+  readonly steps: readonly string[];
+}
+
+export type OnProgress = (progress: Progress) => void;
+
+/** How often the count is looked at. */
+const PERIOD_MS = 100;
+
+interface Stage {
+  readonly steps: readonly string[];
+  /** For each tile, the bytes copied once it is done. */
+  readonly bytes: Float64Array;
+}
+
+/** Starts to tell; gives what ends it. `count`: tiles done so far; `failed` takes what `report` throws. */
+export function watchProgress(
+  plan: Plan,
+  count: () => number,
+  report: OnProgress,
+  failed: (error: unknown) => void,
+): (isComplete: boolean) => void {
+  const stages = plan.steps.flatMap((step) => (step.kind === 'sweep' ? [stageOf(step)] : []));
+  const sizes = stages.map(({ bytes }) => bytes.length);
+  const total = Math.max(1, sum(sizes));
+  const totalBytes = sum(stages.map(({ bytes }) => bytes.at(-1) ?? 0));
+  const start = performance.now();
+  let last = -1;
+  const tell = (tiles: number): void => {
+    if (tiles === last) return;
+    last = tiles;
+    const seconds = (performance.now() - start) / 1000;
+    const bytes = bytesAfter(stages, tiles);
+    try {
+      report({
+        tiles,
+        totalTiles: total,
+        bytes,
+        totalBytes,
+        bytesPerSecond: bytes / seconds,
+        secondsLeft: tiles === 0 ? Number.POSITIVE_INFINITY : (seconds * (total - tiles)) / tiles,
+        steps: stageAt(stages, tiles)?.steps ?? plan.steps.flatMap(namesOf),
+      });
+    } catch (error) {
+      failed(error);
+    }
+  };
+  const timer = setInterval(() => tell(Math.min(count(), total - 1)), PERIOD_MS);
+  return (isComplete) => {
+    clearInterval(timer);
+    if (isComplete) tell(total);
+  };
+}
+
+function stageOf(sweep: SweepStep): Stage {
+  const bytes = new Float64Array(sweep.tiles);
+  for (const { windows } of sweep.windows)
+    for (let t = 0; t < sweep.tiles; t++) {
+      const [, copies, , width, rows] = windows.subarray(t * WINDOW_FIELDS, (t + 1) * WINDOW_FIELDS);
+      if (copies === 1) bytes[t]! += width! * rows!;
+    }
+  for (let t = 1; t < sweep.tiles; t++) bytes[t]! += bytes[t - 1]!;
+  return { steps: sweep.body.flatMap(({ step }) => namesOf(step)), bytes };
+}
+
+const namesOf = (step: Step): string[] =>
+  step.kind === 'sweep' ? [] : ['kernel' in step ? step.kernel.name : step.kind];
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
+
+function stageAt(stages: readonly Stage[], tiles: number): Stage | undefined {
+  let left = tiles;
+  for (const stage of stages) {
+    if (left < stage.bytes.length) return stage;
+    left -= stage.bytes.length;
+  }
+  return stages.at(-1);
+}
+
+function bytesAfter(stages: readonly Stage[], tiles: number): number {
+  let left = tiles;
+  let bytes = 0;
+  for (const stage of stages) {
+    if (left <= 0) break;
+    bytes += stage.bytes[Math.min(left, stage.bytes.length) - 1] ?? 0;
+    left -= stage.bytes.length;
+  }
+  return bytes;
+}
