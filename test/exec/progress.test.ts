@@ -12,7 +12,7 @@ describe('onProgress', () => {
     const told: Progress[] = [];
     const result = await job().compute({
       device: 'cpu',
-      memory: '12MiB',
+      memory: '24MiB',
       onProgress: (progress) => told.push(progress),
     });
     expect(result.shape).toEqual([2 ** 16]);
