@@ -9,9 +9,10 @@
  */
 import { createHash } from 'node:crypto';
 import type { DType } from '../graph/dtype.js';
-import type { DeviceSource, Expr, ExprOf, NodeBase, Shape, Site, StridedSource } from '../graph/expr.js';
+import type { DeviceSource, Expr, ExprOf, NodeBase, Site, StridedSource } from '../graph/expr.js';
 import { denseStrides, type Graph, type GraphNode, type GraphNodeData, sizeOfShape } from '../graph/graph.js';
 import { formatNodeData } from '../graph/print.js';
+import { narrowSources, reach } from './narrow-sources.js';
 
 /** The part of an array that a graph reads. */
 export interface SourceArray {
@@ -106,28 +107,40 @@ function build(outputs: readonly Expr[]): LazyCanonical {
 
   for (const output of outputs) visitInputsFirst(output, ids, enter);
   const results = outputs.map((expr) => ids.get(expr)!);
+  const replaced = new Set<number>();
+  for (const narrow of narrowSources(entries, results, sources.list)) {
+    const { expr } = entries[narrow.id]!;
+    entries[narrow.id] = { expr, data: narrow.data, inputs: [] };
+    keys[narrow.id] = keyOf(narrow.data, expr, []);
+    sources.list[narrow.data.input] = narrow.array;
+    for (const id of narrow.replaced) replaced.add(id);
+  }
   for (const { source, elementCount } of sources.list) {
     keys.push(`${source.type === 'device' ? source.buffer.device : source.type} ${elementCount}`);
   }
   keys.push(`return ${listed(results)}`);
   const text = keys.join('\n');
   const fingerprint = text.length <= MAX_TEXT ? text : createHash('sha256').update(text).digest('hex');
-  return new LazyCanonical(entries, results, sources.list, fingerprint);
+  return new LazyCanonical(entries, replaced, results, sources.list, fingerprint);
 }
 
 /** Makes the table of nodes when it is asked for: a repeated program needs only the fingerprint and the sources. */
 class LazyCanonical implements Canonical {
   readonly #entries: readonly Entry[];
+  /** Ids of entries that are no nodes any more. */
+  readonly #replaced: ReadonlySet<number>;
   readonly #outputs: readonly number[];
   #graph: Graph | undefined;
 
   constructor(
     entries: readonly Entry[],
+    replaced: ReadonlySet<number>,
     outputs: readonly number[],
     readonly sources: readonly SourceArray[],
     readonly fingerprint: string,
   ) {
     this.#entries = entries;
+    this.#replaced = replaced;
     this.#outputs = outputs;
   }
 
@@ -140,9 +153,10 @@ class LazyCanonical implements Canonical {
     if (this.#graph === undefined) {
       const nodes = new Map<number, GraphNode>();
       this.#entries.forEach(({ expr, data, inputs }, id) => {
+        if (this.#replaced.has(id)) return;
         nodes.set(id, { ...ownData(data), dtype: expr.dtype, shape: expr.shape, id, inputs });
       });
-      this.#graph = { nodes, outputs: this.#outputs, nextId: nodes.size };
+      this.#graph = { nodes, outputs: this.#outputs, nextId: this.#entries.length };
     }
     return this.#graph;
   }
@@ -152,18 +166,6 @@ class LazyCanonical implements Canonical {
       this.#entries.flatMap(({ expr }, id) => (expr.site === undefined ? [] : [[id, expr.site] as const])),
     );
   }
-}
-
-/** Lowest and highest element of a line that a source of this shape reads. */
-function reach(source: StridedSource, shape: Shape): [number, number] {
-  let low = source.offset;
-  let high = source.offset;
-  shape.forEach((n, k) => {
-    const span = source.strides[k]! * (n - 1);
-    if (span < 0) low += span;
-    else high += span;
-  });
-  return [low, high];
 }
 
 /** What is the same object where two sources have the same elements. */
