@@ -28,6 +28,13 @@ describe('examples', () => {
     expect(stdout).toMatch(/max difference \S+, allowed/);
   });
 
+  it('larger-than-memory agrees with its loop, in tiles', () => {
+    const { status, stdout, stderr } = example('larger-than-memory');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/: \d+ tiles\n/);
+    expect(stdout).toMatch(/max difference \S+, allowed/);
+  });
+
   it('flights prints its tables and agrees with plain loops', () => {
     const { status, stdout, stderr } = example('flights');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

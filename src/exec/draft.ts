@@ -24,6 +24,8 @@ export interface DraftBuffer {
   readonly isStored: boolean;
   /** Whether it is an input that is not in memory yet, and can be read in windows. */
   readonly isRead: boolean;
+  /** Whether it is an input that JavaScript brings into memory as a whole before the run. */
+  readonly isFetched?: boolean | undefined;
 }
 
 export interface Draft {
@@ -157,7 +159,17 @@ class Drafter {
     const from = source < 0 ? undefined : this.#sources[source]!.source.type;
     const isStored = from === 'device';
     const isRead = from === 'file' || from === 'chunked';
-    return this.#buffers.push({ key, role, byteLength: bytes, source, isStored, isRead }) - 1;
+    return (
+      this.#buffers.push({
+        key,
+        role,
+        byteLength: bytes,
+        source,
+        isStored,
+        isRead,
+        isFetched: from === 'reader',
+      }) - 1
+    );
   }
 
   #sourceByteLength(source: number): number {

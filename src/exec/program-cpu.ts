@@ -11,10 +11,11 @@ import type { DeviceNeeds, Place } from './planner.js';
 export const CPU_NEEDS: DeviceNeeds = {
   scratchOf: () => [],
   workspaceOf: (step) => cpuProductBytes(step, cpuInfo().threads),
-  heldBytes: ({ role, byteLength, isRead }) => (role === 'temporary' || isRead ? byteLength : 0),
+  heldBytes: ({ role, byteLength, isRead, isFetched }) =>
+    role === 'temporary' || isRead || isFetched === true ? byteLength : 0,
   sweeps: {
     worksOf: tapeWorks,
-    canWindow: () => true,
+    canWindow: ({ isFetched }) => isFetched !== true,
     canSpill: false,
     slots: { in: 2, out: 1, local: 1 },
     tileBytes: Number.POSITIVE_INFINITY,

@@ -10,6 +10,7 @@ import {
   chunked,
   compute,
   FileError,
+  fromReader,
   type Lazy,
   lazy,
   loadNpy,
@@ -112,6 +113,13 @@ describe('a job of files under a budget', () => {
     const to = npy(join(folder.path, 'never.npy'));
     await expect(x.mul(2).compute({ device, memory: 100, to })).rejects.toThrow(MemoryError);
     expect(readdirSync(folder.path).sort()).toEqual(before);
+  });
+
+  it('is refused where what a function reads is larger than the budget', async () => {
+    const x = fromReader((_, count) => new Float32Array(count), { dtype: 'float32', shape: 1_000_000 });
+    expect(() => x.sum().plan({ device, memory: 3_900_000 })).toThrow(MemoryError);
+    expect(x.sum().plan({ device, memory: 4_100_000 }).peakBytes).toBeGreaterThanOrEqual(4_000_000);
+    expect((await x.slice([0, 10]).sum().compute({ device, memory: 10_000 })).item()).toBe(0);
   });
 
   it('fails where a file ends during the sweep, and leaves no file', async () => {
