@@ -3,6 +3,7 @@
 
 #include "cuda/info.h"
 #include "cuda/nvrtc.h"
+#include "cuda/pinned.h"
 #include "runtime/cancel.h"
 #include "runtime/environment.h"
 #include "runtime/info.h"
@@ -38,6 +39,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cuda::cublasInfo>(exports, "cublasInfo");
   add<weft::cuda::probeCuda>(exports, "probeCuda");
   add<weft::cuda::openDevice>(exports, "openDevice");
+  add<weft::cuda::allocatePinned>(exports, "allocatePinned");
   add<weft::cuda::cudaEntryPoints>(exports, "cudaEntryPoints");
   add<weft::cuda::compileCuda>(exports, "compileCuda");
   return exports;

@@ -83,4 +83,5 @@ export { type ComputeToOptions, compute, explain, Lazy, persist, plan } from './
 export { NDArray, type NestedResult } from './ndarray.js';
 export type { Nested } from './nested.js';
 export { progressLine } from './progress-line.js';
+export { type PinnedOptions, pinned } from './pinned.js';
 export { arange, type LinspaceOptions, linspace } from './ranges.js';

@@ -180,6 +180,7 @@ MemoryUse CudaDevice::memory() const {
   if (resources == nullptr) return {};
   MemoryUse use = resources->pool->use();
   use.staging = resources->staging->pinnedBytes() + resources->slots.pinnedBytes();
+  use.staging += static_cast<size_t>(pinnedArrays_.load());
   if (const CopyStreams* copies = resources->copies.load()) use.staging += copies->pinnedBytes();
   return use;
 }

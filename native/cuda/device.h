@@ -42,6 +42,8 @@ class CudaDevice : public Device {
   size_t freeBytes() const;
   // Executor's thread, after open().
   Blas& blas();
+  // Counts pinned memory that JavaScript got, or gave back. Any thread.
+  void countPinned(int64_t byteLength) { pinnedArrays_ += byteLength; }
   // Gives a block back. Any thread.
   void release(const PoolBlock& block);
 
@@ -67,6 +69,7 @@ class CudaDevice : public Device {
   std::unique_ptr<Resources> resources_;
   // Set once resources_ is complete, for other threads.
   std::atomic<Resources*> opened_{nullptr};
+  std::atomic<int64_t> pinnedArrays_{0};
   // The status that lost the device; null while it is well.
   std::atomic<const std::string*> lost_{nullptr};
 

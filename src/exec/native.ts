@@ -71,6 +71,7 @@ interface Addon {
   cublasInfo(): Lookup<LibraryInfo>;
   probeCuda(): Promise<void>;
   openDevice(device: string): Promise<{ readonly freeBytes: number }>;
+  allocatePinned(device: string, byteLength: number): Promise<ArrayBuffer>;
   cudaEntryPoints(): CudaEntryPoints;
   compileCuda(source: string, options: readonly string[]): Promise<CompiledImage>;
 }
@@ -353,6 +354,13 @@ export const cudaInfo = (): CudaInfo => info;
 
 /** Loads the driver and NVRTC on a native thread, so that reading `cudaInfo()` after it does not block. */
 export const probeCuda = (): Promise<void> => settled(guarded(() => cudaAddon().probeCuda()));
+
+/**
+ * Pinned host memory of undefined contents, which GPUs copy from and to directly; counted among a device's staging memory
+ * until it is collected. Rejects with `MemoryError` where the system has no more.
+ */
+export const allocatePinned = (device: string, byteLength: number): Promise<ArrayBuffer> =>
+  settled(guarded(() => cudaAddon().allocatePinned(device, byteLength)));
 
 /** Opens a CUDA device (`cuda:N`); rejects with `DeviceError` where it cannot be used. */
 export const openDevice = (device: string): Promise<{ readonly freeBytes: number }> =>
