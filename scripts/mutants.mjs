@@ -27,6 +27,7 @@ const PROGRAMS = ['test/conformance/programs.test.ts'];
 const SCHEDULES = ['test/sim/schedules.test.ts'];
 const FAULTS = ['test/sim/faults.test.ts'];
 const RUNTIME = ['test/exec/cuda-runtime.test.ts'];
+const SWEEPS = ['test/sim/sweeps.test.ts'];
 const VALUES = [...PROGRAMS, 'test/conformance/views.test.ts', 'test/conformance/reductions.test.ts'];
 
 /** `find` stands once in the file. */
@@ -37,6 +38,34 @@ const MUTANTS = [
     find: '  flight.end->wait();\n',
     replace: '',
     tests: [...PROGRAMS, ...SCHEDULES],
+  },
+  {
+    name: 'a slot is filled while a tile is computed from it',
+    file: 'native/cuda/sweep.cpp',
+    find: '    if (user >= 0) copies_.computed.holdBack(user, copies_.inStream);\n',
+    replace: '',
+    tests: SWEEPS,
+  },
+  {
+    name: 'a tile is computed before its windows are there',
+    file: 'native/cuda/sweep.cpp',
+    find: '    if (hasIn_) copies_.broughtIn.holdBack(tile, stream_);\n',
+    replace: '',
+    tests: SWEEPS,
+  },
+  {
+    name: "a tile's results are overwritten while they are copied out",
+    file: 'native/cuda/sweep.cpp',
+    find: '    if (user >= 0) copies_.broughtOut.holdBack(user, stream_);\n',
+    replace: '',
+    tests: SWEEPS,
+  },
+  {
+    name: 'a sweep that fails leaves its copies under way',
+    file: 'native/cuda/sweep.cpp',
+    find: '  const CUresult status = copies_.reset();\n',
+    replace: '  const CUresult status = kSuccess;\n',
+    tests: SWEEPS,
   },
   {
     name: 'a dropped event wait: staged results are read before the copy has landed',
