@@ -156,6 +156,9 @@ SweepHome Issue::homeOf(int buffer) const {
     HostSource* const source = run_.inputs[i].source.get();
     if (program_.inputs[i] == buffer && source != nullptr) return {nullptr, 0, source};
   }
+  for (size_t i = 0; i < run_.sinks.size(); i++) {
+    if (program_.outputs[i] == buffer && !run_.sinks[i].empty()) return {nullptr, 0, nullptr, &run_.sinks[i]};
+  }
   const BufferSpec& spec = program_.buffers[buffer];
   return {nullptr, spec.role == Role::input ? addresses_[buffer] : 0};
 }
@@ -209,6 +212,8 @@ void Issue::placeInHost() {
     if (run_.keepOnDevice[i])
       throw Failure(FailureCode::internal,
                     "a result that is on the device in windows only was to stay there");
+    // Sweeps write to files what they have.
+    if (!run_.sinks.empty() && !run_.sinks[i].empty()) continue;
     run_.outputs[i] = allocateHost(byteLengthOf(buffer));
     hosts_[buffer] = bytesOf(*run_.outputs[i]);
   }

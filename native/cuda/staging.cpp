@@ -20,8 +20,10 @@ constexpr size_t kDirectByteLength = size_t{64} << 10;
 
 std::byte* bytesOf(void* host) { return static_cast<std::byte*>(host); }
 
+bool inMemory(const Transfer& transfer) { return transfer.source == nullptr && transfer.sinks == nullptr; }
+
 bool isPinned(const Transfer& transfer) {
-  if (transfer.source != nullptr || transfer.byteLength * transfer.rows < kDirectByteLength) return false;
+  if (!inMemory(transfer) || transfer.byteLength * transfer.rows < kDirectByteLength) return false;
   unsigned type = 0;
   const auto address = reinterpret_cast<CUdeviceptr>(transfer.host);
   // Memory the driver does not know is an error, which is the usual answer here.
@@ -36,24 +38,25 @@ constexpr size_t kMostPitch = (size_t{1} << 31) - 1;
 Transfer rowsOf(const Transfer& transfer, size_t first, size_t rows) {
   Transfer part = transfer;
   part.device += first * transfer.devicePitch;
-  if (part.source == nullptr) part.host = bytesOf(transfer.host) + first * transfer.hostPitch;
-  part.sourceOffset += first * transfer.hostPitch;
+  if (inMemory(part)) part.host = bytesOf(transfer.host) + first * transfer.hostPitch;
+  part.hostOffset += first * transfer.hostPitch;
   part.rows = rows;
   return part;
 }
 
 // Some bytes of a transfer of one row.
 Transfer bytesOf(const Transfer& transfer, size_t first, size_t byteLength) {
-  void* const host = transfer.source == nullptr ? bytesOf(transfer.host) + first : nullptr;
-  return {transfer.device + first, host, byteLength, transfer.source, transfer.sourceOffset + first};
+  void* const host = inMemory(transfer) ? bytesOf(transfer.host) + first : nullptr;
+  return {transfer.device + first,     host,          byteLength, transfer.source,
+          transfer.hostOffset + first, transfer.sinks};
 }
 
 // Rows without gaps are one.
 Transfer joined(const Transfer& transfer) {
   if (transfer.devicePitch != transfer.byteLength || transfer.hostPitch != transfer.byteLength)
     return transfer;
-  return {transfer.device, transfer.host, transfer.byteLength * transfer.rows, transfer.source,
-          transfer.sourceOffset};
+  return {transfer.device, transfer.host,       transfer.byteLength * transfer.rows,
+          transfer.source, transfer.hostOffset, transfer.sinks};
 }
 
 void cutRow(const Transfer& row, std::vector<Transfer>& chunks) {
@@ -155,6 +158,7 @@ void Lane::fill(const Transfer& transfer, const Use& use) {
     // The same between the slot, where rows have no gaps, and the device.
     Transfer inner = outer;
     inner.source = nullptr;
+    inner.sinks = nullptr;
     inner.host = slot.memory + slot.used;
     inner.hostPitch = transfer.byteLength;
     use(slot, outer, inner);
@@ -175,9 +179,15 @@ void Lane::close() {
 void Lane::land(Slot& slot) {
   slot.event->wait();
   for (const Landing& landing : slot.landings) {
-    for (size_t row = 0; row < landing.rows; row++) {
-      std::memcpy(landing.to + row * landing.pitch, landing.from + row * landing.byteLength,
-                  landing.byteLength);
+    const Transfer& to = landing.to;
+    for (size_t row = 0; row < to.rows; row++) {
+      const std::byte* const from = landing.from + row * to.byteLength;
+      const size_t offset = row * to.hostPitch;
+      if (to.sinks == nullptr) {
+        std::memcpy(bytesOf(to.host) + offset, from, to.byteLength);
+        continue;
+      }
+      for (const auto& sink : *to.sinks) sink->write(to.hostOffset + offset, to.byteLength, from);
     }
   }
   slot.landings.clear();
@@ -191,7 +201,7 @@ void Lane::upload(const Transfer& transfer) {
       std::byte* const to = bytesOf(inner.host) + row * inner.hostPitch;
       const size_t from = row * outer.hostPitch;
       if (outer.source != nullptr) {
-        outer.source->read(outer.sourceOffset + from, outer.byteLength, to);
+        outer.source->read(outer.hostOffset + from, outer.byteLength, to);
       } else {
         std::memcpy(to, bytesOf(outer.host) + from, outer.byteLength);
       }
@@ -203,8 +213,7 @@ void Lane::upload(const Transfer& transfer) {
 void Lane::download(const Transfer& transfer) {
   fill(transfer, [&](Slot& slot, const Transfer& outer, const Transfer& inner) {
     queueDownload(inner, stream_);
-    slot.landings.push_back(
-        {bytesOf(outer.host), bytesOf(inner.host), outer.byteLength, outer.rows, outer.hostPitch});
+    slot.landings.push_back({outer, bytesOf(inner.host)});
   });
 }
 

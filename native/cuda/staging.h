@@ -18,9 +18,12 @@
 #include "cuda/driver.h"
 #include "cuda/event.h"
 #include "runtime/cancel.h"
+#include "runtime/host-sink.h"
 #include "runtime/host-source.h"
 
 namespace weft::cuda {
+
+using HostSinks = std::vector<std::shared_ptr<HostSink>>;
 
 // Bytes to copy: one row, or several of `byteLength` bytes.
 struct Transfer {
@@ -28,9 +31,11 @@ struct Transfer {
   // Read when it goes up, written when it comes down.
   void* host;
   size_t byteLength;
-  // Where what goes up is read from instead, if not null, and where in it.
+  // Where what goes up is read from, or what comes down is written to, instead of memory, if not null; and
+  // where in it.
   HostSource* source = nullptr;
-  size_t sourceOffset = 0;
+  size_t hostOffset = 0;
+  const HostSinks* sinks = nullptr;
   size_t rows = 1;
   // From row to row.
   size_t devicePitch = 0, hostPitch = 0;
@@ -61,10 +66,8 @@ class Lane {
 
  private:
   struct Landing {
-    std::byte* to;
+    Transfer to;
     const std::byte* from;
-    size_t byteLength;
-    size_t rows, pitch;
   };
   struct Slot {
     std::byte* memory = nullptr;

@@ -92,8 +92,8 @@ Transfer SweepRun::transferOf(const Track& track, int64_t tile) const {
   const CUdeviceptr device = placeOf(track.buffer, window, arena_).window;
   const SweepHome& home = track.home;
   std::byte* const host = home.host == nullptr ? nullptr : home.host + window.first;
-  return {device,       host,        window.rowBytes,        home.source,
-          window.first, window.rows, track.buffer.slotPitch, window.pitch};
+  return {device,     host,        window.rowBytes,        home.source, window.first,
+          home.sinks, window.rows, track.buffer.slotPitch, window.pitch};
 }
 
 std::vector<Transfer> SweepRun::transfersOf(int64_t tile, SweepDirection direction) const {

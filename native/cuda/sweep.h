@@ -54,12 +54,13 @@ class CopyStreams {
   TileEvents broughtIn, computed, broughtOut;
 };
 
-// Where the whole of a windowed buffer is: in host memory, in a source, on the device, or nowhere.
+// Where the whole of a windowed buffer is: in host memory, in files, on the device, or nowhere.
 struct SweepHome {
   std::byte* host = nullptr;
   CUdeviceptr device = 0;
-  // What is read instead of host memory.
+  // What is read or written instead of host memory.
   HostSource* source = nullptr;
+  const HostSinks* sinks = nullptr;
 };
 
 // One sweep of one run. On the executor's thread.
