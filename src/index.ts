@@ -82,6 +82,6 @@ export {
 export { type ComputeToOptions, compute, explain, Lazy, persist, plan } from './lazy.js';
 export { NDArray, type NestedResult } from './ndarray.js';
 export type { Nested } from './nested.js';
-export { progressLine } from './progress-line.js';
 export { type PinnedOptions, pinned } from './pinned.js';
+export { progressLine } from './progress-line.js';
 export { arange, type LinspaceOptions, linspace } from './ranges.js';
