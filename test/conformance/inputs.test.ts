@@ -12,6 +12,7 @@ import {
   type Lazy,
   lazy,
   loadNpy,
+  npy,
   ShapeError,
   saveNpy,
 } from '../../src/index.js';
@@ -66,6 +67,25 @@ describe.each(devices)('on %s', (device) => {
     await same(y.sum(0), x.sum(0));
     await same(y.slice(1, [2, 4]), x.slice(1, [2, 4]));
     await same(chunked(pieces, shape as unknown as number[], 'float32').exp(), x.astype('float32').exp());
+  });
+
+  it('reads and writes files in tiles, within a budget', async () => {
+    const shape = [2000, 300];
+    const data = new Float32Array(shape[0]! * shape[1]!).map((_, k) => (k % 8191) - 4000);
+    const x = lazy(data, { shape });
+    const [path, to] = ['tiled.npy', 'tiled-out.npy'].map((name) => join(folder.path, name));
+    for (const byteOrder of ['little', 'big'] as const) {
+      const y = await saveNpy(path!, x, { byteOrder, device: 'cpu' });
+      const options = { device, memory: 1_200_000 };
+      for (const job of [(z: Lazy) => z.mul(2).exp(), (z: Lazy) => z.sum(1), (z: Lazy) => z.sum()]) {
+        expect(job(y).plan(options).sweeps.length).toBeGreaterThan(0);
+        const [whole] = await compute([job(x)], { device });
+        const tiled = await job(y).compute(options);
+        expect(bytesOf(tiled.data).equals(bytesOf(whole.data))).toBe(true);
+        const stored = await job(y).compute({ ...options, to: npy(to!, { byteOrder }) });
+        await same(stored, lazy(whole));
+      }
+    }
   });
 
   it('reads every dtype in both byte orders, at odd offsets', async () => {
