@@ -14,7 +14,10 @@ import { KernelBuilder } from '../support/kernel-builder.js';
 import { generator, randomValues } from '../support/random.js';
 import { bytesOf } from '../support/sweep-runner.js';
 import { footprint } from './programs.js';
-import { describeSimulator, setFaults, setSchedule, show, takeProblems } from './simulator.js';
+import { describeSimulator, setDevices, setFaults, setSchedule, show, takeProblems } from './simulator.js';
+
+const LOSABLE = 6;
+setDevices(Array.from({ length: 1 + LOSABLE }, () => ({})));
 
 const native = { createProgram, run };
 const TIMINGS = ['late', 'random', 'eager'] as const;
@@ -158,6 +161,28 @@ describe.each([
       expect(footprint()).toEqual(left);
     }
     expect(await bytesOf(native, spec, inputs)).toEqual(wanted);
+  });
+});
+
+describe('a sweep that loses its device', () => {
+  it('ends, whatever was under way, and says so', async () => {
+    const inputs = inputsOf(MAP.kernel, 3);
+    for (let ordinal = 1; ordinal <= LOSABLE; ordinal++) {
+      setSchedule({ timing: TIMINGS[ordinal % 3]!, seed: ordinal });
+      const device = `cuda:${ordinal}`;
+      const spec = (await programOf(MAP, { by: 'rows', slots: 2, device }, 4))!;
+      const call = ordinal % 2 === 0 ? 'run copy' : 'run launch';
+      const failure = (): Promise<unknown> =>
+        bytesOf(native, spec, inputs).then(
+          () => 'none',
+          (error) => error,
+        );
+      const fault = { call, nth: 1 + (ordinal % 2), status: 700, sticky: true };
+      setFaults([fault]);
+      expect(await failure()).toBeInstanceOf(DeviceLostError);
+      setFaults([]);
+      expect(await failure()).toBeInstanceOf(DeviceLostError);
+    }
   });
 });
 
