@@ -11,6 +11,7 @@
 #include "runtime/run.h"
 #include "runtime/settings.h"
 #include "runtime/sink-output.h"
+#include "runtime/temporary-file.h"
 #include "runtime/values.h"
 
 namespace {
@@ -24,6 +25,8 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   weft::Environment::create(env);
   add<weft::createProgram>(exports, "createProgram");
   add<weft::run>(exports, "run");
+  add<weft::guardFile>(exports, "guardFile");
+  add<weft::releaseFile>(exports, "releaseFile");
   add<weft::reserveFile>(exports, "reserveFile");
   add<weft::disposeBuffer>(exports, "disposeBuffer");
   add<weft::createCancel>(exports, "createCancel");

@@ -56,6 +56,8 @@ interface Addon {
     cancel: object | undefined,
     timeline: boolean,
   ): Promise<readonly (ArrayBuffer | object | readonly number[] | number)[]>;
+  guardFile(path: string): object;
+  releaseFile(handle: object): void;
   reserveFile(fd: number, byteLength: number, path: string): Promise<void>;
   disposeBuffer(handle: object): void;
   createCancel(): object;
@@ -289,6 +291,11 @@ const isKept = (place: OutputPlace): boolean | readonly FileOutput[] =>
 const rethrow = (error: unknown): never => {
   throw typed(error);
 };
+
+/** Has a temporary file removed when this thread ends, by whatever way, before `releaseFile`. */
+export const guardFile = (path: string): object => guarded(() => addon().guardFile(path));
+/** Leaves a guarded file where it is. */
+export const releaseFile = (guard: object): void => guarded(() => addon().releaseFile(guard));
 
 /** Takes the disk's room for an open file, where the file system can. Rejects with a FileError for a full disk. */
 export const reserveFile = (fd: number, byteLength: number, path: string): Promise<void> =>

@@ -8,11 +8,14 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { reserveFile } from '../exec/native.js';
+import { guardFile, releaseFile, reserveFile } from '../exec/native.js';
 import type { FileStamp } from '../graph/expr.js';
 import { asFileError, refuser, stampOf } from './data-file.js';
 
-/** Temporary files of this thread that are being written: removed if the process exits before they are complete. */
+/**
+ * Temporary files of this thread that are being written: removed if the process exits before they are complete. When a
+ * worker is terminated, which runs no handlers, the guards do that.
+ */
 const unfinished = new Set<string>();
 let watching = false;
 
@@ -26,14 +29,19 @@ function watchExit(): void {
 
 const WRITABLE = 'a file that can be written';
 
+interface Temporary {
+  readonly path: string;
+  readonly guard: object;
+}
+
 export class OutputFile {
   readonly #op: string;
   readonly #handle: FileHandle;
-  readonly #temporary: string;
+  readonly #temporary: Temporary;
   readonly #target: string;
   #closed = false;
 
-  private constructor(op: string, handle: FileHandle, temporary: string, target: string) {
+  private constructor(op: string, handle: FileHandle, temporary: Temporary, target: string) {
     this.#op = op;
     this.#handle = handle;
     this.#temporary = temporary;
@@ -46,12 +54,14 @@ export class OutputFile {
       const { target, mode } = await targetOf(op, path);
       const temporary = join(dirname(target), `.weft-${randomUUID()}.tmp`);
       watchExit();
-      unfinished.add(temporary); // before it is there, so that there is no moment when it is and is not known
+      // Before it is there, so that there is no moment when it is and is not known.
+      const guard = guardFile(temporary);
+      unfinished.add(temporary);
       const handle = await open(temporary, 'wx+').catch((error: unknown) => {
         unfinished.delete(temporary);
         throw error;
       });
-      const file = new OutputFile(op, handle, temporary, target);
+      const file = new OutputFile(op, handle, { path: temporary, guard }, target);
       try {
         if (mode !== undefined) await handle.chmod(mode);
         return file;
@@ -100,8 +110,8 @@ export class OutputFile {
   /** Gives the file its name. */
   async publish(): Promise<void> {
     await this.#system(async () => {
-      await rename(this.#temporary, this.#target);
-      unfinished.delete(this.#temporary);
+      await rename(this.#temporary.path, this.#target);
+      this.#forget();
       await syncFolder(dirname(this.#target));
     });
   }
@@ -109,9 +119,15 @@ export class OutputFile {
   /** Removes the file, unless it has its name already. */
   async discard(): Promise<void> {
     await this.#close();
-    if (!unfinished.has(this.#temporary)) return;
-    await rm(this.#temporary, { force: true });
-    unfinished.delete(this.#temporary);
+    const { path } = this.#temporary;
+    if (!unfinished.has(path)) return;
+    await rm(path, { force: true });
+    this.#forget();
+  }
+
+  #forget(): void {
+    unfinished.delete(this.#temporary.path);
+    releaseFile(this.#temporary.guard);
   }
 
   async #close(): Promise<void> {

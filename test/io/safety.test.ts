@@ -203,6 +203,27 @@ describe('the disk and the process', () => {
   });
 });
 
+describe('a worker that is terminated', () => {
+  it('leaves no file', () => {
+    const folder = freshFolder();
+    const body = `
+      import { readdirSync } from 'node:fs';
+      import { isMainThread, Worker } from 'node:worker_threads';
+      if (isMainThread) {
+        const worker = new Worker(new URL(import.meta.url));
+        while (readdirSync(${JSON.stringify(folder)}).length === 0) await new Promise(setImmediate);
+        console.log(readdirSync(${JSON.stringify(folder)}).length);
+        await worker.terminate();
+      } else {
+        const { arange, saveNpy } = await import(${weft});
+        await saveNpy(${JSON.stringify(join(folder, 'x.npy'))}, arange(40_000_000));
+      }`;
+    const { stdout, stderr } = script(body);
+    expect([stdout, stderr]).toEqual(['1\n', '']);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
 describe('what a file replaces', () => {
   it('follows a link, and keeps it', async () => {
     const folder = freshFolder();
