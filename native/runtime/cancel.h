@@ -1,5 +1,5 @@
-// Cancel: a token that stops the runs it is given to, between their steps and inside long CPU steps, and tells
-// how far they are.
+// Cancel: a token that stops the runs it is given to, between their steps and inside long CPU steps, and
+// tells how far they are.
 #pragma once
 #include <napi.h>
 
