@@ -99,10 +99,11 @@ __device__ __forceinline__ T weft_sign(T a) {
 /* Rounds towards minus infinity; 0 for a divisor of 0. The least value divided by -1 wraps. */
 template <class T>
 __device__ __forceinline__ T weft_floor_divide(T a, T b) {
-  if (b == (T)0) return (T)0;
-  if ((T)-1 < (T)0 && b == (T)-1) return (T)(0ull - (unsigned long long)a);
-  const T q = (T)(a / b);
-  return (T)(q - (T)(q * b != a && (a < (T)0) != (b < (T)0) ? 1 : 0));
+  const bool plain = b != (T)0 && !((T)-1 < (T)0 && b == (T)-1);
+  const T d = plain ? b : (T)1;
+  const T q = (T)(a / d);
+  const T f = (T)(q - (T)(q * d != a && (a < (T)0) != (d < (T)0) ? 1 : 0));
+  return plain ? f : (T)(b == (T)0 ? 0ull : 0ull - (unsigned long long)a);
 }
 /* As NumPy's divmod: from the exact remainder. */
 template <class T>
@@ -124,9 +125,9 @@ __device__ __forceinline__ double weft_floor_divide(double a, double b) {
 /* Has the divisor's sign; 0 for an integer divisor of 0. */
 template <class T>
 __device__ __forceinline__ T weft_remainder(T a, T b) {
-  if (b == (T)0 || ((T)-1 < (T)0 && b == (T)-1)) return (T)0;
-  const T r = (T)(a % b);
-  return r != (T)0 && (r < (T)0) != (b < (T)0) ? (T)(r + b) : r;
+  const bool plain = b != (T)0 && !((T)-1 < (T)0 && b == (T)-1);
+  const T r = (T)(a % (plain ? b : (T)1));
+  return !plain ? (T)0 : r != (T)0 && (r < (T)0) != (b < (T)0) ? (T)(r + b) : r;
 }
 __device__ __forceinline__ float weft_remainder(float a, float b) {
   const float r = fmodf(a, b);
