@@ -96,7 +96,8 @@ __device__ __forceinline__ T weft_sign(T a) {
   return a > (T)0 ? (T)1 : a < (T)0 ? (T)-1 : a == (T)0 ? (T)0 : a;
 }`),
   piece(`
-/* Rounds towards minus infinity; 0 for a divisor of 0. The least value divided by -1 wraps. */
+/* Rounds towards minus infinity; 0 for a divisor of 0. The least value divided by -1 wraps. No branches: a divisor that is
+   the same for all would have the compiler write every loop again for each of them. */
 template <class T>
 __device__ __forceinline__ T weft_floor_divide(T a, T b) {
   const bool plain = b != (T)0 && !((T)-1 < (T)0 && b == (T)-1);

@@ -1,0 +1,28 @@
+/** Kernels that a compiler may take for ever over: they compile with the real NVRTC, where it is found. */
+import { describe, expect, it } from 'vitest';
+import { CUDA_OPTIONS, cudaKernel } from '../../src/codegen/cuda.js';
+import { compileCuda, cudaInfo } from '../../src/exec/native.js';
+import { canonicalize } from '../../src/fusion/canonicalize.js';
+import { partition } from '../../src/fusion/partition.js';
+import { runPasses } from '../../src/fusion/pipeline.js';
+import { lazy, stack } from '../../src/index.js';
+
+const found = cudaInfo().nvrtc !== null && process.env.WEFT_TEST_ONLY !== 'cuda';
+
+describe.runIf(found)('NVRTC', () => {
+  it('compiles statistics of stacked integer quotients in seconds', async () => {
+    const date = lazy(new BigInt64Array(4096));
+    const delay = lazy(new Int32Array(4096));
+    const hour = date.floorDivide(3_600n).remainder(24n);
+    const weekday = date.floorDivide(86_400n).add(3n).remainder(7n);
+    const columns = stack([delay, delay.mul(2), hour, weekday].map((column) => column.astype('float32')));
+    const results = [columns.mean(1), columns.std(1), columns];
+    const graph = runPasses(canonicalize(results.map(({ expr }) => expr)).graph);
+    for (const step of partition(graph).steps) {
+      if (step.kind !== 'kernel') continue;
+      const { source } = cudaKernel(step.kernel.kernel);
+      const { image } = await compileCuda(source, [...CUDA_OPTIONS, '--gpu-architecture=sm_90']);
+      expect(image.byteLength).toBeGreaterThan(0);
+    }
+  }, 30_000);
+});
