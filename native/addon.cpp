@@ -43,6 +43,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cuda::probeCuda>(exports, "probeCuda");
   add<weft::cuda::openDevice>(exports, "openDevice");
   add<weft::cuda::allocatePinned>(exports, "allocatePinned");
+  add<weft::cuda::keptObjects>(exports, "keptObjects");
   add<weft::cuda::cudaEntryPoints>(exports, "cudaEntryPoints");
   add<weft::cuda::compileCuda>(exports, "compileCuda");
   return exports;

@@ -185,6 +185,18 @@ MemoryUse CudaDevice::memory() const {
   return use;
 }
 
+KeptObjects CudaDevice::keptObjects() const {
+  if (!resources_) return {};
+  Resources& r = *resources_;
+  KeptObjects kept{1, Throttle::kEvents + r.events.count() + r.staging->eventCount(), r.modules.count(), 1,
+                   r.blas ? size_t{1} : 0};
+  if (const CopyStreams* copies = r.copies.load()) {
+    kept.streams += CopyStreams::kStreams;
+    kept.events += copies->eventCount();
+  }
+  return kept;
+}
+
 size_t CudaDevice::freeBytes() const {
   size_t free = 0;
   size_t total = 0;

@@ -22,6 +22,11 @@ class Blas;
 struct PoolBlock;
 struct Resources;
 
+// What a device keeps of the driver's and cuBLAS's objects between runs.
+struct KeptObjects {
+  size_t streams = 0, events = 0, modules = 0, pools = 0, cublasHandles = 0;
+};
+
 class CudaDevice : public Device {
  public:
   explicit CudaDevice(int ordinal);
@@ -40,6 +45,8 @@ class CudaDevice : public Device {
   void open();
   // Bytes of device memory that are free. Executor's thread, after open().
   size_t freeBytes() const;
+  // None where it was never opened. Executor's thread, while no run is under way.
+  KeptObjects keptObjects() const;
   // Executor's thread, after open().
   Blas& blas();
   // Counts pinned memory that JavaScript got, or gave back. Any thread.

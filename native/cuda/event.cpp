@@ -70,6 +70,11 @@ std::unique_ptr<Event> EventPool::take() {
   return std::make_unique<Event>();
 }
 
+size_t EventPool::count() {
+  const std::lock_guard lock(mutex_);
+  return free_.size();
+}
+
 void EventPool::give(std::unique_ptr<Event> event) {
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(event));

@@ -36,6 +36,8 @@ class EventPool {
  public:
   std::unique_ptr<Event> take();
   void give(std::unique_ptr<Event> event);
+  // Of those that are not taken.
+  size_t count();
 
  private:
   std::mutex mutex_;

@@ -124,6 +124,31 @@ class OpenTask : public BlockingTask {
   size_t freeBytes_ = 0;
 };
 
+class CountTask : public BlockingTask {
+ public:
+  explicit CountTask(CudaDevice& device) : device_(device) {}
+  void run() override { kept_ = device_.keptObjects(); }
+  Napi::Value result(Napi::Env env) override {
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("streams", static_cast<double>(kept_.streams));
+    result.Set("events", static_cast<double>(kept_.events));
+    result.Set("modules", static_cast<double>(kept_.modules));
+    result.Set("pools", static_cast<double>(kept_.pools));
+    result.Set("cublasHandles", static_cast<double>(kept_.cublasHandles));
+    return result;
+  }
+
+ private:
+  CudaDevice& device_;
+  KeptObjects kept_;
+};
+
+CudaDevice& cudaDevice(const Napi::Value& value) {
+  auto* device = dynamic_cast<CudaDevice*>(&deviceNamed(values::text(value, "device")));
+  if (device == nullptr) values::reject("device", "cuda:N");
+  return *device;
+}
+
 }  // namespace
 
 Napi::Value configureCuda(const Napi::CallbackInfo& info) {
@@ -158,11 +183,14 @@ Napi::Value probeCuda(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value openDevice(const Napi::CallbackInfo& info) {
-  const std::string name = values::text(info[0], "device");
-  auto* device = dynamic_cast<CudaDevice*>(&deviceNamed(name));
-  if (device == nullptr) values::reject("device", "cuda:N");
+  CudaDevice& device = cudaDevice(info[0]);
+  return Environment::of(info.Env()).start(info.Env(), std::make_shared<OpenTask>(device), device.executor());
+}
+
+Napi::Value keptObjects(const Napi::CallbackInfo& info) {
+  CudaDevice& device = cudaDevice(info[0]);
   return Environment::of(info.Env())
-      .start(info.Env(), std::make_shared<OpenTask>(*device), device->executor());
+      .start(info.Env(), std::make_shared<CountTask>(device), device.executor());
 }
 
 Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info) {

@@ -21,6 +21,9 @@ Napi::Value probeCuda(const Napi::CallbackInfo& info);
 // openDevice(device: string): Promise<{ freeBytes: number }>. Rejects where the device cannot be used.
 Napi::Value openDevice(const Napi::CallbackInfo& info);
 
+// keptObjects(device: string): Promise<KeptObjects>. What the device keeps while no run is under way.
+Napi::Value keptObjects(const Napi::CallbackInfo& info);
+
 // cudaEntryPoints(): { driver: string[], nvrtc: string[], cublas: string[] }
 Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info);
 

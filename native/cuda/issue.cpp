@@ -47,9 +47,11 @@ void Issue::operator()() {
   place();
   bringIn();
   resources_.throttle->begin();
-  for (const Step& step : program_.steps) {
+  for (size_t i = 0; i < program_.steps.size(); i++) {
     checkCancelled(*run_.cancel);
-    std::visit(*this, step);
+    if (own_) own_->begin(i);
+    std::visit(*this, program_.steps[i]);
+    if (own_) own_->end(i);
     resources_.throttle->count(resources_.stream);
   }
   bringOut();
@@ -79,8 +81,12 @@ void Issue::operator()(const TapePhaseStep&) {
 
 void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
   std::vector<SweepHome> homes;
-  for (const SweepBuffer& buffer : sweep->buffers) homes.push_back(homeOf(buffer.buffer));
-  SweepRun sweepRun(*sweep, std::move(homes), block_->address(), copyStreams(), resources_.stream, run_);
+  std::vector<std::vector<CUdeviceptr>> slots;
+  for (const SweepBuffer& buffer : sweep->buffers) {
+    homes.push_back(homeOf(buffer.buffer));
+    slots.push_back(slotsOf(buffer));
+  }
+  SweepRun sweepRun(*sweep, std::move(homes), std::move(slots), copyStreams(), resources_.stream, run_);
   const size_t first = launch_;
   sweepRun([&](int64_t tile) {
     for (size_t i = 0; i < sweep->buffers.size(); i++)
@@ -163,6 +169,14 @@ SweepHome Issue::homeOf(int buffer) const {
   return {nullptr, spec.role == Role::input ? addresses_[buffer] : 0};
 }
 
+std::vector<CUdeviceptr> Issue::slotsOf(const SweepBuffer& buffer) {
+  if (own_) return own_->takeSlots(buffer);
+  std::vector<CUdeviceptr> addresses;
+  for (int slot = 0; slot < buffer.slots; slot++)
+    addresses.push_back(slotOf(buffer, slot, block_->address()));
+  return addresses;
+}
+
 CopyStreams& Issue::copyStreams() {
   // Never destroyed: it has threads.
   if (resources_.copies.load() == nullptr) resources_.copies = new CopyStreams(resources_.context);
@@ -170,7 +184,8 @@ CopyStreams& Issue::copyStreams() {
 }
 
 // One block holds the temporaries, the inputs that come from the host and the outputs that go there. It is
-// free again once all is queued: the next run's work comes after this one's.
+// free again once all is queued: the next run's work comes after this one's. Where memory is watched, each
+// has a block of its own instead.
 void Issue::place() {
   const auto isWindowed = [&](int buffer) { return program_.buffers[buffer].windowed; };
   std::vector<bool> fromHost(program_.inputs.size());
@@ -182,10 +197,10 @@ void Issue::place() {
   size_t end = placeGroup(up_, program_.inputs, fromHost, aligned(program_.arenaByteLength));
   end = placeGroup(down_, program_.outputs, toHost, end);
 
-  block_.emplace(*resources_.pool, end);
-  for (size_t i = 0; i < program_.buffers.size(); i++) {
-    const BufferSpec& buffer = program_.buffers[i];
-    addresses_[i] = block_->address() + (buffer.role == Role::temporary ? buffer.offset : addresses_[i]);
+  if (resources_.pool->isWatched()) {
+    placeApart();
+  } else {
+    placeInBlock(end);
   }
   for (size_t i = 0; i < fromHost.size(); i++) {
     if (run_.inputs[i].memory) addresses_[program_.inputs[i]] = run_.inputs[i].memory->address;
@@ -195,6 +210,26 @@ void Issue::place() {
     if (!toHost[i] && !isWindowed(program_.outputs[i])) keepOutput(i);
   }
   placeInHost();
+}
+
+void Issue::placeInBlock(size_t byteLength) {
+  block_.emplace(*resources_.pool, byteLength);
+  for (size_t i = 0; i < program_.buffers.size(); i++) {
+    const BufferSpec& buffer = program_.buffers[i];
+    addresses_[i] = block_->address() + (buffer.role == Role::temporary ? buffer.offset : addresses_[i]);
+  }
+}
+
+// Temporaries follow, step by step.
+void Issue::placeApart() {
+  own_.emplace(*resources_.pool, program_, addresses_);
+  std::fill(addresses_.begin(), addresses_.end(), 0);
+  for (const std::vector<size_t>* inputs : {&up_.packed, &up_.others}) {
+    for (const size_t i : *inputs) own_->take(program_.inputs[i]);
+  }
+  for (const std::vector<size_t>* outputs : {&down_.packed, &down_.others}) {
+    for (const size_t i : *outputs) own_->take(program_.outputs[i]);
+  }
 }
 
 // What sweeps bring in and out.
@@ -236,6 +271,7 @@ size_t Issue::placeGroup(Group& group, const std::vector<int>& buffers, const st
       continue;
     }
     group.packed.push_back(i);
+    group.offsets.push_back(end - group.begin);
     addresses_[buffers[i]] = end;
     group.byteLength = end - group.begin + byteLength;
     end += aligned(byteLength);
@@ -257,18 +293,23 @@ void Issue::keepOutput(size_t output) {
 void Issue::bringIn() {
   if (up_.byteLength > 0) {
     flight_.up = resources_.slots.take();
-    const CUdeviceptr to = block_->address() + up_.begin;
-    for (const size_t i : up_.packed) {
+    for (size_t k = 0; k < up_.packed.size(); k++) {
+      const size_t i = up_.packed[k];
       const int buffer = program_.inputs[i];
       if (byteLengthOf(buffer) == 0) continue;
-      void* place = flight_.up.get() + (addresses_[buffer] - to);
+      std::byte* const place = flight_.up.get() + up_.offsets[k];
       if (HostSource* source = run_.inputs[i].source.get()) {
         source->read(0, byteLengthOf(buffer), place);
       } else {
         std::memcpy(place, run_.inputs[i].host, byteLengthOf(buffer));
       }
+      if (own_)
+        WEFT_CU(cuMemcpyHtoDAsync, addresses_[buffer], place, byteLengthOf(buffer), resources_.stream);
     }
-    WEFT_CU(cuMemcpyHtoDAsync, to, flight_.up.get(), up_.byteLength, resources_.stream);
+    if (block_) {
+      const CUdeviceptr to = block_->address() + up_.begin;
+      WEFT_CU(cuMemcpyHtoDAsync, to, flight_.up.get(), up_.byteLength, resources_.stream);
+    }
   }
   if (up_.others.empty()) return;
   std::vector<Transfer> transfers;
@@ -288,24 +329,26 @@ void Issue::bringOut() {
     return reinterpret_cast<void*>(run_.outputs[output]->address);
   };
   if (down_.byteLength > 0) flight_.down = resources_.slots.take();
-  const CUdeviceptr from = block_->address() + down_.begin;
   // Results without a gap between them are one copy: what is in a gap is undefined.
+  CUdeviceptr from = 0;
   size_t begin = 0;
   size_t end = 0;
   const auto copy = [&] {
     if (begin == end) return;
-    WEFT_CU(cuMemcpyDtoHAsync, flight_.down.get() + begin, from + begin, end - begin, resources_.stream);
+    WEFT_CU(cuMemcpyDtoHAsync, flight_.down.get() + begin, from, end - begin, resources_.stream);
   };
-  for (const size_t i : down_.packed) {
+  for (size_t k = 0; k < down_.packed.size(); k++) {
+    const size_t i = down_.packed[k];
     const int buffer = program_.outputs[i];
     const size_t byteLength = byteLengthOf(buffer);
-    const size_t offset = addresses_[buffer] - from;
+    const size_t offset = down_.offsets[k];
     void* to = makeHost(i);
     if (byteLength == 0) continue;
     flight_.landings.push_back({offset, to, byteLength});
-    if (offset != end) {
+    if (offset != end || own_ || begin == end) {
       copy();
       begin = offset;
+      from = addresses_[buffer];
     }
     end = offset + byteLength;
   }

@@ -10,6 +10,7 @@
 
 #include "cuda/flight.h"
 #include "cuda/modules.h"
+#include "cuda/own-blocks.h"
 #include "cuda/pool.h"
 #include "cuda/resources.h"
 #include "runtime/program.h"
@@ -40,18 +41,24 @@ class Issue {
   struct Group {
     // Positions among the program's inputs or outputs.
     std::vector<size_t> packed, others;
+    // Of each packed one, from `begin`.
+    std::vector<size_t> offsets;
     // Of the packed ones, in the block.
     size_t begin = 0;
     size_t byteLength = 0;
   };
 
   void place();
+  void placeInBlock(size_t byteLength);
+  void placeApart();
   void placeInHost();
   // Runs a part of a step in a tile.
   void runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range);
   void runPart(const MatmulStep& step, const SweepRange& range);
   void runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& run, int64_t tile);
   SweepHome homeOf(int buffer) const;
+  // The addresses of its slots.
+  std::vector<CUdeviceptr> slotsOf(const SweepBuffer& buffer);
   CopyStreams& copyStreams();
   // Gives the buffers of a group their places from `end` on. Returns the end after them.
   size_t placeGroup(Group& group, const std::vector<int>& buffers, const std::vector<bool>& chosen,
@@ -68,7 +75,9 @@ class Issue {
   const Program& program_;
   ProgramCode& code_;
   std::vector<CUdeviceptr>& addresses_;
+  // One of the two: see `place`.
   std::optional<ScopedBlock> block_;
+  std::optional<OwnBlocks> own_;
   Group up_, down_;
   // Host memory of the program's buffers, for those that sweeps bring in or out.
   std::vector<std::byte*> hosts_;

@@ -56,6 +56,8 @@ class Modules {
  public:
   // Loads what is not loaded yet. The program outlives its code.
   std::unique_ptr<ProgramCode> link(const Program& program);
+  // Modules that are loaded.
+  size_t count() const { return entries_.size(); }
 
  private:
   std::shared_ptr<Module> get(const Image& image);

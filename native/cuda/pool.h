@@ -44,6 +44,8 @@ class DevicePool {
   void tidy(size_t more = 0);
   // Gives everything unused back to the system.
   void trim();
+  // Whether memory is to be poisoned, so that all that uses it is watched.
+  bool isWatched() const { return keepsNothing_; }
   // Any thread.
   MemoryUse use() const { return {inUse_, held_, peak_}; }
 

@@ -355,6 +355,17 @@ void Staging::helperLoop(size_t lane) {
   }
 }
 
+size_t Lane::eventCount() const {
+  return static_cast<size_t>(
+      std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.event.has_value(); }));
+}
+
+size_t Staging::eventCount() const {
+  size_t count = direct_ ? 1 : 0;
+  for (const auto& lane : lanes_) count += lane->eventCount();
+  return count;
+}
+
 void Staging::reset() {
   for (const auto& lane : lanes_) lane->reset();
   isDirectOpen_ = false;

@@ -63,6 +63,7 @@ class Lane {
   void drain();
   // Forgets what is under way, after a failure.
   void reset();
+  size_t eventCount() const;
 
  private:
   struct Landing {
@@ -106,6 +107,8 @@ class Staging {
   void drain(const CancelFlag& cancel);
   // Forgets what is under way, after a failure. Nothing of it may be under way on the device.
   void reset();
+  // Events that it keeps. The thread of the first lane, while nothing is copied.
+  size_t eventCount() const;
   // Any thread.
   size_t pinnedBytes() const { return pinned_; }
 

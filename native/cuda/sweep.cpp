@@ -48,13 +48,14 @@ CUresult CopyStreams::reset() {
   return worst;
 }
 
-SweepRun::SweepRun(const Sweep& sweep, std::vector<SweepHome> homes, CUdeviceptr arena, CopyStreams& copies,
-                   CUstream stream, Run& run)
-    : sweep_(sweep), arena_(arena), copies_(copies), stream_(stream), run_(run) {
+SweepRun::SweepRun(const Sweep& sweep, std::vector<SweepHome> homes,
+                   std::vector<std::vector<CUdeviceptr>> slots, CopyStreams& copies, CUstream stream,
+                   Run& run)
+    : sweep_(sweep), copies_(copies), stream_(stream), run_(run) {
   for (size_t i = 0; i < sweep.buffers.size(); i++) {
     const SweepBuffer& buffer = sweep.buffers[i];
     const bool isInPlace = homes[i].device != 0 && liesAsInSlots(buffer);
-    Track track{buffer, homes[i], isInPlace, {}};
+    Track track{buffer, homes[i], std::move(slots[i]), isInPlace, {}};
     findUsers(track);
     hasIn_ |= !isInPlace && buffer.direction == SweepDirection::in;
     hasOut_ |= buffer.direction == SweepDirection::out;
@@ -79,7 +80,12 @@ SweepPlace SweepRun::place(size_t buffer, int64_t tile) const {
   const Track& track = tracks_[buffer];
   const SweepWindow& window = track.buffer.windows[tile];
   if (track.isInPlace) return {track.home.device + window.first, track.home.device};
-  return placeOf(track.buffer, window, arena_);
+  return placeIn(track, window);
+}
+
+// A tile that does not touch the buffer has none of its slots.
+SweepPlace SweepRun::placeIn(const Track& track, const SweepWindow& window) {
+  return window.rows == 0 ? SweepPlace{} : placeOf(track.buffer, window, track.slots[window.slot]);
 }
 
 bool SweepRun::copies(const Track& track, int64_t tile, SweepDirection direction) const {
@@ -89,7 +95,7 @@ bool SweepRun::copies(const Track& track, int64_t tile, SweepDirection direction
 
 Transfer SweepRun::transferOf(const Track& track, int64_t tile) const {
   const SweepWindow& window = track.buffer.windows[tile];
-  const CUdeviceptr device = placeOf(track.buffer, window, arena_).window;
+  const CUdeviceptr device = placeIn(track, window).window;
   const SweepHome& home = track.home;
   std::byte* const host = home.host == nullptr ? nullptr : home.host + window.first;
   return {device,     host,        window.rowBytes,        home.source, window.first,

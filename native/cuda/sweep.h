@@ -46,6 +46,9 @@ class CopyStreams {
   // Waits until nothing is under way, and forgets what was, after a failure. Gives the first bad status.
   CUresult reset();
   size_t pinnedBytes() const { return in.pinnedBytes() + out.pinnedBytes(); }
+  // While no sweep runs.
+  size_t eventCount() const { return in.eventCount() + out.eventCount() + 1 + 3 * kTilesAhead; }
+  static constexpr size_t kStreams = 2;
 
   const CUcontext context;
   const CUstream inStream, outStream;
@@ -66,9 +69,9 @@ struct SweepHome {
 // One sweep of one run. On the executor's thread.
 class SweepRun {
  public:
-  // `homes`: of the sweep's buffers, in order. `arena` is the address of the run's.
-  SweepRun(const Sweep& sweep, std::vector<SweepHome> homes, CUdeviceptr arena, CopyStreams& copies,
-           CUstream stream, Run& run);
+  // Of the sweep's buffers, in order: where they are as a whole, and the addresses of their slots.
+  SweepRun(const Sweep& sweep, std::vector<SweepHome> homes, std::vector<std::vector<CUdeviceptr>> slots,
+           CopyStreams& copies, CUstream stream, Run& run);
 
   // `compute` queues the steps of a tile. Throws where a call fails or the run is cancelled; then nothing is
   // under way in the streams of copies.
@@ -81,6 +84,7 @@ class SweepRun {
   struct Track {
     const SweepBuffer& buffer;
     SweepHome home;
+    std::vector<CUdeviceptr> slots;
     // Whether kernels use the buffer where it is.
     bool isInPlace;
     // For each tile whose window is copied: the last tile before it that used the slot, or whose results were
@@ -88,6 +92,7 @@ class SweepRun {
     std::vector<int64_t> slotUser;
   };
 
+  static SweepPlace placeIn(const Track& track, const SweepWindow& window);
   void findUsers(Track& track) const;
   bool copies(const Track& track, int64_t tile, SweepDirection direction) const;
   Transfer transferOf(const Track& track, int64_t tile) const;
@@ -109,7 +114,6 @@ class SweepRun {
   void stop(std::exception_ptr error);
 
   const Sweep& sweep_;
-  const CUdeviceptr arena_;
   CopyStreams& copies_;
   const CUstream stream_;
   Run& run_;

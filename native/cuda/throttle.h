@@ -8,6 +8,8 @@ namespace weft::cuda {
 // Executor's thread only.
 class Throttle {
  public:
+  static constexpr size_t kEvents = 2;
+
   // A run begins.
   void begin() { queued_ = 0; }
   // Counts a step that was queued. Now and then waits for those queued long before it.
@@ -23,7 +25,7 @@ class Throttle {
   // Half of the steps that may be ahead.
   static constexpr size_t kHalf = 128;
 
-  Event marks_[2];
+  Event marks_[kEvents];
   size_t queued_ = 0;
 };
 

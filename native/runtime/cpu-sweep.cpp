@@ -113,8 +113,12 @@ class SweepRun {
     return nullptr;
   }
 
+  SweepPlace inArena(const Track& track, const SweepWindow& window) const {
+    return placeOf(track.buffer, window, weft::slotOf(track.buffer, window.slot, arena_));
+  }
+
   std::byte* slotOf(const Track& track, const SweepWindow& window) const {
-    return reinterpret_cast<std::byte*>(placeOf(track.buffer, window, arena_).window);
+    return reinterpret_cast<std::byte*>(inArena(track, window).window);
   }
 
   // Points the buffers' views to the tile's windows.
@@ -129,7 +133,7 @@ class SweepRun {
         view = {track.whole.data, isOut ? 0 : window.first, isOut ? track.whole.last : window.first + span};
         continue;
       }
-      const SweepPlace place = placeOf(track.buffer, window, arena_);
+      const SweepPlace place = inArena(track, window);
       const size_t first = place.window - place.base;
       const size_t length =
           window.rows > 1 ? (window.rows - 1) * track.buffer.slotPitch + window.rowBytes : span;

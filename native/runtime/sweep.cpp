@@ -241,8 +241,11 @@ std::vector<int> buffersOf(const Step& step) {
   return std::visit(Find{}, step);
 }
 
-SweepPlace placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr_t arena) {
-  const uintptr_t slot = arena + buffer.offset + static_cast<size_t>(window.slot) * buffer.slotByteLength;
+uintptr_t slotOf(const SweepBuffer& buffer, int slot, uintptr_t arena) {
+  return arena + buffer.offset + static_cast<size_t>(slot) * buffer.slotByteLength;
+}
+
+SweepPlace placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr_t slot) {
   if (liesInRows(buffer, window)) {
     const size_t row = window.first / window.pitch;
     return {slot, slot - row * buffer.slotPitch - window.first % window.pitch};

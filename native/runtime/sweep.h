@@ -64,7 +64,9 @@ struct SweepPlace {
   uintptr_t window;
   uintptr_t base;
 };
-SweepPlace placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr_t arena);
+SweepPlace placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr_t slot);
+// The address of a slot.
+uintptr_t slotOf(const SweepBuffer& buffer, int slot, uintptr_t arena);
 
 // The buffers that a step reads and writes.
 std::vector<int> buffersOf(const Step& step);

@@ -191,6 +191,15 @@ export interface MemoryReport {
   readonly staging: number;
 }
 
+/** How many objects of the driver and of cuBLAS a CUDA device keeps for its next run; none where it was never used. */
+export interface KeptObjects {
+  readonly streams: number;
+  readonly events: number;
+  readonly modules: number;
+  readonly pools: number;
+  readonly cublasHandles: number;
+}
+
 export interface CpuInfo {
   /** The instruction set in use: `avx512`, `avx2`, `baseline`, `neon`. */
   readonly isa: string;

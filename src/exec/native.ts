@@ -31,6 +31,7 @@ import type {
   CudaInfo,
   DriverInfo,
   FileOutput,
+  KeptObjects,
   LibraryInfo,
   Lookup,
   MemoryReport,
@@ -74,6 +75,7 @@ interface Addon {
   probeCuda(): Promise<void>;
   openDevice(device: string): Promise<{ readonly freeBytes: number }>;
   allocatePinned(device: string, byteLength: number): Promise<ArrayBuffer>;
+  keptObjects(device: string): Promise<KeptObjects>;
   cudaEntryPoints(): CudaEntryPoints;
   compileCuda(source: string, options: readonly string[]): Promise<CompiledImage>;
 }
@@ -372,6 +374,9 @@ export const allocatePinned = (device: string, byteLength: number): Promise<Arra
 /** Opens a CUDA device (`cuda:N`); rejects with `DeviceError` where it cannot be used. */
 export const openDevice = (device: string): Promise<{ readonly freeBytes: number }> =>
   settled(guarded(() => cudaAddon().openDevice(device)));
+/** What a CUDA device (`cuda:N`) keeps while no run is under way: what else exists was left behind. For finding leaks. */
+export const keptObjects = (device: string): Promise<KeptObjects> =>
+  settled(guarded(() => cudaAddon().keptObjects(device)));
 /** The symbols that the addon looks up in each CUDA library. */
 export const cudaEntryPoints = (): CudaEntryPoints => guarded(() => addon().cudaEntryPoints());
 /** NVRTC's version, `13.0`. Throws `DeviceError`, with what was tried, where there is none. */

@@ -1,22 +1,31 @@
 /**
- * Whether a graph has the same bits on every device of a kind, whatever mathematics library, contraction of products and
- * sums, or order of a library's sums it has. Used for records of devices.
+ * Where a graph has the same bits, whatever mathematics library, contraction of products and sums, or order of a library's
+ * sums a device has. Used for records of devices.
  */
 import { isComplex, isFloat } from '../../src/graph/dtype.js';
 import type { Expr } from '../../src/graph/expr.js';
 import type { OpName } from '../../src/graph/ops.js';
 import { opTolerance } from '../support/tolerance.js';
 
-/** The same for equal nodes, which graphs share. */
-const known = new WeakMap<Expr, boolean>();
+/**
+ * Equal to the bit on every device; on every device of a kind, since a kind has one order of sums; or nowhere for sure.
+ */
+export type Exactness = 'everywhere' | 'on a kind' | 'nowhere';
 
-export function isExactGraph(root: Expr): boolean {
+const LEVELS: readonly Exactness[] = ['everywhere', 'on a kind', 'nowhere'];
+const worst = (all: readonly Exactness[]): Exactness =>
+  LEVELS[Math.max(...all.map((one) => LEVELS.indexOf(one)))]!;
+
+/** The same for equal nodes, which graphs share. */
+const known = new WeakMap<Expr, Exactness>();
+
+export function exactnessOf(root: Expr): Exactness {
   const open = [root];
   while (open.length > 0) {
     const node = open.at(-1)!;
     const waiting = node.inputs.filter((input) => !known.has(input));
     if (known.has(node) || waiting.length === 0) {
-      known.set(node, isExactNode(node) && node.inputs.every((input) => known.get(input)));
+      known.set(node, worst([ownExactness(node), ...node.inputs.map((input) => known.get(input)!)]));
       open.pop();
     } else {
       open.push(...waiting);
@@ -30,24 +39,28 @@ const CORRECTLY_ROUNDED: readonly OpName[] = ['divide', 'sqrt'];
 
 const inexact = (node: Expr): boolean => isFloat(node.dtype) || isComplex(node.dtype);
 
-/** Whether a node adds no inexactness of its own. Products of floats do: a sum after them may be one operation with them. */
-function isExactNode(node: Expr): boolean {
+const exactIf = (condition: boolean): Exactness => (condition ? 'everywhere' : 'nowhere');
+
+/** What a node adds of its own. Products of floats do: a sum after them may be one operation with them. */
+function ownExactness(node: Expr): Exactness {
   switch (node.kind) {
     case 'source':
     case 'const':
     case 'view':
     case 'cast':
-      return true;
+      return 'everywhere';
     case 'map': {
       const compute = node.inputs[node.inputs.length - 1]!.dtype;
       const product = node.op === 'multiply' || node.op === 'square';
-      if (product && inexact(node)) return false;
-      if (isComplex(compute)) return false;
-      return CORRECTLY_ROUNDED.includes(node.op) || opTolerance(node.op, compute, node.dtype).ulp === 0;
+      if ((product && inexact(node)) || isComplex(compute)) return 'nowhere';
+      return exactIf(
+        CORRECTLY_ROUNDED.includes(node.op) || opTolerance(node.op, compute, node.dtype).ulp === 0,
+      );
     }
     case 'reduce':
-      return !inexact(node) || ['min', 'max', 'argmin', 'argmax', 'sum'].includes(node.reduction);
+      if (inexact(node) && node.reduction === 'sum') return 'on a kind';
+      return exactIf(!inexact(node) || ['min', 'max', 'argmin', 'argmax'].includes(node.reduction));
     case 'contract':
-      return !inexact(node);
+      return exactIf(!inexact(node));
   }
 }

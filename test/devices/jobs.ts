@@ -10,12 +10,12 @@ import { generator } from '../support/random.js';
 import { tolerances } from '../support/random-check.js';
 import { ACTIONS, buildRandomProgram } from '../support/random-graph.js';
 import { isComplexValue } from '../support/scalar.js';
-import { isExactGraph } from './exactness.js';
+import { type Exactness, exactnessOf } from './exactness.js';
 
 export interface Output {
   readonly lazy: Lazy;
-  /** Every device gives the same bits. Otherwise values may differ by `absolute`, the program's own tolerance. */
-  readonly exact: boolean;
+  /** Which devices give the same bits. On others values may differ by `absolute`, the program's own tolerance. */
+  readonly exact: Exactness;
   readonly absolute: number;
 }
 
@@ -41,7 +41,7 @@ function programJob({ name, tolerance, build }: (typeof PROGRAMS)[number]): Job 
     // Both devices may be off by the tolerance. A program that states none is exact whatever the order.
     return {
       lazy,
-      exact: tolerance === undefined || isExactGraph(lazy.expr),
+      exact: tolerance === undefined ? 'everywhere' : exactnessOf(lazy.expr),
       absolute: 2 * (tolerance ?? 0) * largest,
     };
   });
@@ -65,7 +65,7 @@ function graphJob(position: number, next: () => number): Job {
     const { lazy, exact, bound } = program.values[k]!;
     return {
       lazy,
-      exact: (exact && bound !== undefined) || isExactGraph(lazy.expr),
+      exact: exact && bound !== undefined ? 'everywhere' : exactnessOf(lazy.expr),
       absolute: exact ? 0 : 2 * (toleranceOf(k)(0)?.absolute ?? 0),
     };
   });

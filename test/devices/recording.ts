@@ -5,12 +5,13 @@ import { run } from '../support/api.js';
 import { allocate, elementAt, type HostArray, sizeOf } from '../support/host.js';
 import { isComplexValue } from '../support/scalar.js';
 import { isClose, show, ulpDistance } from '../support/ulp.js';
+import type { Exactness } from './exactness.js';
 import type { Job } from './jobs.js';
 
 export interface RecordedOutput {
   readonly dtype: DType;
   readonly shape: readonly number[];
-  readonly exact: boolean;
+  readonly exact: Exactness;
   readonly absolute: number;
   /** SHA-256 of the bytes, with one NaN for all. */
   readonly digest: string;
@@ -96,8 +97,12 @@ export interface Comparison {
   readonly wrong?: string;
 }
 
+/** Whether two devices have to give the same bits. `oneKind`: they are of one kind. */
+export const mustBeEqual = (exact: Exactness, oneKind: boolean): boolean =>
+  exact === 'everywhere' || (exact === 'on a kind' && oneKind);
+
 /** What is exact has to be equal to the bit; the rest within a few units, or the absolute error of its program. */
-export function compareOutputs(a: RecordedOutput, b: RecordedOutput): Comparison {
+export function compareOutputs(a: RecordedOutput, b: RecordedOutput, oneKind: boolean): Comparison {
   if (a.dtype !== b.dtype || a.shape.join() !== b.shape.join() || a.exact !== b.exact)
     return { equal: false, ulp: 0, wrong: `${a.dtype} [${a.shape}] and ${b.dtype} [${b.shape}]` };
   if (a.digest === b.digest) return { equal: true, ulp: 0 };
@@ -106,12 +111,13 @@ export function compareOutputs(a: RecordedOutput, b: RecordedOutput): Comparison
   const tolerance = { ulp: 4, absolute: Math.max(a.absolute, b.absolute) };
   let ulp = 0;
   const far: string[] = [];
+  const exact = mustBeEqual(a.exact, oneKind);
   for (let i = 0; i < sizeOf(a.shape); i++) {
     const [p, q] = [elementAt(dtype, x, i), elementAt(dtype, y, i)];
     ulp = Math.max(ulp, distance(dtype, p, q));
     const near = isClose(dtype, p, q, tolerance);
     const same = show(p) === show(q);
-    if (a.exact ? !same : !near) far.push(`[${i}] ${show(p)} and ${show(q)}`);
+    if (exact ? !same : !near) far.push(`[${i}] ${show(p)} and ${show(q)}`);
   }
   return far.length === 0
     ? { equal: false, ulp }

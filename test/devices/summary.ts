@@ -1,5 +1,5 @@
 /** What two records of devices have in common, in numbers. */
-import { compareOutputs, type DeviceRecord } from './recording.js';
+import { compareOutputs, type DeviceRecord, mustBeEqual } from './recording.js';
 
 export interface Summary {
   readonly devices: readonly [string, string];
@@ -18,6 +18,7 @@ export function compareRecords(a: DeviceRecord, b: DeviceRecord): Summary {
   const counts = { outputs: 0, exact: 0, equalAnyway: 0, near: 0 };
   let worst = { ulp: 0, job: '' };
   const wrong: string[] = [];
+  const oneKind = kindOf(a.device) === kindOf(b.device);
   if (a.jobs.length !== b.jobs.length) wrong.push(`${a.jobs.length} and ${b.jobs.length} jobs`);
   for (const [k, { name, outputs, error }] of a.jobs.entries()) {
     const other = b.jobs[k];
@@ -30,10 +31,10 @@ export function compareRecords(a: DeviceRecord, b: DeviceRecord): Summary {
     for (const [i, output] of outputs.entries()) {
       const compared = other.outputs[i];
       if (compared === undefined) continue;
-      const result = compareOutputs(output, compared);
+      const result = compareOutputs(output, compared, oneKind);
       counts.outputs++;
       if (result.wrong !== undefined) wrong.push(`${name}, output ${i}: ${result.wrong}`);
-      else if (output.exact) counts.exact++;
+      else if (mustBeEqual(output.exact, oneKind)) counts.exact++;
       else if (result.equal) counts.equalAnyway++;
       else counts.near++;
       if (result.ulp > worst.ulp) worst = { ulp: result.ulp, job: name };
@@ -41,6 +42,9 @@ export function compareRecords(a: DeviceRecord, b: DeviceRecord): Summary {
   }
   return { devices: [a.device, b.device], jobs: a.jobs.length, ...counts, worst, wrong };
 }
+
+/** `cpu` or `cuda`, of what `describeDevice` gives. */
+const kindOf = (device: string): string => device.split(':')[0]!;
 
 export function describeComparison(summary: Summary): string[] {
   const { devices, jobs, outputs, exact, equalAnyway, near, worst, wrong } = summary;

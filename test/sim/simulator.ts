@@ -62,8 +62,10 @@ export interface Description {
     /** Bytes that pools and libraries hold. */
     readonly held: number;
     readonly lost: boolean;
+    /** Its objects that exist: streams, events, modules, pools, cublasHandles. */
+    readonly live: Readonly<Record<string, number>>;
   }[];
-  /** Objects that exist: streams, events, modules, pools, pinnedBytes, cublasHandles, nvrtcPrograms. */
+  /** Objects that exist, of all devices: streams, events, modules, pools, pinnedBytes, cublasHandles, nvrtcPrograms. */
   readonly live: Readonly<Record<string, number>>;
   /** How often each call was made since the faults were set. */
   readonly counts: Readonly<Record<string, number>>;

@@ -97,20 +97,36 @@ Json Simulator::describe() {
     if (!context->memory || context->error != 0) continue;
     for (const std::string& problem : context->memory->brokenGuards()) report.add("guard", problem);
   }
+  // Of one context; null: of all.
+  const auto count = [](const auto& handles, const Context* of) {
+    size_t found = 0;
+    if (of != nullptr && of->retained == 0) return 0.0;
+    for (const auto& [handle, object] : handles.live())
+      found += of == nullptr || object->context == of ? 1 : 0;
+    return static_cast<double>(found);
+  };
+  const auto liveOf = [&](const Context* of) {
+    size_t cublasHandles = 0;
+    for (const auto& context : contexts)
+      cublasHandles += of == nullptr || context.get() == of ? context->cublasHandles : 0;
+    return Json::Object{{"streams", count(streams, of)},
+                        {"events", count(events, of)},
+                        {"modules", count(modules, of)},
+                        {"pools", count(pools, of)},
+                        {"cublasHandles", static_cast<double>(cublasHandles)}};
+  };
   Json::Array devices;
   for (const auto& context : contexts) {
     devices.push_back(Json::Object{{"inUse", static_cast<double>(context->inUse)},
                                    {"peak", static_cast<double>(context->peak)},
                                    {"held", static_cast<double>(context->used)},
-                                   {"lost", context->error != 0}});
+                                   {"lost", context->error != 0},
+                                   {"live", liveOf(context.get())}});
   }
   size_t pinnedBytes = 0;
   for (const auto& [start, block] : pinned) pinnedBytes += block.byteLength;
-  Json::Object live{{"streams", static_cast<double>(streams.count())},
-                    {"events", static_cast<double>(events.count())},
-                    {"modules", static_cast<double>(modules.count())},
-                    {"pools", static_cast<double>(pools.count())},
-                    {"pinnedBytes", static_cast<double>(pinnedBytes)}};
+  Json::Object live = liveOf(nullptr);
+  live["pinnedBytes"] = static_cast<double>(pinnedBytes);
   for (const auto& [name, count] : libraryObjects) live[name] = static_cast<double>(count);
   return Json::Object{{"problems", report.problems()},
                       {"devices", devices},

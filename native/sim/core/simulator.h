@@ -64,7 +64,7 @@ class Simulator {
   Handles<Function> functions;
   Handles<Pool> pools;
   std::map<uintptr_t, Pinned> pinned;
-  // How many objects other libraries have out: "cublasHandles", "nvrtcPrograms".
+  // How many objects other libraries have out that belong to no device: "nvrtcPrograms".
   std::map<std::string, size_t> libraryObjects;
   // The call under way: "cuLaunchKernel #12".
   std::string callName;

@@ -171,14 +171,14 @@ WEFT_SIM_BLAS cublasCreate_v2(Handle** out) {
   Handle* handle = handles().make();
   handle->context = context;
   handle->stream = context->defaultStream.get();
-  simulator.libraryObjects["cublasHandles"]++;
+  context->cublasHandles++;
   return *out = handle, kOk;
 }
 
 WEFT_SIM_BLAS cublasDestroy_v2(Handle* given) {
-  return enterBlas("cublasDestroy_v2", given, [&](Simulator& simulator, Handle& handle) {
+  return enterBlas("cublasDestroy_v2", given, [&](Simulator&, Handle& handle) {
     dropOwnWorkspace(handle);
-    simulator.libraryObjects["cublasHandles"]--;
+    handle.context->cublasHandles--;
     return handles().destroy(&handle), kOk;
   });
 }

@@ -1,0 +1,66 @@
+#include "cuda/own-blocks.h"
+
+namespace weft::cuda {
+namespace {
+
+std::vector<int> allBuffersOf(const Step& step) {
+  std::vector<int> all = buffersOf(step);
+  if (const auto* sweep = std::get_if<std::shared_ptr<const Sweep>>(&step)) {
+    for (const SweepBody& part : (*sweep)->body) {
+      const std::vector<int> some = buffersOf(part.step);
+      all.insert(all.end(), some.begin(), some.end());
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+OwnBlocks::OwnBlocks(DevicePool& pool, const Program& program, std::vector<CUdeviceptr>& addresses)
+    : pool_(pool),
+      program_(program),
+      addresses_(addresses),
+      blocks_(program.buffers.size()),
+      firstUsed_(program.steps.size()),
+      lastUsed_(program.steps.size()) {
+  constexpr size_t kNever = SIZE_MAX;
+  std::vector<size_t> first(program.buffers.size(), kNever);
+  std::vector<size_t> last(program.buffers.size());
+  for (size_t step = 0; step < program.steps.size(); step++) {
+    for (const int buffer : allBuffersOf(program.steps[step])) {
+      if (first[buffer] == kNever) first[buffer] = step;
+      last[buffer] = step;
+    }
+  }
+  for (size_t i = 0; i < program.buffers.size(); i++) {
+    const BufferSpec& buffer = program.buffers[i];
+    if (buffer.role != Role::temporary || buffer.windowed || first[i] == kNever) continue;
+    firstUsed_[first[i]].push_back(static_cast<int>(i));
+    lastUsed_[last[i]].push_back(static_cast<int>(i));
+  }
+}
+
+void OwnBlocks::take(int buffer) {
+  blocks_[buffer] = std::make_unique<ScopedBlock>(pool_, program_.buffers[buffer].byteLength);
+  addresses_[buffer] = blocks_[buffer]->address();
+}
+
+void OwnBlocks::begin(size_t step) {
+  for (const int buffer : firstUsed_[step]) take(buffer);
+}
+
+void OwnBlocks::end(size_t step) {
+  for (const int buffer : lastUsed_[step]) blocks_[buffer].reset();
+  slots_.clear();
+}
+
+std::vector<CUdeviceptr> OwnBlocks::takeSlots(const SweepBuffer& buffer) {
+  std::vector<CUdeviceptr> addresses;
+  for (int slot = 0; slot < buffer.slots; slot++) {
+    slots_.push_back(std::make_unique<ScopedBlock>(pool_, buffer.slotByteLength));
+    addresses.push_back(slots_.back()->address());
+  }
+  return addresses;
+}
+
+}  // namespace weft::cuda
