@@ -9,6 +9,16 @@ const CUDA = [
 ];
 const common = { testTimeout: 60_000, pool: 'forks' } as const;
 
+/** On the simulated CUDA (`native/sim`), whose checks every test must pass besides its own. */
+const SIM = {
+  setupFiles: ['test/sim/setup.ts'],
+  env: {
+    ...SIM_ENVIRONMENT,
+    WEFT_TEST_ONLY: 'cuda',
+    WEFT_PROPERTY_RUNS: process.env.WEFT_PROPERTY_RUNS ?? '300',
+  },
+};
+
 export default defineConfig({
   test: {
     projects: [
@@ -20,18 +30,22 @@ export default defineConfig({
           exclude: ['test/sim/**', ...CUDA],
         },
       },
-      // On the simulated CUDA (`native/sim`), whose checks every test must pass besides its own.
       {
         test: {
           ...common,
+          ...SIM,
           name: 'sim',
           include: ['test/sim/**/*.test.ts', ...CUDA, 'test/conformance/**/*.test.ts'],
-          setupFiles: ['test/sim/setup.ts'],
-          env: {
-            ...SIM_ENVIRONMENT,
-            WEFT_TEST_ONLY: 'cuda',
-            WEFT_PROPERTY_RUNS: process.env.WEFT_PROPERTY_RUNS ?? '300',
-          },
+        },
+      },
+      // With the buffers of a run where plans place them: in one block, beside and after each other.
+      {
+        test: {
+          ...common,
+          ...SIM,
+          name: 'sim-placed',
+          include: ['test/conformance/programs.test.ts', 'test/conformance/budgets.test.ts'],
+          env: { ...SIM.env, WEFT_POISON: '0' },
         },
       },
     ],

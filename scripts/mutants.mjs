@@ -265,7 +265,7 @@ function buildAddon() {
 function firstFailure(tests, timeLimitMs) {
   const report = join(COPY, 'build', 'report.json');
   rmSync(report, { force: true });
-  const args = ['run', '--project', 'sim', '--bail', '1', '--reporter', 'json', '--outputFile', report];
+  const args = ['run', '--project', 'sim*', '--bail', '1', '--reporter', 'json', '--outputFile', report];
   const { status, error, stderr } = spawnSync('node_modules/.bin/vitest', [...args, ...tests], {
     cwd: COPY,
     encoding: 'utf8',

@@ -38,8 +38,11 @@ describe('devices of unequal size', () => {
     const values = (count: number) => arange(count, { dtype: 'float32' }).add(0.5);
     const [largest] = await compute([values(SMALL / 4 - 64)], { device: 'cuda:1' });
     expect(largest!.data[SMALL / 4 - 65]).toBe(SMALL / 4 - 64.5);
-    const tooLarge = compute([values(SMALL / 4), values(SMALL / 4).multiply(2)], { device: 'cuda:1' });
+    const large = [values(SMALL / 4), values(SMALL / 4).multiply(2)];
+    // What is to be used as if there were more is refused; what may be cut is done in tiles.
+    const tooLarge = compute(large, { device: 'cuda:1', memory: 4 * SMALL });
     await expect(tooLarge).rejects.toBeInstanceOf(MemoryError);
+    expect(await bitsOf(large, 'cuda:1')).toEqual(await bitsOf(large, 'cuda:0'));
     expect(footprint(1).inUse).toBe(0);
     expect(await bitsOf([values(SMALL / 4)], 'cuda:0')).toHaveLength(1);
     const { devices } = describeSimulator();

@@ -1,6 +1,7 @@
 /**
  * Device memory that is kept for reuse, as it is outside tests (elsewhere here WEFT_POISON has every block come from the
- * driver): a repeated compute takes none anew, no more is kept than was in use at once, and it is given back when asked.
+ * driver, and every buffer has its own): a repeated compute takes none anew, no more is kept than was in use at once, it is
+ * given back when asked, and the buffers of a run are copied together.
  */
 import { describe, expect, it, vi } from 'vitest';
 import { createProgram, type RunResult, run, trim } from '../../src/exec/native.js';
@@ -98,6 +99,34 @@ describe('memory of a device', () => {
       }
     }
     setSchedule({ timing: 'late', seed: 1 });
+  });
+});
+
+describe('the copies of a run', () => {
+  const copies = async (n: number, factors: readonly number[]) => {
+    const program = createProgram(scaleBy(n, factors));
+    const inputs = factors.map((_, k) => ramp(n).map((value) => value + k));
+    setFaults([]);
+    const { outputs } = await run(program, inputs, { outputs: factors.map(() => 'host') });
+    const { counts } = describeSimulator();
+    for (const [k, output] of outputs.entries()) {
+      expect(floats(output)).toEqual([...inputs[k]!].map((value) => value * factors[k]!));
+    }
+    return { up: counts.cuMemcpyHtoDAsync_v2, down: counts.cuMemcpyDtoHAsync_v2 };
+  };
+
+  it('are one for its small inputs, and one for small results without a gap between them', async () => {
+    expect(await copies(1, [3])).toEqual({ up: 1, down: 1 });
+    expect(await copies(64, [2, 3, 4, 5, 6])).toEqual({ up: 1, down: 1 });
+    // The padding between results is nobody's to read.
+    expect(await copies(65, [2, 3, 4])).toEqual({ up: 1, down: 3 });
+  });
+
+  it('are one for each buffer that does not fit into the slot', async () => {
+    // 40 KiB each: the first fills most of 64 KiB.
+    expect(await copies(10_240, [2, 3, 4])).toEqual({ up: 3, down: 3 });
+    expect(await copies(16_384, [2])).toEqual({ up: 1, down: 1 });
+    expect(await copies(16_385, [2])).toEqual({ up: 1, down: 1 });
   });
 });
 
