@@ -28,7 +28,11 @@ const SCHEDULES = ['test/sim/schedules.test.ts'];
 const FAULTS = ['test/sim/faults.test.ts'];
 const RUNTIME = ['test/exec/cuda-runtime.test.ts'];
 const SWEEPS = ['test/sim/sweeps.test.ts'];
+const KEPT = ['test/sim/kept-memory.test.ts'];
 const VALUES = [...PROGRAMS, 'test/conformance/views.test.ts', 'test/conformance/reductions.test.ts'];
+
+/** Does what is found twice. */
+const TWICE = '$&$&';
 
 /** `find` stands once in the file. */
 const MUTANTS = [
@@ -110,6 +114,64 @@ const MUTANTS = [
     tests: [...RUNTIME, ...PROGRAMS],
   },
   {
+    name: 'a byte beyond a buffer, in memory of the same run, that is zeroed with it',
+    file: 'native/cuda/issue.cpp',
+    find: 'addresses_[step.buffer], 0, byteLength, resources_.stream)',
+    replace: 'addresses_[step.buffer], 0, byteLength + 1, resources_.stream)',
+    tests: [...RUNTIME, ...PROGRAMS],
+  },
+  {
+    name: 'an off-by-one in a map: an element beyond the arrays, in memory of the same run',
+    file: 'src/codegen/map-kernel.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: code
+    find: 'rest < ${params.size(count)})',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: code
+    replace: 'rest <= ${params.size(count)})',
+    tests: PROGRAMS,
+  },
+  {
+    name: 'a leaked stream',
+    file: 'native/cuda/device.cpp',
+    find: '    WEFT_CU(cuStreamCreate, &resources->stream, kStreamNonBlocking);\n',
+    replace: TWICE,
+    tests: PROGRAMS,
+  },
+  {
+    name: 'a leaked event',
+    file: 'native/cuda/device.cpp',
+    find: 'opened_.load()->events.give(std::move(flight.end));',
+    replace: 'static_cast<void>(flight.end.release());',
+    tests: PROGRAMS,
+  },
+  {
+    name: 'a leaked module',
+    file: 'native/cuda/modules.cpp',
+    find: 'WEFT_CU(cuModuleLoadData, &module_, image.bytes.data());',
+    replace: TWICE,
+    tests: PROGRAMS,
+  },
+  {
+    name: 'a leaked memory pool',
+    file: 'native/cuda/pool.cpp',
+    find: '  WEFT_CU(cuMemPoolCreate, &pool_, &properties);\n',
+    replace: TWICE,
+    tests: PROGRAMS,
+  },
+  {
+    name: 'leaked pinned memory',
+    file: 'native/cuda/slots.cpp',
+    find: '    WEFT_CU(cuMemHostAlloc, &memory, kSlotsPerBlock * kByteLength, kHostPortable);\n',
+    replace: TWICE,
+    tests: PROGRAMS,
+  },
+  {
+    name: 'a leaked handle of cuBLAS',
+    file: 'native/cuda/blas.cpp',
+    find: '  WEFT_CUBLAS_CALL(cublasCreate, &handle_);\n',
+    replace: TWICE,
+    tests: PROGRAMS,
+  },
+  {
     name: 'a wrong stride of a matrix operand',
     file: 'native/cuda/blas.cpp',
     find: '    product.b.layout.transposed = !product.b.layout.transposed;\n',
@@ -179,7 +241,7 @@ const MUTANTS = [
     file: 'src/exec/planner.ts',
     find: 'sum + aligned(needs.heldBytes(buffer)), 0);',
     replace: 'sum + needs.heldBytes(buffer), 0);',
-    tests: SCHEDULES,
+    tests: KEPT,
   },
   {
     name: 'a fusion across a write: a value that is read at another place than where it is made',

@@ -30,7 +30,10 @@ export interface Config {
   readonly threads: number | undefined;
   /** `WEFT_ISA`: the widest instruction set the CPU backend uses. */
   readonly isa: CpuIsa | undefined;
-  /** `WEFT_POISON=1`: host memory is handed out filled with NaN, so that tests see reads of undefined memory. */
+  /**
+   * `WEFT_POISON=1`: host memory is handed out filled with NaN, and buffers on a GPU are blocks of the driver's own, so that
+   * tests and tools see reads of undefined memory and accesses beyond a buffer.
+   */
   readonly poison: boolean;
   /** `WEFT_BLAS`: a BLAS library for large products on the CPU, `none`, or `auto`: one must be found; undefined: one if it is found. */
   readonly blas: string | undefined;

@@ -8,7 +8,7 @@ import { SIM_FOLDER } from './environment.js';
 import { bitsOf, CASES, footprint } from './programs.js';
 import { type Description, describeSimulator, setDevices } from './simulator.js';
 
-const SMALL = 2 ** 20;
+const SMALL = 2 ** 18;
 setDevices([
   { memory: 2 ** 26, name: 'Large' },
   { memory: SMALL, name: 'Small' },

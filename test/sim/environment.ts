@@ -13,6 +13,6 @@ export const SIM_ENVIRONMENT = {
   WEFT_CUBLAS: `${SIM_FOLDER}/libweft-sim-cublas.so`,
   // The simulated NVRTC keeps what it compiled itself, by all that it depends on.
   WEFT_CACHE: 'off',
-  // Every block of device memory is the driver's own, so that the simulator sees all uses of it.
+  // Every buffer on a device is a block of the driver's own, so that the simulator sees all uses of it.
   WEFT_POISON: '1',
 } as const;

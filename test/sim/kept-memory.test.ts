@@ -6,9 +6,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createProgram, type RunResult, run, trim } from '../../src/exec/native.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
+import { explain } from '../../src/index.js';
 import { bitsOf, CASES } from './programs.js';
 import { floats, ramp, scaleBy, use } from './scale.js';
-import { describeSimulator, setFaults, setSchedule } from './simulator.js';
+import { describeSimulator, setFaults, setSchedule, takeProblems } from './simulator.js';
 
 vi.hoisted(() => {
   process.env.WEFT_POISON = '0';
@@ -131,6 +132,19 @@ describe('the copies of a run', () => {
 });
 
 describe('every program where memory is kept', () => {
+  it.each(CASES)('takes what its plan says, rounded up as the pool does: %s', async (_, { outputs }) => {
+    await bitsOf(outputs, 'cuda');
+    await trim();
+    takeProblems();
+    // The workspace of cuBLAS stays.
+    const workspace = handedOut();
+    await bitsOf(outputs, 'cuda');
+    const { peak } = describeSimulator().devices[0]!;
+    const { peakBytes, steps } = explain(outputs, { device: 'cuda' });
+    const own = peakBytes - (steps.some(({ kind }) => kind === 'matmul') ? workspace : 0);
+    expect(peak - workspace).toBeLessThanOrEqual(Math.ceil(own * (1 + 1 / 128)) + 511);
+  });
+
   it.each(CASES)('%s', async (_, { outputs }) => {
     const first = await bitsOf(outputs, 'cuda');
     setFaults([]);
