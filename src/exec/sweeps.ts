@@ -305,7 +305,8 @@ class Attempt {
 
   #outputs(): number[] {
     const keys = this.#buffers.filter(({ role }) => role === 'output').map(({ key }) => key);
-    return this.#draft.outputKeys.map((key) => keys.indexOf(key));
+    const places = new Map(keys.map((key, at) => [key, at]));
+    return this.#draft.outputKeys.map((key) => places.get(key) ?? -1);
   }
 }
 
