@@ -21,7 +21,7 @@ export interface GpuLine {
   readonly checksum: number;
   /** Steps of the plan: generated kernels and library products. */
   readonly kernels: number;
-  /** Upper bound of the device memory held, resident inputs included. */
+  /** Upper bound of the device memory held, resident inputs included; on the CPU without results, which are the user's. */
   readonly peak_bytes: number;
   readonly device: string;
 }
