@@ -292,28 +292,32 @@ describe.each(ISAS)('matrix products with %s', (set) => {
   });
 
   // How work is cut up does not depend on the instruction set.
-  it.runIf(set === isa).each(DTYPES)('of %s have the same bits on any number of threads', async (dtype) => {
-    const real = (count: number, seed: number) => {
-      const next = generator(seed);
-      const data = allocate(dtype, count);
-      for (let i = 0; i < count; i++) {
-        const value = next() - 0.5;
-        setElement(dtype, data, i, isComplex(dtype) ? { re: value, im: next() } : value);
+  const once = set === isa ? '' : ' (skipped: once, for the widest instruction set)';
+  it.runIf(set === isa).each(DTYPES)(
+    `of %s have the same bits on any number of threads${once}`,
+    async (dtype) => {
+      const real = (count: number, seed: number) => {
+        const next = generator(seed);
+        const data = allocate(dtype, count);
+        for (let i = 0; i < count; i++) {
+          const value = next() - 0.5;
+          setElement(dtype, data, i, isComplex(dtype) ? { re: value, im: next() } : value);
+        }
+        return data;
+      };
+      for (const test of large(dtype)) {
+        const places = operands(test);
+        const [a, b] = [real(places.a.elementCount, 4), real(places.b.elementCount, 5)];
+        const bits: Uint8Array[] = [];
+        for (const count of [1, 2, 5]) {
+          addon.configureCpu({ isa: set, threads: count, poison: true });
+          bits.push(new Uint8Array((await multiply(test, a, b)).c.buffer));
+        }
+        expect(Buffer.compare(bits[0]!, bits[1]!), label(test)).toBe(0);
+        expect(Buffer.compare(bits[0]!, bits[2]!), label(test)).toBe(0);
       }
-      return data;
-    };
-    for (const test of large(dtype)) {
-      const places = operands(test);
-      const [a, b] = [real(places.a.elementCount, 4), real(places.b.elementCount, 5)];
-      const bits: Uint8Array[] = [];
-      for (const count of [1, 2, 5]) {
-        addon.configureCpu({ isa: set, threads: count, poison: true });
-        bits.push(new Uint8Array((await multiply(test, a, b)).c.buffer));
-      }
-      expect(Buffer.compare(bits[0]!, bits[1]!), label(test)).toBe(0);
-      expect(Buffer.compare(bits[0]!, bits[2]!), label(test)).toBe(0);
-    }
-  });
+    },
+  );
 
   it.each(['float16', 'bfloat16'] as const)('of %s add up in float32 over all of k', async (dtype) => {
     addon.configureCpu({ isa: set, poison: false });
