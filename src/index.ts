@@ -3,6 +3,16 @@
  */
 
 export { chunked } from './chunked.js';
+export {
+  type ArgumentsOf,
+  type ArrayArgument,
+  type Compiled,
+  type CompileOptions,
+  compile,
+  type FixedArgument,
+  type ResultsOf,
+  type Traced,
+} from './compile.js';
 export type { DTypeArgument, DTypeOption, EyeOptions } from './creation.js';
 export {
   eye,

@@ -191,7 +191,7 @@ export async function persist<const Arrays extends readonly ArrayLike[]>(
 ): Promise<Each<Arrays, Lazy>> {
   checkOptions('persist', options, COMPUTE_OPTIONS);
   const results = await evaluateStored(exprsOf('persist', arrays), options);
-  return results.map((result) => new Lazy(storedExpr(result))) as Each<Arrays, Lazy>;
+  return results.map(storedLazy) as Each<Arrays, Lazy>;
 }
 
 /** What `compute` of several arrays would do; see `Lazy.explain`. */
@@ -216,10 +216,9 @@ function exprsOf(op: string, arrays: unknown): Expr[] {
   return arrays.map((array) => exprOf(op, array));
 }
 
-/** An array without elements has no buffer. */
-function storedExpr({ buffer, dtype, shape }: StoredResult): Expr {
-  return buffer === undefined ? broadcast(constant(0, dtype), shape) : deviceArray(buffer, dtype, shape);
-}
+/** The handle of a result that stayed on its device. An array without elements has no buffer. */
+export const storedLazy = ({ buffer, dtype, shape }: StoredResult): Lazy =>
+  new Lazy(buffer === undefined ? broadcast(constant(0, dtype), shape) : deviceArray(buffer, dtype, shape));
 
 /** The node of a Lazy, or of anything `lazy()` takes. */
 export const exprOf = (op: string, value: unknown): Expr =>

@@ -1,5 +1,5 @@
 /** Types of the public API: checked by tsc, never run. A line that must not compile is marked, so that tsc fails if it does. */
-import { compute, exp, type Lazy, lazy, type NDArray, where } from '../src/index.js';
+import { compile, compute, exp, type Lazy, lazy, type NDArray, where } from '../src/index.js';
 
 const x: Lazy = lazy(new Float32Array(4)).mul(2).sum(0);
 const reshaped: Lazy = x.reshape(2, -1).reshape([4]).slice([0, 2], '...', null);
@@ -27,3 +27,26 @@ x.astype('float');
 x.then(() => undefined);
 // @ts-expect-error shapes cannot be written to
 x.shape[0] = 1;
+
+// Arrays of any form for arrays, other arguments as they are; results in the form of what the function gives.
+const dot = compile((a: Lazy, b: Lazy) => a.mul(b).sum());
+const dotted: Promise<NDArray> = dot(new Float32Array(4), x);
+const kept: Promise<Lazy> = dot.persist([1, 2], { data: [1, 2], shape: [2] });
+const untyped = compile((a, b) => a.add(b));
+const statistics = compile((a: Lazy, axis: number) => ({ mean: a.mean(axis), sizes: a.sum(axis) }));
+const means: Promise<{ mean: NDArray; sizes: NDArray }> = statistics(x, 0);
+const bounds: Promise<[NDArray, NDArray]> = compile((a: Lazy) => [a.min(), a.max()] as const)(x);
+void [dotted, kept, means, bounds, untyped(x, x)];
+
+// @ts-expect-error an argument is missing
+dot(x);
+// @ts-expect-error a number is no array
+dot(x, 1);
+// @ts-expect-error an array is no axis
+statistics(x, x);
+// @ts-expect-error it has to give arrays
+compile((a: Lazy) => a.shape[0]!);
+// @ts-expect-error compiled functions await nothing
+compile(async (a: Lazy) => a);
+// @ts-expect-error there is no such option
+compile((a: Lazy) => a, { signal: null });

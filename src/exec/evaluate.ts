@@ -6,19 +6,18 @@
 
 import { parseBytes } from '../bytes.js';
 import { config } from '../config.js';
-import { ArgumentError, expected } from '../errors.js';
-import { type Canonical, canonicalize, type SourceArray } from '../fusion/canonicalize.js';
-import { byteLengthOf, DTYPE_INFO, type DType, isComplex } from '../graph/dtype.js';
-import type { DeviceBuffer, Expr, FileRegion, Shape, Site, TypedArray } from '../graph/expr.js';
+import { type Canonical, canonicalize } from '../fusion/canonicalize.js';
+import type { DType } from '../graph/dtype.js';
+import type { DeviceBuffer, Expr, Shape, TypedArray } from '../graph/expr.js';
 import { formatSite } from '../site.js';
 import { type ChosenDevice, chooseDevice } from './devices.js';
 import { typedArrayOver } from './host-memory.js';
+import { bring, inputOf, isHere } from './inputs.js';
 import {
   cancel,
   createCancel,
   type FileOutput,
   probeCuda,
-  type RunInput,
   type RunResult,
   run,
   tilesDone,
@@ -62,14 +61,16 @@ export interface StoredResult {
   readonly dtype: DType;
 }
 
+/** What a run gave, for each of its expressions; in the order of the plan's outputs. */
+export interface Executed {
+  readonly program: Program;
+  readonly outputs: RunResult['outputs'];
+  readonly checksums: RunResult['checksums'];
+}
+
 /** Computes expressions together, shared work once; one result each, in order. */
 export async function evaluate(exprs: readonly Expr[], options: ComputeOptions = {}): Promise<HostResult[]> {
-  const { program, outputs } = await execute(exprs, options, 'host');
-  return exprs.map(({ shape, dtype }, k) => {
-    const at = program.plan.outputs[k]!;
-    const bytes = at < 0 ? new ArrayBuffer(0) : (outputs[at] as ArrayBuffer);
-    return { data: typedArrayOver(bytes, dtype), shape, dtype };
-  });
+  return hostResults(exprs, await execute(exprs, options, 'host'));
 }
 
 /** Computes expressions together and leaves the results on the device. */
@@ -77,12 +78,23 @@ export async function evaluateStored(
   exprs: readonly Expr[],
   options: ComputeOptions = {},
 ): Promise<StoredResult[]> {
-  const { program, outputs } = await execute(exprs, options, 'device');
-  return exprs.map(({ shape, dtype }, k) => {
+  return storedResults(exprs, await execute(exprs, options, 'device'));
+}
+
+/** The results of expressions that came to the host. */
+export const hostResults = (exprs: readonly Expr[], { program, outputs }: Executed): HostResult[] =>
+  exprs.map(({ shape, dtype }, k) => {
+    const at = program.plan.outputs[k]!;
+    const bytes = at < 0 ? new ArrayBuffer(0) : (outputs[at] as ArrayBuffer);
+    return { data: typedArrayOver(bytes, dtype), shape, dtype };
+  });
+
+/** The results of expressions that stayed on the device. */
+export const storedResults = (exprs: readonly Expr[], { program, outputs }: Executed): StoredResult[] =>
+  exprs.map(({ shape, dtype }, k) => {
     const at = program.plan.outputs[k]!;
     return { buffer: at < 0 ? undefined : (outputs[at] as DeviceBuffer), shape, dtype };
   });
-}
 
 /**
  * Computes expressions together into open files, one place for each. Gives the checksums of those that want one; 0 for the
@@ -106,16 +118,11 @@ export async function evaluateIntoFiles(
 }
 
 let probing: Promise<void> | undefined;
-const probed = (): Promise<void> => {
+/** Loads CUDA's libraries off this thread, once. */
+export const probed = (): Promise<void> => {
   probing ??= probeCuda();
   return probing;
 };
-
-interface Executed {
-  readonly program: Program;
-  readonly outputs: RunResult['outputs'];
-  readonly checksums: RunResult['checksums'];
-}
 
 async function execute(
   exprs: readonly Expr[],
@@ -197,89 +204,8 @@ export function deviceOf(canonical: Canonical, options: ComputeOptions): ChosenD
   return chooseDevice(options.device, holders);
 }
 
-/** Elements that JavaScript is still to read. */
-interface Unread {
-  read(signal: AbortSignal | undefined): Promise<TypedArray>;
-}
-
-const isHere = (input: RunInput | Unread): input is RunInput => !('read' in input);
-
-/** Inputs as a run takes them: what comes through JavaScript is read whole. */
-async function bring(
-  inputs: readonly (RunInput | Unread)[],
-  signal: AbortSignal | undefined,
-): Promise<RunInput[]> {
-  const here = await Promise.all(inputs.map((input) => (isHere(input) ? input : input.read(signal))));
-  signal?.throwIfAborted();
-  return here;
-}
-
-/** The part of an array that is read. Throws if the array has lost its memory since it was wrapped. */
-function inputOf(array: SourceArray, canonical: Canonical): RunInput | Unread {
-  const { source, start, elementCount, dtype } = array;
-  switch (source.type) {
-    case 'device':
-      return source.buffer;
-    case 'file':
-      return fileInput(source.region, dtype, start, elementCount);
-    case 'reader':
-      return { read: (signal) => source.reader.read(start, elementCount, signal) };
-    case 'chunked':
-      return chunkedInput(source.chunks, array, canonical);
-    case 'host': {
-      const values = isComplex(dtype) ? 2 : 1;
-      const end = (start + elementCount) * values;
-      if (source.data.length < end)
-        throw lostMemory(`${end} values`, `${source.data.length} values`, canonical);
-      return source.data.subarray(start * values, end);
-    }
-  }
-}
-
-function lostMemory(wanted: string, left: string, canonical: Canonical): ArgumentError {
-  const what = left.startsWith('0 ') ? 'a detached ArrayBuffer' : left;
-  const site = where(canonical.sites.values());
-  return new ArgumentError(expected('compute', `an array of at least ${wanted}`, what, site));
-}
-
-function fileInput(region: FileRegion, dtype: DType, start: number, count: number): RunInput {
-  const size = byteLengthOf(dtype);
-  return {
-    path: region.path,
-    byteOffset: region.byteOffset + start * size,
-    byteLength: count * size,
-    swap: region.swapped ? byteLengthOf(DTYPE_INFO[dtype].component) : 0,
-    stamp: region.stamp,
-  };
-}
-
-/** The bytes of the chunks that hold the elements. */
-function chunkedInput(
-  chunks: readonly TypedArray[],
-  { start, elementCount, dtype }: SourceArray,
-  canonical: Canonical,
-): RunInput {
-  const size = byteLengthOf(dtype);
-  const [first, end] = [start * size, (start + elementCount) * size];
-  const parts: Uint8Array[] = [];
-  let at = 0;
-  for (const { buffer, byteOffset, byteLength } of chunks) {
-    const from = Math.max(first - at, 0);
-    const to = Math.min(end - at, byteLength);
-    if (from < to) parts.push(new Uint8Array(buffer, byteOffset + from, to - from));
-    at += byteLength;
-  }
-  if (at < end) throw lostMemory(`${end} bytes`, `${at} bytes`, canonical);
-  return { chunks: parts };
-}
-
-const where = (sites: Iterable<Site>): string | undefined => {
-  for (const site of sites) return `made at ${formatSite(site)}`;
-  return undefined;
-};
-
 /** Adds the user's line to an error of execution. */
-function located(error: unknown, exprs: readonly Expr[]): unknown {
+export function located(error: unknown, exprs: readonly Expr[]): unknown {
   const site = exprs[0]?.site;
   if (error instanceof Error && site !== undefined)
     error.message += `\n    while computing what was made at ${formatSite(site)}`;

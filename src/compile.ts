@@ -1,0 +1,83 @@
+/**
+ * compile: a function of arrays that is traced once for each signature of its arguments, and from then on costs a call little
+ * more than handing over the elements. Its types are here; `tracer.ts` matches signatures, `exec/trace.ts` runs what was traced.
+ */
+import { ArgumentError, expected } from './errors.js';
+import type { ComputeOptions } from './exec/evaluate.js';
+import { checkOptions } from './graph/arguments.js';
+import type { TypedArray } from './graph/expr.js';
+import type { ShapedData } from './host-array.js';
+import { type Explanation, explainExprs } from './inspect/explain.js';
+import { type PlanSummary, summarizePlan } from './inspect/summary.js';
+import type { Lazy } from './lazy.js';
+import type { NDArray } from './ndarray.js';
+import type { Nested } from './nested.js';
+import { Tracer } from './tracer.js';
+
+/** What a compiled function takes for an array. */
+export type ArrayArgument = Lazy | TypedArray | ShapedData | Nested;
+
+/** Arguments that are handed to the function as they are, and are part of its signature. */
+export type FixedArgument = number | bigint | boolean | string | null | undefined;
+
+/** What a function to be compiled gives: an array, a list of them, or an object of them. */
+export type Traced = Lazy | readonly Lazy[] | { readonly [name: string]: Lazy };
+
+/** A result in the place of each array that the function gives. */
+export type ResultsOf<Output extends Traced, Each> = Output extends Lazy
+  ? Each
+  : { -readonly [K in keyof Output]: Each };
+
+/** What the compiled function takes for each parameter of the function. */
+export type ArgumentsOf<Parameters extends readonly unknown[]> = {
+  [K in keyof Parameters]: Parameters[K] extends FixedArgument ? Parameters[K] : ArrayArgument;
+};
+
+/** Options of `compile`, as `compute` has them. */
+export type CompileOptions = Pick<ComputeOptions, 'device' | 'exact' | 'memory'>;
+
+/** A compiled function: called, it computes; its methods do with the same arguments what those of a Lazy do. */
+export interface Compiled<Parameters extends readonly unknown[], Output extends Traced> {
+  /** Computes the results. Rejects as `Lazy.compute` does, and with what the function throws when it is traced. */
+  (...args: ArgumentsOf<Parameters>): Promise<ResultsOf<Output, NDArray>>;
+  /** Computes the results and leaves them on the device, as arrays to go on with. */
+  persist(...args: ArgumentsOf<Parameters>): Promise<ResultsOf<Output, Lazy>>;
+  /** What a call with such arguments does, without doing it; see `Lazy.explain`. */
+  explain(...args: ArgumentsOf<Parameters>): Explanation;
+  /** The plan of a call with such arguments; see `Lazy.plan`. */
+  plan(...args: ArgumentsOf<Parameters>): PlanSummary;
+}
+
+/** Every option, so that a new one breaks the build here. */
+const OPTIONS: Readonly<Record<keyof CompileOptions, true>> = { device: true, exact: true, memory: true };
+
+/**
+ * Makes of a function that builds a graph one that computes it: `const step = compile((x: Lazy, y: Lazy) => x.mul(y).sum())`,
+ * then `await step(a, b)`. The function is called once for each signature, with arrays that have no elements; later calls
+ * neither build nor plan. Many calls may be under way at once.
+ *
+ * A signature is, for each array, its dtype, shape and strides and the device it is on, and the value of every other
+ * argument: numbers, text and booleans reach the function as they are. Arrays that the function captures are read at each
+ * call. An argument that is still to be computed is computed with the function, without a trace.
+ *
+ * Throws an `ArgumentError` for what is no function. A call rejects with one where the function gives anything but arrays,
+ * or computes.
+ */
+export function compile<Parameters extends readonly Lazy[], Output extends Traced>(
+  fn: (...args: Parameters) => Output,
+  options?: CompileOptions,
+): Compiled<Parameters, Output>;
+export function compile<Parameters extends readonly (Lazy | FixedArgument)[], Output extends Traced>(
+  fn: (...args: Parameters) => Output,
+  options?: CompileOptions,
+): Compiled<Parameters, Output>;
+export function compile(fn: (...args: never[]) => unknown, options: CompileOptions = {}): object {
+  if (typeof fn !== 'function') throw new ArgumentError(expected('compile', 'a function', typeof fn));
+  checkOptions('compile', options, Object.keys(OPTIONS));
+  const tracer = new Tracer(fn, options);
+  return Object.assign((...args: unknown[]) => tracer.compute(args), {
+    persist: (...args: unknown[]) => tracer.persist(args),
+    explain: (...args: unknown[]) => explainExprs(tracer.exprsOf(args), options),
+    plan: (...args: unknown[]) => summarizePlan(tracer.exprsOf(args), options),
+  });
+}

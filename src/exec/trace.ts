@@ -1,0 +1,112 @@
+/**
+ * Trace: a function's graph for arguments of one signature, made once with placeholders and run with each call's elements.
+ * What the graph reads beside them are arrays that the function captured. Called by `compile.ts`, which matches signatures.
+ *
+ * A call whose program is known crosses to the native side once; the first one, and one for which the device has no room,
+ * go the way of `evaluate.ts`.
+ */
+import { MemoryError } from '../errors.js';
+import { type Canonical, canonicalize, type SourceArray } from '../fusion/canonicalize.js';
+import type { Expr } from '../graph/expr.js';
+import { type ComputeOptions, deviceOf, type Executed, located, probed } from './evaluate.js';
+import { bring, inputOf, isHere, partOf, type Unread } from './inputs.js';
+import { type RunInput, type RunOptions, run } from './native.js';
+import { type ArgumentExpr, firstOf, memoryOf } from './placeholder.js';
+import type { Program } from './program.js';
+import { runWithin } from './within.js';
+
+/** Where results are wanted. */
+export type TracePlace = 'host' | 'device';
+
+/** What a source of the graph is: part of an argument, or (no position) an array that was captured. */
+interface Feed {
+  readonly position: number | undefined;
+  readonly array: SourceArray;
+}
+
+/** A program and what it is run with. */
+interface Ready {
+  readonly program: Program;
+  /** Of its inputs. */
+  readonly feeds: readonly Feed[];
+  readonly options: RunOptions;
+}
+
+export class Trace {
+  /** What the function gave, of placeholders. */
+  readonly exprs: readonly Expr[];
+  readonly #canonical: Canonical;
+  readonly #feeds: readonly Feed[];
+  readonly #options: ComputeOptions;
+  readonly #budget: number | undefined;
+  readonly #ready: { [Place in TracePlace]?: Ready } = {};
+
+  /** `placeholders`: by position of the arguments; those that are no arrays have none. */
+  constructor(
+    exprs: readonly Expr[],
+    placeholders: readonly (ArgumentExpr | undefined)[],
+    options: ComputeOptions,
+    budget: number | undefined,
+  ) {
+    this.exprs = exprs;
+    this.#options = options;
+    this.#budget = budget;
+    this.#canonical = canonicalize(exprs);
+    const positions = new Map<object, number>();
+    placeholders.forEach((x, k) => {
+      if (x !== undefined) positions.set(memoryOf(x.source), k);
+    });
+    this.#feeds = this.#canonical.sources.map((array) => {
+      const { source } = array;
+      const isMemory = source.type === 'host' || source.type === 'device';
+      return { array, position: isMemory ? positions.get(memoryOf(source)) : undefined };
+    });
+  }
+
+  /** Runs the graph; `args` are by position, like the placeholders. */
+  async run(args: readonly (ArgumentExpr | undefined)[], place: TracePlace): Promise<Executed> {
+    const ready = this.#ready[place];
+    try {
+      if (ready === undefined) return await this.#runFirst(args, place);
+      const inputs = ready.feeds.map((feed) => this.#inputOf(feed, args));
+      const { program, options } = ready;
+      const here = inputs.every(isHere) ? inputs : await bring(inputs, undefined);
+      const { outputs, checksums } = await run(program.native, here, options);
+      return { program, outputs, checksums };
+    } catch (error) {
+      if (ready === undefined || !(error instanceof MemoryError)) throw located(error, this.exprs);
+    }
+    // There may be room for it in tiles.
+    try {
+      return await this.#runFirst(args, place);
+    } catch (error) {
+      throw located(error, this.exprs);
+    }
+  }
+
+  /** Finds or makes the program, and keeps the one that ran. */
+  async #runFirst(args: readonly (ArgumentExpr | undefined)[], place: TracePlace): Promise<Executed> {
+    // Views are taken before anything is waited for.
+    const arrays = this.#feeds.map((feed) => this.#inputOf(feed, args));
+    if (this.#options.device !== 'cpu') await probed();
+    const { name: device } = deviceOf(this.#canonical, this.#options);
+    const target = { device, exact: this.#options.exact === true, budget: this.#budget, place };
+    return runWithin(this.#canonical, target, async (program) => {
+      const { plan, native } = program;
+      const results = plan.buffers.filter((buffer) => buffer.role === 'output');
+      const options = { outputs: results.map(() => place) };
+      const inputs = plan.inputs.map((source) => arrays[source]!);
+      const here = inputs.every(isHere) ? inputs : await bring(inputs, undefined);
+      const { outputs, checksums } = await run(native, here, options);
+      this.#ready[place] = { program, feeds: plan.inputs.map((source) => this.#feeds[source]!), options };
+      return { program, outputs, checksums };
+    });
+  }
+
+  #inputOf({ position, array }: Feed, args: readonly (ArgumentExpr | undefined)[]): RunInput | Unread {
+    if (position === undefined) return inputOf(array, this.#canonical);
+    const { source, shape } = args[position]!;
+    if (source.type === 'device') return source.buffer;
+    return partOf(source.data, array, firstOf(source, shape) + array.start, this.#canonical);
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * Tracer: the traces of a compiled function, by signature. Makes sources of a call's arguments, finds the trace for them or
+ * calls the function with placeholders, and puts results in the places of what the function gave. Called by `compile.ts`.
+ */
+import { ArgumentError, expected } from './errors.js';
+import {
+  budgetOf,
+  type ComputeOptions,
+  evaluate,
+  evaluateStored,
+  type HostResult,
+  hostResults,
+  storedResults,
+} from './exec/evaluate.js';
+import { type ArgumentExpr, placeholderFor } from './exec/placeholder.js';
+import { Trace } from './exec/trace.js';
+import type { Expr } from './graph/expr.js';
+import { formatShape } from './graph/format.js';
+import { exprOf, Lazy, storedLazy } from './lazy.js';
+import { NDArray } from './ndarray.js';
+
+type AnyFunction = (...args: unknown[]) => unknown;
+
+/** How a function gives its arrays: one, a list, or an object with these names. */
+type Form = 'one' | 'list' | readonly string[];
+
+interface Entry {
+  /** For each argument its placeholder, or its value where it is no array. */
+  readonly signature: readonly unknown[];
+  readonly form: Form;
+  readonly trace: Trace;
+}
+
+/** Signatures that a function keeps the traces of: those used last. */
+const SIGNATURES = 16;
+
+export class Tracer {
+  readonly #fn: AnyFunction;
+  readonly #options: ComputeOptions;
+  readonly #budget: number | undefined;
+  /** Used last first. */
+  readonly #entries: Entry[] = [];
+
+  constructor(fn: (...args: never[]) => unknown, options: ComputeOptions) {
+    this.#fn = fn as unknown as AnyFunction;
+    this.#options = { ...options };
+    this.#budget = budgetOf(options);
+  }
+
+  async compute(values: readonly unknown[]): Promise<unknown> {
+    const args = this.#arguments(values);
+    if (args.some(isPending)) {
+      const [exprs, form] = this.#call(args);
+      return arranged(form, (await evaluate(exprs, this.#options)).map(ndarrayOf));
+    }
+    const { trace, form } = this.#entryFor(args);
+    return arranged(form, hostResults(trace.exprs, await trace.run(sourcesOf(args), 'host')).map(ndarrayOf));
+  }
+
+  async persist(values: readonly unknown[]): Promise<unknown> {
+    const args = this.#arguments(values);
+    if (args.some(isPending)) {
+      const [exprs, form] = this.#call(args);
+      return arranged(form, (await evaluateStored(exprs, this.#options)).map(storedLazy));
+    }
+    const { trace, form } = this.#entryFor(args);
+    return arranged(
+      form,
+      storedResults(trace.exprs, await trace.run(sourcesOf(args), 'device')).map(storedLazy),
+    );
+  }
+
+  /** What the function gives for such arguments. */
+  exprsOf(values: readonly unknown[]): readonly Expr[] {
+    const args = this.#arguments(values);
+    return args.some(isPending) ? this.#call(args)[0] : this.#entryFor(args).trace.exprs;
+  }
+
+  /** Arrays as nodes; other arguments as they are. */
+  #arguments(values: readonly unknown[]): readonly unknown[] {
+    if (values.length < this.#fn.length) {
+      throw new ArgumentError(expected('compile', `${this.#fn.length} arguments`, `${values.length}`));
+    }
+    return values.map(argumentOf);
+  }
+
+  #entryFor(args: readonly unknown[]): Entry {
+    const entries = this.#entries;
+    const at = entries.findIndex(({ signature }) => matches(signature, args));
+    if (at === 0) return entries[0]!;
+    const entry = at < 0 ? this.#trace(args) : entries[at]!;
+    if (at > 0) entries.splice(at, 1);
+    entries.unshift(entry);
+    entries.length = Math.min(entries.length, SIGNATURES);
+    return entry;
+  }
+
+  #trace(args: readonly unknown[]): Entry {
+    const signature = args.map((arg) => (isArray(arg) ? placeholderFor(arg) : arg));
+    const [exprs, form] = this.#call(signature);
+    return { signature, form, trace: new Trace(exprs, sourcesOf(signature), this.#options, this.#budget) };
+  }
+
+  /** Calls the function; nodes reach it as handles. */
+  #call(args: readonly unknown[]): [exprs: Expr[], form: Form] {
+    return resultOf(this.#fn(...args.map((arg) => (isNode(arg) ? new Lazy(arg) : arg))));
+  }
+}
+
+const ndarrayOf = ({ data, shape, dtype }: HostResult): NDArray => new NDArray(data, shape, dtype);
+
+/** What is no array, and part of the signature by its value. */
+const isFixed = (value: unknown): boolean =>
+  value === null || (typeof value !== 'object' && typeof value !== 'function' && typeof value !== 'symbol');
+
+/** The node of an array, or a value that is none. Among arguments, what is an object is a node. */
+const argumentOf = (value: unknown): unknown => (isFixed(value) ? value : exprOf('compile', value));
+const isNode = (arg: unknown): arg is Expr => typeof arg === 'object' && arg !== null;
+const isArray = (arg: unknown): arg is ArgumentExpr =>
+  isNode(arg) && arg.kind === 'source' && (arg.source.type === 'host' || arg.source.type === 'device');
+/** An expression, or an array that is not in memory yet. */
+const isPending = (arg: unknown): boolean => isNode(arg) && !isArray(arg);
+
+const sourcesOf = (args: readonly unknown[]): (ArgumentExpr | undefined)[] =>
+  args.map((arg) => (isArray(arg) ? arg : undefined));
+
+function matches(signature: readonly unknown[], args: readonly unknown[]): boolean {
+  if (signature.length !== args.length) return false;
+  for (let k = 0; k < args.length; k++) {
+    const [wanted, arg] = [signature[k], args[k]];
+    if (isArray(wanted) ? !isArray(arg) || !isLike(wanted, arg) : !Object.is(wanted, arg)) return false;
+  }
+  return true;
+}
+
+/** Whether arrays differ in their elements alone. */
+function isLike(x: ArgumentExpr, y: ArgumentExpr): boolean {
+  if (x.dtype !== y.dtype || !isSame(x.shape, y.shape)) return false;
+  if (x.source.type === 'host') return y.source.type === 'host' && isSame(x.source.strides, y.source.strides);
+  return y.source.type === 'device' && x.source.buffer.device === y.source.buffer.device;
+}
+
+function isSame(x: readonly number[], y: readonly number[]): boolean {
+  if (x === y) return true;
+  if (x.length !== y.length) return false;
+  for (let k = 0; k < x.length; k++) if (x[k] !== y[k]) return false;
+  return true;
+}
+
+/** The arrays that a function gave, and how. */
+function resultOf(result: unknown): [exprs: Expr[], form: Form] {
+  if (result instanceof Lazy) return [[result.expr], 'one'];
+  if (Array.isArray(result)) return [result.map((x, k) => resultExpr(x, `result ${k}`)), 'list'];
+  if (
+    typeof result !== 'object' ||
+    result === null ||
+    result instanceof Promise ||
+    result instanceof NDArray
+  ) {
+    throw notLazy(result, 'what the function gives');
+  }
+  const names = Object.keys(result);
+  return [names.map((name) => resultExpr(Reflect.get(result, name), `result ${name}`)), names];
+}
+
+function resultExpr(value: unknown, what: string): Expr {
+  if (value instanceof Lazy) return value.expr;
+  throw notLazy(value, what);
+}
+
+function notLazy(value: unknown, what: string): ArgumentError {
+  const isPromise = value instanceof Promise;
+  const received = isPromise
+    ? 'a Promise'
+    : value instanceof NDArray
+      ? `an NDArray ${formatShape(value.shape)}`
+      : value instanceof Object
+        ? value.constructor.name
+        : String(value);
+  const hint = isPromise ? 'functions to be compiled build graphs and await nothing' : undefined;
+  return new ArgumentError(expected('compile', `a Lazy as ${what}`, received, hint));
+}
+
+/** Results in the places of what the function gave. */
+function arranged(form: Form, results: readonly unknown[]): unknown {
+  if (form === 'one') return results[0];
+  return form === 'list' ? results : Object.fromEntries(form.map((name, k) => [name, results[k]]));
+}
