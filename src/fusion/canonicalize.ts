@@ -36,9 +36,6 @@ export interface Canonical {
 const MAX_TEXT = 4096;
 
 /** Identifies a node's computation, given its inputs' ids. Equal keys are equal values. */
-export const nodeKey = (node: GraphNodeData & NodeBase & { readonly inputs: readonly number[] }): string =>
-  keyOf(node, node, node.inputs);
-
 function keyOf(data: GraphNodeData, { dtype, shape }: NodeBase, inputs: readonly number[]): string {
   const text = data.kind === 'map' ? data.op : formatNodeData(data);
   return `${text}|${listed(inputs)}|${dtype}|${listed(shape)}`;
@@ -154,7 +151,7 @@ class LazyCanonical implements Canonical {
       const nodes = new Map<number, GraphNode>();
       this.#entries.forEach(({ expr, data, inputs }, id) => {
         if (this.#replaced.has(id)) return;
-        nodes.set(id, { ...ownData(data), dtype: expr.dtype, shape: expr.shape, id, inputs });
+        nodes.set(id, nodeFrom(data, expr, id, inputs));
       });
       this.#graph = { nodes, outputs: this.#outputs, nextId: this.#entries.length };
     }
@@ -220,40 +217,51 @@ class SourceList {
   }
 }
 
-/** The node's own data, without what an Expr carries besides. */
-function ownData(data: GraphNodeData): GraphNodeData {
+/** A node without what an Expr carries besides; written out, since spreads are slow. */
+function nodeFrom(
+  data: GraphNodeData,
+  { dtype, shape }: NodeBase,
+  id: number,
+  inputs: readonly number[],
+): GraphNode {
   switch (data.kind) {
-    case 'source':
+    case 'source': {
+      const { kind, input, offset, strides } = data;
+      return { kind, input, offset, strides, dtype, shape, id, inputs };
+    }
     case 'iota':
-      return data;
-    case 'const':
-      return { kind: data.kind, value: data.value };
-    case 'map':
-      return { kind: data.kind, op: data.op };
     case 'cast':
-      return { kind: data.kind };
+      return { kind: data.kind, dtype, shape, id, inputs };
+    case 'const':
+      return { kind: data.kind, value: data.value, dtype, shape, id, inputs };
+    case 'map':
+      return { kind: data.kind, op: data.op, dtype, shape, id, inputs };
     case 'reduce':
-      return { kind: data.kind, reduction: data.reduction, axes: data.axes };
+      return { kind: data.kind, reduction: data.reduction, axes: data.axes, dtype, shape, id, inputs };
     case 'view':
-      return { kind: data.kind, view: data.view };
+      return { kind: data.kind, view: data.view, dtype, shape, id, inputs };
     case 'contract':
-      return { kind: data.kind, labels: data.labels, output: data.output };
+      return { kind: data.kind, labels: data.labels, output: data.output, dtype, shape, id, inputs };
   }
 }
 
 /** Calls `enter` once for every Expr below `root` that `done` lacks, inputs first; iterative. */
 function visitInputsFirst(root: Expr, done: ReadonlyMap<Expr, number>, enter: (expr: Expr) => void): void {
-  const stack: { expr: Expr; next: number }[] = [{ expr: root, next: 0 }];
-  while (stack.length > 0) {
-    const top = stack[stack.length - 1]!;
-    if (done.has(top.expr)) {
-      stack.pop();
-    } else if (top.next < top.expr.inputs.length) {
-      const input = top.expr.inputs[top.next++]!;
-      if (!done.has(input)) stack.push({ expr: input, next: 0 });
+  if (done.has(root)) return;
+  const path = [root];
+  const next = [0]; // for each of `path`: its first input that was not looked at
+  while (path.length > 0) {
+    const top = path.length - 1;
+    const { inputs } = path[top]!;
+    let at = next[top]!;
+    while (at < inputs.length && done.has(inputs[at]!)) at++;
+    if (at < inputs.length) {
+      next[top] = at + 1;
+      path.push(inputs[at]!);
+      next.push(0);
     } else {
-      stack.pop();
-      enter(top.expr);
+      enter(path.pop()!);
+      next.pop();
     }
   }
 }

@@ -8,13 +8,7 @@
  * Floating-point values may change by rounding (sums are reassociated); `exact: true` leaves this pass out.
  */
 import { isComplex, isFloat } from '../graph/dtype.js';
-import {
-  consumersOf,
-  type GraphNode,
-  type GraphNodeOf,
-  type MutableGraph,
-  topologicalOrder,
-} from '../graph/graph.js';
+import { type GraphNode, type GraphNodeOf, type MutableGraph, sharedNodes } from '../graph/graph.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
 /** More operands than this are not searched together. */
@@ -22,10 +16,7 @@ const MAX_OPERANDS = 12;
 
 export function mergeContractions(graph: MutableGraph): void {
   if (!hasContractions(graph)) return;
-  const order = topologicalOrder(graph);
-  const consumers = consumersOf(graph, order);
-  const shared = new Set(graph.outputs);
-  for (const [id, readers] of consumers) if (readers.length > 1) shared.add(id);
+  const shared = sharedNodes(graph);
   rewrite(graph, [
     permuteOfContract(shared),
     sumOfContract(shared),

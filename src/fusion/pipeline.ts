@@ -50,23 +50,33 @@ setAutoFreeze(false);
 
 /** Runs the passes; the graph given is not touched. */
 export function runPasses(graph: Graph, options: PassOptions = {}): Graph {
+  const passes = PASSES.filter((pass) => !(pass.rounds && options.exact === true));
+  return options.trace === undefined
+    ? runPlain(graph, passes, options.verify === true)
+    : runTraced(graph, passes, options.trace, options.verify === true);
+}
+
+function runPlain(graph: Graph, passes: readonly Pass[], verifies: boolean): Graph {
+  const copy = { nodes: new Map(graph.nodes), outputs: [...graph.outputs], nextId: graph.nextId };
+  for (const pass of passes) {
+    pass.run(copy);
+    if (verifies) verify(copy);
+  }
+  return copy;
+}
+
+function runTraced(
+  graph: Graph,
+  passes: readonly Pass[],
+  trace: NonNullable<PassOptions['trace']>,
+  verifies: boolean,
+): Graph {
   let current = graph;
-  for (const pass of PASSES) {
-    if (pass.rounds && options.exact === true) continue;
-    if (options.trace === undefined) {
-      const copy: MutableGraph = {
-        nodes: new Map(current.nodes),
-        outputs: [...current.outputs],
-        nextId: current.nextId,
-      };
-      pass.run(copy);
-      current = copy;
-    } else {
-      const [next, patches] = produceWithPatches(current, (draft) => pass.run(draft as MutableGraph));
-      current = next;
-      options.trace(traceOf(pass, patches), current);
-    }
-    if (options.verify === true) verify(current);
+  for (const pass of passes) {
+    const [next, patches] = produceWithPatches(current, (draft) => pass.run(draft as MutableGraph));
+    current = next;
+    trace(traceOf(pass, patches), current);
+    if (verifies) verify(current);
   }
   return current;
 }

@@ -10,17 +10,26 @@
  */
 
 import type { View } from '../graph/expr.js';
-import { consumersOf, type GraphNodeOf, type MutableGraph, topologicalOrder } from '../graph/graph.js';
+import { type GraphNodeOf, type MutableGraph, nodeOf, sharedNodes } from '../graph/graph.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
 type Slice = Extract<View, { type: 'slice' }>;
 
 export function pushSlices(graph: MutableGraph): void {
-  if (![...graph.nodes.values()].some((node) => sliceOf(node) !== undefined)) return;
-  const order = topologicalOrder(graph);
-  const shared = new Set(graph.outputs);
-  for (const [id, readers] of consumersOf(graph, order)) if (readers.length > 1) shared.add(id);
+  if (!isPushable(graph)) return;
+  const shared = sharedNodes(graph);
   rewrite(graph, [throughPermute(shared), throughReduce(shared), throughContract(shared)]);
+}
+
+/** Whether some slice is of what it may be pushed through. */
+function isPushable(graph: MutableGraph): boolean {
+  for (const node of graph.nodes.values()) {
+    if (sliceOf(node) === undefined) continue;
+    const input = nodeOf(graph, node.inputs[0]!);
+    if (input.kind === 'reduce' || input.kind === 'contract') return true;
+    if (input.kind === 'view' && input.view.type === 'permute') return true;
+  }
+  return false;
 }
 
 const sliceOf = (node: { kind: string; view?: View }): Slice | undefined =>

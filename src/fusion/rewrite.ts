@@ -8,15 +8,10 @@
  */
 import { InternalError } from '../errors.js';
 import type { DType, Scalar } from '../graph/dtype.js';
-import type { NodeBase, Shape, View } from '../graph/expr.js';
-import {
-  type GraphNode,
-  type GraphNodeData,
-  type MutableGraph,
-  nodeOf,
-  topologicalOrder,
-} from '../graph/graph.js';
-import { nodeKey } from './canonicalize.js';
+import type { Shape, View } from '../graph/expr.js';
+import { type GraphNode, type MutableGraph, nodeOf, topologicalOrder } from '../graph/graph.js';
+import { sameNumbers } from './kernel.js';
+import { type NodeContent, NodeTable } from './node-table.js';
 
 const MAX_REWRITES = 64;
 
@@ -27,7 +22,7 @@ export type Rule = (node: GraphNode, editor: Editor) => number | undefined;
 export class Editor {
   readonly #graph: MutableGraph;
   /** Made when the first node is added: most walks add none. */
-  #interned: Map<string, number> | undefined;
+  #interned: NodeTable | undefined;
 
   constructor(graph: MutableGraph) {
     this.#graph = graph;
@@ -37,26 +32,19 @@ export class Editor {
     return nodeOf(this.#graph, id);
   }
 
-  #table(): Map<string, number> {
+  #table(): NodeTable {
     if (this.#interned === undefined) {
-      this.#interned = new Map();
-      for (const node of this.#graph.nodes.values()) {
-        const key = nodeKey(node);
-        if (!this.#interned.has(key)) this.#interned.set(key, node.id);
-      }
+      this.#interned = new NodeTable();
+      for (const node of this.#graph.nodes.values()) this.#interned.enter(node, node.id);
     }
     return this.#interned;
   }
 
   /** The id of a node with this content, old or new. */
-  add(data: GraphNodeData & NodeBase & { readonly inputs: readonly number[] }): number {
-    const table = this.#table();
-    const key = nodeKey(data);
-    const known = table.get(key);
-    if (known !== undefined) return known;
-    const id = this.#graph.nextId++;
-    this.#graph.nodes.set(id, { ...data, id } as GraphNode);
-    table.set(key, id);
+  add(data: NodeContent): number {
+    const graph = this.#graph;
+    const id = this.#table().enter(data, graph.nextId);
+    if (id === graph.nextId) graph.nodes.set(graph.nextId++, { ...data, id } as GraphNode);
     return id;
   }
 
@@ -64,12 +52,7 @@ export class Editor {
   redirect(node: GraphNode, inputs: readonly number[]): number {
     const changed = { ...node, inputs };
     this.#graph.nodes.set(node.id, changed);
-    const table = this.#table();
-    const key = nodeKey(changed);
-    const known = table.get(key);
-    if (known !== undefined) return known;
-    table.set(key, node.id);
-    return node.id;
+    return this.#table().enter(changed, node.id);
   }
 
   view(input: number, view: View, shape: Shape): number {
@@ -92,8 +75,7 @@ export class Editor {
   }
 }
 
-export const sameShape = (a: Shape, b: Shape): boolean =>
-  a.length === b.length && a.every((n, k) => n === b[k]);
+export const sameShape: (a: Shape, b: Shape) => boolean = sameNumbers;
 
 const MAX_ROUNDS = 16;
 
@@ -128,7 +110,7 @@ function rewriteOnce(graph: MutableGraph, rules: readonly Rule[]): boolean {
   for (const id of topologicalOrder(graph)) {
     const node = editor.node(id);
     let current = id;
-    if (node.inputs.some((input) => replaced.has(input))) {
+    if (replaced.size > 0 && node.inputs.some((input) => replaced.has(input))) {
       current = editor.redirect(
         node,
         node.inputs.map((input) => replaced.get(input) ?? input),
@@ -145,6 +127,7 @@ function rewriteOnce(graph: MutableGraph, rules: readonly Rule[]): boolean {
 
 /** Removes the nodes that no output needs. */
 export function dropDead(graph: MutableGraph): void {
-  const live = new Set(topologicalOrder(graph));
-  for (const id of [...graph.nodes.keys()]) if (!live.has(id)) graph.nodes.delete(id);
+  const live = new Uint8Array(graph.nextId);
+  for (const id of topologicalOrder(graph)) live[id] = 1;
+  for (const id of graph.nodes.keys()) if (live[id] === 0) graph.nodes.delete(id);
 }

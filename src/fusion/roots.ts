@@ -9,7 +9,7 @@
  */
 import { byteLengthOf } from '../graph/dtype.js';
 import {
-  consumersOf,
+  Consumers,
   type Graph,
   type GraphNode,
   type GraphNodeOf,
@@ -37,24 +37,21 @@ export function chooseRoots(
   order: readonly number[],
   operands: ReadonlySet<number>,
 ): Set<number> {
-  const work = estimateWork(graph, order);
-  const consumers = consumersOf(graph, order);
-  const frames = new Frames();
+  const work = new Work(graph, order);
+  const consumers = new Consumers(graph, order);
+  const frames = new Frames(graph.nextId);
   const roots = new Set<number>();
   const outputs = new Set(graph.outputs);
   for (let k = order.length - 1; k >= 0; k--) {
     const id = order[k]!;
     const node = nodeOf(graph, id);
-    const places = frames.placesOf(
-      node,
-      consumers.get(id)!.map((c) => nodeOf(graph, c)),
-    );
-    const nested = node.kind === 'reduce' && unrolls(graph, node, places, work.get(node.inputs[0]!)!);
+    const places = frames.placesOf(node, consumers);
+    const nested = node.kind === 'reduce' && unrolls(graph, node, places, work.cost[node.inputs[0]!]!);
     const forced =
       outputs.has(id) || (isBoundary(node) && !nested) || (operands.has(id) && node.kind !== 'source');
-    if (forced || (isComputed(node) && !repeats(node, places, work.get(id)!))) {
+    if (forced || (isComputed(node) && !repeats(node, places, work))) {
       roots.add(id);
-      frames.set(id, new Map([[`r${id}`, id]]));
+      frames.set(id, { frames: [id], roots: [id] });
     } else {
       frames.set(id, places);
     }
@@ -66,49 +63,79 @@ export function chooseRoots(
  * Whether a short reduction is written out inside another: its value is only needed, at one place, by kernels that
  * reduce over a larger domain, as in Σj exp(-Σk (x[i,k] - y[j,k])²).
  */
-function unrolls(graph: Graph, node: GraphNodeOf<'reduce'>, places: Places, input: Work): boolean {
-  if (!(node.reduction in UNROLLED) || places.size !== 1) return false;
-  if (![...places.values()].every((root) => nodeOf(graph, root).kind === 'reduce')) return false;
+function unrolls(graph: Graph, node: GraphNodeOf<'reduce'>, { roots }: Places, inputCost: number): boolean {
+  if (!(node.reduction in UNROLLED) || roots.length !== 1) return false;
+  if (nodeOf(graph, roots[0]!).kind !== 'reduce') return false;
   const { shape } = nodeOf(graph, node.inputs[0]!);
   const count = node.axes.reduce((n, axis) => n * shape[axis]!, 1);
-  return count <= MAX_UNROLLED && count * (input.cost + 1) <= MAX_UNROLLED_COST;
+  return count <= MAX_UNROLLED && count * (inputCost + 1) <= MAX_UNROLLED_COST;
 }
 
 const isComputed = (node: GraphNode): boolean =>
   node.kind === 'map' || node.kind === 'cast' || node.kind === 'view';
 
-/** A node's places: where in which kernel its value is needed. Frame → root of the kernel. */
-type Places = ReadonlyMap<string, number>;
+/** A node's places: where in which kernel its value is needed. */
+interface Places {
+  /** The frame of each place; all differ. A root's own frame is its id; other frames have numbers above all ids. */
+  readonly frames: readonly number[];
+  /** The root of the kernel of each place. */
+  readonly roots: readonly number[];
+}
 
 class Frames {
-  readonly #places = new Map<number, Places>();
-  readonly #names = new Map<string, string>();
+  readonly #places: Places[];
+  /** Frames of broadcast inputs by what they are broadcast in. */
+  readonly #broadcasts = new Map<string, number>();
+  #next: number;
 
-  set(id: number, places: Places): void {
-    this.#places.set(id, places);
+  constructor(nextId: number) {
+    this.#places = new Array<Places>(nextId);
+    this.#next = nextId;
   }
 
-  placesOf(node: GraphNode, consumers: readonly GraphNode[]): Places {
-    const shared = this.#samePlaces(node, consumers);
+  set(id: number, places: Places): void {
+    this.#places[id] = places;
+  }
+
+  placesOf(node: GraphNode, { first, list }: Consumers): Places {
+    const start = first[node.id]!;
+    const end = first[node.id + 1]!;
+    const shared = this.#samePlaces(node, list, start, end);
     if (shared !== undefined) return shared;
-    const places = new Map<string, number>();
-    for (const consumer of consumers) {
+    const frames: number[] = [];
+    const roots: number[] = [];
+    for (let k = start; k < end; k++) {
+      const consumer = list[k]!;
       if (consumer.kind === 'contract') continue; // its operands are stored anyway
-      for (const [frame, root] of this.#places.get(consumer.id)!) {
-        places.set(this.#through(frame, node, consumer), root);
-        if (places.size > MAX_FRAMES) return places;
+      const places = this.#places[consumer.id]!;
+      for (let p = 0; p < places.frames.length; p++) {
+        const frame = this.#through(places.frames[p]!, node, consumer);
+        const known = frames.indexOf(frame);
+        if (known >= 0) {
+          roots[known] = places.roots[p]!;
+        } else {
+          frames.push(frame);
+          roots.push(places.roots[p]!);
+          if (frames.length > MAX_FRAMES) return { frames, roots };
+        }
       }
     }
-    return places;
+    return { frames, roots };
   }
 
   /** The places of all consumers, where they are needed at the same ones and as they are. */
-  #samePlaces(node: GraphNode, consumers: readonly GraphNode[]): Places | undefined {
+  #samePlaces(
+    node: GraphNode,
+    consumers: readonly GraphNode[],
+    start: number,
+    end: number,
+  ): Places | undefined {
     let shared: Places | undefined;
-    for (const consumer of consumers) {
+    for (let k = start; k < end; k++) {
+      const consumer = consumers[k]!;
       if ((consumer.kind !== 'map' && consumer.kind !== 'cast') || !sameShape(consumer.shape, node.shape))
         return undefined;
-      const places = this.#places.get(consumer.id)!;
+      const places = this.#places[consumer.id]!;
       if (shared !== undefined && places !== shared) return undefined;
       shared = places;
     }
@@ -116,107 +143,112 @@ class Frames {
   }
 
   /** The frame of an input of `consumer`, whose own frame is `frame`. */
-  #through(frame: string, node: GraphNode, consumer: GraphNode): string {
-    if (consumer.kind === 'view') return this.#name(`${frame}>v${consumer.id}`);
-    if (consumer.kind === 'reduce')
-      return this.#placed(consumer) ? this.#name(`${frame}>u${consumer.id}`) : frame;
+  #through(frame: number, node: GraphNode, consumer: GraphNode): number {
+    // A view and a reduction have one input each: nothing else is in its frame.
+    if (consumer.kind === 'view') return this.#next++;
+    if (consumer.kind === 'reduce') return this.#placed(consumer) ? this.#next++ : frame;
     if (sameShape(consumer.shape, node.shape)) return frame;
-    return this.#name(`${frame}>b${node.shape}:${consumer.shape}`);
+    const key = `${frame} ${node.shape}:${consumer.shape}`;
+    let found = this.#broadcasts.get(key);
+    if (found === undefined) {
+      found = this.#next++;
+      this.#broadcasts.set(key, found);
+    }
+    return found;
   }
 
   /** Whether a reduction is computed inside another kernel, not as the root of its own. */
   #placed(reduce: GraphNode): boolean {
-    return !this.#places.get(reduce.id)!.has(`r${reduce.id}`);
-  }
-
-  /** A short name, so that frames through long chains of views stay short. */
-  #name(key: string): string {
-    let name = this.#names.get(key);
-    if (name === undefined) {
-      name = `f${this.#names.size}`;
-      this.#names.set(key, name);
-    }
-    return name;
+    return !this.#places[reduce.id]!.frames.includes(reduce.id);
   }
 }
 
-/** What computing a node from stored values takes. */
-interface Work {
+/** What computing each node from stored values takes, by id. */
+class Work {
   /** Cost units of one element. */
-  readonly cost: number;
+  readonly cost: Float64Array;
+  /** Bytes of the stored nodes it reads; infinite where those are more than are counted. */
+  readonly leafBytes: Float64Array;
   /** Stored nodes it reads; `undefined`: more than are counted. */
-  readonly leaves: ReadonlySet<number> | undefined;
-  readonly leafBytes: number;
-}
+  readonly #leaves: (readonly number[] | undefined)[];
 
-function estimateWork(graph: Graph, order: readonly number[]): Map<number, Work> {
-  const work = new Map<number, Work>();
-  for (const id of order) {
-    const node = nodeOf(graph, id);
-    const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
-    if (node.kind === 'const' || node.kind === 'iota') {
-      work.set(id, { cost: 0, leaves: NO_LEAVES, leafBytes: 0 });
-    } else if (!isComputed(node)) {
-      work.set(id, { cost: 0, leaves: new Set([id]), leafBytes: bytes });
-    } else {
-      work.set(id, combined(graph, node, work));
+  constructor(graph: Graph, order: readonly number[]) {
+    this.cost = new Float64Array(graph.nextId);
+    this.leafBytes = new Float64Array(graph.nextId);
+    this.#leaves = new Array<readonly number[] | undefined>(graph.nextId);
+    for (let k = 0; k < order.length; k++) {
+      const id = order[k]!;
+      const node = nodeOf(graph, id);
+      if (node.kind === 'const' || node.kind === 'iota') {
+        this.#leaves[id] = NO_LEAVES;
+      } else if (isComputed(node)) {
+        this.#combine(graph, node);
+      } else {
+        this.#leaves[id] = [id];
+        this.leafBytes[id] = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
+      }
     }
   }
-  return work;
+
+  #combine(graph: Graph, node: GraphNode): void {
+    let cost = node.kind === 'map' ? opRow(node.op).cost : node.kind === 'cast' ? 1 : 0;
+    let leaves: readonly number[] | undefined = NO_LEAVES;
+    for (let k = 0; k < node.inputs.length; k++) {
+      const input = node.inputs[k]!;
+      cost = Math.min(1e9, cost + this.cost[input]!);
+      leaves = union(leaves, this.#leaves[input]);
+    }
+    if (leaves !== undefined && leaves.length > MAX_LEAVES) leaves = undefined;
+    this.cost[node.id] = cost;
+    this.#leaves[node.id] = leaves;
+    this.leafBytes[node.id] =
+      leaves === undefined ? Number.POSITIVE_INFINITY : bytesRead(graph, node, leaves);
+  }
 }
 
-const NO_LEAVES: ReadonlySet<number> = new Set();
+const NO_LEAVES: readonly number[] = [];
 
-/** Both sets; one of the two where it holds the other, as it mostly does. */
+/** Both lists; one of the two where it holds the other, as it mostly does. */
 function union(
-  a: ReadonlySet<number> | undefined,
-  b: ReadonlySet<number> | undefined,
-): ReadonlySet<number> | undefined {
+  a: readonly number[] | undefined,
+  b: readonly number[] | undefined,
+): readonly number[] | undefined {
   if (a === undefined || b === undefined) return undefined;
-  const [large, small] = a.size >= b.size ? [a, b] : [b, a];
-  let both: Set<number> | undefined;
-  for (const leaf of small) {
-    if (large.has(leaf)) continue;
-    both ??= new Set(large);
-    both.add(leaf);
+  const large = a.length >= b.length ? a : b;
+  const small = large === a ? b : a;
+  let both: number[] | undefined;
+  for (let k = 0; k < small.length; k++) {
+    if (large.includes(small[k]!)) continue;
+    both ??= [...large];
+    both.push(small[k]!);
   }
   return both ?? large;
 }
 
-function combined(graph: Graph, node: GraphNode, work: ReadonlyMap<number, Work>): Work {
-  const own = node.kind === 'map' ? opRow(node.op).cost : node.kind === 'cast' ? 1 : 0;
-  let cost = own;
-  let leaves: ReadonlySet<number> | undefined = NO_LEAVES;
-  for (const input of node.inputs) {
-    const below = work.get(input)!;
-    cost = Math.min(1e9, cost + below.cost);
-    leaves = union(leaves, below.leaves);
+/** Bytes that a node reads of stored ones. */
+function bytesRead(graph: Graph, { shape }: GraphNode, leaves: readonly number[]): number {
+  const most = Math.max(1, sizeOfShape(shape));
+  let bytes = 0;
+  for (let k = 0; k < leaves.length; k++) {
+    const stored = nodeOf(graph, leaves[k]!);
+    // A slice needs no more of its input than it has elements.
+    bytes += Math.min(sizeOfShape(stored.shape), most) * byteLengthOf(stored.dtype);
   }
-  if (leaves !== undefined && leaves.size > MAX_LEAVES) leaves = undefined;
-  let leafBytes = Number.POSITIVE_INFINITY;
-  if (leaves !== undefined) {
-    leafBytes = 0;
-    for (const leaf of leaves) {
-      const stored = nodeOf(graph, leaf);
-      // A slice needs no more of its input than it has elements.
-      const count = Math.min(sizeOfShape(stored.shape), Math.max(1, sizeOfShape(node.shape)));
-      leafBytes += count * byteLengthOf(stored.dtype);
-    }
-  }
-  return { cost, leaves, leafBytes };
+  return bytes;
 }
 
 /** Whether to compute a node at each of its places instead of storing it once. */
-function repeats(node: GraphNode, places: Places, work: Work): boolean {
-  if (places.size <= 1) return true;
-  if (places.size > MAX_FRAMES) return false;
-  const kernels = new Set(places.values()).size;
+function repeats(node: GraphNode, { roots }: Places, work: Work): boolean {
+  const places = roots.length;
+  if (places <= 1) return true;
+  if (places > MAX_FRAMES) return false;
+  const kernels = new Set(roots).size;
   const size = sizeOfShape(node.shape);
-  const compute = work.cost * size * BYTES_PER_COST;
+  const compute = work.cost[node.id]! * size * BYTES_PER_COST;
   const bytes = size * byteLengthOf(node.dtype);
   // What both ways read is left out: the leaves once.
-  const again = kernels === 1 ? 0 : (kernels - 1) * work.leafBytes;
-  const inline = again + places.size * compute;
+  const again = kernels === 1 ? 0 : (kernels - 1) * work.leafBytes[node.id]!;
+  const inline = again + places * compute;
   const stored = compute + bytes + kernels * bytes;
   return inline <= stored;
 }

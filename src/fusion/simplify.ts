@@ -35,8 +35,7 @@ const zeroOf = (dtype: DType): Scalar => {
 
 const dropEmpty: Rule = (node, editor) => {
   if (sizeOfShape(node.shape) !== 0) return undefined;
-  const empty = editor.constant(zeroOf(node.dtype), node.dtype, node.shape);
-  return empty;
+  return editor.constant(zeroOf(node.dtype), node.dtype, node.shape);
 };
 
 /** The value of a constant, seen through broadcasts. */
@@ -92,19 +91,36 @@ const castOfCast: Rule = (node, editor) => {
     : editor.add({ kind: 'cast', dtype: node.dtype, shape: node.shape, inputs: [input.inputs[0]!] });
 };
 
-/** Identities of one constant argument: [op, position of the constant, whether the constant leaves the other as is]. */
-const NEUTRAL: readonly [string, 0 | 1, (value: Scalar, dtype: DType) => boolean][] = [
-  ['multiply', 0, (v, d) => d !== 'bool' && isOne(v)],
-  ['multiply', 1, (v, d) => d !== 'bool' && isOne(v)],
-  ['divide', 1, (v, d) => !isComplex(d) && isOne(v)],
-  ['pow', 1, (v, d) => !isComplex(d) && isOne(v)],
-  ['add', 0, (v, d) => isNegativeZero(v) || (isInteger(d) && isZero(v))],
-  ['add', 1, (v, d) => isNegativeZero(v) || (isInteger(d) && isZero(v))],
-  ['subtract', 1, (v, d) => !isComplex(d) && isZero(v) && !isNegativeZero(v)],
-];
+/** An argument whose constant leaves the other as it is. */
+interface Neutral {
+  readonly position: 0 | 1;
+  readonly leaves: (value: Scalar, dtype: DType) => boolean;
+}
+
+const addsNothing = (v: Scalar, d: DType): boolean => isNegativeZero(v) || (isInteger(d) && isZero(v));
+const multipliesByOne = (v: Scalar, d: DType): boolean => d !== 'bool' && isOne(v);
+const isRealOne = (v: Scalar, d: DType): boolean => !isComplex(d) && isOne(v);
+
+/** Identities of one constant argument, by op. */
+const NEUTRAL: Readonly<Record<string, readonly Neutral[]>> = {
+  multiply: [
+    { position: 0, leaves: multipliesByOne },
+    { position: 1, leaves: multipliesByOne },
+  ],
+  divide: [{ position: 1, leaves: isRealOne }],
+  pow: [{ position: 1, leaves: isRealOne }],
+  add: [
+    { position: 0, leaves: addsNothing },
+    { position: 1, leaves: addsNothing },
+  ],
+  subtract: [{ position: 1, leaves: (v, d) => !isComplex(d) && isZero(v) && !isNegativeZero(v) }],
+};
 const isOne = (v: Scalar): boolean => v === 1 || v === 1n;
 const isZero = (v: Scalar): boolean => v === 0 || v === 0n;
 const isNegativeZero = (v: Scalar): boolean => Object.is(v, -0);
+
+const NO_IDENTITIES: readonly Neutral[] = [];
+const ROUNDING: ReadonlySet<string> = new Set(['round', 'floor', 'ceil', 'trunc']);
 
 const identities: Rule = (node, editor) => {
   if (node.kind !== 'map') return undefined;
@@ -114,9 +130,8 @@ const identities: Rule = (node, editor) => {
   if ((node.op === 'conj' || node.op === 'real') && !isComplex(x.dtype)) return first;
   if (node.op === 'abs' && (x.dtype === 'bool' || x.dtype.startsWith('uint'))) return first;
   if (node.op === 'negative' && x.kind === 'map' && x.op === 'negative') return x.inputs[0];
-  if (['round', 'floor', 'ceil', 'trunc'].includes(node.op) && isInteger(x.dtype)) return first;
-  for (const [op, position, leaves] of NEUTRAL) {
-    if (op !== node.op) continue;
+  if (ROUNDING.has(node.op) && isInteger(x.dtype)) return first;
+  for (const { position, leaves } of NEUTRAL[node.op] ?? NO_IDENTITIES) {
     const value = constantOf(node.inputs[position]!, editor);
     if (value !== undefined && leaves(value, node.dtype))
       return editor.broadcast(node.inputs[1 - position]!, node.shape);
@@ -145,10 +160,12 @@ const foldConstants: Rule = (node, editor) => {
   if (node.kind !== 'map' || (node.dtype !== 'float32' && node.dtype !== 'float64')) return undefined;
   const operation = ARITHMETIC[node.op];
   if (operation === undefined) return undefined;
-  const values = node.inputs.map((id) => constantOf(id, editor));
-  if (!values.every((v) => typeof v === 'number')) return undefined;
+  const a = constantOf(node.inputs[0]!, editor);
+  if (typeof a !== 'number') return undefined;
+  const b = node.inputs.length === 1 ? a : constantOf(node.inputs[1]!, editor);
+  if (typeof b !== 'number') return undefined;
   // A float64 operation on float32 values, rounded once, is the float32 operation (for these five).
-  const result = operation(values[0] as number, values[1] as number);
+  const result = operation(a, b);
   return editor.constant(node.dtype === 'float32' ? Math.fround(result) : result, node.dtype, node.shape);
 };
 

@@ -3,25 +3,22 @@
  * (`build-kernel.ts`, `growing-kernel.ts`, `split.ts`).
  */
 import { InternalError } from '../errors.js';
-import { type DType, isHalf, type Scalar } from '../graph/dtype.js';
+import { type DType, isHalf } from '../graph/dtype.js';
 import { type OpName, opRow } from '../graph/ops.js';
+import { HashChains, mix, mixAll, mixScalar, numberOf, sameScalar } from './hash.js';
 import { type Affine, type Bound, type Instruction, sameNumbers } from './kernel.js';
 
 /** Half arithmetic goes through float32 and rounds each result. */
 export class TapeBuilder {
   readonly instructions: Instruction[] = [];
-  /** Hash → the newest instruction that has it; `#older` leads from there to the others. */
-  readonly #newest = new Map<number, number>();
-  readonly #older: number[] = [];
+  readonly #chains = new HashChains();
 
   /** The position of the instruction, or of one that is equal. */
   add(instruction: Instruction): number {
     const hash = hashOf(instruction);
-    const newest = this.#newest.get(hash) ?? -1;
-    for (let p = newest; p >= 0; p = this.#older[p]!)
+    for (let p = this.#chains.first(hash); p >= 0; p = this.#chains.next(p))
       if (isSame(this.instructions[p]!, instruction)) return p;
-    this.#older.push(newest);
-    this.#newest.set(hash, this.instructions.length);
+    this.#chains.push(hash);
     return this.instructions.push(instruction) - 1;
   }
 
@@ -54,23 +51,6 @@ export class TapeBuilder {
 
 // ---------------------------------------------------------------- equality
 
-/** A number for each name that stands in a hash. */
-const numbers = new Map<string, number>();
-function numberOf(name: string): number {
-  let number = numbers.get(name);
-  if (number === undefined) {
-    number = numbers.size + 1;
-    numbers.set(name, number);
-  }
-  return number;
-}
-
-/** Adds an integer to a hash; the bits above the lowest 32 do not count. */
-const mix = (hash: number, value: number): number => {
-  const h = Math.imul(hash ^ value, 0x9e3779b1);
-  return h ^ (h >>> 15);
-};
-
 function mixAffine(hash: number, { offset, strides }: Affine): number {
   let h = mix(hash, offset);
   for (let k = 0; k < strides.length; k++) h = mix(h, strides[k]!);
@@ -80,25 +60,6 @@ function mixAffine(hash: number, { offset, strides }: Affine): number {
 function mixBounds(hash: number, bounds: readonly Bound[]): number {
   let h = hash;
   for (let k = 0; k < bounds.length; k++) h = mix(mixAffine(h, bounds[k]!), bounds[k]!.size);
-  return h;
-}
-
-function mixScalar(hash: number, value: Scalar): number {
-  switch (typeof value) {
-    case 'number':
-      return mix(mix(hash, value), (value % 1) * 0x40000000);
-    case 'bigint':
-      return mix(hash, Number(BigInt.asIntN(32, value)));
-    case 'boolean':
-      return mix(hash, value ? 1 : 0);
-    default:
-      return mixScalar(mixScalar(hash, value.re), value.im);
-  }
-}
-
-function mixAll(hash: number, values: readonly number[]): number {
-  let h = hash;
-  for (let k = 0; k < values.length; k++) h = mix(h, values[k]!);
   return h;
 }
 
@@ -131,12 +92,6 @@ const sameAffine = (a: Affine, b: Affine): boolean =>
 
 const sameBounds = (a: readonly Bound[], b: readonly Bound[]): boolean =>
   a.length === b.length && a.every((bound, k) => bound.size === b[k]!.size && sameAffine(bound, b[k]!));
-
-/** Zeros of either sign differ, and a NaN is itself. */
-function sameScalar(a: Scalar, b: Scalar): boolean {
-  if (typeof a !== 'object' || typeof b !== 'object') return Object.is(a, b);
-  return Object.is(a.re, b.re) && Object.is(a.im, b.im);
-}
 
 /** Whether two instructions of one tape have the same value. */
 function isSame(a: Instruction, b: Instruction): boolean {

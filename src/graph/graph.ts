@@ -42,7 +42,7 @@ export interface MutableGraph {
 
 export const sizeOfShape = (shape: Shape): number => {
   let size = 1;
-  for (const n of shape) size *= n;
+  for (let k = 0; k < shape.length; k++) size *= shape[k]!;
   return size;
 };
 
@@ -66,31 +66,64 @@ export function nodeOf(graph: Graph | MutableGraph, id: number): GraphNode {
 /** Ids of all nodes that the outputs need, inputs first. Iterative: graphs may be 100,000 nodes deep. */
 export function topologicalOrder(graph: Graph | MutableGraph): number[] {
   const order: number[] = [];
-  const state = new Map<number, number>(); // id → next input to visit; -1: done
+  const next = new Int32Array(graph.nextId); // by id: next input to visit; -1: done
+  const path: GraphNode[] = []; // from an output to where the walk is
   for (const output of graph.outputs) {
-    const stack = [output];
-    while (stack.length > 0) {
-      const id = stack[stack.length - 1]!;
-      const next = state.get(id) ?? 0;
-      const inputs = next === -1 ? [] : nodeOf(graph, id).inputs;
-      if (next === -1) {
-        stack.pop();
-      } else if (next < inputs.length) {
-        state.set(id, next + 1);
-        if (state.get(inputs[next]!) !== -1) stack.push(inputs[next]!);
+    if (next[output] === -1) continue;
+    path.push(nodeOf(graph, output));
+    while (path.length > 0) {
+      const { id, inputs } = path[path.length - 1]!;
+      let at = next[id]!;
+      while (at < inputs.length && next[inputs[at]!] === -1) at++;
+      if (at < inputs.length) {
+        next[id] = at + 1;
+        path.push(nodeOf(graph, inputs[at]!));
       } else {
-        state.set(id, -1);
+        next[id] = -1;
         order.push(id);
-        stack.pop();
+        path.pop();
       }
     }
   }
   return order;
 }
 
-/** Ids of the nodes that read each node, with repeats; outputs are not counted. */
-export function consumersOf(graph: Graph, order: readonly number[]): Map<number, number[]> {
-  const consumers = new Map<number, number[]>(order.map((id) => [id, []]));
-  for (const id of order) for (const input of nodeOf(graph, id).inputs) consumers.get(input)!.push(id);
-  return consumers;
+/** How many times each node is read by nodes of `order`, by id; outputs are not counted. */
+export function readCounts(graph: Graph | MutableGraph, order: readonly number[]): Int32Array {
+  const counts = new Int32Array(graph.nextId);
+  for (let k = 0; k < order.length; k++) {
+    const { inputs } = nodeOf(graph, order[k]!);
+    for (let i = 0; i < inputs.length; i++) counts[inputs[i]!]!++;
+  }
+  return counts;
+}
+
+/** The nodes that more than one place wants: what several nodes or one node twice read, and what is an output. */
+export function sharedNodes(graph: Graph | MutableGraph): ReadonlySet<number> {
+  const order = topologicalOrder(graph);
+  const counts = readCounts(graph, order);
+  const shared = new Set(graph.outputs);
+  for (let k = 0; k < order.length; k++) if (counts[order[k]!]! > 1) shared.add(order[k]!);
+  return shared;
+}
+
+/** The nodes that read each node, with repeats; outputs are not counted. */
+export class Consumers {
+  /** Those of node `id` are `list[first[id]]` to `list[first[id + 1] - 1]`, in order. */
+  readonly first: Int32Array;
+  readonly list: readonly GraphNode[];
+
+  constructor(graph: Graph, order: readonly number[]) {
+    const counts = readCounts(graph, order);
+    const first = new Int32Array(counts.length + 1);
+    for (let id = 0; id < counts.length; id++) first[id + 1] = first[id]! + counts[id]!;
+    const list = new Array<GraphNode>(first[counts.length]!);
+    const end = first.slice();
+    for (let k = 0; k < order.length; k++) {
+      const node = nodeOf(graph, order[k]!);
+      for (let i = 0; i < node.inputs.length; i++) list[end[node.inputs[i]!]!++] = node;
+    }
+    this.first = first;
+    this.list = list;
+  }
 }

@@ -1,0 +1,90 @@
+/**
+ * Finding equal things without writing them as text: integer hashes of numbers, names and scalars, and chains of the
+ * positions of a list that share a slot. The lists and what equal means are the callers': instructions in
+ * `tape-builder.ts`, nodes in `node-table.ts`.
+ */
+import type { Scalar } from '../graph/dtype.js';
+
+/** A number for each name that stands in a hash. */
+const numbers = new Map<string, number>();
+export function numberOf(name: string): number {
+  let number = numbers.get(name);
+  if (number === undefined) {
+    number = numbers.size + 1;
+    numbers.set(name, number);
+  }
+  return number;
+}
+
+/** Adds an integer to a hash; the bits above the lowest 32 do not count. */
+export const mix = (hash: number, value: number): number => {
+  const h = Math.imul(hash ^ value, 0x9e3779b1);
+  return h ^ (h >>> 15);
+};
+
+export function mixAll(hash: number, values: readonly number[]): number {
+  let h = hash;
+  for (let k = 0; k < values.length; k++) h = mix(h, values[k]!);
+  return h;
+}
+
+export function mixScalar(hash: number, value: Scalar): number {
+  switch (typeof value) {
+    case 'number':
+      return mix(mix(hash, value), (value % 1) * 0x40000000);
+    case 'bigint':
+      return mix(hash, Number(BigInt.asIntN(32, value)));
+    case 'boolean':
+      return mix(hash, value ? 1 : 0);
+    default:
+      return mixScalar(mixScalar(hash, value.re), value.im);
+  }
+}
+
+/** Zeros of either sign differ, and a NaN is itself. */
+export function sameScalar(a: Scalar, b: Scalar): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object') return Object.is(a, b);
+  return Object.is(a.re, b.re) && Object.is(a.im, b.im);
+}
+
+/** Positions of a list that grows, by the hash of what stands there; -1 ends a chain. */
+export class HashChains {
+  /** By slot, a power of two of them: the newest position. Plain arrays: most lists are short. */
+  #newest = [-1, -1, -1, -1, -1, -1, -1, -1];
+  readonly #older: number[] = [];
+  readonly #hashes: number[] = [];
+
+  /** The newest position that may have this hash. */
+  first(hash: number): number {
+    return this.#skip(this.#newest[hash & (this.#newest.length - 1)]!, hash);
+  }
+
+  /** The next older position that has the hash of this one. */
+  next(position: number): number {
+    return this.#skip(this.#older[position]!, this.#hashes[position]!);
+  }
+
+  #skip(from: number, hash: number): number {
+    let position = from;
+    while (position >= 0 && this.#hashes[position] !== hash) position = this.#older[position]!;
+    return position;
+  }
+
+  /** Notes the hash of the list's next position. A hash is an integer of at most 30 bits. */
+  push(hash: number): void {
+    const count = this.#hashes.push(hash);
+    if (count > this.#newest.length) this.#grow();
+    else this.#link(count - 1);
+  }
+
+  #link(position: number): void {
+    const slot = this.#hashes[position]! & (this.#newest.length - 1);
+    this.#older[position] = this.#newest[slot]!;
+    this.#newest[slot] = position;
+  }
+
+  #grow(): void {
+    this.#newest = new Array<number>(4 * this.#newest.length).fill(-1);
+    for (let position = 0; position < this.#hashes.length; position++) this.#link(position);
+  }
+}
