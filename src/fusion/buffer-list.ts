@@ -2,23 +2,35 @@
 import { type GraphNode, type GraphNodeOf, sizeOfShape } from '../graph/graph.js';
 import { type KernelBuffer, nodeBufferKey, sourceBufferKey } from './fused-kernel.js';
 
+/** Lists of up to so many buffers are searched, which is faster than a table. */
+const SHORT = 8;
+
 export class BufferList {
   readonly all: KernelBuffer[] = [];
-  readonly #positions = new Map<string, number>();
+  /** By key, once the list is long. */
+  #positions: Map<string, number> | undefined;
 
   /** The position of a buffer, new or known. */
   at(buffer: KernelBuffer): number {
-    const known = this.#positions.get(buffer.key);
-    if (known === undefined) {
-      this.#positions.set(buffer.key, this.all.length);
-      return this.all.push(buffer) - 1;
+    const known = this.#find(buffer.key);
+    if (known >= 0) {
+      if (buffer.elementCount > this.all[known]!.elementCount) this.all[known] = buffer;
+      return known;
     }
-    if (buffer.elementCount > this.all[known]!.elementCount) this.all[known] = buffer;
-    return known;
+    const count = this.all.push(buffer);
+    if (this.#positions !== undefined) this.#positions.set(buffer.key, count - 1);
+    else if (count > SHORT) this.#positions = new Map(this.all.map(({ key }, k) => [key, k]));
+    return count - 1;
   }
 
   has(key: string): boolean {
-    return this.#positions.has(key);
+    return this.#find(key) >= 0;
+  }
+
+  #find(key: string): number {
+    if (this.#positions !== undefined) return this.#positions.get(key) ?? -1;
+    for (let k = 0; k < this.all.length; k++) if (this.all[k]!.key === key) return k;
+    return -1;
   }
 }
 

@@ -8,11 +8,22 @@
  * walk is iterative: a chain may be 100,000 nodes long (`split.ts` cuts what is too long for a kernel).
  */
 import { type DType, isComplex, isHalf, type Scalar } from '../graph/dtype.js';
+import type { Shape } from '../graph/expr.js';
 import { denseStrides, type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../graph/graph.js';
 import { accumulatorOf, reductionRow } from '../graph/reductions.js';
 import { BufferList, nodeBuffer, sourceBuffer } from './buffer-list.js';
 import type { FusedKernel, KernelBuffer } from './fused-kernel.js';
-import { broadcastMap, combine, type IndexMap, mapThroughView, NeedsSplit, NotAffine } from './index-map.js';
+import { HashChains } from './hash.js';
+import {
+  broadcastMap,
+  combine,
+  hashOfMap,
+  type IndexMap,
+  mapThroughView,
+  NeedsSplit,
+  NotAffine,
+  sameMap,
+} from './index-map.js';
 import type { Access } from './kernel.js';
 import { KernelDomain } from './kernel-domain.js';
 import { TapeBuilder } from './tape-builder.js';
@@ -23,73 +34,139 @@ export class MustStore {
   constructor(readonly node: number) {}
 }
 
-/** The kernel that computes `root`, given which nodes have a buffer of their own. Throws `MustStore`. */
-export function buildKernel(graph: Graph, root: number, stored: ReadonlySet<number>): FusedKernel {
-  const node = nodeOf(graph, root);
-  let domain =
-    node.kind === 'reduce'
-      ? KernelDomain.of(nodeOf(graph, node.inputs[0]!).shape, node.axes)
-      : KernelDomain.of(node.shape, []);
-  for (;;) {
-    try {
-      return new Puller(graph, node, domain, stored).build();
-    } catch (error) {
-      if (!(error instanceof NeedsSplit)) throw error;
-      domain = domain.split(error);
+/** A stored value or a source as kernels load it. */
+interface Loadable {
+  readonly buffer: KernelBuffer;
+  /** Of the node's elements. */
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+/** Builds the kernels of one graph; what several of them need is made once. */
+export class KernelBuilder {
+  readonly graph: Graph;
+  /** Nodes that have a buffer of their own; may grow between kernels. */
+  readonly stored: ReadonlySet<number>;
+  /** Values where the domain starts, by node: `values[id]` belongs to kernel number `kernels[id]`. */
+  readonly values: Int32Array;
+  readonly kernels: Int32Array;
+  readonly #storedNodes: Loadable[];
+  readonly #sources: Loadable[];
+  readonly #domains = new Map<string, KernelDomain>();
+  #started = 0;
+
+  constructor(graph: Graph, stored: ReadonlySet<number>) {
+    this.graph = graph;
+    this.stored = stored;
+    this.values = new Int32Array(graph.nextId);
+    this.kernels = new Int32Array(graph.nextId);
+    this.#storedNodes = new Array<Loadable>(graph.nextId);
+    this.#sources = new Array<Loadable>(graph.nextId);
+  }
+
+  /** The kernel that computes `root`. Throws `MustStore`. */
+  build(root: number): FusedKernel {
+    const node = nodeOf(this.graph, root);
+    let domain =
+      node.kind === 'reduce'
+        ? this.#domainOf(nodeOf(this.graph, node.inputs[0]!).shape, node.axes)
+        : this.#domainOf(node.shape, NO_AXES);
+    for (;;) {
+      try {
+        return new Puller(this, node, domain, ++this.#started).build();
+      } catch (error) {
+        if (!(error instanceof NeedsSplit)) throw error;
+        domain = domain.split(error);
+      }
     }
+  }
+
+  #domainOf(shape: Shape, reduced: readonly number[]): KernelDomain {
+    const key = `${shape} ${reduced}`;
+    let domain = this.#domains.get(key);
+    if (domain === undefined) {
+      domain = KernelDomain.of(shape, reduced);
+      this.#domains.set(key, domain);
+    }
+    return domain;
+  }
+
+  storedNode(node: GraphNode): Loadable {
+    let made = this.#storedNodes[node.id];
+    if (made === undefined) {
+      made = { buffer: nodeBuffer(node), strides: denseStrides(node.shape), offset: 0 };
+      this.#storedNodes[node.id] = made;
+    }
+    return made;
+  }
+
+  source(node: GraphNodeOf<'source'>): Loadable {
+    let made = this.#sources[node.id];
+    if (made === undefined) {
+      made = { buffer: sourceBuffer(node), strides: node.strides, offset: node.offset };
+      this.#sources[node.id] = made;
+    }
+    return made;
   }
 }
 
-/** An index map, and the values of the nodes that were read through it. */
+const NO_AXES: readonly number[] = [];
+
+/** An index map, and the values of the nodes that were read through it; those where the domain starts are elsewhere. */
 interface Place {
   readonly map: IndexMap;
-  readonly values: Map<number, number>;
-}
-
-/** A node at a place. */
-interface Need {
-  readonly id: number;
-  readonly place: Place;
+  readonly values: Map<number, number> | undefined;
 }
 
 /** A node on its way into the tape. */
-interface Task extends Need {
+interface Task {
   readonly node: GraphNode;
-  readonly needs: readonly Need[];
-  /** How many of `needs` are known. */
+  readonly place: Place;
+  /** The nodes it needs; each at its own place, or all at the node's. */
+  readonly inputs: readonly number[];
+  readonly places: readonly Place[] | undefined;
+  /** How many of `inputs` are known. */
   done: number;
 }
 
+/** What a node needs. */
+type Needs = Pick<Task, 'inputs' | 'places'>;
+
+const NO_NEEDS: Needs = { inputs: [], places: undefined };
+
 class Puller {
+  readonly #builder: KernelBuilder;
   readonly #graph: Graph;
   readonly #root: GraphNode;
-  readonly #stored: ReadonlySet<number>;
   readonly #domain: KernelDomain;
+  readonly #number: number;
   readonly #axes: number;
   readonly #start: Place;
   readonly #tape = new TapeBuilder();
   readonly #buffers = new BufferList();
-  readonly #places = new Map<string, Place>();
-  readonly #nodes = new Set<number>();
+  /** All places but the start. */
+  readonly #places: Place[] = [];
+  readonly #chains = new HashChains();
+  readonly #nodes: number[] = [];
   readonly #origins: number[] = [];
 
-  constructor(graph: Graph, root: GraphNode, domain: KernelDomain, stored: ReadonlySet<number>) {
-    this.#graph = graph;
+  constructor(builder: KernelBuilder, root: GraphNode, domain: KernelDomain, number: number) {
+    this.#builder = builder;
+    this.#graph = builder.graph;
     this.#root = root;
-    this.#stored = stored;
     this.#domain = domain;
+    this.#number = number;
     this.#axes = domain.sizes.length;
-    this.#start = { map: domain.start, values: new Map() };
-    this.#places.set(domain.start.key, this.#start);
+    this.#start = { map: domain.start, values: undefined };
   }
 
   build(): FusedKernel {
     const root = this.#root;
-    this.#nodes.add(root.id);
+    this.#nodes.push(root.id);
     const value = root.kind === 'reduce' ? this.#reduce(root) : this.#pull(root.id, root.id);
     this.#note(root.id);
-    const buffer = this.#buffers.at(nodeBuffer(root));
-    const strides = this.#domain.outputStrides();
+    const buffer = this.#buffers.at(this.#builder.storedNode(root).buffer);
+    const strides = this.#domain.outputStrides;
     return {
       parallel: this.#domain.parallel,
       reduced: this.#domain.reduced,
@@ -120,41 +197,57 @@ class Puller {
     return this.#tape.cast(value, dtype);
   }
 
+  /** The value of a node at a place, if it is known. */
+  #valueAt(id: number, { values }: Place): number | undefined {
+    if (values !== undefined) return values.get(id);
+    return this.#builder.kernels[id] === this.#number ? this.#builder.values[id] : undefined;
+  }
+
   /** The value of a node where the domain starts. `asRoot`: a node to compute there even though it is stored. */
   #pull(start: number, asRoot: number | undefined): number {
     const stack: Task[] = [];
-    this.#enter(stack, { id: start, place: this.#start }, asRoot);
+    this.#enter(stack, start, this.#start, asRoot);
     while (stack.length > 0) {
       const task = stack[stack.length - 1]!;
-      const { needs } = task;
-      while (task.done < needs.length && isKnown(needs[task.done]!)) task.done++;
-      if (task.done < needs.length) {
-        this.#enter(stack, needs[task.done]!, asRoot);
+      const { inputs, place, places } = task;
+      let at = task.done;
+      while (at < inputs.length && this.#valueAt(inputs[at]!, places?.[at] ?? place) !== undefined) at++;
+      task.done = at;
+      if (at < inputs.length) {
+        this.#enter(stack, inputs[at]!, places?.[at] ?? place, asRoot);
       } else {
         stack.pop();
-        this.#know(task, this.#write(task.node, task.place.map, needs));
+        this.#know(task.node.id, place, this.#write(task));
       }
     }
-    return this.#start.values.get(start)!;
+    return this.#valueAt(start, this.#start)!;
   }
 
   /** Loads what is stored; what has to be computed goes on the stack. */
-  #enter(stack: Task[], need: Need, asRoot: number | undefined): void {
-    const { id, place } = need;
+  #enter(stack: Task[], id: number, place: Place, asRoot: number | undefined): void {
     const node = nodeOf(this.#graph, id);
-    if (this.#stored.has(id) && !(id === asRoot && place === this.#start)) {
-      this.#know(need, this.#load(nodeBuffer(node), place.map, denseStrides(node.shape), 0));
+    if (this.#builder.stored.has(id) && !(id === asRoot && place === this.#start)) {
+      this.#know(id, place, this.#load(this.#builder.storedNode(node), place.map));
       return;
     }
     const line = this.#lineOfReshape(node, place.map);
-    if (line === undefined) stack.push({ id, place, node, needs: this.#needs(node, place), done: 0 });
-    else this.#know(need, line);
+    if (line === undefined) {
+      const { inputs, places } = this.#needs(node, place);
+      stack.push({ node, place, inputs, places, done: 0 });
+    } else {
+      this.#know(id, place, line);
+    }
   }
 
   /** Notes a value, and the node that the newest instructions belong to. */
-  #know({ id, place }: Need, value: number): void {
+  #know(id: number, { values }: Place, value: number): void {
     this.#note(id);
-    place.values.set(id, value);
+    if (values !== undefined) {
+      values.set(id, value);
+    } else {
+      this.#builder.values[id] = value;
+      this.#builder.kernels[id] = this.#number;
+    }
   }
 
   #note(node: number): void {
@@ -163,49 +256,61 @@ class Puller {
 
   /** The place of an index map. */
   #placeOf(map: IndexMap): Place {
-    let place = this.#places.get(map.key);
-    if (place === undefined) {
-      place = { map, values: new Map() };
-      this.#places.set(map.key, place);
-    }
+    if (sameMap(map, this.#start.map)) return this.#start;
+    const hash = hashOfMap(map);
+    for (let k = this.#chains.first(hash); k >= 0; k = this.#chains.next(k))
+      if (sameMap(this.#places[k]!.map, map)) return this.#places[k]!;
+    const place = { map, values: new Map<number, number>() };
+    this.#places.push(place);
+    this.#chains.push(hash);
     return place;
   }
 
-  /** The inputs a node needs, each at its own place. */
-  #needs(node: GraphNode, place: Place): Need[] {
+  /** The inputs a node needs, and where. */
+  #needs(node: GraphNode, place: Place): Needs {
     switch (node.kind) {
       case 'map':
       case 'cast':
-        return node.inputs.map((id) => {
-          const map = broadcastMap(place.map, nodeOf(this.#graph, id).shape, node.shape, this.#axes);
-          return { id, place: map === place.map ? place : this.#placeOf(map) };
-        });
+        return this.#broadcastNeeds(node, place);
       case 'view': {
         const input = nodeOf(this.#graph, node.inputs[0]!);
         try {
           const { sizes } = this.#domain;
           const map = mapThroughView(node.view, place.map, node.shape, input.shape, sizes);
-          return [{ id: input.id, place: this.#placeOf(map) }];
+          return { inputs: node.inputs, places: [this.#placeOf(map)] };
         } catch (error) {
           if (error instanceof NotAffine) throw new MustStore(input.id);
           throw error;
         }
       }
       case 'reduce': {
-        if (!(node.reduction in UNROLLED)) return [];
+        if (!(node.reduction in UNROLLED)) return NO_NEEDS;
         const [id] = node.inputs as readonly [number];
         const { shape } = nodeOf(this.#graph, id);
         const maps = elementMaps(place.map, shape, node.axes, this.#axes);
-        return maps.map((map) => ({ id, place: this.#placeOf(map) }));
+        return { inputs: maps.map(() => id), places: maps.map((map) => this.#placeOf(map)) };
       }
       default:
-        return [];
+        return NO_NEEDS;
     }
   }
 
-  #write(node: GraphNode, map: IndexMap, needed: readonly Need[]): number {
-    this.#nodes.add(node.id);
-    const args = needed.map(({ id, place }) => place.values.get(id)!);
+  #broadcastNeeds({ inputs, shape }: GraphNode, place: Place): Needs {
+    let places: Place[] | undefined;
+    for (let k = 0; k < inputs.length; k++) {
+      const map = broadcastMap(place.map, nodeOf(this.#graph, inputs[k]!).shape, shape, this.#axes);
+      if (map === place.map) continue;
+      places ??= inputs.map(() => place);
+      places[k] = this.#placeOf(map);
+    }
+    return { inputs, places };
+  }
+
+  #write({ node, place, inputs, places }: Task): number {
+    const { map } = place;
+    this.#nodes.push(node.id);
+    const args = new Array<number>(inputs.length);
+    for (let k = 0; k < args.length; k++) args[k] = this.#valueAt(inputs[k]!, places?.[k] ?? place)!;
     switch (node.kind) {
       case 'const':
         return this.#tape.add({ kind: 'const', dtype: node.dtype, value: node.value });
@@ -216,9 +321,9 @@ class Puller {
       case 'cast':
         return this.#cast(args[0]!, node.dtype);
       case 'view':
-        return node.view.type === 'pad' ? this.#padded(args[0]!, needed[0]!.place.map, map) : args[0]!;
+        return node.view.type === 'pad' ? this.#padded(args[0]!, places![0]!.map, map) : args[0]!;
       case 'source':
-        return this.#load(sourceBuffer(node), map, node.strides, node.offset);
+        return this.#load(this.#builder.source(node), map);
       case 'reduce':
         return this.#unrolled(node, args);
       default:
@@ -250,23 +355,23 @@ class Puller {
     return this.#cast(this.#tape.map('where', [inside, this.#cast(value, computed), zero]), dtype);
   }
 
-  #load(stored: KernelBuffer, map: IndexMap, strides: readonly number[], offset: number): number {
-    const address = combine(map.coordinates, strides, offset, this.#axes);
-    const access: Access = { ...address, buffer: this.#buffers.at(stored), bounds: map.bounds };
-    return this.#tape.add({ kind: 'load', dtype: stored.dtype, access });
+  #load({ buffer, strides, offset }: Loadable, { coordinates, bounds }: IndexMap): number {
+    const address = combine(coordinates, strides, offset, this.#axes);
+    const at = this.#buffers.at(buffer);
+    const access: Access = { offset: address.offset, strides: address.strides, buffer: at, bounds };
+    return this.#tape.add({ kind: 'load', dtype: buffer.dtype, access });
   }
 
   /** A reshape of a stored node reads its buffer as a line: no need to find the node's own coordinates. */
   #lineOfReshape(node: GraphNode, map: IndexMap): number | undefined {
     if (node.kind !== 'view' || node.view.type !== 'reshape') return undefined;
     const input = nodeOf(this.#graph, node.inputs[0]!);
-    if (!this.#stored.has(input.id)) return undefined;
-    this.#nodes.add(node.id);
-    return this.#load(nodeBuffer(input), map, denseStrides(node.shape), 0);
+    if (!this.#builder.stored.has(input.id)) return undefined;
+    this.#nodes.push(node.id);
+    const { buffer } = this.#builder.storedNode(input);
+    return this.#load({ buffer, strides: denseStrides(node.shape), offset: 0 }, map);
   }
 }
-
-const isKnown = ({ id, place }: Need): boolean => place.values.has(id);
 
 const zeroOf = (dtype: DType): Scalar => {
   if (dtype === 'bool') return false;

@@ -30,8 +30,8 @@ export interface FusedKernel {
   readonly buffers: readonly KernelBuffer[];
   readonly tape: readonly Instruction[];
   readonly stores: readonly Store[];
-  /** Graph nodes whose arithmetic it holds. */
-  readonly nodes: ReadonlySet<number>;
+  /** Graph nodes whose arithmetic it holds; one may stand more than once. */
+  readonly nodes: readonly number[];
   /** The node that each instruction was written for, in a kernel fresh from its graph; what splits it needs it. */
   readonly origins?: readonly number[];
   /** What wrote the tape, in a kernel fresh from its graph: who goes on writing need not read it again. */

@@ -19,7 +19,7 @@ import { TapeBuilder } from './tape-builder.js';
 interface Part {
   readonly tape: readonly Instruction[];
   readonly buffers: readonly KernelBuffer[];
-  readonly nodes: ReadonlySet<number>;
+  readonly nodes: readonly number[];
 }
 
 export class GrowingKernel implements Part {
@@ -29,7 +29,7 @@ export class GrowingKernel implements Part {
   /** Different loads by the buffer's key, in order of the tape. */
   readonly loads = new Map<string, Access[]>();
   readonly stores = new Map<string, Store>();
-  readonly nodes = new Set<number>();
+  readonly nodes: number[] = [];
   /** Instructions that two kernels are not likely to share: their sum bounds what a merge of them holds. */
   arithmetic = 0;
   readonly #tape: TapeBuilder;
@@ -55,7 +55,7 @@ export class GrowingKernel implements Part {
     for (const buffer of kernel.buffers) this.#buffers.at(buffer);
     for (const i of kernel.tape) this.#note(i);
     for (const store of kernel.stores) this.stores.set(this.buffers[store.access.buffer]!.key, store);
-    for (const node of kernel.nodes) this.nodes.add(node);
+    for (let k = 0; k < kernel.nodes.length; k++) this.nodes.push(kernel.nodes[k]!);
   }
 
   get parallel(): readonly number[] {
@@ -110,7 +110,7 @@ export class GrowingKernel implements Part {
         axisOf === undefined ? { ...store.access, buffer: at } : moveAccess(store.access, axisOf, axes, at);
       this.stores.set(buffer.key, { value: moved[store.value]!, access });
     }
-    for (const node of part.nodes) this.nodes.add(node);
+    for (let k = 0; k < part.nodes.length; k++) this.nodes.push(part.nodes[k]!);
   }
 
   #write(i: Instruction): number {

@@ -1,9 +1,10 @@
 /**
- * Finding equal things without writing them as text: integer hashes of numbers, names and scalars, and chains of the
- * positions of a list that share a slot. The lists and what equal means are the callers': instructions in
- * `tape-builder.ts`, nodes in `node-table.ts`.
+ * Finding equal things without writing them as text: integer hashes of numbers, names, scalars and affine functions, and
+ * chains of the positions of a list that share a slot. The lists and what equal means are the callers': instructions in
+ * `tape-builder.ts`, nodes in `node-table.ts`, places in `build-kernel.ts`.
  */
 import type { Scalar } from '../graph/dtype.js';
+import type { Affine, Bound } from './kernel.js';
 
 /** A number for each name that stands in a hash. */
 const numbers = new Map<string, number>();
@@ -39,6 +40,16 @@ export function mixScalar(hash: number, value: Scalar): number {
     default:
       return mixScalar(mixScalar(hash, value.re), value.im);
   }
+}
+
+export function mixAffine(hash: number, { offset, strides }: Affine): number {
+  return mixAll(mix(hash, offset), strides);
+}
+
+export function mixBounds(hash: number, bounds: readonly Bound[]): number {
+  let h = hash;
+  for (let k = 0; k < bounds.length; k++) h = mix(mixAffine(h, bounds[k]!), bounds[k]!.size);
+  return h;
 }
 
 /** Zeros of either sign differ, and a NaN is itself. */

@@ -7,14 +7,13 @@
  */
 import type { Shape, View } from '../graph/expr.js';
 import { denseStrides } from '../graph/graph.js';
-import { type Affine, affineKey, type Bound, boundKey } from './kernel.js';
+import { mixAffine, mixBounds } from './hash.js';
+import { type Affine, type Bound, sameAffine, sameBound, sameBounds, sameNumbers } from './kernel.js';
 
 export interface IndexMap {
   /** One function per axis of the node. */
   readonly coordinates: readonly Affine[];
   readonly bounds: readonly Bound[];
-  /** Equal keys are equal maps. */
-  readonly key: string;
 }
 
 /** The domain's axis has to be split, its inner part of size `inner`, before the reshape is affine. */
@@ -28,9 +27,23 @@ export class NeedsSplit {
 /** No affine map says this view: its input has to be stored first. */
 export class NotAffine {}
 
-export function indexMap(coordinates: readonly Affine[], bounds: readonly Bound[]): IndexMap {
-  const key = `${coordinates.map(affineKey).join(';')}|${bounds.map(boundKey).join(';')}`;
-  return { coordinates, bounds, key };
+export const indexMap = (coordinates: readonly Affine[], bounds: readonly Bound[]): IndexMap => ({
+  coordinates,
+  bounds,
+});
+
+export function sameMap(a: IndexMap, b: IndexMap): boolean {
+  if (a.coordinates.length !== b.coordinates.length) return false;
+  for (let k = 0; k < a.coordinates.length; k++)
+    if (!sameAffine(a.coordinates[k]!, b.coordinates[k]!)) return false;
+  return sameBounds(a.bounds, b.bounds);
+}
+
+/** Equal for equal maps; 30 bits. */
+export function hashOfMap({ coordinates, bounds }: IndexMap): number {
+  let hash = coordinates.length;
+  for (let k = 0; k < coordinates.length; k++) hash = mixAffine(hash, coordinates[k]!);
+  return mixBounds(hash, bounds) & 0x3fffffff;
 }
 
 export const constantAffine = (value: number, axes: number): Affine => ({
@@ -47,19 +60,27 @@ export function combine(
 ): Affine {
   const strides = new Array<number>(axes).fill(0);
   let total = offset;
-  coordinates.forEach((coordinate, k) => {
+  for (let k = 0; k < coordinates.length; k++) {
     const weight = weights[k]!;
-    if (weight === 0) return;
+    if (weight === 0) continue;
+    const coordinate = coordinates[k]!;
     total += weight * coordinate.offset;
     for (let a = 0; a < axes; a++) strides[a]! += weight * coordinate.strides[a]!;
-  });
+  }
   return { offset: total, strides };
+}
+
+/** `factor * affine + offset`. */
+function scaled(affine: Affine, factor: number, offset: number): Affine {
+  if (factor === 1)
+    return offset === 0 ? affine : { offset: affine.offset + offset, strides: affine.strides };
+  return { offset: offset + factor * affine.offset, strides: affine.strides.map((s) => factor * s + 0) };
 }
 
 /** The map of an input that broadcasts to a node with the map `map`. */
 export function broadcastMap(map: IndexMap, inputShape: Shape, nodeShape: Shape, axes: number): IndexMap {
+  if (sameNumbers(inputShape, nodeShape)) return map;
   const lead = nodeShape.length - inputShape.length;
-  if (lead === 0 && inputShape.every((n, k) => n === nodeShape[k])) return map;
   const coordinates = inputShape.map((n, k) =>
     n === 1 ? constantAffine(0, axes) : map.coordinates[lead + k]!,
   );
@@ -87,11 +108,11 @@ export function mapThroughView(
     }
     case 'slice':
       return indexMap(
-        map.coordinates.map((c, k) => combine([c], [view.steps[k]!], view.starts[k]!, axes)),
+        map.coordinates.map((c, k) => scaled(c, view.steps[k]!, view.starts[k]!)),
         map.bounds,
       );
     case 'pad': {
-      const coordinates = map.coordinates.map((c, k) => combine([c], [1], -view.before[k]!, axes));
+      const coordinates = map.coordinates.map((c, k) => scaled(c, 1, -view.before[k]!));
       const added = coordinates.flatMap((c, k) =>
         inputShape[k] === shape[k] ? [] : [{ ...c, size: inputShape[k]! }],
       );
@@ -103,8 +124,7 @@ export function mapThroughView(
 }
 
 function mergeBounds(a: readonly Bound[], b: readonly Bound[]): readonly Bound[] {
-  const known = new Set(a.map(boundKey));
-  return [...a, ...b.filter((bound) => !known.has(boundKey(bound)))];
+  return a.length === 0 ? b : [...a, ...b.filter((bound) => !a.some((known) => sameBound(known, bound)))];
 }
 
 /** Splits both shapes into the finest groups of axes that hold the same elements: [axes of a, axes of b] each. */
@@ -131,12 +151,52 @@ function matchingGroups(a: Shape, b: Shape): [number[], number[]][] {
   return groups;
 }
 
+/**
+ * The coordinates of a reshape that only adds and drops axes of one element, where they stay within their axes: what
+ * `reshapeCoordinates` finds for most reshapes, without its work.
+ */
+function unitReshape(
+  { coordinates }: IndexMap,
+  shape: Shape,
+  inputShape: Shape,
+  sizes: readonly number[],
+): Affine[] | undefined {
+  const result: Affine[] = [];
+  let outer = 0;
+  for (let inner = 0; inner < inputShape.length; inner++) {
+    const n = inputShape[inner]!;
+    if (n === 1) {
+      result.push(constantAffine(0, sizes.length));
+      continue;
+    }
+    while (shape[outer] === 1) outer++;
+    if (shape[outer] !== n || !staysWithin(coordinates[outer]!, n, sizes)) return undefined;
+    result.push(coordinates[outer++]!);
+  }
+  return result;
+}
+
+/** Whether an affine function walks no axis of one element and stays in 0 … n - 1. */
+function staysWithin({ offset, strides }: Affine, n: number, sizes: readonly number[]): boolean {
+  let low = offset;
+  let high = offset;
+  for (let axis = 0; axis < strides.length; axis++) {
+    const stride = strides[axis]!;
+    if (stride !== 0 && sizes[axis] === 1) return false;
+    if (stride < 0) low += stride * (sizes[axis]! - 1);
+    else high += stride * (sizes[axis]! - 1);
+  }
+  return low >= 0 && high < n;
+}
+
 function reshapeCoordinates(
   map: IndexMap,
   shape: Shape,
   inputShape: Shape,
   sizes: readonly number[],
 ): Affine[] {
+  const same = unitReshape(map, shape, inputShape, sizes);
+  if (same !== undefined) return same;
   const result: Affine[] = inputShape.map(() => constantAffine(0, sizes.length));
   for (const [outer, inner] of matchingGroups(shape, inputShape)) {
     // The index along an axis of one element is 0, whatever a pad makes of it outside its bounds.

@@ -15,7 +15,10 @@ import type { Affine } from './kernel.js';
 export class KernelDomain {
   /** All axes, parallel ones first. */
   readonly sizes: readonly number[];
-  readonly parallelCount: number;
+  readonly parallel: readonly number[];
+  readonly reduced: readonly number[];
+  /** C order over the parallel axes, which is C order of the root's shape. */
+  readonly outputStrides: readonly number[];
   /** Where each axis of the root lies in the box. */
   readonly start: IndexMap;
   readonly #pieces: readonly (readonly number[])[];
@@ -33,7 +36,11 @@ export class KernelDomain {
     this.#reduced = reduced;
     this.#axes = axes;
     this.sizes = axes.map(({ axis, piece }) => pieces[axis]![piece]!);
-    this.parallelCount = axes.filter(({ axis }) => !reduced.has(axis)).length;
+    const parallelCount = axes.filter(({ axis }) => !reduced.has(axis)).length;
+    this.parallel = this.sizes.slice(0, parallelCount);
+    this.reduced = this.sizes.slice(parallelCount);
+    const dense = denseStrides(this.parallel);
+    this.outputStrides = this.sizes.map((_, k) => dense[k] ?? 0);
     const coordinates = pieces.map((sizes, axis): Affine => {
       const weights = denseStrides(sizes);
       return { offset: 0, strides: axes.map((a) => (a.axis === axis ? weights[a.piece]! : 0)) };
@@ -48,25 +55,11 @@ export class KernelDomain {
     );
   }
 
-  get parallel(): readonly number[] {
-    return this.sizes.slice(0, this.parallelCount);
-  }
-
-  get reduced(): readonly number[] {
-    return this.sizes.slice(this.parallelCount);
-  }
-
   split({ axis: position, inner }: NeedsSplit): KernelDomain {
     const { axis, piece } = this.#axes[position]!;
     const pieces = this.#pieces.map((sizes, k) =>
       k === axis ? sizes.flatMap((n, p) => (p === piece ? [n / inner, inner] : [n])) : sizes,
     );
     return new KernelDomain(pieces, this.#reduced);
-  }
-
-  /** C order over the parallel axes, which is C order of the root's shape. */
-  outputStrides(): number[] {
-    const parallel = denseStrides(this.parallel);
-    return this.sizes.map((_, k) => (k < this.parallelCount ? parallel[k]! : 0));
   }
 }

@@ -87,15 +87,22 @@ export interface Kernel {
   readonly stores: readonly Store[];
 }
 
-/** Text that is equal for equal affine functions, and for equal bounds. */
-export const affineKey = (a: Affine): string => `${a.offset}+${a.strides.join(',')}`;
-export const boundKey = (b: Bound): string => `${affineKey(b)}<${b.size}`;
-
 export function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
   if (a.length !== b.length) return false;
   for (let k = 0; k < a.length; k++) if (a[k] !== b[k]) return false;
   return true;
 }
+
+export const sameAffine = (a: Affine, b: Affine): boolean =>
+  a.offset === b.offset && sameNumbers(a.strides, b.strides);
+
+export function sameBounds(a: readonly Bound[], b: readonly Bound[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let k = 0; k < a.length; k++) if (!sameBound(a[k]!, b[k]!)) return false;
+  return true;
+}
+
+export const sameBound = (a: Bound, b: Bound): boolean => a.size === b.size && sameAffine(a, b);
 
 export const product = (sizes: readonly number[]): number => sizes.reduce((a, b) => a * b, 1);
 

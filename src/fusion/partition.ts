@@ -6,7 +6,7 @@
  * Values do not change: every instruction of the graph is computed as it stands, perhaps more than once.
  */
 import { type Graph, type GraphNodeOf, nodeOf, sizeOfShape, topologicalOrder } from '../graph/graph.js';
-import { buildKernel, MustStore } from './build-kernel.js';
+import { KernelBuilder, MustStore } from './build-kernel.js';
 import { joinMaps } from './cluster.js';
 import { type Finalized, finalize } from './finalize.js';
 import { type FusedKernel, nodeBufferKey } from './fused-kernel.js';
@@ -66,7 +66,7 @@ function finish(task: Task, operands: ReadonlyMap<number, { a: Operand; b: Opera
   return {
     kind: 'kernel',
     kernel: finalize(task.kernel),
-    nodes: [...task.kernel.nodes].sort((a, b) => a - b),
+    nodes: [...new Set(task.kernel.nodes)].sort((a, b) => a - b),
   };
 }
 
@@ -95,6 +95,7 @@ function locate(graph: Graph, id: number, stored: Set<number>): Operand {
 /** A kernel for every root; views that cannot be index maps make their input a root as well. */
 function buildAll(graph: Graph, order: readonly number[], stored: Set<number>): FusedKernel[] {
   const kernels: FusedKernel[] = [];
+  const builder = new KernelBuilder(graph, stored);
   let spare = 0;
   const nextKey = (): string => `part ${spare++}`;
   const built = new Set<number>();
@@ -108,7 +109,7 @@ function buildAll(graph: Graph, order: readonly number[], stored: Set<number>): 
       continue;
     }
     try {
-      const kernel = buildKernel(graph, root, stored);
+      const kernel = builder.build(root);
       built.add(root);
       waiting.pop();
       kernels.push(...splitKernel(kernel, nextKey));

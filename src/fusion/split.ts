@@ -142,6 +142,6 @@ function piece(
     buffers: buffers.all,
     tape: builder.instructions,
     stores,
-    nodes: kernel.origins === undefined ? kernel.nodes : new Set(kernel.origins.slice(start, end)),
+    nodes: kernel.origins?.slice(start, end) ?? kernel.nodes,
   };
 }

@@ -5,8 +5,8 @@
 import { InternalError } from '../errors.js';
 import { type DType, isHalf } from '../graph/dtype.js';
 import { type OpName, opRow } from '../graph/ops.js';
-import { HashChains, mix, mixAll, mixScalar, numberOf, sameScalar } from './hash.js';
-import { type Affine, type Bound, type Instruction, sameNumbers } from './kernel.js';
+import { HashChains, mix, mixAffine, mixAll, mixBounds, mixScalar, numberOf, sameScalar } from './hash.js';
+import { type Instruction, sameAffine, sameBounds, sameNumbers } from './kernel.js';
 
 /** Half arithmetic goes through float32 and rounds each result. */
 export class TapeBuilder {
@@ -51,18 +51,6 @@ export class TapeBuilder {
 
 // ---------------------------------------------------------------- equality
 
-function mixAffine(hash: number, { offset, strides }: Affine): number {
-  let h = mix(hash, offset);
-  for (let k = 0; k < strides.length; k++) h = mix(h, strides[k]!);
-  return h;
-}
-
-function mixBounds(hash: number, bounds: readonly Bound[]): number {
-  let h = hash;
-  for (let k = 0; k < bounds.length; k++) h = mix(mixAffine(h, bounds[k]!), bounds[k]!.size);
-  return h;
-}
-
 /** Equal for equal instructions; 30 bits, which is what the engine keeps without an object. */
 function hashOf(i: Instruction): number {
   return hashBits(i) & 0x3fffffff;
@@ -86,12 +74,6 @@ function hashBits(i: Instruction): number {
       return mixAll(mix(7, numberOf(i.reduction)), i.args);
   }
 }
-
-const sameAffine = (a: Affine, b: Affine): boolean =>
-  a.offset === b.offset && sameNumbers(a.strides, b.strides);
-
-const sameBounds = (a: readonly Bound[], b: readonly Bound[]): boolean =>
-  a.length === b.length && a.every((bound, k) => bound.size === b[k]!.size && sameAffine(bound, b[k]!));
 
 /** Whether two instructions of one tape have the same value. */
 function isSame(a: Instruction, b: Instruction): boolean {
