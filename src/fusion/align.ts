@@ -50,7 +50,7 @@ class Side {
       if (stride < 0) return undefined;
       if (stride > 0) walks.push({ axis, stride, size: this.sizes[axis]! });
     }
-    return walks.sort((a, b) => b.stride - a.stride);
+    return isDescending(walks) ? walks : walks.sort((a, b) => b.stride - a.stride);
   }
 
   cut(cut: Cut): void {
@@ -65,6 +65,11 @@ class Side {
     const cut = this.cuts.reduce((k, { axis, inner }) => splitDomainAxis(k, axis, inner), kernel.toFused());
     return GrowingKernel.of(cut);
   }
+}
+
+function isDescending(walks: readonly Walk[]): boolean {
+  for (let k = 1; k < walks.length; k++) if (walks[k]!.stride > walks[k - 1]!.stride) return false;
+  return true;
 }
 
 /** A cut of an axis at one of the other side's strides, if one lies inside. */

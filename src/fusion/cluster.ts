@@ -99,7 +99,8 @@ function openAmong(makers: Iterable<Maker>): Set<Cluster> {
 }
 
 /** Whether makers other than the cluster need it. */
-function leadsTo(makers: Iterable<Maker>, cluster: Cluster): boolean {
+function leadsTo(makers: ReadonlySet<Maker>, cluster: Cluster): boolean {
+  if (makers.size === 0 || (makers.size === 1 && makers.has(cluster))) return false;
   const seen = new Set<Maker>(makers);
   seen.delete(cluster);
   for (const maker of seen) {
@@ -133,10 +134,11 @@ class Cluster implements Maker {
     if (own.tape.length + kernel.tape.length > MAX_MERGED) return false;
     if (own.buffers.length + kernel.buffers.length > MAX_BUFFERS) return false;
     let shares = false;
-    for (const [key, loads] of kernel.loads) {
+    for (const key of kernel.loads.keys()) {
       shares ||= own.has(key);
       const store = own.stores.get(key);
-      if (store !== undefined && !loads.every((load) => samePlace(load, store.access))) return false;
+      if (store !== undefined && !kernel.loads.get(key)!.every((load) => samePlace(load, store.access)))
+        return false;
     }
     return shares;
   }

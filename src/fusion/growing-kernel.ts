@@ -25,6 +25,8 @@ interface Part {
 export class GrowingKernel implements Part {
   #parallel: readonly number[];
   #reduced: readonly number[];
+  /** All axes, parallel ones first. */
+  readonly sizes: readonly number[];
   readonly domainSize: number;
   /** Different loads by the buffer's key, in order of the tape. */
   readonly loads = new Map<string, Access[]>();
@@ -40,7 +42,8 @@ export class GrowingKernel implements Part {
     this.#tape = tape;
     this.#parallel = parallel;
     this.#reduced = reduced;
-    this.domainSize = product(parallel) * product(reduced);
+    this.sizes = reduced.length === 0 ? parallel : [...parallel, ...reduced];
+    this.domainSize = product(this.sizes);
   }
 
   /** A fused kernel that may grow; what wrote the fused kernel goes on writing. */
@@ -64,10 +67,6 @@ export class GrowingKernel implements Part {
 
   get reduced(): readonly number[] {
     return this.#reduced;
-  }
-
-  get sizes(): readonly number[] {
-    return [...this.#parallel, ...this.#reduced];
   }
 
   /** Buffers that accesses name; not all are in use. */
@@ -94,7 +93,7 @@ export class GrowingKernel implements Part {
   }
 
   #take(part: Part, stores: Iterable<Store>, axisOf: readonly number[] | undefined): void {
-    const axes = this.#parallel.length + this.#reduced.length;
+    const axes = this.sizes.length;
     const affine = <T extends Affine>(a: T): T => (axisOf === undefined ? a : moveAffine(a, axisOf, axes));
     const bufferAt = (at: number): number => this.#buffers.at(part.buffers[at]!);
     const moved = new Array<number>(part.tape.length);

@@ -28,6 +28,7 @@ const MAX_ROUNDS = 8;
 export class KernelGraph {
   readonly #graph = new TaskGraph();
   readonly #outputs: ReadonlySet<string>;
+  #searches = 0;
 
   constructor(outputs: ReadonlySet<string>) {
     this.#outputs = outputs;
@@ -67,16 +68,18 @@ export class KernelGraph {
   /** Merges the first producer that fits into a task; the merged task. */
   #mergeProducer(consumer: TaskNode): TaskNode | undefined {
     if (consumer.kernel === undefined) return undefined;
-    const tried = new Set<TaskNode>();
+    const search = ++this.#searches;
     for (const key of consumer.reads()) {
       const producer = this.#graph.writerOf(key);
-      if (producer === undefined || tried.has(producer)) continue; // one value read elsewhere keeps the two apart
-      tried.add(producer);
-      consumer.apartFromProducers ??= new Set();
-      if (consumer.apartFromProducers.has(producer.number)) continue;
-      consumer.apartFromProducers.add(producer.number);
+      if (producer === undefined || producer.tried === search) continue; // one value read elsewhere keeps the two apart
+      producer.tried = search;
+      if (consumer.apartFromProducers?.has(producer.number) === true) continue;
       const merge = this.#vertically(producer, consumer, key);
-      if ('reason' in merge) continue;
+      if ('reason' in merge) {
+        consumer.apartFromProducers ??= new Set();
+        consumer.apartFromProducers.add(producer.number);
+        continue;
+      }
       const { rank } = consumer;
       this.#graph.merge(producer, consumer, join(merge, this.#keeps(producer, consumer)));
       producer.rank = rank;
@@ -125,14 +128,16 @@ export class KernelGraph {
     const first = Math.max(0, siblings.length - MAX_SIBLINGS);
     for (let k = first; k < siblings.length; k++) {
       const sibling = siblings[k]!;
-      task.apartFromSiblings ??= new Set();
-      if (task.apartFromSiblings.has(sibling.number)) continue;
-      task.apartFromSiblings.add(sibling.number);
+      if (task.apartFromSiblings?.has(sibling.number) === true) continue;
       // What reduces more axes gives the domain.
       const moreReduced = sibling.kernel!.reduced.length >= task.kernel!.reduced.length;
       const [into, other] = moreReduced ? [sibling, task] : [task, sibling];
       const merge = this.#horizontally(into, other);
-      if (merge === undefined || 'reason' in merge) continue;
+      if (merge === undefined || 'reason' in merge) {
+        task.apartFromSiblings ??= new Set();
+        task.apartFromSiblings.add(sibling.number);
+        continue;
+      }
       this.#graph.merge(into, other, join(merge, this.#keeps(into, other)));
       into.level = Math.max(into.level, other.level);
       raiseSuccessors(into);

@@ -104,7 +104,11 @@ export function sameBounds(a: readonly Bound[], b: readonly Bound[]): boolean {
 
 export const sameBound = (a: Bound, b: Bound): boolean => a.size === b.size && sameAffine(a, b);
 
-export const product = (sizes: readonly number[]): number => sizes.reduce((a, b) => a * b, 1);
+export function product(sizes: readonly number[]): number {
+  let size = 1;
+  for (let k = 0; k < sizes.length; k++) size *= sizes[k]!;
+  return size;
+}
 
 /** The level and phase of every instruction, by position. */
 export interface Levels {

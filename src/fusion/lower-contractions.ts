@@ -13,12 +13,16 @@ import { type DType, isComplex, isFloat, isHalf } from '../graph/dtype.js';
 import type { Shape } from '../graph/expr.js';
 import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../graph/graph.js';
 import { contractionPath } from './contraction-path.js';
+import { sameNumbers } from './kernel.js';
 import { hasContractions } from './merge-contractions.js';
 import { type Editor, rewrite } from './rewrite.js';
 import { simplify } from './simplify.js';
 
 /** Results of at most this many elements a batch are summed by a generated kernel, which spreads over the summed axis. */
 const SMALL_RESULT = 64;
+
+/** The path of two operands. */
+const ONE_PAIR = { pairs: [[0, 1]] as const };
 
 /** An operand on its way: a node and the labels of its axes. */
 interface Operand {
@@ -34,9 +38,16 @@ export function lowerContractions(graph: MutableGraph): void {
   simplify(graph);
 }
 
+/** Labels of a product of stacks of matrices. */
+const LEFT = [0, 1, 2];
+const RIGHT = [0, 2, 3];
+const PRODUCT = [0, 1, 3];
+
 /** A product that a library computes as it stands. */
 const isMatmul = (node: GraphNodeOf<'contract'>, editor: Editor): boolean => {
-  if (node.labels.join(';') !== '0,1,2;0,2,3' || node.output.join() !== '0,1,3') return false;
+  const [a, b] = node.labels;
+  if (node.labels.length !== 2 || !sameNumbers(a!, LEFT) || !sameNumbers(b!, RIGHT)) return false;
+  if (!sameNumbers(node.output, PRODUCT)) return false;
   const [, m, n] = node.shape as readonly [number, number, number];
   return suitsLibrary(node.dtype, m, n, editor.node(node.inputs[0]!).shape[2]!);
 };
@@ -52,7 +63,10 @@ function lower(node: GraphNodeOf<'contract'>, editor: Editor): number {
   });
   const lowering = new Lowering(editor, (label) => sizes.get(label)!);
   const operands = node.labels.map((labels, k): Operand => ({ id: node.inputs[k]!, labels }));
-  const { pairs } = contractionPath(node.labels, node.output, (label) => sizes.get(label)!);
+  const { pairs } =
+    operands.length === 2
+      ? ONE_PAIR
+      : contractionPath(node.labels, node.output, (label) => sizes.get(label)!);
   const list: (Operand | undefined)[] = operands.map((operand, k) =>
     lowering.sumOwn(
       operand,
@@ -158,11 +172,8 @@ class Lowering {
     const right = this.#editor.reshape(this.arrange(b, [...batch, ...k, ...n]), shape(batch, k, n));
     const product = this.#editor.add({
       kind: 'contract',
-      labels: [
-        [0, 1, 2],
-        [0, 2, 3],
-      ],
-      output: [0, 1, 3],
+      labels: [LEFT, RIGHT],
+      output: PRODUCT,
       dtype: this.#editor.node(a.id).dtype,
       shape: shape(batch, m, n),
       inputs: [left, right],

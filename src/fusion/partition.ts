@@ -66,8 +66,16 @@ function finish(task: Task, operands: ReadonlyMap<number, { a: Operand; b: Opera
   return {
     kind: 'kernel',
     kernel: finalize(task.kernel),
-    nodes: [...new Set(task.kernel.nodes)].sort((a, b) => a - b),
+    nodes: ascending(task.kernel.nodes),
   };
+}
+
+/** Numbers in ascending order, each once. */
+function ascending(numbers: readonly number[]): number[] {
+  const sorted = Float64Array.from(numbers).sort();
+  const once: number[] = [];
+  for (let k = 0; k < sorted.length; k++) if (k === 0 || sorted[k] !== sorted[k - 1]) once.push(sorted[k]!);
+  return once;
 }
 
 /** The nodes that matrix products read: the base below the operand's views where that works, else the operand. */

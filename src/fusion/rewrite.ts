@@ -23,6 +23,8 @@ export class Editor {
   readonly #graph: MutableGraph;
   /** Made when the first node is added: most walks add none. */
   #interned: NodeTable | undefined;
+  /** Ids of the nodes it made that no rule has seen. */
+  readonly unseen = new Set<number>();
 
   constructor(graph: MutableGraph) {
     this.#graph = graph;
@@ -44,7 +46,10 @@ export class Editor {
   add(data: NodeContent): number {
     const graph = this.#graph;
     const id = this.#table().enter(data, graph.nextId);
-    if (id === graph.nextId) graph.nodes.set(graph.nextId++, { ...data, id } as GraphNode);
+    if (id === graph.nextId) {
+      graph.nodes.set(graph.nextId++, { ...data, id } as GraphNode);
+      this.unseen.add(id);
+    }
     return id;
   }
 
@@ -81,13 +86,22 @@ const MAX_ROUNDS = 16;
 
 /** Applies the rules to every node until none fits, and drops what no output needs any more. */
 export function rewrite(graph: MutableGraph, rules: readonly Rule[]): void {
-  for (let round = 0; rewriteOnce(graph, rules); round++) {
+  let order = topologicalOrder(graph);
+  for (let round = 0; rewriteOnce(graph, rules, order) === 'unseen'; round++) {
     if (round === MAX_ROUNDS) throw new InternalError('rules do not come to rest');
+    order = dropDead(graph);
   }
 }
 
-/** One walk over the graph; whether any rule fitted (the nodes it made are offered in the next walk). */
-function rewriteOnce(graph: MutableGraph, rules: readonly Rule[]): boolean {
+/**
+ * One walk over the graph. `unseen`: it made nodes, below those that it put in the place of others, that the rules are yet
+ * to see. `rest`: no rule fits any node.
+ */
+function rewriteOnce(
+  graph: MutableGraph,
+  rules: readonly Rule[],
+  order: readonly number[],
+): 'rest' | 'unseen' {
   let changed = false;
   const editor = new Editor(graph);
   const replaced = new Map<number, number>();
@@ -96,6 +110,7 @@ function rewriteOnce(graph: MutableGraph, rules: readonly Rule[]): boolean {
     for (let count = 0; ; count++) {
       if (count > MAX_REWRITES) throw new InternalError(`rewrite loop at node ${start}`);
       const node = editor.node(id);
+      if (editor.unseen.size > 0) editor.unseen.delete(id);
       let next: number | undefined;
       for (const rule of rules) {
         next = rule(node, editor);
@@ -107,7 +122,7 @@ function rewriteOnce(graph: MutableGraph, rules: readonly Rule[]): boolean {
       id = replaced.get(next) ?? next;
     }
   };
-  for (const id of topologicalOrder(graph)) {
+  for (const id of order) {
     const node = editor.node(id);
     let current = id;
     if (replaced.size > 0 && node.inputs.some((input) => replaced.has(input))) {
@@ -119,15 +134,18 @@ function rewriteOnce(graph: MutableGraph, rules: readonly Rule[]): boolean {
     const settled = settle(current);
     if (settled !== id) replaced.set(id, settled);
   }
-  if (!changed) return false;
+  if (!changed) return 'rest';
   graph.outputs = graph.outputs.map((id) => replaced.get(id) ?? id);
+  if (editor.unseen.size > 0) return 'unseen';
   dropDead(graph);
-  return changed;
+  return 'rest';
 }
 
-/** Removes the nodes that no output needs. */
-export function dropDead(graph: MutableGraph): void {
+/** Removes the nodes that no output needs; the others in topological order. */
+function dropDead(graph: MutableGraph): number[] {
+  const order = topologicalOrder(graph);
   const live = new Uint8Array(graph.nextId);
-  for (const id of topologicalOrder(graph)) live[id] = 1;
+  for (let k = 0; k < order.length; k++) live[order[k]!] = 1;
   for (const id of graph.nodes.keys()) if (live[id] === 0) graph.nodes.delete(id);
+  return order;
 }

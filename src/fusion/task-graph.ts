@@ -28,6 +28,8 @@ export class TaskNode {
   level = 0;
   /** The search that came here last. */
   seen = 0;
+  /** The search for a producer to merge with that tried this last. */
+  tried = 0;
   /** Numbers of the tasks that this one does not merge with, as consumer or as sibling. */
   apartFromProducers: Set<number> | undefined;
   apartFromSiblings: Set<number> | undefined;
