@@ -32,7 +32,7 @@ function measure(shape: string, count: number): Measured {
   const plan = planPartition(graph, partition(graph), canonical.sources, CPU_NEEDS);
   const planMs = now() - built;
   return {
-    nodes: canonical.graph.nodes.size,
+    nodes: canonical.graph.nodes.length,
     steps: plan.steps.length,
     buildMs: built - start,
     planMs,

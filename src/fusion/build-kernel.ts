@@ -58,10 +58,10 @@ export class KernelBuilder {
   constructor(graph: Graph, stored: ReadonlySet<number>) {
     this.graph = graph;
     this.stored = stored;
-    this.values = new Int32Array(graph.nextId);
-    this.kernels = new Int32Array(graph.nextId);
-    this.#storedNodes = new Array<Loadable>(graph.nextId);
-    this.#sources = new Array<Loadable>(graph.nextId);
+    this.values = new Int32Array(graph.nodes.length);
+    this.kernels = new Int32Array(graph.nodes.length);
+    this.#storedNodes = new Array<Loadable>(graph.nodes.length);
+    this.#sources = new Array<Loadable>(graph.nodes.length);
   }
 
   /** The kernel that computes `root`. Throws `MustStore`. */

@@ -148,12 +148,10 @@ class LazyCanonical implements Canonical {
 
   get graph(): Graph {
     if (this.#graph === undefined) {
-      const nodes = new Map<number, GraphNode>();
-      this.#entries.forEach(({ expr, data, inputs }, id) => {
-        if (this.#replaced.has(id)) return;
-        nodes.set(id, nodeFrom(data, expr, id, inputs));
-      });
-      this.#graph = { nodes, outputs: this.#outputs, nextId: this.#entries.length };
+      const nodes = this.#entries.map(({ expr, data, inputs }, id) =>
+        this.#replaced.has(id) ? undefined : nodeFrom(data, expr, id, inputs),
+      );
+      this.#graph = { nodes, outputs: this.#outputs };
     }
     return this.#graph;
   }

@@ -26,8 +26,7 @@ export function mergeContractions(graph: MutableGraph): void {
 }
 
 export function hasContractions(graph: MutableGraph): boolean {
-  for (const node of graph.nodes.values()) if (node.kind === 'contract') return true;
-  return false;
+  return graph.nodes.some((node) => node?.kind === 'contract');
 }
 
 type Contract = GraphNodeOf<'contract'>;

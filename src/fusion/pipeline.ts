@@ -4,7 +4,7 @@
  * When a trace is asked for (`explain()`, debugging, tests), immer runs each pass and its patches say what it changed;
  * otherwise the same code runs on a plain copy.
  */
-import { enableMapSet, enablePatches, type Patch, produceWithPatches, setAutoFreeze } from 'immer';
+import { enablePatches, type Patch, produceWithPatches, setAutoFreeze } from 'immer';
 import type { Graph, MutableGraph } from '../graph/graph.js';
 import { verify } from '../graph/verify.js';
 import { lowerContractions } from './lower-contractions.js';
@@ -44,7 +44,6 @@ export interface PassOptions {
   readonly verify?: boolean;
 }
 
-enableMapSet();
 enablePatches();
 setAutoFreeze(false);
 
@@ -57,7 +56,7 @@ export function runPasses(graph: Graph, options: PassOptions = {}): Graph {
 }
 
 function runPlain(graph: Graph, passes: readonly Pass[], verifies: boolean): Graph {
-  const copy = { nodes: new Map(graph.nodes), outputs: [...graph.outputs], nextId: graph.nextId };
+  const copy = { nodes: graph.nodes.slice(), outputs: graph.outputs.slice() };
   for (const pass of passes) {
     pass.run(copy);
     if (verifies) verify(copy);
@@ -84,9 +83,12 @@ function runTraced(
 /** Node ids by what happened to them. A pass that replaces a node adds one and removes one. */
 function traceOf(pass: Pass, patches: readonly Patch[]): PassTrace {
   const byOperation = { add: new Set<number>(), remove: new Set<number>(), replace: new Set<number>() };
-  for (const { op, path } of patches) {
-    if (path[0] === 'nodes' && path.length >= 2)
-      byOperation[path.length === 2 ? op : 'replace'].add(path[1] as number);
+  for (const { op, path, value } of patches) {
+    if (path[0] !== 'nodes' || path.length < 2) continue;
+    const dropped = path.length === 2 && value === undefined;
+    // What a pass made and dropped again was never there.
+    if (!dropped) byOperation[path.length === 2 ? op : 'replace'].add(path[1] as number);
+    else if (op === 'replace') byOperation.remove.add(path[1] as number);
   }
   const list = (ids: ReadonlySet<number>): number[] => [...ids].sort((a, b) => a - b);
   return {

@@ -23,8 +23,8 @@ export function pushSlices(graph: MutableGraph): void {
 
 /** Whether some slice is of what it may be pushed through. */
 function isPushable(graph: MutableGraph): boolean {
-  for (const node of graph.nodes.values()) {
-    if (sliceOf(node) === undefined) continue;
+  for (const node of graph.nodes) {
+    if (node === undefined || sliceOf(node) === undefined) continue;
     const input = nodeOf(graph, node.inputs[0]!);
     if (input.kind === 'reduce' || input.kind === 'contract') return true;
     if (input.kind === 'view' && input.view.type === 'permute') return true;

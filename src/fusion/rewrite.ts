@@ -37,17 +37,17 @@ export class Editor {
   #table(): NodeTable {
     if (this.#interned === undefined) {
       this.#interned = new NodeTable();
-      for (const node of this.#graph.nodes.values()) this.#interned.enter(node, node.id);
+      for (const node of this.#graph.nodes) if (node !== undefined) this.#interned.enter(node, node.id);
     }
     return this.#interned;
   }
 
   /** The id of a node with this content, old or new. */
   add(data: NodeContent): number {
-    const graph = this.#graph;
-    const id = this.#table().enter(data, graph.nextId);
-    if (id === graph.nextId) {
-      graph.nodes.set(graph.nextId++, { ...data, id } as GraphNode);
+    const { nodes } = this.#graph;
+    const id = this.#table().enter(data, nodes.length);
+    if (id === nodes.length) {
+      nodes.push({ ...data, id } as GraphNode);
       this.unseen.add(id);
     }
     return id;
@@ -56,7 +56,7 @@ export class Editor {
   /** Gives a node other inputs; the id of an equal node where there is one. */
   redirect(node: GraphNode, inputs: readonly number[]): number {
     const changed = { ...node, inputs };
-    this.#graph.nodes.set(node.id, changed);
+    this.#graph.nodes[node.id] = changed;
     return this.#table().enter(changed, node.id);
   }
 
@@ -144,8 +144,8 @@ function rewriteOnce(
 /** Removes the nodes that no output needs; the others in topological order. */
 function dropDead(graph: MutableGraph): number[] {
   const order = topologicalOrder(graph);
-  const live = new Uint8Array(graph.nextId);
+  const live = new Uint8Array(graph.nodes.length);
   for (let k = 0; k < order.length; k++) live[order[k]!] = 1;
-  for (const id of graph.nodes.keys()) if (live[id] === 0) graph.nodes.delete(id);
+  for (let id = 0; id < live.length; id++) if (live[id] === 0) graph.nodes[id] = undefined;
   return order;
 }

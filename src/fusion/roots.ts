@@ -39,7 +39,7 @@ export function chooseRoots(
 ): Set<number> {
   const work = new Work(graph, order);
   const consumers = new Consumers(graph, order);
-  const frames = new Frames(graph.nextId);
+  const frames = new Frames(graph.nodes.length);
   const roots = new Set<number>();
   const outputs = new Set(graph.outputs);
   for (let k = order.length - 1; k >= 0; k--) {
@@ -88,9 +88,9 @@ class Frames {
   readonly #broadcasts = new Map<string, number>();
   #next: number;
 
-  constructor(nextId: number) {
-    this.#places = new Array<Places>(nextId);
-    this.#next = nextId;
+  constructor(nodeCount: number) {
+    this.#places = new Array<Places>(nodeCount);
+    this.#next = nodeCount;
   }
 
   set(id: number, places: Places): void {
@@ -173,9 +173,9 @@ class Work {
   readonly #leaves: (readonly number[] | undefined)[];
 
   constructor(graph: Graph, order: readonly number[]) {
-    this.cost = new Float64Array(graph.nextId);
-    this.leafBytes = new Float64Array(graph.nextId);
-    this.#leaves = new Array<readonly number[] | undefined>(graph.nextId);
+    this.cost = new Float64Array(graph.nodes.length);
+    this.leafBytes = new Float64Array(graph.nodes.length);
+    this.#leaves = new Array<readonly number[] | undefined>(graph.nodes.length);
     for (let k = 0; k < order.length; k++) {
       const id = order[k]!;
       const node = nodeOf(graph, id);

@@ -26,18 +26,16 @@ export type GraphNode = GraphNodeData &
 export type GraphNodeOf<K extends GraphNodeData['kind']> = Extract<GraphNode, { kind: K }>;
 
 export interface Graph {
-  readonly nodes: ReadonlyMap<number, GraphNode>;
+  /** By id; `undefined` where a pass dropped a node. */
+  readonly nodes: readonly (GraphNode | undefined)[];
   /** Ids of the results, in the user's order; one node may stand more than once. */
   readonly outputs: readonly number[];
-  /** The id a new node takes. */
-  readonly nextId: number;
 }
 
 /** A graph while a pass rewrites it. */
 export interface MutableGraph {
-  nodes: Map<number, GraphNode>;
+  nodes: (GraphNode | undefined)[];
   outputs: number[];
-  nextId: number;
 }
 
 export const sizeOfShape = (shape: Shape): number => {
@@ -58,7 +56,7 @@ export function denseStrides(shape: Shape): number[] {
 }
 
 export function nodeOf(graph: Graph | MutableGraph, id: number): GraphNode {
-  const node = graph.nodes.get(id);
+  const node = graph.nodes[id];
   if (node === undefined) throw new Error(`graph has no node ${id}`);
   return node;
 }
@@ -66,7 +64,7 @@ export function nodeOf(graph: Graph | MutableGraph, id: number): GraphNode {
 /** Ids of all nodes that the outputs need, inputs first. Iterative: graphs may be 100,000 nodes deep. */
 export function topologicalOrder(graph: Graph | MutableGraph): number[] {
   const order: number[] = [];
-  const next = new Int32Array(graph.nextId); // by id: next input to visit; -1: done
+  const next = new Int32Array(graph.nodes.length); // by id: next input to visit; -1: done
   const path: GraphNode[] = []; // from an output to where the walk is
   for (const output of graph.outputs) {
     if (next[output] === -1) continue;
@@ -90,7 +88,7 @@ export function topologicalOrder(graph: Graph | MutableGraph): number[] {
 
 /** How many times each node is read by nodes of `order`, by id; outputs are not counted. */
 export function readCounts(graph: Graph | MutableGraph, order: readonly number[]): Int32Array {
-  const counts = new Int32Array(graph.nextId);
+  const counts = new Int32Array(graph.nodes.length);
   for (let k = 0; k < order.length; k++) {
     const { inputs } = nodeOf(graph, order[k]!);
     for (let i = 0; i < inputs.length; i++) counts[inputs[i]!]!++;

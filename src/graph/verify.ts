@@ -9,6 +9,7 @@ import { reductionRow } from './reductions.js';
 export function verify(graph: Graph): void {
   for (const id of topologicalOrder(graph)) {
     const node = nodeOf(graph, id);
+    if (node.id !== id) throw new InternalError(`node ${node.id} in the place of node ${id}`);
     const inputs = node.inputs.map((input) => nodeOf(graph, input));
     const problem = problemOf(node, inputs);
     if (problem !== undefined) throw new InternalError(`${problem} in ${printNode(node)}`);
