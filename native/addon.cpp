@@ -7,6 +7,7 @@
 #include "runtime/cancel.h"
 #include "runtime/environment.h"
 #include "runtime/info.h"
+#include "runtime/product-workspace.h"
 #include "runtime/program.h"
 #include "runtime/run.h"
 #include "runtime/settings.h"
@@ -34,6 +35,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::tilesDone>(exports, "tilesDone");
   add<weft::configureCpu>(exports, "configureCpu");
   add<weft::cpuInfo>(exports, "cpuInfo");
+  add<weft::productWorkspace>(exports, "productWorkspace");
   add<weft::memory>(exports, "memory");
   add<weft::trim>(exports, "trim");
   add<weft::cuda::configureCuda>(exports, "configureCuda");

@@ -6,6 +6,7 @@
 #include <napi.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -62,6 +63,20 @@ struct Matmul {
   int64_t m, n, k, batch;
   Matrix a, b, c;
 };
+
+// Memory that a product packs its operands in, aligned to a cache line. The more, the faster, up to what
+// `workspaceOf` says; bits do not depend on it. Without any, a product takes what it wants from the pool of
+// host memory. A BLAS library takes its own.
+struct Workspace {
+  std::byte* data = nullptr;
+  size_t byteLength = 0;
+};
+// The bytes that a product and its parts use on the pool, and the least that they can do with.
+struct WorkspaceNeed {
+  size_t most, least;
+};
+WorkspaceNeed workspaceOf(const Matmul& job, const ThreadPool& pool);
+
 void matmul(const Matmul& job, ThreadPool& pool, const std::atomic<bool>* cancel);
 
 // A part of a product: rows [first, last) counted through the batch (several matrices whole, or rows of one),
@@ -72,7 +87,8 @@ struct MatmulPart {
   Range rows, columns, depth;
 };
 inline constexpr int64_t kMatmulGranule = 2048;
-void matmul(const Matmul& job, const MatmulPart& part, ThreadPool& pool, const std::atomic<bool>* cancel);
+void matmul(const Matmul& job, const MatmulPart& part, ThreadPool& pool, const std::atomic<bool>* cancel,
+            Workspace workspace = {});
 
 // The process's pool (hardware threads or WEFT_THREADS), made on first use.
 ThreadPool& sharedPool();

@@ -6,6 +6,9 @@
 // one granule only (the other is thin) is packed by the task itself, piece by piece, and never goes to
 // memory.
 #include <algorithm>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
 #include <vector>
 
 #include "cpu/gemm.h"
@@ -25,11 +28,14 @@ constexpr int64_t kLeastTaskWork = int64_t{1} << 20;
 constexpr int64_t kLeastPackWork = int64_t{1} << 15;
 // The least outer step of k, and the largest outer block whose sums are kept apart, in elements.
 constexpr int64_t kLeastOuterDepth = 1024;
+// Panels of each side that an outer block should have room for, before its steps of k become shorter.
+constexpr int64_t kLeastPanels = 4;
 constexpr int64_t kOuterSumSide = 1024;
 
 int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 int64_t roundDown(int64_t a, int64_t b) { return a / b * b; }
+int64_t aligned(int64_t byteLength) { return roundUp(byteLength, host::kAlignment); }
 
 // One side of the product, in panels: a by rows, or b by columns (then turned, so that k is its second axis).
 struct Side {
@@ -43,7 +49,7 @@ struct Side {
   int64_t granule = 0;
   // Whether tasks pack their own pieces.
   bool inTask = false;
-  host::Block packed = {};
+  std::byte* packed = nullptr;
   // What `packed` holds.
   int64_t packedAt = -1;
   int64_t packedDepthAt = -1;
@@ -51,13 +57,18 @@ struct Side {
 
 class BlockedProduct {
  public:
-  BlockedProduct(const GemmProblem& problem, ThreadPool& pool);
-  void run();
+  // Chooses blocks whose memory stays within `limit` bytes, or the smallest there are.
+  BlockedProduct(const GemmProblem& problem, int threads, int64_t limit);
+  int64_t byteLength() const;
+  void run(ThreadPool& pool, Workspace workspace);
 
  private:
-  void chooseOuter();
+  void chooseOuter(int64_t packedBytes);
   void chooseGranules();
-  void allocate();
+  void chooseScratch();
+  int64_t packedByteLength(const Side& side) const;
+  int64_t sumByteLength() const;
+  std::byte* scratchOf(int worker);
   void packShared(Side& side, int64_t at, int64_t depthAt, int64_t depth);
   void multiply(int64_t rowAt, int64_t columnAt, int64_t depthAt, int64_t depth);
   void runGranule(int64_t row, int64_t column, int64_t rowAt, int64_t columnAt, int64_t depthAt,
@@ -69,8 +80,8 @@ class BlockedProduct {
 
   const GemmProblem& problem_;
   const GemmKernels& kernels_;
-  ThreadPool& pool_;
-  const int workers_;
+  ThreadPool* pool_ = nullptr;
+  const int threads_;
   Side a_;
   Side b_;
   int64_t outerDepth_ = 0;
@@ -78,33 +89,40 @@ class BlockedProduct {
   // Sums that are not the result itself (halves): of a granule, in the task's scratch; of an outer block
   // where k takes several outer steps.
   bool outerSums_ = false;
-  host::Block sums_;
-  // Of each worker, made by the first of its tasks.
-  std::vector<host::Block> scratch_;
+  std::byte* sums_ = nullptr;
+  // Of each worker, given to the first of its tasks.
+  std::vector<std::byte*> scratch_;
+  std::byte* nextScratch_ = nullptr;
+  std::mutex givingScratch_;
   int64_t scratchA_ = 0;
   int64_t scratchB_ = 0;
   int64_t scratchBytes_ = 0;
+  // Threads that can be busy at once.
+  int busy_ = 1;
 };
 
-BlockedProduct::BlockedProduct(const GemmProblem& problem, ThreadPool& pool)
+BlockedProduct::BlockedProduct(const GemmProblem& problem, int threads, int64_t limit)
     : problem_(problem),
       kernels_(*problem.kernels),
-      pool_(pool),
-      workers_(pool.workers()),
+      threads_(threads),
       a_{.operand = problem.a, .extent = problem.m, .panel = kernels_.rows, .pack = kernels_.packA},
       b_{.operand = problem.b.transposed(),
          .extent = problem.n,
          .panel = kernels_.columns,
          .pack = kernels_.packB} {
-  chooseOuter();
-  chooseGranules();
-  allocate();
+  for (auto packed = static_cast<int64_t>(kPackedByteLimit); packed > 0; packed /= 2) {
+    chooseOuter(packed);
+    chooseGranules();
+    chooseScratch();
+    if (byteLength() <= limit) return;
+  }
 }
 
 // Takes the largest outer blocks whose panels stay within the limit: all of k if it can be, else a long step
 // of k.
-void BlockedProduct::chooseOuter() {
-  const int64_t limit = static_cast<int64_t>(kPackedByteLimit) / kernels_.packedByteLength;
+void BlockedProduct::chooseOuter(int64_t packedBytes) {
+  const int64_t limit = packedBytes / kernels_.packedByteLength;
+  outerSums_ = false;
   const int64_t k = problem_.k;
   a_.outer = roundUp(a_.extent, a_.panel);
   b_.outer = roundUp(b_.extent, b_.panel);
@@ -112,8 +130,10 @@ void BlockedProduct::chooseOuter() {
   if ((a_.outer + b_.outer) * k <= limit) return;
 
   const int64_t depth = kernels_.depth;
+  const int64_t leastDepth = std::clamp(roundDown(limit / (kLeastPanels * (a_.panel + b_.panel)), depth),
+                                        depth, std::max(depth, roundDown(kLeastOuterDepth, depth)));
   const auto depthFor = [&](int64_t outers) {
-    return std::min(k, std::max(kLeastOuterDepth, roundDown(limit / outers, depth)));
+    return std::min(k, std::max(leastDepth, roundDown(limit / outers, depth)));
   };
   const auto shrink = [&](int64_t sides) {
     const int64_t half = sides / 2;
@@ -151,7 +171,7 @@ void BlockedProduct::chooseGranules() {
     side.granule = roundUp(ceilDivide(side.granule, 2), side.panel);
     return true;
   };
-  while (workers_ > 1 && tasks() < kTasksPerThread * workers_ &&
+  while (threads_ > 1 && tasks() < kTasksPerThread * threads_ &&
          a_.granule * b_.granule * outerDepth_ > 2 * kLeastTaskWork) {
     Side& larger = b_.granule >= a_.granule ? b_ : a_;
     Side& smaller = b_.granule >= a_.granule ? a_ : b_;
@@ -159,27 +179,54 @@ void BlockedProduct::chooseGranules() {
   }
   a_.inTask = b_.granule >= columns;
   b_.inTask = a_.granule >= rows;
+  busy_ = static_cast<int>(std::min<int64_t>(threads_, tasks()));
 }
 
-void BlockedProduct::allocate() {
+void BlockedProduct::chooseScratch() {
   const int64_t packed = kernels_.packedByteLength;
   const int64_t depth = std::min<int64_t>(kernels_.depth, outerDepth_);
-  for (Side* side : {&a_, &b_}) {
-    if (!side->inTask)
-      side->packed = host::allocate(roundUp(side->outer, side->panel) * outerDepth_ * packed);
-  }
-  if (a_.inTask) scratchA_ = roundUp(a_.granule * depth * packed, host::kAlignment);
-  if (b_.inTask) scratchB_ = roundUp(b_.granule * depth * packed, host::kAlignment);
-  const int64_t granuleSums =
-      kernels_.round != nullptr && !outerSums_
-          ? roundUp(a_.granule * b_.granule * kernels_.sumByteLength, host::kAlignment)
-          : 0;
-  scratchBytes_ = scratchA_ + scratchB_ + granuleSums;
-  scratch_.resize(workers_);
-  if (outerSums_) sums_ = host::allocate(a_.outer * b_.outer * kernels_.sumByteLength);
+  scratchA_ = a_.inTask ? aligned(a_.granule * depth * packed) : 0;
+  scratchB_ = b_.inTask ? aligned(b_.granule * depth * packed) : 0;
+  const bool hasSums = kernels_.round != nullptr && !outerSums_;
+  scratchBytes_ =
+      scratchA_ + scratchB_ + (hasSums ? aligned(a_.granule * b_.granule * kernels_.sumByteLength) : 0);
 }
 
-void BlockedProduct::run() {
+int64_t BlockedProduct::packedByteLength(const Side& side) const {
+  if (side.inTask) return 0;
+  return aligned(roundUp(side.outer, side.panel) * outerDepth_ * kernels_.packedByteLength);
+}
+
+int64_t BlockedProduct::sumByteLength() const {
+  return outerSums_ ? aligned(a_.outer * b_.outer * kernels_.sumByteLength) : 0;
+}
+
+int64_t BlockedProduct::byteLength() const {
+  return packedByteLength(a_) + packedByteLength(b_) + sumByteLength() + busy_ * scratchBytes_;
+}
+
+std::byte* BlockedProduct::scratchOf(int worker) {
+  std::byte*& scratch = scratch_[worker];
+  if (scratch == nullptr) {
+    const std::lock_guard lock(givingScratch_);
+    scratch = nextScratch_;
+    nextScratch_ += scratchBytes_;
+  }
+  return scratch;
+}
+
+void BlockedProduct::run(ThreadPool& pool, Workspace workspace) {
+  if (static_cast<int64_t>(workspace.byteLength) < byteLength())
+    throw std::logic_error("a matrix product has too little workspace");
+  pool_ = &pool;
+  std::byte* next = workspace.data;
+  for (Side* side : {&a_, &b_}) {
+    side->packed = next;
+    next += packedByteLength(*side);
+  }
+  sums_ = next;
+  nextScratch_ = next + sumByteLength();
+  scratch_.assign(std::max(pool.workers(), busy_), nullptr);
   for (int64_t row = 0; row < a_.extent; row += a_.outer) {
     for (int64_t column = 0; column < b_.extent; column += b_.outer) {
       for (int64_t k = 0; k < problem_.k; k += outerDepth_) {
@@ -217,7 +264,7 @@ void BlockedProduct::packShared(Side& side, int64_t at, int64_t depthAt, int64_t
   const int64_t pieceWork = side.panel * std::min<int64_t>(depth, kernels_.depth);
   const int64_t group = std::min(panels, ceilDivide(kLeastPackWork, pieceWork));
   const int64_t groups = ceilDivide(panels, group);
-  std::byte* packed = side.packed.as<std::byte>();
+  std::byte* packed = side.packed;
   const auto pack = [&](int64_t task, int) {
     const int64_t piece = task / groups * kernels_.depth;
     const int64_t first = task % groups * group * side.panel;
@@ -226,7 +273,7 @@ void BlockedProduct::packShared(Side& side, int64_t at, int64_t depthAt, int64_t
     packPiece(side, to, at + first, std::min(at + first + group * side.panel, end), depthAt + piece,
               pieceDepth);
   };
-  pool_.parallelFor(pieces * groups, pack, workers_);
+  pool_->parallelFor(pieces * groups, pack, threads_);
   side.packedAt = at;
   side.packedDepthAt = depthAt;
 }
@@ -243,7 +290,7 @@ void BlockedProduct::multiply(int64_t rowAt, int64_t columnAt, int64_t depthAt, 
     const int64_t column = task / rowGranules * b_.granule;
     runGranule(row, column, rowAt, columnAt, depthAt, depth, worker);
   };
-  pool_.parallelFor(tasks, granule, workers_);
+  pool_->parallelFor(tasks, granule, busy_);
 }
 
 // The panels of [begin, begin + extent) within the outer block at `at`, over one piece of k.
@@ -255,23 +302,21 @@ const std::byte* BlockedProduct::panels(const Side& side, int64_t begin, int64_t
     return scratch;
   }
   const int64_t outer = roundUp(std::min(side.outer, side.extent - at), side.panel);
-  return side.packed.as<std::byte>() + (piece * outer + begin * depth) * kernels_.packedByteLength;
+  return side.packed + (piece * outer + begin * depth) * kernels_.packedByteLength;
 }
 
 void BlockedProduct::runGranule(int64_t row, int64_t column, int64_t rowAt, int64_t columnAt, int64_t depthAt,
                                 int64_t depth, int worker) {
   const int64_t height = std::min({a_.granule, a_.outer - row, a_.extent - rowAt - row});
   const int64_t width = std::min({b_.granule, b_.outer - column, b_.extent - columnAt - column});
-  host::Block& block = scratch_[worker];
-  if (block.data() == nullptr) block = host::allocate(scratchBytes_);
-  std::byte* scratch = block.as<std::byte>();
+  std::byte* const scratch = scratchOf(worker);
 
   const GemmOperand& c = problem_.c;
   std::byte* result = c.data + ((rowAt + row) * c.rowStride + (columnAt + column) * c.columnStride) *
                                    problem_.elementByteLength;
   GemmOperand sums{result, c.rowStride, c.columnStride};
   if (outerSums_) {
-    sums = {sums_.as<std::byte>() + (row * b_.outer + column) * kernels_.sumByteLength, b_.outer, 1};
+    sums = {sums_ + (row * b_.outer + column) * kernels_.sumByteLength, b_.outer, 1};
   } else if (kernels_.round != nullptr) {
     sums = {scratch + scratchA_ + scratchB_, b_.granule, 1};
   }
@@ -298,6 +343,15 @@ void BlockedProduct::runGranule(int64_t row, int64_t column, int64_t rowAt, int6
 
 }  // namespace
 
-void blockedProduct(const GemmProblem& problem, ThreadPool& pool) { BlockedProduct(problem, pool).run(); }
+void blockedProduct(const GemmProblem& problem, ThreadPool& pool, int threads, Workspace workspace) {
+  BlockedProduct(problem, threads, static_cast<int64_t>(workspace.byteLength)).run(pool, workspace);
+}
+
+WorkspaceNeed blockedWorkspace(const GemmProblem& problem, int threads) {
+  const auto bytesWithin = [&](int64_t limit) {
+    return static_cast<size_t>(BlockedProduct(problem, threads, limit).byteLength());
+  };
+  return {bytesWithin(std::numeric_limits<int64_t>::max()), bytesWithin(0)};
+}
 
 }  // namespace weft::cpu

@@ -191,25 +191,47 @@ void fillZeros(const Batch& batch) {
   }
 }
 
-// x with its elements side by side: itself, or copied to `room`.
-const std::byte* contiguous(const std::byte* x, int64_t stride, int64_t count, int64_t elementByteLength,
-                            host::Block& room) {
-  if (stride == 1) return x;
-  room = host::allocate(count * elementByteLength);
-  std::byte* to = room.as<std::byte>();
-  for (int64_t i = 0; i < count; i++) {
-    std::memcpy(to + i * elementByteLength, x + i * stride * elementByteLength, elementByteLength);
-  }
-  return to;
+size_t aligned(int64_t byteLength) {
+  return static_cast<size_t>(ceilDivide(byteLength, host::kAlignment)) * host::kAlignment;
+}
+
+// The vectors of matrix-vector products, where their elements do not lie side by side.
+size_t vectorByteLength(const Batch& batch) {
+  const GemmProblem& p = batch.problem;
+  if (p.b.rowStride == 1) return 0;
+  return aligned((batch.bStride == 0 ? 1 : batch.count) * p.k * p.elementByteLength);
+}
+
+// Copies them to `to`, side by side.
+void gatherVectors(Batch& batch, std::byte* to, ThreadPool& pool) {
+  GemmProblem& p = batch.problem;
+  const int64_t size = p.elementByteLength;
+  const int64_t pieces = ceilDivide(p.k, kLeastTaskElements);
+  pool.parallelFor((batch.bStride == 0 ? 1 : batch.count) * pieces, [&](int64_t task, int) {
+    const int64_t vector = task / pieces;
+    const int64_t first = task % pieces * kLeastTaskElements;
+    const int64_t last = std::min(p.k, first + kLeastTaskElements);
+    const std::byte* const from = batch.at(vector).b.data;
+    std::byte* const at = to + vector * p.k * size;
+    for (int64_t i = first; i < last; i++) std::memcpy(at + i * size, from + i * p.b.rowStride * size, size);
+  });
+  p.b = {to, 1, p.b.columnStride};
+  if (batch.bStride != 0) batch.bStride = p.k;
+}
+
+int64_t dotSlots(const GemmProblem& p) { return ceilDivide(p.k, kDotSlot); }
+
+size_t dotByteLength(const Batch& batch) {
+  const GemmProblem& p = batch.problem;
+  return aligned(batch.count * p.m * dotSlots(p) * p.elementByteLength);
 }
 
 // Few dot products that are long: each is cut into slots of a fixed length, whose sums are added up pairwise,
 // so that threads share one, and the bits do not depend on how many there are.
-void longDots(const Batch& batch, ThreadPool& pool) {
+void longDots(const Batch& batch, ThreadPool& pool, std::byte* sums) {
   const GemmProblem& p = batch.problem;
-  const int64_t slots = ceilDivide(p.k, kDotSlot);
+  const int64_t slots = dotSlots(p);
   const int64_t dots = batch.count * p.m;
-  const host::Block sums = host::allocate(dots * slots * p.elementByteLength);
   pool.parallelFor(dots * slots, [&](int64_t task, int) {
     if (p.cancelled()) return;
     const int64_t dot = task / slots;
@@ -217,13 +239,13 @@ void longDots(const Batch& batch, ThreadPool& pool) {
     const GemmProblem one = batch.at(dot / p.m);
     const std::byte* row = one.a.data + (dot % p.m * one.a.rowStride + begin) * p.elementByteLength;
     const std::byte* x = one.b.data + begin * p.elementByteLength;
-    std::byte* sum = sums.as<std::byte>() + task * p.elementByteLength;
+    std::byte* sum = sums + task * p.elementByteLength;
     p.kernels->rowDots(1, std::min(kDotSlot, p.k - begin), row, 0, x, sum, 0, false);
   });
   for (int64_t dot = 0; dot < dots; dot++) {
     const GemmProblem one = batch.at(dot / p.m);
     std::byte* y = one.c.data + dot % p.m * one.c.rowStride * p.elementByteLength;
-    p.kernels->pairwiseSum(slots, sums.as<std::byte>() + dot * slots * p.elementByteLength, y);
+    p.kernels->pairwiseSum(slots, sums + dot * slots * p.elementByteLength, y);
   }
 }
 
@@ -263,10 +285,11 @@ Choice choose(const Batch& batch) {
   return {isSmall(batch) ? Way::small : Way::blocked, false};
 }
 
-void vectorProduct(Batch batch, const Choice& choice, ThreadPool& pool) {
+void vectorProduct(Batch batch, const Choice& choice, ThreadPool& pool, Workspace workspace) {
   if (choice.transposed) transpose(batch);
   const GemmProblem& p = batch.problem;
-  if (choice.way == Way::dots && !p.adds) return longDots(batch, pool);
+  if (choice.way == Way::dots && !p.adds) return longDots(batch, pool, workspace.data);
+  if (p.b.rowStride != 1) gatherVectors(batch, workspace.data, pool);
   const bool byRows = choice.way != Way::columnSums;
   // Tasks are pieces of rows of all products. Their length changes no result.
   const int64_t pieces = batch.count * ceilDivide(p.m * p.k, kLeastTaskElements);
@@ -283,8 +306,7 @@ void vectorProduct(Batch batch, const Choice& choice, ThreadPool& pool) {
         const GemmProblem one = batch.at(task / perProduct);
         const int64_t begin = task % perProduct * piece;
         const int64_t count = std::min(piece, p.m - begin);
-        host::Block room;
-        const std::byte* x = contiguous(one.b.data, one.b.rowStride, p.k, p.elementByteLength, room);
+        const std::byte* x = one.b.data;
         const std::byte* matrix = one.a.data + begin * one.a.rowStride * p.elementByteLength;
         std::byte* y = one.c.data + begin * one.c.rowStride * p.elementByteLength;
         if (byRows) {
@@ -311,20 +333,57 @@ void smallProducts(const Batch& batch, ThreadPool& pool) {
   });
 }
 
-void largeProducts(const Batch& batch, int dtype, ThreadPool& pool) {
+// Whether the products of a batch are small enough to be done by one thread each.
+bool isByThread(const Batch& batch, const ThreadPool& pool) {
+  const GemmProblem& p = batch.problem;
+  const int64_t work = p.m * p.n * p.k;
+  const bool many = batch.count >= int64_t{kProductsPerThread} * pool.workers();
+  return batch.count > 1 && (work <= kLeastTaskWork || (many && work <= kOneThreadWork));
+}
+
+void largeProducts(const Batch& batch, int dtype, ThreadPool& pool, Workspace workspace) {
   const GemmProblem& p = batch.problem;
   const auto byBlas = [&](int64_t i) { return blasProduct(batch.at(i), dtype, pool.size()); };
   if (byBlas(0)) {
     for (int64_t i = 1; i < batch.count && !p.cancelled(); i++) byBlas(i);
     return;
   }
-  const int64_t work = p.m * p.n * p.k;
-  const bool many = batch.count >= int64_t{kProductsPerThread} * pool.workers();
-  if (batch.count > 1 && (work <= kLeastTaskWork || (many && work <= kOneThreadWork))) {
-    pool.parallelFor(batch.count, [&](int64_t i, int) { blockedProduct(batch.at(i), pool); });
+  const int threads = pool.workers();
+  // Each thread has its own part of the workspace.
+  const auto own = static_cast<int64_t>(workspace.byteLength) / threads / host::kAlignment * host::kAlignment;
+  if (isByThread(batch, pool) && static_cast<size_t>(own) >= blockedWorkspace(p, 1).least) {
+    const auto product = [&](int64_t i, int worker) {
+      blockedProduct(batch.at(i), pool, 1, {workspace.data + worker * own, static_cast<size_t>(own)});
+    };
+    pool.parallelFor(batch.count, product, threads);
   } else {
-    for (int64_t i = 0; i < batch.count && !p.cancelled(); i++) blockedProduct(batch.at(i), pool);
+    for (int64_t i = 0; i < batch.count && !p.cancelled(); i++)
+      blockedProduct(batch.at(i), pool, threads, workspace);
   }
+}
+
+// What a batch that is done in this way uses of a workspace.
+WorkspaceNeed needOf(Batch batch, const Choice& choice, const ThreadPool& pool) {
+  const auto exactly = [](size_t byteLength) { return WorkspaceNeed{byteLength, byteLength}; };
+  if (batch.problem.k == 0) return exactly(0);
+  switch (choice.way) {
+    case Way::dots:
+    case Way::rowDots:
+    case Way::columnSums:
+      if (choice.transposed) transpose(batch);
+      return exactly(choice.way == Way::dots && !batch.problem.adds ? dotByteLength(batch)
+                                                                    : vectorByteLength(batch));
+    case Way::small:
+      if (!batch.problem.adds) return exactly(0);
+      break;
+    case Way::blocked:
+      break;
+  }
+  WorkspaceNeed need = blockedWorkspace(batch.problem, pool.workers());
+  if (isByThread(batch, pool))
+    need.most = std::max(
+        need.most, pool.workers() * aligned(static_cast<int64_t>(blockedWorkspace(batch.problem, 1).most)));
+  return need;
 }
 
 }  // namespace
@@ -333,7 +392,15 @@ void matmul(const Matmul& job, ThreadPool& pool, const std::atomic<bool>* cancel
   matmul(job, {{0, job.batch * job.m}, {0, job.n}, {0, job.k}}, pool, cancel);
 }
 
-void matmul(const Matmul& job, const MatmulPart& part, ThreadPool& pool, const std::atomic<bool>* cancel) {
+WorkspaceNeed workspaceOf(const Matmul& job, const ThreadPool& pool) {
+  if (std::min({job.m, job.n, job.k, job.batch}) == 0) return {0, 0};
+  Batch batch = batchOf(job, nullptr);
+  simplify(batch);
+  return needOf(batch, choose(batch), pool);
+}
+
+void matmul(const Matmul& job, const MatmulPart& part, ThreadPool& pool, const std::atomic<bool>* cancel,
+            Workspace workspace) {
   if (job.dtype < kFirstDType || job.dtype >= kFirstDType + static_cast<int>(kElementByteLengths.size())) {
     throw std::invalid_argument("no matrix product of dtype " + std::to_string(job.dtype));
   }
@@ -348,18 +415,25 @@ void matmul(const Matmul& job, const MatmulPart& part, ThreadPool& pool, const s
     throw std::invalid_argument("products of halves cannot be added to others");
   }
   const Choice choice = choose(whole);
+  host::Block own;
+  const WorkspaceNeed need = needOf(batch, choice, pool);
+  if (workspace.data == nullptr) {
+    own = host::allocate(need.most, host::Purpose::work);
+    workspace = {own.as<std::byte>(), need.most};
+  }
+  if (workspace.byteLength < need.least) throw std::logic_error("a matrix product has too little workspace");
   switch (choice.way) {
     case Way::dots:
     case Way::rowDots:
     case Way::columnSums:
-      return vectorProduct(batch, choice, pool);
+      return vectorProduct(batch, choice, pool, workspace);
     case Way::small:
       if (!batch.problem.adds) return smallProducts(batch, pool);
       break;
     case Way::blocked:
       break;
   }
-  largeProducts(batch, job.dtype, pool);
+  largeProducts(batch, job.dtype, pool, workspace);
 }
 
 }  // namespace weft::cpu

@@ -9,13 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/cpu.h"
 #include "cpu/gemm-kernels.h"
 
 namespace weft::cpu {
 
 class ThreadPool;
 
-// The most bytes of packed panels that one product holds. Besides, each thread has less than 1 MiB, and
+// The most bytes of packed panels that one product wants. Besides, each thread has less than 1 MiB, and
 // products of halves over a long k have at most 5 MiB of sums.
 inline constexpr size_t kPackedByteLimit = size_t{32} << 20;
 
@@ -40,7 +41,10 @@ struct GemmProblem {
   bool cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
 };
 
-// Packs and multiplies on the pool; inside one of its tasks, on that task's thread.
-void blockedProduct(const GemmProblem& problem, ThreadPool& pool);
+// Packs and multiplies on at most `threads` threads of the pool; inside one of its tasks, on that task's
+// thread, which is 1. Packs as much at a time as the workspace has room for, which is the least at least.
+void blockedProduct(const GemmProblem& problem, ThreadPool& pool, int threads, Workspace workspace);
+// What it uses of a workspace.
+WorkspaceNeed blockedWorkspace(const GemmProblem& problem, int threads);
 
 }  // namespace weft::cpu

@@ -4,14 +4,11 @@
 #include <complex>
 #include <limits>
 
-#include "cuda/pool.h"
 #include "runtime/failure.h"
 
 namespace weft::cuda {
 namespace {
 
-// What NVIDIA advises for Hopper; older architectures need less.
-constexpr size_t kWorkspaceByteLength = size_t{32} << 20;
 // CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION: split sums of halves stay in
 // float32.
 constexpr int kMathMode = 16;
@@ -201,28 +198,21 @@ Layout layoutOf(int64_t rows, int64_t columns, int64_t rowStride, int64_t column
                                            std::to_string(columnStride) + " reached cuBLAS");
 }
 
-Blas::Blas(DevicePool& pool, CUstream stream) : pool_(pool), stream_(stream) {
+Blas::Blas(CUstream stream) : stream_(stream) {
   WEFT_CUBLAS_CALL(cublasCreate, &handle_);
   try {
     WEFT_CUBLAS_CALL(cublasSetStream, handle_, stream);
-    workspace_ = pool_.allocate(kWorkspaceByteLength);
-    // After the stream: setting a stream drops the workspace.
-    WEFT_CUBLAS_CALL(cublasSetWorkspace, handle_, reinterpret_cast<void*>(workspace_.address),
-                     kWorkspaceByteLength);
     WEFT_CUBLAS_CALL(cublasSetMathMode, handle_, kMathMode);
   } catch (...) {
     cublas().cublasDestroy(handle_);
-    pool_.free(workspace_);
     throw;
   }
 }
 
-Blas::~Blas() {
-  cublas().cublasDestroy(handle_);
-  pool_.free(workspace_);
-}
+Blas::~Blas() { cublas().cublasDestroy(handle_); }
 
-void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses, bool adds) {
+void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses, size_t workspaceBytes,
+                    bool adds) {
   if (step.m == 0 || step.n == 0 || step.batch == 0) return;
   const auto elementBytes = static_cast<int64_t>(elementByteLength(step.dtype));
   const auto operand = [&](const MatrixOperand& o, int64_t rows, int64_t columns) -> Operand {
@@ -252,6 +242,9 @@ void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addr
     product.b.layout.transposed = !product.b.layout.transposed;
     product.c.layout.transposed = false;
   }
+  // Even without any: else cuBLAS would take memory of its own.
+  void* const workspace = step.workspace < 0 ? nullptr : reinterpret_cast<void*>(addresses[step.workspace]);
+  WEFT_CUBLAS_CALL(cublasSetWorkspace, handle_, workspace, workspaceBytes);
   for (int64_t first = 0; first < step.batch; first += kMaxBatch) {
     Product part = product;
     part.a.address += first * part.a.stride * elementBytes;

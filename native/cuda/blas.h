@@ -1,13 +1,12 @@
 // cuBLAS: our own declarations of its entry points, and matrix products on a device's stream.
 //
 // Float32 products are full float32 (never TF32), halves accumulate in float32 throughout. The workspace is
-// ours, of the size NVIDIA advises, so that cuBLAS allocates nothing.
+// the run's, as planned, so that cuBLAS allocates nothing.
 #pragma once
 #include <memory>
 
 #include "cuda/driver.h"
 #include "cuda/library.h"
-#include "cuda/pool.h"
 #include "runtime/program.h"
 
 namespace weft::cuda {
@@ -51,22 +50,22 @@ const CublasState& cublasState();
 
 std::vector<std::string> cublasEntryPoints();
 
-// One device's handle, with its workspace from the device's pool. Executor's thread only.
+// One device's handle. Executor's thread only.
 class Blas {
  public:
-  Blas(DevicePool& pool, CUstream stream);
+  explicit Blas(CUstream stream);
   ~Blas();
   Blas(const Blas&) = delete;
   Blas& operator=(const Blas&) = delete;
 
-  // Queues c = a * b; `addresses` are the buffers' by position. `adds`: c = c + a * b.
-  void multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses, bool adds = false);
+  // Queues c = a * b; `addresses` are the buffers' by position, and the step's workspace has
+  // `workspaceBytes`. `adds`: c = c + a * b.
+  void multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses, size_t workspaceBytes,
+                bool adds = false);
 
  private:
-  DevicePool& pool_;
   const CUstream stream_;
   cublasHandle handle_ = nullptr;
-  PoolBlock workspace_;
 };
 
 // How a (rows, columns) operand is passed: column-major as it is, or as the transpose of a column-major

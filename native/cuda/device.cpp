@@ -167,7 +167,7 @@ void CudaDevice::drain() {
 }
 
 Blas& CudaDevice::blas() {
-  if (!resources_->blas) resources_->blas.emplace(*resources_->pool, resources_->stream);
+  if (!resources_->blas) resources_->blas.emplace(resources_->stream);
   return *resources_->blas;
 }
 
@@ -179,6 +179,7 @@ MemoryUse CudaDevice::memory() const {
   const Resources* resources = opened_.load();
   if (resources == nullptr) return {};
   MemoryUse use = resources->pool->use();
+  use.workPeak = use.peak;
   use.staging = resources->staging->pinnedBytes() + resources->slots.pinnedBytes();
   use.staging += static_cast<size_t>(pinnedArrays_.load());
   if (const CopyStreams* copies = resources->copies.load()) use.staging += copies->pinnedBytes();

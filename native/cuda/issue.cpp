@@ -66,7 +66,12 @@ void Issue::operator()(const LaunchStep& step) {
           code_.parameters.data() + launch.parameters, nullptr);
 }
 
-void Issue::operator()(const MatmulStep& step) { device_.blas().multiply(step, addresses_); }
+void Issue::operator()(const MatmulStep& step) { multiply(step, false); }
+
+void Issue::multiply(const MatmulStep& step, bool adds) {
+  const size_t workspace = step.workspace < 0 ? 0 : byteLengthOf(step.workspace);
+  device_.blas().multiply(step, addresses_, workspace, adds);
+}
 
 void Issue::operator()(const ZeroStep& step) {
   const size_t byteLength = byteLengthOf(step.buffer);
@@ -141,7 +146,7 @@ void Issue::runPart(const MatmulStep& step, const SweepRange& range) {
   move(part.a, row, range.z0);
   move(part.b, range.z0, range.y0);
   move(part.c, row, range.y0);
-  device_.blas().multiply(part, addresses_, range.z0 > 0);
+  multiply(part, range.z0 > 0);
 }
 
 // Of a buffer that there are windows of, the window.
@@ -254,7 +259,7 @@ void Issue::placeInHost() {
   }
   for (size_t i = 0; i < program_.buffers.size(); i++) {
     if (program_.buffers[i].role != Role::spill) continue;
-    spilled_.push_back(allocateHost(program_.buffers[i].byteLength));
+    spilled_.push_back(allocateHost(program_.buffers[i].byteLength, host::Purpose::work));
     hosts_[i] = bytesOf(*spilled_.back());
   }
 }

@@ -55,6 +55,7 @@ class Issue {
   // Runs a part of a step in a tile.
   void runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range);
   void runPart(const MatmulStep& step, const SweepRange& range);
+  void multiply(const MatmulStep& step, bool adds);
   void runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& run, int64_t tile);
   SweepHome homeOf(int buffer) const;
   // The addresses of its slots.

@@ -16,10 +16,15 @@ constexpr size_t kMostStep = size_t{2} << 20;
 // Capacities are multiples of a share of themselves, so that sizes that differ little share blocks and less
 // than a hundredth is lost.
 constexpr size_t kSteps = 128;
-// A kept block may be this share larger than what is asked for.
-constexpr size_t kWasteShare = 8;
 // What the driver's pool may hold beyond the bound before it is trimmed.
 constexpr size_t kDriverSlack = size_t{256} << 20;
+
+// What a block takes of the device, as src/exec/block-bytes.ts says it to plans.
+size_t capacityFor(size_t byteLength) {
+  if (host::poison()) return byteLength;
+  const size_t step = std::clamp(std::bit_floor(byteLength) / kSteps, kLeastStep, kMostStep);
+  return (byteLength + step - 1) / step * step;
+}
 
 }  // namespace
 
@@ -34,15 +39,9 @@ DevicePool::DevicePool(std::string name, CUdevice device, CUstream stream)
   WEFT_CU(cuMemPoolSetAttribute, pool_, kPoolReleaseThreshold, &keepAll);
 }
 
-size_t DevicePool::capacityFor(size_t byteLength) const {
-  if (keepsNothing_) return byteLength;
-  const size_t step = std::clamp(std::bit_floor(byteLength) / kSteps, kLeastStep, kMostStep);
-  return (byteLength + step - 1) / step * step;
-}
-
 PoolBlock DevicePool::allocate(size_t byteLength) {
   if (byteLength == 0) return {};
-  size_t capacity = capacityFor(byteLength);
+  const size_t capacity = capacityFor(byteLength);
   CUdeviceptr address = takeKept(capacity);
   if (address == 0) address = takeFromDriver(capacity);
   if (address == 0) {
@@ -61,19 +60,15 @@ PoolBlock DevicePool::allocate(size_t byteLength) {
   return {address, byteLength, capacity};
 }
 
-CUdeviceptr DevicePool::takeKept(size_t& capacity) {
+CUdeviceptr DevicePool::takeKept(size_t capacity) {
   if (keepsNothing_) return 0;
   const std::lock_guard lock(mutex_);
-  const size_t most = capacity + capacity / kWasteShare;
-  for (auto found = kept_.lower_bound(capacity); found != kept_.end() && found->first <= most; ++found) {
-    if (found->second.empty()) continue;
-    const CUdeviceptr address = found->second.back().address;
-    found->second.pop_back();
-    capacity = found->first;
-    keptBytes_ -= capacity;
-    return address;
-  }
-  return 0;
+  const auto found = kept_.find(capacity);
+  if (found == kept_.end() || found->second.empty()) return 0;
+  const CUdeviceptr address = found->second.back().address;
+  found->second.pop_back();
+  keptBytes_ -= capacity;
+  return address;
 }
 
 CUdeviceptr DevicePool::takeFromDriver(size_t capacity) {
@@ -156,6 +151,7 @@ void DevicePool::trim() {
   refreshHeld();
   const std::lock_guard lock(mutex_);
   mostOut_ = outBytes_;
+  peak_ = inUse_.load();
 }
 
 void DevicePool::refreshHeld() noexcept {

@@ -47,7 +47,7 @@ class DevicePool {
   // Whether memory is to be poisoned, so that all that uses it is watched.
   bool isWatched() const { return keepsNothing_; }
   // Any thread.
-  MemoryUse use() const { return {inUse_, held_, peak_}; }
+  MemoryUse use() const { return {inUse_, held_, peak_, peak_}; }
 
  private:
   struct Kept {
@@ -57,9 +57,9 @@ class DevicePool {
 
   // The most bytes to keep when `out` are out. With the lock held.
   size_t keepLimit(size_t out) const { return keepsNothing_ ? 0 : std::max(mostOut_, out) - out; }
-  size_t capacityFor(size_t byteLength) const;
-  // A kept block for this capacity, which becomes the block's own, or 0.
-  CUdeviceptr takeKept(size_t& capacity);
+
+  // A kept block of this capacity, or 0.
+  CUdeviceptr takeKept(size_t capacity);
   // Takes out the blocks kept longest until at most `byteLength` bytes are kept.
   std::vector<CUdeviceptr> evict(size_t byteLength);
   CUdeviceptr takeFromDriver(size_t capacity);

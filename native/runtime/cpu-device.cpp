@@ -21,7 +21,7 @@ class CpuDevice : public Device {
   bool isHost() const override { return true; }
   MemoryUse memory() const override {
     const host::Use use = host::use();
-    return {use.inUse, use.held, use.peak, 0};
+    return {use.inUse, use.held, use.peak, use.workPeak, 0};
   }
   void trim() override { host::trim(); }
   void begin(std::shared_ptr<Run> run) override {
@@ -54,7 +54,7 @@ bool goesToFiles(const Run& run, size_t output) { return !run.sinks.empty() && !
 
 void CpuDevice::compute(Run& run) {
   const Program& program = *run.program;
-  const std::shared_ptr<Memory> arena = allocateHost(program.arenaByteLength);
+  const std::shared_ptr<Memory> arena = allocateHost(program.arenaByteLength, host::Purpose::work);
   std::vector<HostView> views(program.buffers.size());
   const auto place = [&](size_t buffer, std::byte* data) {
     views[buffer] = {data, 0, program.buffers[buffer].byteLength};
@@ -64,7 +64,7 @@ void CpuDevice::compute(Run& run) {
     const BufferSpec& buffer = program.buffers[i];
     if (buffer.role == Role::temporary && !buffer.windowed) place(i, bytesOf(*arena) + buffer.offset);
     if (buffer.role != Role::spill) continue;
-    spilled.push_back(allocateHost(buffer.byteLength));
+    spilled.push_back(allocateHost(buffer.byteLength, host::Purpose::work));
     place(i, bytesOf(*spilled.back()));
   }
   for (size_t i = 0; i < program.inputs.size(); i++) {
@@ -82,7 +82,9 @@ void CpuDevice::compute(Run& run) {
     outputs.emplace_back();
     // Of what is windowed and goes to files, sweeps write what they have.
     if (goesToFiles(run, i) && program.buffers[buffer].windowed) continue;
-    outputs.back() = allocateHost(program.buffers[buffer].byteLength);
+    // What goes to files is held until it is written.
+    const auto purpose = goesToFiles(run, i) ? host::Purpose::work : host::Purpose::result;
+    outputs.back() = allocateHost(program.buffers[buffer].byteLength, purpose);
     place(buffer, bytesOf(*outputs.back()));
   }
 
@@ -101,12 +103,12 @@ void CpuDevice::compute(Run& run) {
 
 }  // namespace
 
-std::shared_ptr<Memory> allocateHost(size_t byteLength) {
-  return std::make_shared<HostMemory>(host::allocate(byteLength), byteLength);
+std::shared_ptr<Memory> allocateHost(size_t byteLength, host::Purpose purpose) {
+  return std::make_shared<HostMemory>(host::allocate(byteLength, purpose), byteLength);
 }
 
 std::shared_ptr<Memory> readToHost(HostSource& source, const CancelFlag& cancel) {
-  std::shared_ptr<Memory> memory = allocateHost(source.byteLength());
+  std::shared_ptr<Memory> memory = allocateHost(source.byteLength(), host::Purpose::work);
   readAll(source, reinterpret_cast<void*>(memory->address), cancel);
   return memory;
 }

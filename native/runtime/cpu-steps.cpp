@@ -73,7 +73,10 @@ void CpuSteps::product(const MatmulStep& step, const cpu::MatmulPart& part) {
                         matrix(step.a, step.dtype),
                         matrix(step.b, step.dtype),
                         matrix(step.c, step.dtype)};
-  cpu::matmul(job, part, cpu::sharedPool(), cancel_);
+  cpu::Workspace workspace;
+  if (step.workspace >= 0)
+    workspace = {views[step.workspace].data, program_.buffers[step.workspace].byteLength};
+  cpu::matmul(job, part, cpu::sharedPool(), cancel_, workspace);
 }
 
 void CpuSteps::zero(const ZeroStep& step) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/cancel.h"
+#include "runtime/host-pool.h"
 #include "runtime/host-source.h"
 
 namespace weft {
@@ -81,12 +82,14 @@ struct Run {
   std::shared_ptr<TileCount> tilesDone = std::make_shared<TileCount>(0);
 };
 
-// The bytes a device has out, holds from the system (at least as much), and had out at most; and the pinned
-// host bytes that copies to and from it go through.
+// The bytes a device has out, holds from the system (at least as much), and had out at most since the last
+// trim; the most of that which runs worked in (on the CPU, beside inputs in memory and results); and the
+// pinned host bytes that copies to and from it go through.
 struct MemoryUse {
   size_t inUse = 0;
   size_t held = 0;
   size_t peak = 0;
+  size_t workPeak = 0;
   size_t staging = 0;
 };
 
@@ -117,9 +120,9 @@ Device& deviceNamed(const std::string& name);
 // The devices that have been named so far.
 std::vector<Device*> openedDevices();
 
-// Host memory for results, from the pool.
-std::shared_ptr<Memory> allocateHost(size_t byteLength);
-// All of a source in such memory, read by several threads.
+// Host memory from the pool, for results or to work in.
+std::shared_ptr<Memory> allocateHost(size_t byteLength, host::Purpose purpose = host::Purpose::result);
+// All of a source in memory to work in, read by several threads.
 std::shared_ptr<Memory> readToHost(HostSource& source, const CancelFlag& cancel);
 
 Device& cpuDevice();

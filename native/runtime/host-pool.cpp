@@ -28,6 +28,8 @@ constexpr size_t GiB = 1024 * MiB;
 constexpr size_t kLeastPooled = 64 * KiB;
 // Capacities of pooled blocks are multiples of this.
 constexpr size_t kGranule = 64 * KiB;
+// As above, for blocks to work in: a page.
+constexpr size_t kWorkGranule = 4 * KiB;
 // From here on a block begins on a huge page.
 constexpr size_t kLeastHuge = 4 * MiB;
 constexpr size_t kHugePage = 2 * MiB;
@@ -35,9 +37,10 @@ constexpr size_t kMostKept = 4 * GiB;
 
 size_t roundUp(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-size_t capacityFor(size_t byteLength) {
+size_t capacityFor(size_t byteLength, Purpose purpose) {
   if (byteLength > SIZE_MAX - kHugePage) throw std::bad_alloc();
-  return roundUp(byteLength, byteLength < kLeastPooled ? kAlignment : kGranule);
+  const size_t granule = purpose == Purpose::work ? kWorkGranule : kGranule;
+  return roundUp(byteLength, byteLength < kLeastPooled ? kAlignment : granule);
 }
 
 // Physical memory, or the limit of the container where that is less.
@@ -102,12 +105,12 @@ void giveToSystem(const std::vector<Free>& blocks) {
 // The blocks that are kept for reuse.
 class Shelf {
  public:
-  // The newest block of the least capacity that fits without waste, or null; `capacity` becomes the block's
-  // own.
-  void* take(size_t& capacity) {
+  // The newest block of the least capacity that fits and wastes no more than said, or null; `capacity`
+  // becomes the block's own.
+  void* take(size_t& capacity, size_t waste) {
     const std::lock_guard lock(mutex_);
     const auto found = blocks_.lower_bound({capacity, 0});
-    if (found == blocks_.end() || found->first.capacity - capacity > capacity / 8) return nullptr;
+    if (found == blocks_.end() || found->first.capacity - capacity > waste) return nullptr;
     void* data = found->second;
     capacity = found->first.capacity;
     forget(found);
@@ -187,10 +190,24 @@ class Shelf {
   size_t limit_ = std::min(usableMemory() / 4, kMostKept);
 };
 
+// Bytes that are out, and the most of it.
+struct Count {
+  std::atomic<size_t> now{0};
+  std::atomic<size_t> peak{0};
+
+  void add(size_t byteLength) {
+    const size_t after = now.fetch_add(byteLength) + byteLength;
+    size_t most = peak.load();
+    while (most < after && !peak.compare_exchange_weak(most, after)) {
+    }
+  }
+  void remove(size_t byteLength) { now.fetch_sub(byteLength); }
+  void forgetPeak() { peak.store(now.load()); }
+};
+
 struct Pool {
   Shelf shelf;
-  std::atomic<size_t> inUse{0};
-  std::atomic<size_t> peak{0};
+  Count all, work;
   std::atomic<bool> poison{false};
 };
 
@@ -200,35 +217,31 @@ Pool& pool() {
   return it;
 }
 
-void countOut(Pool& all, size_t capacity) {
-  const size_t inUse = all.inUse.fetch_add(capacity) + capacity;
-  size_t peak = all.peak.load();
-  while (peak < inUse && !all.peak.compare_exchange_weak(peak, inUse)) {
-  }
-}
-
 }  // namespace
 
-Block allocate(size_t byteLength) {
+Block allocate(size_t byteLength, Purpose purpose) {
   if (byteLength == 0) return {};
   Pool& all = pool();
-  size_t capacity = capacityFor(byteLength);
-  void* data = capacity >= kLeastPooled ? all.shelf.take(capacity) : nullptr;
+  size_t capacity = capacityFor(byteLength, purpose);
+  const size_t waste = purpose == Purpose::work ? 0 : capacity / 8;
+  void* data = capacity >= kLeastPooled ? all.shelf.take(capacity, waste) : nullptr;
   if (data == nullptr) data = takeFromSystem(capacity);
   if (data == nullptr) {
     all.shelf.clear();
     data = takeFromSystem(capacity);
   }
   if (data == nullptr) throw std::bad_alloc();
-  countOut(all, capacity);
+  all.all.add(capacity);
+  if (purpose == Purpose::work) all.work.add(capacity);
   if (poison()) std::memset(data, 0xff, capacity);
-  return Block(data, capacity);
+  return Block(data, capacity, purpose);
 }
 
 Block::~Block() {
   if (data_ == nullptr) return;
   Pool& all = pool();
-  all.inUse.fetch_sub(capacity_);
+  all.all.remove(capacity_);
+  if (purpose_ == Purpose::work) all.work.remove(capacity_);
   if (capacity_ >= kLeastPooled) {
     all.shelf.put(data_, capacity_);
   } else {
@@ -238,11 +251,16 @@ Block::~Block() {
 
 Use use() {
   Pool& all = pool();
-  const size_t inUse = all.inUse.load();
-  return {inUse, inUse + all.shelf.byteLength(), all.peak.load()};
+  const size_t inUse = all.all.now.load();
+  return {inUse, inUse + all.shelf.byteLength(), all.all.peak.load(), all.work.peak.load()};
 }
 
-void trim() { pool().shelf.clear(); }
+void trim() {
+  Pool& all = pool();
+  all.shelf.clear();
+  all.all.forgetPeak();
+  all.work.forgetPeak();
+}
 
 void setKeepLimit(size_t byteLength) { pool().shelf.setLimit(byteLength); }
 

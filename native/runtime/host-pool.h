@@ -5,6 +5,10 @@
 // blocks may be freed on another thread than they were allocated on. Nothing of JavaScript is known here: see
 // host-memory.h.
 //
+// What runs work in is counted by itself, and takes what was asked for, rounded up to cache lines or, from
+// 64 KiB on, to pages: plans reckon with it (src/exec/block-bytes.ts). Results may take a kept block that is
+// a little larger.
+//
 // Fresh blocks are not touched in advance: with huge pages, the threads that fill a block fault it in no
 // slower than a pass before them would, and on the right memory node.
 #pragma once
@@ -16,15 +20,21 @@ namespace weft::host {
 // Every block begins at a multiple of this: a cache line, and the widest vector.
 inline constexpr size_t kAlignment = 64;
 
+// What a block is for: a result, which becomes JavaScript's, or what a run works in.
+enum class Purpose { result, work };
+
 // A block of memory, given back to the pool when it is destroyed. Its contents are undefined.
 class Block {
  public:
   Block() = default;
   Block(Block&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), capacity_(std::exchange(other.capacity_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        capacity_(std::exchange(other.capacity_, 0)),
+        purpose_(other.purpose_) {}
   Block& operator=(Block&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(capacity_, other.capacity_);
+    std::swap(purpose_, other.purpose_);
     return *this;
   }
   ~Block();
@@ -37,22 +47,25 @@ class Block {
   }
 
  private:
-  friend Block allocate(size_t byteLength);
-  Block(void* data, size_t capacity) : data_(data), capacity_(capacity) {}
+  friend Block allocate(size_t byteLength, Purpose purpose);
+  Block(void* data, size_t capacity, Purpose purpose) : data_(data), capacity_(capacity), purpose_(purpose) {}
 
   void* data_ = nullptr;
   size_t capacity_ = 0;
+  Purpose purpose_ = Purpose::result;
 };
 
 // A block of at least `byteLength` bytes. Throws std::bad_alloc when the system has no more, after giving
 // back to it what the pool keeps.
-Block allocate(size_t byteLength);
+Block allocate(size_t byteLength, Purpose purpose = Purpose::result);
 
-// Bytes of blocks that are out; those and what is kept for reuse; the most that was out.
+// Bytes of blocks that are out; those and what is kept for reuse; the most that was out, and the most that
+// was out to work in, since the last trim.
 struct Use {
   size_t inUse;
   size_t held;
   size_t peak;
+  size_t workPeak;
 };
 Use use();
 

@@ -33,6 +33,7 @@ Napi::Value memory(const Napi::CallbackInfo& info) {
     entry.Set("inUse", static_cast<double>(use.inUse));
     entry.Set("held", static_cast<double>(use.held));
     entry.Set("peak", static_cast<double>(use.peak));
+    entry.Set("workPeak", static_cast<double>(use.workPeak));
     entry.Set("staging", static_cast<double>(use.staging));
     result.Set(i, entry);
   }

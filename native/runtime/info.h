@@ -7,7 +7,7 @@ namespace weft {
 // cpuInfo(): { isa, threads, vectorMath, blas }
 Napi::Value cpuInfo(const Napi::CallbackInfo& info);
 
-// memory(): { device: string, inUse: number, held: number, peak: number, staging: number }[], bytes
+// memory(): { device: string, inUse, held, peak, workPeak, staging: number }[], bytes
 Napi::Value memory(const Napi::CallbackInfo& info);
 
 // trim(device: string): Promise<undefined>

@@ -239,6 +239,11 @@ Step readMatmul(const Napi::Object& entry, const std::string& field, const Progr
     byteLengths.push_back(buffer.windowed ? SIZE_MAX : buffer.byteLength);
   checkExtents(step, byteLengths, field);
   checkWritable(step.c.buffer, program, field + ".c");
+  const Napi::Value workspace = entry.Get("workspace");
+  if (workspace.IsUndefined()) return step;
+  step.workspace = bufferIndex(workspace, program, field + ".workspace");
+  const BufferSpec& spec = program.buffers[step.workspace];
+  if (spec.role != Role::temporary || spec.windowed) reject(field + ".workspace", "a temporary");
   return step;
 }
 

@@ -72,6 +72,8 @@ struct MatmulStep {
   int dtype;
   int64_t m, n, k, batch;
   MatrixOperand a, b, c;
+  // The temporary that it may use besides, or -1.
+  int workspace = -1;
 };
 
 struct ZeroStep {

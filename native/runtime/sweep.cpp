@@ -234,7 +234,11 @@ std::vector<int> buffersOf(const Step& step) {
       }
       return all;
     }
-    std::vector<int> operator()(const MatmulStep& s) { return {s.a.buffer, s.b.buffer, s.c.buffer}; }
+    std::vector<int> operator()(const MatmulStep& s) {
+      std::vector<int> all{s.a.buffer, s.b.buffer, s.c.buffer};
+      if (s.workspace >= 0) all.push_back(s.workspace);
+      return all;
+    }
     std::vector<int> operator()(const ZeroStep& s) { return {s.buffer}; }
     std::vector<int> operator()(const std::shared_ptr<const Sweep>&) { return {}; }
   };

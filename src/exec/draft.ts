@@ -33,6 +33,8 @@ export interface Draft {
   readonly steps: readonly Step[];
   /** The key of each output of the graph. */
   readonly outputKeys: readonly string[];
+  /** The buffer that matrix products share besides their operands and results (`workspace.ts`). */
+  readonly workspace?: number;
 }
 
 /** What drafting needs to know of a device. */
@@ -57,7 +59,7 @@ export function draftOf(
   return drafter.finish();
 }
 
-/** The buffers that a step reads, and those that it writes, scratch included. */
+/** The buffers that a step reads, and those that it writes, scratch included, but for the workspace of products. */
 export function buffersOf(step: Step): {
   readonly reads: readonly number[];
   readonly writes: readonly number[];

@@ -54,6 +54,8 @@ export type StepSpec =
       readonly a: MatrixOperand;
       readonly b: MatrixOperand;
       readonly c: MatrixOperand;
+      /** A temporary that it may use besides; without one, a product on the CPU takes memory of its own. */
+      readonly workspace?: number | undefined;
     }
   /** Sets a buffer's bytes to 0. */
   | { readonly kind: 'zero'; readonly buffer: number }
@@ -72,6 +74,9 @@ export type StepSpec =
       readonly buffers: readonly number[];
     }
   | SweepSpec;
+
+/** A matrix product. */
+export type ProductSpec = Extract<StepSpec, { kind: 'matmul' }>;
 
 /** Numbers for each window in `SweepBuffer.windows`. */
 export const WINDOW_FIELDS = 6;
@@ -181,12 +186,14 @@ export interface RunResult {
   readonly timeline?: RunTimeline;
 }
 
-/** The bytes a device's pool has out, holds from the system, and had out at most. */
+/** The bytes a device's pool has out, holds from the system, and had out at most since the last `trim`. */
 export interface MemoryReport {
   readonly device: string;
   readonly inUse: number;
   readonly held: number;
   readonly peak: number;
+  /** The most that runs held at once since the last `trim`: on the CPU, beside inputs in memory and results. */
+  readonly workPeak: number;
   /** Pinned host memory that copies to and from the device go through. */
   readonly staging: number;
 }

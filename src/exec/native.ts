@@ -38,11 +38,13 @@ import type {
   NativeProgram,
   NvrtcInfo,
   OutputPlace,
+  ProductSpec,
   ProgramSpec,
   RunInput,
   RunOptions,
   RunResult,
 } from './native-types.js';
+import type { WorkspaceNeed } from './workspace.js';
 
 export type * from './native-types.js';
 
@@ -66,6 +68,7 @@ interface Addon {
   tilesDone(token: object): number;
   configureCpu(settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'poison'>): void;
   cpuInfo(): CpuInfo;
+  productWorkspace(product: ProductSpec): WorkspaceNeed;
   memory(): MemoryReport[];
   trim(device: string): Promise<void>;
   configureCuda(candidates: CudaCandidates): void;
@@ -313,9 +316,13 @@ export const tilesDone = (token: object): number => addon().tilesDone(token);
 /** What the CPU backend found and uses. */
 export const cpuInfo = (): CpuInfo => guarded(() => addon().cpuInfo());
 
+/** What a matrix product on the CPU uses besides its operands and its result. */
+export const productWorkspace = (product: ProductSpec): WorkspaceNeed =>
+  guarded(() => addon().productWorkspace(product));
+
 /** The memory every opened device has out and holds. */
 export const memory = (): readonly MemoryReport[] => guarded(() => addon().memory());
-/** Gives memory that no result and no run uses back to the system. */
+/** Gives memory that no result and no run uses back to the system; peaks are of what follows. */
 export async function trim(): Promise<void> {
   await Promise.all(memory().map(({ device }) => settled(guarded(() => addon().trim(device)))));
 }

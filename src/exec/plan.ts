@@ -49,6 +49,8 @@ export interface MatmulStep {
   readonly a: MatrixOperand;
   readonly b: MatrixOperand;
   readonly c: MatrixOperand;
+  /** The temporary that it may use besides: the plan's products share one. */
+  readonly workspace?: number;
   readonly nodes: readonly number[];
 }
 
@@ -106,7 +108,10 @@ export interface Plan {
   /** For each output of the graph: its place among the buffers of role `output`; -1: it has no elements. */
   readonly outputs: readonly number[];
   readonly arenaByteLength: number;
-  /** Upper bound of the device memory a run holds: inputs that must be brought in, outputs, arena, scratch, workspaces. */
+  /**
+   * Upper bound of the device memory a run holds: inputs that must be brought in, outputs, arena, scratch, workspaces, as the
+   * device's pool rounds blocks.
+   */
   readonly peakBytes: number;
 }
 

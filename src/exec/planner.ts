@@ -10,10 +10,11 @@ import type { Site } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import type { Graph } from '../graph/graph.js';
 import { formatSite } from '../site.js';
-import { buffersOf, type Draft, type DraftBuffer, draftOf } from './draft.js';
-import { aligned, placeInArena } from './memory.js';
+import { buffersOf, type Draft, draftOf } from './draft.js';
+import { placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
-import { type DeviceNeeds, type NoFit, planSweeps, workspaceBytes } from './sweeps.js';
+import { type DeviceNeeds, type NoFit, peakOf, planSweeps } from './sweeps.js';
+import { withWorkspaces } from './workspace.js';
 
 export type { DeviceNeeds } from './sweeps.js';
 
@@ -35,15 +36,16 @@ export function planPartition(
   needs: DeviceNeeds,
   { budget = Number.POSITIVE_INFINITY, sites }: Limits = {},
 ): Plan {
-  const draft = draftOf(graph, partition, sources, needs);
-  const whole = planWhole(draft, needs);
-  if (whole.peakBytes <= budget) return whole;
-  const swept = planSweeps(draft, budget, needs, {
-    needed: whole.peakBytes,
-    step: largestStep(draft, needs),
-  });
-  if (!('needed' in swept)) return swept;
-  throw noFit(swept, budget, sites);
+  let refused: NoFit | undefined;
+  for (const draft of withWorkspaces(draftOf(graph, partition, sources, needs), needs.workspaceOf)) {
+    const whole = planWhole(draft, needs);
+    if (whole.peakBytes <= budget) return whole;
+    const step = largestStep(draft, needs);
+    const swept = planSweeps(draft, budget, needs, { needed: whole.peakBytes, step });
+    if (!('needed' in swept)) return swept;
+    if (refused === undefined || swept.needed < refused.needed) refused = swept;
+  }
+  throw noFit(refused!, budget, sites);
 }
 
 /** The step that touches most. */
@@ -74,7 +76,8 @@ function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
   const last = new Map<number, number>();
   draft.steps.forEach((step, at) => {
     const { reads, writes } = buffersOf(step);
-    for (const buffer of [...reads, ...writes]) {
+    const workspace = step.kind === 'matmul' && step.workspace !== undefined ? [step.workspace] : [];
+    for (const buffer of [...reads, ...writes, ...workspace]) {
       if (!first.has(buffer)) first.set(buffer, at);
       last.set(buffer, at);
     }
@@ -102,7 +105,11 @@ function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
     inputs: draft.buffers.filter(({ role }) => role === 'input').map(({ source }) => source),
     outputs: outputsOf(draft),
     arenaByteLength: arena.byteLength,
-    peakBytes: arena.byteLength + workspaceBytes(draft, needs) + heldBytes(draft.buffers, needs),
+    peakBytes: peakOf(
+      needs,
+      arena.byteLength,
+      draft.buffers.filter(({ role }) => role !== 'temporary'),
+    ),
   };
 }
 
@@ -112,9 +119,3 @@ function outputsOf(draft: Draft): number[] {
   const places = new Map(outputs.map(({ key }, k) => [key, k]));
   return draft.outputKeys.map((key) => places.get(key) ?? -1);
 }
-
-/** Bytes of the inputs and outputs that have memory of their own on the device. */
-const heldBytes = (buffers: readonly DraftBuffer[], needs: DeviceNeeds): number =>
-  buffers
-    .filter(({ role }) => role !== 'temporary')
-    .reduce((sum, buffer) => sum + aligned(needs.heldBytes(buffer)), 0);

@@ -2,15 +2,24 @@
 import { encodeTape } from '../codegen/tape.js';
 import { tapeWorks } from '../codegen/tape-work.js';
 import { dtypeCode } from '../graph/dtype.js';
-import { cpuProductBytes } from './cpu-product-bytes.js';
-import { type BufferSpec, cpuInfo, type ProgramSpec, type StepSpec, type SweepSpec } from './native.js';
+import { hostBlockBytes } from './block-bytes.js';
+import {
+  type BufferSpec,
+  type ProductSpec,
+  type ProgramSpec,
+  productWorkspace,
+  type StepSpec,
+  type SweepSpec,
+} from './native.js';
 import type { MatmulStep, Plan, Step, SweepStep } from './plan.js';
 import type { DeviceNeeds, Place } from './planner.js';
 
 /** Arrays in memory and results are used where they lie, files are read; tapes bring their own scratch memory. */
 export const CPU_NEEDS: DeviceNeeds = {
   scratchOf: () => [],
-  workspaceOf: (step) => cpuProductBytes(step, cpuInfo().threads),
+  workspaceOf: (step) => productWorkspace(matmulSpec(step)),
+  peakOf: (arena, inputs, outputs) =>
+    [arena, ...inputs, ...outputs].reduce((sum, bytes) => sum + hostBlockBytes(bytes), 0),
   heldBytes: ({ role, byteLength, isRead, isFetched }) =>
     role === 'temporary' || isRead || isFetched === true ? byteLength : 0,
   sweeps: {
@@ -74,7 +83,7 @@ function sweepSpec(
 }
 
 /** A matrix product is the same step on every device. */
-export function matmulSpec(step: MatmulStep): Extract<StepSpec, { kind: 'matmul' }> {
-  const { m, n, k, batch, a, b, c } = step;
-  return { kind: 'matmul', dtype: dtypeCode(step.dtype), m, n, k, batch, a, b, c };
+export function matmulSpec(step: MatmulStep): ProductSpec {
+  const { m, n, k, batch, a, b, c, workspace } = step;
+  return { kind: 'matmul', dtype: dtypeCode(step.dtype), m, n, k, batch, a, b, c, workspace };
 }

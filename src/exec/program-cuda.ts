@@ -14,8 +14,11 @@ import {
 } from '../codegen/cuda.js';
 import { cudaWorks } from '../codegen/cuda-work.js';
 import type { Kernel } from '../fusion/kernel.js';
+import { byteLengthOf } from '../graph/dtype.js';
+import { cudaBlockBytes } from './block-bytes.js';
 import { debug } from './debug.js';
 import { loadImage } from './kernel-cache.js';
+import { aligned } from './memory.js';
 import {
   type CudaDeviceInfo,
   cudaInfo,
@@ -24,12 +27,22 @@ import {
   type StepSpec,
   type SweepSpec,
 } from './native.js';
-import { type KernelStep, kernelsOf, type PhaseStep, type Plan, type Step, type SweepStep } from './plan.js';
+import {
+  type KernelStep,
+  kernelsOf,
+  type MatmulStep,
+  type PhaseStep,
+  type Plan,
+  type Step,
+  type SweepStep,
+} from './plan.js';
 import type { DeviceNeeds, Place } from './planner.js';
 import { bufferSpecs, matmulSpec } from './program-cpu.js';
+import type { WorkspaceNeed } from './workspace.js';
 
-/** cuBLAS is given this much workspace, as NVIDIA recommends for Hopper. */
-export const CUBLAS_WORKSPACE_BYTES = 32 * 2 ** 20;
+/** cuBLAS is given this much workspace at most, as NVIDIA recommends for Hopper, and at least, below which it may fail. */
+const MOST_WORKSPACE = 32 * 2 ** 20;
+const LEAST_WORKSPACE = 64 * 2 ** 10;
 
 /** By kernel and by the shared memory of a block. */
 const printed = new WeakMap<Kernel, Map<number, CudaKernel>>();
@@ -65,7 +78,8 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
   return {
     scratchOf: (kernel) => cudaOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
     expand: expandForDevice,
-    workspaceOf: () => CUBLAS_WORKSPACE_BYTES,
+    workspaceOf: cublasWorkspace,
+    peakOf: (arena, inputs, outputs) => peakOf(arena + sumOf(inputs), outputs, place),
     heldBytes: ({ byteLength, isStored }) => (isStored ? 0 : byteLength),
     sweeps: {
       worksOf: (kernel) => cudaWorks(kernel, cudaOf(kernel, limits).schedule),
@@ -75,6 +89,25 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
       tileBytes: TILE_BYTES,
     },
   };
+}
+
+/**
+ * No more than the product's operands and result take: sums that are split need a part of that. It depends on the product
+ * alone, for with it cuBLAS chooses the order of sums.
+ */
+function cublasWorkspace({ dtype, m, n, k, batch }: MatmulStep): WorkspaceNeed {
+  const touched = batch * (m * k + k * n + m * n) * byteLengthOf(dtype);
+  const most = Math.min(MOST_WORKSPACE, Math.max(LEAST_WORKSPACE, aligned(touched)));
+  return { most, least: LEAST_WORKSPACE };
+}
+
+const sumOf = (sizes: readonly number[]): number => sizes.reduce((sum, bytes) => sum + aligned(bytes), 0);
+
+/** Results that stay on the device have blocks of their own; all else is one. */
+function peakOf(ours: number, outputs: readonly number[], place: Place): number {
+  const together = cudaBlockBytes(ours + sumOf(outputs));
+  if (place !== 'device') return together;
+  return cudaBlockBytes(ours) + outputs.reduce((sum, bytes) => sum + cudaBlockBytes(bytes), 0);
 }
 
 /** NVRTC's name of a device's architecture: `sm_90`. */

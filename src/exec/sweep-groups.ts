@@ -83,11 +83,12 @@ const writesInWindows = ({ cut, writes }: Task, { isWindowed }: GroupRules): boo
   return writes.every((buffer) => !isWindowed(buffer) || touched.has(buffer));
 };
 
-/** A matrix product that no single cut helps: it is run by panels, in a sweep of its own. */
-const panelsOf = (task: Task): readonly Task[] | undefined =>
-  task.step.kind === 'matmul' && task.step.batch === 1 && task.step.a.buffer !== task.step.b.buffer
-    ? [{ ...task, cut: undefined, repeats: false }]
-    : undefined;
+/** A matrix product that no single cut helps: it is run by panels, in a sweep of its own. A vector's elements stay side by side. */
+function panelsOf(task: Task): readonly Task[] | undefined {
+  const { step } = task;
+  if (step.kind !== 'matmul' || step.batch > 1 || step.m === 1 || step.n === 1) return undefined;
+  return step.a.buffer === step.b.buffer ? undefined : [{ ...task, cut: undefined, repeats: false }];
+}
 
 /** What a tile of a task by itself holds of the windowed bytes that it touches, as a part of all of them. */
 function shareOf(task: Task, rules: GroupRules): number {

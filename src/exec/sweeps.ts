@@ -24,15 +24,20 @@ import {
 import { sweepStep } from './sweep-tables.js';
 import { type CutTask, formsOf, type Task } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
+import type { WorkspaceNeed } from './workspace.js';
 
 export type { NoFit } from './sweep-slots.js';
 
 /** What planning needs to know of a device, beyond the plan's own buffers. */
 export interface DeviceNeeds extends DraftNeeds {
-  /** Bytes that a matrix product takes besides its operands and its result. */
-  readonly workspaceOf: (step: MatmulStep) => number;
+  /** Bytes that a matrix product uses besides its operands and its result. */
+  readonly workspaceOf: (step: MatmulStep) => WorkspaceNeed;
   /** Bytes that a buffer takes on the device as a whole; 0: it is used where it lies. */
   readonly heldBytes: (buffer: DraftBuffer) => number;
+  /** What the device's pool gives for an arena and for the inputs and outputs that are whole on the device; without it, their sum. */
+  readonly peakOf?:
+    | ((arena: number, inputs: readonly number[], outputs: readonly number[]) => number)
+    | undefined;
   /** How kernels can be run in parts; without it, a job fits as a whole or not at all. */
   readonly sweeps?: SweepRules | undefined;
 }
@@ -49,12 +54,30 @@ export interface SweepRules {
   readonly tileBytes: number;
 }
 
-/** The most that a product of the plan takes besides its operands: they run one after the other. */
-export const workspaceBytes = ({ steps }: Draft, needs: DeviceNeeds): number =>
-  steps.reduce((most, step) => (step.kind === 'matmul' ? Math.max(most, needs.workspaceOf(step)) : most), 0);
+/** What a plan holds: an arena, and of some buffers all that is not in it. */
+export function peakOf(needs: DeviceNeeds, arena: number, held: readonly DraftBuffer[]): number {
+  const sizesOf = (role: DraftBuffer['role']): number[] =>
+    held.flatMap((buffer) => (buffer.role === role ? [needs.heldBytes(buffer)] : [])).filter((n) => n > 0);
+  const [inputs, outputs] = [sizesOf('input'), sizesOf('output')];
+  if (needs.peakOf !== undefined) return needs.peakOf(arena, inputs, outputs);
+  return [...inputs, ...outputs].reduce((sum, bytes) => sum + aligned(bytes), arena);
+}
+
+/** Times that a smaller budget is aimed at, because the device's pool rounds up. */
+const AIMS = 4;
 
 /** A plan that holds at most `budget` bytes; `whole`: what the job needs as a whole. */
 export function planSweeps(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFit): Plan | NoFit {
+  let aim = budget;
+  let plan = planTiles(draft, aim, needs, whole);
+  for (let k = 1; k < AIMS && !('needed' in plan) && plan.peakBytes > budget; k++) {
+    aim -= plan.peakBytes - budget;
+    plan = planTiles(draft, aim, needs, whole);
+  }
+  return 'needed' in plan || plan.peakBytes <= budget ? plan : { ...whole, needed: plan.peakBytes };
+}
+
+function planTiles(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFit): Plan | NoFit {
   const { sweeps } = needs;
   if (sweeps === undefined) return whole;
   const sizes = [...new Set(draft.buffers.map(needs.heldBytes))].filter((n) => n > 0).sort((a, b) => b - a);
@@ -96,6 +119,7 @@ class Attempt {
     this.#rules = rules;
     this.#buffers = [...draft.buffers];
     const scratch = new Set(draft.steps.flatMap((step) => (step.kind === 'kernel' ? step.scratch : [])));
+    if (draft.workspace !== undefined) scratch.add(draft.workspace);
     this.#windowed = draft.buffers.map(
       (buffer, k) => needs.heldBytes(buffer) >= rules.threshold && rules.canWindow(buffer) && !scratch.has(k),
     );
@@ -149,7 +173,7 @@ class Attempt {
 
   /** What a step needs that cannot be cut: all its buffers at once. */
   #refused({ task }: Refusal): NoFit {
-    const touched = new Set([...task.reads, ...task.writes]);
+    const touched = new Set([...task.reads, ...task.writes, ...this.#workspaceOf(task)]);
     const needed = [...touched].reduce((sum, k) => sum + this.#needs.heldBytes(this.#buffers[k]!), 0);
     return { needed: needed + this.#heldWhole(), step: task.step, atOnce: true };
   }
@@ -211,14 +235,17 @@ class Attempt {
     });
   }
 
-  /** Inputs and outputs that are whole on the device, and the workspace of the largest product. */
+  /** Inputs and outputs that are whole on the device. */
   #heldWhole(): number {
-    const library = workspaceBytes(this.#draft, this.#needs);
-    return this.#buffers.reduce(
-      (sum, buffer, k) =>
-        sum + (buffer.role === 'temporary' || this.#windowed[k] ? 0 : aligned(this.#needs.heldBytes(buffer))),
-      library,
-    );
+    return this.#whole().reduce((sum, buffer) => sum + aligned(this.#needs.heldBytes(buffer)), 0);
+  }
+
+  #whole(): DraftBuffer[] {
+    return this.#buffers.filter((buffer, k) => buffer.role !== 'temporary' && !this.#windowed[k]);
+  }
+
+  #workspaceOf({ step }: Task): number[] {
+    return step.kind === 'matmul' && step.workspace !== undefined ? [step.workspace] : [];
   }
 
   #inArena(buffer: number): boolean {
@@ -230,7 +257,7 @@ class Attempt {
     const last = new Map<number, number>();
     for (const [at, group] of this.#groups.entries()) {
       for (const task of group.tasks) {
-        for (const buffer of [...task.reads, ...task.writes]) {
+        for (const buffer of [...task.reads, ...task.writes, ...this.#workspaceOf(task)]) {
           if (!first.has(buffer)) first.set(buffer, at);
           last.set(buffer, at);
         }
@@ -271,8 +298,8 @@ class Attempt {
       })),
       ...slots.map((block) => blockOf(block, starts[block.at]!)),
     ]);
-    const peakBytes = arena.byteLength + this.#heldWhole();
-    if (peakBytes > this.#budget) return { needed: peakBytes, step: this.#draft.steps[0]! };
+    const held = arena.byteLength + this.#heldWhole();
+    if (held > this.#budget) return { needed: held, step: this.#draft.steps[0]! };
     const offsets = new Map(whole.map((k, at) => [k, arena.offsets[at]!]));
     const placed = slots.map((block, k) => ({ ...block, offset: arena.offsets[whole.length + k]! }));
     const steps = this.#groups.flatMap((group, at): Step[] => {
@@ -294,7 +321,7 @@ class Attempt {
       inputs: this.#buffers.filter(({ role }) => role === 'input').map(({ source }) => source),
       outputs: this.#outputs(),
       arenaByteLength: arena.byteLength,
-      peakBytes,
+      peakBytes: peakOf(this.#needs, arena.byteLength, this.#whole()),
     };
   }
 

@@ -12,7 +12,7 @@ import { largeGraph } from '../support/large-graph.js';
 /** A device that everything is copied to, with the CPU's ways of cutting kernels. */
 const NEEDS: DeviceNeeds = {
   scratchOf: () => [],
-  workspaceOf: () => 0,
+  workspaceOf: () => ({ most: 0, least: 0 }),
   heldBytes: ({ byteLength }) => byteLength,
   sweeps: {
     worksOf: tapeWorks,

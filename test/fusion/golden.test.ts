@@ -17,7 +17,7 @@ function everything(outputs: readonly Expr[]): string {
   const steps = partition(graph);
   const plan = planPartition(graph, steps, canonical.sources, {
     scratchOf: () => [],
-    workspaceOf: () => 0,
+    workspaceOf: () => ({ most: 0, least: 0 }),
     heldBytes: ({ byteLength }) => byteLength,
   });
   const kernels = plan.steps.flatMap((step) => (step.kind === 'kernel' ? [printKernel(step.kernel)] : []));

@@ -28,7 +28,7 @@ export function evaluateInterpreted(
 ): HostArray[] {
   const canonical = canonicalize(exprs);
   const graph = runPasses(canonical.graph, { ...options, verify: true });
-  const needs = { scratchOf: () => [], workspaceOf: () => 0, heldBytes: () => 0 };
+  const needs = { scratchOf: () => [], workspaceOf: () => ({ most: 0, least: 0 }), heldBytes: () => 0 };
   const plan = planPartition(graph, partition(graph), canonical.sources, needs);
   const outputs = runPlan(plan, canonical.sources);
   return exprs.map(({ dtype, shape }, k) => {

@@ -20,6 +20,8 @@ struct Handle {
   Address workspace = 0;
   size_t workspaceBytes = 0;
   bool ownWorkspace = false;
+  // Whether it was given one, of any size.
+  bool given = false;
 };
 
 Handles<Handle>& handles() {
@@ -124,7 +126,7 @@ int multiply(Simulator& simulator, Handle& handle, const Gemm& g) {
       g.transposeA == kConjugate || g.transposeB == kConjugate)
     return kNotSupported;
   if (g.m == 0 || g.n == 0 || g.batch == 0) return kOk;
-  if (handle.workspace == 0 && !handle.ownWorkspace) {
+  if (!handle.given && !handle.ownWorkspace) {
     if (handle.context->free() < kOwnWorkspace) return kAllocationFailed;
     handle.context->used += kOwnWorkspace;
     handle.ownWorkspace = true;
@@ -197,6 +199,7 @@ WEFT_SIM_BLAS cublasSetStream_v2(Handle* given, Stream* streamHandle) {
     // As NVIDIA documents: the workspace is cuBLAS's own again.
     handle.workspace = 0;
     handle.workspaceBytes = 0;
+    handle.given = false;
     return kOk;
   });
 }
@@ -208,6 +211,7 @@ WEFT_SIM_BLAS cublasSetWorkspace_v2(Handle* given, void* workspace, size_t byteL
     dropOwnWorkspace(handle);
     handle.workspace = address;
     handle.workspaceBytes = byteLength;
+    handle.given = true;
     return kOk;
   });
 }

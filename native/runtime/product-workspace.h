@@ -1,0 +1,12 @@
+// What matrix products on the CPU use besides their operands and results, for plans.
+#pragma once
+#include <napi.h>
+
+namespace weft {
+
+// productWorkspace(product): { most: number, least: number }, bytes
+//
+// `product` has the fields of a step of kind `matmul`; its buffers are not looked at.
+Napi::Value productWorkspace(const Napi::CallbackInfo& info);
+
+}  // namespace weft

@@ -1,0 +1,48 @@
+/**
+ * The workspace of a plan's matrix products: one temporary that they share, for they run one after the other. A product
+ * takes as much as makes it fast, or less where a budget leaves no more. Called by `planner.ts` and `sweeps.ts`.
+ *
+ * On the CPU bits do not depend on it. cuBLAS may choose another order of sums with a smaller one; so that is taken only where
+ * a job would be refused otherwise.
+ */
+import type { Draft } from './draft.js';
+import type { MatmulStep } from './plan.js';
+
+/** Bytes that a product uses besides its operands and its result, and the least that it can do with. */
+export interface WorkspaceNeed {
+  readonly most: number;
+  readonly least: number;
+}
+
+/** What is tried, as parts of what products would use. */
+const PARTS = [1, 1 / 8, 1 / 64, 0];
+
+/** The draft with less and less workspace; itself, if it has no products. */
+export function* withWorkspaces(
+  draft: Draft,
+  needOf: (step: MatmulStep) => WorkspaceNeed,
+): Generator<Draft, void> {
+  const needs = draft.steps.flatMap((step) => (step.kind === 'matmul' ? [needOf(step)] : []));
+  const most = Math.max(0, ...needs.map((need) => need.most));
+  const least = Math.max(0, ...needs.map((need) => need.least));
+  let before: number | undefined;
+  for (const part of PARTS) {
+    const bytes = Math.max(least, Math.floor(most * part));
+    if (bytes === before) continue;
+    before = bytes;
+    yield bytes === 0 ? draft : withWorkspace(draft, bytes);
+  }
+}
+
+function withWorkspace(draft: Draft, byteLength: number): Draft {
+  const workspace = draft.buffers.length;
+  return {
+    ...draft,
+    buffers: [
+      ...draft.buffers,
+      { key: 'workspace', role: 'temporary', byteLength, source: -1, isStored: false, isRead: false },
+    ],
+    steps: draft.steps.map((step) => (step.kind === 'matmul' ? { ...step, workspace } : step)),
+    workspace,
+  };
+}
