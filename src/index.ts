@@ -90,6 +90,15 @@ export {
   unstack,
 } from './joining.js';
 export { type ComputeToOptions, compute, explain, Lazy, persist, plan } from './lazy.js';
+export {
+  type IterateOptions,
+  iterate,
+  type NamedStates,
+  type NextStates,
+  type StateArrays,
+  type WhileOptions,
+  whileLoop,
+} from './loops.js';
 export { NDArray, type NestedResult } from './ndarray.js';
 export type { Nested } from './nested.js';
 export { type PinnedOptions, pinned } from './pinned.js';

@@ -123,6 +123,8 @@ enum class Attribute : int {
   X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", CUdeviceptr to, const void* from, size_t bytes,             \
     CUstream stream)                                                                                       \
   X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", void* to, CUdeviceptr from, size_t bytes, CUstream stream)  \
+  X(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", CUdeviceptr to, CUdeviceptr from, size_t bytes,             \
+    CUstream stream)                                                                                       \
   X(cuMemcpy2DAsync, "cuMemcpy2DAsync_v2", const RowsCopy* copy, CUstream stream)                          \
   X(cuMemsetD8Async, "cuMemsetD8Async", CUdeviceptr address, unsigned char value, size_t bytes,            \
     CUstream stream)                                                                                       \

@@ -24,6 +24,8 @@ struct Flight {
   std::unique_ptr<Event> end;
   // What small inputs are read from and small results written to.
   PinnedSlots::Slot up, down;
+  // What the conditions of loops are read into, by the loops' depth.
+  std::vector<PinnedSlots::Slot> looks;
   std::vector<Landing> landings;
   // Why not all was queued. Nothing of it is under way then.
   std::exception_ptr error;

@@ -5,6 +5,7 @@
 // for; larger ones go through the staging ring, and larger results are there when it returns. The run
 // ends when the flight's event is reached and its landings are copied, which is CudaDevice's to see to.
 #pragma once
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "cuda/own-blocks.h"
 #include "cuda/pool.h"
 #include "cuda/resources.h"
+#include "runtime/loop.h"
 #include "runtime/program.h"
 #include "runtime/sweep.h"
 
@@ -35,6 +37,7 @@ class Issue {
   void operator()(const TapeStep& step);
   void operator()(const TapePhaseStep& step);
   void operator()(const std::shared_ptr<const Sweep>& sweep);
+  void operator()(const std::shared_ptr<const Loop>& loop);
 
  private:
   // Buffers of one direction in the run's block: those packed into a slot, then the others.
@@ -58,6 +61,12 @@ class Issue {
   void multiply(const MatmulStep& step, bool adds);
   void runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& run, int64_t tile);
   SweepHome homeOf(int buffer) const;
+  // A run of a loop's body.
+  void runBody(const Loop& loop, const LoopRun& run);
+  // A loop with a condition; `first` is the first of its launches.
+  void runWhile(const Loop& loop, size_t first);
+  void leaveInLast(const Loop& loop, LoopPlace place);
+  void tellSteps(int64_t steps);
   // The addresses of its slots.
   std::vector<CUdeviceptr> slotsOf(const SweepBuffer& buffer);
   CopyStreams& copyStreams();
@@ -84,6 +93,14 @@ class Issue {
   std::vector<std::byte*> hosts_;
   std::vector<std::shared_ptr<Memory>> spilled_;
   size_t launch_ = 0;
+  // Loops around what is being queued.
+  size_t depth_ = 0;
+  // Steps of a loop, and how much of the run was queued with them.
+  struct Queued {
+    size_t queued;
+    int64_t steps;
+  };
+  std::deque<Queued> queuedSteps_;
 };
 
 }  // namespace weft::cuda

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "runtime/failure.h"
+#include "runtime/loop.h"
 #include "runtime/sweep.h"
 
 namespace weft::cuda {
@@ -45,11 +46,22 @@ void addLaunch(const LaunchStep& launch, ProgramCode& code) {
   const auto valueOf = [&](const LaunchStep::Argument& argument) -> const void* {
     if (argument.buffer >= 0) return &code.addresses[argument.buffer];
     if (argument.block >= 0) return &code.firstBlock[argument.block];
+    if (argument.isSteps) return &code.loopSteps;
     return launch.scalars.data() + argument.offset;
   };
   // The driver only reads parameters.
   for (const LaunchStep::Argument& argument : launch.args)
     code.parameters.push_back(const_cast<void*>(valueOf(argument)));
+}
+
+void addLaunches(const Step& step, ProgramCode& code) {
+  if (const auto* launch = std::get_if<LaunchStep>(&step)) addLaunch(*launch, code);
+  if (const auto* sweep = std::get_if<std::shared_ptr<const Sweep>>(&step)) {
+    for (const SweepBody& part : (*sweep)->body) addLaunches(part.step, code);
+  }
+  if (const auto* loop = std::get_if<std::shared_ptr<const Loop>>(&step)) {
+    for (const Step& part : (*loop)->body) addLaunches(part, code);
+  }
 }
 
 }  // namespace
@@ -58,15 +70,7 @@ std::unique_ptr<ProgramCode> Modules::link(const Program& program) {
   auto code = std::make_unique<ProgramCode>();
   for (const auto& image : program.images) code->modules.push_back(get(*image));
   code->addresses.resize(program.buffers.size());
-  const auto add = [&](const Step& step) {
-    if (const auto* launch = std::get_if<LaunchStep>(&step)) addLaunch(*launch, *code);
-  };
-  for (const Step& step : program.steps) {
-    add(step);
-    if (const auto* sweep = std::get_if<std::shared_ptr<const Sweep>>(&step)) {
-      for (const SweepBody& part : (*sweep)->body) add(part.step);
-    }
-  }
+  for (const Step& step : program.steps) addLaunches(step, *code);
   dropOldest();
   return code;
 }

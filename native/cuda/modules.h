@@ -48,7 +48,10 @@ struct ProgramCode {
   std::vector<CUdeviceptr> addresses;
   // The first block of a launch along x and y in the whole grid: not 0 in the parts that sweeps run.
   std::array<unsigned, 2> firstBlock{};
-  // Where each parameter's value is: in `addresses`, in `firstBlock`, or in the program's scalars.
+  // Steps of a loop that a launch does.
+  unsigned loopSteps = 1;
+  // Where each parameter's value is: in `addresses`, in `firstBlock`, in `loopSteps`, or in the program's
+  // scalars.
   std::vector<void*> parameters;
 };
 

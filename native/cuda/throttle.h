@@ -12,6 +12,12 @@ class Throttle {
 
   // A run begins.
   void begin() { queued_ = 0; }
+  size_t queued() const { return queued_; }
+  // So many of the run's steps have ended; perhaps more.
+  size_t reached() const {
+    const size_t marked = queued_ / kHalf * kHalf;
+    return marked < 2 * kHalf ? 0 : marked - 2 * kHalf;
+  }
   // Counts a step that was queued. Now and then waits for those queued long before it.
   void count(CUstream stream) {
     if (++queued_ % kHalf != 0) return;

@@ -94,7 +94,7 @@ void CpuDevice::compute(Run& run) {
     if (const auto* sweep = std::get_if<std::shared_ptr<const Sweep>>(&step))
       runSweep(**sweep, steps, bytesOf(*arena), run);
     else
-      steps.run(step);
+      steps.run(step, run.tilesDone.get());
   }
   // A step that was stopped half way left undefined values.
   checkCancelled(*run.cancel);

@@ -21,17 +21,19 @@ cpu::ThreadPool& thisThread() {
 
 }  // namespace
 
-void CpuSteps::run(const Step& step) {
+void CpuSteps::run(const Step& step, TileCount* done) {
   struct Whole {
     CpuSteps& steps;
+    TileCount* done;
     void operator()(const TapeStep& s) { steps.tape(s, {0, s.tape->tileCount()}); }
     void operator()(const TapePhaseStep& s) { steps.phase(s, {0, s.tape->slotCount()}); }
     void operator()(const MatmulStep& s) { steps.product(s, {{0, s.batch * s.m}, {0, s.n}, {0, s.k}}); }
     void operator()(const ZeroStep& s) { steps.zero(s); }
     void operator()(const LaunchStep&) { misplaced("a CUDA launch"); }
     void operator()(const std::shared_ptr<const Sweep>&) { misplaced("a sweep"); }
+    void operator()(const std::shared_ptr<const Loop>& s) { steps.loop(*s, done); }
   };
-  std::visit(Whole{*this}, step);
+  std::visit(Whole{*this, done}, step);
 }
 
 void CpuSteps::run(const Step& step, const SweepRange& range) {
@@ -45,6 +47,7 @@ void CpuSteps::run(const Step& step, const SweepRange& range) {
     void operator()(const ZeroStep& s) { steps.zero(s); }
     void operator()(const LaunchStep&) { misplaced("a CUDA launch"); }
     void operator()(const std::shared_ptr<const Sweep>&) { misplaced("a sweep"); }
+    void operator()(const std::shared_ptr<const Loop>&) { misplaced("a part of a loop"); }
   };
   std::visit(Part{*this, range}, step);
 }
@@ -82,6 +85,45 @@ void CpuSteps::product(const MatmulStep& step, const cpu::MatmulPart& part) {
 void CpuSteps::zero(const ZeroStep& step) {
   const HostView& view = views[step.buffer];
   if (view.last > view.first) std::memset(view.data + view.first, 0, view.last - view.first);
+}
+
+void CpuSteps::loop(const Loop& loop, TileCount* done) {
+  LoopPlace place = LoopPlace::initial;
+  if (loop.condition < 0) {
+    eachRun(loop, [&](const LoopRun& run) {
+      runBody(loop, run.from, run.to);
+      place = run.to;
+      if (done != nullptr) *done += run.steps;
+      if (run.kept < 0) return;
+      for (const LoopState& state : loop.states) {
+        const HostView& from = views[bufferAt(state, run.to)];
+        if (state.kept < 0 || from.last == 0) continue;
+        std::memcpy(views[state.kept].data + static_cast<size_t>(run.kept) * from.last, from.data, from.last);
+      }
+    });
+  } else {
+    const LoopState& condition = loop.states[loop.condition];
+    for (int64_t step = 0; step < loop.steps; step++) {
+      if (*views[bufferAt(condition, place)].data == std::byte{0}) break;
+      const LoopPlace to = placeAfter(step + 1);
+      runBody(loop, place, to);
+      place = to;
+    }
+  }
+  if (place == LoopPlace::last) return;
+  for (const LoopState& state : loop.states) {
+    const HostView& from = views[bufferAt(state, place)];
+    if (from.last > 0) std::memcpy(views[state.last].data, from.data, from.last);
+  }
+}
+
+void CpuSteps::runBody(const Loop& loop, LoopPlace from, LoopPlace to) {
+  checkCancelled(*cancel_);
+  for (const LoopState& state : loop.states) {
+    views[state.current] = views[bufferAt(state, from)];
+    views[state.next] = views[bufferAt(state, to)];
+  }
+  for (const Step& step : loop.body) run(step);
 }
 
 // Elements that are there as a whole.

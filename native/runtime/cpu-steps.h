@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/cancel.h"
+#include "runtime/loop.h"
 #include "runtime/sweep.h"
 
 namespace weft {
@@ -23,8 +24,8 @@ class CpuSteps {
   // For each buffer of the program. Sweeps move their windows.
   std::vector<HostView> views;
 
-  // Runs all of a step; not of a sweep.
-  void run(const Step& step);
+  // Runs all of a step; not of a sweep. Steps of a loop are counted in `done`, if that is not null.
+  void run(const Step& step, TileCount* done = nullptr);
   // Runs a range of a step.
   void run(const Step& step, const SweepRange& range);
 
@@ -33,6 +34,8 @@ class CpuSteps {
   void phase(const TapePhaseStep& step, cpu::Range slots);
   void product(const MatmulStep& step, const cpu::MatmulPart& part);
   void zero(const ZeroStep& step);
+  void loop(const Loop& loop, TileCount* done);
+  void runBody(const Loop& loop, LoopPlace from, LoopPlace to);
   const cpu::TapeBuffer* tapeBuffers(const cpu::Tape& tape, const std::vector<int>& buffers);
   cpu::Matrix matrix(const MatrixOperand& operand, int dtype) const;
 

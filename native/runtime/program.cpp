@@ -5,6 +5,7 @@
 
 #include "cpu/tape.h"
 #include "runtime/device.h"
+#include "runtime/loop.h"
 #include "runtime/sweep.h"
 #include "runtime/values.h"
 
@@ -36,7 +37,7 @@ int bufferIndex(const Napi::Value& value, const Program& program, const std::str
 
 // Inputs may be the user's memory: nothing is written there.
 void checkWritable(int buffer, const Program& program, const std::string& field) {
-  if (program.buffers[buffer].role == Role::input) reject(field, "an output or a temporary");
+  if (program.buffers[buffer].isReadOnly) reject(field, "an output or a temporary");
 }
 
 void readBuffers(const Napi::Object& spec, Program& program) {
@@ -50,12 +51,15 @@ void readBuffers(const Napi::Object& spec, Program& program) {
     buffer.windowed = entry.Get("windowed").ToBoolean();
     if (role == "input") {
       buffer.role = Role::input;
+      buffer.isReadOnly = true;
       program.inputs.push_back(static_cast<int>(i));
     } else if (role == "output") {
       buffer.role = Role::output;
       program.outputs.push_back(static_cast<int>(i));
     } else if (role == "spill") {
       buffer.role = Role::spill;
+    } else if (role == "state" && !buffer.windowed) {
+      buffer.role = Role::state;
     } else if (role == "temporary" && !buffer.windowed) {
       buffer.offset = values::integer(entry.Get("offset"), field + ".offset");
       if (buffer.offset > program.arenaByteLength ||
@@ -66,7 +70,7 @@ void readBuffers(const Napi::Object& spec, Program& program) {
         reject(field + ".offset", "a multiple of " + std::to_string(program.device->alignment()));
       }
     } else if (role != "temporary") {
-      reject(field + ".role", "input, output, temporary or spill");
+      reject(field + ".role", "input, output, temporary, spill or state");
     }
     program.buffers.push_back(buffer);
   }
@@ -109,6 +113,10 @@ void readLaunchArgument(const Napi::Value& value, const std::string& field, cons
     const std::string axis = values::text(entry.Get("block"), field + ".block");
     if (axis != "x" && axis != "y") reject(field + ".block", "x or y");
     step.args.push_back({-1, axis == "x" ? 0 : 1});
+    return;
+  }
+  if (entry.Has("steps")) {
+    step.args.push_back({-1, -1, 0, true});
     return;
   }
   const std::vector<uint8_t> bytes = values::bytes(entry.Get("bytes"), field + ".bytes");
@@ -255,7 +263,9 @@ Step readStep(const Napi::Object& entry, const std::string& field, Program& prog
   if (kind == "launch") return readLaunch(entry, field, program);
   if (kind == "matmul") return readMatmul(entry, field, program);
   if (kind == "sweep") return readSweep(entry, field, program, readStep);
-  if (kind != "zero") reject(field + ".kind", "tape, tapePhase, tapeFinish, launch, matmul, zero or sweep");
+  if (kind == "loop") return readLoop(entry, field, program, readStep);
+  if (kind != "zero")
+    reject(field + ".kind", "tape, tapePhase, tapeFinish, launch, matmul, zero, sweep or loop");
   const ZeroStep step{bufferIndex(entry.Get("buffer"), program, field + ".buffer")};
   checkWritable(step.buffer, program, field + ".buffer");
   return step;
@@ -307,6 +317,7 @@ Napi::Value createProgram(const Napi::CallbackInfo& info) {
   readBuffers(spec, *program);
   readImages(spec, *program);
   readSteps(spec, *program);
+  checkStates(*program);
   return values::makeHandle(info.Env(), std::make_unique<ProgramHandle>(ProgramHandle{std::move(program)}));
 }
 

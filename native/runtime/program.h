@@ -20,8 +20,8 @@ namespace cuda {
 struct ProgramCode;
 }
 
-// `spill`: host memory of the run.
-enum class Role { input, output, temporary, spill };
+// `spill`: host memory of the run; `state`: of a loop, which says where it lies.
+enum class Role { input, output, temporary, spill, state };
 
 struct BufferSpec {
   Role role;
@@ -30,6 +30,8 @@ struct BufferSpec {
   size_t offset;
   // Whether there are never more than windows of it on the device, in the slots of sweeps.
   bool windowed;
+  // Inputs may be the user's memory, and may be read by turns as a loop's states.
+  bool isReadOnly = false;
 };
 
 // Device code; immutable, shared by the programs and devices that use it.
@@ -47,11 +49,13 @@ struct TapeStep {
 
 struct LaunchStep {
   // A buffer's address where `buffer` is not negative, else where the blocks that run start on axis `block`
-  // (x is 0) of the grid if that is not negative, else the scalar at `offset` in `scalars`.
+  // (x is 0) of the grid if that is not negative, else the steps of a loop that it does, if it is those, else
+  // the scalar at `offset` in `scalars`.
   struct Argument {
     int buffer = -1;
     int block = -1;
     size_t offset = 0;
+    bool isSteps = false;
   };
   size_t image;
   std::string function;
@@ -91,9 +95,10 @@ struct TapePhaseStep {
 };
 
 struct Sweep;  // sweep.h
+struct Loop;   // loop.h
 
-using Step =
-    std::variant<TapeStep, LaunchStep, MatmulStep, ZeroStep, TapePhaseStep, std::shared_ptr<const Sweep>>;
+using Step = std::variant<TapeStep, LaunchStep, MatmulStep, ZeroStep, TapePhaseStep,
+                          std::shared_ptr<const Sweep>, std::shared_ptr<const Loop>>;
 
 struct Program {
   Device* device;

@@ -6,6 +6,7 @@
 
 #include "cpu/tape.h"
 #include "runtime/device.h"
+#include "runtime/loop.h"
 #include "runtime/values.h"
 
 namespace weft {
@@ -145,6 +146,7 @@ class RangeRule {
   }
   void operator()(const ZeroStep&) { x_ = 1; }
   void operator()(const std::shared_ptr<const Sweep>&) {}
+  void operator()(const std::shared_ptr<const Loop>&) {}
 
   SweepRange read(const Table& table, int64_t tile, const std::string& field) const {
     SweepRange range{};
@@ -241,6 +243,18 @@ std::vector<int> buffersOf(const Step& step) {
     }
     std::vector<int> operator()(const ZeroStep& s) { return {s.buffer}; }
     std::vector<int> operator()(const std::shared_ptr<const Sweep>&) { return {}; }
+    std::vector<int> operator()(const std::shared_ptr<const Loop>& loop) {
+      std::vector<int> all;
+      for (const LoopState& s : loop->states) {
+        all.insert(all.end(), {s.initial, s.current, s.next, s.last, s.other});
+        if (s.kept >= 0) all.push_back(s.kept);
+      }
+      for (const Step& step : loop->body) {
+        const std::vector<int> some = buffersOf(step);
+        all.insert(all.end(), some.begin(), some.end());
+      }
+      return all;
+    }
   };
   return std::visit(Find{}, step);
 }
@@ -277,8 +291,9 @@ Step readSweep(const Napi::Object& entry, const std::string& field, Program& pro
     const std::string name = item(field + ".body", i);
     const Napi::Object part = values::object(body.Get(i), name);
     SweepBody one{readStep(values::object(part.Get("step"), name + ".step"), name + ".step", program), {}};
-    if (std::holds_alternative<std::shared_ptr<const Sweep>>(one.step))
-      reject(name + ".step.kind", "not a sweep");
+    if (std::holds_alternative<std::shared_ptr<const Sweep>>(one.step) ||
+        std::holds_alternative<std::shared_ptr<const Loop>>(one.step))
+      reject(name + ".step.kind", "neither a sweep nor a loop");
     for (const int buffer : buffersOf(one.step)) {
       if (isSwept(program, buffer) && !listed[buffer])
         reject(name + ".step", "over buffers that the sweep has windows of: " + std::to_string(buffer));

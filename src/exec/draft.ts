@@ -6,13 +6,24 @@
 import { type SplitKernels, usedBuffers } from '../codegen/split-phases.js';
 import { InternalError } from '../errors.js';
 import type { SourceArray } from '../fusion/canonicalize.js';
-import { nodeBufferKey } from '../fusion/fused-kernel.js';
+import { nodeBufferKey, sourceBufferKey } from '../fusion/fused-kernel.js';
 import type { Kernel } from '../fusion/kernel.js';
 import type { Operand } from '../fusion/operands.js';
 import { type FusedStep, type Partition, storedNode } from '../fusion/partition.js';
-import { byteLengthOf } from '../graph/dtype.js';
-import { type Graph, nodeOf, sizeOfShape } from '../graph/graph.js';
-import type { KernelStep, MatrixOperand, PlanBuffer, Step } from './plan.js';
+import { byteLengthOf, type DType } from '../graph/dtype.js';
+import { type Graph, type GraphLoop, type GraphNodeOf, nodeOf, sizeOfShape } from '../graph/graph.js';
+import type {
+  KernelStep,
+  LoopState,
+  LoopStep,
+  MatmulStep,
+  MatrixOperand,
+  PlanBuffer,
+  Step,
+  SweepStep,
+} from './plan.js';
+
+type FusedOf<K extends FusedStep['kind']> = Extract<FusedStep, { kind: K }>;
 
 export interface DraftBuffer {
   /** What it holds: `node 12`, `source 0 float32`, `scratch` … */
@@ -75,6 +86,23 @@ export function buffersOf(step: Step): {
     case 'phase':
     case 'finish':
       return buffersOf({ ...step, kind: 'kernel' });
+    case 'loop': {
+      const bound = new Set(step.states.flatMap(({ current, next }) => [current, next]));
+      const parts = step.body.map(buffersOf);
+      const own = step.states.flatMap(({ last, other, kept }) =>
+        kept < 0 ? [last, other] : [last, other, kept],
+      );
+      const writes = new Set([...own, ...parts.flatMap((part) => part.writes)]);
+      const reads = new Set([
+        ...step.states.map(({ initial }) => initial),
+        ...parts.flatMap((part) => part.reads),
+      ]);
+      const isOutside = (buffer: number): boolean => !bound.has(buffer);
+      return {
+        reads: [...reads].filter((buffer) => isOutside(buffer) && !writes.has(buffer)),
+        writes: [...writes].filter(isOutside),
+      };
+    }
     case 'sweep': {
       const parts = step.body.map((part) => buffersOf(part.step));
       return {
@@ -85,18 +113,40 @@ export function buffersOf(step: Step): {
   }
 }
 
+/** Names of a graph's buffers: keys of its partition. A loop's body has its own, some of which are buffers around it. */
+class Scope {
+  readonly graph: Graph;
+  /** What stands before the names of buffers that are this scope's alone. */
+  readonly prefix: string;
+  readonly #buffers = new Map<string, number>();
+
+  constructor(graph: Graph, prefix: string) {
+    this.graph = graph;
+    this.prefix = prefix;
+  }
+
+  get(key: string): number | undefined {
+    return this.#buffers.get(key);
+  }
+
+  set(key: string, buffer: number): void {
+    this.#buffers.set(key, buffer);
+  }
+}
+
+type BodyStep = Exclude<Step, SweepStep>;
+
 class Drafter {
-  readonly #graph: Graph;
   readonly #sources: readonly SourceArray[];
   readonly #needs: DraftNeeds;
   readonly #buffers: DraftBuffer[] = [];
-  readonly #byKey = new Map<string, number>();
-  readonly #steps: Step[] = [];
+  readonly #outer: Scope;
   readonly #outputKeys: readonly string[];
   readonly #isOutput: ReadonlySet<string>;
+  readonly #steps: Step[] = [];
 
   constructor(graph: Graph, sources: readonly SourceArray[], needs: DraftNeeds) {
-    this.#graph = graph;
+    this.#outer = new Scope(graph, '');
     this.#sources = sources;
     this.#needs = needs;
     this.#outputKeys = graph.outputs.map((id) => nodeBufferKey(storedNode(graph, id)));
@@ -104,83 +154,181 @@ class Drafter {
   }
 
   add(step: FusedStep, at: number): void {
-    if (step.kind === 'kernel') {
-      const { kernel, keys } = step.kernel;
-      const buffers = kernel.buffers.map((buffer, k) =>
-        this.#buffer(keys[k]!, buffer.elementCount * byteLengthOf(buffer.dtype)),
-      );
-      this.#addKernel({ kind: 'kernel', kernel, buffers, scratch: [], nodes: step.nodes }, at);
-      return;
+    this.#steps.push(...this.#draft(step, `${at}`, this.#outer));
+  }
+
+  #draft(step: FusedStep, at: string, scope: Scope): BodyStep[] {
+    switch (step.kind) {
+      case 'kernel':
+        return this.#kernels(step, at, scope);
+      case 'matmul':
+        return [this.#matmul(step, scope)];
+      case 'loop':
+        return [this.#loop(step, at, scope)];
     }
-    const { node } = step;
+  }
+
+  /** A kernel, or those that the device runs for it. */
+  #kernels({ kernel: { kernel, keys }, nodes }: FusedOf<'kernel'>, at: string, scope: Scope): KernelStep[] {
+    const buffers = kernel.buffers.map((buffer, k) =>
+      this.#buffer(keys[k]!, buffer.elementCount * byteLengthOf(buffer.dtype), scope),
+    );
+    const { kernels, added } = this.#needs.expand?.(kernel) ?? { kernels: [kernel], added: [] };
+    for (const [k, { position, byteLength }] of added.entries())
+      buffers[position] = this.#buffer(`handed on ${at} ${k}`, byteLength, scope);
+    return [...kernels.entries()].map(([part, whole]) => {
+      const own = kernels.length === 1 ? { kernel: whole, used: undefined } : usedBuffers(whole);
+      const scratch = this.#needs
+        .scratchOf(own.kernel)
+        .map((bytes, k) => this.#buffer(`scratch ${at} ${part} ${k}`, bytes, scope));
+      const used = own.used?.map((k) => buffers[k]!) ?? buffers;
+      return { kind: 'kernel', kernel: own.kernel, buffers: used, scratch, nodes };
+    });
+  }
+
+  #matmul({ node, ...operands }: FusedOf<'matmul'>, scope: Scope): MatmulStep {
     const [batch, m, n] = node.shape as readonly [number, number, number];
-    const k = nodeOf(this.#graph, node.inputs[0]!).shape[2]!;
+    const k = nodeOf(scope.graph, node.inputs[0]!).shape[2]!;
     const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
-    const a = this.#operand(step.a);
-    const b = this.#operand(step.b);
+    const a = this.#operand(operands.a, scope);
+    const b = this.#operand(operands.b, scope);
     const c = {
-      buffer: this.#buffer(nodeBufferKey(node.id), bytes),
+      buffer: this.#buffer(nodeBufferKey(node.id), bytes, scope),
       offset: 0,
       batchStride: m * n,
       rowStride: n,
       columnStride: 1,
     };
-    this.#steps.push({ kind: 'matmul', dtype: node.dtype, m, n, k, batch, a, b, c, nodes: [node.id] });
+    return { kind: 'matmul', dtype: node.dtype, m, n, k, batch, a, b, c, nodes: [node.id] };
   }
 
-  /** A kernel, or those that the device runs for it. */
-  #addKernel(step: KernelStep, at: number): void {
-    const { kernels, added } = this.#needs.expand?.(step.kernel) ?? { kernels: [step.kernel], added: [] };
-    const buffers = [...step.buffers];
-    for (const [k, { position, byteLength }] of added.entries())
-      buffers[position] = this.#buffer(`handed on ${at} ${k}`, byteLength);
-    for (const [part, whole] of kernels.entries()) {
-      const { kernel, used } = kernels.length === 1 ? { kernel: whole, used: undefined } : usedBuffers(whole);
-      const scratch = this.#needs
-        .scratchOf(kernel)
-        .map((bytes, k) => this.#buffer(`scratch ${at} ${part} ${k}`, bytes));
-      this.#steps.push({ ...step, kernel, buffers: used?.map((k) => buffers[k]!) ?? buffers, scratch });
-    }
-  }
-
-  #operand({ key, node: id, offset, strides }: Operand): MatrixOperand {
-    const node = nodeOf(this.#graph, id);
+  #operand({ key, node: id, offset, strides }: Operand, scope: Scope): MatrixOperand {
+    const node = nodeOf(scope.graph, id);
     const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
     const [batchStride, rowStride, columnStride] = strides;
-    return { buffer: this.#buffer(key, bytes), offset, batchStride, rowStride, columnStride };
+    return { buffer: this.#buffer(key, bytes, scope), offset, batchStride, rowStride, columnStride };
+  }
+
+  #loop({ loop, results, inputs, body }: FusedOf<'loop'>, at: string, scope: Scope): LoopStep {
+    const inside = new Scope(loop.body, `${scope.prefix}loop ${at} `);
+    const states = loop.body.outputs.map((_, k) => this.#state(k, loop, results, inputs[k]!, inside, scope));
+    for (const node of loop.body.nodes) {
+      if (node?.kind !== 'source') continue;
+      const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
+      const buffer = states[node.input]?.current ?? this.#buffer(inputs[node.input]!, bytes, scope);
+      inside.set(sourceBufferKey(node.input, node.dtype), buffer);
+    }
+    const steps = body.steps.flatMap((step, k) => this.#draft(step, `${at}.${k}`, inside));
+    const copies = this.#copies(loop, states, inside);
+    return {
+      kind: 'loop',
+      steps: loop.steps,
+      condition: loop.condition ?? -1,
+      every: loop.every ?? 0,
+      stepsAtOnce: 1,
+      states,
+      body: [...steps, ...copies],
+      nodes: results.map(({ id }) => id),
+    };
+  }
+
+  /** The buffers of a state. What holds the result holds every other state, or those that are kept. */
+  #state(
+    k: number,
+    loop: GraphLoop,
+    results: readonly GraphNodeOf<'loop'>[],
+    input: string,
+    inside: Scope,
+    scope: Scope,
+  ): LoopState {
+    const { dtype, shape } = nodeOf(loop.body, loop.body.outputs[k]!);
+    const bytes = sizeOfShape(shape) * byteLengthOf(dtype);
+    const wanted = results.find(({ result }) => result === k);
+    const own = (name: string): number => this.#buffer(`${name} of state ${k}`, bytes, inside);
+    const bound = (name: string): number => this.#add(`${inside.prefix}${name} state ${k}`, bytes, 'state');
+    const stored = nodeBufferKey(storedNode(loop.body, loop.body.outputs[k]!));
+    const next = bound('next');
+    if (inside.get(stored) === undefined) inside.set(stored, next);
+    const result = (count: number): number => this.#buffer(nodeBufferKey(wanted!.id), count * bytes, scope);
+    const isKept = loop.every !== undefined;
+    return {
+      initial: this.#buffer(input, bytes, scope),
+      current: bound('current'),
+      next,
+      last: wanted === undefined || isKept ? own('last') : result(1),
+      other: own('other'),
+      kept: wanted === undefined || !isKept ? -1 : result(loop.steps / loop.every!),
+    };
+  }
+
+  /** Copies of next states that are the same node as others', which is stored once. */
+  #copies(loop: GraphLoop, states: readonly LoopState[], inside: Scope): KernelStep[] {
+    return states.flatMap(({ next }, k) => {
+      const id = storedNode(loop.body, loop.body.outputs[k]!);
+      const stored = inside.get(nodeBufferKey(id))!;
+      if (stored === next) return [];
+      const { dtype, shape } = nodeOf(loop.body, id);
+      const kernel = copyKernel(dtype, sizeOfShape(shape));
+      return [{ kind: 'kernel', kernel, buffers: [stored, next], scratch: [], nodes: [id] }];
+    });
   }
 
   /** The buffer of this name. */
-  #buffer(key: string, byteLength: number): number {
-    const known = this.#byKey.get(key);
+  #buffer(key: string, byteLength: number, scope: Scope): number {
+    const known = scope.get(key);
     if (known !== undefined) return known;
-    const source = key.startsWith('source ') ? Number(key.split(' ')[1]) : -1;
-    const role = source >= 0 ? 'input' : this.#isOutput.has(key) ? 'output' : 'temporary';
-    this.#byKey.set(key, this.#buffers.length);
-    const bytes = source < 0 ? byteLength : this.#sourceByteLength(source);
-    const from = source < 0 ? undefined : this.#sources[source]!.source.type;
-    const isStored = from === 'device';
-    const isRead = from === 'file' || from === 'chunked';
+    const isInput = key.startsWith('source ');
+    const role = isInput
+      ? 'input'
+      : scope === this.#outer && this.#isOutput.has(key)
+        ? 'output'
+        : 'temporary';
+    const buffer = isInput
+      ? this.#input(key, Number(key.split(' ')[1]))
+      : this.#add(`${scope.prefix}${key}`, byteLength, role);
+    scope.set(key, buffer);
+    return buffer;
+  }
+
+  #add(key: string, byteLength: number, role: PlanBuffer['role']): number {
+    const buffer = { key, role, byteLength, source: -1, isStored: false, isRead: false, isFetched: false };
+    return this.#buffers.push(buffer) - 1;
+  }
+
+  #input(key: string, source: number): number {
+    const array = this.#sources[source];
+    if (array === undefined) throw new InternalError(`[plan] no source ${source}`);
+    const from = array.source.type;
     return (
       this.#buffers.push({
         key,
-        role,
-        byteLength: bytes,
+        role: 'input',
+        byteLength: array.elementCount * byteLengthOf(array.dtype),
         source,
-        isStored,
-        isRead,
+        isStored: from === 'device',
+        isRead: from === 'file' || from === 'chunked',
         isFetched: from === 'reader',
       }) - 1
     );
   }
 
-  #sourceByteLength(source: number): number {
-    const array = this.#sources[source];
-    if (array === undefined) throw new InternalError(`[plan] no source ${source}`);
-    return array.elementCount * byteLengthOf(array.dtype);
-  }
-
   finish(): Draft {
     return { buffers: this.#buffers, steps: this.#steps, outputKeys: this.#outputKeys };
   }
+}
+
+/** Copies a line of elements. */
+function copyKernel(dtype: DType, elementCount: number): Kernel {
+  const access = { offset: 0, strides: elementCount === 1 ? [] : [1], bounds: [] };
+  return {
+    name: 'map_copy',
+    parallel: elementCount === 1 ? [] : [elementCount],
+    reduced: [],
+    buffers: [
+      { dtype, role: 'input', elementCount },
+      { dtype, role: 'output', elementCount },
+    ],
+    tape: [{ kind: 'load', dtype, access: { ...access, buffer: 0 } }],
+    stores: [{ value: 0, access: { ...access, buffer: 1 } }],
+  };
 }

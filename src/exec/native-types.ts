@@ -5,11 +5,11 @@
  */
 import type { TapeSpec } from '../codegen/tape.js';
 import type { DeviceBuffer, FileStamp } from '../graph/expr.js';
-import type { MatrixOperand, SweepWindows } from './plan.js';
+import type { LoopState, MatrixOperand, SweepWindows } from './plan.js';
 
 export interface BufferSpec {
-  /** `spill`: host memory of the run, which sweeps write and read in windows. */
-  readonly role: 'input' | 'output' | 'temporary' | 'spill';
+  /** `spill`: host memory of the run, which sweeps write and read in windows; `state`: a loop says where it lies. */
+  readonly role: 'input' | 'output' | 'temporary' | 'spill' | 'state';
   readonly byteLength: number;
   /** Byte offset in the arena, for temporaries: a multiple of 64 on the CPU, of 256 on a GPU. */
   readonly offset: number;
@@ -73,10 +73,22 @@ export type StepSpec =
       readonly phase: number;
       readonly buffers: readonly number[];
     }
+  | LoopSpec
   | SweepSpec;
 
 /** A matrix product. */
 export type ProductSpec = Extract<StepSpec, { kind: 'matmul' }>;
+
+/** Runs a body again and again; see `LoopStep` of `plan.ts`. */
+export interface LoopSpec {
+  readonly kind: 'loop';
+  readonly steps: number;
+  readonly condition: number;
+  readonly every: number;
+  readonly stepsAtOnce: number;
+  readonly states: readonly LoopState[];
+  readonly body: readonly Exclude<StepSpec, SweepSpec>[];
+}
 
 /** Numbers for each window in `SweepBuffer.windows`. */
 export const WINDOW_FIELDS = 6;

@@ -7,10 +7,14 @@
 
 import type { Kernel } from '../fusion/kernel.js';
 import type { DType } from '../graph/dtype.js';
+import { formatCount } from '../graph/print.js';
 
 export interface PlanBuffer {
-  /** `spill`: a value that is too large for the device and waits in host memory between two sweeps. */
-  readonly role: 'input' | 'output' | 'temporary' | 'spill';
+  /**
+   * `spill`: a value that is too large for the device and waits in host memory between two sweeps; `state`: a loop's, which
+   * lies in other buffers by turns.
+   */
+  readonly role: 'input' | 'output' | 'temporary' | 'spill' | 'state';
   readonly byteLength: number;
   /** Byte offset in the arena; 0 for inputs and outputs, which have memory of their own. */
   readonly offset: number;
@@ -92,11 +96,41 @@ export interface SweepStep {
   }[];
 }
 
-export type Step = KernelStep | MatmulStep | PhaseStep | SweepStep;
+/** A state of a loop: places in the plan's buffers. */
+export interface LoopState {
+  /** Holds it before the first step; never written. */
+  readonly initial: number;
+  /** The buffers of role `state` that the body reads it from, and writes the next one to. */
+  readonly current: number;
+  readonly next: number;
+  /** Two that states are written to by turns; `last` holds the last one. */
+  readonly last: number;
+  readonly other: number;
+  /** Takes the states that are kept, one after the other; -1: none are. */
+  readonly kept: number;
+}
+
+/** Runs a body again and again. */
+export interface LoopStep {
+  readonly kind: 'loop';
+  readonly steps: number;
+  /** Position among `states` of the bool that says whether to go on; -1: none does. */
+  readonly condition: number;
+  /** Steps from one state that is kept to the next; 0: none are. */
+  readonly every: number;
+  /** The most steps that one run of the body does. */
+  readonly stepsAtOnce: number;
+  readonly states: readonly LoopState[];
+  readonly body: readonly Exclude<Step, SweepStep>[];
+  readonly nodes: readonly number[];
+}
+
+export type Step = KernelStep | MatmulStep | PhaseStep | SweepStep | LoopStep;
 
 /** The kernels that a step runs. */
 export function kernelsOf(step: Step): readonly Kernel[] {
   if (step.kind === 'sweep') return step.body.flatMap((part) => kernelsOf(part.step));
+  if (step.kind === 'loop') return step.body.flatMap(kernelsOf);
   return step.kind === 'matmul' ? [] : [step.kernel];
 }
 
@@ -130,6 +164,15 @@ export function printPlan(plan: Plan): string {
   );
 }
 
+const indented = (text: string): string => text.replace(/^/gm, '  ');
+
+/** How often a loop runs, as text. */
+export function countOf({ steps, condition, every, stepsAtOnce }: LoopStep): string {
+  const condition_ = condition < 0 ? undefined : condition;
+  const count = formatCount({ steps, condition: condition_, every: every === 0 ? undefined : every });
+  return stepsAtOnce === 1 ? count : `${count}, ${stepsAtOnce} at once`;
+}
+
 const list = (ids: readonly number[]): string => ids.map((b) => `b${b}`).join(' ');
 
 function printStep(step: Step): string {
@@ -141,6 +184,14 @@ function printStep(step: Step): string {
       return `${step.kernel.name} ${step.kind} ${step.phase} ${list(step.buffers)} scratch ${list(step.scratch)}`;
     case 'matmul':
       return `matmul ${step.dtype} ${step.batch} x (${step.m}, ${step.k}) @ (${step.k}, ${step.n}) ${list([step.a.buffer, step.b.buffer, step.c.buffer])}`;
+    case 'loop': {
+      const states = step.states.map(
+        (s, k) =>
+          `  state ${k}: b${s.current} to b${s.next}, from b${s.initial}, in b${s.last} and b${s.other}${s.kept < 0 ? '' : `, kept in b${s.kept}`}`,
+      );
+      const body = step.body.map((part) => indented(printStep(part)));
+      return [`loop ${countOf(step)}`, ...states, ...body].join('\n');
+    }
     case 'sweep': {
       const windows = step.windows.map(
         (w) => `  b${w.buffer} ${w.direction}, ${w.slots} slots of ${w.slotByteLength} bytes at ${w.offset}`,

@@ -14,7 +14,7 @@ import { buffersOf, type Draft, draftOf } from './draft.js';
 import { placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
 import { type DeviceNeeds, type NoFit, peakOf, planSweeps } from './sweeps.js';
-import { withWorkspaces } from './workspace.js';
+import { withWorkspaces, workspacesOf } from './workspace.js';
 
 export type { DeviceNeeds } from './sweeps.js';
 
@@ -72,16 +72,7 @@ function noFit({ needed, step, atOnce }: NoFit, budget: number, sites: Limits['s
 
 /** Every buffer as a whole, steps one after the other. */
 function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
-  const first = new Map<number, number>();
-  const last = new Map<number, number>();
-  draft.steps.forEach((step, at) => {
-    const { reads, writes } = buffersOf(step);
-    const workspace = step.kind === 'matmul' && step.workspace !== undefined ? [step.workspace] : [];
-    for (const buffer of [...reads, ...writes, ...workspace]) {
-      if (!first.has(buffer)) first.set(buffer, at);
-      last.set(buffer, at);
-    }
-  });
+  const { first, last } = lifetimesOf(draft.steps);
   const temporaries = draft.buffers.flatMap((buffer, k) => (buffer.role === 'temporary' ? [k] : []));
   const arena = placeInArena(
     temporaries.map((k) => ({
@@ -111,6 +102,41 @@ function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
       draft.buffers.filter(({ role }) => role !== 'temporary'),
     ),
   };
+}
+
+/** The first and the last moment at which each buffer is used. A step is a moment; a loop has those of its body. */
+function lifetimesOf(steps: readonly Step[]): {
+  readonly first: ReadonlyMap<number, number>;
+  readonly last: ReadonlyMap<number, number>;
+} {
+  const first = new Map<number, number>();
+  const last = new Map<number, number>();
+  let now = 0;
+  const use = (buffers: readonly number[]): void => {
+    for (const buffer of buffers) {
+      if (!first.has(buffer)) first.set(buffer, now);
+      last.set(buffer, now);
+    }
+  };
+  const walk = (step: Step): void => {
+    const { reads, writes } = buffersOf(step);
+    if (step.kind !== 'loop') {
+      use([...reads, ...writes, ...workspacesOf(step)]);
+      now++;
+      return;
+    }
+    // What comes in and the states live as long as the loop, what a step of it leaves to the next one does not exist.
+    const whole = [
+      ...reads,
+      ...step.states.flatMap((s) => [s.last, s.other, ...(s.kept < 0 ? [] : [s.kept])]),
+    ];
+    use(whole);
+    step.body.forEach(walk);
+    use(whole);
+    now++;
+  };
+  steps.forEach(walk);
+  return { first, last };
 }
 
 /** For each output of the graph: its place among the buffers of role `output`; -1: it has no elements. */

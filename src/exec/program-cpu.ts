@@ -5,13 +5,14 @@ import { dtypeCode } from '../graph/dtype.js';
 import { hostBlockBytes } from './block-bytes.js';
 import {
   type BufferSpec,
+  type LoopSpec,
   type ProductSpec,
   type ProgramSpec,
   productWorkspace,
   type StepSpec,
   type SweepSpec,
 } from './native.js';
-import type { MatmulStep, Plan, Step, SweepStep } from './plan.js';
+import type { LoopStep, MatmulStep, Plan, Step, SweepStep } from './plan.js';
 import type { DeviceNeeds, Place } from './planner.js';
 
 /** Arrays in memory and results are used where they lie, files are read; tapes bring their own scratch memory. */
@@ -66,6 +67,8 @@ function launchSpec(step: Exclude<Step, SweepStep>): Exclude<StepSpec, SweepSpec
     }
     case 'matmul':
       return matmulSpec(step);
+    case 'loop':
+      return loopSpec(step, (part) => [launchSpec(part)]);
   }
 }
 
@@ -80,6 +83,14 @@ function sweepSpec(
     buffers: sweep.windows,
     body: sweep.body.map(({ step, ranges }) => ({ step: spec(step), ranges: ranges[0]! })),
   };
+}
+
+/** A loop is the same step on every device, but for its body. */
+export function loopSpec(
+  { kind, steps, condition, every, stepsAtOnce, states, body }: LoopStep,
+  specs: (step: Exclude<Step, SweepStep>) => LoopSpec['body'],
+): LoopSpec {
+  return { kind, steps, condition, every, stepsAtOnce, states, body: body.flatMap(specs) };
 }
 
 /** A matrix product is the same step on every device. */

@@ -37,7 +37,7 @@ import {
   type SweepStep,
 } from './plan.js';
 import type { DeviceNeeds, Place } from './planner.js';
-import { bufferSpecs, matmulSpec } from './program-cpu.js';
+import { bufferSpecs, loopSpec, matmulSpec } from './program-cpu.js';
 import type { WorkspaceNeed } from './workspace.js';
 
 /** cuBLAS is given this much workspace at most, as NVIDIA recommends for Hopper, and at least, below which it may fail. */
@@ -80,7 +80,7 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
     expand: expandForDevice,
     workspaceOf: cublasWorkspace,
     peakOf: (arena, inputs, outputs) => peakOf(arena + sumOf(inputs), outputs, place),
-    heldBytes: ({ byteLength, isStored }) => (isStored ? 0 : byteLength),
+    heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
     sweeps: {
       worksOf: (kernel) => cudaWorks(kernel, cudaOf(kernel, limits).schedule),
       canWindow: ({ role }) => role !== 'output' || place !== 'device',
@@ -149,6 +149,7 @@ function stepSpecs(step: Step, images: Images): StepSpec[] {
 /** The launches of a step; of a kernel that is cut into phases, all of its launches. */
 function launchSpecs(step: Exclude<Step, SweepStep>, images: Images): Exclude<StepSpec, SweepSpec>[] {
   if (step.kind === 'matmul') return [matmulSpec(step)];
+  if (step.kind === 'loop') return [loopSpec(step, (part) => launchSpecs(part, images))];
   const cuda = cudaOf(step.kernel, images.limits);
   const image = images.position.get(cuda.source)!;
   const launches = cuda.launches.map((launch) => ({

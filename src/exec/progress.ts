@@ -5,7 +5,7 @@
 import { WINDOW_FIELDS } from './native-types.js';
 import type { Plan, Step, SweepStep } from './plan.js';
 
-/** How far a compute is. A compute that fits as a whole is one tile. */
+/** How far a compute is. A compute that fits as a whole is one tile; a step of `iterate` counts as a tile. */
 export interface Progress {
   readonly tiles: number;
   readonly totalTiles: number;
@@ -26,8 +26,9 @@ const PERIOD_MS = 100;
 
 interface Stage {
   readonly steps: readonly string[];
-  /** For each tile, the bytes copied once it is done. */
-  readonly bytes: Float64Array;
+  readonly tiles: number;
+  /** For each tile, the bytes copied once it is done; of a loop, whose steps count as tiles, there are none. */
+  readonly bytes: Float64Array | undefined;
 }
 
 /** Starts to tell; gives what ends it. `count`: tiles done so far; `failed` takes what `report` throws. */
@@ -37,10 +38,9 @@ export function watchProgress(
   report: OnProgress,
   failed: (error: unknown) => void,
 ): (isComplete: boolean) => void {
-  const stages = plan.steps.flatMap((step) => (step.kind === 'sweep' ? [stageOf(step)] : []));
-  const sizes = stages.map(({ bytes }) => bytes.length);
-  const total = Math.max(1, sum(sizes));
-  const totalBytes = sum(stages.map(({ bytes }) => bytes.at(-1) ?? 0));
+  const stages = plan.steps.flatMap(stagesOf);
+  const total = Math.max(1, sum(stages.map(({ tiles }) => tiles)));
+  const totalBytes = sum(stages.map(({ bytes }) => bytes?.at(-1) ?? 0));
   const start = performance.now();
   let last = -1;
   const tell = (tiles: number): void => {
@@ -69,7 +69,14 @@ export function watchProgress(
   };
 }
 
-function stageOf(sweep: SweepStep): Stage {
+/** How often a loop with a condition runs is not known: it counts for nothing. */
+function stagesOf(step: Step): Stage[] {
+  if (step.kind === 'sweep') return [sweepStage(step)];
+  if (step.kind !== 'loop' || step.condition >= 0) return [];
+  return [{ steps: namesOf(step), tiles: step.steps, bytes: undefined }];
+}
+
+function sweepStage(sweep: SweepStep): Stage {
   const bytes = new Float64Array(sweep.tiles);
   for (const { windows } of sweep.windows)
     for (let t = 0; t < sweep.tiles; t++) {
@@ -77,19 +84,21 @@ function stageOf(sweep: SweepStep): Stage {
       if (copies === 1) bytes[t]! += width! * rows!;
     }
   for (let t = 1; t < sweep.tiles; t++) bytes[t]! += bytes[t - 1]!;
-  return { steps: sweep.body.flatMap(({ step }) => namesOf(step)), bytes };
+  return { steps: sweep.body.flatMap(({ step }) => namesOf(step)), tiles: sweep.tiles, bytes };
 }
 
-const namesOf = (step: Step): string[] =>
-  step.kind === 'sweep' ? [] : ['kernel' in step ? step.kernel.name : step.kind];
+const namesOf = (step: Step): string[] => {
+  if (step.kind === 'loop') return step.body.flatMap(namesOf);
+  return step.kind === 'sweep' ? [] : ['kernel' in step ? step.kernel.name : step.kind];
+};
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 
 function stageAt(stages: readonly Stage[], tiles: number): Stage | undefined {
   let left = tiles;
   for (const stage of stages) {
-    if (left < stage.bytes.length) return stage;
-    left -= stage.bytes.length;
+    if (left < stage.tiles) return stage;
+    left -= stage.tiles;
   }
   return stages.at(-1);
 }
@@ -99,8 +108,8 @@ function bytesAfter(stages: readonly Stage[], tiles: number): number {
   let bytes = 0;
   for (const stage of stages) {
     if (left <= 0) break;
-    bytes += stage.bytes[Math.min(left, stage.bytes.length) - 1] ?? 0;
-    left -= stage.bytes.length;
+    bytes += stage.bytes?.[Math.min(left, stage.tiles) - 1] ?? 0;
+    left -= stage.tiles;
   }
   return bytes;
 }

@@ -58,6 +58,7 @@ export function formsOf(
     case 'phase':
     case 'finish':
     case 'sweep':
+    case 'loop':
       return [[wholeTask(step)]];
   }
 }

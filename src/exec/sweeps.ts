@@ -24,7 +24,7 @@ import {
 import { sweepStep } from './sweep-tables.js';
 import { type CutTask, formsOf, type Task } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
-import type { WorkspaceNeed } from './workspace.js';
+import { type WorkspaceNeed, workspacesOf } from './workspace.js';
 
 export type { NoFit } from './sweep-slots.js';
 
@@ -245,7 +245,7 @@ class Attempt {
   }
 
   #workspaceOf({ step }: Task): number[] {
-    return step.kind === 'matmul' && step.workspace !== undefined ? [step.workspace] : [];
+    return workspacesOf(step);
   }
 
   #inArena(buffer: number): boolean {

@@ -6,7 +6,7 @@
  * a job would be refused otherwise.
  */
 import type { Draft } from './draft.js';
-import type { MatmulStep } from './plan.js';
+import type { MatmulStep, Step } from './plan.js';
 
 /** Bytes that a product uses besides its operands and its result, and the least that it can do with. */
 export interface WorkspaceNeed {
@@ -22,7 +22,7 @@ export function* withWorkspaces(
   draft: Draft,
   needOf: (step: MatmulStep) => WorkspaceNeed,
 ): Generator<Draft, void> {
-  const needs = draft.steps.flatMap((step) => (step.kind === 'matmul' ? [needOf(step)] : []));
+  const needs = draft.steps.flatMap(productsOf).map(needOf);
   const most = Math.max(0, ...needs.map((need) => need.most));
   const least = Math.max(0, ...needs.map((need) => need.least));
   let before: number | undefined;
@@ -42,7 +42,26 @@ function withWorkspace(draft: Draft, byteLength: number): Draft {
       ...draft.buffers,
       { key: 'workspace', role: 'temporary', byteLength, source: -1, isStored: false, isRead: false },
     ],
-    steps: draft.steps.map((step) => (step.kind === 'matmul' ? { ...step, workspace } : step)),
+    steps: draft.steps.map((step) => withBuffer(step, workspace)),
     workspace,
   };
 }
+
+/** The step with a workspace for its products. */
+function withBuffer<S extends Step>(step: S, workspace: number): S {
+  if (step.kind === 'matmul') return { ...step, workspace };
+  if (step.kind !== 'loop') return step;
+  return { ...step, body: step.body.map((part) => withBuffer(part, workspace)) };
+}
+
+/** The products of a step, those in loops among them. */
+function productsOf(step: Step): MatmulStep[] {
+  if (step.kind === 'loop') return step.body.flatMap(productsOf);
+  return step.kind === 'matmul' ? [step] : [];
+}
+
+/** The buffer that a step's products share, if there is one. */
+export const workspacesOf = (step: Step): number[] =>
+  productsOf(step)
+    .slice(0, 1)
+    .flatMap(({ workspace }) => (workspace === undefined ? [] : [workspace]));

@@ -8,10 +8,18 @@
  * fingerprints have equal plans.
  */
 import { createHash } from 'node:crypto';
+import { ArgumentError, expected, InternalError } from '../errors.js';
 import type { DType } from '../graph/dtype.js';
-import type { DeviceSource, Expr, ExprOf, NodeBase, Site, StridedSource } from '../graph/expr.js';
-import { denseStrides, type Graph, type GraphNode, type GraphNodeData, sizeOfShape } from '../graph/graph.js';
-import { formatNodeData } from '../graph/print.js';
+import type { DeviceSource, Expr, ExprOf, LoopBody, NodeBase, Site, StridedSource } from '../graph/expr.js';
+import {
+  denseStrides,
+  type Graph,
+  type GraphLoop,
+  type GraphNode,
+  type GraphNodeData,
+  sizeOfShape,
+} from '../graph/graph.js';
+import { formatCount, formatNodeData } from '../graph/print.js';
 import { narrowSources, reach } from './narrow-sources.js';
 
 /** The part of an array that a graph reads. */
@@ -37,9 +45,12 @@ const MAX_TEXT = 4096;
 
 /** Identifies a node's computation, given its inputs' ids. Equal keys are equal values. */
 function keyOf(data: GraphNodeData, { dtype, shape }: NodeBase, inputs: readonly number[]): string {
-  const text = data.kind === 'map' ? data.op : formatNodeData(data);
+  const text = data.kind === 'map' ? data.op : data.kind === 'loop' ? loopText(data) : formatNodeData(data);
   return `${text}|${listed(inputs)}|${dtype}|${listed(shape)}`;
 }
+
+const loopText = ({ loop, result }: Extract<GraphNodeData, { kind: 'loop' }>): string =>
+  `loop ${result} ${loop.key}`;
 
 /** `join(' ')`, which is slow for the short lists that nearly all are. */
 function listed(numbers: readonly number[]): string {
@@ -64,12 +75,12 @@ const known = new WeakMap<Expr, { readonly outputs: readonly Expr[]; readonly ca
 /** The canonical graph of some results; found once for the same list of expressions, unless it is small. */
 export function canonicalize(outputs: readonly Expr[]): Canonical {
   const [first] = outputs;
-  if (first === undefined) return build(outputs);
+  if (first === undefined) return build(outputs, new SourceList());
   const entry = known.get(first);
   if (entry?.outputs.length === outputs.length && entry.outputs.every((expr, k) => expr === outputs[k])) {
     return entry.canonical;
   }
-  const canonical = build(outputs);
+  const canonical = build(outputs, new SourceList());
   if (canonical.size > CHEAP) known.set(first, { outputs: [...outputs], canonical });
   return canonical;
 }
@@ -81,9 +92,29 @@ interface Entry {
   readonly inputs: readonly number[];
 }
 
-function build(outputs: readonly Expr[]): LazyCanonical {
+const loops = new WeakMap<LoopBody, GraphLoop>();
+
+/** A loop with its body as a graph; made once for all its results. */
+function loopOf(loop: LoopBody): GraphLoop {
+  let made = loops.get(loop);
+  if (made === undefined) {
+    const { steps, condition, every } = loop;
+    const { graph, fingerprint } = build(loop.next, new ArgumentList());
+    const key = `${formatCount(loop)} {\n${fingerprint}\n}`;
+    made = { steps, condition, every, body: graph, key };
+    loops.set(loop, made);
+  }
+  return made;
+}
+
+function dataOf(expr: Expr, sources: SourceList | ArgumentList): GraphNodeData {
+  if (expr.kind === 'source') return sources.nodeOf(expr);
+  if (expr.kind !== 'loop') return expr;
+  return { kind: 'loop', loop: loopOf(expr.loop), result: expr.result };
+}
+
+function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): LazyCanonical {
   const entries: Entry[] = [];
-  const sources = new SourceList();
   const interned = new Map<string, number>();
   const ids = new Map<Expr, number>();
   const keys: string[] = [];
@@ -91,7 +122,7 @@ function build(outputs: readonly Expr[]): LazyCanonical {
   const enter = (expr: Expr): void => {
     const inputs: number[] = [];
     for (const input of expr.inputs) inputs.push(ids.get(input)!);
-    const data = expr.kind === 'source' ? sources.nodeOf(expr) : expr;
+    const data = dataOf(expr, sources);
     const key = keyOf(data, expr, inputs);
     let id = interned.get(key);
     if (id === undefined) {
@@ -177,6 +208,17 @@ function identityOf(source: StridedSource): object {
   }
 }
 
+/** The arguments of a loop's body, by their numbers: there are no arrays. */
+class ArgumentList {
+  readonly list: SourceArray[] = [];
+
+  nodeOf({ source, shape }: ExprOf<'source'>): GraphNodeData {
+    if (source.type === 'iota') return { kind: 'iota' };
+    if (source.type !== 'argument') throw new InternalError('an array in the body of a loop');
+    return { kind: 'source', input: source.index, offset: 0, strides: denseStrides(shape) };
+  }
+}
+
 /** Numbers the arrays; the same part of the same array is one. */
 class SourceList {
   readonly list: SourceArray[] = [];
@@ -186,6 +228,11 @@ class SourceList {
   nodeOf(expr: ExprOf<'source'>): GraphNodeData {
     const { source } = expr;
     if (source.type === 'iota') return { kind: 'iota' };
+    if (source.type === 'argument') {
+      throw new ArgumentError(
+        expected('iterate', 'a function that builds a graph', 'one that computes', 'nothing runs in it'),
+      );
+    }
     const size = sizeOfShape(expr.shape);
     if (source.type === 'device') {
       const array = { source, start: 0, elementCount: size, dtype: expr.dtype };
@@ -240,6 +287,8 @@ function nodeFrom(
       return { kind: data.kind, view: data.view, dtype, shape, id, inputs };
     case 'contract':
       return { kind: data.kind, labels: data.labels, output: data.output, dtype, shape, id, inputs };
+    case 'loop':
+      return { kind: data.kind, loop: data.loop, result: data.result, dtype, shape, id, inputs };
   }
 }
 

@@ -2,16 +2,22 @@
  * Merges the kernels of a task graph: producers into what reads them, then kernels that read the same array; and says
  * why the others stay apart. Called by `partition.ts`.
  */
+import type { GraphNodeOf } from '../graph/graph.js';
 import type { FusedKernel } from './fused-kernel.js';
 import type { GrowingKernel } from './growing-kernel.js';
 import { join, type Keeps, type Merge, mergeHorizontally, mergeVertically, type Reason } from './merge.js';
 import { MAX_MERGED } from './split.js';
-import { type LibraryCall, raiseSuccessors, TaskGraph, TaskNode } from './task-graph.js';
+import { type Call, raiseSuccessors, TaskGraph, TaskNode } from './task-graph.js';
 
-/** A matrix product for a library, or a kernel. */
+/** A matrix product for a library, a loop, or a kernel. */
 export type Task =
   | { readonly kind: 'kernel'; readonly kernel: FusedKernel }
-  | ({ readonly kind: 'contract' } & LibraryCall);
+  | { readonly kind: 'contract'; readonly node: GraphNodeOf<'contract'> }
+  | {
+      readonly kind: 'loop';
+      readonly results: readonly GraphNodeOf<'loop'>[];
+      readonly reads: readonly string[];
+    };
 
 /** A stored value that one task hands to another, and why they are two. */
 export interface Edge {
@@ -38,7 +44,7 @@ export class KernelGraph {
     this.#graph.add(new TaskNode(kernel, undefined));
   }
 
-  addCall(call: LibraryCall): void {
+  addCall(call: Call): void {
     this.#graph.add(new TaskNode(undefined, call));
   }
 
@@ -91,6 +97,7 @@ export class KernelGraph {
   #vertically(producer: TaskNode, consumer: TaskNode, key: string): Merge {
     const p = producer.kernel;
     const c = consumer.kernel;
+    if (isLoop(producer) || isLoop(consumer)) return { reason: 'loop' };
     if (p === undefined || c === undefined) return { reason: 'library-call' };
     if (isTooLong(p, c)) return { reason: 'instruction-limit' };
     if (this.#graph.reaches(producer, consumer, true, (task) => task.rank <= consumer.rank))
@@ -163,14 +170,11 @@ export class KernelGraph {
 
   /** The tasks in an order in which they can run. */
   tasks(): Task[] {
-    return this.#graph
-      .order()
-      .map(
-        ({ kernel, call }): Task =>
-          kernel === undefined
-            ? { kind: 'contract', ...call! }
-            : { kind: 'kernel', kernel: kernel.toFused() },
-      );
+    return this.#graph.order().map(({ kernel, call }): Task => {
+      if (kernel !== undefined) return { kind: 'kernel', kernel: kernel.toFused() };
+      const { node, reads } = call!;
+      return 'kind' in node ? { kind: 'contract', node } : { kind: 'loop', results: node, reads };
+    });
   }
 
   /** Every edge that was not fused, with its reason; positions are those of `tasks()`. */
@@ -189,4 +193,5 @@ export class KernelGraph {
   }
 }
 
+const isLoop = ({ call }: TaskNode): boolean => call !== undefined && !('kind' in call.node);
 const isTooLong = (a: GrowingKernel, b: GrowingKernel): boolean => a.arithmetic + b.arithmetic > MAX_MERGED;

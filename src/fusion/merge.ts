@@ -37,6 +37,8 @@ export type Reason =
   | 'kernel-between'
   /** One side is a library call. */
   | 'library-call'
+  /** One side is a loop: its states are in memory. */
+  | 'loop'
   /** Siblings that share no input at the same place. */
   | 'no-shared-input';
 

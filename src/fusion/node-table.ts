@@ -54,6 +54,8 @@ function mixData(node: GraphNodeData): number {
       for (const labels of node.labels) hash = mixAll(mix(hash, labels.length), labels);
       return hash;
     }
+    case 'loop':
+      return mix(mix(kind, node.loop.steps), node.result);
     default:
       return unreachable(node);
   }
@@ -105,6 +107,8 @@ function sameData(a: GraphNodeData, b: GraphNodeData): boolean {
         a.labels.length === b.labels.length &&
         a.labels.every((labels, k) => sameNumbers(labels, b.labels[k]!))
       );
+    case 'loop':
+      return b.kind === 'loop' && a.result === b.result && a.loop.key === b.loop.key;
     default:
       return unreachable(a);
   }

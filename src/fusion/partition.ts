@@ -1,15 +1,25 @@
 /**
- * Partition: graph → kernels and library calls. Chooses which nodes are stored (`roots.ts`), builds a kernel for each
+ * Partition: graph → kernels, library calls and loops. Chooses which nodes are stored (`roots.ts`), builds a kernel for each
  * (`build-kernel.ts`), cuts what is too long (`split.ts`), merges what belongs together (`merge.ts`) and finishes each
  * kernel (`finalize.ts`).
  *
  * Values do not change: every instruction of the graph is computed as it stands, perhaps more than once.
  */
-import { type Graph, type GraphNodeOf, nodeOf, sizeOfShape, topologicalOrder } from '../graph/graph.js';
+import {
+  denseStrides,
+  type Graph,
+  type GraphLoop,
+  type GraphNode,
+  type GraphNodeOf,
+  nodeOf,
+  sizeOfShape,
+  topologicalOrder,
+} from '../graph/graph.js';
 import { KernelBuilder, MustStore } from './build-kernel.js';
 import { joinMaps } from './cluster.js';
 import { type Finalized, finalize } from './finalize.js';
-import { type FusedKernel, nodeBufferKey } from './fused-kernel.js';
+import { type FusedKernel, nodeBufferKey, sourceBufferKey } from './fused-kernel.js';
+import { sameNumbers } from './kernel.js';
 import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
 import { type Operand, operandThroughViews } from './operands.js';
 import { chooseRoots } from './roots.js';
@@ -22,6 +32,15 @@ export type FusedStep =
       readonly node: GraphNodeOf<'contract'>;
       readonly a: Operand;
       readonly b: Operand;
+    }
+  | {
+      readonly kind: 'loop';
+      readonly loop: GraphLoop;
+      /** The results that are wanted. */
+      readonly results: readonly GraphNodeOf<'loop'>[];
+      /** Keys of the buffers that hold the loop's inputs, in C order. */
+      readonly inputs: readonly string[];
+      readonly body: Partition;
     };
 
 export interface Partition {
@@ -36,23 +55,34 @@ export function partition(original: Graph): Partition {
   const graph = { ...original, outputs: original.outputs.map((id) => storedNode(original, id)) };
   const order = topologicalOrder(graph);
   const contracts = order.map((id) => nodeOf(graph, id)).filter((node) => node.kind === 'contract');
+  const loops = loopsOf(graph, order);
   const outputs = new Set(graph.outputs);
-  const stored = chooseRoots(graph, order, operandsToStore(graph, contracts, outputs));
+  const wantedWhole = operandsToStore(graph, contracts, outputs);
+  for (const [node] of loops) for (const id of node!.inputs) wantedWhole.add(storedNode(graph, id));
+  const stored = chooseRoots(graph, order, wantedWhole);
   const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)));
   const operands = new Map<number, { a: Operand; b: Operand }>();
   for (const node of contracts) {
     const [a, b] = node.inputs.map((id) => locate(graph, id, stored)) as [Operand, Operand];
     operands.set(node.id, { a, b });
-    kernels.addCall({ node, reads: [a.key, b.key] });
+    kernels.addCall({ node, reads: [a.key, b.key], writes: [nodeBufferKey(node.id)] });
+  }
+  const loopInputs = loops.map(([node]) => node!.inputs.map((id) => wholeBuffer(graph, id, stored)));
+  for (const [k, node] of loops.entries()) {
+    const writes = node.map(({ id }) => nodeBufferKey(id));
+    kernels.addCall({ node, reads: loopInputs[k]!, writes });
   }
   const built = buildAll(graph, order, stored);
   const wanted = new Set([...outputs].map(nodeBufferKey));
   for (const node of operands.values()) wanted.add(node.a.key).add(node.b.key);
+  for (const keys of loopInputs) for (const key of keys) wanted.add(key);
   for (const kernel of joinMaps(built, (key) => wanted.has(key))) kernels.addKernel(kernel);
   kernels.mergeAll();
   const steps = kernels.tasks().map((task) => finish(task, operands));
   return { steps, edges: () => kernels.edges() };
 }
+
+const isCall = ({ kind }: GraphNode): boolean => kind === 'contract' || kind === 'loop';
 
 /** The node in whose buffer an output's elements lie, in the same order. */
 export function storedNode(graph: Graph, output: number): number {
@@ -63,6 +93,10 @@ export function storedNode(graph: Graph, output: number): number {
 
 function finish(task: Task, operands: ReadonlyMap<number, { a: Operand; b: Operand }>): FusedStep {
   if (task.kind === 'contract') return { kind: 'matmul', node: task.node, ...operands.get(task.node.id)! };
+  if (task.kind === 'loop') {
+    const { loop } = task.results[0]!;
+    return { kind: 'loop', loop, results: task.results, inputs: task.reads, body: partition(loop.body) };
+  }
   return {
     kind: 'kernel',
     kernel: finalize(task.kernel),
@@ -100,6 +134,31 @@ function locate(graph: Graph, id: number, stored: Set<number>): Operand {
   return operandThroughViews(graph, id, (i) => stored.has(i))!;
 }
 
+/** The loops of a graph, each as the nodes of its results. */
+function loopsOf(graph: Graph, order: readonly number[]): GraphNodeOf<'loop'>[][] {
+  const loops = new Map<string, GraphNodeOf<'loop'>[]>();
+  for (const id of order) {
+    const node = nodeOf(graph, id);
+    if (node.kind !== 'loop') continue;
+    const key = `${node.inputs.join(' ')} ${node.loop.key}`;
+    loops.set(key, [...(loops.get(key) ?? []), node]);
+  }
+  return [...loops.values()];
+}
+
+/** The buffer in which all elements of a node lie in C order: a source's, or its own. */
+function wholeBuffer(graph: Graph, id: number, stored: Set<number>): string {
+  const node = nodeOf(graph, storedNode(graph, id));
+  const isSource =
+    node.kind === 'source' &&
+    node.offset === 0 &&
+    sameNumbers(node.strides, denseStrides(node.shape)) &&
+    !stored.has(node.id);
+  if (isSource) return sourceBufferKey(node.input, node.dtype);
+  stored.add(node.id);
+  return nodeBufferKey(node.id);
+}
+
 /** A kernel for every root; views that cannot be index maps make their input a root as well. */
 function buildAll(graph: Graph, order: readonly number[], stored: Set<number>): FusedKernel[] {
   const kernels: FusedKernel[] = [];
@@ -108,7 +167,7 @@ function buildAll(graph: Graph, order: readonly number[], stored: Set<number>): 
   const nextKey = (): string => `part ${spare++}`;
   const built = new Set<number>();
   const isBuilt = (id: number): boolean =>
-    nodeOf(graph, id).kind !== 'contract' && sizeOfShape(nodeOf(graph, id).shape) > 0;
+    !isCall(nodeOf(graph, id)) && sizeOfShape(nodeOf(graph, id).shape) > 0;
   const waiting = order.filter((id) => stored.has(id) && isBuilt(id)).reverse();
   while (waiting.length > 0) {
     const root = waiting[waiting.length - 1]!;

@@ -5,7 +5,7 @@
  * otherwise the same code runs on a plain copy.
  */
 import { enablePatches, type Patch, produceWithPatches, setAutoFreeze } from 'immer';
-import type { Graph, MutableGraph } from '../graph/graph.js';
+import type { Graph, GraphLoop, GraphNode, MutableGraph } from '../graph/graph.js';
 import { verify } from '../graph/verify.js';
 import { lowerContractions } from './lower-contractions.js';
 import { mergeContractions } from './merge-contractions.js';
@@ -50,9 +50,25 @@ setAutoFreeze(false);
 /** Runs the passes; the graph given is not touched. */
 export function runPasses(graph: Graph, options: PassOptions = {}): Graph {
   const passes = PASSES.filter((pass) => !(pass.rounds && options.exact === true));
+  const whole = withBodies(graph, options);
   return options.trace === undefined
-    ? runPlain(graph, passes, options.verify === true)
-    : runTraced(graph, passes, options.trace, options.verify === true);
+    ? runPlain(whole, passes, options.verify === true)
+    : runTraced(whole, passes, options.trace, options.verify === true);
+}
+
+/** The graph with the bodies of its loops rewritten. */
+function withBodies(graph: Graph, { trace: _, ...options }: PassOptions): Graph {
+  const bodies = new Map<GraphLoop, GraphLoop>();
+  const bodyOf = (loop: GraphLoop): GraphLoop => {
+    const done = bodies.get(loop) ?? { ...loop, body: runPasses(loop.body, options) };
+    bodies.set(loop, done);
+    return done;
+  };
+  if (!graph.nodes.some((node) => node?.kind === 'loop')) return graph;
+  const nodes = graph.nodes.map((node): GraphNode | undefined =>
+    node?.kind === 'loop' ? { ...node, loop: bodyOf(node.loop) } : node,
+  );
+  return { ...graph, nodes };
 }
 
 function runPlain(graph: Graph, passes: readonly Pass[], verifies: boolean): Graph {

@@ -30,7 +30,8 @@ const MAX_UNROLLED = 16;
 const MAX_UNROLLED_COST = 512;
 
 /** Nodes that are never computed inside another kernel. */
-const isBoundary = (node: GraphNode): boolean => node.kind === 'reduce' || node.kind === 'contract';
+const isBoundary = (node: GraphNode): boolean =>
+  node.kind === 'reduce' || node.kind === 'contract' || node.kind === 'loop';
 
 export function chooseRoots(
   graph: Graph,
@@ -106,7 +107,7 @@ class Frames {
     const roots: number[] = [];
     for (let k = start; k < end; k++) {
       const consumer = list[k]!;
-      if (consumer.kind === 'contract') continue; // its operands are stored anyway
+      if (consumer.kind === 'contract' || consumer.kind === 'loop') continue; // its operands are stored anyway
       const places = this.#places[consumer.id]!;
       for (let p = 0; p < places.frames.length; p++) {
         const frame = this.#through(places.frames[p]!, node, consumer);

@@ -1,19 +1,19 @@
 /**
- * TaskGraph: kernels and library calls, who writes and who reads each buffer, and what depends on what. Merging two tasks
+ * TaskGraph: kernels, library calls and loops, who writes and who reads each buffer, and what depends on what. Merging two tasks
  * costs what one of them has. `kernel-graph.ts` decides what merges.
  */
 import { InternalError } from '../errors.js';
 import type { GraphNodeOf } from '../graph/graph.js';
-import { nodeBufferKey } from './fused-kernel.js';
 import type { GrowingKernel } from './growing-kernel.js';
 
-/** A matrix product for a library. */
-export interface LibraryCall {
-  readonly node: GraphNodeOf<'contract'>;
+/** What is no kernel: a matrix product for a library, or a loop, with the nodes of its results. */
+export interface Call {
+  readonly node: GraphNodeOf<'contract'> | readonly GraphNodeOf<'loop'>[];
   readonly reads: readonly string[];
+  readonly writes: readonly string[];
 }
 
-/** A kernel or a library call. */
+/** A kernel or a call. */
 export class TaskNode {
   /** Newer tasks have higher numbers; a merged task is new. */
   number = 0;
@@ -36,7 +36,7 @@ export class TaskNode {
 
   constructor(
     public kernel: GrowingKernel | undefined,
-    readonly call: LibraryCall | undefined,
+    readonly call: Call | undefined,
   ) {}
 
   reads(): Iterable<string> {
@@ -44,7 +44,7 @@ export class TaskNode {
   }
 
   writes(): Iterable<string> {
-    return this.kernel?.stores.keys() ?? [nodeBufferKey(this.call!.node.id)];
+    return this.kernel?.stores.keys() ?? this.call!.writes;
   }
 }
 

@@ -104,10 +104,16 @@ export interface ChunkedSource {
   readonly strides: readonly number[];
 }
 
+/** What a loop's body is given anew at each step: `index` among the body's arguments. Only there in bodies. */
+export interface ArgumentSource {
+  readonly type: 'argument';
+  readonly index: number;
+}
+
 /** Sources that have elements in a line, which offset and strides say how to read. */
 export type StridedSource = HostSource | ChunkedSource | FileSource | ReaderSource;
 
-export type Source = StridedSource | DeviceSource | IotaSource;
+export type Source = StridedSource | DeviceSource | IotaSource | ArgumentSource;
 
 /** A view: output element to input element, without arithmetic. */
 export type View =
@@ -140,7 +146,28 @@ export type NodeData =
       readonly kind: 'contract';
       readonly labels: readonly (readonly number[])[];
       readonly output: readonly number[];
-    };
+    }
+  /**
+   * One result of a loop: state number `result` after its last step, or, with `every`, the states after every so many
+   * steps along a new first axis. The inputs are the states before the first step, then what the body captures.
+   */
+  | { readonly kind: 'loop'; readonly loop: LoopBody; readonly result: number };
+
+/** How often a loop's body is run. */
+export interface LoopCount {
+  /** Steps; where there is a condition, at most so many. */
+  readonly steps: number;
+  /** The state, a single bool, without which the loop ends: it is looked at before every step. */
+  readonly condition: number | undefined;
+  /** Steps from one state that is kept to the next; undefined: the last state is the result. */
+  readonly every: number | undefined;
+}
+
+/** A loop as the user builds it; the nodes of all its results share it. */
+export interface LoopBody extends LoopCount {
+  /** The next states, from arguments: the states, then what is captured. Dtypes and shapes are those of the states. */
+  readonly next: readonly Expr[];
+}
 
 export type NodeKind = NodeData['kind'];
 

@@ -5,9 +5,16 @@
  * It is plain data: sources are numbers into a list that stays outside (`fusion/canonicalize.ts`), so a graph can be
  * drafted, compared, printed and stored. Nodes may stand in any order; `topologicalOrder` finds one.
  */
-import type { NodeBase, NodeData, Shape } from './expr.js';
+import type { LoopCount, NodeBase, NodeData, Shape } from './expr.js';
 
-type ComputedData = Exclude<NodeData, { kind: 'source' }>;
+type ComputedData = Exclude<NodeData, { kind: 'source' | 'loop' }>;
+
+/** A loop: its body is a graph whose sources are the body's arguments and whose outputs are the next states. */
+export interface GraphLoop extends LoopCount {
+  readonly body: Graph;
+  /** Equal keys are equal loops: that of the body as it was built, and how often it runs. */
+  readonly key: string;
+}
 
 export type GraphNodeData =
   | ComputedData
@@ -19,7 +26,9 @@ export type GraphNodeData =
       readonly strides: readonly number[];
     }
   /** 0 … n - 1. */
-  | { readonly kind: 'iota' };
+  | { readonly kind: 'iota' }
+  /** A result of a loop: see `NodeData`. */
+  | { readonly kind: 'loop'; readonly loop: GraphLoop; readonly result: number };
 
 export type GraphNode = GraphNodeData &
   NodeBase & { readonly id: number; readonly inputs: readonly number[] };

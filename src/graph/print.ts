@@ -1,9 +1,16 @@
 /** Prints a graph as text: one line a node, inputs first. Golden files, `explain()` and debug output use it. */
 
 import { unreachable } from '../errors.js';
-import type { View } from './expr.js';
+import type { LoopCount, View } from './expr.js';
 import { formatScalar, formatShape } from './format.js';
-import { type Graph, type GraphNode, type GraphNodeData, nodeOf, topologicalOrder } from './graph.js';
+import {
+  type Graph,
+  type GraphNode,
+  type GraphNodeData,
+  type GraphNodeOf,
+  nodeOf,
+  topologicalOrder,
+} from './graph.js';
 
 const LABELS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 const labelName = (label: number): string => LABELS[label] ?? `<${label}>`;
@@ -28,6 +35,13 @@ export function formatView(view: View): string {
   }
 }
 
+/** How often a loop's body runs, and what is kept of its states. */
+export function formatCount({ steps, condition, every }: LoopCount): string {
+  const limit = steps === Number.MAX_SAFE_INTEGER ? '' : `, at most ${steps} times`;
+  const often = condition === undefined ? `${steps} times` : `while state ${condition}${limit}`;
+  return every === undefined ? often : `${often}, every ${every} kept`;
+}
+
 /** What a node does, without its id, inputs, dtype and shape. */
 export function formatNodeData(node: GraphNodeData): string {
   switch (node.kind) {
@@ -46,6 +60,8 @@ export function formatNodeData(node: GraphNodeData): string {
       return formatView(node.view);
     case 'contract':
       return `contract ${formatSubscripts(node.labels, node.output)}`;
+    case 'loop':
+      return `loop ${formatCount(node.loop)}, state ${node.result}`;
     default:
       return unreachable(node);
   }
@@ -57,6 +73,21 @@ export function printNode(node: GraphNode): string {
 }
 
 export function printGraph(graph: Graph): string {
-  const lines = topologicalOrder(graph).map((id) => printNode(nodeOf(graph, id)));
+  const printed = new Set<string>();
+  const lines = topologicalOrder(graph).flatMap((id) => {
+    const node = nodeOf(graph, id);
+    if (node.kind !== 'loop' || printed.has(bodyKey(node))) return [printNode(node)];
+    printed.add(bodyKey(node));
+    return [printNode(node), ...bodyLines(node)];
+  });
   return `${lines.join('\n')}\nreturn ${graph.outputs.map((id) => `%${id}`).join(', ')}\n`;
 }
+
+const bodyKey = (node: GraphNodeOf<'loop'>): string => `${node.loop.key}|${node.inputs.join(' ')}`;
+
+/** A loop's body, of which source k is input k of the loop; printed once for all its results. */
+const bodyLines = ({ loop }: GraphNodeOf<'loop'>): string[] =>
+  printGraph(loop.body)
+    .trimEnd()
+    .split('\n')
+    .map((line) => `  ${line}`);

@@ -1,7 +1,14 @@
 /** Verify: states what a legal graph is. Tests run it after every pass; a violation is a defect of the pass. */
 import { InternalError } from '../errors.js';
 import { isHalf } from './dtype.js';
-import { type Graph, type GraphNode, nodeOf, sizeOfShape, topologicalOrder } from './graph.js';
+import {
+  type Graph,
+  type GraphNode,
+  type GraphNodeOf,
+  nodeOf,
+  sizeOfShape,
+  topologicalOrder,
+} from './graph.js';
 import { opRow } from './ops.js';
 import { printNode } from './print.js';
 import { reductionRow } from './reductions.js';
@@ -68,7 +75,38 @@ function problemOf(node: GraphNode, inputs: readonly GraphNode[]): string | unde
         ? undefined
         : 'wrong shape';
     }
+    case 'loop':
+      return loopProblem(node, inputs);
   }
+}
+
+function loopProblem(
+  { loop, result, shape, dtype }: GraphNodeOf<'loop'>,
+  inputs: readonly GraphNode[],
+): string | undefined {
+  const { body, steps, every, condition } = loop;
+  const states = body.outputs.length;
+  if (inputs.length < states || result >= states) return 'too few states';
+  if (steps < 1 || (every !== undefined && (every < 1 || condition !== undefined))) return 'bad count';
+  verify(body);
+  for (const node of body.nodes) {
+    if (node?.kind !== 'source') continue;
+    const given = inputs[node.input];
+    if (given === undefined) return 'argument that is not given';
+    if (given.dtype !== node.dtype || given.shape.join() !== node.shape.join())
+      return 'argument not as given';
+  }
+  const changes = body.outputs.some((id, k) => {
+    const next = nodeOf(body, id);
+    return next.dtype !== inputs[k]!.dtype || next.shape.join() !== inputs[k]!.shape.join();
+  });
+  if (changes) return 'state that changes its dtype or shape';
+  if (condition !== undefined && (inputs[condition]?.dtype !== 'bool' || inputs[condition].shape.length > 0))
+    return 'condition that is not one bool';
+  const kept = every === undefined ? [] : [Math.floor(steps / every)];
+  if (dtype !== inputs[result]!.dtype || shape.join() !== [...kept, ...inputs[result]!.shape].join())
+    return 'wrong result';
+  return undefined;
 }
 
 function viewProblem(node: GraphNode & { kind: 'view' }, x: GraphNode): string | undefined {

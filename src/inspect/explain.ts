@@ -6,7 +6,16 @@
  */
 import { budgetOf, type ComputeOptions, deviceOf } from '../exec/evaluate.js';
 import { cpuInfo } from '../exec/native.js';
-import type { KernelStep, MatmulStep, PhaseStep, Plan, Step, SweepStep } from '../exec/plan.js';
+import {
+  countOf,
+  type KernelStep,
+  type LoopStep,
+  type MatmulStep,
+  type PhaseStep,
+  type Plan,
+  type Step,
+  type SweepStep,
+} from '../exec/plan.js';
 import { type Planned, planGraph } from '../exec/program.js';
 import { cudaOf, limitsOf } from '../exec/program-cuda.js';
 import { canonicalize } from '../fusion/canonicalize.js';
@@ -25,6 +34,8 @@ export interface ExplainedStep {
   readonly kind: 'kernel' | 'matmul';
   /** Of a step that runs tile by tile: which sweep of the plan it belongs to, and how many tiles that has. */
   readonly sweep?: { readonly number: number; readonly tiles: number };
+  /** Of a step in a loop's body: which loop of the plan, and how often it runs; of loops in loops, the innermost. */
+  readonly loop?: { readonly number: number; readonly count: string };
   /** `reduce_square_sum`, `matmul`. */
   readonly name: string;
   /** Ids of the optimized graph's nodes that it computes. */
@@ -148,7 +159,7 @@ const changes = ({ added, removed, changed }: PassTrace): string =>
     .join(', ');
 
 const stepText = (step: ExplainedStep, k: number): string =>
-  `step ${k}: ${step.name}${step.sweep === undefined ? '' : `, in ${step.sweep.tiles} tiles of sweep ${step.sweep.number}`}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written\n${indent(step.text)}`;
+  `step ${k}: ${step.name}${step.sweep === undefined ? '' : `, in ${step.sweep.tiles} tiles of sweep ${step.sweep.number}`}${step.loop === undefined ? '' : `, in loop ${step.loop.number} (${step.loop.count})`}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written\n${indent(step.text)}`;
 
 /** Explains the compute of several results together. Throws what `compute` would reject with before it runs anything. */
 export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {}): Explanation {
@@ -185,18 +196,26 @@ const total = (steps: readonly ExplainedStep[], field: 'bytesRead' | 'bytesWritt
 const bytesOf = (label: string, { plan }: Planned): number =>
   plan.buffers.find((buffer) => buffer.label === label)?.byteLength ?? 0;
 
-/** The steps in order, those inside sweeps too. */
+type BodyStep = Exclude<Step, SweepStep>;
+
+/** The steps in order, those inside sweeps and loops too. */
 function explainSteps(planned: Planned, device: string): ExplainedStep[] {
   let sweeps = 0;
+  let loops = 0;
+  const explainBody = (step: BodyStep): ExplainedStep[] => {
+    if (step.kind !== 'loop') return explainStep(step, planned, device);
+    const loop = { number: loops++, count: countOf(step) };
+    return step.body.flatMap(explainBody).map((s) => ({ loop, ...s }));
+  };
   return planned.plan.steps.flatMap((step): ExplainedStep[] => {
-    if (step.kind !== 'sweep') return explainStep(step, planned, device);
+    if (step.kind !== 'sweep') return explainBody(step);
     const sweep = { number: sweeps++, tiles: step.tiles };
-    return step.body.flatMap((part) => explainStep(part.step, planned, device).map((s) => ({ ...s, sweep })));
+    return step.body.flatMap((part) => explainBody(part.step).map((s) => ({ ...s, sweep })));
   });
 }
 
 /** Of a kernel in phases, the first phase stands for all: it has the others' text and traffic. */
-function explainStep(step: Exclude<Step, SweepStep>, { plan }: Planned, device: string): ExplainedStep[] {
+function explainStep(step: Exclude<BodyStep, LoopStep>, { plan }: Planned, device: string): ExplainedStep[] {
   if (step.kind === 'finish' || (step.kind === 'phase' && step.phase > 0)) return [];
   return [step.kind === 'matmul' ? explainMatmul(step, plan, device) : explainKernel(step, plan, device)];
 }

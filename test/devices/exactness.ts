@@ -62,5 +62,7 @@ function ownExactness(node: Expr): Exactness {
       return exactIf(!inexact(node) || ['min', 'max', 'argmin', 'argmax'].includes(node.reduction));
     case 'contract':
       return exactIf(!inexact(node));
+    case 'loop':
+      return worst(node.loop.next.map(exactnessOf));
   }
 }

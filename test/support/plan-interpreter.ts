@@ -5,7 +5,7 @@
  * The conformance suite takes it for a device called `interpreted`.
  */
 
-import type { MatrixOperand, Plan, Step } from '../../src/exec/plan.js';
+import type { LoopStep, MatrixOperand, Plan, Step } from '../../src/exec/plan.js';
 import { planPartition } from '../../src/exec/planner.js';
 import { canonicalize, type SourceArray } from '../../src/fusion/canonicalize.js';
 import type { Access, Affine, Bound, Instruction, Kernel } from '../../src/fusion/kernel.js';
@@ -52,19 +52,47 @@ function runPlan(plan: Plan, sources: readonly SourceArray[]): Bytes[] {
   let input = 0;
   const memory = plan.buffers.map(({ role, byteLength, offset }): Bytes => {
     if (role === 'temporary') return { buffer: arena, byteOffset: offset, byteLength };
-    if (role === 'output') return { buffer: poisoned(byteLength), byteOffset: 0, byteLength };
+    if (role !== 'input') return { buffer: poisoned(byteLength), byteOffset: 0, byteLength };
     return { buffer: inputBytes(sources[plan.inputs[input++]!]!), byteOffset: 0, byteLength };
   });
-  for (const step of plan.steps) {
-    if (step.kind === 'kernel')
-      runKernel(
-        step.kernel,
-        step.buffers.map((buffer) => memory[buffer]!),
-      );
-    else if (step.kind === 'matmul') multiply(step, memory);
-    else throw new TypeError(`the plan interpreter runs no ${step.kind}`);
-  }
+  for (const step of plan.steps) runStep(step, memory);
   return memory.filter((_, i) => plan.buffers[i]!.role === 'output');
+}
+
+function runStep(step: Step, memory: Bytes[]): void {
+  if (step.kind === 'kernel')
+    runKernel(
+      step.kernel,
+      step.buffers.map((buffer) => memory[buffer]!),
+    );
+  else if (step.kind === 'matmul') multiply(step, memory);
+  else if (step.kind === 'loop') runLoop(step, memory);
+  else throw new TypeError(`the plan interpreter runs no ${step.kind}`);
+}
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: Bytes): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
+
+function runLoop({ steps, condition, every, states, body }: LoopStep, memory: Bytes[]): void {
+  let places = states.map(({ initial }) => memory[initial]!);
+  for (let step = 1; step <= steps; step++) {
+    if (condition >= 0 && bytesOf(places[condition]!)[0] === 0) break;
+    const written = states.map(({ last, other }) => memory[step % 2 === 0 ? last : other]!);
+    states.forEach(({ current, next }, k) => {
+      memory[current] = places[k]!;
+      memory[next] = written[k]!;
+    });
+    for (const part of body) runStep(part, memory);
+    places = written;
+    if (every === 0 || step % every !== 0) continue;
+    states.forEach(({ kept }, k) => {
+      if (kept < 0) return;
+      bytesOf(memory[kept]!).set(bytesOf(places[k]!), (step / every - 1) * places[k]!.byteLength);
+    });
+  }
+  states.forEach(({ last }, k) => {
+    bytesOf(memory[last]!).set(bytesOf(places[k]!));
+  });
 }
 
 /** A copy of what the plan reads of a source. */

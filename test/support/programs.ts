@@ -22,6 +22,7 @@ import {
 import { toLazy } from './api.js';
 import type { HostArray } from './host.js';
 import { KERNEL_PROGRAMS } from './kernel-programs.js';
+import { LOOP_PROGRAMS } from './loop-programs.js';
 import { randomIntegers, randomValues } from './random.js';
 
 export interface Program {
@@ -520,7 +521,16 @@ const GRAPHS: readonly Program[] = [
   },
 ];
 
-const ALL = [...NORMALISATIONS, ...PAIRS, ...MASKS, ...SHAPES, ...MIXED, ...GRAPHS, ...KERNEL_PROGRAMS];
+const ALL = [
+  ...NORMALISATIONS,
+  ...PAIRS,
+  ...MASKS,
+  ...SHAPES,
+  ...MIXED,
+  ...GRAPHS,
+  ...KERNEL_PROGRAMS,
+  ...LOOP_PROGRAMS,
+];
 
 export const PROGRAMS: readonly Program[] = ALL.map((program, i) => ({
   ...program,

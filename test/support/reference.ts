@@ -20,12 +20,18 @@ type Values = readonly Scalar[];
 
 /** The value of every expression, as host arrays. */
 export function evaluateReference(outputs: readonly Expr[]): HostArray[] {
+  const values = evaluateAll(outputs, []);
+  return outputs.map((node, k) => fromScalars(node.dtype, node.shape, values[k]!));
+}
+
+/** `args`: what the arguments of a loop's body stand for. */
+function evaluateAll(outputs: readonly Expr[], args: readonly Values[]): Values[] {
   const values = new Map<Expr, Values>();
   for (const node of topological(outputs)) {
     const inputs = node.inputs.map((input) => values.get(input)!);
-    values.set(node, evaluateNode(node, inputs));
+    values.set(node, evaluateNode(node, inputs, args));
   }
-  return outputs.map((node) => fromScalars(node.dtype, node.shape, values.get(node)!));
+  return outputs.map((node) => values.get(node)!);
 }
 
 /** Every node after its inputs, without recursion: chains may be long. */
@@ -46,10 +52,10 @@ function topological(outputs: readonly Expr[]): Expr[] {
   return order;
 }
 
-function evaluateNode(node: Expr, inputs: readonly Values[]): Values {
+function evaluateNode(node: Expr, inputs: readonly Values[], args: readonly Values[]): Values {
   switch (node.kind) {
     case 'source':
-      return readSource(node);
+      return readSource(node, args);
     case 'const':
       return [castScalar(node.value, node.dtype)];
     case 'map':
@@ -62,10 +68,25 @@ function evaluateNode(node: Expr, inputs: readonly Values[]): Values {
       return viewValues(node, inputs[0]!);
     case 'contract':
       return contract(node, inputs);
+    case 'loop':
+      return loopValues(node, inputs);
   }
 }
 
-function readSource(node: ExprOf<'source'>): Values {
+function loopValues({ loop, result }: ExprOf<'loop'>, inputs: readonly Values[]): Values {
+  const { steps, condition, every, next } = loop;
+  let states = inputs.slice(0, next.length);
+  const captured = inputs.slice(next.length);
+  const kept: Scalar[] = [];
+  for (let step = 1; step <= steps; step++) {
+    if (condition !== undefined && states[condition]![0] !== true) break;
+    states = evaluateAll(next, [...states, ...captured]);
+    if (every !== undefined && step % every === 0) kept.push(...states[result]!);
+  }
+  return every === undefined ? states[result]! : kept;
+}
+
+function readSource(node: ExprOf<'source'>, args: readonly Values[]): Values {
   const { source } = node;
   switch (source.type) {
     case 'host':
@@ -74,6 +95,8 @@ function readSource(node: ExprOf<'source'>): Values {
       );
     case 'iota':
       return Array.from({ length: node.shape[0]! }, (_, i) => BigInt(i));
+    case 'argument':
+      return args[source.index]!;
     case 'device':
     case 'chunked':
     case 'file':

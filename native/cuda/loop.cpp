@@ -1,0 +1,104 @@
+// Queues loops: each run of the body is queued with the addresses of its states. A condition is read back
+// while the next run, which leaves the states before it as they are, is under way; it counts only if it is
+// to.
+#include "runtime/loop.h"
+
+#include <array>
+
+#include "cuda/issue.h"
+
+namespace weft::cuda {
+
+void Issue::operator()(const std::shared_ptr<const Loop>& given) {
+  const Loop& loop = *given;
+  const size_t first = launch_;
+  depth_++;
+  if (loop.condition < 0) {
+    eachRun(loop, [&](const LoopRun& run) {
+      launch_ = first;
+      runBody(loop, run);
+    });
+  } else {
+    runWhile(loop, first);
+  }
+  depth_--;
+  code_.loopSteps = 1;
+  launch_ = first + loop.launches;
+}
+
+void Issue::runBody(const Loop& loop, const LoopRun& run) {
+  checkCancelled(*run_.cancel);
+  for (const LoopState& state : loop.states) {
+    addresses_[state.current] = addresses_[bufferAt(state, run.from)];
+    addresses_[state.next] = addresses_[bufferAt(state, run.to)];
+  }
+  for (const Step& step : loop.body) {
+    // A loop in the body ends with another.
+    code_.loopSteps = static_cast<unsigned>(run.steps);
+    std::visit(*this, step);
+    resources_.throttle->count(resources_.stream);
+  }
+  if (run.kept >= 0) {
+    for (const LoopState& state : loop.states) {
+      const size_t byteLength = byteLengthOf(state.current);
+      if (state.kept < 0 || byteLength == 0) continue;
+      const CUdeviceptr to = addresses_[state.kept] + static_cast<size_t>(run.kept) * byteLength;
+      WEFT_CU(cuMemcpyDtoDAsync, to, addresses_[bufferAt(state, run.to)], byteLength, resources_.stream);
+    }
+  }
+  if (depth_ == 1 && loop.condition < 0) tellSteps(run.steps);
+}
+
+// Of the steps that were queued so long ago that the throttle has seen their end.
+void Issue::tellSteps(int64_t steps) {
+  queuedSteps_.push_back({resources_.throttle->queued(), steps});
+  while (!queuedSteps_.empty() && queuedSteps_.front().queued <= resources_.throttle->reached()) {
+    *run_.tilesDone += queuedSteps_.front().steps;
+    queuedSteps_.pop_front();
+  }
+}
+
+void Issue::runWhile(const Loop& loop, size_t first) {
+  const LoopState& condition = loop.states[loop.condition];
+  // Loops of one depth come after each other.
+  while (flight_.looks.size() < depth_) flight_.looks.push_back(resources_.slots.take());
+  std::byte* const slot = flight_.looks[depth_ - 1].get();
+  struct Look {
+    std::byte* flag;
+    std::unique_ptr<Event> read;
+  };
+  std::array<Look, 2> looks;
+  for (size_t k = 0; k < looks.size(); k++)
+    looks[k] = {slot + k * PinnedSlots::kAlignment, resources_.events.take()};
+  const auto look = [&](int64_t done) {
+    const Look& at = looks[static_cast<size_t>(done % 2)];
+    const CUdeviceptr from = addresses_[bufferAt(condition, placeAfter(done))];
+    WEFT_CU(cuMemcpyDtoHAsync, at.flag, from, 1, resources_.stream);
+    at.read->record(resources_.stream);
+  };
+  int64_t done = 0;
+  look(done);
+  while (done < loop.steps) {
+    launch_ = first;
+    runBody(loop, {1, placeAfter(done), placeAfter(done + 1), -1});
+    Look& before = looks[static_cast<size_t>(done % 2)];
+    look(done + 1);
+    before.read->wait();
+    if (*before.flag == std::byte{0}) break;
+    done++;
+  }
+  for (Look& each : looks) resources_.events.give(std::move(each.read));
+  leaveInLast(loop, placeAfter(done));
+}
+
+void Issue::leaveInLast(const Loop& loop, LoopPlace place) {
+  if (place == LoopPlace::last) return;
+  for (const LoopState& state : loop.states) {
+    const size_t byteLength = byteLengthOf(state.current);
+    if (byteLength == 0) continue;
+    const CUdeviceptr from = addresses_[bufferAt(state, place)];
+    WEFT_CU(cuMemcpyDtoDAsync, addresses_[state.last], from, byteLength, resources_.stream);
+  }
+}
+
+}  // namespace weft::cuda

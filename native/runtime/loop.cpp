@@ -1,0 +1,148 @@
+#include "runtime/loop.h"
+
+#include "runtime/sweep.h"
+#include "runtime/values.h"
+
+namespace weft {
+namespace {
+
+using values::integer;
+using values::reject;
+
+std::string item(const std::string& list, size_t i) { return list + "[" + std::to_string(i) + "]"; }
+
+class StateReader {
+ public:
+  StateReader(const Napi::Object& entry, std::string field, Program& program)
+      : entry_(entry), field_(std::move(field)), program_(program) {}
+
+  LoopState read(int64_t kept) {
+    LoopState state{};
+    state.current = turn("current");
+    state.next = turn("next");
+    program_.buffers[state.current].isReadOnly = true;
+    byteLength_ = program_.buffers[state.current].byteLength;
+    state.initial = buffer("initial", 0);
+    sized(state.initial, "initial", 1);
+    sized(state.next, "next", 1);
+    state.last = written("last", 1);
+    state.other = written("other", 1);
+    if (state.last == state.other || state.last == state.initial || state.other == state.initial)
+      reject(field_, "a state that lies in three buffers");
+    state.kept = buffer("kept", -1);
+    if (state.kept >= 0) written("kept", static_cast<size_t>(kept));
+    return state;
+  }
+
+ private:
+  int buffer(const char* name, int64_t least) const {
+    const int64_t last = static_cast<int64_t>(program_.buffers.size()) - 1;
+    return static_cast<int>(integer(entry_.Get(name), field_ + "." + name, least, last));
+  }
+  // A buffer without memory of its own.
+  int turn(const char* name) const {
+    const int found = buffer(name, 0);
+    if (program_.buffers[found].role != Role::state) reject(field_ + "." + name, "a buffer of role state");
+    return found;
+  }
+  int written(const char* name, size_t count) const {
+    const int found = buffer(name, 0);
+    if (program_.buffers[found].isReadOnly) reject(field_ + "." + name, "a buffer that may be written");
+    sized(found, name, count);
+    return found;
+  }
+  void sized(int buffer, const char* name, size_t count) const {
+    const size_t byteLength = program_.buffers[buffer].byteLength;
+    const bool fits =
+        byteLength_ == 0 || (byteLength / byteLength_ == count && byteLength % byteLength_ == 0);
+    if (!fits) reject(field_ + "." + name, "of " + std::to_string(count) + " times the state's bytes");
+  }
+
+  const Napi::Object entry_;
+  const std::string field_;
+  Program& program_;
+  size_t byteLength_ = 0;
+};
+
+size_t launchesOf(const std::vector<Step>& body) {
+  size_t count = 0;
+  for (const Step& step : body) {
+    if (std::holds_alternative<LaunchStep>(step)) count++;
+    if (const auto* loop = std::get_if<std::shared_ptr<const Loop>>(&step)) count += (*loop)->launches;
+  }
+  return count;
+}
+
+class StateCheck {
+ public:
+  explicit StateCheck(const Program& program) : program_(program), placed_(program.buffers.size()) {}
+
+  void steps(const std::vector<Step>& steps) {
+    for (const Step& step : steps) {
+      if (const auto* loop = std::get_if<std::shared_ptr<const Loop>>(&step)) {
+        body(**loop);
+      } else {
+        for (const int buffer : buffersOf(step)) use(buffer);
+      }
+    }
+  }
+
+ private:
+  void body(const Loop& loop) {
+    for (const LoopState& state : loop.states) {
+      for (const int buffer : {state.initial, state.last, state.other}) use(buffer);
+      if (state.kept >= 0) use(state.kept);
+    }
+    place(loop, true);
+    steps(loop.body);
+    place(loop, false);
+  }
+  void place(const Loop& loop, bool isThere) {
+    for (const LoopState& state : loop.states) placed_[state.current] = placed_[state.next] = isThere;
+  }
+  void use(int buffer) const {
+    if (program_.buffers[buffer].role == Role::state && !placed_[buffer])
+      reject("steps", "in the loop of the states that they use");
+  }
+
+  const Program& program_;
+  std::vector<bool> placed_;
+};
+
+}  // namespace
+
+void checkStates(const Program& program) { StateCheck(program).steps(program.steps); }
+
+Step readLoop(const Napi::Object& entry, const std::string& field, Program& program,
+              const ReadBodyStep& readStep) {
+  auto loop = std::make_shared<Loop>();
+  const Napi::Array states = values::array(entry.Get("states"), field + ".states");
+  const int64_t stateCount = states.Length();
+  loop->steps = integer(entry.Get("steps"), field + ".steps", 1);
+  loop->condition =
+      static_cast<int>(integer(entry.Get("condition"), field + ".condition", -1, stateCount - 1));
+  const int64_t most = loop->condition < 0 ? loop->steps : 0;
+  loop->every = integer(entry.Get("every"), field + ".every", 0, most);
+  if (loop->every > 0 && loop->steps % loop->every != 0) reject(field + ".steps", "a multiple of every");
+  const int64_t atOnce = loop->condition < 0 ? values::kMaxSafeInteger : 1;
+  loop->stepsAtOnce = integer(entry.Get("stepsAtOnce"), field + ".stepsAtOnce", 1, atOnce);
+  const int64_t kept = loop->every == 0 ? 0 : loop->steps / loop->every;
+  for (uint32_t i = 0; i < states.Length(); i++) {
+    const std::string name = item(field + ".states", i);
+    loop->states.push_back(StateReader(values::object(states.Get(i), name), name, program).read(kept));
+  }
+  if (loop->condition >= 0 && program.buffers[loop->states[loop->condition].current].byteLength != 1)
+    reject(field + ".condition", "a state of one byte");
+  const Napi::Array body = values::array(entry.Get("body"), field + ".body");
+  for (uint32_t i = 0; i < body.Length(); i++) {
+    const Napi::HandleScope scope(entry.Env());
+    const std::string name = item(field + ".body", i);
+    loop->body.push_back(readStep(values::object(body.Get(i), name), name, program));
+    if (std::holds_alternative<std::shared_ptr<const Sweep>>(loop->body.back()))
+      reject(name + ".kind", "not a sweep");
+  }
+  loop->launches = launchesOf(loop->body);
+  return std::shared_ptr<const Loop>(std::move(loop));
+}
+
+}  // namespace weft

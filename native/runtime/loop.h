@@ -1,0 +1,96 @@
+// Loop: a body of steps that runs again and again. Its states lie in two buffers by turns: each run of the
+// body reads them from one and writes the next ones to the other; nothing is copied. Plain data, read once
+// from a LoopSpec of src/exec/native-types.ts and then immutable; cpu-steps.* and cuda/loop.cpp run it.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "runtime/program.h"
+
+namespace weft {
+
+struct LoopState {
+  // Holds it before the first step.
+  int initial;
+  // What the body reads and writes: buffers without memory of their own.
+  int current, next;
+  // Where states are written to; `last` has the last one in the end.
+  int last, other;
+  // Takes the states that are kept, one after the other; -1: none are.
+  int kept;
+};
+
+struct Loop {
+  // With a condition the most.
+  int64_t steps;
+  // The state, one bool, that says whether to go on; -1: none does.
+  int condition;
+  // Steps from one state that is kept to the next; 0: none are.
+  int64_t every;
+  // The most that one run of the body does.
+  int64_t stepsAtOnce;
+  std::vector<LoopState> states;
+  std::vector<Step> body;
+  // CUDA launches in the body, those of loops in it among them.
+  size_t launches;
+};
+
+// Where states lie.
+enum class LoopPlace { initial, last, other };
+
+inline int bufferAt(const LoopState& state, LoopPlace place) {
+  switch (place) {
+    case LoopPlace::initial:
+      return state.initial;
+    case LoopPlace::last:
+      return state.last;
+    case LoopPlace::other:
+      break;
+  }
+  return state.other;
+}
+
+// A run of a loop's body.
+struct LoopRun {
+  int64_t steps;
+  LoopPlace from, to;
+  // Which of the states that are kept it leaves; -1: none.
+  int64_t kept;
+};
+
+// The runs of a loop without a condition, in order.
+template <typename F>
+void eachRun(const Loop& loop, F run) {
+  const int64_t stretch = loop.every > 0 ? loop.every : loop.steps;
+  const int64_t stretches = loop.steps / stretch;
+  const int64_t runs = (stretch + loop.stepsAtOnce - 1) / loop.stepsAtOnce;
+  // So that the last run of all ends in `last`.
+  int64_t left = stretches * runs;
+  LoopPlace from = LoopPlace::initial;
+  for (int64_t k = 0; k < stretches; k++) {
+    for (int64_t steps = stretch; steps > 0; steps -= loop.stepsAtOnce) {
+      const LoopPlace to = --left % 2 == 0 ? LoopPlace::last : LoopPlace::other;
+      const bool isEnd = steps <= loop.stepsAtOnce;
+      run(LoopRun{isEnd ? steps : loop.stepsAtOnce, from, to, isEnd && loop.every > 0 ? k : -1});
+      from = to;
+    }
+  }
+}
+
+// Where the states after a number of steps lie in a loop with a condition.
+inline LoopPlace placeAfter(int64_t steps) {
+  if (steps == 0) return LoopPlace::initial;
+  return steps % 2 == 1 ? LoopPlace::last : LoopPlace::other;
+}
+
+// Reads a loop, and checks all that running it relies on; `readStep` reads a step of its body.
+using ReadBodyStep =
+    std::function<Step(const Napi::Object& entry, const std::string& field, Program& program)>;
+Step readLoop(const Napi::Object& entry, const std::string& field, Program& program,
+              const ReadBodyStep& readStep);
+
+// Refuses buffers of states outside of the loop that says where they lie.
+void checkStates(const Program& program);
+
+}  // namespace weft

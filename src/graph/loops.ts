@@ -1,0 +1,249 @@
+/**
+ * Makes the nodes of loops: closes a body over what it captures, so that it is a graph of its arguments alone, and leaves
+ * what no step changes to be computed once, before the loop:
+ *
+ *     x → x * exp(w)      →   arguments x, e: x * e, with e = exp(w) captured
+ *
+ * Called by `loops.ts` of the public API, which calls the user's functions.
+ */
+import { DTypeError, expected, ShapeError } from '../errors.js';
+import { currentSite } from '../site.js';
+import type { Expr, ExprOf, LoopCount, Shape } from './expr.js';
+import { formatShape } from './format.js';
+import { sizeOfShape } from './graph.js';
+import { broadcast, constant } from './infer.js';
+import { opRow } from './ops.js';
+
+/** Stands for a state in a body that is being built. */
+export function argumentLike({ dtype, shape }: Expr, index = 0): ExprOf<'source'> {
+  return {
+    kind: 'source',
+    source: { type: 'argument', index },
+    dtype,
+    shape,
+    inputs: [],
+    site: currentSite(),
+  };
+}
+
+/** Refuses states that do not come back as they went in: `name` says which one is meant. */
+export function checkStates(
+  op: string,
+  before: readonly Expr[],
+  next: readonly Expr[],
+  name: (k: number) => string,
+): void {
+  before.forEach((state, k) => {
+    const { dtype, shape } = next[k]!;
+    if (!sameShape(shape, state.shape)) {
+      throw new ShapeError(
+        expected(op, `${name(k)} to stay of shape ${formatShape(state.shape)}`, formatShape(shape)),
+      );
+    }
+    if (dtype !== state.dtype) {
+      const hint = `cast it back: .astype('${state.dtype}')`;
+      throw new DTypeError(expected(op, `${name(k)} to stay ${state.dtype}`, dtype, hint));
+    }
+  });
+}
+
+const sameShape = (a: Shape, b: Shape): boolean => a.length === b.length && a.every((n, k) => n === b[k]);
+
+/**
+ * The first `wanted` results of a loop, a node each. `states` are those before the first step, `parameters` stand for them in
+ * `next`, the states after a step. States that no step changes, that have no elements or that nothing needs are not carried.
+ */
+export function loop(
+  states: readonly Expr[],
+  parameters: readonly Expr[],
+  next: readonly Expr[],
+  count: LoopCount,
+  wanted: number,
+): Expr[] {
+  const isFixed = (k: number): boolean => next[k] === parameters[k] || sizeOfShape(states[k]!.shape) === 0;
+  const needed = neededStates(parameters, next, wanted, count.condition);
+  const carried = states.flatMap((_, k) => (needed.has(k) && !isFixed(k) ? [k] : []));
+  const fixed = new Map(states.flatMap((state, k) => (isFixed(k) ? [[parameters[k]!, state] as const] : [])));
+  const changed = substituted(
+    carried.map((k) => next[k]!),
+    fixed,
+  );
+  const body = new Closure(carried.map((k) => parameters[k]!)).close(changed);
+  const place = new Map(carried.map((k, at) => [k, at]));
+  const { steps, every } = count;
+  const condition = count.condition === undefined ? undefined : place.get(count.condition);
+  const shared = { steps, every, condition, next: body.next };
+  const inputs = [...carried.map((k) => states[k]!), ...body.captured];
+  return states.slice(0, wanted).map((state, k): Expr => {
+    const kept = every === undefined ? [] : [Math.floor(steps / every)];
+    const shape = [...kept, ...state.shape];
+    if (sizeOfShape(shape) === 0) return broadcast(constant(0, state.dtype), shape);
+    const result = place.get(k);
+    if (result === undefined) return broadcast(state, shape);
+    return { kind: 'loop', loop: shared, result, dtype: state.dtype, shape, inputs, site: currentSite() };
+  });
+}
+
+/** The states that the first `wanted` ones and the condition are computed from, those among them. */
+function neededStates(
+  parameters: readonly Expr[],
+  next: readonly Expr[],
+  wanted: number,
+  condition: number | undefined,
+): Set<number> {
+  const stateOf = new Map(parameters.map((parameter, k) => [parameter, k]));
+  const needed = new Set<number>();
+  const seen = new Set<Expr>();
+  const stack: Expr[] = [];
+  const need = (k: number): void => {
+    if (needed.has(k)) return;
+    needed.add(k);
+    stack.push(next[k]!);
+  };
+  for (let k = 0; k < wanted; k++) need(k);
+  if (condition !== undefined) need(condition);
+  for (let x = stack.pop(); x !== undefined; x = stack.pop()) {
+    if (seen.has(x)) continue;
+    seen.add(x);
+    const state = stateOf.get(x);
+    if (state !== undefined) need(state);
+    stack.push(...x.inputs);
+  }
+  return needed;
+}
+
+/** Cost of a map of indices and constants up to which it is computed in every step instead of being read. */
+const CHEAP = 8;
+
+/** What becomes of an expression when a body is closed. */
+type Fate =
+  /** It depends on a state: it is part of the body. */
+  | 'changes'
+  /** It is read: computed once, outside. */
+  | 'captured'
+  /** It does not change, but costs less to compute than to read; or it is a view of what is read. */
+  | 'repeated';
+
+/** Visits what `done` lacks below an expression, inputs first; of what is not `open`, no inputs. Iterative. */
+function visitBelow(
+  root: Expr,
+  done: ReadonlyMap<Expr, unknown>,
+  open: (x: Expr) => boolean,
+  visit: (x: Expr) => void,
+): void {
+  const stack = [root];
+  for (let x = stack.at(-1); x !== undefined; x = stack.at(-1)) {
+    const waiting = done.has(x) || !open(x) ? [] : x.inputs.filter((input) => !done.has(input));
+    if (waiting.length > 0) {
+      stack.push(...waiting);
+      continue;
+    }
+    stack.pop();
+    if (!done.has(x)) visit(x);
+  }
+}
+
+/** An expression over other inputs; itself where they are the same. */
+const over = (x: Expr, inputs: readonly Expr[]): Expr =>
+  inputs.every((input, k) => input === x.inputs[k]) ? x : { ...x, inputs };
+
+/** Expressions in which parameters of states that stay as they are have become those states. */
+function substituted(exprs: readonly Expr[], fixed: ReadonlyMap<Expr, Expr>): readonly Expr[] {
+  if (fixed.size === 0) return exprs;
+  const done = new Map<Expr, Expr>(fixed);
+  const visit = (x: Expr): void => {
+    done.set(
+      x,
+      over(
+        x,
+        x.inputs.map((input) => done.get(input)!),
+      ),
+    );
+  };
+  for (const x of exprs) visitBelow(x, done, () => true, visit);
+  return exprs.map((x) => done.get(x)!);
+}
+
+class Closure {
+  readonly #parameters: readonly Expr[];
+  readonly #fates = new Map<Expr, Fate>();
+  /** Of what is repeated: its arithmetic, and the elements that it reads. */
+  readonly #costs = new Map<Expr, { readonly cost: number; readonly read: number }>();
+  readonly #closed = new Map<Expr, Expr>();
+  readonly captured: Expr[] = [];
+  next: readonly Expr[] = [];
+
+  constructor(parameters: readonly Expr[]) {
+    this.#parameters = parameters;
+    parameters.forEach((parameter, k) => {
+      this.#fates.set(parameter, 'changes');
+      this.#closed.set(parameter, argumentLike(parameter, k));
+    });
+  }
+
+  close(next: readonly Expr[]): this {
+    const decide = (x: Expr): void => {
+      this.#fates.set(x, this.#fateOf(x));
+    };
+    for (const x of next) visitBelow(x, this.#fates, () => true, decide);
+    const isOpen = (x: Expr): boolean => this.#fates.get(x) !== 'captured';
+    const rewrite = (x: Expr): void => {
+      this.#closed.set(x, isOpen(x) ? this.#copy(x) : this.#capture(x));
+    };
+    for (const x of next) visitBelow(x, this.#closed, isOpen, rewrite);
+    this.next = next.map((x) => this.#closed.get(x)!);
+    return this;
+  }
+
+  #fateOf(x: Expr): Fate {
+    const { inputs } = x;
+    const fates = inputs.map((input) => this.#fates.get(input)!);
+    if (fates.includes('changes')) return 'changes';
+    switch (x.kind) {
+      case 'const':
+        return 'repeated';
+      case 'source':
+        return x.source.type === 'iota' ? 'repeated' : 'captured';
+      case 'reduce':
+      case 'contract':
+      case 'loop':
+        return 'captured';
+      case 'view':
+        return this.#repeat(x, inputs, this.#costs.get(inputs[0]!)?.cost ?? 0);
+      case 'cast':
+        return this.#computed(x, inputs, 1);
+      case 'map':
+        return this.#computed(x, inputs, opRow(x.op).cost);
+    }
+  }
+
+  #repeat(x: Expr, inputs: readonly Expr[], cost: number): Fate {
+    this.#costs.set(x, { cost, read: this.#elementsRead(inputs) });
+    return 'repeated';
+  }
+
+  /** Arithmetic is done once, but where it is little and its result much larger than what it is made of. */
+  #computed(x: Expr, inputs: readonly Expr[], own: number): Fate {
+    const cost = inputs.reduce((sum, input) => sum + (this.#costs.get(input)?.cost ?? 0), own);
+    const isCheap = cost <= CHEAP && sizeOfShape(x.shape) > 2 * this.#elementsRead(inputs);
+    return isCheap ? this.#repeat(x, inputs, cost) : 'captured';
+  }
+
+  /** Elements that a step reads to have expressions that do not change. */
+  #elementsRead(inputs: readonly Expr[]): number {
+    const readFor = (x: Expr): number =>
+      this.#fates.get(x) === 'captured' ? sizeOfShape(x.shape) : (this.#costs.get(x)?.read ?? 0);
+    return inputs.reduce((sum, x) => sum + readFor(x), 0);
+  }
+
+  #capture(x: Expr): Expr {
+    return argumentLike(x, this.#parameters.length + this.captured.push(x) - 1);
+  }
+
+  #copy(x: Expr): Expr {
+    return over(
+      x,
+      x.inputs.map((input) => this.#closed.get(input)!),
+    );
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * Loops that stay on the device: `iterate` and `whileLoop`. Their functions are called once, with arrays that stand for the
+ * states, and give the graph of a step; `graph/loops.ts` makes nodes of it.
+ */
+import { isTypedArray } from './elements.js';
+import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from './errors.js';
+import type { ArrayLike } from './fluent.js';
+import { checkOptions } from './graph/arguments.js';
+import type { Expr } from './graph/expr.js';
+import { formatShape } from './graph/format.js';
+import { constant, map } from './graph/infer.js';
+import { argumentLike, checkStates, loop } from './graph/loops.js';
+import { isScalar } from './graph/scalar.js';
+import { isShaped } from './host-array.js';
+import { exprOf, Lazy } from './lazy.js';
+import { called } from './site.js';
+
+/** Named states. What has a shape is one array. */
+export type NamedStates = { readonly [name: string]: ArrayLike } & { readonly shape?: never };
+
+/** An array in the place of each state. */
+export type StateArrays<States> = { -readonly [K in keyof States]: Lazy };
+
+/** What a step gives for several states: arrays, or what becomes one. */
+export type NextStates<States> = { readonly [K in keyof States]: ArrayLike };
+
+export interface IterateOptions {
+  /** Keeps the states after every so many steps, along a new first axis, instead of the last ones. */
+  readonly every?: number | undefined;
+}
+
+export interface WhileOptions {
+  /** The most steps to run. */
+  readonly max?: number | undefined;
+}
+
+/**
+ * The state after `n` steps of `fn`, on the device from the first step to the last: `iterate(1000, x, (x) => x.mul(0.5).add(1))`.
+ *
+ * `state` is an array, a list or an object of arrays. `fn` is called once, with arrays that stand for the states and the number
+ * of the step (int64, from 0), and gives the next states in the same form, of the same shapes and dtypes. Arrays that it captures
+ * are constants of the loop; what no step changes is computed once.
+ *
+ * With `every: k` the results are the states after k, 2k, 3k … steps along a new first axis, of size ⌊n / k⌋; the first
+ * state is not among them.
+ *
+ * Throws a RangeArgumentError for counts that are no whole numbers, a ShapeError or DTypeError for states that change theirs.
+ */
+export function iterate<const States extends readonly ArrayLike[]>(
+  n: number,
+  states: States,
+  fn: (states: StateArrays<States>, step: Lazy) => NextStates<States>,
+  options?: IterateOptions,
+): StateArrays<States>;
+export function iterate(
+  n: number,
+  state: ArrayLike,
+  fn: (state: Lazy, step: Lazy) => ArrayLike,
+  options?: IterateOptions,
+): Lazy;
+export function iterate<States extends NamedStates>(
+  n: number,
+  states: States,
+  fn: (states: StateArrays<States>, step: Lazy) => NextStates<States>,
+  options?: IterateOptions,
+): StateArrays<States>;
+export function iterate(n: number, state: unknown, fn: unknown, options?: IterateOptions): unknown {
+  return called(() => {
+    checkOptions('iterate', options, ['every']);
+    const steps = count('iterate', 'n', n, 0);
+    const every = options?.every === undefined ? undefined : count('iterate', 'every', options.every, 1);
+    const states = new States('iterate', state);
+    const parameters = states.exprs.map((x) => argumentLike(x));
+    const number = argumentLike(constant(0n, 'int64'));
+    const next = states.next(functionOf('iterate', fn)(states.arranged(parameters), new Lazy(number)));
+    if (steps === 0 && every === undefined) return states.arranged(states.exprs);
+    const frames = every === undefined ? undefined : Math.floor(steps / every);
+    const results = loop(
+      [...states.exprs, constant(0n, 'int64')],
+      [...parameters, number],
+      [...next, map('add', [number, 1n])],
+      { steps: frames === undefined ? steps : frames * every!, condition: undefined, every },
+      next.length,
+    );
+    return states.arranged(results.slice(0, next.length));
+  });
+}
+
+/**
+ * Repeats `fn` while `cond` of the state holds: `whileLoop((x) => x.max().greater(1), (x) => x.mul(0.5), x)`. States and functions
+ * are as for `iterate`; `cond` gives one bool. With `max`, ends after so many steps even if the condition still holds.
+ *
+ * Throws as `iterate` does, and a ShapeError or DTypeError for conditions that are not one bool.
+ */
+export function whileLoop<const States extends readonly ArrayLike[]>(
+  cond: (states: StateArrays<States>) => ArrayLike,
+  fn: (states: StateArrays<States>, step: Lazy) => NextStates<States>,
+  states: States,
+  options?: WhileOptions,
+): StateArrays<States>;
+export function whileLoop(
+  cond: (state: Lazy) => ArrayLike,
+  fn: (state: Lazy, step: Lazy) => ArrayLike,
+  state: ArrayLike,
+  options?: WhileOptions,
+): Lazy;
+export function whileLoop<States extends NamedStates>(
+  cond: (states: StateArrays<States>) => ArrayLike,
+  fn: (states: StateArrays<States>, step: Lazy) => NextStates<States>,
+  states: States,
+  options?: WhileOptions,
+): StateArrays<States>;
+export function whileLoop(cond: unknown, fn: unknown, state: unknown, options?: WhileOptions): unknown {
+  return called(() => {
+    checkOptions('whileLoop', options, ['max']);
+    const max = options?.max;
+    const steps = max === undefined ? Number.MAX_SAFE_INTEGER : count('whileLoop', 'max', max, 0);
+    const states = new States('whileLoop', state);
+    const holds = (exprs: readonly Expr[]): Expr =>
+      conditionOf(functionOf('whileLoop', cond)(states.arranged(exprs)));
+    const parameters = states.exprs.map((x) => argumentLike(x));
+    const number = argumentLike(constant(0n, 'int64'));
+    const next = states.next(functionOf('whileLoop', fn)(states.arranged(parameters), new Lazy(number)));
+    const [first, last] = [holds(states.exprs), holds(next)];
+    if (steps === 0) return states.arranged(states.exprs);
+    const results = loop(
+      [...states.exprs, constant(0n, 'int64'), first],
+      [...parameters, number, argumentLike(first)],
+      [...next, map('add', [number, 1n]), last],
+      { steps, condition: next.length + 1, every: undefined },
+      next.length,
+    );
+    return states.arranged(results.slice(0, next.length));
+  });
+}
+
+function functionOf(op: string, fn: unknown): (...args: unknown[]) => unknown {
+  if (typeof fn === 'function') return fn as (...args: unknown[]) => unknown;
+  throw new ArgumentError(expected(op, 'a function', typeof fn));
+}
+
+function count(op: string, name: string, value: unknown, least: number): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
+  throw new RangeArgumentError(expected(op, `${name} to be a whole number from ${least} on`, String(value)));
+}
+
+/** What `cond` gives: one bool. */
+function conditionOf(value: unknown): Expr {
+  refusePromise('whileLoop', value);
+  const expr = exprOf('whileLoop', value);
+  if (expr.shape.length > 0)
+    throw new ShapeError(
+      expected('whileLoop', 'a condition of shape ()', formatShape(expr.shape), 'use all() or any()'),
+    );
+  if (expr.dtype !== 'bool')
+    throw new DTypeError(expected('whileLoop', 'a condition of dtype bool', expr.dtype));
+  return expr;
+}
+
+function refusePromise(op: string, value: unknown): void {
+  if (!(value instanceof Promise)) return;
+  const hint = 'the function of a loop builds a graph and awaits nothing';
+  throw new ArgumentError(expected(op, 'an array', 'a Promise', hint));
+}
+
+/** The states of a loop, and the form in which the user has them. */
+class States {
+  readonly #op: string;
+  /** Names or positions; undefined: one array. */
+  readonly #keys: readonly string[] | undefined;
+  readonly #isList: boolean;
+  readonly exprs: readonly Expr[];
+
+  constructor(op: string, state: unknown) {
+    this.#op = op;
+    this.#isList = Array.isArray(state);
+    this.#keys = isOne(state) ? undefined : Object.keys(state as object);
+    this.exprs = this.#exprsOf(state);
+    if (this.exprs.length === 0) throw new ArgumentError(expected(op, 'at least one state', 'none'));
+  }
+
+  #exprsOf(value: unknown): Expr[] {
+    const op = this.#op;
+    if (this.#keys === undefined) return [exprOf(op, value)];
+    return this.#keys.map((key) => exprOf(op, Reflect.get(value as object, key)));
+  }
+
+  #name(k: number): string {
+    if (this.#keys === undefined) return 'the state';
+    return `state ${this.#keys[k]}`;
+  }
+
+  /** What a step gave, in the same form. */
+  next(value: unknown): Expr[] {
+    refusePromise(this.#op, value);
+    const keys = isOne(value) ? undefined : Object.keys(value as object);
+    const wanted = this.#keys;
+    if (wanted === undefined ? keys !== undefined && !Array.isArray(value) : !sameKeys(keys, wanted)) {
+      throw new ArgumentError(expected(this.#op, `a step to give ${listed(wanted)}`, listed(keys)));
+    }
+    const next = this.#exprsOf(value);
+    checkStates(this.#op, this.exprs, next, (k) => this.#name(k));
+    return next;
+  }
+
+  /** An array for each state, in the form of the states. */
+  arranged(exprs: readonly Expr[]): unknown {
+    const arrays = exprs.map((x) => new Lazy(x));
+    if (this.#keys === undefined) return arrays[0];
+    return this.#isList ? arrays : Object.fromEntries(this.#keys.map((key, k) => [key, arrays[k]]));
+  }
+}
+
+/** Whether a value is one array; lists and other objects hold several. */
+const isOne = (value: unknown): boolean =>
+  value instanceof Lazy ||
+  typeof value !== 'object' ||
+  value === null ||
+  isTypedArray(value) ||
+  isShaped(value) ||
+  isScalar(value);
+
+const sameKeys = (a: readonly string[] | undefined, b: readonly string[]): boolean =>
+  a !== undefined && a.length === b.length && b.every((key) => a.includes(key));
+
+const listed = (keys: readonly string[] | undefined): string =>
+  keys === undefined ? 'one array' : keys.length === 0 ? 'nothing' : `states ${keys.join(', ')}`;
