@@ -44,7 +44,12 @@ export default defineConfig({
           ...common,
           ...SIM,
           name: 'sim-placed',
-          include: ['test/conformance/programs.test.ts', 'test/conformance/budgets.test.ts'],
+          include: [
+            'test/conformance/programs.test.ts',
+            'test/conformance/budgets.test.ts',
+            'test/sim/compile.test.ts',
+            'test/sim/here.test.ts',
+          ],
           env: { ...SIM.env, WEFT_POISON: '0' },
         },
       },

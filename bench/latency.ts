@@ -9,7 +9,7 @@ import { createProgram, type NativeProgram, type RunTimeline, run } from '../src
 import { programOf } from '../src/exec/program.js';
 import { type Canonical, canonicalize } from '../src/fusion/canonicalize.js';
 import type { DeviceBuffer } from '../src/graph/expr.js';
-import { type Lazy, lazy, persist } from '../src/index.js';
+import { compile, type Lazy, lazy, persist, synchronize } from '../src/index.js';
 import { exprOf } from '../src/lazy.js';
 import { median, now, toDigits } from './statistics.js';
 import { uniform } from './workload.js';
@@ -73,6 +73,34 @@ async function timeExpressions(): Promise<void> {
   });
   await time('compute of host arrays, awaited', async () => {
     await dot(lazy(hostInputs[0]!), lazy(hostInputs[1]!)).compute({ device });
+  });
+  const compiled = compile(dot, { device });
+  await time(
+    `compiled: resident, stays there, ${TOGETHER} in a row`,
+    async () => {
+      for (let i = 0; i < TOGETHER; i++) (await compiled.persist(a, b)).dispose();
+      await synchronize(device);
+    },
+    TOGETHER,
+  );
+  await time('compiled: resident, stays there, awaited', async () => {
+    (await compiled.persist(a, b)).dispose();
+    await synchronize(device);
+  });
+  await time(
+    `compiled: resident, stays there, ${TOGETHER} together`,
+    async () => {
+      const results = await Promise.all(Array.from({ length: TOGETHER }, () => compiled.persist(a, b)));
+      await synchronize(device);
+      for (const result of results) result.dispose();
+    },
+    TOGETHER,
+  );
+  await time('compiled: resident, awaited', async () => {
+    await compiled(a, b);
+  });
+  await time('compiled: host arrays, awaited', async () => {
+    await compiled(hostInputs[0]!, hostInputs[1]!);
   });
   await timeNative('resident', canonicalize([exprOf('latency', dot(a, b))]));
   a.dispose();

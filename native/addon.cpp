@@ -26,6 +26,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   weft::Environment::create(env);
   add<weft::createProgram>(exports, "createProgram");
   add<weft::run>(exports, "run");
+  add<weft::settle>(exports, "settle");
   add<weft::guardFile>(exports, "guardFile");
   add<weft::releaseFile>(exports, "releaseFile");
   add<weft::reserveFile>(exports, "reserveFile");

@@ -40,7 +40,11 @@ export type CompileOptions = Pick<ComputeOptions, 'device' | 'exact' | 'memory'>
 export interface Compiled<Parameters extends readonly unknown[], Output extends Traced> {
   /** Computes the results. Rejects as `Lazy.compute` does, and with what the function throws when it is traced. */
   (...args: ArgumentsOf<Parameters>): Promise<ResultsOf<Output, NDArray>>;
-  /** Computes the results and leaves them on the device, as arrays to go on with. */
+  /**
+   * Computes the results and leaves them on the device, as arrays to go on with. Small work on a GPU is only queued when
+   * this settles: what uses the results comes after it, `synchronize()` waits for it, and failures of the device show there
+   * or in the next call.
+   */
   persist(...args: ArgumentsOf<Parameters>): Promise<ResultsOf<Output, Lazy>>;
   /** What a call with such arguments does, without doing it; see `Lazy.explain`. */
   explain(...args: ArgumentsOf<Parameters>): Explanation;

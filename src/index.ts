@@ -40,6 +40,7 @@ export {
 } from './errors.js';
 export type { ComputeOptions } from './exec/evaluate.js';
 export type { OnProgress, Progress } from './exec/progress.js';
+export { synchronize } from './exec/synchronize.js';
 export type { ArrayLike } from './fluent.js';
 export * from './functions.js';
 export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/arguments.js';

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "cuda/context-scope.h"
 #include "cuda/issue.h"
 #include "cuda/resources.h"
 #include "runtime/executor.h"
@@ -15,6 +16,21 @@ namespace {
 
 // Runs that may be under way at once; where there are as many, the executor waits until half of them ended.
 constexpr size_t kMostFlights = 128;
+
+// Steps that may be under way where one more is to be queued without waiting: the driver takes about a
+// thousand launches ahead.
+constexpr size_t kMostSteps = 512;
+
+// Of a Failure; else that of a defect.
+FailureCode codeOf(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Failure& failure) {
+    return failure.code;
+  } catch (...) {
+    return FailureCode::internal;
+  }
+}
 
 }  // namespace
 
@@ -49,6 +65,7 @@ void CudaDevice::open() {
     WEFT_CU(cuCtxSetCurrent, resources->context);
     WEFT_CU(cuStreamCreate, &resources->stream, kStreamNonBlocking);
     resources->throttle.emplace();
+    resources->trail.emplace();
     resources->pool.emplace(name_, device, resources->stream);
     resources->staging.emplace(resources->context, resources->stream);
   } catch (...) {
@@ -58,7 +75,10 @@ void CudaDevice::open() {
     static_cast<void>(driver().cuDevicePrimaryCtxRelease(device));
     throw;
   }
-  quietAtExit();
+  // What nobody waits for is to end before the driver is torn down.
+  quietAtExit([this] {
+    if (leavesTrail_) executor_.post([this] { drain(); });
+  });
   resources_ = std::move(resources);
   opened_ = resources_.get();
 }
@@ -68,29 +88,130 @@ void CudaDevice::begin(std::shared_ptr<Run> run) {
   awaitRoom();
   auto flight = std::make_shared<Flight>();
   flight->run = std::move(run);
+  {
+    const std::lock_guard lock(issuing_);
+    issue(*flight);
+    if (flight->error) takeBack(*flight);
+    tidy();
+  }
+  watch(std::move(flight));
+}
+
+void CudaDevice::issue(Flight& flight) {
   try {
-    Issue(*this, *resources_, *flight)();
+    Issue(*this, *resources_, flight)();
   } catch (const Failure& failure) {
-    flight->error = std::current_exception();
+    flight.error = std::current_exception();
     if (failure.code == FailureCode::lost) lose(failure.status);
   } catch (...) {
-    flight->error = std::current_exception();
-  }
-  if (flight->error) {
-    drain();
-    resources_->staging->reset();
-    flight->run->outputs.clear();
+    flight.error = std::current_exception();
   }
   // What the run read is free for the runs after it.
-  flight->run->inputs.clear();
-  tidy();
+  if (!flight.error) flight.run->inputs.clear();
+}
+
+void CudaDevice::takeBack(Flight& flight) {
+  drain();
+  resources_->staging->reset();
+  flight.run->outputs.clear();
+  flight.run->inputs.clear();
+}
+
+// Failures, too, so that runs finish in order.
+void CudaDevice::watch(std::shared_ptr<Flight> flight) {
   flight->run->timeline.issued = Timeline::now();
   {
     const std::lock_guard lock(flightsMutex_);
     flights_++;
+    steps_ += flight->run->program->steps.size();
   }
-  // Failures, too, so that runs finish in order.
   completer_.post([this, flight = std::move(flight)] { complete(*flight); });
+}
+
+Turn CudaDevice::takeTurn(const Run& run) {
+  // Runs that were asked for earlier go first.
+  if (opened_.load() == nullptr || lost_.load() != nullptr || executor_.hasQueue()) return {};
+  std::unique_lock lock(issuing_, std::try_to_lock);
+  if (!lock || !isReadyFor(run)) return {};
+  const std::vector<bool>& kept = run.keepOnDevice;
+  const bool isStored = std::find(kept.begin(), kept.end(), false) == kept.end();
+  const bool isSettled = run.settlesWhenQueued && isStored;
+  // Where too many are under way that nobody waits for, the executor waits.
+  if (isSettled && !resources_->trail->hasRoom(resources_->context)) return {};
+  return {isSettled ? Turn::Kind::settled : Turn::Kind::open, std::move(lock)};
+}
+
+bool CudaDevice::isReadyFor(const Run& run) {
+  const Program& program = *run.program;
+  // The first run loads its code.
+  if (!program.isBrief || !program.code || !run.sinks.empty()) return false;
+  size_t up = 0;
+  size_t down = 0;
+  std::vector<size_t> blocks;
+  for (size_t i = 0; i < run.inputs.size(); i++) {
+    if (run.inputs[i].source) return false;
+    if (!run.inputs[i].memory) up += Issue::packedByteLength(program, program.inputs[i]);
+  }
+  for (size_t i = 0; i < run.keepOnDevice.size(); i++) {
+    if (run.keepOnDevice[i]) {
+      blocks.push_back(program.buffers[program.outputs[i]].byteLength);
+    } else {
+      down += Issue::packedByteLength(program, program.outputs[i]);
+    }
+  }
+  if (std::max(up, down) > PinnedSlots::kByteLength) return false;
+  const size_t slots = (up > 0 ? 1 : 0) + (down > 0 ? 1 : 0);
+  if (resources_->slots.free() < slots) return false;
+  blocks.push_back(program.arenaByteLength + up + down);
+  if (!resources_->pool->hasAtOnce(blocks)) return false;
+  const std::lock_guard lock(flightsMutex_);
+  return flights_ < kMostFlights && steps_ < kMostSteps;
+}
+
+void CudaDevice::beginHere(std::shared_ptr<Run> run, Turn turn) {
+  const ContextScope scope(resources_->context);
+  auto flight = std::make_shared<Flight>();
+  flight->run = std::move(run);
+  flight->isHere = true;
+  flight->isAwaited = turn.kind == Turn::Kind::open;
+  issue(*flight);
+  if (!flight->error && !flight->isAwaited) {
+    resources_->trail->add(flight->run->program, resources_->stream);
+    leavesTrail_ = true;
+  }
+  if (resources_->pool->shed()) tidySoon();
+  turn.lock.unlock();
+  if (flight->error) return failHere(std::move(flight));
+  if (flight->isAwaited) watch(std::move(flight));
+}
+
+// What waits is the executor's to do.
+void CudaDevice::failHere(std::shared_ptr<Flight> flight) {
+  const std::exception_ptr error = flight->error;
+  const bool isAwaited = flight->isAwaited;
+  // The executor finds memory where there is some to find.
+  const bool isBegunAgain = isAwaited && codeOf(error) == FailureCode::memory;
+  executor_.post([this, isBegunAgain, flight = std::move(flight)] {
+    {
+      const std::lock_guard lock(issuing_);
+      if (!isBegunAgain) takeBack(*flight);
+    }
+    if (isBegunAgain) {
+      beginAgain(flight->run);
+    } else if (flight->isAwaited) {
+      watch(flight);
+    }
+  });
+  if (!isAwaited) std::rethrow_exception(error);
+}
+
+void CudaDevice::beginAgain(const std::shared_ptr<Run>& run) {
+  run->outputs.clear();
+  try {
+    begin(run);
+  } catch (...) {
+    run->finish(std::current_exception());
+  }
 }
 
 void CudaDevice::tidy() {
@@ -103,8 +224,15 @@ void CudaDevice::tidy() {
   }
 }
 
+void CudaDevice::tidySoon() {
+  executor_.post([this] {
+    const std::lock_guard lock(issuing_);
+    tidy();
+  });
+}
+
 void CudaDevice::release(const PoolBlock& block) {
-  if (opened_.load()->pool->free(block)) executor_.post([this] { tidy(); });
+  if (opened_.load()->pool->free(block)) tidySoon();
 }
 
 void CudaDevice::awaitRoom() {
@@ -129,6 +257,7 @@ void CudaDevice::complete(Flight& flight) noexcept {
   if (flight.end) opened_.load()->events.give(std::move(flight.end));
   flight.run->finish(std::move(error));
   const std::lock_guard lock(flightsMutex_);
+  steps_ -= flight.run->program->steps.size();
   if (--flights_ == kMostFlights / 2) room_.notify_one();
 }
 
@@ -172,7 +301,12 @@ Blas& CudaDevice::blas() {
 }
 
 void CudaDevice::trim() {
-  if (resources_ && lost_.load() == nullptr) resources_->pool->trim();
+  if (!resources_ || lost_.load() != nullptr) return;
+  const std::lock_guard lock(issuing_);
+  resources_->pool->trim();
+  // It waited for all there was.
+  resources_->trail->clear();
+  leavesTrail_ = false;
 }
 
 MemoryUse CudaDevice::memory() const {
@@ -189,8 +323,9 @@ MemoryUse CudaDevice::memory() const {
 KeptObjects CudaDevice::keptObjects() const {
   if (!resources_) return {};
   Resources& r = *resources_;
-  KeptObjects kept{1, Throttle::kEvents + r.events.count() + r.staging->eventCount(), r.modules.count(), 1,
-                   r.blas ? size_t{1} : 0};
+  const std::lock_guard lock(issuing_);
+  KeptObjects kept{1, Throttle::kEvents + Trail::kEvents + r.events.count() + r.staging->eventCount(),
+                   r.modules.count(), 1, r.blas ? size_t{1} : 0};
   if (const CopyStreams* copies = r.copies.load()) {
     kept.streams += CopyStreams::kStreams;
     kept.events += copies->eventCount();

@@ -1,6 +1,7 @@
-// CudaDevice: one GPU. Retains its primary context, and owns the resources that its executor's thread issues
-// work with. Another thread, the completer, waits for the end of what was issued, in order, so that the next
-// run is queued while one is computed.
+// CudaDevice: one GPU. Retains its primary context, and owns the resources that work is issued with, on one
+// thread at a time: its executor's, or where that has nothing to do and nothing is to be waited for, the one
+// that asks for a run. Another thread, the completer, waits for the end of what was issued, in order, so that
+// the next run is queued while one is computed.
 //
 // Opened on the first run; lives as long as the process. A fault in the context loses the device for good:
 // every later run is refused at once.
@@ -37,6 +38,8 @@ class CudaDevice : public Device {
   size_t alignment() const override { return 256; }
   bool isHost() const override { return false; }
   void begin(std::shared_ptr<Run> run) override;
+  Turn takeTurn(const Run& run) override;
+  void beginHere(std::shared_ptr<Run> run, Turn turn) override;
   void trim() override;
   MemoryUse memory() const override;
 
@@ -47,7 +50,7 @@ class CudaDevice : public Device {
   size_t freeBytes() const;
   // None where it was never opened. Executor's thread, while no run is under way.
   KeptObjects keptObjects() const;
-  // Executor's thread, after open().
+  // Under the lock, after open().
   Blas& blas();
   // Counts pinned memory that JavaScript got, or gave back. Any thread.
   void countPinned(int64_t byteLength) { pinnedArrays_ += byteLength; }
@@ -58,6 +61,17 @@ class CudaDevice : public Device {
   void checkNotLost() const;
   // The device is of no use any more.
   void lose(const std::string& status);
+  // Queues a run; what goes wrong is the flight's error.
+  void issue(Flight& flight);
+  // After a failure to issue a run: undoes what there is of it. Executor's thread, under the lock.
+  void takeBack(Flight& flight);
+  // A run that failed on the thread that asked for it. Throws where nobody waits for it.
+  void failHere(std::shared_ptr<Flight> flight);
+  void beginAgain(const std::shared_ptr<Run>& run);
+  // Hands a run that was issued, or failed, to the completer.
+  void watch(std::shared_ptr<Flight> flight);
+  // Whether nothing that the run needs has to be waited for. Under the lock.
+  bool isReadyFor(const Run& run);
   // After a failure: waits for what is queued, and finds out whether the device is lost. Needs the context.
   void drain();
   // Waits until few enough runs are under way.
@@ -68,15 +82,20 @@ class CudaDevice : public Device {
   void takeContext();
   // What is left to do when all of a run is queued, or was taken back.
   void tidy();
+  void tidySoon();
 
   const int ordinal_;
   const std::string name_;
   Executor& executor_;
   Executor& completer_;
+  // Whoever has it issues work.
+  mutable std::mutex issuing_;
   std::unique_ptr<Resources> resources_;
   // Set once resources_ is complete, for other threads.
   std::atomic<Resources*> opened_{nullptr};
   std::atomic<int64_t> pinnedArrays_{0};
+  // Whether runs were queued that nobody waits for.
+  std::atomic<bool> leavesTrail_{false};
   // The status that lost the device; null while it is well.
   std::atomic<const std::string*> lost_{nullptr};
 
@@ -84,6 +103,8 @@ class CudaDevice : public Device {
   std::mutex flightsMutex_;
   std::condition_variable room_;
   size_t flights_ = 0;
+  // Their steps.
+  size_t steps_ = 0;
   // Whether the completer's thread has the context; for that thread.
   bool hasContext_ = false;
 };

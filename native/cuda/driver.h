@@ -94,6 +94,8 @@ enum class Attribute : int {
   X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", CUcontext* context, CUdevice device)             \
   X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", CUdevice device)                            \
   X(cuCtxSetCurrent, "cuCtxSetCurrent", CUcontext context)                                                 \
+  X(cuCtxPushCurrent, "cuCtxPushCurrent_v2", CUcontext context)                                            \
+  X(cuCtxPopCurrent, "cuCtxPopCurrent_v2", CUcontext* context)                                             \
   X(cuMemGetInfo, "cuMemGetInfo_v2", size_t* free, size_t* total)                                          \
   X(cuStreamCreate, "cuStreamCreate", CUstream* stream, unsigned flags)                                    \
   X(cuStreamSynchronize, "cuStreamSynchronize", CUstream stream)                                           \

@@ -23,10 +23,10 @@ class Event {
   // Looks without a pause for a moment, then less and less often, and sleeps at last: to be woken takes tens
   // of microseconds, which short work must not wait for and long work does not feel.
   void wait();
-
- private:
+  // Whether all that came before it is done, without waiting.
   bool isReached() const;
 
+ private:
   CUevent event_ = nullptr;
 };
 

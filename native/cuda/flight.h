@@ -20,7 +20,11 @@ struct Flight {
   };
 
   std::shared_ptr<Run> run;
-  // After the run's last work. Null where it failed before.
+  // Whether its work is queued on the thread that asked for it, which is to wait for nothing.
+  bool isHere = false;
+  // Whether somebody waits for its end.
+  bool isAwaited = true;
+  // After the run's last work. Null where it failed before, or nobody waits for it.
   std::unique_ptr<Event> end;
   // What small inputs are read from and small results written to.
   PinnedSlots::Slot up, down;

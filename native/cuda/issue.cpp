@@ -41,6 +41,10 @@ Issue::Issue(CudaDevice& device, Resources& resources, Flight& flight)
       code_(linked(program_, resources.modules)),
       addresses_(code_.addresses) {}
 
+size_t Issue::packedByteLength(const Program& program, int buffer) {
+  return aligned(program.buffers[buffer].byteLength);
+}
+
 void Issue::operator()() {
   // A run that failed in a sweep may have left others.
   code_.firstBlock = {};
@@ -55,6 +59,7 @@ void Issue::operator()() {
     resources_.throttle->count(resources_.stream);
   }
   bringOut();
+  if (!flight_.isAwaited) return;
   flight_.end = resources_.events.take();
   flight_.end->record(resources_.stream);
 }
@@ -218,7 +223,7 @@ void Issue::place() {
 }
 
 void Issue::placeInBlock(size_t byteLength) {
-  block_.emplace(*resources_.pool, byteLength);
+  block_.emplace(*resources_.pool, byteLength, !flight_.isHere);
   for (size_t i = 0; i < program_.buffers.size(); i++) {
     const BufferSpec& buffer = program_.buffers[i];
     addresses_[i] = block_->address() + (buffer.role == Role::temporary ? buffer.offset : addresses_[i]);
@@ -227,7 +232,7 @@ void Issue::placeInBlock(size_t byteLength) {
 
 // Temporaries follow, step by step.
 void Issue::placeApart() {
-  own_.emplace(*resources_.pool, program_, addresses_);
+  own_.emplace(*resources_.pool, program_, addresses_, !flight_.isHere);
   std::fill(addresses_.begin(), addresses_.end(), 0);
   for (const std::vector<size_t>* inputs : {&up_.packed, &up_.others}) {
     for (const size_t i : *inputs) own_->take(program_.inputs[i]);
@@ -290,7 +295,7 @@ size_t Issue::placeGroup(Group& group, const std::vector<int>& buffers, const st
 
 void Issue::keepOutput(size_t output) {
   const int buffer = program_.outputs[output];
-  const PoolBlock block = resources_.pool->allocate(byteLengthOf(buffer));
+  const PoolBlock block = resources_.pool->allocate(byteLengthOf(buffer), !flight_.isHere);
   run_.outputs[output] = std::make_shared<DeviceMemory>(device_, block);
   addresses_[buffer] = block.address;
 }

@@ -4,6 +4,8 @@
 // Small inputs and results are packed into pinned slots, so that they take few copies and nothing is waited
 // for; larger ones go through the staging ring, and larger results are there when it returns. The run
 // ends when the flight's event is reached and its landings are copied, which is CudaDevice's to see to.
+//
+// On the thread that asked for the run only what is packed is brought in and out, and no memory waited for.
 #pragma once
 #include <deque>
 #include <optional>
@@ -22,10 +24,13 @@ namespace weft::cuda {
 
 class CudaDevice;
 
-// For one run, on the executor's thread.
+// For one run, under the device's issuing lock and with its context.
 class Issue {
  public:
   Issue(CudaDevice& device, Resources& resources, Flight& flight);
+
+  // What a buffer takes of a slot, where it is packed.
+  static size_t packedByteLength(const Program& program, int buffer);
 
   // Throws where a call fails or the run is cancelled; the stream may then hold part of the run.
   void operator()();

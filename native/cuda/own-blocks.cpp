@@ -16,10 +16,12 @@ std::vector<int> allBuffersOf(const Step& step) {
 
 }  // namespace
 
-OwnBlocks::OwnBlocks(DevicePool& pool, const Program& program, std::vector<CUdeviceptr>& addresses)
+OwnBlocks::OwnBlocks(DevicePool& pool, const Program& program, std::vector<CUdeviceptr>& addresses,
+                     bool mayWait)
     : pool_(pool),
       program_(program),
       addresses_(addresses),
+      mayWait_(mayWait),
       blocks_(program.buffers.size()),
       firstUsed_(program.steps.size()),
       lastUsed_(program.steps.size()) {
@@ -41,7 +43,7 @@ OwnBlocks::OwnBlocks(DevicePool& pool, const Program& program, std::vector<CUdev
 }
 
 void OwnBlocks::take(int buffer) {
-  blocks_[buffer] = std::make_unique<ScopedBlock>(pool_, program_.buffers[buffer].byteLength);
+  blocks_[buffer] = std::make_unique<ScopedBlock>(pool_, program_.buffers[buffer].byteLength, mayWait_);
   addresses_[buffer] = blocks_[buffer]->address();
 }
 
@@ -57,7 +59,7 @@ void OwnBlocks::end(size_t step) {
 std::vector<CUdeviceptr> OwnBlocks::takeSlots(const SweepBuffer& buffer) {
   std::vector<CUdeviceptr> addresses;
   for (int slot = 0; slot < buffer.slots; slot++) {
-    slots_.push_back(std::make_unique<ScopedBlock>(pool_, buffer.slotByteLength));
+    slots_.push_back(std::make_unique<ScopedBlock>(pool_, buffer.slotByteLength, mayWait_));
     addresses.push_back(slots_.back()->address());
   }
   return addresses;

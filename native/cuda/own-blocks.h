@@ -16,8 +16,8 @@ namespace weft::cuda {
 
 class OwnBlocks {
  public:
-  // `addresses` are those of the program's buffers, and outlive it.
-  OwnBlocks(DevicePool& pool, const Program& program, std::vector<CUdeviceptr>& addresses);
+  // `addresses` are those of the program's buffers, and outlive it. `mayWait`: see DevicePool::allocate.
+  OwnBlocks(DevicePool& pool, const Program& program, std::vector<CUdeviceptr>& addresses, bool mayWait);
 
   // Gives a buffer its block, until the run is queued.
   void take(int buffer);
@@ -31,6 +31,7 @@ class OwnBlocks {
   DevicePool& pool_;
   const Program& program_;
   std::vector<CUdeviceptr>& addresses_;
+  const bool mayWait_;
   // By buffer.
   std::vector<std::unique_ptr<ScopedBlock>> blocks_;
   std::vector<std::unique_ptr<ScopedBlock>> slots_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "runtime/failure.h"
 #include "runtime/host-pool.h"
@@ -16,6 +17,8 @@ constexpr size_t kMostStep = size_t{2} << 20;
 // Capacities are multiples of a share of themselves, so that sizes that differ little share blocks and less
 // than a hundredth is lost.
 constexpr size_t kSteps = 128;
+// What the driver's pool finds in what it holds, most of the time.
+constexpr size_t kSmall = size_t{1} << 20;
 // What the driver's pool may hold beyond the bound before it is trimmed.
 constexpr size_t kDriverSlack = size_t{256} << 20;
 
@@ -39,12 +42,12 @@ DevicePool::DevicePool(std::string name, CUdevice device, CUstream stream)
   WEFT_CU(cuMemPoolSetAttribute, pool_, kPoolReleaseThreshold, &keepAll);
 }
 
-PoolBlock DevicePool::allocate(size_t byteLength) {
+PoolBlock DevicePool::allocate(size_t byteLength, bool mayWait) {
   if (byteLength == 0) return {};
   const size_t capacity = capacityFor(byteLength);
   CUdeviceptr address = takeKept(capacity);
   if (address == 0) address = takeFromDriver(capacity);
-  if (address == 0) {
+  if (address == 0 && mayWait) {
     trim();
     address = takeFromDriver(capacity);
   }
@@ -58,6 +61,18 @@ PoolBlock DevicePool::allocate(size_t byteLength) {
   // Only this thread takes memory out.
   if (peak_ < inUse) peak_ = inUse;
   return {address, byteLength, capacity};
+}
+
+bool DevicePool::hasAtOnce(const std::vector<size_t>& byteLengths) {
+  // By capacity, how many of the kept blocks are spoken for.
+  std::map<size_t, size_t> taken;
+  const std::lock_guard lock(mutex_);
+  return std::all_of(byteLengths.begin(), byteLengths.end(), [&](size_t byteLength) {
+    if (byteLength <= kSmall) return true;
+    const size_t capacity = capacityFor(byteLength);
+    const auto found = kept_.find(capacity);
+    return found != kept_.end() && ++taken[capacity] <= found->second.size();
+  });
 }
 
 CUdeviceptr DevicePool::takeKept(size_t capacity) {
@@ -128,17 +143,24 @@ void DevicePool::giveToDriver(const std::vector<CUdeviceptr>& addresses) noexcep
   for (const CUdeviceptr address : addresses) static_cast<void>(driver().cuMemFreeAsync(address, stream_));
 }
 
-void DevicePool::tidy(size_t more) {
+bool DevicePool::shed(size_t more) {
   size_t bound = 0;
   size_t keep = 0;
   {
     const std::lock_guard lock(mutex_);
     keep = keepLimit(outBytes_ + more);
     bound = outBytes_ + more + keep;
-    if (keptBytes_ <= keep) return;
+    if (keptBytes_ <= keep) return false;
   }
   giveToDriver(evict(keep));
-  if (held_ <= bound + kDriverSlack) return;
+  if (held_ > bound + kDriverSlack) trimTo_ = bound;
+  return trimTo_.has_value();
+}
+
+void DevicePool::tidy(size_t more) {
+  shed(more);
+  if (!trimTo_) return;
+  const size_t bound = *std::exchange(trimTo_, std::nullopt);
   WEFT_CU(cuMemPoolTrimTo, pool_, bound);
   refreshHeld();
 }

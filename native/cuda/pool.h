@@ -2,7 +2,7 @@
 //
 // Blocks that are freed are kept for the next that needs one of their size, within the most that was in use
 // at once; what is beyond goes back to the driver's pool. All work is in one stream, so a block may be handed
-// out again as soon as its last use is queued. The driver is called on the device's executor thread alone.
+// out again as soon as its last use is queued. The driver is called under the device's issuing lock alone.
 //
 // Where memory is to be poisoned (WEFT_POISON), nothing is kept and nothing is rounded: every block is the
 // driver's own, so that tools and tests see what is used before it is written, or beyond its end.
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,12 +36,18 @@ class DevicePool {
   DevicePool& operator=(const DevicePool&) = delete;
 
   // At least 256-byte aligned; address 0 for no bytes. Where the device has no more, gives what is unused
-  // back and asks once more, then throws a memory Failure that says what is in use.
-  PoolBlock allocate(size_t byteLength);
+  // back and asks once more, unless it is to wait for nothing, then throws a memory Failure that says what is
+  // in use.
+  PoolBlock allocate(size_t byteLength, bool mayWait = true);
+  // Whether all of these can be had at once: those that are not small are kept.
+  bool hasAtOnce(const std::vector<size_t>& byteLengths);
   // Once the last work that uses the block is in the stream. Any thread. Whether more is kept now than should
   // be: then `tidy` is due.
   bool free(const PoolBlock& block) noexcept;
   // Gives what is kept beyond the bound to the driver's pool, when `more` bytes are to be taken from it.
+  // Whether that now holds so much that `tidy` is due.
+  bool shed(size_t more = 0);
+  // That, and gives what the driver's pool holds beyond the bound back to the system, which may take a while.
   void tidy(size_t more = 0);
   // Gives everything unused back to the system.
   void trim();
@@ -71,6 +78,8 @@ class DevicePool {
   const CUstream stream_;
   const bool keepsNothing_;
   CUmemoryPool pool_ = nullptr;
+  // What the driver's pool is to be trimmed to when there is time.
+  std::optional<size_t> trimTo_;
   std::atomic<size_t> inUse_{0}, held_{0}, peak_{0};
 
   std::mutex mutex_;
@@ -85,7 +94,8 @@ class DevicePool {
 // A block of the pool for as long as a scope.
 class ScopedBlock {
  public:
-  ScopedBlock(DevicePool& pool, size_t byteLength) : pool_(pool), block_(pool.allocate(byteLength)) {}
+  ScopedBlock(DevicePool& pool, size_t byteLength, bool mayWait = true)
+      : pool_(pool), block_(pool.allocate(byteLength, mayWait)) {}
   ~ScopedBlock() { pool_.free(block_); }
   ScopedBlock(const ScopedBlock&) = delete;
   ScopedBlock& operator=(const ScopedBlock&) = delete;

@@ -1,5 +1,5 @@
 // What an open device owns: its context, its stream, and what work is issued with. Made by CudaDevice::open,
-// lives as long as the process.
+// lives as long as the process. Used under the device's issuing lock, where nothing else is said.
 #pragma once
 #include <atomic>
 #include <optional>
@@ -13,6 +13,7 @@
 #include "cuda/staging.h"
 #include "cuda/sweep.h"
 #include "cuda/throttle.h"
+#include "cuda/trail.h"
 
 namespace weft::cuda {
 
@@ -24,6 +25,7 @@ struct Resources {
   PinnedSlots slots;
   EventPool events;
   std::optional<Throttle> throttle;
+  std::optional<Trail> trail;
   Modules modules;
   // Made by the first sweep, and kept; read by other threads.
   std::atomic<CopyStreams*> copies{nullptr};

@@ -25,6 +25,11 @@ PinnedSlots::Slot PinnedSlots::take() {
   return {slot, GiveBack{this}};
 }
 
+size_t PinnedSlots::free() {
+  const std::lock_guard lock(mutex_);
+  return free_.size();
+}
+
 void PinnedSlots::give(std::byte* slot) {
   const std::lock_guard lock(mutex_);
   free_.push_back(slot);

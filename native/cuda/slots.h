@@ -27,6 +27,8 @@ class PinnedSlots {
 
   // Needs the device's context to be current. The slot may be let go on any thread.
   Slot take();
+  // Any thread. How many there are to take without asking the driver for memory.
+  size_t free();
   // Any thread.
   size_t pinnedBytes() const { return pinned_; }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,8 @@ struct Run {
   // One for each of `program->inputs` and `program->outputs`.
   std::vector<Input> inputs;
   std::vector<bool> keepOnDevice;
+  // Whether who asked for it is content once results that stay on the device are queued.
+  bool settlesWhenQueued = false;
   // The files that each output goes to; empty: none goes to files.
   std::vector<std::vector<std::shared_ptr<HostSink>>> sinks;
   const CancelFlag* cancel = nullptr;
@@ -80,6 +83,21 @@ struct Run {
   Timeline timeline;
   // Tiles of sweeps that have ended; any thread may look.
   std::shared_ptr<TileCount> tilesDone = std::make_shared<TileCount>(0);
+};
+
+// Whether a run may begin on the thread that asks for it, without a word to the executor: for small ones that
+// wait for nothing. Holds the device's lock, where it has one, until the run has begun.
+struct Turn {
+  enum class Kind {
+    // The executor is to begin it.
+    none,
+    // Its outputs are there, or queued before whatever uses them, once it has begun; `finish` is not called.
+    settled,
+    // `finish` is called later.
+    open,
+  };
+  Kind kind = Kind::none;
+  std::unique_lock<std::mutex> lock;
 };
 
 // The bytes a device has out, holds from the system (at least as much), and had out at most since the last
@@ -112,6 +130,11 @@ class Device {
   virtual void trim() = 0;
 
   // Any thread.
+  //
+  // Whether the run, whose inputs and outputs are known, may begin on this thread.
+  virtual Turn takeTurn(const Run& run) = 0;
+  // Begins a run that has its turn. Where that is settled, throws what makes it fail.
+  virtual void beginHere(std::shared_ptr<Run> run, Turn turn) = 0;
   virtual MemoryUse memory() const = 0;
 };
 

@@ -19,8 +19,9 @@ struct EnvironmentState {
   size_t running = 0;
   std::unordered_set<std::shared_ptr<Task>> pending;
   std::vector<std::shared_ptr<Task>> finished;
-  // Whether JavaScript was called and has not come yet.
+  // Whether JavaScript was called and has not come yet, or comes by itself.
   bool called = false;
+  bool looks = false;
   Wake wake;
 };
 
@@ -62,6 +63,18 @@ void Environment::cancelEverything() {
 Environment::~Environment() = default;
 
 Napi::Value Environment::start(Napi::Env env, std::shared_ptr<Task> task, Executor& executor) {
+  const napi_value promise = add(env, task);
+  executor.post([task = std::move(task)] { execute(task); });
+  return {env, promise};
+}
+
+Napi::Value Environment::startHere(Napi::Env env, std::shared_ptr<Task> task) {
+  const napi_value promise = add(env, task);
+  execute(task);
+  return {env, promise};
+}
+
+napi_value Environment::add(Napi::Env env, const std::shared_ptr<Task>& task) {
   napi_value promise = nullptr;
   if (napi_create_promise(env, &task->deferred_, &promise) != napi_ok) throw Napi::Error::New(env);
   task->state_ = state_;
@@ -70,8 +83,7 @@ Napi::Value Environment::start(Napi::Env env, std::shared_ptr<Task> task, Execut
     state_->pending.insert(task);
   }
   if (pending_++ == 0) state_->wake.Ref(env);
-  executor.post([task = std::move(task)] { execute(task); });
-  return {env, promise};
+  return promise;
 }
 
 void Environment::execute(const std::shared_ptr<Task>& task) {
@@ -97,7 +109,7 @@ void Task::end(std::exception_ptr error) noexcept {
     return;
   }
   state.finished.push_back(shared_from_this());
-  if (state.called) return;
+  if (state.called || state.looks) return;
   state.called = true;
   // Under the lock, so that the environment cannot close the function in between.
   state.wake.NonBlockingCall();
@@ -106,6 +118,20 @@ void Task::end(std::exception_ptr error) noexcept {
 void Environment::deliver(Napi::Env env, Napi::Function, Environment* self, void*) {
   // A null environment means that it is going away: the cleanup hook has seen to the tasks.
   if (static_cast<napi_env>(env) != nullptr) self->settleFinished(env);
+}
+
+size_t Environment::settle(Napi::Env env, bool looksAgain) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->looks = looksAgain;
+  }
+  settleFinished(env);
+  return pending_;
+}
+
+Napi::Value settle(const Napi::CallbackInfo& info) {
+  const size_t pending = Environment::of(info.Env()).settle(info.Env(), info[0].ToBoolean());
+  return Napi::Number::New(info.Env(), static_cast<double>(pending));
 }
 
 void Environment::settleFinished(Napi::Env env) {

@@ -62,6 +62,9 @@ class BlockingTask : public Task {
   }
 };
 
+// settle(looksAgain: boolean): number
+Napi::Value settle(const Napi::CallbackInfo& info);
+
 class Environment {
  public:
   // Makes the environment's instance data; called once when the addon is loaded into it.
@@ -73,12 +76,19 @@ class Environment {
 
   // Queues the task on the executor and returns its promise.
   Napi::Value start(Napi::Env env, std::shared_ptr<Task> task, Executor& executor);
+  // Begins the task on this thread, and returns its promise.
+  Napi::Value startHere(Napi::Env env, std::shared_ptr<Task> task);
+  // Settles what has ended. Returns how many tasks are pending. While JavaScript says that it `looksAgain`,
+  // it is not called when tasks end.
+  size_t settle(Napi::Env env, bool looksAgain);
 
  private:
   friend class Task;
   friend struct EnvironmentState;
   struct Live;
 
+  // Makes the task's promise, and notes it as pending.
+  napi_value add(Napi::Env env, const std::shared_ptr<Task>& task);
   static void deliver(Napi::Env env, Napi::Function, Environment* self, void*);
   static void execute(const std::shared_ptr<Task>& task);
   void settleFinished(Napi::Env env);

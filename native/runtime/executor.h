@@ -25,6 +25,8 @@ class Executor {
 
   // Adds a job, which must not throw. Any thread. Threads start when they are first needed.
   void post(std::function<void()> job);
+  // Whether jobs wait for a thread. Any thread.
+  bool hasQueue() const { return queued_.load(std::memory_order_acquire) > 0; }
   // Waits until nothing is queued or running, at most until `deadline`.
   void waitIdle(std::chrono::steady_clock::time_point deadline);
 
@@ -37,7 +39,7 @@ class Executor {
   std::condition_variable wake_;
   std::condition_variable idle_;
   std::deque<std::function<void()>> queue_;
-  // The queue's length, for the thread that spins.
+  // The queue's length, for those that do not lock.
   std::atomic<size_t> queued_{0};
   size_t started_ = 0;
   size_t busy_ = 0;

@@ -26,7 +26,9 @@ constexpr size_t kScalarAlignment = 16;
 constexpr int64_t kMaxScalarBytes = 4096;
 constexpr int64_t kMaxInteger = values::kMaxSafeInteger;
 // Instructions times elements of a tape that one thread does in about 20 microseconds.
-constexpr int64_t kShortWork = 50'000;
+constexpr double kShortWork = 50'000;
+// Launches that are queued in a few times that.
+constexpr size_t kFewLaunches = 32;
 
 std::string item(const char* list, uint32_t i) { return std::string(list) + "[" + std::to_string(i) + "]"; }
 
@@ -149,14 +151,14 @@ Step readLaunch(const Napi::Object& entry, const std::string& field, const Progr
   return step;
 }
 
-// Whether a tape does little.
-bool isShort(const cpu::Tape& tape) {
+// Instructions times elements of a tape.
+double workOf(const cpu::Tape& tape) {
   int64_t instructions = 1;
   for (const cpu::Section& walk : tape.walks) instructions += static_cast<int64_t>(walk.size());
   // In floating point, which does not overflow.
   const double elements = static_cast<double>(tape.tileCount()) * static_cast<double>(tape.walkBlocks()) *
                           static_cast<double>(tape.rows) * static_cast<double>(tape.width());
-  return elements * static_cast<double>(instructions) <= static_cast<double>(kShortWork);
+  return elements * static_cast<double>(instructions);
 }
 
 std::vector<int> readBufferList(const Napi::Object& entry, const std::string& field, const Program& program) {
@@ -192,7 +194,7 @@ Step readTape(const Napi::Object& entry, const std::string& field, const Program
   TapeStep step{};
   step.buffers = readBufferList(entry, field, program);
   step.tape = readTapeSpec(entry, field, step.buffers, program);
-  step.isShort = isShort(*step.tape);
+  step.isShort = workOf(*step.tape) <= kShortWork;
   return step;
 }
 
@@ -285,6 +287,25 @@ void readSteps(const Napi::Object& spec, Program& program) {
   }
 }
 
+// Whether nothing of a program takes long, or waits.
+bool isBrief(const Program& program) {
+  for (const BufferSpec& buffer : program.buffers) {
+    if (buffer.windowed || buffer.role == Role::spill) return false;
+  }
+  double work = 0;
+  size_t launches = 0;
+  for (const Step& step : program.steps) {
+    if (const auto* tape = std::get_if<TapeStep>(&step)) {
+      work += workOf(*tape->tape);
+    } else if (std::holds_alternative<LaunchStep>(step) || std::holds_alternative<ZeroStep>(step)) {
+      launches++;
+    } else {
+      return false;
+    }
+  }
+  return work <= kShortWork && launches <= kFewLaunches;
+}
+
 }  // namespace
 
 size_t elementByteLength(int dtype) { return kElementByteLength[dtype]; }
@@ -318,6 +339,7 @@ Napi::Value createProgram(const Napi::CallbackInfo& info) {
   readImages(spec, *program);
   readSteps(spec, *program);
   checkStates(*program);
+  program->isBrief = isBrief(*program);
   return values::makeHandle(info.Env(), std::make_unique<ProgramHandle>(ProgramHandle{std::move(program)}));
 }
 

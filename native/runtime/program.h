@@ -108,7 +108,9 @@ struct Program {
   size_t arenaByteLength;
   std::vector<std::shared_ptr<const Image>> images;
   std::vector<Step> steps;
-  // What a GPU loaded for the program on its first run; its executor's thread alone reads and writes it.
+  // Whether its steps are done (on the CPU) or queued (on a GPU) about as soon as a thread is woken for them.
+  bool isBrief = false;
+  // What a GPU loaded for the program on its first run; under its issuing lock.
   mutable std::shared_ptr<cuda::ProgramCode> code;
 };
 

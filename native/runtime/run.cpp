@@ -58,11 +58,27 @@ class RunTask : public Task, public Run {
 
   // Whether the result tells when things happened.
   bool tellsTimeline = false;
+  // To begin on the thread that asks for it.
+  Turn turn;
 
   void begin() override {
+    Turn own = std::move(turn);
     timeline.taken = Timeline::now();
     checkCancelled(*cancel);
-    program->device->begin(std::shared_ptr<Run>(shared_from_this(), this));
+    const std::shared_ptr<Run> self(shared_from_this(), this);
+    if (own.kind == Turn::Kind::none) {
+      program->device->begin(self);
+    } else {
+      program->device->beginHere(self, std::move(own));
+    }
+  }
+
+  // Where it has a turn that settles it.
+  Napi::Value settleNow(Napi::Env env) {
+    begin();
+    timeline.issued = timeline.ended = Timeline::now();
+    inputs.clear();
+    return result(env);
   }
 
   void finish(std::exception_ptr error) noexcept override {
@@ -243,6 +259,17 @@ Napi::Value run(const Napi::CallbackInfo& info) {
   }
   task->cancel = &task->cancelFlag();
   task->tellsTimeline = info[4].ToBoolean();
+  task->settlesWhenQueued = info[5].ToBoolean();
+  // What may be stopped until it begins is better begun elsewhere.
+  if (info[3].IsUndefined()) task->turn = program.device->takeTurn(*task);
+  switch (task->turn.kind) {
+    case Turn::Kind::settled:
+      return task->settleNow(env);
+    case Turn::Kind::open:
+      return Environment::of(env).startHere(env, task);
+    case Turn::Kind::none:
+      break;
+  }
   return Environment::of(env).start(env, task, program.device->executor());
 }
 

@@ -1,5 +1,5 @@
-// run(): checks a run's inputs, queues it on the program's device and turns its outputs into JavaScript
-// values.
+// run(): checks a run's inputs, begins it here or on its device's executor, and turns its outputs into
+// JavaScript values.
 #pragma once
 #include <napi.h>
 
@@ -22,10 +22,13 @@ struct BufferHandle {
 };
 
 // run(program: NativeProgram, inputs: (ArrayBufferView | BufferHandle | FileInput | ChunkedInput)[],
-//     keep: (boolean | FileOutput[])[], cancel?: object, timeline?: boolean):
-//   Promise<(ArrayBuffer | BufferHandle | number[] | number)[]>
+//     keep: (boolean | FileOutput[])[], cancel?: object, timeline?: boolean, whenQueued?: boolean):
+//   Results | Promise<Results>, where Results is (ArrayBuffer | BufferHandle | number[] | number)[]
 //
 // keep[i]: whether output i stays on its device, or the files it goes to, which give their checksums.
+//
+// whenQueued: whether results that all stay on the device are wanted once they are queued. Small runs that
+// are complete, or queued where that is enough, when this returns give their results at once.
 //
 // The outputs, then nanoseconds: what the run took, and if the timeline is asked for, those from the call to
 // the executor's taking it, to all being queued, to the end's being seen, to its being told.

@@ -173,6 +173,8 @@ export interface RunOptions {
   readonly cancel?: object | undefined;
   /** Whether the result says when things happened. */
   readonly timeline?: boolean | undefined;
+  /** Whether results that all stay on a GPU are wanted once their work is queued: what fails then shows in a later run. */
+  readonly whenQueued?: boolean | undefined;
 }
 
 /** When things happened to a run, in nanoseconds after it was asked for. */

@@ -46,19 +46,26 @@ import type {
 } from './native-types.js';
 import type { WorkspaceNeed } from './workspace.js';
 
+import { handedOver, Lookout } from './turns.js';
+
 export type * from './native-types.js';
+
+/** What a run gives: its outputs, then times in nanoseconds. */
+type RawResult = readonly (ArrayBuffer | object | readonly number[] | number)[];
 
 /** What the addon exports (`native/addon.cpp`). */
 interface Addon {
   createProgram(spec: ProgramSpec): object;
-  /** `inputs` is the caller's no more. Gives the outputs, as ArrayBuffers or handles, then times in nanoseconds. */
+  /** `inputs` is the caller's no more. Outputs are ArrayBuffers or handles; small runs give them at once. */
   run(
     program: object,
     inputs: readonly (ArrayBufferView | object)[],
     keep: readonly (boolean | readonly FileOutput[])[],
     cancel: object | undefined,
     timeline: boolean,
-  ): Promise<readonly (ArrayBuffer | object | readonly number[] | number)[]>;
+    whenQueued: boolean,
+  ): RawResult | Promise<RawResult>;
+  settle(looksAgain: boolean): number;
   guardFile(path: string): object;
   releaseFile(handle: object): void;
   reserveFile(fd: number, byteLength: number, path: string): Promise<void>;
@@ -216,6 +223,7 @@ function stableView<View extends ArrayBufferView>(input: View): View | Uint8Arra
 }
 
 const NOTHING = new ArrayBuffer(0);
+const lookout = new Lookout((looksAgain) => addon().settle(looksAgain));
 
 /** A program, and what its results are. */
 class LoadedProgram implements NativeProgram {
@@ -233,13 +241,17 @@ class LoadedProgram implements NativeProgram {
     );
   }
 
+  get isOnHost(): boolean {
+    return this.#device === 'cpu';
+  }
+
   static handleOf(program: NativeProgram): object {
     if (!(#handle in program)) throw new ArgumentError('[run] expected a program of this thread');
     return program.#handle;
   }
 
   /** What a run of the program gave, as the addon tells it. */
-  resultOf(values: readonly (ArrayBuffer | object | readonly number[] | number)[]): RunResult {
+  resultOf(values: RawResult): RunResult {
     const outputs = this.#byteLengths.map((byteLength, k) => {
       const value = values[k];
       if (value instanceof ArrayBuffer) return value;
@@ -283,9 +295,11 @@ export function run(
   try {
     const handle = LoadedProgram.handleOf(program);
     const keep = options.outputs.map(isKept);
-    return addon()
-      .run(handle, inputs.map(rawInput), keep, options.cancel, options.timeline === true)
-      .then((values) => (program as LoadedProgram).resultOf(values), rethrow);
+    const { cancel, timeline = false, whenQueued = false } = options;
+    const given = addon().run(handle, inputs.map(rawInput), keep, cancel, timeline, whenQueued);
+    if (!(given instanceof Promise)) return handedOver((program as LoadedProgram).resultOf(given));
+    if (!(program as LoadedProgram).isOnHost) lookout.watch();
+    return given.then((values) => (program as LoadedProgram).resultOf(values), rethrow);
   } catch (error) {
     return Promise.reject(typed(error));
   }

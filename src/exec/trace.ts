@@ -94,7 +94,8 @@ export class Trace {
     return runWithin(this.#canonical, target, async (program) => {
       const { plan, native } = program;
       const results = plan.buffers.filter((buffer) => buffer.role === 'output');
-      const options = { outputs: results.map(() => place) };
+      // Later calls come after this one's work, so that nothing need wait for it.
+      const options = { outputs: results.map(() => place), whenQueued: place === 'device' };
       const inputs = plan.inputs.map((source) => arrays[source]!);
       const here = inputs.every(isHere) ? inputs : await bring(inputs, undefined);
       const { outputs, checksums } = await run(native, here, options);

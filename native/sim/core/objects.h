@@ -43,6 +43,8 @@ struct Stream {
   // Ordered with the context's default stream.
   bool blocking = false;
   std::deque<std::shared_ptr<Operation>> queue;
+  // Whether the first of it is under way on some thread.
+  bool running = false;
   std::shared_ptr<Operation> last;
   Clock clock;
   uint64_t issued = 0;

@@ -68,7 +68,7 @@ std::shared_ptr<Operation> Scheduler::issue(Stream& stream, Operation given) {
 }
 
 bool Scheduler::mayRun(const Stream& stream) const {
-  if (stream.queue.empty()) return false;
+  if (stream.queue.empty() || stream.running) return false;
   if (stream.number == stalledStream_ && std::chrono::steady_clock::now() < stalledUntil_) return false;
   const auto& after = stream.queue.front()->after;
   return std::all_of(after.begin(), after.end(), [](const auto& before) { return before->done; });
@@ -81,7 +81,7 @@ Stream* Scheduler::neededFor(const Operation& operation) const {
     const auto& after = stream->queue.front()->after;
     const auto open =
         std::find_if(after.begin(), after.end(), [](const auto& before) { return !before->done; });
-    // Only stalled.
+    // Only stalled, or under way on another thread.
     if (open == after.end()) return nullptr;
     stream = (*open)->stream;
   }
@@ -107,7 +107,7 @@ void Scheduler::finish(const std::shared_ptr<Operation>& operation) {
     if (stream != nullptr) {
       runFirst(*stream);
     } else {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      simulator_.rest(1);
     }
   }
 }
@@ -137,15 +137,18 @@ void Scheduler::stall(size_t stream, unsigned milliseconds) {
 }
 
 void Scheduler::runFirst(Stream& stream) {
-  const std::shared_ptr<Operation> operation = std::move(stream.queue.front());
+  const std::shared_ptr<Operation> operation = stream.queue.front();
+  Context& context = *stream.context;
+  // Slow work holds up no call.
+  stream.running = true;
+  int status = context.error == 0 ? simulator_.meetFaults("run " + operation->kind, context) : 0;
+  stream.running = false;
   stream.queue.pop_front();
   queued_--;
   operation->done = true;
-  Context& context = *stream.context;
   // A lost context drops what is queued.
-  if (context.error == 0) {
+  if (context.error == 0 || status != 0) {
     Accesses accesses;
-    int status = simulator_.meetFaults("run " + operation->kind, context);
     if (status == 0) status = operation->body ? operation->body(accesses) : 0;
     if (status != 0 && context.error == 0) context.error = status;
     if (!accesses.reads.empty() || !accesses.writes.empty()) {

@@ -31,9 +31,15 @@ void Simulator::start() {
   }
 }
 
+void Simulator::rest(unsigned milliseconds) {
+  mutex.unlock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  mutex.lock();
+}
+
 int Simulator::meetFaults(const std::string& call) {
   for (const Fault& fault : faults.meet(call)) {
-    if (fault.delayMs > 0) std::this_thread::sleep_for(std::chrono::milliseconds(fault.delayMs));
+    if (fault.delayMs > 0) rest(fault.delayMs);
     if (fault.status != 0) return fault.status;
   }
   return 0;
@@ -41,7 +47,7 @@ int Simulator::meetFaults(const std::string& call) {
 
 int Simulator::meetFaults(const std::string& call, Context& context) {
   for (const Fault& fault : faults.meet(call)) {
-    if (fault.delayMs > 0) std::this_thread::sleep_for(std::chrono::milliseconds(fault.delayMs));
+    if (fault.delayMs > 0) rest(fault.delayMs);
     if (fault.sticky) context.error = fault.status;
     if (fault.status != 0) return fault.status;
   }

@@ -28,6 +28,8 @@ class Simulator {
   // Counts a call, waits where it is to be slow, and gives the status it is to fail with; 0: none. A sticky
   // fault loses the context.
   int meetFaults(const std::string& call, Context& context);
+  // Waits, and lets other threads' calls in meanwhile. With the lock held.
+  void rest(unsigned milliseconds);
   int meetFaults(const std::string& call);
   void misuse(const std::string& what) { report.add("misuse", what); }
 

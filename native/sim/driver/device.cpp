@@ -45,6 +45,12 @@ int attributeOf(const DeviceConfig& device, int attribute, int* value) {
   }
 }
 
+// What was current on this thread before each push.
+std::vector<Context*>& pushedContexts() {
+  thread_local std::vector<Context*> contexts;
+  return contexts;
+}
+
 // Calls with a device's number.
 template <typename Body>
 int enterDevice(const char* name, int device, const Body& body) {
@@ -165,6 +171,31 @@ WEFT_SIM_API cuCtxSetCurrent(Context* context) {
     }
     if (context != nullptr && context->error != 0) return context->error;
     return currentContext() = context, kSuccess;
+  });
+}
+
+WEFT_SIM_API cuCtxPushCurrent_v2(Context* context) {
+  return enter("cuCtxPushCurrent_v2", Needs::driver, [&](Simulator& simulator, Context*) {
+    if (context == nullptr || context->retained == 0) {
+      simulator.misuse(simulator.callName + " of a context that was released");
+      return kInvalidContext;
+    }
+    pushedContexts().push_back(currentContext());
+    currentContext() = context;
+    return kSuccess;
+  });
+}
+
+WEFT_SIM_API cuCtxPopCurrent_v2(Context** popped) {
+  return enter("cuCtxPopCurrent_v2", Needs::driver, [&](Simulator& simulator, Context*) {
+    if (pushedContexts().empty()) {
+      simulator.misuse(simulator.callName + " without a push");
+      return kInvalidContext;
+    }
+    *popped = currentContext();
+    currentContext() = pushedContexts().back();
+    pushedContexts().pop_back();
+    return kSuccess;
   });
 }
 

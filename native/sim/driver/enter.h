@@ -18,7 +18,8 @@ template <typename Body>
 int enter(const char* name, Needs needs, const Body& body) {
   Simulator& simulator = Simulator::get();
   const std::lock_guard lock(simulator.mutex);
-  simulator.callName = std::string(name) + " #" + std::to_string(++simulator.callCount);
+  const std::string callName = std::string(name) + " #" + std::to_string(++simulator.callCount);
+  simulator.callName = callName;
   Context* context = nullptr;
   if (needs != Needs::nothing && !simulator.started()) return kNotInitialized;
   if (needs == Needs::context) {
@@ -34,6 +35,8 @@ int enter(const char* name, Needs needs, const Body& body) {
   }
   const int fault = context == nullptr ? simulator.meetFaults(name) : simulator.meetFaults(name, *context);
   if (fault != 0) return fault;
+  // A slow call lets others in.
+  simulator.callName = callName;
   try {
     const int status = body(simulator, context);
     simulator.scheduler.advance();
