@@ -24,7 +24,7 @@ constexpr int64_t kAhead = static_cast<int64_t>(kTilesAhead);
 // In place, rows must lie as kernels expect them: as far apart as in a slot.
 bool liesAsInSlots(const SweepBuffer& buffer) {
   return std::all_of(buffer.windows.begin(), buffer.windows.end(), [&](const SweepWindow& window) {
-    return window.rows <= 1 || window.pitch == buffer.slotPitch;
+    return window.rows == 0 || !liesInRows(buffer, window) || window.pitch == buffer.slotPitch;
   });
 }
 

@@ -38,7 +38,7 @@ constexpr size_t kReaders = 4;
 // In place, the rows of windows must lie as kernels expect them: as far apart as in a slot.
 bool liesAsInSlots(const SweepBuffer& buffer) {
   for (const SweepWindow& window : buffer.windows) {
-    if (window.rows > 1 && window.pitch != buffer.slotPitch) return false;
+    if (window.rows > 0 && liesInRows(buffer, window) && window.pitch != buffer.slotPitch) return false;
   }
   return true;
 }

@@ -75,15 +75,15 @@ SweepWindow readWindow(const Table& table, int64_t tile, const SweepBuffer& buff
     return window;
   }
   const std::string name = item(field + ".windows of tile ", static_cast<size_t>(tile));
-  bool fits = buffer.slotByteLength >= window.first % kSlotAlignment + window.rowBytes;
+  const size_t at = placeOf(buffer, window, 0).window;
+  bool fits = buffer.slotByteLength >= at + window.rowBytes;
   size_t reach = window.rowBytes;
   if (window.rows > 1 || liesInRows(buffer, window)) {
     const size_t column = window.pitch == 0 ? 0 : window.first % window.pitch;
     if (window.pitch < column + window.rowBytes) reject(name, "rows that end before the next begins");
     if (buffer.slotPitch < window.rowBytes) reject(name, "rows of at most slotPitch bytes");
     if ((window.rows - 1) > (byteLength - window.rowBytes) / window.pitch) reject(name, "inside its buffer");
-    fits = buffer.slotByteLength >= window.rowBytes &&
-           (window.rows - 1) <= (buffer.slotByteLength - window.rowBytes) / buffer.slotPitch;
+    fits = fits && (window.rows - 1) <= (buffer.slotByteLength - at - window.rowBytes) / buffer.slotPitch;
     reach = (window.rows - 1) * window.pitch + window.rowBytes;
   }
   if (window.first > byteLength || reach > byteLength - window.first) reject(name, "inside its buffer");
@@ -265,8 +265,9 @@ uintptr_t slotOf(const SweepBuffer& buffer, int slot, uintptr_t arena) {
 
 SweepPlace placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr_t slot) {
   if (liesInRows(buffer, window)) {
-    const size_t row = window.first / window.pitch;
-    return {slot, slot - row * buffer.slotPitch - window.first % window.pitch};
+    const size_t first = window.first / window.pitch * buffer.slotPitch + window.first % window.pitch;
+    const uintptr_t at = slot + first % kSlotAlignment;
+    return {at, at - first};
   }
   const uintptr_t at = slot + window.first % kSlotAlignment;
   return {at, at - window.first};

@@ -7,28 +7,20 @@
  */
 import { type Access, argumentsOf, type Kernel, product } from '../fusion/kernel.js';
 import { Body } from './body.js';
-
+import { type Box, boxesOfRange } from './boxes.js';
 import { normalize } from './domain.js';
 import { gridSizes, type TileGrid } from './function.js';
 import { mapBlock, mapBlocks } from './map-kernel.js';
 import { pairGrid } from './pair-kernel.js';
+import { type Pitches, pitchesOf } from './pitch.js';
 import { combineBlock } from './reduce-combine.js';
 import { reduceBlock, reduceScratch } from './reduce-kernel.js';
 import { type Schedule, scheduleOf } from './schedule.js';
 import type { ReduceSchedule } from './schedule-reduce.js';
 import { transposeGrid } from './transpose-kernel.js';
-import {
-  type Box,
-  boxesOfRange,
-  mergeRegions,
-  type Part,
-  type Region,
-  regionsOf,
-  type Work,
-  type Works,
-} from './work.js';
+import { mergeRegions, type Part, periodOf, type Region, regionsOf, type Work, type Works } from './work.js';
 
-const NO_WORKS: Works = { rows: undefined, phases: [], phaseScratch: [] };
+const NO_WORKS: Works = { rows: undefined, phases: [], phaseScratch: [], pitches: new Map() };
 const NOTHING: Part = [0, 0, 0, 1];
 
 /** The ways to cut a kernel that is printed with `schedule`. A kernel of split phases, or of no elements, has none. */
@@ -39,19 +31,19 @@ export function cudaWorks(kernel: Kernel, schedule: Schedule = scheduleOf(kernel
     case 'split':
       return NO_WORKS;
     case 'map':
-      return whole(mapWork(normal, mapBlock(schedule), mapBlocks(normal, schedule)));
+      return whole(normal, mapWork(normal, mapBlock(schedule), mapBlocks(normal, schedule)));
     case 'transpose':
-      return whole(gridWork(normal, transposeGrid(normal, schedule)));
+      return whole(normal, gridWork(normal, transposeGrid(normal, schedule)));
     case 'pairs':
-      return whole(gridWork(normal, pairGrid(normal, schedule)));
+      return whole(normal, gridWork(normal, pairGrid(normal, schedule)));
     case 'rows':
-      return whole(rowWork(normal, [schedule.threadsP], 1));
+      return whole(normal, rowWork(normal, [schedule.threadsP], 1));
     case 'reduce':
       return reduceWorks(normal, schedule);
   }
 }
 
-const whole = (rows: Work): Works => ({ ...NO_WORKS, rows });
+const whole = (kernel: Kernel, rows: Work): Works => ({ ...NO_WORKS, rows, pitches: pitchesOf(kernel) });
 
 /** Loads and stores of a part of a kernel. */
 interface Accesses {
@@ -77,8 +69,12 @@ function accessesOf(kernel: Kernel): Accesses {
 }
 
 /** One region for each buffer that the accesses reach from the boxes. */
-const reach = (kernel: Kernel, accesses: readonly Access[], boxes: readonly Box[]): Region[] =>
-  mergeRegions(boxes.flatMap((box) => regionsOf(kernel, accesses, box)));
+const reach = (
+  kernel: Kernel,
+  accesses: readonly Access[],
+  boxes: readonly Box[],
+  pitches?: Pitches,
+): Region[] => mergeRegions(boxes.flatMap((box) => regionsOf(kernel, accesses, box, pitches)));
 
 const regionsIn =
   (
@@ -86,9 +82,9 @@ const regionsIn =
     { loads, stores }: Accesses,
     boxesOf: (first: number, last: number) => Box[],
   ): Work['regions'] =>
-  (first, last) => {
+  (first, last, pitches) => {
     const boxes = boxesOf(first, last);
-    return { reads: reach(kernel, loads, boxes), writes: reach(kernel, stores, boxes) };
+    return { reads: reach(kernel, loads, boxes, pitches), writes: reach(kernel, stores, boxes, pitches) };
   };
 
 /** All of the axes; one index of an empty one, for what does not depend on it. */
@@ -131,25 +127,31 @@ function rowWork(kernel: Kernel, blocks: readonly number[], slots: number): Work
   };
 }
 
-/** Ranges along the outermost axis of a grid of tiles that has several. */
+/**
+ * Ranges of tiles along all axes of a grid but the last, which stay whole so that results leave in order; along the
+ * last one too where there is a single tile of the others.
+ */
 function gridWork(kernel: Kernel, grid: TileGrid): Work {
   const sizes = gridSizes(kernel, grid);
-  const outermost = Math.max(
-    0,
-    sizes.findIndex((n) => n > 1),
-  );
-  const { axis, length } = grid[outermost]!;
-  const inner = product(sizes.slice(outermost + 1));
-  const box = wholeAxes([...kernel.parallel, ...kernel.reduced]);
-  const size = kernel.parallel[axis]!;
+  const isLine = product(sizes.slice(0, -1)) === 1;
+  const cut = isLine ? sizes : sizes.slice(0, -1);
+  const inner = isLine ? 1 : (sizes[sizes.length - 1] ?? 1);
+  const whole = wholeAxes([...kernel.parallel, ...kernel.reduced]);
+  const boxOf = (tiles: Box): Box => {
+    const box = [...whole];
+    for (const [k, [from, to]] of tiles.entries()) {
+      const { axis, length } = grid[k]!;
+      box[axis] = [from * length, Math.min(kernel.parallel[axis]!, to * length)];
+    }
+    return box;
+  };
   return {
-    units: sizes[outermost]!,
-    regions: regionsIn(kernel, accessesOf(kernel), (first, last) => [
-      box.map((range, k) =>
-        k === axis ? ([first * length, Math.min(size, last * length)] as const) : range,
-      ),
-    ]),
+    units: product(cut),
+    regions: regionsIn(kernel, accessesOf(kernel), (first, last) =>
+      boxesOfRange(first, last, cut).map(boxOf),
+    ),
     parts: (first, last) => [[first * inner, last * inner, 0, 1]],
+    period: periodOf(cut),
   };
 }
 
@@ -158,12 +160,13 @@ function reduceWorks(kernel: Kernel, schedule: ReduceSchedule): Works {
   const block = reduceBlock(schedule);
   const { slots } = schedule;
   const rows = product(kernel.parallel);
-  if (slots === 1) return whole(rowWork(kernel, [block], 1));
+  if (slots === 1) return whole(kernel, rowWork(kernel, [block], 1));
   const body = new Body(kernel);
   return {
     rows: rowWork(kernel, [block, combineBlock(rows, slots)], slots),
     phases: [slotWork(body, schedule, Math.ceil(rows / block))],
     phaseScratch: reduceScratch(body, schedule).map(({ byteLength }) => byteLength),
+    pitches: pitchesOf(kernel),
   };
 }
 

@@ -11,6 +11,7 @@ import { normalize } from './domain.js';
 import type { CudaFunction } from './function.js';
 import { printMap } from './map-kernel.js';
 import { printPairs } from './pair-kernel.js';
+import { inWindows } from './pitch.js';
 import { preludeFor } from './prelude.js';
 import { printReduce } from './reduce-kernel.js';
 import { printRows } from './row-kernel.js';
@@ -37,7 +38,7 @@ interface Printed {
 
 /** The CUDA C of a kernel. `schedule`: another than the kernel's own, to print a part with the whole's schedule. */
 export function cudaKernel(kernel: Kernel, schedule: Schedule = scheduleOf(kernel)): CudaKernel {
-  const { functions, scratch } = print(normalize(kernel), schedule);
+  const { functions, scratch } = print(inWindows(normalize(kernel)), schedule);
   const text = functions.map((f) => f.text).join('\n');
   const source = `${preludeFor(text)}${text}`;
   return { source, launches: functions.map((f) => f.launch), scratch, schedule };

@@ -4,20 +4,24 @@
  *
  * Called by the planner of jobs that do not fit into memory; running the ranges is native.
  */
-import { type Access, type Instruction, type Kernel, product } from '../fusion/kernel.js';
+import { type Access, type Affine, type Instruction, type Kernel, product } from '../fusion/kernel.js';
 import { byteLengthOf, DTYPE_INFO, type DType, isComplex } from '../graph/dtype.js';
+import { type Box, boxesOfRange } from './boxes.js';
+import { type Pitches, pitchesOf } from './pitch.js';
 import { planTape, type TapePlan } from './tape.js';
-import { CHUNK, type Layout, type Loop, laneKindOf, loopsOf, paddedWidth, sizesOf } from './tape-layout.js';
-import type { Section } from './tape-schedule.js';
 import {
-  type Box,
-  boxesOfRange,
-  mergeRegions,
-  type Region,
-  regionsOf,
-  type Work,
-  type Works,
-} from './work.js';
+  CHUNK,
+  type LaneMode,
+  type Layout,
+  type Loop,
+  laneKindOf,
+  laneModeOf,
+  loopsOf,
+  paddedWidth,
+  sizesOf,
+} from './tape-layout.js';
+import type { Section } from './tape-schedule.js';
+import { mergeRegions, periodOf, type Region, regionsOf, type Work, type Works } from './work.js';
 
 /** The ways to run a kernel's tape in parts. */
 export function tapeWorks(source: Kernel): Works {
@@ -25,14 +29,29 @@ export function tapeWorks(source: Kernel): Works {
   const { tiles, walks } = loopsOf(plan.kernel, plan.layout);
   const rows = rowsOf(plan, tiles);
   const slots = Math.max(1, Math.ceil(countOf(walks) / plan.schedule.slotBlocks));
-  if (slots === 1 || rows.units === 0) return { rows, phases: [], phaseScratch: [] };
-  return { rows, phases: phasesOf(plan, walks, slots), phaseScratch: [rows.units * scratchOf(plan, slots)] };
+  const pitches = pitchesOf(plan.kernel, keepsLanes(plan));
+  if (slots === 1 || rows.units === 0) return { rows, phases: [], phaseScratch: [], pitches };
+  const phaseScratch = [rows.units * scratchOf(plan, slots)];
+  return { rows, phases: phasesOf(plan, walks, slots), phaseScratch, pitches };
 }
+
+/** Instructions are chosen by how an access moves along the lanes. */
+const keepsLanes =
+  ({ kernel, layout }: TapePlan) =>
+  (whole: Affine, inRows: Affine): boolean => {
+    const [before, after] = [whole, inRows].map((affine) => laneModeOf(affine, layout, sizesOf(kernel)));
+    const strideOf = (mode: LaneMode): number => (mode.type === 'stride' ? mode.stride : 0);
+    return before!.type === after!.type && (strideOf(before!) === 1) === (strideOf(after!) === 1);
+  };
 
 const countOf = (loops: readonly Loop[]): number => product(loops.map(({ count }) => count));
 
-const regionsIn = (kernel: Kernel, accesses: readonly Access[], boxes: readonly Box[]): Region[] =>
-  mergeRegions(boxes.flatMap((box) => regionsOf(kernel, accesses, box)));
+const regionsIn = (
+  kernel: Kernel,
+  accesses: readonly Access[],
+  boxes: readonly Box[],
+  pitches?: Pitches,
+): Region[] => mergeRegions(boxes.flatMap((box) => regionsOf(kernel, accesses, box, pitches)));
 
 /** Tiles in the order of their linear index. */
 function rowsOf(plan: TapePlan, tiles: readonly Loop[]): Work {
@@ -41,11 +60,15 @@ function rowsOf(plan: TapePlan, tiles: readonly Loop[]): Work {
   const stores = kernel.stores.map(({ access }) => access);
   return {
     units: countOf(tiles),
-    regions: (first, last) => {
+    regions: (first, last, pitches) => {
       const boxes = boxesOf(plan, tiles, first, last);
-      return { reads: regionsIn(kernel, loads, boxes), writes: regionsIn(kernel, stores, boxes) };
+      return {
+        reads: regionsIn(kernel, loads, boxes, pitches),
+        writes: regionsIn(kernel, stores, boxes, pitches),
+      };
     },
     parts: (first, last) => [[first, last, 0, 0]],
+    period: periodOf(tiles.map(({ count }) => count)),
   };
 }
 
@@ -74,13 +97,13 @@ function phasesOf(plan: TapePlan, walks: readonly Loop[], units: number): Works[
     const { loads, stores } = accessesOf(kernel, section);
     // What rows hold ahead of the first phase is computed with its slot 0.
     const ahead = p === 0 ? rows[0]! : { loads: [], stores: [] };
-    const regions: Work['regions'] = (first, last) => {
+    const regions: Work['regions'] = (first, last, pitches) => {
       const from = first * schedule.slotBlocks;
       const boxes = boxesOf(plan, walks, from, Math.min(blocks, last * schedule.slotBlocks));
       const both = (accesses: readonly Access[], once: readonly Access[]) =>
         mergeRegions([
-          ...regionsIn(kernel, accesses, boxes),
-          ...(first === 0 ? regionsOf(kernel, once, everywhere) : []),
+          ...regionsIn(kernel, accesses, boxes, pitches),
+          ...(first === 0 ? regionsOf(kernel, once, everywhere, pitches) : []),
         ]);
       return { reads: both(loads, ahead.loads), writes: both(stores, ahead.stores) };
     };

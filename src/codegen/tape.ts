@@ -17,6 +17,7 @@ import {
 } from '../fusion/kernel.js';
 import { type Complex, type DType, dtypeCode, type Scalar } from '../graph/dtype.js';
 import { toBfloat16Bits, toFloat16Bits } from '../graph/half.js';
+import { inWindows } from './pitch.js';
 import type { Place } from './tape-chain.js';
 import { prepare } from './tape-domain.js';
 import {
@@ -75,12 +76,15 @@ class Encoder {
   private readonly ops: string[] = [];
   private readonly opIndex = new Map<string, number>();
   private readonly sizes: readonly number[];
-  private readonly loops: readonly Loop[];
+  private readonly plan: TapePlan;
+  private readonly tiles: readonly Loop[];
+  private readonly walks: readonly Loop[];
 
-  constructor(private readonly plan: TapePlan) {
+  constructor(plan: TapePlan) {
     this.sizes = sizesOf(plan.kernel);
-    const { tiles, walks } = loopsOf(plan.kernel, plan.layout);
-    this.loops = [...tiles, ...walks];
+    ({ tiles: this.tiles, walks: this.walks } = loopsOf(plan.kernel, plan.layout));
+    // All is chosen for the whole; rows may lie elsewhere.
+    this.plan = { ...plan, kernel: inWindows(plan.kernel) };
   }
 
   encode(): TapeSpec {
@@ -120,8 +124,7 @@ class Encoder {
     this.put(layout.rows, layout.take, layout.inner);
     this.put(layout.rowAxis >= first ? 1 : 0);
     this.put(LANE_KINDS.indexOf(laneKindOf(kernel, layout)));
-    const { tiles, walks } = loopsOf(kernel, layout);
-    for (const loops of [tiles, walks]) {
+    for (const loops of [this.tiles, this.walks]) {
       this.put(loops.length);
       for (const { axis, count, role } of loops) this.put(count, ROLES.indexOf(role), this.sizes[axis]!);
     }
@@ -248,7 +251,7 @@ class Encoder {
     const { layout } = this.plan;
     this.put(
       affine.offset,
-      ...this.loops.map(({ axis }) => affine.strides[axis]!),
+      ...[...this.tiles, ...this.walks].map(({ axis }) => affine.strides[axis]!),
       rowStrideOf(affine, layout),
     );
     const mode = laneModeOf(affine, layout, this.sizes);

@@ -1,37 +1,50 @@
 /**
- * How a matrix product is run in parts: along its batch or its rows, which finishes rows of the result, and along the
- * contracted axis, where every part adds to the whole result in order. Called by `sweep-tasks.ts`.
+ * How a matrix product is run in parts: along its batch or its rows, or along its columns, which finishes those of the
+ * result, and along the contracted axis, where every part adds to the whole result in order. Called by `sweep-tasks.ts`.
  */
+import type { Box } from '../codegen/boxes.js';
+import { rowsIn, type Split, splitInRows } from '../codegen/pitch.js';
+import type { Affine } from '../fusion/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
 import { matmulGranule } from './matmul-parts.js';
 import type { MatmulStep, MatrixOperand } from './plan.js';
-import type { Cut, Touch } from './sweep-tasks.js';
+import type { BytePitches, Cut, Touch } from './sweep-tasks.js';
 
 /**
- * Rows, and contracted indices, that stay together: a multiple of what libraries and our own kernels block by, so that
- * parts are computed as they are in the whole.
+ * Rows, columns and contracted indices that stay together: a multiple of what libraries and our own kernels block by, so
+ * that parts are computed as they are in the whole.
  */
 export const ROW_GRANULE = 64;
 export const CONTRACTED_GRANULE = 4096;
 
 type Span = readonly [first: number, last: number];
+type Name = 'a' | 'b' | 'c';
 
-/** The bytes of an operand for a range of its batches, rows and columns; the smallest range that holds them all. */
-function touchOf(step: MatmulStep, operand: MatrixOperand, batch: Span, rows: Span, columns: Span): Touch {
-  const size = byteLengthOf(step.dtype);
-  const { buffer, offset, batchStride, rowStride, columnStride } = operand;
-  const at = (b: number, i: number, j: number): number =>
-    offset + b * batchStride + i * rowStride + j * columnStride;
-  return {
-    buffer,
-    first: at(batch[0], rows[0], columns[0]) * size,
-    last: (at(batch[1] - 1, rows[1] - 1, columns[1] - 1) + 1) * size,
-  };
+/** Batches, rows and columns of an operand. */
+export const operandAffine = ({ offset, batchStride, rowStride, columnStride }: MatrixOperand): Affine => ({
+  offset,
+  strides: [batchStride, rowStride, columnStride],
+});
+
+/** All of an operand. */
+export function operandBox({ batch, m, n, k }: MatmulStep, name: Name): Box {
+  const [rows, columns] = name === 'a' ? [m, k] : name === 'b' ? [k, n] : [m, n];
+  return [
+    [0, batch],
+    [0, rows],
+    [0, columns],
+  ];
 }
+
+/** An operand as rows of its buffer. */
+export const operandInRows = (step: MatmulStep, name: Name, pitch: number): Split | undefined =>
+  splitInRows(operandAffine(step[name]), operandBox(step, name), pitch);
 
 export interface MatmulCuts {
   /** Along the batch where there is one, else along the rows. */
   readonly rows: Cut | undefined;
+  /** Of a single matrix. */
+  readonly columns: Cut | undefined;
   readonly contracted: Cut | undefined;
 }
 
@@ -40,41 +53,78 @@ const granuleOf = ({ dtype, m, n, k, batch }: MatmulStep): number =>
   matmulGranule(dtype, m, n, k, batch) ?? Number.POSITIVE_INFINITY;
 
 export function matmulCuts(step: MatmulStep): MatmulCuts {
-  const { batch, m, n, k, a, b, c } = step;
-  const granule = batch > 1 ? 1 : ROW_GRANULE;
-  const size = batch > 1 ? batch : m;
-  const rows: Cut = {
+  const { batch, m, n, k } = step;
+  const whole = { batch: [0, batch], rows: [0, m], columns: [0, n], contracted: [0, k] } as const;
+  const rows =
+    batch > 1 ? cutAlong(step, 'batch', batch, 1, whole) : cutAlong(step, 'rows', m, ROW_GRANULE, whole);
+  const columns = batch > 1 ? undefined : cutAlong(step, 'columns', n, ROW_GRANULE, whole);
+  const contracted = cutAlong(step, 'contracted', k, CONTRACTED_GRANULE, whole);
+  return {
+    rows: rows.units > 1 ? rows : undefined,
+    columns: columns !== undefined && columns.units > 1 ? columns : undefined,
+    contracted: contracted.units > 1 && CONTRACTED_GRANULE % granuleOf(step) === 0 ? contracted : undefined,
+  };
+}
+
+/** A block of a product: what of its axes. */
+interface Block {
+  readonly batch: Span;
+  readonly rows: Span;
+  readonly columns: Span;
+  readonly contracted: Span;
+}
+
+function cutAlong(step: MatmulStep, axis: keyof Block, size: number, granule: number, whole: Block): Cut {
+  const block = (first: number, last: number): Block => ({
+    ...whole,
+    [axis]: [first * granule, Math.min(size, last * granule)],
+  });
+  return {
     units: Math.ceil(size / granule),
-    touches: (first, last) => {
-      const span: Span = [first * granule, Math.min(size, last * granule)];
-      const batches: Span = batch > 1 ? span : [0, 1];
-      const some: Span = batch > 1 ? [0, m] : span;
+    touches: (first, last, pitches) => {
+      const { batch, rows, columns, contracted } = block(first, last);
       return {
-        reads: [touchOf(step, a, batches, some, [0, k]), touchOf(step, b, batches, [0, k], [0, n])],
-        writes: [touchOf(step, c, batches, some, [0, n])],
+        reads: [
+          touchOf(step, 'a', [batch, rows, contracted], pitches),
+          touchOf(step, 'b', [batch, contracted, columns], pitches),
+        ],
+        // Sums along a part of the contracted axis are not finished.
+        writes: axis === 'contracted' ? [] : [touchOf(step, 'c', [batch, rows, columns], pitches)],
       };
     },
     ranges: (first, last) => {
-      const span: Span = [first * granule, Math.min(size, last * granule)];
-      const scale = batch > 1 ? m : 1;
-      return [[span[0] * scale, span[1] * scale, 0, n, 0, k]];
+      const { batch, rows, columns, contracted } = block(first, last);
+      const lines = step.batch > 1 ? [batch[0] * step.m, batch[1] * step.m] : rows;
+      return [[...lines, ...columns, ...contracted]];
     },
+    pitches: (buffer) => pitchesOf(step, buffer),
   };
-  const contracted: Cut = {
-    units: Math.ceil(k / CONTRACTED_GRANULE),
-    touches: (first, last) => {
-      const span: Span = [first * CONTRACTED_GRANULE, Math.min(k, last * CONTRACTED_GRANULE)];
-      return {
-        reads: [touchOf(step, a, [0, batch], [0, m], span), touchOf(step, b, [0, batch], span, [0, n])],
-        writes: [],
-      };
-    },
-    ranges: (first, last) => [
-      [0, batch * m, 0, n, first * CONTRACTED_GRANULE, Math.min(k, last * CONTRACTED_GRANULE)],
-    ],
-  };
-  return {
-    rows: rows.units > 1 ? rows : undefined,
-    contracted: contracted.units > 1 && CONTRACTED_GRANULE % granuleOf(step) === 0 ? contracted : undefined,
-  };
+}
+
+/** The bytes of an operand for a range of its batches, rows and columns. */
+function touchOf(step: MatmulStep, name: Name, box: Box, pitches: BytePitches | undefined): Touch {
+  const size = byteLengthOf(step.dtype);
+  const { buffer } = step[name];
+  const pitch = pitches?.get(buffer);
+  if (pitch !== undefined) {
+    const { first, last, rows } = rowsIn(operandInRows(step, name, pitch / size)!, box, pitch / size);
+    const inBytes = { pitch, width: rows.width * size };
+    return { buffer, first: first * size, last: last * size, rows: inBytes };
+  }
+  const { offset, strides } = operandAffine(step[name]);
+  const at = (k: 0 | 1): number =>
+    strides.reduce((sum, stride, axis) => sum + stride * (box[axis]![k] - k), offset);
+  return { buffer, first: at(0) * size, last: (at(1) + 1) * size };
+}
+
+/** The strides, in bytes, by which a buffer's operands are rows. */
+function pitchesOf(step: MatmulStep, buffer: number): number[] {
+  const names = (['a', 'b', 'c'] as const).filter((name) => step[name].buffer === buffer);
+  const strides = names.flatMap((name) => {
+    const box = operandBox(step, name);
+    return operandAffine(step[name]).strides.filter((stride, k) => stride > 1 && box[k]![1] > 1);
+  });
+  return [...new Set(strides)]
+    .filter((pitch) => names.every((name) => operandInRows(step, name, pitch) !== undefined))
+    .map((pitch) => pitch * byteLengthOf(step.dtype));
 }

@@ -2,10 +2,12 @@
  * A matrix product of which neither the rows nor the columns alone can be cut far enough: panels of one operand stay on
  * the device while tiles of the other pass, and blocks of the result leave one by one. Called by `sweeps.ts`.
  */
+import { joinRows } from '../codegen/pitch.js';
+import { InternalError } from '../errors.js';
 import { byteLengthOf } from '../graph/dtype.js';
-import { ROW_GRANULE } from './matmul-cuts.js';
+import { operandInRows, ROW_GRANULE } from './matmul-cuts.js';
 import type { MatmulStep, MatrixOperand } from './plan.js';
-import type { Ranges } from './sweep-tasks.js';
+import type { BytePitches, Ranges } from './sweep-tasks.js';
 import type { Span, Window } from './sweep-windows.js';
 
 /** One block of the result: rows × columns. */
@@ -88,16 +90,23 @@ function windowOf(
   return { first, width: (along[1] - along[0]) * size, rows: lines[1] - lines[0], pitch: stride * size };
 }
 
-/** The product with the strides that its operands have in slots, whose rows are `pitches` bytes apart. */
-export function inSlots(step: MatmulStep, pitches: ReadonlyMap<number, number>): MatmulStep {
-  const moved = (operand: MatrixOperand): MatrixOperand => {
-    const pitch = pitches.get(operand.buffer);
-    if (pitch === undefined) return operand;
-    const stride = pitch / byteLengthOf(step.dtype);
-    const byRow = operand.columnStride === 1;
-    const old = byRow ? operand.rowStride : operand.columnStride;
-    const offset = Math.floor(operand.offset / old) * stride + (operand.offset % old);
-    return { ...operand, offset, ...(byRow ? { rowStride: stride } : { columnStride: stride }) };
+/** The product with the strides that its operands have in slots, whose rows are `inSlot` bytes apart. */
+export function inSlots(step: MatmulStep, pitches: BytePitches, inSlot: BytePitches): MatmulStep {
+  const size = byteLengthOf(step.dtype);
+  const moved = (name: 'a' | 'b' | 'c'): MatrixOperand => {
+    const operand = step[name];
+    const to = inSlot.get(operand.buffer);
+    if (to === undefined) return operand;
+    const from = pitches.get(operand.buffer) ?? linesOf(operand) * size;
+    const split = operandInRows(step, name, from / size);
+    if (split === undefined) throw new InternalError(`an operand that is no rows of ${from} bytes`);
+    const { offset, strides } = joinRows(split, to / size);
+    const [batchStride, rowStride, columnStride] = strides as [number, number, number];
+    return { buffer: operand.buffer, offset, batchStride, rowStride, columnStride };
   };
-  return { ...step, a: moved(step.a), b: moved(step.b), c: moved(step.c) };
+  return { ...step, a: moved('a'), b: moved('b'), c: moved('c') };
 }
+
+/** From line to line of an operand of one matrix: its rows, or its columns where those are contiguous. */
+const linesOf = ({ rowStride, columnStride }: MatrixOperand): number =>
+  columnStride === 1 ? rowStride : columnStride;

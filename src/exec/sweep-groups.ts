@@ -4,8 +4,9 @@
  * later one. A large value that a later sweep needs is computed again there (its task then stands in both groups), or
  * spilled to host memory. Called by `sweeps.ts`.
  */
-import type { CutTask, Task } from './sweep-tasks.js';
-import { type SweptTask, tileOf } from './sweep-windows.js';
+import { type Chosen, choosePitches, joinPitches, shareOfTiles } from './sweep-pitches.js';
+import type { BytePitches, CutTask, Task } from './sweep-tasks.js';
+import type { SweptTask } from './sweep-windows.js';
 
 export interface Group {
   readonly tasks: readonly Task[];
@@ -14,6 +15,8 @@ export interface Group {
    * one task runs as a whole.
    */
   readonly runs: 'tiles' | 'panels' | 'whole';
+  /** Of the buffers whose windows are rows, bytes from row to row in the whole. */
+  readonly pitches: BytePitches;
 }
 
 export interface GroupRules {
@@ -32,31 +35,33 @@ export interface Refusal {
   readonly why: 'whole' | 'order';
 }
 
-/** Tiles that a cut is tried with. */
-const TRIAL_TILES = 16;
 /** What a tile may hold of the windowed bytes, as a part of all: a cut that saves less is none. */
 const MOST_OF_WHOLE = 0.6;
-/** What tasks may run in all their tiles together, relative to their units. */
-const MOST_REPEATED = 1.5;
+const NO_PITCHES: BytePitches = new Map();
 
 export function groupTasks(
   steps: readonly (readonly (readonly Task[])[])[],
   rules: GroupRules,
 ): readonly Group[] | Refusal {
   const tasks: Task[] = [];
+  const pitches = new Map<Task, BytePitches>();
   for (const forms of steps) {
-    const form = chooseForm(forms, rules);
+    const form = chooseForm(forms, rules, pitches);
     if ('why' in form) return form;
     tasks.push(...form);
   }
-  return new Grouper(tasks, rules).run();
+  return new Grouper(tasks, pitches, rules).run();
 }
 
 const touchesWindowed = (task: Task, { isWindowed }: GroupRules): boolean =>
   task.reads.some(isWindowed) || task.writes.some(isWindowed);
 
-/** The form whose tiles hold the least of the windowed buffers. */
-function chooseForm(forms: readonly (readonly Task[])[], rules: GroupRules): readonly Task[] | Refusal {
+/** The form whose tiles hold the least of the windowed buffers; `pitches` is told the rows of its windows. */
+function chooseForm(
+  forms: readonly (readonly Task[])[],
+  rules: GroupRules,
+  pitches: Map<Task, BytePitches>,
+): readonly Task[] | Refusal {
   const first = forms[0]!;
   if (!first.some((task) => touchesWindowed(task, rules))) return first;
   if (rules.byPanels && first[0]!.step.kind === 'matmul') {
@@ -67,11 +72,12 @@ function chooseForm(forms: readonly (readonly Task[])[], rules: GroupRules): rea
   let least = MOST_OF_WHOLE;
   for (const form of forms) {
     if (!form.every((task) => writesInWindows(task, rules))) continue;
-    const share = Math.max(...form.map((task) => shareOf(task, rules)));
-    if (share < least) {
-      best = form;
-      least = share;
-    }
+    const chosen = form.map((task) => chosenFor(task, rules));
+    const share = Math.max(...chosen.map((one) => one.share ?? 1));
+    if (share >= least) continue;
+    best = form;
+    least = share;
+    for (const [k, task] of form.entries()) pitches.set(task, chosen[k]!.pitches);
   }
   return best ?? { task: first[0]!, why: 'whole' };
 }
@@ -90,47 +96,30 @@ function panelsOf(task: Task): readonly Task[] | undefined {
   return step.a.buffer === step.b.buffer ? undefined : [{ ...task, cut: undefined, repeats: false }];
 }
 
-/** What a tile of a task by itself holds of the windowed bytes that it touches, as a part of all of them. */
-function shareOf(task: Task, rules: GroupRules): number {
-  if (!touchesWindowed(task, rules)) return 0;
-  if (task.cut === undefined) return 1;
-  return shareOfTiles([{ task: task as CutTask, isKept: true }], rules) ?? 1;
+/** What a tile of a task by itself holds of the windowed bytes that it touches, and in which windows. */
+function chosenFor(task: Task, rules: GroupRules): Chosen {
+  if (!touchesWindowed(task, rules)) return { pitches: NO_PITCHES, share: 0 };
+  if (task.cut === undefined) return { pitches: NO_PITCHES, share: 1 };
+  return choosePitches([{ task: task as CutTask, isKept: true }], rules);
 }
 
-function shareOfTiles(
-  tasks: readonly SweptTask[],
-  { isWindowed, byteLengthOf }: GroupRules,
-): number | undefined {
-  const tiles = Math.min(TRIAL_TILES, Math.max(...tasks.map(({ task }) => task.cut.units)));
-  let most = 0;
-  let run = 0;
-  const whole = new Map<number, number>();
-  for (const { task } of tasks)
-    for (const buffer of [...task.reads, ...task.writes])
-      if (isWindowed(buffer)) whole.set(buffer, byteLengthOf(buffer));
-  for (let t = 0; t < tiles; t++) {
-    const tile = tileOf(tasks, t, tiles);
-    if (tile === undefined) return undefined;
-    let bytes = 0;
-    for (const [buffer, { width }] of tile.windows) if (isWindowed(buffer)) bytes += width;
-    most = Math.max(most, bytes);
-    tile.spans.forEach((span, k) => {
-      if (span !== undefined) run += (span[1] - span[0]) / tasks[k]!.task.cut.units;
-    });
-  }
-  if (run > MOST_REPEATED * tasks.length) return undefined;
-  return most / [...whole.values()].reduce((a, b) => a + b, 0);
+/** Tasks that share a sweep, and how their windows lie. */
+interface Sweep {
+  readonly tasks: readonly CutTask[];
+  readonly pitches: BytePitches;
 }
 
 class Grouper {
   readonly #tasks: readonly Task[];
+  readonly #pitches: ReadonlyMap<Task, BytePitches>;
   readonly #rules: GroupRules;
   readonly #inputsOf = new Map<Task, readonly Task[]>();
   readonly #writerOf = new Map<number, Task>();
   readonly #done = new Set<Task>();
 
-  constructor(tasks: readonly Task[], rules: GroupRules) {
+  constructor(tasks: readonly Task[], pitches: ReadonlyMap<Task, BytePitches>, rules: GroupRules) {
     this.#tasks = tasks;
+    this.#pitches = pitches;
     this.#rules = rules;
     const last = new Map<number, Task[]>();
     for (const task of tasks) {
@@ -148,12 +137,11 @@ class Grouper {
     let waiting = [...this.#tasks];
     while (waiting.length > 0) {
       const whole = this.#wholeTasks(waiting);
-      const swept = whole.length > 0 ? [] : this.#sweep(waiting);
-      if ('why' in swept) return swept;
-      for (const task of [...whole, ...swept]) this.#done.add(task);
-      groups.push(...whole.map((task): Group => ({ tasks: [task], runs: 'whole' })));
-      if (swept.length > 0)
-        groups.push({ tasks: swept, runs: swept[0]!.cut === undefined ? 'panels' : 'tiles' });
+      const swept = whole.length > 0 ? undefined : this.#sweep(waiting);
+      if (swept !== undefined && 'why' in swept) return swept;
+      for (const task of swept?.tasks ?? whole) this.#done.add(task);
+      groups.push(...whole.map((task): Group => ({ tasks: [task], runs: 'whole', pitches: NO_PITCHES })));
+      if (swept !== undefined) groups.push(swept);
       waiting = waiting.filter((task) => !this.#done.has(task));
     }
     return groups;
@@ -170,38 +158,46 @@ class Grouper {
     return [...found];
   }
 
-  #sweep(waiting: readonly Task[]): readonly Task[] | Refusal {
-    let sweep: CutTask[] = [];
+  #sweep(waiting: readonly Task[]): Group | Refusal {
+    let sweep: Sweep = { tasks: [], pitches: NO_PITCHES };
     let blocked: Task | undefined;
     for (const task of waiting) {
       if (!touchesWindowed(task, this.#rules)) continue;
       if (task.cut === undefined) {
         const isReady = this.#inputsOf.get(task)!.every((input) => this.#done.has(input));
-        if (isReady && sweep.length === 0) return [task];
+        if (isReady && sweep.tasks.length === 0)
+          return { tasks: [task], runs: 'panels', pitches: NO_PITCHES };
         continue;
       }
       const grown = this.#joined(sweep, task as CutTask);
       if (grown !== undefined) sweep = grown;
-      else if (sweep.length === 0) blocked ??= task;
+      else if (sweep.tasks.length === 0) blocked ??= task;
     }
-    return sweep.length > 0 ? sweep : { task: blocked ?? waiting[0]!, why: 'order' };
+    if (sweep.tasks.length === 0) return { task: blocked ?? waiting[0]!, why: 'order' };
+    return { ...sweep, runs: 'tiles' };
   }
 
   /** The sweep with a task, and with what it needs to be computed again; `undefined` if it cannot join. */
-  #joined(sweep: readonly CutTask[], task: CutTask): CutTask[] | undefined {
-    const inside = new Set<Task>(sweep);
+  #joined({ tasks, pitches }: Sweep, task: CutTask): Sweep | undefined {
+    const inside = new Set<Task>(tasks);
     const inputs = this.#inputsOf.get(task)!;
     if (!inputs.every((input) => this.#done.has(input) || inside.has(input))) return undefined;
     const again = this.#producersAgain(task, inside);
     if (again === undefined) return undefined;
-    if (sweep.length > 0 && !this.#isRelated(sweep, [...again, task])) return undefined;
-    const grown = [...sweep, ...again, task];
-    const share = shareOfTiles(
-      grown.map((each) => ({ task: each, isKept: !again.includes(each) && !this.#done.has(each) })),
-      this.#rules,
+    if (tasks.length > 0 && !this.#isRelated(tasks, [...again, task])) return undefined;
+    const grown = [...tasks, ...again, task];
+    const swept = grown.map(
+      (each): SweptTask => ({ task: each, isKept: !again.includes(each) && !this.#done.has(each) }),
     );
-    if (share === undefined || share > MOST_OF_WHOLE) return undefined;
-    return grown;
+    const ways = [
+      joinPitches(grown, [pitches, ...[...again, task].map((each) => this.#pitches.get(each))]),
+      NO_PITCHES,
+    ];
+    for (const way of ways[0]!.size > 0 ? ways : [NO_PITCHES]) {
+      const share = shareOfTiles(swept, this.#rules, way);
+      if (share !== undefined && share <= MOST_OF_WHOLE) return { tasks: grown, pitches: way };
+    }
+    return undefined;
   }
 
   /**

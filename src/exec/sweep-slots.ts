@@ -7,6 +7,7 @@ import { byteLengthOf } from '../graph/dtype.js';
 import { largestPanel, mostPanels, type PanelCounts, panelTiles, panelTraffic } from './matmul-panels.js';
 import { aligned, type Lifetime, placeInArena } from './memory.js';
 import type { MatmulStep, Step, SweepWindows } from './plan.js';
+import type { BytePitches } from './sweep-tasks.js';
 import { type SweptTask, type Tile, tileOf } from './sweep-windows.js';
 
 /** Why no plan fits: the least memory found, and the step that needs it. */
@@ -23,6 +24,8 @@ export interface SlotRules {
   readonly directionOf: (buffer: number, tasks: readonly SweptTask[]) => SweepWindows['direction'];
   readonly slots: Readonly<Record<SweepWindows['direction'], number>>;
   readonly tileBytes: number;
+  /** Of the buffers whose windows are rows, bytes from row to row in the whole. */
+  readonly pitches: BytePitches;
 }
 
 /** The slots of a buffer, and the tasks of its sweep, from first to last, that they are needed for. */
@@ -34,6 +37,7 @@ export interface SlotBlock extends Omit<SweepWindows, 'windows' | 'offset'> {
 /** A sweep with its tiles. */
 export interface SizedSweep {
   readonly tasks: readonly SweptTask[];
+  readonly pitches: BytePitches;
   readonly tiles: readonly Tile[];
   /** What the tasks of each tile run, where it does not follow from the units. */
   readonly ranges?: readonly (readonly number[])[];
@@ -48,6 +52,11 @@ export const blockOf = ({ slotByteLength, slots, first, last }: SlotBlock, start
 
 const bytesOf = (slots: readonly SlotBlock[]): number =>
   placeInArena(slots.map((block) => blockOf(block, 0))).byteLength;
+
+/** Windows lie in slots as in the whole buffer modulo so many bytes. */
+const SLOT_ALIGNMENT = 256;
+/** Bytes that rows in a slot are apart at least: strides there are never those that generated code has as such. */
+const SHORTEST_ROW = 64;
 
 /** Fewer slots, where a sweep fits with no more: less overlap is better than none. */
 const FEWER_SLOTS = [Number.POSITIVE_INFINITY, 2, 1];
@@ -79,14 +88,15 @@ function sizeWithSlots(tasks: readonly SweptTask[], room: number, rules: SlotRul
     const some = new Set([0, 1, Math.floor(count / 2), count - 1].filter((t) => t < count));
     const tried = slotsOf(
       tasks,
-      [...some].map((t) => tileOf(tasks, t, count)),
+      [...some].map((t) => tileOf(tasks, t, count, rules)),
       rules,
     );
     least = Math.min(least, tried === undefined ? least : bytesOf(tried));
     if (tried !== undefined && bytesOf(tried) <= room) {
-      const tiles = Array.from({ length: count }, (_, t) => tileOf(tasks, t, count));
+      const tiles = Array.from({ length: count }, (_, t) => tileOf(tasks, t, count, rules));
       const slots = slotsOf(tasks, tiles, rules);
-      if (slots !== undefined && bytesOf(slots) <= room) return { tasks, tiles: tiles as Tile[], slots };
+      if (slots !== undefined && bytesOf(slots) <= room)
+        return { tasks, pitches: rules.pitches, tiles: tiles as Tile[], slots };
     }
     if (count === most) return { needed: least, step: tasks[0]!.task.step };
   }
@@ -112,12 +122,14 @@ function slotsOf(
   rules: SlotRules,
 ): SlotBlock[] | undefined {
   const widths = new Map<number, number>();
+  const heights = new Map<number, number>();
   const distinct = new Map<number, Set<number>>();
   for (const tile of tiles) {
     if (tile === undefined) return undefined;
-    for (const [buffer, { first, width }] of tile.windows) {
+    for (const [buffer, { first, width, rows }] of tile.windows) {
       if (!rules.isWindowed(buffer)) continue;
       widths.set(buffer, Math.max(widths.get(buffer) ?? 0, width));
+      heights.set(buffer, Math.max(heights.get(buffer) ?? 1, rows));
       distinct.set(buffer, (distinct.get(buffer) ?? new Set()).add(first));
     }
   }
@@ -131,18 +143,26 @@ function slotsOf(
       task.reads.includes(buffer) || task.writes.includes(buffer) ? [k] : [],
     );
     const inside = direction === 'local';
+    const pitch = rules.pitches.get(buffer);
+    const slotPitch = pitch === undefined ? 0 : slotPitchOf(pitch, width);
     return {
       buffer,
       direction,
       // A slot holds a window at its first byte modulo 256.
-      slotByteLength: aligned(width + 255),
-      slotPitch: 0,
+      slotByteLength: aligned(((heights.get(buffer) ?? 1) - 1) * slotPitch + width + 255),
+      slotPitch,
       // A window that all tiles share stays in its slot.
       slots: Math.min(rules.slots[direction], distinct.get(buffer)?.size ?? 1),
       first: inside ? users[0]! : 0,
       last: inside ? users[users.length - 1]! : tasks.length - 1,
     };
   });
+}
+
+/** From row to row in a slot: the least that rows of `width` bytes can be apart and all be as aligned as in the whole. */
+function slotPitchOf(pitch: number, width: number): number {
+  const least = Math.max(width, SHORTEST_ROW);
+  return least >= pitch ? pitch : least + ((pitch - least) % SLOT_ALIGNMENT);
 }
 
 /** A matrix product by panels: of what fits, what copies least. */
@@ -174,6 +194,7 @@ export function sizePanels(swept: SweptTask, room: number, rules: SlotRules): Si
   const tiles = panelTiles(step, best);
   return {
     tasks: [swept],
+    pitches: rules.pitches,
     tiles: tiles.map(({ windows }) => ({ spans: [[0, 1]], windows })),
     ranges: tiles.map(({ ranges }) => ranges),
     slots: panelSlots(step, swept, best, rules),
@@ -207,6 +228,7 @@ function panelSlots(
     const slotPitch = aligned(width * byteLengthOf(step.dtype));
     const direction = rules.directionOf(buffer, [swept]);
     const slots = Math.min(stays ? 2 : Number.POSITIVE_INFINITY, rules.slots[direction]);
-    return [{ buffer, direction, slotPitch, slotByteLength: height * slotPitch, slots, first: 0, last: 0 }];
+    const slotByteLength = aligned(height * slotPitch + SLOT_ALIGNMENT - 1);
+    return [{ buffer, direction, slotPitch, slotByteLength, slots, first: 0, last: 0 }];
   });
 }

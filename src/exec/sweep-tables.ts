@@ -2,17 +2,21 @@
  * Writes a sweep as a step: for every tile the windows of each buffer with their slots, and the ranges of each launch,
  * as tables of numbers that the runtime follows without thinking. Called by `sweeps.ts`.
  */
+import { InternalError } from '../errors.js';
+import type { BufferParameter, Kernel } from '../fusion/kernel.js';
+import { byteLengthOf } from '../graph/dtype.js';
 import { inSlots } from './matmul-panels.js';
 import { RANGE_FIELDS, WINDOW_FIELDS } from './native-types.js';
-import type { Step, SweepStep, SweepWindows } from './plan.js';
+import type { KernelStep, PhaseStep, Step, SweepStep, SweepWindows } from './plan.js';
 import type { SizedSweep, SlotBlock } from './sweep-slots.js';
+import type { BytePitches } from './sweep-tasks.js';
 import type { SweptTask, Tile, Window } from './sweep-windows.js';
 
 export function sweepStep(
-  { tasks, tiles, ranges }: SizedSweep,
+  { tasks, pitches, tiles, ranges }: SizedSweep,
   slots: readonly (SlotBlock & { readonly offset: number })[],
 ): SweepStep {
-  const pitches = new Map(slots.flatMap((s) => (s.slotPitch > 0 ? [[s.buffer, s.slotPitch] as const] : [])));
+  const inSlot = new Map(slots.flatMap((s) => (s.slotPitch > 0 ? [[s.buffer, s.slotPitch] as const] : [])));
   return {
     kind: 'sweep',
     tiles: tiles.length,
@@ -26,7 +30,7 @@ export function sweepStep(
       windows: windowTable(buffer, direction, count, tiles),
     })),
     body: tasks.map(({ task }, k) => ({
-      step: stepInSlots(task.step, pitches),
+      step: stepInSlots(task.step, pitches, inSlot),
       ranges:
         ranges === undefined
           ? rangeTables(
@@ -38,9 +42,36 @@ export function sweepStep(
   };
 }
 
-/** Products are told how far apart rows lie in slots; all other windows look like the whole buffer. */
-const stepInSlots = (step: Step, pitches: ReadonlyMap<number, number>): Exclude<Step, SweepStep> =>
-  step.kind === 'matmul' ? inSlots(step, pitches) : (step as Exclude<Step, SweepStep>);
+/** Steps are told how far apart rows lie in slots; all other windows look like the whole buffer. */
+function stepInSlots(
+  step: Step,
+  pitches: BytePitches,
+  inSlot: ReadonlyMap<number, number>,
+): Exclude<Step, SweepStep> {
+  if (step.kind === 'sweep') throw new InternalError('a sweep inside a sweep');
+  if (inSlot.size === 0) return step;
+  return step.kind === 'matmul'
+    ? inSlots(step, pitches, inSlot)
+    : { ...step, kernel: kernelInSlots(step, pitches, inSlot) };
+}
+
+function kernelInSlots(
+  { kernel, buffers }: KernelStep | PhaseStep,
+  pitches: BytePitches,
+  inSlot: ReadonlyMap<number, number>,
+): Kernel {
+  const moves = (buffer: number): boolean =>
+    pitches.has(buffer) && pitches.get(buffer) !== inSlot.get(buffer);
+  if (!buffers.some(moves)) return kernel;
+  const parameters = kernel.buffers.map((parameter, position): BufferParameter => {
+    const buffer = buffers[position]!;
+    if (!moves(buffer)) return parameter;
+    const bytes = byteLengthOf(parameter.dtype);
+    const pitch = { from: pitches.get(buffer)! / bytes, to: inSlot.get(buffer)! / bytes };
+    return { ...parameter, pitch };
+  });
+  return { ...kernel, buffers: parameters };
+}
 
 /** A window that the tile before had stays in its slot; every other takes the next one. */
 function windowTable(

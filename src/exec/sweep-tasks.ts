@@ -2,6 +2,7 @@
  * Tasks: the steps of a plan as things that a sweep can run in parts, each with what a part touches, in bytes of the
  * plan's buffers. Every step has one or two forms; `sweep-groups.ts` chooses, `sweep-windows.ts` makes the tables.
  */
+import type { Pitches, Rows } from '../codegen/pitch.js';
 import type { Region, Work, Works } from '../codegen/work.js';
 import type { Kernel } from '../fusion/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
@@ -9,12 +10,16 @@ import { buffersOf } from './draft.js';
 import { matmulCuts } from './matmul-cuts.js';
 import type { KernelStep, MatmulStep, Step } from './plan.js';
 
-/** Bytes [first, last) of a plan's buffer. */
+/** Bytes [first, last) of a plan's buffer; of those, with `rows`, the first `width` of each `pitch`. */
 export interface Touch {
   readonly buffer: number;
   readonly first: number;
   readonly last: number;
+  readonly rows?: Rows;
 }
+
+/** For some of the plan's buffers, bytes from row to row: what is touched of them is told in rows. */
+export type BytePitches = ReadonlyMap<number, number>;
 
 /** What one launch of a step runs in a tile: blocks, slots or indices, as in `SweepStep.ranges`. */
 export type Ranges = readonly number[];
@@ -26,8 +31,13 @@ export interface Cut {
   readonly touches: (
     first: number,
     last: number,
+    pitches?: BytePitches,
   ) => { readonly reads: readonly Touch[]; readonly writes: readonly Touch[] };
   readonly ranges: (first: number, last: number) => readonly Ranges[];
+  /** The pitches in bytes that windows of a buffer may have in this task. */
+  readonly pitches: (buffer: number) => readonly number[];
+  /** As `Work.period`. */
+  readonly period?: number | undefined;
 }
 
 export interface Task {
@@ -74,7 +84,13 @@ function kernelForms(step: KernelStep, works: Works, scratch: (bytes: number) =>
   if (rows !== undefined && rows.units > 1) {
     const writesAll = buffersOf(step).writes;
     forms.push([
-      { step, reads: buffersOf(step).reads, writes: writesAll, cut: cutOf(step, rows), repeats: true },
+      {
+        step,
+        reads: buffersOf(step).reads,
+        writes: writesAll,
+        cut: cutOf(step, rows, works),
+        repeats: true,
+      },
     ]);
   }
   if (phases.length > 0) forms.push(phaseTasks(step, works, scratch));
@@ -83,11 +99,8 @@ function kernelForms(step: KernelStep, works: Works, scratch: (bytes: number) =>
 }
 
 /** A phase in parts, then what finishes it, for each phase. */
-function phaseTasks(
-  step: KernelStep,
-  { phases, phaseScratch }: Works,
-  scratch: (bytes: number) => number,
-): Task[] {
+function phaseTasks(step: KernelStep, works: Works, scratch: (bytes: number) => number): Task[] {
+  const { phases, phaseScratch } = works;
   // Launches have the scratch memory of the whole kernel; a tape has some only when it is run by phases.
   const partials = step.scratch.length > 0 ? step.scratch : phaseScratch.map(scratch);
   return phases.flatMap(({ work, finish }, phase): Task[] => {
@@ -104,7 +117,7 @@ function phaseTasks(
         // A later phase reads what earlier ones left in scratch memory.
         reads: [...buffers(all.reads), ...(phase > 0 ? partials : [])],
         writes: [...buffers(all.writes), ...partials],
-        cut: cutOf(step, work),
+        cut: cutOf(step, work, works),
         repeats: false,
       },
       {
@@ -118,26 +131,48 @@ function phaseTasks(
   });
 }
 
-function cutOf(step: KernelStep, work: Work): Cut {
-  const touch = ({ buffer, first, last }: Region): Touch => {
-    const bytes = byteLengthOf(step.kernel.buffers[buffer]!.dtype);
-    return { buffer: step.buffers[buffer]!, first: first * bytes, last: last * bytes };
+function cutOf(step: KernelStep, work: Work, works: Works): Cut {
+  const bytesOf = (position: number): number => byteLengthOf(step.kernel.buffers[position]!.dtype);
+  const touch = ({ buffer: position, first, last, rows }: Region): Touch => {
+    const bytes = bytesOf(position);
+    const range = { buffer: step.buffers[position]!, first: first * bytes, last: last * bytes };
+    if (rows === undefined) return range;
+    return { ...range, rows: { pitch: rows.pitch * bytes, width: rows.width * bytes } };
+  };
+  const pitches = (buffer: number): number[] => {
+    const places = step.buffers.flatMap((one, position) => (one === buffer ? [position] : []));
+    if (places.length !== 1) return [];
+    return (works.pitches.get(places[0]!) ?? []).map((pitch) => pitch * bytesOf(places[0]!));
   };
   return {
     units: work.units,
-    touches: (first, last) => {
-      const { reads, writes } = work.regions(first, last);
+    touches: (first, last, chosen) => {
+      const { reads, writes } = work.regions(first, last, elementPitches(step, chosen));
       return { reads: reads.map(touch), writes: writes.map(touch) };
     },
     ranges: (first, last) => work.parts(first, last),
+    pitches,
+    period: work.period,
   };
 }
 
+/** By position in the kernel, in elements. */
+function elementPitches({ kernel, buffers }: KernelStep, chosen?: BytePitches): Pitches | undefined {
+  if (chosen === undefined || chosen.size === 0) return undefined;
+  const found = new Map<number, number>();
+  for (const [position, buffer] of buffers.entries()) {
+    const pitch = chosen.get(buffer);
+    if (pitch !== undefined) found.set(position, pitch / byteLengthOf(kernel.buffers[position]!.dtype));
+  }
+  return found;
+}
+
 function matmulForms(step: MatmulStep): Task[][] {
-  const { rows, contracted } = matmulCuts(step);
+  const { rows, columns, contracted } = matmulCuts(step);
   const { reads, writes } = buffersOf(step);
   const forms: Task[][] = [];
   if (rows !== undefined) forms.push([{ step, reads, writes, cut: rows, repeats: true }]);
+  if (columns !== undefined) forms.push([{ step, reads, writes, cut: columns, repeats: true }]);
   if (contracted !== undefined) forms.push([{ step, reads, writes, cut: contracted, repeats: false }]);
   if (forms.length === 0) forms.push([wholeTask(step)]);
   return forms;

@@ -5,7 +5,8 @@
  * what those need: their units are found from the bytes that the tasks after them read, so that windows of values inside the sweep
  * overlap where neighbouring tiles need the same elements, which are then computed twice. Called by `sweep-groups.ts` and `sweeps.ts`.
  */
-import type { Cut, Task, Touch } from './sweep-tasks.js';
+import { aroundBoth } from '../codegen/work.js';
+import type { BytePitches, Cut, Task, Touch } from './sweep-tasks.js';
 
 /** Units, or bytes, [first, last). */
 export type Span = readonly [first: number, last: number];
@@ -31,11 +32,24 @@ export interface Tile {
   readonly windows: ReadonlyMap<number, Window>;
 }
 
-/** The n-th part of `units` that tile t takes. */
-const partOf = (units: number, tile: number, tiles: number): Span | undefined => {
-  const span: Span = [Math.floor((units * tile) / tiles), Math.floor((units * (tile + 1)) / tiles)];
+/** Which buffers have windows, and which of those windows of rows. */
+export interface WindowRules {
+  readonly isWindowed: (buffer: number) => boolean;
+  readonly pitches: BytePitches;
+}
+
+/** The part of a cut's units that tile t takes, which where possible does not cross the end of a period. */
+function partOf({ units, period = 1 }: Cut, tile: number, tiles: number): Span | undefined {
+  const step = units / tiles;
+  const start = (t: number): number => {
+    const even = Math.floor(step * t);
+    const end = Math.round(even / period) * period;
+    const away = end - even;
+    return period > 1 && t < tiles && end < units && away > -step / 2 && away <= step / 2 ? end : even;
+  };
+  const span: Span = [start(tile), start(tile + 1)];
   return span[1] > span[0] ? span : undefined;
-};
+}
 
 const hull = (a: Span | undefined, b: Span | undefined): Span | undefined => {
   if (a === undefined || b === undefined) return a ?? b;
@@ -46,72 +60,110 @@ const hull = (a: Span | undefined, b: Span | undefined): Span | undefined => {
  * Tile `tile` of `tiles`. `undefined`: some task cannot follow, for what it writes does not lie in the order of its units.
  * The tasks stand in an order in which they can run.
  */
-export function tileOf(tasks: readonly SweptTask[], tile: number, tiles: number): Tile | undefined {
-  const needs = new Map<number, Span>();
-  const windows = new Map<number, Span>();
+export function tileOf(
+  tasks: readonly SweptTask[],
+  tile: number,
+  tiles: number,
+  rules: WindowRules,
+): Tile | undefined {
+  const needs = new Map<number, Touch>();
+  const windows = new Map<number, Touch>();
   const spans = new Array<Span | undefined>(tasks.length).fill(undefined);
-  const add = (to: Map<number, Span>, { buffer, first, last }: Touch): void => {
-    if (last > first) to.set(buffer, hull(to.get(buffer), [first, last])!);
+  const add = (to: Map<number, Touch>, touch: Touch): void => {
+    if (touch.last <= touch.first) return;
+    const known = to.get(touch.buffer);
+    to.set(touch.buffer, known === undefined ? touch : aroundBoth(known, touch));
   };
   for (let k = tasks.length - 1; k >= 0; k--) {
     const { task, isKept } = tasks[k]!;
-    let span = isKept ? partOf(task.cut.units, tile, tiles) : undefined;
+    let span = isKept ? partOf(task.cut, tile, tiles) : undefined;
     for (const buffer of task.writes) {
       const need = needs.get(buffer);
       if (need === undefined) continue;
-      const cover = coverOf(task.cut, buffer, need);
+      const cover = coverOf(task.cut, need, rules.pitches);
       if (cover === undefined) return undefined;
       span = hull(span, cover);
     }
     spans[k] = span;
     if (span === undefined) continue;
-    if (isKept && !inOrder(task.cut, span)) return undefined;
-    const { reads, writes } = task.cut.touches(...span);
+    if (isKept && !isApart(task.cut, span, rules)) return undefined;
+    const { reads, writes } = task.cut.touches(...span, rules.pitches);
     for (const touch of reads) {
       add(needs, touch);
       add(windows, touch);
     }
     for (const touch of writes) add(windows, touch);
   }
-  const stretches = [...windows].map(([buffer, [first, last]]): [number, Window] => [
-    buffer,
-    { first, width: last - first, rows: 1, pitch: 0 },
-  ]);
-  return { spans, windows: new Map(stretches) };
+  return { spans, windows: new Map([...windows].map(([buffer, touch]) => [buffer, windowOf(touch)])) };
+}
+
+function windowOf({ first, last, rows }: Touch): Window {
+  if (rows === undefined) return { first, width: last - first, rows: 1, pitch: 0 };
+  const count = Math.floor((last - 1) / rows.pitch) - Math.floor(first / rows.pitch) + 1;
+  return { first, width: rows.width, rows: count, pitch: rows.pitch };
 }
 
 const touchOn = (touches: readonly Touch[], buffer: number): Touch | undefined =>
   touches.find((touch) => touch.buffer === buffer);
 
+/** What of a touch a cut is looked at along: its bytes, or its columns. */
+type Along = (touch: Range) => Span;
+type Range = Pick<Touch, 'first' | 'last' | 'rows'>;
+
+const alongBytes: Along = ({ first, last }) => [first, last];
+const alongColumns: Along = ({ first, last, rows }) =>
+  rows === undefined ? [first, last] : [first % rows.pitch, (first % rows.pitch) + rows.width];
+
 /** Where the units before `unit` stop writing to a buffer, and where the units from there on start. */
-function seamAt(cut: Cut, buffer: number, unit: number): Span {
-  const before = unit === 0 ? undefined : touchOn(cut.touches(0, unit).writes, buffer);
-  const after = unit === cut.units ? undefined : touchOn(cut.touches(unit, cut.units).writes, buffer);
-  return [before?.last ?? 0, after?.first ?? Number.POSITIVE_INFINITY];
+function seamAt(cut: Cut, buffer: number, unit: number, pitches: BytePitches, along: Along): Span {
+  const on = (first: number, last: number): Span | undefined => {
+    const touch = first < last ? touchOn(cut.touches(first, last, pitches).writes, buffer) : undefined;
+    return touch && along(touch);
+  };
+  return [on(0, unit)?.[1] ?? 0, on(unit, cut.units)?.[0] ?? Number.POSITIVE_INFINITY];
 }
 
 /**
- * The units that write bytes `need` of a buffer. All its elements are written once; so where units before a seam write
+ * The units that write what is needed of a buffer. All its elements are written once; so where units before a seam write
  * below it, and those after it above, the units between two seams write all that lies between, and nothing else.
  */
-function coverOf(cut: Cut, buffer: number, need: Span): Span | undefined {
-  const end = (unit: number): number => seamAt(cut, buffer, unit)[0];
-  const first = lastWhere(0, cut.units - 1, (unit) => end(unit) <= need[0]);
-  const last = firstWhere(first + 1, cut.units, (unit) => end(unit) >= need[1]);
-  const from = seamAt(cut, buffer, first);
-  const to = seamAt(cut, buffer, last);
-  const covers = from[0] <= need[0] && from[0] <= from[1] && to[0] <= to[1] && to[1] >= need[1];
-  return covers && to[0] >= need[1] ? [first, last] : undefined;
+function coverOf(cut: Cut, need: Touch, pitches: BytePitches): Span | undefined {
+  const ways = need.rows === undefined ? [alongBytes] : [alongColumns, alongBytes];
+  for (const along of ways) {
+    const [from, to] = along(need);
+    const seam = (unit: number): Span => seamAt(cut, need.buffer, unit, pitches, along);
+    const first = lastWhere(0, cut.units - 1, (unit) => seam(unit)[0] <= from);
+    const last = firstWhere(first + 1, cut.units, (unit) => seam(unit)[0] >= to);
+    const [start, end] = [seam(first), seam(last)];
+    const inOrder = start[0] <= start[1] && end[0] <= end[1];
+    if (inOrder && start[0] <= from && end[0] >= to) return [first, last];
+  }
+  return undefined;
 }
 
-/** Whether a range of units writes a stretch of each buffer by itself, so that the stretch can be copied out. */
-function inOrder(cut: Cut, [first, last]: Span): boolean {
-  return cut.touches(first, last).writes.every(({ buffer }) =>
-    [first, last].every((unit) => {
-      const [before, after] = seamAt(cut, buffer, unit);
-      return before <= after;
-    }),
-  );
+/** Whether what a range of units writes to each buffer in windows is theirs alone, so that the window can be copied out. */
+function isApart(cut: Cut, [first, last]: Span, { isWindowed, pitches }: WindowRules): boolean {
+  return cut.touches(first, last, pitches).writes.every((touch) => {
+    const { buffer } = touch;
+    if (!isWindowed(buffer)) return true;
+    const others = [[0, first] as const, [last, cut.units] as const].flatMap(([from, to]) => {
+      const other = from < to ? touchOn(cut.touches(from, to, pitches).writes, buffer) : undefined;
+      return other === undefined ? [] : [other];
+    });
+    return others.every((other) => areApart(touch, other));
+  });
+}
+
+/** Whether two windows of a buffer, both stretches or both rows of one pitch, have nothing in common. */
+export function areApart(a: Range, b: Range): boolean {
+  const apart = (x: Span, y: Span): boolean => x[1] <= y[0] || y[1] <= x[0];
+  if (a.rows === undefined) return apart(alongBytes(a), alongBytes(b));
+  const { pitch } = a.rows;
+  const lines = ({ first, last }: Range): Span => [
+    Math.floor(first / pitch),
+    Math.floor((last - 1) / pitch) + 1,
+  ];
+  return apart(alongColumns(a), alongColumns(b)) || apart(lines(a), lines(b));
 }
 
 /** The largest n in [low, high] with `holds(n)`, which holds up to some n; `low` if for none. */

@@ -22,7 +22,7 @@ import {
   sizeSweep,
 } from './sweep-slots.js';
 import { sweepStep } from './sweep-tables.js';
-import { type CutTask, formsOf, type Task } from './sweep-tasks.js';
+import { type BytePitches, type CutTask, formsOf, type Task } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
 import { type WorkspaceNeed, workspacesOf } from './workspace.js';
 
@@ -204,14 +204,14 @@ class Attempt {
 
   #fit(): Plan | NoFit {
     const live = this.#liveBytes();
-    const rules = this.#slotRules();
     const sized: (SizedSweep | undefined)[] = [];
-    for (const [at, { tasks, runs }] of this.#groups.entries()) {
+    for (const [at, { tasks, runs, pitches }] of this.#groups.entries()) {
       if (runs === 'whole') {
         sized.push(undefined);
         continue;
       }
       const room = this.#budget - live[at]!;
+      const rules = this.#slotRules(pitches);
       const swept = tasks.map(
         (task): SweptTask => ({ task: task as CutTask, isKept: this.#isKept(task, at) }),
       );
@@ -266,9 +266,10 @@ class Attempt {
     return { first, last };
   }
 
-  #slotRules(): SlotRules {
+  #slotRules(pitches: BytePitches): SlotRules {
     return {
       ...this.#rules,
+      pitches,
       isWindowed: (buffer) => this.#windowed[buffer] === true,
       byteLengthOf: (buffer) => this.#buffers[buffer]!.byteLength,
       directionOf: (buffer, tasks) => this.#directionOf(buffer, tasks),

@@ -73,6 +73,14 @@ export interface BufferParameter {
   readonly role: 'input' | 'output';
   /** Elements of the whole buffer: the bound that index arithmetic and checks may rely on. */
   readonly elementCount: number;
+  /** In a tile of a larger job: how rows of the buffer's window lie. Neither schedule nor order depends on it. */
+  readonly pitch?: Pitch;
+}
+
+/** Rows of a buffer that are `from` elements apart as a whole and `to` elements apart in the memory that code is for. */
+export interface Pitch {
+  readonly from: number;
+  readonly to: number;
 }
 
 export interface Kernel {

@@ -3,8 +3,9 @@
  * the bits of the whole, wherever it is cut. Every case of the printers runs in the simulator, in random partitions.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
+import { boxesOfRange } from '../../src/codegen/boxes.js';
 import { cudaKernel, cudaWorks, expandForDevice } from '../../src/codegen/cuda.js';
-import { boxesOfRange, type Part, type Region, type Work, type Works } from '../../src/codegen/work.js';
+import type { Part, Region, Work, Works } from '../../src/codegen/work.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { hasCompiler, type SimulatedCase, type SimulatedRun, simulate } from '../support/cuda-simulator.js';
@@ -209,7 +210,12 @@ describe('cudaWorks', () => {
 
   it('leaves kernels of split phases to expandForDevice, whose kernels are those of the whole', () => {
     const { kernel } = CUDA_CASES.find(({ name }) => name === 'rows of softmax split')!;
-    expect(cudaWorks(kernel)).toEqual({ rows: undefined, phases: [], phaseScratch: [] });
+    expect(cudaWorks(kernel)).toEqual({
+      rows: undefined,
+      phases: [],
+      phaseScratch: [],
+      pitches: new Map(),
+    });
     const { kernels, added } = expandForDevice(kernel);
     expect(added.map(({ byteLength }) => byteLength)).toEqual([8, 8]);
     const whole = cudaKernel(kernel);

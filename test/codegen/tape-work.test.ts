@@ -3,8 +3,8 @@
  * whole from nothing but these ranges is tested on the runtime, in test/exec/tape-parts.test.ts.
  */
 import { describe, expect, it } from 'vitest';
+import { boxesOfRange } from '../../src/codegen/boxes.js';
 import { tapeWorks } from '../../src/codegen/tape-work.js';
-import { boxesOfRange } from '../../src/codegen/work.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { generator } from '../support/random.js';

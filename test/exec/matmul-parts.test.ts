@@ -116,8 +116,9 @@ describe('parts of matrix products', () => {
     const blocks = (buffer: number, rows: number, direction: SweepBuffer['direction']): SweepBuffer => ({
       buffer,
       direction,
-      offset: arena.take(2 * rows * pitch),
-      slotByteLength: rows * pitch,
+      // A window begins where its first byte is modulo 256.
+      offset: arena.take(2 * (rows * pitch + 256)),
+      slotByteLength: rows * pitch + 256,
       slots: 2,
       slotPitch: pitch,
       windows: Float64Array.from(columns.flatMap((x, t) => [t % 2, 1, x * 4, width * 4, rows, c.n * 4])),
@@ -125,7 +126,7 @@ describe('parts of matrix products', () => {
     const a = windowsOf(
       0,
       'in',
-      columns.map(() => [0, c.m * c.k * 4] as const),
+      columns.map(() => ({ first: 0, last: c.m * c.k * 4 })),
       1,
       arena,
     );

@@ -64,7 +64,8 @@ function check(plan: Plan, budget: number): void {
       expect(windows).toHaveLength(sweep.tiles);
       const copied: [number, number][] = [];
       for (const { slot, copies, first, width, rows, pitch } of windows) {
-        const inSlot = rows > 1 ? rows * table.slotPitch : (first % 256) + width;
+        const top = pitch > 0 ? Math.floor(first / pitch) * table.slotPitch + (first % pitch) : first;
+        const inSlot = (top % 256) + Math.max(0, rows - 1) * table.slotPitch + width;
         const fits = slot < table.slots && inSlot <= table.slotByteLength;
         expect(fits && first + (rows - 1) * pitch + width <= byteLength).toBe(true);
         if (copies) for (let r = 0; r < rows; r++) copied.push([first + r * pitch, width]);

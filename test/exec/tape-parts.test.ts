@@ -82,8 +82,15 @@ describe('parts of tapes', () => {
         const inputs = inputsOf(kernel, seed);
         const expected = await bytesOf(native, whole(kernel), inputs);
         const next = generator(seed);
-        const parts = sweepProgram(kernel, { by: 'rows', next, slots: 1 + Math.floor(next() * 3) });
-        expect(await bytesOf(native, parts, inputs), `seed ${seed}`).toEqual(expected);
+        for (const pitched of [false, true]) {
+          const parts = sweepProgram(kernel, {
+            by: 'rows',
+            next,
+            slots: 1 + Math.floor(next() * 3),
+            pitched,
+          });
+          expect(await bytesOf(native, parts, inputs), `seed ${seed}, ${pitched}`).toEqual(expected);
+        }
       }
     });
 
@@ -95,8 +102,10 @@ describe('parts of tapes', () => {
         expect(tapeWorks(kernel).phases.length, `kernel ${k}`).toBeGreaterThan(0);
         const next = generator(k);
         for (const by of ['phases', 'rows', 'phases'] as const) {
-          const parts = sweepProgram(kernel, { by, next, slots: 2 });
-          expect(await bytesOf(native, parts, inputs), `kernel ${k} by ${by}`).toEqual(expected);
+          for (const pitched of [false, true]) {
+            const parts = sweepProgram(kernel, { by, next, slots: 2, pitched });
+            expect(await bytesOf(native, parts, inputs), `kernel ${k} by ${by}`).toEqual(expected);
+          }
         }
       }
     });

@@ -66,7 +66,8 @@ describe('a sweep', () => {
     const wanted = await bytesOf(native, (await programOf(job, { by: 'whole', slots: 1 }, 0))!, inputs);
     for (const by of ['rows', 'slots'] as const) {
       for (const slots of [1, 2, 3, 4]) {
-        const spec = await programOf(job, { by, slots }, 10 + slots);
+        const pitched = slots > 2;
+        const spec = await programOf(job, { by, slots, pitched }, 10 + slots);
         if (spec === undefined) continue;
         const bytes = await bytesOf(native, spec, inputs);
         expect({ by, slots, bytes }).toEqual({ by, slots, bytes: wanted });

@@ -19,15 +19,26 @@ import type {
   SweepBuffer,
   SweepSpec,
 } from '../../src/exec/native-types.js';
+import { areApart } from '../../src/exec/sweep-windows.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
-import { Arena, randomCuts, windowsOf } from './sweep-runner.js';
+import {
+  Arena,
+  randomCuts,
+  rangesOf,
+  slotPitchOf,
+  somePitches,
+  windowsOf,
+  withSlotPitches,
+} from './sweep-runner.js';
 
 export interface CudaCutting {
   readonly by: 'whole' | 'rows' | 'slots';
   readonly next: () => number;
   /** Slots of each buffer. */
   readonly slots: number;
+  /** Whether windows are rows of the buffers that can be walked so. */
+  readonly pitched?: boolean;
   readonly device?: string;
 }
 
@@ -50,13 +61,13 @@ function buffersOf(kernel: Kernel, cuda: CudaKernel, arena: Arena, windowed: boo
   ];
 }
 
-function launchesOf(kernel: Kernel, cuda: CudaKernel): Step[] {
+function launchesOf(kernel: Kernel, cuda: CudaKernel, image: number): Step[] {
   const argumentOf = (arg: CudaKernel['launches'][number]['args'][number]): LaunchArgument =>
     'scratch' in arg ? { buffer: kernel.buffers.length + arg.scratch } : arg;
   return cuda.launches.map((launch) => ({
     ...launch,
     kind: 'launch',
-    image: 0,
+    image,
     args: launch.args.map(argumentOf),
   }));
 }
@@ -69,15 +80,10 @@ function sweepOf(
   slots: number,
   arena: Arena,
 ): SweepSpec {
-  const buffers = kernel.buffers.map(({ dtype, role }, buffer): SweepBuffer => {
-    const ranges = tiles.map(({ regions }): [number, number] | undefined => {
-      const own = regions.filter((region) => region.buffer === buffer);
-      if (own.length === 0) return undefined;
-      const bytes = byteLengthOf(dtype);
-      const first = Math.min(...own.map((region) => region.first));
-      return [first * bytes, Math.max(...own.map(({ last }) => last)) * bytes];
-    });
-    return windowsOf(buffer, role === 'input' ? 'in' : 'out', ranges, slots, arena);
+  const regions = tiles.map((tile) => tile.regions);
+  const buffers = kernel.buffers.map(({ role }, k): SweepBuffer => {
+    const direction = role === 'input' ? 'in' : 'out';
+    return windowsOf(k, direction, rangesOf(kernel, k, regions), slots, arena, slotPitchOf(kernel, k));
   });
   const body = launches.map((step, k) => ({
     step,
@@ -86,49 +92,61 @@ function sweepOf(
   return { kind: 'sweep', tiles: tiles.length, buffers, body };
 }
 
-const tilesOf = (work: Work, next: () => number) =>
+interface Tile {
+  readonly regions: readonly Region[];
+  readonly writes: readonly Region[];
+  readonly parts: readonly Part[];
+}
+
+const tilesOf = (work: Work, pitches: ReadonlyMap<number, number>, next: () => number): Tile[] =>
   randomCuts(work.units, next).map(([first, last]) => {
-    const { reads, writes } = work.regions(first, last);
-    return { regions: [...reads, ...writes], parts: work.parts(first, last) };
+    const { reads, writes } = work.regions(first, last, pitches);
+    return { regions: [...reads, ...writes], writes, parts: work.parts(first, last) };
   });
 
-/** Whether every tile writes a stretch of each output by itself, so that the stretch can be copied out. */
-function isApart(kernel: Kernel, work: Work): boolean {
-  const stretches = Array.from({ length: work.units }, (_, unit) => work.regions(unit, unit + 1).writes);
-  return kernel.buffers.every((_, buffer) => {
-    const own = stretches.flatMap((writes) => writes.filter((region) => region.buffer === buffer));
-    return own.every(({ first }, k) => k === 0 || own[k - 1]!.last <= first);
-  });
+/** Whether every tile writes a window of each output by itself, so that the window can be copied out. */
+function isApart(tiles: readonly Tile[]): boolean {
+  return tiles.every(({ writes }, t) =>
+    writes.every((own) =>
+      tiles.every(
+        (other, u) => u === t || other.writes.every((o) => o.buffer !== own.buffer || areApart(own, o)),
+      ),
+    ),
+  );
 }
 
 /** The program of a kernel; `undefined` where it cannot be cut so. */
 export async function cudaSweepProgram(
-  kernel: Kernel,
-  { by, next, slots, device = 'cuda:0' }: CudaCutting,
+  source: Kernel,
+  { by, next, slots, pitched = false, device = 'cuda:0' }: CudaCutting,
   schedule?: Schedule,
 ): Promise<ProgramSpec | undefined> {
-  const cuda = cudaKernel(kernel, schedule);
-  const works = cudaWorks(kernel, schedule);
+  const works = cudaWorks(source, schedule);
+  const work = by === 'slots' ? works.phases[0]?.work : works.rows;
+  if (by !== 'whole' && work === undefined) return undefined;
+  const pitches = pitched ? somePitches(works, next) : new Map<number, number>();
+  const tiles = by === 'whole' ? [] : tilesOf(work!, pitches, next);
+  if (!isApart(tiles)) return undefined;
+  const regions = tiles.map((tile) => tile.regions);
+  const kernel = by === 'whole' ? source : withSlotPitches(source, pitches, regions, next);
+  const images: { key: string; bytes: Uint8Array }[] = [];
+  const compiled = async (one: Kernel): Promise<{ cuda: CudaKernel; launches: Step[] }> => {
+    const cuda = cudaKernel(one, schedule ?? cudaKernel(source).schedule);
+    const { image } = await compileCuda(cuda.source, ['--gpu-architecture=sm_90', ...CUDA_OPTIONS]);
+    const known = images.findIndex(({ key }) => key === cuda.source);
+    if (known < 0) images.push({ key: cuda.source, bytes: image });
+    return { cuda, launches: launchesOf(one, cuda, known < 0 ? images.length - 1 : known) };
+  };
+  const { cuda, launches } = await compiled(kernel);
   const arena = new Arena();
-  const launches = launchesOf(kernel, cuda);
-  const buffers = buffersOf(kernel, cuda, arena, by !== 'whole');
-  const steps: StepSpec[] = [];
-  if (by === 'whole') steps.push(...launches);
-  if (by === 'rows') {
-    if (works.rows === undefined || !isApart(kernel, works.rows)) return undefined;
-    steps.push(sweepOf(kernel, launches, tilesOf(works.rows, next), slots, arena));
-  }
+  const buffers = buffersOf(source, cuda, arena, by !== 'whole');
+  const steps: StepSpec[] = by === 'whole' ? [...launches] : [sweepOf(kernel, launches, tiles, slots, arena)];
   if (by === 'slots') {
-    const [phase] = works.phases;
-    if (phase === undefined || !isApart(kernel, phase.work)) return undefined;
+    const whole = await compiled(source);
     const last = launches.length - 1;
     const parts = cuda.launches.map(({ grid }, k): Part => [0, k < last ? 0 : grid[0], 0, grid[1]]);
-    steps.push(
-      sweepOf(kernel, launches, tilesOf(phase.work, next), slots, arena),
-      sweepOf(kernel, launches, [{ regions: phase.finish, parts }], slots, arena),
-    );
+    const finish = [{ regions: works.phases[0]!.finish, parts }];
+    steps.push(sweepOf(source, whole.launches, finish, slots, arena));
   }
-  const { image } = await compileCuda(cuda.source, ['--gpu-architecture=sm_90', ...CUDA_OPTIONS]);
-  const images = [{ key: cuda.source, bytes: image }];
   return { device, buffers, arenaByteLength: arena.byteLength, images, steps };
 }

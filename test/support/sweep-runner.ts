@@ -2,11 +2,12 @@
  * Runs kernels on the CPU device in parts, as sweeps over random ranges of their units. With `WEFT_POISON=1` each part
  * has nothing but its windows, and everything else is NaN.
  */
-import { encodeTape } from '../../src/codegen/tape.js';
+import { encodeTape, type TapeSpec } from '../../src/codegen/tape.js';
 import { tapeWorks } from '../../src/codegen/tape-work.js';
-import type { Region, Work } from '../../src/codegen/work.js';
+import { mergeRegions, type Region, type Work, type Works } from '../../src/codegen/work.js';
 import type * as Native from '../../src/exec/native.js';
 import type { ProgramSpec, StepSpec, SweepBuffer, SweepSpec } from '../../src/exec/native-types.js';
+import type { Touch } from '../../src/exec/sweep-tasks.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
@@ -32,95 +33,165 @@ export class Arena {
   }
 }
 
+/** Bytes of a buffer that a tile touches: a stretch, or rows of it. */
+export type ByteRange = Pick<Touch, 'first' | 'last' | 'rows'>;
+
+const scaled = ({ first, last, rows }: Region, bytes: number): ByteRange => ({
+  first: first * bytes,
+  last: last * bytes,
+  ...(rows && { rows: { pitch: rows.pitch * bytes, width: rows.width * bytes } }),
+});
+
+/** The bytes that tiles touch of a kernel's buffer. */
+export const rangesOf = (
+  kernel: Kernel,
+  buffer: number,
+  tiles: readonly (readonly Region[])[],
+): (ByteRange | undefined)[] =>
+  tiles.map((regions) => {
+    const own = mergeRegions(regions.filter((r) => r.buffer === buffer));
+    return own[0] && scaled(own[0], byteLengthOf(kernel.buffers[buffer]!.dtype));
+  });
+
 /** A sweep's buffer from the byte ranges that its tiles touch; `undefined`: a tile does not touch it. */
 export function windowsOf(
   buffer: number,
   direction: SweepBuffer['direction'],
-  ranges: readonly (readonly [first: number, last: number] | undefined)[],
+  ranges: readonly (ByteRange | undefined)[],
   slots: number,
   arena: Arena,
+  slotPitch = 0,
 ): SweepBuffer {
-  const slotByteLength = aligned(
-    Math.max(0, ...ranges.map((r) => (r === undefined ? 0 : (r[0] % WINDOW_ALIGNMENT) + r[1] - r[0]))),
+  const windows = ranges.map((r) => {
+    if (r === undefined) return { first: 0, width: 0, rows: 0, pitch: 0, end: 0 };
+    const { first, last, rows } = r;
+    if (rows === undefined)
+      return {
+        first,
+        width: last - first,
+        rows: 1,
+        pitch: 0,
+        end: (first % WINDOW_ALIGNMENT) + last - first,
+      };
+    const [top, bottom] = [Math.floor(first / rows.pitch), Math.floor((last - 1) / rows.pitch)];
+    const start = (top * slotPitch + (first % rows.pitch)) % WINDOW_ALIGNMENT;
+    const end = start + (bottom - top) * slotPitch + rows.width;
+    return { first, ...rows, rows: bottom - top + 1, end };
+  });
+  const slotByteLength = aligned(Math.max(0, ...windows.map(({ end }) => end)));
+  const table = windows.flatMap(({ first, width, rows, pitch }, tile) =>
+    rows === 0 ? [0, 0, 0, 0, 0, 0] : [tile % slots, 1, first, width, rows, pitch],
   );
-  const windows = ranges.flatMap((r, tile) =>
-    r === undefined ? [0, 0, 0, 0, 0, 0] : [tile % slots, 1, r[0], r[1] - r[0], 1, 0],
-  );
-  const offset = arena.take(slotByteLength * slots);
   return {
     buffer,
     direction,
-    offset,
+    offset: arena.take(slotByteLength * slots),
     slotByteLength,
     slots,
-    slotPitch: 0,
-    windows: Float64Array.from(windows),
+    slotPitch,
+    windows: Float64Array.from(table),
   };
 }
 
+/** Pitches in elements for some of a kernel's buffers. */
+export function somePitches({ pitches }: Works, next: () => number): Map<number, number> {
+  const chosen = new Map<number, number>();
+  for (const [buffer, candidates] of pitches)
+    if (next() < 0.8) chosen.set(buffer, candidates[Math.floor(next() * candidates.length)]!);
+  return chosen;
+}
+
+/** The kernel with rows in windows a little further apart than the widest window of its tiles needs. */
+export function withSlotPitches(
+  kernel: Kernel,
+  pitches: ReadonlyMap<number, number>,
+  tiles: readonly (readonly Region[])[],
+  next: () => number,
+): Kernel {
+  const buffers = kernel.buffers.map((buffer, k) => {
+    const from = pitches.get(k);
+    if (from === undefined) return buffer;
+    const bytes = byteLengthOf(buffer.dtype);
+    const widths = rangesOf(kernel, k, tiles).map((r) => r?.rows?.width ?? 0);
+    const least = Math.max(64, ...widths);
+    const gap = (((from * bytes - least) % WINDOW_ALIGNMENT) + WINDOW_ALIGNMENT) % WINDOW_ALIGNMENT;
+    const to = (least + gap + WINDOW_ALIGNMENT * Math.floor(next() * 2)) / bytes;
+    return { ...buffer, pitch: { from, to } };
+  });
+  return { ...kernel, buffers };
+}
+
+/** Bytes from row to row in the slots of a buffer. */
+export const slotPitchOf = ({ buffers }: Kernel, buffer: number): number =>
+  (buffers[buffer]!.pitch?.to ?? 0) * byteLengthOf(buffers[buffer]!.dtype);
+
 /** Windows of a kernel's buffers for tiles that touch these regions. */
-function buffersOf(
+const buffersOf = (
   kernel: Kernel,
   tiles: readonly (readonly Region[])[],
   slots: number,
   arena: Arena,
-): SweepBuffer[] {
-  return kernel.buffers.map(({ dtype, role }, buffer) => {
-    const ranges = tiles.map((regions): [number, number] | undefined => {
-      const region = regions.find((r) => r.buffer === buffer);
-      return region && [region.first * byteLengthOf(dtype), region.last * byteLengthOf(dtype)];
-    });
-    return windowsOf(buffer, role === 'input' ? 'in' : 'out', ranges, slots, arena);
+): SweepBuffer[] =>
+  kernel.buffers.map(({ role }, k) => {
+    const direction = role === 'input' ? 'in' : 'out';
+    return windowsOf(k, direction, rangesOf(kernel, k, tiles), slots, arena, slotPitchOf(kernel, k));
   });
-}
-
-const touched = (work: Work, first: number, last: number): Region[] => {
-  const { reads, writes } = work.regions(first, last);
-  return [...reads, ...writes];
-};
 
 export interface Cutting {
   readonly by: 'rows' | 'phases';
   readonly next: () => number;
   readonly slots: number;
+  /** Whether windows are rows of the buffers that can be walked so. */
+  readonly pitched?: boolean;
 }
 
 /** The program that runs a kernel in parts. */
-export function sweepProgram(kernel: Kernel, { by, next, slots }: Cutting): ProgramSpec {
-  const works = tapeWorks(kernel);
+export function sweepProgram(source: Kernel, { by, next, slots, pitched = false }: Cutting): ProgramSpec {
+  const works = tapeWorks(source);
+  const pitches = pitched ? somePitches(works, next) : new Map<number, number>();
   const arena = new Arena();
-  const tape = encodeTape(kernel);
-  const own = kernel.buffers.map((_, k) => k);
-  const scratch = kernel.buffers.length;
+  const own = source.buffers.map((_, k) => k);
+  const scratch = source.buffers.length;
   const scratchByteLength = works.phaseScratch[0] ?? 0;
   const scratchOffset = arena.take(scratchByteLength);
-  const sweep = (step: Exclude<StepSpec, SweepSpec>, tiles: readonly Region[][], ranges: number[][]) => ({
-    kind: 'sweep' as const,
-    tiles: tiles.length,
-    buffers: buffersOf(kernel, tiles, slots, arena),
-    body: [{ step, ranges: Float64Array.from(ranges.flat()) }],
-  });
-  const cut = (step: Exclude<StepSpec, SweepSpec>, work: Work) => {
-    const cuts = randomCuts(work.units, next);
-    return sweep(
-      step,
-      cuts.map(([first, last]) => touched(work, first, last)),
-      cuts.map(([first, last]) => [...work.parts(first, last)[0]!, 0, 0]),
-    );
-  };
   const buffers = [...own, scratch];
+  const cut = (work: Work, stepOf: (tape: TapeSpec) => Exclude<StepSpec, SweepSpec>): SweepSpec => {
+    const cuts = randomCuts(work.units, next);
+    const tiles = cuts.map(([first, last]) => {
+      const { reads, writes } = work.regions(first, last, pitches);
+      return [...reads, ...writes];
+    });
+    const kernel = withSlotPitches(source, pitches, tiles, next);
+    const ranges = cuts.flatMap(([first, last]) => [...work.parts(first, last)[0]!, 0, 0]);
+    return {
+      kind: 'sweep',
+      tiles: tiles.length,
+      buffers: buffersOf(kernel, tiles, slots, arena),
+      body: [{ step: stepOf(encodeTape(kernel)), ranges: Float64Array.from(ranges) }],
+    };
+  };
   const steps: StepSpec[] =
     by === 'rows'
-      ? [cut({ kind: 'tape', tape, buffers: own }, works.rows!)]
-      : works.phases.flatMap(({ work, finish }, phase) => [
-          cut({ kind: 'tapePhase', tape, phase, buffers }, work),
-          sweep({ kind: 'tapeFinish', tape, phase, buffers }, [[...finish]], [[0, 1, 0, 0, 0, 0]]),
+      ? [cut(works.rows!, (tape) => ({ kind: 'tape', tape, buffers: own }))]
+      : works.phases.flatMap(({ work, finish }, phase): StepSpec[] => [
+          cut(work, (tape) => ({ kind: 'tapePhase', tape, phase, buffers })),
+          {
+            kind: 'sweep',
+            tiles: 1,
+            buffers: buffersOf(source, [finish], slots, arena),
+            body: [
+              {
+                step: { kind: 'tapeFinish', tape: encodeTape(source), phase, buffers },
+                ranges: Float64Array.of(0, 1, 0, 0, 0, 0),
+              },
+            ],
+          },
         ]);
   return {
     device: 'cpu',
     images: [],
     buffers: [
-      ...kernel.buffers.map(({ dtype, role, elementCount }) => ({
+      ...source.buffers.map(({ dtype, role, elementCount }) => ({
         role,
         byteLength: byteLengthOf(dtype) * elementCount,
         offset: 0,

@@ -1,0 +1,109 @@
+/**
+ * Chooses which windows of a sweep are rows of a buffer rather than a stretch of it: those of tasks that need some columns of
+ * many rows. A stretch around them would be most of the buffer. Called by `sweep-groups.ts`.
+ */
+import type { BytePitches, CutTask, Task } from './sweep-tasks.js';
+import { type SweptTask, tileOf } from './sweep-windows.js';
+
+export interface ShareRules {
+  readonly isWindowed: (buffer: number) => boolean;
+  readonly byteLengthOf: (buffer: number) => number;
+}
+
+export interface Chosen {
+  readonly pitches: BytePitches;
+  /** What the largest tile holds of the windowed bytes, as a part of all; `undefined`: it cannot be cut so. */
+  readonly share: number | undefined;
+}
+
+/** Tiles that a cut is tried with. */
+const TRIAL_TILES = 16;
+/** What tasks may run in all their tiles together, relative to their units. */
+const MOST_REPEATED = 1.5;
+/** What rows have to save of what stretches hold. */
+const LESS = 0.8;
+/** Bytes of a row from which on copying rows is as fast as copying a stretch, and what shorter ones have to save. */
+const LONG_ROW = 4096;
+const MUCH_LESS = 0.15;
+
+/** What the largest of some tiles holds of the windowed bytes, as a part of all that is touched. */
+export function shareOfTiles(
+  tasks: readonly SweptTask[],
+  { isWindowed, byteLengthOf }: ShareRules,
+  pitches: BytePitches,
+): number | undefined {
+  const tiles = Math.min(TRIAL_TILES, Math.max(...tasks.map(({ task }) => task.cut.units)));
+  let most = 0;
+  let run = 0;
+  const whole = new Map<number, number>();
+  for (const { task } of tasks)
+    for (const buffer of [...task.reads, ...task.writes])
+      if (isWindowed(buffer)) whole.set(buffer, byteLengthOf(buffer));
+  for (let t = 0; t < tiles; t++) {
+    const tile = tileOf(tasks, t, tiles, { isWindowed, pitches });
+    if (tile === undefined) return undefined;
+    let bytes = 0;
+    for (const [buffer, { width, rows }] of tile.windows) if (isWindowed(buffer)) bytes += width * rows;
+    most = Math.max(most, bytes);
+    tile.spans.forEach((span, k) => {
+      if (span !== undefined) run += (span[1] - span[0]) / tasks[k]!.task.cut.units;
+    });
+  }
+  if (run > MOST_REPEATED * tasks.length) return undefined;
+  return most / [...whole.values()].reduce((a, b) => a + b, 0);
+}
+
+/** The pitches with which tiles hold least, buffer by buffer; stretches where rows save little. */
+export function choosePitches(tasks: readonly SweptTask[], rules: ShareRules): Chosen {
+  let best: Chosen = { pitches: new Map(), share: shareOfTiles(tasks, rules, new Map()) };
+  // What is written first: without windows of its own that can be copied out, nothing works out.
+  const buffers = new Set([
+    ...tasks.flatMap(({ task }) => task.writes),
+    ...tasks.flatMap(({ task }) => task.reads),
+  ]);
+  for (const buffer of buffers) {
+    if (!rules.isWindowed(buffer)) continue;
+    const started = best;
+    for (const pitch of candidatesOf(tasks, buffer)) {
+      const isNeeded = started.share === undefined || started.share > 1.5 / TRIAL_TILES;
+      if (!isNeeded && !savesCopies(tasks, buffer, pitch)) continue;
+      const pitches = new Map(started.pitches).set(buffer, pitch);
+      const share = shareOfTiles(tasks, rules, pitches);
+      if (share !== undefined && (best.share === undefined || share < LESS * best.share))
+        best = { pitches, share };
+    }
+  }
+  return best;
+}
+
+/** Pitches that all tasks that touch a buffer can have. */
+function candidatesOf(tasks: readonly SweptTask[], buffer: number): number[] {
+  const users = tasks.filter(({ task }) => task.reads.includes(buffer) || task.writes.includes(buffer));
+  const [first, ...others] = users.map(({ task }) => task.cut.pitches(buffer));
+  return (first ?? []).filter((pitch) => others.every((some) => some.includes(pitch)));
+}
+
+/** Whether so little of a buffer is used by any tile that it is worth copying rows rather than all. */
+function savesCopies(tasks: readonly SweptTask[], buffer: number, pitch: number): boolean {
+  return tasks.every(({ task: { cut } }) => {
+    const pitches = new Map([[buffer, pitch]]);
+    const touch = cut.touches(0, cut.units, pitches).reads.find((one) => one.buffer === buffer);
+    if (touch?.rows === undefined) return true;
+    return touch.rows.width <= (touch.rows.width >= LONG_ROW ? LESS : MUCH_LESS) * pitch;
+  });
+}
+
+/** The pitches of several choices that all tasks can have; the earlier choice where two differ. */
+export function joinPitches(
+  tasks: readonly CutTask[],
+  choices: readonly (BytePitches | undefined)[],
+): BytePitches {
+  const joined = new Map<number, number>();
+  const allows = ({ reads, writes, cut }: Task & CutTask, buffer: number, pitch: number): boolean =>
+    !(reads.includes(buffer) || writes.includes(buffer)) || cut.pitches(buffer).includes(pitch);
+  for (const choice of choices)
+    for (const [buffer, pitch] of choice ?? [])
+      if (!joined.has(buffer) && tasks.every((task) => allows(task, buffer, pitch)))
+        joined.set(buffer, pitch);
+  return joined;
+}
