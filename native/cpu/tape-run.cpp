@@ -177,8 +177,16 @@ class Worker {
     const Section& section = tape_.rowSections[phase];
     if (section.empty()) return;
     for (size_t i = tape_.tileLoops; i < starts_.size(); i++) starts_[i] = 0;
-    run(section, {starts_.data(), starts_.size(), tape_.rowsReduced ? 1 : tileRows_, tileValid_}, boundRows_,
-        true);
+    const Position at{starts_.data(), starts_.size(), tape_.rowsReduced ? 1 : tileRows_, tileValid_};
+    run(section, at, boundRows_, true);
+    if (boundRows_ == rows_) return;
+    for (const Instruction& i : section) {
+      if (i.code == Opcode::chain) {
+        for (const Instruction& output : i.chain->outputs) keepRow(output.value, at);
+      } else if (i.code != Opcode::store) {
+        keepRow(i.value, at);
+      }
+    }
   }
 
   // Walks blocks [first, last) of the tile's reduced elements.
@@ -265,6 +273,23 @@ class Worker {
         std::copy_n(nodes, bytes, node);
       nodes += align(bytes);
     });
+  }
+
+  // Puts a row-level value that was left in a buffer where other threads look for it.
+  void keepRow(int index, const Position& at) {
+    const Value& value = tape_.values[index];
+    if (value.storage != Storage::row) return;
+    const Operand from = operands_[index];
+    const Operand to = operandAt(value, boundRows_ + value.offset);
+    if (from.data == to.data) return;
+    const int64_t size = value.byteLength;
+    for (int64_t row = 0; row < (value.rows ? at.rows : 1); row++) {
+      for (int64_t chunk = 0; chunk < (value.lanes ? at.chunks() : 1); chunk++) {
+        std::memcpy(to.data + (row * to.rowStep + chunk * to.chunkStep) * size,
+                    from.data + (row * from.rowStep + chunk * from.chunkStep) * size, kChunk * size);
+      }
+    }
+    operands_[index] = to;
   }
 
   // Sets the starts of loops [first, last) from a linear position, and what is left of a full block there.

@@ -69,7 +69,15 @@ function slotted(): Kernel[] {
   const all = new KernelBuilder([], [37, 11, 701]);
   const z = all.load('float32', [11 * 701, 701, 1]);
   all.store(all.reduce('sum', all.map('multiply', z, all.load('float32', [1, 37, 0]))));
-  return [rows.build(), columns.build(), few.build(), all.build()];
+
+  // What rows hold is used and stored as it lies in the input, and as it goes to the output.
+  const shifted = new KernelBuilder([130], [13_000]);
+  const shifts = shifted.load('float32', [1, 0]);
+  const turned = shifted.map('negative', shifts);
+  const shiftedBy = (by: number): number => shifted.map('add', shifted.load('float32', [1, 130]), by);
+  shifted.store(turned).store(shifts);
+  shifted.store(shifted.reduce('sum', shiftedBy(turned))).store(shifted.reduce('max', shiftedBy(shifts)));
+  return [rows.build(), columns.build(), few.build(), all.build(), shifted.build()];
 }
 
 describe('parts of tapes', () => {
@@ -110,6 +118,22 @@ describe('parts of tapes', () => {
       }
     });
   }
+
+  it('have the same bits on one thread and on several', async () => {
+    const one = await nativeWith({ WEFT_THREADS: '1' });
+    const kernels = slotted();
+    const expected: string[][] = [];
+    for (const [k, kernel] of kernels.entries())
+      expected.push(await bytesOf(one, whole(kernel), inputsOf(kernel, k)));
+    const several = await nativeWith({ WEFT_THREADS: '3' });
+    for (const [k, kernel] of kernels.entries()) {
+      const found = await bytesOf(several, whole(kernel), inputsOf(kernel, k));
+      expect(
+        found.map((bytes, at) => bytes === expected[k]![at]),
+        `kernel ${k}`,
+      ).toEqual(found.map(() => true));
+    }
+  });
 
   it('know the bytes that phases keep, for every reduction of every dtype', async () => {
     const native = await nativeWith({});
