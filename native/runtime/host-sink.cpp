@@ -25,6 +25,26 @@ void writeAll(HostSink& sink, const void* from, const CancelFlag& cancel) {
   }
 }
 
+std::vector<RangeChecksum::Part> RangeChecksum::claim(size_t offset, size_t byteLength) {
+  std::vector<Part> parts;
+  const size_t last = offset + byteLength;
+  size_t first = offset;
+  size_t end = last;
+  size_t at = offset;
+  auto next = claimed_.upper_bound(offset);
+  if (next != claimed_.begin() && std::prev(next)->second >= offset) --next;
+  while (next != claimed_.end() && next->first <= last) {
+    if (next->first > at) parts.push_back({at, next->first - at});
+    at = std::max(at, next->second);
+    first = std::min(first, next->first);
+    end = std::max(end, next->second);
+    next = claimed_.erase(next);
+  }
+  if (at < last) parts.push_back({at, last - at});
+  claimed_[first] = end;
+  return parts;
+}
+
 void RangeChecksum::add(size_t offset, size_t byteLength, uint32_t checksum) {
   auto next = ranges_.lower_bound(offset);
   if (next != ranges_.end() && offset + byteLength == next->first) {
@@ -75,9 +95,17 @@ void FileSink::writePiece(size_t offset, size_t byteLength, const void* from) {
     from = turned.get();
   }
   if (start_) {
-    const uint32_t sum = weft::checksum(from, byteLength);
-    const std::lock_guard lock(mutex_);
-    sum_.add(offset, byteLength, sum);
+    std::vector<RangeChecksum::Part> parts;
+    {
+      const std::lock_guard lock(mutex_);
+      parts = sum_.claim(offset, byteLength);
+    }
+    for (const auto& part : parts) {
+      const uint32_t sum =
+          weft::checksum(static_cast<const std::byte*>(from) + (part.offset - offset), part.byteLength);
+      const std::lock_guard lock(mutex_);
+      sum_.add(part.offset, part.byteLength, sum);
+    }
   }
   writeExactly(file_.get(), from, byteLength, byteOffset_ + offset, path_);
 }

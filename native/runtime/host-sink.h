@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/cancel.h"
 #include "runtime/file.h"
@@ -20,8 +21,8 @@ class HostSink {
  public:
   virtual ~HostSink() = default;
   virtual size_t byteLength() const = 0;
-  // Takes the bytes [offset, offset + byteLength), which are whole elements, each once. Any thread. Throws a
-  // Failure where they cannot be written.
+  // Takes the bytes [offset, offset + byteLength), which are whole elements; those that come again are the
+  // same. Any thread. Throws a Failure where they cannot be written.
   virtual void write(size_t offset, size_t byteLength, const void* from) = 0;
   // Of what was written, when that is all; 0 where none is kept.
   virtual uint32_t checksum() const = 0;
@@ -33,6 +34,12 @@ void writeAll(HostSink& sink, const void* from, const CancelFlag& cancel);
 // CRC-32s of ranges that come in any order, joined as they touch.
 class RangeChecksum {
  public:
+  // The parts of a range that were not claimed before, and now are: windows of neighbouring tiles may
+  // overlap.
+  struct Part {
+    size_t offset, byteLength;
+  };
+  std::vector<Part> claim(size_t offset, size_t byteLength);
   void add(size_t offset, size_t byteLength, uint32_t checksum);
   // Of all ranges, if they are one that begins at 0 and has this length.
   std::optional<uint32_t> whole(size_t byteLength) const;
@@ -44,6 +51,8 @@ class RangeChecksum {
   };
   // By offset; no two touch.
   std::map<size_t, Range> ranges_;
+  // Ends by offset; no two touch.
+  std::map<size_t, size_t> claimed_;
 };
 
 // A region of an open file.

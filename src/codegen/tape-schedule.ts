@@ -24,6 +24,7 @@ import {
   keepsLoad,
   type Layout,
   type Loops,
+  laneKindOf,
   laneModeOf,
   loopsOf,
   paddedWidth,
@@ -208,13 +209,17 @@ function directStore(
   return fits ?? -1;
 }
 
+/**
+ * Reduced elements of a slot at least, by what its lanes lie on: as many as it takes to be much more than its partial
+ * results. Rows of a hundred columns and more come a few hundred at a time, so that few of them can pass in tiles.
+ */
+const SLOT_ELEMENTS = { parallel: 512, both: 4096, reduced: 65536 } as const;
+
 /** Partial results meet others after this many reduced elements: a function of the reduced axes, never of threads. */
 function slotBlocksOf(kernel: Kernel, layout: Layout, walkBlocks: number): number {
   const total = product(kernel.reduced);
   const perBlock = total / Math.max(1, walkBlocks);
-  const first = kernel.parallel.length;
-  const across = layout.laneAxes.length > 0 && layout.laneAxes.every((axis) => axis >= first);
-  const elements = Math.max(across ? 65536 : 4096, total / 256);
+  const elements = Math.max(SLOT_ELEMENTS[laneKindOf(kernel, layout)], total / 256);
   return Math.max(1, Math.round(elements / perBlock));
 }
 

@@ -101,6 +101,7 @@ function kernelForms(step: KernelStep, works: Works, scratch: (bytes: number) =>
 /** A phase in parts, then what finishes it, for each phase. */
 function phaseTasks(step: KernelStep, works: Works, scratch: (bytes: number) => number): Task[] {
   const { phases, phaseScratch } = works;
+  const untouched = untouchedOf(step, works);
   // Launches have the scratch memory of the whole kernel; a tape has some only when it is run by phases.
   const partials = step.scratch.length > 0 ? step.scratch : phaseScratch.map(scratch);
   return phases.flatMap(({ work, finish }, phase): Task[] => {
@@ -115,20 +116,29 @@ function phaseTasks(step: KernelStep, works: Works, scratch: (bytes: number) => 
       {
         step: part,
         // A later phase reads what earlier ones left in scratch memory.
-        reads: [...buffers(all.reads), ...(phase > 0 ? partials : [])],
+        reads: [...buffers(all.reads), ...untouched, ...(phase > 0 ? partials : [])],
         writes: [...buffers(all.writes), ...partials],
         cut: cutOf(step, work, works),
         repeats: false,
       },
       {
         step: { ...part, kind: 'finish' },
-        reads: [...buffers(finishing), ...partials],
+        reads: [...buffers(finishing), ...untouched, ...partials],
         writes: [...buffers(finish.filter(isOutput)), ...partials],
         cut: undefined,
         repeats: false,
       },
     ];
   });
+}
+
+/** Buffers of loads whose bounds never hold: nothing of them is read, but the code takes their address. */
+function untouchedOf(step: KernelStep, { phases }: Works): number[] {
+  const touched = phases.flatMap(({ work, finish }) => {
+    const { reads, writes } = work.regions(0, work.units);
+    return [...reads, ...writes, ...finish].map(({ buffer }) => buffer);
+  });
+  return step.buffers.filter((_, position) => !touched.includes(position));
 }
 
 function cutOf(step: KernelStep, work: Work, works: Works): Cut {

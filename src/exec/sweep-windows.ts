@@ -42,7 +42,7 @@ export interface WindowRules {
 function partOf({ units, period = 1 }: Cut, tile: number, tiles: number): Span | undefined {
   const step = units / tiles;
   const start = (t: number): number => {
-    const even = Math.floor(step * t);
+    const even = Math.floor((units * t) / tiles);
     const end = Math.round(even / period) * period;
     const away = end - even;
     return period > 1 && t < tiles && end < units && away > -step / 2 && away <= step / 2 ? end : even;

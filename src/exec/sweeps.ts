@@ -87,7 +87,8 @@ function planTiles(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFi
     for (const byPanels of hasProducts ? [false, true] : [false]) {
       const tried = new Attempt(draft, budget, needs, { ...sweeps, threshold, byPanels }).plan();
       if (!('needed' in tried)) return tried;
-      if (least === whole || tried.needed < least.needed) least = tried;
+      // What would fit if it could be cut says nothing of what is needed.
+      if (tried.needed > budget && (least === whole || tried.needed < least.needed)) least = tried;
     }
   }
   return least;

@@ -52,7 +52,7 @@ const windowsOf = ({ windows }: SweepWindows): Window[] =>
     return { slot: slot!, copies: copies === 1, first: first!, width: width!, rows: rows!, pitch: pitch! };
   });
 
-/** What holds for every plan: windows lie in their buffers and slots, results are copied out once and whole, the arena has room. */
+/** What holds for every plan: windows lie in their buffers and slots, results are copied out whole, the arena has room. */
 function check(plan: Plan, budget: number): void {
   expect(plan.peakBytes).toBeLessThanOrEqual(budget);
   for (const sweep of sweepsOf(plan)) {
@@ -71,10 +71,14 @@ function check(plan: Plan, budget: number): void {
         if (copies) for (let r = 0; r < rows; r++) copied.push([first + r * pitch, width]);
       }
       if (table.direction !== 'out') continue;
+      // Tiles that compute a part of their neighbours' values again for their own copy it out with them.
       copied.sort(([a], [b]) => a - b);
-      const starts = copied.map(([first]) => first);
-      const ends = copied.map(([first, width]) => first + width);
-      expect([...starts, byteLength]).toEqual([0, ...ends]);
+      let end = 0;
+      for (const [first, width] of copied) {
+        expect(first).toBeLessThanOrEqual(end);
+        end = Math.max(end, first + width);
+      }
+      expect(end).toBe(byteLength);
     }
   }
 }
