@@ -57,9 +57,9 @@ bool liesInRows(const SweepBuffer& buffer, const SweepWindow& window);
 // Whether steps can use a buffer in sweeps only, which have windows of it.
 bool isSwept(const Program& program, int buffer);
 
-// Where a window lies in its slot, and the address that the whole buffer's first byte would have: a multiple of
-// kSlotAlignment, so that all is aligned as in the whole buffer. Windows of several rows are as in a buffer whose
-// rows are as far apart as the slot's.
+// Where a window lies in its slot, and the address that the whole buffer's first byte would have: a multiple
+// of kSlotAlignment, so that all is aligned as in the whole buffer. Windows of several rows are as in a
+// buffer whose rows are as far apart as the slot's.
 inline constexpr size_t kSlotAlignment = 256;
 struct SweepPlace {
   uintptr_t window;

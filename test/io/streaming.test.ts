@@ -126,7 +126,7 @@ describe('a job of files under a budget', () => {
     const x = await saveNpy(join(folder.path, 'cut.npy'), inMemory, { device });
     truncateSync(join(folder.path, 'cut.npy'), 400_000);
     const to = npy(join(folder.path, 'of-cut.npy'));
-    await expect(x.mul(2).compute({ device, memory: 200_000, to })).rejects.toThrow(FileError);
+    await expect(x.mul(2).compute({ device, memory: 300_000, to })).rejects.toThrow(FileError);
     expect(readdirSync(folder.path).filter((name) => /of-cut|tmp/.test(name))).toEqual([]);
   });
 
