@@ -49,7 +49,8 @@ function stepInSlots(
   inSlot: ReadonlyMap<number, number>,
 ): Exclude<Step, SweepStep> {
   if (step.kind === 'sweep') throw new InternalError('a sweep inside a sweep');
-  if (inSlot.size === 0) return step;
+  // Loops run as a whole.
+  if (step.kind === 'loop' || inSlot.size === 0) return step;
   return step.kind === 'matmul'
     ? inSlots(step, pitches, inSlot)
     : { ...step, kernel: kernelInSlots(step, pitches, inSlot) };
