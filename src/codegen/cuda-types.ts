@@ -14,7 +14,9 @@ export type CudaArgument =
   | { readonly buffer: number }
   | { readonly scratch: number }
   | { readonly bytes: Uint8Array }
-  | { readonly block: 'x' | 'y' };
+  | { readonly block: 'x' | 'y' }
+  /** The steps of a loop that the launch does (an unsigned 32-bit number). */
+  | { readonly steps: true };
 
 export interface CudaLaunch {
   readonly function: string;

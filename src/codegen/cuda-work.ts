@@ -29,6 +29,7 @@ export function cudaWorks(kernel: Kernel, schedule: Schedule = scheduleOf(kernel
   switch (schedule.kind) {
     case 'empty':
     case 'split':
+    case 'stencil':
       return NO_WORKS;
     case 'map':
       return whole(normal, mapWork(normal, mapBlock(schedule), mapBlocks(normal, schedule)));

@@ -17,6 +17,7 @@ import { printReduce } from './reduce-kernel.js';
 import { printRows } from './row-kernel.js';
 import { type Schedule, scheduleOf, scheduleOfNormal } from './schedule.js';
 import { type SplitKernels, splitPhases } from './split-phases.js';
+import { printStencil } from './stencil-kernel.js';
 import { printTranspose } from './transpose-kernel.js';
 
 export type { CudaArgument, CudaKernel, CudaLaunch, Scratch } from './cuda-types.js';
@@ -60,6 +61,8 @@ function print(kernel: Kernel, schedule: Schedule): Printed {
       return { functions: [printPairs(body, schedule, `${kernel.name}_pairs`)], scratch: [] };
     case 'rows':
       return { functions: [printRows(body, schedule, `${kernel.name}_rows`)], scratch: [] };
+    case 'stencil':
+      return { functions: [printStencil(body, schedule, `${kernel.name}_steps`)], scratch: [] };
     case 'split':
       return printSplit(kernel);
   }

@@ -120,6 +120,16 @@ export class Parameters {
     );
   }
 
+  /** How many steps of a loop the launch does. */
+  steps(): string {
+    return this.#add(
+      'steps',
+      () => 'steps',
+      (name) => `unsigned int ${name}`,
+      { steps: true },
+    );
+  }
+
   #integer(key: string, type: string, bytes: Uint8Array): string {
     return this.#add(
       key,

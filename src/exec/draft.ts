@@ -48,12 +48,17 @@ export interface Draft {
   readonly workspace?: number;
 }
 
+/** Loops of fewer steps, and stretches between states that are kept, are run step by step. */
+const FEW_STEPS = 4;
+
 /** What drafting needs to know of a device. */
 export interface DraftNeeds {
   /** Bytes of each scratch buffer a kernel uses. */
   readonly scratchOf: (kernel: Kernel) => readonly number[];
   /** The kernels that the device runs for one, in order; without it, every kernel runs as it is. */
   readonly expand?: ((kernel: Kernel) => SplitKernels) | undefined;
+  /** Steps of a loop that the device does in one launch of a body with feedback; without it, one. */
+  readonly stepsAtOnce?: ((kernel: Kernel) => number) | undefined;
 }
 
 /** Numbers what a partition reads and writes. */
@@ -220,16 +225,37 @@ class Drafter {
     }
     const steps = body.steps.flatMap((step, k) => this.#draft(step, `${at}.${k}`, inside));
     const copies = this.#copies(loop, states, inside);
+    const whole = this.#several(loop, states, [...steps, ...copies]);
     return {
       kind: 'loop',
       steps: loop.steps,
       condition: loop.condition ?? -1,
       every: loop.every ?? 0,
-      stepsAtOnce: 1,
       states,
-      body: [...steps, ...copies],
+      ...whole,
       nodes: results.map(({ id }) => id),
     };
+  }
+
+  /** The body of a loop, which may be one kernel that does several steps. */
+  #several(
+    loop: GraphLoop,
+    states: readonly LoopState[],
+    body: readonly BodyStep[],
+  ): Pick<LoopStep, 'body' | 'stepsAtOnce'> {
+    const [step] = body;
+    const alone = { body, stepsAtOnce: 1 };
+    const stretch = loop.every ?? loop.steps;
+    if (loop.condition !== undefined || stretch < FEW_STEPS) return alone;
+    if (body.length !== 1 || step?.kind !== 'kernel' || step.scratch.length > 0) return alone;
+    const feedback = states.map(({ current, next }) => ({
+      output: step.buffers.indexOf(next),
+      input: step.buffers.indexOf(current),
+    }));
+    if (feedback.some(({ output, input }) => output < 0 || input < 0)) return alone;
+    const kernel = { ...step.kernel, feedback };
+    const stepsAtOnce = this.#needs.stepsAtOnce?.(kernel) ?? 1;
+    return stepsAtOnce === 1 ? alone : { body: [{ ...step, kernel }], stepsAtOnce };
   }
 
   /** The buffers of a state. What holds the result holds every other state, or those that are kept. */

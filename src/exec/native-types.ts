@@ -22,12 +22,13 @@ export interface BufferSpec {
 
 /**
  * An argument of a CUDA kernel: a buffer's address, the bytes of a scalar, or the number of the first block that runs
- * (unsigned, 32 bits): that of a tile's range in a sweep, else 0.
+ * (unsigned, 32 bits): that of a tile's range in a sweep, else 0; or how many steps of its loop it does (the same).
  */
 export type LaunchArgument =
   | { readonly buffer: number }
   | { readonly bytes: Uint8Array }
-  | { readonly block: 'x' | 'y' };
+  | { readonly block: 'x' | 'y' }
+  | { readonly steps: true };
 
 export type StepSpec =
   | { readonly kind: 'tape'; readonly tape: TapeSpec; readonly buffers: readonly number[] }

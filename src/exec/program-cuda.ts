@@ -78,6 +78,10 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
   return {
     scratchOf: (kernel) => cudaOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
     expand: expandForDevice,
+    stepsAtOnce: (kernel) => {
+      const { schedule } = cudaOf(kernel, limits);
+      return schedule.kind === 'stencil' ? schedule.steps : 1;
+    },
     workspaceOf: cublasWorkspace,
     peakOf: (arena, inputs, outputs) => peakOf(arena + sumOf(inputs), outputs, place),
     heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
@@ -180,6 +184,6 @@ function sweepSpec(sweep: SweepStep, images: Images): SweepSpec {
 }
 
 function launchArgument(argument: CudaArgument, step: KernelStep | PhaseStep): LaunchArgument {
-  if ('bytes' in argument || 'block' in argument) return argument;
+  if ('bytes' in argument || 'block' in argument || 'steps' in argument) return argument;
   return { buffer: 'buffer' in argument ? step.buffers[argument.buffer]! : step.scratch[argument.scratch]! };
 }

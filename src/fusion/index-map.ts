@@ -113,14 +113,25 @@ export function mapThroughView(
       );
     case 'pad': {
       const coordinates = map.coordinates.map((c, k) => scaled(c, 1, -view.before[k]!));
-      const added = coordinates.flatMap((c, k) =>
-        inputShape[k] === shape[k] ? [] : [{ ...c, size: inputShape[k]! }],
-      );
+      const added = coordinates
+        .map((c, k) => ({ ...c, size: inputShape[k]! }))
+        .filter((bound, k) => inputShape[k] !== shape[k] && !alwaysHolds(bound, sizes));
       return indexMap(coordinates, mergeBounds(map.bounds, added));
     }
     case 'reshape':
       return indexMap(reshapeCoordinates(map, shape, inputShape, sizes), map.bounds);
   }
+}
+
+/** A slice of a padded array may leave out what was put around it. */
+function alwaysHolds({ offset, strides, size }: Bound, sizes: readonly number[]): boolean {
+  let [low, high] = [offset, offset];
+  for (let axis = 0; axis < strides.length; axis++) {
+    const span = strides[axis]! * (sizes[axis]! - 1);
+    if (span < 0) low += span;
+    else high += span;
+  }
+  return low >= 0 && high < size;
 }
 
 function mergeBounds(a: readonly Bound[], b: readonly Bound[]): readonly Bound[] {

@@ -93,6 +93,14 @@ export interface Kernel {
   readonly buffers: readonly BufferParameter[];
   readonly tape: readonly Instruction[];
   readonly stores: readonly Store[];
+  /** Of a loop's body that may be run several times in one launch: outputs that are inputs of the next run. */
+  readonly feedback?: readonly Feedback[];
+}
+
+/** Positions in `Kernel.buffers`. */
+export interface Feedback {
+  readonly output: number;
+  readonly input: number;
 }
 
 export function sameNumbers(a: readonly number[], b: readonly number[]): boolean {

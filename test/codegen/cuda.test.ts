@@ -188,6 +188,7 @@ describe('cudaKernel', () => {
 const argumentText = (arg: ReturnType<typeof cudaKernel>['launches'][number]['args'][number]): string => {
   if ('bytes' in arg) return `0x${Buffer.from(arg.bytes).reverse().toString('hex')}`;
   if ('block' in arg) return `block.${arg.block}`;
+  if ('steps' in arg) return 'steps';
   return 'buffer' in arg ? `b${arg.buffer}` : `scratch${arg.scratch}`;
 };
 

@@ -213,6 +213,8 @@ function packRun(
         packet.bytes(arg.bytes);
       } else if ('block' in arg) {
         packet.word(4, arg.block === 'x' ? launch.x0 : launch.y0);
+      } else if ('steps' in arg) {
+        packet.word(4, 1);
       } else {
         packet.word(0, 'buffer' in arg ? arg.buffer : kernel.buffers.length + arg.scratch);
       }

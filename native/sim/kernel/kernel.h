@@ -35,6 +35,26 @@ inline void __syncthreads() { weft_sim_barrier(); }
 inline unsigned __shfl_xor_sync(unsigned mask, unsigned value, int lanes) {
   return (unsigned)weft_sim_shuffle(mask, value, weft_sim_lane() ^ (unsigned)lanes);
 }
+// From the lane so many below or above; at the ends from the own one. Values of up to 8 bytes.
+template <class T>
+inline T weft_sim_shuffle_value(unsigned mask, T value, unsigned source) {
+  static_assert(sizeof(T) <= 8);
+  unsigned long long bits = 0;
+  __builtin_memcpy(&bits, &value, sizeof value);
+  bits = weft_sim_shuffle(mask, bits, source);
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+template <class T>
+inline T __shfl_up_sync(unsigned mask, T value, unsigned lanes) {
+  const unsigned own = weft_sim_lane();
+  return weft_sim_shuffle_value(mask, value, own < lanes ? own : own - lanes);
+}
+template <class T>
+inline T __shfl_down_sync(unsigned mask, T value, unsigned lanes) {
+  const unsigned own = weft_sim_lane();
+  return weft_sim_shuffle_value(mask, value, own + lanes > 31 ? own : own + lanes);
+}
 
 // C's functions for double and, with an f, for float; CUDA overloads the plain name for both.
 #define WEFT_SIM_UNARY(name)       \
