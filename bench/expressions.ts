@@ -1,7 +1,7 @@
 /**
  * The expressions of the workloads, as a user writes them. Both lists of workloads use them.
  */
-import { einsum, type Lazy, lazy, where } from '../src/index.js';
+import { einsum, iterate, type Lazy, lazy, where } from '../src/index.js';
 
 export const saxpyTrig = (x: Lazy, y: Lazy): Lazy => x.sin().mul(0.5).add(y.cos()).exp();
 
@@ -40,6 +40,17 @@ export const einsumColumnSum = (a: Lazy, b: Lazy): Lazy => einsum('ij,jk->k', a,
 export const tensordot = (a: Lazy, b: Lazy): Lazy => einsum('abcd,dbea->ec', a, b);
 
 export const dotProduct = (a: Lazy, b: Lazy): Lazy => a.mul(b).sum();
+
+/** Heat in a plate that is cold around, after so many steps. */
+export const diffusion =
+  (steps: number) =>
+  (field: Lazy): Lazy =>
+    iterate(steps, field, (f) => {
+      const p = f.pad(1);
+      const [above, below] = [p.slice([null, -2], [1, -1]), p.slice([2, null], [1, -1])];
+      const [left, right] = [p.slice([1, -1], [null, -2]), p.slice([1, -1], [2, null])];
+      return f.sub(f.mul(4).sub(above).sub(below).sub(left).sub(right).mul(0.25));
+    });
 
 /** 250 cheap operations, each on the last one's result. */
 export function longChain(x: Lazy): Lazy {

@@ -17,9 +17,15 @@ export function gpuWorkloads(scale: Scale): Workload[] {
     ...rows(size),
     ...pairs(size(8192, 512), size(50_000, 1000)),
     ...products(size),
+    diffusion(size(2000, 256), size(10_000, 50)),
     ...latencies(),
   ];
 }
+
+const diffusion = (n: number, steps: number): Workload =>
+  make('diffusion', [n, n, steps], [{ shape: [n, n], seed: 1 }], expressions.diffusion(steps), {
+    budgetSeconds: 0.5,
+  });
 
 function elementwise(n: number, chained: number): Workload[] {
   const x: Input = { shape: [n], seed: 1 };

@@ -1,12 +1,42 @@
 /** The examples as a user runs them. Each compares itself with a plain loop and fails where they differ. */
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inflateSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 
-function example(name: string, device = 'cpu') {
-  return spawnSync(process.execPath, [join('dist', 'examples', `${name}.js`), '--device', device], {
-    encoding: 'utf8',
-  });
+function example(name: string, device = 'cpu', args: readonly string[] = []) {
+  const script = join('dist', 'examples', `${name}.js`);
+  return spawnSync(process.execPath, [script, '--device', device, ...args], { encoding: 'utf8' });
+}
+
+/** Width and height of a PNG file of 24-bit colours, all of whose rows can be read and whose checksums are right. */
+function sizeOfPng(file: Buffer): [width: number, height: number] {
+  expect(file.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');
+  const chunks = new Map<string, Buffer>();
+  for (let at = 8; at < file.length; ) {
+    const end = at + 8 + file.readUInt32BE(at);
+    expect(file.readUInt32BE(end)).toBe(crc32(file.subarray(at + 4, end)));
+    chunks.set(file.toString('latin1', at + 4, at + 8), file.subarray(at + 8, end));
+    at = end + 4;
+  }
+  const header = chunks.get('IHDR')!;
+  const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
+  expect([...header.subarray(8)]).toEqual([8, 2, 0, 0, 0]);
+  expect(inflateSync(chunks.get('IDAT')!)).toHaveLength(height * (1 + 3 * width));
+  expect(chunks.has('IEND')).toBe(true);
+  return [width, height];
+}
+
+/** The CRC-32 of ISO 3309, bit by bit. */
+function crc32(bytes: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  }
+  return ~crc >>> 0;
 }
 
 describe('examples', () => {
@@ -43,6 +73,21 @@ describe('examples', () => {
     expect(stdout).toMatch(/500 to 1000 miles +20\.4 %/);
     expect(stdout).toContain('device cpu (named by the caller)');
     expect(stdout).toMatch(/histogram +0\.0e\+0 +0/);
+  });
+
+  it('diffusion draws its pictures and agrees with its loop', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weft-diffusion-'));
+    try {
+      const args = ['--size', '96', '--steps', '400', '--frames', '4', '--out', folder];
+      const { status, stdout, stderr } = example('diffusion', 'cpu', args);
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      expect(stdout).toMatch(/max difference \S+, allowed/);
+      const names = readdirSync(folder).sort();
+      expect(names).toEqual(['diffusion.png', 'frame-1.png', 'frame-2.png', 'frame-3.png', 'frame-4.png']);
+      for (const name of names) expect(sizeOfPng(readFileSync(join(folder, name)))).toEqual([96, 96]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('refuses a device that does not exist', () => {

@@ -82,6 +82,19 @@ const chained = (x: Values, step: (value: number) => number): Values =>
     return value;
   });
 
+const diffusion: Reference = ({ shape }, start) => {
+  const [n, , steps] = shape as [number, number, number];
+  let f = start!;
+  for (let step = 0; step < steps; step++) {
+    const at = (i: number, j: number): number => (i < 0 || j < 0 || i >= n || j >= n ? 0 : f[i * n + j]!);
+    f = map(f, (value, k) => {
+      const [i, j] = [Math.floor(k / n), k % n];
+      return value - 0.25 * (4 * value - at(i - 1, j) - at(i + 1, j) - at(i, j - 1) - at(i, j + 1));
+    });
+  }
+  return f;
+};
+
 const softmax: Reference = (workload, x) =>
   flat(
     rowsOf(x!, last(workload)).map((row) => {
@@ -92,6 +105,7 @@ const softmax: Reference = (workload, x) =>
   );
 
 const REFERENCES: Readonly<Record<string, Reference>> = {
+  diffusion,
   saxpy_trig: (_, x, y) => map(x!, (value, i) => Math.exp(0.5 * Math.sin(value) + Math.cos(y![i]!))),
   softplus: (_, x) => map(x!, (value) => Math.max(0, value) + Math.log1p(Math.exp(-Math.abs(value)))),
   long_chain: ({ flops }, x) =>
