@@ -29,6 +29,7 @@ export function cudaWorks(kernel: Kernel, schedule: Schedule = scheduleOf(kernel
   switch (schedule.kind) {
     case 'empty':
     case 'split':
+    case 'repeat':
     case 'stencil':
       return NO_WORKS;
     case 'map':

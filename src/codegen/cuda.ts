@@ -14,6 +14,7 @@ import { printPairs } from './pair-kernel.js';
 import { inWindows } from './pitch.js';
 import { preludeFor } from './prelude.js';
 import { printReduce } from './reduce-kernel.js';
+import { printRepeat } from './repeat-kernel.js';
 import { printRows } from './row-kernel.js';
 import { type Schedule, scheduleOf, scheduleOfNormal } from './schedule.js';
 import { type SplitKernels, splitPhases } from './split-phases.js';
@@ -61,6 +62,8 @@ function print(kernel: Kernel, schedule: Schedule): Printed {
       return { functions: [printPairs(body, schedule, `${kernel.name}_pairs`)], scratch: [] };
     case 'rows':
       return { functions: [printRows(body, schedule, `${kernel.name}_rows`)], scratch: [] };
+    case 'repeat':
+      return { functions: [printRepeat(body, schedule, `${kernel.name}_steps`)], scratch: [] };
     case 'stencil':
       return { functions: [printStencil(body, schedule, `${kernel.name}_steps`)], scratch: [] };
     case 'split':

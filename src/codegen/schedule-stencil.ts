@@ -4,7 +4,7 @@
  * A block holds a tile of each state in registers, with a border that is as wide as the steps reach, and computes all of
  * it at every step: what is wrong at its rim moves inwards, and what is right in the end is stored.
  */
-import { type Affine, type Instruction, type Kernel, product } from '../fusion/kernel.js';
+import type { Affine, Instruction, Kernel } from '../fusion/kernel.js';
 import type { DType } from '../graph/dtype.js';
 import { opRow } from '../graph/ops.js';
 import { indexWidthOf } from './index-math.js';
@@ -30,12 +30,16 @@ export interface Shift {
 
 const LANES = 32;
 const COLUMNS = 4;
-/** Farthest element that is a neighbour, and the registers of a thread that hold elements. */
+const WARPS = 8;
+/** Farthest element that is a neighbour, and registers of a thread that hold elements: two blocks share a multiprocessor. */
 const MOST_REACH = 2;
 const MOST_WORDS = 32;
 /** Arithmetic of an element beyond which computing borders again costs more than it saves. */
 const MOST_COST = 48;
 const STEPS = 8;
+/** Part of a tile that has to be stored, so that not too much is computed twice; shared memory of a block. */
+const LEAST_STORED = 0.65;
+const MOST_SHARED = 40 * 1024;
 
 /** What is held in registers and handed from thread to thread. */
 const WORDS: Partial<Record<DType, number>> = {
@@ -103,7 +107,7 @@ export function chooseStencil(kernel: Kernel): StencilSchedule | undefined {
     }
   }
   if (cost > MOST_COST) return undefined;
-  return tiled(kernel, { words, down, across });
+  return tiled({ words, down, across });
 }
 
 interface Reach {
@@ -113,12 +117,22 @@ interface Reach {
   readonly across: number;
 }
 
-function tiled(kernel: Kernel, { words, down, across }: Reach): StencilSchedule | undefined {
-  const steps = Math.floor(STEPS / Math.max(1, down, across));
-  const left = Math.ceil((across * steps) / COLUMNS) * COLUMNS;
+function tiled({ words, down, across }: Reach): StencilSchedule | undefined {
   const rows = words * COLUMNS * 8 <= MOST_WORDS ? 8 : 4;
-  const border = [down * steps, left] as const;
-  const schedule = { kind: 'stencil', steps, rows, columns: COLUMNS, warps: 16, border } as const;
-  const isRoomy = tileRows(schedule) > 3 * border[0] && tileColumns(schedule) > 3 * border[1];
-  return isRoomy && product(kernel.parallel) > 0 ? schedule : undefined;
+  const edgeBytes = 2 * WARPS * 2 * down * LANES * COLUMNS * 4 * words;
+  if (words * COLUMNS * rows > 2 * MOST_WORDS || edgeBytes > MOST_SHARED) return undefined;
+  for (let steps = STEPS; steps > 1; steps--) {
+    const left = Math.ceil((across * steps) / COLUMNS) * COLUMNS;
+    const border = [down * steps, left] as const;
+    const schedule = { kind: 'stencil', steps, rows, columns: COLUMNS, warps: WARPS, border } as const;
+    if (storedPart(schedule) >= LEAST_STORED) return schedule;
+  }
+  return undefined;
+}
+
+/** How much of what a block computes at each step is stored in the end. */
+function storedPart(schedule: StencilSchedule): number {
+  const [above, left] = schedule.border;
+  const part = (size: number, border: number): number => Math.max(0, size - 2 * border) / size;
+  return part(tileRows(schedule), above) * part(tileColumns(schedule), left);
 }

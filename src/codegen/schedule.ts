@@ -11,6 +11,7 @@ import { normalize } from './domain.js';
 import { chooseMap, type MapSchedule } from './schedule-map.js';
 import { choosePairs, type PairSchedule } from './schedule-pairs.js';
 import { chooseReduce, type ReduceSchedule } from './schedule-reduce.js';
+import { chooseRepeat, type RepeatSchedule } from './schedule-repeat.js';
 import { chooseRows, DEFAULT_LIMITS, type DeviceLimits, type RowSchedule } from './schedule-rows.js';
 import { chooseStencil, type StencilSchedule } from './schedule-stencil.js';
 
@@ -37,6 +38,7 @@ export type Schedule =
   | PairSchedule
   | RowSchedule
   | SplitSchedule
+  | RepeatSchedule
   | StencilSchedule
   /** Nothing to compute. */
   | { readonly kind: 'empty' };
@@ -49,8 +51,8 @@ export function scheduleOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS
 /** The schedule of a kernel that `normalize` gave. */
 export function scheduleOfNormal(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): Schedule {
   if (product(kernel.parallel) === 0) return { kind: 'empty' };
-  const stencil = chooseStencil(kernel);
-  if (stencil !== undefined) return stencil;
+  const several = chooseRepeat(kernel) ?? chooseStencil(kernel);
+  if (several !== undefined) return several;
   if (kernel.reduced.length === 0) return chooseTranspose(kernel) ?? chooseMap(kernel);
   if (levelsOf(kernel).phases === 1) return choosePairs(kernel) ?? chooseReduce(kernel);
   return chooseRows(kernel, limits) ?? { kind: 'split' };

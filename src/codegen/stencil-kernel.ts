@@ -96,11 +96,13 @@ class Stencil {
       out.block('else', () => this.#printSteps(true));
     }
     this.#bringOut();
-    return printFunction(name, out, this.#params, {
-      grid: [down * across, 1, 1],
-      block: [32 * warps, 1, 1],
-      sharedByteLength: 0,
-    });
+    return printFunction(
+      name,
+      out,
+      this.#params,
+      { grid: [down * across, 1, 1], block: [32 * warps, 1, 1], sharedByteLength: 0 },
+      MIN_BLOCKS,
+    );
   }
 
   #dtype(state: number) {
@@ -389,3 +391,6 @@ class Stencil {
     );
   }
 }
+
+/** Blocks that a multiprocessor is to hold: while one waits, another computes. */
+const MIN_BLOCKS = 2;

@@ -80,7 +80,7 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
     expand: expandForDevice,
     stepsAtOnce: (kernel) => {
       const { schedule } = cudaOf(kernel, limits);
-      return schedule.kind === 'stencil' ? schedule.steps : 1;
+      return schedule.kind === 'stencil' || schedule.kind === 'repeat' ? schedule.steps : 1;
     },
     workspaceOf: cublasWorkspace,
     peakOf: (arena, inputs, outputs) => peakOf(arena + sumOf(inputs), outputs, place),
