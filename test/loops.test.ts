@@ -201,7 +201,27 @@ describe('explain', () => {
     expect(`${told}`).toContain('loop 100 times, state 0');
     expect(`${told}`).toContain('in loop 0 (100 times)');
     expect(told.toDot()).toContain('step 0');
-    expect(told.edges).toMatchObject([{ from: 0, to: 1, reason: 'loop' }]);
+    expect(told.edges).toMatchObject([{ from: 0, to: 1, bytes: 512, reason: 'loop' }]);
+    expect(told.steps[0]!.reads).toEqual(['source 0 float32']);
+    expect(told.steps[1]!.reads).toEqual(told.steps[0]!.writes);
+  });
+
+  it('tells why the kernels of a body are several', () => {
+    const y = iterate(100, lazy(ramp(64)).exp(), (x) => x.sub(x.slice([null, null, -1]).sin().sum())).mul(2);
+    const { steps, edges, results } = y.explain({ device });
+    expect(steps.map(({ name }) => name)).toEqual([
+      'map_exp',
+      'reduce_sin_sum',
+      'map_subtract',
+      'map_multiply',
+    ]);
+    expect(edges.map(({ from, to }) => [from, to])).toEqual([
+      [0, 1],
+      [2, 3],
+      [1, 2],
+    ]);
+    expect(edges[2]).toMatchObject({ bytes: 8, reason: expect.stringMatching(/^[a-z-]+$/) });
+    expect(steps.at(-1)!.writes).toEqual(results);
   });
 });
 

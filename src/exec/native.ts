@@ -44,9 +44,8 @@ import type {
   RunOptions,
   RunResult,
 } from './native-types.js';
-import type { WorkspaceNeed } from './workspace.js';
-
 import { handedOver, Lookout } from './turns.js';
+import type { WorkspaceNeed } from './workspace.js';
 
 export type * from './native-types.js';
 

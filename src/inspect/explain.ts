@@ -20,6 +20,7 @@ import { type Planned, planGraph } from '../exec/program.js';
 import { cudaOf, limitsOf } from '../exec/program-cuda.js';
 import { canonicalize } from '../fusion/canonicalize.js';
 import type { Reason } from '../fusion/merge.js';
+import type { FusedStep, Partition } from '../fusion/partition.js';
 import type { PassTrace } from '../fusion/pipeline.js';
 import { printKernel } from '../fusion/print-kernel.js';
 import { trafficOf } from '../fusion/traffic.js';
@@ -180,7 +181,7 @@ export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {
     optimizedGraph: printGraph(planned.graph),
     passes,
     steps,
-    edges: partition.edges().map((edge) => ({ ...edge, bytes: 2 * bytesOf(edge.buffer, planned) })),
+    edges: edgesOf(partition, planned),
     results: plan.buffers.filter((buffer) => buffer.role === 'output').map((buffer) => buffer.label),
     bytesRead: total(steps, 'bytesRead'),
     bytesWritten: total(steps, 'bytesWritten'),
@@ -188,6 +189,33 @@ export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {
     peakBytes: plan.peakBytes,
     reassociated: passes.some((pass) => pass.rounds && pass.added.length > 0),
   });
+}
+
+/** Steps of a partition that `explainSteps` gives one after the other, those in bodies of loops among them. */
+const countSteps = (step: FusedStep): number =>
+  step.kind === 'loop' ? step.body.steps.reduce((sum, part) => sum + countSteps(part), 0) : 1;
+
+/** The edges of a partition and of the bodies in it. `first`: position of its first step; `prefix` of its buffers' labels. */
+function edgesOf(partition: Partition, planned: Planned, first = 0, prefix = '', at = ''): ExplainedEdge[] {
+  const positions: number[] = [];
+  let next = first;
+  for (const step of partition.steps) {
+    positions.push(next);
+    next += countSteps(step);
+  }
+  // What a loop gives comes from the last step of its body.
+  const lastOf = (k: number): number => positions[k]! + countSteps(partition.steps[k]!) - 1;
+  const own = partition.edges().map(({ buffer, from, to, reason }): ExplainedEdge => {
+    const label = `${prefix}${buffer}`;
+    const bytes = 2 * bytesOf(label, planned);
+    return { buffer: label, from: lastOf(from), to: positions[to]!, bytes, reason };
+  });
+  const inside = partition.steps.flatMap((step, k) =>
+    step.kind === 'loop'
+      ? edgesOf(step.body, planned, positions[k], `${prefix}loop ${at}${k} `, `${at}${k}.`)
+      : [],
+  );
+  return [...own, ...inside];
 }
 
 const total = (steps: readonly ExplainedStep[], field: 'bytesRead' | 'bytesWritten'): number =>
@@ -205,13 +233,28 @@ function explainSteps(planned: Planned, device: string): ExplainedStep[] {
   const explainBody = (step: BodyStep): ExplainedStep[] => {
     if (step.kind !== 'loop') return explainStep(step, planned, device);
     const loop = { number: loops++, count: countOf(step) };
-    return step.body.flatMap(explainBody).map((s) => ({ loop, ...s }));
+    const named = namesOfStates(step, planned.plan);
+    const renamed = (labels: readonly string[]): string[] => labels.map((label) => named.get(label) ?? label);
+    return step.body
+      .flatMap(explainBody)
+      .map((s) => ({ loop, ...s, reads: renamed(s.reads), writes: renamed(s.writes) }));
   };
   return planned.plan.steps.flatMap((step): ExplainedStep[] => {
     if (step.kind !== 'sweep') return explainBody(step);
     const sweep = { number: sweeps++, tiles: step.tiles };
     return step.body.flatMap((part) => explainBody(part.step).map((s) => ({ ...s, sweep })));
   });
+}
+
+/** States of a loop by the buffers that hold the first and the last of them. */
+function namesOfStates({ states }: LoopStep, { buffers }: Plan): ReadonlyMap<string, string> {
+  const label = (buffer: number): string => buffers[buffer]!.label;
+  return new Map(
+    states.flatMap(({ current, next, initial, last, kept }) => [
+      [label(current), label(initial)] as const,
+      [label(next), label(kept < 0 ? last : kept)] as const,
+    ]),
+  );
 }
 
 /** Of a kernel in phases, the first phase stands for all: it has the others' text and traffic. */
