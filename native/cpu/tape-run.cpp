@@ -626,13 +626,20 @@ class SlotRun {
   Workers workers_;
 };
 
+// Bytes of partial results of several tiles at once.
+constexpr int64_t kSlotBytes = int64_t{4} << 20;
+
 void runSlots(const Job& job, Range tiles, ThreadPool& pool) {
-  const Scratch memory(SlotRun::byteLength(job, tiles.last - tiles.first));
-  SlotRun run(job, tiles, memory.data(), pool);
-  run.begin();
-  for (size_t phase = 0; phase < job.tape.walks.size() && !job.cancelled(); phase++) {
-    run.walk(phase, {0, job.slots});
-    run.finish(phase);
+  const int64_t together = std::max<int64_t>(1, kSlotBytes / SlotRun::byteLength(job, 1));
+  for (int64_t first = tiles.first; first < tiles.last; first += together) {
+    const Range some{first, std::min(tiles.last, first + together)};
+    const Scratch memory(SlotRun::byteLength(job, some.last - some.first));
+    SlotRun run(job, some, memory.data(), pool);
+    run.begin();
+    for (size_t phase = 0; phase < job.tape.walks.size() && !job.cancelled(); phase++) {
+      run.walk(phase, {0, job.slots});
+      run.finish(phase);
+    }
   }
 }
 
@@ -680,7 +687,9 @@ void runTape(const Tape& tape, const TapeBuffer* buffers, Range tiles, ThreadPoo
              const std::atomic<bool>* cancel) {
   if (tiles.first >= tiles.last) return;
   const Job job = jobOf(tape, buffers, cancel);
-  const bool split = job.slots > 1 && tiles.last - tiles.first < 4 * pool.size() && pool.size() > 1;
+  const int64_t count = tiles.last - tiles.first;
+  const bool split = job.slots > 1 && count < 4 * pool.size() && pool.size() > 1 &&
+                     count * workOfTile(tape) >= 2 * kTaskWork;
   if (split)
     runSlots(job, tiles, pool);
   else

@@ -165,8 +165,9 @@ class Grouper {
       if (!touchesWindowed(task, this.#rules)) continue;
       if (task.cut === undefined) {
         const isReady = this.#inputsOf.get(task)!.every((input) => this.#done.has(input));
-        if (isReady && sweep.tasks.length === 0)
+        if (isReady && sweep.tasks.length === 0 && this.#hasItsInputs(task))
           return { tasks: [task], runs: 'panels', pitches: NO_PITCHES };
+        if (isReady) blocked ??= task;
         continue;
       }
       const grown = this.#joined(sweep, task as CutTask);
@@ -175,6 +176,12 @@ class Grouper {
     }
     if (sweep.tasks.length === 0) return { task: blocked ?? waiting[0]!, why: 'order' };
     return { ...sweep, runs: 'tiles' };
+  }
+
+  /** Whether what a product by panels reads is there: nothing is computed again for it. */
+  #hasItsInputs({ reads }: Task): boolean {
+    const { canSpill, isWindowed, isInput } = this.#rules;
+    return canSpill || reads.every((buffer) => !isWindowed(buffer) || isInput(buffer));
   }
 
   /** The sweep with a task, and with what it needs to be computed again; `undefined` if it cannot join. */

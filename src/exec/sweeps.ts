@@ -63,21 +63,11 @@ export function peakOf(needs: DeviceNeeds, arena: number, held: readonly DraftBu
   return [...inputs, ...outputs].reduce((sum, bytes) => sum + aligned(bytes), arena);
 }
 
-/** Times that a smaller budget is aimed at, because the device's pool rounds up. */
-const AIMS = 4;
+/** Times that sweeps are sized, for less room each time, where what they leave does not fit after all. */
+const AIMS = 8;
 
 /** A plan that holds at most `budget` bytes; `whole`: what the job needs as a whole. */
 export function planSweeps(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFit): Plan | NoFit {
-  let aim = budget;
-  let plan = planTiles(draft, aim, needs, whole);
-  for (let k = 1; k < AIMS && !('needed' in plan) && plan.peakBytes > budget; k++) {
-    aim -= plan.peakBytes - budget;
-    plan = planTiles(draft, aim, needs, whole);
-  }
-  return 'needed' in plan || plan.peakBytes <= budget ? plan : { ...whole, needed: plan.peakBytes };
-}
-
-function planTiles(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFit): Plan | NoFit {
   const { sweeps } = needs;
   if (sweeps === undefined) return whole;
   const sizes = [...new Set(draft.buffers.map(needs.heldBytes))].filter((n) => n > 0).sort((a, b) => b - a);
@@ -147,7 +137,7 @@ class Attempt {
     this.#take(
       groups.filter(({ tasks, runs }, at) => runs !== 'tiles' || tasks.some((t) => this.#isKept(t, at))),
     );
-    return this.#fit();
+    return this.#fitInto(this.#budget);
   }
 
   #take(groups: readonly Group[]): void {
@@ -203,7 +193,20 @@ class Attempt {
     });
   }
 
-  #fit(): Plan | NoFit {
+  /** What lives at the same time may take more than its bytes: then sweeps are sized for less. */
+  #fitInto(budget: number): Plan | NoFit {
+    let found = this.#fit(budget);
+    let less = 0;
+    for (let k = 1; k < AIMS && !('needed' in found) && found.peakBytes > budget; k++) {
+      less = Math.max(2 * less, found.peakBytes - budget);
+      found = this.#fit(budget - less);
+    }
+    return 'needed' in found || found.peakBytes <= budget
+      ? found
+      : { needed: found.peakBytes, step: this.#draft.steps[0]! };
+  }
+
+  #fit(budget: number): Plan | NoFit {
     const live = this.#liveBytes();
     const sized: (SizedSweep | undefined)[] = [];
     for (const [at, { tasks, runs, pitches }] of this.#groups.entries()) {
@@ -211,7 +214,7 @@ class Attempt {
         sized.push(undefined);
         continue;
       }
-      const room = this.#budget - live[at]!;
+      const room = budget - live[at]!;
       const rules = this.#slotRules(pitches);
       const swept = tasks.map(
         (task): SweptTask => ({ task: task as CutTask, isKept: this.#isKept(task, at) }),
@@ -285,7 +288,7 @@ class Attempt {
   }
 
   /** Places everything in the arena and writes the steps. */
-  #place(sized: readonly (SizedSweep | undefined)[]): Plan | NoFit {
+  #place(sized: readonly (SizedSweep | undefined)[]): Plan {
     const starts = startsOf(this.#groups);
     const { first, last } = this.#lifetimes();
     const whole = [...first.keys()].filter((buffer) => this.#inArena(buffer));
@@ -300,8 +303,6 @@ class Attempt {
       })),
       ...slots.map((block) => blockOf(block, starts[block.at]!)),
     ]);
-    const held = arena.byteLength + this.#heldWhole();
-    if (held > this.#budget) return { needed: held, step: this.#draft.steps[0]! };
     const offsets = new Map(whole.map((k, at) => [k, arena.offsets[at]!]));
     const placed = slots.map((block, k) => ({ ...block, offset: arena.offsets[whole.length + k]! }));
     const steps = this.#groups.flatMap((group, at): Step[] => {
@@ -317,7 +318,11 @@ class Attempt {
     return {
       buffers: this.#buffers.map((buffer, k) =>
         // Scratch memory of a form that was not chosen is not needed.
-        this.#planBuffer(first.has(k) ? buffer : { ...buffer, byteLength: 0 }, k, offsets.get(k) ?? 0),
+        this.#planBuffer(
+          first.has(k) || buffer.role !== 'temporary' ? buffer : { ...buffer, byteLength: 0 },
+          k,
+          offsets.get(k) ?? 0,
+        ),
       ),
       steps,
       inputs: this.#buffers.filter(({ role }) => role === 'input').map(({ source }) => source),

@@ -2,7 +2,7 @@
  * Random graphs over arrays of some hundred thousand elements: large enough to be cut into tiles, of the kinds of work
  * that people do on large arrays. Used by tests of budgets, which compare bits between budgets.
  */
-import { concat, type Lazy, lazy, stack } from '../../src/index.js';
+import { chunked, concat, type Lazy, lazy, stack } from '../../src/index.js';
 import { generator } from './random.js';
 
 export interface LargeGraph {
@@ -75,15 +75,17 @@ const SHAPES: readonly (readonly [number, number])[] = [
   [24, 20_000],
 ];
 
-/** The graph of a seed. */
-export function largeGraph(seed: number): LargeGraph {
+/** The graph of a seed; its arrays in pieces, so that they are not in memory as a whole. */
+export function largeGraph(seed: number, inPieces = false): LargeGraph {
   const random = generator(seed);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
   const [rows, columns] = pick(SHAPES);
   const matrix = (n: number): Lazy => {
     const data = new Float32Array(n * columns);
     for (let k = 0; k < data.length; k++) data[k] = random() * 4 - 2;
-    return lazy(data).reshape([n, columns]);
+    if (!inPieces) return lazy(data).reshape([n, columns]);
+    const cut = Math.floor(data.length / 3);
+    return chunked([data.subarray(0, cut), data.subarray(cut)], [n, columns]);
   };
   const [first, other] = [matrix(rows), matrix(rows)];
   const turned = matrix(rows).reshape([columns, rows]);

@@ -1,0 +1,197 @@
+/**
+ * Jobs for tests of budgets: hand-written ones of each kind of work, then random ones, and what is checked of each: under every
+ * budget the bits of the whole, within the memory that its plan says.
+ */
+import {
+  type ComputeOptions,
+  chunked,
+  compute,
+  explain,
+  type Lazy,
+  lazy,
+  MemoryError,
+  type NDArray,
+  plan,
+} from '../../src/index.js';
+import { largeGraph } from './large-graph.js';
+import { generator } from './random.js';
+
+export interface BudgetJob {
+  readonly name: string;
+  readonly results: readonly Lazy[];
+}
+
+/** Random elements; in pieces, so that they are not in memory as a whole. */
+export function randomMatrix(rows: number, columns: number, seed: number, pieces = false): Lazy {
+  const random = generator(seed);
+  const data = new Float32Array(rows * columns).map(() => random() * 4 - 2);
+  const cut = Math.floor(data.length / 3);
+  return pieces
+    ? chunked([data.subarray(0, cut), data.subarray(cut)], [rows, columns])
+    : lazy(data, { shape: [rows, columns] });
+}
+
+const tall = (): Lazy => randomMatrix(20_000, 16, 1, true);
+const square = (seed: number): Lazy => randomMatrix(384, 384, seed, true);
+const pairs = (): Lazy => {
+  const [a, b] = [randomMatrix(700, 3, 3, true), randomMatrix(600, 3, 4, true)];
+  return a.expandDims(1).sub(b.expandDims(0)).square().sum(2);
+};
+
+const WRITTEN: Readonly<Record<string, () => readonly Lazy[]>> = {
+  'a chain of maps': () => [tall().sin().mul(0.5).add(tall().cos()).exp()],
+  'several maps of one array': () => [tall().exp(), tall().abs().sqrt(), tall().astype('float16')],
+  'a sum of all': () => [tall().square().sum()],
+  'statistics of columns': () => [tall().mean(0), tall().std(0), tall().min(0), tall().argmax(0)],
+  'standardized columns': () => [tall().sub(tall().mean(0)).div(tall().std(0))],
+  'softmax of rows': () => [tall().softmax(1)],
+  'softmax of columns': () => [tall().softmax(0)],
+  'layer norm': () => [
+    tall()
+      .sub(tall().mean(1, { keepdims: true }))
+      .div(tall().std(1, { keepdims: true })),
+  ],
+  'differences of rows': () => [tall().slice('1:').sub(tall().slice(':-1')).square().sum(1)],
+  'a stencil': () => {
+    const x = tall();
+    return [x.slice('2:').add(x.slice('1:-1').mul(2)).add(x.slice(':-2')).div(4)];
+  },
+  'rows backwards': () => [tall().flip(0).add(1)],
+  'rolled rows': () => [tall().roll(1000, 0).sub(tall())],
+  'a transpose': () => [square(1).transpose().add(1)],
+  'an array and its transpose': () => [square(1).add(square(1).transpose())],
+  'sums of pairs': () => [pairs().sum(1)],
+  'nearest of pairs': () => [pairs().min(1), pairs().argmin(1)],
+  'a product': () => [square(1).matmul(square(2))],
+  'a product with a map': () => [square(1).matmul(square(2)).add(1).tanh()],
+  'two layers': () => {
+    const x = tall();
+    const [v, w] = [randomMatrix(16, 40, 5), randomMatrix(40, 8, 6)];
+    return [x.matmul(v).tanh().matmul(w).softmax(1)];
+  },
+  covariances: () => {
+    const x = tall();
+    const centered = x.sub(x.mean(0));
+    return [centered.transpose().matmul(centered).div(20_000)];
+  },
+  'a sum of a product': () => [square(1).matmul(square(2)).sum(0)],
+  'a product that is used twice': () => {
+    const y = square(1).matmul(square(2));
+    return [y.sub(y.mean(0)), y.sum()];
+  },
+  'products of a chain': () => [square(1).matmul(square(2)).matmul(square(3))],
+  'normalized by the largest': () => [tall().div(tall().abs().max())],
+  'a mask': () => [tall().greater(0).where(tall(), 0).sum(0), tall().greater(0).sum()],
+};
+
+/** The first are hand-written. */
+export function budgetJob(k: number): BudgetJob {
+  const written = Object.entries(WRITTEN)[k];
+  if (written !== undefined) return { name: written[0], results: written[1]() };
+  const seed = k - WRITTEN_JOBS;
+  const { results, steps } = largeGraph(seed, seed % 2 === 1);
+  return { name: `seed ${seed}: ${steps.join(', ')}`, results };
+}
+export const WRITTEN_JOBS = Object.keys(WRITTEN).length;
+
+/** How a device's use of memory is measured. */
+export interface Meter {
+  /** Forgets what was held at most. */
+  readonly begin: () => Promise<void>;
+  /** The most bytes held since. */
+  readonly peak: () => number;
+}
+
+/** Budgets between none and the least: this many. */
+const BETWEEN = 4;
+/** How exactly the least budget is found, as a part of it. */
+const EXACTLY = 1.1;
+
+const planned = (results: readonly Lazy[], options: ComputeOptions): number | undefined => {
+  try {
+    return plan(results, options).peakBytes;
+  } catch (error) {
+    if (error instanceof MemoryError) return undefined;
+    throw error;
+  }
+};
+
+/** None (for what needs nothing, no other), the least that a job can be planned for, and some between them. */
+export function budgetsFor(results: readonly Lazy[], device: string): number[] {
+  const whole = plan(results, { device }).peakBytes;
+  if (whole === 0) return [Number.POSITIVE_INFINITY];
+  let [fits, refused] = [whole, 1];
+  while (fits / refused > EXACTLY) {
+    const middle = Math.floor(Math.sqrt(fits * refused));
+    const found = middle <= refused ? undefined : planned(results, { device, memory: middle });
+    if (found === undefined) refused = Math.max(refused + 1, middle);
+    else fits = found;
+  }
+  const ratio = (whole / fits) ** (1 / (BETWEEN + 1));
+  const between = Array.from({ length: BETWEEN }, (_, k) => Math.floor(whole / ratio ** (k + 1)));
+  return [...new Set([Number.POSITIVE_INFINITY, ...between, fits])];
+}
+
+export interface BudgetReport {
+  readonly job: string;
+  readonly budget: number;
+  readonly planned: number;
+  readonly measured: number;
+  readonly tiles: number;
+}
+
+const bitsOf = ({ data }: NDArray): Buffer => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+
+/** How far elements may be apart where a library orders the sums of products, relative to the largest. */
+const CLOSE = 1e-4;
+
+function areClose(a: NDArray, b: NDArray): boolean {
+  const [x, y] = [a, b].map(({ data }) => Float64Array.from(data as Float32Array));
+  const scale = x!.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  return x!.every((value, k) => Object.is(value, y![k]) || Math.abs(value - y![k]!) <= CLOSE * scale);
+}
+
+/** Whether a library multiplies matrices of the job: it orders sums by what suits the shape of a part. */
+const hasVendorProducts = (results: readonly Lazy[], device: string): boolean =>
+  device !== 'cpu' && explain(results, { device }).steps.some(({ kind }) => kind === 'matmul');
+
+/** Computes a job under all its budgets: what each took, and what is wrong. */
+export async function checkBudgets(
+  { name, results }: BudgetJob,
+  device: string,
+  { begin, peak }: Meter,
+): Promise<{ readonly reports: readonly BudgetReport[]; readonly wrong: readonly string[] }> {
+  const reports: BudgetReport[] = [];
+  const wrong: string[] = [];
+  const vendor = hasVendorProducts(results, device);
+  let wanted: readonly NDArray[] | undefined;
+  for (const budget of budgetsFor(results, device)) {
+    const options = { device, memory: budget };
+    let summary: ReturnType<typeof plan>;
+    try {
+      summary = plan(results, options);
+    } catch (error) {
+      // A budget above one that fits.
+      wrong.push(`${name}: refused at ${budget}: ${(error as Error).message}`);
+      continue;
+    }
+    await begin();
+    const found = await compute(results, options);
+    const measured = peak();
+    wanted ??= found;
+    const { peakBytes } = summary;
+    const tiles = summary.sweeps.reduce((sum, sweep) => sum + sweep.tiles, 0);
+    reports.push({ job: name, budget, planned: peakBytes, measured, tiles });
+    const at = `${name}: at ${budget}, planned ${peakBytes}, measured ${measured}`;
+    const isSame = (array: NDArray, k: number): boolean =>
+      bitsOf(array).equals(bitsOf(wanted![k]!)) || (vendor && areClose(array, wanted![k]!));
+    if (!found.every(isSame)) wrong.push(`${at}: other bits`);
+    if (measured > budget) wrong.push(`${at}: over the budget`);
+    if (measured > peakBytes) wrong.push(`${at}: over the plan`);
+    if (peakBytes > MOST_OVER * measured) wrong.push(`${at}: the plan says too much`);
+  }
+  return { reports, wrong };
+}
+
+/** What plans may say, relative to what is held. */
+const MOST_OVER = 1.25;
