@@ -121,6 +121,7 @@ async function timeNative(name: string, canonical: Canonical): Promise<void> {
     device,
     exact: false,
     budget: undefined,
+    hostBudget: undefined,
     place: 'host',
   });
   const inputs = inputsOf(canonical, plan.inputs);

@@ -39,6 +39,8 @@ export interface Config {
   readonly blas: string | undefined;
   /** `WEFT_MEMORY`: the most bytes of device memory that a compute may hold, where it names no bound itself. */
   readonly memory: number | undefined;
+  /** `WEFT_HOST_MEMORY`: the most bytes of host memory that a compute may take beside arrays and results, likewise. */
+  readonly hostMemory: number | undefined;
   /** Where the CUDA libraries may be; see `exec/cuda-libraries.ts`. */
   readonly cuda: CudaPlaces;
 }
@@ -112,6 +114,7 @@ export function readConfig(env: Environment, home: string = homedir()): Config {
     poison: integer(env, 'WEFT_POISON', 0, 1) === 1,
     blas: given(env.WEFT_BLAS)[0],
     memory: memory(env.WEFT_MEMORY),
+    hostMemory: memory(env.WEFT_HOST_MEMORY),
     cuda: {
       driver: given(env.WEFT_CUDA_DRIVER)[0],
       nvrtc: given(env.WEFT_NVRTC)[0],

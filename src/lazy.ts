@@ -149,6 +149,7 @@ export interface ComputeToOptions extends ComputeOptions {
 const OPTIONS: Readonly<Record<keyof ComputeOptions, true>> = {
   device: true,
   exact: true,
+  hostMemory: true,
   memory: true,
   onProgress: true,
   signal: true,

@@ -4,7 +4,7 @@
  */
 import { ArgumentError, expected } from './errors.js';
 import {
-  budgetOf,
+  budgetsOf,
   type ComputeOptions,
   evaluate,
   evaluateStored,
@@ -13,6 +13,7 @@ import {
   storedResults,
 } from './exec/evaluate.js';
 import { type ArgumentExpr, placeholderFor } from './exec/placeholder.js';
+import type { Budgets } from './exec/program.js';
 import { Trace } from './exec/trace.js';
 import type { Expr } from './graph/expr.js';
 import { formatShape } from './graph/format.js';
@@ -37,14 +38,14 @@ const SIGNATURES = 16;
 export class Tracer {
   readonly #fn: AnyFunction;
   readonly #options: ComputeOptions;
-  readonly #budget: number | undefined;
+  readonly #budgets: Budgets;
   /** Used last first. */
   readonly #entries: Entry[] = [];
 
   constructor(fn: (...args: never[]) => unknown, options: ComputeOptions) {
     this.#fn = fn as unknown as AnyFunction;
     this.#options = { ...options };
-    this.#budget = budgetOf(options);
+    this.#budgets = budgetsOf(options);
   }
 
   async compute(values: readonly unknown[]): Promise<unknown> {
@@ -98,7 +99,7 @@ export class Tracer {
   #trace(args: readonly unknown[]): Entry {
     const signature = args.map((arg) => (isArray(arg) ? placeholderFor(arg) : arg));
     const [exprs, form] = this.#call(signature);
-    return { signature, form, trace: new Trace(exprs, sourcesOf(signature), this.#options, this.#budget) };
+    return { signature, form, trace: new Trace(exprs, sourcesOf(signature), this.#options, this.#budgets) };
   }
 
   /** Calls the function; nodes reach it as handles. */

@@ -4,6 +4,8 @@
 #include "cuda/device.h"
 #include "cuda/driver.h"
 #include "cuda/nvrtc.h"
+#include "cuda/slots.h"
+#include "cuda/staging.h"
 #include "runtime/environment.h"
 #include "runtime/values.h"
 
@@ -191,6 +193,13 @@ Napi::Value keptObjects(const Napi::CallbackInfo& info) {
   CudaDevice& device = cudaDevice(info[0]);
   return Environment::of(info.Env())
       .start(info.Env(), std::make_shared<CountTask>(device), device.executor());
+}
+
+Napi::Value stagingLimits(const Napi::CallbackInfo& info) {
+  Napi::Object result = Napi::Object::New(info.Env());
+  result.Set("packed", static_cast<double>(PinnedSlots::kSlotsPerBlock * PinnedSlots::kByteLength));
+  result.Set("copies", static_cast<double>(Staging::mostPinnedBytes()));
+  return result;
 }
 
 Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info) {

@@ -1,13 +1,6 @@
 #include "cuda/slots.h"
 
 namespace weft::cuda {
-namespace {
-
-// Slots that are made at once.
-constexpr size_t kSlotsPerBlock = 16;
-
-}  // namespace
-
 PinnedSlots::Slot PinnedSlots::take() {
   std::unique_lock lock(mutex_);
   if (free_.empty()) {

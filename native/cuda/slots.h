@@ -18,6 +18,8 @@ class PinnedSlots {
   static constexpr size_t kByteLength = size_t{64} << 10;
   // What is packed into a slot begins at multiples of this.
   static constexpr size_t kAlignment = 256;
+  // Slots that are made at once.
+  static constexpr size_t kSlotsPerBlock = 16;
 
   struct GiveBack {
     PinnedSlots* slots;

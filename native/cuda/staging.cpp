@@ -83,6 +83,11 @@ std::vector<Transfer> chunksOf(const std::vector<Transfer>& transfers) {
   return chunks;
 }
 
+size_t laneCount() {
+  const size_t processors = std::max<size_t>(std::thread::hardware_concurrency(), 1);
+  return std::clamp<size_t>(processors / 2, std::min<size_t>(processors, 2), kMaxLanes);
+}
+
 RowsCopy::Side hostSide(const Transfer& transfer) {
   return {0, 0, kMemoryTypeHost, transfer.host, 0, nullptr, transfer.hostPitch};
 }
@@ -236,10 +241,10 @@ void Lane::reset() {
   }
 }
 
+size_t Staging::mostPinnedBytes() { return laneCount() * Lane::kSlots * kSlotByteLength; }
+
 Staging::Staging(CUcontext context, CUstream stream) : context_(context), stream_(stream) {
-  const size_t processors = std::max<size_t>(std::thread::hardware_concurrency(), 1);
-  const size_t count = std::clamp<size_t>(processors / 2, std::min<size_t>(processors, 2), kMaxLanes);
-  for (size_t i = 0; i < count; i++) lanes_.push_back(std::make_unique<Lane>(stream, pinned_));
+  for (size_t i = 0; i < laneCount(); i++) lanes_.push_back(std::make_unique<Lane>(stream, pinned_));
 }
 
 void Staging::upload(const std::vector<Transfer>& transfers, const CancelFlag& cancel) {

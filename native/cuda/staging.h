@@ -51,6 +51,8 @@ void queueOnDevice(const Transfer& transfer, CUdeviceptr from, CUstream stream);
 // it; downloads are in `host` after `drain`.
 class Lane {
  public:
+  static constexpr size_t kSlots = 2;
+
   // `pinned` counts the bytes of its slots.
   Lane(CUstream stream, std::atomic<size_t>& pinned) : stream_(stream), pinned_(pinned) {}
   ~Lane();
@@ -89,7 +91,7 @@ class Lane {
 
   const CUstream stream_;
   std::atomic<size_t>& pinned_;
-  std::array<Slot, 2> slots_;
+  std::array<Slot, kSlots> slots_;
   size_t current_ = 0;
 };
 
@@ -111,6 +113,8 @@ class Staging {
   size_t eventCount() const;
   // Any thread.
   size_t pinnedBytes() const { return pinned_; }
+  // The most that there can be.
+  static size_t mostPinnedBytes();
 
  private:
   // Queues copies of pinned memory; gives the others.

@@ -23,7 +23,7 @@ import {
   tilesDone,
 } from './native.js';
 import type { Plan } from './plan.js';
-import type { Place, Program } from './program.js';
+import type { Budgets, Place, Program } from './program.js';
 import { type OnProgress, watchProgress } from './progress.js';
 import { runWithin } from './within.js';
 
@@ -38,6 +38,13 @@ export interface ComputeOptions {
    * `MemoryError`. On the CPU, arrays that the user gives or gets do not count. Without it, the setting `WEFT_MEMORY`.
    */
   readonly memory?: number | string | undefined;
+  /**
+   * The most host memory that the compute may take beside arrays and results, in bytes or as text: pinned memory that copies
+   * to and from a GPU go through, and values that wait between passes over data that is larger than the device. What takes
+   * more is planned without such values, or refused before anything runs, with `MemoryError`. Without it, the setting
+   * `WEFT_HOST_MEMORY`.
+   */
+  readonly hostMemory?: number | string | undefined;
   /**
    * Told how far the compute is, several times a second while tiles are done, and once it is complete. What it throws stops
    * the compute, which then rejects with it. `progressLine()` makes one that keeps a line in the terminal.
@@ -137,7 +144,7 @@ async function execute(
   const device = deviceOf(canonical, options);
   // Views of the inputs are taken now: what the user does to an array later cannot change which memory is read.
   const arrays = canonical.sources.map((source) => inputOf(source, canonical));
-  const target = { device: device.name, exact: options.exact === true, budget: budgetOf(options), place };
+  const target = { device: device.name, exact: options.exact === true, ...budgetsOf(options), place };
   const token = signal === undefined && onProgress === undefined ? undefined : createCancel();
   const stop = (): void => cancel(token!);
   signal?.addEventListener('abort', stop, { once: true });
@@ -193,8 +200,10 @@ async function watched<T>(
 }
 
 /** The most bytes that a compute may hold. */
-export const budgetOf = ({ memory }: ComputeOptions): number | undefined =>
-  memory === undefined ? config().memory : parseBytes('compute', memory);
+export const budgetsOf = ({ memory, hostMemory }: ComputeOptions): Budgets => ({
+  budget: memory === undefined ? config().memory : parseBytes('compute', memory),
+  hostBudget: hostMemory === undefined ? config().hostMemory : parseBytes('compute', hostMemory),
+});
 
 /** The device a canonical graph is computed on. */
 export function deviceOf(canonical: Canonical, options: ComputeOptions): ChosenDevice {

@@ -213,6 +213,12 @@ export interface MemoryReport {
   readonly staging: number;
 }
 
+/** The most bytes of pinned memory that the small inputs and results of a run go through, and copies of larger ones in a direction. */
+export interface StagingLimits {
+  readonly packed: number;
+  readonly copies: number;
+}
+
 /** How many objects of the driver and of cuBLAS a CUDA device keeps for its next run; none where it was never used. */
 export interface KeptObjects {
   readonly streams: number;

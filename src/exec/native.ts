@@ -43,6 +43,7 @@ import type {
   RunInput,
   RunOptions,
   RunResult,
+  StagingLimits,
 } from './native-types.js';
 import { handedOver, Lookout } from './turns.js';
 import type { WorkspaceNeed } from './workspace.js';
@@ -85,6 +86,7 @@ interface Addon {
   openDevice(device: string): Promise<{ readonly freeBytes: number }>;
   allocatePinned(device: string, byteLength: number): Promise<ArrayBuffer>;
   keptObjects(device: string): Promise<KeptObjects>;
+  stagingLimits(): StagingLimits;
   cudaEntryPoints(): CudaEntryPoints;
   compileCuda(source: string, options: readonly string[]): Promise<CompiledImage>;
 }
@@ -339,6 +341,9 @@ export const memory = (): readonly MemoryReport[] => guarded(() => addon().memor
 export async function trim(): Promise<void> {
   await Promise.all(memory().map(({ device }) => settled(guarded(() => addon().trim(device)))));
 }
+
+/** The most pinned memory that copies to and from a GPU go through. */
+export const stagingLimits = (): StagingLimits => guarded(() => addon().stagingLimits());
 
 const once = <T>(make: () => T): (() => T) => {
   let made: { readonly value: T } | undefined;

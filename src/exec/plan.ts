@@ -147,6 +147,8 @@ export interface Plan {
    * device's pool rounds blocks.
    */
   readonly peakBytes: number;
+  /** Upper bound of the host memory a run takes beside arrays and results: values that wait there, pinned memory for copies. */
+  readonly hostPeakBytes: number;
 }
 
 /** Prints a plan as text: buffers with their places, steps in order. */

@@ -9,11 +9,11 @@ import type { Partition } from '../fusion/partition.js';
 import type { Site } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import type { Graph } from '../graph/graph.js';
-import { formatSite } from '../site.js';
 import { buffersOf, type Draft, draftOf } from './draft.js';
+import { hostNoFit, madeAt, nameOf, withoutSpills } from './host-budget.js';
 import { placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
-import { type DeviceNeeds, type NoFit, peakOf, planSweeps } from './sweeps.js';
+import { type DeviceNeeds, type NoFit, peakOf, planSweeps, withHostPeak } from './sweeps.js';
 import { withWorkspaces, workspacesOf } from './workspace.js';
 
 export type { DeviceNeeds } from './sweeps.js';
@@ -21,23 +21,47 @@ export type { DeviceNeeds } from './sweeps.js';
 /** Where results are wanted: copied to host memory, left on the device, or written to files. */
 export type Place = 'host' | 'device' | 'file';
 
-export interface Limits {
-  /** Bytes. */
-  readonly budget?: number | undefined;
+/** The most bytes that a compute may hold; `undefined`: no bound. */
+export interface Budgets {
+  /** Of its device. */
+  readonly budget: number | undefined;
+  /** Of host memory, beside arrays and results. */
+  readonly hostBudget: number | undefined;
+}
+
+export interface Limits extends Partial<Budgets> {
   /** Where the user made the graph's nodes. */
   readonly sites?: ReadonlyMap<number, Site> | undefined;
 }
 
-/** The plan of a partitioned graph that holds at most `budget` bytes. Throws `MemoryError` where there is none. */
+/**
+ * The plan of a partitioned graph that holds at most `budget` bytes of the device, and `hostBudget` bytes of the host. Throws
+ * `MemoryError` where there is none.
+ */
 export function planPartition(
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
   needs: DeviceNeeds,
-  { budget = Number.POSITIVE_INFINITY, sites }: Limits = {},
+  limits: Limits = {},
+): Plan {
+  const { hostBudget = Number.POSITIVE_INFINITY, sites } = limits;
+  const draft = draftOf(graph, partition, sources, needs);
+  const plan = planDraft(draft, needs, limits);
+  if (plan.hostPeakBytes <= hostBudget) return plan;
+  const spills = plan.buffers.some(({ role }) => role === 'spill');
+  const other = spills ? planDraft(draft, withoutSpills(needs), limits) : plan;
+  if (other.hostPeakBytes <= hostBudget) return other;
+  throw hostNoFit(other, hostBudget, sites);
+}
+
+function planDraft(
+  drafted: Draft,
+  needs: DeviceNeeds,
+  { budget = Number.POSITIVE_INFINITY, sites }: Limits,
 ): Plan {
   let refused: NoFit | undefined;
-  for (const draft of withWorkspaces(draftOf(graph, partition, sources, needs), needs.workspaceOf)) {
+  for (const draft of withWorkspaces(drafted, needs.workspaceOf)) {
     const whole = planWhole(draft, needs);
     if (whole.peakBytes <= budget) return whole;
     const step = largestStep(draft, needs);
@@ -59,15 +83,13 @@ function largestStep(draft: Draft, needs: DeviceNeeds): Step {
 
 /** Says what a job that cannot fit would need, and which of the user's nodes needs it. */
 function noFit({ needed, step, atOnce }: NoFit, budget: number, sites: Limits['sites']): MemoryError {
-  const nodes = 'nodes' in step ? step.nodes : [];
-  const site = nodes.map((node) => sites?.get(node)).findLast((found) => found !== undefined);
-  const where = site === undefined ? '' : `\n    for what was made at ${formatSite(site)}`;
-  const name = 'kernel' in step ? step.kernel.name : step.kind;
+  const name = nameOf(step);
   const least =
     atOnce === true
       ? `a step that cannot be cut into tiles, ${name}, needs ${formatBytes(needed)} at once`
       : `the smallest tiles of ${name} need ${formatBytes(needed)}`;
-  return new MemoryError(expected('compute', `a job that fits into ${formatBytes(budget)}`, least) + where);
+  const message = expected('compute', `a job that fits into ${formatBytes(budget)}`, least);
+  return new MemoryError(message + madeAt(step, sites));
 }
 
 /** Every buffer as a whole, steps one after the other. */
@@ -90,7 +112,7 @@ function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
       label: key,
     }),
   );
-  return {
+  return withHostPeak(needs, {
     buffers,
     steps: draft.steps,
     inputs: draft.buffers.filter(({ role }) => role === 'input').map(({ source }) => source),
@@ -101,7 +123,7 @@ function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
       arena.byteLength,
       draft.buffers.filter(({ role }) => role !== 'temporary'),
     ),
-  };
+  });
 }
 
 /** The first and the last moment at which each buffer is used. A step is a moment; a loop has those of its body. */

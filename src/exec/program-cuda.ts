@@ -15,7 +15,7 @@ import {
 import { cudaWorks } from '../codegen/cuda-work.js';
 import type { Kernel } from '../fusion/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
-import { cudaBlockBytes } from './block-bytes.js';
+import { cudaBlockBytes, hostBlockBytes } from './block-bytes.js';
 import { debug } from './debug.js';
 import { loadImage } from './kernel-cache.js';
 import { aligned } from './memory.js';
@@ -26,6 +26,7 @@ import {
   type ProgramSpec,
   type StepSpec,
   type SweepSpec,
+  stagingLimits,
 } from './native.js';
 import {
   type KernelStep,
@@ -33,6 +34,7 @@ import {
   type MatmulStep,
   type PhaseStep,
   type Plan,
+  type PlanBuffer,
   type Step,
   type SweepStep,
 } from './plan.js';
@@ -84,6 +86,7 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
     },
     workspaceOf: cublasWorkspace,
     peakOf: (arena, inputs, outputs) => peakOf(arena + sumOf(inputs), outputs, place),
+    hostPeakOf: cudaHostPeak,
     heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
     sweeps: {
       worksOf: (kernel) => cudaWorks(kernel, cudaOf(kernel, limits).schedule),
@@ -112,6 +115,27 @@ function peakOf(ours: number, outputs: readonly number[], place: Place): number 
   const together = cudaBlockBytes(ours + sumOf(outputs));
   if (place !== 'device') return together;
   return cudaBlockBytes(ours) + outputs.reduce((sum, bytes) => sum + cudaBlockBytes(bytes), 0);
+}
+
+/** Copies of more bytes than this go through the lanes of their direction: `PinnedSlots` of `native/cuda/slots.h`. */
+const PACKED = 64 * 2 ** 10;
+
+/** Values that wait between sweeps, and pinned memory: for what small arrays are packed into, and for each kind of copies. */
+function cudaHostPeak({ buffers, steps }: Pick<Plan, 'buffers' | 'steps'>): number {
+  const { packed, copies } = stagingLimits();
+  const spilled = buffers.reduce(
+    (sum, b) => sum + (b.role === 'spill' ? hostBlockBytes(b.byteLength) : 0),
+    0,
+  );
+  const ends = buffers.filter(
+    ({ role, windowed }) => (role === 'input' || role === 'output') && windowed !== true,
+  );
+  const atOnce = (role: PlanBuffer['role']): number =>
+    ends.reduce((sum, b) => sum + (b.role === role ? aligned(b.byteLength) : 0), 0);
+  const isLarge = Math.max(atOnce('input'), atOnce('output')) > PACKED;
+  const sweeps = steps.flatMap((step) => (step.kind === 'sweep' ? step.windows : []));
+  const ways = ['in', 'out'].filter((way) => sweeps.some(({ direction }) => direction === way));
+  return spilled + (ends.length > 0 ? packed : 0) + ((isLarge ? 1 : 0) + ways.length) * copies;
 }
 
 /** NVRTC's name of a device's architecture: `sm_90`. */

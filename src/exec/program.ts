@@ -12,11 +12,11 @@ import { debug, wants } from './debug.js';
 import { LruCache } from './lru-cache.js';
 import { createProgram, type NativeProgram } from './native.js';
 import { kernelsOf, type Plan, printPlan } from './plan.js';
-import { type Place, planPartition } from './planner.js';
+import { type Budgets, type Place, planPartition } from './planner.js';
 import { cpuNeeds, cpuProgram } from './program-cpu.js';
 import { cudaNeeds, cudaProgram } from './program-cuda.js';
 
-export type { Place } from './planner.js';
+export type { Budgets, Place } from './planner.js';
 
 export interface Planned {
   /** After the passes. */
@@ -29,7 +29,7 @@ export interface Planned {
 export function planGraph(
   canonical: Canonical,
   device: string,
-  options: PassOptions & { readonly budget?: number | undefined; readonly place?: Place },
+  options: PassOptions & Partial<Budgets> & { readonly place?: Place },
 ): Planned {
   debug('graph', 'as built', () => printGraph(canonical.graph));
   const graph = runPasses(
@@ -39,7 +39,7 @@ export function planGraph(
   const partitioned = partition(graph);
   const place = options.place ?? 'host';
   const needs = device === 'cpu' ? cpuNeeds(place) : cudaNeeds(device, place);
-  const limits = { budget: options.budget, sites: canonical.sites };
+  const limits = { budget: options.budget, hostBudget: options.hostBudget, sites: canonical.sites };
   const plan = planPartition(graph, partitioned, canonical.sources, needs, limits);
   debug('kernels', 'fused', () =>
     plan.steps
@@ -75,17 +75,18 @@ export function clearPrograms(): void {
 }
 
 /** How a graph is to be computed: programs for other targets are other programs. */
-export interface Target {
+export interface Target extends Budgets {
   readonly device: string;
   readonly exact: boolean;
-  /** The most bytes that a compute may hold; `undefined`: no bound. */
-  readonly budget: number | undefined;
   /** Where results are wanted; it matters to what fits. */
   readonly place: Place;
 }
 
-const keyOf = ({ device, exact, budget, place }: Target): string =>
-  `${device}${exact ? ' exact' : ''}${budget === undefined ? '' : ` ${budget} ${place}`}`;
+function keyOf({ device, exact, budget, hostBudget, place }: Target): string {
+  const bounds = budget === undefined ? '' : ` ${budget} ${place}`;
+  const host = hostBudget === undefined ? '' : ` host ${hostBudget}`;
+  return `${device}${exact ? ' exact' : ''}${bounds}${host}`;
+}
 
 /** The program of a graph for a target, made at most once for each fingerprint. */
 export function programOf(canonical: Canonical, target: Target): Promise<Program> {

@@ -38,6 +38,8 @@ export interface DeviceNeeds extends DraftNeeds {
   readonly peakOf?:
     | ((arena: number, inputs: readonly number[], outputs: readonly number[]) => number)
     | undefined;
+  /** Bytes of host memory that a plan takes beside arrays and results; without it, none. */
+  readonly hostPeakOf?: ((plan: Omit<Plan, 'hostPeakBytes'>) => number) | undefined;
   /** How kernels can be run in parts; without it, a job fits as a whole or not at all. */
   readonly sweeps?: SweepRules | undefined;
 }
@@ -62,6 +64,12 @@ export function peakOf(needs: DeviceNeeds, arena: number, held: readonly DraftBu
   if (needs.peakOf !== undefined) return needs.peakOf(arena, inputs, outputs);
   return [...inputs, ...outputs].reduce((sum, bytes) => sum + aligned(bytes), arena);
 }
+
+/** The plan with what it takes of the host's memory. */
+export const withHostPeak = (needs: DeviceNeeds, plan: Omit<Plan, 'hostPeakBytes'>): Plan => ({
+  ...plan,
+  hostPeakBytes: needs.hostPeakOf?.(plan) ?? 0,
+});
 
 /** Times that sweeps are sized, for less room each time, where what they leave does not fit after all. */
 const AIMS = 8;
@@ -315,7 +323,7 @@ class Attempt {
         ),
       ];
     });
-    return {
+    return withHostPeak(this.#needs, {
       buffers: this.#buffers.map((buffer, k) =>
         // Scratch memory of a form that was not chosen is not needed.
         this.#planBuffer(
@@ -329,7 +337,7 @@ class Attempt {
       outputs: this.#outputs(),
       arenaByteLength: arena.byteLength,
       peakBytes: peakOf(this.#needs, arena.byteLength, this.#whole()),
-    };
+    });
   }
 
   #planBuffer({ role, byteLength, key }: DraftBuffer, k: number, offset: number): PlanBuffer {

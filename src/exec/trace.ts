@@ -12,7 +12,7 @@ import { type ComputeOptions, deviceOf, type Executed, located, probed } from '.
 import { bring, inputOf, isHere, partOf, type Unread } from './inputs.js';
 import { type RunInput, type RunOptions, run } from './native.js';
 import { type ArgumentExpr, firstOf, memoryOf } from './placeholder.js';
-import type { Program } from './program.js';
+import type { Budgets, Program } from './program.js';
 import { runWithin } from './within.js';
 
 /** Where results are wanted. */
@@ -38,7 +38,7 @@ export class Trace {
   readonly #canonical: Canonical;
   readonly #feeds: readonly Feed[];
   readonly #options: ComputeOptions;
-  readonly #budget: number | undefined;
+  readonly #budgets: Budgets;
   readonly #ready: { [Place in TracePlace]?: Ready } = {};
 
   /** `placeholders`: by position of the arguments; those that are no arrays have none. */
@@ -46,11 +46,11 @@ export class Trace {
     exprs: readonly Expr[],
     placeholders: readonly (ArgumentExpr | undefined)[],
     options: ComputeOptions,
-    budget: number | undefined,
+    budgets: Budgets,
   ) {
     this.exprs = exprs;
     this.#options = options;
-    this.#budget = budget;
+    this.#budgets = budgets;
     this.#canonical = canonicalize(exprs);
     const positions = new Map<object, number>();
     placeholders.forEach((x, k) => {
@@ -90,7 +90,7 @@ export class Trace {
     const arrays = this.#feeds.map((feed) => this.#inputOf(feed, args));
     if (this.#options.device !== 'cpu') await probed();
     const { name: device } = deviceOf(this.#canonical, this.#options);
-    const target = { device, exact: this.#options.exact === true, budget: this.#budget, place };
+    const target = { device, exact: this.#options.exact === true, ...this.#budgets, place };
     return runWithin(this.#canonical, target, async (program) => {
       const { plan, native } = program;
       const results = plan.buffers.filter((buffer) => buffer.role === 'output');

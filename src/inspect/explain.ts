@@ -4,7 +4,7 @@
  *
  * `toJSON()` is stable: fields are added, never renamed. Called by `Lazy.explain` and `explain()`.
  */
-import { budgetOf, type ComputeOptions, deviceOf } from '../exec/evaluate.js';
+import { budgetsOf, type ComputeOptions, deviceOf } from '../exec/evaluate.js';
 import { cpuInfo } from '../exec/native.js';
 import {
   countOf,
@@ -169,7 +169,7 @@ export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {
   const passes: PassTrace[] = [];
   const planned = planGraph(canonical, device.name, {
     exact: options.exact === true,
-    budget: budgetOf(options),
+    ...budgetsOf(options),
     trace: (trace) => passes.push(trace),
   });
   const { plan, partition } = planned;

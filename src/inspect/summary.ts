@@ -2,7 +2,7 @@
  * The plan of a compute as its user sees it: the memory it will hold, known before anything runs, and its sweeps over tiles.
  * Called by `Lazy.plan` and `plan()`.
  */
-import { budgetOf, type ComputeOptions, deviceOf } from '../exec/evaluate.js';
+import { budgetsOf, type ComputeOptions, deviceOf } from '../exec/evaluate.js';
 import { type Plan, printPlan } from '../exec/plan.js';
 import { type Place, planGraph } from '../exec/program.js';
 import { canonicalize } from '../fusion/canonicalize.js';
@@ -20,6 +20,8 @@ export interface PlanSummary {
   readonly device: string;
   /** The most memory of the device that the compute holds, in bytes: an upper bound. */
   readonly peakBytes: number;
+  /** The most host memory that it takes beside arrays and results, in bytes: an upper bound. */
+  readonly hostPeakBytes: number;
   /** What is computed tile by tile, because it does not fit as a whole; empty: everything fits. */
   readonly sweeps: readonly SweepSummary[];
   /** Every buffer with its place, and every step. */
@@ -34,11 +36,12 @@ export function summarizePlan(
 ): PlanSummary {
   const canonical = canonicalize(exprs);
   const device = deviceOf(canonical, options).name;
-  const settings = { exact: options.exact === true, budget: budgetOf(options), place };
+  const settings = { exact: options.exact === true, ...budgetsOf(options), place };
   const { plan } = planGraph(canonical, device, settings);
   return {
     device,
     peakBytes: plan.peakBytes,
+    hostPeakBytes: plan.hostPeakBytes,
     sweeps: sweepsOf(plan),
     toString: () => printPlan(plan),
   };

@@ -17,6 +17,7 @@ const { native } = await programOf(canonicalize([lazy(new Float32Array(COUNT)).a
   device: 'cpu',
   exact: false,
   budget: undefined,
+  hostBudget: undefined,
   place: 'host',
 });
 

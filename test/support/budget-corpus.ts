@@ -31,40 +31,51 @@ export function randomMatrix(rows: number, columns: number, seed: number, pieces
     : lazy(data, { shape: [rows, columns] });
 }
 
-const tall = (): Lazy => randomMatrix(20_000, 16, 1, true);
-const square = (seed: number): Lazy => randomMatrix(384, 384, seed, true);
-const pairs = (): Lazy => {
-  const [a, b] = [randomMatrix(700, 3, 3, true), randomMatrix(600, 3, 4, true)];
-  return a.expandDims(1).sub(b.expandDims(0)).square().sum(2);
-};
+/** What the hand-written jobs are over. */
+interface Arrays {
+  readonly tall: () => Lazy;
+  readonly square: (seed: number) => Lazy;
+  /** Squared distances. */
+  readonly pairs: () => Lazy;
+}
 
-const WRITTEN: Readonly<Record<string, () => readonly Lazy[]>> = {
-  'a chain of maps': () => [tall().sin().mul(0.5).add(tall().cos()).exp()],
-  'several maps of one array': () => [tall().exp(), tall().abs().sqrt(), tall().astype('float16')],
-  'a sum of all': () => [tall().square().sum()],
-  'statistics of columns': () => [tall().mean(0), tall().std(0), tall().min(0), tall().argmax(0)],
-  'standardized columns': () => [tall().sub(tall().mean(0)).div(tall().std(0))],
-  'softmax of rows': () => [tall().softmax(1)],
-  'softmax of columns': () => [tall().softmax(0)],
-  'layer norm': () => [
+function arraysOf(scale: number): Arrays {
+  const side = Math.round(384 * Math.sqrt(scale));
+  const points = (n: number, seed: number): Lazy => randomMatrix(Math.round(n * scale), 3, seed, true);
+  return {
+    tall: () => randomMatrix(Math.round(20_000 * scale), 16, 1, true),
+    square: (seed) => randomMatrix(side, side, seed, true),
+    pairs: () => points(700, 3).expandDims(1).sub(points(600, 4).expandDims(0)).square().sum(2),
+  };
+}
+
+const WRITTEN: Readonly<Record<string, (arrays: Arrays) => readonly Lazy[]>> = {
+  'a chain of maps': ({ tall }) => [tall().sin().mul(0.5).add(tall().cos()).exp()],
+  'several maps of one array': ({ tall }) => [tall().exp(), tall().abs().sqrt(), tall().astype('float16')],
+  'a sum of all': ({ tall }) => [tall().square().sum()],
+  'statistics of columns': ({ tall }) => [tall().mean(0), tall().std(0), tall().min(0), tall().argmax(0)],
+  'standardized columns': ({ tall }) => [tall().sub(tall().mean(0)).div(tall().std(0))],
+  'softmax of rows': ({ tall }) => [tall().softmax(1)],
+  'softmax of columns': ({ tall }) => [tall().softmax(0)],
+  'layer norm': ({ tall }) => [
     tall()
       .sub(tall().mean(1, { keepdims: true }))
       .div(tall().std(1, { keepdims: true })),
   ],
-  'differences of rows': () => [tall().slice('1:').sub(tall().slice(':-1')).square().sum(1)],
-  'a stencil': () => {
+  'differences of rows': ({ tall }) => [tall().slice('1:').sub(tall().slice(':-1')).square().sum(1)],
+  'a stencil': ({ tall }) => {
     const x = tall();
     return [x.slice('2:').add(x.slice('1:-1').mul(2)).add(x.slice(':-2')).div(4)];
   },
-  'rows backwards': () => [tall().flip(0).add(1)],
-  'rolled rows': () => [tall().roll(1000, 0).sub(tall())],
-  'a transpose': () => [square(1).transpose().add(1)],
-  'an array and its transpose': () => [square(1).add(square(1).transpose())],
-  'sums of pairs': () => [pairs().sum(1)],
-  'nearest of pairs': () => [pairs().min(1), pairs().argmin(1)],
-  'a product': () => [square(1).matmul(square(2))],
-  'a product with a map': () => [square(1).matmul(square(2)).add(1).tanh()],
-  'two layers': () => {
+  'rows backwards': ({ tall }) => [tall().flip(0).add(1)],
+  'rolled rows': ({ tall }) => [tall().roll(1000, 0).sub(tall())],
+  'a transpose': ({ square }) => [square(1).transpose().add(1)],
+  'an array and its transpose': ({ square }) => [square(1).add(square(1).transpose())],
+  'sums of pairs': ({ pairs }) => [pairs().sum(1)],
+  'nearest of pairs': ({ pairs }) => [pairs().min(1), pairs().argmin(1)],
+  'a product': ({ square }) => [square(1).matmul(square(2))],
+  'a product with a map': ({ square }) => [square(1).matmul(square(2)).add(1).tanh()],
+  'two layers': ({ tall }) => {
     const x = tall();
     const [v, w] = [randomMatrix(16, 40, 5), randomMatrix(40, 8, 6)];
     return [x.matmul(v).tanh().matmul(w).softmax(1)];
@@ -72,24 +83,24 @@ const WRITTEN: Readonly<Record<string, () => readonly Lazy[]>> = {
   covariances: () => {
     const x = tall();
     const centered = x.sub(x.mean(0));
-    return [centered.transpose().matmul(centered).div(20_000)];
+    return [centered.transpose().matmul(centered).div(1000)];
   },
-  'a sum of a product': () => [square(1).matmul(square(2)).sum(0)],
-  'a product that is used twice': () => {
+  'a sum of a product': ({ square }) => [square(1).matmul(square(2)).sum(0)],
+  'a product that is used twice': ({ square }) => {
     const y = square(1).matmul(square(2));
     return [y.sub(y.mean(0)), y.sum()];
   },
-  'products of a chain': () => [square(1).matmul(square(2)).matmul(square(3))],
-  'normalized by the largest': () => [tall().div(tall().abs().max())],
-  'a mask': () => [tall().greater(0).where(tall(), 0).sum(0), tall().greater(0).sum()],
+  'products of a chain': ({ square }) => [square(1).matmul(square(2)).matmul(square(3))],
+  'normalized by the largest': ({ tall }) => [tall().div(tall().abs().max())],
+  'a mask': ({ tall }) => [tall().greater(0).where(tall(), 0).sum(0), tall().greater(0).sum()],
 };
 
-/** The first are hand-written. */
-export function budgetJob(k: number): BudgetJob {
+/** The first are hand-written. `scale`: of the arrays' sizes. */
+export function budgetJob(k: number, scale = 1): BudgetJob {
   const written = Object.entries(WRITTEN)[k];
-  if (written !== undefined) return { name: written[0], results: written[1]() };
+  if (written !== undefined) return { name: written[0], results: written[1](arraysOf(scale)) };
   const seed = k - WRITTEN_JOBS;
-  const { results, steps } = largeGraph(seed, seed % 2 === 1);
+  const { results, steps } = largeGraph(seed, { inPieces: seed % 2 === 1, scale });
   return { name: `seed ${seed}: ${steps.join(', ')}`, results };
 }
 export const WRITTEN_JOBS = Object.keys(WRITTEN).length;
@@ -100,6 +111,23 @@ export interface Meter {
   readonly begin: () => Promise<void>;
   /** The most bytes held since. */
   readonly peak: () => number;
+}
+
+/** The meter of a device; of a simulated one, the simulator counts. */
+export async function meterOf(device: string, simulated: boolean): Promise<Meter> {
+  const { memory, trim } = await import('../../src/exec/native.js');
+  if (!simulated) {
+    return { begin: trim, peak: () => memory().find(({ device: name }) => name === device)?.workPeak ?? 0 };
+  }
+  const { describeSimulator, show, takeProblems } = await import('../sim/simulator.js');
+  return {
+    begin: async () => {
+      await trim();
+      const problems = takeProblems().map(show);
+      if (problems.length > 0) throw new Error(problems.join('\n'));
+    },
+    peak: () => describeSimulator().devices[0]!.peak,
+  };
 }
 
 /** Budgets between none and the least: this many. */
@@ -195,3 +223,13 @@ export async function checkBudgets(
 
 /** What plans may say, relative to what is held. */
 const MOST_OVER = 1.25;
+
+/** Why less than the least budget is refused. */
+export function refusalOf({ results }: BudgetJob, device: string, reports: readonly BudgetReport[]): string {
+  const least = Math.min(...reports.map(({ planned: bytes }) => bytes));
+  try {
+    return `${plan(results, { device, memory: Math.max(1, Math.floor(least / EXACTLY)) }).peakBytes} planned with less`;
+  } catch (error) {
+    return (error as Error).message.replaceAll(/\n.*/gs, '');
+  }
+}

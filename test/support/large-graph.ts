@@ -75,11 +75,15 @@ const SHAPES: readonly (readonly [number, number])[] = [
   [24, 20_000],
 ];
 
-/** The graph of a seed; its arrays in pieces, so that they are not in memory as a whole. */
-export function largeGraph(seed: number, inPieces = false): LargeGraph {
+/** The graph of a seed; its arrays in pieces, so that they are not in memory as a whole, or fewer rows. */
+export function largeGraph(
+  seed: number,
+  { inPieces = false, scale = 1 }: { readonly inPieces?: boolean; readonly scale?: number } = {},
+): LargeGraph {
   const random = generator(seed);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
-  const [rows, columns] = pick(SHAPES);
+  const [most, columns] = pick(SHAPES);
+  const rows = Math.ceil(most * scale);
   const matrix = (n: number): Lazy => {
     const data = new Float32Array(n * columns);
     for (let k = 0; k < data.length; k++) data[k] = random() * 4 - 2;

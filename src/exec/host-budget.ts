@@ -1,0 +1,49 @@
+/**
+ * The host's memory under a limit (`hostMemory`): what refuses a plan that takes more, and the way without values that wait
+ * there. Called by `planner.ts`.
+ */
+import { expected, MemoryError } from '../errors.js';
+import type { Site } from '../graph/expr.js';
+import { formatBytes } from '../graph/format.js';
+import { formatSite } from '../site.js';
+import { buffersOf } from './draft.js';
+import type { Plan, Step } from './plan.js';
+import type { DeviceNeeds } from './sweeps.js';
+
+/** Where the user made what a step computes, as the end of a message. */
+export function madeAt(step: Step, sites: ReadonlyMap<number, Site> | undefined): string {
+  const nodes = 'nodes' in step ? step.nodes : [];
+  const site = nodes.map((node) => sites?.get(node)).findLast((found) => found !== undefined);
+  return site === undefined ? '' : `\n    for what was made at ${formatSite(site)}`;
+}
+
+export const nameOf = (step: Step): string => ('kernel' in step ? step.kernel.name : step.kind);
+
+/** Large values are computed again instead of waiting in host memory. */
+export const withoutSpills = (needs: DeviceNeeds): DeviceNeeds => ({
+  ...needs,
+  ...(needs.sweeps === undefined ? {} : { sweeps: { ...needs.sweeps, canSpill: false } }),
+});
+
+/** Says what takes most of the host's memory, and which of the user's nodes makes it. */
+export function hostNoFit(
+  { buffers, steps, hostPeakBytes }: Plan,
+  budget: number,
+  sites: ReadonlyMap<number, Site> | undefined,
+): MemoryError {
+  const spilled = buffers.flatMap(({ role }, k) => (role === 'spill' ? [k] : []));
+  const bytes = spilled.reduce((sum, k) => sum + buffers[k]!.byteLength, 0);
+  const largest = spilled.reduce(
+    (most, k) => (buffers[k]!.byteLength > buffers[most]!.byteLength ? k : most),
+    spilled[0]!,
+  );
+  const all = steps.flatMap((step) => (step.kind === 'sweep' ? step.body.map((part) => part.step) : [step]));
+  const step = all.find((one) => spilled.length === 0 || buffersOf(one).writes.includes(largest))!;
+  const needs = `${formatBytes(hostPeakBytes)} ${spilled.length === 0 ? 'of pinned memory to copy through' : `of which ${formatBytes(bytes)} wait there`}`;
+  const message = expected(
+    'compute',
+    `a job that fits into ${formatBytes(budget)} of host memory`,
+    `${nameOf(step)} needs ${needs}`,
+  );
+  return new MemoryError(message + madeAt(step, sites));
+}
