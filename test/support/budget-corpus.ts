@@ -80,7 +80,7 @@ const WRITTEN: Readonly<Record<string, (arrays: Arrays) => readonly Lazy[]>> = {
     const [v, w] = [randomMatrix(16, 40, 5), randomMatrix(40, 8, 6)];
     return [x.matmul(v).tanh().matmul(w).softmax(1)];
   },
-  covariances: () => {
+  covariances: ({ tall }) => {
     const x = tall();
     const centered = x.sub(x.mean(0));
     return [centered.transpose().matmul(centered).div(1000)];
