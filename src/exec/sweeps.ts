@@ -203,15 +203,19 @@ class Attempt {
 
   /** What lives at the same time may take more than its bytes: then sweeps are sized for less. */
   #fitInto(budget: number): Plan | NoFit {
-    let found = this.#fit(budget);
-    let less = 0;
-    for (let k = 1; k < AIMS && !('needed' in found) && found.peakBytes > budget; k++) {
-      less = Math.max(2 * less, found.peakBytes - budget);
-      found = this.#fit(budget - less);
+    const first = this.#fit(budget);
+    if ('needed' in first || first.peakBytes <= budget) return first;
+    // Bytes to leave free: more than the one, less than the other.
+    let [more, less] = [0, Number.POSITIVE_INFINITY];
+    for (let k = 0; k < AIMS; k++) {
+      const free =
+        less === Number.POSITIVE_INFINITY ? Math.max(2 * more, first.peakBytes - budget) : (more + less) / 2;
+      const found = this.#fit(budget - free);
+      if ('needed' in found) less = free;
+      else if (found.peakBytes <= budget) return found;
+      else more = free;
     }
-    return 'needed' in found || found.peakBytes <= budget
-      ? found
-      : { needed: found.peakBytes, step: this.#draft.steps[0]! };
+    return { needed: first.peakBytes, step: this.#draft.steps[0]! };
   }
 
   #fit(budget: number): Plan | NoFit {

@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memory, trim } from '../../src/exec/native.js';
-import type { DType } from '../../src/graph/dtype.js';
+import { type DType, isHalf } from '../../src/graph/dtype.js';
 import { explain, type Lazy, lazy, matmul } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { randomValues } from '../support/random.js';
@@ -36,8 +36,13 @@ const PRODUCTS: readonly (readonly [
 ];
 
 function values(shape: readonly number[], dtype: DType, seed: number): Lazy {
-  if (dtype !== 'float32' && dtype !== 'float64') return toLazy(randomValues(dtype, shape, seed, -2, 3));
   const size = shape.reduce((a, b) => a * b, 1);
+  if (isHalf(dtype)) {
+    // Bits between 1 and 2, of both signs.
+    const bits = new Uint16Array(size).map((_, k) => 0x3c00 + ((k * 7919 + seed) % 509) + (k % 2) * 0x8000);
+    return lazy(bits, { shape, dtype });
+  }
+  if (dtype !== 'float32' && dtype !== 'float64') return toLazy(randomValues(dtype, shape, seed, -2, 3));
   const data = dtype === 'float32' ? new Float32Array(size) : new Float64Array(size);
   for (let k = 0; k < size; k++) data[k] = ((k * 7919 + seed) % 1009) / 500 - 1;
   return lazy(data, { shape });

@@ -157,7 +157,9 @@ export function budgetsFor(results: readonly Lazy[], device: string): number[] {
   }
   const ratio = (whole / fits) ** (1 / (BETWEEN + 1));
   const between = Array.from({ length: BETWEEN }, (_, k) => Math.floor(whole / ratio ** (k + 1)));
-  return [...new Set([Number.POSITIVE_INFINITY, ...between, fits])];
+  // So near the least, blocks of whole units may fit less well.
+  const sure = between.filter((bytes) => bytes >= EXACTLY * fits);
+  return [...new Set([Number.POSITIVE_INFINITY, ...sure, fits])];
 }
 
 export interface BudgetReport {
