@@ -8,7 +8,9 @@ import { isTypedArray } from './elements.js';
 import { ArgumentError, expected } from './errors.js';
 import { type ComputeOptions, evaluate, evaluateStored, type StoredResult } from './exec/evaluate.js';
 import { type ArrayLike, installMethods, makeFunctions, type Wrapping } from './fluent.js';
+import { fold } from './fusion/fold.js';
 import { checkOptions } from './graph/arguments.js';
+import { onDeepGraph } from './graph/depth.js';
 import type { DType } from './graph/dtype.js';
 import type { Expr, Shape } from './graph/expr.js';
 import { formatShape } from './graph/format.js';
@@ -239,6 +241,7 @@ const WRAPPING: Wrapping = {
 };
 
 installMethods(Lazy.prototype, WRAPPING);
+onDeepGraph(fold);
 
 /** The free functions by name; `functions.ts` exports them one by one. */
 export const free = makeFunctions(WRAPPING);

@@ -6,6 +6,7 @@ import { isTypedArray } from './elements.js';
 import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from './errors.js';
 import type { ArrayLike } from './fluent.js';
 import { checkOptions } from './graph/arguments.js';
+import { withLevels } from './graph/depth.js';
 import type { Expr } from './graph/expr.js';
 import { formatShape } from './graph/format.js';
 import { constant, map } from './graph/infer.js';
@@ -134,8 +135,9 @@ export function whileLoop(cond: unknown, fn: unknown, state: unknown, options?: 
   });
 }
 
+/** A function of the user's; what it builds is a body as a whole, however deep it is. */
 function functionOf(op: string, fn: unknown): (...args: unknown[]) => unknown {
-  if (typeof fn === 'function') return fn as (...args: unknown[]) => unknown;
+  if (typeof fn === 'function') return (...args) => withLevels(Number.POSITIVE_INFINITY, () => fn(...args));
   throw new ArgumentError(expected(op, 'a function', typeof fn));
 }
 

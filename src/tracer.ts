@@ -15,6 +15,7 @@ import {
 import { type ArgumentExpr, placeholderFor } from './exec/placeholder.js';
 import type { Budgets } from './exec/program.js';
 import { Trace } from './exec/trace.js';
+import { withLevels } from './graph/depth.js';
 import type { Expr } from './graph/expr.js';
 import { formatShape } from './graph/format.js';
 import { exprOf, Lazy, storedLazy } from './lazy.js';
@@ -104,7 +105,9 @@ export class Tracer {
 
   /** Calls the function; nodes reach it as handles. */
   #call(args: readonly unknown[]): [exprs: Expr[], form: Form] {
-    return resultOf(this.#fn(...args.map((arg) => (isNode(arg) ? new Lazy(arg) : arg))));
+    const handles = args.map((arg) => (isNode(arg) ? new Lazy(arg) : arg));
+    // All of the graph is traced, however deep it is: its arguments change from call to call.
+    return withLevels(Number.POSITIVE_INFINITY, () => resultOf(this.#fn(...handles)));
   }
 }
 

@@ -333,7 +333,7 @@ class Drafter {
         source,
         isStored: from === 'device',
         isRead: from === 'file' || from === 'chunked',
-        isFetched: from === 'reader',
+        isFetched: from === 'reader' || from === 'folded',
       }) - 1
     );
   }

@@ -7,12 +7,13 @@
 import { parseBytes } from '../bytes.js';
 import { config } from '../config.js';
 import { type Canonical, canonicalize } from '../fusion/canonicalize.js';
+import { canonicalOfPart, partsBelow } from '../fusion/fold.js';
 import type { DType } from '../graph/dtype.js';
 import type { DeviceBuffer, Expr, Shape, TypedArray } from '../graph/expr.js';
 import { formatSite } from '../site.js';
 import { type ChosenDevice, chooseDevice } from './devices.js';
 import { typedArrayOver } from './host-memory.js';
-import { bring, inputOf, isHere } from './inputs.js';
+import { bring, inputsOf, isHere } from './inputs.js';
 import {
   cancel,
   createCancel,
@@ -22,6 +23,7 @@ import {
   run,
   tilesDone,
 } from './native.js';
+import { Parts } from './parts.js';
 import type { Plan } from './plan.js';
 import type { Budgets, Place, Program } from './program.js';
 import { type OnProgress, watchProgress } from './progress.js';
@@ -143,17 +145,23 @@ async function execute(
   if (options.device !== 'cpu') await probed(); // libraries are loaded off this thread
   const device = deviceOf(canonical, options);
   // Views of the inputs are taken now: what the user does to an array later cannot change which memory is read.
-  const arrays = canonical.sources.map((source) => inputOf(source, canonical));
+  const arrays = inputsOf(canonical);
+  const parts = Parts.below(canonical);
   const target = { device: device.name, exact: options.exact === true, ...budgetsOf(options), place };
   const token = signal === undefined && onProgress === undefined ? undefined : createCancel();
-  const stop = (): void => cancel(token!);
+  // The tiles of parts are not told as progress: they have a token of their own.
+  const partsToken = parts === undefined || signal === undefined ? undefined : createCancel();
+  const stop = (): void => {
+    cancel(token!);
+    if (partsToken !== undefined) cancel(partsToken);
+  };
   signal?.addEventListener('abort', stop, { once: true });
   const attempt = async (program: Program): Promise<Executed> => {
     const { plan, native } = program;
     const results = plan.buffers.filter((buffer) => buffer.role === 'output');
     const needed = plan.inputs.map((source) => arrays[source]!);
     signal?.throwIfAborted();
-    const inputs = needed.every(isHere) ? needed : await bring(needed, signal);
+    const inputs = needed.every(isHere) ? needed : await bring(needed, signal, parts);
     const running = run(native, inputs, {
       outputs: results.map((_, k) => (place === 'file' ? filesOf!(plan, k) : place)),
       cancel: token,
@@ -164,12 +172,14 @@ async function execute(
     return { program, outputs, checksums };
   };
   try {
+    await parts?.compute(target, partsToken, signal);
     return await runWithin(canonical, target, attempt);
   } catch (error) {
     signal?.throwIfAborted();
     throw located(error, exprs);
   } finally {
     signal?.removeEventListener('abort', stop);
+    parts?.clear();
   }
 }
 
@@ -207,8 +217,11 @@ export const budgetsOf = ({ memory, hostMemory }: ComputeOptions): Budgets => ({
 
 /** The device a canonical graph is computed on. */
 export function deviceOf(canonical: Canonical, options: ComputeOptions): ChosenDevice {
+  const graphs = [canonical, ...partsBelow(canonical).map(canonicalOfPart)];
   const holders = new Set(
-    canonical.sources.flatMap(({ source }) => (source.type === 'device' ? [source.buffer.device] : [])),
+    graphs.flatMap(({ sources }) =>
+      sources.flatMap(({ source }) => (source.type === 'device' ? [source.buffer.device] : [])),
+    ),
   );
   return chooseDevice(options.device, holders);
 }

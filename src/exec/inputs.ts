@@ -2,10 +2,10 @@
  * Sources → what a native run reads: views of arrays, device buffers, regions of files; and elements that come through
  * JavaScript, read whole before the run. Called by `evaluate.ts` and `trace.ts`.
  */
-import { ArgumentError, expected } from '../errors.js';
+import { ArgumentError, expected, InternalError } from '../errors.js';
 import type { Canonical, SourceArray } from '../fusion/canonicalize.js';
 import { byteLengthOf, DTYPE_INFO, type DType, isComplex } from '../graph/dtype.js';
-import type { FileRegion, Site, TypedArray } from '../graph/expr.js';
+import type { FileRegion, FoldedSource, Site, TypedArray } from '../graph/expr.js';
 import { formatSite } from '../site.js';
 import type { RunInput } from './native.js';
 import { isPlaceholder } from './placeholder.js';
@@ -15,25 +15,50 @@ export interface Unread {
   read(signal: AbortSignal | undefined): Promise<TypedArray>;
 }
 
-export const isHere = (input: RunInput | Unread): input is RunInput => !('read' in input);
+/** What a source is for a run: there, still to be read, or a value of a part of the graph that is computed first. */
+export type Input = RunInput | Unread | FoldedSource;
+
+/** The values of the parts that were computed. */
+export interface PartValues {
+  valueOf(source: FoldedSource): RunInput;
+}
+
+export const isHere = (input: Input): input is RunInput => !('read' in input || 'part' in input);
 
 /** Inputs as a run takes them: what comes through JavaScript is read whole. */
 export async function bring(
-  inputs: readonly (RunInput | Unread)[],
+  inputs: readonly Input[],
   signal: AbortSignal | undefined,
+  parts: PartValues | undefined,
 ): Promise<RunInput[]> {
-  const here = await Promise.all(inputs.map((input) => (isHere(input) ? input : input.read(signal))));
+  const here = await Promise.all(
+    inputs.map((input) => {
+      if (isHere(input)) return input;
+      return 'read' in input ? input.read(signal) : valueIn(parts, input);
+    }),
+  );
   signal?.throwIfAborted();
   return here;
 }
 
+function valueIn(parts: PartValues | undefined, source: FoldedSource): RunInput {
+  if (parts === undefined) throw new InternalError('[compute] a part of the graph was not computed');
+  return parts.valueOf(source);
+}
+
+/** What each source of a graph is for a run. */
+export const inputsOf = (canonical: Canonical): Input[] =>
+  canonical.sources.map((source) => inputOf(source, canonical));
+
 /** The part of an array that is read. Throws if the array has lost its memory since it was wrapped. */
-export function inputOf(array: SourceArray, canonical: Canonical): RunInput | Unread {
+export function inputOf(array: SourceArray, canonical: Canonical): Input {
   const { source, start, elementCount, dtype } = array;
   switch (source.type) {
     case 'device':
       refusePlaceholder(source.buffer);
       return source.buffer;
+    case 'folded':
+      return source;
     case 'file':
       return fileInput(source.region, dtype, start, elementCount);
     case 'reader':

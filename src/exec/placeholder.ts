@@ -28,7 +28,7 @@ export const firstOf = (source: HostSource, shape: Shape): number =>
 export function placeholderFor({ source, dtype, shape }: ArgumentExpr): ArgumentExpr {
   const stand = source.type === 'host' ? hostStand(source, dtype, shape) : deviceStand(source, dtype, shape);
   placeholders.add(memoryOf(stand));
-  return { kind: 'source', source: stand, dtype, shape, inputs: [], site: undefined };
+  return { kind: 'source', source: stand, dtype, shape, inputs: [], site: undefined, depth: 0 };
 }
 
 function hostStand(source: HostSource, dtype: DType, shape: Shape): HostSource {

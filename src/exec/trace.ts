@@ -9,8 +9,9 @@ import { MemoryError } from '../errors.js';
 import { type Canonical, canonicalize, type SourceArray } from '../fusion/canonicalize.js';
 import type { Expr } from '../graph/expr.js';
 import { type ComputeOptions, deviceOf, type Executed, located, probed } from './evaluate.js';
-import { bring, inputOf, isHere, partOf, type Unread } from './inputs.js';
-import { type RunInput, type RunOptions, run } from './native.js';
+import { bring, type Input, inputOf, isHere, partOf } from './inputs.js';
+import { type RunOptions, run } from './native.js';
+import { Parts } from './parts.js';
 import { type ArgumentExpr, firstOf, memoryOf } from './placeholder.js';
 import type { Budgets, Program } from './program.js';
 import { runWithin } from './within.js';
@@ -70,7 +71,7 @@ export class Trace {
       if (ready === undefined) return await this.#runFirst(args, place);
       const inputs = ready.feeds.map((feed) => this.#inputOf(feed, args));
       const { program, options } = ready;
-      const here = inputs.every(isHere) ? inputs : await bring(inputs, undefined);
+      const here = inputs.every(isHere) ? inputs : await bring(inputs, undefined, undefined);
       const { outputs, checksums } = await run(program.native, here, options);
       return { program, outputs, checksums };
     } catch (error) {
@@ -88,23 +89,32 @@ export class Trace {
   async #runFirst(args: readonly (ArgumentExpr | undefined)[], place: TracePlace): Promise<Executed> {
     // Views are taken before anything is waited for.
     const arrays = this.#feeds.map((feed) => this.#inputOf(feed, args));
+    const parts = Parts.below(this.#canonical);
     if (this.#options.device !== 'cpu') await probed();
     const { name: device } = deviceOf(this.#canonical, this.#options);
     const target = { device, exact: this.#options.exact === true, ...this.#budgets, place };
-    return runWithin(this.#canonical, target, async (program) => {
+    const attempt = async (program: Program): Promise<Executed> => {
       const { plan, native } = program;
       const results = plan.buffers.filter((buffer) => buffer.role === 'output');
       // Later calls come after this one's work, so that nothing need wait for it.
       const options = { outputs: results.map(() => place), whenQueued: place === 'device' };
       const inputs = plan.inputs.map((source) => arrays[source]!);
-      const here = inputs.every(isHere) ? inputs : await bring(inputs, undefined);
+      const here = inputs.every(isHere) ? inputs : await bring(inputs, undefined, parts);
       const { outputs, checksums } = await run(native, here, options);
-      this.#ready[place] = { program, feeds: plan.inputs.map((source) => this.#feeds[source]!), options };
+      // Captured graphs in parts are computed at each call.
+      if (parts === undefined)
+        this.#ready[place] = { program, feeds: plan.inputs.map((source) => this.#feeds[source]!), options };
       return { program, outputs, checksums };
-    });
+    };
+    try {
+      await parts?.compute(target, undefined, undefined);
+      return await runWithin(this.#canonical, target, attempt);
+    } finally {
+      parts?.clear();
+    }
   }
 
-  #inputOf({ position, array }: Feed, args: readonly (ArgumentExpr | undefined)[]): RunInput | Unread {
+  #inputOf({ position, array }: Feed, args: readonly (ArgumentExpr | undefined)[]): Input {
     if (position === undefined) return inputOf(array, this.#canonical);
     const { source, shape } = args[position]!;
     if (source.type === 'device') return source.buffer;

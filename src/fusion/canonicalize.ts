@@ -10,7 +10,16 @@
 import { createHash } from 'node:crypto';
 import { ArgumentError, expected, InternalError } from '../errors.js';
 import type { DType } from '../graph/dtype.js';
-import type { DeviceSource, Expr, ExprOf, LoopBody, NodeBase, Site, StridedSource } from '../graph/expr.js';
+import type {
+  DeviceSource,
+  Expr,
+  ExprOf,
+  FoldedSource,
+  LoopBody,
+  NodeBase,
+  Site,
+  StridedSource,
+} from '../graph/expr.js';
 import {
   denseStrides,
   type Graph,
@@ -24,7 +33,7 @@ import { narrowSources, reach } from './narrow-sources.js';
 
 /** The part of an array that a graph reads. */
 export interface SourceArray {
-  readonly source: StridedSource | DeviceSource;
+  readonly source: StridedSource | DeviceSource | FoldedSource;
   /** First element read, and how many from there on; node offsets count from `start`. */
   readonly start: number;
   readonly elementCount: number;
@@ -75,20 +84,20 @@ const known = new WeakMap<Expr, { readonly outputs: readonly Expr[]; readonly ca
 /** The canonical graph of some results; found once for the same list of expressions, unless it is small. */
 export function canonicalize(outputs: readonly Expr[]): Canonical {
   const [first] = outputs;
-  if (first === undefined) return build(outputs, new SourceList());
+  if (first === undefined) return canonicalizeOnce(outputs);
   const entry = known.get(first);
   if (entry?.outputs.length === outputs.length && entry.outputs.every((expr, k) => expr === outputs[k])) {
     return entry.canonical;
   }
-  const canonical = build(outputs, new SourceList());
+  const canonical = canonicalizeOnce(outputs);
   if (canonical.size > CHEAP) known.set(first, { outputs: [...outputs], canonical });
   return canonical;
 }
 
-/** A node on its way into the graph. */
+/** A node of the graph, and where it comes from: an Expr that may become a source later. */
 interface Entry {
   readonly expr: Expr;
-  readonly data: GraphNodeData;
+  readonly data: GraphNode;
   readonly inputs: readonly number[];
 }
 
@@ -113,6 +122,14 @@ function dataOf(expr: Expr, sources: SourceList | ArgumentList): GraphNodeData {
   return { kind: 'loop', loop: loopOf(expr.loop), result: expr.result };
 }
 
+/** Drops what is known of a node that is about to change. */
+export function forget(expr: Expr): void {
+  known.delete(expr);
+}
+
+/** The canonical graph of some results that nobody asks for again. */
+export const canonicalizeOnce = (outputs: readonly Expr[]): LazyCanonical => build(outputs, new SourceList());
+
 function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): LazyCanonical {
   const entries: Entry[] = [];
   const interned = new Map<string, number>();
@@ -126,7 +143,8 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): La
     const key = keyOf(data, expr, inputs);
     let id = interned.get(key);
     if (id === undefined) {
-      id = entries.push({ expr, data, inputs }) - 1;
+      id = entries.length;
+      entries.push({ expr, data: nodeFrom(data, expr, id, inputs), inputs });
       interned.set(key, id);
       keys.push(key);
     }
@@ -138,7 +156,7 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): La
   const replaced = new Set<number>();
   for (const narrow of narrowSources(entries, results, sources.list)) {
     const { expr } = entries[narrow.id]!;
-    entries[narrow.id] = { expr, data: narrow.data, inputs: [] };
+    entries[narrow.id] = { expr, data: nodeFrom(narrow.data, expr, narrow.id, []), inputs: [] };
     keys[narrow.id] = keyOf(narrow.data, expr, []);
     sources.list[narrow.data.input] = narrow.array;
     for (const id of narrow.replaced) replaced.add(id);
@@ -179,9 +197,7 @@ class LazyCanonical implements Canonical {
 
   get graph(): Graph {
     if (this.#graph === undefined) {
-      const nodes = this.#entries.map(({ expr, data, inputs }, id) =>
-        this.#replaced.has(id) ? undefined : nodeFrom(data, expr, id, inputs),
-      );
+      const nodes = this.#entries.map(({ data }, id) => (this.#replaced.has(id) ? undefined : data));
       this.#graph = { nodes, outputs: this.#outputs };
     }
     return this.#graph;
@@ -234,11 +250,11 @@ class SourceList {
       );
     }
     const size = sizeOfShape(expr.shape);
-    if (source.type === 'device') {
+    if (source.type === 'device' || source.type === 'folded') {
       const array = { source, start: 0, elementCount: size, dtype: expr.dtype };
       return {
         kind: 'source',
-        input: this.#add(array, source.buffer),
+        input: this.#add(array, source.type === 'device' ? source.buffer : source.part),
         offset: 0,
         strides: denseStrides(expr.shape),
       };
@@ -252,7 +268,8 @@ class SourceList {
   #add(array: SourceArray, identity: object): number {
     const parts = this.#known.get(identity) ?? new Map<string, number>();
     this.#known.set(identity, parts);
-    const key = `${array.start} ${array.elementCount} ${array.dtype}`;
+    const value = array.source.type === 'folded' ? array.source.value : 0;
+    const key = `${array.start} ${array.elementCount} ${array.dtype} ${value}`;
     let input = parts.get(key);
     if (input === undefined) {
       input = this.list.push(array) - 1;

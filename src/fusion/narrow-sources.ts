@@ -43,7 +43,8 @@ export function reach(
   return [low, high];
 }
 
-const isRead = ({ source }: SourceArray): boolean => source.type !== 'host' && source.type !== 'device';
+const isRead = ({ source: { type } }: SourceArray): boolean =>
+  type !== 'host' && type !== 'device' && type !== 'folded';
 
 /** The sources to narrow; empty for graphs of arrays in memory, without a look at their nodes. */
 export function narrowSources(

@@ -110,10 +110,23 @@ export interface ArgumentSource {
   readonly index: number;
 }
 
+/** The lower part of a deep graph, put aside until it is computed, before what reads it (`fusion/fold.ts`). */
+export interface FoldedPart {
+  /** How many values it gives. */
+  readonly valueCount: number;
+}
+
+/** A value of a folded part, contiguous in C order. */
+export interface FoldedSource {
+  readonly type: 'folded';
+  readonly part: FoldedPart;
+  readonly value: number;
+}
+
 /** Sources that have elements in a line, which offset and strides say how to read. */
 export type StridedSource = HostSource | ChunkedSource | FileSource | ReaderSource;
 
-export type Source = StridedSource | DeviceSource | IotaSource | ArgumentSource;
+export type Source = StridedSource | DeviceSource | IotaSource | ArgumentSource | FoldedSource;
 
 /** A view: output element to input element, without arithmetic. */
 export type View =
@@ -181,6 +194,15 @@ export interface NodeBase {
   readonly shape: Shape;
 }
 
+/**
+ * A node as users build it. It never changes, but for this: one that is deep in a graph may become a folded source of the same
+ * value (`fusion/fold.ts`).
+ */
 export type Expr = NodeData &
-  NodeBase & { readonly inputs: readonly Expr[]; readonly site: Site | undefined };
+  NodeBase & {
+    readonly inputs: readonly Expr[];
+    readonly site: Site | undefined;
+    /** Nodes on the longest way down to one without inputs, whose own is 0. */
+    readonly depth: number;
+  };
 export type ExprOf<K extends NodeKind> = Extract<Expr, { kind: K }>;

@@ -8,6 +8,7 @@
 
 import { DTypeError, expected, InternalError, ShapeError } from '../errors.js';
 import { currentSite } from '../site.js';
+import { depthOf } from './depth.js';
 import {
   DTYPES,
   type DType,
@@ -48,7 +49,15 @@ export const isExpr = (value: unknown): value is Expr =>
 /** A constant of a dtype; its shape is []. */
 export function constant(value: Scalar, dtype: DType): ExprOf<'const'> {
   const held = convertScalar(value, dtype);
-  return { kind: 'const', value: held, dtype, shape: SCALAR_SHAPE, inputs: NONE, site: currentSite() };
+  return {
+    kind: 'const',
+    value: held,
+    dtype,
+    shape: SCALAR_SHAPE,
+    inputs: NONE,
+    site: currentSite(),
+    depth: 0,
+  };
 }
 
 /** Elements in host memory. The caller has checked the layout (`host-array.ts`). */
@@ -58,7 +67,7 @@ export function hostArray(source: HostSource, dtype: DType, shape: Shape): ExprO
 
 /** Elements of any source. The caller has checked that they are there. */
 export function sourceArray(source: Source, dtype: DType, shape: Shape): ExprOf<'source'> {
-  return { kind: 'source', source, dtype, shape, inputs: NONE, site: currentSite() };
+  return { kind: 'source', source, dtype, shape, inputs: NONE, site: currentSite(), depth: 0 };
 }
 
 /** A buffer on a device, contiguous. */
@@ -70,6 +79,7 @@ export function deviceArray(buffer: DeviceBuffer, dtype: DType, shape: Shape): E
     shape,
     inputs: NONE,
     site: currentSite(),
+    depth: 0,
   };
 }
 
@@ -82,6 +92,7 @@ export function iota(n: number): ExprOf<'source'> {
     shape: [n],
     inputs: NONE,
     site: currentSite(),
+    depth: 0,
   };
 }
 
@@ -97,7 +108,8 @@ export function checkDType(op: string, dtype: unknown): DType {
 export function cast(x: Expr, dtype: DType): Expr {
   if (x.dtype === dtype) return x;
   if (x.kind === 'const') return constant(castScalar(x.value, x.dtype, dtype), dtype);
-  return { kind: 'cast', dtype, shape: x.shape, inputs: [x], site: currentSite() };
+  const inputs = [x];
+  return { kind: 'cast', dtype, shape: x.shape, inputs, site: currentSite(), depth: depthOf(inputs) };
 }
 
 /** An array operand as it is, a scalar as a constant of the dtype it has alone. */
@@ -149,7 +161,15 @@ export function map(op: OpName, operands: readonly Operand[]): Expr {
     return isExpr(operand) ? cast(operand, dtype) : constant(weakValue(op, operand, dtype), dtype);
   });
   const shape = inputs.length === 1 ? inputs[0]!.shape : broadcastShapes(op, inputs.map(shapeOf));
-  return { kind: 'map', op, dtype: signature.result, shape, inputs, site: currentSite() };
+  return {
+    kind: 'map',
+    op,
+    dtype: signature.result,
+    shape,
+    inputs,
+    site: currentSite(),
+    depth: depthOf(inputs),
+  };
 }
 
 const shapeOf = (x: Expr): Shape => x.shape;
@@ -231,14 +251,24 @@ export function reduce(
   if (axes.length === 0) return reduce(reduction, reshape(x, [...x.shape, 1]), [x.shape.length], op);
   const shape = x.shape.filter((_, axis) => !axes.includes(axis));
   const inputs = [cast(x, signature.arg)];
-  return { kind: 'reduce', reduction, axes, dtype: signature.result, shape, inputs, site: currentSite() };
+  return {
+    kind: 'reduce',
+    reduction,
+    axes,
+    dtype: signature.result,
+    shape,
+    inputs,
+    site: currentSite(),
+    depth: depthOf(inputs),
+  };
 }
 
 // ---------------------------------------------------------------- views
 
 /** A view whose shape and parameters the caller has worked out. */
 export function view(x: Expr, view: View, shape: Shape): Expr {
-  return { kind: 'view', view, dtype: x.dtype, shape, inputs: [x], site: currentSite() };
+  const inputs = [x];
+  return { kind: 'view', view, dtype: x.dtype, shape, inputs, site: currentSite(), depth: depthOf(inputs) };
 }
 
 const RESHAPE: View = Object.freeze({ type: 'reshape' });
@@ -272,5 +302,14 @@ export function contract(
   });
   const shape = output.map((label) => sizes.get(label)!);
   const inputs = operands.map((operand) => cast(operand, dtype));
-  return { kind: 'contract', labels, output, dtype, shape, inputs, site: currentSite() };
+  return {
+    kind: 'contract',
+    labels,
+    output,
+    dtype,
+    shape,
+    inputs,
+    site: currentSite(),
+    depth: depthOf(inputs),
+  };
 }

@@ -8,6 +8,7 @@
  */
 import { DTypeError, expected, ShapeError } from '../errors.js';
 import { currentSite } from '../site.js';
+import { depthOf } from './depth.js';
 import type { Expr, ExprOf, LoopCount, Shape } from './expr.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
@@ -23,6 +24,7 @@ export function argumentLike({ dtype, shape }: Expr, index = 0): ExprOf<'source'
     shape,
     inputs: [],
     site: currentSite(),
+    depth: 0,
   };
 }
 
@@ -80,7 +82,16 @@ export function loop(
     if (sizeOfShape(shape) === 0) return broadcast(constant(0, state.dtype), shape);
     const result = place.get(k);
     if (result === undefined) return broadcast(state, shape);
-    return { kind: 'loop', loop: shared, result, dtype: state.dtype, shape, inputs, site: currentSite() };
+    return {
+      kind: 'loop',
+      loop: shared,
+      result,
+      dtype: state.dtype,
+      shape,
+      inputs,
+      site: currentSite(),
+      depth: depthOf(inputs),
+    };
   });
 }
 

@@ -6,6 +6,7 @@
  */
 import { budgetsOf, type ComputeOptions, deviceOf } from '../exec/evaluate.js';
 import { cpuInfo } from '../exec/native.js';
+import { planParts } from '../exec/parts-plan.js';
 import {
   countOf,
   type KernelStep,
@@ -69,6 +70,11 @@ export interface ExplanationData {
   readonly device: string;
   /** Why this device. */
   readonly deviceReason: string;
+  /**
+   * Parts of a graph of very many levels that are computed before the steps, each with steps of its own. All else here but
+   * `peakBytes` is about what comes after them.
+   */
+  readonly parts: number;
   /** As the user built it, equal subexpressions once. */
   readonly graph: string;
   readonly optimizedGraph: string;
@@ -88,6 +94,7 @@ export interface ExplanationData {
 export class Explanation implements ExplanationData {
   readonly device!: string;
   readonly deviceReason!: string;
+  readonly parts!: number;
   readonly graph!: string;
   readonly optimizedGraph!: string;
   readonly passes!: readonly PassTrace[];
@@ -123,6 +130,7 @@ export class Explanation implements ExplanationData {
     const changed = passes.filter((p) => p.added.length + p.removed.length + p.changed.length > 0);
     return [
       `device ${this.device} (${this.deviceReason})`,
+      ...(this.parts > 0 ? [`after ${this.parts} parts of the graph, which are computed first`] : []),
       `${steps.length} steps, ${formatBytes(this.bytesRead)} read, ${formatBytes(this.bytesWritten)} written, peak ${formatBytes(this.peakBytes)}`,
       '',
       'graph',
@@ -173,10 +181,15 @@ export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {
     trace: (trace) => passes.push(trace),
   });
   const { plan, partition } = planned;
+  const parts = planParts(canonical, device.name, {
+    exact: options.exact === true,
+    ...budgetsOf(options),
+  });
   const steps = explainSteps(planned, device.name);
   return new Explanation({
     device: device.name,
     deviceReason: device.reason,
+    parts: parts.count,
     graph: printGraph(canonical.graph),
     optimizedGraph: printGraph(planned.graph),
     passes,
@@ -186,7 +199,7 @@ export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {
     bytesRead: total(steps, 'bytesRead'),
     bytesWritten: total(steps, 'bytesWritten'),
     arenaBytes: plan.arenaByteLength,
-    peakBytes: plan.peakBytes,
+    peakBytes: Math.max(parts.peakBytes, plan.peakBytes + parts.waitingBytes),
     reassociated: passes.some((pass) => pass.rounds && pass.added.length > 0),
   });
 }

@@ -3,6 +3,7 @@
  * Called by `Lazy.plan` and `plan()`.
  */
 import { budgetsOf, type ComputeOptions, deviceOf } from '../exec/evaluate.js';
+import { planParts } from '../exec/parts-plan.js';
 import { type Plan, printPlan } from '../exec/plan.js';
 import { type Place, planGraph } from '../exec/program.js';
 import { canonicalize } from '../fusion/canonicalize.js';
@@ -18,6 +19,8 @@ export interface SweepSummary {
 
 export interface PlanSummary {
   readonly device: string;
+  /** Parts of a graph of very many levels that are computed before the rest, each with a plan of its own. */
+  readonly parts: number;
   /** The most memory of the device that the compute holds, in bytes: an upper bound. */
   readonly peakBytes: number;
   /** The most host memory that it takes beside arrays and results, in bytes: an upper bound. */
@@ -38,10 +41,12 @@ export function summarizePlan(
   const device = deviceOf(canonical, options).name;
   const settings = { exact: options.exact === true, ...budgetsOf(options), place };
   const { plan } = planGraph(canonical, device, settings);
+  const parts = planParts(canonical, device, settings);
   return {
     device,
-    peakBytes: plan.peakBytes,
-    hostPeakBytes: plan.hostPeakBytes,
+    parts: parts.count,
+    peakBytes: Math.max(parts.peakBytes, plan.peakBytes + parts.waitingBytes),
+    hostPeakBytes: Math.max(parts.hostPeakBytes, plan.hostPeakBytes + parts.hostWaitingBytes),
     sweeps: sweepsOf(plan),
     toString: () => printPlan(plan),
   };

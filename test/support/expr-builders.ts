@@ -8,7 +8,8 @@ import { type OpName, opRow } from '../../src/graph/ops.js';
 import { type HostArray, stridesOf } from './host.js';
 
 export function node(data: NodeData, dtype: DType, shape: Shape, inputs: readonly Expr[] = []): Expr {
-  return { ...data, dtype, shape, inputs, site: undefined };
+  const depth = inputs.reduce((most, input) => Math.max(most, input.depth + 1), 0);
+  return { ...data, dtype, shape, inputs, site: undefined, depth };
 }
 
 export const source = ({ dtype, shape, data }: HostArray): Expr =>

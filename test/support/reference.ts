@@ -101,6 +101,7 @@ function readSource(node: ExprOf<'source'>, args: readonly Values[]): Values {
     case 'chunked':
     case 'file':
     case 'reader':
+    case 'folded':
       throw new TypeError('the reference interpreter reads host arrays only');
   }
 }
