@@ -38,6 +38,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cpuInfo>(exports, "cpuInfo");
   add<weft::productWorkspace>(exports, "productWorkspace");
   add<weft::memory>(exports, "memory");
+  add<weft::collectGarbage>(exports, "collectGarbage");
   add<weft::trim>(exports, "trim");
   add<weft::cuda::configureCuda>(exports, "configureCuda");
   add<weft::cuda::driverInfo>(exports, "driverInfo");

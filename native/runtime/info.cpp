@@ -40,6 +40,15 @@ Napi::Value memory(const Napi::CallbackInfo& info) {
   return result;
 }
 
+Napi::Value collectGarbage(const Napi::CallbackInfo& info) {
+  // More than any heap may reach: the engine collects at once, before it is told that nothing happened.
+  constexpr int64_t kPressure = int64_t{1} << 46;
+  const Napi::Env env = info.Env();
+  Napi::MemoryManagement::AdjustExternalMemory(env, kPressure);
+  Napi::MemoryManagement::AdjustExternalMemory(env, -kPressure);
+  return env.Undefined();
+}
+
 Napi::Value trim(const Napi::CallbackInfo& info) {
   Device& device = deviceNamed(values::text(info[0], "device"));
   return Environment::of(info.Env()).start(info.Env(), std::make_shared<TrimTask>(device), device.executor());

@@ -10,6 +10,11 @@ Napi::Value cpuInfo(const Napi::CallbackInfo& info);
 // memory(): { device: string, inUse, held, peak, workPeak, staging: number }[], bytes
 Napi::Value memory(const Napi::CallbackInfo& info);
 
+// collectGarbage(): void
+//
+// Has the engine collect garbage now. What that frees on devices is freed in later turns of the event loop.
+Napi::Value collectGarbage(const Napi::CallbackInfo& info);
+
 // trim(device: string): Promise<undefined>
 Napi::Value trim(const Napi::CallbackInfo& info);
 
