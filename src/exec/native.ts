@@ -8,6 +8,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { getSystemErrorName } from 'node:util';
 import { type Config, config } from '../config.js';
@@ -77,6 +78,7 @@ interface Addon {
   cpuInfo(): CpuInfo;
   productWorkspace(product: ProductSpec): WorkspaceNeed;
   memory(): MemoryReport[];
+  collectGarbage(): void;
   trim(device: string): Promise<void>;
   configureCuda(candidates: CudaCandidates): void;
   driverInfo(): Lookup<DriverInfo> & { readonly devices: readonly CudaDeviceInfo[] };
@@ -337,6 +339,16 @@ export const productWorkspace = (product: ProductSpec): WorkspaceNeed =>
 
 /** The memory every opened device has out and holds. */
 export const memory = (): readonly MemoryReport[] => guarded(() => addon().memory());
+/** Has the engine collect garbage, and lets go of the device memory that it held. Gives whether that was any. */
+export async function collectGarbage(): Promise<boolean> {
+  const inUse = (): number => memory().reduce((sum, report) => sum + report.inUse, 0);
+  const before = inUse();
+  guarded(() => addon().collectGarbage());
+  // The engine finalizes what it collected in turns of the event loop.
+  for (let turn = 0; turn < 3; turn++) await setImmediate();
+  return inUse() < before;
+}
+
 /** Gives memory that no result and no run uses back to the system; peaks are of what follows. */
 export async function trim(): Promise<void> {
   await Promise.all(memory().map(({ device }) => settled(guarded(() => addon().trim(device)))));

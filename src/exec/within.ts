@@ -4,7 +4,7 @@
  */
 import { MemoryError } from '../errors.js';
 import type { Canonical } from '../fusion/canonicalize.js';
-import { cudaInfo, openDevice, trim } from './native.js';
+import { collectGarbage, cudaInfo, openDevice, trim } from './native.js';
 import { type Program, programOf, type Target } from './program.js';
 
 /** What other work on the device may take meanwhile, as a part of what is free. */
@@ -12,7 +12,7 @@ const LEFT_FREE = 1 / 16;
 /** Budgets of free memory are multiples of this, so that they lead to few programs. */
 const BUDGET_STEP = 64 * 2 ** 20;
 
-/** Runs a program for the graph; `attempt` may be called a second time, with another. */
+/** Runs a program for the graph; `attempt` may be called again, with the same or another. */
 export async function runWithin<T>(
   canonical: Canonical,
   target: Target,
@@ -20,16 +20,30 @@ export async function runWithin<T>(
 ): Promise<T> {
   const whole = await programOf(canonical, target);
   const isBounded = target.budget !== undefined || target.device === 'cpu';
-  if (isBounded) return attempt(whole);
-  if (whole.plan.peakBytes > totalBytes(target.device)) return attempt(await inTiles(canonical, target));
+  if (isBounded) return tidily(whole, attempt);
+  if (whole.plan.peakBytes > totalBytes(target.device))
+    return tidily(await inTiles(canonical, target), attempt);
   try {
-    return await attempt(whole);
+    return await tidily(whole, attempt);
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error;
     const tiled = await inTiles(canonical, target);
     // A job that would fit failed for another reason.
     if (tiled.plan.peakBytes >= whole.plan.peakBytes) throw error;
     return attempt(tiled);
+  }
+}
+
+/**
+ * Runs a program; once more where the device has no room, but results that nobody can reach any more take some: the engine
+ * collects them when the heap has grown, not when a device is full.
+ */
+async function tidily<T>(program: Program, attempt: (program: Program) => Promise<T>): Promise<T> {
+  try {
+    return await attempt(program);
+  } catch (error) {
+    if (!(error instanceof MemoryError) || !(await collectGarbage())) throw error;
+    return attempt(program);
   }
 }
 
