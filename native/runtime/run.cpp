@@ -1,5 +1,6 @@
 #include "runtime/run.h"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 
@@ -199,8 +200,12 @@ bool readInput(const Napi::Value& value, const Program& program, uint32_t positi
 }
 
 // What the collector is told of a block on a device. Told the whole size, it would collect after nearly every
-// large result (which takes longer than a kernel over it); a 64th still makes it run every few GiB.
-int64_t weightOf(const Memory& memory) { return static_cast<int64_t>(memory.byteLength / 64); }
+// large result (which takes longer than a kernel over it); a 64th still makes it run every few GiB. Of small
+// results, which are many before the heap itself grows, it is told all.
+int64_t weightOf(const Memory& memory) {
+  constexpr size_t kSmall = size_t{1} << 16;
+  return static_cast<int64_t>(std::max(std::min(memory.byteLength, kSmall), memory.byteLength / 64));
+}
 
 void tellCollector(Napi::Env env, int64_t weight) {
   if (weight != 0) Napi::MemoryManagement::AdjustExternalMemory(env, weight);
