@@ -66,8 +66,10 @@ export interface Program {
 
 /** Graphs whose programs are kept for the next compute. */
 const GRAPHS = 256;
+/** Nodes of those graphs together: the plans of a loop that computes a graph that grows would fill the memory. */
+const NODES = 1 << 18;
 /** By fingerprint, then by use: the text of a fingerprint is hashed once, however often its graph is computed. */
-const programs = new LruCache<Map<string, Promise<Program>>>(GRAPHS);
+const programs = new LruCache<Map<string, Promise<Program>>>(GRAPHS, NODES);
 
 /** Drops all kept programs; their device code goes with them. */
 export function clearPrograms(): void {
@@ -94,7 +96,7 @@ export function programOf(canonical: Canonical, target: Target): Promise<Program
   let uses = programs.get(fingerprint);
   if (uses === undefined) {
     uses = new Map();
-    programs.set(fingerprint, uses);
+    programs.set(fingerprint, uses, canonical.graph.nodes.length);
   }
   const use = keyOf(target);
   const known = uses.get(use);

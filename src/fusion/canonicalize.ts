@@ -78,8 +78,18 @@ function listed(numbers: readonly number[]): string {
 /** Graphs of up to so many nodes are found again as fast as the collector drops what was kept of them. */
 const CHEAP = 8;
 
-/** Expressions never change, so what was found for a list of them stays right; kept as long as the first of them. */
-const known = new WeakMap<Expr, { readonly outputs: readonly Expr[]; readonly canonical: Canonical }>();
+/** Nodes of all graphs that are kept: a loop that computes what it builds at every step makes larger and larger ones. */
+const MOST_KNOWN = 1 << 18;
+
+interface Known {
+  readonly outputs: readonly Expr[];
+  readonly canonical: Canonical;
+}
+
+/** Expressions never change, so what was found for a list of them stays right; kept at most as long as the first of them. */
+let known = new WeakMap<Expr, Known>();
+/** Nodes of the graphs that were put there. */
+let knownNodes = 0;
 
 /** The canonical graph of some results; found once for the same list of expressions, unless it is small. */
 export function canonicalize(outputs: readonly Expr[]): Canonical {
@@ -90,8 +100,17 @@ export function canonicalize(outputs: readonly Expr[]): Canonical {
     return entry.canonical;
   }
   const canonical = canonicalizeOnce(outputs);
-  if (canonical.size > CHEAP) known.set(first, { outputs: [...outputs], canonical });
+  if (canonical.size > CHEAP) keep(first, outputs, canonical);
   return canonical;
+}
+
+function keep(first: Expr, outputs: readonly Expr[], canonical: LazyCanonical): void {
+  knownNodes += canonical.size;
+  if (knownNodes > MOST_KNOWN) {
+    known = new WeakMap();
+    knownNodes = canonical.size;
+  }
+  known.set(first, { outputs: [...outputs], canonical });
 }
 
 /** A node of the graph, and where it comes from: an Expr that may become a source later. */
