@@ -15,9 +15,22 @@ import { MAX_MERGED } from './split.js';
 /** Clusters that stay open for later kernels. */
 const OPEN = 8;
 
-/** Joins kernels, which stand in an order in which they can run; results in such an order are not needed. */
-export function joinMaps(fused: readonly FusedKernel[], isOutput: (key: string) => boolean): GrowingKernel[] {
-  const joiner = new Joiner();
+/** What runs between kernels and is none: a matrix product, a loop. */
+export interface Between {
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+}
+
+/**
+ * Joins kernels, which stand in an order in which they can run; results in such an order are not needed. What the `calls` write
+ * stands between the kernels that they read of and those that read it.
+ */
+export function joinMaps(
+  fused: readonly FusedKernel[],
+  calls: readonly Between[],
+  isOutput: (key: string) => boolean,
+): GrowingKernel[] {
+  const joiner = new Joiner(calls);
   const readers = new Map<string, number>();
   for (const each of fused) {
     const kernel = GrowingKernel.of(each);
@@ -43,6 +56,11 @@ class Joiner {
   readonly others: GrowingKernel[] = [];
   readonly #open: Cluster[] = [];
   readonly #maker = new Map<string, Maker>();
+  readonly #callOf = new Map<string, Between>();
+
+  constructor(calls: readonly Between[]) {
+    for (const call of calls) for (const key of call.writes) this.#callOf.set(key, call);
+  }
 
   add(kernel: GrowingKernel): void {
     const keys = [...kernel.stores.keys()];
@@ -55,10 +73,30 @@ class Joiner {
   #makersFor(kernel: GrowingKernel): Set<Maker> {
     const makers = new Set<Maker>();
     for (const key of kernel.loads.keys()) {
-      const maker = this.#maker.get(key);
+      const maker = this.#makerOf(key);
       if (maker !== undefined) makers.add(maker);
     }
     return makers;
+  }
+
+  /** What makes a value; a call needs what the kernels before it make, through whatever calls. */
+  #makerOf(wanted: string): Maker | undefined {
+    const known = this.#maker.get(wanted);
+    const call = this.#callOf.get(wanted);
+    if (known !== undefined || call === undefined) return known;
+    const behind = new Set<Maker>();
+    const calls = new Set([call]);
+    for (const { reads } of calls) {
+      for (const key of reads) {
+        const maker = this.#maker.get(key);
+        const before = this.#callOf.get(key);
+        if (maker !== undefined) behind.add(maker);
+        else if (before !== undefined) calls.add(before);
+      }
+    }
+    const made: Maker = { needs: openAmong(behind) };
+    for (const key of call.writes) this.#maker.set(key, made);
+    return made;
   }
 
   /** Joins a map to the newest cluster that takes it; what the map reads of others must not need that cluster. */

@@ -73,6 +73,8 @@ export interface BufferParameter {
   readonly role: 'input' | 'output';
   /** Elements of the whole buffer: the bound that index arithmetic and checks may rely on. */
   readonly elementCount: number;
+  /** Whether its memory is that of another buffer of the kernel, element by element. */
+  readonly isShared?: boolean;
   /** In a tile of a larger job: how rows of the buffer's window lie. Neither schedule nor order depends on it. */
   readonly pitch?: Pitch;
 }

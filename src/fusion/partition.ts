@@ -24,6 +24,7 @@ import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
 import { type Operand, operandThroughViews } from './operands.js';
 import { chooseRoots } from './roots.js';
 import { splitKernel } from './split.js';
+import type { Call } from './task-graph.js';
 
 export type FusedStep =
   | { readonly kind: 'kernel'; readonly kernel: Finalized; readonly nodes: readonly number[] }
@@ -62,21 +63,23 @@ export function partition(original: Graph): Partition {
   const stored = chooseRoots(graph, order, wantedWhole);
   const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)));
   const operands = new Map<number, { a: Operand; b: Operand }>();
+  const calls: Call[] = [];
   for (const node of contracts) {
     const [a, b] = node.inputs.map((id) => locate(graph, id, stored)) as [Operand, Operand];
     operands.set(node.id, { a, b });
-    kernels.addCall({ node, reads: [a.key, b.key], writes: [nodeBufferKey(node.id)] });
+    calls.push({ node, reads: [a.key, b.key], writes: [nodeBufferKey(node.id)] });
   }
   const loopInputs = loops.map(([node]) => node!.inputs.map((id) => wholeBuffer(graph, id, stored)));
   for (const [k, node] of loops.entries()) {
     const writes = node.map(({ id }) => nodeBufferKey(id));
-    kernels.addCall({ node, reads: loopInputs[k]!, writes });
+    calls.push({ node, reads: loopInputs[k]!, writes });
   }
+  for (const call of calls) kernels.addCall(call);
   const built = buildAll(graph, order, stored);
   const wanted = new Set([...outputs].map(nodeBufferKey));
   for (const node of operands.values()) wanted.add(node.a.key).add(node.b.key);
   for (const keys of loopInputs) for (const key of keys) wanted.add(key);
-  for (const kernel of joinMaps(built, (key) => wanted.has(key))) kernels.addKernel(kernel);
+  for (const kernel of joinMaps(built, calls, (key) => wanted.has(key))) kernels.addKernel(kernel);
   kernels.mergeAll();
   const steps = kernels.tasks().map((task) => finish(task, operands));
   return { steps, edges: () => kernels.edges() };

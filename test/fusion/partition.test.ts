@@ -136,6 +136,24 @@ describe('partition', () => {
     expect(written.size).toBe(4);
   });
 
+  it('keeps maps apart that have a product between them', () => {
+    const x = array([64, 64]);
+    const flipped = view(x, { type: 'slice', starts: [63, 0], steps: [-1, 1] }, [64, 64]);
+    const times = (a: Expr): Expr =>
+      contract(
+        'matmul',
+        [
+          [0, 1],
+          [1, 2],
+        ],
+        [0, 2],
+        [a, array([64, 64])],
+      );
+    const product = times(flipped);
+    expect(names(map('add', [product, x]))).toEqual(['map_copy', 'matmul', 'map_add']);
+    expect(names(map('add', [times(product), x]))).toEqual(['matmul', 'map_copy', 'matmul', 'map_add']);
+  });
+
   it('keeps a value that is used and wanted in one kernel', () => {
     const x = array([1000]);
     const y = map('exp', [x]);
