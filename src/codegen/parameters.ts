@@ -78,8 +78,9 @@ export class Parameters {
   }
 
   buffer(position: number): string {
-    const { dtype, role } = this.#kernel.buffers[position]!;
-    const type = `${role === 'input' ? 'const ' : ''}${STORAGE_TYPE[dtype]}* __restrict__`;
+    const { dtype, role, isShared } = this.#kernel.buffers[position]!;
+    const restrict = isShared === true ? '' : ' __restrict__';
+    const type = `${role === 'input' ? 'const ' : ''}${STORAGE_TYPE[dtype]}*${restrict}`;
     const key = `b${position}`;
     return this.#add(
       key,

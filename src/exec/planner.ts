@@ -11,6 +11,7 @@ import { formatBytes } from '../graph/format.js';
 import type { Graph } from '../graph/graph.js';
 import { buffersOf, type Draft, draftOf } from './draft.js';
 import { hostNoFit, madeAt, nameOf, withoutSpills } from './host-budget.js';
+import { inPlace } from './in-place.js';
 import { placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
 import { type DeviceNeeds, type NoFit, peakOf, planSweeps, withHostPeak } from './sweeps.js';
@@ -64,6 +65,9 @@ function planDraft(
   for (const draft of withWorkspaces(drafted, needs.workspaceOf)) {
     const whole = planWhole(draft, needs);
     if (whole.peakBytes <= budget) return whole;
+    const shared = needs.isByElement && inPlace(draft, needs.isByElement);
+    const other = shared && planWhole(shared, needs);
+    if (other !== undefined && other.peakBytes <= budget) return other;
     const step = largestStep(draft, needs);
     const swept = planSweeps(draft, budget, needs, { needed: whole.peakBytes, step });
     if (!('needed' in swept)) return swept;
@@ -95,7 +99,9 @@ function noFit({ needed, step, atOnce }: NoFit, budget: number, sites: Limits['s
 /** Every buffer as a whole, steps one after the other. */
 function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
   const { first, last } = lifetimesOf(draft.steps);
-  const temporaries = draft.buffers.flatMap((buffer, k) => (buffer.role === 'temporary' ? [k] : []));
+  const temporaries = draft.buffers.flatMap((buffer, k) =>
+    buffer.role === 'temporary' && first.has(k) ? [k] : [],
+  );
   const arena = placeInArena(
     temporaries.map((k) => ({
       byteLength: draft.buffers[k]!.byteLength,
@@ -107,7 +113,8 @@ function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
   const buffers = draft.buffers.map(
     ({ role, byteLength, key }, k): PlanBuffer => ({
       role,
-      byteLength,
+      // One whose memory is another's is not there.
+      byteLength: role === 'temporary' && !first.has(k) ? 0 : byteLength,
       offset: offsets.get(k) ?? 0,
       label: key,
     }),

@@ -23,6 +23,7 @@ export const CPU_NEEDS: DeviceNeeds = {
     [arena, ...inputs, ...outputs].reduce((sum, bytes) => sum + hostBlockBytes(bytes), 0),
   heldBytes: ({ role, byteLength, isRead, isFetched }) =>
     role === 'temporary' || isRead || isFetched === true ? byteLength : 0,
+  isByElement: ({ reduced }) => reduced.length === 0,
   sweeps: {
     worksOf: tapeWorks,
     canWindow: ({ isFetched }) => isFetched !== true,
