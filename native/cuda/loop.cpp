@@ -63,31 +63,33 @@ void Issue::runWhile(const Loop& loop, size_t first) {
   // Loops of one depth come after each other.
   while (flight_.looks.size() < depth_) flight_.looks.push_back(resources_.slots.take());
   std::byte* const slot = flight_.looks[depth_ - 1].get();
-  struct Look {
-    std::byte* flag;
-    std::unique_ptr<Event> read;
-  };
-  std::array<Look, 2> looks;
-  for (size_t k = 0; k < looks.size(); k++)
-    looks[k] = {slot + k * PinnedSlots::kAlignment, resources_.events.take()};
+  // By parity of the steps before.
+  struct Looks {
+    EventPool& pool;
+    std::byte* flags[2];
+    std::unique_ptr<Event> read[2];
+    ~Looks() {
+      for (std::unique_ptr<Event>& event : read) {
+        if (event) pool.give(std::move(event));
+      }
+    }
+  } looks{resources_.events, {slot, slot + PinnedSlots::kAlignment}, {}};
+  for (std::unique_ptr<Event>& event : looks.read) event = resources_.events.take();
   const auto look = [&](int64_t done) {
-    const Look& at = looks[static_cast<size_t>(done % 2)];
     const CUdeviceptr from = addresses_[bufferAt(condition, placeAfter(done))];
-    WEFT_CU(cuMemcpyDtoHAsync, at.flag, from, 1, resources_.stream);
-    at.read->record(resources_.stream);
+    WEFT_CU(cuMemcpyDtoHAsync, looks.flags[done % 2], from, 1, resources_.stream);
+    looks.read[done % 2]->record(resources_.stream);
   };
   int64_t done = 0;
   look(done);
   while (done < loop.steps) {
     launch_ = first;
     runBody(loop, {1, placeAfter(done), placeAfter(done + 1), -1});
-    Look& before = looks[static_cast<size_t>(done % 2)];
     look(done + 1);
-    before.read->wait();
-    if (*before.flag == std::byte{0}) break;
+    looks.read[done % 2]->wait();
+    if (*looks.flags[done % 2] == std::byte{0}) break;
     done++;
   }
-  for (Look& each : looks) resources_.events.give(std::move(each.read));
   leaveInLast(loop, placeAfter(done));
 }
 

@@ -17,6 +17,8 @@ export interface StencilSchedule {
   readonly rows: number;
   readonly columns: number;
   readonly warps: number;
+  /** Times that the rows which warps hand to each other are in shared memory: with two, a step waits once. */
+  readonly copies: 1 | 2;
   /** Rows above and below, columns to the left and to the right that are not stored. */
   readonly border: readonly [number, number];
 }
@@ -119,12 +121,21 @@ interface Reach {
 
 function tiled({ words, down, across }: Reach): StencilSchedule | undefined {
   const rows = words * COLUMNS * 8 <= MOST_WORDS ? 8 : 4;
-  const edgeBytes = 2 * WARPS * 2 * down * LANES * COLUMNS * 4 * words;
-  if (words * COLUMNS * rows > 2 * MOST_WORDS || edgeBytes > MOST_SHARED) return undefined;
+  const edgeBytes = WARPS * 2 * down * LANES * COLUMNS * 4 * words;
+  const copies = 2 * edgeBytes <= MOST_SHARED ? 2 : 1;
+  if (words * COLUMNS * rows > 2 * MOST_WORDS || copies * edgeBytes > MOST_SHARED) return undefined;
   for (let steps = STEPS; steps > 1; steps--) {
     const left = Math.ceil((across * steps) / COLUMNS) * COLUMNS;
     const border = [down * steps, left] as const;
-    const schedule = { kind: 'stencil', steps, rows, columns: COLUMNS, warps: WARPS, border } as const;
+    const schedule = {
+      kind: 'stencil',
+      steps,
+      rows,
+      columns: COLUMNS,
+      warps: WARPS,
+      copies,
+      border,
+    } as const;
     if (storedPart(schedule) >= LEAST_STORED) return schedule;
   }
   return undefined;

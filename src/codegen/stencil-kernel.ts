@@ -110,6 +110,11 @@ class Stencil {
     return buffers[feedback![state]!.output]!.dtype;
   }
 
+  /** Which copy of what warps hand to each other a step uses. */
+  get #copy(): string {
+    return this.#schedule.copies === 1 ? '0' : 'step & 1';
+  }
+
   /** The columns of a thread. */
   #pack(state: number): string {
     return `weft_pack<${CUDA_TYPE[this.#dtype(state)]}, ${this.#schedule.columns}>`;
@@ -128,12 +133,12 @@ class Stencil {
   }
 
   #declare(): void {
-    const { rows, columns, warps } = this.#schedule;
+    const { rows, columns, warps, copies } = this.#schedule;
     this.#reach.forEach(([down], state) => {
       const type = CUDA_TYPE[this.#dtype(state)];
       this.#out.line(`${type} s${state}[${rows}][${columns}];`);
       if (down > 0)
-        this.#out.line(`__shared__ ${this.#pack(state)} edge${state}[2][${warps}][${2 * down}][32];`);
+        this.#out.line(`__shared__ ${this.#pack(state)} edge${state}[${copies}][${warps}][${2 * down}][32];`);
     });
     for (const { position, shift } of this.#loads) {
       if (shift !== undefined) continue;
@@ -264,6 +269,8 @@ class Stencil {
     const out = this.#out;
     const { rows, columns } = this.#schedule;
     if (this.#reach.every(([down]) => down === 0)) return;
+    // All have read what was handed over at the last step.
+    if (this.#schedule.copies === 1) out.line('__syncthreads();');
     this.#reach.forEach(([down], state) => {
       if (down === 0) return;
       out.unrolled('y', down, () => {
@@ -272,8 +279,8 @@ class Stencil {
           out.line(`first.v[e] = s${state}[y][e];`);
           out.line(`last.v[e] = s${state}[${rows - down} + y][e];`);
         });
-        out.line(`edge${state}[step & 1][warp][y][lane] = first;`);
-        out.line(`edge${state}[step & 1][warp][${down} + y][lane] = last;`);
+        out.line(`edge${state}[${this.#copy}][warp][y][lane] = first;`);
+        out.line(`edge${state}[${this.#copy}][warp][${down} + y][lane] = last;`);
       });
     });
     out.line('__syncthreads();');
@@ -290,8 +297,8 @@ class Stencil {
       out.unrolled('y', down, () => {
         const [upper, lower] = ['warp > 0 ? warp - 1 : 0', `warp < ${warps - 1} ? warp + 1 : warp`];
         const pack = this.#pack(state);
-        out.line(`const ${pack} above = edge${state}[step & 1][${upper}][${down} + y][lane];`);
-        out.line(`const ${pack} below = edge${state}[step & 1][${lower}][y][lane];`);
+        out.line(`const ${pack} above = edge${state}[${this.#copy}][${upper}][${down} + y][lane];`);
+        out.line(`const ${pack} below = edge${state}[${this.#copy}][${lower}][y][lane];`);
         out.unrolled('e', columns, () => {
           out.line(`v${state}[y][${across} + e] = above.v[e];`);
           out.line(`v${state}[${down + rows} + y][${across} + e] = below.v[e];`);

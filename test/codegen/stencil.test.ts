@@ -33,16 +33,20 @@ function scheduleOf(x: Lazy): string {
 describe('several steps in one launch', () => {
   it('are done of maps of neighbours, with a border as wide as they reach', () => {
     expect(scheduleOf(diffusion(100)(field(200, 300)))).toBe(
-      '8 stencil: steps 8, rows 8, columns 4, warps 8, border [8, 8]',
+      '8 stencil: steps 8, rows 8, columns 4, warps 8, copies 2, border [8, 8]',
     );
     const far = iterate(100, field(200, 300), (f) => f.add(f.pad(2).slice([null, -4], [2, -2])).mul(0.5));
-    expect(scheduleOf(far)).toBe('5 stencil: steps 5, rows 8, columns 4, warps 8, border [10, 0]');
+    expect(scheduleOf(far)).toBe('5 stencil: steps 5, rows 8, columns 4, warps 8, copies 2, border [10, 0]');
     const two = iterate(100, [field(64, 64), field(64, 64)], ([u, v]) => [
       u.add(v.pad(1).slice([null, -2], [null, -2])),
       v.sub(u),
     ]);
     expect(scheduleOf(two[0])).toMatch(/^4 stencil: steps 4, rows 4, /);
-    expect(scheduleOf(diffusion(100)(field(50, 70, 'float64')))).toMatch(/^4 stencil: steps 4, rows 4, /);
+    expect(scheduleOf(diffusion(100)(field(50, 70, 'float64')))).toMatch(
+      /^4 stencil: steps 4, rows 4, .* copies 2,/,
+    );
+    const wide = iterate(50, field(50, 70, 'float64'), (f) => f.add(f.pad(2).slice([null, -4], [2, -2])));
+    expect(scheduleOf(wide)).toMatch(/^2 stencil: .* copies 1,/);
   });
 
   it('are done of maps of each element by itself, with whatever constants', () => {
@@ -112,6 +116,7 @@ describe(`stencils${why}`, () => {
     const loops = [
       diffusion(100)(field(200, 300)),
       diffusion(100)(field(50, 71, 'float64')),
+      iterate(9, field(64, 64, 'float64'), (x) => x.add(x.pad(2).slice([null, -4], [2, -2]))),
       iterate(9, field(64, 64, 'int32'), (x) => x.add(x.pad(2).slice([null, -4], [4, null]))),
     ];
     for (const x of loops) {
