@@ -1,5 +1,15 @@
 /** Types of the public API: checked by tsc, never run. A line that must not compile is marked, so that tsc fails if it does. */
-import { compile, compute, exp, type Lazy, lazy, type NDArray, where } from '../src/index.js';
+import {
+  compile,
+  compute,
+  exp,
+  iterate,
+  type Lazy,
+  lazy,
+  type NDArray,
+  where,
+  whileLoop,
+} from '../src/index.js';
 
 const x: Lazy = lazy(new Float32Array(4)).mul(2).sum(0);
 const reshaped: Lazy = x.reshape(2, -1).reshape([4]).slice([0, 2], '...', null);
@@ -50,3 +60,23 @@ compile((a: Lazy) => a.shape[0]!);
 compile(async (a: Lazy) => a);
 // @ts-expect-error there is no such option
 compile((a: Lazy) => a, { signal: null });
+
+// Loops: states in the form in which they are given.
+const stepped: Lazy = iterate(3, x, (y, step) => y.add(step));
+const [first, second]: [Lazy, Lazy] = iterate(3, [x, 1], ([a, b]) => [b, a.add(b)]);
+const named: { x: Lazy; v: Lazy } = iterate(3, { x, v: [1, 2] }, (s) => ({ x: s.x.add(s.v), v: s.v }), {
+  every: 2,
+});
+const found: Lazy = whileLoop(
+  (y) => y.less(3),
+  (y) => y.add(1),
+  1,
+  { max: 5 },
+);
+void [stepped, first, second, named, found];
+// @ts-expect-error a state is missing
+iterate(3, [x, 1], ([a]) => [a]);
+// @ts-expect-error there is no such state
+iterate(3, { x }, (s) => ({ x: s.y }));
+// @ts-expect-error there is no such option
+iterate(3, x, (y) => y, { each: 2 });
