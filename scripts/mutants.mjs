@@ -46,7 +46,7 @@ const MUTANTS = [
   {
     name: 'a slot is filled while a tile is computed from it',
     file: 'native/cuda/sweep.cpp',
-    find: '    if (user >= 0) copies_.computed.holdBack(user, copies_.inStream);\n',
+    find: '  if (user >= 0) copies_.computed.holdBack(user, copies_.inStream);\n',
     replace: '',
     tests: SWEEPS,
   },
@@ -73,14 +73,14 @@ const MUTANTS = [
   },
   {
     name: 'a dropped event wait: staged results are read before the copy has landed',
-    file: 'native/cuda/staging.cpp',
+    file: 'native/cuda/lane.cpp',
     find: '  slot.event->wait();\n',
     replace: '',
     tests: RUNTIME,
   },
   {
     name: 'an event that is never recorded: staging memory is filled again while it is copied from',
-    file: 'native/cuda/staging.cpp',
+    file: 'native/cuda/lane.cpp',
     find: '  slot.event->record(stream_);\n  slot.flying = true;',
     replace: '  slot.flying = true;',
     tests: RUNTIME,

@@ -1,13 +1,11 @@
 // Staging: copies between ordinary host memory and a device at the bus's speed.
 //
-// A lane is a thread with a ring of two pinned slots: while one slot is on the bus, the thread fills or
-// empties the other. Large transfers are cut into chunks that all lanes take from; small ones are packed into
-// the slots of the first lane, whose thread is the device's executor. Everything is queued on the device's
-// one stream, so a transfer is ordered with the kernels around it.
+// Several lanes, each a thread, take chunks from a feed until it has no more. Little is copied by the first
+// lane alone, whose thread is the caller's. Everything is queued on one stream, so a transfer is ordered with
+// the work around it.
 #pragma once
-#include <array>
-#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -17,82 +15,31 @@
 
 #include "cuda/driver.h"
 #include "cuda/event.h"
+#include "cuda/lane.h"
+#include "cuda/transfer.h"
 #include "runtime/cancel.h"
-#include "runtime/host-sink.h"
-#include "runtime/host-source.h"
 
 namespace weft::cuda {
 
-using HostSinks = std::vector<std::shared_ptr<HostSink>>;
+enum class Way { up, down };
 
-// Bytes to copy: one row, or several of `byteLength` bytes.
-struct Transfer {
-  CUdeviceptr device;
-  // Read when it goes up, written when it comes down.
-  void* host;
-  size_t byteLength;
-  // Where what goes up is read from, or what comes down is written to, instead of memory, if not null; and
-  // where in it.
-  HostSource* source = nullptr;
-  size_t hostOffset = 0;
-  const HostSinks* sinks = nullptr;
-  size_t rows = 1;
-  // From row to row.
-  size_t devicePitch = 0, hostPitch = 0;
-};
-
-// Queues the copy between the device and host memory that is pinned, or the driver's to deal with.
-void queueUpload(const Transfer& transfer, CUstream stream);
-void queueDownload(const Transfer& transfer, CUstream stream);
-// Queues a copy within the device; `hostPitch` is the pitch at `from`.
-void queueOnDevice(const Transfer& transfer, CUdeviceptr from, CUstream stream);
-
-// A thread's share of the copying. Uploads may be read from `host` until `flush`, and are in the stream after
-// it; downloads are in `host` after `drain`.
-class Lane {
+// Where lanes get their chunks. Any lane, several at a time.
+class Feed {
  public:
-  static constexpr size_t kSlots = 2;
-
-  // `pinned` counts the bytes of its slots.
-  Lane(CUstream stream, std::atomic<size_t>& pinned) : stream_(stream), pinned_(pinned) {}
-  ~Lane();
-  Lane(const Lane&) = delete;
-  Lane& operator=(const Lane&) = delete;
-
-  void upload(const Transfer& transfer);
-  void download(const Transfer& transfer);
-  void flush();
-  void drain();
-  // Forgets what is under way, after a failure.
-  void reset();
-  size_t eventCount() const;
-
- private:
-  struct Landing {
-    Transfer to;
-    const std::byte* from;
-  };
-  struct Slot {
-    std::byte* memory = nullptr;
-    std::optional<Event> event;
-    size_t used = 0;
-    // On the bus: `event` says until when.
-    bool flying = false;
-    std::vector<Landing> landings;
+  struct Chunk {
+    // Of at most Lane::kSlotByteLength bytes.
+    Transfer transfer;
+    // What it is a part of; the feed's own.
+    int64_t of = 0;
   };
 
-  // The open slot, which has room for at least one byte.
-  Slot& open();
-  // Takes bytes of the open slot, piece by piece for a single row; closes it when it is full after `use`.
-  template <typename Use>
-  void fill(const Transfer& transfer, const Use& use);
-  void close();
-  void land(Slot& slot);
-
-  const CUstream stream_;
-  std::atomic<size_t>& pinned_;
-  std::array<Slot, kSlots> slots_;
-  size_t current_ = 0;
+  virtual ~Feed() = default;
+  // May wait for the next chunk; nothing: there are no more.
+  virtual std::optional<Chunk> next() = 0;
+  // The copies of a chunk are in the stream.
+  virtual void queued(const Chunk& chunk) = 0;
+  // A lane has failed: from now on there are no chunks, and nobody waits for one.
+  virtual void stop(const std::exception_ptr& error) noexcept = 0;
 };
 
 class Staging {
@@ -104,9 +51,15 @@ class Staging {
   void upload(const std::vector<Transfer>& transfers, const CancelFlag& cancel);
   // Queues the downloads and waits for them, and with them for all earlier work of the stream.
   void download(const std::vector<Transfer>& transfers, const CancelFlag& cancel);
-  // Queues the downloads; the last of them are in `host` after `drain`, or once later ones need their room.
-  void queueDownloads(const std::vector<Transfer>& transfers, const CancelFlag& cancel);
-  void drain(const CancelFlag& cancel);
+
+  // Queues copies of memory that the device reaches by itself; gives the others, for a feed. Downloads are in
+  // `host` after `awaitDirect`.
+  std::vector<Transfer> queueDirect(const std::vector<Transfer>& transfers, Way way);
+  void awaitDirect();
+  // Lets lanes copy what the feed gives, about `byteLength` bytes, as `upload` and `download` do.
+  // `isOneOfTwo`: other lanes copy the other way meanwhile.
+  void copy(Feed& feed, Way way, size_t byteLength, const CancelFlag& cancel, bool isOneOfTwo = false);
+
   // Forgets what is under way, after a failure. Nothing of it may be under way on the device.
   void reset();
   // Events that it keeps. The thread of the first lane, while nothing is copied.
@@ -117,13 +70,9 @@ class Staging {
   static size_t mostPinnedBytes();
 
  private:
-  // Queues copies of pinned memory; gives the others.
-  std::vector<Transfer> queueDirect(const std::vector<Transfer>& transfers, bool up);
-  // Lets lanes copy chunks, and then each do what `end` says.
-  void copyStaged(const std::vector<Transfer>& transfers, const CancelFlag& cancel, bool up,
-                  void (Lane::*end)());
-  void awaitDirect();
-  void onAllLanes(const std::function<void(Lane&)>& work);
+  void copyAll(const std::vector<Transfer>& transfers, Way way, const CancelFlag& cancel);
+  // Does the work on the first lanes.
+  void onLanes(size_t count, const std::function<void(Lane&)>& work);
   void helperLoop(size_t lane);
 
   const CUcontext context_;
@@ -133,10 +82,13 @@ class Staging {
   std::optional<Event> direct_;
   bool isDirectOpen_ = false;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  size_t lanesOfTwoWays_ = 1;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   const std::function<void(Lane&)>* work_ = nullptr;
   uint64_t generation_ = 0;
+  // Lanes that the work is for, and those of them that are not done with it.
+  size_t working_ = 0;
   size_t busy_ = 0;
   std::exception_ptr error_;
   bool started_ = false;

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "cuda/tile-feed.h"
 #include "runtime/failure.h"
 
 namespace weft::cuda {
@@ -20,6 +21,14 @@ CUstream makeStream() {
 }
 
 constexpr int64_t kAhead = static_cast<int64_t>(kTilesAhead);
+
+void nameThread(const char* name) {
+#ifdef __linux__
+  pthread_setname_np(pthread_self(), name);
+#else
+  static_cast<void>(name);
+#endif
+}
 
 // In place, rows must lie as kernels expect them: as far apart as in a slot.
 bool liesAsInSlots(const SweepBuffer& buffer) {
@@ -111,6 +120,18 @@ std::vector<Transfer> SweepRun::transfersOf(int64_t tile, SweepDirection directi
   return transfers;
 }
 
+size_t SweepRun::byteLengthOf(SweepDirection direction) const {
+  size_t byteLength = 0;
+  for (const Track& track : tracks_) {
+    if (track.home.device != 0) continue;
+    for (int64_t tile = 0; tile < sweep_.tiles; tile++) {
+      const SweepWindow& window = track.buffer.windows[tile];
+      if (copies(track, tile, direction)) byteLength += window.rowBytes * window.rows;
+    }
+  }
+  return byteLength;
+}
+
 int64_t SweepRun::userOf(int64_t tile, SweepDirection direction) const {
   int64_t user = -1;
   for (const Track& track : tracks_) {
@@ -161,18 +182,23 @@ void SweepRun::walk(const std::function<void(int64_t tile)>& compute) {
 }
 
 void SweepRun::bringIn() {
-#ifdef __linux__
-  pthread_setname_np(pthread_self(), "weft-in");
-#endif
-  for (int64_t tile = 0; tile < sweep_.tiles; tile++) {
-    const int64_t user = userOf(tile, SweepDirection::in);
-    if (!await([&] { return computed_ > user && computed_ + kAhead > tile; })) return;
-    if (user >= 0) copies_.computed.holdBack(user, copies_.inStream);
-    copyOnDevice(tile);
-    copies_.in.upload(transfersOf(tile, SweepDirection::in), *run_.cancel);
-    copies_.broughtIn.record(tile, copies_.inStream);
-    advance(in_);
-  }
+  nameThread("weft-in");
+  TileFeed feed({sweep_.tiles, [this](int64_t tile) { return beginIn(tile); },
+                 [this](int64_t tile) {
+                   copies_.broughtIn.record(tile, copies_.inStream);
+                   advance(in_);
+                 },
+                 [this](const std::exception_ptr& error) { stop(error); }});
+  copies_.in.copy(feed, Way::up, byteLengthOf(SweepDirection::in), *run_.cancel, hasOut_);
+}
+
+std::optional<std::vector<Transfer>> SweepRun::beginIn(int64_t tile) {
+  checkCancelled(*run_.cancel);
+  const int64_t user = userOf(tile, SweepDirection::in);
+  if (!await([&] { return computed_ > user && computed_ + kAhead > tile; })) return std::nullopt;
+  if (user >= 0) copies_.computed.holdBack(user, copies_.inStream);
+  copyOnDevice(tile);
+  return copies_.in.queueDirect(transfersOf(tile, SweepDirection::in), Way::up);
 }
 
 // Windows of buffers on the device whose rows have to lie otherwise.
@@ -186,21 +212,24 @@ void SweepRun::copyOnDevice(int64_t tile) {
 }
 
 void SweepRun::bringOut() {
-#ifdef __linux__
-  pthread_setname_np(pthread_self(), "weft-out");
-#endif
-  for (int64_t tile = 0; tile < sweep_.tiles; tile++) {
-    if (!await([&] { return computed_ > tile; })) return;
-    const std::vector<Transfer> transfers = transfersOf(tile, SweepDirection::out);
-    if (!transfers.empty()) {
-      copies_.computed.holdBack(tile, copies_.outStream);
-      copies_.out.queueDownloads(transfers, *run_.cancel);
-    }
-    copies_.broughtOut.record(tile, copies_.outStream);
-    advance(out_);
-    run_.tilesDone->fetch_add(1, std::memory_order_relaxed);
-  }
-  copies_.out.drain(*run_.cancel);
+  nameThread("weft-out");
+  TileFeed feed({sweep_.tiles, [this](int64_t tile) { return beginOut(tile); },
+                 [this](int64_t tile) {
+                   copies_.broughtOut.record(tile, copies_.outStream);
+                   advance(out_);
+                   run_.tilesDone->fetch_add(1, std::memory_order_relaxed);
+                 },
+                 [this](const std::exception_ptr& error) { stop(error); }});
+  copies_.out.copy(feed, Way::down, byteLengthOf(SweepDirection::out), *run_.cancel, hasIn_);
+  copies_.out.awaitDirect();
+}
+
+std::optional<std::vector<Transfer>> SweepRun::beginOut(int64_t tile) {
+  checkCancelled(*run_.cancel);
+  if (!await([&] { return computed_ > tile; })) return std::nullopt;
+  const std::vector<Transfer> transfers = transfersOf(tile, SweepDirection::out);
+  if (!transfers.empty()) copies_.computed.holdBack(tile, copies_.outStream);
+  return copies_.out.queueDirect(transfers, Way::down);
 }
 
 void SweepRun::guarded(void (SweepRun::*part)()) noexcept {

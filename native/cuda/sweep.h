@@ -1,8 +1,8 @@
 // Sweeps on a GPU: while one tile is computed, the windows of later ones go to the device and those of
 // earlier ones come back, each direction in a stream of its own.
 //
-// Three threads walk the tiles in order: one queues copies in, the executor queues the steps, one queues
-// copies out and puts what has come into host memory. Each waits on the host until what it needs of another
+// Three parties walk the tiles in order: lanes that copy in, the executor, which queues the steps, and lanes
+// that copy out and put what has come into host memory. Each waits on the host until what it needs of another
 // has been queued, and lets its stream wait on the device. A slot is used again after the last work on it.
 #pragma once
 #include <array>
@@ -10,6 +10,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "cuda/driver.h"
@@ -99,11 +100,15 @@ class SweepRun {
   // The transfers of a tile in a direction, and the last tile that it has to wait for.
   std::vector<Transfer> transfersOf(int64_t tile, SweepDirection direction) const;
   int64_t userOf(int64_t tile, SweepDirection direction) const;
+  // What is copied in a direction in all.
+  size_t byteLengthOf(SweepDirection direction) const;
 
   void walk(const std::function<void(int64_t tile)>& compute);
   void bringIn();
+  std::optional<std::vector<Transfer>> beginIn(int64_t tile);
   void copyOnDevice(int64_t tile);
   void bringOut();
+  std::optional<std::vector<Transfer>> beginOut(int64_t tile);
   // Runs a thread's part.
   void guarded(void (SweepRun::*part)()) noexcept;
 

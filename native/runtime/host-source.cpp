@@ -32,12 +32,22 @@ ChunkedSource::ChunkedSource(const std::vector<Chunk>& chunks) {
   }
 }
 
+std::vector<ChunkedSource::Place>::const_iterator ChunkedSource::placeOf(size_t offset) const {
+  return std::upper_bound(places_.begin(), places_.end(), offset,
+                          [](size_t at, const Place& later) { return at < later.begin; }) -
+         1;
+}
+
+HostSource::Stretch ChunkedSource::memoryAt(size_t offset) const {
+  if (offset >= byteLength_) return {};
+  const Place& place = *placeOf(offset);
+  const size_t within = offset - place.begin;
+  return {place.chunk.data + within, place.chunk.byteLength - within};
+}
+
 void ChunkedSource::read(size_t offset, size_t byteLength, void* to) {
   if (byteLength == 0) return;
-  // The last chunk that begins at or before the offset.
-  auto place = std::upper_bound(places_.begin(), places_.end(), offset,
-                                [](size_t at, const Place& later) { return at < later.begin; }) -
-               1;
+  auto place = placeOf(offset);
   auto* target = static_cast<std::byte*>(to);
   while (byteLength > 0) {
     const size_t within = offset - place->begin;

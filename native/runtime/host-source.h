@@ -20,6 +20,13 @@ class HostSource {
   // Copies the bytes [offset, offset + byteLength), which lie within the source and are whole elements. Any
   // thread. Throws a Failure where they cannot be read.
   virtual void read(size_t offset, size_t byteLength, void* to) = 0;
+  // Of a source that is in memory, the bytes from `offset` on that lie in one piece; of others, none. It
+  // belongs to JavaScript, which keeps it while the run is pending.
+  struct Stretch {
+    const std::byte* data = nullptr;
+    size_t byteLength = 0;
+  };
+  virtual Stretch memoryAt(size_t) const { return {}; }
 };
 
 // Copies all of a source with several threads. Throws the failure of an aborted run when cancelled.
@@ -36,6 +43,7 @@ class ChunkedSource : public HostSource {
 
   size_t byteLength() const override { return byteLength_; }
   void read(size_t offset, size_t byteLength, void* to) override;
+  Stretch memoryAt(size_t offset) const override;
 
  private:
   struct Place {
@@ -43,6 +51,9 @@ class ChunkedSource : public HostSource {
     size_t begin;
     Chunk chunk;
   };
+  // The last chunk that begins at or before the offset.
+  std::vector<Place>::const_iterator placeOf(size_t offset) const;
+
   // By `begin`; no empty chunks.
   std::vector<Place> places_;
   size_t byteLength_ = 0;

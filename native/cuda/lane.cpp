@@ -1,0 +1,139 @@
+#include "cuda/lane.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/copy-past-caches.h"
+
+namespace weft::cuda {
+namespace {
+
+// Packed pieces begin at multiples of this.
+constexpr size_t kPackAlignment = 256;
+// From here on a result is not read back from the caches.
+constexpr size_t kPastCachesByteLength = size_t{1} << 20;
+
+void copyInCaches(void* to, const void* from, size_t byteLength) { std::memcpy(to, from, byteLength); }
+
+std::byte* bytesAt(void* host) { return static_cast<std::byte*>(host); }
+
+}  // namespace
+
+// Fails only on a lost device; devices live as long as the process, so this runs only when opening one
+// failed.
+Lane::~Lane() {
+  for (Slot& slot : slots_) {
+    if (slot.memory != nullptr) static_cast<void>(driver().cuMemFreeHost(slot.memory));
+  }
+}
+
+Lane::Slot& Lane::open() {
+  Slot& slot = slots_[current_];
+  if (slot.flying) land(slot);
+  if (!slot.event) slot.event.emplace();
+  if (slot.memory == nullptr) {
+    void* memory = nullptr;
+    WEFT_CU(cuMemHostAlloc, &memory, kSlotByteLength, kHostPortable);
+    slot.memory = bytesAt(memory);
+    pinned_ += kSlotByteLength;
+  }
+  return slot;
+}
+
+template <typename Use>
+void Lane::fill(const Transfer& transfer, const Use& use) {
+  const size_t total = transfer.total();
+  // Several rows stay together.
+  if (transfer.rows > 1 && open().used + total > kSlotByteLength) close();
+  for (size_t at = 0; at < total;) {
+    Slot& slot = open();
+    const size_t part = std::min(total - at, kSlotByteLength - slot.used);
+    const Transfer outer = transfer.rows == 1 ? bytesOf(transfer, at, part) : transfer;
+    // The same between the slot, where rows have no gaps, and the device.
+    Transfer inner = outer;
+    inner.source = nullptr;
+    inner.sinks = nullptr;
+    inner.host = slot.memory + slot.used;
+    inner.hostPitch = transfer.byteLength;
+    use(slot, outer, inner);
+    slot.used += (part + kPackAlignment - 1) / kPackAlignment * kPackAlignment;
+    if (slot.used >= kSlotByteLength) close();
+    at += part;
+  }
+}
+
+void Lane::close() {
+  Slot& slot = slots_[current_];
+  if (slot.used == 0 || slot.flying) return;
+  slot.event->record(stream_);
+  slot.flying = true;
+  current_ = (current_ + 1) % slots_.size();
+}
+
+void Lane::land(Slot& slot) {
+  slot.event->wait();
+  for (const Landing& landing : slot.landings) {
+    const Transfer& to = landing.to;
+    const auto copy = to.total() < kPastCachesByteLength ? copyInCaches : copyPastCaches;
+    for (size_t row = 0; row < to.rows; row++) {
+      const std::byte* const from = landing.from + row * to.byteLength;
+      const size_t offset = row * to.hostPitch;
+      if (to.sinks == nullptr) {
+        copy(bytesAt(to.host) + offset, from, to.byteLength);
+        continue;
+      }
+      for (const auto& sink : *to.sinks) sink->write(to.hostOffset + offset, to.byteLength, from);
+    }
+  }
+  slot.landings.clear();
+  slot.used = 0;
+  slot.flying = false;
+}
+
+void Lane::upload(const Transfer& transfer) {
+  fill(transfer, [&](Slot&, const Transfer& outer, const Transfer& inner) {
+    for (size_t row = 0; row < outer.rows; row++) {
+      std::byte* const to = bytesAt(inner.host) + row * inner.hostPitch;
+      const size_t from = row * outer.hostPitch;
+      if (outer.source != nullptr) {
+        outer.source->read(outer.hostOffset + from, outer.byteLength, to);
+      } else {
+        std::memcpy(to, bytesAt(outer.host) + from, outer.byteLength);
+      }
+    }
+    queueUpload(inner, stream_);
+  });
+}
+
+void Lane::download(const Transfer& transfer) {
+  fill(transfer, [&](Slot& slot, const Transfer& outer, const Transfer& inner) {
+    queueDownload(inner, stream_);
+    slot.landings.push_back({outer, bytesAt(inner.host)});
+  });
+}
+
+void Lane::flush() { close(); }
+
+void Lane::drain() {
+  close();
+  // Oldest first.
+  for (size_t i = 0; i < slots_.size(); i++) {
+    Slot& slot = slots_[(current_ + i) % slots_.size()];
+    if (slot.flying) land(slot);
+  }
+}
+
+void Lane::reset() {
+  for (Slot& slot : slots_) {
+    slot.landings.clear();
+    slot.used = 0;
+    slot.flying = false;
+  }
+}
+
+size_t Lane::eventCount() const {
+  return static_cast<size_t>(
+      std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.event.has_value(); }));
+}
+
+}  // namespace weft::cuda

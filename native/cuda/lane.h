@@ -1,0 +1,66 @@
+// Lane: a thread's share of the copying between ordinary host memory and a device.
+//
+// It has a ring of pinned slots: while some are on the bus, the thread fills or empties another. Large pieces
+// are cut to slots, small ones are packed into them.
+#pragma once
+#include <array>
+#include <atomic>
+#include <optional>
+#include <vector>
+
+#include "cuda/driver.h"
+#include "cuda/event.h"
+#include "cuda/transfer.h"
+
+namespace weft::cuda {
+
+// Uploads may be read from `host` until `flush`, and are in the stream after each call; downloads are in
+// `host` after `drain`.
+class Lane {
+ public:
+  static constexpr size_t kSlots = 2;
+  static constexpr size_t kSlotByteLength = size_t{4} << 20;
+
+  // `pinned` counts the bytes of its slots.
+  Lane(CUstream stream, std::atomic<size_t>& pinned) : stream_(stream), pinned_(pinned) {}
+  ~Lane();
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  void upload(const Transfer& transfer);
+  void download(const Transfer& transfer);
+  void flush();
+  void drain();
+  // Forgets what is under way, after a failure.
+  void reset();
+  size_t eventCount() const;
+
+ private:
+  struct Landing {
+    Transfer to;
+    const std::byte* from;
+  };
+  struct Slot {
+    std::byte* memory = nullptr;
+    std::optional<Event> event;
+    size_t used = 0;
+    // On the bus: `event` says until when.
+    bool flying = false;
+    std::vector<Landing> landings;
+  };
+
+  // The open slot, which has room for at least one byte.
+  Slot& open();
+  // Takes bytes of the open slot, piece by piece for a single row; closes it when it is full after `use`.
+  template <typename Use>
+  void fill(const Transfer& transfer, const Use& use);
+  void close();
+  void land(Slot& slot);
+
+  const CUstream stream_;
+  std::atomic<size_t>& pinned_;
+  std::array<Slot, kSlots> slots_;
+  size_t current_ = 0;
+};
+
+}  // namespace weft::cuda
