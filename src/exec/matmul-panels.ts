@@ -6,6 +6,7 @@ import { joinRows } from '../codegen/pitch.js';
 import { InternalError } from '../errors.js';
 import { byteLengthOf } from '../graph/dtype.js';
 import { operandInRows, ROW_GRANULE } from './matmul-cuts.js';
+import type { PanelWork } from './panel-time.js';
 import type { MatmulStep, MatrixOperand } from './plan.js';
 import type { BytePitches, Ranges } from './sweep-tasks.js';
 import type { Span, Window } from './sweep-windows.js';
@@ -31,6 +32,21 @@ export function panelTraffic(step: MatmulStep, { rows, columns, outer }: PanelCo
   const { m, n, k } = step;
   const again = outer === 'columns' ? m * k * columns + k * n : m * k + k * n * rows;
   return (again + m * n) * byteLengthOf(step.dtype);
+}
+
+/** What running a product by panels takes. */
+export function panelWork(step: MatmulStep, counts: PanelCounts): PanelWork {
+  const rows = largestPanel(step.m, counts.rows);
+  const columns = largestPanel(step.n, counts.columns);
+  const size = byteLengthOf(step.dtype);
+  return {
+    rows,
+    columns,
+    tiles: counts.rows * counts.columns,
+    bytes: panelTraffic(step, counts),
+    firstBytes: (rows + columns) * step.k * size,
+    lastBytes: rows * columns * size,
+  };
 }
 
 export function panelTiles(step: MatmulStep, counts: PanelCounts): PanelTile[] {

@@ -28,6 +28,7 @@ import {
   type SweepSpec,
   stagingLimits,
 } from './native.js';
+import { panelSeconds } from './panel-time.js';
 import {
   type KernelStep,
   kernelsOf,
@@ -71,12 +72,16 @@ export function limitsOf(device: string): DeviceLimits {
   return sharedByteLength === undefined ? DEFAULT_LIMITS : { sharedByteLength };
 }
 
-/** What a tile copies, so that the copies of some tiles overlap the work of others and the first is soon there. */
+/** Of a device that is not here. */
+const USUAL_MULTIPROCESSORS = 132;
+
+/** What a tile copies each way, so that the copies of some tiles overlap the work of others and the first is soon there. */
 const TILE_BYTES = 48 * 2 ** 20;
 
 /** What plans for a GPU reckon with. `place`: where results are wanted; what stays on the device is there as a whole. */
 export function cudaNeeds(device: string, place: Place): DeviceNeeds {
   const limits = limitsOf(device);
+  const multiprocessors = infoOf(device)?.multiprocessorCount ?? USUAL_MULTIPROCESSORS;
   return {
     scratchOf: (kernel) => cudaOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
     expand: expandForDevice,
@@ -95,6 +100,7 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
       canSpill: true,
       slots: { in: 3, out: 3, local: 1 },
       tileBytes: TILE_BYTES,
+      panelSeconds: (step, work) => panelSeconds(step, work, multiprocessors),
     },
   };
 }

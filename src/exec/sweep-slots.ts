@@ -4,8 +4,16 @@
  * The least number of tiles that fits is taken, or more where copies from and to the host should overlap the work.
  */
 import { byteLengthOf } from '../graph/dtype.js';
-import { largestPanel, mostPanels, type PanelCounts, panelTiles, panelTraffic } from './matmul-panels.js';
+import {
+  largestPanel,
+  mostPanels,
+  type PanelCounts,
+  panelTiles,
+  panelTraffic,
+  panelWork,
+} from './matmul-panels.js';
 import { aligned, type Lifetime, placeInArena } from './memory.js';
+import type { PanelWork } from './panel-time.js';
 import type { MatmulStep, Step, SweepWindows } from './plan.js';
 import type { BytePitches } from './sweep-tasks.js';
 import { type SweptTask, type Tile, tileOf } from './sweep-windows.js';
@@ -26,6 +34,8 @@ export interface SlotRules {
   readonly tileBytes: number;
   /** Of the buffers whose windows are rows, bytes from row to row in the whole. */
   readonly pitches: BytePitches;
+  /** How long a product by panels takes; without it, what copies least is taken. */
+  readonly panelSeconds?: ((step: MatmulStep, work: PanelWork) => number) | undefined;
 }
 
 /** The slots of a buffer, and the tasks of its sweep, from first to last, that they are needed for. */
@@ -102,14 +112,13 @@ function sizeWithSlots(tasks: readonly SweptTask[], room: number, rules: SlotRul
   }
 }
 
-/** Tiles that move about `tileBytes` each. */
+/** Tiles that move about `tileBytes` each way: both ways go on at once. */
 function wantedTiles(tasks: readonly SweptTask[], rules: SlotRules): number {
-  const moved = new Set<number>();
-  for (const { task } of tasks)
-    for (const buffer of [...task.reads, ...task.writes])
-      if (rules.isWindowed(buffer) && rules.directionOf(buffer, tasks) !== 'local') moved.add(buffer);
-  const bytes = [...moved].reduce((sum, buffer) => sum + rules.byteLengthOf(buffer), 0);
-  return Math.max(1, Math.ceil(bytes / rules.tileBytes));
+  const bytes = { in: 0, out: 0, local: 0 };
+  const moved = new Set(tasks.flatMap(({ task }) => [...task.reads, ...task.writes]));
+  for (const buffer of moved)
+    if (rules.isWindowed(buffer)) bytes[rules.directionOf(buffer, tasks)] += rules.byteLengthOf(buffer);
+  return Math.max(1, Math.ceil(Math.max(bytes.in, bytes.out) / rules.tileBytes));
 }
 
 /**
@@ -165,30 +174,20 @@ function slotPitchOf(pitch: number, width: number): number {
   return least >= pitch ? pitch : least + ((pitch - least) % SLOT_ALIGNMENT);
 }
 
-/** A matrix product by panels: of what fits, what copies least. */
+/** A matrix product by panels: of what fits, what takes least time. */
 export function sizePanels(swept: SweptTask, room: number, rules: SlotRules): SizedSweep | NoFit {
   const step = swept.task.step as MatmulStep;
   let best: PanelCounts | undefined;
   let least = Number.POSITIVE_INFINITY;
   let needed = Number.POSITIVE_INFINITY;
-  for (const outer of ['columns', 'rows'] as const) {
-    const [slowest, fastest] = outer === 'columns' ? [step.n, step.m] : [step.m, step.n];
-    for (const slow of counts(mostPanels(slowest))) {
-      for (const fast of counts(mostPanels(fastest))) {
-        const tried =
-          outer === 'columns' ? { rows: fast, columns: slow, outer } : { rows: slow, columns: fast, outer };
-        const bytes = bytesOf(panelSlots(step, swept, tried, rules));
-        needed = Math.min(needed, bytes);
-        if (bytes > room) continue;
-        const traffic = panelTraffic(step, tried);
-        if (traffic / (slow * fast) > rules.tileBytes && fast < mostPanels(fastest)) continue;
-        if (traffic < least) {
-          best = tried;
-          least = traffic;
-        }
-        break;
-      }
-    }
+  for (const tried of panelChoices(step)) {
+    const cost = rules.panelSeconds?.(step, panelWork(step, tried)) ?? panelTraffic(step, tried);
+    if (cost >= least) continue;
+    const bytes = bytesOf(panelSlots(step, swept, tried, rules));
+    needed = Math.min(needed, bytes);
+    if (bytes > room) continue;
+    best = tried;
+    least = cost;
   }
   if (best === undefined) return { needed, step };
   const tiles = panelTiles(step, best);
@@ -201,10 +200,16 @@ export function sizePanels(swept: SweptTask, room: number, rules: SlotRules): Si
   };
 }
 
-/** 1, 2, 3, 4, 5, 7, 9 … up to `most`. */
+function* panelChoices({ m, n }: MatmulStep): Generator<PanelCounts> {
+  for (const outer of ['columns', 'rows'] as const)
+    for (const rows of counts(mostPanels(m)))
+      for (const columns of counts(mostPanels(n))) yield { rows, columns, outer };
+}
+
+/** All numbers up to 32, then ever larger steps, and `most`. */
 function counts(most: number): number[] {
   const found: number[] = [];
-  for (let n = 1; n < most; n = Math.ceil(n * 1.25)) found.push(n);
+  for (let n = 1; n < most; n = n < 32 ? n + 1 : Math.ceil(n * 1.25)) found.push(n);
   return [...found, most];
 }
 

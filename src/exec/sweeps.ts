@@ -10,6 +10,7 @@ import type { Works } from '../codegen/work.js';
 import type { Kernel } from '../fusion/kernel.js';
 import type { Draft, DraftBuffer, DraftNeeds } from './draft.js';
 import { aligned, placeInArena } from './memory.js';
+import type { PanelWork } from './panel-time.js';
 import type { MatmulStep, Plan, PlanBuffer, Step, SweepWindows } from './plan.js';
 import { splitLoads } from './sweep-aliases.js';
 import { type Group, groupTasks, type Refusal } from './sweep-groups.js';
@@ -59,6 +60,8 @@ export interface SweepRules {
   readonly slots: Readonly<Record<SweepWindows['direction'], number>>;
   /** Bytes of a tile that are copied while another is computed. */
   readonly tileBytes: number;
+  /** How long a product by panels takes; without it, what copies least is taken. */
+  readonly panelSeconds?: ((step: MatmulStep, work: PanelWork) => number) | undefined;
 }
 
 /** What a plan holds: an arena, and of some buffers all that is not in it. */
