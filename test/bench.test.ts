@@ -5,6 +5,8 @@ import { measureOnCpu } from '../bench/cpu-measure.js';
 import { cpuWorkloads } from '../bench/cpu-workloads.js';
 import { measureOnGpu } from '../bench/gpu-measure.js';
 import { gpuWorkloads } from '../bench/gpu-workloads.js';
+import { measureJob } from '../bench/out-of-core.js';
+import { type Job, outOfCoreJobs } from '../bench/out-of-core-jobs.js';
 import { comparisonTable } from '../bench/table.js';
 import { uniform, type Workload } from '../bench/workload.js';
 import { resultByLoop, uniformByLoop } from './support/bench-references.js';
@@ -120,5 +122,28 @@ describe('comparisonTable', () => {
     expect(table).toContain('numexpr: checksum 50, median of all 100');
     expect(table).toContain('dask: Boom');
     expect(table).not.toContain('numpy: checksum');
+  });
+});
+
+describe('the jobs larger than a budget', () => {
+  const device = 'cpu';
+  const jobs = outOfCoreJobs({ device, gib: 0.02, matrix: 200, points: 300 });
+  // Pinned memory is a GPU's; a small product has no smaller tiles.
+  const here = Object.entries(jobs).filter(([name]) => !/pinned|budget/.test(name));
+
+  it.each(here)('give what they have to: %s', async (name, make) => {
+    const line = await measureJob(name, await make(), { device, repeats: 1 });
+    expect(line).toMatchObject({ name, GBs: expect.any(Number) });
+  });
+
+  it.each(here)('say so where results are wrong: %s', async (name, make) => {
+    const job = await make();
+    const spoiled: Job = {
+      ...job,
+      make: () => job.make().map((result) => result.mul(1.01).add(1)),
+    };
+    expect(await measureJob(name, spoiled, { device, repeats: 0 })).toMatchObject({
+      error: expect.any(String),
+    });
   });
 });
