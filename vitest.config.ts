@@ -36,6 +36,8 @@ export default defineConfig({
           ...SIM,
           name: 'sim',
           include: ['test/sim/**/*.test.ts', ...CUDA, 'test/conformance/**/*.test.ts'],
+          // Where memory is watched, there are no graphs.
+          exclude: ['test/sim/graphs.test.ts'],
         },
       },
       // With the buffers of a run where plans place them: in one block, beside and after each other.
@@ -49,6 +51,7 @@ export default defineConfig({
             'test/conformance/budgets.test.ts',
             'test/sim/compile.test.ts',
             'test/sim/here.test.ts',
+            'test/sim/graphs.test.ts',
           ],
           env: { ...SIM.env, WEFT_POISON: '0' },
         },

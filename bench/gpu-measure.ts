@@ -1,8 +1,18 @@
 /**
- * Times one workload as the GPU peers' benchmark does: inputs stay on the device, a call builds the expression, computes it
- * and leaves the result there; the clock stops when it is complete. The fields are those of the peers' JSON lines.
+ * Times one workload as the GPU peers' benchmark does: inputs stay on the device, a call computes the expression and leaves
+ * the result there; the clock stops when it is complete. The expression is compiled, as one writes it for repeated calls
+ * (`compile`), and so built and planned in the first call alone. The fields are those of the peers' JSON lines.
  */
-import { compute, type Lazy, lazy, type NDArray, persist } from '../src/index.js';
+import {
+  type Compiled,
+  compile,
+  compute,
+  type Explanation,
+  type Lazy,
+  type NDArray,
+  persist,
+  synchronize,
+} from '../src/index.js';
 import { finiteSum, numbersOf } from './checksum.js';
 import { median, now, toDigits } from './statistics.js';
 import { uniform, type Workload } from './workload.js';
@@ -24,6 +34,8 @@ export interface GpuLine {
   /** Upper bound of the device memory held, resident inputs included; on the CPU without results, which are the user's. */
   readonly peak_bytes: number;
   readonly device: string;
+  /** How the expression is called. */
+  readonly call: 'compiled';
 }
 
 const WARM_CALLS = 2;
@@ -37,46 +49,48 @@ interface Outcome {
   readonly release: () => void;
 }
 
-/** A workload with its inputs made: `call` does one whole evaluation. */
+/** A workload with its inputs made: `call` does one whole evaluation, or queues it until `finish`. */
 interface Prepared {
   readonly call: () => Promise<Outcome>;
-  /** The expression, to explain. */
-  readonly expression: () => Lazy;
+  readonly finish: () => Promise<void>;
+  readonly explain: () => Explanation;
   readonly residentBytes: number;
   readonly release: () => void;
 }
 
 async function prepare(workload: Workload, device: string): Promise<Prepared> {
   const made = workload.inputs.map(uniform);
+  const compiled: Compiled<Lazy[], Lazy> = compile(workload.expression, { device });
   if (workload.fromHost) {
     const arrays = await compute(made, { device });
-    const expression = (): Lazy => workload.expression(...arrays.map((array) => lazy(array)));
     const call = async (): Promise<Outcome> => {
-      const result = await expression().compute({ device });
+      const result = await compiled(...arrays);
       return { toHost: async () => result, release: () => {} };
     };
-    return { call, expression, residentBytes: 0, release: () => {} };
+    const explain = (): Explanation => compiled.explain(...arrays);
+    return { call, finish: async () => {}, explain, residentBytes: 0, release: () => {} };
   }
   const inputs = await persist(made, { device });
-  const expression = (): Lazy => workload.expression(...inputs);
   const call = async (): Promise<Outcome> => {
-    const result = await expression().persist({ device });
+    const result = await compiled.persist(...inputs);
     return { toHost: () => result.compute(), release: () => result.dispose() };
   };
   const residentBytes = inputs.reduce((sum, { size, dtype }) => sum + size * bytesOfElement(dtype), 0);
   const release = (): void => {
     for (const input of inputs) input.dispose();
   };
-  return { call, expression, residentBytes, release };
+  const finish = (): Promise<void> => synchronize(device);
+  return { call, finish, explain: () => compiled.explain(...inputs), residentBytes, release };
 }
 
 const bytesOfElement = (dtype: string): number =>
   dtype === 'float64' ? 8 : dtype === 'float32' ? 4 : dtype === 'bfloat16' ? 2 : Number.NaN;
 
 /** Milliseconds of one call when `count` are started together; the results of the others are given back. */
-async function timedCall(call: Prepared['call'], count: number): Promise<[number, Outcome]> {
+async function timedCall({ call, finish }: Prepared, count: number): Promise<[number, Outcome]> {
   const start = now();
   const outcomes = await Promise.all(Array.from({ length: count }, call));
+  await finish();
   const ms = (now() - start) / count;
   const [first, ...others] = outcomes;
   for (const other of others) other.release();
@@ -91,11 +105,11 @@ export async function measureOnGpu(
 ): Promise<GpuLine> {
   const prepared = await prepare(workload, device);
   try {
-    const [firstMs, outcome] = await timedCall(prepared.call, 1);
+    const [firstMs, outcome] = await timedCall(prepared, 1);
     const checksum = finiteSum(numbersOf(await outcome.toHost()));
     outcome.release();
-    const { steps, peakBytes } = prepared.expression().explain({ device });
-    const times = await repeat(prepared.call, workload.inner ?? 1, budgetSeconds);
+    const { steps, peakBytes } = prepared.explain();
+    const times = await repeat(prepared, workload.inner ?? 1, budgetSeconds);
     const ms = median(times);
     return {
       workload: workload.name,
@@ -111,18 +125,19 @@ export async function measureOnGpu(
       kernels: steps.length,
       peak_bytes: peakBytes + prepared.residentBytes,
       device,
+      call: 'compiled',
     };
   } finally {
     prepared.release();
   }
 }
 
-async function repeat(call: Prepared['call'], inner: number, budgetSeconds: number): Promise<number[]> {
-  for (let i = 0; i < WARM_CALLS; i++) (await timedCall(call, 1))[1].release();
+async function repeat(prepared: Prepared, inner: number, budgetSeconds: number): Promise<number[]> {
+  for (let i = 0; i < WARM_CALLS; i++) (await timedCall(prepared, 1))[1].release();
   const times: number[] = [];
   const end = now() + budgetSeconds * 1e3;
   while (times.length < LEAST_REPEATS || (now() < end && times.length < MOST_REPEATS)) {
-    const [ms, outcome] = await timedCall(call, inner);
+    const [ms, outcome] = await timedCall(prepared, inner);
     outcome.release();
     times.push(ms);
     if (now() > end + 20e3) break;

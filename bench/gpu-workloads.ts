@@ -177,5 +177,8 @@ function latencies(): Workload[] {
   return [
     make('latency_host', [1000], inputs, expression, { fromHost: true, budgetSeconds: 1 }),
     make('latency_device', [1000], inputs, expression, { inner: 100, budgetSeconds: 1 }),
+    make('small_kernels', [256, 256], [{ shape: [256, 256], seed: 1 }], expressions.smallKernels, {
+      budgetSeconds: 1,
+    }),
   ];
 }

@@ -21,7 +21,7 @@ export interface Workload {
   /** As the peers print it. */
   readonly shape: readonly number[];
   readonly inputs: readonly Input[];
-  /** The expression as a user writes it; every timed call builds it anew. */
+  /** The expression as a user writes it; it is compiled, so that the first call alone builds it. */
   readonly expression: (...inputs: Lazy[]) => Lazy;
   /** Bytes that have to be moved (each input read once, each output written once), for a rate in GB/s. */
   readonly bytes?: number;

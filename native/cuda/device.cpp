@@ -17,9 +17,9 @@ namespace {
 // Runs that may be under way at once; where there are as many, the executor waits until half of them ended.
 constexpr size_t kMostFlights = 128;
 
-// Steps that may be under way where one more is to be queued without waiting: the driver takes about a
-// thousand launches ahead.
-constexpr size_t kMostSteps = 512;
+// Launches that may be under way where one more is to be queued without waiting: the driver takes about a
+// thousand ahead.
+constexpr size_t kMostLaunches = 512;
 
 // Of a Failure; else that of a defect.
 FailureCode codeOf(const std::exception_ptr& error) {
@@ -123,7 +123,7 @@ void CudaDevice::watch(std::shared_ptr<Flight> flight) {
   {
     const std::lock_guard lock(flightsMutex_);
     flights_++;
-    steps_ += flight->run->program->steps.size();
+    launches_ += flight->launches;
   }
   completer_.post([this, flight = std::move(flight)] { complete(*flight); });
 }
@@ -143,8 +143,9 @@ Turn CudaDevice::takeTurn(const Run& run) {
 
 bool CudaDevice::isReadyFor(const Run& run) {
   const Program& program = *run.program;
-  // The first run loads its code.
-  if (!program.isBrief || !program.code || !run.sinks.empty()) return false;
+  // The first run loads its code, a later one makes its graphs.
+  if (!program.code || !run.sinks.empty() || Issue::isDue(program, *resources_)) return false;
+  if (!(program.code->replays.empty() ? program.isBrief : program.isBriefReplayed)) return false;
   size_t up = 0;
   size_t down = 0;
   std::vector<size_t> blocks;
@@ -165,7 +166,7 @@ bool CudaDevice::isReadyFor(const Run& run) {
   blocks.push_back(program.arenaByteLength + up + down);
   if (!resources_->pool->hasAtOnce(blocks)) return false;
   const std::lock_guard lock(flightsMutex_);
-  return flights_ < kMostFlights && steps_ < kMostSteps;
+  return flights_ < kMostFlights && launches_ < kMostLaunches;
 }
 
 void CudaDevice::beginHere(std::shared_ptr<Run> run, Turn turn) {
@@ -176,7 +177,7 @@ void CudaDevice::beginHere(std::shared_ptr<Run> run, Turn turn) {
   flight->isAwaited = turn.kind == Turn::Kind::open;
   issue(*flight);
   if (!flight->error && !flight->isAwaited) {
-    resources_->trail->add(flight->run->program, resources_->stream);
+    resources_->trail->add(flight->run->program, flight->launches, resources_->stream);
     leavesTrail_ = true;
   }
   if (resources_->pool->shed()) tidySoon();
@@ -217,6 +218,7 @@ void CudaDevice::beginAgain(const std::shared_ptr<Run>& run) {
 void CudaDevice::tidy() {
   if (lost_.load() != nullptr) return;
   try {
+    resources_->graphs.clear();
     resources_->pool->tidy();
   } catch (const Failure& failure) {
     // The next run finds out, too.
@@ -257,7 +259,7 @@ void CudaDevice::complete(Flight& flight) noexcept {
   if (flight.end) opened_.load()->events.give(std::move(flight.end));
   flight.run->finish(std::move(error));
   const std::lock_guard lock(flightsMutex_);
-  steps_ -= flight.run->program->steps.size();
+  launches_ -= flight.launches;
   if (--flights_ == kMostFlights / 2) room_.notify_one();
 }
 
@@ -326,6 +328,8 @@ KeptObjects CudaDevice::keptObjects() const {
   const std::lock_guard lock(issuing_);
   KeptObjects kept{1, Throttle::kEvents + Trail::kEvents + r.events.count() + r.staging->eventCount(),
                    r.modules.count(), 1, r.blas ? size_t{1} : 0};
+  kept.graphs = r.graphs.count();
+  kept.graphExecs = r.graphs.execCount();
   if (const CopyStreams* copies = r.copies.load()) {
     kept.streams += CopyStreams::kStreams;
     kept.events += copies->eventCount();

@@ -25,7 +25,7 @@ struct Resources;
 
 // What a device keeps of the driver's and cuBLAS's objects between runs.
 struct KeptObjects {
-  size_t streams = 0, events = 0, modules = 0, pools = 0, cublasHandles = 0;
+  size_t streams = 0, events = 0, modules = 0, pools = 0, cublasHandles = 0, graphs = 0, graphExecs = 0;
 };
 
 class CudaDevice : public Device {
@@ -103,8 +103,8 @@ class CudaDevice : public Device {
   std::mutex flightsMutex_;
   std::condition_variable room_;
   size_t flights_ = 0;
-  // Their steps.
-  size_t steps_ = 0;
+  // Their launches.
+  size_t launches_ = 0;
   // Whether the completer's thread has the context; for that thread.
   bool hasContext_ = false;
 };

@@ -22,6 +22,9 @@ using CUfunction = struct CUfunc_st*;
 using CUstream = struct CUstream_st*;
 using CUevent = struct CUevent_st*;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
+using CUgraph = struct CUgraph_st*;
+using CUgraphNode = struct CUgraphNode_st*;
+using CUgraphExec = struct CUgraphExec_st*;
 
 // CUmemPoolProps.
 struct MemoryPoolProperties {
@@ -48,6 +51,25 @@ struct RowsCopy {
   size_t byteLength, rows;
 };
 static_assert(sizeof(RowsCopy) == 128);
+
+// CUDA_KERNEL_NODE_PARAMS_v1.
+struct KernelNodeParams {
+  CUfunction function;
+  unsigned grid[3], block[3];
+  unsigned sharedByteLength;
+  void** parameters;
+  void** extra;
+};
+static_assert(sizeof(KernelNodeParams) == 56);
+
+// CUDA_MEMSET_NODE_PARAMS_v1.
+struct SetNodeParams {
+  CUdeviceptr to;
+  size_t pitch;
+  unsigned value, elementByteLength;
+  size_t width, height;
+};
+static_assert(sizeof(SetNodeParams) == 40);
 
 inline constexpr CUresult kSuccess = 0;
 inline constexpr CUresult kOutOfMemory = 2;
@@ -112,6 +134,20 @@ enum class Attribute : int {
   X(cuLaunchKernel, "cuLaunchKernel", CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, \
     unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedByteLength, CUstream stream,         \
     void** parameters, void** extra)                                                                       \
+  X(cuGraphCreate, "cuGraphCreate", CUgraph* graph, unsigned flags)                                        \
+  X(cuGraphAddKernelNode, "cuGraphAddKernelNode", CUgraphNode* node, CUgraph graph,                        \
+    const CUgraphNode* after, size_t afterCount, const KernelNodeParams* params)                           \
+  X(cuGraphAddMemsetNode, "cuGraphAddMemsetNode", CUgraphNode* node, CUgraph graph,                        \
+    const CUgraphNode* after, size_t afterCount, const SetNodeParams* params, CUcontext context)           \
+  X(cuGraphInstantiate, "cuGraphInstantiate_v2", CUgraphExec* exec, CUgraph graph, CUgraphNode* failed,    \
+    char* log, size_t logByteLength)                                                                       \
+  X(cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams", CUgraphExec exec, CUgraphNode node,  \
+    const KernelNodeParams* params)                                                                        \
+  X(cuGraphExecMemsetNodeSetParams, "cuGraphExecMemsetNodeSetParams", CUgraphExec exec, CUgraphNode node,  \
+    const SetNodeParams* params, CUcontext context)                                                        \
+  X(cuGraphLaunch, "cuGraphLaunch", CUgraphExec exec, CUstream stream)                                     \
+  X(cuGraphExecDestroy, "cuGraphExecDestroy", CUgraphExec exec)                                            \
+  X(cuGraphDestroy, "cuGraphDestroy", CUgraph graph)                                                       \
   X(cuMemPoolCreate, "cuMemPoolCreate", CUmemoryPool* pool, const MemoryPoolProperties* properties)        \
   X(cuMemPoolSetAttribute, "cuMemPoolSetAttribute", CUmemoryPool pool, int attribute, void* value)         \
   X(cuMemPoolGetAttribute, "cuMemPoolGetAttribute", CUmemoryPool pool, int attribute, void* value)         \

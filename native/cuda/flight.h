@@ -24,6 +24,8 @@ struct Flight {
   bool isHere = false;
   // Whether somebody waits for its end.
   bool isAwaited = true;
+  // What was queued, in launches.
+  size_t launches = 0;
   // After the run's last work. Null where it failed before, or nobody waits for it.
   std::unique_ptr<Event> end;
   // What small inputs are read from and small results written to.

@@ -137,6 +137,8 @@ class CountTask : public BlockingTask {
     result.Set("modules", static_cast<double>(kept_.modules));
     result.Set("pools", static_cast<double>(kept_.pools));
     result.Set("cublasHandles", static_cast<double>(kept_.cublasHandles));
+    result.Set("graphs", static_cast<double>(kept_.graphs));
+    result.Set("graphExecs", static_cast<double>(kept_.graphExecs));
     return result;
   }
 

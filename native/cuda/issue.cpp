@@ -9,6 +9,9 @@
 namespace weft::cuda {
 namespace {
 
+// A program that has run so often is worth graphs: to make one takes as long as a few times its launches.
+constexpr size_t kRunsBeforeGraphs = 3;
+
 constexpr size_t kAlignment = PinnedSlots::kAlignment;
 
 size_t aligned(size_t byteLength) { return (byteLength + kAlignment - 1) / kAlignment * kAlignment; }
@@ -51,21 +54,68 @@ void Issue::operator()() {
   place();
   bringIn();
   resources_.throttle->begin();
+  const bool replays = !code_.replays.empty() || isDue(program_, resources_);
+  size_t graph = 0;
   for (size_t i = 0; i < program_.steps.size(); i++) {
     checkCancelled(*run_.cancel);
+    if (replays && graph < program_.graphs.size() && program_.graphs[graph].first == i) {
+      i += program_.graphs[graph].count - 1;
+      replay(graph++);
+      continue;
+    }
     if (own_) own_->begin(i);
     std::visit(*this, program_.steps[i]);
     if (own_) own_->end(i);
+    flight_.launches++;
     resources_.throttle->count(resources_.stream);
   }
+  code_.runs++;
   bringOut();
   if (!flight_.isAwaited) return;
   flight_.end = resources_.events.take();
   flight_.end->record(resources_.stream);
 }
 
+// Where memory is watched, temporaries come and go between the steps.
+bool Issue::isDue(const Program& program, Resources& resources) {
+  const ProgramCode& code = *program.code;
+  return code.replays.empty() && !program.graphs.empty() && code.runs >= kRunsBeforeGraphs &&
+         !resources.pool->isWatched();
+}
+
+void Issue::replay(size_t graph) {
+  const Program::Stretch& stretch = program_.graphs[graph];
+  const size_t first = launch_;
+  const auto eachStep = [&] {
+    launch_ = first;
+    for (size_t k = 0; k < stretch.count; k++) std::visit(*this, program_.steps[stretch.first + k]);
+  };
+  code_.replays.resize(program_.graphs.size());
+  std::unique_ptr<Replay>& own = code_.replays[graph];
+  try {
+    if (!own) own = std::make_unique<Replay>(resources_.graphs, resources_.context);
+    replay_ = own.get();
+    replay_->begin();
+    eachStep();
+    replay_->launch(resources_.stream);
+    replay_ = nullptr;
+    flight_.launches++;
+  } catch (const Failure& failure) {
+    replay_ = nullptr;
+    // Nothing of it is queued. It is made anew when it is used next.
+    own.reset();
+    // A device that has no memory for a graph can launch.
+    if (failure.code != FailureCode::memory) throw;
+    eachStep();
+    flight_.launches += stretch.count;
+  }
+  resources_.throttle->count(resources_.stream, stretch.count);
+}
+
 void Issue::operator()(const LaunchStep& step) {
   const ProgramCode::Launch& launch = code_.launches[launch_++];
+  if (replay_ != nullptr)
+    return replay_->add(step, launch.function, code_.parameters.data() + launch.parameters, addresses_);
   WEFT_CU(cuLaunchKernel, launch.function, step.grid[0], step.grid[1], step.grid[2], step.block[0],
           step.block[1], step.block[2], step.sharedByteLength, resources_.stream,
           code_.parameters.data() + launch.parameters, nullptr);
@@ -80,7 +130,9 @@ void Issue::multiply(const MatmulStep& step, bool adds) {
 
 void Issue::operator()(const ZeroStep& step) {
   const size_t byteLength = byteLengthOf(step.buffer);
-  if (byteLength > 0) WEFT_CU(cuMemsetD8Async, addresses_[step.buffer], 0, byteLength, resources_.stream);
+  if (byteLength == 0) return;
+  if (replay_ != nullptr) return replay_->addZero(addresses_[step.buffer], byteLength);
+  WEFT_CU(cuMemsetD8Async, addresses_[step.buffer], 0, byteLength, resources_.stream);
 }
 
 void Issue::operator()(const TapeStep&) { throw Failure(FailureCode::internal, "a CPU tape reached a GPU"); }

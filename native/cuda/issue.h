@@ -29,6 +29,8 @@ class Issue {
  public:
   Issue(CudaDevice& device, Resources& resources, Flight& flight);
 
+  // Whether the next run of a linked program makes its graphs.
+  static bool isDue(const Program& program, Resources& resources);
   // What a buffer takes of a slot, where it is packed.
   static size_t packedByteLength(const Program& program, int buffer);
 
@@ -60,6 +62,8 @@ class Issue {
   void placeInBlock(size_t byteLength);
   void placeApart();
   void placeInHost();
+  // Queues the steps of one of the program's graphs.
+  void replay(size_t graph);
   // Runs a part of a step in a tile.
   void runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range);
   void runPart(const MatmulStep& step, const SweepRange& range);
@@ -98,6 +102,8 @@ class Issue {
   std::vector<std::byte*> hosts_;
   std::vector<std::shared_ptr<Memory>> spilled_;
   size_t launch_ = 0;
+  // Takes launches instead of the stream, where it is not null.
+  Replay* replay_ = nullptr;
   // Loops around what is being queued.
   size_t depth_ = 0;
   // Steps of a loop, and how much of the run was queued with them.

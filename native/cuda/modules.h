@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cuda/driver.h"
+#include "cuda/replay.h"
 #include "runtime/program.h"
 
 namespace weft::cuda {
@@ -53,6 +54,9 @@ struct ProgramCode {
   // Where each parameter's value is: in `addresses`, in `firstBlock`, in `loopSteps`, or in the program's
   // scalars.
   std::vector<void*> parameters;
+  // Runs so far, and for each of the program's graphs what repeats its steps, once there were enough of them.
+  size_t runs = 0;
+  std::vector<std::unique_ptr<Replay>> replays;
 };
 
 class Modules {

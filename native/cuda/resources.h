@@ -27,6 +27,7 @@ struct Resources {
   std::optional<Throttle> throttle;
   std::optional<Trail> trail;
   Modules modules;
+  Graphs graphs;
   // Made by the first sweep, and kept; read by other threads.
   std::atomic<CopyStreams*> copies{nullptr};
   // Made by the first matrix product.

@@ -18,9 +18,11 @@ class Throttle {
     const size_t marked = queued_ / kHalf * kHalf;
     return marked < 2 * kHalf ? 0 : marked - 2 * kHalf;
   }
-  // Counts a step that was queued. Now and then waits for those queued long before it.
-  void count(CUstream stream) {
-    if (++queued_ % kHalf != 0) return;
+  // Counts steps that were queued. Now and then waits for those queued long before them.
+  void count(CUstream stream, size_t steps = 1) {
+    const size_t before = queued_ / kHalf;
+    queued_ += steps;
+    if (queued_ / kHalf == before) return;
     Event& mark = marks_[queued_ / kHalf % 2];
     // Not recorded yet, it is reached.
     mark.wait();

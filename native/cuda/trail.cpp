@@ -8,28 +8,28 @@ namespace weft::cuda {
 
 bool Trail::hasRoom(CUcontext context) const {
   const Stretch& stretch = stretches_[current_];
-  if (stretch.steps < kSteps) return true;
+  if (stretch.launches < kLaunches) return true;
   // It is begun again when all of it has ended.
   const ContextScope scope(context);
   return stretch.end.isReached();
 }
 
-void Trail::add(const std::shared_ptr<const Program>& program, CUstream stream) {
+void Trail::add(const std::shared_ptr<const Program>& program, size_t launches, CUstream stream) {
   Stretch& stretch = stretches_[current_];
-  if (stretch.steps >= kSteps) {
-    stretch.steps = 0;
+  if (stretch.launches >= kLaunches) {
+    stretch.launches = 0;
     stretch.programs.clear();
   }
   if (stretch.programs.empty() || stretch.programs.back() != program) stretch.programs.push_back(program);
-  stretch.steps += std::max<size_t>(program->steps.size(), 1);
-  if (stretch.steps < kSteps) return;
+  stretch.launches += std::max<size_t>(launches, 1);
+  if (stretch.launches < kLaunches) return;
   stretch.end.record(stream);
   current_ = (current_ + 1) % kEvents;
 }
 
 void Trail::clear() {
   for (Stretch& stretch : stretches_) {
-    stretch.steps = 0;
+    stretch.launches = 0;
     stretch.programs.clear();
   }
 }

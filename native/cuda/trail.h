@@ -1,4 +1,4 @@
-// Trail: runs that were queued and that nobody waits for. Bounds how many of their steps are under way, so
+// Trail: runs that were queued and that nobody waits for. Bounds how many of their launches are under way, so
 // that queuing one more never waits for the device, and keeps their programs, whose code they run.
 //
 // Under the device's issuing lock.
@@ -18,18 +18,18 @@ class Trail {
 
   // Whether one more may be queued in the context's stream.
   bool hasRoom(CUcontext context) const;
-  // Notes a run that was queued in the stream last.
-  void add(const std::shared_ptr<const Program>& program, CUstream stream);
+  // Notes a run of so many launches that was queued in the stream last.
+  void add(const std::shared_ptr<const Program>& program, size_t launches, CUstream stream);
   // All that was queued has ended.
   void clear();
 
  private:
-  // Steps to an event.
-  static constexpr size_t kSteps = 64;
+  // Launches to an event.
+  static constexpr size_t kLaunches = 64;
 
   struct Stretch {
     Event end;
-    size_t steps = 0;
+    size_t launches = 0;
     // No two neighbours are equal.
     std::vector<std::shared_ptr<const Program>> programs;
   };

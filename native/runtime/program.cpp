@@ -288,12 +288,16 @@ void readSteps(const Napi::Object& spec, Program& program) {
 }
 
 // Whether nothing of a program takes long, or waits.
-bool isBrief(const Program& program) {
+bool isBrief(const Program& program, bool replayed) {
   for (const BufferSpec& buffer : program.buffers) {
     if (buffer.windowed || buffer.role == Role::spill) return false;
   }
   double work = 0;
-  size_t launches = 0;
+  size_t launches = replayed ? program.graphs.size() : 0;
+  size_t repeated = 0;
+  if (replayed) {
+    for (const Program::Stretch& stretch : program.graphs) repeated += stretch.count;
+  }
   for (const Step& step : program.steps) {
     if (const auto* tape = std::get_if<TapeStep>(&step)) {
       work += workOf(*tape->tape);
@@ -303,7 +307,29 @@ bool isBrief(const Program& program) {
       return false;
     }
   }
-  return work <= kShortWork && launches <= kFewLaunches;
+  return work <= kShortWork && launches - repeated <= kFewLaunches;
+}
+
+void readGraphs(const Napi::Object& spec, Program& program) {
+  if (!spec.Has("graphs")) return;
+  const Napi::Array list = values::array(spec.Get("graphs"), "graphs");
+  size_t end = 0;
+  for (uint32_t i = 0; i < list.Length(); i++) {
+    const std::string field = item("graphs", i);
+    const Napi::Object entry = values::object(list.Get(i), field);
+    const auto stepCount = static_cast<int64_t>(program.steps.size());
+    const size_t first = values::integer(entry.Get("first"), field + ".first", end, stepCount);
+    const auto most = static_cast<int64_t>(program.steps.size() - first);
+    end = first + values::integer(entry.Get("count"), field + ".count", 1, most);
+    for (size_t k = first; k < end; k++) {
+      const Step& step = program.steps[k];
+      const auto* zero = std::get_if<ZeroStep>(&step);
+      const bool isEmpty = zero != nullptr && program.buffers[zero->buffer].byteLength == 0;
+      if (isEmpty || (zero == nullptr && !std::holds_alternative<LaunchStep>(step)))
+        reject(field, "launches, and buffers to be zeroed");
+    }
+    program.graphs.push_back({first, end - first});
+  }
 }
 
 }  // namespace
@@ -339,7 +365,9 @@ Napi::Value createProgram(const Napi::CallbackInfo& info) {
   readImages(spec, *program);
   readSteps(spec, *program);
   checkStates(*program);
-  program->isBrief = isBrief(*program);
+  readGraphs(spec, *program);
+  program->isBrief = isBrief(*program, false);
+  program->isBriefReplayed = isBrief(*program, true);
   return values::makeHandle(info.Env(), std::make_unique<ProgramHandle>(ProgramHandle{std::move(program)}));
 }
 

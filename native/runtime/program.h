@@ -108,8 +108,15 @@ struct Program {
   size_t arenaByteLength;
   std::vector<std::shared_ptr<const Image>> images;
   std::vector<Step> steps;
+  // Steps in a row that become one CUDA graph when they are repeated; in order.
+  struct Stretch {
+    size_t first, count;
+  };
+  std::vector<Stretch> graphs;
   // Whether its steps are done (on the CPU) or queued (on a GPU) about as soon as a thread is woken for them.
   bool isBrief = false;
+  // The same with its graphs as one step each.
+  bool isBriefReplayed = false;
   // What a GPU loaded for the program on its first run; under its issuing lock.
   mutable std::shared_ptr<cuda::ProgramCode> code;
 };

@@ -188,6 +188,7 @@ const Scenarios kScenarios = {
 int main(int count, char** arguments) {
   Scenarios all = kScenarios;
   all.insert(wideScenarios().begin(), wideScenarios().end());
+  all.insert(graphScenarios().begin(), graphScenarios().end());
   const auto found = count == 2 ? all.find(arguments[1]) : all.end();
   if (found == all.end()) {
     for (const auto& [name, run] : all) std::printf("%s\n", name.c_str());

@@ -87,5 +87,6 @@ struct Machine {
 using Scenarios = std::map<std::string, void (*)()>;
 // Of several streams and devices.
 const Scenarios& wideScenarios();
+const Scenarios& graphScenarios();
 
 }  // namespace weft::sim::scenarios

@@ -127,6 +127,8 @@ export interface ProgramSpec {
   /** Device code (cubin); `key` identifies it, so that a module is loaded once per device. */
   readonly images: readonly { readonly key: string; readonly bytes: Uint8Array }[];
   readonly steps: readonly StepSpec[];
+  /** Launches and zeroed buffers in a row that a GPU repeats as one CUDA graph; ascending. */
+  readonly graphs?: readonly { readonly first: number; readonly count: number }[];
 }
 
 /** Opaque; freed by the collector. */
@@ -226,6 +228,9 @@ export interface KeptObjects {
   readonly modules: number;
   readonly pools: number;
   readonly cublasHandles: number;
+  /** CUDA graphs, and those among them that can be launched. */
+  readonly graphs: number;
+  readonly graphExecs: number;
 }
 
 export interface CpuInfo {

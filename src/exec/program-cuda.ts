@@ -161,13 +161,44 @@ export async function cudaProgram(plan: Plan, device: string): Promise<ProgramSp
   const images = await Promise.all(
     [...position.keys()].map((source) => loadImage(source, architecture, CUDA_OPTIONS)),
   );
+  const steps = plan.steps.flatMap((step) => stepSpecs(step, { limits, position }));
   return {
     device,
     buffers: bufferSpecs(plan),
     arenaByteLength: plan.arenaByteLength,
     images,
-    steps: plan.steps.flatMap((step) => stepSpecs(step, { limits, position })),
+    steps,
+    graphs: graphsOf(steps.map(({ kind }) => kind)),
   };
+}
+
+/** What a run queues at a time, so that there is little left to do when it is cancelled. */
+const MOST_IN_GRAPH = 128;
+
+/** For each graph of a plan's program, how many launches it has. */
+export function graphSizes(plan: Plan, device: string): number[] {
+  const limits = limitsOf(device);
+  const kinds = plan.steps.flatMap((step): StepSpec['kind'][] => {
+    if (step.kind === 'sweep' || step.kind === 'loop' || step.kind === 'matmul') return [step.kind];
+    const { scratch, launches } = cudaOf(step.kernel, limits);
+    const zeroed = step.kind === 'finish' ? 0 : scratch.filter((buffer) => buffer.zeroed).length;
+    const launched = launches.length - (step.kind === 'finish' ? PARTIAL_LAUNCHES : 0);
+    return [...new Array<'zero'>(zeroed).fill('zero'), ...new Array<'launch'>(launched).fill('launch')];
+  });
+  return graphsOf(kinds).map(({ count }) => count);
+}
+
+/** Steps of a program that repeated runs launch as one CUDA graph: all that are in a row. */
+function graphsOf(kinds: readonly StepSpec['kind'][]): { first: number; count: number }[] {
+  const graphs: { first: number; count: number }[] = [];
+  kinds.forEach((kind, at) => {
+    if (kind !== 'launch' && kind !== 'zero') return;
+    const last = graphs.at(-1);
+    const follows = last !== undefined && last.first + last.count === at && last.count < MOST_IN_GRAPH;
+    if (follows) last.count += 1;
+    else graphs.push({ first: at, count: 1 });
+  });
+  return graphs;
 }
 
 interface Images {

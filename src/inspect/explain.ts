@@ -18,7 +18,7 @@ import {
   type SweepStep,
 } from '../exec/plan.js';
 import { type Planned, planGraph } from '../exec/program.js';
-import { cudaOf, limitsOf } from '../exec/program-cuda.js';
+import { cudaOf, graphSizes, limitsOf } from '../exec/program-cuda.js';
 import { canonicalize } from '../fusion/canonicalize.js';
 import type { Reason } from '../fusion/merge.js';
 import type { FusedStep, Partition } from '../fusion/partition.js';
@@ -87,6 +87,8 @@ export interface ExplanationData {
   readonly bytesWritten: number;
   readonly arenaBytes: number;
   readonly peakBytes: number;
+  /** On a GPU, how many launches each CUDA graph has that a compute consists of when it is repeated; empty on the CPU. */
+  readonly graphs: readonly number[];
   /** Whether results may differ in rounding from the graph as written, by a reassociated sum. */
   readonly reassociated: boolean;
 }
@@ -105,6 +107,7 @@ export class Explanation implements ExplanationData {
   readonly bytesWritten!: number;
   readonly arenaBytes!: number;
   readonly peakBytes!: number;
+  readonly graphs!: readonly number[];
   readonly reassociated!: boolean;
 
   constructor(data: ExplanationData) {
@@ -142,6 +145,7 @@ export class Explanation implements ExplanationData {
         (e) =>
           `not fused: step ${e.from} to step ${e.to} through ${e.buffer}: ${e.reason} (${formatBytes(e.bytes)})`,
       ),
+      ...(this.graphs.length > 0 ? [`repeated: CUDA graphs of ${this.graphs.join(', ')} launches`] : []),
       '',
     ].join('\n');
   }
@@ -200,6 +204,7 @@ export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {
     bytesWritten: total(steps, 'bytesWritten'),
     arenaBytes: plan.arenaByteLength,
     peakBytes: Math.max(parts.peakBytes, plan.peakBytes + parts.waitingBytes),
+    graphs: device.name === 'cpu' ? [] : graphSizes(plan, device.name),
     reassociated: passes.some((pass) => pass.rounds && pass.added.length > 0),
   });
 }

@@ -41,6 +41,13 @@ const SCENARIOS: readonly (readonly [string, Problem['kind'] | undefined])[] = [
   ['a device waits for another by an event', undefined],
   ['a device gives more than the other has', 'out-of-bounds'],
   ['peer access is refused where there is none, and twice', undefined],
+  ['a graph is launched again and again', undefined],
+  ['a graph writes what another stream writes', 'race'],
+  ['a graph is changed after it was launched', undefined],
+  ['a graph reaches beyond its block', 'out-of-bounds'],
+  ['a graph is destroyed while it is under way', undefined],
+  ['a graph is launched after it was destroyed', 'misuse'],
+  ['a node is set after its graph was destroyed', 'misuse'],
 ];
 
 const scenario = (name: string, timing: string, environment: Record<string, string> = {}): Description =>

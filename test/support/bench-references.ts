@@ -104,6 +104,19 @@ const softmax: Reference = (workload, x) =>
     }),
   );
 
+const smallKernels: Reference = ({ shape }, x) => {
+  const n = shape[0]!;
+  let y = Float64Array.from(x!);
+  for (let step = 0; step < 100; step++) {
+    const sums = sumMiddle(y, 1, n, n);
+    y = Float64Array.from(
+      y,
+      (_, i) => y[(i % n) * n + Math.floor(i / n)]! - (0.01 * sums[Math.floor(i / n)]!) / n,
+    );
+  }
+  return y;
+};
+
 const REFERENCES: Readonly<Record<string, Reference>> = {
   diffusion,
   saxpy_trig: (_, x, y) => map(x!, (value, i) => Math.exp(0.5 * Math.sin(value) + Math.cos(y![i]!))),
@@ -174,6 +187,7 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   },
   latency: (_, a, b) => [sum(map(a!, (value, i) => value * b![i]!))],
   latency_host: (_, a, b) => [sum(map(a!, (value, i) => value * b![i]!))],
+  small_kernels: smallKernels,
   latency_device: (_, a, b) => [sum(map(a!, (value, i) => value * b![i]!))],
 };
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/config.h"
@@ -74,6 +75,42 @@ struct Function {
   char* staticShared = nullptr;
   size_t staticSharedBytes = 0;
   size_t maxDynamicShared = 48 * 1024;
+};
+
+// A launch with copies of its arguments, as long as the call that asked for it saw them.
+struct Launch {
+  Function* function = nullptr;
+  LaunchSpec spec;
+  std::vector<std::vector<char>> values;
+};
+
+// Memory to be set: rows of bytes.
+struct MemorySet {
+  Address to = 0;
+  size_t pitch = 0;
+  unsigned char value = 0;
+  size_t width = 0, height = 0;
+};
+
+using GraphWork = std::variant<Launch, MemorySet>;
+
+struct Graph;
+struct GraphNode {
+  Graph* graph = nullptr;
+  GraphWork work;
+};
+
+// Work that is queued together. Each node comes after the one before it.
+struct Graph {
+  Context* context = nullptr;
+  std::vector<GraphNode*> nodes;
+};
+
+// A graph that can be launched, with work of its own for each node.
+struct GraphExec {
+  Context* context = nullptr;
+  std::map<const GraphNode*, size_t> places;
+  std::vector<GraphWork> works;
 };
 
 // A stream-ordered pool: what it holds of the device, and what is in use. Memory freed in a stream may be

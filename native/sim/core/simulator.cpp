@@ -119,6 +119,8 @@ Json Simulator::describe() {
                         {"events", count(events, of)},
                         {"modules", count(modules, of)},
                         {"pools", count(pools, of)},
+                        {"graphs", count(graphs, of)},
+                        {"graphExecs", count(graphExecs, of)},
                         {"cublasHandles", static_cast<double>(cublasHandles)}};
   };
   Json::Array devices;

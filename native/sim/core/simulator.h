@@ -65,6 +65,9 @@ class Simulator {
   Handles<Module> modules;
   Handles<Function> functions;
   Handles<Pool> pools;
+  Handles<Graph> graphs;
+  Handles<GraphNode> graphNodes;
+  Handles<GraphExec> graphExecs;
   std::map<uintptr_t, Pinned> pinned;
   // How many objects other libraries have out that belong to no device: "nvrtcPrograms".
   std::map<std::string, size_t> libraryObjects;

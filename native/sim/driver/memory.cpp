@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "driver/enter.h"
+#include "driver/queueing.h"
 
 using namespace weft::sim;
 
@@ -90,21 +91,6 @@ int queueDownload(Simulator& simulator, Context* context, Stream& stream, void* 
   // Pageable memory has been written when the call returns.
   simulator.scheduler.wait(issued);
   return context->error;
-}
-
-int queueSet(Simulator& simulator, Context* context, Stream& stream, Address to, size_t pitch,
-             unsigned char value, size_t width, size_t height) {
-  Operation set = operation(simulator, "set");
-  set.body = [=, &simulator, what = set.what](Accesses& accesses) {
-    for (size_t row = 0; row < height; row++) {
-      const Address start = to + row * pitch;
-      if (!simulator.write(*context, start, width, accesses, what)) return kIllegalAddress;
-      std::memset(at(start), value, width);
-    }
-    return kSuccess;
-  };
-  simulator.scheduler.issue(stream, std::move(set));
-  return kSuccess;
 }
 
 }  // namespace
@@ -286,7 +272,7 @@ WEFT_SIM_API cuMemsetD8Async(Address to, unsigned char value, size_t byteLength,
   return enter("cuMemsetD8Async", Needs::context, [&](Simulator& simulator, Context* context) {
     Stream* stream = simulator.stream(handle);
     if (stream == nullptr) return kInvalidHandle;
-    return queueSet(simulator, context, *stream, to, byteLength, value, byteLength, 1);
+    return queueSet(simulator, *context, *stream, {to, byteLength, value, byteLength, 1});
   });
 }
 
@@ -296,6 +282,6 @@ WEFT_SIM_API cuMemsetD2D8Async(Address to, size_t pitch, unsigned char value, si
     Stream* stream = simulator.stream(handle);
     if (stream == nullptr) return kInvalidHandle;
     if (pitch < width) return kInvalidValue;
-    return queueSet(simulator, context, *stream, to, pitch, value, width, height);
+    return queueSet(simulator, *context, *stream, {to, pitch, value, width, height});
   });
 }

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "driver/enter.h"
+#include "driver/queueing.h"
 
 using namespace weft::sim;
 
@@ -48,42 +49,6 @@ void unload(Simulator& simulator, Module* module) {
   const bool pending = module->pending > 0;
   simulator.modules.destroy(module);
   if (!pending) dlclose(library);
-}
-
-struct Launch {
-  LaunchSpec spec;
-  std::vector<std::vector<char>> values;
-};
-
-int checkLaunch(const Function& function, const Launch& launch, const DeviceConfig& device) {
-  const Dim3& grid = launch.spec.grid;
-  const Dim3& block = launch.spec.block;
-  constexpr unsigned kMaxGridX = 2147483647, kMaxGridYZ = 65535, kMaxBlockZ = 64;
-  if (grid.count() == 0 || grid.x > kMaxGridX || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ)
-    return kInvalidValue;
-  if (block.count() == 0 || block.z > kMaxBlockZ || block.count() > 1024) return kInvalidValue;
-  if (function.maxThreads > 0 && block.count() > function.maxThreads) return kInvalidValue;
-  if (launch.spec.dynamicSharedBytes > function.maxDynamicShared) return kInvalidValue;
-  if (launch.spec.dynamicSharedBytes > device.sharedMemoryPerBlock) return kInvalidValue;
-  return kSuccess;
-}
-
-int execute(Simulator& simulator, Context& context, Launch& launch, const std::string& what,
-            Accesses& accesses) {
-  std::vector<void*> arguments;
-  for (auto& value : launch.values) arguments.push_back(value.data());
-  const LaunchOutcome outcome =
-      runLaunch(launch.spec, arguments.data(), *context.memory, simulator.scheduler.random());
-  accesses = context.memory->takeAccesses();
-  if (!outcome.problem.empty()) simulator.report.add("out-of-bounds", what + " " + outcome.problem);
-  for (const std::string& mistake : outcome.mistakes) {
-    const auto says = [&](const char* words) { return mistake.find(words) != std::string::npos; };
-    const char* kind = says("shared memory")   ? "shared-memory"
-                       : says("of the launch") ? "race"
-                                               : "undefined-read";
-    simulator.report.add(kind, what + " " + mistake);
-  }
-  return outcome.status;
 }
 
 }  // namespace
@@ -159,35 +124,12 @@ WEFT_SIM_API cuLaunchKernel(Function* handle, unsigned gridX, unsigned gridY, un
                             unsigned blockY, unsigned blockZ, unsigned sharedByteLength, Stream* streamHandle,
                             void** parameters, void** extra) {
   return enter("cuLaunchKernel", Needs::context, [&](Simulator& simulator, Context* context) {
-    Function* function = simulator.object(simulator.functions, handle, "function");
     Stream* stream = simulator.stream(streamHandle);
-    if (function == nullptr || stream == nullptr) return kInvalidHandle;
-    if (function->module->context != context) {
-      simulator.misuse(simulator.callName + " of a function of another context");
-      return kInvalidHandle;
-    }
-    if (extra != nullptr) return kInvalidValue;
+    if (stream == nullptr) return kInvalidHandle;
     Launch launch;
-    launch.spec = {function->name,           function->entry,        {gridX, gridY, gridZ},
-                   {blockX, blockY, blockZ}, function->staticShared, function->staticSharedBytes,
-                   sharedByteLength};
-    if (const int status = checkLaunch(*function, launch, context->config)) return status;
-    // Arguments are copied when the call is made.
-    for (size_t i = 0; i < function->parameters.size(); i++) {
-      const char* value = static_cast<const char*>(parameters[i]);
-      launch.values.emplace_back(value, value + function->parameters[i]);
-    }
-    Module* module = function->module;
-    module->pending++;
-    Operation operation;
-    operation.kind = "launch";
-    operation.what = simulator.callName + " (" + function->name + ")";
-    operation.body = [&simulator, context, module, what = operation.what,
-                      launch = std::move(launch)](Accesses& accesses) mutable {
-      module->pending--;
-      return execute(simulator, *context, launch, what, accesses);
-    };
-    simulator.scheduler.issue(*stream, std::move(operation));
-    return kSuccess;
+    const LaunchCall call{
+        handle, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedByteLength, parameters, extra};
+    if (const int status = readLaunch(simulator, *context, call, launch)) return status;
+    return queueLaunch(simulator, *context, *stream, std::move(launch));
   });
 }

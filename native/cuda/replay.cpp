@@ -1,0 +1,114 @@
+#include "cuda/replay.h"
+
+#include <utility>
+
+namespace weft::cuda {
+namespace {
+
+KernelNodeParams paramsOf(const LaunchStep& step, CUfunction function, void** parameters) {
+  return {function,
+          {step.grid[0], step.grid[1], step.grid[2]},
+          {step.block[0], step.block[1], step.block[2]},
+          step.sharedByteLength,
+          parameters,
+          nullptr};
+}
+
+SetNodeParams zeroOf(CUdeviceptr to, size_t byteLength) { return {to, byteLength, 0, 1, byteLength, 1}; }
+
+std::vector<CUdeviceptr> addressesOf(const LaunchStep& step, const std::vector<CUdeviceptr>& addresses) {
+  std::vector<CUdeviceptr> own;
+  for (const LaunchStep::Argument& argument : step.args) {
+    if (argument.buffer >= 0) own.push_back(addresses[argument.buffer]);
+  }
+  return own;
+}
+
+bool isWhere(const std::vector<CUdeviceptr>& seen, const LaunchStep& step,
+             const std::vector<CUdeviceptr>& addresses) {
+  size_t k = 0;
+  for (const LaunchStep::Argument& argument : step.args) {
+    if (argument.buffer >= 0 && seen[k++] != addresses[argument.buffer]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void Graphs::give(const GraphPair& pair) {
+  if (pair.graph == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  given_.push_back(pair);
+}
+
+void Graphs::clear() {
+  std::vector<GraphPair> given;
+  {
+    const std::lock_guard lock(mutex_);
+    given.swap(given_);
+  }
+  for (const GraphPair& pair : given) {
+    // They fail only on a lost device, with which the graphs went.
+    if (pair.exec != nullptr) {
+      static_cast<void>(driver().cuGraphExecDestroy(pair.exec));
+      execs_--;
+    }
+    static_cast<void>(driver().cuGraphDestroy(pair.graph));
+    graphs_--;
+  }
+}
+
+Replay::Replay(Graphs& graphs, CUcontext context) : graphs_(graphs), context_(context) {
+  WEFT_CU(cuGraphCreate, &pair_.graph, 0);
+  graphs_.graphs_++;
+}
+
+template <typename Make>
+void Replay::append(std::vector<CUdeviceptr> addresses, const Make& make) {
+  Node made;
+  const CUgraphNode* const after = nodes_.empty() ? nullptr : &nodes_.back().node;
+  make(&made.node, after, nodes_.empty() ? 0 : 1);
+  made.addresses = std::move(addresses);
+  nodes_.push_back(std::move(made));
+}
+
+void Replay::add(const LaunchStep& step, CUfunction function, void** parameters,
+                 const std::vector<CUdeviceptr>& addresses) {
+  const size_t position = next_++;
+  if (isComplete() && isWhere(nodes_[position].addresses, step, addresses)) return;
+  const KernelNodeParams params = paramsOf(step, function, parameters);
+  if (!isComplete()) {
+    append(addressesOf(step, addresses), [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
+      WEFT_CU(cuGraphAddKernelNode, node, pair_.graph, after, count, &params);
+    });
+    return;
+  }
+  Node& node = nodes_[position];
+  WEFT_CU(cuGraphExecKernelNodeSetParams, pair_.exec, node.node, &params);
+  node.addresses = addressesOf(step, addresses);
+}
+
+void Replay::addZero(CUdeviceptr to, size_t byteLength) {
+  const size_t position = next_++;
+  const SetNodeParams params = zeroOf(to, byteLength);
+  if (!isComplete()) {
+    append({to}, [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
+      WEFT_CU(cuGraphAddMemsetNode, node, pair_.graph, after, count, &params, context_);
+    });
+    return;
+  }
+  Node& node = nodes_[position];
+  if (node.addresses[0] == to) return;
+  WEFT_CU(cuGraphExecMemsetNodeSetParams, pair_.exec, node.node, &params, context_);
+  node.addresses[0] = to;
+}
+
+void Replay::launch(CUstream stream) {
+  if (!isComplete()) {
+    WEFT_CU(cuGraphInstantiate, &pair_.exec, pair_.graph, nullptr, nullptr, 0);
+    graphs_.execs_++;
+  }
+  WEFT_CU(cuGraphLaunch, pair_.exec, stream);
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,171 @@
+// The simulated driver: graphs of launches and of memory that is set, one after the other. Other shapes are
+// not supported.
+#include "driver/enter.h"
+#include "driver/queueing.h"
+
+using namespace weft::sim;
+
+namespace {
+
+constexpr int kNotSupported = 801;
+
+// CUDA_KERNEL_NODE_PARAMS.
+struct KernelParams {
+  Function* function;
+  Dim3 grid, block;
+  unsigned sharedByteLength;
+  void** parameters;
+  void** extra;
+};
+static_assert(sizeof(KernelParams) == 56);
+
+// CUDA_MEMSET_NODE_PARAMS.
+struct SetParams {
+  Address to;
+  size_t pitch;
+  unsigned value, elementByteLength;
+  size_t width, height;
+};
+static_assert(sizeof(SetParams) == 40);
+
+int readKernel(Simulator& simulator, Context& context, const KernelParams& params, GraphWork& work) {
+  Launch launch;
+  const LaunchCall call{params.function,         params.grid,       params.block,
+                        params.sharedByteLength, params.parameters, params.extra};
+  if (const int status = readLaunch(simulator, context, call, launch)) return status;
+  work = std::move(launch);
+  return kSuccess;
+}
+
+int readSet(const SetParams& params, GraphWork& work) {
+  if (params.elementByteLength != 1 || params.value > 255 || params.width == 0 || params.height == 0)
+    return kInvalidValue;
+  if (params.height > 1 && params.pitch < params.width) return kInvalidValue;
+  work = MemorySet{params.to, params.pitch, static_cast<unsigned char>(params.value), params.width,
+                   params.height};
+  return kSuccess;
+}
+
+int addNode(Simulator& simulator, GraphNode** out, Graph* handle, GraphNode* const* after, size_t afterCount,
+            GraphWork work) {
+  Graph* graph = simulator.object(simulator.graphs, handle, "graph");
+  if (graph == nullptr) return kInvalidHandle;
+  const bool isFirst = graph->nodes.empty();
+  if (afterCount != (isFirst ? 0 : 1) || (!isFirst && after[0] != graph->nodes.back())) return kNotSupported;
+  GraphNode* node = simulator.graphNodes.make();
+  node->graph = graph;
+  node->work = std::move(work);
+  graph->nodes.push_back(node);
+  return *out = node, kSuccess;
+}
+
+// The work of a node in a graph that can be launched; null: it has none.
+GraphWork* workOf(Simulator& simulator, GraphExec* handle, const GraphNode* nodeHandle) {
+  GraphExec* exec = simulator.object(simulator.graphExecs, handle, "executable graph");
+  const GraphNode* node = simulator.object(simulator.graphNodes, nodeHandle, "graph node");
+  if (exec == nullptr || node == nullptr) return nullptr;
+  const auto found = exec->places.find(node);
+  return found == exec->places.end() ? nullptr : &exec->works[found->second];
+}
+
+}  // namespace
+
+WEFT_SIM_API cuGraphCreate(Graph** out, unsigned flags) {
+  return enter("cuGraphCreate", Needs::context, [&](Simulator& simulator, Context* context) {
+    if (flags != 0) return kInvalidValue;
+    Graph* graph = simulator.graphs.make();
+    graph->context = context;
+    return *out = graph, kSuccess;
+  });
+}
+
+WEFT_SIM_API cuGraphAddKernelNode(GraphNode** out, Graph* graph, GraphNode* const* after, size_t afterCount,
+                                  const KernelParams* params) {
+  return enter("cuGraphAddKernelNode", Needs::context, [&](Simulator& simulator, Context* context) {
+    GraphWork work;
+    if (const int status = readKernel(simulator, *context, *params, work)) return status;
+    return addNode(simulator, out, graph, after, afterCount, std::move(work));
+  });
+}
+
+WEFT_SIM_API cuGraphAddMemsetNode(GraphNode** out, Graph* graph, GraphNode* const* after, size_t afterCount,
+                                  const SetParams* params, Context* of) {
+  return enter("cuGraphAddMemsetNode", Needs::context, [&](Simulator& simulator, Context* context) {
+    if (of != context) return kInvalidContext;
+    GraphWork work;
+    if (const int status = readSet(*params, work)) return status;
+    return addNode(simulator, out, graph, after, afterCount, std::move(work));
+  });
+}
+
+WEFT_SIM_API cuGraphInstantiate_v2(GraphExec** out, Graph* handle, GraphNode**, char*, size_t) {
+  return enter("cuGraphInstantiate_v2", Needs::context, [&](Simulator& simulator, Context* context) {
+    Graph* graph = simulator.object(simulator.graphs, handle, "graph");
+    if (graph == nullptr) return kInvalidHandle;
+    GraphExec* exec = simulator.graphExecs.make();
+    exec->context = context;
+    for (const GraphNode* node : graph->nodes) {
+      exec->places[node] = exec->works.size();
+      exec->works.push_back(node->work);
+    }
+    return *out = exec, kSuccess;
+  });
+}
+
+WEFT_SIM_API cuGraphExecKernelNodeSetParams(GraphExec* exec, GraphNode* node, const KernelParams* params) {
+  return enter("cuGraphExecKernelNodeSetParams", Needs::context, [&](Simulator& simulator, Context* context) {
+    GraphWork* work = workOf(simulator, exec, node);
+    if (work == nullptr || !std::holds_alternative<Launch>(*work)) return kInvalidValue;
+    return readKernel(simulator, *context, *params, *work);
+  });
+}
+
+WEFT_SIM_API cuGraphExecMemsetNodeSetParams(GraphExec* exec, GraphNode* node, const SetParams* params,
+                                            Context* of) {
+  return enter("cuGraphExecMemsetNodeSetParams", Needs::context, [&](Simulator& simulator, Context* context) {
+    GraphWork* work = workOf(simulator, exec, node);
+    if (of != context || work == nullptr || !std::holds_alternative<MemorySet>(*work)) return kInvalidValue;
+    return readSet(*params, *work);
+  });
+}
+
+WEFT_SIM_API cuGraphLaunch(GraphExec* handle, Stream* streamHandle) {
+  return enter("cuGraphLaunch", Needs::context, [&](Simulator& simulator, Context* context) {
+    GraphExec* exec = simulator.object(simulator.graphExecs, handle, "executable graph");
+    Stream* stream = simulator.stream(streamHandle);
+    if (exec == nullptr || stream == nullptr) return kInvalidHandle;
+    if (exec->context != context) {
+      simulator.misuse(simulator.callName + " of a graph of another context");
+      return kInvalidHandle;
+    }
+    for (const GraphWork& work : exec->works) {
+      if (const auto* set = std::get_if<MemorySet>(&work)) {
+        queueSet(simulator, *context, *stream, *set);
+        continue;
+      }
+      const Launch& launch = std::get<Launch>(work);
+      if (simulator.object(simulator.functions, launch.function, "function") == nullptr)
+        return kInvalidHandle;
+      queueLaunch(simulator, *context, *stream, launch);
+    }
+    return kSuccess;
+  });
+}
+
+// What was launched ends by itself.
+WEFT_SIM_API cuGraphExecDestroy(GraphExec* handle) {
+  return enter("cuGraphExecDestroy", Needs::driver, [&](Simulator& simulator, Context*) {
+    GraphExec* exec = simulator.object(simulator.graphExecs, handle, "executable graph");
+    if (exec == nullptr) return kInvalidHandle;
+    return simulator.graphExecs.destroy(exec), kSuccess;
+  });
+}
+
+WEFT_SIM_API cuGraphDestroy(Graph* handle) {
+  return enter("cuGraphDestroy", Needs::driver, [&](Simulator& simulator, Context*) {
+    Graph* graph = simulator.object(simulator.graphs, handle, "graph");
+    if (graph == nullptr) return kInvalidHandle;
+    for (GraphNode* node : graph->nodes) simulator.graphNodes.destroy(node);
+    return simulator.graphs.destroy(graph), kSuccess;
+  });
+}
