@@ -12,6 +12,7 @@ import { CPU_NEEDS } from '../src/exec/program-cpu.js';
 import { canonicalize } from '../src/fusion/canonicalize.js';
 import { partition } from '../src/fusion/partition.js';
 import { runPasses } from '../src/fusion/pipeline.js';
+import { withLevels } from '../src/graph/depth.js';
 import { chain, SHAPES } from './planning-shapes.js';
 import { median, now, toDigits } from './statistics.js';
 
@@ -22,10 +23,10 @@ interface Measured {
   readonly planMs: number;
 }
 
-/** Builds one graph and plans it. */
+/** Builds one graph and plans it; as a whole, however deep it is. */
 function measure(shape: string, count: number): Measured {
   const start = now();
-  const exprs = SHAPES[shape]!(count).map((result) => result.expr);
+  const exprs = withLevels(Number.POSITIVE_INFINITY, () => SHAPES[shape]!(count)).map(({ expr }) => expr);
   const built = now();
   const canonical = canonicalize(exprs);
   const graph = runPasses(canonical.graph);
