@@ -22,7 +22,7 @@ export function* withWorkspaces(
   draft: Draft,
   needOf: (step: MatmulStep) => WorkspaceNeed,
 ): Generator<Draft, void> {
-  const needs = draft.steps.flatMap(productsOf).map(needOf);
+  const needs = [...differentProducts(draft.steps)].map(needOf);
   const most = Math.max(0, ...needs.map((need) => need.most));
   const least = Math.max(0, ...needs.map((need) => need.least));
   let before: number | undefined;
@@ -52,6 +52,20 @@ function withBuffer<S extends Step>(step: S, workspace: number): S {
   if (step.kind === 'matmul') return { ...step, workspace };
   if (step.kind !== 'loop') return step;
   return { ...step, body: step.body.map((part) => withBuffer(part, workspace)) };
+}
+
+/** One of each of the products that differ in more than where their matrices lie. */
+function differentProducts(steps: readonly Step[]): Iterable<MatmulStep> {
+  const products = new Map<string, MatmulStep>();
+  const strides = ({ batchStride, rowStride, columnStride }: MatmulStep['a']): string =>
+    `${batchStride} ${rowStride} ${columnStride}`;
+  for (const product of steps.flatMap(productsOf)) {
+    const { dtype, batch, m, n, k, a, b, c } = product;
+    const offsets = `${a.offset} ${b.offset} ${c.offset}`;
+    const key = `${dtype} ${batch} ${m} ${n} ${k} ${offsets} ${strides(a)} ${strides(b)} ${strides(c)}`;
+    products.set(key, product);
+  }
+  return products.values();
 }
 
 /** The products of a step, those in loops among them. */

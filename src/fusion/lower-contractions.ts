@@ -67,21 +67,22 @@ function lower(node: GraphNodeOf<'contract'>, editor: Editor): number {
     operands.length === 2
       ? ONE_PAIR
       : contractionPath(node.labels, node.output, (label) => sizes.get(label)!);
-  const list: (Operand | undefined)[] = operands.map((operand, k) =>
-    lowering.sumOwn(
-      operand,
-      new Set([...node.output, ...operands.flatMap((o, j) => (j === k ? [] : o.labels))]),
-    ),
-  );
+  const list: (Operand | undefined)[] = [...operands];
+  /** Whether the result or another operand has a label; few labels are searched faster than put into sets. */
+  const isNeeded = (label: number, by: number): boolean =>
+    node.output.includes(label) ||
+    list.some((o, j) => j !== by && o !== undefined && o.labels.includes(label));
+  operands.forEach((operand, k) => {
+    list[k] = lowering.sumOwn(operand, (label) => isNeeded(label, k));
+  });
   for (const [i, j] of pairs) {
     const a = list[i]!;
     const b = list[j]!;
     list[i] = undefined;
     list[j] = undefined;
-    const needed = new Set([...node.output, ...list.flatMap((o) => o?.labels ?? [])]);
     // The operand whose own labels come first in the result is the left one: its rows are the result's rows.
     const [left, right] = comesFirst(a, b, node.output) ? [a, b] : [b, a];
-    list.push(lowering.multiply(left, right, needed));
+    list.push(lowering.multiply(left, right, (label) => isNeeded(label, -1)));
   }
   return lowering.arrange(list[list.length - 1]!, node.output);
 }
@@ -106,10 +107,10 @@ class Lowering {
   }
 
   /** Sums away the labels that nobody else has. */
-  sumOwn(operand: Operand, needed: ReadonlySet<number>): Operand {
-    const axes = operand.labels.flatMap((label, axis) => (needed.has(label) ? [] : [axis]));
-    if (axes.length === 0) return operand;
-    const labels = operand.labels.filter((label) => needed.has(label));
+  sumOwn(operand: Operand, isNeeded: (label: number) => boolean): Operand {
+    if (operand.labels.every(isNeeded)) return operand;
+    const axes = operand.labels.flatMap((label, axis) => (isNeeded(label) ? [] : [axis]));
+    const labels = operand.labels.filter(isNeeded);
     return { id: this.#sum(operand.id, axes, this.#shape(labels)), labels };
   }
 
@@ -148,16 +149,14 @@ class Lowering {
   }
 
   /** The product of two operands, summed over what is needed no more. */
-  multiply(a: Operand, b: Operand, needed: ReadonlySet<number>): Operand {
-    const inA = new Set(a.labels);
-    const inB = new Set(b.labels);
+  multiply(a: Operand, b: Operand, isNeeded: (label: number) => boolean): Operand {
+    const isShared = (l: number): boolean => a.labels.includes(l) && b.labels.includes(l);
+    const longer = a.labels.length >= b.labels.length ? a : b;
     const groups = {
-      batch: a.labels.filter((l) => inB.has(l) && needed.has(l)),
-      m: a.labels.filter((l) => !inB.has(l)),
-      n: b.labels.filter((l) => !inA.has(l)),
-      k: (a.labels.length >= b.labels.length ? a : b).labels.filter(
-        (l) => inA.has(l) && inB.has(l) && !needed.has(l),
-      ),
+      batch: a.labels.filter((l) => isShared(l) && isNeeded(l)),
+      m: a.labels.filter((l) => !isShared(l)),
+      n: b.labels.filter((l) => !isShared(l)),
+      k: longer.labels.filter((l) => isShared(l) && !isNeeded(l)),
     };
     const size = (labels: readonly number[]): number => sizeOfShape(this.#shape(labels));
     const { dtype } = this.#editor.node(a.id);
