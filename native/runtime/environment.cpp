@@ -19,6 +19,7 @@ struct EnvironmentState {
   size_t running = 0;
   std::unordered_set<std::shared_ptr<Task>> pending;
   std::vector<std::shared_ptr<Task>> finished;
+  std::vector<std::function<void(Napi::Env)>> calls;
   // Whether JavaScript was called and has not come yet, or comes by itself.
   bool called = false;
   bool looks = false;
@@ -115,6 +116,20 @@ void Task::end(std::exception_ptr error) noexcept {
   state.wake.NonBlockingCall();
 }
 
+CallOnJavaScript Environment::caller() const {
+  return [state = state_](std::function<void(Napi::Env)> call) {
+    const std::lock_guard lock(state->mutex);
+    if (state->closed) return false;
+    state->calls.push_back(std::move(call));
+    // JavaScript that looks by itself does so between its turns: it may have to be woken for another one.
+    if (!state->called) {
+      state->called = true;
+      state->wake.NonBlockingCall();
+    }
+    return true;
+  };
+}
+
 void Environment::deliver(Napi::Env env, Napi::Function, Environment* self, void*) {
   // A null environment means that it is going away: the cleanup hook has seen to the tasks.
   if (static_cast<napi_env>(env) != nullptr) self->settleFinished(env);
@@ -136,11 +151,17 @@ Napi::Value settle(const Napi::CallbackInfo& info) {
 
 void Environment::settleFinished(Napi::Env env) {
   std::vector<std::shared_ptr<Task>> finished;
+  std::vector<std::function<void(Napi::Env)>> calls;
   {
     const std::lock_guard lock(state_->mutex);
     finished.swap(state_->finished);
+    calls.swap(state_->calls);
     state_->called = false;
     for (const auto& task : finished) state_->pending.erase(task);
+  }
+  for (const auto& call : calls) {
+    const Napi::HandleScope scope(env);
+    call(env);
   }
   pending_ -= finished.size();
   if (pending_ == 0 && !finished.empty()) state_->wake.Unref(env);

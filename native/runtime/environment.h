@@ -8,6 +8,7 @@
 #include <napi.h>
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -65,6 +66,10 @@ class BlockingTask : public Task {
 // settle(looksAgain: boolean): number
 Napi::Value settle(const Napi::CallbackInfo& info);
 
+// Has a call made on the JavaScript thread, soon. False: the environment is going away, and nothing is
+// called. Any thread.
+using CallOnJavaScript = std::function<bool(std::function<void(Napi::Env)>)>;
+
 class Environment {
  public:
   // Makes the environment's instance data; called once when the addon is loaded into it.
@@ -81,6 +86,7 @@ class Environment {
   // Settles what has ended. Returns how many tasks are pending. While JavaScript says that it `looksAgain`,
   // it is not called when tasks end.
   size_t settle(Napi::Env env, bool looksAgain);
+  CallOnJavaScript caller() const;
 
  private:
   friend class Task;

@@ -1,5 +1,6 @@
 // HostSource: an input's bytes on the host that are not in one piece of memory as a device wants them: in a
-// file, or in several arrays. They are read by range, on any thread, several ranges at once.
+// file, in several arrays, or still to be read by JavaScript. They are read by range, on any thread, several
+// ranges at once.
 //
 // Windows of a sweep, and the staging of a GPU, read their ranges straight to where they are copied from;
 // `readAll` brings a whole input into memory. Made from JavaScript's descriptions by source-input.*.
@@ -27,6 +28,10 @@ class HostSource {
     size_t byteLength = 0;
   };
   virtual Stretch memoryAt(size_t) const { return {}; }
+  // Whether reading waits for the JavaScript thread, which must then not wait for what reads.
+  virtual bool needsJavaScript() const { return false; }
+  // The flag of the run that reads, before it begins.
+  virtual void setCancelFlag(const CancelFlag*) {}
 };
 
 // Copies all of a source with several threads. Throws the failure of an aborted run when cancelled.

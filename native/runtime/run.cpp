@@ -263,10 +263,16 @@ Napi::Value run(const Napi::CallbackInfo& info) {
     task->tilesDone = token.tiles;
   }
   task->cancel = &task->cancelFlag();
+  bool needsJavaScript = false;
+  for (const Run::Input& input : task->inputs) {
+    if (!input.source) continue;
+    input.source->setCancelFlag(task->cancel);
+    needsJavaScript |= input.source->needsJavaScript();
+  }
   task->tellsTimeline = info[4].ToBoolean();
   task->settlesWhenQueued = info[5].ToBoolean();
   // What may be stopped until it begins is better begun elsewhere.
-  if (info[3].IsUndefined()) task->turn = program.device->takeTurn(*task);
+  if (info[3].IsUndefined() && !needsJavaScript) task->turn = program.device->takeTurn(*task);
   switch (task->turn.kind) {
     case Turn::Kind::settled:
       return task->settleNow(env);

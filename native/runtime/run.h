@@ -21,7 +21,8 @@ struct BufferHandle {
   std::shared_ptr<Memory> memory;
 };
 
-// run(program: NativeProgram, inputs: (ArrayBufferView | BufferHandle | FileInput | ChunkedInput)[],
+// run(program: NativeProgram, inputs: (ArrayBufferView | BufferHandle | FileInput | ChunkedInput |
+// ReaderInput)[],
 //     keep: (boolean | FileOutput[])[], cancel?: object, timeline?: boolean, whenQueued?: boolean):
 //   Results | Promise<Results>, where Results is (ArrayBuffer | BufferHandle | number[] | number)[]
 //

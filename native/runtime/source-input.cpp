@@ -1,6 +1,7 @@
 #include "runtime/source-input.h"
 
 #include "runtime/file.h"
+#include "runtime/reader-source.h"
 #include "runtime/values.h"
 
 namespace weft {
@@ -52,6 +53,13 @@ std::unique_ptr<HostSource> chunksOf(const Napi::Object& input, const std::strin
   return std::make_unique<ChunkedSource>(chunks);
 }
 
+std::unique_ptr<HostSource> readerOf(const Napi::Object& input, const std::string& field) {
+  const Napi::Value read = input.Get("read");
+  if (!read.IsFunction()) values::reject(field + ".read", "a function");
+  const int64_t byteLength = values::integer(input.Get("byteLength"), field + ".byteLength");
+  return std::make_unique<ReaderSource>(read.As<Napi::Function>(), static_cast<size_t>(byteLength));
+}
+
 }  // namespace
 
 std::unique_ptr<HostSource> readHostInput(const Napi::Value& value, const std::string& field) {
@@ -59,8 +67,9 @@ std::unique_ptr<HostSource> readHostInput(const Napi::Value& value, const std::s
     const Napi::Object input = value.As<Napi::Object>();
     if (input.Has("path")) return fileOf(input, field);
     if (input.Has("chunks")) return chunksOf(input, field);
+    if (input.Has("read")) return readerOf(input, field);
   }
-  values::reject(field, "a typed array, a device buffer, a file or chunks");
+  values::reject(field, "a typed array, a device buffer, a file, chunks or a reader");
 }
 
 }  // namespace weft

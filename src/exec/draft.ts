@@ -35,7 +35,7 @@ export interface DraftBuffer {
   readonly isStored: boolean;
   /** Whether it is an input that is not in memory yet, and can be read in windows. */
   readonly isRead: boolean;
-  /** Whether it is an input that JavaScript brings into memory as a whole before the run. */
+  /** Whether it is an input that JavaScript reads: as a whole before the run, or in windows part by part. */
   readonly isFetched?: boolean | undefined;
 }
 

@@ -13,7 +13,7 @@ import type { DeviceBuffer, Expr, Shape, TypedArray } from '../graph/expr.js';
 import { formatSite } from '../site.js';
 import { type ChosenDevice, chooseDevice } from './devices.js';
 import { typedArrayOver } from './host-memory.js';
-import { bring, inputsOf, isHere } from './inputs.js';
+import { inputsOf, runWithInputs } from './inputs.js';
 import {
   cancel,
   createCancel,
@@ -161,14 +161,13 @@ async function execute(
     const results = plan.buffers.filter((buffer) => buffer.role === 'output');
     const needed = plan.inputs.map((source) => arrays[source]!);
     signal?.throwIfAborted();
-    const inputs = needed.every(isHere) ? needed : await bring(needed, signal, parts);
-    const running = run(native, inputs, {
-      outputs: results.map((_, k) => (place === 'file' ? filesOf!(plan, k) : place)),
-      cancel: token,
+    const { outputs, checksums } = await runWithInputs(needed, { plan, signal, parts }, (inputs) => {
+      const running = run(native, inputs, {
+        outputs: results.map((_, k) => (place === 'file' ? filesOf!(plan, k) : place)),
+        cancel: token,
+      });
+      return onProgress === undefined ? running : watched(running, plan, token!, onProgress);
     });
-    const { outputs, checksums } = await (onProgress === undefined
-      ? running
-      : watched(running, plan, token!, onProgress));
     return { program, outputs, checksums };
   };
   try {

@@ -1,18 +1,54 @@
 /**
  * Sources → what a native run reads: views of arrays, device buffers, regions of files; and elements that come through
- * JavaScript, read whole before the run. Called by `evaluate.ts` and `trace.ts`.
+ * JavaScript, read whole before the run, or part by part while it is under way. Called by `evaluate.ts` and `trace.ts`.
  */
 import { ArgumentError, expected, InternalError } from '../errors.js';
 import type { Canonical, SourceArray } from '../fusion/canonicalize.js';
 import { byteLengthOf, DTYPE_INFO, type DType, isComplex } from '../graph/dtype.js';
-import type { FileRegion, FoldedSource, Site, TypedArray } from '../graph/expr.js';
+import type { ElementReader, FileRegion, FoldedSource, Site, TypedArray } from '../graph/expr.js';
 import { formatSite } from '../site.js';
-import type { RunInput } from './native.js';
+import type { ReaderInput, RunInput } from './native.js';
 import { isPlaceholder } from './placeholder.js';
+import type { Plan } from './plan.js';
 
-/** Elements that JavaScript is still to read. */
-export interface Unread {
-  read(signal: AbortSignal | undefined): Promise<TypedArray>;
+/** Elements that JavaScript is still to read: all before the run, or parts of them while it is under way. */
+export class Unread {
+  readonly #array: SourceArray;
+  readonly #reader: ElementReader;
+
+  constructor(array: SourceArray, reader: ElementReader) {
+    this.#array = array;
+    this.#reader = reader;
+  }
+
+  all(signal: AbortSignal | undefined): Promise<TypedArray> {
+    const { start, elementCount } = this.#array;
+    return this.#reader.read(start, elementCount, signal);
+  }
+
+  /** `failed` is told why elements could not be read: the run itself only knows that they were not. */
+  parts(signal: AbortSignal | undefined, failed: (error: unknown) => void): ReaderInput {
+    const { start, elementCount, dtype } = this.#array;
+    const size = byteLengthOf(dtype);
+    const reader = this.#reader;
+    const read = async (offset: number, length: number): Promise<Uint8Array> => {
+      const { buffer, byteOffset, byteLength } = await reader.read(
+        start + offset / size,
+        length / size,
+        signal,
+      );
+      return new Uint8Array(buffer, byteOffset, byteLength);
+    };
+    return {
+      byteLength: elementCount * size,
+      read: (offset, length, done) => {
+        read(offset, length).then(done, (error: unknown) => {
+          failed(error);
+          done();
+        });
+      },
+    };
+  }
 }
 
 /** What a source is for a run: there, still to be read, or a value of a part of the graph that is computed first. */
@@ -23,22 +59,43 @@ export interface PartValues {
   valueOf(source: FoldedSource): RunInput;
 }
 
-export const isHere = (input: Input): input is RunInput => !('read' in input || 'part' in input);
+const isHere = (input: Input): input is RunInput => !(input instanceof Unread || 'part' in input);
 
-/** Inputs as a run takes them: what comes through JavaScript is read whole. */
-export async function bring(
+/** What inputs are brought for. */
+export interface Bringing {
+  readonly plan: Plan;
+  readonly signal?: AbortSignal | undefined;
+  readonly parts?: PartValues | undefined;
+}
+
+/**
+ * Runs with inputs as a run takes them. What comes through JavaScript is read whole before it, or where the plan has windows
+ * of it, part by part while it is under way; what a reader throws then is what this rejects with.
+ */
+export async function runWithInputs<T>(
   inputs: readonly Input[],
-  signal: AbortSignal | undefined,
-  parts: PartValues | undefined,
-): Promise<RunInput[]> {
+  { plan: { buffers }, signal, parts }: Bringing,
+  go: (here: readonly RunInput[]) => Promise<T>,
+): Promise<T> {
+  if (inputs.every(isHere)) return go(inputs);
+  const inWindows = buffers.filter(({ role }) => role === 'input').map(({ windowed }) => windowed === true);
+  let thrown: { readonly error: unknown } | undefined;
+  const failed = (error: unknown): void => {
+    thrown ??= { error };
+  };
   const here = await Promise.all(
-    inputs.map((input) => {
+    inputs.map((input, k) => {
       if (isHere(input)) return input;
-      return 'read' in input ? input.read(signal) : valueIn(parts, input);
+      if (!(input instanceof Unread)) return valueIn(parts, input);
+      return inWindows[k] === true ? input.parts(signal, failed) : input.all(signal);
     }),
   );
   signal?.throwIfAborted();
-  return here;
+  try {
+    return await go(here);
+  } catch (error) {
+    throw thrown === undefined ? error : thrown.error;
+  }
 }
 
 function valueIn(parts: PartValues | undefined, source: FoldedSource): RunInput {
@@ -62,7 +119,7 @@ export function inputOf(array: SourceArray, canonical: Canonical): Input {
     case 'file':
       return fileInput(source.region, dtype, start, elementCount);
     case 'reader':
-      return { read: (signal) => source.reader.read(start, elementCount, signal) };
+      return new Unread(array, source.reader);
     case 'chunked':
       return chunkedInput(source.chunks, array, canonical);
     case 'host':

@@ -151,8 +151,15 @@ export interface ChunkedInput {
   readonly chunks: readonly Uint8Array[];
 }
 
+/** An array that JavaScript reads part by part while the run is under way. */
+export interface ReaderInput {
+  readonly byteLength: number;
+  /** Calls `done` once, now or later: with the bytes, or without any where they cannot be read. */
+  readonly read: (byteOffset: number, byteLength: number, done: (bytes?: Uint8Array) => void) => void;
+}
+
 /** What fills a buffer of role `input`. */
-export type RunInput = ArrayBufferView | DeviceBuffer | FileInput | ChunkedInput;
+export type RunInput = ArrayBufferView | DeviceBuffer | FileInput | ChunkedInput | ReaderInput;
 
 /** A place in an open file that a result is written to by native threads. */
 export interface FileOutput {

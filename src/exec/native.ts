@@ -214,7 +214,7 @@ class NativeBuffer implements DeviceBuffer {
 /** What the addon reads for an input. */
 function rawInput(input: RunInput): object {
   if (ArrayBuffer.isView(input)) return stableView(input);
-  if ('path' in input) return input;
+  if ('path' in input || 'read' in input) return input;
   return 'chunks' in input ? { chunks: input.chunks.map(stableView) } : NativeBuffer.handleOf(input);
 }
 
@@ -283,8 +283,8 @@ export function createProgram(spec: ProgramSpec): NativeProgram {
 
 /**
  * Runs a program. `inputs` has one entry for each buffer of role `input`, in order: an array of exactly its bytes, which
- * must not be written to until the promise settles, several of them one after the other, a region of a file, or a buffer on
- * the program's device.
+ * must not be written to until the promise settles, several of them one after the other, a region of a file, a reader, or a
+ * buffer on the program's device.
  *
  * Rejects with `ArgumentError` (inputs that do not fit), `FileError`, `MemoryError`, `DeviceError`, `DeviceLostError`, or an
  * `AbortError` after `cancel(options.cancel)`.

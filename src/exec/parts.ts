@@ -10,7 +10,7 @@ import type { Canonical } from '../fusion/canonicalize.js';
 import { canonicalOfPart, partsBelow, partsIn } from '../fusion/fold.js';
 import type { DeviceBuffer, FoldedPart, FoldedSource } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
-import { bring, type Input, inputsOf, type PartValues } from './inputs.js';
+import { type Bringing, type Input, inputsOf, type PartValues, runWithInputs } from './inputs.js';
 import { type RunInput, run } from './native.js';
 import type { Place, Program, Target } from './program.js';
 import { runWithin } from './within.js';
@@ -59,9 +59,9 @@ export class Parts implements PartValues {
   ): Promise<void> {
     for (const { part, inputs } of this.#waiting) {
       signal?.throwIfAborted();
-      const here = await bring(inputs, signal, this);
       const canonical = canonicalOfPart(part);
-      this.#values.set(part, await valuesOf(canonical, here, target, cancel));
+      const bringing = { signal, parts: this, cancel };
+      this.#values.set(part, await valuesOf(canonical, inputs, target, bringing));
       this.#checkHost(target);
       this.release(canonical);
     }
@@ -101,16 +101,21 @@ export class Parts implements PartValues {
   }
 }
 
+/** What a part's inputs are brought with, and the token that stops it. */
+interface PartBringing extends Omit<Bringing, 'plan'> {
+  readonly cancel: object | undefined;
+}
+
 /** Computes one part; on the host where the device has no room for its values beside the work. */
 async function valuesOf(
   canonical: Canonical,
-  inputs: readonly RunInput[],
+  inputs: readonly Input[],
   target: PartTarget,
-  cancel: object | undefined,
+  bringing: PartBringing,
 ): Promise<(ArrayBufferView | DeviceBuffer)[]> {
   const place = placeOfParts(target);
   const compute = (at: Place): Promise<(ArrayBufferView | DeviceBuffer)[]> =>
-    runWithin(canonical, { ...target, place: at }, (program) => runPart(program, inputs, at, cancel));
+    runWithin(canonical, { ...target, place: at }, (program) => runPart(program, inputs, at, bringing));
   try {
     return await compute(place);
   } catch (error) {
@@ -121,15 +126,17 @@ async function valuesOf(
 
 async function runPart(
   { plan, native }: Program,
-  inputs: readonly RunInput[],
+  inputs: readonly Input[],
   place: Place,
-  cancel: object | undefined,
+  { cancel, ...bringing }: PartBringing,
 ): Promise<(ArrayBufferView | DeviceBuffer)[]> {
   const results = plan.buffers.filter((buffer) => buffer.role === 'output');
-  const { outputs } = await run(
-    native,
-    plan.inputs.map((source) => inputs[source]!),
-    { outputs: results.map(() => (place === 'device' ? place : 'host')), cancel },
+  const needed = plan.inputs.map((source) => inputs[source]!);
+  const { outputs } = await runWithInputs(needed, { plan, ...bringing }, (here) =>
+    run(native, here, {
+      outputs: results.map(() => (place === 'device' ? place : 'host')),
+      cancel,
+    }),
   );
   return plan.outputs.map((at) => {
     if (at < 0) return new Uint8Array(0);

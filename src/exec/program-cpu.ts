@@ -26,7 +26,7 @@ export const CPU_NEEDS: DeviceNeeds = {
   isByElement: ({ reduced }) => reduced.length === 0,
   sweeps: {
     worksOf: tapeWorks,
-    canWindow: ({ isFetched }) => isFetched !== true,
+    canWindow: () => true,
     canSpill: false,
     slots: { in: 2, out: 1, local: 1 },
     tileBytes: Number.POSITIVE_INFINITY,

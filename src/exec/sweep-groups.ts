@@ -23,6 +23,8 @@ export interface GroupRules {
   readonly isWindowed: (buffer: number) => boolean;
   readonly byteLengthOf: (buffer: number) => number;
   readonly isInput: (buffer: number) => boolean;
+  /** As of `ShareRules`. */
+  readonly isFetched: (buffer: number) => boolean;
   /** Whether large values may wait in host memory. */
   readonly canSpill: boolean;
   /** Whether matrix products are run by panels rather than by a cut that leaves an operand whole. */

@@ -8,6 +8,8 @@ import { type SweptTask, tileOf } from './sweep-windows.js';
 export interface ShareRules {
   readonly isWindowed: (buffer: number) => boolean;
   readonly byteLengthOf: (buffer: number) => number;
+  /** Whether parts of a buffer come through JavaScript, which is asked for few long ones rather than for many rows. */
+  readonly isFetched: (buffer: number) => boolean;
 }
 
 export interface Chosen {
@@ -62,7 +64,7 @@ export function choosePitches(tasks: readonly SweptTask[], rules: ShareRules): C
     ...tasks.flatMap(({ task }) => task.reads),
   ]);
   for (const buffer of buffers) {
-    if (!rules.isWindowed(buffer)) continue;
+    if (!rules.isWindowed(buffer) || rules.isFetched(buffer)) continue;
     const started = best;
     for (const pitch of candidatesOf(tasks, buffer)) {
       const isNeeded = started.share === undefined || started.share > 1.5 / TRIAL_TILES;

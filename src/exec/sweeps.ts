@@ -144,6 +144,7 @@ class Attempt {
       isWindowed: (buffer) => this.#windowed[buffer] === true,
       byteLengthOf: (buffer) => this.#buffers[buffer]!.byteLength,
       isInput: (buffer) => this.#buffers[buffer]!.role === 'input',
+      isFetched: (buffer) => this.#buffers[buffer]!.isFetched === true,
       canSpill: this.#rules.canSpill,
       byPanels: this.#rules.byPanels,
     });

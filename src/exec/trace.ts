@@ -9,7 +9,7 @@ import { MemoryError } from '../errors.js';
 import { type Canonical, canonicalize, type SourceArray } from '../fusion/canonicalize.js';
 import type { Expr } from '../graph/expr.js';
 import { type ComputeOptions, deviceOf, type Executed, located, probed } from './evaluate.js';
-import { bring, type Input, inputOf, isHere, partOf } from './inputs.js';
+import { type Input, inputOf, partOf, runWithInputs } from './inputs.js';
 import { type RunOptions, run } from './native.js';
 import { Parts } from './parts.js';
 import { type ArgumentExpr, firstOf, memoryOf } from './placeholder.js';
@@ -71,8 +71,9 @@ export class Trace {
       if (ready === undefined) return await this.#runFirst(args, place);
       const inputs = ready.feeds.map((feed) => this.#inputOf(feed, args));
       const { program, options } = ready;
-      const here = inputs.every(isHere) ? inputs : await bring(inputs, undefined, undefined);
-      const { outputs, checksums } = await run(program.native, here, options);
+      const { outputs, checksums } = await runWithInputs(inputs, { plan: program.plan }, (here) =>
+        run(program.native, here, options),
+      );
       return { program, outputs, checksums };
     } catch (error) {
       if (ready === undefined || !(error instanceof MemoryError)) throw located(error, this.exprs);
@@ -99,8 +100,9 @@ export class Trace {
       // Later calls come after this one's work, so that nothing need wait for it.
       const options = { outputs: results.map(() => place), whenQueued: place === 'device' };
       const inputs = plan.inputs.map((source) => arrays[source]!);
-      const here = inputs.every(isHere) ? inputs : await bring(inputs, undefined, parts);
-      const { outputs, checksums } = await run(native, here, options);
+      const { outputs, checksums } = await runWithInputs(inputs, { plan, parts }, (here) =>
+        run(native, here, options),
+      );
       // Captured graphs in parts are computed at each call.
       if (parts === undefined)
         this.#ready[place] = { program, feeds: plan.inputs.map((source) => this.#feeds[source]!), options };

@@ -1,26 +1,14 @@
 /**
  * Archives of arrays (.npz, which are zip files): which members there are and how each lies in the file. Stored members
- * are read in place, by offset; deflated ones are inflated as a whole when a graph runs.
+ * are read in place, by offset; deflated ones are inflated when a graph runs (`deflated.ts`).
  *
  * Names of members are names of arrays, never of files. Writing is in `zip-writer.ts`. Called by `load.ts`.
  */
-import { pipeline } from 'node:stream/promises';
-import { crc32, createInflateRaw } from 'node:zlib';
 import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
-import { typedArrayOver } from '../exec/host-memory.js';
-import { byteLengthOf } from '../graph/dtype.js';
-import type { ElementReader, Expr, FileRegion, TypedArray } from '../graph/expr.js';
-import { swapWords } from './byte-order.js';
-import { type DataFile, type Refuse, refuser, withFile } from './data-file.js';
-import {
-  type ArrayLayout,
-  bytesOf,
-  checkLength,
-  fileExpr,
-  isSwapped,
-  layoutExpr,
-  wordByteLength,
-} from './layout.js';
+import type { Expr, FileRegion } from '../graph/expr.js';
+import { type DataFile, type Refuse, refuser } from './data-file.js';
+import { DeflatedReader, InflatePass } from './deflated.js';
+import { checkLength, fileExpr, layoutExpr } from './layout.js';
 import { readNpyHeader } from './npy.js';
 
 const STORED = 0;
@@ -130,101 +118,15 @@ async function deflatedExpr(
     swapped: false,
     stamp: file.stamp,
   };
+  const pass = new InflatePass(region, entry.uncompressedSize);
   const head = async (offset: number, length: number): Promise<Uint8Array> => {
-    const bytes = Buffer.alloc(offset + length);
-    await inflate(file, region, [bytes], refuse);
-    return bytes.subarray(offset);
+    const bytes = new Uint8Array(length);
+    await pass.read(file, offset, bytes, refuse);
+    return bytes;
   };
-  const layout = await readNpyHeader(head, entry.uncompressedSize, refuse);
+  const layout = await readNpyHeader(head, entry.uncompressedSize, refuse).finally(() => pass.close());
   checkLength(refuse, layout, entry.uncompressedSize);
   const member = { region, layout, byteLength: entry.uncompressedSize, crc: entry.crc32 };
   const reader = new DeflatedReader(`${name} of ${file.path}`, member);
   return () => layoutExpr(layout, (strided) => ({ type: 'reader', reader, ...strided }));
-}
-
-/** Bytes that are read and inflated at once. */
-const CHUNK = 1 << 18;
-
-async function* bytesIn(file: DataFile, { byteOffset, byteLength }: FileRegion): AsyncGenerator<Buffer> {
-  for (let at = 0; at < byteLength; at += CHUNK) {
-    yield await file.read(byteOffset + at, Math.min(CHUNK, byteLength - at));
-  }
-}
-
-/**
- * Fills buffers one after the other with what a region inflates to, and leaves what comes after unread. Gives the CRC-32 of
- * those bytes.
- */
-async function inflate(
-  file: DataFile,
-  region: FileRegion,
-  targets: readonly Buffer[],
-  refuse: Refuse,
-  signal?: AbortSignal,
-): Promise<number> {
-  const left = targets.filter((target) => target.length > 0);
-  let checksum = 0;
-  const collect = async (stream: AsyncIterable<Buffer>): Promise<void> => {
-    for await (const chunk of stream) {
-      for (let at = 0; at < chunk.length && left.length > 0; ) {
-        const taken = chunk.copy(left[0]!, 0, at);
-        checksum = crc32(chunk.subarray(at, at + taken), checksum);
-        at += taken;
-        left[0] = left[0]!.subarray(taken);
-        if (left[0].length === 0) left.shift();
-      }
-      if (left.length === 0) return;
-    }
-  };
-  try {
-    await pipeline(
-      bytesIn(file, region),
-      createInflateRaw(),
-      collect,
-      signal === undefined ? {} : { signal },
-    );
-  } catch (error) {
-    signal?.throwIfAborted();
-    // Leaving the rest unread stops the pipeline, which counts as an error.
-    if (left.length > 0) refuse('deflated bytes', error instanceof Error ? error.message : String(error));
-  }
-  const missing = left.reduce((sum, bytes) => sum + bytes.length, 0);
-  if (missing > 0) refuse(`${missing} more bytes`, 'the end of the member');
-  return checksum;
-}
-
-interface DeflatedMember {
-  readonly region: FileRegion;
-  readonly layout: ArrayLayout;
-  /** Inflated, with the header. */
-  readonly byteLength: number;
-  readonly crc: number;
-}
-
-/** Inflates a member from its beginning for every read: a part costs as much as all before it. */
-class DeflatedReader implements ElementReader {
-  readonly label: string;
-  readonly #member: DeflatedMember;
-
-  constructor(label: string, member: DeflatedMember) {
-    this.label = label;
-    this.#member = member;
-  }
-
-  async read(start: number, count: number, signal?: AbortSignal): Promise<TypedArray> {
-    const { region, layout, byteLength, crc } = this.#member;
-    const size = byteLengthOf(layout.dtype);
-    const elements = Buffer.from(new ArrayBuffer(count * size));
-    const before = Buffer.alloc(layout.byteOffset + start * size);
-    const whole = start === 0 && count * size === bytesOf(layout);
-    const after = Buffer.alloc(whole ? byteLength - before.length - elements.length : 0);
-    await withFile('compute', region.path, async (file) => {
-      await file.checkStamp(region.stamp);
-      const found = await inflate(file, region, [before, elements, after], file.refuse, signal);
-      if (whole && found !== crc) file.refuse(`the checksum ${crc.toString(16)}`, found.toString(16));
-      await file.checkStamp(region.stamp);
-    });
-    if (isSwapped(layout)) swapWords(elements, wordByteLength(layout.dtype));
-    return typedArrayOver(elements.buffer, layout.dtype);
-  }
 }

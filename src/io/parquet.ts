@@ -11,6 +11,7 @@ import type { Expr, TypedArray } from '../graph/expr.js';
 import { Lazy } from '../lazy.js';
 import { calledAt, callSite } from '../site.js';
 import type { NullOptions } from './arrow.js';
+import { inBands } from './bands.js';
 import { type DataFile, type FilePath, pathOf, withFile } from './data-file.js';
 import type { LazyRecord } from './load.js';
 import { readerExpr } from './reader.js';
@@ -111,7 +112,17 @@ function columnExpr(column: Column): Expr {
       return readColumn({ ...column, file }, start, count);
     });
   const label = `column ${column.name} of ${path}`;
-  return readerExpr(label, column.dtype, [Number(column.metadata.num_rows)], read);
+  const banded = inBands(read, column.dtype, bandsOf(column.metadata));
+  return readerExpr(label, column.dtype, [Number(column.metadata.num_rows)], banded);
+}
+
+/** Rows at which groups of rows end. */
+function bandsOf({ row_groups }: FileMetaData): number[] {
+  let end = 0;
+  return row_groups.map(({ num_rows }) => {
+    end += Number(num_rows);
+    return end;
+  });
 }
 
 async function readColumn(column: Column, start: number, count: number): Promise<TypedArray> {

@@ -1,8 +1,8 @@
 /**
  * Arrays whose elements come from a function when a graph runs: `fromReader`. What `zarr.ts` and `parquet.ts` are made of.
  *
- * A reader is called for a line of elements, in C order. Until readers are read in windows it is asked for all that a graph
- * needs at once, and that is held in memory.
+ * A reader is called for a line of elements, in C order: for all that a graph needs, or where that does not fit into the memory
+ * that the graph may use, for part after part of it.
  */
 import { isTypedArray, memoryOf, nativeDType } from '../elements.js';
 import { ArgumentError, expected } from '../errors.js';
@@ -16,7 +16,10 @@ import { Lazy } from '../lazy.js';
 import { called } from '../site.js';
 import { layoutExpr } from './layout.js';
 
-/** Gives `count` elements from `start` on, counted in C order. */
+/**
+ * Gives `count` elements from `start` on, counted in C order. A large job asks for parts, several at a time and in about
+ * ascending order, and for some of them again.
+ */
 export type ReadElements = (
   start: number,
   count: number,

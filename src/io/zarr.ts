@@ -12,6 +12,7 @@ import { denseStrides, sizeOfShape } from '../graph/graph.js';
 import { checkShape } from '../graph/shape.js';
 import { Lazy } from '../lazy.js';
 import { calledAt, callSite } from '../site.js';
+import { inBands } from './bands.js';
 import { type FilePath, pathOf } from './data-file.js';
 import { readerExpr } from './reader.js';
 
@@ -55,7 +56,8 @@ export async function loadZarr(source: FilePath | ZarrSource): Promise<Lazy> {
   return calledAt(site, () => {
     const read = (start: number, count: number): Promise<TypedArray> =>
       readRows(zarr, array, dtype, start, count);
-    return new Lazy(readerExpr(`the Zarr array ${path}`, dtype, shape, read));
+    const banded = inBands(read, dtype, bandsOf(array));
+    return new Lazy(readerExpr(`the Zarr array ${path}`, dtype, shape, banded));
   });
 }
 
@@ -74,6 +76,14 @@ function dtypeOf(array: ZarrSource): DType {
   // Without a Float16Array, zarrita has nothing to decode halves into.
   if (isDType(dtype) && (dtype !== 'float16' || 'Float16Array' in globalThis)) return dtype;
   throw new DTypeError(expected('loadZarr', 'an array of numbers or booleans', dtype));
+}
+
+/** Elements at which the rows of one line of chunks end. */
+function bandsOf({ shape, chunks }: ZarrSource): number[] {
+  const [rows = 1, ...inner] = shape;
+  const row = sizeOfShape(inner);
+  const height = Math.max(1, chunks[0] ?? 1);
+  return Array.from({ length: Math.ceil(rows / height) }, (_, k) => Math.min(rows, (k + 1) * height) * row);
 }
 
 /** The rows that hold the elements are fetched whole, and cut. */

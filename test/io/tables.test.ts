@@ -14,6 +14,7 @@ import {
   fromArrow,
   fromReader,
   type Lazy,
+  lazy,
   loadParquet,
   loadZarr,
 } from '../../src/index.js';
@@ -152,6 +153,25 @@ describe('loadParquet', () => {
   };
   const columns = ['i', 'l', 'f', 'd', 'b'];
 
+  it('reads groups of rows one after the other where a column does not fit', async () => {
+    const path = folder.put(
+      'long.parquet',
+      Buffer.from(
+        parquetWriteBuffer({
+          columnData: [
+            { name: 'd', data: Float64Array.from({ length: 100_000 }, (_, k) => k / 8), type: 'DOUBLE' },
+          ],
+          rowGroupSize: 20_000,
+        }),
+      ),
+    );
+    const { d } = await loadParquet(path);
+    const options = { device, memory: 300_000 } as const;
+    expect(d!.add(1).plan(options).sweeps.length).toBeGreaterThan(0);
+    const { data } = await d!.add(1).compute(options);
+    expect([data.length, data[0], data[20_000], data[99_999]]).toEqual([100_000, 1, 2501, 99_999 / 8 + 1]);
+  });
+
   it('reads the columns that are asked for, and the rows', async () => {
     const loaded = await loadParquet(write('x.parquet'), { columns });
     expect(Object.entries(loaded).map(([name, { dtype, shape }]) => [name, dtype, shape])).toEqual([
@@ -223,6 +243,38 @@ describe('loadZarr', () => {
       expect(await values(x.slice([null, null, -2], 0))).toEqual([16, 8, 0]);
     },
   );
+
+  it('fetches each chunk once, and only those that are needed, where the array does not fit', async () => {
+    const [rows, columns] = [4000, 50];
+    const data = Float32Array.from({ length: rows * columns }, (_, k) => (k % 1009) / 7);
+    const store = new Map<string, Uint8Array>();
+    const fetched: string[] = [];
+    const meta = { zarr_format: 2, compressor: null, filters: null, fill_value: 0, dtype: '<f4', order: 'C' };
+    store.set(
+      '/.zarray',
+      Buffer.from(JSON.stringify({ ...meta, shape: [rows, columns], chunks: [500, 50] })),
+    );
+    for (let k = 0; k < 8; k++)
+      store.set(`/${k}.0`, new Uint8Array(data.slice(k * 25_000, (k + 1) * 25_000).buffer));
+    const counting = {
+      get: (key: string) => {
+        if (/\d$/.test(key)) fetched.push(key);
+        return store.get(key);
+      },
+    };
+    const open = async (): Promise<Lazy> =>
+      loadZarr(await zarr.open.v2(counting as never, { kind: 'array' }));
+    const x = await open();
+    const job = (y: Lazy): Lazy => y.mul(2).sum(1);
+    const whole = await values(job(lazy(data, { shape: [rows, columns] })));
+    const memory = 300_000;
+    expect(job(x).plan({ device, memory }).sweeps[0]!.tiles).toBeGreaterThan(4);
+    expect((await job(x).compute({ device, memory })).toArray()).toEqual(whole);
+    expect(fetched.sort()).toEqual(Array.from({ length: 8 }, (_, k) => `/${k}.0`));
+    fetched.splice(0);
+    await (await open()).slice([2000, 2900]).sum(1).compute({ device, memory: 100_000 });
+    expect(fetched.sort()).toEqual(['/4.0', '/5.0']);
+  });
 
   it('reads 64-bit integers, booleans and opened arrays', async () => {
     const meta = { zarr_format: 2, compressor: null, filters: null, fill_value: 0, dtype: '<i8', order: 'C' };

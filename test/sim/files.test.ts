@@ -5,7 +5,7 @@
 import { readdirSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { FileError, type Lazy, lazy, loadNpy, npy, saveNpy } from '../../src/index.js';
+import { FileError, fromReader, type Lazy, lazy, loadNpy, npy, saveNpy } from '../../src/index.js';
 import { temporaryFolder } from '../support/files.js';
 import { footprint } from './programs.js';
 import { setSchedule } from './simulator.js';
@@ -42,6 +42,36 @@ describe('a file that is larger than the budget', () => {
       const y = await job(x).compute({ ...options, to: npy(join(folder.path, 'out.npy')) });
       expect((await bitsOf(y)).equals(wanted)).toBe(true);
     }
+  });
+
+  it('is read by rows of columns: transposed, and columns alone', async () => {
+    const x = await saveNpy(join(folder.path, 'in.npy'), inMemory, { device });
+    const turned = (y: Lazy): Lazy => y.transpose().mul(2);
+    const columns = (y: Lazy): Lazy => y.slice([null], [100, 140]).sum(0);
+    for (const job of [turned, columns]) {
+      const wanted = await bitsOf(job(inMemory));
+      for (const memory of [1_800_000, 2_600_000]) {
+        const y = await job(x).compute({ device, memory, to: npy(join(folder.path, 'out.npy')) });
+        expect((await bitsOf(y)).equals(wanted)).toBe(true);
+      }
+    }
+  });
+
+  it('is asked for part by part where a function reads it', async () => {
+    let most = 0;
+    const x = fromReader(
+      async (start, count) => {
+        most = Math.max(most, count);
+        return data.slice(start, start + count);
+      },
+      { dtype: 'float32', shape: [ROWS, COLUMNS] },
+    );
+    for (const [, job] of jobs) {
+      const wanted = await bitsOf(job(inMemory));
+      const y = await job(x).compute({ device, memory: 800_000, to: npy(join(folder.path, 'read.npy')) });
+      expect((await bitsOf(y)).equals(wanted)).toBe(true);
+    }
+    expect(most).toBeLessThan((ROWS * COLUMNS) / 4);
   });
 
   it('leaves nothing behind where it is shorter than it said, or the job is aborted', async () => {
