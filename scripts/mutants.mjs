@@ -237,10 +237,10 @@ const MUTANTS = [
     tests: PROGRAMS,
   },
   {
-    name: 'a peak that forgets how blocks are aligned',
-    file: 'src/exec/planner.ts',
-    find: 'sum + aligned(needs.heldBytes(buffer)), 0);',
-    replace: 'sum + needs.heldBytes(buffer), 0);',
+    name: 'a peak that forgets how blocks are rounded',
+    file: 'src/exec/block-bytes.ts',
+    find: 'return roundUp(bytes, Math.min(2 * MiB, Math.max(512, power / STEPS)));',
+    replace: 'return bytes;',
     tests: KEPT,
   },
   {
@@ -266,6 +266,34 @@ const MUTANTS = [
     find: 'if (open.some(isRow) || (open.length > 0 && !match.every(isRow))) return',
     replace: 'if (open.length > 0 && !match.every(isRow)) return',
     tests: PROGRAMS,
+  },
+  {
+    name: 'a graph that goes on with the memory of the run before',
+    file: 'native/cuda/replay.cpp',
+    find: 'if (isComplete() && isWhere(nodes_[position].addresses, step, addresses)) return;',
+    replace: 'if (isComplete()) return;',
+    tests: ['test/sim/graphs.test.ts'],
+  },
+  {
+    name: 'a condition of a loop that is looked at before it is there',
+    file: 'native/cuda/loop.cpp',
+    find: '    looks.read[done % 2]->wait();\n',
+    replace: '',
+    tests: ['test/sim/loops.test.ts', ...PROGRAMS],
+  },
+  {
+    name: "a window's rows as far apart as the whole's",
+    file: 'native/runtime/sweep.cpp',
+    find: 'window.first / window.pitch * buffer.slotPitch + window.first % window.pitch',
+    replace: 'window.first',
+    tests: SWEEPS,
+  },
+  {
+    name: 'a map that writes over what it reads elsewhere',
+    file: 'src/exec/in-place.ts',
+    find: 'load.bounds.length === 0 && sameAffine(load, store.access)',
+    replace: 'load.bounds.length === 0',
+    tests: ['test/conformance/budgets.test.ts'],
   },
 ];
 

@@ -12,7 +12,7 @@ describe('onProgress', () => {
     const told: Progress[] = [];
     const result = await job().compute({
       device: 'cpu',
-      memory: '24MiB',
+      memory: '6MiB',
       onProgress: (progress) => told.push(progress),
     });
     expect(result.shape).toEqual([2 ** 16]);
