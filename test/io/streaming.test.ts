@@ -166,6 +166,30 @@ describe('a job of files under a budget', () => {
     expect(readdirSync(folder.path).filter((name) => /of-cut|tmp/.test(name))).toEqual([]);
   });
 
+  it('fails where the disk takes no more, and leaves no file', () => {
+    const weft = JSON.stringify(new URL('../../dist/src/index.js', import.meta.url).href);
+    const [from, to] = ['c.npy', 'too-large.npy'].map((name) => JSON.stringify(join(folder.path, name)));
+    const script = folder.put(
+      'too-large.mjs',
+      `import { loadNpy, npy } from ${weft};
+      process.on('SIGXFSZ', () => {}); // the limit is then an error of the write
+      const x = await loadNpy(${from});
+      const y = x.mul(2);
+      const options = { device: 'cpu', memory: 300_000, to: npy(${to}) };
+      const error = await y.compute(options).catch((e) => e);
+      console.log(error.name, error.code, y.plan(options).sweeps.length);`,
+    );
+    const { stdout, stderr } = spawnSync(
+      'sh',
+      ['-c', `ulimit -f 1000; exec "$0" "$1"`, process.execPath, script],
+      {
+        encoding: 'utf8',
+      },
+    );
+    expect([stdout, stderr]).toEqual(['FileError EFBIG 1\n', '']);
+    expect(readdirSync(folder.path).filter((name) => /too-large\.npy|tmp/.test(name))).toEqual([]);
+  });
+
   it('stops when it is aborted, and leaves no file', async () => {
     const x = await loadNpy(join(folder.path, 'c.npy'));
     const abort = new AbortController();
