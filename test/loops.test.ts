@@ -225,6 +225,22 @@ describe('explain', () => {
   });
 });
 
+describe('the memory of a loop', () => {
+  const arenaOf = (y: Lazy): number => y.explain({ device }).arenaBytes;
+  it('is two buffers for each state, by turns', () => {
+    expect(arenaOf(iterate(5, lazy(ramp(1 << 16)), (x) => x.slice([null, null, -1]).add(1)))).toBe(1 << 18);
+  });
+
+  it('is one where every element is read by the thread that then writes it, or the body is run once', () => {
+    expect(arenaOf(iterate(5, lazy(ramp(1 << 16)), (x) => x.sin().add(1)))).toBe(0);
+    expect(arenaOf(iterate(1, lazy(ramp(1 << 16)), (x) => x.slice([null, null, -1]).add(1)))).toBe(0);
+    const [x, y] = [lazy(ramp(1 << 16)), lazy(ramp(1 << 16)).add(1)];
+    expect(arenaOf(iterate(5, [x, x], ([a, b]) => [a.add(b), b.sub(a)])[0])).toBe(1 << 18);
+    // One takes the other's place before that is read.
+    expect(arenaOf(iterate(5, [x, y], ([a, b]) => [b, a])[0])).toBe(4 << 18);
+  });
+});
+
 describe('loops refuse', () => {
   const x = lazy(ramp(3));
   it('states that change their shape, dtype, number or names', () => {

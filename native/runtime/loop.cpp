@@ -16,7 +16,8 @@ class StateReader {
   StateReader(const Napi::Object& entry, std::string field, Program& program)
       : entry_(entry), field_(std::move(field)), program_(program) {}
 
-  LoopState read(int64_t kept) {
+  // `isOnce`: the body is run once; `mayBeInPlace`: a state may be written over the one before.
+  LoopState read(int64_t kept, bool isOnce, bool mayBeInPlace) {
     LoopState state{};
     state.current = turn("current");
     state.next = turn("next");
@@ -26,8 +27,10 @@ class StateReader {
     sized(state.initial, "initial", 1);
     sized(state.next, "next", 1);
     state.last = written("last", 1);
-    state.other = written("other", 1);
-    if (state.last == state.other || state.last == state.initial || state.other == state.initial)
+    state.other = buffer("other", isOnce ? -1 : 0);
+    if (state.other >= 0) written("other", 1);
+    if (state.last == state.initial || state.other == state.initial ||
+        (state.last == state.other && !mayBeInPlace))
       reject(field_, "a state that lies in three buffers");
     state.kept = buffer("kept", -1);
     if (state.kept >= 0) written("kept", static_cast<size_t>(kept));
@@ -90,8 +93,9 @@ class StateCheck {
  private:
   void body(const Loop& loop) {
     for (const LoopState& state : loop.states) {
-      for (const int buffer : {state.initial, state.last, state.other}) use(buffer);
-      if (state.kept >= 0) use(state.kept);
+      for (const int buffer : {state.initial, state.last, state.other, state.kept}) {
+        if (buffer >= 0) use(buffer);
+      }
     }
     place(loop, true);
     steps(loop.body);
@@ -127,9 +131,12 @@ Step readLoop(const Napi::Object& entry, const std::string& field, Program& prog
   const int64_t atOnce = loop->condition < 0 ? values::kMaxSafeInteger : 1;
   loop->stepsAtOnce = integer(entry.Get("stepsAtOnce"), field + ".stepsAtOnce", 1, atOnce);
   const int64_t kept = loop->every == 0 ? 0 : loop->steps / loop->every;
+  const bool isCounted = loop->condition < 0;
+  const bool isOnce = isCounted && runsOf(*loop) == 1;
   for (uint32_t i = 0; i < states.Length(); i++) {
     const std::string name = item(field + ".states", i);
-    loop->states.push_back(StateReader(values::object(states.Get(i), name), name, program).read(kept));
+    loop->states.push_back(
+        StateReader(values::object(states.Get(i), name), name, program).read(kept, isOnce, isCounted));
   }
   if (loop->condition >= 0 && program.buffers[loop->states[loop->condition].current].byteLength != 1)
     reject(field + ".condition", "a state of one byte");

@@ -15,7 +15,8 @@ struct LoopState {
   int initial;
   // What the body reads and writes: buffers without memory of their own.
   int current, next;
-  // Where states are written to; `last` has the last one in the end.
+  // Where states are written to; `last` has the last one in the end. The same where a body may write a state
+  // over the one before; `other` is -1 where the body is run once.
   int last, other;
   // Takes the states that are kept, one after the other; -1: none are.
   int kept;
@@ -59,16 +60,20 @@ struct LoopRun {
   int64_t kept;
 };
 
+// How often the body of a loop without a condition is run.
+inline int64_t runsOf(const Loop& loop) {
+  const int64_t stretch = loop.every > 0 ? loop.every : loop.steps;
+  return loop.steps / stretch * ((stretch - 1) / loop.stepsAtOnce + 1);
+}
+
 // The runs of a loop without a condition, in order.
 template <typename F>
 void eachRun(const Loop& loop, F run) {
   const int64_t stretch = loop.every > 0 ? loop.every : loop.steps;
-  const int64_t stretches = loop.steps / stretch;
-  const int64_t runs = (stretch + loop.stepsAtOnce - 1) / loop.stepsAtOnce;
   // So that the last run of all ends in `last`.
-  int64_t left = stretches * runs;
+  int64_t left = runsOf(loop);
   LoopPlace from = LoopPlace::initial;
-  for (int64_t k = 0; k < stretches; k++) {
+  for (int64_t k = 0; k < loop.steps / stretch; k++) {
     for (int64_t steps = stretch; steps > 0; steps -= loop.stepsAtOnce) {
       const LoopPlace to = --left % 2 == 0 ? LoopPlace::last : LoopPlace::other;
       const bool isEnd = steps <= loop.stepsAtOnce;

@@ -246,8 +246,9 @@ std::vector<int> buffersOf(const Step& step) {
     std::vector<int> operator()(const std::shared_ptr<const Loop>& loop) {
       std::vector<int> all;
       for (const LoopState& s : loop->states) {
-        all.insert(all.end(), {s.initial, s.current, s.next, s.last, s.other});
-        if (s.kept >= 0) all.push_back(s.kept);
+        for (const int buffer : {s.initial, s.current, s.next, s.last, s.other, s.kept}) {
+          if (buffer >= 0) all.push_back(buffer);
+        }
       }
       for (const Step& step : loop->body) {
         const std::vector<int> some = buffersOf(step);

@@ -7,11 +7,12 @@ import { type SplitKernels, usedBuffers } from '../codegen/split-phases.js';
 import { InternalError } from '../errors.js';
 import type { SourceArray } from '../fusion/canonicalize.js';
 import { nodeBufferKey, sourceBufferKey } from '../fusion/fused-kernel.js';
-import type { Kernel } from '../fusion/kernel.js';
+import { argumentsOf, type Feedback, type Kernel } from '../fusion/kernel.js';
 import type { Operand } from '../fusion/operands.js';
 import { type FusedStep, type Partition, storedNode } from '../fusion/partition.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import { type Graph, type GraphLoop, type GraphNodeOf, nodeOf, sizeOfShape } from '../graph/graph.js';
+import { isWhereItIsStored } from './own-place.js';
 import type {
   KernelStep,
   LoopState,
@@ -57,6 +58,11 @@ export interface DraftNeeds {
   readonly scratchOf: (kernel: Kernel) => readonly number[];
   /** The kernels that the device runs for one, in order; without it, every kernel runs as it is. */
   readonly expand?: ((kernel: Kernel) => SplitKernels) | undefined;
+  /**
+   * Whether a kernel is a map each of whose threads reads the elements that it writes before it writes them, so that a result may
+   * take an argument's memory; without it, none does.
+   */
+  readonly isByElement?: ((kernel: Kernel) => boolean) | undefined;
   /** Steps of a loop that the device does in one launch of a body with feedback; without it, one. */
   readonly stepsAtOnce?: ((kernel: Kernel) => number) | undefined;
 }
@@ -74,6 +80,10 @@ export function draftOf(
   });
   return drafter.finish();
 }
+
+/** The buffers that a loop writes a state to. */
+export const placesOf = ({ last, other, kept }: LoopState): number[] =>
+  [last, other, kept].filter((buffer) => buffer >= 0);
 
 /** The buffers that a step reads, and those that it writes, scratch included, but for the workspace of products. */
 export function buffersOf(step: Step): {
@@ -94,9 +104,7 @@ export function buffersOf(step: Step): {
     case 'loop': {
       const bound = new Set(step.states.flatMap(({ current, next }) => [current, next]));
       const parts = step.body.map(buffersOf);
-      const own = step.states.flatMap(({ last, other, kept }) =>
-        kept < 0 ? [last, other] : [last, other, kept],
-      );
+      const own = step.states.flatMap(placesOf);
       const writes = new Set([...own, ...parts.flatMap((part) => part.writes)]);
       const reads = new Set([
         ...step.states.map(({ initial }) => initial),
@@ -225,37 +233,44 @@ class Drafter {
     }
     const steps = body.steps.flatMap((step, k) => this.#draft(step, `${at}.${k}`, inside));
     const copies = this.#copies(loop, states, inside);
-    const whole = this.#several(loop, states, [...steps, ...copies]);
+    const runs = this.#runs(loop, states, [...steps, ...copies]);
     return {
       kind: 'loop',
       steps: loop.steps,
       condition: loop.condition ?? -1,
       every: loop.every ?? 0,
-      states,
-      ...whole,
+      ...runs,
       nodes: results.map(({ id }) => id),
     };
   }
 
-  /** The body of a loop, which may be one kernel that does several steps. */
-  #several(
+  /** What a loop runs: perhaps one kernel that does several steps; and where its states lie then. */
+  #runs(
     loop: GraphLoop,
     states: readonly LoopState[],
     body: readonly BodyStep[],
-  ): Pick<LoopStep, 'body' | 'stepsAtOnce'> {
+  ): Pick<LoopStep, 'body' | 'states' | 'stepsAtOnce'> {
     const [step] = body;
-    const alone = { body, stepsAtOnce: 1 };
+    const asIs = { body, states, stepsAtOnce: 1 };
+    if (loop.condition !== undefined) return asIs;
+    const feedback =
+      body.length === 1 && step?.kind === 'kernel' && step.scratch.length === 0
+        ? feedbackOf(step, states)
+        : undefined;
     const stretch = loop.every ?? loop.steps;
-    if (loop.condition !== undefined || stretch < FEW_STEPS) return alone;
-    if (body.length !== 1 || step?.kind !== 'kernel' || step.scratch.length > 0) return alone;
-    const feedback = states.map(({ current, next }) => ({
-      output: step.buffers.indexOf(next),
-      input: step.buffers.indexOf(current),
-    }));
-    if (feedback.some(({ output, input }) => output < 0 || input < 0)) return alone;
-    const kernel = { ...step.kernel, feedback };
-    const stepsAtOnce = this.#needs.stepsAtOnce?.(kernel) ?? 1;
-    return stepsAtOnce === 1 ? alone : { body: [{ ...step, kernel }], stepsAtOnce };
+    if (feedback === undefined) return { ...asIs, states: loop.steps === 1 ? once(states) : states };
+    const { kernel, ...rest } = step as KernelStep;
+    const fed = { ...kernel, feedback };
+    const stepsAtOnce = stretch < FEW_STEPS ? 1 : (this.#needs.stepsAtOnce?.(fed) ?? 1);
+    const own = stepsAtOnce === 1 ? kernel : fed;
+    if (Math.ceil(stretch / stepsAtOnce) * (loop.steps / stretch) === 1)
+      return { body: [{ ...rest, kernel: own }], states: once(states), stepsAtOnce };
+    const isInPlace =
+      this.#needs.isByElement?.(own) === true && feedback.every((pair) => isOwnPlace(own, pair));
+    if (!isInPlace) return { body: [{ ...rest, kernel: own }], states, stepsAtOnce };
+    const shared = { ...own, buffers: own.buffers.map((buffer) => ({ ...buffer, isShared: true })) };
+    const inPlace = states.map((state) => ({ ...state, other: state.last }));
+    return { body: [{ ...rest, kernel: shared }], states: inPlace, stepsAtOnce };
   }
 
   /** The buffers of a state. What holds the result holds every other state, or those that are kept. */
@@ -341,6 +356,28 @@ class Drafter {
   finish(): Draft {
     return { buffers: this.#buffers, steps: this.#steps, outputKeys: this.#outputKeys };
   }
+}
+
+/** The states of a loop whose body is run once. */
+const once = (states: readonly LoopState[]): LoopState[] => states.map((state) => ({ ...state, other: -1 }));
+
+/** Where a kernel reads and writes each state; undefined where it does not do both. */
+function feedbackOf({ buffers }: KernelStep, states: readonly LoopState[]): Feedback[] | undefined {
+  const feedback = states.map(({ current, next }) => ({
+    output: buffers.indexOf(next),
+    input: buffers.indexOf(current),
+  }));
+  return feedback.some(({ output, input }) => output < 0 || input < 0) ? undefined : feedback;
+}
+
+/** Whether a state may be written where it was read: each element is, and is read for its own next value at the latest. */
+function isOwnPlace(kernel: Kernel, { input, output }: Feedback): boolean {
+  const store = kernel.stores.find(({ access }) => access.buffer === output)!;
+  const needed = new Set([store.value]);
+  for (let k = kernel.tape.length - 1; k >= 0; k--)
+    if (needed.has(k)) for (const arg of argumentsOf(kernel.tape[k]!)) needed.add(arg);
+  const isRead = kernel.tape.some((i, k) => i.kind === 'load' && i.access.buffer === input && needed.has(k));
+  return isRead && isWhereItIsStored(kernel, input, output);
 }
 
 /** Copies a line of elements. */

@@ -6,9 +6,9 @@
  * A result takes the memory of an argument only where every element is read by the thread that then writes it: the map's loads
  * of it are where its store is. The arithmetic stays as it is. Called by `planner.ts`.
  */
-import { type Kernel, sameAffine } from '../fusion/kernel.js';
-import { byteLengthOf } from '../graph/dtype.js';
+import type { Kernel } from '../fusion/kernel.js';
 import { buffersOf, type Draft } from './draft.js';
+import { isWhereItIsStored } from './own-place.js';
 import type { KernelStep, MatrixOperand, Step } from './plan.js';
 import { workspacesOf } from './workspace.js';
 
@@ -108,18 +108,4 @@ class Sharing {
         return step;
     }
   }
-}
-
-/** Whether all loads of an input read the very element that the one store to an output writes. */
-function isWhereItIsStored(kernel: Kernel, input: number, output: number): boolean {
-  const stores = kernel.stores.filter(({ access }) => access.buffer === output);
-  const loads = kernel.tape.flatMap((i) =>
-    i.kind === 'load' && i.access.buffer === input ? [i.access] : [],
-  );
-  const [store] = stores;
-  if (store === undefined || stores.length > 1) return false;
-  const sizes = [input, output].map((k) => byteLengthOf(kernel.buffers[k]!.dtype));
-  return (
-    sizes[0] === sizes[1] && loads.every((load) => load.bounds.length === 0 && sameAffine(load, store.access))
-  );
 }

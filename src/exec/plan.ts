@@ -103,7 +103,10 @@ export interface LoopState {
   /** The buffers of role `state` that the body reads it from, and writes the next one to. */
   readonly current: number;
   readonly next: number;
-  /** Two that states are written to by turns; `last` holds the last one. */
+  /**
+   * Two that states are written to by turns; `last` holds the last one. They are the same where every element is read by the
+   * thread that then writes it; `other` is -1 where the body is run once.
+   */
   readonly last: number;
   readonly other: number;
   /** Takes the states that are kept, one after the other; -1: none are. */
@@ -189,7 +192,7 @@ function printStep(step: Step): string {
     case 'loop': {
       const states = step.states.map(
         (s, k) =>
-          `  state ${k}: b${s.current} to b${s.next}, from b${s.initial}, in b${s.last} and b${s.other}${s.kept < 0 ? '' : `, kept in b${s.kept}`}`,
+          `  state ${k}: b${s.current} to b${s.next}, from b${s.initial}, in b${s.last}${s.other < 0 || s.other === s.last ? '' : ` and b${s.other}`}${s.kept < 0 ? '' : `, kept in b${s.kept}`}`,
       );
       const body = step.body.map((part) => indented(printStep(part)));
       return [`loop ${countOf(step)}`, ...states, ...body].join('\n');

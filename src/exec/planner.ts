@@ -9,7 +9,7 @@ import type { Partition } from '../fusion/partition.js';
 import type { Site } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import type { Graph } from '../graph/graph.js';
-import { buffersOf, type Draft, draftOf } from './draft.js';
+import { buffersOf, type Draft, draftOf, placesOf } from './draft.js';
 import { hostNoFit, madeAt, nameOf, withoutSpills } from './host-budget.js';
 import { inPlace } from './in-place.js';
 import { placeInArena } from './memory.js';
@@ -155,10 +155,7 @@ function lifetimesOf(steps: readonly Step[]): {
       return;
     }
     // What comes in and the states live as long as the loop, what a step of it leaves to the next one does not exist.
-    const whole = [
-      ...reads,
-      ...step.states.flatMap((s) => [s.last, s.other, ...(s.kept < 0 ? [] : [s.kept])]),
-    ];
+    const whole = [...reads, ...step.states.flatMap(placesOf)];
     use(whole);
     step.body.forEach(walk);
     use(whole);

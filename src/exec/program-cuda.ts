@@ -93,7 +93,7 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
     peakOf: (arena, inputs, outputs) => peakOf(arena + sumOf(inputs), outputs, place),
     hostPeakOf: cudaHostPeak,
     heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
-    isByElement: (kernel) => cudaOf(kernel, limits).schedule.kind === 'map',
+    isByElement: (kernel) => ['map', 'repeat'].includes(cudaOf(kernel, limits).schedule.kind),
     sweeps: {
       worksOf: (kernel) => cudaWorks(kernel, cudaOf(kernel, limits).schedule),
       canWindow: ({ role }) => role !== 'output' || place !== 'device',

@@ -41,11 +41,6 @@ export interface DeviceNeeds extends DraftNeeds {
     | undefined;
   /** Bytes of host memory that a plan takes beside arrays and results; without it, none. */
   readonly hostPeakOf?: ((plan: Omit<Plan, 'hostPeakBytes'>) => number) | undefined;
-  /**
-   * Whether a kernel is a map each of whose threads reads the elements that it writes before it writes them, so that a result may
-   * take an argument's memory; without it, none does.
-   */
-  readonly isByElement?: ((kernel: Kernel) => boolean) | undefined;
   /** How kernels can be run in parts; without it, a job fits as a whole or not at all. */
   readonly sweeps?: SweepRules | undefined;
 }

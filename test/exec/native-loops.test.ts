@@ -76,6 +76,12 @@ describe('a loop', () => {
     expect([last, kept]).toEqual([raised(6), [...raised(3), ...raised(6)]]);
   });
 
+  it('needs one buffer for its states where its body is run once', async () => {
+    const once = loop({ steps: 1, states: [{ ...STATE, other: -1 }] });
+    expect((await resultsOf(once))[0]).toEqual(raised(1));
+    expect((await resultsOf({ ...once, steps: 8, stepsAtOnce: 8 }))[0]).toEqual(raised(1));
+  });
+
   it('takes what a body does at once for as many steps', async () => {
     // The body does one step; told that it does three, it is run for steps 3, 3 and 1.
     expect((await resultsOf(loop({ steps: 7, stepsAtOnce: 3 })))[0]).toEqual(raised(3));
@@ -129,7 +135,10 @@ describe('a malformed loop', () => {
     'that runs no step at once': [loop({ stepsAtOnce: 0 })],
     'whose condition is no state': [loop({ condition: 1 })],
     'whose condition is more than one byte': [loop({ condition: 0 })],
-    'whose states lie in one buffer': [state({ other: RESULT })],
+    'that needs another buffer and has none': [state({ other: -1 })],
+    'with a condition whose states lie in one buffer': [
+      loop({ condition: 0, states: [{ ...STATE, other: RESULT }] }),
+    ],
     'that would write to its start': [state({ initial: OTHER })],
     'that would write to an input': [state({ other: FACTOR })],
     'whose state has memory of its own': [state({ current: OTHER })],

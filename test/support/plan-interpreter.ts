@@ -77,7 +77,7 @@ function runLoop({ steps, condition, every, states, body }: LoopStep, memory: By
   let places = states.map(({ initial }) => memory[initial]!);
   for (let step = 1; step <= steps; step++) {
     if (condition >= 0 && bytesOf(places[condition]!)[0] === 0) break;
-    const written = states.map(({ last, other }) => memory[step % 2 === 0 ? last : other]!);
+    const written = states.map(({ last, other }) => memory[step % 2 === 0 || other < 0 ? last : other]!);
     states.forEach(({ current, next }, k) => {
       memory[current] = places[k]!;
       memory[next] = written[k]!;
