@@ -91,7 +91,11 @@ void Issue::replay(size_t graph) {
     for (size_t k = 0; k < stretch.count; k++) std::visit(*this, program_.steps[stretch.first + k]);
   };
   code_.replays.resize(program_.graphs.size());
-  std::unique_ptr<Replay>& own = code_.replays[graph];
+  replay(code_.replays[graph], stretch.count, eachStep);
+  resources_.throttle->count(resources_.stream, stretch.count);
+}
+
+void Issue::replay(std::unique_ptr<Replay>& own, size_t steps, const std::function<void()>& eachStep) {
   try {
     if (!own) own = std::make_unique<Replay>(resources_.graphs, resources_.context);
     replay_ = own.get();
@@ -102,14 +106,13 @@ void Issue::replay(size_t graph) {
     flight_.launches++;
   } catch (const Failure& failure) {
     replay_ = nullptr;
-    // Nothing of it is queued. It is made anew when it is used next.
-    own.reset();
+    // Nothing of it is queued. Half made, it is made anew when it is used next.
+    if (own && !own->isComplete()) own.reset();
     // A device that has no memory for a graph can launch.
     if (failure.code != FailureCode::memory) throw;
     eachStep();
-    flight_.launches += stretch.count;
+    flight_.launches += steps;
   }
-  resources_.throttle->count(resources_.stream, stretch.count);
 }
 
 void Issue::operator()(const LaunchStep& step) {

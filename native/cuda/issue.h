@@ -8,6 +8,8 @@
 // On the thread that asked for the run only what is packed is brought in and out, and no memory waited for.
 #pragma once
 #include <deque>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -64,16 +66,22 @@ class Issue {
   void placeInHost();
   // Queues the steps of one of the program's graphs.
   void replay(size_t graph);
+  // Queues what `eachStep` visits, `steps` steps, as a graph; step by step where there is no memory for one.
+  void replay(std::unique_ptr<Replay>& own, size_t steps, const std::function<void()>& eachStep);
   // Runs a part of a step in a tile.
   void runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range);
   void runPart(const MatmulStep& step, const SweepRange& range);
   void multiply(const MatmulStep& step, bool adds);
   void runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& run, int64_t tile);
   SweepHome homeOf(int buffer) const;
-  // A run of a loop's body.
-  void runBody(const Loop& loop, const LoopRun& run);
-  // A loop with a condition; `first` is the first of its launches.
+  // A loop without a condition, and one with; `first` is the first of its launches.
+  void runCounted(const Loop& loop, size_t first);
   void runWhile(const Loop& loop, size_t first);
+  // Runs of a loop's body that a graph repeats.
+  void replayRuns(const Loop& loop, size_t first, const std::vector<LoopRun>& runs);
+  // A run of a loop's body, with what comes after it.
+  void runBody(const Loop& loop, const LoopRun& run);
+  void queueBody(const Loop& loop, const LoopRun& run);
   void leaveInLast(const Loop& loop, LoopPlace place);
   void tellSteps(int64_t steps);
   // The addresses of its slots.

@@ -1,23 +1,38 @@
-// Queues loops: each run of the body is queued with the addresses of its states. A condition is read back
-// while the next run, which leaves the states before it as they are, is under way; it counts only if it is
-// to.
+// Queues loops: each run of the body is queued with the addresses of its states. Of a long loop of launches
+// alone, an even number of runs is a graph, which is launched again and again. A condition is read back while
+// the next run, which leaves the states before it as they are, is under way; it counts only if it is to.
 #include "runtime/loop.h"
 
-#include <array>
+#include <algorithm>
 
 #include "cuda/issue.h"
 
 namespace weft::cuda {
+namespace {
+
+// Nodes of a loop's graph, about, and the least times that it is launched.
+constexpr size_t kNodes = 32;
+constexpr int64_t kLaunches = 4;
+
+// Runs of the body that a graph has; 0: there is none. Even, so that each launch finds states where the last
+// one left them.
+size_t runsOfGraph(const Loop& loop) {
+  for (const Step& step : loop.body) {
+    if (!std::holds_alternative<LaunchStep>(step) && !std::holds_alternative<ZeroStep>(step)) return 0;
+  }
+  if (loop.body.empty()) return 0;
+  const size_t runs = std::max<size_t>(1, kNodes / 2 / loop.body.size()) * 2;
+  return runsOf(loop) < static_cast<int64_t>(runs) * kLaunches ? 0 : runs;
+}
+
+}  // namespace
 
 void Issue::operator()(const std::shared_ptr<const Loop>& given) {
   const Loop& loop = *given;
   const size_t first = launch_;
   depth_++;
   if (loop.condition < 0) {
-    eachRun(loop, [&](const LoopRun& run) {
-      launch_ = first;
-      runBody(loop, run);
-    });
+    runCounted(loop, first);
   } else {
     runWhile(loop, first);
   }
@@ -26,8 +41,41 @@ void Issue::operator()(const std::shared_ptr<const Loop>& given) {
   launch_ = first + loop.launches;
 }
 
-void Issue::runBody(const Loop& loop, const LoopRun& run) {
-  checkCancelled(*run_.cancel);
+void Issue::runCounted(const Loop& loop, size_t first) {
+  const size_t most = runsOfGraph(loop);
+  std::vector<LoopRun> waiting;
+  const auto runWaiting = [&] {
+    for (const LoopRun& run : waiting) {
+      launch_ = first;
+      runBody(loop, run);
+    }
+    waiting.clear();
+  };
+  eachRun(loop, [&](const LoopRun& run) {
+    const bool isLikeOthers = run.from != LoopPlace::initial && run.kept < 0 && run.steps == loop.stepsAtOnce;
+    waiting.push_back(run);
+    if (most == 0 || !isLikeOthers) return runWaiting();
+    if (waiting.size() < most) return;
+    checkCancelled(*run_.cancel);
+    replayRuns(loop, first, waiting);
+    waiting.clear();
+  });
+  runWaiting();
+}
+
+void Issue::replayRuns(const Loop& loop, size_t first, const std::vector<LoopRun>& runs) {
+  const size_t steps = runs.size() * loop.body.size();
+  replay(code_.loopReplays[&loop], steps, [&] {
+    for (const LoopRun& run : runs) {
+      launch_ = first;
+      queueBody(loop, run);
+    }
+  });
+  resources_.throttle->count(resources_.stream, steps);
+  if (depth_ == 1) tellSteps(static_cast<int64_t>(runs.size()) * loop.stepsAtOnce);
+}
+
+void Issue::queueBody(const Loop& loop, const LoopRun& run) {
   for (const LoopState& state : loop.states) {
     addresses_[state.current] = addresses_[bufferAt(state, run.from)];
     addresses_[state.next] = addresses_[bufferAt(state, run.to)];
@@ -36,8 +84,13 @@ void Issue::runBody(const Loop& loop, const LoopRun& run) {
     // A loop in the body ends with another.
     code_.loopSteps = static_cast<unsigned>(run.steps);
     std::visit(*this, step);
-    resources_.throttle->count(resources_.stream);
   }
+}
+
+void Issue::runBody(const Loop& loop, const LoopRun& run) {
+  checkCancelled(*run_.cancel);
+  queueBody(loop, run);
+  resources_.throttle->count(resources_.stream, loop.body.size());
   if (run.kept >= 0) {
     for (const LoopState& state : loop.states) {
       const size_t byteLength = byteLengthOf(state.current);

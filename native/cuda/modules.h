@@ -57,6 +57,8 @@ struct ProgramCode {
   // Runs so far, and for each of the program's graphs what repeats its steps, once there were enough of them.
   size_t runs = 0;
   std::vector<std::unique_ptr<Replay>> replays;
+  // What repeats runs of loops' bodies.
+  std::unordered_map<const Loop*, std::unique_ptr<Replay>> loopReplays;
 };
 
 class Modules {

@@ -165,6 +165,16 @@ export const LOOP_PROGRAMS: readonly Program[] = [
     },
   },
   {
+    name: 'long loops of several kernels, and of what is kept',
+    build: () => {
+      const { integers } = arrays();
+      const x = integers('int32', 40);
+      const turn = (y: Lazy): Lazy => y.slice([null, null, -1]).add(1).remainder(1000);
+      const several = iterate(71, x, (y, i) => turn(y).add(i.astype('int32')));
+      return [several, iterate(140, x, turn), iterate(150, x, turn, { every: 75 })];
+    },
+  },
+  {
     name: 'conditions: steps of Collatz and bisection, at most so many',
     build: () => {
       const { integers } = arrays();

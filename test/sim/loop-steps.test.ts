@@ -1,0 +1,71 @@
+/**
+ * What a loop costs in calls of the driver: graphs of its body's runs, several steps to a launch, one condition read back for each
+ * step; and that it can be cancelled and watched.
+ */
+import { describe, expect, it } from 'vitest';
+import { iterate, type Lazy, lazy, whileLoop } from '../../src/index.js';
+import { describeSimulator, setFaults } from './simulator.js';
+
+const device = 'cuda';
+const line = lazy(Int32Array.from({ length: 40 }, (_, i) => i));
+const turn = (y: Lazy): Lazy => y.slice([null, null, -1]).add(1).remainder(1000);
+const turned = (y: Lazy, i: Lazy): Lazy => turn(y).add(i.astype('int32'));
+
+/** Calls of the driver that a second run of a program makes. */
+async function callsOf(x: Lazy): Promise<Readonly<Record<string, number>>> {
+  await x.compute({ device });
+  setFaults([]);
+  await x.compute({ device });
+  return describeSimulator().counts;
+}
+
+describe('the calls of a loop', () => {
+  it('are launches of graphs, where it is long and its body is launches', async () => {
+    // The first run reads the start value; 32 runs to a graph.
+    const calls = await callsOf(iterate(1 + 5 * 32 + 3, line, turn));
+    expect([calls.cuGraphLaunch, calls.cuLaunchKernel]).toEqual([5, 4]);
+    const two = await callsOf(iterate(1 + 5 * 16 + 3, line, turned));
+    // One writes the number of the first step.
+    expect([two.cuGraphLaunch, two.cuLaunchKernel]).toEqual([5, 1 + 4 * 2]);
+  });
+
+  it('are launches where it is short, or steps are kept often', async () => {
+    const short = await callsOf(iterate(127, line, turn));
+    expect([short.cuGraphLaunch ?? 0, short.cuLaunchKernel]).toEqual([0, 127]);
+    const kept = await callsOf(iterate(400, line, turn, { every: 20 }));
+    expect([kept.cuGraphLaunch ?? 0, kept.cuLaunchKernel, kept.cuMemcpyDtoDAsync_v2]).toEqual([0, 400, 20]);
+  });
+
+  it('are few where steps are done in registers', async () => {
+    const calls = await callsOf(iterate(1000, line, (y) => y.mul(3).add(1)));
+    expect([calls.cuGraphLaunch ?? 0, calls.cuLaunchKernel]).toEqual([0, 2]);
+  });
+
+  it('read a condition back once for each step, and do one step more than is needed', async () => {
+    const calls = await callsOf(
+      whileLoop(
+        (y) => y.max().less(60),
+        (y) => y.add(1),
+        line,
+      ),
+    );
+    // 39 to 60: 21 steps, and those of the start value's condition.
+    expect(calls['run copy']).toBeGreaterThanOrEqual(22);
+    expect(calls.cuMemcpyDtoHAsync_v2).toBe(1 + 23);
+  });
+});
+
+describe('a long loop on a GPU', () => {
+  it('ends soon after it is cancelled, and tells how many steps are done', async () => {
+    const cancel = new AbortController();
+    const told: number[] = [];
+    const onProgress = ({ tiles }: { readonly tiles: number }): void => {
+      told.push(tiles);
+      if (told.length === 2) cancel.abort();
+    };
+    const running = iterate(1e9, line, turned).compute({ device, signal: cancel.signal, onProgress });
+    await expect(running).rejects.toThrow(/abort/i);
+    expect(told[1]!).toBeGreaterThan(told[0]!);
+    expect(told[1]!).toBeLessThan(1e9);
+  });
+});
