@@ -29,7 +29,9 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::settle>(exports, "settle");
   add<weft::guardFile>(exports, "guardFile");
   add<weft::releaseFile>(exports, "releaseFile");
+  add<weft::writeFiles>(exports, "writeFiles");
   add<weft::reserveFile>(exports, "reserveFile");
+  add<weft::allocateHostArray>(exports, "allocateHostArray");
   add<weft::disposeBuffer>(exports, "disposeBuffer");
   add<weft::createCancel>(exports, "createCancel");
   add<weft::cancel>(exports, "cancel");

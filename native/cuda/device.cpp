@@ -237,6 +237,20 @@ void CudaDevice::release(const PoolBlock& block) {
   if (opened_.load()->pool->free(block)) tidySoon();
 }
 
+void CudaDevice::letIn(const CudaDevice& peer) {
+  const std::lock_guard lock(peersMutex_);
+  if (!peers_.insert(peer.ordinal_).second) return;
+  CUdevice here = 0;
+  CUdevice there = 0;
+  WEFT_CU(cuDeviceGet, &here, ordinal_);
+  WEFT_CU(cuDeviceGet, &there, peer.ordinal_);
+  int reaches = 0;
+  WEFT_CU(cuDeviceCanAccessPeer, &reaches, there, here);
+  if (reaches != 0) opened_.load()->pool->letIn(there);
+}
+
+CUcontext CudaDevice::context() const { return opened_.load()->context; }
+
 void CudaDevice::awaitRoom() {
   std::unique_lock lock(flightsMutex_);
   if (flights_ < kMostFlights) return;
@@ -257,6 +271,7 @@ void CudaDevice::complete(Flight& flight) noexcept {
     drain();
   }
   if (flight.end) opened_.load()->events.give(std::move(flight.end));
+  flight.held.clear();
   flight.run->finish(std::move(error));
   const std::lock_guard lock(flightsMutex_);
   launches_ -= flight.launches;

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,10 @@ class CudaDevice : public Device {
   Blas& blas();
   // Counts pinned memory that JavaScript got, or gave back. Any thread.
   void countPinned(int64_t byteLength) { pinnedArrays_ += byteLength; }
+  // Lets copies of another device's use this one's memory directly, where it can. Any thread, after open().
+  void letIn(const CudaDevice& peer);
+  // Any thread, after open().
+  CUcontext context() const;
   // Gives a block back. Any thread.
   void release(const PoolBlock& block);
 
@@ -96,6 +101,9 @@ class CudaDevice : public Device {
   std::atomic<int64_t> pinnedArrays_{0};
   // Whether runs were queued that nobody waits for.
   std::atomic<bool> leavesTrail_{false};
+  // The ordinals of devices that were let in, or cannot be.
+  std::mutex peersMutex_;
+  std::set<int> peers_;
   // The status that lost the device; null while it is well.
   std::atomic<const std::string*> lost_{nullptr};
 

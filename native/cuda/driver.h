@@ -37,6 +37,14 @@ struct MemoryPoolProperties {
 };
 static_assert(sizeof(MemoryPoolProperties) == 88);
 
+// CUmemAccessDesc.
+struct MemoryAccess {
+  int locationType;
+  int locationId;
+  int flags;
+};
+static_assert(sizeof(MemoryAccess) == 12);
+
 // CUDA_MEMCPY2D: rows of bytes from one side to the other, each in host or in device memory.
 struct RowsCopy {
   struct Side {
@@ -77,6 +85,7 @@ inline constexpr CUresult kNotReady = 600;
 
 inline constexpr int kAllocationPinned = 1;
 inline constexpr int kLocationDevice = 1;
+inline constexpr int kAccessReadWrite = 3;
 inline constexpr int kPoolReleaseThreshold = 4;
 inline constexpr int kPoolReservedCurrent = 5;
 inline constexpr unsigned kStreamNonBlocking = 1;
@@ -151,6 +160,8 @@ enum class Attribute : int {
   X(cuMemPoolCreate, "cuMemPoolCreate", CUmemoryPool* pool, const MemoryPoolProperties* properties)        \
   X(cuMemPoolSetAttribute, "cuMemPoolSetAttribute", CUmemoryPool pool, int attribute, void* value)         \
   X(cuMemPoolGetAttribute, "cuMemPoolGetAttribute", CUmemoryPool pool, int attribute, void* value)         \
+  X(cuMemPoolSetAccess, "cuMemPoolSetAccess", CUmemoryPool pool, const MemoryAccess* accesses,             \
+    size_t count)                                                                                          \
   X(cuMemPoolTrimTo, "cuMemPoolTrimTo", CUmemoryPool pool, size_t keep)                                    \
   X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", CUdeviceptr* address, size_t bytes,                \
     CUmemoryPool pool, CUstream stream)                                                                    \
@@ -163,6 +174,9 @@ enum class Attribute : int {
   X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", void* to, CUdeviceptr from, size_t bytes, CUstream stream)  \
   X(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", CUdeviceptr to, CUdeviceptr from, size_t bytes,             \
     CUstream stream)                                                                                       \
+  X(cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer", int* can, CUdevice device, CUdevice peer)              \
+  X(cuMemcpyPeerAsync, "cuMemcpyPeerAsync", CUdeviceptr to, CUcontext toContext, CUdeviceptr from,         \
+    CUcontext fromContext, size_t bytes, CUstream stream)                                                  \
   X(cuMemcpy2DAsync, "cuMemcpy2DAsync_v2", const RowsCopy* copy, CUstream stream)                          \
   X(cuMemsetD8Async, "cuMemsetD8Async", CUdeviceptr address, unsigned char value, size_t bytes,            \
     CUstream stream)                                                                                       \

@@ -33,6 +33,8 @@ struct Flight {
   // What the conditions of loops are read into, by the loops' depth.
   std::vector<PinnedSlots::Slot> looks;
   std::vector<Landing> landings;
+  // Memory of other devices that the run copies from.
+  std::vector<std::shared_ptr<Memory>> held;
   // Why not all was queued. Nothing of it is under way then.
   std::exception_ptr error;
 };

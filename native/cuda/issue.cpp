@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cuda/device.h"
+#include "cuda/peer.h"
 #include "runtime/failure.h"
 
 namespace weft::cuda {
@@ -19,8 +20,9 @@ size_t aligned(size_t byteLength) { return (byteLength + kAlignment - 1) / kAlig
 // A result that stays on the device.
 class DeviceMemory : public Memory {
  public:
-  DeviceMemory(CudaDevice& device, const PoolBlock& block)
-      : Memory(device, block.address, block.byteLength), device_(device), block_(block) {}
+  // What begins `lead` bytes into the block.
+  DeviceMemory(CudaDevice& device, const PoolBlock& block, size_t lead)
+      : Memory(device, block.address + lead, block.byteLength - lead), device_(device), block_(block) {}
   ~DeviceMemory() override { device_.release(block_); }
 
  private:
@@ -151,7 +153,8 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
     homes.push_back(homeOf(buffer.buffer));
     slots.push_back(slotsOf(buffer));
   }
-  SweepRun sweepRun(*sweep, std::move(homes), std::move(slots), copyStreams(), resources_.stream, run_);
+  SweepRun sweepRun(*sweep, std::move(homes), std::move(slots), copyStreams(), resources_.stream, device_,
+                    run_);
   const size_t first = launch_;
   sweepRun([&](int64_t tile) {
     for (size_t i = 0; i < sweep->buffers.size(); i++)
@@ -225,13 +228,26 @@ SweepHome Issue::homeOf(int buffer) const {
   if (hosts_[buffer] != nullptr) return {hosts_[buffer]};
   for (size_t i = 0; i < program_.inputs.size(); i++) {
     HostSource* const source = run_.inputs[i].source.get();
-    if (program_.inputs[i] == buffer && source != nullptr) return {nullptr, 0, source};
+    if (program_.inputs[i] != buffer) continue;
+    if (source != nullptr) return {.source = source};
+    if (const std::vector<MemoryPiece>& pieces = run_.inputs[i].pieces; !pieces.empty()) {
+      const MemoryPiece* here = here_[i];
+      if (here == nullptr) return {.pieces = &pieces};
+      const CUdeviceptr base = here->memory->address - here->first;
+      return {.device = base, .deviceFirst = here->first, .deviceLast = here->last(), .pieces = &pieces};
+    }
   }
   for (size_t i = 0; i < run_.sinks.size(); i++) {
-    if (program_.outputs[i] == buffer && !run_.sinks[i].empty()) return {nullptr, 0, nullptr, &run_.sinks[i]};
+    if (program_.outputs[i] == buffer && !run_.sinks[i].empty()) return {.sinks = &run_.sinks[i]};
   }
   const BufferSpec& spec = program_.buffers[buffer];
-  return {nullptr, spec.role == Role::input ? addresses_[buffer] : 0};
+  if (spec.role == Role::input) return {.device = addresses_[buffer]};
+  for (size_t i = 0; i < program_.outputs.size(); i++) {
+    if (program_.outputs[i] != buffer || !run_.keepOnDevice[i] || !run_.outputs[i]) continue;
+    const CUdeviceptr base = run_.outputs[i]->address - spec.partFirst;
+    return {.device = base, .deviceFirst = spec.partFirst, .deviceLast = spec.partLast};
+  }
+  return {};
 }
 
 std::vector<CUdeviceptr> Issue::slotsOf(const SweepBuffer& buffer) {
@@ -255,8 +271,11 @@ void Issue::place() {
   const auto isWindowed = [&](int buffer) { return program_.buffers[buffer].windowed; };
   std::vector<bool> fromHost(program_.inputs.size());
   std::vector<bool> toHost(program_.outputs.size());
-  for (size_t i = 0; i < fromHost.size(); i++)
-    fromHost[i] = !run_.inputs[i].memory && !isWindowed(program_.inputs[i]);
+  here_.assign(fromHost.size(), nullptr);
+  for (size_t i = 0; i < fromHost.size(); i++) {
+    placePieces(i);
+    fromHost[i] = !run_.inputs[i].memory && here_[i] == nullptr && !isWindowed(program_.inputs[i]);
+  }
   for (size_t i = 0; i < toHost.size(); i++)
     toHost[i] = !run_.keepOnDevice[i] && !isWindowed(program_.outputs[i]);
   size_t end = placeGroup(up_, program_.inputs, fromHost, aligned(program_.arenaByteLength));
@@ -269,12 +288,31 @@ void Issue::place() {
   }
   for (size_t i = 0; i < fromHost.size(); i++) {
     if (run_.inputs[i].memory) addresses_[program_.inputs[i]] = run_.inputs[i].memory->address;
+    if (here_[i] != nullptr) addresses_[program_.inputs[i]] = here_[i]->memory->address - here_[i]->first;
   }
   run_.outputs.resize(toHost.size());
   for (size_t i = 0; i < toHost.size(); i++) {
-    if (!toHost[i] && !isWindowed(program_.outputs[i])) keepOutput(i);
+    if (run_.keepOnDevice[i]) keepOutput(i);
   }
   placeInHost();
+}
+
+// Finds the piece that can be used where it is: of a windowed buffer the largest on this device, of another one
+// that is all of it. Holds the others until what is copied from them has arrived.
+void Issue::placePieces(size_t input) {
+  const int buffer = program_.inputs[input];
+  for (const MemoryPiece& piece : run_.inputs[input].pieces) {
+    if (&piece.memory->device != &device_) {
+      flight_.held.push_back(piece.memory);
+      continue;
+    }
+    // As aligned as in the whole buffer.
+    if ((piece.memory->address - piece.first) % kSlotAlignment != 0) continue;
+    const size_t least = program_.buffers[buffer].windowed ? 1 : byteLengthOf(buffer);
+    if (piece.memory->byteLength < least) continue;
+    const MemoryPiece*& here = here_[input];
+    if (here == nullptr || here->memory->byteLength < piece.memory->byteLength) here = &piece;
+  }
 }
 
 void Issue::placeInBlock(size_t byteLength) {
@@ -309,9 +347,11 @@ void Issue::placeInHost() {
   for (size_t i = 0; i < program_.outputs.size(); i++) {
     const int buffer = program_.outputs[i];
     if (!program_.buffers[buffer].windowed) continue;
-    if (run_.keepOnDevice[i])
-      throw Failure(FailureCode::internal,
-                    "a result that is on the device in windows only was to stay there");
+    if (run_.keepOnDevice[i]) continue;
+    if (!run_.hostPlaces.empty() && run_.hostPlaces[i] != nullptr) {
+      hosts_[buffer] = static_cast<std::byte*>(run_.hostPlaces[i]);
+      continue;
+    }
     // Sweeps write to files what they have.
     if (!run_.sinks.empty() && !run_.sinks[i].empty()) continue;
     run_.outputs[i] = allocateHost(byteLengthOf(buffer));
@@ -331,7 +371,8 @@ size_t Issue::placeGroup(Group& group, const std::vector<int>& buffers, const st
   for (size_t i = 0; i < buffers.size(); i++) {
     if (!chosen[i]) continue;
     const size_t byteLength = byteLengthOf(buffers[i]);
-    if (end - group.begin + byteLength > PinnedSlots::kByteLength) {
+    const bool isGathered = &group == &up_ && !run_.inputs[i].pieces.empty();
+    if (isGathered || end - group.begin + byteLength > PinnedSlots::kByteLength) {
       group.others.push_back(i);
       continue;
     }
@@ -348,14 +389,29 @@ size_t Issue::placeGroup(Group& group, const std::vector<int>& buffers, const st
   return end;
 }
 
+// A part lies in its memory as aligned as in the whole buffer.
 void Issue::keepOutput(size_t output) {
   const int buffer = program_.outputs[output];
-  const PoolBlock block = resources_.pool->allocate(byteLengthOf(buffer), !flight_.isHere);
-  run_.outputs[output] = std::make_shared<DeviceMemory>(device_, block);
-  addresses_[buffer] = block.address;
+  const BufferSpec& spec = program_.buffers[buffer];
+  const size_t byteLength = keptByteLength(spec);
+  const size_t lead = byteLength == 0 ? 0 : spec.partFirst % kSlotAlignment;
+  const PoolBlock block = resources_.pool->allocate(byteLength + lead, !flight_.isHere);
+  run_.outputs[output] = std::make_shared<DeviceMemory>(device_, block, lead);
+  addresses_[buffer] = run_.outputs[output]->address - spec.partFirst;
+}
+
+// Inputs that are needed whole and lie in pieces.
+void Issue::gather() {
+  for (size_t i = 0; i < program_.inputs.size(); i++) {
+    const int buffer = program_.inputs[i];
+    const std::vector<MemoryPiece>& pieces = run_.inputs[i].pieces;
+    if (pieces.empty() || here_[i] != nullptr || program_.buffers[buffer].windowed) continue;
+    queueGather(device_, addresses_[buffer], pieces, 0, byteLengthOf(buffer), resources_.stream);
+  }
 }
 
 void Issue::bringIn() {
+  gather();
   if (up_.byteLength > 0) {
     flight_.up = resources_.slots.take();
     for (size_t k = 0; k < up_.packed.size(); k++) {
@@ -381,6 +437,7 @@ void Issue::bringIn() {
   for (const size_t i : up_.others) {
     const int buffer = program_.inputs[i];
     const Run::Input& input = run_.inputs[i];
+    if (!input.pieces.empty()) continue;
     // Uploads only read.
     transfers.push_back(
         {addresses_[buffer], const_cast<void*>(input.host), byteLengthOf(buffer), input.source.get()});

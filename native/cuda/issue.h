@@ -91,6 +91,8 @@ class Issue {
   size_t placeGroup(Group& group, const std::vector<int>& buffers, const std::vector<bool>& chosen,
                     size_t end);
   void keepOutput(size_t output);
+  void placePieces(size_t input);
+  void gather();
   void bringIn();
   void bringOut();
   size_t byteLengthOf(int buffer) const { return program_.buffers[buffer].byteLength; }
@@ -106,6 +108,8 @@ class Issue {
   std::optional<ScopedBlock> block_;
   std::optional<OwnBlocks> own_;
   Group up_, down_;
+  // Of each buffer that lies in pieces, the piece that is used where it is, if any.
+  std::vector<const MemoryPiece*> here_;
   // Host memory of the program's buffers, for those that sweeps bring in or out.
   std::vector<std::byte*> hosts_;
   std::vector<std::shared_ptr<Memory>> spilled_;

@@ -42,6 +42,11 @@ DevicePool::DevicePool(std::string name, CUdevice device, CUstream stream)
   WEFT_CU(cuMemPoolSetAttribute, pool_, kPoolReleaseThreshold, &keepAll);
 }
 
+void DevicePool::letIn(CUdevice peer) const {
+  const MemoryAccess access{kLocationDevice, peer, kAccessReadWrite};
+  WEFT_CU(cuMemPoolSetAccess, pool_, &access, 1);
+}
+
 PoolBlock DevicePool::allocate(size_t byteLength, bool mayWait) {
   if (byteLength == 0) return {};
   const size_t capacity = capacityFor(byteLength);

@@ -51,6 +51,8 @@ class DevicePool {
   void tidy(size_t more = 0);
   // Gives everything unused back to the system.
   void trim();
+  // Lets a device of this ordinal, which reaches this one's memory, use the pool's. Any thread.
+  void letIn(CUdevice peer) const;
   // Whether memory is to be poisoned, so that all that uses it is watched.
   bool isWatched() const { return keepsNothing_; }
   // Any thread.

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "cuda/peer.h"
 #include "cuda/tile-feed.h"
 #include "runtime/failure.h"
 
@@ -37,6 +38,16 @@ bool liesAsInSlots(const SweepBuffer& buffer) {
   });
 }
 
+// Whether all of the windows are in the part of the buffer that is on the device.
+bool liesOnDevice(const SweepBuffer& buffer, const SweepHome& home) {
+  if (home.device == 0) return false;
+  return std::all_of(buffer.windows.begin(), buffer.windows.end(), [&](const SweepWindow& window) {
+    if (window.rows == 0) return true;
+    const size_t last = window.first + (window.rows - 1) * window.pitch + window.rowBytes;
+    return window.first >= home.deviceFirst && last <= home.deviceLast;
+  });
+}
+
 }  // namespace
 
 CopyStreams::CopyStreams(CUcontext context)
@@ -59,15 +70,22 @@ CUresult CopyStreams::reset() {
 
 SweepRun::SweepRun(const Sweep& sweep, std::vector<SweepHome> homes,
                    std::vector<std::vector<CUdeviceptr>> slots, CopyStreams& copies, CUstream stream,
-                   Run& run)
-    : sweep_(sweep), copies_(copies), stream_(stream), run_(run) {
+                   CudaDevice& device, Run& run)
+    : sweep_(sweep), copies_(copies), stream_(stream), device_(device), run_(run) {
   for (size_t i = 0; i < sweep.buffers.size(); i++) {
     const SweepBuffer& buffer = sweep.buffers[i];
-    const bool isInPlace = homes[i].device != 0 && liesAsInSlots(buffer);
+    const bool isInPlace = liesOnDevice(buffer, homes[i]) && liesAsInSlots(buffer);
+    const bool isUsed = std::any_of(buffer.windows.begin(), buffer.windows.end(),
+                                    [](const SweepWindow& window) { return window.rows > 0; });
+    if (!isInPlace && slots[i].empty() && isUsed)
+      throw Failure(FailureCode::internal, "a buffer without slots is not where its sweep needs it");
+    const bool goesNowhere = homes[i].host == nullptr && homes[i].sinks == nullptr;
+    if (!isInPlace && isUsed && buffer.direction == SweepDirection::out && goesNowhere)
+      throw Failure(FailureCode::internal, "a result of a sweep that has no place to go to");
     Track track{buffer, homes[i], std::move(slots[i]), isInPlace, {}};
-    findUsers(track);
-    hasIn_ |= !isInPlace && buffer.direction == SweepDirection::in;
-    hasOut_ |= buffer.direction == SweepDirection::out;
+    if (!isInPlace && isUsed) findUsers(track);
+    hasIn_ |= !isInPlace && isUsed && buffer.direction == SweepDirection::in;
+    hasOut_ |= !isInPlace && isUsed && buffer.direction == SweepDirection::out;
     tracks_.push_back(std::move(track));
   }
 }
@@ -114,7 +132,7 @@ Transfer SweepRun::transferOf(const Track& track, int64_t tile) const {
 std::vector<Transfer> SweepRun::transfersOf(int64_t tile, SweepDirection direction) const {
   std::vector<Transfer> transfers;
   for (const Track& track : tracks_) {
-    if (track.home.device == 0 && copies(track, tile, direction))
+    if (!track.home.isOnDevice() && copies(track, tile, direction))
       transfers.push_back(transferOf(track, tile));
   }
   return transfers;
@@ -135,7 +153,7 @@ size_t SweepRun::byteLengthOf(SweepDirection direction) const {
 int64_t SweepRun::userOf(int64_t tile, SweepDirection direction) const {
   int64_t user = -1;
   for (const Track& track : tracks_) {
-    if (track.buffer.direction != direction || track.isInPlace) continue;
+    if (track.buffer.direction != direction || track.slotUser.empty()) continue;
     const SweepWindow& window = track.buffer.windows[tile];
     // A slot is written by a copy in, or by the steps of a tile whose results are copied out, now or later.
     if (window.rows > 0 && (window.copies || direction == SweepDirection::out))
@@ -201,13 +219,20 @@ std::optional<std::vector<Transfer>> SweepRun::beginIn(int64_t tile) {
   return copies_.in.queueDirect(transfersOf(tile, SweepDirection::in), Way::up);
 }
 
-// Windows of buffers on the device whose rows have to lie otherwise.
+// Windows of buffers that are on devices, but not here, or whose rows have to lie otherwise.
 void SweepRun::copyOnDevice(int64_t tile) {
   for (const Track& track : tracks_) {
-    if (track.home.device == 0 || !copies(track, tile, SweepDirection::in)) continue;
+    if (!track.home.isOnDevice() || !copies(track, tile, SweepDirection::in)) continue;
     const Transfer t = transferOf(track, tile);
-    const CUdeviceptr from = track.home.device + track.buffer.windows[tile].first;
-    queueOnDevice(t, from, copies_.inStream);
+    const size_t first = track.buffer.windows[tile].first;
+    if (track.home.pieces == nullptr) {
+      queueOnDevice(t, track.home.device + first, copies_.inStream);
+      continue;
+    }
+    for (size_t row = 0; row < t.rows; row++) {
+      queueGather(device_, t.device + row * t.devicePitch, *track.home.pieces, first + row * t.hostPitch,
+                  t.byteLength, copies_.inStream);
+    }
   }
 }
 

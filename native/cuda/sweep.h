@@ -21,6 +21,8 @@
 
 namespace weft::cuda {
 
+class CudaDevice;
+
 // Tiles that any of the threads may be ahead of another.
 inline constexpr size_t kTilesAhead = 16;
 
@@ -58,13 +60,20 @@ class CopyStreams {
   TileEvents broughtIn, computed, broughtOut;
 };
 
-// Where the whole of a windowed buffer is: in host memory, in files, on the device, or nowhere.
+// Where the whole of a windowed buffer is: in host memory, in files, on the device, in pieces on several, or
+// nowhere.
 struct SweepHome {
   std::byte* host = nullptr;
+  // The address that its first byte has, or would have: of the bytes [deviceFirst, deviceLast).
   CUdeviceptr device = 0;
+  size_t deviceFirst = 0, deviceLast = SIZE_MAX;
   // What is read or written instead of host memory.
   HostSource* source = nullptr;
   const HostSinks* sinks = nullptr;
+  // What windows that do not lie on the device are copied from.
+  const std::vector<MemoryPiece>* pieces = nullptr;
+
+  bool isOnDevice() const { return device != 0 || pieces != nullptr; }
 };
 
 // One sweep of one run. On the executor's thread.
@@ -72,7 +81,7 @@ class SweepRun {
  public:
   // Of the sweep's buffers, in order: where they are as a whole, and the addresses of their slots.
   SweepRun(const Sweep& sweep, std::vector<SweepHome> homes, std::vector<std::vector<CUdeviceptr>> slots,
-           CopyStreams& copies, CUstream stream, Run& run);
+           CopyStreams& copies, CUstream stream, CudaDevice& device, Run& run);
 
   // `compute` queues the steps of a tile. Throws where a call fails or the run is cancelled; then nothing is
   // under way in the streams of copies.
@@ -121,6 +130,7 @@ class SweepRun {
   const Sweep& sweep_;
   CopyStreams& copies_;
   const CUstream stream_;
+  CudaDevice& device_;
   Run& run_;
   std::vector<Track> tracks_;
   bool hasIn_ = false, hasOut_ = false;

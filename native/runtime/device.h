@@ -38,6 +38,13 @@ struct Memory {
   const size_t byteLength;
 };
 
+// Part of a buffer: the bytes from `first` on.
+struct MemoryPiece {
+  std::shared_ptr<Memory> memory;
+  size_t first;
+  size_t last() const { return first + memory->byteLength; }
+};
+
 // When things happened to a run, in nanoseconds of the steady clock; 0: they have not.
 struct Timeline {
   // JavaScript asked for it; the executor took it; all its work was queued; its end was seen.
@@ -58,6 +65,8 @@ struct Run {
     const void* host = nullptr;
     std::shared_ptr<Memory> memory;
     std::shared_ptr<HostSource> source;
+    // Parts on this device and on others of its kind, which may overlap.
+    std::vector<MemoryPiece> pieces;
   };
 
   Run() = default;
@@ -74,11 +83,13 @@ struct Run {
   std::vector<bool> keepOnDevice;
   // Whether who asked for it is content once results that stay on the device are queued.
   bool settlesWhenQueued = false;
+  // Host memory of JavaScript's that windowed outputs are written to, among other runs'; empty: none is.
+  std::vector<void*> hostPlaces;
   // The files that each output goes to; empty: none goes to files.
   std::vector<std::vector<std::shared_ptr<HostSink>>> sinks;
   const CancelFlag* cancel = nullptr;
 
-  // Null for an output that the device has written to its sinks.
+  // Null for an output that the device has written to its sinks or to its host place.
   std::vector<std::shared_ptr<Memory>> outputs;
   Timeline timeline;
   // Tiles of sweeps that have ended; any thread may look.

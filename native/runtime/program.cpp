@@ -42,13 +42,23 @@ void checkWritable(int buffer, const Program& program, const std::string& field)
   if (program.buffers[buffer].isReadOnly) reject(field, "an output or a temporary");
 }
 
+void readPart(const Napi::Value& value, const std::string& field, BufferSpec& buffer) {
+  if (value.IsUndefined()) return;
+  if (!buffer.windowed) reject(field, "of a windowed output");
+  const Napi::Array range = values::array(value, field);
+  const auto byteLength = static_cast<int64_t>(buffer.byteLength);
+  buffer.partFirst = values::integer(range.Get(0U), field + "[0]", 0, byteLength);
+  buffer.partLast =
+      values::integer(range.Get(1U), field + "[1]", static_cast<int64_t>(buffer.partFirst), byteLength);
+}
+
 void readBuffers(const Napi::Object& spec, Program& program) {
   const Napi::Array list = values::array(spec.Get("buffers"), "buffers");
   for (uint32_t i = 0; i < list.Length(); i++) {
     const std::string field = item("buffers", i);
     const Napi::Object entry = values::object(list.Get(i), field);
     const std::string role = values::text(entry.Get("role"), field + ".role");
-    BufferSpec buffer{Role::temporary, 0, 0, false};
+    BufferSpec buffer{Role::temporary, 0, 0, false, 0, 0};
     buffer.byteLength = values::integer(entry.Get("byteLength"), field + ".byteLength");
     buffer.windowed = entry.Get("windowed").ToBoolean();
     if (role == "input") {
@@ -57,6 +67,7 @@ void readBuffers(const Napi::Object& spec, Program& program) {
       program.inputs.push_back(static_cast<int>(i));
     } else if (role == "output") {
       buffer.role = Role::output;
+      readPart(entry.Get("part"), field + ".part", buffer);
       program.outputs.push_back(static_cast<int>(i));
     } else if (role == "spill") {
       buffer.role = Role::spill;

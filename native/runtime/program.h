@@ -32,6 +32,8 @@ struct BufferSpec {
   bool windowed;
   // Inputs may be the user's memory, and may be read by turns as a loop's states.
   bool isReadOnly = false;
+  // Of a windowed output that stays on its device: the bytes [partFirst, partLast) that are there.
+  size_t partFirst = 0, partLast = 0;
 };
 
 // Device code; immutable, shared by the programs and devices that use it.
@@ -120,6 +122,11 @@ struct Program {
   // What a GPU loaded for the program on its first run; under its issuing lock.
   mutable std::shared_ptr<cuda::ProgramCode> code;
 };
+
+// Bytes of an output that stay on its device.
+inline size_t keptByteLength(const BufferSpec& buffer) {
+  return buffer.windowed ? buffer.partLast - buffer.partFirst : buffer.byteLength;
+}
 
 // What a program handle owns.
 struct ProgramHandle {

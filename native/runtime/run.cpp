@@ -135,6 +135,7 @@ class RunTask : public Task, public Run {
       for (uint32_t k = 0; k < sinks[output].size(); k++) sums.Set(k, sinks[output][k]->checksum());
       return sums;
     }
+    if (!hostPlaces.empty() && hostPlaces[output] != nullptr) return env.Undefined();
     if (!keepOnDevice[output]) return toArrayBuffer(env, std::move(memory));
     return values::makeHandle(env, std::make_unique<BufferHandle>(env, std::move(memory)));
   }
@@ -172,6 +173,26 @@ void checkByteLength(size_t byteLength, size_t wanted, uint32_t input) {
   values::reject(nameOf(input), "of " + std::to_string(wanted) + " bytes: " + std::to_string(byteLength));
 }
 
+bool isNone(const Napi::Value& value) { return value.IsUndefined() || value.IsNull(); }
+
+// Reads where the pieces of an input are: { pieces: { buffer: BufferHandle, first: number }[] }.
+void readPieces(const Napi::Array& list, const Program& program, uint32_t position, Run::Input& input) {
+  const auto wanted = static_cast<int64_t>(program.buffers[program.inputs[position]].byteLength);
+  if (program.device->isHost()) values::reject(nameOf(position), "in one piece on the CPU");
+  for (uint32_t i = 0; i < list.Length(); i++) {
+    const std::string field = nameOf(position) + ".pieces[" + std::to_string(i) + "]";
+    const Napi::Object entry = values::object(list.Get(i), field);
+    const auto& handle = values::handle<BufferHandle>(entry.Get("buffer"), field + ".buffer");
+    if (!handle.memory) values::reject(field, "a device buffer that was not disposed");
+    if (handle.memory->device.isHost()) values::reject(field, "on a GPU");
+    if (handle.memory->byteLength == 0) continue;
+    const int64_t most = wanted - static_cast<int64_t>(handle.memory->byteLength);
+    if (most < 0) values::reject(field, "inside its buffer");
+    const int64_t first = values::integer(entry.Get("first"), field + ".first", 0, most);
+    input.pieces.push_back({handle.memory, static_cast<size_t>(first)});
+  }
+}
+
 // Reads an input. Whether it may be in JavaScript's memory.
 bool readInput(const Napi::Value& value, const Program& program, uint32_t position, Run::Input& input) {
   const size_t wanted = program.buffers[program.inputs[position]].byteLength;
@@ -186,6 +207,11 @@ bool readInput(const Napi::Value& value, const Program& program, uint32_t positi
   }
   View view;
   if (!readView(value, view)) {
+    const Napi::Value pieces = values::object(value, nameOf(position)).Get("pieces");
+    if (!isNone(pieces)) {
+      readPieces(values::array(pieces, nameOf(position) + ".pieces"), program, position, input);
+      return false;
+    }
     input.source = readHostInput(value, nameOf(position));
     checkByteLength(input.source->byteLength(), wanted, position);
     return true;
@@ -249,14 +275,30 @@ Napi::Value run(const Napi::CallbackInfo& info) {
     values::reject("keep", "one for each output: " + std::to_string(program.outputs.size()));
   }
   task->keepOnDevice.resize(keepCount);
+  bool writesHost = false;
   for (uint32_t i = 0; i < keepCount; i++) {
     const Napi::Value place = keep.Get(i);
     task->keepOnDevice[i] = place.IsBoolean() && place.As<Napi::Boolean>();
+    const BufferSpec& output = program.buffers[program.outputs[i]];
+    const std::string field = "keep[" + std::to_string(i) + "]";
+    if (task->keepOnDevice[i] && output.windowed && program.device->isHost())
+      values::reject(field, "not true for a windowed output of the CPU");
+    const size_t byteLength = output.byteLength;
+    View view;
+    if (readView(place, view)) {
+      if (!output.windowed || program.device->isHost()) values::reject(field, "no array for this output");
+      if (view.byteLength != byteLength)
+        values::reject(field, "of " + std::to_string(byteLength) + " bytes: " + std::to_string(view.byteLength));
+      task->hostPlaces.resize(keepCount);
+      // Outputs are written there.
+      task->hostPlaces[i] = const_cast<void*>(view.data);
+      writesHost = true;
+    }
     if (!place.IsArray()) continue;
-    const size_t byteLength = program.buffers[program.outputs[i]].byteLength;
     task->sinks.resize(keepCount);
-    task->sinks[i] = readSinks(place, byteLength, "keep[" + std::to_string(i) + "]");
+    task->sinks[i] = readSinks(place, byteLength, field);
   }
+  if (writesHost) task->hold(keep);
   if (!info[3].IsUndefined()) {
     const Cancel& token = values::handle<Cancel>(info[3], "cancel");
     task->setCancelFlag(token.flag);
@@ -282,6 +324,11 @@ Napi::Value run(const Napi::CallbackInfo& info) {
       break;
   }
   return Environment::of(env).start(env, task, program.device->executor());
+}
+
+Napi::Value allocateHostArray(const Napi::CallbackInfo& info) {
+  const auto byteLength = static_cast<size_t>(values::integer(info[0], "byteLength"));
+  return toArrayBuffer(info.Env(), allocateHost(byteLength));
 }
 
 Napi::Value disposeBuffer(const Napi::CallbackInfo& info) {

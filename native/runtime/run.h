@@ -21,12 +21,16 @@ struct BufferHandle {
   std::shared_ptr<Memory> memory;
 };
 
-// run(program: NativeProgram, inputs: (ArrayBufferView | BufferHandle | FileInput | ChunkedInput |
-// ReaderInput)[],
-//     keep: (boolean | FileOutput[])[], cancel?: object, timeline?: boolean, whenQueued?: boolean):
-//   Results | Promise<Results>, where Results is (ArrayBuffer | BufferHandle | number[] | number)[]
+// run(program: NativeProgram,
+//     inputs: (ArrayBufferView | BufferHandle | FileInput | ChunkedInput | ReaderInput |
+//       PiecesInput)[],
+//     keep: (boolean | FileOutput[] | ArrayBufferView)[], cancel?: object, timeline?: boolean,
+//     whenQueued?: boolean):
+//   Results | Promise<Results>,
+//   where Results is (ArrayBuffer | BufferHandle | number[] | undefined | number)[]
 //
-// keep[i]: whether output i stays on its device, or the files it goes to, which give their checksums.
+// keep[i]: whether output i stays on its device, or the files it goes to, which give their checksums, or, for a
+// windowed one, the array that its windows are written to.
 //
 // whenQueued: whether results that all stay on the device are wanted once they are queued. Small runs that
 // are complete, or queued where that is enough, when this returns give their results at once.
@@ -34,6 +38,11 @@ struct BufferHandle {
 // The outputs, then nanoseconds: what the run took, and if the timeline is asked for, those from the call to
 // the executor's taking it, to all being queued, to the end's being seen, to its being told.
 Napi::Value run(const Napi::CallbackInfo& info);
+
+// allocateHostArray(byteLength: number): ArrayBuffer
+//
+// Of undefined contents, from the pool of results.
+Napi::Value allocateHostArray(const Napi::CallbackInfo& info);
 
 // disposeBuffer(handle: object): void
 Napi::Value disposeBuffer(const Napi::CallbackInfo& info);

@@ -38,6 +38,24 @@ class ReserveTask : public BlockingTask {
   const std::string path_;
 };
 
+class WriteTask : public BlockingTask {
+ public:
+  WriteTask(std::vector<std::shared_ptr<HostSink>> sinks, const void* data)
+      : sinks_(std::move(sinks)), data_(data) {}
+  void run() override {
+    for (const auto& sink : sinks_) writeAll(*sink, data_, cancelFlag());
+  }
+  Napi::Value result(Napi::Env env) override {
+    Napi::Array sums = Napi::Array::New(env, sinks_.size());
+    for (uint32_t i = 0; i < sinks_.size(); i++) sums.Set(i, sinks_[i]->checksum());
+    return sums;
+  }
+
+ private:
+  const std::vector<std::shared_ptr<HostSink>> sinks_;
+  const void* const data_;
+};
+
 }  // namespace
 
 std::vector<std::shared_ptr<HostSink>> readSinks(const Napi::Value& value, size_t byteLength,
@@ -53,6 +71,15 @@ std::vector<std::shared_ptr<HostSink>> readSinks(const Napi::Value& value, size_
 Executor& fileExecutor() {
   static Executor& executor = makeExecutor("weft-files", kThreads);
   return executor;
+}
+
+Napi::Value writeFiles(const Napi::CallbackInfo& info) {
+  if (!info[0].IsArrayBuffer()) values::reject("bytes", "an ArrayBuffer");
+  Napi::ArrayBuffer bytes = info[0].As<Napi::ArrayBuffer>();
+  auto sinks = readSinks(info[1], bytes.ByteLength(), "files");
+  const auto task = std::make_shared<WriteTask>(std::move(sinks), bytes.Data());
+  task->hold(bytes);
+  return Environment::of(info.Env()).start(info.Env(), task, fileExecutor());
 }
 
 Napi::Value reserveFile(const Napi::CallbackInfo& info) {

@@ -21,6 +21,11 @@ std::vector<std::shared_ptr<HostSink>> readSinks(const Napi::Value& value, size_
 // The threads that write results to files.
 Executor& fileExecutor();
 
+// writeFiles(bytes: ArrayBuffer, files: FileOutput[]): Promise<number[]>
+//
+// Writes all of the bytes to each of the files. Gives their checksums, as run() does.
+Napi::Value writeFiles(const Napi::CallbackInfo& info);
+
 // reserveFile(fd: number, byteLength: number, path: string): Promise<undefined>
 //
 // Takes the disk's room for a file that will have this length, so that a full disk is found before anything

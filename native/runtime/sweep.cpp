@@ -114,7 +114,8 @@ SweepBuffer readBuffer(const Napi::Object& entry, const std::string& field, int6
   buffer.direction = readDirection(entry.Get("direction"), field + ".direction", spec.role);
   buffer.offset = integer(entry.Get("offset"), field + ".offset");
   buffer.slotByteLength = integer(entry.Get("slotByteLength"), field + ".slotByteLength");
-  const int64_t least = spec.role == Role::temporary || !program.device->isHost() ? 1 : 0;
+  // What has none is used where it lies.
+  const int64_t least = spec.role == Role::temporary || spec.role == Role::spill ? 1 : 0;
   buffer.slots = static_cast<int>(integer(entry.Get("slots"), field + ".slots", least, 1 << 20));
   buffer.slotPitch = integer(entry.Get("slotPitch"), field + ".slotPitch");
   checkSlots(buffer, program, field);

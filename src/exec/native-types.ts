@@ -18,6 +18,8 @@ export interface BufferSpec {
    * whole, an output has no memory on the device and is wanted on the host, a temporary has slots only.
    */
   readonly windowed?: boolean | undefined;
+  /** Of a windowed output that stays on its device: the bytes [first, last) that are there. */
+  readonly part?: readonly [first: number, last: number] | undefined;
 }
 
 /**
@@ -158,8 +160,19 @@ export interface ReaderInput {
   readonly read: (byteOffset: number, byteLength: number, done: (bytes?: Uint8Array) => void) => void;
 }
 
+/** Some bytes of a buffer, from `first` on, in the memory of a GPU. */
+export interface BufferPiece {
+  readonly buffer: DeviceBuffer;
+  readonly first: number;
+}
+
+/** A buffer whose bytes are in pieces on several GPUs: they may overlap, and have all that the run needs. */
+export interface PiecesInput {
+  readonly pieces: readonly BufferPiece[];
+}
+
 /** What fills a buffer of role `input`. */
-export type RunInput = ArrayBufferView | DeviceBuffer | FileInput | ChunkedInput | ReaderInput;
+export type RunInput = ArrayBufferView | DeviceBuffer | FileInput | ChunkedInput | ReaderInput | PiecesInput;
 
 /** A place in an open file that a result is written to by native threads. */
 export interface FileOutput {
@@ -173,8 +186,11 @@ export interface FileOutput {
   readonly checksum?: number | undefined;
 }
 
-/** Where a result is wanted: in host memory, on its device, or in files. */
-export type OutputPlace = 'host' | 'device' | readonly FileOutput[];
+/**
+ * Where a result is wanted: in host memory, on its device, in files, or, on a GPU for one of which there are windows only, in
+ * an array of its bytes, of which the run writes those that it makes.
+ */
+export type OutputPlace = 'host' | 'device' | readonly FileOutput[] | Uint8Array;
 
 export interface RunOptions {
   /** For each output buffer. */
@@ -200,7 +216,10 @@ export interface RunTimeline {
 }
 
 export interface RunResult {
-  /** One for each buffer of role `output`, in the order of `ProgramSpec.buffers`; without bytes if it went to files. */
+  /**
+   * One for each buffer of role `output`, in the order of `ProgramSpec.buffers`; without bytes if it went to files or to an
+   * array that was there.
+   */
   readonly outputs: readonly (ArrayBuffer | DeviceBuffer)[];
   /** For each output, the checksums of the files it went to, 0 where none was wanted; empty if none went to files. */
   readonly checksums: readonly (readonly number[])[];

@@ -52,7 +52,7 @@ import type { WorkspaceNeed } from './workspace.js';
 export type * from './native-types.js';
 
 /** What a run gives: its outputs, then times in nanoseconds. */
-type RawResult = readonly (ArrayBuffer | object | readonly number[] | number)[];
+type RawResult = readonly (ArrayBuffer | object | readonly number[] | undefined | number)[];
 
 /** What the addon exports (`native/addon.cpp`). */
 interface Addon {
@@ -61,12 +61,14 @@ interface Addon {
   run(
     program: object,
     inputs: readonly (ArrayBufferView | object)[],
-    keep: readonly (boolean | readonly FileOutput[])[],
+    keep: readonly (boolean | readonly FileOutput[] | Uint8Array)[],
     cancel: object | undefined,
     timeline: boolean,
     whenQueued: boolean,
   ): RawResult | Promise<RawResult>;
   settle(looksAgain: boolean): number;
+  writeFiles(bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]>;
+  allocateHostArray(byteLength: number): ArrayBuffer;
   guardFile(path: string): object;
   releaseFile(handle: object): void;
   reserveFile(fd: number, byteLength: number, path: string): Promise<void>;
@@ -215,6 +217,11 @@ class NativeBuffer implements DeviceBuffer {
 function rawInput(input: RunInput): object {
   if (ArrayBuffer.isView(input)) return stableView(input);
   if ('path' in input || 'read' in input) return input;
+  if ('pieces' in input) {
+    return {
+      pieces: input.pieces.map(({ buffer, first }) => ({ buffer: NativeBuffer.handleOf(buffer), first })),
+    };
+  }
   return 'chunks' in input ? { chunks: input.chunks.map(stableView) } : NativeBuffer.handleOf(input);
 }
 
@@ -239,8 +246,8 @@ class LoadedProgram implements NativeProgram {
   constructor(spec: ProgramSpec, handle: object) {
     this.#handle = handle;
     this.#device = spec.device;
-    this.#byteLengths = spec.buffers.flatMap(({ role, byteLength }) =>
-      role === 'output' ? [byteLength] : [],
+    this.#byteLengths = spec.buffers.flatMap(({ role, byteLength, part }) =>
+      role !== 'output' ? [] : [part === undefined ? byteLength : part[1] - part[0]],
     );
   }
 
@@ -258,7 +265,7 @@ class LoadedProgram implements NativeProgram {
     const outputs = this.#byteLengths.map((byteLength, k) => {
       const value = values[k];
       if (value instanceof ArrayBuffer) return value;
-      if (Array.isArray(value)) return NOTHING;
+      if (value === undefined || Array.isArray(value)) return NOTHING;
       return new NativeBuffer(this.#device, byteLength, value as object);
     });
     const [nanoseconds, ...times] = values.slice(outputs.length) as number[];
@@ -308,11 +315,19 @@ export function run(
   }
 }
 
-const isKept = (place: OutputPlace): boolean | readonly FileOutput[] =>
+const isKept = (place: OutputPlace): boolean | readonly FileOutput[] | Uint8Array =>
   typeof place === 'string' ? place === 'device' : place;
 const rethrow = (error: unknown): never => {
   throw typed(error);
 };
+
+/** Host memory of undefined contents for results that several runs write to. */
+export const allocateHostArray = (byteLength: number): ArrayBuffer =>
+  guarded(() => addon().allocateHostArray(byteLength));
+
+/** Writes all of an array to each of the files; gives the checksums, as a run does. */
+export const writeFiles = (bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]> =>
+  settled(guarded(() => addon().writeFiles(bytes, files)));
 
 /** Has a temporary file removed when this thread ends, by whatever way, before `releaseFile`. */
 export const guardFile = (path: string): object => guarded(() => addon().guardFile(path));

@@ -22,6 +22,8 @@ export interface PlanBuffer {
   readonly label: string;
   /** Whether sweeps bring windows of it to the device, which never holds all of it. */
   readonly windowed?: boolean;
+  /** Of a windowed output that stays on its device: the bytes [first, last) that are there. */
+  readonly part?: readonly [first: number, last: number];
 }
 
 /** A matrix operand, in elements: element (b, i, j) is at `offset + b * batchStride + i * rowStride + j * columnStride`. */

@@ -86,7 +86,7 @@ function largestStep(draft: Draft, needs: DeviceNeeds): Step {
 }
 
 /** Says what a job that cannot fit would need, and which of the user's nodes needs it. */
-function noFit({ needed, step, atOnce }: NoFit, budget: number, sites: Limits['sites']): MemoryError {
+export function noFit({ needed, step, atOnce }: NoFit, budget: number, sites: Limits['sites']): MemoryError {
   const name = nameOf(step);
   const least =
     atOnce === true

@@ -53,7 +53,13 @@ export function cpuProgram(plan: Plan): ProgramSpec {
 }
 
 export const bufferSpecs = (plan: Plan): BufferSpec[] =>
-  plan.buffers.map(({ role, byteLength, offset, windowed }) => ({ role, byteLength, offset, windowed }));
+  plan.buffers.map(({ role, byteLength, offset, windowed, part }) => ({
+    role,
+    byteLength,
+    offset,
+    windowed,
+    part,
+  }));
 
 /** A step is one launch. */
 function launchSpec(step: Exclude<Step, SweepStep>): Exclude<StepSpec, SweepSpec> {

@@ -27,6 +27,8 @@ export interface GroupRules {
   readonly isFetched: (buffer: number) => boolean;
   /** Whether large values may wait in host memory. */
   readonly canSpill: boolean;
+  /** Whether large values are always kept between sweeps, never computed again. */
+  readonly keepsAll?: boolean;
   /** Whether matrix products are run by panels rather than by a cut that leaves an operand whole. */
   readonly byPanels: boolean;
 }
@@ -220,6 +222,7 @@ class Grouper {
         if (!this.#rules.isWindowed(buffer) || this.#rules.isInput(buffer)) continue;
         const writer = this.#writerOf.get(buffer)!;
         if (inside.has(writer) || found.includes(writer as CutTask)) continue;
+        if (this.#rules.keepsAll === true) continue;
         if (this.#rules.canSpill && this.#moved(writer) > 2 * this.#rules.byteLengthOf(buffer)) continue;
         if (!writer.repeats || writer.cut === undefined) {
           if (this.#rules.canSpill) continue;

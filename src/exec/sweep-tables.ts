@@ -88,7 +88,7 @@ function windowTable(
     const window = windows.get(buffer);
     const stays = direction === 'in' && held !== undefined && (window === undefined || same(window, held));
     const copies = direction !== 'local' && window !== undefined && !stays;
-    if (slot < 0 || (window !== undefined && !stays)) slot = (slot + 1) % slots;
+    if (slot < 0 || (window !== undefined && !stays)) slot = (slot + 1) % Math.max(1, slots);
     if (window !== undefined) held = window;
     const { first, width, rows, pitch } = window ?? NOTHING;
     table.set([slot, copies ? 1 : 0, first, width, rows, pitch], t * WINDOW_FIELDS);

@@ -23,6 +23,8 @@ export interface SweptTask {
   readonly task: Task & { readonly cut: Cut };
   /** Whether its results are needed after the sweep. */
   readonly isKept: boolean;
+  /** The units whose results are needed of this sweep; without it, all: other devices have the others. */
+  readonly share?: Span | undefined;
 }
 
 export interface Tile {
@@ -38,14 +40,18 @@ export interface WindowRules {
   readonly pitches: BytePitches;
 }
 
-/** The part of a cut's units that tile t takes, which where possible does not cross the end of a period. */
-function partOf({ units, period = 1 }: Cut, tile: number, tiles: number): Span | undefined {
+/** The part of a task's units that tile t takes, which where possible does not cross the end of a period. */
+function partOf({ task, share }: SweptTask, tile: number, tiles: number): Span | undefined {
+  const { units: all, period = 1 } = task.cut;
+  const [from, to] = share ?? [0, all];
+  const units = to - from;
   const step = units / tiles;
   const start = (t: number): number => {
-    const even = Math.floor((units * t) / tiles);
+    const even = from + Math.floor((units * t) / tiles);
     const end = Math.round(even / period) * period;
     const away = end - even;
-    return period > 1 && t < tiles && end < units && away > -step / 2 && away <= step / 2 ? end : even;
+    const isNear = away > -step / 2 && away <= step / 2;
+    return period > 1 && t > 0 && t < tiles && end < to && end >= from && isNear ? end : even;
   };
   const span: Span = [start(tile), start(tile + 1)];
   return span[1] > span[0] ? span : undefined;
@@ -76,7 +82,7 @@ export function tileOf(
   };
   for (let k = tasks.length - 1; k >= 0; k--) {
     const { task, isKept } = tasks[k]!;
-    let span = isKept ? partOf(task.cut, tile, tiles) : undefined;
+    let span = isKept ? partOf(tasks[k]!, tile, tiles) : undefined;
     for (const buffer of task.writes) {
       const need = needs.get(buffer);
       if (need === undefined) continue;
@@ -167,7 +173,7 @@ export function areApart(a: Range, b: Range): boolean {
 }
 
 /** The largest n in [low, high] with `holds(n)`, which holds up to some n; `low` if for none. */
-function lastWhere(low: number, high: number, holds: (n: number) => boolean): number {
+export function lastWhere(low: number, high: number, holds: (n: number) => boolean): number {
   let from = low;
   let to = high;
   while (from < to) {
@@ -179,7 +185,7 @@ function lastWhere(low: number, high: number, holds: (n: number) => boolean): nu
 }
 
 /** The smallest n in [low, high] with `holds(n)`, which holds from some n on; `high` if for none. */
-function firstWhere(low: number, high: number, holds: (n: number) => boolean): number {
+export function firstWhere(low: number, high: number, holds: (n: number) => boolean): number {
   let from = low;
   let to = high;
   while (from < to) {

@@ -40,11 +40,19 @@ export interface DeviceSource {
 
 /** Owned by the native side; freed by `dispose()` or the collector. */
 export interface DeviceBuffer {
-  /** `cpu`, `cuda:0` … */
+  /** `cpu`, `cuda:0` …; of one that is in shards, the devices of those: `cuda:0,cuda:1`. */
   readonly device: string;
+  /** Where its bytes are, if they are on several devices. */
+  readonly shards?: readonly Shard[];
   readonly byteLength: number;
   readonly disposed: boolean;
   dispose(): void;
+}
+
+/** Some bytes of a buffer, from `first` on. Shards may overlap. */
+export interface Shard {
+  readonly buffer: DeviceBuffer;
+  readonly first: number;
 }
 
 /** The integers 0 … n - 1 (int64, one axis), which exist only as indices in kernels. */

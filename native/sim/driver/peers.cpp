@@ -8,6 +8,11 @@ using namespace weft::sim;
 
 namespace {
 
+// CUmemAccessDesc.
+struct PoolAccess {
+  int locationType, locationId, flags;
+};
+
 constexpr int kPeerAccessUnsupported = 217, kPeerAccessAlreadyEnabled = 704, kPeerAccessNotEnabled = 705;
 
 bool reaches(const Context& from, const Context& to) {
@@ -48,6 +53,24 @@ WEFT_SIM_API cuCtxDisablePeerAccess(Context* peer) {
   return enter("cuCtxDisablePeerAccess", Needs::context, [&](Simulator& simulator, Context* context) {
     if (!isLive(simulator, peer)) return kInvalidContext;
     return context->peers.erase(peer->ordinal) == 0 ? kPeerAccessNotEnabled : kSuccess;
+  });
+}
+
+// Lets other devices use a pool's memory.
+WEFT_SIM_API cuMemPoolSetAccess(Pool* handle, const PoolAccess* accesses, size_t count) {
+  return enter("cuMemPoolSetAccess", Needs::driver, [&](Simulator& simulator, Context*) {
+    constexpr int kDeviceLocation = 1, kReadWrite = 3;
+    const Pool* pool = simulator.object(simulator.pools, handle, "pool");
+    if (pool == nullptr) return kInvalidValue;
+    for (size_t i = 0; i < count; i++) {
+      const PoolAccess& access = accesses[i];
+      const bool isDevice = access.locationType == kDeviceLocation && access.locationId >= 0 &&
+                            access.locationId < static_cast<int>(simulator.contexts.size());
+      if (!isDevice || access.flags != kReadWrite) return kInvalidValue;
+      const Context& peer = *simulator.contexts[access.locationId];
+      if (&peer != pool->context && !reaches(peer, *pool->context)) return kInvalidDevice;
+    }
+    return kSuccess;
   });
 }
 

@@ -1,0 +1,26 @@
+// Peer: copies between devices. Where a device reaches the other's memory they go directly (NVLink, PCIe),
+// else the driver takes them through host memory.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "cuda/driver.h"
+#include "runtime/device.h"
+
+namespace weft::cuda {
+
+class CudaDevice;
+
+// Queues the copy of `byteLength` bytes at `from`, which lie in the memory of a device, to `to` in memory of
+// `device`, on a stream of `device`. On a thread that has the device's context. What wrote the bytes has ended, or
+// is earlier in the stream, and the source stays until the copy ended.
+void queuePeerCopy(CudaDevice& device, CUdeviceptr to, const Memory& source, CUdeviceptr from,
+                   size_t byteLength, CUstream stream);
+
+// Queues the copy of bytes [first, first + byteLength) of a buffer that lies in pieces. Throws an internal
+// Failure where no piece has some of them.
+void queueGather(CudaDevice& device, CUdeviceptr to, const std::vector<MemoryPiece>& pieces, size_t first,
+                 size_t byteLength, CUstream stream);
+
+}  // namespace weft::cuda

@@ -1,0 +1,254 @@
+/**
+ * Plans what one device does in one phase of a dealt job: its share of tasks that are cut, tile by tile where they do not
+ * fit, or all of tasks that are not. Called by `deal.ts`, which knows what lies where.
+ */
+import type { Piece } from './deal-plan.js';
+import { contains, onPart, pieceOn, tileOn } from './deal-shares.js';
+import { aligned, placeInArena } from './memory.js';
+import type { Plan, PlanBuffer, Step, SweepStep } from './plan.js';
+import { blockOf, type NoFit, type SizedSweep, type SlotBlock, type SlotRules, sizeSweep } from './sweep-slots.js';
+import { sweepStep } from './sweep-tables.js';
+import type { Task } from './sweep-tasks.js';
+import type { Span, SweptTask, Tile } from './sweep-windows.js';
+import type { SweepRules } from './sweeps.js';
+
+/** What a buffer is to a phase. */
+export type Part =
+  /** It was there before. */
+  | 'input'
+  /** It is made, and needed after the phase: in pieces on devices, or in host memory. */
+  | 'kept'
+  | 'hosted'
+  /** It is made, and not needed after the phase. */
+  | 'inner';
+
+export interface PhaseRules {
+  readonly device: string;
+  /** Bytes that the device has for the phase. */
+  readonly room: number;
+  readonly sweeps: SweepRules;
+  readonly bufferCount: number;
+  readonly partOf: (buffer: number) => Part;
+  readonly byteLengthOf: (buffer: number) => number;
+  readonly labelOf: (buffer: number) => string;
+  /** Where an input's bytes are on devices; none: in host memory. */
+  readonly piecesOf: (buffer: number) => readonly Piece[];
+  /** Whether an input is so large that only the windows that tiles need are brought to the device. */
+  readonly isLarge: (buffer: number) => boolean;
+  /** The most that products of the phase take besides their operands. */
+  readonly workspaceBytes: number;
+}
+
+export interface PlannedRun {
+  readonly plan: Plan;
+  readonly inputs: readonly number[];
+  readonly outputs: readonly number[];
+  /** What stays on the device after the phase, by buffer. */
+  readonly kept: ReadonlyMap<number, Span>;
+}
+
+/** A stretch of a share: what it touches as one tile. */
+interface Stretch {
+  readonly tasks: readonly SweptTask[];
+  readonly hull: Tile;
+}
+
+/** Bytes that a part of a buffer takes: it lies in its memory as aligned as in the whole. */
+const bytesOfPart = ([first, last]: Span): number => (last > first ? aligned(last - first + (first % 256)) : 0);
+
+const touchedBy = (tasks: readonly Task[]): number[] => [
+  ...new Set(tasks.flatMap(({ reads, writes }) => [...reads, ...writes])),
+];
+
+/** A share of tasks that are cut, in stretches of the reference task's units. `undefined`: it does not work out. */
+export function planShare(
+  tasks: readonly SweptTask[],
+  spans: readonly Span[],
+  units: number,
+  rules: PhaseRules,
+): PlannedRun | NoFit | undefined {
+  const stretches: Stretch[] = [];
+  for (const span of spans) {
+    const hull = tileOn(tasks, span, units);
+    if (hull === undefined) return undefined;
+    stretches.push({ tasks: onPart(tasks, span, units), hull });
+  }
+  return new SharePlanner(
+    tasks.map(({ task }) => task),
+    stretches,
+    rules,
+  ).plan();
+}
+
+class SharePlanner {
+  readonly #rules: PhaseRules;
+  readonly #stretches: readonly Stretch[];
+  readonly #touched: readonly number[];
+  /** Buffers of which the device has windows; the others it has whole, or not at all. */
+  readonly #windowed = new Set<number>();
+  /** Of what is kept on the device, the bytes that are there. */
+  readonly #kept = new Map<number, Span>();
+
+  constructor(tasks: readonly Task[], stretches: readonly Stretch[], rules: PhaseRules) {
+    this.#rules = rules;
+    this.#stretches = stretches;
+    this.#touched = touchedBy(tasks);
+    for (const buffer of this.#touched) {
+      const windows = stretches.flatMap(({ hull }) => hull.windows.get(buffer) ?? []);
+      const part = rules.partOf(buffer);
+      const isWindowed =
+        part === 'input'
+          ? rules.isLarge(buffer) || this.#isHere(buffer)
+          : part !== 'inner' || windows.length > 0;
+      if (isWindowed) this.#windowed.add(buffer);
+      if (part !== 'kept') continue;
+      const ends = windows.map(({ first, width, rows: n, pitch }) => [first, first + (n - 1) * pitch + width]);
+      const first = Math.min(...ends.map(([from]) => from!));
+      this.#kept.set(buffer, ends.length === 0 ? [0, 0] : [first, Math.max(...ends.map(([, to]) => to!))]);
+    }
+  }
+
+  /** Whether all that is needed of an input is in one piece on the device. */
+  #isHere(buffer: number): boolean {
+    return this.#stretches.every((stretch) => this.#isInPlace(buffer, stretch));
+  }
+
+  #isInPlace(buffer: number, { hull }: Stretch): boolean {
+    const part = this.#rules.partOf(buffer);
+    if (part === 'kept') return true;
+    if (part !== 'input') return false;
+    const pieces = this.#rules.piecesOf(buffer);
+    const window = hull.windows.get(buffer);
+    if (pieces.length === 0) return false;
+    return window === undefined || contains(pieceOn(pieces, this.#rules.device), window);
+  }
+
+  plan(): PlannedRun | NoFit {
+    const { byteLengthOf, workspaceBytes, partOf } = this.#rules;
+    const scratch = this.#touched.filter((b) => partOf(b) === 'inner' && !this.#windowed.has(b));
+    const whole = this.#touched.filter((b) => partOf(b) === 'input' && !this.#windowed.has(b));
+    const sum = (bytes: readonly number[]): number => bytes.reduce((a, b) => a + b, 0);
+    const held =
+      workspaceBytes +
+      sum(whole.map((b) => aligned(byteLengthOf(b)))) +
+      sum([...this.#kept.values()].map(bytesOfPart));
+    const scratchBytes = sum(scratch.map((b) => aligned(byteLengthOf(b))));
+    const room = this.#rules.room - held - scratchBytes;
+    const sized: SizedSweep[] = [];
+    for (const stretch of this.#stretches) {
+      const found = sizeSweep(stretch.tasks, room, this.#slotRules(stretch));
+      if ('needed' in found) return { ...found, needed: found.needed + held + scratchBytes };
+      sized.push(found);
+    }
+    return this.#place(sized, scratch, held);
+  }
+
+  #slotRules(stretch: Stretch): SlotRules {
+    const { sweeps, byteLengthOf } = this.#rules;
+    return {
+      ...sweeps,
+      isWindowed: (buffer) => this.#windowed.has(buffer) && !this.#isInPlace(buffer, stretch),
+      // What the stretch needs of it, from which the number of tiles follows.
+      byteLengthOf: (buffer) => stretch.hull.windows.get(buffer)?.width ?? byteLengthOf(buffer),
+      directionOf: (buffer) => this.#directionOf(buffer),
+    };
+  }
+
+  #directionOf(buffer: number): 'in' | 'out' | 'local' {
+    const part = this.#rules.partOf(buffer);
+    return part === 'input' ? 'in' : part === 'inner' ? 'local' : 'out';
+  }
+
+  #place(sized: readonly SizedSweep[], scratch: readonly number[], held: number): PlannedRun {
+    const { byteLengthOf, bufferCount, labelOf, partOf } = this.#rules;
+    const starts = [0];
+    for (const { tasks } of sized) starts.push(starts.at(-1)! + tasks.length);
+    const blocks = sized.flatMap(({ slots }, at) => slots.map((block) => ({ block, at })));
+    const arena = placeInArena([
+      ...scratch.map((b) => ({ byteLength: byteLengthOf(b), first: 0, last: starts.at(-1)! })),
+      ...blocks.map(({ block, at }) => blockOf(block, starts[at]!)),
+    ]);
+    const offsets = new Map(scratch.map((b, k) => [b, arena.offsets[k]!]));
+    const steps = sized.map((sweep, at): SweepStep => {
+      const placed = blocks.flatMap(({ block, at: own }, k) =>
+        own === at ? [{ ...block, offset: arena.offsets[scratch.length + k]! }] : [],
+      );
+      const inPlace = this.#touched
+        .filter((b) => this.#windowed.has(b) && this.#isInPlace(b, this.#stretches[at]!))
+        .map((b) => this.#slotless(b));
+      return sweepStep(sweep, [...placed, ...inPlace]);
+    });
+    const touched = new Set(this.#touched);
+    const buffers = Array.from({ length: bufferCount }, (_, b): PlanBuffer => {
+      if (!touched.has(b)) return { role: 'temporary', byteLength: 0, offset: 0, label: labelOf(b) };
+      const part = partOf(b);
+      const role = part === 'input' ? 'input' : part === 'inner' ? 'temporary' : 'output';
+      const buffer = { role, byteLength: byteLengthOf(b), offset: offsets.get(b) ?? 0, label: labelOf(b) } as const;
+      if (!this.#windowed.has(b)) return buffer;
+      const kept = this.#kept.get(b);
+      return { ...buffer, windowed: true, ...(kept === undefined ? {} : { part: kept }) };
+    });
+    return runOf(buffers, steps, arena.byteLength, held, this.#kept);
+  }
+
+  #slotless(buffer: number): SlotBlock & { readonly offset: number } {
+    const direction = this.#directionOf(buffer);
+    return { buffer, direction, slotByteLength: 0, slotPitch: 0, slots: 0, first: 0, last: 0, offset: 0 };
+  }
+}
+
+function runOf(
+  buffers: readonly PlanBuffer[],
+  steps: readonly Step[],
+  arenaByteLength: number,
+  held: number,
+  kept: ReadonlyMap<number, Span>,
+): PlannedRun {
+  const ofRole = (role: PlanBuffer['role']): number[] =>
+    buffers.flatMap((buffer, b) => (buffer.role === role ? [b] : []));
+  const inputs = ofRole('input');
+  const plan = { buffers, steps, inputs, outputs: [], arenaByteLength, peakBytes: arenaByteLength + held };
+  return { plan, inputs, outputs: ofRole('output'), kept };
+}
+
+/** Tasks that run as a whole, one after the other, on one device. */
+export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): PlannedRun | NoFit {
+  const { byteLengthOf, bufferCount, labelOf, partOf, piecesOf, device } = rules;
+  const touched = touchedBy(tasks);
+  const uses = (task: Task, b: number): boolean => task.reads.includes(b) || task.writes.includes(b);
+  const inner = touched.filter((b) => partOf(b) === 'inner');
+  const arena = placeInArena(
+    inner.map((b) => ({
+      byteLength: byteLengthOf(b),
+      first: tasks.findIndex((task) => uses(task, b)),
+      last: tasks.findLastIndex((task) => uses(task, b)),
+    })),
+  );
+  const offsets = new Map(inner.map((b, k) => [b, arena.offsets[k]!]));
+  const isHere = (b: number): boolean =>
+    partOf(b) === 'input' &&
+    contains(pieceOn(piecesOf(b), device), { first: 0, width: byteLengthOf(b), rows: 1, pitch: 0 });
+  const held = touched.reduce(
+    (sum, b) => sum + (partOf(b) === 'inner' || isHere(b) ? 0 : aligned(byteLengthOf(b))),
+    rules.workspaceBytes,
+  );
+  const needed = held + arena.byteLength;
+  if (needed > rules.room) return { needed, step: tasks[0]!.step, atOnce: tasks.length === 1 };
+  const isTouched = new Set(touched);
+  const buffers = Array.from({ length: bufferCount }, (_, b): PlanBuffer => {
+    if (!isTouched.has(b)) return { role: 'temporary', byteLength: 0, offset: 0, label: labelOf(b) };
+    const part = partOf(b);
+    const role = part === 'input' ? 'input' : part === 'inner' ? 'temporary' : 'output';
+    return { role, byteLength: byteLengthOf(b), offset: offsets.get(b) ?? 0, label: labelOf(b) };
+  });
+  const kept = new Map(
+    touched.flatMap((b) => (partOf(b) === 'kept' ? [[b, [0, byteLengthOf(b)] as Span] as const] : [])),
+  );
+  return runOf(
+    buffers,
+    tasks.map(({ step }) => step),
+    arena.byteLength,
+    held,
+    kept,
+  );
+}

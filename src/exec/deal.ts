@@ -1,0 +1,382 @@
+/**
+ * Deals a job to several devices: steps that can be cut are run in shares, one for each device, all others on one device.
+ * Called by `program.ts`.
+ *
+ * A share is a range of blocks of the whole job's code, as a tile is (`codegen/work.ts`), and reductions leave partial
+ * results in the slots of their blocks, which are combined in slot order on one device: results have the same bits for any number
+ * of devices. Shares are contiguous, which keeps sharded arrays where they are; a share that does not fit is swept in tiles.
+ */
+import { InternalError } from '../errors.js';
+import type { SourceArray } from '../fusion/canonicalize.js';
+import type { Partition } from '../fusion/partition.js';
+import type { Graph } from '../graph/graph.js';
+import { planShare, planWholeTasks, type Part, type PhaseRules, type PlannedRun } from './deal-phase.js';
+import type { DealtBuffer, DealtPlan, DeviceRun, Phase, Piece } from './deal-plan.js';
+import { deal, type ShareRules, stretchesOf } from './deal-shares.js';
+import { type Draft, type DraftBuffer, draftOf } from './draft.js';
+import { aligned } from './memory.js';
+import { type Limits, noFit, type Place } from './planner.js';
+import { type Group, groupTasks } from './sweep-groups.js';
+import { splitLoads } from './sweep-aliases.js';
+import type { NoFit } from './sweep-slots.js';
+import { type CutTask, formsOf, type Task, type Touch, wholeTask } from './sweep-tasks.js';
+import type { Span, SweptTask } from './sweep-windows.js';
+import type { DeviceNeeds, SweepRules } from './sweeps.js';
+
+/** Values smaller than this are not cut: what one device does at once, several do not sooner. */
+export const LEAST_DEALT_BYTES = 512 * 1024;
+
+export interface DealDevice {
+  readonly name: string;
+  /** The most bytes that the compute may hold there. */
+  readonly budget: number;
+  /** Its part of the work, relative to the others'. */
+  readonly weight: number;
+}
+
+export interface DealOptions {
+  readonly place: Place;
+  readonly sites?: Limits['sites'];
+}
+
+/** The plan of a partitioned graph on several devices. Throws `MemoryError` where there is none. */
+export function dealPartition(
+  graph: Graph,
+  partition: Partition,
+  sources: readonly SourceArray[],
+  needs: DeviceNeeds,
+  devices: readonly DealDevice[],
+  { place, sites }: DealOptions,
+): DealtPlan {
+  const { sweeps } = needs;
+  if (sweeps === undefined) throw new InternalError('[deal] a device whose kernels cannot be cut');
+  const draft = draftOf(graph, partition, sources, needs);
+  let least: NoFit | undefined;
+  const uncut = new Set<number>();
+  for (const spills of [false, true]) {
+    for (;;) {
+      const found = new Dealer(draft, sources, needs, sweeps, devices, { place, spills, uncut }).plan();
+      if ('phases' in found) return found;
+      if ('uncut' in found) {
+        for (const buffer of found.uncut) uncut.add(buffer);
+        continue;
+      }
+      if (least === undefined || found.needed < least.needed) least = found;
+      break;
+    }
+  }
+  throw noFit(least!, Math.max(...devices.map(({ budget }) => budget)), sites);
+}
+
+/** Buffers that must not be cut. */
+interface Uncut {
+  readonly uncut: readonly number[];
+}
+
+interface Choice {
+  readonly place: Place;
+  /** Whether large values wait in host memory between phases. */
+  readonly spills: boolean;
+  readonly uncut: ReadonlySet<number>;
+}
+
+interface Stage {
+  readonly kind: Phase['kind'];
+  readonly tasks: readonly Task[];
+}
+
+/** One way to deal, planned. */
+class Dealer {
+  readonly #draft: Draft;
+  readonly #sources: readonly SourceArray[];
+  readonly #needs: DeviceNeeds;
+  readonly #sweeps: SweepRules;
+  readonly #devices: readonly DealDevice[];
+  readonly #choice: Choice;
+  readonly #buffers: DraftBuffer[];
+  #stages: readonly Stage[] = [];
+  /** The stage that makes a buffer, and the last that reads it. */
+  readonly #madeIn = new Map<number, number>();
+  readonly #lastRead = new Map<number, number>();
+  /** Where buffers are on devices, as far as is planned. */
+  readonly #pieces = new Map<number, readonly Piece[]>();
+  /** Bytes that the compute holds on each device between phases, by buffer. */
+  readonly #held: Map<number, number>[];
+  readonly #peaks: number[];
+
+  constructor(
+    draft: Draft,
+    sources: readonly SourceArray[],
+    needs: DeviceNeeds,
+    sweeps: SweepRules,
+    devices: readonly DealDevice[],
+    choice: Choice,
+  ) {
+    this.#draft = draft;
+    this.#sources = sources;
+    this.#needs = needs;
+    this.#sweeps = sweeps;
+    this.#devices = devices;
+    this.#choice = choice;
+    this.#buffers = [...draft.buffers];
+    this.#held = devices.map(() => new Map());
+    this.#peaks = devices.map(() => 0);
+  }
+
+  plan(): DealtPlan | NoFit | Uncut {
+    const groups = this.#group();
+    if ('uncut' in groups) return groups;
+    this.#stages = stagesOf(groups);
+    for (const [at, { tasks }] of this.#stages.entries()) {
+      for (const { reads } of tasks) for (const b of reads) this.#lastRead.set(b, at);
+      for (const { writes } of tasks)
+        for (const b of writes) if (!this.#madeIn.has(b)) this.#madeIn.set(b, at);
+    }
+    for (const [b, buffer] of this.#buffers.entries()) this.#pieces.set(b, this.#givenPieces(buffer));
+    const phases: Phase[] = [];
+    for (const at of this.#stages.keys()) {
+      const phase = this.#planStage(at);
+      if (!('runs' in phase)) return phase;
+      phases.push(phase);
+    }
+    return this.#finish(phases);
+  }
+
+  #givenPieces({ role, source }: DraftBuffer): Piece[] {
+    const given = role === 'input' ? this.#sources[source]!.source : undefined;
+    if (given?.type !== 'device') return [];
+    const { shards, device, byteLength } = given.buffer;
+    if (shards === undefined) return [{ device, first: 0, last: byteLength }];
+    return shards.map(({ buffer, first }) => ({
+      device: buffer.device,
+      first,
+      last: first + buffer.byteLength,
+    }));
+  }
+
+  #isLarge(buffer: number): boolean {
+    return this.#buffers[buffer]!.byteLength >= LEAST_DEALT_BYTES && !this.#choice.uncut.has(buffer);
+  }
+
+  #group(): readonly Group[] | Uncut {
+    const scratch = new Set(this.#draft.steps.flatMap((step) => (step.kind === 'kernel' ? step.scratch : [])));
+    const isWindowed = (b: number): boolean => this.#isLarge(b) && !scratch.has(b);
+    const isWindowedInput = (b: number): boolean => isWindowed(b) && this.#buffers[b]!.role === 'input';
+    const forms = this.#draft.steps.map((step) => {
+      const own =
+        step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (b) => this.#addAlias(b)) : step;
+      const all = formsOf(own, this.#sweeps.worksOf, (bytes) => this.#addScratch(bytes));
+      const dealt = all.flatMap((form) => {
+        const tasks = form.map((task) => this.#withPartials(task));
+        return tasks.every(finishesWhatItWrites) ? [tasks] : [];
+      });
+      return [[wholeTask(own)], ...dealt];
+    });
+    const groups = groupTasks(forms, {
+      isWindowed,
+      byteLengthOf: (b) => this.#buffers[b]!.byteLength,
+      isInput: (b) => this.#buffers[b]!.role === 'input',
+      canSpill: true,
+      keepsAll: true,
+      byPanels: false,
+    });
+    if (!('why' in groups)) return groups;
+    return this.#without(groups.task);
+  }
+
+  /** What large buffers a task touches, which are not to be cut. */
+  #without({ reads, writes }: Task): Uncut {
+    const uncut = [...reads, ...writes].filter((b) => this.#isLarge(b));
+    if (uncut.length === 0) throw new InternalError('[deal] a task that is neither cut nor whole');
+    // Aliases are numbered anew each time: their originals are what is excluded.
+    return { uncut: uncut.map((b) => this.#draft.buffers.indexOf(this.#buffers[b]!)).filter((b) => b >= 0) };
+  }
+
+  /** Partial results of a phase are in scratch memory, slot after slot: a range of slots is a range of bytes. */
+  #withPartials(task: Task): Task {
+    const { step, cut } = task;
+    if (step.kind !== 'phase' || cut === undefined) return task;
+    const partials = (first: number, last: number): Touch[] =>
+      step.scratch.map((buffer) => {
+        const slot = this.#buffers[buffer]!.byteLength / cut.units;
+        return { buffer, first: first * slot, last: last * slot };
+      });
+    const touches: typeof cut.touches = (first, last) => {
+      const { reads, writes } = cut.touches(first, last);
+      return { reads, writes: [...writes, ...partials(first, last)] };
+    };
+    return { ...task, cut: { ...cut, touches } };
+  }
+
+  /** Another buffer for an input that is windowed. */
+  #addAlias(buffer: number): number {
+    return this.#buffers.push(this.#buffers[buffer]!) - 1;
+  }
+
+  #addScratch(bytes: number): number {
+    const key = `partial ${this.#buffers.length}`;
+    const own = { role: 'temporary', source: -1, isStored: false, isRead: false } as const;
+    return this.#buffers.push({ ...own, key, byteLength: bytes }) - 1;
+  }
+
+  #partOf(buffer: number, at: number): Part {
+    const { role } = this.#buffers[buffer]!;
+    if (role === 'input' || this.#madeIn.get(buffer)! < at) return 'input';
+    if (role !== 'output' && (this.#lastRead.get(buffer) ?? at) <= at) return 'inner';
+    return this.#homeOf(buffer) === 'host' ? 'hosted' : 'kept';
+  }
+
+  #homeOf(buffer: number): DealtBuffer['home'] {
+    const { role } = this.#buffers[buffer]!;
+    if (role === 'output') return this.#choice.place === 'device' ? 'devices' : 'host';
+    return role === 'temporary' && this.#choice.spills && this.#isLarge(buffer) ? 'host' : 'devices';
+  }
+
+  #planStage(at: number): Phase | NoFit | Uncut {
+    const { kind, tasks } = this.#stages[at]!;
+    const swept = tasks.map((task): SweptTask => ({ task: task as CutTask, isKept: this.#isKept(task, at) }));
+    const planned = kind === 'whole' ? this.#planWhole(tasks, at) : this.#planDealt(swept, at);
+    if (!Array.isArray(planned)) return planned;
+    const made = new Map<number, Piece[]>();
+    for (const { device, run } of planned) {
+      this.#peaks[device] = Math.max(this.#peaks[device]!, this.#heldOn(device) + run.plan.peakBytes);
+      for (const [b, [first, last]] of run.kept) {
+        if (last === first) continue;
+        const list = made.get(b) ?? [];
+        made.set(b, [...list, { device: this.#devices[device]!.name, first, last }]);
+        this.#held[device]!.set(b, aligned(last - first + (first % 256)));
+      }
+    }
+    for (const [b, pieces] of made) this.#pieces.set(b, pieces);
+    const drops = this.#drops(at);
+    for (const held of this.#held) for (const b of drops) held.delete(b);
+    const runs = planned.map(
+      ({ device, run: { plan, inputs, outputs } }): DeviceRun => ({ device, plan, inputs, outputs }),
+    );
+    return { kind, runs, drops };
+  }
+
+  /** What was made on devices or in host memory, and is not needed after a stage. */
+  #drops(at: number): number[] {
+    return [...this.#madeIn].flatMap(([b, made]) => {
+      if (this.#buffers[b]!.role !== 'temporary' || made >= at) return [];
+      return this.#lastRead.get(b) === at ? [b] : [];
+    });
+  }
+
+  #heldOn(device: number): number {
+    return [...this.#held[device]!.values()].reduce((a, b) => a + b, 0);
+  }
+
+  #isKept(task: Task, at: number): boolean {
+    return !task.repeats || task.writes.some((b) => ['kept', 'hosted'].includes(this.#partOf(b, at)));
+  }
+
+  #rulesFor(device: number, at: number, tasks: readonly Task[]): PhaseRules {
+    const { name, budget } = this.#devices[device]!;
+    return {
+      device: name,
+      room: budget - this.#heldOn(device),
+      sweeps: this.#sweeps,
+      bufferCount: this.#buffers.length,
+      partOf: (b) => this.#partOf(b, at),
+      byteLengthOf: (b) => this.#buffers[b]!.byteLength,
+      labelOf: (b) => this.#buffers[b]!.key,
+      piecesOf: (b) => this.#pieces.get(b)!,
+      isLarge: (b) => this.#isLarge(b),
+      workspaceBytes: tasks.reduce(
+        (most, { step }) => (step.kind === 'matmul' ? Math.max(most, this.#needs.workspaceOf(step)) : most),
+        0,
+      ),
+    };
+  }
+
+  #planDealt(tasks: readonly SweptTask[], at: number): DeviceWork[] | NoFit | Uncut {
+    const own = tasks.map(({ task }) => task);
+    const total = this.#devices.reduce((sum, { weight }) => sum + weight, 0);
+    const shareRules: ShareRules = {
+      devices: this.#devices.map(({ name }) => name),
+      weights: this.#devices.map(({ weight }) => weight / total),
+      piecesOf: (b) => this.#pieces.get(b)!,
+      byteLengthOf: (b) => this.#buffers[b]!.byteLength,
+    };
+    const { units, shares } = deal(tasks, shareRules);
+    const works: DeviceWork[] = [];
+    for (const share of shares) {
+      const stretches: readonly Span[] = stretchesOf(tasks, share, units, shareRules);
+      const run = planShare(tasks, stretches, units, this.#rulesFor(share.device, at, own));
+      if (run === undefined) return this.#without(largestOf(own, (b) => this.#buffers[b]!.byteLength));
+      if ('needed' in run) return { ...run, needed: run.needed + this.#heldOn(share.device) };
+      works.push({ device: share.device, run });
+    }
+    return works;
+  }
+
+  #planWhole(tasks: readonly Task[], at: number): DeviceWork[] | NoFit {
+    const device = this.#leadOf(tasks);
+    const run = planWholeTasks(tasks, this.#rulesFor(device, at, tasks));
+    if ('needed' in run) return { ...run, needed: run.needed + this.#heldOn(device) };
+    return [{ device, run }];
+  }
+
+  /** The device that has most of what some tasks read; the first of those that have as much. */
+  #leadOf(tasks: readonly Task[]): number {
+    const reads = [...new Set(tasks.flatMap((task) => task.reads))];
+    const bytes = this.#devices.map(({ name }) =>
+      reads
+        .flatMap((b) => this.#pieces.get(b)!)
+        .reduce((sum, { device, first, last }) => (device === name ? sum + last - first : sum), 0),
+    );
+    return bytes.indexOf(Math.max(...bytes));
+  }
+
+  #finish(phases: readonly Phase[]): DealtPlan {
+    const byKey = new Map(this.#buffers.map(({ key, role }, b) => [role === 'output' ? key : '', b]));
+    return {
+      devices: this.#devices.map(({ name }) => name),
+      buffers: this.#buffers.map(
+        ({ key, role, byteLength, source }, b): DealtBuffer => ({
+          label: key,
+          role: role === 'spill' ? 'temporary' : role,
+          byteLength,
+          source,
+          home: this.#homeOf(b),
+        }),
+      ),
+      phases,
+      outputs: this.#draft.outputKeys.map((key) => byKey.get(key) ?? -1),
+      peakBytes: this.#peaks,
+    };
+  }
+}
+
+interface DeviceWork {
+  readonly device: number;
+  readonly run: PlannedRun;
+}
+
+/** Whether the parts of a task finish all that it writes, but for memory of its own; what adds up part by part does not. */
+function finishesWhatItWrites({ step, cut, writes }: Task): boolean {
+  if (cut === undefined) return true;
+  const own = step.kind === 'kernel' ? new Set(step.scratch) : new Set<number>();
+  const finished = new Set(cut.touches(0, cut.units).writes.map(({ buffer }) => buffer));
+  return writes.every((b) => finished.has(b) || own.has(b));
+}
+
+const largestOf = (tasks: readonly Task[], bytesOf: (buffer: number) => number): Task => {
+  const size = ({ reads, writes }: Task): number =>
+    [...reads, ...writes].reduce((sum, b) => sum + bytesOf(b), 0);
+  return tasks.reduce((most, task) => (size(task) > size(most) ? task : most));
+};
+
+/** Tasks that run as a whole after each other are one stage. */
+function stagesOf(groups: readonly Group[]): Stage[] {
+  const stages: { kind: Phase['kind']; tasks: Task[] }[] = [];
+  for (const { tasks, runs } of groups) {
+    const kind = runs === 'tiles' ? 'dealt' : 'whole';
+    const last = stages.at(-1);
+    if (kind === 'whole' && last?.kind === kind) last.tasks.push(...tasks);
+    else stages.push({ kind, tasks: [...tasks] });
+  }
+  return stages;
+}
