@@ -41,6 +41,8 @@ export interface Config {
   readonly memory: number | undefined;
   /** `WEFT_HOST_MEMORY`: the most bytes of host memory that a compute may take beside arrays and results, likewise. */
   readonly hostMemory: number | undefined;
+  /** `WEFT_DEADLINE`: milliseconds that one of several devices may take for a tile before it counts as lost. */
+  readonly deadline: number;
   /** Where the CUDA libraries may be; see `exec/cuda-libraries.ts`. */
   readonly cuda: CudaPlaces;
 }
@@ -61,6 +63,7 @@ export interface CudaPlaces {
 
 const DEFAULT_CACHE_BYTES = 512 * 2 ** 20;
 const MAX_THREADS = 1024;
+const DEFAULT_DEADLINE_MS = 120_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -115,6 +118,7 @@ export function readConfig(env: Environment, home: string = homedir()): Config {
     blas: given(env.WEFT_BLAS)[0],
     memory: memory(env.WEFT_MEMORY),
     hostMemory: memory(env.WEFT_HOST_MEMORY),
+    deadline: integer(env, 'WEFT_DEADLINE', 1, Number.MAX_SAFE_INTEGER) ?? DEFAULT_DEADLINE_MS,
     cuda: {
       driver: given(env.WEFT_CUDA_DRIVER)[0],
       nvrtc: given(env.WEFT_NVRTC)[0],

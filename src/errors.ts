@@ -42,9 +42,17 @@ export class MemoryError extends DeviceError {
   override name = 'MemoryError';
 }
 
-/** A device that was lost (a fault in its context); final for the process. */
+/** A device that was lost (a fault in its context), which is final for the process, or that did not get on. */
 export class DeviceLostError extends DeviceError {
   override name = 'DeviceLostError';
+  constructor(
+    message: string,
+    status?: string,
+    /** The device, where several were in use: `cuda:1`. */
+    readonly device?: string,
+  ) {
+    super(message, status);
+  }
 }
 
 /** A generated kernel that did not compile: a defect of Weft's. The message holds the numbered source. */

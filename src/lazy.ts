@@ -149,10 +149,13 @@ export interface ComputeToOptions extends ComputeOptions {
 
 /** Every option, so that a new one breaks the build here. */
 const OPTIONS: Readonly<Record<keyof ComputeOptions, true>> = {
+  deadline: true,
   device: true,
+  devices: true,
   exact: true,
   hostMemory: true,
   memory: true,
+  onDeviceLost: true,
   onProgress: true,
   signal: true,
 };

@@ -6,6 +6,7 @@
 
 #include "cuda/context-scope.h"
 #include "cuda/issue.h"
+#include "cuda/peer.h"
 #include "cuda/resources.h"
 #include "runtime/executor.h"
 #include "runtime/failure.h"
@@ -30,6 +31,10 @@ FailureCode codeOf(const std::exception_ptr& error) {
   } catch (...) {
     return FailureCode::internal;
   }
+}
+
+bool losesDevice(const Failure& failure) {
+  return failure.code == FailureCode::lost && dynamic_cast<const PeerLost*>(&failure) == nullptr;
 }
 
 }  // namespace
@@ -102,7 +107,7 @@ void CudaDevice::issue(Flight& flight) {
     Issue(*this, *resources_, flight)();
   } catch (const Failure& failure) {
     flight.error = std::current_exception();
-    if (failure.code == FailureCode::lost) lose(failure.status);
+    if (losesDevice(failure)) lose(failure.status);
   } catch (...) {
     flight.error = std::current_exception();
   }
@@ -222,7 +227,7 @@ void CudaDevice::tidy() {
     resources_->pool->tidy();
   } catch (const Failure& failure) {
     // The next run finds out, too.
-    if (failure.code == FailureCode::lost) lose(failure.status);
+    if (losesDevice(failure)) lose(failure.status);
   }
 }
 
@@ -263,7 +268,7 @@ void CudaDevice::complete(Flight& flight) noexcept {
     if (!error) land(flight);
   } catch (const Failure& failure) {
     error = std::current_exception();
-    if (failure.code == FailureCode::lost) lose(failure.status);
+    if (losesDevice(failure)) lose(failure.status);
     // The end was not seen, and nothing of the run may be under way when it has finished.
     if (hasContext_ && failure.code != FailureCode::aborted) drain();
   } catch (...) {

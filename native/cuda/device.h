@@ -59,13 +59,14 @@ class CudaDevice : public Device {
   void letIn(const CudaDevice& peer);
   // Any thread, after open().
   CUcontext context() const;
+  // Throws a lost Failure for a device that is of no use any more. Any thread.
+  void checkNotLost() const;
+  // The device is of no use any more. Any thread.
+  void lose(const std::string& status);
   // Gives a block back. Any thread.
   void release(const PoolBlock& block);
 
  private:
-  void checkNotLost() const;
-  // The device is of no use any more.
-  void lose(const std::string& status);
   // Queues a run; what goes wrong is the flight's error.
   void issue(Flight& flight);
   // After a failure to issue a run: undoes what there is of it. Executor's thread, under the lock.

@@ -297,8 +297,8 @@ void Issue::place() {
   placeInHost();
 }
 
-// Finds the piece that can be used where it is: of a windowed buffer the largest on this device, of another one
-// that is all of it. Holds the others until what is copied from them has arrived.
+// Finds the piece that can be used where it is: of a windowed buffer the largest on this device, of another
+// one that is all of it. Holds the others until what is copied from them has arrived.
 void Issue::placePieces(size_t input) {
   const int buffer = program_.inputs[input];
   for (const MemoryPiece& piece : run_.inputs[input].pieces) {

@@ -4,9 +4,20 @@
 #include <string>
 
 #include "cuda/device.h"
-#include "runtime/failure.h"
 
 namespace weft::cuda {
+namespace {
+
+// Throws for a device that is lost, as another's loss.
+void checkPeer(const CudaDevice& owner) {
+  try {
+    owner.checkNotLost();
+  } catch (const Failure& failure) {
+    throw PeerLost(failure.code, failure.what(), failure.status, failure.call);
+  }
+}
+
+}  // namespace
 
 void queuePeerCopy(CudaDevice& device, CUdeviceptr to, const Memory& source, CUdeviceptr from,
                    size_t byteLength, CUstream stream) {
@@ -16,8 +27,16 @@ void queuePeerCopy(CudaDevice& device, CUdeviceptr to, const Memory& source, CUd
     WEFT_CU(cuMemcpyDtoDAsync, to, from, byteLength, stream);
     return;
   }
+  checkPeer(owner);
   owner.letIn(device);
-  WEFT_CU(cuMemcpyPeerAsync, to, device.context(), from, owner.context(), byteLength, stream);
+  const CUresult status =
+      driver().cuMemcpyPeerAsync(to, device.context(), from, owner.context(), byteLength, stream);
+  // Of the two devices one is lost: this one, if its own work fails as well.
+  if (isFatal(status) && driver().cuStreamSynchronize(stream) == kSuccess) {
+    owner.lose(statusName(status));
+    checkPeer(owner);
+  }
+  check(status, "cuMemcpyPeerAsync");
 }
 
 void queueGather(CudaDevice& device, CUdeviceptr to, const std::vector<MemoryPiece>& pieces, size_t first,

@@ -7,14 +7,20 @@
 
 #include "cuda/driver.h"
 #include "runtime/device.h"
+#include "runtime/failure.h"
 
 namespace weft::cuda {
 
 class CudaDevice;
 
+// The device that a run was to copy from is lost; the run's own is well.
+struct PeerLost : Failure {
+  using Failure::Failure;
+};
+
 // Queues the copy of `byteLength` bytes at `from`, which lie in the memory of a device, to `to` in memory of
-// `device`, on a stream of `device`. On a thread that has the device's context. What wrote the bytes has ended, or
-// is earlier in the stream, and the source stays until the copy ended.
+// `device`, on a stream of `device`. On a thread that has the device's context. What wrote the bytes has
+// ended, or is earlier in the stream, and the source stays until the copy ended. Throws PeerLost, too.
 void queuePeerCopy(CudaDevice& device, CUdeviceptr to, const Memory& source, CUdeviceptr from,
                    size_t byteLength, CUstream stream);
 

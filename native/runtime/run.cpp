@@ -288,7 +288,8 @@ Napi::Value run(const Napi::CallbackInfo& info) {
     if (readView(place, view)) {
       if (!output.windowed || program.device->isHost()) values::reject(field, "no array for this output");
       if (view.byteLength != byteLength)
-        values::reject(field, "of " + std::to_string(byteLength) + " bytes: " + std::to_string(view.byteLength));
+        values::reject(field,
+                       "of " + std::to_string(byteLength) + " bytes: " + std::to_string(view.byteLength));
       task->hostPlaces.resize(keepCount);
       // Outputs are written there.
       task->hostPlaces[i] = const_cast<void*>(view.data);

@@ -29,8 +29,8 @@ struct BufferHandle {
 //   Results | Promise<Results>,
 //   where Results is (ArrayBuffer | BufferHandle | number[] | undefined | number)[]
 //
-// keep[i]: whether output i stays on its device, or the files it goes to, which give their checksums, or, for a
-// windowed one, the array that its windows are written to.
+// keep[i]: whether output i stays on its device, or the files it goes to, which give their checksums, or, for
+// a windowed one, the array that its windows are written to.
 //
 // whenQueued: whether results that all stay on the device are wanted once they are queued. Small runs that
 // are complete, or queued where that is enough, when this returns give their results at once.

@@ -6,7 +6,14 @@ import type { Piece } from './deal-plan.js';
 import { contains, onPart, pieceOn, tileOn } from './deal-shares.js';
 import { aligned, placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step, SweepStep } from './plan.js';
-import { blockOf, type NoFit, type SizedSweep, type SlotBlock, type SlotRules, sizeSweep } from './sweep-slots.js';
+import {
+  blockOf,
+  type NoFit,
+  type SizedSweep,
+  type SlotBlock,
+  type SlotRules,
+  sizeSweep,
+} from './sweep-slots.js';
 import { sweepStep } from './sweep-tables.js';
 import type { Task } from './sweep-tasks.js';
 import type { Span, SweptTask, Tile } from './sweep-windows.js';
@@ -54,7 +61,8 @@ interface Stretch {
 }
 
 /** Bytes that a part of a buffer takes: it lies in its memory as aligned as in the whole. */
-const bytesOfPart = ([first, last]: Span): number => (last > first ? aligned(last - first + (first % 256)) : 0);
+const bytesOfPart = ([first, last]: Span): number =>
+  last > first ? aligned(last - first + (first % 256)) : 0;
 
 const touchedBy = (tasks: readonly Task[]): number[] => [
   ...new Set(tasks.flatMap(({ reads, writes }) => [...reads, ...writes])),
@@ -102,7 +110,10 @@ class SharePlanner {
           : part !== 'inner' || windows.length > 0;
       if (isWindowed) this.#windowed.add(buffer);
       if (part !== 'kept') continue;
-      const ends = windows.map(({ first, width, rows: n, pitch }) => [first, first + (n - 1) * pitch + width]);
+      const ends = windows.map(({ first, width, rows: n, pitch }) => [
+        first,
+        first + (n - 1) * pitch + width,
+      ]);
       const first = Math.min(...ends.map(([from]) => from!));
       this.#kept.set(buffer, ends.length === 0 ? [0, 0] : [first, Math.max(...ends.map(([, to]) => to!))]);
     }
@@ -183,7 +194,12 @@ class SharePlanner {
       if (!touched.has(b)) return { role: 'temporary', byteLength: 0, offset: 0, label: labelOf(b) };
       const part = partOf(b);
       const role = part === 'input' ? 'input' : part === 'inner' ? 'temporary' : 'output';
-      const buffer = { role, byteLength: byteLengthOf(b), offset: offsets.get(b) ?? 0, label: labelOf(b) } as const;
+      const buffer = {
+        role,
+        byteLength: byteLengthOf(b),
+        offset: offsets.get(b) ?? 0,
+        label: labelOf(b),
+      } as const;
       if (!this.#windowed.has(b)) return buffer;
       const kept = this.#kept.get(b);
       return { ...buffer, windowed: true, ...(kept === undefined ? {} : { part: kept }) };

@@ -52,17 +52,25 @@ export interface DealtPlan {
   readonly peakBytes: readonly number[];
 }
 
+/** Host memory that values between phases wait in. */
+export const hostBytesOf = ({ buffers }: DealtPlan): number =>
+  buffers.reduce(
+    (sum, { role, home, byteLength }) => (role === 'temporary' && home === 'host' ? sum + byteLength : sum),
+    0,
+  );
+
 /** The steps of a run, those inside sweeps too. */
 export const stepsOf = (plan: Plan): Step[] =>
   plan.steps.flatMap((step) => (step.kind === 'sweep' ? step.body.map((part) => part.step) : [step]));
 
-const nameOf = (step: Step): string => ('kernel' in step ? step.kernel.name : step.kind);
+const nameOf = (step: Step): string => {
+  if (!('kernel' in step)) return step.kind;
+  return step.kind === 'finish' ? `combine of ${step.kernel.name}` : step.kernel.name;
+};
 
 /** The kernels and products of a phase, in order, each once. */
 export const namesOf = ({ runs }: Phase): string[] => [
-  ...new Set(
-    runs.flatMap(({ plan }) => stepsOf(plan).flatMap((s) => (s.kind === 'finish' ? [] : [nameOf(s)]))),
-  ),
+  ...new Set(runs.flatMap(({ plan }) => stepsOf(plan).map(nameOf))),
 ];
 
 const tilesOf = (plan: Plan): number =>

@@ -4,7 +4,15 @@
  * devices' weights. Called by `deal.ts`.
  */
 import type { Piece } from './deal-plan.js';
-import { firstWhere, lastWhere, type Span, type SweptTask, type Tile, tileOf, type Window } from './sweep-windows.js';
+import {
+  firstWhere,
+  lastWhere,
+  type Span,
+  type SweptTask,
+  type Tile,
+  tileOf,
+  type Window,
+} from './sweep-windows.js';
 
 /** A part of the work of all tasks of a phase, in units of its reference task. */
 export interface Share {
@@ -61,7 +69,8 @@ export const pieceOn = (pieces: readonly Piece[], device: string): Piece | undef
   pieces
     .filter((piece) => piece.device === device)
     .reduce<Piece | undefined>(
-      (most, piece) => (most === undefined || piece.last - piece.first > most.last - most.first ? piece : most),
+      (most, piece) =>
+        most === undefined || piece.last - piece.first > most.last - most.first ? piece : most,
       undefined,
     );
 
@@ -79,7 +88,13 @@ function evenDealing(tasks: readonly SweptTask[], { weights }: ShareRules): Deal
     if (d === weights.length - 1) return units;
     return Math.min(units, Math.round((units * sum) / step) * step);
   });
-  return { units, shares: sharesOf(ends, weights.map((_, d) => d)) };
+  return {
+    units,
+    shares: sharesOf(
+      ends,
+      weights.map((_, d) => d),
+    ),
+  };
 }
 
 function sharesOf(ends: readonly number[], order: readonly number[]): Share[] {
@@ -115,7 +130,9 @@ function alignedDealing(tasks: readonly SweptTask[], rules: ShareRules): Dealing
   for (const [k, d] of order.entries()) {
     const isLast = k === order.length - 1;
     const edge = pieces[d]!.last;
-    const end = isLast ? cut.units : firstWhere(ends.at(-1) ?? 0, cut.units, (unit) => startsAt(unit) >= edge);
+    const end = isLast
+      ? cut.units
+      : firstWhere(ends.at(-1) ?? 0, cut.units, (unit) => startsAt(unit) >= edge);
     if (!isLast && Math.abs(end / cut.units - edge / total) > TOLERANCE) return undefined;
     ends.push(end);
   }

@@ -10,14 +10,14 @@ import { InternalError } from '../errors.js';
 import type { SourceArray } from '../fusion/canonicalize.js';
 import type { Partition } from '../fusion/partition.js';
 import type { Graph } from '../graph/graph.js';
-import { planShare, planWholeTasks, type Part, type PhaseRules, type PlannedRun } from './deal-phase.js';
+import { type Part, type PhaseRules, type PlannedRun, planShare, planWholeTasks } from './deal-phase.js';
 import type { DealtBuffer, DealtPlan, DeviceRun, Phase, Piece } from './deal-plan.js';
 import { deal, type ShareRules, stretchesOf } from './deal-shares.js';
 import { type Draft, type DraftBuffer, draftOf } from './draft.js';
 import { aligned } from './memory.js';
 import { type Limits, noFit, type Place } from './planner.js';
-import { type Group, groupTasks } from './sweep-groups.js';
 import { splitLoads } from './sweep-aliases.js';
+import { type Group, groupTasks } from './sweep-groups.js';
 import type { NoFit } from './sweep-slots.js';
 import { type CutTask, formsOf, type Task, type Touch, wholeTask } from './sweep-tasks.js';
 import type { Span, SweptTask } from './sweep-windows.js';
@@ -159,12 +159,13 @@ class Dealer {
   }
 
   #group(): readonly Group[] | Uncut {
-    const scratch = new Set(this.#draft.steps.flatMap((step) => (step.kind === 'kernel' ? step.scratch : [])));
+    const scratch = new Set(
+      this.#draft.steps.flatMap((step) => (step.kind === 'kernel' ? step.scratch : [])),
+    );
     const isWindowed = (b: number): boolean => this.#isLarge(b) && !scratch.has(b);
     const isWindowedInput = (b: number): boolean => isWindowed(b) && this.#buffers[b]!.role === 'input';
     const forms = this.#draft.steps.map((step) => {
-      const own =
-        step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (b) => this.#addAlias(b)) : step;
+      const own = step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (b) => this.#addAlias(b)) : step;
       const all = formsOf(own, this.#sweeps.worksOf, (bytes) => this.#addScratch(bytes));
       const dealt = all.flatMap((form) => {
         const tasks = form.map((task) => this.#withPartials(task));

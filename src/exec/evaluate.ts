@@ -6,12 +6,20 @@
 
 import { parseBytes } from '../bytes.js';
 import { config } from '../config.js';
+import { ArgumentError, expected, RangeArgumentError } from '../errors.js';
 import { type Canonical, canonicalize } from '../fusion/canonicalize.js';
 import { canonicalOfPart, partsBelow } from '../fusion/fold.js';
 import type { DType } from '../graph/dtype.js';
-import type { DeviceBuffer, Expr, Shape, TypedArray } from '../graph/expr.js';
+import { type DeviceBuffer, type Expr, holdersOf, type Shape, type TypedArray } from '../graph/expr.js';
 import { formatSite } from '../site.js';
-import { type ChosenDevice, chooseDevice } from './devices.js';
+import { executeDealt } from './dealt.js';
+import {
+  type ChosenDevice,
+  type ChosenDevices,
+  chooseDevice,
+  chooseDevices,
+  type DevicesOption,
+} from './devices.js';
 import { typedArrayOver } from './host-memory.js';
 import { inputsOf, runWithInputs } from './inputs.js';
 import {
@@ -32,6 +40,21 @@ import { runWithin } from './within.js';
 export interface ComputeOptions {
   /** `'cpu'`, `'cuda'` or `'cuda:N'`; without it a usable GPU is taken, else the CPU (`explain()` says which). */
   readonly device?: string | undefined;
+  /**
+   * Several GPUs: `'all'` that are usable, so many of them, or a list of names. The work is dealt to them, with the bits of one
+   * device. `'all'` is the CPU where there is no GPU. `memory` then holds for each device.
+   */
+  readonly devices?: DevicesOption | undefined;
+  /**
+   * What to do when one of several devices is lost or does not get on: reject with a `DeviceLostError` (`'fail'`), or do the
+   * job anew on the others (`'continue'`), if no input is stored on the lost one.
+   */
+  readonly onDeviceLost?: 'fail' | 'continue' | undefined;
+  /**
+   * Milliseconds that one of several devices may take for a tile before it counts as lost. Without it, the setting
+   * `WEFT_DEADLINE`.
+   */
+  readonly deadline?: number | undefined;
   /** Leaves out the rewrites that may change the rounding of floating-point results. */
   readonly exact?: boolean | undefined;
   /**
@@ -72,7 +95,7 @@ export interface StoredResult {
 
 /** What a run gave, for each of its expressions; in the order of the plan's outputs. */
 export interface Executed {
-  readonly program: Program;
+  readonly program: { readonly plan: Pick<Plan, 'outputs'> };
   readonly outputs: RunResult['outputs'];
   readonly checksums: RunResult['checksums'];
 }
@@ -115,7 +138,7 @@ export async function evaluateIntoFiles(
   options: ComputeOptions = {},
 ): Promise<number[]> {
   /** Files by output: equal expressions are one output. */
-  const goingTo = (plan: Plan, output: number): FileOutput[] =>
+  const goingTo = (plan: Pick<Plan, 'outputs'>, output: number): FileOutput[] =>
     files.filter((_, k) => plan.outputs[k] === output);
   const { program, checksums } = await execute(exprs, options, 'file', goingTo);
   const { plan } = program;
@@ -137,13 +160,15 @@ async function execute(
   exprs: readonly Expr[],
   options: ComputeOptions,
   place: Place,
-  filesOf?: (plan: Plan, output: number) => readonly FileOutput[],
+  filesOf?: (plan: Pick<Plan, 'outputs'>, output: number) => readonly FileOutput[],
 ): Promise<Executed> {
   const { signal, onProgress } = options;
   signal?.throwIfAborted();
   const canonical = canonicalize(exprs);
   if (options.device !== 'cpu') await probed(); // libraries are loaded off this thread
-  const device = deviceOf(canonical, options);
+  const chosen = devicesOf(canonical, options);
+  if (chosen.isDealt) return dealt(exprs, canonical, chosen, options, place, filesOf);
+  const device = { name: chosen.names[0]! };
   // Views of the inputs are taken now: what the user does to an array later cannot change which memory is read.
   const arrays = inputsOf(canonical);
   const parts = Parts.below(canonical);
@@ -182,6 +207,26 @@ async function execute(
   }
 }
 
+/** As `execute`, on several devices. */
+async function dealt(
+  exprs: readonly Expr[],
+  canonical: Canonical,
+  { names }: ChosenDevices,
+  options: ComputeOptions,
+  place: Place,
+  filesOf: ((plan: Pick<Plan, 'outputs'>, output: number) => readonly FileOutput[]) | undefined,
+): Promise<Executed> {
+  const { signal, onProgress, exact, onDeviceLost = 'fail', deadline = config().deadline } = options;
+  try {
+    const target = { devices: names, exact: exact === true, ...budgetsOf(options), place };
+    const running = { signal, onProgress, onDeviceLost, deadline, filesOf };
+    return await executeDealt(canonical, target, running);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw located(error, exprs);
+  }
+}
+
 /** A run whose progress is told. What `onProgress` throws cancels the run and is what it rejects with. */
 async function watched<T>(
   running: Promise<T>,
@@ -214,15 +259,24 @@ export const budgetsOf = ({ memory, hostMemory }: ComputeOptions): Budgets => ({
   hostBudget: hostMemory === undefined ? config().hostMemory : parseBytes('compute', hostMemory),
 });
 
-/** The device a canonical graph is computed on. */
-export function deviceOf(canonical: Canonical, options: ComputeOptions): ChosenDevice {
-  const graphs = [canonical, ...partsBelow(canonical).map(canonicalOfPart)];
-  const holders = new Set(
-    graphs.flatMap(({ sources }) =>
-      sources.flatMap(({ source }) => (source.type === 'device' ? [source.buffer.device] : [])),
-    ),
+const holdersIn = (canonical: Canonical): (readonly string[])[] =>
+  [canonical, ...partsBelow(canonical).map(canonicalOfPart)].flatMap(({ sources }) =>
+    sources.flatMap(({ source }) => (source.type === 'device' ? [holdersOf(source.buffer)] : [])),
   );
-  return chooseDevice(options.device, holders);
+
+/** The device a canonical graph is computed on; refuses what is to run on several. */
+export function deviceOf(canonical: Canonical, options: ComputeOptions): ChosenDevice {
+  return chooseDevice(options.device, new Set(holdersIn(canonical).flat()));
+}
+
+/** The devices a canonical graph is computed on. */
+export function devicesOf(canonical: Canonical, options: ComputeOptions): ChosenDevices {
+  const { onDeviceLost: lost, deadline } = options;
+  if (lost !== undefined && lost !== 'fail' && lost !== 'continue')
+    throw new ArgumentError(expected('compute', "onDeviceLost as 'fail' or 'continue'", String(lost)));
+  if (deadline !== undefined && !(deadline > 0))
+    throw new RangeArgumentError(expected('compute', 'a deadline above 0 ms', String(deadline)));
+  return chooseDevices(options, holdersIn(canonical));
 }
 
 /** Adds the user's line to an error of execution. */

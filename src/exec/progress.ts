@@ -33,7 +33,7 @@ interface Stage {
 
 /** Starts to tell; gives what ends it. `count`: tiles done so far; `failed` takes what `report` throws. */
 export function watchProgress(
-  plan: Plan,
+  plan: Pick<Plan, 'steps'>,
   count: () => number,
   report: OnProgress,
   failed: (error: unknown) => void,

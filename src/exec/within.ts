@@ -21,7 +21,7 @@ export async function runWithin<T>(
   const whole = await programOf(canonical, target);
   const isBounded = target.budget !== undefined || target.device === 'cpu';
   if (isBounded) return tidily(whole, attempt);
-  if (whole.plan.peakBytes > totalBytes(target.device))
+  if (whole.plan.peakBytes > totalBytesOf(target.device))
     return tidily(await inTiles(canonical, target), attempt);
   try {
     return await tidily(whole, attempt);
@@ -47,14 +47,19 @@ async function tidily<T>(program: Program, attempt: (program: Program) => Promis
   }
 }
 
-const totalBytes = (device: string): number =>
+/** The memory of a GPU. */
+export const totalBytesOf = (device: string): number =>
   cudaInfo().devices[Number(device.slice('cuda:'.length))]?.totalBytes ?? Number.POSITIVE_INFINITY;
 
 /** The program for what is free on the device, once all that is kept for reuse is given back. */
 async function inTiles(canonical: Canonical, target: Target): Promise<Program> {
   await trim();
   const { freeBytes } = await openDevice(target.device);
+  return programOf(canonical, { ...target, budget: roomOf(freeBytes) });
+}
+
+/** The budget where so many bytes are free. */
+export function roomOf(freeBytes: number): number {
   const room = freeBytes * (1 - LEFT_FREE);
-  const budget = room > BUDGET_STEP ? Math.floor(room / BUDGET_STEP) * BUDGET_STEP : Math.floor(room);
-  return programOf(canonical, { ...target, budget });
+  return room > BUDGET_STEP ? Math.floor(room / BUDGET_STEP) * BUDGET_STEP : Math.floor(room);
 }

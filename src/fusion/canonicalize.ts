@@ -10,15 +10,16 @@
 import { createHash } from 'node:crypto';
 import { ArgumentError, expected, InternalError } from '../errors.js';
 import type { DType } from '../graph/dtype.js';
-import type {
-  DeviceSource,
-  Expr,
-  ExprOf,
-  FoldedSource,
-  LoopBody,
-  NodeBase,
-  Site,
-  StridedSource,
+import {
+  type DeviceSource,
+  type Expr,
+  type ExprOf,
+  type FoldedSource,
+  type LoopBody,
+  layoutOf,
+  type NodeBase,
+  type Site,
+  type StridedSource,
 } from '../graph/expr.js';
 import {
   denseStrides,
@@ -181,7 +182,7 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): La
     for (const id of narrow.replaced) replaced.add(id);
   }
   for (const { source, elementCount } of sources.list) {
-    keys.push(`${source.type === 'device' ? source.buffer.device : source.type} ${elementCount}`);
+    keys.push(`${source.type === 'device' ? layoutOf(source.buffer) : source.type} ${elementCount}`);
   }
   keys.push(`return ${listed(results)}`);
   const text = keys.join('\n');

@@ -55,6 +55,16 @@ export interface Shard {
   readonly first: number;
 }
 
+/** The devices that hold a buffer. */
+export const holdersOf = ({ device, shards }: DeviceBuffer): readonly string[] =>
+  shards?.map(({ buffer }) => buffer.device) ?? [device];
+
+/** What tells layouts of buffers apart: devices and, of shards, where they begin and end. */
+export const layoutOf = ({ device, shards }: DeviceBuffer): string =>
+  shards === undefined
+    ? device
+    : shards.map(({ buffer, first }) => `${buffer.device}@${first}+${buffer.byteLength}`).join(',');
+
 /** The integers 0 … n - 1 (int64, one axis), which exist only as indices in kernels. */
 export interface IotaSource {
   readonly type: 'iota';

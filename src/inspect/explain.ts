@@ -4,7 +4,9 @@
  *
  * `toJSON()` is stable: fields are added, never renamed. Called by `Lazy.explain` and `explain()`.
  */
-import { budgetsOf, type ComputeOptions, deviceOf } from '../exec/evaluate.js';
+import { type DealtPlan, printDealtPlan } from '../exec/deal-plan.js';
+import { planDealt } from '../exec/dealt.js';
+import { budgetsOf, type ComputeOptions, devicesOf } from '../exec/evaluate.js';
 import { cpuInfo } from '../exec/native.js';
 import { planParts } from '../exec/parts-plan.js';
 import {
@@ -30,6 +32,7 @@ import type { Expr } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import { printGraph } from '../graph/print.js';
 import { planAsDot, planAsMermaid } from './draw.js';
+import { peaksOf } from './summary.js';
 
 /** One step of the plan: a generated kernel, or a matrix product by a library. */
 export interface ExplainedStep {
@@ -67,6 +70,7 @@ export interface ExplainedEdge {
 }
 
 export interface ExplanationData {
+  /** The device; of several, their names with commas between them. */
   readonly device: string;
   /** Why this device. */
   readonly deviceReason: string;
@@ -86,9 +90,12 @@ export interface ExplanationData {
   readonly bytesRead: number;
   readonly bytesWritten: number;
   readonly arenaBytes: number;
+  /** On the device that holds most. */
   readonly peakBytes: number;
   /** On a GPU, how many launches each CUDA graph has that a compute consists of when it is repeated; empty on the CPU. */
   readonly graphs: readonly number[];
+  /** How the work is dealt to several devices, a line for each phase; empty: there is one device. */
+  readonly dealing: string;
   /** Whether results may differ in rounding from the graph as written, by a reassociated sum. */
   readonly reassociated: boolean;
 }
@@ -108,6 +115,7 @@ export class Explanation implements ExplanationData {
   readonly arenaBytes!: number;
   readonly peakBytes!: number;
   readonly graphs!: readonly number[];
+  readonly dealing!: string;
   readonly reassociated!: boolean;
 
   constructor(data: ExplanationData) {
@@ -134,6 +142,7 @@ export class Explanation implements ExplanationData {
     return [
       `device ${this.device} (${this.deviceReason})`,
       ...(this.parts > 0 ? [`after ${this.parts} parts of the graph, which are computed first`] : []),
+      ...(this.dealing === '' ? [] : [this.dealing]),
       `${steps.length} steps, ${formatBytes(this.bytesRead)} read, ${formatBytes(this.bytesWritten)} written, peak ${formatBytes(this.peakBytes)}`,
       '',
       'graph',
@@ -177,22 +186,26 @@ const stepText = (step: ExplainedStep, k: number): string =>
 /** Explains the compute of several results together. Throws what `compute` would reject with before it runs anything. */
 export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {}): Explanation {
   const canonical = canonicalize(exprs);
-  const device = deviceOf(canonical, options);
+  const { names, reason, isDealt } = devicesOf(canonical, options);
+  const device = names[0]!;
   const passes: PassTrace[] = [];
-  const planned = planGraph(canonical, device.name, {
-    exact: options.exact === true,
-    ...budgetsOf(options),
+  const exact = options.exact === true;
+  const budgets = budgetsOf(options);
+  const planned = planGraph(canonical, device, {
+    exact,
+    // What is dealt has the same kernels, and a budget for each device.
+    ...(isDealt ? {} : budgets),
     trace: (trace) => passes.push(trace),
   });
+  const dealt: DealtPlan | undefined = isDealt
+    ? planDealt(canonical, { devices: names, exact, ...budgets, place: 'host' })
+    : undefined;
   const { plan, partition } = planned;
-  const parts = planParts(canonical, device.name, {
-    exact: options.exact === true,
-    ...budgetsOf(options),
-  });
-  const steps = explainSteps(planned, device.name);
+  const parts = planParts(canonical, device, { exact, ...budgets });
+  const steps = explainSteps(planned, device);
   return new Explanation({
-    device: device.name,
-    deviceReason: device.reason,
+    device: names.join(','),
+    deviceReason: reason,
     parts: parts.count,
     graph: printGraph(canonical.graph),
     optimizedGraph: printGraph(planned.graph),
@@ -203,8 +216,13 @@ export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {
     bytesRead: total(steps, 'bytesRead'),
     bytesWritten: total(steps, 'bytesWritten'),
     arenaBytes: plan.arenaByteLength,
-    peakBytes: Math.max(parts.peakBytes, plan.peakBytes + parts.waitingBytes),
-    graphs: device.name === 'cpu' ? [] : graphSizes(plan, device.name),
+    peakBytes: Math.max(
+      ...(dealt === undefined
+        ? [parts.peakBytes, plan.peakBytes + parts.waitingBytes]
+        : peaksOf(dealt, parts)),
+    ),
+    graphs: device === 'cpu' || isDealt ? [] : graphSizes(plan, device),
+    dealing: dealt === undefined ? '' : printDealtPlan(dealt),
     reassociated: passes.some((pass) => pass.rounds && pass.added.length > 0),
   });
 }

@@ -2,8 +2,10 @@
  * The plan of a compute as its user sees it: the memory it will hold, known before anything runs, and its sweeps over tiles.
  * Called by `Lazy.plan` and `plan()`.
  */
-import { budgetsOf, type ComputeOptions, deviceOf } from '../exec/evaluate.js';
-import { planParts } from '../exec/parts-plan.js';
+import { type DealtPlan, hostBytesOf, namesOf, printDealtPlan } from '../exec/deal-plan.js';
+import { planDealt } from '../exec/dealt.js';
+import { budgetsOf, type ComputeOptions, devicesOf } from '../exec/evaluate.js';
+import { type PartsPlan, planParts } from '../exec/parts-plan.js';
 import { type Plan, printPlan } from '../exec/plan.js';
 import { type Place, planGraph } from '../exec/program.js';
 import { canonicalize } from '../fusion/canonicalize.js';
@@ -17,12 +19,26 @@ export interface SweepSummary {
   readonly slotBytes: number;
 }
 
+/** A phase of a compute on several devices. */
+export interface PhaseSummary {
+  /** `dealt`: each device does its share. `whole`: one does all, since it cannot be cut, or is too small to be. */
+  readonly kind: 'dealt' | 'whole';
+  readonly devices: readonly string[];
+  /** Names of the kernels and products. */
+  readonly steps: readonly string[];
+}
+
 export interface PlanSummary {
+  /** The device; of several, their names with commas between them. */
   readonly device: string;
   /** Parts of a graph of very many levels that are computed before the rest, each with a plan of its own. */
   readonly parts: number;
-  /** The most memory of the device that the compute holds, in bytes: an upper bound. */
+  /** The most memory of a device that the compute holds, in bytes: an upper bound. */
   readonly peakBytes: number;
+  /** The same for each device. */
+  readonly devices: readonly { readonly device: string; readonly peakBytes: number }[];
+  /** How the work is dealt to several devices; empty: it is not. */
+  readonly phases: readonly PhaseSummary[];
   /** The most host memory that it takes beside arrays and results, in bytes: an upper bound. */
   readonly hostPeakBytes: number;
   /** What is computed tile by tile, because it does not fit as a whole; empty: everything fits. */
@@ -38,19 +54,45 @@ export function summarizePlan(
   place: Place = 'host',
 ): PlanSummary {
   const canonical = canonicalize(exprs);
-  const device = deviceOf(canonical, options).name;
+  const { names, isDealt } = devicesOf(canonical, options);
+  const device = names[0]!;
   const settings = { exact: options.exact === true, ...budgetsOf(options), place };
-  const { plan } = planGraph(canonical, device, settings);
   const parts = planParts(canonical, device, settings);
+  if (isDealt) return summarizeDealt(planDealt(canonical, { ...settings, devices: names }), parts);
+  const { plan } = planGraph(canonical, device, settings);
+  const peakBytes = Math.max(parts.peakBytes, plan.peakBytes + parts.waitingBytes);
   return {
     device,
     parts: parts.count,
-    peakBytes: Math.max(parts.peakBytes, plan.peakBytes + parts.waitingBytes),
+    peakBytes,
     hostPeakBytes: Math.max(parts.hostPeakBytes, plan.hostPeakBytes + parts.hostWaitingBytes),
+    devices: [{ device, peakBytes }],
+    phases: [],
     sweeps: sweepsOf(plan),
     toString: () => printPlan(plan),
   };
 }
+
+const summarizeDealt = (plan: DealtPlan, parts: PartsPlan): PlanSummary => ({
+  device: plan.devices.join(','),
+  parts: parts.count,
+  peakBytes: Math.max(...peaksOf(plan, parts)),
+  hostPeakBytes: Math.max(parts.hostPeakBytes, hostBytesOf(plan) + parts.hostWaitingBytes),
+  devices: plan.devices.map((device, d) => ({ device, peakBytes: peaksOf(plan, parts)[d]! })),
+  phases: plan.phases.map((phase) => ({
+    kind: phase.kind,
+    devices: phase.runs.map((run) => plan.devices[run.device]!),
+    steps: namesOf(phase),
+  })),
+  sweeps: plan.phases.flatMap(({ runs }) =>
+    runs.flatMap((run) => sweepsOf(run.plan).filter(({ tiles }) => tiles > 1)),
+  ),
+  toString: () => printDealtPlan(plan),
+});
+
+/** For each device; parts are computed on the first one. */
+export const peaksOf = ({ peakBytes }: DealtPlan, parts: PartsPlan): number[] =>
+  peakBytes.map((bytes, d) => (d === 0 ? Math.max(parts.peakBytes, bytes + parts.waitingBytes) : bytes));
 
 const sweepsOf = (plan: Plan): SweepSummary[] =>
   plan.steps.flatMap((step): SweepSummary[] => {

@@ -1,0 +1,233 @@
+/**
+ * Computes on several devices: graph → dealt plan (kept or new) → run. Called by `evaluate.ts` where a compute names several
+ * devices, or reads arrays that lie on several.
+ *
+ * Where the user sets no budget, the memory of each device is the budget, and if that is not free, what is. A device that is
+ * lost ends the compute; with `onDeviceLost: 'continue'` the others do the job anew, if they can read all that it reads.
+ */
+import { DeviceLostError, MemoryError } from '../errors.js';
+import type { Canonical } from '../fusion/canonicalize.js';
+import { partition } from '../fusion/partition.js';
+import { runPasses } from '../fusion/pipeline.js';
+import { holdersOf } from '../graph/expr.js';
+import { type DealDevice, dealPartition } from './deal.js';
+import { type DealtPlan, printDealtPlan } from './deal-plan.js';
+import {
+  type DealtProgram,
+  type DealtResult,
+  type DealtRunOptions,
+  resultsOf,
+  runDealt,
+} from './dealt-run.js';
+import { debug } from './debug.js';
+import { bring, inputOf, isHere } from './inputs.js';
+import { LruCache } from './lru-cache.js';
+import {
+  createProgram,
+  type FileOutput,
+  type NativeProgram,
+  openDevice,
+  type RunInput,
+  tilesDone,
+  trim,
+} from './native.js';
+import type { Place } from './planner.js';
+import { cudaNeeds, cudaProgram } from './program-cuda.js';
+import { type OnProgress, watchProgress } from './progress.js';
+import { roomOf, totalBytesOf } from './within.js';
+
+export interface DealtTarget {
+  readonly devices: readonly string[];
+  readonly exact: boolean;
+  /** The most bytes on each device. */
+  readonly budget: number | undefined;
+  /** The most bytes of host memory that values may wait in. */
+  readonly hostBudget?: number | undefined;
+  readonly place: Place;
+}
+
+export interface DealtOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: OnProgress | undefined;
+  readonly onDeviceLost: 'fail' | 'continue';
+  readonly deadline: number;
+  readonly filesOf?:
+    | ((plan: Pick<DealtPlan, 'outputs'>, output: number) => readonly FileOutput[])
+    | undefined;
+}
+
+/** The results; `plan.outputs` says which is which, -1 for those without elements. */
+export interface DealtExecuted extends DealtResult {
+  readonly program: { readonly plan: { readonly outputs: readonly number[] } };
+}
+
+/** What a compute on several devices will do. Throws `MemoryError` where nothing fits. */
+export function planDealt(canonical: Canonical, target: DealtTarget): DealtPlan {
+  return dealtPlan(canonical, target, usualDevices(target));
+}
+
+/** Devices with the budget that the user set, or all of their memory. */
+const usualDevices = ({ devices, budget }: DealtTarget): DealDevice[] =>
+  devices.map((name) => {
+    const most = budget ?? totalBytesOf(name);
+    return { name, budget: most, weight: Math.min(most, totalBytesOf(name)) };
+  });
+
+/** Devices with what is free of their memory, once all that is kept for reuse is given back. */
+async function freeDevices(names: readonly string[]): Promise<DealDevice[]> {
+  await trim();
+  return Promise.all(
+    names.map(async (name): Promise<DealDevice> => {
+      const budget = roomOf((await openDevice(name)).freeBytes);
+      return { name, budget, weight: budget };
+    }),
+  );
+}
+
+function dealtPlan(canonical: Canonical, target: DealtTarget, devices: readonly DealDevice[]): DealtPlan {
+  const graph = runPasses(canonical.graph, { exact: target.exact });
+  // All devices are of one kind: `devices.ts` sees to it.
+  const needs = cudaNeeds(devices[0]!.name, target.place);
+  const { sites, sources } = canonical;
+  const plan = dealPartition(graph, partition(graph), sources, needs, devices, {
+    place: target.place,
+    sites,
+  });
+  debug('plan', 'devices', () => printDealtPlan(plan));
+  return plan;
+}
+
+const GRAPHS = 64;
+/** By fingerprint and target. */
+const programs = new LruCache<Promise<DealtProgram>>(GRAPHS);
+
+function programOf(
+  canonical: Canonical,
+  target: DealtTarget,
+  devices: readonly DealDevice[],
+): Promise<DealtProgram> {
+  const dealt = devices.map(({ name, budget, weight }) => `${name} ${budget} ${weight}`).join(', ');
+  const key = `${canonical.fingerprint} ${target.exact} ${target.place} ${dealt}`;
+  const known = programs.get(key);
+  if (known !== undefined) return known;
+  const made = build(dealtPlan(canonical, target, devices));
+  programs.set(key, made);
+  made.catch(() => programs.delete(key)); // a failure is not kept
+  return made;
+}
+
+async function build(plan: DealtPlan): Promise<DealtProgram> {
+  const built = plan.phases.map(({ runs }) =>
+    Promise.all(
+      runs.map(
+        async ({ device, plan: own }): Promise<NativeProgram> =>
+          createProgram(await cudaProgram(own, plan.devices[device]!)),
+      ),
+    ),
+  );
+  return { plan, programs: await Promise.all(built) };
+}
+
+/** Drops all kept programs. */
+export const clearDealtPrograms = (): void => programs.clear();
+
+export async function executeDealt(
+  canonical: Canonical,
+  target: DealtTarget,
+  options: DealtOptions,
+): Promise<DealtExecuted> {
+  const arrays = canonical.sources.map((source) => inputOf(source, canonical));
+  const inputs = arrays.every(isHere) ? arrays : await bring(arrays, options.signal);
+  const run = (to: DealtTarget): Promise<DealtExecuted> => runWithin(canonical, to, inputs, options);
+  let left = target;
+  for (;;) {
+    try {
+      return await run(left);
+    } catch (error) {
+      const next = options.onDeviceLost === 'continue' ? without(canonical, left, error) : undefined;
+      if (next === undefined) throw error;
+      left = next;
+    }
+  }
+}
+
+/** The target without a lost device; `undefined`: that does not help. */
+function without(canonical: Canonical, target: DealtTarget, error: unknown): DealtTarget | undefined {
+  if (!(error instanceof DeviceLostError) || error.device === undefined) return undefined;
+  const { device: lost } = error;
+  const devices = target.devices.filter((device) => device !== lost);
+  if (devices.length === target.devices.length || devices.length === 0) return undefined;
+  const isNeeded = canonical.sources.some(
+    ({ source }) => source.type === 'device' && holdersOf(source.buffer).includes(lost),
+  );
+  return isNeeded ? undefined : { ...target, devices };
+}
+
+async function runWithin(
+  canonical: Canonical,
+  target: DealtTarget,
+  inputs: readonly RunInput[],
+  options: DealtOptions,
+): Promise<DealtExecuted> {
+  const devices = usualDevices(target);
+  try {
+    return await attempt(await programOf(canonical, target, devices), inputs, options);
+  } catch (error) {
+    if (target.budget !== undefined || !(error instanceof MemoryError)) throw error;
+    const free = await freeDevices(target.devices);
+    if (free.every(({ budget }, d) => budget >= devices[d]!.budget)) throw error;
+    return attempt(await programOf(canonical, target, free), inputs, options);
+  }
+}
+
+async function attempt(
+  program: DealtProgram,
+  inputs: readonly RunInput[],
+  options: DealtOptions,
+): Promise<DealtExecuted> {
+  const { plan } = program;
+  const results = resultsOf(plan);
+  const outputs = plan.outputs.map((b) => results.indexOf(b));
+  const { filesOf } = options;
+  const running: DealtRunOptions = {
+    signal: options.signal,
+    deadline: options.deadline,
+    ...(filesOf === undefined ? {} : { filesOf: (b: number) => filesOf({ outputs }, results.indexOf(b)) }),
+  };
+  const { onProgress } = options;
+  const result = await (onProgress === undefined
+    ? runDealt(program, (source) => inputs[source]!, running)
+    : watched(program, inputs, running, onProgress));
+  return { ...result, program: { plan: { outputs } } };
+}
+
+/** A run whose progress is told. What `onProgress` throws stops it and is what it rejects with. */
+async function watched(
+  program: DealtProgram,
+  inputs: readonly RunInput[],
+  options: DealtRunOptions,
+  onProgress: OnProgress,
+): Promise<DealtResult> {
+  const tokens: object[] = [];
+  const stopped = new AbortController();
+  const signals = [stopped.signal, ...(options.signal === undefined ? [] : [options.signal])];
+  const steps = program.plan.phases.flatMap(({ runs }) => runs.flatMap(({ plan }) => plan.steps));
+  const end = watchProgress(
+    { steps },
+    () => tokens.reduce((sum, token) => sum + tilesDone(token), 0),
+    onProgress,
+    (error) => stopped.abort(error),
+  );
+  try {
+    const result = await runDealt(program, (source) => inputs[source]!, {
+      ...options,
+      signal: AbortSignal.any(signals),
+      onTokens: (some) => tokens.push(...some),
+    });
+    end(true);
+    return result;
+  } catch (error) {
+    end(false);
+    throw stopped.signal.aborted ? stopped.signal.reason : error;
+  }
+}

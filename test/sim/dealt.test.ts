@@ -1,0 +1,29 @@
+/** Jobs dealt to several devices give the bits of one device, whatever their number, sizes and schedules. */
+import { describe, expect, it } from 'vitest';
+import { compute, type NDArray } from '../../src/index.js';
+import { largeGraph } from '../support/large-graph.js';
+import { setDevices } from './simulator.js';
+
+setDevices([{ memory: 2 ** 28 }, { memory: 2 ** 28 }, { memory: 2 ** 27 }, { memory: 2 ** 26 }]);
+
+const bitsOf = ({ data }: NDArray): Uint8Array =>
+  new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+
+describe('large graphs on several devices', () => {
+  it.each(
+    Array.from(
+      { length: Number(process.env.DEALT_GRAPHS ?? 8) },
+      (_, k) => k + Number(process.env.DEALT_FIRST ?? 0),
+    ),
+  )('have the bits of one: seed %i', async (seed) => {
+    const { results, steps } = largeGraph(seed);
+    const whole = await compute(results, { device: 'cuda:0' });
+    for (const devices of [1, 2, 3, 4]) {
+      const parts = await compute(results, { devices });
+      for (const [k, part] of parts.entries()) {
+        const same = Buffer.compare(bitsOf(part), bitsOf(whole[k]!)) === 0;
+        expect(same, `seed ${seed} on ${devices}: ${steps.join(', ')}, result ${k}`).toBe(true);
+      }
+    }
+  });
+});
