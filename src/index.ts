@@ -2,6 +2,17 @@
  * The public API: `lazy` and the creation functions, the free functions of the tables, running, results, errors.
  */
 
+export {
+  Batch,
+  type BatchOptions,
+  type BatchProgress,
+  type BatchResult,
+  type BatchSummary,
+  batch,
+  type Job,
+  type JobContext,
+  type JobGraph,
+} from './batch.js';
 export { chunked } from './chunked.js';
 export {
   type ArgumentsOf,
@@ -38,6 +49,7 @@ export {
   RangeArgumentError,
   ShapeError,
 } from './errors.js';
+export type { DevicesOption } from './exec/devices.js';
 export type { ComputeOptions } from './exec/evaluate.js';
 export type { OnProgress, Progress } from './exec/progress.js';
 export { synchronize } from './exec/synchronize.js';
@@ -52,7 +64,7 @@ export type { Range, Selector } from './graph/slicing.js';
 export type { NormOptions, NormOrder, StandardizeOptions } from './graph/statistics.js';
 export type { ArrayData, ArrayOptions, ShapedData } from './host-array.js';
 export type { ExplainedEdge, ExplainedStep, Explanation, ExplanationData } from './inspect/explain.js';
-export type { PlanSummary, SweepSummary } from './inspect/summary.js';
+export type { PhaseSummary, PlanSummary, SweepSummary } from './inspect/summary.js';
 export { type ArrowColumn, fromArrow, type NullOptions } from './io/arrow.js';
 export type { FilePath } from './io/data-file.js';
 export type { ByteOrder, Order } from './io/layout.js';

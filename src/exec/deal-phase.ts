@@ -2,9 +2,11 @@
  * Plans what one device does in one phase of a dealt job: its share of tasks that are cut, tile by tile where they do not
  * fit, or all of tasks that are not. Called by `deal.ts`, which knows what lies where.
  */
+
+import { cudaBlockBytes } from './block-bytes.js';
 import type { Piece } from './deal-plan.js';
-import { contains, onPart, pieceOn, tileOn } from './deal-shares.js';
-import { aligned, placeInArena } from './memory.js';
+import { contains, endOf, onPart, pieceOn, tileOn } from './deal-shares.js';
+import { ALIGNMENT, aligned, placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step, SweepStep } from './plan.js';
 import {
   blockOf,
@@ -42,8 +44,6 @@ export interface PhaseRules {
   readonly piecesOf: (buffer: number) => readonly Piece[];
   /** Whether an input is so large that only the windows that tiles need are brought to the device. */
   readonly isLarge: (buffer: number) => boolean;
-  /** The most that products of the phase take besides their operands. */
-  readonly workspaceBytes: number;
 }
 
 export interface PlannedRun {
@@ -61,12 +61,22 @@ interface Stretch {
 }
 
 /** Bytes that a part of a buffer takes: it lies in its memory as aligned as in the whole. */
-const bytesOfPart = ([first, last]: Span): number =>
-  last > first ? aligned(last - first + (first % 256)) : 0;
+export const bytesOfPart = ([first, last]: Span): number =>
+  last > first ? cudaBlockBytes(last - first + (first % ALIGNMENT)) : 0;
 
-const touchedBy = (tasks: readonly Task[]): number[] => [
-  ...new Set(tasks.flatMap(({ reads, writes }) => [...reads, ...writes])),
+/** The buffers of a task, the workspace of a product too. */
+const buffersOfTask = ({ step, reads, writes }: Task): number[] => [
+  ...reads,
+  ...writes,
+  ...(step.kind === 'matmul' && step.workspace !== undefined ? [step.workspace] : []),
 ];
+
+const touchedBy = (tasks: readonly Task[]): number[] => [...new Set(tasks.flatMap(buffersOfTask))];
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
+
+/** Times that less room is aimed at, because a device's pool rounds blocks up. */
+const AIMS = 4;
 
 /** A share of tasks that are cut, in stretches of the reference task's units. `undefined`: it does not work out. */
 export function planShare(
@@ -110,12 +120,8 @@ class SharePlanner {
           : part !== 'inner' || windows.length > 0;
       if (isWindowed) this.#windowed.add(buffer);
       if (part !== 'kept') continue;
-      const ends = windows.map(({ first, width, rows: n, pitch }) => [
-        first,
-        first + (n - 1) * pitch + width,
-      ]);
-      const first = Math.min(...ends.map(([from]) => from!));
-      this.#kept.set(buffer, ends.length === 0 ? [0, 0] : [first, Math.max(...ends.map(([, to]) => to!))]);
+      const hull: Span = [Math.min(...windows.map(({ first }) => first)), Math.max(...windows.map(endOf))];
+      this.#kept.set(buffer, windows.length === 0 ? [0, 0] : hull);
     }
   }
 
@@ -135,20 +141,30 @@ class SharePlanner {
   }
 
   plan(): PlannedRun | NoFit {
-    const { byteLengthOf, workspaceBytes, partOf } = this.#rules;
+    let aim = this.#rules.room;
+    let planned = this.#within(aim);
+    for (let k = 1; k < AIMS && 'plan' in planned && planned.plan.peakBytes > this.#rules.room; k++) {
+      aim -= planned.plan.peakBytes - this.#rules.room;
+      planned = this.#within(aim);
+    }
+    if ('needed' in planned || planned.plan.peakBytes <= this.#rules.room) return planned;
+    return { needed: planned.plan.peakBytes, step: this.#stretches[0]!.tasks[0]!.task.step };
+  }
+
+  /** Plans for so many bytes, before blocks are rounded up. */
+  #within(aim: number): PlannedRun | NoFit {
+    const { byteLengthOf, partOf } = this.#rules;
     const scratch = this.#touched.filter((b) => partOf(b) === 'inner' && !this.#windowed.has(b));
     const whole = this.#touched.filter((b) => partOf(b) === 'input' && !this.#windowed.has(b));
-    const sum = (bytes: readonly number[]): number => bytes.reduce((a, b) => a + b, 0);
-    const held =
-      workspaceBytes +
-      sum(whole.map((b) => aligned(byteLengthOf(b)))) +
-      sum([...this.#kept.values()].map(bytesOfPart));
-    const scratchBytes = sum(scratch.map((b) => aligned(byteLengthOf(b))));
-    const room = this.#rules.room - held - scratchBytes;
+    const held = sumOf(whole.map((b) => aligned(byteLengthOf(b))));
+    const fixed =
+      held +
+      sumOf(scratch.map((b) => aligned(byteLengthOf(b)))) +
+      sumOf([...this.#kept.values()].map(bytesOfPart));
     const sized: SizedSweep[] = [];
     for (const stretch of this.#stretches) {
-      const found = sizeSweep(stretch.tasks, room, this.#slotRules(stretch));
-      if ('needed' in found) return { ...found, needed: found.needed + held + scratchBytes };
+      const found = sizeSweep(stretch.tasks, aim - fixed, this.#slotRules(stretch));
+      if ('needed' in found) return { ...found, needed: found.needed + fixed };
       sized.push(found);
     }
     return this.#place(sized, scratch, held);
@@ -213,6 +229,7 @@ class SharePlanner {
   }
 }
 
+/** `held`: what is in one block with the arena. */
 function runOf(
   buffers: readonly PlanBuffer[],
   steps: readonly Step[],
@@ -223,7 +240,9 @@ function runOf(
   const ofRole = (role: PlanBuffer['role']): number[] =>
     buffers.flatMap((buffer, b) => (buffer.role === role ? [b] : []));
   const inputs = ofRole('input');
-  const plan = { buffers, steps, inputs, outputs: [], arenaByteLength, peakBytes: arenaByteLength + held };
+  const block = arenaByteLength + held;
+  const peakBytes = (block === 0 ? 0 : cudaBlockBytes(block)) + sumOf([...kept.values()].map(bytesOfPart));
+  const plan = { buffers, steps, inputs, outputs: [], arenaByteLength, peakBytes };
   return { plan, inputs, outputs: ofRole('output'), kept };
 }
 
@@ -231,7 +250,7 @@ function runOf(
 export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): PlannedRun | NoFit {
   const { byteLengthOf, bufferCount, labelOf, partOf, piecesOf, device } = rules;
   const touched = touchedBy(tasks);
-  const uses = (task: Task, b: number): boolean => task.reads.includes(b) || task.writes.includes(b);
+  const uses = (task: Task, b: number): boolean => buffersOfTask(task).includes(b);
   const inner = touched.filter((b) => partOf(b) === 'inner');
   const arena = placeInArena(
     inner.map((b) => ({
@@ -244,12 +263,11 @@ export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): Plann
   const isHere = (b: number): boolean =>
     partOf(b) === 'input' &&
     contains(pieceOn(piecesOf(b), device), { first: 0, width: byteLengthOf(b), rows: 1, pitch: 0 });
-  const held = touched.reduce(
-    (sum, b) => sum + (partOf(b) === 'inner' || isHere(b) ? 0 : aligned(byteLengthOf(b))),
-    rules.workspaceBytes,
+  const held = sumOf(
+    touched.map((b) =>
+      partOf(b) === 'inner' || partOf(b) === 'kept' || isHere(b) ? 0 : aligned(byteLengthOf(b)),
+    ),
   );
-  const needed = held + arena.byteLength;
-  if (needed > rules.room) return { needed, step: tasks[0]!.step, atOnce: tasks.length === 1 };
   const isTouched = new Set(touched);
   const buffers = Array.from({ length: bufferCount }, (_, b): PlanBuffer => {
     if (!isTouched.has(b)) return { role: 'temporary', byteLength: 0, offset: 0, label: labelOf(b) };
@@ -260,11 +278,13 @@ export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): Plann
   const kept = new Map(
     touched.flatMap((b) => (partOf(b) === 'kept' ? [[b, [0, byteLengthOf(b)] as Span] as const] : [])),
   );
-  return runOf(
+  const run = runOf(
     buffers,
     tasks.map(({ step }) => step),
     arena.byteLength,
     held,
     kept,
   );
+  const needed = run.plan.peakBytes;
+  return needed > rules.room ? { needed, step: tasks[0]!.step, atOnce: tasks.length === 1 } : run;
 }

@@ -10,11 +10,17 @@ import { InternalError } from '../errors.js';
 import type { SourceArray } from '../fusion/canonicalize.js';
 import type { Partition } from '../fusion/partition.js';
 import type { Graph } from '../graph/graph.js';
-import { type Part, type PhaseRules, type PlannedRun, planShare, planWholeTasks } from './deal-phase.js';
+import {
+  bytesOfPart,
+  type Part,
+  type PhaseRules,
+  type PlannedRun,
+  planShare,
+  planWholeTasks,
+} from './deal-phase.js';
 import type { DealtBuffer, DealtPlan, DeviceRun, Phase, Piece } from './deal-plan.js';
 import { deal, type ShareRules, stretchesOf } from './deal-shares.js';
 import { type Draft, type DraftBuffer, draftOf } from './draft.js';
-import { aligned } from './memory.js';
 import { type Limits, noFit, type Place } from './planner.js';
 import { splitLoads } from './sweep-aliases.js';
 import { type Group, groupTasks } from './sweep-groups.js';
@@ -22,6 +28,7 @@ import type { NoFit } from './sweep-slots.js';
 import { type CutTask, formsOf, type Task, type Touch, wholeTask } from './sweep-tasks.js';
 import type { Span, SweptTask } from './sweep-windows.js';
 import type { DeviceNeeds, SweepRules } from './sweeps.js';
+import { withWorkspaces } from './workspace.js';
 
 /** Values smaller than this are not cut: what one device does at once, several do not sooner. */
 export const LEAST_DEALT_BYTES = 512 * 1024;
@@ -50,34 +57,40 @@ export function dealPartition(
 ): DealtPlan {
   const { sweeps } = needs;
   if (sweeps === undefined) throw new InternalError('[deal] a device whose kernels cannot be cut');
-  const draft = draftOf(graph, partition, sources, needs);
   let least: NoFit | undefined;
-  const uncut = new Set<number>();
-  for (const spills of [false, true]) {
-    for (;;) {
-      const found = new Dealer(draft, sources, needs, sweeps, devices, { place, spills, uncut }).plan();
+  for (const draft of withWorkspaces(draftOf(graph, partition, sources, needs), needs.workspaceOf)) {
+    for (const spills of [false, true]) {
+      const found = dealDraft(draft, { sources, needs, sweeps, devices, place, spills });
       if ('phases' in found) return found;
-      if ('uncut' in found) {
-        for (const buffer of found.uncut) uncut.add(buffer);
-        continue;
-      }
       if (least === undefined || found.needed < least.needed) least = found;
-      break;
     }
   }
   throw noFit(least!, Math.max(...devices.map(({ budget }) => budget)), sites);
 }
 
-/** Buffers that must not be cut. */
-interface Uncut {
-  readonly uncut: readonly number[];
-}
-
-interface Choice {
+interface Job {
+  readonly sources: readonly SourceArray[];
+  readonly needs: DeviceNeeds;
+  readonly sweeps: SweepRules;
+  readonly devices: readonly DealDevice[];
   readonly place: Place;
   /** Whether large values wait in host memory between phases. */
   readonly spills: boolean;
-  readonly uncut: ReadonlySet<number>;
+}
+
+/** Deals what can be dealt: more and more is left whole, until all steps can run. */
+function dealDraft(draft: Draft, job: Job): DealtPlan | NoFit {
+  const uncut = new Set<number>();
+  for (;;) {
+    const found = new Dealer(draft, job, uncut).plan();
+    if (!('uncut' in found)) return found;
+    for (const buffer of found.uncut) uncut.add(buffer);
+  }
+}
+
+/** Buffers that must not be cut. */
+interface Uncut {
+  readonly uncut: readonly number[];
 }
 
 interface Stage {
@@ -88,11 +101,8 @@ interface Stage {
 /** One way to deal, planned. */
 class Dealer {
   readonly #draft: Draft;
-  readonly #sources: readonly SourceArray[];
-  readonly #needs: DeviceNeeds;
-  readonly #sweeps: SweepRules;
-  readonly #devices: readonly DealDevice[];
-  readonly #choice: Choice;
+  readonly #job: Job;
+  readonly #uncut: ReadonlySet<number>;
   readonly #buffers: DraftBuffer[];
   #stages: readonly Stage[] = [];
   /** The stage that makes a buffer, and the last that reads it. */
@@ -104,23 +114,13 @@ class Dealer {
   readonly #held: Map<number, number>[];
   readonly #peaks: number[];
 
-  constructor(
-    draft: Draft,
-    sources: readonly SourceArray[],
-    needs: DeviceNeeds,
-    sweeps: SweepRules,
-    devices: readonly DealDevice[],
-    choice: Choice,
-  ) {
+  constructor(draft: Draft, job: Job, uncut: ReadonlySet<number>) {
     this.#draft = draft;
-    this.#sources = sources;
-    this.#needs = needs;
-    this.#sweeps = sweeps;
-    this.#devices = devices;
-    this.#choice = choice;
+    this.#job = job;
+    this.#uncut = uncut;
     this.#buffers = [...draft.buffers];
-    this.#held = devices.map(() => new Map());
-    this.#peaks = devices.map(() => 0);
+    this.#held = job.devices.map(() => new Map());
+    this.#peaks = job.devices.map(() => 0);
   }
 
   plan(): DealtPlan | NoFit | Uncut {
@@ -143,7 +143,7 @@ class Dealer {
   }
 
   #givenPieces({ role, source }: DraftBuffer): Piece[] {
-    const given = role === 'input' ? this.#sources[source]!.source : undefined;
+    const given = role === 'input' ? this.#job.sources[source]!.source : undefined;
     if (given?.type !== 'device') return [];
     const { shards, device, byteLength } = given.buffer;
     if (shards === undefined) return [{ device, first: 0, last: byteLength }];
@@ -155,7 +155,7 @@ class Dealer {
   }
 
   #isLarge(buffer: number): boolean {
-    return this.#buffers[buffer]!.byteLength >= LEAST_DEALT_BYTES && !this.#choice.uncut.has(buffer);
+    return this.#buffers[buffer]!.byteLength >= LEAST_DEALT_BYTES && !this.#uncut.has(buffer);
   }
 
   #group(): readonly Group[] | Uncut {
@@ -166,7 +166,7 @@ class Dealer {
     const isWindowedInput = (b: number): boolean => isWindowed(b) && this.#buffers[b]!.role === 'input';
     const forms = this.#draft.steps.map((step) => {
       const own = step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (b) => this.#addAlias(b)) : step;
-      const all = formsOf(own, this.#sweeps.worksOf, (bytes) => this.#addScratch(bytes));
+      const all = formsOf(own, this.#job.sweeps.worksOf, (bytes) => this.#addScratch(bytes));
       const dealt = all.flatMap((form) => {
         const tasks = form.map((task) => this.#withPartials(task));
         return tasks.every(finishesWhatItWrites) ? [tasks] : [];
@@ -229,8 +229,8 @@ class Dealer {
 
   #homeOf(buffer: number): DealtBuffer['home'] {
     const { role } = this.#buffers[buffer]!;
-    if (role === 'output') return this.#choice.place === 'device' ? 'devices' : 'host';
-    return role === 'temporary' && this.#choice.spills && this.#isLarge(buffer) ? 'host' : 'devices';
+    if (role === 'output') return this.#job.place === 'device' ? 'devices' : 'host';
+    return role === 'temporary' && this.#job.spills && this.#isLarge(buffer) ? 'host' : 'devices';
   }
 
   #planStage(at: number): Phase | NoFit | Uncut {
@@ -244,8 +244,8 @@ class Dealer {
       for (const [b, [first, last]] of run.kept) {
         if (last === first) continue;
         const list = made.get(b) ?? [];
-        made.set(b, [...list, { device: this.#devices[device]!.name, first, last }]);
-        this.#held[device]!.set(b, aligned(last - first + (first % 256)));
+        made.set(b, [...list, { device: this.#job.devices[device]!.name, first, last }]);
+        this.#held[device]!.set(b, bytesOfPart([first, last]));
       }
     }
     for (const [b, pieces] of made) this.#pieces.set(b, pieces);
@@ -273,31 +273,27 @@ class Dealer {
     return !task.repeats || task.writes.some((b) => ['kept', 'hosted'].includes(this.#partOf(b, at)));
   }
 
-  #rulesFor(device: number, at: number, tasks: readonly Task[]): PhaseRules {
-    const { name, budget } = this.#devices[device]!;
+  #rulesFor(device: number, at: number): PhaseRules {
+    const { name, budget } = this.#job.devices[device]!;
     return {
       device: name,
       room: budget - this.#heldOn(device),
-      sweeps: this.#sweeps,
+      sweeps: this.#job.sweeps,
       bufferCount: this.#buffers.length,
       partOf: (b) => this.#partOf(b, at),
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,
       labelOf: (b) => this.#buffers[b]!.key,
       piecesOf: (b) => this.#pieces.get(b)!,
       isLarge: (b) => this.#isLarge(b),
-      workspaceBytes: tasks.reduce(
-        (most, { step }) => (step.kind === 'matmul' ? Math.max(most, this.#needs.workspaceOf(step)) : most),
-        0,
-      ),
     };
   }
 
   #planDealt(tasks: readonly SweptTask[], at: number): DeviceWork[] | NoFit | Uncut {
     const own = tasks.map(({ task }) => task);
-    const total = this.#devices.reduce((sum, { weight }) => sum + weight, 0);
+    const total = this.#job.devices.reduce((sum, { weight }) => sum + weight, 0);
     const shareRules: ShareRules = {
-      devices: this.#devices.map(({ name }) => name),
-      weights: this.#devices.map(({ weight }) => weight / total),
+      devices: this.#job.devices.map(({ name }) => name),
+      weights: this.#job.devices.map(({ weight }) => weight / total),
       piecesOf: (b) => this.#pieces.get(b)!,
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,
     };
@@ -305,7 +301,7 @@ class Dealer {
     const works: DeviceWork[] = [];
     for (const share of shares) {
       const stretches: readonly Span[] = stretchesOf(tasks, share, units, shareRules);
-      const run = planShare(tasks, stretches, units, this.#rulesFor(share.device, at, own));
+      const run = planShare(tasks, stretches, units, this.#rulesFor(share.device, at));
       if (run === undefined) return this.#without(largestOf(own, (b) => this.#buffers[b]!.byteLength));
       if ('needed' in run) return { ...run, needed: run.needed + this.#heldOn(share.device) };
       works.push({ device: share.device, run });
@@ -315,7 +311,7 @@ class Dealer {
 
   #planWhole(tasks: readonly Task[], at: number): DeviceWork[] | NoFit {
     const device = this.#leadOf(tasks);
-    const run = planWholeTasks(tasks, this.#rulesFor(device, at, tasks));
+    const run = planWholeTasks(tasks, this.#rulesFor(device, at));
     if ('needed' in run) return { ...run, needed: run.needed + this.#heldOn(device) };
     return [{ device, run }];
   }
@@ -323,7 +319,7 @@ class Dealer {
   /** The device that has most of what some tasks read; the first of those that have as much. */
   #leadOf(tasks: readonly Task[]): number {
     const reads = [...new Set(tasks.flatMap((task) => task.reads))];
-    const bytes = this.#devices.map(({ name }) =>
+    const bytes = this.#job.devices.map(({ name }) =>
       reads
         .flatMap((b) => this.#pieces.get(b)!)
         .reduce((sum, { device, first, last }) => (device === name ? sum + last - first : sum), 0),
@@ -334,7 +330,7 @@ class Dealer {
   #finish(phases: readonly Phase[]): DealtPlan {
     const byKey = new Map(this.#buffers.map(({ key, role }, b) => [role === 'output' ? key : '', b]));
     return {
-      devices: this.#devices.map(({ name }) => name),
+      devices: this.#job.devices.map(({ name }) => name),
       buffers: this.#buffers.map(
         ({ key, role, byteLength, source }, b): DealtBuffer => ({
           label: key,
