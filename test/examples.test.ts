@@ -65,6 +65,15 @@ describe('examples', () => {
     expect(stdout).toMatch(/max difference \S+, allowed/);
   });
 
+  it('batch does every file but the broken one', () => {
+    const { status, stdout, stderr } = example('batch');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/job \d+ failed: FileError/);
+    expect(stdout).toContain('24 done, 1 failed');
+    expect(stdout).toContain('cpu: 24 jobs');
+    expect(stdout).toMatch(/max difference \S+, allowed/);
+  });
+
   it('flights prints its tables and agrees with plain loops', () => {
     const { status, stdout, stderr } = example('flights');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

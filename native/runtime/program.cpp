@@ -58,7 +58,7 @@ void readBuffers(const Napi::Object& spec, Program& program) {
     const std::string field = item("buffers", i);
     const Napi::Object entry = values::object(list.Get(i), field);
     const std::string role = values::text(entry.Get("role"), field + ".role");
-    BufferSpec buffer{Role::temporary, 0, 0, false, 0, 0};
+    BufferSpec buffer{Role::temporary, 0, 0, false};
     buffer.byteLength = values::integer(entry.Get("byteLength"), field + ".byteLength");
     buffer.windowed = entry.Get("windowed").ToBoolean();
     if (role == "input") {

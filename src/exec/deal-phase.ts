@@ -8,6 +8,7 @@ import type { Piece } from './deal-plan.js';
 import { contains, endOf, onPart, pieceOn, tileOn } from './deal-shares.js';
 import { ALIGNMENT, aligned, placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step, SweepStep } from './plan.js';
+import { lifetimesOf } from './planner.js';
 import {
   blockOf,
   type NoFit,
@@ -40,6 +41,8 @@ export interface PhaseRules {
   readonly partOf: (buffer: number) => Part;
   readonly byteLengthOf: (buffer: number) => number;
   readonly labelOf: (buffer: number) => string;
+  /** Whether a buffer stands for what a loop's states are by turns. */
+  readonly isState: (buffer: number) => boolean;
   /** Where an input's bytes are on devices; none: in host memory. */
   readonly piecesOf: (buffer: number) => readonly Piece[];
   /** Whether an input is so large that only the windows that tiles need are brought to the device. */
@@ -64,11 +67,11 @@ interface Stretch {
 export const bytesOfPart = ([first, last]: Span): number =>
   last > first ? cudaBlockBytes(last - first + (first % ALIGNMENT)) : 0;
 
-/** The buffers of a task, the workspace of a product too. */
+/** The buffers of a task: what combines partial results needs no more than those, a loop all that its body uses. */
 const buffersOfTask = ({ step, reads, writes }: Task): number[] => [
   ...reads,
   ...writes,
-  ...(step.kind === 'matmul' && step.workspace !== undefined ? [step.workspace] : []),
+  ...(step.kind === 'loop' || step.kind === 'matmul' ? lifetimesOf([step]).first.keys() : []),
 ];
 
 const touchedBy = (tasks: readonly Task[]): number[] => [...new Set(tasks.flatMap(buffersOfTask))];
@@ -248,15 +251,16 @@ function runOf(
 
 /** Tasks that run as a whole, one after the other, on one device. */
 export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): PlannedRun | NoFit {
-  const { byteLengthOf, bufferCount, labelOf, partOf, piecesOf, device } = rules;
+  const { byteLengthOf, bufferCount, labelOf, partOf, piecesOf, device, isState } = rules;
+  const steps = tasks.map(({ step }) => step);
+  const uses = tasks.map((task) => new Set(buffersOfTask(task)));
   const touched = touchedBy(tasks);
-  const uses = (task: Task, b: number): boolean => buffersOfTask(task).includes(b);
   const inner = touched.filter((b) => partOf(b) === 'inner');
   const arena = placeInArena(
     inner.map((b) => ({
       byteLength: byteLengthOf(b),
-      first: tasks.findIndex((task) => uses(task, b)),
-      last: tasks.findLastIndex((task) => uses(task, b)),
+      first: uses.findIndex((used) => used.has(b)),
+      last: uses.findLastIndex((used) => used.has(b)),
     })),
   );
   const offsets = new Map(inner.map((b, k) => [b, arena.offsets[k]!]));
@@ -270,6 +274,7 @@ export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): Plann
   );
   const isTouched = new Set(touched);
   const buffers = Array.from({ length: bufferCount }, (_, b): PlanBuffer => {
+    if (isState(b)) return { role: 'state', byteLength: byteLengthOf(b), offset: 0, label: labelOf(b) };
     if (!isTouched.has(b)) return { role: 'temporary', byteLength: 0, offset: 0, label: labelOf(b) };
     const part = partOf(b);
     const role = part === 'input' ? 'input' : part === 'inner' ? 'temporary' : 'output';
@@ -278,13 +283,7 @@ export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): Plann
   const kept = new Map(
     touched.flatMap((b) => (partOf(b) === 'kept' ? [[b, [0, byteLengthOf(b)] as Span] as const] : [])),
   );
-  const run = runOf(
-    buffers,
-    tasks.map(({ step }) => step),
-    arena.byteLength,
-    held,
-    kept,
-  );
+  const run = runOf(buffers, steps, arena.byteLength, held, kept);
   const needed = run.plan.peakBytes;
   return needed > rules.room ? { needed, step: tasks[0]!.step, atOnce: tasks.length === 1 } : run;
 }

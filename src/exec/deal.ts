@@ -282,6 +282,7 @@ class Dealer {
       bufferCount: this.#buffers.length,
       partOf: (b) => this.#partOf(b, at),
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,
+      isState: (b) => this.#buffers[b]!.role === 'state',
       labelOf: (b) => this.#buffers[b]!.key,
       piecesOf: (b) => this.#pieces.get(b)!,
       isLarge: (b) => this.#isLarge(b),
@@ -334,7 +335,7 @@ class Dealer {
       buffers: this.#buffers.map(
         ({ key, role, byteLength, source }, b): DealtBuffer => ({
           label: key,
-          role: role === 'spill' ? 'temporary' : role,
+          role: role === 'input' || role === 'output' ? role : 'temporary',
           byteLength,
           source,
           home: this.#homeOf(b),

@@ -134,7 +134,7 @@ function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
 }
 
 /** The first and the last moment at which each buffer is used. A step is a moment; a loop has those of its body. */
-function lifetimesOf(steps: readonly Step[]): {
+export function lifetimesOf(steps: readonly Step[]): {
   readonly first: ReadonlyMap<number, number>;
   readonly last: ReadonlyMap<number, number>;
 } {

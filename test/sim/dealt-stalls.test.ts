@@ -15,7 +15,9 @@ const NAMES = ['cuda:0', 'cuda:1', 'cuda:2'];
 const x = lazy(Float32Array.from({ length: 2 ** 17 }, (_, k) => k % 31)).reshape([4096, 32]);
 const work = [x.mul(2), x.sum(0)];
 const bytesOf = async (options: ComputeOptions): Promise<Buffer[]> =>
-  (await compute(work, options)).map(({ data }) => Buffer.from(data.buffer, data.byteOffset, data.byteLength));
+  (await compute(work, options)).map(({ data }) =>
+    Buffer.from(data.buffer, data.byteOffset, data.byteLength),
+  );
 
 /** Waits until all devices are used again. */
 async function comeBack(): Promise<void> {
