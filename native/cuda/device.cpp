@@ -155,7 +155,7 @@ bool CudaDevice::isReadyFor(const Run& run) {
   size_t down = 0;
   std::vector<size_t> blocks;
   for (size_t i = 0; i < run.inputs.size(); i++) {
-    if (run.inputs[i].source) return false;
+    if (run.inputs[i].source || !run.inputs[i].pieces.empty()) return false;
     if (!run.inputs[i].memory) up += Issue::packedByteLength(program, program.inputs[i]);
   }
   for (size_t i = 0; i < run.keepOnDevice.size(); i++) {

@@ -18,8 +18,8 @@ import {
   sizeSweep,
 } from './sweep-slots.js';
 import { sweepStep } from './sweep-tables.js';
-import type { Task } from './sweep-tasks.js';
-import type { Span, SweptTask, Tile } from './sweep-windows.js';
+import type { BytePitches, Task } from './sweep-tasks.js';
+import type { Span, SweptTask, Tile, Window } from './sweep-windows.js';
 import type { SweepRules } from './sweeps.js';
 
 /** What a buffer is to a phase. */
@@ -47,6 +47,8 @@ export interface PhaseRules {
   readonly piecesOf: (buffer: number) => readonly Piece[];
   /** Whether an input is so large that only the windows that tiles need are brought to the device. */
   readonly isLarge: (buffer: number) => boolean;
+  /** Of the buffers whose windows are rows, bytes from row to row in the whole. */
+  readonly pitches: BytePitches;
 }
 
 export interface PlannedRun {
@@ -90,7 +92,7 @@ export function planShare(
 ): PlannedRun | NoFit | undefined {
   const stretches: Stretch[] = [];
   for (const span of spans) {
-    const hull = tileOn(tasks, span, units);
+    const hull = tileOn(tasks, span, units, rules.pitches);
     if (hull === undefined) return undefined;
     stretches.push({ tasks: onPart(tasks, span, units), hull });
   }
@@ -174,12 +176,17 @@ class SharePlanner {
   }
 
   #slotRules(stretch: Stretch): SlotRules {
-    const { sweeps, byteLengthOf } = this.#rules;
+    const { sweeps, byteLengthOf, pitches } = this.#rules;
+    const bytesIn = ({ width, rows }: Window): number => width * rows;
     return {
       ...sweeps,
+      pitches,
       isWindowed: (buffer) => this.#windowed.has(buffer) && !this.#isInPlace(buffer, stretch),
       // What the stretch needs of it, from which the number of tiles follows.
-      byteLengthOf: (buffer) => stretch.hull.windows.get(buffer)?.width ?? byteLengthOf(buffer),
+      byteLengthOf: (buffer) => {
+        const window = stretch.hull.windows.get(buffer);
+        return window === undefined ? byteLengthOf(buffer) : bytesIn(window);
+      },
       directionOf: (buffer) => this.#directionOf(buffer),
     };
   }

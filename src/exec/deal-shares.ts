@@ -4,6 +4,7 @@
  * devices' weights. Called by `deal.ts`.
  */
 import type { Piece } from './deal-plan.js';
+import type { BytePitches } from './sweep-tasks.js';
 import {
   firstWhere,
   lastWhere,
@@ -34,6 +35,8 @@ export interface ShareRules {
   /** Where a buffer's bytes are; none: not on devices. */
   readonly piecesOf: (buffer: number) => readonly Piece[];
   readonly byteLengthOf: (buffer: number) => number;
+  /** Of the buffers whose windows are rows, bytes from row to row in the whole. */
+  readonly pitches: BytePitches;
 }
 
 /** Shares are rounded to what is aligned well, by less than this part of them. */
@@ -55,8 +58,12 @@ export const onPart = (tasks: readonly SweptTask[], [from, to]: Span, of: number
   });
 
 /** What a part of the work touches, as one tile; `undefined`: it does not work out. */
-export const tileOn = (tasks: readonly SweptTask[], span: Span, of: number): Tile | undefined =>
-  tileOf(onPart(tasks, span, of), 0, 1);
+export const tileOn = (
+  tasks: readonly SweptTask[],
+  span: Span,
+  of: number,
+  pitches: BytePitches,
+): Tile | undefined => tileOf(onPart(tasks, span, of), 0, 1, { isWindowed: () => true, pitches });
 
 /** The end of a window in its buffer. */
 export const endOf = ({ first, width, rows, pitch }: Window): number => first + (rows - 1) * pitch + width;
@@ -147,12 +154,12 @@ export function stretchesOf(
   tasks: readonly SweptTask[],
   { device, span }: Share,
   units: number,
-  { devices, piecesOf }: ShareRules,
+  { devices, piecesOf, pitches }: ShareRules,
 ): readonly Span[] {
   const [from, to] = span;
   const middle = Math.floor((from + to) / 2);
-  const whole = tileOn(tasks, span, units);
-  const inside = tileOn(tasks, [middle, middle + 1], units);
+  const whole = tileOn(tasks, span, units, pitches);
+  const inside = tileOn(tasks, [middle, middle + 1], units, pitches);
   if (whole === undefined || inside === undefined) return [span];
   const here = (buffer: number): Piece | undefined => pieceOn(piecesOf(buffer), devices[device]!);
   const near = [...whole.windows.keys()].filter((buffer) => {
@@ -162,7 +169,7 @@ export function stretchesOf(
   });
   if (near.length === 0) return [span];
   const holds = (part: Span, isHere: (piece: Piece, window: Window) => boolean): boolean => {
-    const windows = tileOn(tasks, part, units)?.windows;
+    const windows = tileOn(tasks, part, units, pitches)?.windows;
     return (
       windows !== undefined &&
       near.every((buffer) => !windows.has(buffer) || isHere(here(buffer)!, windows.get(buffer)!))

@@ -25,13 +25,16 @@ import { type Limits, noFit, type Place } from './planner.js';
 import { splitLoads } from './sweep-aliases.js';
 import { type Group, groupTasks } from './sweep-groups.js';
 import type { NoFit } from './sweep-slots.js';
-import { type CutTask, formsOf, type Task, type Touch, wholeTask } from './sweep-tasks.js';
+import { type BytePitches, type CutTask, formsOf, type Task, type Touch, wholeTask } from './sweep-tasks.js';
 import type { Span, SweptTask } from './sweep-windows.js';
 import type { DeviceNeeds, SweepRules } from './sweeps.js';
 import { withWorkspaces } from './workspace.js';
 
 /** Values smaller than this are not cut: what one device does at once, several do not sooner. */
 export const LEAST_DEALT_BYTES = 512 * 1024;
+
+/** A share of little work may need nearly all that the whole does: every pair of two arrays' rows, say. */
+const MOST_OF_WHOLE = 0.95;
 
 export interface DealDevice {
   readonly name: string;
@@ -96,6 +99,7 @@ interface Uncut {
 interface Stage {
   readonly kind: Phase['kind'];
   readonly tasks: readonly Task[];
+  readonly pitches: BytePitches;
 }
 
 /** One way to deal, planned. */
@@ -168,7 +172,7 @@ class Dealer {
       const own = step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (b) => this.#addAlias(b)) : step;
       const all = formsOf(own, this.#job.sweeps.worksOf, (bytes) => this.#addScratch(bytes));
       const dealt = all.flatMap((form) => {
-        const tasks = form.map((task) => this.#withPartials(task));
+        const tasks = form.map((task) => this.#dealt(task));
         return tasks.every(finishesWhatItWrites) ? [tasks] : [];
       });
       return [[wholeTask(own)], ...dealt];
@@ -179,6 +183,7 @@ class Dealer {
       isInput: (b) => this.#buffers[b]!.role === 'input',
       canSpill: true,
       keepsAll: true,
+      mostOfWhole: MOST_OF_WHOLE,
       byPanels: false,
     });
     if (!('why' in groups)) return groups;
@@ -193,20 +198,31 @@ class Dealer {
     return { uncut: uncut.map((b) => this.#draft.buffers.indexOf(this.#buffers[b]!)).filter((b) => b >= 0) };
   }
 
-  /** Partial results of a phase are in scratch memory, slot after slot: a range of slots is a range of bytes. */
-  #withPartials(task: Task): Task {
+  /**
+   * A task as it can be dealt. Partial results of a phase are in scratch memory, slot after slot: a range of slots is a range
+   * of bytes. Windows of rows have rows of their own in slots, which what lies on devices is not copied to.
+   */
+  #dealt(task: Task): Task {
     const { step, cut } = task;
-    if (step.kind !== 'phase' || cut === undefined) return task;
+    if (cut === undefined) return task;
     const partials = (first: number, last: number): Touch[] =>
-      step.scratch.map((buffer) => {
-        const slot = this.#buffers[buffer]!.byteLength / cut.units;
-        return { buffer, first: first * slot, last: last * slot };
-      });
-    const touches: typeof cut.touches = (first, last) => {
-      const { reads, writes } = cut.touches(first, last);
+      step.kind !== 'phase'
+        ? []
+        : step.scratch.map((buffer) => {
+            const slot = this.#buffers[buffer]!.byteLength / cut.units;
+            return { buffer, first: first * slot, last: last * slot };
+          });
+    const touches: typeof cut.touches = (first, last, pitches) => {
+      const { reads, writes } = cut.touches(first, last, pitches);
       return { reads, writes: [...writes, ...partials(first, last)] };
     };
-    return { ...task, cut: { ...cut, touches } };
+    const pitches: typeof cut.pitches = (b) => (this.#isOnHost(b) ? cut.pitches(b) : []);
+    return { ...task, cut: { ...cut, touches, pitches } };
+  }
+
+  #isOnHost(buffer: number): boolean {
+    const own = this.#buffers[buffer]!;
+    return own.role === 'input' ? this.#givenPieces(own).length === 0 : this.#homeOf(buffer) === 'host';
   }
 
   /** Another buffer for an input that is windowed. */
@@ -286,6 +302,7 @@ class Dealer {
       labelOf: (b) => this.#buffers[b]!.key,
       piecesOf: (b) => this.#pieces.get(b)!,
       isLarge: (b) => this.#isLarge(b),
+      pitches: this.#stages[at]!.pitches,
     };
   }
 
@@ -297,6 +314,7 @@ class Dealer {
       weights: this.#job.devices.map(({ weight }) => weight / total),
       piecesOf: (b) => this.#pieces.get(b)!,
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,
+      pitches: this.#stages[at]!.pitches,
     };
     const { units, shares } = deal(tasks, shareRules);
     const works: DeviceWork[] = [];
@@ -369,12 +387,12 @@ const largestOf = (tasks: readonly Task[], bytesOf: (buffer: number) => number):
 
 /** Tasks that run as a whole after each other are one stage. */
 function stagesOf(groups: readonly Group[]): Stage[] {
-  const stages: { kind: Phase['kind']; tasks: Task[] }[] = [];
-  for (const { tasks, runs } of groups) {
+  const stages: { kind: Phase['kind']; tasks: Task[]; pitches: BytePitches }[] = [];
+  for (const { tasks, runs, pitches } of groups) {
     const kind = runs === 'tiles' ? 'dealt' : 'whole';
     const last = stages.at(-1);
     if (kind === 'whole' && last?.kind === kind) last.tasks.push(...tasks);
-    else stages.push({ kind, tasks: [...tasks] });
+    else stages.push({ kind, tasks: [...tasks], pitches });
   }
   return stages;
 }

@@ -34,6 +34,7 @@ import {
 import type { Place } from './planner.js';
 import { cudaNeeds, cudaProgram } from './program-cuda.js';
 import { type OnProgress, watchProgress } from './progress.js';
+import { synchronize } from './synchronize.js';
 import { roomOf, totalBytesOf } from './within.js';
 
 export interface DealtTarget {
@@ -138,6 +139,11 @@ export async function executeDealt(
 ): Promise<DealtExecuted> {
   const arrays = canonical.sources.map((source) => inputOf(source, canonical));
   const inputs = arrays.every(isHere) ? arrays : await bring(arrays, options.signal);
+  // What a compiled function left may still be in the making, and other devices do not wait for its stream.
+  const makers = canonical.sources.flatMap(({ source }) =>
+    source.type === 'device' && source.buffer.shards === undefined ? [source.buffer.device] : [],
+  );
+  await Promise.all([...new Set(makers)].map((device) => synchronize(device)));
   const run = (to: DealtTarget): Promise<DealtExecuted> => runWithin(canonical, to, inputs, options);
   let left = target;
   for (;;) {

@@ -29,6 +29,8 @@ export interface GroupRules {
   readonly canSpill: boolean;
   /** Whether large values are always kept between sweeps, never computed again. */
   readonly keepsAll?: boolean;
+  /** What a tile may hold of the windowed bytes, as a part of all: a cut that saves less is none. */
+  readonly mostOfWhole: number;
   /** Whether matrix products are run by panels rather than by a cut that leaves an operand whole. */
   readonly byPanels: boolean;
 }
@@ -39,8 +41,6 @@ export interface Refusal {
   readonly why: 'whole' | 'order';
 }
 
-/** What a tile may hold of the windowed bytes, as a part of all: a cut that saves less is none. */
-const MOST_OF_WHOLE = 0.6;
 const NO_PITCHES: BytePitches = new Map();
 
 export function groupTasks(
@@ -73,7 +73,7 @@ function chooseForm(
     if (panels !== undefined) return panels;
   }
   let best: readonly Task[] | undefined;
-  let least = MOST_OF_WHOLE;
+  let least = rules.mostOfWhole;
   for (const form of forms) {
     if (!form.every((task) => writesInWindows(task, rules))) continue;
     const chosen = form.map((task) => chosenFor(task, rules));
@@ -206,7 +206,7 @@ class Grouper {
     ];
     for (const way of ways[0]!.size > 0 ? ways : [NO_PITCHES]) {
       const share = shareOfTiles(swept, this.#rules, way);
-      if (share !== undefined && share <= MOST_OF_WHOLE) return { tasks: grown, pitches: way };
+      if (share !== undefined && share <= this.#rules.mostOfWhole) return { tasks: grown, pitches: way };
     }
     return undefined;
   }

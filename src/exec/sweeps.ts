@@ -76,6 +76,8 @@ export const withHostPeak = (needs: DeviceNeeds, plan: Omit<Plan, 'hostPeakBytes
 
 /** Times that sweeps are sized, for less room each time, where what they leave does not fit after all. */
 const AIMS = 8;
+/** Tiles that hold more than this of what is windowed save too little. */
+const MOST_OF_WHOLE = 0.6;
 
 /** A plan that holds at most `budget` bytes; `whole`: what the job needs as a whole. */
 export function planSweeps(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFit): Plan | NoFit {
@@ -141,6 +143,7 @@ class Attempt {
       isInput: (buffer) => this.#buffers[buffer]!.role === 'input',
       isFetched: (buffer) => this.#buffers[buffer]!.isFetched === true,
       canSpill: this.#rules.canSpill,
+      mostOfWhole: MOST_OF_WHOLE,
       byPanels: this.#rules.byPanels,
     });
     if ('why' in groups) return this.#refused(groups);

@@ -28,7 +28,6 @@ class Scheduler {
   void removeStream(Stream& stream);
   std::shared_ptr<Operation> issue(Stream& stream, Operation operation);
   // Runs what has to run until the operation is done; afterwards all before it is before what the host does.
-  // While a stalled stream is in its way, the simulator's lock, which the caller holds, is let go.
   void wait(const std::shared_ptr<Operation>& operation);
   // As `wait`, but nothing is ordered by it.
   void finish(const std::shared_ptr<Operation>& operation);
