@@ -112,75 +112,74 @@ enum class Attribute : int {
 };
 
 // (name, symbol, parameters): everything the addon calls.
-#define WEFT_CUDA_DRIVER(X)                                                                                \
-  X(cuInit, "cuInit", unsigned flags)                                                                      \
-  X(cuDriverGetVersion, "cuDriverGetVersion", int* version)                                                \
-  X(cuGetErrorName, "cuGetErrorName", CUresult status, const char** name)                                  \
-  X(cuGetErrorString, "cuGetErrorString", CUresult status, const char** text)                              \
-  X(cuDeviceGetCount, "cuDeviceGetCount", int* count)                                                      \
-  X(cuDeviceGet, "cuDeviceGet", CUdevice* device, int ordinal)                                             \
-  X(cuDeviceGetName, "cuDeviceGetName", char* name, int length, CUdevice device)                           \
-  X(cuDeviceTotalMem, "cuDeviceTotalMem_v2", size_t* bytes, CUdevice device)                               \
-  X(cuDeviceGetAttribute, "cuDeviceGetAttribute", int* value, int attribute, CUdevice device)              \
-  X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", CUcontext* context, CUdevice device)             \
-  X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", CUdevice device)                            \
-  X(cuCtxSetCurrent, "cuCtxSetCurrent", CUcontext context)                                                 \
-  X(cuCtxPushCurrent, "cuCtxPushCurrent_v2", CUcontext context)                                            \
-  X(cuCtxPopCurrent, "cuCtxPopCurrent_v2", CUcontext* context)                                             \
-  X(cuMemGetInfo, "cuMemGetInfo_v2", size_t* free, size_t* total)                                          \
-  X(cuStreamCreate, "cuStreamCreate", CUstream* stream, unsigned flags)                                    \
-  X(cuStreamSynchronize, "cuStreamSynchronize", CUstream stream)                                           \
-  X(cuStreamWaitEvent, "cuStreamWaitEvent", CUstream stream, CUevent event, unsigned flags)                \
-  X(cuEventCreate, "cuEventCreate", CUevent* event, unsigned flags)                                        \
-  X(cuEventDestroy, "cuEventDestroy_v2", CUevent event)                                                    \
-  X(cuEventRecord, "cuEventRecord", CUevent event, CUstream stream)                                        \
-  X(cuEventQuery, "cuEventQuery", CUevent event)                                                           \
-  X(cuEventSynchronize, "cuEventSynchronize", CUevent event)                                               \
-  X(cuModuleLoadData, "cuModuleLoadData", CUmodule* module, const void* image)                             \
-  X(cuModuleUnload, "cuModuleUnload", CUmodule module)                                                     \
-  X(cuModuleGetFunction, "cuModuleGetFunction", CUfunction* function, CUmodule module, const char* name)   \
-  X(cuFuncSetAttribute, "cuFuncSetAttribute", CUfunction function, int attribute, int value)               \
-  X(cuLaunchKernel, "cuLaunchKernel", CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, \
-    unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedByteLength, CUstream stream,         \
-    void** parameters, void** extra)                                                                       \
-  X(cuGraphCreate, "cuGraphCreate", CUgraph* graph, unsigned flags)                                        \
-  X(cuGraphAddKernelNode, "cuGraphAddKernelNode", CUgraphNode* node, CUgraph graph,                        \
-    const CUgraphNode* after, size_t afterCount, const KernelNodeParams* params)                           \
-  X(cuGraphAddMemsetNode, "cuGraphAddMemsetNode", CUgraphNode* node, CUgraph graph,                        \
-    const CUgraphNode* after, size_t afterCount, const SetNodeParams* params, CUcontext context)           \
-  X(cuGraphInstantiate, "cuGraphInstantiate_v2", CUgraphExec* exec, CUgraph graph, CUgraphNode* failed,    \
-    char* log, size_t logByteLength)                                                                       \
-  X(cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams", CUgraphExec exec, CUgraphNode node,  \
-    const KernelNodeParams* params)                                                                        \
-  X(cuGraphExecMemsetNodeSetParams, "cuGraphExecMemsetNodeSetParams", CUgraphExec exec, CUgraphNode node,  \
-    const SetNodeParams* params, CUcontext context)                                                        \
-  X(cuGraphLaunch, "cuGraphLaunch", CUgraphExec exec, CUstream stream)                                     \
-  X(cuGraphExecDestroy, "cuGraphExecDestroy", CUgraphExec exec)                                            \
-  X(cuGraphDestroy, "cuGraphDestroy", CUgraph graph)                                                       \
-  X(cuMemPoolCreate, "cuMemPoolCreate", CUmemoryPool* pool, const MemoryPoolProperties* properties)        \
-  X(cuMemPoolSetAttribute, "cuMemPoolSetAttribute", CUmemoryPool pool, int attribute, void* value)         \
-  X(cuMemPoolGetAttribute, "cuMemPoolGetAttribute", CUmemoryPool pool, int attribute, void* value)         \
-  X(cuMemPoolSetAccess, "cuMemPoolSetAccess", CUmemoryPool pool, const MemoryAccess* accesses,             \
-    size_t count)                                                                                          \
-  X(cuMemPoolTrimTo, "cuMemPoolTrimTo", CUmemoryPool pool, size_t keep)                                    \
-  X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", CUdeviceptr* address, size_t bytes,                \
-    CUmemoryPool pool, CUstream stream)                                                                    \
-  X(cuMemFreeAsync, "cuMemFreeAsync", CUdeviceptr address, CUstream stream)                                \
-  X(cuMemHostAlloc, "cuMemHostAlloc", void** address, size_t bytes, unsigned flags)                        \
-  X(cuMemFreeHost, "cuMemFreeHost", void* address)                                                         \
-  X(cuPointerGetAttribute, "cuPointerGetAttribute", void* value, int attribute, CUdeviceptr address)       \
-  X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", CUdeviceptr to, const void* from, size_t bytes,             \
-    CUstream stream)                                                                                       \
-  X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", void* to, CUdeviceptr from, size_t bytes, CUstream stream)  \
-  X(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", CUdeviceptr to, CUdeviceptr from, size_t bytes,             \
-    CUstream stream)                                                                                       \
-  X(cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer", int* can, CUdevice device, CUdevice peer)              \
-  X(cuMemcpyPeerAsync, "cuMemcpyPeerAsync", CUdeviceptr to, CUcontext toContext, CUdeviceptr from,         \
-    CUcontext fromContext, size_t bytes, CUstream stream)                                                  \
-  X(cuMemcpy2DAsync, "cuMemcpy2DAsync_v2", const RowsCopy* copy, CUstream stream)                          \
-  X(cuMemsetD8Async, "cuMemsetD8Async", CUdeviceptr address, unsigned char value, size_t bytes,            \
-    CUstream stream)                                                                                       \
-  X(cuMemsetD2D8Async, "cuMemsetD2D8Async", CUdeviceptr address, size_t pitch, unsigned char value,        \
+#define WEFT_CUDA_DRIVER(X)                                                                                  \
+  X(cuInit, "cuInit", unsigned flags)                                                                        \
+  X(cuDriverGetVersion, "cuDriverGetVersion", int* version)                                                  \
+  X(cuGetErrorName, "cuGetErrorName", CUresult status, const char** name)                                    \
+  X(cuGetErrorString, "cuGetErrorString", CUresult status, const char** text)                                \
+  X(cuDeviceGetCount, "cuDeviceGetCount", int* count)                                                        \
+  X(cuDeviceGet, "cuDeviceGet", CUdevice* device, int ordinal)                                               \
+  X(cuDeviceGetName, "cuDeviceGetName", char* name, int length, CUdevice device)                             \
+  X(cuDeviceTotalMem, "cuDeviceTotalMem_v2", size_t* bytes, CUdevice device)                                 \
+  X(cuDeviceGetAttribute, "cuDeviceGetAttribute", int* value, int attribute, CUdevice device)                \
+  X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", CUcontext* context, CUdevice device)               \
+  X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", CUdevice device)                              \
+  X(cuCtxSetCurrent, "cuCtxSetCurrent", CUcontext context)                                                   \
+  X(cuCtxPushCurrent, "cuCtxPushCurrent_v2", CUcontext context)                                              \
+  X(cuCtxPopCurrent, "cuCtxPopCurrent_v2", CUcontext* context)                                               \
+  X(cuMemGetInfo, "cuMemGetInfo_v2", size_t* free, size_t* total)                                            \
+  X(cuStreamCreate, "cuStreamCreate", CUstream* stream, unsigned flags)                                      \
+  X(cuStreamSynchronize, "cuStreamSynchronize", CUstream stream)                                             \
+  X(cuStreamWaitEvent, "cuStreamWaitEvent", CUstream stream, CUevent event, unsigned flags)                  \
+  X(cuEventCreate, "cuEventCreate", CUevent* event, unsigned flags)                                          \
+  X(cuEventDestroy, "cuEventDestroy_v2", CUevent event)                                                      \
+  X(cuEventRecord, "cuEventRecord", CUevent event, CUstream stream)                                          \
+  X(cuEventQuery, "cuEventQuery", CUevent event)                                                             \
+  X(cuEventSynchronize, "cuEventSynchronize", CUevent event)                                                 \
+  X(cuModuleLoadData, "cuModuleLoadData", CUmodule* module, const void* image)                               \
+  X(cuModuleUnload, "cuModuleUnload", CUmodule module)                                                       \
+  X(cuModuleGetFunction, "cuModuleGetFunction", CUfunction* function, CUmodule module, const char* name)     \
+  X(cuFuncSetAttribute, "cuFuncSetAttribute", CUfunction function, int attribute, int value)                 \
+  X(cuLaunchKernel, "cuLaunchKernel", CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ,   \
+    unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedByteLength, CUstream stream,           \
+    void** parameters, void** extra)                                                                         \
+  X(cuGraphCreate, "cuGraphCreate", CUgraph* graph, unsigned flags)                                          \
+  X(cuGraphAddKernelNode, "cuGraphAddKernelNode", CUgraphNode* node, CUgraph graph,                          \
+    const CUgraphNode* after, size_t afterCount, const KernelNodeParams* params)                             \
+  X(cuGraphAddMemsetNode, "cuGraphAddMemsetNode", CUgraphNode* node, CUgraph graph,                          \
+    const CUgraphNode* after, size_t afterCount, const SetNodeParams* params, CUcontext context)             \
+  X(cuGraphInstantiate, "cuGraphInstantiate_v2", CUgraphExec* exec, CUgraph graph, CUgraphNode* failed,      \
+    char* log, size_t logByteLength)                                                                         \
+  X(cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams", CUgraphExec exec, CUgraphNode node,    \
+    const KernelNodeParams* params)                                                                          \
+  X(cuGraphExecMemsetNodeSetParams, "cuGraphExecMemsetNodeSetParams", CUgraphExec exec, CUgraphNode node,    \
+    const SetNodeParams* params, CUcontext context)                                                          \
+  X(cuGraphLaunch, "cuGraphLaunch", CUgraphExec exec, CUstream stream)                                       \
+  X(cuGraphExecDestroy, "cuGraphExecDestroy", CUgraphExec exec)                                              \
+  X(cuGraphDestroy, "cuGraphDestroy", CUgraph graph)                                                         \
+  X(cuMemPoolCreate, "cuMemPoolCreate", CUmemoryPool* pool, const MemoryPoolProperties* properties)          \
+  X(cuMemPoolSetAttribute, "cuMemPoolSetAttribute", CUmemoryPool pool, int attribute, void* value)           \
+  X(cuMemPoolGetAttribute, "cuMemPoolGetAttribute", CUmemoryPool pool, int attribute, void* value)           \
+  X(cuMemPoolSetAccess, "cuMemPoolSetAccess", CUmemoryPool pool, const MemoryAccess* accesses, size_t count) \
+  X(cuMemPoolTrimTo, "cuMemPoolTrimTo", CUmemoryPool pool, size_t keep)                                      \
+  X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", CUdeviceptr* address, size_t bytes,                  \
+    CUmemoryPool pool, CUstream stream)                                                                      \
+  X(cuMemFreeAsync, "cuMemFreeAsync", CUdeviceptr address, CUstream stream)                                  \
+  X(cuMemHostAlloc, "cuMemHostAlloc", void** address, size_t bytes, unsigned flags)                          \
+  X(cuMemFreeHost, "cuMemFreeHost", void* address)                                                           \
+  X(cuPointerGetAttribute, "cuPointerGetAttribute", void* value, int attribute, CUdeviceptr address)         \
+  X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", CUdeviceptr to, const void* from, size_t bytes,               \
+    CUstream stream)                                                                                         \
+  X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", void* to, CUdeviceptr from, size_t bytes, CUstream stream)    \
+  X(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", CUdeviceptr to, CUdeviceptr from, size_t bytes,               \
+    CUstream stream)                                                                                         \
+  X(cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer", int* can, CUdevice device, CUdevice peer)                \
+  X(cuMemcpyPeerAsync, "cuMemcpyPeerAsync", CUdeviceptr to, CUcontext toContext, CUdeviceptr from,           \
+    CUcontext fromContext, size_t bytes, CUstream stream)                                                    \
+  X(cuMemcpy2DAsync, "cuMemcpy2DAsync_v2", const RowsCopy* copy, CUstream stream)                            \
+  X(cuMemsetD8Async, "cuMemsetD8Async", CUdeviceptr address, unsigned char value, size_t bytes,              \
+    CUstream stream)                                                                                         \
+  X(cuMemsetD2D8Async, "cuMemsetD2D8Async", CUdeviceptr address, size_t pitch, unsigned char value,          \
     size_t width, size_t height, CUstream stream)
 
 struct Driver {
