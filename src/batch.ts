@@ -82,6 +82,7 @@ const OPTIONS: Readonly<Record<keyof BatchOptions, true>> = {
   deadline: true,
   devices: true,
   exact: true,
+  hostMemory: true,
   lookAhead: true,
   memory: true,
   onDeviceLost: true,
@@ -239,7 +240,7 @@ export class Batch implements AsyncIterable<BatchResult> {
     device: string;
     milliseconds: number;
   }> {
-    const { exact, memory, onDeviceLost = 'continue' } = this.#options;
+    const { exact, memory, hostMemory, onDeviceLost = 'continue' } = this.#options;
     const { signal } = this.#stop;
     for (;;) {
       const device = await this.#pool!.take(signal);
@@ -250,7 +251,14 @@ export class Batch implements AsyncIterable<BatchResult> {
       try {
         const isList = Array.isArray(graph.compute);
         const arrays = (isList ? graph.compute : [graph.compute]) as readonly ArrayLike[];
-        const options: ComputeToOptions | ComputeOptions = { device, exact, memory, signal, to: graph.to };
+        const options: ComputeToOptions | ComputeOptions = {
+          device,
+          exact,
+          memory,
+          hostMemory,
+          signal,
+          to: graph.to,
+        };
         const values: readonly (NDArray | Lazy)[] = await compute(arrays, options);
         this.#pool!.count(device);
         return { value: isList ? values : values[0]!, device, milliseconds: performance.now() - start };

@@ -252,7 +252,8 @@ function runOf(
   const inputs = ofRole('input');
   const block = arenaByteLength + held;
   const peakBytes = (block === 0 ? 0 : cudaBlockBytes(block)) + sumOf([...kept.values()].map(bytesOfPart));
-  const plan = { buffers, steps, inputs, outputs: [], arenaByteLength, peakBytes };
+  // What waits on the host is the dealt plan's to tell.
+  const plan = { buffers, steps, inputs, outputs: [], arenaByteLength, peakBytes, hostPeakBytes: 0 };
   return { plan, inputs, outputs: ofRole('output'), kept };
 }
 

@@ -5,13 +5,15 @@
  * Where the user sets no budget, the memory of each device is the budget, and if that is not free, what is. A device that is
  * lost ends the compute; with `onDeviceLost: 'continue'` the others do the job anew, if they can read all that it reads.
  */
-import { DeviceLostError, MemoryError } from '../errors.js';
+import { DeviceError, DeviceLostError, expected, MemoryError } from '../errors.js';
 import type { Canonical } from '../fusion/canonicalize.js';
+import { canonicalOfPart, partsBelow } from '../fusion/fold.js';
 import { partition } from '../fusion/partition.js';
 import { runPasses } from '../fusion/pipeline.js';
 import { holdersOf } from '../graph/expr.js';
+import { formatBytes } from '../graph/format.js';
 import { type DealDevice, dealPartition } from './deal.js';
-import { type DealtPlan, printDealtPlan } from './deal-plan.js';
+import { type DealtPlan, hostBytesOf, printDealtPlan } from './deal-plan.js';
 import {
   type DealtProgram,
   type DealtResult,
@@ -20,9 +22,11 @@ import {
   runDealt,
 } from './dealt-run.js';
 import { debug } from './debug.js';
-import { bring, inputOf, isHere } from './inputs.js';
+import { bring, inputsOf, isHere } from './inputs.js';
 import { LruCache } from './lru-cache.js';
 import {
+  cancel,
+  createCancel,
   createProgram,
   type FileOutput,
   type NativeProgram,
@@ -31,6 +35,7 @@ import {
   tilesDone,
   trim,
 } from './native.js';
+import { Parts } from './parts.js';
 import type { Place } from './planner.js';
 import { cudaNeeds, cudaProgram } from './program-cuda.js';
 import { type OnProgress, watchProgress } from './progress.js';
@@ -95,6 +100,11 @@ function dealtPlan(canonical: Canonical, target: DealtTarget, devices: readonly 
     sites,
   });
   debug('plan', 'devices', () => printDealtPlan(plan));
+  const waiting = hostBytesOf(plan);
+  if (target.hostBudget !== undefined && waiting > target.hostBudget) {
+    const fits = `values between phases that fit into ${formatBytes(target.hostBudget)} of host memory`;
+    throw new MemoryError(expected('compute', fits, formatBytes(waiting)));
+  }
   return plan;
 }
 
@@ -108,7 +118,8 @@ function programOf(
   devices: readonly DealDevice[],
 ): Promise<DealtProgram> {
   const dealt = devices.map(({ name, budget, weight }) => `${name} ${budget} ${weight}`).join(', ');
-  const key = `${canonical.fingerprint} ${target.exact} ${target.place} ${dealt}`;
+  const { exact, place, hostBudget } = target;
+  const key = `${canonical.fingerprint} ${exact} ${place} ${hostBudget} ${dealt}`;
   const known = programs.get(key);
   if (known !== undefined) return known;
   const made = build(dealtPlan(canonical, target, devices));
@@ -137,13 +148,59 @@ export async function executeDealt(
   target: DealtTarget,
   options: DealtOptions,
 ): Promise<DealtExecuted> {
-  const arrays = canonical.sources.map((source) => inputOf(source, canonical));
-  const inputs = arrays.every(isHere) ? arrays : await bring(arrays, options.signal);
-  // What a compiled function left may still be in the making, and other devices do not wait for its stream.
-  const makers = canonical.sources.flatMap(({ source }) =>
+  const arrays = inputsOf(canonical);
+  const parts = Parts.below(canonical);
+  try {
+    await computeParts(canonical, parts, target, options.signal);
+    const inputs = arrays.every(isHere) ? arrays : await bring(arrays, options.signal, parts);
+    await settleInputs(canonical);
+    return await runOnMany(canonical, target, inputs, options);
+  } finally {
+    parts?.clear();
+  }
+}
+
+/** Parts of a deep graph are computed on the first device. */
+async function computeParts(
+  canonical: Canonical,
+  parts: Parts | undefined,
+  { devices, exact, budget, hostBudget }: DealtTarget,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (parts === undefined) return;
+  const [device] = devices;
+  for (const part of partsBelow(canonical)) {
+    for (const { source } of canonicalOfPart(part).sources) {
+      if (source.type !== 'device' || source.buffer.device === device) continue;
+      const where = `arrays on '${device}' alone below graphs of thousands of levels`;
+      throw new DeviceError(expected('compute', where, source.buffer.device, 'persist() values in between'));
+    }
+  }
+  const token = createCancel();
+  const stop = (): void => cancel(token);
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    await parts.compute({ device: device!, exact, budget, hostBudget }, token, signal);
+  } finally {
+    signal?.removeEventListener('abort', stop);
+  }
+}
+
+/** What a compiled function left may still be in the making, and other devices do not wait for its stream. */
+async function settleInputs({ sources }: Canonical): Promise<void> {
+  const makers = sources.flatMap(({ source }) =>
     source.type === 'device' && source.buffer.shards === undefined ? [source.buffer.device] : [],
   );
   await Promise.all([...new Set(makers)].map((device) => synchronize(device)));
+}
+
+/** Runs on the devices; on those that are left, where one is lost and that helps. */
+async function runOnMany(
+  canonical: Canonical,
+  target: DealtTarget,
+  inputs: readonly RunInput[],
+  options: DealtOptions,
+): Promise<DealtExecuted> {
   const run = (to: DealtTarget): Promise<DealtExecuted> => runWithin(canonical, to, inputs, options);
   let left = target;
   for (;;) {
