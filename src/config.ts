@@ -18,6 +18,8 @@ export type CpuIsa = (typeof CPU_ISAS)[number];
 export interface Config {
   /** `WEFT_DEVICE`: the device a compute uses when it names none. */
   readonly device: string | undefined;
+  /** `WEFT_DEVICES`: the GPUs of a compute that names none: `all`, how many, or names with commas between them. */
+  readonly devices: 'all' | number | readonly string[] | undefined;
   /** `WEFT_DEBUG`: what is printed to stderr, as a list of words. */
   readonly debug: ReadonlySet<DebugTopic>;
   /** `WEFT_DUMP`: a folder that generated sources and plans are written to. */
@@ -97,6 +99,11 @@ function cacheFolder(env: Environment, home: string): string | undefined {
   return join(caches ?? join(home, '.cache'), 'weft');
 }
 
+function devices(text: string | undefined): Config['devices'] {
+  if (text === undefined || text === 'all') return text;
+  return /^\d+$/.test(text) ? Number(text) : text.split(',').map((name) => name.trim());
+}
+
 function memory(text: string | undefined): number | undefined {
   return text === undefined || text === '' ? undefined : parseBytes('config', text);
 }
@@ -106,6 +113,7 @@ export function readConfig(env: Environment, home: string = homedir()): Config {
   const [isa] = given(env.WEFT_ISA);
   return {
     device: given(env.WEFT_DEVICE)[0],
+    devices: devices(given(env.WEFT_DEVICES)[0]),
     debug: new Set(
       given(...(env.WEFT_DEBUG ?? '').split(',')).map((t) => word('WEFT_DEBUG', t.trim(), DEBUG_TOPICS)),
     ),

@@ -35,7 +35,16 @@ describe('settings', () => {
     expect([...read({ WEFT_DEBUG: 'graph, plan' }).debug]).toEqual(['graph', 'plan']);
   });
 
+  it('read devices and their deadline', () => {
+    expect(read({ WEFT_DEVICES: 'all' }).devices).toBe('all');
+    expect(read({ WEFT_DEVICES: '2' }).devices).toBe(2);
+    expect(read({ WEFT_DEVICES: 'cuda:1, cuda:0' }).devices).toEqual(['cuda:1', 'cuda:0']);
+    expect(read({}).devices).toBeUndefined();
+    expect([read({}).deadline, read({ WEFT_DEADLINE: '500' }).deadline]).toEqual([120_000, 500]);
+  });
+
   it.each([
+    ['WEFT_DEADLINE', '0'],
     ['WEFT_THREADS', '0'],
     ['WEFT_THREADS', 'many'],
     ['WEFT_THREADS', '1.5'],

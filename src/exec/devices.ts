@@ -112,12 +112,17 @@ function checkAlike(names: readonly string[]): void {
  * each. One array may be on several; several arrays on different devices meet only where devices are named.
  */
 export function chooseDevices(
-  { device, devices }: { readonly device?: string | undefined; readonly devices?: DevicesOption | undefined },
+  {
+    device,
+    devices: named,
+  }: { readonly device?: string | undefined; readonly devices?: DevicesOption | undefined },
   holders: readonly (readonly string[])[],
 ): ChosenDevices {
-  if (device !== undefined && devices !== undefined)
+  if (device !== undefined && named !== undefined)
     throw new ArgumentError(expected('compute', 'device or devices', 'both'));
   const all = [...new Set(holders.flat())];
+  const isOpen = device === undefined && !all.includes('cpu');
+  const devices = named ?? (isOpen ? config().devices : undefined);
   const isSharded = holders.some((some) => some.length > 1);
   if (devices === undefined && !isSharded) {
     const { name, reason } = chooseDevice(device, new Set(all));
@@ -133,7 +138,12 @@ export function chooseDevices(
     return dealt(names, 'inputs are stored there');
   }
   const names = deviceNames(devices);
-  const reason = devices === 'all' ? 'all usable GPUs' : 'named by the caller';
+  const reason =
+    named === undefined
+      ? 'named by WEFT_DEVICES'
+      : named === 'all'
+        ? 'all usable GPUs'
+        : 'named by the caller';
   if (names.length > 1) {
     if (all.includes('cpu'))
       throw new DeviceError(expected('compute', 'device arrays on GPUs', "an array on 'cpu'"));
