@@ -82,10 +82,10 @@ const WORKLOADS: Readonly<Record<string, Workload>> = {
     },
   },
   'out-of-core': {
-    what: 'sqrt(x² + 1) from 8 GiB of ordinary host memory to host memory within 2 GiB a device',
+    what: 'sqrt(x² + 1) from 4 GiB of ordinary host memory to host memory within 2 GiB a device',
     fromHost: true,
     make: async () => {
-      const data = new Float32Array(sized(2 ** 31 / 2));
+      const data = new Float32Array(sized(2 ** 30));
       for (let k = 0; k < data.length; k += 512) data[k] = k % 1000;
       const x = lazy(data);
       return { results: [x.mul(x).add(1).sqrt()], held: [], options: { memory: '2GiB' } };
