@@ -181,6 +181,7 @@ class Dealer {
       isWindowed,
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,
       isInput: (b) => this.#buffers[b]!.role === 'input',
+      isFetched: () => false,
       canSpill: true,
       keepsAll: true,
       mostOfWhole: MOST_OF_WHOLE,

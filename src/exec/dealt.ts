@@ -22,7 +22,7 @@ import {
   runDealt,
 } from './dealt-run.js';
 import { debug } from './debug.js';
-import { bring, inputsOf, isHere } from './inputs.js';
+import { inputsOf, runWithInputs } from './inputs.js';
 import { LruCache } from './lru-cache.js';
 import {
   cancel,
@@ -152,9 +152,10 @@ export async function executeDealt(
   const parts = Parts.below(canonical);
   try {
     await computeParts(canonical, parts, target, options.signal);
-    const inputs = arrays.every(isHere) ? arrays : await bring(arrays, options.signal, parts);
     await settleInputs(canonical);
-    return await runOnMany(canonical, target, inputs, options);
+    // Several runs read what comes through JavaScript: it is read whole, and before them.
+    const before = { plan: { buffers: [] }, signal: options.signal, parts };
+    return await runWithInputs(arrays, before, (inputs) => runOnMany(canonical, target, inputs, options));
   } finally {
     parts?.clear();
   }

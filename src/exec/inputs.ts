@@ -63,7 +63,7 @@ const isHere = (input: Input): input is RunInput => !(input instanceof Unread ||
 
 /** What inputs are brought for. */
 export interface Bringing {
-  readonly plan: Plan;
+  readonly plan: Pick<Plan, 'buffers'>;
   readonly signal?: AbortSignal | undefined;
   readonly parts?: PartValues | undefined;
 }
