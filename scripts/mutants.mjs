@@ -290,10 +290,24 @@ const MUTANTS = [
   },
   {
     name: 'a map that writes over what it reads elsewhere',
-    file: 'src/exec/in-place.ts',
+    file: 'src/exec/own-place.ts',
     find: 'load.bounds.length === 0 && sameAffine(load, store.access)',
     replace: 'load.bounds.length === 0',
     tests: ['test/conformance/budgets.test.ts'],
+  },
+  {
+    name: 'a stencil whose tiles overlap too little',
+    file: 'src/codegen/schedule-stencil.ts',
+    find: 'const border = [down * steps, left] as const;',
+    replace: 'const border = [Math.max(0, down * steps - 1), left] as const;',
+    tests: ['test/conformance/stencils.test.ts'],
+  },
+  {
+    name: 'a stencil that reads rows before other warps hand them over',
+    file: 'src/codegen/stencil-kernel.ts',
+    find: "    });\n    out.line('__syncthreads();');",
+    replace: '    });',
+    tests: ['test/conformance/stencils.test.ts'],
   },
 ];
 
