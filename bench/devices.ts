@@ -67,17 +67,17 @@ interface Workload {
 
 const WORKLOADS: Readonly<Record<string, Workload>> = {
   resident: {
-    what: 'sum and largest of a map over 48 GB of float32 on the devices',
+    what: 'sum and largest of a map over 112 GB of float32 on the devices',
     make: async (on) => {
-      const x = await values32(sized(12e9)).persist(on);
+      const x = await values32(sized(28e9)).persist(on);
       const y = x.mul(2).add(1).abs();
       return { results: [y.sum(), y.max()], held: [x] };
     },
   },
   'resident-map': {
-    what: 'a map from 24 GB to 24 GB of float32 on the devices',
+    what: 'a map from 56 GB to 56 GB of float32 on the devices',
     make: async (on) => {
-      const x = await values32(sized(6e9)).persist(on);
+      const x = await values32(sized(14e9)).persist(on);
       return { results: [x.mul(2).add(1)], held: [x], stays: true };
     },
   },

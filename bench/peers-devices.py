@@ -64,7 +64,7 @@ def in_parts(x, part=1 << 28):
 
 
 def resident(count):
-    parts = shards(sized(12e9), count)
+    parts = shards(sized(28e9), count)
 
     def run():
         # Parts at a time: the intermediate arrays of an eager map do not fit beside the array.
@@ -82,7 +82,7 @@ def resident(count):
 
 
 def resident_map(count):
-    parts = shards(sized(6e9), count)
+    parts = shards(sized(14e9), count)
     return least(count, lambda: [p.mul(2).add_(1) for p in parts])
 
 
