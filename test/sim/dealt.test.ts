@@ -2,9 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { compute, type NDArray } from '../../src/index.js';
 import { largeGraph } from '../support/large-graph.js';
-import { setDevices } from './simulator.js';
+import { setDevices, setSchedule } from './simulator.js';
 
-setDevices([{ memory: 2 ** 28 }, { memory: 2 ** 28 }, { memory: 2 ** 27 }, { memory: 2 ** 26 }]);
+// Of unequal memory, and some that do not reach each other.
+setDevices(
+  Array.from({ length: 8 }, (_, k) => ({ memory: 2 ** (28 - (k % 4)), unreachable: k % 3 === 1 ? [0] : [] })),
+);
 
 const bitsOf = ({ data }: NDArray): Uint8Array =>
   new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
@@ -12,13 +15,14 @@ const bitsOf = ({ data }: NDArray): Uint8Array =>
 describe('large graphs on several devices', () => {
   it.each(
     Array.from(
-      { length: Number(process.env.DEALT_GRAPHS ?? 8) },
+      { length: Number(process.env.DEALT_GRAPHS ?? 6) },
       (_, k) => k + Number(process.env.DEALT_FIRST ?? 0),
     ),
   )('have the bits of one: seed %i', async (seed) => {
     const { results, steps } = largeGraph(seed);
     const whole = await compute(results, { device: 'cuda:0' });
-    for (const devices of [1, 2, 3, 4]) {
+    for (const devices of [1, 2, 3, 8]) {
+      setSchedule({ timing: seed % 2 === 0 ? 'random' : 'late', seed: seed + devices });
       const parts = await compute(results, { devices });
       for (const [k, part] of parts.entries()) {
         const same = Buffer.compare(bitsOf(part), bitsOf(whole[k]!)) === 0;
