@@ -117,7 +117,13 @@ export interface Meter {
 export async function meterOf(device: string, simulated: boolean): Promise<Meter> {
   const { memory, trim } = await import('../../src/exec/native.js');
   if (!simulated) {
-    return { begin: trim, peak: () => memory().find(({ device: name }) => name === device)?.workPeak ?? 0 };
+    const name = device === 'cuda' ? 'cuda:0' : device;
+    const peak = (): number => {
+      const report = memory().find((one) => one.device === name);
+      if (report === undefined) throw new Error(`${name} has no memory report`);
+      return report.workPeak;
+    };
+    return { begin: trim, peak };
   }
   const { describeSimulator, show, takeProblems } = await import('../sim/simulator.js');
   return {
