@@ -293,7 +293,7 @@ const MUTANTS = [
     file: 'src/exec/own-place.ts',
     find: 'load.bounds.length === 0 && sameAffine(load, store.access)',
     replace: 'load.bounds.length === 0',
-    tests: ['test/conformance/budgets.test.ts'],
+    tests: [...PROGRAMS, 'test/conformance/stencils.test.ts'],
   },
   {
     name: 'a stencil whose tiles overlap too little',
