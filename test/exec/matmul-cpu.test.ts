@@ -15,7 +15,7 @@ import { castScalar } from '../support/scalar.js';
 
 const DTYPES = ['float16', 'bfloat16', 'float32', 'float64', 'complex64', 'complex128'] as const;
 
-/** The addon itself: settings are made here for the process, which `native.ts` does once from the environment. */
+/** The addon itself: settings are made here for the process, which `native-addon.ts` does once from the environment. */
 const addon = createRequire(import.meta.url)(
   resolve(import.meta.dirname, '../../build/Release/weft.node'),
 ) as {
