@@ -15,7 +15,7 @@ import { checkInteger, checkShape, type ShapeArgument } from './graph/shape.js';
 import { type ArrayOptions, arrayExpr } from './host-array.js';
 import { exprOf, Lazy } from './lazy.js';
 import { heldScalar, scalarDType } from './nested.js';
-import { called } from './site.js';
+import { beginCall, called, endCall, limitTrace } from './site.js';
 
 export interface DTypeOption {
   /** The dtype of the result. */
@@ -46,16 +46,25 @@ export function dtypeOf(op: string, argument: DTypeArgument | undefined): DType 
  * than its shape, a RangeArgumentError for values out of the dtype's range, a TypeError for anything else.
  */
 export function lazy(input: ArrayLike, options?: ArrayOptions): Lazy {
-  return called(() => {
-    checkOptions('lazy', options, ['dtype', 'shape']);
-    if (!(input instanceof Lazy)) return new Lazy(arrayExpr('lazy', input, options));
-    if (options?.shape !== undefined) {
-      throw new ArgumentError(expected('lazy', 'no shape for a Lazy', 'one', 'x.reshape(shape)'));
-    }
-    return options?.dtype === undefined
-      ? input
-      : new Lazy(cast(input.expr, checkDType('lazy', options.dtype)));
-  });
+  // Written out, since graphs have many leaves: `called` would capture one frame more.
+  const limit = limitTrace();
+  beginCall(new Error(), limit);
+  try {
+    checkOptions('lazy', options, LAZY_OPTIONS);
+    return input instanceof Lazy ? converted(input, options) : new Lazy(arrayExpr('lazy', input, options));
+  } finally {
+    endCall();
+  }
+}
+
+const LAZY_OPTIONS = ['dtype', 'shape'];
+
+/** A Lazy in the dtype that is asked for. */
+function converted(x: Lazy, options: ArrayOptions | undefined): Lazy {
+  if (options?.shape !== undefined) {
+    throw new ArgumentError(expected('lazy', 'no shape for a Lazy', 'one', 'x.reshape(shape)'));
+  }
+  return options?.dtype === undefined ? x : new Lazy(cast(x.expr, checkDType('lazy', options.dtype)));
 }
 
 function made(shape: ShapeArgument, value: Scalar, dtype: DType, op: string): Lazy {

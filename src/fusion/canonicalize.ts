@@ -27,6 +27,7 @@ import {
   type GraphLoop,
   type GraphNode,
   type GraphNodeData,
+  nodeFrom,
   sizeOfShape,
 } from '../graph/graph.js';
 import { formatCount, formatNodeData } from '../graph/print.js';
@@ -296,36 +297,6 @@ class SourceList {
       parts.set(key, input);
     }
     return input;
-  }
-}
-
-/** A node without what an Expr carries besides; written out, since spreads are slow. */
-function nodeFrom(
-  data: GraphNodeData,
-  { dtype, shape }: NodeBase,
-  id: number,
-  inputs: readonly number[],
-): GraphNode {
-  switch (data.kind) {
-    case 'source': {
-      const { kind, input, offset, strides } = data;
-      return { kind, input, offset, strides, dtype, shape, id, inputs };
-    }
-    case 'iota':
-    case 'cast':
-      return { kind: data.kind, dtype, shape, id, inputs };
-    case 'const':
-      return { kind: data.kind, value: data.value, dtype, shape, id, inputs };
-    case 'map':
-      return { kind: data.kind, op: data.op, dtype, shape, id, inputs };
-    case 'reduce':
-      return { kind: data.kind, reduction: data.reduction, axes: data.axes, dtype, shape, id, inputs };
-    case 'view':
-      return { kind: data.kind, view: data.view, dtype, shape, id, inputs };
-    case 'contract':
-      return { kind: data.kind, labels: data.labels, output: data.output, dtype, shape, id, inputs };
-    case 'loop':
-      return { kind: data.kind, loop: data.loop, result: data.result, dtype, shape, id, inputs };
   }
 }
 

@@ -14,6 +14,7 @@ import {
 } from './fused-kernel.js';
 import { type Access, type Affine, argumentsOf, type Instruction, product, type Store } from './kernel.js';
 import { TapeBuilder } from './tape-builder.js';
+import type { TapeLevels } from './tape-levels.js';
 
 /** What can be taken in: a fused kernel, or one that grew itself. */
 interface Part {
@@ -34,6 +35,8 @@ export class GrowingKernel implements Part {
   readonly nodes: number[] = [];
   /** Instructions that two kernels are not likely to share: their sum bounds what a merge of them holds. */
   arithmetic = 0;
+  /** What `tape-levels.ts` found on the kernel's own axes. */
+  ownLevels: TapeLevels | undefined;
   readonly #tape: TapeBuilder;
   readonly #buffers = new BufferList();
 

@@ -15,7 +15,7 @@ import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../graph/graph
 import { contractionPath } from './contraction-path.js';
 import { sameNumbers } from './kernel.js';
 import { hasContractions } from './merge-contractions.js';
-import { type Editor, rewrite } from './rewrite.js';
+import { type Editor, type Rule, rewrite } from './rewrite.js';
 import { simplify } from './simplify.js';
 
 /** Results of at most this many elements a batch are summed by a generated kernel, which spreads over the summed axis. */
@@ -32,9 +32,7 @@ interface Operand {
 
 export function lowerContractions(graph: MutableGraph): void {
   if (!hasContractions(graph)) return;
-  rewrite(graph, [
-    (node, editor) => (node.kind === 'contract' && !isMatmul(node, editor) ? lower(node, editor) : undefined),
-  ]);
+  rewrite(graph, { contract: [lowerUnlessMatmul] });
   simplify(graph);
 }
 
@@ -54,6 +52,9 @@ const isMatmul = (node: GraphNodeOf<'contract'>, editor: Editor): boolean => {
 
 const suitsLibrary = (dtype: DType, m: number, n: number, k: number): boolean =>
   (isFloat(dtype) || isComplex(dtype)) && m > 1 && n > 1 && k > 1 && m * n > SMALL_RESULT;
+
+const lowerUnlessMatmul: Rule = (node, editor) =>
+  node.kind === 'contract' && !isMatmul(node, editor) ? lower(node, editor) : undefined;
 
 function lower(node: GraphNodeOf<'contract'>, editor: Editor): number {
   const sizes = new Map<number, number>();

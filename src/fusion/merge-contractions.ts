@@ -8,21 +8,34 @@
  * Floating-point values may change by rounding (sums are reassociated); `exact: true` leaves this pass out.
  */
 import { isComplex, isFloat } from '../graph/dtype.js';
-import { type GraphNode, type GraphNodeOf, type MutableGraph, sharedNodes } from '../graph/graph.js';
+import { type GraphNode, type GraphNodeOf, type MutableGraph, nodeOf, sharedNodes } from '../graph/graph.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
 /** More operands than this are not searched together. */
 const MAX_OPERANDS = 12;
 
 export function mergeContractions(graph: MutableGraph): void {
-  if (!hasContractions(graph)) return;
+  if (!canMerge(graph)) return;
   const shared = sharedNodes(graph);
-  rewrite(graph, [
-    permuteOfContract(shared),
-    sumOfContract(shared),
-    contractOfPermute,
-    contractOfContract(shared),
-  ]);
+  rewrite(graph, {
+    view: [permuteOfContract(shared)],
+    reduce: [sumOfContract(shared)],
+    contract: [contractOfPermute, contractOfContract(shared)],
+  });
+}
+
+/** Whether there is a node that a rule looks at twice: what takes or gives a contraction. */
+function canMerge(graph: MutableGraph): boolean {
+  const kindOf = (id: number): GraphNode['kind'] => nodeOf(graph, id).kind;
+  for (const node of graph.nodes) {
+    if (node === undefined) continue;
+    if (node.kind === 'contract') {
+      if (node.inputs.some((id) => kindOf(id) === 'contract' || isPermute(nodeOf(graph, id)))) return true;
+    } else if ((node.kind === 'reduce' || isPermute(node)) && kindOf(node.inputs[0]!) === 'contract') {
+      return true;
+    }
+  }
+  return false;
 }
 
 export function hasContractions(graph: MutableGraph): boolean {

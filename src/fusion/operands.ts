@@ -16,18 +16,21 @@ export interface Operand {
   readonly strides: readonly [number, number, number];
 }
 
+/** The index map of an operand itself: its three axes as they are. */
+const WHOLE: IndexMap = indexMap(
+  [0, 1, 2].map((k) => ({ offset: 0, strides: [0, 1, 2].map((j) => (j === k ? 1 : 0)) })),
+  [],
+);
+
 /** The operand in the buffer of the node that views lead to; `undefined` if the views do not allow it. */
 export function operandThroughViews(
   graph: Graph,
   id: number,
   isStored: (id: number) => boolean,
 ): Operand | undefined {
-  const { shape } = nodeOf(graph, id);
   let node = nodeOf(graph, id);
-  let map: IndexMap = indexMap(
-    shape.map((_, k) => ({ offset: 0, strides: shape.map((_, j) => (j === k ? 1 : 0)) })),
-    [],
-  );
+  const { shape } = node;
+  let map = WHOLE;
   while (node.kind === 'view' && !isStored(node.id)) {
     const input = nodeOf(graph, node.inputs[0]!);
     try {

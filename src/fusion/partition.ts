@@ -107,9 +107,13 @@ function finish(task: Task, operands: ReadonlyMap<number, { a: Operand; b: Opera
   };
 }
 
+const SHORT_LIST = 64;
+
 /** Numbers in ascending order, each once. */
 function ascending(numbers: readonly number[]): number[] {
-  const sorted = Float64Array.from(numbers).sort();
+  // A typed array sorts long lists faster, and costs more to make than a short one costs to sort.
+  const sorted =
+    numbers.length > SHORT_LIST ? Float64Array.from(numbers).sort() : [...numbers].sort((a, b) => a - b);
   const once: number[] = [];
   for (let k = 0; k < sorted.length; k++) if (k === 0 || sorted[k] !== sorted[k - 1]) once.push(sorted[k]!);
   return once;

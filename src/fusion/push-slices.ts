@@ -18,7 +18,7 @@ type Slice = Extract<View, { type: 'slice' }>;
 export function pushSlices(graph: MutableGraph): void {
   if (!isPushable(graph)) return;
   const shared = sharedNodes(graph);
-  rewrite(graph, [throughPermute(shared), throughReduce(shared), throughContract(shared)]);
+  rewrite(graph, { view: [throughPermute(shared), throughReduce(shared), throughContract(shared)] });
 }
 
 /** Whether some slice is of what it may be pushed through. */

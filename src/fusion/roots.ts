@@ -8,6 +8,7 @@
  * Called by `partition.ts`.
  */
 import { byteLengthOf } from '../graph/dtype.js';
+import type { Shape } from '../graph/expr.js';
 import {
   Consumers,
   type Graph,
@@ -52,7 +53,8 @@ export function chooseRoots(
       outputs.has(id) || (isBoundary(node) && !nested) || (operands.has(id) && node.kind !== 'source');
     if (forced || (isComputed(node) && !repeats(node, places, work))) {
       roots.add(id);
-      frames.set(id, { frames: [id], roots: [id] });
+      const own = [id];
+      frames.set(id, { frames: own, roots: own });
     } else {
       frames.set(id, places);
     }
@@ -83,10 +85,16 @@ interface Places {
   readonly roots: readonly number[];
 }
 
+interface Broadcast {
+  readonly from: Shape;
+  readonly to: Shape;
+  readonly frame: number;
+}
+
 class Frames {
   readonly #places: Places[];
-  /** Frames of broadcast inputs by what they are broadcast in. */
-  readonly #broadcasts = new Map<string, number>();
+  /** Frames of broadcast inputs, by the frame that they are broadcast in. */
+  readonly #broadcasts = new Map<number, Broadcast[]>();
   #next: number;
 
   constructor(nodeCount: number) {
@@ -149,13 +157,19 @@ class Frames {
     if (consumer.kind === 'view') return this.#next++;
     if (consumer.kind === 'reduce') return this.#placed(consumer) ? this.#next++ : frame;
     if (sameShape(consumer.shape, node.shape)) return frame;
-    const key = `${frame} ${node.shape}:${consumer.shape}`;
-    let found = this.#broadcasts.get(key);
-    if (found === undefined) {
-      found = this.#next++;
-      this.#broadcasts.set(key, found);
-    }
-    return found;
+    return this.#broadcast(frame, node.shape, consumer.shape);
+  }
+
+  /** The frame of what is broadcast from one shape to another; few are, in one frame. */
+  #broadcast(outer: number, from: Shape, to: Shape): number {
+    const known = this.#broadcasts.get(outer);
+    const found = known?.find((each) => sameShape(each.from, from) && sameShape(each.to, to));
+    if (found !== undefined) return found.frame;
+    const frame = this.#next++;
+    const made = { from, to, frame };
+    if (known === undefined) this.#broadcasts.set(outer, [made]);
+    else known.push(made);
+    return frame;
   }
 
   /** Whether a reduction is computed inside another kernel, not as the root of its own. */
@@ -238,12 +252,19 @@ function bytesRead(graph: Graph, { shape }: GraphNode, leaves: readonly number[]
   return bytes;
 }
 
+/** How many different numbers there are in a short list. */
+function countDistinct(numbers: readonly number[]): number {
+  let count = 0;
+  for (let k = 0; k < numbers.length; k++) if (numbers.indexOf(numbers[k]!) === k) count++;
+  return count;
+}
+
 /** Whether to compute a node at each of its places instead of storing it once. */
 function repeats(node: GraphNode, { roots }: Places, work: Work): boolean {
   const places = roots.length;
   if (places <= 1) return true;
   if (places > MAX_FRAMES) return false;
-  const kernels = new Set(roots).size;
+  const kernels = countDistinct(roots);
   const size = sizeOfShape(node.shape);
   const compute = work.cost[node.id]! * size * BYTES_PER_COST;
   const bytes = size * byteLengthOf(node.dtype);

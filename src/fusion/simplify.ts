@@ -16,15 +16,17 @@ import { reductionRow } from '../graph/reductions.js';
 import { type Editor, type Rule, rewrite, sameShape } from './rewrite.js';
 
 export function simplify(graph: MutableGraph): void {
-  rewrite(graph, [
-    dropEmpty,
-    castOfConstant,
-    castOfCast,
-    identities,
-    foldConstants,
-    viewOfView,
-    trivialReduce,
-  ]);
+  rewrite(graph, {
+    source: [dropEmpty],
+    iota: [dropEmpty],
+    const: [dropEmpty],
+    map: [dropEmpty, identities, foldConstants],
+    cast: [dropEmpty, castOfConstant, castOfCast],
+    reduce: [dropEmpty, trivialReduce],
+    view: [dropEmpty, viewOfView],
+    contract: [dropEmpty],
+    loop: [dropEmpty],
+  });
 }
 
 const zeroOf = (dtype: DType): Scalar => {

@@ -11,14 +11,13 @@ export const isElement = (level: Level): boolean => (level & 1) === 1;
 const phaseOf = (level: Level): number => level >> 1;
 
 export interface TapeLevels {
+  /** The first axis that is reduced. */
+  readonly firstReduced: number;
   /** By position in the tape. */
   readonly levels: Level[];
   /** Walks over the reduced axes. */
   phases: number;
 }
-
-/** What was found for a kernel on its own axes, by the first axis that is reduced. */
-const known = new WeakMap<GrowingKernel, { readonly firstReduced: number; readonly found: TapeLevels }>();
 
 /** Levels of a tape once its axis k is the merged kernel's `axisOf[k]`; `held`: loads that come from registers. */
 export function levelsIn(
@@ -27,10 +26,10 @@ export function levelsIn(
   firstReduced: number,
   held?: ReadonlyMap<string, Level>,
 ): TapeLevels {
-  const own = held === undefined && axisOf.every((axis, k) => axis === k);
-  const kept = own ? known.get(kernel) : undefined;
-  const found = kept?.firstReduced === firstReduced ? kept.found : { levels: [], phases: 1 };
-  if (own && kept?.found !== found) known.set(kernel, { firstReduced, found });
+  const isOwn = held === undefined && axisOf.every((axis, k) => axis === k);
+  const kept = isOwn ? kernel.ownLevels : undefined;
+  const found = kept?.firstReduced === firstReduced ? kept : { firstReduced, levels: [], phases: 1 };
+  if (isOwn) kernel.ownLevels = found;
   extend(found, kernel, axisOf, firstReduced, held);
   return found;
 }

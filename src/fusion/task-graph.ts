@@ -26,6 +26,8 @@ export class TaskNode {
   rank = 0;
   /** Lower than that of every successor, once `assignLevels` was called. */
   level = 0;
+  /** Predecessors that `order` has not taken yet. */
+  waiting = 0;
   /** The search that came here last. */
   seen = 0;
   /** The search for a producer to merge with that tried this last. */
@@ -132,23 +134,22 @@ export class TaskGraph {
 
   /** The tasks, producers first; ties keep the order in which tasks were added. */
   order(): TaskNode[] {
-    const waiting = new Map<TaskNode, number>();
-    for (const task of this.#tasks)
-      for (const next of task.successors) waiting.set(next, (waiting.get(next) ?? 0) + 1);
+    for (const task of this.#tasks) task.waiting = 0;
+    for (const task of this.#tasks) for (const next of task.successors) next.waiting++;
     // Depth first from what became ready last, so that a value is consumed soon after it is made.
     const newestFirst = (a: TaskNode, b: TaskNode): number => b.number - a.number;
-    const ready = [...this.#tasks].filter((task) => !waiting.has(task)).sort(newestFirst);
+    const ready: TaskNode[] = [];
+    for (const task of this.#tasks) if (task.waiting === 0) ready.push(task);
+    ready.sort(newestFirst);
     const order: TaskNode[] = [];
+    const released: TaskNode[] = [];
     while (ready.length > 0) {
       const task = ready.pop()!;
       order.push(task);
-      const released: TaskNode[] = [];
-      for (const next of task.successors) {
-        const left = waiting.get(next)! - 1;
-        waiting.set(next, left);
-        if (left === 0) released.push(next);
-      }
-      for (const next of released.sort(newestFirst)) ready.push(next);
+      released.length = 0;
+      for (const next of task.successors) if (--next.waiting === 0) released.push(next);
+      if (released.length > 1) released.sort(newestFirst);
+      for (let k = 0; k < released.length; k++) ready.push(released[k]!);
     }
     if (order.length < this.#tasks.size) throw new InternalError('kernels that wait for each other');
     return order;

@@ -70,25 +70,61 @@ export function nodeOf(graph: Graph | MutableGraph, id: number): GraphNode {
   return node;
 }
 
+/** A node without what its data may carry besides; written out, since spreads are slow and make objects of another form. */
+export function nodeFrom(
+  data: GraphNodeData,
+  { dtype, shape }: NodeBase,
+  id: number,
+  inputs: readonly number[],
+): GraphNode {
+  switch (data.kind) {
+    case 'source': {
+      const { kind, input, offset, strides } = data;
+      return { kind, input, offset, strides, dtype, shape, id, inputs };
+    }
+    case 'iota':
+    case 'cast':
+      return { kind: data.kind, dtype, shape, id, inputs };
+    case 'const':
+      return { kind: data.kind, value: data.value, dtype, shape, id, inputs };
+    case 'map':
+      return { kind: data.kind, op: data.op, dtype, shape, id, inputs };
+    case 'reduce':
+      return { kind: data.kind, reduction: data.reduction, axes: data.axes, dtype, shape, id, inputs };
+    case 'view':
+      return { kind: data.kind, view: data.view, dtype, shape, id, inputs };
+    case 'contract':
+      return { kind: data.kind, labels: data.labels, output: data.output, dtype, shape, id, inputs };
+    case 'loop':
+      return { kind: data.kind, loop: data.loop, result: data.result, dtype, shape, id, inputs };
+  }
+}
+
 /** Ids of all nodes that the outputs need, inputs first. Iterative: graphs may be 100,000 nodes deep. */
 export function topologicalOrder(graph: Graph | MutableGraph): number[] {
   const order: number[] = [];
   const next = new Int32Array(graph.nodes.length); // by id: next input to visit; -1: done
-  const path: GraphNode[] = []; // from an output to where the walk is
+  // From an output to where the walk is: nodes and, since every kind of node is an object of its own form, their inputs.
+  const path: number[] = [];
+  const inputsOf: (readonly number[])[] = [];
   for (const output of graph.outputs) {
     if (next[output] === -1) continue;
-    path.push(nodeOf(graph, output));
+    path.push(output);
+    inputsOf.push(nodeOf(graph, output).inputs);
     while (path.length > 0) {
-      const { id, inputs } = path[path.length - 1]!;
+      const id = path[path.length - 1]!;
+      const inputs = inputsOf[path.length - 1]!;
       let at = next[id]!;
       while (at < inputs.length && next[inputs[at]!] === -1) at++;
       if (at < inputs.length) {
         next[id] = at + 1;
-        path.push(nodeOf(graph, inputs[at]!));
+        path.push(inputs[at]!);
+        inputsOf.push(nodeOf(graph, inputs[at]!).inputs);
       } else {
         next[id] = -1;
         order.push(id);
         path.pop();
+        inputsOf.pop();
       }
     }
   }
