@@ -13,7 +13,7 @@ import { denseStrides, type Graph, type GraphNode, type GraphNodeOf, nodeOf } fr
 import { accumulatorOf, reductionRow } from '../graph/reductions.js';
 import { BufferList, nodeBuffer, sourceBuffer } from './buffer-list.js';
 import type { FusedKernel, KernelBuffer } from './fused-kernel.js';
-import { HashChains } from './hash.js';
+import { HashChains, mixAll } from './hash.js';
 import {
   broadcastMap,
   combine,
@@ -24,7 +24,7 @@ import {
   NotAffine,
   sameMap,
 } from './index-map.js';
-import type { Access } from './kernel.js';
+import { type Access, sameNumbers } from './kernel.js';
 import { KernelDomain } from './kernel-domain.js';
 import { TapeBuilder } from './tape-builder.js';
 import { combinePairwise, elementMaps, UNROLLED } from './unroll.js';
@@ -52,7 +52,8 @@ export class KernelBuilder {
   readonly kernels: Int32Array;
   readonly #storedNodes: Loadable[];
   readonly #sources: Loadable[];
-  readonly #domains = new Map<string, KernelDomain>();
+  readonly #domains: { shape: Shape; reduced: readonly number[]; domain: KernelDomain }[] = [];
+  readonly #domainChains = new HashChains();
   #started = 0;
 
   constructor(graph: Graph, stored: ReadonlySet<number>) {
@@ -82,12 +83,14 @@ export class KernelBuilder {
   }
 
   #domainOf(shape: Shape, reduced: readonly number[]): KernelDomain {
-    const key = `${shape} ${reduced}`;
-    let domain = this.#domains.get(key);
-    if (domain === undefined) {
-      domain = KernelDomain.of(shape, reduced);
-      this.#domains.set(key, domain);
+    const hash = mixAll(mixAll(shape.length, shape), reduced) & 0x3fffffff;
+    for (let k = this.#domainChains.first(hash); k >= 0; k = this.#domainChains.next(k)) {
+      const known = this.#domains[k]!;
+      if (sameNumbers(known.shape, shape) && sameNumbers(known.reduced, reduced)) return known.domain;
     }
+    const domain = KernelDomain.of(shape, reduced);
+    this.#domains.push({ shape, reduced, domain });
+    this.#domainChains.push(hash);
     return domain;
   }
 

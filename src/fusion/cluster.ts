@@ -47,9 +47,15 @@ export function joinMaps(
 
 /** What makes some values: a cluster, or a kernel that stays alone. */
 interface Maker {
-  /** Clusters that this needs; those that were closed by then are replaced by what they need. */
-  readonly needs: Set<Cluster>;
+  /** Clusters that this needs, each once; those that were closed by then are replaced by what they need. */
+  readonly needs: Cluster[];
+  /** The search that came here last. */
+  seen: number;
 }
+
+const NO_MAKERS: readonly Maker[] = [];
+
+let searches = 0;
 
 class Joiner {
   readonly clusters: Cluster[] = [];
@@ -66,17 +72,21 @@ class Joiner {
     const keys = [...kernel.stores.keys()];
     const makers = this.#makersFor(kernel);
     const maker = this.#join(kernel, makers) ?? this.#place(kernel);
-    for (const need of openAmong(makers)) if (need !== maker) maker.needs.add(need);
+    for (const need of openAmong(makers))
+      if (need !== maker && !maker.needs.includes(need)) maker.needs.push(need);
     for (const key of keys) this.#maker.set(key, maker);
   }
 
-  #makersFor(kernel: GrowingKernel): Set<Maker> {
-    const makers = new Set<Maker>();
+  /** What makes the values that a kernel loads, each once. */
+  #makersFor(kernel: GrowingKernel): readonly Maker[] {
+    let makers: Maker[] | undefined;
     for (const key of kernel.loads.keys()) {
       const maker = this.#makerOf(key);
-      if (maker !== undefined) makers.add(maker);
+      if (maker === undefined) continue;
+      if (makers === undefined) makers = [maker];
+      else if (!makers.includes(maker)) makers.push(maker);
     }
-    return makers;
+    return makers ?? NO_MAKERS;
   }
 
   /** What makes a value; a call needs what the kernels before it make, through whatever calls. */
@@ -94,13 +104,13 @@ class Joiner {
         else if (before !== undefined) calls.add(before);
       }
     }
-    const made: Maker = { needs: openAmong(behind) };
+    const made: Maker = { needs: openAmong([...behind]), seen: 0 };
     for (const key of call.writes) this.#maker.set(key, made);
     return made;
   }
 
   /** Joins a map to the newest cluster that takes it; what the map reads of others must not need that cluster. */
-  #join(kernel: GrowingKernel, makers: ReadonlySet<Maker>): Cluster | undefined {
+  #join(kernel: GrowingKernel, makers: readonly Maker[]): Cluster | undefined {
     if (kernel.reduced.length > 0) return undefined;
     for (let k = this.#open.length - 1; k >= 0; k--) {
       const cluster = this.#open[k]!;
@@ -115,7 +125,7 @@ class Joiner {
   #place(kernel: GrowingKernel): Maker {
     if (kernel.reduced.length > 0 || kernel.tape.length > MAX_MERGED) {
       this.others.push(kernel);
-      return { needs: new Set() };
+      return { needs: [], seen: 0 };
     }
     const made = new Cluster(kernel);
     this.clusters.push(made);
@@ -126,25 +136,41 @@ class Joiner {
 }
 
 /** The open clusters that makers are, or need without another open one between. */
-function openAmong(makers: Iterable<Maker>): Set<Cluster> {
-  const open = new Set<Cluster>();
-  const seen = new Set<Maker>(makers);
-  for (const maker of seen) {
-    if (maker instanceof Cluster && maker.isOpen) open.add(maker);
-    else for (const need of maker.needs) seen.add(need);
+function openAmong(makers: readonly Maker[]): Cluster[] {
+  const open: Cluster[] = [];
+  if (makers.length === 0) return open;
+  const search = ++searches;
+  const found: Maker[] = [];
+  const visit = (maker: Maker): void => {
+    if (maker.seen === search) return;
+    maker.seen = search;
+    found.push(maker);
+  };
+  makers.forEach(visit);
+  for (let k = 0; k < found.length; k++) {
+    const maker = found[k]!;
+    if (maker instanceof Cluster && maker.isOpen) open.push(maker);
+    else maker.needs.forEach(visit);
   }
   return open;
 }
 
 /** Whether makers other than the cluster need it. */
-function leadsTo(makers: ReadonlySet<Maker>, cluster: Cluster): boolean {
-  if (makers.size === 0 || (makers.size === 1 && makers.has(cluster))) return false;
-  const seen = new Set<Maker>(makers);
-  seen.delete(cluster);
-  for (const maker of seen) {
-    for (const need of maker.needs) {
+function leadsTo(makers: readonly Maker[], cluster: Cluster): boolean {
+  if (makers.length === 0 || (makers.length === 1 && makers[0] === cluster)) return false;
+  const search = ++searches;
+  const found: Maker[] = [];
+  for (const maker of makers) {
+    if (maker === cluster) continue;
+    maker.seen = search;
+    found.push(maker);
+  }
+  for (let k = 0; k < found.length; k++) {
+    for (const need of found[k]!.needs) {
       if (need === cluster) return true;
-      seen.add(need);
+      if (need.seen === search) continue;
+      need.seen = search;
+      found.push(need);
     }
   }
   return false;
@@ -154,7 +180,8 @@ const samePlace = (a: Access, b: Access): boolean =>
   a.offset === b.offset && a.bounds.length === b.bounds.length && sameNumbers(a.strides, b.strides);
 
 class Cluster implements Maker {
-  needs = new Set<Cluster>();
+  needs: Cluster[] = [];
+  seen = 0;
   isOpen = true;
   readonly #kernel: GrowingKernel;
   readonly #readInside = new Map<string, number>();

@@ -138,7 +138,17 @@ function orderBuffers(kernel: FusedKernel): { buffers: KernelBuffer[]; order: nu
   return { buffers: [...order].map((b) => kernel.buffers[b]!), order: [...order] };
 }
 
-const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const snakes = new Map<string, string>();
+
+/** The name of an op in snake case; there are few, and each stands in many kernels. */
+function snake(name: string): string {
+  let text = snakes.get(name);
+  if (text === undefined) {
+    text = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    snakes.set(name, text);
+  }
+  return text;
+}
 
 /** `reduce_max_subtract_exp_sum`: its kind, then what it does in order of first use. */
 function nameOf(kernel: {
