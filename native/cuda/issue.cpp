@@ -161,10 +161,14 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
       addresses_[sweep->buffers[i].buffer] = sweepRun.place(i, tile).base;
     size_t launch = first;
     for (const SweepBody& part : sweep->body) {
-      const SweepRange& range = part.ranges[tile];
+      const SweepRange& range = *part.at(tile);
       const auto* launched = std::get_if<LaunchStep>(&part.step);
       const size_t own = launch;
-      if (launched != nullptr) launch++;
+      launch += launchesOf(part.step);
+      if (const auto* loop = std::get_if<std::shared_ptr<const Loop>>(&part.step)) {
+        runPart(**loop, own, part.at(tile));
+        continue;
+      }
       if (range.x0 == range.x1) continue;
       checkCancelled(*run_.cancel);
       if (launched != nullptr) {
@@ -180,7 +184,7 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
     }
   });
   code_.firstBlock = {};
-  for (const SweepBody& part : sweep->body) launch_ += std::holds_alternative<LaunchStep>(part.step) ? 1 : 0;
+  for (const SweepBody& part : sweep->body) launch_ += launchesOf(part.step);
 }
 
 void Issue::runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range) {

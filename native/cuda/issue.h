@@ -71,6 +71,8 @@ class Issue {
   // Runs a part of a step in a tile.
   void runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range);
   void runPart(const MatmulStep& step, const SweepRange& range);
+  // All runs of a loop's body, each on a range of every step; `first` is the first of its launches.
+  void runPart(const Loop& loop, size_t first, const SweepRange* ranges);
   void multiply(const MatmulStep& step, bool adds);
   void runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& run, int64_t tile);
   SweepHome homeOf(int buffer) const;
@@ -82,6 +84,7 @@ class Issue {
   // A run of a loop's body, with what comes after it.
   void runBody(const Loop& loop, const LoopRun& run);
   void queueBody(const Loop& loop, const LoopRun& run);
+  void placeStates(const Loop& loop, const LoopRun& run);
   void leaveInLast(const Loop& loop, LoopPlace place);
   void tellSteps(int64_t steps);
   // The addresses of its slots.

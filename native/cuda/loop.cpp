@@ -75,11 +75,30 @@ void Issue::replayRuns(const Loop& loop, size_t first, const std::vector<LoopRun
   if (depth_ == 1) tellSteps(static_cast<int64_t>(runs.size()) * loop.stepsAtOnce);
 }
 
-void Issue::queueBody(const Loop& loop, const LoopRun& run) {
+void Issue::runPart(const Loop& loop, size_t first, const SweepRange* ranges) {
+  eachRun(loop, [&](const LoopRun& run) {
+    checkCancelled(*run_.cancel);
+    placeStates(loop, run);
+    code_.loopSteps = static_cast<unsigned>(run.steps);
+    for (size_t i = 0; i < loop.body.size(); i++) {
+      if (ranges[i].x0 == ranges[i].x1) continue;
+      // Of a loop in a sweep, every step is a launch.
+      runPart(std::get<LaunchStep>(loop.body[i]), code_.launches[first + i], ranges[i]);
+      resources_.throttle->count(resources_.stream);
+    }
+  });
+  code_.loopSteps = 1;
+}
+
+void Issue::placeStates(const Loop& loop, const LoopRun& run) {
   for (const LoopState& state : loop.states) {
     addresses_[state.current] = addresses_[bufferAt(state, run.from)];
     addresses_[state.next] = addresses_[bufferAt(state, run.to)];
   }
+}
+
+void Issue::queueBody(const Loop& loop, const LoopRun& run) {
+  placeStates(loop, run);
   for (const Step& step : loop.body) {
     // A loop in the body ends with another.
     code_.loopSteps = static_cast<unsigned>(run.steps);

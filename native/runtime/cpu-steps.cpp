@@ -36,7 +36,19 @@ void CpuSteps::run(const Step& step, TileCount* done) {
   std::visit(Whole{*this, done}, step);
 }
 
-void CpuSteps::run(const Step& step, const SweepRange& range) {
+void CpuSteps::runPart(const SweepBody& part, int64_t tile) {
+  const SweepRange* const ranges = part.at(tile);
+  const auto* found = std::get_if<std::shared_ptr<const Loop>>(&part.step);
+  if (found == nullptr) return range(part.step, *ranges);
+  const Loop& loop = **found;
+  eachRun(loop, [&](const LoopRun& run) {
+    checkCancelled(*cancel_);
+    place(loop, run.from, run.to);
+    for (size_t i = 0; i < loop.body.size(); i++) range(loop.body[i], ranges[i]);
+  });
+}
+
+void CpuSteps::range(const Step& step, const SweepRange& range) {
   if (range.x0 == range.x1) return;
   struct Part {
     CpuSteps& steps;
@@ -47,7 +59,7 @@ void CpuSteps::run(const Step& step, const SweepRange& range) {
     void operator()(const ZeroStep& s) { steps.zero(s); }
     void operator()(const LaunchStep&) { misplaced("a CUDA launch"); }
     void operator()(const std::shared_ptr<const Sweep>&) { misplaced("a sweep"); }
-    void operator()(const std::shared_ptr<const Loop>&) { misplaced("a part of a loop"); }
+    void operator()(const std::shared_ptr<const Loop>&) { misplaced("a loop in a loop"); }
   };
   std::visit(Part{*this, range}, step);
 }
@@ -117,12 +129,16 @@ void CpuSteps::loop(const Loop& loop, TileCount* done) {
   }
 }
 
-void CpuSteps::runBody(const Loop& loop, LoopPlace from, LoopPlace to) {
-  checkCancelled(*cancel_);
+void CpuSteps::place(const Loop& loop, LoopPlace from, LoopPlace to) {
   for (const LoopState& state : loop.states) {
     views[state.current] = views[bufferAt(state, from)];
     views[state.next] = views[bufferAt(state, to)];
   }
+}
+
+void CpuSteps::runBody(const Loop& loop, LoopPlace from, LoopPlace to) {
+  checkCancelled(*cancel_);
+  place(loop, from, to);
   for (const Step& step : loop.body) run(step);
 }
 

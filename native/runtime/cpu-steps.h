@@ -26,16 +26,18 @@ class CpuSteps {
 
   // Runs all of a step; not of a sweep. Steps of a loop are counted in `done`, if that is not null.
   void run(const Step& step, TileCount* done = nullptr);
-  // Runs a range of a step.
-  void run(const Step& step, const SweepRange& range);
+  // Runs what a tile does of a step: a range; of a loop, in each run of its body a range of every step.
+  void runPart(const SweepBody& part, int64_t tile);
 
  private:
   void tape(const TapeStep& step, cpu::Range tiles);
   void phase(const TapePhaseStep& step, cpu::Range slots);
   void product(const MatmulStep& step, const cpu::MatmulPart& part);
   void zero(const ZeroStep& step);
+  void range(const Step& step, const SweepRange& range);
   void loop(const Loop& loop, TileCount* done);
   void runBody(const Loop& loop, LoopPlace from, LoopPlace to);
+  void place(const Loop& loop, LoopPlace from, LoopPlace to);
   const cpu::TapeBuffer* tapeBuffers(const cpu::Tape& tape, const std::vector<int>& buffers);
   cpu::Matrix matrix(const MatrixOperand& operand, int dtype) const;
 

@@ -88,7 +88,7 @@ class SweepRun {
       checkCancelled(*run_.cancel);
       if (reader) awaitRead(tile);
       bind(tile);
-      for (const SweepBody& part : sweep_.body) steps_.run(part.step, part.ranges[tile]);
+      for (const SweepBody& part : sweep_.body) steps_.runPart(part, tile);
       // What was stopped half way goes nowhere.
       checkCancelled(*run_.cancel);
       writeOut(tile);

@@ -67,30 +67,24 @@ class StateReader {
   size_t byteLength_ = 0;
 };
 
-size_t launchesOf(const std::vector<Step>& body) {
-  size_t count = 0;
-  for (const Step& step : body) {
-    if (std::holds_alternative<LaunchStep>(step)) count++;
-    if (const auto* loop = std::get_if<std::shared_ptr<const Loop>>(&step)) count += (*loop)->launches;
-  }
-  return count;
-}
-
 class StateCheck {
  public:
   explicit StateCheck(const Program& program) : program_(program), placed_(program.buffers.size()) {}
 
   void steps(const std::vector<Step>& steps) {
-    for (const Step& step : steps) {
-      if (const auto* loop = std::get_if<std::shared_ptr<const Loop>>(&step)) {
-        body(**loop);
-      } else {
-        for (const int buffer : buffersOf(step)) use(buffer);
-      }
-    }
+    for (const Step& one : steps) step(one);
   }
 
  private:
+  void step(const Step& step) {
+    if (const auto* loop = std::get_if<std::shared_ptr<const Loop>>(&step)) {
+      body(**loop);
+    } else if (const auto* sweep = std::get_if<std::shared_ptr<const Sweep>>(&step)) {
+      for (const SweepBody& part : (*sweep)->body) this->step(part.step);
+    } else {
+      for (const int buffer : buffersOf(step)) use(buffer);
+    }
+  }
   void body(const Loop& loop) {
     for (const LoopState& state : loop.states) {
       for (const int buffer : {state.initial, state.last, state.other, state.kept}) {
@@ -114,6 +108,15 @@ class StateCheck {
 };
 
 }  // namespace
+
+size_t launchesOf(const Step& step) {
+  if (const auto* loop = std::get_if<std::shared_ptr<const Loop>>(&step)) return (*loop)->launches;
+  const auto* sweep = std::get_if<std::shared_ptr<const Sweep>>(&step);
+  if (sweep == nullptr) return std::holds_alternative<LaunchStep>(step) ? 1 : 0;
+  size_t count = 0;
+  for (const SweepBody& part : (*sweep)->body) count += launchesOf(part.step);
+  return count;
+}
 
 void checkStates(const Program& program) { StateCheck(program).steps(program.steps); }
 
@@ -148,7 +151,7 @@ Step readLoop(const Napi::Object& entry, const std::string& field, Program& prog
     if (std::holds_alternative<std::shared_ptr<const Sweep>>(loop->body.back()))
       reject(name + ".kind", "not a sweep");
   }
-  loop->launches = launchesOf(loop->body);
+  for (const Step& step : loop->body) loop->launches += launchesOf(step);
   return std::shared_ptr<const Loop>(std::move(loop));
 }
 

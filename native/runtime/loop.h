@@ -34,7 +34,7 @@ struct Loop {
   std::vector<LoopState> states;
   std::vector<Step> body;
   // CUDA launches in the body, those of loops in it among them.
-  size_t launches;
+  size_t launches = 0;
 };
 
 // Where states lie.
@@ -88,6 +88,9 @@ inline LoopPlace placeAfter(int64_t steps) {
   if (steps == 0) return LoopPlace::initial;
   return steps % 2 == 1 ? LoopPlace::last : LoopPlace::other;
 }
+
+// CUDA launches in a step, those of loops and sweeps in it among them.
+size_t launchesOf(const Step& step);
 
 // Reads a loop, and checks all that running it relies on; `readStep` reads a step of its body.
 using ReadBodyStep =

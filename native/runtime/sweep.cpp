@@ -177,6 +177,33 @@ class RangeRule {
   int64_t x_ = 0, y_ = 0, z_ = 0;
 };
 
+// Of a loop, the steps of its body. It runs in parts that know how often: without a condition.
+std::vector<RangeRule> rulesOf(const Step& step, const std::string& field) {
+  const auto* found = std::get_if<std::shared_ptr<const Loop>>(&step);
+  if (found == nullptr) return {RangeRule(step)};
+  const Loop& loop = **found;
+  std::vector<RangeRule> rules;
+  for (const Step& part : loop.body) {
+    if (!std::holds_alternative<LaunchStep>(part) && !std::holds_alternative<TapeStep>(part))
+      reject(field, "a loop of launches or tapes");
+    rules.emplace_back(part);
+  }
+  const bool keeps = std::any_of(loop.states.begin(), loop.states.end(),
+                                 [](const LoopState& state) { return state.kept >= 0; });
+  if (loop.condition >= 0 || keeps || rules.empty())
+    reject(field, "a loop without a condition that keeps nothing but its last states");
+  return rules;
+}
+
+void readRanges(const Napi::Value& value, const std::string& field, int64_t tiles, SweepBody& body) {
+  const std::vector<RangeRule> rules = rulesOf(body.step, field);
+  body.parts = rules.size();
+  const auto parts = static_cast<int64_t>(rules.size());
+  const Table table(value, field, tiles * parts, kRangeFields);
+  for (int64_t row = 0; row < tiles * parts; row++)
+    body.ranges.push_back(rules[row % parts].read(table, row, item(field + " of tile ", row / parts)));
+}
+
 // Bytes of all buffers; of those with windows of several rows, from the first to the last element with rows
 // as far apart as in slots.
 std::vector<size_t> byteLengthsOf(const Sweep& sweep, const Program& program) {
@@ -294,19 +321,15 @@ Step readSweep(const Napi::Object& entry, const std::string& field, Program& pro
     const std::string name = item(field + ".body", i);
     const Napi::Object part = values::object(body.Get(i), name);
     SweepBody one{readStep(values::object(part.Get("step"), name + ".step"), name + ".step", program), {}};
-    if (std::holds_alternative<std::shared_ptr<const Sweep>>(one.step) ||
-        std::holds_alternative<std::shared_ptr<const Loop>>(one.step))
-      reject(name + ".step.kind", "neither a sweep nor a loop");
+    if (std::holds_alternative<std::shared_ptr<const Sweep>>(one.step))
+      reject(name + ".step.kind", "not a sweep");
     for (const int buffer : buffersOf(one.step)) {
       if (isSwept(program, buffer) && !listed[buffer])
         reject(name + ".step", "over buffers that the sweep has windows of: " + std::to_string(buffer));
     }
     if (const auto* product = std::get_if<MatmulStep>(&one.step))
       checkExtents(*product, byteLengthsOf(*sweep, program), name + ".step");
-    const RangeRule rule(one.step);
-    const Table table(part.Get("ranges"), name + ".ranges", sweep->tiles, kRangeFields);
-    for (int64_t tile = 0; tile < sweep->tiles; tile++)
-      one.ranges.push_back(rule.read(table, tile, item(name + ".ranges of tile ", tile)));
+    readRanges(part.Get("ranges"), name + ".ranges", sweep->tiles, one);
     sweep->body.push_back(std::move(one));
   }
   return std::shared_ptr<const Sweep>(std::move(sweep));

@@ -41,8 +41,11 @@ struct SweepRange {
 
 struct SweepBody {
   Step step;
-  // One for each tile.
+  // One for each tile; of a loop, one for each step of its body.
   std::vector<SweepRange> ranges;
+  size_t parts = 1;
+
+  const SweepRange* at(int64_t tile) const { return ranges.data() + static_cast<size_t>(tile) * parts; }
 };
 
 struct Sweep {

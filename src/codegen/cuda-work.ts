@@ -15,6 +15,7 @@ import { pairGrid } from './pair-kernel.js';
 import { type Pitches, pitchesOf } from './pitch.js';
 import { combineBlock } from './reduce-combine.js';
 import { reduceBlock, reduceScratch } from './reduce-kernel.js';
+import { repeatBlock, repeatBlocks } from './repeat-kernel.js';
 import { type Schedule, scheduleOf } from './schedule.js';
 import type { ReduceSchedule } from './schedule-reduce.js';
 import { transposeGrid } from './transpose-kernel.js';
@@ -29,11 +30,12 @@ export function cudaWorks(kernel: Kernel, schedule: Schedule = scheduleOf(kernel
   switch (schedule.kind) {
     case 'empty':
     case 'split':
-    case 'repeat':
     case 'stencil':
       return NO_WORKS;
     case 'map':
       return whole(normal, mapWork(normal, mapBlock(schedule), mapBlocks(normal, schedule)));
+    case 'repeat':
+      return whole(normal, mapWork(normal, repeatBlock(schedule), repeatBlocks(normal, schedule)));
     case 'transpose':
       return whole(normal, gridWork(normal, transposeGrid(normal, schedule)));
     case 'pairs':

@@ -2,7 +2,7 @@
  * Prints many steps of a map of each element by itself as one kernel (`schedule-repeat.ts`): elements are loaded once, stay in
  * registers, and are stored after the last step. Called by `cuda.ts`.
  */
-import { product } from '../fusion/kernel.js';
+import { type Kernel, product } from '../fusion/kernel.js';
 import type { Body, Scope } from './body.js';
 import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates } from './chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from './function.js';
@@ -11,13 +11,19 @@ import type { Parameters } from './parameters.js';
 import type { RepeatSchedule } from './schedule-repeat.js';
 import { Writer } from './writer.js';
 
-export function printRepeat(body: Body, { width, threads }: RepeatSchedule, name: string): CudaFunction {
+/** Elements of a block, in order; what is left over from whole chunks belongs to the last block. */
+export const repeatBlock = ({ threads, width }: RepeatSchedule): number => threads * width;
+
+export const repeatBlocks = ({ parallel }: Kernel, schedule: RepeatSchedule): number =>
+  Math.ceil(product(parallel) / repeatBlock(schedule));
+
+export function printRepeat(body: Body, schedule: RepeatSchedule, name: string): CudaFunction {
+  const { width, threads } = schedule;
   const { kernel } = body;
   const params = body.parameters();
   const out = new Writer();
   const count = product(kernel.parallel);
   const whole = count - (count % width);
-  const blocks = Math.ceil(count / (threads * width));
   const { index } = params;
   out.line(`const ${index} i = (${blockIndex(params)} * ${threads} + (${index})threadIdx.x) * ${width};`);
   const chunk = (size: number): void => printChunk(out, body, params, size);
@@ -31,7 +37,7 @@ export function printRepeat(body: Body, { width, threads }: RepeatSchedule, name
     });
   }
   return printFunction(name, out, params, {
-    grid: [blocks, 1, 1],
+    grid: [repeatBlocks(kernel, schedule), 1, 1],
     block: [threads, 1, 1],
     sharedByteLength: 0,
   });

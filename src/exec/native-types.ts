@@ -108,7 +108,7 @@ export interface SweepStep {
    * For each tile, six numbers: blocks [x0, x1) × [y0, y1) of a launch, tiles [x0, x1) of a tape, slots [y0, y1) of a tape's phase,
    * rows [x0, x1), columns [y0, y1) and contracted indices [z0, z1) of a matrix product, which adds to its result where
    * z0 > 0. Rows of a batch are counted on through all its matrices: of several, x0 and x1 are multiples of m.
-   * Nothing runs where x0 = x1.
+   * Nothing runs where x0 = x1. Of a loop, for each tile the numbers of every step of its body: the tile goes through all its runs.
    */
   readonly ranges: Float64Array;
 }

@@ -12,6 +12,7 @@ import {
   type StepSpec,
   type SweepSpec,
 } from './native.js';
+import { RANGE_FIELDS } from './native-types.js';
 import type { LoopStep, MatmulStep, Plan, Step, SweepStep } from './plan.js';
 import type { DeviceNeeds, Place } from './planner.js';
 
@@ -88,8 +89,18 @@ function sweepSpec(
     kind: 'sweep',
     tiles: sweep.tiles,
     buffers: sweep.windows,
-    body: sweep.body.map(({ step, ranges }) => ({ step: spec(step), ranges: ranges[0]! })),
+    body: sweep.body.map(({ step, ranges }) => ({ step: spec(step), ranges: joinedRanges(ranges) })),
   };
+}
+
+/** The ranges of several launches that are one step, tile by tile. */
+export function joinedRanges(tables: readonly Float64Array[]): Float64Array {
+  if (tables.length === 1) return tables[0]!;
+  const joined = new Float64Array(tables.length * tables[0]!.length);
+  for (let at = 0; at < tables[0]!.length; at += RANGE_FIELDS)
+    for (const [k, table] of tables.entries())
+      joined.set(table.subarray(at, at + RANGE_FIELDS), at * tables.length + k * RANGE_FIELDS);
+  return joined;
 }
 
 /** A loop is the same step on every device, but for its body. */

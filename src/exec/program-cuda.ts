@@ -40,7 +40,7 @@ import {
   type SweepStep,
 } from './plan.js';
 import type { DeviceNeeds, Place } from './planner.js';
-import { bufferSpecs, loopSpec, matmulSpec } from './program-cpu.js';
+import { bufferSpecs, joinedRanges, loopSpec, matmulSpec } from './program-cpu.js';
 import type { WorkspaceNeed } from './workspace.js';
 
 /** cuBLAS is given this much workspace at most, as NVIDIA recommends for Hopper, and at least, below which it may fail. */
@@ -240,6 +240,7 @@ const PARTIAL_LAUNCHES = 1;
 function sweepSpec(sweep: SweepStep, images: Images): SweepSpec {
   const body = sweep.body.flatMap(({ step, ranges }) => {
     const launches = launchSpecs(step, images).filter(({ kind }) => kind !== 'zero');
+    if (step.kind === 'loop') return [{ step: launches[0]!, ranges: joinedRanges(ranges) }];
     return ranges.map((table, k) => ({ step: launches[k]!, ranges: table }));
   });
   return { kind: 'sweep', tiles: sweep.tiles, buffers: sweep.windows, body };

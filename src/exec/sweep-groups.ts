@@ -223,7 +223,8 @@ class Grouper {
         const writer = this.#writerOf.get(buffer)!;
         if (inside.has(writer) || found.includes(writer as CutTask)) continue;
         if (this.#rules.keepsAll === true) continue;
-        if (this.#rules.canSpill && this.#moved(writer) > 2 * this.#rules.byteLengthOf(buffer)) continue;
+        const isDear = writer.isDear === true || this.#moved(writer) > 2 * this.#rules.byteLengthOf(buffer);
+        if (this.#rules.canSpill && isDear) continue;
         if (!writer.repeats || writer.cut === undefined) {
           if (this.#rules.canSpill) continue;
           return false;

@@ -7,8 +7,9 @@ import type { Region, Work, Works } from '../codegen/work.js';
 import type { Kernel } from '../fusion/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
 import { buffersOf } from './draft.js';
+import { loopCut } from './loop-cuts.js';
 import { matmulCuts } from './matmul-cuts.js';
-import type { KernelStep, MatmulStep, Step } from './plan.js';
+import type { KernelStep, LoopStep, MatmulStep, Step } from './plan.js';
 
 /** Bytes [first, last) of a plan's buffer; of those, with `rows`, the first `width` of each `pitch`. */
 export interface Touch {
@@ -48,6 +49,8 @@ export interface Task {
   readonly cut: Cut | undefined;
   /** Whether its values can be computed again in a later sweep: it finishes all that it writes. */
   readonly repeats: boolean;
+  /** Whether computing them again costs more than bringing them back from the host. */
+  readonly isDear?: boolean;
 }
 
 export type CutTask = Task & { readonly cut: Cut };
@@ -68,9 +71,15 @@ export function formsOf(
     case 'phase':
     case 'finish':
     case 'sweep':
-    case 'loop':
       return [[wholeTask(step)]];
+    case 'loop':
+      return [[loopTask(step, worksOf)]];
   }
+}
+
+function loopTask(step: LoopStep, worksOf: WorksOf): Task {
+  const cut = loopCut(step, worksOf);
+  return cut === undefined ? wholeTask(step) : { ...wholeTask(step), cut, repeats: true, isDear: true };
 }
 
 /** A task that is not cut. */
