@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "cuda/device.h"
 #include "cuda/peer.h"
@@ -184,6 +185,8 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
     }
   });
   code_.firstBlock = {};
+  // A loop comes by again.
+  if (own_ && depth_ > 0) own_->dropSlots();
   for (const SweepBody& part : sweep->body) launch_ += launchesOf(part.step);
 }
 
@@ -229,6 +232,10 @@ void Issue::runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& ru
 }
 
 SweepHome Issue::homeOf(int buffer) const {
+  buffer = homes_[buffer];
+  const BufferSpec& spec = program_.buffers[buffer];
+  // A state of a loop that is on the device as a whole.
+  if (!isSwept(program_, buffer)) return {.device = addresses_[buffer]};
   if (hosts_[buffer] != nullptr) return {hosts_[buffer]};
   for (size_t i = 0; i < program_.inputs.size(); i++) {
     HostSource* const source = run_.inputs[i].source.get();
@@ -244,7 +251,6 @@ SweepHome Issue::homeOf(int buffer) const {
   for (size_t i = 0; i < run_.sinks.size(); i++) {
     if (program_.outputs[i] == buffer && !run_.sinks[i].empty()) return {.sinks = &run_.sinks[i]};
   }
-  const BufferSpec& spec = program_.buffers[buffer];
   if (spec.role == Role::input) return {.device = addresses_[buffer]};
   for (size_t i = 0; i < program_.outputs.size(); i++) {
     if (program_.outputs[i] != buffer || !run_.keepOnDevice[i] || !run_.outputs[i]) continue;
@@ -342,6 +348,8 @@ void Issue::placeApart() {
 // What sweeps bring in and out.
 void Issue::placeInHost() {
   hosts_.assign(program_.buffers.size(), nullptr);
+  homes_.resize(program_.buffers.size());
+  std::iota(homes_.begin(), homes_.end(), 0);
   const auto bytesOf = [](const Memory& memory) { return reinterpret_cast<std::byte*>(memory.address); };
   for (size_t i = 0; i < program_.inputs.size(); i++) {
     // Copies in only read.

@@ -86,6 +86,9 @@ class Issue {
   void queueBody(const Loop& loop, const LoopRun& run);
   void placeStates(const Loop& loop, const LoopRun& run);
   void leaveInLast(const Loop& loop, LoopPlace place);
+  // Copies a state from one buffer to `offset` bytes into another, in memory of the device or of the host, or
+  // in a file.
+  void copyState(int from, int to, size_t offset, size_t byteLength);
   void tellSteps(int64_t steps);
   // The addresses of its slots.
   std::vector<CUdeviceptr> slotsOf(const SweepBuffer& buffer);
@@ -115,6 +118,8 @@ class Issue {
   std::vector<const MemoryPiece*> here_;
   // Host memory of the program's buffers, for those that sweeps bring in or out.
   std::vector<std::byte*> hosts_;
+  // Where states of loops lie: the buffers that the body's are now. All others are where they are.
+  std::vector<int> homes_;
   std::vector<std::shared_ptr<Memory>> spilled_;
   size_t launch_ = 0;
   // Takes launches instead of the stream, where it is not null.

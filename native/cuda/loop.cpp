@@ -4,8 +4,13 @@
 #include "runtime/loop.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "cuda/issue.h"
+#include "cuda/sweep.h"
+#include "runtime/failure.h"
+#include "runtime/host-sink.h"
+#include "runtime/host-source.h"
 
 namespace weft::cuda {
 namespace {
@@ -94,6 +99,8 @@ void Issue::placeStates(const Loop& loop, const LoopRun& run) {
   for (const LoopState& state : loop.states) {
     addresses_[state.current] = addresses_[bufferAt(state, run.from)];
     addresses_[state.next] = addresses_[bufferAt(state, run.to)];
+    homes_[state.current] = homes_[bufferAt(state, run.from)];
+    homes_[state.next] = homes_[bufferAt(state, run.to)];
   }
 }
 
@@ -114,11 +121,33 @@ void Issue::runBody(const Loop& loop, const LoopRun& run) {
     for (const LoopState& state : loop.states) {
       const size_t byteLength = byteLengthOf(state.current);
       if (state.kept < 0 || byteLength == 0) continue;
-      const CUdeviceptr to = addresses_[state.kept] + static_cast<size_t>(run.kept) * byteLength;
-      WEFT_CU(cuMemcpyDtoDAsync, to, addresses_[bufferAt(state, run.to)], byteLength, resources_.stream);
+      copyState(bufferAt(state, run.to), state.kept, static_cast<size_t>(run.kept) * byteLength, byteLength);
     }
   }
-  if (depth_ == 1 && loop.condition < 0) tellSteps(run.steps);
+  if (depth_ == 1 && loop.condition < 0 && !loop.hasSweeps) tellSteps(run.steps);
+}
+
+void Issue::copyState(int from, int to, size_t offset, size_t byteLength) {
+  const SweepHome source = homeOf(from);
+  const SweepHome target = homeOf(to);
+  if (source.device != 0 && target.device != 0) {
+    WEFT_CU(cuMemcpyDtoDAsync, target.device + offset, source.device, byteLength, resources_.stream);
+  } else if (source.device != 0) {
+    std::byte* const host = target.host == nullptr ? nullptr : target.host + offset;
+    resources_.staging->download({{source.device, host, byteLength, nullptr, offset, target.sinks}},
+                                 *run_.cancel);
+  } else if (target.device != 0) {
+    resources_.staging->upload({{target.device + offset, source.host, byteLength, source.source}},
+                               *run_.cancel);
+  } else if (source.host == nullptr) {
+    if (source.source == nullptr || target.host == nullptr)
+      throw Failure(FailureCode::internal, "a state of a loop that cannot be copied");
+    source.source->read(0, byteLength, target.host + offset);
+  } else if (target.host != nullptr) {
+    std::memcpy(target.host + offset, source.host, byteLength);
+  } else {
+    for (const auto& sink : *target.sinks) sink->write(offset, byteLength, source.host);
+  }
 }
 
 // Of the steps that were queued so long ago that the throttle has seen their end.
@@ -155,11 +184,16 @@ void Issue::runWhile(const Loop& loop, size_t first) {
   int64_t done = 0;
   look(done);
   while (done < loop.steps) {
+    const auto isOver = [&] {
+      looks.read[done % 2]->wait();
+      return *looks.flags[done % 2] == std::byte{0};
+    };
+    // A step that is swept takes longer than to look.
+    if (loop.hasSweeps && isOver()) break;
     launch_ = first;
     runBody(loop, {1, placeAfter(done), placeAfter(done + 1), -1});
     look(done + 1);
-    looks.read[done % 2]->wait();
-    if (*looks.flags[done % 2] == std::byte{0}) break;
+    if (!loop.hasSweeps && isOver()) break;
     done++;
   }
   leaveInLast(loop, placeAfter(done));
@@ -170,8 +204,7 @@ void Issue::leaveInLast(const Loop& loop, LoopPlace place) {
   for (const LoopState& state : loop.states) {
     const size_t byteLength = byteLengthOf(state.current);
     if (byteLength == 0) continue;
-    const CUdeviceptr from = addresses_[bufferAt(state, place)];
-    WEFT_CU(cuMemcpyDtoDAsync, addresses_[state.last], from, byteLength, resources_.stream);
+    copyState(bufferAt(state, place), state.last, 0, byteLength);
   }
 }
 

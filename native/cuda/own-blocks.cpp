@@ -1,15 +1,21 @@
 #include "cuda/own-blocks.h"
 
+#include "runtime/loop.h"
+
 namespace weft::cuda {
 namespace {
 
 std::vector<int> allBuffersOf(const Step& step) {
   std::vector<int> all = buffersOf(step);
+  const auto add = [&](const Step& inner) {
+    const std::vector<int> some = allBuffersOf(inner);
+    all.insert(all.end(), some.begin(), some.end());
+  };
   if (const auto* sweep = std::get_if<std::shared_ptr<const Sweep>>(&step)) {
-    for (const SweepBody& part : (*sweep)->body) {
-      const std::vector<int> some = buffersOf(part.step);
-      all.insert(all.end(), some.begin(), some.end());
-    }
+    for (const SweepBody& part : (*sweep)->body) add(part.step);
+  }
+  if (const auto* loop = std::get_if<std::shared_ptr<const Loop>>(&step)) {
+    for (const Step& inner : (*loop)->body) add(inner);
   }
   return all;
 }
@@ -53,7 +59,7 @@ void OwnBlocks::begin(size_t step) {
 
 void OwnBlocks::end(size_t step) {
   for (const int buffer : lastUsed_[step]) blocks_[buffer].reset();
-  slots_.clear();
+  dropSlots();
 }
 
 std::vector<CUdeviceptr> OwnBlocks::takeSlots(const SweepBuffer& buffer) {

@@ -24,8 +24,9 @@ class OwnBlocks {
   // Around the queuing of a step: temporaries come and go.
   void begin(size_t step);
   void end(size_t step);
-  // The slots of a sweep's buffer, until the step ends.
+  // The slots of a sweep's buffer, until they are dropped or the step ends.
   std::vector<CUdeviceptr> takeSlots(const SweepBuffer& buffer);
+  void dropSlots() { slots_.clear(); }
 
  private:
   DevicePool& pool_;

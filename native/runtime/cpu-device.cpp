@@ -7,6 +7,7 @@
 #include "runtime/device.h"
 #include "runtime/executor.h"
 #include "runtime/host-pool.h"
+#include "runtime/host-sink.h"
 #include "runtime/program.h"
 
 namespace weft {
@@ -98,12 +99,16 @@ void CpuDevice::compute(Run& run) {
   }
 
   CpuSteps steps(program, std::move(views), run.cancel);
+  steps.sweep = [&](const Sweep& sweep) { runSweep(sweep, steps, bytesOf(*arena), run); };
+  steps.keep = [&](int buffer, size_t offset, const HostView& state) {
+    for (size_t i = 0; i < program.outputs.size(); i++) {
+      if (program.outputs[i] != buffer) continue;
+      for (const auto& sink : run.sinks[i]) sink->write(offset, state.last, state.data);
+    }
+  };
   for (const Step& step : program.steps) {
     checkCancelled(*run.cancel);
-    if (const auto* sweep = std::get_if<std::shared_ptr<const Sweep>>(&step))
-      runSweep(**sweep, steps, bytesOf(*arena), run);
-    else
-      steps.run(step, run.tilesDone.get());
+    steps.run(step, run.tilesDone.get());
   }
   // A step that was stopped half way left undefined values.
   checkCancelled(*run.cancel);

@@ -30,7 +30,7 @@ void CpuSteps::run(const Step& step, TileCount* done) {
     void operator()(const MatmulStep& s) { steps.product(s, {{0, s.batch * s.m}, {0, s.n}, {0, s.k}}); }
     void operator()(const ZeroStep& s) { steps.zero(s); }
     void operator()(const LaunchStep&) { misplaced("a CUDA launch"); }
-    void operator()(const std::shared_ptr<const Sweep>&) { misplaced("a sweep"); }
+    void operator()(const std::shared_ptr<const Sweep>& s) { steps.sweep(*s); }
     void operator()(const std::shared_ptr<const Loop>& s) { steps.loop(*s, done); }
   };
   std::visit(Whole{*this, done}, step);
@@ -105,12 +105,18 @@ void CpuSteps::loop(const Loop& loop, TileCount* done) {
     eachRun(loop, [&](const LoopRun& run) {
       runBody(loop, run.from, run.to);
       place = run.to;
-      if (done != nullptr) *done += run.steps;
+      if (done != nullptr && !loop.hasSweeps) *done += run.steps;
       if (run.kept < 0) return;
       for (const LoopState& state : loop.states) {
         const HostView& from = views[bufferAt(state, run.to)];
         if (state.kept < 0 || from.last == 0) continue;
-        std::memcpy(views[state.kept].data + static_cast<size_t>(run.kept) * from.last, from.data, from.last);
+        const size_t offset = static_cast<size_t>(run.kept) * from.last;
+        std::byte* const to = views[state.kept].data;
+        if (to == nullptr) {
+          keep(state.kept, offset, from);
+        } else {
+          std::memcpy(to + offset, from.data, from.last);
+        }
       }
     });
   } else {
@@ -133,6 +139,8 @@ void CpuSteps::place(const Loop& loop, LoopPlace from, LoopPlace to) {
   for (const LoopState& state : loop.states) {
     views[state.current] = views[bufferAt(state, from)];
     views[state.next] = views[bufferAt(state, to)];
+    homes[state.current] = homes[bufferAt(state, from)];
+    homes[state.next] = homes[bufferAt(state, to)];
   }
 }
 

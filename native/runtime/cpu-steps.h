@@ -2,6 +2,8 @@
 // other, each on the process's thread pool. Called by cpu-device.cpp and cpu-sweep.cpp.
 #pragma once
 #include <cstddef>
+#include <functional>
+#include <numeric>
 #include <vector>
 
 #include "runtime/cancel.h"
@@ -19,10 +21,19 @@ struct HostView {
 class CpuSteps {
  public:
   CpuSteps(const Program& program, std::vector<HostView> views, const CancelFlag* cancel)
-      : views(std::move(views)), program_(program), cancel_(cancel) {}
+      : views(std::move(views)), homes(this->views.size()), program_(program), cancel_(cancel) {
+    std::iota(homes.begin(), homes.end(), 0);
+  }
 
   // For each buffer of the program. Sweeps move their windows.
   std::vector<HostView> views;
+  // Where states of loops lie: the buffers that the body's are now. All others are where they are.
+  std::vector<int> homes;
+  // Runs a sweep in the body of a loop.
+  std::function<void(const Sweep& sweep)> sweep;
+  // Takes a state that is kept, where its buffer is not in memory: at `offset` bytes of a result that goes to
+  // files.
+  std::function<void(int buffer, size_t offset, const HostView& state)> keep;
 
   // Runs all of a step; not of a sweep. Steps of a loop are counted in `done`, if that is not null.
   void run(const Step& step, TileCount* done = nullptr);

@@ -55,8 +55,9 @@ class SweepRun {
       : sweep_(sweep), steps_(steps), arena_(reinterpret_cast<uintptr_t>(arena)), run_(run) {
     for (const SweepBuffer& buffer : sweep.buffers) {
       const HostView whole = steps.views[buffer.buffer];
-      HostSource* const source = sourceOf(buffer.buffer);
-      const Sinks* const sinks = whole.data == nullptr ? sinksOf(buffer.buffer) : nullptr;
+      const int home = steps.homes[buffer.buffer];
+      HostSource* const source = sourceOf(home);
+      const Sinks* const sinks = whole.data == nullptr ? sinksOf(home) : nullptr;
       const bool isThere = whole.data != nullptr || source != nullptr || sinks != nullptr ||
                            buffer.direction == SweepDirection::local ||
                            run.program->buffers[buffer.buffer].byteLength == 0;

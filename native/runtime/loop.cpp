@@ -118,6 +118,15 @@ size_t launchesOf(const Step& step) {
   return count;
 }
 
+void checkHomes(const LoopState& state, const Program& program, const std::string& field) {
+  if (program.buffers[state.current].windowed != program.buffers[state.next].windowed)
+    reject(field, "one that has windows of both states of a step, or of none");
+  if (program.buffers[state.current].windowed) return;
+  for (const int buffer : {state.initial, state.last, state.other}) {
+    if (buffer >= 0 && isSwept(program, buffer)) reject(field, "a loop that has windows of its states");
+  }
+}
+
 void checkStates(const Program& program) { StateCheck(program).steps(program.steps); }
 
 Step readLoop(const Napi::Object& entry, const std::string& field, Program& program,
@@ -148,8 +157,7 @@ Step readLoop(const Napi::Object& entry, const std::string& field, Program& prog
     const Napi::HandleScope scope(entry.Env());
     const std::string name = item(field + ".body", i);
     loop->body.push_back(readStep(values::object(body.Get(i), name), name, program));
-    if (std::holds_alternative<std::shared_ptr<const Sweep>>(loop->body.back()))
-      reject(name + ".kind", "not a sweep");
+    loop->hasSweeps |= std::holds_alternative<std::shared_ptr<const Sweep>>(loop->body.back());
   }
   for (const Step& step : loop->body) loop->launches += launchesOf(step);
   return std::shared_ptr<const Loop>(std::move(loop));

@@ -35,6 +35,8 @@ struct Loop {
   std::vector<Step> body;
   // CUDA launches in the body, those of loops in it among them.
   size_t launches = 0;
+  // Whether there are sweeps in the body, whose tiles are what is counted of it.
+  bool hasSweeps = false;
 };
 
 // Where states lie.
@@ -97,6 +99,9 @@ using ReadBodyStep =
     std::function<Step(const Napi::Object& entry, const std::string& field, Program& program)>;
 Step readLoop(const Napi::Object& entry, const std::string& field, Program& program,
               const ReadBodyStep& readStep);
+
+// Refuses a state whose body has no windows of it, but that lies where there are only windows of it.
+void checkHomes(const LoopState& state, const Program& program, const std::string& field);
 
 // Refuses buffers of states outside of the loop that says where they lie.
 void checkStates(const Program& program);

@@ -71,7 +71,7 @@ void readBuffers(const Napi::Object& spec, Program& program) {
       program.outputs.push_back(static_cast<int>(i));
     } else if (role == "spill") {
       buffer.role = Role::spill;
-    } else if (role == "state" && !buffer.windowed) {
+    } else if (role == "state") {
       buffer.role = Role::state;
     } else if (role == "temporary" && !buffer.windowed) {
       buffer.offset = values::integer(entry.Get("offset"), field + ".offset");
@@ -284,6 +284,20 @@ Step readStep(const Napi::Object& entry, const std::string& field, Program& prog
   return step;
 }
 
+// Outside of sweeps, nothing uses buffers that there are windows of, but a loop to whose sweeps they are
+// states.
+void checkWhole(const Step& step, const Program& program, const std::string& field) {
+  if (const auto* found = std::get_if<std::shared_ptr<const Loop>>(&step)) {
+    const Loop& loop = **found;
+    for (const LoopState& state : loop.states) checkHomes(state, program, field);
+    for (const Step& part : loop.body) checkWhole(part, program, field);
+    return;
+  }
+  for (const int buffer : buffersOf(step)) {
+    if (isSwept(program, buffer)) reject(field, "in a sweep: it uses buffers that there are windows of");
+  }
+}
+
 void readSteps(const Napi::Object& spec, Program& program) {
   const Napi::Array list = values::array(spec.Get("steps"), "steps");
   program.steps.reserve(list.Length());
@@ -292,9 +306,7 @@ void readSteps(const Napi::Object& spec, Program& program) {
     const std::string field = item("steps", i);
     const Napi::Object entry = values::object(list.Get(i), field);
     program.steps.push_back(readStep(entry, field, program));
-    for (const int buffer : buffersOf(program.steps.back())) {
-      if (isSwept(program, buffer)) reject(field, "in a sweep: it uses buffers that there are windows of");
-    }
+    checkWhole(program.steps.back(), program, field);
   }
 }
 

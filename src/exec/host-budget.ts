@@ -19,6 +19,10 @@ export function madeAt(step: Step, sites: ReadonlyMap<number, Site> | undefined)
 
 export const nameOf = (step: Step): string => ('kernel' in step ? step.kernel.name : step.kind);
 
+/** The steps of a sweep; a loop is one step, whatever is in it. */
+const innerSteps = (step: Step): Step[] =>
+  step.kind === 'sweep' ? step.body.map((part) => part.step) : [step];
+
 /** Large values are computed again instead of waiting in host memory. */
 export const withoutSpills = (needs: DeviceNeeds): DeviceNeeds => ({
   ...needs,
@@ -37,7 +41,7 @@ export function hostNoFit(
     (most, k) => (buffers[k]!.byteLength > buffers[most]!.byteLength ? k : most),
     spilled[0]!,
   );
-  const all = steps.flatMap((step) => (step.kind === 'sweep' ? step.body.map((part) => part.step) : [step]));
+  const all = steps.flatMap(innerSteps);
   const step = all.find((one) => spilled.length === 0 || buffersOf(one).writes.includes(largest))!;
   const needs = `${formatBytes(hostPeakBytes)} ${spilled.length === 0 ? 'of pinned memory to copy through' : `of which ${formatBytes(bytes)} wait there`}`;
   const message = expected(

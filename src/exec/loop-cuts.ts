@@ -30,7 +30,14 @@ export function loopCut(loop: LoopStep, worksOf: (kernel: Kernel) => Works): Cut
   const isLarge = ({ step }: Part): boolean => product(step.kernel.parallel) === most;
   const large = parts.filter(isLarge);
   if (large.length === 0 || !goTogether(large)) return undefined;
-  if (!staysInPlace(loop, large, parts.filter((part) => !isLarge(part)))) return undefined;
+  if (
+    !staysInPlace(
+      loop,
+      large,
+      parts.filter((part) => !isLarge(part)),
+    )
+  )
+    return undefined;
   return cutOf(loop, parts, isLarge);
 }
 
@@ -80,9 +87,7 @@ function staysInPlace(loop: LoopStep, large: readonly Part[], small: readonly Pa
       const store = madeOf(buffers[i.access.buffer]!);
       return store === undefined || (i.access.bounds.length === 0 && sameAffine(i.access, store));
     });
-  return (
-    large.every(isOwn) && small.every(({ step }) => step.buffers.every((b) => madeOf(b) === undefined))
-  );
+  return large.every(isOwn) && small.every(({ step }) => step.buffers.every((b) => madeOf(b) === undefined));
 }
 
 function cutOf(loop: LoopStep, parts: readonly Part[], isLarge: (part: Part) => boolean): Cut {

@@ -90,7 +90,8 @@ export interface LoopSpec {
   readonly every: number;
   readonly stepsAtOnce: number;
   readonly states: readonly LoopState[];
-  readonly body: readonly Exclude<StepSpec, SweepSpec>[];
+  /** Where sweeps are among them, states may lie in host memory. */
+  readonly body: readonly StepSpec[];
 }
 
 /** Numbers for each window in `SweepBuffer.windows`. */

@@ -126,7 +126,8 @@ export interface LoopStep {
   /** The most steps that one run of the body does. */
   readonly stepsAtOnce: number;
   readonly states: readonly LoopState[];
-  readonly body: readonly Exclude<Step, SweepStep>[];
+  /** Of a loop that is larger than the device, sweeps: then its states lie in host memory. */
+  readonly body: readonly Step[];
   readonly nodes: readonly number[];
 }
 
@@ -137,6 +138,12 @@ export function kernelsOf(step: Step): readonly Kernel[] {
   if (step.kind === 'sweep') return step.body.flatMap((part) => kernelsOf(part.step));
   if (step.kind === 'loop') return step.body.flatMap(kernelsOf);
   return step.kind === 'matmul' ? [] : [step.kernel];
+}
+
+/** The sweeps of a step: itself, or those in a loop's body. */
+export function sweepsOf(step: Step): readonly SweepStep[] {
+  if (step.kind === 'loop') return step.body.flatMap(sweepsOf);
+  return step.kind === 'sweep' ? [step] : [];
 }
 
 export interface Plan {

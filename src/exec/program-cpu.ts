@@ -15,6 +15,16 @@ import {
 import { RANGE_FIELDS } from './native-types.js';
 import type { LoopStep, MatmulStep, Plan, Step, SweepStep } from './plan.js';
 import type { DeviceNeeds, Place } from './planner.js';
+import type { SweepRules } from './sweeps.js';
+
+const CPU_SWEEPS: SweepRules = {
+  worksOf: tapeWorks,
+  canWindow: () => true,
+  canSpill: false,
+  canReadBack: true,
+  slots: { in: 2, out: 1, local: 1 },
+  tileBytes: Number.POSITIVE_INFINITY,
+};
 
 /** Arrays in memory and results are used where they lie, files are read; tapes bring their own scratch memory. */
 export const CPU_NEEDS: DeviceNeeds = {
@@ -25,18 +35,13 @@ export const CPU_NEEDS: DeviceNeeds = {
   heldBytes: ({ role, byteLength, isRead, isFetched }) =>
     role === 'temporary' || isRead || isFetched === true ? byteLength : 0,
   isByElement: ({ reduced }) => reduced.length === 0,
-  sweeps: {
-    worksOf: tapeWorks,
-    canWindow: () => true,
-    canSpill: false,
-    slots: { in: 2, out: 1, local: 1 },
-    tileBytes: Number.POSITIVE_INFINITY,
-  },
+  sweeps: CPU_SWEEPS,
 };
 
 /** Results that go to files are held until they are written: in windows where they do not fit. */
 const FILE_NEEDS: DeviceNeeds = {
   ...CPU_NEEDS,
+  sweeps: { ...CPU_SWEEPS, canReadBack: false },
   heldBytes: (buffer) => (buffer.role === 'output' ? buffer.byteLength : CPU_NEEDS.heldBytes(buffer)),
 };
 
@@ -49,7 +54,7 @@ export function cpuProgram(plan: Plan): ProgramSpec {
     buffers: bufferSpecs(plan),
     arenaByteLength: plan.arenaByteLength,
     images: [],
-    steps: plan.steps.map((step) => (step.kind === 'sweep' ? sweepSpec(step, launchSpec) : launchSpec(step))),
+    steps: plan.steps.map(stepSpec),
   };
 }
 
@@ -61,6 +66,9 @@ export const bufferSpecs = (plan: Plan): BufferSpec[] =>
     windowed,
     part,
   }));
+
+const stepSpec = (step: Step): StepSpec =>
+  step.kind === 'sweep' ? sweepSpec(step, launchSpec) : launchSpec(step);
 
 /** A step is one launch. */
 function launchSpec(step: Exclude<Step, SweepStep>): Exclude<StepSpec, SweepSpec> {
@@ -76,7 +84,7 @@ function launchSpec(step: Exclude<Step, SweepStep>): Exclude<StepSpec, SweepSpec
     case 'matmul':
       return matmulSpec(step);
     case 'loop':
-      return loopSpec(step, (part) => [launchSpec(part)]);
+      return loopSpec(step, (part) => [stepSpec(part)]);
   }
 }
 
@@ -106,7 +114,7 @@ export function joinedRanges(tables: readonly Float64Array[]): Float64Array {
 /** A loop is the same step on every device, but for its body. */
 export function loopSpec(
   { kind, steps, condition, every, stepsAtOnce, states, body }: LoopStep,
-  specs: (step: Exclude<Step, SweepStep>) => LoopSpec['body'],
+  specs: (step: Step) => LoopSpec['body'],
 ): LoopSpec {
   return { kind, steps, condition, every, stepsAtOnce, states, body: body.flatMap(specs) };
 }

@@ -38,6 +38,7 @@ import {
   type PlanBuffer,
   type Step,
   type SweepStep,
+  sweepsOf,
 } from './plan.js';
 import type { DeviceNeeds, Place } from './planner.js';
 import { bufferSpecs, joinedRanges, loopSpec, matmulSpec } from './program-cpu.js';
@@ -98,6 +99,7 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
       worksOf: (kernel) => cudaWorks(kernel, cudaOf(kernel, limits).schedule),
       canWindow: ({ role }) => role !== 'output' || place !== 'device',
       canSpill: true,
+      canReadBack: place !== 'file',
       slots: { in: 3, out: 3, local: 1 },
       tileBytes: TILE_BYTES,
       panelSeconds: (step, work) => panelSeconds(step, work, multiprocessors),
@@ -140,7 +142,7 @@ function cudaHostPeak({ buffers, steps }: Pick<Plan, 'buffers' | 'steps'>): numb
   const atOnce = (role: PlanBuffer['role']): number =>
     ends.reduce((sum, b) => sum + (b.role === role ? aligned(b.byteLength) : 0), 0);
   const isLarge = Math.max(atOnce('input'), atOnce('output')) > PACKED;
-  const sweeps = steps.flatMap((step) => (step.kind === 'sweep' ? step.windows : []));
+  const sweeps = steps.flatMap(sweepsOf).flatMap(({ windows }) => windows);
   const ways = ['in', 'out'].filter((way) => sweeps.some(({ direction }) => direction === way));
   return spilled + (ends.length > 0 ? packed : 0) + ((isLarge ? 1 : 0) + ways.length) * copies;
 }
@@ -215,7 +217,7 @@ function stepSpecs(step: Step, images: Images): StepSpec[] {
 /** The launches of a step; of a kernel that is cut into phases, all of its launches. */
 function launchSpecs(step: Exclude<Step, SweepStep>, images: Images): Exclude<StepSpec, SweepSpec>[] {
   if (step.kind === 'matmul') return [matmulSpec(step)];
-  if (step.kind === 'loop') return [loopSpec(step, (part) => launchSpecs(part, images))];
+  if (step.kind === 'loop') return [loopSpec(step, (part) => stepSpecs(part, images))];
   const cuda = cudaOf(step.kernel, images.limits);
   const image = images.position.get(cuda.source)!;
   const launches = cuda.launches.map((launch) => ({

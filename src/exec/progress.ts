@@ -3,7 +3,7 @@
  * and turns it into what the user asked to be told. Called by `evaluate.ts`.
  */
 import { WINDOW_FIELDS } from './native-types.js';
-import type { Plan, Step, SweepStep } from './plan.js';
+import { type Plan, type Step, type SweepStep, sweepsOf } from './plan.js';
 
 /** How far a compute is. A compute that fits as a whole is one tile; a step of `iterate` counts as a tile. */
 export interface Progress {
@@ -73,6 +73,10 @@ export function watchProgress(
 function stagesOf(step: Step): Stage[] {
   if (step.kind === 'sweep') return [sweepStage(step)];
   if (step.kind !== 'loop' || step.condition >= 0) return [];
+  const swept = sweepsOf(step);
+  const tiles = swept.reduce((all, sweep) => all + sweep.tiles, 0);
+  if (tiles > 0)
+    return [{ steps: namesOf(step), tiles: tiles * (step.steps / step.stepsAtOnce), bytes: undefined }];
   return [{ steps: namesOf(step), tiles: step.steps, bytes: undefined }];
 }
 
@@ -89,7 +93,8 @@ function sweepStage(sweep: SweepStep): Stage {
 
 const namesOf = (step: Step): string[] => {
   if (step.kind === 'loop') return step.body.flatMap(namesOf);
-  return step.kind === 'sweep' ? [] : ['kernel' in step ? step.kernel.name : step.kind];
+  if (step.kind === 'sweep') return step.body.flatMap((part) => namesOf(part.step));
+  return ['kernel' in step ? step.kernel.name : step.kind];
 };
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);

@@ -8,10 +8,12 @@
 
 import type { Works } from '../codegen/work.js';
 import type { Kernel } from '../fusion/kernel.js';
-import type { Draft, DraftBuffer, DraftNeeds } from './draft.js';
+import { buffersOf, type Draft, type DraftBuffer, type DraftNeeds } from './draft.js';
+import { loopCut } from './loop-cuts.js';
+import { bytesMoved, heldByLoop, segmentsOf, unrollings } from './loop-sweeps.js';
 import { aligned, placeInArena } from './memory.js';
 import type { PanelWork } from './panel-time.js';
-import type { MatmulStep, Plan, PlanBuffer, Step, SweepWindows } from './plan.js';
+import type { LoopState, LoopStep, MatmulStep, Plan, PlanBuffer, Step, SweepWindows } from './plan.js';
 import { splitLoads } from './sweep-aliases.js';
 import { type Group, groupTasks, type Refusal } from './sweep-groups.js';
 import {
@@ -51,6 +53,8 @@ export interface SweepRules {
   readonly canWindow: (buffer: DraftBuffer) => boolean;
   /** Whether large values may wait in host memory between sweeps. */
   readonly canSpill: boolean;
+  /** Whether results can be read again while the job runs: not those that go to files. */
+  readonly canReadBack: boolean;
   /** Windows of one buffer that are on the device at once: while one is computed, others are copied. */
   readonly slots: Readonly<Record<SweepWindows['direction'], number>>;
   /** Bytes of a tile that are copied while another is computed. */
@@ -83,12 +87,29 @@ const MOST_OF_WHOLE = 0.6;
 export function planSweeps(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFit): Plan | NoFit {
   const { sweeps } = needs;
   if (sweeps === undefined) return whole;
+  let best: Plan | NoFit = whole;
+  // Of ways to do several steps of loops at a time, what copies least: more at once first.
+  for (const tried of unrollings(draft, sweeps.worksOf)) {
+    const found = planDraft(tried, budget, needs, whole);
+    if (!('needed' in found)) {
+      if (!('needed' in best) && bytesMoved(found) >= bytesMoved(best)) return best;
+      best = found;
+    } else if ('needed' in best && (best === whole || found.needed < best.needed)) {
+      best = found;
+    }
+  }
+  return best;
+}
+
+function planDraft(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFit): Plan | NoFit {
+  const sweeps = needs.sweeps!;
   const sizes = [...new Set(draft.buffers.map(needs.heldBytes))].filter((n) => n > 0).sort((a, b) => b - a);
   let least = whole;
   const hasProducts = draft.steps.some((step) => step.kind === 'matmul');
   for (const threshold of sizes) {
     for (const byPanels of hasProducts ? [false, true] : [false]) {
       const tried = new Attempt(draft, budget, needs, { ...sweeps, threshold, byPanels }).plan();
+      if (tried === undefined) continue;
       if (!('needed' in tried)) return tried;
       // What would fit if it could be cut says nothing of what is needed.
       if (tried.needed > budget && (least === whole || tried.needed < least.needed)) least = tried;
@@ -104,6 +125,9 @@ interface Choice extends SweepRules {
   readonly byPanels: boolean;
 }
 
+/** A group of steps, and the loop that it is a part of the body of. */
+type PlacedGroup = Group & { readonly loop: LoopStep | undefined };
+
 /** One choice, planned. */
 class Attempt {
   readonly #draft: Draft;
@@ -112,7 +136,7 @@ class Attempt {
   readonly #rules: Choice;
   readonly #buffers: DraftBuffer[];
   readonly #windowed: boolean[];
-  #groups: readonly Group[] = [];
+  #groups: readonly PlacedGroup[] = [];
   readonly #home = new Map<Task, number>();
   readonly #spilled = new Set<number>();
 
@@ -129,33 +153,70 @@ class Attempt {
     );
   }
 
-  plan(): Plan | NoFit {
-    const isWindowedInput = (buffer: number): boolean =>
-      this.#windowed[buffer] === true && this.#buffers[buffer]!.role === 'input';
-    const forms = this.#draft.steps.map((step) => {
-      const own =
-        step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (buffer) => this.#addAlias(buffer)) : step;
-      return formsOf(own, this.#rules.worksOf, (bytes) => this.#addScratch(bytes));
-    });
-    const groups = groupTasks(forms, {
-      isWindowed: (buffer) => this.#windowed[buffer] === true,
-      byteLengthOf: (buffer) => this.#buffers[buffer]!.byteLength,
-      isInput: (buffer) => this.#buffers[buffer]!.role === 'input',
-      isFetched: (buffer) => this.#buffers[buffer]!.isFetched === true,
-      canSpill: this.#rules.canSpill,
-      mostOfWhole: MOST_OF_WHOLE,
-      byPanels: this.#rules.byPanels,
-    });
-    if ('why' in groups) return this.#refused(groups);
+  /** `undefined`: values would have to wait where none can. */
+  plan(): Plan | NoFit | undefined {
+    const groups: PlacedGroup[] = [];
+    for (const { loop, steps } of segmentsOf(this.#draft.steps, (step) => this.#opens(step))) {
+      if (loop !== undefined && !this.#canHold(loop)) return undefined;
+      if (loop !== undefined) this.#windowStates(loop);
+      const found = this.#group(steps);
+      if ('why' in found) return this.#refused(found);
+      groups.push(...found.map((group) => ({ ...group, loop })));
+    }
     this.#take(groups);
     // Where a later sweep computes again all that one makes, that one makes nothing.
     this.#take(
       groups.filter(({ tasks, runs }, at) => runs !== 'tiles' || tasks.some((t) => this.#isKept(t, at))),
     );
+    const spillsAnyway = groups.some(({ loop }) => loop !== undefined) && this.#spilled.size > 0;
+    if (spillsAnyway && !this.#rules.canSpill) return undefined;
     return this.#fitInto(this.#budget);
   }
 
-  #take(groups: readonly Group[]): void {
+  /** Whether the body of a loop is swept: it touches windowed buffers, and cannot be cut as a whole. */
+  #opens(loop: LoopStep): boolean {
+    const { reads, writes } = buffersOf(loop);
+    const isTouched = [...reads, ...writes].some((buffer) => this.#windowed[buffer]);
+    return isTouched && loopCut(loop, this.#rules.worksOf) === undefined;
+  }
+
+  /** Whether the states of a loop that are not on the device can lie elsewhere. */
+  #canHold(loop: LoopStep): boolean {
+    return loop.states.flatMap(placesOfState).every((buffer) => {
+      if (!this.#windowed[buffer]) return true;
+      return this.#buffers[buffer]!.role === 'output' ? this.#rules.canReadBack : this.#rules.canSpill;
+    });
+  }
+
+  /** A step of a loop has windows of states that may lie in host memory. */
+  #windowStates(loop: LoopStep): void {
+    for (const state of loop.states) {
+      const isWindowed = [state.initial, state.last, state.other].some((buffer) => this.#windowed[buffer]);
+      if (isWindowed) this.#windowed[state.current] = this.#windowed[state.next] = true;
+    }
+  }
+
+  #group(steps: readonly Step[]): readonly Group[] | Refusal {
+    const isWindowedInput = (buffer: number): boolean =>
+      this.#windowed[buffer] === true && this.#buffers[buffer]!.role === 'input';
+    const forms = steps.map((step) => {
+      const own =
+        step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (buffer) => this.#addAlias(buffer)) : step;
+      return formsOf(own, this.#rules.worksOf, (bytes) => this.#addScratch(bytes));
+    });
+    const made = new Set(forms.flat(2).flatMap(({ writes }) => writes));
+    return groupTasks(forms, {
+      isWindowed: (buffer) => this.#windowed[buffer] === true,
+      byteLengthOf: (buffer) => this.#buffers[buffer]!.byteLength,
+      isInput: (buffer) => !made.has(buffer),
+      isFetched: (buffer) => this.#buffers[buffer]!.isFetched === true,
+      canSpill: this.#rules.canSpill,
+      mostOfWhole: MOST_OF_WHOLE,
+      byPanels: this.#rules.byPanels,
+    });
+  }
+
+  #take(groups: readonly PlacedGroup[]): void {
     this.#groups = groups;
     this.#home.clear();
     this.#spilled.clear();
@@ -184,8 +245,11 @@ class Attempt {
     return { needed: needed + this.#heldWhole(), step: task.step, atOnce: true };
   }
 
-  /** Windowed values that a group after their own reads. */
+  /** Windowed values that a group after their own reads, and states of loops whose bodies are swept. */
   #findSpilled(): void {
+    for (const { loop } of this.#groups)
+      for (const buffer of loop === undefined ? [] : heldByLoop(loop))
+        if (this.#windowed[buffer] && this.#buffers[buffer]!.role === 'temporary') this.#spilled.add(buffer);
     for (const group of this.#groups) {
       const here = new Set(group.tasks.flatMap(({ writes }) => writes));
       for (const task of group.tasks)
@@ -200,12 +264,17 @@ class Attempt {
     if (this.#home.get(task) !== at) return false;
     if (!task.repeats) return true;
     return task.writes.some((buffer) => {
-      if (this.#buffers[buffer]!.role === 'output' || this.#spilled.has(buffer)) return true;
+      if (this.#leaves(buffer)) return true;
       if (this.#windowed[buffer]) return false;
       return this.#groups.some(
         (group, k) => k !== at && group.tasks.some(({ reads }) => reads.includes(buffer)),
       );
     });
+  }
+
+  /** Whether what a sweep makes is needed after it, outside of the device. */
+  #leaves(buffer: number): boolean {
+    return ['output', 'state'].includes(this.#buffers[buffer]!.role) || this.#spilled.has(buffer);
   }
 
   /** What lives at the same time may take more than its bytes: then sweeps are sized for less. */
@@ -278,13 +347,15 @@ class Attempt {
   #lifetimes(): { first: Map<number, number>; last: Map<number, number> } {
     const first = new Map<number, number>();
     const last = new Map<number, number>();
+    const use = (buffer: number, at: number): void => {
+      if (!first.has(buffer)) first.set(buffer, at);
+      last.set(buffer, at);
+    };
     for (const [at, group] of this.#groups.entries()) {
-      for (const task of group.tasks) {
-        for (const buffer of [...task.reads, ...task.writes, ...this.#workspaceOf(task)]) {
-          if (!first.has(buffer)) first.set(buffer, at);
-          last.set(buffer, at);
-        }
-      }
+      // What a loop holds lives from its first group to its last.
+      for (const buffer of group.loop === undefined ? [] : heldByLoop(group.loop)) use(buffer, at);
+      for (const task of group.tasks)
+        for (const buffer of [...task.reads, ...task.writes, ...this.#workspaceOf(task)]) use(buffer, at);
     }
     return { first, last };
   }
@@ -300,10 +371,9 @@ class Attempt {
   }
 
   #directionOf(buffer: number, tasks: readonly SweptTask[]): SweepWindows['direction'] {
-    const { role } = this.#buffers[buffer]!;
     const writer = tasks.find(({ task }) => task.writes.includes(buffer));
     if (writer === undefined) return 'in';
-    return writer.isKept && (role === 'output' || this.#spilled.has(buffer)) ? 'out' : 'local';
+    return writer.isKept && this.#leaves(buffer) ? 'out' : 'local';
   }
 
   /** Places everything in the arena and writes the steps. */
@@ -324,16 +394,19 @@ class Attempt {
     ]);
     const offsets = new Map(whole.map((k, at) => [k, arena.offsets[at]!]));
     const placed = slots.map((block, k) => ({ ...block, offset: arena.offsets[whole.length + k]! }));
-    const steps = this.#groups.flatMap((group, at): Step[] => {
+    const stepsAt = (at: number): Step[] => {
       const sweep = sized[at];
-      if (sweep === undefined) return group.tasks.map(({ step }) => step);
-      return [
-        sweepStep(
-          sweep,
-          placed.filter((block) => block.at === at),
-        ),
-      ];
-    });
+      if (sweep === undefined) return this.#groups[at]!.tasks.map(({ step }) => step);
+      const blocks = placed.filter((block) => block.at === at);
+      return [sweepStep(sweep, blocks)];
+    };
+    const steps: Step[] = [];
+    for (let at = 0, end = 0; at < this.#groups.length; at = end) {
+      const { loop } = this.#groups[at]!;
+      for (end = at + 1; loop !== undefined && this.#groups[end]?.loop === loop; ) end++;
+      const own = Array.from({ length: end - at }, (_, k) => stepsAt(at + k)).flat();
+      steps.push(...(loop === undefined ? own : [{ ...loop, body: own }]));
+    }
     return withHostPeak(this.#needs, {
       buffers: this.#buffers.map((buffer, k) =>
         // Scratch memory of a form that was not chosen is not needed.
@@ -362,6 +435,9 @@ class Attempt {
     return this.#draft.outputKeys.map((key) => places.get(key) ?? -1);
   }
 }
+
+/** Where a state lies between the steps of a loop. */
+const placesOfState = ({ last, other }: LoopState): number[] => (other < 0 ? [last] : [last, other]);
 
 /** For each group, the position of its first task among all tasks; the last entry is their number. */
 function startsOf(groups: readonly Group[]): number[] {

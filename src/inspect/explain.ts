@@ -266,7 +266,11 @@ type BodyStep = Exclude<Step, SweepStep>;
 function explainSteps(planned: Planned, device: string): ExplainedStep[] {
   let sweeps = 0;
   let loops = 0;
-  const explainBody = (step: BodyStep): ExplainedStep[] => {
+  const explainBody = (step: Step): ExplainedStep[] => {
+    if (step.kind === 'sweep') {
+      const sweep = { number: sweeps++, tiles: step.tiles };
+      return step.body.flatMap((part) => explainBody(part.step).map((s) => ({ ...s, sweep })));
+    }
     if (step.kind !== 'loop') return explainStep(step, planned, device);
     const loop = { number: loops++, count: countOf(step) };
     const named = namesOfStates(step, planned.plan);
@@ -275,11 +279,7 @@ function explainSteps(planned: Planned, device: string): ExplainedStep[] {
       .flatMap(explainBody)
       .map((s) => ({ loop, ...s, reads: renamed(s.reads), writes: renamed(s.writes) }));
   };
-  return planned.plan.steps.flatMap((step): ExplainedStep[] => {
-    if (step.kind !== 'sweep') return explainBody(step);
-    const sweep = { number: sweeps++, tiles: step.tiles };
-    return step.body.flatMap((part) => explainBody(part.step).map((s) => ({ ...s, sweep })));
-  });
+  return planned.plan.steps.flatMap(explainBody);
 }
 
 /** States of a loop by the buffers that hold the first and the last of them. */

@@ -6,7 +6,7 @@ import { type DealtPlan, hostBytesOf, namesOf, printDealtPlan } from '../exec/de
 import { planDealt } from '../exec/dealt.js';
 import { budgetsOf, type ComputeOptions, devicesOf } from '../exec/evaluate.js';
 import { type PartsPlan, planParts } from '../exec/parts-plan.js';
-import { type Plan, printPlan } from '../exec/plan.js';
+import { type Plan, printPlan, type Step, sweepsOf as sweepsIn } from '../exec/plan.js';
 import { type Place, planGraph } from '../exec/program.js';
 import { canonicalize } from '../fusion/canonicalize.js';
 import type { Expr } from '../graph/expr.js';
@@ -94,10 +94,15 @@ const summarizeDealt = (plan: DealtPlan, parts: PartsPlan): PlanSummary => ({
 export const peaksOf = ({ peakBytes }: DealtPlan, parts: PartsPlan): number[] =>
   peakBytes.map((bytes, d) => (d === 0 ? Math.max(parts.peakBytes, bytes + parts.waitingBytes) : bytes));
 
+/** Those in loops too, once. */
 const sweepsOf = (plan: Plan): SweepSummary[] =>
-  plan.steps.flatMap((step): SweepSummary[] => {
-    if (step.kind !== 'sweep') return [];
-    const steps = step.body.map((part) => ('kernel' in part.step ? part.step.kernel.name : part.step.kind));
+  plan.steps.flatMap(sweepsIn).map((step) => {
+    const steps = step.body.flatMap((part) => namesIn(part.step));
     const slotBytes = step.windows.reduce((sum, w) => sum + w.slots * w.slotByteLength, 0);
-    return [{ tiles: step.tiles, steps, slotBytes }];
+    return { tiles: step.tiles, steps, slotBytes };
   });
+
+function namesIn(step: Step): string[] {
+  if (step.kind === 'loop') return step.body.flatMap(namesIn);
+  return ['kernel' in step ? step.kernel.name : step.kind];
+}

@@ -148,8 +148,29 @@ describe('a malformed loop', () => {
     ],
     'whose states are used outside': [product(CURRENT, FACTOR, RESULT)],
     'whose states are used after it': [loop(), product(NEXT, FACTOR, RESULT)],
-    'of sweeps': [loop({ body: [{ kind: 'sweep', tiles: 0, buffers: [], body: [] } as never] })],
-    'in a sweep': [
+    'of sweeps with windows of states that have none': [
+      loop({
+        body: [
+          {
+            kind: 'sweep',
+            tiles: 0,
+            buffers: [
+              {
+                buffer: CURRENT,
+                direction: 'in',
+                offset: 0,
+                slotByteLength: 0,
+                slots: 0,
+                slotPitch: 0,
+                windows: new Float64Array(0),
+              },
+            ],
+            body: [],
+          },
+        ],
+      }),
+    ],
+    'of products in a sweep': [
       {
         kind: 'sweep',
         tiles: 0,

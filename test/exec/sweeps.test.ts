@@ -18,6 +18,7 @@ const NEEDS: DeviceNeeds = {
     worksOf: tapeWorks,
     canWindow: () => true,
     canSpill: true,
+    canReadBack: true,
     slots: { in: 3, out: 2, local: 1 },
     tileBytes: Number.POSITIVE_INFINITY,
   },

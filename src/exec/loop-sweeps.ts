@@ -1,0 +1,177 @@
+/**
+ * Loops whose bodies are swept: what a step reads elsewhere it finds in the whole state before, which waits in host memory. Several
+ * steps of a stencil become one body, so that the states are copied once for all of them; tiles then have a halo as wide as those
+ * steps reach, which neighbours compute too:
+ *
+ *     8 steps of x → f(x)   →   2 steps of x → f(f(f(f(x))))
+ *
+ * Called by `sweeps.ts`.
+ */
+import type { Kernel } from '../fusion/kernel.js';
+import { buffersOf, type Draft, type DraftBuffer, placesOf } from './draft.js';
+import { loopCut } from './loop-cuts.js';
+import { WINDOW_FIELDS } from './native-types.js';
+import type { KernelStep, LoopState, LoopStep, Plan, Step } from './plan.js';
+import type { WorksOf } from './sweep-tasks.js';
+
+/** The most steps that become one: planning takes longer with each. */
+const MOST_UNROLLED = 16;
+
+/** A run of steps that are planned together: those of a loop's body, or steps between loops. */
+export interface Segment {
+  readonly loop: LoopStep | undefined;
+  readonly steps: readonly Step[];
+}
+
+/** Steps between loops that `opens` chooses, and the bodies of those. */
+export function segmentsOf(steps: readonly Step[], opens: (loop: LoopStep) => boolean): Segment[] {
+  const segments: Segment[] = [];
+  for (const step of steps) {
+    if (step.kind === 'loop' && opens(step)) {
+      segments.push({ loop: step, steps: step.body });
+      continue;
+    }
+    const last = segments.at(-1);
+    if (last === undefined || last.loop !== undefined) segments.push({ loop: undefined, steps: [step] });
+    else segments[segments.length - 1] = { loop: undefined, steps: [...last.steps, step] };
+  }
+  return segments;
+}
+
+/** Everything that a loop touches from before its first step to after its last. */
+export const heldByLoop = (loop: LoopStep): number[] => [
+  ...buffersOf(loop).reads,
+  ...loop.states.flatMap(placesOf),
+];
+
+/** The drafts to try, where loops may do several steps of a stencil at a time: more at once first, and one at last. */
+export function unrollings(draft: Draft, worksOf: WorksOf): Draft[] {
+  const open = new Set(
+    draft.steps.filter((step) => step.kind === 'loop' && isMap(step) && loopCut(step, worksOf) === undefined),
+  );
+  if (open.size === 0) return [draft];
+  const drafts: Draft[] = [];
+  for (let most = MOST_UNROLLED; most >= 1; most /= 2) drafts.push(new Unrolling(draft, open, most).draft());
+  return drafts;
+}
+
+/** Whether the body of a loop is one map. */
+function isMap({ condition, body: [only, ...others] }: LoopStep): boolean {
+  if (condition >= 0 || only?.kind !== 'kernel' || others.length > 0) return false;
+  return only.kernel.reduced.length === 0 && only.scratch.length === 0;
+}
+
+class Unrolling {
+  readonly #draft: Draft;
+  /** The loops that change. */
+  readonly #open: ReadonlySet<Step>;
+  readonly #most: number;
+  readonly #buffers: DraftBuffer[];
+
+  constructor(draft: Draft, open: ReadonlySet<Step>, most: number) {
+    this.#draft = draft;
+    this.#open = open;
+    this.#most = most;
+    this.#buffers = [...draft.buffers];
+  }
+
+  draft(): Draft {
+    const steps = this.#draft.steps.flatMap((step) =>
+      step.kind === 'loop' && this.#open.has(step) ? this.#unrolled(step) : [step],
+    );
+    return { ...this.#draft, buffers: this.#buffers, steps };
+  }
+
+  /** The loop with several steps in each; what is left over comes first, as a loop of its own. */
+  #unrolled(loop: LoopStep): LoopStep[] {
+    const stretch = loop.every > 0 ? loop.every : loop.steps;
+    const most = Math.min(this.#most, stretch);
+    const divisor = largestDivisor(stretch, most);
+    const apart = loop.every === 0 && 2 * divisor < most;
+    const count = apart ? most : divisor;
+    const rest = loop.steps % count;
+    if (rest === 0) return [this.#several(loop, loop.steps, count)];
+    const between = loop.states.map((state) => this.#add(state.last));
+    const before = loop.states.map((state, k): LoopState => ({ ...state, last: between[k]! }));
+    const after = loop.states.map((state, k): LoopState => ({ ...state, initial: between[k]! }));
+    return [
+      this.#several({ ...loop, states: before }, rest, rest),
+      this.#several({ ...loop, states: after }, loop.steps - rest, count),
+    ];
+  }
+
+  /** `steps` steps of a loop, `count` at a time. */
+  #several(loop: LoopStep, steps: number, count: number): LoopStep {
+    const step = plain(loop.body[0] as KernelStep);
+    // Two loops may not have the same buffers for their states.
+    const states = loop.states.map((state): LoopState => {
+      const [current, next] = [this.#add(state.current), this.#add(state.next)];
+      const isOnce = steps === count;
+      const other = isOnce
+        ? -1
+        : state.other < 0 || state.other === state.last
+          ? this.#add(state.last)
+          : state.other;
+      return { ...state, current, next, other };
+    });
+    const inner = Array.from({ length: count - 1 }, () =>
+      loop.states.map(({ next }) => this.#add(next, 'temporary')),
+    );
+    const body = Array.from({ length: count }, (_, k): KernelStep => {
+      const moved = new Map<number, number>();
+      for (const [s, { current, next }] of loop.states.entries()) {
+        moved.set(current, k === 0 ? states[s]!.current : inner[k - 1]![s]!);
+        moved.set(next, k === count - 1 ? states[s]!.next : inner[k]![s]!);
+      }
+      return { ...step, buffers: step.buffers.map((buffer) => moved.get(buffer) ?? buffer) };
+    });
+    const every = loop.every / (loop.every > 0 ? count : 1);
+    return { ...loop, steps: steps / count, every, stepsAtOnce: 1, states, body };
+  }
+
+  /** Another buffer like one that is there; of the memory of a run, if that one is a result. */
+  #add(like: number, as?: DraftBuffer['role']): number {
+    const { key, byteLength, role } = this.#buffers[like]!;
+    const own = as ?? (role === 'state' ? role : 'temporary');
+    return (
+      this.#buffers.push({
+        key: `${key} again ${this.#buffers.length}`,
+        role: own,
+        byteLength,
+        source: -1,
+        isStored: false,
+        isRead: false,
+      }) - 1
+    );
+  }
+}
+
+function largestDivisor(n: number, most: number): number {
+  for (let d = most; d > 1; d--) if (n % d === 0) return d;
+  return 1;
+}
+
+/** A kernel that does one step, and writes over nothing that it reads. */
+function plain(step: KernelStep): KernelStep {
+  const { feedback: _, ...kernel } = step.kernel;
+  const buffers = kernel.buffers.map(({ isShared: __, ...buffer }) => buffer);
+  return { ...step, kernel: { ...kernel, buffers } satisfies Kernel };
+}
+
+/** Bytes that a plan's sweeps copy, in all runs of the loops that they are in. */
+export function bytesMoved({ steps }: Pick<Plan, 'steps'>): number {
+  const moved = (step: Step): number => {
+    if (step.kind === 'loop') return runsOf(step) * step.body.reduce((sum, part) => sum + moved(part), 0);
+    if (step.kind !== 'sweep') return 0;
+    let bytes = 0;
+    for (const { windows } of step.windows)
+      for (let at = 0; at < windows.length; at += WINDOW_FIELDS)
+        if (windows[at + 1] === 1) bytes += windows[at + 3]! * windows[at + 4]!;
+    return bytes;
+  };
+  return steps.reduce((sum, step) => sum + moved(step), 0);
+}
+
+/** With a condition nobody knows: any number does to compare plans that differ in nothing else. */
+const runsOf = ({ steps, condition, stepsAtOnce }: LoopStep): number =>
+  condition >= 0 ? 1 : Math.ceil(steps / stepsAtOnce);
