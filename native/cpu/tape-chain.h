@@ -1,5 +1,5 @@
 // Chains: instructions of a tape that are computed together, a group of lanes at a time, with what goes from
-// one to the next in vector registers. tape-parse.cpp reads them; tape-run.cpp runs them, through
+// one to the next in vector registers. tape-parse.cpp reads them; tape-worker.cpp runs them, through
 // `ChainRunner`.
 #pragma once
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Moves data between buffers and blocks: loads, stores, indices and bounds of one block. Called by
-// tape-run.cpp.
+// tape-worker.cpp.
 #pragma once
 #include "cpu/cpu.h"
 #include "cpu/tape.h"

@@ -1,0 +1,53 @@
+#include "cpu/scratch.h"
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace weft::cpu {
+namespace {
+
+constexpr size_t kKept = 64;
+constexpr size_t kLargestKept = size_t{4} << 20;
+constexpr size_t kLeast = size_t{64} << 10;
+
+}  // namespace
+
+struct Scratch::Pool {
+  std::mutex mutex;
+  std::vector<Block> blocks;
+};
+
+// Never destroyed: threads may outlive static destructors.
+Scratch::Pool& Scratch::shared() {
+  static Pool& pool = *new Pool;
+  return pool;
+}
+
+Scratch::~Scratch() {
+  Pool& pool = shared();
+  const std::lock_guard lock(pool.mutex);
+  if (pool.blocks.size() < kKept && block_.byteLength <= kLargestKept) {
+    pool.blocks.push_back(std::move(block_));
+  }
+}
+
+Scratch::Block Scratch::acquire(size_t byteLength) {
+  {
+    Pool& pool = shared();
+    const std::lock_guard lock(pool.mutex);
+    for (Block& block : pool.blocks) {
+      if (block.byteLength < byteLength) continue;
+      Block found = std::move(block);
+      block = std::move(pool.blocks.back());
+      pool.blocks.pop_back();
+      return found;
+    }
+  }
+  const size_t rounded = std::max<size_t>(std::bit_ceil(byteLength), kLeast);
+  return {std::unique_ptr<char, Free>(static_cast<char*>(operator new(rounded, kAlignment))), rounded};
+}
+
+}  // namespace weft::cpu

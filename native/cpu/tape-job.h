@@ -1,0 +1,70 @@
+// What the workers of one run of a tape share, and the partial results of its reductions.
+#pragma once
+#include <atomic>
+#include <vector>
+
+#include "cpu/cpu.h"
+#include "cpu/tape.h"
+
+namespace weft::cpu {
+
+constexpr int64_t alignedBytes(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// Outputs of this size and more are written past the caches: at memory speed that is twice as fast as reading
+// each line into the cache first, and little of them would still be there for the next kernel.
+inline constexpr int64_t kStreamBytes = int64_t{32} << 20;
+
+// Lane operations that are worth waking a thread for.
+inline constexpr int64_t kTaskWork = 1 << 17;
+
+// Everything about a run that its workers share.
+struct TapeJob {
+  const Tape& tape;
+  const TapeBuffer* buffers;
+  const std::atomic<bool>* cancel;
+  // An output lies in an input's memory: loads are copied, results are stored last.
+  bool isAliased;
+  int64_t accumulators;
+  int64_t levels;
+  int64_t slots;
+  bool streams(int buffer) const {
+    const TapeBuffer& b = buffers[buffer];
+    return (b.last - b.first) * byteLengthOf(tape.buffers[buffer].dtype) >= kStreamBytes;
+  }
+  bool cancelled() const { return cancel && cancel->load(std::memory_order_relaxed); }
+};
+
+// The partial results of all of a tape's reductions.
+class ReduceStates {
+ public:
+  static int64_t byteLength(const TapeJob& job) {
+    int64_t bytes = 0;
+    for (const ReduceInfo& info : job.tape.reductions) bytes += bytesOf(job, info);
+    return bytes;
+  }
+  static int64_t nodesByteLength(const TapeJob& job) {
+    int64_t bytes = 0;
+    for (const ReduceInfo& info : job.tape.reductions) {
+      bytes += alignedBytes(info.functions->nodeByteLength * job.accumulators);
+    }
+    return bytes;
+  }
+  void bind(const TapeJob& job, char* memory) {
+    for (const ReduceInfo& info : job.tape.reductions) {
+      const int64_t node = alignedBytes(info.functions->nodeByteLength * job.accumulators);
+      const int64_t leaf = alignedBytes(info.functions->leafByteLength * job.accumulators);
+      states_.push_back({memory + node, memory + node + leaf, memory, job.accumulators, job.levels, 0, 0});
+      memory += bytesOf(job, info);
+    }
+  }
+  ReduceState& operator[](int reduction) { return states_[reduction]; }
+
+ private:
+  static int64_t bytesOf(const TapeJob& job, const ReduceInfo& info) {
+    const int64_t node = alignedBytes(info.functions->nodeByteLength * job.accumulators);
+    return alignedBytes(info.functions->leafByteLength * job.accumulators) + node * (1 + job.levels);
+  }
+  std::vector<ReduceState> states_;
+};
+
+}  // namespace weft::cpu

@@ -1,0 +1,322 @@
+#include "cpu/tape-worker.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::cpu {
+
+TapeWorker::TapeWorker(const TapeJob& job)
+    : job_(job),
+      tape_(job.tape),
+      operands_(tape_.values.size()),
+      kept_(tape_.values.size()),
+      starts_(tape_.loops.size()),
+      scratch_(alignedBytes(tape_.blockByteLength) + alignedBytes(tape_.rowByteLength) +
+               2 * ReduceStates::byteLength(job) + 64) {
+  block_ = scratch_.data();
+  rows_ = block_ + alignedBytes(tape_.blockByteLength);
+  char* states = rows_ + alignedBytes(tape_.rowByteLength);
+  slot_.bind(job, states);
+  tile_.bind(job, states + ReduceStates::byteLength(job));
+  for (size_t i = 0; i < tape_.values.size(); i++) {
+    const Value& value = tape_.values[i];
+    if (value.storage == Storage::constant) {
+      operands_[i] = {const_cast<char*>(tape_.constants.data()) + value.offset, 0, 0};
+    }
+  }
+  bindRows(rows_);
+  bindChains();
+}
+
+void TapeWorker::bindRows(char* rows) {
+  boundRows_ = rows;
+  for (size_t i = 0; i < tape_.values.size(); i++) {
+    const Value& value = tape_.values[i];
+    if (value.storage != Storage::row) continue;
+    const int64_t rowStep = value.lanes ? tape_.paddedWidth() : kChunk;
+    operands_[i] = {rows + value.offset, value.rows ? rowStep : 0, value.lanes ? kChunk : 0};
+  }
+}
+
+void TapeWorker::startTile(int64_t tile) {
+  tileRows_ = tape_.rows;
+  tileValid_ = tape_.width();
+  locate(tile, 0, tape_.tileLoops, tileRows_, tileValid_);
+}
+
+void TapeWorker::runRows(size_t phase) {
+  const Section& section = tape_.rowSections[phase];
+  if (section.empty()) return;
+  for (size_t i = tape_.tileLoops; i < starts_.size(); i++) starts_[i] = 0;
+  const Position at{starts_.data(), starts_.size(), tape_.rowsReduced ? 1 : tileRows_, tileValid_};
+  run(section, at, boundRows_, true);
+  if (boundRows_ == rows_) return;
+  for (const Instruction& i : section) {
+    if (i.code == Opcode::chain) {
+      for (const Instruction& output : i.chain->outputs) keepRow(output.value, at);
+    } else if (i.code != Opcode::store) {
+      keepRow(i.value, at);
+    }
+  }
+}
+
+void TapeWorker::walk(size_t phase, int64_t first, int64_t last) {
+  for (int64_t block = first; block < last; block++) {
+    int64_t rows = tileRows_;
+    int64_t valid = tileValid_;
+    isTail_ = false;
+    locate(block, tape_.tileLoops, tape_.loops.size(), rows, valid);
+    run(tape_.walks[phase], {starts_.data(), starts_.size(), rows, valid}, block_, false);
+  }
+}
+
+void TapeWorker::resetSlot(size_t phase) {
+  eachReduction(phase, [&](const Instruction& i) { i.reduce->reset(slot_[i.reduction]); });
+}
+
+void TapeWorker::resetTile(size_t phase) {
+  eachReduction(phase, [&](const Instruction& i) { i.reduce->reset(tile_[i.reduction]); });
+}
+
+void TapeWorker::closeSlot(size_t phase) {
+  eachReduction(phase, [&](const Instruction& i) { i.reduce->close(slot_[i.reduction]); });
+}
+
+void TapeWorker::pushSlot(size_t phase) {
+  eachReduction(phase, [&](const Instruction& i) { i.reduce->push(tile_[i.reduction], slot_[i.reduction]); });
+}
+
+void TapeWorker::finish(size_t phase, bool fromSlots) {
+  const int kind = static_cast<int>(tape_.laneKind);
+  const Fold fold{kind, tape_.take, tape_.inner};
+  eachReduction(phase, [&](const Instruction& i) {
+    ReduceState& state = fromSlots ? tile_[i.reduction] : slot_[i.reduction];
+    if (fromSlots) i.reduce->close(state);
+    i.reduce->finish(state, fold, operands_[i.value]);
+  });
+}
+
+void TapeWorker::saveSlot(size_t phase, char* nodes) { copyNodes(phase, nodes, true); }
+
+void TapeWorker::loadSlot(size_t phase, char* nodes) { copyNodes(phase, nodes, false); }
+
+void TapeWorker::runTile(int64_t tile) {
+  startTile(tile);
+  const int64_t blocks = tape_.walkBlocks();
+  const bool segmented = tape_.isSegmented();
+  for (size_t phase = 0; phase < tape_.walks.size(); phase++) {
+    runRows(phase);
+    if (segmented) {
+      walk(phase, 0, blocks);
+      continue;
+    }
+    const bool several = job_.slots > 1;
+    if (several) resetTile(phase);
+    for (int64_t slot = 0; slot < job_.slots; slot++) {
+      resetSlot(phase);
+      walk(phase, slot * tape_.slotBlocks, std::min(blocks, (slot + 1) * tape_.slotBlocks));
+      closeSlot(phase);
+      if (several) pushSlot(phase);
+      if (job_.cancelled()) return;
+    }
+    finish(phase, several);
+  }
+  runRows(tape_.walks.size());
+}
+
+void TapeWorker::copyNodes(size_t phase, char* nodes, bool out) {
+  eachReduction(phase, [&](const Instruction& i) {
+    const int64_t bytes = i.reduce->nodeByteLength * job_.accumulators;
+    char* node = slot_[i.reduction].node;
+    if (out)
+      std::copy_n(node, bytes, nodes);
+    else
+      std::copy_n(nodes, bytes, node);
+    nodes += alignedBytes(bytes);
+  });
+}
+
+void TapeWorker::keepRow(int index, const Position& at) {
+  const Value& value = tape_.values[index];
+  if (value.storage != Storage::row) return;
+  const Operand from = operands_[index];
+  const Operand to = operandAt(value, boundRows_ + value.offset);
+  if (from.data == to.data) return;
+  const int64_t size = value.byteLength;
+  for (int64_t row = 0; row < (value.rows ? at.rows : 1); row++) {
+    for (int64_t chunk = 0; chunk < (value.lanes ? at.chunks() : 1); chunk++) {
+      std::memcpy(to.data + (row * to.rowStep + chunk * to.chunkStep) * size,
+                  from.data + (row * from.rowStep + chunk * from.chunkStep) * size, kChunk * size);
+    }
+  }
+  operands_[index] = to;
+}
+
+void TapeWorker::locate(int64_t linear, size_t first, size_t last, int64_t& rows, int64_t& valid) {
+  for (size_t i = last; i-- > first;) {
+    const Loop& loop = tape_.loops[i];
+    const int64_t step = loop.count > 1 ? linear % loop.count : 0;
+    if (loop.count > 1) linear /= loop.count;
+    switch (loop.role) {
+      case Role::unit:
+        starts_[i] = step;
+        break;
+      case Role::lanes:
+        starts_[i] = step * tape_.take;
+        valid = std::min(tape_.take, loop.extent - starts_[i]) * tape_.inner;
+        isTail_ = valid < tape_.width();
+        break;
+      case Role::rows:
+        starts_[i] = step * tape_.rows;
+        rows = std::min(tape_.rows, loop.extent - starts_[i]);
+        break;
+      case Role::shared:
+        locateShared(i, step, rows, valid);
+        break;
+    }
+  }
+}
+
+void TapeWorker::locateShared(size_t i, int64_t step, int64_t& rows, int64_t& valid) {
+  const int64_t full = tape_.loops[i].extent / tape_.take;
+  if (step * tape_.rows < full) {
+    starts_[i] = step * tape_.rows * tape_.take;
+    rows = std::min(tape_.rows, full - step * tape_.rows);
+  } else {
+    starts_[i] = full * tape_.take;
+    rows = 1;
+    valid = (tape_.loops[i].extent - starts_[i]) * tape_.inner;
+    isTail_ = true;
+  }
+}
+
+void TapeWorker::run(const Section& section, const Position& at, char* registers, bool isRow) {
+  const Operand* args[4];
+  for (const Instruction& i : section) {
+    if (i.code == Opcode::chain) {
+      runChain(i, at, registers);
+      continue;
+    }
+    Operand& out = operands_[i.value];
+    char* const memory = registers + i.offset;
+    switch (i.code) {
+      case Opcode::map:
+      case Opcode::cast: {
+        const Value& value = tape_.values[i.value];
+        out = operandAt(value, memory);
+        if (i.hasDirect) aimAtBuffer(i, at, out);
+        if (i.prefetch >= 0) out.ahead = operands_[i.prefetch].ahead;
+        for (int k = 0; k < i.argCount; k++) args[k] = &operands_[i.args[k]];
+        i.function({value.rows ? at.rows : 1, value.lanes ? at.chunks() : 1}, out, args);
+        break;
+      }
+      case Opcode::load:
+        if (i.isKept && holds(i, at)) break;
+        out = load(tape_, i, at, job_.buffers, memory, !job_.isAliased);
+        break;
+      case Opcode::index:
+        out = index(tape_, i, at, memory);
+        break;
+      case Opcode::inside:
+        out = inside(tape_, i, at, memory);
+        break;
+      case Opcode::reduce:
+        for (int k = 0; k < i.argCount; k++) args[k] = &operands_[i.args[k]];
+        reduce(i, at, args, out);
+        break;
+      case Opcode::store:
+        store(tape_, i.access, at, at.rows, isRow ? rowLanes() : at.valid, out, job_.buffers,
+              job_.streams(i.access.buffer));
+        break;
+      case Opcode::chain:
+        break;
+    }
+  }
+}
+
+Operand TapeWorker::operandAt(const Value& value, char* memory) const {
+  return {memory, value.rows ? (value.lanes ? tape_.paddedWidth() : kChunk) : 0, value.lanes ? kChunk : 0};
+}
+
+void TapeWorker::runChain(const Instruction& instruction, const Position& at, char* registers) {
+  const Chain& chain = *instruction.chain;
+  BoundChain& bound = chains_[instruction.chainIndex];
+  const Value& like = tape_.values[instruction.value];
+  for (const Instruction& i : chain.outputs) {
+    Operand& out = operands_[i.value] = operandAt(like, registers + i.offset);
+    if (i.hasDirect) aimAtBuffer(i, at, out);
+  }
+  for (size_t r = 0; r < chain.reductions.size(); r++)
+    bound.reduced[r] = operandAt(like, registers + chain.reductions[r].offset);
+  const bool takes = !chain.reductions.empty() && takesGroups(like, at);
+  bound.runner->run({like.rows ? at.rows : 1, like.lanes ? at.chunks() : 1}, takes,
+                    tape_.laneKind != LaneKind::reduced);
+  if (takes) return;
+  for (size_t r = 0; r < chain.reductions.size(); r++) {
+    const Operand* args[1] = {&bound.reduced[r]};
+    reduce(chain.reductions[r], at, args, operands_[chain.reductions[r].value]);
+  }
+}
+
+bool TapeWorker::takesGroups(const Value& like, const Position& at) const {
+  if (tape_.isSegmented() || !like.lanes || (!like.rows && at.rows > 1)) return false;
+  return at.valid % kChunk == 0 || tape_.laneKind == LaneKind::parallel;
+}
+
+bool TapeWorker::holds(const Instruction& i, const Position& at) {
+  const Kept now{baseOf(i.access.affine, at), at.rows, at.valid};
+  Kept& last = kept_[i.value];
+  if (last == now) return true;
+  last = now;
+  return false;
+}
+
+int64_t TapeWorker::rowLanes() const {
+  switch (tape_.laneKind) {
+    case LaneKind::parallel:
+      return tileValid_;
+    case LaneKind::reduced:
+      return 1;
+    case LaneKind::reducedThenParallel:
+      return tape_.inner;
+  }
+  return 1;
+}
+
+void TapeWorker::aimAtBuffer(const Instruction& i, const Position& at, Operand& out) const {
+  if (job_.isAliased || at.valid % kChunk != 0) return;
+  char* const memory = static_cast<char*>(job_.buffers[i.access.buffer].data);
+  const int64_t size = tape_.values[i.value].byteLength;
+  char* const to = memory + baseOf(i.access.affine, at) * size;
+  const auto bits = reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(i.access.affine.row * size);
+  out = {to, i.access.affine.row, kChunk, bits % kChunk == 0 && job_.streams(i.access.buffer)};
+}
+
+void TapeWorker::reduce(const Instruction& i, const Position& at, const Operand* const* args,
+                        const Operand& out) {
+  const Extent extent{at.rows, at.chunks()};
+  if (tape_.isSegmented()) {
+    i.reduce->segments(extent, at.valid, args, out);
+  } else if (tape_.laneKind == LaneKind::reduced) {
+    i.reduce->lanes(slot_[i.reduction], extent, at.valid, args);
+  } else {
+    const bool cut = tape_.laneKind == LaneKind::reducedThenParallel && isTail_;
+    i.reduce->columns(slot_[i.reduction], extent, cut ? at.valid : extent.chunks * kChunk, args);
+  }
+}
+
+void TapeWorker::bindChains() {
+  chains_.resize(tape_.chainCount);
+  for (const Section& section : tape_.walks) {
+    for (const Instruction& i : section) {
+      if (!i.chain) continue;
+      BoundChain& bound = chains_[i.chainIndex];
+      bound.reduced.resize(i.chain->reductions.size());
+      std::vector<ReduceState*> states;
+      for (const Instruction& reduction : i.chain->reductions) states.push_back(&slot_[reduction.reduction]);
+      bound.runner.emplace(*i.chain, operands_.data(), bound.reduced.data(), std::move(states));
+    }
+  }
+}
+
+}  // namespace weft::cpu

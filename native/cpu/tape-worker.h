@@ -1,0 +1,131 @@
+// One thread's interpreter of a tape: walks the blocks of a tile and runs the sections on them.
+//
+// tape-run.cpp and tape-slots.cpp deal out the tiles and slots; tape-memory.* moves data between buffers and
+// blocks, tape-chain.* runs chains.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "cpu/scratch.h"
+#include "cpu/tape-job.h"
+#include "cpu/tape-memory.h"
+
+namespace weft::cpu {
+
+class TapeWorker {
+ public:
+  explicit TapeWorker(const TapeJob& job);
+
+  char* ownRows() const { return rows_; }
+
+  // Row-level values of the tile lie here from now on.
+  void bindRows(char* rows);
+
+  void startTile(int64_t tile);
+
+  void runRows(size_t phase);
+
+  // Walks blocks [first, last) of the tile's reduced elements.
+  void walk(size_t phase, int64_t first, int64_t last);
+
+  void resetSlot(size_t phase);
+  void resetTile(size_t phase);
+  void closeSlot(size_t phase);
+  void pushSlot(size_t phase);
+  // Writes the phase's results into the row registers.
+  void finish(size_t phase, bool fromSlots);
+
+  // Copies a closed slot's nodes out and in, for slots that other threads computed.
+  void saveSlot(size_t phase, char* nodes);
+  void loadSlot(size_t phase, char* nodes);
+
+  // All of a tile.
+  void runTile(int64_t tile);
+
+ private:
+  template <typename F>
+  void eachReduction(size_t phase, F body) {
+    for (const Instruction& instruction : tape_.walks[phase]) {
+      if (instruction.code == Opcode::reduce) body(instruction);
+      if (instruction.code != Opcode::chain) continue;
+      for (const Instruction& reduction : instruction.chain->reductions) body(reduction);
+    }
+  }
+
+  void copyNodes(size_t phase, char* nodes, bool out);
+
+  // Puts a row-level value that was left in a buffer where other threads look for it.
+  void keepRow(int index, const Position& at);
+
+  // Sets the starts of loops [first, last) from a linear position, and what is left of a full block there.
+  void locate(int64_t linear, size_t first, size_t last, int64_t& rows, int64_t& valid);
+  // Rows of whole lanes first; what is left over is one short row.
+  void locateShared(size_t i, int64_t step, int64_t& rows, int64_t& valid);
+
+  void run(const Section& section, const Position& at, char* registers, bool isRow);
+
+  Operand operandAt(const Value& value, char* memory) const;
+
+  void runChain(const Instruction& instruction, const Position& at, char* registers);
+
+  // Whether every group of a block is a whole step of a reduction of `like`.
+  bool takesGroups(const Value& like, const Position& at) const;
+
+  // Whether a kept register holds what this load would fill it with; notes that it will.
+  bool holds(const Instruction& i, const Position& at);
+
+  // Lanes of a tile that row-level values are stored from.
+  int64_t rowLanes() const;
+
+  void aimAtBuffer(const Instruction& i, const Position& at, Operand& out) const;
+
+  void reduce(const Instruction& i, const Position& at, const Operand* const* args, const Operand& out);
+
+  struct BoundChain {
+    std::vector<Operand> reduced;
+    std::optional<ChainRunner> runner;
+  };
+  void bindChains();
+
+  struct Kept {
+    int64_t base;
+    // 0 before the first.
+    int64_t rows;
+    int64_t valid;
+    bool operator==(const Kept&) const = default;
+  };
+
+  const TapeJob& job_;
+  const Tape& tape_;
+  std::vector<BoundChain> chains_;
+  std::vector<Operand> operands_;
+  std::vector<Kept> kept_;
+  std::vector<int64_t> starts_;
+  Scratch scratch_;
+  char* block_ = nullptr;
+  char* rows_ = nullptr;
+  char* boundRows_ = nullptr;
+  ReduceStates slot_;
+  ReduceStates tile_;
+  int64_t tileRows_ = 1;
+  int64_t tileValid_ = 1;
+  // The block's rows are shorter than the accumulators are wide.
+  bool isTail_ = false;
+};
+
+// One worker for each thread that takes part, made when it is first needed.
+class TapeWorkers {
+ public:
+  TapeWorkers(const TapeJob& job, int count) : job_(job), workers_(count) {}
+  TapeWorker& operator[](int worker) {
+    std::optional<TapeWorker>& slot = workers_[worker];
+    if (!slot) slot.emplace(job_);
+    return *slot;
+  }
+
+ private:
+  const TapeJob& job_;
+  std::vector<std::optional<TapeWorker>> workers_;
+};
+
+}  // namespace weft::cpu
