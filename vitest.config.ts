@@ -35,7 +35,12 @@ export default defineConfig({
           ...common,
           ...SIM,
           name: 'sim',
-          include: ['test/sim/**/*.test.ts', ...CUDA, 'test/conformance/**/*.test.ts'],
+          include: [
+            'test/sim/**/*.test.ts',
+            ...CUDA,
+            'test/conformance/**/*.test.ts',
+            'test/guest/at-once.test.ts',
+          ],
           // Where memory is watched, there are no graphs.
           exclude: ['test/sim/graphs.test.ts'],
         },
@@ -52,6 +57,7 @@ export default defineConfig({
             'test/sim/compile.test.ts',
             'test/sim/here.test.ts',
             'test/sim/graphs.test.ts',
+            'test/guest/at-once.test.ts',
           ],
           env: { ...SIM.env, WEFT_POISON: '0' },
         },

@@ -7,6 +7,7 @@
 #include "runtime/cancel.h"
 #include "runtime/environment.h"
 #include "runtime/info.h"
+#include "runtime/process.h"
 #include "runtime/product-workspace.h"
 #include "runtime/program.h"
 #include "runtime/run.h"
@@ -23,6 +24,7 @@ void add(Napi::Object exports, const char* name) {
 }
 
 Napi::Object init(Napi::Env env, Napi::Object exports) {
+  weft::settleIntoProcess();
   weft::Environment::create(env);
   add<weft::createProgram>(exports, "createProgram");
   add<weft::run>(exports, "run");

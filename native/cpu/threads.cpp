@@ -8,7 +8,6 @@
 #include "cpu/cpu.h"
 
 #if defined(__unix__) || defined(__APPLE__)
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #endif
@@ -61,18 +60,6 @@ bool spinUntil(std::chrono::microseconds limit, Done done) {
 std::chrono::microseconds spinOf(int threads) {
   static const int available = availableThreads();
   return threads <= available ? kSpin : std::chrono::microseconds(0);
-}
-
-// Keeps this library mapped: Node unloads an addon with the worker that loaded it, and the threads outlive
-// that.
-void pinLibrary() {
-#if defined(__unix__) || defined(__APPLE__)
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&pinLibrary), &info) != 0 && info.dli_fname != nullptr) {
-    // Fails for a program that is not a library, which stays anyway.
-    dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-  }
-#endif
 }
 
 // A thread that leaves every signal to the threads of Node.
@@ -142,7 +129,6 @@ void ThreadPool::run(int64_t tasks, Call call, void* context, int maxThreads) {
 
 // A system that gives no more threads leaves the pool as large as it got.
 void ThreadPool::startThreads(int threads) {
-  if (threads_.empty()) pinLibrary();
   while (static_cast<int>(threads_.size()) < threads) {
     try {
       threads_.push_back(startQuietThread([this] { loop(); }));

@@ -100,7 +100,7 @@ Napi::Object withTried(Napi::Env env, const Napi::Value& found, const Library& l
   return result;
 }
 
-class ProbeTask : public BlockingTask {
+class ProbeTask : public NativeTask {
  public:
   void run() override {
     if (driverState().usable()) nvrtcState();
@@ -108,7 +108,7 @@ class ProbeTask : public BlockingTask {
   Napi::Value result(Napi::Env env) override { return env.Undefined(); }
 };
 
-class OpenTask : public BlockingTask {
+class OpenTask : public NativeTask {
  public:
   explicit OpenTask(CudaDevice& device) : device_(device) {}
   void run() override {
@@ -126,7 +126,7 @@ class OpenTask : public BlockingTask {
   size_t freeBytes_ = 0;
 };
 
-class CountTask : public BlockingTask {
+class CountTask : public NativeTask {
  public:
   explicit CountTask(CudaDevice& device) : device_(device) {}
   void run() override { kept_ = device_.keptObjects(); }

@@ -55,7 +55,7 @@ void Issue::operator()() {
   // A run that failed in a sweep may have left others.
   code_.firstBlock = {};
   place();
-  bringIn();
+  if (bringIn() && !sweepsHost()) run_.leaveInputs();
   resources_.throttle->begin();
   const bool replays = !code_.replays.empty() || isDue(program_, resources_);
   size_t graph = 0;
@@ -422,7 +422,14 @@ void Issue::gather() {
   }
 }
 
-void Issue::bringIn() {
+// Whether sweeps read or write memory of JavaScript's.
+bool Issue::sweepsHost() const {
+  const bool reads = std::any_of(program_.inputs.begin(), program_.inputs.end(),
+                                 [&](int buffer) { return program_.buffers[buffer].windowed; });
+  return reads || !run_.hostPlaces.empty();
+}
+
+bool Issue::bringIn() {
   gather();
   if (up_.byteLength > 0) {
     flight_.up = resources_.slots.take();
@@ -444,7 +451,7 @@ void Issue::bringIn() {
       WEFT_CU(cuMemcpyHtoDAsync, to, flight_.up.get(), up_.byteLength, resources_.stream);
     }
   }
-  if (up_.others.empty()) return;
+  if (up_.others.empty()) return true;
   std::vector<Transfer> transfers;
   for (const size_t i : up_.others) {
     const int buffer = program_.inputs[i];
@@ -454,7 +461,7 @@ void Issue::bringIn() {
     transfers.push_back(
         {addresses_[buffer], const_cast<void*>(input.host), byteLengthOf(buffer), input.source.get()});
   }
-  resources_.staging->upload(transfers, *run_.cancel);
+  return resources_.staging->upload(transfers, *run_.cancel);
 }
 
 void Issue::bringOut() {

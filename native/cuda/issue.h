@@ -99,7 +99,9 @@ class Issue {
   void keepOutput(size_t output);
   void placePieces(size_t input);
   void gather();
-  void bringIn();
+  // Whether all of the inputs that are brought in whole has been read.
+  bool bringIn();
+  bool sweepsHost() const;
   void bringOut();
   size_t byteLengthOf(int buffer) const { return program_.buffers[buffer].byteLength; }
 

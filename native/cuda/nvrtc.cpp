@@ -99,7 +99,7 @@ class SourceProgram {
   nvrtcProgram program_ = nullptr;
 };
 
-class CompileTask : public BlockingTask {
+class CompileTask : public NativeTask {
  public:
   CompileTask(std::string source, std::vector<std::string> options)
       : source_(std::move(source)), options_(std::move(options)) {}

@@ -36,7 +36,7 @@ class PinnedBlock {
   void* data_ = nullptr;
 };
 
-class PinTask : public BlockingTask {
+class PinTask : public NativeTask {
  public:
   PinTask(CudaDevice& device, size_t byteLength) : device_(device), byteLength_(byteLength) {}
 
@@ -48,7 +48,9 @@ class PinTask : public BlockingTask {
   Napi::Value result(Napi::Env env) override {
     if (byteLength_ == 0) return Napi::ArrayBuffer::New(env, 0);
     napi_value value = nullptr;
-    const auto release = [](napi_env, void*, void* block) { delete static_cast<PinnedBlock*>(block); };
+    const auto release = [](napi_env, void*, void* block) {
+      if (!isForked()) delete static_cast<PinnedBlock*>(block);
+    };
     const napi_status status =
         napi_create_external_arraybuffer(env, block_->data(), byteLength_, release, block_.get(), &value);
     if (status != napi_ok) {

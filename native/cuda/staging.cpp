@@ -55,8 +55,10 @@ Staging::Staging(CUcontext context, CUstream stream) : context_(context), stream
   for (size_t i = 0; i < counts.all; i++) lanes_.push_back(std::make_unique<Lane>(stream, pinned_));
 }
 
-void Staging::upload(const std::vector<Transfer>& transfers, const CancelFlag& cancel) {
-  copyAll(queueDirect(transfers, Way::up), Way::up, cancel);
+bool Staging::upload(const std::vector<Transfer>& transfers, const CancelFlag& cancel) {
+  const std::vector<Transfer> staged = queueDirect(transfers, Way::up);
+  copyAll(staged, Way::up, cancel);
+  return staged.size() == inMemory(transfers).size();
 }
 
 void Staging::download(const std::vector<Transfer>& transfers, const CancelFlag& cancel) {

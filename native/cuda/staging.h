@@ -48,7 +48,7 @@ class Staging {
 
   // Queues the uploads. `host` has been read when it returns, or if it is pinned, when the stream has passed
   // them.
-  void upload(const std::vector<Transfer>& transfers, const CancelFlag& cancel);
+  bool upload(const std::vector<Transfer>& transfers, const CancelFlag& cancel);
   // Queues the downloads and waits for them, and with them for all earlier work of the stream.
   void download(const std::vector<Transfer>& transfers, const CancelFlag& cancel);
 

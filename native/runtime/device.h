@@ -74,6 +74,9 @@ struct Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
+  // What JavaScript owns of its inputs was read, and nothing else of JavaScript's is written. At most once,
+  // before its end, on any native thread.
+  virtual void leaveInputs() noexcept {}
   // Ends the run: its outputs are there, or it failed. Once, on any native thread.
   virtual void finish(std::exception_ptr error) noexcept = 0;
 

@@ -6,6 +6,7 @@
 
 #include "runtime/executor.h"
 #include "runtime/failure.h"
+#include "runtime/process.h"
 
 namespace weft {
 
@@ -15,8 +16,8 @@ struct EnvironmentState {
   std::mutex mutex;
   std::condition_variable quiet;
   bool closed = false;
-  // Tasks that have begun and not ended.
-  size_t running = 0;
+  // Tasks that are under way and use JavaScript's memory.
+  size_t inside = 0;
   std::unordered_set<std::shared_ptr<Task>> pending;
   std::vector<std::shared_ptr<Task>> finished;
   std::vector<std::function<void(Napi::Env)>> calls;
@@ -91,7 +92,8 @@ void Environment::execute(const std::shared_ptr<Task>& task) {
   {
     const std::lock_guard lock(task->state_->mutex);
     if (task->state_->closed) return;
-    task->state_->running++;
+    task->isInside_ = task->usesJavaScript();
+    if (task->isInside_) task->state_->inside++;
   }
   try {
     task->begin();
@@ -104,16 +106,26 @@ void Task::end(std::exception_ptr error) noexcept {
   error_ = std::move(error);
   EnvironmentState& state = *state_;
   const std::lock_guard lock(state.mutex);
-  state.running--;
-  if (state.closed) {
-    state.quiet.notify_all();
-    return;
-  }
+  leave(state);
+  if (state.closed) return;
   state.finished.push_back(shared_from_this());
   if (state.called || state.looks) return;
   state.called = true;
   // Under the lock, so that the environment cannot close the function in between.
   state.wake.NonBlockingCall();
+}
+
+void Task::leaveJavaScript() noexcept {
+  // Work that ends in the call that asks for it is in no list.
+  if (!state_) return;
+  const std::lock_guard lock(state_->mutex);
+  leave(*state_);
+}
+
+void Task::leave(EnvironmentState& state) noexcept {
+  if (!isInside_) return;
+  isInside_ = false;
+  if (--state.inside == 0 && state.closed) state.quiet.notify_all();
 }
 
 CallOnJavaScript Environment::caller() const {
@@ -197,6 +209,8 @@ void Environment::settle(Napi::Env env, Task& task) {
 }
 
 void Environment::close() {
+  // Its threads are not there to wait for.
+  if (isForked()) return;
   {
     Live& live = Live::get();
     const std::lock_guard lock(live.mutex);
@@ -205,7 +219,7 @@ void Environment::close() {
   std::unique_lock lock(state_->mutex);
   state_->closed = true;
   for (const auto& task : state_->pending) task->cancelFlag().store(true);
-  state_->quiet.wait(lock, [this] { return state_->running == 0; });
+  state_->quiet.wait(lock, [this] { return state_->inside == 0; });
   // References are dropped while the environment still exists; native threads may keep the tasks a little
   // longer.
   for (const auto& task : state_->pending) task->held_.clear();

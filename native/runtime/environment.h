@@ -2,8 +2,9 @@
 //
 // A Task is started on the JavaScript thread, works on native threads, and settles its promise back on the
 // JavaScript thread through one thread-safe function, which takes all that ended meanwhile in one call. The
-// event loop stays alive while tasks are pending. When the environment goes away, its tasks are cancelled and
-// waited for, so that no native thread touches memory that JavaScript owned.
+// event loop stays alive while tasks are pending. When the environment goes away, its tasks are cancelled,
+// and those that use memory of JavaScript's are waited for; a kernel or a compiler that nothing stops goes
+// on.
 #pragma once
 #include <napi.h>
 
@@ -36,14 +37,26 @@ class Task : public std::enable_shared_from_this<Task> {
   // Ends the work: an exception rejects the promise.
   void end(std::exception_ptr error) noexcept;
 
+  // Whether the work reads or writes memory that is JavaScript's. An environment that goes away waits for
+  // such work alone.
+  virtual bool usesJavaScript() const { return true; }
+
   // Keeps a JavaScript object alive until the task settles.
   void hold(const Napi::Object& object) { held_.push_back(Napi::Persistent(object)); }
   CancelFlag& cancelFlag() { return token_ ? *token_ : own_; }
   void setCancelFlag(std::shared_ptr<CancelFlag> flag) { token_ = std::move(flag); }
 
+ protected:
+  // Work that is under way needs JavaScript's memory no more. Any thread.
+  void leaveJavaScript() noexcept;
+
  private:
   friend class Environment;
+  // With the state's lock.
+  void leave(EnvironmentState& state) noexcept;
+
   std::shared_ptr<EnvironmentState> state_;
+  bool isInside_ = false;
   napi_deferred deferred_ = nullptr;
   std::vector<Napi::ObjectReference> held_;
   CancelFlag own_{false};
@@ -61,6 +74,12 @@ class BlockingTask : public Task {
     run();
     end(nullptr);
   }
+};
+
+// A blocking task that uses no memory of JavaScript's.
+class NativeTask : public BlockingTask {
+ public:
+  bool usesJavaScript() const final { return false; }
 };
 
 // settle(looksAgain: boolean): number

@@ -1,20 +1,26 @@
 #include "runtime/executor.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 #include <vector>
 
+#include "runtime/process.h"
 #include "runtime/spin.h"
 
 namespace weft {
 namespace {
 
-// Longest time that leaving the process waits for work under way.
-constexpr auto kExitPatience = std::chrono::seconds(5);
+// Longest time that leaving the process waits for work under way: users expect to be out within two seconds.
+constexpr auto kExitPatience = std::chrono::milliseconds(1200);
 // How long a thread without a job looks for one before it sleeps.
 constexpr auto kSpin = std::chrono::microseconds(100);
+
+// Where the system does not tell it to exit handlers.
+constexpr int kUnknownStatus = -1;
 
 struct Registry {
   std::mutex mutex;
@@ -29,9 +35,15 @@ Registry& registry() {
   return it;
 }
 
-void leave() {
+// Without the exit handlers of libraries whose work is under way: they wait for it, or crash.
+[[noreturn]] void leaveAtOnce(int status) {
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+void leave(int status, void*) {
   Registry& all = registry();
-  if (all.exiting.exchange(true)) return;
+  if (isForked() || all.exiting.exchange(true)) return;
   std::vector<Executor*> executors;
   std::vector<std::function<void()>> handlers;
   {
@@ -41,7 +53,9 @@ void leave() {
   }
   for (const auto& handler : handlers) handler();
   const auto deadline = std::chrono::steady_clock::now() + kExitPatience;
-  for (Executor* executor : executors) executor->waitIdle(deadline);
+  bool isQuiet = true;
+  for (Executor* executor : executors) isQuiet = executor->waitIdle(deadline) && isQuiet;
+  if (!isQuiet && status != kUnknownStatus) leaveAtOnce(status);
 }
 
 }  // namespace
@@ -57,9 +71,9 @@ void Executor::post(std::function<void()> job) {
   wake_.notify_one();
 }
 
-void Executor::waitIdle(std::chrono::steady_clock::time_point deadline) {
+bool Executor::waitIdle(std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock(mutex_);
-  idle_.wait_until(lock, deadline, [this] { return queue_.empty() && busy_ == 0; });
+  return idle_.wait_until(lock, deadline, [this] { return queue_.empty() && busy_ == 0; });
 }
 
 void Executor::loop() {
@@ -103,7 +117,11 @@ void quietAtExit(std::function<void()> onExit) {
     const std::lock_guard lock(all.mutex);
     all.onExit.push_back(std::move(onExit));
   }
-  std::atexit(leave);
+#ifdef __GLIBC__
+  on_exit(leave, nullptr);
+#else
+  std::atexit([] { leave(kUnknownStatus, nullptr); });
+#endif
 }
 
 bool exiting() { return registry().exiting.load(); }

@@ -5,7 +5,8 @@
 // once does not pay for waking it.
 //
 // Executors live as long as the process. `quietAtExit` makes the process wait, for a bounded time, for work
-// that is under way when it exits, before the libraries that the work uses are torn down.
+// that is under way when it exits, before the libraries that the work uses are torn down. What is not done by
+// then (a long kernel, a compiler) ends with the process, which leaves at once.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -27,8 +28,8 @@ class Executor {
   void post(std::function<void()> job);
   // Whether jobs wait for a thread. Any thread.
   bool hasQueue() const { return queued_.load(std::memory_order_acquire) > 0; }
-  // Waits until nothing is queued or running, at most until `deadline`.
-  void waitIdle(std::chrono::steady_clock::time_point deadline);
+  // Waits until nothing is queued or running, at most until `deadline`. Whether it came to that.
+  bool waitIdle(std::chrono::steady_clock::time_point deadline);
 
  private:
   void loop();

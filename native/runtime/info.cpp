@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-class TrimTask : public BlockingTask {
+class TrimTask : public NativeTask {
  public:
   explicit TrimTask(Device& device) : device_(device) {}
   void run() override { device_.trim(); }

@@ -42,7 +42,7 @@ Napi::Value toArrayBuffer(Napi::Env env, std::shared_ptr<Memory> memory) {
   auto owner = std::make_unique<std::shared_ptr<Memory>>(std::move(memory));
   napi_value value = nullptr;
   const auto release = [](napi_env, void*, void* hint) {
-    delete static_cast<std::shared_ptr<Memory>*>(hint);
+    if (!isForked()) delete static_cast<std::shared_ptr<Memory>*>(hint);
   };
   const napi_status status =
       napi_create_external_arraybuffer(env, data, byteLength, release, owner.get(), &value);
@@ -81,6 +81,8 @@ class RunTask : public Task, public Run {
     inputs.clear();
     return result(env);
   }
+
+  void leaveInputs() noexcept override { leaveJavaScript(); }
 
   void finish(std::exception_ptr error) noexcept override {
     timeline.ended = Timeline::now();

@@ -25,7 +25,7 @@ std::shared_ptr<FileSink> sinkOf(const Napi::Value& value, size_t byteLength, co
                                     word, start);
 }
 
-class ReserveTask : public BlockingTask {
+class ReserveTask : public NativeTask {
  public:
   ReserveTask(FileDescriptor file, uint64_t byteLength, std::string path)
       : file_(std::move(file)), byteLength_(byteLength), path_(std::move(path)) {}

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/failure.h"
+#include "runtime/process.h"
 
 namespace weft::values {
 
@@ -34,6 +35,7 @@ std::vector<std::string> texts(const Napi::Value& value, const std::string& fiel
 template <Napi::Value (*F)(const Napi::CallbackInfo&)>
 Napi::Value guarded(const Napi::CallbackInfo& info) {
   try {
+    checkNotForked();
     return F(info);
   } catch (...) {
     throw toError(info.Env(), std::current_exception());
@@ -53,7 +55,9 @@ template <typename T>
 Napi::Value makeHandle(Napi::Env env, std::unique_ptr<T> owned) {
   auto box = std::unique_ptr<Boxed<T>>(new Boxed<T>{.owned = std::move(owned)});
   napi_value value = nullptr;
-  const auto release = [](napi_env, void* data, void*) { delete static_cast<Boxed<T>*>(data); };
+  const auto release = [](napi_env, void* data, void*) {
+    if (!isForked()) delete static_cast<Boxed<T>*>(data);
+  };
   if (napi_create_external(env, box.get(), release, nullptr, &value) != napi_ok) {
     throw Failure(FailureCode::internal, "napi_create_external failed");
   }

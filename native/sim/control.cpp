@@ -1,4 +1,4 @@
-// What tests hold: one function, control(json: string): string, exported by a small addon of its own.
+// What tests hold: control(json: string): string, exported by a small addon of its own, and what fork.h says.
 //
 // {"devices": […]} before the driver is started; {"schedule": {…}}, {"faults": […]}, {"stall": {…}},
 // {"clear": true}; every call answers with the simulator's description. src of the types:
@@ -11,6 +11,7 @@
 
 #include "core/config.h"
 #include "core/simulator.h"
+#include "fork.h"
 
 namespace {
 
@@ -58,8 +59,13 @@ napi_value control(napi_env env, napi_callback_info info) {
 }  // namespace
 
 NAPI_MODULE_INIT() {
-  napi_value function = nullptr;
-  napi_create_function(env, "control", NAPI_AUTO_LENGTH, control, nullptr, &function);
-  napi_set_named_property(env, exports, "control", function);
+  const auto add = [&](const char* name, napi_callback call) {
+    napi_value function = nullptr;
+    napi_create_function(env, name, NAPI_AUTO_LENGTH, call, nullptr, &function);
+    napi_set_named_property(env, exports, name, function);
+  };
+  add("control", control);
+  add("fork", weft::sim::forkProcess);
+  add("leave", weft::sim::leaveProcess);
   return exports;
 }

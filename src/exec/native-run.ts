@@ -37,7 +37,7 @@ class NativeBuffer implements DeviceBuffer {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    addon().disposeBuffer(this.#handle);
+    guarded(() => addon().disposeBuffer(this.#handle));
   }
 
   [Symbol.dispose](): void {

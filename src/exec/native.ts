@@ -30,7 +30,7 @@ export const reserveFile = (fd: number, byteLength: number, path: string): Promi
   settled(guarded(() => addon().reserveFile(fd, byteLength, path)));
 
 /** Makes a token that stops the runs it is given to. */
-export const createCancel = (): object => addon().createCancel();
+export const createCancel = (): object => guarded(() => addon().createCancel());
 /** Stops the runs that have the token, and those that will get it. */
 export const cancel = (token: object): void => guarded(() => addon().cancel(token));
 /** The tiles of sweeps that the runs with the token have finished. */

@@ -2,11 +2,8 @@
  * The runtime where an environment ends while work is under way: processes that exit, workers that are terminated. Each
  * case is a process of its own, which must end by itself, with the right code, soon.
  */
-import { spawn } from 'node:child_process';
-import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-
-const ADDON = resolve(import.meta.dirname, '../../build/Release/weft.node');
+import { ADDON, type Ending, endingOf as endingOfScript } from '../support/ending.js';
 
 /** About two minutes of matrix products, unless something stops them. */
 const PRELUDE = `
@@ -21,28 +18,7 @@ const PRELUDE = `
   const short = (keep) => weft.run(weft.createProgram(spec(1)), [new Float32Array(n * n)], [keep], undefined);
 `;
 
-interface Ending {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly output: string;
-}
-
-async function endingOf(body: string): Promise<Ending> {
-  const child = spawn(process.execPath, ['-e', `${PRELUDE}${body}`], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
-  let output = '';
-  child.stdout.on('data', (part) => {
-    output += String(part);
-  });
-  child.stderr.on('data', (part) => {
-    output += String(part);
-  });
-  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((done) =>
-    child.on('close', (...ending) => done(ending)),
-  );
-  clearTimeout(timer);
-  return { code, signal, output };
-}
+const endingOf = (body: string): Promise<Ending> => endingOfScript(PRELUDE + body);
 
 describe('a process', () => {
   it('stays alive for a run, and ends after it', async () => {

@@ -1,10 +1,6 @@
 /** Where a process or a worker ends while runs that settled once they were queued are under way: soon, with its code. */
-import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-
-const LIBRARY = pathToFileURL(resolve(import.meta.dirname, '../../dist/src/index.js')).href;
+import { type Ending, endingOf as endingOfScript, LIBRARY } from '../support/ending.js';
 
 /** `loop(n)`: n steps that nobody waits for. */
 const PRELUDE = `
@@ -17,22 +13,18 @@ const PRELUDE = `
   }
 `;
 
-function endingOf(body: string): Promise<{ readonly code: unknown; readonly output: string }> {
-  const args = ['--input-type=module', '-e', `${PRELUDE}${body}`];
-  return new Promise((done) => {
-    execFile(process.execPath, args, { timeout: 30_000 }, (error, stdout, stderr) =>
-      done({ code: error === null ? 0 : error.code, output: stdout + stderr }),
-    );
-  });
-}
+const endingOf = (body: string): Promise<Ending> => endingOfScript(PRELUDE + body, { module: true });
 
 describe('a process with queued work', () => {
   it('ends by itself', async () => {
-    expect(await endingOf(`await loop(40); console.log('done');`)).toEqual({ code: 0, output: 'done\n' });
+    expect(await endingOf(`await loop(40); console.log('done');`)).toMatchObject({
+      code: 0,
+      output: 'done\n',
+    });
   });
 
   it('exits with its code', async () => {
-    expect(await endingOf('await loop(40); process.exit(3);')).toEqual({ code: 3, output: '' });
+    expect(await endingOf('await loop(40); process.exit(3);')).toMatchObject({ code: 3, output: '' });
   });
 
   it('outlives a worker that is terminated in the middle of its loop', async () => {
@@ -44,6 +36,6 @@ describe('a process with queued work', () => {
       await loop(10);
       console.log('done');
     `;
-    expect(await endingOf(body)).toEqual({ code: 0, output: 'done\n' });
+    expect(await endingOf(body)).toMatchObject({ code: 0, output: 'done\n' });
   });
 });
