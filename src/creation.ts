@@ -42,7 +42,7 @@ export function dtypeOf(op: string, argument: DTypeArgument | undefined): DType 
  * - anything with `data` and `shape` (and `strides` or `stride`, `offset`, `dtype`): NDArray, and other libraries' arrays;
  * - a Lazy, which comes back as it is, or in `dtype`.
  *
- * Typed arrays must not be written to while a compute runs. Throws a ShapeError for ragged lists and data that is shorter
+ * Typed arrays must not be written to or transferred while a compute runs. Throws a ShapeError for ragged lists and data that is shorter
  * than its shape, a RangeArgumentError for values out of the dtype's range, a TypeError for anything else.
  */
 export function lazy(input: ArrayLike, options?: ArrayOptions): Lazy {

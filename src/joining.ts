@@ -112,9 +112,10 @@ export function broadcastArrays(arrays: readonly ArrayLike[]): Lazy[] {
 }
 
 /**
- * Einstein summation: `einsum('ij,jk->ik', a, b)`. Letters name axes; those missing after the arrow are summed. Without
- * an arrow the result has the letters that occur once, in alphabetical order. Axes of size 1 broadcast. A letter twice
- * in one operand (a diagonal) and '...' are not supported: an ArgumentError.
+ * Einstein summation: `einsum('ij,jk->ik', a, b)`. Letters name axes; those missing after the arrow are summed. A letter
+ * twice in one operand takes its diagonal; '...' stands for the axes without a letter, which broadcast. Without an arrow
+ * the result has the axes of '...', then the letters that occur once, in alphabetical order. Axes of size 1 broadcast.
+ * Throws an ArgumentError for subscripts that cannot be read, a ShapeError for shapes that they do not fit.
  */
 export function einsum(subscripts: string, ...operands: readonly ArrayLike[]): Lazy {
   return called(() => {

@@ -79,7 +79,7 @@ export class Lazy {
   /**
    * Computes the elements. Rejects with a DeviceError for a device that cannot be used, a MemoryError where the job cannot
    * fit, a FileError for a file that cannot be read or written, the signal's reason when aborted. Typed arrays behind the
-   * graph must not be written to until it settles.
+   * graph must not be written to or transferred until it settles.
    *
    * With `to` the result goes to a file, and comes back as the array of that file: `x.compute({ to: npy('x.npy') })`.
    */

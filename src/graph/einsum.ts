@@ -4,11 +4,12 @@
  *
  * Called by the free function of the same name and by `products.ts`.
  */
-import { ArgumentError, expected, ShapeError } from '../errors.js';
+import { expected, ShapeError } from '../errors.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
-import { cast, contract, reshape } from './infer.js';
+import { cast, contract, reshape, view } from './infer.js';
 import { reduceAlong } from './reducing.js';
+import { type Label, parseSubscripts } from './subscripts.js';
 import { permuteDims } from './views.js';
 
 /**
@@ -22,8 +23,8 @@ export function sumOfProducts(
   operands: readonly Expr[],
 ): Expr {
   const sizes = new Map<number, number>();
-  labels.forEach((list, k) => {
-    list.forEach((label, axis) => {
+  for (const [k, list] of labels.entries()) {
+    for (const [axis, label] of list.entries()) {
       const size = operands[k]!.shape[axis]!;
       const known = sizes.get(label) ?? 1;
       if (known !== size && known !== 1 && size !== 1) {
@@ -33,8 +34,8 @@ export function sumOfProducts(
         );
       }
       if (known === 1) sizes.set(label, size);
-    });
-  });
+    }
+  }
   const kept = labels.map((list, k) =>
     list.map((label, axis) => operands[k]!.shape[axis] === sizes.get(label)!),
   );
@@ -53,51 +54,55 @@ export function sumOfProducts(
 }
 
 /**
- * Einstein summation: `einsum('ij,jk->ik', a, b)`. Letters name axes; those missing after the arrow are summed. Without
- * an arrow the result has the letters that occur once, in alphabetical order. Axes of size 1 broadcast. A letter twice
- * in one operand (a diagonal) and '...' are not supported.
+ * Einstein summation: `einsum('ij,jk->ik', a, b)`. Letters name axes; those missing after the arrow are summed. A letter
+ * twice in one operand takes its diagonal; '...' stands for the axes without a letter, which broadcast. Without an arrow
+ * the result has the axes of '...', then the letters that occur once, in alphabetical order. Axes of size 1 broadcast.
  */
-export function einsum(subscripts: string, ...operands: readonly Expr[]): Expr {
-  const { inputs, output } = parseSubscripts(subscripts);
-  if (inputs.length !== operands.length || operands.length === 0) {
-    throw new ArgumentError(
-      expected('einsum', `${inputs.length} arrays for '${subscripts}'`, `${operands.length}`),
+export function einsum(subscripts: string, ...arrays: readonly Expr[]): Expr {
+  const parsed = parseSubscripts(
+    subscripts,
+    arrays.map(({ shape }) => shape),
+  );
+  const operands = arrays.map((x, k) => diagonal(x, parsed.inputs[k]!));
+  const { output } = parsed;
+  if (operands.length > 1) {
+    const alphabet = [...new Set([...output, ...parsed.inputs.flat()])];
+    const number = (labels: readonly Label[]): number[] => labels.map((label) => alphabet.indexOf(label));
+    return sumOfProducts(
+      'einsum',
+      operands.map(({ labels }) => number(labels)),
+      number(output),
+      operands.map(({ x }) => x),
     );
   }
-  inputs.forEach((letters, k) => {
-    const { shape } = operands[k]!;
-    if (letters.length !== shape.length) {
-      throw new ShapeError(expected('einsum', `${letters.length} axes for '${letters}'`, formatShape(shape)));
-    }
-  });
-  const alphabet = [...new Set([...output, ...inputs.join('')])];
-  const number = (letters: string): number[] => [...letters].map((letter) => alphabet.indexOf(letter));
-  if (operands.length > 1) return sumOfProducts('einsum', inputs.map(number), number(output), operands);
-  const [letters, x] = [inputs[0]!, operands[0]!];
-  const summed = [...letters].flatMap((letter, axis) => (output.includes(letter) ? [] : [axis]));
-  const left = [...letters].filter((letter) => output.includes(letter));
-  const order = [...output].map((letter) => left.indexOf(letter));
+  const { x, labels } = operands[0]!;
+  const summed = labels.flatMap((label, axis) => (output.includes(label) ? [] : [axis]));
+  const left = labels.filter((label) => output.includes(label));
+  const order = output.map((label) => left.indexOf(label));
   const sum = summed.length === 0 ? x : cast(reduceAlong('einsum', 'sum', x, summed), x.dtype);
   return permuteDims(sum, order);
 }
 
-function parseSubscripts(subscripts: unknown): { inputs: string[]; output: string } {
-  const refuse = (what: string): never => {
-    throw new ArgumentError(expected('einsum', what, String(subscripts)));
-  };
-  if (typeof subscripts !== 'string') return refuse("subscripts such as 'ij,jk->ik'");
-  const match = /^([a-zA-Z,]*)(?:->([a-zA-Z]*))?$/.exec(subscripts.replaceAll(' ', ''));
-  if (match === null) return refuse("letters, commas and one arrow, as in 'ij,jk->ik'");
-  const inputs = match[1]!.split(',');
-  const letters = inputs.join('');
-  if (inputs.some((input) => new Set(input).size < input.length))
-    return refuse('each letter once in an operand');
-  const once = [...new Set(letters)].filter(
-    (letter) => letters.indexOf(letter) === letters.lastIndexOf(letter),
-  );
-  const output = match[2] ?? once.sort().join('');
-  if (new Set(output).size < output.length || [...output].some((letter) => !letters.includes(letter))) {
-    return refuse('each letter of the result once, from the operands');
-  }
-  return { inputs, output };
+interface Labelled {
+  readonly x: Expr;
+  readonly labels: readonly Label[];
+}
+
+/** An operand whose labels all differ: the diagonals of axes that share one. */
+function diagonal(x: Expr, labels: readonly Label[]): Labelled {
+  const second = labels.findIndex((label, axis) => labels.indexOf(label) < axis);
+  if (second < 0) return { x, labels };
+  const label = labels[second]!;
+  const first = labels.indexOf(label);
+  const size = x.shape[first]!;
+  if (x.shape[second] !== size)
+    throw new ShapeError(expected('einsum', `axes of one size for '${label}'`, formatShape(x.shape)));
+  const rest = x.shape.flatMap((_, axis) => (axis === first || axis === second ? [] : [axis]));
+  const sizes = rest.map((axis) => x.shape[axis]!);
+  // Every (size + 1)-th element of the two axes as one.
+  const line = reshape(permuteDims(x, [...rest, first, second]), [...sizes, size * size]);
+  const starts = [...sizes.map(() => 0), 0];
+  const steps = [...sizes.map(() => 1), size + 1];
+  const taken = view(line, { type: 'slice', starts, steps }, [...sizes, size]);
+  return diagonal(taken, [...rest.map((axis) => labels[axis]!), label]);
 }

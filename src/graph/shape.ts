@@ -19,7 +19,7 @@ const show = (value: unknown): string =>
   typeof value === 'string'
     ? JSON.stringify(value)
     : Array.isArray(value)
-      ? `[${value.join(', ')}]`
+      ? `[${value.map(String).join(', ')}]`
       : String(value);
 
 /** An integer argument such as an index or a count. */

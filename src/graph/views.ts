@@ -33,6 +33,8 @@ export function reshape(x: Expr, ...shape: Sizes): Expr {
   const given = listed(shape);
   const sizes = typeof given === 'number' ? [given] : given;
   const free = Array.isArray(sizes) ? sizes.indexOf(-1) : -1;
+  if (free >= 0 && sizes.lastIndexOf(-1) > free)
+    throw new ShapeError(expected('reshape', 'at most one size of -1', formatShape(sizes)));
   const checked = checkShape('reshape', free < 0 ? sizes : sizes.map((size, k) => (k === free ? 1 : size)));
   const total = sizeOfShape(x.shape);
   if (free >= 0) checked[free] = total / sizeOfShape(checked);
