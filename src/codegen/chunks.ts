@@ -5,7 +5,7 @@
  *
  * Called by the schedule printers, which choose axis and V and keep chunks in register arrays.
  */
-import type { Access } from '../fusion/kernel.js';
+import { type Access, sameBound } from '../fusion/kernel.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import type { Body } from './body.js';
 import { fromStorage, STORAGE_TYPE, toStorage } from './casts.js';
@@ -42,6 +42,17 @@ function modeOf(access: Access, chunking: Chunking): Mode {
     : 'single';
 }
 
+/** How many elements further an access reads than one that moves as a whole, of which it has most elements; undefined: it has not. */
+export function shiftFrom(whole: Access, access: Access, chunking: Chunking): number | undefined {
+  const by = access.offset - whole.offset;
+  const isNear = by !== 0 && Math.abs(by) < chunking.width && access.buffer === whole.buffer;
+  if (!isNear || !isVector(whole, chunking) || isVector(access, chunking)) return undefined;
+  const isAlong = access.strides.every((stride, k) => stride === whole.strides[k]);
+  // Where the one is read, the other is there.
+  const holds = whole.bounds.every((bound) => access.bounds.some((other) => sameBound(bound, other)));
+  return isAlong && holds ? by : undefined;
+}
+
 /** Whether the chunks of an access move as a whole. */
 export const isVector = (access: Access, chunking: Chunking): boolean =>
   modeOf(access, chunking) === 'vector';
@@ -55,15 +66,30 @@ export class ChunkLoads {
   readonly #body: Body;
   readonly #chunking: Chunking;
   readonly #params: Parameters;
+  /** Loads that have most of their elements from another, so many elements further on. */
+  readonly #shifted = new Map<number, { readonly from: number; readonly by: number }>();
 
   get chunking(): Chunking {
     return this.#chunking;
   }
 
-  constructor(body: Body, chunking: Chunking, params: Parameters) {
+  /** `together`: loads whose chunks are all there at once, so that some may take elements from others. */
+  constructor(body: Body, chunking: Chunking, params: Parameters, together: readonly number[] = []) {
     this.#body = body;
     this.#chunking = chunking;
     this.#params = params;
+    for (const position of together) {
+      for (const from of together) {
+        const by = shiftFrom(this.#load(from).access, this.#load(position).access, chunking);
+        if (by !== undefined && !this.#shifted.has(position)) this.#shifted.set(position, { from, by });
+      }
+    }
+  }
+
+  /** Loads, those first from which others take elements. */
+  inOrder(positions: readonly number[]): number[] {
+    const isShifted = (position: number): number => (this.#shifted.has(position) ? 1 : 0);
+    return [...positions].sort((a, b) => isShifted(a) - isShifted(b));
   }
 
   #load(position: number) {
@@ -95,7 +121,18 @@ export class ChunkLoads {
       if (access.bounds.length === 0) return loaded;
       return `${boundsExpression(access.bounds, coordinates, this.#params)} ? ${loaded} : ${storageZero(dtype)}`;
     };
-    if (mode === 'uniform') {
+    const shifted = this.#shifted.get(position);
+    if (shifted !== undefined) {
+      const { from, by } = shifted;
+      const place = by < 0 ? `e - ${-by}` : `e + ${by}`;
+      const isThere = by < 0 ? `e >= ${-by}` : `e < ${width - by}`;
+      const coordinates = elementCoordinates(at, this.#chunking);
+      const own = `${source}[${affineExpression(access, coordinates, this.#params)}]`;
+      const either = `(${isThere} ? l${from}${index}.v[${place}] : ${own})`;
+      const holds = boundsExpression(access.bounds, coordinates, this.#params);
+      const guarded = holds === 'true' ? either : `${holds} ? ${either} : ${storageZero(dtype)}`;
+      out.unrolled('e', width, () => out.line(`${target}.v[e] = ${guarded};`));
+    } else if (mode === 'uniform') {
       out.line(`${target} = ${element(at)};`);
     } else if (mode === 'single') {
       if (width === 1) out.line(`${target}.v[0] = ${element(at)};`);

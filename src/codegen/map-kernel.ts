@@ -59,16 +59,16 @@ interface Walk {
 
 function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chunking, walk: Walk): void {
   const { kernel } = body;
-  const loads = new ChunkLoads(body, chunking, params);
   const stores = new ChunkStores(body, chunking, params);
   const used = body.closure(
     kernel.stores.map((store) => store.value),
     () => false,
   );
-  const columns = printColumns(out, body, params, loads, walk, used);
   const isLoad = (position: number): boolean => body.instruction(position).kind === 'load';
+  const columns = printColumns(out, body, params, new ChunkLoads(body, chunking, params), walk, used);
   const own = used.filter((position) => !columns.positions.has(position));
-  const loaded = own.filter(isLoad);
+  const loads = new ChunkLoads(body, chunking, params, own.filter(isLoad));
+  const loaded = loads.inOrder(own.filter(isLoad));
   const computed = own.filter((position) => !isLoad(position));
   const nearFirst = nearCount(body, computed) >= MANY_NEAR;
   const end = params.size(walk.whole);

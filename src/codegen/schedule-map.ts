@@ -1,10 +1,10 @@
 /**
  * The schedule of a kernel without reduced axes whose loads run along its stores, or are too short to be transposed.
  */
-import { type Kernel, product } from '../fusion/kernel.js';
+import { type Access, type Kernel, product } from '../fusion/kernel.js';
 import { opRow } from '../graph/ops.js';
 import { Body } from './body.js';
-import { chunkWidth, isAligned } from './chunks.js';
+import { chunkWidth, isAligned, shiftFrom } from './chunks.js';
 import { accessesOf } from './schedule-rows.js';
 
 export interface MapSchedule {
@@ -54,8 +54,13 @@ export function chooseMap(kernel: Kernel): MapSchedule {
   if (loads > 24) width = Math.min(width, 2);
   // Chunks that no whole access can bring in cost as many as they have elements; neighbouring threads then do better
   // with neighbouring elements.
+  // Those that have most elements from another one cost but the others.
+  const chunking = { axis: last, width };
+  const isTaken = (access: Access): boolean =>
+    accesses.some(({ access: other, store }) => !store && shiftFrom(other, access, chunking) !== undefined);
   const broken = accesses.filter(
-    ({ access }) => last >= 0 && access.strides[last] === 1 && !isAligned(access, { axis: last, width }),
+    ({ access, store }) =>
+      last >= 0 && access.strides[last] === 1 && !isAligned(access, chunking) && (store || !isTaken(access)),
   );
   if (3 * broken.length >= accesses.length) width = 1;
   const all = kernel.tape.map((_, position) => position);

@@ -92,7 +92,9 @@ export function planShare(
 ): PlannedRun | NoFit | undefined {
   const stretches: Stretch[] = [];
   for (const span of spans) {
-    const hull = tileOn(tasks, span, units, rules.pitches);
+    // Small values inside the phase may be made anew for every part.
+    const isShared = (b: number): boolean => rules.partOf(b) === 'inner' && !rules.isLarge(b);
+    const hull = tileOn(tasks, span, units, rules.pitches, isShared);
     if (hull === undefined) return undefined;
     stretches.push({ tasks: onPart(tasks, span, units), hull });
   }
@@ -115,19 +117,29 @@ class SharePlanner {
   constructor(tasks: readonly Task[], stretches: readonly Stretch[], rules: PhaseRules) {
     this.#rules = rules;
     this.#stretches = stretches;
-    this.#touched = touchedBy(tasks);
+    // A loop says where its states lie.
+    this.#touched = touchedBy(tasks).filter((buffer) => !rules.isState(buffer));
     for (const buffer of this.#touched) {
       const windows = stretches.flatMap(({ hull }) => hull.windows.get(buffer) ?? []);
       const part = rules.partOf(buffer);
       const isWindowed =
         part === 'input'
           ? rules.isLarge(buffer) || this.#isHere(buffer)
-          : part !== 'inner' || windows.length > 0;
+          : part !== 'inner' || (windows.length > 0 && !this.#isMadeWhole(buffer));
       if (isWindowed) this.#windowed.add(buffer);
       if (part !== 'kept') continue;
       const hull: Span = [Math.min(...windows.map(({ first }) => first)), Math.max(...windows.map(endOf))];
       this.#kept.set(buffer, windows.length === 0 ? [0, 0] : hull);
     }
+  }
+
+  /** Whether every part of the work needs all of a small value: a state of a loop that is not cut. */
+  #isMadeWhole(buffer: number): boolean {
+    const { byteLengthOf, isLarge } = this.#rules;
+    const hulls = this.#stretches.flatMap(({ hull }) => hull.windows.get(buffer) ?? []);
+    return (
+      !isLarge(buffer) && hulls.every(({ first, width }) => first === 0 && width === byteLengthOf(buffer))
+    );
   }
 
   /** Whether all that is needed of an input is in one piece on the device. */
@@ -197,7 +209,7 @@ class SharePlanner {
   }
 
   #place(sized: readonly SizedSweep[], scratch: readonly number[], held: number): PlannedRun {
-    const { byteLengthOf, bufferCount, labelOf, partOf } = this.#rules;
+    const { byteLengthOf, bufferCount, labelOf, partOf, isState } = this.#rules;
     const starts = [0];
     for (const { tasks } of sized) starts.push(starts.at(-1)! + tasks.length);
     const blocks = sized.flatMap(({ slots }, at) => slots.map((block) => ({ block, at })));
@@ -217,6 +229,7 @@ class SharePlanner {
     });
     const touched = new Set(this.#touched);
     const buffers = Array.from({ length: bufferCount }, (_, b): PlanBuffer => {
+      if (isState(b)) return { role: 'state', byteLength: byteLengthOf(b), offset: 0, label: labelOf(b) };
       if (!touched.has(b)) return { role: 'temporary', byteLength: 0, offset: 0, label: labelOf(b) };
       const part = partOf(b);
       const role = part === 'input' ? 'input' : part === 'inner' ? 'temporary' : 'output';

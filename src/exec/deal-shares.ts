@@ -57,13 +57,18 @@ export const onPart = (tasks: readonly SweptTask[], [from, to]: Span, of: number
     return { task, isKept, share: [unitAt(units, from, of), unitAt(units, to, of)] };
   });
 
-/** What a part of the work touches, as one tile; `undefined`: it does not work out. */
+/**
+ * What a part of the work touches, as one tile; `undefined`: it does not work out. `isShared`: whether parts may write the same
+ * elements of a buffer.
+ */
 export const tileOn = (
   tasks: readonly SweptTask[],
   span: Span,
   of: number,
   pitches: BytePitches,
-): Tile | undefined => tileOf(onPart(tasks, span, of), 0, 1, { isWindowed: () => true, pitches });
+  isShared: (buffer: number) => boolean = () => false,
+): Tile | undefined =>
+  tileOf(onPart(tasks, span, of), 0, 1, { isWindowed: (buffer) => !isShared(buffer), pitches });
 
 /** The end of a window in its buffer. */
 export const endOf = ({ first, width, rows, pitch }: Window): number => first + (rows - 1) * pitch + width;
