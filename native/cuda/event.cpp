@@ -17,9 +17,9 @@ using Clock = std::chrono::steady_clock;
 
 // How long to look without a pause, and with naps, before sleeping.
 constexpr nanoseconds kSpin = std::chrono::milliseconds(2);
-constexpr nanoseconds kAwake = std::chrono::milliseconds(20);
+constexpr nanoseconds kAwake = std::chrono::milliseconds(200);
 // Naps are a share of the time waited so far, but no shorter than is worth it.
-constexpr int kNapShare = 64;
+constexpr int kNapShare = 256;
 constexpr nanoseconds kShortestNap = std::chrono::microseconds(20);
 // Between two looks: each takes locks that the thread which queues work needs.
 constexpr int kPausesBetweenLooks = 32;

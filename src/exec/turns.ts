@@ -7,8 +7,11 @@ import { setImmediate } from 'node:timers';
 
 /** Results that are handed over at once before the loop turns: about a third of a millisecond. */
 const MOST_IN_A_TURN = 64;
-/** How long the loop is kept awake for a run, in milliseconds. */
-const LOOK_FOR = 0.1;
+/**
+ * How long the loop is kept awake for a run, in milliseconds: as long as the thread that waits for the GPU looks without a
+ * pause, where there are processors for both.
+ */
+const LOOK_FOR = availableParallelism() < 4 ? 0.1 : 2;
 
 let inThisTurn = 0;
 
