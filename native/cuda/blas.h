@@ -50,7 +50,7 @@ const CublasState& cublasState();
 
 std::vector<std::string> cublasEntryPoints();
 
-// One device's handle. Executor's thread only.
+// One device's handle. On one thread at a time: whoever has the device's issuing lock.
 class Blas {
  public:
   explicit Blas(CUstream stream);

@@ -29,6 +29,8 @@ constexpr int64_t kMaxInteger = values::kMaxSafeInteger;
 constexpr double kShortWork = 50'000;
 // Launches that are queued in a few times that.
 constexpr size_t kFewLaunches = 32;
+// What a product takes to be queued, in launches.
+constexpr size_t kProductLaunches = 4;
 
 std::string item(const char* list, uint32_t i) { return std::string(list) + "[" + std::to_string(i) + "]"; }
 
@@ -312,6 +314,7 @@ void readSteps(const Napi::Object& spec, Program& program) {
 
 // Whether nothing of a program takes long, or waits.
 bool isBrief(const Program& program, bool replayed) {
+  const bool isOnGpu = program.device->name() != "cpu";
   for (const BufferSpec& buffer : program.buffers) {
     if (buffer.windowed || buffer.role == Role::spill) return false;
   }
@@ -326,6 +329,8 @@ bool isBrief(const Program& program, bool replayed) {
       work += workOf(*tape->tape);
     } else if (std::holds_alternative<LaunchStep>(step) || std::holds_alternative<ZeroStep>(step)) {
       launches++;
+    } else if (std::holds_alternative<MatmulStep>(step) && isOnGpu) {
+      launches += kProductLaunches;
     } else {
       return false;
     }

@@ -5,6 +5,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { DeviceError, DeviceLostError, MemoryError } from '../../src/errors.js';
 import { createProgram, type RunResult, run } from '../../src/exec/native.js';
+import { dtypeCode } from '../../src/graph/dtype.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { compile, type Lazy, lazy, synchronize } from '../../src/index.js';
 import { fault, floats, missing, ramp, scale, scaleBy, use } from './scale.js';
@@ -26,8 +27,8 @@ function bufferOf({ outputs }: RunResult): DeviceBuffer {
 }
 
 /** Whether the run makes its calls to the driver before `start` returns: a slow one shows. */
-async function isHere(start: () => Promise<unknown>): Promise<boolean> {
-  setFaults([{ call: 'cuLaunchKernel', nth: 1, delayMs: 50 }]);
+async function isHere(start: () => Promise<unknown>, call = 'cuLaunchKernel'): Promise<boolean> {
+  setFaults([{ call, nth: 1, delayMs: 50 }]);
   const begin = performance.now();
   const running = start();
   const took = performance.now() - begin;
@@ -57,6 +58,29 @@ describe('a run begins on the thread that asks for it', () => {
     const waiting = Array.from({ length: 20 }, () => run(long, [x], toHost));
     expect(await isHere(() => run(double, [x], toHost))).toBe(false);
     await Promise.all(waiting);
+  });
+
+  it('a product as well, once cuBLAS has done it', async () => {
+    const matrix = (buffer: number) => ({
+      buffer,
+      offset: 0,
+      batchStride: 16,
+      rowStride: 4,
+      columnStride: 1,
+    });
+    const [a, b, c] = [matrix(0), matrix(1), matrix(2)];
+    const product = createProgram({
+      device: 'cuda:0',
+      arenaByteLength: 0,
+      images: [],
+      buffers: (['input', 'input', 'output'] as const).map((role) => ({ role, byteLength: 64, offset: -1 })),
+      steps: [{ kind: 'matmul', dtype: dtypeCode('float32'), m: 4, n: 4, k: 4, batch: 1, a, b, c }],
+    });
+    const [ones, twos] = [1, 2].map((value) => new Float32Array(16).fill(value));
+    const multiply = () => run(product, [ones!, twos!], toHost);
+    expect(await isHere(multiply, 'cublasGemmEx')).toBe(false);
+    expect(await isHere(multiply, 'cublasGemmEx')).toBe(true);
+    expect(floats((await multiply()).outputs[0])).toEqual(Array(16).fill(8));
   });
 
   it('and does not wait for slow work', async () => {
