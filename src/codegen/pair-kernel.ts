@@ -5,16 +5,15 @@
 import { argumentsOf, type Kernel, product } from '../fusion/kernel.js';
 import { type Accumulator, accumulatorsOf } from './block-reduce.js';
 import type { Body, Scope } from './body.js';
-import { fromStorage, STORAGE_TYPE, toStorage } from './casts.js';
+import { fromStorage, STORAGE_TYPE } from './casts.js';
 import { type Chunking, ChunkStores, elementCoordinates } from './chunks.js';
 import { blockIndex, type CudaFunction, gridSizes, printFunction, type TileGrid } from './function.js';
 import { printCoordinates } from './index-math.js';
+import { PACK, PairStage, pitchOf } from './pair-stage.js';
 import type { Parameters } from './parameters.js';
 import { frontierOf, PAIR_SIDE, type PairSchedule, type Side, sidesOf } from './schedule-pairs.js';
 import { Writer } from './writer.js';
 
-/** Items that lie side by side: what a thread reads from shared memory at once. */
-const PACK = 4;
 const THREADS = PAIR_SIDE * PAIR_SIDE;
 
 /** The grid of tiles: all other axes in order, then the two of a pair. */
@@ -60,12 +59,12 @@ class PairTile {
   }
   /** Elements from one reduced index to the next in shared memory; keeps packs aligned to 16 bytes. */
   get #pitch(): number {
-    return this.#side + PACK;
+    return pitchOf(this.#schedule);
   }
 
   print(name: string): CudaFunction {
     const { kernel } = this.#body;
-    const { depth, fold } = this.#schedule;
+    const { depth, fold, items } = this.#schedule;
     const out = this.#out;
     const { index } = this.#params;
     const grid = gridSizes(kernel, pairGrid(kernel, this.#schedule));
@@ -86,12 +85,16 @@ class PairTile {
     for (const a of this.#accumulators) this.#printStart(a, a.name);
     if (fold > 0) for (const a of this.#accumulators) this.#printStart(a, `f_${a.name}`);
     const length = this.#params.size(product(kernel.reduced));
+    const stage = new PairStage(this.#body, this.#params, out, this.#schedule, (reduced) =>
+      this.#coordinates('(i0 + m)', '(j0 + m)', reduced),
+    );
     out.block(`for (${index} base = 0; base < ${length}; base += ${depth})`, () => {
       out.line('__syncthreads();');
-      for (const side of ['i', 'j', 'common'] as const) this.#printStage(side, length);
+      for (const side of ['i', 'j', 'common'] as const) stage.print(side, length);
       out.line('__syncthreads();');
       out.line(`const int count = ${length} - base < ${depth} ? (int)(${length} - base) : ${depth};`);
-      out.line('#pragma unroll 4');
+      // With as many accumulators as registers allow, more at a time would be spilled.
+      out.line(`#pragma unroll ${items > PACK ? 2 : 4}`);
       out.block('for (int k = 0; k < count; ++k)', () => this.#printProduct());
       if (fold > 0) out.block(`if (base % ${fold} == ${fold - depth})`, () => this.#printFold());
     });
@@ -138,69 +141,6 @@ class PairTile {
       k === axisI ? i : k === axisJ ? j : this.#place[k]!,
     );
     return [...parallel, ...reduced];
-  }
-
-  /** Computes what depends on one axis and puts it into shared memory. */
-  #printStage(side: 'i' | 'j' | 'common', length: string): void {
-    const own = this.#frontier.filter((position) => this.#sides[position] === side);
-    if (own.length === 0) return;
-    const out = this.#out;
-    const { kernel } = this.#body;
-    const { depth, axisI, axisJ } = this.#schedule;
-    const axis = side === 'i' ? axisI : axisJ;
-    const { index } = this.#params;
-    const cells = side === 'common' ? depth : depth * this.#side;
-    const alongReduced = side === 'common' || this.#isAlongReduced(own, axis);
-    // Not unrolled as a whole: addresses of many loads would crowd out the accumulators.
-    out.line('#pragma unroll 4');
-    out.block(`for (int t = 0; t < ${Math.max(1, cells / THREADS)}; ++t)`, () => {
-      out.line(`const int cell = t * ${THREADS} + (int)threadIdx.x;`);
-      const extent = side === 'common' ? 1 : this.#side;
-      out.line(
-        `const int k = ${side === 'common' ? 'cell' : alongReduced ? `cell % ${depth}` : `cell / ${extent}`};`,
-      );
-      if (side !== 'common')
-        out.line(`const int m = ${alongReduced ? `cell / ${depth}` : `cell % ${extent}`};`);
-      out.line(`const ${index} r = base + k;`);
-      const inTile =
-        side === 'common' ? `k < ${depth}` : `${side}0 + m < ${this.#params.size(kernel.parallel[axis]!)}`;
-      const cellOf = (position: number): string =>
-        `s${position}${side === 'common' ? '[k]' : `[k * ${this.#pitch / PACK} + m / ${PACK}].v[m % ${PACK}]`}`;
-      out.block(`if (r < ${length} && ${inTile})`, () => {
-        const reduced = printCoordinates(out, this.#params, 'r', kernel.reduced, 'z');
-        const scope: Scope = {
-          coordinates: this.#coordinates('(i0 + m)', '(j0 + m)', reduced),
-          known: new Map(),
-        };
-        this.#body.print(
-          out,
-          this.#body.closure(own, () => false),
-          scope,
-          this.#params,
-        );
-        for (const position of own) {
-          const value = toStorage(this.#dtype(position), this.#body.value(position, scope, this.#params));
-          out.line(`${cellOf(position)} = ${value};`);
-        }
-      });
-      // Read with the rest of a pack, and by threads whose pairs are not stored.
-      if (side !== 'common')
-        out.block('else', () => {
-          for (const position of own) out.line(`${cellOf(position)} = {};`);
-        });
-    });
-  }
-
-  /** Whether neighbouring threads should load along the reduced axis rather than the tile's. */
-  #isAlongReduced(targets: readonly number[], axis: number): boolean {
-    const last = this.#body.sizes.length - 1;
-    const loads = this.#body
-      .closure(targets, () => false)
-      .flatMap((position) => {
-        const i = this.#body.instruction(position);
-        return i.kind === 'load' ? [i.access.strides] : [];
-      });
-    return !loads.some((strides) => strides[axis] === 1 && strides[last] !== 1);
   }
 
   /** All pairs of a thread for one reduced index `k`. */

@@ -26,37 +26,51 @@ pairs_of_rows_pairs(unsigned int first_x, int n0, int n1, const float* __restric
   }
   for (int base = 0; base < n0; base += 16) {
     __syncthreads();
-    #pragma unroll 4
-    for (int t = 0; t < 8; ++t) {
+    #pragma unroll
+    for (int t = 0; t < 2; ++t) {
       const int cell = t * 256 + (int)threadIdx.x;
-      const int k = cell % 16;
-      const int m = cell / 16;
+      const int k = (cell % 2 + cell / 256 * 2) * 4;
+      const int m = cell / 2 % 128;
       const int r = base + k;
       if (r < n0 && i0 + m < n1) {
-        const float v0 = b0[(i0 + m) * n0 + r];
-        s0[k * 33 + m / 4].v[m % 4] = v0;
+        weft_pack<float, 4> l0;
+        l0 = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + ((i0 + m) * n0 + r));
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          s0[(k + e) * 33 + m / 4].v[m % 4] = l0.v[e];
+        }
       }
       else {
-        s0[k * 33 + m / 4].v[m % 4] = {};
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          s0[(k + e) * 33 + m / 4].v[m % 4] = {};
+        }
       }
     }
-    #pragma unroll 4
-    for (int t = 0; t < 8; ++t) {
+    #pragma unroll
+    for (int t = 0; t < 2; ++t) {
       const int cell = t * 256 + (int)threadIdx.x;
-      const int k = cell % 16;
-      const int m = cell / 16;
+      const int k = (cell % 2 + cell / 256 * 2) * 4;
+      const int m = cell / 2 % 128;
       const int r = base + k;
       if (r < n0 && j0 + m < n2) {
-        const float v1 = b1[(j0 + m) * n0 + r];
-        s1[k * 33 + m / 4].v[m % 4] = v1;
+        weft_pack<float, 4> l1;
+        l1 = *reinterpret_cast<const weft_pack<float, 4>*>(b1 + ((j0 + m) * n0 + r));
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          s1[(k + e) * 33 + m / 4].v[m % 4] = l1.v[e];
+        }
       }
       else {
-        s1[k * 33 + m / 4].v[m % 4] = {};
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          s1[(k + e) * 33 + m / 4].v[m % 4] = {};
+        }
       }
     }
     __syncthreads();
     const int count = n0 - base < 16 ? (int)(n0 - base) : 16;
-    #pragma unroll 4
+    #pragma unroll 2
     for (int k = 0; k < count; ++k) {
       weft_pack<float, 4> q0[2];
       #pragma unroll

@@ -1,0 +1,191 @@
+/**
+ * What a tile of pairs reads: what depends on one axis only is computed once for each reduced element and put into shared
+ * memory, where every thread of the block takes it from (`pair-kernel.ts`).
+ *
+ * Cell (k, m) of a side's tile holds reduced element `base + k` of row `m`: neighbouring rows lie side by side.
+ */
+import type { Body, Scope } from './body.js';
+import { toStorage } from './casts.js';
+import { type Chunking, ChunkLoads, elementCoordinates, isVector } from './chunks.js';
+import { printCoordinates } from './index-math.js';
+import type { Parameters } from './parameters.js';
+import { frontierOf, PAIR_SIDE, type PairSchedule, type Side, sidesOf } from './schedule-pairs.js';
+import type { Writer } from './writer.js';
+
+/** Items that lie side by side: what a thread reads from shared memory at once. */
+export const PACK = 4;
+const THREADS = PAIR_SIDE * PAIR_SIDE;
+
+/** Elements from one reduced index to the next in shared memory; keeps packs aligned to 16 bytes. */
+export const pitchOf = ({ items }: PairSchedule): number => PAIR_SIDE * items + PACK;
+
+export class PairStage {
+  readonly #body: Body;
+  readonly #params: Parameters;
+  readonly #out: Writer;
+  readonly #schedule: PairSchedule;
+  readonly #sides: readonly Side[];
+  readonly #frontier: readonly number[];
+  /** Coordinates of row `m` of either side, given those of the reduced axes. */
+  readonly #coordinates: (reduced: readonly string[]) => string[];
+
+  constructor(
+    body: Body,
+    params: Parameters,
+    out: Writer,
+    schedule: PairSchedule,
+    coordinates: (reduced: readonly string[]) => string[],
+  ) {
+    this.#body = body;
+    this.#params = params;
+    this.#out = out;
+    this.#schedule = schedule;
+    this.#sides = sidesOf(body.kernel, schedule.axisI, schedule.axisJ);
+    this.#frontier = frontierOf(body.kernel, this.#sides);
+    this.#coordinates = coordinates;
+  }
+
+  /** Rows of a tile. */
+  get #side(): number {
+    return PAIR_SIDE * this.#schedule.items;
+  }
+
+  /** Computes what depends on one axis, or on none, and puts it into shared memory. */
+  print(side: 'i' | 'j' | 'common', length: string): void {
+    const own = this.#frontier.filter((position) => this.#sides[position] === side);
+    if (own.length === 0) return;
+    if (side === 'common') this.#printCommon(own, length);
+    else if (this.#movesPacks(own)) this.#printPacks(own, side, length);
+    else this.#printCells(own, side, length);
+  }
+
+  #printCommon(own: readonly number[], length: string): void {
+    const out = this.#out;
+    const { depth } = this.#schedule;
+    out.line('const int k = (int)threadIdx.x;');
+    out.line(`const ${this.#params.index} r = base + k;`);
+    out.block(`if (k < ${depth} && r < ${length})`, () => {
+      this.#printValues(own, 1, (position) => `s${position}[k]`);
+    });
+  }
+
+  /** One element after the other. */
+  #printCells(own: readonly number[], side: 'i' | 'j', length: string): void {
+    const out = this.#out;
+    const { depth, axisI, axisJ } = this.#schedule;
+    const axis = side === 'i' ? axisI : axisJ;
+    const extent = this.#side;
+    const alongReduced = this.#isAlongReduced(own, axis);
+    // Not unrolled as a whole: addresses of many loads would crowd out the accumulators.
+    out.line('#pragma unroll 4');
+    out.block(`for (int t = 0; t < ${(depth * extent) / THREADS}; ++t)`, () => {
+      out.line(`const int cell = t * ${THREADS} + (int)threadIdx.x;`);
+      out.line(`const int k = ${alongReduced ? `cell % ${depth}` : `cell / ${extent}`};`);
+      out.line(`const int m = ${alongReduced ? `cell / ${depth}` : `cell % ${extent}`};`);
+      out.line(`const ${this.#params.index} r = base + k;`);
+      this.#printStaged(own, side, length, 1);
+    });
+  }
+
+  /**
+   * Packs of consecutive reduced elements, which are stored one below the other: half a warp takes neighbouring rows of the
+   * tile, so that what a warp stores at once lies in different banks of shared memory.
+   */
+  #printPacks(own: readonly number[], side: 'i' | 'j', length: string): void {
+    const out = this.#out;
+    const extent = this.#side;
+    const columns = this.#schedule.depth / PACK;
+    const besides = Math.min(2, columns);
+    out.unrolled('t', (columns * extent) / THREADS, () => {
+      out.line(`const int cell = t * ${THREADS} + (int)threadIdx.x;`);
+      const beyond = besides === columns ? '' : ` + cell / ${besides * extent} * ${besides}`;
+      out.line(`const int k = (cell % ${besides}${beyond}) * ${PACK};`);
+      out.line(`const int m = cell / ${besides} % ${extent};`);
+      out.line(`const ${this.#params.index} r = base + k;`);
+      this.#printStaged(own, side, length, PACK);
+    });
+  }
+
+  /** `width` elements from (k, m) of a side's tile on; zeros past the ends. */
+  #printStaged(own: readonly number[], side: 'i' | 'j', length: string, width: number): void {
+    const { axisI, axisJ } = this.#schedule;
+    const size = this.#params.size(this.#body.kernel.parallel[side === 'i' ? axisI : axisJ]!);
+    const row = width === 1 ? 'k' : '(k + e)';
+    const cellOf = (position: number): string =>
+      `s${position}[${row} * ${pitchOf(this.#schedule) / PACK} + m / ${PACK}].v[m % ${PACK}]`;
+    this.#out.block(`if (r < ${length} && ${side}0 + m < ${size})`, () =>
+      this.#printValues(own, width, cellOf),
+    );
+    // Read with the rest of a pack, and by threads whose pairs are not stored.
+    this.#out.block('else', () => {
+      const clear = (): void => {
+        for (const position of own) this.#out.line(`${cellOf(position)} = {};`);
+      };
+      if (width === 1) clear();
+      else this.#out.unrolled('e', width, clear);
+    });
+  }
+
+  /** Computes `width` elements from the reduced index r on, and puts them where `cellOf` says. */
+  #printValues(own: readonly number[], width: number, cellOf: (position: number) => string): void {
+    const out = this.#out;
+    const reduced = printCoordinates(out, this.#params, 'r', this.#body.kernel.reduced, 'z');
+    const coordinates = this.#coordinates(reduced);
+    const all = this.#body.closure(own, () => false);
+    const put = (scope: Scope, values: readonly number[]): void => {
+      this.#body.print(out, values, scope, this.#params);
+      for (const position of own) {
+        const value = toStorage(
+          this.#body.instruction(position).dtype,
+          this.#body.value(position, scope, this.#params),
+        );
+        out.line(`${cellOf(position)} = ${value};`);
+      }
+    };
+    if (width === 1) {
+      put({ coordinates, known: new Map() }, all);
+      return;
+    }
+    const chunking: Chunking = { axis: this.#body.sizes.length - 1, width };
+    const loads = new ChunkLoads(this.#body, chunking, this.#params);
+    const loaded = all.filter((position) => this.#body.instruction(position).kind === 'load');
+    for (const position of loaded) {
+      loads.declare(out, position, []);
+      loads.load(out, position, '', coordinates);
+    }
+    const known = new Map(loaded.map((position) => [position, loads.value(position, '')]));
+    out.unrolled('e', width, () =>
+      put(
+        { coordinates: elementCoordinates(coordinates, chunking), known },
+        all.filter((position) => !known.has(position)),
+      ),
+    );
+  }
+
+  /** Whether every load of these values moves as packs along the last reduced axis, and there is one for every thread. */
+  #movesPacks(own: readonly number[]): boolean {
+    const { kernel } = this.#body;
+    const chunking: Chunking = { axis: this.#body.sizes.length - 1, width: PACK };
+    const isWhole = kernel.reduced[kernel.reduced.length - 1]! % PACK === 0;
+    if (!isWhole || (this.#schedule.depth / PACK) * this.#side < THREADS) return false;
+    const loads = this.#body
+      .closure(own, () => false)
+      .flatMap((position) => {
+        const i = this.#body.instruction(position);
+        return i.kind === 'load' ? [i.access] : [];
+      });
+    return loads.length > 0 && loads.every((access) => isVector(access, chunking));
+  }
+
+  /** Whether neighbouring threads should load along the reduced axis rather than the tile's. */
+  #isAlongReduced(targets: readonly number[], axis: number): boolean {
+    const last = this.#body.sizes.length - 1;
+    const loads = this.#body
+      .closure(targets, () => false)
+      .flatMap((position) => {
+        const i = this.#body.instruction(position);
+        return i.kind === 'load' ? [i.access.strides] : [];
+      });
+    return !loads.some((strides) => strides[axis] === 1 && strides[last] !== 1);
+  }
+}
