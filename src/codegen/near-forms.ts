@@ -23,9 +23,9 @@ const NEAR_FORMS = new Map<OpName, NearForm>([
     'sqrt',
     {
       name: 'weft_near_sqrt',
-      record: 'low',
-      start: '__int_as_float(0x7f800000)',
-      ordinary: 'low >= __int_as_float(0x26800000)', // 2^-50
+      record: 'reciprocals',
+      start: '0.0f',
+      ordinary: 'reciprocals < __int_as_float(0x71800000)', // 2^100
     },
   ],
 ]);

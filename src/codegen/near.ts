@@ -3,9 +3,9 @@
  * of whether there was another. A printer runs a stretch of arithmetic with near forms, looks at the record once, and
  * where it tells of an argument that is not ordinary does the stretch again with the ops' own expressions.
  *
- *     float low = inf;                                  what the near forms record
- *     … weft_near_sqrt(x, low) …                        no branch for each
- *     if (!(low >= 2^-50)) { … sqrtf(x) … }             zeros, subnormals, infinities, negatives, NaN
+ *     float reciprocals = 0;                            what the near forms record
+ *     … weft_near_sqrt(x, reciprocals) …                no branch for each
+ *     if (!(reciprocals < 2^100)) { … sqrtf(x) … }      zeros, subnormals, infinities, negatives, NaN
  *
  * Used where arithmetic, not memory, is the limit. The functions are in `prelude-near.ts`; results do not depend on who
  * uses them.

@@ -15,17 +15,6 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };
 
-/* NaN if either is NaN. */
-template <class T>
-__device__ __forceinline__ T weft_minimum(T a, T b) {
-  return a < b || a != a ? a : b;
-}
-__device__ __forceinline__ float weft_minimum(float a, float b) {
-  float r;
-  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-  return r;
-}
-
 /* Element e of an array that stays in registers, though e is not known to the compiler. */
 template <class T, int N>
 __device__ __forceinline__ T weft_pick(const T (&a)[N], int e) {
@@ -40,14 +29,15 @@ __device__ __forceinline__ void weft_put(T (&a)[N], int e, T value) {
   for (int k = 0; k < N; ++k) a[k] = k == e ? value : a[k];
 }
 
-/* The correctly rounded square root where it is 2^-50 or more and finite (Newton's step on an approximation, as
-   CUDA's own); low becomes the least result, NaN where x is 0, negative, infinite or NaN. */
-__device__ __forceinline__ float weft_near_sqrt(float x, float& low) {
+/* The correctly rounded square root where x is 2^-100 or more and finite (Newton's step on an approximation, as
+   CUDA's own). To reciprocals is added about 1 / x: at least 2^100 where x is less, NaN where it is infinite, negative or
+   NaN. Sums and products take half the time of a minimum. */
+__device__ __forceinline__ float weft_near_sqrt(float x, float& reciprocals) {
   float r;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   const float s = x * r;
   const float y = fmaf(fmaf(-s, s, x), 0.5f * r, s);
-  low = weft_minimum(low, y);
+  reciprocals = fmaf(y, 0.0f, fmaf(r, r, reciprocals));
   return y;
 }
 
@@ -96,21 +86,21 @@ map_of_columns_computed_once_map(unsigned int first_x, int n0, unsigned int n1, 
       weft_pack<float, 4> o0;
       weft_pack<float, 4> o1;
       weft_pack<float, 4> o2;
-      float low = __int_as_float(0x7f800000);
+      float reciprocals = 0.0f;
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const float v9 = (l0[u].v[e] - l8[u]);
         const float v10 = (v9 / h5[e]);
         const float v11 = (v10 + h7[e]);
-        const float v13 = weft_near_sqrt(v10, low);
-        const float v14 = weft_near_sqrt(v13, low);
-        const float v15 = weft_near_sqrt(v14, low);
-        const float v16 = weft_near_sqrt(v15, low);
+        const float v13 = weft_near_sqrt(v10, reciprocals);
+        const float v14 = weft_near_sqrt(v13, reciprocals);
+        const float v15 = weft_near_sqrt(v14, reciprocals);
+        const float v16 = weft_near_sqrt(v15, reciprocals);
         o0.v[e] = v11;
         o1.v[e] = h12[e];
         o2.v[e] = v16;
       }
-      if (!(low >= __int_as_float(0x26800000))) {
+      if (!(reciprocals < __int_as_float(0x71800000))) {
         #pragma unroll 1
         for (int e = 0; e < 4; ++e) {
           const float v9 = (weft_pick(l0[u].v, e) - l8[u]);
