@@ -24,8 +24,8 @@ import type { Writer } from './writer.js';
 export interface Scope {
   readonly coordinates: readonly string[];
   readonly known: ReadonlyMap<number, string>;
-  /** Whether ops are printed in their near forms. */
-  readonly near?: boolean;
+  /** Where ops are printed in their near forms: the positions whose NaN shows in what is stored. */
+  readonly near?: ReadonlySet<number> | undefined;
 }
 
 /** A kernel with what every printer asks about it. */
@@ -104,7 +104,7 @@ export class Body {
         return castExpression(args[0]!, this.instruction(instruction.args[0]).dtype, instruction.dtype);
       case 'map':
         return (
-          this.#nearExpression(instruction, args, scope) ??
+          this.#nearExpression(position, args, scope) ??
           opRow(instruction.op).cuda(args, this.#argumentDType(instruction))
         );
       default:
@@ -112,10 +112,11 @@ export class Body {
     }
   }
 
-  #nearExpression(instruction: Instruction, args: readonly string[], scope: Scope): string | undefined {
-    if (scope.near !== true) return undefined;
-    const form = nearFormOf(instruction, (position) => this.instruction(position).dtype);
-    return form === undefined ? undefined : `${form.name}(${args[0]}, ${form.record})`;
+  #nearExpression(position: number, args: readonly string[], scope: Scope): string | undefined {
+    if (scope.near === undefined) return undefined;
+    const form = nearFormOf(this.instruction(position), (k) => this.instruction(k).dtype);
+    if (form === undefined) return undefined;
+    return `${scope.near.has(position) ? form.name : form.hidden}(${args[0]}, ${form.record})`;
   }
 
   /** The dtype an op computes in: that of its arguments (for `where`, of its choices). */

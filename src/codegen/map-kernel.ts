@@ -10,7 +10,7 @@ import type { Body, Scope } from './body.js';
 import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates, storeElement } from './chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from './function.js';
 import { printCoordinates } from './index-math.js';
-import { nearCount, printNearFirst } from './near.js';
+import { nearCount, printNaNRecord, printNearFirst, tellsOfNaN } from './near.js';
 import type { Parameters } from './parameters.js';
 import { columnValues, type MapSchedule, sharesColumns } from './schedule-map.js';
 import { Writer } from './writer.js';
@@ -84,9 +84,9 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
   };
   const compute = (coordinates: readonly string[]): void => {
     for (const store of kernel.stores.keys()) stores.declare(out, store, []);
-    const elements = (near: boolean): void => {
+    const elements = (near: Scope['near']): void => {
       // What stands in for near forms runs rarely: a loop over the elements, so that it is compiled once.
-      const rolled = !near && nearFirst && chunking.width > 1;
+      const rolled = near === undefined && nearFirst && chunking.width > 1;
       const inChunk = loaded.map(
         (position) => [position, rolled ? loads.picked(position, at) : loads.value(position, at)] as const,
       );
@@ -101,6 +101,7 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
           const value = body.value(stored, scope, params);
           if (rolled) stores.putPicked(out, store, '', value);
           else stores.put(out, store, '', value);
+          if (near !== undefined && tellsOfNaN(body, store)) printNaNRecord(out, body, computed, value);
         }
       };
       if (chunking.width === 1) element();
@@ -110,7 +111,7 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
       } else out.unrolled('e', chunking.width, element);
     };
     if (nearFirst) printNearFirst(out, body, computed, elements);
-    else elements(false);
+    else elements(undefined);
     for (const store of kernel.stores.keys()) stores.flush(out, store, '', coordinates);
   };
   for (const position of loaded) loads.declare(out, position, several ? [walk.unroll] : []);

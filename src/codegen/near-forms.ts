@@ -8,6 +8,8 @@ import type { OpName } from '../graph/ops.js';
 export interface NearForm {
   /** A function of the prelude that takes the argument and the record. */
   readonly name: string;
+  /** The same for a result whose NaN would not show in what is stored: it records that, too. */
+  readonly hidden: string;
   /** The record: a variable, what it starts from, and the condition under which every argument was ordinary. */
   readonly record: string;
   readonly start: string;
@@ -23,6 +25,7 @@ const NEAR_FORMS = new Map<OpName, NearForm>([
     'sqrt',
     {
       name: 'weft_near_sqrt',
+      hidden: 'weft_near_sqrt_hidden',
       record: 'reciprocals',
       start: '0.0f',
       ordinary: 'reciprocals < __int_as_float(0x71800000)', // 2^100

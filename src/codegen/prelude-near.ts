@@ -20,14 +20,20 @@ __device__ __forceinline__ void weft_put(T (&a)[N], int e, T value) {
 }`),
   piece(`
 /* The correctly rounded square root where x is 2^-100 or more and finite (Newton's step on an approximation, as
-   CUDA's own). To reciprocals is added about 1 / x: at least 2^100 where x is less, NaN where it is infinite, negative or
-   NaN. Sums and products take half the time of a minimum. */
+   CUDA's own); NaN where x is infinite. To reciprocals is added about 1 / x: at least 2^100 where x is less, NaN where it
+   is negative or NaN. Sums of products take half the time of a minimum. */
 __device__ __forceinline__ float weft_near_sqrt(float x, float& reciprocals) {
   float r;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   const float s = x * r;
-  const float y = fmaf(fmaf(-s, s, x), 0.5f * r, s);
-  reciprocals = fmaf(y, 0.0f, fmaf(r, r, reciprocals));
+  reciprocals = fmaf(r, r, reciprocals);
+  return fmaf(fmaf(-s, s, x), 0.5f * r, s);
+}`),
+  piece(`
+/* The same; reciprocals becomes NaN where x is infinite, too. */
+__device__ __forceinline__ float weft_near_sqrt_hidden(float x, float& reciprocals) {
+  const float y = weft_near_sqrt(x, reciprocals);
+  reciprocals = fmaf(y, 0.0f, reciprocals);
   return y;
 }`),
 ];

@@ -20,7 +20,8 @@ export interface MapSchedule {
 const LIGHT_TAPE = 32;
 /** Weight of what depends on the column alone from which on a thread takes several chunks of the same columns. */
 const HEAVY_COLUMNS = 16;
-const THREADS = 256;
+/** Small blocks: loads of the next begin while others of a multiprocessor still compute. */
+const THREADS = 128;
 /** Elements from which on every thread of a device has several chunks. */
 const MANY_ELEMENTS = 2 ** 22;
 
@@ -66,9 +67,9 @@ export function chooseMap(kernel: Kernel): MapSchedule {
   const all = kernel.tape.map((_, position) => position);
   const heavy = costOf(kernel, all) > LIGHT_TAPE;
   const big = count >= MANY_ELEMENTS;
-  if (big && sharesColumns(kernel, 4, THREADS * width)) {
+  if (big && sharesColumns(kernel, 2, THREADS * width)) {
     const columns = costOf(kernel, columnValues(new Body(kernel), all));
-    if (columns >= HEAVY_COLUMNS) return { kind: 'map', width, unroll: 4, threads: THREADS };
+    if (columns >= HEAVY_COLUMNS) return { kind: 'map', width, unroll: 2, threads: THREADS };
   }
   const unroll = width === 1 ? (big && !heavy ? 4 : 1) : big && !heavy && loads <= 2 ? 2 : 1;
   return { kind: 'map', width, unroll, threads: THREADS };

@@ -46,6 +46,17 @@ function maps(): void {
     );
   }
   {
+    const b = new KernelBuilder([1000]);
+    const large = b.map('exp', b.map('multiply', b.load('float32', [1]), b.constant('float32', 45)));
+    const [two, five, six] = [2, 5, 6].map((value) => b.constant('float32', value)) as [
+      number,
+      number,
+      number,
+    ];
+    const choice = b.map('where', b.map('greater', b.map('sqrt', large), two), five, six);
+    add('map of roots behind a choice', b.store([1, 2, 3].reduce((y) => b.map('sqrt', y), choice)));
+  }
+  {
     const b = new KernelBuilder([]);
     add('map of one value', b.store(b.map('add', b.load('float64', []), b.constant('float64', 1.5))));
   }

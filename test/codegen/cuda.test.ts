@@ -87,7 +87,7 @@ describe('cudaKernel', () => {
       if (schedule.kind !== 'map') throw new Error('a map');
       return schedule.unroll;
     };
-    expect(unroll(standardized(2 ** 20, 32))).toBe(4);
+    expect(unroll(standardized(2 ** 20, 32))).toBe(2);
     expect(unroll(standardized(2 ** 20, 48))).toBe(1); // chunks of a thread are in different columns
     expect(unroll(standardized(2 ** 10, 32))).toBe(1); // too few chunks for all threads
     expect(cudaKernel(standardized(2 ** 20, 32)).source.match(/sqrtf/g)).toHaveLength(1);

@@ -1,5 +1,5 @@
-// map: width 4, unroll 1, threads 256
-// map_flat_with_a_tail_map: grid 5 × 1 × 1, block 256, arguments block.x 0x00001388 b0 b1 0x3f000000 b2 0x00000004 0x0000138b
+// map: width 4, unroll 1, threads 128
+// map_flat_with_a_tail_map: grid 10 × 1 × 1, block 128, arguments block.x 0x00001388 b0 b1 0x3f000000 b2 0x00000009 0x0000138b
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
@@ -7,9 +7,9 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 map_flat_with_a_tail_map(unsigned int first_x, int n0, const float* __restrict__ b0, const float* __restrict__ b1, float c2, float* __restrict__ b2, int n1, int n2) {
-  const int first = (int)(blockIdx.x + first_x) * 1024 + (int)threadIdx.x * 4;
+  const int first = (int)(blockIdx.x + first_x) * 512 + (int)threadIdx.x * 4;
   weft_pack<float, 4> l0;
   weft_pack<float, 4> l1;
   const int i = first;

@@ -30,15 +30,14 @@ __device__ __forceinline__ void weft_put(T (&a)[N], int e, T value) {
 }
 
 /* The correctly rounded square root where x is 2^-100 or more and finite (Newton's step on an approximation, as
-   CUDA's own). To reciprocals is added about 1 / x: at least 2^100 where x is less, NaN where it is infinite, negative or
-   NaN. Sums and products take half the time of a minimum. */
+   CUDA's own); NaN where x is infinite. To reciprocals is added about 1 / x: at least 2^100 where x is less, NaN where it
+   is negative or NaN. Sums of products take half the time of a minimum. */
 __device__ __forceinline__ float weft_near_sqrt(float x, float& reciprocals) {
   float r;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   const float s = x * r;
-  const float y = fmaf(fmaf(-s, s, x), 0.5f * r, s);
-  reciprocals = fmaf(y, 0.0f, fmaf(r, r, reciprocals));
-  return y;
+  reciprocals = fmaf(r, r, reciprocals);
+  return fmaf(fmaf(-s, s, x), 0.5f * r, s);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -97,8 +96,11 @@ map_of_columns_computed_once_map(unsigned int first_x, int n0, unsigned int n1, 
         const float v15 = weft_near_sqrt(v14, reciprocals);
         const float v16 = weft_near_sqrt(v15, reciprocals);
         o0.v[e] = v11;
+        reciprocals = fmaf(v11, 0.0f, reciprocals);
         o1.v[e] = h12[e];
+        reciprocals = fmaf(h12[e], 0.0f, reciprocals);
         o2.v[e] = v16;
+        reciprocals = fmaf(v16, 0.0f, reciprocals);
       }
       if (!(reciprocals < __int_as_float(0x71800000))) {
         #pragma unroll 1

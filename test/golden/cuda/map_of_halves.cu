@@ -1,5 +1,5 @@
-// map: width 8, unroll 1, threads 256
-// map_of_halves_map: grid 1 × 1 × 1, block 256, arguments block.x 0x000007d0 b0 b1 b2 b3 b4
+// map: width 8, unroll 1, threads 128
+// map_of_halves_map: grid 2 × 1 × 1, block 128, arguments block.x 0x000007d0 b0 b1 b2 b3 b4
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
@@ -48,9 +48,9 @@ __device__ __forceinline__ weft_bfloat weft_to_bfloat(double a) {
   return weft_to_bfloat(f);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 map_of_halves_map(unsigned int first_x, int n0, const weft_half* __restrict__ b0, const weft_bfloat* __restrict__ b1, weft_half* __restrict__ b2, weft_bfloat* __restrict__ b3, unsigned char* __restrict__ b4) {
-  const int first = (int)(blockIdx.x + first_x) * 2048 + (int)threadIdx.x * 8;
+  const int first = (int)(blockIdx.x + first_x) * 1024 + (int)threadIdx.x * 8;
   weft_pack<weft_half, 8> l0;
   weft_pack<weft_bfloat, 8> l1;
   const int i = first;

@@ -1,5 +1,5 @@
-// map: width 4, unroll 1, threads 256
-// map_of_roots_of_anything_map: grid 1 × 1 × 1, block 256, arguments block.x 0x000003e8 b0 b1 0x000ae398 0x42340000 b2 b3 b4 0x00000000 0x000003eb
+// map: width 4, unroll 1, threads 128
+// map_of_roots_of_anything_map: grid 2 × 1 × 1, block 128, arguments block.x 0x000003e8 b0 b1 0x000ae398 0x42340000 b2 b3 b4 0x00000001 0x000003eb
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
@@ -22,20 +22,19 @@ __device__ __forceinline__ void weft_put(T (&a)[N], int e, T value) {
 }
 
 /* The correctly rounded square root where x is 2^-100 or more and finite (Newton's step on an approximation, as
-   CUDA's own). To reciprocals is added about 1 / x: at least 2^100 where x is less, NaN where it is infinite, negative or
-   NaN. Sums and products take half the time of a minimum. */
+   CUDA's own); NaN where x is infinite. To reciprocals is added about 1 / x: at least 2^100 where x is less, NaN where it
+   is negative or NaN. Sums of products take half the time of a minimum. */
 __device__ __forceinline__ float weft_near_sqrt(float x, float& reciprocals) {
   float r;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   const float s = x * r;
-  const float y = fmaf(fmaf(-s, s, x), 0.5f * r, s);
-  reciprocals = fmaf(y, 0.0f, fmaf(r, r, reciprocals));
-  return y;
+  reciprocals = fmaf(r, r, reciprocals);
+  return fmaf(fmaf(-s, s, x), 0.5f * r, s);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 map_of_roots_of_anything_map(unsigned int first_x, int n0, const float* __restrict__ b0, const float* __restrict__ b1, float c1, float c4, float* __restrict__ b2, float* __restrict__ b3, float* __restrict__ b4, int n1, int n2) {
-  const int first = (int)(blockIdx.x + first_x) * 1024 + (int)threadIdx.x * 4;
+  const int first = (int)(blockIdx.x + first_x) * 512 + (int)threadIdx.x * 4;
   weft_pack<float, 4> l0;
   weft_pack<float, 4> l3;
   weft_pack<float, 4> l7;
@@ -66,8 +65,11 @@ map_of_roots_of_anything_map(unsigned int first_x, int n0, const float* __restri
       const float v18 = weft_near_sqrt(v17, reciprocals);
       const float v19 = weft_near_sqrt(v18, reciprocals);
       o0.v[e] = v11;
+      reciprocals = fmaf(v11, 0.0f, reciprocals);
       o1.v[e] = v15;
+      reciprocals = fmaf(v15, 0.0f, reciprocals);
       o2.v[e] = v19;
+      reciprocals = fmaf(v19, 0.0f, reciprocals);
     }
     if (!(reciprocals < __int_as_float(0x71800000))) {
       #pragma unroll 1

@@ -1,5 +1,5 @@
-// map: width 4, unroll 1, threads 256
-// map_with_broadcasts_map: grid 3 × 1 × 1, block 256, arguments block.x 0x00000940 0x80000001 0x00000025 0x00000040 b0 b1 b2 b3
+// map: width 4, unroll 1, threads 128
+// map_with_broadcasts_map: grid 5 × 1 × 1, block 128, arguments block.x 0x00000940 0x80000001 0x00000025 0x00000040 b0 b1 b2 b3
 
 /* An index below 2^31 (2^63) divided by a size, as a product with a precomputed multiplier. */
 __device__ __forceinline__ unsigned int weft_divide(unsigned int n, unsigned int magic, unsigned int shift) {
@@ -15,9 +15,9 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 map_with_broadcasts_map(unsigned int first_x, int n0, unsigned int n1, unsigned int n2, int n3, const float* __restrict__ b0, const float* __restrict__ b1, const float* __restrict__ b2, float* __restrict__ b3) {
-  const int first = (int)(blockIdx.x + first_x) * 1024 + (int)threadIdx.x * 4;
+  const int first = (int)(blockIdx.x + first_x) * 512 + (int)threadIdx.x * 4;
   weft_pack<float, 4> l0;
   weft_pack<float, 4> l1;
   float l2;

@@ -3,7 +3,7 @@
 // rows_of_softmax_of_one_row_0_reduce_combine: grid 1 × 1 × 1, block 256, arguments block.x 0x00000001 0x00000005 scratch2 scratch0
 // rows_of_softmax_of_one_row_1_reduce_partial: grid 1 × 5 × 1, block 256, arguments block.x 0x00000001 scratch0 block.y 0x00001000 0x00004e21 b0 0x00004e20 scratch3
 // rows_of_softmax_of_one_row_1_reduce_combine: grid 1 × 1 × 1, block 256, arguments block.x 0x00000001 0x00000005 scratch3 scratch1
-// rows_of_softmax_of_one_row_2_map: grid 20 × 1 × 1, block 256, arguments block.x 0x00004e20 b0 scratch0 scratch1 b1 0x00000013 0x00004e21
+// rows_of_softmax_of_one_row_2_map: grid 40 × 1 × 1, block 128, arguments block.x 0x00004e20 b0 scratch0 scratch1 b1 0x00000027 0x00004e21
 // scratch 0: 4 bytes
 // scratch 1: 4 bytes
 // scratch 2: 20 bytes
@@ -361,9 +361,9 @@ rows_of_softmax_of_one_row_1_reduce_combine(unsigned int first_x, int n0, int n1
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 rows_of_softmax_of_one_row_2_map(unsigned int first_x, int n0, const float* __restrict__ b0, const float* __restrict__ b2, const float* __restrict__ b3, float* __restrict__ b1, int n1, int n2) {
-  const int first = (int)(blockIdx.x + first_x) * 1024 + (int)threadIdx.x * 4;
+  const int first = (int)(blockIdx.x + first_x) * 512 + (int)threadIdx.x * 4;
   weft_pack<float, 4> l0;
   float l1;
   float l4;
