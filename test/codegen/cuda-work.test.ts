@@ -161,12 +161,12 @@ describe('cudaWorks', () => {
   it('reads and writes of a map exactly the elements of its blocks, the tail with the last', () => {
     const { rows, phases } = cudaWorks(mapOf(10_003));
     expect(phases).toEqual([]);
-    expect(rows!.units).toBe(10);
-    expect(rows!.regions(2, 5)).toEqual({
+    expect(rows!.units).toBe(20);
+    expect(rows!.regions(4, 10)).toEqual({
       reads: [{ buffer: 0, first: 2048, last: 5120 }],
       writes: [{ buffer: 1, first: 2048, last: 5120 }],
     });
-    expect(rows!.regions(9, 10).writes).toEqual([{ buffer: 1, first: 9216, last: 10_003 }]);
+    expect(rows!.regions(19, 20).writes).toEqual([{ buffer: 1, first: 9728, last: 10_003 }]);
   });
 
   it('cuts a long sum into slots and finishes once', () => {
