@@ -238,7 +238,7 @@ export const reshape = free.reshape;
  * rolled as one flat line. Several axes take one shift for all or one for each.
  */
 export const roll = free.roll;
-/** Nearest integer, halves to even. */
+/** Nearest integer, halves to even; of complex numbers both parts. */
 export const round = free.round;
 /** 1 / sqrt(x). */
 export const rsqrt = free.rsqrt;

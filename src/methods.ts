@@ -238,7 +238,7 @@ export interface Methods {
    * rolled as one flat line. Several axes take one shift for all or one for each.
    */
   readonly roll: Fluent['roll'];
-  /** Nearest integer, halves to even. */
+  /** Nearest integer, halves to even; of complex numbers both parts. */
   readonly round: Fluent['round'];
   /** 1 / sqrt(x). */
   readonly rsqrt: Fluent['rsqrt'];

@@ -27,6 +27,7 @@ struct Number {
   static C negative(C a) { return {-a.re, -a.im}; }
   static C positive(C a) { return a; }
   static C conj(C a) { return {a.re, -a.im}; }
+  static C round(C a) { return {std::rint(a.re), std::rint(a.im)}; }
   static C square(C a) { return multiply(a, a); }
   static T real(C a) { return a.re; }
   static T imag(C a) { return a.im; }
@@ -182,6 +183,7 @@ void addNumbers(Registry& registry, DType dtype) {
   registry.addOp("negative", dtype, callUnary<C, C, N::negative>);
   registry.addOp("positive", dtype, callUnary<C, C, N::positive>);
   registry.addOp("conj", dtype, callUnary<C, C, N::conj>);
+  registry.addOp("round", dtype, callUnary<C, C, N::round>);
   registry.addOp("square", dtype, callUnary<C, C, N::square>);
   registry.addOp("real", dtype, callUnary<T, C, N::real>);
   registry.addOp("imag", dtype, callUnary<T, C, N::imag>);

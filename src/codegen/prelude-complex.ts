@@ -87,6 +87,11 @@ __device__ __forceinline__ weft_complex<T> weft_conj(weft_complex<T> a) {
 }`),
   piece(`
 template <class T>
+__device__ __forceinline__ weft_complex<T> weft_rint(weft_complex<T> a) {
+  return {rint(a.re), rint(a.im)};
+}`),
+  piece(`
+template <class T>
 __device__ __forceinline__ T weft_abs(weft_complex<T> a) {
   return hypot(a.re, a.im);
 }`),

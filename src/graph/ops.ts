@@ -260,8 +260,8 @@ export const OPS = {
   lgamma: { arity: 1, dtype: toRealFloat, cuda: call('lgamma'), sample: within(8, 2.5, 50), numpy: null, cost: 40 },
 
   // rounding
-  /** Nearest integer, halves to even. */
-  round: { arity: 1, dtype: rounding, cuda: byKind(unchanged, call('rint')), sample: exact(-100, 100), cost: 2 },
+  /** Nearest integer, halves to even; of complex numbers both parts. */
+  round: { arity: 1, dtype: numeric, cuda: byKind(unchanged, call('rint')), sample: exact(-100, 100), cost: 2 },
   /** Largest integer not above. */
   floor: { arity: 1, dtype: rounding, cuda: byKind(unchanged, call('floor')), sample: exact(-100, 100), cost: 2 },
   /** Smallest integer not below. */

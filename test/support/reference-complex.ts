@@ -5,6 +5,7 @@
  */
 import type { Complex } from '../../src/graph/dtype.js';
 import type { OpName } from '../../src/graph/ops.js';
+import { roundHalfEven } from './scalar.js';
 
 export type ComplexOp = (args: readonly Complex[]) => Complex | number | boolean;
 
@@ -127,6 +128,7 @@ export const COMPLEX_OPS: Readonly<Partial<Record<OpName, ComplexOp>>> = {
   pow: ([a, b]) => power(a!, b!),
   negative: unary((z) => pair(-z.re, -z.im)),
   positive: unary((z) => z),
+  round: unary((z) => pair(roundHalfEven(z.re), roundHalfEven(z.im))),
   abs: unary((z) => hypot(z.re, z.im)),
   sign: unary(sign),
   square: unary((z) => multiply(z, z)),
