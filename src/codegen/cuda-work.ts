@@ -18,6 +18,7 @@ import { reduceBlock, reduceScratch } from './reduce-kernel.js';
 import { repeatBlock, repeatBlocks } from './repeat-kernel.js';
 import { type Schedule, scheduleOf } from './schedule.js';
 import type { ReduceSchedule } from './schedule-reduce.js';
+import { type StencilSchedule, stencilGrid, tileRows } from './schedule-stencil.js';
 import { transposeGrid } from './transpose-kernel.js';
 import { mergeRegions, type Part, periodOf, type Region, regionsOf, type Work, type Works } from './work.js';
 
@@ -30,8 +31,9 @@ export function cudaWorks(kernel: Kernel, schedule: Schedule = scheduleOf(kernel
   switch (schedule.kind) {
     case 'empty':
     case 'split':
-    case 'stencil':
       return NO_WORKS;
+    case 'stencil':
+      return { ...NO_WORKS, rows: stencilWork(normal, schedule) };
     case 'map':
       return whole(normal, mapWork(normal, mapBlock(schedule), mapBlocks(normal, schedule)));
     case 'repeat':
@@ -104,6 +106,41 @@ function mapWork(kernel: Kernel, block: number, blocks: number): Work {
       boxesOfRange(first * block, end(last), kernel.parallel),
     ),
     parts: (first, last) => [[first, last, 0, 1]],
+  };
+}
+
+/** Rows of tiles, which read as far around what they store as the steps of a launch reach. */
+function stencilWork(kernel: Kernel, schedule: StencilSchedule): Work {
+  const [height, width] = kernel.parallel as readonly [number, number];
+  const [above] = schedule.border;
+  const stored = tileRows(schedule) - 2 * above;
+  const [units, across] = stencilGrid(kernel, schedule);
+  const feedback = kernel.feedback!;
+  const isState = ({ buffer }: Access): boolean => feedback.some(({ input }) => input === buffer);
+  const others = accessesOf(kernel).loads.filter((access) => !isState(access));
+  return {
+    units,
+    regions: (first, last) => {
+      const [top, bottom] = [first * stored, Math.min(height, last * stored)];
+      const [from, to] = [Math.max(0, top - above), Math.min(height, bottom + above)];
+      const rows = (buffer: number, low: number, high: number): Region => ({
+        buffer,
+        first: low * width,
+        last: high * width,
+      });
+      const box: Box = [
+        [from, to],
+        [0, width],
+      ];
+      return {
+        reads: mergeRegions([
+          ...feedback.map(({ input }) => rows(input, from, to)),
+          ...regionsOf(kernel, others, box),
+        ]),
+        writes: feedback.map(({ output }) => rows(output, top, bottom)),
+      };
+    },
+    parts: (first, last) => [[first * across, last * across, 0, 1]],
   };
 }
 

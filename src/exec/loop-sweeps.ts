@@ -14,7 +14,7 @@ import { WINDOW_FIELDS } from './native-types.js';
 import type { KernelStep, LoopState, LoopStep, Plan, Step } from './plan.js';
 import type { WorksOf } from './sweep-tasks.js';
 
-/** The most steps that become one: planning takes longer with each. */
+/** The most kernels that become one body: planning takes longer with each. */
 const MOST_UNROLLED = 16;
 
 /** A run of steps that are planned together: those of a loop's body, or steps between loops. */
@@ -51,8 +51,18 @@ export function unrollings(draft: Draft, worksOf: WorksOf): Draft[] {
   );
   if (open.size === 0) return [draft];
   const drafts: Draft[] = [];
-  for (let most = MOST_UNROLLED; most >= 1; most /= 2) drafts.push(new Unrolling(draft, open, most).draft());
+  // With kernels of one step, whose parts are smaller, where those of several are not enough.
+  const several = [...open].some((step) => step.kind === 'loop' && step.stepsAtOnce > 1);
+  for (const isPlain of several ? [false, true] : [true])
+    for (let most = MOST_UNROLLED; most >= 1; most /= 2)
+      drafts.push(new Unrolling(draft, open, { most, isPlain }).draft());
   return drafts;
+}
+
+/** How many kernels become one body, and whether each does one step. */
+interface Way {
+  readonly most: number;
+  readonly isPlain: boolean;
 }
 
 /** Whether the body of a loop is one map. */
@@ -65,13 +75,13 @@ class Unrolling {
   readonly #draft: Draft;
   /** The loops that change. */
   readonly #open: ReadonlySet<Step>;
-  readonly #most: number;
+  readonly #way: Way;
   readonly #buffers: DraftBuffer[];
 
-  constructor(draft: Draft, open: ReadonlySet<Step>, most: number) {
+  constructor(draft: Draft, open: ReadonlySet<Step>, way: Way) {
     this.#draft = draft;
     this.#open = open;
-    this.#most = most;
+    this.#way = way;
     this.#buffers = [...draft.buffers];
   }
 
@@ -85,7 +95,7 @@ class Unrolling {
   /** The loop with several steps in each; what is left over comes first, as a loop of its own. */
   #unrolled(loop: LoopStep): LoopStep[] {
     const stretch = loop.every > 0 ? loop.every : loop.steps;
-    const most = Math.min(this.#most, stretch);
+    const most = Math.min(this.#way.most * this.#stepsOf(loop), stretch);
     const divisor = largestDivisor(stretch, most);
     const apart = loop.every === 0 && 2 * divisor < most;
     const count = apart ? most : divisor;
@@ -100,9 +110,16 @@ class Unrolling {
     ];
   }
 
+  /** Steps that a kernel does. */
+  #stepsOf({ stepsAtOnce }: LoopStep): number {
+    return this.#way.isPlain ? 1 : stepsAtOnce;
+  }
+
   /** `steps` steps of a loop, `count` at a time. */
   #several(loop: LoopStep, steps: number, count: number): LoopStep {
-    const step = plain(loop.body[0] as KernelStep);
+    const own = this.#stepsOf(loop);
+    const step = apartFrom(loop.body[0] as KernelStep, own > 1);
+    const kernels = Math.ceil(count / own);
     // Two loops may not have the same buffers for their states.
     const states = loop.states.map((state): LoopState => {
       const [current, next] = [this.#add(state.current), this.#add(state.next)];
@@ -114,16 +131,17 @@ class Unrolling {
           : state.other;
       return { ...state, current, next, other };
     });
-    const inner = Array.from({ length: count - 1 }, () =>
+    const inner = Array.from({ length: kernels - 1 }, () =>
       loop.states.map(({ next }) => this.#add(next, 'temporary')),
     );
-    const body = Array.from({ length: count }, (_, k): KernelStep => {
+    const body = Array.from({ length: kernels }, (_, k): KernelStep => {
       const moved = new Map<number, number>();
       for (const [s, { current, next }] of loop.states.entries()) {
         moved.set(current, k === 0 ? states[s]!.current : inner[k - 1]![s]!);
-        moved.set(next, k === count - 1 ? states[s]!.next : inner[k]![s]!);
+        moved.set(next, k === kernels - 1 ? states[s]!.next : inner[k]![s]!);
       }
-      return { ...step, buffers: step.buffers.map((buffer) => moved.get(buffer) ?? buffer) };
+      const buffers = step.buffers.map((buffer) => moved.get(buffer) ?? buffer);
+      return { ...step, buffers, ...(own > 1 ? { loopSteps: Math.min(own, count - k * own) } : {}) };
     });
     const every = loop.every / (loop.every > 0 ? count : 1);
     return { ...loop, steps: steps / count, every, stepsAtOnce: 1, states, body };
@@ -151,11 +169,12 @@ function largestDivisor(n: number, most: number): number {
   return 1;
 }
 
-/** A kernel that does one step, and writes over nothing that it reads. */
-function plain(step: KernelStep): KernelStep {
-  const { feedback: _, ...kernel } = step.kernel;
-  const buffers = kernel.buffers.map(({ isShared: __, ...buffer }) => buffer);
-  return { ...step, kernel: { ...kernel, buffers } satisfies Kernel };
+/** A kernel that writes over nothing that it reads; one that does a single step, or several. */
+function apartFrom(step: KernelStep, isSeveral: boolean): KernelStep {
+  const { feedback, ...kernel } = step.kernel;
+  const buffers = kernel.buffers.map(({ isShared: _, ...buffer }) => buffer);
+  const own: Kernel = { ...kernel, buffers };
+  return { ...step, kernel: isSeveral && feedback !== undefined ? { ...own, feedback } : own };
 }
 
 /** Bytes that a plan's sweeps copy, in all runs of the loops that they are in. */

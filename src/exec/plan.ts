@@ -42,6 +42,8 @@ export interface KernelStep {
   readonly buffers: readonly number[];
   readonly scratch: readonly number[];
   readonly nodes: readonly number[];
+  /** Of a kernel with feedback outside of a loop that counts them: how many steps it does. */
+  readonly loopSteps?: number;
 }
 
 /** c = a · b for each of `batch` matrices: (m, k) · (k, n). One stride of a, b and c's (row, column) is 1. */

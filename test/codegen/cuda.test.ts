@@ -125,6 +125,19 @@ describe('cudaKernel', () => {
     expect(at(3)).not.toMatch(whole);
   });
 
+  it('takes the elements of neighbours from a chunk that is there, and loads those beside it alone', () => {
+    const b = new KernelBuilder([100, 64]);
+    const left = b.load('float32', [64, 1], {
+      offset: -1,
+      bounds: [{ offset: -1, strides: [0, 1], size: 64 }],
+      buffer: 'x',
+    });
+    const sum = b.map('add', left, b.load('float32', [64, 1], { buffer: 'x' }));
+    const { schedule, source } = cudaKernel(b.store(sum).build('neighbours'));
+    expect(schedule).toMatchObject({ kind: 'map', width: 4 });
+    expect(source).toMatch(/l0\.v\[e\] = .* \? \(e >= 1 \? l1\.v\[e - 1\] : b0\[.*\]\) : 0\.0f;/);
+  });
+
   it('has nothing to launch for an empty domain', () => {
     expect(cudaKernel(scaled(0, 2))).toMatchObject({ launches: [], scratch: [] });
   });

@@ -92,10 +92,17 @@ describe('several steps in one launch', () => {
     expect(loopOf(shifted).stepsAtOnce).toBe(1);
   });
 
-  it('are not cut into tiles of a sweep', () => {
+  it('are cut into rows of tiles, which read as far around as the steps reach', () => {
     const [step] = loopOf(diffusion(100)(field(200, 300))).body;
     const { kernel } = step as { kernel: Kernel };
-    expect(cudaWorks(kernel, cudaKernel(kernel).schedule)).toMatchObject({ rows: undefined, phases: [] });
+    const { rows, phases } = cudaWorks(kernel, cudaKernel(kernel).schedule);
+    expect([rows!.units, phases]).toEqual([5, []]);
+    // Of 64 rows of a tile, 8 above and 8 below are border.
+    expect(rows!.regions(1, 2)).toEqual({
+      reads: [{ buffer: 0, first: 40 * 300, last: 104 * 300 }],
+      writes: [{ buffer: 1, first: 48 * 300, last: 96 * 300 }],
+    });
+    expect(rows!.parts(1, 3)).toEqual([[3, 9, 0, 1]]);
   });
 
   it('print one stencil as in its golden file', async () => {
