@@ -1,188 +1,369 @@
-"""What bench/devices.ts does, by hand in PyTorch: `python3 bench/peers-devices.py [--devices 2] [--scale 1] [--only a,b]`.
+"""What bench/devices.ts does, by hand in PyTorch or CuPy:
+`python3 bench/peers-devices.py [--library torch] [--devices 2] [--scale 1] [--only a,b] [--repeats 3] [--seconds 50]`.
 
 Prints a JSON line for each workload: seconds on one device and on several, and the ratio. Arrays are split by hand along
-their first axis, one thread issues the work, partial results are added on the first device.
+their first axis, one thread issues the work, partial results meet on the first device or the host. PyTorch is eager, CuPy
+has a fused kernel for each map and reduction, as one would write it. After `--seconds` no other workload is begun; a
+workload is repeated for two seconds at most.
 """
 
 import argparse
 import json
 import math
+import sys
 import time
 
-import torch
-
 parser = argparse.ArgumentParser()
+parser.add_argument("--library", choices=["torch", "cupy"], default="torch")
 parser.add_argument("--devices", type=int, default=2)
 parser.add_argument("--scale", type=float, default=1)
 parser.add_argument("--only", default="")
-parser.add_argument("--repeats", type=int, default=5)
+parser.add_argument("--repeats", type=int, default=3)
+parser.add_argument("--seconds", type=float, default=50)
 options = parser.parse_args()
-torch.backends.cuda.matmul.allow_tf32 = False
+begin = time.perf_counter()
+LONGEST = 2.0
+if options.library == "torch":
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = False
+    VERSION = f"torch {torch.__version__}"
+else:
+    import cupy
+    import cupyx
+    import numpy
+
+    VERSION = f"cupy {cupy.__version__}"
 
 
 def sized(n, unit=1024):
     return max(1, round(n * options.scale / unit)) * unit
 
 
-def synchronize(count):
-    for d in range(count):
-        torch.cuda.synchronize(d)
-
-
-def least(count, run):
-    best = math.inf
-    for k in range(options.repeats + 1):
-        synchronize(count)
-        start = time.perf_counter()
-        run()
-        synchronize(count)
-        if k > 0:
-            best = min(best, time.perf_counter() - start)
-    return best
-
-
-def values(first, n, device):
-    """Like values32 of bench/devices.ts, made in parts so that no temporary is larger than a part."""
-    x = torch.empty(n, device=device)
-    part = 1 << 27
-    for at in range(0, n, part):
-        m = min(part, n - at)
-        x[at : at + m] = (torch.arange(first + at, first + at + m, device=device) % 1009) / 1009 - 0.5
-    return x
-
-
 def split(n, count):
     return [(n * d // count, n * (d + 1) // count) for d in range(count)]
 
 
-def shards(n, count):
-    return [values(a, b - a, f"cuda:{d}") for d, (a, b) in enumerate(split(n, count))]
+def least(count, synchronize, run, warm=None):
+    """The least seconds of some runs, after one that does not count, or `warm`."""
+    (warm or run)()
+    synchronize(count)
+    best, spent = math.inf, 0.0
+    for k in range(options.repeats):
+        if k > 0 and spent > LONGEST:
+            break
+        start = time.perf_counter()
+        run()
+        synchronize(count)
+        seconds = time.perf_counter() - start
+        best, spent = min(best, seconds), spent + seconds
+    return best
 
 
-def in_parts(x, part=1 << 28):
-    return [x[k : k + part] for k in range(0, len(x), part)]
-
-
-def resident(count):
-    parts = shards(sized(28e9), count)
-
-    def run():
-        # Parts at a time: the intermediate arrays of an eager map do not fit beside the array.
-        sums, most = [], []
-        for k in range(max(len(in_parts(p)) for p in parts)):
-            for p in parts:
-                pieces = in_parts(p)
-                if k < len(pieces):
-                    y = pieces[k].mul(2).add_(1).abs_()
-                    sums.append(y.sum())
-                    most.append(y.max())
-        return sum(s.to("cuda:0") for s in sums), max(m.to("cuda:0") for m in most)
-
-    return least(count, run)
-
-
-def resident_map(count):
-    parts = shards(sized(14e9), count)
-    return least(count, lambda: [p.mul(2).add_(1) for p in parts])
-
-
-def out_of_core(count):
-    n = sized(2**31 / 2)
-    x = torch.zeros(n)
-    x[::512] = torch.arange(len(x[::512])) % 1000
-    out = torch.empty(n)
-    chunk = 1 << 26
-    staging = [[torch.empty(chunk, pin_memory=True) for _ in range(2)] for _ in range(count)]
-
-    def run():
-        # Ordinary memory through a pinned buffer, double-buffered, one stream a device.
-        pending = [None] * count
-        for k, at in enumerate(range(0, n, chunk)):
-            d = k % count
-            m = min(chunk, n - at)
-            up, down = staging[d]
-            if pending[d] is not None:
-                torch.cuda.synchronize(d)
-                a, b = pending[d]
-                out[a:b] = down[: b - a]
-            up[:m] = x[at : at + m]
-            y = up[:m].to(f"cuda:{d}", non_blocking=True)
-            down[:m].copy_(y.mul(y).add_(1).sqrt_(), non_blocking=True)
-            pending[d] = (at, at + m)
+def torch_workloads():
+    def synchronize(count):
         for d in range(count):
-            if pending[d] is not None:
-                torch.cuda.synchronize(d)
-                a, b = pending[d]
-                out[a:b] = staging[d][1][: b - a]
+            torch.cuda.synchronize(d)
 
-    return least(count, run)
+    def values(first, n, device):
+        """Like values32 of bench/devices.ts, made in parts so that no temporary is larger than a part."""
+        x = torch.empty(n, device=device)
+        part = 1 << 27
+        for at in range(0, n, part):
+            m = min(part, n - at)
+            x[at : at + m] = (torch.arange(first + at, first + at + m, device=device) % 1009) / 1009 - 0.5
+        return x
+
+    def shards(n, count):
+        return [values(a, b - a, f"cuda:{d}") for d, (a, b) in enumerate(split(n, count))]
+
+    def in_parts(x, part=1 << 28):
+        return [x[k : k + part] for k in range(0, len(x), part)]
+
+    def resident(count):
+        pieces = [in_parts(p) for p in shards(sized(28e9), count)]
+
+        def run():
+            # Parts at a time: the intermediate arrays of an eager map do not fit beside the array.
+            sums, most = [], []
+            for k in range(max(len(p) for p in pieces)):
+                for p in pieces:
+                    if k < len(p):
+                        y = p[k].mul(2).add_(1).abs_()
+                        sums.append(y.sum())
+                        most.append(y.max())
+            return sum(s.to("cuda:0") for s in sums), max(m.to("cuda:0") for m in most)
+
+        return least(count, synchronize, run)
+
+    def resident_map(count):
+        parts = shards(sized(14e9), count)
+        return least(count, synchronize, lambda: [p.mul(2).add_(1) for p in parts])
+
+    def out_of_core(count):
+        n = sized(2**30)
+        x = torch.zeros(n)
+        x[::512] = torch.arange(len(x[::512])) % 1000
+        out = torch.empty(n)
+        chunk = 1 << 25
+        staging = [[torch.empty(chunk, pin_memory=True) for _ in range(2)] for _ in range(count)]
+
+        def run():
+            # Ordinary memory through a pinned buffer, one stream a device.
+            pending = [None] * count
+            for k, at in enumerate(range(0, n, chunk)):
+                d = k % count
+                m = min(chunk, n - at)
+                up, down = staging[d]
+                if pending[d] is not None:
+                    torch.cuda.synchronize(d)
+                    a, b = pending[d]
+                    out[a:b] = down[: b - a]
+                up[:m] = x[at : at + m]
+                y = up[:m].to(f"cuda:{d}", non_blocking=True)
+                down[:m].copy_(y.mul(y).add_(1).sqrt_(), non_blocking=True)
+                pending[d] = (at, at + m)
+            for d in range(count):
+                if pending[d] is not None:
+                    torch.cuda.synchronize(d)
+                    a, b = pending[d]
+                    out[a:b] = staging[d][1][: b - a]
+
+        return least(count, synchronize, run)
+
+    def matmul(count):
+        n = sized(24576, 256)
+        a = [x.reshape(-1, n) for x in shards(n * n, count)]
+        b = [x.reshape(-1, n) for x in shards(n * n, count)]
+
+        def run():
+            for d in range(count):
+                whole = torch.cat([x.to(f"cuda:{d}", non_blocking=True) for x in b]) if count > 1 else b[0]
+                a[d] @ whole
+
+        return least(count, synchronize, run)
+
+    def pairs(count):
+        n = sized(400_000)
+        x = values(0, n * 3, "cuda:0").reshape(n, 3)
+        copies = [x.to(f"cuda:{d}") for d in range(count)]
+        rows = 4096
+
+        def run(most=math.inf):
+            for k in range(0, min(most, math.ceil(n / count)), rows):
+                for d, (a, b) in enumerate(split(n, count)):
+                    at = a + k
+                    if at < b:
+                        part = copies[d][at : min(at + rows, b)]
+                        distance = torch.cdist(part, copies[d], compute_mode="donot_use_mm_for_euclid_dist")
+                        distance.square_().mul_(-0.5).exp_().sum(1)
+
+        return least(count, synchronize, run, lambda: run(rows))
+
+    def batch(count):
+        side = max(256, round(4096 * math.sqrt(options.scale)))
+        arrays = [torch.zeros(side, side).pin_memory() for _ in range(8)]
+
+        def run(jobs=256):
+            for k in range(jobs):
+                x = arrays[k % 8].to(f"cuda:{k % count}", non_blocking=True) + k
+                y = ((x - x.mean(0)) / (x.std(0, correction=0) + 1)).tanh().sum(1)
+                y.to("cpu", non_blocking=True)
+
+        return least(count, synchronize, run, lambda: run(16))
+
+    def clear():
+        torch.cuda.empty_cache()
+
+    jobs = [resident, resident_map, out_of_core, matmul, pairs, batch]
+    return {job.__name__.replace("_", "-"): job for job in jobs}, clear
 
 
-def matmul(count):
-    n = sized(24576, 256)
-    a = [x.reshape(-1, n) for x in shards(n * n, count)]
-    b = [x.reshape(-1, n) for x in shards(n * n, count)]
+def cupy_workloads():
+    float32 = numpy.float32
 
-    def run():
+    def synchronize(count):
         for d in range(count):
-            whole = torch.cat([x.to(f"cuda:{d}", non_blocking=True) for x in b]) if count > 1 else b[0]
-            a[d] @ whole
+            with cupy.cuda.Device(d):
+                cupy.cuda.get_current_stream().synchronize()
 
-    return least(count, run)
+    fill = cupy.ElementwiseKernel(
+        "int64 first", "float32 y", "y = (float)((first + i) % 1009) * (1.0f / 1009) - 0.5f", "weft_fill"
+    )
+    total = cupy.ReductionKernel("float32 x", "float32 y", "fabsf(x * 2 + 1)", "a + b", "y = a", "0", "weft_sum")
+    largest = cupy.ReductionKernel(
+        "float32 x", "float32 y", "fabsf(x * 2 + 1)", "max(a, b)", "y = a", "0", "weft_largest"
+    )
+    double = cupy.ElementwiseKernel("float32 x", "float32 y", "y = x * 2 + 1", "weft_double")
+    root = cupy.ElementwiseKernel("float32 x", "float32 y", "y = sqrtf(x * x + 1)", "weft_root")
+    kernel_sums = cupy.RawKernel(
+        """extern "C" __global__ void weft_pairs(const float* x, float* y, long long first, int rows, int n) {
+  __shared__ float p[256][3];
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  const float* own = x + 3 * (first + min(row, rows - 1));
+  const float a = own[0], b = own[1], c = own[2];
+  float sum = 0;
+  for (int at = 0; at < n; at += 256) {
+    __syncthreads();
+    if (at + (int)threadIdx.x < n)
+      for (int k = 0; k < 3; k++) p[threadIdx.x][k] = x[3 * (long long)(at + threadIdx.x) + k];
+    __syncthreads();
+    const int m = min(256, n - at);
+    for (int j = 0; j < m; j++) {
+      const float u = a - p[j][0], v = b - p[j][1], w = c - p[j][2];
+      sum += expf(-0.5f * (u * u + v * v + w * w));
+    }
+  }
+  if (row < rows) y[row] = sum;
+}""",
+        "weft_pairs",
+    )
 
+    def shards(n, count):
+        arrays = []
+        for d, (a, b) in enumerate(split(n, count)):
+            with cupy.cuda.Device(d):
+                x = cupy.empty(b - a, float32)
+                fill(a, x)
+                arrays.append(x)
+        return arrays
 
-def pairs(count):
-    n = sized(400_000)
-    x = values(0, n * 3, "cuda:0").reshape(n, 3)
-    copies = [x.to(f"cuda:{d}") for d in range(count)]
-    rows = 4096
+    def each(arrays, run):
+        results = []
+        for d, x in enumerate(arrays):
+            with cupy.cuda.Device(d):
+                results.append(run(x))
+        return results
 
-    def run():
-        for k in range(0, math.ceil(n / count), rows):
+    def resident(count):
+        parts = shards(sized(28e9), count)
+
+        def run():
+            found = each(parts, lambda x: (total(x), largest(x)))
+            return sum(float(s) for s, _ in found), max(float(m) for _, m in found)
+
+        return least(count, synchronize, run)
+
+    def resident_map(count):
+        parts = shards(sized(14e9), count)
+        return least(count, synchronize, lambda: each(parts, double))
+
+    def out_of_core(count):
+        n = sized(2**30)
+        x = numpy.zeros(n, float32)
+        x[::512] = numpy.arange(len(x[::512])) % 1000
+        out = numpy.empty(n, float32)
+        chunk = 1 << 25
+        staging = [[cupyx.empty_pinned(chunk, float32) for _ in range(2)] for _ in range(count)]
+
+        def land(d, pending):
+            if pending is None:
+                return
+            with cupy.cuda.Device(d):
+                cupy.cuda.get_current_stream().synchronize()
+            a, b = pending
+            out[a:b] = staging[d][1][: b - a]
+
+        def run():
+            pending = [None] * count
+            for k, at in enumerate(range(0, n, chunk)):
+                d = k % count
+                m = min(chunk, n - at)
+                land(d, pending[d])
+                up, down = staging[d]
+                up[:m] = x[at : at + m]
+                with cupy.cuda.Device(d):
+                    y = cupy.empty(m, float32)
+                    y.set(up[:m], stream=cupy.cuda.get_current_stream())
+                    root(y).get(out=down[:m], stream=cupy.cuda.get_current_stream(), blocking=False)
+                pending[d] = (at, at + m)
+            for d in range(count):
+                land(d, pending[d])
+
+        return least(count, synchronize, run)
+
+    def matmul(count):
+        n = sized(24576, 256)
+        a = [x.reshape(-1, n) for x in shards(n * n, count)]
+        b = [x.reshape(-1, n) for x in shards(n * n, count)]
+
+        def run():
+            for d in range(count):
+                with cupy.cuda.Device(d):
+                    whole = b[0]
+                    if count > 1:
+                        whole = cupy.empty((n, n), float32)
+                        at = 0
+                        for x in b:
+                            whole[at : at + len(x)].data.copy_from_device_async(
+                                x.data, x.nbytes, cupy.cuda.get_current_stream()
+                            )
+                            at += len(x)
+                    a[d] @ whole
+
+        return least(count, synchronize, run)
+
+    def pairs(count):
+        n = sized(400_000)
+        copies = []
+        for d in range(count):
+            with cupy.cuda.Device(d):
+                x = cupy.empty(n * 3, float32)
+                fill(0, x)
+                copies.append(x)
+
+        def run():
             for d, (a, b) in enumerate(split(n, count)):
-                at = a + k
-                if at < b:
-                    part = copies[d][at : min(at + rows, b)]
-                    distance = torch.cdist(part, copies[d], compute_mode="donot_use_mm_for_euclid_dist")
-                    distance.square_().mul_(-0.5).exp_().sum(1)
+                with cupy.cuda.Device(d):
+                    y = cupy.empty(b - a, float32)
+                    arguments = (copies[d], y, numpy.int64(a), numpy.int32(b - a), numpy.int32(n))
+                    kernel_sums(((b - a + 255) // 256,), (256,), arguments)
 
-    return least(count, run)
+        return least(count, synchronize, run)
+
+    def batch(count):
+        side = max(256, round(4096 * math.sqrt(options.scale)))
+        arrays = [cupyx.zeros_pinned((side, side), float32) for _ in range(8)]
+        results = [cupyx.empty_pinned(side, float32) for _ in range(256)]
+
+        def run(jobs=256):
+            for k in range(jobs):
+                with cupy.cuda.Device(k % count):
+                    stream = cupy.cuda.get_current_stream()
+                    x = cupy.empty((side, side), float32)
+                    x.set(arrays[k % 8], stream=stream)
+                    x += k
+                    y = cupy.tanh((x - x.mean(0)) / (x.std(0) + 1)).sum(1)
+                    y.get(out=results[k], stream=stream, blocking=False)
+
+        return least(count, synchronize, run, lambda: run(16))
+
+    def clear():
+        for d in range(options.devices):
+            with cupy.cuda.Device(d):
+                cupy.get_default_memory_pool().free_all_blocks()
+
+    jobs = [resident, resident_map, out_of_core, matmul, pairs, batch]
+    return {job.__name__.replace("_", "-"): job for job in jobs}, clear
 
 
-def batch(count):
-    side = max(256, round(4096 * math.sqrt(options.scale)))
-    arrays = [torch.zeros(side, side) for _ in range(8)]
-
-    def run():
-        for k in range(256):
-            x = arrays[k % 8].to(f"cuda:{k % count}", non_blocking=True) + k
-            y = ((x - x.mean(0)) / (x.std(0, correction=0) + 1)).tanh().sum(1)
-            y.to("cpu", non_blocking=True)
-
-    return least(count, run)
-
-
-WORKLOADS = {
-    "resident": resident,
-    "resident-map": resident_map,
-    "out-of-core": out_of_core,
-    "matmul": matmul,
-    "pairs": pairs,
-    "batch": batch,
-}
-only = options.only.split(",") if options.only else list(WORKLOADS)
-for name in only:
+workloads, clear = torch_workloads() if options.library == "torch" else cupy_workloads()
+for name in options.only.split(",") if options.only else list(workloads):
+    if time.perf_counter() - begin > options.seconds:
+        print(f"{name}: not begun after {options.seconds} seconds", file=sys.stderr, flush=True)
+        continue
     seconds = []
     for count in (1, options.devices):
-        torch.cuda.empty_cache()
-        seconds.append(WORKLOADS[name](count))
+        clear()
+        seconds.append(workloads[name](count))
     one, several = seconds
     line = {
         "workload": name,
-        "library": f"torch {torch.__version__}",
+        "library": VERSION,
         "devices": options.devices,
         "oneSeconds": float(f"{one:.4g}"),
         "severalSeconds": float(f"{several:.4g}"),
         "ratio": float(f"{one / several:.4g}"),
+        "atSecond": round(time.perf_counter() - begin, 1),
     }
     print(json.dumps(line), flush=True)
