@@ -34,7 +34,10 @@ export type ArgumentsOf<Parameters extends readonly unknown[]> = {
 };
 
 /** Options of `compile`, as `compute` has them. */
-export type CompileOptions = Pick<ComputeOptions, 'device' | 'exact' | 'memory'>;
+export type CompileOptions = Pick<
+  ComputeOptions,
+  'device' | 'devices' | 'onDeviceLost' | 'deadline' | 'exact' | 'memory'
+>;
 
 /** A compiled function: called, it computes; its methods do with the same arguments what those of a Lazy do. */
 export interface Compiled<Parameters extends readonly unknown[], Output extends Traced> {
@@ -53,14 +56,21 @@ export interface Compiled<Parameters extends readonly unknown[], Output extends 
 }
 
 /** Every option, so that a new one breaks the build here. */
-const OPTIONS: Readonly<Record<keyof CompileOptions, true>> = { device: true, exact: true, memory: true };
+const OPTIONS: Readonly<Record<keyof CompileOptions, true>> = {
+  deadline: true,
+  device: true,
+  devices: true,
+  exact: true,
+  memory: true,
+  onDeviceLost: true,
+};
 
 /**
  * Makes of a function that builds a graph one that computes it: `const step = compile((x: Lazy, y: Lazy) => x.mul(y).sum())`,
  * then `await step(a, b)`. The function is called once for each signature, with arrays that have no elements; later calls
  * neither build nor plan. Many calls may be under way at once.
  *
- * A signature is, for each array, its dtype, shape and strides and the device it is on, and the value of every other
+ * A signature is, for each array, its dtype, shape and strides and the device it is on or how it lies on several, and the value of every other
  * argument: numbers, text and booleans reach the function as they are. Arrays that the function captures are read at each
  * call. An argument that is still to be computed is computed with the function, without a trace.
  *

@@ -16,7 +16,7 @@ import { type ArgumentExpr, placeholderFor } from './exec/placeholder.js';
 import type { Budgets } from './exec/program.js';
 import { Trace } from './exec/trace.js';
 import { withLevels } from './graph/depth.js';
-import type { Expr } from './graph/expr.js';
+import { type Expr, layoutOf } from './graph/expr.js';
 import { formatShape } from './graph/format.js';
 import { exprOf, Lazy, storedLazy } from './lazy.js';
 import { NDArray } from './ndarray.js';
@@ -141,7 +141,9 @@ function matches(signature: readonly unknown[], args: readonly unknown[]): boole
 function isLike(x: ArgumentExpr, y: ArgumentExpr): boolean {
   if (x.dtype !== y.dtype || !isSame(x.shape, y.shape)) return false;
   if (x.source.type === 'host') return y.source.type === 'host' && isSame(x.source.strides, y.source.strides);
-  return y.source.type === 'device' && x.source.buffer.device === y.source.buffer.device;
+  if (y.source.type !== 'device') return false;
+  const [one, other] = [x.source.buffer, y.source.buffer];
+  return one.device === other.device && (one.shards === undefined || layoutOf(one) === layoutOf(other));
 }
 
 function isSame(x: readonly number[], y: readonly number[]): boolean {

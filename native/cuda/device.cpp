@@ -93,6 +93,7 @@ void CudaDevice::begin(std::shared_ptr<Run> run) {
   awaitRoom();
   auto flight = std::make_shared<Flight>();
   flight->run = std::move(run);
+  if (goesAhead(*flight->run)) flight->making = std::make_shared<Making>();
   {
     const std::lock_guard lock(issuing_);
     issue(*flight);
@@ -100,6 +101,14 @@ void CudaDevice::begin(std::shared_ptr<Run> run) {
     tidy();
   }
   watch(std::move(flight));
+}
+
+bool CudaDevice::goesAhead(const Run& run) {
+  if (!run.settlesAhead || !run.sinks.empty()) return false;
+  // What belongs to JavaScript is read until the end.
+  const auto isOnDevice = [](const Run::Input& input) { return input.memory || !input.pieces.empty(); };
+  return std::all_of(run.inputs.begin(), run.inputs.end(), isOnDevice) &&
+         std::all_of(run.keepOnDevice.begin(), run.keepOnDevice.end(), [](bool kept) { return kept; });
 }
 
 void CudaDevice::issue(Flight& flight) {
@@ -129,6 +138,11 @@ void CudaDevice::watch(std::shared_ptr<Flight> flight) {
     const std::lock_guard lock(flightsMutex_);
     flights_++;
     launches_ += flight->launches;
+  }
+  if (flight->making && !flight->error) {
+    flight->making->begin(*flight->end);
+    leavesTrail_ = true;
+    flight->run->queued();
   }
   completer_.post([this, flight = std::move(flight)] { complete(*flight); });
 }
@@ -275,6 +289,7 @@ void CudaDevice::complete(Flight& flight) noexcept {
     error = std::current_exception();
     drain();
   }
+  if (flight.making) flight.making->clear();
   if (flight.end) opened_.load()->events.give(std::move(flight.end));
   flight.held.clear();
   flight.run->finish(std::move(error));

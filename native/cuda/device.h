@@ -67,6 +67,8 @@ class CudaDevice : public Device {
   void release(const PoolBlock& block);
 
  private:
+  // Whether a run's results are handed out once they are queued.
+  static bool goesAhead(const Run& run);
   // Queues a run; what goes wrong is the flight's error.
   void issue(Flight& flight);
   // After a failure to issue a run: undoes what there is of it. Executor's thread, under the lock.

@@ -24,6 +24,8 @@ constexpr nanoseconds kShortestNap = std::chrono::microseconds(20);
 // Between two looks: each takes locks that the thread which queues work needs.
 constexpr int kPausesBetweenLooks = 32;
 
+}  // namespace
+
 // By default the system may let a nap last 50 microseconds longer.
 void nap(nanoseconds length) {
 #ifdef __linux__
@@ -32,8 +34,6 @@ void nap(nanoseconds length) {
 #endif
   std::this_thread::sleep_for(length);
 }
-
-}  // namespace
 
 bool Event::isReached() const {
   const CUresult status = driver().cuEventQuery(event_);

@@ -1,5 +1,6 @@
 // Event: a point in a stream's work, and waiting for it without burning a core.
 #pragma once
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -29,6 +30,9 @@ class Event {
  private:
   CUevent event_ = nullptr;
 };
+
+// Sleeps about as long as it says.
+void nap(std::chrono::nanoseconds length);
 
 // Events to be used again: to make one costs more than to record it. Events are made on threads that have the
 // device's context; given back on any.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/event.h"
+#include "cuda/making.h"
 #include "cuda/slots.h"
 #include "runtime/device.h"
 
@@ -24,6 +25,8 @@ struct Flight {
   bool isHere = false;
   // Whether somebody waits for its end.
   bool isAwaited = true;
+  // Where results are handed out once they are queued: what tells other devices of their end.
+  std::shared_ptr<Making> making;
   // What was queued, in launches.
   size_t launches = 0;
   // After the run's last work. Null where it failed before, or nobody waits for it.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "cuda/device-memory.h"
 #include "cuda/device.h"
 #include "cuda/peer.h"
 #include "runtime/failure.h"
@@ -17,19 +18,6 @@ constexpr size_t kRunsBeforeGraphs = 3;
 constexpr size_t kAlignment = PinnedSlots::kAlignment;
 
 size_t aligned(size_t byteLength) { return (byteLength + kAlignment - 1) / kAlignment * kAlignment; }
-
-// A result that stays on the device.
-class DeviceMemory : public Memory {
- public:
-  // What begins `lead` bytes into the block.
-  DeviceMemory(CudaDevice& device, const PoolBlock& block, size_t lead)
-      : Memory(device, block.address + lead, block.byteLength - lead), device_(device), block_(block) {}
-  ~DeviceMemory() override { device_.release(block_); }
-
- private:
-  CudaDevice& device_;
-  const PoolBlock block_;
-};
 
 ProgramCode& linked(const Program& program, Modules& modules) {
   if (!program.code) program.code = modules.link(program);
@@ -408,7 +396,7 @@ void Issue::keepOutput(size_t output) {
   const size_t byteLength = keptByteLength(spec);
   const size_t lead = byteLength == 0 ? 0 : spec.partFirst % kSlotAlignment;
   const PoolBlock block = resources_.pool->allocate(byteLength + lead, !flight_.isHere);
-  run_.outputs[output] = std::make_shared<DeviceMemory>(device_, block, lead);
+  run_.outputs[output] = std::make_shared<DeviceMemory>(device_, block, lead, flight_.making);
   addresses_[buffer] = run_.outputs[output]->address - spec.partFirst;
 }
 
@@ -418,7 +406,8 @@ void Issue::gather() {
     const int buffer = program_.inputs[i];
     const std::vector<MemoryPiece>& pieces = run_.inputs[i].pieces;
     if (pieces.empty() || here_[i] != nullptr || program_.buffers[buffer].windowed) continue;
-    queueGather(device_, addresses_[buffer], pieces, 0, byteLengthOf(buffer), resources_.stream);
+    queueGather(device_, addresses_[buffer], pieces, {0, byteLengthOf(buffer)}, resources_.stream,
+                *run_.cancel);
   }
 }
 

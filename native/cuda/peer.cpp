@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "cuda/device-memory.h"
 #include "cuda/device.h"
 
 namespace weft::cuda {
@@ -17,16 +18,29 @@ void checkPeer(const CudaDevice& owner) {
   }
 }
 
+// Waits for work of another device. Its failure is the other's loss.
+void awaitPeer(CudaDevice& owner, const Memory& memory, const CancelFlag& cancel) {
+  const auto* const own = dynamic_cast<const DeviceMemory*>(&memory);
+  if (own == nullptr) return;
+  try {
+    own->await(cancel);
+  } catch (const Failure& failure) {
+    if (failure.code != FailureCode::lost) throw;
+    owner.lose(failure.status);
+  }
+}
+
 }  // namespace
 
 void queuePeerCopy(CudaDevice& device, CUdeviceptr to, const Memory& source, CUdeviceptr from,
-                   size_t byteLength, CUstream stream) {
+                   size_t byteLength, CUstream stream, const CancelFlag& cancel) {
   if (byteLength == 0) return;
   auto& owner = dynamic_cast<CudaDevice&>(source.device);
   if (&owner == &device) {
     WEFT_CU(cuMemcpyDtoDAsync, to, from, byteLength, stream);
     return;
   }
+  awaitPeer(owner, source, cancel);
   checkPeer(owner);
   owner.letIn(device);
   const CUresult status =
@@ -39,10 +53,10 @@ void queuePeerCopy(CudaDevice& device, CUdeviceptr to, const Memory& source, CUd
   check(status, "cuMemcpyPeerAsync");
 }
 
-void queueGather(CudaDevice& device, CUdeviceptr to, const std::vector<MemoryPiece>& pieces, size_t first,
-                 size_t byteLength, CUstream stream) {
-  const size_t end = first + byteLength;
-  size_t at = first;
+void queueGather(CudaDevice& device, CUdeviceptr to, const std::vector<MemoryPiece>& pieces, ByteRange range,
+                 CUstream stream, const CancelFlag& cancel) {
+  const size_t end = range.first + range.byteLength;
+  size_t at = range.first;
   while (at < end) {
     // Of the pieces that have the next byte, the one on this device, else the one that reaches furthest.
     const MemoryPiece* best = nullptr;
@@ -57,8 +71,8 @@ void queueGather(CudaDevice& device, CUdeviceptr to, const std::vector<MemoryPie
       throw Failure(FailureCode::internal, "byte " + std::to_string(at) + " of a buffer lies on no device");
     }
     const size_t stop = std::min(end, best->last());
-    queuePeerCopy(device, to + (at - first), *best->memory, best->memory->address + (at - best->first),
-                  stop - at, stream);
+    queuePeerCopy(device, to + (at - range.first), *best->memory, best->memory->address + (at - best->first),
+                  stop - at, stream, cancel);
     at = stop;
   }
 }

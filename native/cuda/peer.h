@@ -19,14 +19,19 @@ struct PeerLost : Failure {
 };
 
 // Queues the copy of `byteLength` bytes at `from`, which lie in the memory of a device, to `to` in memory of
-// `device`, on a stream of `device`. On a thread that has the device's context. What wrote the bytes has
-// ended, or is earlier in the stream, and the source stays until the copy ended. Throws PeerLost, too.
+// `device`, on a stream of `device`. On a thread that has the device's context, which waits until another
+// device has written the bytes; on the same one, that is earlier in the stream. The source stays until the
+// copy ended. Throws PeerLost, too.
 void queuePeerCopy(CudaDevice& device, CUdeviceptr to, const Memory& source, CUdeviceptr from,
-                   size_t byteLength, CUstream stream);
+                   size_t byteLength, CUstream stream, const CancelFlag& cancel);
 
-// Queues the copy of bytes [first, first + byteLength) of a buffer that lies in pieces. Throws an internal
-// Failure where no piece has some of them.
-void queueGather(CudaDevice& device, CUdeviceptr to, const std::vector<MemoryPiece>& pieces, size_t first,
-                 size_t byteLength, CUstream stream);
+struct ByteRange {
+  size_t first, byteLength;
+};
+
+// Queues the copy of some bytes of a buffer that lies in pieces. Throws an internal Failure where no piece
+// has some of them.
+void queueGather(CudaDevice& device, CUdeviceptr to, const std::vector<MemoryPiece>& pieces, ByteRange range,
+                 CUstream stream, const CancelFlag& cancel);
 
 }  // namespace weft::cuda

@@ -230,8 +230,8 @@ void SweepRun::copyOnDevice(int64_t tile) {
       continue;
     }
     for (size_t row = 0; row < t.rows; row++) {
-      queueGather(device_, t.device + row * t.devicePitch, *track.home.pieces, first + row * t.hostPitch,
-                  t.byteLength, copies_.inStream);
+      queueGather(device_, t.device + row * t.devicePitch, *track.home.pieces,
+                  {first + row * t.hostPitch, t.byteLength}, copies_.inStream, *run_.cancel);
     }
   }
 }

@@ -77,6 +77,9 @@ struct Run {
   // What JavaScript owns of its inputs was read, and nothing else of JavaScript's is written. At most once,
   // before its end, on any native thread.
   virtual void leaveInputs() noexcept {}
+  // All is queued, and the outputs may be used by what is queued on the device later: for a run that settles
+  // ahead. Once, before `finish`, on any native thread.
+  virtual void queued() noexcept = 0;
   // Ends the run: its outputs are there, or it failed. Once, on any native thread.
   virtual void finish(std::exception_ptr error) noexcept = 0;
 
@@ -86,6 +89,8 @@ struct Run {
   std::vector<bool> keepOnDevice;
   // Whether who asked for it is content once results that stay on the device are queued.
   bool settlesWhenQueued = false;
+  // The same for a run of any length, and where its outputs may be read by other devices.
+  bool settlesAhead = false;
   // Host memory of JavaScript's that windowed outputs are written to, among other runs'; empty: none is.
   std::vector<void*> hostPlaces;
   // The files that each output goes to; empty: none goes to files.

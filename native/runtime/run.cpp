@@ -84,7 +84,14 @@ class RunTask : public Task, public Run {
 
   void leaveInputs() noexcept override { leaveJavaScript(); }
 
+  void queued() noexcept override {
+    wasAhead_ = true;
+    end(nullptr);
+  }
+
   void finish(std::exception_ptr error) noexcept override {
+    // The outputs are JavaScript's by now. That the device is lost is what its next run finds.
+    if (wasAhead_) return;
     timeline.ended = Timeline::now();
     // Memory on a device is let go here, not when the JavaScript thread comes round.
     inputs.clear();
@@ -104,7 +111,7 @@ class RunTask : public Task, public Run {
       at++;
     }
     const auto tell = [&](int64_t nanoseconds) { list.Set(at++, static_cast<double>(nanoseconds)); };
-    tell(timeline.ended - timeline.taken);
+    tell(wasAhead_ ? -1 : timeline.ended - timeline.taken);
     if (!tellsTimeline) return list;
     const int64_t told = Timeline::now();
     for (const int64_t time : {timeline.taken, timeline.issued, timeline.ended, told}) {
@@ -114,6 +121,8 @@ class RunTask : public Task, public Run {
   }
 
  private:
+  bool wasAhead_ = false;
+
   // What does not go to files is left as it is.
   void writeFiles() noexcept {
     std::exception_ptr error;
@@ -316,6 +325,7 @@ Napi::Value run(const Napi::CallbackInfo& info) {
   }
   task->tellsTimeline = info[4].ToBoolean();
   task->settlesWhenQueued = info[5].ToBoolean();
+  task->settlesAhead = info[6].ToBoolean();
   // What may be stopped until it begins is better begun elsewhere.
   if (info[3].IsUndefined() && !needsJavaScript) task->turn = program.device->takeTurn(*task);
   switch (task->turn.kind) {

@@ -25,7 +25,7 @@ struct BufferHandle {
 //     inputs: (ArrayBufferView | BufferHandle | FileInput | ChunkedInput | ReaderInput |
 //       PiecesInput)[],
 //     keep: (boolean | FileOutput[] | ArrayBufferView)[], cancel?: object, timeline?: boolean,
-//     whenQueued?: boolean):
+//     whenQueued?: boolean, ahead?: boolean):
 //   Results | Promise<Results>,
 //   where Results is (ArrayBuffer | BufferHandle | number[] | undefined | number)[]
 //
@@ -34,6 +34,9 @@ struct BufferHandle {
 //
 // whenQueued: whether results that all stay on the device are wanted once they are queued. Small runs that
 // are complete, or queued where that is enough, when this returns give their results at once.
+//
+// ahead: whether such results are wanted then however long the work takes, where it reads nothing of
+// JavaScript's. A run that gave them so took -1 nanoseconds: its end is that of any later run on the device.
 //
 // The outputs, then nanoseconds: what the run took, and if the timeline is asked for, those from the call to
 // the executor's taking it, to all being queued, to the end's being seen, to its being told.

@@ -1,6 +1,7 @@
 /**
  * Runs a dealt plan: phase after phase, in each of which every device runs its program. What one phase made lies in pieces on
- * the devices, or in host memory that all of them write to, until the next one reads it. Called by `dealt.ts`.
+ * the devices, or in host memory that all of them write to, until the next one reads it. Phases are queued ahead of the devices
+ * where they can be. Called by `dealt.ts`.
  */
 import { DeviceLostError, InternalError } from '../errors.js';
 import type { DeviceBuffer } from '../graph/expr.js';
@@ -20,12 +21,15 @@ import {
   writeFiles,
 } from './native.js';
 import { ShardedBuffer } from './sharded-buffer.js';
-import { watchStalls } from './stalls.js';
+import { type StallWatch, type Watching, watchStalls } from './stalls.js';
+import { synchronize } from './synchronize.js';
 
 export interface DealtProgram {
   readonly plan: DealtPlan;
   /** For each run of each phase. */
   readonly programs: readonly (readonly NativeProgram[])[];
+  /** The last phase that reads a buffer, for those that any reads. */
+  readonly lastRead: ReadonlyMap<number, number>;
 }
 
 export interface DealtRunOptions {
@@ -44,6 +48,12 @@ export interface DealtResult {
   readonly checksums: readonly (readonly number[])[];
 }
 
+/** The last phase that reads each buffer. */
+export const lastReadsOf = ({ phases }: DealtPlan): Map<number, number> =>
+  new Map(
+    phases.flatMap(({ runs }, at) => runs.flatMap(({ inputs }) => inputs.map((b) => [b, at] as const))),
+  );
+
 /** The buffers of a plan that are results, each once. */
 export const resultsOf = ({ outputs }: DealtPlan): number[] => [...new Set(outputs)].filter((b) => b >= 0);
 
@@ -61,7 +71,7 @@ export async function runDealt(
 ): Promise<DealtResult> {
   const running = new DealtRun(program, inputOf, options);
   try {
-    for (const at of program.plan.phases.keys()) await running.phase(at);
+    await running.phases();
     return await running.results();
   } catch (error) {
     running.dispose();
@@ -73,61 +83,99 @@ class DealtRun {
   readonly #program: DealtProgram;
   readonly #options: DealtRunOptions;
   readonly #holdings = new Map<number, Holding>();
-  /** The last phase that reads a buffer. */
-  readonly #lastRead = new Map<number, number>();
+  readonly #tokens: object[] = [];
+  readonly #watch: StallWatch;
+  /** Of runs that gave their results before they had ended, the ends, and what others read of other devices' memory. */
+  #ends: Promise<unknown>[] = [];
+  readonly #lent = new Set<number>();
 
   constructor(program: DealtProgram, inputOf: (source: number) => RunInput, options: DealtRunOptions) {
     this.#program = program;
     this.#options = options;
-    const { buffers, phases } = program.plan;
-    for (const [at, { runs }] of phases.entries())
-      for (const { inputs } of runs) for (const b of inputs) this.#lastRead.set(b, at);
-    for (const b of this.#lastRead.keys()) {
+    this.#watch = watchStalls(options.deadline);
+    const { buffers } = program.plan;
+    for (const b of program.lastRead.keys()) {
       const { role, source } = buffers[b]!;
-      if (role !== 'input') continue;
-      const input = inputOf(source);
-      this.#holdings.set(b, holdingOf(input));
+      if (role === 'input') this.#holdings.set(b, holdingOf(inputOf(source)));
     }
   }
 
-  async phase(at: number): Promise<void> {
-    const { signal, deadline, onTokens } = this.#options;
-    signal?.throwIfAborted();
-    const phase = this.#program.plan.phases[at]!;
-    const places = phase.runs.map((deviceRun) => this.#placesOf(deviceRun, phase, at));
-    const tokens = phase.runs.map(() => createCancel());
-    onTokens?.(tokens);
+  /**
+   * Begins each phase once the one before is queued on its devices, and ends when all have ended: a run waits by itself for what
+   * it reads of another device's.
+   */
+  async phases(): Promise<void> {
+    const { signal } = this.#options;
     const stop = (): void => {
-      for (const token of tokens) cancel(token);
+      for (const token of this.#tokens) cancel(token);
     };
     signal?.addEventListener('abort', stop, { once: true });
-    const watch = watchStalls(
-      phase.runs.map(({ device }, k) => ({
-        device: this.#program.plan.devices[device]!,
-        progress: () => tilesDone(tokens[k]!),
-      })),
-      deadline,
-    );
-    const runs = phase.runs.map((deviceRun, k) =>
-      watch.guard(
-        k,
-        run(
-          this.#program.programs[at]![k]!,
-          deviceRun.inputs.map((b) => this.#inputOf(b)),
-          { outputs: places[k]!, cancel: tokens[k] },
-        ).catch((error: unknown) => {
-          throw named(error, this.#program.plan.devices[deviceRun.device]!);
-        }),
-      ),
-    );
     try {
-      const results = await allOf(runs, stop);
-      for (const [k, result] of results.entries()) this.#take(phase.runs[k]!, places[k]!, result);
+      for (const [at, { drops }] of this.#program.plan.phases.entries()) {
+        signal?.throwIfAborted();
+        await this.#phase(at, stop);
+        const isLast = at === this.#program.plan.phases.length - 1;
+        // A device has room for the next phase when others have read what it is to drop.
+        if (isLast || drops.some((b) => this.#lent.has(b))) await this.#allEnded(stop);
+        for (const b of drops) this.#drop(b);
+      }
+    } catch (error) {
+      stop();
+      const failures = await Promise.allSettled(this.#ends);
+      throw worstOf([error, ...errorsOf(failures)]);
     } finally {
-      watch.end();
+      this.#watch.end();
       signal?.removeEventListener('abort', stop);
     }
-    for (const b of phase.drops) this.#drop(b);
+  }
+
+  async #allEnded(stop: () => void): Promise<void> {
+    const ends = this.#ends;
+    this.#ends = [];
+    this.#lent.clear();
+    await allOf(ends, stop);
+  }
+
+  async #phase(at: number, stop: () => void): Promise<void> {
+    const phase = this.#program.plan.phases[at]!;
+    const places = phase.runs.map((deviceRun) => this.#placesOf(deviceRun, phase, at));
+    const first = this.#tokens.length;
+    this.#tokens.push(...phase.runs.map(() => createCancel()));
+    this.#options.onTokens?.(this.#tokens.slice(first));
+    const runs = phase.runs.map((_, k) => this.#begin(at, k, places[k]!, this.#tokens[first + k]!));
+    this.#ends.push(...runs.map(({ end }) => end));
+    const results = await allOf(
+      runs.map((run) => run.results),
+      stop,
+      freeOutputs,
+    );
+    for (const [k, result] of results.entries()) this.#take(phase.runs[k]!, places[k]!, result);
+  }
+
+  /** A device's run of a phase. What is not the last phase's goes ahead. */
+  #begin(at: number, k: number, outputs: readonly OutputPlace[], token: object): Watching<RunResult> {
+    const { plan, programs } = this.#program;
+    const deviceRun = plan.phases[at]!.runs[k]!;
+    const device = plan.devices[deviceRun.device]!;
+    const inputs = deviceRun.inputs.map((b) => this.#lend(b, device));
+    const ahead = at < plan.phases.length - 1;
+    const fail = (error: unknown): never => {
+      throw named(error, device);
+    };
+    const results = run(programs[at]![k]!, inputs, { outputs, cancel: token, ahead }).catch(fail);
+    const end = results.then(({ isAhead }) => (isAhead ? synchronize(device).catch(fail) : undefined));
+    const watched = { device, progress: () => tilesDone(token), phase: at };
+    const guarded = this.#watch.guard(watched, { results, end });
+    guarded.end.catch(() => undefined); // ends are asked for once results are there
+    return guarded;
+  }
+
+  /** An input for a run on a device. */
+  #lend(buffer: number, device: string): RunInput {
+    const holding = this.#holdings.get(buffer)!;
+    if (holding.kind === 'pieces' && holding.pieces.some((piece) => piece.buffer.device !== device))
+      this.#lent.add(buffer);
+    return this.#inputOf(buffer);
   }
 
   #inputOf(buffer: number): RunInput {
@@ -165,7 +213,7 @@ class DealtRun {
     const { filesOf } = this.#options;
     if (filesOf === undefined || this.#program.plan.buffers[b]!.role !== 'output') return undefined;
     const files = filesOf(b);
-    const isReadLater = (this.#lastRead.get(b) ?? at) > at;
+    const isReadLater = (this.#program.lastRead.get(b) ?? at) > at;
     return isReadLater || files.some(({ checksum }) => checksum !== undefined) ? undefined : files;
   }
 
@@ -242,11 +290,26 @@ function holdingOf(input: RunInput): Holding {
   return { kind: 'pieces', pieces: input.shards ?? [{ buffer: input, first: 0 }] };
 }
 
-/**
- * All of the results. On the first failure the others are stopped, and it is thrown once they have ended; of several failures,
- * that a device was lost matters most, and that others were stopped least.
- */
-async function allOf(runs: readonly Promise<RunResult>[], stop: () => void): Promise<RunResult[]> {
+const errorsOf = (settled: readonly PromiseSettledResult<unknown>[]): unknown[] =>
+  settled.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+
+/** Of several failures, that a device was lost matters most, and that others were stopped least. */
+const worstOf = (errors: readonly unknown[]): unknown =>
+  errors.find((error) => error instanceof DeviceLostError) ??
+  errors.find((error) => !(error instanceof DOMException)) ??
+  errors[0];
+
+/** What other devices left belongs to nobody. */
+function freeOutputs({ outputs }: RunResult): void {
+  for (const output of outputs) if ('dispose' in output) output.dispose();
+}
+
+/** All of the results. On the first failure the others are stopped, and the worst one is thrown once they have ended. */
+async function allOf<T>(
+  runs: readonly Promise<T>[],
+  stop: () => void,
+  free?: (result: T) => void,
+): Promise<T[]> {
   const settled = await Promise.allSettled(
     runs.map((one) =>
       one.catch((error: unknown) => {
@@ -255,20 +318,9 @@ async function allOf(runs: readonly Promise<RunResult>[], stop: () => void): Pro
       }),
     ),
   );
-  const errors = settled.flatMap((result) =>
-    result.status === 'rejected' ? [result.reason as unknown] : [],
-  );
-  if (errors.length > 0) {
-    // What other devices left belongs to nobody.
-    for (const result of settled)
-      if (result.status === 'fulfilled')
-        for (const output of result.value.outputs) if ('dispose' in output) output.dispose();
-    const isStopped = (error: unknown): boolean => error instanceof DOMException;
-    throw (
-      errors.find((error) => error instanceof DeviceLostError) ??
-      errors.find((error) => !isStopped(error)) ??
-      errors[0]
-    );
-  }
-  return settled.map((result) => (result as PromiseFulfilledResult<RunResult>).value);
+  const errors = errorsOf(settled);
+  const results = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  if (errors.length === 0) return results;
+  if (free !== undefined) for (const result of results) free(result);
+  throw worstOf(errors);
 }

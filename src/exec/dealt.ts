@@ -18,11 +18,12 @@ import {
   type DealtProgram,
   type DealtResult,
   type DealtRunOptions,
+  lastReadsOf,
   resultsOf,
   runDealt,
 } from './dealt-run.js';
 import { debug } from './debug.js';
-import { inputsOf, runWithInputs } from './inputs.js';
+import { type Input, inputsOf, runWithInputs } from './inputs.js';
 import { LruCache } from './lru-cache.js';
 import {
   cancel,
@@ -91,7 +92,7 @@ async function freeDevices(names: readonly string[]): Promise<DealDevice[]> {
 }
 
 function dealtPlan(canonical: Canonical, target: DealtTarget, devices: readonly DealDevice[]): DealtPlan {
-  const graph = runPasses(canonical.graph, { exact: target.exact });
+  const graph = runPasses(canonical.graph, { exact: target.exact, dealt: true });
   // All devices are of one kind: `devices.ts` sees to it.
   const needs = cudaNeeds(devices[0]!.name, target.place);
   const { sites, sources } = canonical;
@@ -137,18 +138,19 @@ async function build(plan: DealtPlan): Promise<DealtProgram> {
       ),
     ),
   );
-  return { plan, programs: await Promise.all(built) };
+  return { plan, programs: await Promise.all(built), lastRead: lastReadsOf(plan) };
 }
 
 /** Drops all kept programs. */
 export const clearDealtPrograms = (): void => programs.clear();
 
+/** `arrays`: what the graph's sources are, where the graph was traced. */
 export async function executeDealt(
   canonical: Canonical,
   target: DealtTarget,
   options: DealtOptions,
+  arrays: readonly Input[] = inputsOf(canonical),
 ): Promise<DealtExecuted> {
-  const arrays = inputsOf(canonical);
   const parts = Parts.below(canonical);
   try {
     await computeParts(canonical, parts, target, options.signal);

@@ -13,13 +13,7 @@ import type { DType } from '../graph/dtype.js';
 import { type DeviceBuffer, type Expr, holdersOf, type Shape, type TypedArray } from '../graph/expr.js';
 import { formatSite } from '../site.js';
 import { executeDealt } from './dealt.js';
-import {
-  type ChosenDevice,
-  type ChosenDevices,
-  chooseDevice,
-  chooseDevices,
-  type DevicesOption,
-} from './devices.js';
+import { type ChosenDevices, chooseDevices, type DevicesOption } from './devices.js';
 import { typedArrayOver } from './host-memory.js';
 import { inputsOf, runWithInputs } from './inputs.js';
 import {
@@ -263,11 +257,6 @@ const holdersIn = (canonical: Canonical): (readonly string[])[] =>
   [canonical, ...partsBelow(canonical).map(canonicalOfPart)].flatMap(({ sources }) =>
     sources.flatMap(({ source }) => (source.type === 'device' ? [holdersOf(source.buffer)] : [])),
   );
-
-/** The device a canonical graph is computed on; refuses what is to run on several. */
-export function deviceOf(canonical: Canonical, options: ComputeOptions): ChosenDevice {
-  return chooseDevice(options.device, new Set(holdersIn(canonical).flat()));
-}
 
 /** The devices a canonical graph is computed on. */
 export function devicesOf(canonical: Canonical, options: ComputeOptions): ChosenDevices {

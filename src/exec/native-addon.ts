@@ -51,6 +51,7 @@ interface Addon {
     cancel: object | undefined,
     timeline: boolean,
     whenQueued: boolean,
+    ahead: boolean,
   ): RawResult | Promise<RawResult>;
   settle(looksAgain: boolean): number;
   writeFiles(bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]>;

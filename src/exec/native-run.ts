@@ -110,7 +110,7 @@ class LoadedProgram implements NativeProgram {
     const [taken, issued, ended, told] = times;
     const went = values.slice(0, outputs.length);
     const checksums = went.some(Array.isArray) ? went.map((sums) => (Array.isArray(sums) ? sums : [])) : [];
-    const result = { outputs, checksums, nanoseconds: nanoseconds! };
+    const result = { outputs, checksums, nanoseconds: nanoseconds!, isAhead: nanoseconds! < 0 };
     return told === undefined
       ? result
       : { ...result, timeline: { taken: taken!, issued: issued!, ended: ended!, told } };
@@ -143,8 +143,8 @@ export function run(
   try {
     const handle = LoadedProgram.handleOf(program);
     const keep = options.outputs.map(isKept);
-    const { cancel, timeline = false, whenQueued = false } = options;
-    const given = addon().run(handle, inputs.map(rawInput), keep, cancel, timeline, whenQueued);
+    const { cancel, timeline = false, whenQueued = false, ahead = false } = options;
+    const given = addon().run(handle, inputs.map(rawInput), keep, cancel, timeline, whenQueued, ahead);
     if (!(given instanceof Promise)) return handedOver((program as LoadedProgram).resultOf(given));
     if (!(program as LoadedProgram).isOnHost) lookout.watch();
     return given.then((values) => (program as LoadedProgram).resultOf(values), rethrow);

@@ -202,6 +202,11 @@ export interface RunOptions {
   readonly timeline?: boolean | undefined;
   /** Whether results that all stay on a GPU are wanted once their work is queued: what fails then shows in a later run. */
   readonly whenQueued?: boolean | undefined;
+  /**
+   * The same for runs of any length: results are wanted once they are queued, where they all stay on a GPU and the run reads
+   * nothing of JavaScript's. Other devices may read them, too.
+   */
+  readonly ahead?: boolean | undefined;
 }
 
 /** When things happened to a run, in nanoseconds after it was asked for. */
@@ -226,6 +231,8 @@ export interface RunResult {
   readonly checksums: readonly (readonly number[])[];
   /** From when the device's executor took the run to when its end was seen, in nanoseconds. */
   readonly nanoseconds: number;
+  /** Whether the run went ahead: it has not ended yet, and its end is that of a later run on the device. */
+  readonly isAhead: boolean;
   /** There if it was asked for. */
   readonly timeline?: RunTimeline;
 }

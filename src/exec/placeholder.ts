@@ -38,11 +38,19 @@ function hostStand(source: HostSource, dtype: DType, shape: Shape): HostSource {
 }
 
 function deviceStand({ buffer }: DeviceSource, dtype: DType, shape: Shape): DeviceSource {
-  const stand: DeviceBuffer = {
-    device: buffer.device,
-    byteLength: byteLengthOf(dtype) * sizeOfShape(shape),
-    disposed: false,
-    dispose: () => {},
-  };
-  return { type: 'device', buffer: stand };
+  const stand = standFor(buffer.device, byteLengthOf(dtype) * sizeOfShape(shape));
+  const { shards } = buffer;
+  if (shards === undefined) return { type: 'device', buffer: stand };
+  const parts = shards.map(({ buffer: own, first }) => ({
+    buffer: standFor(own.device, own.byteLength),
+    first,
+  }));
+  return { type: 'device', buffer: { ...stand, shards: parts } };
 }
+
+const standFor = (device: string, byteLength: number): DeviceBuffer => ({
+  device,
+  byteLength,
+  disposed: false,
+  dispose: () => {},
+});

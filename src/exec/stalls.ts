@@ -8,12 +8,26 @@ export interface Watched {
   readonly device: string;
   /** A number that grows while the device gets on. */
   readonly progress: () => number;
+  /** Runs of a later phase wait for those of earlier ones: time counts when they are what is waited for. */
+  readonly phase: number;
+}
+
+/** A run that has begun, and may give its results before it has ended. */
+export interface Watching<T> {
+  readonly results: Promise<T>;
+  readonly end: Promise<unknown>;
 }
 
 export interface StallWatch {
-  /** The k-th run, or the rejection with a DeviceLostError once it is given up. */
-  guard<T>(k: number, running: Promise<T>): Promise<T>;
+  /** The same, with the rejection with a DeviceLostError once the run is given up. */
+  guard<T>(watched: Watched, running: Watching<T>): Watching<T>;
   end(): void;
+}
+
+interface Entry extends Watched {
+  seen: number;
+  since: number;
+  readonly giveUp: (error: Error) => void;
 }
 
 /** Looks this many times before a deadline. */
@@ -27,40 +41,43 @@ const stalled = new Set<string>();
 export const stallOf = (device: string): string | undefined =>
   stalled.has(device) ? 'it did not answer within a deadline, and has not come back since' : undefined;
 
-/** Watches runs that begin now; `deadline` in milliseconds. */
-export function watchStalls(watched: readonly Watched[], deadline: number): StallWatch {
-  const runs = watched.map(({ progress }) => ({ seen: progress(), since: performance.now(), ended: false }));
-  const giveUps: ((error: Error) => void)[] = [];
+/** Watches runs as they begin; `deadline` in milliseconds. */
+export function watchStalls(deadline: number): StallWatch {
+  const open = new Set<Entry>();
   const look = (): void => {
     const now = performance.now();
-    for (const [k, state] of runs.entries()) {
-      if (state.ended) continue;
-      const seen = watched[k]!.progress();
-      if (seen !== state.seen) {
-        state.seen = seen;
-        state.since = now;
-      } else if (now - state.since >= deadline) {
-        state.ended = true;
-        const { device } = watched[k]!;
+    const first = Math.min(...[...open].map(({ phase }) => phase));
+    for (const entry of [...open]) {
+      const seen = entry.progress();
+      if (seen !== entry.seen || entry.phase > first) {
+        entry.seen = seen;
+        entry.since = now;
+      } else if (now - entry.since >= deadline) {
+        open.delete(entry);
+        const { device, giveUp } = entry;
         stalled.add(device);
         const message = `[${device}] expected the device to finish a tile within ${deadline} ms: it has not`;
-        giveUps[k]!(new DeviceLostError(message, undefined, device));
+        giveUp(new DeviceLostError(message, undefined, device));
       }
     }
   };
   const timer = setInterval(look, Math.min(MOST_PERIOD_MS, Math.max(1, deadline / LOOKS)));
   return {
-    guard: (k, running) => {
-      const ended = (): void => {
-        runs[k]!.ended = true;
-        stalled.delete(watched[k]!.device);
-      };
-      const given = new Promise<never>((_, reject) => {
-        giveUps[k] = reject;
+    guard: (watched, { results, end }) => {
+      let giveUp: Entry['giveUp'] = () => undefined;
+      const givenUp = new Promise<never>((_, reject) => {
+        giveUp = reject;
       });
-      given.catch(() => undefined); // it may be given up when nobody waits any more
-      running.then(ended, ended);
-      return Promise.race([running, given]);
+      givenUp.catch(() => undefined); // it may be given up when nobody waits any more
+      const { device, progress, phase } = watched;
+      const entry = { device, progress, phase, seen: progress(), since: performance.now(), giveUp };
+      open.add(entry);
+      const ended = (): void => {
+        open.delete(entry);
+        stalled.delete(device);
+      };
+      end.then(ended, ended);
+      return { results: Promise.race([results, givenUp]), end: Promise.race([end, givenUp]) };
     },
     end: () => clearInterval(timer),
   };

@@ -5,10 +5,12 @@
  * A call whose program is known crosses to the native side once; the first one, and one for which the device has no room,
  * go the way of `evaluate.ts`.
  */
+import { config } from '../config.js';
 import { MemoryError } from '../errors.js';
 import { type Canonical, canonicalize, type SourceArray } from '../fusion/canonicalize.js';
 import type { Expr } from '../graph/expr.js';
-import { type ComputeOptions, deviceOf, type Executed, located, probed } from './evaluate.js';
+import { executeDealt } from './dealt.js';
+import { type ComputeOptions, devicesOf, type Executed, located, probed } from './evaluate.js';
 import { type Input, inputOf, partOf, runWithInputs } from './inputs.js';
 import { type RunOptions, run } from './native.js';
 import { Parts } from './parts.js';
@@ -90,9 +92,11 @@ export class Trace {
   async #runFirst(args: readonly (ArgumentExpr | undefined)[], place: TracePlace): Promise<Executed> {
     // Views are taken before anything is waited for.
     const arrays = this.#feeds.map((feed) => this.#inputOf(feed, args));
-    const parts = Parts.below(this.#canonical);
     if (this.#options.device !== 'cpu') await probed();
-    const { name: device } = deviceOf(this.#canonical, this.#options);
+    const chosen = devicesOf(this.#canonical, this.#options);
+    if (chosen.isDealt) return this.#runDealt(chosen.names, arrays, place);
+    const device = chosen.names[0]!;
+    const parts = Parts.below(this.#canonical);
     const target = { device, exact: this.#options.exact === true, ...this.#budgets, place };
     const attempt = async (program: Program): Promise<Executed> => {
       const { plan, native } = program;
@@ -114,6 +118,17 @@ export class Trace {
     } finally {
       parts?.clear();
     }
+  }
+
+  /** On several devices: the plan and its programs are found by the graph's fingerprint. */
+  async #runDealt(
+    devices: readonly string[],
+    arrays: readonly Input[],
+    place: TracePlace,
+  ): Promise<Executed> {
+    const { exact, onDeviceLost = 'fail', deadline = config().deadline } = this.#options;
+    const target = { devices, exact: exact === true, ...this.#budgets, place };
+    return executeDealt(this.#canonical, target, { onDeviceLost, deadline }, arrays);
   }
 
   #inputOf({ position, array }: Feed, args: readonly (ArgumentExpr | undefined)[]): Input {

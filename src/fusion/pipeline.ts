@@ -11,6 +11,7 @@ import { lowerContractions } from './lower-contractions.js';
 import { mergeContractions } from './merge-contractions.js';
 import { pushSlices } from './push-slices.js';
 import { simplify } from './simplify.js';
+import { splitContractions } from './split-contractions.js';
 
 export interface Pass {
   readonly name: string;
@@ -26,6 +27,12 @@ export const PASSES: readonly Pass[] = [
   { name: 'lower-contractions', run: lowerContractions, rounds: false },
 ];
 
+/** The passes over a graph that several devices compute. */
+const DEALT_PASSES: readonly Pass[] = [
+  ...PASSES,
+  { name: 'split-contractions', run: splitContractions, rounds: true },
+];
+
 /** What one pass changed. */
 export interface PassTrace {
   readonly pass: string;
@@ -38,6 +45,8 @@ export interface PassTrace {
 export interface PassOptions {
   /** Leaves out the passes that may change rounding. */
   readonly exact?: boolean;
+  /** Whether the graph is dealt to several devices. */
+  readonly dealt?: boolean;
   /** Called with what each pass changed. */
   readonly trace?: (trace: PassTrace, graph: Graph) => void;
   /** Checks the graph after every pass. */
@@ -49,7 +58,8 @@ setAutoFreeze(false);
 
 /** Runs the passes; the graph given is not touched. */
 export function runPasses(graph: Graph, options: PassOptions = {}): Graph {
-  const passes = PASSES.filter((pass) => !(pass.rounds && options.exact === true));
+  const all = options.dealt === true ? DEALT_PASSES : PASSES;
+  const passes = all.filter((pass) => !(pass.rounds && options.exact === true));
   const whole = withBodies(graph, options);
   return options.trace === undefined
     ? runPlain(whole, passes, options.verify === true)
@@ -57,7 +67,7 @@ export function runPasses(graph: Graph, options: PassOptions = {}): Graph {
 }
 
 /** The graph with the bodies of its loops rewritten. */
-function withBodies(graph: Graph, { trace: _, ...options }: PassOptions): Graph {
+function withBodies(graph: Graph, { trace: _, dealt: __, ...options }: PassOptions): Graph {
   const bodies = new Map<GraphLoop, GraphLoop>();
   const bodyOf = (loop: GraphLoop): GraphLoop => {
     const done = bodies.get(loop) ?? { ...loop, body: runPasses(loop.body, options) };

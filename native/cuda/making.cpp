@@ -1,0 +1,44 @@
+#include "cuda/making.h"
+
+#include "runtime/spin.h"
+
+namespace weft::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long to look without a pause; then in naps that short work hardly feels.
+constexpr std::chrono::nanoseconds kSpin = std::chrono::milliseconds(2);
+constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(20);
+constexpr int kPausesBetweenLooks = 32;
+
+}  // namespace
+
+void Making::begin(const Event& end) {
+  const std::lock_guard lock(mutex_);
+  end_ = &end;
+}
+
+void Making::clear() {
+  const std::lock_guard lock(mutex_);
+  end_ = nullptr;
+}
+
+bool Making::hasEnded() const {
+  const std::lock_guard lock(mutex_);
+  return end_ == nullptr || end_->isReached();
+}
+
+void Making::await(const CancelFlag& cancel) const {
+  const Clock::time_point spun = Clock::now() + spinLimit(kSpin);
+  while (!hasEnded()) {
+    checkCancelled(cancel);
+    if (Clock::now() < spun) {
+      for (int i = 0; i < kPausesBetweenLooks; i++) pause();
+    } else {
+      nap(kNap);
+    }
+  }
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,29 @@
+// Making: work under way that writes memory which JavaScript has already, and waiting for its end. Whoever
+// uses the memory in a stream of its own device comes after the work anyway; what copies it to another device
+// waits here, on the host, so that a device which stands still does not block another one's stream.
+#pragma once
+#include <mutex>
+
+#include "cuda/event.h"
+#include "runtime/cancel.h"
+
+namespace weft::cuda {
+
+// Any thread.
+class Making {
+ public:
+  // The event after the work, which is queued; it stays until `clear`.
+  void begin(const Event& end);
+  void clear();
+  // Waits until the work has ended, with the context of any device. Throws a failure of the work's device, or
+  // that of an aborted run.
+  void await(const CancelFlag& cancel) const;
+
+ private:
+  bool hasEnded() const;
+
+  mutable std::mutex mutex_;
+  const Event* end_ = nullptr;
+};
+
+}  // namespace weft::cuda
