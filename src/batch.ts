@@ -2,6 +2,7 @@
  * Batch: many jobs on many devices. Each job is computed on one device; while some are computed, the next ones are loaded, a
  * bounded number ahead; one that fails does not stop the others. Results stream out in order or as they are completed.
  */
+import { setMaxListeners } from 'node:events';
 import { JobPool } from './batch-pool.js';
 import { ResultQueue } from './batch-results.js';
 import { ArgumentError, DeviceLostError, expected, RangeArgumentError } from './errors.js';
@@ -156,6 +157,8 @@ export class Batch implements AsyncIterable<BatchResult> {
     if (this.#start !== undefined)
       throw new ArgumentError(expected('batch', 'to be iterated over once', 'a batch that was'));
     this.#start = performance.now();
+    // Each job that waits or runs listens.
+    setMaxListeners(0, this.#stop.signal);
     const { signal, devices = 'all', concurrency = CONCURRENCY, lookAhead, order = 'input' } = this.#options;
     signal?.throwIfAborted();
     const abort = (): void => this.#stop.abort(signal!.reason);

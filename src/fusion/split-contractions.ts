@@ -10,7 +10,7 @@
 import { byteLengthOf, isHalf } from '../graph/dtype.js';
 import type { GraphNodeOf, MutableGraph } from '../graph/graph.js';
 import { hasContractions } from './merge-contractions.js';
-import { type Editor, rewrite } from './rewrite.js';
+import { type Editor, type Rule, rewrite } from './rewrite.js';
 
 /** Operands of fewer bytes are not worth several devices. */
 const LEAST_BYTES = 4 * 2 ** 20;
@@ -24,8 +24,10 @@ const MOST_OF_OPERANDS = 1 / 4;
 
 export function splitContractions(graph: MutableGraph): void {
   if (!hasContractions(graph)) return;
-  rewrite(graph, [(node, editor) => (node.kind === 'contract' ? split(node, editor) : undefined)]);
+  rewrite(graph, { contract: [splitLong] });
 }
+
+const splitLong: Rule = (node, editor) => (node.kind === 'contract' ? split(node, editor) : undefined);
 
 function split(node: GraphNodeOf<'contract'>, editor: Editor): number | undefined {
   const [batch, m, n] = node.shape as readonly [number, number, number];

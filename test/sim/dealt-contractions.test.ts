@@ -1,0 +1,47 @@
+/** Long contractions with small results on several devices: each takes some of the axis that is summed, with the same bits for any number of them. */
+import { expect, it } from 'vitest';
+import { type Lazy, lazy, type NDArray, plan } from '../../src/index.js';
+import { describeSimulator, setDevices, setFaults } from './simulator.js';
+
+setDevices([{ memory: 2 ** 26 }, { memory: 2 ** 26 }, { memory: 2 ** 25 }]);
+
+const K = 2 ** 14;
+const tall = (columns: number): Lazy =>
+  lazy(Float32Array.from({ length: K * columns }, (_, k) => Math.sin(k))).reshape([K, columns]);
+const bytesOf = ({ data }: NDArray): Buffer => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+const kindsOf = (x: Lazy, options: { devices: number; exact?: boolean }): string[] =>
+  plan([x], options).phases.map(({ kind, devices }) => `${kind} ${devices.length}`);
+
+const x = tall(33);
+const gram = x.transpose().matmul(x);
+
+it('a product of tall matrices is shared along the axis that is summed', async () => {
+  expect(kindsOf(gram, { devices: 2 })).toEqual(['dealt 2', 'whole 1']);
+  expect(kindsOf(gram, { devices: 2, exact: true })).toEqual(['whole 1']);
+  const one = await gram.compute({ device: 'cuda:0' });
+  const two = await gram.compute({ devices: 2 });
+  expect(two.shape).toEqual(one.shape);
+  // Sums of 16384 products below 1, in another order.
+  for (const [k, value] of (one.data as Float32Array).entries())
+    expect(Math.abs(Number(two.data[k]) - value)).toBeLessThan(0.1);
+  expect(bytesOf(await gram.compute({ devices: 3 }))).toEqual(bytesOf(two));
+  expect(bytesOf(await gram.compute({ devices: ['cuda:2', 'cuda:0'], memory: 2 ** 21 }))).toEqual(
+    bytesOf(two),
+  );
+}, 60_000);
+
+it('shards are used where they lie', async () => {
+  using held = await x.persist({ devices: 2 });
+  const own = held.transpose().matmul(held);
+  const wanted = bytesOf(await gram.compute({ devices: 2 }));
+  setFaults([]);
+  expect(bytesOf(await own.compute())).toEqual(wanted);
+  // Partial products, and nothing of the array.
+  expect(describeSimulator().counts.cuMemcpyPeerAsync).toBe(1);
+}, 60_000);
+
+it('a product with a large result, or of a length without parts, is not', () => {
+  expect(kindsOf(x.matmul(x.slice([0, 33])), { devices: 2 })).toEqual(['dealt 2']);
+  const odd = lazy(new Float32Array(16_411 * 65)).reshape([16_411, 65]); // a prime
+  expect(kindsOf(odd.transpose().matmul(odd), { devices: 2 }).at(-1)).toBe('whole 1');
+});
