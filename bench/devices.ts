@@ -1,6 +1,6 @@
 /**
  * One array on one and on several GPUs: `node dist/bench/devices.js [--devices 2] [--scale 1] [--only name,name] [--repeats 20]
- * [--concurrency 3]` prints a JSON line for each workload: the least seconds of functions made by `compile` on one device and on
+ * [--concurrency 4]` prints a JSON line for each workload: the least seconds of functions made by `compile` on one device and on
  * several, the ratio, and whether the bits are the same; for those from host memory, how the host's bus scales beside it. `large`
  * is an array of 1.6 × one GPU's memory. A workload is repeated for three seconds at most.
  */
@@ -29,7 +29,7 @@ const { values } = parseArgs({
     scale: { type: 'string', default: '1' },
     only: { type: 'string' },
     repeats: { type: 'string', default: '20' },
-    concurrency: { type: 'string', default: '3' },
+    concurrency: { type: 'string', default: '4' },
   },
 });
 const now = (): number => milliseconds() / 1000;
@@ -97,6 +97,17 @@ const WORKLOADS: Readonly<Record<string, Workload>> = {
     },
     compute: (x) => [x!.mul(x!).add(1).sqrt()],
   },
+  'out-of-core-pinned': {
+    what: 'sums of the rows of sqrt(x² + 1) over 8 GiB of pinned host memory within 2 GiB a device',
+    options: { memory: '2GiB' },
+    make: async () => {
+      const x = await pinned([sized(2 ** 18, 64), 8192], 'float32', { device: several[0]! });
+      const data = x.data as Float32Array;
+      for (let k = 0; k < data.length; k += 512) data.fill(k % 1000, k, k + 512);
+      return [lazy(x)];
+    },
+    compute: (x) => [x!.mul(x!).add(1).sqrt().sum(1)],
+  },
   matmul: {
     what: 'A · B of float32, 24576 × 24576, sharded on the devices, left there',
     vendor: true,
@@ -153,8 +164,8 @@ async function measure(
   if (stays === true) {
     seconds = await leastOf(async () => {
       const kept = await job.persist(...held);
-      // On one device what stays there is only queued by then.
-      await synchronize();
+      // What stays on one device may only be queued by then; what is on several is there.
+      if (on.devices.length === 1) await synchronize();
       for (const x of kept) x.dispose();
     });
     const kept = await job.persist(...held);
@@ -193,13 +204,20 @@ async function busRates(): Promise<{ one: number; all: number }> {
   return { one, all };
 }
 
-async function batchOf(on: On): Promise<{ seconds: number; sums: string }> {
+/** Arrays of 64 MiB in host memory, ordinary or pinned. */
+async function batchInputs(isPinned: boolean): Promise<Lazy[]> {
   const side = Math.max(256, Math.round(4096 * Math.sqrt(scale)));
-  const arrays = Array.from({ length: 8 }, (_, j) => {
-    const data = new Float32Array(side * side);
+  const arrays: Lazy[] = [];
+  for (let j = 0; j < 8; j++) {
+    const own = isPinned ? await pinned([side * side], 'float32', { device: several[0]! }) : undefined;
+    const data = own === undefined ? new Float32Array(side * side) : (own.data as Float32Array).fill(0);
     for (let k = 0; k < data.length; k += 64) data[k] = (k + j) % 777;
-    return lazy(data).reshape([side, side]);
-  });
+    arrays.push(lazy(own ?? data).reshape([side, side]));
+  }
+  return arrays;
+}
+
+async function batchOf(on: On, arrays: readonly Lazy[]): Promise<{ seconds: number; sums: string }> {
   const job = (k: number): Lazy => {
     // As an array, so that all jobs have the same graph: each number that is written into one is planned for.
     const x = arrays[k % arrays.length]!.add(lazy(Float32Array.of(k)));
@@ -279,11 +297,15 @@ if (isWanted('bus')) {
   const { one, all } = await busRates();
   report('bus', { oneGBs: round(one / 1e9), allGBs: round(all / 1e9), ratio: round(all / one) });
 }
-if (isWanted('batch')) {
-  const one = await batchOf(ONE);
-  const many = await batchOf(MANY);
-  report('batch', {
-    what: '256 jobs over 64 MiB of host memory each: standardize columns, tanh, sums of rows',
+for (const name of ['batch', 'batch-pinned']) {
+  if (!isWanted(name)) continue;
+  const isPinned = name === 'batch-pinned';
+  const arrays = await batchInputs(isPinned);
+  const one = await batchOf(ONE, arrays);
+  const many = await batchOf(MANY, arrays);
+  report(name, {
+    what: `256 jobs over 64 MiB of ${isPinned ? 'pinned' : 'ordinary'} host memory each: standardize columns, tanh, sums of rows`,
+    concurrency,
     oneSeconds: round(one.seconds),
     severalSeconds: round(many.seconds),
     ratio: round(one.seconds / many.seconds),

@@ -137,9 +137,11 @@ def torch_workloads():
         b = [x.reshape(-1, n) for x in shards(n * n, count)]
 
         def run():
-            for d in range(count):
-                whole = torch.cat([x.to(f"cuda:{d}", non_blocking=True) for x in b]) if count > 1 else b[0]
-                a[d] @ whole
+            # All copies first: a copy comes after the product in the stream of the device that it is from.
+            if count == 1:
+                return [a[0] @ b[0]]
+            wholes = [torch.cat([x.to(f"cuda:{d}", non_blocking=True) for x in b]) for d in range(count)]
+            return [x @ whole for x, whole in zip(a, wholes)]
 
         return least(count, synchronize, run)
 
@@ -287,19 +289,31 @@ def cupy_workloads():
         a = [x.reshape(-1, n) for x in shards(n * n, count)]
         b = [x.reshape(-1, n) for x in shards(n * n, count)]
 
+        def gathered(d):
+            whole = cupy.empty((n, n), float32)
+            at = 0
+            for x in b:
+                to = whole[at : at + len(x)].data
+                to.copy_from_device_async(x.data, x.nbytes, streams[d])
+                at += len(x)
+            return whole
+
+        streams = []
+        for d in range(count):
+            with cupy.cuda.Device(d):
+                streams.append(cupy.cuda.Stream(non_blocking=True))
+
         def run():
+            wholes, results = [], []
             for d in range(count):
-                with cupy.cuda.Device(d):
-                    whole = b[0]
-                    if count > 1:
-                        whole = cupy.empty((n, n), float32)
-                        at = 0
-                        for x in b:
-                            whole[at : at + len(x)].data.copy_from_device_async(
-                                x.data, x.nbytes, cupy.cuda.get_current_stream()
-                            )
-                            at += len(x)
-                    a[d] @ whole
+                with cupy.cuda.Device(d), streams[d]:
+                    wholes.append(gathered(d) if count > 1 else b[0])
+            for d in range(count):
+                with cupy.cuda.Device(d), streams[d]:
+                    results.append(a[d] @ wholes[d])
+            for stream in streams:
+                stream.synchronize()
+            return results
 
         return least(count, synchronize, run)
 

@@ -29,6 +29,7 @@ const FAULTS = ['test/sim/faults.test.ts'];
 const RUNTIME = ['test/exec/cuda-runtime.test.ts'];
 const SWEEPS = ['test/sim/sweeps.test.ts'];
 const KEPT = ['test/sim/kept-memory.test.ts'];
+const DEALT = ['test/sim/dealt-compile.test.ts'];
 const VALUES = [...PROGRAMS, 'test/conformance/views.test.ts', 'test/conformance/reductions.test.ts'];
 
 /** Does what is found twice. */
@@ -36,6 +37,41 @@ const TWICE = '$&$&';
 
 /** `find` stands once in the file. */
 const MUTANTS = [
+  {
+    name: 'a dropped wait: partial sums are read before another device has made them',
+    file: 'native/cuda/peer.cpp',
+    find: '  awaitPeer(owner, source, cancel);\n',
+    replace: '',
+    tests: DEALT,
+  },
+  {
+    name: 'a shard that is taken for the first one',
+    file: 'src/exec/dealt-run.ts',
+    find: 'first: plan.buffers[b]!.part?.[0] ?? 0 }',
+    replace: 'first: 0 }',
+    tests: DEALT,
+  },
+  {
+    name: 'a unit of work that no device does',
+    file: 'src/exec/deal-shares.ts',
+    find: '[k === 0 ? 0 : ends[k - 1]!, end]',
+    replace: '[k === 0 ? 0 : ends[k - 1]! + 1, end]',
+    tests: DEALT,
+  },
+  {
+    name: 'partial sums of a share that are taken for those of the next slots',
+    file: 'src/exec/deal.ts',
+    find: 'first: first * slot, last: last * slot }',
+    replace: 'first: first * slot + (first > 0 ? slot : 0), last: last * slot + (first > 0 ? slot : 0) }',
+    tests: DEALT,
+  },
+  {
+    name: 'shards of another layout that are taken for those a function was traced with',
+    file: 'src/tracer.ts',
+    find: '(one.shards === undefined || layoutOf(one) === layoutOf(other))',
+    replace: 'true',
+    tests: DEALT,
+  },
   {
     name: 'a dropped event wait: a run that ends before its work has',
     file: 'native/cuda/device.cpp',

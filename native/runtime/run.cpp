@@ -237,11 +237,14 @@ bool readInput(const Napi::Value& value, const Program& program, uint32_t positi
 }
 
 // What the collector is told of a block on a device. Told the whole size, it would collect after nearly every
-// large result (which takes longer than a kernel over it); a 64th still makes it run every few GiB. Of small
+// large result (which takes longer than a kernel over it); a 64th still makes it run every few GiB, and at
+// most a little, or it would after each of many GiB: a device without room has it collect anyway. Of small
 // results, which are many before the heap itself grows, it is told all.
 int64_t weightOf(const Memory& memory) {
   constexpr size_t kSmall = size_t{1} << 16;
-  return static_cast<int64_t>(std::max(std::min(memory.byteLength, kSmall), memory.byteLength / 64));
+  constexpr size_t kMost = size_t{16} << 20;
+  const size_t weight = std::min(memory.byteLength / 64, kMost);
+  return static_cast<int64_t>(std::max(std::min(memory.byteLength, kSmall), weight));
 }
 
 void tellCollector(Napi::Env env, int64_t weight) {

@@ -41,7 +41,7 @@ import type { Place } from './planner.js';
 import { cudaNeeds, cudaProgram } from './program-cuda.js';
 import { type OnProgress, watchProgress } from './progress.js';
 import { synchronize } from './synchronize.js';
-import { roomOf, totalBytesOf } from './within.js';
+import { roomOf, tidily, totalBytesOf } from './within.js';
 
 export interface DealtTarget {
   readonly devices: readonly string[];
@@ -237,7 +237,8 @@ async function runWithin(
 ): Promise<DealtExecuted> {
   const devices = usualDevices(target);
   try {
-    return await attempt(await programOf(canonical, target, devices), inputs, options);
+    const program = await programOf(canonical, target, devices);
+    return await tidily(() => attempt(program, inputs, options));
   } catch (error) {
     if (target.budget !== undefined || !(error instanceof MemoryError)) throw error;
     const free = await freeDevices(target.devices);

@@ -1,6 +1,6 @@
 /**
  * Runs a graph within its budget. Where the user sets none, a GPU's free memory is the budget: a job that is larger than
- * the device, or that the device has no room for just now, is planned again in tiles. Called by `evaluate.ts`.
+ * the device, or that the device has no room for just now, is planned again in tiles. Called by `evaluate.ts`, `trace.ts` and `dealt.ts`.
  */
 import { MemoryError } from '../errors.js';
 import type { Canonical } from '../fusion/canonicalize.js';
@@ -20,11 +20,13 @@ export async function runWithin<T>(
 ): Promise<T> {
   const whole = await programOf(canonical, target);
   const isBounded = target.budget !== undefined || target.device === 'cpu';
-  if (isBounded) return tidily(whole, attempt);
-  if (whole.plan.peakBytes > totalBytesOf(target.device))
-    return tidily(await inTiles(canonical, target), attempt);
+  if (isBounded) return tidily(() => attempt(whole));
+  if (whole.plan.peakBytes > totalBytesOf(target.device)) {
+    const tiled = await inTiles(canonical, target);
+    return tidily(() => attempt(tiled));
+  }
   try {
-    return await tidily(whole, attempt);
+    return await tidily(() => attempt(whole));
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error;
     const tiled = await inTiles(canonical, target);
@@ -35,15 +37,15 @@ export async function runWithin<T>(
 }
 
 /**
- * Runs a program; once more where the device has no room, but results that nobody can reach any more take some: the engine
+ * Attempts a run; once more where the device has no room, but results that nobody can reach any more take some: the engine
  * collects them when the heap has grown, not when a device is full.
  */
-async function tidily<T>(program: Program, attempt: (program: Program) => Promise<T>): Promise<T> {
+export async function tidily<T>(attempt: () => Promise<T>): Promise<T> {
   try {
-    return await attempt(program);
+    return await attempt();
   } catch (error) {
     if (!(error instanceof MemoryError) || !(await collectGarbage())) throw error;
-    return attempt(program);
+    return attempt();
   }
 }
 
