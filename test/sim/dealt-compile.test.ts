@@ -33,6 +33,18 @@ describe('a compiled function on several devices', () => {
     }
   });
 
+  it('tells layouts on the same devices apart', async () => {
+    const devices = ['cuda:0', 'cuda:2'];
+    const sums = compile((x: Lazy) => x.sin().sum(0), { devices });
+    const x = matrix(1);
+    // By the memory of the devices, and in equal parts.
+    using uneven = await x.persist({ devices });
+    using even = await x.persist({ devices, memory: 2 ** 22 });
+    expect(even.device).toBe(uneven.device);
+    const wanted = bytesOf(await x.sin().sum(0).compute({ device: 'cuda:0' }));
+    for (const argument of [uneven, even, uneven]) expect(bytesOf(await sums(argument))).toEqual(wanted);
+  });
+
   it('leaves shards on the devices, and goes on with them', async () => {
     const step = compile((x: Lazy) => x.mul(0.5).add(1), { devices: 2 });
     let x = await matrix(1).persist({ devices: 2 });
@@ -42,10 +54,9 @@ describe('a compiled function on several devices', () => {
       x.dispose();
       x = next;
     }
-    const alone = compile((y: Lazy) => y.mul(0.5).add(1).mul(0.5).add(1).mul(0.5).add(1).mul(0.5).add(1), {
-      device: 'cuda:0',
-    });
-    expect(bytesOf(await x.compute())).toEqual(bytesOf(await alone(matrix(1))));
+    const wanted = Float32Array.from({ length: ROWS * 64 }, (_, k) => Math.sin(k));
+    for (let k = 0; k < 4; k++) for (const [j, value] of wanted.entries()) wanted[j] = value * 0.5 + 1;
+    expect((await x.compute()).data).toEqual(wanted);
     x.dispose();
   });
 
