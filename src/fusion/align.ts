@@ -9,7 +9,7 @@
 
 import { splitDomainAxis, splitStrides } from './fused-kernel.js';
 import { GrowingKernel } from './growing-kernel.js';
-import type { Affine } from './kernel.js';
+import { type Affine, sameNumbers } from './kernel.js';
 
 export interface Alignment {
   /** The kernels; copies of them where axes were split. */
@@ -90,10 +90,27 @@ function cutBetween(walks: readonly Walk[], others: readonly Walk[]): Cut | unde
 function matchOf(axes: number, walks: readonly Walk[], others: readonly Walk[]): number[] | undefined {
   if (walks.length !== others.length) return undefined;
   const match = new Array<number>(axes).fill(-1);
-  for (const [k, walk] of walks.entries()) {
+  for (let k = 0; k < walks.length; k++) {
+    const walk = walks[k]!;
     const other = others[k]!;
     if (walk.stride !== other.stride || walk.size !== other.size) return undefined;
     match[walk.axis] = other.axis;
+  }
+  return match;
+}
+
+/** The match of two domains that are walked in the same way axis by axis, as most are; `undefined`: look closer. */
+function matchAlike(
+  sizes: readonly number[],
+  strides: readonly number[],
+  otherSizes: readonly number[],
+  otherStrides: readonly number[],
+): number[] | undefined {
+  if (!sameNumbers(sizes, otherSizes) || !sameNumbers(strides, otherStrides)) return undefined;
+  const match: number[] = [];
+  for (let axis = 0; axis < strides.length; axis++) {
+    if (strides[axis]! < 0) return undefined;
+    match.push(strides[axis] === 0 ? -1 : axis);
   }
   return match;
 }
@@ -108,6 +125,8 @@ export function align(
   b: Affine,
 ): Alignment | undefined {
   if (a.offset !== b.offset) return undefined;
+  const alike = matchAlike(first.sizes, a.strides, second.sizes, b.strides);
+  if (alike !== undefined) return { first, second, match: alike };
   const p = new Side(first, a);
   const c = new Side(second, b);
   for (let count = 0; count < MAX_CUTS; count++) {
@@ -130,13 +149,14 @@ export function matchRest(alignment: Alignment): Alignment | undefined {
   const { first, second, match } = alignment;
   const sizesP = first.sizes;
   const sizesC = second.sizes;
-  const openP = match.flatMap((m, k) => (m < 0 ? [k] : []));
-  const openC = sizesC.flatMap((_, k) => (match.includes(k) ? [] : [k]));
-  if (openP.length !== openC.length) return undefined;
   const full = [...match];
-  for (const [k, axis] of openP.entries()) {
-    if (sizesP[axis] !== sizesC[openC[k]!]) return undefined;
-    full[axis] = openC[k]!;
+  let open = 0; // the next axis of `second` that may be open
+  for (let axis = 0; axis < full.length; axis++) {
+    if (full[axis]! >= 0) continue;
+    while (open < sizesC.length && match.includes(open)) open++;
+    if (open === sizesC.length || sizesP[axis] !== sizesC[open]) return undefined;
+    full[axis] = open++;
   }
-  return { first, second, match: full };
+  while (open < sizesC.length && match.includes(open)) open++;
+  return open === sizesC.length ? { first, second, match: full } : undefined;
 }

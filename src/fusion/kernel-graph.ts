@@ -60,7 +60,7 @@ export class KernelGraph {
   #mergeProducers(): boolean {
     let changed = false;
     const order = this.#graph.order();
-    for (const [rank, task] of order.entries()) task.rank = rank;
+    for (let rank = 0; rank < order.length; rank++) order[rank]!.rank = rank;
     for (const consumer of order) {
       let task = consumer;
       for (let merged = this.#mergeProducer(task); merged !== undefined; merged = this.#mergeProducer(task)) {

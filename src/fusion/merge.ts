@@ -135,10 +135,16 @@ const rolesAgree = ({ first, second, match }: Alignment): boolean =>
   second.reduced.length === 0 ||
   match.every((axis, k) => k < first.parallel.length === axis < second.parallel.length);
 
+function numbersBelow(count: number): number[] {
+  const numbers: number[] = [];
+  for (let k = 0; k < count; k++) numbers.push(k);
+  return numbers;
+}
+
 /** Both kernels over the domain of the first or the second, if that is within the limits of one kernel. */
 function joinOf({ first, second, match }: Alignment, domain: 'first' | 'second', keeps: Keeps): Merge {
   const { parallel, reduced } = domain === 'first' ? first : second;
-  const identity = [...parallel, ...reduced].map((_, k) => k);
+  const identity = numbersBelow(parallel.length + reduced.length);
   const join: Join = {
     first,
     second,
