@@ -9,6 +9,9 @@
 namespace weft::sim {
 namespace {
 
+// Of a copy, in seconds.
+constexpr unsigned kLongestLife = 20;
+
 // V8 keeps its code from copies, which then cannot run JavaScript.
 void giveAllToCopies() {
   std::FILE* maps = std::fopen("/proc/self/maps", "r");
@@ -29,7 +32,10 @@ void giveAllToCopies() {
 napi_value forkProcess(napi_env env, napi_callback_info) {
   giveAllToCopies();
   napi_value result = nullptr;
-  napi_create_int32(env, fork(), &result);
+  const pid_t pid = fork();
+  // A copy that stands still would outlive its test.
+  if (pid == 0) alarm(kLongestLife);
+  napi_create_int32(env, pid, &result);
   return result;
 }
 

@@ -51,6 +51,8 @@ describe('a fork', () => {
     const { code, signal, output } = await endingOf(script(device), {
       module: true,
       env: SIM_ENVIRONMENT,
+      // Copies have none of V8's threads either.
+      flags: ['--single-threaded'],
     });
     const lines = output.trim().split('\n').sort();
     expect({ code, signal, lines }).toEqual({

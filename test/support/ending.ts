@@ -26,6 +26,8 @@ export interface TimedEnding extends Ending {
 
 interface Options {
   readonly module?: boolean;
+  /** Of Node. */
+  readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Sent at `LEAVING`. */
   readonly signal?: NodeJS.Signals;
@@ -36,9 +38,10 @@ const MOST_MS = 60_000;
 /** Runs a script as a process of its own, until it ends by itself. */
 export async function timedEndingOf(
   script: string,
-  { module = false, env = {}, signal }: Options = {},
+  { module = false, flags = [], env = {}, signal }: Options = {},
 ): Promise<TimedEnding> {
-  const child = spawn(process.execPath, [...(module ? ['--input-type=module'] : []), '-e', script], {
+  const type = module ? ['--input-type=module'] : [];
+  const child = spawn(process.execPath, [...flags, ...type, '-e', script], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });
