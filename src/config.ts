@@ -99,20 +99,36 @@ function cacheFolder(env: Environment, home: string): string | undefined {
   return join(caches ?? join(home, '.cache'), 'weft');
 }
 
-function devices(text: string | undefined): Config['devices'] {
-  if (text === undefined || text === 'all') return text;
-  return /^\d+$/.test(text) ? Number(text) : text.split(',').map((name) => name.trim());
+const DEVICE = /^(cpu|cuda(:\d{1,3})?)$/;
+
+function device(text: string | undefined): string | undefined {
+  if (text === undefined || DEVICE.test(text)) return text;
+  return fail('WEFT_DEVICE', "'cpu', 'cuda' or 'cuda:N'", text);
 }
 
-function memory(text: string | undefined): number | undefined {
-  return text === undefined || text === '' ? undefined : parseBytes('config', text);
+function devices(text: string | undefined): Config['devices'] {
+  if (text === undefined || text === 'all') return text;
+  if (/^[1-9]\d*$/.test(text)) return Number(text);
+  const names = text.split(',').map((name) => name.trim());
+  if (names.every((name) => DEVICE.test(name))) return names;
+  return fail('WEFT_DEVICES', "'all', how many GPUs, or names with commas between them", text);
+}
+
+function memory(env: Environment, name: string): number | undefined {
+  const [text] = given(env[name]);
+  if (text === undefined) return undefined;
+  try {
+    return parseBytes('config', text);
+  } catch {
+    return fail(name, "a size above 0 in bytes, or text such as '2GiB'", text);
+  }
 }
 
 /** Reads settings from an environment; for tests, which have their own. */
 export function readConfig(env: Environment, home: string = homedir()): Config {
   const [isa] = given(env.WEFT_ISA);
   return {
-    device: given(env.WEFT_DEVICE)[0],
+    device: device(given(env.WEFT_DEVICE)[0]),
     devices: devices(given(env.WEFT_DEVICES)[0]),
     debug: new Set(
       given(...(env.WEFT_DEBUG ?? '').split(',')).map((t) => word('WEFT_DEBUG', t.trim(), DEBUG_TOPICS)),
@@ -124,8 +140,8 @@ export function readConfig(env: Environment, home: string = homedir()): Config {
     isa: isa === undefined ? undefined : word('WEFT_ISA', isa, CPU_ISAS),
     poison: integer(env, 'WEFT_POISON', 0, 1) === 1,
     blas: given(env.WEFT_BLAS)[0],
-    memory: memory(env.WEFT_MEMORY),
-    hostMemory: memory(env.WEFT_HOST_MEMORY),
+    memory: memory(env, 'WEFT_MEMORY'),
+    hostMemory: memory(env, 'WEFT_HOST_MEMORY'),
     deadline: integer(env, 'WEFT_DEADLINE', 1, Number.MAX_SAFE_INTEGER) ?? DEFAULT_DEADLINE_MS,
     cuda: {
       driver: given(env.WEFT_CUDA_DRIVER)[0],

@@ -73,7 +73,7 @@ describe('weft doctor', () => {
     const { status, stdout } = weft(['doctor']);
     expect(status).toBe(0);
     expect(stdout).toContain(
-      'computes that name no device run on cpu (no usable GPU: no NVIDIA driver was found)',
+      'computes that name no device run on cpu (no usable GPU: no NVIDIA driver was found: /no/libcuda.so.1: no such file)',
     );
     expect(stdout).toMatch(/ok CPU backend +works: /);
     expect(stdout).toMatch(/-- cuBLAS +libcublas was not found\n +costs: /);

@@ -45,6 +45,18 @@ describe('settings', () => {
 
   it.each([
     ['WEFT_DEADLINE', '0'],
+    ['WEFT_DEADLINE', 'soon'],
+    ['WEFT_DEVICE', 'gpu'],
+    ['WEFT_DEVICE', 'cuda:x'],
+    ['WEFT_DEVICES', '0'],
+    ['WEFT_DEVICES', '-1'],
+    ['WEFT_DEVICES', '1.5'],
+    ['WEFT_DEVICES', 'cuda:0,,cuda:1'],
+    ['WEFT_MEMORY', 'lots'],
+    ['WEFT_MEMORY', '0'],
+    ['WEFT_MEMORY', '-1'],
+    ['WEFT_HOST_MEMORY', '2 apples'],
+    ['WEFT_CACHE_BYTES', '1e30'],
     ['WEFT_THREADS', '0'],
     ['WEFT_THREADS', 'many'],
     ['WEFT_THREADS', '1.5'],

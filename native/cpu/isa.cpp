@@ -37,7 +37,8 @@ Isa currentIsa() { return current().load(std::memory_order_relaxed); }
 
 void limitIsa(Isa widest) {
   if (!belongsHere(widest)) {
-    throw std::invalid_argument(std::string("this processor has no ") + isaName(widest));
+    throw std::invalid_argument("[weft] expected WEFT_ISA to be an instruction set of this processor: " +
+                                std::string(isaName(widest)));
   }
   const Isa possible = widestIsa();
   // The sets of one architecture are declared from narrow to wide.

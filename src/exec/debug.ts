@@ -2,9 +2,10 @@
  * What `WEFT_DEBUG` prints to stderr, and `WEFT_DUMP` writes to a folder: graphs, passes, kernels, sources, plans, times. The words are
  * those of `config.ts`. Nothing is formatted unless it is asked for.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { config, type DebugTopic } from '../config.js';
+import { ArgumentError, expected } from '../errors.js';
 
 let dumped = 0;
 
@@ -16,9 +17,21 @@ export function debug(topic: DebugTopic, title: string, text: () => string): voi
   const body = text();
   if (printed) process.stderr.write(`weft ${topic}: ${title}\n${body}\n`);
   if (dumpFolder === undefined) return;
-  mkdirSync(dumpFolder, { recursive: true });
   const name = `${String(dumped++).padStart(5, '0')}-${topic}-${title.replace(/[^\w.-]+/g, '_').slice(0, 80)}`;
-  writeFileSync(join(dumpFolder, `${name}.${topic === 'cuda' ? 'cu' : 'txt'}`), `${body}\n`);
+  try {
+    makeFolder(dumpFolder);
+    writeFileSync(join(dumpFolder, `${name}.${topic === 'cuda' ? 'cu' : 'txt'}`), `${body}\n`);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ArgumentError(expected('config', 'WEFT_DUMP to be a folder to write to', why));
+  }
+}
+
+/** Node's `recursive` never returns where the kernel answers ENOENT, as in /proc. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path);
 }
 
 /** Whether anybody wants a topic. */

@@ -42,13 +42,17 @@ export function deviceName(text: unknown): string {
 /** Why a GPU cannot be used; `undefined`: it can. */
 export function cudaProblem(ordinal: number): string | undefined {
   const info = cudaInfo();
-  if (info.driver === null) return 'no NVIDIA driver was found';
+  const { driver, nvrtc } = config().cuda;
+  const asked = (tried: readonly string[], name: string | undefined): string =>
+    name === undefined ? '' : `: ${tried.join('; ')}`;
+  if (info.driver === null) return `no NVIDIA driver was found${asked(info.tried.driver, driver)}`;
   const device = info.devices[ordinal];
   if (device === undefined) return `the machine has ${info.devices.length} usable GPUs`;
   if (device.error !== undefined) return device.error;
   const stalled = stallOf(`cuda:${ordinal}`);
   if (stalled !== undefined) return stalled;
-  if (info.nvrtc === null) return 'NVRTC, the CUDA run-time compiler, was not found';
+  if (info.nvrtc === null)
+    return `NVRTC, the CUDA run-time compiler, was not found${asked(info.tried.nvrtc, nvrtc)}`;
   return undefined;
 }
 

@@ -305,12 +305,13 @@ describe('many processes', () => {
       join(built, 'child.js'),
       `import { appendFileSync } from 'node:fs';
        import { KernelCache } from './src/exec/kernel-cache.js';
-       const [folder, log, compileMs] = process.argv.slice(2);
+       const [folder, log, compileMs, byteLength = 0] = process.argv.slice(2);
+       process.on('SIGXFSZ', () => {}); // a limit of the system is then an error of the write
        const cache = new KernelCache({ folder, byteLimit: 2 ** 20, version: () => '13.0',
          compile: async (source) => {
            appendFileSync(log, source + '\\n');
            await new Promise((done) => setTimeout(done, Number(compileMs)));
-           return { image: new TextEncoder().encode('image of ' + source), log: '' };
+           return { image: new TextEncoder().encode(('image of ' + source).padEnd(byteLength)), log: '' };
          } });
        const image = await cache.load('a', 'sm_90', []);
        process.stdout.write(new TextDecoder().decode(image.bytes));`,
@@ -334,6 +335,27 @@ describe('many processes', () => {
     expect(outputs).toEqual(Array(16).fill('image of a'));
     expect(readFileSync(log, 'utf8')).toBe('a\n');
     expect(readdirSync(folder).map((name) => name.split('.').pop())).toEqual(['image']);
+  });
+
+  it('go on where the disk takes no more, and leave nothing there', async () => {
+    const log = join(folder, '..', 'log');
+    const script = join(built, 'child.js');
+    const limited = [
+      '-c',
+      'ulimit -f 8; exec "$0" "$@"',
+      process.execPath,
+      script,
+      folder,
+      log,
+      '0',
+      '99999',
+    ];
+    for (let k = 1; k <= 2; k++) {
+      const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] });
+      expect((await outputOf(child)).trim()).toBe('image of a');
+      expect(readFileSync(log, 'utf8')).toBe('a\n'.repeat(k));
+      expect(readdirSync(folder)).toEqual([]);
+    }
   });
 
   it('do not wait for one that was killed while it compiled', async () => {

@@ -1,0 +1,28 @@
+/** Settings that name what is not there or cannot be used: a compute says so, with the name of the setting or of the file. */
+import { describe, expect, it } from 'vitest';
+import { SIM_ENVIRONMENT } from '../sim/environment.js';
+import { endingOf, LIBRARY } from '../support/ending.js';
+
+const script = (device: string): string => `
+  import { lazy } from ${JSON.stringify(LIBRARY)};
+  await lazy([1, 2]).add(1).sum().compute({ device: '${device}' }).then(
+    (sum) => console.log(sum.item()),
+    (error) => console.log(error.name + ': ' + error.message),
+  );
+`;
+
+describe.concurrent('a setting', () => {
+  it.each<[string, string, string, RegExp]>([
+    ['WEFT_MEMORY', 'lots', 'cpu', /^ArgumentError: .*WEFT_MEMORY.*lots/],
+    ['WEFT_BLAS', '/nowhere/blas.so', 'cpu', /^ArgumentError: .*WEFT_BLAS.*nowhere/],
+    ['WEFT_DUMP', '/proc/nowhere', 'cpu', /^ArgumentError: .*WEFT_DUMP.*nowhere/],
+    ['WEFT_CUDA_DRIVER', '/nowhere/cuda.so', 'cuda', /^DeviceError: .*no NVIDIA driver.*nowhere/],
+    ['WEFT_NVRTC', '/etc/hostname', 'cuda', /^DeviceError: .*NVRTC.*hostname/],
+    ['WEFT_CACHE', '/proc/nowhere', 'cuda', /^5$/],
+  ])('%s=%s is named, or is no condition', async (name, value, device, wanted) => {
+    const env = { ...(device === 'cuda' ? SIM_ENVIRONMENT : {}), [name]: value };
+    const { code, output } = await endingOf(script(device), { module: true, env });
+    expect(code).toBe(0);
+    expect(output.trim()).toMatch(wanted);
+  });
+});
