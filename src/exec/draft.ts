@@ -381,7 +381,7 @@ function isOwnPlace(kernel: Kernel, { input, output }: Feedback): boolean {
 }
 
 /** Copies a line of elements. */
-function copyKernel(dtype: DType, elementCount: number): Kernel {
+export function copyKernel(dtype: DType, elementCount: number): Kernel {
   const access = { offset: 0, strides: elementCount === 1 ? [] : [1], bounds: [] };
   return {
     name: 'map_copy',

@@ -8,7 +8,7 @@
  * Called by `sweeps.ts`.
  */
 import type { Kernel } from '../fusion/kernel.js';
-import { buffersOf, type Draft, type DraftBuffer, placesOf } from './draft.js';
+import { buffersOf, copyKernel, type Draft, type DraftBuffer, placesOf } from './draft.js';
 import { loopCut } from './loop-cuts.js';
 import { WINDOW_FIELDS } from './native-types.js';
 import type { KernelStep, LoopState, LoopStep, Plan, Step } from './plan.js';
@@ -63,6 +63,29 @@ export function unrollings(draft: Draft, worksOf: WorksOf): Draft[] {
 interface Way {
   readonly most: number;
   readonly isPlain: boolean;
+}
+
+/**
+ * The draft with loops that have their last states in memory of their own, from where they are copied: of results that go to files,
+ * which a loop cannot read again.
+ */
+export function withResultsApart(draft: Draft, worksOf: WorksOf): Draft {
+  const buffers = [...draft.buffers];
+  const steps = draft.steps.flatMap((step): Step[] => {
+    if (step.kind !== 'loop' || loopCut(step, worksOf) !== undefined) return [step];
+    const copies: KernelStep[] = [];
+    const states = step.states.map((state): LoopState => {
+      const { key, byteLength, role } = buffers[state.last]!;
+      if (role !== 'output') return state;
+      const own = { role: 'temporary', source: -1, isStored: false, isRead: false } as const;
+      const last = buffers.push({ ...own, key: `last ${key}`, byteLength }) - 1;
+      const kernel = copyKernel('uint8', byteLength);
+      copies.push({ kind: 'kernel', kernel, buffers: [last, state.last], scratch: [], nodes: step.nodes });
+      return { ...state, last, other: state.other === state.last ? last : state.other };
+    });
+    return [{ ...step, states }, ...copies];
+  });
+  return { ...draft, buffers, steps };
 }
 
 /** Whether the body of a loop is one map. */

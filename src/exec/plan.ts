@@ -194,7 +194,7 @@ const list = (ids: readonly number[]): string => ids.map((b) => `b${b}`).join(' 
 function printStep(step: Step): string {
   switch (step.kind) {
     case 'kernel':
-      return `${step.kernel.name} ${list(step.buffers)}${step.scratch.length > 0 ? ` scratch ${list(step.scratch)}` : ''}`;
+      return `${step.kernel.name}${step.loopSteps === undefined ? '' : `, ${step.loopSteps} steps`} ${list(step.buffers)}${step.scratch.length > 0 ? ` scratch ${list(step.scratch)}` : ''}`;
     case 'phase':
     case 'finish':
       return `${step.kernel.name} ${step.kind} ${step.phase} ${list(step.buffers)} scratch ${list(step.scratch)}`;

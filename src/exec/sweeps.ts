@@ -10,7 +10,7 @@ import type { Works } from '../codegen/work.js';
 import type { Kernel } from '../fusion/kernel.js';
 import { buffersOf, type Draft, type DraftBuffer, type DraftNeeds } from './draft.js';
 import { loopCut } from './loop-cuts.js';
-import { bytesMoved, heldByLoop, segmentsOf, unrollings } from './loop-sweeps.js';
+import { bytesMoved, heldByLoop, segmentsOf, unrollings, withResultsApart } from './loop-sweeps.js';
 import { aligned, placeInArena } from './memory.js';
 import type { PanelWork } from './panel-time.js';
 import type { LoopState, LoopStep, MatmulStep, Plan, PlanBuffer, Step, SweepWindows } from './plan.js';
@@ -89,7 +89,8 @@ export function planSweeps(draft: Draft, budget: number, needs: DeviceNeeds, who
   if (sweeps === undefined) return whole;
   let best: Plan | NoFit = whole;
   // Of ways to do several steps of loops at a time, what copies least: more at once first.
-  for (const tried of unrollings(draft, sweeps.worksOf)) {
+  const apart = sweeps.canReadBack ? draft : withResultsApart(draft, sweeps.worksOf);
+  for (const tried of unrollings(apart, sweeps.worksOf)) {
     const found = planDraft(tried, budget, needs, whole);
     if (!('needed' in found)) {
       if (!('needed' in best) && bytesMoved(found) >= bytesMoved(best)) return best;
