@@ -191,6 +191,11 @@ describe('views', () => {
     expect(() => weft.concat([])).toThrow(ArgumentError);
     expect(() => weft.concat(x as unknown as Lazy[])).toThrow(ArgumentError);
   });
+
+  it('name what is wrong with a shape as it was given', () => {
+    expect(() => ones([6]).reshape([-1, -1])).toThrow('at most one size of -1: (-1, -1)');
+    expect(() => weft.zeros([undefined as never])).toThrow('a shape of numbers: [undefined]');
+  });
 });
 
 describe('functions of several arrays', () => {
