@@ -6,6 +6,7 @@
 import { cudaBlockBytes } from './block-bytes.js';
 import type { Piece } from './deal-plan.js';
 import { contains, endOf, onPart, pieceOn, tileOn } from './deal-shares.js';
+import type { SweepRules } from './device-needs.js';
 import { ALIGNMENT, aligned, placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step, SweepStep } from './plan.js';
 import { lifetimesOf } from './planner.js';
@@ -20,7 +21,6 @@ import {
 import { sweepStep } from './sweep-tables.js';
 import type { BytePitches, Task } from './sweep-tasks.js';
 import type { Span, SweptTask, Tile, Window } from './sweep-windows.js';
-import type { SweepRules } from './sweeps.js';
 
 /** What a buffer is to a phase. */
 export type Part =

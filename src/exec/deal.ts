@@ -20,6 +20,7 @@ import {
 } from './deal-phase.js';
 import type { DealtBuffer, DealtPlan, DeviceRun, Phase, Piece } from './deal-plan.js';
 import { deal, type ShareRules, stretchesOf } from './deal-shares.js';
+import type { DeviceNeeds, SweepRules } from './device-needs.js';
 import { type Draft, type DraftBuffer, draftOf } from './draft.js';
 import { type Limits, noFit, type Place } from './planner.js';
 import { splitLoads } from './sweep-aliases.js';
@@ -27,7 +28,6 @@ import { type Group, groupTasks } from './sweep-groups.js';
 import type { NoFit } from './sweep-slots.js';
 import { type BytePitches, type CutTask, formsOf, type Task, type Touch, wholeTask } from './sweep-tasks.js';
 import type { Span, SweptTask } from './sweep-windows.js';
-import type { DeviceNeeds, SweepRules } from './sweeps.js';
 import { withWorkspaces } from './workspace.js';
 
 /** Values smaller than this are not cut: what one device does at once, several do not sooner. */

@@ -6,9 +6,9 @@ import { expected, MemoryError } from '../errors.js';
 import type { Site } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import { formatSite } from '../site.js';
+import type { DeviceNeeds } from './device-needs.js';
 import { buffersOf } from './draft.js';
 import type { Plan, Step } from './plan.js';
-import type { DeviceNeeds } from './sweeps.js';
 
 /** Where the user made what a step computes, as the end of a message. */
 export function madeAt(step: Step, sites: ReadonlyMap<number, Site> | undefined): string {

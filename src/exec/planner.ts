@@ -9,15 +9,17 @@ import type { Partition } from '../fusion/partition.js';
 import type { Site } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import type { Graph } from '../graph/graph.js';
+import { type DeviceNeeds, peakOf, withHostPeak } from './device-needs.js';
 import { buffersOf, type Draft, draftOf, placesOf } from './draft.js';
 import { hostNoFit, madeAt, nameOf, withoutSpills } from './host-budget.js';
 import { inPlace } from './in-place.js';
 import { placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
-import { type DeviceNeeds, type NoFit, peakOf, planSweeps, withHostPeak } from './sweeps.js';
+import type { NoFit } from './sweep-slots.js';
+import { planSweeps } from './sweeps.js';
 import { withWorkspaces, workspacesOf } from './workspace.js';
 
-export type { DeviceNeeds } from './sweeps.js';
+export type { DeviceNeeds } from './device-needs.js';
 
 /** Where results are wanted: copied to host memory, left on the device, or written to files. */
 export type Place = 'host' | 'device' | 'file';

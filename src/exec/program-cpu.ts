@@ -3,6 +3,7 @@ import { encodeTape } from '../codegen/tape.js';
 import { tapeWorks } from '../codegen/tape-work.js';
 import { dtypeCode } from '../graph/dtype.js';
 import { hostBlockBytes } from './block-bytes.js';
+import type { SweepRules } from './device-needs.js';
 import {
   type BufferSpec,
   type LoopSpec,
@@ -15,7 +16,6 @@ import {
 import { RANGE_FIELDS } from './native-types.js';
 import type { LoopStep, MatmulStep, Plan, Step, SweepStep } from './plan.js';
 import type { DeviceNeeds, Place } from './planner.js';
-import type { SweepRules } from './sweeps.js';
 
 const CPU_SWEEPS: SweepRules = {
   worksOf: tapeWorks,
