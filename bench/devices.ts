@@ -98,12 +98,12 @@ const WORKLOADS: Readonly<Record<string, Workload>> = {
     compute: (x) => [x!.mul(x!).add(1).sqrt()],
   },
   'out-of-core-pinned': {
-    what: 'sums of the rows of sqrt(x² + 1) over 8 GiB of pinned host memory within 2 GiB a device',
+    what: 'sums of the rows of sqrt(x² + 1) over 4 GiB of pinned host memory within 2 GiB a device',
     options: { memory: '2GiB' },
     make: async () => {
-      const x = await pinned([sized(2 ** 18, 64), 8192], 'float32', { device: several[0]! });
-      const data = x.data as Float32Array;
-      for (let k = 0; k < data.length; k += 512) data.fill(k % 1000, k, k + 512);
+      const x = await pinned([sized(2 ** 17, 64), 8192], 'float32', { device: several[0]! });
+      const data = (x.data as Float32Array).fill(0);
+      for (let k = 0; k < data.length; k += 512) data[k] = k % 1000;
       return [lazy(x)];
     },
     compute: (x) => [x!.mul(x!).add(1).sqrt().sum(1)],
