@@ -135,7 +135,10 @@ export function pitchesOf(
   for (const [buffer, accesses] of accessesByBuffer(kernel)) {
     const { elementCount } = kernel.buffers[buffer]!;
     const strides = accesses.flatMap((access) => access.strides.filter((_, k) => domain[k]![1] > 1));
-    const candidates = [...new Set(strides.map(Math.abs))].filter((pitch) => pitch > 1);
+    // Bounds may leave a stride that is longer than the buffer: there is one row then.
+    const candidates = [...new Set(strides.map(Math.abs))].filter(
+      (pitch) => pitch > 1 && pitch <= elementCount,
+    );
     const fits = (pitch: number): boolean => {
       const splits = accesses.map((access) => split(access, domain, pitch));
       if (!splits.every((parts, k) => parts && keeps(accesses[k]!, joinRows(parts, pitch + FURTHER))))
