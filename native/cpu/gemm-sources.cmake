@@ -4,7 +4,9 @@ set(WEFT_GEMM_SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/available-threads.cpp
   ${CMAKE_CURRENT_LIST_DIR}/blas.cpp
   ${CMAKE_CURRENT_LIST_DIR}/describe.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/gemm-batch.cpp
   ${CMAKE_CURRENT_LIST_DIR}/gemm-blocked.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/gemm-vector.cpp
   ${CMAKE_CURRENT_LIST_DIR}/gemm.cpp
   ${CMAKE_CURRENT_LIST_DIR}/isa.cpp
   ${CMAKE_CURRENT_LIST_DIR}/threads.cpp)

@@ -9,6 +9,7 @@
 
 #include "cpu/blas.h"
 #include "cpu/cpu.h"
+#include "cpu/gemm-vector.h"
 #include "cpu/isa.h"
 #include "cpu/threads.h"
 #include "runtime/host-pool.h"
@@ -28,12 +29,8 @@ constexpr int64_t kSmallColumnBytes = 128;
 // thread.
 constexpr int64_t kOneThreadWork = int64_t{1} << 26;
 constexpr int kProductsPerThread = 4;
-// Dot products of at least two slots are cut into slots, unless there are many.
-constexpr int64_t kDotSlot = int64_t{1} << 16;
-constexpr int64_t kManyDots = 64;
-// Least work worth a task: multiply-adds, and elements of a matrix that a matrix-vector product reads.
+// Least work worth a task, in multiply-adds.
 constexpr int64_t kLeastTaskWork = int64_t{1} << 18;
-constexpr int64_t kLeastTaskElements = int64_t{1} << 15;
 
 const GemmKernels& kernelsFor(int dtype) {
   switch (currentIsa()) {
@@ -49,61 +46,6 @@ const GemmKernels& kernelsFor(int dtype) {
     default:
       return gemmKernelsBaseline(dtype);
   }
-}
-
-int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// A batch of products in a form that has fewer cases.
-struct Batch {
-  GemmProblem problem;
-  int64_t count;
-  int64_t aStride, bStride, cStride;
-
-  GemmProblem at(int64_t i) const {
-    GemmProblem one = problem;
-    one.a.data += i * aStride * problem.elementByteLength;
-    one.b.data += i * bStride * problem.elementByteLength;
-    one.c.data += i * cStride * problem.elementByteLength;
-    return one;
-  }
-};
-
-// c' = b' a'.
-void transpose(Batch& batch) {
-  GemmProblem& p = batch.problem;
-  std::swap(p.m, p.n);
-  std::swap(p.a, p.b);
-  std::swap(batch.aStride, batch.bStride);
-  for (GemmOperand* operand : {&p.a, &p.b, &p.c}) *operand = operand->transposed();
-}
-
-// Strides along an axis of one element say nothing: makes them those of a dense matrix; and the only row of
-// each product of a batch one of many.
-void tidyStrides(Batch& batch) {
-  GemmProblem& p = batch.problem;
-  const auto tidy = [](GemmOperand& operand, int64_t rows, int64_t columns) {
-    if (columns == 1) operand.columnStride = 1;
-    if (rows == 1) operand.rowStride = columns * operand.columnStride;
-  };
-  tidy(p.a, p.m, p.k);
-  tidy(p.b, p.k, p.n);
-  tidy(p.c, p.m, p.n);
-  if (p.m == 1 && batch.count > 1) {
-    p.a.rowStride = batch.aStride;
-    p.c.rowStride = batch.cStride;
-  }
-}
-
-// A batch whose products share b, with the rows of a and c running on from one to the next, is one taller
-// product.
-bool joinRows(Batch& batch) {
-  GemmProblem& p = batch.problem;
-  const bool runsOn =
-      batch.bStride == 0 && batch.aStride == p.m * p.a.rowStride && batch.cStride == p.m * p.c.rowStride;
-  if (batch.count == 1 || !runsOn) return false;
-  p.m *= batch.count;
-  batch.count = 1;
-  return true;
 }
 
 Batch batchOf(const Matmul& job, const std::atomic<bool>* cancel) {
@@ -124,60 +66,6 @@ Batch batchOf(const Matmul& job, const std::atomic<bool>* cancel) {
   return batch;
 }
 
-// What was done to a batch to make it simpler, which is then done to its parts.
-struct Form {
-  enum { apart, joined, joinedTransposed } rows = apart;
-  bool transposed = false;
-};
-
-Form simplify(Batch& batch) {
-  Form form;
-  if (joinRows(batch)) {
-    form.rows = Form::joined;
-  } else {
-    transpose(batch);
-    form.transposed = joinRows(batch);
-    if (form.transposed)
-      form.rows = Form::joinedTransposed;
-    else
-      transpose(batch);
-  }
-  const GemmOperand& c = batch.problem.c;
-  if (c.columnStride != 1 && c.rowStride == 1) {
-    transpose(batch);
-    form.transposed = !form.transposed;
-  }
-  return form;
-}
-
-void simplifyAs(const Form& form, Batch& batch) {
-  const bool turned = form.rows == Form::joinedTransposed;
-  if (turned) transpose(batch);
-  if (form.rows != Form::apart) joinRows(batch);
-  if (form.transposed != turned) transpose(batch);
-}
-
-void advance(GemmOperand& operand, int64_t elements, int64_t elementByteLength) {
-  operand.data += elements * elementByteLength;
-}
-
-// A part of a batch, before it is simplified.
-void restrict(Batch& batch, const MatmulPart& part) {
-  GemmProblem& p = batch.problem;
-  const int64_t product = part.rows.first / p.m;
-  const int64_t row = part.rows.first % p.m;
-  const int64_t rows = part.rows.last - part.rows.first;
-  p = batch.at(product);
-  batch.count = std::max<int64_t>(1, rows / p.m);
-  p.m = std::min(rows, p.m);
-  p.n = part.columns.last - part.columns.first;
-  p.k = part.depth.last - part.depth.first;
-  p.adds = part.depth.first > 0;
-  advance(p.a, row * p.a.rowStride + part.depth.first * p.a.columnStride, p.elementByteLength);
-  advance(p.b, part.depth.first * p.b.rowStride + part.columns.first * p.b.columnStride, p.elementByteLength);
-  advance(p.c, row * p.c.rowStride + part.columns.first * p.c.columnStride, p.elementByteLength);
-}
-
 void fillZeros(const Batch& batch) {
   const GemmProblem& p = batch.problem;
   for (int64_t i = 0; i < batch.count; i++) {
@@ -191,87 +79,6 @@ void fillZeros(const Batch& batch) {
   }
 }
 
-size_t aligned(int64_t byteLength) {
-  return static_cast<size_t>(ceilDivide(byteLength, host::kAlignment)) * host::kAlignment;
-}
-
-// The vectors of matrix-vector products, where their elements do not lie side by side.
-size_t vectorByteLength(const Batch& batch) {
-  const GemmProblem& p = batch.problem;
-  if (p.b.rowStride == 1) return 0;
-  return aligned((batch.bStride == 0 ? 1 : batch.count) * p.k * p.elementByteLength);
-}
-
-// Copies them to `to`, side by side.
-void gatherVectors(Batch& batch, std::byte* to, ThreadPool& pool) {
-  GemmProblem& p = batch.problem;
-  const int64_t size = p.elementByteLength;
-  const int64_t pieces = ceilDivide(p.k, kLeastTaskElements);
-  pool.parallelFor((batch.bStride == 0 ? 1 : batch.count) * pieces, [&](int64_t task, int) {
-    const int64_t vector = task / pieces;
-    const int64_t first = task % pieces * kLeastTaskElements;
-    const int64_t last = std::min(p.k, first + kLeastTaskElements);
-    const std::byte* const from = batch.at(vector).b.data;
-    std::byte* const at = to + vector * p.k * size;
-    for (int64_t i = first; i < last; i++) std::memcpy(at + i * size, from + i * p.b.rowStride * size, size);
-  });
-  p.b = {to, 1, p.b.columnStride};
-  if (batch.bStride != 0) batch.bStride = p.k;
-}
-
-int64_t dotSlots(const GemmProblem& p) { return ceilDivide(p.k, kDotSlot); }
-
-size_t dotByteLength(const Batch& batch) {
-  const GemmProblem& p = batch.problem;
-  return aligned(batch.count * p.m * dotSlots(p) * p.elementByteLength);
-}
-
-// Few dot products that are long: each is cut into slots of a fixed length, whose sums are added up pairwise,
-// so that threads share one, and the bits do not depend on how many there are.
-void longDots(const Batch& batch, ThreadPool& pool, std::byte* sums) {
-  const GemmProblem& p = batch.problem;
-  const int64_t slots = dotSlots(p);
-  const int64_t dots = batch.count * p.m;
-  pool.parallelFor(dots * slots, [&](int64_t task, int) {
-    if (p.cancelled()) return;
-    const int64_t dot = task / slots;
-    const int64_t begin = task % slots * kDotSlot;
-    const GemmProblem one = batch.at(dot / p.m);
-    const std::byte* row = one.a.data + (dot % p.m * one.a.rowStride + begin) * p.elementByteLength;
-    const std::byte* x = one.b.data + begin * p.elementByteLength;
-    std::byte* sum = sums + task * p.elementByteLength;
-    p.kernels->rowDots(1, std::min(kDotSlot, p.k - begin), row, 0, x, sum, 0, false);
-  });
-  for (int64_t dot = 0; dot < dots; dot++) {
-    const GemmProblem one = batch.at(dot / p.m);
-    std::byte* y = one.c.data + dot % p.m * one.c.rowStride * p.elementByteLength;
-    p.kernels->pairwiseSum(slots, sums + dot * slots * p.elementByteLength, y);
-  }
-}
-
-// How a product is computed. It decides the order of sums, so that parts are computed as their whole would
-// be.
-enum class Way { small, blocked, dots, rowDots, columnSums };
-struct Choice {
-  Way way;
-  // For a matrix and a vector: whether the vector is the left operand.
-  bool transposed;
-};
-
-// Matrix times vector, one of whose axes has its elements side by side.
-bool isVectorProduct(Batch batch, Choice& choice) {
-  if (batch.problem.kernels->rowDots == nullptr) return false;
-  choice.transposed = batch.problem.n != 1;
-  if (choice.transposed) transpose(batch);
-  const GemmProblem& p = batch.problem;
-  if (p.n != 1) return false;
-  const bool byRows = p.a.columnStride == 1;
-  if (!byRows && p.a.rowStride != 1) return false;
-  const bool isLong = p.b.rowStride == 1 && p.k >= 2 * kDotSlot && batch.count * p.m < kManyDots;
-  choice.way = !byRows ? Way::columnSums : isLong ? Way::dots : Way::rowDots;
-  return true;
-}
-
 // Products too small to be worth packing.
 bool isSmall(const Batch& batch) {
   const GemmProblem& p = batch.problem;
@@ -283,39 +90,6 @@ Choice choose(const Batch& batch) {
   Choice choice{Way::blocked, false};
   if ((batch.problem.m == 1 || batch.problem.n == 1) && isVectorProduct(batch, choice)) return choice;
   return {isSmall(batch) ? Way::small : Way::blocked, false};
-}
-
-void vectorProduct(Batch batch, const Choice& choice, ThreadPool& pool, Workspace workspace) {
-  if (choice.transposed) transpose(batch);
-  const GemmProblem& p = batch.problem;
-  if (choice.way == Way::dots && !p.adds) return longDots(batch, pool, workspace.data);
-  if (p.b.rowStride != 1) gatherVectors(batch, workspace.data, pool);
-  const bool byRows = choice.way != Way::columnSums;
-  // Tasks are pieces of rows of all products. Their length changes no result.
-  const int64_t pieces = batch.count * ceilDivide(p.m * p.k, kLeastTaskElements);
-  const int64_t wanted = std::max<int64_t>(1, std::min<int64_t>(pieces, 8 * pool.workers()) / batch.count);
-  int64_t piece = std::max<int64_t>(byRows ? 4 : kColumnSumWidth / 8, ceilDivide(p.m, wanted));
-  if (!byRows) piece = std::min<int64_t>(piece, kColumnSumWidth);
-  const int64_t perProduct = ceilDivide(p.m, piece);
-  const int64_t work = batch.count * p.m * p.k;
-
-  pool.parallelFor(
-      batch.count * perProduct,
-      [&](int64_t task, int) {
-        if (p.cancelled()) return;
-        const GemmProblem one = batch.at(task / perProduct);
-        const int64_t begin = task % perProduct * piece;
-        const int64_t count = std::min(piece, p.m - begin);
-        const std::byte* x = one.b.data;
-        const std::byte* matrix = one.a.data + begin * one.a.rowStride * p.elementByteLength;
-        std::byte* y = one.c.data + begin * one.c.rowStride * p.elementByteLength;
-        if (byRows) {
-          p.kernels->rowDots(count, p.k, matrix, one.a.rowStride, x, y, one.c.rowStride, p.adds);
-        } else {
-          p.kernels->columnSums(count, p.k, matrix, one.a.columnStride, x, y, one.c.rowStride, p.adds);
-        }
-      },
-      work <= kLeastTaskElements ? 1 : pool.workers());
 }
 
 void smallProducts(const Batch& batch, ThreadPool& pool) {
@@ -363,16 +137,14 @@ void largeProducts(const Batch& batch, int dtype, ThreadPool& pool, Workspace wo
 }
 
 // What a batch that is done in this way uses of a workspace.
-WorkspaceNeed needOf(Batch batch, const Choice& choice, const ThreadPool& pool) {
+WorkspaceNeed needOf(const Batch& batch, const Choice& choice, const ThreadPool& pool) {
   const auto exactly = [](size_t byteLength) { return WorkspaceNeed{byteLength, byteLength}; };
   if (batch.problem.k == 0) return exactly(0);
   switch (choice.way) {
     case Way::dots:
     case Way::rowDots:
     case Way::columnSums:
-      if (choice.transposed) transpose(batch);
-      return exactly(choice.way == Way::dots && !batch.problem.adds ? dotByteLength(batch)
-                                                                    : vectorByteLength(batch));
+      return exactly(vectorWorkspace(batch, choice));
     case Way::small:
       if (!batch.problem.adds) return exactly(0);
       break;
@@ -382,7 +154,8 @@ WorkspaceNeed needOf(Batch batch, const Choice& choice, const ThreadPool& pool) 
   WorkspaceNeed need = blockedWorkspace(batch.problem, pool.workers());
   if (isByThread(batch, pool))
     need.most = std::max(
-        need.most, pool.workers() * aligned(static_cast<int64_t>(blockedWorkspace(batch.problem, 1).most)));
+        need.most,
+        pool.workers() * alignedByteLength(static_cast<int64_t>(blockedWorkspace(batch.problem, 1).most)));
   return need;
 }
 

@@ -1,7 +1,8 @@
 // Matrix products on the CPU: how `matmul` (cpu.h) does its work, for those who test or plan it.
 //
-// gemm.cpp chooses the way from shapes and strides only; gemm-blocked.cpp has the packed, blocked product;
-// the kernels are in gemm-kernels.h. Large products go to a BLAS where one is in use (blas.h). How the sum
+// gemm.cpp chooses the way from shapes and strides only, once gemm-batch.* has made them simple;
+// gemm-blocked.cpp has the packed, blocked product, gemm-vector.cpp those with vectors; the kernels are in
+// gemm-kernels.h. Large products go to a BLAS where one is in use (blas.h). How the sum
 // over k of each element is taken depends on the shapes and nothing else: not on the number of threads, nor
 // on how the work is cut up.
 #pragma once
