@@ -193,12 +193,16 @@ void addMath(Registry& registry) {
   }
 }
 
+// ops-divide.cpp
+void addDivision(Registry& registry);
+
 void addAll(Registry& registry) {
   addArithmetic(registry);
   addComparisons(registry);
   addIntegers(registry);
   addMath(registry);
   addFused(registry);
+  addDivision(registry);
   addChains(registry);
   addCasts(registry);
   addReductions(registry);
