@@ -4,13 +4,18 @@
 // The order in which elements are combined follows from the block layout alone, not from the instruction set
 // or the number of threads. A monoid M says how:
 //
-//   In, Second, Out      dtypes of an element, its second argument and the result;  kIndexed: there is a
-//   second argument Leaf, Node           64 lanes being filled, and complete (often the same) open(leaf) no
-//   elements yet run(leaf, source, n) n more elements in every lane pad(), padSecond()   an element that
-//   changes nothing; kCounts: there is none, see runPart close(leaf, node)    completes merge<N>(a, b, o)
-//   lane l of a takes in lane l + o of b (which may be a), for N lanes copyLane(to, i, from, k)
-//   finish<N>(node, out) N results; returns the first
-//   kFolds, folded(node) whether there is a faster way to merge all lanes into one result, and that
+// - In, Second, Out: dtypes of an element, its second argument and the result. kIndexed: there is a second.
+// - Leaf, Node: 64 lanes being filled, and complete; often the same.
+// - open(leaf): no elements yet. run(leaf, source, n): n more elements in every lane.
+// - pad(), padSecond(): an element that changes nothing. kCounts: there is none, see runPart.
+// - close(leaf, node): completes. copyLane(to, i, from, k).
+// - finish<N>(node, out): N results; returns the first.
+// - merge<N>(a, b, o): lane l of a takes in lane l + o of b (which may be a), for N lanes.
+// - kFolds: there is a faster way to merge all lanes into one result, folded(node).
+// - kWhole: leaves of all their steps can stay in registers.
+// - runWhole(source, level, stride, leaves): takes one into the cascade.
+// - foldedRow(source, steps, out), with kWhole and kFolds: the result of a row, in all lanes of a chunk.
+// - foldedRows(source, rowStep, secondStep, steps, out, outStep): of as many rows as a vector has lanes.
 #pragma once
 #include "cpu/isa-scope.h"
 
@@ -21,13 +26,14 @@ namespace {
 constexpr int64_t kRowLevels = 8;
 
 // Chunks of 64 elements, `stride` elements apart, and those of a second argument where the monoid has one:
-// indices, or the other factor of a product.
+// indices, or the other factor of a product. `isFar`: they come from large memory, in order.
 template <typename In, typename Second = int64_t>
 struct Source {
   const In* x;
   int64_t stride;
   const Second* index;
   int64_t indexStride;
+  bool isFar = false;
 };
 
 template <typename M>
@@ -95,6 +101,7 @@ struct Reducer {
     From from = source(args, row, chunk);
     from.stride = args[0]->chunkStep;
     if constexpr (M::kIndexed) from.indexStride = args[1]->chunkStep;
+    from.isFar = args[0]->ahead.lines > 0 && from.stride == kChunk;
     return from;
   }
 
@@ -113,8 +120,33 @@ struct Reducer {
     }
   }
 
+  // A leaf of kLeafSteps rows for each accumulator, in registers where all its lanes count.
+  static void wholeColumns(ReduceState& s, int64_t row, int64_t valid, const Operand* const* args) {
+    for (int64_t a = 0; a < s.accumulators; a++) {
+      const int64_t lanes = valid - a * kChunk;
+      if (lanes >= kChunk) {
+        M::runWhole(alongRows(args, row, a), &level(s, 0, a), s.accumulators, s.leaves);
+        continue;
+      }
+      Leaf leaf;
+      M::open(leaf);
+      for (int64_t k = 0; k < kLeafSteps && lanes > 0; k++) runPart(leaf, source(args, row + k, a), lanes);
+      Node node;
+      M::close(leaf, node);
+      carry(s, a, node);
+    }
+    s.leaves++;
+  }
+
   static void columns(ReduceState& s, Extent n, int64_t valid, const Operand* const* args) {
     for (int64_t row = 0; row < n.rows;) {
+      if constexpr (M::kWhole) {
+        if (s.steps == 0 && n.rows - row >= kLeafSteps) {
+          wholeColumns(s, row, valid, args);
+          row += kLeafSteps;
+          continue;
+        }
+      }
       const int64_t room = kLeafSteps - s.steps;
       const int64_t count = n.rows - row < room ? n.rows - row : room;
       for (int64_t c = 0; c * kChunk < valid; c++) {
@@ -134,6 +166,14 @@ struct Reducer {
     const int64_t full = valid / kChunk;
     for (int64_t row = 0; row < n.rows; row++) {
       for (int64_t c = 0; c < full;) {
+        if constexpr (M::kWhole) {
+          if (s.steps == 0 && full - c >= kLeafSteps) {
+            M::runWhole(alongChunks(args, row, c), &level(s, 0, 0), s.accumulators, s.leaves);
+            s.leaves++;
+            c += kLeafSteps;
+            continue;
+          }
+        }
         const int64_t room = kLeafSteps - s.steps;
         const int64_t count = full - c < room ? full - c : room;
         M::run(leaves(s)[0], alongChunks(args, row, c), count);
@@ -231,7 +271,22 @@ struct Reducer {
     }
   }
 
+  // Rows of whole chunks, no more of them than a leaf takes: as many rows at a time as a vector has lanes.
+  static void wholeSegments(Extent n, int64_t steps, const Operand* const* args, const Operand& out) {
+    const auto to = [&](int64_t row) { return reinterpret_cast<Out*>(out.data) + row * out.rowStep; };
+    const int64_t secondStep = M::kIndexed ? args[1]->rowStep : 0;
+    int64_t row = 0;
+    for (; row + kLanes<In> <= n.rows; row += kLanes<In>) {
+      M::foldedRows(alongChunks(args, row, 0), args[0]->rowStep, secondStep, steps, to(row), out.rowStep);
+    }
+    for (; row < n.rows; row++) M::foldedRow(alongChunks(args, row, 0), steps, to(row));
+  }
+
   static void segments(Extent n, int64_t valid, const Operand* const* args, const Operand& out) {
+    if constexpr (M::kWhole && M::kFolds && sizeof(In) >= 4) {
+      if (valid > 0 && valid % kChunk == 0 && valid <= kLeafSteps * kChunk)
+        return wholeSegments(n, valid / kChunk, args, out);
+    }
     Leaf leaf;
     Node levels[kRowLevels];
     Node node;

@@ -80,23 +80,71 @@ struct All {
   }
 };
 
+template <typename T>
+using LaneIndex = std::conditional_t<
+    sizeof(T) == 1, int8_t,
+    std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>>;
+
 // Lane l meets lane l + Half, then l + Half / 2 and so on.
 template <typename Op, typename T, int Half>
 T foldVector(Vector<T> v) {
   if constexpr (Half == 0) {
     return v[0];
   } else {
-    using Index = std::conditional_t<
-        sizeof(T) == 1, int8_t,
-        std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>>;
-    Vector<Index> upper;
+    Vector<LaneIndex<T>> upper;
 #pragma GCC unroll 64
-    for (int l = 0; l < kLanes<T>; l++) upper[l] = static_cast<Index>((l + Half) % kLanes<T>);
+    for (int l = 0; l < kLanes<T>; l++) upper[l] = static_cast<LaneIndex<T>>((l + Half) % kLanes<T>);
     return foldVector<Op, T, Half / 2>(Op::combine(v, __builtin_shuffle(v, upper)));
   }
 }
 
-template <typename Op, typename T>
+template <typename T>
+inline __attribute__((always_inline)) Vector<T> splat(T value) {
+  Vector<T> v;
+#pragma GCC unroll 64
+  for (int l = 0; l < kLanes<T>; l++) v[l] = value;
+  return v;
+}
+
+// As foldVector, of `Count` vectors at once, as many as they have lanes at first: the results are the lanes
+// of one. Vectors hold kLanes / Count groups of lanes that go together, and with each step half as many.
+template <typename Op, typename T, int Count>
+inline __attribute__((always_inline)) Vector<T> foldTogether(Vector<T>* v) {
+  if constexpr (Count == 1) {
+    return v[0];
+  } else {
+    constexpr int half = Count / 2;
+    Vector<LaneIndex<T>> lower, upper;
+#pragma GCC unroll 64
+    for (int l = 0; l < kLanes<T>; l++) {
+      // Lane l of the result comes from group l / half of the two vectors, one after the other.
+      const int from = l / half * Count + l % half;
+      lower[l] = static_cast<LaneIndex<T>>(from);
+      upper[l] = static_cast<LaneIndex<T>>(from + half);
+    }
+#pragma GCC unroll 64
+    for (int i = 0; i < half; i++) {
+      const Vector<T> a = v[2 * i];
+      const Vector<T> b = v[2 * i + 1];
+      v[i] = Op::combine(__builtin_shuffle(a, b, lower), __builtin_shuffle(a, b, upper));
+    }
+    return foldTogether<Op, T, half>(v);
+  }
+}
+
+// An element as it is.
+struct Itself {
+  template <typename V>
+  static V run(V a) {
+    return a;
+  }
+};
+
+// How far ahead of what is read far memory is asked for: hardware prefetchers stop at the end of each page.
+constexpr int64_t kAheadBytes = 4096;
+
+// Combines what a cheap op makes of each element, which is computed on the way.
+template <typename Op, typename T, typename Of = Itself, bool IsBinary = false>
 struct Simple {
   using In = T;
   using Out = T;
@@ -104,34 +152,116 @@ struct Simple {
     alignas(64) T v[kChunk];
   };
   using Node = Leaf;
-  using Second = int64_t;
-  static constexpr bool kIndexed = false;
+  using Second = std::conditional_t<IsBinary, T, int64_t>;
+  using From = Source<T, Second>;
+  static constexpr bool kIndexed = IsBinary;
   static constexpr bool kCounts = false;
   static constexpr bool kFolds = true;
+  static constexpr bool kWhole = true;
+  static constexpr int kWidth = kLanes<T>;
+  static constexpr int kVectors = kChunk / kWidth;
+  // As many vectors at a time as there are registers for.
+  static constexpr int kGroup = kVectors < 8 ? kVectors : 8;
 
   static T pad() { return Op::template identity<T>(); }
+  static Second padSecond() { return Second(0); }
   static void open(Leaf& leaf) {
     for (int l = 0; l < kChunk; l++) leaf.v[l] = pad();
   }
-  // As many vectors at a time as there are registers for.
-  static void run(Leaf& leaf, const Source<T>& from, int64_t count) {
-    constexpr int width = kLanes<T>;
-    constexpr int vectors = kChunk / width;
-    constexpr int group = vectors < 8 ? vectors : 8;
-    for (int g = 0; g < vectors; g += group) {
-      Vector<T> acc[group];
+
+  // `count` more chunks for the vectors from `first` on.
+  template <bool IsFar>
+  static inline __attribute__((always_inline)) void takeSteps(Vector<T>* acc, const From& from, int first,
+                                                              int64_t count) {
+    const T* x = from.x + first * kWidth;
+    const Second* y = IsBinary ? from.index + first * kWidth : nullptr;
+    for (int64_t k = 0; k < count; k++) {
 #pragma GCC unroll 8
-      for (int v = 0; v < group; v++) acc[v] = loadVector(leaf.v + (g + v) * width);
-      const T* x = from.x + g * width;
-      for (int64_t k = 0; k < count; k++) {
-#pragma GCC unroll 8
-        for (int v = 0; v < group; v++) acc[v] = Op::combine(acc[v], loadVector(x + v * width));
-        x += from.stride;
+      for (int v = 0; v < kGroup; v++) {
+        if constexpr (IsFar) {
+          if (v * kVectorBytes % 64 == 0)
+            __builtin_prefetch(reinterpret_cast<const char*>(x + v * kWidth) + kAheadBytes);
+        }
+        if constexpr (IsBinary)
+          acc[v] = Op::combine(acc[v], Of::run(loadVector(x + v * kWidth), loadVector(y + v * kWidth)));
+        else
+          acc[v] = Op::combine(acc[v], Of::run(loadVector(x + v * kWidth)));
       }
-#pragma GCC unroll 8
-      for (int v = 0; v < group; v++) storeVector(leaf.v + (g + v) * width, acc[v]);
+      x += from.stride;
+      if constexpr (IsBinary) y += from.indexStride;
     }
   }
+  static inline __attribute__((always_inline)) void take(Vector<T>* acc, const From& from, int first,
+                                                         int64_t count) {
+    if (from.isFar)
+      takeSteps<true>(acc, from, first, count);
+    else
+      takeSteps<false>(acc, from, first, count);
+  }
+  static inline __attribute__((always_inline)) void clear(Vector<T>* acc) {
+    const Vector<T> none = splat(pad());
+#pragma GCC unroll 8
+    for (int v = 0; v < kGroup; v++) acc[v] = none;
+  }
+
+  static void run(Leaf& leaf, const From& from, int64_t count) {
+    for (int g = 0; g < kVectors; g += kGroup) {
+      Vector<T> acc[kGroup];
+#pragma GCC unroll 8
+      for (int v = 0; v < kGroup; v++) acc[v] = loadVector(leaf.v + (g + v) * kWidth);
+      take(acc, from, g, count);
+#pragma GCC unroll 8
+      for (int v = 0; v < kGroup; v++) storeVector(leaf.v + (g + v) * kWidth, acc[v]);
+    }
+  }
+  static void runWhole(const From& from, Node* levels, int64_t stride, int64_t leaves) {
+    for (int g = 0; g < kVectors; g += kGroup) {
+      Vector<T> acc[kGroup];
+      clear(acc);
+      take(acc, from, g, kLeafSteps);
+      Node* level = levels;
+      for (int64_t left = leaves; left & 1; left >>= 1) {
+#pragma GCC unroll 8
+        for (int v = 0; v < kGroup; v++)
+          acc[v] = Op::combine(loadVector(level->v + (g + v) * kWidth), acc[v]);
+        level += stride;
+      }
+#pragma GCC unroll 8
+      for (int v = 0; v < kGroup; v++) storeVector(level->v + (g + v) * kWidth, acc[v]);
+    }
+  }
+
+  // What `folded` takes its last vector to be, of a row of `steps` chunks.
+  static inline __attribute__((always_inline)) Vector<T> rowVector(const From& from, int64_t steps) {
+    Vector<T> v[kVectors];
+#pragma GCC unroll 8
+    for (int g = 0; g < kVectors; g += kGroup) {
+      clear(v + g);
+      take(v + g, from, g, steps);
+    }
+    return halved(v);
+  }
+  static void foldedRow(const From& from, int64_t steps, T* out) {
+    const Vector<T> value = splat<T>(foldVector<Op, T, kWidth / 2>(rowVector(from, steps)));
+#pragma GCC unroll 32
+    for (int v = 0; v < kVectors; v++) storeVector(out + v * kWidth, value);
+  }
+  static void foldedRows(From from, int64_t rowStep, int64_t secondStep, int64_t steps, T* out,
+                         int64_t outStep) {
+    Vector<T> rows[kWidth];
+    for (int r = 0; r < kWidth; r++) {
+      rows[r] = rowVector(from, steps);
+      from.x += rowStep;
+      if constexpr (IsBinary) from.index += secondStep;
+    }
+    const Vector<T> results = foldTogether<Op, T, kWidth>(rows);
+    for (int r = 0; r < kWidth; r++) {
+      const Vector<T> value = splat<T>(results[r]);
+#pragma GCC unroll 32
+      for (int v = 0; v < kVectors; v++) storeVector(out + r * outStep + v * kWidth, value);
+    }
+  }
+
   static void close(const Leaf& leaf, Node& node) { node = leaf; }
   template <int N>
   static void merge(Node& a, const Node& b, int offset) {
@@ -149,53 +279,19 @@ struct Simple {
     for (int l = 0; l < N; l++) d[l] = node.v[l];
     return node.v[0];
   }
-  static T folded(const Node& node) {
-    constexpr int vectors = kChunk / kLanes<T>;
-    Vector<T> v[vectors];
-#pragma GCC unroll 32
-    for (int i = 0; i < vectors; i++) v[i] = loadVector(node.v + i * kLanes<T>);
+  static inline __attribute__((always_inline)) Vector<T> halved(Vector<T>* v) {
 #pragma GCC unroll 6
-    for (int half = vectors / 2; half > 0; half /= 2) {
+    for (int half = kVectors / 2; half > 0; half /= 2) {
 #pragma GCC unroll 32
       for (int i = 0; i < half; i++) v[i] = Op::combine(v[i], v[i + half]);
     }
-    return foldVector<Op, T, kLanes<T> / 2>(v[0]);
+    return v[0];
   }
-};
-
-// A sum of what a cheap op makes of each element, which is computed on the way.
-template <typename Inner, typename T, bool IsBinary>
-struct SumOf : Simple<Sum, T> {
-  using In = T;
-  using Second = T;
-  using Leaf = typename Simple<Sum, T>::Leaf;
-  static constexpr bool kIndexed = IsBinary;
-
-  static T padSecond() { return T(0); }
-  static void run(Leaf& leaf, const Source<T, T>& from, int64_t count) {
-    constexpr int width = kLanes<T>;
-    constexpr int vectors = kChunk / width;
-    constexpr int group = vectors < 8 ? vectors : 8;
-    for (int g = 0; g < vectors; g += group) {
-      Vector<T> acc[group];
-#pragma GCC unroll 8
-      for (int v = 0; v < group; v++) acc[v] = loadVector(leaf.v + (g + v) * width);
-      const T* x = from.x + g * width;
-      const T* y = from.index + g * width;
-      for (int64_t k = 0; k < count; k++) {
-#pragma GCC unroll 8
-        for (int v = 0; v < group; v++) {
-          if constexpr (IsBinary)
-            acc[v] += Inner::run(loadVector(x + v * width), loadVector(y + v * width));
-          else
-            acc[v] += Inner::run(loadVector(x + v * width));
-        }
-        x += from.stride;
-        y += from.indexStride;
-      }
-#pragma GCC unroll 8
-      for (int v = 0; v < group; v++) storeVector(leaf.v + (g + v) * width, acc[v]);
-    }
+  static T folded(const Node& node) {
+    Vector<T> v[kVectors];
+#pragma GCC unroll 32
+    for (int i = 0; i < kVectors; i++) v[i] = loadVector(node.v + i * kLanes<T>);
+    return foldVector<Op, T, kLanes<T> / 2>(halved(v));
   }
 };
 
@@ -223,6 +319,7 @@ struct SquareOfDifference {
 // How many booleans are true.
 struct Count : Simple<Sum, int64_t> {
   using In = uint8_t;
+  static constexpr bool kWhole = false;
   static uint8_t pad() { return 0; }
   static void run(Leaf& leaf, const Source<uint8_t>& from, int64_t count) {
     // Bytes hold the sum of one leaf's steps.
@@ -239,12 +336,13 @@ static_assert(kLeafSteps < 256);
 template <typename T>
 void addSums(Registry& registry) {
   const DType dtype = kDTypeOf<T>;
-  registry.addReduction("sum.abs", dtype, Reducer<SumOf<AbsOf, T, false>>::functions());
-  registry.addReduction("sum.square", dtype, Reducer<SumOf<Square, T, false>>::functions());
-  registry.addReduction("sum.multiply", dtype, Reducer<SumOf<Multiply, T, true>>::functions());
-  registry.addReduction("sum.abs.subtract", dtype, Reducer<SumOf<AbsOfDifference, T, true>>::functions());
+  registry.addReduction("sum.abs", dtype, Reducer<Simple<Sum, T, AbsOf, false>>::functions());
+  registry.addReduction("sum.square", dtype, Reducer<Simple<Sum, T, Square, false>>::functions());
+  registry.addReduction("sum.multiply", dtype, Reducer<Simple<Sum, T, Multiply, true>>::functions());
+  registry.addReduction("sum.abs.subtract", dtype,
+                        Reducer<Simple<Sum, T, AbsOfDifference, true>>::functions());
   registry.addReduction("sum.square.subtract", dtype,
-                        Reducer<SumOf<SquareOfDifference, T, true>>::functions());
+                        Reducer<Simple<Sum, T, SquareOfDifference, true>>::functions());
 }
 
 // Complex sums and products.
@@ -262,6 +360,7 @@ struct ComplexFold {
   static constexpr bool kIndexed = false;
   static constexpr bool kCounts = false;
   static constexpr bool kFolds = false;
+  static constexpr bool kWhole = false;
 
   static In pad() { return {IsSum ? T(0) : T(1), T(0)}; }
   static In combine(In a, In b) {

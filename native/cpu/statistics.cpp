@@ -21,6 +21,7 @@ struct Position {
   static constexpr bool kIndexed = true;
   static constexpr bool kCounts = false;
   static constexpr bool kFolds = false;
+  static constexpr bool kWhole = false;
 
   // Loses to every element on its index, if not on its value.
   static T pad() {
@@ -133,6 +134,7 @@ struct Deviations {
   static constexpr bool kIndexed = false;
   static constexpr bool kCounts = true;
   static constexpr bool kFolds = false;
+  static constexpr bool kWhole = Parts == 1;
 
   static void open(Leaf& leaf) {
     for (int l = 0; l < kChunk; l++) {
@@ -158,6 +160,58 @@ struct Deviations {
   static const T* parts(const In* x) { return reinterpret_cast<const T*>(x); }
   static void run(Leaf& leaf, const Source<In>& from, int64_t count) {
     for (int64_t k = 0; k < count; k++) take(leaf, parts(from.x + k * from.stride), kChunk);
+  }
+  // As run and close of a leaf and its merges with others as long, whose counts are known.
+  static void runWhole(const Source<In>& from, Node* levels, int64_t stride, int64_t leaves) {
+    constexpr int kGroup = 4;
+    for (int l = 0; l < kChunk; l += kGroup * kLanes<T>) {
+      Vector<T> shift[kGroup], sum[kGroup], squares[kGroup];
+      const T* x = parts(from.x) + l;
+#pragma GCC unroll 4
+      for (int v = 0; v < kGroup; v++) {
+        shift[v] = loadVector(x + v * kLanes<T>);
+        // Not 0: an infinite or undefined element has to show.
+        sum[v] = shift[v] - shift[v];
+        squares[v] = sum[v] * sum[v];
+      }
+      for (int64_t k = 1; k < kLeafSteps; k++) {
+        x += from.stride;
+#pragma GCC unroll 4
+        for (int v = 0; v < kGroup; v++) {
+          const Vector<T> difference = loadVector(x + v * kLanes<T>) - shift[v];
+          sum[v] += difference;
+          squares[v] += difference * difference;
+        }
+      }
+      T n = kLeafSteps;
+#pragma GCC unroll 4
+      for (int v = 0; v < kGroup; v++) {
+        squares[v] -= sum[v] * sum[v] * (1 / n);
+        squares[v] = squares[v] < 0 ? Vector<T>{} : squares[v];
+        // The mean from here on.
+        sum[v] = shift[v] + sum[v] * (1 / n);
+      }
+      Node* level = levels;
+      for (int64_t left = leaves; left & 1; left >>= 1) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kGroup; v++) {
+          const int at = l + v * kLanes<T>;
+          const Vector<T> mean = loadVector(level->mean[0] + at);
+          const Vector<T> apart = sum[v] - mean;
+          sum[v] = mean + apart * T(0.5);
+          squares[v] = loadVector(level->squares + at) + squares[v] + apart * apart * (n * T(0.5));
+        }
+        n *= 2;
+        level += stride;
+      }
+#pragma GCC unroll 4
+      for (int v = 0; v < kGroup; v++) {
+        const int at = l + v * kLanes<T>;
+        storeVector(level->mean[0] + at, sum[v]);
+        storeVector(level->squares + at, squares[v]);
+        storeVector(level->n + at, Vector<T>{} + n);
+      }
+    }
   }
   static void runPart(Leaf& leaf, const Source<In>& from, int64_t valid) { take(leaf, parts(from.x), valid); }
   static void close(const Leaf& leaf, Node& node) {
@@ -232,6 +286,7 @@ struct LogSumExp {
   static constexpr bool kIndexed = false;
   static constexpr bool kCounts = false;
   static constexpr bool kFolds = false;
+  static constexpr bool kWhole = false;
   static constexpr T kInfinity = static_cast<T>(__builtin_inf());
 
   static T pad() { return -kInfinity; }

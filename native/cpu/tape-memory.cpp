@@ -9,6 +9,9 @@ namespace {
 // Reads as any dtype's zero.
 alignas(64) char zeroChunk[kChunk * 16];
 
+// Buffers from this size on may not be in the caches when they are read.
+constexpr int64_t kFarBytes = int64_t{1} << 20;
+
 // Rows and lanes of a block that a value takes up.
 struct Shape {
   int64_t rows;
@@ -145,8 +148,9 @@ Operand loadFree(const Tape& tape, const Instruction& instruction, const Positio
     if (lastRow + padded <= buffer.last) {
       const int64_t rowBytes = value.rows ? affine.row * size : 0;
       const int64_t step = shape.rows > 1 ? shape.rows * rowBytes : padded * size;
-      return {
-          const_cast<char*>(from), value.rows ? affine.row : 0, kChunk, false, {from + step, rowBytes, size}};
+      const Ahead ahead =
+          (buffer.last - buffer.first) * size >= kFarBytes ? Ahead{from + step, rowBytes, size} : Ahead{};
+      return {const_cast<char*>(from), value.rows ? affine.row : 0, kChunk, false, ahead};
     }
   }
   const bool tiled =

@@ -15,13 +15,17 @@ import {
   product,
 } from '../fusion/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
-import { fuseTape } from './tape-fuse.js';
+import { fuseTape, type TapeFusion } from './tape-fuse.js';
 
 /** Lanes of the smallest unit a CPU function works on; widths are padded to it. */
 export const CHUNK = 64;
 /** Bytes that the live registers of a block may take: about half of a first-level cache. */
 const REGISTER_BYTES = 24 * 1024;
 const MOST_LANES = 4096;
+/** The same where values are reduced as they are read from memory, and take no registers. */
+const MOST_READ_LANES = 16384;
+/** Rows that a lane of a reduction takes one after the other before they meet others in the tree. */
+const LEAF_STEPS = 16;
 const LEAST_LANES = 128;
 
 export interface Layout {
@@ -138,9 +142,11 @@ export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boo
   const isMap = kernel.reduced.length === 0;
   const { functions, absorbed } = fuseTape(kernel, levels, () => true);
   const lastParallel = kernel.parallel.length - 1;
+  const readInPlace = isMap ? () => false : reducedInPlace(kernel, { functions, absorbed }, rowsHaveLanes);
   const isWide = (i: number): boolean => {
     const instruction = tape[i]!;
     if (instruction.kind === 'const' || instruction.kind === 'reduce' || absorbed[i]) return false;
+    if (readInPlace(i)) return false;
     // What does not vary along the lanes takes one chunk.
     const isNarrow = instruction.kind === 'load' && instruction.access.strides[lastParallel] === 0;
     return (isMap || levels.element[i]!) && !(rowsHaveLanes && isNarrow);
@@ -161,7 +167,7 @@ export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boo
         live += byteLengthOf(dtype);
     });
   }
-  let most = Math.max(1, live);
+  let most = live;
   // A result may take the register of an argument that ends with it.
   tape.forEach((_, i) => {
     for (const dead of dying[i]!) if (dead !== i) live -= bytesOf(dead);
@@ -169,8 +175,35 @@ export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boo
     most = Math.max(most, live);
     if (lastUse[i] === i) live -= bytesOf(i);
   });
+  if (most === 0 && !isMap) return MOST_READ_LANES;
   const lanes = 2 ** Math.floor(Math.log2(REGISTER_BYTES / most));
   return Math.min(MOST_LANES, Math.max(LEAST_LANES, lanes));
+}
+
+/**
+ * Whether a value is a load that one reduction alone takes, straight from memory: its lanes lie there side by side. Or
+ * from a register that many tiles read, which may lie in the second-level cache.
+ */
+function reducedInPlace(
+  { tape, parallel, reduced }: Kernel,
+  { functions, absorbed }: TapeFusion,
+  lanesAreParallel: boolean,
+): (i: number) => boolean {
+  const readers = tape.map((): number[] => []);
+  tape.forEach((instruction, i) => {
+    if (absorbed[i]) return;
+    for (const arg of functions.get(i)?.args ?? argumentsOf(instruction)) readers[arg]!.push(i);
+  });
+  const axis = (lanesAreParallel ? parallel.length : parallel.length + reduced.length) - 1;
+  return (i) => {
+    const instruction = tape[i]!;
+    if (instruction.kind !== 'load' || instruction.access.bounds.length > 0) return false;
+    const [reader, ...others] = readers[i]!;
+    if (others.length > 0 || reader === undefined || tape[reader]!.kind !== 'reduce') return false;
+    const { strides } = instruction.access;
+    const isShared = parallel.some((size, k) => size > 1 && strides[k] === 0);
+    return strides[axis] === 1 || (lanesAreParallel && strides[axis] !== 0 && isShared);
+  };
 }
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
@@ -218,7 +251,8 @@ function withRows(
     const shared = axis === base.laneAxes[0];
     if (base.laneAxes.includes(axis) && !shared) continue;
     const extent = shared ? Math.floor(sizes[axis]! / base.take) : sizes[axis]!;
-    const rows = Math.min(fit, extent);
+    const whole = fit < LEAF_STEPS ? fit : fit - (fit % LEAF_STEPS);
+    const rows = Math.min(whole, extent);
     if (rows > 1) layouts.push({ ...base, rowAxis: axis, rows });
   }
   return layouts;
@@ -305,6 +339,8 @@ function costOf(kernel: Kernel, levels: Levels, layout: Layout): number {
       // Folding the lanes into one value, for each row of a block or for a whole tile.
       const isRow = layout.width === product(kernel.reduced) && layout.rows > 1;
       if (across) lanes += (isRow ? 256 : 1000) / product(kernel.reduced);
+      // What lanes have so far is read and written anew in each block.
+      else lanes += 0.5 / Math.min(layout.rows, LEAF_STEPS);
     }
   });
   for (const store of kernel.stores) {

@@ -8,7 +8,7 @@ import type { Kernel } from '../../src/fusion/kernel.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { interpretKernel } from '../support/kernel-interpreter.js';
-import { randomValues } from '../support/random.js';
+import { generator, randomValues } from '../support/random.js';
 import { inputsOf, randomKernel, runTape } from '../support/tape-runner.js';
 
 const digest = (array: TypedArray): string =>
@@ -59,6 +59,81 @@ describe('tapes', () => {
       expect(found).toEqual([]);
     });
   }
+
+  it('reduce rows of a few chunks each, on every instruction set', async () => {
+    for (const isa of process.arch === 'x64' ? ['baseline', 'avx2', 'avx512'] : ['neon']) {
+      const native = await nativeWith({ WEFT_ISA: isa, WEFT_THREADS: '2' });
+      for (const [rows, columns] of [
+        [5, 128],
+        [37, 64],
+        [70, 1024],
+        [19, 1088],
+      ] as const) {
+        for (const dtype of ['float32', 'float64', 'int64'] as const) {
+          const b = new KernelBuilder([rows], [columns]);
+          const x = b.load(dtype, [columns, 1]);
+          for (const name of ['sum', 'max', 'min'] as const) b.store(b.reduce(name, x));
+          b.store(b.reduce('sum', b.map('square', b.map('subtract', x, b.load(dtype, [0, 1])))));
+          expect(await differences(native, b.build(), rows)).toEqual([]);
+        }
+      }
+    }
+  });
+
+  it('keep NaN and the sign of zero in the extremes of rows', async () => {
+    const native = await widest();
+    const rows = 40;
+    const b = new KernelBuilder([rows], [64]);
+    b.store(b.reduce('max', b.load('float32', [64, 1])));
+    const data = new Float32Array(rows * 64).fill(-1);
+    for (let row = 0; row < rows; row++) data[row * 64 + row] = row % 2 === 0 ? Number.NaN : -0;
+    const [most] = await runTape(native, b.build(), [data]);
+    expect(Array.from(most as Float32Array)).toEqual(
+      Array.from({ length: rows }, (_, row) => (row % 2 === 0 ? Number.NaN : -0)),
+    );
+  });
+
+  it('divide by what repeats along rows or columns to the bit', async () => {
+    const native = await widest();
+    const [rows, columns] = [64, 320];
+    const special = [0, -0, Number.NaN, Number.POSITIVE_INFINITY, 1e-45, 3e38, 1, -1];
+    for (const [dtype, exponents] of [
+      ['float32', 120],
+      ['float64', 1000],
+    ] as const) {
+      const round = (x: number): number => (dtype === 'float32' ? Math.fround(x) : x);
+      /** In turns a chunk of ordinary magnitudes, and one of any. */
+      const values = (n: number, seed: number): number[] => {
+        const next = generator(seed);
+        return Array.from({ length: n }, (_, i) => {
+          const value = (1 + next()) * (next() < 0.5 ? -1 : 1);
+          if (i % 128 < 64) return round(value * 2 ** Math.floor(next() * 40 - 20));
+          const any = value * 2 ** Math.floor((next() * 2 - 1) * exponents);
+          return round(i % 11 === 0 ? special[i % special.length]! : any);
+        });
+      };
+      const [x, d, m] = [values(rows * columns, 1), values(columns, 2), values(columns, 3)];
+      for (const along of ['rows', 'columns', 'difference'] as const) {
+        const b = new KernelBuilder([rows, columns]);
+        const loaded = b.load(dtype, [columns, 1]);
+        const isDifference = along === 'difference';
+        const numerator = isDifference ? b.map('subtract', loaded, b.load(dtype, [0, 1])) : loaded;
+        b.store(b.map('divide', numerator, b.load(dtype, along === 'rows' ? [1, 0] : [0, 1])));
+        const divisors = along === 'rows' ? d.slice(0, rows) : d;
+        const inputs = (isDifference ? [x, m, divisors] : [x, divisors]).map((list) =>
+          dtype === 'float32' ? Float32Array.from(list) : Float64Array.from(list),
+        );
+        const [quotients] = await runTape(native, b.build(), inputs);
+        const wrong = x.flatMap((value, i) => {
+          const column = i % columns;
+          const over = isDifference ? round(value - m[column]!) : value;
+          const expected = round(over / d[along === 'rows' ? Math.floor(i / columns) : column]!);
+          return Object.is(expected, Number(quotients![i])) ? [] : [{ i, expected, is: quotients![i] }];
+        });
+        expect(wrong.slice(0, 3)).toEqual([]);
+      }
+    }
+  });
 
   it('keep apart, in a chain, a row of equal lanes and the result that takes its register', async () => {
     for (const isa of process.arch === 'x64' ? ['baseline', 'avx2', 'avx512'] : ['neon']) {
