@@ -140,8 +140,16 @@ class SweepRun {
           window.rows > 1 ? (window.rows - 1) * track.buffer.slotPitch + window.rowBytes : span;
       view = {reinterpret_cast<std::byte*>(place.base), first, first + length};
       if (track.buffer.direction == SweepDirection::in || window.rows == 0) continue;
-      if (host::poison()) poison(track, window);
+      if (host::poison() && !isAddedTo(track, tile)) poison(track, window);
     }
+  }
+
+  // Whether the tile goes on with what the one before has left in the slot.
+  static bool isAddedTo(const Track& track, int64_t tile) {
+    if (track.buffer.direction != SweepDirection::out || tile == 0) return false;
+    const SweepWindow& before = track.buffer.windows[tile - 1];
+    const SweepWindow& window = track.buffer.windows[tile];
+    return before.rows > 0 && !before.copies && before.slot == window.slot && before.first == window.first;
   }
 
   // Nothing but the window, as it is so far, is defined.

@@ -58,13 +58,17 @@ export function matmulCuts(step: MatmulStep): MatmulCuts {
   const rows =
     batch > 1 ? cutAlong(step, 'batch', batch, 1, whole) : cutAlong(step, 'rows', m, ROW_GRANULE, whole);
   const columns = batch > 1 ? undefined : cutAlong(step, 'columns', n, ROW_GRANULE, whole);
-  const contracted = cutAlong(step, 'contracted', k, CONTRACTED_GRANULE, whole);
   return {
     rows: rows.units > 1 ? rows : undefined,
     columns: columns !== undefined && columns.units > 1 ? columns : undefined,
-    contracted: contracted.units > 1 && CONTRACTED_GRANULE % granuleOf(step) === 0 ? contracted : undefined,
+    contracted:
+      contractedUnits(step) > 1 ? cutAlong(step, 'contracted', k, CONTRACTED_GRANULE, whole) : undefined,
   };
 }
+
+/** Parts along the contracted axis of which a product can be the sum; 1: it cannot. */
+export const contractedUnits = (step: MatmulStep): number =>
+  CONTRACTED_GRANULE % granuleOf(step) === 0 ? Math.ceil(step.k / CONTRACTED_GRANULE) : 1;
 
 /** A block of a product: what of its axes. */
 interface Block {

@@ -1,37 +1,51 @@
 /**
  * A matrix product of which neither the rows nor the columns alone can be cut far enough: panels of one operand stay on
- * the device while tiles of the other pass, and blocks of the result leave one by one. Called by `sweeps.ts`.
+ * the device while tiles of the other pass, and blocks of the result leave one by one. Where panels are too long for
+ * that, both are cut along the contracted axis, too, and a block leaves when all parts have been added to it. Called by
+ * `sweep-slots.ts`.
  */
 import { joinRows } from '../codegen/pitch.js';
 import { InternalError } from '../errors.js';
 import { byteLengthOf } from '../graph/dtype.js';
-import { operandInRows, ROW_GRANULE } from './matmul-cuts.js';
+import { CONTRACTED_GRANULE, contractedUnits, operandInRows, ROW_GRANULE } from './matmul-cuts.js';
 import type { PanelWork } from './panel-time.js';
 import type { MatmulStep, MatrixOperand } from './plan.js';
 import type { BytePitches, Ranges } from './sweep-tasks.js';
 import type { Span, Window } from './sweep-windows.js';
 
-/** One block of the result: rows × columns. */
+/** A part of one block of the result, rows × columns. */
 export interface PanelTile {
   readonly ranges: Ranges;
   readonly windows: ReadonlyMap<number, Window>;
+  /** A buffer whose window the next tile adds to. */
+  readonly unfinished?: number | undefined;
 }
 
-/** How a product is cut: into `rows` ranges of rows and `columns` ranges of columns; the outer ones change slowly. */
+/**
+ * How a product is cut: into `rows` ranges of rows and `columns` ranges of columns, the outer ones of which change slowly,
+ * and `depths` ranges of the contracted axis, which follow each other for every block.
+ */
 export interface PanelCounts {
   readonly rows: number;
   readonly columns: number;
+  readonly depths: number;
   readonly outer: 'rows' | 'columns';
 }
 
 /** Ranges that rows or columns can be cut into. */
 export const mostPanels = (size: number): number => Math.ceil(size / ROW_GRANULE);
+/** Ranges that the contracted axis can be cut into. */
+export const mostDepths = (step: MatmulStep): number => contractedUnits(step);
 
 /** The bytes that are copied to the device and from it. */
-export function panelTraffic(step: MatmulStep, { rows, columns, outer }: PanelCounts): number {
+export function panelTraffic(step: MatmulStep, { rows, columns, depths, outer }: PanelCounts): number {
   const { m, n, k } = step;
-  const again = outer === 'columns' ? m * k * columns + k * n : m * k + k * n * rows;
-  return (again + m * n) * byteLengthOf(step.dtype);
+  // Parts of a panel do not stay.
+  const [timesA, timesB] = [
+    depths > 1 || outer === 'columns' ? columns : 1,
+    depths > 1 || outer === 'rows' ? rows : 1,
+  ];
+  return (m * k * timesA + k * n * timesB + m * n) * byteLengthOf(step.dtype);
 }
 
 /** What running a product by panels takes. */
@@ -42,54 +56,61 @@ export function panelWork(step: MatmulStep, counts: PanelCounts): PanelWork {
   return {
     rows,
     columns,
-    tiles: counts.rows * counts.columns,
+    tiles: counts.rows * counts.columns * counts.depths,
     bytes: panelTraffic(step, counts),
-    firstBytes: (rows + columns) * step.k * size,
+    firstBytes: (rows + columns) * largestDepth(step, counts.depths) * size,
     lastBytes: rows * columns * size,
   };
 }
 
 export function panelTiles(step: MatmulStep, counts: PanelCounts): PanelTile[] {
-  const { rows, columns, outer } = counts;
+  const { rows, columns, depths, outer } = counts;
   const tiles: PanelTile[] = [];
   const [slow, fast] = outer === 'rows' ? [rows, columns] : [columns, rows];
   for (let a = 0; a < slow; a++) {
     for (let b = 0; b < fast; b++) {
       const [i, j] = outer === 'rows' ? [a, b] : [b, a];
-      tiles.push(panelTile(step, rangeOf(step.m, i, rows), rangeOf(step.n, j, columns)));
+      const block = [rangeOf(step.m, i, rows), rangeOf(step.n, j, columns)] as const;
+      for (let part = 0; part < depths; part++)
+        tiles.push(panelTile(step, ...block, rangeOf(step.k, part, depths, CONTRACTED_GRANULE)));
     }
   }
   return tiles;
 }
 
-/** The i-th of `count` ranges, in whole granules. */
-function rangeOf(size: number, i: number, count: number): Span {
-  const units = mostPanels(size);
-  const at = (k: number): number => Math.min(size, Math.floor((units * k) / count) * ROW_GRANULE);
+/** The i-th of `count` ranges, in whole granules. One range is all there is. */
+function rangeOf(size: number, i: number, count: number, granule = ROW_GRANULE): Span {
+  const units = Math.ceil(size / granule);
+  const at = (k: number): number => Math.min(size, Math.floor((units * k) / count) * granule);
   return [at(i), at(i + 1)];
 }
 
 /** The size of the largest of `count` ranges. */
-export function largestPanel(size: number, count: number): number {
+export function largestPanel(size: number, count: number, granule = ROW_GRANULE): number {
   let most = 0;
   for (let i = 0; i < count; i++) {
-    const [first, last] = rangeOf(size, i, count);
+    const [first, last] = rangeOf(size, i, count, granule);
     most = Math.max(most, last - first);
   }
   return most;
 }
 
-function panelTile(step: MatmulStep, rows: Span, columns: Span): PanelTile {
-  const { a, b, c, k, dtype } = step;
+/** The length of the longest of `depths` parts of a product's panels. */
+export const largestDepth = ({ k }: MatmulStep, depths: number): number =>
+  largestPanel(k, depths, CONTRACTED_GRANULE);
+
+function panelTile(step: MatmulStep, rows: Span, columns: Span, depth: Span): PanelTile {
+  const { a, b, c, dtype } = step;
   const size = byteLengthOf(dtype);
   const windows = new Map<number, Window>();
   for (const [operand, i, j] of [
-    [a, rows, [0, k]],
-    [b, [0, k], columns],
+    [a, rows, depth],
+    [b, depth, columns],
     [c, rows, columns],
   ] as const)
     windows.set(operand.buffer, windowOf(operand, i, j, size));
-  return { ranges: [...rows, ...columns, 0, k], windows };
+  const unfinished = depth[1] < step.k ? c.buffer : undefined;
+  return { ranges: [...rows, ...columns, ...depth], windows, unfinished };
 }
 
 /** Rows of the memory, which are columns of the matrix where those are contiguous. */

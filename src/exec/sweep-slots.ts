@@ -5,7 +5,9 @@
  */
 import { byteLengthOf } from '../graph/dtype.js';
 import {
+  largestDepth,
   largestPanel,
+  mostDepths,
   mostPanels,
   type PanelCounts,
   panelTiles,
@@ -174,33 +176,55 @@ function slotPitchOf(pitch: number, width: number): number {
   return least >= pitch ? pitch : least + ((pitch - least) % SLOT_ALIGNMENT);
 }
 
-/** A matrix product by panels: of what fits, what takes least time. */
+/**
+ * A matrix product by panels: of what fits, what takes least time. Panels are cut along the contracted axis only where no
+ * other way fits, then with as few slots as that takes.
+ */
 export function sizePanels(swept: SweptTask, room: number, rules: SlotRules): SizedSweep | NoFit {
+  const step = swept.task.step as MatmulStep;
+  const whole = bestPanels(swept, room, rules, 1);
+  if (!('needed' in whole) || mostDepths(step) === 1) return whole;
+  let { needed } = whole;
+  for (const most of FEWER_SLOTS) {
+    const cut = bestPanels(swept, room, { ...rules, slots: fewer(rules.slots, most) }, mostDepths(step));
+    if (!('needed' in cut)) return cut;
+    needed = Math.min(needed, cut.needed);
+  }
+  return { needed, step };
+}
+
+/** The best of the panels that are cut along the contracted axis no more than they have to be, and into at most `depths`. */
+function bestPanels(swept: SweptTask, room: number, rules: SlotRules, depths: number): SizedSweep | NoFit {
   const step = swept.task.step as MatmulStep;
   let best: PanelCounts | undefined;
   let least = Number.POSITIVE_INFINITY;
   let needed = Number.POSITIVE_INFINITY;
-  for (const tried of panelChoices(step)) {
-    const cost = rules.panelSeconds?.(step, panelWork(step, tried)) ?? panelTraffic(step, tried);
+  for (const blocks of panelChoices(step)) {
+    const most = { ...blocks, depths };
+    const cost = rules.panelSeconds?.(step, panelWork(step, most)) ?? panelTraffic(step, most);
     if (cost >= least) continue;
-    const bytes = bytesOf(panelSlots(step, swept, tried, rules));
+    const bytes = bytesOf(panelSlots(step, swept, most, rules));
     needed = Math.min(needed, bytes);
     if (bytes > room) continue;
-    best = tried;
+    best = most;
     least = cost;
   }
   if (best === undefined) return { needed, step };
-  const tiles = panelTiles(step, best);
+  const fitting = counts(depths).find(
+    (tried) => bytesOf(panelSlots(step, swept, { ...best, depths: tried }, rules)) <= room,
+  )!;
+  const chosen = { ...best, depths: fitting };
+  const tiles = panelTiles(step, chosen);
   return {
     tasks: [swept],
     pitches: rules.pitches,
-    tiles: tiles.map(({ windows }) => ({ spans: [[0, 1]], windows })),
+    tiles: tiles.map(({ windows, unfinished }) => ({ spans: [[0, 1]], windows, unfinished })),
     ranges: tiles.map(({ ranges }) => ranges),
-    slots: panelSlots(step, swept, best, rules),
+    slots: panelSlots(step, swept, chosen, rules),
   };
 }
 
-function* panelChoices({ m, n }: MatmulStep): Generator<PanelCounts> {
+function* panelChoices({ m, n }: MatmulStep): Generator<Omit<PanelCounts, 'depths'>> {
   for (const outer of ['columns', 'rows'] as const)
     for (const rows of counts(mostPanels(m)))
       for (const columns of counts(mostPanels(n))) yield { rows, columns, outer };
@@ -217,13 +241,14 @@ function counts(most: number): number[] {
 function panelSlots(
   step: MatmulStep,
   swept: SweptTask,
-  { rows, columns, outer }: PanelCounts,
+  { rows, columns, depths, outer }: PanelCounts,
   rules: SlotRules,
 ): SlotBlock[] {
   const largest = { rows: largestPanel(step.m, rows), columns: largestPanel(step.n, columns) };
+  const depth = largestDepth(step, depths);
   const operands = [
-    { operand: step.a, lines: largest.rows, across: step.k, stays: outer === 'rows' },
-    { operand: step.b, lines: step.k, across: largest.columns, stays: outer === 'columns' },
+    { operand: step.a, lines: largest.rows, across: depth, stays: outer === 'rows' },
+    { operand: step.b, lines: depth, across: largest.columns, stays: outer === 'columns' },
     { operand: step.c, lines: largest.rows, across: largest.columns, stays: false },
   ];
   return operands.flatMap(({ operand, lines, across, stays }): SlotBlock[] => {

@@ -74,7 +74,7 @@ function kernelInSlots(
   return { ...kernel, buffers: parameters };
 }
 
-/** A window that the tile before had stays in its slot; every other takes the next one. */
+/** A window that the tile before had stays in its slot, as does one that is added to; every other takes the next one. */
 function windowTable(
   buffer: number,
   direction: SweepWindows['direction'],
@@ -84,10 +84,17 @@ function windowTable(
   const table = new Float64Array(tiles.length * WINDOW_FIELDS);
   let slot = -1;
   let held: Window | undefined;
-  for (const [t, { windows }] of tiles.entries()) {
+  let isUnfinished = false;
+  for (const [t, { windows, unfinished }] of tiles.entries()) {
     const window = windows.get(buffer);
-    const stays = direction === 'in' && held !== undefined && (window === undefined || same(window, held));
-    const copies = direction !== 'local' && window !== undefined && !stays;
+    const stays =
+      isUnfinished ||
+      (direction === 'in' && held !== undefined && (window === undefined || same(window, held)));
+    isUnfinished = unfinished === buffer;
+    const copies =
+      direction === 'out'
+        ? window !== undefined && !isUnfinished
+        : direction === 'in' && window !== undefined && !stays;
     if (slot < 0 || (window !== undefined && !stays)) slot = (slot + 1) % Math.max(1, slots);
     if (window !== undefined) held = window;
     const { first, width, rows, pitch } = window ?? NOTHING;

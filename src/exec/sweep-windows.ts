@@ -32,6 +32,8 @@ export interface Tile {
   readonly spans: readonly (Span | undefined)[];
   /** What the tile touches of each buffer. */
   readonly windows: ReadonlyMap<number, Window>;
+  /** A result whose window the next tile adds to: it is copied out after the last. */
+  readonly unfinished?: number | undefined;
 }
 
 /** Which buffers have windows, and which of those windows of rows. */

@@ -1,11 +1,11 @@
 /**
  * Files larger than the budget on the CPU: sweeps read them window by window, and results have the bits of the whole.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { chunked, compute, fromFile, type Lazy, lazy } from '../../src/index.js';
+import { chunked, compute, fromFile, type Lazy, lazy, raw } from '../../src/index.js';
 import { randomValues } from '../support/random.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'weft-sweep-'));
@@ -39,6 +39,27 @@ describe('sources larger than the budget', () => {
       expect(await read(file, memory)).toEqual(whole);
       expect(await read(chunks, memory)).toEqual(whole);
     }
+  });
+
+  it('are multiplied in parts of panels, with the bits of the whole', async () => {
+    const [m, k, n] = [128, 2 * 4096 + 100, 128];
+    const fileOf = async (rows: number, columns: number, seed: number): Promise<[Lazy, Lazy]> => {
+      const values = randomValues('float32', [rows, columns], seed).data as Float32Array;
+      const place = join(folder, `operand-${seed}.bin`);
+      writeFileSync(place, new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+      const shape = [rows, columns];
+      return [lazy(values).reshape(shape), await fromFile(place, { dtype: 'float32', shape })];
+    };
+    const [[a, aFile], [b, bFile]] = [await fileOf(m, k, 7), await fileOf(k, n, 8)];
+    const options = { device: 'cpu', memory: '2.5MiB' };
+    const product = aFile.matmul(bFile);
+    expect(product.plan(options).sweeps[0]!.tiles).toBeGreaterThanOrEqual(3);
+    const wanted = await a.matmul(b).compute({ device: 'cpu' });
+    expect((await product.compute(options)).data).toEqual(wanted.data);
+    // Into a file, blocks of the result leave one by one.
+    const place = join(folder, 'product.bin');
+    await product.compute({ ...options, to: raw(place) });
+    expect(new Float32Array(new Uint8Array(readFileSync(place)).buffer)).toEqual(wanted.data);
   });
 
   it('fail as a whole where a window cannot be read', async () => {

@@ -143,6 +143,29 @@ describe('a plan that does not fit as a whole', () => {
     expect(sweep!.windows.every(({ slotPitch }) => slotPitch > 0)).toBe(true);
   });
 
+  it('adds up parts of panels that are too long, and copies a block out when it is complete', () => {
+    const [a, b] = [matrix(1024, 3 * 4096), matrix(3 * 4096, 768)];
+    const budget = 2.9 * 2 ** 20; // the result takes 3 MiB, as 64 rows of an operand do
+    const plan = planOf([a.matmul(b)], budget);
+    check(plan, budget);
+    const [sweep] = sweepsOf(plan);
+    expect(sweep!.tiles % 3).toBe(0);
+    const blocks = sweep!.windows.find(({ direction }) => direction === 'out')!;
+    const windows = windowsOf(blocks);
+    expect(windows.map(({ copies }) => copies)).toEqual(
+      Array.from({ length: sweep!.tiles }, (_, t) => t % 3 === 2),
+    );
+    for (let t = 0; t < sweep!.tiles; t++)
+      expect(windows[t]).toMatchObject({
+        first: windows[t - (t % 3)]!.first,
+        slot: windows[t - (t % 3)]!.slot,
+      });
+    const [ranges] = sweep!.body[0]!.ranges;
+    expect([...ranges!.subarray(0, 18)].filter((_, k) => k % 6 > 3)).toEqual([
+      0, 4096, 4096, 8192, 8192, 12288,
+    ]);
+  });
+
   it('computes a large value again, or spills it, where a later sweep needs it', () => {
     const [x, w] = [matrix(32768, 16), matrix(16, 16)];
     const y = x.matmul(w);
