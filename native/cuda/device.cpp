@@ -6,6 +6,7 @@
 
 #include "cuda/context-scope.h"
 #include "cuda/issue.h"
+#include "cuda/page-locks.h"
 #include "cuda/peer.h"
 #include "cuda/resources.h"
 #include "runtime/executor.h"
@@ -309,6 +310,10 @@ void CudaDevice::land(Flight& flight) {
   }
   // Whoever cancelled does not want the results any more.
   checkCancelled(*flight.run->cancel);
+  // Those on the device may be JavaScript's by now.
+  for (size_t i = 0; i < flight.run->outputs.size(); i++) {
+    if (!flight.run->keepOnDevice[i]) lockPagesSoon(flight.run->outputs[i], *this);
+  }
 }
 
 void CudaDevice::takeContext() {

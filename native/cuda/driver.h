@@ -167,6 +167,8 @@ enum class Attribute : int {
   X(cuMemFreeAsync, "cuMemFreeAsync", CUdeviceptr address, CUstream stream)                                  \
   X(cuMemHostAlloc, "cuMemHostAlloc", void** address, size_t bytes, unsigned flags)                          \
   X(cuMemFreeHost, "cuMemFreeHost", void* address)                                                           \
+  X(cuMemHostRegister, "cuMemHostRegister_v2", void* address, size_t bytes, unsigned flags)                  \
+  X(cuMemHostUnregister, "cuMemHostUnregister", void* address)                                               \
   X(cuPointerGetAttribute, "cuPointerGetAttribute", void* value, int attribute, CUdeviceptr address)         \
   X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", CUdeviceptr to, const void* from, size_t bytes,               \
     CUstream stream)                                                                                         \

@@ -354,7 +354,7 @@ void Issue::placeInHost() {
     }
     // Sweeps write to files what they have.
     if (!run_.sinks.empty() && !run_.sinks[i].empty()) continue;
-    run_.outputs[i] = allocateHost(byteLengthOf(buffer));
+    if (!run_.outputs[i]) run_.outputs[i] = allocateHost(byteLengthOf(buffer));
     hosts_[buffer] = bytesOf(*run_.outputs[i]);
   }
   for (size_t i = 0; i < program_.buffers.size(); i++) {
@@ -455,7 +455,7 @@ bool Issue::bringIn() {
 
 void Issue::bringOut() {
   const auto makeHost = [&](size_t output) {
-    run_.outputs[output] = allocateHost(byteLengthOf(program_.outputs[output]));
+    if (!run_.outputs[output]) run_.outputs[output] = allocateHost(byteLengthOf(program_.outputs[output]));
     return reinterpret_cast<void*>(run_.outputs[output]->address);
   };
   if (down_.byteLength > 0) flight_.down = resources_.slots.take();

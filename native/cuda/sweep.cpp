@@ -88,6 +88,18 @@ SweepRun::SweepRun(const Sweep& sweep, std::vector<SweepHome> homes,
     hasOut_ |= !isInPlace && isUsed && buffer.direction == SweepDirection::out;
     tracks_.push_back(std::move(track));
   }
+  const auto stages = [this](const Track& track) {
+    return track.buffer.direction == SweepDirection::out && isStaged(track);
+  };
+  stagesOut_ = std::any_of(tracks_.begin(), tracks_.end(), stages);
+}
+
+bool SweepRun::isStaged(const Track& track) const {
+  const auto isCopied = [](const SweepWindow& window) { return window.copies && window.rows > 0; };
+  const auto& windows = track.buffer.windows;
+  const auto first = std::find_if(windows.begin(), windows.end(), isCopied);
+  if (track.isInPlace || first == windows.end()) return false;
+  return !isPinned(transferOf(track, first - windows.begin()));
 }
 
 void SweepRun::findUsers(Track& track) const {
@@ -207,7 +219,7 @@ void SweepRun::bringIn() {
                    advance(in_);
                  },
                  [this](const std::exception_ptr& error) { stop(error); }});
-  copies_.in.copy(feed, Way::up, byteLengthOf(SweepDirection::in), *run_.cancel, hasOut_);
+  copies_.in.copy(feed, Way::up, byteLengthOf(SweepDirection::in), *run_.cancel, stagesOut_);
 }
 
 std::optional<std::vector<Transfer>> SweepRun::beginIn(int64_t tile) {

@@ -109,6 +109,8 @@ class SweepRun {
   // The transfers of a tile in a direction, and the last tile that it has to wait for.
   std::vector<Transfer> transfersOf(int64_t tile, SweepDirection direction) const;
   int64_t userOf(int64_t tile, SweepDirection direction) const;
+  // Whether what a buffer's tiles give goes through the lanes.
+  bool isStaged(const Track& track) const;
   // What is copied in a direction in all.
   size_t byteLengthOf(SweepDirection direction) const;
 
@@ -134,6 +136,8 @@ class SweepRun {
   Run& run_;
   std::vector<Track> tracks_;
   bool hasIn_ = false, hasOut_ = false;
+  // Whether lanes copy out, and take processors from those that copy in.
+  bool stagesOut_ = false;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,6 +1,12 @@
 #include "cuda/tile-feed.h"
 
 namespace weft::cuda {
+namespace {
+
+// Of the first tile, lanes copy no more than this at a time, so that the bus has not long to wait.
+constexpr size_t kFirstByteLength = size_t{1} << 20;
+
+}  // namespace
 
 std::optional<Feed::Chunk> TileFeed::next() {
   // Who waits here while another lane waits for a tile's turn has nothing else to do.
@@ -16,7 +22,7 @@ bool TileFeed::beginTile() {
   isOver_ = true;
   const std::optional<std::vector<Transfer>> transfers = tiles_.begin(tile_);
   if (!transfers) return false;
-  chunks_ = chunksOf(*transfers, Lane::kSlotByteLength);
+  chunks_ = chunksOf(*transfers, tile_ == 0 ? kFirstByteLength : Lane::kSlotByteLength);
   at_ = 0;
   tile_++;
   const std::lock_guard lock(leftMutex_);

@@ -47,17 +47,6 @@ class CpuDevice : public Device {
   Executor& executor_ = makeExecutor("weft-cpu");
 };
 
-// A block of the pool.
-class HostMemory : public Memory {
- public:
-  HostMemory(host::Block block, size_t byteLength)
-      : Memory(cpuDevice(), reinterpret_cast<uintptr_t>(block.data()), byteLength),
-        block_(std::move(block)) {}
-
- private:
-  const host::Block block_;
-};
-
 std::byte* bytesOf(const Memory& memory) { return reinterpret_cast<std::byte*>(memory.address); }
 
 bool goesToFiles(const Run& run, size_t output) { return !run.sinks.empty() && !run.sinks[output].empty(); }
@@ -116,6 +105,9 @@ void CpuDevice::compute(Run& run) {
 }
 
 }  // namespace
+
+HostMemory::HostMemory(host::Block block, size_t byteLength)
+    : Memory(cpuDevice(), reinterpret_cast<uintptr_t>(block.data()), byteLength), block_(std::move(block)) {}
 
 std::shared_ptr<Memory> allocateHost(size_t byteLength, host::Purpose purpose) {
   return std::make_shared<HostMemory>(host::allocate(byteLength, purpose), byteLength);

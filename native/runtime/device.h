@@ -38,6 +38,16 @@ struct Memory {
   const size_t byteLength;
 };
 
+// A block of the pool of host memory.
+class HostMemory : public Memory {
+ public:
+  HostMemory(host::Block block, size_t byteLength);
+  const host::Block& block() const { return block_; }
+
+ private:
+  const host::Block block_;
+};
+
 // Part of a buffer: the bytes from `first` on.
 struct MemoryPiece {
   std::shared_ptr<Memory> memory;
@@ -97,7 +107,8 @@ struct Run {
   std::vector<std::vector<std::shared_ptr<HostSink>>> sinks;
   const CancelFlag* cancel = nullptr;
 
-  // Null for an output that the device has written to its sinks or to its host place.
+  // Null for an output that the device has written to its sinks or to its host place. Where a GPU is to put a
+  // result into memory that is there already, set before the run begins.
   std::vector<std::shared_ptr<Memory>> outputs;
   Timeline timeline;
   // Tiles of sweeps that have ended; any thread may look.

@@ -178,8 +178,8 @@ void Environment::settleFinished(Napi::Env env) {
   pending_ -= finished.size();
   if (pending_ == 0 && !finished.empty()) state_->wake.Unref(env);
   for (const auto& task : finished) {
-    task->held_.clear();
     settle(env, *task);
+    task->held_.clear();
   }
 }
 

@@ -41,14 +41,18 @@ class Task : public std::enable_shared_from_this<Task> {
   // such work alone.
   virtual bool usesJavaScript() const { return true; }
 
-  // Keeps a JavaScript object alive until the task settles.
-  void hold(const Napi::Object& object) { held_.push_back(Napi::Persistent(object)); }
+  // Keeps a JavaScript object alive until the task has settled. Gives its position among those held.
+  size_t hold(const Napi::Object& object) {
+    held_.push_back(Napi::Persistent(object));
+    return held_.size() - 1;
+  }
   CancelFlag& cancelFlag() { return token_ ? *token_ : own_; }
   void setCancelFlag(std::shared_ptr<CancelFlag> flag) { token_ = std::move(flag); }
 
  protected:
   // Work that is under way needs JavaScript's memory no more. Any thread.
   void leaveJavaScript() noexcept;
+  Napi::Object held(size_t position) const { return held_[position].Value(); }
 
  private:
   friend class Environment;

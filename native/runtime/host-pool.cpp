@@ -43,21 +43,6 @@ size_t capacityFor(size_t byteLength, Purpose purpose) {
   return roundUp(byteLength, byteLength < kLeastPooled ? kAlignment : granule);
 }
 
-// Physical memory, or the limit of the container where that is less.
-size_t usableMemory() {
-  size_t bytes = kMostKept * 4;
-#ifdef _SC_PHYS_PAGES
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  if (pages > 0) bytes = static_cast<size_t>(pages) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-#endif
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::ifstream file(path);
-    // "max" is not a number, and no limit.
-    if (uint64_t limit = 0; file >> limit) bytes = std::min<size_t>(bytes, limit);
-  }
-  return bytes;
-}
-
 #if defined(__unix__) || defined(__APPLE__)
 void* mapHuge(size_t capacity) {
   const size_t mapped = capacity + kHugePage;
@@ -85,7 +70,9 @@ void* takeFromSystem(size_t capacity) {
   return ::operator new(capacity, std::align_val_t(kAlignment), std::nothrow);
 }
 
-void giveToSystem(void* data, size_t capacity) {
+std::atomic<Farewell> theFarewell{nullptr};
+
+void giveToSystemNow(void* data, size_t capacity) {
   if (capacity >= kLeastHuge) {
     unmapHuge(data, capacity);
   } else {
@@ -93,41 +80,49 @@ void giveToSystem(void* data, size_t capacity) {
   }
 }
 
+void giveToSystem(void* data, size_t capacity, bool isUrgent) {
+  if (const Farewell farewell = theFarewell.load()) {
+    farewell(data, capacity, isUrgent, giveToSystemNow);
+  } else {
+    giveToSystemNow(data, capacity);
+  }
+}
+
 struct Free {
   void* data;
   size_t capacity;
+  unsigned uses;
 };
 
-void giveToSystem(const std::vector<Free>& blocks) {
-  for (const Free& block : blocks) giveToSystem(block.data, block.capacity);
+void giveToSystem(const std::vector<Free>& blocks, bool isUrgent) {
+  for (const Free& block : blocks) giveToSystem(block.data, block.capacity, isUrgent);
 }
 
 // The blocks that are kept for reuse.
 class Shelf {
  public:
-  // The newest block of the least capacity that fits and wastes no more than said, or null; `capacity`
-  // becomes the block's own.
-  void* take(size_t& capacity, size_t waste) {
+  // The newest block of the least capacity that fits and wastes no more than said, or null.
+  Free take(size_t capacity, size_t waste) {
     const std::lock_guard lock(mutex_);
     const auto found = blocks_.lower_bound({capacity, 0});
-    if (found == blocks_.end() || found->first.capacity - capacity > waste) return nullptr;
-    void* data = found->second;
-    capacity = found->first.capacity;
+    if (found == blocks_.end() || found->first.capacity - capacity > waste) return {nullptr, capacity, 0};
+    const Free block = found->second;
     forget(found);
-    return data;
+    return block;
   }
 
-  void put(void* data, size_t capacity) {
+  void put(const Free& block) {
+    const size_t capacity = block.capacity;
     std::vector<Free> evicted;
     {
       const std::lock_guard lock(mutex_);
       const uint64_t youth = nextYouth_--;
-      blocks_.emplace(Key{capacity, youth}, data);
+      blocks_.emplace(Key{capacity, youth}, block);
       capacities_.emplace(youth, capacity);
       bytes_ += capacity;
       evicted = evict(limit_);
     }
-    giveToSystem(evicted);
+    giveToSystem(evicted, false);
   }
 
   void clear() {
@@ -136,7 +131,7 @@ class Shelf {
       const std::lock_guard lock(mutex_);
       evicted = evict(0);
     }
-    giveToSystem(evicted);
+    giveToSystem(evicted, true);
   }
 
   void setLimit(size_t byteLength) {
@@ -146,7 +141,7 @@ class Shelf {
       limit_ = byteLength;
       evicted = evict(limit_);
     }
-    giveToSystem(evicted);
+    giveToSystem(evicted, true);
   }
 
   size_t byteLength() const {
@@ -161,7 +156,7 @@ class Shelf {
     uint64_t youth;
     auto operator<=>(const Key&) const = default;
   };
-  using Blocks = std::map<Key, void*>;
+  using Blocks = std::map<Key, Free>;
 
   void forget(Blocks::iterator block) {
     bytes_ -= block->first.capacity;
@@ -176,7 +171,7 @@ class Shelf {
     while (bytes_ > limit) {
       const auto [youth, capacity] = *capacities_.rbegin();
       const auto block = blocks_.find({capacity, youth});
-      evicted.push_back({block->second, capacity});
+      evicted.push_back(block->second);
       forget(block);
     }
     return evicted;
@@ -222,9 +217,11 @@ Pool& pool() {
 Block allocate(size_t byteLength, Purpose purpose) {
   if (byteLength == 0) return {};
   Pool& all = pool();
-  size_t capacity = capacityFor(byteLength, purpose);
-  const size_t waste = purpose == Purpose::work ? 0 : capacity / 8;
-  void* data = capacity >= kLeastPooled ? all.shelf.take(capacity, waste) : nullptr;
+  const size_t wanted = capacityFor(byteLength, purpose);
+  const size_t waste = purpose == Purpose::work ? 0 : wanted / 8;
+  const Free kept = wanted >= kLeastPooled ? all.shelf.take(wanted, waste) : Free{nullptr, wanted, 0};
+  const size_t capacity = kept.capacity;
+  void* data = kept.data;
   if (data == nullptr) data = takeFromSystem(capacity);
   if (data == nullptr) {
     all.shelf.clear();
@@ -234,7 +231,7 @@ Block allocate(size_t byteLength, Purpose purpose) {
   all.all.add(capacity);
   if (purpose == Purpose::work) all.work.add(capacity);
   if (poison()) std::memset(data, 0xff, capacity);
-  return Block(data, capacity, purpose);
+  return Block(data, capacity, purpose, kept.uses + 1);
 }
 
 Block::~Block() {
@@ -243,9 +240,9 @@ Block::~Block() {
   all.all.remove(capacity_);
   if (purpose_ == Purpose::work) all.work.remove(capacity_);
   if (capacity_ >= kLeastPooled) {
-    all.shelf.put(data_, capacity_);
+    all.shelf.put({data_, capacity_, uses_});
   } else {
-    giveToSystem(data_, capacity_);
+    giveToSystemNow(data_, capacity_);
   }
 }
 
@@ -263,6 +260,22 @@ void trim() {
 }
 
 void setKeepLimit(size_t byteLength) { pool().shelf.setLimit(byteLength); }
+
+size_t usableMemory() {
+  size_t bytes = kMostKept * 4;
+#ifdef _SC_PHYS_PAGES
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  if (pages > 0) bytes = static_cast<size_t>(pages) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+#endif
+  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    std::ifstream file(path);
+    // "max" is not a number, and no limit.
+    if (uint64_t limit = 0; file >> limit) bytes = std::min<size_t>(bytes, limit);
+  }
+  return bytes;
+}
+
+void setFarewell(Farewell farewell) { theFarewell.store(farewell); }
 
 void setPoison(bool on) { pool().poison.store(on, std::memory_order_relaxed); }
 

@@ -30,17 +30,23 @@ class Block {
   Block(Block&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
         capacity_(std::exchange(other.capacity_, 0)),
-        purpose_(other.purpose_) {}
+        purpose_(other.purpose_),
+        uses_(other.uses_) {}
   Block& operator=(Block&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(capacity_, other.capacity_);
     std::swap(purpose_, other.purpose_);
+    std::swap(uses_, other.uses_);
     return *this;
   }
   ~Block();
 
   // Null for a block of 0 bytes.
   void* data() const { return data_; }
+  // Bytes that it has, at least those asked for.
+  size_t capacity() const { return capacity_; }
+  // How often this memory was handed out, with this time.
+  unsigned uses() const { return uses_; }
   template <typename T>
   T* as() const {
     return static_cast<T*>(data_);
@@ -48,11 +54,13 @@ class Block {
 
  private:
   friend Block allocate(size_t byteLength, Purpose purpose);
-  Block(void* data, size_t capacity, Purpose purpose) : data_(data), capacity_(capacity), purpose_(purpose) {}
+  Block(void* data, size_t capacity, Purpose purpose, unsigned uses)
+      : data_(data), capacity_(capacity), purpose_(purpose), uses_(uses) {}
 
   void* data_ = nullptr;
   size_t capacity_ = 0;
   Purpose purpose_ = Purpose::result;
+  unsigned uses_ = 0;
 };
 
 // A block of at least `byteLength` bytes. Throws std::bad_alloc when the system has no more, after giving
@@ -75,6 +83,15 @@ void trim();
 // The most bytes kept for reuse: a quarter of the memory this process may use, or 4 GiB if that is less,
 // unless set.
 void setKeepLimit(size_t byteLength);
+
+// The memory that this process may use: the machine's, or the limit of its container.
+size_t usableMemory();
+
+// Who is told before the system gets a pooled block back, and calls `give` for it: at once, or, where it need
+// not be there yet, later on another thread. Set once; any thread may call it.
+using GiveBack = void (*)(void* data, size_t capacity);
+using Farewell = void (*)(void* data, size_t capacity, bool isUrgent, GiveBack give);
+void setFarewell(Farewell farewell);
 
 // Fills every block that is handed out with 0xff (NaN in every float type), so that tests see reads of
 // undefined memory.

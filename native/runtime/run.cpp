@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <optional>
 
 #include "runtime/environment.h"
 #include "runtime/executor.h"
@@ -19,6 +20,9 @@ constexpr size_t kTypedArrayElementByteLength[] = {1, 1, 1, 2, 2, 4, 4, 4, 8, 8,
 // Results up to this size are copied into buffers of the engine's, which are cheaper than buffers over memory
 // of ours.
 constexpr size_t kCopiedByteLength = 4096;
+// From here on the buffer over a GPU's result is made while the GPU works: the engine collects garbage then,
+// for milliseconds.
+constexpr size_t kMadeAheadByteLength = size_t{16} << 20;
 
 Napi::Value copied(Napi::Env env, const Memory& memory) {
   void* data = nullptr;
@@ -33,24 +37,31 @@ Napi::Value copied(Napi::Env env, const Memory& memory) {
   return {env, value};
 }
 
-// An ArrayBuffer over a result's memory; a copy where it is small, or the engine does not allow buffers it
-// did not allocate.
-Napi::Value toArrayBuffer(Napi::Env env, std::shared_ptr<Memory> memory) {
-  if (memory->byteLength <= kCopiedByteLength) return copied(env, *memory);
-  const size_t byteLength = memory->byteLength;
-  void* data = reinterpret_cast<void*>(memory->address);
-  auto owner = std::make_unique<std::shared_ptr<Memory>>(std::move(memory));
+// What owns the memory of an ArrayBuffer that nobody has seen yet: it may be let go of before the collector
+// comes round.
+using SharedOwner = std::shared_ptr<std::shared_ptr<Memory>>;
+
+// An ArrayBuffer over memory; empty where the engine does not allow buffers that it did not allocate.
+Napi::Value overMemory(Napi::Env env, const SharedOwner& shared) {
+  const Memory& memory = **shared;
+  auto owner = std::make_unique<SharedOwner>(shared);
   napi_value value = nullptr;
   const auto release = [](napi_env, void*, void* hint) {
-    if (!isForked()) delete static_cast<std::shared_ptr<Memory>*>(hint);
+    if (!isForked()) delete static_cast<SharedOwner*>(hint);
   };
-  const napi_status status =
-      napi_create_external_arraybuffer(env, data, byteLength, release, owner.get(), &value);
-  if (status == napi_ok) {
-    owner.release();
-    return {env, value};
-  }
-  return copied(env, **owner);
+  const napi_status status = napi_create_external_arraybuffer(
+      env, reinterpret_cast<void*>(memory.address), memory.byteLength, release, owner.get(), &value);
+  if (status != napi_ok) return {};
+  owner.release();
+  return {env, value};
+}
+
+// An ArrayBuffer over a result's memory; a copy where it is small, or the engine does not allow such buffers.
+Napi::Value toArrayBuffer(Napi::Env env, std::shared_ptr<Memory> memory) {
+  if (memory->byteLength <= kCopiedByteLength) return copied(env, *memory);
+  const auto owner = std::make_shared<std::shared_ptr<Memory>>(std::move(memory));
+  const Napi::Value value = overMemory(env, owner);
+  return value.IsEmpty() ? copied(env, **owner) : value;
 }
 
 class RunTask : public Task, public Run {
@@ -89,13 +100,48 @@ class RunTask : public Task, public Run {
     end(nullptr);
   }
 
+  // Gives results that a GPU copies to the host their memory, before the run begins.
+  void placeAhead() {
+    if (program->device->isHost()) return;
+    const auto at = [](const auto& list, size_t i) { return !list.empty() && list[i]; };
+    ahead_.resize(program->outputs.size());
+    outputs.resize(program->outputs.size());
+    for (size_t i = 0; i < outputs.size(); i++) {
+      const size_t byteLength = program->buffers[program->outputs[i]].byteLength;
+      if (byteLength < kMadeAheadByteLength || keepOnDevice[i] || at(hostPlaces, i)) continue;
+      if (!sinks.empty() && !sinks[i].empty()) continue;
+      outputs[i] = allocateHost(byteLength);
+      ahead_[i] = std::make_shared<std::shared_ptr<Memory>>(outputs[i]);
+    }
+  }
+
+  // Makes ArrayBuffers over that memory, when the run has begun.
+  void makeAhead(Napi::Env env) {
+    const Napi::HandleScope scope(env);
+    const Napi::Array made = Napi::Array::New(env, ahead_.size());
+    bool isSome = false;
+    for (uint32_t i = 0; i < ahead_.size(); i++) {
+      if (!ahead_[i]) continue;
+      const Napi::Value value = overMemory(env, ahead_[i]);
+      if (value.IsEmpty()) continue;
+      made.Set(i, value);
+      isSome = true;
+    }
+    if (isSome) made_ = hold(made);
+  }
+
   void finish(std::exception_ptr error) noexcept override {
     // The outputs are JavaScript's by now. That the device is lost is what its next run finds.
     if (wasAhead_) return;
     timeline.ended = Timeline::now();
-    // Memory on a device is let go here, not when the JavaScript thread comes round.
+    // Memory is let go here, not when the JavaScript thread comes round.
     inputs.clear();
-    if (error) outputs.clear();
+    if (error) {
+      outputs.clear();
+      for (const SharedOwner& owner : ahead_) {
+        if (owner) owner->reset();
+      }
+    }
     if (sinks.empty() || error) {
       end(std::move(error));
     } else {
@@ -147,9 +193,20 @@ class RunTask : public Task, public Run {
       return sums;
     }
     if (!hostPlaces.empty() && hostPlaces[output] != nullptr) return env.Undefined();
-    if (!keepOnDevice[output]) return toArrayBuffer(env, std::move(memory));
+    if (!keepOnDevice[output]) {
+      if (made_ && ahead_[output]) {
+        const Napi::Value value = held(*made_).Get(output);
+        if (value.IsArrayBuffer()) return value;
+      }
+      return toArrayBuffer(env, std::move(memory));
+    }
     return values::makeHandle(env, std::make_unique<BufferHandle>(env, std::move(memory)));
   }
+
+  // By output: what owns the memory of results that is there before the run; null: none is.
+  std::vector<SharedOwner> ahead_;
+  // The held list of the ArrayBuffers over it.
+  std::optional<size_t> made_;
 };
 
 struct View {
@@ -339,7 +396,10 @@ Napi::Value run(const Napi::CallbackInfo& info) {
     case Turn::Kind::none:
       break;
   }
-  return Environment::of(env).start(env, task, program.device->executor());
+  task->placeAhead();
+  const Napi::Value promise = Environment::of(env).start(env, task, program.device->executor());
+  task->makeAhead(env);
+  return promise;
 }
 
 Napi::Value allocateHostArray(const Napi::CallbackInfo& info) {

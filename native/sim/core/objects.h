@@ -134,6 +134,8 @@ struct Pinned {
   size_t byteLength = 0;
   // Queued copies.
   size_t pending = 0;
+  // Memory of the program's own, which has no guard.
+  bool isRegistered = false;
 };
 
 // A device and its primary context.

@@ -222,6 +222,10 @@ WEFT_SIM_API cuMemFreeHost(void* memory) {
       return kInvalidValue;
     }
     const Pinned block = found->second;
+    if (block.isRegistered) {
+      simulator.misuse(simulator.callName + " of memory that was registered");
+      return kInvalidValue;
+    }
     if (block.pending > 0) simulator.misuse(simulator.callName + " of memory that a queued copy uses");
     const auto* guard = static_cast<unsigned char*>(memory) + block.byteLength;
     for (size_t i = 0; i < kPinnedGuard; i++) {
@@ -232,6 +236,31 @@ WEFT_SIM_API cuMemFreeHost(void* memory) {
     simulator.pinned.erase(found);
     // What a queued copy still uses stays, so that the report comes instead of a crash.
     if (block.pending == 0) std::free(memory);
+    return kSuccess;
+  });
+}
+
+WEFT_SIM_API cuMemHostRegister_v2(void* memory, size_t byteLength, unsigned) {
+  return enter("cuMemHostRegister_v2", Needs::context, [&](Simulator& simulator, Context*) {
+    const auto start = reinterpret_cast<uintptr_t>(memory);
+    const auto after = simulator.pinned.lower_bound(start);
+    const bool isOver = after != simulator.pinned.end() && after->first < start + byteLength;
+    if (isOver || simulator.pinnedAt(memory, 1) != nullptr) return kAlreadyRegistered;
+    simulator.pinned[start] = {byteLength, 0, true};
+    return kSuccess;
+  });
+}
+
+WEFT_SIM_API cuMemHostUnregister(void* memory) {
+  return enter("cuMemHostUnregister", Needs::context, [&](Simulator& simulator, Context*) {
+    const auto found = simulator.pinned.find(reinterpret_cast<uintptr_t>(memory));
+    if (found == simulator.pinned.end() || !found->second.isRegistered) {
+      simulator.misuse(simulator.callName + " of what is not registered");
+      return kInvalidValue;
+    }
+    if (found->second.pending > 0)
+      simulator.misuse(simulator.callName + " of memory that a queued copy uses");
+    simulator.pinned.erase(found);
     return kSuccess;
   });
 }
