@@ -22,6 +22,8 @@ export interface Job {
   readonly flops?: number;
   /** Results stay on the device. */
   readonly stays?: boolean;
+  /** Repeats at least: until the memory of large results has been used so often that it is locked. */
+  readonly repeats?: number;
   /** The largest error of the results, relative to what is allowed: at most 1 is right. */
   readonly check: (results: readonly NDArray[]) => number;
 }
@@ -49,6 +51,9 @@ const mean = (f: (value: number) => number): number =>
 /** Relative to the allowed relative error. */
 const off = (value: number, wanted: number, allowed: number): number =>
   Math.abs(value - wanted) / (Math.abs(wanted) * allowed);
+
+/** Results take turns in two or three blocks, each of which is locked after its fourth use. */
+const UNTIL_LOCKED = 16;
 
 /** Whole patterns in so many bytes. */
 const lengthOf = (bytes: number): number =>
@@ -115,6 +120,7 @@ function thereAndBack(gib: number): Job {
   return {
     make: () => [x.mul(2).add(1)],
     bytes: 2 * length * 4,
+    repeats: UNTIL_LOCKED,
     options: { memory: '1GiB' },
     check: ([y]) => {
       const { buffer, byteOffset, byteLength } = y!.data;
@@ -136,6 +142,7 @@ function standardize(gib: number): Job {
   return {
     make: () => [x.sub(x.mean(0)).div(x.std(0))],
     bytes: 2 * length * 4,
+    repeats: UNTIL_LOCKED,
     options: { memory: '512MiB' },
     check: ([y]) => {
       const { data } = y!;

@@ -55,8 +55,9 @@ export interface Measuring {
 export async function measureJob(
   name: string,
   job: Job,
-  { device, repeats, before }: Measuring,
+  { device, repeats: wanted, before }: Measuring,
 ): Promise<object> {
+  const repeats = wanted === 0 ? 0 : Math.max(wanted, job.repeats ?? 0);
   const settings = { ...job.options, device };
   const sweeps = job.stays ? [] : plan(job.make(), settings).sweeps;
   const times: number[] = [];
