@@ -18,6 +18,9 @@ class PinnedSlots {
   static constexpr size_t kByteLength = size_t{64} << 10;
   // What is packed into a slot begins at multiples of this.
   static constexpr size_t kAlignment = 256;
+  static constexpr size_t aligned(size_t byteLength) {
+    return (byteLength + kAlignment - 1) / kAlignment * kAlignment;
+  }
   // Slots that are made at once.
   static constexpr size_t kSlotsPerBlock = 16;
 
