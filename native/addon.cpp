@@ -9,6 +9,7 @@
 #include "runtime/info.h"
 #include "runtime/process.h"
 #include "runtime/product-workspace.h"
+#include "runtime/profile.h"
 #include "runtime/program.h"
 #include "runtime/run.h"
 #include "runtime/settings.h"
@@ -39,6 +40,8 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cancel>(exports, "cancel");
   add<weft::tilesDone>(exports, "tilesDone");
   add<weft::configureCpu>(exports, "configureCpu");
+  add<weft::beginProfile>(exports, "beginProfile");
+  add<weft::endProfile>(exports, "endProfile");
   add<weft::cpuInfo>(exports, "cpuInfo");
   add<weft::productWorkspace>(exports, "productWorkspace");
   add<weft::memory>(exports, "memory");

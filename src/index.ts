@@ -65,6 +65,10 @@ export type { NormOptions, NormOrder, StandardizeOptions } from './graph/statist
 export type { ArrayData, ArrayOptions, ShapedData } from './host-array.js';
 export type { ExplainedEdge, ExplainedStep, Explanation, ExplanationData } from './inspect/explain.js';
 export type { PhaseSummary, PlanSummary, SweepSummary } from './inspect/summary.js';
+export type { MemorySample, SpanKind, TimelineData, TimelineSpan } from './inspect/timeline.js';
+export { Timeline } from './inspect/timeline.js';
+export type { StreamSummary, Summary, WorkSummary } from './inspect/timeline-summary.js';
+export type { PictureOptions } from './inspect/timeline-svg.js';
 export { type ArrowColumn, fromArrow, type NullOptions } from './io/arrow.js';
 export type { FilePath } from './io/data-file.js';
 export type { ByteOrder, Order } from './io/layout.js';
@@ -115,5 +119,6 @@ export {
 export { NDArray, type NestedResult } from './ndarray.js';
 export type { Nested } from './nested.js';
 export { type PinnedOptions, pinned } from './pinned.js';
+export { type Profiled, profile } from './profile.js';
 export { progressLine } from './progress-line.js';
 export { arange, type LinspaceOptions, linspace } from './ranges.js';

@@ -9,6 +9,7 @@
 #include "cuda/page-locks.h"
 #include "cuda/peer.h"
 #include "cuda/resources.h"
+#include "cuda/stream-span.h"
 #include "runtime/executor.h"
 #include "runtime/failure.h"
 #include "runtime/program.h"
@@ -69,7 +70,7 @@ void CudaDevice::open() {
   WEFT_CU(cuDevicePrimaryCtxRetain, &resources->context, device);
   try {
     WEFT_CU(cuCtxSetCurrent, resources->context);
-    WEFT_CU(cuStreamCreate, &resources->stream, kStreamNonBlocking);
+    resources->stream = makeStream(resources->context, name_, "stream 0");
     resources->throttle.emplace();
     resources->trail.emplace();
     resources->pool.emplace(name_, device, resources->stream);
@@ -113,6 +114,7 @@ bool CudaDevice::goesAhead(const Run& run) {
 }
 
 void CudaDevice::issue(Flight& flight) {
+  const recorder::HostSpan span(recorder::Kind::queue, name_);
   try {
     Issue(*this, *resources_, flight)();
   } catch (const Failure& failure) {

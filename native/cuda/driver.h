@@ -136,6 +136,7 @@ enum class Attribute : int {
   X(cuEventRecord, "cuEventRecord", CUevent event, CUstream stream)                                          \
   X(cuEventQuery, "cuEventQuery", CUevent event)                                                             \
   X(cuEventSynchronize, "cuEventSynchronize", CUevent event)                                                 \
+  X(cuEventElapsedTime, "cuEventElapsedTime", float* milliseconds, CUevent begin, CUevent end)               \
   X(cuModuleLoadData, "cuModuleLoadData", CUmodule* module, const void* image)                               \
   X(cuModuleUnload, "cuModuleUnload", CUmodule module)                                                       \
   X(cuModuleGetFunction, "cuModuleGetFunction", CUfunction* function, CUmodule module, const char* name)     \

@@ -4,8 +4,11 @@
 
 #include "cuda/issue.h"
 #include "cuda/peer.h"
+#include "cuda/stream-span.h"
 
 namespace weft::cuda {
+
+using recorder::Kind;
 
 // Inputs that are needed whole and lie in pieces.
 void Issue::gather() {
@@ -39,11 +42,13 @@ bool Issue::bringIn() {
       } else {
         std::memcpy(place, run_.inputs[i].host, byteLengthOf(buffer));
       }
-      if (own_)
-        WEFT_CU(cuMemcpyHtoDAsync, addresses_[buffer], place, byteLengthOf(buffer), resources_.stream);
+      if (!own_) continue;
+      const StreamSpan span(resources_.stream, Kind::copyIn, byteLengthOf(buffer));
+      WEFT_CU(cuMemcpyHtoDAsync, addresses_[buffer], place, byteLengthOf(buffer), resources_.stream);
     }
     if (block_) {
       const CUdeviceptr to = block_->address() + up_.begin;
+      const StreamSpan span(resources_.stream, Kind::copyIn, up_.byteLength);
       WEFT_CU(cuMemcpyHtoDAsync, to, flight_.up.get(), up_.byteLength, resources_.stream);
     }
   }
@@ -72,6 +77,7 @@ void Issue::bringOut() {
   size_t end = 0;
   const auto copy = [&] {
     if (begin == end) return;
+    const StreamSpan span(resources_.stream, Kind::copyOut, end - begin);
     WEFT_CU(cuMemcpyDtoHAsync, flight_.down.get() + begin, from, end - begin, resources_.stream);
   };
   for (size_t k = 0; k < down_.packed.size(); k++) {

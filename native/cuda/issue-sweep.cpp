@@ -3,9 +3,12 @@
 
 #include "cuda/device.h"
 #include "cuda/issue.h"
+#include "cuda/stream-span.h"
 #include "runtime/failure.h"
 
 namespace weft::cuda {
+
+using recorder::Kind;
 
 void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
   std::vector<SweepHome> homes;
@@ -18,6 +21,7 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
                     run_);
   const size_t first = launch_;
   sweepRun([&](int64_t tile) {
+    tile_ = tile;
     for (size_t i = 0; i < sweep->buffers.size(); i++)
       addresses_[sweep->buffers[i].buffer] = sweepRun.place(i, tile).base;
     size_t launch = first;
@@ -44,6 +48,7 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
       resources_.throttle->count(resources_.stream);
     }
   });
+  tile_ = -1;
   code_.firstBlock = {};
   // A loop comes by again.
   if (own_ && depth_ > 0) own_->dropSlots();
@@ -52,6 +57,8 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
 
 void Issue::runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range) {
   if (range.y0 == range.y1) return;
+  const StreamSpan span(
+      resources_.stream, Kind::kernel, [&] { return step.function; }, 0, tile_);
   code_.firstBlock = {static_cast<unsigned>(range.x0), static_cast<unsigned>(range.y0)};
   WEFT_CU(cuLaunchKernel, launch.function, static_cast<unsigned>(range.x1 - range.x0),
           static_cast<unsigned>(range.y1 - range.y0), step.grid[2], step.block[0], step.block[1],
@@ -87,6 +94,7 @@ void Issue::runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& ru
   const SweepWindow& window = found->windows[tile];
   if (window.rows == 0) return;
   const CUdeviceptr at = run.place(static_cast<size_t>(found - sweep.buffers.begin()), tile).window;
+  const StreamSpan span(resources_.stream, Kind::zero, window.rowBytes * window.rows);
   WEFT_CU(cuMemsetD2D8Async, at, std::max(found->slotPitch, window.rowBytes), 0, window.rowBytes, window.rows,
           resources_.stream);
 }
@@ -130,7 +138,8 @@ std::vector<CUdeviceptr> Issue::slotsOf(const SweepBuffer& buffer) {
 
 CopyStreams& Issue::copyStreams() {
   // Never destroyed: it has threads.
-  if (resources_.copies.load() == nullptr) resources_.copies = new CopyStreams(resources_.context);
+  if (resources_.copies.load() == nullptr)
+    resources_.copies = new CopyStreams(resources_.context, device_.name());
   return *resources_.copies.load();
 }
 

@@ -1,9 +1,13 @@
 #include "cuda/issue.h"
 
 #include "cuda/device.h"
+#include "cuda/stream-span.h"
 #include "runtime/failure.h"
 
 namespace weft::cuda {
+
+using recorder::Kind;
+
 namespace {
 
 // A program that has run so often is worth graphs: to make one takes as long as a few times its launches.
@@ -78,7 +82,10 @@ void Issue::replay(std::unique_ptr<Replay>& own, size_t steps, const std::functi
     replay_ = own.get();
     replay_->begin();
     eachStep();
-    replay_->launch(resources_.stream);
+    {
+      const StreamSpan span(resources_.stream, Kind::graph, [&] { return own->name(); });
+      replay_->launch(resources_.stream);
+    }
     replay_ = nullptr;
     flight_.launches++;
   } catch (const Failure& failure) {
@@ -96,6 +103,7 @@ void Issue::operator()(const LaunchStep& step) {
   const ProgramCode::Launch& launch = code_.launches[launch_++];
   if (replay_ != nullptr)
     return replay_->add(step, launch.function, code_.parameters.data() + launch.parameters, addresses_);
+  const StreamSpan span(resources_.stream, Kind::kernel, [&] { return step.function; });
   WEFT_CU(cuLaunchKernel, launch.function, step.grid[0], step.grid[1], step.grid[2], step.block[0],
           step.block[1], step.block[2], step.sharedByteLength, resources_.stream,
           code_.parameters.data() + launch.parameters, nullptr);
@@ -105,6 +113,8 @@ void Issue::operator()(const MatmulStep& step) { multiply(step, false); }
 
 void Issue::multiply(const MatmulStep& step, bool adds) {
   const size_t workspace = step.workspace < 0 ? 0 : byteLengthOf(step.workspace);
+  const StreamSpan span(
+      resources_.stream, Kind::library, [&] { return nameOf(step); }, 0, tile_);
   device_.blas().multiply(step, addresses_, workspace, adds);
 }
 
@@ -112,6 +122,7 @@ void Issue::operator()(const ZeroStep& step) {
   const size_t byteLength = byteLengthOf(step.buffer);
   if (byteLength == 0) return;
   if (replay_ != nullptr) return replay_->addZero(addresses_[step.buffer], byteLength);
+  const StreamSpan span(resources_.stream, Kind::zero, byteLength);
   WEFT_CU(cuMemsetD8Async, addresses_[step.buffer], 0, byteLength, resources_.stream);
 }
 

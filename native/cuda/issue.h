@@ -124,6 +124,8 @@ class Issue {
   std::vector<int> homes_;
   std::vector<std::shared_ptr<Memory>> spilled_;
   size_t launch_ = 0;
+  // The tile of a sweep that is being queued; -1: none is.
+  int64_t tile_ = -1;
   // Takes launches instead of the stream, where it is not null.
   Replay* replay_ = nullptr;
   // Loops around what is being queued.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/copy-past-caches.h"
+#include "runtime/recorder.h"
 
 namespace weft::cuda {
 namespace {
@@ -74,6 +75,7 @@ void Lane::land(Slot& slot) {
   slot.event->wait();
   for (const Landing& landing : slot.landings) {
     const Transfer& to = landing.to;
+    const recorder::HostSpan span(recorder::Kind::stage, "from pinned memory", to.total());
     const auto copy = to.total() < kPastCachesByteLength ? copyInCaches : copyPastCaches;
     for (size_t row = 0; row < to.rows; row++) {
       const std::byte* const from = landing.from + row * to.byteLength;
@@ -92,6 +94,7 @@ void Lane::land(Slot& slot) {
 
 void Lane::upload(const Transfer& transfer) {
   fill(transfer, [&](Slot&, const Transfer& outer, const Transfer& inner) {
+    const recorder::HostSpan span(recorder::Kind::stage, "to pinned memory", outer.total());
     for (size_t row = 0; row < outer.rows; row++) {
       std::byte* const to = bytesAt(inner.host) + row * inner.hostPitch;
       const size_t from = row * outer.hostPitch;

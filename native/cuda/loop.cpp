@@ -7,12 +7,16 @@
 #include <cstring>
 
 #include "cuda/issue.h"
+#include "cuda/stream-span.h"
 #include "cuda/sweep.h"
 #include "runtime/failure.h"
 #include "runtime/host-sink.h"
 #include "runtime/host-source.h"
 
 namespace weft::cuda {
+
+using recorder::Kind;
+
 namespace {
 
 // Nodes of a loop's graph, about, and the least times that it is launched.
@@ -131,6 +135,7 @@ void Issue::copyState(int from, int to, size_t offset, size_t byteLength) {
   const SweepHome source = homeOf(from);
   const SweepHome target = homeOf(to);
   if (source.device != 0 && target.device != 0) {
+    const StreamSpan span(resources_.stream, Kind::copyWithin, byteLength);
     WEFT_CU(cuMemcpyDtoDAsync, target.device + offset, source.device, byteLength, resources_.stream);
   } else if (source.device != 0) {
     std::byte* const host = target.host == nullptr ? nullptr : target.host + offset;

@@ -4,6 +4,7 @@
 
 #include "runtime/failure.h"
 #include "runtime/loop.h"
+#include "runtime/recorder.h"
 #include "runtime/sweep.h"
 
 namespace weft::cuda {
@@ -16,7 +17,10 @@ constexpr unsigned kPlainSharedByteLength = 48 * 1024;
 
 }  // namespace
 
-Module::Module(const Image& image) { WEFT_CU(cuModuleLoadData, &module_, image.bytes.data()); }
+Module::Module(const Image& image) {
+  const recorder::HostSpan span(recorder::Kind::load, "a module", image.bytes.size());
+  WEFT_CU(cuModuleLoadData, &module_, image.bytes.data());
+}
 
 // Fails only on a lost device, with which the module went.
 Module::~Module() { static_cast<void>(driver().cuModuleUnload(module_)); }

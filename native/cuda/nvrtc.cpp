@@ -7,6 +7,7 @@
 #include "cuda/driver.h"
 #include "runtime/environment.h"
 #include "runtime/executor.h"
+#include "runtime/recorder.h"
 #include "runtime/values.h"
 
 namespace weft::cuda {
@@ -106,6 +107,7 @@ class CompileTask : public NativeTask {
 
   void run() override {
     checkCancelled(cancelFlag());
+    const recorder::HostSpan span(recorder::Kind::compile, "NVRTC");
     SourceProgram program(source_);
     const nvrtcResult status = program.compile(options_);
     log_ = program.log();

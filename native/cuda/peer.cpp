@@ -5,6 +5,7 @@
 
 #include "cuda/device-memory.h"
 #include "cuda/device.h"
+#include "cuda/stream-span.h"
 
 namespace weft::cuda {
 namespace {
@@ -37,12 +38,15 @@ void queuePeerCopy(CudaDevice& device, CUdeviceptr to, const Memory& source, CUd
   if (byteLength == 0) return;
   auto& owner = dynamic_cast<CudaDevice&>(source.device);
   if (&owner == &device) {
+    const StreamSpan span(stream, recorder::Kind::copyWithin, byteLength);
     WEFT_CU(cuMemcpyDtoDAsync, to, from, byteLength, stream);
     return;
   }
   awaitPeer(owner, source, cancel);
   checkPeer(owner);
   owner.letIn(device);
+  const StreamSpan span(
+      stream, recorder::Kind::copyPeer, [&] { return "from " + owner.name(); }, byteLength);
   const CUresult status =
       driver().cuMemcpyPeerAsync(to, device.context(), from, owner.context(), byteLength, stream);
   // Of the two devices one is lost: this one, if its own work fails as well.

@@ -7,6 +7,7 @@
 
 #include "runtime/failure.h"
 #include "runtime/host-pool.h"
+#include "runtime/recorder.h"
 
 namespace weft::cuda {
 namespace {
@@ -65,6 +66,7 @@ PoolBlock DevicePool::allocate(size_t byteLength, bool mayWait) {
   const size_t inUse = inUse_ += byteLength;
   // Only this thread takes memory out.
   if (peak_ < inUse) peak_ = inUse;
+  if (recorder::isOn()) recorder::sample(name_, inUse);
   return {address, byteLength, capacity};
 }
 
@@ -114,7 +116,8 @@ void DevicePool::throwOutOfMemory(size_t byteLength) const {
 
 bool DevicePool::free(const PoolBlock& block) noexcept {
   if (block.address == 0) return false;
-  inUse_ -= block.byteLength;
+  const size_t inUse = inUse_ -= block.byteLength;
+  if (recorder::isOn()) recorder::sample(name_, inUse);
   const std::lock_guard lock(mutex_);
   outBytes_ -= block.capacity;
   keptBytes_ += block.capacity;

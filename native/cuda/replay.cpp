@@ -81,6 +81,7 @@ void Replay::add(const LaunchStep& step, CUfunction function, void** parameters,
     append(addressesOf(step, addresses), [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
       WEFT_CU(cuGraphAddKernelNode, node, pair_.graph, after, count, &params);
     });
+    nodes_.back().name = &step.function;
     return;
   }
   Node& node = nodes_[position];
@@ -101,6 +102,18 @@ void Replay::addZero(CUdeviceptr to, size_t byteLength) {
   if (node.addresses[0] == to) return;
   WEFT_CU(cuGraphExecMemsetNodeSetParams, pair_.exec, node.node, &params, context_);
   node.addresses[0] = to;
+}
+
+std::string Replay::name() const {
+  constexpr size_t kNamed = 3;
+  std::string text = "graph of " + std::to_string(nodes_.size()) + ":";
+  size_t named = 0;
+  for (const Node& node : nodes_) {
+    if (node.name == nullptr) continue;
+    if (named == kNamed) return text + " …";
+    text += (named++ == 0 ? " " : ", ") + *node.name;
+  }
+  return text;
 }
 
 void Replay::launch(CUstream stream) {

@@ -7,6 +7,7 @@
 #pragma once
 #include <atomic>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "cuda/driver.h"
@@ -55,10 +56,14 @@ class Replay {
   // Whether it was launched.
   bool isComplete() const { return pair_.exec != nullptr; }
   size_t size() const { return nodes_.size(); }
+  // What the timeline calls it.
+  std::string name() const;
 
  private:
   struct Node {
     CUgraphNode node = nullptr;
+    // Of the function, in the program; null: memory is set.
+    const std::string* name = nullptr;
     // Of the buffers among its arguments, as it was set last.
     std::vector<CUdeviceptr> addresses;
   };

@@ -9,17 +9,12 @@
 #include <utility>
 
 #include "cuda/peer.h"
+#include "cuda/stream-span.h"
 #include "cuda/tile-feed.h"
 #include "runtime/failure.h"
 
 namespace weft::cuda {
 namespace {
-
-CUstream makeStream() {
-  CUstream stream = nullptr;
-  WEFT_CU(cuStreamCreate, &stream, kStreamNonBlocking);
-  return stream;
-}
 
 constexpr int64_t kAhead = static_cast<int64_t>(kTilesAhead);
 
@@ -50,10 +45,10 @@ bool liesOnDevice(const SweepBuffer& buffer, const SweepHome& home) {
 
 }  // namespace
 
-CopyStreams::CopyStreams(CUcontext context)
+CopyStreams::CopyStreams(CUcontext context, const std::string& device)
     : context(context),
-      inStream(makeStream()),
-      outStream(makeStream()),
+      inStream(makeStream(context, device, "copies in")),
+      outStream(makeStream(context, device, "copies out")),
       in(context, inStream),
       out(context, outStream) {}
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cuda/driver.h"
@@ -42,7 +43,7 @@ class TileEvents {
 // What sweeps need besides the device's stream. Made by the first sweep, lives as long as the process.
 class CopyStreams {
  public:
-  explicit CopyStreams(CUcontext context);
+  CopyStreams(CUcontext context, const std::string& device);
   CopyStreams(const CopyStreams&) = delete;
   CopyStreams& operator=(const CopyStreams&) = delete;
 

@@ -2,7 +2,12 @@
 
 #include <algorithm>
 
+#include "cuda/stream-span.h"
+
 namespace weft::cuda {
+
+using recorder::Kind;
+
 namespace {
 
 // Above this it is worth asking whether the host memory is pinned.
@@ -115,10 +120,12 @@ bool isPinned(const Transfer& transfer) {
 
 void queueUpload(const Transfer& transfer, CUstream stream) {
   if (transfer.rows == 1) {
+    const StreamSpan span(stream, Kind::copyIn, transfer.total());
     WEFT_CU(cuMemcpyHtoDAsync, transfer.device, transfer.host, transfer.byteLength, stream);
   } else if (transfer.hostPitch > kMostPitch) {
     for (size_t row = 0; row < transfer.rows; row++) queueUpload(rowsOf(transfer, row, 1), stream);
   } else {
+    const StreamSpan span(stream, Kind::copyIn, transfer.total());
     const RowsCopy copy{hostSide(transfer), deviceSide(transfer), transfer.byteLength, transfer.rows};
     WEFT_CU(cuMemcpy2DAsync, &copy, stream);
   }
@@ -126,10 +133,12 @@ void queueUpload(const Transfer& transfer, CUstream stream) {
 
 void queueDownload(const Transfer& transfer, CUstream stream) {
   if (transfer.rows == 1) {
+    const StreamSpan span(stream, Kind::copyOut, transfer.total());
     WEFT_CU(cuMemcpyDtoHAsync, transfer.host, transfer.device, transfer.byteLength, stream);
   } else if (transfer.hostPitch > kMostPitch) {
     for (size_t row = 0; row < transfer.rows; row++) queueDownload(rowsOf(transfer, row, 1), stream);
   } else {
+    const StreamSpan span(stream, Kind::copyOut, transfer.total());
     const RowsCopy copy{deviceSide(transfer), hostSide(transfer), transfer.byteLength, transfer.rows};
     WEFT_CU(cuMemcpy2DAsync, &copy, stream);
   }
@@ -143,6 +152,7 @@ void queueOnDevice(const Transfer& transfer, CUdeviceptr from, CUstream stream) 
   };
   const RowsCopy copy{side(from, pitches[0]), side(transfer.device, pitches[1]), transfer.byteLength,
                       transfer.rows};
+  const StreamSpan span(stream, Kind::copyWithin, transfer.total());
   WEFT_CU(cuMemcpy2DAsync, &copy, stream);
 }
 

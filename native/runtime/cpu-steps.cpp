@@ -5,6 +5,7 @@
 #include "cpu/tape.h"
 #include "cpu/threads.h"
 #include "runtime/failure.h"
+#include "runtime/recorder.h"
 
 namespace weft {
 namespace {
@@ -17,6 +18,19 @@ cpu::ThreadPool& thisThread() {
 
 [[noreturn]] void misplaced(const char* what) {
   throw Failure(FailureCode::internal, std::string(what) + " reached the CPU's steps");
+}
+
+recorder::Kind kindOf(const Step& step) {
+  if (std::holds_alternative<MatmulStep>(step)) return recorder::Kind::library;
+  return std::holds_alternative<ZeroStep>(step) ? recorder::Kind::zero : recorder::Kind::kernel;
+}
+
+// What the timeline calls a step.
+std::string nameOf(const Step& step) {
+  if (const auto* tape = std::get_if<TapeStep>(&step)) return tape->tape->name;
+  if (const auto* phase = std::get_if<TapePhaseStep>(&step)) return phase->tape->name;
+  if (const auto* product = std::get_if<MatmulStep>(&step)) return nameOf(*product);
+  return {};
 }
 
 }  // namespace
@@ -33,22 +47,27 @@ void CpuSteps::run(const Step& step, TileCount* done) {
     void operator()(const std::shared_ptr<const Sweep>& s) { steps.sweep(*s); }
     void operator()(const std::shared_ptr<const Loop>& s) { steps.loop(*s, done); }
   };
+  // Loops and sweeps tell of what is in them.
+  if (!recorder::isOn() || std::holds_alternative<std::shared_ptr<const Loop>>(step) ||
+      std::holds_alternative<std::shared_ptr<const Sweep>>(step))
+    return std::visit(Whole{*this, done}, step);
+  const recorder::HostSpan span(recorder::HostSpan::OfStep::yes, kindOf(step), nameOf(step));
   std::visit(Whole{*this, done}, step);
 }
 
 void CpuSteps::runPart(const SweepBody& part, int64_t tile) {
   const SweepRange* const ranges = part.at(tile);
   const auto* found = std::get_if<std::shared_ptr<const Loop>>(&part.step);
-  if (found == nullptr) return range(part.step, *ranges);
+  if (found == nullptr) return range(part.step, *ranges, tile);
   const Loop& loop = **found;
   eachRun(loop, [&](const LoopRun& run) {
     checkCancelled(*cancel_);
     place(loop, run.from, run.to);
-    for (size_t i = 0; i < loop.body.size(); i++) range(loop.body[i], ranges[i]);
+    for (size_t i = 0; i < loop.body.size(); i++) range(loop.body[i], ranges[i], tile);
   });
 }
 
-void CpuSteps::range(const Step& step, const SweepRange& range) {
+void CpuSteps::range(const Step& step, const SweepRange& range, int64_t tile) {
   if (range.x0 == range.x1) return;
   struct Part {
     CpuSteps& steps;
@@ -61,6 +80,8 @@ void CpuSteps::range(const Step& step, const SweepRange& range) {
     void operator()(const std::shared_ptr<const Sweep>&) { misplaced("a sweep"); }
     void operator()(const std::shared_ptr<const Loop>&) { misplaced("a loop in a loop"); }
   };
+  if (!recorder::isOn()) return std::visit(Part{*this, range}, step);
+  const recorder::HostSpan span(recorder::HostSpan::OfStep::yes, kindOf(step), nameOf(step), tile);
   std::visit(Part{*this, range}, step);
 }
 

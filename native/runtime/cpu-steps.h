@@ -45,7 +45,7 @@ class CpuSteps {
   void phase(const TapePhaseStep& step, cpu::Range slots);
   void product(const MatmulStep& step, const cpu::MatmulPart& part);
   void zero(const ZeroStep& step);
-  void range(const Step& step, const SweepRange& range);
+  void range(const Step& step, const SweepRange& range, int64_t tile);
   void loop(const Loop& loop, TileCount* done);
   void runBody(const Loop& loop, LoopPlace from, LoopPlace to);
   void place(const Loop& loop, LoopPlace from, LoopPlace to);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/failure.h"
+#include "runtime/recorder.h"
 
 namespace weft {
 namespace {
@@ -122,6 +123,7 @@ void FileSource::checkStamp(int fd) const {
 }
 
 void FileSource::read(size_t offset, size_t byteLength, void* to) {
+  const recorder::HostSpan span(recorder::Kind::read, path_, byteLength);
   {
     const std::lock_guard lock(opening_);
     if (file_.get() < 0) open();

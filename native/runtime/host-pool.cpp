@@ -12,6 +12,8 @@
 #include <new>
 #include <vector>
 
+#include "runtime/recorder.h"
+
 #if defined(__unix__) || defined(__APPLE__)
 #include <sys/mman.h>
 #include <unistd.h>
@@ -230,6 +232,7 @@ Block allocate(size_t byteLength, Purpose purpose) {
   if (data == nullptr) throw std::bad_alloc();
   all.all.add(capacity);
   if (purpose == Purpose::work) all.work.add(capacity);
+  if (recorder::isOn()) recorder::sample("host", all.all.now.load());
   if (poison()) std::memset(data, 0xff, capacity);
   return Block(data, capacity, purpose, kept.uses + 1);
 }
@@ -239,6 +242,7 @@ Block::~Block() {
   Pool& all = pool();
   all.all.remove(capacity_);
   if (purpose_ == Purpose::work) all.work.remove(capacity_);
+  if (recorder::isOn()) recorder::sample("host", all.all.now.load());
   if (capacity_ >= kLeastPooled) {
     all.shelf.put({data_, capacity_, uses_});
   } else {

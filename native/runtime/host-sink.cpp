@@ -6,6 +6,7 @@
 
 #include "runtime/checksum.h"
 #include "runtime/failure.h"
+#include "runtime/recorder.h"
 
 namespace weft {
 namespace {
@@ -80,6 +81,7 @@ FileSink::FileSink(FileDescriptor file, std::string path, uint64_t byteOffset, s
       start_(start) {}
 
 void FileSink::write(size_t offset, size_t byteLength, const void* from) {
+  const recorder::HostSpan span(recorder::Kind::write, path_, byteLength);
   for (size_t at = 0; at < byteLength; at += kPieceByteLength) {
     writePiece(offset + at, std::min(kPieceByteLength, byteLength - at),
                static_cast<const std::byte*>(from) + at);

@@ -364,6 +364,13 @@ void readGraphs(const Napi::Object& spec, Program& program) {
 
 size_t elementByteLength(int dtype) { return kElementByteLength[dtype]; }
 
+std::string nameOf(const MatmulStep& step) {
+  std::string text = "matmul ";
+  if (step.batch != 1) text += std::to_string(step.batch) + " x ";
+  return text + "(" + std::to_string(step.m) + ", " + std::to_string(step.k) + ") @ (" +
+         std::to_string(step.k) + ", " + std::to_string(step.n) + ")";
+}
+
 void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths, const std::string& field) {
   const auto check = [&](const MatrixOperand& operand, int64_t rows, int64_t columns, const char* name) {
     if (step.batch == 0 || rows == 0 || columns == 0) return;

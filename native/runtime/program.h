@@ -128,6 +128,9 @@ inline size_t keptByteLength(const BufferSpec& buffer) {
   return buffer.windowed ? buffer.partLast - buffer.partFirst : buffer.byteLength;
 }
 
+// What timelines call a product.
+std::string nameOf(const MatmulStep& step);
+
 // What a program handle owns.
 struct ProgramHandle {
   static constexpr const char* kWhat = "a program";

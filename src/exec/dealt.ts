@@ -40,6 +40,7 @@ import { Parts } from './parts.js';
 import type { Place } from './planner.js';
 import { cudaNeeds, cudaProgram } from './program-cuda.js';
 import { type OnProgress, watchProgress } from './progress.js';
+import { timed } from './recorder.js';
 import { synchronize } from './synchronize.js';
 import { roomOf, tidily, totalBytesOf } from './within.js';
 
@@ -123,7 +124,7 @@ function programOf(
   const key = `${canonical.fingerprint} ${exact} ${place} ${hostBudget} ${dealt}`;
   const known = programs.get(key);
   if (known !== undefined) return known;
-  const made = build(dealtPlan(canonical, target, devices));
+  const made = build(timed('plan', 'shares of devices', () => dealtPlan(canonical, target, devices)));
   programs.set(key, made);
   made.catch(() => programs.delete(key)); // a failure is not kept
   return made;

@@ -29,6 +29,7 @@ import { Parts } from './parts.js';
 import type { Plan } from './plan.js';
 import type { Budgets, Place, Program } from './program.js';
 import { type OnProgress, watchProgress } from './progress.js';
+import { timed } from './recorder.js';
 import { runWithin } from './within.js';
 
 export interface ComputeOptions {
@@ -159,7 +160,7 @@ async function execute(
 ): Promise<Executed> {
   const { signal, onProgress } = options;
   signal?.throwIfAborted();
-  const canonical = canonicalize(exprs);
+  const canonical = timed('plan', 'canonicalize', () => canonicalize(exprs));
   if (options.device !== 'cpu') await probed(); // libraries are loaded off this thread
   const chosen = devicesOf(canonical, options);
   if (chosen.isDealt) return dealt(exprs, canonical, chosen, options, place, filesOf);

@@ -33,6 +33,7 @@ import type {
   NvrtcInfo,
   ProductSpec,
   ProgramSpec,
+  RawTimeline,
   StagingLimits,
 } from './native-types.js';
 import type { WorkspaceNeed } from './workspace.js';
@@ -64,6 +65,8 @@ interface Addon {
   cancel(token: object): void;
   tilesDone(token: object): number;
   configureCpu(settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'poison'>): void;
+  beginProfile(): number;
+  endProfile(): Promise<RawTimeline>;
   cpuInfo(): CpuInfo;
   productWorkspace(product: ProductSpec): WorkspaceNeed;
   memory(): MemoryReport[];

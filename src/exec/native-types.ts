@@ -255,6 +255,25 @@ export interface StagingLimits {
   readonly copies: number;
 }
 
+/** Numbers for each span in `RawTimeline.spans`. */
+export const SPAN_FIELDS = 7;
+/** Numbers for each sample in `RawTimeline.samples`. */
+export const SAMPLE_FIELDS = 3;
+
+/** What was recorded from `beginProfile` to `endProfile`. Times are nanoseconds after the begin. */
+export interface RawTimeline {
+  /** Streams of devices, and threads of the `host`. */
+  readonly tracks: readonly { readonly device: string; readonly name: string }[];
+  readonly names: readonly string[];
+  /** Of each: track, kind (`Kind` of `native/runtime/recorder.h`), name, begin, end, bytes, tile (-1: none). */
+  readonly spans: Float64Array;
+  /** Of each: name of the device, time, bytes that it has out from then on. */
+  readonly samples: Float64Array;
+  readonly nanoseconds: number;
+  /** Spans and samples that were not kept: there were too many, or a device did not tell their times. */
+  readonly dropped: number;
+}
+
 /** How many objects of the driver and of cuBLAS a CUDA device keeps for its next run; none where it was never used. */
 export interface KeptObjects {
   readonly streams: number;

@@ -5,7 +5,14 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { addon, guarded, settled } from './native-addon.js';
-import type { CpuInfo, FileOutput, MemoryReport, ProductSpec, StagingLimits } from './native-types.js';
+import type {
+  CpuInfo,
+  FileOutput,
+  MemoryReport,
+  ProductSpec,
+  RawTimeline,
+  StagingLimits,
+} from './native-types.js';
 import type { WorkspaceNeed } from './workspace.js';
 
 export * from './native-cuda.js';
@@ -59,6 +66,12 @@ export async function collectGarbage(): Promise<boolean> {
 export async function trim(): Promise<void> {
   await Promise.all(memory().map(({ device }) => settled(guarded(() => addon().trim(device)))));
 }
+
+/** Begins to record what runs in this process; gives the begin in nanoseconds of `process.hrtime`. */
+export const beginProfile = (): number => guarded(() => addon().beginProfile());
+
+/** Ends the recording. */
+export const endProfile = (): Promise<RawTimeline> => settled(guarded(() => addon().endProfile()));
 
 /** The most pinned memory that copies to and from a GPU go through. */
 export const stagingLimits = (): StagingLimits => guarded(() => addon().stagingLimits());

@@ -42,6 +42,7 @@ import {
 } from './plan.js';
 import type { DeviceNeeds, Place } from './planner.js';
 import { bufferSpecs, joinedRanges, loopSpec, matmulSpec } from './program-cpu.js';
+import { timed } from './recorder.js';
 import type { WorkspaceNeed } from './workspace.js';
 
 /** cuBLAS is given this much workspace at most, as NVIDIA recommends for Hopper, and at least, below which it may fail. */
@@ -56,7 +57,7 @@ export function cudaOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): C
   const byLimit = printed.get(kernel) ?? new Map<number, CudaKernel>();
   let cuda = byLimit.get(limits.sharedByteLength);
   if (cuda === undefined) {
-    cuda = cudaKernel(kernel, scheduleOf(kernel, limits));
+    cuda = timed('codegen', kernel.name, () => cudaKernel(kernel, scheduleOf(kernel, limits)));
     printed.set(kernel, byLimit.set(limits.sharedByteLength, cuda));
     const { source } = cuda;
     debug('cuda', kernel.name, () => source);

@@ -15,6 +15,7 @@ import { kernelsOf, type Plan, printPlan } from './plan.js';
 import { type Budgets, type Place, planPartition } from './planner.js';
 import { cpuNeeds, cpuProgram } from './program-cpu.js';
 import { cudaNeeds, cudaProgram } from './program-cuda.js';
+import { timed } from './recorder.js';
 
 export type { Budgets, Place } from './planner.js';
 
@@ -32,15 +33,16 @@ export function planGraph(
   options: PassOptions & Partial<Budgets> & { readonly place?: Place },
 ): Planned {
   debug('graph', 'as built', () => printGraph(canonical.graph));
-  const graph = runPasses(
-    canonical.graph,
-    wants('passes') ? { ...options, trace: traced(options) } : options,
+  const graph = timed('plan', 'passes', () =>
+    runPasses(canonical.graph, wants('passes') ? { ...options, trace: traced(options) } : options),
   );
-  const partitioned = partition(graph);
+  const partitioned = timed('plan', 'partition', () => partition(graph));
   const place = options.place ?? 'host';
   const needs = device === 'cpu' ? cpuNeeds(place) : cudaNeeds(device, place);
   const limits = { budget: options.budget, hostBudget: options.hostBudget, sites: canonical.sites };
-  const plan = planPartition(graph, partitioned, canonical.sources, needs, limits);
+  const plan = timed('plan', 'memory and tiles', () =>
+    planPartition(graph, partitioned, canonical.sources, needs, limits),
+  );
   debug('kernels', 'fused', () =>
     plan.steps
       .flatMap((step) => kernelsOf(step))
@@ -111,8 +113,9 @@ async function build(canonical: Canonical, { device, ...options }: Target): Prom
   const start = performance.now();
   const { plan } = planGraph(canonical, device, options);
   const planned = performance.now();
-  const spec = device === 'cpu' ? cpuProgram(plan) : await cudaProgram(plan, device);
-  const native = createProgram(spec);
+  const spec =
+    device === 'cpu' ? timed('codegen', 'tapes', () => cpuProgram(plan)) : await cudaProgram(plan, device);
+  const native = timed('program', device, () => createProgram(spec));
   const built = performance.now();
   debug(
     'time',

@@ -35,6 +35,8 @@ struct Operation {
   // What is ordered before it, and itself.
   Clock clock;
   bool done = false;
+  // When it was.
+  std::chrono::steady_clock::time_point doneAt;
 };
 
 struct Stream {
@@ -53,6 +55,7 @@ struct Stream {
 
 struct Event {
   Context* context = nullptr;
+  bool hasTime = true;
   std::shared_ptr<Operation> mark;
   // How often it was asked for and found not done.
   unsigned looks = 0;

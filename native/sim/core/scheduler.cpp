@@ -146,6 +146,7 @@ void Scheduler::runFirst(Stream& stream) {
   stream.queue.pop_front();
   queued_--;
   operation->done = true;
+  operation->doneAt = std::chrono::steady_clock::now();
   // A lost context drops what is queued.
   if (context.error == 0 || status != 0) {
     Accesses accesses;

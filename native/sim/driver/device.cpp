@@ -11,6 +11,7 @@ namespace {
 constexpr int kVersion = 13000;
 // How often an event may be looked at in vain, unless its stream is stalled.
 constexpr unsigned kMostLooks = 64;
+constexpr unsigned kDisableTiming = 2;
 
 int attributeOf(const DeviceConfig& device, int attribute, int* value) {
   switch (attribute) {
@@ -223,6 +224,7 @@ WEFT_SIM_API cuEventCreate(Event** out, unsigned flags) {
     if (flags > 7) return kInvalidValue;
     Event* event = simulator.events.make();
     event->context = context;
+    event->hasTime = (flags & kDisableTiming) == 0;
     return *out = event, kSuccess;
   });
 }
@@ -275,5 +277,18 @@ WEFT_SIM_API cuEventSynchronize(Event* handle) {
     if (event == nullptr) return kInvalidHandle;
     if (event->mark) simulator.scheduler.wait(event->mark);
     return context->error;
+  });
+}
+
+WEFT_SIM_API cuEventElapsedTime(float* milliseconds, Event* beginHandle, Event* endHandle) {
+  return enter("cuEventElapsedTime", Needs::context, [&](Simulator& simulator, Context* context) {
+    const Event* begin = simulator.object(simulator.events, beginHandle, "event");
+    const Event* end = simulator.object(simulator.events, endHandle, "event");
+    if (begin == nullptr || end == nullptr) return kInvalidHandle;
+    if (!begin->hasTime || !end->hasTime || !begin->mark || !end->mark) return kInvalidHandle;
+    if (begin->context != context || end->context != context) return kInvalidHandle;
+    if (!begin->mark->done || !end->mark->done) return kNotReady;
+    const std::chrono::duration<float, std::milli> elapsed = end->mark->doneAt - begin->mark->doneAt;
+    return *milliseconds = elapsed.count(), context->error;
   });
 }

@@ -1,0 +1,115 @@
+// Recorder: what profile() records while it is on: spans of work, on threads of this process and in streams
+// of devices, and how much memory is out. While it is off, work pays for one look at a flag.
+//
+// One recording at a time in a process, whichever thread of JavaScript's asked for it. Times are nanoseconds
+// of the steady clock; those of streams come from their devices (cuda/stream-span.*) when the recording ends.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::recorder {
+
+// Names are in src/inspect/timeline-data.ts, in this order.
+enum class Kind : int {
+  kernel,
+  library,
+  graph,
+  zero,
+  copyIn,
+  copyOut,
+  copyWithin,
+  copyPeer,
+  queue,
+  stage,
+  read,
+  write,
+  compile,
+  load,
+};
+
+// A row of the timeline: a stream of a device, or a thread of the host.
+struct Track {
+  std::string device, name;
+};
+
+struct Span {
+  size_t track = 0;
+  Kind kind = Kind::kernel;
+  std::string name;
+  int64_t begin = 0, end = 0;
+  size_t byteLength = 0;
+  // Of a sweep; -1: it belongs to none.
+  int64_t tile = -1;
+};
+
+// Bytes that a device has out from a time on.
+struct Sample {
+  std::string device;
+  int64_t time;
+  size_t byteLength;
+};
+
+struct Recording {
+  int64_t begin = 0, end = 0;
+  std::vector<Track> tracks;
+  std::vector<Span> spans;
+  std::vector<Sample> samples;
+  // What was not kept: too much of it, or its time is not known.
+  size_t dropped = 0;
+};
+
+inline std::atomic<bool> recording{false};
+// Any thread.
+inline bool isOn() { return recording.load(std::memory_order_relaxed); }
+// Counts recordings: what was begun in one is no part of the next.
+uint64_t number();
+
+// Begins one, and gives when; 0: there is one already.
+int64_t begin();
+// Nothing more is begun in it. False: there is none that was not stopped.
+bool stop();
+// Waits for what devices have to tell, and gives what there is. Once after `stop`.
+Recording take();
+// Ends a recording whose timeline nobody will ask for any more, if it is under way.
+void abandon(uint64_t number);
+// Has `settle` called by `take`, to add what was recorded on devices. Called once.
+void settleWith(void (*settle)());
+
+// Any thread. The place of a row; those of one device and name are one.
+size_t trackOf(const std::string& device, const std::string& name);
+// The row of this thread.
+size_t trackOfThread();
+// This thread is the one that JavaScript runs on and that began a recording.
+void callThreadJavaScript();
+// Adds a span to the recording of a number.
+void add(uint64_t number, Span span);
+// Counts spans of a recording that are lost.
+void drop(uint64_t number, size_t count);
+// Notes what a device has out now.
+void sample(const std::string& device, size_t byteLength);
+
+// The most spans of a recording.
+inline constexpr size_t kMostSpans = size_t{1} << 18;
+
+// What this thread does while it lives; on the row of the thread, or of a device that computes on it.
+class HostSpan {
+ public:
+  HostSpan(Kind kind, const char* name, size_t byteLength = 0);
+  HostSpan(Kind kind, const std::string& name, size_t byteLength = 0);
+  // What the CPU does as a device, on a row of its own.
+  enum class OfStep { yes };
+  HostSpan(OfStep, Kind kind, const std::string& name, int64_t tile = -1);
+  ~HostSpan();
+  HostSpan(const HostSpan&) = delete;
+  HostSpan& operator=(const HostSpan&) = delete;
+
+ private:
+  // 0: nothing is recorded.
+  uint64_t number_ = 0;
+  Span span_;
+};
+
+}  // namespace weft::recorder

@@ -1,0 +1,54 @@
+/**
+ * `profile()`: records a timeline of a compute, or of whatever computes while a function runs. What is recorded, and how it is
+ * shown, is `inspect/timeline.ts`.
+ */
+import type { ComputeOptions } from './exec/evaluate.js';
+import { beginRecording, endRecording } from './exec/recorder.js';
+import type { ArrayLike } from './fluent.js';
+import { type Timeline, timelineOf } from './inspect/timeline.js';
+import { compute, Lazy } from './lazy.js';
+import type { NDArray } from './ndarray.js';
+
+/** A result, and when what happened. */
+export interface Profiled<T> {
+  readonly result: T;
+  readonly timeline: Timeline;
+}
+
+/**
+ * Computes an array, or several together, and records a timeline: `const { result, timeline } = await profile(x)`. With a
+ * function, records all that is computed until its promise settles: `await profile(() => step(x, v))`.
+ *
+ * The timeline has what ran on every stream of every device (kernels, library calls, copies and their rates), what threads of
+ * the host did (planning, code, NVRTC, copies to and from pinned memory, files), and the memory that was held. Times on a
+ * GPU come from events around each piece of work, which cost a few microseconds each while a profile is recorded and nothing
+ * otherwise; launches that are repeated as a CUDA graph are one piece.
+ *
+ * One profile at a time in a process, of all that runs in it, other workers included: throws an ArgumentError while another
+ * is under way. Rejects as the compute or the function does; there is no timeline then.
+ */
+export async function profile<T>(work: () => T | Promise<T>): Promise<Profiled<T>>;
+export async function profile(x: Lazy, options?: ComputeOptions): Promise<Profiled<NDArray>>;
+export async function profile<const Arrays extends readonly ArrayLike[]>(
+  arrays: Arrays,
+  options?: ComputeOptions,
+): Promise<Profiled<{ -readonly [K in keyof Arrays]: NDArray }>>;
+export async function profile(
+  work: (() => unknown) | Lazy | readonly ArrayLike[],
+  options?: ComputeOptions,
+): Promise<Profiled<unknown>> {
+  beginRecording();
+  let result: unknown;
+  try {
+    result = await resultOf(work, options);
+  } catch (error) {
+    await endRecording();
+    throw error;
+  }
+  return { result, timeline: timelineOf(await endRecording()) };
+}
+
+function resultOf(work: (() => unknown) | Lazy | readonly ArrayLike[], options?: ComputeOptions): unknown {
+  if (typeof work === 'function') return work();
+  return work instanceof Lazy ? work.compute(options) : compute(work, options);
+}
