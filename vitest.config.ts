@@ -41,8 +41,8 @@ export default defineConfig({
             'test/conformance/**/*.test.ts',
             'test/guest/at-once.test.ts',
           ],
-          // Where memory is watched, there are no graphs.
-          exclude: ['test/sim/graphs.test.ts'],
+          // Where memory is watched, there are no graphs, and there is one stream.
+          exclude: ['test/sim/graphs.test.ts', 'test/sim/streams.test.ts'],
         },
       },
       // With the buffers of a run where plans place them: in one block, beside and after each other.
@@ -57,6 +57,7 @@ export default defineConfig({
             'test/sim/compile.test.ts',
             'test/sim/here.test.ts',
             'test/sim/graphs.test.ts',
+            'test/sim/streams.test.ts',
             'test/guest/at-once.test.ts',
           ],
           env: { ...SIM.env, WEFT_POISON: '0' },

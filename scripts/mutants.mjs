@@ -28,6 +28,7 @@ const SCHEDULES = ['test/sim/schedules.test.ts'];
 const FAULTS = ['test/sim/faults.test.ts'];
 const RUNTIME = ['test/exec/cuda-runtime.test.ts'];
 const SWEEPS = ['test/sim/sweeps.test.ts'];
+const STREAMS = ['test/sim/streams.test.ts'];
 const KEPT = ['test/sim/kept-memory.test.ts'];
 const DEALT = ['test/sim/dealt-compile.test.ts'];
 const VALUES = [...PROGRAMS, 'test/conformance/views.test.ts', 'test/conformance/reductions.test.ts'];
@@ -78,6 +79,34 @@ const MUTANTS = [
     find: '  flight.end->wait();\n',
     replace: '',
     tests: [...PROGRAMS, ...SCHEDULES],
+  },
+  {
+    name: 'a dropped event wait: a step begins before the one of another stream that it comes after has ended',
+    file: 'native/cuda/issue-streams.cpp',
+    find: '  for (const size_t before : order.after) marks_[before]->holdBack(stream_);\n',
+    replace: '',
+    tests: STREAMS,
+  },
+  {
+    name: 'what comes after a program does not wait for its other streams',
+    file: 'native/cuda/issue-streams.cpp',
+    find: '  for (const size_t end : program_.ends) marks_[end]->holdBack(stream_);\n',
+    replace: '',
+    tests: STREAMS,
+  },
+  {
+    name: 'a branch of a graph does not wait for another one',
+    file: 'native/cuda/issue-streams.cpp',
+    find: '    if (before >= stretch.first) positions.push_back(before - stretch.first);\n',
+    replace: '',
+    tests: STREAMS,
+  },
+  {
+    name: 'buffers of steps that run at a time share bytes',
+    file: 'src/exec/plan-streams.ts',
+    find: '(a, b) => !allBefore(list[a]!, list[b]!) && !allBefore(list[b]!, list[a]!)',
+    replace: '() => false',
+    tests: STREAMS,
   },
   {
     name: 'a slot is filled while a tile is computed from it',

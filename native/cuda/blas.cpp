@@ -211,6 +211,12 @@ Blas::Blas(CUstream stream) : stream_(stream) {
 
 Blas::~Blas() { cublas().cublasDestroy(handle_); }
 
+void Blas::enter(CUstream stream) {
+  if (stream == stream_) return;
+  WEFT_CUBLAS_CALL(cublasSetStream, handle_, stream);
+  stream_ = stream;
+}
+
 void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses, size_t workspaceBytes,
                     bool adds) {
   if (step.m == 0 || step.n == 0 || step.batch == 0) return;

@@ -58,13 +58,15 @@ class Blas {
   Blas(const Blas&) = delete;
   Blas& operator=(const Blas&) = delete;
 
+  // From now on products are queued there.
+  void enter(CUstream stream);
   // Queues c = a * b; `addresses` are the buffers' by position, and the step's workspace has
   // `workspaceBytes`. `adds`: c = c + a * b.
   void multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses, size_t workspaceBytes,
                 bool adds = false);
 
  private:
-  const CUstream stream_;
+  CUstream stream_;
   cublasHandle handle_ = nullptr;
 };
 

@@ -337,6 +337,11 @@ void CudaDevice::lose(const std::string& status) {
 void CudaDevice::drain() {
   const CUresult drained = driver().cuStreamSynchronize(opened_.load()->stream);
   if (isFatal(drained)) lose(statusName(drained));
+  for (const std::atomic<CUstream>& stream : opened_.load()->others) {
+    if (stream == nullptr) continue;
+    const CUresult other = driver().cuStreamSynchronize(stream);
+    if (isFatal(other)) lose(statusName(other));
+  }
 }
 
 Blas& CudaDevice::blas() {
@@ -370,6 +375,8 @@ KeptObjects CudaDevice::keptObjects() const {
   const std::lock_guard lock(issuing_);
   KeptObjects kept{1, Throttle::kEvents + Trail::kEvents + r.events.count() + r.staging->eventCount(),
                    r.modules.count(), 1, r.blas ? size_t{1} : 0};
+  kept.streams += static_cast<size_t>(
+      std::count_if(r.others.begin(), r.others.end(), [](const auto& stream) { return stream != nullptr; }));
   kept.graphs = r.graphs.count();
   kept.graphExecs = r.graphs.execCount();
   if (const CopyStreams* copies = r.copies.load()) {

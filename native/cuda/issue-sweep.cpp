@@ -17,8 +17,7 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
     homes.push_back(homeOf(buffer.buffer));
     slots.push_back(slotsOf(buffer));
   }
-  SweepRun sweepRun(*sweep, std::move(homes), std::move(slots), copyStreams(), resources_.stream, device_,
-                    run_);
+  SweepRun sweepRun(*sweep, std::move(homes), std::move(slots), copyStreams(), stream_, device_, run_);
   const size_t first = launch_;
   sweepRun([&](int64_t tile) {
     tile_ = tile;
@@ -45,7 +44,7 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
       } else {
         throw Failure(FailureCode::internal, "a CPU tape reached a GPU");
       }
-      resources_.throttle->count(resources_.stream);
+      resources_.throttle->count(stream_);
     }
   });
   tile_ = -1;
@@ -58,12 +57,12 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
 void Issue::runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range) {
   if (range.y0 == range.y1) return;
   const StreamSpan span(
-      resources_.stream, Kind::kernel, [&] { return step.function; }, 0, tile_);
+      stream_, Kind::kernel, [&] { return step.function; }, 0, tile_);
   code_.firstBlock = {static_cast<unsigned>(range.x0), static_cast<unsigned>(range.y0)};
   WEFT_CU(cuLaunchKernel, launch.function, static_cast<unsigned>(range.x1 - range.x0),
           static_cast<unsigned>(range.y1 - range.y0), step.grid[2], step.block[0], step.block[1],
-          step.block[2], step.sharedByteLength, resources_.stream,
-          code_.parameters.data() + launch.parameters, nullptr);
+          step.block[2], step.sharedByteLength, stream_, code_.parameters.data() + launch.parameters,
+          nullptr);
 }
 
 // Rows of one matrix or several whole matrices, some columns, some contracted indices.
@@ -94,9 +93,9 @@ void Issue::runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& ru
   const SweepWindow& window = found->windows[tile];
   if (window.rows == 0) return;
   const CUdeviceptr at = run.place(static_cast<size_t>(found - sweep.buffers.begin()), tile).window;
-  const StreamSpan span(resources_.stream, Kind::zero, window.rowBytes * window.rows);
+  const StreamSpan span(stream_, Kind::zero, window.rowBytes * window.rows);
   WEFT_CU(cuMemsetD2D8Async, at, std::max(found->slotPitch, window.rowBytes), 0, window.rowBytes, window.rows,
-          resources_.stream);
+          stream_);
 }
 
 SweepHome Issue::homeOf(int buffer) const {

@@ -27,7 +27,8 @@ Issue::Issue(CudaDevice& device, Resources& resources, Flight& flight)
       run_(*flight.run),
       program_(*run_.program),
       code_(linked(program_, resources.modules)),
-      addresses_(code_.addresses) {}
+      addresses_(code_.addresses),
+      stream_(resources.stream) {}
 
 void Issue::operator()() {
   // A run that failed in a sweep may have left others.
@@ -35,26 +36,47 @@ void Issue::operator()() {
   place();
   if (bringIn() && !sweepsHost()) run_.leaveInputs();
   resources_.throttle->begin();
-  const bool replays = !code_.replays.empty() || isDue(program_, resources_);
-  size_t graph = 0;
-  for (size_t i = 0; i < program_.steps.size(); i++) {
-    checkCancelled(*run_.cancel);
-    if (replays && graph < program_.graphs.size() && program_.graphs[graph].first == i) {
-      i += program_.graphs[graph].count - 1;
-      replay(graph++);
-      continue;
-    }
-    if (own_) own_->begin(i);
-    std::visit(*this, program_.steps[i]);
-    if (own_) own_->end(i);
-    flight_.launches++;
-    resources_.throttle->count(resources_.stream);
-  }
+  queueSteps(!code_.replays.empty() || isDue(program_, resources_));
   code_.runs++;
   bringOut();
   if (!flight_.isAwaited) return;
   flight_.end = resources_.events.take();
   flight_.end->record(resources_.stream);
+}
+
+// Where memory is watched, blocks come and go in one stream.
+void Issue::queueSteps(bool replays) {
+  const bool hasStreams = !program_.orders.empty() && !own_ && !(replays && areBranches());
+  if (hasStreams) {
+    marks_.resize(program_.steps.size() + 1);
+    entered_.assign(program_.streams, false);
+    marks_.back() = resources_.events.take();
+    marks_.back()->record(stream_);
+  }
+  try {
+    size_t graph = 0;
+    for (size_t i = 0; i < program_.steps.size();) {
+      checkCancelled(*run_.cancel);
+      const bool isGraph = replays && graph < program_.graphs.size() && program_.graphs[graph].first == i;
+      const size_t count = isGraph ? program_.graphs[graph].count : 1;
+      if (hasStreams) enterStream(i);
+      if (isGraph) {
+        replay(graph++);
+      } else {
+        if (own_) own_->begin(i);
+        std::visit(*this, program_.steps[i]);
+        if (own_) own_->end(i);
+        flight_.launches++;
+        resources_.throttle->count(stream_);
+      }
+      i += count;
+      if (hasStreams) leaveStream(i - 1);
+    }
+    if (hasStreams) joinStreams();
+  } catch (...) {
+    if (hasStreams) abandonStreams();
+    throw;
+  }
 }
 
 // Where memory is watched, temporaries come and go between the steps.
@@ -69,11 +91,16 @@ void Issue::replay(size_t graph) {
   const size_t first = launch_;
   const auto eachStep = [&] {
     launch_ = first;
-    for (size_t k = 0; k < stretch.count; k++) std::visit(*this, program_.steps[stretch.first + k]);
+    const bool hasBranches =
+        replay_ != nullptr && !replay_->isComplete() && !program_.orders.empty() && areBranches();
+    for (size_t k = 0; k < stretch.count; k++) {
+      if (hasBranches) branch(stretch, stretch.first + k);
+      std::visit(*this, program_.steps[stretch.first + k]);
+    }
   };
   code_.replays.resize(program_.graphs.size());
   replay(code_.replays[graph], stretch.count, eachStep);
-  resources_.throttle->count(resources_.stream, stretch.count);
+  resources_.throttle->count(stream_, stretch.count);
 }
 
 void Issue::replay(std::unique_ptr<Replay>& own, size_t steps, const std::function<void()>& eachStep) {
@@ -83,8 +110,8 @@ void Issue::replay(std::unique_ptr<Replay>& own, size_t steps, const std::functi
     replay_->begin();
     eachStep();
     {
-      const StreamSpan span(resources_.stream, Kind::graph, [&] { return own->name(); });
-      replay_->launch(resources_.stream);
+      const StreamSpan span(stream_, Kind::graph, [&] { return own->name(); });
+      replay_->launch(stream_);
     }
     replay_ = nullptr;
     flight_.launches++;
@@ -103,9 +130,9 @@ void Issue::operator()(const LaunchStep& step) {
   const ProgramCode::Launch& launch = code_.launches[launch_++];
   if (replay_ != nullptr)
     return replay_->add(step, launch.function, code_.parameters.data() + launch.parameters, addresses_);
-  const StreamSpan span(resources_.stream, Kind::kernel, [&] { return step.function; });
+  const StreamSpan span(stream_, Kind::kernel, [&] { return step.function; });
   WEFT_CU(cuLaunchKernel, launch.function, step.grid[0], step.grid[1], step.grid[2], step.block[0],
-          step.block[1], step.block[2], step.sharedByteLength, resources_.stream,
+          step.block[1], step.block[2], step.sharedByteLength, stream_,
           code_.parameters.data() + launch.parameters, nullptr);
 }
 
@@ -114,7 +141,8 @@ void Issue::operator()(const MatmulStep& step) { multiply(step, false); }
 void Issue::multiply(const MatmulStep& step, bool adds) {
   const size_t workspace = step.workspace < 0 ? 0 : byteLengthOf(step.workspace);
   const StreamSpan span(
-      resources_.stream, Kind::library, [&] { return nameOf(step); }, 0, tile_);
+      stream_, Kind::library, [&] { return nameOf(step); }, 0, tile_);
+  device_.blas().enter(stream_);
   device_.blas().multiply(step, addresses_, workspace, adds);
 }
 
@@ -122,8 +150,8 @@ void Issue::operator()(const ZeroStep& step) {
   const size_t byteLength = byteLengthOf(step.buffer);
   if (byteLength == 0) return;
   if (replay_ != nullptr) return replay_->addZero(addresses_[step.buffer], byteLength);
-  const StreamSpan span(resources_.stream, Kind::zero, byteLength);
-  WEFT_CU(cuMemsetD8Async, addresses_[step.buffer], 0, byteLength, resources_.stream);
+  const StreamSpan span(stream_, Kind::zero, byteLength);
+  WEFT_CU(cuMemsetD8Async, addresses_[step.buffer], 0, byteLength, stream_);
 }
 
 void Issue::operator()(const TapeStep&) { throw Failure(FailureCode::internal, "a CPU tape reached a GPU"); }

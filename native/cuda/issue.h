@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "cuda/event.h"
 #include "cuda/flight.h"
 #include "cuda/modules.h"
 #include "cuda/own-blocks.h"
@@ -30,6 +31,7 @@ class CudaDevice;
 class Issue {
  public:
   Issue(CudaDevice& device, Resources& resources, Flight& flight);
+  ~Issue();
 
   // Whether the next run of a linked program makes its graphs.
   static bool isDue(const Program& program, Resources& resources);
@@ -60,6 +62,19 @@ class Issue {
     size_t byteLength = 0;
   };
 
+  // Queues the program's steps; those of its graphs as these, where they are due.
+  void queueSteps(bool replays);
+  // Around steps that run in a stream: what they wait for, and what waits for them.
+  void enterStream(size_t step);
+  void leaveStream(size_t step);
+  void joinStreams();
+  // After a failure: what comes next comes after all that is queued.
+  void abandonStreams() noexcept;
+  CUstream streamAt(size_t position);
+  // Says what a step of a program's graph comes after, where that has branches.
+  void branch(const Program::Stretch& stretch, size_t step);
+  // Whether each stream is a branch of the program's graphs.
+  bool areBranches() const;
   void place();
   void placeInBlock(size_t byteLength);
   void placeApart();
@@ -123,6 +138,12 @@ class Issue {
   // Where states of loops lie: the buffers that the body's are now. All others are where they are.
   std::vector<int> homes_;
   std::vector<std::shared_ptr<Memory>> spilled_;
+  // What is queued goes there.
+  CUstream stream_;
+  // After steps that other streams wait for, by position; the last: before all of them.
+  std::vector<std::unique_ptr<Event>> marks_;
+  // By stream, whether a step was queued in it.
+  std::vector<bool> entered_;
   size_t launch_ = 0;
   // The tile of a sweep that is being queued; -1: none is.
   int64_t tile_ = -1;

@@ -80,7 +80,7 @@ void Issue::replayRuns(const Loop& loop, size_t first, const std::vector<LoopRun
       queueBody(loop, run);
     }
   });
-  resources_.throttle->count(resources_.stream, steps);
+  resources_.throttle->count(stream_, steps);
   if (depth_ == 1) tellSteps(static_cast<int64_t>(runs.size()) * loop.stepsAtOnce);
 }
 
@@ -93,7 +93,7 @@ void Issue::runPart(const Loop& loop, size_t first, const SweepRange* ranges) {
       if (ranges[i].x0 == ranges[i].x1) continue;
       // Of a loop in a sweep, every step is a launch.
       runPart(std::get<LaunchStep>(loop.body[i]), code_.launches[first + i], ranges[i]);
-      resources_.throttle->count(resources_.stream);
+      resources_.throttle->count(stream_);
     }
   });
   code_.loopSteps = 1;
@@ -120,7 +120,7 @@ void Issue::queueBody(const Loop& loop, const LoopRun& run) {
 void Issue::runBody(const Loop& loop, const LoopRun& run) {
   checkCancelled(*run_.cancel);
   queueBody(loop, run);
-  resources_.throttle->count(resources_.stream, loop.body.size());
+  resources_.throttle->count(stream_, loop.body.size());
   if (run.kept >= 0) {
     for (const LoopState& state : loop.states) {
       const size_t byteLength = byteLengthOf(state.current);
@@ -135,8 +135,8 @@ void Issue::copyState(int from, int to, size_t offset, size_t byteLength) {
   const SweepHome source = homeOf(from);
   const SweepHome target = homeOf(to);
   if (source.device != 0 && target.device != 0) {
-    const StreamSpan span(resources_.stream, Kind::copyWithin, byteLength);
-    WEFT_CU(cuMemcpyDtoDAsync, target.device + offset, source.device, byteLength, resources_.stream);
+    const StreamSpan span(stream_, Kind::copyWithin, byteLength);
+    WEFT_CU(cuMemcpyDtoDAsync, target.device + offset, source.device, byteLength, stream_);
   } else if (source.device != 0) {
     std::byte* const host = target.host == nullptr ? nullptr : target.host + offset;
     resources_.staging->download({{source.device, host, byteLength, nullptr, offset, target.sinks}},
@@ -183,8 +183,8 @@ void Issue::runWhile(const Loop& loop, size_t first) {
   for (std::unique_ptr<Event>& event : looks.read) event = resources_.events.take();
   const auto look = [&](int64_t done) {
     const CUdeviceptr from = addresses_[bufferAt(condition, placeAfter(done))];
-    WEFT_CU(cuMemcpyDtoHAsync, looks.flags[done % 2], from, 1, resources_.stream);
-    looks.read[done % 2]->record(resources_.stream);
+    WEFT_CU(cuMemcpyDtoHAsync, looks.flags[done % 2], from, 1, stream_);
+    looks.read[done % 2]->record(stream_);
   };
   int64_t done = 0;
   look(done);

@@ -63,11 +63,19 @@ Replay::Replay(Graphs& graphs, CUcontext context) : graphs_(graphs), context_(co
   graphs_.graphs_++;
 }
 
+void Replay::comeAfter(const std::vector<size_t>& positions) {
+  after_.clear();
+  for (const size_t position : positions) after_.push_back(nodes_[position].node);
+  hasAfter_ = true;
+}
+
 template <typename Make>
 void Replay::append(std::vector<CUdeviceptr> addresses, const Make& make) {
   Node made;
-  const CUgraphNode* const after = nodes_.empty() ? nullptr : &nodes_.back().node;
-  make(&made.node, after, nodes_.empty() ? 0 : 1);
+  if (!hasAfter_ && !nodes_.empty()) after_ = {nodes_.back().node};
+  make(&made.node, after_.data(), after_.size());
+  after_.clear();
+  hasAfter_ = false;
   made.addresses = std::move(addresses);
   nodes_.push_back(std::move(made));
 }

@@ -46,6 +46,8 @@ class Replay {
 
   // A pass begins.
   void begin() { next_ = 0; }
+  // The nodes that the next one comes after, instead of the one before it.
+  void comeAfter(const std::vector<size_t>& positions);
   // The next step; `parameters` point to its arguments' values, `addresses` are those of all buffers.
   void add(const LaunchStep& step, CUfunction function, void** parameters,
            const std::vector<CUdeviceptr>& addresses);
@@ -77,6 +79,9 @@ class Replay {
   GraphPair pair_;
   std::vector<Node> nodes_;
   size_t next_ = 0;
+  // Of the next node, where they were given.
+  std::vector<CUgraphNode> after_;
+  bool hasAfter_ = false;
 };
 
 }  // namespace weft::cuda

@@ -1,6 +1,7 @@
 // What an open device owns: its context, its stream, and what work is issued with. Made by CudaDevice::open,
 // lives as long as the process. Used under the device's issuing lock, where nothing else is said.
 #pragma once
+#include <array>
 #include <atomic>
 #include <optional>
 
@@ -14,12 +15,16 @@
 #include "cuda/sweep.h"
 #include "cuda/throttle.h"
 #include "cuda/trail.h"
+#include "runtime/program.h"
 
 namespace weft::cuda {
 
 struct Resources {
   CUcontext context = nullptr;
   CUstream stream = nullptr;
+  // Further streams, for programs whose steps run in several; null until they are needed. Read by other
+  // threads.
+  std::array<std::atomic<CUstream>, Program::kMostStreams - 1> others{};
   std::optional<DevicePool> pool;
   std::optional<Staging> staging;
   PinnedSlots slots;

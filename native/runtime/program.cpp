@@ -338,6 +338,53 @@ bool isBrief(const Program& program, bool replayed) {
   return work <= kShortWork && launches - repeated <= kFewLaunches;
 }
 
+void readStreams(const Napi::Object& spec, Program& program) {
+  if (!spec.Has("streams")) return;
+  if (program.device->isHost()) reject("streams", "none on the CPU");
+  const Napi::Object streams = values::object(spec.Get("streams"), "streams");
+  program.streams = values::integer(streams.Get("count"), "streams.count", 1, Program::kMostStreams);
+  const Napi::Array list = values::array(streams.Get("steps"), "streams.steps");
+  if (list.Length() != program.steps.size()) reject("streams.steps", "one for each step");
+  const auto stepAt = [&](const Napi::Value& value, const std::string& field, size_t below) {
+    if (below == 0) reject(field, "an earlier step");
+    const size_t step = values::integer(value, field, 0, static_cast<int64_t>(below) - 1);
+    program.orders[step].isAwaited = true;
+    return step;
+  };
+  for (uint32_t i = 0; i < list.Length(); i++) {
+    const std::string field = item("streams.steps", i);
+    const Napi::Object entry = values::object(list.Get(i), field);
+    const auto last = static_cast<int64_t>(program.streams) - 1;
+    Program::Order order{};
+    order.stream = values::integer(entry.Get("stream"), field + ".stream", 0, last);
+    const Napi::Array after = values::array(entry.Get("after"), field + ".after");
+    for (uint32_t k = 0; k < after.Length(); k++)
+      order.after.push_back(stepAt(after.Get(k), field + "." + item("after", k), i));
+    program.orders.push_back(std::move(order));
+  }
+  const Napi::Array ends = values::array(streams.Get("ends"), "streams.ends");
+  for (uint32_t k = 0; k < ends.Length(); k++)
+    program.ends.push_back(stepAt(ends.Get(k), item("streams.ends", k), program.orders.size()));
+}
+
+// A graph that is not the whole program's is in one stream: only its first step waits for others, and only
+// its last one is waited for.
+void checkStreams(const Program& program) {
+  size_t count = 0;
+  for (const Program::Stretch& stretch : program.graphs) count += stretch.count;
+  if (program.orders.empty() || count == program.steps.size()) return;
+  for (const Program::Stretch& stretch : program.graphs) {
+    for (size_t k = stretch.first; k < stretch.first + stretch.count; k++) {
+      const Program::Order& order = program.orders[k];
+      const bool isFirst = k == stretch.first;
+      const bool isLast = k + 1 == stretch.first + stretch.count;
+      if (order.stream != program.orders[stretch.first].stream || (!isFirst && !order.after.empty()) ||
+          (!isLast && order.isAwaited))
+        reject("graphs", "in one stream each");
+    }
+  }
+}
+
 void readGraphs(const Napi::Object& spec, Program& program) {
   if (!spec.Has("graphs")) return;
   const Napi::Array list = values::array(spec.Get("graphs"), "graphs");
@@ -400,7 +447,9 @@ Napi::Value createProgram(const Napi::CallbackInfo& info) {
   readImages(spec, *program);
   readSteps(spec, *program);
   checkStates(*program);
+  readStreams(spec, *program);
   readGraphs(spec, *program);
+  checkStreams(*program);
   program->isBrief = isBrief(*program, false);
   program->isBriefReplayed = isBrief(*program, true);
   return values::makeHandle(info.Env(), std::make_unique<ProgramHandle>(ProgramHandle{std::move(program)}));

@@ -115,6 +115,20 @@ struct Program {
     size_t first, count;
   };
   std::vector<Stretch> graphs;
+  // Where steps run that several streams of a GPU run; StreamPlan of src/exec/streams.ts.
+  struct Order {
+    size_t stream;
+    // Earlier steps of other streams that it begins after.
+    std::vector<size_t> after;
+    // Whether another stream waits for it.
+    bool isAwaited;
+  };
+  static constexpr size_t kMostStreams = 8;
+  size_t streams = 1;
+  // Of each step; empty: there is one stream.
+  std::vector<Order> orders;
+  // The last steps of streams that what follows the program has to wait for.
+  std::vector<size_t> ends;
   // Whether its steps are done (on the CPU) or queued (on a GPU) about as soon as a thread is woken for them.
   bool isBrief = false;
   // The same with its graphs as one step each.

@@ -8,6 +8,7 @@ import type { DraftBuffer, DraftNeeds } from './draft.js';
 import { aligned } from './memory.js';
 import type { PanelWork } from './panel-time.js';
 import type { MatmulStep, Plan, SweepWindows } from './plan.js';
+import type { StreamNeeds } from './streams.js';
 import type { WorkspaceNeed } from './workspace.js';
 
 /** What planning needs to know of a device, beyond the plan's own buffers. */
@@ -22,6 +23,8 @@ export interface DeviceNeeds extends DraftNeeds {
     | undefined;
   /** Bytes of host memory that a plan takes beside arrays and results; without it, none. */
   readonly hostPeakOf?: ((plan: Omit<Plan, 'hostPeakBytes'>) => number) | undefined;
+  /** How steps may run at a time; without it, they run one after the other. */
+  readonly streams?: StreamNeeds | undefined;
   /** How kernels can be run in parts; without it, a job fits as a whole or not at all. */
   readonly sweeps?: SweepRules | undefined;
 }

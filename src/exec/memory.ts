@@ -88,6 +88,30 @@ function placeLargestFirst(blocks: readonly Lifetime[], measure: (block: Lifetim
   return { offsets, byteLength: end };
 }
 
+/** Places blocks, the largest first, each at the lowest place beside those before it that it may not share bytes with. */
+export function placeBeside(
+  byteLengths: readonly number[],
+  areApart: (one: number, other: number) => boolean,
+): Arena {
+  const offsets = new Array<number>(byteLengths.length).fill(0);
+  const order = byteLengths.map((_, k) => k).sort((a, b) => byteLengths[b]! - byteLengths[a]!);
+  const placed: number[] = [];
+  let end = 0;
+  for (const k of order) {
+    const size = aligned(byteLengths[k]!);
+    const others = placed.filter((other) => areApart(k, other)).sort((a, b) => offsets[a]! - offsets[b]!);
+    let offset = 0;
+    for (const other of others) {
+      if (offsets[other]! >= offset + size) break;
+      offset = Math.max(offset, offsets[other]! + aligned(byteLengths[other]!));
+    }
+    offsets[k] = offset;
+    end = Math.max(end, offset + size);
+    placed.push(k);
+  }
+  return { offsets, byteLength: end };
+}
+
 interface Gap {
   offset: number;
   byteLength: number;

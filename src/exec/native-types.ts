@@ -5,7 +5,7 @@
  */
 import type { TapeSpec } from '../codegen/tape.js';
 import type { DeviceBuffer, FileStamp } from '../graph/expr.js';
-import type { LoopState, MatrixOperand, SweepWindows } from './plan.js';
+import type { LoopState, MatrixOperand, StreamPlan, SweepWindows } from './plan.js';
 
 export interface BufferSpec {
   /** `spill`: host memory of the run, which sweeps write and read in windows; `state`: a loop says where it lies. */
@@ -130,7 +130,12 @@ export interface ProgramSpec {
   /** Device code (cubin); `key` identifies it, so that a module is loaded once per device. */
   readonly images: readonly { readonly key: string; readonly bytes: Uint8Array }[];
   readonly steps: readonly StepSpec[];
-  /** Launches and zeroed buffers in a row that a GPU repeats as one CUDA graph; ascending. */
+  /** Where a GPU runs each step, if not one after the other. */
+  readonly streams?: StreamPlan | undefined;
+  /**
+   * Launches and zeroed buffers in a row that a GPU repeats as one CUDA graph; ascending. With `streams`, graphs of all steps
+   * have them as branches; another is in one stream, only its first step waits for others, and only its last is waited for.
+   */
   readonly graphs?: readonly { readonly first: number; readonly count: number }[];
 }
 

@@ -8,6 +8,7 @@
  */
 import type { DType } from '../graph/dtype.js';
 import type { MatmulStep } from './plan.js';
+import type { StepCost } from './streams.js';
 
 /** A product in tiles of at most `rows` × `columns`; bytes copied in all, before the first tile and after the last. */
 export interface PanelWork {
@@ -34,6 +35,16 @@ const PRODUCT_RATE: Partial<Readonly<Record<DType, number>>> = {
   complex64: 52e12,
   complex128: 55e12,
 };
+
+const PRODUCT_SECONDS = 5e-6;
+
+/** About how long a product takes by itself, and how much of the device it fills. */
+export function productCost({ m, n, k, batch, dtype }: MatmulStep, multiprocessors: number): StepCost {
+  const blocks = Math.ceil(m / BLOCK) * Math.ceil(n / BLOCK) * batch;
+  const share = Math.min(1, blocks / multiprocessors);
+  const operations = 2 * batch * m * n * k * (dtype.startsWith('complex') ? 4 : 1);
+  return { seconds: PRODUCT_SECONDS + operations / (PRODUCT_RATE[dtype]! * Math.max(share, 1e-3)), share };
+}
 
 export function panelSeconds(step: MatmulStep, work: PanelWork, multiprocessors: number): number {
   const { m, n, k, dtype } = step;

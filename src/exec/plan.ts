@@ -148,9 +148,31 @@ export function sweepsOf(step: Step): readonly SweepStep[] {
   return step.kind === 'sweep' ? [step] : [];
 }
 
+/** Where a step runs. */
+export interface StepStream {
+  readonly stream: number;
+  /** Steps of other streams that have to end before it begins; what comes before those is not named again. */
+  readonly after: readonly number[];
+}
+
+/** Of a plan whose steps run in several streams of a GPU. Each stream begins after what was queued before the plan. */
+export interface StreamPlan {
+  readonly count: number;
+  /** Of each step. */
+  readonly steps: readonly StepStream[];
+  /** Steps that end streams: what comes after the plan, in stream 0, waits for them. */
+  readonly ends: readonly number[];
+}
+
+/** The buffer that a product may use besides. */
+export const workspaceOf = (step: Step): number | undefined =>
+  step.kind === 'matmul' ? step.workspace : undefined;
+
 export interface Plan {
   readonly buffers: readonly PlanBuffer[];
   readonly steps: readonly Step[];
+  /** Absent: the steps run one after the other. */
+  readonly streams?: StreamPlan;
   /** For each buffer of role `input`, in order: the source of the graph that fills it. */
   readonly inputs: readonly number[];
   /** For each output of the graph: its place among the buffers of role `output`; -1: it has no elements. */
@@ -174,10 +196,18 @@ export function printPlan(plan: Plan): string {
   const buffers = plan.buffers.map(
     (buffer, k) => `b${k} ${buffer.role} ${buffer.byteLength} bytes${place(buffer)}: ${buffer.label}`,
   );
-  const steps = plan.steps.map((step, k) => `${k} ${printStep(step)}`);
+  const steps = plan.steps.map((step, k) => `${k} ${printStep(step)}${printStream(plan.streams?.steps[k])}`);
   return [`arena ${plan.arenaByteLength} bytes, peak ${plan.peakBytes} bytes`, ...buffers, ...steps].join(
     '\n',
   );
+}
+
+/** `, stream 1 after step 3`; nothing where there is one stream. */
+export function printStream(place: StepStream | undefined): string {
+  if (place === undefined) return '';
+  const { stream, after } = place;
+  const steps = after.length === 1 ? `step ${after[0]}` : `steps ${after.join(', ')}`;
+  return `, stream ${stream}${after.length === 0 ? '' : ` after ${steps}`}`;
 }
 
 const indented = (text: string): string => text.replace(/^/gm, '  ');

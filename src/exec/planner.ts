@@ -15,6 +15,8 @@ import { hostNoFit, madeAt, nameOf, withoutSpills } from './host-budget.js';
 import { inPlace } from './in-place.js';
 import { placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
+import { inStreams } from './plan-streams.js';
+
 import type { NoFit } from './sweep-slots.js';
 import { planSweeps } from './sweeps.js';
 import { withWorkspaces, workspacesOf } from './workspace.js';
@@ -66,7 +68,7 @@ function planDraft(
   let refused: NoFit | undefined;
   for (const draft of withWorkspaces(drafted, needs.workspaceOf)) {
     const whole = planWhole(draft, needs);
-    if (whole.peakBytes <= budget) return whole;
+    if (whole.peakBytes <= budget) return inStreams(draft, needs, whole, budget) ?? whole;
     const shared = needs.isByElement && inPlace(draft, needs.isByElement);
     const other = shared && planWhole(shared, needs);
     if (other !== undefined && other.peakBytes <= budget) return other;

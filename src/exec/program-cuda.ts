@@ -28,7 +28,7 @@ import {
   type SweepSpec,
   stagingLimits,
 } from './native.js';
-import { panelSeconds } from './panel-time.js';
+import { panelSeconds, productCost } from './panel-time.js';
 import {
   type KernelStep,
   kernelsOf,
@@ -37,12 +37,14 @@ import {
   type Plan,
   type PlanBuffer,
   type Step,
+  type StreamPlan,
   type SweepStep,
   sweepsOf,
 } from './plan.js';
 import type { DeviceNeeds, Place } from './planner.js';
 import { bufferSpecs, joinedRanges, loopSpec, matmulSpec } from './program-cpu.js';
 import { timed } from './recorder.js';
+import type { StepCost } from './streams.js';
 import type { WorkspaceNeed } from './workspace.js';
 
 /** cuBLAS is given this much workspace at most, as NVIDIA recommends for Hopper, and at least, below which it may fail. */
@@ -95,6 +97,7 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
     peakOf: (arena, inputs, outputs) => peakOf(arena + sumOf(inputs), outputs, place),
     hostPeakOf: cudaHostPeak,
     heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
+    streams: { most: MOST_STREAMS, costOf: (step) => costOf(step, limits, multiprocessors) },
     isByElement: (kernel) => ['map', 'repeat'].includes(cudaOf(kernel, limits).schedule.kind),
     sweeps: {
       worksOf: (kernel) => cudaWorks(kernel, cudaOf(kernel, limits).schedule),
@@ -106,6 +109,26 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
       panelSeconds: (step, work) => panelSeconds(step, work, multiprocessors),
     },
   };
+}
+
+/** As many as native programs have: `Program::kMostStreams`. */
+const MOST_STREAMS = 8;
+/** Threads of a multiprocessor. */
+const THREADS = 2048;
+const LAUNCH_SECONDS = 2.5e-6;
+/** Bytes a second of what is in memory; a kernel that fills half of the device reaches it. */
+const MEMORY_RATE = 4e12;
+
+/** About how long a step takes by itself, and how much of the device it fills. */
+function costOf(step: Step, limits: DeviceLimits, multiprocessors: number): StepCost {
+  if (step.kind === 'matmul') return productCost(step, multiprocessors);
+  if (step.kind !== 'kernel') return { seconds: LAUNCH_SECONDS, share: 1 };
+  const { launches } = cudaOf(step.kernel, limits);
+  const threads = launches.map(({ grid, block }) => [...grid, ...block].reduce((n, size) => n * size, 1));
+  const share = Math.min(1, Math.max(1, ...threads) / (multiprocessors * THREADS));
+  const bytes = step.kernel.buffers.reduce((sum, b) => sum + b.elementCount * byteLengthOf(b.dtype), 0);
+  const moved = bytes / (MEMORY_RATE * Math.min(1, 2 * share));
+  return { seconds: launches.length * LAUNCH_SECONDS + moved, share };
 }
 
 /**
@@ -164,14 +187,23 @@ export async function cudaProgram(plan: Plan, device: string): Promise<ProgramSp
   const images = await Promise.all(
     [...position.keys()].map((source) => loadImage(source, architecture, CUDA_OPTIONS)),
   );
-  const steps = plan.steps.flatMap((step) => stepSpecs(step, { limits, position }));
+  const specs = plan.steps.map((step) => stepSpecs(step, { limits, position }));
+  const streams = streamsOfSpecs(
+    plan,
+    specs.map(({ length }) => length),
+  );
+  const steps = specs.flat();
   return {
     device,
     buffers: bufferSpecs(plan),
     arenaByteLength: plan.arenaByteLength,
     images,
     steps,
-    graphs: graphsOf(steps.map(({ kind }) => kind)),
+    ...(streams === undefined ? {} : { streams }),
+    graphs: graphsOf(
+      steps.map(({ kind }) => kind),
+      streams,
+    ),
   };
 }
 
@@ -181,27 +213,62 @@ const MOST_IN_GRAPH = 128;
 /** For each graph of a plan's program, how many launches it has. */
 export function graphSizes(plan: Plan, device: string): number[] {
   const limits = limitsOf(device);
-  const kinds = plan.steps.flatMap((step): StepSpec['kind'][] => {
+  const kinds = plan.steps.map((step): StepSpec['kind'][] => {
     if (step.kind === 'sweep' || step.kind === 'loop' || step.kind === 'matmul') return [step.kind];
     const { scratch, launches } = cudaOf(step.kernel, limits);
     const zeroed = step.kind === 'finish' ? 0 : scratch.filter((buffer) => buffer.zeroed).length;
     const launched = launches.length - (step.kind === 'finish' ? PARTIAL_LAUNCHES : 0);
     return [...new Array<'zero'>(zeroed).fill('zero'), ...new Array<'launch'>(launched).fill('launch')];
   });
-  return graphsOf(kinds).map(({ count }) => count);
+  const streams = streamsOfSpecs(
+    plan,
+    kinds.map(({ length }) => length),
+  );
+  return graphsOf(kinds.flat(), streams).map(({ count }) => count);
 }
 
-/** Steps of a program that repeated runs launch as one CUDA graph: all that are in a row. */
-function graphsOf(kinds: readonly StepSpec['kind'][]): { first: number; count: number }[] {
+/** The streams of a program's steps, of which each step of its plan becomes some. */
+function streamsOfSpecs({ streams }: Plan, counts: readonly number[]): StreamPlan | undefined {
+  // Nothing waits for a step that launches nothing.
+  if (streams === undefined || counts.includes(0)) return undefined;
+  const lastOf: number[] = [];
+  for (const count of counts) lastOf.push((lastOf.at(-1) ?? -1) + count);
+  const moved = (steps: readonly number[]): number[] => steps.map((step) => lastOf[step]!);
+  return {
+    count: streams.count,
+    steps: streams.steps.flatMap(({ stream, after }, k) =>
+      Array.from({ length: counts[k]! }, (_, i) => ({ stream, after: i === 0 ? moved(after) : [] })),
+    ),
+    ends: moved(streams.ends),
+  };
+}
+
+const isRepeated = (kind: StepSpec['kind']): boolean => kind === 'launch' || kind === 'zero';
+
+/**
+ * Steps of a program that repeated runs launch as one CUDA graph: all that are in a row. Of several streams, graphs of all steps
+ * have branches; otherwise those of a stream are in a row as long as no other stream waits for one, or has to.
+ */
+function graphsOf(
+  kinds: readonly StepSpec['kind'][],
+  streams: StreamPlan | undefined,
+): { first: number; count: number }[] {
+  const cuts = kinds.every(isRepeated) ? undefined : streams;
+  const awaited = new Set(cuts === undefined ? [] : [...cuts.ends, ...cuts.steps.flatMap((s) => s.after)]);
   const graphs: { first: number; count: number }[] = [];
   kinds.forEach((kind, at) => {
-    if (kind !== 'launch' && kind !== 'zero') return;
+    if (!isRepeated(kind)) return;
     const last = graphs.at(-1);
+    const place = cuts?.steps[at];
+    const isCut =
+      place !== undefined &&
+      (place.after.length > 0 || awaited.has(at - 1) || place.stream !== cuts?.steps[at - 1]?.stream);
     const follows = last !== undefined && last.first + last.count === at && last.count < MOST_IN_GRAPH;
-    if (follows) last.count += 1;
+    if (follows && !isCut) last.count += 1;
     else graphs.push({ first: at, count: 1 });
   });
-  return graphs;
+  // A launch by itself is sooner queued than a graph of it.
+  return cuts === undefined ? graphs : graphs.filter(({ count }) => count > 1);
 }
 
 interface Images {

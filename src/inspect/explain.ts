@@ -16,6 +16,7 @@ import {
   type MatmulStep,
   type PhaseStep,
   type Plan,
+  printStream,
   type Step,
   type SweepStep,
 } from '../exec/plan.js';
@@ -41,6 +42,9 @@ export interface ExplainedStep {
   readonly sweep?: { readonly number: number; readonly tiles: number };
   /** Of a step in a loop's body: which loop of the plan, and how often it runs; of loops in loops, the innermost. */
   readonly loop?: { readonly number: number; readonly count: string };
+  /** Of a plan in several streams: the one it runs in, and steps of others that it waits for. */
+  readonly stream?: number;
+  readonly after?: readonly number[];
   /** `reduce_square_sum`, `matmul`. */
   readonly name: string;
   /** Ids of the optimized graph's nodes that it computes. */
@@ -180,8 +184,11 @@ const changes = ({ added, removed, changed }: PassTrace): string =>
     .map(([what, ids]) => `${what} ${(ids as readonly number[]).map((id) => `%${id}`).join(' ')}`)
     .join(', ');
 
+const streamText = ({ stream, after = [] }: ExplainedStep): string =>
+  printStream(stream === undefined ? undefined : { stream, after });
+
 const stepText = (step: ExplainedStep, k: number): string =>
-  `step ${k}: ${step.name}${step.sweep === undefined ? '' : `, in ${step.sweep.tiles} tiles of sweep ${step.sweep.number}`}${step.loop === undefined ? '' : `, in loop ${step.loop.number} (${step.loop.count})`}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written\n${indent(step.text)}`;
+  `step ${k}: ${step.name}${step.sweep === undefined ? '' : `, in ${step.sweep.tiles} tiles of sweep ${step.sweep.number}`}${step.loop === undefined ? '' : `, in loop ${step.loop.number} (${step.loop.count})`}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}${streamText(step)}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written\n${indent(step.text)}`;
 
 /** Explains the compute of several results together. Throws what `compute` would reject with before it runs anything. */
 export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {}): Explanation {
@@ -279,7 +286,11 @@ function explainSteps(planned: Planned, device: string): ExplainedStep[] {
       .flatMap(explainBody)
       .map((s) => ({ loop, ...s, reads: renamed(s.reads), writes: renamed(s.writes) }));
   };
-  return planned.plan.steps.flatMap(explainBody);
+  const { steps, streams } = planned.plan;
+  // Plans in several streams have no sweeps and no loops: each step of theirs is one here.
+  return streams === undefined
+    ? steps.flatMap(explainBody)
+    : steps.flatMap((step, k) => explainBody(step).map((s) => ({ ...s, ...streams.steps[k]! })));
 }
 
 /** States of a loop by the buffers that hold the first and the last of them. */

@@ -101,9 +101,11 @@ struct Graph;
 struct GraphNode {
   Graph* graph = nullptr;
   GraphWork work;
+  // Nodes before it in the graph.
+  std::vector<const GraphNode*> after;
 };
 
-// Work that is queued together. Each node comes after the one before it.
+// Work that is queued together.
 struct Graph {
   Context* context = nullptr;
   std::vector<GraphNode*> nodes;
@@ -114,6 +116,8 @@ struct GraphExec {
   Context* context = nullptr;
   std::map<const GraphNode*, size_t> places;
   std::vector<GraphWork> works;
+  // Of each, those that it comes after.
+  std::vector<std::vector<size_t>> after;
 };
 
 // A stream-ordered pool: what it holds of the device, and what is in use. Memory freed in a stream may be
@@ -155,6 +159,8 @@ struct Context {
   // Handed out by pools, and the most of it since a test last asked for anew.
   size_t inUse = 0, peak = 0;
   std::unique_ptr<Stream> defaultStream;
+  // What branches of graphs run in.
+  std::vector<std::unique_ptr<Stream>> branches;
   // Ordinals of devices whose memory it may access.
   std::set<int> peers;
   // Owners of blocks.

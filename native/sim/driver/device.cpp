@@ -155,6 +155,8 @@ WEFT_SIM_API cuDevicePrimaryCtxRelease_v2(int device) {
     destroyAll(simulator.modules);
     destroyAll(simulator.pools);
     simulator.scheduler.removeStream(*context.defaultStream);
+    for (const auto& branch : context.branches) simulator.scheduler.removeStream(*branch);
+    context.branches.clear();
     context.defaultStream.reset();
     context.memory.reset();
     context.poolOf.clear();

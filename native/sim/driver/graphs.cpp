@@ -1,13 +1,13 @@
-// The simulated driver: graphs of launches and of memory that is set, one after the other. Other shapes are
-// not supported.
+// The simulated driver: graphs of launches and of memory that is set. Branches of a graph run in streams of
+// their own.
+#include <algorithm>
+
 #include "driver/enter.h"
 #include "driver/queueing.h"
 
 using namespace weft::sim;
 
 namespace {
-
-constexpr int kNotSupported = 801;
 
 // CUDA_KERNEL_NODE_PARAMS.
 struct KernelParams {
@@ -50,11 +50,17 @@ int addNode(Simulator& simulator, GraphNode** out, Graph* handle, GraphNode* con
             GraphWork work) {
   Graph* graph = simulator.object(simulator.graphs, handle, "graph");
   if (graph == nullptr) return kInvalidHandle;
-  const bool isFirst = graph->nodes.empty();
-  if (afterCount != (isFirst ? 0 : 1) || (!isFirst && after[0] != graph->nodes.back())) return kNotSupported;
   GraphNode* node = simulator.graphNodes.make();
   node->graph = graph;
   node->work = std::move(work);
+  for (size_t i = 0; i < afterCount; i++) {
+    const GraphNode* before = simulator.object(simulator.graphNodes, after[i], "graph node");
+    if (before == nullptr || before->graph != graph) {
+      simulator.graphNodes.destroy(node);
+      return kInvalidValue;
+    }
+    node->after.push_back(before);
+  }
   graph->nodes.push_back(node);
   return *out = node, kSuccess;
 }
@@ -66,6 +72,60 @@ GraphWork* workOf(Simulator& simulator, GraphExec* handle, const GraphNode* node
   if (exec == nullptr || node == nullptr) return nullptr;
   const auto found = exec->places.find(node);
   return found == exec->places.end() ? nullptr : &exec->works[found->second];
+}
+
+// The stream of a branch, by position; 0 is the one that the graph is launched in.
+Stream& branchAt(Simulator& simulator, Context& context, Stream& stream, size_t position) {
+  if (position == 0) return stream;
+  while (context.branches.size() < position) {
+    context.branches.push_back(std::make_unique<Stream>());
+    simulator.scheduler.addStream(*context.branches.back(), context, false);
+  }
+  return *context.branches[position - 1];
+}
+
+// A node goes on with a branch that ends with one that it comes after, or begins one.
+int launchGraph(Simulator& simulator, Context& context, Stream& stream, const GraphExec& exec) {
+  const std::shared_ptr<Operation> begin = stream.last;
+  // The last node of each branch, and the work and branch of each node.
+  std::vector<size_t> lastOf;
+  std::vector<std::shared_ptr<Operation>> queued;
+  std::vector<size_t> branchOf;
+  for (size_t i = 0; i < exec.works.size(); i++) {
+    const std::vector<size_t>& after = exec.after[i];
+    const auto found = std::find_if(lastOf.begin(), lastOf.end(), [&](size_t last) {
+      return std::find(after.begin(), after.end(), last) != after.end();
+    });
+    const auto branch = static_cast<size_t>(found - lastOf.begin());
+    if (found == lastOf.end()) {
+      lastOf.push_back(i);
+    } else {
+      *found = i;
+    }
+    Before before;
+    if (after.empty() && begin) before.push_back(begin);
+    for (const size_t other : after) {
+      if (branchOf[other] != branch) before.push_back(queued[other]);
+    }
+    Stream& own = branchAt(simulator, context, stream, branch);
+    if (const auto* set = std::get_if<MemorySet>(&exec.works[i])) {
+      queueSet(simulator, context, own, *set, std::move(before));
+    } else {
+      const Launch& launch = std::get<Launch>(exec.works[i]);
+      if (simulator.object(simulator.functions, launch.function, "function") == nullptr)
+        return kInvalidHandle;
+      queueLaunch(simulator, context, own, launch, std::move(before));
+    }
+    queued.push_back(own.last);
+    branchOf.push_back(branch);
+  }
+  if (lastOf.size() < 2) return kSuccess;
+  Operation end;
+  end.kind = "mark";
+  end.what = simulator.callName;
+  for (size_t branch = 1; branch < lastOf.size(); branch++) end.after.push_back(queued[lastOf[branch]]);
+  simulator.scheduler.issue(stream, std::move(end));
+  return kSuccess;
 }
 
 }  // namespace
@@ -107,6 +167,8 @@ WEFT_SIM_API cuGraphInstantiate_v2(GraphExec** out, Graph* handle, GraphNode**, 
     for (const GraphNode* node : graph->nodes) {
       exec->places[node] = exec->works.size();
       exec->works.push_back(node->work);
+      exec->after.emplace_back();
+      for (const GraphNode* before : node->after) exec->after.back().push_back(exec->places.at(before));
     }
     return *out = exec, kSuccess;
   });
@@ -138,17 +200,7 @@ WEFT_SIM_API cuGraphLaunch(GraphExec* handle, Stream* streamHandle) {
       simulator.misuse(simulator.callName + " of a graph of another context");
       return kInvalidHandle;
     }
-    for (const GraphWork& work : exec->works) {
-      if (const auto* set = std::get_if<MemorySet>(&work)) {
-        queueSet(simulator, *context, *stream, *set);
-        continue;
-      }
-      const Launch& launch = std::get<Launch>(work);
-      if (simulator.object(simulator.functions, launch.function, "function") == nullptr)
-        return kInvalidHandle;
-      queueLaunch(simulator, *context, *stream, launch);
-    }
-    return kSuccess;
+    return launchGraph(simulator, *context, *stream, *exec);
   });
 }
 

@@ -60,11 +60,12 @@ int readLaunch(Simulator& simulator, Context& context, const LaunchCall& call, L
   return kSuccess;
 }
 
-int queueLaunch(Simulator& simulator, Context& context, Stream& stream, Launch launch) {
+int queueLaunch(Simulator& simulator, Context& context, Stream& stream, Launch launch, Before before) {
   Module* module = launch.function->module;
   module->pending++;
   Operation operation;
   operation.kind = "launch";
+  operation.after = std::move(before);
   operation.what = simulator.callName + " (" + launch.spec.name + ")";
   operation.body = [&simulator, &context, module, what = operation.what,
                     launch = std::move(launch)](Accesses& accesses) mutable {
@@ -75,9 +76,10 @@ int queueLaunch(Simulator& simulator, Context& context, Stream& stream, Launch l
   return kSuccess;
 }
 
-int queueSet(Simulator& simulator, Context& context, Stream& stream, const MemorySet& set) {
+int queueSet(Simulator& simulator, Context& context, Stream& stream, const MemorySet& set, Before before) {
   Operation operation;
   operation.kind = "set";
+  operation.after = std::move(before);
   operation.what = simulator.callName;
   operation.body = [&simulator, &context, set, what = operation.what](Accesses& accesses) {
     for (size_t row = 0; row < set.height; row++) {

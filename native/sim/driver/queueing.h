@@ -15,7 +15,10 @@ struct LaunchCall {
 
 // Checks a launch and copies its arguments. Gives the status of the call.
 int readLaunch(Simulator& simulator, Context& context, const LaunchCall& call, Launch& launch);
-int queueLaunch(Simulator& simulator, Context& context, Stream& stream, Launch launch);
-int queueSet(Simulator& simulator, Context& context, Stream& stream, const MemorySet& set);
+// Work of other streams that queued work comes after.
+using Before = std::vector<std::shared_ptr<Operation>>;
+int queueLaunch(Simulator& simulator, Context& context, Stream& stream, Launch launch, Before before = {});
+int queueSet(Simulator& simulator, Context& context, Stream& stream, const MemorySet& set,
+             Before before = {});
 
 }  // namespace weft::sim

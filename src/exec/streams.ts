@@ -1,0 +1,167 @@
+/**
+ * Streams: which of a GPU's streams each step of a plan runs in, so that steps that do not need each other run at a time. Made by
+ * `planner.ts` for plans whose buffers are all there as a whole.
+ *
+ * It pays where steps leave a part of the device idle: small products, short kernels, reductions over few rows. What fills
+ * the device gains nothing, and every wait between streams costs. A choice depends on the plan and on the device's kind
+ * alone. Steps stay in their order, which is that in which they are queued.
+ */
+import { buffersOf } from './draft.js';
+import type { Step, StepStream, StreamPlan } from './plan.js';
+
+/** How long a step takes when it runs alone, and how much of the device it fills then, up to 1. */
+export interface StepCost {
+  readonly seconds: number;
+  readonly share: number;
+}
+
+/** What choosing streams goes by. */
+export interface StreamNeeds {
+  readonly most: number;
+  readonly costOf: (step: Step) => StepCost;
+}
+
+/** Plans of more steps have one stream: what is ordered is found in time that grows with their square. */
+const MOST_STEPS = 512;
+/** To queue a step, and a wait between streams, on the host and on the device. */
+const STEP_SECONDS = 2.5e-6;
+const WAIT_SECONDS = 3e-6;
+const QUEUED_WAIT_SECONDS = 1.5e-6;
+/** What has to be gained: this much of the time, and this much at least. */
+const LEAST_SHARE = 0.15;
+const LEAST_SECONDS = 10e-6;
+
+/** The streams of a plan's steps; undefined: they run in one. */
+export function streamsOf(steps: readonly Step[], needs: StreamNeeds): StreamPlan | undefined {
+  if (steps.length < 3 || steps.length > MOST_STEPS) return undefined;
+  const costs = steps.map(needs.costOf);
+  const assignment = new Assignment(needs.most);
+  for (const [at, needed] of dependencesOf(steps).entries()) assignment.add(needed, costs[at]!);
+  const plan = assignment.finish();
+  const makespan = Math.max(...assignment.ends);
+  return plan.count > 1 && pays(plan, makespan, costs) ? plan : undefined;
+}
+
+/** For each step, the earlier ones that it has to come after: what wrote what it reads or writes, what read what it writes. */
+export function dependencesOf(steps: readonly Step[]): readonly (readonly number[])[] {
+  const writer = new Map<number, number>();
+  const readers = new Map<number, number[]>();
+  return steps.map((step, at) => {
+    const { reads, writes } = buffersOf(step);
+    const before = new Set<number>();
+    const add = (other: number | undefined): void => {
+      if (other !== undefined && other !== at) before.add(other);
+    };
+    for (const buffer of reads) {
+      add(writer.get(buffer));
+      readers.set(buffer, [...(readers.get(buffer) ?? []), at]);
+    }
+    for (const buffer of writes) {
+      add(writer.get(buffer));
+      readers.get(buffer)?.forEach(add);
+      writer.set(buffer, at);
+      readers.delete(buffer);
+    }
+    return [...before].sort((a, b) => a - b);
+  });
+}
+
+/** Of each stream, the last step that is known to have ended; -1: none. */
+type Known = readonly number[];
+
+/** What is known when both are. */
+const joined = (a: Known, b: Known): Known => a.map((step, stream) => Math.max(step, b[stream]!));
+
+class Assignment {
+  readonly #most: number;
+  readonly steps: StepStream[] = [];
+  /** When each step ends, if the device could do all at a time. */
+  readonly ends: number[] = [];
+  /** After each step. */
+  readonly #known: Known[] = [];
+  /** The last step of each stream. */
+  readonly #last: number[] = [];
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(needed: readonly number[], { seconds }: StepCost): void {
+    const ready = this.#latest(needed);
+    const stream = this.#choose(needed, ready);
+    const before = this.#last[stream] ?? -1;
+    const own = this.#known[before] ?? new Array<number>(this.#most).fill(-1);
+    const { after, known } = this.#waits(needed, own);
+    const at = this.steps.length;
+    const begin = Math.max(this.ends[before] ?? 0, ready) + (after.length > 0 ? WAIT_SECONDS : 0);
+    this.ends.push(begin + seconds);
+    this.#known.push(known.map((step, other) => (other === stream ? at : step)));
+    this.#last[stream] = at;
+    this.steps.push({ stream, after });
+  }
+
+  finish(): StreamPlan {
+    const own = this.#known[this.#last[0]!]!;
+    const { after } = this.#waits(
+      [...this.#last].sort((a, b) => a - b),
+      own,
+    );
+    return { count: this.#last.length, steps: this.steps, ends: after };
+  }
+
+  #latest(steps: readonly number[]): number {
+    return steps.reduce((time, step) => Math.max(time, this.ends[step]!), 0);
+  }
+
+  /** The stream that ends with what the step needs last; else one that has nothing left to do by then; else a new one. */
+  #choose(needed: readonly number[], ready: number): number {
+    const endings = this.#last.map((step) => this.ends[step]!);
+    const own = [...this.#last.keys()].filter((stream) => needed.includes(this.#last[stream]!));
+    if (own.length > 0) return own.reduce((best, other) => (endings[other]! > endings[best]! ? other : best));
+    const idle = endings.findIndex((time) => time <= ready);
+    if (idle >= 0) return idle;
+    if (endings.length < this.#most) return endings.length;
+    return endings.indexOf(Math.min(...endings));
+  }
+
+  /** What a stream that knows so much has to wait for, and what it knows then. */
+  #waits(
+    needed: readonly number[],
+    own: Known,
+  ): { readonly after: readonly number[]; readonly known: Known } {
+    const after: number[] = [];
+    let known = own;
+    // The latest first: often it comes after the others.
+    for (const step of [...needed].reverse()) {
+      if (known[this.steps[step]!.stream]! >= step) continue;
+      after.unshift(step);
+      known = joined(known, this.#known[step]!);
+    }
+    return { after, known };
+  }
+}
+
+/** Whether the streams are worth their waits. */
+function pays({ count, steps, ends }: StreamPlan, makespan: number, costs: readonly StepCost[]): boolean {
+  const waits = steps.reduce((sum, { after }) => sum + after.length, count - 1 + ends.length);
+  const alone = costs.reduce((sum, { seconds }) => sum + seconds, 0);
+  const filled = costs.reduce((sum, { seconds, share }) => sum + seconds * share, 0);
+  const queued = steps.length * STEP_SECONDS + waits * QUEUED_WAIT_SECONDS;
+  const together = Math.max(makespan, filled, queued) + WAIT_SECONDS;
+  const gain = Math.max(alone, steps.length * STEP_SECONDS) - together;
+  return gain > LEAST_SECONDS && gain > LEAST_SHARE * alone;
+}
+
+/** Whether a step ends before another begins, by streams and waits. */
+export function orderOf({ count, steps }: StreamPlan): (one: number, other: number) => boolean {
+  const last = new Array<Known>(count).fill(new Array<number>(count).fill(-1));
+  /** What is known after each step; `known`: before it. */
+  const before: Known[] = [];
+  const known = steps.map(({ stream, after }, at) => {
+    const all = after.reduce((sum, step) => joined(sum, before[step]!), last[stream]!);
+    before.push(all.map((step, k) => (k === stream ? at : step)));
+    last[stream] = before[at]!;
+    return all;
+  });
+  return (one, other) => known[other]![steps[one]!.stream]! >= one;
+}

@@ -1,0 +1,124 @@
+/**
+ * Steps in several streams, where memory is placed as plans say: the same bits as in one, in any order that streams and their
+ * waits allow; launches alone as graphs with branches; whichever call fails.
+ */
+import { afterEach, describe, expect, it } from 'vitest';
+import { keptObjects } from '../../src/exec/native.js';
+import { compile, type Explanation, type Lazy, lazy, profile, stack } from '../../src/index.js';
+import { footprint } from './programs.js';
+import { describeSimulator, setDevices, setFaults, setSchedule, show, takeProblems } from './simulator.js';
+
+setDevices([{ multiprocessors: 132 }]);
+
+const SCHEDULES = Number(process.env.WEFT_SIM_SCHEDULES ?? 50);
+const TIMINGS = ['late', 'random', 'eager'] as const;
+const UNKNOWN = 999;
+const CHAINS = 4;
+const SIZE = 64;
+
+const values = (seed: number): Float32Array =>
+  Float32Array.from({ length: SIZE * SIZE }, (_, i) => Math.sin(seed + i) / SIZE);
+const arrays = Array.from({ length: 2 * CHAINS }, (_, k) => values(k));
+
+/** Chains of steps that meet in the end. */
+const meeting =
+  (depth: number, step: (h: Lazy, w: Lazy) => Lazy) =>
+  (...given: readonly Lazy[]): Lazy => {
+    const results = Array.from({ length: CHAINS }, (_, k) => {
+      let h = given[k]!;
+      for (let i = 0; i < depth; i++) h = step(h, given[CHAINS + k]!);
+      return h;
+    });
+    return stack(results).sum(0);
+  };
+
+const products = meeting(3, (h, w) => h.matmul(w).tanh());
+/** Launches alone: sums over columns, which the next step needs whole. */
+const launches = meeting(6, (h, w) => h.mul(w).softmax(0));
+
+const lazies = (): Lazy[] => arrays.map((data) => lazy(data, { shape: [SIZE, SIZE] }));
+const streamsOf = ({ steps }: Explanation): number => new Set(steps.map(({ stream }) => stream)).size;
+
+afterEach(() => {
+  setFaults([]);
+  setSchedule({ timing: 'late', seed: 1 });
+});
+
+async function bitsUnderSchedules(run: () => Promise<Float32Array>, wanted: Float32Array): Promise<void> {
+  takeProblems();
+  for (let seed = 1; seed <= SCHEDULES; seed++) {
+    const timing = TIMINGS[seed % TIMINGS.length]!;
+    setSchedule({ timing, seed });
+    const data = await run();
+    const problems = takeProblems().map(show);
+    const isSame = Buffer.from(data.buffer).equals(Buffer.from(wanted.buffer));
+    expect({ seed, problems, isSame }).toEqual({ seed, problems: [], isSame: true });
+  }
+}
+
+describe('a program in several streams', () => {
+  const x = products(...lazies());
+  const explained = x.explain({ device: 'cuda' });
+
+  it('says which step runs where, and what it waits for', () => {
+    expect(streamsOf(explained)).toBe(CHAINS);
+    expect(`${explained}`).toMatch(/^step \d+: .*, stream \d after steps? [\d, ]+, .* read/m);
+  });
+
+  it(`has the bits of one stream under ${SCHEDULES} schedules`, async () => {
+    const memory = explained.peakBytes - 1;
+    expect(streamsOf(x.explain({ device: 'cuda', memory }))).toBe(1);
+    const wanted = await x.compute({ device: 'cuda', memory });
+    setFaults([]);
+    await x.compute({ device: 'cuda' });
+    expect(describeSimulator().counts.cuStreamWaitEvent).toBeGreaterThanOrEqual(CHAINS);
+    await x.compute({ device: 'cuda' });
+    const left = footprint();
+    await bitsUnderSchedules(
+      async () => (await x.compute({ device: 'cuda' })).data as Float32Array,
+      wanted.data as Float32Array,
+    );
+    expect(footprint()).toEqual(left);
+    expect((await keptObjects('cuda:0')).streams).toBe(CHAINS);
+  });
+
+  it('shows its streams in a timeline', async () => {
+    const { timeline } = await profile(x, { device: 'cuda' });
+    const rows = new Set(timeline.spans.flatMap(({ kind, row }) => (kind === 'library' ? [row] : [])));
+    expect([...rows].sort()).toEqual(['stream 0', 'stream 1', 'stream 2', 'stream 3']);
+  });
+
+  it.each(['cuStreamWaitEvent', 'cuEventRecord', 'cublasGemmEx', 'cuLaunchKernel'])(
+    'goes on as before when %s fails at any call',
+    async (call) => {
+      const wanted = await x.compute({ device: 'cuda' });
+      for (let nth = 1; ; nth += 2) {
+        setFaults([{ call, nth, status: call.startsWith('cublas') ? 13 : UNKNOWN }]);
+        const failed = await x.compute({ device: 'cuda' }).then(
+          () => false,
+          () => true,
+        );
+        setFaults([]);
+        expect((await x.compute({ device: 'cuda' })).data).toEqual(wanted.data);
+        expect(takeProblems().map(show)).toEqual([]);
+        if (!failed) break;
+      }
+    },
+  );
+});
+
+describe('launches in several streams', () => {
+  it(`are graphs with branches when they are repeated, with the same bits under ${SCHEDULES} schedules`, async () => {
+    const step = compile(launches, { device: 'cuda' });
+    const given = arrays.map((data) => ({ data, shape: [SIZE, SIZE] }));
+    const explained = step.explain(...given);
+    expect(streamsOf(explained)).toBeGreaterThan(1);
+    const wanted = (await step(...given)).data as Float32Array;
+    for (let i = 0; i < 4; i++) await step(...given);
+    setFaults([]);
+    await step(...given);
+    const { cuGraphLaunch, cuStreamWaitEvent = 0 } = describeSimulator().counts;
+    expect([cuGraphLaunch, cuStreamWaitEvent]).toEqual([explained.graphs.length, 0]);
+    await bitsUnderSchedules(async () => (await step(...given)).data as Float32Array, wanted);
+  });
+});
