@@ -21,11 +21,15 @@ void Issue::gather() {
   }
 }
 
-// Whether sweeps read or write memory of JavaScript's.
-bool Issue::sweepsHost() const {
-  const bool reads = std::any_of(program_.inputs.begin(), program_.inputs.end(),
-                                 [&](int buffer) { return program_.buffers[buffer].windowed; });
-  return reads || !run_.hostPlaces.empty();
+// Whether memory of JavaScript's is written, or read by others than the lanes of sweeps: by loops that copy
+// states.
+bool Issue::holdsHost() const {
+  const bool isWindowed = std::any_of(program_.inputs.begin(), program_.inputs.end(),
+                                      [&](int buffer) { return program_.buffers[buffer].windowed; });
+  const bool loops = std::any_of(program_.steps.begin(), program_.steps.end(), [](const Step& step) {
+    return std::holds_alternative<std::shared_ptr<const Loop>>(step);
+  });
+  return (isWindowed && loops) || !run_.hostPlaces.empty();
 }
 
 bool Issue::bringIn() {

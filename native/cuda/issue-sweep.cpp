@@ -17,7 +17,9 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
     homes.push_back(homeOf(buffer.buffer));
     slots.push_back(slotsOf(buffer));
   }
-  SweepRun sweepRun(*sweep, std::move(homes), std::move(slots), copyStreams(), stream_, device_, run_);
+  SweepRun sweepRun(*sweep, std::move(homes), std::move(slots), copyStreams(), stream_, device_, run_,
+                    leavesHost_);
+  leavesHost_ = leavesHost_ && !sweepRun.readsDirectly();
   const size_t first = launch_;
   sweepRun([&](int64_t tile) {
     tile_ = tile;

@@ -34,7 +34,8 @@ void Issue::operator()() {
   // A run that failed in a sweep may have left others.
   code_.firstBlock = {};
   place();
-  if (bringIn() && !sweepsHost()) run_.leaveInputs();
+  leavesHost_ = bringIn() && !holdsHost();
+  if (leavesHost_) run_.leaveInputs();
   resources_.throttle->begin();
   queueSteps(!code_.replays.empty() || isDue(program_, resources_));
   code_.runs++;

@@ -116,7 +116,7 @@ class Issue {
   void gather();
   // Whether all of the inputs that are brought in whole has been read.
   bool bringIn();
-  bool sweepsHost() const;
+  bool holdsHost() const;
   void bringOut();
   size_t byteLengthOf(int buffer) const { return program_.buffers[buffer].byteLength; }
 
@@ -131,6 +131,8 @@ class Issue {
   std::optional<ScopedBlock> block_;
   std::optional<OwnBlocks> own_;
   Group up_, down_;
+  // Whether only lanes of sweeps use memory of JavaScript's from here on.
+  bool leavesHost_ = false;
   // Of each buffer that lies in pieces, the piece that is used where it is, if any.
   std::vector<const MemoryPiece*> here_;
   // Host memory of the program's buffers, for those that sweeps bring in or out.

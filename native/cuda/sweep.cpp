@@ -65,8 +65,8 @@ CUresult CopyStreams::reset() {
 
 SweepRun::SweepRun(const Sweep& sweep, std::vector<SweepHome> homes,
                    std::vector<std::vector<CUdeviceptr>> slots, CopyStreams& copies, CUstream stream,
-                   CudaDevice& device, Run& run)
-    : sweep_(sweep), copies_(copies), stream_(stream), device_(device), run_(run) {
+                   CudaDevice& device, Run& run, bool leavesHost)
+    : sweep_(sweep), copies_(copies), stream_(stream), device_(device), run_(run), leavesHost_(leavesHost) {
   for (size_t i = 0; i < sweep.buffers.size(); i++) {
     const SweepBuffer& buffer = sweep.buffers[i];
     const bool isInPlace = liesOnDevice(buffer, homes[i]) && liesAsInSlots(buffer);
@@ -83,10 +83,11 @@ SweepRun::SweepRun(const Sweep& sweep, std::vector<SweepHome> homes,
     hasOut_ |= !isInPlace && isUsed && buffer.direction == SweepDirection::out;
     tracks_.push_back(std::move(track));
   }
-  const auto stages = [this](const Track& track) {
-    return track.buffer.direction == SweepDirection::out && isStaged(track);
-  };
-  stagesOut_ = std::any_of(tracks_.begin(), tracks_.end(), stages);
+  for (const Track& track : tracks_) {
+    const bool isOut = track.buffer.direction == SweepDirection::out;
+    stagesOut_ |= isOut && isStaged(track);
+    if (!isOut && track.home.host != nullptr && !isStaged(track)) readsDirectly_ = true;
+  }
 }
 
 bool SweepRun::isStaged(const Track& track) const {
@@ -176,7 +177,7 @@ void SweepRun::operator()(const std::function<void(int64_t tile)>& compute) {
   copies_.start.holdBack(copies_.outStream);
   std::vector<std::thread> threads;
   try {
-    if (hasIn_) threads.emplace_back([this] { guarded(&SweepRun::bringIn); });
+    if (hasIn_) threads.emplace_back([this] { guarded(&SweepRun::readInputs); });
     if (hasOut_) threads.emplace_back([this] { guarded(&SweepRun::bringOut); });
     walk(compute);
   } catch (...) {
@@ -241,6 +242,18 @@ void SweepRun::copyOnDevice(int64_t tile) {
                   {first + row * t.hostPitch, t.byteLength}, copies_.inStream, *run_.cancel);
     }
   }
+}
+
+// An environment that closes waits for the lanes, but not for the kernels; for what the device reads by
+// itself, to the end.
+void SweepRun::readInputs() {
+  if (leavesHost_ && !run_.enterInputs()) throwCancelled();
+  try {
+    bringIn();
+  } catch (...) {
+    stop(std::current_exception());
+  }
+  if (leavesHost_ && !readsDirectly_) run_.leaveInputs();
 }
 
 void SweepRun::bringOut() {

@@ -81,12 +81,16 @@ struct SweepHome {
 class SweepRun {
  public:
   // Of the sweep's buffers, in order: where they are as a whole, and the addresses of their slots.
+  // `leavesHost`: the run uses JavaScript's memory only while its sweeps copy in.
   SweepRun(const Sweep& sweep, std::vector<SweepHome> homes, std::vector<std::vector<CUdeviceptr>> slots,
-           CopyStreams& copies, CUstream stream, CudaDevice& device, Run& run);
+           CopyStreams& copies, CUstream stream, CudaDevice& device, Run& run, bool leavesHost);
 
   // `compute` queues the steps of a tile. Throws where a call fails or the run is cancelled; then nothing is
   // under way in the streams of copies.
   void operator()(const std::function<void(int64_t tile)>& compute);
+
+  // Whether the device reads host memory by itself, as late as that comes to it.
+  bool readsDirectly() const { return readsDirectly_; }
 
   // The address that a buffer's first byte would have for a tile, and where its window is.
   SweepPlace place(size_t buffer, int64_t tile) const;
@@ -117,6 +121,8 @@ class SweepRun {
 
   void walk(const std::function<void(int64_t tile)>& compute);
   void bringIn();
+  // Brings in, using JavaScript's memory as long as that takes.
+  void readInputs();
   std::optional<std::vector<Transfer>> beginIn(int64_t tile);
   void copyOnDevice(int64_t tile);
   void bringOut();
@@ -139,6 +145,9 @@ class SweepRun {
   bool hasIn_ = false, hasOut_ = false;
   // Whether lanes copy out, and take processors from those that copy in.
   bool stagesOut_ = false;
+  // Whether JavaScript's memory is used while lanes copy in, and not before or after.
+  const bool leavesHost_;
+  bool readsDirectly_ = false;
 
   std::mutex mutex_;
   std::condition_variable changed_;

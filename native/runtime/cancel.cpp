@@ -19,7 +19,9 @@ Napi::Value tilesDone(const Napi::CallbackInfo& info) {
 }
 
 void checkCancelled(const CancelFlag& flag) {
-  if (flag.load(std::memory_order_relaxed)) throw Failure(FailureCode::aborted, "the run was aborted");
+  if (flag.load(std::memory_order_relaxed)) throwCancelled();
 }
+
+void throwCancelled() { throw Failure(FailureCode::aborted, "the run was aborted"); }
 
 }  // namespace weft

@@ -30,5 +30,6 @@ Napi::Value tilesDone(const Napi::CallbackInfo& info);
 
 // Throws the failure of an aborted run if the flag is set.
 void checkCancelled(const CancelFlag& flag);
+[[noreturn]] void throwCancelled();
 
 }  // namespace weft

@@ -84,9 +84,11 @@ struct Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // What JavaScript owns of its inputs was read, and nothing else of JavaScript's is written. At most once,
-  // before its end, on any native thread.
+  // What JavaScript owns of its inputs was read, and nothing else of JavaScript's is written. Before
+  // its end, on any native thread.
   virtual void leaveInputs() noexcept {}
+  // Uses them again, until it leaves them. False: they may be gone, and the run is cancelled.
+  virtual bool enterInputs() noexcept { return true; }
   // All is queued, and the outputs may be used by what is queued on the device later: for a run that settles
   // ahead. Once, before `finish`, on any native thread.
   virtual void queued() noexcept = 0;

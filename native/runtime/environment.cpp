@@ -122,6 +122,15 @@ void Task::leaveJavaScript() noexcept {
   leave(*state_);
 }
 
+bool Task::enterJavaScript() noexcept {
+  if (!state_) return true;
+  const std::lock_guard lock(state_->mutex);
+  if (state_->closed) return isInside_;
+  if (!isInside_) state_->inside++;
+  isInside_ = true;
+  return true;
+}
+
 void Task::leave(EnvironmentState& state) noexcept {
   if (!isInside_) return;
   isInside_ = false;

@@ -52,6 +52,8 @@ class Task : public std::enable_shared_from_this<Task> {
  protected:
   // Work that is under way needs JavaScript's memory no more. Any thread.
   void leaveJavaScript() noexcept;
+  // It needs it again. False: the environment has closed.
+  bool enterJavaScript() noexcept;
   Napi::Object held(size_t position) const { return held_[position].Value(); }
 
  private:

@@ -94,6 +94,7 @@ class RunTask : public Task, public Run {
   }
 
   void leaveInputs() noexcept override { leaveJavaScript(); }
+  bool enterInputs() noexcept override { return enterJavaScript(); }
 
   void queued() noexcept override {
     wasAhead_ = true;
