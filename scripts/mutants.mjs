@@ -174,15 +174,15 @@ const MUTANTS = [
   {
     name: 'memory that is not zeroed for a kernel, or not all of it',
     file: 'native/cuda/issue.cpp',
-    find: 'addresses_[step.buffer], 0, byteLength, resources_.stream)',
-    replace: 'addresses_[step.buffer], 0, byteLength / 2, resources_.stream)',
+    find: 'addresses_[step.buffer], 0, byteLength, stream_)',
+    replace: 'addresses_[step.buffer], 0, byteLength / 2, stream_)',
     tests: [...RUNTIME, ...PROGRAMS],
   },
   {
     name: 'a byte beyond a buffer, in memory of the same run, that is zeroed with it',
     file: 'native/cuda/issue.cpp',
-    find: 'addresses_[step.buffer], 0, byteLength, resources_.stream)',
-    replace: 'addresses_[step.buffer], 0, byteLength + 1, resources_.stream)',
+    find: 'addresses_[step.buffer], 0, byteLength, stream_)',
+    replace: 'addresses_[step.buffer], 0, byteLength + 1, stream_)',
     tests: [...RUNTIME, ...PROGRAMS],
   },
   {
@@ -197,7 +197,7 @@ const MUTANTS = [
   {
     name: 'a leaked stream',
     file: 'native/cuda/device.cpp',
-    find: '    WEFT_CU(cuStreamCreate, &resources->stream, kStreamNonBlocking);\n',
+    find: '    resources->stream = makeStream(resources->context, name_, "stream 0");\n',
     replace: TWICE,
     tests: PROGRAMS,
   },
