@@ -90,6 +90,7 @@ function rowsToDraw(timeline: TimelineData, withHost: boolean): Row[] {
 
 export function drawTimeline(timeline: TimelineData, options: PictureOptions = {}): string {
   const { width = 1100, from = 0, to = timeline.duration, host = true, title } = options;
+  const name = escaped(title ?? `timeline of ${timeline.duration.toFixed(2)} ms`);
   const right = width - SHARES;
   const span = Math.max(to - from, 1e-6);
   const scale: Scale = { from, to, at: (time) => NAMES + ((time - from) / span) * (right - NAMES) };
@@ -106,8 +107,9 @@ export function drawTimeline(timeline: TimelineData, options: PictureOptions = {
   const height = legendAt + Math.ceil(kinds.length / perLine(width)) * LEGEND + 8;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="ui-sans-serif, system-ui, sans-serif" font-size="11">`,
+    `<title>${name}</title>`,
     `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
-    `<text x="8" y="16" font-size="13" font-weight="600" fill="#1a202c">${escaped(title ?? `timeline of ${timeline.duration.toFixed(2)} ms`)}</text>`,
+    `<text x="8" y="16" font-size="13" font-weight="600" fill="#1a202c">${name}</text>`,
     ...drawAxis(scale, right, below + memories.length * MEMORY),
     `<text x="${width - 6}" y="${HEAD - 8}" text-anchor="end" fill="#718096">busy</text>`,
     ...bodies,
