@@ -65,8 +65,13 @@ describe.each(devices)('a hundred computes at once on %s', (device) => {
   });
 });
 
-describe('computes at once on the CPU and a GPU', () => {
-  it.skipIf(!devices.includes('cuda'))('are each on their own device', async () => {
+const hasGpu = devices.includes('cuda');
+const why = hasGpu
+  ? ''
+  : ' (skipped: no GPU here; the projects `sim` and `sim-placed` run it on the simulated one)';
+
+describe(`computes at once on the CPU and a GPU${why}`, () => {
+  it.skipIf(!hasGpu)('are each on their own device', async () => {
     const sums = await Promise.all(
       each((k) =>
         filled(k)
