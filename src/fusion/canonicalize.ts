@@ -7,7 +7,6 @@
  * Values do not change. The fingerprint covers kinds, ops, shapes, dtypes, layouts and constants, not data; equal
  * fingerprints have equal plans.
  */
-import { createHash } from 'node:crypto';
 import { ArgumentError, expected, InternalError } from '../errors.js';
 import type { DType } from '../graph/dtype.js';
 import {
@@ -17,7 +16,6 @@ import {
   type FoldedSource,
   type LoopBody,
   layoutOf,
-  type NodeBase,
   type Site,
   type StridedSource,
 } from '../graph/expr.js';
@@ -30,8 +28,10 @@ import {
   nodeFrom,
   sizeOfShape,
 } from '../graph/graph.js';
-import { formatCount, formatNodeData } from '../graph/print.js';
+import { formatCount } from '../graph/print.js';
 import { narrowSources, reach } from './narrow-sources.js';
+import { NodeTable } from './node-table.js';
+import type { Records } from './records.js';
 
 /** The part of an array that a graph reads. */
 export interface SourceArray {
@@ -49,32 +49,6 @@ export interface Canonical {
   /** Where the user made each node, by id. */
   readonly sites: ReadonlyMap<number, Site>;
   readonly fingerprint: string;
-}
-
-/** Longest text that is a fingerprint as it stands; a longer one is hashed. */
-const MAX_TEXT = 4096;
-
-/** Identifies a node's computation, given its inputs' ids. Equal keys are equal values. */
-function keyOf(data: GraphNodeData, { dtype, shape }: NodeBase, inputs: readonly number[]): string {
-  const text = data.kind === 'map' ? data.op : data.kind === 'loop' ? loopText(data) : formatNodeData(data);
-  return `${text}|${listed(inputs)}|${dtype}|${listed(shape)}`;
-}
-
-const loopText = ({ loop, result }: Extract<GraphNodeData, { kind: 'loop' }>): string =>
-  `loop ${result} ${loop.key}`;
-
-/** `join(' ')`, which is slow for the short lists that nearly all are. */
-function listed(numbers: readonly number[]): string {
-  switch (numbers.length) {
-    case 0:
-      return '';
-    case 1:
-      return `${numbers[0]}`;
-    case 2:
-      return `${numbers[0]} ${numbers[1]}`;
-    default:
-      return numbers.join(' ');
-  }
 }
 
 /** Graphs of up to so many nodes are found again as fast as the collector drops what was kept of them. */
@@ -102,24 +76,17 @@ export function canonicalize(outputs: readonly Expr[]): Canonical {
     return entry.canonical;
   }
   const canonical = canonicalizeOnce(outputs);
-  if (canonical.size > CHEAP) keep(first, outputs, canonical);
+  if (canonical.graph.nodes.length > CHEAP) keep(first, outputs, canonical);
   return canonical;
 }
 
-function keep(first: Expr, outputs: readonly Expr[], canonical: LazyCanonical): void {
-  knownNodes += canonical.size;
+function keep(first: Expr, outputs: readonly Expr[], canonical: CanonicalGraph): void {
+  knownNodes += canonical.graph.nodes.length;
   if (knownNodes > MOST_KNOWN) {
     known = new WeakMap();
-    knownNodes = canonical.size;
+    knownNodes = canonical.graph.nodes.length;
   }
   known.set(first, { outputs: [...outputs], canonical });
-}
-
-/** A node of the graph, and where it comes from: an Expr that may become a source later. */
-interface Entry {
-  readonly expr: Expr;
-  readonly data: GraphNode;
-  readonly inputs: readonly number[];
 }
 
 const loops = new WeakMap<LoopBody, GraphLoop>();
@@ -149,85 +116,80 @@ export function forget(expr: Expr): void {
 }
 
 /** The canonical graph of some results that nobody asks for again. */
-export const canonicalizeOnce = (outputs: readonly Expr[]): LazyCanonical => build(outputs, new SourceList());
+export const canonicalizeOnce = (outputs: readonly Expr[]): CanonicalGraph =>
+  build(outputs, new SourceList());
 
-function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): LazyCanonical {
-  const entries: Entry[] = [];
-  const interned = new Map<string, number>();
+function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): CanonicalGraph {
+  const nodes: (GraphNode | undefined)[] = [];
+  const sites: (Site | undefined)[] = [];
+  const table = new NodeTable();
   const ids = new Map<Expr, number>();
-  const keys: string[] = [];
 
   const enter = (expr: Expr): void => {
-    const inputs: number[] = [];
-    for (const input of expr.inputs) inputs.push(ids.get(input)!);
-    const data = dataOf(expr, sources);
-    const key = keyOf(data, expr, inputs);
-    let id = interned.get(key);
-    if (id === undefined) {
-      id = entries.length;
-      entries.push({ expr, data: nodeFrom(data, expr, id, inputs), inputs });
-      interned.set(key, id);
-      keys.push(key);
+    const inputs = expr.inputs.map((input) => ids.get(input)!);
+    const node = nodeFrom(dataOf(expr, sources), expr, nodes.length, inputs);
+    const id = table.enter(node, nodes.length);
+    if (id === nodes.length) {
+      nodes.push(node);
+      sites.push(expr.site);
     }
     ids.set(expr, id);
   };
 
   for (const output of outputs) visitInputsFirst(output, ids, enter);
-  const results = outputs.map((expr) => ids.get(expr)!);
-  const replaced = new Set<number>();
-  for (const narrow of narrowSources(entries, results, sources.list)) {
-    const { expr } = entries[narrow.id]!;
-    entries[narrow.id] = { expr, data: nodeFrom(narrow.data, expr, narrow.id, []), inputs: [] };
-    keys[narrow.id] = keyOf(narrow.data, expr, []);
-    sources.list[narrow.data.input] = narrow.array;
-    for (const id of narrow.replaced) replaced.add(id);
+  const graph = { nodes, outputs: outputs.map((expr) => ids.get(expr)!) };
+  const narrowed = narrowSources(graph, sources.list);
+  for (const { node, replaced, array } of narrowed) {
+    nodes[node.id] = node;
+    sources.list[node.input] = array;
+    for (const id of replaced) nodes[id] = undefined;
   }
-  for (const { source, elementCount } of sources.list) {
-    keys.push(`${source.type === 'device' ? layoutOf(source.buffer) : source.type} ${elementCount}`);
-  }
-  keys.push(`return ${listed(results)}`);
-  const text = keys.join('\n');
-  const fingerprint = text.length <= MAX_TEXT ? text : createHash('sha256').update(text).digest('hex');
-  return new LazyCanonical(entries, replaced, results, sources.list, fingerprint);
+  const { records } = narrowed.length === 0 ? table : tableOf(nodes);
+  return new CanonicalGraph(graph, sites, sources.list, fingerprintOf(records, graph.outputs, sources.list));
 }
 
-/** Makes the table of nodes when it is asked for: a repeated program needs only the fingerprint and the sources. */
-class LazyCanonical implements Canonical {
-  readonly #entries: readonly Entry[];
-  /** Ids of entries that are no nodes any more. */
-  readonly #replaced: ReadonlySet<number>;
-  readonly #outputs: readonly number[];
-  #graph: Graph | undefined;
+function tableOf(nodes: readonly (GraphNode | undefined)[]): NodeTable {
+  const table = new NodeTable();
+  for (const node of nodes) if (node !== undefined) table.enter(node, node.id);
+  return table;
+}
+
+/** What tells the nodes of some records, which have these outputs and sources, from others. */
+function fingerprintOf(
+  records: Records,
+  outputs: readonly number[],
+  sources: readonly SourceArray[],
+): string {
+  records.put(0); // no node's record begins so
+  records.putAll(outputs);
+  for (const { source, elementCount } of sources) {
+    records.putText(source.type === 'device' ? layoutOf(source.buffer) : source.type);
+    records.putNumber(elementCount);
+  }
+  return records.fingerprint();
+}
+
+class CanonicalGraph implements Canonical {
+  readonly graph: Graph;
+  readonly sources: readonly SourceArray[];
+  readonly fingerprint: string;
+  /** By id. */
+  readonly #sites: readonly (Site | undefined)[];
 
   constructor(
-    entries: readonly Entry[],
-    replaced: ReadonlySet<number>,
-    outputs: readonly number[],
-    readonly sources: readonly SourceArray[],
-    readonly fingerprint: string,
+    graph: Graph,
+    sites: readonly (Site | undefined)[],
+    sources: readonly SourceArray[],
+    fingerprint: string,
   ) {
-    this.#entries = entries;
-    this.#replaced = replaced;
-    this.#outputs = outputs;
-  }
-
-  /** How many nodes there are. */
-  get size(): number {
-    return this.#entries.length;
-  }
-
-  get graph(): Graph {
-    if (this.#graph === undefined) {
-      const nodes = this.#entries.map(({ data }, id) => (this.#replaced.has(id) ? undefined : data));
-      this.#graph = { nodes, outputs: this.#outputs };
-    }
-    return this.#graph;
+    this.graph = graph;
+    this.sources = sources;
+    this.fingerprint = fingerprint;
+    this.#sites = sites;
   }
 
   get sites(): ReadonlyMap<number, Site> {
-    return new Map(
-      this.#entries.flatMap(({ expr }, id) => (expr.site === undefined ? [] : [[id, expr.site] as const])),
-    );
+    return new Map(this.#sites.flatMap((site, id) => (site === undefined ? [] : [[id, site] as const])));
   }
 }
 

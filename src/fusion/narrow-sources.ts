@@ -6,24 +6,17 @@
  *
  * A source that several nodes read stays as it is, so that it is read once. Called by `canonicalize.ts`.
  */
-import type { Expr, Shape, View } from '../graph/expr.js';
-import { type GraphNodeData, sizeOfShape } from '../graph/graph.js';
+import type { Shape, View } from '../graph/expr.js';
+import { type Graph, type GraphNode, type GraphNodeOf, nodeOf, sizeOfShape } from '../graph/graph.js';
 import type { SourceArray } from './canonicalize.js';
 
-type SourceData = Extract<GraphNodeData, { kind: 'source' }>;
-
-/** A node as canonicalization has it; positions are ids. */
-export interface SourceReader {
-  readonly expr: Expr;
-  readonly data: GraphNodeData;
-  readonly inputs: readonly number[];
-}
+type SourceNode = GraphNodeOf<'source'>;
+type Place = Pick<SourceNode, 'offset' | 'strides'>;
 
 /** What becomes of a node that reads a source alone. */
 export interface Narrowed {
-  readonly id: number;
-  readonly data: SourceData;
-  /** The nodes that it takes the place of. */
+  readonly node: SourceNode;
+  /** The nodes that it takes the place of, besides its own. */
   readonly replaced: readonly number[];
   readonly array: SourceArray;
 }
@@ -47,65 +40,57 @@ const isRead = ({ source: { type } }: SourceArray): boolean =>
   type !== 'host' && type !== 'device' && type !== 'folded';
 
 /** The sources to narrow; empty for graphs of arrays in memory, without a look at their nodes. */
-export function narrowSources(
-  nodes: readonly SourceReader[],
-  outputs: readonly number[],
-  sources: readonly SourceArray[],
-): Narrowed[] {
+export function narrowSources(graph: Graph, sources: readonly SourceArray[]): Narrowed[] {
   if (!sources.some(isRead)) return [];
+  const nodes = graph.nodes.map((_, id) => nodeOf(graph, id));
   const readers = nodes.map((): number[] => []);
-  for (const [id, { inputs }] of nodes.entries()) for (const input of inputs) readers[input]!.push(id);
-  for (const output of outputs) readers[output]!.push(-1);
+  for (const { id, inputs } of nodes) for (const input of inputs) readers[input]!.push(id);
+  for (const output of graph.outputs) readers[output]!.push(-1);
   const uses = new Map<number, number>();
-  for (const { data } of nodes)
-    if (data.kind === 'source') uses.set(data.input, (uses.get(data.input) ?? 0) + 1);
-  return nodes.flatMap(({ data }, id) => {
-    if (data.kind !== 'source' || uses.get(data.input) !== 1) return [];
-    const array = sources[data.input]!;
-    return isRead(array) ? (narrowed(nodes, readers, id, data, array) ?? []) : [];
+  for (const node of nodes) if (node.kind === 'source') uses.set(node.input, (uses.get(node.input) ?? 0) + 1);
+  return nodes.flatMap((node) => {
+    if (node.kind !== 'source' || uses.get(node.input) !== 1) return [];
+    const array = sources[node.input]!;
+    return isRead(array) ? (narrowed(nodes, readers, node, array) ?? []) : [];
   });
 }
 
 function narrowed(
-  nodes: readonly SourceReader[],
+  nodes: readonly GraphNode[],
   readers: readonly (readonly number[])[],
-  first: number,
-  source: SourceData,
+  source: SourceNode,
   array: SourceArray,
 ): Narrowed | undefined {
-  let id = first;
-  let data = source;
+  let last: GraphNode = source;
+  let place: Place = source;
   const replaced: number[] = [];
   for (;;) {
-    const [reader, ...others] = readers[id]!;
-    if (reader === undefined || reader < 0 || others.length > 0) break;
-    const next = nodes[reader]!;
-    const seen = next.data.kind === 'view' ? through(data, next.data.view) : undefined;
+    const readings: readonly number[] = readers[last.id]!;
+    if (readings.length !== 1 || readings[0]! < 0) break;
+    const next: GraphNode = nodes[readings[0]!]!;
+    const seen = next.kind === 'view' ? through(place, next.view) : undefined;
     if (seen === undefined) break;
-    replaced.push(id);
-    id = reader;
-    data = seen;
+    replaced.push(last.id);
+    last = next;
+    place = seen;
   }
-  const { shape } = nodes[id]!.expr;
-  if (id === first || sizeOfShape(shape) === 0) return undefined;
-  const [low, high] = reach(data, shape);
+  const { id, shape } = last;
+  if (id === source.id || sizeOfShape(shape) === 0) return undefined;
+  const [low, high] = reach(place, shape);
   return {
-    id,
-    data: { ...data, offset: data.offset - low },
+    node: { ...source, id, shape, offset: place.offset - low, strides: place.strides },
     replaced,
     array: { ...array, start: array.start + low, elementCount: high - low + 1 },
   };
 }
 
-/** A source as a view of it sees it, where offset and strides can say so. */
-function through({ kind, input, offset, strides }: SourceData, view: View): SourceData | undefined {
+/** Where a view of a source reads it, where offset and strides can say so. */
+function through({ offset, strides }: Place, view: View): Place | undefined {
   switch (view.type) {
     case 'permute':
-      return { kind, input, offset, strides: view.order.map((axis) => strides[axis]!) };
+      return { offset, strides: view.order.map((axis) => strides[axis]!) };
     case 'slice':
       return {
-        kind,
-        input,
         offset: view.starts.reduce((sum, start, k) => sum + start * strides[k]!, offset),
         strides: strides.map((stride, k) => stride * view.steps[k]!),
       };

@@ -1,131 +1,105 @@
 /**
- * NodeTable: finds the node that has a given content: equal data, inputs, dtype and shape are equal values. Called by
- * `rewrite.ts`; `canonicalize.ts` compares the same things as text, which a fingerprint needs anyway.
+ * NodeTable: finds the node that has a given content: equal data, inputs, dtype and shape are equal values. Nodes are compared as
+ * records of integers (`records.ts`). Called by `canonicalize.ts` and `rewrite.ts`.
  */
 import { unreachable } from '../errors.js';
+import { dtypeCode } from '../graph/dtype.js';
 import type { NodeBase, View } from '../graph/expr.js';
 import type { GraphNodeData } from '../graph/graph.js';
-import { HashChains, mix, mixAll, mixScalar, numberOf, sameScalar } from './hash.js';
-import { sameNumbers } from './kernel.js';
+import { HashChains, numberOf } from './hash.js';
+import { Records } from './records.js';
 
 /** A node but for its id. */
 export type NodeContent = GraphNodeData & NodeBase & { readonly inputs: readonly number[] };
 
 export class NodeTable {
-  readonly #contents: NodeContent[] = [];
+  /** Of the nodes that differ, in the order in which they were entered. */
+  readonly records = new Records();
+  /** By number of the record. */
   readonly #ids: number[] = [];
   readonly #chains = new HashChains();
 
   /** The id that `node` was entered with, or `id`, under which it is entered then. */
   enter(node: NodeContent, id: number): number {
-    const hash = hashOf(node) & 0x3fffffff;
-    for (let at = this.#chains.first(hash); at >= 0; at = this.#chains.next(at))
-      if (isSame(this.#contents[at]!, node)) return this.#ids[at]!;
-    this.#contents.push(node);
+    const { records } = this;
+    records.open();
+    writeNode(records, node);
+    const hash = records.hash();
+    for (let at = this.#chains.first(hash); at >= 0; at = this.#chains.next(at)) {
+      if (!records.repeats(at)) continue;
+      records.drop();
+      return this.#ids[at]!;
+    }
+    records.keep();
     this.#ids.push(id);
     this.#chains.push(hash);
     return id;
   }
 }
 
-function hashOf(node: NodeContent): number {
-  const own = mix(mixData(node), numberOf(node.dtype));
-  return mixAll(mixAll(own, node.inputs), node.shape);
+/** Lists stand behind their lengths, choices behind their numbers: no record is the beginning of another. */
+function writeNode(to: Records, node: NodeContent): void {
+  writeData(to, node);
+  to.put(dtypeCode(node.dtype));
+  to.putAll(node.inputs);
+  to.putAll(node.shape);
 }
 
-function mixData(node: GraphNodeData): number {
-  const kind = numberOf(node.kind);
+function writeData(to: Records, node: GraphNodeData): void {
+  to.put(numberOf(node.kind));
   switch (node.kind) {
     case 'source':
-      return mixAll(mix(mix(kind, node.input), node.offset), node.strides);
+      to.put(node.input);
+      to.putNumber(node.offset);
+      to.putAll(node.strides);
+      break;
     case 'iota':
     case 'cast':
-      return kind;
+      break;
     case 'const':
-      return mixScalar(kind, node.value);
+      to.putScalar(node.value);
+      break;
     case 'map':
-      return mix(kind, numberOf(node.op));
+      to.put(numberOf(node.op));
+      break;
     case 'reduce':
-      return mixAll(mix(kind, numberOf(node.reduction)), node.axes);
+      to.put(numberOf(node.reduction));
+      to.putAll(node.axes);
+      break;
     case 'view':
-      return mixView(mix(kind, numberOf(node.view.type)), node.view);
-    case 'contract': {
-      let hash = mixAll(kind, node.output);
-      for (const labels of node.labels) hash = mixAll(mix(hash, labels.length), labels);
-      return hash;
-    }
+      writeView(to, node.view);
+      break;
+    case 'contract':
+      to.put(node.labels.length);
+      for (const labels of node.labels) to.putAll(labels);
+      to.putAll(node.output);
+      break;
     case 'loop':
-      return mix(mix(kind, node.loop.steps), node.result);
+      to.putText(node.loop.key);
+      to.put(node.result);
+      break;
     default:
-      return unreachable(node);
+      unreachable(node);
   }
 }
 
-function mixView(hash: number, view: View): number {
+function writeView(to: Records, view: View): void {
+  to.put(numberOf(view.type));
   switch (view.type) {
     case 'reshape':
     case 'broadcast':
-      return hash;
+      break;
     case 'permute':
-      return mixAll(hash, view.order);
+      to.putAll(view.order);
+      break;
     case 'slice':
-      return mixAll(mixAll(hash, view.starts), view.steps);
+      to.putAll(view.starts);
+      to.putAll(view.steps);
+      break;
     case 'pad':
-      return mixAll(hash, view.before);
+      to.putAll(view.before);
+      break;
     default:
-      return unreachable(view);
-  }
-}
-
-const isSame = (a: NodeContent, b: NodeContent): boolean =>
-  a.dtype === b.dtype && sameNumbers(a.inputs, b.inputs) && sameNumbers(a.shape, b.shape) && sameData(a, b);
-
-function sameData(a: GraphNodeData, b: GraphNodeData): boolean {
-  switch (a.kind) {
-    case 'source':
-      return (
-        b.kind === 'source' &&
-        a.input === b.input &&
-        a.offset === b.offset &&
-        sameNumbers(a.strides, b.strides)
-      );
-    case 'iota':
-    case 'cast':
-      return a.kind === b.kind;
-    case 'const':
-      return b.kind === 'const' && sameScalar(a.value, b.value);
-    case 'map':
-      return b.kind === 'map' && a.op === b.op;
-    case 'reduce':
-      return b.kind === 'reduce' && a.reduction === b.reduction && sameNumbers(a.axes, b.axes);
-    case 'view':
-      return b.kind === 'view' && sameView(a.view, b.view);
-    case 'contract':
-      return (
-        b.kind === 'contract' &&
-        sameNumbers(a.output, b.output) &&
-        a.labels.length === b.labels.length &&
-        a.labels.every((labels, k) => sameNumbers(labels, b.labels[k]!))
-      );
-    case 'loop':
-      return b.kind === 'loop' && a.result === b.result && a.loop.key === b.loop.key;
-    default:
-      return unreachable(a);
-  }
-}
-
-function sameView(a: View, b: View): boolean {
-  switch (a.type) {
-    case 'reshape':
-    case 'broadcast':
-      return a.type === b.type;
-    case 'permute':
-      return b.type === 'permute' && sameNumbers(a.order, b.order);
-    case 'slice':
-      return b.type === 'slice' && sameNumbers(a.starts, b.starts) && sameNumbers(a.steps, b.steps);
-    case 'pad':
-      return b.type === 'pad' && sameNumbers(a.before, b.before);
-    default:
-      return unreachable(a);
+      unreachable(view);
   }
 }
