@@ -1,13 +1,15 @@
 """What bench/devices.ts does, by hand in PyTorch or CuPy:
-`python3 bench/peers-devices.py [--library torch] [--devices 2] [--scale 1] [--only a,b] [--repeats 3] [--seconds 50]`.
+`python3 bench/peers-devices.py [--library torch] [--devices 1,2,4] [--scale 1] [--only a,b] [--repeats 3]
+[--seconds 60]`.
 
-Prints a JSON line for each workload: seconds on one device and on several, and the ratio. Arrays are split by hand along
-their first axis, one thread issues the work, partial results meet on the first device or the host. PyTorch is eager, CuPy
-has a fused kernel for each map and reduction, as one would write it. After `--seconds` no other workload is begun; a
-workload is repeated for two seconds at most.
+Prints a JSON line for each workload: for each count of devices the seconds, and the ratios to the first. Arrays are split
+by hand along their first axis, one thread issues the work, partial results meet on the first device or the host. PyTorch
+is eager, CuPy has a fused kernel for each map and reduction, as one would write it. After `--seconds` no other workload
+is begun; a workload is repeated for two seconds at most.
 """
 
 import argparse
+import functools
 import json
 import math
 import sys
@@ -15,12 +17,13 @@ import time
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--library", choices=["torch", "cupy"], default="torch")
-parser.add_argument("--devices", type=int, default=2)
+parser.add_argument("--devices", default="1,2")
 parser.add_argument("--scale", type=float, default=1)
 parser.add_argument("--only", default="")
 parser.add_argument("--repeats", type=int, default=3)
-parser.add_argument("--seconds", type=float, default=50)
+parser.add_argument("--seconds", type=float, default=60)
 options = parser.parse_args()
+counts = [int(count) for count in options.devices.split(",")]
 begin = time.perf_counter()
 LONGEST = 2.0
 if options.library == "torch":
@@ -131,6 +134,28 @@ def torch_workloads():
 
         return least(count, synchronize, run)
 
+    @functools.cache
+    def pinned_rows():
+        x = torch.zeros(sized(2**17, 64), 8192, pin_memory=True)
+        x.view(-1)[::64] = torch.arange(x.numel() // 64) % 1000
+        return x
+
+    def out_of_core_pinned(count):
+        x = pinned_rows()
+        out = torch.empty(len(x), pin_memory=True)
+        rows = 4096
+        streams = [[torch.cuda.Stream(d) for _ in range(2)] for d in range(count)]
+
+        def run():
+            # Two streams a device: one copies while the other computes.
+            for k, at in enumerate(range(0, len(x), rows)):
+                d = k % count
+                with torch.cuda.stream(streams[d][k // count % 2]):
+                    y = x[at : at + rows].to(f"cuda:{d}", non_blocking=True)
+                    out[at : at + rows].copy_(y.mul_(y).add_(1).sqrt_().sum(1), non_blocking=True)
+
+        return least(count, synchronize, run)
+
     def matmul(count):
         n = sized(24576, 256)
         a = [x.reshape(-1, n) for x in shards(n * n, count)]
@@ -177,7 +202,7 @@ def torch_workloads():
     def clear():
         torch.cuda.empty_cache()
 
-    jobs = [resident, resident_map, out_of_core, matmul, pairs, batch]
+    jobs = [resident, resident_map, matmul, pairs, batch, out_of_core, out_of_core_pinned]
     return {job.__name__.replace("_", "-"): job for job in jobs}, clear
 
 
@@ -284,6 +309,40 @@ def cupy_workloads():
 
         return least(count, synchronize, run)
 
+    @functools.cache
+    def pinned_rows():
+        x = cupyx.zeros_pinned((sized(2**17, 64), 8192), float32)
+        x.reshape(-1)[::64] = numpy.arange(x.size // 64) % 1000
+        return x
+
+    root_sums = cupy.ReductionKernel(
+        "float32 x", "float32 y", "sqrtf(x * x + 1)", "a + b", "y = a", "0", "weft_root_sums"
+    )
+
+    def out_of_core_pinned(count):
+        x = pinned_rows()
+        out = cupyx.empty_pinned(len(x), float32)
+        rows = 4096
+        streams = []
+        for d in range(count):
+            with cupy.cuda.Device(d):
+                streams.append([cupy.cuda.Stream(non_blocking=True) for _ in range(2)])
+
+        def run():
+            # Two streams a device: one copies while the other computes.
+            for k, at in enumerate(range(0, len(x), rows)):
+                d = k % count
+                stream = streams[d][k // count % 2]
+                with cupy.cuda.Device(d), stream:
+                    y = cupy.empty((min(rows, len(x) - at), 8192), float32)
+                    y.set(x[at : at + rows], stream=stream)
+                    root_sums(y, axis=1).get(out=out[at : at + rows], stream=stream, blocking=False)
+            for both in streams:
+                for stream in both:
+                    stream.synchronize()
+
+        return least(count, synchronize, run)
+
     def matmul(count):
         n = sized(24576, 256)
         a = [x.reshape(-1, n) for x in shards(n * n, count)]
@@ -353,11 +412,11 @@ def cupy_workloads():
         return least(count, synchronize, run, lambda: run(16))
 
     def clear():
-        for d in range(options.devices):
+        for d in range(max(counts)):
             with cupy.cuda.Device(d):
                 cupy.get_default_memory_pool().free_all_blocks()
 
-    jobs = [resident, resident_map, out_of_core, matmul, pairs, batch]
+    jobs = [resident, resident_map, matmul, pairs, batch, out_of_core, out_of_core_pinned]
     return {job.__name__.replace("_", "-"): job for job in jobs}, clear
 
 
@@ -367,17 +426,14 @@ for name in options.only.split(",") if options.only else list(workloads):
         print(f"{name}: not begun after {options.seconds} seconds", file=sys.stderr, flush=True)
         continue
     seconds = []
-    for count in (1, options.devices):
+    for count in counts:
         clear()
         seconds.append(workloads[name](count))
-    one, several = seconds
     line = {
         "workload": name,
         "library": VERSION,
-        "devices": options.devices,
-        "oneSeconds": float(f"{one:.4g}"),
-        "severalSeconds": float(f"{several:.4g}"),
-        "ratio": float(f"{one / several:.4g}"),
+        "seconds": {str(count): float(f"{each:.4g}") for count, each in zip(counts, seconds)},
+        "ratios": {str(count): float(f"{seconds[0] / each:.4g}") for count, each in zip(counts[1:], seconds[1:])},
         "atSecond": round(time.perf_counter() - begin, 1),
     }
     print(json.dumps(line), flush=True)
