@@ -20,7 +20,7 @@ import {
   paddedWidth,
   sizesOf,
 } from './tape-layout.js';
-import type { Section } from './tape-schedule.js';
+import type { Section } from './tape-registers.js';
 import { mergeRegions, periodOf, type Region, regionsOf, type Work, type Works } from './work.js';
 
 /** The ways to run a kernel's tape in parts. */

@@ -30,7 +30,8 @@ import {
   rowStrideOf,
   sizesOf,
 } from './tape-layout.js';
-import { type Section, scheduleOf, type TapeOp, type TapeSchedule } from './tape-schedule.js';
+import type { Section, TapeOp } from './tape-registers.js';
+import { scheduleOf, type TapeSchedule } from './tape-schedule.js';
 
 /** A kernel as plain data for the addon. */
 export interface TapeSpec {

@@ -15,7 +15,7 @@ import {
   OUTER_UNARY,
   SUM_INNER,
 } from '../../src/codegen/tape-fuse.js';
-import type { TapeOp } from '../../src/codegen/tape-schedule.js';
+import type { TapeOp } from '../../src/codegen/tape-registers.js';
 import { createProgram } from '../../src/exec/native.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { byteLengthOf, DTYPES, type DType, isHalf } from '../../src/graph/dtype.js';
