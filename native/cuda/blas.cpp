@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "runtime/failure.h"
+#include "runtime/program-steps.h"
 
 namespace weft::cuda {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 
 #include "cuda/context-scope.h"
 #include "cuda/issue.h"
@@ -16,24 +15,6 @@
 
 namespace weft::cuda {
 namespace {
-
-// Runs that may be under way at once; where there are as many, the executor waits until half of them ended.
-constexpr size_t kMostFlights = 128;
-
-// Launches that may be under way where one more is to be queued without waiting: the driver takes about a
-// thousand ahead.
-constexpr size_t kMostLaunches = 512;
-
-// Of a Failure; else that of a defect.
-FailureCode codeOf(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const Failure& failure) {
-    return failure.code;
-  } catch (...) {
-    return FailureCode::internal;
-  }
-}
 
 bool losesDevice(const Failure& failure) {
   return failure.code == FailureCode::lost && dynamic_cast<const PeerLost*>(&failure) == nullptr;
@@ -148,93 +129,6 @@ void CudaDevice::watch(std::shared_ptr<Flight> flight) {
     flight->run->queued();
   }
   completer_.post([this, flight = std::move(flight)] { complete(*flight); });
-}
-
-Turn CudaDevice::takeTurn(const Run& run) {
-  // Runs that were asked for earlier go first.
-  if (opened_.load() == nullptr || lost_.load() != nullptr || executor_.hasQueue()) return {};
-  std::unique_lock lock(issuing_, std::try_to_lock);
-  if (!lock || !isReadyFor(run)) return {};
-  const std::vector<bool>& kept = run.keepOnDevice;
-  const bool isStored = std::find(kept.begin(), kept.end(), false) == kept.end();
-  const bool isSettled = run.settlesWhenQueued && isStored;
-  // Where too many are under way that nobody waits for, the executor waits.
-  if (isSettled && !resources_->trail->hasRoom(resources_->context)) return {};
-  return {isSettled ? Turn::Kind::settled : Turn::Kind::open, std::move(lock)};
-}
-
-bool CudaDevice::isReadyFor(const Run& run) {
-  const Program& program = *run.program;
-  // The first run loads its code, a later one makes its graphs.
-  if (!program.code || !run.sinks.empty() || Issue::isDue(program, *resources_)) return false;
-  if (!(program.code->replays.empty() ? program.isBrief : program.isBriefReplayed)) return false;
-  size_t up = 0;
-  size_t down = 0;
-  std::vector<size_t> blocks;
-  for (size_t i = 0; i < run.inputs.size(); i++) {
-    if (run.inputs[i].source || !run.inputs[i].pieces.empty()) return false;
-    if (!run.inputs[i].memory) up += Issue::packedByteLength(program, program.inputs[i]);
-  }
-  for (size_t i = 0; i < run.keepOnDevice.size(); i++) {
-    if (run.keepOnDevice[i]) {
-      blocks.push_back(program.buffers[program.outputs[i]].byteLength);
-    } else {
-      down += Issue::packedByteLength(program, program.outputs[i]);
-    }
-  }
-  if (std::max(up, down) > PinnedSlots::kByteLength) return false;
-  const size_t slots = (up > 0 ? 1 : 0) + (down > 0 ? 1 : 0);
-  if (resources_->slots.free() < slots) return false;
-  blocks.push_back(program.arenaByteLength + up + down);
-  if (!resources_->pool->hasAtOnce(blocks)) return false;
-  const std::lock_guard lock(flightsMutex_);
-  return flights_ < kMostFlights && launches_ < kMostLaunches;
-}
-
-void CudaDevice::beginHere(std::shared_ptr<Run> run, Turn turn) {
-  const ContextScope scope(resources_->context);
-  auto flight = std::make_shared<Flight>();
-  flight->run = std::move(run);
-  flight->isHere = true;
-  flight->isAwaited = turn.kind == Turn::Kind::open;
-  issue(*flight);
-  if (!flight->error && !flight->isAwaited) {
-    resources_->trail->add(flight->run->program, flight->launches, resources_->stream);
-    leavesTrail_ = true;
-  }
-  if (resources_->pool->shed()) tidySoon();
-  turn.lock.unlock();
-  if (flight->error) return failHere(std::move(flight));
-  if (flight->isAwaited) watch(std::move(flight));
-}
-
-// What waits is the executor's to do.
-void CudaDevice::failHere(std::shared_ptr<Flight> flight) {
-  const std::exception_ptr error = flight->error;
-  const bool isAwaited = flight->isAwaited;
-  // The executor finds memory where there is some to find.
-  const bool isBegunAgain = isAwaited && codeOf(error) == FailureCode::memory;
-  executor_.post([this, isBegunAgain, flight = std::move(flight)] {
-    {
-      const std::lock_guard lock(issuing_);
-      if (!isBegunAgain) takeBack(*flight);
-    }
-    if (isBegunAgain) {
-      beginAgain(flight->run);
-    } else if (flight->isAwaited) {
-      watch(flight);
-    }
-  });
-  if (!isAwaited) std::rethrow_exception(error);
-}
-
-void CudaDevice::beginAgain(const std::shared_ptr<Run>& run) {
-  run->outputs.clear();
-  try {
-    begin(run);
-  } catch (...) {
-    run->finish(std::current_exception());
-  }
 }
 
 void CudaDevice::tidy() {
@@ -391,40 +285,6 @@ size_t CudaDevice::freeBytes() const {
   size_t total = 0;
   WEFT_CU(cuMemGetInfo, &free, &total);
   return free;
-}
-
-namespace {
-
-struct Devices {
-  std::mutex mutex;
-  std::map<int, CudaDevice*> byOrdinal;
-};
-
-Devices& devices() {
-  static Devices& it = *new Devices();
-  return it;
-}
-
-}  // namespace
-
-CudaDevice& deviceAt(int ordinal) {
-  static_cast<void>(driver());
-  const int count = driverState().deviceCount;
-  if (ordinal >= count) {
-    throw Failure(FailureCode::device, "[cuda] expected a device from cuda:0 to cuda:" +
-                                           std::to_string(count - 1) + ": cuda:" + std::to_string(ordinal));
-  }
-  const std::lock_guard lock(devices().mutex);
-  CudaDevice*& device = devices().byOrdinal[ordinal];
-  if (device == nullptr) device = new CudaDevice(ordinal);
-  return *device;
-}
-
-std::vector<Device*> openedCudaDevices() {
-  const std::lock_guard lock(devices().mutex);
-  std::vector<Device*> result;
-  for (const auto& [ordinal, device] : devices().byOrdinal) result.push_back(device);
-  return result;
 }
 
 }  // namespace weft::cuda

@@ -110,6 +110,8 @@ class CudaDevice : public Device {
   // The status that lost the device; null while it is well.
   std::atomic<const std::string*> lost_{nullptr};
 
+  // Runs that may be under way at once; where there are as many, the executor waits until half of them ended.
+  static constexpr size_t kMostFlights = 128;
   // Runs that were issued and have not finished.
   std::mutex flightsMutex_;
   std::condition_variable room_;

@@ -3,6 +3,7 @@
 #include "cuda/device.h"
 #include "cuda/stream-span.h"
 #include "runtime/failure.h"
+#include "runtime/program-steps.h"
 
 namespace weft::cuda {
 

@@ -5,6 +5,7 @@
 #include "cpu/tape.h"
 #include "cpu/threads.h"
 #include "runtime/failure.h"
+#include "runtime/program-steps.h"
 #include "runtime/recorder.h"
 
 namespace weft {
@@ -87,7 +88,7 @@ void CpuSteps::range(const Step& step, const SweepRange& range, int64_t tile) {
 
 void CpuSteps::tape(const TapeStep& step, cpu::Range tiles) {
   cpu::runTape(*step.tape, tapeBuffers(*step.tape, step.buffers), tiles,
-               step.isShort ? thisThread() : cpu::sharedPool(), cancel_);
+               step.isShort() ? thisThread() : cpu::sharedPool(), cancel_);
 }
 
 void CpuSteps::phase(const TapePhaseStep& step, cpu::Range slots) {

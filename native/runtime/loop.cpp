@@ -7,9 +7,8 @@ namespace weft {
 namespace {
 
 using values::integer;
+using values::item;
 using values::reject;
-
-std::string item(const std::string& list, size_t i) { return list + "[" + std::to_string(i) + "]"; }
 
 class StateReader {
  public:

@@ -42,11 +42,16 @@ struct Image {
   std::vector<uint8_t> bytes;
 };
 
+// Instructions times elements of a tape that one thread does in about 20 microseconds.
+inline constexpr double kShortWork = 50'000;
+
 struct TapeStep {
   std::shared_ptr<const cpu::Tape> tape;
   std::vector<int> buffers;
+  // Instructions times elements.
+  double work;
   // Computed sooner than other threads would have woken.
-  bool isShort;
+  bool isShort() const { return work <= kShortWork; }
 };
 
 struct LaunchStep {
@@ -142,9 +147,6 @@ inline size_t keptByteLength(const BufferSpec& buffer) {
   return buffer.windowed ? buffer.partLast - buffer.partFirst : buffer.byteLength;
 }
 
-// What timelines call a product.
-std::string nameOf(const MatmulStep& step);
-
 // What a program handle owns.
 struct ProgramHandle {
   static constexpr const char* kWhat = "a program";
@@ -153,11 +155,5 @@ struct ProgramHandle {
 
 // createProgram(spec: ProgramSpec): NativeProgram
 Napi::Value createProgram(const Napi::CallbackInfo& info);
-
-// Checks that every element of a product's operands lies inside its buffer; `byteLengths` has those of all.
-void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths, const std::string& field);
-
-// Bytes of one element of a dtype (a code of src/graph/dtype.ts).
-size_t elementByteLength(int dtype);
 
 }  // namespace weft

@@ -7,20 +7,20 @@
 #include "cpu/tape.h"
 #include "runtime/device.h"
 #include "runtime/loop.h"
+#include "runtime/program-steps.h"
 #include "runtime/values.h"
 
 namespace weft {
 namespace {
 
 using values::integer;
+using values::item;
 using values::reject;
 
 constexpr int64_t kMostTiles = int64_t{1} << 24;
 // Numbers for each window and for each range: WINDOW_FIELDS and RANGE_FIELDS of src/exec/native-types.ts.
 constexpr size_t kWindowFields = 6;
 constexpr size_t kRangeFields = 6;
-
-std::string item(const std::string& list, size_t i) { return list + "[" + std::to_string(i) + "]"; }
 
 // A Float64Array of `fields` integers for each tile.
 class Table {

@@ -8,6 +8,8 @@ void reject(const std::string& field, const std::string& what) {
   throw Failure(FailureCode::argument, "[weft] expected " + field + " to be " + what);
 }
 
+std::string item(const std::string& list, size_t i) { return list + "[" + std::to_string(i) + "]"; }
+
 Napi::Object object(const Napi::Value& value, const std::string& field) {
   if (!value.IsObject()) reject(field, "an object");
   return value.As<Napi::Object>();

@@ -20,6 +20,9 @@ inline constexpr int64_t kMaxSafeInteger = (int64_t{1} << 53) - 1;
 // Throws a Failure for an argument: "[weft] expected <field> to be <what>".
 [[noreturn]] void reject(const std::string& field, const std::string& what);
 
+// "<list>[<i>]", an item of a list in the name of a field.
+std::string item(const std::string& list, size_t i);
+
 Napi::Object object(const Napi::Value& value, const std::string& field);
 Napi::Array array(const Napi::Value& value, const std::string& field);
 std::string text(const Napi::Value& value, const std::string& field);

@@ -1,0 +1,23 @@
+// Reading the steps of a program (StepSpec of src/exec/native-types.ts), with all checks that running them
+// relies on.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "runtime/program.h"
+
+namespace weft {
+
+// `field` is the step's name in errors. Buffers, images and the device of the program were read before.
+Step readStep(const Napi::Object& entry, const std::string& field, Program& program);
+
+// What timelines call a product.
+std::string nameOf(const MatmulStep& step);
+
+// Checks that every element of a product's operands lies inside its buffer; `byteLengths` has those of all.
+void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths, const std::string& field);
+
+// Bytes of one element of a dtype (a code of src/graph/dtype.ts).
+size_t elementByteLength(int dtype);
+
+}  // namespace weft

@@ -1,0 +1,179 @@
+#include "runtime/run-task.h"
+
+#include <cstring>
+
+#include "runtime/executor.h"
+#include "runtime/program.h"
+#include "runtime/run.h"
+#include "runtime/sink-output.h"
+#include "runtime/values.h"
+
+namespace weft {
+namespace {
+
+// Results up to this size are copied into buffers of the engine's, which are cheaper than buffers over memory
+// of ours.
+constexpr size_t kCopiedByteLength = 4096;
+// From here on the buffer over a GPU's result is made while the GPU works: the engine collects garbage then,
+// for milliseconds.
+constexpr size_t kMadeAheadByteLength = size_t{16} << 20;
+
+Napi::Value copied(Napi::Env env, const Memory& memory) {
+  void* data = nullptr;
+  napi_value value = nullptr;
+  if (napi_create_arraybuffer(env, memory.byteLength, &data, &value) != napi_ok) {
+    throw Failure(FailureCode::memory,
+                  "no ArrayBuffer of " + std::to_string(memory.byteLength) + " bytes could be made");
+  }
+  if (memory.byteLength > 0) {
+    std::memcpy(data, reinterpret_cast<const void*>(memory.address), memory.byteLength);
+  }
+  return {env, value};
+}
+
+// An ArrayBuffer over memory; empty where the engine does not allow buffers that it did not allocate.
+Napi::Value overMemory(Napi::Env env, const SharedOwner& shared) {
+  const Memory& memory = **shared;
+  auto owner = std::make_unique<SharedOwner>(shared);
+  napi_value value = nullptr;
+  const auto release = [](napi_env, void*, void* hint) {
+    if (!isForked()) delete static_cast<SharedOwner*>(hint);
+  };
+  const napi_status status = napi_create_external_arraybuffer(
+      env, reinterpret_cast<void*>(memory.address), memory.byteLength, release, owner.get(), &value);
+  if (status != napi_ok) return {};
+  owner.release();
+  return {env, value};
+}
+
+}  // namespace
+
+Napi::Value toArrayBuffer(Napi::Env env, std::shared_ptr<Memory> memory) {
+  if (memory->byteLength <= kCopiedByteLength) return copied(env, *memory);
+  const auto owner = std::make_shared<std::shared_ptr<Memory>>(std::move(memory));
+  const Napi::Value value = overMemory(env, owner);
+  return value.IsEmpty() ? copied(env, **owner) : value;
+}
+
+void RunTask::begin() {
+  Turn own = std::move(turn);
+  timeline.taken = Timeline::now();
+  checkCancelled(*cancel);
+  const std::shared_ptr<Run> self(shared_from_this(), this);
+  if (own.kind == Turn::Kind::none) {
+    program->device->begin(self);
+  } else {
+    program->device->beginHere(self, std::move(own));
+  }
+}
+
+Napi::Value RunTask::settleNow(Napi::Env env) {
+  begin();
+  timeline.issued = timeline.ended = Timeline::now();
+  inputs.clear();
+  return result(env);
+}
+
+void RunTask::queued() noexcept {
+  wasAhead_ = true;
+  end(nullptr);
+}
+
+void RunTask::placeAhead() {
+  if (program->device->isHost()) return;
+  const auto at = [](const auto& list, size_t i) { return !list.empty() && list[i]; };
+  ahead_.resize(program->outputs.size());
+  outputs.resize(program->outputs.size());
+  for (size_t i = 0; i < outputs.size(); i++) {
+    const size_t byteLength = program->buffers[program->outputs[i]].byteLength;
+    if (byteLength < kMadeAheadByteLength || keepOnDevice[i] || at(hostPlaces, i)) continue;
+    if (!sinks.empty() && !sinks[i].empty()) continue;
+    outputs[i] = allocateHost(byteLength);
+    ahead_[i] = std::make_shared<std::shared_ptr<Memory>>(outputs[i]);
+  }
+}
+
+void RunTask::makeAhead(Napi::Env env) {
+  const Napi::HandleScope scope(env);
+  const Napi::Array made = Napi::Array::New(env, ahead_.size());
+  bool isSome = false;
+  for (uint32_t i = 0; i < ahead_.size(); i++) {
+    if (!ahead_[i]) continue;
+    const Napi::Value value = overMemory(env, ahead_[i]);
+    if (value.IsEmpty()) continue;
+    made.Set(i, value);
+    isSome = true;
+  }
+  if (isSome) made_ = hold(made);
+}
+
+void RunTask::finish(std::exception_ptr error) noexcept {
+  // The outputs are JavaScript's by now. That the device is lost is what its next run finds.
+  if (wasAhead_) return;
+  timeline.ended = Timeline::now();
+  // Memory is let go here, not when the JavaScript thread comes round.
+  inputs.clear();
+  if (error) {
+    outputs.clear();
+    for (const SharedOwner& owner : ahead_) {
+      if (owner) owner->reset();
+    }
+  }
+  if (sinks.empty() || error) {
+    end(std::move(error));
+  } else {
+    fileExecutor().post([self = shared_from_this(), this] { writeFiles(); });
+  }
+}
+
+Napi::Value RunTask::result(Napi::Env env) {
+  Napi::Array list = Napi::Array::New(env, outputs.size() + 1);
+  uint32_t at = 0;
+  for (std::shared_ptr<Memory>& output : outputs) {
+    list.Set(at, valueOf(env, at, std::move(output)));
+    at++;
+  }
+  const auto tell = [&](int64_t nanoseconds) { list.Set(at++, static_cast<double>(nanoseconds)); };
+  tell(wasAhead_ ? -1 : timeline.ended - timeline.taken);
+  if (!tellsTimeline) return list;
+  const int64_t told = Timeline::now();
+  for (const int64_t time : {timeline.taken, timeline.issued, timeline.ended, told}) {
+    tell(time - timeline.asked);
+  }
+  return list;
+}
+
+void RunTask::writeFiles() noexcept {
+  std::exception_ptr error;
+  try {
+    for (size_t i = 0; i < sinks.size(); i++) {
+      if (sinks[i].empty() || !outputs[i]) continue;
+      const auto* data = reinterpret_cast<const void*>(outputs[i]->address);
+      for (const auto& sink : sinks[i]) writeAll(*sink, data, *cancel);
+      outputs[i].reset();
+    }
+  } catch (...) {
+    error = std::current_exception();
+    outputs.clear();
+  }
+  end(std::move(error));
+}
+
+Napi::Value RunTask::valueOf(Napi::Env env, uint32_t output, std::shared_ptr<Memory> memory) const {
+  if (!sinks.empty() && !sinks[output].empty()) {
+    Napi::Array sums = Napi::Array::New(env, sinks[output].size());
+    for (uint32_t k = 0; k < sinks[output].size(); k++) sums.Set(k, sinks[output][k]->checksum());
+    return sums;
+  }
+  if (!hostPlaces.empty() && hostPlaces[output] != nullptr) return env.Undefined();
+  if (!keepOnDevice[output]) {
+    if (made_ && ahead_[output]) {
+      const Napi::Value value = held(*made_).Get(output);
+      if (value.IsArrayBuffer()) return value;
+    }
+    return toArrayBuffer(env, std::move(memory));
+  }
+  return values::makeHandle(env, std::make_unique<BufferHandle>(env, std::move(memory)));
+}
+
+}  // namespace weft

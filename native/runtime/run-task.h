@@ -1,0 +1,57 @@
+// A run as JavaScript asked for it: it begins on the thread that asks or on its device's executor, and its
+// outputs become JavaScript values.
+#pragma once
+#include <napi.h>
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/device.h"
+#include "runtime/environment.h"
+
+namespace weft {
+
+// An ArrayBuffer over a result's memory; a copy where it is small, or the engine does not allow such buffers.
+Napi::Value toArrayBuffer(Napi::Env env, std::shared_ptr<Memory> memory);
+
+// What owns the memory of an ArrayBuffer that nobody has seen yet: it may be let go of before the collector
+// comes round.
+using SharedOwner = std::shared_ptr<std::shared_ptr<Memory>>;
+
+class RunTask : public Task, public Run {
+ public:
+  RunTask() { timeline.asked = Timeline::now(); }
+
+  // Whether the result tells when things happened.
+  bool tellsTimeline = false;
+  // To begin on the thread that asks for it.
+  Turn turn;
+
+  void begin() override;
+  // Where it has a turn that settles it.
+  Napi::Value settleNow(Napi::Env env);
+  void leaveInputs() noexcept override { leaveJavaScript(); }
+  bool enterInputs() noexcept override { return enterJavaScript(); }
+  void queued() noexcept override;
+  // Gives results that a GPU copies to the host their memory, before the run begins.
+  void placeAhead();
+  // Makes ArrayBuffers over that memory, when the run has begun.
+  void makeAhead(Napi::Env env);
+  void finish(std::exception_ptr error) noexcept override;
+  Napi::Value result(Napi::Env env) override;
+
+ private:
+  // What does not go to files is left as it is.
+  void writeFiles() noexcept;
+  Napi::Value valueOf(Napi::Env env, uint32_t output, std::shared_ptr<Memory> memory) const;
+
+  bool wasAhead_ = false;
+  // By output: what owns the memory of results that is there before the run; null: none is.
+  std::vector<SharedOwner> ahead_;
+  // The held list of the ArrayBuffers over it.
+  std::optional<size_t> made_;
+};
+
+}  // namespace weft
