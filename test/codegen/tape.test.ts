@@ -3,25 +3,11 @@
  * op, cast and reduction that a kernel can hold.
  */
 import { describe, expect, it } from 'vitest';
-import { encodeTape, planTape, type TapePlan } from '../../src/codegen/tape.js';
-import { CHAIN_BINARY, CHAIN_REDUCTIONS } from '../../src/codegen/tape-chain.js';
+import { planTape } from '../../src/codegen/tape.js';
 import { castHops, prepare } from '../../src/codegen/tape-domain.js';
-import {
-  COMPARISONS,
-  EXP_INNER,
-  INNER_BINARY,
-  INNER_UNARY,
-  OUTER_BINARY,
-  OUTER_UNARY,
-  SUM_INNER,
-} from '../../src/codegen/tape-fuse.js';
-import type { TapeOp } from '../../src/codegen/tape-registers.js';
-import { createProgram } from '../../src/exec/native.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
-import { byteLengthOf, DTYPES, type DType, isHalf } from '../../src/graph/dtype.js';
-import { OP_NAMES, type OpName, opRow } from '../../src/graph/ops.js';
-import { REDUCTIONS, type ReductionName, reductionRow } from '../../src/graph/reductions.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
+import { make, opsOf } from './tape-support.js';
 
 /** Softmax of the rows of an (m, n) array. */
 function softmax(m: number, n: number): Kernel {
@@ -30,20 +16,6 @@ function softmax(m: number, n: number): Kernel {
   const e = b.map('exp', b.map('subtract', x, b.reduce('max', x)));
   return b.store(b.map('divide', e, b.reduce('sum', e)), [n, 1]).build();
 }
-/** Names of what a section computes; of joined instructions the joined name, of a chain its steps. */
-function opsOf({ kernel, schedule }: TapePlan, section: readonly TapeOp[]): string[] {
-  return section.flatMap((op) => {
-    if (op.kind === 'store') return [];
-    if (op.kind === 'chain') return [op.chain.steps.map(({ name }) => name).join(' ')];
-    const { value } = op;
-    const joined = schedule.fusion.functions.get(value)?.name;
-    const instruction = kernel.tape[value]!;
-    if (joined !== undefined) return joined;
-    if (instruction.kind === 'map') return instruction.op;
-    return instruction.kind === 'reduce' ? instruction.reduction : instruction.kind;
-  });
-}
-
 describe('the domain of a tape', () => {
   it('merges axes that every access walks as one', () => {
     const b = new KernelBuilder([4, 5, 6]);
@@ -269,37 +241,6 @@ describe('chains', () => {
     expect(Math.max(...slots)).toBeLessThanOrEqual(24);
     expect(() => make(kernel)).not.toThrow();
   });
-
-  it('have every step in the CPU', () => {
-    for (const dtype of ['float32', 'float64'] as const) {
-      const check = (
-        step: string,
-        build: (b: KernelBuilder, x: number) => number,
-        isReduced = false,
-      ): void => {
-        const b = isReduced ? new KernelBuilder([], [1000]) : new KernelBuilder([1000]);
-        const kernel = b.store(build(b, b.map('sqrt', b.map('exp', b.load(dtype, [1]))))).build();
-        const plan = planTape(kernel);
-        expect(opsOf(plan, plan.schedule.walks[0]!).join(' ').split(' ')).toContain(step);
-        expect(() => make(kernel), step).not.toThrow();
-      };
-      for (const op of OP_NAMES) {
-        const { arity, dtype: rule } = opRow(op);
-        const signature = rule(Array.from({ length: arity }, () => dtype));
-        if (arity === 1 && signature?.result === dtype) check(op, (b, x) => b.map(op, x));
-      }
-      for (const op of CHAIN_BINARY) {
-        check(`${op}.0`, (b, x) => b.map(op, x, b.load(dtype, [1])));
-        check(`${op}.1`, (b, x) => b.map(op, b.load(dtype, [1]), x));
-      }
-      for (const op of COMPARISONS) {
-        check(`where.${op}`, (b, x) =>
-          b.map('where', b.map(op, x, b.load(dtype, [1])), x, b.load(dtype, [1])),
-        );
-      }
-      for (const op of CHAIN_REDUCTIONS) check(`reduce.${op}`, (b, x) => b.reduce(op, x), true);
-    }
-  });
 });
 
 describe('the slots of a tape', () => {
@@ -309,123 +250,5 @@ describe('the slots of a tape', () => {
   };
   it('do not depend on how many rows there are', () => {
     expect(slotsOf(2, 1 << 20)).toBe(slotsOf(3000, 1 << 20));
-  });
-});
-
-/** A program of one kernel; making it finds the kernel's functions. */
-function make(kernel: Kernel): void {
-  createProgram({
-    device: 'cpu',
-    arenaByteLength: 0,
-    images: [],
-    buffers: kernel.buffers.map(({ dtype, role, elementCount }) => ({
-      role,
-      byteLength: byteLengthOf(dtype) * elementCount,
-      offset: -1,
-    })),
-    steps: [{ kind: 'tape', tape: encodeTape(kernel), buffers: kernel.buffers.map((_, k) => k) }],
-  });
-}
-
-describe('the CPU', () => {
-  it('has every op in every dtype that its row yields', () => {
-    for (const op of OP_NAMES) {
-      const { arity, dtype: rule } = opRow(op);
-      for (const dtype of DTYPES) {
-        const given = Array.from(
-          { length: arity },
-          (_, k): DType => (op === 'where' && k === 0 ? 'bool' : dtype),
-        );
-        const signature = rule(given);
-        if (signature === undefined || isHalf(dtype)) continue;
-        const b = new KernelBuilder([100]);
-        const args = given.map((from, k) => b.cast(b.load(from, [1]), signature.args[k]!));
-        expect(() => make(b.store(b.map(op, ...args)).build()), `${op} of ${dtype}`).not.toThrow();
-      }
-    }
-  });
-
-  it('has every joined function', () => {
-    for (const dtype of ['float32', 'float64'] as const) {
-      const builderOf = () => new KernelBuilder([1000]);
-      const apply = (b: KernelBuilder, op: OpName): number =>
-        b.map(op, ...Array.from({ length: opRow(op).arity }, () => b.load(dtype, [1])));
-      const check = (name: string, b: KernelBuilder): void => {
-        const kernel = b.build();
-        const plan = planTape(kernel);
-        expect(opsOf(plan, plan.schedule.walks[0]!)).toContain(name);
-        expect(() => make(kernel), name).not.toThrow();
-      };
-      for (const inner of [...INNER_UNARY, ...INNER_BINARY]) {
-        for (const outer of OUTER_UNARY) {
-          const b = builderOf();
-          check(`${outer}.${inner}`, b.store(b.map(outer, apply(b, inner))));
-        }
-        for (const outer of OUTER_BINARY) {
-          for (const place of [0, 1]) {
-            const b = builderOf();
-            const other = b.load(dtype, [1]);
-            const args = place === 0 ? [apply(b, inner), other] : [other, apply(b, inner)];
-            check(`${outer}.${inner}.${place}`, b.store(b.map(outer, ...args)));
-          }
-        }
-      }
-      for (const inner of EXP_INNER) {
-        const b = builderOf();
-        check(`exp.${inner}`, b.store(b.map('exp', apply(b, inner))));
-      }
-      for (const inner of COMPARISONS) {
-        const b = builderOf();
-        const choice = b.map('where', apply(b, inner), b.load(dtype, [1]), b.load(dtype, [1]));
-        check(`where.${inner}`, b.store(choice));
-      }
-      for (const inner of SUM_INNER) {
-        const b = new KernelBuilder([], [1000]);
-        const [outer, difference] = inner.split('.') as [OpName, OpName | undefined];
-        const value = difference === undefined ? apply(b, outer) : b.map(outer, apply(b, difference));
-        check(`sum.${inner}`, b.store(b.reduce('sum', value)));
-      }
-    }
-  });
-
-  it('casts every dtype to every other', () => {
-    for (const from of DTYPES) {
-      for (const to of DTYPES) {
-        const b = new KernelBuilder([100]);
-        expect(() => make(b.store(b.cast(b.load(from, [1]), to)).build()), `${from} to ${to}`).not.toThrow();
-      }
-    }
-  });
-
-  it('has every reduction of every dtype that its row takes', () => {
-    for (const name of Object.keys(REDUCTIONS) as ReductionName[]) {
-      for (const dtype of DTYPES) {
-        if (reductionRow(name).dtype(dtype) === undefined) continue;
-        const b = new KernelBuilder([5], [100]);
-        expect(
-          () => make(b.store(b.reduce(name, b.load(dtype, [100, 1]))).build()),
-          `${name} of ${dtype}`,
-        ).not.toThrow();
-      }
-    }
-  });
-
-  it('refuses a tape that is cut short', () => {
-    const b = new KernelBuilder([100]);
-    const kernel = b.store(b.map('exp', b.load('float32', [1]))).build();
-    const tape = encodeTape(kernel);
-    const cut = { ...tape, words: tape.words.slice(0, -1) };
-    expect(() =>
-      createProgram({
-        device: 'cpu',
-        arenaByteLength: 0,
-        images: [],
-        buffers: [
-          { role: 'input', byteLength: 400, offset: -1 },
-          { role: 'output', byteLength: 400, offset: -1 },
-        ],
-        steps: [{ kind: 'tape', tape: cut, buffers: [0, 1] }],
-      }),
-    ).toThrow(/malformed tape/);
   });
 });

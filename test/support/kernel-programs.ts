@@ -4,7 +4,7 @@
  */
 import { concat, type Lazy, maximum } from '../../src/index.js';
 import { toLazy } from './api.js';
-import type { Program } from './programs.js';
+import type { Program } from './program.js';
 import { randomIntegers, randomValues } from './random.js';
 
 type Integers = (dtype: Parameters<typeof randomIntegers>[0], ...shape: number[]) => Lazy;

@@ -4,7 +4,7 @@
  */
 import { arange, iterate, type Lazy, lazy, stack, where, whileLoop, zeros } from '../../src/index.js';
 import { toLazy } from './api.js';
-import type { Program } from './programs.js';
+import type { Program } from './program.js';
 import { randomIntegers, randomValues } from './random.js';
 
 type Arrays = (dtype: Parameters<typeof randomIntegers>[0], ...shape: number[]) => Lazy;
