@@ -5,8 +5,14 @@
 
 import { type SplitKernels, usedBuffers } from '../codegen/split-phases.js';
 import { InternalError } from '../errors.js';
+import {
+  type BufferKey,
+  bufferName,
+  nodeBufferKey,
+  sourceBufferKey,
+  sourceOfKey,
+} from '../fusion/buffer-key.js';
 import type { SourceArray } from '../fusion/canonicalize.js';
-import { nodeBufferKey, sourceBufferKey } from '../fusion/fused-kernel.js';
 import { argumentsOf, type Feedback, type Kernel } from '../fusion/kernel.js';
 import type { Operand } from '../fusion/operands.js';
 import { type FusedStep, type Partition, storedNode } from '../fusion/partition.js';
@@ -126,23 +132,26 @@ export function buffersOf(step: Step): {
   }
 }
 
-/** Names of a graph's buffers: keys of its partition. A loop's body has its own, some of which are buffers around it. */
+/** A buffer by its key in a graph's partition, or by a name. */
+type DraftKey = BufferKey | string;
+
+/** The buffers of a graph. A loop's body has its own, some of which are buffers around it. */
 class Scope {
   readonly graph: Graph;
   /** What stands before the names of buffers that are this scope's alone. */
   readonly prefix: string;
-  readonly #buffers = new Map<string, number>();
+  readonly #buffers = new Map<DraftKey, number>();
 
   constructor(graph: Graph, prefix: string) {
     this.graph = graph;
     this.prefix = prefix;
   }
 
-  get(key: string): number | undefined {
+  get(key: DraftKey): number | undefined {
     return this.#buffers.get(key);
   }
 
-  set(key: string, buffer: number): void {
+  set(key: DraftKey, buffer: number): void {
     this.#buffers.set(key, buffer);
   }
 }
@@ -154,16 +163,16 @@ class Drafter {
   readonly #needs: DraftNeeds;
   readonly #buffers: DraftBuffer[] = [];
   readonly #outer: Scope;
-  readonly #outputKeys: readonly string[];
-  readonly #isOutput: ReadonlySet<string>;
+  readonly #outputs: readonly BufferKey[];
+  readonly #isOutput: ReadonlySet<DraftKey>;
   readonly #steps: Step[] = [];
 
   constructor(graph: Graph, sources: readonly SourceArray[], needs: DraftNeeds) {
     this.#outer = new Scope(graph, '');
     this.#sources = sources;
     this.#needs = needs;
-    this.#outputKeys = graph.outputs.map((id) => nodeBufferKey(storedNode(graph, id)));
-    this.#isOutput = new Set(this.#outputKeys);
+    this.#outputs = graph.outputs.map((id) => nodeBufferKey(storedNode(graph, id)));
+    this.#isOutput = new Set(this.#outputs);
   }
 
   add(step: FusedStep, at: number): void {
@@ -278,7 +287,7 @@ class Drafter {
     k: number,
     loop: GraphLoop,
     results: readonly GraphNodeOf<'loop'>[],
-    input: string,
+    input: BufferKey,
     inside: Scope,
     scope: Scope,
   ): LoopState {
@@ -314,19 +323,17 @@ class Drafter {
     });
   }
 
-  /** The buffer of this name. */
-  #buffer(key: string, byteLength: number, scope: Scope): number {
+  /** The buffer of a key or name; made where there is none yet. */
+  #buffer(key: DraftKey, byteLength: number, scope: Scope): number {
     const known = scope.get(key);
     if (known !== undefined) return known;
-    const isInput = key.startsWith('source ');
-    const role = isInput
-      ? 'input'
-      : scope === this.#outer && this.#isOutput.has(key)
-        ? 'output'
-        : 'temporary';
-    const buffer = isInput
-      ? this.#input(key, Number(key.split(' ')[1]))
-      : this.#add(`${scope.prefix}${key}`, byteLength, role);
+    const name = typeof key === 'string' ? key : bufferName(key);
+    const source = typeof key === 'string' ? undefined : sourceOfKey(key);
+    const role = scope === this.#outer && this.#isOutput.has(key) ? 'output' : 'temporary';
+    const buffer =
+      source === undefined
+        ? this.#add(`${scope.prefix}${name}`, byteLength, role)
+        : this.#input(name, source);
     scope.set(key, buffer);
     return buffer;
   }
@@ -354,7 +361,7 @@ class Drafter {
   }
 
   finish(): Draft {
-    return { buffers: this.#buffers, steps: this.#steps, outputKeys: this.#outputKeys };
+    return { buffers: this.#buffers, steps: this.#steps, outputKeys: this.#outputs.map(bufferName) };
   }
 }
 

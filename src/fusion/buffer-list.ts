@@ -1,35 +1,66 @@
-/** The buffers of a kernel while it is written: one for each key, of the largest extent that was asked for. */
+/**
+ * The buffers of a kernel while it is written, one for each key, of the largest extent that was asked for; and what the kernel
+ * does with each.
+ */
 import { type GraphNode, type GraphNodeOf, sizeOfShape } from '../graph/graph.js';
-import { type KernelBuffer, nodeBufferKey, sourceBufferKey } from './fused-kernel.js';
+import { type BufferKey, nodeBufferKey, sourceBufferKey } from './buffer-key.js';
+import type { KernelBuffer } from './fused-kernel.js';
+import type { Access, Store } from './kernel.js';
+
+/** A buffer as a kernel uses it. */
+export interface BufferUse {
+  buffer: KernelBuffer;
+  /** Different loads, in order of the tape. */
+  loads: Access[];
+  store: Store | undefined;
+}
+
+/** Of buffers without loads, which all share it. */
+const NO_LOADS: Access[] = [];
 
 /** Lists of up to so many buffers are searched, which is faster than a table. */
 const SHORT = 8;
 
 export class BufferList {
-  readonly all: KernelBuffer[] = [];
+  /** Not all need be in use. */
+  readonly all: BufferUse[] = [];
   /** By key, once the list is long. */
-  #positions: Map<string, number> | undefined;
+  #positions: Map<BufferKey, number> | undefined;
 
   /** The position of a buffer, new or known. */
   at(buffer: KernelBuffer): number {
     const known = this.#find(buffer.key);
     if (known >= 0) {
-      if (buffer.elementCount > this.all[known]!.elementCount) this.all[known] = buffer;
+      const use = this.all[known]!;
+      if (buffer.elementCount > use.buffer.elementCount) use.buffer = buffer;
       return known;
     }
-    const count = this.all.push(buffer);
+    const count = this.all.push({ buffer, loads: NO_LOADS, store: undefined });
     if (this.#positions !== undefined) this.#positions.set(buffer.key, count - 1);
-    else if (count > SHORT) this.#positions = new Map(this.all.map(({ key }, k) => [key, k]));
+    else if (count > SHORT) this.#positions = new Map(this.all.map((use, k) => [use.buffer.key, k]));
     return count - 1;
   }
 
-  has(key: string): boolean {
-    return this.#find(key) >= 0;
+  /** What the kernel does with a buffer; undefined: nothing. */
+  of(key: BufferKey): BufferUse | undefined {
+    return this.all[this.#find(key)];
   }
 
-  #find(key: string): number {
+  /** Notes a load of the buffer that it names. */
+  noteLoad(access: Access): void {
+    const use = this.all[access.buffer]!;
+    if (use.loads.length === 0) use.loads = [access];
+    else use.loads.push(access);
+  }
+
+  /** What is in the buffers, by position. */
+  get buffers(): KernelBuffer[] {
+    return this.all.map(({ buffer }) => buffer);
+  }
+
+  #find(key: BufferKey): number {
     if (this.#positions !== undefined) return this.#positions.get(key) ?? -1;
-    for (let k = 0; k < this.all.length; k++) if (this.all[k]!.key === key) return k;
+    for (let k = 0; k < this.all.length; k++) if (this.all[k]!.buffer.key === key) return k;
     return -1;
   }
 }
@@ -40,7 +71,6 @@ export const nodeBuffer = (node: GraphNode): KernelBuffer => ({
   elementCount: sizeOfShape(node.shape),
 });
 
-/** One array read as two dtypes is two buffers. */
 export const sourceBuffer = (node: GraphNodeOf<'source'>): KernelBuffer => ({
   key: sourceBufferKey(node.input, node.dtype),
   dtype: node.dtype,

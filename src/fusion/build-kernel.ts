@@ -12,7 +12,8 @@ import type { Shape } from '../graph/expr.js';
 import { denseStrides, type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../graph/graph.js';
 import { accumulatorOf, reductionRow } from '../graph/reductions.js';
 import { BufferList, nodeBuffer, sourceBuffer } from './buffer-list.js';
-import type { FusedKernel, KernelBuffer } from './fused-kernel.js';
+import type { KernelBuffer } from './fused-kernel.js';
+import { GrowingKernel } from './growing-kernel.js';
 import { HashChains, mixAll } from './hash.js';
 import {
   broadcastMap,
@@ -42,6 +43,13 @@ interface Loadable {
   readonly offset: number;
 }
 
+/** A kernel as it comes from its graph. */
+export interface Built {
+  readonly kernel: GrowingKernel;
+  /** The node that each instruction was written for. */
+  readonly origins: readonly number[];
+}
+
 /** Builds the kernels of one graph; what several of them need is made once. */
 export class KernelBuilder {
   readonly graph: Graph;
@@ -66,7 +74,7 @@ export class KernelBuilder {
   }
 
   /** The kernel that computes `root`. Throws `MustStore`. */
-  build(root: number): FusedKernel {
+  build(root: number): Built {
     const node = nodeOf(this.graph, root);
     let domain =
       node.kind === 'reduce'
@@ -163,23 +171,20 @@ class Puller {
     this.#start = { map: domain.start, values: undefined };
   }
 
-  build(): FusedKernel {
+  build(): Built {
     const root = this.#root;
     this.#nodes.push(root.id);
     const value = root.kind === 'reduce' ? this.#reduce(root) : this.#pull(root.id, root.id);
     this.#note(root.id);
     const buffer = this.#buffers.at(this.#builder.storedNode(root).buffer);
     const strides = this.#domain.outputStrides;
-    return {
-      parallel: this.#domain.parallel,
-      reduced: this.#domain.reduced,
-      buffers: this.#buffers.all,
-      tape: this.#tape.instructions,
-      stores: [{ value, access: { buffer, offset: 0, strides, bounds: [] } }],
+    const kernel = new GrowingKernel(this.#domain.parallel, this.#domain.reduced, {
+      tape: this.#tape,
+      buffers: this.#buffers,
       nodes: this.#nodes,
-      origins: this.#origins,
-      writer: this.#tape,
-    };
+      stores: [{ value, access: { buffer, offset: 0, strides, bounds: [] } }],
+    });
+    return { kernel, origins: this.#origins };
   }
 
   #reduce(root: GraphNodeOf<'reduce'>): number {

@@ -6,8 +6,8 @@
  * The same merge as `merge.ts` makes pairwise, for its commonest case, at a cost that grows with the size of the graph and
  * not with its square. What is left (reductions, other domains) is merged pairwise afterwards. Values do not change.
  */
-import type { FusedKernel } from './fused-kernel.js';
-import { GrowingKernel } from './growing-kernel.js';
+import type { BufferKey } from './buffer-key.js';
+import type { GrowingKernel } from './growing-kernel.js';
 import { type Access, sameNumbers } from './kernel.js';
 import { MAX_BUFFERS } from './merge-limits.js';
 import { MAX_MERGED } from './split.js';
@@ -17,8 +17,8 @@ const OPEN = 8;
 
 /** What runs between kernels and is none: a matrix product, a loop. */
 export interface Between {
-  readonly reads: readonly string[];
-  readonly writes: readonly string[];
+  readonly reads: readonly BufferKey[];
+  readonly writes: readonly BufferKey[];
 }
 
 /**
@@ -26,15 +26,14 @@ export interface Between {
  * stands between the kernels that they read of and those that read it.
  */
 export function joinMaps(
-  fused: readonly FusedKernel[],
+  kernels: readonly GrowingKernel[],
   calls: readonly Between[],
-  isOutput: (key: string) => boolean,
+  isOutput: (key: BufferKey) => boolean,
 ): GrowingKernel[] {
   const joiner = new Joiner(calls);
-  const readers = new Map<string, number>();
-  for (const each of fused) {
-    const kernel = GrowingKernel.of(each);
-    for (const key of kernel.loads.keys()) readers.set(key, (readers.get(key) ?? 0) + 1);
+  const readers = new Map<BufferKey, number>();
+  for (const kernel of kernels) {
+    for (const key of kernel.reads) readers.set(key, (readers.get(key) ?? 0) + 1);
     joiner.add(kernel);
   }
   return [
@@ -61,15 +60,15 @@ class Joiner {
   readonly clusters: Cluster[] = [];
   readonly others: GrowingKernel[] = [];
   readonly #open: Cluster[] = [];
-  readonly #maker = new Map<string, Maker>();
-  readonly #callOf = new Map<string, Between>();
+  readonly #maker = new Map<BufferKey, Maker>();
+  readonly #callOf = new Map<BufferKey, Between>();
 
   constructor(calls: readonly Between[]) {
     for (const call of calls) for (const key of call.writes) this.#callOf.set(key, call);
   }
 
   add(kernel: GrowingKernel): void {
-    const keys = [...kernel.stores.keys()];
+    const keys = kernel.writes;
     const makers = this.#makersFor(kernel);
     const maker = this.#join(kernel, makers) ?? this.#place(kernel);
     for (const need of openAmong(makers))
@@ -80,7 +79,7 @@ class Joiner {
   /** What makes the values that a kernel loads, each once. */
   #makersFor(kernel: GrowingKernel): readonly Maker[] {
     let makers: Maker[] | undefined;
-    for (const key of kernel.loads.keys()) {
+    for (const key of kernel.reads) {
       const maker = this.#makerOf(key);
       if (maker === undefined) continue;
       if (makers === undefined) makers = [maker];
@@ -90,7 +89,7 @@ class Joiner {
   }
 
   /** What makes a value; a call needs what the kernels before it make, through whatever calls. */
-  #makerOf(wanted: string): Maker | undefined {
+  #makerOf(wanted: BufferKey): Maker | undefined {
     const known = this.#maker.get(wanted);
     const call = this.#callOf.get(wanted);
     if (known !== undefined || call === undefined) return known;
@@ -184,12 +183,12 @@ class Cluster implements Maker {
   seen = 0;
   isOpen = true;
   readonly #kernel: GrowingKernel;
-  readonly #readInside = new Map<string, number>();
+  /** How many kernels inside read a value that the cluster stores. */
+  readonly #readInside = new Map<BufferKey, number>();
   #size = 1;
 
   constructor(first: GrowingKernel) {
     this.#kernel = first;
-    this.#noteReads(first);
   }
 
   /** Whether a map over the same axes shares an array with the cluster, and reads the cluster's values where they are made. */
@@ -197,13 +196,13 @@ class Cluster implements Maker {
     const own = this.#kernel;
     if (!sameNumbers(kernel.parallel, own.parallel)) return false;
     if (own.tape.length + kernel.tape.length > MAX_MERGED) return false;
-    if (own.buffers.length + kernel.buffers.length > MAX_BUFFERS) return false;
+    if (own.uses.length + kernel.uses.length > MAX_BUFFERS) return false;
     let shares = false;
-    for (const key of kernel.loads.keys()) {
-      shares ||= own.has(key);
-      const store = own.stores.get(key);
-      if (store !== undefined && !kernel.loads.get(key)!.every((load) => samePlace(load, store.access)))
-        return false;
+    for (const { buffer, loads } of kernel.uses) {
+      if (loads.length === 0) continue;
+      shares ||= own.has(buffer.key);
+      const store = own.storeOf(buffer.key);
+      if (store !== undefined && !loads.every((load) => samePlace(load, store.access))) return false;
     }
     return shares;
   }
@@ -215,7 +214,9 @@ class Cluster implements Maker {
   }
 
   #noteReads(kernel: GrowingKernel): void {
-    for (const key of kernel.loads.keys()) this.#readInside.set(key, (this.#readInside.get(key) ?? 0) + 1);
+    for (const key of kernel.reads)
+      if (this.#kernel.storeOf(key) !== undefined)
+        this.#readInside.set(key, (this.#readInside.get(key) ?? 0) + 1);
   }
 
   /** Takes nothing more: what it needs is known. */
@@ -225,7 +226,7 @@ class Cluster implements Maker {
   }
 
   /** The cluster as one kernel, storing what `keeps` says, given how many kernels inside read a value. */
-  finish(keeps: (key: string, readInside: number) => boolean): GrowingKernel {
+  finish(keeps: (key: BufferKey, readInside: number) => boolean): GrowingKernel {
     if (this.#size > 1) this.#kernel.keepStores((key) => keeps(key, this.#readInside.get(key) ?? 0));
     return this.#kernel;
   }

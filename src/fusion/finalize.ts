@@ -4,13 +4,14 @@
  *
  *     parallel [64, 32] all strides (32, 1)   →   parallel [2048] stride 1
  */
+import type { BufferKey } from './buffer-key.js';
 import { type FusedKernel, type KernelBuffer, mapAffines, mapInstruction, sizesOf } from './fused-kernel.js';
 import { type Affine, argumentsOf, type Instruction, type Kernel, type Store } from './kernel.js';
 
 export interface Finalized {
   readonly kernel: Kernel;
   /** What each of `kernel.buffers` holds. */
-  readonly keys: readonly string[];
+  readonly keys: readonly BufferKey[];
 }
 
 const MAX_NAME = 56;

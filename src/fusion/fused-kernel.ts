@@ -3,6 +3,7 @@
  * (`finalize.ts` collapses them and gives the `Kernel` that code is generated from).
  */
 import type { DType } from '../graph/dtype.js';
+import type { BufferKey } from './buffer-key.js';
 import {
   type Access,
   type Affine,
@@ -12,17 +13,12 @@ import {
   type Store,
   sameNumbers,
 } from './kernel.js';
-import type { TapeBuilder } from './tape-builder.js';
 
 export interface KernelBuffer {
-  /** What it holds: a source's array, a node's value, or a value that a split kernel hands on. */
-  readonly key: string;
+  readonly key: BufferKey;
   readonly dtype: DType;
   readonly elementCount: number;
 }
-
-export const nodeBufferKey = (node: number): string => `node ${node}`;
-export const sourceBufferKey = (input: number, dtype: DType): string => `source ${input} ${dtype}`;
 
 export interface FusedKernel {
   readonly parallel: readonly number[];
@@ -32,10 +28,6 @@ export interface FusedKernel {
   readonly stores: readonly Store[];
   /** Graph nodes whose arithmetic it holds; one may stand more than once. */
   readonly nodes: readonly number[];
-  /** The node that each instruction was written for, in a kernel fresh from its graph; what splits it needs it. */
-  readonly origins?: readonly number[];
-  /** What wrote the tape, in a kernel fresh from its graph: who goes on writing need not read it again. */
-  readonly writer?: TapeBuilder;
 }
 
 export const sizesOf = (kernel: FusedKernel): number[] => [...kernel.parallel, ...kernel.reduced];

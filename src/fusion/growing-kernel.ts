@@ -1,67 +1,57 @@
 /**
- * GrowingKernel: a kernel that takes in others. It keeps what merging asks again and again (loads and stores by buffer,
- * levels, how much it computes), so that a merge costs what is added, not what is there.
+ * GrowingKernel: a kernel that takes in others. It keeps what merging asks again and again (what it does with each
+ * buffer, levels, how much it computes), so that a merge costs what is added, not what is there.
  *
  * `merge.ts` and `cluster.ts` decide what is taken in.
  */
-import { BufferList } from './buffer-list.js';
-import {
-  type FusedKernel,
-  type KernelBuffer,
-  mapInstruction,
-  moveAccess,
-  moveAffine,
-} from './fused-kernel.js';
+import type { BufferKey } from './buffer-key.js';
+import { BufferList, type BufferUse } from './buffer-list.js';
+import { type FusedKernel, mapInstruction, moveAccess, moveAffine } from './fused-kernel.js';
 import { type Access, type Affine, argumentsOf, type Instruction, product, type Store } from './kernel.js';
 import { TapeBuilder } from './tape-builder.js';
 import type { TapeLevels } from './tape-levels.js';
 
-/** What can be taken in: a fused kernel, or one that grew itself. */
-interface Part {
-  readonly tape: readonly Instruction[];
-  readonly buffers: readonly KernelBuffer[];
-  readonly nodes: readonly number[];
+/** What wrote a kernel by itself, and goes on writing. */
+interface Written {
+  readonly tape: TapeBuilder;
+  readonly buffers: BufferList;
+  readonly nodes: number[];
+  readonly stores: readonly Store[];
 }
 
-export class GrowingKernel implements Part {
+export class GrowingKernel {
   #parallel: readonly number[];
   #reduced: readonly number[];
   /** All axes, parallel ones first. */
   readonly sizes: readonly number[];
   readonly domainSize: number;
-  /** Different loads by the buffer's key, in order of the tape. */
-  readonly loads = new Map<string, Access[]>();
-  readonly stores = new Map<string, Store>();
-  readonly nodes: number[] = [];
+  readonly nodes: number[];
   /** Instructions that two kernels are not likely to share: their sum bounds what a merge of them holds. */
   arithmetic = 0;
   /** What `tape-levels.ts` found on the kernel's own axes. */
   ownLevels: TapeLevels | undefined;
   readonly #tape: TapeBuilder;
-  readonly #buffers = new BufferList();
+  readonly #buffers: BufferList;
 
-  /** A kernel that computes nothing yet, or what `tape` has. */
-  constructor(parallel: readonly number[], reduced: readonly number[], tape = new TapeBuilder()) {
-    this.#tape = tape;
+  /** A kernel that computes nothing yet, or what was written by now. */
+  constructor(parallel: readonly number[], reduced: readonly number[], written?: Written) {
     this.#parallel = parallel;
     this.#reduced = reduced;
     this.sizes = reduced.length === 0 ? parallel : [...parallel, ...reduced];
     this.domainSize = product(this.sizes);
+    this.#tape = written?.tape ?? new TapeBuilder();
+    this.#buffers = written?.buffers ?? new BufferList();
+    this.nodes = written?.nodes ?? [];
+    if (written === undefined) return;
+    for (const i of this.tape) this.#note(i);
+    for (const store of written.stores) this.uses[store.access.buffer]!.store = store;
   }
 
-  /** A fused kernel that may grow; what wrote the fused kernel goes on writing. */
+  /** A fused kernel that may grow. */
   static of(kernel: FusedKernel): GrowingKernel {
-    const grown = new GrowingKernel(kernel.parallel, kernel.reduced, kernel.writer);
-    if (kernel.writer === undefined) grown.#take(kernel, kernel.stores, undefined);
-    else grown.#adopt(kernel);
+    const grown = new GrowingKernel(kernel.parallel, kernel.reduced);
+    grown.#take(kernel, undefined);
     return grown;
-  }
-
-  #adopt(kernel: FusedKernel): void {
-    for (const buffer of kernel.buffers) this.#buffers.at(buffer);
-    for (const i of kernel.tape) this.#note(i);
-    for (const store of kernel.stores) this.stores.set(this.buffers[store.access.buffer]!.key, store);
-    for (let k = 0; k < kernel.nodes.length; k++) this.nodes.push(kernel.nodes[k]!);
   }
 
   get parallel(): readonly number[] {
@@ -72,9 +62,43 @@ export class GrowingKernel implements Part {
     return this.#reduced;
   }
 
-  /** Buffers that accesses name; not all are in use. */
-  get buffers(): readonly KernelBuffer[] {
+  /** What it does with its buffers; accesses name them by their positions here. Not all are in use. */
+  get uses(): readonly BufferUse[] {
     return this.#buffers.all;
+  }
+
+  /** Different loads of a buffer, in order of the tape. */
+  loadsOf(key: BufferKey): readonly Access[] {
+    return this.#buffers.of(key)?.loads ?? NO_LOADS;
+  }
+
+  storeOf(key: BufferKey): Store | undefined {
+    return this.#buffers.of(key)?.store;
+  }
+
+  /** Whether an access names the buffer. */
+  has(key: BufferKey): boolean {
+    return this.#buffers.of(key) !== undefined;
+  }
+
+  /** Whether it loads or stores the buffer. */
+  touches(key: BufferKey): boolean {
+    const use = this.#buffers.of(key);
+    return use !== undefined && (use.loads.length > 0 || use.store !== undefined);
+  }
+
+  /** The buffers that it loads. */
+  get reads(): BufferKey[] {
+    const keys: BufferKey[] = [];
+    for (const { buffer, loads } of this.uses) if (loads.length > 0) keys.push(buffer.key);
+    return keys;
+  }
+
+  /** The buffers that it stores. */
+  get writes(): BufferKey[] {
+    const keys: BufferKey[] = [];
+    for (const { buffer, store } of this.uses) if (store !== undefined) keys.push(buffer.key);
+    return keys;
   }
 
   get tape(): readonly Instruction[] {
@@ -92,25 +116,25 @@ export class GrowingKernel implements Part {
    * to it that it is read where it is made. `axisOf[k]` is the axis here of the other's axis k; none: it has the same axes.
    */
   add(other: GrowingKernel, axisOf: readonly number[] | undefined): void {
-    this.#take(other, other.stores.values(), axisOf);
+    this.#take(other.toFused(), axisOf);
   }
 
-  #take(part: Part, stores: Iterable<Store>, axisOf: readonly number[] | undefined): void {
+  #take(part: FusedKernel, axisOf: readonly number[] | undefined): void {
     const axes = this.sizes.length;
     const affine = <T extends Affine>(a: T): T => (axisOf === undefined ? a : moveAffine(a, axisOf, axes));
     const bufferAt = (at: number): number => this.#buffers.at(part.buffers[at]!);
     const moved = new Array<number>(part.tape.length);
     for (let p = 0; p < moved.length; p++) {
       const i = part.tape[p]!;
-      const held = i.kind === 'load' ? this.stores.get(part.buffers[i.access.buffer]!.key) : undefined;
+      const held = i.kind === 'load' ? this.storeOf(part.buffers[i.access.buffer]!.key) : undefined;
       moved[p] = held?.value ?? this.#write(mapInstruction(i, movedArgs(i, moved), affine, bufferAt));
     }
-    for (const store of stores) {
+    for (const store of part.stores) {
       const buffer = part.buffers[store.access.buffer]!;
       const at = this.#buffers.at(buffer);
       const access =
         axisOf === undefined ? { ...store.access, buffer: at } : moveAccess(store.access, axisOf, axes, at);
-      this.stores.set(buffer.key, { value: moved[store.value]!, access });
+      this.uses[at]!.store = { value: moved[store.value]!, access };
     }
     for (let k = 0; k < part.nodes.length; k++) this.nodes.push(part.nodes[k]!);
   }
@@ -123,39 +147,30 @@ export class GrowingKernel implements Part {
   }
 
   #note(i: Instruction): void {
-    if (i.kind === 'load') this.#noteLoad(i.access);
+    if (i.kind === 'load') this.#buffers.noteLoad(i.access);
     else if (i.kind === 'map' || i.kind === 'reduce' || i.kind === 'cast') this.arithmetic++;
   }
 
-  #noteLoad(access: Access): void {
-    const { key } = this.buffers[access.buffer]!;
-    const known = this.loads.get(key);
-    if (known === undefined) this.loads.set(key, [access]);
-    else known.push(access);
-  }
-
-  /** Whether an access names the buffer. */
-  has(key: string): boolean {
-    return this.#buffers.has(key);
-  }
-
   /** Drops the stores of values that nobody else needs. */
-  keepStores(keeps: (key: string) => boolean): void {
-    for (const key of this.stores.keys()) if (!keeps(key)) this.stores.delete(key);
+  keepStores(keeps: (key: BufferKey) => boolean): void {
+    for (const use of this.uses) if (use.store !== undefined && !keeps(use.buffer.key)) use.store = undefined;
   }
 
   toFused(): FusedKernel {
+    const stores: Store[] = [];
+    for (const { store } of this.uses) if (store !== undefined) stores.push(store);
     return {
       parallel: this.#parallel,
       reduced: this.#reduced,
-      buffers: this.buffers,
+      buffers: this.#buffers.buffers,
       tape: this.tape,
-      stores: [...this.stores.values()],
+      stores,
       nodes: this.nodes,
     };
   }
 }
 
+const NO_LOADS: readonly Access[] = [];
 const NONE: readonly number[] = [];
 
 /** An instruction's arguments at their new positions; the old list where nothing moved. */

@@ -3,6 +3,7 @@
  * why the others stay apart. Called by `partition.ts`.
  */
 import type { GraphNodeOf } from '../graph/graph.js';
+import { type BufferKey, bufferName } from './buffer-key.js';
 import type { FusedKernel } from './fused-kernel.js';
 import type { GrowingKernel } from './growing-kernel.js';
 import { join, type Keeps, type Merge, mergeHorizontally, mergeVertically, type Reason } from './merge.js';
@@ -16,7 +17,7 @@ export type Task =
   | {
       readonly kind: 'loop';
       readonly results: readonly GraphNodeOf<'loop'>[];
-      readonly reads: readonly string[];
+      readonly reads: readonly BufferKey[];
     };
 
 /** A stored value that one task hands to another, and why they are two. */
@@ -33,10 +34,10 @@ const MAX_ROUNDS = 8;
 
 export class KernelGraph {
   readonly #graph = new TaskGraph();
-  readonly #outputs: ReadonlySet<string>;
+  readonly #outputs: ReadonlySet<BufferKey>;
   #searches = 0;
 
-  constructor(outputs: ReadonlySet<string>) {
+  constructor(outputs: ReadonlySet<BufferKey>) {
     this.#outputs = outputs;
   }
 
@@ -75,7 +76,9 @@ export class KernelGraph {
   #mergeProducer(consumer: TaskNode): TaskNode | undefined {
     if (consumer.kernel === undefined) return undefined;
     const search = ++this.#searches;
-    for (const key of consumer.reads()) {
+    for (const { buffer, loads } of consumer.kernel.uses) {
+      if (loads.length === 0) continue;
+      const { key } = buffer;
       const producer = this.#graph.writerOf(key);
       if (producer === undefined || producer.tried === search) continue; // one value read elsewhere keeps the two apart
       producer.tried = search;
@@ -94,7 +97,7 @@ export class KernelGraph {
     return undefined;
   }
 
-  #vertically(producer: TaskNode, consumer: TaskNode, key: string): Merge {
+  #vertically(producer: TaskNode, consumer: TaskNode, key: BufferKey): Merge {
     const p = producer.kernel;
     const c = consumer.kernel;
     if (isLoop(producer) || isLoop(consumer)) return { reason: 'loop' };
@@ -182,12 +185,12 @@ export class KernelGraph {
     const order = this.#graph.order();
     for (const [rank, task] of order.entries()) task.rank = rank;
     return order.flatMap((task) =>
-      [...task.reads()].flatMap((key): Edge[] => {
+      task.reads.flatMap((key): Edge[] => {
         const producer = this.#graph.writerOf(key);
         if (producer === undefined || producer === task) return [];
         const merge = this.#vertically(producer, task, key);
         const reason = 'reason' in merge ? merge.reason : 'kernel-between';
-        return [{ buffer: key, from: producer.rank, to: task.rank, reason }];
+        return [{ buffer: bufferName(key), from: producer.rank, to: task.rank, reason }];
       }),
     );
   }

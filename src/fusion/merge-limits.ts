@@ -3,10 +3,11 @@
  * that stays on the chip. Found before the merged kernel is made, since many merges end here. Called by `merge.ts`.
  */
 import { byteLengthOf } from '../graph/dtype.js';
+import type { BufferKey } from './buffer-key.js';
 import type { GrowingKernel } from './growing-kernel.js';
 import { type Affine, product } from './kernel.js';
 import type { Join, Keeps, Reason } from './merge.js';
-import { isElement, levelsIn, type TapeLevels } from './tape-levels.js';
+import { isElement, type Level, levelsIn, type TapeLevels } from './tape-levels.js';
 
 /** Most arrays one kernel reads and writes: their addresses and strides are its arguments. */
 export const MAX_BUFFERS = 96;
@@ -25,12 +26,16 @@ export function limitOf(join: Join, keeps: Keeps): Reason | undefined {
   if (join.reduced.length === 0) return undefined;
   const { first, second, axisOfFirst, axisOfSecond, parallel, reduced } = join;
   const levelsOfFirst = levelsIn(first, axisOfFirst, parallel.length);
-  const held = new Map<string, number>();
-  for (const [key, { value }] of first.stores) held.set(key, levelsOfFirst.levels[value]!);
+  const held = (key: BufferKey): Level | undefined => {
+    const store = first.storeOf(key);
+    return store && levelsOfFirst.levels[store.value];
+  };
   const levelsOfSecond = levelsIn(second, axisOfSecond, parallel.length, held);
   const spreads = (kernel: GrowingKernel, axisOf: readonly number[], { levels }: TapeLevels): boolean => {
-    for (const [key, { value, access }] of kernel.stores)
-      if (!isElement(levels[value]!) && walksRow(access, axisOf, join) && keeps(key)) return true;
+    for (const { buffer, store } of kernel.uses) {
+      if (store === undefined || isElement(levels[store.value]!)) continue;
+      if (walksRow(store.access, axisOf, join) && keeps(buffer.key)) return true;
+    }
     return false;
   };
   // A value of the row, or a constant, is stored once for a row.
@@ -49,10 +54,15 @@ export function limitOf(join: Join, keeps: Keeps): Reason | undefined {
 
 /** Buffers that the merged kernel reads and writes. */
 function bufferCount({ first, second }: Join, keeps: Keeps): number {
-  let count = first.loads.size;
-  for (const key of second.loads.keys()) if (!first.loads.has(key) && !first.stores.has(key)) count++;
-  for (const key of first.stores.keys()) if (keeps(key)) count++;
-  for (const key of second.stores.keys()) if (keeps(key)) count++;
+  let count = 0;
+  for (const { buffer, loads, store } of first.uses) {
+    if (loads.length > 0) count++;
+    if (store !== undefined && keeps(buffer.key)) count++;
+  }
+  for (const { buffer, loads, store } of second.uses) {
+    if (loads.length > 0 && !first.touches(buffer.key)) count++;
+    if (store !== undefined && keeps(buffer.key)) count++;
+  }
   return count;
 }
 
@@ -67,9 +77,9 @@ const walksRow = ({ strides }: Affine, axisOf: readonly number[], { parallel, re
 function rowBytes({ first, second }: Join): number {
   let most = 1;
   for (const kernel of [first, second]) {
-    for (const [key, [load]] of kernel.loads)
-      if (kernel === first || !first.stores.has(key))
-        most = Math.max(most, byteLengthOf(kernel.buffers[load!.buffer]!.dtype));
+    for (const { buffer, loads } of kernel.uses)
+      if (loads.length > 0 && (kernel === first || first.storeOf(buffer.key) === undefined))
+        most = Math.max(most, byteLengthOf(buffer.dtype));
   }
   return most;
 }
@@ -78,8 +88,10 @@ function rowBytes({ first, second }: Join): number {
 function rowsAreContiguous({ first, second, axisOfFirst, axisOfSecond, parallel }: Join): boolean {
   const walks = ({ strides }: Affine, axisOf: readonly number[]): boolean =>
     strides.some((stride, k) => axisOf[k]! >= parallel.length && Math.abs(stride) === 1);
-  for (const loads of first.loads.values()) if (loads.some((load) => walks(load, axisOfFirst))) return true;
-  for (const [key, loads] of second.loads)
-    if (!first.stores.has(key) && loads.some((load) => walks(load, axisOfSecond))) return true;
+  for (const { loads } of first.uses) if (loads.some((load) => walks(load, axisOfFirst))) return true;
+  for (const { buffer, loads } of second.uses) {
+    if (first.storeOf(buffer.key) !== undefined) continue;
+    if (loads.some((load) => walks(load, axisOfSecond))) return true;
+  }
   return false;
 }

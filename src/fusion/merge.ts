@@ -8,6 +8,7 @@
  * Values do not change: a merged kernel computes the same instructions. Called by `kernel-graph.ts`.
  */
 import { type Alignment, align, matchRest } from './align.js';
+import type { BufferKey } from './buffer-key.js';
 import { moveAffine } from './fused-kernel.js';
 import { GrowingKernel } from './growing-kernel.js';
 import { type Access, sameNumbers } from './kernel.js';
@@ -55,7 +56,7 @@ export interface Join {
 export type Merge = Join | { readonly reason: Reason };
 
 /** Whether a value must still be stored once the two kernels are one. */
-export type Keeps = (key: string) => boolean;
+export type Keeps = (key: BufferKey) => boolean;
 
 const fail = (reason: Reason): Merge => ({ reason });
 
@@ -63,12 +64,12 @@ const fail = (reason: Reason): Merge => ({ reason });
 export function mergeVertically(
   producer: GrowingKernel,
   consumer: GrowingKernel,
-  key: string,
+  key: BufferKey,
   keeps: Keeps,
 ): Merge {
-  const loads = consumer.loads.get(key);
-  if (loads?.length !== 1 || loads[0]!.bounds.length > 0) return fail('read-elsewhere');
-  const aligned = align(producer, consumer, producer.stores.get(key)!.access, loads[0]!);
+  const loads = consumer.loadsOf(key);
+  if (loads.length !== 1 || loads[0]!.bounds.length > 0) return fail('read-elsewhere');
+  const aligned = align(producer, consumer, producer.storeOf(key)!.access, loads[0]!);
   if (aligned === undefined) return fail('read-elsewhere');
   const { first: p, second: c, match } = aligned;
   const open = c.sizes.flatMap((_, k) => (match.includes(k) ? [] : [k]));
@@ -100,12 +101,13 @@ function matchRows(alignment: Alignment): Alignment | undefined {
 
 function sharesLoad({ first, second, match }: Alignment): boolean {
   const axes = second.sizes.length;
-  for (const [key, loads] of first.loads) {
-    const others = second.loads.get(key);
-    for (const load of others === undefined ? [] : loads) {
+  for (const { buffer, loads } of first.uses) {
+    if (loads.length === 0) continue;
+    const others = second.loadsOf(buffer.key);
+    if (others.length === 0) continue;
+    for (const load of loads) {
       const { offset, strides } = moveAffine(load, match, axes);
-      if (others!.some((other) => other.offset === offset && sameNumbers(other.strides, strides)))
-        return true;
+      if (others.some((other) => other.offset === offset && sameNumbers(other.strides, strides))) return true;
     }
   }
   return false;
@@ -117,8 +119,9 @@ const MAX_PAIRS = 4;
 /** How two kernels merge that do not depend on each other and read the same array at the same places. */
 export function mergeHorizontally(a: GrowingKernel, b: GrowingKernel, keeps: Keeps): Merge {
   const [first, second] = a.reduced.length >= b.reduced.length ? [a, b] : [b, a];
-  for (const [key, loads] of first.loads) {
-    const others = second.loads.get(key) ?? [];
+  for (const { buffer, loads } of first.uses) {
+    if (loads.length === 0) continue;
+    const others = second.loadsOf(buffer.key);
     const pairs = Math.min(MAX_PAIRS, loads.length * others.length);
     for (let k = 0; k < pairs; k++) {
       const load = loads[Math.floor(k / others.length)]!;
@@ -165,9 +168,9 @@ function readsInPlace({ first, second, axisOfFirst, axisOfSecond, parallel, redu
     const c = moveAffine(b, axisOfSecond, axes);
     return p.offset === c.offset && a.bounds.length === b.bounds.length && sameNumbers(p.strides, c.strides);
   };
-  for (const [key, { access }] of first.stores) {
-    const loads = second.loads.get(key);
-    if (loads !== undefined && !loads.every((load) => samePlace(access, load))) return false;
+  for (const { buffer, store } of first.uses) {
+    if (store === undefined) continue;
+    if (!second.loadsOf(buffer.key).every((load) => samePlace(store.access, load))) return false;
   }
   return true;
 }

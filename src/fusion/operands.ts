@@ -4,12 +4,12 @@
  */
 import { byteLengthOf } from '../graph/dtype.js';
 import { denseStrides, type Graph, type GraphNode, nodeOf } from '../graph/graph.js';
-import { nodeBufferKey, sourceBufferKey } from './fused-kernel.js';
+import { type BufferKey, nodeBufferKey, sourceBufferKey } from './buffer-key.js';
 import { combine, type IndexMap, indexMap, mapThroughView, NeedsSplit, NotAffine } from './index-map.js';
 
 export interface Operand {
   /** Buffer key, and the node behind it. */
-  readonly key: string;
+  readonly key: BufferKey;
   readonly node: number;
   /** In elements. */
   readonly offset: number;

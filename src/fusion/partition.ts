@@ -15,15 +15,16 @@ import {
   sizeOfShape,
   topologicalOrder,
 } from '../graph/graph.js';
+import { type BufferKey, nodeBufferKey, partBufferKey, sourceBufferKey } from './buffer-key.js';
 import { KernelBuilder, MustStore } from './build-kernel.js';
 import { joinMaps } from './cluster.js';
 import { type Finalized, finalize } from './finalize.js';
-import { type FusedKernel, nodeBufferKey, sourceBufferKey } from './fused-kernel.js';
+import type { GrowingKernel } from './growing-kernel.js';
 import { sameNumbers } from './kernel.js';
 import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
 import { type Operand, operandThroughViews } from './operands.js';
 import { chooseRoots } from './roots.js';
-import { splitKernel } from './split.js';
+import { MAX_INSTRUCTIONS, splitKernel } from './split.js';
 import type { Call } from './task-graph.js';
 
 export type FusedStep =
@@ -40,7 +41,7 @@ export type FusedStep =
       /** The results that are wanted. */
       readonly results: readonly GraphNodeOf<'loop'>[];
       /** Keys of the buffers that hold the loop's inputs, in C order. */
-      readonly inputs: readonly string[];
+      readonly inputs: readonly BufferKey[];
       readonly body: Partition;
     };
 
@@ -154,7 +155,7 @@ function loopsOf(graph: Graph, order: readonly number[]): GraphNodeOf<'loop'>[][
 }
 
 /** The buffer in which all elements of a node lie in C order: a source's, or its own. */
-function wholeBuffer(graph: Graph, id: number, stored: Set<number>): string {
+function wholeBuffer(graph: Graph, id: number, stored: Set<number>): BufferKey {
   const node = nodeOf(graph, storedNode(graph, id));
   const isSource =
     node.kind === 'source' &&
@@ -167,11 +168,11 @@ function wholeBuffer(graph: Graph, id: number, stored: Set<number>): string {
 }
 
 /** A kernel for every root; views that cannot be index maps make their input a root as well. */
-function buildAll(graph: Graph, order: readonly number[], stored: Set<number>): FusedKernel[] {
-  const kernels: FusedKernel[] = [];
+function buildAll(graph: Graph, order: readonly number[], stored: Set<number>): GrowingKernel[] {
+  const kernels: GrowingKernel[] = [];
   const builder = new KernelBuilder(graph, stored);
   let spare = 0;
-  const nextKey = (): string => `part ${spare++}`;
+  const nextKey = (): BufferKey => partBufferKey(spare++);
   const built = new Set<number>();
   const isBuilt = (id: number): boolean =>
     !isCall(nodeOf(graph, id)) && sizeOfShape(nodeOf(graph, id).shape) > 0;
@@ -183,10 +184,11 @@ function buildAll(graph: Graph, order: readonly number[], stored: Set<number>): 
       continue;
     }
     try {
-      const kernel = builder.build(root);
+      const { kernel, origins } = builder.build(root);
       built.add(root);
       waiting.pop();
-      kernels.push(...splitKernel(kernel, nextKey));
+      if (kernel.tape.length <= MAX_INSTRUCTIONS) kernels.push(kernel);
+      else kernels.push(...splitKernel(kernel.toFused(), origins, nextKey));
     } catch (error) {
       if (!(error instanceof MustStore)) throw error;
       stored.add(error.node);

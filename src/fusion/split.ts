@@ -8,8 +8,10 @@
  */
 import { byteLengthOf } from '../graph/dtype.js';
 import { denseStrides } from '../graph/graph.js';
+import type { BufferKey } from './buffer-key.js';
 import { BufferList } from './buffer-list.js';
 import { type FusedKernel, type KernelBuffer, mapInstruction, sizesOf } from './fused-kernel.js';
+import { GrowingKernel } from './growing-kernel.js';
 import { argumentsOf, type Instruction, product, type Store } from './kernel.js';
 import { TapeBuilder } from './tape-builder.js';
 
@@ -22,15 +24,18 @@ const recomputed = (i: Instruction): boolean =>
   i.kind === 'load' || i.kind === 'const' || i.kind === 'index' || i.kind === 'inside';
 
 /** The kernel in pieces, first to last; `[kernel]` if it is short enough. Only kernels with one phase are split. */
-export function splitKernel(kernel: FusedKernel, nextKey: () => string): FusedKernel[] {
-  if (kernel.tape.length <= MAX_INSTRUCTIONS) return [kernel];
+export function splitKernel(
+  kernel: FusedKernel,
+  origins: readonly number[],
+  nextKey: () => BufferKey,
+): GrowingKernel[] {
   const lastUse = lastUses(kernel);
   const cuts = chooseCuts(kernel, lastUse);
   const stored = new Map<number, KernelBuffer>(); // tape position → the buffer that carries it
-  const pieces: FusedKernel[] = [];
+  const pieces: GrowingKernel[] = [];
   let start = 0;
   for (const end of [...cuts, kernel.tape.length]) {
-    pieces.push(piece(kernel, lastUse, start, end, stored, nextKey));
+    pieces.push(piece(kernel, origins, lastUse, start, end, stored, nextKey));
     start = end;
   }
   return pieces;
@@ -83,12 +88,13 @@ function lastUses(kernel: FusedKernel): number[] {
 
 function piece(
   kernel: FusedKernel,
+  origins: readonly number[],
   lastUse: readonly number[],
   start: number,
   end: number,
   stored: Map<number, KernelBuffer>,
-  nextKey: () => string,
-): FusedKernel {
+  nextKey: () => BufferKey,
+): GrowingKernel {
   const sizes = sizesOf(kernel);
   const dense = denseStrides(sizes);
   const builder = new TapeBuilder();
@@ -136,12 +142,11 @@ function piece(
     });
   }
   const isLast = end === kernel.tape.length;
-  return {
-    parallel: isLast ? kernel.parallel : sizes,
-    reduced: isLast ? kernel.reduced : [],
-    buffers: buffers.all,
-    tape: builder.instructions,
+  const [parallel, reduced] = isLast ? [kernel.parallel, kernel.reduced] : [sizes, []];
+  return new GrowingKernel(parallel, reduced, {
+    tape: builder,
+    buffers,
+    nodes: origins.slice(start, end),
     stores,
-    nodes: kernel.origins?.slice(start, end) ?? kernel.nodes,
-  };
+  });
 }

@@ -2,6 +2,7 @@
  * Levels of a growing kernel's values as they would be in a merged kernel (`kernel.ts` says what levels and phases are).
  * Kept from one question to the next: a kernel that grows is asked about again and again. Called by `merge-limits.ts`.
  */
+import type { BufferKey } from './buffer-key.js';
 import type { GrowingKernel } from './growing-kernel.js';
 import { type Affine, argumentsOf, type Instruction } from './kernel.js';
 
@@ -24,7 +25,7 @@ export function levelsIn(
   kernel: GrowingKernel,
   axisOf: readonly number[],
   firstReduced: number,
-  held?: ReadonlyMap<string, Level>,
+  held?: (key: BufferKey) => Level | undefined,
 ): TapeLevels {
   const isOwn = held === undefined && axisOf.every((axis, k) => axis === k);
   const kept = isOwn ? kernel.ownLevels : undefined;
@@ -37,10 +38,10 @@ export function levelsIn(
 /** Finds the levels of the instructions that have none yet. */
 function extend(
   found: TapeLevels,
-  { tape, buffers }: GrowingKernel,
+  { tape, uses }: GrowingKernel,
   axisOf: readonly number[],
   firstReduced: number,
-  held: ReadonlyMap<string, Level> | undefined,
+  held: ((key: BufferKey) => Level | undefined) | undefined,
 ): void {
   const onReduced = ({ strides }: Affine): boolean => {
     for (let k = 0; k < strides.length; k++) if (strides[k] !== 0 && axisOf[k]! >= firstReduced) return true;
@@ -49,7 +50,7 @@ function extend(
   const { levels } = found;
   for (let p = levels.length; p < tape.length; p++) {
     const i = tape[p]!;
-    const register = i.kind === 'load' ? held?.get(buffers[i.access.buffer]!.key) : undefined;
+    const register = i.kind === 'load' ? held?.(uses[i.access.buffer]!.buffer.key) : undefined;
     const level = register ?? levelOf(i, levels, onReduced);
     const phase = phaseOf(level);
     if (i.kind === 'reduce') {

@@ -4,13 +4,14 @@
  */
 import { InternalError } from '../errors.js';
 import type { GraphNodeOf } from '../graph/graph.js';
+import type { BufferKey } from './buffer-key.js';
 import type { GrowingKernel } from './growing-kernel.js';
 
 /** What is no kernel: a matrix product for a library, or a loop, with the nodes of its results. */
 export interface Call {
   readonly node: GraphNodeOf<'contract'> | readonly GraphNodeOf<'loop'>[];
-  readonly reads: readonly string[];
-  readonly writes: readonly string[];
+  readonly reads: readonly BufferKey[];
+  readonly writes: readonly BufferKey[];
 }
 
 /** A kernel or a call. */
@@ -41,12 +42,12 @@ export class TaskNode {
     readonly call: Call | undefined,
   ) {}
 
-  reads(): Iterable<string> {
-    return this.kernel?.loads.keys() ?? this.call?.reads ?? [];
+  get reads(): readonly BufferKey[] {
+    return this.kernel?.reads ?? this.call?.reads ?? [];
   }
 
-  writes(): Iterable<string> {
-    return this.kernel?.stores.keys() ?? this.call!.writes;
+  get writes(): readonly BufferKey[] {
+    return this.kernel?.writes ?? this.call!.writes;
   }
 }
 
@@ -55,29 +56,30 @@ const MAX_SEARCHED = 1000;
 
 export class TaskGraph {
   readonly #tasks = new Set<TaskNode>();
-  readonly #writer = new Map<string, TaskNode>();
-  readonly #readers = new Map<string, Set<TaskNode>>();
+  readonly #writer = new Map<BufferKey, TaskNode>();
+  readonly #readers = new Map<BufferKey, Set<TaskNode>>();
   #next = 0;
   #searches = 0;
 
   add(task: TaskNode): void {
     task.number = this.#next++;
     this.#tasks.add(task);
-    for (const key of task.writes()) this.#writer.set(key, task);
-    for (const key of task.reads()) {
+    const { writes } = task;
+    for (const key of writes) this.#writer.set(key, task);
+    for (const key of task.reads) {
       this.readersOf(key).add(task);
       const writer = this.#writer.get(key);
       if (writer !== undefined && writer !== task) writer.successors.add(task);
     }
-    for (const key of task.writes())
+    for (const key of writes)
       for (const reader of this.readersOf(key)) if (reader !== task) task.successors.add(reader);
   }
 
-  writerOf(key: string): TaskNode | undefined {
+  writerOf(key: BufferKey): TaskNode | undefined {
     return this.#writer.get(key);
   }
 
-  readersOf(key: string): Set<TaskNode> {
+  readersOf(key: BufferKey): Set<TaskNode> {
     let readers = this.#readers.get(key);
     if (readers === undefined) {
       readers = new Set();
@@ -87,17 +89,17 @@ export class TaskGraph {
   }
 
   /** All buffers that were ever read or written. */
-  keys(): string[] {
+  keys(): BufferKey[] {
     return [...this.#readers.keys()];
   }
 
   /** Makes two tasks one: `task` becomes `kernel`, `gone` leaves. `gone` must not write what `task` reads. */
   merge(task: TaskNode, gone: TaskNode, kernel: GrowingKernel): void {
-    for (const key of gone.writes()) this.#writer.set(key, task);
-    for (const key of gone.reads()) {
+    for (const key of gone.writes) this.#writer.set(key, task);
+    for (const key of gone.reads) {
       const readers = this.readersOf(key);
       readers.delete(gone);
-      if (kernel.loads.has(key)) readers.add(task);
+      if (kernel.loadsOf(key).length > 0) readers.add(task);
       const writer = this.#writer.get(key);
       writer?.successors.delete(gone);
       if (writer !== task) writer?.successors.add(task);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { bufferName } from '../../src/fusion/buffer-key.js';
 import type { FusedStep } from '../../src/fusion/partition.js';
 import type { Expr } from '../../src/graph/expr.js';
 import { constant, contract, map, reduce, reshape, view } from '../../src/graph/infer.js';
@@ -82,7 +83,7 @@ describe('partition', () => {
     let sum = array(shape);
     for (let k = 0; k < 9; k++) sum = map('add', [sum, array(shape)]);
     const { steps } = partitionOf([reduce('max', sum, [0]), reduce('max', sum, [1])]);
-    const arrays = steps.flatMap((step) => (step.kind === 'kernel' ? step.kernel.keys : []));
+    const arrays = steps.flatMap((step) => (step.kind === 'kernel' ? step.kernel.keys.map(bufferName) : []));
     expect(arrays.filter((key) => key.startsWith('source'))).toHaveLength(10);
   });
 
@@ -126,7 +127,8 @@ describe('partition', () => {
     const written = new Set<string>();
     for (const step of steps) {
       if (step.kind !== 'kernel') throw new Error('no library call was asked for');
-      const { kernel, keys } = step.kernel;
+      const { kernel } = step.kernel;
+      const keys = step.kernel.keys.map(bufferName);
       const read = keys.filter((key, k) => key.startsWith('node') && kernel.buffers[k]!.role === 'input');
       expect([...written]).toEqual(expect.arrayContaining(read));
       keys.forEach((key, k) => {
