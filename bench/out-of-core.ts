@@ -4,7 +4,7 @@
  * and is read from the disk, not from the system's cache of it.
  *
  * Rates count the bytes of inputs and results once, however often they are copied. `first` is the first run: kernels are
- * compiled, and results go to memory that the system has just handed out.
+ * compiled, and results go to memory that the system has just handed out; `steady` is the median of those after the second.
  */
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -78,6 +78,7 @@ export async function measureJob(
     first: toPrecision(first, 4),
     ms: toPrecision(median(others.length === 0 ? times : others), 4),
     least: toPrecision(least, 4),
+    ...(others.length < 2 ? {} : { steady: toPrecision(median(others.slice(1)), 4) }),
     GBs: toPrecision(job.bytes / least / 1e6, 4),
     ...(job.flops === undefined ? {} : { TFLOPs: toPrecision(job.flops / least / 1e9, 4) }),
     tiles: sweeps.map(({ tiles }) => tiles),

@@ -247,6 +247,11 @@ void CudaDevice::trim() {
   if (!resources_ || lost_.load() != nullptr) return;
   const std::lock_guard lock(issuing_);
   resources_->pool->trim();
+  resources_->staging->release();
+  if (CopyStreams* copies = resources_->copies.load()) {
+    copies->in.release();
+    copies->out.release();
+  }
   // It waited for all there was.
   resources_->trail->clear();
   leavesTrail_ = false;

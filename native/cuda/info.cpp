@@ -201,6 +201,7 @@ Napi::Value stagingLimits(const Napi::CallbackInfo& info) {
   Napi::Object result = Napi::Object::New(info.Env());
   result.Set("packed", static_cast<double>(PinnedSlots::kSlotsPerBlock * PinnedSlots::kByteLength));
   result.Set("copies", static_cast<double>(Staging::mostPinnedBytes()));
+  result.Set("leastCopies", static_cast<double>(Staging::leastPinnedBytes()));
   return result;
 }
 

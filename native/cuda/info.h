@@ -24,8 +24,9 @@ Napi::Value openDevice(const Napi::CallbackInfo& info);
 // keptObjects(device: string): Promise<KeptObjects>. What the device keeps while no run is under way.
 Napi::Value keptObjects(const Napi::CallbackInfo& info);
 
-// stagingLimits(): { packed: number, copies: number }. The most bytes of pinned memory that the small inputs
-// and results of a run go through, and that copies of larger ones in a direction do.
+// stagingLimits(): { packed: number, copies: number, leastCopies: number }. The most bytes of pinned memory
+// that the small inputs and results of a run go through, and that copies of larger ones in a direction do;
+// the least that these can do with.
 Napi::Value stagingLimits(const Napi::CallbackInfo& info);
 
 // cudaEntryPoints(): { driver: string[], nvrtc: string[], cublas: string[] }

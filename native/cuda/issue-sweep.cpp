@@ -141,7 +141,10 @@ CopyStreams& Issue::copyStreams() {
   // Never destroyed: it has threads.
   if (resources_.copies.load() == nullptr)
     resources_.copies = new CopyStreams(resources_.context, device_.name());
-  return *resources_.copies.load();
+  CopyStreams& copies = *resources_.copies.load();
+  copies.in.limit(program_.copyByteLength);
+  copies.out.limit(program_.copyByteLength);
+  return copies;
 }
 
 }  // namespace weft::cuda

@@ -34,9 +34,9 @@ Lane::Slot& Lane::open() {
   if (!slot.event) slot.event.emplace();
   if (slot.memory == nullptr) {
     void* memory = nullptr;
-    WEFT_CU(cuMemHostAlloc, &memory, kSlotByteLength, kHostPortable);
+    WEFT_CU(cuMemHostAlloc, &memory, slotByteLength_, kHostPortable);
     slot.memory = bytesAt(memory);
-    pinned_ += kSlotByteLength;
+    pinned_ += slotByteLength_;
   }
   return slot;
 }
@@ -45,10 +45,10 @@ template <typename Use>
 void Lane::fill(const Transfer& transfer, const Use& use) {
   const size_t total = transfer.total();
   // Several rows stay together.
-  if (transfer.rows > 1 && open().used + total > kSlotByteLength) close();
+  if (transfer.rows > 1 && open().used + total > slotByteLength_) close();
   for (size_t at = 0; at < total;) {
     Slot& slot = open();
-    const size_t part = std::min(total - at, kSlotByteLength - slot.used);
+    const size_t part = std::min(total - at, slotByteLength_ - slot.used);
     const Transfer outer = transfer.rows == 1 ? bytesOf(transfer, at, part) : transfer;
     // The same between the slot, where rows have no gaps, and the device.
     Transfer inner = outer;
@@ -58,7 +58,7 @@ void Lane::fill(const Transfer& transfer, const Use& use) {
     inner.hostPitch = transfer.byteLength;
     use(slot, outer, inner);
     slot.used += (part + kPackAlignment - 1) / kPackAlignment * kPackAlignment;
-    if (slot.used >= kSlotByteLength) close();
+    if (slot.used >= slotByteLength_) close();
     at += part;
   }
 }
@@ -123,6 +123,22 @@ void Lane::drain() {
   for (size_t i = 0; i < slots_.size(); i++) {
     Slot& slot = slots_[(current_ + i) % slots_.size()];
     if (slot.flying) land(slot);
+  }
+}
+
+void Lane::resize(size_t slotByteLength) {
+  if (slotByteLength == slotByteLength_) return;
+  release();
+  slotByteLength_ = slotByteLength;
+}
+
+void Lane::release() {
+  drain();
+  for (Slot& slot : slots_) {
+    if (slot.memory == nullptr) continue;
+    WEFT_CU(cuMemFreeHost, slot.memory);
+    slot.memory = nullptr;
+    pinned_ -= slotByteLength_;
   }
 }
 

@@ -19,7 +19,9 @@ namespace weft::cuda {
 class Lane {
  public:
   static constexpr size_t kSlots = 2;
-  static constexpr size_t kSlotByteLength = size_t{4} << 20;
+  // What a slot has, unless pinned memory is limited: then a power of two between the two.
+  static constexpr size_t kMostSlotByteLength = size_t{4} << 20;
+  static constexpr size_t kLeastSlotByteLength = size_t{1} << 20;
 
   // `pinned` counts the bytes of its slots.
   Lane(CUstream stream, std::atomic<size_t>& pinned) : stream_(stream), pinned_(pinned) {}
@@ -31,6 +33,10 @@ class Lane {
   void download(const Transfer& transfer);
   void flush();
   void drain();
+  // Gives slots of another size back; those of this size are made when they are needed. 0: it is not used.
+  void resize(size_t slotByteLength);
+  // Gives its slots back when the device is done with them.
+  void release();
   // Forgets what is under way, after a failure.
   void reset();
   size_t eventCount() const;
@@ -59,6 +65,7 @@ class Lane {
 
   const CUstream stream_;
   std::atomic<size_t>& pinned_;
+  size_t slotByteLength_ = kMostSlotByteLength;
   std::array<Slot, kSlots> slots_;
   size_t current_ = 0;
 };

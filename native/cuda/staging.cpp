@@ -17,8 +17,7 @@ constexpr size_t kManyLanesByteLength = size_t{2} << 20;
 // Chunks that are all known.
 class ListFeed : public Feed {
  public:
-  explicit ListFeed(const std::vector<Transfer>& transfers)
-      : chunks_(chunksOf(transfers, Lane::kSlotByteLength)) {}
+  ListFeed(const std::vector<Transfer>& transfers, size_t most) : chunks_(chunksOf(transfers, most)) {}
 
   std::optional<Chunk> next() override {
     const size_t i = next_++;
@@ -47,12 +46,29 @@ LaneCounts laneCounts() {
 
 }  // namespace
 
-size_t Staging::mostPinnedBytes() { return laneCounts().all * Lane::kSlots * Lane::kSlotByteLength; }
+size_t Staging::mostPinnedBytes() { return laneCounts().all * Lane::kSlots * Lane::kMostSlotByteLength; }
+size_t Staging::leastPinnedBytes() { return Lane::kSlots * Lane::kLeastSlotByteLength; }
 
 Staging::Staging(CUcontext context, CUstream stream) : context_(context), stream_(stream) {
   const LaneCounts counts = laneCounts();
   lanesOfTwoWays_ = counts.ofTwoWays;
   for (size_t i = 0; i < counts.all; i++) lanes_.push_back(std::make_unique<Lane>(stream, pinned_));
+  usedLanes_ = lanes_.size();
+}
+
+// Smaller slots first, which cost little, then fewer lanes.
+void Staging::limit(size_t pinnedBytes) {
+  if (pinnedBytes == limit_) return;
+  size_t slot = Lane::kMostSlotByteLength;
+  while (slot > Lane::kLeastSlotByteLength && lanes_.size() * Lane::kSlots * slot > pinnedBytes) slot /= 2;
+  slotByteLength_ = slot;
+  usedLanes_ = std::clamp<size_t>(pinnedBytes / (Lane::kSlots * slot), 1, lanes_.size());
+  for (size_t i = 0; i < lanes_.size(); i++) lanes_[i]->resize(i < usedLanes_ ? slot : 0);
+  limit_ = pinnedBytes;
+}
+
+void Staging::release() {
+  for (const auto& lane : lanes_) lane->release();
 }
 
 bool Staging::upload(const std::vector<Transfer>& transfers, const CancelFlag& cancel) {
@@ -92,7 +108,7 @@ void Staging::awaitDirect() {
 void Staging::copyAll(const std::vector<Transfer>& transfers, Way way, const CancelFlag& cancel) {
   size_t byteLength = 0;
   for (const Transfer& transfer : transfers) byteLength += transfer.total();
-  ListFeed feed(transfers);
+  ListFeed feed(transfers, slotByteLength_);
   copy(feed, way, byteLength, cancel);
 }
 
@@ -110,10 +126,10 @@ void Staging::copy(Feed& feed, Way way, size_t byteLength, const CancelFlag& can
       throw;
     }
   };
-  if (byteLength < kManyLanesByteLength || lanes_.size() == 1) {
+  if (byteLength < kManyLanesByteLength || usedLanes_ == 1) {
     work(*lanes_.front());
   } else {
-    onLanes(isOneOfTwo ? lanesOfTwoWays_ : lanes_.size(), work);
+    onLanes(isOneOfTwo ? std::min(lanesOfTwoWays_, usedLanes_) : usedLanes_, work);
   }
 }
 

@@ -27,7 +27,7 @@ enum class Way { up, down };
 class Feed {
  public:
   struct Chunk {
-    // Of at most Lane::kSlotByteLength bytes.
+    // Of at most `Staging::slotByteLength` bytes.
     Transfer transfer;
     // What it is a part of; the feed's own.
     int64_t of = 0;
@@ -46,6 +46,11 @@ class Staging {
  public:
   Staging(CUcontext context, CUstream stream);
 
+  // Lets lanes take no more pinned memory than this, from `leastPinnedBytes` on. What they have in other
+  // slots is given back when the device is done with it. While nothing is copied.
+  void limit(size_t pinnedBytes);
+  size_t slotByteLength() const { return slotByteLength_; }
+
   // Queues the uploads. `host` has been read when it returns, or if it is pinned, when the stream has passed
   // them.
   bool upload(const std::vector<Transfer>& transfers, const CancelFlag& cancel);
@@ -60,14 +65,18 @@ class Staging {
   // `isOneOfTwo`: other lanes copy the other way meanwhile.
   void copy(Feed& feed, Way way, size_t byteLength, const CancelFlag& cancel, bool isOneOfTwo = false);
 
+  // Gives pinned memory back. While nothing is copied.
+  void release();
+
   // Forgets what is under way, after a failure. Nothing of it may be under way on the device.
   void reset();
   // Events that it keeps. The thread of the first lane, while nothing is copied.
   size_t eventCount() const;
   // Any thread.
   size_t pinnedBytes() const { return pinned_; }
-  // The most that there can be.
+  // The most that there can be, and the least to copy anything with.
   static size_t mostPinnedBytes();
+  static size_t leastPinnedBytes();
 
  private:
   void copyAll(const std::vector<Transfer>& transfers, Way way, const CancelFlag& cancel);
@@ -82,6 +91,10 @@ class Staging {
   std::optional<Event> direct_;
   bool isDirectOpen_ = false;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  size_t limit_ = SIZE_MAX;
+  size_t slotByteLength_ = Lane::kMostSlotByteLength;
+  // Those that are used, the first ones; and those of them that copy while others copy the other way.
+  size_t usedLanes_ = 1;
   size_t lanesOfTwoWays_ = 1;
   std::mutex mutex_;
   std::condition_variable wake_, done_;

@@ -214,7 +214,8 @@ void SweepRun::bringIn() {
                    copies_.broughtIn.record(tile, copies_.inStream);
                    advance(in_);
                  },
-                 [this](const std::exception_ptr& error) { stop(error); }});
+                 [this](const std::exception_ptr& error) { stop(error); }},
+                copies_.in.slotByteLength());
   copies_.in.copy(feed, Way::up, byteLengthOf(SweepDirection::in), *run_.cancel, stagesOut_);
 }
 
@@ -264,7 +265,8 @@ void SweepRun::bringOut() {
                    advance(out_);
                    run_.tilesDone->fetch_add(1, std::memory_order_relaxed);
                  },
-                 [this](const std::exception_ptr& error) { stop(error); }});
+                 [this](const std::exception_ptr& error) { stop(error); }},
+                copies_.out.slotByteLength());
   copies_.out.copy(feed, Way::down, byteLengthOf(SweepDirection::out), *run_.cancel, hasIn_);
   copies_.out.awaitDirect();
 }

@@ -1,5 +1,7 @@
 #include "cuda/tile-feed.h"
 
+#include <algorithm>
+
 namespace weft::cuda {
 namespace {
 
@@ -22,7 +24,7 @@ bool TileFeed::beginTile() {
   isOver_ = true;
   const std::optional<std::vector<Transfer>> transfers = tiles_.begin(tile_);
   if (!transfers) return false;
-  chunks_ = chunksOf(*transfers, tile_ == 0 ? kFirstByteLength : Lane::kSlotByteLength);
+  chunks_ = chunksOf(*transfers, tile_ == 0 ? std::min(kFirstByteLength, most_) : most_);
   at_ = 0;
   tile_++;
   const std::lock_guard lock(leftMutex_);

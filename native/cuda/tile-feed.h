@@ -24,7 +24,8 @@ class TileFeed : public Feed {
     // A lane has failed. What waits in `begin` is to return.
     std::function<void(const std::exception_ptr& error)> stop;
   };
-  explicit TileFeed(Tiles tiles) : tiles_(std::move(tiles)) {}
+  // Chunks are of at most `most` bytes.
+  TileFeed(Tiles tiles, size_t most) : tiles_(std::move(tiles)), most_(most) {}
 
   std::optional<Chunk> next() override;
   void queued(const Chunk& chunk) override;
@@ -36,6 +37,7 @@ class TileFeed : public Feed {
   void endTiles();
 
   const Tiles tiles_;
+  const size_t most_;
 
   std::mutex nextMutex_;
   int64_t tile_ = 0;

@@ -205,6 +205,8 @@ Napi::Value createProgram(const Napi::CallbackInfo& info) {
   auto program = std::make_shared<Program>();
   program->device = &deviceNamed(values::text(spec.Get("device"), "device"));
   program->arenaByteLength = values::integer(spec.Get("arenaByteLength"), "arenaByteLength");
+  if (spec.Has("copyByteLength"))
+    program->copyByteLength = values::integer(spec.Get("copyByteLength"), "copyByteLength", 1);
   readBuffers(spec, *program);
   readImages(spec, *program);
   readSteps(spec, *program);

@@ -113,6 +113,8 @@ struct Program {
   // Positions of the buffers of each role, in order.
   std::vector<int> inputs, outputs;
   size_t arenaByteLength;
+  // Pinned host memory that a GPU's copies of each kind may go through.
+  size_t copyByteLength = SIZE_MAX;
   std::vector<std::shared_ptr<const Image>> images;
   std::vector<Step> steps;
   // Steps in a row that become one CUDA graph when they are repeated; in order.

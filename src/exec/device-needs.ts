@@ -23,6 +23,8 @@ export interface DeviceNeeds extends DraftNeeds {
     | undefined;
   /** Bytes of host memory that a plan takes beside arrays and results; without it, none. */
   readonly hostPeakOf?: ((plan: Omit<Plan, 'hostPeakBytes'>) => number) | undefined;
+  /** Bytes of pinned memory that the copies of each kind go through: what is of use, and the least. */
+  readonly copies?: { readonly most: number; readonly least: number } | undefined;
   /** How steps may run at a time; without it, they run one after the other. */
   readonly streams?: StreamNeeds | undefined;
   /** How kernels can be run in parts; without it, a job fits as a whole or not at all. */

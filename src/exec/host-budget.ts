@@ -1,12 +1,12 @@
 /**
- * The host's memory under a limit (`hostMemory`): what refuses a plan that takes more, and the way without values that wait
- * there. Called by `planner.ts`.
+ * The host's memory under a limit (`hostMemory`): what refuses a plan that takes more, the way without values that wait
+ * there, and with less to copy through. Called by `planner.ts`.
  */
 import { expected, MemoryError } from '../errors.js';
 import type { Site } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import { formatSite } from '../site.js';
-import type { DeviceNeeds } from './device-needs.js';
+import { type DeviceNeeds, withHostPeak } from './device-needs.js';
 import { buffersOf } from './draft.js';
 import type { Plan, Step } from './plan.js';
 
@@ -28,6 +28,17 @@ export const withoutSpills = (needs: DeviceNeeds): DeviceNeeds => ({
   ...needs,
   ...(needs.sweeps === undefined ? {} : { sweeps: { ...needs.sweeps, canSpill: false } }),
 });
+
+/** The plan with so much less pinned memory to copy through that it fits into `budget`; with the least, where it does not. */
+export function withLessToCopyThrough(plan: Plan, needs: DeviceNeeds, budget: number): Plan {
+  const { most, least } = needs.copies ?? { most: 0, least: 0 };
+  let less = plan;
+  for (let bytes = most; bytes > least && less.hostPeakBytes > budget; ) {
+    bytes = Math.max(least, Math.floor(bytes / 2));
+    less = withHostPeak(needs, { ...plan, copyByteLength: bytes });
+  }
+  return less;
+}
 
 /** Says what takes most of the host's memory, and which of the user's nodes makes it. */
 export function hostNoFit(

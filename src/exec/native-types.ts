@@ -127,6 +127,8 @@ export interface ProgramSpec {
   readonly device: string;
   readonly buffers: readonly BufferSpec[];
   readonly arenaByteLength: number;
+  /** The most pinned memory for copies of each kind; without it, as much as is of use. */
+  readonly copyByteLength?: number | undefined;
   /** Device code (cubin); `key` identifies it, so that a module is loaded once per device. */
   readonly images: readonly { readonly key: string; readonly bytes: Uint8Array }[];
   readonly steps: readonly StepSpec[];
@@ -258,6 +260,8 @@ export interface MemoryReport {
 export interface StagingLimits {
   readonly packed: number;
   readonly copies: number;
+  /** With less than this nothing can be copied. */
+  readonly leastCopies: number;
 }
 
 /** Numbers for each span in `RawTimeline.spans`. */

@@ -183,6 +183,8 @@ export interface Plan {
    * device's pool rounds blocks.
    */
   readonly peakBytes: number;
+  /** Pinned memory that a GPU's copies of each kind go through, where that is less than is of use. */
+  readonly copyByteLength?: number;
   /** Upper bound of the host memory a run takes beside arrays and results: values that wait there, pinned memory for copies. */
   readonly hostPeakBytes: number;
 }

@@ -11,7 +11,7 @@ import { formatBytes } from '../graph/format.js';
 import type { Graph } from '../graph/graph.js';
 import { type DeviceNeeds, peakOf, withHostPeak } from './device-needs.js';
 import { buffersOf, type Draft, draftOf, placesOf } from './draft.js';
-import { hostNoFit, madeAt, nameOf, withoutSpills } from './host-budget.js';
+import { hostNoFit, madeAt, nameOf, withLessToCopyThrough, withoutSpills } from './host-budget.js';
 import { inPlace } from './in-place.js';
 import { placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
@@ -50,21 +50,24 @@ export function planPartition(
   needs: DeviceNeeds,
   limits: Limits = {},
 ): Plan {
-  const { hostBudget = Number.POSITIVE_INFINITY, sites } = limits;
+  const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY, sites } = limits;
   const draft = draftOf(graph, partition, sources, needs);
-  const plan = planDraft(draft, needs, limits);
+  const plan = planDraft(draft, needs, budget);
+  if ('needed' in plan) throw noFit(plan, budget, sites);
   if (plan.hostPeakBytes <= hostBudget) return plan;
-  const spills = plan.buffers.some(({ role }) => role === 'spill');
-  const other = spills ? planDraft(draft, withoutSpills(needs), limits) : plan;
-  if (other.hostPeakBytes <= hostBudget) return other;
-  throw hostNoFit(other, hostBudget, sites);
+  // Without values that wait in host memory; then with less memory to copy through.
+  const plans = [plan];
+  if (plan.buffers.some(({ role }) => role === 'spill')) {
+    const other = planDraft(draft, withoutSpills(needs), budget);
+    if (!('needed' in other)) plans.push(other);
+  }
+  plans.push(...plans.map((tried) => withLessToCopyThrough(tried, needs, hostBudget)));
+  const fitting = plans.find(({ hostPeakBytes }) => hostPeakBytes <= hostBudget);
+  if (fitting === undefined) throw hostNoFit(plans.at(-1)!, hostBudget, sites);
+  return fitting;
 }
 
-function planDraft(
-  drafted: Draft,
-  needs: DeviceNeeds,
-  { budget = Number.POSITIVE_INFINITY, sites }: Limits,
-): Plan {
+function planDraft(drafted: Draft, needs: DeviceNeeds, budget: number): Plan | NoFit {
   let refused: NoFit | undefined;
   for (const draft of withWorkspaces(drafted, needs.workspaceOf)) {
     const whole = planWhole(draft, needs);
@@ -77,7 +80,7 @@ function planDraft(
     if (!('needed' in swept)) return swept;
     if (refused === undefined || swept.needed < refused.needed) refused = swept;
   }
-  throw noFit(refused!, budget, sites);
+  return refused!;
 }
 
 /** The step that touches most. */

@@ -96,6 +96,7 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
     workspaceOf: cublasWorkspace,
     peakOf: (arena, inputs, outputs) => peakOf(arena + sumOf(inputs), outputs, place),
     hostPeakOf: cudaHostPeak,
+    copies: { most: stagingLimits().copies, least: stagingLimits().leastCopies },
     heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
     streams: { most: MOST_STREAMS, costOf: (step) => costOf(step, limits, multiprocessors) },
     isByElement: (kernel) => ['map', 'repeat'].includes(cudaOf(kernel, limits).schedule.kind),
@@ -154,8 +155,9 @@ function peakOf(ours: number, outputs: readonly number[], place: Place): number 
 const PACKED = 64 * 2 ** 10;
 
 /** Values that wait between sweeps, and pinned memory: for what small arrays are packed into, and for each kind of copies. */
-function cudaHostPeak({ buffers, steps }: Pick<Plan, 'buffers' | 'steps'>): number {
-  const { packed, copies } = stagingLimits();
+function cudaHostPeak({ buffers, steps, copyByteLength }: Omit<Plan, 'hostPeakBytes'>): number {
+  const { packed, copies: most } = stagingLimits();
+  const copies = copyByteLength ?? most;
   const spilled = buffers.reduce(
     (sum, b) => sum + (b.role === 'spill' ? hostBlockBytes(b.byteLength) : 0),
     0,
@@ -197,6 +199,7 @@ export async function cudaProgram(plan: Plan, device: string): Promise<ProgramSp
     device,
     buffers: bufferSpecs(plan),
     arenaByteLength: plan.arenaByteLength,
+    ...(plan.copyByteLength === undefined ? {} : { copyByteLength: plan.copyByteLength }),
     images,
     steps,
     ...(streams === undefined ? {} : { streams }),

@@ -140,6 +140,7 @@ describe('a malformed program', () => {
     'with a buffer of negative size': { buffers: [{ role: 'input', byteLength: -4, offset: 0 }] },
     'with a buffer of NaN bytes': { buffers: [{ role: 'input', byteLength: Number.NaN, offset: 0 }] },
     'with a temporary outside its arena': { arenaByteLength: 8 },
+    'of copies through no memory': { copyByteLength: 0 },
     'with a temporary that overflows': {
       buffers: [{ role: 'temporary', byteLength: 2 ** 53 - 1, offset: 2 ** 53 - 64 }],
     },

@@ -5,10 +5,11 @@
 import { describe, expect, it } from 'vitest';
 import { memory, trim } from '../../src/exec/native.js';
 import { type ComputeOptions, compute, type Lazy, lazy, MemoryError, plan } from '../../src/index.js';
-import { setDevices } from './simulator.js';
+import { setDevices, show, takeProblems } from './simulator.js';
 
 setDevices([{}]);
 const device = 'cuda';
+const MIB = 2 ** 20;
 
 const matrix = (rows: number, columns: number): Lazy =>
   lazy(
@@ -53,6 +54,29 @@ describe('the host memory of a job on a GPU', () => {
     const [wanted] = await compute([centered], tiled);
     const [found] = await compute([centered], options);
     expect(found.data).toEqual(wanted.data);
+  });
+
+  it.each([
+    ['as a whole', {}, 3 * MIB],
+    ['in tiles', { memory: '1MiB' }, 5 * MIB],
+  ])('shrinks to two slots of a MiB for each kind of copies, %s', async (_, more, least) => {
+    const job = matrix(4096, 200).mul(matrix(1, 200));
+    const options = { device, ...more };
+    const most = plan([job], options).hostPeakBytes;
+    const [wanted] = await compute([job], options);
+    for (const hostMemory of [most - 1, Math.floor(most / 2), least + MIB, least]) {
+      const { hostPeakBytes } = plan([job], { ...options, hostMemory });
+      expect(hostPeakBytes).toBeLessThanOrEqual(hostMemory);
+      await trim();
+      const [found] = await compute([job], { ...options, hostMemory });
+      expect(Buffer.from(found.data.buffer).equals(Buffer.from(wanted.data.buffer))).toBe(true);
+      expect(held()).toBeLessThanOrEqual(hostPeakBytes);
+    }
+    expect(plan([job], { ...options, hostMemory: least }).hostPeakBytes).toBe(least);
+    expect(() => plan([job], { ...options, hostMemory: least - 1 })).toThrow(MemoryError);
+    const [found] = await compute([job], options);
+    expect(Buffer.from(found.data.buffer).equals(Buffer.from(wanted.data.buffer))).toBe(true);
+    expect(takeProblems().map(show)).toEqual([]);
   });
 
   it('that is too much is refused before anything runs, with the step and what it needs', async () => {
