@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cpu/cpu.h"
+#include "cpu/spin.h"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
@@ -15,11 +16,8 @@
 namespace weft::cpu {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // How long a thread looks for work, or for the end of a job, before it sleeps: a wake-up costs about as much.
 constexpr auto kSpin = std::chrono::microseconds(50);
-constexpr int kPausesBetweenClockReads = 16;
 // Pieces that each thread's share is claimed in, at least: what is lost at the end of a job is a fraction of
 // one.
 constexpr int64_t kPiecesPerThread = 64;
@@ -32,29 +30,6 @@ constexpr uint64_t kInsideMask = 0xffff;
 constexpr int kMaxThreads = 0x7fff;
 
 uint32_t numberOf(uint64_t state) { return static_cast<uint32_t>(state >> kNumberShift); }
-
-void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-// Whether `done` came true while spinning.
-template <typename Done>
-bool spinUntil(std::chrono::microseconds limit, Done done) {
-  if (done()) return true;
-  if (limit.count() == 0) return false;
-  const auto end = Clock::now() + limit;
-  do {
-    for (int i = 0; i < kPausesBetweenClockReads; i++) {
-      pause();
-      if (done()) return true;
-    }
-  } while (Clock::now() < end);
-  return false;
-}
 
 // More threads than processors only take time from each other when they spin.
 std::chrono::microseconds spinOf(int threads) {
@@ -166,7 +141,7 @@ void ThreadPool::work(int worker) {
 void ThreadPool::closeAndWait(int threads) {
   state_.fetch_and(~kPlacesMask);
   const auto empty = [this] { return (state_.load() & kInsideMask) == 0; };
-  if (spinUntil(spinOf(threads), empty)) return;
+  if (spinFor(spinOf(threads), empty)) return;
   std::unique_lock lock(sleep_);
   callerSleeps_.store(true);
   done_.wait(lock, empty);
@@ -197,7 +172,7 @@ void ThreadPool::awaitJobAfter(uint32_t number) {
   const auto news = [this, number] {
     return numberOf(state_.load()) != number || stopping_.load(std::memory_order_relaxed);
   };
-  if (spinUntil(spinOf(size()), news)) return;
+  if (spinFor(spinOf(size()), news)) return;
   std::unique_lock lock(sleep_);
   sleepers_.fetch_add(1);
   wake_.wait(lock, news);

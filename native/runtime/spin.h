@@ -1,34 +1,10 @@
-// Spinning: looking for something for a short while before sleeping, because to wake a thread costs more.
+// How long the runtime's threads look for something before they sleep.
 #pragma once
 #include <chrono>
 
+#include "cpu/spin.h"
+
 namespace weft {
-
-// Tells the processor that the thread is waiting.
-inline void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-// Whether `done` came true before `limit` had passed. The clock is read once in so many looks.
-template <typename Done>
-bool spinFor(std::chrono::nanoseconds limit, Done done) {
-  using Clock = std::chrono::steady_clock;
-  constexpr int kLooksBetweenClockReads = 16;
-  if (done()) return true;
-  if (limit.count() <= 0) return false;
-  const Clock::time_point end = Clock::now() + limit;
-  do {
-    for (int i = 0; i < kLooksBetweenClockReads; i++) {
-      pause();
-      if (done()) return true;
-    }
-  } while (Clock::now() < end);
-  return false;
-}
 
 // How long a thread may spin: nothing where it would keep the only processor from the thread it waits for.
 std::chrono::nanoseconds spinLimit(std::chrono::nanoseconds wanted);

@@ -11,12 +11,13 @@ import {
   OUTER_UNARY,
   SUM_INNER,
 } from '../../src/codegen/tape-fuse.js';
-import { createProgram } from '../../src/exec/native.js';
+import * as native from '../../src/exec/native.js';
 import { DTYPES, type DType, isHalf } from '../../src/graph/dtype.js';
 import { OP_NAMES, type OpName, opRow } from '../../src/graph/ops.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from '../../src/graph/reductions.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
-import { make, opsOf } from './tape-support.js';
+import { tapeProgram } from '../support/tape-runner.js';
+import { opsOf } from './tape-ops.js';
 
 describe('the CPU', () => {
   it('has every step of a chain', () => {
@@ -30,7 +31,7 @@ describe('the CPU', () => {
         const kernel = b.store(build(b, b.map('sqrt', b.map('exp', b.load(dtype, [1]))))).build();
         const plan = planTape(kernel);
         expect(opsOf(plan, plan.schedule.walks[0]!).join(' ').split(' ')).toContain(step);
-        expect(() => make(kernel), step).not.toThrow();
+        expect(() => tapeProgram(native, kernel), step).not.toThrow();
       };
       for (const op of OP_NAMES) {
         const { arity, dtype: rule } = opRow(op);
@@ -62,7 +63,10 @@ describe('the CPU', () => {
         if (signature === undefined || isHalf(dtype)) continue;
         const b = new KernelBuilder([100]);
         const args = given.map((from, k) => b.cast(b.load(from, [1]), signature.args[k]!));
-        expect(() => make(b.store(b.map(op, ...args)).build()), `${op} of ${dtype}`).not.toThrow();
+        expect(
+          () => tapeProgram(native, b.store(b.map(op, ...args)).build()),
+          `${op} of ${dtype}`,
+        ).not.toThrow();
       }
     }
   });
@@ -76,7 +80,7 @@ describe('the CPU', () => {
         const kernel = b.build();
         const plan = planTape(kernel);
         expect(opsOf(plan, plan.schedule.walks[0]!)).toContain(name);
-        expect(() => make(kernel), name).not.toThrow();
+        expect(() => tapeProgram(native, kernel), name).not.toThrow();
       };
       for (const inner of [...INNER_UNARY, ...INNER_BINARY]) {
         for (const outer of OUTER_UNARY) {
@@ -114,7 +118,10 @@ describe('the CPU', () => {
     for (const from of DTYPES) {
       for (const to of DTYPES) {
         const b = new KernelBuilder([100]);
-        expect(() => make(b.store(b.cast(b.load(from, [1]), to)).build()), `${from} to ${to}`).not.toThrow();
+        expect(
+          () => tapeProgram(native, b.store(b.cast(b.load(from, [1]), to)).build()),
+          `${from} to ${to}`,
+        ).not.toThrow();
       }
     }
   });
@@ -125,7 +132,7 @@ describe('the CPU', () => {
         if (reductionRow(name).dtype(dtype) === undefined) continue;
         const b = new KernelBuilder([5], [100]);
         expect(
-          () => make(b.store(b.reduce(name, b.load(dtype, [100, 1]))).build()),
+          () => tapeProgram(native, b.store(b.reduce(name, b.load(dtype, [100, 1]))).build()),
           `${name} of ${dtype}`,
         ).not.toThrow();
       }
@@ -138,7 +145,7 @@ describe('the CPU', () => {
     const tape = encodeTape(kernel);
     const cut = { ...tape, words: tape.words.slice(0, -1) };
     expect(() =>
-      createProgram({
+      native.createProgram({
         device: 'cpu',
         arenaByteLength: 0,
         images: [],

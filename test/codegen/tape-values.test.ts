@@ -3,11 +3,12 @@
  * threads. Integers are drawn small enough for every sum to be exact, so results are equal, not close.
  */
 import { createHash } from 'node:crypto';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { interpretKernel } from '../support/kernel-interpreter.js';
+import { nativeWith } from '../support/native-with.js';
 import { generator, randomValues } from '../support/random.js';
 import { inputsOf, randomKernel, runTape } from '../support/tape-runner.js';
 
@@ -16,19 +17,6 @@ const digest = (array: TypedArray): string =>
     .update(new Uint8Array(array.buffer, array.byteOffset, array.byteLength))
     .digest('hex');
 
-/** The runtime as a process started with these settings would have it. */
-async function nativeWith(settings: Readonly<Record<string, string>>) {
-  vi.resetModules();
-  const before = { ...process.env };
-  Object.assign(process.env, settings);
-  try {
-    const native = await import('../../src/exec/native.js');
-    native.cpuInfo();
-    return native;
-  } finally {
-    process.env = before;
-  }
-}
 const widest = () => nativeWith({ WEFT_ISA: process.arch === 'x64' ? 'avx512' : 'neon', WEFT_THREADS: '2' });
 
 /** The outputs that differ from the interpreter's, as readable lines. */

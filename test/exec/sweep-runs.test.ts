@@ -2,7 +2,7 @@
  * Budgets do not change bits: random graphs over large arrays, planned for ever smaller budgets and run on the CPU, give
  * what they give as a whole. With `WEFT_POISON=1` tiles see nothing but their windows, as on a GPU.
  */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { tapeWorks } from '../../src/codegen/tape-work.js';
 import type * as Native from '../../src/exec/native.js';
 import type { Plan } from '../../src/exec/plan.js';
@@ -14,6 +14,7 @@ import { runPasses } from '../../src/fusion/pipeline.js';
 import type { Graph } from '../../src/graph/graph.js';
 import { MemoryError } from '../../src/index.js';
 import { largeGraph } from '../support/large-graph.js';
+import { nativeWith } from '../support/native-with.js';
 import { bytesOf } from '../support/sweep-runner.js';
 
 /** As on a GPU: inputs and results are on the device in windows, too. */
@@ -22,20 +23,6 @@ const DEVICE_NEEDS: DeviceNeeds = {
   heldBytes: ({ byteLength }) => byteLength,
   sweeps: { ...CPU_NEEDS.sweeps!, worksOf: tapeWorks, canSpill: true, slots: { in: 3, out: 2, local: 1 } },
 };
-
-/** The runtime with these settings, and Weft's own matrix products. */
-async function nativeWith(settings: Readonly<Record<string, string>>): Promise<typeof Native> {
-  vi.resetModules();
-  const before = { ...process.env };
-  Object.assign(process.env, settings);
-  try {
-    const native = await import('../../src/exec/native.js');
-    native.cpuInfo();
-    return native;
-  } finally {
-    process.env = before;
-  }
-}
 
 interface Job {
   readonly canonical: Canonical;

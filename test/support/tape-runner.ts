@@ -13,13 +13,9 @@ import { over } from './host.js';
 import { KernelBuilder } from './kernel-builder.js';
 import { generator, randomIntegers } from './random.js';
 
-/** The outputs of a kernel, in the order of its buffers. `inputs[i]` is the array behind input buffer i. */
-export async function runTape(
-  native: typeof Native,
-  kernel: Kernel,
-  inputs: readonly (TypedArray | undefined)[],
-): Promise<TypedArray[]> {
-  const program = native.createProgram({
+/** A program of one kernel. Making it finds the kernel's functions. */
+export function tapeProgram(native: typeof Native, kernel: Kernel): Native.NativeProgram {
+  return native.createProgram({
     device: 'cpu',
     arenaByteLength: 0,
     images: [],
@@ -30,6 +26,15 @@ export async function runTape(
     })),
     steps: [{ kind: 'tape', tape: encodeTape(kernel), buffers: kernel.buffers.map((_, k) => k) }],
   });
+}
+
+/** The outputs of a kernel, in the order of its buffers. `inputs[i]` is the array behind input buffer i. */
+export async function runTape(
+  native: typeof Native,
+  kernel: Kernel,
+  inputs: readonly (TypedArray | undefined)[],
+): Promise<TypedArray[]> {
+  const program = tapeProgram(native, kernel);
   const outputs = kernel.buffers.filter(({ role }) => role === 'output');
   const given = kernel.buffers.flatMap(({ role }, k) => (role === 'input' ? [inputs[k]!] : []));
   const result = await native.run(program, given, { outputs: outputs.map(() => 'host') });

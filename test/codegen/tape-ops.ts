@@ -1,0 +1,17 @@
+/** For tests of tapes: what their sections hold. */
+import type { TapePlan } from '../../src/codegen/tape.js';
+import type { TapeOp } from '../../src/codegen/tape-registers.js';
+
+/** Names of what a section computes; of joined instructions the joined name, of a chain its steps. */
+export function opsOf({ kernel, schedule }: TapePlan, section: readonly TapeOp[]): string[] {
+  return section.flatMap((op) => {
+    if (op.kind === 'store') return [];
+    if (op.kind === 'chain') return [op.chain.steps.map(({ name }) => name).join(' ')];
+    const { value } = op;
+    const joined = schedule.fusion.functions.get(value)?.name;
+    const instruction = kernel.tape[value]!;
+    if (joined !== undefined) return joined;
+    if (instruction.kind === 'map') return instruction.op;
+    return instruction.kind === 'reduce' ? instruction.reduction : instruction.kind;
+  });
+}
