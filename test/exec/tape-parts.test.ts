@@ -2,7 +2,7 @@
  * Parts of kernels on the CPU: whatever the ranges, and given nothing but its windows, each part gives the bits of the
  * whole.
  */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { encodeTape } from '../../src/codegen/tape.js';
 import { tapeWorks } from '../../src/codegen/tape-work.js';
 import type { ProgramSpec } from '../../src/exec/native-types.js';
@@ -11,23 +11,14 @@ import { byteLengthOf, DTYPES } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from '../../src/graph/reductions.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
+import { nativeWith } from '../support/native-with.js';
 import { generator, randomValues } from '../support/random.js';
 import { bytesOf, sweepProgram } from '../support/sweep-runner.js';
 import { randomKernel } from '../support/tape-runner.js';
 
-/** The runtime as a process started with these settings would have it, where parts see nothing but their windows. */
-async function nativeWith(settings: Readonly<Record<string, string>>) {
-  vi.resetModules();
-  const before = { ...process.env };
-  Object.assign(process.env, { WEFT_POISON: '1', ...settings });
-  try {
-    const native = await import('../../src/exec/native.js');
-    native.cpuInfo();
-    return native;
-  } finally {
-    process.env = before;
-  }
-}
+/** Parts see nothing but their windows. */
+const poisoned = (settings: Readonly<Record<string, string>>) =>
+  nativeWith({ WEFT_POISON: '1', ...settings });
 const ISAS = process.arch === 'x64' ? ['baseline', 'avx2', 'avx512'] : ['neon'];
 
 function whole(kernel: Kernel): ProgramSpec {
@@ -83,7 +74,7 @@ function slotted(): Kernel[] {
 describe('parts of tapes', () => {
   for (const isa of ISAS) {
     it(`give the bits of the whole for random kernels, on ${isa}`, async () => {
-      const native = await nativeWith({ WEFT_ISA: isa, WEFT_THREADS: '2' });
+      const native = await poisoned({ WEFT_ISA: isa, WEFT_THREADS: '2' });
       for (let seed = 0; seed < 150; seed++) {
         const kernel = randomKernel(seed, 20_000);
         if (tapeWorks(kernel).rows!.units < 2) continue;
@@ -103,7 +94,7 @@ describe('parts of tapes', () => {
     });
 
     it(`give the bits of the whole when cut along reduced axes, on ${isa}`, async () => {
-      const native = await nativeWith({ WEFT_ISA: isa, WEFT_THREADS: '3' });
+      const native = await poisoned({ WEFT_ISA: isa, WEFT_THREADS: '3' });
       for (const [k, kernel] of slotted().entries()) {
         const inputs = inputsOf(kernel, k);
         const expected = await bytesOf(native, whole(kernel), inputs);
@@ -120,12 +111,12 @@ describe('parts of tapes', () => {
   }
 
   it('have the same bits on one thread and on several', async () => {
-    const one = await nativeWith({ WEFT_THREADS: '1' });
+    const one = await poisoned({ WEFT_THREADS: '1' });
     const kernels = slotted();
     const expected: string[][] = [];
     for (const [k, kernel] of kernels.entries())
       expected.push(await bytesOf(one, whole(kernel), inputsOf(kernel, k)));
-    const several = await nativeWith({ WEFT_THREADS: '3' });
+    const several = await poisoned({ WEFT_THREADS: '3' });
     for (const [k, kernel] of kernels.entries()) {
       const found = await bytesOf(several, whole(kernel), inputsOf(kernel, k));
       expect(
@@ -136,7 +127,7 @@ describe('parts of tapes', () => {
   });
 
   it('know the bytes that phases keep, for every reduction of every dtype', async () => {
-    const native = await nativeWith({});
+    const native = await poisoned({});
     for (const name of Object.keys(REDUCTIONS) as ReductionName[]) {
       for (const dtype of DTYPES) {
         if (reductionRow(name).dtype(dtype) === undefined) continue;
