@@ -58,44 +58,57 @@ export function sameScalar(a: Scalar, b: Scalar): boolean {
   return Object.is(a.re, b.re) && Object.is(a.im, b.im);
 }
 
+/** Lists of up to so many positions are walked, which takes less time and memory than slots. */
+const SHORT = 8;
+
 /** Positions of a list that grows, by the hash of what stands there; -1 ends a chain. */
 export class HashChains {
-  /** By slot, a power of two of them: the newest position. Plain arrays: most lists are short. */
-  #newest = [-1, -1, -1, -1, -1, -1, -1, -1];
-  readonly #older: number[] = [];
   readonly #hashes: number[] = [];
+  /** Of a list that is not short, by slot, a power of two of them: the newest position. */
+  #newest: number[] | undefined;
+  /** By position: the next older one of its slot. */
+  #older: number[] | undefined;
 
-  /** The newest position that may have this hash. */
+  /** The newest position that has this hash. */
   first(hash: number): number {
-    return this.#skip(this.#newest[hash & (this.#newest.length - 1)]!, hash);
+    const newest = this.#newest;
+    const from = newest === undefined ? this.#hashes.length - 1 : newest[hash & (newest.length - 1)]!;
+    return this.#skip(from, hash);
   }
 
   /** The next older position that has the hash of this one. */
   next(position: number): number {
-    return this.#skip(this.#older[position]!, this.#hashes[position]!);
+    return this.#skip(this.#olderThan(position), this.#hashes[position]!);
+  }
+
+  #olderThan(position: number): number {
+    return this.#older === undefined ? position - 1 : this.#older[position]!;
   }
 
   #skip(from: number, hash: number): number {
     let position = from;
-    while (position >= 0 && this.#hashes[position] !== hash) position = this.#older[position]!;
+    while (position >= 0 && this.#hashes[position] !== hash) position = this.#olderThan(position);
     return position;
   }
 
   /** Notes the hash of the list's next position. A hash is an integer of at most 30 bits. */
   push(hash: number): void {
     const count = this.#hashes.push(hash);
-    if (count > this.#newest.length) this.#grow();
+    if (count <= SHORT) return;
+    if (this.#newest === undefined || count > this.#newest.length) this.#makeSlots(4 * (count - 1));
     else this.#link(count - 1);
   }
 
-  #link(position: number): void {
-    const slot = this.#hashes[position]! & (this.#newest.length - 1);
-    this.#older[position] = this.#newest[slot]!;
-    this.#newest[slot] = position;
+  #makeSlots(count: number): void {
+    this.#newest = new Array<number>(count).fill(-1);
+    this.#older = [];
+    for (let position = 0; position < this.#hashes.length; position++) this.#link(position);
   }
 
-  #grow(): void {
-    this.#newest = new Array<number>(4 * this.#newest.length).fill(-1);
-    for (let position = 0; position < this.#hashes.length; position++) this.#link(position);
+  #link(position: number): void {
+    const newest = this.#newest!;
+    const slot = this.#hashes[position]! & (newest.length - 1);
+    this.#older![position] = newest[slot]!;
+    newest[slot] = position;
   }
 }

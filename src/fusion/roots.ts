@@ -85,6 +85,11 @@ interface Places {
   readonly roots: readonly number[];
 }
 
+const NOWHERE: Places = { frames: [], roots: [] };
+
+/** Whether what a node reads is stored anyway, if it is computed. */
+const storesOperands = ({ kind }: GraphNode): boolean => kind === 'contract' || kind === 'loop';
+
 interface Broadcast {
   readonly from: Shape;
   readonly to: Shape;
@@ -111,11 +116,12 @@ class Frames {
     const end = first[node.id + 1]!;
     const shared = this.#samePlaces(node, list, start, end);
     if (shared !== undefined) return shared;
+    if (end - start === 1) return this.#placesThrough(list[start]!, node);
     const frames: number[] = [];
     const roots: number[] = [];
     for (let k = start; k < end; k++) {
       const consumer = list[k]!;
-      if (consumer.kind === 'contract' || consumer.kind === 'loop') continue; // its operands are stored anyway
+      if (storesOperands(consumer)) continue;
       const places = this.#places[consumer.id]!;
       for (let p = 0; p < places.frames.length; p++) {
         const frame = this.#through(places.frames[p]!, node, consumer);
@@ -149,6 +155,13 @@ class Frames {
       shared = places;
     }
     return shared;
+  }
+
+  /** The places of what one node alone reads: no two of that one's frames lead to the same. */
+  #placesThrough(consumer: GraphNode, node: GraphNode): Places {
+    if (storesOperands(consumer)) return NOWHERE;
+    const { frames, roots } = this.#places[consumer.id]!;
+    return { frames: frames.map((frame) => this.#through(frame, node, consumer)), roots };
   }
 
   /** The frame of an input of `consumer`, whose own frame is `frame`. */
