@@ -199,9 +199,10 @@ class Cluster implements Maker {
     if (own.uses.length + kernel.uses.length > MAX_BUFFERS) return false;
     let shares = false;
     for (const { buffer, loads } of kernel.uses) {
-      if (loads.length === 0) continue;
-      shares ||= own.has(buffer.key);
-      const store = own.storeOf(buffer.key);
+      const use = loads.length === 0 ? undefined : own.useOf(buffer.key);
+      if (use === undefined) continue;
+      shares = true;
+      const { store } = use;
       if (store !== undefined && !loads.every((load) => samePlace(load, store.access))) return false;
     }
     return shares;

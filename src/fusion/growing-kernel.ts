@@ -67,23 +67,23 @@ export class GrowingKernel {
     return this.#buffers.all;
   }
 
+  /** What it does with a buffer; undefined: no access names that. */
+  useOf(key: BufferKey): BufferUse | undefined {
+    return this.#buffers.of(key);
+  }
+
   /** Different loads of a buffer, in order of the tape. */
   loadsOf(key: BufferKey): readonly Access[] {
-    return this.#buffers.of(key)?.loads ?? NO_LOADS;
+    return this.useOf(key)?.loads ?? NO_LOADS;
   }
 
   storeOf(key: BufferKey): Store | undefined {
-    return this.#buffers.of(key)?.store;
-  }
-
-  /** Whether an access names the buffer. */
-  has(key: BufferKey): boolean {
-    return this.#buffers.of(key) !== undefined;
+    return this.useOf(key)?.store;
   }
 
   /** Whether it loads or stores the buffer. */
   touches(key: BufferKey): boolean {
-    const use = this.#buffers.of(key);
+    const use = this.useOf(key);
     return use !== undefined && (use.loads.length > 0 || use.store !== undefined);
   }
 

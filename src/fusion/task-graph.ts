@@ -115,21 +115,26 @@ export class TaskGraph {
 
   /**
    * Whether `to` depends on `from`; `indirect`: through at least one other task. Only tasks that `mayLead` there are looked
-   * at. A search that grows too long counts as a path: what is far apart gains little by merging.
+   * at. What `to` reads of comes first, then what is newest: where there is a path, it mostly leads there. A search that
+   * grows too long counts as a path: what is far apart gains little by merging.
    */
   reaches(from: TaskNode, to: TaskNode, indirect: boolean, mayLead: (task: TaskNode) => boolean): boolean {
+    if (!indirect && from.successors.has(to)) return true;
+    for (const key of to.reads) {
+      const before = this.#writer.get(key);
+      if (before !== undefined && from.successors.has(before)) return true;
+    }
     const search = ++this.#searches;
-    const found: TaskNode[] = [];
-    const visit = (task: TaskNode): void => {
-      if (task.seen === search || !mayLead(task)) return;
-      task.seen = search;
-      found.push(task);
-    };
-    for (const next of from.successors) if (!indirect || next !== to) visit(next);
-    for (let k = 0; k < found.length; k++) {
-      const task = found[k]!;
-      if (task === to || k >= MAX_SEARCHED) return true;
-      for (const next of task.successors) visit(next);
+    const open: TaskNode[] = [];
+    let searched = 0;
+    for (let task: TaskNode | undefined = from; task !== undefined; task = open.pop()) {
+      for (const next of task.successors) {
+        if (next === to && !(indirect && task === from)) return true;
+        if (next === to || next.seen === search || !mayLead(next)) continue;
+        if (++searched > MAX_SEARCHED) return true;
+        next.seen = search;
+        open.push(next);
+      }
     }
     return false;
   }
