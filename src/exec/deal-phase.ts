@@ -306,5 +306,6 @@ export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): Plann
   );
   const run = runOf(buffers, steps, arena.byteLength, held, kept);
   const needed = run.plan.peakBytes;
-  return needed > rules.room ? { needed, step: tasks[0]!.step, atOnce: tasks.length === 1 } : run;
+  if (needed <= rules.room) return run;
+  return { needed, step: tasks[0]!.step, ...(tasks.length === 1 ? { atOnce: 'step' } : {}) };
 }

@@ -95,10 +95,12 @@ function largestStep(draft: Draft, needs: DeviceNeeds): Step {
 /** Says what a job that cannot fit would need, and which of the user's nodes needs it. */
 export function noFit({ needed, step, atOnce }: NoFit, budget: number, sites: Limits['sites']): MemoryError {
   const name = nameOf(step);
-  const least =
-    atOnce === true
-      ? `a step that cannot be cut into tiles, ${name}, needs ${formatBytes(needed)} at once`
-      : `the smallest tiles of ${name} need ${formatBytes(needed)}`;
+  const bytes = formatBytes(needed);
+  const least = {
+    step: `a step that cannot be cut into tiles, ${name}, needs ${bytes} at once`,
+    states: `it needs ${bytes} as a whole: the tiles of a ${name} cannot go through its steps one by one, and its states have no other memory here to wait in`,
+    tiles: `the smallest tiles of ${name} need ${bytes}`,
+  }[atOnce ?? 'tiles'];
   const message = expected('compute', `a job that fits into ${formatBytes(budget)}`, least);
   return new MemoryError(message + madeAt(step, sites));
 }

@@ -152,7 +152,7 @@ export class Attempt {
   #refused({ task }: Refusal): NoFit {
     const touched = new Set([...task.reads, ...task.writes, ...this.#workspaceOf(task)]);
     const needed = [...touched].reduce((sum, k) => sum + this.#needs.heldBytes(this.#buffers[k]!), 0);
-    return { needed: needed + this.#heldWhole(), step: task.step, atOnce: true };
+    return { needed: needed + this.#heldWhole(), step: task.step, atOnce: 'step' };
   }
 
   /** Windowed values that a group after their own reads, and states of loops whose bodies are swept. */

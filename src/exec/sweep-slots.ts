@@ -24,8 +24,8 @@ import { type SweptTask, type Tile, tileOf } from './sweep-windows.js';
 export interface NoFit {
   readonly needed: number;
   readonly step: Step;
-  /** Whether the step cannot be run in parts, and needs this much at once. */
-  readonly atOnce?: boolean;
+  /** Why this much is needed at once: the step cannot be run in parts; or it is a loop whose states would have to wait elsewhere. */
+  readonly atOnce?: 'step' | 'states';
 }
 
 export interface SlotRules {

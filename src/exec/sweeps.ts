@@ -35,15 +35,23 @@ function planDraft(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFi
   const sweeps = needs.sweeps!;
   const sizes = [...new Set(draft.buffers.map(needs.heldBytes))].filter((n) => n > 0).sort((a, b) => b - a);
   let least = whole;
+  // Whether states of loops would have to, where they cannot.
+  let mustWait = false;
   const hasProducts = draft.steps.some((step) => step.kind === 'matmul');
   for (const threshold of sizes) {
     for (const byPanels of hasProducts ? [false, true] : [false]) {
       const tried = new Attempt(draft, budget, needs, { ...sweeps, threshold, byPanels }).plan();
-      if (tried === undefined) continue;
+      if (tried === undefined) {
+        mustWait = true;
+        continue;
+      }
       if (!('needed' in tried)) return tried;
       // What would fit if it could be cut says nothing of what is needed.
       if (tried.needed > budget && (least === whole || tried.needed < least.needed)) least = tried;
     }
   }
-  return least;
+  const loop = draft.steps.find(({ kind }) => kind === 'loop');
+  return least === whole && mustWait && loop !== undefined
+    ? { ...whole, step: loop, atOnce: 'states' }
+    : least;
 }

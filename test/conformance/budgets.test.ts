@@ -4,20 +4,21 @@
  */
 import { describe, expect, it } from 'vitest';
 import { backends } from '../support/backends.js';
-import { budgetJob, checkBudgets, meterOf, WRITTEN_JOBS } from '../support/budget-corpus.js';
+import { BUDGET_JOBS, budgetJob, checkBudgets, meterOf, WRITTEN_JOBS } from '../support/budget-corpus.js';
 import { generator } from '../support/random.js';
 
-/** Jobs of the corpus: on the simulated CUDA, whose kernels take long to compile and to run, fewer of them and smaller. */
-const JOBS = 200;
 const SEED = Number(process.env.BUDGET_SEED ?? 1);
 
-/** Some of the jobs, half of them hand-written. */
+/**
+ * Some of the jobs, half of them hand-written: on the simulated CUDA, whose kernels take long to compile and to run, fewer of them and
+ * smaller.
+ */
 function someJobs(count: number): number[] {
-  if (count >= JOBS) return Array.from({ length: JOBS }, (_, k) => k);
+  if (count >= BUDGET_JOBS) return Array.from({ length: BUDGET_JOBS }, (_, k) => k);
   const random = generator(SEED);
   const pick = (from: number, to: number): number => from + Math.floor(random() * (to - from));
   return Array.from({ length: count }, (_, k) =>
-    k % 2 === 0 ? pick(0, WRITTEN_JOBS) : pick(WRITTEN_JOBS, JOBS),
+    k % 2 === 0 ? pick(0, WRITTEN_JOBS) : pick(WRITTEN_JOBS, BUDGET_JOBS),
   );
 }
 

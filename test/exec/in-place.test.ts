@@ -3,16 +3,14 @@
  * which may not be, and that bits stay.
  */
 import { describe, expect, it } from 'vitest';
-import { buffersOf } from '../../src/exec/draft.js';
-import { mostLive } from '../../src/exec/memory.js';
 import type { Plan } from '../../src/exec/plan.js';
 import { type DeviceNeeds, planPartition } from '../../src/exec/planner.js';
-import { workspacesOf } from '../../src/exec/workspace.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
 import { partition } from '../../src/fusion/partition.js';
 import { runPasses } from '../../src/fusion/pipeline.js';
 import { compute, type Lazy, lazy, MemoryError, plan } from '../../src/index.js';
-import { budgetJob } from '../support/budget-corpus.js';
+import { arenaBound, MOST_OVER_BOUND } from '../support/arena-bound.js';
+import { BUDGET_JOBS, budgetJob } from '../support/budget-corpus.js';
 
 /** A device that everything is copied to, and nothing is cut on. */
 const NEEDS: DeviceNeeds = {
@@ -91,21 +89,11 @@ describe('a map whose argument ends with it', () => {
 });
 
 describe('the arena of a plan', () => {
-  it('is hardly larger than what lives at the same time, for 100 jobs', () => {
-    for (let k = 0; k < 100; k++) {
+  it('is hardly larger than what lives at the same time, for all jobs of the corpus', () => {
+    for (let k = 0; k < BUDGET_JOBS; k++) {
       const { name, results } = budgetJob(k, 1 / 16);
-      const { buffers, steps, arenaByteLength } = planOf(results);
-      const uses = buffers.map((): number[] => []);
-      for (const [at, step] of steps.entries()) {
-        const { reads, writes } = buffersOf(step);
-        for (const buffer of [...reads, ...writes, ...workspacesOf(step)]) uses[buffer]!.push(at);
-      }
-      const blocks = buffers.flatMap(({ role, byteLength }, b) =>
-        role === 'temporary'
-          ? [{ byteLength, first: Math.min(...uses[b]!), last: Math.max(...uses[b]!) }]
-          : [],
-      );
-      expect(arenaByteLength, name).toBeLessThanOrEqual(1.05 * mostLive(blocks));
+      const found = planOf(results);
+      expect(found.arenaByteLength, name).toBeLessThanOrEqual(MOST_OVER_BOUND * arenaBound(found));
     }
   });
 });

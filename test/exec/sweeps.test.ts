@@ -6,7 +6,7 @@ import { type DeviceNeeds, planPartition } from '../../src/exec/planner.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
 import { partition } from '../../src/fusion/partition.js';
 import { runPasses } from '../../src/fusion/pipeline.js';
-import { type Lazy, lazy, MemoryError } from '../../src/index.js';
+import { iterate, type Lazy, lazy, MemoryError } from '../../src/index.js';
 import { largeGraph } from '../support/large-graph.js';
 
 /** A device that everything is copied to, with the CPU's ways of cutting kernels. */
@@ -189,6 +189,16 @@ describe('a plan that does not fit as a whole', () => {
     );
     expect(() => planOf([matrix(8, 8).exp()], 100)).toThrow(
       /a step that cannot be cut into tiles, map_exp, needs 512 B at once/,
+    );
+  });
+
+  it('is refused where states of a loop would have to wait, and says why', () => {
+    const down = (x: Lazy): Lazy => x.add(x.pad(1).slice([null, -2], [1, -1])).mul(0.5);
+    const looped = [iterate(8, matrix(2048, 32), down).add(1)];
+    const cannotWait = { ...NEEDS, sweeps: { ...NEEDS.sweeps!, canSpill: false } };
+    expect(planOf(looped, 300_000).peakBytes).toBeLessThanOrEqual(300_000);
+    expect(() => planOf(looped, 300_000, cannotWait)).toThrow(
+      /needs .* as a whole: the tiles of a loop .* its states have no other memory here to wait in\n.*sweeps\.test/,
     );
   });
 

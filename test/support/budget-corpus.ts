@@ -106,6 +106,8 @@ export function budgetJob(k: number, scale = 1): BudgetJob {
   return { name: `seed ${seed}: ${steps.join(', ')}`, results };
 }
 export const WRITTEN_JOBS = Object.keys(WRITTEN).length;
+/** All there are. */
+export const BUDGET_JOBS = 200;
 
 /** How a device's use of memory is measured. */
 export interface Meter {

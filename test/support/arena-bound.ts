@@ -1,0 +1,23 @@
+/** The least memory that temporaries of a plan could do with, wherever they are placed: what lives at the same time. */
+import { buffersOf } from '../../src/exec/draft.js';
+import { mostLive } from '../../src/exec/memory.js';
+import type { Plan } from '../../src/exec/plan.js';
+import { workspacesOf } from '../../src/exec/workspace.js';
+
+/** Of steps that run one after the other; a loop is one step. */
+export function arenaBound({ buffers, steps }: Pick<Plan, 'buffers' | 'steps'>): number {
+  const uses = buffers.map((): number[] => []);
+  for (const [at, step] of steps.entries()) {
+    const { reads, writes } = buffersOf(step);
+    for (const buffer of [...reads, ...writes, ...workspacesOf(step)]) uses[buffer]!.push(at);
+  }
+  const blocks = buffers.flatMap(({ role, byteLength }, b) =>
+    role === 'temporary' && uses[b]!.length > 0
+      ? [{ byteLength, first: Math.min(...uses[b]!), last: Math.max(...uses[b]!) }]
+      : [],
+  );
+  return mostLive(blocks);
+}
+
+/** What an arena may be larger than that. */
+export const MOST_OVER_BOUND = 1.05;
