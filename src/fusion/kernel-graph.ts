@@ -84,8 +84,7 @@ export class KernelGraph {
       producer.tried = search;
       if (consumer.apartFromProducers?.has(producer.number) === true) continue;
       const merge = this.#vertically(producer, consumer, key);
-      // A search for tasks between may be long: it comes last.
-      if ('reason' in merge || this.#isBetween(producer, consumer)) {
+      if ('reason' in merge) {
         consumer.apartFromProducers ??= new Set();
         consumer.apartFromProducers.add(producer.number);
         continue;
@@ -98,25 +97,15 @@ export class KernelGraph {
     return undefined;
   }
 
-  /** How two kernels merge, or what keeps them apart. */
   #vertically(producer: TaskNode, consumer: TaskNode, key: BufferKey): Merge {
-    const reason = reasonAhead(producer, consumer);
-    if (reason !== undefined) return { reason };
-    return mergeVertically(producer.kernel!, consumer.kernel!, key, this.#keeps(producer, consumer));
-  }
-
-  /** Whether another task has to run between the two. */
-  #isBetween(producer: TaskNode, consumer: TaskNode): boolean {
-    return this.#graph.reaches(producer, consumer, true, (task) => task.rank <= consumer.rank);
-  }
-
-  /** Why two tasks were not merged. */
-  #reasonOf(producer: TaskNode, consumer: TaskNode, key: BufferKey): Reason {
-    const ahead = reasonAhead(producer, consumer);
-    if (ahead !== undefined) return ahead;
-    if (this.#isBetween(producer, consumer)) return 'kernel-between';
-    const merge = this.#vertically(producer, consumer, key);
-    return 'reason' in merge ? merge.reason : 'kernel-between';
+    const p = producer.kernel;
+    const c = consumer.kernel;
+    if (isLoop(producer) || isLoop(consumer)) return { reason: 'loop' };
+    if (p === undefined || c === undefined) return { reason: 'library-call' };
+    if (isTooLong(p, c)) return { reason: 'instruction-limit' };
+    if (this.#graph.reaches(producer, consumer, true, (task) => task.rank <= consumer.rank))
+      return { reason: 'kernel-between' };
+    return mergeVertically(p, c, key, this.#keeps(producer, consumer));
   }
 
   /** Whether a value must still be stored once the two kernels are one. */
@@ -199,18 +188,12 @@ export class KernelGraph {
       task.reads.flatMap((key): Edge[] => {
         const producer = this.#graph.writerOf(key);
         if (producer === undefined || producer === task) return [];
-        const reason = this.#reasonOf(producer, task, key);
+        const merge = this.#vertically(producer, task, key);
+        const reason = 'reason' in merge ? merge.reason : 'kernel-between';
         return [{ buffer: bufferName(key), from: producer.rank, to: task.rank, reason }];
       }),
     );
   }
-}
-
-/** Why two tasks stay apart, whatever is between them and however one reads the other's values. */
-function reasonAhead(producer: TaskNode, consumer: TaskNode): Reason | undefined {
-  if (isLoop(producer) || isLoop(consumer)) return 'loop';
-  if (producer.kernel === undefined || consumer.kernel === undefined) return 'library-call';
-  return isTooLong(producer.kernel, consumer.kernel) ? 'instruction-limit' : undefined;
 }
 
 const isLoop = ({ call }: TaskNode): boolean => call !== undefined && !('kind' in call.node);
