@@ -68,19 +68,18 @@ class Joiner {
   }
 
   add(kernel: GrowingKernel): void {
-    const keys = kernel.writes;
     const makers = this.#makersFor(kernel);
     const maker = this.#join(kernel, makers) ?? this.#place(kernel);
     for (const need of openAmong(makers))
       if (need !== maker && !maker.needs.includes(need)) maker.needs.push(need);
-    for (const key of keys) this.#maker.set(key, maker);
+    for (const { buffer, store } of kernel.uses) if (store !== undefined) this.#maker.set(buffer.key, maker);
   }
 
   /** What makes the values that a kernel loads, each once. */
   #makersFor(kernel: GrowingKernel): readonly Maker[] {
     let makers: Maker[] | undefined;
-    for (const key of kernel.reads) {
-      const maker = this.#makerOf(key);
+    for (const { buffer, loads } of kernel.uses) {
+      const maker = loads.length === 0 ? undefined : this.#makerOf(buffer.key);
       if (maker === undefined) continue;
       if (makers === undefined) makers = [maker];
       else if (!makers.includes(maker)) makers.push(maker);

@@ -5,7 +5,7 @@
  *     parallel [64, 32] all strides (32, 1)   →   parallel [2048] stride 1
  */
 import type { BufferKey } from './buffer-key.js';
-import { type FusedKernel, type KernelBuffer, mapAffines, mapInstruction, sizesOf } from './fused-kernel.js';
+import { type FusedKernel, mapAffines, mapInstruction, sizesOf } from './fused-kernel.js';
 import { type Affine, argumentsOf, type Instruction, type Kernel, type Store } from './kernel.js';
 
 export interface Finalized {
@@ -18,18 +18,20 @@ const MAX_NAME = 56;
 
 export function finalize(fused: FusedKernel): Finalized {
   const tidy = collapse(sortReduced(dropUnused(fused)));
-  const { buffers, order } = orderBuffers(tidy);
-  const place = (buffer: number): number => order.indexOf(buffer);
-  const written = new Set(tidy.stores.map((store) => store.access.buffer));
+  const { order, places } = orderBuffers(tidy);
+  const place = (buffer: number): number => places[buffer]!;
   const tape = tidy.tape.map((i) => mapInstruction(i, argumentsOf(i), (a) => a, place));
   const stores = tidy.stores.map((store) => ({
     ...store,
     access: { ...store.access, buffer: place(store.access.buffer) },
   }));
-  const parameters = buffers.map((buffer, k) => ({
-    dtype: buffer.dtype,
-    role: written.has(order[k]!) ? ('output' as const) : ('input' as const),
-    elementCount: buffer.elementCount,
+  const isStored = new Uint8Array(order.length);
+  for (const { access } of stores) isStored[access.buffer] = 1;
+  const buffers = order.map((buffer) => tidy.buffers[buffer]!);
+  const parameters = buffers.map(({ dtype, elementCount }, k) => ({
+    dtype,
+    role: isStored[k] === 1 ? ('output' as const) : ('input' as const),
+    elementCount,
   }));
   const kernel = {
     name: nameOf(tidy),
@@ -132,11 +134,19 @@ function collapse(kernel: FusedKernel): FusedKernel {
 }
 
 /** Inputs in order of first load, then outputs in order of store; buffers no longer used are left out. */
-function orderBuffers(kernel: FusedKernel): { buffers: KernelBuffer[]; order: number[] } {
-  const order = new Set<number>();
-  for (const i of kernel.tape) if (i.kind === 'load') order.add(i.access.buffer);
-  for (const store of kernel.stores) order.add(store.access.buffer);
-  return { buffers: [...order].map((b) => kernel.buffers[b]!), order: [...order] };
+function orderBuffers(kernel: FusedKernel): {
+  readonly order: readonly number[];
+  /** The place of each buffer in the order; -1: it is left out. */
+  readonly places: readonly number[];
+} {
+  const order: number[] = [];
+  const places = new Array<number>(kernel.buffers.length).fill(-1);
+  const add = (buffer: number): void => {
+    if (places[buffer] === -1) places[buffer] = order.push(buffer) - 1;
+  };
+  for (const i of kernel.tape) if (i.kind === 'load') add(i.access.buffer);
+  for (const { access } of kernel.stores) add(access.buffer);
+  return { order, places };
 }
 
 const snakes = new Map<string, string>();

@@ -138,16 +138,18 @@ const rolesAgree = ({ first, second, match }: Alignment): boolean =>
   second.reduced.length === 0 ||
   match.every((axis, k) => k < first.parallel.length === axis < second.parallel.length);
 
-function numbersBelow(count: number): number[] {
-  const numbers: number[] = [];
-  for (let k = 0; k < count; k++) numbers.push(k);
-  return numbers;
+/** By number of axes: each axis where it is. */
+const identities: (readonly number[])[] = [];
+
+function identityOf(axes: number): readonly number[] {
+  identities[axes] ??= Array.from({ length: axes }, (_, axis) => axis);
+  return identities[axes];
 }
 
 /** Both kernels over the domain of the first or the second, if that is within the limits of one kernel. */
 function joinOf({ first, second, match }: Alignment, domain: 'first' | 'second', keeps: Keeps): Merge {
   const { parallel, reduced } = domain === 'first' ? first : second;
-  const identity = numbersBelow(parallel.length + reduced.length);
+  const identity = identityOf(parallel.length + reduced.length);
   const join: Join = {
     first,
     second,

@@ -104,27 +104,23 @@ export function nodeFrom(
 export function topologicalOrder(graph: Graph | MutableGraph): number[] {
   const order: number[] = [];
   const next = new Int32Array(graph.nodes.length); // by id: next input to visit; -1: done
-  // From an output to where the walk is: nodes and, since every kind of node is an object of its own form, their inputs.
-  const path: number[] = [];
-  const inputsOf: (readonly number[])[] = [];
+  const path = new Int32Array(graph.nodes.length); // from an output to where the walk is
   for (const output of graph.outputs) {
     if (next[output] === -1) continue;
-    path.push(output);
-    inputsOf.push(nodeOf(graph, output).inputs);
-    while (path.length > 0) {
-      const id = path[path.length - 1]!;
-      const inputs = inputsOf[path.length - 1]!;
+    let length = 0;
+    path[length++] = output;
+    while (length > 0) {
+      const id = path[length - 1]!;
+      const { inputs } = nodeOf(graph, id);
       let at = next[id]!;
       while (at < inputs.length && next[inputs[at]!] === -1) at++;
       if (at < inputs.length) {
         next[id] = at + 1;
-        path.push(inputs[at]!);
-        inputsOf.push(nodeOf(graph, inputs[at]!).inputs);
+        path[length++] = inputs[at]!;
       } else {
         next[id] = -1;
         order.push(id);
-        path.pop();
-        inputsOf.pop();
+        length--;
       }
     }
   }
