@@ -14,7 +14,7 @@ import { accumulatorOf, reductionRow } from '../graph/reductions.js';
 import { BufferList, nodeBuffer, sourceBuffer } from './buffer-list.js';
 import type { KernelBuffer } from './fused-kernel.js';
 import { GrowingKernel } from './growing-kernel.js';
-import { HashChains, mixAll } from './hash.js';
+import { DistinctList, mixAll } from './hash.js';
 import {
   broadcastMap,
   combine,
@@ -50,6 +50,19 @@ export interface Built {
   readonly origins: readonly number[];
 }
 
+/** The axes of kernels, and what they make. */
+interface Axes {
+  readonly shape: Shape;
+  readonly reduced: readonly number[];
+  domain: KernelDomain | undefined;
+}
+
+const hashOfAxes = ({ shape, reduced }: Axes): number =>
+  mixAll(mixAll(shape.length, shape), reduced) & 0x3fffffff;
+
+const sameAxes = (a: Axes, b: Axes): boolean =>
+  sameNumbers(a.shape, b.shape) && sameNumbers(a.reduced, b.reduced);
+
 /** Builds the kernels of one graph; what several of them need is made once. */
 export class KernelBuilder {
   readonly graph: Graph;
@@ -60,8 +73,7 @@ export class KernelBuilder {
   readonly kernels: Int32Array;
   readonly #storedNodes: Loadable[];
   readonly #sources: Loadable[];
-  readonly #domains: { shape: Shape; reduced: readonly number[]; domain: KernelDomain }[] = [];
-  readonly #domainChains = new HashChains();
+  readonly #domains = new DistinctList(hashOfAxes, sameAxes);
   #started = 0;
 
   constructor(graph: Graph, stored: ReadonlySet<number>) {
@@ -91,15 +103,9 @@ export class KernelBuilder {
   }
 
   #domainOf(shape: Shape, reduced: readonly number[]): KernelDomain {
-    const hash = mixAll(mixAll(shape.length, shape), reduced) & 0x3fffffff;
-    for (let k = this.#domainChains.first(hash); k >= 0; k = this.#domainChains.next(k)) {
-      const known = this.#domains[k]!;
-      if (sameNumbers(known.shape, shape) && sameNumbers(known.reduced, reduced)) return known.domain;
-    }
-    const domain = KernelDomain.of(shape, reduced);
-    this.#domains.push({ shape, reduced, domain });
-    this.#domainChains.push(hash);
-    return domain;
+    const axes = this.#domains.all[this.#domains.add({ shape, reduced, domain: undefined })]!;
+    axes.domain ??= KernelDomain.of(shape, reduced);
+    return axes.domain;
   }
 
   storedNode(node: GraphNode): Loadable {
@@ -126,8 +132,11 @@ const NO_AXES: readonly number[] = [];
 /** An index map, and the values of the nodes that were read through it; those where the domain starts are elsewhere. */
 interface Place {
   readonly map: IndexMap;
-  readonly values: Map<number, number> | undefined;
+  values: Map<number, number> | undefined;
 }
+
+const hashOfPlace = ({ map }: Place): number => hashOfMap(map);
+const samePlace = (a: Place, b: Place): boolean => sameMap(a.map, b.map);
 
 /** A node on its way into the tape. */
 interface Task {
@@ -156,8 +165,7 @@ class Puller {
   readonly #tape = new TapeBuilder();
   readonly #buffers = new BufferList();
   /** All places but the start. */
-  readonly #places: Place[] = [];
-  readonly #chains = new HashChains();
+  readonly #places = new DistinctList(hashOfPlace, samePlace);
   readonly #nodes: number[] = [];
   readonly #origins: number[] = [];
 
@@ -265,12 +273,8 @@ class Puller {
   /** The place of an index map. */
   #placeOf(map: IndexMap): Place {
     if (sameMap(map, this.#start.map)) return this.#start;
-    const hash = hashOfMap(map);
-    for (let k = this.#chains.first(hash); k >= 0; k = this.#chains.next(k))
-      if (sameMap(this.#places[k]!.map, map)) return this.#places[k]!;
-    const place = { map, values: new Map<number, number>() };
-    this.#places.push(place);
-    this.#chains.push(hash);
+    const place = this.#places.all[this.#places.add({ map, values: undefined })]!;
+    place.values ??= new Map();
     return place;
   }
 

@@ -1,7 +1,7 @@
 /**
  * Finding equal things without writing them as text: integer hashes of numbers, names, scalars and affine functions, and
- * chains of the positions of a list that share a slot. The lists and what equal means are the callers': instructions in
- * `tape-builder.ts`, nodes in `node-table.ts`, places in `build-kernel.ts`.
+ * lists whose things all differ. What equal means is the callers' business: of instructions in `tape-builder.ts`, of nodes in
+ * `node-table.ts`, of places in `build-kernel.ts`.
  */
 import type { Scalar } from '../graph/dtype.js';
 import type { Affine, Bound } from './kernel.js';
@@ -58,57 +58,91 @@ export function sameScalar(a: Scalar, b: Scalar): boolean {
   return Object.is(a.re, b.re) && Object.is(a.im, b.im);
 }
 
-/** Lists of up to so many positions are walked, which takes less time and memory than slots. */
-const SHORT = 8;
-
 /** Positions of a list that grows, by the hash of what stands there; -1 ends a chain. */
 export class HashChains {
+  /** By slot, a power of two of them: the newest position. */
+  #newest = new Array<number>(32).fill(-1);
+  readonly #older: number[] = [];
   readonly #hashes: number[] = [];
-  /** Of a list that is not short, by slot, a power of two of them: the newest position. */
-  #newest: number[] | undefined;
-  /** By position: the next older one of its slot. */
-  #older: number[] | undefined;
 
   /** The newest position that has this hash. */
   first(hash: number): number {
-    const newest = this.#newest;
-    const from = newest === undefined ? this.#hashes.length - 1 : newest[hash & (newest.length - 1)]!;
-    return this.#skip(from, hash);
+    return this.#skip(this.#newest[hash & (this.#newest.length - 1)]!, hash);
   }
 
   /** The next older position that has the hash of this one. */
   next(position: number): number {
-    return this.#skip(this.#olderThan(position), this.#hashes[position]!);
-  }
-
-  #olderThan(position: number): number {
-    return this.#older === undefined ? position - 1 : this.#older[position]!;
+    return this.#skip(this.#older[position]!, this.#hashes[position]!);
   }
 
   #skip(from: number, hash: number): number {
     let position = from;
-    while (position >= 0 && this.#hashes[position] !== hash) position = this.#olderThan(position);
+    while (position >= 0 && this.#hashes[position] !== hash) position = this.#older[position]!;
     return position;
   }
 
   /** Notes the hash of the list's next position. A hash is an integer of at most 30 bits. */
   push(hash: number): void {
     const count = this.#hashes.push(hash);
-    if (count <= SHORT) return;
-    if (this.#newest === undefined || count > this.#newest.length) this.#makeSlots(4 * (count - 1));
+    if (count > this.#newest.length) this.#grow();
     else this.#link(count - 1);
   }
 
-  #makeSlots(count: number): void {
-    this.#newest = new Array<number>(count).fill(-1);
-    this.#older = [];
-    for (let position = 0; position < this.#hashes.length; position++) this.#link(position);
+  #link(position: number): void {
+    const slot = this.#hashes[position]! & (this.#newest.length - 1);
+    this.#older[position] = this.#newest[slot]!;
+    this.#newest[slot] = position;
   }
 
-  #link(position: number): void {
-    const newest = this.#newest!;
-    const slot = this.#hashes[position]! & (newest.length - 1);
-    this.#older![position] = newest[slot]!;
-    newest[slot] = position;
+  #grow(): void {
+    this.#newest = new Array<number>(4 * this.#newest.length).fill(-1);
+    for (let position = 0; position < this.#hashes.length; position++) this.#link(position);
+  }
+}
+
+/** Lists of up to so many things are searched, which takes less time and memory than chains. */
+const SHORT = 8;
+
+/** A list of things that all differ. */
+export class DistinctList<T> {
+  readonly all: T[] = [];
+  readonly #hashOf: (thing: T) => number;
+  readonly #isSame: (a: T, b: T) => boolean;
+  /** Of a list that is not short. */
+  #chains: HashChains | undefined;
+
+  /** Equal things have equal hashes, which are integers of at most 30 bits. */
+  constructor(hashOf: (thing: T) => number, isSame: (a: T, b: T) => boolean) {
+    this.#hashOf = hashOf;
+    this.#isSame = isSame;
+  }
+
+  /** The position of a thing that is equal; -1: there is none. */
+  find(thing: T): number {
+    return this.#find(thing, this.#chains === undefined ? 0 : this.#hashOf(thing));
+  }
+
+  /** The position of a thing that is equal, or of this one, which is then added. */
+  add(thing: T): number {
+    const hash = this.#chains === undefined ? 0 : this.#hashOf(thing);
+    const known = this.#find(thing, hash);
+    if (known >= 0) return known;
+    const count = this.all.push(thing);
+    if (this.#chains !== undefined) this.#chains.push(hash);
+    else if (count > SHORT) this.#chain();
+    return count - 1;
+  }
+
+  #find(thing: T, hash: number): number {
+    const chains = this.#chains;
+    let at = chains === undefined ? this.all.length - 1 : chains.first(hash);
+    while (at >= 0 && !this.#isSame(this.all[at]!, thing))
+      at = chains === undefined ? at - 1 : chains.next(at);
+    return at;
+  }
+
+  #chain(): void {
+    this.#chains = new HashChains();
+    for (const thing of this.all) this.#chains.push(this.#hashOf(thing));
   }
 }

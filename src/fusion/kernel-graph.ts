@@ -8,7 +8,7 @@ import type { FusedKernel } from './fused-kernel.js';
 import type { GrowingKernel } from './growing-kernel.js';
 import { join, type Keeps, type Merge, mergeHorizontally, mergeVertically, type Reason } from './merge.js';
 import { MAX_MERGED } from './split.js';
-import { type Call, raiseSuccessors, TaskGraph, TaskNode } from './task-graph.js';
+import { type Call, TaskGraph, TaskNode } from './task-graph.js';
 
 /** A matrix product for a library, a loop, or a kernel. */
 export type Task =
@@ -150,7 +150,7 @@ export class KernelGraph {
       }
       this.#graph.merge(into, other, join(merge, this.#keeps(into, other)));
       into.level = Math.max(into.level, other.level);
-      raiseSuccessors(into);
+      this.#graph.raiseReaders(into);
       siblings[k] = into;
       return true;
     }

@@ -5,21 +5,20 @@
 import { InternalError } from '../errors.js';
 import { type DType, isHalf } from '../graph/dtype.js';
 import { type OpName, opRow } from '../graph/ops.js';
-import { HashChains, mix, mixAffine, mixAll, mixBounds, mixScalar, numberOf, sameScalar } from './hash.js';
+import { DistinctList, mix, mixAffine, mixAll, mixBounds, mixScalar, numberOf, sameScalar } from './hash.js';
 import { type Instruction, sameAffine, sameBounds, sameNumbers } from './kernel.js';
 
 /** Half arithmetic goes through float32 and rounds each result. */
 export class TapeBuilder {
-  readonly instructions: Instruction[] = [];
-  readonly #chains = new HashChains();
+  readonly #list = new DistinctList(hashOf, isSame);
+
+  get instructions(): readonly Instruction[] {
+    return this.#list.all;
+  }
 
   /** The position of the instruction, or of one that is equal. */
   add(instruction: Instruction): number {
-    const hash = hashOf(instruction);
-    for (let p = this.#chains.first(hash); p >= 0; p = this.#chains.next(p))
-      if (isSame(this.instructions[p]!, instruction)) return p;
-    this.#chains.push(hash);
-    return this.instructions.push(instruction) - 1;
+    return this.#list.add(instruction);
   }
 
   cast(value: number, dtype: DType): number {

@@ -1,6 +1,6 @@
 /**
- * TaskGraph: kernels, library calls and loops, who writes and who reads each buffer, and what depends on what. Merging two tasks
- * costs what one of them has. `kernel-graph.ts` decides what merges.
+ * TaskGraph: kernels, library calls and loops, and who writes and who reads each buffer, which is what depends on what. Merging
+ * two tasks costs what one of them has. `kernel-graph.ts` decides what merges.
  */
 import { InternalError } from '../errors.js';
 import type { GraphNodeOf } from '../graph/graph.js';
@@ -18,16 +18,14 @@ export interface Call {
 export class TaskNode {
   /** Newer tasks have higher numbers; a merged task is new. */
   number = 0;
-  /** Tasks that read what this one writes. */
-  readonly successors = new Set<TaskNode>();
   /**
    * Position in the order that producers are merged in; a merged task has its consumer's. While tasks are taken in that
    * order, no path to a task leads through one of a higher rank: such a task is still as it was in the order.
    */
   rank = 0;
-  /** Lower than that of every successor, once `assignLevels` was called. */
+  /** Lower than that of every task that reads what this one writes, once `assignLevels` was called. */
   level = 0;
-  /** Predecessors that `order` has not taken yet. */
+  /** Values that it reads of tasks which `order` has not taken yet. */
   waiting = 0;
   /** The search that came here last. */
   seen = 0;
@@ -64,15 +62,11 @@ export class TaskGraph {
   add(task: TaskNode): void {
     task.number = this.#next++;
     this.#tasks.add(task);
-    const { writes } = task;
-    for (const key of writes) this.#writer.set(key, task);
-    for (const key of task.reads) {
-      this.readersOf(key).add(task);
-      const writer = this.#writer.get(key);
-      if (writer !== undefined && writer !== task) writer.successors.add(task);
+    for (const key of task.reads) this.readersOf(key).add(task);
+    for (const key of task.writes) {
+      this.#writer.set(key, task);
+      this.readersOf(key);
     }
-    for (const key of writes)
-      for (const reader of this.readersOf(key)) if (reader !== task) task.successors.add(reader);
   }
 
   writerOf(key: BufferKey): TaskNode | undefined {
@@ -100,11 +94,7 @@ export class TaskGraph {
       const readers = this.readersOf(key);
       readers.delete(gone);
       if (kernel.loadsOf(key).length > 0) readers.add(task);
-      const writer = this.#writer.get(key);
-      writer?.successors.delete(gone);
-      if (writer !== task) writer?.successors.add(task);
     }
-    for (const next of gone.successors) if (next !== task) task.successors.add(next);
     task.kernel = kernel;
     task.number = this.#next++;
     task.apartFromProducers = undefined;
@@ -119,30 +109,54 @@ export class TaskGraph {
    * grows too long counts as a path: what is far apart gains little by merging.
    */
   reaches(from: TaskNode, to: TaskNode, indirect: boolean, mayLead: (task: TaskNode) => boolean): boolean {
-    if (!indirect && from.successors.has(to)) return true;
+    const { writes } = from;
+    const isDirect = (task: TaskNode): boolean => writes.some((key) => this.#readers.get(key)!.has(task));
+    if (!indirect && isDirect(to)) return true;
     for (const key of to.reads) {
       const before = this.#writer.get(key);
-      if (before !== undefined && from.successors.has(before)) return true;
+      if (before !== undefined && isDirect(before)) return true;
     }
     const search = ++this.#searches;
     const open: TaskNode[] = [];
     let searched = 0;
-    for (let task: TaskNode | undefined = from; task !== undefined; task = open.pop()) {
-      for (const next of task.successors) {
-        if (next === to && !(indirect && task === from)) return true;
-        if (next === to || next.seen === search || !mayLead(next)) continue;
-        if (++searched > MAX_SEARCHED) return true;
+    let isFound = false;
+    const visit = (next: TaskNode): void => {
+      if (next === to) {
+        isFound = true;
+      } else if (next.seen !== search && mayLead(next)) {
         next.seen = search;
+        searched++;
         open.push(next);
       }
+    };
+    this.#visitReaders(from, (next) => {
+      if (next !== to) visit(next); // no path leads from there but the direct one
+    });
+    for (let task = open.pop(); task !== undefined; task = open.pop()) {
+      this.#visitReaders(task, visit);
+      if (isFound || searched > MAX_SEARCHED) return true;
     }
     return false;
+  }
+
+  /** Visits the tasks that read what one writes; more than once where they read several of its values. */
+  #visitReaders({ kernel, call }: TaskNode, visit: (task: TaskNode) => void): void {
+    if (kernel === undefined) {
+      for (const key of call!.writes) this.#readers.get(key)!.forEach(visit);
+    } else {
+      for (const { buffer, store } of kernel.uses)
+        if (store !== undefined) this.#readers.get(buffer.key)!.forEach(visit);
+    }
   }
 
   /** The tasks, producers first; ties keep the order in which tasks were added. */
   order(): TaskNode[] {
     for (const task of this.#tasks) task.waiting = 0;
-    for (const task of this.#tasks) for (const next of task.successors) next.waiting++;
+    for (const task of this.#tasks) {
+      this.#visitReaders(task, (next) => {
+        next.waiting++;
+      });
+    }
     // Depth first from what became ready last, so that a value is consumed soon after it is made.
     const newestFirst = (a: TaskNode, b: TaskNode): number => b.number - a.number;
     const ready: TaskNode[] = [];
@@ -150,11 +164,14 @@ export class TaskGraph {
     ready.sort(newestFirst);
     const order: TaskNode[] = [];
     const released: TaskNode[] = [];
+    const release = (next: TaskNode): void => {
+      if (--next.waiting === 0) released.push(next);
+    };
     while (ready.length > 0) {
       const task = ready.pop()!;
       order.push(task);
       released.length = 0;
-      for (const next of task.successors) if (--next.waiting === 0) released.push(next);
+      this.#visitReaders(task, release);
       if (released.length > 1) released.sort(newestFirst);
       for (let k = 0; k < released.length; k++) ready.push(released[k]!);
     }
@@ -166,18 +183,19 @@ export class TaskGraph {
   assignLevels(): void {
     const order = this.order();
     for (const task of order) task.level = 0;
-    for (const task of order) raiseSuccessors(task);
+    for (const task of order) this.raiseReaders(task);
   }
-}
 
-/** Lifts what depends on a task above it. */
-export function raiseSuccessors(start: TaskNode): void {
-  const raised = [start];
-  for (let task = raised.pop(); task !== undefined; task = raised.pop()) {
-    for (const next of task.successors) {
-      if (next.level > task.level) continue;
-      next.level = task.level + 1;
-      raised.push(next);
+  /** Lifts what depends on a task above it. */
+  raiseReaders(start: TaskNode): void {
+    const raised = [start];
+    for (let task = raised.pop(); task !== undefined; task = raised.pop()) {
+      const { level } = task;
+      this.#visitReaders(task, (next) => {
+        if (next.level > level) return;
+        next.level = level + 1;
+        raised.push(next);
+      });
     }
   }
 }
