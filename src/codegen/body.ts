@@ -13,6 +13,7 @@ import {
   levelsOf,
 } from '../fusion/kernel.js';
 import { CUDA_TYPE, opRow } from '../graph/ops.js';
+import { apartCall, callsApart } from './apart.js';
 import { castExpression, fromStorage } from './casts.js';
 import { affineExpression, boundsExpression, indexWidthOf } from './index-math.js';
 import { zeroLiteral } from './literals.js';
@@ -35,12 +36,14 @@ export class Body {
   readonly sizes: readonly number[];
   /** By position, then axis: whether the value depends on the axis. */
   readonly depends: readonly (readonly boolean[])[];
+  readonly #callsApart: boolean;
 
   constructor(kernel: Kernel) {
     this.kernel = kernel;
     this.levels = levelsOf(kernel);
     this.sizes = [...kernel.parallel, ...kernel.reduced];
     this.depends = dependenciesOf(kernel);
+    this.#callsApart = callsApart(kernel);
   }
 
   /** `largest`: a further index that has to fit. */
@@ -102,11 +105,14 @@ export class Body {
         return boundsExpression(instruction.bounds, scope.coordinates, params);
       case 'cast':
         return castExpression(args[0]!, this.instruction(instruction.args[0]).dtype, instruction.dtype);
-      case 'map':
+      case 'map': {
+        const dtype = this.#argumentDType(instruction);
         return (
           this.#nearExpression(position, args, scope) ??
-          opRow(instruction.op).cuda(args, this.#argumentDType(instruction))
+          (this.#callsApart ? apartCall(instruction, args, dtype) : undefined) ??
+          opRow(instruction.op).cuda(args, dtype)
         );
+      }
       default:
         throw new InternalError(`${instruction.kind} is not printed in a body`);
     }

@@ -5,6 +5,7 @@
  * The source holds no constants and few sizes, so that other values and mostly other shapes need no other compilation.
  */
 import type { Kernel } from '../fusion/kernel.js';
+import { apartFunctions } from './apart.js';
 import { Body } from './body.js';
 import type { CudaArgument, CudaKernel, CudaLaunch, Scratch } from './cuda-types.js';
 import { normalize } from './domain.js';
@@ -41,7 +42,8 @@ interface Printed {
 /** The CUDA C of a kernel. `schedule`: another than the kernel's own, to print a part with the whole's schedule. */
 export function cudaKernel(kernel: Kernel, schedule: Schedule = scheduleOf(kernel)): CudaKernel {
   const { functions, scratch } = print(inWindows(normalize(kernel)), schedule);
-  const text = functions.map((f) => f.text).join('\n');
+  const kernels = functions.map((f) => f.text).join('\n');
+  const text = `${apartFunctions(kernels)}${kernels}`;
   const source = `${preludeFor(text)}${text}`;
   return { source, launches: functions.map((f) => f.launch), scratch, schedule };
 }

@@ -26,4 +26,16 @@ describe.skipIf(nvrtc === null)(`NVRTC${why}`, () => {
       expect(image.byteLength).toBeGreaterThan(0);
     }
   }, 30_000);
+
+  it('compiles a thousand steps, a third of them sines, in seconds', async () => {
+    let y = lazy(new Float32Array(512));
+    for (let k = 0; k < 1000; k++) y = k % 3 === 0 ? y.sin() : k % 3 === 1 ? y.abs() : y.mul(0.5);
+    const graph = runPasses(canonicalize([y.expr]).graph);
+    const kernels = partition(graph).steps.flatMap((step) => (step.kind === 'kernel' ? [step.kernel] : []));
+    expect(kernels.length).toBe(1);
+    const { source } = cudaKernel(kernels[0]!.kernel);
+    expect(source.match(/\bsinf\(/g)).toHaveLength(1);
+    const { image } = await compileCuda(source, [...CUDA_OPTIONS, '--gpu-architecture=sm_90']);
+    expect(image.byteLength).toBeGreaterThan(0);
+  }, 30_000);
 });

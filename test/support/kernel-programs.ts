@@ -116,4 +116,17 @@ export const KERNEL_PROGRAMS: readonly Program[] = [
       return [e, e.add(values('float32', 40, 9)), row, row.multiply(values('float32', 30, 9)).sum(1)];
     },
   },
+  {
+    name: 'more functions than are compiled in their places',
+    tolerance: 1e-5,
+    build: () => {
+      const { values } = arrays();
+      let [y, z] = [values('float32', 1000), values('float64', 3, 67)];
+      for (let k = 0; k < 12; k++) {
+        y = y.add(0.25).sin().mul(2).tanh();
+        z = z.sin().hypot(z.abs().pow(0.25));
+      }
+      return [y, z, y.reshape([10, 100]).exp().sum(1)];
+    },
+  },
 ];
