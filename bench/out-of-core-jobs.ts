@@ -52,7 +52,7 @@ const mean = (f: (value: number) => number): number =>
 const off = (value: number, wanted: number, allowed: number): number =>
   Math.abs(value - wanted) / (Math.abs(wanted) * allowed);
 
-/** Results take turns in two or three blocks, each of which is locked after its fourth use. */
+/** Results take turns in two or three blocks, each of which is locked after its second use. */
 const UNTIL_LOCKED = 16;
 
 /** Whole patterns in so many bytes. */

@@ -207,8 +207,9 @@ void CudaDevice::land(Flight& flight) {
   // Whoever cancelled does not want the results any more.
   checkCancelled(*flight.run->cancel);
   // Those on the device may be JavaScript's by now.
+  const size_t most = flight.run->program->lockByteLength;
   for (size_t i = 0; i < flight.run->outputs.size(); i++) {
-    if (!flight.run->keepOnDevice[i]) lockPagesSoon(flight.run->outputs[i], *this);
+    if (!flight.run->keepOnDevice[i]) lockPagesSoon(flight.run->outputs[i], *this, most);
   }
 }
 

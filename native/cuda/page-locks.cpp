@@ -1,5 +1,6 @@
 #include "cuda/page-locks.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -19,9 +20,9 @@ struct Lock {
 class PageLocks {
  public:
   // Whether the block is now to be locked.
-  bool reserve(void* data, size_t byteLength, CudaDevice& device) {
+  bool reserve(void* data, size_t byteLength, CudaDevice& device, size_t most) {
     const std::lock_guard guard(mutex_);
-    if (isRefused_ || byteLength > most_ - byteLength_) return false;
+    if (isRefused_ || byteLength_ + byteLength > std::min(most, most_)) return false;
     if (!locks_.try_emplace(data, Lock{byteLength, &device}).second) return false;
     byteLength_ += byteLength;
     return true;
@@ -113,14 +114,14 @@ void farewell(void* data, size_t capacity, bool isUrgent, host::GiveBack give) {
 
 }  // namespace
 
-void lockPagesSoon(const std::shared_ptr<Memory>& result, CudaDevice& device) {
+void lockPagesSoon(const std::shared_ptr<Memory>& result, CudaDevice& device, size_t most) {
   const auto* memory = dynamic_cast<const HostMemory*>(result.get());
   if (memory == nullptr || memory->byteLength < kLeastLockedByteLength) return;
   if (memory->block().uses() < kUsesBeforeLock) return;
   PageLocks& locks = pageLocks();
   void* const data = memory->block().data();
   const size_t byteLength = memory->block().capacity();
-  if (!locks.reserve(data, byteLength, device)) return;
+  if (!locks.reserve(data, byteLength, device, most)) return;
   // The block stays in use until then.
   locks.executor().post(
       [&locks, &device, data, byteLength, result] { locks.lock(data, byteLength, device); });

@@ -35,7 +35,7 @@ constexpr size_t kWorkGranule = 4 * KiB;
 // From here on a block begins on a huge page.
 constexpr size_t kLeastHuge = 4 * MiB;
 constexpr size_t kHugePage = 2 * MiB;
-constexpr size_t kMostKept = 4 * GiB;
+constexpr size_t kMostKept = 8 * GiB;
 
 size_t roundUp(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -136,16 +136,6 @@ class Shelf {
     giveToSystem(evicted, true);
   }
 
-  void setLimit(size_t byteLength) {
-    std::vector<Free> evicted;
-    {
-      const std::lock_guard lock(mutex_);
-      limit_ = byteLength;
-      evicted = evict(limit_);
-    }
-    giveToSystem(evicted, true);
-  }
-
   size_t byteLength() const {
     const std::lock_guard lock(mutex_);
     return bytes_;
@@ -184,7 +174,7 @@ class Shelf {
   std::map<uint64_t, size_t> capacities_;
   uint64_t nextYouth_ = UINT64_MAX;
   size_t bytes_ = 0;
-  size_t limit_ = std::min(usableMemory() / 4, kMostKept);
+  const size_t limit_ = std::min(usableMemory() / 4, kMostKept);
 };
 
 // Bytes that are out, and the most of it.
@@ -263,10 +253,8 @@ void trim() {
   all.work.forgetPeak();
 }
 
-void setKeepLimit(size_t byteLength) { pool().shelf.setLimit(byteLength); }
-
 size_t usableMemory() {
-  size_t bytes = kMostKept * 4;
+  size_t bytes = 16 * GiB;
 #ifdef _SC_PHYS_PAGES
   const long pages = sysconf(_SC_PHYS_PAGES);
   if (pages > 0) bytes = static_cast<size_t>(pages) * static_cast<size_t>(sysconf(_SC_PAGESIZE));

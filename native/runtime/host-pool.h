@@ -1,6 +1,9 @@
 // The pool of host memory: large blocks on huge pages, kept for reuse, because pages that the system has just
 // handed out cost more than the arithmetic that fills them.
 //
+// At most a quarter of the memory that the process may use is kept, and 8 GiB: of the two or three blocks in
+// which results of one job take turns, all but the one in use are free at times.
+//
 // Results, arenas and the scratch of matrix products come from here. Everything may be called on any thread;
 // blocks may be freed on another thread than they were allocated on. Nothing of JavaScript is known here: see
 // host-memory.h.
@@ -79,10 +82,6 @@ Use use();
 
 // Gives everything that is kept for reuse back to the system.
 void trim();
-
-// The most bytes kept for reuse: a quarter of the memory this process may use, or 4 GiB if that is less,
-// unless set.
-void setKeepLimit(size_t byteLength);
 
 // The memory that this process may use: the machine's, or the limit of its container.
 size_t usableMemory();

@@ -207,6 +207,8 @@ Napi::Value createProgram(const Napi::CallbackInfo& info) {
   program->arenaByteLength = values::integer(spec.Get("arenaByteLength"), "arenaByteLength");
   if (spec.Has("copyByteLength"))
     program->copyByteLength = values::integer(spec.Get("copyByteLength"), "copyByteLength", 1);
+  if (spec.Has("lockByteLength"))
+    program->lockByteLength = values::integer(spec.Get("lockByteLength"), "lockByteLength");
   readBuffers(spec, *program);
   readImages(spec, *program);
   readSteps(spec, *program);

@@ -115,6 +115,8 @@ struct Program {
   size_t arenaByteLength;
   // Pinned host memory that a GPU's copies of each kind may go through.
   size_t copyByteLength = SIZE_MAX;
+  // Of results that a GPU computes, the most that may be page-locked in all.
+  size_t lockByteLength = SIZE_MAX;
   std::vector<std::shared_ptr<const Image>> images;
   std::vector<Step> steps;
   // Steps in a row that become one CUDA graph when they are repeated; in order.

@@ -124,18 +124,19 @@ function programOf(
   const key = `${canonical.fingerprint} ${exact} ${place} ${hostBudget} ${dealt}`;
   const known = programs.get(key);
   if (known !== undefined) return known;
-  const made = build(timed('plan', 'shares of devices', () => dealtPlan(canonical, target, devices)));
+  const plan = timed('plan', 'shares of devices', () => dealtPlan(canonical, target, devices));
+  const made = build(plan, hostBudget);
   programs.set(key, made);
   made.catch(() => programs.delete(key)); // a failure is not kept
   return made;
 }
 
-async function build(plan: DealtPlan): Promise<DealtProgram> {
+async function build(plan: DealtPlan, hostBudget: number | undefined): Promise<DealtProgram> {
   const built = plan.phases.map(({ runs }) =>
     Promise.all(
       runs.map(
         async ({ device, plan: own }): Promise<NativeProgram> =>
-          createProgram(await cudaProgram(own, plan.devices[device]!)),
+          createProgram(await cudaProgram(own, plan.devices[device]!, hostBudget)),
       ),
     ),
   );

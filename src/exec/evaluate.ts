@@ -62,8 +62,8 @@ export interface ComputeOptions {
    * The most host memory that the compute may take beside arrays and results, in bytes or as text: pinned memory that copies
    * to and from a GPU go through, and values that wait between passes over data that is larger than the device. What takes
    * more is planned without such values, or with less memory to copy through, or refused before anything runs, with
-   * `MemoryError`. Memory of results is not counted, nor what of it is page-locked because large results came into it again and
-   * again, at most a quarter of the host's. Without it, the setting `WEFT_HOST_MEMORY`.
+   * `MemoryError`. Memory of results is counted only where it is page-locked, because large results come into it again and
+   * again: that is done within what is left, and at most with a quarter of the host's. Without it, the setting `WEFT_HOST_MEMORY`.
    */
   readonly hostMemory?: number | string | undefined;
   /**

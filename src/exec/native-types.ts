@@ -129,6 +129,8 @@ export interface ProgramSpec {
   readonly arenaByteLength: number;
   /** The most pinned memory for copies of each kind; without it, as much as is of use. */
   readonly copyByteLength?: number | undefined;
+  /** The most memory of results that may be page-locked in all; without it, what the runtime finds right. */
+  readonly lockByteLength?: number | undefined;
   /** Device code (cubin); `key` identifies it, so that a module is loaded once per device. */
   readonly images: readonly { readonly key: string; readonly bytes: Uint8Array }[];
   readonly steps: readonly StepSpec[];

@@ -176,7 +176,8 @@ function cudaHostPeak({ buffers, steps, copyByteLength }: Omit<Plan, 'hostPeakBy
 /** NVRTC's name of a device's architecture: `sm_90`. */
 const architectureOf = (device: string): string => `sm_${infoOf(device)!.computeCapability.join('')}`;
 
-export async function cudaProgram(plan: Plan, device: string): Promise<ProgramSpec> {
+/** `hostBudget`: results are page-locked within what the plan leaves of it. */
+export async function cudaProgram(plan: Plan, device: string, hostBudget?: number): Promise<ProgramSpec> {
   const architecture = architectureOf(device);
   const limits = limitsOf(device);
   const position = new Map<string, number>(); // source → image
@@ -200,6 +201,7 @@ export async function cudaProgram(plan: Plan, device: string): Promise<ProgramSp
     buffers: bufferSpecs(plan),
     arenaByteLength: plan.arenaByteLength,
     ...(plan.copyByteLength === undefined ? {} : { copyByteLength: plan.copyByteLength }),
+    ...(hostBudget === undefined ? {} : { lockByteLength: Math.max(0, hostBudget - plan.hostPeakBytes) }),
     images,
     steps,
     ...(streams === undefined ? {} : { streams }),

@@ -114,7 +114,9 @@ async function build(canonical: Canonical, { device, ...options }: Target): Prom
   const { plan } = planGraph(canonical, device, options);
   const planned = performance.now();
   const spec =
-    device === 'cpu' ? timed('codegen', 'tapes', () => cpuProgram(plan)) : await cudaProgram(plan, device);
+    device === 'cpu'
+      ? timed('codegen', 'tapes', () => cpuProgram(plan))
+      : await cudaProgram(plan, device, options.hostBudget);
   const native = timed('program', device, () => createProgram(spec));
   const built = performance.now();
   debug(

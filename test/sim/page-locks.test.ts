@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
 import { memory, trim } from '../../src/exec/native.js';
-import { concat, type Lazy, lazy } from '../../src/index.js';
+import { type ComputeOptions, concat, type Lazy, lazy } from '../../src/index.js';
 import { describeSimulator, setFaults, show, takeProblems } from './simulator.js';
 
 setFlagsFromString('--expose-gc');
@@ -29,8 +29,8 @@ afterEach(() => {
 const large = (): Lazy => concat(Array.from({ length: PARTS }, () => lazy(part, { dtype: 'complex128' })));
 
 /** A result whose memory is free again afterwards. Whether it was right. */
-async function computeOnce(): Promise<boolean> {
-  const { data } = await large().compute({ device });
+async function computeOnce(options: ComputeOptions = {}): Promise<boolean> {
+  const { data } = await large().compute({ device, ...options });
   return Array.from({ length: PARTS }, (_, k) => (k + 1) * PART - 1 - k).every(
     (at) => data[2 * at + 1] === part[(2 * at + 1) % part.length],
   );
@@ -44,7 +44,7 @@ async function settle(isDone: () => boolean): Promise<void> {
 }
 
 /** Its memory is locked when it was used so often. */
-const USES = 4;
+const USES = 2;
 
 describe('memory of results', () => {
   const host = (): number => memory().find(({ device: name }) => name === 'cpu')!.inUse;
@@ -77,6 +77,27 @@ describe('memory of results', () => {
     await settle(() => pinnedBytes() === nothing[0]);
     expect([pinnedBytes(), staging()]).toEqual(nothing);
     expect(takeProblems().map(show)).toEqual([]);
+  });
+
+  it('is locked within what is left of the host memory that a compute may take', async () => {
+    await trim();
+    const inUse = host();
+    const before = pinnedBytes();
+    const { hostPeakBytes } = large().plan({ device });
+    for (const [more, isLocked] of [
+      [BYTES - 1, false],
+      [BYTES + 2 ** 20, true],
+    ] as const) {
+      const options = { hostMemory: hostPeakBytes + more };
+      for (let k = 0; k < USES; k++) {
+        expect(await computeOnce(options)).toBe(true);
+        await settle(() => host() <= inUse);
+      }
+      if (isLocked) await settle(() => pinnedBytes() - before >= BYTES);
+      expect(pinnedBytes() - before >= BYTES).toBe(isLocked);
+      expect(pinnedBytes() - before).toBeLessThanOrEqual(options.hostMemory);
+    }
+    await trim();
   });
 
   it('is used as it is where the driver locks none', async () => {
