@@ -32,6 +32,9 @@ export class GrowingKernel {
   ownLevels: TapeLevels | undefined;
   readonly #tape: TapeBuilder;
   readonly #buffers: BufferList;
+  /** Kept until they change. */
+  #reads: readonly BufferKey[] | undefined;
+  #writes: readonly BufferKey[] | undefined;
 
   /** A kernel that computes nothing yet, or what was written by now. */
   constructor(parallel: readonly number[], reduced: readonly number[], written?: Written) {
@@ -88,17 +91,15 @@ export class GrowingKernel {
   }
 
   /** The buffers that it loads. */
-  get reads(): BufferKey[] {
-    const keys: BufferKey[] = [];
-    for (const { buffer, loads } of this.uses) if (loads.length > 0) keys.push(buffer.key);
-    return keys;
+  get reads(): readonly BufferKey[] {
+    this.#reads ??= this.uses.filter(({ loads }) => loads.length > 0).map(({ buffer }) => buffer.key);
+    return this.#reads;
   }
 
   /** The buffers that it stores. */
-  get writes(): BufferKey[] {
-    const keys: BufferKey[] = [];
-    for (const { buffer, store } of this.uses) if (store !== undefined) keys.push(buffer.key);
-    return keys;
+  get writes(): readonly BufferKey[] {
+    this.#writes ??= this.uses.filter(({ store }) => store !== undefined).map(({ buffer }) => buffer.key);
+    return this.#writes;
   }
 
   get tape(): readonly Instruction[] {
@@ -135,6 +136,7 @@ export class GrowingKernel {
       const access =
         axisOf === undefined ? { ...store.access, buffer: at } : moveAccess(store.access, axisOf, axes, at);
       this.uses[at]!.store = { value: moved[store.value]!, access };
+      this.#writes = undefined;
     }
     for (let k = 0; k < part.nodes.length; k++) this.nodes.push(part.nodes[k]!);
   }
@@ -147,13 +149,18 @@ export class GrowingKernel {
   }
 
   #note(i: Instruction): void {
-    if (i.kind === 'load') this.#buffers.noteLoad(i.access);
-    else if (i.kind === 'map' || i.kind === 'reduce' || i.kind === 'cast') this.arithmetic++;
+    if (i.kind === 'load') {
+      this.#buffers.noteLoad(i.access);
+      this.#reads = undefined;
+    } else if (i.kind === 'map' || i.kind === 'reduce' || i.kind === 'cast') {
+      this.arithmetic++;
+    }
   }
 
   /** Drops the stores of values that nobody else needs. */
   keepStores(keeps: (key: BufferKey) => boolean): void {
     for (const use of this.uses) if (use.store !== undefined && !keeps(use.buffer.key)) use.store = undefined;
+    this.#writes = undefined;
   }
 
   toFused(): FusedKernel {

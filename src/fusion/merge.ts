@@ -165,16 +165,31 @@ function joinOf({ first, second, match }: Alignment, domain: 'first' | 'second',
 /** Whether what the second kernel reads of the first's values, it reads where they are made. */
 function readsInPlace({ first, second, axisOfFirst, axisOfSecond, parallel, reduced }: Join): boolean {
   const axes = parallel.length + reduced.length;
-  const samePlace = (a: Access, b: Access): boolean => {
-    const p = moveAffine(a, axisOfFirst, axes);
-    const c = moveAffine(b, axisOfSecond, axes);
-    return p.offset === c.offset && a.bounds.length === b.bounds.length && sameNumbers(p.strides, c.strides);
-  };
   for (const { buffer, store } of first.uses) {
     if (store === undefined) continue;
-    if (!second.loadsOf(buffer.key).every((load) => samePlace(store.access, load))) return false;
+    for (const load of second.loadsOf(buffer.key))
+      if (!isSamePlace(store.access, axisOfFirst, load, axisOfSecond, axes)) return false;
   }
   return true;
+}
+
+/** Whether two accesses are one, once axis k of each is the axis that stands there in its list. */
+function isSamePlace(
+  a: Access,
+  axisOfA: readonly number[],
+  b: Access,
+  axisOfB: readonly number[],
+  axes: number,
+): boolean {
+  if (a.offset !== b.offset || a.bounds.length !== b.bounds.length) return false;
+  for (let axis = 0; axis < axes; axis++)
+    if (strideAlong(a, axisOfA, axis) !== strideAlong(b, axisOfB, axis)) return false;
+  return true;
+}
+
+function strideAlong({ strides }: Access, axisOf: readonly number[], axis: number): number {
+  const own = axisOf.indexOf(axis);
+  return own < 0 ? 0 : strides[own]!;
 }
 
 /** The merged kernel. Both are used up: the first grows where its axes stay as they are. */

@@ -109,54 +109,40 @@ export class TaskGraph {
    * grows too long counts as a path: what is far apart gains little by merging.
    */
   reaches(from: TaskNode, to: TaskNode, indirect: boolean, mayLead: (task: TaskNode) => boolean): boolean {
-    const { writes } = from;
-    const isDirect = (task: TaskNode): boolean => writes.some((key) => this.#readers.get(key)!.has(task));
-    if (!indirect && isDirect(to)) return true;
+    if (!indirect && this.#isReadBy(from, to)) return true;
     for (const key of to.reads) {
       const before = this.#writer.get(key);
-      if (before !== undefined && isDirect(before)) return true;
+      if (before !== undefined && this.#isReadBy(from, before)) return true;
     }
     const search = ++this.#searches;
     const open: TaskNode[] = [];
     let searched = 0;
-    let isFound = false;
-    const visit = (next: TaskNode): void => {
-      if (next === to) {
-        isFound = true;
-      } else if (next.seen !== search && mayLead(next)) {
-        next.seen = search;
-        searched++;
-        open.push(next);
+    for (let task: TaskNode | undefined = from; task !== undefined; task = open.pop()) {
+      for (const key of task.writes) {
+        for (const next of this.#readers.get(key)!) {
+          if (next === to && task !== from) return true;
+          if (next === to || next.seen === search || !mayLead(next)) continue;
+          next.seen = search;
+          searched++;
+          open.push(next);
+        }
       }
-    };
-    this.#visitReaders(from, (next) => {
-      if (next !== to) visit(next); // no path leads from there but the direct one
-    });
-    for (let task = open.pop(); task !== undefined; task = open.pop()) {
-      this.#visitReaders(task, visit);
-      if (isFound || searched > MAX_SEARCHED) return true;
+      if (searched > MAX_SEARCHED) return true;
     }
     return false;
   }
 
-  /** Visits the tasks that read what one writes; more than once where they read several of its values. */
-  #visitReaders({ kernel, call }: TaskNode, visit: (task: TaskNode) => void): void {
-    if (kernel === undefined) {
-      for (const key of call!.writes) this.#readers.get(key)!.forEach(visit);
-    } else {
-      for (const { buffer, store } of kernel.uses)
-        if (store !== undefined) this.#readers.get(buffer.key)!.forEach(visit);
-    }
+  /** Whether a task reads what another writes. */
+  #isReadBy(writer: TaskNode, task: TaskNode): boolean {
+    for (const key of writer.writes) if (this.#readers.get(key)!.has(task)) return true;
+    return false;
   }
 
   /** The tasks, producers first; ties keep the order in which tasks were added. */
   order(): TaskNode[] {
     for (const task of this.#tasks) task.waiting = 0;
-    for (const task of this.#tasks) {
-      this.#visitReaders(task, (next) => {
-        next.waiting++;
-      });
-    }
+    for (const task of this.#tasks)
+      for (const key of task.writes) for (const next of this.#readers.get(key)!) next.waiting++;
     // Depth first from what became ready last, so that a value is consumed soon after it is made.
     const newestFirst = (a: TaskNode, b: TaskNode): number => b.number - a.number;
     const ready: TaskNode[] = [];
@@ -164,14 +150,12 @@ export class TaskGraph {
     ready.sort(newestFirst);
     const order: TaskNode[] = [];
     const released: TaskNode[] = [];
-    const release = (next: TaskNode): void => {
-      if (--next.waiting === 0) released.push(next);
-    };
     while (ready.length > 0) {
       const task = ready.pop()!;
       order.push(task);
       released.length = 0;
-      this.#visitReaders(task, release);
+      for (const key of task.writes)
+        for (const next of this.#readers.get(key)!) if (--next.waiting === 0) released.push(next);
       if (released.length > 1) released.sort(newestFirst);
       for (let k = 0; k < released.length; k++) ready.push(released[k]!);
     }
@@ -190,12 +174,13 @@ export class TaskGraph {
   raiseReaders(start: TaskNode): void {
     const raised = [start];
     for (let task = raised.pop(); task !== undefined; task = raised.pop()) {
-      const { level } = task;
-      this.#visitReaders(task, (next) => {
-        if (next.level > level) return;
-        next.level = level + 1;
-        raised.push(next);
-      });
+      for (const key of task.writes) {
+        for (const next of this.#readers.get(key)!) {
+          if (next.level > task.level) continue;
+          next.level = task.level + 1;
+          raised.push(next);
+        }
+      }
     }
   }
 }
