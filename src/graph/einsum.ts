@@ -36,21 +36,21 @@ export function sumOfProducts(
       if (known === 1) sizes.set(label, size);
     }
   }
-  const kept = labels.map((list, k) =>
-    list.map((label, axis) => operands[k]!.shape[axis] === sizes.get(label)!),
-  );
+  const kept = labels.map((list, k) => {
+    const { shape } = operands[k]!;
+    return list.every((label, axis) => shape[axis] === sizes.get(label))
+      ? list
+      : list.filter((label, axis) => shape[axis] === sizes.get(label));
+  });
   const reshaped = operands.map((operand, k) =>
-    reshape(
-      operand,
-      operand.shape.filter((_, axis) => kept[k]![axis]),
-    ),
+    kept[k] === labels[k]
+      ? operand
+      : reshape(
+          operand,
+          kept[k]!.map((label) => sizes.get(label)!),
+        ),
   );
-  return contract(
-    op,
-    labels.map((list, k) => list.filter((_, axis) => kept[k]![axis])),
-    output,
-    reshaped,
-  );
+  return contract(op, kept, output, reshaped);
 }
 
 /**

@@ -38,27 +38,29 @@ export function slice(x: Expr, ...selectors: Selector[]): Expr {
   }
   if (!parsed.includes('...')) parsed.push('...');
 
-  const starts: number[] = [];
-  const steps: number[] = [];
-  const sliced: number[] = []; // shape of the slice, all axes kept
+  const starts = new Array<number>(ndim);
+  const steps = new Array<number>(ndim);
+  const sliced = new Array<number>(ndim); // shape of the slice, all axes kept
   const shape: number[] = []; // of the result
+  let axis = 0;
   const take = (start: number, step: number, size: number): void => {
-    starts.push(size === 0 ? 0 : start);
-    steps.push(step);
-    sliced.push(size);
+    starts[axis] = size === 0 ? 0 : start;
+    steps[axis] = step;
+    sliced[axis++] = size;
   };
   for (const part of parsed) {
     if (part === 'newaxis') {
       shape.push(1);
     } else if (part === '...') {
       for (let left = ndim - count; left > 0; left--) {
-        shape.push(x.shape[sliced.length]!);
-        take(0, 1, x.shape[sliced.length]!);
+        const size = x.shape[axis]!;
+        shape.push(size);
+        take(0, 1, size);
       }
     } else if (typeof part === 'number') {
-      take(indexOf(part, x, sliced.length), 1, 1);
+      take(indexOf(part, x, axis), 1, 1);
     } else {
-      const { start, step, size } = rangeOf(part ?? [], x.shape[sliced.length]!);
+      const { start, step, size } = rangeOf(part ?? [], x.shape[axis]!);
       shape.push(size);
       take(start, step, size);
     }
