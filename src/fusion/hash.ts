@@ -101,7 +101,7 @@ export class HashChains {
 }
 
 /** Lists of up to so many things are searched, which takes less time and memory than chains. */
-const SHORT = 8;
+const SHORT = 16;
 
 /** A list of things that all differ. */
 export class DistinctList<T> {
