@@ -72,14 +72,15 @@ function dropUnused(kernel: FusedKernel): FusedKernel {
   };
 }
 
-const affinesOf = (kernel: FusedKernel): Affine[] => [
-  ...kernel.tape.flatMap((i): Affine[] => {
-    if (i.kind === 'load') return [i.access, ...i.access.bounds];
-    if (i.kind === 'index') return [i.affine];
-    return i.kind === 'inside' ? [...i.bounds] : [];
-  }),
-  ...kernel.stores.map((store) => store.access),
-];
+function affinesOf({ tape, stores }: FusedKernel): Affine[] {
+  const affines: Affine[] = stores.map(({ access }) => access);
+  for (const i of tape) {
+    if (i.kind === 'load') affines.push(i.access, ...i.access.bounds);
+    else if (i.kind === 'index') affines.push(i.affine);
+    else if (i.kind === 'inside') affines.push(...i.bounds);
+  }
+  return affines;
+}
 
 /** Reduced axes in the order in which the load that covers most of them lies in memory. */
 function sortReduced(kernel: FusedKernel): FusedKernel {

@@ -165,9 +165,10 @@ function joinOf({ first, second, match }: Alignment, domain: 'first' | 'second',
 /** Whether what the second kernel reads of the first's values, it reads where they are made. */
 function readsInPlace({ first, second, axisOfFirst, axisOfSecond, parallel, reduced }: Join): boolean {
   const axes = parallel.length + reduced.length;
-  for (const { buffer, store } of first.uses) {
+  for (const { buffer, loads } of second.uses) {
+    const store = loads.length === 0 ? undefined : first.storeOf(buffer.key);
     if (store === undefined) continue;
-    for (const load of second.loadsOf(buffer.key))
+    for (const load of loads)
       if (!isSamePlace(store.access, axisOfFirst, load, axisOfSecond, axes)) return false;
   }
   return true;
