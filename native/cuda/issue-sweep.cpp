@@ -105,7 +105,7 @@ SweepHome Issue::homeOf(int buffer) const {
   const BufferSpec& spec = program_.buffers[buffer];
   // A state of a loop that is on the device as a whole.
   if (!isSwept(program_, buffer)) return {.device = addresses_[buffer]};
-  if (hosts_[buffer] != nullptr) return {hosts_[buffer]};
+  if (hosts_[buffer] != nullptr) return {.host = hosts_[buffer], .isFresh = isFresh(buffer)};
   for (size_t i = 0; i < program_.inputs.size(); i++) {
     HostSource* const source = run_.inputs[i].source.get();
     if (program_.inputs[i] != buffer) continue;
@@ -127,6 +127,15 @@ SweepHome Issue::homeOf(int buffer) const {
     return {.device = base, .deviceFirst = spec.partFirst, .deviceLast = spec.partLast};
   }
   return {};
+}
+
+bool Issue::isFresh(int buffer) const {
+  for (size_t i = 0; i < program_.outputs.size(); i++) {
+    if (program_.outputs[i] != buffer) continue;
+    const auto* memory = dynamic_cast<const HostMemory*>(run_.outputs[i].get());
+    return memory != nullptr && memory->block().uses() == 1;
+  }
+  return false;
 }
 
 std::vector<CUdeviceptr> Issue::slotsOf(const SweepBuffer& buffer) {

@@ -91,6 +91,8 @@ class Issue {
   void multiply(const MatmulStep& step, bool adds);
   void runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& run, int64_t tile);
   SweepHome homeOf(int buffer) const;
+  // Whether it is a result in memory that was never used before.
+  bool isFresh(int buffer) const;
   // A loop without a condition, and one with; `first` is the first of its launches.
   void runCounted(const Loop& loop, size_t first);
   void runWhile(const Loop& loop, size_t first);

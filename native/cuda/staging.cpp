@@ -32,27 +32,22 @@ class ListFeed : public Feed {
   std::atomic<size_t> next_{0};
 };
 
-// The lanes, and those of them that copy while others copy the other way.
-struct LaneCounts {
-  size_t all, ofTwoWays;
-};
-
-LaneCounts laneCounts() {
+// Of the processors, in eighths.
+size_t laneCount(Share share) {
+  constexpr size_t kEighths[] = {6, 4, 3};
   const size_t processors = cpu::availableThreads();
   const size_t least = std::min<size_t>(processors, 2);
-  const size_t all = std::clamp<size_t>(processors * 3 / 4, least, kMostLanes);
-  return {all, std::clamp<size_t>(processors / 2, least, all)};
+  return std::clamp(processors * kEighths[static_cast<size_t>(share)] / 8, least, kMostLanes);
 }
 
 }  // namespace
 
-size_t Staging::mostPinnedBytes() { return laneCounts().all * Lane::kSlots * Lane::kMostSlotByteLength; }
+size_t Staging::mostPinnedBytes() { return laneCount(Share::all) * Lane::kSlots * Lane::kMostSlotByteLength; }
 size_t Staging::leastPinnedBytes() { return Lane::kSlots * Lane::kLeastSlotByteLength; }
 
 Staging::Staging(CUcontext context, CUstream stream) : context_(context), stream_(stream) {
-  const LaneCounts counts = laneCounts();
-  lanesOfTwoWays_ = counts.ofTwoWays;
-  for (size_t i = 0; i < counts.all; i++) lanes_.push_back(std::make_unique<Lane>(stream, pinned_));
+  for (size_t i = 0; i < laneCount(Share::all); i++)
+    lanes_.push_back(std::make_unique<Lane>(stream, pinned_));
   usedLanes_ = lanes_.size();
 }
 
@@ -112,7 +107,7 @@ void Staging::copyAll(const std::vector<Transfer>& transfers, Way way, const Can
   copy(feed, way, byteLength, cancel);
 }
 
-void Staging::copy(Feed& feed, Way way, size_t byteLength, const CancelFlag& cancel, bool isOneOfTwo) {
+void Staging::copy(Feed& feed, Way way, size_t byteLength, const CancelFlag& cancel, Share share) {
   const std::function<void(Lane&)> work = [&](Lane& lane) {
     try {
       while (const std::optional<Feed::Chunk> chunk = feed.next()) {
@@ -129,7 +124,7 @@ void Staging::copy(Feed& feed, Way way, size_t byteLength, const CancelFlag& can
   if (byteLength < kManyLanesByteLength || usedLanes_ == 1) {
     work(*lanes_.front());
   } else {
-    onLanes(isOneOfTwo ? std::min(lanesOfTwoWays_, usedLanes_) : usedLanes_, work);
+    onLanes(std::min(laneCount(share), usedLanes_), work);
   }
 }
 

@@ -23,6 +23,9 @@ namespace weft::cuda {
 
 enum class Way { up, down };
 
+// The lanes that copy: all, or, while others copy the other way, half, or few where those have more to do.
+enum class Share { all, half, few };
+
 // Where lanes get their chunks. Any lane, several at a time.
 class Feed {
  public:
@@ -62,8 +65,7 @@ class Staging {
   std::vector<Transfer> queueDirect(const std::vector<Transfer>& transfers, Way way);
   void awaitDirect();
   // Lets lanes copy what the feed gives, about `byteLength` bytes, as `upload` and `download` do.
-  // `isOneOfTwo`: other lanes copy the other way meanwhile.
-  void copy(Feed& feed, Way way, size_t byteLength, const CancelFlag& cancel, bool isOneOfTwo = false);
+  void copy(Feed& feed, Way way, size_t byteLength, const CancelFlag& cancel, Share share = Share::all);
 
   // Gives pinned memory back. While nothing is copied.
   void release();
@@ -93,9 +95,8 @@ class Staging {
   std::vector<std::unique_ptr<Lane>> lanes_;
   size_t limit_ = SIZE_MAX;
   size_t slotByteLength_ = Lane::kMostSlotByteLength;
-  // Those that are used, the first ones; and those of them that copy while others copy the other way.
+  // Those that are used: the first ones.
   size_t usedLanes_ = 1;
-  size_t lanesOfTwoWays_ = 1;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   const std::function<void(Lane&)>* work_ = nullptr;

@@ -86,6 +86,7 @@ SweepRun::SweepRun(const Sweep& sweep, std::vector<SweepHome> homes,
   for (const Track& track : tracks_) {
     const bool isOut = track.buffer.direction == SweepDirection::out;
     stagesOut_ |= isOut && isStaged(track);
+    findsPages_ |= isOut && track.home.isFresh && isStaged(track);
     if (!isOut && track.home.host != nullptr && !isStaged(track)) readsDirectly_ = true;
   }
 }
@@ -216,7 +217,8 @@ void SweepRun::bringIn() {
                  },
                  [this](const std::exception_ptr& error) { stop(error); }},
                 copies_.in.slotByteLength());
-  copies_.in.copy(feed, Way::up, byteLengthOf(SweepDirection::in), *run_.cancel, stagesOut_);
+  const Share share = !stagesOut_ ? Share::all : findsPages_ ? Share::few : Share::half;
+  copies_.in.copy(feed, Way::up, byteLengthOf(SweepDirection::in), *run_.cancel, share);
 }
 
 std::optional<std::vector<Transfer>> SweepRun::beginIn(int64_t tile) {
@@ -267,7 +269,8 @@ void SweepRun::bringOut() {
                  },
                  [this](const std::exception_ptr& error) { stop(error); }},
                 copies_.out.slotByteLength());
-  copies_.out.copy(feed, Way::down, byteLengthOf(SweepDirection::out), *run_.cancel, hasIn_);
+  const Share share = !hasIn_ || findsPages_ ? Share::all : Share::half;
+  copies_.out.copy(feed, Way::down, byteLengthOf(SweepDirection::out), *run_.cancel, share);
   copies_.out.awaitDirect();
 }
 

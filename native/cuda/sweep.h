@@ -71,6 +71,8 @@ struct SweepHome {
   // What is read or written instead of host memory.
   HostSource* source = nullptr;
   const HostSinks* sinks = nullptr;
+  // Whether `host` is memory that nobody has written to yet: whoever does has the system find its pages.
+  bool isFresh = false;
   // What windows that do not lie on the device are copied from.
   const std::vector<MemoryPiece>* pieces = nullptr;
 
@@ -143,8 +145,8 @@ class SweepRun {
   Run& run_;
   std::vector<Track> tracks_;
   bool hasIn_ = false, hasOut_ = false;
-  // Whether lanes copy out, and take processors from those that copy in.
-  bool stagesOut_ = false;
+  // Whether lanes copy out, and take processors from those that copy in; and whether into fresh memory.
+  bool stagesOut_ = false, findsPages_ = false;
   // Whether JavaScript's memory is used while lanes copy in, and not before or after.
   const bool leavesHost_;
   bool readsDirectly_ = false;
