@@ -15,7 +15,7 @@ import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../graph/graph
 import { contractionPath } from './contraction-path.js';
 import { sameNumbers } from './kernel.js';
 import { hasContractions } from './merge-contractions.js';
-import { type Editor, type Rule, rewrite } from './rewrite.js';
+import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
 import { simplify } from './simplify.js';
 
 /** Results of at most this many elements a batch are summed by a generated kernel, which spreads over the summed axis. */
@@ -32,7 +32,7 @@ interface Operand {
 
 export function lowerContractions(graph: MutableGraph): void {
   if (!hasContractions(graph)) return;
-  rewrite(graph, { contract: [lowerUnlessMatmul] });
+  rewriteInOneWalk(graph, { contract: [lowerUnlessMatmul] }); // what is made of a contraction is executed as it is
   simplify(graph);
 }
 
@@ -57,17 +57,17 @@ const lowerUnlessMatmul: Rule = (node, editor) =>
   node.kind === 'contract' && !isMatmul(node, editor) ? lower(node, editor) : undefined;
 
 function lower(node: GraphNodeOf<'contract'>, editor: Editor): number {
-  const sizes = new Map<number, number>();
+  const sizes: number[] = []; // by label
   node.labels.forEach((labels, k) => {
     const { shape } = editor.node(node.inputs[k]!);
-    for (const [axis, label] of labels.entries()) sizes.set(label, shape[axis]!);
+    labels.forEach((label, axis) => {
+      sizes[label] = shape[axis]!;
+    });
   });
-  const lowering = new Lowering(editor, (label) => sizes.get(label)!);
+  const sizeOf = (label: number): number => sizes[label]!;
+  const lowering = new Lowering(editor, sizeOf);
   const operands = node.labels.map((labels, k): Operand => ({ id: node.inputs[k]!, labels }));
-  const { pairs } =
-    operands.length === 2
-      ? ONE_PAIR
-      : contractionPath(node.labels, node.output, (label) => sizes.get(label)!);
+  const { pairs } = operands.length === 2 ? ONE_PAIR : contractionPath(node.labels, node.output, sizeOf);
   const list: (Operand | undefined)[] = [...operands];
   /** Whether the result or another operand has a label; few labels are searched faster than put into sets. */
   const isNeeded = (label: number, by: number): boolean =>

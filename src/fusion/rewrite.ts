@@ -110,6 +110,11 @@ export function rewrite(graph: MutableGraph, rules: Rules): void {
   }
 }
 
+/** Applies rules none of which fits what they make: one walk does it. */
+export function rewriteInOneWalk(graph: MutableGraph, rules: Rules): void {
+  if (rewriteOnce(graph, rules, topologicalOrder(graph)) === 'unseen') dropDead(graph);
+}
+
 /**
  * One walk over the graph. `unseen`: it made nodes, below those that it put in the place of others, that the rules are yet
  * to see. `rest`: no rule fits any node.
