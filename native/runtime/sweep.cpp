@@ -93,14 +93,12 @@ SweepWindow readWindow(const Table& table, int64_t tile, const SweepBuffer& buff
 
 SweepDirection readDirection(const Napi::Value& value, const std::string& field, Role role) {
   const std::string text = values::text(value, field);
-  // What is nowhere but in slots has nothing to be copied from or to.
-  if (role == Role::temporary) {
-    if (text != "local") reject(field, "local for a temporary");
-    return SweepDirection::local;
-  }
+  // What is nowhere but in slots has nothing to be copied from or to. Of others, what is computed again.
+  if (role == Role::temporary && text != "local") reject(field, "local for a temporary");
+  if (role == Role::input && text != "in") reject(field, "in for an input");
+  if (text == "local") return SweepDirection::local;
   if (text == "in") return SweepDirection::in;
-  if (text != "out") reject(field, "in or out");
-  if (role == Role::input) reject(field, "in for an input");
+  if (text != "out") reject(field, "in, out or local");
   return SweepDirection::out;
 }
 
