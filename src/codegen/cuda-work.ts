@@ -17,8 +17,10 @@ import { combineBlock } from './reduce-combine.js';
 import { reduceBlock, reduceScratch } from './reduce-kernel.js';
 import { repeatBlock, repeatBlocks } from './repeat-kernel.js';
 import { type Schedule, scheduleOf } from './schedule.js';
+import type { PairSchedule } from './schedule-pairs.js';
 import type { ReduceSchedule } from './schedule-reduce.js';
 import { type StencilSchedule, stencilGrid, tileRows } from './schedule-stencil.js';
+import { tileReduced } from './tile-reduced.js';
 import { transposeGrid } from './transpose-kernel.js';
 import { mergeRegions, type Part, periodOf, type Region, regionsOf, type Work, type Works } from './work.js';
 
@@ -41,7 +43,7 @@ export function cudaWorks(kernel: Kernel, schedule: Schedule = scheduleOf(kernel
     case 'transpose':
       return whole(normal, gridWork(normal, transposeGrid(normal, schedule)));
     case 'pairs':
-      return whole(normal, gridWork(normal, pairGrid(normal, schedule)));
+      return pairWorks(normal, schedule);
     case 'rows':
       return whole(normal, rowWork(normal, [schedule.threadsP], 1));
     case 'reduce':
@@ -211,9 +213,22 @@ function reduceWorks(kernel: Kernel, schedule: ReduceSchedule): Works {
   };
 }
 
+/** Pairs: by tiles, or by slots of the reduced axes. Results of few tiles are small: their rows are not cut. */
+function pairWorks(kernel: Kernel, schedule: PairSchedule): Works {
+  const grid = pairGrid(kernel, schedule);
+  if (schedule.slots === 1) return whole(kernel, gridWork(kernel, grid));
+  const body = new Body(tileReduced(kernel, schedule.tile));
+  return {
+    rows: undefined,
+    phases: [slotWork(body, schedule, product(gridSizes(kernel, grid)))],
+    phaseScratch: reduceScratch(body, schedule).map(({ byteLength }) => byteLength),
+    pitches: pitchesOf(kernel),
+  };
+}
+
 function slotWork(
   body: Body,
-  { slots, slotLength }: ReduceSchedule,
+  { slots, slotLength }: Pick<ReduceSchedule, 'slots' | 'slotLength'>,
   blocks: number,
 ): Works['phases'][number] {
   const { kernel, levels } = body;

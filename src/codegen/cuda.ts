@@ -61,7 +61,7 @@ function print(kernel: Kernel, schedule: Schedule): Printed {
     case 'reduce':
       return printReduce(body, schedule, `${kernel.name}_reduce`);
     case 'pairs':
-      return { functions: [printPairs(body, schedule, `${kernel.name}_pairs`)], scratch: [] };
+      return printPairs(kernel, schedule, `${kernel.name}_pairs`);
     case 'rows':
       return { functions: [printRows(body, schedule, `${kernel.name}_rows`)], scratch: [] };
     case 'repeat':

@@ -1,17 +1,21 @@
 /**
  * Prints a reduction over pairs as a tiled product: a block computes a square of results. What depends on one axis only
- * is computed once and staged in shared memory; each thread combines items × items pairs in registers.
+ * is computed once and staged in shared memory; each thread combines items × items pairs in registers. Blocks of several
+ * slots leave their accumulators in scratch, which a second launch combines in slot order.
  */
 import { argumentsOf, type Kernel, product } from '../fusion/kernel.js';
 import { type Accumulator, accumulatorsOf } from './block-reduce.js';
-import type { Body, Scope } from './body.js';
+import { Body, type Scope } from './body.js';
 import { fromStorage, STORAGE_TYPE } from './casts.js';
 import { type Chunking, ChunkStores, elementCoordinates } from './chunks.js';
 import { blockIndex, type CudaFunction, gridSizes, printFunction, type TileGrid } from './function.js';
-import { printCoordinates } from './index-math.js';
-import { PACK, PairStage, pitchOf } from './pair-stage.js';
+import { affineExpression, printCoordinates } from './index-math.js';
+import { PairStage, pitchOf } from './pair-stage.js';
 import type { Parameters } from './parameters.js';
-import { frontierOf, PAIR_SIDE, type PairSchedule, type Side, sidesOf } from './schedule-pairs.js';
+import { printCombine } from './reduce-combine.js';
+import { type PrintedReduction, reduceScratch } from './reduce-kernel.js';
+import { frontierOf, PAIR_SIDE, type PairSchedule, packOf, type Side, sidesOf } from './schedule-pairs.js';
+import { tileReduced } from './tile-reduced.js';
 import { Writer } from './writer.js';
 
 const THREADS = PAIR_SIDE * PAIR_SIDE;
@@ -23,8 +27,14 @@ export function pairGrid(kernel: Kernel, { axisI, axisJ, items }: PairSchedule):
   return [...outer.map((k) => ({ axis: k, length: 1 })), { axis: axisI, length }, { axis: axisJ, length }];
 }
 
-export function printPairs(body: Body, schedule: PairSchedule, name: string): CudaFunction {
-  return new PairTile(body, schedule).print(name);
+export function printPairs(kernel: Kernel, schedule: PairSchedule, name: string): PrintedReduction {
+  const body = new Body(tileReduced(kernel, schedule.tile));
+  const tile = new PairTile(body, schedule);
+  if (schedule.slots === 1) return { functions: [tile.print(name)], scratch: [] };
+  return {
+    functions: [tile.print(`${name}_partial`), printCombine(body, schedule.slots, `${name}_combine`)],
+    scratch: reduceScratch(body, schedule),
+  };
 }
 
 class PairTile {
@@ -41,7 +51,7 @@ class PairTile {
   constructor(body: Body, schedule: PairSchedule) {
     this.#body = body;
     this.#schedule = schedule;
-    this.#params = body.parameters();
+    this.#params = body.parameters(schedule.slots === 1 ? 0 : product(body.kernel.parallel) * schedule.slots);
     this.#accumulators = accumulatorsOf(body);
     this.#sides = sidesOf(body.kernel, schedule.axisI, schedule.axisJ);
     this.#frontier = frontierOf(body.kernel, this.#sides);
@@ -55,7 +65,11 @@ class PairTile {
     return PAIR_SIDE * this.#schedule.items;
   }
   get #group(): number {
-    return PAIR_SIDE * PACK;
+    return PAIR_SIDE * this.#pack;
+  }
+  /** Items of a thread that lie side by side. */
+  get #pack(): number {
+    return packOf(this.#schedule.items);
   }
   /** Elements from one reduced index to the next in shared memory; keeps packs aligned to 16 bytes. */
   get #pitch(): number {
@@ -64,7 +78,7 @@ class PairTile {
 
   print(name: string): CudaFunction {
     const { kernel } = this.#body;
-    const { depth, fold, items } = this.#schedule;
+    const { depth, fold, items, slots, slotLength } = this.#schedule;
     const out = this.#out;
     const { index } = this.#params;
     const grid = gridSizes(kernel, pairGrid(kernel, this.#schedule));
@@ -80,7 +94,7 @@ class PairTile {
     for (const position of this.#frontier) {
       const common = this.#sides[position] === 'common';
       const type = common ? STORAGE_TYPE[this.#dtype(position)] : this.#packType(position);
-      out.line(`__shared__ ${type} s${position}[${common ? depth : (depth * this.#pitch) / PACK}];`);
+      out.line(`__shared__ ${type} s${position}[${common ? depth : (depth * this.#pitch) / this.#pack}];`);
     }
     for (const a of this.#accumulators) this.#printStart(a, a.name);
     if (fold > 0) for (const a of this.#accumulators) this.#printStart(a, `f_${a.name}`);
@@ -88,19 +102,26 @@ class PairTile {
     const stage = new PairStage(this.#body, this.#params, out, this.#schedule, (reduced) =>
       this.#coordinates('(i0 + m)', '(j0 + m)', reduced),
     );
-    out.block(`for (${index} base = 0; base < ${length}; base += ${depth})`, () => {
+    if (slots > 1) {
+      const slot = this.#params.size(slotLength);
+      out.line(`const ${index} begin = ${blockIndex(this.#params, 'y')} * ${slot};`);
+      out.line(`const ${index} end = begin + ${slot} < ${length} ? begin + ${slot} : ${length};`);
+    }
+    const [begin, end] = slots > 1 ? ['begin', 'end'] : ['0', length];
+    out.block(`for (${index} base = ${begin}; base < ${end}; base += ${depth})`, () => {
       out.line('__syncthreads();');
-      for (const side of ['i', 'j', 'common'] as const) stage.print(side, length);
+      for (const side of ['i', 'j', 'common'] as const) stage.print(side, end);
       out.line('__syncthreads();');
-      out.line(`const int count = ${length} - base < ${depth} ? (int)(${length} - base) : ${depth};`);
+      out.line(`const int count = ${end} - base < ${depth} ? (int)(${end} - base) : ${depth};`);
       // With as many accumulators as registers allow, more at a time would be spilled.
-      out.line(`#pragma unroll ${items > PACK ? 2 : 4}`);
+      out.line(`#pragma unroll ${items > 4 ? 2 : 4}`);
       out.block('for (int k = 0; k < count; ++k)', () => this.#printProduct());
       if (fold > 0) out.block(`if (base % ${fold} == ${fold - depth})`, () => this.#printFold());
     });
     if (fold > 0) this.#printFold();
-    this.#printResults(fold > 0 ? 'f_' : '');
-    const launch = { grid: [product(grid), 1, 1], block: [THREADS, 1, 1], sharedByteLength: 0 } as const;
+    if (slots > 1) this.#printPartials(fold > 0 ? 'f_' : '');
+    else this.#printResults(fold > 0 ? 'f_' : '');
+    const launch = { grid: [product(grid), slots, 1], block: [THREADS, 1, 1], sharedByteLength: 0 } as const;
     // Two blocks to a multiprocessor, so that one computes while the other loads.
     return printFunction(name, out, this.#params, launch, 2);
   }
@@ -110,7 +131,7 @@ class PairTile {
   }
 
   #packType(position: number): string {
-    return `weft_pack<${STORAGE_TYPE[this.#dtype(position)]}, ${PACK}>`;
+    return `weft_pack<${STORAGE_TYPE[this.#dtype(position)]}, ${this.#pack}>`;
   }
 
   #pairs(inner: () => void): void {
@@ -148,7 +169,8 @@ class PairTile {
     const out = this.#out;
     const { kernel } = this.#body;
     const known = new Map<number, string>();
-    const groups = this.#schedule.items / PACK;
+    const pack = this.#pack;
+    const groups = this.#schedule.items / pack;
     for (const position of this.#frontier) {
       const side = this.#sides[position]!;
       const dtype = this.#dtype(position);
@@ -158,11 +180,11 @@ class PairTile {
       }
       out.line(`${this.#packType(position)} q${position}[${groups}];`);
       out.unrolled('h', groups, () => {
-        const at = `k * ${this.#pitch / PACK} + h * ${PAIR_SIDE} + t${side}`;
+        const at = `k * ${this.#pitch / pack} + h * ${PAIR_SIDE} + t${side}`;
         out.line(`q${position}[h] = s${position}[${at}];`);
       });
       const item = side === 'i' ? 'y' : 'x';
-      known.set(position, fromStorage(dtype, `q${position}[${item} / ${PACK}].v[${item} % ${PACK}]`));
+      known.set(position, fromStorage(dtype, `q${position}[${item} / ${pack}].v[${item} % ${pack}]`));
     }
     const targets = this.#accumulators.flatMap(({ position }) =>
       argumentsOf(this.#body.instruction(position)),
@@ -193,7 +215,29 @@ class PairTile {
 
   /** The coordinate of item `item` of a side. */
   #item(side: 'i' | 'j', item: string): string {
-    return `(${side}0 + ${item} / ${PACK} * ${this.#group} + t${side} * ${PACK} + ${item} % ${PACK})`;
+    const pack = this.#pack;
+    return `(${side}0 + ${item} / ${pack} * ${this.#group} + t${side} * ${pack} + ${item} % ${pack})`;
+  }
+
+  /** Leaves the slot's accumulators in scratch. */
+  #printPartials(prefix: string): void {
+    const out = this.#out;
+    const { parallel } = this.#body.kernel;
+    const { axisI, axisJ } = this.#schedule;
+    const { index } = this.#params;
+    const strides = parallel.map((_, k) => product(parallel.slice(k + 1)));
+    const [sizeI, sizeJ] = [axisI, axisJ].map((axis) => this.#params.size(parallel[axis]!));
+    this.#pairs(() => {
+      out.line(`const ${index} i = ${this.#item('i', 'y')};`);
+      out.line(`const ${index} j = ${this.#item('j', 'x')};`);
+      out.block(`if (i < ${sizeI} && j < ${sizeJ})`, () => {
+        const row = affineExpression({ offset: 0, strides }, this.#coordinates('i', 'j', []), this.#params);
+        const first = `${blockIndex(this.#params, 'y')} * ${this.#params.size(product(parallel))}`;
+        this.#accumulators.forEach(({ name, monoid }, k) => {
+          out.line(`${this.#params.scratch(k, monoid.type)}[${first} + ${row}] = ${prefix}${name}[y][x];`);
+        });
+      });
+    });
   }
 
   #printResults(prefix: string): void {
@@ -201,7 +245,7 @@ class PairTile {
     const { kernel } = this.#body;
     const { axisI, axisJ, items } = this.#schedule;
     const { index } = this.#params;
-    const width = kernel.parallel[axisJ]! % PACK === 0 ? PACK : 1;
+    const width = kernel.parallel[axisJ]! % this.#pack === 0 ? this.#pack : 1;
     const chunking: Chunking = { axis: axisJ, width };
     const stores = new ChunkStores(this.#body, chunking, this.#params);
     const reduced = kernel.reduced.map(() => '0');

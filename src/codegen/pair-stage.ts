@@ -9,15 +9,21 @@ import { toStorage } from './casts.js';
 import { type Chunking, ChunkLoads, elementCoordinates, isVector } from './chunks.js';
 import { printCoordinates } from './index-math.js';
 import type { Parameters } from './parameters.js';
-import { frontierOf, PAIR_SIDE, type PairSchedule, type Side, sidesOf } from './schedule-pairs.js';
+import { frontierOf, PAIR_SIDE, type PairSchedule, packOf, type Side, sidesOf } from './schedule-pairs.js';
 import type { Writer } from './writer.js';
 
-/** Items that lie side by side: what a thread reads from shared memory at once. */
-export const PACK = 4;
+/** Elements that a thread loads at once. */
+const PACK = 4;
 const THREADS = PAIR_SIDE * PAIR_SIDE;
 
 /** Elements from one reduced index to the next in shared memory; keeps packs aligned to 16 bytes. */
-export const pitchOf = ({ items }: PairSchedule): number => PAIR_SIDE * items + PACK;
+export const pitchOf = ({ items }: PairSchedule): number => PAIR_SIDE * items + 4;
+
+/** Where packs of loaded elements lie: an axis of the domain, and how many rows of the tile its next index is further. */
+interface PackAxis {
+  readonly axis: number;
+  readonly step: number;
+}
 
 export class PairStage {
   readonly #body: Body;
@@ -55,8 +61,11 @@ export class PairStage {
     const own = this.#frontier.filter((position) => this.#sides[position] === side);
     if (own.length === 0) return;
     if (side === 'common') this.#printCommon(own, length);
-    else if (this.#movesPacks(own)) this.#printPacks(own, side, length);
-    else this.#printCells(own, side, length);
+    else {
+      const along = this.#packAxis(own);
+      if (along === undefined) this.#printCells(own, side, length);
+      else this.#printPacks(own, side, length, along);
+    }
   }
 
   #printCommon(own: readonly number[], length: string): void {
@@ -65,7 +74,7 @@ export class PairStage {
     out.line('const int k = (int)threadIdx.x;');
     out.line(`const ${this.#params.index} r = base + k;`);
     out.block(`if (k < ${depth} && r < ${length})`, () => {
-      this.#printValues(own, 1, (position) => `s${position}[k]`);
+      this.#printValues(own, (position) => `s${position}[k]`);
     });
   }
 
@@ -83,51 +92,62 @@ export class PairStage {
       out.line(`const int k = ${alongReduced ? `cell % ${depth}` : `cell / ${extent}`};`);
       out.line(`const int m = ${alongReduced ? `cell / ${depth}` : `cell % ${extent}`};`);
       out.line(`const ${this.#params.index} r = base + k;`);
-      this.#printStaged(own, side, length, 1);
+      this.#printStaged(own, side, length);
     });
   }
 
   /**
-   * Packs of consecutive reduced elements, which are stored one below the other: half a warp takes neighbouring rows of the
-   * tile, so that what a warp stores at once lies in different banks of shared memory.
+   * Packs of elements that are neighbours along a reduced axis, which are stored to rows of the tile that are `step` apart:
+   * half a warp takes neighbouring columns, so that what a warp stores at once lies in different banks of shared memory.
    */
-  #printPacks(own: readonly number[], side: 'i' | 'j', length: string): void {
+  #printPacks(own: readonly number[], side: 'i' | 'j', length: string, { axis, step }: PackAxis): void {
     const out = this.#out;
     const extent = this.#side;
     const columns = this.#schedule.depth / PACK;
     const besides = Math.min(2, columns);
+    const perRun = step === 1 ? 1 : this.#body.sizes[axis]! / PACK;
     out.unrolled('t', (columns * extent) / THREADS, () => {
       out.line(`const int cell = t * ${THREADS} + (int)threadIdx.x;`);
       const beyond = besides === columns ? '' : ` + cell / ${besides * extent} * ${besides}`;
-      out.line(`const int k = (cell % ${besides}${beyond}) * ${PACK};`);
+      const pack = `cell % ${besides}${beyond}`;
+      if (step === 1) out.line(`const int k = (${pack}) * ${PACK};`);
+      else {
+        const [run, tile] = [perRun * step, perRun * PACK * step];
+        out.line(`const int pack = ${pack};`);
+        out.line(
+          `const int k = pack / ${run} * ${tile} + pack % ${perRun} * ${PACK * step} + pack % ${run} / ${perRun};`,
+        );
+      }
       out.line(`const int m = cell / ${besides} % ${extent};`);
       out.line(`const ${this.#params.index} r = base + k;`);
-      this.#printStaged(own, side, length, PACK);
+      this.#printStaged(own, side, length, { axis, step });
     });
   }
 
-  /** `width` elements from (k, m) of a side's tile on; zeros past the ends. */
-  #printStaged(own: readonly number[], side: 'i' | 'j', length: string, width: number): void {
-    const { axisI, axisJ } = this.#schedule;
+  /** The element at (k, m) of a side's tile, or the pack of them from there on; zeros past the ends. */
+  #printStaged(own: readonly number[], side: 'i' | 'j', length: string, along?: PackAxis): void {
+    const { axisI, axisJ, items } = this.#schedule;
     const size = this.#params.size(this.#body.kernel.parallel[side === 'i' ? axisI : axisJ]!);
-    const row = width === 1 ? 'k' : '(k + e)';
+    const row = along === undefined ? 'k' : along.step === 1 ? '(k + e)' : `(k + e * ${along.step})`;
+    const width = packOf(items);
+    const column = width === 1 ? 'm].v[0]' : `m / ${width}].v[m % ${width}]`;
     const cellOf = (position: number): string =>
-      `s${position}[${row} * ${pitchOf(this.#schedule) / PACK} + m / ${PACK}].v[m % ${PACK}]`;
+      `s${position}[${row} * ${pitchOf(this.#schedule) / width} + ${column}`;
     this.#out.block(`if (r < ${length} && ${side}0 + m < ${size})`, () =>
-      this.#printValues(own, width, cellOf),
+      this.#printValues(own, cellOf, along),
     );
     // Read with the rest of a pack, and by threads whose pairs are not stored.
     this.#out.block('else', () => {
       const clear = (): void => {
         for (const position of own) this.#out.line(`${cellOf(position)} = {};`);
       };
-      if (width === 1) clear();
-      else this.#out.unrolled('e', width, clear);
+      if (along === undefined) clear();
+      else this.#out.unrolled('e', PACK, clear);
     });
   }
 
-  /** Computes `width` elements from the reduced index r on, and puts them where `cellOf` says. */
-  #printValues(own: readonly number[], width: number, cellOf: (position: number) => string): void {
+  /** Computes the element of the reduced index r, or the pack that begins there, and puts it where `cellOf` says. */
+  #printValues(own: readonly number[], cellOf: (position: number) => string, along?: PackAxis): void {
     const out = this.#out;
     const reduced = printCoordinates(out, this.#params, 'r', this.#body.kernel.reduced, 'z');
     const coordinates = this.#coordinates(reduced);
@@ -142,11 +162,11 @@ export class PairStage {
         out.line(`${cellOf(position)} = ${value};`);
       }
     };
-    if (width === 1) {
+    if (along === undefined) {
       put({ coordinates, known: new Map() }, all);
       return;
     }
-    const chunking: Chunking = { axis: this.#body.sizes.length - 1, width };
+    const chunking: Chunking = { axis: along.axis, width: PACK };
     const loads = new ChunkLoads(this.#body, chunking, this.#params);
     const loaded = all.filter((position) => this.#body.instruction(position).kind === 'load');
     for (const position of loaded) {
@@ -154,7 +174,7 @@ export class PairStage {
       loads.load(out, position, '', coordinates);
     }
     const known = new Map(loaded.map((position) => [position, loads.value(position, '')]));
-    out.unrolled('e', width, () =>
+    out.unrolled('e', PACK, () =>
       put(
         { coordinates: elementCoordinates(coordinates, chunking), known },
         all.filter((position) => !known.has(position)),
@@ -162,19 +182,26 @@ export class PairStage {
     );
   }
 
-  /** Whether every load of these values moves as packs along the last reduced axis, and there is one for every thread. */
-  #movesPacks(own: readonly number[]): boolean {
-    const { kernel } = this.#body;
-    const chunking: Chunking = { axis: this.#body.sizes.length - 1, width: PACK };
-    const isWhole = kernel.reduced[kernel.reduced.length - 1]! % PACK === 0;
-    if (!isWhole || (this.#schedule.depth / PACK) * this.#side < THREADS) return false;
+  /** The axis along which every load of these values moves as packs, if there is one, and a pack for every thread. */
+  #packAxis(own: readonly number[]): PackAxis | undefined {
+    const { depth, tile } = this.#schedule;
+    const packs = (depth / PACK) * this.#side;
+    if (packs < THREADS || packs % THREADS !== 0) return undefined;
     const loads = this.#body
       .closure(own, () => false)
       .flatMap((position) => {
         const i = this.#body.instruction(position);
         return i.kind === 'load' ? [i.access] : [];
       });
-    return loads.length > 0 && loads.every((access) => isVector(access, chunking));
+    if (loads.length === 0) return undefined;
+    const last = this.#body.sizes.length - 1;
+    const candidates: PackAxis[] = [{ axis: last, step: 1 }];
+    if (tile.length === 2) candidates.push({ axis: last - 1, step: tile[1]!.length });
+    return candidates.find(
+      ({ axis }) =>
+        this.#body.sizes[axis]! % PACK === 0 &&
+        loads.every((access) => isVector(access, { axis, width: PACK })),
+    );
   }
 
   /** Whether neighbouring threads should load along the reduced axis rather than the tile's. */

@@ -40,7 +40,7 @@ export function printReduce(body: Body, schedule: ReduceSchedule, name: string):
 }
 
 /** Partial results: those of each slot one after the other, for each accumulator. */
-export function reduceScratch(body: Body, { slots }: ReduceSchedule): Scratch[] {
+export function reduceScratch(body: Body, { slots }: Pick<ReduceSchedule, 'slots'>): Scratch[] {
   const rows = product(body.kernel.parallel);
   return accumulatorsOf(body).map(({ monoid }) => ({
     byteLength: accumulatorByteLength(monoid) * rows * slots,

@@ -14,6 +14,7 @@ import { chooseReduce, type ReduceSchedule } from './schedule-reduce.js';
 import { chooseRepeat, type RepeatSchedule } from './schedule-repeat.js';
 import { chooseRows, DEFAULT_LIMITS, type DeviceLimits, type RowSchedule } from './schedule-rows.js';
 import { chooseStencil, type StencilSchedule } from './schedule-stencil.js';
+import type { Stretch } from './tile-reduced.js';
 
 /** A map in which some load runs along another axis than the stores: tiles go through shared memory. */
 export interface TransposeSchedule {
@@ -92,11 +93,14 @@ function chooseTranspose(kernel: Kernel): TransposeSchedule | undefined {
   return { kind: 'transpose', axis, tile, threads: 256, staged };
 }
 
+const printItem = (item: number | Stretch): string =>
+  typeof item === 'number' ? `${item}` : `${item.axis}: ${item.length}`;
+
 /** A schedule as one line: for `explain` and golden files. */
 export function printSchedule(schedule: Schedule): string {
   const { kind, ...rest } = schedule;
   const fields = Object.entries(rest).map(
-    ([name, value]) => `${name} ${Array.isArray(value) ? `[${value.join(', ')}]` : value}`,
+    ([name, value]) => `${name} ${Array.isArray(value) ? `[${value.map(printItem).join(', ')}]` : value}`,
   );
   return fields.length === 0 ? kind : `${kind}: ${fields.join(', ')}`;
 }

@@ -33,8 +33,9 @@ export function planGraph(
   options: PassOptions & Partial<Budgets> & { readonly place?: Place },
 ): Planned {
   debug('graph', 'as built', () => printGraph(canonical.graph));
+  const passOptions = { ...options, gpu: device !== 'cpu' };
   const graph = timed('plan', 'passes', () =>
-    runPasses(canonical.graph, wants('passes') ? { ...options, trace: traced(options) } : options),
+    runPasses(canonical.graph, wants('passes') ? { ...passOptions, trace: traced(options) } : passOptions),
   );
   const partitioned = timed('plan', 'partition', () => partition(graph));
   const place = options.place ?? 'host';

@@ -6,6 +6,8 @@
  *     contract abcd,dbea->ec (a, b)      →   matmul (1, m=c, k=abd) (1, k=abd, n=e), views around it
  *     contract ij,jk->ik (integers)      →   sum over j (a[:, None, :] * b.T[None])
  *
+ * For a GPU, long products that would need copies of their operands are such sums as well (`kernel-contractions.ts`).
+ *
  * After this pass every `contract` node is `(batch, m, k), (batch, k, n) -> (batch, m, n)`. Only the order of sums
  * changes, and only for contractions of more than two operands or with labels of one operand.
  */
@@ -14,6 +16,7 @@ import type { Shape } from '../graph/expr.js';
 import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../graph/graph.js';
 import { contractionPath } from './contraction-path.js';
 import { sameNumbers } from './kernel.js';
+import { type ProductSize, suitsKernel } from './kernel-contractions.js';
 import { hasContractions } from './merge-contractions.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
 import { simplify } from './simplify.js';
@@ -30,9 +33,21 @@ interface Operand {
   readonly labels: readonly number[];
 }
 
-export function lowerContractions(graph: MutableGraph): void {
+export const lowerContractions = (graph: MutableGraph): void => lowerAll(graph, NEVER);
+
+/** The same for a GPU. */
+export const lowerContractionsForGpu = (graph: MutableGraph): void =>
+  lowerAll(graph, (dtype, left, right, size) => suitsKernel(graph, dtype, left, right, size));
+
+/** Whether a product of these operands is better not left to a library. */
+type InKernel = (dtype: DType, left: number, right: number, size: ProductSize) => boolean;
+const NEVER: InKernel = () => false;
+
+function lowerAll(graph: MutableGraph, inKernel: InKernel): void {
   if (!hasContractions(graph)) return;
-  rewriteInOneWalk(graph, { contract: [lowerUnlessMatmul] }); // what is made of a contraction is executed as it is
+  const rule: Rule = (node, editor) =>
+    node.kind === 'contract' && !isMatmul(node, editor, inKernel) ? lower(node, editor, inKernel) : undefined;
+  rewriteInOneWalk(graph, { contract: [rule] }); // what is made of a contraction is executed as it is
   simplify(graph);
 }
 
@@ -42,21 +57,20 @@ const RIGHT = [0, 2, 3];
 const PRODUCT = [0, 1, 3];
 
 /** A product that a library computes as it stands. */
-const isMatmul = (node: GraphNodeOf<'contract'>, editor: Editor): boolean => {
+const isMatmul = (node: GraphNodeOf<'contract'>, editor: Editor, inKernel: InKernel): boolean => {
   const [a, b] = node.labels;
   if (node.labels.length !== 2 || !sameNumbers(a!, LEFT) || !sameNumbers(b!, RIGHT)) return false;
   if (!sameNumbers(node.output, PRODUCT)) return false;
-  const [, m, n] = node.shape as readonly [number, number, number];
-  return suitsLibrary(node.dtype, m, n, editor.node(node.inputs[0]!).shape[2]!);
+  const [batch, m, n] = node.shape as readonly [number, number, number];
+  const [left, right] = node.inputs as readonly [number, number];
+  const k = editor.node(left).shape[2]!;
+  return suitsLibrary(node.dtype, m, n, k) && !inKernel(node.dtype, left, right, { batch, m, n, k });
 };
 
 const suitsLibrary = (dtype: DType, m: number, n: number, k: number): boolean =>
   (isFloat(dtype) || isComplex(dtype)) && m > 1 && n > 1 && k > 1 && m * n > SMALL_RESULT;
 
-const lowerUnlessMatmul: Rule = (node, editor) =>
-  node.kind === 'contract' && !isMatmul(node, editor) ? lower(node, editor) : undefined;
-
-function lower(node: GraphNodeOf<'contract'>, editor: Editor): number {
+function lower(node: GraphNodeOf<'contract'>, editor: Editor, inKernel: InKernel): number {
   const sizes: number[] = []; // by label
   node.labels.forEach((labels, k) => {
     const { shape } = editor.node(node.inputs[k]!);
@@ -65,7 +79,7 @@ function lower(node: GraphNodeOf<'contract'>, editor: Editor): number {
     });
   });
   const sizeOf = (label: number): number => sizes[label]!;
-  const lowering = new Lowering(editor, sizeOf);
+  const lowering = new Lowering(editor, sizeOf, inKernel);
   const operands = node.labels.map((labels, k): Operand => ({ id: node.inputs[k]!, labels }));
   const { pairs } = operands.length === 2 ? ONE_PAIR : contractionPath(node.labels, node.output, sizeOf);
   const list: (Operand | undefined)[] = [...operands];
@@ -97,10 +111,12 @@ function comesFirst(a: Operand, b: Operand, output: readonly number[]): boolean 
 class Lowering {
   readonly #editor: Editor;
   readonly #sizeOf: (label: number) => number;
+  readonly #inKernel: InKernel;
 
-  constructor(editor: Editor, sizeOf: (label: number) => number) {
+  constructor(editor: Editor, sizeOf: (label: number) => number, inKernel: InKernel) {
     this.#editor = editor;
     this.#sizeOf = sizeOf;
+    this.#inKernel = inKernel;
   }
 
   #shape(labels: readonly number[]): number[] {
@@ -161,21 +177,32 @@ class Lowering {
     };
     const size = (labels: readonly number[]): number => sizeOfShape(this.#shape(labels));
     const { dtype } = this.#editor.node(a.id);
-    const library = suitsLibrary(dtype, size(groups.m), size(groups.n), size(groups.k));
-    return library ? this.#matmul(a, b, groups) : this.#multiplyAndSum(a, b, groups);
+    const [m, n, k] = [groups.m, groups.n, groups.k].map(size) as [number, number, number];
+    if (!suitsLibrary(dtype, m, n, k)) return this.#multiplyAndSum(a, b, groups);
+    const [left, right] = this.#matrices(a, b, groups);
+    const batch = size(groups.batch);
+    return this.#inKernel(dtype, left, right, { batch, m, n, k })
+      ? this.#multiplyAndSum(a, b, groups)
+      : this.#matmul(left, right, groups);
   }
 
-  #matmul(a: Operand, b: Operand, { batch, m, n, k }: Groups): Operand {
+  /** The operands as stacks of matrices. */
+  #matrices(a: Operand, b: Operand, { batch, m, n, k }: Groups): [number, number] {
     const shape = (...groups: (readonly number[])[]): number[] =>
       groups.map((labels) => sizeOfShape(this.#shape(labels)));
-    const left = this.#editor.reshape(this.arrange(a, [...batch, ...m, ...k]), shape(batch, m, k));
-    const right = this.#editor.reshape(this.arrange(b, [...batch, ...k, ...n]), shape(batch, k, n));
+    return [
+      this.#editor.reshape(this.arrange(a, [...batch, ...m, ...k]), shape(batch, m, k)),
+      this.#editor.reshape(this.arrange(b, [...batch, ...k, ...n]), shape(batch, k, n)),
+    ];
+  }
+
+  #matmul(left: number, right: number, { batch, m, n }: Groups): Operand {
     const product = this.#editor.add({
       kind: 'contract',
       labels: [LEFT, RIGHT],
       output: PRODUCT,
-      dtype: this.#editor.node(a.id).dtype,
-      shape: shape(batch, m, n),
+      dtype: this.#editor.node(left).dtype,
+      shape: [batch, m, n].map((labels) => sizeOfShape(this.#shape(labels))),
       inputs: [left, right],
     });
     const labels = [...batch, ...m, ...n];

@@ -7,7 +7,7 @@
 import { enablePatches, type Patch, produceWithPatches, setAutoFreeze } from 'immer';
 import type { Graph, GraphLoop, GraphNode, MutableGraph } from '../graph/graph.js';
 import { verify } from '../graph/verify.js';
-import { lowerContractions } from './lower-contractions.js';
+import { lowerContractions, lowerContractionsForGpu } from './lower-contractions.js';
 import { mergeContractions } from './merge-contractions.js';
 import { pushSlices } from './push-slices.js';
 import { simplify } from './simplify.js';
@@ -27,6 +27,11 @@ export const PASSES: readonly Pass[] = [
   { name: 'lower-contractions', run: lowerContractions, rounds: false },
 ];
 
+/** The passes over a graph that a GPU computes. */
+const GPU_PASSES: readonly Pass[] = PASSES.map((pass) =>
+  pass.name === 'lower-contractions' ? { ...pass, run: lowerContractionsForGpu } : pass,
+);
+
 /** The passes over a graph that several devices compute. */
 const DEALT_PASSES: readonly Pass[] = [
   ...PASSES,
@@ -45,6 +50,8 @@ export interface PassTrace {
 export interface PassOptions {
   /** Leaves out the passes that may change rounding. */
   readonly exact?: boolean;
+  /** Whether a GPU computes the graph. */
+  readonly gpu?: boolean;
   /** Whether the graph is dealt to several devices. */
   readonly dealt?: boolean;
   /** Called with what each pass changed. */
@@ -58,7 +65,7 @@ setAutoFreeze(false);
 
 /** Runs the passes; the graph given is not touched. */
 export function runPasses(graph: Graph, options: PassOptions = {}): Graph {
-  const all = options.dealt === true ? DEALT_PASSES : PASSES;
+  const all = options.dealt === true ? DEALT_PASSES : options.gpu === true ? GPU_PASSES : PASSES;
   const passes = all.filter((pass) => !(pass.rounds && options.exact === true));
   const whole = withBodies(graph, options);
   return options.trace === undefined

@@ -125,7 +125,17 @@ function reductions(): void {
     const difference = b.map('subtract', b.load(dtype, [d, 0, 1]), b.load(dtype, [0, d, 1]));
     return b.store(b.map('sqrt', b.reduce('sum', b.map('square', difference))));
   };
-  const pairs = { kind: 'pairs', axisI: 0, axisJ: 1, items: 8, depth: 16, fold: 0 } as const;
+  const pairs = {
+    kind: 'pairs',
+    axisI: 0,
+    axisJ: 1,
+    items: 8,
+    depth: 16,
+    fold: 0,
+    tile: [],
+    slots: 1,
+    slotLength: 48,
+  } as const;
   add('pairs of rows', distances(130, 72, 20, 'float32'), pairs);
   add('pairs of rows not aligned', distances(65, 67, 33, 'float64'), {
     ...pairs,
@@ -147,6 +157,36 @@ function reductions(): void {
       b.store(b.reduce('max', product)).store(b.reduce('argmin', product)),
       { ...pairs, axisI: 1, axisJ: 2, items: 4 },
     );
+  }
+  {
+    // Each side lies along another reduced axis; the last slot is shorter.
+    const b = new KernelBuilder([20, 70], [16, 3, 24]);
+    const x = b.load('float32', [24, 0, 1440, 480, 1]);
+    const y = b.load('float32', [0, 16, 1, 1120, 3360]);
+    add('pairs of slots in tiles', b.store(b.map('sqrt', b.reduce('sum', b.map('multiply', x, y)))), {
+      ...pairs,
+      items: 6,
+      depth: 32,
+      tile: [
+        { axis: 2, length: 8 },
+        { axis: 4, length: 4 },
+      ],
+      slots: 4,
+      slotLength: 320,
+    });
+  }
+  {
+    const b = new KernelBuilder([10, 8], [2500]);
+    const isIn = b.cast(b.map('equal', b.load('int64', [0, 0, 1]), b.index([1, 0, 0])), 'float64');
+    const y = b.load('float64', [0, 1, 8]);
+    add('pairs of slots of few results', b.store(b.reduce('sum', b.map('multiply', isIn, y))), {
+      ...pairs,
+      items: 1,
+      depth: 32,
+      fold: 1024,
+      slots: 2,
+      slotLength: 2048,
+    });
   }
   {
     const b = new KernelBuilder([300], [520]);

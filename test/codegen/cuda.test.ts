@@ -32,6 +32,7 @@ const GOLDEN = [
   'reduce several with a row epilogue',
   'reduce pairs of points',
   'pairs of rows',
+  'pairs of slots in tiles',
   'rows of softmax',
   'rows of softmax walked again',
   'rows of softmax in shared memory',
@@ -152,6 +153,43 @@ describe('cudaKernel', () => {
       layout: 'columns',
       threadsP: 32,
     });
+  });
+
+  it('cuts pairs with few tiles into slots, in tiles that both sides have neighbours in', () => {
+    const pairs = (rows: number, columns: number, reduced: number[], x: number[], y: number[]): Kernel => {
+      const b = new KernelBuilder([rows, columns], reduced);
+      const sum = b.reduce('sum', b.map('multiply', b.load('float32', x), b.load('float32', y)));
+      return b.store(sum).build('pairs');
+    };
+    const inOrder = pairs(96, 96, [64, 64, 96], [96, 0, 589824, 9216, 1], [0, 64, 1, 6144, 393216]);
+    expect(scheduleOf(pairs(96, 96, [8192], [8192, 0, 1], [0, 8192, 1]))).toMatchObject({
+      kind: 'pairs',
+      items: 6,
+      slots: 64,
+      slotLength: 128,
+      tile: [],
+    });
+    // Smaller tiles where there are few slots.
+    expect(scheduleOf(pairs(96, 96, [4096], [4096, 0, 1], [0, 4096, 1]))).toMatchObject({
+      items: 2,
+      slots: 32,
+    });
+    expect(scheduleOf(inOrder)).toMatchObject({
+      tile: [
+        { axis: 2, length: 8 },
+        { axis: 4, length: 4 },
+      ],
+    });
+    // Enough tiles without slots; too few results for a tile; too few elements for slots.
+    expect(scheduleOf(pairs(2048, 2048, [64], [64, 0, 1], [0, 64, 1]))).toMatchObject({ items: 8, slots: 1 });
+    expect(scheduleOf(pairs(3, 96, [2 ** 20], [2 ** 20, 0, 1], [0, 2 ** 20, 1]))).toMatchObject({
+      kind: 'reduce',
+    });
+    expect(scheduleOf(pairs(96, 96, [64], [64, 0, 1], [0, 64, 1]))).toMatchObject({ kind: 'reduce' });
+    // Longer slots, folded, where more would leave as much as they read.
+    const long = scheduleOf(pairs(512, 512, [2 ** 20], [2 ** 20, 0, 1], [0, 2 ** 20, 1]));
+    expect(long).toMatchObject({ kind: 'pairs', fold: 1024 });
+    if (long.kind === 'pairs') expect(long.slotLength % 1024).toBe(0);
   });
 
   it('adds at most 1024 elements into one accumulator, so that sums of ones stay exact', () => {

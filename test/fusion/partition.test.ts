@@ -196,6 +196,41 @@ describe('partition', () => {
     expect(names(product)).toEqual(['matmul']);
   });
 
+  it('does long products of what is in another order, or computed, in a kernel on a GPU alone', () => {
+    const on = (gpu: boolean, x: Expr): string[] => namesOf(partitionOf([x], { gpu }).steps);
+    const labels = [
+      [0, 1, 2, 3],
+      [3, 1, 4, 0],
+    ];
+    const inOrder = contract('einsum', labels, [4, 2], [array([12, 8, 10, 16]), array([16, 8, 9, 12])]);
+    expect(on(true, inOrder)).toEqual(['reduce_multiply_sum']);
+    expect(on(false, inOrder)).toEqual(['map_copy', 'map_copy', 'matmul']);
+    const product = (a: Expr, b: Expr): Expr =>
+      contract(
+        'matmul',
+        [
+          [0, 1],
+          [0, 2],
+        ],
+        [1, 2],
+        [a, b],
+      );
+    const computed = (m: number, k: number): Expr => map('exp', [array([k, m])]);
+    expect(on(true, product(computed(20, 5000), array([5000, 30])))).toEqual(['reduce_exp_multiply_sum']);
+    // A library is faster at what lies in order, at long rows, and at halves.
+    expect(on(true, product(array([5000, 20]), array([5000, 30])))).toEqual(['matmul']);
+    expect(on(true, product(computed(100, 5000), array([5000, 100])))).toEqual(['map_exp', 'matmul']);
+    expect(on(true, product(computed(200, 5000), array([5000, 20])))).toEqual(['map_exp', 'matmul']);
+    // One copy serves both operands.
+    const [few, many] = [computed(20, 5000), computed(64, 5000)];
+    expect(on(true, product(few, few))).toEqual(['reduce_exp_multiply_sum']);
+    expect(on(true, product(many, many))).toEqual(['map_exp', 'matmul']);
+    expect(on(true, product(computed(200, 300), array([300, 20])))).toEqual(['map_exp', 'matmul']);
+    expect(
+      on(true, product(map('exp', [array([5000, 20], 'float64')]), array([5000, 30], 'float64'))),
+    ).toEqual(['map_exp', 'matmul']);
+  });
+
   it('computes a transposed product as the product of the transposes', () => {
     const [a, b] = [array([300, 200]), array([200, 400])];
     const product = contract(

@@ -2,7 +2,7 @@
  * Programs for `programs.ts` that are large or shaped enough for what small ones do not reach: products by a library,
  * tiles of transposed loads and of pairs, rows that are split, temporaries that take one another's places.
  */
-import { concat, type Lazy, maximum } from '../../src/index.js';
+import { arange, concat, einsum, type Lazy, maximum } from '../../src/index.js';
 import { toLazy } from './api.js';
 import type { Program } from './program.js';
 import { randomIntegers, randomValues } from './random.js';
@@ -60,6 +60,24 @@ export const KERNEL_PROGRAMS: readonly Program[] = [
         integers('float64', 3, 9, 7).matmul(integers('float64', 3, 7, 10)),
         integers('float16', 2, 9, 8).matmul(integers('float16', 8, 9)),
         z.matmul(z.transpose()),
+      ];
+    },
+  },
+  {
+    name: 'long products with small results, of operands in another order or computed',
+    build: () => {
+      const { integers } = arrays();
+      const [a, b] = [integers('float32', 16, 8, 10, 64), integers('float32', 64, 8, 9, 16)];
+      const points = integers('float32', 9000, 9);
+      const isIn = integers('int64', 9000)
+        .expandDims(1)
+        .equal(arange(-3, 5, undefined, { dtype: 'int64' }))
+        .astype('float32');
+      const moved = points.sub(1);
+      return [
+        einsum('abcd,dbea->ec', a, b),
+        isIn.transpose().matmul(points).mul(2),
+        moved.transpose().matmul(moved),
       ];
     },
   },
