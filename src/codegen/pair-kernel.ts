@@ -10,6 +10,7 @@ import { fromStorage, STORAGE_TYPE } from './casts.js';
 import { type Chunking, ChunkStores, elementCoordinates } from './chunks.js';
 import { blockIndex, type CudaFunction, gridSizes, printFunction, type TileGrid } from './function.js';
 import { affineExpression, printCoordinates } from './index-math.js';
+import { accumulatorByteLength } from './monoids.js';
 import { PairStage, pitchOf } from './pair-stage.js';
 import type { Parameters } from './parameters.js';
 import { printCombine } from './reduce-combine.js';
@@ -99,8 +100,15 @@ class PairTile {
     for (const a of this.#accumulators) this.#printStart(a, a.name);
     if (fold > 0) for (const a of this.#accumulators) this.#printStart(a, `f_${a.name}`);
     const length = this.#params.size(product(kernel.reduced));
-    const stage = new PairStage(this.#body, this.#params, out, this.#schedule, (reduced) =>
-      this.#coordinates('(i0 + m)', '(j0 + m)', reduced),
+    const sets = fold > 0 ? 2 : 1;
+    const words = this.#accumulators.reduce((sum, { monoid }) => sum + accumulatorByteLength(monoid) / 4, 0);
+    const stage = new PairStage(
+      this.#body,
+      this.#params,
+      out,
+      this.#schedule,
+      (reduced) => this.#coordinates('(i0 + m)', '(j0 + m)', reduced),
+      items * items * words * sets,
     );
     if (slots > 1) {
       const slot = this.#params.size(slotLength);
@@ -108,13 +116,16 @@ class PairTile {
       out.line(`const ${index} end = begin + ${slot} < ${length} ? begin + ${slot} : ${length};`);
     }
     const [begin, end] = slots > 1 ? ['begin', 'end'] : ['0', length];
+    stage.declareAhead();
+    stage.loadAhead(begin!, end!);
     out.block(`for (${index} base = ${begin}; base < ${end}; base += ${depth})`, () => {
       out.line('__syncthreads();');
       for (const side of ['i', 'j', 'common'] as const) stage.print(side, end);
       out.line('__syncthreads();');
+      stage.loadAhead(`(base + ${depth})`, end!);
       out.line(`const int count = ${end} - base < ${depth} ? (int)(${end} - base) : ${depth};`);
       // With as many accumulators as registers allow, more at a time would be spilled.
-      out.line(`#pragma unroll ${items > 4 ? 2 : 4}`);
+      out.line(`#pragma unroll ${items > 6 ? 2 : 4}`);
       out.block('for (int k = 0; k < count; ++k)', () => this.#printProduct());
       if (fold > 0) out.block(`if (base % ${fold} == ${fold - depth})`, () => this.#printFold());
     });

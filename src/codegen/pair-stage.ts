@@ -2,8 +2,11 @@
  * What a tile of pairs reads: what depends on one axis only is computed once for each reduced element and put into shared
  * memory, where every thread of the block takes it from (`pair-kernel.ts`).
  *
- * Cell (k, m) of a side's tile holds reduced element `base + k` of row `m`: neighbouring rows lie side by side.
+ * Cell (k, m) of a side's tile holds reduced element `base + k` of row `m`: neighbouring rows lie side by side. Where registers
+ * are left for it, what the next tile needs is on its way to them while the block computes.
  */
+import type { Access } from '../fusion/kernel.js';
+import { byteLengthOf } from '../graph/dtype.js';
 import type { Body, Scope } from './body.js';
 import { toStorage } from './casts.js';
 import { type Chunking, ChunkLoads, elementCoordinates, isVector } from './chunks.js';
@@ -15,6 +18,9 @@ import type { Writer } from './writer.js';
 /** Elements that a thread loads at once. */
 const PACK = 4;
 const THREADS = PAIR_SIDE * PAIR_SIDE;
+const BOTH = ['i', 'j'] as const;
+/** Registers for accumulators and loads, of the 128 that a thread has. */
+const MOST_WORDS = 64;
 
 /** Elements from one reduced index to the next in shared memory; keeps packs aligned to 16 bytes. */
 export const pitchOf = ({ items }: PairSchedule): number => PAIR_SIDE * items + 4;
@@ -34,13 +40,17 @@ export class PairStage {
   readonly #frontier: readonly number[];
   /** Coordinates of row `m` of either side, given those of the reduced axes. */
   readonly #coordinates: (reduced: readonly string[]) => string[];
+  /** Whether what a tile needs is loaded before the one before it is computed. */
+  readonly #isAhead: boolean;
 
+  /** `words`: registers that accumulators take. */
   constructor(
     body: Body,
     params: Parameters,
     out: Writer,
     schedule: PairSchedule,
     coordinates: (reduced: readonly string[]) => string[],
+    words: number,
   ) {
     this.#body = body;
     this.#params = params;
@@ -49,6 +59,37 @@ export class PairStage {
     this.#sides = sidesOf(body.kernel, schedule.axisI, schedule.axisJ);
     this.#frontier = frontierOf(body.kernel, this.#sides);
     this.#coordinates = coordinates;
+    this.#isAhead = words + this.#wordsAhead() <= MOST_WORDS;
+  }
+
+  /** Registers that hold the loads of the next tile; infinite if they cannot be held. */
+  #wordsAhead(): number {
+    const staged = BOTH.map((side) => this.#own(side)).filter((own) => own.length > 0);
+    const loaded = staged.flatMap((own) => this.#loadsOf(own));
+    const areApart = new Set(loaded).size === loaded.length;
+    if (!areApart || staged.some((own) => this.#packAxis(own) === undefined)) return Number.POSITIVE_INFINITY;
+    const bytes = loaded.reduce(
+      (sum, position) => sum + byteLengthOf(this.#body.instruction(position).dtype),
+      0,
+    );
+    return (this.#rounds * PACK * bytes) / 4;
+  }
+
+  /** What is staged of a side. */
+  #own(side: Side): number[] {
+    return this.#frontier.filter((position) => this.#sides[position] === side);
+  }
+
+  /** The loads that values need. */
+  #loadsOf(own: readonly number[]): number[] {
+    return this.#body
+      .closure(own, () => false)
+      .filter((position) => this.#body.instruction(position).kind === 'load');
+  }
+
+  /** Packs of a side that a thread loads. */
+  get #rounds(): number {
+    return ((this.#schedule.depth / PACK) * this.#side) / THREADS;
   }
 
   /** Rows of a tile. */
@@ -58,7 +99,7 @@ export class PairStage {
 
   /** Computes what depends on one axis, or on none, and puts it into shared memory. */
   print(side: 'i' | 'j' | 'common', length: string): void {
-    const own = this.#frontier.filter((position) => this.#sides[position] === side);
+    const own = this.#own(side);
     if (own.length === 0) return;
     if (side === 'common') this.#printCommon(own, length);
     else {
@@ -100,13 +141,18 @@ export class PairStage {
    * Packs of elements that are neighbours along a reduced axis, which are stored to rows of the tile that are `step` apart:
    * half a warp takes neighbouring columns, so that what a warp stores at once lies in different banks of shared memory.
    */
-  #printPacks(own: readonly number[], side: 'i' | 'j', length: string, { axis, step }: PackAxis): void {
+  #printPacks(own: readonly number[], side: 'i' | 'j', length: string, along: PackAxis): void {
+    this.#eachPack('base', along, () => this.#printStaged(own, side, length, along));
+  }
+
+  /** Where the packs of a thread lie, those of the tile that begins at `base`: k, m and r. */
+  #eachPack(base: string, { axis, step }: PackAxis, inner: () => void): void {
     const out = this.#out;
     const extent = this.#side;
     const columns = this.#schedule.depth / PACK;
     const besides = Math.min(2, columns);
     const perRun = step === 1 ? 1 : this.#body.sizes[axis]! / PACK;
-    out.unrolled('t', (columns * extent) / THREADS, () => {
+    out.unrolled('t', this.#rounds, () => {
       out.line(`const int cell = t * ${THREADS} + (int)threadIdx.x;`);
       const beyond = besides === columns ? '' : ` + cell / ${besides * extent} * ${besides}`;
       const pack = `cell % ${besides}${beyond}`;
@@ -119,23 +165,63 @@ export class PairStage {
         );
       }
       out.line(`const int m = cell / ${besides} % ${extent};`);
-      out.line(`const ${this.#params.index} r = base + k;`);
-      this.#printStaged(own, side, length, { axis, step });
+      out.line(`const ${this.#params.index} r = ${base} + k;`);
+      inner();
     });
+  }
+
+  /** Declares what holds the loads of the next tile, where there is such. */
+  declareAhead(): void {
+    if (!this.#isAhead) return;
+    for (const side of BOTH) {
+      const own = this.#own(side);
+      for (const position of this.#loadsOf(own))
+        this.#loads(this.#packAxis(own)!).declare(this.#out, position, [this.#rounds]);
+    }
+  }
+
+  /** Loads what the tile that begins at `base` needs, where that is done ahead. */
+  loadAhead(base: string, length: string): void {
+    if (!this.#isAhead) return;
+    for (const side of BOTH) {
+      const own = this.#own(side);
+      const along = own.length === 0 ? undefined : this.#packAxis(own);
+      if (along === undefined) continue;
+      this.#eachPack(base, along, () =>
+        this.#out.block(this.#inside(side, length), () => {
+          const loads = this.#loads(along);
+          const coordinates = this.#coordinates(this.#reduced());
+          for (const position of this.#loadsOf(own)) loads.load(this.#out, position, '[t]', coordinates);
+        }),
+      );
+    }
+  }
+
+  #loads({ axis }: PackAxis): ChunkLoads {
+    return new ChunkLoads(this.#body, { axis, width: PACK }, this.#params);
+  }
+
+  /** Coordinates of the reduced index r. */
+  #reduced(): string[] {
+    return printCoordinates(this.#out, this.#params, 'r', this.#body.kernel.reduced, 'z');
+  }
+
+  /** Whether there is an element at r and m. */
+  #inside(side: 'i' | 'j', length: string): string {
+    const { axisI, axisJ } = this.#schedule;
+    const size = this.#params.size(this.#body.kernel.parallel[side === 'i' ? axisI : axisJ]!);
+    return `if (r < ${length} && ${side}0 + m < ${size})`;
   }
 
   /** The element at (k, m) of a side's tile, or the pack of them from there on; zeros past the ends. */
   #printStaged(own: readonly number[], side: 'i' | 'j', length: string, along?: PackAxis): void {
-    const { axisI, axisJ, items } = this.#schedule;
-    const size = this.#params.size(this.#body.kernel.parallel[side === 'i' ? axisI : axisJ]!);
+    const { items } = this.#schedule;
     const row = along === undefined ? 'k' : along.step === 1 ? '(k + e)' : `(k + e * ${along.step})`;
     const width = packOf(items);
     const column = width === 1 ? 'm].v[0]' : `m / ${width}].v[m % ${width}]`;
     const cellOf = (position: number): string =>
       `s${position}[${row} * ${pitchOf(this.#schedule) / width} + ${column}`;
-    this.#out.block(`if (r < ${length} && ${side}0 + m < ${size})`, () =>
-      this.#printValues(own, cellOf, along),
-    );
+    this.#out.block(this.#inside(side, length), () => this.#printValues(own, cellOf, along));
     // Read with the rest of a pack, and by threads whose pairs are not stored.
     this.#out.block('else', () => {
       const clear = (): void => {
@@ -149,8 +235,7 @@ export class PairStage {
   /** Computes the element of the reduced index r, or the pack that begins there, and puts it where `cellOf` says. */
   #printValues(own: readonly number[], cellOf: (position: number) => string, along?: PackAxis): void {
     const out = this.#out;
-    const reduced = printCoordinates(out, this.#params, 'r', this.#body.kernel.reduced, 'z');
-    const coordinates = this.#coordinates(reduced);
+    const coordinates = this.#coordinates(this.#reduced());
     const all = this.#body.closure(own, () => false);
     const put = (scope: Scope, values: readonly number[]): void => {
       this.#body.print(out, values, scope, this.#params);
@@ -167,13 +252,15 @@ export class PairStage {
       return;
     }
     const chunking: Chunking = { axis: along.axis, width: PACK };
-    const loads = new ChunkLoads(this.#body, chunking, this.#params);
-    const loaded = all.filter((position) => this.#body.instruction(position).kind === 'load');
-    for (const position of loaded) {
-      loads.declare(out, position, []);
-      loads.load(out, position, '', coordinates);
-    }
-    const known = new Map(loaded.map((position) => [position, loads.value(position, '')]));
+    const loads = this.#loads(along);
+    const loaded = this.#loadsOf(own);
+    if (!this.#isAhead)
+      for (const position of loaded) {
+        loads.declare(out, position, []);
+        loads.load(out, position, '', coordinates);
+      }
+    const at = this.#isAhead ? '[t]' : '';
+    const known = new Map(loaded.map((position) => [position, loads.value(position, at)]));
     out.unrolled('e', PACK, () =>
       put(
         { coordinates: elementCoordinates(coordinates, chunking), known },
@@ -187,12 +274,7 @@ export class PairStage {
     const { depth, tile } = this.#schedule;
     const packs = (depth / PACK) * this.#side;
     if (packs < THREADS || packs % THREADS !== 0) return undefined;
-    const loads = this.#body
-      .closure(own, () => false)
-      .flatMap((position) => {
-        const i = this.#body.instruction(position);
-        return i.kind === 'load' ? [i.access] : [];
-      });
+    const loads = this.#accessesOf(own);
     if (loads.length === 0) return undefined;
     const last = this.#body.sizes.length - 1;
     const candidates: PackAxis[] = [{ axis: last, step: 1 }];
@@ -207,12 +289,13 @@ export class PairStage {
   /** Whether neighbouring threads should load along the reduced axis rather than the tile's. */
   #isAlongReduced(targets: readonly number[], axis: number): boolean {
     const last = this.#body.sizes.length - 1;
-    const loads = this.#body
-      .closure(targets, () => false)
-      .flatMap((position) => {
-        const i = this.#body.instruction(position);
-        return i.kind === 'load' ? [i.access.strides] : [];
-      });
-    return !loads.some((strides) => strides[axis] === 1 && strides[last] !== 1);
+    return !this.#accessesOf(targets).some(({ strides }) => strides[axis] === 1 && strides[last] !== 1);
+  }
+
+  #accessesOf(own: readonly number[]): Access[] {
+    return this.#loadsOf(own).flatMap((position) => {
+      const i = this.#body.instruction(position);
+      return i.kind === 'load' ? [i.access] : [];
+    });
   }
 }

@@ -36,6 +36,45 @@ pairs_of_slots_in_tiles_pairs_partial(unsigned int first_x, int n0, int n1, unsi
   }
   const int begin = (int)(blockIdx.y + first_y) * n1;
   const int end = begin + n1 < n0 ? begin + n1 : n0;
+  weft_pack<float, 4> l0[3];
+  weft_pack<float, 4> l1[3];
+  #pragma unroll
+  for (int t = 0; t < 3; ++t) {
+    const int cell = t * 256 + (int)threadIdx.x;
+    const int k = (cell % 2 + cell / 192 * 2) * 4;
+    const int m = cell / 2 % 96;
+    const int r = begin + k;
+    if (r < end && i0 + m < n2) {
+      const int z_q4 = (int)weft_divide((unsigned int)r, n3, n4);
+      const int z4 = r - z_q4 * n5;
+      const int z_q3 = (int)weft_divide((unsigned int)z_q4, n6, n7);
+      const int z3 = z_q4 - z_q3 * n8;
+      const int z_q2 = (int)weft_divide((unsigned int)z_q3, n9, n7);
+      const int z2 = z_q3 - z_q2 * n10;
+      const int z_q1 = (int)weft_divide((unsigned int)z_q2, n11, n4);
+      const int z1 = z_q2 - z_q1 * n12;
+      l0[t] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + ((i0 + m) * n13 + z_q1 * n14 + z1 * n15 + z2 * n5 + z3 * n16 + z4));
+    }
+  }
+  #pragma unroll
+  for (int t = 0; t < 3; ++t) {
+    const int cell = t * 256 + (int)threadIdx.x;
+    const int pack = cell % 2 + cell / 192 * 2;
+    const int k = pack / 8 * 32 + pack % 2 * 16 + pack % 8 / 2;
+    const int m = cell / 2 % 96;
+    const int r = begin + k;
+    if (r < end && j0 + m < n17) {
+      const int z_q4 = (int)weft_divide((unsigned int)r, n3, n4);
+      const int z4 = r - z_q4 * n5;
+      const int z_q3 = (int)weft_divide((unsigned int)z_q4, n6, n7);
+      const int z3 = z_q4 - z_q3 * n8;
+      const int z_q2 = (int)weft_divide((unsigned int)z_q3, n9, n7);
+      const int z2 = z_q3 - z_q2 * n10;
+      const int z_q1 = (int)weft_divide((unsigned int)z_q2, n11, n4);
+      const int z1 = z_q2 - z_q1 * n12;
+      l1[t] = *reinterpret_cast<const weft_pack<float, 4>*>(b1 + ((j0 + m) * n18 + z_q1 * n8 + z1 * n19 + z2 * n20 + z3 + z4 * n21));
+    }
+  }
   for (int base = begin; base < end; base += 32) {
     __syncthreads();
     #pragma unroll
@@ -53,11 +92,9 @@ pairs_of_slots_in_tiles_pairs_partial(unsigned int first_x, int n0, int n1, unsi
         const int z2 = z_q3 - z_q2 * n10;
         const int z_q1 = (int)weft_divide((unsigned int)z_q2, n11, n4);
         const int z1 = z_q2 - z_q1 * n12;
-        weft_pack<float, 4> l0;
-        l0 = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + ((i0 + m) * n13 + z_q1 * n14 + z1 * n15 + z2 * n5 + z3 * n16 + z4));
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          s0[(k + e) * 50 + m / 2].v[m % 2] = l0.v[e];
+          s0[(k + e) * 50 + m / 2].v[m % 2] = l0[t].v[e];
         }
       }
       else {
@@ -83,11 +120,9 @@ pairs_of_slots_in_tiles_pairs_partial(unsigned int first_x, int n0, int n1, unsi
         const int z2 = z_q3 - z_q2 * n10;
         const int z_q1 = (int)weft_divide((unsigned int)z_q2, n11, n4);
         const int z1 = z_q2 - z_q1 * n12;
-        weft_pack<float, 4> l1;
-        l1 = *reinterpret_cast<const weft_pack<float, 4>*>(b1 + ((j0 + m) * n18 + z_q1 * n8 + z1 * n19 + z2 * n20 + z3 + z4 * n21));
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          s1[(k + e * 4) * 50 + m / 2].v[m % 2] = l1.v[e];
+          s1[(k + e * 4) * 50 + m / 2].v[m % 2] = l1[t].v[e];
         }
       }
       else {
@@ -98,8 +133,45 @@ pairs_of_slots_in_tiles_pairs_partial(unsigned int first_x, int n0, int n1, unsi
       }
     }
     __syncthreads();
+    #pragma unroll
+    for (int t = 0; t < 3; ++t) {
+      const int cell = t * 256 + (int)threadIdx.x;
+      const int k = (cell % 2 + cell / 192 * 2) * 4;
+      const int m = cell / 2 % 96;
+      const int r = (base + 32) + k;
+      if (r < end && i0 + m < n2) {
+        const int z_q4 = (int)weft_divide((unsigned int)r, n3, n4);
+        const int z4 = r - z_q4 * n5;
+        const int z_q3 = (int)weft_divide((unsigned int)z_q4, n6, n7);
+        const int z3 = z_q4 - z_q3 * n8;
+        const int z_q2 = (int)weft_divide((unsigned int)z_q3, n9, n7);
+        const int z2 = z_q3 - z_q2 * n10;
+        const int z_q1 = (int)weft_divide((unsigned int)z_q2, n11, n4);
+        const int z1 = z_q2 - z_q1 * n12;
+        l0[t] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + ((i0 + m) * n13 + z_q1 * n14 + z1 * n15 + z2 * n5 + z3 * n16 + z4));
+      }
+    }
+    #pragma unroll
+    for (int t = 0; t < 3; ++t) {
+      const int cell = t * 256 + (int)threadIdx.x;
+      const int pack = cell % 2 + cell / 192 * 2;
+      const int k = pack / 8 * 32 + pack % 2 * 16 + pack % 8 / 2;
+      const int m = cell / 2 % 96;
+      const int r = (base + 32) + k;
+      if (r < end && j0 + m < n17) {
+        const int z_q4 = (int)weft_divide((unsigned int)r, n3, n4);
+        const int z4 = r - z_q4 * n5;
+        const int z_q3 = (int)weft_divide((unsigned int)z_q4, n6, n7);
+        const int z3 = z_q4 - z_q3 * n8;
+        const int z_q2 = (int)weft_divide((unsigned int)z_q3, n9, n7);
+        const int z2 = z_q3 - z_q2 * n10;
+        const int z_q1 = (int)weft_divide((unsigned int)z_q2, n11, n4);
+        const int z1 = z_q2 - z_q1 * n12;
+        l1[t] = *reinterpret_cast<const weft_pack<float, 4>*>(b1 + ((j0 + m) * n18 + z_q1 * n8 + z1 * n19 + z2 * n20 + z3 + z4 * n21));
+      }
+    }
     const int count = end - base < 32 ? (int)(end - base) : 32;
-    #pragma unroll 2
+    #pragma unroll 4
     for (int k = 0; k < count; ++k) {
       weft_pack<float, 2> q0[3];
       #pragma unroll
