@@ -33,6 +33,9 @@ const THREADS = 256;
 const WARP = 32;
 /** Threads that keep any present device busy. */
 const MANY_THREADS = 2 ** 18;
+/** Threads of a row that is one of many, and the chunks from which on they are worth an exchange between warps. */
+const ROW_THREADS = 128;
+const LONG_ROW = 8 * ROW_THREADS;
 /** Blocks that a reduction is cut into where it can be: several for each multiprocessor. */
 const BLOCKS = 2048;
 /** Elements that one accumulator takes up one after the other, which bounds the error of a sum. */
@@ -164,7 +167,8 @@ function chooseRowLayout(kernel: Kernel): ReduceSchedule {
           single ? 16 : inner,
         );
   const chunks = Math.max(1, Math.ceil(length / width));
-  const most = rows * WARP >= MANY_THREADS / 2 ? WARP : THREADS;
+  const many = chunks >= LONG_ROW ? ROW_THREADS : WARP;
+  const most = rows * WARP >= MANY_THREADS / 2 ? many : THREADS;
   const threadsR = Math.min(most, powerOfTwoFrom(chunks));
   const threadsP = THREADS / threadsR;
   const perThread = Math.ceil(chunks / threadsR);

@@ -92,6 +92,23 @@ function reductions(): void {
     );
   }
   {
+    const b = new KernelBuilder([5], [4100]);
+    const x = b.load('float32', [4100, 1]);
+    const schedule = {
+      kind: 'reduce',
+      layout: 'rows',
+      threadsP: 2,
+      threadsR: 128,
+      width: 4,
+      itemsP: 1,
+      unrollR: 4,
+      slotLength: 6144,
+      slots: 1,
+      staged: false,
+    } as const;
+    add('reduce rows by several warps', b.store(b.reduce('sum', x)).store(b.reduce('argmax', x)), schedule);
+  }
+  {
     const b = new KernelBuilder([], [30, 20]);
     add('reduce a strided box', b.store(b.reduce('argmax', b.load('float32', [1, 50]))));
   }

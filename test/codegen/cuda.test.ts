@@ -148,7 +148,16 @@ describe('cudaKernel', () => {
     expect(all.schedule).toMatchObject({ kind: 'reduce', layout: 'rows', slots: 2048 });
     expect(all.launches.map((l) => l.function)).toEqual(['summed_reduce_partial', 'summed_reduce_combine']);
     expect(all.scratch).toEqual([{ byteLength: 4 * 2048, zeroed: false }]);
-    expect(scheduleOf(summed([2 ** 16], [4096], [4096, 1]))).toMatchObject({ layout: 'rows', slots: 1 });
+    expect(scheduleOf(summed([2 ** 16], [2048], [2048, 1]))).toMatchObject({
+      layout: 'rows',
+      threadsR: 32,
+      slots: 1,
+    });
+    expect(scheduleOf(summed([2 ** 16], [4096], [4096, 1]))).toMatchObject({
+      layout: 'rows',
+      threadsR: 128,
+      slots: 1,
+    });
     expect(scheduleOf(summed([4096], [2 ** 16], [1, 4096]))).toMatchObject({
       layout: 'columns',
       threadsP: 32,
