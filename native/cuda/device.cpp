@@ -269,6 +269,10 @@ MemoryUse CudaDevice::memory() const {
   return use;
 }
 
+void CudaDevice::expectResultsIn(const std::shared_ptr<Memory>& memory, size_t most) {
+  if (opened_.load() != nullptr) lockPagesSoon(memory, *this, most);
+}
+
 KeptObjects CudaDevice::keptObjects() const {
   if (!resources_) return {};
   Resources& r = *resources_;

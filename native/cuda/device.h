@@ -43,6 +43,7 @@ class CudaDevice : public Device {
   void beginHere(std::shared_ptr<Run> run, Turn turn) override;
   void trim() override;
   MemoryUse memory() const override;
+  void expectResultsIn(const std::shared_ptr<Memory>& memory, size_t most) override;
 
   // Makes the context and what belongs to it, on the executor's thread. Throws where the device cannot be
   // used.

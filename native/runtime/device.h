@@ -168,6 +168,12 @@ class Device {
   // Begins a run that has its turn. Where that is settled, throws what makes it fail.
   virtual void beginHere(std::shared_ptr<Run> run, Turn turn) = 0;
   virtual MemoryUse memory() const = 0;
+  // Host memory that its runs are to put results into: a GPU page-locks what comes again, no more than `most`
+  // bytes in all.
+  virtual void expectResultsIn(const std::shared_ptr<Memory>& memory, size_t most) {
+    static_cast<void>(memory);
+    static_cast<void>(most);
+  }
 };
 
 // The device of a name. Throws a device Failure for one that does not exist. Any thread.

@@ -210,8 +210,12 @@ Napi::Value run(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value allocateHostArray(const Napi::CallbackInfo& info) {
-  const auto byteLength = static_cast<size_t>(values::integer(info[0], "byteLength"));
-  return toArrayBuffer(info.Env(), allocateHost(byteLength));
+  Device& device = deviceNamed(values::text(info[0], "device"));
+  const auto byteLength = static_cast<size_t>(values::integer(info[1], "byteLength"));
+  const std::shared_ptr<Memory> memory = allocateHost(byteLength);
+  const bool isLimited = !info[2].IsUndefined();
+  device.expectResultsIn(memory, isLimited ? values::integer(info[2], "lockByteLength") : SIZE_MAX);
+  return toArrayBuffer(info.Env(), memory);
 }
 
 Napi::Value disposeBuffer(const Napi::CallbackInfo& info) {

@@ -42,9 +42,10 @@ struct BufferHandle {
 // the executor's taking it, to all being queued, to the end's being seen, to its being told.
 Napi::Value run(const Napi::CallbackInfo& info);
 
-// allocateHostArray(byteLength: number): ArrayBuffer
+// allocateHostArray(device: string, byteLength: number, lockByteLength?: number): ArrayBuffer
 //
-// Of undefined contents, from the pool of results.
+// Of undefined contents, from the pool of results, for runs on the device and on others of its kind: page-locked
+// where it comes again, no more than `lockByteLength` of results in all.
 Napi::Value allocateHostArray(const Napi::CallbackInfo& info);
 
 // disposeBuffer(handle: object): void

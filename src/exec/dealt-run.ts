@@ -30,6 +30,8 @@ export interface DealtProgram {
   readonly programs: readonly (readonly NativeProgram[])[];
   /** The last phase that reads a buffer, for those that any reads. */
   readonly lastRead: ReadonlyMap<number, number>;
+  /** The most memory of results that may be page-locked in all; undefined: what the runtime finds right. */
+  readonly lockByteLength: number | undefined;
 }
 
 export interface DealtRunOptions {
@@ -201,7 +203,9 @@ class DealtRun {
       if (kind === 'whole' && plan.buffers[b]!.windowed !== true) return 'host';
       let holding = this.#holdings.get(b);
       if (holding?.kind !== 'host') {
-        holding = { kind: 'host', bytes: allocateHostArray(byteLength) };
+        const { plan: whole, lockByteLength } = this.#program;
+        const bytes = allocateHostArray(whole.devices[0]!, byteLength, lockByteLength);
+        holding = { kind: 'host', bytes };
         this.#holdings.set(b, holding);
       }
       return new Uint8Array(holding.bytes);

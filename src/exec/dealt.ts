@@ -140,7 +140,8 @@ async function build(plan: DealtPlan, hostBudget: number | undefined): Promise<D
       ),
     ),
   );
-  return { plan, programs: await Promise.all(built), lastRead: lastReadsOf(plan) };
+  const lockByteLength = hostBudget === undefined ? undefined : Math.max(0, hostBudget - hostBytesOf(plan));
+  return { plan, programs: await Promise.all(built), lastRead: lastReadsOf(plan), lockByteLength };
 }
 
 /** Drops all kept programs. */

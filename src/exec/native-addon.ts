@@ -56,7 +56,7 @@ interface Addon {
   ): RawResult | Promise<RawResult>;
   settle(looksAgain: boolean): number;
   writeFiles(bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]>;
-  allocateHostArray(byteLength: number): ArrayBuffer;
+  allocateHostArray(device: string, byteLength: number, lockByteLength: number | undefined): ArrayBuffer;
   guardFile(path: string): object;
   releaseFile(handle: object): void;
   reserveFile(fd: number, byteLength: number, path: string): Promise<void>;

@@ -6,8 +6,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
 import { memory, trim } from '../../src/exec/native.js';
-import { type ComputeOptions, concat, type Lazy, lazy } from '../../src/index.js';
-import { describeSimulator, setFaults, show, takeProblems } from './simulator.js';
+import { type ComputeOptions, concat, type Lazy, lazy, profile } from '../../src/index.js';
+import { describeSimulator, setDevices, setFaults, show, takeProblems } from './simulator.js';
+
+setDevices([{}, {}]);
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -29,8 +31,8 @@ afterEach(() => {
 const large = (): Lazy => concat(Array.from({ length: PARTS }, () => lazy(part, { dtype: 'complex128' })));
 
 /** A result whose memory is free again afterwards. Whether it was right. */
-async function computeOnce(options: ComputeOptions = {}): Promise<boolean> {
-  const { data } = await large().compute({ device, ...options });
+async function computeOnce(options: ComputeOptions = { device }): Promise<boolean> {
+  const { data } = await large().compute(options);
   return Array.from({ length: PARTS }, (_, k) => (k + 1) * PART - 1 - k).every(
     (at) => data[2 * at + 1] === part[(2 * at + 1) % part.length],
   );
@@ -88,7 +90,7 @@ describe('memory of results', () => {
       [BYTES - 1, false],
       [BYTES + 2 ** 20, true],
     ] as const) {
-      const options = { hostMemory: hostPeakBytes + more };
+      const options = { device, hostMemory: hostPeakBytes + more };
       for (let k = 0; k < USES; k++) {
         expect(await computeOnce(options)).toBe(true);
         await settle(() => host() <= inUse);
@@ -98,6 +100,30 @@ describe('memory of results', () => {
       expect(pinnedBytes() - before).toBeLessThanOrEqual(options.hostMemory);
     }
     await trim();
+  });
+
+  it('is locked where two devices write to it, and takes the results of both without staging', async () => {
+    const options = { devices: ['cuda:0', 'cuda:1'] };
+    await trim();
+    const inUse = host();
+    setFaults([]);
+    const locks = (): number => describeSimulator().counts.cuMemHostRegister_v2 ?? 0;
+    for (let k = 0; k < USES; k++) {
+      expect(locks()).toBe(0);
+      expect(await computeOnce(options)).toBe(true);
+      await settle(() => host() <= inUse);
+    }
+    expect(locks()).toBe(1);
+
+    const { timeline } = await profile(() => computeOnce(options));
+    const copiesOut = timeline.spans.filter(({ kind }) => kind === 'copy out');
+    expect(new Set(copiesOut.map((span) => span.device))).toEqual(new Set(options.devices));
+    expect(timeline.spans.filter(({ name }) => name === 'from pinned memory')).toEqual([]);
+
+    await settle(() => host() <= inUse);
+    await trim();
+    await settle(() => describeSimulator().counts.cuMemHostUnregister === 1);
+    expect(takeProblems().map(show)).toEqual([]);
   });
 
   it('is used as it is where the driver locks none', async () => {
