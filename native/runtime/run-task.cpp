@@ -173,7 +173,8 @@ Napi::Value RunTask::valueOf(Napi::Env env, uint32_t output, std::shared_ptr<Mem
     }
     return toArrayBuffer(env, std::move(memory));
   }
-  return values::makeHandle(env, std::make_unique<BufferHandle>(env, std::move(memory)));
+  const size_t whole = program->buffers[program->outputs[output]].byteLength;
+  return values::makeHandle(env, std::make_unique<BufferHandle>(env, std::move(memory), whole));
 }
 
 }  // namespace weft

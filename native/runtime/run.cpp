@@ -103,11 +103,14 @@ bool readInput(const Napi::Value& value, const Program& program, uint32_t positi
 // What the collector is told of a block on a device. Told the whole size, it would collect after nearly every
 // large result (which takes longer than a kernel over it); a 64th still makes it run every few GiB, and at
 // most a little, or it would after each of many GiB: a device without room has it collect anyway. Of small
-// results, which are many before the heap itself grows, it is told all.
-int64_t weightOf(const Memory& memory) {
+// results, which are many before the heap itself grows, it is told all. The parts of a buffer that lies on
+// several devices weigh together what the whole would.
+int64_t weightOf(const Memory& memory, size_t wholeByteLength) {
   constexpr size_t kSmall = size_t{1} << 16;
   constexpr size_t kMost = size_t{16} << 20;
-  const size_t weight = std::min(memory.byteLength / 64, kMost);
+  if (memory.byteLength == 0) return 0;
+  const size_t most = kMost / ((wholeByteLength + memory.byteLength - 1) / memory.byteLength);
+  const size_t weight = std::min(memory.byteLength / 64, most);
   return static_cast<int64_t>(std::max(std::min(memory.byteLength, kSmall), weight));
 }
 
@@ -117,14 +120,14 @@ void tellCollector(Napi::Env env, int64_t weight) {
 
 }  // namespace
 
-BufferHandle::BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory)
-    : env(env), memory(std::move(memory)) {
-  tellCollector(env, weightOf(*this->memory));
+BufferHandle::BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t wholeByteLength)
+    : env(env), memory(std::move(memory)), weight(weightOf(*this->memory, wholeByteLength)) {
+  tellCollector(env, weight);
 }
 
 void BufferHandle::dispose() {
   if (!memory) return;
-  tellCollector(env, -weightOf(*memory));
+  tellCollector(env, -weight);
   memory.reset();
 }
 

@@ -13,12 +13,15 @@ namespace weft {
 struct BufferHandle {
   static constexpr const char* kWhat = "a device buffer";
 
-  BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory);
+  // `wholeByteLength`: of the buffer that the memory has all of, or a part.
+  BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t wholeByteLength);
   ~BufferHandle() { dispose(); }
   void dispose();
 
   const Napi::Env env;
   std::shared_ptr<Memory> memory;
+  // What the collector is told of it.
+  const int64_t weight;
 };
 
 // run(program: NativeProgram,
