@@ -36,14 +36,22 @@ const PRODUCT_RATE: Partial<Readonly<Record<DType, number>>> = {
   complex128: 55e12,
 };
 
+/** Of the smallest product, on the device, and what the library takes on the host to queue any. */
 const PRODUCT_SECONDS = 5e-6;
+const QUEUE_SECONDS = 12e-6;
+/** Products of few blocks are computed in smaller ones, at a part of the rate. */
+const SMALL_BLOCK = 64;
+const SMALL_BLOCK_RATE = 0.7;
 
 /** About how long a product takes by itself, and how much of the device it fills. */
 export function productCost({ m, n, k, batch, dtype }: MatmulStep, multiprocessors: number): StepCost {
-  const blocks = Math.ceil(m / BLOCK) * Math.ceil(n / BLOCK) * batch;
-  const share = Math.min(1, blocks / multiprocessors);
+  const shareIn = (block: number): number =>
+    Math.min(1, (Math.ceil(m / block) * Math.ceil(n / block) * batch) / multiprocessors);
+  const share = shareIn(BLOCK);
+  const speed = Math.max(share, SMALL_BLOCK_RATE * shareIn(SMALL_BLOCK), 1e-3);
   const operations = 2 * batch * m * n * k * (dtype.startsWith('complex') ? 4 : 1);
-  return { seconds: PRODUCT_SECONDS + operations / (PRODUCT_RATE[dtype]! * Math.max(share, 1e-3)), share };
+  const seconds = PRODUCT_SECONDS + operations / (PRODUCT_RATE[dtype]! * speed);
+  return { seconds, share, queueSeconds: QUEUE_SECONDS };
 }
 
 export function panelSeconds(step: MatmulStep, work: PanelWork, multiprocessors: number): number {

@@ -123,13 +123,14 @@ const MEMORY_RATE = 4e12;
 /** About how long a step takes by itself, and how much of the device it fills. */
 function costOf(step: Step, limits: DeviceLimits, multiprocessors: number): StepCost {
   if (step.kind === 'matmul') return productCost(step, multiprocessors);
-  if (step.kind !== 'kernel') return { seconds: LAUNCH_SECONDS, share: 1 };
+  if (step.kind !== 'kernel') return { seconds: LAUNCH_SECONDS, share: 1, queueSeconds: LAUNCH_SECONDS };
   const { launches } = cudaOf(step.kernel, limits);
   const threads = launches.map(({ grid, block }) => [...grid, ...block].reduce((n, size) => n * size, 1));
   const share = Math.min(1, Math.max(1, ...threads) / (multiprocessors * THREADS));
   const bytes = step.kernel.buffers.reduce((sum, b) => sum + b.elementCount * byteLengthOf(b.dtype), 0);
   const moved = bytes / (MEMORY_RATE * Math.min(1, 2 * share));
-  return { seconds: launches.length * LAUNCH_SECONDS + moved, share };
+  const launching = launches.length * LAUNCH_SECONDS;
+  return { seconds: launching + moved, share, queueSeconds: launching };
 }
 
 /**

@@ -9,10 +9,11 @@
 import { buffersOf } from './draft.js';
 import type { Step, StepStream, StreamPlan } from './plan.js';
 
-/** How long a step takes when it runs alone, and how much of the device it fills then, up to 1. */
+/** How long a step takes when it runs alone, how much of the device it fills then, up to 1, and what it takes the host to queue it. */
 export interface StepCost {
   readonly seconds: number;
   readonly share: number;
+  readonly queueSeconds: number;
 }
 
 /** What choosing streams goes by. */
@@ -23,8 +24,7 @@ export interface StreamNeeds {
 
 /** Plans of more steps have one stream: what is ordered is found in time that grows with their square. */
 const MOST_STEPS = 512;
-/** To queue a step, and a wait between streams, on the host and on the device. */
-const STEP_SECONDS = 2.5e-6;
+/** What a wait between streams takes on the device and on the host. */
 const WAIT_SECONDS = 3e-6;
 const QUEUED_WAIT_SECONDS = 1.5e-6;
 /** What has to be gained: this much of the time, and this much at least. */
@@ -146,9 +146,9 @@ function pays({ count, steps, ends }: StreamPlan, makespan: number, costs: reado
   const waits = steps.reduce((sum, { after }) => sum + after.length, count - 1 + ends.length);
   const alone = costs.reduce((sum, { seconds }) => sum + seconds, 0);
   const filled = costs.reduce((sum, { seconds, share }) => sum + seconds * share, 0);
-  const queued = steps.length * STEP_SECONDS + waits * QUEUED_WAIT_SECONDS;
-  const together = Math.max(makespan, filled, queued) + WAIT_SECONDS;
-  const gain = Math.max(alone, steps.length * STEP_SECONDS) - together;
+  const queued = costs.reduce((sum, { queueSeconds }) => sum + queueSeconds, 0);
+  const together = Math.max(makespan, filled, queued + waits * QUEUED_WAIT_SECONDS) + WAIT_SECONDS;
+  const gain = Math.max(alone, queued) - together;
   return gain > LEAST_SECONDS && gain > LEAST_SHARE * alone;
 }
 

@@ -24,7 +24,11 @@ const product = (a: number, b: number, c: number): MatmulStep => ({
   nodes: [],
 });
 
-const small = { most: 4, costOf: () => ({ seconds: 40e-6, share: 0.1 }) };
+const needing = (seconds: number, share: number, queueSeconds = 3e-6) => ({
+  most: 4,
+  costOf: () => ({ seconds, share, queueSeconds }),
+});
+const small = needing(40e-6, 0.1);
 
 describe('streams of steps', () => {
   it('are as many as there are chains, with one wait for each that joins', () => {
@@ -47,8 +51,14 @@ describe('streams of steps', () => {
     const wide = [product(0, 0, 1), product(0, 0, 2), product(0, 0, 3), product(0, 0, 4)];
     expect(streamsOf(chain, small)).toBeUndefined();
     expect(streamsOf(wide, small)?.count).toBe(4);
-    expect(streamsOf(wide, { most: 4, costOf: () => ({ seconds: 40e-6, share: 1 }) })).toBeUndefined();
-    expect(streamsOf(wide, { most: 4, costOf: () => ({ seconds: 3e-6, share: 0.1 }) })).toBeUndefined();
+    expect(streamsOf(wide, needing(40e-6, 1))).toBeUndefined();
+    expect(streamsOf(wide, needing(3e-6, 0.1))).toBeUndefined();
+  });
+
+  it('are one where the host takes as long to queue the steps as the device for them', () => {
+    const wide = Array.from({ length: 8 }, (_, k) => product(0, 0, k + 1));
+    expect(streamsOf(wide, needing(12e-6, 0.1))?.count).toBe(4);
+    expect(streamsOf(wide, needing(12e-6, 0.1, 11e-6))).toBeUndefined();
   });
 
   it('keep what reads before a value is written over', () => {

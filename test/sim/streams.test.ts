@@ -15,28 +15,31 @@ const TIMINGS = ['late', 'random', 'eager'] as const;
 const UNKNOWN = 999;
 const CHAINS = 4;
 const SIZE = 64;
+/** Sums so long that the device takes longer for a product than the host. */
+const LONG = 1024;
 
-const values = (seed: number): Float32Array =>
-  Float32Array.from({ length: SIZE * SIZE }, (_, i) => Math.sin(seed + i) / SIZE);
-const arrays = Array.from({ length: 2 * CHAINS }, (_, k) => values(k));
+const values = (seed: number, length: number): Float32Array =>
+  Float32Array.from({ length }, (_, i) => Math.sin(seed + i) / SIZE);
+const arrays = Array.from({ length: 2 * CHAINS }, (_, k) => values(k, SIZE * SIZE));
 
-/** Chains of steps that meet in the end. */
+/** Chains, each of two arrays, that meet in the end. */
 const meeting =
-  (depth: number, step: (h: Lazy, w: Lazy) => Lazy) =>
-  (...given: readonly Lazy[]): Lazy => {
-    const results = Array.from({ length: CHAINS }, (_, k) => {
-      let h = given[k]!;
-      for (let i = 0; i < depth; i++) h = step(h, given[CHAINS + k]!);
-      return h;
-    });
-    return stack(results).sum(0);
-  };
+  (chain: (x: Lazy, y: Lazy) => Lazy) =>
+  (...given: readonly Lazy[]): Lazy =>
+    stack(Array.from({ length: CHAINS }, (_, k) => chain(given[k]!, given[CHAINS + k]!))).sum(0);
 
-const products = meeting(3, (h, w) => h.matmul(w).tanh());
+const products = meeting((x, y) => x.matmul(y.matmul(x.matmul(y).tanh())).tanh());
 /** Launches alone: sums over columns, which the next step needs whole. */
-const launches = meeting(6, (h, w) => h.mul(w).softmax(0));
+const launches = meeting((x, y) => {
+  let h = x;
+  for (let i = 0; i < 6; i++) h = h.mul(y).softmax(0);
+  return h;
+});
 
-const lazies = (): Lazy[] => arrays.map((data) => lazy(data, { shape: [SIZE, SIZE] }));
+const longArrays = (): Lazy[] =>
+  Array.from({ length: 2 * CHAINS }, (_, k) =>
+    lazy(values(k, SIZE * LONG), { shape: k < CHAINS ? [SIZE, LONG] : [LONG, SIZE] }),
+  );
 const streamsOf = ({ steps }: Explanation): number => new Set(steps.map(({ stream }) => stream)).size;
 
 afterEach(() => {
@@ -57,7 +60,7 @@ async function bitsUnderSchedules(run: () => Promise<Float32Array>, wanted: Floa
 }
 
 describe('a program in several streams', () => {
-  const x = products(...lazies());
+  const x = products(...longArrays());
   const explained = x.explain({ device: 'cuda' });
 
   it('says which step runs where, and what it waits for', () => {
@@ -80,6 +83,12 @@ describe('a program in several streams', () => {
     );
     expect(footprint()).toEqual(left);
     expect((await keptObjects('cuda:0')).streams).toBe(CHAINS);
+  });
+
+  it('is in one stream where the host takes longer to queue its products than the device for them', () => {
+    const square = (x: Lazy, y: Lazy): Lazy => x.matmul(y).tanh().matmul(y).tanh().matmul(y).tanh();
+    const small = arrays.map((data) => lazy(data, { shape: [SIZE, SIZE] }));
+    expect(streamsOf(meeting(square)(...small).explain({ device: 'cuda' }))).toBe(1);
   });
 
   it('shows its streams in a timeline', async () => {
