@@ -45,6 +45,7 @@ void queuePeerCopy(CudaDevice& device, CUdeviceptr to, const Memory& source, CUd
   awaitPeer(owner, source, cancel);
   checkPeer(owner);
   owner.letIn(device);
+  device.letIn(owner);
   const StreamSpan span(
       stream, recorder::Kind::copyPeer, [&] { return "from " + owner.name(); }, byteLength);
   const CUresult status =

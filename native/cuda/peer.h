@@ -1,5 +1,6 @@
 // Peer: copies between devices. Where a device reaches the other's memory they go directly (NVLink, PCIe),
-// else the driver takes them through host memory.
+// else the driver takes them through host memory. Which of the two devices' engines copies is the driver's
+// choice, so that each lets the other in: with four H200s, copies faulted where only the source did.
 #pragma once
 #include <cstddef>
 #include <memory>

@@ -40,6 +40,11 @@ struct Pair {
     using Copy = int(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t, CUstream);
     return entry<Copy>("cuMemcpyPeerAsync")(block, other, first.block, first.context, byteLength, first.one);
   }
+  // Lets a device use a block of the other.
+  static void letIn(CUmemoryPool owner, int guest) {
+    const MemoryAccess access{kLocationDevice, guest, kAccessReadWrite};
+    must(cu().cuMemPoolSetAccess(owner, &access, 1));
+  }
   void readOther() const {
     must(cu().cuCtxSetCurrent(other));
     must(cu().cuMemcpyDtoHAsync(first.pinned, block, kBytes, stream));
@@ -174,6 +179,23 @@ const Scenarios& wideScenarios() {
          p.first.set(p.first.one);
          must(p.copyOver(kBytes + 1));
          static_cast<void>(cu().cuStreamSynchronize(p.first.one));
+       }},
+      {"two devices that let each other in copy",
+       [] {
+         Pair p;
+         p.first.set(p.first.one);
+         Pair::letIn(p.first.pool, 1);
+         Pair::letIn(p.pool, 0);
+         must(p.copyOver());
+         p.first.finish();
+       }},
+      {"two devices of which one lets the other in copy",
+       [] {
+         Pair p;
+         p.first.set(p.first.one);
+         Pair::letIn(p.first.pool, 1);
+         static_cast<void>(p.copyOver());
+         p.first.finish();
        }},
       {"peer access is refused where there is none, and twice",
        [] {

@@ -40,6 +40,8 @@ const SCENARIOS: readonly (readonly [string, Problem['kind'] | undefined])[] = [
   ['a device gives to another that reads too early', 'race'],
   ['a device waits for another by an event', undefined],
   ['a device gives more than the other has', 'out-of-bounds'],
+  ['two devices that let each other in copy', undefined],
+  ['two devices of which one lets the other in copy', 'misuse'],
   ['peer access is refused where there is none, and twice', undefined],
   ['a graph is launched again and again', undefined],
   ['a graph writes what another stream writes', 'race'],

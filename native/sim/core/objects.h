@@ -131,6 +131,8 @@ struct Pool {
   size_t reserved = 0;
   size_t live = 0;
   uint64_t releaseThreshold = 0;
+  // Ordinals of other devices that may use its memory.
+  std::set<int> guests;
   std::vector<Pending> pending;
 
   // Bytes that cannot be handed out in a stream (null: anywhere).

@@ -21,6 +21,13 @@ bool reaches(const Context& from, const Context& to) {
          std::find(unreachable.begin(), unreachable.end(), to.ordinal) == unreachable.end();
 }
 
+// Whether a device may use the block that an address of another is in.
+bool letsIn(const Context& owner, Address address, const Context& guest) {
+  auto found = owner.poolOf.upper_bound(address);
+  if (found == owner.poolOf.begin()) return false;
+  return std::prev(found)->second->guests.count(guest.ordinal) > 0;
+}
+
 bool isLive(const Simulator& simulator, const Context* context) {
   return std::any_of(simulator.contexts.begin(), simulator.contexts.end(),
                      [&](const auto& owned) { return owned.get() == context && context->retained > 0; });
@@ -60,7 +67,7 @@ WEFT_SIM_API cuCtxDisablePeerAccess(Context* peer) {
 WEFT_SIM_API cuMemPoolSetAccess(Pool* handle, const PoolAccess* accesses, size_t count) {
   return enter("cuMemPoolSetAccess", Needs::driver, [&](Simulator& simulator, Context*) {
     constexpr int kDeviceLocation = 1, kReadWrite = 3;
-    const Pool* pool = simulator.object(simulator.pools, handle, "pool");
+    Pool* pool = simulator.object(simulator.pools, handle, "pool");
     if (pool == nullptr) return kInvalidValue;
     for (size_t i = 0; i < count; i++) {
       const PoolAccess& access = accesses[i];
@@ -69,12 +76,14 @@ WEFT_SIM_API cuMemPoolSetAccess(Pool* handle, const PoolAccess* accesses, size_t
       if (!isDevice || access.flags != kReadWrite) return kInvalidValue;
       const Context& peer = *simulator.contexts[access.locationId];
       if (&peer != pool->context && !reaches(peer, *pool->context)) return kInvalidDevice;
+      pool->guests.insert(peer.ordinal);
     }
     return kSuccess;
   });
 }
 
-// Works between any two devices: through the host where they do not reach each other.
+// Works between any two devices: through the host where they do not reach each other. Where they do, the
+// engine of either may copy, and faults if only one of them may use the other's memory.
 WEFT_SIM_API cuMemcpyPeerAsync(Address to, Context* toContext, Address from, Context* fromContext,
                                size_t byteLength, Stream* handle) {
   return enter("cuMemcpyPeerAsync", Needs::context, [&](Simulator& simulator, Context*) {
@@ -86,6 +95,12 @@ WEFT_SIM_API cuMemcpyPeerAsync(Address to, Context* toContext, Address from, Con
     }
     if (toContext->error != 0) return toContext->error;
     if (fromContext->error != 0) return fromContext->error;
+    const bool areNear = reaches(*fromContext, *toContext) && reaches(*toContext, *fromContext);
+    if (areNear && letsIn(*fromContext, from, *toContext) != letsIn(*toContext, to, *fromContext)) {
+      simulator.misuse(simulator.callName +
+                       " between two devices of which one may not use the other's memory");
+      return kInvalidValue;
+    }
     Operation copy;
     copy.kind = "copy";
     copy.what = simulator.callName;
