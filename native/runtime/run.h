@@ -47,8 +47,8 @@ Napi::Value run(const Napi::CallbackInfo& info);
 
 // allocateHostArray(device: string, byteLength: number, lockByteLength?: number): ArrayBuffer
 //
-// Of undefined contents, from the pool of results, for runs on the device and on others of its kind: page-locked
-// where it comes again, no more than `lockByteLength` of results in all.
+// Of undefined contents, from the pool of results, for runs on the device and on others of its kind:
+// page-locked where it comes again, no more than `lockByteLength` of results in all.
 Napi::Value allocateHostArray(const Napi::CallbackInfo& info);
 
 // disposeBuffer(handle: object): void

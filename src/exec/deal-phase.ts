@@ -20,7 +20,7 @@ import {
 } from './sweep-slots.js';
 import { sweepStep } from './sweep-tables.js';
 import type { BytePitches, Task } from './sweep-tasks.js';
-import type { Span, SweptTask, Tile, Window } from './sweep-windows.js';
+import { type Span, type SweptTask, type Tile, tileOf, type Window } from './sweep-windows.js';
 
 /** What a buffer is to a phase. */
 export type Part =
@@ -190,6 +190,12 @@ class SharePlanner {
   #slotRules(stretch: Stretch): SlotRules {
     const { sweeps, byteLengthOf, pitches } = this.#rules;
     const bytesIn = ({ width, rows }: Window): number => width * rows;
+    // What a part of the stretch needs as much of as all of it comes once, however many tiles there are.
+    const half = tileOf(stretch.tasks, 0, 2, { isWindowed: () => true, pitches });
+    const isShared = (buffer: number, whole: Window): boolean => {
+      const window = half?.windows.get(buffer);
+      return window !== undefined && window.first === whole.first && bytesIn(window) === bytesIn(whole);
+    };
     return {
       ...sweeps,
       pitches,
@@ -197,7 +203,8 @@ class SharePlanner {
       // What the stretch needs of it, from which the number of tiles follows.
       byteLengthOf: (buffer) => {
         const window = stretch.hull.windows.get(buffer);
-        return window === undefined ? byteLengthOf(buffer) : bytesIn(window);
+        if (window === undefined) return byteLengthOf(buffer);
+        return isShared(buffer, window) ? 0 : bytesIn(window);
       },
       directionOf: (buffer) => this.#directionOf(buffer),
     };

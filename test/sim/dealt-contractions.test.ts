@@ -1,6 +1,8 @@
 /** Long contractions with small results on several devices: each takes some of the axis that is summed, with the same bits for any number of them. */
 import { expect, it } from 'vitest';
+import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { type Lazy, lazy, type NDArray, plan } from '../../src/index.js';
+import { storedLazy } from '../../src/lazy.js';
 import { describeSimulator, setDevices, setFaults } from './simulator.js';
 
 setDevices([{ memory: 2 ** 26 }, { memory: 2 ** 26 }, { memory: 2 ** 25 }]);
@@ -44,4 +46,27 @@ it('a product with a large result, or of a length without parts, is not', () => 
   expect(kindsOf(x.matmul(x.slice([0, 33])), { devices: 2 })).toEqual(['dealt 2']);
   const odd = lazy(new Float32Array(16_411 * 65)).reshape([16_411, 65]); // a prime
   expect(kindsOf(odd.transpose().matmul(odd), { devices: 2 }).at(-1)).toBe('whole 1');
+});
+
+it('a product of shards takes its right factor from all devices at once, and is not cut into tiles', () => {
+  // Plans read no elements.
+  const part = (device: string, byteLength: number): DeviceBuffer => ({
+    device,
+    byteLength,
+    disposed: false,
+    dispose: () => undefined,
+  });
+  const sharded = (rows: number, columns: number): Lazy => {
+    const half = rows * columns * 2;
+    const shards = [part('cuda:0', half), part('cuda:1', half)].map((buffer, k) => ({
+      buffer,
+      first: k * half,
+    }));
+    const buffer = { ...part('cuda:0,cuda:1', 2 * half), shards };
+    return storedLazy({ buffer, dtype: 'float32', shape: [rows, columns] });
+  };
+  const product = sharded(4096, 8192).matmul(sharded(8192, 4096));
+  expect(`${product.explain({ devices: 2, memory: 2 ** 30 })}`).toContain(
+    'phase 0: matmul, dealt to cuda:0, cuda:1\n',
+  );
 });
