@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { SIM_ENVIRONMENT } from './test/sim/environment.js';
 
@@ -7,11 +8,12 @@ const CUDA = [
   'test/codegen/cuda-ops.test.ts',
   'test/codegen/cuda-values.test.ts',
 ];
-const common = { testTimeout: 60_000, pool: 'forks' } as const;
+const SETUP = 'test/support/same-bits.ts';
+const common = { testTimeout: 60_000, pool: 'forks', setupFiles: [SETUP] };
 
 /** On the simulated CUDA (`native/sim`), whose checks every test must pass besides its own. */
 const SIM = {
-  setupFiles: ['test/sim/setup.ts'],
+  setupFiles: [SETUP, 'test/sim/setup.ts'],
   env: {
     ...SIM_ENVIRONMENT,
     WEFT_TEST_ONLY: 'cuda',
@@ -21,6 +23,8 @@ const SIM = {
 
 export default defineConfig({
   test: {
+    // All cores: by default one of them is left to the runner, which has little to do.
+    maxWorkers: availableParallelism(),
     projects: [
       {
         test: {
