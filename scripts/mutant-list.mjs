@@ -1,7 +1,7 @@
 /** The bugs that `mutants.mjs` plants, each with the tests that have to catch it. */
 const PROGRAMS = ['test/conformance/programs.test.ts'];
 const SCHEDULES = ['test/sim/schedules.test.ts'];
-const FAULTS = ['test/sim/faults.test.ts'];
+const FAULTS = ['test/sim/faults.test.ts', 'test/sim/lost-devices.test.ts'];
 const RUNTIME = ['test/exec/cuda-runtime.test.ts'];
 const SWEEPS = ['test/sim/sweeps.test.ts'];
 const STREAMS = ['test/sim/streams.test.ts'];

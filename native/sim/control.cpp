@@ -1,8 +1,8 @@
-// What tests hold: control(json: string): string, exported by a small addon of its own, and what fork.h says.
+// What tests hold, exported by a small addon of its own: control(json: string): void, describe(): string, and
+// what fork.h says.
 //
-// {"devices": […]} before the driver is started; {"schedule": {…}}, {"faults": […]}, {"stall": {…}},
-// {"clear": true}; every call answers with the simulator's description. src of the types:
-// test/sim/simulator.ts.
+// control takes {"devices": […]} before the driver is started; {"schedule": {…}}, {"faults": […]},
+// {"stall": {…}}, {"clear": true}. The types of both: test/sim/simulator.ts.
 #include <node_api.h>
 
 #include <mutex>
@@ -18,7 +18,7 @@ namespace {
 using weft::sim::Json;
 using weft::sim::Simulator;
 
-std::string answer(const std::string& request) {
+void obey(const std::string& request) {
   const Json json = Json::parse(request);
   Simulator& simulator = Simulator::get();
   const std::lock_guard lock(simulator.mutex);
@@ -32,6 +32,11 @@ std::string answer(const std::string& request) {
     simulator.report.clear();
     for (const auto& context : simulator.contexts) context->peak = context->inUse;
   }
+}
+
+std::string description() {
+  Simulator& simulator = Simulator::get();
+  const std::lock_guard lock(simulator.mutex);
   return simulator.describe().print();
 }
 
@@ -46,13 +51,18 @@ napi_value control(napi_env env, napi_callback_info info) {
   }
   std::string request(length, 0);
   napi_get_value_string_utf8(env, argument, request.data(), length + 1, &length);
-  napi_value result = nullptr;
   try {
-    const std::string text = answer(request);
-    napi_create_string_utf8(env, text.data(), text.size(), &result);
+    obey(request);
   } catch (const std::exception& error) {
     napi_throw_error(env, nullptr, error.what());
   }
+  return nullptr;
+}
+
+napi_value describe(napi_env env, napi_callback_info) {
+  const std::string text = description();
+  napi_value result = nullptr;
+  napi_create_string_utf8(env, text.data(), text.size(), &result);
   return result;
 }
 
@@ -65,6 +75,7 @@ NAPI_MODULE_INIT() {
     napi_set_named_property(env, exports, name, function);
   };
   add("control", control);
+  add("describe", describe);
   add("fork", weft::sim::forkProcess);
   add("leave", weft::sim::leaveProcess);
   return exports;

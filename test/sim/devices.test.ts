@@ -43,7 +43,7 @@ describe('devices of unequal size', () => {
     const tooLarge = compute(large, { device: 'cuda:1', memory: 4 * SMALL });
     await expect(tooLarge).rejects.toBeInstanceOf(MemoryError);
     expect(await bitsOf(large, 'cuda:1')).toEqual(await bitsOf(large, 'cuda:0'));
-    expect(footprint(1).inUse).toBe(0);
+    expect((await footprint(1)).inUse).toBe(0);
     expect(await bitsOf([values(SMALL / 4)], 'cuda:0')).toHaveLength(1);
     const { devices } = describeSimulator();
     expect(devices[1]!.peak).toBeLessThanOrEqual(SMALL);

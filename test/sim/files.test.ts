@@ -78,7 +78,7 @@ describe('a file that is larger than the budget', () => {
     const x = await saveNpy(join(folder.path, 'cut.npy'), inMemory, { device });
     const memory = 200_000;
     await x.mul(2).compute({ device, memory, to: npy(join(folder.path, 'first.npy')) });
-    const left = footprint();
+    const left = await footprint();
     truncateSync(join(folder.path, 'cut.npy'), 400_000);
     const short = x.mul(2).compute({ device, memory, to: npy(join(folder.path, 'of-cut.npy')) });
     await expect(short).rejects.toThrow(FileError);
@@ -89,6 +89,6 @@ describe('a file that is larger than the budget', () => {
     setTimeout(() => abort.abort(new Error('enough')), 5);
     await expect(computing).rejects.toThrow('enough');
     expect(readdirSync(folder.path).filter((name) => /of-cut|aborted|tmp/.test(name))).toEqual([]);
-    expect(footprint()).toEqual(left);
+    expect(await footprint()).toEqual(left);
   });
 });

@@ -2,6 +2,7 @@
  * What is left on the simulated devices beside what the runtime says that it keeps. For the tests on the simulator, after each
  * of them (`setup.ts`), and for processes of their own that use it (`test/guest`).
  */
+import { setTimeout } from 'node:timers/promises';
 import { describeSimulator } from './simulator.js';
 
 /** Bytes in use on each device. */
@@ -35,4 +36,10 @@ export async function leftBehind(): Promise<string[]> {
     }
   }
   return left;
+}
+
+/** The same once the device's threads had time to give back what the last run had. */
+export async function leftInTheEnd(): Promise<string[]> {
+  for (let wait = 0; wait < 200 && (await leftBehind()).length > 0; wait++) await setTimeout(10);
+  return leftBehind();
 }

@@ -40,7 +40,7 @@ describe('a product in parts of panels', () => {
     expect([tiles, tiles % 3]).toEqual([48, 0]);
     expect(String(plan)).toMatch(/ out, 1 slots/);
     await product().compute(options);
-    const { inUse } = footprint();
+    const { inUse } = await footprint();
     for (let seed = 1; seed <= 6; seed++) {
       setSchedule({ timing: TIMINGS[seed % 3]!, seed });
       setFaults([]);
@@ -50,7 +50,7 @@ describe('a product in parts of panels', () => {
       expect(counts.cublasGemmEx).toBe(tiles);
       expect(takeProblems().map(show)).toEqual([]);
     }
-    expect(footprint().inUse).toBe(inUse);
+    expect((await footprint()).inUse).toBe(inUse);
   });
 
   it('goes from files to a file', async () => {
@@ -67,12 +67,12 @@ describe('a product in parts of panels', () => {
 
   it('leaves nothing behind where a product fails, and is right the next time', async () => {
     await product().compute(options);
-    const { inUse } = footprint();
+    const { inUse } = await footprint();
     for (const nth of [1, 2, 4]) {
       setFaults([{ call: 'cublasGemmEx', nth, status: 13 }]);
       await expect(product().compute(options)).rejects.toThrow(/cublas/i);
       setFaults([]);
-      expect(footprint().inUse).toBe(inUse);
+      expect((await footprint()).inUse).toBe(inUse);
     }
     const { data } = await product().compute(options);
     expect(Array.from(data as Float32Array)).toEqual(wanted);

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../src/index.js';
-import { bitsOf, CASES, footprint } from './programs.js';
+import { bitsOf, CASES, footprint, settledBitsOf } from './programs.js';
 import { describeSimulator, setSchedule, show, takeProblems } from './simulator.js';
 
 const SCHEDULES = Number(process.env.WEFT_SIM_SCHEDULES ?? 50);
@@ -13,8 +13,8 @@ const TIMINGS = ['late', 'random', 'eager'] as const;
 describe(`every program under ${SCHEDULES} schedules`, () => {
   it.each(CASES)('%s', async (_, { outputs }) => {
     setSchedule({ timing: 'late', seed: 0 });
-    const first = await bitsOf(outputs, 'cuda');
-    const left = footprint();
+    const first = await settledBitsOf(outputs, 'cuda');
+    const left = await footprint();
     takeProblems();
     for (let seed = 1; seed <= SCHEDULES; seed++) {
       const timing = TIMINGS[seed % TIMINGS.length]!;
@@ -24,7 +24,7 @@ describe(`every program under ${SCHEDULES} schedules`, () => {
       const problems = takeProblems().map(show);
       expect({ timing, seed, differing, problems }).toEqual({ timing, seed, differing: [], problems: [] });
     }
-    expect(footprint()).toEqual(left);
+    expect(await footprint()).toEqual(left);
   });
 });
 

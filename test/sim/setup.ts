@@ -6,7 +6,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { SIM_ENVIRONMENT } from './environment.js';
-import { bytesInUse, leftBehind, leftInUse } from './leftovers.js';
+import { bytesInUse, leftInTheEnd, leftInUse } from './leftovers.js';
 import { show, takeProblems } from './simulator.js';
 
 let before: readonly number[] = [];
@@ -17,8 +17,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   expect(takeProblems().map(show)).toEqual([]);
-  for (let wait = 0; wait < 200 && (await leftBehind()).length > 0; wait++) await setTimeout(10);
-  expect(await leftBehind(), 'what the test left behind').toEqual([]);
+  expect(await leftInTheEnd(), 'what the test left behind').toEqual([]);
   // Where Weft keeps memory for reuse, it does not come back.
   if (process.env.WEFT_POISON !== SIM_ENVIRONMENT.WEFT_POISON) return;
   // What JavaScript gives up is freed by the device's executor.

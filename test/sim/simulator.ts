@@ -81,25 +81,25 @@ interface Request {
 }
 
 const addon = createRequire(import.meta.url)(`${SIM_FOLDER}/weft-sim.node`) as {
-  control(request: string): string;
+  control(request: string): void;
+  describe(): string;
 };
 
-const control = (request: Request): Description =>
-  JSON.parse(addon.control(JSON.stringify(request))) as Description;
+const control = (request: Request): void => addon.control(JSON.stringify(request));
 
 /** What there is, and what went wrong since the last `clear`. */
-export const describeSimulator = (): Description => control({});
+export const describeSimulator = (): Description => JSON.parse(addon.describe()) as Description;
 /** Before anything of CUDA is used in this process. */
-export const setDevices = (devices: readonly DeviceSettings[]): Description => control({ devices });
-export const setSchedule = (schedule: Schedule): Description => control({ schedule });
+export const setDevices = (devices: readonly DeviceSettings[]): void => control({ devices });
+export const setSchedule = (schedule: Schedule): void => control({ schedule });
 /** Replaces the plan, and counts calls anew. */
-export const setFaults = (faults: readonly Fault[]): Description => control({ faults });
+export const setFaults = (faults: readonly Fault[]): void => control({ faults });
 /** Holds a stream back. Streams are numbered as they are made, a context's default stream being one. */
-export const stall = (stream: number, milliseconds: number): Description =>
+export const stall = (stream: number, milliseconds: number): void =>
   control({ stall: { stream, milliseconds } });
 /** Gives the problems there were and forgets them, and begins to watch the peak of memory anew. */
 export function takeProblems(): readonly Problem[] {
-  const { problems } = control({});
+  const { problems } = describeSimulator();
   control({ clear: true });
   return problems;
 }

@@ -76,12 +76,12 @@ describe('a program in several streams', () => {
     await x.compute({ device: 'cuda' });
     expect(describeSimulator().counts.cuStreamWaitEvent).toBeGreaterThanOrEqual(CHAINS);
     await x.compute({ device: 'cuda' });
-    const left = footprint();
+    const left = await footprint();
     await bitsUnderSchedules(
       async () => (await x.compute({ device: 'cuda' })).data as Float32Array,
       wanted.data as Float32Array,
     );
-    expect(footprint()).toEqual(left);
+    expect(await footprint()).toEqual(left);
     expect((await keptObjects('cuda:0')).streams).toBe(CHAINS);
   });
 

@@ -57,7 +57,7 @@ describe.each(JOBS)('%s from file to file in tiles', (_, job) => {
     setFaults([]);
     expect(await outcomeOf(y)).toEqual(wanted);
     const { counts } = describeSimulator();
-    const left = footprint();
+    const left = await footprint();
     for (const [call, count] of Object.entries(counts)) {
       if (!call.startsWith('cu') || CANNOT_FAIL.test(call)) continue;
       // How often an event is asked depends on the clock.
@@ -74,7 +74,7 @@ describe.each(JOBS)('%s from file to file in tiles', (_, job) => {
             expect(outcome).not.toBeInstanceOf(DeviceLostError);
           } else expect({ fault, same: outcome.equals(wanted as Buffer) }).toEqual({ fault, same: true });
           expect({ fault, files: readdirSync(folder.path) }).toEqual({ fault, files: ['in.npy'] });
-          expect({ fault, left: footprint() }).toEqual({ fault, left });
+          expect({ fault, left: await footprint() }).toEqual({ fault, left });
         }
       }
     }
@@ -83,7 +83,7 @@ describe.each(JOBS)('%s from file to file in tiles', (_, job) => {
 
   it('stops at every tile when it is aborted', async () => {
     const wanted = await outcomeOf(y);
-    const left = footprint();
+    const left = await footprint();
     const { sweeps } = y.plan(options);
     const tiles = sweeps.reduce((sum, sweep) => sum + sweep.tiles, 0);
     const launches = [...new Set([1, 2, Math.ceil(tiles / 2), tiles])];
@@ -96,7 +96,7 @@ describe.each(JOBS)('%s from file to file in tiles', (_, job) => {
       setFaults([]);
       expect(String(outcome)).toBe(`Error: enough at ${nth}`);
       expect(readdirSync(folder.path)).toEqual(['in.npy']);
-      expect(footprint()).toEqual(left);
+      expect(await footprint()).toEqual(left);
     }
     expect(await outcomeOf(y)).toEqual(wanted);
   });

@@ -99,7 +99,7 @@ describe.each([
     const wanted = await bytesOf(native, (await programOf(job, { by: 'whole', slots: 1 }, 0))!, inputs);
     const specs = await Promise.all([1, 2, 3, 4].map((slots) => programOf(job, { by, slots }, slots)));
     await bytesOf(native, specs[0]!, inputs);
-    const left = footprint();
+    const left = await footprint();
     for (let seed = 1; seed <= 50; seed++) {
       const timing = TIMINGS[seed % 3]!;
       setSchedule({ timing, seed });
@@ -107,7 +107,7 @@ describe.each([
       const problems = takeProblems().map(show);
       expect({ timing, seed, bytes, problems }).toEqual({ timing, seed, bytes: wanted, problems: [] });
     }
-    expect(footprint()).toEqual(left);
+    expect(await footprint()).toEqual(left);
   });
 
   it('end cleanly where a call fails, and are right the next time', async () => {
@@ -116,7 +116,7 @@ describe.each([
     setFaults([]);
     await bytesOf(native, spec, inputs);
     const { counts } = describeSimulator();
-    const left = footprint();
+    const left = await footprint();
     const cannotFail = /^cu(Pointer|EventDestroy|MemFreeAsync|MemGetInfo)/;
     for (const [call, count] of Object.entries(counts)) {
       if (!call.startsWith('cu') || cannotFail.test(call)) continue;
@@ -130,7 +130,7 @@ describe.each([
           // Memory that cannot be had once is asked for again; a failed event may go unseen.
           if (outcome instanceof Error) expect(outcome).not.toBeInstanceOf(DeviceLostError);
           else expect({ fault, outcome }).toEqual({ fault, outcome: wanted });
-          expect({ fault, left: footprint() }).toEqual({ fault, left });
+          expect({ fault, left: await footprint() }).toEqual({ fault, left });
         }
       }
       expect(await bytesOf(native, spec, inputs)).toEqual(wanted);
@@ -144,7 +144,7 @@ describe.each([
       outputs: spec.buffers.flatMap(({ role }) => (role === 'output' ? ['host' as const] : [])),
     };
     const wanted = await bytesOf(native, spec, inputs);
-    const left = footprint();
+    const left = await footprint();
     const { counts } = describeSimulator();
     const tiles = spec.steps.flatMap((step) => (step.kind === 'sweep' ? [step.tiles] : []));
     expect(counts).toBeDefined();
@@ -159,7 +159,7 @@ describe.each([
       setFaults([]);
       expect(result).toBeInstanceOf(Error);
       expect((result as Error).name).toBe('AbortError');
-      expect(footprint()).toEqual(left);
+      expect(await footprint()).toEqual(left);
     }
     expect(await bytesOf(native, spec, inputs)).toEqual(wanted);
   });
