@@ -1,0 +1,44 @@
+/**
+ * Ctrl-C and `kill` end a process whose kernels NVRTC has compiled, or is compiling, and reach the handlers of a process that
+ * has some. With the real NVRTC, where it is found.
+ */
+import { describe, expect, it } from 'vitest';
+import { cudaInfo } from '../../src/exec/native.js';
+import { endingOf, LEAVING, LIBRARY } from '../support/ending.js';
+
+const { nvrtc, tried } = cudaInfo();
+const why = nvrtc === null ? ` (skipped: ${tried.nvrtc.join('; ')})` : '';
+
+/** What is sent its signal when it is ready. A kernel of 3,000 steps takes NVRTC far longer than a test. */
+const scriptOf = (code: string): string => `
+  import { setTimeout } from 'node:timers/promises';
+  import { compileCuda } from ${JSON.stringify(LIBRARY.replace('index.js', 'exec/native.js'))};
+  const compile = (steps) => compileCuda(
+    'extern "C" __global__ void k(float* x) { float y = x[0]; ' +
+      'y = sinf(y); y = cosf(y + x[1]);'.repeat(steps) + ' x[0] = y; }',
+    ['--gpu-architecture=sm_90']);
+  setInterval(() => undefined, 1000);
+  ${code}
+  process.stdout.write(${JSON.stringify(LEAVING)});`;
+
+describe.skipIf(nvrtc === null)(`a signal${why}`, () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('%s ends a process that has compiled', async (signal) => {
+    const script = scriptOf('await Promise.all([compile(1), compile(2)]);');
+    expect(await endingOf(script, { module: true, signal })).toMatchObject({ code: null, signal });
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('%s ends a process that compiles', async (signal) => {
+    const script = scriptOf('compile(3000); await setTimeout(300);');
+    expect(await endingOf(script, { module: true, signal })).toMatchObject({ code: null, signal });
+  });
+
+  it.each(['before', 'while'])('reaches a handler that came %s it compiled', async (when) => {
+    const handler = `process.on('SIGINT', () => process.exit(5));`;
+    const script = scriptOf(
+      when === 'before'
+        ? `${handler} await compile(1);`
+        : `const done = compile(50); await setTimeout(30); ${handler} await done;`,
+    );
+    expect(await endingOf(script, { module: true, signal: 'SIGINT' })).toMatchObject({ code: 5 });
+  });
+});
