@@ -290,15 +290,15 @@ export const MUTANTS = [
     // Either of the two checks would do.
     edits: [
       ["readsInPlace(join) ? limitOf(join, keeps) : 'read-elsewhere'", 'limitOf(join, keeps)'],
-      ['loads?.length !== 1 || loads[0]!.bounds.length > 0', 'loads === undefined'],
+      ['loads.length !== 1 || loads[0]!.bounds.length > 0', 'loads.length === 0'],
     ],
     tests: VALUES,
   },
   {
     name: 'a fusion that spreads the value of a row',
     file: 'src/fusion/merge-limits.ts',
-    find: 'walksRow(access, axisOf, join) && keeps(key)) return true;',
-    replace: "walksRow(access, axisOf, join) && keeps(key) && key === '') return true;",
+    find: 'walksRow(store.access, axisOf, join) && keeps(buffer.key)) return true;',
+    replace: 'walksRow(store.access, axisOf, join) && keeps(buffer.key) && axisOf.length > 99) return true;',
     tests: PROGRAMS,
   },
   {
