@@ -105,7 +105,13 @@ describe('cudaKernel', () => {
     expect(sources([1024, 4096, 123_456].map((n) => scaled(n, 2)))).toBe(1);
     expect(sources([1001, 4099].map((n) => scaled(n, 2)))).toBe(1);
     expect(sources([2 ** 22, 2 ** 26, 2 ** 28].map((n) => summed([], [n], [1])))).toBe(1);
-    expect(sources([1024, 4096].map((n) => summed([2 ** 16], [n], [n, 1])))).toBe(1);
+    // Rows of 4096 and more by several warps each.
+    for (const lengths of [
+      [1024, 2048],
+      [4096, 8192],
+    ]) {
+      expect(sources(lengths.map((n) => summed([2 ** 16], [n], [n, 1])))).toBe(1);
+    }
   });
 
   it('takes 64-bit indices only where an offset needs them', () => {
