@@ -4,7 +4,17 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { keptObjects } from '../../src/exec/native.js';
-import { compile, type Explanation, type Lazy, lazy, profile, stack } from '../../src/index.js';
+import {
+  compile,
+  compute,
+  type Explanation,
+  explain,
+  type Lazy,
+  lazy,
+  persist,
+  profile,
+  stack,
+} from '../../src/index.js';
 import { footprint } from './programs.js';
 import { describeSimulator, setDevices, setFaults, setSchedule, show, takeProblems } from './simulator.js';
 
@@ -47,6 +57,7 @@ afterEach(() => {
   setSchedule({ timing: 'late', seed: 1 });
 });
 
+/** The same under many schedules, with nothing that the simulator holds against them. */
 async function bitsUnderSchedules(run: () => Promise<Float32Array>, wanted: Float32Array): Promise<void> {
   takeProblems();
   for (let seed = 1; seed <= SCHEDULES; seed++) {
@@ -117,6 +128,35 @@ describe('a program in several streams', () => {
       }
     },
   );
+});
+
+describe('a program that ends in several streams', () => {
+  const chain = (x: Lazy, y: Lazy): Lazy => x.matmul(y.matmul(x.matmul(y).tanh())).tanh();
+  const given = longArrays();
+  const ends = Array.from({ length: CHAINS }, (_, k) => chain(given[k]!, given[CHAINS + k]!));
+
+  const together = (results: readonly { data: unknown }[]): Float32Array =>
+    Float32Array.from(results.flatMap(({ data }) => [...(data as Float32Array)]));
+
+  it('has as many streams as results', () => {
+    expect(streamsOf(explain(ends, { device: 'cuda' }))).toBe(CHAINS);
+  });
+
+  it(`is waited for by the copies of its results, under ${SCHEDULES} schedules`, async () => {
+    const wanted = together(await Promise.all(ends.map((x) => x.compute({ device: 'cuda' }))));
+    await bitsUnderSchedules(async () => together(await compute(ends, { device: 'cuda' })), wanted);
+  });
+
+  it(`is waited for by the program after it, under ${SCHEDULES} schedules`, async () => {
+    const negated = (results: readonly Lazy[]): Lazy[] => results.map((x) => x.neg());
+    const wanted = together(await compute(negated(ends), { device: 'cuda' }));
+    await bitsUnderSchedules(async () => {
+      const stored = await persist(ends, { device: 'cuda' });
+      const data = together(await compute(negated(stored), { device: 'cuda' }));
+      for (const each of stored) each.dispose();
+      return data;
+    }, wanted);
+  });
 });
 
 describe('launches in several streams', () => {
