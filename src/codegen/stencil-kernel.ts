@@ -4,7 +4,6 @@
  * tile, none is tested.
  */
 import type { Bound } from '../fusion/kernel.js';
-import { sameBound } from '../fusion/kernel.js';
 import { CUDA_TYPE } from '../graph/ops.js';
 import type { Body, Scope } from './body.js';
 import { fromStorage, STORAGE_TYPE, toStorage } from './casts.js';
@@ -20,6 +19,7 @@ import {
   tileColumns,
   tileRows,
 } from './schedule-stencil.js';
+import { boundsOf, holdsInTile } from './stencil-bounds.js';
 import { Writer } from './writer.js';
 
 const CELL = ['(y0 + y)', '(x0 + e)'] as const;
@@ -86,12 +86,13 @@ class Stencil {
     out.line(`const int x0 = side + lane * ${columns};`);
     this.#declare();
     this.#bringIn();
-    const bounds = this.#bounds();
+    const bounds = boundsOf([...this.#loads.map(({ position }) => position), ...this.#computed], this.#body);
     if (bounds.length === 0) {
       this.#printSteps(false);
     } else {
-      out.block(`if (${bounds.map((bound) => this.#holdsInTile(bound)).join(' && ')})`, () =>
-        this.#printSteps(false),
+      out.block(
+        `if (${bounds.map((bound) => holdsInTile(bound, this.#schedule, this.#params)).join(' && ')})`,
+        () => this.#printSteps(false),
       );
       out.block('else', () => this.#printSteps(true));
     }
@@ -205,30 +206,6 @@ class Stencil {
         access.bounds.length === 0 ? '' : ` && ${boundsExpression(access.bounds, CELL, this.#params)}`;
       this.#out.line(`l${position}[y][e] = ${this.#exists}${holds} ? ${at(CELL)} : ${zeroLiteral(dtype)};`);
     });
-  }
-
-  /** Every bound that a step tests. */
-  #bounds(): Bound[] {
-    const all = [
-      ...this.#loads.flatMap(({ shift, bounds }) => (shift === undefined ? [] : bounds)),
-      ...this.#computed.flatMap((position) => {
-        const i = this.#body.instruction(position);
-        return i.kind === 'inside' ? i.bounds : [];
-      }),
-    ];
-    return all.filter((bound, k) => all.findIndex((other) => sameBound(bound, other)) === k);
-  }
-
-  /** Whether a bound holds everywhere in the tile: at both of the corners where it is least and most. */
-  #holdsInTile(bound: Bound): string {
-    const far = [
-      `(top + ${tileRows(this.#schedule) - 1})`,
-      `(side + ${tileColumns(this.#schedule) - 1})`,
-    ] as const;
-    const near = ['top', 'side'] as const;
-    const corner = (most: boolean): string[] =>
-      bound.strides.map((stride, axis) => (stride > 0 === most ? far[axis]! : near[axis]!));
-    return [false, true].map((most) => boundsExpression([bound], corner(most), this.#params)).join(' && ');
   }
 
   #printSteps(isBounded: boolean): void {

@@ -7,8 +7,8 @@ import type { Site } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import { formatSite } from '../site.js';
 import { type DeviceNeeds, withHostPeak } from './device-needs.js';
-import { buffersOf } from './draft.js';
 import type { Plan, Step } from './plan.js';
+import { buffersOf } from './step-buffers.js';
 
 /** Where the user made what a step computes, as the end of a message. */
 export function madeAt(step: Step, sites: ReadonlyMap<number, Site> | undefined): string {

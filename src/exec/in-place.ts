@@ -7,9 +7,10 @@
  * of it are where its store is. The arithmetic stays as it is. Called by `planner.ts`.
  */
 import type { Kernel } from '../fusion/kernel.js';
-import { buffersOf, type Draft } from './draft.js';
+import type { Draft } from './draft.js';
 import { isWhereItIsStored } from './own-place.js';
 import type { KernelStep, MatrixOperand, Step } from './plan.js';
+import { buffersOf } from './step-buffers.js';
 import { workspacesOf } from './workspace.js';
 
 /** The draft with fewer buffers in use; `undefined` where there is nothing to save. `isByElement`: see `DeviceNeeds`. */

@@ -8,10 +8,11 @@
  * Called by `sweeps.ts`.
  */
 import type { Kernel } from '../fusion/kernel.js';
-import { buffersOf, copyKernel, type Draft, type DraftBuffer, placesOf } from './draft.js';
+import { copyKernel, type Draft, type DraftBuffer } from './draft.js';
 import { loopCut } from './loop-cuts.js';
 import { WINDOW_FIELDS } from './native-types.js';
 import type { KernelStep, LoopState, LoopStep, Plan, Step } from './plan.js';
+import { buffersOf, placesOf } from './step-buffers.js';
 import type { WorksOf } from './sweep-tasks.js';
 
 /** The most kernels that become one body: planning takes longer with each. */

@@ -5,9 +5,10 @@
  */
 
 import { type DeviceNeeds, peakOf, withHostPeak } from './device-needs.js';
-import { buffersOf, type Draft, type DraftBuffer } from './draft.js';
+import type { Draft, DraftBuffer } from './draft.js';
 import { placeBeside } from './memory.js';
 import { type Plan, type Step, type StreamPlan, workspaceOf } from './plan.js';
+import { buffersOf } from './step-buffers.js';
 import { orderOf, streamsOf } from './streams.js';
 
 /** The most bytes that a plan may take for running steps at a time. */

@@ -10,12 +10,13 @@ import type { Site } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import type { Graph } from '../graph/graph.js';
 import { type DeviceNeeds, peakOf, withHostPeak } from './device-needs.js';
-import { buffersOf, type Draft, draftOf, placesOf } from './draft.js';
+import { type Draft, draftOf } from './draft.js';
 import { hostNoFit, madeAt, nameOf, withLessToCopyThrough, withoutSpills } from './host-budget.js';
 import { inPlace } from './in-place.js';
 import { placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
 import { inStreams } from './plan-streams.js';
+import { buffersOf, placesOf } from './step-buffers.js';
 
 import type { NoFit } from './sweep-slots.js';
 import { planSweeps } from './sweeps.js';

@@ -6,8 +6,9 @@
  * the device gains nothing, and every wait between streams costs. A choice depends on the plan and on the device's kind
  * alone. Steps stay in their order, which is that in which they are queued.
  */
-import { buffersOf } from './draft.js';
+
 import type { Step, StepStream, StreamPlan } from './plan.js';
+import { buffersOf } from './step-buffers.js';
 
 /** How long a step takes when it runs alone, how much of the device it fills then, up to 1, and what it takes the host to queue it. */
 export interface StepCost {

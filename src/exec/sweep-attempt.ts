@@ -3,11 +3,12 @@
  * sweeps for what room there is, and places everything in the arena. Called by `sweeps.ts`, which chooses that size.
  */
 import { type DeviceNeeds, peakOf, type SweepRules, withHostPeak } from './device-needs.js';
-import { buffersOf, type Draft, type DraftBuffer } from './draft.js';
+import type { Draft, DraftBuffer } from './draft.js';
 import { loopCut } from './loop-cuts.js';
 import { heldByLoop, segmentsOf } from './loop-sweeps.js';
 import { aligned, placeInArena } from './memory.js';
 import type { LoopState, LoopStep, Plan, PlanBuffer, Step, SweepWindows } from './plan.js';
+import { buffersOf } from './step-buffers.js';
 import { splitLoads } from './sweep-aliases.js';
 import { type Group, groupTasks, type Refusal } from './sweep-groups.js';
 import {

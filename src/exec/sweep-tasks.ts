@@ -6,10 +6,10 @@ import type { Pitches, Rows } from '../codegen/pitch.js';
 import type { Region, Work, Works } from '../codegen/work.js';
 import type { Kernel } from '../fusion/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
-import { buffersOf } from './draft.js';
 import { loopCut } from './loop-cuts.js';
 import { matmulCuts } from './matmul-cuts.js';
 import type { KernelStep, LoopStep, MatmulStep, Step } from './plan.js';
+import { buffersOf } from './step-buffers.js';
 
 /** Bytes [first, last) of a plan's buffer; of those, with `rows`, the first `width` of each `pitch`. */
 export interface Touch {

@@ -1,9 +1,9 @@
 /** Which stream each step runs in: order is kept with the fewest waits, and only where it pays. */
 import { describe, expect, it } from 'vitest';
-import { buffersOf } from '../../src/exec/draft.js';
 import { placeBeside } from '../../src/exec/memory.js';
 import type { MatmulStep, Plan, Step } from '../../src/exec/plan.js';
 import { planGraph } from '../../src/exec/program.js';
+import { buffersOf } from '../../src/exec/step-buffers.js';
 import { dependencesOf, orderOf, streamsOf } from '../../src/exec/streams.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
 import { type Lazy, lazy, stack } from '../../src/index.js';

@@ -1,7 +1,8 @@
 /** The least memory that temporaries of a plan could do with, wherever they are placed: what lives at the same time. */
-import { buffersOf } from '../../src/exec/draft.js';
+
 import { mostLive } from '../../src/exec/memory.js';
 import type { Plan } from '../../src/exec/plan.js';
+import { buffersOf } from '../../src/exec/step-buffers.js';
 import { workspacesOf } from '../../src/exec/workspace.js';
 
 /** Of steps that run one after the other; a loop is one step. */

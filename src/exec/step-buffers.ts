@@ -1,0 +1,47 @@
+/** Which buffers a step of a plan reads and writes. Called by all that orders, places or cuts steps. */
+import type { LoopState, Step } from './plan.js';
+
+/** The buffers that a loop writes a state to. */
+export const placesOf = ({ last, other, kept }: LoopState): number[] =>
+  [last, other, kept].filter((buffer) => buffer >= 0);
+
+/** The buffers that a step reads, and those that it writes, scratch included, but for the workspace of products. */
+export function buffersOf(step: Step): {
+  readonly reads: readonly number[];
+  readonly writes: readonly number[];
+} {
+  switch (step.kind) {
+    case 'kernel': {
+      const ofRole = (role: 'input' | 'output'): number[] =>
+        step.buffers.filter((_, k) => step.kernel.buffers[k]!.role === role);
+      return { reads: ofRole('input'), writes: [...ofRole('output'), ...step.scratch] };
+    }
+    case 'matmul':
+      return { reads: [step.a.buffer, step.b.buffer], writes: [step.c.buffer] };
+    case 'phase':
+    case 'finish':
+      return buffersOf({ ...step, kind: 'kernel' });
+    case 'loop': {
+      const bound = new Set(step.states.flatMap(({ current, next }) => [current, next]));
+      const parts = step.body.map(buffersOf);
+      const own = step.states.flatMap(placesOf);
+      const writes = new Set([...own, ...parts.flatMap((part) => part.writes)]);
+      const reads = new Set([
+        ...step.states.map(({ initial }) => initial),
+        ...parts.flatMap((part) => part.reads),
+      ]);
+      const isOutside = (buffer: number): boolean => !bound.has(buffer);
+      return {
+        reads: [...reads].filter((buffer) => isOutside(buffer) && !writes.has(buffer)),
+        writes: [...writes].filter(isOutside),
+      };
+    }
+    case 'sweep': {
+      const parts = step.body.map((part) => buffersOf(part.step));
+      return {
+        reads: [...new Set(parts.flatMap(({ reads }) => reads))],
+        writes: [...new Set(parts.flatMap(({ writes }) => writes))],
+      };
+    }
+  }
+}
