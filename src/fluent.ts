@@ -128,12 +128,11 @@ function builders(): [string, Build][] {
 }
 
 /** Arguments after the first array as nodes, where they are arrays. The second of a product may be nested lists. */
-const givenBy =
-  ({ operand, argument }: Wrapping) =>
-  (name: string, args: readonly unknown[]): unknown[] =>
-    args.map((value, k) =>
-      k === 0 && Object.hasOwn(products, name) ? operand(name, value) : argument(value),
-    );
+function givenBy(name: string, { operand, argument }: Wrapping) {
+  const isProduct = Object.hasOwn(products, name);
+  return (value: unknown, k: number): unknown =>
+    isProduct && k === 0 ? operand(name, value) : argument(value);
+}
 
 function named<F extends object>(name: string, method: F): F {
   return Object.defineProperty(method, 'name', { value: name });
@@ -141,39 +140,52 @@ function named<F extends object>(name: string, method: F): F {
 
 /** Installs every method on the prototype of Lazy. */
 export function installMethods(prototype: Lazy, wrapping: Wrapping): void {
-  const { wrap, operand } = wrapping;
-  const given = givenBy(wrapping);
-  const install = (name: string, method: (this: Lazy, ...args: readonly unknown[]) => Lazy): void => {
+  const install = (name: string, method: object): void => {
     Object.defineProperty(prototype, name, { value: method, writable: true, configurable: true });
   };
   for (const op of OP_NAMES) {
-    const method = named(op, opMethod(op, wrap, operand));
+    const method = named(op, opMethod(op, wrapping));
     for (const name of [op, ...(opRow(op).aliases ?? [])]) install(name, method);
   }
   for (const [name, build] of builders()) {
-    const method = function (this: Lazy, ...args: readonly unknown[]): Lazy {
-      const limit = limitTrace();
-      beginCall(new Error(), limit);
-      try {
-        return wrap(build(this.expr, ...given(name, args)));
-      } finally {
-        endCall();
-      }
-    };
-    install(name, named(name, method));
+    install(name, named(name, groupMethod(name, build, wrapping)));
   }
 }
 
-/** One function for each arity: graph building is hot. */
-function opMethod(op: OpName, wrap: Wrapping['wrap'], operand: Wrapping['operand']) {
-  const { arity } = opRow(op);
+/** One function for each arity, without lists of arguments: graph building is hot. */
+function opMethod(op: OpName, wrapping: Wrapping) {
+  const build = opBuilder(op, wrapping);
   return function (this: Lazy, a?: unknown, b?: unknown): Lazy {
     const limit = limitTrace();
     beginCall(new Error(), limit);
     try {
-      if (arity === 1) return wrap(map(op, [this.expr]));
-      if (arity === 2) return wrap(map(op, [this.expr, operand(op, a)]));
-      return wrap(map(op, [this.expr, operand(op, a), operand(op, b)]));
+      return build(this, a, b);
+    } finally {
+      endCall();
+    }
+  };
+}
+
+function opBuilder(op: OpName, { wrap, operand }: Wrapping): (x: Lazy, a: unknown, b: unknown) => Lazy {
+  switch (opRow(op).arity) {
+    case 1:
+      return (x) => wrap(map(op, [x.expr]));
+    case 2:
+      return (x, a) => wrap(map(op, [x.expr, operand(op, a)]));
+    case 3:
+      return (x, a, b) => wrap(map(op, [x.expr, operand(op, a), operand(op, b)]));
+  }
+}
+
+function groupMethod(name: string, build: Build, wrapping: Wrapping) {
+  const given = givenBy(name, wrapping);
+  const buildLazy = (x: Lazy, args: readonly unknown[]): Lazy =>
+    wrapping.wrap(build(x.expr, ...args.map(given)));
+  return function (this: Lazy, ...args: readonly unknown[]): Lazy {
+    const limit = limitTrace();
+    beginCall(new Error(), limit);
+    try {
+      return buildLazy(this, args);
     } finally {
       endCall();
     }
@@ -183,32 +195,32 @@ function opMethod(op: OpName, wrap: Wrapping['wrap'], operand: Wrapping['operand
 /** Makes every free function. */
 export function makeFunctions(wrapping: Wrapping): FreeFunctions {
   const { wrap, operand, array } = wrapping;
-  const given = givenBy(wrapping);
   const functions: Record<string, (...args: readonly unknown[]) => Lazy> = {};
-  for (const op of OP_NAMES) {
-    const { arity, aliases } = opRow(op);
-    const call = (...args: readonly unknown[]): Lazy => {
+  const make = (name: string, build: (args: readonly unknown[]) => Expr) => {
+    return named(name, (...args: readonly unknown[]): Lazy => {
       const limit = limitTrace();
       beginCall(new Error(), limit);
       try {
-        const operands = Array.from({ length: arity }, (_, k) => operand(op, args[k]));
-        return wrap(map(op, operands));
-      } finally {
-        endCall();
-      }
-    };
-    for (const name of [op, ...(aliases ?? [])]) functions[name] = named(op, call);
-  }
-  for (const [name, build] of builders()) {
-    functions[name] = named(name, (x: unknown, ...args: readonly unknown[]): Lazy => {
-      const limit = limitTrace();
-      beginCall(new Error(), limit);
-      try {
-        return wrap(build(array(name, x), ...given(name, args)));
+        return wrap(build(args));
       } finally {
         endCall();
       }
     });
+  };
+  for (const op of OP_NAMES) {
+    const { arity, aliases } = opRow(op);
+    const operands = Array.from({ length: arity }, (_, k) => k);
+    const call = make(op, (args) =>
+      map(
+        op,
+        operands.map((k) => operand(op, args[k])),
+      ),
+    );
+    for (const name of [op, ...(aliases ?? [])]) functions[name] = call;
+  }
+  for (const [name, build] of builders()) {
+    const given = givenBy(name, wrapping);
+    functions[name] = make(name, ([x, ...args]) => build(array(name, x), ...args.map(given)));
   }
   return functions as unknown as FreeFunctions;
 }

@@ -320,6 +320,38 @@ describe('call sites', () => {
     const first = formatSite(lazy([1]).expr.site);
     expect(formatSite(lazy([1]).expr.site)).not.toBe(first);
   });
+
+  it('are left when a method is called on nothing, and when there is no stack left', () => {
+    const x = lazy([1]);
+    expect(() => x.add.call(undefined as unknown as Lazy, 1)).toThrow(TypeError);
+    expect(() => x.sum.call(undefined as unknown as Lazy)).toThrow(TypeError);
+    const deeper = (): Lazy => x.add(deeper());
+    const adding = (): Lazy => {
+      x.add(1);
+      return adding();
+    };
+    expect(deeper).toThrow(RangeError);
+    expect(adding).toThrow(RangeError);
+    const first = formatSite(x.abs().expr.site);
+    expect(first).toContain('lazy.test.ts');
+    expect(formatSite(x.abs().expr.site)).not.toBe(first);
+  });
+
+  it('of methods, aliases and functions of every kind are their own lines', () => {
+    const x = lazy([[1, 2]]);
+    const made = [
+      () => x.neg(),
+      () => x.negative(),
+      () => x.where(1, 2),
+      () => x.slice(0),
+      () => x.matmul([[1], [2]]),
+      () => weft.add(x, 1),
+      () => weft.sum(x, 1),
+      () => x.mT.sqrt(),
+    ].map((make) => formatSite(make().expr.site));
+    expect(new Set(made).size).toBe(made.length);
+    for (const site of made) expect(site).toContain('lazy.test.ts');
+  });
 });
 
 it('builds deep graphs', () => {

@@ -9,6 +9,7 @@ import { ArgumentError, expected, RangeArgumentError } from '../errors.js';
 import {
   type Complex,
   DTYPE_INFO,
+  DTYPES,
   type DType,
   isComplex,
   isInteger,
@@ -74,13 +75,22 @@ function defaultInteger(op: string, value: number | bigint): DType {
 
 const bitsOf = (dtype: DType): number => 8 * DTYPE_INFO[dtype].byteLength;
 
-/** Smallest and largest value of an integer dtype. */
-export function integerRange(dtype: DType): { readonly min: bigint; readonly max: bigint } {
+interface IntegerRange {
+  readonly min: bigint;
+  readonly max: bigint;
+}
+
+const RANGES = new Map(DTYPES.filter(isInteger).map((dtype) => [dtype, rangeOfBits(dtype)]));
+
+function rangeOfBits(dtype: DType): IntegerRange {
   const bits = BigInt(bitsOf(dtype));
   return kindOf(dtype) === 'int'
     ? { min: -(1n << (bits - 1n)), max: (1n << (bits - 1n)) - 1n }
     : { min: 0n, max: (1n << bits) - 1n };
 }
+
+/** Smallest and largest value of an integer dtype. */
+export const integerRange = (dtype: DType): IntegerRange => RANGES.get(dtype)!;
 
 /** Whether an integer is a value of an integer dtype. */
 export function inRange(value: number | bigint, dtype: DType): boolean {
