@@ -42,25 +42,18 @@ Lane::Slot& Lane::open() {
 }
 
 template <typename Use>
-void Lane::fill(const Transfer& transfer, const Use& use) {
-  const size_t total = transfer.total();
-  // Several rows stay together.
-  if (transfer.rows > 1 && open().used + total > slotByteLength_) close();
-  for (size_t at = 0; at < total;) {
-    Slot& slot = open();
-    const size_t part = std::min(total - at, slotByteLength_ - slot.used);
-    const Transfer outer = transfer.rows == 1 ? bytesOf(transfer, at, part) : transfer;
-    // The same between the slot, where rows have no gaps, and the device.
-    Transfer inner = outer;
-    inner.source = nullptr;
-    inner.sinks = nullptr;
-    inner.host = slot.memory + slot.used;
-    inner.hostPitch = transfer.byteLength;
-    use(slot, outer, inner);
-    slot.used += (part + kPackAlignment - 1) / kPackAlignment * kPackAlignment;
-    if (slot.used >= slotByteLength_) close();
-    at += part;
-  }
+void Lane::fill(const Transfer& chunk, const Use& use) {
+  if (open().used + chunk.total() > slotByteLength_) close();
+  Slot& slot = open();
+  // The same between the slot, where rows have no gaps, and the device.
+  Transfer inner = chunk;
+  inner.source = nullptr;
+  inner.sinks = nullptr;
+  inner.host = slot.memory + slot.used;
+  inner.hostPitch = chunk.byteLength;
+  use(slot, inner);
+  slot.used += (chunk.total() + kPackAlignment - 1) / kPackAlignment * kPackAlignment;
+  if (slot.used >= slotByteLength_) close();
 }
 
 void Lane::close() {
@@ -92,26 +85,26 @@ void Lane::land(Slot& slot) {
   slot.flying = false;
 }
 
-void Lane::upload(const Transfer& transfer) {
-  fill(transfer, [&](Slot&, const Transfer& outer, const Transfer& inner) {
-    const recorder::HostSpan span(recorder::Kind::stage, "to pinned memory", outer.total());
-    for (size_t row = 0; row < outer.rows; row++) {
+void Lane::upload(const Transfer& chunk) {
+  fill(chunk, [&](Slot&, const Transfer& inner) {
+    const recorder::HostSpan span(recorder::Kind::stage, "to pinned memory", chunk.total());
+    for (size_t row = 0; row < chunk.rows; row++) {
       std::byte* const to = bytesAt(inner.host) + row * inner.hostPitch;
-      const size_t from = row * outer.hostPitch;
-      if (outer.source != nullptr) {
-        outer.source->read(outer.hostOffset + from, outer.byteLength, to);
+      const size_t from = row * chunk.hostPitch;
+      if (chunk.source != nullptr) {
+        chunk.source->read(chunk.hostOffset + from, chunk.byteLength, to);
       } else {
-        std::memcpy(to, bytesAt(outer.host) + from, outer.byteLength);
+        std::memcpy(to, bytesAt(chunk.host) + from, chunk.byteLength);
       }
     }
     queueUpload(inner, stream_);
   });
 }
 
-void Lane::download(const Transfer& transfer) {
-  fill(transfer, [&](Slot& slot, const Transfer& outer, const Transfer& inner) {
+void Lane::download(const Transfer& chunk) {
+  fill(chunk, [&](Slot& slot, const Transfer& inner) {
     queueDownload(inner, stream_);
-    slot.landings.push_back({outer, bytesAt(inner.host)});
+    slot.landings.push_back({chunk, bytesAt(inner.host)});
   });
 }
 

@@ -1,7 +1,7 @@
 // Lane: a thread's share of the copying between ordinary host memory and a device.
 //
-// It has a ring of pinned slots: while some are on the bus, the thread fills or empties another. Large pieces
-// are cut to slots, small ones are packed into them.
+// It has a ring of pinned slots: while some are on the bus, the thread fills or empties another. Small chunks
+// are packed into slots; each is one copy on the bus, which stands still for a moment after every one.
 #pragma once
 #include <array>
 #include <atomic>
@@ -29,8 +29,9 @@ class Lane {
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
-  void upload(const Transfer& transfer);
-  void download(const Transfer& transfer);
+  // Chunks are no larger than a slot.
+  void upload(const Transfer& chunk);
+  void download(const Transfer& chunk);
   void flush();
   void drain();
   // Gives slots of another size back; those of this size are made when they are needed. 0: it is not used.
@@ -55,11 +56,11 @@ class Lane {
     std::vector<Landing> landings;
   };
 
-  // The open slot, which has room for at least one byte.
+  // The slot that is filled now, once the device is done with it.
   Slot& open();
-  // Takes bytes of the open slot, piece by piece for a single row; closes it when it is full after `use`.
+  // Takes bytes of a slot with room for the chunk; closes it when it is full after `use`.
   template <typename Use>
-  void fill(const Transfer& transfer, const Use& use);
+  void fill(const Transfer& chunk, const Use& use);
   void close();
   void land(Slot& slot);
 

@@ -60,6 +60,20 @@ describe('tiles that several lanes copy', () => {
     expect(inUse()).toEqual(left);
   });
 
+  it('are one copy for each chunk, which no slot cuts', async () => {
+    const x = lazy(Float32Array.from({ length: 3_000_000 }, (_, i) => i % 509));
+    const within = { device, memory: 10_000_000, hostMemory: 5 * 2 ** 20 };
+    const { tiles } = x.neg().plan(within).sweeps[0]!;
+    // Slots have 1 MiB then; a tile has more than one and less than two.
+    expect([tiles > 6, tiles < 11]).toEqual([true, true]);
+    setFaults([]);
+    const { data: negated } = await x.neg().compute(within);
+    expect(negated.every((value, i) => value === -(i % 509))).toBe(true);
+    const { counts } = describeSimulator();
+    expect(counts.cuMemcpyHtoDAsync_v2).toBe(2 * tiles);
+    expect(counts.cuMemcpyDtoHAsync_v2).toBe(2 * tiles);
+  });
+
   it('end cleanly where a call fails in any of them, and are right the next time', async () => {
     await map.compute(options);
     setFaults([]);
