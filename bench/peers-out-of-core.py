@@ -3,12 +3,13 @@
 
   peers-out-of-core.py --make-file x.npy [--gib 40]            writes the file that the jobs read
   peers-out-of-core.py --peer machine [--file x.npy]           rates of the bus, of host memory and of the disk
-  peers-out-of-core.py --peer cupy|torch [--gib 16] [--file x.npy] [--file-gib 8] [--only name,name]
+  peers-out-of-core.py --peer cupy|torch [--gib 16] [--file x.npy] [--file-gib 8] [--only name,name] [--repeats 2]
 
 Prints a JSON line for each job, or two: without a limit on device memory, and within the budget that out-of-core.ts gives
 the job (`name` then ends with it). A job that fails has its error there. Of the file, peers read the first --file-gib GiB.
 """
 import argparse
+import functools
 import gc
 import json
 import mmap
@@ -22,7 +23,6 @@ import numpy as np
 GIB = 1 << 30
 MIB = 1 << 20
 PATTERN = ((np.arange(1 << 20, dtype=np.int64) * 7919) % 2003 - 301).astype(np.float32)
-REPEATS = 2
 
 
 def emit(peer, name, **fields):
@@ -245,7 +245,7 @@ class Torch:
         self.torch.cuda.empty_cache()
 
 
-def ordinary(length):
+def patterns(length):
     x = np.empty(length, np.float32)
     whole = length // PATTERN.size * PATTERN.size
     x[:whole].reshape(-1, PATTERN.size)[:] = PATTERN
@@ -258,6 +258,9 @@ def jobs(peer, gib, file, file_gib):
     length = max(1, int(gib * GIB) // PATTERN.nbytes) * PATTERN.size
     root = np.sqrt(np.abs(PATTERN.astype(np.float64)))
     close = lambda value, wanted: abs(value - wanted) <= 1e-3 * abs(wanted)
+    whole = functools.cache(lambda: patterns(length))
+    # Every job has a part of one array, which takes longer to make than most of them take.
+    ordinary = lambda count: whole()[:count]
 
     def moments(x):
         return lambda: peer.moments(peer.up(x)), lambda r: close(r[0], root.mean()) and close(r[1], root.std())
@@ -300,9 +303,14 @@ def jobs(peer, gib, file, file_gib):
 
     n = 16384
 
+    @functools.cache
+    def matrices():
+        period = np.arange(17)
+        rows = [((period * step) % 17 / 17).astype(np.float32) for step in (7, 5)]
+        return [np.tile(row, n * n // 17 + 1)[: n * n].reshape(n, n) for row in rows]
+
     def product(resident):
-        i = np.arange(n * n, dtype=np.int64)
-        a, b = ((((i * step) % 17) / 17).astype(np.float32).reshape(n, n) for step in (7, 5))
+        a, b = matrices()
         wanted = float(a[1].astype(np.float64) @ b[:, 2].astype(np.float64))
         right = lambda c: close(float(c[1, 2]), wanted)
         if not resident:
@@ -354,6 +362,7 @@ def main():
     ap.add_argument("--file")
     ap.add_argument("--file-gib", type=float, default=8)
     ap.add_argument("--only", default="")
+    ap.add_argument("--repeats", type=int, default=2)
     args = ap.parse_args()
     if args.make_file:
         return make_file(args.make_file, args.gib or 40)
@@ -372,7 +381,7 @@ def main():
         if only and not any(part in name for part in only):
             continue
         # A file is read from the disk once.
-        repeats = 0 if "file" in name else REPEATS
+        repeats = 0 if "file" in name else args.repeats
         peer.limit(None)
         measure(peer, args.peer, name, make, byte_length, flops, repeats)
         if budget is not None:
