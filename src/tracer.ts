@@ -15,6 +15,7 @@ import {
 import { type ArgumentExpr, placeholderFor } from './exec/placeholder.js';
 import type { Budgets } from './exec/program.js';
 import { Trace } from './exec/trace.js';
+import { turnToPlan } from './exec/turns.js';
 import { withLevels } from './graph/depth.js';
 import { type Expr, layoutOf } from './graph/expr.js';
 import { formatShape } from './graph/format.js';
@@ -55,7 +56,7 @@ export class Tracer {
       const [exprs, form] = this.#call(args);
       return arranged(form, (await evaluate(exprs, this.#options)).map(ndarrayOf));
     }
-    const { trace, form } = this.#entryFor(args);
+    const { trace, form } = this.#known(args) ?? (await this.#entryFor(args));
     return arranged(form, hostResults(trace.exprs, await trace.run(sourcesOf(args), 'host')).map(ndarrayOf));
   }
 
@@ -65,7 +66,7 @@ export class Tracer {
       const [exprs, form] = this.#call(args);
       return arranged(form, (await evaluateStored(exprs, this.#options)).map(storedLazy));
     }
-    const { trace, form } = this.#entryFor(args);
+    const { trace, form } = this.#known(args) ?? (await this.#entryFor(args));
     return arranged(
       form,
       storedResults(trace.exprs, await trace.run(sourcesOf(args), 'device')).map(storedLazy),
@@ -75,7 +76,7 @@ export class Tracer {
   /** What the function gives for such arguments. */
   exprsOf(values: readonly unknown[]): readonly Expr[] {
     const args = this.#arguments(values);
-    return args.some(isPending) ? this.#call(args)[0] : this.#entryFor(args).trace.exprs;
+    return args.some(isPending) ? this.#call(args)[0] : (this.#known(args) ?? this.#trace(args)).trace.exprs;
   }
 
   /** Arrays as nodes; other arguments as they are. */
@@ -86,21 +87,29 @@ export class Tracer {
     return values.map(argumentOf);
   }
 
-  #entryFor(args: readonly unknown[]): Entry {
+  /** The trace of such arguments, traced in a turn of the event loop that has time for it. */
+  async #entryFor(args: readonly unknown[]): Promise<Entry> {
+    const turn = turnToPlan();
+    if (turn === undefined) return this.#trace(args);
+    await turn;
+    return this.#known(args) ?? this.#trace(args); // another call may have traced it meanwhile
+  }
+
+  #known(args: readonly unknown[]): Entry | undefined {
     const entries = this.#entries;
     const at = entries.findIndex(({ signature }) => matches(signature, args));
-    if (at === 0) return entries[0]!;
-    const entry = at < 0 ? this.#trace(args) : entries[at]!;
-    if (at > 0) entries.splice(at, 1);
-    entries.unshift(entry);
-    entries.length = Math.min(entries.length, SIGNATURES);
-    return entry;
+    if (at > 0) entries.unshift(...entries.splice(at, 1));
+    return at < 0 ? undefined : entries[0];
   }
 
   #trace(args: readonly unknown[]): Entry {
     const signature = args.map((arg) => (isArray(arg) ? placeholderFor(arg) : arg));
     const [exprs, form] = this.#call(signature);
-    return { signature, form, trace: new Trace(exprs, sourcesOf(signature), this.#options, this.#budgets) };
+    const trace = new Trace(exprs, sourcesOf(signature), this.#options, this.#budgets);
+    const entry = { signature, form, trace };
+    this.#entries.unshift(entry);
+    this.#entries.length = Math.min(this.#entries.length, SIGNATURES);
+    return entry;
   }
 
   /** Calls the function; nodes reach it as handles. */

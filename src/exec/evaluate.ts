@@ -30,6 +30,7 @@ import type { Plan } from './plan.js';
 import type { Budgets, Place, Program } from './program.js';
 import { type OnProgress, watchProgress } from './progress.js';
 import { timed } from './recorder.js';
+import { turnToPlan } from './turns.js';
 import { runWithin } from './within.js';
 
 export interface ComputeOptions {
@@ -192,6 +193,9 @@ async function execute(
     return { program, outputs, checksums };
   };
   try {
+    const turn = turnToPlan();
+    if (turn !== undefined) await turn;
+    signal?.throwIfAborted();
     await parts?.compute(target, partsToken, signal);
     return await runWithin(canonical, target, attempt);
   } catch (error) {
@@ -214,6 +218,9 @@ async function dealt(
 ): Promise<Executed> {
   const { signal, onProgress, exact, onDeviceLost = 'fail', deadline = config().deadline } = options;
   try {
+    const turn = turnToPlan();
+    if (turn !== undefined) await turn;
+    signal?.throwIfAborted();
     const target = { devices: names, exact: exact === true, ...budgetsOf(options), place };
     const running = { signal, onProgress, onDeviceLost, deadline, filesOf };
     return await executeDealt(canonical, target, running);

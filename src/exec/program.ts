@@ -16,6 +16,7 @@ import { type Budgets, type Place, planPartition } from './planner.js';
 import { cpuNeeds, cpuProgram } from './program-cpu.js';
 import { cudaNeeds, cudaProgram } from './program-cuda.js';
 import { timed } from './recorder.js';
+import { turnToPlan } from './turns.js';
 
 export type { Budgets, Place } from './planner.js';
 
@@ -114,6 +115,8 @@ async function build(canonical: Canonical, { device, ...options }: Target): Prom
   const start = performance.now();
   const { plan } = planGraph(canonical, device, options);
   const planned = performance.now();
+  const turn = turnToPlan(true);
+  if (turn !== undefined) await turn;
   const spec =
     device === 'cpu'
       ? timed('codegen', 'tapes', () => cpuProgram(plan))

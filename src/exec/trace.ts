@@ -16,6 +16,7 @@ import { type RunOptions, run } from './native.js';
 import { Parts } from './parts.js';
 import { type ArgumentExpr, firstOf, memoryOf } from './placeholder.js';
 import type { Budgets, Program } from './program.js';
+import { turnToPlan } from './turns.js';
 import { runWithin } from './within.js';
 
 /** Where results are wanted. */
@@ -93,6 +94,8 @@ export class Trace {
     // Views are taken before anything is waited for.
     const arrays = this.#feeds.map((feed) => this.#inputOf(feed, args));
     if (this.#options.device !== 'cpu') await probed();
+    const turn = turnToPlan(true);
+    if (turn !== undefined) await turn;
     const chosen = devicesOf(this.#canonical, this.#options);
     if (chosen.isDealt) return this.#runDealt(chosen.names, arrays, place);
     const device = chosen.names[0]!;

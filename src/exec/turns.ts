@@ -1,9 +1,54 @@
 /**
- * Turns of the event loop, for runs that are short: those that give their results at once must not keep the loop from
- * turning, and the end of those that do not is looked for, for a moment, because to be woken takes longer. Called by `native.ts`.
+ * Turns of the event loop: computes that are asked for together are planned in several turns, and short runs that give their
+ * results at once must not keep the loop from turning; the end of those that do not is looked for, for a moment, because to be
+ * woken takes longer. Called by what plans and by `native-run.ts`.
  */
 import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers';
+
+/** How long graphs are traced and planned in one turn before the next one waits for another turn, in milliseconds. */
+const PLANNING_IN_A_TURN = 2;
+
+/** When planning began in this turn. */
+let planningSince: number | undefined;
+/** What waits for a turn, in the order in which it came: work that is under way, then what has not begun. */
+const goingOn: (() => void)[] = [];
+const toBegin: (() => void)[] = [];
+
+/**
+ * A promise to wait for before a graph is traced or planned where this turn has had its share; undefined where that may begin
+ * now, before anything else is waited for. What is under way goes first.
+ */
+export function turnToPlan(isUnderWay = false): Promise<void> | undefined {
+  const ahead = goingOn.length + (isUnderWay ? 0 : toBegin.length);
+  if (ahead === 0 && !isTurnSpent()) return undefined;
+  return new Promise((resolve) => {
+    if (goingOn.length + toBegin.length === 0) setImmediate(planNext);
+    (isUnderWay ? goingOn : toBegin).push(resolve);
+  });
+}
+
+function isTurnSpent(): boolean {
+  const time = performance.now();
+  if (planningSince === undefined) {
+    planningSince = time;
+    setImmediate(() => {
+      planningSince = undefined;
+    });
+  }
+  return time - planningSince >= PLANNING_IN_A_TURN;
+}
+
+function planNext(): void {
+  if (isTurnSpent()) {
+    setImmediate(planNext);
+    return;
+  }
+  const next = goingOn.shift() ?? toBegin.shift();
+  next!();
+  // What waited plans in a microtask that stands before this one.
+  if (goingOn.length + toBegin.length > 0) queueMicrotask(planNext);
+}
 
 /** Results that are handed over at once before the loop turns: about a third of a millisecond. */
 const MOST_IN_A_TURN = 64;

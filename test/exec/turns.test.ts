@@ -1,8 +1,8 @@
-/** Short runs and the event loop: results that are there at once do not keep it from turning; ends are looked for for a moment. */
+/** Planning, short runs and the event loop: graphs asked for together are planned in several turns; results that are there at once do not keep it from turning; ends are looked for for a moment. */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { handedOver, Lookout } from '../../src/exec/turns.js';
-import { compile, type Lazy } from '../../src/index.js';
+import { handedOver, Lookout, turnToPlan } from '../../src/exec/turns.js';
+import { compile, compute, type Lazy, lazy } from '../../src/index.js';
 
 describe('results that are there at once', () => {
   it('let the event loop turn', async () => {
@@ -28,6 +28,103 @@ describe('results that are there at once', () => {
     );
     expect(new Set(order).size).toBe(200);
     expect(order.slice(0, 50)).toEqual(order.slice(0, 50).toSorted((a, b) => a - b));
+  });
+});
+
+/** Keeps the thread for so many milliseconds. */
+function busy(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+/** Counts turns of the event loop until the work is done. */
+async function turnsDuring(work: Promise<unknown>): Promise<number> {
+  let isDone = false;
+  void work.finally(() => {
+    isDone = true;
+  });
+  let turns = 0;
+  for (; !isDone; turns++) await setImmediate();
+  await work;
+  return turns;
+}
+
+describe('planning', () => {
+  it('begins at once in a turn that has done none', async () => {
+    await setImmediate();
+    expect(turnToPlan()).toBeUndefined();
+    expect(turnToPlan()).toBeUndefined();
+    busy(3);
+    await expect(turnToPlan()).resolves.toBeUndefined();
+  });
+
+  it('that is asked for at once is done in order, in several turns', async () => {
+    const order: number[] = [];
+    const planned = async (k: number): Promise<void> => {
+      const turn = turnToPlan();
+      if (turn !== undefined) await turn;
+      order.push(k);
+      busy(1);
+    };
+    const wanted = Array.from({ length: 20 }, (_, k) => k);
+    expect(await turnsDuring(Promise.all(wanted.map(planned)))).toBeGreaterThan(5);
+    expect(order).toEqual(wanted);
+  });
+
+  it('that is under way goes before what has not begun', async () => {
+    turnToPlan();
+    busy(3);
+    const order: string[] = [];
+    const waiting = [turnToPlan(), turnToPlan(true), turnToPlan(), turnToPlan(true)];
+    const names = ['begins', 'goes on', 'begins then', 'goes on then'];
+    await Promise.all(waiting.map((turn, k) => turn?.then(() => order.push(names[k]!))));
+    expect(order).toEqual(['goes on', 'goes on then', 'begins', 'begins then']);
+  });
+
+  it('of many functions and graphs lets the loop turn', async () => {
+    const f = compile((x: Lazy) => x.mul(2).sub(x.mean()), { device: 'cpu' });
+    const calls = Array.from({ length: 60 }, (_, k) => f(new Float32Array(5 + k).fill(k)));
+    expect(await turnsDuring(Promise.all(calls))).toBeGreaterThan(2);
+    for (const [k, call] of calls.entries()) expect((await call).at(0)).toBe(k);
+    const graphs = Array.from({ length: 60 }, (_, k) =>
+      lazy(new Float32Array(3 + k).fill(k))
+        .exp()
+        .max()
+        .log()
+        .compute({ device: 'cpu' }),
+    );
+    expect(await turnsDuring(Promise.all(graphs))).toBeGreaterThan(2);
+    for (const [k, graph] of graphs.entries()) expect((await graph).item()).toBeCloseTo(k, 4);
+  });
+
+  it('of calls of one signature that wait is done once', async () => {
+    let traced = 0;
+    const f = compile(
+      (x: Lazy) => {
+        traced++;
+        return x.add(1);
+      },
+      { device: 'cpu' },
+    );
+    turnToPlan();
+    busy(3);
+    const results = await Promise.all(Array.from({ length: 5 }, (_, k) => f([k])));
+    expect(results.map((result) => result.at(0))).toEqual([1, 2, 3, 4, 5]);
+    expect(traced).toBe(1);
+  });
+
+  it('that waits is left out where it is aborted', async () => {
+    turnToPlan();
+    busy(3);
+    const abort = new AbortController();
+    let isTold = false;
+    const x = lazy([1, 2]);
+    const options = { device: 'cpu', signal: abort.signal };
+    const waiting = compute([x.add(1)], { ...options, onProgress: () => (isTold = true) });
+    abort.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    expect(isTold).toBe(false);
+    expect((await x.add(1).compute({ device: 'cpu' })).at(1)).toBe(3);
   });
 });
 
