@@ -1,0 +1,225 @@
+// Folds whose accumulator is one value: sums, products, extremes and truth, of elements or of what a cheap op
+// makes of them. For files compiled once per instruction set; reduce.cpp has the monoids.
+#pragma once
+#include "cpu/accumulate.h"
+
+namespace weft::cpu::WEFT_ISA {
+namespace {
+
+template <typename T>
+using LaneIndex = std::conditional_t<
+    sizeof(T) == 1, int8_t,
+    std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>>;
+
+// Lane l meets lane l + Half, then l + Half / 2 and so on.
+template <typename Op, typename T, int Half>
+T foldVector(Vector<T> v) {
+  if constexpr (Half == 0) {
+    return v[0];
+  } else {
+    Vector<LaneIndex<T>> upper;
+#pragma GCC unroll 64
+    for (int l = 0; l < kLanes<T>; l++) upper[l] = static_cast<LaneIndex<T>>((l + Half) % kLanes<T>);
+    return foldVector<Op, T, Half / 2>(Op::combine(v, __builtin_shuffle(v, upper)));
+  }
+}
+
+template <typename T>
+inline __attribute__((always_inline)) Vector<T> splat(T value) {
+  Vector<T> v;
+#pragma GCC unroll 64
+  for (int l = 0; l < kLanes<T>; l++) v[l] = value;
+  return v;
+}
+
+// As foldVector, of `Count` vectors at once, as many as they have lanes at first: the results are the lanes
+// of one. Vectors hold kLanes / Count groups of lanes that go together, and with each step half as many.
+template <typename Op, typename T, int Count>
+inline __attribute__((always_inline)) Vector<T> foldTogether(Vector<T>* v) {
+  if constexpr (Count == 1) {
+    return v[0];
+  } else {
+    constexpr int half = Count / 2;
+    Vector<LaneIndex<T>> lower, upper;
+#pragma GCC unroll 64
+    for (int l = 0; l < kLanes<T>; l++) {
+      // Lane l of the result comes from group l / half of the two vectors, one after the other.
+      const int from = l / half * Count + l % half;
+      lower[l] = static_cast<LaneIndex<T>>(from);
+      upper[l] = static_cast<LaneIndex<T>>(from + half);
+    }
+#pragma GCC unroll 64
+    for (int i = 0; i < half; i++) {
+      const Vector<T> a = v[2 * i];
+      const Vector<T> b = v[2 * i + 1];
+      v[i] = Op::combine(__builtin_shuffle(a, b, lower), __builtin_shuffle(a, b, upper));
+    }
+    return foldTogether<Op, T, half>(v);
+  }
+}
+
+// An element as it is.
+struct Itself {
+  template <typename V>
+  static V run(V a) {
+    return a;
+  }
+};
+
+// How far ahead of what is read far memory is asked for: hardware prefetchers stop at the end of each page.
+constexpr int64_t kAheadBytes = 4096;
+
+// Combines what a cheap op makes of each element, which is computed on the way.
+template <typename Op, typename T, typename Of = Itself, bool IsBinary = false>
+struct Simple {
+  using In = T;
+  using Out = T;
+  struct Leaf {
+    alignas(64) T v[kChunk];
+  };
+  using Node = Leaf;
+  using Second = std::conditional_t<IsBinary, T, int64_t>;
+  using From = Source<T, Second>;
+  static constexpr bool kIndexed = IsBinary;
+  static constexpr bool kCounts = false;
+  static constexpr bool kFolds = true;
+  static constexpr bool kWhole = true;
+  static constexpr int kWidth = kLanes<T>;
+  static constexpr int kVectors = kChunk / kWidth;
+  // As many vectors at a time as there are registers for.
+  static constexpr int kGroup = kVectors < 8 ? kVectors : 8;
+
+  static T pad() { return Op::template identity<T>(); }
+  static Second padSecond() { return Second(0); }
+  static void open(Leaf& leaf) {
+    for (int l = 0; l < kChunk; l++) leaf.v[l] = pad();
+  }
+
+  // `count` more chunks for the vectors from `first` on.
+  template <bool IsFar>
+  static inline __attribute__((always_inline)) void takeSteps(Vector<T>* acc, const From& from, int first,
+                                                              int64_t count) {
+    const T* x = from.x + first * kWidth;
+    const Second* y = IsBinary ? from.index + first * kWidth : nullptr;
+    for (int64_t k = 0; k < count; k++) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kGroup; v++) {
+        if constexpr (IsFar) {
+          if (v * kVectorBytes % 64 == 0)
+            __builtin_prefetch(reinterpret_cast<const char*>(x + v * kWidth) + kAheadBytes);
+        }
+        if constexpr (IsBinary)
+          acc[v] = Op::combine(acc[v], Of::run(loadVector(x + v * kWidth), loadVector(y + v * kWidth)));
+        else
+          acc[v] = Op::combine(acc[v], Of::run(loadVector(x + v * kWidth)));
+      }
+      x += from.stride;
+      if constexpr (IsBinary) y += from.indexStride;
+    }
+  }
+  static inline __attribute__((always_inline)) void take(Vector<T>* acc, const From& from, int first,
+                                                         int64_t count) {
+    if (from.isFar)
+      takeSteps<true>(acc, from, first, count);
+    else
+      takeSteps<false>(acc, from, first, count);
+  }
+  static inline __attribute__((always_inline)) void clear(Vector<T>* acc) {
+    const Vector<T> none = splat(pad());
+#pragma GCC unroll 8
+    for (int v = 0; v < kGroup; v++) acc[v] = none;
+  }
+
+  static void run(Leaf& leaf, const From& from, int64_t count) {
+    for (int g = 0; g < kVectors; g += kGroup) {
+      Vector<T> acc[kGroup];
+#pragma GCC unroll 8
+      for (int v = 0; v < kGroup; v++) acc[v] = loadVector(leaf.v + (g + v) * kWidth);
+      take(acc, from, g, count);
+#pragma GCC unroll 8
+      for (int v = 0; v < kGroup; v++) storeVector(leaf.v + (g + v) * kWidth, acc[v]);
+    }
+  }
+  static void runWhole(const From& from, Node* levels, int64_t stride, int64_t leaves) {
+    for (int g = 0; g < kVectors; g += kGroup) {
+      Vector<T> acc[kGroup];
+      clear(acc);
+      take(acc, from, g, kLeafSteps);
+      Node* level = levels;
+      for (int64_t left = leaves; left & 1; left >>= 1) {
+#pragma GCC unroll 8
+        for (int v = 0; v < kGroup; v++)
+          acc[v] = Op::combine(loadVector(level->v + (g + v) * kWidth), acc[v]);
+        level += stride;
+      }
+#pragma GCC unroll 8
+      for (int v = 0; v < kGroup; v++) storeVector(level->v + (g + v) * kWidth, acc[v]);
+    }
+  }
+
+  // What `folded` takes its last vector to be, of a row of `steps` chunks.
+  static inline __attribute__((always_inline)) Vector<T> rowVector(const From& from, int64_t steps) {
+    Vector<T> v[kVectors];
+#pragma GCC unroll 8
+    for (int g = 0; g < kVectors; g += kGroup) {
+      clear(v + g);
+      take(v + g, from, g, steps);
+    }
+    return halved(v);
+  }
+  static void foldedRow(const From& from, int64_t steps, T* out) {
+    const Vector<T> value = splat<T>(foldVector<Op, T, kWidth / 2>(rowVector(from, steps)));
+#pragma GCC unroll 32
+    for (int v = 0; v < kVectors; v++) storeVector(out + v * kWidth, value);
+  }
+  static void foldedRows(From from, int64_t rowStep, int64_t secondStep, int64_t steps, T* out,
+                         int64_t outStep) {
+    Vector<T> rows[kWidth];
+    for (int r = 0; r < kWidth; r++) {
+      rows[r] = rowVector(from, steps);
+      from.x += rowStep;
+      if constexpr (IsBinary) from.index += secondStep;
+    }
+    const Vector<T> results = foldTogether<Op, T, kWidth>(rows);
+    for (int r = 0; r < kWidth; r++) {
+      const Vector<T> value = splat<T>(results[r]);
+#pragma GCC unroll 32
+      for (int v = 0; v < kVectors; v++) storeVector(out + r * outStep + v * kWidth, value);
+    }
+  }
+
+  static void close(const Leaf& leaf, Node& node) { node = leaf; }
+  template <int N>
+  static void merge(Node& a, const Node& b, int offset) {
+    if constexpr (N < kLanes<T>) {
+      for (int l = 0; l < N; l++) a.v[l] = Op::combine(a.v[l], b.v[l + offset]);
+    } else {
+      for (int l = 0; l < N; l += kLanes<T>) {
+        storeVector(a.v + l, Op::combine(loadVector(a.v + l), loadVector(b.v + l + offset)));
+      }
+    }
+  }
+  static void copyLane(Node& to, int64_t i, const Node& from, int64_t k) { to.v[i] = from.v[k]; }
+  template <int N>
+  static T finish(const Node& node, T* d) {
+    for (int l = 0; l < N; l++) d[l] = node.v[l];
+    return node.v[0];
+  }
+  static inline __attribute__((always_inline)) Vector<T> halved(Vector<T>* v) {
+#pragma GCC unroll 6
+    for (int half = kVectors / 2; half > 0; half /= 2) {
+#pragma GCC unroll 32
+      for (int i = 0; i < half; i++) v[i] = Op::combine(v[i], v[i + half]);
+    }
+    return v[0];
+  }
+  static T folded(const Node& node) {
+    Vector<T> v[kVectors];
+#pragma GCC unroll 32
+    for (int i = 0; i < kVectors; i++) v[i] = loadVector(node.v + i * kLanes<T>);
+    return foldVector<Op, T, kLanes<T> / 2>(halved(v));
+  }
+};
+
+}  // namespace
+}  // namespace weft::cpu::WEFT_ISA
