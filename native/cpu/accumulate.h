@@ -299,7 +299,7 @@ struct Reducer {
                   0};
     for (int64_t row = 0; row < n.rows; row++) {
       const Operand x{args[0]->data + row * args[0]->rowStep * static_cast<int64_t>(sizeof(In)), 0,
-                      args[0]->chunkStep};
+                      args[0]->chunkStep, false, args[0]->ahead};
       const Operand* rowArgs[2] = {&x, nullptr};
       Operand index{};
       if constexpr (M::kIndexed) {
