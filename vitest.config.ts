@@ -59,6 +59,7 @@ export default defineConfig({
             'test/conformance/programs.test.ts',
             'test/conformance/budgets.test.ts',
             'test/sim/compile.test.ts',
+            'test/sim/decided-loops.test.ts',
             'test/sim/here.test.ts',
             'test/sim/graphs.test.ts',
             'test/sim/streams.test.ts',

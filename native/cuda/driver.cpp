@@ -34,8 +34,11 @@ DriverState* findDriver() {
   auto* state = new DriverState();
   Driver& api = state->driver;
 #define WEFT_ENTRY(name, symbol, ...) {reinterpret_cast<void**>(&api.name), symbol, false},
-  const std::vector<EntryPoint> entryPoints = {WEFT_CUDA_DRIVER(WEFT_ENTRY)};
+#define WEFT_LATE_ENTRY(name, symbol, ...) {reinterpret_cast<void**>(&api.name), symbol, true},
+  const std::vector<EntryPoint> entryPoints = {WEFT_CUDA_DRIVER(WEFT_ENTRY)
+                                                   WEFT_CUDA_DRIVER_CONDITIONAL(WEFT_LATE_ENTRY)};
 #undef WEFT_ENTRY
+#undef WEFT_LATE_ENTRY
   state->library = openLibrary(candidates().driver, entryPoints, {}, [] { return std::string(); });
   if (!state->library.found()) return state;
   const auto failed = [&](CUresult status, const char* call) {
@@ -93,7 +96,7 @@ void throwStatus(CUresult status, const char* call) {
 
 std::vector<std::string> driverEntryPoints() {
 #define WEFT_SYMBOL(name, symbol, ...) symbol,
-  return {WEFT_CUDA_DRIVER(WEFT_SYMBOL)};
+  return {WEFT_CUDA_DRIVER(WEFT_SYMBOL) WEFT_CUDA_DRIVER_CONDITIONAL(WEFT_SYMBOL)};
 #undef WEFT_SYMBOL
 }
 

@@ -25,6 +25,7 @@ using CUmemoryPool = struct CUmemPoolHandle_st*;
 using CUgraph = struct CUgraph_st*;
 using CUgraphNode = struct CUgraphNode_st*;
 using CUgraphExec = struct CUgraphExec_st*;
+using CUgraphConditionalHandle = uint64_t;
 
 // CUmemPoolProps.
 struct MemoryPoolProperties {
@@ -79,6 +80,20 @@ struct SetNodeParams {
 };
 static_assert(sizeof(SetNodeParams) == 40);
 
+// CUgraphNodeParams of a conditional node.
+struct ConditionalNodeParams {
+  int nodeType;
+  int reserved0[3];
+  CUgraphConditionalHandle handle;
+  int conditionalType;
+  unsigned bodyCount;
+  // Comes back: the body's graph, which the node's graph owns.
+  CUgraph* bodies;
+  CUcontext context;
+  unsigned char reserved1[208];
+};
+static_assert(sizeof(ConditionalNodeParams) == 256);
+
 inline constexpr CUresult kSuccess = 0;
 inline constexpr CUresult kOutOfMemory = 2;
 inline constexpr CUresult kNotReady = 600;
@@ -96,6 +111,8 @@ inline constexpr int kFunctionMaxDynamicShared = 8;
 inline constexpr int kPointerMemoryType = 2;
 inline constexpr unsigned kMemoryTypeHost = 1;
 inline constexpr unsigned kMemoryTypeDevice = 2;
+inline constexpr int kNodeConditional = 13;
+inline constexpr int kConditionalWhile = 1;
 
 // CUdevice_attribute.
 enum class Attribute : int {
@@ -111,7 +128,7 @@ enum class Attribute : int {
   memoryPoolsSupported = 115,
 };
 
-// (name, symbol, parameters): everything the addon calls.
+// (name, symbol, parameters): everything the addon calls of every driver.
 #define WEFT_CUDA_DRIVER(X)                                                                                  \
   X(cuInit, "cuInit", unsigned flags)                                                                        \
   X(cuDriverGetVersion, "cuDriverGetVersion", int* version)                                                  \
@@ -185,9 +202,17 @@ enum class Attribute : int {
   X(cuMemsetD2D8Async, "cuMemsetD2D8Async", CUdeviceptr address, size_t pitch, unsigned char value,          \
     size_t width, size_t height, CUstream stream)
 
+// The same of drivers since CUDA 12.4; null in others.
+#define WEFT_CUDA_DRIVER_CONDITIONAL(X)                                                                 \
+  X(cuGraphConditionalHandleCreate, "cuGraphConditionalHandleCreate", CUgraphConditionalHandle* handle, \
+    CUgraph graph, CUcontext context, unsigned initialValue, unsigned flags)                            \
+  X(cuGraphAddNode, "cuGraphAddNode", CUgraphNode* node, CUgraph graph, const CUgraphNode* after,       \
+    size_t afterCount, ConditionalNodeParams* params)
+
 struct Driver {
 #define WEFT_DECLARE(name, symbol, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
   WEFT_CUDA_DRIVER(WEFT_DECLARE)
+  WEFT_CUDA_DRIVER_CONDITIONAL(WEFT_DECLARE)
 #undef WEFT_DECLARE
 };
 
@@ -202,6 +227,12 @@ struct DriverState {
   int deviceCount = 0;
 
   bool usable() const { return library.found() && error.empty(); }
+  // Whether graphs can have loops whose bodies set memory, too.
+  bool hasConditionalNodes() const {
+    constexpr int kSince = 12040;
+    return version >= kSince && driver.cuGraphAddNode != nullptr &&
+           driver.cuGraphConditionalHandleCreate != nullptr;
+  }
 };
 const DriverState& driverState();
 

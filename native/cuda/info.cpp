@@ -76,8 +76,11 @@ std::string dotted(int major, int minor) { return std::to_string(major) + "." + 
 Napi::Value describeDriver(Napi::Env env) {
   const DriverState& state = driverState();
   const Napi::Value value = describeLibrary(env, state.library, versionText(state.version));
-  if (value.IsObject() && !state.error.empty()) value.As<Napi::Object>().Set("error", state.error);
-  return value;
+  if (!value.IsObject()) return value;
+  Napi::Object entry = value.As<Napi::Object>();
+  entry.Set("conditionalNodes", state.hasConditionalNodes());
+  if (!state.error.empty()) entry.Set("error", state.error);
+  return entry;
 }
 
 Napi::Value describeNvrtc(Napi::Env env) {

@@ -108,6 +108,13 @@ void Issue::replay(size_t graph) {
 }
 
 void Issue::replay(std::unique_ptr<Replay>& own, size_t steps, const std::function<void()>& eachStep) {
+  if (tryReplay(own, eachStep)) return;
+  // A device that has no memory for a graph can launch.
+  eachStep();
+  flight_.launches += steps;
+}
+
+bool Issue::tryReplay(std::unique_ptr<Replay>& own, const std::function<void()>& eachStep) {
   try {
     if (!own) own = std::make_unique<Replay>(resources_.graphs, resources_.context);
     replay_ = own.get();
@@ -119,14 +126,13 @@ void Issue::replay(std::unique_ptr<Replay>& own, size_t steps, const std::functi
     }
     replay_ = nullptr;
     flight_.launches++;
+    return true;
   } catch (const Failure& failure) {
     replay_ = nullptr;
     // Nothing of it is queued. Half made, it is made anew when it is used next.
     if (own && !own->isComplete()) own.reset();
-    // A device that has no memory for a graph can launch.
     if (failure.code != FailureCode::memory) throw;
-    eachStep();
-    flight_.launches += steps;
+    return false;
   }
 }
 

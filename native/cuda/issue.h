@@ -83,6 +83,8 @@ class Issue {
   void replay(size_t graph);
   // Queues what `eachStep` visits, `steps` steps, as a graph; step by step where there is no memory for one.
   void replay(std::unique_ptr<Replay>& own, size_t steps, const std::function<void()>& eachStep);
+  // The same; false where there is no memory for one, and nothing was queued.
+  bool tryReplay(std::unique_ptr<Replay>& own, const std::function<void()>& eachStep);
   // Runs a part of a step in a tile.
   void runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range);
   void runPart(const MatmulStep& step, const SweepRange& range);
@@ -96,6 +98,10 @@ class Issue {
   // A loop without a condition, and one with; `first` is the first of its launches.
   void runCounted(const Loop& loop, size_t first);
   void runWhile(const Loop& loop, size_t first);
+  // Steps after `done` that the device decides on by itself, in graphs; how far it is, it says in pinned
+  // memory at `slot`, by an event. Gives that: to the loop's end, unless there is no memory for a graph.
+  LoopRecord runDecided(const Loop& loop, size_t first, int64_t done, std::byte* slot, Event& read);
+  bool launchDecided(const Loop& loop, size_t first);
   // Runs of a loop's body that a graph repeats.
   void replayRuns(const Loop& loop, size_t first, const std::vector<LoopRun>& runs);
   // A run of a loop's body, with what comes after it.

@@ -1,6 +1,6 @@
 // Queues loops: each run of the body is queued with the addresses of its states. Of a long loop of launches
-// alone, an even number of runs is a graph, which is launched again and again. A condition is read back while
-// the next run, which leaves the states before it as they are, is under way; it counts only if it is to.
+// alone, an even number of runs is a graph, which is launched again and again. loop-while.cpp has those with
+// a condition.
 #include "runtime/loop.h"
 
 #include <algorithm>
@@ -162,46 +162,6 @@ void Issue::tellSteps(int64_t steps) {
     *run_.tilesDone += queuedSteps_.front().steps;
     queuedSteps_.pop_front();
   }
-}
-
-void Issue::runWhile(const Loop& loop, size_t first) {
-  const LoopState& condition = loop.states[loop.condition];
-  // Loops of one depth come after each other.
-  while (flight_.looks.size() < depth_) flight_.looks.push_back(resources_.slots.take());
-  std::byte* const slot = flight_.looks[depth_ - 1].get();
-  // By parity of the steps before.
-  struct Looks {
-    EventPool& pool;
-    std::byte* flags[2];
-    std::unique_ptr<Event> read[2];
-    ~Looks() {
-      for (std::unique_ptr<Event>& event : read) {
-        if (event) pool.give(std::move(event));
-      }
-    }
-  } looks{resources_.events, {slot, slot + PinnedSlots::kAlignment}, {}};
-  for (std::unique_ptr<Event>& event : looks.read) event = resources_.events.take();
-  const auto look = [&](int64_t done) {
-    const CUdeviceptr from = addresses_[bufferAt(condition, placeAfter(done))];
-    WEFT_CU(cuMemcpyDtoHAsync, looks.flags[done % 2], from, 1, stream_);
-    looks.read[done % 2]->record(stream_);
-  };
-  int64_t done = 0;
-  look(done);
-  while (done < loop.steps) {
-    const auto isOver = [&] {
-      looks.read[done % 2]->wait();
-      return *looks.flags[done % 2] == std::byte{0};
-    };
-    // A step that is swept takes longer than to look.
-    if (loop.hasSweeps && isOver()) break;
-    launch_ = first;
-    runBody(loop, {1, placeAfter(done), placeAfter(done + 1), -1});
-    look(done + 1);
-    if (!loop.hasSweeps && isOver()) break;
-    done++;
-  }
-  leaveInLast(loop, placeAfter(done));
 }
 
 void Issue::leaveInLast(const Loop& loop, LoopPlace place) {

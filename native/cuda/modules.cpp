@@ -65,6 +65,10 @@ void addLaunches(const Step& step, ProgramCode& code) {
   }
   if (const auto* loop = std::get_if<std::shared_ptr<const Loop>>(&step)) {
     for (const Step& part : (*loop)->body) addLaunches(part, code);
+    if (const auto& check = (*loop)->check) {
+      Module& module = *code.modules[check->image];
+      code.loopChecks[loop->get()] = {module.function(check->begin, 0), module.function(check->goOn, 0)};
+    }
   }
 }
 

@@ -59,6 +59,11 @@ struct ProgramCode {
   std::vector<std::unique_ptr<Replay>> replays;
   // What repeats runs of loops' bodies.
   std::unordered_map<const Loop*, std::unique_ptr<Replay>> loopReplays;
+  // What decides on the device whether loops go on: before a graph's first step, and in its body.
+  struct Check {
+    CUfunction begin, goOn;
+  };
+  std::unordered_map<const Loop*, Check> loopChecks;
 };
 
 class Modules {

@@ -60,6 +60,7 @@ void Graphs::clear() {
 
 Replay::Replay(Graphs& graphs, CUcontext context) : graphs_(graphs), context_(context) {
   WEFT_CU(cuGraphCreate, &pair_.graph, 0);
+  into_ = pair_.graph;
   graphs_.graphs_++;
 }
 
@@ -82,19 +83,51 @@ void Replay::append(std::vector<CUdeviceptr> addresses, const Make& make) {
 
 void Replay::add(const LaunchStep& step, CUfunction function, void** parameters,
                  const std::vector<CUdeviceptr>& addresses) {
+  if (isComplete() && isWhere(nodes_[next_].addresses, step, addresses)) {
+    next_++;
+    return;
+  }
+  add(paramsOf(step, function, parameters), addressesOf(step, addresses), &step.function);
+}
+
+void Replay::add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses,
+                 const std::string* name) {
   const size_t position = next_++;
-  if (isComplete() && isWhere(nodes_[position].addresses, step, addresses)) return;
-  const KernelNodeParams params = paramsOf(step, function, parameters);
   if (!isComplete()) {
-    append(addressesOf(step, addresses), [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
-      WEFT_CU(cuGraphAddKernelNode, node, pair_.graph, after, count, &params);
+    append(std::move(addresses), [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
+      WEFT_CU(cuGraphAddKernelNode, node, into_, after, count, &params);
     });
-    nodes_.back().name = &step.function;
+    nodes_.back().name = name;
     return;
   }
   Node& node = nodes_[position];
+  if (node.addresses == addresses) return;
   WEFT_CU(cuGraphExecKernelNodeSetParams, pair_.exec, node.node, &params);
-  node.addresses = addressesOf(step, addresses);
+  node.addresses = std::move(addresses);
+}
+
+CUgraphConditionalHandle Replay::condition() {
+  if (!condition_) {
+    CUgraphConditionalHandle made = 0;
+    WEFT_CU(cuGraphConditionalHandleCreate, &made, pair_.graph, context_, 0, 0);
+    condition_ = made;
+  }
+  return *condition_;
+}
+
+void Replay::repeat() {
+  if (isComplete()) return;
+  ConditionalNodeParams params{};
+  params.nodeType = kNodeConditional;
+  params.handle = condition();
+  params.conditionalType = kConditionalWhile;
+  params.bodyCount = 1;
+  params.context = context_;
+  const CUgraphNode before = nodes_.back().node;
+  CUgraphNode node = nullptr;
+  WEFT_CU(cuGraphAddNode, &node, pair_.graph, &before, 1, &params);
+  into_ = params.bodies[0];
+  comeAfter({});
 }
 
 void Replay::addZero(CUdeviceptr to, size_t byteLength) {
@@ -102,7 +135,7 @@ void Replay::addZero(CUdeviceptr to, size_t byteLength) {
   const SetNodeParams params = zeroOf(to, byteLength);
   if (!isComplete()) {
     append({to}, [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
-      WEFT_CU(cuGraphAddMemsetNode, node, pair_.graph, after, count, &params, context_);
+      WEFT_CU(cuGraphAddMemsetNode, node, into_, after, count, &params, context_);
     });
     return;
   }

@@ -7,6 +7,7 @@
 #pragma once
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,8 +52,16 @@ class Replay {
   // The next step; `parameters` point to its arguments' values, `addresses` are those of all buffers.
   void add(const LaunchStep& step, CUfunction function, void** parameters,
            const std::vector<CUdeviceptr>& addresses);
+  // The same of a kernel by itself, whose addresses these are; `name` is what the timeline calls it, if
+  // anything.
+  void add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses,
+           const std::string* name = nullptr);
   // Memory that is set to 0 next; not empty.
   void addZero(CUdeviceptr to, size_t byteLength);
+  // What comes next, to the end, is run again and again while the condition is not 0: kernels before and in
+  // it set that, by the handle. Only where the driver has conditional nodes.
+  void repeat();
+  CUgraphConditionalHandle condition();
   // Ends the pass: queues all steps.
   void launch(CUstream stream);
   // Whether it was launched.
@@ -77,6 +86,9 @@ class Replay {
   Graphs& graphs_;
   const CUcontext context_;
   GraphPair pair_;
+  // What nodes are made in: the graph, or the body of its conditional node.
+  CUgraph into_ = nullptr;
+  std::optional<CUgraphConditionalHandle> condition_;
   std::vector<Node> nodes_;
   size_t next_ = 0;
   // Of the next node, where they were given.

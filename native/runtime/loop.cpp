@@ -1,5 +1,7 @@
 #include "runtime/loop.h"
 
+#include <algorithm>
+
 #include "runtime/sweep.h"
 #include "runtime/values.h"
 
@@ -106,6 +108,27 @@ class StateCheck {
   std::vector<bool> placed_;
 };
 
+// Reads what decides on a GPU whether the loop goes on.
+LoopCheck readCheck(const Napi::Object& entry, const std::string& field, const Loop& loop,
+                    const Program& program) {
+  const auto isLaunched = [](const Step& step) {
+    return std::holds_alternative<LaunchStep>(step) || std::holds_alternative<ZeroStep>(step);
+  };
+  if (loop.condition < 0 || !std::all_of(loop.body.begin(), loop.body.end(), isLaunched))
+    reject(field, "of a loop with a condition, and launches alone");
+  const int64_t lastImage = static_cast<int64_t>(program.images.size()) - 1;
+  const int64_t lastBuffer = static_cast<int64_t>(program.buffers.size()) - 1;
+  LoopCheck check;
+  check.image = static_cast<size_t>(integer(entry.Get("image"), field + ".image", 0, lastImage));
+  check.begin = values::text(entry.Get("begin"), field + ".begin");
+  check.goOn = values::text(entry.Get("goOn"), field + ".goOn");
+  check.record = static_cast<int>(integer(entry.Get("record"), field + ".record", 0, lastBuffer));
+  const BufferSpec& record = program.buffers[check.record];
+  if (record.role != Role::temporary || record.windowed || record.byteLength != sizeof(LoopRecord))
+    reject(field + ".record", "a temporary of " + std::to_string(sizeof(LoopRecord)) + " bytes");
+  return check;
+}
+
 }  // namespace
 
 size_t launchesOf(const Step& step) {
@@ -159,6 +182,8 @@ Step readLoop(const Napi::Object& entry, const std::string& field, Program& prog
     loop->hasSweeps |= std::holds_alternative<std::shared_ptr<const Sweep>>(loop->body.back());
   }
   for (const Step& step : loop->body) loop->launches += launchesOf(step);
+  if (const Napi::Value check = entry.Get("check"); !check.IsUndefined())
+    loop->check = readCheck(values::object(check, field + ".check"), field + ".check", *loop, program);
   return std::shared_ptr<const Loop>(std::move(loop));
 }
 

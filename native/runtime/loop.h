@@ -4,6 +4,8 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/program.h"
@@ -22,6 +24,23 @@ struct LoopState {
   int kept;
 };
 
+// What decides on a GPU whether a loop with a condition goes on: functions of an image. See
+// src/codegen/loop-check.ts.
+struct LoopCheck {
+  size_t image;
+  std::string begin, goOn;
+  // The temporary of a LoopRecord.
+  int record;
+};
+
+// How far a loop is, on the device.
+struct LoopRecord {
+  int64_t steps;
+  // When, by the device's clock, a launch leaves the rest to the next one.
+  uint64_t until;
+  uint64_t isOver;
+};
+
 struct Loop {
   // With a condition the most.
   int64_t steps;
@@ -33,6 +52,8 @@ struct Loop {
   int64_t stepsAtOnce;
   std::vector<LoopState> states;
   std::vector<Step> body;
+  // Of a body of launches alone.
+  std::optional<LoopCheck> check;
   // CUDA launches in the body, those of loops in it among them.
   size_t launches = 0;
   // Whether there are sweeps in the body, whose tiles are what is counted of it.

@@ -280,6 +280,7 @@ std::vector<int> buffersOf(const Step& step) {
         const std::vector<int> some = buffersOf(step);
         all.insert(all.end(), some.begin(), some.end());
       }
+      if (loop->check) all.push_back(loop->check->record);
       return all;
     }
   };

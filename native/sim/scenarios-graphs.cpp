@@ -21,6 +21,21 @@ struct GraphMachine : Machine {
     const SetNodeParams params = setting(to);
     must(cu().cuGraphExecMemsetNodeSetParams(exec, node, &params, context));
   }
+  // Adds a loop whose body sets the first half of the block, which goes on while nothing says otherwise.
+  void addLoop() {
+    ConditionalNodeParams params{};
+    params.nodeType = kNodeConditional;
+    must(cu().cuGraphConditionalHandleCreate(&params.handle, graph, context, 0, 0));
+    params.conditionalType = kConditionalWhile;
+    params.bodyCount = 1;
+    params.context = context;
+    CUgraphNode loop = nullptr;
+    must(cu().cuGraphAddNode(&loop, graph, &node, 1, &params));
+    const SetNodeParams inner = setting(block);
+    CUgraphNode set = nullptr;
+    must(cu().cuGraphAddMemsetNode(&set, params.bodies[0], nullptr, 0, &inner, context));
+    must(cu().cuGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  }
   void launch(CUstream stream) const { must(cu().cuGraphLaunch(exec, stream)); }
 };
 
@@ -73,6 +88,13 @@ const Scenarios& graphScenarios() {
          GraphMachine m;
          must(cu().cuGraphExecDestroy(m.exec));
          static_cast<void>(cu().cuGraphLaunch(m.exec, m.one));
+       }},
+      {"a loop in a graph is launched whose condition nothing sets",
+       [] {
+         GraphMachine m;
+         m.addLoop();
+         m.launch(m.one);
+         m.finish();
        }},
       {"a node is set after its graph was destroyed",
        [] {

@@ -27,6 +27,8 @@ export interface DeviceNeeds extends DraftNeeds {
   readonly copies?: { readonly most: number; readonly least: number } | undefined;
   /** How steps may run at a time; without it, they run one after the other. */
   readonly streams?: StreamNeeds | undefined;
+  /** Bytes in which it counts the steps of a loop that it decides on by itself; 0, or without it: it does not. */
+  readonly loopRecordBytes?: (() => number) | undefined;
   /** How kernels can be run in parts; without it, a job fits as a whole or not at all. */
   readonly sweeps?: SweepRules | undefined;
 }

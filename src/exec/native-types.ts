@@ -92,6 +92,10 @@ export interface LoopSpec {
   readonly states: readonly LoopState[];
   /** Where sweeps are among them, states may lie in host memory. */
   readonly body: readonly StepSpec[];
+  /** What decides on a GPU whether to go on, and the temporary of `LOOP_RECORD_BYTES` that it counts in; see `loop-check.ts`. */
+  readonly check?:
+    | { readonly image: number; readonly begin: string; readonly goOn: string; readonly record: number }
+    | undefined;
 }
 
 /** Numbers for each window in `SweepBuffer.windows`. */
@@ -312,6 +316,8 @@ export interface LibraryInfo {
 }
 
 export interface DriverInfo extends LibraryInfo {
+  /** Whether its graphs can have loops (CUDA 12.4 and later). */
+  readonly conditionalNodes: boolean;
   /** Why no device can be used although the library is there: what it said when it was started. */
   readonly error?: string;
 }

@@ -130,6 +130,8 @@ export interface LoopStep {
   readonly states: readonly LoopState[];
   /** Of a loop that is larger than the device, sweeps: then its states lie in host memory. */
   readonly body: readonly Step[];
+  /** The temporary in which a GPU counts the steps, where it decides by itself whether to go on (`loop-records.ts`). */
+  readonly record?: number;
   readonly nodes: readonly number[];
 }
 
@@ -215,9 +217,10 @@ export function printStream(place: StepStream | undefined): string {
 const indented = (text: string): string => text.replace(/^/gm, '  ');
 
 /** How often a loop runs, as text. */
-export function countOf({ steps, condition, every, stepsAtOnce }: LoopStep): string {
+export function countOf({ steps, condition, every, stepsAtOnce, record }: LoopStep): string {
   const condition_ = condition < 0 ? undefined : condition;
   const count = formatCount({ steps, condition: condition_, every: every === 0 ? undefined : every });
+  if (record !== undefined) return `${count}, decided on the device`;
   return stepsAtOnce === 1 ? count : `${count}, ${stepsAtOnce} at once`;
 }
 

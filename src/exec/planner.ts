@@ -13,6 +13,7 @@ import { type DeviceNeeds, peakOf, withHostPeak } from './device-needs.js';
 import { type Draft, draftOf } from './draft.js';
 import { hostNoFit, madeAt, nameOf, withLessToCopyThrough, withoutSpills } from './host-budget.js';
 import { inPlace } from './in-place.js';
+import { recordsOf, withLoopRecords } from './loop-records.js';
 import { placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
 import { inStreams } from './plan-streams.js';
@@ -71,8 +72,11 @@ export function planPartition(
 function planDraft(drafted: Draft, needs: DeviceNeeds, budget: number): Plan | NoFit {
   let refused: NoFit | undefined;
   for (const draft of withWorkspaces(drafted, needs.workspaceOf)) {
-    const whole = planWhole(draft, needs);
-    if (whole.peakBytes <= budget) return inStreams(draft, needs, whole, budget) ?? whole;
+    const recorded = withLoopRecords(draft, needs.loopRecordBytes);
+    const decided = planWhole(recorded, needs);
+    if (decided.peakBytes <= budget) return inStreams(recorded, needs, decided, budget) ?? decided;
+    const whole = recorded === draft ? decided : planWhole(draft, needs);
+    if (whole.peakBytes <= budget) return whole;
     const shared = needs.isByElement && inPlace(draft, needs.isByElement);
     const other = shared && planWhole(shared, needs);
     if (other !== undefined && other.peakBytes <= budget) return other;
@@ -165,7 +169,7 @@ export function lifetimesOf(steps: readonly Step[]): {
       return;
     }
     // What comes in and the states live as long as the loop, what a step of it leaves to the next one does not exist.
-    const whole = [...reads, ...step.states.flatMap(placesOf)];
+    const whole = [...reads, ...step.states.flatMap(placesOf), ...recordsOf(step)];
     use(whole);
     step.body.forEach(walk);
     use(whole);

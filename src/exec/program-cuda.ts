@@ -13,11 +13,13 @@ import {
   scheduleOf,
 } from '../codegen/cuda.js';
 import { cudaWorks } from '../codegen/cuda-work.js';
+import { LOOP_BEGIN, LOOP_CHECK, LOOP_GO_ON, LOOP_RECORD_BYTES } from '../codegen/loop-check.js';
 import type { Kernel } from '../fusion/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
 import { cudaBlockBytes, hostBlockBytes } from './block-bytes.js';
 import { debug } from './debug.js';
 import { loadImage } from './kernel-cache.js';
+import { hasConditionalNodes, recordsOf } from './loop-records.js';
 import { aligned } from './memory.js';
 import {
   type CudaDeviceInfo,
@@ -99,6 +101,7 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
     copies: { most: stagingLimits().copies, least: stagingLimits().leastCopies },
     heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
     streams: { most: MOST_STREAMS, costOf: (step) => costOf(step, limits, multiprocessors) },
+    loopRecordBytes: () => (hasConditionalNodes(cudaInfo()) ? LOOP_RECORD_BYTES : 0),
     isByElement: (kernel) => ['map', 'repeat'].includes(cudaOf(kernel, limits).schedule.kind),
     sweeps: {
       worksOf: (kernel) => cudaWorks(kernel, cudaOf(kernel, limits).schedule),
@@ -183,10 +186,9 @@ export async function cudaProgram(plan: Plan, device: string, hostBudget?: numbe
   const limits = limitsOf(device);
   const position = new Map<string, number>(); // source → image
   for (const step of plan.steps) {
-    for (const kernel of kernelsOf(step)) {
-      const { source } = cudaOf(kernel, limits);
-      if (!position.has(source)) position.set(source, position.size);
-    }
+    const sources = kernelsOf(step).map((kernel) => cudaOf(kernel, limits).source);
+    if (recordsOf(step).length > 0) sources.push(LOOP_CHECK);
+    for (const source of sources) if (!position.has(source)) position.set(source, position.size);
   }
   const images = await Promise.all(
     [...position.keys()].map((source) => loadImage(source, architecture, CUDA_OPTIONS)),
@@ -291,7 +293,13 @@ function stepSpecs(step: Step, images: Images): StepSpec[] {
 /** The launches of a step; of a kernel that is cut into phases, all of its launches. */
 function launchSpecs(step: Exclude<Step, SweepStep>, images: Images): Exclude<StepSpec, SweepSpec>[] {
   if (step.kind === 'matmul') return [matmulSpec(step)];
-  if (step.kind === 'loop') return [loopSpec(step, (part) => stepSpecs(part, images))];
+  if (step.kind === 'loop') {
+    const spec = loopSpec(step, (part) => stepSpecs(part, images));
+    const { record } = step;
+    if (record === undefined) return [spec];
+    const image = images.position.get(LOOP_CHECK)!;
+    return [{ ...spec, check: { image, begin: LOOP_BEGIN, goOn: LOOP_GO_ON, record } }];
+  }
   const cuda = cudaOf(step.kernel, images.limits);
   const image = images.position.get(cuda.source)!;
   const launches = cuda.launches.map((launch) => ({

@@ -11,6 +11,7 @@ import {
   printSchedule,
   scheduleOf,
 } from '../../src/codegen/cuda.js';
+import { LOOP_CHECK } from '../../src/codegen/loop-check.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { DTYPES } from '../../src/graph/dtype.js';
@@ -272,6 +273,11 @@ describe.skipIf(found === null)(`generated sources under NVRTC${why}`, () => {
     },
     240_000,
   );
+
+  it.each(['sm_80', 'sm_90', 'sm_100'])('of what decides on loops compile for %s', async (architecture) => {
+    const options = [`--gpu-architecture=${architecture}`, ...CUDA_OPTIONS];
+    expect((await compileCuda(LOOP_CHECK, options)).image.byteLength).toBeGreaterThan(0);
+  });
 
   it('compile for every op and cast', async () => {
     const sources = [...COMPUTED.map((dtype) => opsOf(dtype).job), ...DTYPES.map(castsOf)].map(

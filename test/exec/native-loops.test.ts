@@ -23,6 +23,7 @@ const product = (a: number, b: number, c: number): StepSpec => ({
 
 const [FACTOR, START, RESULT, OTHER, CURRENT, NEXT, KEPT] = [0, 1, 2, 3, 4, 5, 6];
 const STATE = { initial: START, current: CURRENT, next: NEXT, last: RESULT, other: OTHER, kept: -1 };
+const CHECK = { image: 0, begin: 'begin', goOn: 'goOn', record: OTHER };
 const body = product(CURRENT, FACTOR, NEXT) as LoopSpec['body'][number];
 const loop = (change: Partial<LoopSpec> = {}): LoopSpec => ({
   kind: 'loop',
@@ -135,6 +136,7 @@ describe('a malformed loop', () => {
     'that runs no step at once': [loop({ stepsAtOnce: 0 })],
     'whose condition is no state': [loop({ condition: 1 })],
     'whose condition is more than one byte': [loop({ condition: 0 })],
+    'that would be decided on with no condition': [loop({ check: CHECK })],
     'that needs another buffer and has none': [state({ other: -1 })],
     'with a condition whose states lie in one buffer': [
       loop({ condition: 0, states: [{ ...STATE, other: RESULT }] }),
@@ -179,6 +181,30 @@ describe('a malformed loop', () => {
       },
     ],
   };
+  it.each([
+    ['an image that is not there', { image: 1 }],
+    ['a record of other bytes', { record: OTHER }],
+    ['a record that is no temporary', { record: START }],
+  ])('that is decided on with %s is refused', (_, change) => {
+    const own = { initial: 8, current: 9, next: 10, last: 11, other: 12, kept: -1 };
+    const states = [STATE, own];
+    const check = { ...CHECK, record: 7, ...change };
+    const zeroes = { kind: 'zero', buffer: 10 } as const;
+    const spec = (isGiven: boolean): ProgramSpec => {
+      const base = specOf(loop({ condition: 1, states, body: [zeroes], ...(isGiven ? { check } : {}) }));
+      const temporary = (byteLength: number, offset: number) =>
+        ({ role: 'temporary', byteLength, offset }) as const;
+      const byte = (role: 'input' | 'state') => ({ role, byteLength: 1, offset: 0 }) as const;
+      const more = [temporary(24, 64), byte('input'), byte('state'), byte('state')];
+      const buffers = [...base.buffers, ...more, temporary(1, 128), temporary(1, 192)];
+      const images = [{ key: 'image', bytes: new Uint8Array(1) }];
+      return { ...base, arenaByteLength: 256, images, buffers };
+    };
+    expect(() => createProgram(spec(false))).not.toThrow();
+    expect(() => createProgram(spec(true))).toThrow(ArgumentError);
+    expect(() => createProgram(spec(true))).toThrow(/check/);
+  });
+
   it.each(Object.entries(changes))('%s is refused', (_, steps) => {
     expect(() => createProgram(specOf(...steps))).toThrow(ArgumentError);
   });

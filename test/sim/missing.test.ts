@@ -1,29 +1,12 @@
 /** Libraries that lack an entry point are passed over with the reason, and what needs them says so. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DeviceError } from '../../src/errors.js';
 import { createProgram, cudaInfo, run } from '../../src/exec/native.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
 import { arange } from '../../src/index.js';
 import { SIM_ENVIRONMENT } from './environment.js';
 import { describeSimulator } from './simulator.js';
-
-const folder = mkdtempSync(join(tmpdir(), 'weft-missing-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-/** A copy of a simulated library in which a symbol has another name. */
-function without(library: string, symbol: string): string {
-  const bytes = readFileSync(library);
-  const name = Buffer.from(`\0${symbol}\0`);
-  const at = bytes.indexOf(name);
-  if (at < 0) throw new Error(`${library} has no ${symbol}`);
-  bytes.write('XX', at + name.length - 3);
-  const copy = join(folder, basename(library));
-  writeFileSync(copy, bytes);
-  return copy;
-}
+import { without } from './without.js';
 
 // Loads what the copies need, which is not beside them.
 describeSimulator();

@@ -49,6 +49,7 @@ const SCENARIOS: readonly (readonly [string, Problem['kind'] | undefined])[] = [
   ['a graph reaches beyond its block', 'out-of-bounds'],
   ['a graph is destroyed while it is under way', undefined],
   ['a graph is launched after it was destroyed', 'misuse'],
+  ['a loop in a graph is launched whose condition nothing sets', 'misuse'],
   ['a node is set after its graph was destroyed', 'misuse'],
 ];
 

@@ -28,7 +28,7 @@ export interface Schedule {
 
 /** See `native/sim/core/faults.h`. */
 export interface Fault {
-  /** An entry point, or `run launch`, `run copy`, `run set`, `run product`: the execution of queued work. */
+  /** An entry point, or `run launch`, `run loop`, `run copy`, `run set`, `run product`: the execution of queued work. */
   readonly call: string;
   /** From 1; 0: every one. */
   readonly nth: number;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/running.h"
+#include "core/simulator.h"
 #include "core/status.h"
 
 namespace weft::sim {
@@ -158,3 +159,16 @@ WEFT_SIM_HOOK unsigned long long weft_sim_shuffle(unsigned mask, unsigned long l
   return running.slots[turn * size_t{running.threadCount} + thread / kWarp * kWarp + source % kWarp];
 }
 WEFT_SIM_HOOK unsigned weft_sim_lane() { return running.current % weft::sim::kWarp; }
+
+WEFT_SIM_HOOK void cudaGraphSetConditional(unsigned long long handle, unsigned value) {
+  auto& conditions = weft::sim::Simulator::get().conditions;
+  if (handle == 0 || handle > conditions.size())
+    running.stop(weft::sim::kLaunchFailed, "sets a condition of no graph");
+  conditions[handle - 1] = value;
+}
+// Time passes when it is asked for.
+WEFT_SIM_HOOK unsigned long long weft_sim_globaltimer() {
+  constexpr unsigned long long kStep = 100'000;
+  static unsigned long long now = 0;
+  return now += kStep;
+}

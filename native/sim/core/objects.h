@@ -95,9 +95,19 @@ struct MemorySet {
   size_t width = 0, height = 0;
 };
 
-using GraphWork = std::variant<Launch, MemorySet>;
-
 struct Graph;
+struct GraphLoop;
+using GraphWork = std::variant<Launch, MemorySet, GraphLoop>;
+
+// Work, one after the other, that is done again and again while a value of the simulator's `conditions` is
+// not 0.
+struct GraphLoop {
+  size_t condition = 0;
+  // Of a graph's node; of one that can be launched, `works`.
+  Graph* body = nullptr;
+  std::vector<GraphWork> works;
+};
+
 struct GraphNode {
   Graph* graph = nullptr;
   GraphWork work;
@@ -107,6 +117,7 @@ struct GraphNode {
 
 // Work that is queued together.
 struct Graph {
+  // Null: it is the body of a loop, and belongs to the loop's graph.
   Context* context = nullptr;
   std::vector<GraphNode*> nodes;
 };
@@ -114,7 +125,7 @@ struct Graph {
 // A graph that can be launched, with work of its own for each node.
 struct GraphExec {
   Context* context = nullptr;
-  std::map<const GraphNode*, size_t> places;
+  std::map<const GraphNode*, GraphWork*> places;
   std::vector<GraphWork> works;
   // Of each, those that it comes after.
   std::vector<std::vector<size_t>> after;

@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,9 @@ class Simulator {
   Handles<Graph> graphs;
   Handles<GraphNode> graphNodes;
   Handles<GraphExec> graphExecs;
+  // Of loops in graphs, what kernels set; nothing until they did in a launch. A handle is a place here,
+  // from 1.
+  std::vector<std::optional<unsigned>> conditions;
   std::map<uintptr_t, Pinned> pinned;
   // How many objects other libraries have out that belong to no device: "nvrtcPrograms".
   std::map<std::string, size_t> libraryObjects;

@@ -1,5 +1,5 @@
-// The simulated driver: graphs of launches and of memory that is set. Branches of a graph run in streams of
-// their own.
+// The simulated driver: graphs of launches, of memory that is set, and of loops of these. Branches of a graph
+// run in streams of their own.
 #include <algorithm>
 
 #include "driver/enter.h"
@@ -27,6 +27,19 @@ struct SetParams {
   size_t width, height;
 };
 static_assert(sizeof(SetParams) == 40);
+
+// CUgraphNodeParams of a conditional node.
+struct ConditionalParams {
+  int nodeType;
+  int reserved0[3];
+  uint64_t handle;
+  int conditionalType;
+  unsigned bodyCount;
+  Graph** bodies;
+  Context* context;
+  unsigned char reserved1[208];
+};
+static_assert(sizeof(ConditionalParams) == 256);
 
 int readKernel(Simulator& simulator, Context& context, const KernelParams& params, GraphWork& work) {
   Launch launch;
@@ -71,7 +84,33 @@ GraphWork* workOf(Simulator& simulator, GraphExec* handle, const GraphNode* node
   const GraphNode* node = simulator.object(simulator.graphNodes, nodeHandle, "graph node");
   if (exec == nullptr || node == nullptr) return nullptr;
   const auto found = exec->places.find(node);
-  return found == exec->places.end() ? nullptr : &exec->works[found->second];
+  return found == exec->places.end() ? nullptr : found->second;
+}
+
+// Whether the nodes of a loop's body are each after the one before, and no loops: all that is simulated.
+bool isLine(const Graph& body) {
+  for (size_t i = 0; i < body.nodes.size(); i++) {
+    const GraphNode& node = *body.nodes[i];
+    const bool follows =
+        i == 0 ? node.after.empty() : node.after == std::vector<const GraphNode*>{body.nodes[i - 1]};
+    if (!follows || std::holds_alternative<GraphLoop>(node.work)) return false;
+  }
+  return true;
+}
+
+// The works of a graph's nodes; `places` gets those of nodes in loops, too. False: some loop is not
+// simulated.
+bool instantiate(const Graph& graph, std::vector<GraphWork>& works,
+                 std::map<const GraphNode*, GraphWork*>& places) {
+  works.reserve(graph.nodes.size());
+  for (const GraphNode* node : graph.nodes) {
+    works.push_back(node->work);
+    places[node] = &works.back();
+    auto* loop = std::get_if<GraphLoop>(&works.back());
+    if (loop != nullptr && (!isLine(*loop->body) || !instantiate(*loop->body, loop->works, places)))
+      return false;
+  }
+  return true;
 }
 
 // The stream of a branch, by position; 0 is the one that the graph is launched in.
@@ -110,6 +149,8 @@ int launchGraph(Simulator& simulator, Context& context, Stream& stream, const Gr
     Stream& own = branchAt(simulator, context, stream, branch);
     if (const auto* set = std::get_if<MemorySet>(&exec.works[i])) {
       queueSet(simulator, context, own, *set, std::move(before));
+    } else if (const auto* loop = std::get_if<GraphLoop>(&exec.works[i])) {
+      if (const int status = queueLoop(simulator, context, own, *loop, std::move(before))) return status;
     } else {
       const Launch& launch = std::get<Launch>(exec.works[i]);
       if (simulator.object(simulator.functions, launch.function, "function") == nullptr)
@@ -126,6 +167,14 @@ int launchGraph(Simulator& simulator, Context& context, Stream& stream, const Gr
   for (size_t branch = 1; branch < lastOf.size(); branch++) end.after.push_back(queued[lastOf[branch]]);
   simulator.scheduler.issue(stream, std::move(end));
   return kSuccess;
+}
+
+void destroyGraph(Simulator& simulator, Graph* graph) {
+  for (GraphNode* node : graph->nodes) {
+    if (const auto* loop = std::get_if<GraphLoop>(&node->work)) destroyGraph(simulator, loop->body);
+    simulator.graphNodes.destroy(node);
+  }
+  simulator.graphs.destroy(graph);
 }
 
 }  // namespace
@@ -164,11 +213,14 @@ WEFT_SIM_API cuGraphInstantiate_v2(GraphExec** out, Graph* handle, GraphNode**, 
     if (graph == nullptr) return kInvalidHandle;
     GraphExec* exec = simulator.graphExecs.make();
     exec->context = context;
+    if (!instantiate(*graph, exec->works, exec->places)) {
+      simulator.graphExecs.destroy(exec);
+      return kInvalidValue;
+    }
     for (const GraphNode* node : graph->nodes) {
-      exec->places[node] = exec->works.size();
-      exec->works.push_back(node->work);
       exec->after.emplace_back();
-      for (const GraphNode* before : node->after) exec->after.back().push_back(exec->places.at(before));
+      for (const GraphNode* before : node->after)
+        exec->after.back().push_back(static_cast<size_t>(exec->places.at(before) - exec->works.data()));
     }
     return *out = exec, kSuccess;
   });
@@ -204,6 +256,34 @@ WEFT_SIM_API cuGraphLaunch(GraphExec* handle, Stream* streamHandle) {
   });
 }
 
+WEFT_SIM_API cuGraphConditionalHandleCreate(uint64_t* out, Graph* handle, Context* of, unsigned,
+                                            unsigned flags) {
+  return enter("cuGraphConditionalHandleCreate", Needs::context, [&](Simulator& simulator, Context* context) {
+    if (simulator.object(simulator.graphs, handle, "graph") == nullptr) return kInvalidHandle;
+    // With flags, launches give it a value of their own.
+    if (of != context || flags != 0) return kInvalidValue;
+    simulator.conditions.emplace_back();
+    return *out = simulator.conditions.size(), kSuccess;
+  });
+}
+
+WEFT_SIM_API cuGraphAddNode(GraphNode** out, Graph* graph, GraphNode* const* after, size_t afterCount,
+                            ConditionalParams* params) {
+  return enter("cuGraphAddNode", Needs::context, [&](Simulator& simulator, Context* context) {
+    constexpr int kConditional = 13, kWhile = 1;
+    if (params->nodeType != kConditional || params->conditionalType != kWhile || params->bodyCount != 1 ||
+        params->context != context || params->handle == 0 || params->handle > simulator.conditions.size())
+      return kInvalidValue;
+    GraphLoop loop;
+    loop.condition = params->handle - 1;
+    loop.body = simulator.graphs.make();
+    const int status = addNode(simulator, out, graph, after, afterCount, loop);
+    if (status != kSuccess) return simulator.graphs.destroy(loop.body), status;
+    params->bodies = &std::get<GraphLoop>((*out)->work).body;
+    return kSuccess;
+  });
+}
+
 // What was launched ends by itself.
 WEFT_SIM_API cuGraphExecDestroy(GraphExec* handle) {
   return enter("cuGraphExecDestroy", Needs::driver, [&](Simulator& simulator, Context*) {
@@ -217,7 +297,8 @@ WEFT_SIM_API cuGraphDestroy(Graph* handle) {
   return enter("cuGraphDestroy", Needs::driver, [&](Simulator& simulator, Context*) {
     Graph* graph = simulator.object(simulator.graphs, handle, "graph");
     if (graph == nullptr) return kInvalidHandle;
-    for (GraphNode* node : graph->nodes) simulator.graphNodes.destroy(node);
-    return simulator.graphs.destroy(graph), kSuccess;
+    if (graph->context == nullptr)
+      return simulator.misuse(simulator.callName + " of a loop's body"), kInvalidValue;
+    return destroyGraph(simulator, graph), kSuccess;
   });
 }

@@ -20,13 +20,12 @@ int checkLaunch(const Function& function, const Launch& launch, const DeviceConf
   return kSuccess;
 }
 
-int execute(Simulator& simulator, Context& context, Launch& launch, const std::string& what,
-            Accesses& accesses) {
+// What it touches, the memory's bit maps say.
+int execute(Simulator& simulator, Context& context, Launch& launch, const std::string& what) {
   std::vector<void*> arguments;
   for (auto& value : launch.values) arguments.push_back(value.data());
   const LaunchOutcome outcome =
       runLaunch(launch.spec, arguments.data(), *context.memory, simulator.scheduler.random());
-  accesses = context.memory->takeAccesses();
   if (!outcome.problem.empty()) simulator.report.add("out-of-bounds", what + " " + outcome.problem);
   for (const std::string& mistake : outcome.mistakes) {
     const auto says = [&](const char* words) { return mistake.find(words) != std::string::npos; };
@@ -36,6 +35,40 @@ int execute(Simulator& simulator, Context& context, Launch& launch, const std::s
     simulator.report.add(kind, what + " " + mistake);
   }
   return outcome.status;
+}
+
+int execute(Simulator& simulator, Context& context, const MemorySet& set, const std::string& what,
+            Accesses& accesses) {
+  for (size_t row = 0; row < set.height; row++) {
+    const Address start = set.to + row * set.pitch;
+    if (!simulator.write(context, start, set.width, accesses, what)) return kIllegalAddress;
+    std::memset(reinterpret_cast<void*>(start), set.value, set.width);
+  }
+  return kSuccess;
+}
+
+int execute(Simulator& simulator, Context& context, GraphLoop& loop, const std::string& what,
+            Accesses& accesses) {
+  std::optional<unsigned>& condition = simulator.conditions[loop.condition];
+  if (!condition) simulator.misuse(what + " of a loop whose condition nothing set");
+  // Every time round the same memory is set.
+  Accesses set;
+  int status = kSuccess;
+  while (status == kSuccess && condition.value_or(0) != 0) {
+    set = {};
+    for (GraphWork& work : loop.works) {
+      if (auto* launch = std::get_if<Launch>(&work)) {
+        status = execute(simulator, context, *launch, what + " (" + launch->spec.name + ")");
+      } else {
+        status = execute(simulator, context, std::get<MemorySet>(work), what, set);
+      }
+      if (status != kSuccess) break;
+    }
+  }
+  condition.reset();
+  accesses = context.memory->takeAccesses();
+  accesses.writes.insert(accesses.writes.end(), set.writes.begin(), set.writes.end());
+  return status;
 }
 
 }  // namespace
@@ -70,7 +103,9 @@ int queueLaunch(Simulator& simulator, Context& context, Stream& stream, Launch l
   operation.body = [&simulator, &context, module, what = operation.what,
                     launch = std::move(launch)](Accesses& accesses) mutable {
     module->pending--;
-    return execute(simulator, context, launch, what, accesses);
+    const int status = execute(simulator, context, launch, what);
+    accesses = context.memory->takeAccesses();
+    return status;
   };
   simulator.scheduler.issue(stream, std::move(operation));
   return kSuccess;
@@ -82,12 +117,29 @@ int queueSet(Simulator& simulator, Context& context, Stream& stream, const Memor
   operation.after = std::move(before);
   operation.what = simulator.callName;
   operation.body = [&simulator, &context, set, what = operation.what](Accesses& accesses) {
-    for (size_t row = 0; row < set.height; row++) {
-      const Address start = set.to + row * set.pitch;
-      if (!simulator.write(context, start, set.width, accesses, what)) return kIllegalAddress;
-      std::memset(reinterpret_cast<void*>(start), set.value, set.width);
-    }
-    return kSuccess;
+    return execute(simulator, context, set, what, accesses);
+  };
+  simulator.scheduler.issue(stream, std::move(operation));
+  return kSuccess;
+}
+
+int queueLoop(Simulator& simulator, Context& context, Stream& stream, GraphLoop loop, Before before) {
+  std::vector<Module*> modules;
+  for (const GraphWork& work : loop.works) {
+    const auto* launch = std::get_if<Launch>(&work);
+    if (launch == nullptr) continue;
+    if (simulator.object(simulator.functions, launch->function, "function") == nullptr) return kInvalidHandle;
+    modules.push_back(launch->function->module);
+  }
+  for (Module* module : modules) module->pending++;
+  Operation operation;
+  operation.kind = "loop";
+  operation.after = std::move(before);
+  operation.what = simulator.callName;
+  operation.body = [&simulator, &context, modules, loop = std::move(loop),
+                    what = operation.what](Accesses& accesses) mutable {
+    for (Module* module : modules) module->pending--;
+    return execute(simulator, context, loop, what, accesses);
   };
   simulator.scheduler.issue(stream, std::move(operation));
   return kSuccess;

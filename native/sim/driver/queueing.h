@@ -20,5 +20,7 @@ using Before = std::vector<std::shared_ptr<Operation>>;
 int queueLaunch(Simulator& simulator, Context& context, Stream& stream, Launch launch, Before before = {});
 int queueSet(Simulator& simulator, Context& context, Stream& stream, const MemorySet& set,
              Before before = {});
+// All of it is one operation.
+int queueLoop(Simulator& simulator, Context& context, Stream& stream, GraphLoop loop, Before before = {});
 
 }  // namespace weft::sim

@@ -22,6 +22,7 @@ void weft_sim_barrier();
 void* weft_sim_dynamic_shared();
 unsigned long long weft_sim_shuffle(unsigned mask, unsigned long long value, unsigned source);
 unsigned weft_sim_lane();
+unsigned long long weft_sim_globaltimer();
 }
 
 #define WEFT_SIM_UNCHECKED __attribute__((no_sanitize("thread"), noinline))

@@ -52,11 +52,15 @@ std::string typeOf(std::string parameter) {
   return trimmed(parameter.substr(0, end + 1));
 }
 
-// asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(a)); in one line.
+// asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(a)); in one line, and reads of special registers.
 std::string translateAsm(const std::string& line, size_t number) {
   static const std::regex form(R"re(asm\("([\w.]+) [^"]*" : "=\w"\(([^)]*)\) : (.*)\);)re");
   static const std::regex operand(R"re("\w"\(([^)]*)\))re");
+  static const std::regex special(R"re(asm volatile\("mov\.u64 %0, %%(\w+);" : "=l"\((\w+)\)\);)re");
   std::smatch found;
+  if (std::regex_search(line, found, special))
+    return found.prefix().str() + found[2].str() + " = weft_sim_" + found[1].str() + "();" +
+           found.suffix().str();
   if (!std::regex_search(line, found, form)) fail(number, "this inline PTX: " + trimmed(line));
   std::string name = found[1];
   for (char& c : name) {
