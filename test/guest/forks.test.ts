@@ -11,6 +11,7 @@ const script = (device: string): string => `
   import { once } from 'node:events';
   import { writeSync } from 'node:fs';
   import { createRequire } from 'node:module';
+  import { setImmediate } from 'node:timers/promises';
   import { compile, compute, iterate, lazy, persist } from ${JSON.stringify(LIBRARY)};
   const { fork, leave } = createRequire('/')(${JSON.stringify(`${SIM_FOLDER}/weft-sim.node`)});
   const device = '${device}';
@@ -19,7 +20,9 @@ const script = (device: string): string => `
   const large = () => lazy(new Float32Array(2e6).fill(1)).add(1).sum().compute({ device });
   await small(x);
   const kept = await x.add(1).persist({ device });
+  await setImmediate(); // a turn with time to plan in: it is under way at once
   const running = large();
+  running.catch(() => undefined); // the copy has it, too
   if (fork() === 0) {
     const tries = {
       small: () => small(x),
