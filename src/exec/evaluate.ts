@@ -262,10 +262,13 @@ export const budgetsOf = ({ memory, hostMemory }: ComputeOptions): Budgets => ({
   hostBudget: hostMemory === undefined ? config().hostMemory : parseBytes('compute', hostMemory),
 });
 
-const holdersIn = (canonical: Canonical): (readonly string[])[] =>
-  [canonical, ...partsBelow(canonical).map(canonicalOfPart)].flatMap(({ sources }) =>
-    sources.flatMap(({ source }) => (source.type === 'device' ? [holdersOf(source.buffer)] : [])),
-  );
+/** For each array on a device that a graph and the parts below it read: the devices that hold it. */
+function holdersIn(canonical: Canonical): (readonly string[])[] {
+  const holders: (readonly string[])[] = [];
+  for (const { sources } of [canonical, ...partsBelow(canonical).map(canonicalOfPart)])
+    for (const { source } of sources) if (source.type === 'device') holders.push(holdersOf(source.buffer));
+  return holders;
+}
 
 /** The devices a canonical graph is computed on. */
 export function devicesOf(canonical: Canonical, options: ComputeOptions): ChosenDevices {

@@ -72,12 +72,19 @@ export interface Bringing {
  * Runs with inputs as a run takes them. What comes through JavaScript is read whole before it, or where the plan has windows
  * of it, part by part while it is under way; what a reader throws then is what this rejects with.
  */
-export async function runWithInputs<T>(
+export function runWithInputs<T>(
+  inputs: readonly Input[],
+  bringing: Bringing,
+  go: (here: readonly RunInput[]) => Promise<T>,
+): Promise<T> {
+  return inputs.every(isHere) ? go(inputs) : runWithBrought(inputs, bringing, go);
+}
+
+async function runWithBrought<T>(
   inputs: readonly Input[],
   { plan: { buffers }, signal, parts }: Bringing,
   go: (here: readonly RunInput[]) => Promise<T>,
 ): Promise<T> {
-  if (inputs.every(isHere)) return go(inputs);
   const inWindows = buffers.filter(({ role }) => role === 'input').map(({ windowed }) => windowed === true);
   let thrown: { readonly error: unknown } | undefined;
   const failed = (error: unknown): void => {

@@ -16,14 +16,23 @@ const halves = new Int32Array(double.buffer);
 /** Most bytes that are a fingerprint as they stand; more are hashed. */
 const MOST_AS_TEXT = 4096;
 
+/** Words that records begin with. */
+const FEW_WORDS = 512;
+/** Memory of that size which others have left: small graphs are often asked for, and memory takes long to make. */
+let spare: Int32Array<ArrayBuffer> | undefined;
+
 /** The last record may be open. Numbers that stand for names are this process' own. */
 export class Records {
-  #words = new Int32Array(512);
+  #words = spare ?? new Int32Array(FEW_WORDS);
   /** Where each record starts that is kept. */
   readonly #starts: number[] = [];
   /** Where the open record starts, and where it ends by now. */
   #start = 0;
   #end = 0;
+
+  constructor() {
+    spare = undefined;
+  }
 
   open(): void {
     this.#start = this.#end;
@@ -107,9 +116,10 @@ export class Records {
     for (let k = 0; k < text.length; k++) this.put(text.charCodeAt(k));
   }
 
-  /** A text that differs where what was written does. */
+  /** A text that differs where what was written does. The last that is asked of records: others may have their memory. */
   fingerprint(): string {
     const bytes = Buffer.from(this.#words.buffer, 0, this.#end * Int32Array.BYTES_PER_ELEMENT);
+    if (this.#words.length === FEW_WORDS) spare = this.#words;
     return bytes.length <= MOST_AS_TEXT
       ? bytes.toString('latin1')
       : createHash('sha256').update(bytes).digest('hex');
