@@ -1,10 +1,11 @@
 // Exponentials, trigonometry and the like through glibc's vector math library (libmvec), where it is found.
 // Compiled once per instruction set.
 //
-// What it lacks, or where it is missing, stays with the C library (`scalar-math.cpp`). Its functions are
-// within 4 units in the last place and handle special values; every lane goes through the vector function, so
-// that a value does not depend on its place.
+// What it lacks, or where it is missing, stays with the C library (`scalar-math.cpp`); what
+// `vector-functions.h` has is ours. The library's functions are within 4 units in the last place and handle
+// special values; every lane goes through the vector function, so that a value does not depend on its place.
 #include "cpu/chain-steps.h"
+#include "cpu/vector-functions.h"
 
 namespace weft::cpu::WEFT_ISA {
 namespace {
@@ -54,24 +55,33 @@ void callBinary(Extent n, const Operand& out, const Operand* const* args) {
       });
 }
 
-// e raised to a sum, difference, product or negative, which is computed on the way.
+// Whether there are functions of our own.
+template <typename T>
+constexpr bool kHasOwn = kHasVectorFunctions&& std::is_same_v<T, float>;
+
+template <typename T>
+inline __attribute__((always_inline)) Vector<T> expOf(Vector<T> v) {
+  if constexpr (kHasOwn<T>)
+    return VectorExp::run(v);
+  else
+    return unaryAt<T, kExp>(v);
+}
+
+// e raised to what a cheap op makes of its arguments, which is computed on the way.
 template <typename T, typename Inner>
 void expOfBinary(Extent n, const Operand& out, const Operand* const* args) {
-  const Unary<T> function = unaryAt<T, kExp>;
   eachChunk2<T, T, T>(
-      n, out, args, [=](T * d, const T* a, const T* b) __attribute__((always_inline)) {
-        for (int l = 0; l < kChunk; l += kLanes<T>) {
-          storeVector(d + l, function(Inner::run(loadVector(a + l), loadVector(b + l))));
-        }
+      n, out, args, [](T * d, const T* a, const T* b) __attribute__((always_inline)) {
+        for (int l = 0; l < kChunk; l += kLanes<T>)
+          storeVector(d + l, expOf<T>(Inner::run(loadVector(a + l), loadVector(b + l))));
       });
 }
 template <typename T, typename Inner>
 void expOfUnary(Extent n, const Operand& out, const Operand* const* args) {
-  const Unary<T> function = unaryAt<T, kExp>;
   eachChunk<T, T>(
-      n, out, args, [=](T * d, const T* a) __attribute__((always_inline)) {
+      n, out, args, [](T * d, const T* a) __attribute__((always_inline)) {
         for (int l = 0; l < kChunk; l += kLanes<T>)
-          storeVector(d + l, function(Inner::run(loadVector(a + l))));
+          storeVector(d + l, expOf<T>(Inner::run(loadVector(a + l))));
       });
 }
 
@@ -100,6 +110,19 @@ void addUnary(Registry& registry, const char* name) {
   if (!unaryAt<T, Place>) return;
   registry.addOp(name, kDTypeOf<T>, callUnary<T, Place>);
   addStep<T>(registry, name, Steps<T>::call, 0, reinterpret_cast<void*>(unaryAt<T, Place>));
+}
+
+template <typename T, typename F>
+void callOwn(Extent n, const Operand& out, const Operand* const* args) {
+  eachChunk<T, T>(
+      n, out, args, [](T * d, const T* a) __attribute__((always_inline)) {
+        for (int l = 0; l < kChunk; l += kLanes<T>) storeVector(d + l, F::run(loadVector(a + l)));
+      });
+}
+template <typename T, typename F>
+void addOwn(Registry& registry, const char* name) {
+  registry.addOp(name, kDTypeOf<T>, callOwn<T, F>);
+  addStep<T>(registry, name, Steps<T>::template unary<F>, 0);
 }
 
 template <typename T, int Place>
@@ -167,7 +190,12 @@ void addVectorMath(Registry& registry) {
   addUnary<T, 19>(registry, "erf");
   addUnary<T, 20>(registry, "erfc");
   addUnary<T, kCbrt>(registry, "cbrt");
-  if (unaryAt<T, kExp>) {
+  if constexpr (kHasOwn<T>) {
+    addOwn<T, VectorExp>(registry, "exp");
+    addOwn<T, VectorSin>(registry, "sin");
+    addOwn<T, VectorCos>(registry, "cos");
+  }
+  if (kHasOwn<T> || unaryAt<T, kExp>) {
     registry.addOp("exp.add", kDTypeOf<T>, expOfBinary<T, Add>);
     registry.addOp("exp.subtract", kDTypeOf<T>, expOfBinary<T, Subtract>);
     registry.addOp("exp.multiply", kDTypeOf<T>, expOfBinary<T, Multiply>);
