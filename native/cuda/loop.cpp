@@ -113,6 +113,7 @@ void Issue::queueBody(const Loop& loop, const LoopRun& run) {
   for (const Step& step : loop.body) {
     // A loop in the body ends with another.
     code_.loopSteps = static_cast<unsigned>(run.steps);
+    code_.loopDone = run.done;
     std::visit(*this, step);
   }
 }

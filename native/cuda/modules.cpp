@@ -51,6 +51,7 @@ void addLaunch(const LaunchStep& launch, ProgramCode& code) {
     if (argument.buffer >= 0) return &code.addresses[argument.buffer];
     if (argument.block >= 0) return &code.firstBlock[argument.block];
     if (argument.isSteps) return &code.loopSteps;
+    if (argument.isDone) return &code.loopDone;
     return launch.scalars.data() + argument.offset;
   };
   // The driver only reads parameters.

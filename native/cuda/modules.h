@@ -51,8 +51,10 @@ struct ProgramCode {
   std::array<unsigned, 2> firstBlock{};
   // Steps of a loop that a launch does.
   unsigned loopSteps = 1;
-  // Where each parameter's value is: in `addresses`, in `firstBlock`, in `loopSteps`, or in the program's
-  // scalars.
+  // Steps of it before the launch.
+  int64_t loopDone = 0;
+  // Where each parameter's value is: in `addresses`, in `firstBlock`, in `loopSteps`, in `loopDone`, or in
+  // the program's scalars.
   std::vector<void*> parameters;
   // Runs so far, and for each of the program's graphs what repeats its steps, once there were enough of them.
   size_t runs = 0;

@@ -83,14 +83,22 @@ void Replay::append(std::vector<CUdeviceptr> addresses, const Make& make) {
 
 void Replay::add(const LaunchStep& step, CUfunction function, void** parameters,
                  const std::vector<CUdeviceptr>& addresses) {
-  if (isComplete() && isWhere(nodes_[next_].addresses, step, addresses)) {
+  if (isComplete() && !step.isCounted && isWhere(nodes_[next_].addresses, step, addresses)) {
     next_++;
     return;
   }
-  add(paramsOf(step, function, parameters), addressesOf(step, addresses), &step.function);
+  set(paramsOf(step, function, parameters), addressesOf(step, addresses), &step.function);
 }
 
-void Replay::add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses,
+void Replay::add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses) {
+  if (isComplete() && nodes_[next_].addresses == addresses) {
+    next_++;
+    return;
+  }
+  set(params, std::move(addresses), nullptr);
+}
+
+void Replay::set(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses,
                  const std::string* name) {
   const size_t position = next_++;
   if (!isComplete()) {
@@ -101,7 +109,6 @@ void Replay::add(const KernelNodeParams& params, std::vector<CUdeviceptr> addres
     return;
   }
   Node& node = nodes_[position];
-  if (node.addresses == addresses) return;
   WEFT_CU(cuGraphExecKernelNodeSetParams, pair_.exec, node.node, &params);
   node.addresses = std::move(addresses);
 }

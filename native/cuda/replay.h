@@ -52,10 +52,8 @@ class Replay {
   // The next step; `parameters` point to its arguments' values, `addresses` are those of all buffers.
   void add(const LaunchStep& step, CUfunction function, void** parameters,
            const std::vector<CUdeviceptr>& addresses);
-  // The same of a kernel by itself, whose addresses these are; `name` is what the timeline calls it, if
-  // anything.
-  void add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses,
-           const std::string* name = nullptr);
+  // The same of a kernel by itself, whose addresses these are.
+  void add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses);
   // Memory that is set to 0 next; not empty.
   void addZero(CUdeviceptr to, size_t byteLength);
   // What comes next, to the end, is run again and again while the condition is not 0: kernels before and in
@@ -79,6 +77,8 @@ class Replay {
     std::vector<CUdeviceptr> addresses;
   };
 
+  // Makes the next node, or sets it.
+  void set(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses, const std::string* name);
   // Makes a node after those before it by `make(out, after, afterCount)`.
   template <typename Make>
   void append(std::vector<CUdeviceptr> addresses, const Make& make);

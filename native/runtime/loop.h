@@ -81,6 +81,8 @@ struct LoopRun {
   LoopPlace from, to;
   // Which of the states that are kept it leaves; -1: none.
   int64_t kept;
+  // Steps before it.
+  int64_t done = 0;
 };
 
 // How often the body of a loop without a condition is run.
@@ -96,11 +98,14 @@ void eachRun(const Loop& loop, F run) {
   // So that the last run of all ends in `last`.
   int64_t left = runsOf(loop);
   LoopPlace from = LoopPlace::initial;
+  int64_t done = 0;
   for (int64_t k = 0; k < loop.steps / stretch; k++) {
     for (int64_t steps = stretch; steps > 0; steps -= loop.stepsAtOnce) {
       const LoopPlace to = --left % 2 == 0 ? LoopPlace::last : LoopPlace::other;
       const bool isEnd = steps <= loop.stepsAtOnce;
-      run(LoopRun{isEnd ? steps : loop.stepsAtOnce, from, to, isEnd && loop.every > 0 ? k : -1});
+      const int64_t own = isEnd ? steps : loop.stepsAtOnce;
+      run(LoopRun{own, from, to, isEnd && loop.every > 0 ? k : -1, done});
+      done += own;
       from = to;
     }
   }

@@ -65,6 +65,11 @@ void readLaunchArgument(const Napi::Value& value, const std::string& field, cons
     step.args.push_back({-1, -1, 0, true});
     return;
   }
+  if (entry.Has("done")) {
+    step.args.push_back({-1, -1, 0, false, true});
+    step.isCounted = true;
+    return;
+  }
   const std::vector<uint8_t> bytes = values::bytes(entry.Get("bytes"), field + ".bytes");
   if (bytes.empty() || static_cast<int64_t>(bytes.size()) > kMaxScalarBytes) {
     reject(field + ".bytes", "from 1 to " + std::to_string(kMaxScalarBytes) + " bytes");

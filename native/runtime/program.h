@@ -56,13 +56,14 @@ struct TapeStep {
 
 struct LaunchStep {
   // A buffer's address where `buffer` is not negative, else where the blocks that run start on axis `block`
-  // (x is 0) of the grid if that is not negative, else the steps of a loop that it does, if it is those, else
-  // the scalar at `offset` in `scalars`.
+  // (x is 0) of the grid if that is not negative, else the steps of a loop that it does, or those that were
+  // done before it, if it is those, else the scalar at `offset` in `scalars`.
   struct Argument {
     int buffer = -1;
     int block = -1;
     size_t offset = 0;
     bool isSteps = false;
+    bool isDone = false;
   };
   size_t image;
   std::string function;
@@ -71,6 +72,8 @@ struct LaunchStep {
   unsigned sharedByteLength;
   std::vector<Argument> args;
   std::vector<uint8_t> scalars;
+  // Whether an argument is another one in every run of a loop's body.
+  bool isCounted = false;
 };
 
 // In elements, as MatrixOperand of src/exec/plan.ts.

@@ -16,7 +16,9 @@ export type CudaArgument =
   | { readonly bytes: Uint8Array }
   | { readonly block: 'x' | 'y' }
   /** The steps of a loop that the launch does (an unsigned 32-bit number). */
-  | { readonly steps: true };
+  | { readonly steps: true }
+  /** The steps of the loop that were done before the launch (a signed 64-bit number). */
+  | { readonly done: true };
 
 export interface CudaLaunch {
   readonly function: string;

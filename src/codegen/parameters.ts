@@ -131,6 +131,23 @@ export class Parameters {
     );
   }
 
+  /** How many steps of a loop were done before the launch. */
+  done(): string {
+    return this.#add(
+      'done',
+      () => 'done',
+      (name) => `long long ${name}`,
+      { done: true },
+    );
+  }
+
+  /** The value of a load in step `step` of a launch, given that of the first step of the loop. */
+  counted(value: string, buffer: number): string {
+    return this.#kernel.counters?.includes(buffer) === true
+      ? `(${value} + (${this.done()} + (long long)step))`
+      : value;
+  }
+
   #integer(key: string, type: string, bytes: Uint8Array): string {
     return this.#add(
       key,

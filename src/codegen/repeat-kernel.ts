@@ -55,6 +55,10 @@ function printChunk(out: Writer, body: Body, params: Parameters, width: number):
   );
   const isLoad = (position: number): boolean => body.instruction(position).kind === 'load';
   const loaded = used.filter(isLoad);
+  const loadedValue = (position: number): string => {
+    const i = body.instruction(position);
+    return params.counted(loads.value(position, ''), i.kind === 'load' ? i.access.buffer : -1);
+  };
   const coordinates = printCoordinates(out, params, 'i', kernel.parallel, 'x');
   for (const position of loaded) {
     loads.declare(out, position, []);
@@ -66,7 +70,7 @@ function printChunk(out: Writer, body: Body, params: Parameters, width: number):
     out.unrolled('e', width, () => {
       const scope: Scope = {
         coordinates: elementCoordinates(coordinates, chunking),
-        known: new Map(loaded.map((position) => [position, loads.value(position, '')] as const)),
+        known: new Map(loaded.map((position) => [position, loadedValue(position)] as const)),
       };
       body.print(
         out,

@@ -148,6 +148,12 @@ class Stencil {
     }
   }
 
+  /** The buffer that a load reads. */
+  #bufferOf(position: number): number {
+    const i = this.#body.instruction(position);
+    return i.kind === 'load' ? i.access.buffer : -1;
+  }
+
   #isUniform(position: number): boolean {
     const i = this.#body.instruction(position);
     return i.kind === 'load' && i.access.bounds.length === 0 && i.access.strides.every((s) => s === 0);
@@ -318,7 +324,8 @@ class Stencil {
     const known = new Map<number, string>();
     for (const { position, shift, bounds } of this.#loads) {
       if (shift === undefined) {
-        known.set(position, this.#isUniform(position) ? `l${position}` : `l${position}[y][e]`);
+        const value = this.#isUniform(position) ? `l${position}` : `l${position}[y][e]`;
+        known.set(position, this.#params.counted(value, this.#bufferOf(position)));
         continue;
       }
       const [down, across] = this.#reach[shift.state]!;

@@ -13,12 +13,12 @@ import {
   sourceOfKey,
 } from '../fusion/buffer-key.js';
 import type { SourceArray } from '../fusion/canonicalize.js';
-import { argumentsOf, type Feedback, type Kernel } from '../fusion/kernel.js';
+import type { Kernel } from '../fusion/kernel.js';
 import type { Operand } from '../fusion/operands.js';
 import { type FusedStep, type Partition, storedNode } from '../fusion/partition.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import { type Graph, type GraphLoop, type GraphNodeOf, nodeOf, sizeOfShape } from '../graph/graph.js';
-import { isWhereItIsStored } from './own-place.js';
+import { type LoopNeeds, loopRuns } from './loop-runs.js';
 import type {
   KernelStep,
   LoopState,
@@ -55,22 +55,12 @@ export interface Draft {
   readonly workspace?: number;
 }
 
-/** Loops of fewer steps, and stretches between states that are kept, are run step by step. */
-const FEW_STEPS = 4;
-
 /** What drafting needs to know of a device. */
-export interface DraftNeeds {
+export interface DraftNeeds extends LoopNeeds {
   /** Bytes of each scratch buffer a kernel uses. */
   readonly scratchOf: (kernel: Kernel) => readonly number[];
   /** The kernels that the device runs for one, in order; without it, every kernel runs as it is. */
   readonly expand?: ((kernel: Kernel) => SplitKernels) | undefined;
-  /**
-   * Whether a kernel is a map each of whose threads reads the elements that it writes before it writes them, so that a result may
-   * take an argument's memory; without it, none does.
-   */
-  readonly isByElement?: ((kernel: Kernel) => boolean) | undefined;
-  /** Steps of a loop that the device does in one launch of a body with feedback; without it, one. */
-  readonly stepsAtOnce?: ((kernel: Kernel) => number) | undefined;
 }
 
 /** Numbers what a partition reads and writes. */
@@ -197,7 +187,7 @@ class Drafter {
     }
     const steps = body.steps.flatMap((step, k) => this.#draft(step, `${at}.${k}`, inside));
     const copies = this.#copies(loop, states, inside);
-    const runs = this.#runs(loop, states, [...steps, ...copies]);
+    const runs = loopRuns(loop, states, [...steps, ...copies], this.#needs);
     return {
       kind: 'loop',
       steps: loop.steps,
@@ -206,35 +196,6 @@ class Drafter {
       ...runs,
       nodes: results.map(({ id }) => id),
     };
-  }
-
-  /** What a loop runs: perhaps one kernel that does several steps; and where its states lie then. */
-  #runs(
-    loop: GraphLoop,
-    states: readonly LoopState[],
-    body: readonly BodyStep[],
-  ): Pick<LoopStep, 'body' | 'states' | 'stepsAtOnce'> {
-    const [step] = body;
-    const asIs = { body, states, stepsAtOnce: 1 };
-    if (loop.condition !== undefined) return asIs;
-    const feedback =
-      body.length === 1 && step?.kind === 'kernel' && step.scratch.length === 0
-        ? feedbackOf(step, states)
-        : undefined;
-    const stretch = loop.every ?? loop.steps;
-    if (feedback === undefined) return { ...asIs, states: loop.steps === 1 ? once(states) : states };
-    const { kernel, ...rest } = step as KernelStep;
-    const fed = { ...kernel, feedback };
-    const stepsAtOnce = stretch < FEW_STEPS ? 1 : (this.#needs.stepsAtOnce?.(fed) ?? 1);
-    const own = stepsAtOnce === 1 ? kernel : fed;
-    if (Math.ceil(stretch / stepsAtOnce) * (loop.steps / stretch) === 1)
-      return { body: [{ ...rest, kernel: own }], states: once(states), stepsAtOnce };
-    const isInPlace =
-      this.#needs.isByElement?.(own) === true && feedback.every((pair) => isOwnPlace(own, pair));
-    if (!isInPlace) return { body: [{ ...rest, kernel: own }], states, stepsAtOnce };
-    const shared = { ...own, buffers: own.buffers.map((buffer) => ({ ...buffer, isShared: true })) };
-    const inPlace = states.map((state) => ({ ...state, other: state.last }));
-    return { body: [{ ...rest, kernel: shared }], states: inPlace, stepsAtOnce };
   }
 
   /** The buffers of a state. What holds the result holds every other state, or those that are kept. */
@@ -318,28 +279,6 @@ class Drafter {
   finish(): Draft {
     return { buffers: this.#buffers, steps: this.#steps, outputKeys: this.#outputs.map(bufferName) };
   }
-}
-
-/** The states of a loop whose body is run once. */
-const once = (states: readonly LoopState[]): LoopState[] => states.map((state) => ({ ...state, other: -1 }));
-
-/** Where a kernel reads and writes each state; undefined where it does not do both. */
-function feedbackOf({ buffers }: KernelStep, states: readonly LoopState[]): Feedback[] | undefined {
-  const feedback = states.map(({ current, next }) => ({
-    output: buffers.indexOf(next),
-    input: buffers.indexOf(current),
-  }));
-  return feedback.some(({ output, input }) => output < 0 || input < 0) ? undefined : feedback;
-}
-
-/** Whether a state may be written where it was read: each element is, and is read for its own next value at the latest. */
-function isOwnPlace(kernel: Kernel, { input, output }: Feedback): boolean {
-  const store = kernel.stores.find(({ access }) => access.buffer === output)!;
-  const needed = new Set([store.value]);
-  for (let k = kernel.tape.length - 1; k >= 0; k--)
-    if (needed.has(k)) for (const arg of argumentsOf(kernel.tape[k]!)) needed.add(arg);
-  const isRead = kernel.tape.some((i, k) => i.kind === 'load' && i.access.buffer === input && needed.has(k));
-  return isRead && isWhereItIsStored(kernel, input, output);
 }
 
 /** Copies a line of elements. */

@@ -24,13 +24,15 @@ export interface BufferSpec {
 
 /**
  * An argument of a CUDA kernel: a buffer's address, the bytes of a scalar, or the number of the first block that runs
- * (unsigned, 32 bits): that of a tile's range in a sweep, else 0; or how many steps of its loop it does (the same).
+ * (unsigned, 32 bits): that of a tile's range in a sweep, else 0; or how many steps of its loop it does (the same), or how many were
+ * done before (signed, 64 bits).
  */
 export type LaunchArgument =
   | { readonly buffer: number }
   | { readonly bytes: Uint8Array }
   | { readonly block: 'x' | 'y' }
-  | { readonly steps: true };
+  | { readonly steps: true }
+  | { readonly done: true };
 
 export type StepSpec =
   | { readonly kind: 'tape'; readonly tape: TapeSpec; readonly buffers: readonly number[] }

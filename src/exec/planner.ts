@@ -13,6 +13,7 @@ import { type DeviceNeeds, peakOf, withHostPeak } from './device-needs.js';
 import { type Draft, draftOf } from './draft.js';
 import { hostNoFit, madeAt, nameOf, withLessToCopyThrough, withoutSpills } from './host-budget.js';
 import { inPlace } from './in-place.js';
+import { withLoopCounters } from './loop-counters.js';
 import { recordsOf, withLoopRecords } from './loop-records.js';
 import { placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
@@ -72,7 +73,7 @@ export function planPartition(
 function planDraft(drafted: Draft, needs: DeviceNeeds, budget: number): Plan | NoFit {
   let refused: NoFit | undefined;
   for (const draft of withWorkspaces(drafted, needs.workspaceOf)) {
-    const recorded = withLoopRecords(draft, needs.loopRecordBytes);
+    const recorded = withLoopRecords(withLoopCounters(draft, needs), needs.loopRecordBytes);
     const decided = planWhole(recorded, needs);
     if (decided.peakBytes <= budget) return inStreams(recorded, needs, decided, budget) ?? decided;
     const whole = recorded === draft ? decided : planWhole(draft, needs);

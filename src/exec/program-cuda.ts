@@ -333,6 +333,7 @@ function sweepSpec(sweep: SweepStep, images: Images): SweepSpec {
 function launchArgument(argument: CudaArgument, step: KernelStep | PhaseStep): LaunchArgument {
   if ('steps' in argument && step.loopSteps !== undefined)
     return { bytes: new Uint8Array(Uint32Array.of(step.loopSteps).buffer) };
-  if ('bytes' in argument || 'block' in argument || 'steps' in argument) return argument;
+  if ('bytes' in argument || 'block' in argument || 'steps' in argument || 'done' in argument)
+    return argument;
   return { buffer: 'buffer' in argument ? step.buffers[argument.buffer]! : step.scratch[argument.scratch]! };
 }

@@ -97,6 +97,8 @@ export interface Kernel {
   readonly stores: readonly Store[];
   /** Of a loop's body that may be run several times in one launch: outputs that are inputs of the next run. */
   readonly feedback?: readonly Feedback[];
+  /** Inputs of a kernel with feedback, of one int64 each, that it reads as so much more as there were steps before. */
+  readonly counters?: readonly number[];
 }
 
 /** Positions in `Kernel.buffers`. */

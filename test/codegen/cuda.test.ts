@@ -256,6 +256,7 @@ const argumentText = (arg: ReturnType<typeof cudaKernel>['launches'][number]['ar
   if ('bytes' in arg) return `0x${Buffer.from(arg.bytes).reverse().toString('hex')}`;
   if ('block' in arg) return `block.${arg.block}`;
   if ('steps' in arg) return 'steps';
+  if ('done' in arg) return 'done';
   return 'buffer' in arg ? `b${arg.buffer}` : `scratch${arg.scratch}`;
 };
 

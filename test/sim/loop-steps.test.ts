@@ -36,6 +36,26 @@ describe('the calls of a loop', () => {
     expect([kept.cuGraphLaunch ?? 0, kept.cuLaunchKernel, kept.cuMemcpyDtoDAsync_v2]).toEqual([0, 400, 20]);
   });
 
+  it('are few where steps that have a number are, and in graphs where there are many', async () => {
+    const plate = lazy(new Float32Array(6 * 9)).reshape([6, 9]);
+    const below = (y: Lazy, i: Lazy): Lazy =>
+      y
+        .pad([
+          [0, 1],
+          [0, 0],
+        ])
+        .slice([1, null])
+        .add(i.remainder(7).astype('float32'));
+    // The first is that of the number of the first step.
+    const few = await callsOf(iterate(100, plate, below));
+    expect([few.cuGraphLaunch ?? 0, few.cuLaunchKernel]).toEqual([0, 1 + Math.ceil(100 / 8)]);
+    const long = iterate(8 * 140, plate, below);
+    const many = await callsOf(long);
+    expect(many.cuGraphLaunch).toBe(4);
+    const [found, wanted] = [await long.compute({ device }), await long.compute({ device: 'cpu' })];
+    expect(found.data).toEqual(wanted.data);
+  });
+
   it('are few where steps are done in registers', async () => {
     const calls = await callsOf(iterate(1000, line, (y) => y.mul(3).add(1)));
     expect([calls.cuGraphLaunch ?? 0, calls.cuLaunchKernel]).toEqual([0, 2]);

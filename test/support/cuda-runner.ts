@@ -65,6 +65,7 @@ function specOf({ kernel, cuda, inputs }: CudaCase, image: Uint8Array): ProgramS
     // All blocks, from the first.
     if ('block' in given) return { bytes: new Uint8Array(4) };
     if ('steps' in given) return { bytes: new Uint8Array([1, 0, 0, 0]) };
+    if ('done' in given) return { bytes: new Uint8Array(8) };
     return { buffer: 'buffer' in given ? given.buffer : scratch + given.scratch };
   };
   return {

@@ -215,6 +215,8 @@ function packRun(
         packet.word(4, arg.block === 'x' ? launch.x0 : launch.y0);
       } else if ('steps' in arg) {
         packet.word(4, 1);
+      } else if ('done' in arg) {
+        packet.word(8, 0, 0);
       } else {
         packet.word(0, 'buffer' in arg ? arg.buffer : kernel.buffers.length + arg.scratch);
       }

@@ -102,6 +102,21 @@ export const LOOP_PROGRAMS: readonly Program[] = [
     },
   },
   {
+    name: 'the number of the step in stencils and in maps, on several tiles and after other loops',
+    build: () => {
+      const { integers } = arrays();
+      const [x, y] = [integers('float32', 37, 145), integers('float64', 60)];
+      const numbered = (z: Lazy, i: Lazy): Lazy => diffused(z).add(i.remainder(5).astype('float32'));
+      return [
+        iterate(19, x, numbered),
+        iterate(12, x, numbered, { every: 6 }),
+        iterate(3, x, (z, i) => iterate(9, z, (u, j) => diffused(u).add(j.mul(2).add(i).astype('float32')))),
+        iterate(600, y, (z, i) => z.add(i.astype('float64')).remainder(128)),
+        ...iterate(10, [x, x.add(1)], ([u, v], i) => [numbered(u, i), v.sub(u).remainder(64)]),
+      ];
+    },
+  },
+  {
     name: 'bodies of several kernels, of reductions and of products',
     tolerance: 1e-5,
     build: () => {
