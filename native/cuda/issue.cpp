@@ -1,5 +1,7 @@
 #include "cuda/issue.h"
 
+#include <string_view>
+
 #include "cuda/device.h"
 #include "cuda/stream-span.h"
 #include "runtime/failure.h"
@@ -13,6 +15,8 @@ namespace {
 
 // A program that has run so often is worth graphs: to make one takes as long as a few times its launches.
 constexpr size_t kRunsBeforeGraphs = 3;
+// A driver may know a kind of graph that it cannot run on the device.
+constexpr std::string_view kUnsupported = "CUDA_ERROR_NOT_SUPPORTED";
 
 ProgramCode& linked(const Program& program, Modules& modules) {
   if (!program.code) program.code = modules.link(program);
@@ -131,7 +135,7 @@ bool Issue::tryReplay(std::unique_ptr<Replay>& own, const std::function<void()>&
     replay_ = nullptr;
     // Nothing of it is queued. Half made, it is made anew when it is used next.
     if (own && !own->isComplete()) own.reset();
-    if (failure.code != FailureCode::memory) throw;
+    if (failure.code != FailureCode::memory && failure.status != kUnsupported) throw;
     return false;
   }
 }

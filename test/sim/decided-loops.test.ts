@@ -20,6 +20,7 @@ import { describeSimulator, type Fault, setFaults, setSchedule, show, takeProble
 
 const device = 'cuda';
 const OUT_OF_MEMORY = 2;
+const UNSUPPORTED = 801;
 const UNKNOWN = 999;
 const ILLEGAL_ADDRESS = 700;
 /** Steps before a program's first graph of a loop, and before those after it. */
@@ -196,6 +197,17 @@ describe('a call for the graph of a loop that fails', () => {
         expect(await stepsOf(counted(260))).toBe(260);
         await synchronize('cuda:0');
       }
+    },
+  );
+
+  it.each(['cuGraphAddNode', 'cuGraphConditionalHandleCreate', 'cuGraphInstantiate_v2'])(
+    '%s, which the device does not support: the host reads the condition back',
+    async (call) => {
+      clearPrograms();
+      setFaults([{ call, nth: 0, status: UNSUPPORTED }]);
+      expect(await stepsOf(counted(60))).toBe(60);
+      expect(describeSimulator().faultsMet).toBeGreaterThan(0);
+      expect(counts().cuGraphLaunch ?? 0).toBe(0);
     },
   );
 
