@@ -1,8 +1,11 @@
 /**
- * Times one workload as the CPU peers' benchmark does: inputs are typed arrays in memory, a call builds the expression,
+ * Times one workload as the CPU peers' benchmark does: inputs are typed arrays in memory or files, a call builds the expression,
  * computes it and ends with the result in a typed array of its own. The fields are those of the peers' JSON lines.
  */
-import { compile, compute, lazy } from '../src/index.js';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compile, compute, type Lazy, lazy, saveNpy } from '../src/index.js';
 import { numbersOf, weightedSum } from './checksum.js';
 import { type MachineCopy, waitForQuiet, watchOthers } from './machine.js';
 import { median, now, toDigits, toPrecision } from './statistics.js';
@@ -54,7 +57,30 @@ interface Repeats {
 }
 
 export async function measureOnCpu(workload: Workload, settings: CpuSettings): Promise<CpuLine> {
-  const inputs = (await compute(workload.inputs.map(uniform), { device: 'cpu' })).map((array) => lazy(array));
+  if (workload.fromFile !== true) {
+    const inputs = await compute(workload.inputs.map(uniform), { device: 'cpu' });
+    return measureWith(
+      inputs.map((array) => lazy(array)),
+      workload,
+      settings,
+    );
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'weft-bench-'));
+  try {
+    const saved = workload.inputs.map((input, i) =>
+      saveNpy(join(folder, `${i}.npy`), uniform(input), { device: 'cpu' }),
+    );
+    return await measureWith(await Promise.all(saved), workload, settings);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function measureWith(
+  inputs: readonly Lazy[],
+  workload: Workload,
+  settings: CpuSettings,
+): Promise<CpuLine> {
   // As one writes it for repeated calls.
   const compiled = compile(workload.expression, { device: 'cpu' });
   const timed = async (count: number): Promise<number> => {

@@ -11,7 +11,14 @@ type Size = <T>(full: T, small: T) => T;
 
 export function cpuWorkloads(scale: Scale): Workload[] {
   const size: Size = (full, small) => (scale === 'full' ? full : small);
-  return [...elementwise(size), ...reductions(size), ...rows(size), ...pairs(size), ...products(size)];
+  return [
+    ...elementwise(size),
+    ...reductions(size),
+    ...rows(size),
+    ...pairs(size),
+    ...products(size),
+    ...pipelines(size),
+  ];
 }
 
 const vector = (n: number, seed: number, low = 0, high = 1): Input => ({ shape: [n], seed, low, high });
@@ -110,4 +117,21 @@ function products(size: Size): Workload[] {
     product('einsum_colsum', summed, dtype, expressions.einsumColumnSum),
     product('matmul', cube, dtype, expressions.matmul),
   ]);
+}
+
+function pipelines(size: Size): Workload[] {
+  const [n, steps] = size([1000, 500], [200, 50]) as [number, number];
+  const table = [size(2 ** 24, 2 ** 19), 8] as const;
+  return [
+    make('diffusion', [n, n, steps], [{ shape: [n, n], seed: 1 }], expressions.diffusion(steps), {
+      bytes: 8 * n * n * steps,
+    }),
+    make(
+      'pipeline_file',
+      table,
+      [{ shape: table, seed: 1, pieces: table[0] / 2 ** 18 }],
+      expressions.columnMoments,
+      { bytes: 4 * table[0] * table[1], fromFile: true },
+    ),
+  ];
 }

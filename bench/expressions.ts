@@ -1,7 +1,7 @@
 /**
  * The expressions of the workloads, as a user writes them. Both lists of workloads use them.
  */
-import { einsum, iterate, type Lazy, lazy, where } from '../src/index.js';
+import { einsum, iterate, type Lazy, lazy, stack, where } from '../src/index.js';
 
 export const saxpyTrig = (x: Lazy, y: Lazy): Lazy => x.sin().mul(0.5).add(y.cos()).exp();
 
@@ -16,6 +16,9 @@ export const sumRows = (x: Lazy): Lazy => x.sum(0);
 export const sumColumns = (x: Lazy): Lazy => x.sum(1);
 
 export const standardize = (x: Lazy): Lazy => x.sub(x.mean(0)).div(x.std(0));
+
+/** The columns' means, and their standard deviations. */
+export const columnMoments = (x: Lazy): Lazy => stack([x.mean(0), x.std(0)]);
 
 export function softmaxRows(x: Lazy): Lazy {
   const e = x.sub(x.max(1, { keepdims: true })).exp();

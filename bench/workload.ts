@@ -2,7 +2,7 @@
  * What a workload is, and the numbers it is fed. The lists are in `gpu-workloads.ts` and `cpu-workloads.ts`, which have
  * the names, sizes and inputs of the peers' benchmarks; timing is in `gpu-measure.ts` and `cpu-measure.ts`.
  */
-import { arange, type DType, type Lazy } from '../src/index.js';
+import { arange, concat, type DType, type Lazy } from '../src/index.js';
 
 export type Scale = 'full' | 'small';
 
@@ -13,7 +13,15 @@ export interface Input {
   readonly low?: number;
   readonly high?: number;
   readonly dtype?: DType;
+  /** The array is so many equal pieces along its first axis, whose seeds are `seed` and the numbers after it. */
+  readonly pieces?: number;
 }
+
+/** The inputs that the pieces of one are. */
+export const piecesOf = ({ pieces = 1, ...whole }: Input): Input[] => {
+  const shape = [whole.shape[0]! / pieces, ...whole.shape.slice(1)];
+  return Array.from({ length: pieces }, (_, piece) => ({ ...whole, shape, seed: whole.seed + piece }));
+};
 
 export interface Workload {
   readonly name: string;
@@ -29,6 +37,8 @@ export interface Workload {
   readonly flops?: number;
   /** Inputs come from host memory and the result goes back to it in every call, on a GPU too. */
   readonly fromHost?: boolean;
+  /** Inputs lie in `.npy` files (on the CPU), which every call reads. */
+  readonly fromFile?: boolean;
   /** Calls that are started together and timed as a group (on a GPU). */
   readonly inner?: number;
   /** Seconds of repeats, where it is not the default. */
@@ -50,7 +60,9 @@ export const elementCount = (shape: readonly number[]): number => shape.reduce((
  * float32 numbers in [low, high): a hash of index + seed · 0x9E3779B9 in uint32 (Chris Wellons, "Hash Prospector"), its
  * top 24 bits over 2^24. The peers' CPU benchmark makes the very same numbers.
  */
-export function uniform({ shape, seed, low = 0, high = 1, dtype = 'float32' }: Input): Lazy {
+export function uniform(input: Input): Lazy {
+  const { shape, seed, low = 0, high = 1, dtype = 'float32', pieces = 1 } = input;
+  if (pieces > 1) return concat(piecesOf(input).map(uniform));
   const offset = Math.imul(seed, 0x9e3779b9) >>> 0;
   let hash = arange(elementCount(shape), undefined, undefined, { dtype: 'uint32' }).add(offset);
   hash = hash.bitwiseXor(hash.bitwiseRightShift(16)).mul(0x7feb352d);

@@ -1,11 +1,13 @@
 /**
  * The benchmark's workloads by plain loops in float64, and their inputs without Weft: what `bench.test.ts` checks against.
  */
-import type { Input, Workload } from '../../bench/workload.js';
+import { type Input, piecesOf, type Workload } from '../../bench/workload.js';
 import { fromBfloat16Bits, toBfloat16Bits } from '../../src/graph/half.js';
 
 /** The numbers of `uniform`, rounded to the input's dtype. */
-export function uniformByLoop({ shape, seed, low = 0, high = 1, dtype }: Input): Float64Array {
+export function uniformByLoop(input: Input): Float64Array {
+  const { shape, seed, low = 0, high = 1, dtype, pieces = 1 } = input;
+  if (pieces > 1) return flat(piecesOf(input).map(uniformByLoop));
   const count = shape.reduce((a, b) => a * b, 1);
   return Float64Array.from({ length: count }, (_, index) => {
     let hash = (index + Math.imul(seed, 0x9e3779b9)) >>> 0;
@@ -55,7 +57,15 @@ const variance = (x: Values): number => {
   const mean = sum(x) / x.length;
   return sum(map(x, (value) => (value - mean) ** 2)) / x.length;
 };
-const flat = (parts: readonly Values[]): Values => Float64Array.from(parts.flatMap((part) => [...part]));
+const flat = (parts: readonly Values[]): Values => {
+  const whole = new Float64Array(sum(parts.map((part) => part.length)));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+};
 
 const matmul: Reference = ({ shape }, a, b) => product(a!, b!, shape[0]!, shape[1]!, shape[2]!);
 const columnSums: Reference = ({ shape }, a, b) => {
@@ -94,6 +104,14 @@ const diffusion: Reference = ({ shape }, start) => {
   }
   return f;
 };
+
+/** The means of `k` columns, and their standard deviations. */
+function columnMoments(x: Values, k: number): [Values, Values] {
+  const m = x.length / k;
+  const means = map(sumMiddle(x, 1, m, k), (total) => total / m);
+  const squares = map(x, (value, i) => (value - means[i % k]!) ** 2);
+  return [means, map(sumMiddle(squares, 1, m, k), (total) => Math.sqrt(total / m))];
+}
 
 const softmax: Reference = (workload, x) =>
   flat(
@@ -135,17 +153,11 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   sum_axis1_narrow: ({ shape }, x) => sumMiddle(x!, shape[0]!, shape[1]!, 1),
   var_axis1: (workload, x) => Float64Array.from(rowsOf(x!, last(workload)), variance),
   argmax: (_, x) => [x!.indexOf(x!.reduce((a, b) => Math.max(a, b)))],
-  standardize: ({ shape }, x) => {
-    const [m, k] = shape as [number, number];
-    const mean = map(sumMiddle(x!, 1, m, k), (total) => total / m);
-    const squares = sumMiddle(
-      map(x!, (value, i) => (value - mean[i % k]!) ** 2),
-      1,
-      m,
-      k,
-    );
-    return map(x!, (value, i) => (value - mean[i % k]!) / Math.sqrt(squares[i % k]! / m));
+  standardize: ({ shape: [, k] }, x) => {
+    const [means, deviations] = columnMoments(x!, k!);
+    return map(x!, (value, i) => (value - means[i % k!]!) / deviations[i % k!]!);
   },
+  pipeline_file: ({ shape: [, k] }, x) => flat(columnMoments(x!, k!)),
   softmax_rows: softmax,
   softmax_wide: softmax,
   layernorm_rows: (workload, x, weight, bias) =>
