@@ -5,6 +5,7 @@
 #include "cuda/nvrtc.h"
 #include "cuda/pinned.h"
 #include "runtime/cancel.h"
+#include "runtime/claims.h"
 #include "runtime/environment.h"
 #include "runtime/info.h"
 #include "runtime/process.h"
@@ -39,6 +40,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::createCancel>(exports, "createCancel");
   add<weft::cancel>(exports, "cancel");
   add<weft::tilesDone>(exports, "tilesDone");
+  add<weft::createClaims>(exports, "createClaims");
   add<weft::configureCpu>(exports, "configureCpu");
   add<weft::beginProfile>(exports, "beginProfile");
   add<weft::endProfile>(exports, "endProfile");

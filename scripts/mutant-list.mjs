@@ -7,6 +7,7 @@ const SWEEPS = ['test/sim/sweeps.test.ts'];
 const STREAMS = ['test/sim/streams.test.ts'];
 const KEPT = ['test/sim/kept-memory.test.ts'];
 const DEALT = ['test/sim/dealt-compile.test.ts'];
+const TILES = ['test/sim/dealt-tiles.test.ts'];
 const VALUES = [...PROGRAMS, 'test/conformance/views.test.ts', 'test/conformance/reductions.test.ts'];
 
 /** Does what is found twice. */
@@ -37,7 +38,7 @@ export const MUTANTS = [
   },
   {
     name: 'partial sums of a share that are taken for those of the next slots',
-    file: 'src/exec/deal.ts',
+    file: 'src/exec/deal-stages.ts',
     find: 'first: first * slot, last: last * slot }',
     replace: 'first: first * slot + (first > 0 ? slot : 0), last: last * slot + (first > 0 ? slot : 0) }',
     tests: DEALT,
@@ -85,23 +86,37 @@ export const MUTANTS = [
     tests: STREAMS,
   },
   {
+    name: 'tiles that two devices do, for both have claimed them',
+    file: 'native/runtime/claims.h',
+    find: 'return !taken_[part].exchange(true);',
+    replace: 'return !taken_[part].load();',
+    tests: TILES,
+  },
+  {
+    name: 'a tile that goes on with a window which another device has',
+    file: 'src/exec/sweep-tables.ts',
+    find: '    if (parts?.[t] !== parts?.[t - 1]) held = undefined;\n',
+    replace: '',
+    tests: ['test/exec/deal-tiles.test.ts'],
+  },
+  {
     name: 'a slot is filled while a tile is computed from it',
     file: 'native/cuda/sweep.cpp',
-    find: '  if (user >= 0) copies_.computed.holdBack(user, copies_.inStream);\n',
+    find: '  if (taken->inUser >= 0) copies_.computed.holdBack(taken->inUser, copies_.inStream);\n',
     replace: '',
     tests: SWEEPS,
   },
   {
     name: 'a tile is computed before its windows are there',
     file: 'native/cuda/sweep.cpp',
-    find: '    if (hasIn_) copies_.broughtIn.holdBack(tile, stream_);\n',
+    find: '    if (hasIn_) copies_.broughtIn.holdBack(place, stream_);\n',
     replace: '',
     tests: SWEEPS,
   },
   {
     name: "a tile's results are overwritten while they are copied out",
     file: 'native/cuda/sweep.cpp',
-    find: '    if (user >= 0) copies_.broughtOut.holdBack(user, stream_);\n',
+    find: '    if (taken->outUser >= 0) copies_.broughtOut.holdBack(taken->outUser, stream_);\n',
     replace: '',
     tests: SWEEPS,
   },

@@ -78,7 +78,7 @@ SweepRun::SweepRun(const Sweep& sweep, std::vector<SweepHome> homes,
     if (!isInPlace && isUsed && buffer.direction == SweepDirection::out && goesNowhere)
       throw Failure(FailureCode::internal, "a result of a sweep that has no place to go to");
     Track track{buffer, homes[i], std::move(slots[i]), isInPlace, {}};
-    if (!isInPlace && isUsed) findUsers(track);
+    if (!isInPlace && isUsed) track.uses.resize(static_cast<size_t>(buffer.slots));
     hasIn_ |= !isInPlace && isUsed && buffer.direction == SweepDirection::in;
     hasOut_ |= !isInPlace && isUsed && buffer.direction == SweepDirection::out;
     tracks_.push_back(std::move(track));
@@ -97,19 +97,6 @@ bool SweepRun::isStaged(const Track& track) const {
   const auto first = std::find_if(windows.begin(), windows.end(), isCopied);
   if (track.isInPlace || first == windows.end()) return false;
   return !isPinned(transferOf(track, first - windows.begin()));
-}
-
-void SweepRun::findUsers(Track& track) const {
-  const SweepBuffer& buffer = track.buffer;
-  track.slotUser.assign(static_cast<size_t>(sweep_.tiles), -1);
-  std::vector<int64_t> last(static_cast<size_t>(buffer.slots), -1);
-  for (int64_t tile = 0; tile < sweep_.tiles; tile++) {
-    const SweepWindow& window = buffer.windows[tile];
-    if (window.rows == 0) continue;
-    track.slotUser[tile] = last[window.slot];
-    // What was only computed into is ordered in the stream of the steps.
-    if (buffer.direction == SweepDirection::in || window.copies) last[window.slot] = tile;
-  }
 }
 
 SweepPlace SweepRun::place(size_t buffer, int64_t tile) const {
@@ -141,7 +128,8 @@ Transfer SweepRun::transferOf(const Track& track, int64_t tile) const {
 std::vector<Transfer> SweepRun::transfersOf(int64_t tile, SweepDirection direction) const {
   std::vector<Transfer> transfers;
   for (const Track& track : tracks_) {
-    if (!track.home.isOnDevice() && copies(track, tile, direction))
+    const bool isThere = direction == SweepDirection::in && !track.brings;
+    if (!track.home.isOnDevice() && !isThere && copies(track, tile, direction))
       transfers.push_back(transferOf(track, tile));
   }
   return transfers;
@@ -157,18 +145,6 @@ size_t SweepRun::byteLengthOf(SweepDirection direction) const {
     }
   }
   return byteLength;
-}
-
-int64_t SweepRun::userOf(int64_t tile, SweepDirection direction) const {
-  int64_t user = -1;
-  for (const Track& track : tracks_) {
-    if (track.buffer.direction != direction || track.slotUser.empty()) continue;
-    const SweepWindow& window = track.buffer.windows[tile];
-    // A slot is written by a copy in, or by the steps of a tile whose results are copied out, now or later.
-    if (window.rows > 0 && (window.copies || direction == SweepDirection::out))
-      user = std::max(user, track.slotUser[tile]);
-  }
-  return user;
 }
 
 void SweepRun::operator()(const std::function<void(int64_t tile)>& compute) {
@@ -193,16 +169,17 @@ void SweepRun::operator()(const std::function<void(int64_t tile)>& compute) {
 }
 
 void SweepRun::walk(const std::function<void(int64_t tile)>& compute) {
-  for (int64_t tile = 0; tile < sweep_.tiles; tile++) {
+  for (int64_t place = 0;; place++) {
     checkCancelled(*run_.cancel);
-    const int64_t user = userOf(tile, SweepDirection::out);
-    const bool goesOn =
-        await([&] { return (!hasIn_ || in_ > tile) && (!hasOut_ || (out_ > user && out_ + kAhead > tile)); });
-    if (!goesOn) return;
-    if (hasIn_) copies_.broughtIn.holdBack(tile, stream_);
-    if (user >= 0) copies_.broughtOut.holdBack(user, stream_);
-    compute(tile);
-    copies_.computed.record(tile, stream_);
+    if (!hasIn_) take(place);
+    const std::optional<Taken> taken = awaitTaken(place, [&](const Taken& one) {
+      return (!hasIn_ || in_ > place) && (!hasOut_ || (out_ > one.outUser && out_ + kAhead > place));
+    });
+    if (!taken) return;
+    if (hasIn_) copies_.broughtIn.holdBack(place, stream_);
+    if (taken->outUser >= 0) copies_.broughtOut.holdBack(taken->outUser, stream_);
+    compute(taken->tile);
+    copies_.computed.record(place, stream_);
     advance(computed_);
     if (!hasOut_) run_.tilesDone->fetch_add(1, std::memory_order_relaxed);
   }
@@ -210,9 +187,9 @@ void SweepRun::walk(const std::function<void(int64_t tile)>& compute) {
 
 void SweepRun::bringIn() {
   nameThread("weft-in");
-  TileFeed feed({sweep_.tiles, [this](int64_t tile) { return beginIn(tile); },
-                 [this](int64_t tile) {
-                   copies_.broughtIn.record(tile, copies_.inStream);
+  TileFeed feed({[this](int64_t place) { return beginIn(place); },
+                 [this](int64_t place) {
+                   copies_.broughtIn.record(place, copies_.inStream);
                    advance(in_);
                  },
                  [this](const std::exception_ptr& error) { stop(error); }},
@@ -221,19 +198,21 @@ void SweepRun::bringIn() {
   copies_.in.copy(feed, Way::up, byteLengthOf(SweepDirection::in), *run_.cancel, share);
 }
 
-std::optional<std::vector<Transfer>> SweepRun::beginIn(int64_t tile) {
+std::optional<std::vector<Transfer>> SweepRun::beginIn(int64_t place) {
   checkCancelled(*run_.cancel);
-  const int64_t user = userOf(tile, SweepDirection::in);
-  if (!await([&] { return computed_ > user && computed_ + kAhead > tile; })) return std::nullopt;
-  if (user >= 0) copies_.computed.holdBack(user, copies_.inStream);
-  copyOnDevice(tile);
-  return copies_.in.queueDirect(transfersOf(tile, SweepDirection::in), Way::up);
+  take(place);
+  const std::optional<Taken> taken = awaitTaken(
+      place, [&](const Taken& one) { return computed_ > one.inUser && computed_ + kAhead > place; });
+  if (!taken) return std::nullopt;
+  if (taken->inUser >= 0) copies_.computed.holdBack(taken->inUser, copies_.inStream);
+  copyOnDevice(taken->tile);
+  return copies_.in.queueDirect(transfersOf(taken->tile, SweepDirection::in), Way::up);
 }
 
 // Windows of buffers that are on devices, but not here, or whose rows have to lie otherwise.
 void SweepRun::copyOnDevice(int64_t tile) {
   for (const Track& track : tracks_) {
-    if (!track.home.isOnDevice() || !copies(track, tile, SweepDirection::in)) continue;
+    if (!track.home.isOnDevice() || !track.brings || !copies(track, tile, SweepDirection::in)) continue;
     const Transfer t = transferOf(track, tile);
     const size_t first = track.buffer.windows[tile].first;
     if (track.home.pieces == nullptr) {
@@ -261,9 +240,9 @@ void SweepRun::readInputs() {
 
 void SweepRun::bringOut() {
   nameThread("weft-out");
-  TileFeed feed({sweep_.tiles, [this](int64_t tile) { return beginOut(tile); },
-                 [this](int64_t tile) {
-                   copies_.broughtOut.record(tile, copies_.outStream);
+  TileFeed feed({[this](int64_t place) { return beginOut(place); },
+                 [this](int64_t place) {
+                   copies_.broughtOut.record(place, copies_.outStream);
                    advance(out_);
                    run_.tilesDone->fetch_add(1, std::memory_order_relaxed);
                  },
@@ -274,11 +253,12 @@ void SweepRun::bringOut() {
   copies_.out.awaitDirect();
 }
 
-std::optional<std::vector<Transfer>> SweepRun::beginOut(int64_t tile) {
+std::optional<std::vector<Transfer>> SweepRun::beginOut(int64_t place) {
   checkCancelled(*run_.cancel);
-  if (!await([&] { return computed_ > tile; })) return std::nullopt;
-  const std::vector<Transfer> transfers = transfersOf(tile, SweepDirection::out);
-  if (!transfers.empty()) copies_.computed.holdBack(tile, copies_.outStream);
+  const std::optional<Taken> taken = awaitTaken(place, [&](const Taken&) { return computed_ > place; });
+  if (!taken) return std::nullopt;
+  const std::vector<Transfer> transfers = transfersOf(taken->tile, SweepDirection::out);
+  if (!transfers.empty()) copies_.computed.holdBack(place, copies_.outStream);
   return copies_.out.queueDirect(transfers, Way::down);
 }
 
@@ -292,10 +272,12 @@ void SweepRun::guarded(void (SweepRun::*part)()) noexcept {
 }
 
 template <typename Condition>
-bool SweepRun::await(const Condition& condition) {
+std::optional<SweepRun::Taken> SweepRun::awaitTaken(int64_t place, const Condition& condition) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stopping_ || condition(); });
-  return !stopping_;
+  const auto isTaken = [&] { return place < static_cast<int64_t>(taken_.size()); };
+  changed_.wait(lock, [&] { return stopping_ || place == end_ || (isTaken() && condition(taken_[place])); });
+  if (stopping_ || place == end_) return std::nullopt;
+  return taken_[place];
 }
 
 void SweepRun::advance(int64_t& count) {

@@ -4,6 +4,9 @@
 // Three parties walk the tiles in order: lanes that copy in, the executor, which queues the steps, and lanes
 // that copy out and put what has come into host memory. Each waits on the host until what it needs of another
 // has been queued, and lets its stream wait on the device. A slot is used again after the last work on it.
+//
+// Of a sweep that several devices share, the party that comes to a tile first claims it, with the others of
+// its part, once the device is nearly done with what it has: a device that is slower claims less.
 #pragma once
 #include <array>
 #include <condition_variable>
@@ -27,15 +30,18 @@ class CudaDevice;
 // Tiles that any of the threads may be ahead of another.
 inline constexpr size_t kTilesAhead = 16;
 
-// The end of some work for each tile, as long as any thread may need it: events of one stream, in a ring.
+// The end of some work for each tile that a run takes, by its place among those, as long as any thread may
+// need it: events of one stream, in a ring.
 class TileEvents {
  public:
-  void record(int64_t tile, CUstream stream) { at(tile).record(stream); }
+  void record(int64_t place, CUstream stream) { at(place).record(stream); }
   // Lets the stream wait for the tile, whose event was recorded; a later tile may stand in for it.
-  void holdBack(int64_t tile, CUstream stream) { at(tile).holdBack(stream); }
+  void holdBack(int64_t place, CUstream stream) { at(place).holdBack(stream); }
+  // Whether the device has come there.
+  bool isReached(int64_t place) { return at(place).isReached(); }
 
  private:
-  Event& at(int64_t tile) { return events_[static_cast<size_t>(tile) % kTilesAhead]; }
+  Event& at(int64_t place) { return events_[static_cast<size_t>(place) % kTilesAhead]; }
 
   std::array<Event, kTilesAhead> events_;
 };
@@ -98,24 +104,47 @@ class SweepRun {
   SweepPlace place(size_t buffer, int64_t tile) const;
 
  private:
+  // The last tile that used a slot, or whose results are copied from there, by its place; and what window was
+  // brought there.
+  struct SlotUse {
+    int64_t user = -1;
+    const SweepWindow* window = nullptr;
+  };
+
   struct Track {
     const SweepBuffer& buffer;
     SweepHome home;
     std::vector<CUdeviceptr> slots;
     // Whether kernels use the buffer where it is.
     bool isInPlace;
-    // For each tile whose window is copied: the last tile before it that used the slot, or whose results were
-    // copied from there; -1: none.
-    std::vector<int64_t> slotUser;
+    // Of the tiles that were taken so far; none where slots are not used.
+    std::vector<SlotUse> uses;
+    // Whether the tile that was taken last needs its window brought in.
+    bool brings = false;
+  };
+
+  // A tile that the run does, with the last tiles before it, by their places among those, that its copies in
+  // and its steps have to wait for; -1: none.
+  struct Taken {
+    int64_t tile;
+    int64_t inUser = -1, outUser = -1;
   };
 
   static SweepPlace placeIn(const Track& track, const SweepWindow& window);
-  void findUsers(Track& track) const;
   bool copies(const Track& track, int64_t tile, SweepDirection direction) const;
   Transfer transferOf(const Track& track, int64_t tile) const;
-  // The transfers of a tile in a direction, and the last tile that it has to wait for.
   std::vector<Transfer> transfersOf(int64_t tile, SweepDirection direction) const;
-  int64_t userOf(int64_t tile, SweepDirection direction) const;
+
+  // The first party: takes the run's next tile as that of a place, or finds that there are no more.
+  void take(int64_t place);
+  std::optional<int64_t> nextTile(int64_t place);
+  // Waits until the device has not much left to do before the tile of a place. False: all is to stop.
+  bool awaitDevice(int64_t place);
+  Taken takenAs(int64_t tile, int64_t place);
+  // Any party: waits until the tile of a place is taken and a condition on it holds. Nothing: there is none,
+  // or all is to stop.
+  template <typename Condition>
+  std::optional<Taken> awaitTaken(int64_t place, const Condition& condition);
   // Whether what a buffer's tiles give goes through the lanes.
   bool isStaged(const Track& track) const;
   // What is copied in a direction in all.
@@ -125,16 +154,13 @@ class SweepRun {
   void bringIn();
   // Brings in, using JavaScript's memory as long as that takes.
   void readInputs();
-  std::optional<std::vector<Transfer>> beginIn(int64_t tile);
+  std::optional<std::vector<Transfer>> beginIn(int64_t place);
   void copyOnDevice(int64_t tile);
   void bringOut();
-  std::optional<std::vector<Transfer>> beginOut(int64_t tile);
+  std::optional<std::vector<Transfer>> beginOut(int64_t place);
   // Runs a thread's part.
   void guarded(void (SweepRun::*part)()) noexcept;
 
-  // Waits until the condition holds. False: all is to stop.
-  template <typename Condition>
-  bool await(const Condition& condition);
   void advance(int64_t& count);
   void stop(std::exception_ptr error);
 
@@ -151,8 +177,15 @@ class SweepRun {
   const bool leavesHost_;
   bool readsDirectly_ = false;
 
+  // The first party's: the tile that it comes to next, and the part that it has claimed last.
+  int64_t next_ = 0;
+  int claimed_ = -1;
+
   std::mutex mutex_;
   std::condition_variable changed_;
+  // The tiles that the run does, in order, and how many there are once that is known.
+  std::vector<Taken> taken_;
+  int64_t end_ = INT64_MAX;
   // Tiles whose copies in, steps and copies out have been queued.
   int64_t in_ = 0, computed_ = 0, out_ = 0;
   bool stopping_ = false;

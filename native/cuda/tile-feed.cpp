@@ -19,8 +19,7 @@ std::optional<Feed::Chunk> TileFeed::next() {
 }
 
 bool TileFeed::beginTile() {
-  if (tile_ == tiles_.count) return false;
-  // A lane that fails in `begin` leaves nothing for the others.
+  // A lane that fails in `begin` leaves nothing for the others, nor does one that finds no more tiles.
   isOver_ = true;
   const std::optional<std::vector<Transfer>> transfers = tiles_.begin(tile_);
   if (!transfers) return false;

@@ -15,9 +15,8 @@ namespace weft::cuda {
 class TileFeed : public Feed {
  public:
   struct Tiles {
-    int64_t count;
     // Waits until a tile's turn has come, and queues what lanes do not copy of it. Gives what they copy;
-    // nothing: all is to stop. Tile after tile.
+    // nothing: there are no more tiles, or all is to stop. Tile after tile, counted from 0.
     std::function<std::optional<std::vector<Transfer>>(int64_t tile)> begin;
     // All copies of a tile are in the stream. Tile after tile.
     std::function<void(int64_t tile)> end;

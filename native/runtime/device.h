@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/cancel.h"
+#include "runtime/claims.h"
 #include "runtime/host-pool.h"
 #include "runtime/host-source.h"
 
@@ -108,6 +109,8 @@ struct Run {
   // The files that each output goes to; empty: none goes to files.
   std::vector<std::vector<std::shared_ptr<HostSink>>> sinks;
   const CancelFlag* cancel = nullptr;
+  // Of a program whose sweep several runs share, by which they do so.
+  std::shared_ptr<Claims> claims;
 
   // Null for an output that the device has written to its sinks or to its host place. Where a GPU is to put a
   // result into memory that is there already, set before the run begins.

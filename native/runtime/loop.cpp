@@ -179,7 +179,9 @@ Step readLoop(const Napi::Object& entry, const std::string& field, Program& prog
     const Napi::HandleScope scope(entry.Env());
     const std::string name = item(field + ".body", i);
     loop->body.push_back(readStep(values::object(body.Get(i), name), name, program));
-    loop->hasSweeps |= std::holds_alternative<std::shared_ptr<const Sweep>>(loop->body.back());
+    const auto* sweep = std::get_if<std::shared_ptr<const Sweep>>(&loop->body.back());
+    loop->hasSweeps |= sweep != nullptr;
+    if (sweep != nullptr && !(*sweep)->claims.empty()) reject(name + ".claims", "undefined in a loop");
   }
   for (const Step& step : loop->body) loop->launches += launchesOf(step);
   if (const Napi::Value check = entry.Get("check"); !check.IsUndefined())

@@ -141,6 +141,8 @@ struct Program {
   std::vector<Order> orders;
   // The last steps of streams that what follows the program has to wait for.
   std::vector<size_t> ends;
+  // Of a program with a sweep that several runs share, the parts that they claim; else 0.
+  size_t claims = 0;
   // Whether its steps are done (on the CPU) or queued (on a GPU) about as soon as a thread is woken for them.
   bool isBrief = false;
   // The same with its graphs as one step each.

@@ -196,6 +196,11 @@ Napi::Value run(const Napi::CallbackInfo& info) {
   task->tellsTimeline = info[4].ToBoolean();
   task->settlesWhenQueued = info[5].ToBoolean();
   task->settlesAhead = info[6].ToBoolean();
+  if (program.claims > 0 || !info[7].IsUndefined()) {
+    task->claims = values::handle<ClaimsHandle>(info[7], "claims").claims;
+    if (task->claims->count() != program.claims)
+      values::reject("claims", "of " + std::to_string(program.claims) + " parts");
+  }
   // What may be stopped until it begins is better begun elsewhere.
   if (info[3].IsUndefined() && !needsJavaScript) task->turn = program.device->takeTurn(*task);
   switch (task->turn.kind) {

@@ -28,7 +28,7 @@ struct BufferHandle {
 //     inputs: (ArrayBufferView | BufferHandle | FileInput | ChunkedInput | ReaderInput |
 //       PiecesInput)[],
 //     keep: (boolean | FileOutput[] | ArrayBufferView)[], cancel?: object, timeline?: boolean,
-//     whenQueued?: boolean, ahead?: boolean):
+//     whenQueued?: boolean, ahead?: boolean, claims?: object):
 //   Results | Promise<Results>,
 //   where Results is (ArrayBuffer | BufferHandle | number[] | undefined | number)[]
 //
@@ -40,6 +40,8 @@ struct BufferHandle {
 //
 // ahead: whether such results are wanted then however long the work takes, where it reads nothing of
 // JavaScript's. A run that gave them so took -1 nanoseconds: its end is that of any later run on the device.
+//
+// claims: made by createClaims, given to all the runs that share a sweep of tiles.
 //
 // The outputs, then nanoseconds: what the run took, and if the timeline is asked for, those from the call to
 // the executor's taking it, to all being queued, to the end's being seen, to its being told.

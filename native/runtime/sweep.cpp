@@ -17,7 +17,6 @@ using values::integer;
 using values::item;
 using values::reject;
 
-constexpr int64_t kMostTiles = int64_t{1} << 24;
 // Numbers for each window and for each range: WINDOW_FIELDS and RANGE_FIELDS of src/exec/native-types.ts.
 constexpr size_t kWindowFields = 6;
 constexpr size_t kRangeFields = 6;
@@ -219,6 +218,23 @@ std::vector<size_t> byteLengthsOf(const Sweep& sweep, const Program& program) {
   return byteLengths;
 }
 
+// The tiles of a part are in a row.
+void readClaims(const Napi::Value& value, const std::string& field, Sweep& sweep, Program& program) {
+  if (value.IsUndefined()) return;
+  if (program.device->isHost()) reject(field, "undefined on the CPU");
+  if (program.claims > 0) reject(field, "undefined for all sweeps but one");
+  const Table table(value, field, sweep.tiles, 1);
+  std::vector<bool> seen(static_cast<size_t>(sweep.tiles));
+  for (int64_t tile = 0; tile < sweep.tiles; tile++) {
+    const auto part = static_cast<int>(table.at(tile, 0, 0, sweep.tiles - 1));
+    const bool goesOn = tile > 0 && sweep.claims.back() == part;
+    if (!goesOn && seen[part]) reject(item(field, tile), "of a part whose tiles are in a row");
+    seen[part] = true;
+    sweep.claims.push_back(part);
+    program.claims = std::max(program.claims, static_cast<size_t>(part) + 1);
+  }
+}
+
 }  // namespace
 
 bool liesInRows(const SweepBuffer& buffer, const SweepWindow& window) {
@@ -305,6 +321,7 @@ Step readSweep(const Napi::Object& entry, const std::string& field, Program& pro
                const ReadStep& readStep) {
   auto sweep = std::make_shared<Sweep>();
   sweep->tiles = integer(entry.Get("tiles"), field + ".tiles", 0, kMostTiles);
+  readClaims(entry.Get("claims"), field + ".claims", *sweep, program);
   const Napi::Array buffers = values::array(entry.Get("buffers"), field + ".buffers");
   std::vector<bool> listed(program.buffers.size());
   for (uint32_t i = 0; i < buffers.Length(); i++) {

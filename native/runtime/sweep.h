@@ -48,8 +48,13 @@ struct SweepBody {
   const SweepRange* at(int64_t tile) const { return ranges.data() + static_cast<size_t>(tile) * parts; }
 };
 
+// Tiles that a sweep has at most.
+inline constexpr int64_t kMostTiles = int64_t{1} << 24;
+
 struct Sweep {
   int64_t tiles;
+  // For each tile the part that it belongs to, of those that several runs share; empty: every run does all.
+  std::vector<int> claims;
   std::vector<SweepBuffer> buffers;
   std::vector<SweepBody> body;
 };

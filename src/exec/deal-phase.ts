@@ -90,6 +90,52 @@ export function planShare(
   units: number,
   rules: PhaseRules,
 ): PlannedRun | NoFit | undefined {
+  const found = sharePlanner(tasks, spans, units, rules)?.plan();
+  return found === undefined || 'needed' in found ? found : found.run;
+}
+
+/** The tiles of a stage in the order in which a device comes to them, and the part that each of those belongs to. */
+export interface TileOrder {
+  readonly tiles: readonly number[];
+  readonly parts: readonly number[];
+}
+
+export interface PlannedTiles {
+  /** One for each order. */
+  readonly runs: readonly PlannedRun[];
+  /** How many parts the tiles are in. */
+  readonly parts: number;
+}
+
+/**
+ * All of the work in tiles that any device may do, in some orders; `ordersOf` gives them for so many tiles. No input is taken to
+ * lie on the device. `undefined`: it does not work out.
+ */
+export function planTiles(
+  tasks: readonly SweptTask[],
+  units: number,
+  rules: PhaseRules,
+  ordersOf: (tiles: number) => readonly TileOrder[] | undefined,
+): PlannedTiles | undefined {
+  const planner = sharePlanner(tasks, [[0, units]], units, { ...rules, piecesOf: () => [] });
+  const found = planner?.plan();
+  if (planner === undefined || found === undefined || 'needed' in found) return undefined;
+  const [sweep] = found.sized.sweeps;
+  const orders = ordersOf(sweep!.tiles.length);
+  if (orders === undefined) return undefined;
+  const runs = orders.map(({ tiles, parts }) => {
+    const own: SizedSweep = { ...sweep!, tiles: tiles.map((tile) => sweep!.tiles[tile]!), parts };
+    return planner.place({ ...found.sized, sweeps: [own] });
+  });
+  return { runs, parts: Math.max(...orders[0]!.parts) + 1 };
+}
+
+function sharePlanner(
+  tasks: readonly SweptTask[],
+  spans: readonly Span[],
+  units: number,
+  rules: PhaseRules,
+): SharePlanner | undefined {
   const stretches: Stretch[] = [];
   for (const span of spans) {
     // Small values inside the phase may be made anew for every part.
@@ -102,7 +148,20 @@ export function planShare(
     tasks.map(({ task }) => task),
     stretches,
     rules,
-  ).plan();
+  );
+}
+
+/** The sweeps of a share, and what is on the device beside their windows. */
+interface SizedShare {
+  readonly sweeps: readonly SizedSweep[];
+  /** Buffers in the arena as a whole, and the bytes of inputs that are. */
+  readonly scratch: readonly number[];
+  readonly held: number;
+}
+
+interface PlannedShare {
+  readonly sized: SizedShare;
+  readonly run: PlannedRun;
 }
 
 class SharePlanner {
@@ -157,19 +216,22 @@ class SharePlanner {
     return window === undefined || contains(pieceOn(pieces, this.#rules.device), window);
   }
 
-  plan(): PlannedRun | NoFit {
-    let aim = this.#rules.room;
-    let planned = this.#within(aim);
-    for (let k = 1; k < AIMS && 'plan' in planned && planned.plan.peakBytes > this.#rules.room; k++) {
-      aim -= planned.plan.peakBytes - this.#rules.room;
-      planned = this.#within(aim);
+  plan(): PlannedShare | NoFit {
+    const { room } = this.#rules;
+    let aim = room;
+    for (let k = 0; ; k++) {
+      const sized = this.#within(aim);
+      if ('needed' in sized) return sized;
+      const run = this.place(sized);
+      const { peakBytes } = run.plan;
+      if (peakBytes <= room) return { sized, run };
+      if (k + 1 === AIMS) return { needed: peakBytes, step: this.#stretches[0]!.tasks[0]!.task.step };
+      aim -= peakBytes - room;
     }
-    if ('needed' in planned || planned.plan.peakBytes <= this.#rules.room) return planned;
-    return { needed: planned.plan.peakBytes, step: this.#stretches[0]!.tasks[0]!.task.step };
   }
 
-  /** Plans for so many bytes, before blocks are rounded up. */
-  #within(aim: number): PlannedRun | NoFit {
+  /** Sizes sweeps for so many bytes, before blocks are rounded up. */
+  #within(aim: number): SizedShare | NoFit {
     const { byteLengthOf, partOf } = this.#rules;
     const scratch = this.#touched.filter((b) => partOf(b) === 'inner' && !this.#windowed.has(b));
     const whole = this.#touched.filter((b) => partOf(b) === 'input' && !this.#windowed.has(b));
@@ -178,13 +240,13 @@ class SharePlanner {
       held +
       sumOf(scratch.map((b) => aligned(byteLengthOf(b)))) +
       sumOf([...this.#kept.values()].map(bytesOfPart));
-    const sized: SizedSweep[] = [];
+    const sweeps: SizedSweep[] = [];
     for (const stretch of this.#stretches) {
       const found = sizeSweep(stretch.tasks, aim - fixed, this.#slotRules(stretch));
       if ('needed' in found) return { ...found, needed: found.needed + fixed };
-      sized.push(found);
+      sweeps.push(found);
     }
-    return this.#place(sized, scratch, held);
+    return { sweeps, scratch, held };
   }
 
   #slotRules(stretch: Stretch): SlotRules {
@@ -215,7 +277,8 @@ class SharePlanner {
     return part === 'input' ? 'in' : part === 'inner' ? 'local' : 'out';
   }
 
-  #place(sized: readonly SizedSweep[], scratch: readonly number[], held: number): PlannedRun {
+  /** Places everything in the arena. */
+  place({ sweeps: sized, scratch, held }: SizedShare): PlannedRun {
     const { byteLengthOf, bufferCount, labelOf, partOf, isState } = this.#rules;
     const starts = [0];
     for (const { tasks } of sized) starts.push(starts.at(-1)! + tasks.length);

@@ -38,6 +38,11 @@ export interface Phase {
   /** `dealt`: every device does its share. `whole`: one device does all of it. */
   readonly kind: 'dealt' | 'whole';
   readonly runs: readonly DeviceRun[];
+  /**
+   * Where devices take tiles as they become free: the number of parts of some tiles that they take. Each run's plan has all the
+   * tiles then, in an order of its own.
+   */
+  readonly parts?: number;
   /** Buffers that nothing needs any more once the phase is done. */
   readonly drops: readonly number[];
 }
@@ -53,11 +58,15 @@ export interface DealtPlan {
 }
 
 /** Host memory that values between phases wait in. */
-export const hostBytesOf = ({ buffers }: DealtPlan): number =>
+export const hostBytesOf = ({ buffers }: Pick<DealtPlan, 'buffers'>): number =>
   buffers.reduce(
     (sum, { role, home, byteLength }) => (role === 'temporary' && home === 'host' ? sum + byteLength : sum),
     0,
   );
+
+/** The runs of a phase that have tiles of their own: of those that take the same ones, one. */
+export const distinctRunsOf = ({ runs, parts }: Phase): readonly DeviceRun[] =>
+  parts === undefined ? runs : runs.slice(0, 1);
 
 /** The steps of a run, those inside sweeps too. */
 export const stepsOf = (plan: Plan): Step[] =>
@@ -79,6 +88,10 @@ const tilesOf = (plan: Plan): number =>
 /** A line for each phase: who does what. */
 export function printDealtPlan(plan: DealtPlan): string {
   const phases = plan.phases.map((phase, k) => {
+    if (phase.parts !== undefined) {
+      const devices = phase.runs.map((run) => plan.devices[run.device]!);
+      return `phase ${k}: ${namesOf(phase).join(', ')}, ${tilesOf(phase.runs[0]!.plan)} tiles dealt to ${devices.join(', ')} as they become free`;
+    }
     const who = phase.runs.map((run) => {
       const tiles = tilesOf(run.plan);
       return `${plan.devices[run.device]}${phase.kind === 'dealt' && tiles > 1 ? ` in ${tiles} tiles` : ''}`;

@@ -91,8 +91,12 @@ export function deal(tasks: readonly SweptTask[], rules: ShareRules): Dealing {
   return alignedDealing(tasks, rules) ?? evenDealing(tasks, rules);
 }
 
+/** Those of the task that has most: the reference of a stage that follows no pieces. */
+export const unitsOf = (tasks: readonly SweptTask[]): number =>
+  Math.max(...tasks.map(({ task, isKept }) => (isKept ? task.cut.units : 1)));
+
 function evenDealing(tasks: readonly SweptTask[], { weights }: ShareRules): Dealing {
-  const units = Math.max(...tasks.map(({ task, isKept }) => (isKept ? task.cut.units : 1)));
+  const units = unitsOf(tasks);
   const step = 2 ** Math.max(0, Math.floor(Math.log2((units * ROUNDING) / weights.length)));
   let sum = 0;
   const ends = weights.map((weight, d) => {

@@ -5,6 +5,7 @@
  * A share is a range of blocks of the whole job's code, as a tile is (`codegen/work.ts`), and reductions leave partial
  * results in the slots of their blocks, which are combined in slot order on one device: results have the same bits for any number
  * of devices. Shares are contiguous, which keeps sharded arrays where they are; a share that does not fit is swept in tiles.
+ * What streams from and to host memory has no shares: devices take its tiles as they become free (`deal-tiles.ts`).
  */
 import { InternalError } from '../errors.js';
 import type { SourceArray } from '../fusion/canonicalize.js';
@@ -16,17 +17,34 @@ import {
   type PhaseRules,
   type PlannedRun,
   planShare,
+  planTiles,
   planWholeTasks,
 } from './deal-phase.js';
-import type { DealtBuffer, DealtPlan, DeviceRun, Phase, Piece } from './deal-plan.js';
-import { deal, type ShareRules, stretchesOf } from './deal-shares.js';
+import {
+  type DealtBuffer,
+  type DealtPlan,
+  type DeviceRun,
+  hostBytesOf,
+  type Phase,
+  type Piece,
+} from './deal-plan.js';
+import { deal, type ShareRules, stretchesOf, unitsOf } from './deal-shares.js';
+import {
+  asDealt,
+  finishesWhatItWrites,
+  givenPieces,
+  largestOf,
+  type Stage,
+  stagesOf,
+} from './deal-stages.js';
+import { leftByStream, tileOrders } from './deal-tiles.js';
 import type { DeviceNeeds, SweepRules } from './device-needs.js';
 import { type Draft, type DraftBuffer, draftOf } from './draft.js';
 import { type Limits, noFit, type Place } from './planner.js';
 import { splitLoads } from './sweep-aliases.js';
 import { type Group, groupTasks } from './sweep-groups.js';
 import type { NoFit } from './sweep-slots.js';
-import { type BytePitches, type CutTask, formsOf, type Task, type Touch, wholeTask } from './sweep-tasks.js';
+import { type CutTask, formsOf, type Task, wholeTask } from './sweep-tasks.js';
 import type { Span, SweptTask } from './sweep-windows.js';
 import { withWorkspaces } from './workspace.js';
 
@@ -46,6 +64,8 @@ export interface DealDevice {
 
 export interface DealOptions {
   readonly place: Place;
+  /** The most bytes of host memory that values may wait in; without it, any number. */
+  readonly hostBudget?: number | undefined;
   readonly sites?: Limits['sites'];
 }
 
@@ -56,14 +76,14 @@ export function dealPartition(
   sources: readonly SourceArray[],
   needs: DeviceNeeds,
   devices: readonly DealDevice[],
-  { place, sites }: DealOptions,
+  { place, hostBudget = Number.POSITIVE_INFINITY, sites }: DealOptions,
 ): DealtPlan {
   const { sweeps } = needs;
   if (sweeps === undefined) throw new InternalError('[deal] a device whose kernels cannot be cut');
   let least: NoFit | undefined;
   for (const draft of withWorkspaces(draftOf(graph, partition, sources, needs), needs.workspaceOf)) {
     for (const spills of [false, true]) {
-      const found = dealDraft(draft, { sources, needs, sweeps, devices, place, spills });
+      const found = dealDraft(draft, { sources, needs, sweeps, devices, place, hostBudget, spills });
       if ('phases' in found) return found;
       if (least === undefined || found.needed < least.needed) least = found;
     }
@@ -77,6 +97,7 @@ interface Job {
   readonly sweeps: SweepRules;
   readonly devices: readonly DealDevice[];
   readonly place: Place;
+  readonly hostBudget: number;
   /** Whether large values wait in host memory between phases. */
   readonly spills: boolean;
 }
@@ -96,12 +117,6 @@ interface Uncut {
   readonly uncut: readonly number[];
 }
 
-interface Stage {
-  readonly kind: Phase['kind'];
-  readonly tasks: readonly Task[];
-  readonly pitches: BytePitches;
-}
-
 /** One way to deal, planned. */
 class Dealer {
   readonly #draft: Draft;
@@ -114,6 +129,8 @@ class Dealer {
   readonly #lastRead = new Map<number, number>();
   /** Where buffers are on devices, as far as is planned. */
   readonly #pieces = new Map<number, readonly Piece[]>();
+  /** Small values that wait in host memory, since any device may have made a part of them. */
+  readonly #hosted = new Set<number>();
   /** Bytes that the compute holds on each device between phases, by buffer. */
   readonly #held: Map<number, number>[];
   readonly #peaks: number[];
@@ -136,7 +153,8 @@ class Dealer {
       for (const { writes } of tasks)
         for (const b of writes) if (!this.#madeIn.has(b)) this.#madeIn.set(b, at);
     }
-    for (const [b, buffer] of this.#buffers.entries()) this.#pieces.set(b, this.#givenPieces(buffer));
+    for (const [b, buffer] of this.#buffers.entries())
+      this.#pieces.set(b, givenPieces(buffer, this.#job.sources));
     const phases: Phase[] = [];
     for (const at of this.#stages.keys()) {
       const phase = this.#planStage(at);
@@ -144,18 +162,6 @@ class Dealer {
       phases.push(phase);
     }
     return this.#finish(phases);
-  }
-
-  #givenPieces({ role, source }: DraftBuffer): Piece[] {
-    const given = role === 'input' ? this.#job.sources[source]!.source : undefined;
-    if (given?.type !== 'device') return [];
-    const { shards, device, byteLength } = given.buffer;
-    if (shards === undefined) return [{ device, first: 0, last: byteLength }];
-    return shards.map(({ buffer, first }) => ({
-      device: buffer.device,
-      first,
-      last: first + buffer.byteLength,
-    }));
   }
 
   #isLarge(buffer: number): boolean {
@@ -168,18 +174,22 @@ class Dealer {
     );
     const isWindowed = (b: number): boolean => this.#isLarge(b) && !scratch.has(b);
     const isWindowedInput = (b: number): boolean => isWindowed(b) && this.#buffers[b]!.role === 'input';
+    const rules = {
+      byteLengthOf: (b: number) => this.#buffers[b]!.byteLength,
+      isOnHost: (b: number) => this.#isOnHost(b),
+    };
     const forms = this.#draft.steps.map((step) => {
       const own = step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (b) => this.#addAlias(b)) : step;
       const all = formsOf(own, this.#job.sweeps.worksOf, (bytes) => this.#addScratch(bytes));
       const dealt = all.flatMap((form) => {
-        const tasks = form.map((task) => this.#dealt(task));
+        const tasks = form.map((task) => asDealt(task, rules));
         return tasks.every(finishesWhatItWrites) ? [tasks] : [];
       });
       return [[wholeTask(own)], ...dealt];
     });
     const groups = groupTasks(forms, {
       isWindowed,
-      byteLengthOf: (b) => this.#buffers[b]!.byteLength,
+      byteLengthOf: rules.byteLengthOf,
       isInput: (b) => this.#buffers[b]!.role === 'input',
       isFetched: () => false,
       canSpill: true,
@@ -199,31 +209,11 @@ class Dealer {
     return { uncut: uncut.map((b) => this.#draft.buffers.indexOf(this.#buffers[b]!)).filter((b) => b >= 0) };
   }
 
-  /**
-   * A task as it can be dealt. Partial results of a phase are in scratch memory, slot after slot: a range of slots is a range
-   * of bytes. Windows of rows have rows of their own in slots, which what lies on devices is not copied to.
-   */
-  #dealt(task: Task): Task {
-    const { step, cut } = task;
-    if (cut === undefined) return task;
-    const partials = (first: number, last: number): Touch[] =>
-      step.kind !== 'phase'
-        ? []
-        : step.scratch.map((buffer) => {
-            const slot = this.#buffers[buffer]!.byteLength / cut.units;
-            return { buffer, first: first * slot, last: last * slot };
-          });
-    const touches: typeof cut.touches = (first, last, pitches) => {
-      const { reads, writes } = cut.touches(first, last, pitches);
-      return { reads, writes: [...writes, ...partials(first, last)] };
-    };
-    const pitches: typeof cut.pitches = (b) => (this.#isOnHost(b) ? cut.pitches(b) : []);
-    return { ...task, cut: { ...cut, touches, pitches } };
-  }
-
   #isOnHost(buffer: number): boolean {
     const own = this.#buffers[buffer]!;
-    return own.role === 'input' ? this.#givenPieces(own).length === 0 : this.#homeOf(buffer) === 'host';
+    return own.role === 'input'
+      ? givenPieces(own, this.#job.sources).length === 0
+      : this.#homeOf(buffer) === 'host';
   }
 
   /** Another buffer for an input that is windowed. */
@@ -247,13 +237,16 @@ class Dealer {
   #homeOf(buffer: number): DealtBuffer['home'] {
     const { role } = this.#buffers[buffer]!;
     if (role === 'output') return this.#job.place === 'device' ? 'devices' : 'host';
+    if (this.#hosted.has(buffer)) return 'host';
     return role === 'temporary' && this.#job.spills && this.#isLarge(buffer) ? 'host' : 'devices';
   }
 
   #planStage(at: number): Phase | NoFit | Uncut {
     const { kind, tasks } = this.#stages[at]!;
     const swept = tasks.map((task): SweptTask => ({ task: task as CutTask, isKept: this.#isKept(task, at) }));
-    const planned = kind === 'whole' ? this.#planWhole(tasks, at) : this.#planDealt(swept, at);
+    const tiles = kind === 'whole' ? undefined : this.#planTiles(swept, at);
+    const planned =
+      tiles?.works ?? (kind === 'whole' ? this.#planWhole(tasks, at) : this.#planDealt(swept, at));
     if (!Array.isArray(planned)) return planned;
     const made = new Map<number, Piece[]>();
     for (const { device, run } of planned) {
@@ -271,7 +264,7 @@ class Dealer {
     const runs = planned.map(
       ({ device, run: { plan, inputs, outputs } }): DeviceRun => ({ device, plan, inputs, outputs }),
     );
-    return { kind, runs, drops };
+    return { kind, runs, drops, ...(tiles === undefined ? {} : { parts: tiles.parts }) };
   }
 
   /** What was made on devices or in host memory, and is not needed after a stage. */
@@ -307,12 +300,38 @@ class Dealer {
     };
   }
 
+  #weights(): number[] {
+    const total = this.#job.devices.reduce((sum, { weight }) => sum + weight, 0);
+    return this.#job.devices.map(({ weight }) => weight / total);
+  }
+
+  /** A stage whose tiles devices take as they become free, if it is one and they fit on the one with the least room. */
+  #planTiles(tasks: readonly SweptTask[], at: number): TileWork | undefined {
+    const rules = this.#job.devices.map((_, device) => this.#rulesFor(device, at));
+    const least = rules.reduce((a, b) => (b.room < a.room ? b : a));
+    const left = leftByStream(
+      tasks.map(({ task }) => task),
+      {
+        ...least,
+        isOnHost: (b) => this.#homeOf(b) === 'host',
+        isTemporary: (b) => this.#buffers[b]!.role === 'temporary',
+      },
+    );
+    if (left === undefined || rules.length === 1) return undefined;
+    for (const b of left) this.#hosted.add(b);
+    const fitsOnHost = hostBytesOf({ buffers: this.#dealtBuffers() }) <= this.#job.hostBudget;
+    const runs = fitsOnHost
+      ? planTiles(tasks, unitsOf(tasks), least, (tiles) => tileOrders(tiles, this.#weights()))
+      : undefined;
+    if (runs === undefined) for (const b of left) this.#hosted.delete(b);
+    return runs && { parts: runs.parts, works: runs.runs.map((run, device) => ({ device, run })) };
+  }
+
   #planDealt(tasks: readonly SweptTask[], at: number): DeviceWork[] | NoFit | Uncut {
     const own = tasks.map(({ task }) => task);
-    const total = this.#job.devices.reduce((sum, { weight }) => sum + weight, 0);
     const shareRules: ShareRules = {
       devices: this.#job.devices.map(({ name }) => name),
-      weights: this.#job.devices.map(({ weight }) => weight / total),
+      weights: this.#weights(),
       piecesOf: (b) => this.#pieces.get(b)!,
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,
       pitches: this.#stages[at]!.pitches,
@@ -347,19 +366,21 @@ class Dealer {
     return bytes.indexOf(Math.max(...bytes));
   }
 
+  #dealtBuffers(): DealtBuffer[] {
+    return this.#buffers.map(({ key, role, byteLength, source }, b) => ({
+      label: key,
+      role: role === 'input' || role === 'output' ? role : 'temporary',
+      byteLength,
+      source,
+      home: this.#homeOf(b),
+    }));
+  }
+
   #finish(phases: readonly Phase[]): DealtPlan {
     const byKey = new Map(this.#buffers.map(({ key, role }, b) => [role === 'output' ? key : '', b]));
     return {
       devices: this.#job.devices.map(({ name }) => name),
-      buffers: this.#buffers.map(
-        ({ key, role, byteLength, source }, b): DealtBuffer => ({
-          label: key,
-          role: role === 'input' || role === 'output' ? role : 'temporary',
-          byteLength,
-          source,
-          home: this.#homeOf(b),
-        }),
-      ),
+      buffers: this.#dealtBuffers(),
       phases,
       outputs: this.#draft.outputKeys.map((key) => byKey.get(key) ?? -1),
       peakBytes: this.#peaks,
@@ -372,28 +393,7 @@ interface DeviceWork {
   readonly run: PlannedRun;
 }
 
-/** Whether the parts of a task finish all that it writes, but for memory of its own; what adds up part by part does not. */
-function finishesWhatItWrites({ step, cut, writes }: Task): boolean {
-  if (cut === undefined) return true;
-  const own = step.kind === 'kernel' ? new Set(step.scratch) : new Set<number>();
-  const finished = new Set(cut.touches(0, cut.units).writes.map(({ buffer }) => buffer));
-  return writes.every((b) => finished.has(b) || own.has(b));
-}
-
-const largestOf = (tasks: readonly Task[], bytesOf: (buffer: number) => number): Task => {
-  const size = ({ reads, writes }: Task): number =>
-    [...reads, ...writes].reduce((sum, b) => sum + bytesOf(b), 0);
-  return tasks.reduce((most, task) => (size(task) > size(most) ? task : most));
-};
-
-/** Tasks that run as a whole after each other are one stage. */
-function stagesOf(groups: readonly Group[]): Stage[] {
-  const stages: { kind: Phase['kind']; tasks: Task[]; pitches: BytePitches }[] = [];
-  for (const { tasks, runs, pitches } of groups) {
-    const kind = runs === 'tiles' ? 'dealt' : 'whole';
-    const last = stages.at(-1);
-    if (kind === 'whole' && last?.kind === kind) last.tasks.push(...tasks);
-    else stages.push({ kind, tasks: [...tasks], pitches });
-  }
-  return stages;
+interface TileWork {
+  readonly works: DeviceWork[];
+  readonly parts: number;
 }

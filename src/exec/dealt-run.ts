@@ -11,6 +11,7 @@ import {
   type BufferPiece,
   cancel,
   createCancel,
+  createClaims,
   type FileOutput,
   type NativeProgram,
   type OutputPlace,
@@ -144,7 +145,8 @@ class DealtRun {
     const first = this.#tokens.length;
     this.#tokens.push(...phase.runs.map(() => createCancel()));
     this.#options.onTokens?.(this.#tokens.slice(first));
-    const runs = phase.runs.map((_, k) => this.#begin(at, k, places[k]!, this.#tokens[first + k]!));
+    const claims = phase.parts === undefined ? undefined : createClaims(phase.parts);
+    const runs = phase.runs.map((_, k) => this.#begin(at, k, places[k]!, this.#tokens[first + k]!, claims));
     this.#ends.push(...runs.map(({ end }) => end));
     const results = await allOf(
       runs.map((run) => run.results),
@@ -155,7 +157,13 @@ class DealtRun {
   }
 
   /** A device's run of a phase. What is not the last phase's goes ahead. */
-  #begin(at: number, k: number, outputs: readonly OutputPlace[], token: object): Watching<RunResult> {
+  #begin(
+    at: number,
+    k: number,
+    outputs: readonly OutputPlace[],
+    token: object,
+    claims: object | undefined,
+  ): Watching<RunResult> {
     const { plan, programs } = this.#program;
     const deviceRun = plan.phases[at]!.runs[k]!;
     const device = plan.devices[deviceRun.device]!;
@@ -164,7 +172,7 @@ class DealtRun {
     const fail = (error: unknown): never => {
       throw named(error, device);
     };
-    const results = run(programs[at]![k]!, inputs, { outputs, cancel: token, ahead }).catch(fail);
+    const results = run(programs[at]![k]!, inputs, { outputs, cancel: token, ahead, claims }).catch(fail);
     const end = results.then(({ isAhead }) => (isAhead ? synchronize(device).catch(fail) : undefined));
     const watched = { device, progress: () => tilesDone(token), phase: at };
     const guarded = this.#watch.guard(watched, { results, end });

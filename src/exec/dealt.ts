@@ -13,7 +13,7 @@ import { runPasses } from '../fusion/pipeline.js';
 import { holdersOf } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import { type DealDevice, dealPartition } from './deal.js';
-import { type DealtPlan, hostBytesOf, printDealtPlan } from './deal-plan.js';
+import { type DealtPlan, distinctRunsOf, hostBytesOf, printDealtPlan } from './deal-plan.js';
 import {
   type DealtProgram,
   type DealtResult,
@@ -99,6 +99,7 @@ function dealtPlan(canonical: Canonical, target: DealtTarget, devices: readonly 
   const { sites, sources } = canonical;
   const plan = dealPartition(graph, partition(graph), sources, needs, devices, {
     place: target.place,
+    hostBudget: target.hostBudget,
     sites,
   });
   debug('plan', 'devices', () => printDealtPlan(plan));
@@ -281,7 +282,9 @@ async function watched(
   const tokens: object[] = [];
   const stopped = new AbortController();
   const signals = [stopped.signal, ...(options.signal === undefined ? [] : [options.signal])];
-  const steps = program.plan.phases.flatMap(({ runs }) => runs.flatMap(({ plan }) => plan.steps));
+  const steps = program.plan.phases.flatMap((phase) =>
+    distinctRunsOf(phase).flatMap(({ plan }) => plan.steps),
+  );
   const end = watchProgress(
     { steps },
     () => tokens.reduce((sum, token) => sum + tilesDone(token), 0),

@@ -53,6 +53,7 @@ interface Addon {
     timeline: boolean,
     whenQueued: boolean,
     ahead: boolean,
+    claims: object | undefined,
   ): RawResult | Promise<RawResult>;
   settle(looksAgain: boolean): number;
   writeFiles(bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]>;
@@ -64,6 +65,7 @@ interface Addon {
   createCancel(): object;
   cancel(token: object): void;
   tilesDone(token: object): number;
+  createClaims(count: number): object;
   configureCpu(settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'poison'>): void;
   beginProfile(): number;
   endProfile(): Promise<RawTimeline>;

@@ -143,8 +143,9 @@ export function run(
   try {
     const handle = LoadedProgram.handleOf(program);
     const keep = options.outputs.map(isKept);
-    const { cancel, timeline = false, whenQueued = false, ahead = false } = options;
-    const given = addon().run(handle, inputs.map(rawInput), keep, cancel, timeline, whenQueued, ahead);
+    const { cancel, timeline = false, whenQueued = false, ahead = false, claims } = options;
+    const read = inputs.map(rawInput);
+    const given = addon().run(handle, read, keep, cancel, timeline, whenQueued, ahead, claims);
     if (!(given instanceof Promise)) return handedOver((program as LoadedProgram).resultOf(given));
     if (!(program as LoadedProgram).isOnHost) lookout.watch();
     return given.then((values) => (program as LoadedProgram).resultOf(values), rethrow);

@@ -124,6 +124,8 @@ export interface SweepStep {
 export interface SweepSpec {
   readonly kind: 'sweep';
   readonly tiles: number;
+  /** For each tile, the part that it belongs to: of those, a run does the ones that no other run with the same claims has. */
+  readonly claims?: Float64Array | undefined;
   readonly buffers: readonly SweepBuffer[];
   readonly body: readonly SweepStep[];
 }
@@ -222,6 +224,8 @@ export interface RunOptions {
    * nothing of JavaScript's. Other devices may read them, too.
    */
   readonly ahead?: boolean | undefined;
+  /** Made by `createClaims`, the same for all runs that share the tiles of a sweep; undefined for a program without such a one. */
+  readonly claims?: object | undefined;
 }
 
 /** When things happened to a run, in nanoseconds after it was asked for. */

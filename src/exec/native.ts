@@ -49,6 +49,9 @@ export const cancel = (token: object): void => guarded(() => addon().cancel(toke
 /** The tiles of sweeps that the runs with the token have finished. */
 export const tilesDone = (token: object): number => addon().tilesDone(token);
 
+/** Makes what runs that share `count` parts of a sweep's tiles are given, so that each part is done by one of them. */
+export const createClaims = (count: number): object => guarded(() => addon().createClaims(count));
+
 /** What the CPU backend found and uses. */
 export const cpuInfo = (): CpuInfo => guarded(() => addon().cpuInfo());
 

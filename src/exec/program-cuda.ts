@@ -333,7 +333,7 @@ function sweepSpec(sweep: SweepStep, images: Images): SweepSpec {
     if (step.kind === 'loop') return [{ step: launches[0]!, ranges: joinedRanges(ranges) }];
     return ranges.map((table, k) => ({ step: launches[k]!, ranges: table }));
   });
-  return { kind: 'sweep', tiles: sweep.tiles, buffers: sweep.windows, body };
+  return { kind: 'sweep', tiles: sweep.tiles, claims: sweep.claims, buffers: sweep.windows, body };
 }
 
 function launchArgument(argument: CudaArgument, step: KernelStep | PhaseStep): LaunchArgument {

@@ -53,6 +53,8 @@ export interface SizedSweep {
   readonly tiles: readonly Tile[];
   /** What the tasks of each tile run, where it does not follow from the units. */
   readonly ranges?: readonly (readonly number[])[];
+  /** Of tiles that several devices take: the part of each. */
+  readonly parts?: readonly number[];
   readonly slots: readonly SlotBlock[];
 }
 

@@ -13,13 +13,14 @@ import type { BytePitches } from './sweep-tasks.js';
 import type { SweptTask, Tile, Window } from './sweep-windows.js';
 
 export function sweepStep(
-  { tasks, pitches, tiles, ranges }: SizedSweep,
+  { tasks, pitches, tiles, ranges, parts }: SizedSweep,
   slots: readonly (SlotBlock & { readonly offset: number })[],
 ): SweepStep {
   const inSlot = new Map(slots.flatMap((s) => (s.slotPitch > 0 ? [[s.buffer, s.slotPitch] as const] : [])));
   return {
     kind: 'sweep',
     tiles: tiles.length,
+    ...(parts === undefined ? {} : { claims: Float64Array.from(parts) }),
     windows: slots.map(({ buffer, direction, offset, slotByteLength, slots: count, slotPitch }) => ({
       buffer,
       direction,
@@ -27,7 +28,7 @@ export function sweepStep(
       slotByteLength,
       slots: count,
       slotPitch,
-      windows: windowTable(buffer, direction, count, tiles),
+      windows: windowTable(buffer, direction, count, tiles, parts),
     })),
     body: tasks.map(({ task }, k) => ({
       step: stepInSlots(task.step, pitches, inSlot),
@@ -74,12 +75,16 @@ function kernelInSlots(
   return { ...kernel, buffers: parameters };
 }
 
-/** A window that the tile before had stays in its slot, as does one that is added to; every other takes the next one. */
+/**
+ * A window that the tile before had stays in its slot, as does one that is added to; every other takes the next one. Parts that
+ * devices take begin with nothing: the tile before may be another's.
+ */
 function windowTable(
   buffer: number,
   direction: SweepWindows['direction'],
   slots: number,
   tiles: readonly Tile[],
+  parts: readonly number[] | undefined,
 ): Float64Array {
   const table = new Float64Array(tiles.length * WINDOW_FIELDS);
   let slot = -1;
@@ -87,6 +92,7 @@ function windowTable(
   let isUnfinished = false;
   for (const [t, { windows, unfinished }] of tiles.entries()) {
     const window = windows.get(buffer);
+    if (parts?.[t] !== parts?.[t - 1]) held = undefined;
     const stays =
       isUnfinished ||
       (direction === 'in' && held !== undefined && (window === undefined || same(window, held)));

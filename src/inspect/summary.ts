@@ -2,7 +2,7 @@
  * The plan of a compute as its user sees it: the memory it will hold, known before anything runs, and its sweeps over tiles.
  * Called by `Lazy.plan` and `plan()`.
  */
-import { type DealtPlan, hostBytesOf, namesOf, printDealtPlan } from '../exec/deal-plan.js';
+import { type DealtPlan, distinctRunsOf, hostBytesOf, namesOf, printDealtPlan } from '../exec/deal-plan.js';
 import { planDealt } from '../exec/dealt.js';
 import { budgetsOf, type ComputeOptions, devicesOf } from '../exec/evaluate.js';
 import { type PartsPlan, planParts } from '../exec/parts-plan.js';
@@ -23,6 +23,8 @@ export interface SweepSummary {
 export interface PhaseSummary {
   /** `dealt`: each device does its share. `whole`: one does all, since it cannot be cut, or is too small to be. */
   readonly kind: 'dealt' | 'whole';
+  /** Whether devices take tiles as they become free, rather than a share each. */
+  readonly byTiles: boolean;
   readonly devices: readonly string[];
   /** Names of the kernels and products. */
   readonly steps: readonly string[];
@@ -81,11 +83,12 @@ const summarizeDealt = (plan: DealtPlan, parts: PartsPlan): PlanSummary => ({
   devices: plan.devices.map((device, d) => ({ device, peakBytes: peaksOf(plan, parts)[d]! })),
   phases: plan.phases.map((phase) => ({
     kind: phase.kind,
+    byTiles: phase.parts !== undefined,
     devices: phase.runs.map((run) => plan.devices[run.device]!),
     steps: namesOf(phase),
   })),
-  sweeps: plan.phases.flatMap(({ runs }) =>
-    runs.flatMap((run) => sweepsOf(run.plan).filter(({ tiles }) => tiles > 1)),
+  sweeps: plan.phases.flatMap((phase) =>
+    distinctRunsOf(phase).flatMap((run) => sweepsOf(run.plan).filter(({ tiles }) => tiles > 1)),
   ),
   toString: () => printDealtPlan(plan),
 });

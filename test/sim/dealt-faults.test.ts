@@ -10,6 +10,7 @@ import {
   type Lazy,
   lazy,
   MemoryError,
+  plan,
 } from '../../src/index.js';
 import { describeSimulator, setDevices, setFaults } from './simulator.js';
 
@@ -35,9 +36,14 @@ const x = lazy(Float32Array.from({ length: 2 ** 17 }, (_, k) => Math.sin(k))).re
 const centered = x.sub(x.mean(0));
 /** Two dealt phases with a combining one between; results on the host; within a small budget, in tiles. */
 const work: readonly Lazy[] = [centered.mul(2), centered.exp().sum(0)];
-const JOBS: readonly (readonly [string, ComputeOptions])[] = [
-  ['in one tile each', {}],
-  ['in tiles', { memory: 2 ** 18 }],
+const JOBS: readonly {
+  readonly name: string;
+  readonly options: ComputeOptions;
+  readonly byTiles: boolean;
+}[] = [
+  { name: 'in one tile each', options: {}, byTiles: false },
+  { name: 'in tiles', options: { memory: 2 ** 18 }, byTiles: false },
+  { name: 'in tiles that devices take', options: { memory: 3 * 2 ** 14 }, byTiles: true },
 ];
 
 const bytesOf = async (options: ComputeOptions): Promise<Buffer[]> =>
@@ -64,8 +70,10 @@ afterEach(() => {
 
 describe('a device that is lost', () => {
   it.each(JOBS)(
-    'at some step ends the compute, or the others do it: %s',
-    async (_, options) => {
+    'at some step ends the compute, or the others do it: $name',
+    async ({ options, byTiles }) => {
+      const { phases } = plan(work, { ...options, devices: alive });
+      expect(phases.some((phase) => phase.byTiles)).toBe(byTiles);
       const wanted = await bytesOf({ device: alive[0] });
       setFaults([]);
       expect(await bytesOf({ ...options, devices: alive })).toEqual(wanted);

@@ -1,0 +1,33 @@
+// Claims: which of several runs does which part of work that each of them could do. Who comes to a part first
+// has it.
+#pragma once
+#include <napi.h>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace weft {
+
+class Claims {
+ public:
+  explicit Claims(size_t count) : taken_(count) {}
+
+  size_t count() const { return taken_.size(); }
+  // Whether the part is the caller's. Any thread.
+  bool take(size_t part) { return !taken_[part].exchange(true); }
+
+ private:
+  std::vector<std::atomic<bool>> taken_;
+};
+
+struct ClaimsHandle {
+  static constexpr const char* kWhat = "claims";
+  std::shared_ptr<Claims> claims;
+};
+
+// createClaims(count: number): object
+Napi::Value createClaims(const Napi::CallbackInfo& info);
+
+}  // namespace weft

@@ -1,0 +1,92 @@
+/** Runs that share the tiles of a sweep by claims: what they are given, and what they do. */
+import { describe, expect, it } from 'vitest';
+import { createClaims, createProgram, type ProgramSpec, run, type SweepSpec } from '../../src/exec/native.js';
+import { ArgumentError } from '../../src/index.js';
+import { cudaSweepProgram } from '../support/cuda-sweep-runner.js';
+import { KernelBuilder } from '../support/kernel-builder.js';
+import { generator } from '../support/random.js';
+import { describeSimulator, setDevices, setFaults } from './simulator.js';
+
+setDevices([{}, {}]);
+
+const ROWS = 64;
+const COLUMNS = 96;
+const input = Float32Array.from({ length: ROWS * COLUMNS }, (_, k) => Math.cos(k));
+const kernel = (() => {
+  const b = new KernelBuilder([ROWS, COLUMNS]);
+  const x = b.load('float32', [COLUMNS, 1]);
+  return b.store(b.map('multiply', x, x)).build('squares');
+})();
+
+/** A map in tiles, each a part by itself, and what its sweep is to be besides. */
+async function specOf(
+  device: string,
+  changes: (sweep: SweepSpec) => Partial<SweepSpec>,
+): Promise<ProgramSpec> {
+  const spec = (await cudaSweepProgram(kernel, { by: 'rows', next: generator(3), slots: 2, device }))!;
+  const [sweep] = spec.steps as [SweepSpec];
+  return { ...spec, steps: [{ ...sweep, ...changes(sweep) }] };
+}
+const each = ({ tiles }: SweepSpec): Float64Array => Float64Array.from({ length: tiles }, (_, t) => t);
+const tilesOf = ({ steps }: ProgramSpec): number => (steps[0] as SweepSpec).tiles;
+
+describe('runs with the same claims', () => {
+  it('do each part once', async () => {
+    const specs = await Promise.all(
+      ['cuda:0', 'cuda:1'].map((device) => specOf(device, (sweep) => ({ claims: each(sweep) }))),
+    );
+    const tiles = tilesOf(specs[0]!);
+    expect(tiles).toBeGreaterThan(2);
+    const result = new Float32Array(ROWS * COLUMNS);
+    const claims = createClaims(tiles);
+    const outputs = [new Uint8Array(result.buffer)];
+    setFaults([]);
+    // The first one is alone: it does all. Then nothing is left.
+    for (const spec of specs) await run(createProgram(spec), [input], { outputs, claims });
+    expect(result).toEqual(input.map((x) => x * x));
+    expect(describeSimulator().counts['run launch']).toBe(tiles);
+    setFaults([]);
+    const again = createClaims(tiles);
+    await Promise.all(specs.map((spec) => run(createProgram(spec), [input], { outputs, claims: again })));
+    expect(describeSimulator().counts['run launch']).toBe(tiles);
+  });
+
+  it('are given as many parts as the program has, and no program without any is given some', async () => {
+    const spec = await specOf('cuda:0', (sweep) => ({ claims: each(sweep) }));
+    const tiles = tilesOf(spec);
+    const outputs = ['host'] as const;
+    for (const claims of [undefined, {}, createClaims(tiles + 1)])
+      await expect(run(createProgram(spec), [input], { outputs, claims })).rejects.toThrow(ArgumentError);
+    const without = createProgram(await specOf('cuda:0', () => ({})));
+    await expect(run(without, [input], { outputs, claims: createClaims(tiles) })).rejects.toThrow(
+      ArgumentError,
+    );
+    for (const count of [0, -1, 1.5, Number.NaN]) expect(() => createClaims(count)).toThrow(ArgumentError);
+  });
+});
+
+describe('a program with claims', () => {
+  const rejected = async (changes: (sweep: SweepSpec) => Partial<SweepSpec>): Promise<void> => {
+    const spec = await specOf('cuda:0', changes);
+    expect(() => createProgram(spec)).toThrow(ArgumentError);
+  };
+
+  it('has one for each tile, of parts whose tiles are in a row', async () => {
+    await rejected((sweep) => ({ claims: each(sweep).subarray(1) }));
+    await rejected((sweep) => ({ claims: each(sweep).map((t) => t + 1) }));
+    await rejected((sweep) => ({ claims: each(sweep).map((t) => t / 2) }));
+    await rejected((sweep) => ({ claims: each(sweep).map((t) => t % 2) }));
+    await rejected((sweep) => ({ claims: [...each(sweep)] as unknown as Float64Array }));
+  });
+
+  it('has them for one sweep of a GPU, which is in no loop', async () => {
+    const spec = await specOf('cuda:0', (sweep) => ({ claims: each(sweep) }));
+    const loop = { kind: 'loop', steps: 1, condition: -1, every: 0, stepsAtOnce: 1, states: [] } as const;
+    const wrong: ProgramSpec[] = [
+      { ...spec, steps: [...spec.steps, ...spec.steps] },
+      { ...spec, steps: [{ ...loop, body: spec.steps }] },
+      { ...spec, device: 'cpu' },
+    ];
+    for (const one of wrong) expect(() => createProgram(one)).toThrow(/claims/);
+  });
+});
