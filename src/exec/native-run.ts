@@ -54,6 +54,7 @@ class NativeBuffer implements DeviceBuffer {
 /** What the addon reads for an input. */
 function rawInput(input: RunInput): object {
   if (ArrayBuffer.isView(input)) return stableView(input);
+  if (input instanceof NativeBuffer) return NativeBuffer.handleOf(input);
   if ('path' in input || 'read' in input) return input;
   if ('pieces' in input) {
     return {
@@ -71,6 +72,7 @@ function stableView<View extends ArrayBufferView>(input: View): View | Uint8Arra
 }
 
 const NOTHING = new ArrayBuffer(0);
+const NONE: readonly never[] = [];
 const lookout = new Lookout((looksAgain) => addon().settle(looksAgain));
 
 /** A program, and what its results are. */
@@ -106,16 +108,17 @@ class LoadedProgram implements NativeProgram {
       if (value === undefined || Array.isArray(value)) return NOTHING;
       return new NativeBuffer(this.#device, byteLength, value as object);
     });
-    const [nanoseconds, ...times] = values.slice(outputs.length) as number[];
-    const [taken, issued, ended, told] = times;
-    const went = values.slice(0, outputs.length);
-    const checksums = went.some(Array.isArray) ? went.map((sums) => (Array.isArray(sums) ? sums : [])) : [];
-    const result = { outputs, checksums, nanoseconds: nanoseconds!, isAhead: nanoseconds! < 0 };
-    return told === undefined
-      ? result
-      : { ...result, timeline: { taken: taken!, issued: issued!, ended: ended!, told } };
+    const count = outputs.length;
+    const nanoseconds = values[count] as number;
+    const checksums = values.some(Array.isArray) ? values.slice(0, count).map(sumsOf) : NONE;
+    const result = { outputs, checksums, nanoseconds, isAhead: nanoseconds < 0 };
+    if (values.length === count + 1) return result;
+    const [taken, issued, ended, told] = values.slice(count + 1) as number[];
+    return { ...result, timeline: { taken: taken!, issued: issued!, ended: ended!, told: told! } };
   }
 }
+
+const sumsOf = (value: unknown): readonly number[] => (Array.isArray(value) ? value : []);
 
 /** Checks a program and makes it ready to run. Throws `ArgumentError` for a spec that is malformed. */
 export function createProgram(spec: ProgramSpec): NativeProgram {
