@@ -194,6 +194,7 @@ void addVectorMath(Registry& registry) {
     addOwn<T, VectorExp>(registry, "exp");
     addOwn<T, VectorSin>(registry, "sin");
     addOwn<T, VectorCos>(registry, "cos");
+    addOwn<T, VectorLog1p>(registry, "log1p");
   }
   if (kHasOwn<T> || unaryAt<T, kExp>) {
     registry.addOp("exp.add", kDTypeOf<T>, expOfBinary<T, Add>);

@@ -20,11 +20,14 @@ constexpr bool kHasVectorFunctions = false;
 struct VectorExp {
   static Vector<float> run(Vector<float> x);
 };
-// Within 2 units in the last place.
+// The others: within 2 units in the last place.
 struct VectorSin {
   static Vector<float> run(Vector<float> x);
 };
 struct VectorCos {
+  static Vector<float> run(Vector<float> x);
+};
+struct VectorLog1p {
   static Vector<float> run(Vector<float> x);
 };
 
@@ -37,10 +40,10 @@ inline Vector<float> multiplyAdd(Vector<float> a, Vector<float> b, Vector<float>
 }
 // a 2^n, rounded once.
 inline Vector<float> scaled(Vector<float> a, Vector<float> n) { return _mm512_scalef_ps(a, n); }
-// Whether all are numbers of at most this size.
-inline bool isEachWithin(Vector<float> x, float limit) {
-  const __m512i size = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff));
-  return _mm512_cmpgt_epi32_mask(size, _mm512_castps_si512(_mm512_set1_ps(limit))) == 0;
+// Whether low < x <= high for each.
+inline bool isEachBetween(Vector<float> x, float low, float high) {
+  const __mmask16 above = _mm512_cmp_ps_mask(x, _mm512_set1_ps(low), _CMP_GT_OQ);
+  return _mm512_mask_cmp_ps_mask(above, x, _mm512_set1_ps(high), _CMP_LE_OQ) == 0xffff;
 }
 #elif defined(__AVX2__)
 inline Vector<float> least(Vector<float> a, Vector<float> b) { return _mm256_min_ps(a, b); }
@@ -57,9 +60,10 @@ inline Vector<float> scaled(Vector<float> a, Vector<float> n) {
   const __m256i half = _mm256_srai_epi32(whole, 1);
   return a * power(half) * power(_mm256_sub_epi32(whole, half));
 }
-inline bool isEachWithin(Vector<float> x, float limit) {
-  const __m256 size = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
-  return _mm256_movemask_ps(_mm256_cmp_ps(size, _mm256_set1_ps(limit), _CMP_NLE_UQ)) == 0;
+inline bool isEachBetween(Vector<float> x, float low, float high) {
+  const __m256 above = _mm256_cmp_ps(x, _mm256_set1_ps(low), _CMP_GT_OQ);
+  const __m256 below = _mm256_cmp_ps(x, _mm256_set1_ps(high), _CMP_LE_OQ);
+  return _mm256_movemask_ps(_mm256_and_ps(above, below)) == 0xff;
 }
 #endif
 
@@ -103,30 +107,59 @@ inline __attribute__((always_inline)) Vector<float> sineOfRest(Vector<float> x, 
   return reinterpret_cast<Vector<float>>(reinterpret_cast<Bits>(sine) ^ sign);
 }
 
-// The C library's where an argument is too large, or no number.
-template <typename Large>
-__attribute__((noinline, cold)) Vector<float> withLarge(Vector<float> x, Vector<float> results, Large large) {
+// The C library's where an argument is one of those that are not `usual`.
+template <typename Usual, typename Other>
+__attribute__((noinline, cold)) Vector<float> withOthers(Vector<float> x, Vector<float> results, Usual usual,
+                                                         Other other) {
   for (int l = 0; l < kLanes<float>; l++) {
-    if (!(__builtin_fabsf(x[l]) <= kMostReduced)) results[l] = large(x[l]);
+    if (!usual(x[l])) results[l] = other(x[l]);
   }
   return results;
 }
+inline bool isReduced(float x) { return __builtin_fabsf(x) <= kMostReduced; }
 
 inline __attribute__((always_inline)) Vector<float> VectorSin::run(Vector<float> x) {
   const Vector<float> rounded = multiplyAdd(x, allLanes(0x1.45f306p-2f), allLanes(kRound));
   Vector<float> sine = sineOfRest(x, rounded - kRound, rounded);
   // Zero keeps its sign.
   sine = x == 0 ? x : sine;
-  if (isEachWithin(x, kMostReduced)) return sine;
-  return withLarge(x, sine, [](float a) { return __builtin_sinf(a); });
+  if (isEachBetween(x, -kMostReduced, kMostReduced)) return sine;
+  return withOthers(x, sine, isReduced, [](float a) { return __builtin_sinf(a); });
 }
 
 // The sine of x + pi / 2.
 inline __attribute__((always_inline)) Vector<float> VectorCos::run(Vector<float> x) {
   const Vector<float> rounded = multiplyAdd(x, allLanes(0x1.45f306p-2f), allLanes(0.5f)) + kRound;
   const Vector<float> cosine = sineOfRest(x, rounded - kRound - 0.5f, rounded);
-  if (isEachWithin(x, kMostReduced)) return cosine;
-  return withLarge(x, cosine, [](float a) { return __builtin_cosf(a); });
+  if (isEachBetween(x, -kMostReduced, kMostReduced)) return cosine;
+  return withOthers(x, cosine, isReduced, [](float a) { return __builtin_cosf(a); });
+}
+
+// log(1 + x) = k log(2) + log(1 + f) for 1 + x = 2^k (1 + f), with f between the square roots of 1/2 and 2,
+// less 1. f is rounded once. log(1 + f) = f - f^2 / 2 + f^3 p(f).
+inline __attribute__((always_inline)) Vector<float> VectorLog1p::run(Vector<float> x) {
+  using Bits = Vector<int32_t>;
+  constexpr float kMost = 0x1p64f;
+  const auto isUsual = [](float a) { return a > -1 && a <= kMost; };
+  const Bits rootHalf = 0x3f3504f3 - Bits{};
+  const Bits k = (reinterpret_cast<Bits>(x + 1) - rootHalf) >> 23;
+  const Vector<float> power = reinterpret_cast<Vector<float>>((127 - k) << 23);
+  const Vector<float> f = multiplyAdd(x, power, power - 1);
+  Vector<float> p = multiplyAdd(allLanes(-0x1.38d886p-4f), f, allLanes(0x1.056a56p-3f));
+  p = multiplyAdd(p, f, allLanes(-0x1.0d853ap-3f));
+  p = multiplyAdd(p, f, allLanes(0x1.22d7ccp-3f));
+  p = multiplyAdd(p, f, allLanes(-0x1.54721p-3f));
+  p = multiplyAdd(p, f, allLanes(0x1.99a026p-3f));
+  p = multiplyAdd(p, f, allLanes(-0x1.000228p-2f));
+  p = multiplyAdd(p, f, allLanes(0x1.555554p-2f));
+  const Vector<float> whole = __builtin_convertvector(k, Vector<float>);
+  const Vector<float> rest = whole * -0x1.05c61p-29f;
+  const Vector<float> small = multiplyAdd(f * f, multiplyAdd(p, f, allLanes(-0.5f)), rest) + f;
+  Vector<float> log = multiplyAdd(whole, allLanes(0x1.62e43p-1f), small);
+  // Zero keeps its sign.
+  log = x == 0 ? x : log;
+  if (isEachBetween(x, -1, kMost)) return log;
+  return withOthers(x, log, isUsual, [](float a) { return __builtin_log1pf(a); });
 }
 #endif
 

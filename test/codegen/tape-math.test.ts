@@ -11,12 +11,14 @@ const LEAST = 2 ** -149;
 function arguments32(): Float32Array {
   const bits = Uint32Array.from({ length: 2 ** 16 }, (_, i) => i * 65521);
   const edges = [0, -0, LEAST, -LEAST, 88.72283, 88.72284, 89, -87.33655, -103.97208, -103.97209, -104];
+  const logs = [-1, -1 + 2 ** -24, -0.5, -0.3, -0.29289, 0.41421, 0.5, 1, 2 ** 24, 2 ** 64, 2 ** 65];
   const angles = [1, 2, 3, 22, 355, 20860, 20861, 20862].map((n) => n * Math.PI);
   const turns = [...angles, ...angles.map((angle) => angle - Math.PI / 2), 65536, 65537, 1e6, 3e38];
   const ordinary = Array.from({ length: 2 ** 14 }, (_, i) => (i - 2 ** 13) / 97.3);
   return Float32Array.from([
     ...new Float32Array(bits.buffer),
     ...edges,
+    ...logs,
     ...turns,
     ...turns.map((x) => -x),
     ...ordinary,
@@ -31,7 +33,11 @@ function unitsBetween(got: number, wanted: number): number {
   return Math.abs(got - wanted) / unit;
 }
 
-async function resultsOf(isa: string, op: 'exp' | 'sin' | 'cos', x: Float32Array): Promise<Float32Array> {
+async function resultsOf(
+  isa: string,
+  op: 'exp' | 'sin' | 'cos' | 'log1p',
+  x: Float32Array,
+): Promise<Float32Array> {
   const b = new KernelBuilder([x.length]);
   const kernel = b.store(b.map(op, b.load('float32', [1]))).build();
   const [result] = await runTape(await nativeWith({ WEFT_ISA: isa, WEFT_THREADS: '2' }), kernel, [x]);
@@ -41,7 +47,7 @@ async function resultsOf(isa: string, op: 'exp' | 'sin' | 'cos', x: Float32Array
 describe('functions of float32', () => {
   const x = arguments32();
 
-  for (const op of ['exp', 'sin', 'cos'] as const) {
+  for (const op of ['exp', 'sin', 'cos', 'log1p'] as const) {
     for (const isa of ISAS) {
       it(`${op} is right for all arguments, on ${isa}`, async () => {
         const results = await resultsOf(isa, op, x);
@@ -68,6 +74,7 @@ describe('functions of float32', () => {
       expect([...(await resultsOf(isa, 'sin', zeros))]).toEqual([0, -0]);
       expect([...(await resultsOf(isa, 'cos', zeros))]).toEqual([1, 1]);
       expect([...(await resultsOf(isa, 'exp', zeros))]).toEqual([1, 1]);
+      expect([...(await resultsOf(isa, 'log1p', zeros))]).toEqual([0, -0]);
     }
   });
 });
