@@ -17,7 +17,7 @@ import { apartCall, callsApart } from './apart.js';
 import { castExpression, fromStorage } from './casts.js';
 import { affineExpression, boundsExpression, indexWidthOf } from './index-math.js';
 import { zeroLiteral } from './literals.js';
-import { nearFormOf } from './near-forms.js';
+import type { NearForm } from './near-forms.js';
 import { Parameters } from './parameters.js';
 import type { Writer } from './writer.js';
 
@@ -25,8 +25,8 @@ import type { Writer } from './writer.js';
 export interface Scope {
   readonly coordinates: readonly string[];
   readonly known: ReadonlyMap<number, string>;
-  /** Where ops are printed in their near forms: the positions whose NaN shows in what is stored. */
-  readonly near?: ReadonlySet<number> | undefined;
+  /** The near forms that ops are printed in. */
+  readonly near?: ReadonlyMap<number, NearForm> | undefined;
 }
 
 /** A kernel with what every printer asks about it. */
@@ -107,8 +107,9 @@ export class Body {
         return castExpression(args[0]!, this.instruction(instruction.args[0]).dtype, instruction.dtype);
       case 'map': {
         const dtype = this.#argumentDType(instruction);
+        const near = scope.near?.get(position);
         return (
-          this.#nearExpression(position, args, scope) ??
+          (near && `${near.name}(${args[0]}, ${near.record})`) ??
           (this.#callsApart ? apartCall(instruction, args, dtype) : undefined) ??
           opRow(instruction.op).cuda(args, dtype)
         );
@@ -116,13 +117,6 @@ export class Body {
       default:
         throw new InternalError(`${instruction.kind} is not printed in a body`);
     }
-  }
-
-  #nearExpression(position: number, args: readonly string[], scope: Scope): string | undefined {
-    if (scope.near === undefined) return undefined;
-    const form = nearFormOf(this.instruction(position), (k) => this.instruction(k).dtype);
-    if (form === undefined) return undefined;
-    return `${scope.near.has(position) ? form.name : form.hidden}(${args[0]}, ${form.record})`;
   }
 
   /** The dtype an op computes in: that of its arguments (for `where`, of its choices). */

@@ -10,7 +10,7 @@ import type { Body, Scope } from './body.js';
 import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates, storeElement } from './chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from './function.js';
 import { printCoordinates } from './index-math.js';
-import { nearCount, printNaNRecord, printNearFirst, tellsOfNaN } from './near.js';
+import { nearInMap, printNaNRecord, printNearFirst, tellsOfNaN } from './near.js';
 import type { Parameters } from './parameters.js';
 import { columnValues, type MapSchedule, sharesColumns } from './schedule-map.js';
 import { Writer } from './writer.js';
@@ -70,7 +70,8 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
   const loads = new ChunkLoads(body, chunking, params, own.filter(isLoad));
   const loaded = loads.inOrder(own.filter(isLoad));
   const computed = own.filter((position) => !isLoad(position));
-  const nearFirst = nearCount(body, computed) >= MANY_NEAR;
+  const nearOps = nearInMap(body, computed);
+  const nearFirst = nearOps.size >= MANY_NEAR;
   const end = params.size(walk.whole);
   const several = walk.unroll > 1;
   const at = several ? '[u]' : '';
@@ -101,7 +102,7 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
           const value = body.value(stored, scope, params);
           if (rolled) stores.putPicked(out, store, '', value);
           else stores.put(out, store, '', value);
-          if (near !== undefined && tellsOfNaN(body, store)) printNaNRecord(out, body, computed, value);
+          if (near !== undefined && tellsOfNaN(body, store)) printNaNRecord(out, near, value);
         }
       };
       if (chunking.width === 1) element();
@@ -110,7 +111,7 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
         out.block(`for (int e = 0; e < ${chunking.width}; ++e)`, element);
       } else out.unrolled('e', chunking.width, element);
     };
-    if (nearFirst) printNearFirst(out, body, computed, elements);
+    if (nearFirst) printNearFirst(out, body, nearOps, elements);
     else elements(undefined);
     for (const store of kernel.stores.keys()) stores.flush(out, store, '', coordinates);
   };

@@ -1,5 +1,6 @@
 /**
- * The near forms of ops (`near.ts`): which there are, what they record, and when that says that they hold.
+ * The near forms of ops (`near.ts`): which there are, what they record, and when that says that they hold. For float32;
+ * other dtypes have none. A near form gives the bits of the op, or kernels would disagree.
  */
 import { argumentsOf, type Instruction } from '../fusion/kernel.js';
 import type { DType } from '../graph/dtype.js';
@@ -14,12 +15,13 @@ export interface NearForm {
   readonly record: string;
   readonly start: string;
   readonly ordinary: string;
+  /**
+   * Whether arguments that are not ordinary are so rare that a map, whose chunks all begin with near forms, should take it.
+   * Those of a square root are; those of `exp` in a Gaussian are not.
+   */
+  readonly inMaps: boolean;
 }
 
-/**
- * For float32; other dtypes have none. The square root alone: a near form pays only if it gives the bits of the op (or
- * kernels would disagree), and if arguments that are not ordinary are rare (those of `exp` in a Gaussian are not).
- */
 const NEAR_FORMS = new Map<OpName, NearForm>([
   [
     'sqrt',
@@ -29,6 +31,18 @@ const NEAR_FORMS = new Map<OpName, NearForm>([
       record: 'reciprocals',
       start: '0.0f',
       ordinary: 'reciprocals < __int_as_float(0x71800000)', // 2^100
+      inMaps: true,
+    },
+  ],
+  [
+    'exp',
+    {
+      name: 'weft_near_exp',
+      hidden: 'weft_near_exp',
+      record: 'exponents',
+      start: '0.0f',
+      ordinary: 'exponents <= 87.0f',
+      inMaps: false,
     },
   ],
 ]);

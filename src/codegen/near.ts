@@ -1,7 +1,8 @@
 /**
  * Near forms of ops: fewer instructions than the op's own expression, the same bits for ordinary arguments, and a record
  * of whether there was another. A printer runs a stretch of arithmetic with near forms, looks at the record once, and
- * where it tells of an argument that is not ordinary does the stretch again with the ops' own expressions.
+ * where it tells of an argument that is not ordinary does the stretch again with the ops' own expressions. Maps do so chunk
+ * by chunk; the loop over staged elements (`reduce-staged.ts`) goes on without near forms from there.
  *
  *     float reciprocals = 0;                            what the near forms record
  *     … weft_near_sqrt(x, reciprocals) …                no branch for each
@@ -17,14 +18,29 @@ import type { Body } from './body.js';
 import { type NearForm, nearFormOf } from './near-forms.js';
 import type { Writer } from './writer.js';
 
-const formsOf = (body: Body, positions: readonly number[]): NearForm[] =>
-  positions.flatMap(
-    (position) => nearFormOf(body.instruction(position), (k) => body.instruction(k).dtype) ?? [],
-  );
+/** The ops of a stretch that are printed in near forms, by their positions. */
+export type NearOps = ReadonlyMap<number, NearForm>;
 
-/** How many of these values have a near form. */
-export const nearCount = (body: Body, positions: readonly number[]): number =>
-  formsOf(body, positions).length;
+function nearIn(body: Body, positions: readonly number[], isTaken: (form: NearForm) => boolean): NearOps {
+  const ops = new Map<number, NearForm>();
+  for (const position of positions) {
+    const form = nearFormOf(body.instruction(position), (k) => body.instruction(k).dtype);
+    if (form !== undefined && isTaken(form)) ops.set(position, form);
+  }
+  return ops;
+}
+
+/** Those that a map takes. */
+export const nearInMap = (body: Body, positions: readonly number[]): NearOps =>
+  nearIn(body, positions, ({ inMaps }) => inMaps);
+
+/** Those of a loop that goes on without near forms where arguments are not ordinary; it shows nobody its NaNs. */
+export const nearInLoop = (body: Body, positions: readonly number[]): NearOps =>
+  new Map([...nearIn(body, positions, () => true)].map(([k, form]) => [k, { ...form, name: form.hidden }]));
+
+const formsOf = (ops: NearOps): NearForm[] => [
+  ...new Map([...ops.values()].map((form) => [form.record, form])).values(),
+];
 
 /** Ops that are NaN where an argument is. */
 const KEEP_NAN: ReadonlySet<OpName> = new Set([
@@ -56,24 +72,33 @@ function shownNaNs(body: Body): Set<number> {
 }
 
 /** Records a NaN, or an infinity, in a value that is stored. */
-export function printNaNRecord(out: Writer, body: Body, positions: readonly number[], value: string): void {
-  for (const { record } of new Set(formsOf(body, positions)))
-    out.line(`${record} = fmaf(${value}, 0.0f, ${record});`);
+export function printNaNRecord(out: Writer, ops: NearOps, value: string): void {
+  for (const { record } of formsOf(ops)) out.line(`${record} = fmaf(${value}, 0.0f, ${record});`);
 }
+
+/** Declares the records of near forms. */
+export function printRecords(out: Writer, ops: NearOps): void {
+  for (const { record, start } of formsOf(ops)) out.line(`float ${record} = ${start};`);
+}
+
+/** The condition under which all arguments since `printRecords` were ordinary. */
+export const ordinaryOf = (ops: NearOps): string =>
+  formsOf(ops)
+    .map(({ ordinary }) => ordinary)
+    .join(' && ');
 
 /**
  * Prints `stretch` with near forms, and after it once more without them, for arguments that are not ordinary. With near
- * forms it is given the positions whose NaN shows, and calls `printNaNRecord` for the values of stores that tell of it.
+ * forms it is given them, and calls `printNaNRecord` for the values of stores that tell of NaNs.
  */
 export function printNearFirst(
   out: Writer,
   body: Body,
-  positions: readonly number[],
-  stretch: (near: ReadonlySet<number> | undefined) => void,
+  ops: NearOps,
+  stretch: (near: NearOps | undefined) => void,
 ): void {
-  const forms = new Set(formsOf(body, positions));
-  for (const { record, start } of forms) out.line(`float ${record} = ${start};`);
-  stretch(shownNaNs(body));
-  const ordinary = [...forms].map((form) => form.ordinary).join(' && ');
-  out.block(`if (!(${ordinary}))`, () => stretch(undefined));
+  const shown = shownNaNs(body);
+  printRecords(out, ops);
+  stretch(new Map([...ops].map(([k, form]) => [k, shown.has(k) ? form : { ...form, name: form.hidden }])));
+  out.block(`if (!(${ordinaryOf(ops)}))`, () => stretch(undefined));
 }

@@ -36,4 +36,26 @@ __device__ __forceinline__ float weft_near_sqrt_hidden(float x, float& reciproca
   reciprocals = fmaf(y, 0.0f, reciprocals);
   return y;
 }`),
+  piece(`
+/* e raised to x, of which at most 87 is the size: two to the rounded p = x / ln 2, and the rest to first order. Within
+   2.5 units in the last place while |x| is below 20, and within 5 up to 87, where the rounding of ln 2 is seen. */
+__device__ __forceinline__ float weft_exp_within(float x) {
+  const float p = x * 1.44269504088896340736f;
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(p));
+  return fmaf(power, fmaf(p, -0.693147180559945309417f, x), power);
+}
+/* e raised to x. Farther out it is the square of half the way, so that it becomes subnormal, 0 or infinite as it should;
+   no branches: a few more instructions where there is always some argument out there and some within. */
+__device__ __forceinline__ float weft_exp(float x) {
+  const bool far = !(fabsf(x) <= 87.0f);
+  const float power = weft_exp_within(far ? weft_minimum(weft_maximum(0.5f * x, -60.0f), 60.0f) : x);
+  return far ? __fmul_rn(power, power) : power;
+}`),
+  piece(`
+/* The same where x is at most 87 in size; exponents becomes the largest size. */
+__device__ __forceinline__ float weft_near_exp(float x, float& exponents) {
+  exponents = fmaxf(exponents, fabsf(x));
+  return weft_exp_within(x);
+}`),
 ];

@@ -8,6 +8,7 @@ import { CUDA_TYPE } from '../graph/ops.js';
 import { type Accumulator, accumulatorsOf } from './block-reduce.js';
 import type { Body, Scope } from './body.js';
 import { type Chunking, ChunkLoads, ChunkStores } from './chunks.js';
+import { type NearOps, nearInLoop } from './near.js';
 import type { Parameters } from './parameters.js';
 import type { ReduceSchedule } from './schedule-reduce.js';
 import { Writer } from './writer.js';
@@ -34,6 +35,8 @@ export class ReduceContext {
   readonly loads: ChunkLoads;
   readonly stores: ChunkStores;
   readonly parts: Parts;
+  /** The near forms that a staged reduction takes. */
+  readonly near: NearOps;
 
   constructor(body: Body, schedule: ReduceSchedule) {
     this.body = body;
@@ -45,6 +48,7 @@ export class ReduceContext {
     this.loads = new ChunkLoads(body, this.chunking, this.params);
     this.stores = new ChunkStores(body, this.chunking, this.params);
     this.parts = partsOf(body, this.accumulators);
+    this.near = nearInLoop(body, schedule.staged ? this.parts.own : []);
   }
 
   get rows(): number {

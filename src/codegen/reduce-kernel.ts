@@ -48,6 +48,12 @@ export function reduceScratch(body: Body, { slots }: Pick<ReduceSchedule, 'slots
   }));
 }
 
+/**
+ * Blocks of a staged reduction with near forms that a multiprocessor should hold at once, which bounds registers: with its own
+ * choice, NVRTC has too few of them to keep the arithmetic busy.
+ */
+const NEAR_RESIDENT = 6;
+
 function printWalk(c: ReduceContext, name: string): CudaFunction {
   const { threadsP, threadsR, itemsP, width, slots, slotLength, layout } = c.schedule;
   const out = c.out;
@@ -76,11 +82,12 @@ function printWalk(c: ReduceContext, name: string): CudaFunction {
   if (layout === 'rows') foldChains(c);
   printAcross(out, c.schedule, c.accumulators, itemsP * c.lanes);
   out.block('if (tr == 0)', () => (slots === 1 ? printResults(c) : printPartials(c)));
-  return printFunction(name, out, params, {
+  const launch = {
     grid: [Math.ceil(c.rows / perBlock), slots, 1],
     block: [threadsP * threadsR, 1, 1],
     sharedByteLength: 0,
-  });
+  } as const;
+  return printFunction(name, out, params, launch, c.near.size > 0 ? NEAR_RESIDENT : 0);
 }
 
 /** Coordinates of this thread's parallel items: `x<axis>[g]`; items past the end read the last one and store nothing. */

@@ -6,7 +6,7 @@
  * fixed length where the parallel axes alone would not fill a device; partial results of slots go to scratch and are
  * combined in slot order by a second launch.
  */
-import { type Access, type Kernel, levelsOf, product } from '../fusion/kernel.js';
+import { type Access, argumentsOf, type Kernel, levelsOf, product } from '../fusion/kernel.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import { reductionRow } from '../graph/reductions.js';
 import { chunkWidth } from './chunks.js';
@@ -128,20 +128,24 @@ function isStaged(kernel: Kernel): boolean {
   return loads.length > 0 && kernel.stores.every(({ value }) => !element[value]);
 }
 
-/** Rows per thread, and blocks, of a staged reduction: it is bound by arithmetic, so blocks are many and even. */
-const STAGED_ITEMS = 4;
-const STAGED_BLOCKS = 12288;
+/** Of a staged reduction, which is bound by arithmetic, so that blocks are many and even. */
+const STAGED_THREADS = 128;
+const STAGED_BLOCKS = 8192;
+/** Rows per thread, which share what is read of an element; and what they may take of the registers, in words. */
+const STAGED_ITEMS = 8;
+const STAGED_WORDS = 48;
 
 function chooseStaged(kernel: Kernel): ReduceSchedule {
   const rows = product(kernel.parallel);
   const length = product(kernel.reduced);
-  const itemsP = Math.min(STAGED_ITEMS, powerOfTwoTo(rows / THREADS));
-  const blocksP = Math.ceil(rows / (THREADS * itemsP));
-  const slots = slotsOf(length, THREADS, blocksP, 1, STAGED_BLOCKS);
+  const fitting = Math.min(STAGED_ITEMS, STAGED_WORDS / wordsOfRow(kernel), rows / STAGED_THREADS);
+  const itemsP = powerOfTwoTo(fitting);
+  const blocksP = Math.ceil(rows / (STAGED_THREADS * itemsP));
+  const slots = slotsOf(length, STAGED_THREADS, blocksP, 1, STAGED_BLOCKS);
   return {
     kind: 'reduce',
     layout: 'columns',
-    threadsP: THREADS,
+    threadsP: STAGED_THREADS,
     threadsR: 1,
     width: 1,
     itemsP,
@@ -149,6 +153,17 @@ function chooseStaged(kernel: Kernel): ReduceSchedule {
     ...slots,
     staged: true,
   };
+}
+
+/** What a thread holds of a row while it walks: values that do not depend on the element, and accumulators. */
+function wordsOfRow(kernel: Kernel): number {
+  const { element } = levelsOf(kernel);
+  const wordsOf = (position: number): number => Math.max(1, byteLengthOf(kernel.tape[position]!.dtype) / 4);
+  const used = kernel.tape.flatMap((i, position) =>
+    i.kind === 'reduce' || element[position] ? argumentsOf(i) : [],
+  );
+  const values = [...new Set(used)].filter((k) => !element[k] && kernel.tape[k]!.kind !== 'const');
+  return values.reduce((sum, k) => sum + wordsOf(k), accumulatorBytes(kernel) / 4);
 }
 
 function chooseRowLayout(kernel: Kernel): ReduceSchedule {

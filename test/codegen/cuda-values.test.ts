@@ -7,6 +7,7 @@ import { type DType, isHalf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { type CudaCase, runCudaCases } from '../support/cuda-runner.js';
 import { allocate } from '../support/host.js';
+import { KernelBuilder } from '../support/kernel-builder.js';
 import { interpretKernel } from '../support/kernel-interpreter.js';
 import { randomValues } from '../support/random.js';
 import { mismatch, type Tolerance } from '../support/ulp.js';
@@ -54,5 +55,54 @@ describe('generated CUDA', () => {
     }));
     const [held, walked] = await runCudaCases(ways);
     expect(held![1]).toEqual(walked![1]);
+  });
+
+  it('gives the bits of the ops where pairs are computed in near forms', async () => {
+    const [rows, columns] = [300, 520];
+    const pairs = (b: KernelBuilder) => {
+      const product = b.map('multiply', b.load('float32', [1, 0]), b.load('float32', [0, 1]));
+      return { exp: b.map('exp', product), root: b.map('sqrt', b.map('abs', product)) };
+    };
+    const together = new KernelBuilder([rows], [columns]);
+    const { exp, root } = pairs(together);
+    const reduced = together
+      .store(together.reduce('max', exp))
+      .store(together.reduce('min', exp))
+      .store(together.reduce('max', root))
+      .store(together.reduce('min', root))
+      .build('reduced');
+    const apart = new KernelBuilder([rows, columns]);
+    const all = pairs(apart);
+    const mapped = apart.store(all.exp).store(all.root).build('mapped');
+
+    const x = randomValues('float32', [rows], 1, -2, 2).data as Float32Array;
+    // Ordinary at first; then up to results that are subnormal, zero or infinite; and at last what has no end.
+    const y = Float32Array.from({ length: columns }, (_, j) =>
+      j < 200 ? j / 10 + 0.01 : (j - 200) / 5 + 0.01,
+    );
+    y.set([0, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY], columns - 4);
+    for (const [name, last] of [
+      ['ordinary', 200],
+      ['far', columns - 4],
+      ['any', columns],
+    ] as const) {
+      const to = y.map((value, j) => (j < last ? value : 1));
+      const [some, every] = await runCudaCases(
+        [reduced, mapped].map((kernel) => ({
+          kernel,
+          cuda: cudaKernel(kernel),
+          inputs: kernel.buffers.map(({ role }, k) => (role === 'input' ? [x, to][k] : undefined)),
+        })),
+      );
+      const values = every!.slice(2) as Float32Array[];
+      const wanted = values.flatMap((of) =>
+        [Math.max, Math.min].map((pick) =>
+          Float32Array.from({ length: rows }, (_, i) => pick(...of.subarray(i * columns, (i + 1) * columns))),
+        ),
+      );
+      expect(some!.slice(2), name).toEqual(wanted);
+    }
+    expect(cudaKernel(reduced).source).toMatch(/weft_near_exp\(.*weft_near_sqrt_hidden\(/s);
+    expect(cudaKernel(mapped).source).not.toMatch(/weft_near/);
   });
 });

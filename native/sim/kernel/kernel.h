@@ -56,6 +56,11 @@ inline T __shfl_down_sync(unsigned mask, T value, unsigned lanes) {
   const unsigned own = weft_sim_lane();
   return weft_sim_shuffle_value(mask, value, own + lanes > 31 ? own : own + lanes);
 }
+inline int __all_sync(unsigned mask, int holds) {
+  unsigned all = holds != 0;
+  for (int lanes = 16; lanes > 0; lanes /= 2) all &= __shfl_xor_sync(mask, all, lanes);
+  return (int)all;
+}
 
 // C's functions for double and, with an f, for float; CUDA overloads the plain name for both.
 #define WEFT_SIM_UNARY(name)       \
@@ -97,6 +102,7 @@ WEFT_SIM_UNARY(tanh)
 WEFT_SIM_UNARY(trunc)
 WEFT_SIM_BINARY(atan2)
 WEFT_SIM_BINARY(copysign)
+WEFT_SIM_BINARY(fmax)
 WEFT_SIM_BINARY(fmod)
 WEFT_SIM_BINARY(hypot)
 WEFT_SIM_BINARY(nextafter)
@@ -157,6 +163,10 @@ inline void weft_ptx_min_NaN_f32(float& r, float a, float b) {
 }
 // An approximation is the device's own: nothing may rest on its bits.
 inline void weft_ptx_rsqrt_approx_ftz_f32(float& r, float a) { r = (float)(1.0 / sqrt((double)a)); }
+inline void weft_ptx_ex2_approx_ftz_f32(float& r, float a) {
+  const float power = (float)exp2((double)a);
+  r = power < 0x1p-126f ? 0.0f : power;  // and not where it is NaN
+}
 inline void weft_ptx_cvt_f32_f16(float& r, unsigned short a) {
   const int exponent = a >> 10 & 31, fraction = a & 0x3ff;
   float size;

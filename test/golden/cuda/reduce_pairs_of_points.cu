@@ -1,5 +1,7 @@
-// reduce: layout columns, threadsP 256, threadsR 1, width 1, itemsP 1, unrollR 1, slotLength 1024, slots 1, staged true
-// reduce_pairs_of_points_reduce: grid 2 × 1 × 1, block 256, arguments block.x 0x0000012c 0x0000012b 0x00000003 b0 0x00000001 0x00000002 0x00000208 b1 b2 b3
+// reduce: layout columns, threadsP 128, threadsR 1, width 1, itemsP 2, unrollR 1, slotLength 128, slots 5, staged true
+// reduce_pairs_of_points_reduce_partial: grid 2 × 5 × 1, block 128, arguments block.x 0x0000012c 0x0000012b 0x00000003 b0 0x00000001 0x00000002 block.y 0x00000080 0x00000208 b1 b2 scratch0
+// reduce_pairs_of_points_reduce_combine: grid 10 × 1 × 1, block 256, arguments block.x 0x0000012c 0x00000005 scratch0 b3
+// scratch 0: 6000 bytes
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
@@ -7,24 +9,68 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };
 
-extern "C" __global__ void __launch_bounds__(256)
-reduce_pairs_of_points_reduce(unsigned int first_x, int n0, int n1, int n2, const float* __restrict__ b0, int n3, int n4, int n5, const float* __restrict__ b1, const float* __restrict__ b2, float* __restrict__ b3) {
+/* NaN if either is NaN. */
+template <class T>
+__device__ __forceinline__ T weft_maximum(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+__device__ __forceinline__ float weft_maximum(float a, float b) {
+  float r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+
+/* NaN if either is NaN. */
+template <class T>
+__device__ __forceinline__ T weft_minimum(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+__device__ __forceinline__ float weft_minimum(float a, float b) {
+  float r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+
+/* e raised to x, of which at most 87 is the size: two to the rounded p = x / ln 2, and the rest to first order. Within
+   2.5 units in the last place while |x| is below 20, and within 5 up to 87, where the rounding of ln 2 is seen. */
+__device__ __forceinline__ float weft_exp_within(float x) {
+  const float p = x * 1.44269504088896340736f;
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(p));
+  return fmaf(power, fmaf(p, -0.693147180559945309417f, x), power);
+}
+/* e raised to x. Farther out it is the square of half the way, so that it becomes subnormal, 0 or infinite as it should;
+   no branches: a few more instructions where there is always some argument out there and some within. */
+__device__ __forceinline__ float weft_exp(float x) {
+  const bool far = !(fabsf(x) <= 87.0f);
+  const float power = weft_exp_within(far ? weft_minimum(weft_maximum(0.5f * x, -60.0f), 60.0f) : x);
+  return far ? __fmul_rn(power, power) : power;
+}
+
+/* The same where x is at most 87 in size; exponents becomes the largest size. */
+__device__ __forceinline__ float weft_near_exp(float x, float& exponents) {
+  exponents = fmaxf(exponents, fabsf(x));
+  return weft_exp_within(x);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 6)
+reduce_pairs_of_points_reduce_partial(unsigned int first_x, int n0, int n1, int n2, const float* __restrict__ b0, int n3, int n4, unsigned int first_y, int n5, int n6, const float* __restrict__ b1, const float* __restrict__ b2, float* __restrict__ p0) {
   const int tp = (int)threadIdx.x;
   const int tr = 0;
-  bool in[1];
-  int x0[1];
+  bool in[2];
+  int x0[2];
   #pragma unroll
-  for (int g = 0; g < 1; ++g) {
-    const int p = (int)(blockIdx.x + first_x) * 256 + (g * 256 + tp);
+  for (int g = 0; g < 2; ++g) {
+    const int p = (int)(blockIdx.x + first_x) * 256 + (g * 128 + tp);
     in[g] = p < n0;
     const int q = in[g] ? p : n1;
     x0[g] = q;
   }
-  float h0[1][1];
-  float h3[1][1];
-  float h6[1][1];
+  float h0[2][1];
+  float h3[2][1];
+  float h6[2][1];
   #pragma unroll
-  for (int g = 0; g < 1; ++g) {
+  for (int g = 0; g < 2; ++g) {
     #pragma unroll
     for (int e = 0; e < 1; ++e) {
       const float v0 = b0[x0[g] * n2];
@@ -35,15 +81,16 @@ reduce_pairs_of_points_reduce(unsigned int first_x, int n0, int n1, int n2, cons
       h6[g][e] = v6;
     }
   }
-  float a18[1];
+  float a18[2];
   #pragma unroll
-  for (int q = 0; q < 1; ++q) {
+  for (int q = 0; q < 2; ++q) {
     a18[q] = 0.0f;
   }
-  const int begin = 0;
-  const int end = n5;
-  __shared__ weft_pack<float, 4> s0[256];
-  for (int base = begin; base < end; base += 256) {
+  const int begin = (int)(blockIdx.y + first_y) * n5;
+  const int end = (begin + n5 < n6 ? begin + n5 : n6);
+  __shared__ weft_pack<float, 4> s0[128];
+  bool ordinary = true;
+  for (int base = begin; base < end; base += 128) {
     __syncthreads();
     const int r = base + (int)threadIdx.x;
     if (r < end) {
@@ -57,33 +104,106 @@ reduce_pairs_of_points_reduce(unsigned int first_x, int n0, int n1, int n2, cons
       s0[threadIdx.x].v[3] = v16;
     }
     __syncthreads();
-    const int count = end - base < 256 ? (int)(end - base) : 256;
-    #pragma unroll 4
-    for (int j = 0; j < count; ++j) {
-      const weft_pack<float, 4> t_s0 = s0[j];
-      #pragma unroll
-      for (int g = 0; g < 1; ++g) {
-        const float v2 = (h0[g][0] - t_s0.v[0]);
-        const float v5 = (h3[g][0] - t_s0.v[1]);
-        const float v8 = (h6[g][0] - t_s0.v[2]);
-        const float v9 = (v2 * v2);
-        const float v10 = (v5 * v5);
-        const float v11 = (v8 * v8);
-        const float v12 = (v9 + v10);
-        const float v13 = (v12 + v11);
-        const float v14 = (-v13);
-        const float v15 = expf(v14);
-        const float v17 = (v15 * t_s0.v[3]);
-        a18[g] = (a18[g] + v17);
+    const int count = end - base < 128 ? (int)(end - base) : 128;
+    #pragma unroll 1
+    for (int first = 0; first < count; first += 64) {
+      const int last = first + 64 < count ? first + 64 : count;
+      if (ordinary) {
+        float kept_a18[2];
+        #pragma unroll
+        for (int g = 0; g < 2; ++g) {
+          kept_a18[g] = a18[g];
+        }
+        float exponents = 0.0f;
+        #pragma unroll 4
+        for (int j = first; j < last; ++j) {
+          const weft_pack<float, 4> t_s0 = s0[j];
+          #pragma unroll
+          for (int g = 0; g < 2; ++g) {
+            const float v2 = (h0[g][0] - t_s0.v[0]);
+            const float v5 = (h3[g][0] - t_s0.v[1]);
+            const float v8 = (h6[g][0] - t_s0.v[2]);
+            const float v9 = (v2 * v2);
+            const float v10 = (v5 * v5);
+            const float v11 = (v8 * v8);
+            const float v12 = (v9 + v10);
+            const float v13 = (v12 + v11);
+            const float v14 = (-v13);
+            const float v15 = weft_near_exp(v14, exponents);
+            const float v17 = (v15 * t_s0.v[3]);
+            a18[g] = (a18[g] + v17);
+          }
+        }
+        ordinary = __all_sync(0xffffffffu, exponents <= 87.0f);
+        if (ordinary) continue;
+        #pragma unroll
+        for (int g = 0; g < 2; ++g) {
+          a18[g] = kept_a18[g];
+        }
+      }
+      #pragma unroll 4
+      for (int j = first; j < last; ++j) {
+        const weft_pack<float, 4> t_s0 = s0[j];
+        #pragma unroll
+        for (int g = 0; g < 2; ++g) {
+          const float v2 = (h0[g][0] - t_s0.v[0]);
+          const float v5 = (h3[g][0] - t_s0.v[1]);
+          const float v8 = (h6[g][0] - t_s0.v[2]);
+          const float v9 = (v2 * v2);
+          const float v10 = (v5 * v5);
+          const float v11 = (v8 * v8);
+          const float v12 = (v9 + v10);
+          const float v13 = (v12 + v11);
+          const float v14 = (-v13);
+          const float v15 = weft_exp(v14);
+          const float v17 = (v15 * t_s0.v[3]);
+          a18[g] = (a18[g] + v17);
+        }
       }
     }
   }
   if (tr == 0) {
     #pragma unroll
-    for (int g = 0; g < 1; ++g) {
+    for (int g = 0; g < 2; ++g) {
       if (in[g]) {
-        b3[x0[g]] = a18[g];
+        #pragma unroll
+        for (int e = 0; e < 1; ++e) {
+          const int p = (int)(blockIdx.x + first_x) * 256 + (g * 128 + tp) * 1 + e;
+          p0[(int)(blockIdx.y + first_y) * n0 + p] = a18[g * 1 + e];
+        }
       }
     }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+reduce_pairs_of_points_reduce_combine(unsigned int first_x, int n0, int n1, float* __restrict__ p0, float* __restrict__ b3) {
+  const int tp = (int)threadIdx.x % 32;
+  const int tr = (int)threadIdx.x / 32;
+  const int p = (int)(blockIdx.x + first_x) * 32 + tp;
+  const bool in = p < n0;
+  float a18[1] = {0.0f};
+  #pragma unroll 4
+  for (int s = tr; in && s < n1; s += 8) {
+    a18[0] = (a18[0] + p0[(int)s * n0 + p]);
+  }
+  __shared__ float s_a18[256];
+  {
+    #pragma unroll
+    for (int q = 0; q < 1; ++q) {
+      s_a18[(q * 8 + tr) * 32 + tp] = a18[q];
+    }
+  }
+  __syncthreads();
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    a18[q] = s_a18[q * 256 + tp];
+    #pragma unroll
+    for (int w = 0; w < 7; ++w) {
+      a18[q] = (a18[q] + s_a18[(q * 8 + w + 1) * 32 + tp]);
+    }
+  }
+  if (tr == 0 && in) {
+    b3[p] = a18[0];
   }
 }
