@@ -35,6 +35,10 @@ void nap(nanoseconds length) {
   std::this_thread::sleep_for(length);
 }
 
+Event::Event(bool wakes) : wakes_(wakes) {
+  WEFT_CU(cuEventCreate, &event_, kEventDisableTiming | (wakes ? kEventBlockingSync : 0));
+}
+
 bool Event::isReached() const {
   const CUresult status = driver().cuEventQuery(event_);
   if (status == kSuccess) return true;
@@ -49,7 +53,7 @@ void Event::wait() {
     const nanoseconds waited = Clock::now() - begin;
     if (waited < spin) {
       for (int i = 0; i < kPausesBetweenLooks; i++) pause();
-    } else if (waited < kAwake) {
+    } else if (waited < kAwake || !wakes_) {
       nap(std::max(waited / kNapShare, kShortestNap));
     } else {
       WEFT_CU(cuEventSynchronize, event_);

@@ -11,7 +11,7 @@ namespace weft::cuda {
 
 class Event {
  public:
-  Event() { WEFT_CU(cuEventCreate, &event_, kEventDisableTiming | kEventBlockingSync); }
+  Event() : Event(true) {}
   // Fails only on a lost device.
   ~Event() { static_cast<void>(driver().cuEventDestroy(event_)); }
   Event(const Event&) = delete;
@@ -27,8 +27,20 @@ class Event {
   // Whether all that came before it is done, without waiting.
   bool isReached() const;
 
+ protected:
+  explicit Event(bool wakes);
+
  private:
   CUevent event_ = nullptr;
+  // Whether the device interrupts a processor when it gets there, for a thread that sleeps.
+  const bool wakes_;
+};
+
+// An event that wakes nobody, and takes the device less time: where there are many in a row, and waits are
+// short. Who waits long looks less and less often.
+class LightEvent : public Event {
+ public:
+  LightEvent() : Event(false) {}
 };
 
 // Sleeps about as long as it says.

@@ -9,8 +9,11 @@ namespace weft::cuda {
 namespace {
 
 // Eight lanes keep up with PCIe 5 where host memory is fast: 53 GB/s up or down, where the bus moves 55; 96
-// of 102 both ways. Where it is shared with others, and nothing goes the other way, more help.
+// of 102 both ways. Where it is shared with others, and nothing goes the other way, more help. Where the
+// device itself copies the other way, they are in its way: two devices then move 95 GB/s with twelve lanes
+// each, 112 with eight.
 constexpr size_t kMostLanes = 12;
+constexpr size_t kMostLanesBesideDevice = 8;
 // Below this the first lane alone is faster than waking the others.
 constexpr size_t kManyLanesByteLength = size_t{2} << 20;
 
@@ -34,10 +37,11 @@ class ListFeed : public Feed {
 
 // Of the processors, in eighths.
 size_t laneCount(Share share) {
-  constexpr size_t kEighths[] = {6, 4, 3};
+  constexpr size_t kEighths[] = {6, 6, 4, 3};
   const size_t processors = cpu::availableThreads();
   const size_t least = std::min<size_t>(processors, 2);
-  return std::clamp(processors * kEighths[static_cast<size_t>(share)] / 8, least, kMostLanes);
+  const size_t most = share == Share::besideDevice ? kMostLanesBesideDevice : kMostLanes;
+  return std::clamp(processors * kEighths[static_cast<size_t>(share)] / 8, least, most);
 }
 
 }  // namespace

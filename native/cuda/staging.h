@@ -23,8 +23,9 @@ namespace weft::cuda {
 
 enum class Way { up, down };
 
-// The lanes that copy: all, or, while others copy the other way, half, or few where those have more to do.
-enum class Share { all, half, few };
+// The lanes that copy: all; as many as are of use while the device itself copies the other way; half, while
+// other lanes do; or few, where those have more to do.
+enum class Share { all, besideDevice, half, few };
 
 // Where lanes get their chunks. Any lane, several at a time.
 class Feed {

@@ -194,7 +194,8 @@ void SweepRun::bringIn() {
                  },
                  [this](const std::exception_ptr& error) { stop(error); }},
                 copies_.in.slotByteLength());
-  const Share share = !stagesOut_ ? Share::all : findsPages_ ? Share::few : Share::half;
+  const Share beside = findsPages_ ? Share::few : stagesOut_ ? Share::half : Share::besideDevice;
+  const Share share = hasOut_ ? beside : Share::all;
   copies_.in.copy(feed, Way::up, byteLengthOf(SweepDirection::in), *run_.cancel, share);
 }
 

@@ -56,7 +56,7 @@ const Scenarios kScenarios = {
      [] {
        Machine m;
        CUevent event = nullptr;
-       must(cu().cuEventCreate(&event, 0));
+       must(cu().cuEventCreate(&event, 1));
        m.set(m.one);
        must(cu().cuEventRecord(event, m.one));
        must(cu().cuEventSynchronize(event));
@@ -68,7 +68,7 @@ const Scenarios kScenarios = {
      [] {
        Machine m;
        CUevent event = nullptr;
-       must(cu().cuEventCreate(&event, 0));
+       must(cu().cuEventCreate(&event, 1));
        must(cu().cuEventRecord(event, m.one));
        m.set(m.one);
        must(cu().cuEventSynchronize(event));

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { chunked, FileError, type Lazy, lazy, pinned, saveNpy } from '../../src/index.js';
 import { temporaryFolder } from '../support/files.js';
-import { describeSimulator, setFaults, setSchedule, show, takeProblems } from './simulator.js';
+import { describeSimulator, setFaults, setSchedule, show, stall, takeProblems } from './simulator.js';
 
 /** More than one lane is worth it from 2 MiB on. */
 const N = 900_001;
@@ -104,6 +104,21 @@ describe('tiles that several lanes copy', () => {
       expect({ call, many: failed > times.size / 2 }).toEqual({ call, many: true });
       expect((await bitsOf(map)).equals(doubled)).toBe(true);
     }
+  });
+
+  it('wait for a stream that stands still for long', async () => {
+    await map.compute(options);
+    let waits = 0;
+    for (let stream = 0; stream < 5; stream++) {
+      stall(stream, 500);
+      const start = performance.now();
+      expect((await bitsOf(map)).equals(doubled)).toBe(true);
+      if (performance.now() - start > 450) waits++;
+      stall(stream, 0);
+    }
+    // The stream of the steps and those of copies.
+    expect(waits).toBeGreaterThanOrEqual(3);
+    expect(takeProblems().map(show)).toEqual([]);
   });
 
   it('stop where they are cancelled, whichever lane waits', async () => {

@@ -56,6 +56,8 @@ struct Stream {
 struct Event {
   Context* context = nullptr;
   bool hasTime = true;
+  // Whether a thread sleeps until it is done; else it would look all the time.
+  bool wakes = false;
   std::shared_ptr<Operation> mark;
   // How often it was asked for and found not done.
   unsigned looks = 0;

@@ -11,6 +11,7 @@ namespace {
 constexpr int kVersion = 13000;
 // How often an event may be looked at in vain, unless its stream is stalled.
 constexpr unsigned kMostLooks = 64;
+constexpr unsigned kBlockingSync = 1;
 constexpr unsigned kDisableTiming = 2;
 
 int attributeOf(const DeviceConfig& device, int attribute, int* value) {
@@ -227,6 +228,7 @@ WEFT_SIM_API cuEventCreate(Event** out, unsigned flags) {
     Event* event = simulator.events.make();
     event->context = context;
     event->hasTime = (flags & kDisableTiming) == 0;
+    event->wakes = (flags & kBlockingSync) != 0;
     return *out = event, kSuccess;
   });
 }
@@ -277,6 +279,7 @@ WEFT_SIM_API cuEventSynchronize(Event* handle) {
   return enter("cuEventSynchronize", Needs::context, [&](Simulator& simulator, Context* context) {
     Event* event = simulator.object(simulator.events, handle, "event");
     if (event == nullptr) return kInvalidHandle;
+    if (!event->wakes) simulator.misuse(simulator.callName + " of an event that wakes nobody");
     if (event->mark) simulator.scheduler.wait(event->mark);
     return context->error;
   });
