@@ -326,16 +326,23 @@ export const MUTANTS = [
   {
     name: 'a graph that goes on with the memory of the run before',
     file: 'native/cuda/replay.cpp',
-    find: 'if (isComplete() && isWhere(nodes_[position].addresses, step, addresses)) return;',
-    replace: 'if (isComplete()) return;',
+    find: 'if (isComplete() && !step.isCounted && isWhere(nodes_[next_].addresses, step, addresses)) {',
+    replace: 'if (isComplete() && !step.isCounted) {',
     tests: ['test/sim/graphs.test.ts'],
   },
   {
     name: 'a condition of a loop that is looked at before it is there',
-    file: 'native/cuda/loop.cpp',
-    find: '    looks.read[done % 2]->wait();\n',
+    file: 'native/cuda/loop-while.cpp',
+    find: '      looks.read[done % 2]->wait();\n',
     replace: '',
-    tests: ['test/sim/loops.test.ts', ...PROGRAMS],
+    tests: ['test/sim/read-conditions.test.ts', 'test/sim/loops.test.ts', ...PROGRAMS],
+  },
+  {
+    name: 'the steps of a loop that decides on the device, looked at before they are there',
+    file: 'native/cuda/loop-while.cpp',
+    find: '    read.wait();\n',
+    replace: '',
+    tests: ['test/sim/decided-loops.test.ts'],
   },
   {
     name: "a window's rows as far apart as the whole's",

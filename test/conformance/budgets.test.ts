@@ -3,7 +3,7 @@
  * near what is held. `BUDGET_JOBS=200 BUDGET_SEED=0` for all there are; `npm run test:budgets` prints what each takes.
  */
 import { describe, expect, it } from 'vitest';
-import { backends } from '../support/backends.js';
+import { backends, isSimulated } from '../support/backends.js';
 import { BUDGET_JOBS, budgetJob, checkBudgets, meterOf, WRITTEN_JOBS } from '../support/budget-corpus.js';
 import { generator } from '../support/random.js';
 
@@ -29,7 +29,7 @@ function someJobs(count: number): number[] {
 describe.each(backends().filter((device) => device === 'cpu' || device.startsWith('cuda')))(
   'budgets on %s',
   (device) => {
-    const simulated = process.env.WEFT_TEST_ONLY === 'cuda' && device !== 'cpu';
+    const simulated = isSimulated(device);
     const jobs = someJobs(Number(process.env.BUDGET_JOBS ?? (simulated ? 8 : 40)));
     it(`change no bits and are kept, for ${jobs.length} jobs of seed ${SEED}`, async () => {
       const meter = await meterOf(device, simulated);

@@ -3,7 +3,7 @@
  * and random ones, so many in all.
  */
 import { describe, expect, it } from 'vitest';
-import { backends } from '../support/backends.js';
+import { backends, isSimulated } from '../support/backends.js';
 import { checkBudgets, meterOf } from '../support/budget-corpus.js';
 import { loopJob } from '../support/loop-jobs.js';
 
@@ -25,7 +25,7 @@ const FEW = {
 describe.each(backends().filter((device) => device === 'cpu' || device.startsWith('cuda')))(
   'budgets of loops on %s',
   (device) => {
-    const simulated = process.env.WEFT_TEST_ONLY === 'cuda' && device !== 'cpu';
+    const simulated = isSimulated(device);
     const count = Number(process.env.LOOP_JOBS ?? 0);
     const all = Array.from({ length: count }, (_, k) => [k, 1] as const);
     const jobs = count > 0 ? all : FEW[simulated ? 'simulated' : 'cpu'];

@@ -7,6 +7,7 @@
  * One device alone: `npx vitest run test/conformance -t 'on cuda'`.
  */
 import { existsSync } from 'node:fs';
+import { SIM_ENVIRONMENT } from '../sim/environment.js';
 
 const present = (): boolean => existsSync('/dev/nvidia0');
 
@@ -18,3 +19,7 @@ export function backends(): readonly string[] {
     named === undefined ? (present() ? ['cuda'] : []) : named.split(',').filter((device) => device !== '');
   return [...new Set(['reference', 'interpreted', 'cpu', ...others])];
 }
+
+/** Whether a device is a simulated one. */
+export const isSimulated = (device: string): boolean =>
+  device.startsWith('cuda') && process.env.WEFT_CUDA_DRIVER === SIM_ENVIRONMENT.WEFT_CUDA_DRIVER;
