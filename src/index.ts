@@ -84,7 +84,7 @@ export {
 } from './io/load.js';
 export { loadParquet, type ParquetOptions } from './io/parquet.js';
 export { type FromReaderOptions, fromReader, type ReadElements } from './io/reader.js';
-export { type SaveOptions, saveNpy, saveNpz, saveRaw, saveSafetensors } from './io/save.js';
+export { type SaveOptions, saveNpy, saveNpz, saveRaw, saveSafetensors, saveZarr } from './io/save.js';
 export {
   type NpyOptions,
   npy,
@@ -93,6 +93,7 @@ export {
   type SafetensorsOptions,
   type Sink,
   safetensors,
+  zarr,
 } from './io/sinks.js';
 export type { Sinks } from './io/store.js';
 export { loadZarr, type ZarrSource } from './io/zarr.js';

@@ -52,6 +52,15 @@ export class OutputFile {
   static async create(op: string, path: string): Promise<OutputFile> {
     try {
       const { target, mode } = await targetOf(op, path);
+      return await OutputFile.createFor(op, target, mode);
+    } catch (error) {
+      throw asFileError(op, path, WRITABLE, error);
+    }
+  }
+
+  /** Makes the temporary file beside what it is for. Rejects with a FileError. */
+  static async createFor(op: string, target: string, mode?: number): Promise<OutputFile> {
+    try {
       const temporary = join(dirname(target), `.weft-${randomUUID()}.tmp`);
       watchExit();
       // Before it is there, so that there is no moment when it is and is not known.
@@ -70,7 +79,7 @@ export class OutputFile {
         throw error;
       }
     } catch (error) {
-      throw asFileError(op, path, WRITABLE, error);
+      throw asFileError(op, target, WRITABLE, error);
     }
   }
 
@@ -107,12 +116,12 @@ export class OutputFile {
     });
   }
 
-  /** Gives the file its name. */
-  async publish(): Promise<void> {
+  /** Gives the file its name, or another one on the same disk. */
+  async publish(path = this.#target): Promise<void> {
     await this.#system(async () => {
-      await rename(this.#temporary.path, this.#target);
+      await rename(this.#temporary.path, path);
       this.#forget();
-      await syncFolder(dirname(this.#target));
+      await syncFolder(dirname(path));
     });
   }
 
@@ -165,7 +174,7 @@ async function targetOf(op: string, path: string): Promise<{ target: string; mod
 const UNSYNCED = ['EINVAL', 'ENOTSUP', 'EACCES', 'EPERM', 'EISDIR'];
 
 /** Brings a rename to the disk. */
-async function syncFolder(path: string): Promise<void> {
+export async function syncFolder(path: string): Promise<void> {
   let folder: FileHandle | undefined;
   try {
     folder = await open(path, 'r');

@@ -1,5 +1,5 @@
 /**
- * Arrays into files, as NumPy's functions of these names: `saveNpy`, `saveNpz`, `saveSafetensors`, `saveRaw`. Each is
+ * Arrays into files: `saveNpy` and `saveNpz`, as NumPy's functions are called, `saveSafetensors`, `saveZarr`, `saveRaw`. Each is
  * `compute` with a file as the place for the results.
  */
 import { ArgumentError, expected } from '../errors.js';
@@ -17,6 +17,7 @@ import {
   type SafetensorsOptions,
   type Sink,
   safetensors,
+  zarr,
 } from './sinks.js';
 
 export type SaveOptions = ComputeOptions & NpyOptions;
@@ -51,6 +52,11 @@ export async function saveNpy(path: FilePath, array: ArrayLike, options?: SaveOp
 export async function saveRaw(path: FilePath, array: ArrayLike, options?: SaveOptions): Promise<Lazy> {
   const [own, running] = split<NpyOptions>(options, NPY_OPTIONS);
   return saveOne(array, raw(path, own), running);
+}
+
+/** Computes an array into the folder of a Zarr array, as `saveNpy` does. */
+export async function saveZarr(path: FilePath, array: ArrayLike, options?: ComputeOptions): Promise<Lazy> {
+  return saveOne(array, zarr(path), options ?? {});
 }
 
 /** Computes several arrays together into an uncompressed `.npz` archive, and gives the arrays of that file. */

@@ -12,7 +12,9 @@ import type { Shape } from '../graph/expr.js';
 import { type FilePath, pathOf } from './data-file.js';
 import { type ArrayLayout, type ByteOrder, bytesOf, HOST_BYTE_ORDER, type Order } from './layout.js';
 import { npyDescr, npyHeader } from './npy.js';
+import type { FolderLayout } from './output-folder.js';
 import { safetensorsHeader, safetensorsName } from './safetensors.js';
+import { zarrLayout } from './zarr-layout.js';
 import { layoutZip, type Part } from './zip-layout.js';
 
 export interface ArrayType {
@@ -31,11 +33,13 @@ export interface FileLayout {
   readonly checksums?: readonly number[];
   /** Headers that need the CRC-32 of all that. */
   readonly finish?: (checksums: readonly number[]) => readonly Part[];
+  /** Where the file is one in a folder. */
+  readonly folder?: FolderLayout;
 }
 
-/** A file that results go to; made by `npy`, `npz`, `safetensors` and `raw`. */
+/** A file that results go to; made by `npy`, `npz`, `safetensors`, `zarr` and `raw`. */
 export interface Sink {
-  readonly format: 'npy' | 'npz' | 'safetensors' | 'raw';
+  readonly format: 'npy' | 'npz' | 'safetensors' | 'zarr' | 'raw';
   /** Absolute. */
   readonly path: string;
   /** Lays out the file for some arrays. Throws a DTypeError or ArgumentError for what the format cannot hold. */
@@ -125,6 +129,24 @@ export function safetensors(path: FilePath, names: readonly string[], options?: 
     path: pathOf('safetensors', path),
     order: 'C',
     layout: (arrays) => safetensorsLayout(arrays, given, metadata),
+  };
+}
+
+/**
+ * One array as the folder of a Zarr array, version 3: uncompressed, its chunks some rows of about 4 MiB, all in one shard. A
+ * folder of a Zarr array that had the name before is replaced. There is no bfloat16 in Zarr: that dtype is refused at compute.
+ */
+export function zarr(path: FilePath): Sink {
+  return {
+    format: 'zarr',
+    path: pathOf('zarr', path),
+    order: 'C',
+    layout: (arrays) => {
+      const { dtype, shape } = onlyOne('zarr', arrays);
+      if (dtype === 'bfloat16')
+        throw new DTypeError(expected('zarr', 'a dtype that Zarr has', dtype, "x.astype('float32')"));
+      return zarrLayout(dtype, shape);
+    },
   };
 }
 

@@ -9,6 +9,7 @@ import type { Expr, FileStamp } from '../graph/expr.js';
 import { transpose } from '../graph/views.js';
 import { type ArrayLayout, bytesOf, isSwapped, layoutExpr, wordByteLength } from './layout.js';
 import { OutputFile } from './output-file.js';
+import { OutputFolder } from './output-folder.js';
 import type { FileLayout, Sink } from './sinks.js';
 
 /** One sink for all results, or one for each. */
@@ -29,9 +30,9 @@ export async function evaluateTo(
   options: ComputeOptions,
 ): Promise<Expr[]> {
   const jobs = jobsOf(exprs, to);
-  const files: OutputFile[] = [];
+  const files: Output[] = [];
   try {
-    for (const { sink } of jobs) files.push(await OutputFile.create(sink.format, sink.path));
+    for (const job of jobs) files.push(await outputOf(job));
     for (const [k, { layout }] of jobs.entries()) await files[k]!.reserve(layout.byteLength);
     const places = exprs.map((_, result) => placeOf(jobs, files, result));
     const wanted = exprs.map((expr, k) => (places[k]!.layout.order === 'F' ? transpose(expr) : expr));
@@ -48,6 +49,11 @@ export async function evaluateTo(
   }
 }
 
+type Output = OutputFile | OutputFolder;
+
+const outputOf = ({ sink: { format, path }, layout: { folder } }: Job): Promise<Output> =>
+  folder === undefined ? OutputFile.create(format, path) : OutputFolder.create(format, path, folder);
+
 function isSink(value: unknown): value is Sink {
   return (
     typeof value === 'object' && value !== null && 'layout' in value && typeof value.layout === 'function'
@@ -58,7 +64,7 @@ function jobsOf(exprs: readonly Expr[], to: Sinks): Job[] {
   const sinks: readonly unknown[] = Array.isArray(to) ? to : [to];
   if (!sinks.every(isSink)) {
     throw new ArgumentError(
-      expected('compute', 'to as npy(…), npz(…), safetensors(…) or raw(…)', String(to)),
+      expected('compute', 'to as npy(…), npz(…), safetensors(…), zarr(…) or raw(…)', String(to)),
     );
   }
   if (Array.isArray(to) && sinks.length !== exprs.length) {
@@ -82,7 +88,7 @@ interface Place {
   readonly output: FileOutput;
 }
 
-function placeOf(jobs: readonly Job[], files: readonly OutputFile[], result: number): Place {
+function placeOf(jobs: readonly Job[], files: readonly Output[], result: number): Place {
   const job = jobs.findIndex(({ results }) => results.includes(result));
   const at = jobs[job]!.results.indexOf(result);
   const { arrays, checksums } = jobs[job]!.layout;
@@ -96,7 +102,7 @@ function placeOf(jobs: readonly Job[], files: readonly OutputFile[], result: num
 /** Writes what is not elements, and brings the file to the disk. */
 async function finish(
   { layout, results }: Job,
-  file: OutputFile,
+  file: Output,
   checksums: readonly number[],
 ): Promise<FileStamp> {
   const last = layout.finish?.(results.map((result) => checksums[result]!)) ?? [];
