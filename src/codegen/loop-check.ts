@@ -1,13 +1,13 @@
 /**
  * What decides on a GPU whether a loop goes on: two kernels of one thread, around and in the body of a CUDA graph's conditional node.
- * `native/cuda/decide.cpp` makes the graph, whose body does two steps:
+ * `native/cuda/loop-while.cpp` makes the graph, whose body does two steps:
  *
  *     loop_begin → while (the handle's value) { a step, the next step, loop_go_on }
  *
  * A launch of the graph ends by itself after some time, so that a loop can be cancelled; the next one goes on where it ended.
  */
 
-/** Bytes of the record: `struct Record` below, and `LoopRecord` of `native/cuda/decide.cpp`. */
+/** Bytes of the record: `struct Record` below, and `LoopRecord` of `native/runtime/loop.h`. */
 export const LOOP_RECORD_BYTES = 24;
 
 export const LOOP_BEGIN = 'loop_begin';
