@@ -12,8 +12,9 @@ namespace weft::sim {
 // {"call": "cuLaunchKernel", "nth": 3, "status": 700, "sticky": true, "delayMs": 5}
 //
 // `call` is an entry point, or the execution of queued work: "run launch", "run loop", "run copy", "run
-// set", "run product", "run any". `nth` counts from 1 since the plan was set; 0 is every one. `status` is in the terms
-// of the library that is called; 0 only delays. `sticky` loses the context: every later call in it fails so.
+// set", "run product", "run any". `nth` counts from 1 since the plan was set; 0 is every one. `status` is in
+// the terms of the library that is called; 0 only delays. `sticky` loses the context: every later call in it
+// fails so.
 struct Fault {
   std::string call;
   size_t nth = 1;
