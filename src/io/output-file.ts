@@ -154,16 +154,21 @@ export class OutputFile {
   }
 }
 
-/** The file that a path names or will name, and the mode of the one that is there. */
-async function targetOf(op: string, path: string): Promise<{ target: string; mode: number | undefined }> {
+/** Whether something has a name; a link counts, wherever it leads. */
+export async function isThere(path: string): Promise<boolean> {
   try {
     await lstat(path);
+    return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
-      return { target: join(await realpath(dirname(path)), basename(path)), mode: undefined };
-    }
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
     throw error;
   }
+}
+
+/** The file that a path names or will name, and the mode of the one that is there. */
+async function targetOf(op: string, path: string): Promise<{ target: string; mode: number | undefined }> {
+  if (!(await isThere(path)))
+    return { target: join(await realpath(dirname(path)), basename(path)), mode: undefined };
   const target = await realpath(path);
   const stats = await lstat(target);
   if (!stats.isFile()) refuser(op, path)('a regular file, or none', 'something else of that name');

@@ -10,7 +10,7 @@ import { lstat, mkdir, open, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { FileStamp } from '../graph/expr.js';
 import { asFileError, refuser } from './data-file.js';
-import { OutputFile, syncFolder } from './output-file.js';
+import { isThere, OutputFile, syncFolder } from './output-file.js';
 
 /** What a folder holds beside its elements, and where those are in it. */
 export interface FolderLayout {
@@ -102,16 +102,6 @@ export class OutputFolder {
 
   discard(): Promise<void> {
     return this.#file.discard();
-  }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
-    throw error;
   }
 }
 
