@@ -117,6 +117,7 @@ export {
   type WhileOptions,
   whileLoop,
 } from './loops.js';
+export { type MemoryUse, memory, trim } from './memory.js';
 export { NDArray, type NestedResult } from './ndarray.js';
 export type { Nested } from './nested.js';
 export { type PinnedOptions, pinned } from './pinned.js';

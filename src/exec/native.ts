@@ -71,9 +71,10 @@ export async function collectGarbage(): Promise<boolean> {
   return inUse() < before;
 }
 
-/** Gives memory that no result and no run uses back to the system; peaks are of what follows. */
-export async function trim(): Promise<void> {
-  await Promise.all(memory().map(({ device }) => settled(guarded(() => addon().trim(device)))));
+/** Gives memory that no result and no run uses back to the system, of one opened device or of all; peaks are of what follows. */
+export async function trim(only?: string): Promise<void> {
+  const opened = memory().filter(({ device }) => only === undefined || device === only);
+  await Promise.all(opened.map(({ device }) => settled(guarded(() => addon().trim(device)))));
 }
 
 /** Begins to record what runs in this process; gives the begin in nanoseconds of `process.hrtime`. */
