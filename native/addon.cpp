@@ -15,7 +15,7 @@
 #include "runtime/run.h"
 #include "runtime/settings.h"
 #include "runtime/sink-output.h"
-#include "runtime/temporary-file.h"
+#include "runtime/temporary-path.h"
 #include "runtime/values.h"
 
 namespace {
@@ -31,8 +31,9 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::createProgram>(exports, "createProgram");
   add<weft::run>(exports, "run");
   add<weft::settle>(exports, "settle");
-  add<weft::guardFile>(exports, "guardFile");
-  add<weft::releaseFile>(exports, "releaseFile");
+  add<weft::guardPath>(exports, "guardPath");
+  add<weft::releasePath>(exports, "releasePath");
+  add<weft::exchangePaths>(exports, "exchangePaths");
   add<weft::writeFiles>(exports, "writeFiles");
   add<weft::reserveFile>(exports, "reserveFile");
   add<weft::allocateHostArray>(exports, "allocateHostArray");

@@ -3,6 +3,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <linux/fs.h>
+#include <sys/syscall.h>
+#endif
 
 #include <cerrno>
 #include <cstring>
@@ -83,6 +87,17 @@ void reserve(int fd, uint64_t byteLength, const std::string& path) {
 #else
   static_cast<void>(fd), static_cast<void>(byteLength), static_cast<void>(path);
 #endif
+}
+
+bool exchange(const std::string& one, const std::string& other) {
+#ifdef __linux__
+  if (syscall(SYS_renameat2, AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0)
+    return true;
+  if (errno != EINVAL && errno != ENOSYS) refuseErrno(other, kWritable, errno);
+#else
+  static_cast<void>(one), static_cast<void>(other);
+#endif
+  return false;
 }
 
 void writeExactly(int fd, const void* from, size_t byteLength, uint64_t offset, const std::string& path) {

@@ -40,6 +40,8 @@ class FileDescriptor {
 FileDescriptor duplicate(int fd, const std::string& path);
 // Takes the disk's room for a file of this length, where the file system can.
 void reserve(int fd, uint64_t byteLength, const std::string& path);
+// Gives two files or folders each other's name at once, or throws a Failure. False: the system cannot.
+bool exchange(const std::string& one, const std::string& other);
 // Writes all the bytes, or throws a Failure.
 void writeExactly(int fd, const void* from, size_t byteLength, uint64_t offset, const std::string& path);
 

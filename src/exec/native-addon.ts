@@ -58,8 +58,9 @@ interface Addon {
   settle(looksAgain: boolean): number;
   writeFiles(bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]>;
   allocateHostArray(device: string, byteLength: number, lockByteLength: number | undefined): ArrayBuffer;
-  guardFile(path: string): object;
-  releaseFile(handle: object): void;
+  guardPath(path: string): object;
+  releasePath(handle: object): void;
+  exchangePaths(one: string, other: string): Promise<boolean>;
   reserveFile(fd: number, byteLength: number, path: string): Promise<void>;
   disposeBuffer(handle: object): void;
   createCancel(): object;

@@ -33,10 +33,13 @@ export const allocateHostArray = (
 export const writeFiles = (bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]> =>
   settled(guarded(() => addon().writeFiles(bytes, files)));
 
-/** Has a temporary file removed when this thread ends, by whatever way, before `releaseFile`. */
-export const guardFile = (path: string): object => guarded(() => addon().guardFile(path));
-/** Leaves a guarded file where it is. */
-export const releaseFile = (guard: object): void => guarded(() => addon().releaseFile(guard));
+/** Has a temporary file or folder removed when this thread ends, by whatever way, before `releasePath`. */
+export const guardPath = (path: string): object => guarded(() => addon().guardPath(path));
+/** Leaves a guarded file or folder where it is. */
+export const releasePath = (guard: object): void => guarded(() => addon().releasePath(guard));
+/** Gives each of two files or folders the other's name, at once. Gives false where the file system cannot. */
+export const exchangePaths = (one: string, other: string): Promise<boolean> =>
+  settled(guarded(() => addon().exchangePaths(one, other)));
 
 /** Takes the disk's room for an open file, where the file system can. Rejects with a FileError for a full disk. */
 export const reserveFile = (fd: number, byteLength: number, path: string): Promise<void> =>

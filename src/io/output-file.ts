@@ -4,35 +4,14 @@
  *
  * Called by `store.ts`.
  */
-import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { type FileHandle, lstat, open, realpath, rename, rm } from 'node:fs/promises';
+import { type FileHandle, lstat, open, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { guardFile, releaseFile, reserveFile } from '../exec/native.js';
+import { reserveFile } from '../exec/native.js';
 import type { FileStamp } from '../graph/expr.js';
 import { asFileError, refuser, stampOf } from './data-file.js';
-
-/**
- * Temporary files of this thread that are being written: removed if the process exits before they are complete. When a
- * worker is terminated, which runs no handlers, the guards do that.
- */
-const unfinished = new Set<string>();
-let watching = false;
-
-function watchExit(): void {
-  if (watching) return;
-  watching = true;
-  process.once('exit', () => {
-    for (const path of unfinished) rmSync(path, { force: true });
-  });
-}
+import { Temporary } from './temporary.js';
 
 const WRITABLE = 'a file that can be written';
-
-interface Temporary {
-  readonly path: string;
-  readonly guard: object;
-}
 
 export class OutputFile {
   readonly #op: string;
@@ -61,16 +40,12 @@ export class OutputFile {
   /** Makes the temporary file beside what it is for. Rejects with a FileError. */
   static async createFor(op: string, target: string, mode?: number): Promise<OutputFile> {
     try {
-      const temporary = join(dirname(target), `.weft-${randomUUID()}.tmp`);
-      watchExit();
-      // Before it is there, so that there is no moment when it is and is not known.
-      const guard = guardFile(temporary);
-      unfinished.add(temporary);
-      const handle = await open(temporary, 'wx+').catch((error: unknown) => {
-        unfinished.delete(temporary);
+      const temporary = Temporary.beside(target);
+      const handle = await open(temporary.path, 'wx+').catch((error: unknown) => {
+        temporary.keep();
         throw error;
       });
-      const file = new OutputFile(op, handle, { path: temporary, guard }, target);
+      const file = new OutputFile(op, handle, temporary, target);
       try {
         if (mode !== undefined) await handle.chmod(mode);
         return file;
@@ -120,7 +95,7 @@ export class OutputFile {
   async publish(path = this.#target): Promise<void> {
     await this.#system(async () => {
       await rename(this.#temporary.path, path);
-      this.#forget();
+      this.#temporary.keep();
       await syncFolder(dirname(path));
     });
   }
@@ -128,15 +103,7 @@ export class OutputFile {
   /** Removes the file, unless it has its name already. */
   async discard(): Promise<void> {
     await this.#close();
-    const { path } = this.#temporary;
-    if (!unfinished.has(path)) return;
-    await rm(path, { force: true });
-    this.#forget();
-  }
-
-  #forget(): void {
-    unfinished.delete(this.#temporary.path);
-    releaseFile(this.#temporary.guard);
+    await this.#temporary.remove();
   }
 
   async #close(): Promise<void> {

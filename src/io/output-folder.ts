@@ -5,12 +5,13 @@
  *
  * Called by `store.ts`.
  */
-import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, open, realpath, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, open, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { exchangePaths } from '../exec/native.js';
 import type { FileStamp } from '../graph/expr.js';
 import { asFileError, refuser } from './data-file.js';
 import { isThere, OutputFile, syncFolder } from './output-file.js';
+import { Temporary } from './temporary.js';
 
 /** What a folder holds beside its elements, and where those are in it. */
 export interface FolderLayout {
@@ -69,40 +70,53 @@ export class OutputFolder {
   }
 
   async publish(): Promise<void> {
-    const { member, name, bytes } = this.#layout;
-    const around = dirname(this.#target);
-    const made = join(around, `.weft-${randomUUID()}.tmp`);
-    const before = join(around, `.weft-${randomUUID()}.old`);
+    const made = Temporary.beside(this.#target);
     try {
-      await mkdir(join(made, dirname(member)), { recursive: true });
-      const description = await open(join(made, name), 'wx');
-      try {
-        await description.writeFile(bytes);
-        await description.sync();
-      } finally {
-        await description.close();
-      }
-      await this.#file.publish(join(made, member));
-      await syncFolder(made);
-      const isReplaced = await isThere(this.#target);
-      if (isReplaced) await rename(this.#target, before);
-      try {
-        await rename(made, this.#target);
-      } catch (error) {
-        if (isReplaced) await rename(before, this.#target);
-        throw error;
-      }
-      await syncFolder(around);
-      if (isReplaced) await rm(before, { recursive: true, force: true });
+      await this.#putTogether(made).finally(() => made.remove());
     } catch (error) {
-      await rm(made, { recursive: true, force: true });
       throw asFileError(this.#op, this.#target, WRITABLE, error);
     }
+  }
+
+  async #putTogether(made: Temporary): Promise<void> {
+    const { member, name, bytes } = this.#layout;
+    await mkdir(join(made.path, dirname(member)), { recursive: true });
+    const description = await open(join(made.path, name), 'wx');
+    try {
+      await description.writeFile(bytes);
+      await description.sync();
+    } finally {
+      await description.close();
+    }
+    await this.#file.publish(join(made.path, member));
+    await syncFolder(made.path);
+    await putInPlace(made, this.#target);
+    await syncFolder(dirname(this.#target));
   }
 
   discard(): Promise<void> {
     return this.#file.discard();
   }
+}
+
+/** Gives a folder its name. One that has it gets the temporary name, and is removed as what is temporary. */
+async function putInPlace(made: Temporary, target: string): Promise<void> {
+  if (!(await isThere(target))) {
+    await rename(made.path, target);
+    made.keep();
+    return;
+  }
+  if (await exchangePaths(made.path, target)) return;
+  // Between the two renames nothing has the name.
+  const before = `${made.path}.old`;
+  await rename(target, before);
+  try {
+    await rename(made.path, target);
+  } catch (error) {
+    await rename(before, target);
+    throw error;
+  }
+  await rename(before, made.path);
 }
 
 /** The folder that a path names or will name. What is there is one of this kind. */
