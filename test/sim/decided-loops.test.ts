@@ -26,11 +26,13 @@ const ILLEGAL_ADDRESS = 700;
 /** Steps before a program's first graph of a loop, and before those after it. */
 const ALONE = 7;
 const ALONE_LATER = 1;
-/** Steps of a launch: the simulated clock goes on by 0.1 ms when it is looked at, which is once in two steps; a launch has 5. */
-const STEPS_OF_LAUNCH = 100;
+/** Nanoseconds of a launch; and how far the simulated clock goes on when it is looked at, which is once in two steps. */
+const LAUNCH = 5e6;
+const TICK = 1e5;
 
 const counts = (): Readonly<Record<string, number>> => describeSimulator().counts;
-const launchesOf = (steps: number): number => Math.ceil(steps / STEPS_OF_LAUNCH);
+/** Launches of a graph for so many steps: each does two, and goes on while its time is not over. */
+const launchesOf = (steps: number, tick = TICK): number => Math.ceil(steps / (2 * Math.ceil(LAUNCH / tick)));
 
 /** Counts to a limit, or so many steps; of an array, so that the condition is another kernel. */
 const counted = (limit: Lazy | number, max?: number): readonly [Lazy, Lazy] => {
@@ -136,6 +138,33 @@ describe('a loop that the device decides on', () => {
     const [found, wanted] = [await nested().compute({ device }), await nested().compute({ device: 'cpu' })];
     expect(found.data).toEqual(wanted.data);
     expect(counts().cuGraphLaunch).toBeGreaterThan(0);
+  });
+
+  it.each([2 * LAUNCH, LAUNCH, LAUNCH - 1, LAUNCH / 2, 2e6])(
+    'goes on where a launch ended, when looking at the clock takes %d ns',
+    async (tick) => {
+      setSchedule({ timing: 'late', seed: 1, tick });
+      clearPrograms();
+      for (const steps of [7, 8, 9, 10, 11, 12, 13, 40]) {
+        for (const alone of [ALONE, ALONE_LATER]) {
+          setFaults([]);
+          expect(await stepsOf(counted(steps))).toBe(steps);
+          // Where nothing is left, a launch finds that.
+          expect(counts().cuGraphLaunch).toBe(Math.max(1, launchesOf(steps - alone, tick)));
+        }
+      }
+      expect(takeProblems().map(show)).toEqual([]);
+    },
+  );
+
+  it('goes on where a launch ended, after any number of steps', async () => {
+    for (let seed = 1; seed <= 200; seed++) {
+      setSchedule({ timing: 'random', seed, tick: [1e5, 1e6, 2.5e6, 4e6, 1e7][seed % 5]! });
+      if (seed % 50 === 0) clearPrograms();
+      const steps = (seed * 37) % 83;
+      expect(await stepsOf(counted(lazy(steps)))).toBe(steps);
+    }
+    expect(takeProblems().map(show)).toEqual([]);
   });
 
   it('runs in any order that the device may take', async () => {

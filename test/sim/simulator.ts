@@ -24,6 +24,8 @@ export type Timing = 'eager' | 'late' | 'random';
 export interface Schedule {
   readonly timing: Timing;
   readonly seed: number;
+  /** Nanoseconds by which the devices' clock goes on when a kernel looks at it; random timing: up to twice as many. 100,000 without it. */
+  readonly tick?: number;
 }
 
 /** See `native/sim/core/faults.h`. */

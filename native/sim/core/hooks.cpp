@@ -166,9 +166,6 @@ WEFT_SIM_HOOK void cudaGraphSetConditional(unsigned long long handle, unsigned v
     running.stop(weft::sim::kLaunchFailed, "sets a condition of no graph");
   conditions[handle - 1] = value;
 }
-// Time passes when it is asked for.
 WEFT_SIM_HOOK unsigned long long weft_sim_globaltimer() {
-  constexpr unsigned long long kStep = 100'000;
-  static unsigned long long now = 0;
-  return now += kStep;
+  return weft::sim::Simulator::get().scheduler.now();
 }

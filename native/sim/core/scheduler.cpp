@@ -31,7 +31,10 @@ void Scheduler::plan(const Json& schedule) {
        : timing == "late" ? Timing::late
                           : Timing::random,
        static_cast<uint64_t>(schedule.number("seed", 1)));
+  tick_ = static_cast<uint64_t>(schedule.number("tick", kTick));
 }
+
+uint64_t Scheduler::now() { return now_ += timing_ == Timing::random ? random_() % (2 * tick_ + 1) : tick_; }
 
 void Scheduler::addStream(Stream& stream, Context& context, bool blocking) {
   stream.context = &context;

@@ -21,7 +21,7 @@ class Scheduler {
   explicit Scheduler(Simulator& simulator) : simulator_(simulator) {}
 
   void plan(Timing timing, uint64_t seed);
-  // {"timing": "late", "seed": 7}; throws std::invalid_argument.
+  // {"timing": "late", "seed": 7, "tick": 100000}; throws std::invalid_argument.
   void plan(const Json& schedule);
 
   void addStream(Stream& stream, Context& context, bool blocking);
@@ -39,8 +39,13 @@ class Scheduler {
   void stall(size_t stream, unsigned milliseconds);
 
   std::mt19937_64& random() { return random_; }
+  // The devices' clock, in nanoseconds: time passes when a kernel asks, by a tick each time, or with random
+  // timing by up to two.
+  uint64_t now();
 
  private:
+  static constexpr uint64_t kTick = 100'000;
+
   bool mayRun(const Stream& stream) const;
   // Work that has to be done for this: the first of its stream, or of one that it waits for.
   Stream* neededFor(const Operation& operation) const;
@@ -51,6 +56,8 @@ class Scheduler {
   Simulator& simulator_;
   Timing timing_ = Timing::late;
   std::mt19937_64 random_{1};
+  uint64_t tick_ = kTick;
+  uint64_t now_ = 0;
   std::vector<Stream*> streams_;
   size_t streamCount_ = 0;
   size_t queued_ = 0;
