@@ -37,6 +37,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::writeFiles>(exports, "writeFiles");
   add<weft::reserveFile>(exports, "reserveFile");
   add<weft::allocateHostArray>(exports, "allocateHostArray");
+  add<weft::hostArray>(exports, "hostArray");
   add<weft::disposeBuffer>(exports, "disposeBuffer");
   add<weft::createCancel>(exports, "createCancel");
   add<weft::cancel>(exports, "cancel");

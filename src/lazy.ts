@@ -23,7 +23,7 @@ import { type Explanation, explainExprs } from './inspect/explain.js';
 import { type PlanSummary, summarizePlan } from './inspect/summary.js';
 import { evaluateTo, type Sinks } from './io/store.js';
 import type { Methods } from './methods.js';
-import { NDArray } from './ndarray.js';
+import { type NDArray, ndarrayOf } from './ndarray.js';
 import { called } from './site.js';
 
 /** The methods, installed below from the tables. */
@@ -186,8 +186,7 @@ export async function compute(
     const { to, ...running } = options;
     return (await evaluateTo(exprs, to, running)).map((expr) => new Lazy(expr));
   }
-  const results = await evaluate(exprs, options);
-  return results.map(({ data, shape, dtype }) => new NDArray(data, shape, dtype));
+  return (await evaluate(exprs, options)).map(ndarrayOf);
 }
 
 /** Computes several arrays together and leaves them on the device, as `Lazy.persist` does. */

@@ -4,7 +4,8 @@
  */
 import { allocate, memoryOf, nativeDType, readElement } from './elements.js';
 import { ArgumentError, expected, ShapeError } from './errors.js';
-import { type DType, isComplex, type Scalar } from './graph/dtype.js';
+import type { HostResult } from './exec/evaluate.js';
+import { DTYPE_INFO, type DType, isComplex, type Scalar } from './graph/dtype.js';
 import type { Shape, TypedArray } from './graph/expr.js';
 import { formatShape } from './graph/format.js';
 import { denseStrides, sizeOfShape } from './graph/graph.js';
@@ -17,7 +18,8 @@ export type NestedResult = Scalar | NestedResult[];
 export class NDArray {
   /**
    * The elements in C order, `size` of them (twice as many values for complex dtypes, real and imaginary in turn). int64
-   * and uint64 are bigint arrays, bool bytes of 0 and 1, float16 and bfloat16 their bits in a Uint16Array.
+   * and uint64 are bigint arrays, bool bytes of 0 and 1, float16 and bfloat16 their bits in a Uint16Array. Of a large result
+   * it is made, without a copy, when it is first read.
    */
   readonly data: TypedArray;
   readonly shape: Shape;
@@ -61,7 +63,7 @@ export class NDArray {
 
   /** Bytes of all elements. */
   get byteLength(): number {
-    return this.data.byteLength;
+    return this.size * DTYPE_INFO[this.dtype].byteLength;
   }
 
   /** The only element of an array of size 1. Throws a ShapeError for another size. */
@@ -120,4 +122,18 @@ export class NDArray {
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return this.toString();
   }
+}
+
+/** A result. Its typed array, if it is still to be made, is when `data` is first read. */
+export function ndarrayOf({ data, shape, dtype }: HostResult): NDArray {
+  if (typeof data !== 'function') return new NDArray(data, shape, dtype);
+  const array: object = Object.create(NDArray.prototype);
+  const get = (): TypedArray => {
+    const value = data();
+    Object.defineProperty(array, 'data', { value, enumerable: true });
+    return value;
+  };
+  Object.defineProperty(array, 'data', { get, enumerable: true, configurable: true });
+  Object.assign(array, { shape, dtype, strides: denseStrides(shape), offset: 0 });
+  return array as NDArray;
 }

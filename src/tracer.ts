@@ -8,7 +8,6 @@ import {
   type ComputeOptions,
   evaluate,
   evaluateStored,
-  type HostResult,
   hostResults,
   storedResults,
 } from './exec/evaluate.js';
@@ -20,7 +19,7 @@ import { withLevels } from './graph/depth.js';
 import { type Expr, layoutOf } from './graph/expr.js';
 import { formatShape } from './graph/format.js';
 import { exprOf, Lazy, storedLazy } from './lazy.js';
-import { NDArray } from './ndarray.js';
+import { NDArray, ndarrayOf } from './ndarray.js';
 
 type AnyFunction = (...args: unknown[]) => unknown;
 
@@ -119,8 +118,6 @@ export class Tracer {
     return withLevels(Number.POSITIVE_INFINITY, () => resultOf(this.#fn(...handles)));
   }
 }
-
-const ndarrayOf = ({ data, shape, dtype }: HostResult): NDArray => new NDArray(data, shape, dtype);
 
 /** What is no array, and part of the signature by its value. */
 const isFixed = (value: unknown): boolean =>

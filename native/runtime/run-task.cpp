@@ -2,9 +2,9 @@
 
 #include <cstring>
 
+#include "runtime/buffer-handle.h"
 #include "runtime/executor.h"
 #include "runtime/program.h"
-#include "runtime/run.h"
 #include "runtime/sink-output.h"
 #include "runtime/values.h"
 

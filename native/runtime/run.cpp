@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "runtime/buffer-handle.h"
 #include "runtime/environment.h"
 #include "runtime/program.h"
 #include "runtime/run-task.h"
@@ -100,36 +101,7 @@ bool readInput(const Napi::Value& value, const Program& program, uint32_t positi
   return true;
 }
 
-// What the collector is told of a block on a device. Told the whole size, it would collect after nearly every
-// large result (which takes longer than a kernel over it); a 64th still makes it run every few GiB, and at
-// most a little, or it would after each of many GiB: a device without room has it collect anyway. Of small
-// results, which are many before the heap itself grows, it is told all. The parts of a buffer that lies on
-// several devices weigh together what the whole would.
-int64_t weightOf(const Memory& memory, size_t wholeByteLength) {
-  constexpr size_t kSmall = size_t{1} << 16;
-  constexpr size_t kMost = size_t{16} << 20;
-  if (memory.byteLength == 0) return 0;
-  const size_t most = kMost / ((wholeByteLength + memory.byteLength - 1) / memory.byteLength);
-  const size_t weight = std::min(memory.byteLength / 64, most);
-  return static_cast<int64_t>(std::max(std::min(memory.byteLength, kSmall), weight));
-}
-
-void tellCollector(Napi::Env env, int64_t weight) {
-  if (weight != 0) Napi::MemoryManagement::AdjustExternalMemory(env, weight);
-}
-
 }  // namespace
-
-BufferHandle::BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t wholeByteLength)
-    : env(env), memory(std::move(memory)), weight(weightOf(*this->memory, wholeByteLength)) {
-  tellCollector(env, weight);
-}
-
-void BufferHandle::dispose() {
-  if (!memory) return;
-  tellCollector(env, -weight);
-  memory.reset();
-}
 
 Napi::Value run(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
@@ -224,6 +196,15 @@ Napi::Value allocateHostArray(const Napi::CallbackInfo& info) {
   const bool isLimited = !info[2].IsUndefined();
   device.expectResultsIn(memory, isLimited ? values::integer(info[2], "lockByteLength") : SIZE_MAX);
   return toArrayBuffer(info.Env(), memory);
+}
+
+Napi::Value hostArray(const Napi::CallbackInfo& info) {
+  auto& handle = values::handle<BufferHandle>(info[0], "handle");
+  if (!handle.memory || !handle.memory->device.isHost())
+    values::reject("handle", "of host memory that was not disposed");
+  const Napi::Value array = toArrayBuffer(info.Env(), handle.memory);
+  handle.dispose();
+  return array;
 }
 
 Napi::Value disposeBuffer(const Napi::CallbackInfo& info) {

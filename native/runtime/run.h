@@ -3,26 +3,7 @@
 #pragma once
 #include <napi.h>
 
-#include <memory>
-
-#include "runtime/device.h"
-
 namespace weft {
-
-// What a device buffer's handle owns. Disposing drops the memory early; a run under way keeps it.
-struct BufferHandle {
-  static constexpr const char* kWhat = "a device buffer";
-
-  // `wholeByteLength`: of the buffer that the memory has all of, or a part.
-  BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t wholeByteLength);
-  ~BufferHandle() { dispose(); }
-  void dispose();
-
-  const Napi::Env env;
-  std::shared_ptr<Memory> memory;
-  // What the collector is told of it.
-  const int64_t weight;
-};
 
 // run(program: NativeProgram,
 //     inputs: (ArrayBufferView | BufferHandle | FileInput | ChunkedInput | ReaderInput |
@@ -52,6 +33,11 @@ Napi::Value run(const Napi::CallbackInfo& info);
 // Of undefined contents, from the pool of results, for runs on the device and on others of its kind:
 // page-locked where it comes again, no more than `lockByteLength` of results in all.
 Napi::Value allocateHostArray(const Napi::CallbackInfo& info);
+
+// hostArray(handle: object): ArrayBuffer
+//
+// Over the memory of a buffer of the CPU, which is disposed.
+Napi::Value hostArray(const Napi::CallbackInfo& info);
 
 // disposeBuffer(handle: object): void
 Napi::Value disposeBuffer(const Napi::CallbackInfo& info);

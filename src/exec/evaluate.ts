@@ -20,13 +20,15 @@ import {
   cancel,
   createCancel,
   type FileOutput,
+  hostBytesOf,
+  type OutputPlace,
   probeCuda,
   type RunResult,
   run,
   tilesDone,
 } from './native.js';
 import { Parts } from './parts.js';
-import type { Plan } from './plan.js';
+import type { Plan, PlanBuffer } from './plan.js';
 import type { Budgets, Place, Program } from './program.js';
 import { type OnProgress, watchProgress } from './progress.js';
 import { timed } from './recorder.js';
@@ -78,7 +80,8 @@ export interface ComputeOptions {
 
 /** A result in host memory, contiguous in C order. */
 export interface HostResult {
-  readonly data: TypedArray;
+  /** A function makes the array, once, when it is asked for. */
+  readonly data: TypedArray | (() => TypedArray);
   readonly shape: Shape;
   readonly dtype: DType;
 }
@@ -110,12 +113,32 @@ export async function evaluateStored(
   return storedResults(exprs, await execute(exprs, options, 'device'));
 }
 
+/** Results of the CPU from this size on stay buffers until their elements are asked for. */
+const LEAST_HELD_BYTES = 2 ** 20;
+
+/**
+ * Where the results of a program are wanted. Each ArrayBuffer of many MiB makes the engine collect garbage, which takes as
+ * long as computing it: large results on the host become one only for those who look at them.
+ */
+export const placesOf = (
+  results: readonly PlanBuffer[],
+  device: string,
+  place: 'host' | 'device',
+): OutputPlace[] =>
+  results.map(({ byteLength, windowed }) =>
+    device === 'cpu' && windowed !== true && byteLength >= LEAST_HELD_BYTES ? 'device' : place,
+  );
+
 /** The results of expressions that came to the host. */
 export const hostResults = (exprs: readonly Expr[], { program, outputs }: Executed): HostResult[] =>
   exprs.map(({ shape, dtype }, k) => {
     const at = program.plan.outputs[k]!;
-    const bytes = at < 0 ? new ArrayBuffer(0) : (outputs[at] as ArrayBuffer);
-    return { data: typedArrayOver(bytes, dtype), shape, dtype };
+    const output = at < 0 ? new ArrayBuffer(0) : outputs[at]!;
+    const data =
+      output instanceof ArrayBuffer
+        ? typedArrayOver(output, dtype)
+        : () => typedArrayOver(hostBytesOf(output), dtype);
+    return { data, shape, dtype };
   });
 
 /** The results of expressions that stayed on the device. */
@@ -185,7 +208,8 @@ async function execute(
     signal?.throwIfAborted();
     const { outputs, checksums } = await runWithInputs(needed, { plan, signal, parts }, (inputs) => {
       const running = run(native, inputs, {
-        outputs: results.map((_, k) => (place === 'file' ? filesOf!(plan, k) : place)),
+        outputs:
+          place === 'file' ? results.map((_, k) => filesOf!(plan, k)) : placesOf(results, device.name, place),
         cancel: token,
       });
       return onProgress === undefined ? running : watched(running, plan, token!, onProgress);

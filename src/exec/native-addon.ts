@@ -62,6 +62,7 @@ interface Addon {
   releasePath(handle: object): void;
   exchangePaths(one: string, other: string): Promise<boolean>;
   reserveFile(fd: number, byteLength: number, path: string): Promise<void>;
+  hostArray(handle: object): ArrayBuffer;
   disposeBuffer(handle: object): void;
   createCancel(): object;
   cancel(token: object): void;

@@ -21,6 +21,7 @@ class NativeBuffer implements DeviceBuffer {
   readonly device: string;
   readonly byteLength: number;
   readonly #handle: object;
+  #bytes: ArrayBuffer | undefined;
   #disposed = false;
 
   constructor(device: string, byteLength: number, handle: object) {
@@ -49,7 +50,17 @@ class NativeBuffer implements DeviceBuffer {
     if (buffer.#disposed) throw new ArgumentError('[run] expected a device buffer that was not disposed');
     return buffer.#handle;
   }
+
+  static bytesOf(buffer: DeviceBuffer): ArrayBuffer {
+    if (!(#handle in buffer)) throw new ArgumentError('[hostBytes] expected a buffer of this thread');
+    buffer.#bytes ??= guarded(() => addon().hostArray(NativeBuffer.handleOf(buffer)));
+    buffer.#disposed = true;
+    return buffer.#bytes;
+  }
 }
+
+/** The bytes of a buffer of the CPU, the same each time. It is no input of runs from then on. */
+export const hostBytesOf = (buffer: DeviceBuffer): ArrayBuffer => NativeBuffer.bytesOf(buffer);
 
 /** What the addon reads for an input. */
 function rawInput(input: RunInput): object {

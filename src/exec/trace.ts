@@ -10,7 +10,7 @@ import { MemoryError } from '../errors.js';
 import { type Canonical, canonicalize, type SourceArray } from '../fusion/canonicalize.js';
 import type { Expr } from '../graph/expr.js';
 import { executeDealt } from './dealt.js';
-import { type ComputeOptions, devicesOf, type Executed, located, probed } from './evaluate.js';
+import { type ComputeOptions, devicesOf, type Executed, located, placesOf, probed } from './evaluate.js';
 import { type Input, inputOf, partOf, runWithInputs } from './inputs.js';
 import { type RunOptions, run } from './native.js';
 import { Parts } from './parts.js';
@@ -105,7 +105,7 @@ export class Trace {
       const { plan, native } = program;
       const results = plan.buffers.filter((buffer) => buffer.role === 'output');
       // Later calls come after this one's work, so that nothing need wait for it.
-      const options = { outputs: results.map(() => place), whenQueued: place === 'device' };
+      const options = { outputs: placesOf(results, device, place), whenQueued: place === 'device' };
       const inputs = plan.inputs.map((source) => arrays[source]!);
       const { outputs, checksums } = await runWithInputs(inputs, { plan, parts }, (here) =>
         run(native, here, options),

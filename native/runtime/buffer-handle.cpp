@@ -1,0 +1,78 @@
+#include "runtime/buffer-handle.h"
+
+#include <algorithm>
+
+#include "runtime/host-pool.h"
+
+namespace weft {
+namespace {
+
+// Of small blocks, which are many before the heap itself grows, the collector is told all.
+constexpr size_t kSmall = size_t{1} << 16;
+
+// What the collector is told of a block on a GPU. Told the whole size, it would collect after nearly every
+// large result (which takes longer than a kernel over it); a 64th still makes it run every few GiB, and at
+// most a little, or it would after each of many GiB: a device without room has it collect anyway. The parts
+// of a buffer that lies on several devices weigh together what the whole would.
+size_t weightOnDevice(size_t byteLength, size_t wholeByteLength) {
+  constexpr size_t kMost = size_t{16} << 20;
+  return std::min(byteLength / 64, kMost / ((wholeByteLength + byteLength - 1) / byteLength));
+}
+
+int64_t weightOf(const Memory& memory, size_t wholeByteLength) {
+  if (memory.byteLength == 0) return 0;
+  const size_t weight = memory.device.isHost() ? 0 : weightOnDevice(memory.byteLength, wholeByteLength);
+  return static_cast<int64_t>(std::max(std::min(memory.byteLength, kSmall), weight));
+}
+
+void tellCollector(Napi::Env env, int64_t weight) {
+  if (weight != 0) Napi::MemoryManagement::AdjustExternalMemory(env, weight);
+}
+
+// Host memory that the handles of a JavaScript thread own. The collector runs soon after it was told of a few
+// MiB more than before, however much memory there is. So it is told of this memory only once as much was
+// added since it ran as a 32nd of the machine's memory, or 1 GiB where that is less.
+class HostAccount {
+ public:
+  void add(Napi::Env env, size_t byteLength) {
+    total_ += byteLength;
+    if (total_ <= limit_) return;
+    limit_ = total_ + allowance();
+    // It starts to mark, a little at a time, when it hears of the pressure.
+    constexpr int64_t kPressure = int64_t{128} << 20;
+    tellCollector(env, kPressure);
+    tellCollector(env, -kPressure);
+  }
+  void remove(size_t byteLength) {
+    total_ -= byteLength;
+    limit_ = std::min(limit_, total_ + allowance());
+  }
+
+ private:
+  static size_t allowance() {
+    constexpr size_t kLeast = size_t{64} << 20, kMost = size_t{1} << 30;
+    static const size_t bytes = std::clamp(host::usableMemory() / 32, kLeast, kMost);
+    return bytes;
+  }
+  size_t total_ = 0;
+  size_t limit_ = allowance();
+};
+// Handles are made and deleted on the thread of their environment.
+thread_local HostAccount hostAccount;
+
+}  // namespace
+
+BufferHandle::BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t wholeByteLength)
+    : env(env), memory(std::move(memory)), weight(weightOf(*this->memory, wholeByteLength)) {
+  tellCollector(env, weight);
+  if (this->memory->device.isHost()) hostAccount.add(env, this->memory->byteLength);
+}
+
+void BufferHandle::dispose() {
+  if (!memory) return;
+  tellCollector(env, -weight);
+  if (memory->device.isHost()) hostAccount.remove(memory->byteLength);
+  memory.reset();
+}
+
+}  // namespace weft

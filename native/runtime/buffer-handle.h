@@ -1,0 +1,27 @@
+// Handles of memory that results lie in, and what the engine's collector is told of it. JavaScript thread
+// only.
+#pragma once
+#include <napi.h>
+
+#include <memory>
+
+#include "runtime/device.h"
+
+namespace weft {
+
+// What a device buffer's handle owns. Disposing drops the memory early; a run under way keeps it.
+struct BufferHandle {
+  static constexpr const char* kWhat = "a device buffer";
+
+  // `wholeByteLength`: of the buffer that the memory has all of, or a part.
+  BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t wholeByteLength);
+  ~BufferHandle() { dispose(); }
+  void dispose();
+
+  const Napi::Env env;
+  std::shared_ptr<Memory> memory;
+  // What the collector is told of it.
+  const int64_t weight;
+};
+
+}  // namespace weft
