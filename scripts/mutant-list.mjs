@@ -97,6 +97,7 @@ export const MUTANTS = [
     file: 'src/exec/sweep-tables.ts',
     find: '    if (parts?.[t] !== parts?.[t - 1]) held = undefined;\n',
     replace: '',
+    project: 'all',
     tests: ['test/exec/deal-tiles.test.ts'],
   },
   {

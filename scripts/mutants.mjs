@@ -80,10 +80,10 @@ function buildAddon() {
 }
 
 /** undefined: every test passed; else the first that failed, with what it said. */
-function firstFailure(tests, timeLimitMs) {
+function firstFailure(project, tests, timeLimitMs) {
   const report = join(COPY, 'build', 'report.json');
   rmSync(report, { force: true });
-  const args = ['run', '--project', 'sim*', '--bail', '1', '--reporter', 'json', '--outputFile', report];
+  const args = ['run', '--project', project, '--bail', '1', '--reporter', 'json', '--outputFile', report];
   const { status, error, stderr } = spawnSync('node_modules/.bin/vitest', [...args, ...tests], {
     cwd: COPY,
     encoding: 'utf8',
@@ -120,13 +120,16 @@ function tryMutant(mutant) {
   const restore = plant(mutant);
   try {
     if (isNative(mutant)) buildAddon();
-    return firstFailure(mutant.tests, TIME_LIMIT_MS);
+    return firstFailure(projectOf(mutant), mutant.tests, TIME_LIMIT_MS);
   } finally {
     restore();
   }
 }
 
 const isNative = ({ file }) => file.startsWith('native/');
+
+/** Of `vitest.config.ts`: the simulated CUDA, unless the mutant's tests need no device. */
+const projectOf = ({ project = 'sim*' }) => project;
 
 function main() {
   const wanted = process.argv.slice(2).join(' ');
@@ -138,8 +141,11 @@ function main() {
     throw new Error('build the simulator first: npm run build:sim');
   makeCopy();
   // Kernels that were not compiled before take their time.
-  const before = firstFailure([...new Set(mutants.flatMap(({ tests }) => tests))]);
-  if (before !== undefined) throw new Error(`the tests fail without a mutant: ${before}`);
+  for (const project of new Set(mutants.map(projectOf))) {
+    const those = mutants.filter((mutant) => projectOf(mutant) === project);
+    const before = firstFailure(project, [...new Set(those.flatMap(({ tests }) => tests))]);
+    if (before !== undefined) throw new Error(`the tests fail without a mutant: ${before}`);
+  }
   let caught = 0;
   for (const mutant of mutants) {
     const started = Date.now();
