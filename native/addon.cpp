@@ -59,6 +59,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cuda::openDevice>(exports, "openDevice");
   add<weft::cuda::allocatePinned>(exports, "allocatePinned");
   add<weft::cuda::keptObjects>(exports, "keptObjects");
+  add<weft::cuda::refusesLoops>(exports, "refusesLoops");
   add<weft::cuda::stagingLimits>(exports, "stagingLimits");
   add<weft::cuda::cudaEntryPoints>(exports, "cudaEntryPoints");
   add<weft::cuda::compileCuda>(exports, "compileCuda");

@@ -11,9 +11,16 @@ import { NativeError } from './errors.js';
 import { chooseDevice, cudaProblem } from './exec/devices.js';
 import { ImageFolder } from './exec/image-folder.js';
 import { hasConditionalNodes } from './exec/loop-records.js';
-import { type CpuInfo, type CudaDeviceInfo, type CudaInfo, cpuInfo, cudaInfo } from './exec/native.js';
+import {
+  type CpuInfo,
+  type CudaDeviceInfo,
+  type CudaInfo,
+  cpuInfo,
+  cudaInfo,
+  refusesLoops,
+} from './exec/native.js';
 import { formatBytes } from './graph/format.js';
-import { lazy } from './index.js';
+import { lazy, whileLoop } from './index.js';
 
 /** `found`: there, and it works as far as was tried; `missing`: not there; `broken`: there, and it cannot be used. */
 export type Status = 'found' | 'missing' | 'broken';
@@ -184,13 +191,24 @@ const blas = ({ blas: library }: CpuInfo): Finding => ({
 
 async function examineGpu(info: CudaInfo): Promise<Finding[]> {
   const devices = await Promise.all(info.devices.map((device, ordinal) => gpu(device, ordinal)));
-  const conditions = info.devices.length === 0 ? [] : [loopConditions(info)];
+  const conditions = info.devices.length === 0 ? [] : [await loopConditions(info)];
   return [driver(info), ...devices, nvrtc(info), cublas(info), ...conditions];
 }
 
-function loopConditions(info: CudaInfo): Finding {
+async function loopConditions(info: CudaInfo): Promise<Finding> {
   const about = { area: 'gpu', name: 'loop conditions' } as const;
-  if (hasConditionalNodes(info))
+  const cost = 'a step of whileLoop takes about 10 microseconds more';
+  if (!hasConditionalNodes(info))
+    return {
+      ...about,
+      status: 'missing',
+      value: 'no conditional nodes in CUDA graphs: read back in each step',
+      cost,
+      remedy: 'a driver and an NVRTC of CUDA 12.4 or later',
+    };
+  const refusing: string[] = [];
+  for (const { device } of info.devices) if (await refusesLoop(device)) refusing.push(device);
+  if (refusing.length === 0)
     return {
       ...about,
       status: 'found',
@@ -198,11 +216,23 @@ function loopConditions(info: CudaInfo): Finding {
     };
   return {
     ...about,
-    status: 'missing',
-    value: 'no conditional nodes in CUDA graphs: read back in each step',
-    cost: 'a step of whileLoop takes about 10 microseconds more',
-    remedy: 'a driver and an NVRTC of CUDA 12.4 or later',
+    status: 'broken',
+    value: `the driver refuses graphs with loops on ${refusing.join(', ')}: read back in each step`,
+    cost,
+    remedy: 'another driver',
   };
+}
+
+/** Whether a device cannot decide on a loop of more steps than are taken before it is asked to; one that fails is told of elsewhere. */
+async function refusesLoop(device: string): Promise<boolean> {
+  const steps = 20;
+  const count = whileLoop(
+    (x) => x.max().less(steps),
+    (x) => x.add(1),
+    lazy(new Int32Array(2)),
+  );
+  await count.compute({ device }).catch(() => undefined);
+  return refusesLoops(device);
 }
 
 function driver({ driver: found, devices, tried }: CudaInfo): Finding {

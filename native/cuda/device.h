@@ -64,6 +64,9 @@ class CudaDevice : public Device {
   void checkNotLost() const;
   // The device is of no use any more. Any thread.
   void lose(const std::string& status);
+  // Whether the driver refused a graph with a loop here, although it has them. Any thread.
+  bool refusesLoops() const { return refusesLoops_; }
+  void noteLoopRefused() { refusesLoops_ = true; }
   // Gives a block back. Any thread.
   void release(const PoolBlock& block);
 
@@ -105,6 +108,7 @@ class CudaDevice : public Device {
   std::atomic<int64_t> pinnedArrays_{0};
   // Whether runs were queued that nobody waits for.
   std::atomic<bool> leavesTrail_{false};
+  std::atomic<bool> refusesLoops_{false};
   // The ordinals of devices that were let in, or cannot be.
   std::mutex peersMutex_;
   std::set<int> peers_;

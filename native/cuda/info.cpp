@@ -1,5 +1,7 @@
 #include "cuda/info.h"
 
+#include <algorithm>
+
 #include "cuda/blas.h"
 #include "cuda/device.h"
 #include "cuda/driver.h"
@@ -198,6 +200,15 @@ Napi::Value keptObjects(const Napi::CallbackInfo& info) {
   CudaDevice& device = cudaDevice(info[0]);
   return Environment::of(info.Env())
       .start(info.Env(), std::make_shared<CountTask>(device), device.executor());
+}
+
+Napi::Value refusesLoops(const Napi::CallbackInfo& info) {
+  const std::string name = values::text(info[0], "device");
+  const std::vector<Device*> devices = openedCudaDevices();
+  const bool refuses = std::any_of(devices.begin(), devices.end(), [&](const Device* device) {
+    return device->name() == name && dynamic_cast<const CudaDevice&>(*device).refusesLoops();
+  });
+  return Napi::Boolean::New(info.Env(), refuses);
 }
 
 Napi::Value stagingLimits(const Napi::CallbackInfo& info) {

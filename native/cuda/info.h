@@ -24,6 +24,10 @@ Napi::Value openDevice(const Napi::CallbackInfo& info);
 // keptObjects(device: string): Promise<KeptObjects>. What the device keeps while no run is under way.
 Napi::Value keptObjects(const Napi::CallbackInfo& info);
 
+// refusesLoops(device: string): boolean. Whether the driver refused a graph with a loop on the device,
+// although it has them. False where the device was never opened.
+Napi::Value refusesLoops(const Napi::CallbackInfo& info);
+
 // stagingLimits(): { packed: number, copies: number, leastCopies: number }. The most bytes of pinned memory
 // that the small inputs and results of a run go through, and that copies of larger ones in a direction do;
 // the least that these can do with.

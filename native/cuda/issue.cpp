@@ -112,13 +112,13 @@ void Issue::replay(size_t graph) {
 }
 
 void Issue::replay(std::unique_ptr<Replay>& own, size_t steps, const std::function<void()>& eachStep) {
-  if (tryReplay(own, eachStep)) return;
+  if (tryReplay(own, eachStep) == Replayed::yes) return;
   // A device that has no memory for a graph can launch.
   eachStep();
   flight_.launches += steps;
 }
 
-bool Issue::tryReplay(std::unique_ptr<Replay>& own, const std::function<void()>& eachStep) {
+Issue::Replayed Issue::tryReplay(std::unique_ptr<Replay>& own, const std::function<void()>& eachStep) {
   try {
     if (!own) own = std::make_unique<Replay>(resources_.graphs, resources_.context);
     replay_ = own.get();
@@ -130,13 +130,14 @@ bool Issue::tryReplay(std::unique_ptr<Replay>& own, const std::function<void()>&
     }
     replay_ = nullptr;
     flight_.launches++;
-    return true;
+    return Replayed::yes;
   } catch (const Failure& failure) {
     replay_ = nullptr;
     // Nothing of it is queued. Half made, it is made anew when it is used next.
     if (own && !own->isComplete()) own.reset();
-    if (failure.code != FailureCode::memory && failure.status != kUnsupported) throw;
-    return false;
+    if (failure.status == kUnsupported) return Replayed::unsupported;
+    if (failure.code != FailureCode::memory) throw;
+    return Replayed::noMemory;
   }
 }
 

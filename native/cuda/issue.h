@@ -83,8 +83,9 @@ class Issue {
   void replay(size_t graph);
   // Queues what `eachStep` visits, `steps` steps, as a graph; step by step where there can be none.
   void replay(std::unique_ptr<Replay>& own, size_t steps, const std::function<void()>& eachStep);
-  // The same; false where there is no memory for one, or the device cannot have it, and nothing was queued.
-  bool tryReplay(std::unique_ptr<Replay>& own, const std::function<void()>& eachStep);
+  // The same; where there is no memory for a graph, or the device cannot have it, nothing is queued.
+  enum class Replayed { yes, noMemory, unsupported };
+  Replayed tryReplay(std::unique_ptr<Replay>& own, const std::function<void()>& eachStep);
   // Runs a part of a step in a tile.
   void runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range);
   void runPart(const MatmulStep& step, const SweepRange& range);

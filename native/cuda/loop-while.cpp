@@ -5,6 +5,7 @@
 // and kernels of its own decide on the device (src/codegen/loop-check.ts). A launch of it ends after a while.
 #include <cstring>
 
+#include "cuda/device.h"
 #include "cuda/issue.h"
 #include "runtime/loop.h"
 
@@ -49,8 +50,8 @@ void Issue::runWhile(const Loop& loop, size_t first) {
   look(done);
   // Once a graph is made, one step is enough before it.
   const std::unique_ptr<Replay>* const graph = loop.check ? &code_.loopReplays[&loop] : nullptr;
-  bool mayDecide = graph != nullptr;
-  const int64_t alone = graph != nullptr && *graph ? 1 : kStepsBeforeGraph;
+  bool mayDecide = graph != nullptr && !device_.refusesLoops();
+  const int64_t alone = mayDecide && *graph ? 1 : kStepsBeforeGraph;
   while (done < loop.steps) {
     if (mayDecide && done >= alone && done % 2 == 1) {
       std::byte* const place = slot + 2 * PinnedSlots::kAlignment;
@@ -98,7 +99,7 @@ bool Issue::launchDecided(const Loop& loop, size_t first) {
   CUdeviceptr inOther = addresses_[condition.other], inLast = addresses_[condition.last];
   int64_t most = loop.steps;
   uint64_t time = kLaunchNanoseconds;
-  return tryReplay(code_.loopReplays[&loop], [&] {
+  const Replayed queued = tryReplay(code_.loopReplays[&loop], [&] {
     CUgraphConditionalHandle handle = replay_->condition();
     void* begin[] = {&handle, &record, &inLast, &most, &time};
     replay_->add(oneThread(check.begin, begin), {record, inLast});
@@ -111,6 +112,8 @@ bool Issue::launchDecided(const Loop& loop, size_t first) {
     void* goOn[] = {&handle, &record, &inOther, &inLast, &most};
     replay_->add(oneThread(check.goOn, goOn), {record, inOther, inLast});
   });
+  if (queued == Replayed::unsupported) device_.noteLoopRefused();
+  return queued == Replayed::yes;
 }
 
 }  // namespace weft::cuda

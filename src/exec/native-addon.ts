@@ -84,6 +84,7 @@ interface Addon {
   openDevice(device: string): Promise<{ readonly freeBytes: number }>;
   allocatePinned(device: string, byteLength: number): Promise<ArrayBuffer>;
   keptObjects(device: string): Promise<KeptObjects>;
+  refusesLoops(device: string): boolean;
   stagingLimits(): StagingLimits;
   cudaEntryPoints(): CudaEntryPoints;
   compileCuda(source: string, options: readonly string[]): Promise<CompiledImage>;

@@ -60,6 +60,8 @@ export const openDevice = (device: string): Promise<{ readonly freeBytes: number
 /** What a CUDA device (`cuda:N`) keeps while no run is under way: what else exists was left behind. For finding leaks. */
 export const keptObjects = (device: string): Promise<KeptObjects> =>
   settled(guarded(() => cudaAddon().keptObjects(device)));
+/** Whether the driver refused a graph with a loop on a device (`cuda:N`) that was used, although it has them. */
+export const refusesLoops = (device: string): boolean => guarded(() => cudaAddon().refusesLoops(device));
 /** The symbols that the addon looks up in each CUDA library. */
 export const cudaEntryPoints = (): CudaEntryPoints => guarded(() => addon().cudaEntryPoints());
 /** NVRTC's version, `13.0`. Throws `DeviceError`, with what was tried, where there is none. */

@@ -26,6 +26,7 @@ import {
   cudaInfo,
   type LaunchArgument,
   type ProgramSpec,
+  refusesLoops,
   type StepSpec,
   type SweepSpec,
   stagingLimits,
@@ -103,7 +104,7 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
     copies: { most: stagingLimits().copies, least: stagingLimits().leastCopies },
     heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
     streams: { most: MOST_STREAMS, costOf: (step) => costOf(step, limits, multiprocessors) },
-    loopRecordBytes: () => (hasConditionalNodes(cudaInfo()) ? LOOP_RECORD_BYTES : 0),
+    loopRecordBytes: () => (hasConditionalNodes(cudaInfo()) && !refusesLoops(device) ? LOOP_RECORD_BYTES : 0),
     isByElement: (kernel) => ['map', 'repeat'].includes(cudaOf(kernel, limits).schedule.kind),
     sweeps: {
       worksOf: (kernel) => cudaWorks(kernel, cudaOf(kernel, limits).schedule),

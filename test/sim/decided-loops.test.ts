@@ -20,7 +20,6 @@ import { describeSimulator, type Fault, setFaults, setSchedule, show, takeProble
 
 const device = 'cuda';
 const OUT_OF_MEMORY = 2;
-const UNSUPPORTED = 801;
 const UNKNOWN = 999;
 const ILLEGAL_ADDRESS = 700;
 /** Steps before a program's first graph of a loop, and before those after it. */
@@ -158,9 +157,9 @@ describe('a loop that the device decides on', () => {
   );
 
   it('goes on where a launch ended, after any number of steps', async () => {
-    for (let seed = 1; seed <= 200; seed++) {
+    for (let seed = 1; seed <= 120; seed++) {
       setSchedule({ timing: 'random', seed, tick: [1e5, 1e6, 2.5e6, 4e6, 1e7][seed % 5]! });
-      if (seed % 50 === 0) clearPrograms();
+      if (seed % 40 === 0) clearPrograms();
       const steps = (seed * 37) % 83;
       expect(await stepsOf(counted(lazy(steps)))).toBe(steps);
     }
@@ -226,17 +225,6 @@ describe('a call for the graph of a loop that fails', () => {
         expect(await stepsOf(counted(260))).toBe(260);
         await synchronize('cuda:0');
       }
-    },
-  );
-
-  it.each(['cuGraphAddNode', 'cuGraphConditionalHandleCreate', 'cuGraphInstantiate_v2'])(
-    '%s, which the device does not support: the host reads the condition back',
-    async (call) => {
-      clearPrograms();
-      setFaults([{ call, nth: 0, status: UNSUPPORTED }]);
-      expect(await stepsOf(counted(60))).toBe(60);
-      expect(describeSimulator().faultsMet).toBeGreaterThan(0);
-      expect(counts().cuGraphLaunch ?? 0).toBe(0);
     },
   );
 
