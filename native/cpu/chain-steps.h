@@ -1,8 +1,9 @@
 // The steps that chains are made of (`Chain` in tape.h): each takes a group of lanes in vector registers,
 // changes them, and jumps to the next step with them. For files compiled once per instruction set.
 //
-// A group is all the vectors that go in registers from function to function, and no more than a chunk. The
-// calls are tail calls, so that a chain costs one jump for each step and group, and no memory but operands'.
+// A group is all the vectors that go in registers from function to function, and no more than a chunk; where
+// a chunk takes half of those registers, a wide group is two chunks. The calls are tail calls, so that a
+// chain costs one jump for each step and group, and no memory but operands'.
 #pragma once
 #include "cpu/scalar-ops.h"
 
@@ -16,6 +17,9 @@ template <typename T>
 constexpr int kGroupVectors = kChunk / kLanes<T> < kMostVectors ? kChunk / kLanes<T> : kMostVectors;
 template <typename T>
 constexpr int kGroupLanes = kGroupVectors<T>* kLanes<T>;
+
+template <typename T>
+constexpr bool kHasWideGroups = 2 * kGroupVectors<T> <= kMostVectors;
 
 template <int... I>
 struct Places {};
@@ -92,6 +96,8 @@ struct VectorMinimum {
 
 template <typename T, typename P = typename FirstPlaces<kGroupVectors<T>>::Type>
 struct Steps;
+template <typename T>
+using WideSteps = Steps<T, typename FirstPlaces<2 * kGroupVectors<T>>::Type>;
 
 template <typename T, int... I>
 struct Steps<T, Places<I...>> {
@@ -99,35 +105,48 @@ struct Steps<T, Places<I...>> {
   using V = Vector<T>;
   using Run = void (*)(ChainStep*, V<I>...);
   using Function = WEFT_VECTOR_CALL Vector<T> (*)(Vector<T>);
+  static constexpr int kVectors = sizeof...(I);
+  static constexpr bool kIsWide = kVectors > kGroupVectors<T>;
 
-  static const T* operand(ChainStep* s, int k) {
-    const T* data = reinterpret_cast<const T*>(s->data[k]);
+  // Where a group is: the second half of a wide one may be anywhere.
+  struct Group {
+    T* first;
+    T* second;
+    T* at(int i) const {
+      return kIsWide && i >= kVectors / 2 ? second + (i - kVectors / 2) * kLanes<T> : first + i * kLanes<T>;
+    }
+  };
+  static Group operand(ChainStep* s, int k) {
+    char* const data = s->data[k];
     s->data[k] += s->advance[k];
-    return data;
+    return {reinterpret_cast<T*>(data), kIsWide ? reinterpret_cast<T*>(data + s->half[k]) : nullptr};
   }
-  static T* result(ChainStep* s) { return const_cast<T*>(operand(s, 0)); }
-  static Vector<T> at(const T* data, int i) { return loadVector(data + i * kLanes<T>); }
+  // Of equal lanes.
+  static Vector<T> repeatedOperand(ChainStep* s, int k) {
+    return loadVector(reinterpret_cast<const T*>(s->data[k]));
+  }
+  static Vector<T> at(const Group& group, int i) { return loadVector(group.at(i)); }
 
   static void end(ChainStep*, V<I>...) {}
   static void load(ChainStep* s, V<I>...) {
-    const T* x = operand(s, 0);
+    const Group x = operand(s, 0);
     return reinterpret_cast<Run>(s[1].run)(s + 1, at(x, I)...);
   }
   // Asks for the operand's group, which is not read here.
   static void prefetch(ChainStep* s, V<I>... v) {
-    const T* x = operand(s, 0);
-    ((I * kVectorBytes % 64 == 0 ? __builtin_prefetch(x + I * kLanes<T>) : void()), ...);
+    const Group x = operand(s, 0);
+    ((I * kVectorBytes % 64 == 0 ? __builtin_prefetch(x.at(I)) : void()), ...);
     return reinterpret_cast<Run>(s[1].run)(s + 1, v...);
   }
   static void save(ChainStep* s, V<I>... v) {
-    T* d = result(s);
-    (storeVector(d + I * kLanes<T>, v), ...);
+    const Group d = operand(s, 0);
+    (storeVector(d.at(I), v), ...);
     return reinterpret_cast<Run>(s[1].run)(s + 1, v...);
   }
   // Past the caches; aligned to 64 bytes.
   static void stream(ChainStep* s, V<I>... v) {
-    T* d = result(s);
-    (streamVector(d + I * kLanes<T>, v), ...);
+    const Group d = operand(s, 0);
+    (streamVector(d.at(I), v), ...);
     return reinterpret_cast<Run>(s[1].run)(s + 1, v...);
   }
   template <typename F>
@@ -144,35 +163,58 @@ struct Steps<T, Places<I...>> {
     const Function function = reinterpret_cast<Function>(s->data[0]);
     return reinterpret_cast<Run>(s[1].run)(s + 1, function(v)...);
   }
-  // A lane function: its chunk is the group, and what is left of it is not used.
+  // A lane function: its chunks are the group, and what is left of them is not used.
   static void function(ChainStep* s, V<I>... v) {
-    alignas(64) T chunk[kChunk] = {};
-    (storeVector(chunk + I * kLanes<T>, v), ...);
-    const Operand lanes{reinterpret_cast<char*>(chunk), 0, 0};
-    const Operand* args[1] = {&lanes};
-    reinterpret_cast<LaneFunction>(s->data[0])({1, 1}, lanes, args);
-    return reinterpret_cast<Run>(s[1].run)(s + 1, at(chunk, I)...);
+    constexpr int64_t chunks = kIsWide ? 2 : 1;
+    alignas(64) T lanes[chunks * kChunk] = {};
+    (storeVector(lanes + I * kLanes<T>, v), ...);
+    const Operand operand{reinterpret_cast<char*>(lanes), 0, kChunk};
+    const Operand* args[1] = {&operand};
+    reinterpret_cast<LaneFunction>(s->data[0])({1, chunks}, operand, args);
+    return reinterpret_cast<Run>(s[1].run)(s + 1, loadVector(lanes + I * kLanes<T>)...);
   }
   // With the group as argument `Place`.
   template <typename F, int Place>
   static void binary(ChainStep* s, V<I>... v) {
-    const T* x = operand(s, 0);
+    const Group x = operand(s, 0);
     return reinterpret_cast<Run>(s[1].run)(s + 1,
                                            (Place == 0 ? F::run(v, at(x, I)) : F::run(at(x, I), v))...);
+  }
+  template <typename F, int Place>
+  static void binaryOfRepeated(ChainStep* s, V<I>... v) {
+    const Vector<T> x = repeatedOperand(s, 0);
+    return reinterpret_cast<Run>(s[1].run)(s + 1, (Place == 0 ? F::run(v, x) : F::run(x, v))...);
   }
   // x ? y : a, b: the group is x.
   template <typename F>
   static void choose(ChainStep* s, V<I>... v) {
-    const T* y = operand(s, 0);
-    const T* a = operand(s, 1);
-    const T* b = operand(s, 2);
+    const Group y = operand(s, 0);
+    const Group a = operand(s, 1);
+    const Group b = operand(s, 2);
     return reinterpret_cast<Run>(s[1].run)(s + 1, (F::holds(v, at(y, I)) ? at(a, I) : at(b, I))...);
   }
-  // Takes the group into a leaf.
+  template <typename F>
+  static void chooseRepeated(ChainStep* s, V<I>... v) {
+    const Vector<T> y = repeatedOperand(s, 0);
+    const Vector<T> a = repeatedOperand(s, 1);
+    const Vector<T> b = repeatedOperand(s, 2);
+    return reinterpret_cast<Run>(s[1].run)(s + 1, (F::holds(v, y) ? a : b)...);
+  }
+  // Takes the group into a leaf, the halves of a wide one into two or one after the other into the same.
   template <typename M>
   static void reduce(ChainStep* s, V<I>... v) {
-    T* leaf = result(s);
-    (storeVector(leaf + I * kLanes<T>, M::combine(at(leaf, I), v)), ...);
+    const Group leaf = operand(s, 0);
+    const Vector<T> group[] = {v...};
+    if (kIsWide && leaf.first == leaf.second) {
+#pragma GCC unroll 8
+      for (int i = 0; i < kVectors / 2; i++) {
+        const Vector<T> first = M::combine(at(leaf, i), group[i]);
+        storeVector(leaf.at(i), M::combine(first, group[i + kVectors / 2]));
+      }
+    } else {
+#pragma GCC unroll 8
+      for (int i = 0; i < kVectors; i++) storeVector(leaf.at(i), M::combine(at(leaf, i), group[i]));
+    }
     return reinterpret_cast<Run>(s[1].run)(s + 1, v...);
   }
 
@@ -199,10 +241,61 @@ struct Steps<T, Places<I...>> {
   }
 };
 
+// What steps do, by the functions for it.
+#define WEFT_FORM(name, function, operandCount)           \
+  struct name {                                           \
+    static constexpr int kOperands = operandCount;        \
+    template <typename S>                                 \
+    static StepForm of() {                                \
+      return {reinterpret_cast<void (*)()>(S::function)}; \
+    }                                                     \
+  };
+WEFT_FORM(End, end, 0)
+WEFT_FORM(Load, load, 1)
+WEFT_FORM(PrefetchGroup, prefetch, 1)
+WEFT_FORM(Save, save, 1)
+WEFT_FORM(Stream, stream, 1)
+WEFT_FORM(FunctionOfLanes, function, 0)
+WEFT_FORM(VectorCall, call, 0)
+template <typename F>
+WEFT_FORM(UnaryOf, template unary<F>, 0)
+template <typename F>
+WEFT_FORM(LanesOf, template lanes<F>, 0)
+template <typename M>
+WEFT_FORM(Take, template reduce<M>, 1)
+#undef WEFT_FORM
+
+template <typename F, int Place>
+struct BinaryOf {
+  static constexpr int kOperands = 1;
+  template <typename S>
+  static StepForm of() {
+    return {reinterpret_cast<void (*)()>(S::template binary<F, Place>),
+            reinterpret_cast<void (*)()>(S::template binaryOfRepeated<F, Place>)};
+  }
+};
+template <typename F>
+struct Choose {
+  static constexpr int kOperands = 3;
+  template <typename S>
+  static StepForm of() {
+    return {reinterpret_cast<void (*)()>(S::template choose<F>),
+            reinterpret_cast<void (*)()>(S::template chooseRepeated<F>)};
+  }
+};
+
+template <typename T, typename Form>
+inline void addStep(Registry& registry, const char* name, void* fixed = nullptr) {
+  StepFunction step{Form::template of<Steps<T>>(), {}, Form::kOperands, fixed};
+  if constexpr (kHasWideGroups<T>) step.wide = Form::template of<WideSteps<T>>();
+  registry.addStep(name, kDTypeOf<T>, step);
+}
+
 template <typename T>
-inline void addStep(Registry& registry, const char* name, typename Steps<T>::Run run, int operands,
-                    void* fixed = nullptr) {
-  registry.addStep(name, kDTypeOf<T>, {reinterpret_cast<void (*)()>(run), operands, fixed});
+inline void addDrive(Registry& registry) {
+  DriveFunction drive{Steps<T>::drive, nullptr, kGroupLanes<T>};
+  if constexpr (kHasWideGroups<T>) drive.wide = WideSteps<T>::drive;
+  registry.addDrive(kDTypeOf<T>, drive);
 }
 
 }  // namespace

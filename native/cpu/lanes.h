@@ -72,18 +72,29 @@ struct ChainStep {
   char* data[3];
   // Bytes from one group to the next.
   int64_t advance[3];
+  // Bytes from the first half of a wide group to its second.
+  int64_t half[3];
 };
 
-// How a step is found: its function, how many operands it has, and what data[0] is for one that has none.
-struct StepFunction {
+// The functions of a step, for groups of one width.
+struct StepForm {
   void (*run)();
+  // For operands that are chunks of equal lanes, all of them; null: there is none.
+  void (*repeated)();
+};
+
+// How a step is found: its functions, how many operands it has, and what data[0] is for one that has none.
+struct StepFunction {
+  StepForm narrow;
+  StepForm wide;
   int operands;
   void* fixed;
 };
 
-// Runs a chain over groups of `groupLanes` lanes.
+// Runs a chain over groups of `groupLanes` lanes, or over wide groups of two chunks; null: there are none.
 struct DriveFunction {
   void (*drive)(ChainStep* first, int64_t groups);
+  void (*wide)(ChainStep* first, int64_t groups);
   int64_t groupLanes;
 };
 

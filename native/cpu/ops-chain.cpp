@@ -52,51 +52,50 @@ struct TakeMax {
 
 template <typename T>
 void addSteps(Registry& registry) {
-  using S = Steps<T>;
-  registry.addDrive(kDTypeOf<T>, {S::drive, kGroupLanes<T>});
-  addStep<T>(registry, "end", S::end, 0);
-  addStep<T>(registry, "load", S::load, 1);
-  addStep<T>(registry, "prefetch", S::prefetch, 1);
-  addStep<T>(registry, "save", S::save, 1);
-  addStep<T>(registry, "stream", S::stream, 1);
-  addStep<T>(registry, "function", S::function, 0);
+  addDrive<T>(registry);
+  addStep<T, End>(registry, "end");
+  addStep<T, Load>(registry, "load");
+  addStep<T, PrefetchGroup>(registry, "prefetch");
+  addStep<T, Save>(registry, "save");
+  addStep<T, Stream>(registry, "stream");
+  addStep<T, FunctionOfLanes>(registry, "function");
 
-  addStep<T>(registry, "abs", S::template unary<VectorAbs>, 0);
-  addStep<T>(registry, "negative", S::template unary<VectorNegative>, 0);
-  addStep<T>(registry, "square", S::template unary<Square>, 0);
-  addStep<T>(registry, "sqrt", S::template unary<VectorSqrt>, 0);
-  addStep<T>(registry, "rsqrt", S::template unary<VectorReciprocalSqrt>, 0);
-  addStep<T>(registry, "reciprocal", S::template unary<VectorReciprocal>, 0);
-  addStep<T>(registry, "sign", S::template lanes<Sign>, 0);
-  addStep<T>(registry, "round", S::template lanes<Round>, 0);
-  addStep<T>(registry, "floor", S::template lanes<Floor>, 0);
-  addStep<T>(registry, "ceil", S::template lanes<Ceil>, 0);
-  addStep<T>(registry, "trunc", S::template lanes<Trunc>, 0);
+  addStep<T, UnaryOf<VectorAbs>>(registry, "abs");
+  addStep<T, UnaryOf<VectorNegative>>(registry, "negative");
+  addStep<T, UnaryOf<Square>>(registry, "square");
+  addStep<T, UnaryOf<VectorSqrt>>(registry, "sqrt");
+  addStep<T, UnaryOf<VectorReciprocalSqrt>>(registry, "rsqrt");
+  addStep<T, UnaryOf<VectorReciprocal>>(registry, "reciprocal");
+  addStep<T, LanesOf<Sign>>(registry, "sign");
+  addStep<T, LanesOf<Round>>(registry, "round");
+  addStep<T, LanesOf<Floor>>(registry, "floor");
+  addStep<T, LanesOf<Ceil>>(registry, "ceil");
+  addStep<T, LanesOf<Trunc>>(registry, "trunc");
 
-  addStep<T>(registry, "add.0", S::template binary<Add, 0>, 1);
-  addStep<T>(registry, "add.1", S::template binary<Add, 1>, 1);
-  addStep<T>(registry, "subtract.0", S::template binary<Subtract, 0>, 1);
-  addStep<T>(registry, "subtract.1", S::template binary<Subtract, 1>, 1);
-  addStep<T>(registry, "multiply.0", S::template binary<Multiply, 0>, 1);
-  addStep<T>(registry, "multiply.1", S::template binary<Multiply, 1>, 1);
-  addStep<T>(registry, "divide.0", S::template binary<Divide, 0>, 1);
-  addStep<T>(registry, "divide.1", S::template binary<Divide, 1>, 1);
-  addStep<T>(registry, "maximum.0", S::template binary<VectorMaximum, 0>, 1);
-  addStep<T>(registry, "maximum.1", S::template binary<VectorMaximum, 1>, 1);
-  addStep<T>(registry, "minimum.0", S::template binary<VectorMinimum, 0>, 1);
-  addStep<T>(registry, "minimum.1", S::template binary<VectorMinimum, 1>, 1);
+  addStep<T, BinaryOf<Add, 0>>(registry, "add.0");
+  addStep<T, BinaryOf<Add, 1>>(registry, "add.1");
+  addStep<T, BinaryOf<Subtract, 0>>(registry, "subtract.0");
+  addStep<T, BinaryOf<Subtract, 1>>(registry, "subtract.1");
+  addStep<T, BinaryOf<Multiply, 0>>(registry, "multiply.0");
+  addStep<T, BinaryOf<Multiply, 1>>(registry, "multiply.1");
+  addStep<T, BinaryOf<Divide, 0>>(registry, "divide.0");
+  addStep<T, BinaryOf<Divide, 1>>(registry, "divide.1");
+  addStep<T, BinaryOf<VectorMaximum, 0>>(registry, "maximum.0");
+  addStep<T, BinaryOf<VectorMaximum, 1>>(registry, "maximum.1");
+  addStep<T, BinaryOf<VectorMinimum, 0>>(registry, "minimum.0");
+  addStep<T, BinaryOf<VectorMinimum, 1>>(registry, "minimum.1");
 
-  addStep<T>(registry, "where.equal", S::template choose<VectorEqual>, 3);
-  addStep<T>(registry, "where.notEqual", S::template choose<VectorNotEqual>, 3);
-  addStep<T>(registry, "where.less", S::template choose<VectorLess>, 3);
-  addStep<T>(registry, "where.lessEqual", S::template choose<VectorLessEqual>, 3);
-  addStep<T>(registry, "where.greater", S::template choose<VectorGreater>, 3);
-  addStep<T>(registry, "where.greaterEqual", S::template choose<VectorGreaterEqual>, 3);
+  addStep<T, Choose<VectorEqual>>(registry, "where.equal");
+  addStep<T, Choose<VectorNotEqual>>(registry, "where.notEqual");
+  addStep<T, Choose<VectorLess>>(registry, "where.less");
+  addStep<T, Choose<VectorLessEqual>>(registry, "where.lessEqual");
+  addStep<T, Choose<VectorGreater>>(registry, "where.greater");
+  addStep<T, Choose<VectorGreaterEqual>>(registry, "where.greaterEqual");
 
-  addStep<T>(registry, "reduce.sum", S::template reduce<TakeSum>, 1);
-  addStep<T>(registry, "reduce.prod", S::template reduce<TakeProduct>, 1);
-  addStep<T>(registry, "reduce.min", S::template reduce<TakeMin>, 1);
-  addStep<T>(registry, "reduce.max", S::template reduce<TakeMax>, 1);
+  addStep<T, Take<TakeSum>>(registry, "reduce.sum");
+  addStep<T, Take<TakeProduct>>(registry, "reduce.prod");
+  addStep<T, Take<TakeMin>>(registry, "reduce.min");
+  addStep<T, Take<TakeMax>>(registry, "reduce.max");
 }
 
 }  // namespace

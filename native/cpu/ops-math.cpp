@@ -109,7 +109,7 @@ void addUnary(Registry& registry, const char* name) {
   unaryAt<T, Place> = reinterpret_cast<Unary<T>>(find<T>(name, 1));
   if (!unaryAt<T, Place>) return;
   registry.addOp(name, kDTypeOf<T>, callUnary<T, Place>);
-  addStep<T>(registry, name, Steps<T>::call, 0, reinterpret_cast<void*>(unaryAt<T, Place>));
+  addStep<T, VectorCall>(registry, name, reinterpret_cast<void*>(unaryAt<T, Place>));
 }
 
 template <typename T, typename F>
@@ -122,7 +122,7 @@ void callOwn(Extent n, const Operand& out, const Operand* const* args) {
 template <typename T, typename F>
 void addOwn(Registry& registry, const char* name) {
   registry.addOp(name, kDTypeOf<T>, callOwn<T, F>);
-  addStep<T>(registry, name, Steps<T>::template unary<F>, 0);
+  addStep<T, UnaryOf<F>>(registry, name);
 }
 
 template <typename T, int Place>

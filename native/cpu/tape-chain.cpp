@@ -12,12 +12,12 @@ ChainRunner::ChainRunner(const Chain& chain, const Operand* operands, const Oper
       states_(std::move(states)),
       group_(chain.drive.groupLanes * chain.byteLength),
       steps_(chain.steps.size()),
-      slots_(chain.slots * group_ + kChunk) {
+      slots_(chain.slots * 2 * group_ + kChunk) {
   const auto start = reinterpret_cast<uintptr_t>(slots_.data());
   char* const slots = slots_.data() + (kChunk - start % kChunk) % kChunk;
   for (size_t s = 0; s < steps_.size(); s++) {
     const Chain::Step& step = chain.steps[s];
-    steps_[s] = {step.function.run, {static_cast<char*>(step.function.fixed)}, {}};
+    steps_[s] = {nullptr, {static_cast<char*>(step.function.fixed)}, {}, {}};
     for (int i = 0; i < step.placeCount; i++) {
       const auto [kind, index] = step.places[i];
       const auto moves = [&](const Operand* operand, int reduction) {
@@ -25,7 +25,8 @@ ChainRunner::ChainRunner(const Chain& chain, const Operand* operands, const Oper
       };
       switch (kind) {
         case PlaceKind::slot:
-          steps_[s].data[i] = slots + index * group_;
+          steps_[s].data[i] = slots + index * 2 * group_;
+          steps_[s].half[i] = group_;
           break;
         case PlaceKind::input:
           moves(operands + chain.inputs[index], -1);
@@ -46,7 +47,13 @@ ChainRunner::ChainRunner(const Chain& chain, const Operand* operands, const Oper
 bool ChainRunner::bind(Extent extent, bool takes, bool rowsAreSteps) {
   rowMoves_.clear();
   leafMoves_.clear();
+  const bool isHalfLeaf = takes && !rowsAreSteps && states_[0]->steps % 2 != 0;
+  isWide_ = chain_.drive.wide != nullptr && extent.chunks % 2 == 0 && !isHalfLeaf;
+  const int64_t group = isWide_ ? 2 * group_ : group_;
   const int64_t rowBytes = extent.chunks * kChunk * chain_.byteLength;
+  for (size_t s = 0; s < steps_.size(); s++) steps_[s].run = formOf(chain_.steps[s].function).run;
+  size_t step = steps_.size();
+  int repeated = 0;
   for (const Moving& m : moving_) {
     ChainStep& to = steps_[m.step];
     const Operand& operand = *m.operand;
@@ -55,7 +62,11 @@ bool ChainRunner::bind(Extent extent, bool takes, bool rowsAreSteps) {
     // it is read whole too: the result may lie in its place.
     const bool repeats = operand.chunkStep == 0 && m.kind == PlaceKind::input &&
                          (extent.chunks > 1 || (extent.rows > 1 && operand.rowStep == 0));
-    int64_t advance = repeats ? 0 : group_;
+    repeated = (m.step == step ? repeated : 0) + (repeats ? 1 : 0);
+    step = m.step;
+    const StepForm& form = formOf(chain_.steps[step].function);
+    if (repeated == chain_.steps[step].placeCount && form.repeated) to.run = form.repeated;
+    int64_t advance = repeats ? 0 : group;
     int64_t rowStep = operand.rowStep * chain_.byteLength;
     to.data[m.index] = operand.data;
     if (m.isPrefetch && operand.ahead.lines > 0) {
@@ -63,7 +74,6 @@ bool ChainRunner::bind(Extent extent, bool takes, bool rowsAreSteps) {
       rowStep = operand.ahead.rowBytes;
     } else if (isLeaf) {
       to.data[m.index] = states_[m.reduction]->leaf;
-      to.run = chain_.steps[m.step].function.run;
       rowStep = 0;
       if (!rowsAreSteps) {
         if (group_ < kChunk * chain_.byteLength)
@@ -71,14 +81,16 @@ bool ChainRunner::bind(Extent extent, bool takes, bool rowsAreSteps) {
         else
           advance = 0;
         to.advance[m.index] = advance;
+        to.half[m.index] = 0;
         continue;
       }
     } else if (m.kind == PlaceKind::reduction) {
-      to.run = chain_.save;
-    } else if (m.kind == PlaceKind::output) {
-      to.run = operand.streams ? chain_.stream : chain_.save;
+      to.run = formOf(chain_.save).run;
+    } else if (m.kind == PlaceKind::output && operand.streams) {
+      to.run = formOf(chain_.stream).run;
     }
     to.advance[m.index] = advance;
+    to.half[m.index] = repeats ? 0 : group_;
     if (extent.rows == 1) continue;
     const int64_t move = rowStep - (advance == 0 ? 0 : rowBytes);
     if (move != 0) rowMoves_.push_back({&to.data[m.index], move});
@@ -86,14 +98,21 @@ bool ChainRunner::bind(Extent extent, bool takes, bool rowsAreSteps) {
   return rowMoves_.empty() && !(takes && rowsAreSteps);
 }
 
+// Walks chunks: as many groups as they are.
+void ChainRunner::drive(int64_t chunks) {
+  if (isWide_)
+    chain_.drive.wide(steps_.data(), chunks / 2);
+  else
+    chain_.drive.drive(steps_.data(), chunks * (kChunk / chain_.drive.groupLanes));
+}
+
 void ChainRunner::stepAll(int64_t count) {
   for (size_t r = 0; r < states_.size(); r++) chain_.reductions[r].reduce->step(*states_[r], count);
 }
 
 void ChainRunner::runChunks(int64_t chunks, bool takes, bool rowsAreSteps) {
-  const int64_t perChunk = kChunk / chain_.drive.groupLanes;
   if (!takes || rowsAreSteps) {
-    chain_.drive.drive(steps_.data(), chunks * perChunk);
+    drive(chunks);
     if (takes) stepAll(1);
     return;
   }
@@ -101,7 +120,7 @@ void ChainRunner::runChunks(int64_t chunks, bool takes, bool rowsAreSteps) {
     // All have taken the same steps.
     const int64_t room = leafMoves_.empty() ? kLeafSteps - states_[0]->steps : 1;
     const int64_t count = std::min(room, chunks - c);
-    chain_.drive.drive(steps_.data(), count * perChunk);
+    drive(count);
     for (const Move& move : leafMoves_) *move.data += move.bytes;
     stepAll(count);
     c += count;

@@ -25,9 +25,9 @@ struct Chain {
   int64_t byteLength;
   DriveFunction drive;
   // Writes a group past the caches.
-  void (*stream)();
+  StepFunction stream;
   // Writes a group for a reduction that takes it later.
-  void (*save)();
+  StepFunction save;
   // Values read, and values written (with where to, as of a map).
   std::vector<int> inputs;
   std::vector<Instruction> outputs;
@@ -70,13 +70,19 @@ class ChainRunner {
     char** data;
     int64_t bytes;
   };
+  const StepForm& formOf(const StepFunction& function) const {
+    return isWide_ ? function.wide : function.narrow;
+  }
   bool bind(Extent extent, bool takes, bool rowsAreSteps);
+  void drive(int64_t chunks);
   void runChunks(int64_t chunks, bool takes, bool rowsAreSteps);
   void stepAll(int64_t count);
 
   const Chain& chain_;
   const std::vector<ReduceState*> states_;
+  // Bytes of a group that is not wide.
   const int64_t group_;
+  bool isWide_ = false;
   std::vector<ChainStep> steps_;
   std::vector<Moving> moving_;
   std::vector<char> slots_;

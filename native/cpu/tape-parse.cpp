@@ -220,8 +220,8 @@ class Parser {
     out->byteLength = like.byteLength;
     out->drive = tape_->registry->drive(like.dtype);
     if (!out->drive.drive) malformed("a chain of dtype " + std::to_string(static_cast<int>(like.dtype)));
-    out->stream = step("stream", like.dtype).run;
-    out->save = step("save", like.dtype).run;
+    out->stream = step("stream", like.dtype);
+    out->save = step("save", like.dtype);
     for (int64_t n = words_.next(0, kMany, "number of inputs"); n > 0; n--) {
       out->inputs.push_back(value());
       if (tape_->values[out->inputs.back()].dtype != like.dtype) malformed("dtype in a chain");
@@ -257,7 +257,7 @@ class Parser {
 
   StepFunction step(const std::string& name, DType type) {
     const StepFunction found = tape_->registry->step(name.c_str(), type);
-    if (found.run) return found;
+    if (found.narrow.run) return found;
     // An op of one argument without a step of its own.
     const LaneFunction function = tape_->registry->op(name.c_str(), type);
     if (!function) malformed("no step " + name + " of dtype " + std::to_string(static_cast<int>(type)));

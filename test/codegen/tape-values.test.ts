@@ -159,6 +159,46 @@ describe('tapes', () => {
     }
   });
 
+  it('give the same bits on every instruction set, from groups of one chunk or of two', async () => {
+    const isas = process.arch === 'x64' ? ['baseline', 'avx2', 'avx512'] : ['neon'];
+    const natives = await Promise.all(isas.map((isa) => nativeWith({ WEFT_ISA: isa, WEFT_THREADS: '2' })));
+    for (const [rows, columns] of [
+      [2, 6 * 64],
+      [2, 3 * 2048 + 5 * 64],
+      [3, 30_001],
+      [50, 64],
+      [50, 2 * 64],
+      [50, 5 * 64],
+      [7, 12 * 64 + 3],
+    ] as const) {
+      for (const sums of ['along rows', 'along columns', 'of all', 'of none']) {
+        const b =
+          sums === 'along rows'
+            ? new KernelBuilder([rows], [columns])
+            : sums === 'of all'
+              ? new KernelBuilder([], [rows, columns])
+              : sums === 'of none'
+                ? new KernelBuilder([rows, columns])
+                : new KernelBuilder([columns], [rows]);
+        const strides = sums === 'along columns' ? [1, columns] : [columns, 1];
+        const x = b.load('float32', strides);
+        const y = b.load('float32', sums === 'along columns' ? [0, 1] : [1, 0]);
+        const constant = b.constant('float32', 0.3);
+        const chosen = b.map('where', b.map('less', x, constant), b.constant('float32', -1.7), constant);
+        const mixed = b.map('where', b.map('greater', chosen, y), x, constant);
+        const value = b.map('multiply', b.map('subtract', b.map('square', mixed), y), b.map('abs', chosen));
+        b.store(sums === 'of none' ? value : b.reduce('sum', value));
+        const kernel = b.build();
+        const inputs = kernel.buffers.flatMap(({ role, elementCount }, k) =>
+          role === 'input' ? [randomValues('float32', [elementCount], k).data] : [],
+        );
+        const results = await Promise.all(natives.map((native) => runTape(native, kernel, inputs)));
+        const bits = new Set(results.map(([result]) => digest(result!)));
+        expect(bits.size, `${rows} by ${columns}, sums ${sums}`).toBe(1);
+      }
+    }
+  });
+
   it('sum with an error that does not grow with the length', async () => {
     const n = 10_000_000;
     const ones = new KernelBuilder([2], [n]);
