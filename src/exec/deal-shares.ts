@@ -41,6 +41,8 @@ export interface ShareRules {
 
 /** Shares are rounded to what is aligned well, by less than this part of them. */
 const ROUNDING = 1 / 64;
+/** Bytes of inputs that are copied to where they are needed quite in less time than one more stretch takes. */
+const SOONER_COPIED = 2 ** 25;
 /** How far, as a part of the whole, shares may be from the pieces that they follow. */
 const TOLERANCE = 0.05;
 
@@ -75,6 +77,8 @@ export const endOf = ({ first, width, rows, pitch }: Window): number => first + 
 
 export const contains = (piece: Piece | undefined, window: Window): boolean =>
   piece !== undefined && window.first >= piece.first && endOf(window) <= piece.last;
+
+const sizeOf = ({ width, rows }: Window): number => width * rows;
 
 /** The largest piece that a device has. */
 export const pieceOn = (pieces: readonly Piece[], device: string): Piece | undefined =>
@@ -176,7 +180,8 @@ export function stretchesOf(
     if (here(buffer) === undefined || part === undefined) return false;
     return !contains(here(buffer), whole.windows.get(buffer)!) && contains(here(buffer), part);
   });
-  if (near.length === 0) return [span];
+  const bytes = near.reduce((sum, buffer) => sum + sizeOf(whole.windows.get(buffer)!), 0);
+  if (bytes <= SOONER_COPIED) return [span];
   const holds = (part: Span, isHere: (piece: Piece, window: Window) => boolean): boolean => {
     const windows = tileOn(tasks, part, units, pitches)?.windows;
     return (

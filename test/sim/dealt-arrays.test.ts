@@ -18,6 +18,7 @@ import {
   npz,
   persist,
   plan,
+  profile,
 } from '../../src/index.js';
 import { describeSimulator, setDevices, setSchedule, takeProblems } from './simulator.js';
 
@@ -84,6 +85,24 @@ describe('a persisted array', () => {
     }
     await expectSame([await held.sum(0).compute({ device: 'cuda:1' })], [await host.sum(0).compute()]);
     await expect(held.sum(0).compute({ device: 'cuda:0' })).rejects.toThrow(DeviceError);
+  });
+
+  it('is copied sooner than worked around, where a share needs a little more than lies there', async () => {
+    const [n, m] = [300_000, 5];
+    const points = lazy(Float32Array.from({ length: 3 * n }, (_, k) => Math.sin(k))).reshape([n, 3]);
+    using held = await points.persist({ devices: 2 });
+    const sums = (a: Lazy): Lazy =>
+      a
+        .reshape([n, 1, 3])
+        .sub(points.slice([0, m]).reshape([1, m, 3]))
+        .square()
+        .sum(2)
+        .exp()
+        .sum(1);
+    const { result, timeline } = await profile(() => sums(held).compute());
+    await expectSame([result], [await sums(points).compute({ device: 'cuda:0' })]);
+    const kernels = timeline.spans.filter(({ kind }) => kind === 'kernel').map(({ device }) => device);
+    expect(kernels.sort()).toEqual(['cuda:0', 'cuda:1']);
   });
 
   it('may be larger than any device', async () => {
