@@ -103,7 +103,7 @@ function groupsOf(
     const { values: closed, members } = open.get(key)!;
     open.delete(key);
     if (closed.length === 1) groups.push({ value: closed[0]! });
-    else groups.push({ members });
+    else groups.push({ members: depthFirst(kernel, members) });
   };
   for (const value of values) {
     const members = expand(kernel, fusion, value);
@@ -127,6 +127,44 @@ function groupsOf(
   }
   for (const key of [...open.keys()]) close(key);
   return groups;
+}
+
+/**
+ * Members in the order in which the fewest of them have to be kept: what a value is computed from comes right before it, the
+ * longest way there first.
+ */
+function depthFirst(kernel: Kernel, members: readonly number[]): readonly number[] {
+  const inside = new Set(members);
+  const argsOf = (m: number): readonly number[] => takenBy(kernel, m).filter((arg) => inside.has(arg));
+  const read = new Set(members.flatMap(argsOf));
+  /** Members that a value is computed from, at most: those that are shared count each time. */
+  const sizes = new Map<number, number>();
+  for (const m of members)
+    sizes.set(
+      m,
+      argsOf(m).reduce((sum, arg) => sum + sizes.get(arg)!, 1),
+    );
+  const order: number[] = [];
+  const seen = new Set<number>();
+  const stack = members.filter((m) => !read.has(m)).reverse();
+  while (stack.length > 0) {
+    const m = stack[stack.length - 1]!;
+    const waiting = [...new Set(argsOf(m))].filter((arg) => !seen.has(arg));
+    if (seen.has(m) || waiting.length === 0) {
+      stack.pop();
+      if (!seen.has(m)) order.push(m);
+      seen.add(m);
+      continue;
+    }
+    const instruction = kernel.tape[m]!;
+    const isChoice = instruction.kind === 'map' && instruction.op === 'where';
+    // Of a choice, what is compared first has to come last.
+    const [first] = takenBy(kernel, m);
+    const last = isChoice && waiting.length > 1 ? first : undefined;
+    const next = waiting.filter((arg) => arg !== last);
+    stack.push(next.reduce((a, b) => (sizes.get(b)! > sizes.get(a)! ? b : a)));
+  }
+  return order;
 }
 
 /** Writes the steps of a chain. A group of lanes goes from step to step; `kept` are values that go to a slot besides. */

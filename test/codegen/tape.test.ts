@@ -213,6 +213,24 @@ describe('chains', () => {
     ]);
   });
 
+  it('compute what goes into a value right before it, the longest way first', () => {
+    const b = new KernelBuilder([1000]);
+    const squares = [1, 2, 3].map(() =>
+      b.map('square', b.map('subtract', b.load('float32', [1]), b.load('float32', [1]))),
+    );
+    const [x, y, z] = squares as [number, number, number];
+    b.store(b.map('sqrt', b.map('add', b.map('add', x, y), z)));
+    expect(planOf(b).at(-1)).toBe(
+      `${'prefetch '.repeat(6)}load subtract.0 square save load subtract.0 square add.1 save load subtract.0 square add.1 sqrt save`,
+    );
+    const c = new KernelBuilder([1000]);
+    const w = c.load('float32', [1]);
+    const [sine, cosine] = [c.map('sin', w), c.map('cos', w)];
+    const less = c.map('less', sine, c.constant('float32', 0));
+    c.store(c.map('negative', c.map('where', less, cosine, w)));
+    expect(planOf(c).at(-1)).toBe('prefetch load cos save load sin where.less negative save');
+  });
+
   it('end where another dtype comes between', () => {
     const b = new KernelBuilder([1000]);
     const y = b.map('sqrt', b.map('exp', b.map('negative', b.load('float32', [1]))));
@@ -234,7 +252,9 @@ describe('chains', () => {
     const terms = Array.from({ length: 100 }, (_, k) =>
       b.map('sin', b.map('multiply', x, b.constant('float32', k))),
     );
-    b.store(terms.reduceRight((sum, term) => b.map('subtract', term, sum)));
+    // Each is needed again when all are known.
+    const [sum, again] = [0, 1].map(() => terms.reduceRight((rest, term) => b.map('subtract', term, rest)));
+    b.store(b.map('multiply', sum!, b.map('abs', again!)));
     const kernel = b.build();
     const slots = planTape(kernel).schedule.walks[0]!.flatMap((op) =>
       op.kind === 'chain' ? [op.chain.slots] : [],
