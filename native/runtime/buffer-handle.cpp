@@ -30,14 +30,14 @@ void tellCollector(Napi::Env env, int64_t weight) {
 }
 
 // Host memory that the handles of a JavaScript thread own. The collector runs soon after it was told of a few
-// MiB more than before, however much memory there is. So it is told of this memory only once as much was
-// added since it ran as a 32nd of the machine's memory, or 1 GiB where that is less.
+// MiB more than before, however much memory there is. So it is told of this memory only once much of it was
+// added since it ran.
 class HostAccount {
  public:
   void add(Napi::Env env, size_t byteLength) {
     total_ += byteLength;
-    if (total_ <= limit_) return;
-    limit_ = total_ + allowance();
+    if (total_ - least_ <= allowance(byteLength)) return;
+    least_ = total_;
     // It starts to mark, a little at a time, when it hears of the pressure.
     constexpr int64_t kPressure = int64_t{128} << 20;
     tellCollector(env, kPressure);
@@ -45,17 +45,20 @@ class HostAccount {
   }
   void remove(size_t byteLength) {
     total_ -= byteLength;
-    limit_ = std::min(limit_, total_ + allowance());
+    least_ = std::min(least_, total_);
   }
 
  private:
-  static size_t allowance() {
-    constexpr size_t kLeast = size_t{64} << 20, kMost = size_t{1} << 30;
-    static const size_t bytes = std::clamp(host::usableMemory() / 32, kLeast, kMost);
-    return bytes;
+  // Four results, or what is sooner computed than collected; no more than a 32nd of the machine's memory.
+  // More would only be more memory to get from the system.
+  static size_t allowance(size_t byteLength) {
+    constexpr size_t kLeast = size_t{128} << 20, kMost = size_t{1} << 30;
+    static const size_t most = std::min(host::usableMemory() / 32, kMost);
+    return std::min(std::max(4 * byteLength, kLeast), most);
   }
   size_t total_ = 0;
-  size_t limit_ = allowance();
+  // The least that it was since the collector last heard of it.
+  size_t least_ = 0;
 };
 // Handles are made and deleted on the thread of their environment.
 thread_local HostAccount hostAccount;
