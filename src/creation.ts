@@ -48,7 +48,7 @@ export function dtypeOf(op: string, argument: DTypeArgument | undefined): DType 
 export function lazy(input: ArrayLike, options?: ArrayOptions): Lazy {
   // Written out, since graphs have many leaves: `called` would capture one frame more.
   const limit = limitTrace();
-  beginCall(new Error(), limit);
+  beginCall(Error(), limit);
   try {
     checkOptions('lazy', options, LAZY_OPTIONS);
     return input instanceof Lazy ? converted(input, options) : new Lazy(arrayExpr('lazy', input, options));

@@ -157,7 +157,7 @@ function opMethod(op: OpName, wrapping: Wrapping) {
   const build = opBuilder(op, wrapping);
   return function (this: Lazy, a?: unknown, b?: unknown): Lazy {
     const limit = limitTrace();
-    beginCall(new Error(), limit);
+    beginCall(Error(), limit);
     try {
       return build(this, a, b);
     } finally {
@@ -183,7 +183,7 @@ function groupMethod(name: string, build: Build, wrapping: Wrapping) {
     wrapping.wrap(build(x.expr, ...args.map(given)));
   return function (this: Lazy, ...args: readonly unknown[]): Lazy {
     const limit = limitTrace();
-    beginCall(new Error(), limit);
+    beginCall(Error(), limit);
     try {
       return buildLazy(this, args);
     } finally {
@@ -199,7 +199,7 @@ export function makeFunctions(wrapping: Wrapping): FreeFunctions {
   const make = (name: string, build: (args: readonly unknown[]) => Expr) => {
     return named(name, (...args: readonly unknown[]): Lazy => {
       const limit = limitTrace();
-      beginCall(new Error(), limit);
+      beginCall(Error(), limit);
       try {
         return wrap(build(args));
       } finally {

@@ -4,10 +4,11 @@
  *
  * A capture is an Error with two frames: the public method's and the user's. It costs about 1.5 µs, most of a node's cost;
  * every further frame adds time and memory, and so does every value that is alive in a frame of compiled code. So the Error
- * is made in the public function itself, and what that does is in another one:
+ * is made in the public function itself, without `new`, whose frame the engine would read too, and what that does is in another
+ * one:
  *
  *     const limit = limitTrace();
- *     beginCall(new Error(), limit);
+ *     beginCall(Error(), limit);
  *     try { return build(…); } finally { endCall(); }
  */
 import { dirname } from 'node:path';
@@ -41,13 +42,13 @@ export function endCall(): void {
 /** Runs the body of a public function under its call site. */
 export function called<Result>(body: () => Result): Result {
   const limit = limitTrace(3);
-  return calledAt(new Error(), body, limit);
+  return calledAt(Error(), body, limit);
 }
 
 /** The call site of an asynchronous public function, to be taken before its first `await` and given to `calledAt`. */
 export function callSite(): Site {
   const limit = limitTrace(3);
-  const site = new Error();
+  const site = Error();
   if (settable) Error.stackTraceLimit = limit;
   return site;
 }

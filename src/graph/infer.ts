@@ -34,6 +34,7 @@ import {
   weakValue,
 } from './scalar.js';
 import { broadcastShapes } from './shape.js';
+import { signatureOf } from './signatures.js';
 
 /** What an op takes beside arrays: a scalar whose dtype follows the arrays'. */
 export type Operand = Expr | Scalar;
@@ -142,34 +143,47 @@ function strongDType(operands: readonly Operand[], from: number): DType | undefi
   return strong;
 }
 
-/** An op of the table over operands that broadcast. */
+/** An op of the table over operands that broadcast. Loops, not callbacks: this is called for most nodes of a graph. */
 export function map(op: OpName, operands: readonly Operand[]): Expr {
-  const row = opRow(op);
   const choosing = op === 'where'; // its condition does not meet the values
   const strong = strongDType(operands, choosing ? 1 : 0);
-  const dtypes = operands.map((operand, k) => {
-    if (isExpr(operand)) return operand.dtype;
-    if (!isScalar(operand)) return refuseOperand(op, operand);
-    return weakDType(op, operand, choosing && k === 0 ? undefined : strong);
-  });
-  const signature = row.dtype(dtypes);
-  if (signature === undefined) throw new DTypeError(expected(op, acceptedBy(row), dtypes.join(' and ')));
+  const dtypes = new Array<DType>(operands.length);
+  for (let k = 0; k < operands.length; k++) {
+    const operand = operands[k]!;
+    if (isExpr(operand)) dtypes[k] = operand.dtype;
+    else if (isScalar(operand)) dtypes[k] = weakDType(op, operand, choosing && k === 0 ? undefined : strong);
+    else refuseOperand(op, operand);
+  }
+  const signature = signatureOf(op, dtypes);
+  if (signature === undefined)
+    throw new DTypeError(expected(op, acceptedBy(opRow(op)), dtypes.join(' and ')));
   const known = comparedOutOfRange(op, operands, signature.args);
   if (known !== undefined) return known;
-  const inputs = operands.map((operand, k) => {
+  const inputs = new Array<Expr>(operands.length);
+  for (let k = 0; k < operands.length; k++) {
+    const operand = operands[k]!;
     const dtype = signature.args[k]!;
-    return isExpr(operand) ? cast(operand, dtype) : constant(weakValue(op, operand, dtype), dtype);
-  });
-  const shape = inputs.length === 1 ? inputs[0]!.shape : broadcastShapes(op, inputs.map(shapeOf));
+    inputs[k] = isExpr(operand) ? cast(operand, dtype) : constant(weakValue(op, operand, dtype), dtype);
+  }
   return {
     kind: 'map',
     op,
     dtype: signature.result,
-    shape,
+    shape: meetingShape(op, inputs),
     inputs,
     site: currentSite(),
     depth: depthOf(inputs),
   };
+}
+
+/** The shape that inputs broadcast to: mostly that of the first, as a loop's arrays and scalars have it. */
+function meetingShape(op: string, inputs: readonly Expr[]): Shape {
+  const { shape } = inputs[0]!;
+  for (let k = 1; k < inputs.length; k++) {
+    const other = inputs[k]!.shape;
+    if (other.length > 0 && !sameShape(shape, other)) return broadcastShapes(op, inputs.map(shapeOf));
+  }
+  return shape;
 }
 
 const shapeOf = (x: Expr): Shape => x.shape;
@@ -274,7 +288,12 @@ export function view(x: Expr, view: View, shape: Shape): Expr {
 const RESHAPE: View = Object.freeze({ type: 'reshape' });
 const BROADCAST: View = Object.freeze({ type: 'broadcast' });
 
-const sameShape = (a: Shape, b: Shape): boolean => a.length === b.length && a.every((n, k) => n === b[k]);
+function sameShape(a: Shape, b: Shape): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let k = 0; k < a.length; k++) if (a[k] !== b[k]) return false;
+  return true;
+}
 
 /** The same elements in another shape of the same size. */
 export const reshape = (x: Expr, shape: Shape): Expr =>
