@@ -34,7 +34,7 @@ const GPU_PASSES: readonly Pass[] = PASSES.map((pass) =>
 
 /** The passes over a graph that several devices compute. */
 const DEALT_PASSES: readonly Pass[] = [
-  ...PASSES,
+  ...GPU_PASSES,
   { name: 'split-contractions', run: splitContractions, rounds: true },
 ];
 

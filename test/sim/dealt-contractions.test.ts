@@ -32,6 +32,23 @@ it('a product of tall matrices is shared along the axis that is summed', async (
   );
 }, 60_000);
 
+it('a product that one device does in a kernel of its own is one on several, with the same bits', async () => {
+  // A library would have to be given copies of what is computed.
+  const y = tall(16).div(tall(16).abs().sum(1, { keepdims: true }).add(1));
+  const products = y.transpose().matmul(y);
+  const explained = `${products.explain({ device: 'cuda:0' })}`;
+  expect(explained).not.toContain('matmul');
+  const wanted = bytesOf(await products.compute({ device: 'cuda:0' }));
+  for (const options of [
+    { devices: 2 },
+    { devices: 3 },
+    { devices: ['cuda:2', 'cuda:0'], memory: 2 ** 20 },
+  ]) {
+    expect(plan([products], options).phases.some(({ kind }) => kind === 'dealt')).toBe(true);
+    expect(bytesOf(await products.compute(options))).toEqual(wanted);
+  }
+}, 60_000);
+
 it('shards are used where they lie', async () => {
   using held = await x.persist({ devices: 2 });
   const own = held.transpose().matmul(held);
