@@ -180,7 +180,8 @@ export interface BudgetReport {
   readonly tiles: number;
 }
 
-const bitsOf = ({ data }: NDArray): Buffer => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+export const bitsOf = ({ data }: NDArray): Buffer =>
+  Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 
 /** How far elements may be apart where a library orders the sums of products, relative to the largest: halves by one rounding. */
 const CLOSE = 1e-4;
@@ -189,7 +190,8 @@ const CLOSE_HALVES = 2 ** -11;
 const numbersOf = ({ data, dtype, size }: NDArray): Float64Array =>
   Float64Array.from({ length: size }, (_, k) => Number(readElement(data, dtype, k)));
 
-function areClose(a: NDArray, b: NDArray): boolean {
+/** Whether two results differ by no more than another order of sums makes. */
+export function areClose(a: NDArray, b: NDArray): boolean {
   const [x, y] = [a, b].map(numbersOf);
   const scale = x!.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const most = (a.dtype === 'float16' ? CLOSE_HALVES : CLOSE) * scale;
@@ -197,7 +199,7 @@ function areClose(a: NDArray, b: NDArray): boolean {
 }
 
 /** Whether a library multiplies matrices of the job: it orders sums by what suits the shape of a part. */
-const hasVendorProducts = (results: readonly Lazy[], device: string): boolean =>
+export const hasVendorProducts = (results: readonly Lazy[], device: string): boolean =>
   device !== 'cpu' && explain(results, { device }).steps.some(({ kind }) => kind === 'matmul');
 
 /** Computes a job under all its budgets: what each took, and what is wrong. */
