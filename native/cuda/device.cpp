@@ -1,6 +1,7 @@
 #include "cuda/device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "cuda/context-scope.h"
@@ -200,7 +201,9 @@ void CudaDevice::land(Flight& flight) {
     takeContext();
     hasContext_ = true;
   }
-  flight.end->wait();
+  const auto begin = std::chrono::steady_clock::now();
+  flight.end->wait(flight.run->program->waited);
+  flight.run->program->waited = std::chrono::steady_clock::now() - begin;
   for (const Flight::Landing& landing : flight.landings) {
     std::memcpy(landing.to, flight.down.get() + landing.offset, landing.byteLength);
   }

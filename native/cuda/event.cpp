@@ -21,6 +21,9 @@ constexpr nanoseconds kAwake = std::chrono::milliseconds(200);
 // Naps are a share of the time waited so far, but no shorter than is worth it.
 constexpr int kNapShare = 256;
 constexpr nanoseconds kShortestNap = std::chrono::microseconds(20);
+// How much sooner or later than usual work may end, at least, and as a share of what it takes.
+constexpr nanoseconds kLeastSlack = std::chrono::microseconds(500);
+constexpr int kSlackShare = 16;
 // Between two looks: each takes locks that the thread which queues work needs.
 constexpr int kPausesBetweenLooks = 32;
 
@@ -46,15 +49,19 @@ bool Event::isReached() const {
   return false;
 }
 
-void Event::wait() {
+void Event::wait(nanoseconds usual) {
   const Clock::time_point begin = Clock::now();
   const nanoseconds spin = spinLimit(kSpin);
+  const nanoseconds slack = std::max(usual / kSlackShare, kLeastSlack);
+  const nanoseconds again = usual - slack;
   while (!isReached()) {
     const nanoseconds waited = Clock::now() - begin;
-    if (waited < spin) {
+    const bool isDue = spin.count() > 0 && waited >= again && waited < usual + slack;
+    if (waited < spin || isDue) {
       for (int i = 0; i < kPausesBetweenLooks; i++) pause();
     } else if (waited < kAwake || !wakes_) {
-      nap(std::max(waited / kNapShare, kShortestNap));
+      const nanoseconds length = std::max(waited / kNapShare, kShortestNap);
+      nap(waited < again ? std::min(length, again - waited) : length);
     } else {
       WEFT_CU(cuEventSynchronize, event_);
       return;

@@ -22,8 +22,9 @@ class Event {
   void holdBack(CUstream stream) const { WEFT_CU(cuStreamWaitEvent, stream, event_, 0); }
 
   // Looks without a pause for a moment, then less and less often, and sleeps at last: to be woken takes tens
-  // of microseconds, which short work must not wait for and long work does not feel.
-  void wait();
+  // of microseconds, which short work must not wait for and long work does not feel. What took `usual` the
+  // last time is looked at without a pause about then, too.
+  void wait(std::chrono::nanoseconds usual = std::chrono::nanoseconds(0));
   // Whether all that came before it is done, without waiting.
   bool isReached() const;
 

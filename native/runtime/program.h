@@ -5,6 +5,7 @@
 #include <napi.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -149,6 +150,8 @@ struct Program {
   bool isBriefReplayed = false;
   // What a GPU loaded for the program on its first run; under its issuing lock.
   mutable std::shared_ptr<cuda::ProgramCode> code;
+  // How long the end of its last run on a GPU was waited for; of the thread that waits.
+  mutable std::chrono::nanoseconds waited{0};
 };
 
 // Bytes of an output that stay on its device.

@@ -93,6 +93,8 @@ class LoadedProgram implements NativeProgram {
   readonly #device: string;
   /** Of each output. */
   readonly #byteLengths: readonly number[];
+  /** Milliseconds that the last run was waited for. */
+  #waited = 0;
 
   constructor(spec: ProgramSpec, handle: object) {
     this.#handle = handle;
@@ -109,6 +111,16 @@ class LoadedProgram implements NativeProgram {
   static handleOf(program: NativeProgram): object {
     if (!(#handle in program)) throw new ArgumentError('[run] expected a program of this thread');
     return program.#handle;
+  }
+
+  /** What a run that has begun will give. Its end is looked for: to be woken takes longer. */
+  awaited(given: Promise<RawResult>): Promise<RunResult> {
+    if (!this.isOnHost) lookout.watch(this.#waited);
+    const begin = performance.now();
+    return given.then((values) => {
+      this.#waited = performance.now() - begin;
+      return this.resultOf(values);
+    }, rethrow);
   }
 
   /** What a run of the program gave, as the addon tells it. */
@@ -160,9 +172,8 @@ export function run(
     const { cancel, timeline = false, whenQueued = false, ahead = false, claims } = options;
     const read = inputs.map(rawInput);
     const given = addon().run(handle, read, keep, cancel, timeline, whenQueued, ahead, claims);
-    if (!(given instanceof Promise)) return handedOver((program as LoadedProgram).resultOf(given));
-    if (!(program as LoadedProgram).isOnHost) lookout.watch();
-    return given.then((values) => (program as LoadedProgram).resultOf(values), rethrow);
+    const loaded = program as LoadedProgram;
+    return given instanceof Promise ? loaded.awaited(given) : handedOver(loaded.resultOf(given));
   } catch (error) {
     return Promise.reject(typed(error));
   }

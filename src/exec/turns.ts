@@ -4,7 +4,7 @@
  * woken takes longer. Called by what plans and by `native-run.ts`.
  */
 import { availableParallelism } from 'node:os';
-import { setImmediate } from 'node:timers';
+import { setImmediate, setTimeout } from 'node:timers';
 
 /** How long graphs are traced and planned in one turn before the next one waits for another turn, in milliseconds. */
 const PLANNING_IN_A_TURN = 2;
@@ -72,20 +72,42 @@ export function handedOver<T>(result: T): Promise<T> {
   return new Promise((resolve) => setImmediate(resolve, result));
 }
 
-/** Looks in every turn of the event loop whether tasks have ended, as long as a short one may be under way. */
+/** How much sooner or later than usual a run may end, in milliseconds at least, and as a share of what it takes. */
+const LEAST_SLACK = 0.75 * LOOK_FOR;
+const SLACK_SHARE = 1 / 16;
+/** Runs that usually take longer, in milliseconds, do not feel how long it takes to be woken. */
+const MOST_USUAL = 200;
+
+/**
+ * Looks in every turn of the event loop whether tasks have ended, as long as a short one may be under way, and again when a
+ * longer one usually ends.
+ */
 export class Lookout {
   readonly #settle: (looksAgain: boolean) => number;
   #until = 0;
   #isLooking = false;
+  #again: NodeJS.Timeout | undefined;
 
   /** `settle` settles what has ended and gives the number of tasks that are under way. */
   constructor(settle: (looksAgain: boolean) => number) {
     this.#settle = settle;
   }
 
-  /** A run has begun. */
-  watch(): void {
-    this.#until = performance.now() + LOOK_FOR;
+  /** A run has begun that took `usual` milliseconds the last time, or has never ended. */
+  watch(usual = 0): void {
+    const slack = Math.max(LEAST_SLACK, usual * SLACK_SHARE);
+    const isSoon = usual - slack <= LOOK_FOR;
+    this.#lookFor(isSoon ? Math.max(LOOK_FOR, usual + slack) : LOOK_FOR);
+    // Timers count milliseconds.
+    if (isSoon || usual - slack < 1 || usual > MOST_USUAL || this.#again !== undefined) return;
+    this.#again = setTimeout(() => {
+      this.#again = undefined;
+      this.#lookFor(2 * slack);
+    }, usual - slack).unref();
+  }
+
+  #lookFor(milliseconds: number): void {
+    this.#until = performance.now() + milliseconds;
     if (this.#isLooking || availableParallelism() < 2) return;
     this.#isLooking = true;
     setImmediate(this.#look);

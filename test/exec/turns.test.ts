@@ -1,5 +1,5 @@
 /** Planning, short runs and the event loop: graphs asked for together are planned in several turns; results that are there at once do not keep it from turning; ends are looked for for a moment. */
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { handedOver, Lookout, turnToPlan } from '../../src/exec/turns.js';
 import { compile, compute, type Lazy, lazy } from '../../src/index.js';
@@ -162,5 +162,16 @@ describe('a lookout', () => {
     await setImmediate();
     await setImmediate();
     expect(calls.length).toBeGreaterThan(count);
+  });
+
+  it('looks again when a run usually ends', async () => {
+    const begin = performance.now();
+    const looks = [begin];
+    const lookout = new Lookout(() => looks.push(performance.now()));
+    lookout.watch(150);
+    while (looks.at(-1)! < begin + 130 && performance.now() < begin + 2000) await sleep(1);
+    expect(looks.at(-1)).toBeGreaterThan(begin + 130);
+    const pauses = looks.slice(1).map((time, k) => time - looks[k]!);
+    expect(Math.max(...pauses)).toBeGreaterThan(60);
   });
 });
