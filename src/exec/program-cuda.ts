@@ -261,8 +261,9 @@ function streamsOfSpecs({ streams }: Plan, counts: readonly number[]): StreamPla
 const isRepeated = (kind: StepSpec['kind']): boolean => kind === 'launch' || kind === 'zero';
 
 /**
- * Steps of a program that repeated runs launch as one CUDA graph: all that are in a row. Of several streams, graphs of all steps
- * have branches; otherwise those of a stream are in a row as long as no other stream waits for one, or has to.
+ * Steps of a program that repeated runs launch as one CUDA graph: all that are in a row, were it one, for even that is sooner
+ * queued as a graph. Of several streams, graphs of all steps have branches; otherwise those of a stream are in a row as long
+ * as no other stream waits for one, or has to.
  */
 function graphsOf(
   kinds: readonly StepSpec['kind'][],
@@ -282,8 +283,7 @@ function graphsOf(
     if (follows && !isCut) last.count += 1;
     else graphs.push({ first: at, count: 1 });
   });
-  // A launch by itself is sooner queued than a graph of it.
-  return cuts === undefined ? graphs : graphs.filter(({ count }) => count > 1);
+  return graphs;
 }
 
 interface Images {
