@@ -42,38 +42,58 @@ ChainRunner::ChainRunner(const Chain& chain, const Operand* operands, const Oper
   }
 }
 
+// Where a place's first group is.
+char* ChainRunner::firstOf(const Moving& m, bool takes) const {
+  if (m.isPrefetch && m.operand->ahead.lines > 0) return const_cast<char*>(m.operand->ahead.data);
+  return m.kind == PlaceKind::reduction && takes ? states_[m.reduction]->leaf : m.operand->data;
+}
+
 // Sets the operands to the block's first group. Returns whether its rows follow one another everywhere, so
 // that it can be walked as one.
 bool ChainRunner::bind(Extent extent, bool takes, bool rowsAreSteps) {
+  const bool isHalfLeaf = takes && !rowsAreSteps && states_[0]->steps % 2 != 0;
+  const bool isWide = chain_.drive.wide != nullptr && extent.chunks % 2 == 0 && !isHalfLeaf;
+  const Shape shape{extent.rows, extent.chunks, takes, isWide};
+  bool isSame = shape == shape_;
+  for (const Moving& m : moving_) {
+    steps_[m.step].data[m.index] = firstOf(m, takes);
+    isSame = isSame && m.pace == paceOf(*m.operand);
+  }
+  if (!isSame) {
+    shape_ = shape;
+    setPaces(rowsAreSteps);
+  }
+  return rowMoves_.empty() && !(takes && rowsAreSteps);
+}
+
+// Sets what follows from the block's shape, and from how the operands go through it: most blocks of a tape
+// are alike in that.
+void ChainRunner::setPaces(bool rowsAreSteps) {
   rowMoves_.clear();
   leafMoves_.clear();
-  const bool isHalfLeaf = takes && !rowsAreSteps && states_[0]->steps % 2 != 0;
-  isWide_ = chain_.drive.wide != nullptr && extent.chunks % 2 == 0 && !isHalfLeaf;
-  const int64_t group = isWide_ ? 2 * group_ : group_;
-  const int64_t rowBytes = extent.chunks * kChunk * chain_.byteLength;
+  const auto [rows, chunks, takes, isWide] = shape_;
+  const int64_t group = isWide ? 2 * group_ : group_;
+  const int64_t rowBytes = chunks * kChunk * chain_.byteLength;
   for (size_t s = 0; s < steps_.size(); s++) steps_[s].run = formOf(chain_.steps[s].function).run;
   size_t step = steps_.size();
   int repeated = 0;
-  for (const Moving& m : moving_) {
+  for (Moving& m : moving_) {
     ChainStep& to = steps_[m.step];
     const Operand& operand = *m.operand;
-    const bool isLeaf = m.kind == PlaceKind::reduction && takes;
+    m.pace = paceOf(operand);
     // A chunk of equal lanes is read again and again, but written whole. Where it is as large as the result
     // it is read whole too: the result may lie in its place.
     const bool repeats = operand.chunkStep == 0 && m.kind == PlaceKind::input &&
-                         (extent.chunks > 1 || (extent.rows > 1 && operand.rowStep == 0));
+                         (chunks > 1 || (rows > 1 && operand.rowStep == 0));
     repeated = (m.step == step ? repeated : 0) + (repeats ? 1 : 0);
     step = m.step;
     const StepForm& form = formOf(chain_.steps[step].function);
     if (repeated == chain_.steps[step].placeCount && form.repeated) to.run = form.repeated;
     int64_t advance = repeats ? 0 : group;
     int64_t rowStep = operand.rowStep * chain_.byteLength;
-    to.data[m.index] = operand.data;
     if (m.isPrefetch && operand.ahead.lines > 0) {
-      to.data[m.index] = const_cast<char*>(operand.ahead.data);
       rowStep = operand.ahead.rowBytes;
-    } else if (isLeaf) {
-      to.data[m.index] = states_[m.reduction]->leaf;
+    } else if (m.kind == PlaceKind::reduction && takes) {
       rowStep = 0;
       if (!rowsAreSteps) {
         if (group_ < kChunk * chain_.byteLength)
@@ -91,16 +111,15 @@ bool ChainRunner::bind(Extent extent, bool takes, bool rowsAreSteps) {
     }
     to.advance[m.index] = advance;
     to.half[m.index] = repeats ? 0 : group_;
-    if (extent.rows == 1) continue;
+    if (rows == 1) continue;
     const int64_t move = rowStep - (advance == 0 ? 0 : rowBytes);
     if (move != 0) rowMoves_.push_back({&to.data[m.index], move});
   }
-  return rowMoves_.empty() && !(takes && rowsAreSteps);
 }
 
 // Walks chunks: as many groups as they are.
 void ChainRunner::drive(int64_t chunks) {
-  if (isWide_)
+  if (shape_.isWide)
     chain_.drive.wide(steps_.data(), chunks / 2);
   else
     chain_.drive.drive(steps_.data(), chunks * (kChunk / chain_.drive.groupLanes));

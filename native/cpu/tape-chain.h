@@ -57,6 +57,26 @@ class ChainRunner {
   void run(Extent extent, bool takes, bool rowsAreSteps);
 
  private:
+  // A block as far as it says how it is walked.
+  struct Shape {
+    int64_t rows = 0;
+    int64_t chunks = 0;
+    bool takes = false;
+    bool isWide = false;
+    bool operator==(const Shape&) const = default;
+  };
+  // How an operand goes through a block.
+  struct Pace {
+    int64_t rowStep;
+    int64_t chunkStep;
+    bool streams;
+    bool isAhead;
+    int64_t aheadRowBytes;
+    bool operator==(const Pace&) const = default;
+  };
+  static Pace paceOf(const Operand& o) {
+    return {o.rowStep, o.chunkStep, o.streams, o.ahead.lines > 0, o.ahead.rowBytes};
+  }
   // An operand whose place may change.
   struct Moving {
     size_t step;
@@ -65,15 +85,18 @@ class ChainRunner {
     bool isPrefetch;
     const Operand* operand;
     int reduction;
+    Pace pace = {};
   };
   struct Move {
     char** data;
     int64_t bytes;
   };
   const StepForm& formOf(const StepFunction& function) const {
-    return isWide_ ? function.wide : function.narrow;
+    return shape_.isWide ? function.wide : function.narrow;
   }
+  char* firstOf(const Moving& m, bool takes) const;
   bool bind(Extent extent, bool takes, bool rowsAreSteps);
+  void setPaces(bool rowsAreSteps);
   void drive(int64_t chunks);
   void runChunks(int64_t chunks, bool takes, bool rowsAreSteps);
   void stepAll(int64_t count);
@@ -82,9 +105,10 @@ class ChainRunner {
   const std::vector<ReduceState*> states_;
   // Bytes of a group that is not wide.
   const int64_t group_;
-  bool isWide_ = false;
   std::vector<ChainStep> steps_;
   std::vector<Moving> moving_;
+  // What the steps are set for.
+  Shape shape_;
   std::vector<char> slots_;
   // What to add to operands between rows; to leaves, between chunks.
   std::vector<Move> rowMoves_;

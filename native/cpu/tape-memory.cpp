@@ -255,6 +255,9 @@ void store(const Tape& tape, const Access& access, const Position& at, int64_t r
   const int64_t size = byteLengthOf(tape.buffers[access.buffer].dtype);
   const MoveFunctions& moves = tape.registry->moves(static_cast<int>(size));
   char* const memory = static_cast<char*>(buffers[access.buffer].data) + baseOf(affine, at) * size;
+  // A result computed in place is there already.
+  const bool isDense = affine.mode == LaneMode::stride && affine.lane == 1 && value.chunkStep != 0;
+  if (isDense && value.data == memory && (rows == 1 || value.rowStep == affine.row)) return;
   // Values of one chunk are written chunk by chunk.
   const int64_t run = value.chunkStep == 0 ? kChunk : lanes;
   for (int64_t r = 0; r < rows; r++) {
@@ -270,11 +273,9 @@ void store(const Tape& tape, const Access& access, const Position& at, int64_t r
       if (affine.mode == LaneMode::table) {
         moves.scatterTable(to, from, count, affine.table.data() + l);
       } else if (affine.lane == 1) {
-        // A result computed in place is there already.
         char* const line = to + l * size;
         const auto bits =
             reinterpret_cast<uintptr_t>(line) | reinterpret_cast<uintptr_t>(from) | (count * size);
-        if (line == from) continue;
         if (streams && bits % 64 == 0)
           tape.registry->streams().copy(line, from, count * size);
         else
