@@ -34,6 +34,9 @@ struct Source {
   const Second* index;
   int64_t indexStride;
   bool isFar = false;
+  // All lanes of a chunk are equal.
+  bool isRepeated = false;
+  bool isSecondRepeated = false;
 };
 
 template <typename M>
@@ -85,9 +88,11 @@ struct Reducer {
   static From source(const Operand* const* args, int64_t row, int64_t chunk) {
     const Operand& x = *args[0];
     From from{reinterpret_cast<const In*>(x.data) + row * x.rowStep + chunk * x.chunkStep, 0, nullptr, 0};
+    from.isRepeated = x.chunkStep == 0;
     if constexpr (M::kIndexed) {
       const Operand& i = *args[1];
       from.index = reinterpret_cast<const Second*>(i.data) + row * i.rowStep + chunk * i.chunkStep;
+      from.isSecondRepeated = i.chunkStep == 0;
     }
     return from;
   }

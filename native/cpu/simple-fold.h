@@ -96,8 +96,9 @@ struct Simple {
     for (int l = 0; l < kChunk; l++) leaf.v[l] = pad();
   }
 
-  // `count` more chunks for the vectors from `first` on.
-  template <bool IsFar>
+  // `count` more chunks for the vectors from `first` on. `Repeated`: whether the lanes of the first argument
+  // are equal (1), or those of the second (2), so that one vector of a chunk is enough.
+  template <bool IsFar, int Repeated = 0>
   static inline __attribute__((always_inline)) void takeSteps(Vector<T>* acc, const From& from, int first,
                                                               int64_t count) {
     const T* x = from.x + first * kWidth;
@@ -106,13 +107,20 @@ struct Simple {
     // prefetcher follows.
 #pragma GCC unroll 1
     for (int64_t k = 0; k < count; k++) {
+      [[maybe_unused]] Vector<T> same;
+      if constexpr (Repeated == 1) same = loadVector(x);
+      if constexpr (Repeated == 2) same = loadVector(y);
 #pragma GCC unroll 8
       for (int v = 0; v < kGroup; v++) {
         if constexpr (IsFar) {
           if (v * kVectorBytes % 64 == 0)
             __builtin_prefetch(reinterpret_cast<const char*>(x + v * kWidth) + kAheadBytes, 0, 2);
         }
-        if constexpr (IsBinary)
+        if constexpr (Repeated == 1)
+          acc[v] = Op::combine(acc[v], Of::run(same, loadVector(y + v * kWidth)));
+        else if constexpr (Repeated == 2)
+          acc[v] = Op::combine(acc[v], Of::run(loadVector(x + v * kWidth), same));
+        else if constexpr (IsBinary)
           acc[v] = Op::combine(acc[v], Of::run(loadVector(x + v * kWidth), loadVector(y + v * kWidth)));
         else
           acc[v] = Op::combine(acc[v], Of::run(loadVector(x + v * kWidth)));
@@ -123,6 +131,10 @@ struct Simple {
   }
   static inline __attribute__((always_inline)) void take(Vector<T>* acc, const From& from, int first,
                                                          int64_t count) {
+    if constexpr (IsBinary) {
+      if (from.isRepeated) return takeSteps<false, 1>(acc, from, first, count);
+      if (from.isSecondRepeated) return takeSteps<false, 2>(acc, from, first, count);
+    }
     if (from.isFar)
       takeSteps<true>(acc, from, first, count);
     else

@@ -68,6 +68,21 @@ describe('tapes', () => {
     }
   });
 
+  it('sum what two arguments make, one of which is the same for all lanes, on every instruction set', async () => {
+    for (const isa of process.arch === 'x64' ? ['baseline', 'avx2', 'avx512'] : ['neon']) {
+      const native = await nativeWith({ WEFT_ISA: isa, WEFT_THREADS: '2' });
+      for (const dtype of ['float32', 'float64'] as const) {
+        const b = new KernelBuilder([6, 200], [48]);
+        const same = b.load(dtype, [48, 0, 1]);
+        const other = b.load(dtype, [0, 1, 200]);
+        b.store(b.reduce('sum', b.map('square', b.map('subtract', same, other))));
+        b.store(b.reduce('sum', b.map('abs', b.map('subtract', other, same))));
+        b.store(b.reduce('sum', b.map('multiply', other, same)));
+        expect(await differences(native, b.build(), 3)).toEqual([]);
+      }
+    }
+  });
+
   it('keep NaN and the sign of zero in the extremes of rows', async () => {
     const native = await widest();
     const rows = 40;
