@@ -79,7 +79,9 @@ SweepRun::SweepRun(const Sweep& sweep, std::vector<SweepHome> homes,
       throw Failure(FailureCode::internal, "a result of a sweep that has no place to go to");
     Track track{buffer, homes[i], std::move(slots[i]), isInPlace, {}};
     if (!isInPlace && isUsed) track.uses.resize(static_cast<size_t>(buffer.slots));
-    hasIn_ |= !isInPlace && isUsed && buffer.direction == SweepDirection::in;
+    const bool isBrought = !isInPlace && isUsed && buffer.direction == SweepDirection::in;
+    hasIn_ |= isBrought;
+    bringsFromDevices_ &= !isBrought || homes[i].isOnDevice();
     hasOut_ |= !isInPlace && isUsed && buffer.direction == SweepDirection::out;
     tracks_.push_back(std::move(track));
   }
@@ -154,7 +156,7 @@ void SweepRun::operator()(const std::function<void(int64_t tile)>& compute) {
   copies_.start.holdBack(copies_.outStream);
   std::vector<std::thread> threads;
   try {
-    if (hasIn_) threads.emplace_back([this] { guarded(&SweepRun::readInputs); });
+    if (hasIn_ && !bringsFromDevices_) threads.emplace_back([this] { guarded(&SweepRun::readInputs); });
     if (hasOut_) threads.emplace_back([this] { guarded(&SweepRun::bringOut); });
     walk(compute);
   } catch (...) {
@@ -172,6 +174,7 @@ void SweepRun::walk(const std::function<void(int64_t tile)>& compute) {
   for (int64_t place = 0;; place++) {
     checkCancelled(*run_.cancel);
     if (!hasIn_) take(place);
+    if (hasIn_ && bringsFromDevices_ && beginIn(place)) endIn(place);
     const std::optional<Taken> taken = awaitTaken(place, [&](const Taken& one) {
       return (!hasIn_ || in_ > place) && (!hasOut_ || (out_ > one.outUser && out_ + kAhead > place));
     });
@@ -187,11 +190,7 @@ void SweepRun::walk(const std::function<void(int64_t tile)>& compute) {
 
 void SweepRun::bringIn() {
   nameThread("weft-in");
-  TileFeed feed({[this](int64_t place) { return beginIn(place); },
-                 [this](int64_t place) {
-                   copies_.broughtIn.record(place, copies_.inStream);
-                   advance(in_);
-                 },
+  TileFeed feed({[this](int64_t place) { return beginIn(place); }, [this](int64_t place) { endIn(place); },
                  [this](const std::exception_ptr& error) { stop(error); }},
                 copies_.in.slotByteLength());
   const Share beside = findsPages_ ? Share::few : stagesOut_ ? Share::half : Share::besideDevice;
@@ -208,6 +207,11 @@ std::optional<std::vector<Transfer>> SweepRun::beginIn(int64_t place) {
   if (taken->inUser >= 0) copies_.computed.holdBack(taken->inUser, copies_.inStream);
   copyOnDevice(taken->tile);
   return copies_.in.queueDirect(transfersOf(taken->tile, SweepDirection::in), Way::up);
+}
+
+void SweepRun::endIn(int64_t place) {
+  copies_.broughtIn.record(place, copies_.inStream);
+  advance(in_);
 }
 
 // Windows of buffers that are on devices, but not here, or whose rows have to lie otherwise.

@@ -155,6 +155,7 @@ class SweepRun {
   // Brings in, using JavaScript's memory as long as that takes.
   void readInputs();
   std::optional<std::vector<Transfer>> beginIn(int64_t place);
+  void endIn(int64_t place);
   void copyOnDevice(int64_t tile);
   void bringOut();
   std::optional<std::vector<Transfer>> beginOut(int64_t place);
@@ -171,6 +172,8 @@ class SweepRun {
   Run& run_;
   std::vector<Track> tracks_;
   bool hasIn_ = false, hasOut_ = false;
+  // Whether all that is brought in lies on devices: to queue copies of it takes no thread.
+  bool bringsFromDevices_ = true;
   // Whether lanes copy out, and take processors from those that copy in; and whether into fresh memory.
   bool stagesOut_ = false, findsPages_ = false;
   // Whether JavaScript's memory is used while lanes copy in, and not before or after.
