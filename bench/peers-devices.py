@@ -3,15 +3,18 @@
 [--seconds 60]`.
 
 Prints a JSON line for each workload: for each count of devices the seconds, and the ratios to the first. Arrays are split
-by hand along their first axis, one thread issues the work, partial results meet on the first device or the host. PyTorch
-is eager, CuPy has a fused kernel for each map and reduction, as one would write it. After `--seconds` no other workload
-is begun; a workload is repeated for two seconds at most.
+by hand along their first axis, partial results meet on the first device or the host. One thread issues the work; from
+ordinary memory each device has one, whose copies to and from pinned memory have helpers. PyTorch is eager, CuPy has a
+fused kernel for each map and reduction, as one would write it. After `--seconds` no other workload is begun; a workload
+is repeated for a second at most.
 """
 
 import argparse
+import concurrent.futures
 import functools
 import json
 import math
+import os
 import sys
 import time
 
@@ -25,7 +28,9 @@ parser.add_argument("--seconds", type=float, default=60)
 options = parser.parse_args()
 counts = [int(count) for count in options.devices.split(",")]
 begin = time.perf_counter()
-LONGEST = 2.0
+LONGEST = 1.0
+# Elements of an array in ordinary memory that a device gets at a time.
+CHUNK = 1 << 25
 if options.library == "torch":
     import torch
 
@@ -61,6 +66,26 @@ def least(count, synchronize, run, warm=None):
         seconds = time.perf_counter() - start
         best, spent = min(best, seconds), spent + seconds
     return best
+
+
+def by_device(count, share):
+    """Calls `share` for every device, each in a thread of its own."""
+    with concurrent.futures.ThreadPoolExecutor(count) as threads:
+        for each in [threads.submit(share, d) for d in range(count)]:
+            each.result()
+
+
+def in_turns(first, last, chunk, send, land):
+    """Sends chunks of a range through two slots; a slot is landed before it is used again, and at the end."""
+    flying = [None, None]
+    for k, at in enumerate(range(first, last, chunk)):
+        if flying[k % 2] is not None:
+            land(k % 2, *flying[k % 2])
+        flying[k % 2] = (at, min(chunk, last - at))
+        send(k % 2, *flying[k % 2])
+    for slot in sorted((0, 1), key=lambda slot: flying[slot] or (0, 0)):
+        if flying[slot] is not None:
+            land(slot, *flying[slot])
 
 
 def torch_workloads():
@@ -103,36 +128,46 @@ def torch_workloads():
         parts = shards(sized(14e9), count)
         return least(count, synchronize, lambda: [p.mul(2).add_(1) for p in parts])
 
-    def out_of_core(count):
-        n = sized(2**30)
+    @functools.cache
+    def ordinary():
+        n = sized(2**17, 64) * 8192
         x = torch.zeros(n)
-        x[::512] = torch.arange(len(x[::512])) % 1000
-        out = torch.empty(n)
-        chunk = 1 << 25
-        staging = [[torch.empty(chunk, pin_memory=True) for _ in range(2)] for _ in range(count)]
+        x[::64] = torch.arange(len(x[::64])) % 1000
+        return x, torch.zeros(n)
 
-        def run():
-            # Ordinary memory through a pinned buffer, one stream a device.
-            pending = [None] * count
-            for k, at in enumerate(range(0, n, chunk)):
-                d = k % count
-                m = min(chunk, n - at)
-                up, down = staging[d]
-                if pending[d] is not None:
-                    torch.cuda.synchronize(d)
-                    a, b = pending[d]
-                    out[a:b] = down[: b - a]
-                up[:m] = x[at : at + m]
-                y = up[:m].to(f"cuda:{d}", non_blocking=True)
-                down[:m].copy_(y.mul(y).add_(1).sqrt_(), non_blocking=True)
-                pending[d] = (at, at + m)
-            for d in range(count):
-                if pending[d] is not None:
-                    torch.cuda.synchronize(d)
-                    a, b = pending[d]
-                    out[a:b] = staging[d][1][: b - a]
+    @functools.cache
+    def slots(d):
+        return [(torch.cuda.Stream(d), *(torch.empty(CHUNK, pin_memory=True) for _ in range(2))) for _ in range(2)]
 
-        return least(count, synchronize, run)
+    def from_ordinary(count, compute, width):
+        """A function of rows of 8192 elements, whose results have `width` elements a row."""
+        x, out = ordinary()
+
+        def share(d):
+            torch.set_num_threads(max(1, os.cpu_count() // count))
+            a, b = split(len(x) // 8192, count)[d]
+
+            def send(slot, at, m):
+                stream, up, down = slots(d)[slot]
+                up[: m * 8192].copy_(x[at * 8192 : (at + m) * 8192])
+                with torch.cuda.stream(stream):
+                    y = up[: m * 8192].to(f"cuda:{d}", non_blocking=True)
+                    down[: m * width].copy_(compute(y), non_blocking=True)
+
+            def land(slot, at, m):
+                stream, _, down = slots(d)[slot]
+                stream.synchronize()
+                out[at * width : (at + m) * width].copy_(down[: m * width])
+
+            in_turns(a, b, CHUNK // 8192, send, land)
+
+        return least(count, synchronize, lambda: by_device(count, share))
+
+    def out_of_core(count):
+        return from_ordinary(count, lambda y: y.mul(y).add_(1).sqrt_(), 8192)
+
+    def out_of_core_sums(count):
+        return from_ordinary(count, lambda y: y.mul(y).add_(1).sqrt_().view(-1, 8192).sum(1), 1)
 
     @functools.cache
     def pinned_rows():
@@ -173,7 +208,11 @@ def torch_workloads():
     def pairs(count):
         n = sized(400_000)
         x = values(0, n * 3, "cuda:0").reshape(n, 3)
-        copies = [x.to(f"cuda:{d}") for d in range(count)]
+        # With two more columns a product of both is -|x - y|² / 2.
+        half, one = x.square().sum(1, keepdim=True).mul(-0.5), torch.ones(n, 1, device="cuda:0")
+        left, right = torch.cat([x, one, half], 1), torch.cat([x, half, one], 1)
+        lefts = [left.to(f"cuda:{d}") for d in range(count)]
+        rights = [right.to(f"cuda:{d}").T.contiguous() for d in range(count)]
         rows = 4096
 
         def run(most=math.inf):
@@ -181,13 +220,11 @@ def torch_workloads():
                 for d, (a, b) in enumerate(split(n, count)):
                     at = a + k
                     if at < b:
-                        part = copies[d][at : min(at + rows, b)]
-                        distance = torch.cdist(part, copies[d], compute_mode="donot_use_mm_for_euclid_dist")
-                        distance.square_().mul_(-0.5).exp_().sum(1)
+                        torch.mm(lefts[d][at : min(at + rows, b)], rights[d]).exp_().sum(1)
 
         return least(count, synchronize, run, lambda: run(rows))
 
-    def batch(count):
+    def batch_pinned(count):
         side = max(256, round(4096 * math.sqrt(options.scale)))
         arrays = [torch.zeros(side, side).pin_memory() for _ in range(8)]
 
@@ -202,7 +239,7 @@ def torch_workloads():
     def clear():
         torch.cuda.empty_cache()
 
-    jobs = [resident, resident_map, matmul, pairs, batch, out_of_core, out_of_core_pinned]
+    jobs = [resident, resident_map, matmul, pairs, batch_pinned, out_of_core_pinned, out_of_core_sums, out_of_core]
     return {job.__name__.replace("_", "-"): job for job in jobs}, clear
 
 
@@ -275,39 +312,58 @@ def cupy_workloads():
         parts = shards(sized(14e9), count)
         return least(count, synchronize, lambda: each(parts, double))
 
-    def out_of_core(count):
-        n = sized(2**30)
-        x = numpy.zeros(n, float32)
-        x[::512] = numpy.arange(len(x[::512])) % 1000
-        out = numpy.empty(n, float32)
-        chunk = 1 << 25
-        staging = [[cupyx.empty_pinned(chunk, float32) for _ in range(2)] for _ in range(count)]
+    @functools.cache
+    def ordinary():
+        n = sized(2**17, 64) * 8192
+        x, out = numpy.zeros(n, float32), numpy.zeros(n, float32)
+        x[::64] = numpy.arange(len(x[::64])) % 1000
+        out[::1024] = 1  # its pages are there
+        return x, out
 
-        def land(d, pending):
-            if pending is None:
-                return
-            with cupy.cuda.Device(d):
-                cupy.cuda.get_current_stream().synchronize()
-            a, b = pending
-            out[a:b] = staging[d][1][: b - a]
+    @functools.cache
+    def slots(d):
+        with cupy.cuda.Device(d):
+            streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
+        return [(stream, *(cupyx.empty_pinned(CHUNK, float32) for _ in range(2))) for stream in streams]
 
-        def run():
-            pending = [None] * count
-            for k, at in enumerate(range(0, n, chunk)):
-                d = k % count
-                m = min(chunk, n - at)
-                land(d, pending[d])
-                up, down = staging[d]
-                up[:m] = x[at : at + m]
+    copiers = concurrent.futures.ThreadPoolExecutor(max(1, os.cpu_count() * 3 // 4))
+
+    def copy(to, given):
+        """By several threads."""
+        part = 1 << 20
+        parts = [slice(at, at + part) for at in range(0, len(given), part)]
+        list(copiers.map(lambda each: numpy.copyto(to[each], given[each]), parts))
+
+    def from_ordinary(count, compute, width):
+        """A function of rows of 8192 elements, whose results have `width` elements a row."""
+        x, out = ordinary()
+
+        def share(d):
+            a, b = split(len(x) // 8192, count)[d]
+
+            def send(slot, at, m):
+                stream, up, down = slots(d)[slot]
+                copy(up[: m * 8192], x[at * 8192 : (at + m) * 8192])
+                with cupy.cuda.Device(d), stream:
+                    y = cupy.empty((m, 8192), float32)
+                    y.set(up[: m * 8192].reshape(m, 8192), stream=stream)
+                    compute(y).get(out=down[: m * width], stream=stream, blocking=False)
+
+            def land(slot, at, m):
+                stream, _, down = slots(d)[slot]
                 with cupy.cuda.Device(d):
-                    y = cupy.empty(m, float32)
-                    y.set(up[:m], stream=cupy.cuda.get_current_stream())
-                    root(y).get(out=down[:m], stream=cupy.cuda.get_current_stream(), blocking=False)
-                pending[d] = (at, at + m)
-            for d in range(count):
-                land(d, pending[d])
+                    stream.synchronize()
+                copy(out[at * width : (at + m) * width], down[: m * width])
 
-        return least(count, synchronize, run)
+            in_turns(a, b, CHUNK // 8192, send, land)
+
+        return least(count, synchronize, lambda: by_device(count, share))
+
+    def out_of_core(count):
+        return from_ordinary(count, lambda y: root(y).reshape(-1), 8192)
+
+    def out_of_core_sums(count):
+        return from_ordinary(count, lambda y: root_sums(y, axis=1), 1)
 
     @functools.cache
     def pinned_rows():
@@ -394,7 +450,7 @@ def cupy_workloads():
 
         return least(count, synchronize, run)
 
-    def batch(count):
+    def batch_pinned(count):
         side = max(256, round(4096 * math.sqrt(options.scale)))
         arrays = [cupyx.zeros_pinned((side, side), float32) for _ in range(8)]
         results = [cupyx.empty_pinned(side, float32) for _ in range(256)]
@@ -416,7 +472,7 @@ def cupy_workloads():
             with cupy.cuda.Device(d):
                 cupy.get_default_memory_pool().free_all_blocks()
 
-    jobs = [resident, resident_map, matmul, pairs, batch, out_of_core, out_of_core_pinned]
+    jobs = [resident, resident_map, matmul, pairs, batch_pinned, out_of_core_pinned, out_of_core_sums, out_of_core]
     return {job.__name__.replace("_", "-"): job for job in jobs}, clear
 
 
