@@ -190,8 +190,7 @@ const CLOSE_HALVES = 2 ** -11;
 const numbersOf = ({ data, dtype, size }: NDArray): Float64Array =>
   Float64Array.from({ length: size }, (_, k) => Number(readElement(data, dtype, k)));
 
-/** Whether two results differ by no more than another order of sums makes. */
-export function areClose(a: NDArray, b: NDArray): boolean {
+function areClose(a: NDArray, b: NDArray): boolean {
   const [x, y] = [a, b].map(numbersOf);
   const scale = x!.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const most = (a.dtype === 'float16' ? CLOSE_HALVES : CLOSE) * scale;
