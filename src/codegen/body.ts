@@ -17,7 +17,6 @@ import { apartCall, callsApart } from './apart.js';
 import { castExpression, fromStorage } from './casts.js';
 import { affineExpression, boundsExpression, indexWidthOf } from './index-math.js';
 import { zeroLiteral } from './literals.js';
-import type { NearForm } from './near-forms.js';
 import { Parameters } from './parameters.js';
 import type { Writer } from './writer.js';
 
@@ -25,8 +24,8 @@ import type { Writer } from './writer.js';
 export interface Scope {
   readonly coordinates: readonly string[];
   readonly known: ReadonlyMap<number, string>;
-  /** The near forms that ops are printed in. */
-  readonly near?: ReadonlyMap<number, NearForm> | undefined;
+  /** What ops of one argument are printed as instead of their own expressions. */
+  readonly instead?: ReadonlyMap<number, (argument: string) => string> | undefined;
 }
 
 /** A kernel with what every printer asks about it. */
@@ -107,9 +106,8 @@ export class Body {
         return castExpression(args[0]!, this.instruction(instruction.args[0]).dtype, instruction.dtype);
       case 'map': {
         const dtype = this.#argumentDType(instruction);
-        const near = scope.near?.get(position);
         return (
-          (near && `${near.name}(${args[0]}, ${near.record})`) ??
+          scope.instead?.get(position)?.(args[0]!) ??
           (this.#callsApart ? apartCall(instruction, args, dtype) : undefined) ??
           opRow(instruction.op).cuda(args, dtype)
         );

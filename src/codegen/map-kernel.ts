@@ -10,7 +10,7 @@ import type { Body, Scope } from './body.js';
 import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates, storeElement } from './chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from './function.js';
 import { printCoordinates } from './index-math.js';
-import { nearInMap, printNaNRecord, printNearFirst, tellsOfNaN } from './near.js';
+import { callsOf, type NearOps, nearInMap, printNaNRecord, printNearFirst, tellsOfNaN } from './near.js';
 import type { Parameters } from './parameters.js';
 import { columnValues, type MapSchedule, sharesColumns } from './schedule-map.js';
 import { Writer } from './writer.js';
@@ -85,7 +85,7 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
   };
   const compute = (coordinates: readonly string[]): void => {
     for (const store of kernel.stores.keys()) stores.declare(out, store, []);
-    const elements = (near: Scope['near']): void => {
+    const elements = (near: NearOps | undefined): void => {
       // What stands in for near forms runs rarely: a loop over the elements, so that it is compiled once.
       const rolled = near === undefined && nearFirst && chunking.width > 1;
       const inChunk = loaded.map(
@@ -94,7 +94,7 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
       const scope: Scope = {
         coordinates: elementCoordinates(coordinates, chunking),
         known: new Map([...(rolled ? columns.picked : columns.known), ...inChunk]),
-        near,
+        instead: near && callsOf(near),
       };
       const element = (): void => {
         body.print(out, computed, scope, params);

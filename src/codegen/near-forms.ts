@@ -1,6 +1,6 @@
 /**
  * The near forms of ops (`near.ts`): which there are, what they record, and when that says that they hold. For float32;
- * other dtypes have none. A near form gives the bits of the op, or kernels would disagree.
+ * other dtypes have none. A near form gives the bits of the op, or kernels would disagree, but for terms of sums.
  */
 import { argumentsOf, type Instruction } from '../fusion/kernel.js';
 import type { DType } from '../graph/dtype.js';
@@ -11,6 +11,11 @@ export interface NearForm {
   readonly name: string;
   /** The same for a result whose NaN would not show in what is stored: it records that, too. */
   readonly hidden: string;
+  /**
+   * Of ops that have another function of the prelude for terms of sums, where no single one is seen: that function, whose bits
+   * the near form gives. It is taken there alone.
+   */
+  readonly term?: string;
   /** The record: a variable, what it starts from, and the condition under which every argument was ordinary. */
   readonly record: string;
   readonly start: string;
@@ -39,9 +44,10 @@ const NEAR_FORMS = new Map<OpName, NearForm>([
     {
       name: 'weft_near_exp',
       hidden: 'weft_near_exp',
+      term: 'weft_term_exp',
       record: 'exponents',
       start: '0.0f',
-      ordinary: 'exponents <= 87.0f',
+      ordinary: 'exponents <= 125.0f',
       inMaps: false,
     },
   ],
@@ -52,3 +58,7 @@ export function nearFormOf(i: Instruction, dtypeOf: (position: number) => DType)
   if (i.kind !== 'map' || dtypeOf(argumentsOf(i)[0]!) !== 'float32') return undefined;
   return NEAR_FORMS.get(i.op);
 }
+
+/** Whether a loop over reduced axes takes a near form: one for terms of sums where all reductions of the tape are sums. */
+export const suitsLoop = ({ term }: NearForm, tape: readonly Instruction[]): boolean =>
+  term === undefined || tape.every((i) => i.kind !== 'reduce' || i.reduction === 'sum');

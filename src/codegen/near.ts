@@ -10,12 +10,12 @@
  *     if (!(reciprocals < 2^100)) { … sqrtf(x) … }      zeros, subnormals, infinities, negatives, NaN
  *
  * Used where arithmetic, not memory, is the limit. The functions are in `prelude-near.ts`; results do not depend on who
- * uses them.
+ * uses them, but for terms of sums: exponentials have a form of their own there (`term`), near or not.
  */
 import { argumentsOf } from '../fusion/kernel.js';
 import type { OpName } from '../graph/ops.js';
-import type { Body } from './body.js';
-import { type NearForm, nearFormOf } from './near-forms.js';
+import type { Body, Scope } from './body.js';
+import { type NearForm, nearFormOf, suitsLoop } from './near-forms.js';
 import type { Writer } from './writer.js';
 
 /** The ops of a stretch that are printed in near forms, by their positions. */
@@ -35,8 +35,22 @@ export const nearInMap = (body: Body, positions: readonly number[]): NearOps =>
   nearIn(body, positions, ({ inMaps }) => inMaps);
 
 /** Those of a loop that goes on without near forms where arguments are not ordinary; it shows nobody its NaNs. */
-export const nearInLoop = (body: Body, positions: readonly number[]): NearOps =>
-  new Map([...nearIn(body, positions, () => true)].map(([k, form]) => [k, { ...form, name: form.hidden }]));
+export function nearInLoop(body: Body, positions: readonly number[]): NearOps {
+  const ops = nearIn(body, positions, (form) => suitsLoop(form, body.kernel.tape));
+  return new Map([...ops].map(([k, form]) => [k, { ...form, name: form.hidden }]));
+}
+
+/** How near forms are called. */
+export const callsOf = (ops: NearOps): Scope['instead'] =>
+  new Map([...ops].map(([k, { name, record }]) => [k, (argument) => `${name}(${argument}, ${record})`]));
+
+/** How a loop calls what has the bits of its near forms, where that is not the op. */
+export const termsOf = (ops: NearOps): Scope['instead'] =>
+  new Map(
+    [...ops].flatMap(([k, { term }]) =>
+      term === undefined ? [] : [[k, (argument: string) => `${term}(${argument})`] as const],
+    ),
+  );
 
 const formsOf = (ops: NearOps): NearForm[] => [
   ...new Map([...ops.values()].map((form) => [form.record, form])).values(),

@@ -37,25 +37,32 @@ __device__ __forceinline__ float weft_near_sqrt_hidden(float x, float& reciproca
   return y;
 }`),
   piece(`
-/* e raised to x, of which at most 87 is the size: two to the rounded p = x / ln 2, and the rest to first order. Within
-   2.5 units in the last place while |x| is below 20, and within 5 up to 87, where the rounding of ln 2 is seen. */
-__device__ __forceinline__ float weft_exp_within(float x) {
-  const float p = x * 1.44269504088896340736f;
+/* Two raised to p; 0 where that is subnormal. */
+__device__ __forceinline__ float weft_two_to(float p) {
   float power;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(p));
-  return fmaf(power, fmaf(p, -0.693147180559945309417f, x), power);
+  return power;
 }
-/* e raised to x. Farther out it is the square of half the way, so that it becomes subnormal, 0 or infinite as it should;
-   no branches: a few more instructions where there is always some argument out there and some within. */
-__device__ __forceinline__ float weft_exp(float x) {
-  const bool far = !(fabsf(x) <= 87.0f);
-  const float power = weft_exp_within(far ? weft_minimum(weft_maximum(0.5f * x, -60.0f), 60.0f) : x);
-  return far ? __fmul_rn(power, power) : power;
+/* power = 2^p, where p is x / ln 2 but for its rounding, becomes e^x: times what p leaves of x, to first order. */
+__device__ __forceinline__ float weft_exp_about(float x, float p, float power) {
+  return fmaf(power, fmaf(p, -0.693147180559945309417f, x), power);
 }`),
   piece(`
-/* The same where x is at most 87 in size; exponents becomes the largest size. */
+/* e raised to x as a term of a sum, which has a near form of fewer steps than expf: within 2.5 units in the last place while
+   |x| is below 20, and within 5 farther out, where the rounding of ln 2 is seen. What may be subnormal is computed 2^24 times
+   as large; an x whose power is infinite gives way to one that leaves more than 0, or the end were NaN. */
+__device__ __forceinline__ float weft_term_exp(float x) {
+  const float c = weft_maximum(x >= 88.72283935546875f ? 88.72285461425781f : x, -110.0f);
+  const float p = __fmul_rn(c, 1.44269504088896340736f);
+  const bool low = p < -125.0f;
+  const float y = weft_exp_about(c, p, weft_two_to(low ? p + 24.0f : p));
+  return low ? __fmul_rn(y, 5.9604644775390625e-8f) : y;
+}`),
+  piece(`
+/* The same where the size of p is at most 125; exponents becomes the largest size. */
 __device__ __forceinline__ float weft_near_exp(float x, float& exponents) {
-  exponents = fmaxf(exponents, fabsf(x));
-  return weft_exp_within(x);
+  const float p = __fmul_rn(x, 1.44269504088896340736f);
+  exponents = fmaxf(exponents, fabsf(p));
+  return weft_exp_about(x, p, weft_two_to(p));
 }`),
 ];

@@ -16,7 +16,7 @@ import { printCombine, printRow } from './reduce-combine.js';
 import { ReduceContext } from './reduce-context.js';
 import { printStaged } from './reduce-staged.js';
 import { printSingle, printStep } from './reduce-step.js';
-import type { ReduceSchedule } from './schedule-reduce.js';
+import { NEAR_RESIDENT, type ReduceSchedule } from './schedule-reduce.js';
 
 export interface PrintedReduction {
   readonly functions: readonly CudaFunction[];
@@ -47,12 +47,6 @@ export function reduceScratch(body: Body, { slots }: Pick<ReduceSchedule, 'slots
     zeroed: false,
   }));
 }
-
-/**
- * Blocks of a staged reduction with near forms that a multiprocessor should hold at once, which bounds registers: with its own
- * choice, NVRTC has too few of them to keep the arithmetic busy.
- */
-const NEAR_RESIDENT = 6;
 
 function printWalk(c: ReduceContext, name: string): CudaFunction {
   const { threadsP, threadsR, itemsP, width, slots, slotLength, layout } = c.schedule;

@@ -9,7 +9,7 @@ import { opRow } from '../graph/ops.js';
 import type { Scope } from './body.js';
 import { fromStorage, STORAGE_TYPE, toStorage } from './casts.js';
 import { printCoordinates } from './index-math.js';
-import { type NearOps, ordinaryOf, printRecords } from './near.js';
+import { callsOf, type NearOps, ordinaryOf, printRecords, termsOf } from './near.js';
 import type { ReduceContext } from './reduce-context.js';
 import { powerOfTwoFrom, powerOfTwoTo } from './schedule-reduce.js';
 
@@ -17,7 +17,7 @@ import { powerOfTwoFrom, powerOfTwoTo } from './schedule-reduce.js';
 const MOST_UNROLLED = 4;
 const UNROLLED_COST = 512;
 /** Elements after which a warp looks whether near forms held. */
-const STRETCH = 64;
+const STRETCH = 32;
 
 /** Values that move together as one pack of up to 16 bytes. */
 interface Group {
@@ -130,7 +130,11 @@ function printPairs(
   const reduced = placed
     ? printCoordinates(out, c.params, 's', kernel.reduced, 'z')
     : kernel.reduced.map(() => '0');
-  const scope: Scope = { coordinates: c.coordinates(reduced), known, near };
+  const scope: Scope = {
+    coordinates: c.coordinates(reduced),
+    known,
+    instead: near ? callsOf(near) : termsOf(c.near),
+  };
   out.unrolled('g', c.schedule.itemsP, () => {
     c.body.print(out, c.parts.own, scope, c.params);
     c.push(scope, 'g');

@@ -10,6 +10,7 @@ import { type Access, argumentsOf, type Kernel, levelsOf, product } from '../fus
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import { reductionRow } from '../graph/reductions.js';
 import { chunkWidth } from './chunks.js';
+import { nearFormOf, suitsLoop } from './near-forms.js';
 
 export interface ReduceSchedule {
   readonly kind: 'reduce';
@@ -82,14 +83,13 @@ export function layoutOf(kernel: Kernel): 'rows' | 'columns' {
   return columns > rows ? 'columns' : 'rows';
 }
 
+interface Slots {
+  readonly slotLength: number;
+  readonly slots: number;
+}
+
 /** Length of a slot so that about `blocks` blocks come out, as a power of two times what a block walks in one step. */
-function slotsOf(
-  length: number,
-  step: number,
-  blocksP: number,
-  chainStep: number,
-  blocks = BLOCKS,
-): { slotLength: number; slots: number } {
+function slotsOf(length: number, step: number, blocksP: number, chainStep: number, blocks = BLOCKS): Slots {
   const wanted = Math.max(1, Math.ceil(blocks / blocksP));
   let slotLength = step * powerOfTwoFrom(length / wanted / step);
   slotLength = Math.min(slotLength, chainStep * LONGEST_CHAIN);
@@ -128,24 +128,38 @@ function isStaged(kernel: Kernel): boolean {
   return loads.length > 0 && kernel.stores.every(({ value }) => !element[value]);
 }
 
-/** Of a staged reduction, which is bound by arithmetic, so that blocks are many and even. */
-const STAGED_THREADS = 128;
-const STAGED_BLOCKS = 8192;
-/** Rows per thread, which share what is read of an element; and what they may take of the registers, in words. */
-const STAGED_ITEMS = 8;
+/** How a staged reduction is laid out, which is bound by arithmetic: threads of a block, rows of each at most, and blocks. */
+interface Staging {
+  readonly threads: number;
+  /** Rows per thread, which share what is read of an element. */
+  readonly items: number;
+  readonly blocks: number;
+}
+const STAGING: Staging = { threads: 256, items: 4, blocks: 12288 };
+/** With near forms there are fewer steps to hide behind what is read. */
+const NEAR_STAGING: Staging = { threads: 128, items: 8, blocks: 8192 };
+/** What the rows of a thread may take of its registers, in words. */
 const STAGED_WORDS = 48;
+/**
+ * Blocks with near forms that a multiprocessor should hold at once, which bounds registers: with its own choice, NVRTC has too
+ * few of them to keep the arithmetic busy. And those of a device of 132 multiprocessors.
+ */
+export const NEAR_RESIDENT = 6;
+const NEAR_ROUND = NEAR_RESIDENT * 132;
 
 function chooseStaged(kernel: Kernel): ReduceSchedule {
+  const isNear = hasNearForms(kernel);
+  const { threads, items, blocks } = isNear ? NEAR_STAGING : STAGING;
   const rows = product(kernel.parallel);
   const length = product(kernel.reduced);
-  const fitting = Math.min(STAGED_ITEMS, STAGED_WORDS / wordsOfRow(kernel), rows / STAGED_THREADS);
-  const itemsP = powerOfTwoTo(fitting);
-  const blocksP = Math.ceil(rows / (STAGED_THREADS * itemsP));
-  const slots = slotsOf(length, STAGED_THREADS, blocksP, 1, STAGED_BLOCKS);
+  const itemsP = powerOfTwoTo(Math.min(items, STAGED_WORDS / wordsOfRow(kernel), rows / threads));
+  const blocksP = Math.ceil(rows / (threads * itemsP));
+  const powers = slotsOf(length, threads, blocksP, 1, blocks);
+  const slots = isNear ? inRounds(powers, length, threads, blocksP) : powers;
   return {
     kind: 'reduce',
     layout: 'columns',
-    threadsP: STAGED_THREADS,
+    threadsP: threads,
     threadsR: 1,
     width: 1,
     itemsP,
@@ -153,6 +167,29 @@ function chooseStaged(kernel: Kernel): ReduceSchedule {
     ...slots,
     staged: true,
   };
+}
+
+function hasNearForms({ tape }: Kernel): boolean {
+  return tape.some((i) => {
+    const form = nearFormOf(i, (position) => tape[position]!.dtype);
+    return form !== undefined && suitsLoop(form, tape);
+  });
+}
+
+/** Slots up to twice as long, a multiple of `step`, of which the last round of a device's blocks is the fullest. */
+function inRounds({ slotLength, slots }: Slots, length: number, step: number, blocksP: number): Slots {
+  if (slots === 1) return { slotLength, slots };
+  const fillOf = ({ slots: count }: Slots): number => {
+    const rounds = (blocksP * count) / NEAR_ROUND;
+    return rounds / Math.ceil(rounds);
+  };
+  let best = { slotLength, slots };
+  const most = Math.min(2 * slotLength - step, LONGEST_CHAIN);
+  for (let longer = slotLength + step; longer <= most; longer += step) {
+    const tried = { slotLength: longer, slots: Math.ceil(length / longer) };
+    if (fillOf(tried) > fillOf(best)) best = tried;
+  }
+  return best;
 }
 
 /** What a thread holds of a row while it walks: values that do not depend on the element, and accumulators. */

@@ -105,10 +105,6 @@ const call =
   (args, dtype) =>
     `${isComplex(dtype) ? `weft_${name}` : dtype === 'float32' ? `${name}f` : name}(${args.join(', ')})`;
 
-/** The prelude's own for float32 (`prelude-near.ts`), of which kernels that compute exponentials all the time take the core alone. */
-const exponential: CudaExpression = (args, dtype) =>
-  dtype === 'float64' ? `exp(${args.join(', ')})` : `weft_exp(${args.join(', ')})`;
-
 /** A function of the generated prelude, overloaded on its argument types. */
 const prelude =
   (name: string): CudaExpression =>
@@ -211,7 +207,7 @@ export const OPS = {
   /** Cube root. */
   cbrt: { arity: 1, dtype: toRealFloat, cuda: call('cbrt'), sample: within(2, -100, 100), cost: 20 },
   /** e raised to each element. */
-  exp: { arity: 1, dtype: toFloat, cuda: exponential, sample: within(4, -10, 10), cost: 10 },
+  exp: { arity: 1, dtype: toFloat, cuda: call('exp'), sample: within(4, -10, 10), cost: 10 },
   /** 2 raised to each element. */
   exp2: { arity: 1, dtype: toRealFloat, cuda: call('exp2'), sample: within(4, -10, 10), cost: 8 },
   /** exp(x) - 1, accurate near zero. */

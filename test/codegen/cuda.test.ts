@@ -15,6 +15,8 @@ import { LOOP_CHECK } from '../../src/codegen/loop-check.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { DTYPES } from '../../src/graph/dtype.js';
+import type { OpName } from '../../src/graph/ops.js';
+import type { ReductionName } from '../../src/graph/reductions.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { CUDA_CASES } from './cuda-cases.js';
 import { COMPUTED, castsOf, opsOf } from './cuda-op-cases.js';
@@ -169,6 +171,22 @@ describe('cudaKernel', () => {
       layout: 'columns',
       threadsP: 32,
     });
+  });
+
+  it('lays out sums over pairs by whether they have near forms, in full rounds of blocks', () => {
+    const pairs = (op: OpName, reduction: ReductionName, count = 50_000): Kernel => {
+      const b = new KernelBuilder([count], [count]);
+      const difference = b.map('subtract', b.load('float32', [1, 0]), b.load('float32', [0, 1]));
+      return b.store(b.reduce(reduction, b.map(op, difference))).build('pairs');
+    };
+    const near = { threadsP: 128, itemsP: 8, slotLength: 640, slots: 79 }; // 49 * 79 blocks: 4.9 rounds of 792
+    const plain = { threadsP: 256, itemsP: 4, slotLength: 256, slots: 196 };
+    expect(scheduleOf(pairs('exp', 'sum'))).toMatchObject(near);
+    expect(scheduleOf(pairs('sqrt', 'max'))).toMatchObject(near);
+    expect(scheduleOf(pairs('exp', 'max'))).toMatchObject(plain);
+    expect(scheduleOf(pairs('square', 'sum'))).toMatchObject(plain);
+    // Chains stay short enough.
+    expect(scheduleOf(pairs('exp', 'sum', 2 ** 23))).toMatchObject({ slotLength: 1024 });
   });
 
   it('cuts pairs with few tiles into slots, in tiles that both sides have neighbours in', () => {

@@ -7,44 +7,6 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };
 
-/* NaN if either is NaN. */
-template <class T>
-__device__ __forceinline__ T weft_maximum(T a, T b) {
-  return a > b || a != a ? a : b;
-}
-__device__ __forceinline__ float weft_maximum(float a, float b) {
-  float r;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-  return r;
-}
-
-/* NaN if either is NaN. */
-template <class T>
-__device__ __forceinline__ T weft_minimum(T a, T b) {
-  return a < b || a != a ? a : b;
-}
-__device__ __forceinline__ float weft_minimum(float a, float b) {
-  float r;
-  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-  return r;
-}
-
-/* e raised to x, of which at most 87 is the size: two to the rounded p = x / ln 2, and the rest to first order. Within
-   2.5 units in the last place while |x| is below 20, and within 5 up to 87, where the rounding of ln 2 is seen. */
-__device__ __forceinline__ float weft_exp_within(float x) {
-  const float p = x * 1.44269504088896340736f;
-  float power;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(p));
-  return fmaf(power, fmaf(p, -0.693147180559945309417f, x), power);
-}
-/* e raised to x. Farther out it is the square of half the way, so that it becomes subnormal, 0 or infinite as it should;
-   no branches: a few more instructions where there is always some argument out there and some within. */
-__device__ __forceinline__ float weft_exp(float x) {
-  const bool far = !(fabsf(x) <= 87.0f);
-  const float power = weft_exp_within(far ? weft_minimum(weft_maximum(0.5f * x, -60.0f), 60.0f) : x);
-  return far ? __fmul_rn(power, power) : power;
-}
-
 extern "C" __global__ void __launch_bounds__(128)
 map_flat_with_a_tail_map(unsigned int first_x, int n0, const float* __restrict__ b0, const float* __restrict__ b1, float c2, float* __restrict__ b2, int n1, int n2) {
   const int first = (int)(blockIdx.x + first_x) * 512 + (int)threadIdx.x * 4;
@@ -61,7 +23,7 @@ map_flat_with_a_tail_map(unsigned int first_x, int n0, const float* __restrict__
       const float v4 = (c2 * v3);
       const float v5 = cosf(l1.v[e]);
       const float v6 = (v4 + v5);
-      const float v7 = weft_exp(v6);
+      const float v7 = expf(v6);
       o0.v[e] = v7;
     }
     *reinterpret_cast<weft_pack<float, 4>*>(b2 + (i)) = o0;
@@ -74,7 +36,7 @@ map_flat_with_a_tail_map(unsigned int first_x, int n0, const float* __restrict__
     const float v4 = (c2 * v3);
     const float v5 = cosf(v1);
     const float v6 = (v4 + v5);
-    const float v7 = weft_exp(v6);
+    const float v7 = expf(v6);
     b2[rest] = v7;
   }
 }

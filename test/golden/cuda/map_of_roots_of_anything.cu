@@ -7,28 +7,6 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };
 
-/* NaN if either is NaN. */
-template <class T>
-__device__ __forceinline__ T weft_maximum(T a, T b) {
-  return a > b || a != a ? a : b;
-}
-__device__ __forceinline__ float weft_maximum(float a, float b) {
-  float r;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-  return r;
-}
-
-/* NaN if either is NaN. */
-template <class T>
-__device__ __forceinline__ T weft_minimum(T a, T b) {
-  return a < b || a != a ? a : b;
-}
-__device__ __forceinline__ float weft_minimum(float a, float b) {
-  float r;
-  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-  return r;
-}
-
 /* Element e of an array that stays in registers, though e is not known to the compiler. */
 template <class T, int N>
 __device__ __forceinline__ T weft_pick(const T (&a)[N], int e) {
@@ -54,22 +32,6 @@ __device__ __forceinline__ float weft_near_sqrt(float x, float& reciprocals) {
   return fmaf(fmaf(-s, s, x), 0.5f * r, s);
 }
 
-/* e raised to x, of which at most 87 is the size: two to the rounded p = x / ln 2, and the rest to first order. Within
-   2.5 units in the last place while |x| is below 20, and within 5 up to 87, where the rounding of ln 2 is seen. */
-__device__ __forceinline__ float weft_exp_within(float x) {
-  const float p = x * 1.44269504088896340736f;
-  float power;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(p));
-  return fmaf(power, fmaf(p, -0.693147180559945309417f, x), power);
-}
-/* e raised to x. Farther out it is the square of half the way, so that it becomes subnormal, 0 or infinite as it should;
-   no branches: a few more instructions where there is always some argument out there and some within. */
-__device__ __forceinline__ float weft_exp(float x) {
-  const bool far = !(fabsf(x) <= 87.0f);
-  const float power = weft_exp_within(far ? weft_minimum(weft_maximum(0.5f * x, -60.0f), 60.0f) : x);
-  return far ? __fmul_rn(power, power) : power;
-}
-
 extern "C" __global__ void __launch_bounds__(128)
 map_of_roots_of_anything_map(unsigned int first_x, int n0, const float* __restrict__ b0, const float* __restrict__ b1, float c1, float c4, float* __restrict__ b2, float* __restrict__ b3, float* __restrict__ b4, int n1, int n2) {
   const int first = (int)(blockIdx.x + first_x) * 512 + (int)threadIdx.x * 4;
@@ -89,7 +51,7 @@ map_of_roots_of_anything_map(unsigned int first_x, int n0, const float* __restri
     for (int e = 0; e < 4; ++e) {
       const float v2 = (l0.v[e] * c1);
       const float v5 = (l3.v[e] * c4);
-      const float v6 = weft_exp(v5);
+      const float v6 = expf(v5);
       const float v8 = weft_near_sqrt(l7.v[e], reciprocals);
       const float v9 = weft_near_sqrt(v8, reciprocals);
       const float v10 = weft_near_sqrt(v9, reciprocals);
@@ -114,7 +76,7 @@ map_of_roots_of_anything_map(unsigned int first_x, int n0, const float* __restri
       for (int e = 0; e < 4; ++e) {
         const float v2 = (weft_pick(l0.v, e) * c1);
         const float v5 = (weft_pick(l3.v, e) * c4);
-        const float v6 = weft_exp(v5);
+        const float v6 = expf(v5);
         const float v8 = sqrtf(weft_pick(l7.v, e));
         const float v9 = sqrtf(v8);
         const float v10 = sqrtf(v9);
@@ -142,7 +104,7 @@ map_of_roots_of_anything_map(unsigned int first_x, int n0, const float* __restri
     const float v2 = (v0 * c1);
     const float v3 = b1[rest];
     const float v5 = (v3 * c4);
-    const float v6 = weft_exp(v5);
+    const float v6 = expf(v5);
     const float v7 = b0[rest];
     const float v8 = sqrtf(v7);
     const float v9 = sqrtf(v8);

@@ -20,37 +20,33 @@ __device__ __forceinline__ float weft_maximum(float a, float b) {
   return r;
 }
 
-/* NaN if either is NaN. */
-template <class T>
-__device__ __forceinline__ T weft_minimum(T a, T b) {
-  return a < b || a != a ? a : b;
-}
-__device__ __forceinline__ float weft_minimum(float a, float b) {
-  float r;
-  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-  return r;
-}
-
-/* e raised to x, of which at most 87 is the size: two to the rounded p = x / ln 2, and the rest to first order. Within
-   2.5 units in the last place while |x| is below 20, and within 5 up to 87, where the rounding of ln 2 is seen. */
-__device__ __forceinline__ float weft_exp_within(float x) {
-  const float p = x * 1.44269504088896340736f;
+/* Two raised to p; 0 where that is subnormal. */
+__device__ __forceinline__ float weft_two_to(float p) {
   float power;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(p));
+  return power;
+}
+/* power = 2^p, where p is x / ln 2 but for its rounding, becomes e^x: times what p leaves of x, to first order. */
+__device__ __forceinline__ float weft_exp_about(float x, float p, float power) {
   return fmaf(power, fmaf(p, -0.693147180559945309417f, x), power);
 }
-/* e raised to x. Farther out it is the square of half the way, so that it becomes subnormal, 0 or infinite as it should;
-   no branches: a few more instructions where there is always some argument out there and some within. */
-__device__ __forceinline__ float weft_exp(float x) {
-  const bool far = !(fabsf(x) <= 87.0f);
-  const float power = weft_exp_within(far ? weft_minimum(weft_maximum(0.5f * x, -60.0f), 60.0f) : x);
-  return far ? __fmul_rn(power, power) : power;
+
+/* e raised to x as a term of a sum, which has a near form of fewer steps than expf: within 2.5 units in the last place while
+   |x| is below 20, and within 5 farther out, where the rounding of ln 2 is seen. What may be subnormal is computed 2^24 times
+   as large; an x whose power is infinite gives way to one that leaves more than 0, or the end were NaN. */
+__device__ __forceinline__ float weft_term_exp(float x) {
+  const float c = weft_maximum(x >= 88.72283935546875f ? 88.72285461425781f : x, -110.0f);
+  const float p = __fmul_rn(c, 1.44269504088896340736f);
+  const bool low = p < -125.0f;
+  const float y = weft_exp_about(c, p, weft_two_to(low ? p + 24.0f : p));
+  return low ? __fmul_rn(y, 5.9604644775390625e-8f) : y;
 }
 
-/* The same where x is at most 87 in size; exponents becomes the largest size. */
+/* The same where the size of p is at most 125; exponents becomes the largest size. */
 __device__ __forceinline__ float weft_near_exp(float x, float& exponents) {
-  exponents = fmaxf(exponents, fabsf(x));
-  return weft_exp_within(x);
+  const float p = __fmul_rn(x, 1.44269504088896340736f);
+  exponents = fmaxf(exponents, fabsf(p));
+  return weft_exp_about(x, p, weft_two_to(p));
 }
 
 extern "C" __global__ void __launch_bounds__(128, 6)
@@ -106,8 +102,8 @@ reduce_pairs_of_points_reduce_partial(unsigned int first_x, int n0, int n1, int 
     __syncthreads();
     const int count = end - base < 128 ? (int)(end - base) : 128;
     #pragma unroll 1
-    for (int first = 0; first < count; first += 64) {
-      const int last = first + 64 < count ? first + 64 : count;
+    for (int first = 0; first < count; first += 32) {
+      const int last = first + 32 < count ? first + 32 : count;
       if (ordinary) {
         float kept_a18[2];
         #pragma unroll
@@ -134,7 +130,7 @@ reduce_pairs_of_points_reduce_partial(unsigned int first_x, int n0, int n1, int 
             a18[g] = (a18[g] + v17);
           }
         }
-        ordinary = __all_sync(0xffffffffu, exponents <= 87.0f);
+        ordinary = __all_sync(0xffffffffu, exponents <= 125.0f);
         if (ordinary) continue;
         #pragma unroll
         for (int g = 0; g < 2; ++g) {
@@ -155,7 +151,7 @@ reduce_pairs_of_points_reduce_partial(unsigned int first_x, int n0, int n1, int 
           const float v12 = (v9 + v10);
           const float v13 = (v12 + v11);
           const float v14 = (-v13);
-          const float v15 = weft_exp(v14);
+          const float v15 = weft_term_exp(v14);
           const float v17 = (v15 * t_s0.v[3]);
           a18[g] = (a18[g] + v17);
         }

@@ -18,33 +18,6 @@ __device__ __forceinline__ float weft_maximum(float a, float b) {
   return r;
 }
 
-/* NaN if either is NaN. */
-template <class T>
-__device__ __forceinline__ T weft_minimum(T a, T b) {
-  return a < b || a != a ? a : b;
-}
-__device__ __forceinline__ float weft_minimum(float a, float b) {
-  float r;
-  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-  return r;
-}
-
-/* e raised to x, of which at most 87 is the size: two to the rounded p = x / ln 2, and the rest to first order. Within
-   2.5 units in the last place while |x| is below 20, and within 5 up to 87, where the rounding of ln 2 is seen. */
-__device__ __forceinline__ float weft_exp_within(float x) {
-  const float p = x * 1.44269504088896340736f;
-  float power;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(p));
-  return fmaf(power, fmaf(p, -0.693147180559945309417f, x), power);
-}
-/* e raised to x. Farther out it is the square of half the way, so that it becomes subnormal, 0 or infinite as it should;
-   no branches: a few more instructions where there is always some argument out there and some within. */
-__device__ __forceinline__ float weft_exp(float x) {
-  const bool far = !(fabsf(x) <= 87.0f);
-  const float power = weft_exp_within(far ? weft_minimum(weft_maximum(0.5f * x, -60.0f), 60.0f) : x);
-  return far ? __fmul_rn(power, power) : power;
-}
-
 /* The value that lane (lane ^ mask) holds. */
 template <class T>
 __device__ __forceinline__ T weft_exchange(T a, int mask) {
@@ -109,7 +82,7 @@ rows_of_softmax_rows(unsigned int first_x, int n0, int n1, const float* __restri
     #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const float v2 = (l0[k].v[e] - v1);
-      const float v3 = weft_exp(v2);
+      const float v3 = expf(v2);
       h3[k].v[e] = v3;
       a4[e] = (a4[e] + v3);
     }

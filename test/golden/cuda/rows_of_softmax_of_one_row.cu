@@ -26,33 +26,6 @@ __device__ __forceinline__ float weft_maximum(float a, float b) {
   return r;
 }
 
-/* NaN if either is NaN. */
-template <class T>
-__device__ __forceinline__ T weft_minimum(T a, T b) {
-  return a < b || a != a ? a : b;
-}
-__device__ __forceinline__ float weft_minimum(float a, float b) {
-  float r;
-  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-  return r;
-}
-
-/* e raised to x, of which at most 87 is the size: two to the rounded p = x / ln 2, and the rest to first order. Within
-   2.5 units in the last place while |x| is below 20, and within 5 up to 87, where the rounding of ln 2 is seen. */
-__device__ __forceinline__ float weft_exp_within(float x) {
-  const float p = x * 1.44269504088896340736f;
-  float power;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(p));
-  return fmaf(power, fmaf(p, -0.693147180559945309417f, x), power);
-}
-/* e raised to x. Farther out it is the square of half the way, so that it becomes subnormal, 0 or infinite as it should;
-   no branches: a few more instructions where there is always some argument out there and some within. */
-__device__ __forceinline__ float weft_exp(float x) {
-  const bool far = !(fabsf(x) <= 87.0f);
-  const float power = weft_exp_within(far ? weft_minimum(weft_maximum(0.5f * x, -60.0f), 60.0f) : x);
-  return far ? __fmul_rn(power, power) : power;
-}
-
 /* The value that lane (lane ^ mask) holds. */
 template <class T>
 __device__ __forceinline__ T weft_exchange(T a, int mask) {
@@ -262,7 +235,7 @@ rows_of_softmax_of_one_row_1_reduce_partial(unsigned int first_x, int n0, const 
         #pragma unroll
         for (int g = 0; g < 1; ++g) {
           const float v2 = (l0[u].v[e] - h1[g][0]);
-          const float v3 = weft_exp(v2);
+          const float v3 = expf(v2);
           a4[g * 4 + e] = (a4[g * 4 + e] + v3);
         }
       }
@@ -286,7 +259,7 @@ rows_of_softmax_of_one_row_1_reduce_partial(unsigned int first_x, int n0, const 
           #pragma unroll
           for (int g = 0; g < 1; ++g) {
             const float v2 = (l0[u].v[e] - h1[g][0]);
-            const float v3 = weft_exp(v2);
+            const float v3 = expf(v2);
             a4[g * 4 + e] = (a4[g * 4 + e] + v3);
           }
         }
@@ -298,7 +271,7 @@ rows_of_softmax_of_one_row_1_reduce_partial(unsigned int first_x, int n0, const 
     for (int g = 0; g < 1; ++g) {
       const float v0 = b0[r];
       const float v2 = (v0 - h1[g][0]);
-      const float v3 = weft_exp(v2);
+      const float v3 = expf(v2);
       a4[g * 4] = (a4[g * 4] + v3);
     }
   }
@@ -403,7 +376,7 @@ rows_of_softmax_of_one_row_2_map(unsigned int first_x, int n0, const float* __re
     #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const float v2 = (l0.v[e] - l1);
-      const float v3 = weft_exp(v2);
+      const float v3 = expf(v2);
       const float v5 = (v3 / l4);
       o0.v[e] = v5;
     }
@@ -414,7 +387,7 @@ rows_of_softmax_of_one_row_2_map(unsigned int first_x, int n0, const float* __re
     const float v0 = b0[rest];
     const float v1 = b2[0];
     const float v2 = (v0 - v1);
-    const float v3 = weft_exp(v2);
+    const float v3 = expf(v2);
     const float v4 = b3[0];
     const float v5 = (v3 / v4);
     b1[rest] = v5;
