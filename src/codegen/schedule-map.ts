@@ -17,7 +17,7 @@ export interface MapSchedule {
 }
 
 /** Weight of arithmetic up to which a thread takes several chunks: beyond it, more code only compiles more slowly. */
-const LIGHT_TAPE = 32;
+const LIGHT_TAPE = 48;
 /** Weight of what depends on the column alone from which on a thread takes several chunks of the same columns. */
 const HEAVY_COLUMNS = 16;
 /** Small blocks: loads of the next begin while others of a multiprocessor still compute. */

@@ -39,6 +39,9 @@ const ROW_THREADS = 128;
 const LONG_ROW = 8 * ROW_THREADS;
 /** Blocks that a reduction is cut into where it can be: several for each multiprocessor. */
 const BLOCKS = 2048;
+/** The same of columns, of which each slot leaves as many partial results; and blocks that are enough without any. */
+const COLUMN_BLOCKS = 1024;
+const ENOUGH_BLOCKS = 512;
 /** Elements that one accumulator takes up one after the other, which bounds the error of a sum. */
 const LONGEST_CHAIN = 1024;
 /** Static shared memory for the exchange between the warps of a block. */
@@ -266,7 +269,7 @@ function chooseColumnLayout(kernel: Kernel): ReduceSchedule {
   const threadsR = THREADS / threadsP;
   const blocksP = Math.ceil(chunks / threadsP);
   const step = threadsR * unrollR;
-  const slots = slotsOf(length, step, blocksP, threadsR);
+  const slots = slotsOf(length, step, blocksP, threadsR, blocksP >= ENOUGH_BLOCKS ? 1 : COLUMN_BLOCKS);
   return {
     kind: 'reduce',
     layout: 'columns',

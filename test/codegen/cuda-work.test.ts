@@ -191,7 +191,7 @@ describe('cudaWorks', () => {
     const { rows } = cudaWorks(sumOf([4096], [2 ** 16], [1, 4096]));
     const [partial, combine] = rows!.parts(1, 3);
     expect(rows!.units).toBe(32);
-    expect(partial).toEqual([1, 3, 0, 64]);
+    expect(partial).toEqual([1, 3, 0, 32]);
     expect(combine).toEqual([4096 / 32 / 32, (3 * 4096) / 32 / 32, 0, 1]);
     expect(rows!.regions(1, 3).writes).toEqual([{ buffer: 1, first: 128, last: 384 }]);
   });

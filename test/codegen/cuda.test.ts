@@ -97,6 +97,16 @@ describe('cudaKernel', () => {
     expect(cudaKernel(standardized(2 ** 20, 32)).source.match(/sqrtf/g)).toHaveLength(1);
   });
 
+  it('gives threads of large maps several chunks unless there is much arithmetic', () => {
+    const chain = (ops: readonly OpName[]) => {
+      const b = new KernelBuilder([2 ** 22]);
+      const value = ops.reduce((x, op) => b.map(op, x), b.load('float32', [1]));
+      return scheduleOf(b.store(value).build('chain'));
+    };
+    expect(chain(['sin', 'cos', 'exp'])).toMatchObject({ kind: 'map', width: 4, unroll: 2 });
+    expect(chain(['sin', 'cos', 'sin', 'cos'])).toMatchObject({ kind: 'map', width: 4, unroll: 1 });
+  });
+
   it('passes constants as arguments, so that another value is the same source', () => {
     const [a, b] = [scaled(1000, 0.25), scaled(1000, Number.NaN)].map((kernel) => cudaKernel(kernel));
     expect(a!.source).toBe(b!.source);
@@ -170,6 +180,12 @@ describe('cudaKernel', () => {
     expect(scheduleOf(summed([4096], [2 ** 16], [1, 4096]))).toMatchObject({
       layout: 'columns',
       threadsP: 32,
+      slots: 32,
+    });
+    // Columns enough for all of a device leave no partial results.
+    expect(scheduleOf(summed([2 ** 16], [4096], [1, 2 ** 16]))).toMatchObject({
+      layout: 'columns',
+      slots: 1,
     });
   });
 
