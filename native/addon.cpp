@@ -25,12 +25,19 @@ void add(Napi::Object exports, const char* name) {
   exports.Set(name, Napi::Function::New<weft::values::guarded<F>>(exports.Env(), name));
 }
 
+// Of a process that was forked while its event loop looked for the ends of tasks, the loop goes on, and has
+// none.
+Napi::Value settleOwn(const Napi::CallbackInfo& info) {
+  if (weft::isForked()) return Napi::Number::New(info.Env(), 0);
+  return weft::values::guarded<weft::settle>(info);
+}
+
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   weft::settleIntoProcess();
   weft::Environment::create(env);
   add<weft::createProgram>(exports, "createProgram");
   add<weft::run>(exports, "run");
-  add<weft::settle>(exports, "settle");
+  exports.Set("settle", Napi::Function::New<settleOwn>(env, "settle"));
   add<weft::guardPath>(exports, "guardPath");
   add<weft::releasePath>(exports, "releasePath");
   add<weft::exchangePaths>(exports, "exchangePaths");
