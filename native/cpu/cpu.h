@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace weft::cpu {
 
@@ -37,6 +38,22 @@ struct Range {
 // Runs tiles of a kernel, whose bits are those of the whole. What other tiles touch need not be there.
 void runTape(const Tape& tape, const TapeBuffer* buffers, Range tiles, ThreadPool& pool,
              const std::atomic<bool>* cancel);
+
+// Runs of a kernel without reductions, one after the other: buffers of the first one, then of the others by
+// turns. What a tile reads of an earlier run was stored by tiles at most `reach` before or after it.
+struct TapeRuns {
+  int64_t count;
+  const TapeBuffer* buffers[3];
+  int64_t reach;
+  // Buffers of one int64, each read as so much more as runs were before: `before` ones ahead of these.
+  std::vector<int> counters;
+  int64_t before;
+  // Counts the runs that are done, if not null.
+  std::atomic<int64_t>* done;
+};
+
+// Runs a kernel so often, with the bits that follow where each run begins after the one before it.
+void runTapeAgain(const Tape& tape, const TapeRuns& runs, ThreadPool& pool, const std::atomic<bool>* cancel);
 
 // Runs a kernel phase by phase instead, slot by slot of the reduced axes, with the bits of the whole: for
 // each phase its slots, in any ranges but with slot 0 of the first phase ahead of all, then its finish.

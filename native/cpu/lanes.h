@@ -43,6 +43,18 @@ struct Ahead {
   int64_t lines = 0;
 };
 
+// The first and the last chunk of each row of a block, in a register, where they do not lie with the others.
+struct Edges {
+  char* data = nullptr;
+  int64_t rowStep = 0;
+  bool first = false;
+  bool last = false;
+  bool areThere() const { return data != nullptr; }
+  // Where those of a row are, in elements.
+  int64_t placeOf(int64_t row, bool isLast) const { return row * rowStep + (isLast ? kChunk : 0); }
+};
+constexpr int64_t kEdgesOfRow = 2 * kChunk;
+
 // A block of values. Steps are in elements; a step of 0 repeats the same chunk.
 struct Operand {
   char* data;
@@ -52,6 +64,8 @@ struct Operand {
   bool streams = false;
   // Of an argument: its next block. Of a result: what to ask for while it is computed.
   Ahead ahead = {};
+  // Of what chains alone read and write.
+  Edges edges = {};
 };
 
 struct Extent {

@@ -71,6 +71,7 @@ bool ChainRunner::bind(Extent extent, bool takes, bool rowsAreSteps) {
 void ChainRunner::setPaces(bool rowsAreSteps) {
   rowMoves_.clear();
   leafMoves_.clear();
+  edged_.clear();
   const auto [rows, chunks, takes, isWide] = shape_;
   const int64_t group = isWide ? 2 * group_ : group_;
   const int64_t rowBytes = chunks * kChunk * chain_.byteLength;
@@ -111,6 +112,10 @@ void ChainRunner::setPaces(bool rowsAreSteps) {
     }
     to.advance[m.index] = advance;
     to.half[m.index] = repeats ? 0 : group_;
+    if (m.pace.hasEdges && !m.isPrefetch) {
+      edged_.push_back({&to, m.index, &operand});
+      continue;
+    }
     if (rows == 1) continue;
     const int64_t move = rowStep - (advance == 0 ? 0 : rowBytes);
     if (move != 0) rowMoves_.push_back({&to.data[m.index], move});
@@ -123,6 +128,37 @@ void ChainRunner::drive(int64_t chunks) {
     chain_.drive.wide(steps_.data(), chunks / 2);
   else
     chain_.drive.drive(steps_.data(), chunks * (kChunk / chain_.drive.groupLanes));
+}
+
+void ChainRunner::runRowWithEdges(int64_t row) {
+  const int64_t chunks = shape_.chunks;
+  bool first = false;
+  bool last = false;
+  for (const Edged& edged : edged_) {
+    first |= edged.operand->edges.first;
+    last |= edged.operand->edges.last;
+  }
+  const auto placeOf = [&](const Operand& operand, int64_t chunk) {
+    const Edges& edges = operand.edges;
+    const bool isLast = edges.last && chunk == chunks - 1;
+    if (isLast || (edges.first && chunk == 0))
+      return edges.data + edges.placeOf(row, isLast) * chain_.byteLength;
+    return operand.data + (row * operand.rowStep + chunk * kChunk) * chain_.byteLength;
+  };
+  const auto run = [&](int64_t begin, int64_t end) {
+    if (begin >= end) return;
+    for (const auto& [step, index, operand] : edged_) {
+      step->data[index] = placeOf(*operand, begin);
+      if (shape_.isWide) step->half[index] = placeOf(*operand, begin + 1) - step->data[index];
+    }
+    drive(end - begin);
+  };
+  const int64_t group = shape_.isWide ? 2 : 1;
+  const int64_t begin = first ? group : 0;
+  const int64_t end = std::max(begin, chunks - (last ? group : 0));
+  run(0, begin);
+  run(begin, end);
+  run(end, chunks);
 }
 
 void ChainRunner::stepAll(int64_t count) {
@@ -147,14 +183,18 @@ void ChainRunner::runChunks(int64_t chunks, bool takes, bool rowsAreSteps) {
 }
 
 void ChainRunner::run(Extent extent, bool takes, bool rowsAreSteps) {
-  if (bind(extent, takes, rowsAreSteps)) {
+  const bool isOneRow = bind(extent, takes, rowsAreSteps);
+  if (isOneRow && edged_.empty()) {
     return runChunks(extent.rows * extent.chunks, takes, rowsAreSteps);
   }
   for (int64_t row = 0; row < extent.rows; row++) {
     if (row > 0) {
       for (const Move& move : rowMoves_) *move.data += move.bytes;
     }
-    runChunks(extent.chunks, takes, rowsAreSteps);
+    if (edged_.empty())
+      runChunks(extent.chunks, takes, rowsAreSteps);
+    else
+      runRowWithEdges(row);
   }
 }
 

@@ -72,10 +72,11 @@ class ChainRunner {
     bool streams;
     bool isAhead;
     int64_t aheadRowBytes;
+    bool hasEdges;
     bool operator==(const Pace&) const = default;
   };
   static Pace paceOf(const Operand& o) {
-    return {o.rowStep, o.chunkStep, o.streams, o.ahead.lines > 0, o.ahead.rowBytes};
+    return {o.rowStep, o.chunkStep, o.streams, o.ahead.lines > 0, o.ahead.rowBytes, o.edges.areThere()};
   }
   // An operand whose place may change.
   struct Moving {
@@ -91,6 +92,12 @@ class ChainRunner {
     char** data;
     int64_t bytes;
   };
+  // An operand with chunks apart.
+  struct Edged {
+    ChainStep* step;
+    int index;
+    const Operand* operand;
+  };
   const StepForm& formOf(const StepFunction& function) const {
     return shape_.isWide ? function.wide : function.narrow;
   }
@@ -100,6 +107,8 @@ class ChainRunner {
   void drive(int64_t chunks);
   void runChunks(int64_t chunks, bool takes, bool rowsAreSteps);
   void stepAll(int64_t count);
+  // Without reductions: chunks at the edges by themselves.
+  void runRowWithEdges(int64_t row);
 
   const Chain& chain_;
   const std::vector<ReduceState*> states_;
@@ -113,6 +122,7 @@ class ChainRunner {
   // What to add to operands between rows; to leaves, between chunks.
   std::vector<Move> rowMoves_;
   std::vector<Move> leafMoves_;
+  std::vector<Edged> edged_;
 };
 
 }  // namespace weft::cpu

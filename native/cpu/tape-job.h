@@ -27,12 +27,20 @@ struct TapeJob {
   int64_t accumulators;
   int64_t levels;
   int64_t slots;
+  // Whether large outputs may be written past the caches.
+  bool mayStream = true;
   bool streams(int buffer) const {
+    if (!mayStream) return false;
     const TapeBuffer& b = buffers[buffer];
     return (b.last - b.first) * byteLengthOf(tape.buffers[buffer].dtype) >= kStreamBytes;
   }
   bool cancelled() const { return cancel && cancel->load(std::memory_order_relaxed); }
 };
+
+TapeJob jobOf(const Tape& tape, const TapeBuffer* buffers, const std::atomic<bool>* cancel);
+
+// Lane operations of a tile, about.
+int64_t workOfTile(const Tape& tape);
 
 // The partial results of all of a tape's reductions.
 class ReduceStates {

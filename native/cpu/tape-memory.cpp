@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace weft::cpu {
 namespace {
@@ -165,6 +166,52 @@ Operand loadFree(const Tape& tape, const Instruction& instruction, const Positio
   return operandOf(value, shape, registers);
 }
 
+// The lanes of every row where the bounds hold, where they are the same in all rows.
+std::optional<Interval> sharedInterval(const std::vector<Bound>& bounds, const Position& at,
+                                       const Shape& shape) {
+  for (const Bound& bound : bounds) {
+    const bool isOfLanes = bound.affine.mode == LaneMode::stride && bound.affine.row == 0;
+    if (!isOfLanes && holds(bound, at, shape) != Holds::everywhere) return {};
+  }
+  return intervalOf(bounds, at, 0, shape.lanes);
+}
+
+// A load that reads in place but for chunks at the edges: what lies outside of bounds or of memory there is
+// read into the register.
+std::optional<Operand> loadWithEdges(const Tape& tape, const Instruction& instruction, const Position& at,
+                                     const TapeBuffer& buffer, char* registers) {
+  const Value& value = tape.values[instruction.value];
+  const Affine& affine = instruction.access.affine;
+  const Shape shape = shapeOf(tape, value, at);
+  const int64_t chunks = at.chunks();
+  if (!value.lanes || affine.mode != LaneMode::stride || affine.lane != 1 || chunks < 3) return {};
+  const std::optional<Interval> found = sharedInterval(instruction.access.bounds, at, shape);
+  const int64_t tail = (chunks - 1) * kChunk;
+  if (!found || found->first >= kChunk || found->last < tail) return {};
+
+  const int64_t base = baseOf(affine, at);
+  const int64_t span = affine.row * (shape.rows - 1);
+  const int64_t low = base + std::min<int64_t>(0, span);
+  const int64_t high = base + std::max<int64_t>(0, span);
+  Edges edges{registers, value.rows ? kEdgesOfRow : 0, found->first > 0,
+              found->last < shape.lanes || high + chunks * kChunk > buffer.last};
+  if (!edges.first && !edges.last) return {};
+  const int64_t firstRead = low + (edges.first ? kChunk : 0);
+  if (firstRead < buffer.first || high + tail > buffer.last) return {};
+  const int64_t size = value.byteLength;
+  char* const from = static_cast<char*>(buffer.data) + base * size;
+  const auto copy = [&](int64_t row, int64_t chunk, int64_t first, int64_t last) {
+    char* const to = registers + edges.placeOf(row, chunk > 0) * size;
+    std::memset(to, 0, kChunk * size);
+    std::memcpy(to + (first - chunk) * size, from + (row * affine.row + first) * size, (last - first) * size);
+  };
+  for (int64_t row = 0; row < shape.rows; row++) {
+    if (edges.first) copy(row, 0, found->first, kChunk);
+    if (edges.last) copy(row, tail, tail, found->last);
+  }
+  return Operand{from, value.rows ? affine.row : 0, kChunk, false, {}, edges};
+}
+
 }  // namespace
 
 int64_t baseOf(const Affine& affine, const Position& at) {
@@ -177,6 +224,10 @@ Operand load(const Tape& tape, const Instruction& instruction, const Position& a
              char* registers, bool inPlace) {
   const Access& access = instruction.access;
   const TapeBuffer& buffer = buffers[access.buffer];
+  if (instruction.hasEdges && inPlace) {
+    const std::optional<Operand> found = loadWithEdges(tape, instruction, at, buffer, registers);
+    if (found) return *found;
+  }
   if (access.bounds.empty()) return loadFree(tape, instruction, at, buffer, registers, inPlace);
   const Value& value = tape.values[instruction.value];
   const Shape shape = shapeOf(tape, value, at);
@@ -255,6 +306,14 @@ void store(const Tape& tape, const Access& access, const Position& at, int64_t r
   const int64_t size = byteLengthOf(tape.buffers[access.buffer].dtype);
   const MoveFunctions& moves = tape.registry->moves(static_cast<int>(size));
   char* const memory = static_cast<char*>(buffers[access.buffer].data) + baseOf(affine, at) * size;
+  // Of a result in its place, all but the last chunk of each row is there already.
+  if (value.edges.areThere()) {
+    const int64_t tail = (lanes - 1) / kChunk * kChunk;
+    for (int64_t r = 0; r < rows; r++)
+      std::memcpy(memory + (r * affine.row + tail) * size,
+                  value.edges.data + value.edges.placeOf(r, true) * size, (lanes - tail) * size);
+    return;
+  }
   // A result computed in place is there already.
   const bool isDense = affine.mode == LaneMode::stride && affine.lane == 1 && value.chunkStep != 0;
   if (isDense && value.data == memory && (rows == 1 || value.rowStep == affine.row)) return;

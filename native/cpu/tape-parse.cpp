@@ -154,6 +154,7 @@ class Parser {
     switch (out.code) {
       case Opcode::load:
         out.isKept = words_.next(0, 1, "kept") == 1;
+        out.hasEdges = words_.next(0, 1, "edges") == 1;
         out.access = access();
         if (tape_->buffers[out.access.buffer].dtype != result.dtype) malformed("dtype of a load");
         break;
@@ -234,6 +235,7 @@ class Parser {
       if (result.dtype != like.dtype || result.rows != like.rows || result.lanes != like.lanes)
         malformed("a chain's values differ");
       output.hasDirect = words_.next(0, 1, "direct store") == 1;
+      output.hasEdges = words_.next(0, 1, "edges") == 1;
       if (output.hasDirect) output.access = access();
     }
     for (int64_t n = words_.next(0, kMany, "number of reductions"); n > 0; n--) {

@@ -19,15 +19,6 @@
 namespace weft::cpu {
 namespace {
 
-int64_t workOfTile(const Tape& tape) {
-  int64_t instructions = 1;
-  for (const Section& section : tape.walks) {
-    for (const Instruction& i : section)
-      instructions += i.chain ? static_cast<int64_t>(i.chain->steps.size()) : 1;
-  }
-  return tape.rows * tape.paddedWidth() * std::max<int64_t>(1, tape.walkBlocks()) * instructions;
-}
-
 void runTiles(const TapeJob& job, Range tiles, ThreadPool& pool) {
   const int64_t count = tiles.last - tiles.first;
   const int64_t grain = std::max<int64_t>(1, kTaskWork / workOfTile(job.tape));
@@ -83,6 +74,17 @@ bool overlaps(const Tape& tape, const TapeBuffer* buffers) {
   return false;
 }
 
+}  // namespace
+
+int64_t workOfTile(const Tape& tape) {
+  int64_t instructions = 1;
+  for (const Section& section : tape.walks) {
+    for (const Instruction& i : section)
+      instructions += i.chain ? static_cast<int64_t>(i.chain->steps.size()) : 1;
+  }
+  return tape.rows * tape.paddedWidth() * std::max<int64_t>(1, tape.walkBlocks()) * instructions;
+}
+
 TapeJob jobOf(const Tape& tape, const TapeBuffer* buffers, const std::atomic<bool>* cancel) {
   TapeJob job{tape, buffers, cancel, buffers != nullptr && overlaps(tape, buffers), 0, 0, tape.slotCount()};
   job.accumulators = tape.laneKind == LaneKind::reduced ? 1 : tape.chunks();
@@ -93,8 +95,6 @@ TapeJob jobOf(const Tape& tape, const TapeBuffer* buffers, const std::atomic<boo
       tape.reductions.empty() ? 0 : std::bit_width(static_cast<uint64_t>(std::max(steps, job.slots))) + 1;
   return job;
 }
-
-}  // namespace
 
 void runTape(const Tape& tape, void* const* buffers, ThreadPool& pool, const std::atomic<bool>* cancel) {
   std::vector<TapeBuffer> whole;

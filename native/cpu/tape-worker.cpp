@@ -6,7 +6,7 @@
 namespace weft::cpu {
 
 TapeWorker::TapeWorker(const TapeJob& job)
-    : job_(job),
+    : job_(&job),
       tape_(job.tape),
       operands_(tape_.values.size()),
       kept_(tape_.values.size()),
@@ -26,6 +26,11 @@ TapeWorker::TapeWorker(const TapeJob& job)
   }
   bindRows(rows_);
   bindChains();
+}
+
+void TapeWorker::rebind(const TapeJob& job) {
+  job_ = &job;
+  std::fill(kept_.begin(), kept_.end(), Kept{});
 }
 
 void TapeWorker::bindRows(char* rows) {
@@ -110,14 +115,14 @@ void TapeWorker::runTile(int64_t tile) {
       walk(phase, 0, blocks);
       continue;
     }
-    const bool several = job_.slots > 1;
+    const bool several = job_->slots > 1;
     if (several) resetTile(phase);
-    for (int64_t slot = 0; slot < job_.slots; slot++) {
+    for (int64_t slot = 0; slot < job_->slots; slot++) {
       resetSlot(phase);
       walk(phase, slot * tape_.slotBlocks, std::min(blocks, (slot + 1) * tape_.slotBlocks));
       closeSlot(phase);
       if (several) pushSlot(phase);
-      if (job_.cancelled()) return;
+      if (job_->cancelled()) return;
     }
     finish(phase, several);
   }
@@ -126,7 +131,7 @@ void TapeWorker::runTile(int64_t tile) {
 
 void TapeWorker::copyNodes(size_t phase, char* nodes, bool out) {
   eachReduction(phase, [&](const Instruction& i) {
-    const int64_t bytes = i.reduce->nodeByteLength * job_.accumulators;
+    const int64_t bytes = i.reduce->nodeByteLength * job_->accumulators;
     char* node = slot_[i.reduction].node;
     if (out)
       std::copy_n(node, bytes, nodes);
@@ -212,7 +217,7 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
       }
       case Opcode::load:
         if (i.isKept && holds(i, at)) break;
-        out = load(tape_, i, at, job_.buffers, memory, !job_.isAliased);
+        out = load(tape_, i, at, job_->buffers, memory, !job_->isAliased);
         break;
       case Opcode::index:
         out = index(tape_, i, at, memory);
@@ -225,8 +230,8 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
         reduce(i, at, args, out);
         break;
       case Opcode::store:
-        store(tape_, i.access, at, at.rows, isRow ? rowLanes() : at.valid, out, job_.buffers,
-              job_.streams(i.access.buffer));
+        store(tape_, i.access, at, at.rows, isRow ? rowLanes() : at.valid, out, job_->buffers,
+              job_->streams(i.access.buffer));
         break;
       case Opcode::chain:
         break;
@@ -244,7 +249,7 @@ void TapeWorker::runChain(const Instruction& instruction, const Position& at, ch
   const Value& like = tape_.values[instruction.value];
   for (const Instruction& i : chain.outputs) {
     Operand& out = operands_[i.value] = operandAt(like, registers + i.offset);
-    if (i.hasDirect) aimAtBuffer(i, at, out);
+    if (i.hasDirect && !aimAtBuffer(i, at, out) && i.hasEdges) aimWithEdge(i, at, out);
   }
   for (size_t r = 0; r < chain.reductions.size(); r++)
     bound.reduced[r] = operandAt(like, registers + chain.reductions[r].offset);
@@ -283,13 +288,24 @@ int64_t TapeWorker::rowLanes() const {
   return 1;
 }
 
-void TapeWorker::aimAtBuffer(const Instruction& i, const Position& at, Operand& out) const {
-  if (job_.isAliased || at.valid % kChunk != 0) return;
-  char* const memory = static_cast<char*>(job_.buffers[i.access.buffer].data);
+bool TapeWorker::aimAtBuffer(const Instruction& i, const Position& at, Operand& out) const {
+  if (job_->isAliased || at.valid % kChunk != 0) return false;
+  char* const to = placeOf(i, at);
   const int64_t size = tape_.values[i.value].byteLength;
-  char* const to = memory + baseOf(i.access.affine, at) * size;
   const auto bits = reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(i.access.affine.row * size);
-  out = {to, i.access.affine.row, kChunk, bits % kChunk == 0 && job_.streams(i.access.buffer)};
+  out = {to, i.access.affine.row, kChunk, bits % kChunk == 0 && job_->streams(i.access.buffer)};
+  return true;
+}
+
+void TapeWorker::aimWithEdge(const Instruction& i, const Position& at, Operand& out) const {
+  if (job_->isAliased || at.chunks() < 2) return;
+  const Edges edges{out.data, kEdgesOfRow, false, true};
+  out = {placeOf(i, at), i.access.affine.row, kChunk, false, {}, edges};
+}
+
+char* TapeWorker::placeOf(const Instruction& i, const Position& at) const {
+  char* const memory = static_cast<char*>(job_->buffers[i.access.buffer].data);
+  return memory + baseOf(i.access.affine, at) * tape_.values[i.value].byteLength;
 }
 
 void TapeWorker::reduce(const Instruction& i, const Position& at, const Operand* const* args,

@@ -16,6 +16,9 @@ class TapeWorker {
  public:
   explicit TapeWorker(const TapeJob& job);
 
+  // Goes on with another job of the same tape.
+  void rebind(const TapeJob& job);
+
   char* ownRows() const { return rows_; }
 
   // Row-level values of the tile lie here from now on.
@@ -77,7 +80,12 @@ class TapeWorker {
   // Lanes of a tile that row-level values are stored from.
   int64_t rowLanes() const;
 
-  void aimAtBuffer(const Instruction& i, const Position& at, Operand& out) const;
+  // Has a result written where it is stored; false where rows end within a chunk.
+  bool aimAtBuffer(const Instruction& i, const Position& at, Operand& out) const;
+  // The same but for the last chunk of each row, which stays in the register.
+  void aimWithEdge(const Instruction& i, const Position& at, Operand& out) const;
+  // Where a result is stored.
+  char* placeOf(const Instruction& i, const Position& at) const;
 
   void reduce(const Instruction& i, const Position& at, const Operand* const* args, const Operand& out);
 
@@ -95,7 +103,7 @@ class TapeWorker {
     bool operator==(const Kept&) const = default;
   };
 
-  const TapeJob& job_;
+  const TapeJob* job_;
   const Tape& tape_;
   std::vector<BoundChain> chains_;
   std::vector<Operand> operands_;

@@ -55,6 +55,9 @@ struct Instruction {
   int prefetch = -1;
   // A load whose register is its own: not filled again while it would be with the same.
   bool isKept = false;
+  // Of a load, or of an output of a chain: chains alone read it, which find chunks at the edges in a
+  // register.
+  bool hasEdges = false;
   // Of `inside`.
   std::vector<Bound> bounds;
   int argCount = 0;

@@ -31,12 +31,6 @@ constexpr int kMaxThreads = 0x7fff;
 
 uint32_t numberOf(uint64_t state) { return static_cast<uint32_t>(state >> kNumberShift); }
 
-// More threads than processors only take time from each other when they spin.
-std::chrono::microseconds spinOf(int threads) {
-  static const int available = availableThreads();
-  return threads <= available ? kSpin : std::chrono::microseconds(0);
-}
-
 // A thread that leaves every signal to the threads of Node.
 template <typename F>
 std::thread startQuietThread(F body) {
@@ -60,6 +54,12 @@ struct Inside {
 thread_local Inside inside;
 
 }  // namespace
+
+// More threads than processors only take time from each other when they spin.
+std::chrono::microseconds spinOf(int threads) {
+  static const int available = availableThreads();
+  return threads <= available ? kSpin : std::chrono::microseconds(0);
+}
 
 ThreadPool::ThreadPool(int threads) : size_(std::clamp(threads, 1, kMaxThreads)) {}
 

@@ -4,6 +4,7 @@
 // depend on it. `sharedPool` (cpu.h) is the process's pool; it is never destroyed.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -21,6 +22,9 @@ int availableThreads();
 
 // Sets the size of the shared pool, from its next job on. Any thread.
 void setThreadCount(int threads);
+
+// How long one of so many threads looks for something before it sleeps.
+std::chrono::microseconds spinOf(int threads);
 
 class ThreadPool {
  public:

@@ -1,6 +1,8 @@
 #include "runtime/cpu-steps.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "cpu/tape.h"
 #include "cpu/threads.h"
@@ -16,6 +18,11 @@ cpu::ThreadPool& thisThread() {
   static cpu::ThreadPool& pool = *new cpu::ThreadPool(1);
   return pool;
 }
+
+// Runs of a loop's body after which the buffers come again.
+constexpr int64_t kTurns = 3;
+// Runs that are given to the threads at a time.
+constexpr int64_t kMostRuns = 1 << 14;
 
 [[noreturn]] void misplaced(const char* what) {
   throw Failure(FailureCode::internal, std::string(what) + " reached the CPU's steps");
@@ -124,22 +131,22 @@ void CpuSteps::zero(const ZeroStep& step) {
 void CpuSteps::loop(const Loop& loop, TileCount* done) {
   LoopPlace place = LoopPlace::initial;
   if (loop.condition < 0) {
+    // Runs that follow one another without anything in between: the first one and the two turns after it.
+    std::vector<LoopRun> turns;
+    int64_t count = 0;
     eachRun(loop, [&](const LoopRun& run) {
-      runBody(loop, run.from, run.to);
       place = run.to;
-      if (done != nullptr && !loop.hasSweeps) *done += run.steps;
-      if (run.kept < 0) return;
-      for (const LoopState& state : loop.states) {
-        const HostView& from = views[bufferAt(state, run.to)];
-        if (state.kept < 0 || from.last == 0) continue;
-        const size_t offset = static_cast<size_t>(run.kept) * from.last;
-        std::byte* const to = views[state.kept].data;
-        if (to == nullptr) {
-          keep(state.kept, offset, from);
-        } else {
-          std::memcpy(to + offset, from.data, from.last);
-        }
+      if (loop.skew) {
+        if (count++ < kTurns) turns.push_back(run);
+        if (run.kept < 0 && count < kMostRuns && run.done + run.steps < loop.steps) return;
+        runSkewed(loop, turns, count, done);
+        turns.clear();
+        count = 0;
+      } else {
+        runBody(loop, run.from, run.to);
+        if (done != nullptr && !loop.hasSweeps) *done += run.steps;
       }
+      if (run.kept >= 0) leave(loop, run);
     });
   } else {
     const LoopState& condition = loop.states[loop.condition];
@@ -155,6 +162,41 @@ void CpuSteps::loop(const Loop& loop, TileCount* done) {
     const HostView& from = views[bufferAt(state, place)];
     if (from.last > 0) std::memcpy(views[state.last].data, from.data, from.last);
   }
+}
+
+// Keeps the states that a run made.
+void CpuSteps::leave(const Loop& loop, const LoopRun& run) {
+  for (const LoopState& state : loop.states) {
+    const HostView& from = views[bufferAt(state, run.to)];
+    if (state.kept < 0 || from.last == 0) continue;
+    const size_t offset = static_cast<size_t>(run.kept) * from.last;
+    std::byte* const to = views[state.kept].data;
+    if (to == nullptr) {
+      keep(state.kept, offset, from);
+    } else {
+      std::memcpy(to + offset, from.data, from.last);
+    }
+  }
+}
+
+void CpuSteps::runSkewed(const Loop& loop, const std::vector<LoopRun>& turns, int64_t count,
+                         TileCount* done) {
+  checkCancelled(*cancel_);
+  const auto& step = std::get<TapeStep>(loop.body[0]);
+  std::vector<std::vector<cpu::TapeBuffer>> buffers;
+  for (const LoopRun& run : turns) {
+    place(loop, run.from, run.to);
+    tapeBuffers(*step.tape, step.buffers);
+    buffers.push_back(tapeBuffers_);
+  }
+  const auto turn = [&](size_t k) { return buffers[std::min(k, buffers.size() - 1)].data(); };
+  const cpu::TapeRuns runs{
+      count, {turn(0), turn(1), turn(2)}, loop.skew->tiles, loop.skew->counters, turns[0].done, done};
+  std::optional<recorder::HostSpan> span;
+  if (recorder::isOn())
+    span.emplace(recorder::HostSpan::OfStep::yes, kindOf(loop.body[0]), nameOf(loop.body[0]));
+  cpu::runTapeAgain(*step.tape, runs, cpu::sharedPool(), cancel_);
+  checkCancelled(*cancel_);
 }
 
 void CpuSteps::place(const Loop& loop, LoopPlace from, LoopPlace to) {

@@ -47,6 +47,8 @@ class CpuSteps {
   void zero(const ZeroStep& step);
   void range(const Step& step, const SweepRange& range, int64_t tile);
   void loop(const Loop& loop, TileCount* done);
+  void runSkewed(const Loop& loop, const std::vector<LoopRun>& turns, int64_t count, TileCount* done);
+  void leave(const Loop& loop, const LoopRun& run);
   void runBody(const Loop& loop, LoopPlace from, LoopPlace to);
   void place(const Loop& loop, LoopPlace from, LoopPlace to);
   const cpu::TapeBuffer* tapeBuffers(const cpu::Tape& tape, const std::vector<int>& buffers);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpu/tape.h"
 #include "runtime/sweep.h"
 #include "runtime/values.h"
 
@@ -129,6 +130,27 @@ LoopCheck readCheck(const Napi::Object& entry, const std::string& field, const L
   return check;
 }
 
+// Reads how the steps of a loop may follow one another.
+LoopSkew readSkew(const Napi::Object& entry, const std::string& field, const Loop& loop) {
+  const auto* step = loop.body.size() == 1 ? std::get_if<TapeStep>(&loop.body[0]) : nullptr;
+  if (step == nullptr || !step->tape->reductions.empty() || loop.condition >= 0 || loop.stepsAtOnce != 1)
+    reject(field, "of a loop with a known number of steps, and one tape without reductions");
+  LoopSkew skew;
+  skew.tiles = integer(entry.Get("tiles"), field + ".tiles", 0);
+  const Napi::Array counters = values::array(entry.Get("counters"), field + ".counters");
+  const std::vector<cpu::Buffer>& buffers = step->tape->buffers;
+  for (uint32_t i = 0; i < counters.Length(); i++) {
+    const std::string name = item(field + ".counters", i);
+    const int64_t last = static_cast<int64_t>(buffers.size()) - 1;
+    const auto counter = static_cast<int>(integer(counters.Get(i), name, 0, last));
+    const cpu::Buffer& buffer = buffers[counter];
+    if (buffer.isOutput || buffer.dtype != cpu::DType::int64 || buffer.elementCount != 1)
+      reject(name, "an input of one int64");
+    skew.counters.push_back(counter);
+  }
+  return skew;
+}
+
 }  // namespace
 
 size_t launchesOf(const Step& step) {
@@ -186,6 +208,8 @@ Step readLoop(const Napi::Object& entry, const std::string& field, Program& prog
   for (const Step& step : loop->body) loop->launches += launchesOf(step);
   if (const Napi::Value check = entry.Get("check"); !check.IsUndefined())
     loop->check = readCheck(values::object(check, field + ".check"), field + ".check", *loop, program);
+  if (const Napi::Value skew = entry.Get("skew"); !skew.IsUndefined())
+    loop->skew = readSkew(values::object(skew, field + ".skew"), field + ".skew", *loop);
   return std::shared_ptr<const Loop>(std::move(loop));
 }
 

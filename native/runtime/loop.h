@@ -41,6 +41,14 @@ struct LoopRecord {
   uint64_t isOver;
 };
 
+// How steps whose body is one tape without reductions may follow one another through its tiles.
+struct LoopSkew {
+  // What a tile reads of the states was stored by tiles at most so many before or after it.
+  int64_t tiles;
+  // Buffers of the tape that are read as so much more as there were steps before.
+  std::vector<int> counters;
+};
+
 struct Loop {
   // With a condition the most.
   int64_t steps;
@@ -54,6 +62,8 @@ struct Loop {
   std::vector<Step> body;
   // Of a body of launches alone.
   std::optional<LoopCheck> check;
+  // Of a body of one tape, for the CPU.
+  std::optional<LoopSkew> skew;
   // CUDA launches in the body, those of loops in it among them.
   size_t launches = 0;
   // Whether there are sweeps in the body, whose tiles are what is counted of it.

@@ -10,6 +10,7 @@ import {
   type Access,
   type Affine,
   argumentsOf,
+  type Instruction,
   type Kernel,
   type Levels,
   product,
@@ -24,6 +25,8 @@ const REGISTER_BYTES = 24 * 1024;
 const MOST_LANES = 4096;
 /** The same where values are reduced as they are read from memory, and take no registers. */
 const MOST_READ_LANES = 16384;
+/** Times as many rows where neighbours are read in place, without registers: those of a block are read a row after another. */
+const NEIGHBOUR_ROWS = 4;
 /** Rows that a lane of a reduction takes one after the other before they meet others in the tree. */
 const LEAF_STEPS = 16;
 const LEAST_LANES = 128;
@@ -142,7 +145,9 @@ export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boo
   const isMap = kernel.reduced.length === 0;
   const { functions, absorbed } = fuseTape(kernel, levels, () => true);
   const lastParallel = kernel.parallel.length - 1;
-  const readInPlace = isMap ? () => false : reducedInPlace(kernel, { functions, absorbed }, rowsHaveLanes);
+  const readInPlace = isMap
+    ? neighboursInPlace(kernel)
+    : reducedInPlace(kernel, { functions, absorbed }, rowsHaveLanes);
   const isWide = (i: number): boolean => {
     const instruction = tape[i]!;
     if (instruction.kind === 'const' || instruction.kind === 'reduce' || absorbed[i]) return false;
@@ -178,6 +183,16 @@ export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boo
   if (most === 0 && !isMap) return MOST_READ_LANES;
   const lanes = 2 ** Math.floor(Math.log2(REGISTER_BYTES / most));
   return Math.min(MOST_LANES, Math.max(LEAST_LANES, lanes));
+}
+
+/** Whether a value is a load of a map over neighbours, whose chains read all but the edges of the domain in place. */
+function neighboursInPlace({ tape, parallel }: Kernel): (i: number) => boolean {
+  const isNeighbour = (i: Instruction): boolean =>
+    i.kind === 'load' &&
+    i.access.strides[parallel.length - 1] === 1 &&
+    (i.dtype === 'float32' || i.dtype === 'float64');
+  const hasEdges = tape.some((i) => isNeighbour(i) && i.kind === 'load' && i.access.bounds.length > 0);
+  return (i) => hasEdges && isNeighbour(tape[i]!);
 }
 
 /**
@@ -264,11 +279,15 @@ function candidates(kernel: Kernel, levels: Levels): Layout[] {
   const reduced = kernel.reduced.map((_, k) => kernel.parallel.length + k);
   const lanes = lanesPerBlock(kernel, levels, false);
   const parallelLanes = lanesPerBlock(kernel, levels, true);
+  const inPlace = neighboursInPlace(kernel);
+  const hasNeighbours = reduced.length === 0 && kernel.tape.some((_, i) => inPlace(i));
+  const rowLanes = hasNeighbours ? NEIGHBOUR_ROWS * lanes : lanes;
   const found: Layout[] = [];
-  for (const share of [1, 16, 64]) {
+  // Long rows of neighbours have few edges.
+  for (const share of hasNeighbours ? [1] : [1, 16, 64]) {
     const width = Math.max(CHUNK, lanes / share);
     if (reduced.length === 0) {
-      found.push(...withRows(lanesAlong(parallel, sizes, width), parallel, sizes, lanes));
+      found.push(...withRows(lanesAlong(parallel, sizes, width), parallel, sizes, rowLanes));
       continue;
     }
     // Lanes on parallel axes, rows on a reduced one or none.

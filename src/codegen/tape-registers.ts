@@ -22,6 +22,8 @@ export type TapeOp =
       readonly prefetch: number;
       /** Whether the register is this load's alone, and need not be filled again while it would be with the same. */
       readonly isKept: boolean;
+      /** Whether it is a load that chains alone read, which take chunks at its edges from the register. */
+      readonly hasEdges: boolean;
     }
   | {
       readonly kind: 'chain';
@@ -29,6 +31,8 @@ export type TapeOp =
       /** Registers of its outputs, and stores that may take them straight to a buffer, or -1. */
       readonly offsets: readonly number[];
       readonly directs: readonly number[];
+      /** Whether chains and stores alone read an output, which take chunks at its edges from the register. */
+      readonly edges: readonly boolean[];
       /** Registers for what its reductions take, where they cannot take it group by group. */
       readonly reducedOffsets: readonly number[];
     }
@@ -152,6 +156,13 @@ export function placeSections(
     item.kind === 'chain' ? item.chain.inputs : operandsOf(kernel, fusion, item.value);
   const writtenBy = (item: Item): readonly number[] =>
     item.kind === 'chain' ? item.chain.outputs : [item.value];
+  const isPlain = (chain: Chain): boolean => chain.reductions.length === 0;
+  const others = itemsOf.flat().filter((item) => item.kind === 'value' || !isPlain(item.chain));
+  /** Whether all that read a value find chunks at its edges in a register; of stores, as many as there may be. */
+  const hasEdges = (value: number, stores: number): boolean =>
+    !others.some((item) => readBy(item).includes(value)) &&
+    kernel.stores.filter((store) => store.value === value).length === stores;
+  const isEdged = (value: number): boolean => kernel.tape[value]!.kind === 'load' && hasEdges(value, 0);
   let time = 0;
   for (const [w, { stores }] of walks.entries()) {
     for (const item of itemsOf[w]!) {
@@ -175,7 +186,11 @@ export function placeSections(
     const { outputs, reductions, steps } = chain;
     const isLast =
       reductions.length === 0 && outputs.length === 1 && steps.findIndex(writesOutput) === steps.length - 1;
-    if (isLast) for (const arg of chain.inputs) if (lastUse.get(arg) === time) release(arg);
+    const directs = outputs.map((value) => directStore(kernel, layout, spans[value]!, value, stores));
+    const edges = outputs.map((value) => isPlain(chain) && hasEdges(value, 1));
+    // Chunks at edges lie elsewhere in a register than those of a whole result.
+    const isAlike = (arg: number): boolean => !isEdged(arg) || (edges[0]! && directs[0]! >= 0);
+    if (isLast) for (const arg of chain.inputs) if (lastUse.get(arg) === time && isAlike(arg)) release(arg);
     const registerOf = (value: number): number => {
       const { key, bytes } = shapeOf(value);
       const offset = registers.take(key, bytes);
@@ -185,7 +200,8 @@ export function placeSections(
     const { key, bytes } = shapeOf(chain.value);
     const placed = {
       offsets: chain.outputs.map(registerOf),
-      directs: chain.outputs.map((value) => directStore(kernel, layout, spans[value]!, value, stores)),
+      directs,
+      edges,
       reducedOffsets: chain.reductions.map(() => registers.take(key, bytes)),
     };
     for (const offset of placed.reducedOffsets) registers.give(key, offset);
@@ -221,7 +237,15 @@ export function placeSections(
         if (lastUse.get(value) === time) release(value);
       }
       const direct = directStore(kernel, layout, spans[value]!, value, stores);
-      ops.push({ kind: 'value', value, offset, direct, prefetch: hosts.get(value) ?? -1, isKept });
+      ops.push({
+        kind: 'value',
+        value,
+        offset,
+        direct,
+        prefetch: hosts.get(value) ?? -1,
+        isKept,
+        hasEdges: isEdged(value),
+      });
       time++;
     }
     for (const store of stores) ops.push({ kind: 'store', store });

@@ -86,6 +86,7 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): Tape
           direct: -1,
           prefetch: -1,
           isKept: false,
+          hasEdges: false,
         }),
       ),
       ...stores.map((store): TapeOp => ({ kind: 'store', store })),

@@ -167,13 +167,19 @@ class Encoder {
   }
 
   /** Inputs, outputs, reductions and steps of a chain. */
-  private chain({ chain, offsets, directs, reducedOffsets }: Extract<TapeOp, { kind: 'chain' }>): void {
+  private chain({
+    chain,
+    offsets,
+    directs,
+    edges,
+    reducedOffsets,
+  }: Extract<TapeOp, { kind: 'chain' }>): void {
     const { kernel } = this.plan;
     const { value, inputs, outputs, reductions, slots, steps } = chain;
     this.put(OPCODE.chain, value, inputs.length, ...inputs, outputs.length);
     outputs.forEach((output, k) => {
       const direct = directs[k]!;
-      this.put(output, offsets[k]!, direct < 0 ? 0 : 1);
+      this.put(output, offsets[k]!, direct < 0 ? 0 : 1, edges[k]! ? 1 : 0);
       if (direct >= 0) this.access(kernel.stores[direct]!.access);
     });
     this.put(reductions.length);
@@ -207,7 +213,7 @@ class Encoder {
     this.put(OPCODE[instruction.kind], value, offset);
     switch (instruction.kind) {
       case 'load':
-        this.put(op.isKept ? 1 : 0);
+        this.put(op.isKept ? 1 : 0, op.hasEdges ? 1 : 0);
         this.access(instruction.access);
         return;
       case 'index':

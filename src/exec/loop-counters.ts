@@ -14,7 +14,7 @@ import { buffersOf } from './step-buffers.js';
 
 /** The draft in which kernels that do several steps of a loop at once are told the number of the step. */
 export function withLoopCounters(draft: Draft, needs: LoopNeeds): Draft {
-  if (needs.stepsAtOnce === undefined) return draft;
+  if (needs.stepsAtOnce === undefined && needs.skewOf === undefined) return draft;
   const isResult = (buffer: number): boolean =>
     draft.buffers[buffer]!.role !== 'temporary' ||
     draft.steps.filter((step) => usesOf(step).has(buffer)).length > 1;
@@ -40,7 +40,7 @@ function told(step: Step, needs: LoopNeeds, isResult: (buffer: number) => boolea
   if (reader === undefined || others.length === 0) return step;
   const count = { steps: step.steps, ...(step.every === 0 ? {} : { every: step.every }) };
   const runs = loopRuns(count, others, [reader], needs);
-  return runs.stepsAtOnce > 1 ? { ...step, ...runs } : step;
+  return runs.stepsAtOnce > 1 || runs.skew !== undefined ? { ...step, ...runs } : step;
 }
 
 /** The body of a loop with a known number of steps, where it is two kernels that leave nothing else. */

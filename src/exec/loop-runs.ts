@@ -20,6 +20,8 @@ export interface LoopNeeds {
   readonly isByElement?: ((kernel: Kernel) => boolean) | undefined;
   /** Steps of a loop that the device does in one launch of a body with feedback; without it, one. */
   readonly stepsAtOnce?: ((kernel: Kernel) => number) | undefined;
+  /** `LoopSkew.tiles` of a body with feedback whose steps may follow one another; without it, none may. */
+  readonly skewOf?: ((kernel: Kernel) => number | undefined) | undefined;
 }
 
 /** How often a loop runs, and what is kept of its states. */
@@ -35,7 +37,7 @@ export function loopRuns(
   states: readonly LoopState[],
   body: readonly BodyStep[],
   needs: LoopNeeds,
-): Pick<LoopStep, 'body' | 'states' | 'stepsAtOnce'> {
+): Pick<LoopStep, 'body' | 'states' | 'stepsAtOnce' | 'skew'> {
   const [step] = body;
   const asIs = { body, states, stepsAtOnce: 1 };
   if (condition !== undefined) return asIs;
@@ -49,13 +51,15 @@ export function loopRuns(
   const fed = { ...kernel, feedback };
   const stepsAtOnce = stretch < FEW_STEPS ? 1 : (needs.stepsAtOnce?.(fed) ?? 1);
   const own = stepsAtOnce === 1 ? kernel : fed;
+  const tiles = stepsAtOnce === 1 && stretch > 1 ? needs.skewOf?.(fed) : undefined;
+  const skew = tiles === undefined ? undefined : { tiles, counters: kernel.counters ?? [] };
   if (Math.ceil(stretch / stepsAtOnce) * (steps / stretch) === 1)
     return { body: [{ ...rest, kernel: own }], states: once(states), stepsAtOnce };
   const isInPlace = needs.isByElement?.(own) === true && feedback.every((pair) => isOwnPlace(own, pair));
-  if (!isInPlace) return { body: [{ ...rest, kernel: own }], states, stepsAtOnce };
+  if (!isInPlace) return { body: [{ ...rest, kernel: own }], states, stepsAtOnce, skew };
   const shared = { ...own, buffers: own.buffers.map((buffer) => ({ ...buffer, isShared: true })) };
   const inPlace = states.map((state) => ({ ...state, other: state.last }));
-  return { body: [{ ...rest, kernel: shared }], states: inPlace, stepsAtOnce };
+  return { body: [{ ...rest, kernel: shared }], states: inPlace, stepsAtOnce, skew };
 }
 
 /** The states of a loop whose body is run once. */

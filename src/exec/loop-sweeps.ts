@@ -168,7 +168,7 @@ class Unrolling {
       return { ...step, buffers, ...(own > 1 ? { loopSteps: Math.min(own, count - k * own) } : {}) };
     });
     const every = loop.every / (loop.every > 0 ? count : 1);
-    return { ...loop, steps: steps / count, every, stepsAtOnce: 1, states, body };
+    return { ...loop, steps: steps / count, every, stepsAtOnce: 1, states, body, skew: undefined };
   }
 
   /** Another buffer like one that is there; of the memory of a run, if that one is a result. */

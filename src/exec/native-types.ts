@@ -5,7 +5,7 @@
  */
 import type { TapeSpec } from '../codegen/tape.js';
 import type { DeviceBuffer, FileStamp } from '../graph/expr.js';
-import type { LoopState, MatrixOperand, StreamPlan, SweepWindows } from './plan.js';
+import type { LoopSkew, LoopState, MatrixOperand, StreamPlan, SweepWindows } from './plan.js';
 
 export interface BufferSpec {
   /** `spill`: host memory of the run, which sweeps write and read in windows; `state`: a loop says where it lies. */
@@ -98,6 +98,8 @@ export interface LoopSpec {
   readonly check?:
     | { readonly image: number; readonly begin: string; readonly goOn: string; readonly record: number }
     | undefined;
+  /** On the CPU, of a body of one tape without reductions. */
+  readonly skew?: LoopSkew | undefined;
 }
 
 /** Numbers for each window in `SweepBuffer.windows`. */

@@ -119,6 +119,14 @@ export interface LoopState {
   readonly kept: number;
 }
 
+/** How the steps of a loop whose body is one map follow one another through its tiles, each before the one ahead has ended. */
+export interface LoopSkew {
+  /** Tiles that a step stays behind the one before it. */
+  readonly tiles: number;
+  /** Buffers of the kernel that are read as so much more as there were steps before: its `counters`. */
+  readonly counters: readonly number[];
+}
+
 /** Runs a body again and again. */
 export interface LoopStep {
   readonly kind: 'loop';
@@ -134,6 +142,8 @@ export interface LoopStep {
   readonly body: readonly Step[];
   /** The temporary in which a GPU counts the steps, where it decides by itself whether to go on (`loop-records.ts`). */
   readonly record?: number;
+  /** Absent: a step begins when the one before it has ended. */
+  readonly skew?: LoopSkew | undefined;
   readonly nodes: readonly number[];
 }
 
@@ -243,7 +253,8 @@ function printStep(step: Step): string {
           `  state ${k}: b${s.current} to b${s.next}, from b${s.initial}, in b${s.last}${s.other < 0 || s.other === s.last ? '' : ` and b${s.other}`}${s.kept < 0 ? '' : `, kept in b${s.kept}`}`,
       );
       const body = step.body.map((part) => indented(printStep(part)));
-      return [`loop ${countOf(step)}`, ...states, ...body].join('\n');
+      const skew = step.skew === undefined ? '' : `, skewed by ${step.skew.tiles}`;
+      return [`loop ${countOf(step)}${skew}`, ...states, ...body].join('\n');
     }
     case 'sweep': {
       const windows = step.windows.map(

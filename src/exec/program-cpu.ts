@@ -1,5 +1,6 @@
 /** Plan → native program for the CPU: every kernel becomes a tape. Called by `evaluate.ts`. */
 import { encodeTape } from '../codegen/tape.js';
+import { skewOf } from '../codegen/tape-skew.js';
 import { tapeWorks } from '../codegen/tape-work.js';
 import { dtypeCode } from '../graph/dtype.js';
 import { hostBlockBytes } from './block-bytes.js';
@@ -34,6 +35,7 @@ export const CPU_NEEDS: DeviceNeeds = {
     [arena, ...inputs, ...outputs].reduce((sum, bytes) => sum + hostBlockBytes(bytes), 0),
   heldBytes: ({ role, byteLength, isRead, isFetched }) =>
     role === 'temporary' || isRead || isFetched === true ? byteLength : 0,
+  skewOf,
   isByElement: ({ reduced }) => reduced.length === 0,
   sweeps: CPU_SWEEPS,
 };
@@ -113,10 +115,10 @@ export function joinedRanges(tables: readonly Float64Array[]): Float64Array {
 
 /** A loop is the same step on every device, but for its body. */
 export function loopSpec(
-  { kind, steps, condition, every, stepsAtOnce, states, body }: LoopStep,
+  { kind, steps, condition, every, stepsAtOnce, states, body, skew }: LoopStep,
   specs: (step: Step) => LoopSpec['body'],
 ): LoopSpec {
-  return { kind, steps, condition, every, stepsAtOnce, states, body: body.flatMap(specs) };
+  return { kind, steps, condition, every, stepsAtOnce, states, body: body.flatMap(specs), skew };
 }
 
 /** A matrix product is the same step on every device. */

@@ -40,7 +40,10 @@ const WRITTEN: Readonly<Record<string, (arrays: Arrays) => readonly Lazy[]>> = {
     const drag = x(3).abs().add(1);
     return iterate(9, [x(1), x(2)], ([p, v]) => [p.add(v.mul(0.01)), v.div(drag).sub(p.mul(0.01))]);
   },
-  'the number of the step': (x) => [iterate(7, x(1), (y, i) => y.mul(0.5).add(i.astype('float32')))],
+  'the number of the step': (x) => {
+    const push = x(3).abs();
+    return [iterate(7, x(1), (y, i) => y.mul(0.5).add(i.astype('float32')).add(push))];
+  },
   'a sum of rows after a loop': (x) => [iterate(5, x(1), (y) => y.square().sub(0.3)).sum(1)],
   'a stencil': (x) => [iterate(40, x(1), around)],
   'a stencil, a prime number of times': (x) => [iterate(37, x(1).add(1), (y) => around(y).add(0.01))],
