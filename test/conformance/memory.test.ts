@@ -5,8 +5,8 @@ import { backends } from '../support/backends.js';
 
 const MIB = 2 ** 20;
 
-/** Pools take memory from the system in pieces. */
-const PIECE = 2 * MIB;
+/** Pools take memory from the system in pieces; those of NVIDIA's driver are 32 MiB. */
+const PIECE = 32 * MIB;
 
 const persistOn = (device: string, mebibytes: number): Promise<Lazy> =>
   ones([mebibytes * MIB], { dtype: 'uint8' }).persist({ device });
@@ -29,17 +29,18 @@ describe.each(backends().filter(isDevice))('memory on %s', (device) => {
   });
 
   it('remembers the most until it is trimmed', async () => {
-    (await persistOn(device, 32)).dispose();
-    expect(use().peak).toBeGreaterThanOrEqual(use().inUse + 32 * MIB);
+    (await persistOn(device, 128)).dispose();
+    expect(use().peak).toBeGreaterThanOrEqual(use().inUse + 128 * MIB);
     await trim(device);
     expect(use().peak).toBeLessThan(use().inUse + PIECE);
   });
 
   it('gives back what nothing uses, and leaves what is in use', async () => {
     using kept = await persistOn(device, 4);
-    (await persistOn(device, 32)).dispose();
+    (await persistOn(device, 128)).dispose();
+    expect(use().held).toBeGreaterThan(use().inUse + PIECE);
     await trim();
-    expect(use().held).toBeLessThan(use().inUse + PIECE);
+    expect(use().held).toBeLessThanOrEqual(use().inUse + PIECE);
     expect((await kept.sum().compute()).item()).toBe(BigInt(4 * MIB));
   });
 

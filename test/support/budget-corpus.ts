@@ -4,6 +4,7 @@
  */
 
 import { readElement } from '../../src/elements.js';
+import { cpuInfo } from '../../src/exec/native.js';
 import {
   type ComputeOptions,
   chunked,
@@ -199,7 +200,8 @@ function areClose(a: NDArray, b: NDArray): boolean {
 
 /** Whether a library multiplies matrices of the job: it orders sums by what suits the shape of a part. */
 export const hasVendorProducts = (results: readonly Lazy[], device: string): boolean =>
-  device !== 'cpu' && explain(results, { device }).steps.some(({ kind }) => kind === 'matmul');
+  (device !== 'cpu' || cpuInfo().blas !== null) &&
+  explain(results, { device }).steps.some(({ kind }) => kind === 'matmul');
 
 /** Computes a job under all its budgets: what each took, and what is wrong. */
 export async function checkBudgets(
