@@ -53,7 +53,7 @@ export const MUTANTS = [
   {
     name: 'a dropped event wait: a run that ends before its work has',
     file: 'native/cuda/device.cpp',
-    find: '  flight.end->wait();\n',
+    find: '  flight.end->wait(flight.run->program->waited);\n',
     replace: '',
     tests: [...PROGRAMS, ...SCHEDULES],
   },
