@@ -49,12 +49,12 @@ class HostAccount {
   }
 
  private:
-  // Four results, or what is sooner computed than collected; no more than a 32nd of the machine's memory.
+  // Two results, or what is sooner computed than collected; no more than a 32nd of the machine's memory.
   // More would only be more memory to get from the system.
   static size_t allowance(size_t byteLength) {
     constexpr size_t kLeast = size_t{128} << 20, kMost = size_t{1} << 30;
     static const size_t most = std::min(host::usableMemory() / 32, kMost);
-    return std::min(std::max(4 * byteLength, kLeast), most);
+    return std::min(std::max(2 * byteLength, kLeast), most);
   }
   size_t total_ = 0;
   // The least that it was since the collector last heard of it.
