@@ -7,9 +7,9 @@
 import type { Kernel } from '../fusion/kernel.js';
 import { apartFunctions } from './apart.js';
 import { Body } from './body.js';
-import type { CudaArgument, CudaKernel, CudaLaunch, Scratch } from './cuda-types.js';
 import { normalize } from './domain.js';
 import type { CudaFunction } from './function.js';
+import type { CudaArgument, CudaLaunch, Scratch } from './launch.js';
 import { printMap } from './map-kernel.js';
 import { printPairs } from './pair-kernel.js';
 import { inWindows } from './pitch.js';
@@ -22,8 +22,8 @@ import { type SplitKernels, splitPhases } from './split-phases.js';
 import { printStencil } from './stencil-kernel.js';
 import { printTranspose } from './transpose-kernel.js';
 
-export type { CudaArgument, CudaKernel, CudaLaunch, Scratch } from './cuda-types.js';
 export { cudaWorks } from './cuda-work.js';
+export type { CudaArgument, CudaLaunch, Scratch } from './launch.js';
 export { printSchedule, type Schedule, scheduleOf } from './schedule.js';
 export { DEFAULT_LIMITS, type DeviceLimits } from './schedule-rows.js';
 
@@ -33,6 +33,15 @@ export { DEFAULT_LIMITS, type DeviceLimits } from './schedule-rows.js';
  * does: it never loses accuracy, but a value may differ in its last bit when it is computed in another kernel.
  */
 export const CUDA_OPTIONS: readonly string[] = ['--std=c++17', '--fmad=true', '--disable-warnings'];
+
+export interface CudaKernel {
+  /** CUDA C++ for NVRTC with `CUDA_OPTIONS`; holds every function of `launches`. */
+  readonly source: string;
+  /** In order; empty where there is nothing to compute. */
+  readonly launches: readonly CudaLaunch[];
+  readonly scratch: readonly Scratch[];
+  readonly schedule: Schedule;
+}
 
 interface Printed {
   readonly functions: readonly CudaFunction[];

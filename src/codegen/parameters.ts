@@ -9,7 +9,7 @@ import type { Kernel } from '../fusion/kernel.js';
 import type { DType, Scalar } from '../graph/dtype.js';
 import { CUDA_TYPE } from '../graph/ops.js';
 import { STORAGE_TYPE } from './casts.js';
-import type { CudaArgument } from './cuda-types.js';
+import type { CudaArgument } from './launch.js';
 import { scalarBytes } from './literals.js';
 
 /** Width of index arithmetic: 32 bits where the largest reachable offset allows it. */

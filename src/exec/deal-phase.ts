@@ -10,6 +10,7 @@ import type { SweepRules } from './device-needs.js';
 import { ALIGNMENT, aligned, placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step, SweepStep } from './plan.js';
 import { lifetimesOf } from './planner.js';
+import type { BytePitches } from './sweep-cuts.js';
 import {
   blockOf,
   type NoFit,
@@ -19,7 +20,7 @@ import {
   sizeSweep,
 } from './sweep-slots.js';
 import { sweepStep } from './sweep-tables.js';
-import type { BytePitches, Task } from './sweep-tasks.js';
+import type { Task } from './sweep-tasks.js';
 import { type Span, type SweptTask, type Tile, tileOf, type Window } from './sweep-windows.js';
 
 /** What a buffer is to a phase. */

@@ -4,7 +4,7 @@
  * devices' weights. Called by `deal.ts`.
  */
 import type { Piece } from './deal-plan.js';
-import type { BytePitches } from './sweep-tasks.js';
+import type { BytePitches } from './sweep-cuts.js';
 import {
   firstWhere,
   lastWhere,

@@ -1,9 +1,10 @@
 /** Stages: tasks that devices do together before the next ones can begin, each as it can be dealt. Called by `deal.ts`. */
-import type { SourceArray } from '../fusion/canonicalize.js';
+import type { SourceArray } from '../fusion/source-array.js';
 import type { Phase, Piece } from './deal-plan.js';
 import type { DraftBuffer } from './draft.js';
+import type { BytePitches, Touch } from './sweep-cuts.js';
 import type { Group } from './sweep-groups.js';
-import type { BytePitches, Task, Touch } from './sweep-tasks.js';
+import type { Task } from './sweep-tasks.js';
 
 export interface Stage {
   readonly kind: Phase['kind'];

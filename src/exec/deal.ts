@@ -8,8 +8,8 @@
  * What streams from and to host memory has no shares: devices take its tiles as they become free (`deal-tiles.ts`).
  */
 import { InternalError } from '../errors.js';
-import type { SourceArray } from '../fusion/canonicalize.js';
 import type { Partition } from '../fusion/partition.js';
+import type { SourceArray } from '../fusion/source-array.js';
 import type { Graph } from '../graph/graph.js';
 import {
   bytesOfPart,

@@ -12,10 +12,10 @@ import {
   sourceBufferKey,
   sourceOfKey,
 } from '../fusion/buffer-key.js';
-import type { SourceArray } from '../fusion/canonicalize.js';
 import type { Kernel } from '../fusion/kernel.js';
 import type { Operand } from '../fusion/operands.js';
 import { type FusedStep, type Partition, storedNode } from '../fusion/partition.js';
+import type { SourceArray } from '../fusion/source-array.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import { type Graph, type GraphLoop, type GraphNodeOf, nodeOf, sizeOfShape } from '../graph/graph.js';
 import { type LoopNeeds, loopRuns } from './loop-runs.js';

@@ -3,7 +3,8 @@
  * JavaScript, read whole before the run, or part by part while it is under way. Called by `evaluate.ts` and `trace.ts`.
  */
 import { ArgumentError, expected, InternalError } from '../errors.js';
-import type { Canonical, SourceArray } from '../fusion/canonicalize.js';
+import type { Canonical } from '../fusion/canonicalize.js';
+import type { SourceArray } from '../fusion/source-array.js';
 import { byteLengthOf, DTYPE_INFO, type DType, isComplex } from '../graph/dtype.js';
 import type { ElementReader, FileRegion, FoldedSource, Site, TypedArray } from '../graph/expr.js';
 import { formatSite } from '../site.js';

@@ -8,7 +8,7 @@ import { mergeRegions, type Region, type Work, type Works } from '../codegen/wor
 import { type Access, type Kernel, product, sameAffine } from '../fusion/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
 import type { KernelStep, LoopStep } from './plan.js';
-import type { Cut, Ranges, Touch } from './sweep-tasks.js';
+import type { Cut, Ranges, Touch } from './sweep-cuts.js';
 
 /** A kernel of a loop's body, and how it is run in ranges. */
 interface Part {

@@ -8,7 +8,7 @@ import type { Affine } from '../fusion/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
 import { matmulGranule } from './matmul-parts.js';
 import type { MatmulStep, MatrixOperand } from './plan.js';
-import type { BytePitches, Cut, Touch } from './sweep-tasks.js';
+import type { BytePitches, Cut, Touch } from './sweep-cuts.js';
 
 /**
  * Rows, columns and contracted indices that stay together: a multiple of what libraries and our own kernels block by, so

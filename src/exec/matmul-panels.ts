@@ -10,7 +10,7 @@ import { byteLengthOf } from '../graph/dtype.js';
 import { CONTRACTED_GRANULE, contractedUnits, operandInRows, ROW_GRANULE } from './matmul-cuts.js';
 import type { PanelWork } from './panel-time.js';
 import type { MatmulStep, MatrixOperand } from './plan.js';
-import type { BytePitches, Ranges } from './sweep-tasks.js';
+import type { BytePitches, Ranges } from './sweep-cuts.js';
 import type { Span, Window } from './sweep-windows.js';
 
 /** A part of one block of the result, rows × columns. */

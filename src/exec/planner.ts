@@ -4,8 +4,8 @@
  */
 
 import { expected, MemoryError } from '../errors.js';
-import type { SourceArray } from '../fusion/canonicalize.js';
 import type { Partition } from '../fusion/partition.js';
+import type { SourceArray } from '../fusion/source-array.js';
 import type { Site } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import type { Graph } from '../graph/graph.js';

@@ -10,6 +10,7 @@ import { aligned, placeInArena } from './memory.js';
 import type { LoopState, LoopStep, Plan, PlanBuffer, Step, SweepWindows } from './plan.js';
 import { buffersOf } from './step-buffers.js';
 import { splitLoads } from './sweep-aliases.js';
+import type { BytePitches } from './sweep-cuts.js';
 import { type Group, groupTasks, type Refusal } from './sweep-groups.js';
 import {
   blockOf,
@@ -20,7 +21,7 @@ import {
   sizeSweep,
 } from './sweep-slots.js';
 import { sweepStep } from './sweep-tables.js';
-import { type BytePitches, type CutTask, formsOf, type Task } from './sweep-tasks.js';
+import { type CutTask, formsOf, type Task } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
 import { workspacesOf } from './workspace.js';
 

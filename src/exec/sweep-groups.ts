@@ -4,8 +4,10 @@
  * later one. A large value that a later sweep needs is computed again there (its task then stands in both groups), or
  * spilled to host memory. Called by `sweeps.ts`.
  */
+
+import type { BytePitches } from './sweep-cuts.js';
 import { type Chosen, choosePitches, joinPitches, shareOfTiles } from './sweep-pitches.js';
-import type { BytePitches, CutTask, Task } from './sweep-tasks.js';
+import type { CutTask, Task } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
 
 export interface Group {

@@ -2,7 +2,9 @@
  * Chooses which windows of a sweep are rows of a buffer rather than a stretch of it: those of tasks that need some columns of
  * many rows. A stretch around them would be most of the buffer. Called by `sweep-groups.ts`.
  */
-import type { BytePitches, CutTask, Task } from './sweep-tasks.js';
+
+import type { BytePitches } from './sweep-cuts.js';
+import type { CutTask, Task } from './sweep-tasks.js';
 import { type SweptTask, tileOf } from './sweep-windows.js';
 
 export interface ShareRules {

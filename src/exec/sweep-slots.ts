@@ -17,7 +17,7 @@ import {
 import { aligned, type Lifetime, placeInArena } from './memory.js';
 import type { PanelWork } from './panel-time.js';
 import type { MatmulStep, Step, SweepWindows } from './plan.js';
-import type { BytePitches } from './sweep-tasks.js';
+import type { BytePitches } from './sweep-cuts.js';
 import { type SweptTask, type Tile, tileOf } from './sweep-windows.js';
 
 /** Why no plan fits: the least memory found, and the step that needs it. */

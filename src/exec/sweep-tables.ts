@@ -8,8 +8,8 @@ import { byteLengthOf } from '../graph/dtype.js';
 import { inSlots } from './matmul-panels.js';
 import { RANGE_FIELDS, WINDOW_FIELDS } from './native-types.js';
 import type { KernelStep, PhaseStep, Step, SweepStep, SweepWindows } from './plan.js';
+import type { BytePitches } from './sweep-cuts.js';
 import type { SizedSweep, SlotBlock } from './sweep-slots.js';
-import type { BytePitches } from './sweep-tasks.js';
 import type { SweptTask, Tile, Window } from './sweep-windows.js';
 
 export function sweepStep(

@@ -2,7 +2,7 @@
  * Tasks: the steps of a plan as things that a sweep can run in parts, each with what a part touches, in bytes of the
  * plan's buffers. Every step has one or two forms; `sweep-groups.ts` chooses, `sweep-windows.ts` makes the tables.
  */
-import type { Pitches, Rows } from '../codegen/pitch.js';
+import type { Pitches } from '../codegen/pitch.js';
 import type { Region, Work, Works } from '../codegen/work.js';
 import type { Kernel } from '../fusion/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
@@ -10,36 +10,7 @@ import { loopCut } from './loop-cuts.js';
 import { matmulCuts } from './matmul-cuts.js';
 import type { KernelStep, LoopStep, MatmulStep, Step } from './plan.js';
 import { buffersOf } from './step-buffers.js';
-
-/** Bytes [first, last) of a plan's buffer; of those, with `rows`, the first `width` of each `pitch`. */
-export interface Touch {
-  readonly buffer: number;
-  readonly first: number;
-  readonly last: number;
-  readonly rows?: Rows;
-}
-
-/** For some of the plan's buffers, bytes from row to row: what is touched of them is told in rows. */
-export type BytePitches = ReadonlyMap<number, number>;
-
-/** What one launch of a step runs in a tile: blocks, slots or indices, as in `SweepStep.ranges`. */
-export type Ranges = readonly number[];
-
-/** How a task is run in parts: units in order, in ranges. */
-export interface Cut {
-  readonly units: number;
-  /** What units [first, last) read, and what they finish writing. */
-  readonly touches: (
-    first: number,
-    last: number,
-    pitches?: BytePitches,
-  ) => { readonly reads: readonly Touch[]; readonly writes: readonly Touch[] };
-  readonly ranges: (first: number, last: number) => readonly Ranges[];
-  /** The pitches in bytes that windows of a buffer may have in this task. */
-  readonly pitches: (buffer: number) => readonly number[];
-  /** As `Work.period`. */
-  readonly period?: number | undefined;
-}
+import type { BytePitches, Cut, Touch } from './sweep-cuts.js';
 
 export interface Task {
   readonly step: Step;

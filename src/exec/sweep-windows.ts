@@ -6,7 +6,8 @@
  * overlap where neighbouring tiles need the same elements, which are then computed twice. Called by `sweep-groups.ts` and `sweeps.ts`.
  */
 import { aroundBoth } from '../codegen/work.js';
-import type { BytePitches, Cut, Task, Touch } from './sweep-tasks.js';
+import type { BytePitches, Cut, Touch } from './sweep-cuts.js';
+import type { Task } from './sweep-tasks.js';
 
 /** Units, or bytes, [first, last). */
 export type Span = readonly [first: number, last: number];

@@ -7,7 +7,8 @@
  */
 import { config } from '../config.js';
 import { MemoryError } from '../errors.js';
-import { type Canonical, canonicalize, type SourceArray } from '../fusion/canonicalize.js';
+import { type Canonical, canonicalize } from '../fusion/canonicalize.js';
+import type { SourceArray } from '../fusion/source-array.js';
 import type { Expr } from '../graph/expr.js';
 import { executeDealt } from './dealt.js';
 import { type ComputeOptions, devicesOf, type Executed, located, placesOf, probed } from './evaluate.js';

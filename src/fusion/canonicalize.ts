@@ -8,12 +8,9 @@
  * fingerprints have equal plans.
  */
 import { ArgumentError, expected, InternalError } from '../errors.js';
-import type { DType } from '../graph/dtype.js';
 import {
-  type DeviceSource,
   type Expr,
   type ExprOf,
-  type FoldedSource,
   type LoopBody,
   layoutOf,
   type Site,
@@ -32,15 +29,7 @@ import { formatCount } from '../graph/print.js';
 import { narrowSources, reach } from './narrow-sources.js';
 import { NodeTable } from './node-table.js';
 import type { Records } from './records.js';
-
-/** The part of an array that a graph reads. */
-export interface SourceArray {
-  readonly source: StridedSource | DeviceSource | FoldedSource;
-  /** First element read, and how many from there on; node offsets count from `start`. */
-  readonly start: number;
-  readonly elementCount: number;
-  readonly dtype: DType;
-}
+import type { SourceArray } from './source-array.js';
 
 export interface Canonical {
   readonly graph: Graph;

@@ -14,7 +14,8 @@
 import type { Folding } from '../graph/depth.js';
 import type { Expr, FoldedPart, FoldedSource } from '../graph/expr.js';
 import type { Graph } from '../graph/graph.js';
-import { type Canonical, canonicalizeOnce, forget, type SourceArray } from './canonicalize.js';
+import { type Canonical, canonicalizeOnce, forget } from './canonicalize.js';
+import type { SourceArray } from './source-array.js';
 
 /** A part gives at most so many values; a graph that needs more is no loop over a few arrays, and stays as it is. */
 const MAX_VALUES = 64;

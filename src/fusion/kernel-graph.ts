@@ -6,7 +6,8 @@ import type { GraphNodeOf } from '../graph/graph.js';
 import { type BufferKey, bufferName } from './buffer-key.js';
 import type { FusedKernel } from './fused-kernel.js';
 import type { GrowingKernel } from './growing-kernel.js';
-import { join, type Keeps, type Merge, mergeHorizontally, mergeVertically, type Reason } from './merge.js';
+import type { Keeps, Merge, Reason } from './join.js';
+import { join, mergeHorizontally, mergeVertically } from './merge.js';
 import { MAX_MERGED } from './split.js';
 import { type Call, TaskGraph, TaskNode } from './task-graph.js';
 

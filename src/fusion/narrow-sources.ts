@@ -8,7 +8,7 @@
  */
 import type { Shape, View } from '../graph/expr.js';
 import { type Graph, type GraphNode, type GraphNodeOf, nodeOf, sizeOfShape } from '../graph/graph.js';
-import type { SourceArray } from './canonicalize.js';
+import type { SourceArray } from './source-array.js';
 
 type SourceNode = GraphNodeOf<'source'>;
 type Place = Pick<SourceNode, 'offset' | 'strides'>;

@@ -3,7 +3,7 @@
  * Kept from one question to the next: a kernel that grows is asked about again and again. Called by `merge-limits.ts`.
  */
 import type { BufferKey } from './buffer-key.js';
-import type { GrowingKernel } from './growing-kernel.js';
+import type { BufferUse } from './buffer-list.js';
 import { type Affine, argumentsOf, type Instruction } from './kernel.js';
 
 /** A value's level and the phase that what uses it can be in, as `2 * phase + (element ? 1 : 0)`. */
@@ -20,9 +20,16 @@ export interface TapeLevels {
   phases: number;
 }
 
+/** What levels are found of, and where they are kept: a `GrowingKernel`. */
+interface Leveled {
+  readonly tape: readonly Instruction[];
+  readonly uses: readonly BufferUse[];
+  ownLevels: TapeLevels | undefined;
+}
+
 /** Levels of a tape once its axis k is the merged kernel's `axisOf[k]`; `held`: loads that come from registers. */
 export function levelsIn(
-  kernel: GrowingKernel,
+  kernel: Leveled,
   axisOf: readonly number[],
   firstReduced: number,
   held?: (key: BufferKey) => Level | undefined,
@@ -38,7 +45,7 @@ export function levelsIn(
 /** Finds the levels of the instructions that have none yet. */
 function extend(
   found: TapeLevels,
-  { tape, uses }: GrowingKernel,
+  { tape, uses }: Leveled,
   axisOf: readonly number[],
   firstReduced: number,
   held: ((key: BufferKey) => Level | undefined) | undefined,

@@ -4,7 +4,7 @@
  */
 import { Graph } from '@dagrejs/graphlib';
 import { formatBytes } from '../graph/format.js';
-import type { ExplanationData } from './explain.js';
+import type { ExplanationData } from './explanation-data.js';
 
 /** What a graphlib node of a plan carries. */
 export interface PlanNode {

@@ -1,6 +1,6 @@
 /** What a timeline comes to: work by the time it took, rates of copies, how busy streams were. Called by `Timeline`. */
 import { formatBytes } from '../graph/format.js';
-import type { SpanKind, TimelineData, TimelineSpan } from './timeline.js';
+import type { SpanKind, TimelineData, TimelineSpan } from './timeline-data.js';
 import { devicesOf, rateOf, rowsOf } from './trace.js';
 
 /** Work of one name and kind. */

@@ -3,7 +3,7 @@
  * memory that devices hold below, a legend at the end. Called by `Timeline`.
  */
 import { formatBytes } from '../graph/format.js';
-import type { SpanKind, TimelineData, TimelineSpan } from './timeline.js';
+import type { SpanKind, TimelineData, TimelineSpan } from './timeline-data.js';
 import { busyOf } from './timeline-summary.js';
 import { devicesOf, rowsOf } from './trace.js';
 

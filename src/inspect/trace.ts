@@ -3,7 +3,7 @@
  *
  * Source: "Trace Event Format" by the Chromium authors: complete events (X), counters (C) and metadata (M), times in microseconds.
  */
-import type { TimelineData, TimelineSpan } from './timeline.js';
+import type { TimelineData, TimelineSpan } from './timeline-data.js';
 
 type TraceEvent = Readonly<Record<string, unknown>>;
 

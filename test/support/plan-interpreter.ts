@@ -7,10 +7,11 @@
 
 import type { LoopStep, MatrixOperand, Plan, Step } from '../../src/exec/plan.js';
 import { planPartition } from '../../src/exec/planner.js';
-import { canonicalize, type SourceArray } from '../../src/fusion/canonicalize.js';
+import { canonicalize } from '../../src/fusion/canonicalize.js';
 import type { Access, Affine, Bound, Instruction, Kernel } from '../../src/fusion/kernel.js';
 import { partition } from '../../src/fusion/partition.js';
 import { runPasses } from '../../src/fusion/pipeline.js';
+import type { SourceArray } from '../../src/fusion/source-array.js';
 import { byteLengthOf, type DType, isComplex, isHalf, type Scalar } from '../../src/graph/dtype.js';
 import type { Expr, TypedArray } from '../../src/graph/expr.js';
 import { allocate, elementAt, type HostArray, indices, over, setElement, sizeOf } from './host.js';

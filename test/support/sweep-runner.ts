@@ -7,7 +7,7 @@ import { tapeWorks } from '../../src/codegen/tape-work.js';
 import { mergeRegions, type Region, type Work, type Works } from '../../src/codegen/work.js';
 import type * as Native from '../../src/exec/native.js';
 import type { ProgramSpec, StepSpec, SweepBuffer, SweepSpec } from '../../src/exec/native-types.js';
-import type { Touch } from '../../src/exec/sweep-tasks.js';
+import type { Touch } from '../../src/exec/sweep-cuts.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';

@@ -1,8 +1,4 @@
-/**
- * What a CUDA launch is made of, as plain data: the result of `cudaKernel` (`cuda.ts`), which the CUDA program builder
- * turns into images, launch steps and scratch buffers.
- */
-import type { Schedule } from './schedule.js';
+/** What a CUDA launch is made of, as plain data: the CUDA program builder makes launch steps and scratch buffers of it. */
 
 export type Dim3 = readonly [number, number, number];
 
@@ -33,13 +29,4 @@ export interface Scratch {
   readonly byteLength: number;
   /** Whether it has to hold zeros when the first launch starts. */
   readonly zeroed: boolean;
-}
-
-export interface CudaKernel {
-  /** CUDA C++ for NVRTC with `CUDA_OPTIONS`; holds every function of `launches`. */
-  readonly source: string;
-  /** In order; empty where there is nothing to compute. */
-  readonly launches: readonly CudaLaunch[];
-  readonly scratch: readonly Scratch[];
-  readonly schedule: Schedule;
 }

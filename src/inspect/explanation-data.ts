@@ -1,0 +1,72 @@
+/** What `explain.ts` finds of a compute, as plain data. */
+import type { Reason } from '../fusion/join.js';
+import type { PassTrace } from '../fusion/pipeline.js';
+
+/** One step of the plan: a generated kernel, or a matrix product by a library. */
+export interface ExplainedStep {
+  readonly kind: 'kernel' | 'matmul';
+  /** Of a step that runs tile by tile: which sweep of the plan it belongs to, and how many tiles that has. */
+  readonly sweep?: { readonly number: number; readonly tiles: number };
+  /** Of a step in a loop's body: which loop of the plan, and how often it runs; of loops in loops, the innermost. */
+  readonly loop?: { readonly number: number; readonly count: string };
+  /** Of a plan in several streams: the one it runs in, and steps of others that it waits for. */
+  readonly stream?: number;
+  readonly after?: readonly number[];
+  /** `reduce_square_sum`, `matmul`. */
+  readonly name: string;
+  /** Ids of the optimized graph's nodes that it computes. */
+  readonly nodes: readonly number[];
+  readonly bytesRead: number;
+  readonly bytesWritten: number;
+  /** Labels of the plan's buffers that it reads, and that it writes. */
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+  /** The kernel as text; for a product, its sizes and the arithmetic it is computed in. */
+  readonly text: string;
+  /** The CUDA C that runs, on a GPU. */
+  readonly source?: string;
+}
+
+/** A value that goes through memory from one step to another. */
+export interface ExplainedEdge {
+  /** What is stored: `node 12`. */
+  readonly buffer: string;
+  /** Positions in `steps`. */
+  readonly from: number;
+  readonly to: number;
+  /** Bytes written and read again for it. */
+  readonly bytes: number;
+  /** Why the two steps are not one. */
+  readonly reason: Reason;
+}
+
+export interface ExplanationData {
+  /** The device; of several, their names with commas between them. */
+  readonly device: string;
+  /** Why this device. */
+  readonly deviceReason: string;
+  /**
+   * Parts of a graph of very many levels that are computed before the steps, each with steps of its own. All else here but
+   * `peakBytes` is about what comes after them.
+   */
+  readonly parts: number;
+  /** As the user built it, equal subexpressions once. */
+  readonly graph: string;
+  readonly optimizedGraph: string;
+  readonly passes: readonly PassTrace[];
+  readonly steps: readonly ExplainedStep[];
+  readonly edges: readonly ExplainedEdge[];
+  /** Labels of the buffers that hold the results. */
+  readonly results: readonly string[];
+  readonly bytesRead: number;
+  readonly bytesWritten: number;
+  readonly arenaBytes: number;
+  /** On the device that holds most. */
+  readonly peakBytes: number;
+  /** On a GPU, how many launches each CUDA graph has that a compute consists of when it is repeated; empty on the CPU. */
+  readonly graphs: readonly number[];
+  /** How the work is dealt to several devices, a line for each phase; empty: there is one device. */
+  readonly dealing: string;
+  /** Whether results may differ in rounding from the graph as written, by a reassociated sum. */
+  readonly reassociated: boolean;
+}
