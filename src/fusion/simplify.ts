@@ -88,6 +88,9 @@ const castOfCast: Rule = (node, editor) => {
   if (input.kind !== 'cast') return undefined;
   const source = editor.node(input.inputs[0]!);
   if (!holdsExactly(source.dtype, input.dtype)) return undefined;
+  // Integers wrap around, floats saturate: an integer out of range must go through the float.
+  const wraps = isInteger(source.dtype) && isInteger(node.dtype);
+  if (wraps && isFloat(input.dtype) && !holdsExactly(source.dtype, node.dtype)) return undefined;
   return source.dtype === node.dtype
     ? input.inputs[0]
     : editor.add({ kind: 'cast', dtype: node.dtype, shape: node.shape, inputs: [input.inputs[0]!] });

@@ -44,6 +44,21 @@ describe.each(backends())('casts on %s', (device) => {
     expect(await failuresOf(device, prepared)).toEqual([]);
   });
 
+  it.each(DTYPES)('of %s by way of another dtype are two casts', async (source) => {
+    const x = read(cases.find((c) => c.source === source)!.input);
+    const prepared = DTYPES.flatMap((via) =>
+      DTYPES.map((target): Prepared => {
+        const twice = toScalars(x).map((value) => castScalar(castScalar(value, via), target));
+        return {
+          label: `${via} to ${target}`,
+          build: () => toLazy(x).astype(via).astype(target),
+          check: (actual) => mismatch(actual, fromScalars(target, x.shape, twice), EXACT),
+        };
+      }),
+    );
+    expect(await failuresOf(device, prepared)).toEqual([]);
+  });
+
   it.each(DTYPES)('meet in the promoted dtype when %s is added to every dtype', async (a) => {
     const { a: left, b: right } = promotion.mixed;
     const numbers = (dtype: DType, values: readonly number[]) =>
