@@ -10,6 +10,7 @@ import { type DevicesOption, deviceNames } from './exec/devices.js';
 import { type ComputeOptions, probed } from './exec/evaluate.js';
 import type { ArrayLike } from './fluent.js';
 import { checkOptions } from './graph/arguments.js';
+import { formatValue } from './graph/format.js';
 import type { Sinks } from './io/store.js';
 import { type ComputeToOptions, compute, Lazy } from './lazy.js';
 import type { NDArray } from './ndarray.js';
@@ -103,18 +104,18 @@ export function batch(jobs: Iterable<Job> | AsyncIterable<Job>, options: BatchOp
   const isIterable =
     typeof jobs === 'object' && jobs !== null && (Symbol.iterator in jobs || Symbol.asyncIterator in jobs);
   if (!isIterable || jobs instanceof Lazy)
-    throw new ArgumentError(expected('batch', 'an iterable of jobs', typeof jobs));
+    throw new ArgumentError(expected('batch', 'an iterable of jobs', formatValue(jobs)));
   for (const [name, least] of [
     ['concurrency', 1],
     ['lookAhead', 0],
   ] as const) {
     const value = options[name];
     if (value !== undefined && !(Number.isInteger(value) && value >= least))
-      throw new RangeArgumentError(expected('batch', `${name} of at least ${least}`, String(value)));
+      throw new RangeArgumentError(expected('batch', `${name} of at least ${least}`, formatValue(value)));
   }
   const { order } = options;
   if (order !== undefined && order !== 'input' && order !== 'completed')
-    throw new ArgumentError(expected('batch', "order as 'input' or 'completed'", String(order)));
+    throw new ArgumentError(expected('batch', "order as 'input' or 'completed'", formatValue(order)));
   return new Batch(jobs, options);
 }
 
@@ -318,6 +319,6 @@ function graphOf(made: Made): JobGraph {
   if (made instanceof Lazy || Array.isArray(made)) return { compute: made as Lazy | readonly Lazy[] };
   if (isGraph(made)) return made;
   throw new ArgumentError(
-    expected('batch', 'a lazy array, a list of them or { compute, to, name }', typeof made),
+    expected('batch', 'a lazy array, a list of them or { compute, to, name }', formatValue(made)),
   );
 }

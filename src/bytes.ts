@@ -2,6 +2,7 @@
  * Sizes as the user writes them: numbers of bytes, or text with a unit. Called by `config.ts` and `exec/evaluate.ts`.
  */
 import { ArgumentError, expected, RangeArgumentError } from './errors.js';
+import { formatValue } from './graph/format.js';
 
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,
@@ -25,8 +26,8 @@ const PATTERN = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i;
 export function parseBytes(op: string, size: unknown): number {
   const bytes = typeof size === 'string' ? bytesOfText(size) : size;
   if (typeof bytes !== 'number' || Number.isNaN(bytes))
-    throw new ArgumentError(expected(op, "a size in bytes, or text such as '2GiB'", String(size)));
-  if (bytes <= 0) throw new RangeArgumentError(expected(op, 'a size above 0', String(size)));
+    throw new ArgumentError(expected(op, "a size in bytes, or text such as '2GiB'", formatValue(size)));
+  if (bytes <= 0) throw new RangeArgumentError(expected(op, 'a size above 0', formatValue(size)));
   return Number.isFinite(bytes) ? Math.floor(bytes) : bytes;
 }
 

@@ -7,7 +7,7 @@ import { isTypedArray, memoryOf, nativeDType } from './elements.js';
 import { ArgumentError, expected, ShapeError } from './errors.js';
 import { byteLengthOf } from './graph/dtype.js';
 import type { TypedArray } from './graph/expr.js';
-import { formatShape } from './graph/format.js';
+import { formatShape, formatValue } from './graph/format.js';
 import { denseStrides, sizeOfShape } from './graph/graph.js';
 import { cast, sourceArray } from './graph/infer.js';
 import { checkShape, type ShapeArgument } from './graph/shape.js';
@@ -44,7 +44,7 @@ export function chunked(chunks: readonly TypedArray[], shape?: ShapeArgument, dt
 
 function checkChunks(chunks: unknown): readonly [TypedArray, ...TypedArray[]] {
   if (!Array.isArray(chunks) || chunks.length === 0 || !chunks.every(isTypedArray)) {
-    throw new ArgumentError(expected('chunked', 'a list of typed arrays', String(chunks).slice(0, 80)));
+    throw new ArgumentError(expected('chunked', 'a list of typed arrays', formatValue(chunks)));
   }
   const types = new Set(chunks.map(nativeDType));
   if (types.size > 1) {

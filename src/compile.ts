@@ -6,6 +6,7 @@ import { ArgumentError, expected } from './errors.js';
 import type { ComputeOptions } from './exec/evaluate.js';
 import { checkOptions } from './graph/arguments.js';
 import type { TypedArray } from './graph/expr.js';
+import { formatValue } from './graph/format.js';
 import type { ShapedData } from './host-array.js';
 import { type Explanation, explainExprs } from './inspect/explain.js';
 import { type PlanSummary, summarizePlan } from './inspect/summary.js';
@@ -86,7 +87,7 @@ export function compile<Parameters extends readonly (Lazy | FixedArgument)[], Ou
   options?: CompileOptions,
 ): Compiled<Parameters, Output>;
 export function compile(fn: (...args: never[]) => unknown, options: CompileOptions = {}): object {
-  if (typeof fn !== 'function') throw new ArgumentError(expected('compile', 'a function', typeof fn));
+  if (typeof fn !== 'function') throw new ArgumentError(expected('compile', 'a function', formatValue(fn)));
   checkOptions('compile', options, Object.keys(OPTIONS));
   const tracer = new Tracer(fn, options);
   return Object.assign((...args: unknown[]) => tracer.compute(args), {

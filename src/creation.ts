@@ -8,6 +8,7 @@ import { ArgumentError, expected } from './errors.js';
 import type { ArrayLike } from './fluent.js';
 import { checkOptions } from './graph/arguments.js';
 import type { DType, Scalar } from './graph/dtype.js';
+import { formatValue } from './graph/format.js';
 import { broadcast, cast, checkDType, constant, map } from './graph/infer.js';
 import { indexAlong } from './graph/joins.js';
 import { isScalar } from './graph/scalar.js';
@@ -94,7 +95,7 @@ export function full(shape: ShapeArgument, value: Scalar, dtype?: DTypeArgument)
 
 function filled(op: string, shape: ShapeArgument, value: Scalar, dtype: DType | undefined): Lazy {
   if (!isScalar(value))
-    throw new ArgumentError(expected(op, 'a number, bigint, boolean or { re, im }', typeof value));
+    throw new ArgumentError(expected(op, 'a number, bigint, boolean or { re, im }', formatValue(value)));
   const held = dtype ?? scalarDType(op, value);
   return made(shape, heldScalar(op, value, held), held, op);
 }

@@ -8,7 +8,7 @@ import { isTypedArray, memoryOf, nativeDType } from './elements.js';
 import { ArgumentError, expected, ShapeError } from './errors.js';
 import { type DType, isComplex, type Scalar } from './graph/dtype.js';
 import type { Expr, Shape, TypedArray } from './graph/expr.js';
-import { formatShape } from './graph/format.js';
+import { formatShape, formatValue } from './graph/format.js';
 import { denseStrides, sizeOfShape } from './graph/graph.js';
 import { cast, checkDType, constant, hostArray } from './graph/infer.js';
 import { isScalar } from './graph/scalar.js';
@@ -62,15 +62,8 @@ export function arrayExpr(op: string, input: unknown, options: ArrayOptions = {}
     return shaped(op, input, dtype);
   }
   if (isScalar(input)) return scalar(op, input, dtype, options.shape);
-  const received =
-    input === null
-      ? 'null'
-      : input instanceof Object
-        ? (input.constructor?.name ?? 'an object')
-        : typeof input;
-  throw new ArgumentError(
-    expected(op, 'a typed array, nested lists, a scalar, { data, shape } or a Lazy', received),
-  );
+  const wanted = 'a typed array, nested lists, a scalar, { data, shape } or a Lazy';
+  throw new ArgumentError(expected(op, wanted, formatValue(input)));
 }
 
 function scalar(op: string, value: Scalar, dtype: DType | undefined, shape: ShapeArgument | undefined): Expr {
@@ -131,13 +124,13 @@ function listed(
 }
 
 function shaped(op: string, input: ShapedData, wanted: DType | undefined): Expr {
-  const shape = checkShape(op, [...input.shape]);
+  const shape = checkShape(op, listOf(op, 'a shape', input.shape));
   const strides = input.strides ?? input.stride;
   const given = input.dtype === undefined ? undefined : foreignDType(op, input.dtype);
   const steps =
     strides === undefined
       ? denseStrides(shape)
-      : [...strides].map((step) => checkInteger(op, 'a stride', step));
+      : listOf(op, 'strides', strides).map((step) => checkInteger(op, 'a stride', step));
   if (steps.length !== shape.length) {
     throw new ShapeError(
       expected(op, `${shape.length} strides for shape ${formatShape(shape)}`, `${steps.length}`),
@@ -150,11 +143,17 @@ function shaped(op: string, input: ShapedData, wanted: DType | undefined): Expr 
     return wanted === undefined ? x : cast(x, wanted);
   }
   if (!Array.isArray(input.data)) {
-    throw new ArgumentError(expected(op, 'data in a typed array or a list', typeof input.data));
+    throw new ArgumentError(expected(op, 'data in a typed array or a list', formatValue(input.data)));
   }
   const nested = fromNested(op, input.data, given ?? wanted);
   const x = sourceOf(op, nested.data, nested.dtype, shape, steps, offset, given);
   return wanted === undefined ? x : cast(x, wanted);
+}
+
+/** The shape or strides of an array of another library: a list, or a typed array of integers. */
+function listOf(op: string, name: string, value: unknown): unknown[] {
+  if (Array.isArray(value) || (isTypedArray(value) && typeof value[0] !== 'bigint')) return [...value];
+  throw new ArgumentError(expected(op, `${name} in a list of numbers`, formatValue(value)));
 }
 
 function foreignDType(op: string, dtype: string): DType | undefined {

@@ -7,7 +7,7 @@ import { checkOptions } from './graph/arguments.js';
 import type { DType } from './graph/dtype.js';
 import { einsum as einsumOf } from './graph/einsum.js';
 import type { Expr } from './graph/expr.js';
-import { formatShape } from './graph/format.js';
+import { formatShape, formatValue } from './graph/format.js';
 import { broadcast, checkDType, constant, meetingDType, reshape } from './graph/infer.js';
 import { concat as concatOf, stack as stackOf } from './graph/joins.js';
 import { isScalar } from './graph/scalar.js';
@@ -27,7 +27,7 @@ export function meshgrid(arrays: readonly ArrayLike[], options?: MeshgridOptions
     checkOptions('meshgrid', options, ['indexing']);
     const indexing = options?.indexing ?? 'xy';
     if (indexing !== 'xy' && indexing !== 'ij') {
-      throw new ArgumentError(expected('meshgrid', "indexing 'xy' or 'ij'", String(indexing)));
+      throw new ArgumentError(expected('meshgrid', "indexing 'xy' or 'ij'", formatValue(indexing)));
     }
     const lines = listOf('meshgrid', arrays);
     const wrong = lines.find((line) => line.shape.length > 1);
@@ -51,7 +51,7 @@ export function meshgrid(arrays: readonly ArrayLike[], options?: MeshgridOptions
 }
 
 function listOf(op: string, arrays: unknown): Expr[] {
-  if (!Array.isArray(arrays)) throw new ArgumentError(expected(op, 'a list of arrays', typeof arrays));
+  if (!Array.isArray(arrays)) throw new ArgumentError(expected(op, 'a list of arrays', formatValue(arrays)));
   return arrays.map((array) => exprOf(op, array));
 }
 

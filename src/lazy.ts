@@ -13,7 +13,7 @@ import { checkOptions } from './graph/arguments.js';
 import { onDeepGraph } from './graph/depth.js';
 import type { DType } from './graph/dtype.js';
 import type { Expr, Shape } from './graph/expr.js';
-import { formatShape } from './graph/format.js';
+import { formatShape, formatValue } from './graph/format.js';
 import { sizeOfShape } from './graph/graph.js';
 import { broadcast, constant, deviceArray, type Operand } from './graph/infer.js';
 import { isScalar } from './graph/scalar.js';
@@ -214,9 +214,7 @@ export function plan(arrays: readonly ArrayLike[], options?: ComputeOptions | Co
 
 function exprsOf(op: string, arrays: unknown): Expr[] {
   if (!Array.isArray(arrays)) {
-    throw new ArgumentError(
-      expected(op, 'a list of arrays', arrays instanceof Lazy ? 'one array' : typeof arrays),
-    );
+    throw new ArgumentError(expected(op, 'a list of arrays', formatValue(arrays)));
   }
   return arrays.map((array) => exprOf(op, array));
 }

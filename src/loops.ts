@@ -8,7 +8,7 @@ import type { ArrayLike } from './fluent.js';
 import { checkOptions } from './graph/arguments.js';
 import { withLevels } from './graph/depth.js';
 import type { Expr } from './graph/expr.js';
-import { formatShape } from './graph/format.js';
+import { formatShape, formatValue } from './graph/format.js';
 import { constant, map } from './graph/infer.js';
 import { argumentLike, checkStates, loop } from './graph/loops.js';
 import { isScalar } from './graph/scalar.js';
@@ -138,12 +138,14 @@ export function whileLoop(cond: unknown, fn: unknown, state: unknown, options?: 
 /** A function of the user's; what it builds is a body as a whole, however deep it is. */
 function functionOf(op: string, fn: unknown): (...args: unknown[]) => unknown {
   if (typeof fn === 'function') return (...args) => withLevels(Number.POSITIVE_INFINITY, () => fn(...args));
-  throw new ArgumentError(expected(op, 'a function', typeof fn));
+  throw new ArgumentError(expected(op, 'a function', formatValue(fn)));
 }
 
 function count(op: string, name: string, value: unknown, least: number): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
-  throw new RangeArgumentError(expected(op, `${name} to be a whole number from ${least} on`, String(value)));
+  throw new RangeArgumentError(
+    expected(op, `${name} to be a whole number from ${least} on`, formatValue(value)),
+  );
 }
 
 /** What `cond` gives: one bool. */

@@ -8,7 +8,7 @@ import { allocate, isTypedArray, memoryOf, nativeDType, readElement, writeElemen
 import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from './errors.js';
 import { type DType, isComplex, isInteger, promote, type Scalar } from './graph/dtype.js';
 import type { Shape, TypedArray } from './graph/expr.js';
-import { formatScalar, formatShape } from './graph/format.js';
+import { formatScalar, formatShape, formatValue } from './graph/format.js';
 import { convertScalar, inRange, integerRange, isScalar } from './graph/scalar.js';
 
 /** Lists in lists, down to scalars or typed arrays. */
@@ -100,10 +100,13 @@ function refuse(op: string, level: unknown, shape: Shape): never {
       expected(op, `nested lists of one length each, as in shape ${formatShape(shape)}`, received),
     );
   }
-  const received =
-    typeof level === 'object' && level !== null ? `an object (${level.constructor?.name})` : String(level);
   throw new ArgumentError(
-    expected(op, 'lists of numbers, bigints, booleans or { re, im }', received, 'stack() joins arrays'),
+    expected(
+      op,
+      'lists of numbers, bigints, booleans or { re, im }',
+      formatValue(level),
+      'stack() joins arrays',
+    ),
   );
 }
 

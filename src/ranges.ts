@@ -7,6 +7,7 @@ import { ArgumentError, expected, RangeArgumentError } from './errors.js';
 import { checkOptions } from './graph/arguments.js';
 import { type DType, isInteger } from './graph/dtype.js';
 import type { Expr } from './graph/expr.js';
+import { formatValue } from './graph/format.js';
 import { cast, checkDType, iota, map } from './graph/infer.js';
 import { checkShape } from './graph/shape.js';
 import { Lazy } from './lazy.js';
@@ -45,7 +46,7 @@ function rangeOf(
   const given = [start, stop, step];
   for (const value of given) {
     if (typeof value !== 'bigint' && typeof value !== 'number') {
-      throw new ArgumentError(expected('arange', 'numbers or bigints', typeof value));
+      throw new ArgumentError(expected('arange', 'numbers or bigints', formatValue(value)));
     }
     if (typeof value === 'number' && !Number.isFinite(value)) {
       throw new RangeArgumentError(expected('arange', 'finite numbers', `${value}`));
@@ -56,7 +57,9 @@ function rangeOf(
   if (result === 'bool') throw new ArgumentError(expected('arange', 'a dtype of numbers', 'bool'));
   if (isInteger(result)) {
     if (given.some((value) => typeof value === 'number' && !Number.isInteger(value))) {
-      throw new RangeArgumentError(expected('arange', `whole numbers for ${result}`, given.join(', ')));
+      throw new RangeArgumentError(
+        expected('arange', `whole numbers for ${result}`, given.map(formatValue).join(', ')),
+      );
     }
     const [from, to, by] = given.map(BigInt) as [bigint, bigint, bigint];
     const span = by > 0n ? to - from + by - 1n : to - from + by + 1n;
@@ -88,7 +91,8 @@ export function linspace(start: number, stop: number, count = 50, options?: Lins
     checkOptions('linspace', options, ['endpoint', 'dtype']);
     const [n] = checkShape('linspace', [count]) as [number];
     for (const value of [start, stop]) {
-      if (typeof value !== 'number') throw new ArgumentError(expected('linspace', 'numbers', typeof value));
+      if (typeof value !== 'number')
+        throw new ArgumentError(expected('linspace', 'numbers', formatValue(value)));
     }
     const dtype = checkDType('linspace', options?.dtype ?? 'float64');
     const endpoint = options?.endpoint ?? true;

@@ -17,6 +17,10 @@ import type { Site } from './graph/expr.js';
 
 let depth = 0;
 let current: Site | undefined;
+/** The limit of traces outside of public calls. */
+let outside = 0;
+/** Frames of Weft's between a public function and where it throws, above which a trace still has the user's. */
+const OWN_FRAMES = 20;
 
 /** Whether the limit may be set: a hardened environment freezes Error, and then its own limit holds. */
 const settable =
@@ -29,14 +33,21 @@ export function limitTrace(frames = 2): number {
   return limit;
 }
 
-/** Starts a public call made at `site`. To be followed by `endCall` in a `finally`. */
+/** Starts a public call made at `site`; errors in it have traces that reach the user's code. `endCall` follows in a `finally`. */
 export function beginCall(site: Site, limit: number): void {
-  if (settable) Error.stackTraceLimit = limit;
-  if (depth++ === 0) current = site;
+  if (depth++ > 0) {
+    if (settable) Error.stackTraceLimit = limit;
+    return;
+  }
+  current = site;
+  outside = limit;
+  if (settable) Error.stackTraceLimit = limit + OWN_FRAMES;
 }
 
 export function endCall(): void {
-  if (--depth === 0) current = undefined;
+  if (--depth > 0) return;
+  current = undefined;
+  if (settable) Error.stackTraceLimit = outside;
 }
 
 /** Runs the body of a public function under its call site. */

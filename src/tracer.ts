@@ -17,7 +17,7 @@ import { Trace } from './exec/trace.js';
 import { turnToPlan } from './exec/turns.js';
 import { withLevels } from './graph/depth.js';
 import { type Expr, layoutOf } from './graph/expr.js';
-import { formatShape } from './graph/format.js';
+import { formatShape, formatValue } from './graph/format.js';
 import { exprOf, Lazy, storedLazy } from './lazy.js';
 import { NDArray, ndarrayOf } from './ndarray.js';
 
@@ -186,9 +186,7 @@ function notLazy(value: unknown, what: string): ArgumentError {
     ? 'a Promise'
     : value instanceof NDArray
       ? `an NDArray ${formatShape(value.shape)}`
-      : value instanceof Object
-        ? value.constructor.name
-        : String(value);
+      : formatValue(value);
   const hint = isPromise ? 'functions to be compiled build graphs and await nothing' : undefined;
   return new ArgumentError(expected('compile', `a Lazy as ${what}`, received, hint));
 }

@@ -6,6 +6,7 @@
  */
 import { config } from '../config.js';
 import { ArgumentError, DeviceError, expected } from '../errors.js';
+import { formatValue } from '../graph/format.js';
 import { cudaInfo } from './native.js';
 import { stallOf } from './stalls.js';
 
@@ -31,10 +32,11 @@ const PATTERN = /^(cpu|cuda)(?::(\d{1,3}))?$/;
 
 /** The full name of a device: `cuda` is `cuda:0`. Throws `DeviceError` for what is no device's name. */
 export function deviceName(text: unknown): string {
-  if (typeof text !== 'string') throw new ArgumentError(expected('compute', 'a device name', String(text)));
+  if (typeof text !== 'string')
+    throw new ArgumentError(expected('compute', 'a device name', formatValue(text)));
   const match = PATTERN.exec(text);
   if (match === null || (match[1] === 'cpu' && match[2] !== undefined)) {
-    throw new DeviceError(expected('compute', "a device named 'cpu', 'cuda' or 'cuda:N'", `'${text}'`));
+    throw new DeviceError(expected('compute', "a device named 'cpu', 'cuda' or 'cuda:N'", formatValue(text)));
   }
   return match[1] === 'cpu' ? 'cpu' : `cuda:${Number(match[2] ?? 0)}`;
 }
@@ -84,12 +86,12 @@ export function deviceNames(option: unknown): string[] {
   if (typeof option === 'number') {
     const gpus = usableGpus();
     if (!Number.isInteger(option) || option < 1)
-      throw new ArgumentError(expected('compute', `devices as ${wanted}`, String(option)));
+      throw new ArgumentError(expected('compute', `devices as ${wanted}`, formatValue(option)));
     if (option <= gpus.length) return gpus.slice(0, option);
     throw new DeviceError(expected('compute', `${option} usable GPUs`, `there are ${gpus.length}`));
   }
   if (!Array.isArray(option) || option.length === 0)
-    throw new ArgumentError(expected('compute', `devices as ${wanted}`, String(option)));
+    throw new ArgumentError(expected('compute', `devices as ${wanted}`, formatValue(option)));
   const names = option.map((name) => usable(deviceName(name)));
   if (new Set(names).size < names.length)
     throw new ArgumentError(expected('compute', 'each device once', names.join(', ')));

@@ -11,6 +11,7 @@ import { type Canonical, canonicalize } from '../fusion/canonicalize.js';
 import { canonicalOfPart, partsBelow } from '../fusion/fold.js';
 import type { DType } from '../graph/dtype.js';
 import { type DeviceBuffer, type Expr, holdersOf, type Shape, type TypedArray } from '../graph/expr.js';
+import { formatValue } from '../graph/format.js';
 import { formatSite } from '../site.js';
 import { executeDealt } from './dealt.js';
 import { type ChosenDevices, chooseDevices, type DevicesOption } from './devices.js';
@@ -298,9 +299,9 @@ function holdersIn(canonical: Canonical): (readonly string[])[] {
 export function devicesOf(canonical: Canonical, options: ComputeOptions): ChosenDevices {
   const { onDeviceLost: lost, deadline } = options;
   if (lost !== undefined && lost !== 'fail' && lost !== 'continue')
-    throw new ArgumentError(expected('compute', "onDeviceLost as 'fail' or 'continue'", String(lost)));
+    throw new ArgumentError(expected('compute', "onDeviceLost as 'fail' or 'continue'", formatValue(lost)));
   if (deadline !== undefined && !(deadline > 0))
-    throw new RangeArgumentError(expected('compute', 'a deadline above 0 ms', String(deadline)));
+    throw new RangeArgumentError(expected('compute', 'a deadline above 0 ms', formatValue(deadline)));
   return chooseDevices(options, holdersIn(canonical));
 }
 

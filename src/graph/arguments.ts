@@ -2,15 +2,16 @@
  * Checks of arguments that several functions share: option objects and reduction arguments. Those of shapes and axes
  * are in `shape.ts`.
  */
-import { ArgumentError, expected } from '../errors.js';
+import { ArgumentError, expected, RangeArgumentError } from '../errors.js';
 import type { DType } from './dtype.js';
+import { formatValue } from './format.js';
 import type { Axes } from './shape.js';
 
 /** Refuses keys that a function does not know: a misspelt option must not pass unseen. */
 export function checkOptions(op: string, options: unknown, known: readonly string[]): void {
   if (options === undefined) return;
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new ArgumentError(expected(op, `options { ${known.join(', ')} }`, String(options)));
+    throw new ArgumentError(expected(op, `options { ${known.join(', ')} }`, formatValue(options)));
   }
   for (const key of Object.keys(options)) {
     if (!known.includes(key)) {
@@ -19,12 +20,21 @@ export function checkOptions(op: string, options: unknown, known: readonly strin
   }
 }
 
+/** A number that is neither NaN nor an infinity. */
+export function finiteNumber(op: string, name: string, value: unknown): number {
+  if (typeof value !== 'number')
+    throw new ArgumentError(expected(op, `${name} to be a number`, formatValue(value)));
+  if (!Number.isFinite(value))
+    throw new RangeArgumentError(expected(op, `${name} to be finite`, formatValue(value)));
+  return value;
+}
+
 /** One of some words. */
 export function oneOf<T extends string>(op: string, what: string, words: readonly T[], value: unknown): T {
   const word = words.find((candidate) => candidate === value);
   if (word !== undefined) return word;
   const list = words.map((candidate) => `'${candidate}'`).join(' or ');
-  throw new ArgumentError(expected(op, `${what}: ${list}`, String(value)));
+  throw new ArgumentError(expected(op, `${what}: ${list}`, formatValue(value)));
 }
 
 /** Options of every reduction. */
@@ -57,12 +67,16 @@ export function reduceArguments<Options extends ReduceOptions>(
   options: Options | undefined,
   known: readonly string[],
 ): Options & { readonly axis: Axes | null | undefined } {
-  const inFirst = typeof axis === 'object' && axis !== null && !Array.isArray(axis);
+  const isObject = typeof axis === 'object' && axis !== null && !Array.isArray(axis);
+  const inFirst = isObject && !('inputs' in axis); // an array is no axis
   if (inFirst && options !== undefined) {
     throw new ArgumentError(expected(op, 'options once', 'two option objects'));
   }
   const given = (inFirst ? axis : options) as Options | undefined;
   checkOptions(op, given, ['axis', 'keepdims', ...known]);
+  const keepdims: unknown = given?.keepdims;
+  if (keepdims !== undefined && typeof keepdims !== 'boolean')
+    throw new ArgumentError(expected(op, 'keepdims to be true or false', formatValue(keepdims)));
   const positional = inFirst ? undefined : (axis as Axes | null | undefined);
   if (positional !== undefined && given?.axis !== undefined) {
     throw new ArgumentError(expected(op, 'the axis once', 'an axis and an option axis'));

@@ -3,9 +3,10 @@
  * and a free function (`lazy.ts`). Integers are taken to floats as the ops inside do it.
  */
 import { ArgumentError, expected, ShapeError } from '../errors.js';
-import { checkOptions } from './arguments.js';
+import { checkOptions, finiteNumber } from './arguments.js';
 import { type DType, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
+import { formatValue } from './format.js';
 import { cast, checkDType, isExpr, map, type Operand } from './infer.js';
 import { integerRange } from './scalar.js';
 import { checkInteger, normalizeAxis } from './shape.js';
@@ -24,8 +25,8 @@ export function astype(x: Expr, dtype: DType): Expr {
  * The dtype is that of the arrays together; numbers beyond an integer dtype limit nothing.
  */
 export function clip(x: Expr, min?: Operand | null, max?: Operand | null): Expr {
-  const low = min === null || min === undefined ? x : map('maximum', [x, within(x, min)]);
-  return max === null || max === undefined ? low : map('minimum', [low, within(x, max)]);
+  const low = min === null || min === undefined ? x : map('maximum', [x, within(x, min)], 'clip');
+  return max === null || max === undefined ? low : map('minimum', [low, within(x, max)], 'clip');
 }
 
 /** A bound that an integer dtype cannot hold, moved to the end of the dtype's range. */
@@ -71,7 +72,7 @@ export function gelu(x: Expr, options?: { readonly approximate?: 'none' | 'tanh'
     return map('multiply', [half, map('add', [map('erf', [map('multiply', [x, Math.SQRT1_2])]), 1])]);
   }
   if (form !== 'tanh')
-    throw new ArgumentError(expected('gelu', "approximate 'none' or 'tanh'", String(form)));
+    throw new ArgumentError(expected('gelu', "approximate 'none' or 'tanh'", formatValue(form)));
   const cubed = map('multiply', [map('square', [x]), map('multiply', [x, 0.044715])]);
   const inner = map('multiply', [map('add', [x, cubed]), Math.sqrt(2 / Math.PI)]);
   return map('multiply', [half, map('add', [map('tanh', [inner]), 1])]);
@@ -84,11 +85,10 @@ export function isclose(
   options?: { readonly rtol?: number; readonly atol?: number; readonly equalNan?: boolean },
 ): Expr {
   checkOptions('isclose', options, ['rtol', 'atol', 'equalNan']);
-  const difference = map('abs', [map('subtract', [x, other])]);
-  const bound = map('add', [
-    map('multiply', [map('abs', [other]), options?.rtol ?? 1e-5]),
-    options?.atol ?? 1e-8,
-  ]);
+  const rtol = finiteNumber('isclose', 'rtol', options?.rtol ?? 1e-5);
+  const atol = finiteNumber('isclose', 'atol', options?.atol ?? 1e-8);
+  const difference = map('abs', [map('subtract', [x, other], 'isclose')]);
+  const bound = map('add', [map('multiply', [map('abs', [other]), rtol]), atol]);
   const near = map('logicalAnd', [map('lessEqual', [difference, bound]), map('isfinite', [other])]);
   const close = map('logicalOr', [near, map('equal', [x, other])]);
   if (!options?.equalNan) return close;

@@ -25,6 +25,42 @@ export function formatScalar(value: Scalar): string {
 export const formatShape = (shape: Shape): string =>
   shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`;
 
+const SHOWN_TEXT = 80;
+const SHOWN_PARTS = 8;
+
+/** A value of the user's in an error message: what it is, in few words, whatever it is. */
+export function formatValue(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return value.length > SHOWN_TEXT ? `'${value.slice(0, SHOWN_TEXT)}…'` : `'${value}'`;
+    case 'number':
+    case 'bigint':
+      return formatScalar(value);
+    case 'function':
+      return 'a function';
+    case 'object':
+      return value === null ? 'null' : formatObject(value);
+    default:
+      return String(value);
+  }
+}
+
+function formatObject(value: object): string {
+  if (Array.isArray(value)) return `[${listed(value.map(formatValue))}]`;
+  if (ArrayBuffer.isView(value) && 'length' in value) return `${nameOf(value)}(${value.length})`;
+  if ('dtype' in value && 'shape' in value && Array.isArray(value.shape))
+    return `an array of ${value.dtype} ${formatShape(value.shape)}`;
+  const name = nameOf(value);
+  return name === undefined || name === 'Object'
+    ? `{ ${listed(Object.keys(value))} }`.replace('{  }', '{}')
+    : `an object (${name})`;
+}
+
+const nameOf = (value: object): string | undefined => value.constructor?.name;
+
+const listed = (parts: readonly string[]): string =>
+  [...parts.slice(0, SHOWN_PARTS), ...(parts.length > SHOWN_PARTS ? ['…'] : [])].join(', ');
+
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
 /** Bytes for people: `1.50 GiB`. */

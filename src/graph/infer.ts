@@ -21,7 +21,7 @@ import {
   type Scalar,
 } from './dtype.js';
 import type { DeviceBuffer, Expr, ExprOf, HostSource, Shape, Source, View } from './expr.js';
-import { formatShape } from './format.js';
+import { formatShape, formatValue } from './format.js';
 import { type MapRow, type OpName, opRow } from './ops.js';
 import { type ReductionName, reductionRow } from './reductions.js';
 import {
@@ -102,7 +102,7 @@ export function iota(n: number): ExprOf<'source'> {
 /** Refuses what is not the name of a dtype. */
 export function checkDType(op: string, dtype: unknown): DType {
   if (isDType(dtype)) return dtype;
-  throw new DTypeError(expected(op, `a dtype (${DTYPES.join(', ')})`, String(dtype)));
+  throw new DTypeError(expected(op, `a dtype (${DTYPES.join(', ')})`, formatValue(dtype)));
 }
 
 /** The elements in another dtype. Constants are converted now. */
@@ -143,33 +143,37 @@ function strongDType(operands: readonly Operand[], from: number): DType | undefi
   return strong;
 }
 
-/** An op of the table over operands that broadcast. Loops, not callbacks: this is called for most nodes of a graph. */
-export function map(op: OpName, operands: readonly Operand[]): Expr {
+/**
+ * An op of the table over operands that broadcast; errors name `asked`, the function that the user called. Loops, not
+ * callbacks: this is called for most nodes of a graph.
+ */
+export function map(op: OpName, operands: readonly Operand[], asked: string = op): Expr {
   const choosing = op === 'where'; // its condition does not meet the values
   const strong = strongDType(operands, choosing ? 1 : 0);
   const dtypes = new Array<DType>(operands.length);
   for (let k = 0; k < operands.length; k++) {
     const operand = operands[k]!;
     if (isExpr(operand)) dtypes[k] = operand.dtype;
-    else if (isScalar(operand)) dtypes[k] = weakDType(op, operand, choosing && k === 0 ? undefined : strong);
-    else refuseOperand(op, operand);
+    else if (isScalar(operand))
+      dtypes[k] = weakDType(asked, operand, choosing && k === 0 ? undefined : strong);
+    else refuseOperand(asked, operand);
   }
   const signature = signatureOf(op, dtypes);
   if (signature === undefined)
-    throw new DTypeError(expected(op, acceptedBy(opRow(op)), dtypes.join(' and ')));
+    throw new DTypeError(expected(asked, acceptedBy(opRow(op)), dtypes.join(' and ')));
   const known = comparedOutOfRange(op, operands, signature.args);
   if (known !== undefined) return known;
   const inputs = new Array<Expr>(operands.length);
   for (let k = 0; k < operands.length; k++) {
     const operand = operands[k]!;
     const dtype = signature.args[k]!;
-    inputs[k] = isExpr(operand) ? cast(operand, dtype) : constant(weakValue(op, operand, dtype), dtype);
+    inputs[k] = isExpr(operand) ? cast(operand, dtype) : constant(weakValue(asked, operand, dtype), dtype);
   }
   return {
     kind: 'map',
     op,
     dtype: signature.result,
-    shape: meetingShape(op, inputs),
+    shape: meetingShape(asked, inputs),
     inputs,
     site: currentSite(),
     depth: depthOf(inputs),
@@ -196,11 +200,16 @@ const KIND_NAMES: Readonly<Record<DTypeKind, string>> = {
   complex: 'complex numbers',
 };
 
-/** The kinds of dtypes an op takes, in words. */
+/** The kinds of dtypes an op takes, in words; of a kind that it takes in part, the dtypes. */
 function acceptedBy(row: MapRow): string {
-  const accepted = DTYPES.filter((dtype) => row.dtype(Array<DType>(row.arity).fill(dtype)) !== undefined);
-  const kinds = [...new Set(accepted.map(kindOf))].map((kind) => KIND_NAMES[kind]);
-  const words = kinds.join(', ').replace('signed integers, unsigned integers', 'integers');
+  const isAccepted = (dtype: DType): boolean => row.dtype(Array<DType>(row.arity).fill(dtype)) !== undefined;
+  const words = Object.entries(KIND_NAMES)
+    .flatMap(([kind, name]) => {
+      const dtypes = DTYPES.filter((dtype) => kindOf(dtype) === kind);
+      return dtypes.every(isAccepted) ? [name] : dtypes.filter(isAccepted);
+    })
+    .join(', ')
+    .replace('signed integers, unsigned integers', 'integers');
   return words.replace(/, ([^,]*)$/, ' or $1');
 }
 

@@ -6,7 +6,7 @@
  */
 import { ArgumentError, expected, ShapeError } from '../errors.js';
 import type { Expr } from './expr.js';
-import { formatShape } from './format.js';
+import { formatShape, formatValue } from './format.js';
 import { broadcast, cast, constant, iota, isExpr, map, meetingDType, reshape, view } from './infer.js';
 import { checkSize, normalizeAxis } from './shape.js';
 
@@ -77,7 +77,7 @@ function joined(parts: readonly Expr[], along: number, shape: readonly number[])
 
 function checkList(op: string, arrays: unknown): void {
   if (!Array.isArray(arrays) || !arrays.every(isExpr)) {
-    throw new ArgumentError(expected(op, 'a list of arrays', String(arrays)));
+    throw new ArgumentError(expected(op, 'a list of arrays', formatValue(arrays)));
   }
   if (arrays.length === 0) throw new ArgumentError(expected(op, 'at least one array', 'none'));
 }

@@ -6,10 +6,10 @@ import { ArgumentError, expected, ShapeError } from '../errors.js';
 import { checkOptions } from './arguments.js';
 import type { Scalar } from './dtype.js';
 import type { Expr } from './expr.js';
-import { formatShape } from './format.js';
+import { formatShape, formatValue } from './format.js';
 import { broadcast, constant, map, type Operand } from './infer.js';
 import { concat, indexAlong, padTo } from './joins.js';
-import { weakValue } from './scalar.js';
+import { isScalar, refuseOperand, weakValue } from './scalar.js';
 import { type Axes, checkInteger, checkSize, normalizeAxis } from './shape.js';
 import { slice } from './slicing.js';
 import { flatten, reshape } from './views.js';
@@ -28,7 +28,9 @@ export function pad(x: Expr, widths: PadWidths, options?: { readonly value?: Sca
   const shape = x.shape.map((size, k) => size + pairs[k]![0] + pairs[k]![1]);
   checkSize('pad', shape);
   const padded = padTo(x, before, shape);
-  const value = constant(weakValue('pad', options?.value ?? 0, x.dtype), x.dtype);
+  const filling = options?.value ?? 0;
+  if (!isScalar(filling)) refuseOperand('pad', filling);
+  const value = constant(weakValue('pad', filling, x.dtype), x.dtype);
   const isZero =
     !value.value || (typeof value.value === 'object' && value.value.re === 0 && value.value.im === 0);
   if (padded === x || (isZero && !Object.is(value.value, -0))) return padded;
@@ -49,7 +51,7 @@ function widthsOf(widths: PadWidths, axis: number, x: Expr): readonly [number, n
   }
   if (!Array.isArray(pair) || pair.length !== 2) {
     throw new ArgumentError(
-      expected('pad', 'a width, [before, after] or such a pair for each axis', String(widths)),
+      expected('pad', 'a width, [before, after] or such a pair for each axis', formatValue(widths)),
     );
   }
   const [front, back] = pair.map((width) => checkInteger('pad', 'a width', width)) as [number, number];
@@ -64,10 +66,11 @@ function widthsOf(widths: PadWidths, axis: number, x: Expr): readonly [number, n
  */
 export function roll(x: Expr, shift: number | readonly number[], axis?: Axes | null): Expr {
   if (axis === undefined || axis === null) {
-    if (typeof shift !== 'number')
-      throw new ArgumentError(expected('roll', 'axes for several shifts', 'none'));
-    return reshape(rollAxis(flatten(x), shift, 0), x.shape);
+    if (Array.isArray(shift)) throw new ArgumentError(expected('roll', 'axes for several shifts', 'none'));
+    return reshape(rollAxis(flatten(x), shift as number, 0), x.shape);
   }
+  if (typeof shift !== 'number' && !Array.isArray(shift))
+    throw new ArgumentError(expected('roll', 'a shift or a list of shifts', formatValue(shift)));
   const axes = (Array.isArray(axis) ? axis : [axis]).map((each) =>
     normalizeAxis('roll', each, x.shape.length),
   );

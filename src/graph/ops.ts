@@ -8,7 +8,7 @@
  * float16 and bfloat16 have no entries of their own: every op computes them in float32 and rounds its result, so a
  * fused chain has the same values as an unfused one.
  */
-import { DTYPE_INFO, type DType, isComplex, isFloat, isInteger, kindOf, promote } from './dtype.js';
+import { DTYPE_INFO, type DType, isComplex, isFloat, isHalf, isInteger, kindOf, promote } from './dtype.js';
 
 /** The dtypes an op runs in: what each argument is cast to, and what comes out. */
 export interface Signature {
@@ -68,12 +68,15 @@ const numericOrInt8: DTypeRule = (a) => same(a.length, all(a) === 'bool' ? 'int8
 /** Floats and complex; integers go to the smallest float that NumPy takes (int8 to float16, int64 to float64). */
 const toFloat: DTypeRule = (a) =>
   same(a.length, promote(all(a), 'float16') === 'bfloat16' ? 'bfloat16' : floatOf(all(a)));
-/** Floats only. */
-const toRealFloat: DTypeRule = (a) => (isComplex(all(a)) ? undefined : same(a.length, floatOf(all(a))));
+/** Floats only; integers in the smallest that holds each argument, as NumPy takes (int16 with uint16: float32). */
+const toRealFloat: DTypeRule = (a) => {
+  const d = isInteger(all(a)) ? all(a.map(floatOf)) : floatOf(all(a));
+  return isComplex(d) ? undefined : same(a.length, d);
+};
 /** float32 and float64: for what float32 arithmetic and a rounding cannot give the halves. */
 const toFullFloat: DTypeRule = (a) => {
-  const d = floatOf(all(a));
-  return isComplex(d) || d === 'float16' || d === 'bfloat16' ? undefined : same(a.length, d);
+  const signature = toRealFloat(a);
+  return signature === undefined || isHalf(signature.result) ? undefined : signature;
 };
 /** True division: integers go to float64. */
 const toQuotient: DTypeRule = (a) =>

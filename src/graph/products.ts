@@ -6,7 +6,7 @@ import { ArgumentError, expected, ShapeError } from '../errors.js';
 import { isComplex } from './dtype.js';
 import { sumOfProducts } from './einsum.js';
 import type { Expr } from './expr.js';
-import { formatShape } from './format.js';
+import { formatShape, formatValue } from './format.js';
 import { map, type Operand, reshape, toExpr } from './infer.js';
 import { checkInteger, normalizeAxes, normalizeAxis } from './shape.js';
 
@@ -84,8 +84,8 @@ export function tensordot(
   axes: number | readonly [number | readonly number[], number | readonly number[]] = 2,
 ): Expr {
   const b = toExpr('tensordot', other);
-  if (Array.isArray(axes) && axes.length !== 2) {
-    throw new ArgumentError(expected('tensordot', 'a count or two lists of axes', `${axes.length} lists`));
+  if (typeof axes !== 'number' && !(Array.isArray(axes) && axes.length === 2)) {
+    throw new ArgumentError(expected('tensordot', 'a count or two lists of axes', formatValue(axes)));
   }
   if (typeof axes !== 'number') {
     const [first, second] = axes;

@@ -17,6 +17,7 @@ import {
   promote,
   type Scalar,
 } from './dtype.js';
+import { formatValue } from './format.js';
 import { toBfloat16, toFloat16 } from './half.js';
 
 export const isComplexValue = (value: unknown): value is Complex =>
@@ -183,11 +184,6 @@ export function castScalar(value: Scalar, from: DType, to: DType): Scalar {
 
 /** Refuses what is neither an array nor a scalar. */
 export function refuseOperand(op: string, value: unknown): never {
-  const received =
-    value === null
-      ? 'null'
-      : typeof value === 'object'
-        ? `an object (${value.constructor?.name})`
-        : typeof value;
-  throw new ArgumentError(expected(op, 'an array or a number, bigint, boolean or { re, im }', received));
+  const wanted = 'an array or a number, bigint, boolean or { re, im }';
+  throw new ArgumentError(expected(op, wanted, formatValue(value)));
 }

@@ -6,7 +6,7 @@
  */
 import { ArgumentError, expected, ShapeError } from '../errors.js';
 import type { Shape } from './expr.js';
-import { formatShape } from './format.js';
+import { formatShape, formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';
 
 /** One axis or several; negative ones count from the last. */
@@ -15,19 +15,14 @@ export type Axes = number | readonly number[];
 /** A shape as an argument: a length, or a list of lengths. */
 export type ShapeArgument = number | readonly number[];
 
-const show = (value: unknown): string =>
-  typeof value === 'string'
-    ? JSON.stringify(value)
-    : Array.isArray(value)
-      ? `[${value.map(String).join(', ')}]`
-      : String(value);
-
 /** An integer argument such as an index or a count. */
 export function checkInteger(op: string, name: string, value: unknown): number {
   if (typeof value !== 'number')
-    throw new ArgumentError(expected(op, `${name} to be an integer`, show(value)));
-  if (!Number.isSafeInteger(value))
-    throw new ShapeError(expected(op, `${name} to be an integer`, show(value)));
+    throw new ArgumentError(expected(op, `${name} to be an integer`, formatValue(value)));
+  if (!Number.isSafeInteger(value)) {
+    const kind = Number.isInteger(value) ? 'an integer below 2^53' : 'an integer';
+    throw new ShapeError(expected(op, `${name} to be ${kind}`, formatValue(value)));
+  }
   return value;
 }
 
@@ -36,12 +31,13 @@ export function checkShape(op: string, shape: unknown): number[] {
   const sizes: readonly unknown[] | undefined =
     typeof shape === 'number' ? [shape] : Array.isArray(shape) ? shape : undefined;
   if (sizes === undefined) {
-    throw new ArgumentError(expected(op, 'a shape as a number or a list of numbers', show(shape)));
+    throw new ArgumentError(expected(op, 'a shape as a number or a list of numbers', formatValue(shape)));
   }
   const checked = sizes.map((size) => {
-    if (typeof size !== 'number') throw new ArgumentError(expected(op, 'a shape of numbers', show(shape)));
-    if (!Number.isSafeInteger(size) || size < 0) {
-      throw new ShapeError(expected(op, 'a shape of integers that are not negative', show(shape)));
+    if (typeof size !== 'number')
+      throw new ArgumentError(expected(op, 'a shape of numbers', formatValue(shape)));
+    if (!Number.isInteger(size) || size < 0) {
+      throw new ShapeError(expected(op, 'a shape of integers that are not negative', formatValue(shape)));
     }
     return size === 0 ? 0 : size; // no -0
   });
@@ -61,7 +57,7 @@ export function normalizeAxis(op: string, axis: unknown, ndim: number): number {
   const index = checkInteger(op, 'an axis', axis);
   if (index < -ndim || index >= ndim) {
     const range = ndim === 0 ? 'no axis (the array has none)' : `an axis from ${-ndim} to ${ndim - 1}`;
-    throw new ShapeError(expected(op, range, show(axis)));
+    throw new ShapeError(expected(op, range, formatValue(axis)));
   }
   return index < 0 ? index + ndim : index;
 }
@@ -72,7 +68,7 @@ export function normalizeAxes(op: string, axes: Axes | null | undefined, ndim: n
   const list = Array.isArray(axes) ? (axes as readonly number[]) : [axes];
   const normal = list.map((axis) => normalizeAxis(op, axis, ndim));
   if (new Set(normal).size < normal.length) {
-    throw new ShapeError(expected(op, 'each axis once', show(axes)));
+    throw new ShapeError(expected(op, 'each axis once', formatValue(axes)));
   }
   return normal;
 }

@@ -4,7 +4,7 @@
  */
 import { ArgumentError, expected, ShapeError } from '../errors.js';
 import type { Expr } from './expr.js';
-import { formatShape } from './format.js';
+import { formatShape, formatValue } from './format.js';
 import { reshape, view } from './infer.js';
 import { checkInteger } from './shape.js';
 
@@ -98,7 +98,9 @@ function parse(selector: Selector): Parsed[] {
   if (typeof selector === 'number') return [selector];
   if (Array.isArray(selector) && selector.length <= 3) return [selector as Range];
   if (typeof selector === 'string') return selector.split(',').map(parseText);
-  throw new ArgumentError(expected('slice', 'an index, [start, stop, step], null or text', String(selector)));
+  throw new ArgumentError(
+    expected('slice', 'an index, [start, stop, step], null or text', formatValue(selector)),
+  );
 }
 
 function parseText(text: string): Parsed {
@@ -109,6 +111,6 @@ function parseText(text: string): Parsed {
     return word.split(':').map((bound) => (bound.trim() === '' ? null : Number(bound)));
   }
   throw new ArgumentError(
-    expected('slice', "text such as '1:10:2, ::-1, ..., 3, newaxis'", JSON.stringify(text)),
+    expected('slice', "text such as '1:10:2, ::-1, ..., 3, newaxis'", formatValue(text)),
   );
 }

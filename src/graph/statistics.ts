@@ -4,10 +4,11 @@
  *
  * float16 and bfloat16 are computed in float32 and rounded once, as NumPy does for mean and var.
  */
-import { ArgumentError, DTypeError, expected, RangeArgumentError } from '../errors.js';
+import { ArgumentError, DTypeError, expected } from '../errors.js';
 import {
   type AxisOr,
   checkOptions,
+  finiteNumber,
   type ReduceOptions,
   reduceArguments,
   type SumOptions,
@@ -15,6 +16,7 @@ import {
 } from './arguments.js';
 import { DTYPE_INFO, type DType, isComplex, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
+import { formatValue } from './format.js';
 import { cast, checkDType, map, type Operand } from './infer.js';
 import { floatOf } from './ops.js';
 import { countAlong, reduceAlong, throughFloat32 } from './reducing.js';
@@ -58,10 +60,7 @@ export function std(x: Expr, axis?: AxisOr<VarianceOptions>, options?: VarianceO
 }
 
 function varianceOf(op: string, x: Expr, options: VarianceOptions): Expr {
-  const correction = options.correction ?? 0;
-  if (typeof correction !== 'number' || !Number.isFinite(correction)) {
-    throw new RangeArgumentError(expected(op, 'a finite correction', String(correction)));
-  }
+  const correction = finiteNumber(op, 'correction', options.correction ?? 0);
   const axes = ascendingAxes(op, options.axis, x.shape.length);
   const divisor = Math.max(countAlong(x, axes) - correction, 0);
   return map('divide', [reduceAlong(op, 'squaredDeviations', x, axes, options.keepdims), divisor]);
@@ -114,7 +113,7 @@ export function norm(
   const axes = ascendingAxes('norm', given.axis, x.shape.length);
   const p = ord === undefined || ord === 'fro' ? 2 : ord;
   if (typeof p !== 'number' || Number.isNaN(p))
-    throw new ArgumentError(expected('norm', "a number or 'fro'", String(p)));
+    throw new ArgumentError(expected('norm', "a number or 'fro'", formatValue(p)));
   const float = meanDType(x.dtype);
   const result = DTYPE_INFO[float].component;
   const over = (name: 'sum' | 'max' | 'min', values: Expr): Expr =>
@@ -184,7 +183,8 @@ function standardized(op: string, x: Expr, options: StandardizeOptions): Expr {
   const axes = ascendingAxes(op, options.axis, x.shape.length);
   const center = map('divide', [reduceAlong(op, 'sum', x, axes, true), countAlong(x, axes)]);
   const spread = varianceOf(op, x, { axis: axes, keepdims: true, correction: options.correction });
-  const shifted = options.epsilon ? map('add', [spread, options.epsilon]) : spread;
+  const epsilon = finiteNumber(op, 'epsilon', options.epsilon ?? 0);
+  const shifted = epsilon === 0 ? spread : map('add', [spread, epsilon]);
   return map('divide', [map('subtract', [x, center]), map('sqrt', [shifted])]);
 }
 
@@ -208,7 +208,7 @@ export function layerNorm(
       [bias, 'add'],
     ];
     for (const [operand, op] of scale)
-      if (operand !== null && operand !== undefined) result = map(op, [result, operand]);
+      if (operand !== null && operand !== undefined) result = map(op, [result, operand], 'layerNorm');
     return result;
   });
 }

@@ -7,7 +7,7 @@
  */
 import { ArgumentError, expected, ShapeError } from '../errors.js';
 import type { Shape } from './expr.js';
-import { formatShape } from './format.js';
+import { formatShape, formatValue } from './format.js';
 
 /** A letter, or the name of an axis that an ellipsis stands for: the last of them is `...0`. */
 export type Label = string;
@@ -37,7 +37,7 @@ const labelsOf = ({ before, after }: Term, axes: number): Label[] => [...before,
  */
 export function parseSubscripts(subscripts: unknown, shapes: readonly Shape[]): Subscripts {
   const refuse = (what: string): never => {
-    throw new ArgumentError(expected('einsum', what, String(subscripts)));
+    throw new ArgumentError(expected('einsum', what, formatValue(subscripts)));
   };
   const readTerm = (text: string): Term => {
     const match = TERM.exec(text);

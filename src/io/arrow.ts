@@ -9,6 +9,7 @@ import { ArgumentError, DTypeError, expected } from '../errors.js';
 import { checkOptions } from '../graph/arguments.js';
 import { type DType, isDType } from '../graph/dtype.js';
 import type { TypedArray } from '../graph/expr.js';
+import { formatValue } from '../graph/format.js';
 import type { Lazy } from '../lazy.js';
 import { called } from '../site.js';
 
@@ -59,7 +60,8 @@ function dtypeOfColumn({ type }: ArrowColumn): DType {
 export function fromArrow(column: ArrowColumn, options?: NullOptions): Lazy {
   return called(() => {
     checkOptions('fromArrow', options, ['nulls']);
-    if (!isColumn(column)) throw new ArgumentError(expected('fromArrow', 'an Arrow column', String(column)));
+    if (!isColumn(column))
+      throw new ArgumentError(expected('fromArrow', 'an Arrow column', formatValue(column)));
     const dtype = dtypeOfColumn(column);
     const fill = options?.nulls;
     if (column.nullCount > 0 && fill === undefined) {
@@ -81,7 +83,7 @@ export function fromArrow(column: ArrowColumn, options?: NullOptions): Lazy {
 function numbersOf(data: ArrowData, fill: number | bigint | undefined): TypedArray {
   const { values, length, nullCount } = data;
   if (!isTypedArray(values))
-    throw new ArgumentError(expected('fromArrow', 'values in memory', String(values)));
+    throw new ArgumentError(expected('fromArrow', 'values in memory', formatValue(values)));
   const held = values.subarray(0, length) as TypedArray;
   if (nullCount === 0 || fill === undefined) return held;
   const filled = held.slice() as TypedArray & Record<number, number | bigint>;

@@ -10,6 +10,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ArgumentError, expected, FileError } from '../errors.js';
 import type { FileStamp } from '../graph/expr.js';
+import { formatValue } from '../graph/format.js';
 
 /** A file: a path, or a `file:` URL. */
 export type FilePath = string | URL;
@@ -18,7 +19,7 @@ export type FilePath = string | URL;
 export function pathOf(op: string, path: unknown): string {
   if (path instanceof URL && path.protocol === 'file:') return fileURLToPath(path);
   if (typeof path !== 'string' || path === '' || path.includes('\0')) {
-    throw new ArgumentError(expected(op, 'a path or a file: URL', String(path)));
+    throw new ArgumentError(expected(op, 'a path or a file: URL', formatValue(path)));
   }
   return resolve(path);
 }

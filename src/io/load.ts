@@ -9,6 +9,7 @@ import { ArgumentError, expected } from '../errors.js';
 import { checkOptions, oneOf } from '../graph/arguments.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import type { Expr, Site } from '../graph/expr.js';
+import { formatValue } from '../graph/format.js';
 import { checkDType } from '../graph/infer.js';
 import { checkInteger, checkShape, type ShapeArgument } from '../graph/shape.js';
 import { Lazy } from '../lazy.js';
@@ -127,7 +128,7 @@ function namesOf(op: string, options: LoadOptions | undefined): readonly string[
   const names: unknown = options?.names;
   if (names === undefined) return undefined;
   if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names;
-  throw new ArgumentError(expected(op, 'names as a list of texts', String(names)));
+  throw new ArgumentError(expected(op, 'names as a list of texts', formatValue(names)));
 }
 
 function fromLayout(site: Site, file: DataFile, layout: ArrayLayout): Lazy {

@@ -10,6 +10,7 @@ import { typedArrayOver } from '../exec/host-memory.js';
 import { checkOptions } from '../graph/arguments.js';
 import { type DType, isComplex } from '../graph/dtype.js';
 import type { Expr, Shape, TypedArray } from '../graph/expr.js';
+import { formatValue } from '../graph/format.js';
 import { checkDType } from '../graph/infer.js';
 import { checkShape, type ShapeArgument } from '../graph/shape.js';
 import { Lazy } from '../lazy.js';
@@ -39,7 +40,7 @@ const memoryType = (dtype: DType): DType | undefined =>
 function checkRead(label: string, dtype: DType, count: number, given: unknown): TypedArray {
   const values = count * (isComplex(dtype) ? 2 : 1);
   if (!isTypedArray(given)) {
-    throw new ArgumentError(expected('compute', `a typed array from ${label}`, String(given)));
+    throw new ArgumentError(expected('compute', `a typed array from ${label}`, formatValue(given)));
   }
   const memory = memoryOf(given);
   if (nativeDType(memory) !== memoryType(dtype) || memory.length !== values) {
@@ -68,7 +69,7 @@ export function fromReader(read: ReadElements, options: FromReaderOptions): Lazy
   return called(() => {
     checkOptions('fromReader', options, ['dtype', 'shape']);
     if (typeof read !== 'function')
-      throw new ArgumentError(expected('fromReader', 'a function', typeof read));
+      throw new ArgumentError(expected('fromReader', 'a function', formatValue(read)));
     const dtype = checkDType('fromReader', options?.dtype);
     const shape = checkShape('fromReader', options.shape);
     return new Lazy(readerExpr('the reader', dtype, shape, read));

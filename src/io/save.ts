@@ -5,6 +5,7 @@
 import { ArgumentError, expected } from '../errors.js';
 import type { ComputeOptions } from '../exec/evaluate.js';
 import type { ArrayLike } from '../fluent.js';
+import { formatValue } from '../graph/format.js';
 import { compute, Lazy } from '../lazy.js';
 import type { FilePath } from './data-file.js';
 import type { LazyRecord } from './load.js';
@@ -83,7 +84,7 @@ export async function saveSafetensors(
 
 function namesOf(op: string, arrays: unknown): string[] {
   if (typeof arrays !== 'object' || arrays === null || Array.isArray(arrays) || arrays instanceof Lazy) {
-    throw new ArgumentError(expected(op, 'an object of arrays by name', String(arrays)));
+    throw new ArgumentError(expected(op, 'an object of arrays by name', formatValue(arrays)));
   }
   return Object.keys(arrays);
 }

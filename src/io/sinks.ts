@@ -9,6 +9,7 @@ import { ArgumentError, DTypeError, expected } from '../errors.js';
 import { checkOptions, oneOf } from '../graph/arguments.js';
 import type { DType } from '../graph/dtype.js';
 import type { Shape } from '../graph/expr.js';
+import { formatValue } from '../graph/format.js';
 import { type FilePath, pathOf } from './data-file.js';
 import { type ArrayLayout, type ByteOrder, bytesOf, HOST_BYTE_ORDER, type Order } from './layout.js';
 import { npyDescr, npyHeader } from './npy.js';
@@ -171,7 +172,7 @@ const isName = (name: unknown): name is string => {
 
 function checkNames(op: string, names: unknown): readonly string[] {
   if (!Array.isArray(names) || !names.every(isName)) {
-    throw new ArgumentError(expected(op, 'names as a list of texts', String(names).slice(0, 200)));
+    throw new ArgumentError(expected(op, 'names as a list of texts', formatValue(names)));
   }
   if (new Set(names).size < names.length)
     throw new ArgumentError(expected(op, 'each name once', names.join(', ')));

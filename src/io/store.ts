@@ -6,6 +6,7 @@ import { ArgumentError, expected } from '../errors.js';
 import { type ComputeOptions, evaluateIntoFiles } from '../exec/evaluate.js';
 import type { FileOutput } from '../exec/native-types.js';
 import type { Expr, FileStamp } from '../graph/expr.js';
+import { formatValue } from '../graph/format.js';
 import { transpose } from '../graph/views.js';
 import { type ArrayLayout, bytesOf, isSwapped, layoutExpr, wordByteLength } from './layout.js';
 import { OutputFile } from './output-file.js';
@@ -64,7 +65,7 @@ function jobsOf(exprs: readonly Expr[], to: Sinks): Job[] {
   const sinks: readonly unknown[] = Array.isArray(to) ? to : [to];
   if (!sinks.every(isSink)) {
     throw new ArgumentError(
-      expected('compute', 'to as npy(…), npz(…), safetensors(…), zarr(…) or raw(…)', String(to)),
+      expected('compute', 'to as npy(…), npz(…), safetensors(…), zarr(…) or raw(…)', formatValue(to)),
     );
   }
   if (Array.isArray(to) && sinks.length !== exprs.length) {

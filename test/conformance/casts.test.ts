@@ -1,6 +1,7 @@
 /** Casts between every pair of dtypes, promotion and weak scalars, on every backend, against the fixtures. */
 import { describe, expect, it, vi } from 'vitest';
-import { DTYPES, type DType, promote, type Scalar } from '../../src/graph/dtype.js';
+import { DTYPES, type DType, isInteger, promote, type Scalar } from '../../src/graph/dtype.js';
+import { type Lazy, zeros } from '../../src/index.js';
 import { failuresOf, type Prepared, toLazy } from '../support/api.js';
 import { backends } from '../support/backends.js';
 import { fixtures, promotionFixture } from '../support/fixtures.js';
@@ -25,6 +26,16 @@ describe('promotion', () => {
     const at = promotion.dtypes.indexOf(dtype);
     for (const kind of Object.keys(scalars) as (keyof typeof scalars)[])
       expect(`${kind} ${x.add(scalars[kind]).dtype}`).toBe(`${kind} ${promotion.weak[kind][at]}`);
+  });
+});
+
+describe('functions of floats', () => {
+  const integers = DTYPES.filter((dtype) => dtype === 'bool' || isInteger(dtype));
+  it.each(integers)('take %s with other integers to the smallest float that holds both', (a) => {
+    const holding = (b: DType): DType | undefined =>
+      (['float16', 'float32', 'float64'] as const).find((f) => promote(a, f) === f && promote(b, f) === f);
+    const of = (dtype: DType): Lazy => zeros([1], dtype);
+    expect(integers.map((b) => of(a).atan2(of(b)).dtype)).toEqual(integers.map(holding));
   });
 });
 

@@ -1,0 +1,86 @@
+/** What errors say: the function that the user called, what it takes, what it was given; and where he called it. */
+import { describe, expect, it } from 'vitest';
+import { formatValue } from '../src/graph/format.js';
+import * as weft from '../src/index.js';
+import { ArgumentError, DTypeError, lazy, RangeArgumentError, ShapeError } from '../src/index.js';
+
+const x = lazy(new Float32Array(6), { shape: [2, 3] });
+const halves = lazy([1], { dtype: 'float16' });
+const wrong = (value: unknown): never => value as never;
+
+describe('messages', () => {
+  // biome-ignore format: a table, one row a line
+  it.each<[string, () => unknown, new (message: string) => Error]>([
+    ['[slice] expected an index, [start, stop, step], null or text: an array of float64 (1,)', () => x.slice(wrong(lazy([1]))), ArgumentError],
+    ['[slice] expected an index, [start, stop, step], null or text: 1n', () => x.slice(wrong(1n)), ArgumentError],
+    ['[sum] expected an axis to be an integer: an array of int32 (1,)', () => x.sum(wrong(new Int32Array(1))), ArgumentError],
+    ['[sum] expected an axis to be an integer: 0n', () => x.sum(wrong(0n)), ArgumentError],
+    ['[sum] expected keepdims to be true or false: 1', () => x.sum(0, { keepdims: wrong(1) }), ArgumentError],
+    ['[sum] expected options axis, keepdims, dtype: option keepDims', () => x.sum(0, wrong({ keepDims: true })), ArgumentError],
+    ["[sum] expected options { axis, keepdims, dtype }: 'float32'", () => x.sum(0, wrong('float32')), ArgumentError],
+    ['[reshape] expected a shape as a number or a list of numbers: {}', () => x.reshape(wrong({})), ArgumentError],
+    ["[reshape] expected a shape of numbers: ['6']", () => x.reshape(wrong(['6'])), ArgumentError],
+    ['[eye] expected a shape of numbers: [3, { k }]', () => weft.eye(3, wrong({ k: 1 })), ArgumentError],
+    ['[arange] expected at most 2^53 - 1 elements: (1000000000000000000,)', () => weft.arange(1e18), ShapeError],
+    ['[repeat] expected repeats to be an integer below 2^53: 9007199254740992', () => x.repeat(2 ** 53), ShapeError],
+    ['[concat] expected a list of arrays: an array of float32 (2, 3)', () => weft.concat(wrong(x)), ArgumentError],
+    ['[tensordot] expected a count or two lists of axes: {}', () => x.tensordot(x, wrong({})), ArgumentError],
+    ['[pad] expected a width, [before, after] or such a pair for each axis: [[1, 1], {}]', () => x.pad(wrong([[1, 1], {}])), ArgumentError],
+    ["[pad] expected an array or a number, bigint, boolean or { re, im }: 'a'", () => x.pad(1, { value: wrong('a') }), ArgumentError],
+    ['[roll] expected a shift or a list of shifts: {}', () => x.roll(wrong({}), 0), ArgumentError],
+    ["[roll] expected a shift to be an integer: '1'", () => x.roll(wrong('1')), ArgumentError],
+    ['[clip] expected an array or a number, bigint, boolean or { re, im }: { min }', () => x.clip(wrong({ min: 0 })), ArgumentError],
+    ['[clip] expected booleans, integers or floats: complex128 and complex128', () => lazy([{ re: 1, im: 0 }]).clip(0), DTypeError],
+    ['[layerNorm] expected shapes that broadcast: (2, 3) and (2,) (axis -1: 3 against 2)', () => x.layerNorm(lazy([1, 2])), ShapeError],
+    ["[layerNorm] expected epsilon to be a number: 'a'", () => x.layerNorm(null, null, { epsilon: wrong('a') }), ArgumentError],
+    ['[standardize] expected epsilon to be finite: NaN', () => x.standardize(0, { epsilon: NaN }), RangeArgumentError],
+    ['[var] expected correction to be a number: {}', () => x.variance(0, { correction: wrong({}) }), ArgumentError],
+    ["[isclose] expected rtol to be a number: 'a'", () => x.isclose(x, { rtol: wrong('a') }), ArgumentError],
+    ['[isclose] expected shapes that broadcast: (2, 3) and (2,) (axis -1: 3 against 2)', () => x.isclose(new Float32Array(2)), ShapeError],
+    ['[nextafter] expected int16, int32, int64, uint16, uint32, uint64, float32 or float64: float16 and float16', () => halves.nextafter(halves), DTypeError],
+    ['[lazy] expected a shape in a list of numbers: null', () => lazy(wrong({ data: new Float32Array(3), shape: null })), ArgumentError],
+    ['[lazy] expected strides in a list of numbers: 1', () => lazy(wrong({ data: [1], shape: [1], strides: 1 })), ArgumentError],
+    ['[lazy] expected data in a typed array or a list: null', () => lazy(wrong({ data: null, shape: [1] })), ArgumentError],
+    ['[lazy] expected a typed array, nested lists, a scalar, { data, shape } or a Lazy: an object (Date)', () => lazy(wrong(new Date())), ArgumentError],
+    ["[compute] expected a size in bytes, or text such as '2GiB': {}", () => x.plan({ memory: wrong({}) }), ArgumentError],
+  ])('%s', (message, act, error) => {
+    expect(act).toThrow(error);
+    expect(act).toThrow(new error(message));
+  });
+
+  it('show any value in few words', () => {
+    class Made {}
+    const shown: readonly [unknown, string][] = [
+      ['a'.repeat(200), `'${'a'.repeat(80)}…'`],
+      [-0, '-0'],
+      [2n, '2n'],
+      [Symbol('s'), 'Symbol(s)'],
+      [Made, 'a function'],
+      [null, 'null'],
+      [undefined, 'undefined'],
+      [new Made(), 'an object (Made)'],
+      [Object.create(null), '{}'],
+      [{ a: 1, b: 2 }, '{ a, b }'],
+      [[1, ['b'], null], "[1, ['b'], null]"],
+      [Array.from({ length: 20 }, (_, k) => k), '[0, 1, 2, 3, 4, 5, 6, 7, …]'],
+      [new Uint8Array(3), 'Uint8Array(3)'],
+      [new DataView(new ArrayBuffer(3)), 'an object (DataView)'],
+      [lazy([1]), 'an array of float64 (1,)'],
+    ];
+    for (const [value, text] of shown) expect(formatValue(value)).toBe(text);
+  });
+
+  it("have traces with the user's line, however deep the check is", () => {
+    const limit = Error.stackTraceLimit;
+    Error.stackTraceLimit = 10;
+    try {
+      x.sum(wrong([0, '1']));
+      expect.unreachable();
+    } catch (error) {
+      expect((error as Error).stack).toContain('messages.test.ts');
+      expect(Error.stackTraceLimit).toBe(10);
+    } finally {
+      Error.stackTraceLimit = limit;
+    }
+  });
+});
