@@ -266,8 +266,20 @@ WEFT_FORM(Take, template reduce<M>, 1)
 #undef WEFT_FORM
 
 template <typename F, int Place>
+constexpr Arithmetic kArithmeticOf = Arithmetic::none;
+template <int Place>
+constexpr Arithmetic kArithmeticOf<Add, Place> = Arithmetic::add;
+template <int Place>
+constexpr Arithmetic kArithmeticOf<Multiply, Place> = Arithmetic::multiply;
+template <>
+constexpr Arithmetic kArithmeticOf<Subtract, 0> = Arithmetic::subtract;
+template <>
+constexpr Arithmetic kArithmeticOf<Subtract, 1> = Arithmetic::subtractFrom;
+
+template <typename F, int Place>
 struct BinaryOf {
   static constexpr int kOperands = 1;
+  static constexpr Arithmetic kArithmetic = kArithmeticOf<F, Place>;
   template <typename S>
   static StepForm of() {
     return {reinterpret_cast<void (*)()>(S::template binary<F, Place>),
@@ -288,6 +300,7 @@ template <typename T, typename Form>
 inline void addStep(Registry& registry, const char* name, void* fixed = nullptr) {
   StepFunction step{Form::template of<Steps<T>>(), {}, Form::kOperands, fixed};
   if constexpr (kHasWideGroups<T>) step.wide = Form::template of<WideSteps<T>>();
+  if constexpr (requires { Form::kArithmetic; }) step.arithmetic = Form::kArithmetic;
   registry.addStep(name, kDTypeOf<T>, step);
 }
 

@@ -79,6 +79,9 @@ using LaneFunction = void (*)(Extent extent, const Operand& out, const Operand* 
 // Elements a lane of a reduction takes one after the other before they meet others in the tree.
 constexpr int64_t kLeafSteps = 16;
 
+// What a step does to the group, where the step before it may do it as well.
+enum class Arithmetic : uint8_t { none, add, subtract, subtractFrom, multiply };
+
 // One step of a chain on its way through a block: the function of the instruction set that it jumps to, and
 // where its operands' next group lies.
 struct ChainStep {
@@ -86,8 +89,10 @@ struct ChainStep {
   char* data[3];
   // Bytes from one group to the next.
   int64_t advance[3];
-  // Bytes from the first half of a wide group to its second.
+  // Bytes from the first half of a wide group to its second; 0: all lanes are equal.
   int64_t half[3];
+  // Of a step that an earlier one does (chain-arithmetic.h).
+  Arithmetic arithmetic;
 };
 
 // The functions of a step, for groups of one width.
@@ -103,6 +108,7 @@ struct StepFunction {
   StepForm wide;
   int operands;
   void* fixed;
+  Arithmetic arithmetic = Arithmetic::none;
 };
 
 // Runs a chain over groups of `groupLanes` lanes, or over wide groups of two chunks; null: there are none.

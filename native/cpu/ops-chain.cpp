@@ -2,7 +2,7 @@
 // (ops-math.cpp). Compiled once per instruction set.
 //
 // A binary op's name is followed by the place of the group among its arguments.
-#include "cpu/chain-steps.h"
+#include "cpu/chain-arithmetic.h"
 
 namespace weft::cpu::WEFT_ISA {
 namespace {
@@ -53,6 +53,7 @@ struct TakeMax {
 template <typename T>
 void addSteps(Registry& registry) {
   addDrive<T>(registry);
+  addArithmeticRuns<T>(registry);
   addStep<T, End>(registry, "end");
   addStep<T, Load>(registry, "load");
   addStep<T, PrefetchGroup>(registry, "prefetch");

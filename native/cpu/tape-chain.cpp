@@ -11,13 +11,14 @@ ChainRunner::ChainRunner(const Chain& chain, const Operand* operands, const Oper
     : chain_(chain),
       states_(std::move(states)),
       group_(chain.drive.groupLanes * chain.byteLength),
+      chunk_(kChunk * chain.byteLength),
       steps_(chain.steps.size()),
       slots_(chain.slots * 2 * group_ + kChunk) {
   const auto start = reinterpret_cast<uintptr_t>(slots_.data());
   char* const slots = slots_.data() + (kChunk - start % kChunk) % kChunk;
   for (size_t s = 0; s < steps_.size(); s++) {
     const Chain::Step& step = chain.steps[s];
-    steps_[s] = {nullptr, {static_cast<char*>(step.function.fixed)}, {}, {}};
+    steps_[s] = {nullptr, {static_cast<char*>(step.function.fixed)}, {}, {}, step.arithmetic};
     for (int i = 0; i < step.placeCount; i++) {
       const auto [kind, index] = step.places[i];
       const auto moves = [&](const Operand* operand, int reduction) {
@@ -43,26 +44,23 @@ ChainRunner::ChainRunner(const Chain& chain, const Operand* operands, const Oper
 }
 
 // Where a place's first group is.
-char* ChainRunner::firstOf(const Moving& m, bool takes) const {
-  if (m.isPrefetch && m.operand->ahead.lines > 0) return const_cast<char*>(m.operand->ahead.data);
-  return m.kind == PlaceKind::reduction && takes ? states_[m.reduction]->leaf : m.operand->data;
+char* ChainRunner::firstOf(const Moving& m) const {
+  if (m.isAhead()) return const_cast<char*>(m.operand->ahead.data);
+  return takes(m) ? states_[m.reduction]->leaf : m.operand->data;
 }
 
 // Sets the operands to the block's first group. Returns whether its rows follow one another everywhere, so
 // that it can be walked as one.
 bool ChainRunner::bind(Extent extent, bool takes, bool rowsAreSteps) {
   const bool isHalfLeaf = takes && !rowsAreSteps && states_[0]->steps % 2 != 0;
-  const bool isWide = chain_.drive.wide != nullptr && extent.chunks % 2 == 0 && !isHalfLeaf;
-  const Shape shape{extent.rows, extent.chunks, takes, isWide};
+  const Shape shape{extent.rows, extent.chunks, takes, isHalfLeaf};
   bool isSame = shape == shape_;
-  for (const Moving& m : moving_) {
-    steps_[m.step].data[m.index] = firstOf(m, takes);
-    isSame = isSame && m.pace == paceOf(*m.operand);
-  }
+  for (const Moving& m : moving_) isSame = isSame && m.pace == paceOf(*m.operand);
   if (!isSame) {
     shape_ = shape;
     setPaces(rowsAreSteps);
   }
+  for (const Moving& m : moving_) steps_[m.step].data[m.index] = firstOf(m) + m.start;
   return rowMoves_.empty() && !(takes && rowsAreSteps);
 }
 
@@ -71,94 +69,110 @@ bool ChainRunner::bind(Extent extent, bool takes, bool rowsAreSteps) {
 void ChainRunner::setPaces(bool rowsAreSteps) {
   rowMoves_.clear();
   leafMoves_.clear();
-  edged_.clear();
-  const auto [rows, chunks, takes, isWide] = shape_;
-  const int64_t group = isWide ? 2 * group_ : group_;
-  const int64_t rowBytes = chunks * kChunk * chain_.byteLength;
-  for (size_t s = 0; s < steps_.size(); s++) steps_[s].run = formOf(chain_.steps[s].function).run;
-  size_t step = steps_.size();
-  int repeated = 0;
+  begin_ = 0;
+  if (std::none_of(moving_.begin(), moving_.end(), [](const Moving& m) { return m.isAhead(); }))
+    while (chain_.steps[begin_].isPrefetch) begin_++;
+  setMiddle();
+  const auto [rows, chunks, takesGroups, isHalfLeaf] = shape_;
+  const int64_t group = isWide_ ? 2 * group_ : group_;
+  const int64_t rowBytes = (last_ - first_) * chunk_;
   for (Moving& m : moving_) {
-    ChainStep& to = steps_[m.step];
     const Operand& operand = *m.operand;
-    m.pace = paceOf(operand);
     // A chunk of equal lanes is read again and again, but written whole. Where it is as large as the result
     // it is read whole too: the result may lie in its place.
-    const bool repeats = operand.chunkStep == 0 && m.kind == PlaceKind::input &&
-                         (chunks > 1 || (rows > 1 && operand.rowStep == 0));
-    repeated = (m.step == step ? repeated : 0) + (repeats ? 1 : 0);
-    step = m.step;
-    const StepForm& form = formOf(chain_.steps[step].function);
-    if (repeated == chain_.steps[step].placeCount && form.repeated) to.run = form.repeated;
-    int64_t advance = repeats ? 0 : group;
-    int64_t rowStep = operand.rowStep * chain_.byteLength;
-    if (m.isPrefetch && operand.ahead.lines > 0) {
-      rowStep = operand.ahead.rowBytes;
-    } else if (m.kind == PlaceKind::reduction && takes) {
-      rowStep = 0;
-      if (!rowsAreSteps) {
-        if (group_ < kChunk * chain_.byteLength)
-          leafMoves_.push_back({&to.data[m.index], -kChunk * chain_.byteLength});
-        else
-          advance = 0;
-        to.advance[m.index] = advance;
-        to.half[m.index] = 0;
-        continue;
-      }
-    } else if (m.kind == PlaceKind::reduction) {
-      to.run = formOf(chain_.save).run;
-    } else if (m.kind == PlaceKind::output && operand.streams) {
-      to.run = formOf(chain_.stream).run;
-    }
-    to.advance[m.index] = advance;
-    to.half[m.index] = repeats ? 0 : group_;
-    if (m.pace.hasEdges && !m.isPrefetch) {
-      edged_.push_back({&to, m.index, &operand});
+    m.repeats = operand.chunkStep == 0 && m.kind == PlaceKind::input &&
+                (chunks > 1 || (rows > 1 && operand.rowStep == 0));
+    m.start = m.repeats ? 0 : first_ * chunk_;
+    ChainStep& to = steps_[m.step];
+    int64_t advance = m.repeats ? 0 : group;
+    if (takes(m) && !rowsAreSteps) {
+      if (group_ < chunk_)
+        leafMoves_.push_back({&to.data[m.index], -chunk_});
+      else
+        advance = 0;
+      to.advance[m.index] = advance;
+      to.half[m.index] = 0;
       continue;
     }
-    if (rows == 1) continue;
-    const int64_t move = rowStep - (advance == 0 ? 0 : rowBytes);
-    if (move != 0) rowMoves_.push_back({&to.data[m.index], move});
+    to.advance[m.index] = advance;
+    to.half[m.index] = m.repeats ? 0 : group_;
+    const int64_t move = (takes(m) ? 0 : rowStepOf(m)) - (m.repeats ? 0 : rowBytes);
+    if (rows > 1 && move != 0) rowMoves_.push_back({&to.data[m.index], move});
+  }
+  setRuns(steps_, isWide_);
+  if (columns_.empty()) return;
+  columnSteps_ = steps_;
+  // Of chunks of equal lanes, there is another one in each row.
+  for (Moving& m : moving_) m.repeats = m.repeats && m.operand->rowStep == 0;
+  setRuns(columnSteps_, false);
+}
+
+// Chunks at the edges are columns by themselves; so is one more where what is between them is odd.
+void ChainRunner::setMiddle() {
+  bool hasFirst = false;
+  bool hasLast = false;
+  for (Moving& m : moving_) {
+    m.pace = paceOf(*m.operand);
+    hasFirst |= m.pace.hasFirst && !m.isPrefetch;
+    hasLast |= m.pace.hasLast && !m.isPrefetch;
+  }
+  const bool hasColumns = hasFirst || hasLast;
+  first_ = hasFirst ? 1 : 0;
+  last_ = shape_.chunks - (hasLast ? 1 : 0);
+  isWide_ = chain_.drive.wide != nullptr && !shape_.isHalfLeaf && (hasColumns || shape_.chunks % 2 == 0);
+  if (isWide_ && (last_ - first_) % 2 != 0) last_--;
+  columns_.clear();
+  for (int64_t chunk = 0; chunk < shape_.chunks; chunk++)
+    if (chunk < first_ || chunk >= last_) columns_.push_back(chunk);
+}
+
+// Sets the steps' functions, given which operands repeat.
+void ChainRunner::setRuns(std::vector<ChainStep>& steps, bool isWide) {
+  const auto formOf = [&](const StepFunction& function) { return isWide ? function.wide : function.narrow; };
+  for (size_t s = 0; s < steps.size(); s++) steps[s].run = formOf(chain_.steps[s].function).run;
+  size_t last = steps.size();
+  int repeated = 0;
+  for (const Moving& m : moving_) {
+    const Chain::Step& step = chain_.steps[m.step];
+    ChainStep& to = steps[m.step];
+    repeated = (m.step == last ? repeated : 0) + (m.repeats ? 1 : 0);
+    last = m.step;
+    const StepForm form = formOf(step.function);
+    if (repeated == step.placeCount && form.repeated) to.run = form.repeated;
+    if (m.kind == PlaceKind::reduction && !shape_.takes) to.run = formOf(chain_.save).run;
+    if (m.kind == PlaceKind::output && m.operand->streams) to.run = formOf(chain_.stream).run;
   }
 }
 
 // Walks chunks: as many groups as they are.
 void ChainRunner::drive(int64_t chunks) {
-  if (shape_.isWide)
-    chain_.drive.wide(steps_.data(), chunks / 2);
+  if (isWide_)
+    chain_.drive.wide(steps_.data() + begin_, chunks / 2);
   else
-    chain_.drive.drive(steps_.data(), chunks * (kChunk / chain_.drive.groupLanes));
+    chain_.drive.drive(steps_.data() + begin_, chunks * (kChunk / chain_.drive.groupLanes));
 }
 
-void ChainRunner::runRowWithEdges(int64_t row) {
-  const int64_t chunks = shape_.chunks;
-  bool first = false;
-  bool last = false;
-  for (const Edged& edged : edged_) {
-    first |= edged.operand->edges.first;
-    last |= edged.operand->edges.last;
-  }
-  const auto placeOf = [&](const Operand& operand, int64_t chunk) {
-    const Edges& edges = operand.edges;
-    const bool isLast = edges.last && chunk == chunks - 1;
-    if (isLast || (edges.first && chunk == 0))
-      return edges.data + edges.placeOf(row, isLast) * chain_.byteLength;
-    return operand.data + (row * operand.rowStep + chunk * kChunk) * chain_.byteLength;
-  };
-  const auto run = [&](int64_t begin, int64_t end) {
-    if (begin >= end) return;
-    for (const auto& [step, index, operand] : edged_) {
-      step->data[index] = placeOf(*operand, begin);
-      if (shape_.isWide) step->half[index] = placeOf(*operand, begin + 1) - step->data[index];
+// A chunk of each row.
+void ChainRunner::runColumn(int64_t chunk) {
+  const bool isLast = chunk == shape_.chunks - 1;
+  for (int64_t offset = 0; offset < chunk_; offset += group_) {
+    for (const Moving& m : moving_) {
+      const Edges& edges = m.operand->edges;
+      const bool isEdge =
+          edges.areThere() && !m.isPrefetch && ((chunk == 0 && edges.first) || (isLast && edges.last));
+      ChainStep& to = columnSteps_[m.step];
+      if (isEdge) {
+        to.data[m.index] = edges.data + edges.placeOf(0, chunk > 0) * chain_.byteLength + offset;
+        to.advance[m.index] = edges.rowStep * chain_.byteLength;
+      } else {
+        const bool isSplat = m.kind == PlaceKind::input && m.operand->chunkStep == 0;
+        to.data[m.index] = firstOf(m) + (isSplat ? 0 : chunk * chunk_) + offset;
+        to.advance[m.index] = rowStepOf(m);
+      }
+      to.half[m.index] = m.repeats ? 0 : group_;
     }
-    drive(end - begin);
-  };
-  const int64_t group = shape_.isWide ? 2 : 1;
-  const int64_t begin = first ? group : 0;
-  const int64_t end = std::max(begin, chunks - (last ? group : 0));
-  run(0, begin);
-  run(begin, end);
-  run(end, chunks);
+    chain_.drive.drive(columnSteps_.data() + begin_, shape_.rows);
+  }
 }
 
 void ChainRunner::stepAll(int64_t count) {
@@ -184,18 +198,15 @@ void ChainRunner::runChunks(int64_t chunks, bool takes, bool rowsAreSteps) {
 
 void ChainRunner::run(Extent extent, bool takes, bool rowsAreSteps) {
   const bool isOneRow = bind(extent, takes, rowsAreSteps);
-  if (isOneRow && edged_.empty()) {
-    return runChunks(extent.rows * extent.chunks, takes, rowsAreSteps);
-  }
+  if (isOneRow && columns_.empty()) return runChunks(extent.rows * extent.chunks, takes, rowsAreSteps);
   for (int64_t row = 0; row < extent.rows; row++) {
     if (row > 0) {
       for (const Move& move : rowMoves_) *move.data += move.bytes;
     }
-    if (edged_.empty())
-      runChunks(extent.chunks, takes, rowsAreSteps);
-    else
-      runRowWithEdges(row);
+    runChunks(last_ - first_, takes, rowsAreSteps);
   }
+  // Last: a result's last chunks may go to the register of an operand that is read whole.
+  for (const int64_t chunk : columns_) runColumn(chunk);
 }
 
 }  // namespace weft::cpu

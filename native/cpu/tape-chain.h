@@ -18,6 +18,7 @@ enum class PlaceKind { input, slot, output, reduction };
 struct Place {
   PlaceKind kind;
   int index;
+  bool operator==(const Place&) const = default;
 };
 
 struct Chain {
@@ -38,8 +39,10 @@ struct Chain {
     StepFunction function;
     // Asks for what its operand will find in the next block, instead of reading it.
     bool isPrefetch = false;
+    // Of a step that an earlier one does.
+    Arithmetic arithmetic = Arithmetic::none;
     int placeCount = 0;
-    Place places[3];
+    Place places[3] = {};
   };
   std::vector<Step> steps;
 };
@@ -62,7 +65,8 @@ class ChainRunner {
     int64_t rows = 0;
     int64_t chunks = 0;
     bool takes = false;
-    bool isWide = false;
+    // The leaves have taken half of what two chunks are.
+    bool isHalfLeaf = false;
     bool operator==(const Shape&) const = default;
   };
   // How an operand goes through a block.
@@ -72,11 +76,19 @@ class ChainRunner {
     bool streams;
     bool isAhead;
     int64_t aheadRowBytes;
-    bool hasEdges;
+    bool hasFirst;
+    bool hasLast;
     bool operator==(const Pace&) const = default;
   };
   static Pace paceOf(const Operand& o) {
-    return {o.rowStep, o.chunkStep, o.streams, o.ahead.lines > 0, o.ahead.rowBytes, o.edges.areThere()};
+    const bool hasEdges = o.edges.areThere();
+    return {o.rowStep,
+            o.chunkStep,
+            o.streams,
+            o.ahead.lines > 0,
+            o.ahead.rowBytes,
+            hasEdges && o.edges.first,
+            hasEdges && o.edges.last};
   }
   // An operand whose place may change.
   struct Moving {
@@ -87,42 +99,52 @@ class ChainRunner {
     const Operand* operand;
     int reduction;
     Pace pace = {};
+    // All of a row reads the same chunk of equal lanes.
+    bool repeats = false;
+    // Bytes before a row's first group.
+    int64_t start = 0;
+    bool isAhead() const { return isPrefetch && operand->ahead.lines > 0; }
   };
   struct Move {
     char** data;
     int64_t bytes;
   };
-  // An operand with chunks apart.
-  struct Edged {
-    ChainStep* step;
-    int index;
-    const Operand* operand;
-  };
-  const StepForm& formOf(const StepFunction& function) const {
-    return shape_.isWide ? function.wide : function.narrow;
+  bool takes(const Moving& m) const { return m.kind == PlaceKind::reduction && shape_.takes; }
+  int64_t rowStepOf(const Moving& m) const {
+    return m.isAhead() ? m.operand->ahead.rowBytes : m.operand->rowStep * chain_.byteLength;
   }
-  char* firstOf(const Moving& m, bool takes) const;
+  char* firstOf(const Moving& m) const;
   bool bind(Extent extent, bool takes, bool rowsAreSteps);
   void setPaces(bool rowsAreSteps);
+  void setMiddle();
+  void setRuns(std::vector<ChainStep>& steps, bool isWide);
   void drive(int64_t chunks);
   void runChunks(int64_t chunks, bool takes, bool rowsAreSteps);
   void stepAll(int64_t count);
-  // Without reductions: chunks at the edges by themselves.
-  void runRowWithEdges(int64_t row);
+  void runColumn(int64_t chunk);
 
   const Chain& chain_;
   const std::vector<ReduceState*> states_;
-  // Bytes of a group that is not wide.
+  // Bytes of a group that is not wide, and of a chunk.
   const int64_t group_;
+  const int64_t chunk_;
   std::vector<ChainStep> steps_;
   std::vector<Moving> moving_;
   // What the steps are set for.
   Shape shape_;
+  bool isWide_ = false;
+  // The first step: what there is nothing to ask for has no part.
+  size_t begin_ = 0;
+  // Chunks [first, last) of the rows are walked row by row, others column by column with steps of their own.
+  // Those have no reductions.
+  int64_t first_ = 0;
+  int64_t last_ = 0;
+  std::vector<int64_t> columns_;
+  std::vector<ChainStep> columnSteps_;
   std::vector<char> slots_;
   // What to add to operands between rows; to leaves, between chunks.
   std::vector<Move> rowMoves_;
   std::vector<Move> leafMoves_;
-  std::vector<Edged> edged_;
 };
 
 }  // namespace weft::cpu

@@ -27,10 +27,10 @@ struct TapeJob {
   int64_t accumulators;
   int64_t levels;
   int64_t slots;
-  // Whether large outputs may be written past the caches.
-  bool mayStream = true;
+  // What one tile writes the next run of it reads: nothing goes past the caches, or is asked for ahead.
+  bool isRepeated = false;
   bool streams(int buffer) const {
-    if (!mayStream) return false;
+    if (isRepeated) return false;
     const TapeBuffer& b = buffers[buffer];
     return (b.last - b.first) * byteLengthOf(tape.buffers[buffer].dtype) >= kStreamBytes;
   }

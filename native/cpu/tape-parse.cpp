@@ -248,7 +248,26 @@ class Parser {
     for (int64_t n = words_.next(1, kMany, "number of steps"); n > 0; n--)
       out->steps.push_back(chainStep(*out));
     out->steps.push_back({step("end", like.dtype)});
+    joinArithmetic(*out);
     return out;
+  }
+
+  // Has a load do the arithmetic after it where that takes the same operand once more.
+  void joinArithmetic(Chain& chain) {
+    const StepFunction join = tape_->registry->step("load and arithmetic", chain.dtype);
+    if (!join.narrow.run) return;
+    const StepFunction load = step("load", chain.dtype);
+    for (size_t first = 0; first < chain.steps.size(); first++) {
+      if (chain.steps[first].function.narrow.run != load.narrow.run) continue;
+      const Place loaded = chain.steps[first].places[0];
+      bool isTaken = false;
+      size_t end = first + 1;
+      for (; chain.steps[end].function.arithmetic != Arithmetic::none; end++)
+        isTaken = isTaken || chain.steps[end].places[0] == loaded;
+      if (!isTaken) continue;
+      chain.steps[first].function = join;
+      for (size_t s = first + 1; s < end; s++) chain.steps[s].arithmetic = chain.steps[s].function.arithmetic;
+    }
   }
 
   void chainRegister(Instruction& out, const Value& like) {

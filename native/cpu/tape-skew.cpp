@@ -124,8 +124,7 @@ class SkewedRun {
       : tiles_(tape.tileCount()), runs_(runs), shares_(shares), progress_(tiles_, shares.threads) {
     for (const TapeBuffer* buffers : runs.buffers) {
       TapeJob& turn = turns_.emplace_back(jobOf(tape, buffers, cancel));
-      // The next run reads it.
-      turn.mayStream = false;
+      turn.isRepeated = true;
     }
   }
 

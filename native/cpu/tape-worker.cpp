@@ -218,6 +218,7 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
       case Opcode::load:
         if (i.isKept && holds(i, at)) break;
         out = load(tape_, i, at, job_->buffers, memory, !job_->isAliased);
+        if (job_->isRepeated) out.ahead = {};
         break;
       case Opcode::index:
         out = index(tape_, i, at, memory);
