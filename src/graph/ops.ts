@@ -228,11 +228,11 @@ export const OPS = {
 
   // trigonometry
   /** Sine of an angle in radians. */
-  sin: { arity: 1, dtype: toFloat, cuda: call('sin'), sample: within(4, -10, 10), cost: 16 },
+  sin: { arity: 1, dtype: toFloat, cuda: prelude('sin'), sample: within(4, -10, 10), cost: 16 },
   /** Cosine of an angle in radians. */
-  cos: { arity: 1, dtype: toFloat, cuda: call('cos'), sample: within(4, -10, 10), cost: 16 },
+  cos: { arity: 1, dtype: toFloat, cuda: prelude('cos'), sample: within(4, -10, 10), cost: 16 },
   /** Tangent of an angle in radians. */
-  tan: { arity: 1, dtype: toFloat, cuda: call('tan'), sample: within(5, -1.5, 1.5), cost: 24 },
+  tan: { arity: 1, dtype: toFloat, cuda: prelude('tan'), sample: within(5, -1.5, 1.5), cost: 24 },
   /** Inverse sine, in radians. */
   asin: { arity: 1, dtype: toFloat, cuda: call('asin'), sample: within(4, -1, 1), numpy: 'arcsin', cost: 16 },
   /** Inverse cosine, in radians. */

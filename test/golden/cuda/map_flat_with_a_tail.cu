@@ -7,6 +7,14 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };
 
+__device__ __attribute__((noinline)) float weft_far_sin(float a) { return sinf(a); }
+__device__ __forceinline__ float weft_sin(float a) { return fabsf(a) >= 105615.0f ? weft_far_sin(a) : sinf(a); }
+__device__ __forceinline__ double weft_sin(double a) { return sin(a); }
+
+__device__ __attribute__((noinline)) float weft_far_cos(float a) { return cosf(a); }
+__device__ __forceinline__ float weft_cos(float a) { return fabsf(a) >= 105615.0f ? weft_far_cos(a) : cosf(a); }
+__device__ __forceinline__ double weft_cos(double a) { return cos(a); }
+
 extern "C" __global__ void __launch_bounds__(128)
 map_flat_with_a_tail_map(unsigned int first_x, int n0, const float* __restrict__ b0, const float* __restrict__ b1, float c2, float* __restrict__ b2, int n1, int n2) {
   const int first = (int)(blockIdx.x + first_x) * 512 + (int)threadIdx.x * 4;
@@ -19,9 +27,9 @@ map_flat_with_a_tail_map(unsigned int first_x, int n0, const float* __restrict__
     weft_pack<float, 4> o0;
     #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      const float v3 = sinf(l0.v[e]);
+      const float v3 = weft_sin(l0.v[e]);
       const float v4 = (c2 * v3);
-      const float v5 = cosf(l1.v[e]);
+      const float v5 = weft_cos(l1.v[e]);
       const float v6 = (v4 + v5);
       const float v7 = expf(v6);
       o0.v[e] = v7;
@@ -32,9 +40,9 @@ map_flat_with_a_tail_map(unsigned int first_x, int n0, const float* __restrict__
   if ((int)(blockIdx.x + first_x) == n1 && rest < n2) {
     const float v0 = b0[rest];
     const float v1 = b1[rest];
-    const float v3 = sinf(v0);
+    const float v3 = weft_sin(v0);
     const float v4 = (c2 * v3);
-    const float v5 = cosf(v1);
+    const float v5 = weft_cos(v1);
     const float v6 = (v4 + v5);
     const float v7 = expf(v6);
     b2[rest] = v7;
