@@ -4,6 +4,7 @@
  * several places) need it and storing it moves less than computing it again:
  *
  *     y = exp(x), read once as y[1:] and once as y[:-1]     →   computed twice in one kernel, or stored: what is cheaper
+ *     concat of exp(a), exp(b), exp(c) …                    →   each for every element of the whole, or stored before
  *
  * Called by `partition.ts`.
  */
@@ -23,6 +24,9 @@ import { UNROLLED } from './unroll.js';
 
 /** One unit of op cost in bytes of memory traffic: a GPU does about four additions while it moves a byte. */
 const BYTES_PER_COST = 0.25;
+/** What a value that a pad spreads must cost for each element, and save together, to be worth a kernel of its own. */
+const LEAST_SPREAD_COST = 16;
+const LEAST_SPREAD_BYTES = 2 ** 18;
 /** More places than this are never computed again at each. */
 const MAX_FRAMES = 16;
 const MAX_LEAVES = 6;
@@ -51,7 +55,7 @@ export function chooseRoots(
     const nested = node.kind === 'reduce' && unrolls(graph, node, places, work.cost[node.inputs[0]!]!);
     const forced =
       outputs.has(id) || (isBoundary(node) && !nested) || (operands.has(id) && node.kind !== 'source');
-    if (forced || (isComputed(node) && !repeats(node, places, work))) {
+    if (forced || (isComputed(node) && (!repeats(node, places, work) || isSpread(node, consumers, work)))) {
       roots.add(id);
       const own = [id];
       frames.set(id, { frames: own, roots: own });
@@ -286,4 +290,27 @@ function repeats(node: GraphNode, { roots }: Places, work: Work): boolean {
   const inline = again + places * compute;
   const stored = compute + bytes + kernels * bytes;
   return inline <= stored;
+}
+
+/**
+ * Whether a value is better stored than computed for every element of a larger array that it is padded to, as the parts
+ * of a concat are. Slices are left alone: those of a roll read what another place computes anyway.
+ */
+function isSpread(node: GraphNode, { first, list }: Consumers, work: Work): boolean {
+  const cost = work.cost[node.id]!;
+  if (node.kind === 'view' || cost < LEAST_SPREAD_COST) return false;
+  const size = sizeOfShape(node.shape);
+  let id = node.id;
+  while (first[id + 1]! - first[id]! === 1) {
+    const consumer = list[first[id]!]!;
+    if (consumer.kind !== 'view') return false;
+    const spread = sizeOfShape(consumer.shape);
+    if (consumer.view.type === 'pad' && spread >= 2 * size) {
+      const saved = cost * (spread - size) * BYTES_PER_COST;
+      return saved > 2 * size * byteLengthOf(node.dtype) + LEAST_SPREAD_BYTES;
+    }
+    if (spread !== size) return false;
+    id = consumer.id;
+  }
+  return false;
 }

@@ -48,8 +48,26 @@ export function concat(arrays: readonly Expr[], axis: number | null = 0, op = 'c
   return joined(parts, along, shape);
 }
 
-/** A balanced tree of choices over the parts, so that an element is reached in log2(parts) steps. */
+/** Most parts that one kernel chooses from. */
+const MOST_PARTS = 16;
+
+/**
+ * The parts in one array. Kernels compute every part for every element, so that many parts are first joined to fewer, which
+ * are stored where it pays (`fusion/roots.ts`): the work is parts × log(parts), not its square.
+ */
 function joined(parts: readonly Expr[], along: number, shape: readonly number[]): Expr {
+  if (parts.length <= MOST_PARTS) return chosen(parts, along, shape);
+  const fewer: Expr[] = [];
+  for (let k = 0; k < parts.length; k += MOST_PARTS) {
+    const some = parts.slice(k, k + MOST_PARTS);
+    const length = some.reduce((sum, x) => sum + x.shape[along]!, 0);
+    fewer.push(chosen(some, along, shape.with(along, length)));
+  }
+  return joined(fewer, along, shape);
+}
+
+/** A balanced tree of choices over the parts, so that an element is reached in log2(parts) steps. */
+function chosen(parts: readonly Expr[], along: number, shape: readonly number[]): Expr {
   const starts: number[] = [];
   let start = 0;
   let level = parts.map((x) => {

@@ -1,9 +1,10 @@
 /** Views, joins and masks over several dtypes on every backend, against NumPy: alone, in a chain and under arithmetic. */
 import { describe, expect, it, vi } from 'vitest';
-import type { Lazy } from '../../src/index.js';
+import { concat, type Lazy, lazy, stack } from '../../src/index.js';
 import { callMethod, failuresOf, freeFunction, type Prepared, toLazy } from '../support/api.js';
 import { backends } from '../support/backends.js';
 import { fixtures, type ViewCase } from '../support/fixtures.js';
+import { fromScalars } from '../support/host.js';
 import { EXACT, mismatch } from '../support/ulp.js';
 
 // One test of a table computes all its cases; on a GPU each kernel of a cold cache has to be compiled.
@@ -30,6 +31,33 @@ const FILLS = ['tril', 'triu', 'pad'];
 const same = (x: Lazy): Lazy => x;
 
 describe.each(backends())('views on %s', (device) => {
+  it('of many arrays beside each other give the elements in order', async () => {
+    const lengths = Array.from({ length: 300 }, (_, k) => [1, 70, 0, 3][k % 4]!);
+    const parts = lengths.map((n, k) => Array.from({ length: n }, (_, i) => 100 * k + i));
+    const wanted = parts.flat();
+    const columns = parts.map((part) => lazy(part, { shape: [part.length, 1] }));
+    const few = wanted.slice(0, 90);
+    const joined: readonly [Lazy, readonly number[]][] = [
+      [concat(parts.map((part) => lazy(part))), wanted],
+      [concat(columns.map((column) => column.add(column))), wanted.map((v) => 2 * v)],
+      [
+        stack(
+          few.map((v) => lazy([v, -v])),
+          1,
+        ),
+        [...few, ...few.map((v) => -v)],
+      ],
+    ];
+    const prepared = joined.map(
+      ([x, elements]): Prepared => ({
+        label: `${x}`,
+        build: () => x,
+        check: (actual) => mismatch(actual, fromScalars('float64', x.shape, elements), EXACT),
+      }),
+    );
+    expect(await failuresOf(device, prepared)).toEqual([]);
+  });
+
   it.each(calls)('%s gives what NumPy gives', async (call) => {
     const prepared = cases.filter((c) => c.call === call).map((c) => prepare(c, same, same));
     expect(await failuresOf(device, prepared)).toEqual([]);

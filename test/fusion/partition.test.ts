@@ -3,7 +3,8 @@ import { bufferName } from '../../src/fusion/buffer-key.js';
 import type { FusedStep } from '../../src/fusion/partition.js';
 import type { Expr } from '../../src/graph/expr.js';
 import { constant, contract, map, reduce, reshape, view } from '../../src/graph/infer.js';
-import { stack } from '../../src/graph/joins.js';
+import { concat, stack } from '../../src/graph/joins.js';
+import { pad, roll } from '../../src/graph/masks.js';
 import { array, kept, namesOf, partitionOf, softmax } from '../support/graphs.js';
 
 const names = (...outputs: Parameters<typeof partitionOf>[0][number][]): string[] =>
@@ -251,6 +252,33 @@ describe('partition', () => {
     const { steps } = partitionOf([x]);
     expect(steps.length).toBeGreaterThan(2);
     expect(steps.length).toBeLessThan(10);
+  });
+
+  it('stores what is expensive and put beside others, once it is large', () => {
+    const parts = (size: number, op: 'tanh' | 'square'): Expr[] =>
+      Array.from({ length: 8 }, () => map(op, [array([size])]));
+    expect(names(concat(parts(1 << 16, 'tanh')))).toHaveLength(9);
+    expect(names(stack(parts(1 << 16, 'tanh')))).toHaveLength(9);
+    expect(names(concat(parts(100, 'tanh')))).toHaveLength(1);
+    expect(names(concat(parts(1 << 16, 'square')))).toHaveLength(1);
+  });
+
+  it('leaves the slices of a roll and the border of a stencil where they are', () => {
+    const x = map('tanh', [array([1 << 20])]);
+    expect(names(map('add', [roll(x, 1), 1]))).toHaveLength(1);
+    expect(names(pad(x, 1))).toHaveLength(1);
+  });
+
+  it('joins many arrays a few at a time', () => {
+    const loads = (count: number): number =>
+      partitionOf([concat(Array.from({ length: count }, () => array([1 << 12])))]).steps.reduce(
+        (sum, step) =>
+          sum +
+          (step.kind === 'kernel' ? step.kernel.kernel.tape.filter((i) => i.kind === 'load').length : 0),
+        0,
+      );
+    expect(loads(16)).toBe(16);
+    expect(loads(256)).toBe(256 + 16);
   });
 
   it('names a reason for every edge that was not fused', () => {
