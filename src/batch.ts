@@ -6,8 +6,9 @@ import { setMaxListeners } from 'node:events';
 import { JobPool } from './batch-pool.js';
 import { ResultQueue } from './batch-results.js';
 import { ArgumentError, DeviceLostError, expected, RangeArgumentError } from './errors.js';
+import { type ComputeOptions, checkComputeOptions } from './exec/compute-options.js';
 import { type DevicesOption, deviceNames } from './exec/devices.js';
-import { type ComputeOptions, probed } from './exec/evaluate.js';
+import { probed } from './exec/evaluate.js';
 import type { ArrayLike } from './fluent.js';
 import { checkOptions } from './graph/arguments.js';
 import { formatValue } from './graph/format.js';
@@ -101,6 +102,7 @@ const CONCURRENCY = 2;
  */
 export function batch(jobs: Iterable<Job> | AsyncIterable<Job>, options: BatchOptions = {}): Batch {
   checkOptions('batch', options, Object.keys(OPTIONS));
+  checkComputeOptions('batch', options);
   const isIterable =
     typeof jobs === 'object' && jobs !== null && (Symbol.iterator in jobs || Symbol.asyncIterator in jobs);
   if (!isIterable || jobs instanceof Lazy)

@@ -3,7 +3,7 @@
  * more than handing over the elements. Its types are here; `tracer.ts` matches signatures, `exec/trace.ts` runs what was traced.
  */
 import { ArgumentError, expected } from './errors.js';
-import type { ComputeOptions } from './exec/evaluate.js';
+import { type ComputeOptions, checkComputeOptions } from './exec/compute-options.js';
 import { checkOptions } from './graph/arguments.js';
 import type { TypedArray } from './graph/expr.js';
 import { formatValue } from './graph/format.js';
@@ -89,6 +89,7 @@ export function compile<Parameters extends readonly (Lazy | FixedArgument)[], Ou
 export function compile(fn: (...args: never[]) => unknown, options: CompileOptions = {}): object {
   if (typeof fn !== 'function') throw new ArgumentError(expected('compile', 'a function', formatValue(fn)));
   checkOptions('compile', options, Object.keys(OPTIONS));
+  checkComputeOptions('compile', options);
   const tracer = new Tracer(fn, options);
   return Object.assign((...args: unknown[]) => tracer.compute(args), {
     persist: (...args: unknown[]) => tracer.persist(args),

@@ -52,7 +52,7 @@ export function meshgrid(arrays: readonly ArrayLike[], options?: MeshgridOptions
 
 function listOf(op: string, arrays: unknown): Expr[] {
   if (!Array.isArray(arrays)) throw new ArgumentError(expected(op, 'a list of arrays', formatValue(arrays)));
-  return arrays.map((array) => exprOf(op, array));
+  return Array.from(arrays, (array) => exprOf(op, array)); // holes of a list are not skipped
 }
 
 /**

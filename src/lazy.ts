@@ -6,7 +6,8 @@
  */
 import { isTypedArray } from './elements.js';
 import { ArgumentError, expected } from './errors.js';
-import { type ComputeOptions, evaluate, evaluateStored, type StoredResult } from './exec/evaluate.js';
+import type { ComputeOptions } from './exec/compute-options.js';
+import { evaluate, evaluateStored, type StoredResult } from './exec/evaluate.js';
 import { type ArrayLike, installMethods, makeFunctions, type Wrapping } from './fluent.js';
 import { fold } from './fusion/fold.js';
 import { checkOptions } from './graph/arguments.js';
@@ -42,8 +43,9 @@ export class Lazy {
     this.expr = expr;
   }
 
+  /** Size along each axis. Nodes share it: it cannot be written to. */
   get shape(): Shape {
-    return this.expr.shape;
+    return Object.freeze(this.expr.shape);
   }
 
   get dtype(): DType {
@@ -165,8 +167,8 @@ const COMPUTE_TO_OPTIONS = [...COMPUTE_OPTIONS, 'to'];
 type Each<Arrays extends readonly unknown[], Result> = { -readonly [K in keyof Arrays]: Result };
 
 /**
- * Computes several arrays together, shared work once: `const [low, high] = await compute([x.min(), x.max()])`. Rejects
- * as `Lazy.compute` does. With `to` the results go to files, and come back as the arrays of those.
+ * Computes several arrays together, shared work once: `const [low, high] = await compute([x.min(), x.max()])`. Equal results
+ * are one result: they share memory. Rejects as `Lazy.compute` does. With `to` the results go to files, and come back as the arrays of those.
  */
 export function compute<const Arrays extends readonly ArrayLike[]>(
   arrays: Arrays,
@@ -216,7 +218,7 @@ function exprsOf(op: string, arrays: unknown): Expr[] {
   if (!Array.isArray(arrays)) {
     throw new ArgumentError(expected(op, 'a list of arrays', formatValue(arrays)));
   }
-  return arrays.map((array) => exprOf(op, array));
+  return Array.from(arrays, (array) => exprOf(op, array)); // holes of a list are not skipped
 }
 
 /** The handle of a result that stayed on its device. An array without elements has no buffer. */

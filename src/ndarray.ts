@@ -46,7 +46,7 @@ export class NDArray {
       );
     }
     this.data = memory;
-    this.shape = sizes;
+    this.shape = Object.freeze(sizes);
     this.dtype = dtype;
     this.strides = denseStrides(sizes);
   }
@@ -134,6 +134,6 @@ export function ndarrayOf({ data, shape, dtype }: HostResult): NDArray {
     return value;
   };
   Object.defineProperty(array, 'data', { get, enumerable: true, configurable: true });
-  Object.assign(array, { shape, dtype, strides: denseStrides(shape), offset: 0 });
+  Object.assign(array, { shape: Object.freeze(shape), dtype, strides: denseStrides(shape), offset: 0 });
   return array as NDArray;
 }

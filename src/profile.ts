@@ -2,7 +2,7 @@
  * `profile()`: records a timeline of a compute, or of whatever computes while a function runs. What is recorded, and how it is
  * shown, is `inspect/timeline.ts`.
  */
-import type { ComputeOptions } from './exec/evaluate.js';
+import type { ComputeOptions } from './exec/compute-options.js';
 import { beginRecording, endRecording } from './exec/recorder.js';
 import type { ArrayLike } from './fluent.js';
 import { type Timeline, timelineOf } from './inspect/timeline.js';

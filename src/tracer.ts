@@ -3,14 +3,8 @@
  * calls the function with placeholders, and puts results in the places of what the function gave. Called by `compile.ts`.
  */
 import { ArgumentError, expected } from './errors.js';
-import {
-  budgetsOf,
-  type ComputeOptions,
-  evaluate,
-  evaluateStored,
-  hostResults,
-  storedResults,
-} from './exec/evaluate.js';
+import type { ComputeOptions } from './exec/compute-options.js';
+import { budgetsOf, evaluate, evaluateStored, hostResults, storedResults } from './exec/evaluate.js';
 import { type ArgumentExpr, placeholderFor } from './exec/placeholder.js';
 import type { Budgets } from './exec/program.js';
 import { Trace } from './exec/trace.js';

@@ -22,6 +22,16 @@ describe('a Lazy', () => {
     expect([`${x}`, inspect(x)]).toEqual(['Lazy float32 (2, 3)', 'Lazy float32 (2, 3)']);
   });
 
+  it('has a shape that cannot be written to, as its results have', async () => {
+    expect(() => (x.shape as number[]).push(4)).toThrow(TypeError);
+    const result = await x.compute({ device: 'cpu' });
+    expect(() => (result.shape as number[]).reverse()).toThrow(TypeError);
+    expect([x.shape, result.shape]).toEqual([
+      [2, 3],
+      [2, 3],
+    ]);
+  });
+
   it('is not taken for a promise', async () => {
     expect('then' in x).toBe(false);
     expect(await x).toBe(x);

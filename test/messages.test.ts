@@ -48,6 +48,25 @@ describe('messages', () => {
     expect(act).toThrow(new error(message));
   });
 
+  it.each<[string, object]>([
+    ['exact as true or false: 1', { exact: 1 }],
+    ["onDeviceLost as 'fail' or 'continue': 'stop'", { onDeviceLost: 'stop' }],
+    ['onProgress as a function: 3', { onProgress: 3 }],
+    ['signal as an AbortSignal: {}', { signal: {} }],
+    ["signal as an AbortSignal: 'soon'", { signal: 'soon' }],
+  ])('of options: %s', async (message, options) => {
+    await expect(x.persist(wrong(options))).rejects.toThrow(/^\[(compute|persist)\] expected /);
+    await expect(x.compute(wrong(options))).rejects.toThrow(`[compute] expected ${message}`);
+    if (!('onProgress' in options))
+      expect(() => weft.batch([], wrong(options))).toThrow(/^\[batch\] expected /);
+    expect(() => x.explain(wrong(options))).toThrow(ArgumentError);
+  });
+
+  it('refuse holes in lists of arrays', async () => {
+    await expect(weft.compute(Array(1))).rejects.toThrow(ArgumentError);
+    expect(() => weft.concat(Array(1))).toThrow(ArgumentError);
+  });
+
   it('show any value in few words', () => {
     class Made {}
     const shown: readonly [unknown, string][] = [

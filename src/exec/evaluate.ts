@@ -6,15 +6,14 @@
 
 import { parseBytes } from '../bytes.js';
 import { config } from '../config.js';
-import { ArgumentError, expected, RangeArgumentError } from '../errors.js';
 import { type Canonical, canonicalize } from '../fusion/canonicalize.js';
 import { canonicalOfPart, partsBelow } from '../fusion/fold.js';
 import type { DType } from '../graph/dtype.js';
 import { type DeviceBuffer, type Expr, holdersOf, type Shape, type TypedArray } from '../graph/expr.js';
-import { formatValue } from '../graph/format.js';
 import { formatSite } from '../site.js';
+import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
 import { executeDealt } from './dealt.js';
-import { type ChosenDevices, chooseDevices, type DevicesOption } from './devices.js';
+import { type ChosenDevices, chooseDevices } from './devices.js';
 import { typedArrayOver } from './host-memory.js';
 import { inputsOf, runWithInputs } from './inputs.js';
 import {
@@ -35,49 +34,6 @@ import { type OnProgress, watchProgress } from './progress.js';
 import { timed } from './recorder.js';
 import { turnToPlan } from './turns.js';
 import { runWithin } from './within.js';
-
-export interface ComputeOptions {
-  /** `'cpu'`, `'cuda'` or `'cuda:N'`; without it a usable GPU is taken, else the CPU (`explain()` says which). */
-  readonly device?: string | undefined;
-  /**
-   * Several GPUs: `'all'` that are usable, so many of them, or a list of names. The work is dealt to them, with the bits of one
-   * device. `'all'` is the CPU where there is no GPU. `memory` then holds for each device.
-   */
-  readonly devices?: DevicesOption | undefined;
-  /**
-   * What to do when one of several devices is lost or does not get on: reject with a `DeviceLostError` (`'fail'`), or do the
-   * job anew on the others (`'continue'`), if no input is stored on the lost one.
-   */
-  readonly onDeviceLost?: 'fail' | 'continue' | undefined;
-  /**
-   * Milliseconds that one of several devices may take for a tile before it counts as lost. Without it, the setting
-   * `WEFT_DEADLINE`.
-   */
-  readonly deadline?: number | undefined;
-  /** Leaves out the rewrites that may change the rounding of floating-point results. */
-  readonly exact?: boolean | undefined;
-  /**
-   * The most memory of the device that the compute may hold at a time, in bytes or as text (`'2GiB'`): arenas, tiles, library
-   * workspaces. What does not fit as a whole is computed in tiles; what cannot be is refused before anything runs, with
-   * `MemoryError`. On the CPU, arrays that the user gives or gets do not count. Without it, the setting `WEFT_MEMORY`.
-   */
-  readonly memory?: number | string | undefined;
-  /**
-   * The most host memory that the compute may take beside arrays and results, in bytes or as text: pinned memory that copies
-   * to and from a GPU go through, and values that wait between passes over data that is larger than the device. What takes
-   * more is planned without such values, or with less memory to copy through, or refused before anything runs, with
-   * `MemoryError`. Memory of results is counted only where it is page-locked, because large results come into it again and
-   * again: that is done within what is left, and at most with a quarter of the host's. Without it, the setting `WEFT_HOST_MEMORY`.
-   */
-  readonly hostMemory?: number | string | undefined;
-  /**
-   * Told how far the compute is, several times a second while tiles are done, and once it is complete. What it throws stops
-   * the compute, which then rejects with it. `progressLine()` makes one that keeps a line in the terminal.
-   */
-  readonly onProgress?: OnProgress | undefined;
-  /** Stops the compute; the promise then rejects with the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** A result in host memory, contiguous in C order. */
 export interface HostResult {
@@ -183,6 +139,7 @@ async function execute(
   place: Place,
   filesOf?: (plan: Pick<Plan, 'outputs'>, output: number) => readonly FileOutput[],
 ): Promise<Executed> {
+  checkComputeOptions('compute', options);
   const { signal, onProgress } = options;
   signal?.throwIfAborted();
   const canonical = timed('plan', 'canonicalize', () => canonicalize(exprs));
@@ -297,11 +254,7 @@ function holdersIn(canonical: Canonical): (readonly string[])[] {
 
 /** The devices a canonical graph is computed on. */
 export function devicesOf(canonical: Canonical, options: ComputeOptions): ChosenDevices {
-  const { onDeviceLost: lost, deadline } = options;
-  if (lost !== undefined && lost !== 'fail' && lost !== 'continue')
-    throw new ArgumentError(expected('compute', "onDeviceLost as 'fail' or 'continue'", formatValue(lost)));
-  if (deadline !== undefined && !(deadline > 0))
-    throw new RangeArgumentError(expected('compute', 'a deadline above 0 ms', formatValue(deadline)));
+  checkComputeOptions('compute', options);
   return chooseDevices(options, holdersIn(canonical));
 }
 

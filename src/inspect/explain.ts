@@ -4,9 +4,11 @@
  *
  * `toJSON()` is stable: fields are added, never renamed. Called by `Lazy.explain` and `explain()`.
  */
+
+import type { ComputeOptions } from '../exec/compute-options.js';
 import { type DealtPlan, printDealtPlan } from '../exec/deal-plan.js';
 import { planDealt } from '../exec/dealt.js';
-import { budgetsOf, type ComputeOptions, devicesOf } from '../exec/evaluate.js';
+import { budgetsOf, devicesOf } from '../exec/evaluate.js';
 import { cpuInfo } from '../exec/native.js';
 import { planParts } from '../exec/parts-plan.js';
 import {

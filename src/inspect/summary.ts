@@ -2,9 +2,11 @@
  * The plan of a compute as its user sees it: the memory it will hold, known before anything runs, and its sweeps over tiles.
  * Called by `Lazy.plan` and `plan()`.
  */
+
+import type { ComputeOptions } from '../exec/compute-options.js';
 import { type DealtPlan, distinctRunsOf, hostBytesOf, namesOf, printDealtPlan } from '../exec/deal-plan.js';
 import { planDealt } from '../exec/dealt.js';
-import { budgetsOf, type ComputeOptions, devicesOf } from '../exec/evaluate.js';
+import { budgetsOf, devicesOf } from '../exec/evaluate.js';
 import { type PartsPlan, planParts } from '../exec/parts-plan.js';
 import { type Plan, printPlan, type Step, sweepsOf as sweepsIn } from '../exec/plan.js';
 import { type Place, planGraph } from '../exec/program.js';

@@ -3,7 +3,7 @@
  * `compute` with a file as the place for the results.
  */
 import { ArgumentError, expected } from '../errors.js';
-import type { ComputeOptions } from '../exec/evaluate.js';
+import type { ComputeOptions } from '../exec/compute-options.js';
 import type { ArrayLike } from '../fluent.js';
 import { formatValue } from '../graph/format.js';
 import { compute, Lazy } from '../lazy.js';

@@ -3,7 +3,8 @@
  * files their names when all of them are complete. After a failure or an abort none of them is there. Called by `lazy.ts`.
  */
 import { ArgumentError, expected } from '../errors.js';
-import { type ComputeOptions, evaluateIntoFiles } from '../exec/evaluate.js';
+import type { ComputeOptions } from '../exec/compute-options.js';
+import { evaluateIntoFiles } from '../exec/evaluate.js';
 import type { FileOutput } from '../exec/native-types.js';
 import type { Expr, FileStamp } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
