@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr nanoseconds kSpin = std::chrono::milliseconds(2);
 constexpr nanoseconds kAwake = std::chrono::milliseconds(200);
 // Naps are a share of the time waited so far, but no shorter than is worth it.
-constexpr int kNapShare = 256;
+constexpr int kNapShare = 1024;
 constexpr nanoseconds kShortestNap = std::chrono::microseconds(20);
 // How much sooner or later than usual work may end, at least, and as a share of what it takes.
 constexpr nanoseconds kLeastSlack = std::chrono::microseconds(500);

@@ -60,9 +60,13 @@ void queuePeerCopy(CudaDevice& device, CUdeviceptr to, const Memory& source, CUd
 
 void queueGather(CudaDevice& device, CUdeviceptr to, const std::vector<MemoryPiece>& pieces, ByteRange range,
                  CUstream stream, const CancelFlag& cancel) {
+  struct Part {
+    const MemoryPiece& piece;
+    size_t first, last;
+  };
+  std::vector<Part> parts;
   const size_t end = range.first + range.byteLength;
-  size_t at = range.first;
-  while (at < end) {
+  for (size_t at = range.first; at < end; at = parts.back().last) {
     // Of the pieces that have the next byte, the one on this device, else the one that reaches furthest.
     const MemoryPiece* best = nullptr;
     for (const MemoryPiece& piece : pieces) {
@@ -75,10 +79,16 @@ void queueGather(CudaDevice& device, CUdeviceptr to, const std::vector<MemoryPie
     if (best == nullptr) {
       throw Failure(FailureCode::internal, "byte " + std::to_string(at) + " of a buffer lies on no device");
     }
-    const size_t stop = std::min(end, best->last());
-    queuePeerCopy(device, to + (at - range.first), *best->memory, best->memory->address + (at - best->first),
-                  stop - at, stream, cancel);
-    at = stop;
+    parts.push_back({*best, at, std::min(end, best->last())});
+  }
+  // From its own part on, so that devices which gather at a time do not all copy from the same one.
+  const auto own = std::find_if(parts.begin(), parts.end(),
+                                [&](const Part& part) { return &part.piece.memory->device == &device; });
+  const auto begin = static_cast<size_t>(own == parts.end() ? 0 : own - parts.begin());
+  for (size_t k = 0; k < parts.size(); k++) {
+    const auto& [piece, first, last] = parts[(begin + k) % parts.size()];
+    queuePeerCopy(device, to + (first - range.first), *piece.memory,
+                  piece.memory->address + (first - piece.first), last - first, stream, cancel);
   }
 }
 

@@ -157,8 +157,11 @@ void SweepRun::operator()(const std::function<void(int64_t tile)>& compute) {
   std::vector<std::thread> threads;
   try {
     if (hasIn_ && !bringsFromDevices_) threads.emplace_back([this] { guarded(&SweepRun::readInputs); });
-    if (hasOut_) threads.emplace_back([this] { guarded(&SweepRun::bringOut); });
+    // The results of one tile come when there is nothing left to queue: for them a thread only takes time.
+    const bool isOne = sweep_.tiles == 1;
+    if (hasOut_ && !isOne) threads.emplace_back([this] { guarded(&SweepRun::writeOutputs); });
     walk(compute);
+    if (hasOut_ && isOne) bringOut();
   } catch (...) {
     stop(std::current_exception());
   }
@@ -189,7 +192,6 @@ void SweepRun::walk(const std::function<void(int64_t tile)>& compute) {
 }
 
 void SweepRun::bringIn() {
-  nameThread("weft-in");
   TileFeed feed({[this](int64_t place) { return beginIn(place); }, [this](int64_t place) { endIn(place); },
                  [this](const std::exception_ptr& error) { stop(error); }},
                 copies_.in.slotByteLength());
@@ -234,6 +236,7 @@ void SweepRun::copyOnDevice(int64_t tile) {
 // An environment that closes waits for the lanes, but not for the kernels; for what the device reads by
 // itself, to the end.
 void SweepRun::readInputs() {
+  nameThread("weft-in");
   if (leavesHost_ && !run_.enterInputs()) throwCancelled();
   try {
     bringIn();
@@ -243,8 +246,12 @@ void SweepRun::readInputs() {
   if (leavesHost_ && !readsDirectly_) run_.leaveInputs();
 }
 
-void SweepRun::bringOut() {
+void SweepRun::writeOutputs() {
   nameThread("weft-out");
+  bringOut();
+}
+
+void SweepRun::bringOut() {
   TileFeed feed({[this](int64_t place) { return beginOut(place); },
                  [this](int64_t place) {
                    copies_.broughtOut.record(place, copies_.outStream);

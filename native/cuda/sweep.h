@@ -158,6 +158,8 @@ class SweepRun {
   void endIn(int64_t place);
   void copyOnDevice(int64_t tile);
   void bringOut();
+  // Brings out, in a thread of its own.
+  void writeOutputs();
   std::optional<std::vector<Transfer>> beginOut(int64_t place);
   // Runs a thread's part.
   void guarded(void (SweepRun::*part)()) noexcept;
