@@ -7,6 +7,7 @@
 import type { Draft } from './draft.js';
 import type { CudaInfo } from './native.js';
 import type { LoopStep, Step } from './plan.js';
+import { isAtLeast } from './version.js';
 
 /** The first NVRTC that knows how kernels set the values of conditional nodes. */
 const SINCE = [12, 4] as const;
@@ -14,8 +15,7 @@ const SINCE = [12, 4] as const;
 /** Whether kernels can decide how often a graph's body runs. */
 export function hasConditionalNodes({ driver, nvrtc }: Pick<CudaInfo, 'driver' | 'nvrtc'>): boolean {
   if (driver?.conditionalNodes !== true || nvrtc === null) return false;
-  const [major = 0, minor = 0] = nvrtc.version.split('.').map(Number);
-  return major > SINCE[0] || (major === SINCE[0] && minor >= SINCE[1]);
+  return isAtLeast(nvrtc.version, SINCE);
 }
 
 /** Whether a loop's steps are launches, and it is known only while they run how many there are. */

@@ -2,6 +2,7 @@
 import { CompileError, DeviceError } from '../errors.js';
 import { addon, cudaAddon, guarded, settled } from './native-addon.js';
 import type { CompiledImage, CudaEntryPoints, CudaInfo, KeptObjects } from './native-types.js';
+import { isAtLeast } from './version.js';
 
 const once = <T>(make: () => T): (() => T) => {
   let made: { readonly value: T } | undefined;
@@ -77,16 +78,22 @@ const numbered = (source: string): string =>
     .map((line, i) => `${String(i + 1).padStart(5)} | ${line}`)
     .join('\n');
 
+/** Without what kernels never use (textures, the runtime's functions and types) compilation begins sooner. */
+const MINIMAL = '--minimal';
+/** The first NVRTC that knows it. */
+const MINIMAL_SINCE = [12, 4] as const;
+
 /**
  * Compiles CUDA C with NVRTC, several sources at a time on native threads. Rejects with `CompileError`, which holds the
  * compiler's log and the numbered source.
  */
 export async function compileCuda(source: string, options: readonly string[]): Promise<CompiledImage> {
+  const all = isAtLeast(nvrtcVersion(), MINIMAL_SINCE) ? [...options, MINIMAL] : options;
   try {
-    return await settled(guarded(() => cudaAddon().compileCuda(source, options)));
+    return await settled(guarded(() => cudaAddon().compileCuda(source, all)));
   } catch (error) {
     if (!(error instanceof CompileError)) throw error;
-    throw new CompileError(`${error.message}\noptions: ${options.join(' ')}\n${numbered(source)}`, {
+    throw new CompileError(`${error.message}\noptions: ${all.join(' ')}\n${numbered(source)}`, {
       cause: error,
     });
   }

@@ -50,7 +50,7 @@ Options readOptions(int count, const char* const* texts) {
       if (!known || (name.rfind("sm_", 0) != 0 && !options.virtualArchitecture))
         options.problem = "nvrtc: error: invalid value for --gpu-architecture (-arch)";
     } else if (text != "--std=c++17" && text != "--fmad=true" && text != "--fmad=false" &&
-               text != "--disable-warnings") {
+               text != "--disable-warnings" && text != "--minimal") {
       options.problem = "nvrtc: error: unrecognized option '" + text + "' found";
     }
   }
