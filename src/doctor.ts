@@ -19,6 +19,7 @@ import {
   cudaInfo,
   refusesLoops,
 } from './exec/native.js';
+import { BUILD_COMMAND } from './exec/native-addon.js';
 import { formatBytes } from './graph/format.js';
 import { lazy, whileLoop } from './index.js';
 
@@ -162,7 +163,7 @@ const noAddon = (error: unknown): Finding => ({
   status: error instanceof NativeError ? 'missing' : 'broken',
   value: messageOf(error),
   cost: 'nothing can be computed',
-  remedy: 'build it with "npm run build:native": it needs CMake and a C++20 compiler, and no CUDA',
+  remedy: `build it with "${BUILD_COMMAND}": it needs CMake and a C++20 compiler, and no CUDA`,
 });
 
 const vectorMath = ({ vectorMath: library }: CpuInfo): Finding =>

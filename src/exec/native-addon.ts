@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getSystemErrorName } from 'node:util';
 import { type Config, config } from '../config.js';
@@ -92,14 +92,20 @@ interface Addon {
 
 let loaded: Addon | undefined;
 
+const HERE = dirname(fileURLToPath(import.meta.url));
+
+/** What builds the addon, in a clone or where the package is installed. */
+export const BUILD_COMMAND = HERE.includes(`${sep}node_modules${sep}`)
+  ? 'npm rebuild weftjs'
+  : 'npm run build:native';
+
 /** The addon is built beside the sources, and found from `src/` as well as from `dist/src/`. */
 function load(): Addon {
-  const start = dirname(fileURLToPath(import.meta.url));
-  const places = ['../..', '../../..'].map((up) => join(start, up, 'build', 'Release', 'weft.node'));
+  const places = ['../..', '../../..'].map((up) => join(HERE, up, 'build', 'Release', 'weft.node'));
   const path = places.find((place) => existsSync(place));
   if (path === undefined) {
     throw new NativeError(
-      `the native addon is not built (run "npm run build:native"): looked for ${places.join(', ')}`,
+      `the native addon is not built (run "${BUILD_COMMAND}"): looked for ${places.join(', ')}`,
     );
   }
   try {
