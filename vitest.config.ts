@@ -46,7 +46,7 @@ export default defineConfig({
             'test/guest/at-once.test.ts',
           ],
           // Where memory is watched, there are no graphs, and there is one stream.
-          exclude: ['test/sim/graphs.test.ts', 'test/sim/streams.test.ts'],
+          exclude: ['test/sim/graphs.test.ts', 'test/sim/product-graphs.test.ts', 'test/sim/streams.test.ts'],
         },
       },
       // With the buffers of a run where plans place them: in one block, beside and after each other.
@@ -62,6 +62,7 @@ export default defineConfig({
             'test/sim/decided-loops.test.ts',
             'test/sim/here.test.ts',
             'test/sim/graphs.test.ts',
+            'test/sim/product-graphs.test.ts',
             'test/sim/streams.test.ts',
             'test/guest/at-once.test.ts',
           ],

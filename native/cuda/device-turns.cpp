@@ -46,7 +46,7 @@ bool CudaDevice::isReadyFor(const Run& run) {
   const Program& program = *run.program;
   // The first run loads its code, a later one makes its graphs.
   if (!program.code || !run.sinks.empty() || Issue::isDue(program, *resources_)) return false;
-  if (!(program.code->replays.empty() ? program.isBrief : program.isBriefReplayed)) return false;
+  if (!(program.code->isReplayed() ? program.isBriefReplayed : program.isBrief)) return false;
   size_t up = 0;
   size_t down = 0;
   std::vector<size_t> blocks;

@@ -284,6 +284,7 @@ KeptObjects CudaDevice::keptObjects() const {
                    r.modules.count(), 1, r.blas ? size_t{1} : 0};
   kept.streams += static_cast<size_t>(
       std::count_if(r.others.begin(), r.others.end(), [](const auto& stream) { return stream != nullptr; }));
+  kept.streams += r.graphs.streamCount();
   kept.graphs = r.graphs.count();
   kept.graphExecs = r.graphs.execCount();
   if (const CopyStreams* copies = r.copies.load()) {

@@ -95,8 +95,10 @@ struct ConditionalNodeParams {
 static_assert(sizeof(ConditionalNodeParams) == 256);
 
 inline constexpr CUresult kSuccess = 0;
+inline constexpr CUresult kInvalidValue = 1;
 inline constexpr CUresult kOutOfMemory = 2;
 inline constexpr CUresult kNotReady = 600;
+inline constexpr CUresult kGraphUpdateFailed = 910;
 
 inline constexpr int kAllocationPinned = 1;
 inline constexpr int kLocationDevice = 1;
@@ -104,6 +106,7 @@ inline constexpr int kAccessReadWrite = 3;
 inline constexpr int kPoolReleaseThreshold = 4;
 inline constexpr int kPoolReservedCurrent = 5;
 inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr int kCaptureThreadLocal = 1;
 inline constexpr unsigned kEventBlockingSync = 1;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kHostPortable = 1;
@@ -148,6 +151,8 @@ enum class Attribute : int {
   X(cuStreamCreate, "cuStreamCreate", CUstream* stream, unsigned flags)                                      \
   X(cuStreamSynchronize, "cuStreamSynchronize", CUstream stream)                                             \
   X(cuStreamWaitEvent, "cuStreamWaitEvent", CUstream stream, CUevent event, unsigned flags)                  \
+  X(cuStreamBeginCapture, "cuStreamBeginCapture_v2", CUstream stream, int mode)                              \
+  X(cuStreamEndCapture, "cuStreamEndCapture", CUstream stream, CUgraph* graph)                               \
   X(cuEventCreate, "cuEventCreate", CUevent* event, unsigned flags)                                          \
   X(cuEventDestroy, "cuEventDestroy_v2", CUevent event)                                                      \
   X(cuEventRecord, "cuEventRecord", CUevent event, CUstream stream)                                          \
@@ -166,12 +171,16 @@ enum class Attribute : int {
     const CUgraphNode* after, size_t afterCount, const KernelNodeParams* params)                             \
   X(cuGraphAddMemsetNode, "cuGraphAddMemsetNode", CUgraphNode* node, CUgraph graph,                          \
     const CUgraphNode* after, size_t afterCount, const SetNodeParams* params, CUcontext context)             \
+  X(cuGraphAddChildGraphNode, "cuGraphAddChildGraphNode", CUgraphNode* node, CUgraph graph,                  \
+    const CUgraphNode* after, size_t afterCount, CUgraph child)                                              \
   X(cuGraphInstantiate, "cuGraphInstantiate_v2", CUgraphExec* exec, CUgraph graph, CUgraphNode* failed,      \
     char* log, size_t logByteLength)                                                                         \
   X(cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams", CUgraphExec exec, CUgraphNode node,    \
     const KernelNodeParams* params)                                                                          \
   X(cuGraphExecMemsetNodeSetParams, "cuGraphExecMemsetNodeSetParams", CUgraphExec exec, CUgraphNode node,    \
     const SetNodeParams* params, CUcontext context)                                                          \
+  X(cuGraphExecChildGraphNodeSetParams, "cuGraphExecChildGraphNodeSetParams", CUgraphExec exec,              \
+    CUgraphNode node, CUgraph child)                                                                         \
   X(cuGraphLaunch, "cuGraphLaunch", CUgraphExec exec, CUstream stream)                                       \
   X(cuGraphExecDestroy, "cuGraphExecDestroy", CUgraphExec exec)                                              \
   X(cuGraphDestroy, "cuGraphDestroy", CUgraph graph)                                                         \

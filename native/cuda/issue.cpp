@@ -44,7 +44,7 @@ void Issue::operator()() {
   leavesHost_ = bringIn() && !holdsHost();
   if (leavesHost_) run_.leaveInputs();
   resources_.throttle->begin();
-  queueSteps(!code_.replays.empty() || isDue(program_, resources_));
+  queueSteps(code_.isReplayed() || isDue(program_, resources_));
   code_.runs++;
   bringOut();
   if (!flight_.isAwaited) return;
@@ -90,8 +90,8 @@ void Issue::queueSteps(bool replays) {
 // Where memory is watched, temporaries come and go between the steps.
 bool Issue::isDue(const Program& program, Resources& resources) {
   const ProgramCode& code = *program.code;
-  return code.replays.empty() && !program.graphs.empty() && code.runs >= kRunsBeforeGraphs &&
-         !resources.pool->isWatched();
+  return code.replays.empty() && !code.hasNoGraphs && !program.graphs.empty() &&
+         code.runs >= kRunsBeforeGraphs && !resources.pool->isWatched();
 }
 
 void Issue::replay(size_t graph) {
@@ -107,8 +107,26 @@ void Issue::replay(size_t graph) {
     }
   };
   code_.replays.resize(program_.graphs.size());
-  replay(code_.replays[graph], stretch.count, eachStep);
+  std::unique_ptr<Replay>& own = code_.replays[graph];
+  if (own && own->isComplete() && hasMoved(stretch, *own)) {
+    eachStep();
+    flight_.launches += stretch.count;
+  } else {
+    replay(own, stretch.count, eachStep);
+  }
   resources_.throttle->count(stream_, stretch.count);
+}
+
+// To record a product and set its node takes a little longer than to queue it.
+bool Issue::hasMoved(const Program::Stretch& stretch, Replay& replay) const {
+  size_t moved = 0;
+  size_t others = 0;
+  for (size_t k = 0; k < stretch.count; k++) {
+    const auto* product = std::get_if<MatmulStep>(&program_.steps[stretch.first + k]);
+    if (product == nullptr) continue;
+    (replay.expects(k, placesOf(*product)) ? others : moved)++;
+  }
+  return moved > others;
 }
 
 void Issue::replay(std::unique_ptr<Replay>& own, size_t steps, const std::function<void()>& eachStep) {
@@ -131,6 +149,14 @@ Issue::Replayed Issue::tryReplay(std::unique_ptr<Replay>& own, const std::functi
     replay_ = nullptr;
     flight_.launches++;
     return Replayed::yes;
+  } catch (const Reshaped&) {
+    own.reset();
+    return tryReplay(own, eachStep);
+  } catch (const Unrecorded&) {
+    replay_ = nullptr;
+    own.reset();
+    code_.hasNoGraphs = true;
+    return Replayed::unsupported;
   } catch (const Failure& failure) {
     replay_ = nullptr;
     // Nothing of it is queued. Half made, it is made anew when it is used next.
@@ -155,10 +181,23 @@ void Issue::operator()(const MatmulStep& step) { multiply(step, false); }
 
 void Issue::multiply(const MatmulStep& step, bool adds) {
   const size_t workspace = step.workspace < 0 ? 0 : byteLengthOf(step.workspace);
+  if (replay_ != nullptr) {
+    return replay_->add(step, placesOf(step), [&](CUstream stream) {
+      device_.blas().enter(stream);
+      device_.blas().multiply(step, addresses_, workspace, adds);
+    });
+  }
   const StreamSpan span(
       stream_, Kind::library, [&] { return nameOf(step); }, 0, tile_);
   device_.blas().enter(stream_);
   device_.blas().multiply(step, addresses_, workspace, adds);
+}
+
+Recordings::Places Issue::placesOf(const MatmulStep& step) const {
+  Recordings::Places places = {addresses_[step.a.buffer], addresses_[step.b.buffer],
+                               addresses_[step.c.buffer]};
+  if (step.workspace >= 0) places.push_back(addresses_[step.workspace]);
+  return places;
 }
 
 void Issue::operator()(const ZeroStep& step) {

@@ -81,9 +81,12 @@ class Issue {
   void placeInHost();
   // Queues the steps of one of the program's graphs.
   void replay(size_t graph);
+  // Whether a graph has more products that are to be recorded where they were not before than others.
+  bool hasMoved(const Program::Stretch& stretch, Replay& replay) const;
   // Queues what `eachStep` visits, `steps` steps, as a graph; step by step where there can be none.
   void replay(std::unique_ptr<Replay>& own, size_t steps, const std::function<void()>& eachStep);
-  // The same; where there is no memory for a graph, or the device cannot have it, nothing is queued.
+  // The same; where there is no memory for a graph, or the device or a library cannot have it, nothing is
+  // queued.
   enum class Replayed { yes, noMemory, unsupported };
   Replayed tryReplay(std::unique_ptr<Replay>& own, const std::function<void()>& eachStep);
   // Runs a part of a step in a tile.
@@ -92,6 +95,8 @@ class Issue {
   // All runs of a loop's body, each on a range of every step; `first` is the first of its launches.
   void runPart(const Loop& loop, size_t first, const SweepRange* ranges);
   void multiply(const MatmulStep& step, bool adds);
+  // Where a product's operands, result and workspace are.
+  Recordings::Places placesOf(const MatmulStep& step) const;
   void runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& run, int64_t tile);
   SweepHome homeOf(int buffer) const;
   // Whether it is a result in memory that was never used before.

@@ -59,6 +59,9 @@ struct ProgramCode {
   // Runs so far, and for each of the program's graphs what repeats its steps, once there were enough of them.
   size_t runs = 0;
   std::vector<std::unique_ptr<Replay>> replays;
+  // Whether some of its steps cannot be part of a graph, as was found out: then none is.
+  bool hasNoGraphs = false;
+  bool isReplayed() const { return !replays.empty() && !hasNoGraphs; }
   // What repeats runs of loops' bodies.
   std::unordered_map<const Loop*, std::unique_ptr<Replay>> loopReplays;
   // What decides on the device whether loops go on: before a graph's first step, and in its body.

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "runtime/failure.h"
+#include "runtime/program-steps.h"
+
 namespace weft::cuda {
 namespace {
 
@@ -35,33 +38,9 @@ bool isWhere(const std::vector<CUdeviceptr>& seen, const LaunchStep& step,
 
 }  // namespace
 
-void Graphs::give(const GraphPair& pair) {
-  if (pair.graph == nullptr) return;
-  const std::lock_guard lock(mutex_);
-  given_.push_back(pair);
-}
-
-void Graphs::clear() {
-  std::vector<GraphPair> given;
-  {
-    const std::lock_guard lock(mutex_);
-    given.swap(given_);
-  }
-  for (const GraphPair& pair : given) {
-    // They fail only on a lost device, with which the graphs went.
-    if (pair.exec != nullptr) {
-      static_cast<void>(driver().cuGraphExecDestroy(pair.exec));
-      execs_--;
-    }
-    static_cast<void>(driver().cuGraphDestroy(pair.graph));
-    graphs_--;
-  }
-}
-
 Replay::Replay(Graphs& graphs, CUcontext context) : graphs_(graphs), context_(context) {
-  WEFT_CU(cuGraphCreate, &pair_.graph, 0);
+  pair_.graph = graphs_.make().release();
   into_ = pair_.graph;
-  graphs_.graphs_++;
 }
 
 void Replay::comeAfter(const std::vector<size_t>& positions) {
@@ -71,14 +50,16 @@ void Replay::comeAfter(const std::vector<size_t>& positions) {
 }
 
 template <typename Make>
-void Replay::append(std::vector<CUdeviceptr> addresses, const Make& make) {
+Replay::Node& Replay::append(const std::string& name, std::vector<CUdeviceptr> addresses, const Make& make) {
   Node made;
   if (!hasAfter_ && !nodes_.empty()) after_ = {nodes_.back().node};
   make(&made.node, after_.data(), after_.size());
   after_.clear();
   hasAfter_ = false;
+  made.name = name;
   made.addresses = std::move(addresses);
   nodes_.push_back(std::move(made));
+  return nodes_.back();
 }
 
 void Replay::add(const LaunchStep& step, CUfunction function, void** parameters,
@@ -87,7 +68,7 @@ void Replay::add(const LaunchStep& step, CUfunction function, void** parameters,
     next_++;
     return;
   }
-  set(paramsOf(step, function, parameters), addressesOf(step, addresses), &step.function);
+  set(paramsOf(step, function, parameters), addressesOf(step, addresses), step.function);
 }
 
 void Replay::add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses) {
@@ -95,22 +76,55 @@ void Replay::add(const KernelNodeParams& params, std::vector<CUdeviceptr> addres
     next_++;
     return;
   }
-  set(params, std::move(addresses), nullptr);
+  set(params, std::move(addresses), {});
 }
 
 void Replay::set(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses,
-                 const std::string* name) {
+                 const std::string& name) {
   const size_t position = next_++;
   if (!isComplete()) {
-    append(std::move(addresses), [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
+    append(name, std::move(addresses), [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
       WEFT_CU(cuGraphAddKernelNode, node, into_, after, count, &params);
     });
-    nodes_.back().name = name;
     return;
   }
   Node& node = nodes_[position];
   WEFT_CU(cuGraphExecKernelNodeSetParams, pair_.exec, node.node, &params);
   node.addresses = std::move(addresses);
+}
+
+void Replay::add(const MatmulStep& step, Recordings::Places places,
+                 const std::function<void(CUstream)>& queue) {
+  const size_t position = next_++;
+  if (!isComplete()) {
+    Recordings recordings;
+    const CUgraph graph = record(recordings, places, queue);
+    Node& made = append(nameOf(step), std::move(places),
+                        [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
+                          WEFT_CU(cuGraphAddChildGraphNode, node, into_, after, count, graph);
+                        });
+    made.recordings = std::move(recordings);
+    return;
+  }
+  Node& node = nodes_[position];
+  if (node.addresses == places) return;
+  CUgraph graph = node.recordings.find(places);
+  if (graph == nullptr) graph = record(node.recordings, places, queue);
+  const CUresult status = driver().cuGraphExecChildGraphNodeSetParams(pair_.exec, node.node, graph);
+  if (status == kInvalidValue || status == kGraphUpdateFailed) throw Reshaped{};
+  check(status, "cuGraphExecChildGraphNodeSetParams");
+  node.addresses = std::move(places);
+}
+
+// Where there is no memory for it, later runs try again.
+CUgraph Replay::record(Recordings& recordings, const Recordings::Places& places,
+                       const std::function<void(CUstream)>& queue) {
+  try {
+    return recordings.keep(places, graphs_.capture(queue));
+  } catch (const Failure& failure) {
+    if (failure.code == FailureCode::memory || failure.code == FailureCode::lost) throw;
+    throw Unrecorded{};
+  }
 }
 
 CUgraphConditionalHandle Replay::condition() {
@@ -141,7 +155,7 @@ void Replay::addZero(CUdeviceptr to, size_t byteLength) {
   const size_t position = next_++;
   const SetNodeParams params = zeroOf(to, byteLength);
   if (!isComplete()) {
-    append({to}, [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
+    append({}, {to}, [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
       WEFT_CU(cuGraphAddMemsetNode, node, into_, after, count, &params, context_);
     });
     return;
@@ -157,18 +171,15 @@ std::string Replay::name() const {
   std::string text = "graph of " + std::to_string(nodes_.size()) + ":";
   size_t named = 0;
   for (const Node& node : nodes_) {
-    if (node.name == nullptr) continue;
+    if (node.name.empty()) continue;
     if (named == kNamed) return text + " …";
-    text += (named++ == 0 ? " " : ", ") + *node.name;
+    text += (named++ == 0 ? " " : ", ") + node.name;
   }
   return text;
 }
 
 void Replay::launch(CUstream stream) {
-  if (!isComplete()) {
-    WEFT_CU(cuGraphInstantiate, &pair_.exec, pair_.graph, nullptr, nullptr, 0);
-    graphs_.execs_++;
-  }
+  if (!isComplete()) pair_.exec = graphs_.instantiate(pair_.graph);
   WEFT_CU(cuGraphLaunch, pair_.exec, stream);
 }
 

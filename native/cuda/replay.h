@@ -1,42 +1,25 @@
 // Replay: consecutive launches of a program as one CUDA graph, which takes a fraction of the calls' time. The
 // first pass over the steps makes its nodes; every later one looks which of them read or write elsewhere now,
-// and sets only those.
+// and sets only those. What a library does is a node that is a graph itself, as recorded for those places.
 //
-// Under the device's issuing lock. Graphs that are given up are destroyed there, too: Graphs keeps them until
-// then.
+// Under the device's issuing lock.
 #pragma once
-#include <atomic>
-#include <mutex>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cuda/driver.h"
+#include "cuda/graphs.h"
+#include "cuda/recordings.h"
 #include "runtime/program.h"
 
 namespace weft::cuda {
 
-struct GraphPair {
-  CUgraph graph = nullptr;
-  CUgraphExec exec = nullptr;
-};
-
-class Graphs {
- public:
-  // Any thread: programs are let go on the JavaScript thread.
-  void give(const GraphPair& pair);
-  // Destroys what was given.
-  void clear();
-  // Graphs that exist; those among them that can be launched.
-  size_t count() const { return graphs_; }
-  size_t execCount() const { return execs_; }
-
- private:
-  friend class Replay;
-  std::mutex mutex_;
-  std::vector<GraphPair> given_;
-  std::atomic<size_t> graphs_{0}, execs_{0};
-};
+// What a library does could not be recorded; its calls can be made one by one.
+struct Unrecorded {};
+// What a library does elsewhere has another form: the graph is to be made anew.
+struct Reshaped {};
 
 class Replay {
  public:
@@ -54,6 +37,13 @@ class Replay {
            const std::vector<CUdeviceptr>& addresses);
   // The same of a kernel by itself, whose addresses these are.
   void add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses);
+  // The same of a product, which `queue` queues in a stream, with its buffers at these places. Throws
+  // Unrecorded or Reshaped.
+  void add(const MatmulStep& step, Recordings::Places places, const std::function<void(CUstream)>& queue);
+  // Whether a product, by its position, is recorded with its buffers at these places, or worth it.
+  bool expects(size_t position, const Recordings::Places& places) {
+    return nodes_[position].recordings.expects(places);
+  }
   // Memory that is set to 0 next; not empty.
   void addZero(CUdeviceptr to, size_t byteLength);
   // What comes next, to the end, is run again and again while the condition is not 0: kernels before and in
@@ -71,17 +61,22 @@ class Replay {
  private:
   struct Node {
     CUgraphNode node = nullptr;
-    // Of the function, in the program; null: memory is set.
-    const std::string* name = nullptr;
+    // What the timeline calls it; empty: nothing.
+    std::string name;
     // Of the buffers among its arguments, as it was set last.
     std::vector<CUdeviceptr> addresses;
+    // Of what a library does.
+    Recordings recordings;
   };
 
   // Makes the next node, or sets it.
-  void set(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses, const std::string* name);
+  void set(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses, const std::string& name);
+  // Records what a library does, for a node.
+  CUgraph record(Recordings& recordings, const Recordings::Places& places,
+                 const std::function<void(CUstream)>& queue);
   // Makes a node after those before it by `make(out, after, afterCount)`.
   template <typename Make>
-  void append(std::vector<CUdeviceptr> addresses, const Make& make);
+  Node& append(const std::string& name, std::vector<CUdeviceptr> addresses, const Make& make);
 
   Graphs& graphs_;
   const CUcontext context_;

@@ -1,5 +1,7 @@
 #include "runtime/program.h"
 
+#include <algorithm>
+
 #include "runtime/device.h"
 #include "runtime/loop.h"
 #include "runtime/program-steps.h"
@@ -14,7 +16,7 @@ using values::reject;
 
 // Launches that are queued in a few times the time of short work on the CPU.
 constexpr size_t kFewLaunches = 32;
-// What a product takes to be queued, in launches.
+// What a product takes to be queued, in launches; in a graph it is one where it has to be recorded.
 constexpr size_t kProductLaunches = 4;
 
 void readPart(const Napi::Value& value, const std::string& field, BufferSpec& buffer) {
@@ -112,22 +114,23 @@ bool isBrief(const Program& program, bool replayed) {
   }
   double work = 0;
   size_t launches = replayed ? program.graphs.size() : 0;
-  size_t repeated = 0;
+  std::vector<bool> repeated(program.steps.size());
   if (replayed) {
-    for (const Program::Stretch& stretch : program.graphs) repeated += stretch.count;
+    for (const auto& [first, count] : program.graphs) std::fill_n(repeated.begin() + first, count, true);
   }
-  for (const Step& step : program.steps) {
+  for (size_t i = 0; i < program.steps.size(); i++) {
+    const Step& step = program.steps[i];
     if (const auto* tape = std::get_if<TapeStep>(&step)) {
       work += tape->work;
     } else if (std::holds_alternative<LaunchStep>(step) || std::holds_alternative<ZeroStep>(step)) {
-      launches++;
+      launches += repeated[i] ? 0 : 1;
     } else if (std::holds_alternative<MatmulStep>(step) && isOnGpu) {
-      launches += kProductLaunches;
+      launches += repeated[i] ? 1 : kProductLaunches;
     } else {
       return false;
     }
   }
-  return work <= kShortWork && launches - repeated <= kFewLaunches;
+  return work <= kShortWork && launches <= kFewLaunches;
 }
 
 void readStreams(const Napi::Object& spec, Program& program) {
@@ -177,6 +180,14 @@ void checkStreams(const Program& program) {
   }
 }
 
+// What queues work, and nothing else, can be part of a graph.
+bool canRepeat(const Step& step, const Program& program) {
+  if (const auto* zero = std::get_if<ZeroStep>(&step)) return program.buffers[zero->buffer].byteLength > 0;
+  if (const auto* product = std::get_if<MatmulStep>(&step))
+    return product->m > 0 && product->n > 0 && product->batch > 0;
+  return std::holds_alternative<LaunchStep>(step);
+}
+
 void readGraphs(const Napi::Object& spec, Program& program) {
   if (!spec.Has("graphs")) return;
   const Napi::Array list = values::array(spec.Get("graphs"), "graphs");
@@ -190,10 +201,7 @@ void readGraphs(const Napi::Object& spec, Program& program) {
     end = first + values::integer(entry.Get("count"), field + ".count", 1, most);
     for (size_t k = first; k < end; k++) {
       const Step& step = program.steps[k];
-      const auto* zero = std::get_if<ZeroStep>(&step);
-      const bool isEmpty = zero != nullptr && program.buffers[zero->buffer].byteLength == 0;
-      if (isEmpty || (zero == nullptr && !std::holds_alternative<LaunchStep>(step)))
-        reject(field, "launches, and buffers to be zeroed");
+      if (!canRepeat(step, program)) reject(field, "launches, products and buffers to be zeroed");
     }
     program.graphs.push_back({first, end - first});
   }

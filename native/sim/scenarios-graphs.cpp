@@ -39,6 +39,16 @@ struct GraphMachine : Machine {
   void launch(CUstream stream) const { must(cu().cuGraphLaunch(exec, stream)); }
 };
 
+// What a stream captures while `queue` queues in it.
+template <typename Queue>
+CUgraph captured(CUstream stream, const Queue& queue) {
+  CUgraph graph = nullptr;
+  must(cu().cuStreamBeginCapture(stream, kCaptureThreadLocal));
+  queue();
+  must(cu().cuStreamEndCapture(stream, &graph));
+  return graph;
+}
+
 }  // namespace
 
 const Scenarios& graphScenarios() {
@@ -94,6 +104,50 @@ const Scenarios& graphScenarios() {
          GraphMachine m;
          m.addLoop();
          m.launch(m.one);
+         m.finish();
+       }},
+      {"what is captured is launched, by itself and in a graph",
+       [] {
+         Machine m;
+         const auto setting = [&](size_t offset) {
+           return captured(m.two, [&] { m.set(m.two, offset, kBytes / 2); });
+         };
+         const CUgraph first = setting(0);
+         CUgraphExec exec = nullptr;
+         must(cu().cuGraphInstantiate(&exec, first, nullptr, nullptr, 0));
+         must(cu().cuGraphLaunch(exec, m.one));
+         CUgraph graph = nullptr;
+         must(cu().cuGraphCreate(&graph, 0));
+         CUgraphNode node = nullptr;
+         must(cu().cuGraphAddChildGraphNode(&node, graph, nullptr, 0, first));
+         must(cu().cuGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+         must(cu().cuGraphExecChildGraphNodeSetParams(exec, node, setting(kBytes / 2)));
+         must(cu().cuGraphLaunch(exec, m.one));
+         m.read(m.one);
+         m.finish();
+       }},
+      {"what is captured is not done",
+       [] {
+         Machine m;
+         captured(m.one, [&] { m.set(m.one); });
+         m.read(m.one);
+         m.finish();
+       }},
+      {"a stream that captures is waited for",
+       [] {
+         Machine m;
+         must(cu().cuStreamBeginCapture(m.one, kCaptureThreadLocal));
+         if (cu().cuStreamSynchronize(m.one) == 0) throw std::runtime_error("it was waited for");
+         CUgraph graph = nullptr;
+         if (cu().cuStreamEndCapture(m.one, &graph) == 0) throw std::runtime_error("it was captured");
+         m.set(m.one);
+         m.finish();
+       }},
+      {"a stream that captures is given what is not captured",
+       [] {
+         Machine m;
+         m.set(m.one);
+         captured(m.one, [&] { m.read(m.one); });
          m.finish();
        }},
       {"a node is set after its graph was destroyed",

@@ -147,8 +147,8 @@ export interface ProgramSpec {
   /** Where a GPU runs each step, if not one after the other. */
   readonly streams?: StreamPlan | undefined;
   /**
-   * Launches and zeroed buffers in a row that a GPU repeats as one CUDA graph; ascending. With `streams`, graphs of all steps
-   * have them as branches; another is in one stream, only its first step waits for others, and only its last is waited for.
+   * Launches, products and zeroed buffers in a row that a GPU repeats as one CUDA graph; ascending. With `streams`, graphs of
+   * all steps have them as branches; another is in one stream, only its first step waits for others, and only its last is waited for.
    */
   readonly graphs?: readonly { readonly first: number; readonly count: number }[];
 }

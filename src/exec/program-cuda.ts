@@ -40,12 +40,12 @@ import {
   type Plan,
   type PlanBuffer,
   type Step,
-  type StreamPlan,
   type SweepStep,
   sweepsOf,
 } from './plan.js';
 import type { DeviceNeeds, Place } from './planner.js';
 import { bufferSpecs, joinedRanges, loopSpec, matmulSpec } from './program-cpu.js';
+import { graphsOf, streamsOfSpecs } from './program-graphs.js';
 import { timed } from './recorder.js';
 import type { StepCost } from './streams.js';
 import type { WorkspaceNeed } from './workspace.js';
@@ -83,6 +83,8 @@ export function limitsOf(device: string): DeviceLimits {
 
 /** Of a device that is not here. */
 const USUAL_MULTIPROCESSORS = 132;
+const multiprocessorsOf = (device: string): number =>
+  infoOf(device)?.multiprocessorCount ?? USUAL_MULTIPROCESSORS;
 
 /** What a tile copies each way, so that the copies of some tiles overlap the work of others and the first is soon there. */
 const TILE_BYTES = 48 * 2 ** 20;
@@ -90,7 +92,7 @@ const TILE_BYTES = 48 * 2 ** 20;
 /** What plans for a GPU reckon with. `place`: where results are wanted; what stays on the device is there as a whole. */
 export function cudaNeeds(device: string, place: Place): DeviceNeeds {
   const limits = limitsOf(device);
-  const multiprocessors = infoOf(device)?.multiprocessorCount ?? USUAL_MULTIPROCESSORS;
+  const multiprocessors = multiprocessorsOf(device);
   return {
     scratchOf: (kernel) => cudaOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
     expand: expandForDevice,
@@ -201,11 +203,8 @@ export async function cudaProgram(plan: Plan, device: string, hostBudget?: numbe
     [...position.keys()].map((source) => loadImage(source, architecture, CUDA_OPTIONS)),
   );
   const specs = plan.steps.map((step) => stepSpecs(step, { limits, position }));
-  const streams = streamsOfSpecs(
-    plan,
-    specs.map(({ length }) => length),
-  );
-  const steps = specs.flat();
+  const counts = specs.map(({ length }) => length);
+  const streams = streamsOfSpecs(plan, counts);
   return {
     device,
     buffers: bufferSpecs(plan),
@@ -213,77 +212,23 @@ export async function cudaProgram(plan: Plan, device: string, hostBudget?: numbe
     ...(plan.copyByteLength === undefined ? {} : { copyByteLength: plan.copyByteLength }),
     ...(hostBudget === undefined ? {} : { lockByteLength: Math.max(0, hostBudget - plan.hostPeakBytes) }),
     images,
-    steps,
+    steps: specs.flat(),
     ...(streams === undefined ? {} : { streams }),
-    graphs: graphsOf(
-      steps.map(({ kind }) => kind),
-      streams,
-    ),
+    graphs: graphsOf(plan, counts, streams, multiprocessorsOf(device)),
   };
 }
 
-/** What a run queues at a time, so that there is little left to do when it is cancelled. */
-const MOST_IN_GRAPH = 128;
-
-/** For each graph of a plan's program, how many launches it has. */
+/** For each graph of a plan's program, how many steps it has. */
 export function graphSizes(plan: Plan, device: string): number[] {
   const limits = limitsOf(device);
-  const kinds = plan.steps.map((step): StepSpec['kind'][] => {
-    if (step.kind === 'sweep' || step.kind === 'loop' || step.kind === 'matmul') return [step.kind];
+  const counts = plan.steps.map((step): number => {
+    if (step.kind === 'sweep' || step.kind === 'loop' || step.kind === 'matmul') return 1;
     const { scratch, launches } = cudaOf(step.kernel, limits);
-    const zeroed = step.kind === 'finish' ? 0 : scratch.filter((buffer) => buffer.zeroed).length;
-    const launched = launches.length - (step.kind === 'finish' ? PARTIAL_LAUNCHES : 0);
-    return [...new Array<'zero'>(zeroed).fill('zero'), ...new Array<'launch'>(launched).fill('launch')];
+    if (step.kind === 'finish') return launches.length - PARTIAL_LAUNCHES;
+    return launches.length + scratch.filter((buffer) => buffer.zeroed).length;
   });
-  const streams = streamsOfSpecs(
-    plan,
-    kinds.map(({ length }) => length),
-  );
-  return graphsOf(kinds.flat(), streams).map(({ count }) => count);
-}
-
-/** The streams of a program's steps, of which each step of its plan becomes some. */
-function streamsOfSpecs({ streams }: Plan, counts: readonly number[]): StreamPlan | undefined {
-  // Nothing waits for a step that launches nothing.
-  if (streams === undefined || counts.includes(0)) return undefined;
-  const lastOf: number[] = [];
-  for (const count of counts) lastOf.push((lastOf.at(-1) ?? -1) + count);
-  const moved = (steps: readonly number[]): number[] => steps.map((step) => lastOf[step]!);
-  return {
-    count: streams.count,
-    steps: streams.steps.flatMap(({ stream, after }, k) =>
-      Array.from({ length: counts[k]! }, (_, i) => ({ stream, after: i === 0 ? moved(after) : [] })),
-    ),
-    ends: moved(streams.ends),
-  };
-}
-
-const isRepeated = (kind: StepSpec['kind']): boolean => kind === 'launch' || kind === 'zero';
-
-/**
- * Steps of a program that repeated runs launch as one CUDA graph: all that are in a row, were it one, for even that is sooner
- * queued as a graph. Of several streams, graphs of all steps have branches; otherwise those of a stream are in a row as long
- * as no other stream waits for one, or has to.
- */
-function graphsOf(
-  kinds: readonly StepSpec['kind'][],
-  streams: StreamPlan | undefined,
-): { first: number; count: number }[] {
-  const cuts = kinds.every(isRepeated) ? undefined : streams;
-  const awaited = new Set(cuts === undefined ? [] : [...cuts.ends, ...cuts.steps.flatMap((s) => s.after)]);
-  const graphs: { first: number; count: number }[] = [];
-  kinds.forEach((kind, at) => {
-    if (!isRepeated(kind)) return;
-    const last = graphs.at(-1);
-    const place = cuts?.steps[at];
-    const isCut =
-      place !== undefined &&
-      (place.after.length > 0 || awaited.has(at - 1) || place.stream !== cuts?.steps[at - 1]?.stream);
-    const follows = last !== undefined && last.first + last.count === at && last.count < MOST_IN_GRAPH;
-    if (follows && !isCut) last.count += 1;
-    else graphs.push({ first: at, count: 1 });
-  });
-  return graphs;
+  const streams = streamsOfSpecs(plan, counts);
+  return graphsOf(plan, counts, streams, multiprocessorsOf(device)).map(({ count }) => count);
 }
 
 interface Images {

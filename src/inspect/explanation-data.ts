@@ -63,7 +63,7 @@ export interface ExplanationData {
   readonly arenaBytes: number;
   /** On the device that holds most. */
   readonly peakBytes: number;
-  /** On a GPU, how many launches each CUDA graph has that a compute consists of when it is repeated; empty on the CPU. */
+  /** On a GPU, how many launches and products each CUDA graph has that a compute consists of when it is repeated; empty on the CPU. */
   readonly graphs: readonly number[];
   /** How the work is dealt to several devices, a line for each phase; empty: there is one device. */
   readonly dealing: string;

@@ -51,6 +51,10 @@ const SCENARIOS: readonly (readonly [string, Problem['kind'] | undefined])[] = [
   ['a graph is launched after it was destroyed', 'misuse'],
   ['a loop in a graph is launched whose condition nothing sets', 'misuse'],
   ['a node is set after its graph was destroyed', 'misuse'],
+  ['what is captured is launched, by itself and in a graph', undefined],
+  ['what is captured is not done', 'undefined-read'],
+  ['a stream that captures is waited for', undefined],
+  ['a stream that captures is given what is not captured', 'misuse'],
 ];
 
 const scenario = (name: string, timing: string, environment: Record<string, string> = {}): Description =>

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <variant>
 #include <vector>
 
@@ -19,6 +20,7 @@
 namespace weft::sim {
 
 struct Context;
+struct Graph;
 struct Stream;
 
 // A piece of queued work.
@@ -51,6 +53,11 @@ struct Stream {
   std::shared_ptr<Operation> last;
   Clock clock;
   uint64_t issued = 0;
+  // What is queued becomes nodes of this graph instead; null: it captures nothing.
+  Graph* capture = nullptr;
+  std::thread::id capturing;
+  // Whether something was asked for that cannot be captured.
+  bool isInvalid = false;
 };
 
 struct Event {
@@ -97,9 +104,19 @@ struct MemorySet {
   size_t width = 0, height = 0;
 };
 
-struct Graph;
+// What a library computes; reports call it `what`.
+struct LibraryWork {
+  std::function<int(Context&, Accesses&, const std::string& what)> body;
+};
+
 struct GraphLoop;
-using GraphWork = std::variant<Launch, MemorySet, GraphLoop>;
+struct GraphChild;
+using GraphWork = std::variant<Launch, MemorySet, LibraryWork, GraphLoop, GraphChild>;
+
+// Work of another graph, one after the other.
+struct GraphChild {
+  std::vector<GraphWork> works;
+};
 
 // Work, one after the other, that is done again and again while a value of the simulator's `conditions` is
 // not 0.

@@ -48,6 +48,8 @@ void Scheduler::removeStream(Stream& stream) {
 }
 
 std::shared_ptr<Operation> Scheduler::issue(Stream& stream, Operation given) {
+  // Of what a driver captures, this is not simulated.
+  if (stream.capture != nullptr) simulator_.misuse(given.what + " in a stream that captures");
   auto operation = std::make_shared<Operation>(std::move(given));
   operation->stream = &stream;
   operation->clock.join(host_);

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace weft::sim {
 
@@ -63,6 +64,29 @@ Stream* Simulator::stream(const void* handle) {
     return nullptr;
   }
   return found;
+}
+
+bool Simulator::capture(Stream& stream, GraphWork work) {
+  if (stream.capture == nullptr) return false;
+  GraphNode* node = graphNodes.make();
+  node->graph = stream.capture;
+  node->work = std::move(work);
+  if (!stream.capture->nodes.empty()) node->after.push_back(stream.capture->nodes.back());
+  stream.capture->nodes.push_back(node);
+  return true;
+}
+
+void Simulator::queue(Context& context, Stream& stream, const LibraryWork& work,
+                      std::vector<std::shared_ptr<Operation>> before) {
+  if (capture(stream, work)) return;
+  Operation operation;
+  operation.kind = "product";
+  operation.after = std::move(before);
+  operation.what = callName;
+  operation.body = [body = work.body, &context, what = callName](Accesses& accesses) {
+    return body(context, accesses, what);
+  };
+  scheduler.issue(stream, std::move(operation));
 }
 
 bool Simulator::read(Context& context, Address address, size_t byteLength, Accesses& accesses,

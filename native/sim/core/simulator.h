@@ -44,6 +44,12 @@ class Simulator {
   // The stream of a handle in the current context; null is the default stream.
   Stream* stream(const void* handle);
 
+  // Makes work a graph's node, where its stream captures: false, it does not.
+  bool capture(Stream& stream, GraphWork work);
+  // Queues what a library computes.
+  void queue(Context& context, Stream& stream, const LibraryWork& work,
+             std::vector<std::shared_ptr<Operation>> before = {});
+
   // Reads and writes of queued work: false, with a report, where it may not.
   bool read(Context& context, Address address, size_t byteLength, Accesses& accesses,
             const std::string& what);

@@ -37,6 +37,11 @@ constexpr std::array kNames = {
     Entry{kMisalignedAddress, "CUDA_ERROR_MISALIGNED_ADDRESS"},
     Entry{kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"},
     Entry{801, "CUDA_ERROR_NOT_SUPPORTED"},
+    Entry{kIllegalState, "CUDA_ERROR_ILLEGAL_STATE"},
+    Entry{kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+    Entry{kCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
+    Entry{kCaptureWrongThread, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD"},
+    Entry{kGraphUpdateFailed, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE"},
     Entry{999, "CUDA_ERROR_UNKNOWN"},
 };
 

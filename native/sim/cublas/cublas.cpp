@@ -126,6 +126,8 @@ int multiply(Simulator& simulator, Handle& handle, const Gemm& g) {
       g.transposeA == kConjugate || g.transposeB == kConjugate)
     return kNotSupported;
   if (g.m == 0 || g.n == 0 || g.batch == 0) return kOk;
+  if (!handle.given && handle.stream->capture != nullptr)
+    simulator.misuse(simulator.callName + " takes memory of its own while it is captured");
   if (!handle.given && !handle.ownWorkspace) {
     if (handle.context->free() < kOwnWorkspace) return kAllocationFailed;
     handle.context->used += kOwnWorkspace;
@@ -137,25 +139,21 @@ int multiply(Simulator& simulator, Handle& handle, const Gemm& g) {
   product.c = matrix(g.c, 0, g.m, g.n, g.leadingC, g.strideC);
   readScalar(g.alpha, g.typeA, product.alpha);
   readScalar(g.beta, g.typeA, product.beta);
-  Operation operation;
-  operation.kind = "product";
-  operation.what = simulator.callName;
-  Context* context = handle.context;
   const Range workspace{handle.workspace, handle.workspace + handle.workspaceBytes};
-  operation.body = [&simulator, context, product, workspace, what = operation.what](Accesses& accesses) {
+  const auto body = [&simulator, product, workspace](Context& context, Accesses& accesses,
+                                                     const std::string& what) {
     if (workspace.begin != 0) {
       // It is undefined afterwards.
-      const std::string problem =
-          context->memory->checkRead(workspace.begin, workspace.end - workspace.begin);
+      const std::string problem = context.memory->checkRead(workspace.begin, workspace.end - workspace.begin);
       if (!problem.empty()) {
         simulator.report.add("out-of-bounds", what + " " + problem + " (its workspace)");
         return kIllegalAddress;
       }
       accesses.writes.push_back(workspace);
     }
-    return multiply(simulator, *context, product, accesses, what);
+    return multiply(simulator, context, product, accesses, what);
   };
-  simulator.scheduler.issue(*handle.stream, std::move(operation));
+  simulator.queue(*handle.context, *handle.stream, {body});
   return kOk;
 }
 

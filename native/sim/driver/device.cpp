@@ -216,6 +216,7 @@ WEFT_SIM_API cuStreamSynchronize(Stream* handle) {
   return enter("cuStreamSynchronize", Needs::context, [&](Simulator& simulator, Context* context) {
     Stream* stream = simulator.stream(handle);
     if (stream == nullptr) return kInvalidHandle;
+    if (stream->capture != nullptr) return stream->isInvalid = true, kCaptureUnsupported;
     if (stream->last) simulator.scheduler.wait(stream->last);
     return context->error;
   });

@@ -1,6 +1,7 @@
-// The simulated driver: graphs of launches, of memory that is set, and of loops of these. Branches of a graph
-// run in streams of their own.
+// The simulated driver: graphs of launches, of memory that is set, of what libraries compute, and of loops
+// and graphs of these. Branches of a graph run in streams of their own.
 #include <algorithm>
+#include <utility>
 
 #include "driver/enter.h"
 #include "driver/queueing.h"
@@ -87,15 +88,22 @@ GraphWork* workOf(Simulator& simulator, GraphExec* handle, const GraphNode* node
   return found == exec->places.end() ? nullptr : found->second;
 }
 
-// Whether the nodes of a loop's body are each after the one before, and no loops: all that is simulated.
-bool isLine(const Graph& body) {
-  for (size_t i = 0; i < body.nodes.size(); i++) {
-    const GraphNode& node = *body.nodes[i];
+// Whether nodes are each after the one before, and no loops.
+bool isLine(const Graph& graph) {
+  for (size_t i = 0; i < graph.nodes.size(); i++) {
+    const GraphNode& node = *graph.nodes[i];
     const bool follows =
-        i == 0 ? node.after.empty() : node.after == std::vector<const GraphNode*>{body.nodes[i - 1]};
+        i == 0 ? node.after.empty() : node.after == std::vector<const GraphNode*>{graph.nodes[i - 1]};
     if (!follows || std::holds_alternative<GraphLoop>(node.work)) return false;
   }
   return true;
+}
+
+// Of bodies of loops, all that is simulated.
+bool isBody(const Graph& graph) {
+  return isLine(graph) && std::all_of(graph.nodes.begin(), graph.nodes.end(), [](const GraphNode* node) {
+           return std::holds_alternative<Launch>(node->work) || std::holds_alternative<MemorySet>(node->work);
+         });
 }
 
 // The works of a graph's nodes; `places` gets those of nodes in loops, too. False: some loop is not
@@ -107,10 +115,37 @@ bool instantiate(const Graph& graph, std::vector<GraphWork>& works,
     works.push_back(node->work);
     places[node] = &works.back();
     auto* loop = std::get_if<GraphLoop>(&works.back());
-    if (loop != nullptr && (!isLine(*loop->body) || !instantiate(*loop->body, loop->works, places)))
+    if (loop != nullptr && (!isBody(*loop->body) || !instantiate(*loop->body, loop->works, places)))
       return false;
   }
   return true;
+}
+
+// The works of a graph that is to be a node: of such, lines are all that is simulated.
+bool childOf(const Graph& graph, GraphChild& child) {
+  if (!isLine(graph)) return false;
+  for (const GraphNode* node : graph.nodes) child.works.push_back(node->work);
+  return true;
+}
+
+// Queues the work of a node.
+int queueWork(Simulator& simulator, Context& context, Stream& stream, const GraphWork& work, Before before) {
+  if (const auto* set = std::get_if<MemorySet>(&work))
+    return queueSet(simulator, context, stream, *set, std::move(before));
+  if (const auto* loop = std::get_if<GraphLoop>(&work))
+    return queueLoop(simulator, context, stream, *loop, std::move(before));
+  if (const auto* library = std::get_if<LibraryWork>(&work))
+    return simulator.queue(context, stream, *library, std::move(before)), kSuccess;
+  if (const auto* child = std::get_if<GraphChild>(&work)) {
+    for (const GraphWork& part : child->works) {
+      if (const int status = queueWork(simulator, context, stream, part, std::exchange(before, {})))
+        return status;
+    }
+    return kSuccess;
+  }
+  const Launch& launch = std::get<Launch>(work);
+  if (simulator.object(simulator.functions, launch.function, "function") == nullptr) return kInvalidHandle;
+  return queueLaunch(simulator, context, stream, launch, std::move(before));
 }
 
 // The stream of a branch, by position; 0 is the one that the graph is launched in.
@@ -147,16 +182,8 @@ int launchGraph(Simulator& simulator, Context& context, Stream& stream, const Gr
       if (branchOf[other] != branch) before.push_back(queued[other]);
     }
     Stream& own = branchAt(simulator, context, stream, branch);
-    if (const auto* set = std::get_if<MemorySet>(&exec.works[i])) {
-      queueSet(simulator, context, own, *set, std::move(before));
-    } else if (const auto* loop = std::get_if<GraphLoop>(&exec.works[i])) {
-      if (const int status = queueLoop(simulator, context, own, *loop, std::move(before))) return status;
-    } else {
-      const Launch& launch = std::get<Launch>(exec.works[i]);
-      if (simulator.object(simulator.functions, launch.function, "function") == nullptr)
-        return kInvalidHandle;
-      queueLaunch(simulator, context, own, launch, std::move(before));
-    }
+    if (const int status = queueWork(simulator, context, own, exec.works[i], std::move(before)))
+      return status;
     queued.push_back(own.last);
     branchOf.push_back(branch);
   }
@@ -204,6 +231,33 @@ WEFT_SIM_API cuGraphAddMemsetNode(GraphNode** out, Graph* graph, GraphNode* cons
     GraphWork work;
     if (const int status = readSet(*params, work)) return status;
     return addNode(simulator, out, graph, after, afterCount, std::move(work));
+  });
+}
+
+WEFT_SIM_API cuGraphAddChildGraphNode(GraphNode** out, Graph* graph, GraphNode* const* after,
+                                      size_t afterCount, Graph* given) {
+  return enter("cuGraphAddChildGraphNode", Needs::context, [&](Simulator& simulator, Context*) {
+    const Graph* of = simulator.object(simulator.graphs, given, "graph");
+    if (of == nullptr) return kInvalidHandle;
+    GraphChild child;
+    if (!childOf(*of, child)) return kInvalidValue;
+    return addNode(simulator, out, graph, after, afterCount, std::move(child));
+  });
+}
+
+WEFT_SIM_API cuGraphExecChildGraphNodeSetParams(GraphExec* exec, GraphNode* node, Graph* given) {
+  return enter("cuGraphExecChildGraphNodeSetParams", Needs::context, [&](Simulator& simulator, Context*) {
+    GraphWork* work = workOf(simulator, exec, node);
+    const Graph* of = simulator.object(simulator.graphs, given, "graph");
+    if (work == nullptr || of == nullptr || !std::holds_alternative<GraphChild>(*work)) return kInvalidValue;
+    GraphChild child;
+    if (!childOf(*of, child)) return kInvalidValue;
+    const std::vector<GraphWork>& before = std::get<GraphChild>(*work).works;
+    const bool isAlike =
+        std::equal(before.begin(), before.end(), child.works.begin(), child.works.end(),
+                   [](const GraphWork& a, const GraphWork& b) { return a.index() == b.index(); });
+    if (!isAlike) return kGraphUpdateFailed;
+    return *work = std::move(child), kSuccess;
   });
 }
 

@@ -94,6 +94,7 @@ int readLaunch(Simulator& simulator, Context& context, const LaunchCall& call, L
 }
 
 int queueLaunch(Simulator& simulator, Context& context, Stream& stream, Launch launch, Before before) {
+  if (simulator.capture(stream, launch)) return kSuccess;
   Module* module = launch.function->module;
   module->pending++;
   Operation operation;
@@ -112,6 +113,7 @@ int queueLaunch(Simulator& simulator, Context& context, Stream& stream, Launch l
 }
 
 int queueSet(Simulator& simulator, Context& context, Stream& stream, const MemorySet& set, Before before) {
+  if (simulator.capture(stream, set)) return kSuccess;
   Operation operation;
   operation.kind = "set";
   operation.after = std::move(before);

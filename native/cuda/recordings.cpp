@@ -1,0 +1,31 @@
+#include "cuda/recordings.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::cuda {
+
+CUgraph Recordings::find(const Places& places) {
+  const auto found =
+      std::find_if(kept_.begin(), kept_.end(), [&](const Recording& kept) { return kept.places == places; });
+  if (found == kept_.end()) return nullptr;
+  std::rotate(kept_.begin(), found, found + 1);
+  return kept_.front().graph.get();
+}
+
+CUgraph Recordings::keep(Places places, Graphs::Graph graph) {
+  asked_.erase(std::remove(asked_.begin(), asked_.end(), places), asked_.end());
+  if (kept_.size() == kMost) kept_.pop_back();
+  kept_.insert(kept_.begin(), {std::move(places), std::move(graph)});
+  return kept_.front().graph.get();
+}
+
+bool Recordings::expects(const Places& places) {
+  if (find(places) != nullptr) return true;
+  if (std::find(asked_.begin(), asked_.end(), places) != asked_.end()) return true;
+  if (asked_.size() == kMost) asked_.pop_back();
+  asked_.insert(asked_.begin(), places);
+  return false;
+}
+
+}  // namespace weft::cuda
