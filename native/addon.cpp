@@ -43,7 +43,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::exchangePaths>(exports, "exchangePaths");
   add<weft::writeFiles>(exports, "writeFiles");
   add<weft::reserveFile>(exports, "reserveFile");
-  add<weft::allocateHostArray>(exports, "allocateHostArray");
+  add<weft::allocateHost>(exports, "allocateHost");
   add<weft::hostArray>(exports, "hostArray");
   add<weft::disposeBuffer>(exports, "disposeBuffer");
   add<weft::createCancel>(exports, "createCancel");

@@ -21,15 +21,14 @@ void Issue::gather() {
   }
 }
 
-// Whether memory of JavaScript's is written, or read by others than the lanes of sweeps: by loops that copy
-// states.
+// Whether memory of JavaScript's is read by others than the lanes of sweeps: by loops that copy states.
 bool Issue::holdsHost() const {
   const bool isWindowed = std::any_of(program_.inputs.begin(), program_.inputs.end(),
                                       [&](int buffer) { return program_.buffers[buffer].windowed; });
   const bool loops = std::any_of(program_.steps.begin(), program_.steps.end(), [](const Step& step) {
     return std::holds_alternative<std::shared_ptr<const Loop>>(step);
   });
-  return (isWindowed && loops) || !run_.hostPlaces.empty();
+  return isWindowed && loops;
 }
 
 bool Issue::bringIn() {

@@ -99,7 +99,7 @@ void Issue::placeInHost() {
     if (!program_.buffers[buffer].windowed) continue;
     if (run_.keepOnDevice[i]) continue;
     if (!run_.hostPlaces.empty() && run_.hostPlaces[i] != nullptr) {
-      hosts_[buffer] = static_cast<std::byte*>(run_.hostPlaces[i]);
+      hosts_[buffer] = bytesOf(*run_.hostPlaces[i]);
       continue;
     }
     // Sweeps write to files what they have.

@@ -104,8 +104,8 @@ struct Run {
   bool settlesWhenQueued = false;
   // The same for a run of any length, and where its outputs may be read by other devices.
   bool settlesAhead = false;
-  // Host memory of JavaScript's that windowed outputs are written to, among other runs'; empty: none is.
-  std::vector<void*> hostPlaces;
+  // Host memory that windowed outputs are written to, among other runs'; empty: none is.
+  std::vector<std::shared_ptr<Memory>> hostPlaces;
   // The files that each output goes to; empty: none goes to files.
   std::vector<std::vector<std::shared_ptr<HostSink>>> sinks;
   const CancelFlag* cancel = nullptr;

@@ -128,7 +128,6 @@ Napi::Value run(const Napi::CallbackInfo& info) {
     values::reject("keep", "one for each output: " + std::to_string(program.outputs.size()));
   }
   task->keepOnDevice.resize(keepCount);
-  bool writesHost = false;
   for (uint32_t i = 0; i < keepCount; i++) {
     const Napi::Value place = keep.Get(i);
     task->keepOnDevice[i] = place.IsBoolean() && place.As<Napi::Boolean>();
@@ -137,22 +136,20 @@ Napi::Value run(const Napi::CallbackInfo& info) {
     if (task->keepOnDevice[i] && output.windowed && program.device->isHost())
       values::reject(field, "not true for a windowed output of the CPU");
     const size_t byteLength = output.byteLength;
-    View view;
-    if (readView(place, view)) {
-      if (!output.windowed || program.device->isHost()) values::reject(field, "no array for this output");
-      if (view.byteLength != byteLength)
-        values::reject(field,
-                       "of " + std::to_string(byteLength) + " bytes: " + std::to_string(view.byteLength));
+    if (const BufferHandle* handle = values::tryHandle<BufferHandle>(place)) {
+      if (!output.windowed || program.device->isHost()) values::reject(field, "no memory for this output");
+      if (!handle->memory || !handle->memory->device.isHost())
+        values::reject(field, "host memory that was not disposed");
+      if (handle->memory->byteLength != byteLength)
+        values::reject(field, "of " + std::to_string(byteLength) +
+                                  " bytes: " + std::to_string(handle->memory->byteLength));
       task->hostPlaces.resize(keepCount);
-      // Outputs are written there.
-      task->hostPlaces[i] = const_cast<void*>(view.data);
-      writesHost = true;
+      task->hostPlaces[i] = handle->memory;
     }
     if (!place.IsArray()) continue;
     task->sinks.resize(keepCount);
     task->sinks[i] = readSinks(place, byteLength, field);
   }
-  if (writesHost) task->hold(keep);
   if (!info[3].IsUndefined()) {
     const Cancel& token = values::handle<Cancel>(info[3], "cancel");
     task->setCancelFlag(token.flag);
@@ -189,13 +186,14 @@ Napi::Value run(const Napi::CallbackInfo& info) {
   return promise;
 }
 
-Napi::Value allocateHostArray(const Napi::CallbackInfo& info) {
+Napi::Value allocateHost(const Napi::CallbackInfo& info) {
   Device& device = deviceNamed(values::text(info[0], "device"));
   const auto byteLength = static_cast<size_t>(values::integer(info[1], "byteLength"));
-  const std::shared_ptr<Memory> memory = allocateHost(byteLength);
+  std::shared_ptr<Memory> memory = allocateHost(byteLength);
   const bool isLimited = !info[2].IsUndefined();
   device.expectResultsIn(memory, isLimited ? values::integer(info[2], "lockByteLength") : SIZE_MAX);
-  return toArrayBuffer(info.Env(), memory);
+  return values::makeHandle(info.Env(),
+                            std::make_unique<BufferHandle>(info.Env(), std::move(memory), byteLength));
 }
 
 Napi::Value hostArray(const Napi::CallbackInfo& info) {

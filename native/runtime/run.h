@@ -14,7 +14,7 @@ namespace weft {
 //   where Results is (ArrayBuffer | BufferHandle | number[] | undefined | number)[]
 //
 // keep[i]: whether output i stays on its device, or the files it goes to, which give their checksums, or, for
-// a windowed one, the array that its windows are written to.
+// a windowed one, the handle of the host memory that its windows are written to.
 //
 // whenQueued: whether results that all stay on the device are wanted once they are queued. Small runs that
 // are complete, or queued where that is enough, when this returns give their results at once.
@@ -28,11 +28,11 @@ namespace weft {
 // the executor's taking it, to all being queued, to the end's being seen, to its being told.
 Napi::Value run(const Napi::CallbackInfo& info);
 
-// allocateHostArray(device: string, byteLength: number, lockByteLength?: number): ArrayBuffer
+// allocateHost(device: string, byteLength: number, lockByteLength?: number): object
 //
-// Of undefined contents, from the pool of results, for runs on the device and on others of its kind:
-// page-locked where it comes again, no more than `lockByteLength` of results in all.
-Napi::Value allocateHostArray(const Napi::CallbackInfo& info);
+// A handle of host memory of undefined contents, from the pool of results, for runs on the device and on
+// others of its kind: page-locked where it comes again, no more than `lockByteLength` of results in all.
+Napi::Value allocateHost(const Napi::CallbackInfo& info);
 
 // hostArray(handle: object): ArrayBuffer
 //

@@ -7,12 +7,13 @@ import { DeviceLostError, InternalError } from '../errors.js';
 import type { DeviceBuffer } from '../graph/expr.js';
 import type { DealtPlan, DeviceRun, Phase } from './deal-plan.js';
 import {
-  allocateHostArray,
+  allocateHost,
   type BufferPiece,
   cancel,
   createCancel,
   createClaims,
   type FileOutput,
+  hostBytesOf,
   type NativeProgram,
   type OutputPlace,
   type RunInput,
@@ -62,7 +63,7 @@ export const resultsOf = ({ outputs }: DealtPlan): number[] => [...new Set(outpu
 
 type Holding =
   | { readonly kind: 'given'; readonly input: RunInput }
-  | { readonly kind: 'host'; readonly bytes: ArrayBuffer }
+  | { readonly kind: 'host'; readonly memory: ArrayBuffer | DeviceBuffer }
   | { readonly kind: 'pieces'; readonly pieces: readonly BufferPiece[] }
   | { readonly kind: 'files'; readonly checksums: readonly number[] };
 
@@ -142,11 +143,13 @@ class DealtRun {
   async #phase(at: number, stop: () => void): Promise<void> {
     const phase = this.#program.plan.phases[at]!;
     const places = phase.runs.map((deviceRun) => this.#placesOf(deviceRun, phase, at));
-    const first = this.#tokens.length;
-    this.#tokens.push(...phase.runs.map(() => createCancel()));
-    this.#options.onTokens?.(this.#tokens.slice(first));
+    const tokens = phase.runs.map(() => createCancel());
+    this.#tokens.push(...tokens);
+    this.#options.onTokens?.(tokens);
     const claims = phase.parts === undefined ? undefined : createClaims(phase.parts);
-    const runs = phase.runs.map((_, k) => this.#begin(at, k, places[k]!, this.#tokens[first + k]!, claims));
+    // Every device begins before anything else is done for one of them.
+    const begun = phase.runs.map((_, k) => this.#begin(at, k, places[k]!, tokens[k]!, claims));
+    const runs = begun.map((results, k) => this.#watched(at, k, results, tokens[k]!));
     this.#ends.push(...runs.map(({ end }) => end));
     const results = await allOf(
       runs.map((run) => run.results),
@@ -163,16 +166,27 @@ class DealtRun {
     outputs: readonly OutputPlace[],
     token: object,
     claims: object | undefined,
-  ): Watching<RunResult> {
+  ): Promise<RunResult> {
     const { plan, programs } = this.#program;
-    const deviceRun = plan.phases[at]!.runs[k]!;
-    const device = plan.devices[deviceRun.device]!;
-    const inputs = deviceRun.inputs.map((b) => this.#lend(b, device));
+    const { inputs } = plan.phases[at]!.runs[k]!;
+    const device = this.#deviceOf(at, k);
     const ahead = at < plan.phases.length - 1;
+    const lent = inputs.map((b) => this.#lend(b, device));
+    return run(programs[at]![k]!, lent, { outputs, cancel: token, ahead, claims });
+  }
+
+  #deviceOf(at: number, k: number): string {
+    const { phases, devices } = this.#program.plan;
+    return devices[phases[at]!.runs[k]!.device]!;
+  }
+
+  /** A run that has begun, with errors that name its device, and given up where that does not get on. */
+  #watched(at: number, k: number, begun: Promise<RunResult>, token: object): Watching<RunResult> {
+    const device = this.#deviceOf(at, k);
     const fail = (error: unknown): never => {
       throw named(error, device);
     };
-    const results = run(programs[at]![k]!, inputs, { outputs, cancel: token, ahead, claims }).catch(fail);
+    const results = begun.catch(fail);
     const end = results.then(({ isAhead }) => (isAhead ? synchronize(device).catch(fail) : undefined));
     const watched = { device, progress: () => tilesDone(token), phase: at };
     const guarded = this.#watch.guard(watched, { results, end });
@@ -194,7 +208,7 @@ class DealtRun {
       case 'given':
         return holding.input;
       case 'host':
-        return new Uint8Array(holding.bytes);
+        return new Uint8Array(bytesOf(holding.memory));
       case 'pieces':
         return { pieces: holding.pieces };
       case 'files':
@@ -209,14 +223,14 @@ class DealtRun {
       const files = this.#directFilesOf(b, at);
       if (files !== undefined) return files;
       if (kind === 'whole' && plan.buffers[b]!.windowed !== true) return 'host';
-      let holding = this.#holdings.get(b);
+      const holding = this.#holdings.get(b);
       if (holding?.kind !== 'host') {
         const { plan: whole, lockByteLength } = this.#program;
-        const bytes = allocateHostArray(whole.devices[0]!, byteLength, lockByteLength);
-        holding = { kind: 'host', bytes };
-        this.#holdings.set(b, holding);
+        const memory = allocateHost(whole.devices[0]!, byteLength, lockByteLength);
+        this.#holdings.set(b, { kind: 'host', memory });
+        return memory;
       }
-      return new Uint8Array(holding.bytes);
+      return holding.memory as DeviceBuffer;
     });
   }
 
@@ -235,7 +249,7 @@ class DealtRun {
       const place = places[k]!;
       const output = result.outputs[k]!;
       if (place === 'host') {
-        this.#holdings.set(b, { kind: 'host', bytes: output as ArrayBuffer });
+        this.#holdings.set(b, { kind: 'host', memory: output as ArrayBuffer });
       } else if (place === 'device') {
         const known = this.#holdings.get(b);
         const pieces = known?.kind === 'pieces' ? known.pieces : [];
@@ -252,6 +266,7 @@ class DealtRun {
     const holding = this.#holdings.get(b);
     this.#holdings.delete(b);
     if (holding?.kind === 'pieces') for (const { buffer } of holding.pieces) buffer.dispose();
+    if (holding?.kind === 'host' && !(holding.memory instanceof ArrayBuffer)) holding.memory.dispose();
   }
 
   /** What the plan's results are, which belong to the caller then. */
@@ -263,7 +278,7 @@ class DealtRun {
       const { byteLength } = this.#program.plan.buffers[b]!;
       outputs.push(
         holding.kind === 'host'
-          ? holding.bytes
+          ? holding.memory
           : holding.kind === 'pieces'
             ? ShardedBuffer.over(holding.pieces, byteLength)
             : new ArrayBuffer(0),
@@ -271,7 +286,7 @@ class DealtRun {
       if (this.#options.filesOf === undefined) continue;
       checksums.push(
         holding.kind === 'host'
-          ? await writeFiles(holding.bytes, this.#options.filesOf(b))
+          ? await writeFiles(bytesOf(holding.memory), this.#options.filesOf(b))
           : holding.kind === 'files'
             ? holding.checksums
             : [],
@@ -294,6 +309,13 @@ function named(error: unknown, device: string): unknown {
   const message = other === undefined ? `[${device}] ${error.message}` : error.message;
   return new DeviceLostError(message, error.status, other ?? device);
 }
+
+/**
+ * What lies in host memory that devices wrote to. It becomes an ArrayBuffer only for those who look at it: the engine collects
+ * garbage for one of many MiB, and takes as long as many a compute.
+ */
+const bytesOf = (memory: ArrayBuffer | DeviceBuffer): ArrayBuffer =>
+  memory instanceof ArrayBuffer ? memory : hostBytesOf(memory);
 
 const isDeviceBuffer = (input: RunInput): input is DeviceBuffer => 'dispose' in input;
 

@@ -48,7 +48,7 @@ interface Addon {
   run(
     program: object,
     inputs: readonly (ArrayBufferView | object)[],
-    keep: readonly (boolean | readonly FileOutput[] | Uint8Array)[],
+    keep: readonly (boolean | readonly FileOutput[] | object)[],
     cancel: object | undefined,
     timeline: boolean,
     whenQueued: boolean,
@@ -57,7 +57,7 @@ interface Addon {
   ): RawResult | Promise<RawResult>;
   settle(looksAgain: boolean): number;
   writeFiles(bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]>;
-  allocateHostArray(device: string, byteLength: number, lockByteLength: number | undefined): ArrayBuffer;
+  allocateHost(device: string, byteLength: number, lockByteLength: number | undefined): object;
   guardPath(path: string): object;
   releasePath(handle: object): void;
   exchangePaths(one: string, other: string): Promise<boolean>;

@@ -59,6 +59,22 @@ class NativeBuffer implements DeviceBuffer {
   }
 }
 
+/**
+ * Host memory of undefined contents for results that several runs write to, on a device and on others of its kind. It is
+ * page-locked where it comes again: no more than `lockByteLength` of results in all.
+ */
+export function allocateHost(
+  device: string,
+  byteLength: number,
+  lockByteLength: number | undefined,
+): DeviceBuffer {
+  return new NativeBuffer(
+    'cpu',
+    byteLength,
+    guarded(() => addon().allocateHost(device, byteLength, lockByteLength)),
+  );
+}
+
 /** The bytes of a buffer of the CPU, the same each time. It is no input of runs from then on. */
 export const hostBytesOf = (buffer: DeviceBuffer): ArrayBuffer => NativeBuffer.bytesOf(buffer);
 
@@ -168,7 +184,7 @@ export function run(
   // Few promises and closures: a repeated small compute waits for little else.
   try {
     const handle = LoadedProgram.handleOf(program);
-    const keep = options.outputs.map(isKept);
+    const keep = options.outputs.map(rawPlace);
     const { cancel, timeline = false, whenQueued = false, ahead = false, claims } = options;
     const read = inputs.map(rawInput);
     const given = addon().run(handle, read, keep, cancel, timeline, whenQueued, ahead, claims);
@@ -179,5 +195,8 @@ export function run(
   }
 }
 
-const isKept = (place: OutputPlace): boolean | readonly FileOutput[] | Uint8Array =>
-  typeof place === 'string' ? place === 'device' : place;
+/** What the addon reads for a place. */
+function rawPlace(place: OutputPlace): boolean | readonly FileOutput[] | object {
+  if (typeof place === 'string') return place === 'device';
+  return place instanceof NativeBuffer ? NativeBuffer.handleOf(place) : place;
+}

@@ -208,9 +208,9 @@ export interface FileOutput {
 
 /**
  * Where a result is wanted: in host memory, on its device, in files, or, on a GPU for one of which there are windows only, in
- * an array of its bytes, of which the run writes those that it makes.
+ * host memory of as many bytes (`allocateHost`), of which the run writes those that it makes.
  */
-export type OutputPlace = 'host' | 'device' | readonly FileOutput[] | Uint8Array;
+export type OutputPlace = 'host' | 'device' | readonly FileOutput[] | DeviceBuffer;
 
 export interface RunOptions {
   /** For each output buffer. */

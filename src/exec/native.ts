@@ -19,16 +19,6 @@ export * from './native-cuda.js';
 export * from './native-run.js';
 export type * from './native-types.js';
 
-/**
- * Host memory of undefined contents for results that several runs write to, on a device and on others of its kind. It is
- * page-locked where it comes again: no more than `lockByteLength` of results in all.
- */
-export const allocateHostArray = (
-  device: string,
-  byteLength: number,
-  lockByteLength: number | undefined,
-): ArrayBuffer => guarded(() => addon().allocateHostArray(device, byteLength, lockByteLength));
-
 /** Writes all of an array to each of the files; gives the checksums, as a run does. */
 export const writeFiles = (bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]> =>
   settled(guarded(() => addon().writeFiles(bytes, files)));

@@ -1,6 +1,15 @@
 /** Runs that share the tiles of a sweep by claims: what they are given, and what they do. */
 import { describe, expect, it } from 'vitest';
-import { createClaims, createProgram, type ProgramSpec, run, type SweepSpec } from '../../src/exec/native.js';
+import {
+  allocateHost,
+  createClaims,
+  createProgram,
+  hostBytesOf,
+  type ProgramSpec,
+  run,
+  type SweepSpec,
+} from '../../src/exec/native.js';
+import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { ArgumentError } from '../../src/index.js';
 import { cudaSweepProgram } from '../support/cuda-sweep-runner.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
@@ -37,18 +46,39 @@ describe('runs with the same claims', () => {
     );
     const tiles = tilesOf(specs[0]!);
     expect(tiles).toBeGreaterThan(2);
-    const result = new Float32Array(ROWS * COLUMNS);
+    const result = allocateHost('cuda:0', 4 * ROWS * COLUMNS, undefined);
     const claims = createClaims(tiles);
-    const outputs = [new Uint8Array(result.buffer)];
+    const outputs = [result];
     setFaults([]);
     // The first one is alone: it does all. Then nothing is left.
     for (const spec of specs) await run(createProgram(spec), [input], { outputs, claims });
-    expect(result).toEqual(input.map((x) => x * x));
     expect(describeSimulator().counts['run launch']).toBe(tiles);
     setFaults([]);
     const again = createClaims(tiles);
     await Promise.all(specs.map((spec) => run(createProgram(spec), [input], { outputs, claims: again })));
     expect(describeSimulator().counts['run launch']).toBe(tiles);
+    expect(new Float32Array(hostBytesOf(result))).toEqual(input.map((x) => x * x));
+  });
+
+  it('are refused what is no host memory of a result that there are windows of', async () => {
+    const spec = await specOf('cuda:0', () => ({}));
+    const program = createProgram(spec);
+    const buffers = spec.buffers.map(({ windowed: _, ...buffer }) => buffer);
+    const whole = createProgram({ ...spec, steps: [], buffers });
+    const byteLength = 4 * ROWS * COLUMNS;
+    const [fitting, short, disposed] = [byteLength, byteLength - 4, byteLength].map((length) =>
+      allocateHost('cuda:0', length, undefined),
+    );
+    disposed!.dispose();
+    const { outputs } = await run(whole, [input], { outputs: ['device'] });
+    const onDevice = outputs[0] as DeviceBuffer;
+    for (const place of [disposed!, onDevice, short!])
+      await expect(run(program, [input], { outputs: [place] })).rejects.toThrow(ArgumentError);
+    const refused = run(whole, [input], { outputs: [fitting!] });
+    await expect(refused).rejects.toThrow(/no memory for this output/);
+    await run(program, [input], { outputs: [fitting!] });
+    expect(new Float32Array(hostBytesOf(fitting!))).toEqual(input.map((x) => x * x));
+    for (const buffer of [onDevice, short!]) buffer.dispose();
   });
 
   it('are given as many parts as the program has, and no program without any is given some', async () => {

@@ -51,6 +51,14 @@ describe('results', () => {
     expect(threads.filter((row) => !row.startsWith('weft-cuda'))).toEqual([]);
   });
 
+  it('become arrays for those who look at them', async () => {
+    const [wanted] = await compute([job], { device: 'cuda:0' });
+    const [found] = await compute([job], { devices });
+    expect(Object.getOwnPropertyDescriptor(found, 'data')).toMatchObject({ get: expect.any(Function) });
+    expect(found.data).toEqual(wanted.data);
+    expect(Object.getOwnPropertyDescriptor(found, 'data')).toMatchObject({ value: found.data });
+  });
+
   it('of many tiles are brought by another one meanwhile', async () => {
     const { timeline } = await profile(job, { device: 'cuda:0', memory: '1MiB' });
     expect(threadsOf(timeline).some((row) => row.startsWith('weft-out'))).toBe(true);
