@@ -84,6 +84,21 @@ export class InternalError extends Error {
   override name = 'InternalError';
 }
 
+const OWN = [
+  ShapeError,
+  RangeArgumentError,
+  DTypeError,
+  ArgumentError,
+  DeviceError,
+  CompileError,
+  FileError,
+  NativeError,
+  InternalError,
+];
+
+/** Whether an error is of these classes; what a function of the user's threw is left as it is. */
+export const isOwnError = (error: unknown): error is Error => OWN.some((type) => error instanceof type);
+
 /** The message form of every user error. `hint` ends the message where one helps. */
 export function expected(op: string, what: string, received: string, hint?: string): string {
   return `[${op}] expected ${what}: ${received}${hint === undefined ? '' : ` (${hint})`}`;

@@ -6,6 +6,7 @@
 
 import { parseBytes } from '../bytes.js';
 import { config } from '../config.js';
+import { isOwnError } from '../errors.js';
 import { type Canonical, canonicalize } from '../fusion/canonicalize.js';
 import { canonicalOfPart, partsBelow } from '../fusion/fold.js';
 import type { DType } from '../graph/dtype.js';
@@ -258,10 +259,10 @@ export function devicesOf(canonical: Canonical, options: ComputeOptions): Chosen
   return chooseDevices(options, holdersIn(canonical));
 }
 
-/** Adds the user's line to an error of execution. */
+/** Adds the user's line to an error of execution; not to what his own functions threw. */
 export function located(error: unknown, exprs: readonly Expr[]): unknown {
   const site = exprs[0]?.site;
-  if (error instanceof Error && site !== undefined)
+  if (isOwnError(error) && site !== undefined)
     error.message += `\n    while computing what was made at ${formatSite(site)}`;
   return error;
 }

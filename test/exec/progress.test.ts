@@ -30,7 +30,7 @@ describe('onProgress', () => {
   });
 
   it('stops the compute by throwing', async () => {
-    const stop = new Error('enough');
+    const stop = Object.freeze(new Error('enough'));
     const stopped = job().compute({
       device: 'cpu',
       onProgress: () => {
@@ -38,6 +38,7 @@ describe('onProgress', () => {
       },
     });
     await expect(stopped).rejects.toBe(stop);
+    expect(stop.message).toBe('enough');
   });
 
   it('writes a line for a terminal, and one for a file', () => {
