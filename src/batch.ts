@@ -37,6 +37,7 @@ type Made = Lazy | readonly Lazy[] | JobGraph;
 /** A lazy array or several, with where they go if that is not host memory; or a function that loads and makes them. */
 export type Job = Made | ((context: JobContext) => Made | Promise<Made>);
 
+/** Options of `batch`; those of `compute` hold for every job. */
 export interface BatchOptions extends Omit<ComputeOptions, 'device' | 'onProgress' | 'devices'> {
   /** The devices that jobs run on: all usable GPUs, or the CPU if there is none, without it. */
   readonly devices?: DevicesOption | undefined;
@@ -46,9 +47,11 @@ export interface BatchOptions extends Omit<ComputeOptions, 'device' | 'onProgres
   readonly lookAhead?: number | undefined;
   /** `'input'`: results come in the order of the jobs; `'completed'`: as they are there. */
   readonly order?: 'input' | 'completed' | undefined;
+  /** Told of every job that begins or ends. What it throws stops the batch. */
   readonly onProgress?: ((progress: BatchProgress) => void) | undefined;
 }
 
+/** How far a batch is, in jobs. */
 export interface BatchProgress {
   /** Jobs that succeeded, failed, are being computed, and are being loaded or wait for a device. */
   readonly done: number;
@@ -73,6 +76,7 @@ export type BatchResult =
   | (JobOutcome & { readonly ok: true; readonly value: NDArray | Lazy | readonly (NDArray | Lazy)[] })
   | (JobOutcome & { readonly ok: false; readonly error: unknown });
 
+/** What a batch did, once its iteration has ended. */
 export interface BatchSummary {
   readonly done: number;
   readonly failed: number;

@@ -82,6 +82,7 @@ export function compile<Parameters extends readonly Lazy[], Output extends Trace
   fn: (...args: Parameters) => Output,
   options?: CompileOptions,
 ): Compiled<Parameters, Output>;
+/** The same for a function of arrays, numbers, text and booleans. */
 export function compile<Parameters extends readonly (Lazy | FixedArgument)[], Output extends Traced>(
   fn: (...args: Parameters) => Output,
   options?: CompileOptions,

@@ -18,6 +18,7 @@ import { exprOf, Lazy } from './lazy.js';
 import { heldScalar, scalarDType } from './nested.js';
 import { beginCall, called, endCall, limitTrace } from './site.js';
 
+/** Options of functions that make arrays of one dtype. */
 export interface DTypeOption {
   /** The dtype of the result. */
   readonly dtype?: DType | undefined;
@@ -124,6 +125,7 @@ export function fullLike(x: ArrayLike, value: Scalar, dtype?: DTypeArgument): La
   });
 }
 
+/** Options of `eye`. */
 export interface EyeOptions extends DTypeOption {
   /** The diagonal that holds ones: 0 the main one, above it positive. */
   readonly k?: number | undefined;

@@ -30,6 +30,7 @@ export interface ShapedData {
 /** What becomes an array: a scalar, a typed array, nested lists of scalars or of typed arrays, or data with a layout. */
 export type ArrayData = Scalar | TypedArray | Nested | ShapedData;
 
+/** Options of `lazy`. */
 export interface ArrayOptions {
   /** The dtype of the result. A typed array whose type can hold it is read as that dtype, else it is converted. */
   readonly dtype?: DType | undefined;

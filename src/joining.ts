@@ -16,6 +16,7 @@ import { slice } from './graph/slicing.js';
 import { exprOf, Lazy } from './lazy.js';
 import { called } from './site.js';
 
+/** Options of `meshgrid`. */
 export interface MeshgridOptions {
   /** `'xy'` (the default): the first array runs along the second axis, as in plots; `'ij'`: array k along axis k. */
   readonly indexing?: 'xy' | 'ij' | undefined;

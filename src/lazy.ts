@@ -78,14 +78,13 @@ export class Lazy {
     return expr.kind === 'source' && expr.source.type === 'device' ? expr.source.buffer.device : undefined;
   }
 
+  /** Computes into a file, and gives the array of that file: `x.compute({ to: npy('x.npy') })`. Rejects as without `to`. */
+  compute(options: ComputeToOptions): Promise<Lazy>;
   /**
    * Computes the elements. Rejects with a DeviceError for a device that cannot be used, a MemoryError where the job cannot
    * fit, a FileError for a file that cannot be read or written, the signal's reason when aborted. Typed arrays behind the
    * graph must not be written to or transferred until it settles.
-   *
-   * With `to` the result goes to a file, and comes back as the array of that file: `x.compute({ to: npy('x.npy') })`.
    */
-  compute(options: ComputeToOptions): Promise<Lazy>;
   compute(options?: ComputeOptions): Promise<NDArray>;
   async compute(options?: ComputeOptions | ComputeToOptions): Promise<NDArray | Lazy> {
     const [result] = await compute([this], options as ComputeOptions);
@@ -166,14 +165,15 @@ const COMPUTE_TO_OPTIONS = [...COMPUTE_OPTIONS, 'to'];
 
 type Each<Arrays extends readonly unknown[], Result> = { -readonly [K in keyof Arrays]: Result };
 
-/**
- * Computes several arrays together, shared work once: `const [low, high] = await compute([x.min(), x.max()])`. Equal results
- * are one result: they share memory. Rejects as `Lazy.compute` does. With `to` the results go to files, and come back as the arrays of those.
- */
+/** Computes several arrays into files, or one archive, and gives the arrays of those. */
 export function compute<const Arrays extends readonly ArrayLike[]>(
   arrays: Arrays,
   options: ComputeToOptions,
 ): Promise<Each<Arrays, Lazy>>;
+/**
+ * Computes several arrays together, shared work once: `const [low, high] = await compute([x.min(), x.max()])`. Equal results
+ * are one result: they share memory. Rejects as `Lazy.compute` does.
+ */
 export function compute<const Arrays extends readonly ArrayLike[]>(
   arrays: Arrays,
   options?: ComputeOptions,

@@ -25,16 +25,25 @@ export type StateArrays<States> = { -readonly [K in keyof States]: Lazy };
 /** What a step gives for several states: arrays, or what becomes one. */
 export type NextStates<States> = { readonly [K in keyof States]: ArrayLike };
 
+/** Options of `iterate`. */
 export interface IterateOptions {
   /** Keeps the states after every so many steps, along a new first axis, instead of the last ones. */
   readonly every?: number | undefined;
 }
 
+/** Options of `whileLoop`. */
 export interface WhileOptions {
   /** The most steps to run. */
   readonly max?: number | undefined;
 }
 
+/** The states after `n` steps, in a list; see the form with one state. */
+export function iterate<const States extends readonly ArrayLike[]>(
+  n: number,
+  states: States,
+  fn: (states: StateArrays<States>, step: Lazy) => NextStates<States>,
+  options?: IterateOptions,
+): StateArrays<States>;
 /**
  * The state after `n` steps of `fn`, on the device from the first step to the last: `iterate(1000, x, (x) => x.mul(0.5).add(1))`.
  *
@@ -47,18 +56,13 @@ export interface WhileOptions {
  *
  * Throws a RangeArgumentError for counts that are no whole numbers, a ShapeError or DTypeError for states that change theirs.
  */
-export function iterate<const States extends readonly ArrayLike[]>(
-  n: number,
-  states: States,
-  fn: (states: StateArrays<States>, step: Lazy) => NextStates<States>,
-  options?: IterateOptions,
-): StateArrays<States>;
 export function iterate(
   n: number,
   state: ArrayLike,
   fn: (state: Lazy, step: Lazy) => ArrayLike,
   options?: IterateOptions,
 ): Lazy;
+/** The states after `n` steps, by name; see the form with one state. */
 export function iterate<States extends NamedStates>(
   n: number,
   states: States,
@@ -87,24 +91,26 @@ export function iterate(n: number, state: unknown, fn: unknown, options?: Iterat
   });
 }
 
-/**
- * Repeats `fn` while `cond` of the state holds: `whileLoop((x) => x.max().greater(1), (x) => x.mul(0.5), x)`. States and functions
- * are as for `iterate`; `cond` gives one bool. With `max`, ends after so many steps even if the condition still holds.
- *
- * Throws as `iterate` does, and a ShapeError or DTypeError for conditions that are not one bool.
- */
+/** Repeats `fn` on a list of states while `cond` holds; see the form with one state. */
 export function whileLoop<const States extends readonly ArrayLike[]>(
   cond: (states: StateArrays<States>) => ArrayLike,
   fn: (states: StateArrays<States>, step: Lazy) => NextStates<States>,
   states: States,
   options?: WhileOptions,
 ): StateArrays<States>;
+/**
+ * Repeats `fn` while `cond` of the state holds: `whileLoop((x) => x.max().greater(1), (x) => x.mul(0.5), x)`. States and functions
+ * are as for `iterate`; `cond` gives one bool. With `max`, ends after so many steps even if the condition still holds.
+ *
+ * Throws as `iterate` does, and a ShapeError or DTypeError for conditions that are not one bool.
+ */
 export function whileLoop(
   cond: (state: Lazy) => ArrayLike,
   fn: (state: Lazy, step: Lazy) => ArrayLike,
   state: ArrayLike,
   options?: WhileOptions,
 ): Lazy;
+/** Repeats `fn` on states by name while `cond` holds; see the form with one state. */
 export function whileLoop<States extends NamedStates>(
   cond: (states: StateArrays<States>) => ArrayLike,
   fn: (states: StateArrays<States>, step: Lazy) => NextStates<States>,

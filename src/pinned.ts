@@ -12,6 +12,7 @@ import { sizeOfShape } from './graph/graph.js';
 import { checkShape, type ShapeArgument } from './graph/shape.js';
 import { NDArray } from './ndarray.js';
 
+/** Options of `pinned`. */
 export interface PinnedOptions {
   /** A GPU: `'cuda'` or `'cuda:N'`; without it the one that a compute would run on. The memory serves all GPUs alike. */
   readonly device?: string | undefined;

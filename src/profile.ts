@@ -15,6 +15,8 @@ export interface Profiled<T> {
   readonly timeline: Timeline;
 }
 
+/** Records all that is computed until the promise of a function settles; see the form with an array. */
+export async function profile<T>(work: () => T | Promise<T>): Promise<Profiled<T>>;
 /**
  * Computes an array, or several together, and records a timeline: `const { result, timeline } = await profile(x)`. With a
  * function, records all that is computed until its promise settles: `await profile(() => step(x, v))`.
@@ -27,8 +29,8 @@ export interface Profiled<T> {
  * One profile at a time in a process, of all that runs in it, other workers included: throws an ArgumentError while another
  * is under way. Rejects as the compute or the function does; there is no timeline then.
  */
-export async function profile<T>(work: () => T | Promise<T>): Promise<Profiled<T>>;
 export async function profile(x: Lazy, options?: ComputeOptions): Promise<Profiled<NDArray>>;
+/** Computes several arrays together, and records a timeline; see the form with one array. */
 export async function profile<const Arrays extends readonly ArrayLike[]>(
   arrays: Arrays,
   options?: ComputeOptions,

@@ -77,6 +77,7 @@ function rangeOf(
   return cast(map('add', [map('multiply', [index, delta]), round(from)]), result);
 }
 
+/** Options of `linspace`. */
 export interface LinspaceOptions extends DTypeOption {
   /** Whether `stop` is the last value (the default) or the first left out. */
   readonly endpoint?: boolean | undefined;

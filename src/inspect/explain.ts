@@ -37,6 +37,7 @@ import { planAsDot, planAsMermaid } from './draw.js';
 import type { ExplainedEdge, ExplainedStep, ExplanationData } from './explanation-data.js';
 import { peaksOf } from './summary.js';
 
+/** What `explain()` tells: prints as text, `toJSON()` is stable data, `toDot()` and `toMermaid()` draw the plan. */
 export class Explanation implements ExplanationData {
   readonly device!: string;
   readonly deviceReason!: string;

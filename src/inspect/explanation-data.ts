@@ -40,6 +40,7 @@ export interface ExplainedEdge {
   readonly reason: Reason;
 }
 
+/** An explanation as data. */
 export interface ExplanationData {
   /** The device; of several, their names with commas between them. */
   readonly device: string;

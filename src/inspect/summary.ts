@@ -13,6 +13,7 @@ import { type Place, planGraph } from '../exec/program.js';
 import { canonicalize } from '../fusion/canonicalize.js';
 import type { Expr } from '../graph/expr.js';
 
+/** A sweep: steps that run together for one tile after another. */
 export interface SweepSummary {
   readonly tiles: number;
   /** Names of the kernels and products that run for every tile. */
@@ -32,6 +33,7 @@ export interface PhaseSummary {
   readonly steps: readonly string[];
 }
 
+/** What `plan()` tells. */
 export interface PlanSummary {
   /** The device; of several, their names with commas between them. */
   readonly device: string;

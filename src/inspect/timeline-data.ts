@@ -51,6 +51,7 @@ export interface MemorySample {
   readonly bytes: number;
 }
 
+/** A timeline as data. */
 export interface TimelineData {
   /** Milliseconds from begin to end. */
   readonly duration: number;

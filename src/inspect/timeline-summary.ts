@@ -26,6 +26,7 @@ export interface StreamSummary {
   readonly rate: number;
 }
 
+/** What a timeline comes to: how busy streams were, and what took the time. */
 export interface Summary {
   readonly duration: number;
   readonly streams: readonly StreamSummary[];

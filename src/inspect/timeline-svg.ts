@@ -7,6 +7,7 @@ import type { SpanKind, TimelineData, TimelineSpan } from './timeline-data.js';
 import { busyOf } from './timeline-summary.js';
 import { devicesOf, rowsOf } from './trace.js';
 
+/** Options of `Timeline.toSVG`. */
 export interface PictureOptions {
   /** Pixels, axis and names included; 1100 where it is not given. */
   readonly width?: number | undefined;
@@ -15,6 +16,7 @@ export interface PictureOptions {
   readonly to?: number | undefined;
   /** Whether to show what threads of the host did; without it, they are shown. */
   readonly host?: boolean | undefined;
+  /** What stands above the picture, and names it to screen readers. */
   readonly title?: string | undefined;
 }
 

@@ -12,6 +12,7 @@ import { chromeTrace } from './trace.js';
 
 const MILLISECOND = 1e6;
 
+/** What ran when: prints as a table, `toChromeTrace()` is JSON for trace viewers, `toSVG()` a picture. */
 export class Timeline implements TimelineData {
   readonly duration: number;
   readonly spans: readonly TimelineSpan[];

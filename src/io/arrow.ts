@@ -30,6 +30,7 @@ export interface ArrowColumn {
   get(index: number): unknown;
 }
 
+/** What to do about missing values. */
 export interface NullOptions {
   /** What stands for a missing value; without it, a column with missing values is refused. */
   readonly nulls?: number | bigint | undefined;

@@ -12,6 +12,7 @@ import type { DataFile, Refuse } from './data-file.js';
 
 /** `'C'`: the last axis is contiguous; `'F'`: the first is. */
 export type Order = 'C' | 'F';
+/** Which byte of an element comes first: the least or the most significant. */
 export type ByteOrder = 'little' | 'big';
 
 export interface ArrayLayout {

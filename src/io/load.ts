@@ -31,6 +31,7 @@ import { readSafetensors } from './safetensors.js';
 /** Arrays by name; without a prototype, so that every name is one. */
 export type LazyRecord = Readonly<Record<string, Lazy>>;
 
+/** Options of `loadNpz` and `loadSafetensors`. */
 export interface LoadOptions {
   /** The arrays to load; all of them where nothing is given. */
   readonly names?: readonly string[] | undefined;
@@ -85,7 +86,9 @@ export async function loadSafetensorsMetadata(path: FilePath): Promise<Readonly<
   return withFile(op, pathOf(op, path), async (file) => (await readSafetensors(file)).metadata);
 }
 
+/** How elements lie in a file without a header. */
 export interface FromFileOptions {
+  /** The dtype of the elements in the file. */
   readonly dtype: DType;
   /** One axis to the end of the file where no shape is given. */
   readonly shape?: ShapeArgument | undefined;

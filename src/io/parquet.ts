@@ -16,6 +16,7 @@ import { type DataFile, type FilePath, pathOf, withFile } from './data-file.js';
 import type { LazyRecord } from './load.js';
 import { readerExpr } from './reader.js';
 
+/** Options of `loadParquet`. */
 export interface ParquetOptions extends NullOptions {
   /** The columns to load; all of them where nothing is given. */
   readonly columns?: readonly string[] | undefined;

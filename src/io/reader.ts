@@ -27,6 +27,7 @@ export type ReadElements = (
   signal?: AbortSignal,
 ) => TypedArray | Promise<TypedArray>;
 
+/** What a function that reads gives. */
 export interface FromReaderOptions {
   readonly dtype: DType;
   readonly shape: ShapeArgument;

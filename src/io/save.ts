@@ -21,6 +21,7 @@ import {
   zarr,
 } from './sinks.js';
 
+/** Options of functions that save: those of `compute`, and how the file is laid out. */
 export type SaveOptions = ComputeOptions & NpyOptions;
 
 /** The options of a file, and those of `compute`, which checks that it knows them. */

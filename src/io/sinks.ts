@@ -49,6 +49,7 @@ export interface Sink {
   readonly order: Order;
 }
 
+/** Options of `npy` and `npz`. */
 export interface NpyOptions {
   /** `'C'` (the default): the last axis is contiguous in the file; `'F'`: the first is. */
   readonly order?: Order | undefined;
@@ -112,6 +113,7 @@ export function npz(path: FilePath, names?: readonly string[], options?: NpyOpti
   };
 }
 
+/** Options of `safetensors`. */
 export interface SafetensorsOptions {
   /** Texts to keep beside the arrays. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
