@@ -332,6 +332,20 @@ export const MUTANTS = [
     tests: ['test/sim/graphs.test.ts'],
   },
   {
+    name: 'a product in a graph that goes on with the memory of the run before',
+    file: 'native/cuda/replay.cpp',
+    find: 'if (node.addresses == places) return;',
+    replace: 'return;',
+    tests: ['test/sim/product-graphs.test.ts'],
+  },
+  {
+    name: 'a product in a graph as it was recorded with its buffers elsewhere',
+    file: 'native/cuda/recordings.cpp',
+    find: 'return kept.places == places;',
+    replace: 'return kept.places.size() == places.size();',
+    tests: ['test/sim/product-graphs.test.ts'],
+  },
+  {
     name: 'a condition of a loop that is looked at before it is there',
     file: 'native/cuda/loop-while.cpp',
     find: '      looks.read[done % 2]->wait();\n',

@@ -1,6 +1,6 @@
 // Queues loops: each run of the body is queued with the addresses of its states. Of a long loop of launches
-// alone, an even number of runs is a graph, which is launched again and again. loop-while.cpp has those with
-// a condition.
+// and products alone, an even number of runs is a graph, which is launched again and again. loop-while.cpp
+// has those with a condition.
 #include "runtime/loop.h"
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "runtime/failure.h"
 #include "runtime/host-sink.h"
 #include "runtime/host-source.h"
+#include "runtime/program-steps.h"
 
 namespace weft::cuda {
 
@@ -25,9 +26,9 @@ constexpr int64_t kLaunches = 4;
 
 // Runs of the body that a graph has; 0: there is none. Even, so that each launch finds states where the last
 // one left them.
-size_t runsOfGraph(const Loop& loop) {
+size_t runsOfGraph(const Loop& loop, const Program& program) {
   for (const Step& step : loop.body) {
-    if (!std::holds_alternative<LaunchStep>(step) && !std::holds_alternative<ZeroStep>(step)) return 0;
+    if (!canRepeat(step, program)) return 0;
   }
   if (loop.body.empty()) return 0;
   const size_t runs = std::max<size_t>(1, kNodes / 2 / loop.body.size()) * 2;
@@ -51,7 +52,7 @@ void Issue::operator()(const std::shared_ptr<const Loop>& given) {
 }
 
 void Issue::runCounted(const Loop& loop, size_t first) {
-  const size_t most = runsOfGraph(loop);
+  const size_t most = runsOfGraph(loop, program_);
   std::vector<LoopRun> waiting;
   const auto runWaiting = [&] {
     for (const LoopRun& run : waiting) {
@@ -63,7 +64,7 @@ void Issue::runCounted(const Loop& loop, size_t first) {
   eachRun(loop, [&](const LoopRun& run) {
     const bool isLikeOthers = run.from != LoopPlace::initial && run.kept < 0 && run.steps == loop.stepsAtOnce;
     waiting.push_back(run);
-    if (most == 0 || !isLikeOthers) return runWaiting();
+    if (most == 0 || !isLikeOthers || code_.hasNoGraphs) return runWaiting();
     if (waiting.size() < most) return;
     checkCancelled(*run_.cancel);
     replayRuns(loop, first, waiting);

@@ -224,6 +224,13 @@ Step readStep(const Napi::Object& entry, const std::string& field, Program& prog
 }
 size_t elementByteLength(int dtype) { return kElementByteLength[dtype]; }
 
+bool canRepeat(const Step& step, const Program& program) {
+  if (const auto* zero = std::get_if<ZeroStep>(&step)) return program.buffers[zero->buffer].byteLength > 0;
+  if (const auto* product = std::get_if<MatmulStep>(&step))
+    return product->m > 0 && product->n > 0 && product->batch > 0;
+  return std::holds_alternative<LaunchStep>(step);
+}
+
 std::string nameOf(const MatmulStep& step) {
   std::string text = "matmul ";
   if (step.batch != 1) text += std::to_string(step.batch) + " x ";

@@ -180,14 +180,6 @@ void checkStreams(const Program& program) {
   }
 }
 
-// What queues work, and nothing else, can be part of a graph.
-bool canRepeat(const Step& step, const Program& program) {
-  if (const auto* zero = std::get_if<ZeroStep>(&step)) return program.buffers[zero->buffer].byteLength > 0;
-  if (const auto* product = std::get_if<MatmulStep>(&step))
-    return product->m > 0 && product->n > 0 && product->batch > 0;
-  return std::holds_alternative<LaunchStep>(step);
-}
-
 void readGraphs(const Napi::Object& spec, Program& program) {
   if (!spec.Has("graphs")) return;
   const Napi::Array list = values::array(spec.Get("graphs"), "graphs");

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DeviceError, DeviceLostError, MemoryError } from '../../src/errors.js';
 import { clearPrograms } from '../../src/exec/program.js';
-import { compile, type Lazy, lazy, persist, synchronize } from '../../src/index.js';
+import { compile, iterate, type Lazy, lazy, persist, synchronize } from '../../src/index.js';
 import { bitsOf } from './programs.js';
 import { describeSimulator, setFaults, setSchedule, show, takeProblems } from './simulator.js';
 
@@ -203,6 +203,56 @@ describe('a program with products that is repeated', () => {
       expect((await x.compute({ device })).data).toEqual(wanted.data);
     }
     expect(takeProblems().map(show)).toEqual([]);
+  });
+});
+
+describe('a loop with products', () => {
+  const STEPS = 301;
+  const next = (weights: Lazy) => (h: Lazy) => h.matmul(weights).tanh();
+  const looped = (x: Lazy, weights: Lazy): Lazy => iterate(STEPS, x, next(weights));
+  /** The same, a step at a time. */
+  async function plainly(seed: number): Promise<ArrayBufferView> {
+    const step = compile((h: Lazy, weights: Lazy) => next(weights)(h), { device });
+    const w = await stored(9);
+    let h = await stored(seed);
+    for (let i = 0; i < STEPS; i++) {
+      const after = await step.persist(h, w);
+      h.dispose();
+      h = after;
+    }
+    const { data } = await h.compute();
+    for (const each of [h, w]) each.dispose();
+    return data;
+  }
+
+  it('repeats some steps as one graph, with the bits of steps by themselves', async () => {
+    const f = compile(looped, { device });
+    const wanted = await plainly(1);
+    for (const isFirst of [true, false]) {
+      const made = await callsOf(async () => {
+        expect(same((await f(square(1), square(9))).data, wanted)).toBe(true);
+      });
+      expect(made.graphs).toBeGreaterThan(STEPS / 32);
+      expect(made.captures > 0).toBe(isFirst);
+      expect(made.products - made.captures).toBeLessThan(32);
+    }
+  });
+
+  it('keeps states between', async () => {
+    const states = compile((x: Lazy, w: Lazy) => iterate(STEPS, x, next(w), { every: 100 }), { device });
+    const kept = (await states(square(2), square(9))).data as Float32Array;
+    const shorter = compile((x: Lazy, w: Lazy) => iterate(200, x, next(w)), { device });
+    const { data } = await shorter(square(2), square(9));
+    expect(same(kept.slice(SIZE * SIZE, 2 * SIZE * SIZE), data)).toBe(true);
+  });
+
+  it('calls what cannot be captured', async () => {
+    const wanted = await plainly(3);
+    setFaults([{ call: 'cuStreamBeginCapture_v2', nth: 0, status: UNKNOWN }]);
+    const { data } = await compile(looped, { device })(square(3), square(9));
+    expect(calls()).toMatchObject({ graphs: 0, captures: 1 });
+    setFaults([]);
+    expect(same(data, wanted)).toBe(true);
   });
 });
 
