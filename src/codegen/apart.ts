@@ -7,12 +7,13 @@ import type { Instruction, Kernel } from '../fusion/kernel.js';
 import { DTYPES, type DType } from '../graph/dtype.js';
 import { CUDA_TYPE, type OpName, opRow } from '../graph/ops.js';
 
-/** Cost (`OpRow.cost`) from which on an op is many instructions. */
+/** Cost (`OpRow.cost`) of such an op, at least. */
 const EXPENSIVE = 10;
 /** What the expensive ops of a kernel may cost together where each is compiled in its place: sixteen sines. */
 const MOST_IN_PLACE = 256;
 
-const isExpensive = (instruction: Instruction): boolean =>
+/** Whether an op is many instructions. */
+export const isExpensive = (instruction: Instruction): boolean =>
   instruction.kind === 'map' && opRow(instruction.op).cost >= EXPENSIVE;
 
 /** Whether the expensive ops of a kernel are called. */

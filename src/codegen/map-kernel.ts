@@ -3,9 +3,13 @@
  * first, so that they are in flight together, then arithmetic and stores. Where its chunks are in the same columns, what
  * depends on the column alone is computed once. What is left over from a single axis is done element by element by the
  * last block.
+ *
+ * Where an op is many instructions, the arithmetic of the chunks is a loop that is not unrolled, through which the loaded
+ * chunks move up: it is compiled once.
  */
 import { argumentsOf, type Kernel, product } from '../fusion/kernel.js';
 import { CUDA_TYPE } from '../graph/ops.js';
+import { isExpensive } from './apart.js';
 import type { Body, Scope } from './body.js';
 import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates, storeElement } from './chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from './function.js';
@@ -74,7 +78,9 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
   const nearFirst = nearOps.size >= MANY_NEAR;
   const end = params.size(walk.whole);
   const several = walk.unroll > 1;
+  const movesUp = several && computed.some((position) => isExpensive(body.instruction(position)));
   const at = several ? '[u]' : '';
+  const inHand = movesUp ? '[0]' : at;
   const chunk = (inner: (coordinates: readonly string[]) => void): void => {
     out.line(`const ${params.index} i = first${several ? ` + u * ${walk.step}` : ''};`);
     out.block(`if (i < ${end})`, () => inner(printCoordinates(out, params, 'i', kernel.parallel, 'x')));
@@ -89,7 +95,8 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
       // What stands in for near forms runs rarely: a loop over the elements, so that it is compiled once.
       const rolled = near === undefined && nearFirst && chunking.width > 1;
       const inChunk = loaded.map(
-        (position) => [position, rolled ? loads.picked(position, at) : loads.value(position, at)] as const,
+        (position) =>
+          [position, rolled ? loads.picked(position, inHand) : loads.value(position, inHand)] as const,
       );
       const scope: Scope = {
         coordinates: elementCoordinates(coordinates, chunking),
@@ -118,7 +125,15 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
   for (const position of loaded) loads.declare(out, position, several ? [walk.unroll] : []);
   if (several) {
     each(() => chunk(load));
-    each(() => chunk(compute));
+    if (movesUp) {
+      out.line('#pragma unroll 1');
+      out.block(`for (int u = 0; u < ${walk.unroll}; ++u)`, () => {
+        chunk(compute);
+        out.unrolled('k', walk.unroll - 1, () => {
+          for (const position of loaded) out.line(`l${position}[k] = l${position}[k + 1];`);
+        });
+      });
+    } else each(() => chunk(compute));
   } else {
     chunk((coordinates) => {
       load(coordinates);

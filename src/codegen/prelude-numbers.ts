@@ -177,15 +177,19 @@ __device__ __forceinline__ double weft_logaddexp(double a, double b) {
   const double d = a - b;
   return d > 0.0 ? a + log1p(exp(-d)) : d <= 0.0 ? b + log1p(exp(d)) : d;
 }`),
-  // From 105615 on, sinf, cosf and tanf take many steps more, in a loop. One copy of each stands apart for that: where the same
-  // condition as theirs is false, the compiler leaves those steps out. It halves the time that such kernels take to compile.
+  // From 105615 on, sinf, cosf and tanf take many steps more, in a loop, which stand apart: where the same condition as theirs is
+  // false, the compiler leaves them out. It halves the time that such kernels take to compile.
   piece(`
-__device__ __attribute__((noinline)) float weft_far_sin(float a) { return sinf(a); }
-__device__ __forceinline__ float weft_sin(float a) { return fabsf(a) >= 105615.0f ? weft_far_sin(a) : sinf(a); }
+__device__ __attribute__((noinline)) float weft_far_sincos(float a, bool isCosine) {
+  float s, c;
+  sincosf(a, &s, &c);
+  return isCosine ? c : s;
+}`),
+  piece(`
+__device__ __forceinline__ float weft_sin(float a) { return fabsf(a) >= 105615.0f ? weft_far_sincos(a, false) : sinf(a); }
 __device__ __forceinline__ double weft_sin(double a) { return sin(a); }`),
   piece(`
-__device__ __attribute__((noinline)) float weft_far_cos(float a) { return cosf(a); }
-__device__ __forceinline__ float weft_cos(float a) { return fabsf(a) >= 105615.0f ? weft_far_cos(a) : cosf(a); }
+__device__ __forceinline__ float weft_cos(float a) { return fabsf(a) >= 105615.0f ? weft_far_sincos(a, true) : cosf(a); }
 __device__ __forceinline__ double weft_cos(double a) { return cos(a); }`),
   piece(`
 __device__ __attribute__((noinline)) float weft_far_tan(float a) { return tanf(a); }

@@ -12,7 +12,7 @@ export function piece(text: string): Piece {
   const defines = new Set<string>();
   for (const line of text.split('\n')) {
     const found = /^(inline )?__device__/.test(line)
-      ? /^[^(]*\b(weft_\w+)\(/.exec(line)
+      ? /^[^(]*\b(weft_\w+)\(/.exec(line.replace('__attribute__((noinline))', ''))
       : line.startsWith('struct ')
         ? /\b(weft_\w+) \{/.exec(line)
         : /^typedef .*\b(weft_\w+);/.exec(line);

@@ -7,12 +7,16 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };
 
-__device__ __attribute__((noinline)) float weft_far_sin(float a) { return sinf(a); }
-__device__ __forceinline__ float weft_sin(float a) { return fabsf(a) >= 105615.0f ? weft_far_sin(a) : sinf(a); }
+__device__ __attribute__((noinline)) float weft_far_sincos(float a, bool isCosine) {
+  float s, c;
+  sincosf(a, &s, &c);
+  return isCosine ? c : s;
+}
+
+__device__ __forceinline__ float weft_sin(float a) { return fabsf(a) >= 105615.0f ? weft_far_sincos(a, false) : sinf(a); }
 __device__ __forceinline__ double weft_sin(double a) { return sin(a); }
 
-__device__ __attribute__((noinline)) float weft_far_cos(float a) { return cosf(a); }
-__device__ __forceinline__ float weft_cos(float a) { return fabsf(a) >= 105615.0f ? weft_far_cos(a) : cosf(a); }
+__device__ __forceinline__ float weft_cos(float a) { return fabsf(a) >= 105615.0f ? weft_far_sincos(a, true) : cosf(a); }
 __device__ __forceinline__ double weft_cos(double a) { return cos(a); }
 
 extern "C" __global__ void __launch_bounds__(128)
