@@ -25,12 +25,27 @@ std::shared_ptr<const Tape> parseTape(const Napi::Object& spec);
 // true (results are then undefined). Called on an executor thread; uses the pool.
 void runTape(const Tape& tape, void* const* buffers, ThreadPool& pool, const std::atomic<bool>* cancel);
 
+// Where bytes are read from that are not in memory. Any thread.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // Copies the bytes [offset, offset + byteLength), which lie within the source and are whole elements.
+  // Throws where they cannot be read.
+  virtual void read(size_t offset, size_t byteLength, void* to) = 0;
+  // Says that these will be read soon.
+  virtual void announce(size_t, size_t) {}
+};
+
 // Memory behind a kernel's buffer of which elements [first, last) are there. `data` is where element 0 is, or
-// would be.
+// would be. With a source they are there for the taking: whoever computes a block reads its elements.
 struct TapeBuffer {
   void* data;
   int64_t first, last;
+  ByteSource* source = nullptr;
 };
+// Whether a buffer of a tape may have a source: one load takes each block's elements.
+bool isReadByOneLoad(const Tape& tape, size_t buffer);
+
 struct Range {
   int64_t first, last;
 };

@@ -65,7 +65,7 @@ bool overlaps(const Tape& tape, const TapeBuffer* buffers) {
   };
   for (size_t i = 0; i < tape.buffers.size(); i++) {
     for (size_t k = 0; k < tape.buffers.size(); k++) {
-      if (tape.buffers[i].isOutput || !tape.buffers[k].isOutput) continue;
+      if (tape.buffers[i].isOutput || !tape.buffers[k].isOutput || buffers[i].source) continue;
       const auto [firstIn, lastIn] = range(i);
       const auto [firstOut, lastOut] = range(k);
       if (firstIn < lastOut && firstOut < lastIn) return true;

@@ -26,6 +26,7 @@ TapeWorker::TapeWorker(const TapeJob& job)
   }
   bindRows(rows_);
   bindChains();
+  if (job.buffers != nullptr && hasReads(tape_, job.buffers)) reads_.emplace(tape_, job.buffers);
 }
 
 void TapeWorker::rebind(const TapeJob& job) {
@@ -217,7 +218,7 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
       }
       case Opcode::load:
         if (i.isKept && holds(i, at)) break;
-        out = load(tape_, i, at, job_->buffers, memory, !job_->isAliased);
+        out = load(tape_, i, at, reads_ ? reads_->with(i, at) : job_->buffers, memory, !job_->isAliased);
         if (job_->isRepeated) out.ahead = {};
         break;
       case Opcode::index:

@@ -9,6 +9,7 @@
 #include "cpu/scratch.h"
 #include "cpu/tape-job.h"
 #include "cpu/tape-memory.h"
+#include "cpu/tape-reads.h"
 
 namespace weft::cpu {
 
@@ -106,6 +107,8 @@ class TapeWorker {
   const TapeJob* job_;
   const Tape& tape_;
   std::vector<BoundChain> chains_;
+  // Where buffers are not in memory.
+  std::optional<TapeReads> reads_;
   std::vector<Operand> operands_;
   std::vector<Kept> kept_;
   std::vector<int64_t> starts_;

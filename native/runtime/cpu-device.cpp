@@ -69,7 +69,12 @@ void CpuDevice::compute(Run& run) {
   for (size_t i = 0; i < program.inputs.size(); i++) {
     Run::Input& input = run.inputs[i];
     // Of what is windowed, sweeps read what they need.
-    if (input.source && program.buffers[program.inputs[i]].windowed) continue;
+    const BufferSpec& buffer = program.buffers[program.inputs[i]];
+    if (input.source && buffer.windowed) continue;
+    if (input.source && buffer.isReadInBlocks) {
+      views[program.inputs[i]] = {nullptr, 0, buffer.byteLength, input.source.get()};
+      continue;
+    }
     if (input.source) input.memory = readToHost(*input.source, *run.cancel);
     // Steps only read inputs.
     const void* data = input.memory ? bytesOf(*input.memory) : input.host;

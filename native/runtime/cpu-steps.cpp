@@ -221,7 +221,7 @@ const cpu::TapeBuffer* CpuSteps::tapeBuffers(const cpu::Tape& tape, const std::v
     const HostView& view = views[buffers[i]];
     const auto size = static_cast<size_t>(cpu::byteLengthOf(tape.buffers[i].dtype));
     tapeBuffers_.push_back({view.data, static_cast<int64_t>((view.first + size - 1) / size),
-                            static_cast<int64_t>(view.last / size)});
+                            static_cast<int64_t>(view.last / size), view.source});
   }
   return tapeBuffers_.data();
 }

@@ -6,16 +6,19 @@
 #include <numeric>
 #include <vector>
 
+#include "cpu/cpu.h"
 #include "runtime/cancel.h"
 #include "runtime/loop.h"
 #include "runtime/sweep.h"
 
 namespace weft {
 
-// Memory behind a buffer of which bytes [first, last) are there. `data` is where byte 0 is, or would be.
+// Memory behind a buffer of which bytes [first, last) are there, or else where tapes read them. `data` is
+// where byte 0 is, or would be.
 struct HostView {
   std::byte* data = nullptr;
   size_t first = 0, last = 0;
+  cpu::ByteSource* source = nullptr;
 };
 
 class CpuSteps {

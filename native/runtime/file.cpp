@@ -31,7 +31,7 @@ namespace {
 
 // From here on the system is told of a whole read: by itself it reads ahead in steps of some 100 KiB, which
 // leaves a disk that does many things at once half idle.
-constexpr size_t kAnnouncedByteLength = size_t{256} << 10;
+constexpr size_t kAnnouncedByteLength = size_t{512} << 10;
 
 constexpr const char* kReadable = "a file that can be read";
 constexpr const char* kWritable = "a file that can be written";
@@ -137,22 +137,29 @@ void FileSource::checkStamp(int fd) const {
   refuse(path_, "the file that was opened", "one that was changed or replaced since");
 }
 
+int FileSource::opened() {
+  const std::lock_guard lock(opening_);
+  if (file_.get() < 0) open();
+  return file_.get();
+}
+
+void FileSource::announce(size_t offset, size_t byteLength) {
+#ifdef POSIX_FADV_WILLNEED
+  static_cast<void>(posix_fadvise(opened(), static_cast<off_t>(byteOffset_ + offset),
+                                  static_cast<off_t>(byteLength), POSIX_FADV_WILLNEED));
+#else
+  static_cast<void>(offset), static_cast<void>(byteLength);
+#endif
+}
+
 void FileSource::read(size_t offset, size_t byteLength, void* to) {
   const recorder::HostSpan span(recorder::Kind::read, path_, byteLength);
-  {
-    const std::lock_guard lock(opening_);
-    if (file_.get() < 0) open();
-  }
-#ifdef POSIX_FADV_WILLNEED
-  if (byteLength >= kAnnouncedByteLength) {
-    static_cast<void>(posix_fadvise(file_.get(), static_cast<off_t>(byteOffset_ + offset),
-                                    static_cast<off_t>(byteLength), POSIX_FADV_WILLNEED));
-  }
-#endif
+  const int file = opened();
+  if (byteLength >= kAnnouncedByteLength) announce(offset, byteLength);
   auto* target = static_cast<std::byte*>(to);
   for (size_t done = 0; done < byteLength;) {
     const ssize_t part =
-        pread(file_.get(), target + done, byteLength - done, static_cast<off_t>(byteOffset_ + offset + done));
+        pread(file, target + done, byteLength - done, static_cast<off_t>(byteOffset_ + offset + done));
     if (part < 0 && errno == EINTR) continue;
     if (part < 0) refuseErrno(path_, kReadable, errno);
     if (part == 0) {
@@ -162,7 +169,7 @@ void FileSource::read(size_t offset, size_t byteLength, void* to) {
     done += static_cast<size_t>(part);
   }
   // Bytes that were read while the file changed are not the file's.
-  checkStamp(file_.get());
+  checkStamp(file);
   swapWords(to, byteLength, word_);
 }
 

@@ -54,8 +54,11 @@ class FileSource : public HostSource {
 
   size_t byteLength() const override { return byteLength_; }
   void read(size_t offset, size_t byteLength, void* to) override;
+  void announce(size_t offset, size_t byteLength) override;
 
  private:
+  // The file, open.
+  int opened();
   void open();
   void checkStamp(int fd) const;
 

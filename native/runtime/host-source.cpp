@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/cpu.h"
 #include "cpu/threads.h"
 
 namespace weft {

@@ -10,17 +10,15 @@
 #include <memory>
 #include <vector>
 
+#include "cpu/cpu.h"
 #include "runtime/cancel.h"
 
 namespace weft {
 
-class HostSource {
+// `read` throws a Failure where bytes cannot be read.
+class HostSource : public cpu::ByteSource {
  public:
-  virtual ~HostSource() = default;
   virtual size_t byteLength() const = 0;
-  // Copies the bytes [offset, offset + byteLength), which lie within the source and are whole elements. Any
-  // thread. Throws a Failure where they cannot be read.
-  virtual void read(size_t offset, size_t byteLength, void* to) = 0;
   // Of a source that is in memory, the bytes from `offset` on that lie in one piece; of others, none. It
   // belongs to JavaScript, which keeps it while the run is pending.
   struct Stretch {

@@ -41,6 +41,7 @@ void readBuffers(const Napi::Object& spec, Program& program) {
     if (role == "input") {
       buffer.role = Role::input;
       buffer.isReadOnly = true;
+      buffer.isReadInBlocks = entry.Get("readInBlocks").ToBoolean();
       program.inputs.push_back(static_cast<int>(i));
     } else if (role == "output") {
       buffer.role = Role::output;
@@ -94,6 +95,22 @@ void checkWhole(const Step& step, const Program& program, const std::string& fie
   }
 }
 
+// What is read in blocks is read by loads of the CPU's tapes, outside of loops and sweeps.
+void checkReadInBlocks(const Step& step, const Program& program, const std::string& field) {
+  const auto& buffers = program.buffers;
+  const auto isOne = [&](int buffer) { return buffers[buffer].isReadInBlocks; };
+  if (const auto* tape = std::get_if<TapeStep>(&step)) {
+    for (size_t i = 0; i < tape->buffers.size(); i++)
+      if (isOne(tape->buffers[i]) && !cpu::isReadByOneLoad(*tape->tape, i))
+        reject(field, "a tape with one load, without bounds, of a buffer that is read in blocks");
+    return;
+  }
+  const bool isSimple = std::holds_alternative<MatmulStep>(step);
+  const auto used = isSimple ? buffersOf(step) : program.inputs;
+  if (std::any_of(used.begin(), used.end(), isOne))
+    reject(field, "a tape beside buffers that are read in blocks");
+}
+
 void readSteps(const Napi::Object& spec, Program& program) {
   const Napi::Array list = values::array(spec.Get("steps"), "steps");
   program.steps.reserve(list.Length());
@@ -103,6 +120,7 @@ void readSteps(const Napi::Object& spec, Program& program) {
     const Napi::Object entry = values::object(list.Get(i), field);
     program.steps.push_back(readStep(entry, field, program));
     checkWhole(program.steps.back(), program, field);
+    checkReadInBlocks(program.steps.back(), program, field);
   }
 }
 

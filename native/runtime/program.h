@@ -31,6 +31,8 @@ struct BufferSpec {
   size_t offset;
   // Whether there are never more than windows of it on the device, in the slots of sweeps.
   bool windowed;
+  // Of an input that is not in memory: whoever computes a block of a tape reads its elements then.
+  bool isReadInBlocks = false;
   // Inputs may be the user's memory, and may be read by turns as a loop's states.
   bool isReadOnly = false;
   // Of a windowed output that stays on its device: the bytes [partFirst, partLast) that are there.

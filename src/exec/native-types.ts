@@ -18,6 +18,8 @@ export interface BufferSpec {
    * whole, an output has no memory on the device and is wanted on the host, a temporary has slots only.
    */
   readonly windowed?: boolean | undefined;
+  /** Of an input of the CPU that is not in memory: whoever computes a block of a tape reads its elements then. */
+  readonly readInBlocks?: boolean | undefined;
   /** Of a windowed output that stays on its device: the bytes [first, last) that are there. */
   readonly part?: readonly [first: number, last: number] | undefined;
 }

@@ -22,6 +22,8 @@ export interface PlanBuffer {
   readonly label: string;
   /** Whether sweeps bring windows of it to the device, which never holds all of it. */
   readonly windowed?: boolean;
+  /** Of an input that is not in memory: whether the threads of the CPU read what they compute on, when they do. */
+  readonly readInBlocks?: boolean;
   /** Of a windowed output that stays on its device: the bytes [first, last) that are there. */
   readonly part?: readonly [first: number, last: number];
 }
@@ -207,6 +209,7 @@ export interface Plan {
 export function printPlan(plan: Plan): string {
   const place = (buffer: PlanBuffer): string => {
     if (buffer.windowed === true) return ' in windows';
+    if (buffer.readInBlocks === true) return ' in blocks';
     return buffer.role === 'temporary' ? ` at ${buffer.offset}` : '';
   };
   const buffers = plan.buffers.map(

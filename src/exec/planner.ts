@@ -18,6 +18,7 @@ import { recordsOf, withLoopRecords } from './loop-records.js';
 import { placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
 import { inStreams } from './plan-streams.js';
+import { inReadBlocks } from './read-blocks.js';
 import { buffersOf, placesOf } from './step-buffers.js';
 
 import type { NoFit } from './sweep-slots.js';
@@ -74,7 +75,7 @@ function planDraft(drafted: Draft, needs: DeviceNeeds, budget: number): Plan | N
   let refused: NoFit | undefined;
   for (const draft of withWorkspaces(drafted, needs.workspaceOf)) {
     const recorded = withLoopRecords(withLoopCounters(draft, needs), needs.loopRecordBytes);
-    const decided = planWhole(recorded, needs);
+    const decided = inReadBlocks(recorded, needs, planWhole(recorded, needs));
     if (decided.peakBytes <= budget) return inStreams(recorded, needs, decided, budget) ?? decided;
     const whole = recorded === draft ? decided : planWhole(draft, needs);
     if (whole.peakBytes <= budget) return whole;

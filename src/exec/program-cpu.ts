@@ -1,5 +1,6 @@
 /** Plan → native program for the CPU: every kernel becomes a tape. Called by `evaluate.ts`. */
 import { encodeTape } from '../codegen/tape.js';
+import { readsOnce } from '../codegen/tape-read.js';
 import { skewOf } from '../codegen/tape-skew.js';
 import { tapeWorks } from '../codegen/tape-work.js';
 import { dtypeCode } from '../graph/dtype.js';
@@ -35,6 +36,7 @@ export const CPU_NEEDS: DeviceNeeds = {
     [arena, ...inputs, ...outputs].reduce((sum, bytes) => sum + hostBlockBytes(bytes), 0),
   heldBytes: ({ role, byteLength, isRead, isFetched }) =>
     role === 'temporary' || isRead || isFetched === true ? byteLength : 0,
+  readsOnce,
   skewOf,
   isByElement: ({ reduced }) => reduced.length === 0,
   sweeps: CPU_SWEEPS,
@@ -61,11 +63,12 @@ export function cpuProgram(plan: Plan): ProgramSpec {
 }
 
 export const bufferSpecs = (plan: Plan): BufferSpec[] =>
-  plan.buffers.map(({ role, byteLength, offset, windowed, part }) => ({
+  plan.buffers.map(({ role, byteLength, offset, windowed, readInBlocks, part }) => ({
     role,
     byteLength,
     offset,
     windowed,
+    readInBlocks,
     part,
   }));
 

@@ -2,12 +2,14 @@
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { cancel, createCancel, memory, run } from '../../src/exec/native.js';
-import type { FileInput, RunInput } from '../../src/exec/native-types.js';
+import { encodeTape } from '../../src/codegen/tape.js';
+import { cancel, createCancel, createProgram, memory, run } from '../../src/exec/native.js';
+import type { FileInput, RunInput, StepSpec } from '../../src/exec/native-types.js';
 import { programOf } from '../../src/exec/program.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
 import { ArgumentError, FileError, lazy } from '../../src/index.js';
 import { temporaryFolder } from '../support/files.js';
+import { KernelBuilder } from '../support/kernel-builder.js';
 
 const folder = temporaryFolder();
 const COUNT = 1000;
@@ -120,5 +122,70 @@ describe('an output', () => {
     const error = await run(native, [fileInput()], { outputs: [[place]] }).catch((reason: unknown) => reason);
     closeSync(fd);
     expect(error).toBeInstanceOf('fd' in change && change.fd === 999_999 ? FileError : ArgumentError);
+  });
+});
+
+describe('an input that is read in blocks', () => {
+  /** Half of the elements of x, each less one of `others`, which are loads of x too. */
+  const tapeOf = (bounds: number, ...others: number[]): StepSpec => {
+    const b = new KernelBuilder([COUNT / 2]);
+    const size = COUNT / 2 - bounds;
+    const x = b.load('float32', [1], {
+      buffer: 'x',
+      bounds: bounds > 0 ? [{ offset: 0, strides: [1], size }] : [],
+    });
+    const y = others.reduce(
+      (v, offset) => b.map('subtract', v, b.load('float32', [1], { buffer: 'x', offset })),
+      x,
+    );
+    const kernel = b.store(b.map('abs', y)).build();
+    return { kind: 'tape', tape: encodeTape(kernel), buffers: [0, 1] };
+  };
+  const product: StepSpec = {
+    kind: 'matmul',
+    dtype: 11,
+    m: 1,
+    n: 1,
+    k: 1,
+    batch: 1,
+    a: { buffer: 0, offset: 0, batchStride: 1, rowStride: 1, columnStride: 1 },
+    b: { buffer: 0, offset: 0, batchStride: 1, rowStride: 1, columnStride: 1 },
+    c: { buffer: 1, offset: 0, batchStride: 1, rowStride: 1, columnStride: 1 },
+  };
+  const make = (step: StepSpec) =>
+    createProgram({
+      device: 'cpu',
+      arenaByteLength: 0,
+      images: [],
+      buffers: [
+        { role: 'input', byteLength: 4 * COUNT, offset: 0, readInBlocks: true },
+        { role: 'output', byteLength: 4 * COUNT, offset: 0 },
+      ],
+      steps: [step],
+    });
+
+  it('is read by a tape', async () => {
+    const { outputs } = await run(make(tapeOf(0)), [fileInput()], toHost);
+    expect(new Float32Array(outputs[0] as ArrayBuffer).subarray(0, COUNT / 2)).toEqual(
+      new Float32Array(COUNT / 2).fill(2),
+    );
+  });
+
+  it('may be in memory', async () => {
+    const { outputs } = await run(make(tapeOf(0)), [new Float32Array(COUNT).fill(-3)], toHost);
+    expect(new Float32Array(outputs[0] as ArrayBuffer)[COUNT / 2 - 1]).toBe(3);
+  });
+
+  it('says what cannot be read', async () => {
+    const running = run(make(tapeOf(0)), [fileInput({ byteOffset: 4 * COUNT })], toHost);
+    await expect(running).rejects.toMatchObject({ name: 'FileError', path });
+  });
+
+  it.each<[string, StepSpec]>([
+    ['two loads', tapeOf(0, 7)],
+    ['a load with bounds', tapeOf(1)],
+    ['a product', product],
+  ])('is refused for %s', (_, step) => {
+    expect(() => make(step)).toThrow(/read in blocks/);
   });
 });
