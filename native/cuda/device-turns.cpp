@@ -81,7 +81,8 @@ void CudaDevice::beginHere(std::shared_ptr<Run> run, Turn turn) {
     resources_->trail->add(flight->run->program, flight->launches, resources_->stream);
     leavesTrail_ = true;
   }
-  if (resources_->pool->shed()) tidySoon();
+  const bool sheds = resources_->pool->shed();
+  if (sheds || resources_->graphs.hasMany()) tidySoon();
   turn.lock.unlock();
   if (flight->error) return failHere(std::move(flight));
   if (flight->isAwaited) watch(std::move(flight));

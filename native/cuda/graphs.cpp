@@ -59,4 +59,9 @@ void Graphs::clear() {
   }
 }
 
+bool Graphs::hasMany() {
+  const std::lock_guard lock(mutex_);
+  return given_.size() >= kMany;
+}
+
 }  // namespace weft::cuda

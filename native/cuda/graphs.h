@@ -36,6 +36,8 @@ class Graphs {
   void give(const GraphPair& pair);
   // Destroys what was given.
   void clear();
+  // Any thread. Whether so many were given that they are to be destroyed soon.
+  bool hasMany();
   // Graphs that exist; those among them that can be launched; streams that captured.
   size_t count() const { return graphs_; }
   size_t execCount() const { return execs_; }
@@ -43,6 +45,8 @@ class Graphs {
 
  private:
   Graph owned(CUgraph graph);
+
+  static constexpr size_t kMany = 16;
 
   std::mutex mutex_;
   std::vector<GraphPair> given_;
