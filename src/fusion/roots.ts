@@ -292,8 +292,19 @@ function repeats(node: GraphNode, { roots }: Places, work: Work): boolean {
   return inline <= stored;
 }
 
+/** Whether a view puts a value beside others: a pad, or a broadcast that a choice is made from (a column of a stack). */
+const isPut = (
+  { id, view }: GraphNodeOf<'view'>,
+  first: Consumers['first'],
+  list: Consumers['list'],
+): boolean => {
+  if (view.type !== 'broadcast') return view.type === 'pad';
+  const consumer = list[first[id]!];
+  return consumer?.kind === 'map' && consumer.op === 'where';
+};
+
 /**
- * Whether a value is better stored than computed for every element of a larger array that it is padded to, as the parts
+ * Whether a value is better stored than computed for every element of a larger array that it is put into, as the parts
  * of a concat are. Slices are left alone: those of a roll read what another place computes anyway.
  */
 function isSpread(node: GraphNode, { first, list }: Consumers, work: Work): boolean {
@@ -305,7 +316,7 @@ function isSpread(node: GraphNode, { first, list }: Consumers, work: Work): bool
     const consumer = list[first[id]!]!;
     if (consumer.kind !== 'view') return false;
     const spread = sizeOfShape(consumer.shape);
-    if (consumer.view.type === 'pad' && spread >= 2 * size) {
+    if (isPut(consumer, first, list) && spread >= 2 * size) {
       const saved = cost * (spread - size) * BYTES_PER_COST;
       return saved > 2 * size * byteLengthOf(node.dtype) + LEAST_SPREAD_BYTES;
     }

@@ -1,5 +1,5 @@
 /**
- * Arrays put side by side: concat and stack. Parts are padded to the full size, and an index decides which one an
+ * Arrays put side by side: concat and stack. Parts are padded or broadcast to the full size, and an index decides which one an
  * element comes from: no data is copied until a kernel reads it.
  *
  * Called by the free functions of the same names; `masks.ts` uses the parts.
@@ -74,7 +74,10 @@ function chosen(parts: readonly Expr[], along: number, shape: readonly number[])
     const before = shape.map((_, k) => (k === along ? start : 0));
     starts.push(start);
     start += x.shape[along]!;
-    return { value: padTo(x, before, shape), start: starts.at(-1)! };
+    // A column beside columns: to read it for its neighbours costs less than to ask for each whether it is there.
+    const isColumn = along === shape.length - 1 && x.shape[along] === 1;
+    const value = isColumn ? broadcast(x, shape) : padTo(x, before, shape);
+    return { value, start: starts.at(-1)! };
   });
   if (level.length === 1) return level[0]!.value;
   const index = indexAlong(along, shape[along]!, shape.length);

@@ -259,6 +259,7 @@ describe('partition', () => {
       Array.from({ length: 8 }, () => map(op, [array([size])]));
     expect(names(concat(parts(1 << 16, 'tanh')))).toHaveLength(9);
     expect(names(stack(parts(1 << 16, 'tanh')))).toHaveLength(9);
+    expect(names(stack(parts(1 << 16, 'tanh'), -1))).toHaveLength(9);
     expect(names(concat(parts(100, 'tanh')))).toHaveLength(1);
     expect(names(concat(parts(1 << 16, 'square')))).toHaveLength(1);
   });
