@@ -41,6 +41,7 @@ import type { Place } from './planner.js';
 import { cudaNeeds, cudaProgram } from './program-cuda.js';
 import { type OnProgress, watchProgress } from './progress.js';
 import { timed } from './recorder.js';
+import { isSomeStalled } from './stalls.js';
 import { synchronize } from './synchronize.js';
 import { roomOf, tidily, totalBytesOf } from './within.js';
 
@@ -67,6 +68,8 @@ export interface DealtOptions {
 /** The results; `plan.outputs` says which is which, -1 for those without elements. */
 export interface DealtExecuted extends DealtResult {
   readonly program: { readonly plan: { readonly outputs: readonly number[] } };
+  /** What can do the same with other arrays (`executeAgain`); absent: it may take other devices, or less of them, next time. */
+  readonly again?: DealtProgram;
 }
 
 /** What a compute on several devices will do. Throws `MemoryError` where nothing fits. */
@@ -167,6 +170,18 @@ export async function executeDealt(
   }
 }
 
+/** Once more what has run, with other arrays. */
+export async function executeAgain(
+  canonical: Canonical,
+  program: DealtProgram,
+  options: DealtOptions,
+  arrays: readonly Input[],
+): Promise<DealtExecuted> {
+  await settleInputs(canonical);
+  const before = { plan: { buffers: [] }, signal: options.signal };
+  return runWithInputs(arrays, before, (inputs) => attempt(program, inputs, options));
+}
+
 /** Parts of a deep graph are computed on the first device. */
 async function computeParts(
   canonical: Canonical,
@@ -242,7 +257,9 @@ async function runWithin(
   const devices = usualDevices(target);
   try {
     const program = await programOf(canonical, target, devices);
-    return await tidily(() => attempt(program, inputs, options));
+    const executed = await tidily(() => attempt(program, inputs, options));
+    const isSettled = options.onDeviceLost === 'fail' && !isSomeStalled();
+    return isSettled && partsBelow(canonical).length === 0 ? { ...executed, again: program } : executed;
   } catch (error) {
     if (target.budget !== undefined || !(error instanceof MemoryError)) throw error;
     const free = await freeDevices(target.devices);

@@ -41,6 +41,27 @@ const stalled = new Set<string>();
 export const stallOf = (device: string): string | undefined =>
   stalled.has(device) ? 'it did not answer within a deadline, and has not come back since' : undefined;
 
+/** Whether some device was given up, so that devices are to be chosen with care. */
+export const isSomeStalled = (): boolean => stalled.size > 0;
+
+/** Who looks with the timer of a period. Timers go on until nobody has looked for a period: to make one takes as long as a short run. */
+const lookers = new Map<number, Set<() => void>>();
+
+function lookersOf(period: number): Set<() => void> {
+  const known = lookers.get(period);
+  if (known !== undefined) return known;
+  const all = new Set<() => void>();
+  lookers.set(period, all);
+  const timer = setInterval(() => {
+    for (const look of all) look();
+    if (all.size > 0) return;
+    clearInterval(timer);
+    lookers.delete(period);
+  }, period);
+  timer.unref(); // runs under way keep the process
+  return all;
+}
+
 /** Watches runs as they begin; `deadline` in milliseconds. */
 export function watchStalls(deadline: number): StallWatch {
   const open = new Set<Entry>();
@@ -61,7 +82,8 @@ export function watchStalls(deadline: number): StallWatch {
       }
     }
   };
-  const timer = setInterval(look, Math.min(MOST_PERIOD_MS, Math.max(1, deadline / LOOKS)));
+  const others = lookersOf(Math.min(MOST_PERIOD_MS, Math.max(1, deadline / LOOKS)));
+  others.add(look);
   return {
     guard: (watched, { results, end }) => {
       let giveUp: Entry['giveUp'] = () => undefined;
@@ -79,6 +101,6 @@ export function watchStalls(deadline: number): StallWatch {
       end.then(ended, ended);
       return { results: Promise.race([results, givenUp]), end: Promise.race([end, givenUp]) };
     },
-    end: () => clearInterval(timer),
+    end: () => others.delete(look),
   };
 }

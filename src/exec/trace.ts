@@ -11,13 +11,14 @@ import { type Canonical, canonicalize } from '../fusion/canonicalize.js';
 import type { SourceArray } from '../fusion/source-array.js';
 import type { Expr } from '../graph/expr.js';
 import type { ComputeOptions } from './compute-options.js';
-import { executeDealt } from './dealt.js';
+import { type DealtOptions, executeAgain, executeDealt } from './dealt.js';
 import { devicesOf, type Executed, located, placesOf, probed } from './evaluate.js';
 import { type Input, inputOf, partOf, runWithInputs } from './inputs.js';
 import { type RunOptions, run } from './native.js';
 import { Parts } from './parts.js';
 import { type ArgumentExpr, firstOf, memoryOf } from './placeholder.js';
 import type { Budgets, Program } from './program.js';
+import { isSomeStalled } from './stalls.js';
 import { turnToPlan } from './turns.js';
 import { runWithin } from './within.js';
 
@@ -30,13 +31,7 @@ interface Feed {
   readonly array: SourceArray;
 }
 
-/** A program and what it is run with. */
-interface Ready {
-  readonly program: Program;
-  /** Of its inputs. */
-  readonly feeds: readonly Feed[];
-  readonly options: RunOptions;
-}
+type Arguments = readonly (ArgumentExpr | undefined)[];
 
 export class Trace {
   /** What the function gave, of placeholders. */
@@ -45,7 +40,8 @@ export class Trace {
   readonly #feeds: readonly Feed[];
   readonly #options: ComputeOptions;
   readonly #budgets: Budgets;
-  readonly #ready: { [Place in TracePlace]?: Ready } = {};
+  /** Runs the program that ran before with other arguments. */
+  readonly #again: { [Place in TracePlace]?: (args: Arguments) => Promise<Executed> } = {};
 
   /** `placeholders`: by position of the arguments; those that are no arrays have none. */
   constructor(
@@ -70,18 +66,13 @@ export class Trace {
   }
 
   /** Runs the graph; `args` are by position, like the placeholders. */
-  async run(args: readonly (ArgumentExpr | undefined)[], place: TracePlace): Promise<Executed> {
-    const ready = this.#ready[place];
+  async run(args: Arguments, place: TracePlace): Promise<Executed> {
+    // Devices that do not answer are left out, or refused.
+    const again = isSomeStalled() ? undefined : this.#again[place];
     try {
-      if (ready === undefined) return await this.#runFirst(args, place);
-      const inputs = ready.feeds.map((feed) => this.#inputOf(feed, args));
-      const { program, options } = ready;
-      const { outputs, checksums } = await runWithInputs(inputs, { plan: program.plan }, (here) =>
-        run(program.native, here, options),
-      );
-      return { program, outputs, checksums };
+      return await (again === undefined ? this.#runFirst(args, place) : again(args));
     } catch (error) {
-      if (ready === undefined || !(error instanceof MemoryError)) throw located(error, this.exprs);
+      if (again === undefined || !(error instanceof MemoryError)) throw located(error, this.exprs);
     }
     // There may be room for it in tiles.
     try {
@@ -92,7 +83,7 @@ export class Trace {
   }
 
   /** Finds or makes the program, and keeps the one that ran. */
-  async #runFirst(args: readonly (ArgumentExpr | undefined)[], place: TracePlace): Promise<Executed> {
+  async #runFirst(args: Arguments, place: TracePlace): Promise<Executed> {
     // Views are taken before anything is waited for.
     const arrays = this.#feeds.map((feed) => this.#inputOf(feed, args));
     if (this.#options.device !== 'cpu') await probed();
@@ -113,8 +104,10 @@ export class Trace {
         run(native, here, options),
       );
       // Captured graphs in parts are computed at each call.
-      if (parts === undefined)
-        this.#ready[place] = { program, feeds: plan.inputs.map((source) => this.#feeds[source]!), options };
+      if (parts === undefined) {
+        const feeds = plan.inputs.map((source) => this.#feeds[source]!);
+        this.#again[place] = (others) => this.#runProgram(program, feeds, options, others);
+      }
       return { program, outputs, checksums };
     };
     try {
@@ -125,7 +118,21 @@ export class Trace {
     }
   }
 
-  /** On several devices: the plan and its programs are found by the graph's fingerprint. */
+  /** On one device. */
+  async #runProgram(
+    program: Program,
+    feeds: readonly Feed[],
+    options: RunOptions,
+    args: Arguments,
+  ): Promise<Executed> {
+    const inputs = feeds.map((feed) => this.#inputOf(feed, args));
+    const { outputs, checksums } = await runWithInputs(inputs, { plan: program.plan }, (here) =>
+      run(program.native, here, options),
+    );
+    return { program, outputs, checksums };
+  }
+
+  /** On several devices. */
   async #runDealt(
     devices: readonly string[],
     arrays: readonly Input[],
@@ -133,10 +140,19 @@ export class Trace {
   ): Promise<Executed> {
     const { exact, onDeviceLost = 'fail', deadline = config().deadline } = this.#options;
     const target = { devices, exact: exact === true, ...this.#budgets, place };
-    return executeDealt(this.#canonical, target, { onDeviceLost, deadline }, arrays);
+    const options: DealtOptions = { onDeviceLost, deadline };
+    const executed = await executeDealt(this.#canonical, target, options, arrays);
+    const { again } = executed;
+    if (again !== undefined) {
+      this.#again[place] = (args) => {
+        const others = this.#feeds.map((feed) => this.#inputOf(feed, args));
+        return executeAgain(this.#canonical, again, options, others);
+      };
+    }
+    return executed;
   }
 
-  #inputOf({ position, array }: Feed, args: readonly (ArgumentExpr | undefined)[]): Input {
+  #inputOf({ position, array }: Feed, args: Arguments): Input {
     if (position === undefined) return inputOf(array, this.#canonical);
     const { source, shape } = args[position]!;
     if (source.type === 'device') return source.buffer;

@@ -1,7 +1,15 @@
 /** Devices that stand still while several share a job: the deadline holds, and the others can do the job. */
 import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { type ComputeOptions, compute, DeviceError, DeviceLostError, lazy } from '../../src/index.js';
+import {
+  type ComputeOptions,
+  compile,
+  compute,
+  DeviceError,
+  DeviceLostError,
+  type Lazy,
+  lazy,
+} from '../../src/index.js';
 import { setDevices, stall } from './simulator.js';
 
 setDevices([{ memory: 2 ** 26 }, { memory: 2 ** 26 }, { memory: 2 ** 26 }]);
@@ -71,3 +79,32 @@ it.each([
   },
   300_000,
 );
+
+it('a compiled function does without a device that stands still, or is refused it, until it comes back', async () => {
+  const job = (y: Lazy): Lazy[] => [y.mul(2), y.sum(0)];
+  const named = compile(job, { devices: NAMES, deadline: DEADLINE_MS });
+  const all = compile(job, { devices: 'all', deadline: DEADLINE_MS });
+  const bits = async (run: typeof named): Promise<Buffer[]> =>
+    (await run(x)).map(({ data }) => Buffer.from(data.buffer, data.byteOffset, data.byteLength));
+  const wanted = await bytesOf({ devices: NAMES });
+  // The second call does again what the first one did.
+  for (const run of [named, all, named, all]) expect(await bits(run)).toEqual(wanted);
+  for (let stream = 0; stream < STREAMS; stream++) {
+    stall(stream, STALL_MS);
+    try {
+      const given = await bits(named).catch((error: unknown) => error);
+      if (!(given instanceof DeviceLostError)) {
+        expect(given).toEqual(wanted);
+        continue;
+      }
+      await expect(bits(named)).rejects.toThrow(/did not answer within a deadline/);
+      expect(await bits(all)).toEqual(wanted);
+    } finally {
+      stall(stream, 0);
+      await comeBack();
+    }
+    for (const run of [named, all]) expect(await bits(run)).toEqual(wanted);
+    return;
+  }
+  throw new Error('no stream of a device stood still');
+}, 120_000);
