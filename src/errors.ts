@@ -4,25 +4,42 @@
  * Errors of shape, axis and range are `RangeError`s; errors of dtype and argument are `TypeError`s, so that code
  * written for the standard classes keeps working. Errors of execution carry the call site of the node they ran.
  */
+import { traceToUser } from './traces.js';
 
 /** A shape, an axis or a size that does not fit. */
 export class ShapeError extends RangeError {
   override name = 'ShapeError';
+  constructor(message: string) {
+    super(message);
+    traceToUser(this);
+  }
 }
 
 /** A number out of the range an argument or a dtype allows. */
 export class RangeArgumentError extends RangeError {
   override name = 'RangeArgumentError';
+  constructor(message: string) {
+    super(message);
+    traceToUser(this);
+  }
 }
 
 /** A dtype that an operation does not take. */
 export class DTypeError extends TypeError {
   override name = 'DTypeError';
+  constructor(message: string) {
+    super(message);
+    traceToUser(this);
+  }
 }
 
 /** An argument of the wrong type or form. */
 export class ArgumentError extends TypeError {
   override name = 'ArgumentError';
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    traceToUser(this);
+  }
 }
 
 /** A device that does not exist, is not usable, or does not match another. */

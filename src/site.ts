@@ -14,17 +14,10 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Site } from './graph/expr.js';
+import { settable } from './traces.js';
 
 let depth = 0;
 let current: Site | undefined;
-/** The limit of traces outside of public calls. */
-let outside = 0;
-/** Frames of Weft's between a public function and where it throws, above which a trace still has the user's. */
-const OWN_FRAMES = 20;
-
-/** Whether the limit may be set: a hardened environment freezes Error, and then its own limit holds. */
-const settable =
-  Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable ?? Object.isExtensible(Error);
 
 /** Limits the next trace to few frames; `beginCall` takes what it returns and restores the limit. */
 export function limitTrace(frames = 2): number {
@@ -33,21 +26,14 @@ export function limitTrace(frames = 2): number {
   return limit;
 }
 
-/** Starts a public call made at `site`; errors in it have traces that reach the user's code. `endCall` follows in a `finally`. */
+/** Starts a public call made at `site`. To be followed by `endCall` in a `finally`. */
 export function beginCall(site: Site, limit: number): void {
-  if (depth++ > 0) {
-    if (settable) Error.stackTraceLimit = limit;
-    return;
-  }
-  current = site;
-  outside = limit;
-  if (settable) Error.stackTraceLimit = limit + OWN_FRAMES;
+  if (settable) Error.stackTraceLimit = limit;
+  if (depth++ === 0) current = site;
 }
 
 export function endCall(): void {
-  if (--depth > 0) return;
-  current = undefined;
-  if (settable) Error.stackTraceLimit = outside;
+  if (--depth === 0) current = undefined;
 }
 
 /** Runs the body of a public function under its call site. */
