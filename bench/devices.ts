@@ -10,7 +10,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { cudaInfo, probeCuda } from '../src/exec/native.js';
+import { cudaInfo, probeCuda } from '../src/exec/native/native.js';
 import { arange, compute, type Timeline } from '../src/index.js';
 import { busRate, type Measured, type Measuring, measureBatch, measureWorkload } from './devices-measure.js';
 import { DEVICES_WORKLOADS, HostArrays, type On, scaleOf } from './devices-workloads.js';

@@ -5,8 +5,8 @@
  * `node dist/bench/latency.js [--device cuda:0|cpu] [--count 1000]`. `gpu-workloads.ts` has the workloads held to targets.
  */
 import { parseArgs } from 'node:util';
-import { createProgram, type NativeProgram, type RunTimeline, run } from '../src/exec/native.js';
-import { programOf } from '../src/exec/program.js';
+import { createProgram, type NativeProgram, type RunTimeline, run } from '../src/exec/native/native.js';
+import { programOf } from '../src/exec/programs/program.js';
 import { type Canonical, canonicalize } from '../src/fusion/canonicalize.js';
 import type { DeviceBuffer } from '../src/graph/expr.js';
 import { compile, type Lazy, lazy, persist, synchronize } from '../src/index.js';

@@ -8,7 +8,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
-import { memory } from '../src/exec/native.js';
+import { memory } from '../src/exec/native/native.js';
 import { compute, type NDArray, plan } from '../src/index.js';
 import { type Job, outOfCoreJobs } from './out-of-core-jobs.js';
 import { median, now, toPrecision } from './statistics.js';

@@ -9,7 +9,7 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { planPartition } from '../src/exec/planner.js';
-import { CPU_NEEDS } from '../src/exec/program-cpu.js';
+import { CPU_NEEDS } from '../src/exec/programs/program-cpu.js';
 import { canonicalize } from '../src/fusion/canonicalize.js';
 import { partition } from '../src/fusion/partition.js';
 import { runPasses } from '../src/fusion/pipeline.js';

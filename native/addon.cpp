@@ -1,4 +1,4 @@
-// The addon's exports, and nothing else. Their typed mirror, the only caller, is src/exec/native.ts.
+// The addon's exports, and nothing else. Their typed mirror, the only caller, is src/exec/native/native.ts.
 #include <napi.h>
 
 #include "cuda/info.h"

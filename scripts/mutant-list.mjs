@@ -24,21 +24,21 @@ export const MUTANTS = [
   },
   {
     name: 'a shard that is taken for the first one',
-    file: 'src/exec/dealt-run.ts',
+    file: 'src/exec/dealt/dealt-run.ts',
     find: 'first: plan.buffers[b]!.part?.[0] ?? 0 }',
     replace: 'first: 0 }',
     tests: DEALT,
   },
   {
     name: 'a unit of work that no device does',
-    file: 'src/exec/deal-shares.ts',
+    file: 'src/exec/dealt/deal-shares.ts',
     find: '[k === 0 ? 0 : ends[k - 1]!, end]',
     replace: '[k === 0 ? 0 : ends[k - 1]! + 1, end]',
     tests: DEALT,
   },
   {
     name: 'partial sums of a share that are taken for those of the next slots',
-    file: 'src/exec/deal-stages.ts',
+    file: 'src/exec/dealt/deal-stages.ts',
     find: 'first: first * slot, last: last * slot }',
     replace: 'first: first * slot + (first > 0 ? slot : 0), last: last * slot + (first > 0 ? slot : 0) }',
     tests: DEALT,
@@ -80,7 +80,7 @@ export const MUTANTS = [
   },
   {
     name: 'buffers of steps that run at a time share bytes',
-    file: 'src/exec/plan-streams.ts',
+    file: 'src/exec/plan/plan-streams.ts',
     find: '(a, b) => !allBefore(list[a]!, list[b]!) && !allBefore(list[b]!, list[a]!)',
     replace: '() => false',
     tests: STREAMS,
@@ -94,7 +94,7 @@ export const MUTANTS = [
   },
   {
     name: 'a tile that goes on with a window which another device has',
-    file: 'src/exec/sweep-tables.ts',
+    file: 'src/exec/sweeps/sweep-tables.ts',
     find: '    if (parts?.[t] !== parts?.[t - 1]) held = undefined;\n',
     replace: '',
     project: 'all',
@@ -179,7 +179,7 @@ export const MUTANTS = [
   },
   {
     name: 'an off-by-one in a map: an element beyond the arrays, in memory of the same run',
-    file: 'src/codegen/map-kernel.ts',
+    file: 'src/codegen/printers/map-kernel.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: code
     find: 'rest < ${params.size(count)})',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: code
@@ -251,7 +251,7 @@ export const MUTANTS = [
   },
   {
     name: 'an off-by-one in a tile: the last row of a transposed tile is read beyond the array',
-    file: 'src/codegen/transpose-kernel.ts',
+    file: 'src/codegen/printers/transpose-kernel.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: code
     find: '`if (i < ${this.#params.size(sizes[inner]!)} && j < ${this.#params.size(sizes[other]!)})`',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: code
@@ -260,14 +260,14 @@ export const MUTANTS = [
   },
   {
     name: 'a missing barrier between the writing and the reading of a tile',
-    file: 'src/codegen/transpose-kernel.ts',
+    file: 'src/codegen/printers/transpose-kernel.ts',
     find: "    out.line('__syncthreads();');\n",
     replace: '',
     tests: VALUES,
   },
   {
     name: 'a missing barrier in a reduction of a block',
-    file: 'src/codegen/block-reduce.ts',
+    file: 'src/codegen/printers/block-reduce.ts',
     find: "  out.line('__syncthreads();');\n",
     replace: '',
     tests: VALUES,
@@ -288,14 +288,14 @@ export const MUTANTS = [
   },
   {
     name: 'a temporary whose place is given away while it is still read',
-    file: 'src/exec/memory.ts',
+    file: 'src/exec/plan/memory.ts',
     find: 'for (; step < block.first - 1; step++)',
     replace: 'for (; step < block.first; step++)',
     tests: PROGRAMS,
   },
   {
     name: 'a peak that forgets how blocks are rounded',
-    file: 'src/exec/block-bytes.ts',
+    file: 'src/exec/plan/block-bytes.ts',
     find: 'return roundUp(bytes, Math.min(2 * MiB, Math.max(512, power / STEPS)));',
     replace: 'return bytes;',
     tests: KEPT,
@@ -368,21 +368,21 @@ export const MUTANTS = [
   },
   {
     name: 'a map that writes over what it reads elsewhere',
-    file: 'src/exec/own-place.ts',
+    file: 'src/exec/plan/own-place.ts',
     find: 'load.bounds.length === 0 && sameAffine(load, store.access)',
     replace: 'load.bounds.length === 0',
     tests: [...PROGRAMS, 'test/conformance/stencils.test.ts'],
   },
   {
     name: 'a stencil whose tiles overlap too little',
-    file: 'src/codegen/schedule-stencil.ts',
+    file: 'src/codegen/schedules/schedule-stencil.ts',
     find: 'const border = [down * steps, left] as const;',
     replace: 'const border = [Math.max(0, down * steps - 1), left] as const;',
     tests: ['test/conformance/stencils.test.ts'],
   },
   {
     name: 'a stencil that reads rows before other warps hand them over',
-    file: 'src/codegen/stencil-kernel.ts',
+    file: 'src/codegen/printers/stencil-kernel.ts',
     find: "    });\n    out.line('__syncthreads();');",
     replace: '    });',
     tests: ['test/conformance/stencils.test.ts'],

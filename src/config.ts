@@ -45,7 +45,7 @@ export interface Config {
   readonly hostMemory: number | undefined;
   /** `WEFT_DEADLINE`: milliseconds that one of several devices may take for a tile before it counts as lost. */
   readonly deadline: number;
-  /** Where the CUDA libraries may be; see `exec/cuda-libraries.ts`. */
+  /** Where the CUDA libraries may be; see `exec/native/cuda-libraries.ts`. */
   readonly cuda: CudaPlaces;
 }
 

@@ -8,9 +8,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { config } from './config.js';
 import { NativeError } from './errors.js';
-import { chooseDevice, cudaProblem } from './exec/devices.js';
-import { ImageFolder } from './exec/image-folder.js';
-import { hasConditionalNodes } from './exec/loop-records.js';
+import { chooseDevice, cudaProblem } from './exec/native/devices.js';
 import {
   type CpuInfo,
   type CudaDeviceInfo,
@@ -18,8 +16,10 @@ import {
   cpuInfo,
   cudaInfo,
   refusesLoops,
-} from './exec/native.js';
-import { BUILD_COMMAND } from './exec/native-addon.js';
+} from './exec/native/native.js';
+import { BUILD_COMMAND } from './exec/native/native-addon.js';
+import { hasConditionalNodes } from './exec/plan/loop-records.js';
+import { ImageFolder } from './exec/programs/image-folder.js';
 import { formatBytes } from './graph/format.js';
 import { lazy, whileLoop } from './index.js';
 

@@ -2,7 +2,7 @@
  * Elements of typed arrays as JavaScript data: 64-bit integers are bigints, booleans bytes of 0 and 1, halves their bits,
  * complex elements two values. Called where the user's data comes in and where results are read or printed.
  */
-import { typedArrayOver } from './exec/host-memory.js';
+import { typedArrayOver } from './exec/native/host-memory.js';
 import { type Complex, DTYPE_INFO, type DType, type Scalar } from './graph/dtype.js';
 import type { TypedArray } from './graph/expr.js';
 import { fromBfloat16Bits, fromFloat16Bits, toBfloat16Bits, toFloat16Bits } from './graph/half.js';

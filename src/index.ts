@@ -50,7 +50,7 @@ export {
   ShapeError,
 } from './errors.js';
 export type { ComputeOptions } from './exec/compute-options.js';
-export type { DevicesOption } from './exec/devices.js';
+export type { DevicesOption } from './exec/native/devices.js';
 export type { OnProgress, Progress } from './exec/progress.js';
 export { synchronize } from './exec/synchronize.js';
 export type { ArrayLike } from './fluent.js';

@@ -1,6 +1,6 @@
 /** What devices hold of their memory, and giving back what is kept for the next compute. */
-import { chooseDevice } from './exec/devices.js';
-import { memory as reports, trim as trimOpened } from './exec/native.js';
+import { chooseDevice } from './exec/native/devices.js';
+import { memory as reports, trim as trimOpened } from './exec/native/native.js';
 
 /** The memory of one device, in bytes. */
 export interface MemoryUse {

@@ -4,9 +4,9 @@
  */
 import { type DTypeArgument, dtypeOf } from './creation.js';
 import { ArgumentError, expected } from './errors.js';
-import { chooseDevice, deviceName } from './exec/devices.js';
-import { typedArrayOver } from './exec/host-memory.js';
-import { allocatePinned } from './exec/native.js';
+import { chooseDevice, deviceName } from './exec/native/devices.js';
+import { typedArrayOver } from './exec/native/host-memory.js';
+import { allocatePinned } from './exec/native/native.js';
 import { byteLengthOf } from './graph/dtype.js';
 import { sizeOfShape } from './graph/graph.js';
 import { checkShape, type ShapeArgument } from './graph/shape.js';

@@ -3,7 +3,7 @@
  * shown, is `inspect/timeline.ts`.
  */
 import type { ComputeOptions } from './exec/compute-options.js';
-import { beginRecording, endRecording } from './exec/recorder.js';
+import { beginRecording, endRecording } from './exec/native/recorder.js';
 import type { ArrayLike } from './fluent.js';
 import { type Timeline, timelineOf } from './inspect/timeline.js';
 import { compute, Lazy } from './lazy.js';

@@ -5,10 +5,10 @@
 import { ArgumentError, expected } from './errors.js';
 import type { ComputeOptions } from './exec/compute-options.js';
 import { budgetsOf, evaluate, evaluateStored, hostResults, storedResults } from './exec/evaluate.js';
+import { turnToPlan } from './exec/native/turns.js';
 import { type ArgumentExpr, placeholderFor } from './exec/placeholder.js';
-import type { Budgets } from './exec/program.js';
+import type { Budgets } from './exec/programs/program.js';
 import { Trace } from './exec/trace.js';
-import { turnToPlan } from './exec/turns.js';
 import { withLevels } from './graph/depth.js';
 import { type Expr, layoutOf } from './graph/expr.js';
 import { formatShape, formatValue } from './graph/format.js';

@@ -1,6 +1,6 @@
 /** Loops on the CPU that never compute or never dispose: a hundred thousand rounds in bounded memory. */
 import { describe, expect, it } from 'vitest';
-import { collectGarbage, memory } from '../src/exec/native.js';
+import { collectGarbage, memory } from '../src/exec/native/native.js';
 import { type Lazy, lazy } from '../src/index.js';
 
 const device = 'cpu';

@@ -6,8 +6,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { planGraph } from '../src/exec/program.js';
-import { cudaOf } from '../src/exec/program-cuda.js';
+import { planGraph } from '../src/exec/programs/program.js';
+import { cudaOf } from '../src/exec/programs/program-cuda.js';
 import { canonicalize } from '../src/fusion/canonicalize.js';
 import { lazy } from '../src/index.js';
 

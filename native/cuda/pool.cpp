@@ -23,7 +23,7 @@ constexpr size_t kSmall = size_t{1} << 20;
 // What the driver's pool may hold beyond the bound before it is trimmed.
 constexpr size_t kDriverSlack = size_t{256} << 20;
 
-// What a block takes of the device, as src/exec/block-bytes.ts says it to plans.
+// What a block takes of the device, as src/exec/plan/block-bytes.ts says it to plans.
 size_t capacityFor(size_t byteLength) {
   if (host::poison()) return byteLength;
   const size_t step = std::clamp(std::bit_floor(byteLength) / kSteps, kLeastStep, kMostStep);

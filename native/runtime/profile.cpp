@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// Numbers for each span and each sample, as in src/exec/native-types.ts.
+// Numbers for each span and each sample, as in src/exec/native/native-types.ts.
 constexpr size_t kSpanFields = 7;
 constexpr size_t kSampleFields = 3;
 

@@ -1,4 +1,4 @@
-// Reading the steps of a program (StepSpec of src/exec/native-types.ts), with all checks that running them
+// Reading the steps of a program (StepSpec of src/exec/native/native-types.ts), with all checks that running them
 // relies on.
 #pragma once
 #include <string>

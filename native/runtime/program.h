@@ -1,4 +1,4 @@
-// Program: steps over numbered buffers, read once from plain data (ProgramSpec of src/exec/native.ts) and
+// Program: steps over numbered buffers, read once from plain data (ProgramSpec of src/exec/native/native.ts) and
 // then immutable. Reading it checks everything that running it relies on, so that a malformed spec is an
 // error here.
 #pragma once
@@ -79,7 +79,7 @@ struct LaunchStep {
   bool isCounted = false;
 };
 
-// In elements, as MatrixOperand of src/exec/plan.ts.
+// In elements, as MatrixOperand of src/exec/plan/plan.ts.
 struct MatrixOperand {
   int buffer;
   int64_t offset, batchStride, rowStride, columnStride;
@@ -130,7 +130,7 @@ struct Program {
     size_t first, count;
   };
   std::vector<Stretch> graphs;
-  // Where steps run that several streams of a GPU run; StreamPlan of src/exec/streams.ts.
+  // Where steps run that several streams of a GPU run; StreamPlan of src/exec/plan/streams.ts.
   struct Order {
     size_t stream;
     // Earlier steps of other streams that it begins after.

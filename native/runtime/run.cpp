@@ -119,7 +119,7 @@ Napi::Value run(const Napi::CallbackInfo& info) {
   for (uint32_t i = 0; i < inputCount; i++) {
     if (readInput(inputs.Get(i), program, i, task->inputs[i])) readsHost = true;
   }
-  // The list, which src/exec/native.ts made for this call, holds the arrays.
+  // The list, which src/exec/native/native.ts made for this call, holds the arrays.
   if (readsHost) task->hold(inputs);
 
   const Napi::Array keep = values::array(info[2], "keep");

@@ -1,4 +1,4 @@
-// Outputs of a run that go to files: what JavaScript says of them (FileOutput of src/exec/native-types.ts),
+// Outputs of a run that go to files: what JavaScript says of them (FileOutput of src/exec/native/native-types.ts),
 // and writing them when the run is over.
 #pragma once
 #include <napi.h>

@@ -1,5 +1,5 @@
 // Inputs of a run that JavaScript describes instead of handing over memory: regions of files, arrays in
-// several pieces, and readers (FileInput, ChunkedInput and ReaderInput of src/exec/native-types.ts).
+// several pieces, and readers (FileInput, ChunkedInput and ReaderInput of src/exec/native/native-types.ts).
 #pragma once
 #include <napi.h>
 

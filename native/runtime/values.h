@@ -53,7 +53,7 @@ struct Boxed {
 };
 
 // An external value that owns a T, which has a `static constexpr const char* kWhat`. The collector deletes
-// the T. Externals come from here alone: src/exec/native.ts hands none of others on.
+// the T. Externals come from here alone: src/exec/native/native.ts hands none of others on.
 template <typename T>
 Napi::Value makeHandle(Napi::Env env, std::unique_ptr<T> owned) {
   auto box = std::unique_ptr<Boxed<T>>(new Boxed<T>{.owned = std::move(owned)});

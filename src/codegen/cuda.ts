@@ -10,22 +10,22 @@ import { Body } from './body.js';
 import { normalize } from './domain.js';
 import type { CudaFunction } from './function.js';
 import type { CudaArgument, CudaLaunch, Scratch } from './launch.js';
-import { printMap } from './map-kernel.js';
-import { printPairs } from './pair-kernel.js';
 import { inWindows } from './pitch.js';
-import { preludeFor } from './prelude.js';
-import { printReduce } from './reduce-kernel.js';
-import { printRepeat } from './repeat-kernel.js';
-import { printRows } from './row-kernel.js';
-import { type Schedule, scheduleOf, scheduleOfNormal } from './schedule.js';
+import { preludeFor } from './prelude/prelude.js';
+import { printMap } from './printers/map-kernel.js';
+import { printPairs } from './printers/pair-kernel.js';
+import { printReduce } from './printers/reduce-kernel.js';
+import { printRepeat } from './printers/repeat-kernel.js';
+import { printRows } from './printers/row-kernel.js';
+import { printStencil } from './printers/stencil-kernel.js';
+import { printTranspose } from './printers/transpose-kernel.js';
+import { type Schedule, scheduleOf, scheduleOfNormal } from './schedules/schedule.js';
 import { type SplitKernels, splitPhases } from './split-phases.js';
-import { printStencil } from './stencil-kernel.js';
-import { printTranspose } from './transpose-kernel.js';
 
 export { cudaWorks } from './cuda-work.js';
 export type { CudaArgument, CudaLaunch, Scratch } from './launch.js';
-export { printSchedule, type Schedule, scheduleOf } from './schedule.js';
-export { DEFAULT_LIMITS, type DeviceLimits } from './schedule-rows.js';
+export { printSchedule, type Schedule, scheduleOf } from './schedules/schedule.js';
+export { DEFAULT_LIMITS, type DeviceLimits } from './schedules/schedule-rows.js';
 
 /**
  * NVRTC's options for every generated source, besides the architecture. Divisions and square roots are correctly

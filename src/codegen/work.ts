@@ -3,7 +3,7 @@
  *
  * A part runs the very code of the whole kernel on a range of its blocks (CUDA) or tiles (CPU), with the same schedule
  * and the same addresses relative to each buffer's start. The bits of a result therefore do not depend on how a kernel
- * was cut. `exec/sweeps.ts` cuts jobs that do not fit into memory; each code generator says how its kernels can be cut.
+ * was cut. `exec/sweeps/sweeps.ts` cuts jobs that do not fit into memory; each code generator says how its kernels can be cut.
  */
 import type { Access, Kernel } from '../fusion/kernel.js';
 import { type Box, insideOf, reachOf } from './boxes.js';

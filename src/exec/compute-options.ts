@@ -4,7 +4,7 @@
  */
 import { ArgumentError, expected, RangeArgumentError } from '../errors.js';
 import { formatValue } from '../graph/format.js';
-import type { DevicesOption } from './devices.js';
+import type { DevicesOption } from './native/devices.js';
 import type { OnProgress } from './progress.js';
 
 export interface ComputeOptions {

@@ -13,10 +13,10 @@ import type { DType } from '../graph/dtype.js';
 import { type DeviceBuffer, type Expr, holdersOf, type Shape, type TypedArray } from '../graph/expr.js';
 import { formatSite } from '../site.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
-import { executeDealt } from './dealt.js';
-import { type ChosenDevices, chooseDevices } from './devices.js';
-import { typedArrayOver } from './host-memory.js';
+import { executeDealt } from './dealt/dealt.js';
 import { inputsOf, runWithInputs } from './inputs.js';
+import { type ChosenDevices, chooseDevices } from './native/devices.js';
+import { typedArrayOver } from './native/host-memory.js';
 import {
   cancel,
   createCancel,
@@ -27,13 +27,13 @@ import {
   type RunResult,
   run,
   tilesDone,
-} from './native.js';
+} from './native/native.js';
+import { timed } from './native/recorder.js';
+import { turnToPlan } from './native/turns.js';
 import { Parts } from './parts.js';
-import type { Plan, PlanBuffer } from './plan.js';
-import type { Budgets, Place, Program } from './program.js';
+import type { Plan, PlanBuffer } from './plan/plan.js';
+import type { Budgets, Place, Program } from './programs/program.js';
 import { type OnProgress, watchProgress } from './progress.js';
-import { timed } from './recorder.js';
-import { turnToPlan } from './turns.js';
 import { runWithin } from './within.js';
 
 /** A result in host memory, contiguous in C order. */

@@ -8,9 +8,9 @@ import type { SourceArray } from '../fusion/source-array.js';
 import { byteLengthOf, DTYPE_INFO, type DType, isComplex } from '../graph/dtype.js';
 import type { ElementReader, FileRegion, FoldedSource, Site, TypedArray } from '../graph/expr.js';
 import { formatSite } from '../site.js';
-import type { ReaderInput, RunInput } from './native.js';
+import type { ReaderInput, RunInput } from './native/native.js';
 import { isPlaceholder } from './placeholder.js';
-import type { Plan } from './plan.js';
+import type { Plan } from './plan/plan.js';
 
 /** Elements that JavaScript is still to read: all before the run, or parts of them while it is under way. */
 export class Unread {

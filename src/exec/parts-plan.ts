@@ -8,8 +8,8 @@ import { byteLengthOf } from '../graph/dtype.js';
 import type { FoldedPart } from '../graph/expr.js';
 import { nodeOf, sizeOfShape } from '../graph/graph.js';
 import { type PartTarget, placeOfParts } from './parts.js';
-import type { Plan } from './plan.js';
-import { planGraph } from './program.js';
+import type { Plan } from './plan/plan.js';
+import { planGraph } from './programs/program.js';
 
 export interface PartsPlan {
   readonly count: number;

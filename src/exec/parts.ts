@@ -11,8 +11,8 @@ import { canonicalOfPart, partsBelow, partsIn } from '../fusion/fold.js';
 import type { DeviceBuffer, FoldedPart, FoldedSource } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import { type Bringing, type Input, inputsOf, type PartValues, runWithInputs } from './inputs.js';
-import { type RunInput, run } from './native.js';
-import type { Place, Program, Target } from './program.js';
+import { type RunInput, run } from './native/native.js';
+import type { Place, Program, Target } from './programs/program.js';
 import { runWithin } from './within.js';
 
 /** Budget, device and options as for the graph above; where results go is found here. */

@@ -6,7 +6,7 @@ import { reach } from '../fusion/narrow-sources.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import type { DeviceBuffer, DeviceSource, ExprOf, HostSource, Shape } from '../graph/expr.js';
 import { sizeOfShape } from '../graph/graph.js';
-import { typedArrayOver } from './host-memory.js';
+import { typedArrayOver } from './native/host-memory.js';
 
 /** An array as a function's argument: elements in host memory or on a device. */
 export type ArgumentExpr = ExprOf<'source'> & { readonly source: HostSource | DeviceSource };

@@ -9,23 +9,22 @@ import type { SourceArray } from '../fusion/source-array.js';
 import type { Site } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import type { Graph } from '../graph/graph.js';
-import { type DeviceNeeds, peakOf, withHostPeak } from './device-needs.js';
-import { type Draft, draftOf } from './draft.js';
-import { hostNoFit, madeAt, nameOf, withLessToCopyThrough, withoutSpills } from './host-budget.js';
-import { inPlace } from './in-place.js';
-import { withLoopCounters } from './loop-counters.js';
-import { recordsOf, withLoopRecords } from './loop-records.js';
-import { placeInArena } from './memory.js';
-import type { Plan, PlanBuffer, Step } from './plan.js';
-import { inStreams } from './plan-streams.js';
-import { inReadBlocks } from './read-blocks.js';
-import { buffersOf, placesOf } from './step-buffers.js';
+import { type DeviceNeeds, peakOf, withHostPeak } from './plan/device-needs.js';
+import { type Draft, draftOf } from './plan/draft.js';
+import { hostNoFit, madeAt, nameOf, withLessToCopyThrough, withoutSpills } from './plan/host-budget.js';
+import { inPlace } from './plan/in-place.js';
+import { withLoopCounters } from './plan/loop-counters.js';
+import { recordsOf, withLoopRecords } from './plan/loop-records.js';
+import { placeInArena } from './plan/memory.js';
+import type { Plan, PlanBuffer, Step } from './plan/plan.js';
+import { inStreams } from './plan/plan-streams.js';
+import { inReadBlocks } from './plan/read-blocks.js';
+import { buffersOf, placesOf } from './plan/step-buffers.js';
+import { withWorkspaces, workspacesOf } from './plan/workspace.js';
+import type { NoFit } from './sweeps/sweep-slots.js';
+import { planSweeps } from './sweeps/sweeps.js';
 
-import type { NoFit } from './sweep-slots.js';
-import { planSweeps } from './sweeps.js';
-import { withWorkspaces, workspacesOf } from './workspace.js';
-
-export type { DeviceNeeds } from './device-needs.js';
+export type { DeviceNeeds } from './plan/device-needs.js';
 
 /** Where results are wanted: copied to host memory, left on the device, or written to files. */
 export type Place = 'host' | 'device' | 'file';

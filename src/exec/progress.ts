@@ -2,8 +2,8 @@
  * Tells how far a compute is: tiles and bytes done, rate, time left. The native run counts tiles; a timer looks at the count
  * and turns it into what the user asked to be told. Called by `evaluate.ts`.
  */
-import { WINDOW_FIELDS } from './native-types.js';
-import { type Plan, type Step, type SweepStep, sweepsOf } from './plan.js';
+import { WINDOW_FIELDS } from './native/native-types.js';
+import { type Plan, type Step, type SweepStep, sweepsOf } from './plan/plan.js';
 
 /** How far a compute is. A compute that fits as a whole is one tile; a step of `iterate` counts as a tile. */
 export interface Progress {

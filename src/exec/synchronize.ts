@@ -2,8 +2,8 @@
  * Waiting for a device: results of compiled functions that stay on a GPU are handed out when their work is queued, and this
  * tells when it is done. Work on a device ends in order, so that the end of a program that does nothing is the end of all.
  */
-import { deviceName } from './devices.js';
-import { createProgram, memory, type NativeProgram, run } from './native.js';
+import { deviceName } from './native/devices.js';
+import { createProgram, memory, type NativeProgram, run } from './native/native.js';
 
 const nothing = new Map<string, NativeProgram>();
 

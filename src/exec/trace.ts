@@ -11,15 +11,15 @@ import { type Canonical, canonicalize } from '../fusion/canonicalize.js';
 import type { SourceArray } from '../fusion/source-array.js';
 import type { Expr } from '../graph/expr.js';
 import type { ComputeOptions } from './compute-options.js';
-import { type DealtOptions, executeAgain, executeDealt } from './dealt.js';
+import { type DealtOptions, executeAgain, executeDealt } from './dealt/dealt.js';
 import { devicesOf, type Executed, located, placesOf, probed } from './evaluate.js';
 import { type Input, inputOf, partOf, runWithInputs } from './inputs.js';
-import { type RunOptions, run } from './native.js';
+import { type RunOptions, run } from './native/native.js';
+import { isSomeStalled } from './native/stalls.js';
+import { turnToPlan } from './native/turns.js';
 import { Parts } from './parts.js';
 import { type ArgumentExpr, firstOf, memoryOf } from './placeholder.js';
-import type { Budgets, Program } from './program.js';
-import { isSomeStalled } from './stalls.js';
-import { turnToPlan } from './turns.js';
+import type { Budgets, Program } from './programs/program.js';
 import { runWithin } from './within.js';
 
 /** Where results are wanted. */

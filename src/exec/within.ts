@@ -4,8 +4,8 @@
  */
 import { MemoryError } from '../errors.js';
 import type { Canonical } from '../fusion/canonicalize.js';
-import { collectGarbage, cudaInfo, openDevice, trim } from './native.js';
-import { type Program, programOf, type Target } from './program.js';
+import { collectGarbage, cudaInfo, openDevice, trim } from './native/native.js';
+import { type Program, programOf, type Target } from './programs/program.js';
 
 /** What other work on the device may take meanwhile, as a part of what is free. */
 const LEFT_FREE = 1 / 16;

@@ -6,10 +6,10 @@
  */
 
 import type { ComputeOptions } from '../exec/compute-options.js';
-import { type DealtPlan, printDealtPlan } from '../exec/deal-plan.js';
-import { planDealt } from '../exec/dealt.js';
+import { type DealtPlan, printDealtPlan } from '../exec/dealt/deal-plan.js';
+import { planDealt } from '../exec/dealt/dealt.js';
 import { budgetsOf, devicesOf } from '../exec/evaluate.js';
-import { cpuInfo } from '../exec/native.js';
+import { cpuInfo } from '../exec/native/native.js';
 import { planParts } from '../exec/parts-plan.js';
 import {
   countOf,
@@ -21,9 +21,9 @@ import {
   printStream,
   type Step,
   type SweepStep,
-} from '../exec/plan.js';
-import { type Planned, planGraph } from '../exec/program.js';
-import { cudaOf, graphSizes, limitsOf } from '../exec/program-cuda.js';
+} from '../exec/plan/plan.js';
+import { type Planned, planGraph } from '../exec/programs/program.js';
+import { cudaOf, graphSizes, limitsOf } from '../exec/programs/program-cuda.js';
 import { canonicalize } from '../fusion/canonicalize.js';
 import type { FusedStep, Partition } from '../fusion/partition.js';
 import type { PassTrace } from '../fusion/pipeline.js';

@@ -4,12 +4,18 @@
  */
 
 import type { ComputeOptions } from '../exec/compute-options.js';
-import { type DealtPlan, distinctRunsOf, hostBytesOf, namesOf, printDealtPlan } from '../exec/deal-plan.js';
-import { planDealt } from '../exec/dealt.js';
+import {
+  type DealtPlan,
+  distinctRunsOf,
+  hostBytesOf,
+  namesOf,
+  printDealtPlan,
+} from '../exec/dealt/deal-plan.js';
+import { planDealt } from '../exec/dealt/dealt.js';
 import { budgetsOf, devicesOf } from '../exec/evaluate.js';
 import { type PartsPlan, planParts } from '../exec/parts-plan.js';
-import { type Plan, printPlan, type Step, sweepsOf as sweepsIn } from '../exec/plan.js';
-import { type Place, planGraph } from '../exec/program.js';
+import { type Plan, printPlan, type Step, sweepsOf as sweepsIn } from '../exec/plan/plan.js';
+import { type Place, planGraph } from '../exec/programs/program.js';
 import { canonicalize } from '../fusion/canonicalize.js';
 import type { Expr } from '../graph/expr.js';
 

@@ -1,5 +1,5 @@
 /** What a timeline holds, as plain data: spans of work and samples of memory. */
-import type { HostWork } from '../exec/recorder.js';
+import type { HostWork } from '../exec/native/recorder.js';
 
 /** In the order of `Kind` in `native/runtime/recorder.h`. */
 export const NATIVE_KINDS = [

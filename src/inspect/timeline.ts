@@ -3,8 +3,8 @@
  * and how much memory was held. Prints as a table (`timeline-summary.ts`); becomes a Chrome trace (`trace.ts`) or a picture
  * (`timeline-svg.ts`).
  */
-import { SAMPLE_FIELDS, SPAN_FIELDS } from '../exec/native-types.js';
-import type { Recording } from '../exec/recorder.js';
+import { SAMPLE_FIELDS, SPAN_FIELDS } from '../exec/native/native-types.js';
+import type { Recording } from '../exec/native/recorder.js';
 import { type MemorySample, NATIVE_KINDS, type TimelineData, type TimelineSpan } from './timeline-data.js';
 import { printSummary, type Summary, summarize } from './timeline-summary.js';
 import { drawTimeline, type PictureOptions } from './timeline-svg.js';

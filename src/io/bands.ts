@@ -2,7 +2,7 @@
  * Bands: an array that is read in parts, by what is decoded as one — rows of chunks, groups of rows. Each band is read
  * once while parts of it are asked for one after the other, and few of them are kept. Called by `zarr.ts` and `parquet.ts`.
  */
-import { typedArrayOver } from '../exec/host-memory.js';
+import { typedArrayOver } from '../exec/native/host-memory.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import type { TypedArray } from '../graph/expr.js';
 import { Idle } from './idle.js';

@@ -5,7 +5,7 @@
  * Of what was inflated a stretch is kept, for parts that overlap or come a little out of order.
  */
 import { crc32, createInflateRaw, type InflateRaw } from 'node:zlib';
-import { typedArrayOver } from '../exec/host-memory.js';
+import { typedArrayOver } from '../exec/native/host-memory.js';
 import { byteLengthOf } from '../graph/dtype.js';
 import type { ElementReader, FileRegion, TypedArray } from '../graph/expr.js';
 import { swapWords } from './byte-order.js';

@@ -6,7 +6,7 @@
  */
 import { type FileHandle, lstat, open, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { reserveFile } from '../exec/native.js';
+import { reserveFile } from '../exec/native/native.js';
 import type { FileStamp } from '../graph/expr.js';
 import { asFileError, refuser, stampOf } from './data-file.js';
 import { Temporary } from './temporary.js';

@@ -7,7 +7,7 @@
  */
 import { lstat, mkdir, open, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { exchangePaths } from '../exec/native.js';
+import { exchangePaths } from '../exec/native/native.js';
 import type { FileStamp } from '../graph/expr.js';
 import { asFileError, refuser } from './data-file.js';
 import { isThere, OutputFile, syncFolder } from './output-file.js';

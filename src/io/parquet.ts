@@ -4,7 +4,7 @@
  */
 import type { AsyncBuffer, Compressors, DecodedArray, FileMetaData, SchemaElement } from 'hyparquet';
 import { ArgumentError, DTypeError, expected } from '../errors.js';
-import { typedArrayOver } from '../exec/host-memory.js';
+import { typedArrayOver } from '../exec/native/host-memory.js';
 import { checkOptions } from '../graph/arguments.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import type { Expr, TypedArray } from '../graph/expr.js';

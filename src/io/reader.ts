@@ -6,7 +6,7 @@
  */
 import { isTypedArray, memoryOf, nativeDType } from '../elements.js';
 import { ArgumentError, expected } from '../errors.js';
-import { typedArrayOver } from '../exec/host-memory.js';
+import { typedArrayOver } from '../exec/native/host-memory.js';
 import { checkOptions } from '../graph/arguments.js';
 import { type DType, isComplex } from '../graph/dtype.js';
 import type { Expr, Shape, TypedArray } from '../graph/expr.js';

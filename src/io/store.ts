@@ -5,7 +5,7 @@
 import { ArgumentError, expected } from '../errors.js';
 import type { ComputeOptions } from '../exec/compute-options.js';
 import { evaluateIntoFiles } from '../exec/evaluate.js';
-import type { FileOutput } from '../exec/native-types.js';
+import type { FileOutput } from '../exec/native/native-types.js';
 import type { Expr, FileStamp } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
 import { transpose } from '../graph/views.js';

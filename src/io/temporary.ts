@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { guardPath, releasePath } from '../exec/native.js';
+import { guardPath, releasePath } from '../exec/native/native.js';
 
 const ALL = { recursive: true, force: true } as const;
 

@@ -5,7 +5,7 @@
 import type { DataType, Readable, Array as ZarrArray } from 'zarrita';
 import { isTypedArray } from '../elements.js';
 import { ArgumentError, DTypeError, expected, FileError } from '../errors.js';
-import { typedArrayOver } from '../exec/host-memory.js';
+import { typedArrayOver } from '../exec/native/host-memory.js';
 import { byteLengthOf, type DType, isDType } from '../graph/dtype.js';
 import type { Shape, TypedArray } from '../graph/expr.js';
 import { denseStrides, sizeOfShape } from '../graph/graph.js';

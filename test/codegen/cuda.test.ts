@@ -12,7 +12,7 @@ import {
   scheduleOf,
 } from '../../src/codegen/cuda.js';
 import { LOOP_CHECK } from '../../src/codegen/loop-check.js';
-import { compileCuda, cudaInfo } from '../../src/exec/native.js';
+import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { DTYPES } from '../../src/graph/dtype.js';
 import type { OpName } from '../../src/graph/ops.js';

@@ -1,7 +1,7 @@
 /** The CPU has a function for every op, joined pair, cast and reduction that a tape can hold. */
 import { describe, expect, it } from 'vitest';
-import { encodeTape, planTape } from '../../src/codegen/tape.js';
-import { CHAIN_BINARY, CHAIN_REDUCTIONS } from '../../src/codegen/tape-chain.js';
+import { encodeTape, planTape } from '../../src/codegen/tape/tape.js';
+import { CHAIN_BINARY, CHAIN_REDUCTIONS } from '../../src/codegen/tape/tape-chain.js';
 import {
   COMPARISONS,
   EXP_INNER,
@@ -10,8 +10,8 @@ import {
   OUTER_BINARY,
   OUTER_UNARY,
   SUM_INNER,
-} from '../../src/codegen/tape-fuse.js';
-import * as native from '../../src/exec/native.js';
+} from '../../src/codegen/tape/tape-fuse.js';
+import * as native from '../../src/exec/native/native.js';
 import { DTYPES, type DType, isHalf } from '../../src/graph/dtype.js';
 import { OP_NAMES, type OpName, opRow } from '../../src/graph/ops.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from '../../src/graph/reductions.js';

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { boxesOfRange } from '../../src/codegen/boxes.js';
-import { tapeWorks } from '../../src/codegen/tape-work.js';
+import { tapeWorks } from '../../src/codegen/tape/tape-work.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { generator } from '../support/random.js';

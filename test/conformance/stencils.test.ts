@@ -6,7 +6,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planGraph } from '../../src/exec/program.js';
+import { planGraph } from '../../src/exec/programs/program.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
 import type { DType } from '../../src/graph/dtype.js';
 import { arange, iterate, type Lazy } from '../../src/index.js';

@@ -1,5 +1,5 @@
 /** What a record calls its device. */
-import { cudaInfo } from '../../src/exec/native.js';
+import { cudaInfo } from '../../src/exec/native/native.js';
 
 /** `cuda: NVIDIA H200`, `cuda: simulated`, `cpu`. */
 export function describeDevice(device: string, simulated: boolean): string {

@@ -23,7 +23,7 @@ if (values.simulated) {
   Object.assign(process.env, SIM_ENVIRONMENT);
 }
 const { compute, MemoryError, persist, plan } = await import('../../src/index.js');
-const { cudaInfo, memory } = await import('../../src/exec/native.js');
+const { cudaInfo, memory } = await import('../../src/exec/native/native.js');
 const { bitsOf, hasVendorProducts } = await import('../support/budget-corpus.js');
 const { largeGraph } = await import('../support/large-graph.js');
 const { generator } = await import('../support/random.js');

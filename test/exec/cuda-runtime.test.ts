@@ -15,7 +15,7 @@ import {
   run,
   type StepSpec,
   trim,
-} from '../../src/exec/native.js';
+} from '../../src/exec/native/native.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { setDevices, takeProblems } from '../sim/simulator.js';

@@ -1,9 +1,9 @@
 /** The orders in which devices come to the tiles that they share, and the windows that those begin with. */
 import { describe, expect, it } from 'vitest';
-import { tileOrders } from '../../src/exec/deal-tiles.js';
-import { WINDOW_FIELDS } from '../../src/exec/native-types.js';
-import { sweepStep } from '../../src/exec/sweep-tables.js';
-import type { Tile } from '../../src/exec/sweep-windows.js';
+import { tileOrders } from '../../src/exec/dealt/deal-tiles.js';
+import { WINDOW_FIELDS } from '../../src/exec/native/native-types.js';
+import { sweepStep } from '../../src/exec/sweeps/sweep-tables.js';
+import type { Tile } from '../../src/exec/sweeps/sweep-windows.js';
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, k) => k);
 const sorted = (list: readonly number[]): number[] => [...list].sort((a, b) => a - b);

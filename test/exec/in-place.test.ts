@@ -3,7 +3,7 @@
  * which may not be, and that bits stay.
  */
 import { describe, expect, it } from 'vitest';
-import type { Plan } from '../../src/exec/plan.js';
+import type { Plan } from '../../src/exec/plan/plan.js';
 import { type DeviceNeeds, planPartition } from '../../src/exec/planner.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
 import { partition } from '../../src/fusion/partition.js';

@@ -19,7 +19,7 @@ import {
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { KernelCache, type KernelCacheOptions } from '../../src/exec/kernel-cache.js';
+import { KernelCache, type KernelCacheOptions } from '../../src/exec/programs/kernel-cache.js';
 
 let folder: string;
 let compiled: string[];
@@ -290,7 +290,7 @@ describe('many processes', () => {
         declaration: false,
         typeRoots: [join(root, 'node_modules/@types')],
       },
-      files: [join(root, 'src/exec/kernel-cache.ts')],
+      files: [join(root, 'src/exec/programs/kernel-cache.ts')],
       include: [],
     };
     writeFileSync(join(built, 'tsconfig.json'), JSON.stringify(config));
@@ -304,7 +304,7 @@ describe('many processes', () => {
     writeFileSync(
       join(built, 'child.js'),
       `import { appendFileSync } from 'node:fs';
-       import { KernelCache } from './src/exec/kernel-cache.js';
+       import { KernelCache } from './src/exec/programs/kernel-cache.js';
        const [folder, log, compileMs, byteLength = 0] = process.argv.slice(2);
        process.on('SIGXFSZ', () => {}); // a limit of the system is then an error of the write
        const cache = new KernelCache({ folder, byteLimit: 2 ** 20, version: () => '13.0',

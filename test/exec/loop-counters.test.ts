@@ -1,8 +1,8 @@
 /** Which loops have kernels that are told the number of the step. */
 import { describe, expect, it } from 'vitest';
-import type { Draft } from '../../src/exec/draft.js';
-import { withLoopCounters } from '../../src/exec/loop-counters.js';
-import type { KernelStep, LoopStep } from '../../src/exec/plan.js';
+import type { Draft } from '../../src/exec/plan/draft.js';
+import { withLoopCounters } from '../../src/exec/plan/loop-counters.js';
+import type { KernelStep, LoopStep } from '../../src/exec/plan/plan.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 
 const at = (buffer: number, strides: readonly number[] = []) => ({ buffer, offset: 0, strides, bounds: [] });

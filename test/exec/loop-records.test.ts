@@ -1,7 +1,7 @@
 /** Which drivers and compilers let a GPU decide on loops by itself. */
 import { describe, expect, it } from 'vitest';
-import { hasConditionalNodes } from '../../src/exec/loop-records.js';
-import type { CudaInfo } from '../../src/exec/native.js';
+import type { CudaInfo } from '../../src/exec/native/native.js';
+import { hasConditionalNodes } from '../../src/exec/plan/loop-records.js';
 
 const info = (
   conditionalNodes: boolean | undefined,

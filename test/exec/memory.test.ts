@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ALIGNMENT, type Lifetime, placeInArena } from '../../src/exec/memory.js';
+import { ALIGNMENT, type Lifetime, placeInArena } from '../../src/exec/plan/memory.js';
 
 const lifetimes = fc.array(
   fc

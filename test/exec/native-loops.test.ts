@@ -4,8 +4,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { ArgumentError } from '../../src/errors.js';
-import { createProgram, type ProgramSpec, run, type StepSpec } from '../../src/exec/native.js';
-import type { LoopSpec } from '../../src/exec/native-types.js';
+import { createProgram, type ProgramSpec, run, type StepSpec } from '../../src/exec/native/native.js';
+import type { LoopSpec } from '../../src/exec/native/native-types.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
 
 const matrix = (buffer: number) => ({ buffer, offset: 0, batchStride: 4, rowStride: 2, columnStride: 1 });

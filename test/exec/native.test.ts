@@ -20,7 +20,7 @@ import {
   run,
   type StepSpec,
   trim,
-} from '../../src/exec/native.js';
+} from '../../src/exec/native/native.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
 
 /** A square row-major matrix in a buffer. */

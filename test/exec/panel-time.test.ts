@@ -1,7 +1,7 @@
 /** The estimate that panels of products are chosen by. */
 import { describe, expect, it } from 'vitest';
-import { panelSeconds } from '../../src/exec/panel-time.js';
-import type { MatmulStep } from '../../src/exec/plan.js';
+import { panelSeconds } from '../../src/exec/plan/panel-time.js';
+import type { MatmulStep } from '../../src/exec/plan/plan.js';
 
 const n = 16384;
 const operand = { buffer: 0, offset: 0, batchStride: 0, rowStride: n, columnStride: 1 };

@@ -3,7 +3,7 @@
  * and smaller where a budget leaves less, with the same bits.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { memory, trim } from '../../src/exec/native.js';
+import { memory, trim } from '../../src/exec/native/native.js';
 import { type DType, isHalf } from '../../src/graph/dtype.js';
 import { explain, type Lazy, lazy, matmul } from '../../src/index.js';
 import { toLazy } from '../support/api.js';

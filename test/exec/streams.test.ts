@@ -1,10 +1,10 @@
 /** Which stream each step runs in: order is kept with the fewest waits, and only where it pays. */
 import { describe, expect, it } from 'vitest';
-import { placeBeside } from '../../src/exec/memory.js';
-import type { MatmulStep, Plan, Step } from '../../src/exec/plan.js';
-import { planGraph } from '../../src/exec/program.js';
-import { buffersOf } from '../../src/exec/step-buffers.js';
-import { dependencesOf, orderOf, streamsOf } from '../../src/exec/streams.js';
+import { placeBeside } from '../../src/exec/plan/memory.js';
+import type { MatmulStep, Plan, Step } from '../../src/exec/plan/plan.js';
+import { buffersOf } from '../../src/exec/plan/step-buffers.js';
+import { dependencesOf, orderOf, streamsOf } from '../../src/exec/plan/streams.js';
+import { planGraph } from '../../src/exec/programs/program.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
 import { type Lazy, lazy, stack } from '../../src/index.js';
 import { generator } from '../support/random.js';

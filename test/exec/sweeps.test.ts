@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { tapeWorks } from '../../src/codegen/tape-work.js';
-import { WINDOW_FIELDS } from '../../src/exec/native-types.js';
-import type { Plan, SweepStep, SweepWindows } from '../../src/exec/plan.js';
+import { tapeWorks } from '../../src/codegen/tape/tape-work.js';
+import { WINDOW_FIELDS } from '../../src/exec/native/native-types.js';
+import type { Plan, SweepStep, SweepWindows } from '../../src/exec/plan/plan.js';
 import { type DeviceNeeds, planPartition } from '../../src/exec/planner.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
 import { partition } from '../../src/fusion/partition.js';

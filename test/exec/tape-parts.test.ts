@@ -3,9 +3,9 @@
  * whole.
  */
 import { describe, expect, it } from 'vitest';
-import { encodeTape } from '../../src/codegen/tape.js';
-import { tapeWorks } from '../../src/codegen/tape-work.js';
-import type { ProgramSpec } from '../../src/exec/native-types.js';
+import { encodeTape } from '../../src/codegen/tape/tape.js';
+import { tapeWorks } from '../../src/codegen/tape/tape-work.js';
+import type { ProgramSpec } from '../../src/exec/native/native-types.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { byteLengthOf, DTYPES } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';

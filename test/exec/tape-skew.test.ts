@@ -3,13 +3,13 @@
  * step by step, for any number of threads.
  */
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { planTape } from '../../src/codegen/tape.js';
-import { loopsOf } from '../../src/codegen/tape-layout.js';
-import { skewOf } from '../../src/codegen/tape-skew.js';
+import { planTape } from '../../src/codegen/tape/tape.js';
+import { loopsOf } from '../../src/codegen/tape/tape-layout.js';
+import { skewOf } from '../../src/codegen/tape/tape-skew.js';
 import { ArgumentError } from '../../src/errors.js';
-import { createProgram, type ProgramSpec, type StepSpec } from '../../src/exec/native.js';
-import { planGraph } from '../../src/exec/program.js';
-import { cpuProgram } from '../../src/exec/program-cpu.js';
+import { createProgram, type ProgramSpec, type StepSpec } from '../../src/exec/native/native.js';
+import { planGraph } from '../../src/exec/programs/program.js';
+import { cpuProgram } from '../../src/exec/programs/program-cpu.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { arange, iterate, type Lazy, lazy } from '../../src/index.js';

@@ -1,6 +1,6 @@
 /** How much workspace a product on a GPU is planned with: no more than it is faster with, from its sizes alone. */
 import { describe, expect, it } from 'vitest';
-import { planGraph } from '../../src/exec/program.js';
+import { planGraph } from '../../src/exec/programs/program.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
 import { lazy } from '../../src/index.js';
 

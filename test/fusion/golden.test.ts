@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { printPlan } from '../../src/exec/plan.js';
+import { printPlan } from '../../src/exec/plan/plan.js';
 import { planPartition } from '../../src/exec/planner.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
 import { partition } from '../../src/fusion/partition.js';

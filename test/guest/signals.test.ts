@@ -3,7 +3,7 @@
  * has some. With the real NVRTC, where it is found.
  */
 import { describe, expect, it } from 'vitest';
-import { cudaInfo } from '../../src/exec/native.js';
+import { cudaInfo } from '../../src/exec/native/native.js';
 import { endingOf, LEAVING, LIBRARY } from '../support/ending.js';
 
 const { nvrtc, tried } = cudaInfo();
@@ -12,7 +12,7 @@ const why = nvrtc === null ? ` (skipped: ${tried.nvrtc.join('; ')})` : '';
 /** What is sent its signal when it is ready. A kernel of 3,000 steps takes NVRTC far longer than a test. */
 const scriptOf = (code: string): string => `
   import { setTimeout } from 'node:timers/promises';
-  import { compileCuda } from ${JSON.stringify(LIBRARY.replace('index.js', 'exec/native.js'))};
+  import { compileCuda } from ${JSON.stringify(LIBRARY.replace('index.js', 'exec/native/native.js'))};
   const compile = (steps) => compileCuda(
     'extern "C" __global__ void k(float* x) { float y = x[0]; ' +
       'y = sinf(y); y = cosf(y + x[1]);'.repeat(steps) + ' x[0] = y; }',

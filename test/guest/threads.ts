@@ -46,7 +46,7 @@ simulator?.setFaults([
   { call: 'run launch', nth: 0, delayMs: 1 },
 ]);
 const { compile, lazy } = await import('../../src/index.js');
-const { collectGarbage, memory, trim } = await import('../../src/exec/native.js');
+const { collectGarbage, memory, trim } = await import('../../src/exec/native/native.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'weft-threads-'));
 const random = generator(seed);

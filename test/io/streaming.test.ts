@@ -208,7 +208,7 @@ describe('a job of files under a budget', () => {
     const root = new URL('../../dist/src/', import.meta.url).href;
     const body = `
       import { arange, loadNpy, npy, saveNpy } from '${root}index.js';
-      import { memory } from '${root}exec/native.js';
+      import { memory } from '${root}exec/native/native.js';
       const options = { device: 'cpu', memory: ${budget} };
       await arange(8_000_000).compute({ ...options, to: npy(${paths[0]}) });
       const x = await loadNpy(${paths[0]});

@@ -8,8 +8,8 @@ import { endingOf, LIBRARY } from '../support/ending.js';
 import { temporaryFolder } from '../support/files.js';
 
 const { canExchange } = vi.hoisted(() => ({ canExchange: vi.fn() }));
-vi.mock('../../src/exec/native.js', async (original) => {
-  const native = await original<typeof import('../../src/exec/native.js')>();
+vi.mock('../../src/exec/native/native.js', async (original) => {
+  const native = await original<typeof import('../../src/exec/native/native.js')>();
   const exchangePaths = async (one: string, other: string): Promise<boolean> =>
     canExchange() && native.exchangePaths(one, other);
   return { ...native, exchangePaths };

@@ -8,7 +8,7 @@ import {
   type ProgramSpec,
   run,
   type SweepSpec,
-} from '../../src/exec/native.js';
+} from '../../src/exec/native/native.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { ArgumentError } from '../../src/index.js';
 import { cudaSweepProgram } from '../support/cuda-sweep-runner.js';

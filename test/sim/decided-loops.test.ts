@@ -4,8 +4,8 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { DeviceError } from '../../src/errors.js';
-import { trim } from '../../src/exec/native.js';
-import { clearPrograms } from '../../src/exec/program.js';
+import { trim } from '../../src/exec/native/native.js';
+import { clearPrograms } from '../../src/exec/programs/program.js';
 import {
   arange,
   compile,

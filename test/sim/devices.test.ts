@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.js';
-import { cudaInfo } from '../../src/exec/native.js';
+import { cudaInfo } from '../../src/exec/native/native.js';
 import { arange, compute } from '../../src/index.js';
 import { SIM_FOLDER } from './environment.js';
 import { bitsOf, CASES, footprint } from './programs.js';

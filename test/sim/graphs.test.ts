@@ -4,8 +4,8 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { DeviceError, MemoryError } from '../../src/errors.js';
-import { createProgram, keptObjects, run, trim } from '../../src/exec/native.js';
-import { clearPrograms } from '../../src/exec/program.js';
+import { createProgram, keptObjects, run, trim } from '../../src/exec/native/native.js';
+import { clearPrograms } from '../../src/exec/programs/program.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { compile, type Lazy, lazy, synchronize } from '../../src/index.js';
 import { bitsOf, CASES } from './programs.js';

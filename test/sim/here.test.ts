@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { DeviceError, DeviceLostError, MemoryError } from '../../src/errors.js';
-import { createProgram, type RunResult, run } from '../../src/exec/native.js';
+import { createProgram, type RunResult, run } from '../../src/exec/native/native.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { compile, type Lazy, lazy, synchronize } from '../../src/index.js';

@@ -3,7 +3,7 @@
  * refused, or done without values that wait there, where it is more than allowed.
  */
 import { describe, expect, it } from 'vitest';
-import { memory, trim } from '../../src/exec/native.js';
+import { memory, trim } from '../../src/exec/native/native.js';
 import { type ComputeOptions, compute, type Lazy, lazy, MemoryError, plan } from '../../src/index.js';
 import { setDevices, show, takeProblems } from './simulator.js';
 

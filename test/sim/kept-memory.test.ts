@@ -4,7 +4,7 @@
  * given back when asked, and the buffers of a run are copied together.
  */
 import { describe, expect, it, vi } from 'vitest';
-import { createProgram, type RunResult, run, trim } from '../../src/exec/native.js';
+import { createProgram, type RunResult, run, trim } from '../../src/exec/native/native.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { explain } from '../../src/index.js';
 import { bitsOf, CASES } from './programs.js';

@@ -25,7 +25,7 @@ export async function leftBehind(): Promise<string[]> {
   const left = live.nvrtcPrograms ? [`${live.nvrtcPrograms} nvrtcPrograms`] : [];
   if (opened.length === 0 && live.pinnedBytes === 0) return left;
   // Not before: tests choose the environment that it reads.
-  const { keptObjects, memory } = await import('../../src/exec/native.js');
+  const { keptObjects, memory } = await import('../../src/exec/native/native.js');
   const pinned = memory().reduce((sum, { staging }) => sum + staging, 0);
   if (live.pinnedBytes !== pinned) left.push(`${live.pinnedBytes} pinned bytes, ${pinned} kept`);
   for (const ordinal of opened) {

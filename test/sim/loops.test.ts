@@ -1,6 +1,6 @@
 /** Loops on a GPU that never dispose, and loops that never compute: device memory stays within bounds. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { collectGarbage, memory } from '../../src/exec/native.js';
+import { collectGarbage, memory } from '../../src/exec/native/native.js';
 import { withLevels } from '../../src/graph/depth.js';
 import { type Lazy, lazy } from '../../src/index.js';
 import { describeSimulator, setDevices, takeProblems } from './simulator.js';

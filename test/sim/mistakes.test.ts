@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { compileCuda, createProgram, type ProgramSpec, run } from '../../src/exec/native.js';
+import { compileCuda, createProgram, type ProgramSpec, run } from '../../src/exec/native/native.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { SIM_FOLDER } from './environment.js';
 import { type Description, type Problem, setDevices, takeProblems } from './simulator.js';

@@ -3,7 +3,7 @@
  * element beyond any of them is reported by its name, though another buffer of the run would come next in the run's memory.
  */
 import { describe, expect, it } from 'vitest';
-import { compileCuda, createProgram, type ProgramSpec, run } from '../../src/exec/native.js';
+import { compileCuda, createProgram, type ProgramSpec, run } from '../../src/exec/native/native.js';
 import { setDevices, takeProblems } from './simulator.js';
 
 /** Each problem loses a device. */

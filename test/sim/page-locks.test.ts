@@ -5,7 +5,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
-import { memory, trim } from '../../src/exec/native.js';
+import { memory, trim } from '../../src/exec/native/native.js';
 import { type ComputeOptions, concat, type Lazy, lazy, profile } from '../../src/index.js';
 import { describeSimulator, setDevices, setFaults, show, takeProblems } from './simulator.js';
 

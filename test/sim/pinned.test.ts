@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
-import { memory } from '../../src/exec/native.js';
+import { memory } from '../../src/exec/native/native.js';
 import { ArgumentError, lazy, MemoryError, pinned } from '../../src/index.js';
 import { describeSimulator, setFaults } from './simulator.js';
 

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DeviceError, DeviceLostError, MemoryError } from '../../src/errors.js';
-import { clearPrograms } from '../../src/exec/program.js';
+import { clearPrograms } from '../../src/exec/programs/program.js';
 import { compile, iterate, type Lazy, lazy, persist, synchronize } from '../../src/index.js';
 import { bitsOf } from './programs.js';
 import { describeSimulator, setFaults, setSchedule, show, takeProblems } from './simulator.js';

@@ -1,6 +1,6 @@
 /** Loops with a condition where the driver has no conditional nodes: the host reads each condition back. */
 import { describe, expect, it } from 'vitest';
-import { cudaInfo } from '../../src/exec/native.js';
+import { cudaInfo } from '../../src/exec/native/native.js';
 import { type Lazy, lazy, whileLoop } from '../../src/index.js';
 import { SIM_ENVIRONMENT } from './environment.js';
 import { describeSimulator, setFaults } from './simulator.js';

@@ -1,5 +1,5 @@
 /** Programs over one small kernel, `y = a x`, for tests of how runs are queued, overlap and end. */
-import { compileCuda, memory, type ProgramSpec, type StepSpec } from '../../src/exec/native.js';
+import { compileCuda, memory, type ProgramSpec, type StepSpec } from '../../src/exec/native/native.js';
 import { setDevices } from './simulator.js';
 
 export const MEMORY_BYTES = 2 ** 26;

@@ -22,7 +22,7 @@ afterEach(async () => {
   if (process.env.WEFT_POISON !== SIM_ENVIRONMENT.WEFT_POISON) return;
   // What JavaScript gives up is freed by the device's executor, once the collector has found it.
   for (let wait = 0; wait < 200 && leftInUse(before).length > 0; wait++) {
-    if (wait % 50 === 25) await (await import('../../src/exec/native.js')).collectGarbage();
+    if (wait % 50 === 25) await (await import('../../src/exec/native/native.js')).collectGarbage();
     await setTimeout(10);
   }
   expect(leftInUse(before), 'device memory that the test left in use').toEqual([]);

@@ -3,8 +3,8 @@
  * waits allow; launches alone as graphs with branches; whichever call fails.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { keptObjects } from '../../src/exec/native.js';
-import { clearPrograms } from '../../src/exec/program.js';
+import { keptObjects } from '../../src/exec/native/native.js';
+import { clearPrograms } from '../../src/exec/programs/program.js';
 import {
   compile,
   compute,

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { memory } from '../../src/exec/native.js';
+import { memory } from '../../src/exec/native/native.js';
 import { compute, iterate, type Lazy, lazy, loadNpy, MemoryError, npy, plan } from '../../src/index.js';
 import { setDevices, show, takeProblems } from './simulator.js';
 

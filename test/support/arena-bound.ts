@@ -1,9 +1,9 @@
 /** The least memory that temporaries of a plan could do with, wherever they are placed: what lives at the same time. */
 
-import { mostLive } from '../../src/exec/memory.js';
-import type { Plan } from '../../src/exec/plan.js';
-import { buffersOf } from '../../src/exec/step-buffers.js';
-import { workspacesOf } from '../../src/exec/workspace.js';
+import { mostLive } from '../../src/exec/plan/memory.js';
+import type { Plan } from '../../src/exec/plan/plan.js';
+import { buffersOf } from '../../src/exec/plan/step-buffers.js';
+import { workspacesOf } from '../../src/exec/plan/workspace.js';
 
 /** Of steps that run one after the other; a loop is one step. */
 export function arenaBound({ buffers, steps }: Pick<Plan, 'buffers' | 'steps'>): number {

@@ -4,7 +4,7 @@
  */
 
 import { readElement } from '../../src/elements.js';
-import { cpuInfo } from '../../src/exec/native.js';
+import { cpuInfo } from '../../src/exec/native/native.js';
 import {
   type ComputeOptions,
   chunked,
@@ -120,7 +120,7 @@ export interface Meter {
 
 /** The meter of a device; of a simulated one, the simulator counts. */
 export async function meterOf(device: string, simulated: boolean): Promise<Meter> {
-  const { memory, trim } = await import('../../src/exec/native.js');
+  const { memory, trim } = await import('../../src/exec/native/native.js');
   if (!simulated) {
     const name = device === 'cuda' ? 'cuda:0' : device;
     const peak = (): number => {

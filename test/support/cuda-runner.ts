@@ -3,8 +3,13 @@
  * on the simulated CUDA (the project `sim`), which checks every access besides.
  */
 import { CUDA_OPTIONS, type CudaArgument, type CudaKernel } from '../../src/codegen/cuda.js';
-import { compileCuda, createProgram, cudaInfo, run } from '../../src/exec/native.js';
-import type { BufferSpec, LaunchArgument, ProgramSpec, StepSpec } from '../../src/exec/native-types.js';
+import { compileCuda, createProgram, cudaInfo, run } from '../../src/exec/native/native.js';
+import type {
+  BufferSpec,
+  LaunchArgument,
+  ProgramSpec,
+  StepSpec,
+} from '../../src/exec/native/native-types.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';

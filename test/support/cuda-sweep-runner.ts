@@ -10,7 +10,7 @@ import {
   type Schedule,
 } from '../../src/codegen/cuda.js';
 import type { Part, Region, Work } from '../../src/codegen/work.js';
-import { compileCuda } from '../../src/exec/native.js';
+import { compileCuda } from '../../src/exec/native/native.js';
 import type {
   BufferSpec,
   LaunchArgument,
@@ -18,8 +18,8 @@ import type {
   StepSpec,
   SweepBuffer,
   SweepSpec,
-} from '../../src/exec/native-types.js';
-import { areApart } from '../../src/exec/sweep-windows.js';
+} from '../../src/exec/native/native-types.js';
+import { areApart } from '../../src/exec/sweeps/sweep-windows.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import {

@@ -5,7 +5,7 @@
  * The conformance suite takes it for a device called `interpreted`.
  */
 
-import type { LoopStep, MatrixOperand, Plan, Step } from '../../src/exec/plan.js';
+import type { LoopStep, MatrixOperand, Plan, Step } from '../../src/exec/plan/plan.js';
 import { planPartition } from '../../src/exec/planner.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
 import type { Access, Affine, Bound, Instruction, Kernel } from '../../src/fusion/kernel.js';

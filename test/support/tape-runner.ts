@@ -2,8 +2,8 @@
  * Runs kernels on the CPU device through the addon, ahead of any graph; and random kernels to run.
  */
 
-import { encodeTape } from '../../src/codegen/tape.js';
-import type * as Native from '../../src/exec/native.js';
+import { encodeTape } from '../../src/codegen/tape/tape.js';
+import type * as Native from '../../src/exec/native/native.js';
 import type { Affine, Bound, Kernel } from '../../src/fusion/kernel.js';
 import { byteLengthOf, type DType } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';

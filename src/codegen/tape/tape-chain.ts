@@ -1,0 +1,315 @@
+/**
+ * Groups the instructions of a walk into chains, which the CPU computes a few vectors at a time with what goes from one
+ * instruction to the next in registers: a block's memory is then read and written once for all of them. Each lane sees
+ * the same operations in the same order as without.
+ *
+ * The names of steps are those that `native/cpu/ops-chain.cpp` and `ops-math.cpp` enter into the registry. Called by
+ * `tape-schedule.ts`, after pairs were joined (`tape-fuse.ts`): what stays alone stays as it was.
+ */
+import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel.js';
+import type { DType } from '../../graph/dtype.js';
+import { opRow } from '../../graph/ops.js';
+import { COMPARISONS, type TapeFusion } from './tape-fuse.js';
+
+/** Where an operand of a step lies: with a position among the chain's inputs, slots, outputs or reductions. */
+export interface Place {
+  readonly kind: 'input' | 'slot' | 'output' | 'reduction';
+  readonly index: number;
+}
+
+export interface ChainStep {
+  readonly name: string;
+  readonly places: readonly Place[];
+}
+
+export interface Chain {
+  /** One of its values: all have its dtype and span. */
+  readonly value: number;
+  readonly inputs: readonly number[];
+  /** Values that others need. */
+  readonly outputs: readonly number[];
+  readonly reductions: readonly number[];
+  /** Places for values that are needed again later on in the chain. */
+  readonly slots: number;
+  readonly steps: readonly ChainStep[];
+}
+
+/** What a walk runs: an instruction (with what it absorbed), or a chain of them. */
+export type Item =
+  | { readonly kind: 'value'; readonly value: number }
+  | { readonly kind: 'chain'; readonly chain: Chain };
+
+export const CHAIN_BINARY = ['add', 'subtract', 'multiply', 'divide', 'maximum', 'minimum'] as const;
+export const CHAIN_REDUCTIONS = ['sum', 'prod', 'min', 'max'] as const;
+/** More than these, and a chain is cut in two: its slots should stay a small part of the first-level cache. */
+const MOST_SLOTS = 24;
+
+const has = (list: readonly string[], name: string): boolean => list.includes(name);
+
+/** An instruction with those it absorbed, in order. */
+function expand(kernel: Kernel, fusion: TapeFusion, i: number): readonly number[] {
+  const inner = argumentsOf(kernel.tape[i]!).filter((arg) => fusion.absorbed[arg]);
+  return [...inner.flatMap((arg) => expand(kernel, fusion, arg)), i];
+}
+
+/** Dtype that an instruction has steps in, or undefined. */
+function stepDType(kernel: Kernel, fusion: TapeFusion, i: number): DType | undefined {
+  const instruction = kernel.tape[i]!;
+  const { dtype } = instruction;
+  if (dtype !== 'float32' && dtype !== 'float64') return undefined;
+  const are = (args: readonly number[]): boolean => args.every((arg) => kernel.tape[arg]!.dtype === dtype);
+  if (instruction.kind === 'reduce') {
+    return has(CHAIN_REDUCTIONS, instruction.reduction) && are(instruction.args) ? dtype : undefined;
+  }
+  if (instruction.kind !== 'map') return undefined;
+  if (instruction.op === 'where') {
+    const [condition, ...rest] = instruction.args;
+    const compared = fusion.absorbed[condition!] && are(argumentsOf(kernel.tape[condition!]!));
+    return compared && are(rest) ? dtype : undefined;
+  }
+  const known = opRow(instruction.op).arity === 1 || has(CHAIN_BINARY, instruction.op);
+  return known && are(instruction.args) ? dtype : undefined;
+}
+
+const isComparison = (instruction: Instruction): boolean =>
+  instruction.kind === 'map' && has(COMPARISONS, instruction.op);
+
+/** Values that an instruction's steps take: of a choice, those that are compared come first. */
+function takenBy(kernel: Kernel, i: number): readonly number[] {
+  const instruction = kernel.tape[i]!;
+  const args = argumentsOf(instruction);
+  if (instruction.kind !== 'map' || instruction.op !== 'where') return args;
+  return [...argumentsOf(kernel.tape[args[0]!]!), ...args.slice(1)];
+}
+
+/** Members of a chain, in order, or one instruction by itself. */
+type Group = { readonly members: readonly number[] } | { readonly value: number };
+
+interface Open {
+  readonly values: number[];
+  readonly members: number[];
+}
+
+/** Cuts a walk's values into groups such that each may be computed where its last one was. */
+function groupsOf(
+  kernel: Kernel,
+  fusion: TapeFusion,
+  values: readonly number[],
+  keyOf: (i: number) => string | undefined,
+): Group[] {
+  const groups: Group[] = [];
+  const open = new Map<string, Open>();
+  const close = (key: string): void => {
+    const { values: closed, members } = open.get(key)!;
+    open.delete(key);
+    if (closed.length === 1) groups.push({ value: closed[0]! });
+    else groups.push({ members: depthFirst(kernel, members) });
+  };
+  for (const value of values) {
+    const members = expand(kernel, fusion, value);
+    const dtype = stepDType(kernel, fusion, value);
+    const isStep =
+      dtype !== undefined &&
+      members.every((m) => isComparison(kernel.tape[m]!) || stepDType(kernel, fusion, m) === dtype);
+    const key = isStep ? keyOf(value) : undefined;
+    const taken = new Set(members.flatMap((m) => takenBy(kernel, m)));
+    for (const [other, chain] of open) {
+      if (other !== key && chain.members.some((m) => taken.has(m))) close(other);
+    }
+    if (key === undefined) {
+      groups.push({ value });
+      continue;
+    }
+    const chain = open.get(key) ?? { values: [], members: [] };
+    open.set(key, chain);
+    chain.values.push(value);
+    chain.members.push(...members.filter((m) => m === value || !isComparison(kernel.tape[m]!)));
+  }
+  for (const key of [...open.keys()]) close(key);
+  return groups;
+}
+
+/**
+ * Members in the order in which the fewest of them have to be kept: what a value is computed from comes right before it, the
+ * longest way there first.
+ */
+function depthFirst(kernel: Kernel, members: readonly number[]): readonly number[] {
+  const inside = new Set(members);
+  const argsOf = (m: number): readonly number[] => takenBy(kernel, m).filter((arg) => inside.has(arg));
+  const read = new Set(members.flatMap(argsOf));
+  /** Members that a value is computed from, at most: those that are shared count each time. */
+  const sizes = new Map<number, number>();
+  for (const m of members)
+    sizes.set(
+      m,
+      argsOf(m).reduce((sum, arg) => sum + sizes.get(arg)!, 1),
+    );
+  const order: number[] = [];
+  const seen = new Set<number>();
+  const stack = members.filter((m) => !read.has(m)).reverse();
+  while (stack.length > 0) {
+    const m = stack[stack.length - 1]!;
+    const waiting = [...new Set(argsOf(m))].filter((arg) => !seen.has(arg));
+    if (seen.has(m) || waiting.length === 0) {
+      stack.pop();
+      if (!seen.has(m)) order.push(m);
+      seen.add(m);
+      continue;
+    }
+    const instruction = kernel.tape[m]!;
+    const isChoice = instruction.kind === 'map' && instruction.op === 'where';
+    // Of a choice, what is compared first has to come last.
+    const [first] = takenBy(kernel, m);
+    const last = isChoice && waiting.length > 1 ? first : undefined;
+    const next = waiting.filter((arg) => arg !== last);
+    stack.push(next.reduce((a, b) => (sizes.get(b)! > sizes.get(a)! ? b : a)));
+  }
+  return order;
+}
+
+/** Writes the steps of a chain. A group of lanes goes from step to step; `kept` are values that go to a slot besides. */
+class StepWriter {
+  readonly steps: ChainStep[] = [];
+  readonly inputs: number[] = [];
+  readonly reductions: number[] = [];
+  /** Values wanted from a place: that they were not kept is found by a first try. */
+  readonly wanted = new Set<number>();
+  slots = 0;
+  private readonly free: number[] = [];
+  private readonly slotOf = new Map<number, number>();
+  private group = -1;
+
+  constructor(
+    private readonly kernel: Kernel,
+    members: readonly number[],
+    private readonly outputs: readonly number[],
+    private readonly kept: ReadonlySet<number>,
+  ) {
+    const inside = new Set(members);
+    const lastUse = new Map<number, number>();
+    members.forEach((m, at) => {
+      for (const arg of takenBy(kernel, m)) lastUse.set(arg, at);
+    });
+    members.forEach((m, at) => {
+      this.write(m, inside);
+      this.keep(m);
+      for (const arg of new Set(takenBy(kernel, m))) {
+        const slot = this.slotOf.get(arg);
+        if (slot !== undefined && lastUse.get(arg) === at) this.free.push(slot);
+      }
+    });
+  }
+
+  private keep(value: number): void {
+    if (this.kernel.tape[value]!.kind === 'reduce') return;
+    const output = this.outputs.indexOf(value);
+    if (output >= 0) this.steps.push({ name: 'save', places: [{ kind: 'output', index: output }] });
+    if (!this.kept.has(value)) return;
+    const slot = this.free.pop() ?? this.slots++;
+    this.slotOf.set(value, slot);
+    this.steps.push({ name: 'save', places: [{ kind: 'slot', index: slot }] });
+  }
+
+  private place(value: number, inside: ReadonlySet<number>): Place {
+    if (inside.has(value)) {
+      this.wanted.add(value);
+      return { kind: 'slot', index: this.slotOf.get(value) ?? 0 };
+    }
+    let index = this.inputs.indexOf(value);
+    if (index < 0) index = this.inputs.push(value) - 1;
+    return { kind: 'input', index };
+  }
+
+  private write(m: number, inside: ReadonlySet<number>): void {
+    const instruction = this.kernel.tape[m]!;
+    const [x, ...rest] = takenBy(this.kernel, m);
+    const swaps =
+      instruction.kind === 'map' && rest.length === 1 && this.group === rest[0] && this.group !== x;
+    if (!swaps && this.group !== x) this.steps.push({ name: 'load', places: [this.place(x!, inside)] });
+    if (instruction.kind === 'reduce') {
+      const index = this.reductions.push(m) - 1;
+      this.steps.push({ name: `reduce.${instruction.reduction}`, places: [{ kind: 'reduction', index }] });
+      this.group = x!;
+      return;
+    }
+    const places = (swaps ? [x!] : rest).map((value) => this.place(value, inside));
+    this.steps.push({ name: this.nameOf(instruction, swaps), places });
+    this.group = m;
+  }
+
+  private nameOf(instruction: Instruction, swaps: boolean): string {
+    if (instruction.kind !== 'map') throw new RangeError(`no step of kind ${instruction.kind}`);
+    const { op, args } = instruction;
+    if (op === 'where') {
+      const condition = this.kernel.tape[args[0]!]!;
+      return `where.${condition.kind === 'map' ? condition.op : ''}`;
+    }
+    return args.length === 1 ? op : `${op}.${swaps ? 1 : 0}`;
+  }
+}
+
+function chainOf(
+  kernel: Kernel,
+  members: readonly number[],
+  outputs: readonly number[],
+  isStreamed: (i: number) => boolean,
+): Chain {
+  const { wanted } = new StepWriter(kernel, members, outputs, new Set());
+  const { steps, inputs, reductions, slots } = new StepWriter(kernel, members, outputs, wanted);
+  const first = members[0]!;
+  const value = kernel.tape[first]!.kind === 'reduce' ? argumentsOf(kernel.tape[first]!)[0]! : first;
+  const prefetches = inputs.flatMap((input, index): ChainStep[] =>
+    isStreamed(input) ? [{ name: 'prefetch', places: [{ kind: 'input', index }] }] : [],
+  );
+  return { value, inputs, outputs, reductions, slots, steps: [...prefetches, ...steps] };
+}
+
+/** Cuts what has too many slots in two, again and again. */
+function bounded(kernel: Kernel, group: Group): Group[] {
+  if ('value' in group || group.members.length < 2) return [group];
+  if (chainOf(kernel, group.members, [], () => false).slots <= MOST_SLOTS) return [group];
+  const half = group.members.length >> 1;
+  const parts = [group.members.slice(0, half), group.members.slice(half)];
+  return parts.flatMap((members) => bounded(kernel, { members }));
+}
+
+/**
+ * The items of each of several walks whose values outlive them. `keyOf` names what instructions of a chain have in
+ * common; those without a name stay alone. `isStored`: whether a value is stored in one of the walks; `isStreamed`:
+ * whether it is read from a buffer in the order in which it lies there.
+ */
+export function chainWalks(
+  kernel: Kernel,
+  fusion: TapeFusion,
+  walks: readonly (readonly number[])[],
+  keyOf: (i: number) => string | undefined,
+  isStored: (i: number) => boolean,
+  isStreamed: (i: number) => boolean,
+): Item[][] {
+  const grouped = walks.map((values) =>
+    groupsOf(kernel, fusion, values, keyOf).flatMap((group) => bounded(kernel, group)),
+  );
+  // Who reads what, from outside.
+  const readers = new Map<number, Set<Group>>();
+  for (const group of grouped.flat()) {
+    const taken =
+      'members' in group
+        ? group.members.flatMap((m) => takenBy(kernel, m))
+        : (fusion.functions.get(group.value)?.args ?? argumentsOf(kernel.tape[group.value]!));
+    for (const value of taken) {
+      const known = readers.get(value) ?? new Set();
+      readers.set(value, known.add(group));
+    }
+  }
+  const itemOf = (group: Group): Item => {
+    if ('value' in group) return { kind: 'value', value: group.value };
+    const isOutput = (m: number): boolean =>
+      kernel.tape[m]!.kind !== 'reduce' &&
+      (isStored(m) || [...(readers.get(m) ?? [])].some((reader) => reader !== group));
+    return {
+      kind: 'chain',
+      chain: chainOf(kernel, group.members, group.members.filter(isOutput), isStreamed),
+    };
+  };
+  return grouped.map((groups) => groups.map(itemOf));
+}

@@ -1,0 +1,96 @@
+/**
+ * Joins pairs of cheap instructions of a tape into one: the CPU then computes the inner one in registers instead of
+ * writing its block to the cache and reading it back. Each lane sees the same operations in the same order.
+ *
+ * The names here are those that `native/cpu/ops-fused.cpp`, `ops-math.cpp` and `reduce.cpp` enter into the registry;
+ * a test holds the two together. Called by `tape-schedule.ts`.
+ */
+import { argumentsOf, type Instruction, type Kernel, type Levels } from '../../fusion/kernel.js';
+import type { DType } from '../../graph/dtype.js';
+
+/** A function of the CPU's: its name, and the values it takes. */
+export interface TapeFunction {
+  readonly name: string;
+  readonly args: readonly number[];
+}
+
+export interface TapeFusion {
+  /** The function behind a map or reduction, by position; those left out are the op itself. */
+  readonly functions: ReadonlyMap<number, TapeFunction>;
+  /** Whether an instruction is computed inside its only user. */
+  readonly absorbed: readonly boolean[];
+}
+
+export const INNER_UNARY = ['abs', 'negative', 'square'] as const;
+export const INNER_BINARY = ['add', 'subtract', 'multiply', 'maximum', 'minimum'] as const;
+export const OUTER_UNARY = ['abs', 'negative', 'square', 'sqrt'] as const;
+export const OUTER_BINARY = ['add', 'subtract', 'multiply', 'divide', 'maximum', 'minimum'] as const;
+export const EXP_INNER = ['add', 'subtract', 'multiply', 'negative'] as const;
+export const COMPARISONS = ['equal', 'notEqual', 'less', 'lessEqual', 'greater', 'greaterEqual'] as const;
+export const SUM_INNER = ['abs', 'square', 'multiply', 'abs.subtract', 'square.subtract'] as const;
+
+const has = (list: readonly string[], name: string): boolean => list.includes(name);
+const isPlainFloat = (dtype: DType): boolean => dtype === 'float32' || dtype === 'float64';
+
+/** Name of the joined function where `inner`, an op or joined op, is argument `place` of `outer`; undefined: none. */
+function joinedName(
+  outer: Instruction,
+  inner: Instruction,
+  innerName: string,
+  place: number,
+  argDType: DType,
+): string | undefined {
+  if (outer.kind === 'reduce') {
+    if (outer.reduction !== 'sum') return undefined;
+    if (inner.kind === 'cast') return outer.dtype === 'int64' && argDType === 'bool' ? 'sum.cast' : undefined;
+    return isPlainFloat(argDType) && has(SUM_INNER, innerName) ? `sum.${innerName}` : undefined;
+  }
+  if (outer.kind !== 'map' || inner.kind !== 'map' || !isPlainFloat(argDType)) return undefined;
+  if (outer.op === 'where')
+    return place === 0 && outer.dtype === argDType && has(COMPARISONS, innerName)
+      ? `where.${innerName}`
+      : undefined;
+  if (inner.dtype !== argDType || outer.dtype !== argDType) return undefined;
+  if (outer.op === 'exp') return has(EXP_INNER, innerName) ? `exp.${innerName}` : undefined;
+  if (!has(INNER_UNARY, innerName) && !has(INNER_BINARY, innerName)) return undefined;
+  if (has(OUTER_UNARY, outer.op)) return `${outer.op}.${innerName}`;
+  return has(OUTER_BINARY, outer.op) ? `${outer.op}.${innerName}.${place}` : undefined;
+}
+
+/** Finds the pairs. `together` says whether two values are computed over the same lanes at the same time. */
+export function fuseTape(
+  kernel: Kernel,
+  levels: Levels,
+  together: (a: number, b: number) => boolean,
+): TapeFusion {
+  const { tape, stores } = kernel;
+  const uses = tape.map(() => 0);
+  for (const instruction of tape) for (const arg of argumentsOf(instruction)) uses[arg]!++;
+  for (const store of stores) uses[store.value]!++;
+  const absorbed = tape.map(() => false);
+  const functions = new Map<number, TapeFunction>();
+
+  const join = (i: number, place: number): boolean => {
+    const outer = tape[i]!;
+    const args = argumentsOf(outer);
+    const k = args[place]!;
+    const inner = tape[k]!;
+    if (uses[k] !== 1 || (inner.kind !== 'map' && inner.kind !== 'cast') || !together(k, i)) return false;
+    const earlier = functions.get(k);
+    const innerName = earlier?.name ?? (inner.kind === 'map' ? inner.op : 'cast');
+    const innerArgs = earlier?.args ?? inner.args;
+    const name = joinedName(outer, inner, innerName, place, tape[innerArgs[0]!]!.dtype);
+    if (name === undefined) return false;
+    functions.set(i, { name, args: [...innerArgs, ...args.filter((_, p) => p !== place)] });
+    functions.delete(k);
+    absorbed[k] = true;
+    return true;
+  };
+  tape.forEach((outer, i) => {
+    if (outer.kind !== 'map' && outer.kind !== 'reduce') return;
+    // A reduction is at row level itself; what it takes is computed in its walk.
+    if (outer.kind === 'reduce' && !levels.element[outer.args[0]!]) return;
+    for (let place = 0; place < outer.args.length; place++) if (join(i, place)) return;
+  });
+  return { functions, absorbed };
+}

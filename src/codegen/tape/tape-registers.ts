@@ -1,0 +1,259 @@
+/**
+ * Gives the values of a tape's walks their registers by a linear scan, and joins what can be computed as a chain.
+ * Called by `tape-schedule.ts`.
+ */
+import type { Kernel } from '../../fusion/kernel.js';
+import { opRow } from '../../graph/ops.js';
+import { type Chain, chainWalks, type Item } from './tape-chain.js';
+import type { TapeFusion } from './tape-fuse.js';
+import { keepsLoad, type Layout, type Loops, laneModeOf, sizesOf } from './tape-layout.js';
+import { type Order, operandsOf } from './tape-order.js';
+import type { Span } from './tape-spans.js';
+
+export type TapeOp =
+  | {
+      readonly kind: 'value';
+      readonly value: number;
+      /** Byte offset of its register; -1 for reductions, whose results lie in the row registers. */
+      readonly offset: number;
+      /** Store that may take the result straight to its buffer, or -1. */
+      readonly direct: number;
+      /** Load whose memory for the next block is asked for while this value is computed, or -1. */
+      readonly prefetch: number;
+      /** Whether the register is this load's alone, and need not be filled again while it would be with the same. */
+      readonly isKept: boolean;
+      /** Whether it is a load that chains alone read, which take chunks at its edges from the register. */
+      readonly hasEdges: boolean;
+    }
+  | {
+      readonly kind: 'chain';
+      readonly chain: Chain;
+      /** Registers of its outputs, and stores that may take them straight to a buffer, or -1. */
+      readonly offsets: readonly number[];
+      readonly directs: readonly number[];
+      /** Whether chains and stores alone read an output, which take chunks at its edges from the register. */
+      readonly edges: readonly boolean[];
+      /** Registers for what its reductions take, where they cannot take it group by group. */
+      readonly reducedOffsets: readonly number[];
+    }
+  | { readonly kind: 'store'; readonly store: number };
+
+export type Section = readonly TapeOp[];
+/** Hands out byte ranges of equal shape again once they are free. */
+export class Registers {
+  byteLength = 0;
+  private readonly free = new Map<string, number[]>();
+  take(shape: string, bytes: number): number {
+    const again = this.free.get(shape)?.pop();
+    if (again !== undefined) return again;
+    const offset = this.byteLength;
+    this.byteLength += bytes;
+    return offset;
+  }
+  give(shape: string, offset: number): void {
+    const list = this.free.get(shape);
+    if (list === undefined) this.free.set(shape, [offset]);
+    else list.push(offset);
+  }
+}
+/** The store of a section that a value may be written to as it is computed, or -1. */
+function directStore(
+  kernel: Kernel,
+  layout: Layout,
+  span: Span,
+  value: number,
+  stores: readonly number[],
+): number {
+  const { kind } = kernel.tape[value]!;
+  if (kind !== 'map' && kind !== 'cast') return -1;
+  if ((layout.rows > 1 && !span.rows) || (layout.width > 1 && !span.lanes)) return -1;
+  const sizes = sizesOf(kernel);
+  const fits = stores.find((s) => {
+    const { value: stored, access } = kernel.stores[s]!;
+    const mode = laneModeOf(access, layout, sizes);
+    return stored === value && mode.type === 'stride' && mode.stride === 1;
+  });
+  return fits ?? -1;
+}
+/**
+ * For each load, the most expensive op after it that no other load has taken: it computes long enough for memory to
+ * answer. Maps that op's position to the load's.
+ */
+function prefetchHosts(kernel: Kernel, values: readonly number[]): ReadonlyMap<number, number> {
+  const hosts = new Map<number, number>();
+  const costOf = (i: number): number => {
+    const instruction = kernel.tape[i]!;
+    if (instruction.kind === 'map') return opRow(instruction.op).cost;
+    return instruction.kind === 'cast' ? 1 : -1;
+  };
+  const byCost = values.filter((i) => costOf(i) >= 0).sort((a, b) => costOf(b) - costOf(a));
+  for (const load of values) {
+    if (kernel.tape[load]!.kind !== 'load') continue;
+    const host = byCost.findIndex((i) => i > load);
+    if (host < 0) return hosts;
+    hosts.set(byCost[host]!, load);
+    byCost.splice(host, 1);
+  }
+  return hosts;
+}
+
+const writesOutput = ({ places }: Chain['steps'][number]): boolean =>
+  places.some(({ kind }) => kind === 'output');
+
+/** The items of walks whose values outlive them. */
+function chainsOf(
+  kernel: Kernel,
+  fusion: TapeFusion,
+  walks: Order['walks'],
+  layout: Layout,
+  spans: readonly Span[],
+): Item[][] {
+  const first = kernel.parallel.length;
+  // Reductions of each row by itself have no leaves that groups could go to.
+  const segmented =
+    layout.laneAxes.length > 0 &&
+    layout.laneAxes.every((axis) => axis >= first) &&
+    layout.rows > 1 &&
+    layout.rowAxis < first;
+  const keyOf = (i: number): string | undefined => {
+    const instruction = kernel.tape[i]!;
+    const isReduce = instruction.kind === 'reduce';
+    if (isReduce && segmented) return undefined;
+    const span = spans[isReduce ? instruction.args[0]! : i]!;
+    return `${instruction.dtype} ${span.rows} ${span.lanes}`;
+  };
+  const isStreamed = (i: number): boolean => {
+    const instruction = kernel.tape[i]!;
+    if (instruction.kind !== 'load' || instruction.access.bounds.length > 0) return false;
+    const mode = laneModeOf(instruction.access, layout, sizesOf(kernel));
+    return mode.type === 'stride' && mode.stride === 1;
+  };
+  const stored = new Set(walks.flatMap(({ stores }) => stores.map((s) => kernel.stores[s]!.value)));
+  return chainWalks(
+    kernel,
+    fusion,
+    walks.map(({ values }) => values),
+    keyOf,
+    (i) => stored.has(i),
+    isStreamed,
+  );
+}
+
+/** Linear scan over sections whose values live from one to the next. All registers are free again at the end. */
+export function placeSections(
+  kernel: Kernel,
+  fusion: TapeFusion,
+  walks: Order['walks'],
+  registers: Registers,
+  shapeOf: (i: number) => { key: string; bytes: number },
+  layout: Layout,
+  loops: Loops,
+  spans: readonly Span[],
+): Section[] {
+  const lastUse = new Map<number, number>();
+  const itemsOf = chainsOf(kernel, fusion, walks, layout, spans);
+  const readBy = (item: Item): readonly number[] =>
+    item.kind === 'chain' ? item.chain.inputs : operandsOf(kernel, fusion, item.value);
+  const writtenBy = (item: Item): readonly number[] =>
+    item.kind === 'chain' ? item.chain.outputs : [item.value];
+  const isPlain = (chain: Chain): boolean => chain.reductions.length === 0;
+  const others = itemsOf.flat().filter((item) => item.kind === 'value' || !isPlain(item.chain));
+  /** Whether all that read a value find chunks at its edges in a register; of stores, as many as there may be. */
+  const hasEdges = (value: number, stores: number): boolean =>
+    !others.some((item) => readBy(item).includes(value)) &&
+    kernel.stores.filter((store) => store.value === value).length === stores;
+  const isEdged = (value: number): boolean => kernel.tape[value]!.kind === 'load' && hasEdges(value, 0);
+  let time = 0;
+  for (const [w, { stores }] of walks.entries()) {
+    for (const item of itemsOf[w]!) {
+      for (const arg of readBy(item)) lastUse.set(arg, time);
+      for (const value of writtenBy(item)) lastUse.set(value, time);
+      time++;
+    }
+    for (const s of stores) lastUse.set(kernel.stores[s]!.value, time);
+    time++;
+  }
+  const offsets = new Map<number, number>();
+  const release = (value: number): void => {
+    const offset = offsets.get(value);
+    if (offset === undefined) return;
+    registers.give(shapeOf(value).key, offset);
+    offsets.delete(value);
+  };
+  time = 0;
+  const placeChain = (chain: Chain, stores: readonly number[]): TapeOp => {
+    // A result may lie where an argument ends only if no later step reads.
+    const { outputs, reductions, steps } = chain;
+    const isLast =
+      reductions.length === 0 && outputs.length === 1 && steps.findIndex(writesOutput) === steps.length - 1;
+    const directs = outputs.map((value) => directStore(kernel, layout, spans[value]!, value, stores));
+    const edges = outputs.map((value) => isPlain(chain) && hasEdges(value, 1));
+    // Chunks at edges lie elsewhere in a register than those of a whole result.
+    const isAlike = (arg: number): boolean => !isEdged(arg) || (edges[0]! && directs[0]! >= 0);
+    if (isLast) for (const arg of chain.inputs) if (lastUse.get(arg) === time && isAlike(arg)) release(arg);
+    const registerOf = (value: number): number => {
+      const { key, bytes } = shapeOf(value);
+      const offset = registers.take(key, bytes);
+      offsets.set(value, offset);
+      return offset;
+    };
+    const { key, bytes } = shapeOf(chain.value);
+    const placed = {
+      offsets: chain.outputs.map(registerOf),
+      directs,
+      edges,
+      reducedOffsets: chain.reductions.map(() => registers.take(key, bytes)),
+    };
+    for (const offset of placed.reducedOffsets) registers.give(key, offset);
+    for (const value of new Set([...chain.inputs, ...chain.outputs]))
+      if (lastUse.get(value) === time) release(value);
+    return { kind: 'chain', chain, ...placed };
+  };
+  const sections = walks.map(({ stores }, w): Section => {
+    const items = itemsOf[w]!;
+    const hosts = prefetchHosts(
+      kernel,
+      items.flatMap((item) => (item.kind === 'value' ? [item.value] : [])),
+    );
+    const ops: TapeOp[] = [];
+    for (const item of items) {
+      if (item.kind === 'chain') {
+        ops.push(placeChain(item.chain, stores));
+        time++;
+        continue;
+      }
+      const { value } = item;
+      const instruction = kernel.tape[value]!;
+      // Functions work lane by lane, so a result may lie where an argument of its shape ends.
+      for (const arg of new Set(operandsOf(kernel, fusion, value)))
+        if (lastUse.get(arg) === time) release(arg);
+      let offset = -1;
+      const isKept =
+        instruction.kind === 'load' && keepsLoad(instruction.access, layout, sizesOf(kernel), loops);
+      if (instruction.kind !== 'reduce') {
+        const { key, bytes } = shapeOf(value);
+        offset = registers.take(isKept ? `kept ${value}` : key, bytes);
+        if (!isKept) offsets.set(value, offset);
+        if (lastUse.get(value) === time) release(value);
+      }
+      const direct = directStore(kernel, layout, spans[value]!, value, stores);
+      ops.push({
+        kind: 'value',
+        value,
+        offset,
+        direct,
+        prefetch: hosts.get(value) ?? -1,
+        isKept,
+        hasEdges: isEdged(value),
+      });
+      time++;
+    }
+    for (const store of stores) ops.push({ kind: 'store', store });
+    for (const s of stores)
+      if (lastUse.get(kernel.stores[s]!.value) === time) release(kernel.stores[s]!.value);
+    time++;
+    return ops;
+  });
+  for (const value of [...offsets.keys()]) release(value);
+  return sections;
+}

@@ -1,0 +1,113 @@
+/**
+ * Orders a kernel's instructions into sections for the CPU tape and gives every value a place.
+ *
+ * A tile runs its row section 0, then for each phase a walk over the blocks of the reduced axes and the row section
+ * after it. Where one block holds all reduced elements, values stay in their registers from walk to walk; otherwise
+ * each walk recomputes what it needs. Called by `tape.ts`, after the layout is chosen.
+ */
+import { type Kernel, type Levels, product } from '../../fusion/kernel.js';
+import { byteLengthOf } from '../../graph/dtype.js';
+import { fuseTape, type TapeFusion } from './tape-fuse.js';
+import { CHUNK, type Layout, laneKindOf, loopsOf, paddedWidth } from './tape-layout.js';
+import { orderOf } from './tape-order.js';
+import { placeSections, Registers, type Section, type TapeOp } from './tape-registers.js';
+import { type Span, spansOf } from './tape-spans.js';
+
+export interface TapeSchedule {
+  readonly spans: readonly Span[];
+  /** Instructions that are computed as one. */
+  readonly fusion: TapeFusion;
+  /** Row sections, one more than walks. */
+  readonly rowSections: readonly Section[];
+  readonly walks: readonly Section[];
+  /** Whether one block holds all reduced elements, so that values outlive their walk. */
+  readonly keepsBlock: boolean;
+  /** Byte offset of each row-level value in the row registers, -1 for others. */
+  readonly rowOffsets: readonly number[];
+  readonly rowByteLength: number;
+  readonly blockByteLength: number;
+  /** Blocks of the reduced axes whose partial results are combined before they meet others. */
+  readonly slotBlocks: number;
+}
+
+/**
+ * Reduced elements of a slot at least, by what its lanes lie on: as many as it takes to be much more than its partial
+ * results. Rows of a hundred columns and more come a few hundred at a time, so that few of them can pass in tiles.
+ */
+const SLOT_ELEMENTS = { parallel: 512, both: 4096, reduced: 65536 } as const;
+
+/** Partial results meet others after this many reduced elements: a function of the reduced axes, never of threads. */
+function slotBlocksOf(kernel: Kernel, layout: Layout, walkBlocks: number): number {
+  const total = product(kernel.reduced);
+  const perBlock = total / Math.max(1, walkBlocks);
+  const elements = Math.max(SLOT_ELEMENTS[laneKindOf(kernel, layout)], total / 256);
+  return Math.max(1, Math.round(elements / perBlock));
+}
+
+export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): TapeSchedule {
+  const spans = spansOf(kernel, layout);
+  const loops = loopsOf(kernel, layout);
+  const walkBlocks = product(loops.walks.map((loop) => loop.count));
+  const keepsBlock = walkBlocks <= 1;
+  const isMap = kernel.reduced.length === 0;
+  const fusion = fuseTape(kernel, levels, (inner, outer) => {
+    const [a, b] = [spans[inner]!, spans[outer]!];
+    if (kernel.tape[outer]!.kind === 'reduce') return true;
+    return (
+      a.rows === b.rows && a.lanes === b.lanes && (isMap || levels.element[inner] === levels.element[outer])
+    );
+  });
+  const order = orderOf(kernel, levels, fusion, keepsBlock);
+  const padded = paddedWidth(layout);
+  const shapeOf = (i: number): { key: string; bytes: number } => {
+    const rows = spans[i]!.rows ? layout.rows : 1;
+    const lanes = spans[i]!.lanes ? padded : CHUNK;
+    const size = byteLengthOf(kernel.tape[i]!.dtype);
+    return { key: `${rows}x${lanes}x${size}`, bytes: rows * lanes * size };
+  };
+
+  const rowOffsets = kernel.tape.map(() => -1);
+  let rowByteLength = 0;
+  const placeRow = (i: number): void => {
+    rowOffsets[i] = rowByteLength;
+    rowByteLength += shapeOf(i).bytes;
+  };
+  kernel.tape.forEach((instruction, i) => {
+    if (instruction.kind === 'reduce') placeRow(i);
+  });
+  const rowSections = order.rows.map(({ values, stores }): Section => {
+    values.forEach(placeRow);
+    return [
+      ...values.map(
+        (value): TapeOp => ({
+          kind: 'value',
+          value,
+          offset: rowOffsets[value]!,
+          direct: -1,
+          prefetch: -1,
+          isKept: false,
+          hasEdges: false,
+        }),
+      ),
+      ...stores.map((store): TapeOp => ({ kind: 'store', store })),
+    ];
+  });
+
+  const registers = new Registers();
+  const walks = keepsBlock
+    ? placeSections(kernel, fusion, order.walks, registers, shapeOf, layout, loops, spans)
+    : order.walks.flatMap((walk) =>
+        placeSections(kernel, fusion, [walk], registers, shapeOf, layout, loops, spans),
+      );
+  return {
+    spans,
+    fusion,
+    rowSections,
+    walks,
+    keepsBlock,
+    rowOffsets,
+    rowByteLength,
+    blockByteLength: registers.byteLength,
+    slotBlocks: slotBlocksOf(kernel, layout, walkBlocks),
+  };
+}

@@ -1,0 +1,323 @@
+/**
+ * Computes on several devices: graph → dealt plan (kept or new) → run. Called by `evaluate.ts` where a compute names several
+ * devices, or reads arrays that lie on several.
+ *
+ * Where the user sets no budget, the memory of each device is the budget, and if that is not free, what is. A device that is
+ * lost ends the compute; with `onDeviceLost: 'continue'` the others do the job anew, if they can read all that it reads.
+ */
+import { DeviceError, DeviceLostError, expected, MemoryError } from '../../errors.js';
+import type { Canonical } from '../../fusion/canonicalize.js';
+import { canonicalOfPart, partsBelow } from '../../fusion/fold.js';
+import { partition } from '../../fusion/partition.js';
+import { runPasses } from '../../fusion/pipeline.js';
+import { holdersOf } from '../../graph/expr.js';
+import { formatBytes } from '../../graph/format.js';
+import { debug } from '../debug.js';
+import { type Input, inputsOf, runWithInputs } from '../inputs.js';
+import {
+  cancel,
+  createCancel,
+  createProgram,
+  type FileOutput,
+  type NativeProgram,
+  openDevice,
+  type RunInput,
+  tilesDone,
+  trim,
+} from '../native/native.js';
+import { timed } from '../native/recorder.js';
+import { isSomeStalled } from '../native/stalls.js';
+import { Parts } from '../parts.js';
+import type { Place } from '../planner.js';
+import { LruCache } from '../programs/lru-cache.js';
+import { cudaNeeds, cudaProgram } from '../programs/program-cuda.js';
+import { type OnProgress, watchProgress } from '../progress.js';
+import { synchronize } from '../synchronize.js';
+import { roomOf, tidily, totalBytesOf } from '../within.js';
+import { type DealDevice, dealPartition } from './deal.js';
+import { type DealtPlan, distinctRunsOf, hostBytesOf, printDealtPlan } from './deal-plan.js';
+import {
+  type DealtProgram,
+  type DealtResult,
+  type DealtRunOptions,
+  lastReadsOf,
+  resultsOf,
+  runDealt,
+} from './dealt-run.js';
+
+export interface DealtTarget {
+  readonly devices: readonly string[];
+  readonly exact: boolean;
+  /** The most bytes on each device. */
+  readonly budget: number | undefined;
+  /** The most bytes of host memory that values may wait in. */
+  readonly hostBudget?: number | undefined;
+  readonly place: Place;
+}
+
+export interface DealtOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: OnProgress | undefined;
+  readonly onDeviceLost: 'fail' | 'continue';
+  readonly deadline: number;
+  readonly filesOf?:
+    | ((plan: Pick<DealtPlan, 'outputs'>, output: number) => readonly FileOutput[])
+    | undefined;
+}
+
+/** The results; `plan.outputs` says which is which, -1 for those without elements. */
+export interface DealtExecuted extends DealtResult {
+  readonly program: { readonly plan: { readonly outputs: readonly number[] } };
+  /** What can do the same with other arrays (`executeAgain`); absent: it may take other devices, or less of them, next time. */
+  readonly again?: DealtProgram;
+}
+
+/** What a compute on several devices will do. Throws `MemoryError` where nothing fits. */
+export function planDealt(canonical: Canonical, target: DealtTarget): DealtPlan {
+  return dealtPlan(canonical, target, usualDevices(target));
+}
+
+/** Devices with the budget that the user set, or all of their memory. */
+const usualDevices = ({ devices, budget }: DealtTarget): DealDevice[] =>
+  devices.map((name) => {
+    const most = budget ?? totalBytesOf(name);
+    return { name, budget: most, weight: Math.min(most, totalBytesOf(name)) };
+  });
+
+/** Devices with what is free of their memory, once all that is kept for reuse is given back. */
+async function freeDevices(names: readonly string[]): Promise<DealDevice[]> {
+  await trim();
+  return Promise.all(
+    names.map(async (name): Promise<DealDevice> => {
+      const budget = roomOf((await openDevice(name)).freeBytes);
+      return { name, budget, weight: budget };
+    }),
+  );
+}
+
+function dealtPlan(canonical: Canonical, target: DealtTarget, devices: readonly DealDevice[]): DealtPlan {
+  const graph = runPasses(canonical.graph, { exact: target.exact, dealt: true });
+  // All devices are of one kind: `devices.ts` sees to it.
+  const needs = cudaNeeds(devices[0]!.name, target.place);
+  const { sites, sources } = canonical;
+  const plan = dealPartition(graph, partition(graph), sources, needs, devices, {
+    place: target.place,
+    hostBudget: target.hostBudget,
+    sites,
+  });
+  debug('plan', 'devices', () => printDealtPlan(plan));
+  const waiting = hostBytesOf(plan);
+  if (target.hostBudget !== undefined && waiting > target.hostBudget) {
+    const fits = `values between phases that fit into ${formatBytes(target.hostBudget)} of host memory`;
+    throw new MemoryError(expected('compute', fits, formatBytes(waiting)));
+  }
+  return plan;
+}
+
+const GRAPHS = 64;
+/** By fingerprint and target. */
+const programs = new LruCache<Promise<DealtProgram>>(GRAPHS);
+
+function programOf(
+  canonical: Canonical,
+  target: DealtTarget,
+  devices: readonly DealDevice[],
+): Promise<DealtProgram> {
+  const dealt = devices.map(({ name, budget, weight }) => `${name} ${budget} ${weight}`).join(', ');
+  const { exact, place, hostBudget } = target;
+  const key = `${canonical.fingerprint} ${exact} ${place} ${hostBudget} ${dealt}`;
+  const known = programs.get(key);
+  if (known !== undefined) return known;
+  const plan = timed('plan', 'shares of devices', () => dealtPlan(canonical, target, devices));
+  const made = build(plan, hostBudget);
+  programs.set(key, made);
+  made.catch(() => programs.delete(key)); // a failure is not kept
+  return made;
+}
+
+async function build(plan: DealtPlan, hostBudget: number | undefined): Promise<DealtProgram> {
+  const built = plan.phases.map(({ runs }) =>
+    Promise.all(
+      runs.map(
+        async ({ device, plan: own }): Promise<NativeProgram> =>
+          createProgram(await cudaProgram(own, plan.devices[device]!, hostBudget)),
+      ),
+    ),
+  );
+  const lockByteLength = hostBudget === undefined ? undefined : Math.max(0, hostBudget - hostBytesOf(plan));
+  return { plan, programs: await Promise.all(built), lastRead: lastReadsOf(plan), lockByteLength };
+}
+
+/** Drops all kept programs. */
+export const clearDealtPrograms = (): void => programs.clear();
+
+/** `arrays`: what the graph's sources are, where the graph was traced. */
+export async function executeDealt(
+  canonical: Canonical,
+  target: DealtTarget,
+  options: DealtOptions,
+  arrays: readonly Input[] = inputsOf(canonical),
+): Promise<DealtExecuted> {
+  const parts = Parts.below(canonical);
+  try {
+    await computeParts(canonical, parts, target, options.signal);
+    await settleInputs(canonical);
+    // Several runs read what comes through JavaScript: it is read whole, and before them.
+    const before = { plan: { buffers: [] }, signal: options.signal, parts };
+    return await runWithInputs(arrays, before, (inputs) => runOnMany(canonical, target, inputs, options));
+  } finally {
+    parts?.clear();
+  }
+}
+
+/** Once more what has run, with other arrays. */
+export async function executeAgain(
+  canonical: Canonical,
+  program: DealtProgram,
+  options: DealtOptions,
+  arrays: readonly Input[],
+): Promise<DealtExecuted> {
+  await settleInputs(canonical);
+  const before = { plan: { buffers: [] }, signal: options.signal };
+  return runWithInputs(arrays, before, (inputs) => attempt(program, inputs, options));
+}
+
+/** Parts of a deep graph are computed on the first device. */
+async function computeParts(
+  canonical: Canonical,
+  parts: Parts | undefined,
+  { devices, exact, budget, hostBudget }: DealtTarget,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (parts === undefined) return;
+  const [device] = devices;
+  for (const part of partsBelow(canonical)) {
+    for (const { source } of canonicalOfPart(part).sources) {
+      if (source.type !== 'device' || source.buffer.device === device) continue;
+      const where = `arrays on '${device}' alone below graphs of thousands of levels`;
+      throw new DeviceError(expected('compute', where, source.buffer.device, 'persist() values in between'));
+    }
+  }
+  const token = createCancel();
+  const stop = (): void => cancel(token);
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    await parts.compute({ device: device!, exact, budget, hostBudget }, token, signal);
+  } finally {
+    signal?.removeEventListener('abort', stop);
+  }
+}
+
+/** What a compiled function left may still be in the making, and other devices do not wait for its stream. */
+async function settleInputs({ sources }: Canonical): Promise<void> {
+  const makers = sources.flatMap(({ source }) =>
+    source.type === 'device' && source.buffer.shards === undefined ? [source.buffer.device] : [],
+  );
+  await Promise.all([...new Set(makers)].map((device) => synchronize(device)));
+}
+
+/** Runs on the devices; on those that are left, where one is lost and that helps. */
+async function runOnMany(
+  canonical: Canonical,
+  target: DealtTarget,
+  inputs: readonly RunInput[],
+  options: DealtOptions,
+): Promise<DealtExecuted> {
+  const run = (to: DealtTarget): Promise<DealtExecuted> => runWithin(canonical, to, inputs, options);
+  let left = target;
+  for (;;) {
+    try {
+      return await run(left);
+    } catch (error) {
+      const next = options.onDeviceLost === 'continue' ? without(canonical, left, error) : undefined;
+      if (next === undefined) throw error;
+      left = next;
+    }
+  }
+}
+
+/** The target without a lost device; `undefined`: that does not help. */
+function without(canonical: Canonical, target: DealtTarget, error: unknown): DealtTarget | undefined {
+  if (!(error instanceof DeviceLostError) || error.device === undefined) return undefined;
+  const { device: lost } = error;
+  const devices = target.devices.filter((device) => device !== lost);
+  if (devices.length === target.devices.length || devices.length === 0) return undefined;
+  const isNeeded = canonical.sources.some(
+    ({ source }) => source.type === 'device' && holdersOf(source.buffer).includes(lost),
+  );
+  return isNeeded ? undefined : { ...target, devices };
+}
+
+async function runWithin(
+  canonical: Canonical,
+  target: DealtTarget,
+  inputs: readonly RunInput[],
+  options: DealtOptions,
+): Promise<DealtExecuted> {
+  const devices = usualDevices(target);
+  try {
+    const program = await programOf(canonical, target, devices);
+    const executed = await tidily(() => attempt(program, inputs, options));
+    const isSettled = options.onDeviceLost === 'fail' && !isSomeStalled();
+    return isSettled && partsBelow(canonical).length === 0 ? { ...executed, again: program } : executed;
+  } catch (error) {
+    if (target.budget !== undefined || !(error instanceof MemoryError)) throw error;
+    const free = await freeDevices(target.devices);
+    if (free.every(({ budget }, d) => budget >= devices[d]!.budget)) throw error;
+    return attempt(await programOf(canonical, target, free), inputs, options);
+  }
+}
+
+async function attempt(
+  program: DealtProgram,
+  inputs: readonly RunInput[],
+  options: DealtOptions,
+): Promise<DealtExecuted> {
+  const { plan } = program;
+  const results = resultsOf(plan);
+  const outputs = plan.outputs.map((b) => results.indexOf(b));
+  const { filesOf } = options;
+  const running: DealtRunOptions = {
+    signal: options.signal,
+    deadline: options.deadline,
+    ...(filesOf === undefined ? {} : { filesOf: (b: number) => filesOf({ outputs }, results.indexOf(b)) }),
+  };
+  const { onProgress } = options;
+  const result = await (onProgress === undefined
+    ? runDealt(program, (source) => inputs[source]!, running)
+    : watched(program, inputs, running, onProgress));
+  return { ...result, program: { plan: { outputs } } };
+}
+
+/** A run whose progress is told. What `onProgress` throws stops it and is what it rejects with. */
+async function watched(
+  program: DealtProgram,
+  inputs: readonly RunInput[],
+  options: DealtRunOptions,
+  onProgress: OnProgress,
+): Promise<DealtResult> {
+  const tokens: object[] = [];
+  const stopped = new AbortController();
+  const signals = [stopped.signal, ...(options.signal === undefined ? [] : [options.signal])];
+  const steps = program.plan.phases.flatMap((phase) =>
+    distinctRunsOf(phase).flatMap(({ plan }) => plan.steps),
+  );
+  const end = watchProgress(
+    { steps },
+    () => tokens.reduce((sum, token) => sum + tilesDone(token), 0),
+    onProgress,
+    (error) => stopped.abort(error),
+  );
+  try {
+    const result = await runDealt(program, (source) => inputs[source]!, {
+      ...options,
+      signal: AbortSignal.any(signals),
+      onTokens: (some) => tokens.push(...some),
+    });
+    end(true);
+    return result;
+  } catch (error) {
+    end(false);
+    throw stopped.signal.aborted ? stopped.signal.reason : error;
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * Where the CUDA libraries may be: for each, an ordered list of names and paths that the native side tries to load.
+ *
+ * An override stands alone. Otherwise: the loader's path, toolkits, and Python environments (pip and conda packages).
+ * Whether a file is a library that will do (its version, its entry points) is decided by `native/cuda/library.cpp`.
+ */
+import { readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { CudaPlaces } from '../../config.js';
+
+export interface CudaCandidates {
+  readonly driver: readonly string[];
+  readonly nvrtc: readonly string[];
+  readonly cublas: readonly string[];
+}
+
+/** File names by CUDA version, newest first. NVRTC 11 is `libnvrtc.so.11.2` from CUDA 11.2 on. */
+const NVRTC_NAMES = ['libnvrtc.so.13', 'libnvrtc.so.12', 'libnvrtc.so.11.2'];
+const CUBLAS_NAMES = ['libcublas.so.13', 'libcublas.so.12', 'libcublas.so.11'];
+const DRIVER_NAMES = [
+  'libcuda.so.1',
+  '/usr/local/nvidia/lib64/libcuda.so.1',
+  '/usr/lib/wsl/lib/libcuda.so.1',
+  '/run/opengl-driver/lib/libcuda.so.1',
+];
+
+/** NVIDIA's name of this kind of machine. */
+const TARGET = process.arch === 'arm64' ? 'sbsa-linux' : 'x86_64-linux';
+
+/** Reads a folder's names; what does not exist or may not be read has none. */
+export type ListFolder = (folder: string) => readonly string[];
+
+const listFolder: ListFolder = (folder) => {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+};
+
+/** Folders of `parent` whose name begins with `start`, the newest version first. */
+function matching(list: ListFolder, parent: string, start: string): string[] {
+  const order = new Intl.Collator('en', { numeric: true });
+  return list(parent)
+    .filter((name) => name.startsWith(start))
+    .sort((a, b) => order.compare(b, a))
+    .map((name) => join(parent, name));
+}
+
+function toolkitFolders(places: CudaPlaces, list: ListFolder): string[] {
+  const besideCompiler = places.binFolders.filter((bin) => list(bin).includes('nvcc')).map(dirname);
+  const roots = [...places.toolkits, ...besideCompiler, ...matching(list, '/usr/local', 'cuda'), '/opt/cuda'];
+  return roots.flatMap((root) => [
+    join(root, 'lib64'),
+    join(root, 'lib'),
+    join(root, 'targets', TARGET, 'lib'),
+  ]);
+}
+
+/** The `lib` folders of the nvidia packages of every Python there is, the environment in use first. */
+function pythonFolders(places: CudaPlaces, list: ListFolder): string[] {
+  const besidePython = places.binFolders.filter((bin) => list(bin).includes('python3')).map(dirname);
+  const prefixes = [
+    ...places.pythonPrefixes,
+    ...besidePython,
+    join(places.home, '.local'),
+    '/usr/local',
+    '/usr',
+  ];
+  const packages = prefixes.flatMap((prefix) =>
+    matching(list, join(prefix, 'lib'), 'python3').flatMap((python) => [
+      join(python, 'site-packages'),
+      join(python, 'dist-packages'),
+    ]),
+  );
+  return packages.flatMap((folder) => {
+    const nvidia = join(folder, 'nvidia');
+    return list(nvidia).map((name) => join(nvidia, name, 'lib'));
+  });
+}
+
+/** Names alone for the loader, then every file of these names in the folders. */
+function candidatesOf(names: readonly string[], folders: readonly string[], list: ListFolder): string[] {
+  const files = folders.flatMap((folder) => {
+    const present = list(folder);
+    return names.filter((name) => present.includes(name)).map((name) => join(folder, name));
+  });
+  return [...names, ...files];
+}
+
+/** Makes the lists. `list` is for tests. */
+export function cudaCandidates(places: CudaPlaces, list: ListFolder = listFolder): CudaCandidates {
+  // A conda environment's own libraries are in its lib folder.
+  const condaFolders = places.pythonPrefixes.map((prefix) => join(prefix, 'lib'));
+  const folders = [
+    ...new Set([...toolkitFolders(places, list), ...condaFolders, ...pythonFolders(places, list)]),
+  ];
+  return {
+    driver: places.driver === undefined ? DRIVER_NAMES : [places.driver],
+    nvrtc: places.nvrtc === undefined ? candidatesOf(NVRTC_NAMES, folders, list) : [places.nvrtc],
+    cublas: places.cublas === undefined ? candidatesOf(CUBLAS_NAMES, folders, list) : [places.cublas],
+  };
+}

@@ -1,0 +1,100 @@
+/** What there is of CUDA: its libraries, its devices, pinned memory and NVRTC. Its calls that take time return promises. */
+import { CompileError, DeviceError } from '../../errors.js';
+import { addon, cudaAddon, guarded, settled } from './native-addon.js';
+import type { CompiledImage, CudaEntryPoints, CudaInfo, KeptObjects } from './native-types.js';
+import { isAtLeast } from './version.js';
+
+const once = <T>(make: () => T): (() => T) => {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: guarded(make) };
+    return made.value;
+  };
+};
+
+const driver = once(() => cudaAddon().driverInfo());
+const nvrtc = once(() => cudaAddon().nvrtcInfo());
+const cublas = once(() => cudaAddon().cublasInfo());
+
+const info: CudaInfo = {
+  get driver() {
+    return driver().library;
+  },
+  get devices() {
+    return driver().devices;
+  },
+  get nvrtc() {
+    return nvrtc().library;
+  },
+  get cublas() {
+    return cublas().library;
+  },
+  tried: {
+    get driver() {
+      return driver().tried;
+    },
+    get nvrtc() {
+      return nvrtc().tried;
+    },
+    get cublas() {
+      return cublas().tried;
+    },
+  },
+};
+
+/** What there is of CUDA; never throws for what is missing. Loading a library takes a moment: see `probeCuda`. */
+export const cudaInfo = (): CudaInfo => info;
+
+/** Loads the driver and NVRTC on a native thread, so that reading `cudaInfo()` after it does not block. */
+export const probeCuda = (): Promise<void> => settled(guarded(() => cudaAddon().probeCuda()));
+
+/**
+ * Pinned host memory of undefined contents, which GPUs copy from and to directly; counted among a device's staging memory
+ * until it is collected. Rejects with `MemoryError` where the system has no more.
+ */
+export const allocatePinned = (device: string, byteLength: number): Promise<ArrayBuffer> =>
+  settled(guarded(() => cudaAddon().allocatePinned(device, byteLength)));
+
+/** Opens a CUDA device (`cuda:N`); rejects with `DeviceError` where it cannot be used. */
+export const openDevice = (device: string): Promise<{ readonly freeBytes: number }> =>
+  settled(guarded(() => cudaAddon().openDevice(device)));
+/** What a CUDA device (`cuda:N`) keeps while no run is under way: what else exists was left behind. For finding leaks. */
+export const keptObjects = (device: string): Promise<KeptObjects> =>
+  settled(guarded(() => cudaAddon().keptObjects(device)));
+/** Whether the driver refused a graph with a loop on a device (`cuda:N`) that was used, although it has them. */
+export const refusesLoops = (device: string): boolean => guarded(() => cudaAddon().refusesLoops(device));
+/** The symbols that the addon looks up in each CUDA library. */
+export const cudaEntryPoints = (): CudaEntryPoints => guarded(() => addon().cudaEntryPoints());
+/** NVRTC's version, `13.0`. Throws `DeviceError`, with what was tried, where there is none. */
+export function nvrtcVersion(): string {
+  if (info.nvrtc === null)
+    throw new DeviceError(`[cuda] expected NVRTC (libnvrtc): ${info.tried.nvrtc.join('; ')}`);
+  return info.nvrtc.version;
+}
+
+const numbered = (source: string): string =>
+  source
+    .split('\n')
+    .map((line, i) => `${String(i + 1).padStart(5)} | ${line}`)
+    .join('\n');
+
+/** Without what kernels never use (textures, the runtime's functions and types) compilation begins sooner. */
+const MINIMAL = '--minimal';
+/** The first NVRTC that knows it. */
+const MINIMAL_SINCE = [12, 4] as const;
+
+/**
+ * Compiles CUDA C with NVRTC, several sources at a time on native threads. Rejects with `CompileError`, which holds the
+ * compiler's log and the numbered source.
+ */
+export async function compileCuda(source: string, options: readonly string[]): Promise<CompiledImage> {
+  const all = isAtLeast(nvrtcVersion(), MINIMAL_SINCE) ? [...options, MINIMAL] : options;
+  try {
+    return await settled(guarded(() => cudaAddon().compileCuda(source, all)));
+  } catch (error) {
+    if (!(error instanceof CompileError)) throw error;
+    throw new CompileError(`${error.message}\noptions: ${all.join(' ')}\n${numbered(source)}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * Programs and their runs: a program is created once from plain data and run many times. All waiting, copying and computing
+ * happens on native threads. Called by `program.ts`, `evaluate.ts` and what runs several programs.
+ */
+import { ArgumentError } from '../../errors.js';
+import type { DeviceBuffer } from '../../graph/expr.js';
+import { addon, cudaAddon, guarded, type RawResult, rethrow, typed } from './native-addon.js';
+import type {
+  FileOutput,
+  NativeProgram,
+  OutputPlace,
+  ProgramSpec,
+  RunInput,
+  RunOptions,
+  RunResult,
+} from './native-types.js';
+import { handedOver, Lookout } from './turns.js';
+
+/** A result that stayed on its device; works with `using`. */
+class NativeBuffer implements DeviceBuffer {
+  readonly device: string;
+  readonly byteLength: number;
+  readonly #handle: object;
+  #bytes: ArrayBuffer | undefined;
+  #disposed = false;
+
+  constructor(device: string, byteLength: number, handle: object) {
+    this.device = device;
+    this.byteLength = byteLength;
+    this.#handle = handle;
+  }
+
+  get disposed(): boolean {
+    return this.#disposed;
+  }
+
+  /** Frees the memory once no run uses it any more. */
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    guarded(() => addon().disposeBuffer(this.#handle));
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  static handleOf(buffer: DeviceBuffer): object {
+    if (!(#handle in buffer)) throw new ArgumentError('[run] expected a device buffer of this thread');
+    if (buffer.#disposed) throw new ArgumentError('[run] expected a device buffer that was not disposed');
+    return buffer.#handle;
+  }
+
+  static bytesOf(buffer: DeviceBuffer): ArrayBuffer {
+    if (!(#handle in buffer)) throw new ArgumentError('[hostBytes] expected a buffer of this thread');
+    buffer.#bytes ??= guarded(() => addon().hostArray(NativeBuffer.handleOf(buffer)));
+    buffer.#disposed = true;
+    return buffer.#bytes;
+  }
+}
+
+/**
+ * Host memory of undefined contents for results that several runs write to, on a device and on others of its kind. It is
+ * page-locked where it comes again: no more than `lockByteLength` of results in all.
+ */
+export function allocateHost(
+  device: string,
+  byteLength: number,
+  lockByteLength: number | undefined,
+): DeviceBuffer {
+  return new NativeBuffer(
+    'cpu',
+    byteLength,
+    guarded(() => addon().allocateHost(device, byteLength, lockByteLength)),
+  );
+}
+
+/** The bytes of a buffer of the CPU, the same each time. It is no input of runs from then on. */
+export const hostBytesOf = (buffer: DeviceBuffer): ArrayBuffer => NativeBuffer.bytesOf(buffer);
+
+/** What the addon reads for an input. */
+function rawInput(input: RunInput): object {
+  if (ArrayBuffer.isView(input)) return stableView(input);
+  if (input instanceof NativeBuffer) return NativeBuffer.handleOf(input);
+  if ('path' in input || 'read' in input) return input;
+  if ('pieces' in input) {
+    return {
+      pieces: input.pieces.map(({ buffer, first }) => ({ buffer: NativeBuffer.handleOf(buffer), first })),
+    };
+  }
+  return 'chunks' in input ? { chunks: input.chunks.map(stableView) } : NativeBuffer.handleOf(input);
+}
+
+/** A resizable buffer is copied: shrinking it would take pages away under a native thread. */
+function stableView<View extends ArrayBufferView>(input: View): View | Uint8Array {
+  const { buffer, byteOffset, byteLength } = input;
+  const resizable = 'resizable' in buffer && buffer.resizable === true;
+  return resizable ? new Uint8Array(buffer, byteOffset, byteLength).slice() : input;
+}
+
+const NOTHING = new ArrayBuffer(0);
+const NONE: readonly never[] = [];
+const lookout = new Lookout((looksAgain) => addon().settle(looksAgain));
+
+/** A program, and what its results are. */
+class LoadedProgram implements NativeProgram {
+  declare readonly __program: never;
+  readonly #handle: object;
+  readonly #device: string;
+  /** Of each output. */
+  readonly #byteLengths: readonly number[];
+  /** Milliseconds that the last run was waited for. */
+  #waited = 0;
+
+  constructor(spec: ProgramSpec, handle: object) {
+    this.#handle = handle;
+    this.#device = spec.device;
+    this.#byteLengths = spec.buffers.flatMap(({ role, byteLength, part }) =>
+      role !== 'output' ? [] : [part === undefined ? byteLength : part[1] - part[0]],
+    );
+  }
+
+  get isOnHost(): boolean {
+    return this.#device === 'cpu';
+  }
+
+  static handleOf(program: NativeProgram): object {
+    if (!(#handle in program)) throw new ArgumentError('[run] expected a program of this thread');
+    return program.#handle;
+  }
+
+  /** What a run that has begun will give. Its end is looked for: to be woken takes longer. */
+  awaited(given: Promise<RawResult>): Promise<RunResult> {
+    if (!this.isOnHost) lookout.watch(this.#waited);
+    const begin = performance.now();
+    return given.then((values) => {
+      this.#waited = performance.now() - begin;
+      return this.resultOf(values);
+    }, rethrow);
+  }
+
+  /** What a run of the program gave, as the addon tells it. */
+  resultOf(values: RawResult): RunResult {
+    const outputs = this.#byteLengths.map((byteLength, k) => {
+      const value = values[k];
+      if (value instanceof ArrayBuffer) return value;
+      if (value === undefined || Array.isArray(value)) return NOTHING;
+      return new NativeBuffer(this.#device, byteLength, value as object);
+    });
+    const count = outputs.length;
+    const nanoseconds = values[count] as number;
+    const checksums = values.some(Array.isArray) ? values.slice(0, count).map(sumsOf) : NONE;
+    const result = { outputs, checksums, nanoseconds, isAhead: nanoseconds < 0 };
+    if (values.length === count + 1) return result;
+    const [taken, issued, ended, told] = values.slice(count + 1) as number[];
+    return { ...result, timeline: { taken: taken!, issued: issued!, ended: ended!, told: told! } };
+  }
+}
+
+const sumsOf = (value: unknown): readonly number[] => (Array.isArray(value) ? value : []);
+
+/** Checks a program and makes it ready to run. Throws `ArgumentError` for a spec that is malformed. */
+export function createProgram(spec: ProgramSpec): NativeProgram {
+  const home = spec.device === 'cpu' ? addon() : cudaAddon();
+  return new LoadedProgram(
+    spec,
+    guarded(() => home.createProgram(spec)),
+  );
+}
+
+/**
+ * Runs a program. `inputs` has one entry for each buffer of role `input`, in order: an array of exactly its bytes, which
+ * must not be written to until the promise settles, several of them one after the other, a region of a file, a reader, or a
+ * buffer on the program's device.
+ *
+ * Rejects with `ArgumentError` (inputs that do not fit), `FileError`, `MemoryError`, `DeviceError`, `DeviceLostError`, or an
+ * `AbortError` after `cancel(options.cancel)`.
+ */
+export function run(
+  program: NativeProgram,
+  inputs: readonly RunInput[],
+  options: RunOptions,
+): Promise<RunResult> {
+  // Few promises and closures: a repeated small compute waits for little else.
+  try {
+    const handle = LoadedProgram.handleOf(program);
+    const keep = options.outputs.map(rawPlace);
+    const { cancel, timeline = false, whenQueued = false, ahead = false, claims } = options;
+    const read = inputs.map(rawInput);
+    const given = addon().run(handle, read, keep, cancel, timeline, whenQueued, ahead, claims);
+    const loaded = program as LoadedProgram;
+    return given instanceof Promise ? loaded.awaited(given) : handedOver(loaded.resultOf(given));
+  } catch (error) {
+    return Promise.reject(typed(error));
+  }
+}
+
+/** What the addon reads for a place. */
+function rawPlace(place: OutputPlace): boolean | readonly FileOutput[] | object {
+  if (typeof place === 'string') return place === 'device';
+  return place instanceof NativeBuffer ? NativeBuffer.handleOf(place) : place;
+}

@@ -1,0 +1,80 @@
+/**
+ * The typed mirror of the native addon: here host memory, files, cancelling, the CPU and memory reports; programs in
+ * `native-run.ts`, CUDA in `native-cuda.ts`. Calls that take time return promises. Native failures come out as the classes
+ * of `errors.ts`. The plain data that crosses over is described in `native-types.ts`.
+ */
+import { setImmediate } from 'node:timers/promises';
+import type { WorkspaceNeed } from '../plan/workspace.js';
+import { addon, guarded, settled } from './native-addon.js';
+import type {
+  CpuInfo,
+  FileOutput,
+  MemoryReport,
+  ProductSpec,
+  RawTimeline,
+  StagingLimits,
+} from './native-types.js';
+
+export * from './native-cuda.js';
+export * from './native-run.js';
+export type * from './native-types.js';
+
+/** Writes all of an array to each of the files; gives the checksums, as a run does. */
+export const writeFiles = (bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]> =>
+  settled(guarded(() => addon().writeFiles(bytes, files)));
+
+/** Has a temporary file or folder removed when this thread ends, by whatever way, before `releasePath`. */
+export const guardPath = (path: string): object => guarded(() => addon().guardPath(path));
+/** Leaves a guarded file or folder where it is. */
+export const releasePath = (guard: object): void => guarded(() => addon().releasePath(guard));
+/** Gives each of two files or folders the other's name, at once. Gives false where the file system cannot. */
+export const exchangePaths = (one: string, other: string): Promise<boolean> =>
+  settled(guarded(() => addon().exchangePaths(one, other)));
+
+/** Takes the disk's room for an open file, where the file system can. Rejects with a FileError for a full disk. */
+export const reserveFile = (fd: number, byteLength: number, path: string): Promise<void> =>
+  settled(guarded(() => addon().reserveFile(fd, byteLength, path)));
+
+/** Makes a token that stops the runs it is given to. */
+export const createCancel = (): object => guarded(() => addon().createCancel());
+/** Stops the runs that have the token, and those that will get it. */
+export const cancel = (token: object): void => guarded(() => addon().cancel(token));
+/** The tiles of sweeps that the runs with the token have finished. */
+export const tilesDone = (token: object): number => addon().tilesDone(token);
+
+/** Makes what runs that share `count` parts of a sweep's tiles are given, so that each part is done by one of them. */
+export const createClaims = (count: number): object => guarded(() => addon().createClaims(count));
+
+/** What the CPU backend found and uses. */
+export const cpuInfo = (): CpuInfo => guarded(() => addon().cpuInfo());
+
+/** What a matrix product on the CPU uses besides its operands and its result. */
+export const productWorkspace = (product: ProductSpec): WorkspaceNeed =>
+  guarded(() => addon().productWorkspace(product));
+
+/** The memory every opened device has out and holds. */
+export const memory = (): readonly MemoryReport[] => guarded(() => addon().memory());
+/** Has the engine collect garbage, and lets go of the device memory that it held. Gives whether that was any. */
+export async function collectGarbage(): Promise<boolean> {
+  const inUse = (): number => memory().reduce((sum, report) => sum + report.inUse, 0);
+  const before = inUse();
+  guarded(() => addon().collectGarbage());
+  // The engine finalizes what it collected in turns of the event loop.
+  for (let turn = 0; turn < 3; turn++) await setImmediate();
+  return inUse() < before;
+}
+
+/** Gives memory that no result and no run uses back to the system, of one opened device or of all; peaks are of what follows. */
+export async function trim(only?: string): Promise<void> {
+  const opened = memory().filter(({ device }) => only === undefined || device === only);
+  await Promise.all(opened.map(({ device }) => settled(guarded(() => addon().trim(device)))));
+}
+
+/** Begins to record what runs in this process; gives the begin in nanoseconds of `process.hrtime`. */
+export const beginProfile = (): number => guarded(() => addon().beginProfile());
+
+/** Ends the recording. */
+export const endProfile = (): Promise<RawTimeline> => settled(guarded(() => addon().endProfile()));
+
+/** The most pinned memory that copies to and from a GPU go through. */
+export const stagingLimits = (): StagingLimits => guarded(() => addon().stagingLimits());

@@ -1,0 +1,67 @@
+/**
+ * What planning needs to know of a device: bytes that kernels, products and buffers take there, and how it runs jobs in parts.
+ * `program-cuda.ts` and `program-cpu.ts` say it; `planner.ts`, `sweeps.ts` and `deal.ts` reckon with it.
+ */
+import type { Works } from '../../codegen/work.js';
+import type { Kernel } from '../../fusion/kernel.js';
+import type { DraftBuffer, DraftNeeds } from './draft.js';
+import { aligned } from './memory.js';
+import type { PanelWork } from './panel-time.js';
+import type { MatmulStep, Plan, SweepWindows } from './plan.js';
+import type { StreamNeeds } from './streams.js';
+import type { WorkspaceNeed } from './workspace.js';
+
+/** What planning needs to know of a device, beyond the plan's own buffers. */
+export interface DeviceNeeds extends DraftNeeds {
+  /** Bytes that a matrix product uses besides its operands and its result. */
+  readonly workspaceOf: (step: MatmulStep) => WorkspaceNeed;
+  /** Bytes that a buffer takes on the device as a whole; 0: it is used where it lies. */
+  readonly heldBytes: (buffer: DraftBuffer) => number;
+  /** What the device's pool gives for an arena and for the inputs and outputs that are whole on the device; without it, their sum. */
+  readonly peakOf?:
+    | ((arena: number, inputs: readonly number[], outputs: readonly number[]) => number)
+    | undefined;
+  /** Bytes of host memory that a plan takes beside arrays and results; without it, none. */
+  readonly hostPeakOf?: ((plan: Omit<Plan, 'hostPeakBytes'>) => number) | undefined;
+  /** Bytes of pinned memory that the copies of each kind go through: what is of use, and the least. */
+  readonly copies?: { readonly most: number; readonly least: number } | undefined;
+  /** How steps may run at a time; without it, they run one after the other. */
+  readonly streams?: StreamNeeds | undefined;
+  /** Bytes in which it counts the steps of a loop that it decides on by itself; 0, or without it: it does not. */
+  readonly loopRecordBytes?: (() => number) | undefined;
+  /** Whether a kernel can read its buffer block by block as it goes; without it, none can. */
+  readonly readsOnce?: ((kernel: Kernel, buffer: number) => boolean) | undefined;
+  /** How kernels can be run in parts; without it, a job fits as a whole or not at all. */
+  readonly sweeps?: SweepRules | undefined;
+}
+
+export interface SweepRules {
+  readonly worksOf: (kernel: Kernel) => Works;
+  /** Whether windows of a buffer will do: not of what stays on the device. */
+  readonly canWindow: (buffer: DraftBuffer) => boolean;
+  /** Whether large values may wait in host memory between sweeps. */
+  readonly canSpill: boolean;
+  /** Whether results can be read again while the job runs: not those that go to files. */
+  readonly canReadBack: boolean;
+  /** Windows of one buffer that are on the device at once: while one is computed, others are copied. */
+  readonly slots: Readonly<Record<SweepWindows['direction'], number>>;
+  /** Bytes of a tile that are copied while another is computed. */
+  readonly tileBytes: number;
+  /** How long a product by panels takes; without it, what copies least is taken. */
+  readonly panelSeconds?: ((step: MatmulStep, work: PanelWork) => number) | undefined;
+}
+
+/** What a plan holds: an arena, and of some buffers all that is not in it. */
+export function peakOf(needs: DeviceNeeds, arena: number, held: readonly DraftBuffer[]): number {
+  const sizesOf = (role: DraftBuffer['role']): number[] =>
+    held.flatMap((buffer) => (buffer.role === role ? [needs.heldBytes(buffer)] : [])).filter((n) => n > 0);
+  const [inputs, outputs] = [sizesOf('input'), sizesOf('output')];
+  if (needs.peakOf !== undefined) return needs.peakOf(arena, inputs, outputs);
+  return [...inputs, ...outputs].reduce((sum, bytes) => sum + aligned(bytes), arena);
+}
+
+/** The plan with what it takes of the host's memory. */
+export const withHostPeak = (needs: DeviceNeeds, plan: Omit<Plan, 'hostPeakBytes'>): Plan => ({
+  ...plan,
+  hostPeakBytes: needs.hostPeakOf?.(plan) ?? 0,
+});

@@ -1,0 +1,298 @@
+/**
+ * Draft: a partitioned graph as numbered buffers and steps over them, before anything is placed in memory. Called by
+ * `planner.ts`; `planner.ts` and `sweeps.ts` make a plan of it.
+ */
+
+import { type SplitKernels, usedBuffers } from '../../codegen/split-phases.js';
+import { InternalError } from '../../errors.js';
+import {
+  type BufferKey,
+  bufferName,
+  nodeBufferKey,
+  sourceBufferKey,
+  sourceOfKey,
+} from '../../fusion/buffer-key.js';
+import type { Kernel } from '../../fusion/kernel.js';
+import type { Operand } from '../../fusion/operands.js';
+import { type FusedStep, type Partition, storedNode } from '../../fusion/partition.js';
+import type { SourceArray } from '../../fusion/source-array.js';
+import { byteLengthOf, type DType } from '../../graph/dtype.js';
+import { type Graph, type GraphLoop, type GraphNodeOf, nodeOf, sizeOfShape } from '../../graph/graph.js';
+import { type LoopNeeds, loopRuns } from './loop-runs.js';
+import type {
+  KernelStep,
+  LoopState,
+  LoopStep,
+  MatmulStep,
+  MatrixOperand,
+  PlanBuffer,
+  Step,
+  SweepStep,
+} from './plan.js';
+
+type FusedOf<K extends FusedStep['kind']> = Extract<FusedStep, { kind: K }>;
+
+export interface DraftBuffer {
+  /** What it holds: `node 12`, `source 0 float32`, `scratch` … */
+  readonly key: string;
+  readonly role: PlanBuffer['role'];
+  readonly byteLength: number;
+  /** For an input: the source of the graph that fills it, and whether that is in a device's memory. */
+  readonly source: number;
+  readonly isStored: boolean;
+  /** Whether it is an input that is not in memory yet, and can be read in windows. */
+  readonly isRead: boolean;
+  /** Whether it is an input that JavaScript reads: as a whole before the run, or in windows part by part. */
+  readonly isFetched?: boolean | undefined;
+}
+
+export interface Draft {
+  readonly buffers: readonly DraftBuffer[];
+  readonly steps: readonly Step[];
+  /** The key of each output of the graph. */
+  readonly outputKeys: readonly string[];
+  /** The buffer that matrix products share besides their operands and results (`workspace.ts`). */
+  readonly workspace?: number;
+}
+
+/** What drafting needs to know of a device. */
+export interface DraftNeeds extends LoopNeeds {
+  /** Bytes of each scratch buffer a kernel uses. */
+  readonly scratchOf: (kernel: Kernel) => readonly number[];
+  /** The kernels that the device runs for one, in order; without it, every kernel runs as it is. */
+  readonly expand?: ((kernel: Kernel) => SplitKernels) | undefined;
+}
+
+/** Numbers what a partition reads and writes. */
+export function draftOf(
+  graph: Graph,
+  partition: Partition,
+  sources: readonly SourceArray[],
+  needs: DraftNeeds,
+): Draft {
+  const drafter = new Drafter(graph, sources, needs);
+  partition.steps.forEach((step, at) => {
+    drafter.add(step, at);
+  });
+  return drafter.finish();
+}
+
+/** A buffer by its key in a graph's partition, or by a name. */
+type DraftKey = BufferKey | string;
+
+/** The buffers of a graph. A loop's body has its own, some of which are buffers around it. */
+class Scope {
+  readonly graph: Graph;
+  /** What stands before the names of buffers that are this scope's alone. */
+  readonly prefix: string;
+  readonly #buffers = new Map<DraftKey, number>();
+
+  constructor(graph: Graph, prefix: string) {
+    this.graph = graph;
+    this.prefix = prefix;
+  }
+
+  get(key: DraftKey): number | undefined {
+    return this.#buffers.get(key);
+  }
+
+  set(key: DraftKey, buffer: number): void {
+    this.#buffers.set(key, buffer);
+  }
+}
+
+type BodyStep = Exclude<Step, SweepStep>;
+
+class Drafter {
+  readonly #sources: readonly SourceArray[];
+  readonly #needs: DraftNeeds;
+  readonly #buffers: DraftBuffer[] = [];
+  readonly #outer: Scope;
+  readonly #outputs: readonly BufferKey[];
+  readonly #isOutput: ReadonlySet<DraftKey>;
+  readonly #steps: Step[] = [];
+
+  constructor(graph: Graph, sources: readonly SourceArray[], needs: DraftNeeds) {
+    this.#outer = new Scope(graph, '');
+    this.#sources = sources;
+    this.#needs = needs;
+    this.#outputs = graph.outputs.map((id) => nodeBufferKey(storedNode(graph, id)));
+    this.#isOutput = new Set(this.#outputs);
+  }
+
+  add(step: FusedStep, at: number): void {
+    this.#steps.push(...this.#draft(step, `${at}`, this.#outer));
+  }
+
+  #draft(step: FusedStep, at: string, scope: Scope): BodyStep[] {
+    switch (step.kind) {
+      case 'kernel':
+        return this.#kernels(step, at, scope);
+      case 'matmul':
+        return [this.#matmul(step, scope)];
+      case 'loop':
+        return [this.#loop(step, at, scope)];
+    }
+  }
+
+  /** A kernel, or those that the device runs for it. */
+  #kernels({ kernel: { kernel, keys }, nodes }: FusedOf<'kernel'>, at: string, scope: Scope): KernelStep[] {
+    const buffers = kernel.buffers.map((buffer, k) =>
+      this.#buffer(keys[k]!, buffer.elementCount * byteLengthOf(buffer.dtype), scope),
+    );
+    const { kernels, added } = this.#needs.expand?.(kernel) ?? { kernels: [kernel], added: [] };
+    for (const [k, { position, byteLength }] of added.entries())
+      buffers[position] = this.#buffer(`handed on ${at} ${k}`, byteLength, scope);
+    return [...kernels.entries()].map(([part, whole]) => {
+      const own = kernels.length === 1 ? { kernel: whole, used: undefined } : usedBuffers(whole);
+      const scratch = this.#needs
+        .scratchOf(own.kernel)
+        .map((bytes, k) => this.#buffer(`scratch ${at} ${part} ${k}`, bytes, scope));
+      const used = own.used?.map((k) => buffers[k]!) ?? buffers;
+      return { kind: 'kernel', kernel: own.kernel, buffers: used, scratch, nodes };
+    });
+  }
+
+  #matmul({ node, ...operands }: FusedOf<'matmul'>, scope: Scope): MatmulStep {
+    const [batch, m, n] = node.shape as readonly [number, number, number];
+    const k = nodeOf(scope.graph, node.inputs[0]!).shape[2]!;
+    const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
+    const a = this.#operand(operands.a, scope);
+    const b = this.#operand(operands.b, scope);
+    const c = {
+      buffer: this.#buffer(nodeBufferKey(node.id), bytes, scope),
+      offset: 0,
+      batchStride: m * n,
+      rowStride: n,
+      columnStride: 1,
+    };
+    return { kind: 'matmul', dtype: node.dtype, m, n, k, batch, a, b, c, nodes: [node.id] };
+  }
+
+  #operand({ key, node: id, offset, strides }: Operand, scope: Scope): MatrixOperand {
+    const node = nodeOf(scope.graph, id);
+    const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
+    const [batchStride, rowStride, columnStride] = strides;
+    return { buffer: this.#buffer(key, bytes, scope), offset, batchStride, rowStride, columnStride };
+  }
+
+  #loop({ loop, results, inputs, body }: FusedOf<'loop'>, at: string, scope: Scope): LoopStep {
+    const inside = new Scope(loop.body, `${scope.prefix}loop ${at} `);
+    const states = loop.body.outputs.map((_, k) => this.#state(k, loop, results, inputs[k]!, inside, scope));
+    for (const node of loop.body.nodes) {
+      if (node?.kind !== 'source') continue;
+      const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
+      const buffer = states[node.input]?.current ?? this.#buffer(inputs[node.input]!, bytes, scope);
+      inside.set(sourceBufferKey(node.input, node.dtype), buffer);
+    }
+    const steps = body.steps.flatMap((step, k) => this.#draft(step, `${at}.${k}`, inside));
+    const copies = this.#copies(loop, states, inside);
+    const runs = loopRuns(loop, states, [...steps, ...copies], this.#needs);
+    return {
+      kind: 'loop',
+      steps: loop.steps,
+      condition: loop.condition ?? -1,
+      every: loop.every ?? 0,
+      ...runs,
+      nodes: results.map(({ id }) => id),
+    };
+  }
+
+  /** The buffers of a state. What holds the result holds every other state, or those that are kept. */
+  #state(
+    k: number,
+    loop: GraphLoop,
+    results: readonly GraphNodeOf<'loop'>[],
+    input: BufferKey,
+    inside: Scope,
+    scope: Scope,
+  ): LoopState {
+    const { dtype, shape } = nodeOf(loop.body, loop.body.outputs[k]!);
+    const bytes = sizeOfShape(shape) * byteLengthOf(dtype);
+    const wanted = results.find(({ result }) => result === k);
+    const own = (name: string): number => this.#buffer(`${name} of state ${k}`, bytes, inside);
+    const bound = (name: string): number => this.#add(`${inside.prefix}${name} state ${k}`, bytes, 'state');
+    const stored = nodeBufferKey(storedNode(loop.body, loop.body.outputs[k]!));
+    const next = bound('next');
+    if (inside.get(stored) === undefined) inside.set(stored, next);
+    const result = (count: number): number => this.#buffer(nodeBufferKey(wanted!.id), count * bytes, scope);
+    const isKept = loop.every !== undefined;
+    return {
+      initial: this.#buffer(input, bytes, scope),
+      current: bound('current'),
+      next,
+      last: wanted === undefined || isKept ? own('last') : result(1),
+      other: own('other'),
+      kept: wanted === undefined || !isKept ? -1 : result(loop.steps / loop.every!),
+    };
+  }
+
+  /** Copies of next states that are the same node as others', which is stored once. */
+  #copies(loop: GraphLoop, states: readonly LoopState[], inside: Scope): KernelStep[] {
+    return states.flatMap(({ next }, k) => {
+      const id = storedNode(loop.body, loop.body.outputs[k]!);
+      const stored = inside.get(nodeBufferKey(id))!;
+      if (stored === next) return [];
+      const { dtype, shape } = nodeOf(loop.body, id);
+      const kernel = copyKernel(dtype, sizeOfShape(shape));
+      return [{ kind: 'kernel', kernel, buffers: [stored, next], scratch: [], nodes: [id] }];
+    });
+  }
+
+  /** The buffer of a key or name; made where there is none yet. */
+  #buffer(key: DraftKey, byteLength: number, scope: Scope): number {
+    const known = scope.get(key);
+    if (known !== undefined) return known;
+    const name = typeof key === 'string' ? key : bufferName(key);
+    const source = typeof key === 'string' ? undefined : sourceOfKey(key);
+    const role = scope === this.#outer && this.#isOutput.has(key) ? 'output' : 'temporary';
+    const buffer =
+      source === undefined
+        ? this.#add(`${scope.prefix}${name}`, byteLength, role)
+        : this.#input(name, source);
+    scope.set(key, buffer);
+    return buffer;
+  }
+
+  #add(key: string, byteLength: number, role: PlanBuffer['role']): number {
+    const buffer = { key, role, byteLength, source: -1, isStored: false, isRead: false, isFetched: false };
+    return this.#buffers.push(buffer) - 1;
+  }
+
+  #input(key: string, source: number): number {
+    const array = this.#sources[source];
+    if (array === undefined) throw new InternalError(`[plan] no source ${source}`);
+    const from = array.source.type;
+    return (
+      this.#buffers.push({
+        key,
+        role: 'input',
+        byteLength: array.elementCount * byteLengthOf(array.dtype),
+        source,
+        isStored: from === 'device',
+        isRead: from === 'file' || from === 'chunked',
+        isFetched: from === 'reader' || from === 'folded',
+      }) - 1
+    );
+  }
+
+  finish(): Draft {
+    return { buffers: this.#buffers, steps: this.#steps, outputKeys: this.#outputs.map(bufferName) };
+  }
+}
+
+/** Copies a line of elements. */
+export function copyKernel(dtype: DType, elementCount: number): Kernel {
+  const access = { offset: 0, strides: elementCount === 1 ? [] : [1], bounds: [] };
+  return {
+    name: 'map_copy',
+    parallel: elementCount === 1 ? [] : [elementCount],
+    reduced: [],
+    buffers: [
+      { dtype, role: 'input', elementCount },
+      { dtype, role: 'output', elementCount },
+    ],
+    tape: [{ kind: 'load', dtype, access: { ...access, buffer: 0 } }],
+    stores: [{ value: 0, access: { ...access, buffer: 1 } }],
+  };
+}

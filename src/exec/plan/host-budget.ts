@@ -1,0 +1,64 @@
+/**
+ * The host's memory under a limit (`hostMemory`): what refuses a plan that takes more, the way without values that wait
+ * there, and with less to copy through. Called by `planner.ts`.
+ */
+import { expected, MemoryError } from '../../errors.js';
+import type { Site } from '../../graph/expr.js';
+import { formatBytes } from '../../graph/format.js';
+import { formatSite } from '../../site.js';
+import { type DeviceNeeds, withHostPeak } from './device-needs.js';
+import type { Plan, Step } from './plan.js';
+import { buffersOf } from './step-buffers.js';
+
+/** Where the user made what a step computes, as the end of a message. */
+export function madeAt(step: Step, sites: ReadonlyMap<number, Site> | undefined): string {
+  const nodes = 'nodes' in step ? step.nodes : [];
+  const site = nodes.map((node) => sites?.get(node)).findLast((found) => found !== undefined);
+  return site === undefined ? '' : `\n    for what was made at ${formatSite(site)}`;
+}
+
+export const nameOf = (step: Step): string => ('kernel' in step ? step.kernel.name : step.kind);
+
+/** The steps of a sweep; a loop is one step, whatever is in it. */
+const innerSteps = (step: Step): Step[] =>
+  step.kind === 'sweep' ? step.body.map((part) => part.step) : [step];
+
+/** Large values are computed again instead of waiting in host memory. */
+export const withoutSpills = (needs: DeviceNeeds): DeviceNeeds => ({
+  ...needs,
+  ...(needs.sweeps === undefined ? {} : { sweeps: { ...needs.sweeps, canSpill: false } }),
+});
+
+/** The plan with so much less pinned memory to copy through that it fits into `budget`; with the least, where it does not. */
+export function withLessToCopyThrough(plan: Plan, needs: DeviceNeeds, budget: number): Plan {
+  const { most, least } = needs.copies ?? { most: 0, least: 0 };
+  let less = plan;
+  for (let bytes = most; bytes > least && less.hostPeakBytes > budget; ) {
+    bytes = Math.max(least, Math.floor(bytes / 2));
+    less = withHostPeak(needs, { ...plan, copyByteLength: bytes });
+  }
+  return less;
+}
+
+/** Says what takes most of the host's memory, and which of the user's nodes makes it. */
+export function hostNoFit(
+  { buffers, steps, hostPeakBytes }: Plan,
+  budget: number,
+  sites: ReadonlyMap<number, Site> | undefined,
+): MemoryError {
+  const spilled = buffers.flatMap(({ role }, k) => (role === 'spill' ? [k] : []));
+  const bytes = spilled.reduce((sum, k) => sum + buffers[k]!.byteLength, 0);
+  const largest = spilled.reduce(
+    (most, k) => (buffers[k]!.byteLength > buffers[most]!.byteLength ? k : most),
+    spilled[0]!,
+  );
+  const all = steps.flatMap(innerSteps);
+  const step = all.find((one) => spilled.length === 0 || buffersOf(one).writes.includes(largest))!;
+  const needs = `${formatBytes(hostPeakBytes)} ${spilled.length === 0 ? 'of pinned memory to copy through' : `of which ${formatBytes(bytes)} wait there`}`;
+  const message = expected(
+    'compute',
+    `a job that fits into ${formatBytes(budget)} of host memory`,
+    `${nameOf(step)} needs ${needs}`,
+  );
+  return new MemoryError(message + madeAt(step, sites));
+}

@@ -1,0 +1,112 @@
+/**
+ * Lets maps write their results over values that end with them, where a job would not fit otherwise:
+ *
+ *     t = x @ w, y = tanh(t)   →   y = x @ w, y = tanh(y)
+ *
+ * A result takes the memory of an argument only where every element is read by the thread that then writes it: the map's loads
+ * of it are where its store is. The arithmetic stays as it is. Called by `planner.ts`.
+ */
+import type { Kernel } from '../../fusion/kernel.js';
+import type { Draft } from './draft.js';
+import { isWhereItIsStored } from './own-place.js';
+import type { KernelStep, MatrixOperand, Step } from './plan.js';
+import { buffersOf } from './step-buffers.js';
+import { workspacesOf } from './workspace.js';
+
+/** The draft with fewer buffers in use; `undefined` where there is nothing to save. `isByElement`: see `DeviceNeeds`. */
+export function inPlace(draft: Draft, isByElement: (kernel: Kernel) => boolean): Draft | undefined {
+  const sharing = new Sharing(draft);
+  // From the last step on, so that a chain of maps shares the memory of its last result.
+  for (let at = draft.steps.length - 1; at >= 0; at--) {
+    const step = draft.steps[at]!;
+    if (step.kind === 'kernel' && step.scratch.length === 0 && isByElement(step.kernel))
+      sharing.look(step, at);
+  }
+  return sharing.draft();
+}
+
+class Sharing {
+  readonly #draft: Draft;
+  /** The first and the last step that uses a buffer. */
+  readonly #first = new Map<number, number>();
+  readonly #last = new Map<number, number>();
+  /** Buffers that stay as they are. */
+  readonly #fixed = new Set<number>();
+  readonly #memoryOf = new Map<number, number>();
+  /** By step, the places in its kernel's buffers that are one. */
+  readonly #shared = new Map<number, readonly number[]>();
+
+  constructor(draft: Draft) {
+    this.#draft = draft;
+    for (const [at, step] of draft.steps.entries()) {
+      const { reads, writes } = buffersOf(step);
+      for (const buffer of [...reads, ...writes, ...workspacesOf(step)]) {
+        if (!this.#first.has(buffer)) this.#first.set(buffer, at);
+        this.#last.set(buffer, at);
+        if (step.kind === 'loop') this.#fixed.add(buffer);
+      }
+    }
+  }
+
+  /** Lets a map's result take the memory of an argument that ends there, if one can. */
+  look({ kernel, buffers }: KernelStep, at: number): void {
+    for (const [input, argument] of buffers.entries()) {
+      if (kernel.buffers[input]!.role !== 'input' || !this.#ends(argument, at)) continue;
+      if (buffers.filter((buffer) => buffer === argument).length > 1) continue;
+      const output = kernel.buffers.findIndex(
+        ({ role }, k) =>
+          role === 'output' &&
+          this.#canTake(this.#memory(buffers[k]!), argument, at) &&
+          isWhereItIsStored(kernel, input, k),
+      );
+      if (output < 0) continue;
+      const result = this.#memory(buffers[output]!);
+      this.#memoryOf.set(argument, result);
+      this.#first.set(result, this.#first.get(argument)!);
+      this.#shared.set(at, [input, output]);
+      return;
+    }
+  }
+
+  #memory(buffer: number): number {
+    return this.#memoryOf.get(buffer) ?? buffer;
+  }
+
+  #ends(buffer: number, at: number): boolean {
+    const { role } = this.#draft.buffers[buffer]!;
+    return role === 'temporary' && this.#last.get(buffer) === at && !this.#fixed.has(buffer);
+  }
+
+  #canTake(result: number, argument: number, at: number): boolean {
+    const [to, from] = [this.#draft.buffers[result]!, this.#draft.buffers[argument]!];
+    return to.byteLength === from.byteLength && to.role !== 'state' && this.#first.get(result) === at;
+  }
+
+  draft(): Draft | undefined {
+    if (this.#shared.size === 0) return undefined;
+    return { ...this.#draft, steps: this.#draft.steps.map((step, at) => this.#moved(step, at)) };
+  }
+
+  #moved(step: Step, at: number): Step {
+    const operand = (o: MatrixOperand): MatrixOperand => ({ ...o, buffer: this.#memory(o.buffer) });
+    switch (step.kind) {
+      case 'kernel':
+      case 'phase':
+      case 'finish': {
+        const shared = this.#shared.get(at) ?? [];
+        const { kernel } = step;
+        const buffers = kernel.buffers.map((b, k) => (shared.includes(k) ? { ...b, isShared: true } : b));
+        return {
+          ...step,
+          ...(shared.length > 0 ? { kernel: { ...kernel, buffers } } : {}),
+          buffers: step.buffers.map((buffer) => this.#memory(buffer)),
+        };
+      }
+      case 'matmul':
+        return { ...step, a: operand(step.a), b: operand(step.b), c: operand(step.c) };
+      case 'loop':
+      case 'sweep':
+        return step;
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Loops that count their steps: where a state is the number of the step, the kernel that reads it is told how many steps there
+ * were, so that no other one has to write it and a launch can do several steps.
+ *
+ *     x, i → x + i;  i → i + 1        becomes        x → x + (start of i + steps before)
+ *
+ * Called by `planner.ts` for loops that fit as a whole. In sweeps, kernels are not told.
+ */
+import type { Kernel } from '../../fusion/kernel.js';
+import type { Draft } from './draft.js';
+import { type LoopNeeds, loopRuns } from './loop-runs.js';
+import type { KernelStep, LoopState, LoopStep, Step } from './plan.js';
+import { buffersOf } from './step-buffers.js';
+
+/** The draft in which kernels that do several steps of a loop at once are told the number of the step. */
+export function withLoopCounters(draft: Draft, needs: LoopNeeds): Draft {
+  if (needs.stepsAtOnce === undefined && needs.skewOf === undefined) return draft;
+  const isResult = (buffer: number): boolean =>
+    draft.buffers[buffer]!.role !== 'temporary' ||
+    draft.steps.filter((step) => usesOf(step).has(buffer)).length > 1;
+  const steps = draft.steps.map((step) => told(step, needs, isResult));
+  return steps.every((step, k) => step === draft.steps[k]) ? draft : { ...draft, steps };
+}
+
+function usesOf(step: Step): ReadonlySet<number> {
+  const { reads, writes } = buffersOf(step);
+  return new Set([...reads, ...writes]);
+}
+
+function told(step: Step, needs: LoopNeeds, isResult: (buffer: number) => boolean): Step {
+  if (step.kind !== 'loop') return step;
+  const parts = twoKernels(step);
+  const number = step.states.find(
+    (state) =>
+      state.kept < 0 && !isResult(state.last) && parts?.some((part) => isCount(part, state)) === true,
+  );
+  if (parts === undefined || number === undefined) return step;
+  const others = step.states.filter((state) => state !== number);
+  const reader = readerOf(parts.find((part) => !isCount(part, number))!, number);
+  if (reader === undefined || others.length === 0) return step;
+  const count = { steps: step.steps, ...(step.every === 0 ? {} : { every: step.every }) };
+  const runs = loopRuns(count, others, [reader], needs);
+  return runs.stepsAtOnce > 1 || runs.skew !== undefined ? { ...step, ...runs } : step;
+}
+
+/** The body of a loop with a known number of steps, where it is two kernels that leave nothing else. */
+function twoKernels({ condition, body }: LoopStep): readonly KernelStep[] | undefined {
+  const kernels = body.flatMap((step) => (step.kind === 'kernel' && step.scratch.length === 0 ? [step] : []));
+  return condition < 0 && body.length === 2 && kernels.length === 2 ? kernels : undefined;
+}
+
+/** Whether a kernel adds 1 to a state, and does nothing else. */
+function isCount({ kernel, buffers }: KernelStep, { current, next }: LoopState): boolean {
+  const { tape, stores, parallel, reduced } = kernel;
+  if (parallel.length + reduced.length > 0 || stores.length !== 1 || tape.length !== 3) return false;
+  if (kernel.buffers[0]?.dtype !== 'int64') return false;
+  const sum = tape[stores[0]!.value]!;
+  if (sum.kind !== 'map' || sum.op !== 'add' || buffers[stores[0]!.access.buffer] !== next) return false;
+  const terms = sum.args.map((arg) => tape[arg]!);
+  const isState = terms.some((i) => i.kind === 'load' && buffers[i.access.buffer] === current);
+  return isState && terms.some((i) => i.kind === 'const' && i.value === 1n);
+}
+
+/** The kernel that reads the number of the step, as one that is told it; undefined where it cannot be. */
+function readerOf(step: KernelStep, { initial, current, next }: LoopState): KernelStep | undefined {
+  const { kernel, buffers } = step;
+  const counter = buffers.indexOf(current);
+  if (counter < 0 || buffers.includes(next) || buffers.includes(initial)) return undefined;
+  const isOneNumber = kernel.tape.every(
+    (i) =>
+      i.kind !== 'load' ||
+      i.access.buffer !== counter ||
+      (i.access.bounds.length === 0 && i.access.strides.every((stride) => stride === 0)),
+  );
+  if (!isOneNumber) return undefined;
+  const own: Kernel = { ...kernel, counters: [counter] };
+  return { ...step, kernel: own, buffers: buffers.map((b) => (b === current ? initial : b)) };
+}

@@ -1,0 +1,67 @@
+/**
+ * How long a matrix product by panels takes on a GPU, roughly: what choosing between panels goes by. Handed to
+ * `sweep-slots.ts` by `program-cuda.ts`.
+ *
+ * The first tile waits for its operands and the last for its result to leave; between the two, copies and arithmetic go
+ * on at once. Products are computed in blocks, as many at a time as the device has multiprocessors: a tile of few blocks
+ * leaves some of those idle.
+ */
+import type { DType } from '../../graph/dtype.js';
+import type { MatmulStep } from './plan.js';
+import type { StepCost } from './streams.js';
+
+/** A product in tiles of at most `rows` × `columns`; bytes copied in all, before the first tile and after the last. */
+export interface PanelWork {
+  readonly rows: number;
+  readonly columns: number;
+  readonly tiles: number;
+  readonly bytes: number;
+  readonly firstBytes: number;
+  readonly lastBytes: number;
+}
+
+/** Of the bus one way, in bytes a second: PCIe 5, as measured. */
+const BUS_RATE = 50e9;
+/** Between two tiles. */
+const TILE_SECONDS = 2e-5;
+const BLOCK = 128;
+
+/** Multiplications and additions a second of large products on an H200; between GPUs, the ratio to the bus differs little. */
+const PRODUCT_RATE: Partial<Readonly<Record<DType, number>>> = {
+  float16: 700e12,
+  bfloat16: 700e12,
+  float32: 52e12,
+  float64: 55e12,
+  complex64: 52e12,
+  complex128: 55e12,
+};
+
+/** Of the smallest product, on the device, and what the library takes on the host to queue any. */
+const PRODUCT_SECONDS = 5e-6;
+const QUEUE_SECONDS = 12e-6;
+/** Products of few blocks are computed in smaller ones, at a part of the rate. */
+const SMALL_BLOCK = 64;
+const SMALL_BLOCK_RATE = 0.7;
+
+/** About how long a product takes by itself, and how much of the device it fills. */
+export function productCost({ m, n, k, batch, dtype }: MatmulStep, multiprocessors: number): StepCost {
+  const shareIn = (block: number): number =>
+    Math.min(1, (Math.ceil(m / block) * Math.ceil(n / block) * batch) / multiprocessors);
+  const share = shareIn(BLOCK);
+  const speed = Math.max(share, SMALL_BLOCK_RATE * shareIn(SMALL_BLOCK), 1e-3);
+  const operations = 2 * batch * m * n * k * (dtype.startsWith('complex') ? 4 : 1);
+  const seconds = PRODUCT_SECONDS + operations / (PRODUCT_RATE[dtype]! * speed);
+  return { seconds, share, queueSeconds: QUEUE_SECONDS };
+}
+
+export function panelSeconds(step: MatmulStep, work: PanelWork, multiprocessors: number): number {
+  const { m, n, k, dtype } = step;
+  const rounds = Math.ceil(
+    (Math.ceil(work.rows / BLOCK) * Math.ceil(work.columns / BLOCK)) / multiprocessors,
+  );
+  const busy = ((m / BLOCK) * (n / BLOCK)) / (work.tiles * rounds * multiprocessors);
+  const operations = 2 * m * n * k * (dtype.startsWith('complex') ? 4 : 1);
+  const arithmetic = operations / (PRODUCT_RATE[dtype]! * busy) + work.tiles * TILE_SECONDS;
+  const edges = (work.firstBytes + work.lastBytes) / BUS_RATE;
+  return edges + Math.max(arithmetic, work.bytes / BUS_RATE);
+}

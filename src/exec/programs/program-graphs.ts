@@ -1,0 +1,65 @@
+/**
+ * Which steps of a GPU's program repeated runs launch as CUDA graphs, and in which streams its steps are. A step of a plan is
+ * several of its program. Called by `program-cuda.ts`.
+ */
+import { productCost } from '../plan/panel-time.js';
+import type { Plan, Step, StreamPlan } from '../plan/plan.js';
+
+/** What a run queues at a time, so that there is little left to do when it is cancelled. */
+const MOST_IN_GRAPH = 128;
+/** Of a product that takes longer, what it costs the host is little beside it, and as much as that is left to do. */
+const MOST_PRODUCT_SECONDS = 2e-4;
+
+/** Whether what a step queues can be part of a graph. */
+function isRepeated(step: Step, multiprocessors: number): boolean {
+  if (step.kind !== 'matmul') return step.kind !== 'sweep' && step.kind !== 'loop';
+  const isEmpty = step.m * step.n * step.batch === 0;
+  return !isEmpty && productCost(step, multiprocessors).seconds <= MOST_PRODUCT_SECONDS;
+}
+
+/** The streams of a program's steps, of which each step of its plan becomes so many. */
+export function streamsOfSpecs({ streams }: Plan, counts: readonly number[]): StreamPlan | undefined {
+  // Nothing waits for a step that launches nothing.
+  if (streams === undefined || counts.includes(0)) return undefined;
+  const lastOf: number[] = [];
+  for (const count of counts) lastOf.push((lastOf.at(-1) ?? -1) + count);
+  const moved = (steps: readonly number[]): number[] => steps.map((step) => lastOf[step]!);
+  return {
+    count: streams.count,
+    steps: streams.steps.flatMap(({ stream, after }, k) =>
+      Array.from({ length: counts[k]! }, (_, i) => ({ stream, after: i === 0 ? moved(after) : [] })),
+    ),
+    ends: moved(streams.ends),
+  };
+}
+
+/**
+ * Steps of a program that repeated runs launch as one CUDA graph: all that are in a row, were it one, for even that is sooner
+ * queued as a graph. Of several streams, graphs of all steps have branches; otherwise those of a stream are in a row as long
+ * as no other stream waits for one, or has to. Each step of the plan is so many of the program's.
+ */
+export function graphsOf(
+  { steps }: Plan,
+  counts: readonly number[],
+  streams: StreamPlan | undefined,
+  multiprocessors: number,
+): { first: number; count: number }[] {
+  const repeated = steps.flatMap((step, k) =>
+    new Array<boolean>(counts[k]!).fill(isRepeated(step, multiprocessors)),
+  );
+  const cuts = repeated.every((is) => is) ? undefined : streams;
+  const awaited = new Set(cuts === undefined ? [] : [...cuts.ends, ...cuts.steps.flatMap((s) => s.after)]);
+  const graphs: { first: number; count: number }[] = [];
+  repeated.forEach((is, at) => {
+    if (!is) return;
+    const last = graphs.at(-1);
+    const place = cuts?.steps[at];
+    const isCut =
+      place !== undefined &&
+      (place.after.length > 0 || awaited.has(at - 1) || place.stream !== cuts?.steps[at - 1]?.stream);
+    const follows = last !== undefined && last.first + last.count === at && last.count < MOST_IN_GRAPH;
+    if (follows && !isCut) last.count += 1;
+    else graphs.push({ first: at, count: 1 });
+  });
+  return graphs;
+}

@@ -1,0 +1,134 @@
+/**
+ * How a matrix product is run in parts: along its batch or its rows, or along its columns, which finishes those of the
+ * result, and along the contracted axis, where every part adds to the whole result in order. Called by `sweep-tasks.ts`.
+ */
+import type { Box } from '../../codegen/boxes.js';
+import { rowsIn, type Split, splitInRows } from '../../codegen/pitch.js';
+import type { Affine } from '../../fusion/kernel.js';
+import { byteLengthOf } from '../../graph/dtype.js';
+import type { MatmulStep, MatrixOperand } from '../plan/plan.js';
+import { matmulGranule } from './matmul-parts.js';
+import type { BytePitches, Cut, Touch } from './sweep-cuts.js';
+
+/**
+ * Rows, columns and contracted indices that stay together: a multiple of what libraries and our own kernels block by, so
+ * that parts are computed as they are in the whole.
+ */
+export const ROW_GRANULE = 64;
+export const CONTRACTED_GRANULE = 4096;
+
+type Span = readonly [first: number, last: number];
+type Name = 'a' | 'b' | 'c';
+
+/** Batches, rows and columns of an operand. */
+export const operandAffine = ({ offset, batchStride, rowStride, columnStride }: MatrixOperand): Affine => ({
+  offset,
+  strides: [batchStride, rowStride, columnStride],
+});
+
+/** All of an operand. */
+export function operandBox({ batch, m, n, k }: MatmulStep, name: Name): Box {
+  const [rows, columns] = name === 'a' ? [m, k] : name === 'b' ? [k, n] : [m, n];
+  return [
+    [0, batch],
+    [0, rows],
+    [0, columns],
+  ];
+}
+
+/** An operand as rows of its buffer. */
+export const operandInRows = (step: MatmulStep, name: Name, pitch: number): Split | undefined =>
+  splitInRows(operandAffine(step[name]), operandBox(step, name), pitch);
+
+export interface MatmulCuts {
+  /** Along the batch where there is one, else along the rows. */
+  readonly rows: Cut | undefined;
+  /** Of a single matrix. */
+  readonly columns: Cut | undefined;
+  readonly contracted: Cut | undefined;
+}
+
+/** What parts along the contracted axis are multiples of; more than there is where there are none. */
+const granuleOf = ({ dtype, m, n, k, batch }: MatmulStep): number =>
+  matmulGranule(dtype, m, n, k, batch) ?? Number.POSITIVE_INFINITY;
+
+export function matmulCuts(step: MatmulStep): MatmulCuts {
+  const { batch, m, n, k } = step;
+  const whole = { batch: [0, batch], rows: [0, m], columns: [0, n], contracted: [0, k] } as const;
+  const rows =
+    batch > 1 ? cutAlong(step, 'batch', batch, 1, whole) : cutAlong(step, 'rows', m, ROW_GRANULE, whole);
+  const columns = batch > 1 ? undefined : cutAlong(step, 'columns', n, ROW_GRANULE, whole);
+  return {
+    rows: rows.units > 1 ? rows : undefined,
+    columns: columns !== undefined && columns.units > 1 ? columns : undefined,
+    contracted:
+      contractedUnits(step) > 1 ? cutAlong(step, 'contracted', k, CONTRACTED_GRANULE, whole) : undefined,
+  };
+}
+
+/** Parts along the contracted axis of which a product can be the sum; 1: it cannot. */
+export const contractedUnits = (step: MatmulStep): number =>
+  CONTRACTED_GRANULE % granuleOf(step) === 0 ? Math.ceil(step.k / CONTRACTED_GRANULE) : 1;
+
+/** A block of a product: what of its axes. */
+interface Block {
+  readonly batch: Span;
+  readonly rows: Span;
+  readonly columns: Span;
+  readonly contracted: Span;
+}
+
+function cutAlong(step: MatmulStep, axis: keyof Block, size: number, granule: number, whole: Block): Cut {
+  const block = (first: number, last: number): Block => ({
+    ...whole,
+    [axis]: [first * granule, Math.min(size, last * granule)],
+  });
+  return {
+    units: Math.ceil(size / granule),
+    touches: (first, last, pitches) => {
+      const { batch, rows, columns, contracted } = block(first, last);
+      return {
+        reads: [
+          touchOf(step, 'a', [batch, rows, contracted], pitches),
+          touchOf(step, 'b', [batch, contracted, columns], pitches),
+        ],
+        // Sums along a part of the contracted axis are not finished.
+        writes: axis === 'contracted' ? [] : [touchOf(step, 'c', [batch, rows, columns], pitches)],
+      };
+    },
+    ranges: (first, last) => {
+      const { batch, rows, columns, contracted } = block(first, last);
+      const lines = step.batch > 1 ? [batch[0] * step.m, batch[1] * step.m] : rows;
+      return [[...lines, ...columns, ...contracted]];
+    },
+    pitches: (buffer) => pitchesOf(step, buffer),
+  };
+}
+
+/** The bytes of an operand for a range of its batches, rows and columns. */
+function touchOf(step: MatmulStep, name: Name, box: Box, pitches: BytePitches | undefined): Touch {
+  const size = byteLengthOf(step.dtype);
+  const { buffer } = step[name];
+  const pitch = pitches?.get(buffer);
+  if (pitch !== undefined) {
+    const { first, last, rows } = rowsIn(operandInRows(step, name, pitch / size)!, box, pitch / size);
+    const inBytes = { pitch, width: rows.width * size };
+    return { buffer, first: first * size, last: last * size, rows: inBytes };
+  }
+  const { offset, strides } = operandAffine(step[name]);
+  const at = (k: 0 | 1): number =>
+    strides.reduce((sum, stride, axis) => sum + stride * (box[axis]![k] - k), offset);
+  return { buffer, first: at(0) * size, last: (at(1) + 1) * size };
+}
+
+/** The strides, in bytes, by which a buffer's operands are rows. */
+function pitchesOf(step: MatmulStep, buffer: number): number[] {
+  const names = (['a', 'b', 'c'] as const).filter((name) => step[name].buffer === buffer);
+  const strides = names.flatMap((name) => {
+    const box = operandBox(step, name);
+    return operandAffine(step[name]).strides.filter((stride, k) => stride > 1 && box[k]![1] > 1);
+  });
+  return [...new Set(strides)]
+    .filter((pitch) => names.every((name) => operandInRows(step, name, pitch) !== undefined))
+    .map((pitch) => pitch * byteLengthOf(step.dtype));
+}

@@ -1,0 +1,51 @@
+/**
+ * Lets one kernel have several windows of one input: loads that walk an input in different places get buffers of their
+ * own, so that a tile needs a small window for each instead of all that lies between them.
+ *
+ *     x + roll(x, 1)   the first tile reads the first rows of x, and the last one
+ *
+ * The arithmetic stays as it is. Called by `sweeps.ts`.
+ */
+import type { Access, Instruction, Kernel } from '../../fusion/kernel.js';
+import type { KernelStep } from '../plan/plan.js';
+
+/** Loads this close, as a part of the buffer, share a window: it is but a little larger than either. */
+const NEAR = 1 / 64;
+
+/** The step with further buffers; `alias` makes one for the same data. `mayAlias` says of which buffers there may be several. */
+export function splitLoads(
+  step: KernelStep,
+  mayAlias: (buffer: number) => boolean,
+  alias: (buffer: number) => number,
+): KernelStep {
+  const { kernel } = step;
+  const groups = new Map<number, { readonly leader: Access; readonly position: number }[]>();
+  const buffers = [...step.buffers];
+  const parameters = [...kernel.buffers];
+  const tape = kernel.tape.map((i): Instruction => {
+    if (i.kind !== 'load' || !mayAlias(step.buffers[i.access.buffer]!)) return i;
+    const { access } = i;
+    const known = groups.get(access.buffer) ?? [];
+    let group = known.find(({ leader }) => isNear(kernel, leader, access));
+    if (group === undefined) {
+      const position = known.length === 0 ? access.buffer : parameters.length;
+      if (known.length > 0) {
+        buffers.push(alias(step.buffers[access.buffer]!));
+        parameters.push(kernel.buffers[access.buffer]!);
+      }
+      group = { leader: access, position };
+      groups.set(access.buffer, [...known, group]);
+    }
+    return { ...i, access: { ...access, buffer: group.position } };
+  });
+  if (buffers.length === step.buffers.length) return step;
+  return { ...step, kernel: { ...kernel, buffers: parameters, tape }, buffers };
+}
+
+function isNear(kernel: Kernel, a: Access, b: Access): boolean {
+  const { elementCount } = kernel.buffers[a.buffer]!;
+  return (
+    a.strides.every((stride, k) => stride === b.strides[k]) &&
+    Math.abs(a.offset - b.offset) <= elementCount * NEAR
+  );
+}
