@@ -26,7 +26,7 @@ import { UNROLLED } from './unroll.js';
 const BYTES_PER_COST = 0.25;
 /** What a value that a pad spreads must cost for each element, and save together, to be worth a kernel of its own. */
 const LEAST_SPREAD_COST = 16;
-const LEAST_SPREAD_BYTES = 2 ** 18;
+const LEAST_SPREAD_BYTES = 2 ** 21;
 /** More places than this are never computed again at each. */
 const MAX_FRAMES = 16;
 const MAX_LEAVES = 6;

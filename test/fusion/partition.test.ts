@@ -257,11 +257,11 @@ describe('partition', () => {
   it('stores what is expensive and put beside others, once it is large', () => {
     const parts = (size: number, op: 'tanh' | 'square'): Expr[] =>
       Array.from({ length: 8 }, () => map(op, [array([size])]));
-    expect(names(concat(parts(1 << 16, 'tanh')))).toHaveLength(9);
-    expect(names(stack(parts(1 << 16, 'tanh')))).toHaveLength(9);
-    expect(names(stack(parts(1 << 16, 'tanh'), -1))).toHaveLength(9);
+    expect(names(concat(parts(1 << 18, 'tanh')))).toHaveLength(9);
+    expect(names(stack(parts(1 << 18, 'tanh')))).toHaveLength(9);
+    expect(names(stack(parts(1 << 18, 'tanh'), -1))).toHaveLength(9);
     expect(names(concat(parts(100, 'tanh')))).toHaveLength(1);
-    expect(names(concat(parts(1 << 16, 'square')))).toHaveLength(1);
+    expect(names(concat(parts(1 << 18, 'square')))).toHaveLength(1);
   });
 
   it('leaves the slices of a roll and the border of a stencil where they are', () => {
