@@ -1,6 +1,6 @@
-// Pairs of cheap float ops in one pass over a block, as src/codegen/tape/tape-fuse.ts joins them: "outer.inner",
-// with the inner one's place among the outer one's arguments if that has two. Compiled once per instruction
-// set.
+// Pairs of cheap float ops in one pass over a block, as src/codegen/tape/tape-fuse.ts joins them:
+// "outer.inner", with the inner one's place among the outer one's arguments if that has two. Compiled once
+// per instruction set.
 //
 // Arguments: the inner op's, then what is left of the outer op's.
 #include "cpu/scalar-ops.h"

@@ -1,8 +1,8 @@
 // Library: a shared library found at run time among candidates, and what was tried.
 //
-// The candidates (names for the loader, or paths) are made by src/exec/native/cuda-libraries.ts and set once for the
-// process by `setCandidates`; the first that opens, has every entry point and is accepted is used. driver.*,
-// nvrtc.* and blas.* have a table of entry points each.
+// The candidates (names for the loader, or paths) are made by src/exec/native/cuda-libraries.ts and set once
+// for the process by `setCandidates`; the first that opens, has every entry point and is accepted is used.
+// driver.*, nvrtc.* and blas.* have a table of entry points each.
 #pragma once
 #include <functional>
 #include <string>

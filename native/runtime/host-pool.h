@@ -9,8 +9,8 @@
 // host-memory.h.
 //
 // What runs work in is counted by itself, and takes what was asked for, rounded up to cache lines or, from
-// 64 KiB on, to pages: plans reckon with it (src/exec/plan/block-bytes.ts). Results may take a kept block that is
-// a little larger.
+// 64 KiB on, to pages: plans reckon with it (src/exec/plan/block-bytes.ts). Results may take a kept block
+// that is a little larger.
 //
 // Fresh blocks are not touched in advance: with huge pages, the threads that fill a block fault it in no
 // slower than a pass before them would, and on the right memory node.

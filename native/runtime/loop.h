@@ -1,6 +1,7 @@
 // Loop: a body of steps that runs again and again. Its states lie in two buffers by turns: each run of the
 // body reads them from one and writes the next ones to the other; nothing is copied. Plain data, read once
-// from a LoopSpec of src/exec/native/native-types.ts and then immutable; cpu-steps.* and cuda/loop.cpp run it.
+// from a LoopSpec of src/exec/native/native-types.ts and then immutable; cpu-steps.* and cuda/loop.cpp run
+// it.
 #pragma once
 #include <cstdint>
 #include <functional>

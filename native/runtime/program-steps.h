@@ -1,5 +1,5 @@
-// Reading the steps of a program (StepSpec of src/exec/native/native-types.ts), with all checks that running them
-// relies on.
+// Reading the steps of a program (StepSpec of src/exec/native/native-types.ts), with all checks that running
+// them relies on.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// Program: steps over numbered buffers, read once from plain data (ProgramSpec of src/exec/native/native.ts) and
-// then immutable. Reading it checks everything that running it relies on, so that a malformed spec is an
+// Program: steps over numbered buffers, read once from plain data (ProgramSpec of src/exec/native/native.ts)
+// and then immutable. Reading it checks everything that running it relies on, so that a malformed spec is an
 // error here.
 #pragma once
 #include <napi.h>

@@ -1,5 +1,5 @@
-// Outputs of a run that go to files: what JavaScript says of them (FileOutput of src/exec/native/native-types.ts),
-// and writing them when the run is over.
+// Outputs of a run that go to files: what JavaScript says of them (FileOutput of
+// src/exec/native/native-types.ts), and writing them when the run is over.
 #pragma once
 #include <napi.h>
 

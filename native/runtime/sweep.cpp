@@ -17,7 +17,8 @@ using values::integer;
 using values::item;
 using values::reject;
 
-// Numbers for each window and for each range: WINDOW_FIELDS and RANGE_FIELDS of src/exec/native/native-types.ts.
+// Numbers for each window and for each range: WINDOW_FIELDS and RANGE_FIELDS of
+// src/exec/native/native-types.ts.
 constexpr size_t kWindowFields = 6;
 constexpr size_t kRangeFields = 6;
 
