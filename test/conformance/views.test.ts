@@ -32,7 +32,8 @@ const same = (x: Lazy): Lazy => x;
 
 describe.each(backends())('views on %s', (device) => {
   it('of many arrays beside each other give the elements in order', async () => {
-    const lengths = Array.from({ length: 300 }, (_, k) => [1, 70, 0, 3][k % 4]!);
+    const count = device === 'interpreted' ? 60 : 300;
+    const lengths = Array.from({ length: count }, (_, k) => [1, 70, 0, 3][k % 4]!);
     const parts = lengths.map((n, k) => Array.from({ length: n }, (_, i) => 100 * k + i));
     const wanted = parts.flat();
     const columns = parts.map((part) => lazy(part, { shape: [part.length, 1] }));
