@@ -109,44 +109,43 @@ function slotRuns({ kernel, cuda, works }: Job, seed: number): SimulatedRun[] {
 
 const SEEDS = [1, 2];
 
-describe.skipIf(!hasCompiler())(
-  'parts of CUDA kernels (simulated with g++, skipped where there is none)',
-  () => {
-    const ways = jobs.flatMap((job, k): { job: number; way: string; simulated: SimulatedCase }[] => {
-      const make = (way: string, runs: readonly SimulatedRun[]) => ({
-        job: k,
-        way,
-        simulated: { ...job, runs },
-      });
-      const { rows, phases } = job.works;
-      return [
-        { job: k, way: 'whole', simulated: job },
-        ...(rows === undefined
-          ? []
-          : SEEDS.map((seed) => make(`rows ${seed}`, runsOf(job.kernel, rows, seed)))),
-        ...(phases.length === 0 ? [] : SEEDS.map((seed) => make(`slots ${seed}`, slotRuns(job, seed)))),
-      ];
-    });
-    let results: TypedArray[][] = [];
-    beforeAll(() => {
-      results = simulate(ways.map(({ simulated }) => simulated));
-    }, 240_000);
+const why = hasCompiler() ? '' : ' (skipped: no g++ to simulate them with)';
 
-    it.each(jobs.map(({ name }, k) => [name, k] as const))('give the bits of the whole: %s', (_, k) => {
-      const own = ways.flatMap(({ job, way }, at) => (job === k ? [{ way, result: results[at]! }] : []));
-      const [wanted, ...others] = own.map(({ way, result }) => ({
-        way,
-        bytes: result.map(({ buffer }) => Buffer.from(buffer).toString('base64')),
-      }));
-      for (const { way, bytes } of others) expect({ way, bytes }).toEqual({ way, bytes: wanted!.bytes });
+describe.skipIf(!hasCompiler())(`parts of CUDA kernels${why}`, () => {
+  const ways = jobs.flatMap((job, k): { job: number; way: string; simulated: SimulatedCase }[] => {
+    const make = (way: string, runs: readonly SimulatedRun[]) => ({
+      job: k,
+      way,
+      simulated: { ...job, runs },
     });
+    const { rows, phases } = job.works;
+    return [
+      { job: k, way: 'whole', simulated: job },
+      ...(rows === undefined
+        ? []
+        : SEEDS.map((seed) => make(`rows ${seed}`, runsOf(job.kernel, rows, seed)))),
+      ...(phases.length === 0 ? [] : SEEDS.map((seed) => make(`slots ${seed}`, slotRuns(job, seed)))),
+    ];
+  });
+  let results: TypedArray[][] = [];
+  beforeAll(() => {
+    results = simulate(ways.map(({ simulated }) => simulated));
+  }, 240_000);
 
-    it('are cut in many of the cases', () => {
-      expect(jobs.filter(({ works }) => (works.rows?.units ?? 0) > 1).length).toBeGreaterThan(40);
-      expect(jobs.filter(({ works }) => (works.phases[0]?.work.units ?? 0) > 1).length).toBeGreaterThan(15);
-    });
-  },
-);
+  it.each(jobs.map(({ name }, k) => [name, k] as const))('give the bits of the whole: %s', (_, k) => {
+    const own = ways.flatMap(({ job, way }, at) => (job === k ? [{ way, result: results[at]! }] : []));
+    const [wanted, ...others] = own.map(({ way, result }) => ({
+      way,
+      bytes: result.map(({ buffer }) => Buffer.from(buffer).toString('base64')),
+    }));
+    for (const { way, bytes } of others) expect({ way, bytes }).toEqual({ way, bytes: wanted!.bytes });
+  });
+
+  it('are cut in many of the cases', () => {
+    expect(jobs.filter(({ works }) => (works.rows?.units ?? 0) > 1).length).toBeGreaterThan(40);
+    expect(jobs.filter(({ works }) => (works.phases[0]?.work.units ?? 0) > 1).length).toBeGreaterThan(15);
+  });
+});
 
 describe('cudaWorks', () => {
   const mapOf = (count: number): Kernel => {

@@ -308,6 +308,7 @@ describe('what was found', () => {
 });
 
 const withoutNvrtc = cudaInfo().nvrtc === null;
+const why = withoutNvrtc ? ` (skipped: ${cudaInfo().tried.nvrtc.join('; ')})` : '';
 
 describe('NVRTC', () => {
   it.runIf(withoutNvrtc)(
@@ -317,7 +318,7 @@ describe('NVRTC', () => {
     },
   );
 
-  it.skipIf(withoutNvrtc)('compiles sources at once to machine code (skipped: no NVRTC)', async () => {
+  it.skipIf(withoutNvrtc)(`compiles sources at once to machine code${why}`, async () => {
     const sources = [1, 2, 3, 4, 5].map(
       (k) => `extern "C" __global__ void f${k}(float *x) { x[${k}] = ${k}; }`,
     );
@@ -331,7 +332,7 @@ describe('NVRTC', () => {
     }
   });
 
-  it.skipIf(withoutNvrtc)('reports a faulty source with its numbered lines (skipped: no NVRTC)', async () => {
+  it.skipIf(withoutNvrtc)(`reports a faulty source with its numbered lines${why}`, async () => {
     const failing = compileCuda('int ok;\nnonsense', ['--gpu-architecture=sm_90']);
     await expect(failing).rejects.toBeInstanceOf(CompileError);
     await expect(failing).rejects.toThrow(/ 2 \| nonsense/);

@@ -2,8 +2,7 @@
  * Inputs that are never in memory as a whole although they would fit: where one kernel takes every element about once, whoever
  * computes a block reads it then, and computes on it while it is in its caches. Called by `planner.ts`.
  */
-import type { DeviceNeeds } from './device-needs.js';
-import { peakOf } from './device-needs.js';
+import { type DeviceNeeds, peakOf } from './device-needs.js';
 import type { Draft } from './draft.js';
 import type { Plan } from './plan.js';
 import { buffersOf } from './step-buffers.js';
