@@ -15,12 +15,13 @@ namespace {
 using std::chrono::nanoseconds;
 using Clock = std::chrono::steady_clock;
 
-// How long to look without a pause, and with naps, before sleeping.
+// How long to look without a pause.
 constexpr nanoseconds kSpin = std::chrono::milliseconds(2);
-constexpr nanoseconds kAwake = std::chrono::milliseconds(200);
-// Naps are a share of the time waited so far, but no shorter than is worth it.
+// Naps are a share of the time waited so far, but no shorter than is worth it, and no longer than a user
+// would not notice.
 constexpr int kNapShare = 1024;
 constexpr nanoseconds kShortestNap = std::chrono::microseconds(20);
+constexpr nanoseconds kLongestNap = std::chrono::milliseconds(1);
 // How much sooner or later than usual work may end, at least, and as a share of what it takes.
 constexpr nanoseconds kLeastSlack = std::chrono::microseconds(500);
 constexpr int kSlackShare = 16;
@@ -36,10 +37,6 @@ void nap(nanoseconds length) {
   static_cast<void>(exact);
 #endif
   std::this_thread::sleep_for(length);
-}
-
-Event::Event(bool wakes) : wakes_(wakes) {
-  WEFT_CU(cuEventCreate, &event_, kEventDisableTiming | (wakes ? kEventBlockingSync : 0));
 }
 
 bool Event::isReached() const {
@@ -59,12 +56,9 @@ void Event::wait(nanoseconds usual) {
     const bool isDue = spin.count() > 0 && waited >= again && waited < usual + slack;
     if (waited < spin || isDue) {
       for (int i = 0; i < kPausesBetweenLooks; i++) pause();
-    } else if (waited < kAwake || !wakes_) {
-      const nanoseconds length = std::max(waited / kNapShare, kShortestNap);
-      nap(waited < again ? std::min(length, again - waited) : length);
     } else {
-      WEFT_CU(cuEventSynchronize, event_);
-      return;
+      const nanoseconds length = std::clamp(waited / kNapShare, kShortestNap, kLongestNap);
+      nap(waited < again ? std::min(length, again - waited) : length);
     }
   }
 }

@@ -49,7 +49,7 @@ class Lane {
   };
   struct Slot {
     std::byte* memory = nullptr;
-    std::optional<LightEvent> event;
+    std::optional<Event> event;
     size_t used = 0;
     // On the bus: `event` says until when.
     bool flying = false;

@@ -41,9 +41,9 @@ class TileEvents {
   bool isReached(int64_t place) { return at(place).isReached(); }
 
  private:
-  LightEvent& at(int64_t place) { return events_[static_cast<size_t>(place) % kTilesAhead]; }
+  Event& at(int64_t place) { return events_[static_cast<size_t>(place) % kTilesAhead]; }
 
-  std::array<LightEvent, kTilesAhead> events_;
+  std::array<Event, kTilesAhead> events_;
 };
 
 // What sweeps need besides the device's stream. Made by the first sweep, lives as long as the process.
@@ -63,7 +63,7 @@ class CopyStreams {
   const CUcontext context;
   const CUstream inStream, outStream;
   Staging in, out;
-  LightEvent start;
+  Event start;
   TileEvents broughtIn, computed, broughtOut;
 };
 

@@ -83,8 +83,9 @@ describe('a timeline of a GPU', () => {
     };
     await compute();
     const before = await compute();
-    const { live } = describeSimulator();
+    const { live, interrupts } = describeSimulator();
     await profile(job(), { device: 'cuda:0' });
+    expect(describeSimulator().interrupts).toBeGreaterThan(interrupts);
     expect(describeSimulator().live).toEqual(live);
     expect(await compute()).toEqual(before);
   });

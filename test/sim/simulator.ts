@@ -72,6 +72,8 @@ export interface Description {
   /** How often each call was made since the faults were set. */
   readonly counts: Readonly<Record<string, number>>;
   readonly faultsMet: number;
+  /** How often a device was to interrupt a processor when an event is reached, which `profile()` alone asks for. */
+  readonly interrupts: number;
 }
 
 interface Request {

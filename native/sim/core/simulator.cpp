@@ -164,7 +164,8 @@ Json Simulator::describe() {
                       {"devices", devices},
                       {"live", live},
                       {"counts", faults.counts()},
-                      {"faultsMet", static_cast<double>(faults.met())}};
+                      {"faultsMet", static_cast<double>(faults.met())},
+                      {"interrupts", static_cast<double>(interrupts)}};
 }
 
 Context*& currentContext() {

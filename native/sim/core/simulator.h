@@ -58,7 +58,7 @@ class Simulator {
   // The pinned block that holds these bytes; null: none.
   Pinned* pinnedAt(const void* address, size_t byteLength);
 
-  // { problems, live: {…}, counts: {…}, faultsMet }
+  // { problems, live: {…}, counts: {…}, faultsMet, interrupts }
   Json describe();
 
   std::mutex mutex;
@@ -84,6 +84,8 @@ class Simulator {
   // The call under way: "cuLaunchKernel #12".
   std::string callName;
   uint64_t callCount = 0;
+  // How often a device was to interrupt a processor when an event is reached.
+  size_t interrupts = 0;
 
  private:
   Simulator();

@@ -258,6 +258,7 @@ WEFT_SIM_API cuEventRecord(Event* handle, Stream* streamHandle) {
     mark.what = simulator.callName;
     event->mark = simulator.scheduler.issue(*stream, std::move(mark));
     event->looks = 0;
+    if (event->wakes) simulator.interrupts++;
     return kSuccess;
   });
 }
