@@ -1,5 +1,7 @@
 #include "runtime/environment.h"
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <unordered_set>
@@ -7,8 +9,15 @@
 #include "runtime/executor.h"
 #include "runtime/failure.h"
 #include "runtime/process.h"
+#include "runtime/spin.h"
 
 namespace weft {
+namespace {
+
+// As long as another event of the loop may wait for its turn without anybody feeling it.
+constexpr auto kLinger = std::chrono::microseconds(20);
+
+}  // namespace
 
 struct EnvironmentState {
   using Wake = Napi::TypedThreadSafeFunction<Environment, void, Environment::deliver>;
@@ -21,6 +30,8 @@ struct EnvironmentState {
   std::unordered_set<std::shared_ptr<Task>> pending;
   std::vector<std::shared_ptr<Task>> finished;
   std::vector<std::function<void(Napi::Env)>> calls;
+  // Whether there are any of these two, for those that do not lock.
+  std::atomic<bool> hasNews{false};
   // Whether JavaScript was called and has not come yet, or comes by itself.
   bool called = false;
   bool looks = false;
@@ -109,6 +120,7 @@ void Task::end(std::exception_ptr error) noexcept {
   leave(state);
   if (state.closed) return;
   state.finished.push_back(shared_from_this());
+  state.hasNews.store(true, std::memory_order_release);
   if (state.called || state.looks) return;
   state.called = true;
   // Under the lock, so that the environment cannot close the function in between.
@@ -142,6 +154,7 @@ CallOnJavaScript Environment::caller() const {
     const std::lock_guard lock(state->mutex);
     if (state->closed) return false;
     state->calls.push_back(std::move(call));
+    state->hasNews.store(true, std::memory_order_release);
     // JavaScript that looks by itself does so between its turns: it may have to be woken for another one.
     if (!state->called) {
       state->called = true;
@@ -156,17 +169,21 @@ void Environment::deliver(Napi::Env env, Napi::Function, Environment* self, void
   if (static_cast<napi_env>(env) != nullptr) self->settleFinished(env);
 }
 
-size_t Environment::settle(Napi::Env env, bool looksAgain) {
+size_t Environment::settle(Napi::Env env, bool looksAgain, bool lingers) {
   {
     const std::lock_guard lock(state_->mutex);
     state_->looks = looksAgain;
+  }
+  if (lingers && pending_ > 0) {
+    spinFor(spinLimit(kLinger), [this] { return state_->hasNews.load(std::memory_order_acquire); });
   }
   settleFinished(env);
   return pending_;
 }
 
 Napi::Value settle(const Napi::CallbackInfo& info) {
-  const size_t pending = Environment::of(info.Env()).settle(info.Env(), info[0].ToBoolean());
+  const size_t pending =
+      Environment::of(info.Env()).settle(info.Env(), info[0].ToBoolean(), info[1].ToBoolean());
   return Napi::Number::New(info.Env(), static_cast<double>(pending));
 }
 
@@ -178,6 +195,7 @@ void Environment::settleFinished(Napi::Env env) {
     finished.swap(state_->finished);
     calls.swap(state_->calls);
     state_->called = false;
+    state_->hasNews.store(false, std::memory_order_relaxed);
     for (const auto& task : finished) state_->pending.erase(task);
   }
   for (const auto& call : calls) {

@@ -148,6 +148,23 @@ describe('a lookout', () => {
     expect(calls).toHaveLength(count);
   });
 
+  it('lingers where the loop has nothing else to do', async () => {
+    const calls: boolean[] = [];
+    const lookout = new Lookout((_, lingers) => calls.push(lingers));
+    const until = performance.now() + 20;
+    while (performance.now() < until) {
+      lookout.watch();
+      await setImmediate();
+      busy(0.1);
+    }
+    expect(calls).not.toContain(true);
+    while (!calls.includes(true) && performance.now() < until + 5000) {
+      lookout.watch();
+      await sleep(1);
+    }
+    expect(calls).toContain(true);
+  });
+
   it('gives up after a while, and begins again', async () => {
     const calls: boolean[] = [];
     const lookout = new Lookout((looksAgain) => calls.push(looksAgain));

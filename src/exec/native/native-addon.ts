@@ -55,7 +55,7 @@ interface Addon {
     ahead: boolean,
     claims: object | undefined,
   ): RawResult | Promise<RawResult>;
-  settle(looksAgain: boolean): number;
+  settle(looksAgain: boolean, lingers: boolean): number;
   writeFiles(bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]>;
   allocateHost(device: string, byteLength: number, lockByteLength: number | undefined): object;
   guardPath(path: string): object;

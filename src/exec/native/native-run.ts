@@ -100,7 +100,7 @@ function stableView<View extends ArrayBufferView>(input: View): View | Uint8Arra
 
 const NOTHING = new ArrayBuffer(0);
 const NONE: readonly never[] = [];
-const lookout = new Lookout((looksAgain) => addon().settle(looksAgain));
+const lookout = new Lookout((looksAgain, lingers) => addon().settle(looksAgain, lingers));
 
 /** A program, and what its results are. */
 class LoadedProgram implements NativeProgram {

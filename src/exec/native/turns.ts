@@ -77,19 +77,26 @@ const LEAST_SLACK = 0.75 * LOOK_FOR;
 const SLACK_SHARE = 1 / 16;
 /** Runs that usually take longer, in milliseconds, do not feel how long it takes to be woken. */
 const MOST_USUAL = 200;
+/** A turn of the loop in which nothing else ran takes no longer, in milliseconds. */
+const EMPTY_TURN = 0.005;
 
 /**
  * Looks in every turn of the event loop whether tasks have ended, as long as a short one may be under way, and again when a
  * longer one usually ends.
  */
 export class Lookout {
-  readonly #settle: (looksAgain: boolean) => number;
+  readonly #settle: (looksAgain: boolean, lingers: boolean) => number;
   #until = 0;
+  /** When it looked last. */
+  #looked = 0;
   #isLooking = false;
   #again: NodeJS.Timeout | undefined;
 
-  /** `settle` settles what has ended and gives the number of tasks that are under way. */
-  constructor(settle: (looksAgain: boolean) => number) {
+  /**
+   * `settle` settles what has ended and gives the number of tasks that are under way. It may linger, for the loop has nothing
+   * else to do.
+   */
+  constructor(settle: (looksAgain: boolean, lingers: boolean) => number) {
     this.#settle = settle;
   }
 
@@ -114,9 +121,12 @@ export class Lookout {
   }
 
   readonly #look = (): void => {
-    const looksAgain = performance.now() < this.#until;
-    this.#isLooking = this.#settle(looksAgain) > 0 && looksAgain;
+    const begin = performance.now();
+    const looksAgain = begin < this.#until;
+    const lingers = looksAgain && begin - this.#looked < EMPTY_TURN;
+    this.#isLooking = this.#settle(looksAgain, lingers) > 0 && looksAgain;
+    this.#looked = performance.now();
     if (this.#isLooking) setImmediate(this.#look);
-    else if (looksAgain) this.#settle(false);
+    else if (looksAgain) this.#settle(false, false);
   };
 }
