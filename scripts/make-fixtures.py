@@ -38,7 +38,7 @@ def main():
         write(writer)
         writer.close()
     with open(os.path.join(FOLDER, "promotion.json"), "w", encoding="utf-8") as file:
-        json.dump(ops.promotion(), file)
+        json.dump(ops.promotion(table), file)
         file.write("\n")
 
 

@@ -135,6 +135,13 @@ export class Lazy {
     return this.toString();
   }
 
+  /** Throws an ArgumentError: there are no elements yet, and those of a result go through `toArray()`. */
+  toJSON(): never {
+    throw new ArgumentError(
+      expected('toJSON', 'numbers or lists for JSON', `a ${this}`, 'compute() it, then toArray()'),
+    );
+  }
+
   /** JavaScript's operators cannot build graphs: they are refused, but for text. */
   [Symbol.toPrimitive](hint: string): string {
     if (hint === 'string') return this.toString();
@@ -182,8 +189,8 @@ export async function compute(
   arrays: readonly ArrayLike[],
   options?: ComputeOptions | ComputeToOptions,
 ): Promise<readonly (NDArray | Lazy)[]> {
-  checkOptions('compute', options, COMPUTE_TO_OPTIONS);
   const exprs = exprsOf('compute', arrays);
+  checkOptions('compute', options, COMPUTE_TO_OPTIONS);
   if (options !== undefined && 'to' in options && options.to !== undefined) {
     const { to, ...running } = options;
     return (await evaluateTo(exprs, to, running)).map((expr) => new Lazy(expr));
@@ -196,22 +203,25 @@ export async function persist<const Arrays extends readonly ArrayLike[]>(
   arrays: Arrays,
   options?: ComputeOptions,
 ): Promise<Each<Arrays, Lazy>> {
+  const exprs = exprsOf('persist', arrays);
   checkOptions('persist', options, COMPUTE_OPTIONS);
-  const results = await evaluateStored(exprsOf('persist', arrays), options);
+  const results = await evaluateStored(exprs, options);
   return results.map(storedLazy) as Each<Arrays, Lazy>;
 }
 
 /** What `compute` of several arrays would do; see `Lazy.explain`. */
 export function explain(arrays: readonly ArrayLike[], options?: ComputeOptions): Explanation {
+  const exprs = exprsOf('explain', arrays);
   checkOptions('explain', options, COMPUTE_OPTIONS);
-  return explainExprs(exprsOf('explain', arrays), options);
+  return explainExprs(exprs, options);
 }
 
 /** The plan of a `compute` of several arrays; see `Lazy.plan`. */
 export function plan(arrays: readonly ArrayLike[], options?: ComputeOptions | ComputeToOptions): PlanSummary {
+  const exprs = exprsOf('plan', arrays);
   checkOptions('plan', options, COMPUTE_TO_OPTIONS);
   const toFiles = options !== undefined && 'to' in options && options.to !== undefined;
-  return summarizePlan(exprsOf('plan', arrays), options, toFiles ? 'file' : 'host');
+  return summarizePlan(exprs, options, toFiles ? 'file' : 'host');
 }
 
 function exprsOf(op: string, arrays: unknown): Expr[] {

@@ -7,7 +7,7 @@ import { ArgumentError, expected, ShapeError } from './errors.js';
 import type { HostResult } from './exec/evaluate.js';
 import { DTYPE_INFO, type DType, isComplex, type Scalar } from './graph/dtype.js';
 import type { Shape, TypedArray } from './graph/expr.js';
-import { formatShape } from './graph/format.js';
+import { formatShape, formatValue } from './graph/format.js';
 import { denseStrides, sizeOfShape } from './graph/graph.js';
 import { checkInteger, checkShape } from './graph/shape.js';
 import { printArray } from './print-array.js';
@@ -116,6 +116,16 @@ export class NDArray {
         index.reduce((place, k, axis) => place + k * this.strides[axis]!, 0),
       );
     return printArray({ dtype: this.dtype, shape: this.shape, read });
+  }
+
+  /**
+   * Throws an ArgumentError: JSON has no dtypes, NaN or 64-bit integers, and its text of a large array would hold up the
+   * event loop. `JSON.stringify(x.toArray())` where that is meant.
+   */
+  toJSON(): never {
+    throw new ArgumentError(
+      expected('toJSON', 'numbers or lists for JSON', formatValue(this), 'x.item() or x.toArray()'),
+    );
   }
 
   /** What `console.log` shows. */

@@ -1,4 +1,5 @@
 /** Running through the handle on the CPU: compute, several results, persist, explain, abort, and refusals at compute. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
   ArgumentError,
@@ -6,8 +7,10 @@ import {
   compute,
   DeviceError,
   explain,
+  full,
   Lazy,
   lazy,
+  MemoryError,
   NDArray,
   persist,
   ShapeError,
@@ -71,6 +74,17 @@ describe('compute', () => {
     const later = lazy(data).add(1);
     structuredClone(data.buffer, { transfer: [data.buffer] });
     await expect(later.compute({ device })).rejects.toThrow(ArgumentError);
+  });
+
+  it('rejects a result for which there is no host memory, before the system ends the process', async () => {
+    const KiB = (name: string): number =>
+      Number(new RegExp(`^${name}: *(\\d+) kB$`, 'm').exec(readFileSync('/proc/meminfo', 'utf8'))![1]);
+    const size = (KiB('MemAvailable') + KiB('SwapFree')) * 1024 + 2 ** 30;
+    const large = full([size], 1, { dtype: 'int8' });
+    // The signal is for the case that it begins to fill what is not there.
+    const running = large.persist({ device, signal: AbortSignal.timeout(300) });
+    await expect(running).rejects.toThrow(/expected \d+ bytes of host memory: about \d+ are available/);
+    await expect(running).rejects.toThrow(MemoryError);
   });
 
   it("rejects with the signal's reason", async () => {

@@ -6,6 +6,12 @@ import { ArgumentError, DTypeError, lazy, RangeArgumentError, ShapeError } from 
 
 const x = lazy(new Float32Array(6), { shape: [2, 3] });
 const halves = lazy([1], { dtype: 'float16' });
+/** Whose getters throw. */
+const unreadable = {
+  get constructor(): never {
+    throw new Error('of the user');
+  },
+};
 const wrong = (value: unknown): never => value as never;
 
 describe('messages', () => {
@@ -17,6 +23,11 @@ describe('messages', () => {
     ['[sum] expected an axis to be an integer: 0n', () => x.sum(wrong(0n)), ArgumentError],
     ['[sum] expected keepdims to be true or false: 1', () => x.sum(0, { keepdims: wrong(1) }), ArgumentError],
     ['[sum] expected options axis, keepdims, dtype: option keepDims', () => x.sum(0, wrong({ keepDims: true })), ArgumentError],
+    ['[sum] expected options { axis, keepdims, dtype }: an object (Map)', () => x.sum(wrong(new Map([['axis', 0]]))), ArgumentError],
+    ['[plan] expected options { deadline, device, devices, exact, hostMemory, memory, onDeviceLost, onProgress, signal, to }: an object (AbortController)', () => x.plan(wrong(new AbortController())), ArgumentError],
+    ['[plan] expected a list of arrays: an array of float32 (2, 3)', () => weft.plan(wrong(x), wrong(x)), ArgumentError],
+    ['[toJSON] expected numbers or lists for JSON: a Lazy float32 (2, 3) (compute() it, then toArray())', () => JSON.stringify({ x }), ArgumentError],
+    ['[lazy] expected a typed array, nested lists, a scalar, { data, shape } or a Lazy: an object that cannot be read', () => lazy(wrong(unreadable)), ArgumentError],
     ["[sum] expected options { axis, keepdims, dtype }: 'float32'", () => x.sum(0, wrong('float32')), ArgumentError],
     ['[reshape] expected a shape as a number or a list of numbers: {}', () => x.reshape(wrong({})), ArgumentError],
     ["[reshape] expected a shape of numbers: ['6']", () => x.reshape(wrong(['6'])), ArgumentError],

@@ -74,6 +74,7 @@ describe('NDArray', () => {
     ['an index out of range', () => complex.at(2), ShapeError],
     ['a fraction for an index', () => complex.at(0.5), ShapeError],
     ['too few indices', () => complex.at(), ShapeError],
+    ['to be made JSON', () => JSON.stringify({ complex }), ArgumentError],
     ['data of another length', () => new NDArray(new Float32Array(3), [2], 'float32'), ShapeError],
     ['memory of another dtype', () => new NDArray(new Float32Array(2), [2], 'int32'), ArgumentError],
   ])('refuses %s', (_, act, error) => {

@@ -93,7 +93,10 @@ void addArithmetic(Registry& registry) {
   addOrdered<uint64_t>(registry);
   addFloat<float>(registry);
   addFloat<double>(registry);
-  registry.addOp("abs", DType::boolean, unary<Same, uint8_t, uint8_t>);
+  for (const char* name : {"abs", "real", "floor", "ceil", "trunc"}) {
+    registry.addOp(name, DType::boolean, unary<Same, uint8_t, uint8_t>);
+  }
+  registry.addOp("imag", DType::boolean, unary<Zero, uint8_t, uint8_t>);
   registry.addOp("where", DType::boolean, choose<uint8_t>);
   registry.addOp("where", DType::float16, choose<uint16_t>);
   registry.addOp("where", DType::bfloat16, choose<uint16_t>);

@@ -108,7 +108,7 @@ void Issue::replay(size_t graph) {
   };
   code_.replays.resize(program_.graphs.size());
   std::unique_ptr<Replay>& own = code_.replays[graph];
-  if (own && own->isComplete() && hasMoved(stretch, *own)) {
+  if (own && own->isComplete() && noteMoves(stretch, *own)) {
     eachStep();
     flight_.launches += stretch.count;
   } else {
@@ -118,13 +118,13 @@ void Issue::replay(size_t graph) {
 }
 
 // To record a product and set its node takes a little longer than to queue it.
-bool Issue::hasMoved(const Program::Stretch& stretch, Replay& replay) const {
+bool Issue::noteMoves(const Program::Stretch& stretch, Replay& replay) const {
   size_t moved = 0;
   size_t others = 0;
   for (size_t k = 0; k < stretch.count; k++) {
     const auto* product = std::get_if<MatmulStep>(&program_.steps[stretch.first + k]);
     if (product == nullptr) continue;
-    (replay.expects(k, placesOf(*product)) ? others : moved)++;
+    (replay.remember(k, placesOf(*product)) ? others : moved)++;
   }
   return moved > others;
 }

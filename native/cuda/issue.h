@@ -81,8 +81,9 @@ class Issue {
   void placeInHost();
   // Queues the steps of one of the program's graphs.
   void replay(size_t graph);
-  // Whether a graph has more products that are to be recorded where they were not before than others.
-  bool hasMoved(const Program::Stretch& stretch, Replay& replay) const;
+  // Notes where the products of a graph have their buffers. Whether more of them are to be recorded anew than
+  // not.
+  bool noteMoves(const Program::Stretch& stretch, Replay& replay) const;
   // Queues what `eachStep` visits, `steps` steps, as a graph; step by step where there can be none.
   void replay(std::unique_ptr<Replay>& own, size_t steps, const std::function<void()>& eachStep);
   // The same; where there is no memory for a graph, or the device or a library cannot have it, nothing is

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "cuda/device.h"
+#include "runtime/available-memory.h"
 #include "runtime/executor.h"
 
 namespace weft::cuda {

@@ -14,17 +14,17 @@ CUgraph Recordings::find(const Places& places) {
 }
 
 CUgraph Recordings::keep(Places places, Graphs::Graph graph) {
-  asked_.erase(std::remove(asked_.begin(), asked_.end(), places), asked_.end());
+  remembered_.erase(std::remove(remembered_.begin(), remembered_.end(), places), remembered_.end());
   if (kept_.size() == kMost) kept_.pop_back();
   kept_.insert(kept_.begin(), {std::move(places), std::move(graph)});
   return kept_.front().graph.get();
 }
 
-bool Recordings::expects(const Places& places) {
+bool Recordings::remember(const Places& places) {
   if (find(places) != nullptr) return true;
-  if (std::find(asked_.begin(), asked_.end(), places) != asked_.end()) return true;
-  if (asked_.size() == kMost) asked_.pop_back();
-  asked_.insert(asked_.begin(), places);
+  if (std::find(remembered_.begin(), remembered_.end(), places) != remembered_.end()) return true;
+  if (remembered_.size() == kMost) remembered_.pop_back();
+  remembered_.insert(remembered_.begin(), places);
   return false;
 }
 

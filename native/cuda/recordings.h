@@ -15,9 +15,9 @@ class Recordings {
   CUgraph find(const Places& places);
   // Keeps a graph, and gives it.
   CUgraph keep(Places places, Graphs::Graph graph);
-  // Whether the step has a graph for these places, or was asked here for them before: what comes back once
-  // comes back again.
-  bool expects(const Places& places);
+  // Remembers that the step's buffers were there. Whether that was known, from a graph or from a call before:
+  // what comes back once comes back again.
+  bool remember(const Places& places);
 
  private:
   static constexpr size_t kMost = 8;
@@ -27,8 +27,8 @@ class Recordings {
   };
   // Latest use first.
   std::vector<Recording> kept_;
-  // Places that had no graph when they were asked for, the last first.
-  std::vector<Places> asked_;
+  // Places without a graph where the buffers were, the last first.
+  std::vector<Places> remembered_;
 };
 
 }  // namespace weft::cuda

@@ -40,9 +40,10 @@ class Replay {
   // The same of a product, which `queue` queues in a stream, with its buffers at these places. Throws
   // Unrecorded or Reshaped.
   void add(const MatmulStep& step, Recordings::Places places, const std::function<void(CUstream)>& queue);
-  // Whether a product, by its position, is recorded with its buffers at these places, or worth it.
-  bool expects(size_t position, const Recordings::Places& places) {
-    return nodes_[position].recordings.expects(places);
+  // Remembers where a product, by its position, has its buffers. Whether it was known there, and is recorded
+  // or worth it.
+  bool remember(size_t position, const Recordings::Places& places) {
+    return nodes_[position].recordings.remember(places);
   }
   // Memory that is set to 0 next; not empty.
   void addZero(CUdeviceptr to, size_t byteLength);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/available-memory.h"
 #include "runtime/host-pool.h"
 
 namespace weft {

@@ -6,17 +6,18 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <new>
+#include <string>
 #include <vector>
 
+#include "runtime/available-memory.h"
+#include "runtime/failure.h"
 #include "runtime/recorder.h"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <sys/mman.h>
-#include <unistd.h>
 #endif
 
 namespace weft::host {
@@ -35,12 +36,13 @@ constexpr size_t kWorkGranule = 4 * KiB;
 // From here on a block begins on a huge page.
 constexpr size_t kLeastHuge = 4 * MiB;
 constexpr size_t kHugePage = 2 * MiB;
+// From here on to ask what is available takes no time against filling the block.
+constexpr size_t kLeastAsked = 64 * MiB;
 constexpr size_t kMostKept = 8 * GiB;
 
 size_t roundUp(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 size_t capacityFor(size_t byteLength, Purpose purpose) {
-  if (byteLength > SIZE_MAX - kHugePage) throw std::bad_alloc();
   const size_t granule = purpose == Purpose::work ? kWorkGranule : kGranule;
   return roundUp(byteLength, byteLength < kLeastPooled ? kAlignment : granule);
 }
@@ -67,7 +69,9 @@ void* mapHuge(size_t capacity) { return ::operator new(capacity, std::align_val_
 void unmapHuge(void* data, size_t) { ::operator delete(data, std::align_val_t(kHugePage)); }
 #endif
 
+// Null where there is not as much.
 void* takeFromSystem(size_t capacity) {
+  if (capacity >= kLeastAsked && capacity > availableMemory()) return nullptr;
   if (capacity >= kLeastHuge) return mapHuge(capacity);
   return ::operator new(capacity, std::align_val_t(kAlignment), std::nothrow);
 }
@@ -204,6 +208,12 @@ Pool& pool() {
   return it;
 }
 
+[[noreturn]] void throwOutOfMemory(size_t byteLength, size_t inUse) {
+  throw Failure(FailureCode::memory, "[compute] expected " + std::to_string(byteLength) +
+                                         " bytes of host memory: about " + std::to_string(availableMemory()) +
+                                         " are available, " + std::to_string(inUse) + " are in use by Weft");
+}
+
 }  // namespace
 
 Block allocate(size_t byteLength, Purpose purpose) {
@@ -219,7 +229,7 @@ Block allocate(size_t byteLength, Purpose purpose) {
     all.shelf.clear();
     data = takeFromSystem(capacity);
   }
-  if (data == nullptr) throw std::bad_alloc();
+  if (data == nullptr) throwOutOfMemory(wanted, all.all.now.load());
   all.all.add(capacity);
   if (purpose == Purpose::work) all.work.add(capacity);
   if (recorder::isOn()) recorder::sample("host", all.all.now.load());
@@ -251,20 +261,6 @@ void trim() {
   all.shelf.clear();
   all.all.forgetPeak();
   all.work.forgetPeak();
-}
-
-size_t usableMemory() {
-  size_t bytes = 16 * GiB;
-#ifdef _SC_PHYS_PAGES
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  if (pages > 0) bytes = static_cast<size_t>(pages) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-#endif
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::ifstream file(path);
-    // "max" is not a number, and no limit.
-    if (uint64_t limit = 0; file >> limit) bytes = std::min<size_t>(bytes, limit);
-  }
-  return bytes;
 }
 
 void setFarewell(Farewell farewell) { theFarewell.store(farewell); }

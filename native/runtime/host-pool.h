@@ -66,8 +66,9 @@ class Block {
   unsigned uses_ = 0;
 };
 
-// A block of at least `byteLength` bytes. Throws std::bad_alloc when the system has no more, after giving
-// back to it what the pool keeps.
+// A block of at least `byteLength` bytes. Throws a Failure when the system has no more, after giving back to
+// it what the pool keeps. A large block is asked for only where its memory is there: many a system promises
+// more than it has, and ends the process that uses it.
 Block allocate(size_t byteLength, Purpose purpose = Purpose::result);
 
 // Bytes of blocks that are out; those and what is kept for reuse; the most that was out, and the most that
@@ -82,9 +83,6 @@ Use use();
 
 // Gives everything that is kept for reuse back to the system.
 void trim();
-
-// The memory that this process may use: the machine's, or the limit of its container.
-size_t usableMemory();
 
 // Who is told before the system gets a pooled block back, and calls `give` for it: at once, or, where it need
 // not be there yet, later on another thread. Set once; any thread may call it.

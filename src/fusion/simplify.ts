@@ -135,7 +135,7 @@ const identities: Rule = (node, editor) => {
   if ((node.op === 'conj' || node.op === 'real') && !isComplex(x.dtype)) return first;
   if (node.op === 'abs' && (x.dtype === 'bool' || x.dtype.startsWith('uint'))) return first;
   if (node.op === 'negative' && x.kind === 'map' && x.op === 'negative') return x.inputs[0];
-  if (ROUNDING.has(node.op) && isInteger(x.dtype)) return first;
+  if (ROUNDING.has(node.op) && (isInteger(x.dtype) || x.dtype === 'bool')) return first;
   for (const { position, leaves } of NEUTRAL[node.op] ?? NO_IDENTITIES) {
     const value = constantOf(node.inputs[position]!, editor);
     if (value !== undefined && leaves(value, node.dtype))

@@ -7,13 +7,13 @@ import type { DType } from './dtype.js';
 import { formatValue } from './format.js';
 import type { Axes } from './shape.js';
 
-/** Refuses keys that a function does not know: a misspelt option must not pass unseen. */
+/** Refuses keys that a function does not know, and objects that hold none (a Map): no option must pass unseen. */
 export function checkOptions(op: string, options: unknown, known: readonly string[]): void {
   if (options === undefined) return;
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+  if (Object.prototype.toString.call(options) !== '[object Object]') {
     throw new ArgumentError(expected(op, `options { ${known.join(', ')} }`, formatValue(options)));
   }
-  for (const key of Object.keys(options)) {
+  for (const key of Object.keys(options as object)) {
     if (!known.includes(key)) {
       throw new ArgumentError(expected(op, `options ${known.join(', ')}`, `option ${key}`));
     }

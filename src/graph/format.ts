@@ -46,6 +46,14 @@ export function formatValue(value: unknown): string {
 }
 
 function formatObject(value: object): string {
+  try {
+    return describeObject(value);
+  } catch {
+    return 'an object that cannot be read'; // a getter or a proxy of the user's throws
+  }
+}
+
+function describeObject(value: object): string {
   if (Array.isArray(value)) return `[${listed(value.map(formatValue))}]`;
   if (ArrayBuffer.isView(value) && 'length' in value) return `${nameOf(value)}(${value.length})`;
   if ('dtype' in value && 'shape' in value && Array.isArray(value.shape))

@@ -86,10 +86,11 @@ const orderedComparison: DTypeRule = (a) => (isComplex(all(a)) ? undefined : sam
 const logical: DTypeRule = (a) => same(a.length, 'bool');
 const bits: DTypeRule = (a) => (all(a) === 'bool' || isInteger(all(a)) ? same(a.length, all(a)) : undefined);
 const shift: DTypeRule = (a) => (isInteger(all(a)) ? same(a.length, all(a)) : undefined);
-/** Rounding: integers come through unchanged. */
-const rounding: DTypeRule = (a) => (isComplex(all(a)) || all(a) === 'bool' ? undefined : same(1, all(a)));
+/** Rounding to even; booleans go to float16, as in NumPy. */
+const rounding: DTypeRule = (a) => same(1, all(a) === 'bool' ? 'float16' : all(a));
 const magnitude: DTypeRule = (a) => same(1, all(a), component(all(a)));
-const signBit: DTypeRule = (a) => (isFloat(all(a)) ? same(1, all(a), 'bool') : undefined);
+/** Of integers and booleans, the bit is that of the float they become. */
+const signBit: DTypeRule = (a) => (isComplex(all(a)) ? undefined : same(1, floatOf(all(a)), 'bool'));
 const choice: DTypeRule = ([, x, y]) => ({
   args: ['bool', promote(x!, y!), promote(x!, y!)],
   result: promote(x!, y!),
@@ -190,7 +191,7 @@ export const OPS = {
   /** The square of each element. */
   square: { arity: 1, dtype: numericOrInt8, cuda: ([a], d) => infix('*')([a!, a!], d), sample: exact(-100, 100), cost: 1 },
   /** 1 / x; for integers, 0 but for ±1. */
-  reciprocal: { arity: 1, dtype: numeric, cuda: ([a], d) => (isComplex(d) ? `weft_reciprocal(${a})` : isFloat(d) ? `((${CUDA_TYPE[d]})1 / ${a})` : `((${CUDA_TYPE[d]})(${a} == 0 ? 0 : 1 / ${a}))`), sample: within(1, 0.1, 100), cost: 8 },
+  reciprocal: { arity: 1, dtype: numericOrInt8, cuda: ([a], d) => (isComplex(d) ? `weft_reciprocal(${a})` : isFloat(d) ? `((${CUDA_TYPE[d]})1 / ${a})` : `((${CUDA_TYPE[d]})(${a} == 0 ? 0 : 1 / ${a}))`), sample: within(1, 0.1, 100), cost: 8 },
   /** Larger of two values; NaN if either is NaN. */
   maximum: { arity: 2, dtype: ordered, cuda: prelude('maximum'), sample: exact(-100, 100), cost: 2 },
   /** Smaller of two values; NaN if either is NaN. */
@@ -264,21 +265,21 @@ export const OPS = {
 
   // rounding
   /** Nearest integer, halves to even; of complex numbers both parts. */
-  round: { arity: 1, dtype: numeric, cuda: byKind(unchanged, call('rint')), sample: exact(-100, 100), cost: 2 },
+  round: { arity: 1, dtype: rounding, cuda: byKind(unchanged, call('rint')), sample: exact(-100, 100), cost: 2 },
   /** Largest integer not above. */
-  floor: { arity: 1, dtype: rounding, cuda: byKind(unchanged, call('floor')), sample: exact(-100, 100), cost: 2 },
+  floor: { arity: 1, dtype: ordered, cuda: byKind(unchanged, call('floor')), sample: exact(-100, 100), cost: 2 },
   /** Smallest integer not below. */
-  ceil: { arity: 1, dtype: rounding, cuda: byKind(unchanged, call('ceil')), sample: exact(-100, 100), cost: 2 },
+  ceil: { arity: 1, dtype: ordered, cuda: byKind(unchanged, call('ceil')), sample: exact(-100, 100), cost: 2 },
   /** Integer part, towards zero. */
-  trunc: { arity: 1, dtype: rounding, cuda: byKind(unchanged, call('trunc')), sample: exact(-100, 100), cost: 2 },
+  trunc: { arity: 1, dtype: ordered, cuda: byKind(unchanged, call('trunc')), sample: exact(-100, 100), cost: 2 },
 
   // complex numbers
   /** Complex conjugate. */
-  conj: { arity: 1, dtype: numeric, cuda: ([a], d) => (isComplex(d) ? `weft_conj(${a})` : a!), sample: exact(-100, 100), cost: 1 },
+  conj: { arity: 1, dtype: numericOrInt8, cuda: ([a], d) => (isComplex(d) ? `weft_conj(${a})` : a!), sample: exact(-100, 100), cost: 1 },
   /** Real part. */
-  real: { arity: 1, dtype: (a) => (all(a) === 'bool' ? undefined : magnitude(a)), cuda: ([a], d) => (isComplex(d) ? `${a}.re` : a!), sample: exact(-100, 100), cost: 0 },
+  real: { arity: 1, dtype: magnitude, cuda: ([a], d) => (isComplex(d) ? `${a}.re` : a!), sample: exact(-100, 100), cost: 0 },
   /** Imaginary part; 0 for real arrays. */
-  imag: { arity: 1, dtype: (a) => (all(a) === 'bool' ? undefined : magnitude(a)), cuda: ([a], d) => (isComplex(d) ? `${a}.im` : `((${CUDA_TYPE[d]})0)`), sample: exact(-100, 100), cost: 0 },
+  imag: { arity: 1, dtype: magnitude, cuda: ([a], d) => (isComplex(d) ? `${a}.im` : `((${CUDA_TYPE[d]})0)`), sample: exact(-100, 100), cost: 0 },
 
   // comparison
   /** Whether two values are equal. */

@@ -92,7 +92,7 @@ function dictOf(text: string, refuse: Refuse): ReadonlyMap<string, PythonLiteral
     if (header instanceof Map) return header;
   } catch (error) {
     if (!(error instanceof LiteralError)) throw error;
-    return refuse('a header that is a Python literal', `no ${error.message}`);
+    return refuse('a header that is a Python literal', `not ${error.message}`);
   }
   return refuse('a header that is a dict', show(text));
 }

@@ -75,7 +75,7 @@ class Parser {
   }
 
   end(): void {
-    if (this.#peek() !== '') this.#fail('nothing after the literal');
+    if (this.#peek() !== '') this.#fail('the end of the header');
   }
 
   #fail(what: string): never {
@@ -159,7 +159,7 @@ class Parser {
   #word(): PythonLiteral {
     const word = /^[A-Za-z_]\w{0,31}/.exec(this.#text.slice(this.#at, this.#at + 32))?.[0] ?? '';
     const value = WORDS.get(word);
-    if (value === undefined) return this.#fail('a literal');
+    if (value === undefined) return this.#fail('a number, text, tuple, list, dict, True, False or None');
     this.#at += word.length;
     return value;
   }

@@ -13,6 +13,7 @@ import {
 } from '../../src/codegen/cuda.js';
 import { LOOP_CHECK } from '../../src/codegen/loop-check.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
+import { cudaOf } from '../../src/exec/programs/program-cuda.js';
 import type { Kernel } from '../../src/fusion/kernel.js';
 import { DTYPES } from '../../src/graph/dtype.js';
 import type { OpName } from '../../src/graph/ops.js';
@@ -156,6 +157,17 @@ describe('cudaKernel', () => {
     const { schedule, source } = cudaKernel(b.store(sum).build('neighbours'));
     expect(schedule).toMatchObject({ kind: 'map', width: 4 });
     expect(source).toMatch(/l0\.v\[e\] = .* \? \(e >= 1 \? l1\.v\[e - 1\] : b0\[.*\]\) : 0\.0f;/);
+  });
+
+  it('refuses a kernel of more blocks than a launch can have, by its name', () => {
+    const mapOf = (size: number): Kernel => {
+      const b = new KernelBuilder([size], []);
+      return b.store(b.load('int8', [0])).build('copy');
+    };
+    expect(cudaOf(mapOf(2 ** 39)).launches[0]!.grid[0]).toBeLessThan(2 ** 31);
+    expect(() => cudaOf(mapOf(2 ** 45))).toThrow(
+      /^\[compute\] expected kernels of at most 2\^31 - 1 blocks on a GPU: copy has \d+ \(/,
+    );
   });
 
   it('has nothing to launch for an empty domain', () => {

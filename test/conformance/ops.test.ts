@@ -1,10 +1,10 @@
 /** Every row of the op table × every dtype it takes × every backend, against NumPy, specials included. */
 import { describe, expect, it, vi } from 'vitest';
-import { DTYPES, isComplex } from '../../src/graph/dtype.js';
+import { DTYPES, type DType, isComplex } from '../../src/graph/dtype.js';
 import { OP_NAMES, type OpName, opRow } from '../../src/graph/ops.js';
 import { failuresOf, freeFunction, type Prepared, toLazy } from '../support/api.js';
 import { backends } from '../support/backends.js';
-import { fixtures, type OpCase, tableFixture } from '../support/fixtures.js';
+import { fixtures, type OpCase, promotionFixture, tableFixture } from '../support/fixtures.js';
 import { type HostArray, sizeOf, toScalars } from '../support/host.js';
 import { argumentDTypes, describeTables } from '../support/table.js';
 import { complexCompared, opTolerance } from '../support/tolerance.js';
@@ -29,6 +29,27 @@ describe('the op fixtures', () => {
       ),
     );
     expect([...covered].sort()).toEqual(taken.sort());
+  });
+
+  it("take what NumPy's functions take, but for some, and give the dtype that those give", () => {
+    const refused: Record<string, string[]> = {};
+    for (const [op, results] of Object.entries(promotionFixture().results)) {
+      const row = opRow(op as OpName);
+      for (const [dtype, result] of Object.entries(results)) {
+        const ours = row.dtype(argumentDTypes(op, row.arity, dtype as DType))?.result ?? null;
+        if (ours === null && result !== null) refused[op] = [...(refused[op] ?? []), dtype];
+        else expect([op, dtype, ours]).toEqual([op, dtype, result]);
+      }
+    }
+    const complex = ['complex64', 'complex128']; // which have no order
+    const ordered = ['maximum', 'minimum', 'less', 'lessEqual', 'greater', 'greaterEqual'];
+    expect(refused).toEqual({
+      ...Object.fromEntries(ordered.map((op) => [op, complex])),
+      nextafter: ['bool', 'int8', 'uint8', 'float16'], // which are computed in float32
+      exp2: complex,
+      bitwiseLeftShift: ['bool'],
+      bitwiseRightShift: ['bool'],
+    });
   });
 
   it('hold specials besides ordinary values', () => {

@@ -79,6 +79,8 @@ export interface CompositeCase {
 }
 
 export interface Promotion {
+  /** The dtype NumPy gives, by op and dtype of the arguments; null where it takes none. */
+  readonly results: Readonly<Record<string, Readonly<Record<string, DType | null>>>>;
   readonly dtypes: readonly DType[];
   readonly pairs: readonly (readonly DType[])[];
   readonly weak: Readonly<Record<'boolean' | 'integer' | 'fraction' | 'complex', readonly DType[]>>;

@@ -14,6 +14,7 @@ import {
 } from '../../codegen/cuda.js';
 import { cudaWorks } from '../../codegen/cuda-work.js';
 import { LOOP_BEGIN, LOOP_CHECK, LOOP_GO_ON, LOOP_RECORD_BYTES } from '../../codegen/loop-check.js';
+import { expected, ShapeError } from '../../errors.js';
 import type { Kernel } from '../../fusion/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { debug } from '../debug.js';
@@ -65,11 +66,30 @@ export function cudaOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): C
   let cuda = byLimit.get(limits.sharedByteLength);
   if (cuda === undefined) {
     cuda = timed('codegen', kernel.name, () => cudaKernel(kernel, scheduleOf(kernel, limits)));
+    checkGrids(kernel, cuda);
     printed.set(kernel, byLimit.set(limits.sharedByteLength, cuda));
     const { source } = cuda;
     debug('cuda', kernel.name, () => source);
   }
   return cuda;
+}
+
+/** CUDA's; a map of bytes has so many from 2^40 elements on. */
+const MOST_BLOCKS = 2 ** 31 - 1;
+
+/** Refuses what no launch can do, also if it is cut into tiles, which are ranges of the blocks of the whole. */
+function checkGrids(kernel: Kernel, { launches }: CudaKernel): void {
+  const blocks = Math.max(...launches.map(({ grid }) => grid[0]));
+  if (blocks <= MOST_BLOCKS) return;
+  const received = `${kernel.name} has ${blocks}`;
+  throw new ShapeError(
+    expected(
+      'compute',
+      'kernels of at most 2^31 - 1 blocks on a GPU',
+      received,
+      'compute the array in parts',
+    ),
+  );
 }
 
 const infoOf = (device: string): CudaDeviceInfo | undefined =>
