@@ -117,7 +117,10 @@ export class Lazy {
     return plan([this], options);
   }
 
-  /** Frees the device memory of an array made by `persist()`; elsewhere nothing is held, and nothing happens. */
+  /**
+   * Frees the device memory of an array made by `persist()`; elsewhere nothing is held, and nothing happens. What computes
+   * with the array, or with a view of it, has to be awaited before; later it is refused with an ArgumentError.
+   */
   dispose(): void {
     const { expr } = this;
     if (expr.kind === 'source' && expr.source.type === 'device') expr.source.buffer.dispose();

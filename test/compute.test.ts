@@ -11,6 +11,7 @@ import {
   Lazy,
   lazy,
   MemoryError,
+  memory,
   NDArray,
   persist,
   ShapeError,
@@ -103,8 +104,38 @@ describe('persist', () => {
       'float32',
     ]);
     expect((await kept.sum().compute()).item()).toBe(27);
+    const view = kept.slice(0);
     kept.dispose();
-    await expect(kept.sum().compute()).rejects.toThrow();
+    kept.dispose();
+    for (const array of [kept, view, kept.sum()]) {
+      await expect(array.compute()).rejects.toThrow(ArgumentError);
+      await expect(array.persist()).rejects.toThrow(
+        '[compute] expected arrays that were not disposed of: 6 elements of float32 on cpu',
+      );
+    }
+  });
+
+  it('gives equal results memory that is freed with the last of them', async () => {
+    const inUse = (): number => memory().find((use) => use.device === device)!.inUse;
+    const before = inUse();
+    const size = 2 ** 20;
+    const equal = () => arange(size, { dtype: 'float32' }).add(1);
+    for (const order of [
+      [0, 1, 2],
+      [2, 0, 1],
+      [1, 2, 0],
+    ]) {
+      const kept = await persist([equal(), equal(), equal().reshape([2, size / 2])], { device });
+      expect(inUse() - before).toBeLessThan(8 * size);
+      for (const [gone, k] of order.entries()) {
+        kept[k]!.dispose();
+        kept[k]!.dispose();
+        await expect(kept[k]!.max().compute()).rejects.toThrow(ArgumentError);
+        for (const left of order.slice(gone + 1))
+          expect((await kept[left]!.max().compute()).item()).toBe(size);
+      }
+      expect(inUse()).toBe(before);
+    }
   });
 
   it('keeps several, empty ones included', async () => {

@@ -57,7 +57,13 @@ describe('a large result', () => {
 describe('bytes on the host', () => {
   it('are refused of a buffer that is none, or was disposed', async () => {
     const [x] = await persist([arange(LARGE)], CPU);
-    const buffer = { device: 'cpu', byteLength: 8, disposed: false, dispose: () => {} };
+    const buffer = {
+      device: 'cpu',
+      byteLength: 8,
+      disposed: false,
+      share: (): never => expect.unreachable(),
+      dispose: () => {},
+    };
     expect(() => hostBytesOf(buffer)).toThrow(ArgumentError);
     x.dispose();
   });

@@ -99,12 +99,18 @@ export const hostResults = (exprs: readonly Expr[], { program, outputs }: Execut
     return { data, shape, dtype };
   });
 
-/** The results of expressions that stayed on the device. */
-export const storedResults = (exprs: readonly Expr[], { program, outputs }: Executed): StoredResult[] =>
-  exprs.map(({ shape, dtype }, k) => {
-    const at = program.plan.outputs[k]!;
-    return { buffer: at < 0 ? undefined : (outputs[at] as DeviceBuffer), shape, dtype };
-  });
+/** The results of expressions that stayed on the device. Equal ones share memory, and are disposed of one by one. */
+export function storedResults(exprs: readonly Expr[], { program, outputs }: Executed): StoredResult[] {
+  const given = new Set<DeviceBuffer>();
+  const bufferOf = (k: number): DeviceBuffer | undefined => {
+    const buffer = outputs[program.plan.outputs[k]!] as DeviceBuffer | undefined; // none at -1: no elements
+    if (buffer === undefined) return undefined;
+    if (given.has(buffer)) return buffer.share();
+    given.add(buffer);
+    return buffer;
+  };
+  return exprs.map(({ shape, dtype }, k) => ({ buffer: bufferOf(k), shape, dtype }));
+}
 
 /**
  * Computes expressions together into open files, one place for each. Gives the checksums of those that want one; 0 for the

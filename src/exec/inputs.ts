@@ -6,7 +6,14 @@ import { ArgumentError, expected, InternalError } from '../errors.js';
 import type { Canonical } from '../fusion/canonicalize.js';
 import type { SourceArray } from '../fusion/source-array.js';
 import { byteLengthOf, DTYPE_INFO, type DType, isComplex } from '../graph/dtype.js';
-import type { ElementReader, FileRegion, FoldedSource, Site, TypedArray } from '../graph/expr.js';
+import type {
+  DeviceBuffer,
+  ElementReader,
+  FileRegion,
+  FoldedSource,
+  Site,
+  TypedArray,
+} from '../graph/expr.js';
 import { formatSite } from '../site.js';
 import type { ReaderInput, RunInput } from './native/native.js';
 import { isPlaceholder } from './placeholder.js';
@@ -121,6 +128,7 @@ export function inputOf(array: SourceArray, canonical: Canonical): Input {
   switch (source.type) {
     case 'device':
       refusePlaceholder(source.buffer);
+      refuseDisposed(source.buffer, array);
       return source.buffer;
     case 'folded':
       return source;
@@ -155,6 +163,13 @@ function refusePlaceholder(memory: object): void {
   throw new ArgumentError(
     expected('compile', 'a function that builds a graph', 'one that computes', 'nothing runs in it'),
   );
+}
+
+function refuseDisposed({ device, disposed }: DeviceBuffer, { elementCount, dtype }: SourceArray): void {
+  if (!disposed) return;
+  const received = `${elementCount} elements of ${dtype} on ${device} whose memory is free`;
+  const hint = 'await what computes with an array before dispose() or the end of its `using`';
+  throw new ArgumentError(expected('compute', 'arrays that were not disposed of', received, hint));
 }
 
 function lostMemory(wanted: string, left: string, canonical: Canonical): ArgumentError {

@@ -52,5 +52,6 @@ const standFor = (device: string, byteLength: number): DeviceBuffer => ({
   device,
   byteLength,
   disposed: false,
+  share: () => standFor(device, byteLength),
   dispose: () => {},
 });

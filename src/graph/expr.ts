@@ -46,6 +46,8 @@ export interface DeviceBuffer {
   readonly shards?: readonly Shard[];
   readonly byteLength: number;
   readonly disposed: boolean;
+  /** Another buffer over the same memory, which is freed when all of them are disposed of. */
+  share(): DeviceBuffer;
   dispose(): void;
 }
 

@@ -19,6 +19,7 @@ import {
   persist,
   plan,
   profile,
+  trim,
 } from '../../src/index.js';
 import { describeSimulator, setDevices, setSchedule, takeProblems } from './simulator.js';
 
@@ -64,6 +65,19 @@ describe('a persisted array', () => {
       await compute(work),
       await compute([host.sum(0), host.exp().max(1)], { device: 'cuda:0' }),
     );
+  });
+
+  it('shares its shards with an equal one, until both are disposed of', async () => {
+    const inUse = (): number[] => describeSimulator().devices.map((device) => device.inUse);
+    const before = inUse();
+    const [held, same] = await persist([x.mul(3), x.mul(3)], { devices: 2 });
+    expect(inUse()[0]! - before[0]!).toBeLessThan(ROWS * 64 * 4);
+    held.dispose();
+    await expect(held.sum().compute()).rejects.toThrow(ArgumentError);
+    await expectSame([await same.compute()], [await x.mul(3).compute({ device: 'cuda:0' })]);
+    same.dispose();
+    await trim();
+    expect(inUse()[0]! - before[0]!).toBeLessThan(ROWS * 64);
   });
 
   it('is copied from device to device where work needs it elsewhere', async () => {

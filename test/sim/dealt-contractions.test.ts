@@ -71,6 +71,7 @@ it('a product of shards takes its right factor from all devices at once, and is 
     device,
     byteLength,
     disposed: false,
+    share: () => part(device, byteLength),
     dispose: () => undefined,
   });
   const sharded = (rows: number, columns: number): Lazy => {

@@ -25,6 +25,11 @@ export class ShardedBuffer implements DeviceBuffer {
     return this.shards.some(({ buffer }) => buffer.disposed);
   }
 
+  share(): DeviceBuffer {
+    const shards = this.shards.map(({ buffer, first }) => ({ buffer: buffer.share(), first }));
+    return new ShardedBuffer(shards, this.byteLength);
+  }
+
   dispose(): void {
     for (const { buffer } of this.shards) buffer.dispose();
   }

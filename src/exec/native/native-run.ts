@@ -23,21 +23,31 @@ class NativeBuffer implements DeviceBuffer {
   readonly #handle: object;
   #bytes: ArrayBuffer | undefined;
   #disposed = false;
+  /** How many buffers that are not disposed of are over this memory. */
+  readonly #sharing: { count: number };
 
-  constructor(device: string, byteLength: number, handle: object) {
+  constructor(device: string, byteLength: number, handle: object, sharing = { count: 0 }) {
     this.device = device;
     this.byteLength = byteLength;
     this.#handle = handle;
+    this.#sharing = sharing;
+    sharing.count++;
   }
 
   get disposed(): boolean {
     return this.#disposed;
   }
 
-  /** Frees the memory once no run uses it any more. */
+  share(): DeviceBuffer {
+    const handle = NativeBuffer.handleOf(this);
+    return new NativeBuffer(this.device, this.byteLength, handle, this.#sharing);
+  }
+
+  /** Frees the memory, if it is not shared, once no run uses it any more. */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
+    if (--this.#sharing.count > 0) return;
     guarded(() => addon().disposeBuffer(this.#handle));
   }
 
@@ -47,7 +57,7 @@ class NativeBuffer implements DeviceBuffer {
 
   static handleOf(buffer: DeviceBuffer): object {
     if (!(#handle in buffer)) throw new ArgumentError('[run] expected a device buffer of this thread');
-    if (buffer.#disposed) throw new ArgumentError('[run] expected a device buffer that was not disposed');
+    if (buffer.#disposed) throw new ArgumentError('[compute] expected a device buffer that was not disposed');
     return buffer.#handle;
   }
 
