@@ -13,6 +13,8 @@
 namespace weft::host {
 namespace {
 
+constexpr size_t kUnknown = std::numeric_limits<size_t>::max();
+
 // The files of a container's limit, by version of cgroups, and the entry of `stat` for caches that the system
 // can drop.
 struct Group {
@@ -44,6 +46,45 @@ size_t entryOf(const char* path, const std::string& name, size_t otherwise) {
   return otherwise;
 }
 
+// Free memory, caches that can be dropped, and swap.
+size_t availableOfMachine() {
+  constexpr const char* kMachine = "/proc/meminfo";  // in KiB
+  const size_t free = entryOf(kMachine, "MemAvailable:", kUnknown);
+  return free == kUnknown ? kUnknown : (free + entryOf(kMachine, "SwapFree:", 0)) * 1024;
+}
+
+// What the limit of the container leaves.
+size_t availableOfGroup() {
+  size_t bytes = kUnknown;
+  for (const Group& group : kGroups) {
+    const size_t limit = numberIn(group.limit, kUnknown);
+    if (limit == kUnknown) continue;
+    const size_t used = numberIn(group.usage, 0);
+    const size_t kept = std::min(used, entryOf(group.stat, std::string(group.caches) + ' ', 0));
+    bytes = std::min(bytes, limit - std::min(limit, used - kept));
+  }
+  return bytes;
+}
+
+// Memory that a virtual machine has, and takes up only when it needs it: none of the counts above knows of
+// it. A share of any machine's is never taken up, for the system itself lies there.
+size_t dormantMemory() {
+  constexpr size_t kSystemsShare = 8;
+  size_t present = 0;
+  size_t managed = 0;
+  std::ifstream zones("/proc/zoneinfo");  // in pages
+  for (std::string word; zones >> word;) {
+    if (word != "present" && word != "managed") continue;
+    size_t pages = 0;
+    if (zones >> pages) (word == "present" ? present : managed) += pages;
+  }
+  const size_t dormant = present - std::min(present, managed);
+#ifdef _SC_PAGESIZE
+  if (dormant > present / kSystemsShare) return dormant * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+#endif
+  return 0;
+}
+
 }  // namespace
 
 size_t usableMemory() {
@@ -56,20 +97,13 @@ size_t usableMemory() {
   return bytes;
 }
 
-size_t availableMemory() {
-  constexpr size_t kUnknown = std::numeric_limits<size_t>::max();
-  constexpr const char* kMachine = "/proc/meminfo";  // in KiB
-  const size_t free = entryOf(kMachine, "MemAvailable:", kUnknown);
-  if (free == kUnknown) return kUnknown;
-  size_t bytes = free * 1024;
-  for (const Group& group : kGroups) {
-    const size_t limit = numberIn(group.limit, kUnknown);
-    if (limit == kUnknown) continue;
-    const size_t used = numberIn(group.usage, 0);
-    const size_t kept = std::min(used, entryOf(group.stat, std::string(group.caches) + ' ', 0));
-    bytes = std::min(bytes, limit - std::min(limit, used - kept));
-  }
-  return bytes + entryOf(kMachine, "SwapFree:", 0) * 1024;
+size_t availableMemory() { return std::min(availableOfMachine(), availableOfGroup()); }
+
+bool isAvailable(size_t byteLength) {
+  if (byteLength <= availableMemory()) return true;
+  const size_t dormant = dormantMemory();
+  return byteLength - std::min(byteLength, dormant) <= availableOfMachine() &&
+         byteLength <= availableOfGroup();
 }
 
 }  // namespace weft::host

@@ -11,5 +11,7 @@ size_t usableMemory();
 // swap, within the limit of the container. SIZE_MAX where the system does not say. Asks the system: tens of
 // microseconds.
 size_t availableMemory();
+// Whether it could give so much, with what a virtual machine may still take up.
+bool isAvailable(size_t byteLength);
 
 }  // namespace weft::host

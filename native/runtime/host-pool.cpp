@@ -71,7 +71,7 @@ void unmapHuge(void* data, size_t) { ::operator delete(data, std::align_val_t(kH
 
 // Null where there is not as much.
 void* takeFromSystem(size_t capacity) {
-  if (capacity >= kLeastAsked && capacity > availableMemory()) return nullptr;
+  if (capacity >= kLeastAsked && !isAvailable(capacity)) return nullptr;
   if (capacity >= kLeastHuge) return mapHuge(capacity);
   return ::operator new(capacity, std::align_val_t(kAlignment), std::nothrow);
 }
