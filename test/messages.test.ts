@@ -1,5 +1,6 @@
 /** What errors say: the function that the user called, what it takes, what it was given; and where he called it. */
 import { describe, expect, it } from 'vitest';
+import { InternalError, isOwnError } from '../src/errors.js';
 import { formatValue } from '../src/graph/format.js';
 import * as weft from '../src/index.js';
 import { ArgumentError, DTypeError, lazy, RangeArgumentError, ShapeError } from '../src/index.js';
@@ -42,6 +43,9 @@ describe('messages', () => {
     ["[roll] expected a shift to be an integer: '1'", () => x.roll(wrong('1')), ArgumentError],
     ['[clip] expected an array or a number, bigint, boolean or { re, im }: { min }', () => x.clip(wrong({ min: 0 })), ArgumentError],
     ['[clip] expected booleans, integers or floats: complex128 and complex128', () => lazy([{ re: 1, im: 0 }]).clip(0), DTypeError],
+    ['[argmax] expected one axis or none: [0, 1]', () => x.argmax(wrong([0, 1])), ArgumentError],
+    ['[argmin] expected one axis or none: an array of float32 (2, 3)', () => x.argmin(wrong(x)), ArgumentError],
+    ["[layerNorm] expected an array or a number, bigint, boolean or { re, im }: 'a'", () => x.layerNorm(wrong('a')), ArgumentError],
     ['[layerNorm] expected shapes that broadcast: (2, 3) and (2,) (axis -1: 3 against 2)', () => x.layerNorm(lazy([1, 2])), ShapeError],
     ["[layerNorm] expected epsilon to be a number: 'a'", () => x.layerNorm(null, null, { epsilon: wrong('a') }), ArgumentError],
     ['[standardize] expected epsilon to be finite: NaN', () => x.standardize(0, { epsilon: NaN }), RangeArgumentError],
@@ -76,6 +80,35 @@ describe('messages', () => {
   it('refuse holes in lists of arrays', async () => {
     await expect(weft.compute(Array(1))).rejects.toThrow(ArgumentError);
     expect(() => weft.concat(Array(1))).toThrow(ArgumentError);
+  });
+
+  it("are Weft's, whatever its functions are given", () => {
+    // biome-ignore format: a list
+    const odd = [undefined, null, -1, 1.5, NaN, 1n, true, 'a', Symbol('s'), () => 1, {}, [], [[]], [1, 1], ['a'], [null], new Map(),
+      x, halves, lazy([{ re: 1, im: 2 }]), [x, 1], { axis: 'a' }, { axis: x }, { dtype: 'x' }, { keepdims: 1 }, 2 ** 53, -Infinity,
+      new BigInt64Array(1), { data: 1, shape: 2 }, Object.create(null)];
+    const own = /^\[\w+\] expected /;
+    const foreign = new Set<string>();
+    const attempt = (name: string, act: () => unknown): void => {
+      try {
+        act();
+      } catch (error) {
+        const { message } = error as Error;
+        if (!isOwnError(error) || error instanceof InternalError || !own.test(message))
+          foreign.add(`${name}: ${message}`);
+      }
+    };
+    // What runs, reads or writes rejects later; it is not called here.
+    const running =
+      /^([A-Z]|load|save|fromFile|batch|compute|persist|profile|synchronize|trim|memory|pinned|progressLine)/;
+    for (const [name, value] of Object.entries(weft)) {
+      if (typeof value !== 'function' || running.test(name)) continue;
+      const call = value as (...args: unknown[]) => unknown;
+      for (const a of odd) {
+        for (const given of [[a], [x, a], [x, x, a], [x, null, a]]) attempt(name, () => call(...given));
+      }
+    }
+    expect([...foreign]).toEqual([]);
   });
 
   it('show any value in few words', () => {

@@ -6,6 +6,7 @@ import { ArgumentError, expected } from '../errors.js';
 import { type AxisOr, reduceArguments, type SumOptions } from './arguments.js';
 import { type DType, isHalf } from './dtype.js';
 import type { Expr } from './expr.js';
+import { formatValue } from './format.js';
 import { cast, checkDType, reduce, reshape } from './infer.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from './reductions.js';
 import { ascendingAxes } from './shape.js';
@@ -40,7 +41,7 @@ export function reduceBy(
 ): Expr {
   const given = reduceArguments<SumOptions>(name, axis, options, TAKES_DTYPE.includes(name) ? ['dtype'] : []);
   if (reductionRow(name).indexed && typeof given.axis === 'object' && given.axis !== null) {
-    throw new ArgumentError(expected(name, 'one axis or none', `[${given.axis.join(', ')}]`));
+    throw new ArgumentError(expected(name, 'one axis or none', formatValue(given.axis)));
   }
   const axes = ascendingAxes(name, given.axis, x.shape.length);
   if (given.dtype === undefined) return reduceAlong(name, name, x, axes, given.keepdims);

@@ -17,7 +17,7 @@ import {
 import { DTYPE_INFO, type DType, isComplex, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
-import { cast, checkDType, map, type Operand } from './infer.js';
+import { cast, checkDType, isExpr, map, type Operand } from './infer.js';
 import { floatOf } from './ops.js';
 import { countAlong, reduceAlong, throughFloat32 } from './reducing.js';
 import { ascendingAxes } from './shape.js';
@@ -194,12 +194,15 @@ function standardized(op: string, x: Expr, options: StandardizeOptions): Expr {
  */
 export function layerNorm(
   x: Expr,
-  weight?: Expr | null,
-  bias?: Expr | null,
+  weight?: Operand | null,
+  bias?: Operand | null,
   options?: { readonly epsilon?: number; readonly axis?: number | readonly number[] },
 ): Expr {
   checkOptions('layerNorm', options, ['epsilon', 'axis']);
-  const last = Array.from({ length: Math.max(weight?.shape.length ?? 1, 1) }, (_, k) => -1 - k);
+  const last = Array.from(
+    { length: isExpr(weight) ? Math.max(weight.shape.length, 1) : 1 },
+    (_, k) => -1 - k,
+  );
   const axis = options?.axis ?? last;
   return throughFloat32(real('layerNorm', x), (values) => {
     let result = standardized('layerNorm', values, { axis, epsilon: options?.epsilon ?? 1e-5 });
