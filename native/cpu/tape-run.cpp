@@ -30,12 +30,13 @@ void runTiles(const TapeJob& job, Range tiles, ThreadPool& pool) {
     return;
   }
   TapeWorkers workers(job, pool.workers());
-  pool.parallelFor(tasks, [&](int64_t task, int worker) {
+  const auto run = [&](int64_t task, int worker) {
     const int64_t first = tiles.first + task * grain;
     const int64_t last = std::min(tiles.last, first + grain);
     for (int64_t tile = first; tile < last && !job.cancelled(); tile++) workers[worker].runTile(tile);
     job.tape.registry->streams().fence();
-  });
+  };
+  pool.parallelFor(tasks, run, workers.count(), Claims::shares);
 }
 
 // Bytes of partial results of several tiles at once.

@@ -27,7 +27,7 @@ void SlotRun::begin() {
 void SlotRun::walk(size_t phase, Range slots) {
   const int64_t blocks = tape_.walkBlocks();
   const int64_t perTile = slots.last - slots.first;
-  pool_.parallelFor(count_ * perTile, [&](int64_t task, int w) {
+  const auto run = [&](int64_t task, int w) {
     if (job_.cancelled()) return;
     const int64_t tile = task / perTile;
     const int64_t slot = slots.first + task % perTile;
@@ -37,7 +37,8 @@ void SlotRun::walk(size_t phase, Range slots) {
     worker.closeSlot(phase);
     worker.saveSlot(phase, nodesOf(tile, slot));
     tape_.registry->streams().fence();
-  });
+  };
+  pool_.parallelFor(count_ * perTile, run, workers_.count(), Claims::shares);
 }
 
 void SlotRun::finish(size_t phase) {

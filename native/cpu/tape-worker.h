@@ -128,6 +128,7 @@ class TapeWorker {
 class TapeWorkers {
  public:
   TapeWorkers(const TapeJob& job, int count) : job_(job), workers_(count) {}
+  int count() const { return static_cast<int>(workers_.size()); }
   TapeWorker& operator[](int worker) {
     std::optional<TapeWorker>& slot = workers_[worker];
     if (!slot) slot.emplace(job_);

@@ -78,7 +78,7 @@ void ThreadPool::resize(int threads) {
 
 int ThreadPool::workers() const { return inside.pool == this ? inside.worker + 1 : size(); }
 
-void ThreadPool::run(int64_t tasks, Call call, void* context, int maxThreads) {
+void ThreadPool::run(int64_t tasks, Call call, void* context, int maxThreads, Claims claims) {
   if (tasks <= 0) return;
   if (inside.pool == this) return call(context, 0, tasks, inside.worker);
   const int64_t wanted = std::min<int64_t>({size(), maxThreads, tasks});
@@ -87,8 +87,9 @@ void ThreadPool::run(int64_t tasks, Call call, void* context, int maxThreads) {
   const std::lock_guard lock(running_);
   const int threads = static_cast<int>(wanted);
   startThreads(threads - 1);
-  job_ = {call, context, tasks, std::max<int64_t>(1, tasks / (kPiecesPerThread * threads))};
-  next_.store(0, std::memory_order_relaxed);
+  share(tasks, claims == Claims::shares ? threads : 1);
+  job_ = {call, context, std::max<int64_t>(1, tasks / (kPiecesPerThread * threads)),
+          static_cast<int>(shares_.size())};
   failed_.store(false, std::memory_order_relaxed);
   const uint64_t number = numberOf(state_.load(std::memory_order_relaxed)) + uint64_t{1};
   state_.store((number << kNumberShift) | (static_cast<uint64_t>(threads - 1) << kPlacesShift));
@@ -100,6 +101,15 @@ void ThreadPool::run(int64_t tasks, Call call, void* context, int maxThreads) {
   inside = outer;
   closeAndWait(threads);
   if (failed_.load(std::memory_order_relaxed)) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+// Cuts the tasks into shares, while no thread is inside a job.
+void ThreadPool::share(int64_t tasks, int shares) {
+  if (static_cast<int>(shares_.size()) != shares) shares_ = std::vector<Share>(shares);
+  for (int64_t s = 0; s < shares; s++) {
+    shares_[s].next.store(tasks * s / shares, std::memory_order_relaxed);
+    shares_[s].end = tasks * (s + 1) / shares;
+  }
 }
 
 // A system that gives no more threads leaves the pool as large as it got.
@@ -127,13 +137,17 @@ void ThreadPool::wake(int threads) {
 void ThreadPool::work(int worker) {
   const Job job = job_;
   try {
-    for (;;) {
-      const int64_t begin = next_.fetch_add(job.chunk, std::memory_order_relaxed);
-      if (begin >= job.tasks) return;
-      job.call(job.context, begin, std::min(begin + job.chunk, job.tasks), worker);
+    // Its own first.
+    for (int i = 0; i < job.shares; i++) {
+      Share& share = shares_[(worker + i) % job.shares];
+      for (;;) {
+        const int64_t begin = share.next.fetch_add(job.chunk, std::memory_order_relaxed);
+        if (begin >= share.end) break;
+        job.call(job.context, begin, std::min(begin + job.chunk, share.end), worker);
+      }
     }
   } catch (...) {
-    next_.store(job.tasks, std::memory_order_relaxed);
+    for (Share& share : shares_) share.next.store(share.end, std::memory_order_relaxed);
     if (!failed_.exchange(true)) failure_ = std::current_exception();
   }
 }

@@ -26,6 +26,8 @@ void setThreadCount(int threads);
 // How long one of so many threads looks for something before it sleeps.
 std::chrono::microseconds spinOf(int threads);
 
+enum class Claims { inOrder, shares };
+
 class ThreadPool {
  public:
   // `threads` counts the caller; at least 1. Threads start with the first job that can use them.
@@ -44,18 +46,24 @@ class ThreadPool {
   // at once have the same `worker`. Jobs of several threads run one after the other; a job started inside a
   // task runs on that task's thread, with that task's worker. At most `maxThreads` threads take part.
   //
+  // Tasks are claimed in order, by all threads from the front. With `Claims::shares` each thread begins with
+  // a share of its own, tasks in a row, and then helps others with theirs: what it reads and writes in memory
+  // is in a row, too, and the next job that goes through the same memory finds it in the same thread's
+  // caches.
+  //
   // For scratch of each worker, take `workers()` pieces and give that number as `maxThreads`: `worker` is
   // less.
   //
   // The first exception that a task throws is thrown here; tasks not yet begun are then left out.
   template <typename F>
-  void parallelFor(int64_t tasks, F&& fn, int maxThreads = std::numeric_limits<int>::max()) {
+  void parallelFor(int64_t tasks, F&& fn, int maxThreads = std::numeric_limits<int>::max(),
+                   Claims claims = Claims::inOrder) {
     using Function = std::remove_reference_t<F>;
     const Call call = [](void* context, int64_t begin, int64_t end, int worker) {
       Function& function = *static_cast<Function*>(context);
       for (int64_t task = begin; task < end; task++) function(task, worker);
     };
-    run(tasks, call, const_cast<void*>(static_cast<const void*>(&fn)), maxThreads);
+    run(tasks, call, const_cast<void*>(static_cast<const void*>(&fn)), maxThreads, claims);
   }
 
   int workers() const;
@@ -67,12 +75,18 @@ class ThreadPool {
   struct Job {
     Call call = nullptr;
     void* context = nullptr;
-    int64_t tasks = 0;
     // Tasks claimed at a time.
     int64_t chunk = 1;
+    int shares = 1;
+  };
+  // Tasks in a row, claimed from the front.
+  struct alignas(64) Share {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
   };
 
-  void run(int64_t tasks, Call call, void* context, int maxThreads);
+  void run(int64_t tasks, Call call, void* context, int maxThreads, Claims claims);
+  void share(int64_t tasks, int shares);
   void startThreads(int threads);
   void wake(int threads);
   // Takes part in the job that is open; returns at once where none is, or it has all the threads it wants.
@@ -88,9 +102,8 @@ class ThreadPool {
   std::mutex running_;
   std::vector<std::thread> threads_;
 
-  // In one cache line, which a thread that enters has to fetch anyway.
   alignas(64) Job job_;
-  std::atomic<int64_t> next_{0};
+  std::vector<Share> shares_;
   // The job's number (high 32 bits), how many more threads may enter it (16 bits), how many are inside (16
   // bits).
   alignas(64) std::atomic<uint64_t> state_{0};
