@@ -60,6 +60,34 @@ describe('the layout of a tape', () => {
     expect(layout.width % 64).toBe(0);
   });
 
+  it('takes longer blocks, which hardware reads ahead, of what is reduced in vector registers', () => {
+    const b = new KernelBuilder([], [1 << 20]);
+    const x = b.load('float32', [1]);
+    b.store(b.reduce('sum', b.map('multiply', x, b.map('sqrt', x))));
+    const plan = planTape(b.build());
+    expect(plan.layout.rows * plan.layout.width).toBe(65536);
+    expect(plan.schedule.walks.map((walk) => opsOf(plan, walk))).toEqual([
+      ['load', 'load sqrt multiply.1 reduce.sum'],
+    ]);
+  });
+
+  it.each([
+    ['is gathered', (b: KernelBuilder) => b.map('sqrt', b.load('float32', [2]))],
+    [
+      'changes its dtype',
+      (b: KernelBuilder) => b.map('sqrt', b.cast(b.map('abs', b.load('int32', [1])), 'float32')),
+    ],
+    [
+      'comes from many places',
+      (b: KernelBuilder) =>
+        Array.from({ length: 5 }, () => b.load('float32', [1])).reduce((sum, x) => b.map('add', sum, x)),
+    ],
+  ] as const)('keeps the block of what %s in the first-level cache', (_, make) => {
+    const b = new KernelBuilder([], [1 << 20]);
+    const { layout } = planTape(b.store(b.reduce('sum', make(b))).build());
+    expect(layout.rows * layout.width).toBeLessThanOrEqual(4096);
+  });
+
   it('puts several short rows into a block, and keeps them there from phase to phase', () => {
     const plan = planTape(softmax(1000, 256));
     expect(plan.layout).toMatchObject({ laneAxes: [1], take: 256, rowAxis: 0 });

@@ -53,7 +53,7 @@ function expand(kernel: Kernel, fusion: TapeFusion, i: number): readonly number[
 }
 
 /** Dtype that an instruction has steps in, or undefined. */
-function stepDType(kernel: Kernel, fusion: TapeFusion, i: number): DType | undefined {
+export function stepDType(kernel: Kernel, fusion: TapeFusion, i: number): DType | undefined {
   const instruction = kernel.tape[i]!;
   const { dtype } = instruction;
   if (dtype !== 'float32' && dtype !== 'float64') return undefined;

@@ -6,30 +6,16 @@
  * cost estimate over a few candidates and depends on the kernel alone. Called by `tape.ts`.
  */
 
-import {
-  type Access,
-  type Affine,
-  argumentsOf,
-  type Instruction,
-  type Kernel,
-  type Levels,
-  product,
-} from '../../fusion/kernel.js';
+import { type Access, type Affine, type Kernel, type Levels, product } from '../../fusion/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import { fuseTape, type TapeFusion } from './tape-fuse.js';
+import { CHUNK, lanesPerBlock, neighboursInPlace } from './tape-lanes.js';
 
-/** Lanes of the smallest unit a CPU function works on; widths are padded to it. */
-export const CHUNK = 64;
-/** Bytes that the live registers of a block may take: about half of a first-level cache. */
-const REGISTER_BYTES = 24 * 1024;
-const MOST_LANES = 4096;
-/** The same where values are reduced as they are read from memory, and take no registers. */
-const MOST_READ_LANES = 16384;
+/** Rows on a parallel axis, at most: each has a chunk for its result. */
+const MOST_RESULT_ROWS = 256;
 /** Times as many rows where neighbours are read in place, without registers: those of a block are read a row after another. */
 const NEIGHBOUR_ROWS = 4;
 /** Rows that a lane of a reduction takes one after the other before they meet others in the tree. */
 const LEAF_STEPS = 16;
-const LEAST_LANES = 128;
 
 export interface Layout {
   /** Axes of the lanes, outermost first; [] gives one lane. All but the first are walked whole. */
@@ -136,91 +122,6 @@ export function loopsOf(kernel: Kernel, layout: Layout): Loops {
   return { tiles: [...tiles.filter((l) => !moves(l)), ...tiles.filter(moves)], walks };
 }
 
-/**
- * Lanes of a block such that the live values of all instructions stay in the first-level cache. `rowsHaveLanes`: the
- * lanes are parallel axes, so that row-level values are as wide as others, and live all along.
- */
-export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boolean): number {
-  const { tape } = kernel;
-  const isMap = kernel.reduced.length === 0;
-  const { functions, absorbed } = fuseTape(kernel, levels, () => true);
-  const lastParallel = kernel.parallel.length - 1;
-  const readInPlace = isMap
-    ? neighboursInPlace(kernel)
-    : reducedInPlace(kernel, { functions, absorbed }, rowsHaveLanes);
-  const isWide = (i: number): boolean => {
-    const instruction = tape[i]!;
-    if (instruction.kind === 'const' || instruction.kind === 'reduce' || absorbed[i]) return false;
-    if (readInPlace(i)) return false;
-    // What does not vary along the lanes takes one chunk.
-    const isNarrow = instruction.kind === 'load' && instruction.access.strides[lastParallel] === 0;
-    return (isMap || levels.element[i]!) && !(rowsHaveLanes && isNarrow);
-  };
-  const lastUse = tape.map((_, i) => i);
-  tape.forEach((instruction, i) => {
-    for (const arg of functions.get(i)?.args ?? argumentsOf(instruction)) lastUse[arg] = i;
-  });
-  const dying = tape.map((): number[] => []);
-  lastUse.forEach((use, i) => {
-    dying[use]!.push(i);
-  });
-  const bytesOf = (i: number): number => (isWide(i) ? byteLengthOf(tape[i]!.dtype) : 0);
-  let live = 0;
-  if (rowsHaveLanes && !isMap) {
-    tape.forEach(({ kind, dtype }, i) => {
-      if (kind !== 'const' && kind !== 'reduce' && !absorbed[i] && !levels.element[i])
-        live += byteLengthOf(dtype);
-    });
-  }
-  let most = live;
-  // A result may take the register of an argument that ends with it.
-  tape.forEach((_, i) => {
-    for (const dead of dying[i]!) if (dead !== i) live -= bytesOf(dead);
-    live += bytesOf(i);
-    most = Math.max(most, live);
-    if (lastUse[i] === i) live -= bytesOf(i);
-  });
-  if (most === 0 && !isMap) return MOST_READ_LANES;
-  const lanes = 2 ** Math.floor(Math.log2(REGISTER_BYTES / most));
-  return Math.min(MOST_LANES, Math.max(LEAST_LANES, lanes));
-}
-
-/** Whether a value is a load of a map over neighbours, whose chains read all but the edges of the domain in place. */
-function neighboursInPlace({ tape, parallel }: Kernel): (i: number) => boolean {
-  const isNeighbour = (i: Instruction): boolean =>
-    i.kind === 'load' &&
-    i.access.strides[parallel.length - 1] === 1 &&
-    (i.dtype === 'float32' || i.dtype === 'float64');
-  const hasEdges = tape.some((i) => isNeighbour(i) && i.kind === 'load' && i.access.bounds.length > 0);
-  return (i) => hasEdges && isNeighbour(tape[i]!);
-}
-
-/**
- * Whether a value is a load that one reduction alone takes, straight from memory: its lanes lie there side by side. Or
- * from a register that many tiles read, which may lie in the second-level cache.
- */
-function reducedInPlace(
-  { tape, parallel, reduced }: Kernel,
-  { functions, absorbed }: TapeFusion,
-  lanesAreParallel: boolean,
-): (i: number) => boolean {
-  const readers = tape.map((): number[] => []);
-  tape.forEach((instruction, i) => {
-    if (absorbed[i]) return;
-    for (const arg of functions.get(i)?.args ?? argumentsOf(instruction)) readers[arg]!.push(i);
-  });
-  const axis = (lanesAreParallel ? parallel.length : parallel.length + reduced.length) - 1;
-  return (i) => {
-    const instruction = tape[i]!;
-    if (instruction.kind !== 'load' || instruction.access.bounds.length > 0) return false;
-    const [reader, ...others] = readers[i]!;
-    if (others.length > 0 || reader === undefined || tape[reader]!.kind !== 'reduce') return false;
-    const { strides } = instruction.access;
-    const isShared = parallel.some((size, k) => size > 1 && strides[k] === 0);
-    return strides[axis] === 1 || (lanesAreParallel && strides[axis] !== 0 && isShared);
-  };
-}
-
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
 /** Steps along an axis of `extent`, each of `inner` lanes, so that rows fill chunks and no last row is short without need. */
@@ -258,6 +159,7 @@ function withRows(
   rowAxes: readonly number[],
   sizes: readonly number[],
   lanes: number,
+  parallelCount: number,
 ): Layout[] {
   const padded = Math.ceil(base.width / CHUNK) * CHUNK;
   const fit = Math.max(1, Math.floor(lanes / padded));
@@ -267,7 +169,7 @@ function withRows(
     if (base.laneAxes.includes(axis) && !shared) continue;
     const extent = shared ? Math.floor(sizes[axis]! / base.take) : sizes[axis]!;
     const whole = fit < LEAF_STEPS ? fit : fit - (fit % LEAF_STEPS);
-    const rows = Math.min(whole, extent);
+    const rows = Math.min(whole, extent, axis < parallelCount ? MOST_RESULT_ROWS : whole);
     if (rows > 1) layouts.push({ ...base, rowAxis: axis, rows });
   }
   return layouts;
@@ -287,18 +189,18 @@ function candidates(kernel: Kernel, levels: Levels): Layout[] {
   for (const share of hasNeighbours ? [1] : [1, 16, 64]) {
     const width = Math.max(CHUNK, lanes / share);
     if (reduced.length === 0) {
-      found.push(...withRows(lanesAlong(parallel, sizes, width), parallel, sizes, rowLanes));
+      found.push(...withRows(lanesAlong(parallel, sizes, width), parallel, sizes, rowLanes, parallel.length));
       continue;
     }
     // Lanes on parallel axes, rows on a reduced one or none.
     if (parallel.length > 0) {
       const base = lanesAlong(parallel, sizes, Math.max(CHUNK, parallelLanes / share));
-      found.push(...withRows(base, reduced, sizes, parallelLanes));
+      found.push(...withRows(base, reduced, sizes, parallelLanes, parallel.length));
     }
     // Lanes on reduced axes: rows on reduced ones, or on a parallel one if a row holds all there is to reduce.
     const base = lanesAlong(reduced, sizes, width);
     const whole = base.width === product(kernel.reduced);
-    found.push(...withRows(base, whole ? parallel : reduced, sizes, lanes));
+    found.push(...withRows(base, whole ? parallel : reduced, sizes, lanes, parallel.length));
     // Steps along the last reduced axis side by side with short parallel axes.
     for (let i = 0; i < parallel.length; i++) {
       const inner = product(kernel.parallel.slice(i));
@@ -308,7 +210,9 @@ function candidates(kernel: Kernel, levels: Levels): Layout[] {
       const take = Math.min(unit, sizes[axis]!);
       if (take < 2) continue;
       const laneAxes = [axis, ...parallel.slice(i)];
-      found.push(...withRows({ laneAxes, take, inner, width: take * inner }, [axis], sizes, lanes));
+      found.push(
+        ...withRows({ laneAxes, take, inner, width: take * inner }, [axis], sizes, lanes, parallel.length),
+      );
     }
   }
   return found;

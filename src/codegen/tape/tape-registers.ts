@@ -2,11 +2,12 @@
  * Gives the values of a tape's walks their registers by a linear scan, and joins what can be computed as a chain.
  * Called by `tape-schedule.ts`.
  */
-import type { Kernel } from '../../fusion/kernel.js';
+import type { Instruction, Kernel } from '../../fusion/kernel.js';
+import { byteLengthOf } from '../../graph/dtype.js';
 import { opRow } from '../../graph/ops.js';
 import { type Chain, chainWalks, type Item } from './tape-chain.js';
 import type { TapeFusion } from './tape-fuse.js';
-import { keepsLoad, type Layout, type Loops, laneModeOf, sizesOf } from './tape-layout.js';
+import { keepsLoad, type Layout, type Loops, laneModeOf, paddedWidth, sizesOf } from './tape-layout.js';
 import { type Order, operandsOf } from './tape-order.js';
 import type { Span } from './tape-spans.js';
 
@@ -79,7 +80,11 @@ function directStore(
  * For each load, the most expensive op after it that no other load has taken: it computes long enough for memory to
  * answer. Maps that op's position to the load's.
  */
-function prefetchHosts(kernel: Kernel, values: readonly number[]): ReadonlyMap<number, number> {
+function prefetchHosts(
+  kernel: Kernel,
+  layout: Layout,
+  values: readonly number[],
+): ReadonlyMap<number, number> {
   const hosts = new Map<number, number>();
   const costOf = (i: number): number => {
     const instruction = kernel.tape[i]!;
@@ -88,7 +93,8 @@ function prefetchHosts(kernel: Kernel, values: readonly number[]): ReadonlyMap<n
   };
   const byCost = values.filter((i) => costOf(i) >= 0).sort((a, b) => costOf(b) - costOf(a));
   for (const load of values) {
-    if (kernel.tape[load]!.kind !== 'load') continue;
+    const instruction = kernel.tape[load]!;
+    if (instruction.kind !== 'load' || !isAskedAhead(layout, instruction)) continue;
     const host = byCost.findIndex((i) => i > load);
     if (host < 0) return hosts;
     hosts.set(byCost[host]!, load);
@@ -96,6 +102,15 @@ function prefetchHosts(kernel: Kernel, values: readonly number[]): ReadonlyMap<n
   }
   return hosts;
 }
+
+/**
+ * Whether a block of a load asks for the next one in memory. That would displace a longer one from the first-level cache, and
+ * hardware follows those by itself.
+ */
+function isAskedAhead(layout: Layout, { dtype }: Instruction): boolean {
+  return layout.rows * paddedWidth(layout) * byteLengthOf(dtype) <= MOST_AHEAD_BYTES;
+}
+const MOST_AHEAD_BYTES = 16 * 1024;
 
 const writesOutput = ({ places }: Chain['steps'][number]): boolean =>
   places.some(({ kind }) => kind === 'output');
@@ -124,6 +139,7 @@ function chainsOf(
   };
   const isStreamed = (i: number): boolean => {
     const instruction = kernel.tape[i]!;
+    if (!isAskedAhead(layout, instruction)) return false;
     if (instruction.kind !== 'load' || instruction.access.bounds.length > 0) return false;
     const mode = laneModeOf(instruction.access, layout, sizesOf(kernel));
     return mode.type === 'stride' && mode.stride === 1;
@@ -213,6 +229,7 @@ export function placeSections(
     const items = itemsOf[w]!;
     const hosts = prefetchHosts(
       kernel,
+      layout,
       items.flatMap((item) => (item.kind === 'value' ? [item.value] : [])),
     );
     const ops: TapeOp[] = [];

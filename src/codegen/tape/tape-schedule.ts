@@ -8,7 +8,8 @@
 import { type Kernel, type Levels, product } from '../../fusion/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { fuseTape, type TapeFusion } from './tape-fuse.js';
-import { CHUNK, type Layout, laneKindOf, loopsOf, paddedWidth } from './tape-layout.js';
+import { CHUNK } from './tape-lanes.js';
+import { type Layout, laneKindOf, loopsOf, paddedWidth } from './tape-layout.js';
 import { orderOf } from './tape-order.js';
 import { placeSections, Registers, type Section, type TapeOp } from './tape-registers.js';
 import { type Span, spansOf } from './tape-spans.js';

@@ -10,8 +10,8 @@ import { type Box, boxesOfRange } from '../boxes.js';
 import { type Pitches, pitchesOf } from '../pitch.js';
 import { mergeRegions, periodOf, type Region, regionsOf, type Work, type Works } from '../work.js';
 import { planTape, type TapePlan } from './tape.js';
+import { CHUNK } from './tape-lanes.js';
 import {
-  CHUNK,
   type LaneMode,
   type Layout,
   type Loop,

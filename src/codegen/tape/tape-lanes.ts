@@ -1,0 +1,148 @@
+/**
+ * How many lanes a block on the CPU has: such that its live values stay in the first-level cache. Called by `tape-layout.ts`, which
+ * chooses where the lanes lie.
+ */
+import {
+  type Access,
+  argumentsOf,
+  type Instruction,
+  type Kernel,
+  type Levels,
+  product,
+  type Store,
+} from '../../fusion/kernel.js';
+import { byteLengthOf } from '../../graph/dtype.js';
+import { stepDType } from './tape-chain.js';
+import { fuseTape, type TapeFusion } from './tape-fuse.js';
+
+/** Lanes of the smallest unit a CPU function works on; widths are padded to it. */
+export const CHUNK = 64;
+/** Bytes that the live registers of a block may take: about half of a first-level cache. */
+const REGISTER_BYTES = 24 * 1024;
+const MOST_LANES = 4096;
+/** Bytes that those may take where elements go through vector registers, and need others only where a map writes over its argument. */
+const PASSING_BYTES = 128 * 1024;
+/**
+ * Lanes where values are reduced as they come from memory: a block costs more than the cache that it would stay in. More of them
+ * where everything is reduced; lanes on parallel axes have partial results each.
+ */
+const MOST_READ_LANES = 65536;
+const MOST_READ_PARALLEL_LANES = 16384;
+/** Steps of a chain that has no more values to keep than it may, and loads that hardware asks for ahead. */
+const MOST_PASSING_STEPS = 24;
+const MOST_PASSING_LOADS = 4;
+const LEAST_LANES = 128;
+
+/**
+ * Lanes of a block such that the live values of all instructions stay in the first-level cache. `rowsHaveLanes`: the
+ * lanes are parallel axes, so that row-level values are as wide as others, and live all along.
+ */
+export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boolean): number {
+  const { tape } = kernel;
+  const isMap = kernel.reduced.length === 0;
+  const { functions, absorbed } = fuseTape(kernel, levels, () => true);
+  const lastParallel = kernel.parallel.length - 1;
+  const readInPlace = isMap
+    ? neighboursInPlace(kernel)
+    : reducedInPlace(kernel, { functions, absorbed }, rowsHaveLanes);
+  const isWide = (i: number): boolean => {
+    const instruction = tape[i]!;
+    if (instruction.kind === 'const' || instruction.kind === 'reduce' || absorbed[i]) return false;
+    if (readInPlace(i)) return false;
+    // What does not vary along the lanes takes one chunk.
+    const isNarrow = instruction.kind === 'load' && instruction.access.strides[lastParallel] === 0;
+    return (isMap || levels.element[i]!) && !(rowsHaveLanes && isNarrow);
+  };
+  const lastUse = tape.map((_, i) => i);
+  tape.forEach((instruction, i) => {
+    for (const arg of functions.get(i)?.args ?? argumentsOf(instruction)) lastUse[arg] = i;
+  });
+  const dying = tape.map((): number[] => []);
+  lastUse.forEach((use, i) => {
+    dying[use]!.push(i);
+  });
+  const bytesOf = (i: number): number => (isWide(i) ? byteLengthOf(tape[i]!.dtype) : 0);
+  let live = 0;
+  if (rowsHaveLanes && !isMap) {
+    tape.forEach(({ kind, dtype }, i) => {
+      if (kind !== 'const' && kind !== 'reduce' && !absorbed[i] && !levels.element[i])
+        live += byteLengthOf(dtype);
+    });
+  }
+  let most = live;
+  // A result may take the register of an argument that ends with it.
+  tape.forEach((_, i) => {
+    for (const dead of dying[i]!) if (dead !== i) live -= bytesOf(dead);
+    live += bytesOf(i);
+    most = Math.max(most, live);
+    if (lastUse[i] === i) live -= bytesOf(i);
+  });
+  const isPassing = passes(kernel, levels);
+  if (!isMap && (most === 0 || isPassing)) return rowsHaveLanes ? MOST_READ_PARALLEL_LANES : MOST_READ_LANES;
+  const lanes = 2 ** Math.floor(Math.log2((isPassing ? PASSING_BYTES : REGISTER_BYTES) / most));
+  return Math.min(MOST_LANES, Math.max(LEAST_LANES, lanes));
+}
+
+/** Whether a value is a load of a map over neighbours, whose chains read all but the edges of the domain in place. */
+export function neighboursInPlace({ tape, parallel }: Kernel): (i: number) => boolean {
+  const isNeighbour = (i: Instruction): boolean =>
+    i.kind === 'load' &&
+    i.access.strides[parallel.length - 1] === 1 &&
+    (i.dtype === 'float32' || i.dtype === 'float64');
+  const hasEdges = tape.some((i) => isNeighbour(i) && i.kind === 'load' && i.access.bounds.length > 0);
+  return (i) => hasEdges && isNeighbour(tape[i]!);
+}
+
+/**
+ * Whether a value is a load that one reduction alone takes, straight from memory: its lanes lie there side by side. Or
+ * from a register that many tiles read, which may lie in the second-level cache.
+ */
+function reducedInPlace(
+  { tape, parallel, reduced }: Kernel,
+  { functions, absorbed }: TapeFusion,
+  lanesAreParallel: boolean,
+): (i: number) => boolean {
+  const readers = tape.map((): number[] => []);
+  tape.forEach((instruction, i) => {
+    if (absorbed[i]) return;
+    for (const arg of functions.get(i)?.args ?? argumentsOf(instruction)) readers[arg]!.push(i);
+  });
+  const axis = (lanesAreParallel ? parallel.length : parallel.length + reduced.length) - 1;
+  return (i) => {
+    const instruction = tape[i]!;
+    if (instruction.kind !== 'load' || instruction.access.bounds.length > 0) return false;
+    const [reader, ...others] = readers[i]!;
+    if (others.length > 0 || reader === undefined || tape[reader]!.kind !== 'reduce') return false;
+    const { strides } = instruction.access;
+    const isShared = parallel.some((size, k) => size > 1 && strides[k] === 0);
+    return strides[axis] === 1 || (lanesAreParallel && strides[axis] !== 0 && isShared);
+  };
+}
+
+/**
+ * Whether all there is to compute of each element is one function or one chain, from loads that lie side by side to stores that do,
+ * or to reductions of everything: what goes from one step to the next stays in vector registers. Not of a loop, whose tiles should
+ * stay in a cache from step to step.
+ */
+function passes(kernel: Kernel, levels: Levels): boolean {
+  const { tape, stores, parallel, reduced } = kernel;
+  const isMap = reduced.length === 0;
+  if (kernel.feedback !== undefined) return false;
+  if (!isMap && (levels.phases > 1 || product(parallel) > 1 || reduced.at(-1)! % CHUNK > 0)) return false;
+  const isElement = (i: number): boolean => isMap || levels.element[i]! || tape[i]!.kind === 'reduce';
+  const isInPlace = ({ strides, bounds }: Access): boolean => bounds.length === 0 && strides.at(-1) === 1;
+  const isStored = ({ value, access }: Store): boolean =>
+    !isElement(value) || tape[value]!.kind === 'reduce' || (tape[value]!.kind === 'map' && isInPlace(access));
+  if (!stores.every(isStored)) return false;
+  const fusion = fuseTape(kernel, levels, () => true);
+  const steps: number[] = [];
+  let loads = 0;
+  for (const [i, instruction] of tape.entries()) {
+    if (!isElement(i) || fusion.absorbed[i] || instruction.kind === 'const') continue;
+    if (instruction.kind !== 'load') steps.push(i);
+    else if (!isInPlace(instruction.access) || ++loads > MOST_PASSING_LOADS) return false;
+  }
+  if (isMap && steps.length === 1) return true;
+  const dtype = tape[steps[0]!]?.dtype;
+  return steps.length <= MOST_PASSING_STEPS && steps.every((i) => stepDType(kernel, fusion, i) === dtype);
+}
