@@ -72,8 +72,8 @@ const OPTIONS: Readonly<Record<keyof CompileOptions, true>> = {
  * neither build nor plan. Many calls may be under way at once.
  *
  * A signature is, for each array, its dtype, shape and strides and the device it is on or how it lies on several, and the value of every other
- * argument: numbers, text and booleans reach the function as they are. Arrays that the function captures are read at each
- * call. An argument that is still to be computed is computed with the function, without a trace.
+ * argument: numbers, text and booleans reach the function as they are. A number that changes with every call is better an
+ * array of one element, of the dtype it is used in. Arrays that the function captures are read at each call. An argument that is still to be computed is computed with the function, without a trace.
  *
  * Throws an `ArgumentError` for what is no function. A call rejects with one where the function gives anything but arrays,
  * or computes.
