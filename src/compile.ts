@@ -71,9 +71,10 @@ const OPTIONS: Readonly<Record<keyof CompileOptions, true>> = {
  * then `await step(a, b)`. The function is called once for each signature, with arrays that have no elements; later calls
  * neither build nor plan. Many calls may be under way at once.
  *
- * A signature is, for each array, its dtype, shape and strides and the device it is on or how it lies on several, and the value of every other
- * argument: numbers, text and booleans reach the function as they are. A number that changes with every call is better an
- * array of one element, of the dtype it is used in. Arrays that the function captures are read at each call. An argument that is still to be computed is computed with the function, without a trace.
+ * A signature is, for each array, its dtype, shape and strides and the device it is on or how it lies on several, and the
+ * value of every other argument: numbers, text and booleans reach the function as they are. A number that changes with every
+ * call is better an array of one element, of the dtype it is used in. Arrays that the function captures are read at each
+ * call. An argument that is still to be computed is computed with the function, without a trace.
  *
  * Throws an `ArgumentError` for what is no function. A call rejects with one where the function gives anything but arrays,
  * or computes.
