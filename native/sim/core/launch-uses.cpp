@@ -7,11 +7,19 @@ void LaunchUses::begin(size_t span) {
   if (table_.size() < count) table_.resize(count);
 }
 
-ByteUses* LaunchUses::take(size_t page) {
+LaunchUses::Page* LaunchUses::take(size_t page) {
   // Pages are used again as they are: what an earlier launch left in them is of an earlier epoch.
-  if (used_ == pages_.size()) pages_.push_back(std::make_unique<ByteUses[]>(DeviceMemory::kPage));
+  if (used_ == pages_.size()) pages_.push_back(std::make_unique<Page>());
   taken_.push_back(page);
-  return table_[page] = pages_[used_++].get();
+  table_[page] = pages_[used_++].get();
+  table_[page]->isSplit = false;
+  return table_[page];
+}
+
+void LaunchUses::Page::split() {
+  if (!bytes) bytes = std::make_unique<Uses[]>(DeviceMemory::kPage);
+  for (size_t i = 0; i < DeviceMemory::kPage; i++) bytes[i] = words[i / kWord];
+  isSplit = true;
 }
 
 void LaunchUses::end() {

@@ -1,5 +1,6 @@
 // LaunchUses: the uses of device memory by the threads of one launch (uses.h), for the pages that it touches.
 #pragma once
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -13,7 +14,7 @@ class LaunchUses {
   // A launch on a memory of so many bytes.
   void begin(size_t span);
   // Notes an access, by its offset in the device's range. Launches that touch more than kMostPages are
-  // watched in the first of them only: a page of uses takes thirty-two times the memory.
+  // watched in the first of them only: a page of uses takes many times the memory.
   Hazard touch(size_t offset, size_t byteLength, bool write, uint32_t thread, const Epochs& epochs) {
     const size_t place = offset % DeviceMemory::kPage;
     if (place + byteLength > DeviceMemory::kPage) {
@@ -22,11 +23,18 @@ class LaunchUses {
       const Hazard rest = touch(offset + part, byteLength - part, write, thread, epochs);
       return first == Hazard::none ? rest : first;
     }
-    ByteUses* page = pageAt(offset / DeviceMemory::kPage);
+    Page* page = pageAt(offset / DeviceMemory::kPage);
     if (page == nullptr) return Hazard::none;
+    Uses* uses = page->words.data() + place / kWord;
+    size_t count = byteLength / kWord;
+    if (page->isSplit || (place | byteLength) % kWord != 0) {
+      if (!page->isSplit) page->split();
+      uses = page->bytes.get() + place;
+      count = byteLength;
+    }
     Hazard found = Hazard::none;
-    for (ByteUses* byte = page + place; byte < page + place + byteLength; byte++) {
-      const Hazard hazard = note(*byte, thread, write, epochs);
+    for (Uses* use = uses; use < uses + count; use++) {
+      const Hazard hazard = note(*use, thread, write, epochs);
       if (hazard != Hazard::none) found = hazard;
     }
     return found;
@@ -35,15 +43,25 @@ class LaunchUses {
 
  private:
   static constexpr size_t kMostPages = 1024;
+  static constexpr size_t kWord = 4;
 
-  ByteUses* pageAt(size_t page) {
-    ByteUses* uses = table_[page];
-    return uses == nullptr && used_ < kMostPages ? take(page) : uses;
+  // As long as only whole words are touched, the bytes of a word have the same uses.
+  struct Page {
+    std::array<Uses, DeviceMemory::kPage / kWord> words;
+    std::unique_ptr<Uses[]> bytes;
+    bool isSplit = false;
+    // From here on each byte has its own.
+    void split();
+  };
+
+  Page* pageAt(size_t page) {
+    Page* found = table_[page];
+    return found == nullptr && used_ < kMostPages ? take(page) : found;
   }
-  ByteUses* take(size_t page);
+  Page* take(size_t page);
 
-  std::vector<ByteUses*> table_;
-  std::vector<std::unique_ptr<ByteUses[]>> pages_;
+  std::vector<Page*> table_;
+  std::vector<std::unique_ptr<Page>> pages_;
   std::vector<size_t> taken_;
   size_t used_ = 0;
 };

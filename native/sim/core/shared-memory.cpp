@@ -26,7 +26,7 @@ const char* SharedMemory::access(uintptr_t address, size_t byteLength, bool writ
   // Some byte of the word: a structure's padding is read with it and never written.
   bool written = false;
   for (size_t i = 0; i < byteLength; i++) {
-    ByteUses& byte = bytes_[offset + i];
+    Uses& byte = bytes_[offset + i];
     written |= byte.write.epoch >= epochs.block;
     const bool wordEnds = (address + i + 1) % 8 == 0 || i + 1 == byteLength;
     if (wordEnds && !write && !written) mistake = "reads shared memory that no thread of the block wrote";

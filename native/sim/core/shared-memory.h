@@ -24,7 +24,7 @@ class SharedMemory {
  private:
   uintptr_t begin_ = 0;
   size_t byteLength_ = 0;
-  std::vector<ByteUses> bytes_;
+  std::vector<Uses> bytes_;
 };
 
 }  // namespace weft::sim

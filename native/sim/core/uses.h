@@ -20,9 +20,9 @@ struct Use {
   uint32_t thread = 0;
 };
 
-// Of reads, the first two threads of an epoch are kept, and one of an earlier block: any writer that collides
-// with some read collides with one of them.
-struct ByteUses {
+// Of a byte, or of several that are touched alike. Of reads, the first two threads of an epoch are kept, and
+// one of an earlier block: any writer that collides with some read collides with one of them.
+struct Uses {
   Use write, firstRead, otherRead, foreignRead;
 };
 
@@ -35,7 +35,7 @@ inline bool collides(const Use& use, uint32_t thread, const Epochs& epochs) {
   return !ordered;
 }
 
-inline Hazard note(ByteUses& byte, uint32_t thread, bool write, const Epochs& epochs) {
+inline Hazard note(Uses& byte, uint32_t thread, bool write, const Epochs& epochs) {
   if (collides(byte.write, thread, epochs)) return write ? Hazard::writeAfterWrite : Hazard::readAfterWrite;
   if (!write) {
     if (byte.firstRead.epoch < epochs.block) byte.foreignRead = byte.firstRead;
