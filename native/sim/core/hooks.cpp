@@ -40,7 +40,7 @@ inline void touchPages(size_t offset, size_t byteLength) {
 }
 
 // Whether an access of up to 8 bytes is to defined memory, or defines it: what nearly every access is.
-inline bool isPlain(Byte* states, size_t byteLength, bool write) {
+[[gnu::always_inline]] inline bool isPlain(Byte* states, size_t byteLength, bool write) {
   uint64_t word = 0;
   std::memcpy(&word, states, byteLength);
   if (word == allOf(Byte::defined, byteLength)) return true;
@@ -92,7 +92,8 @@ void race(Address address, Hazard hazard) {
   running.mistake(std::string(how) + ", " + running.memory->describe(address));
 }
 
-inline void access(void* pointer, size_t byteLength, bool write) {
+// Inlined, for a copy of so many bytes is one instruction where their number is known.
+[[gnu::always_inline]] inline void access(void* pointer, size_t byteLength, bool write) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   const uintptr_t offset = address - running.base;
   if (offset < running.span) {
