@@ -50,14 +50,12 @@ class HostAccount {
   }
 
  private:
-  // A few results, or what is sooner computed than collected; no more than a 32nd of the machine's memory.
-  // While the collector marks, it takes a processor from the kernels. More would only be more memory to get
-  // from the system.
+  // Two results, or what is sooner computed than collected; no more than a 32nd of the machine's memory.
+  // More would only be more memory to get from the system.
   static size_t allowance(size_t byteLength) {
-    constexpr size_t kResults = 6;
     constexpr size_t kLeast = size_t{128} << 20, kMost = size_t{1} << 30;
     static const size_t most = std::min(host::usableMemory() / 32, kMost);
-    return std::min(std::max(kResults * byteLength, kLeast), most);
+    return std::min(std::max(2 * byteLength, kLeast), most);
   }
   size_t total_ = 0;
   // The least that it was since the collector last heard of it.
