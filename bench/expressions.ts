@@ -27,6 +27,12 @@ export function softmaxRows(x: Lazy): Lazy {
 
 export const layerNorm = (x: Lazy, weight: Lazy, bias: Lazy): Lazy => x.layerNorm(weight, bias);
 
+export const takeElements = (x: Lazy, ids: Lazy): Lazy => x.take(ids);
+export const takeRows = (x: Lazy, ids: Lazy): Lazy => x.take(ids, 0);
+
+/** A look-up inside arithmetic: nothing but the result is written. */
+export const takeFused = (x: Lazy, ids: Lazy, y: Lazy): Lazy => x.take(ids).neg().exp().mul(y).add(1);
+
 export const transposeAdd = (x: Lazy, y: Lazy): Lazy => x.add(y.T);
 
 /** Squared distances of all pairs of rows. */

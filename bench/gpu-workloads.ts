@@ -17,6 +17,7 @@ export function gpuWorkloads(scale: Scale): Workload[] {
     ...rows(size),
     ...pairs(size(8192, 512), size(50_000, 1000)),
     ...products(size),
+    ...lookUps(size),
     diffusion(size(2000, 256), size(10_000, 50)),
     ...latencies(),
   ];
@@ -89,6 +90,37 @@ function rows(size: Size): Workload[] {
       ],
       expressions.transposeAdd,
       { bytes: 12 * elementCount(square) },
+    ),
+  ];
+}
+
+function lookUps(size: Size): Workload[] {
+  const [n, k] = [size(2 ** 28, 2 ** 18), size(2 ** 26, 2 ** 16)];
+  const [rows, width] = [size(2 ** 20, 2 ** 12), 256];
+  const [entries, found] = [size(2 ** 16, 2 ** 12), size(2 ** 28, 2 ** 18)];
+  const ids = (count: number, high: number, dtype: DType = 'int64'): Input => ({
+    shape: [count],
+    seed: 2,
+    high,
+    dtype,
+  });
+  return [
+    make('take_random', [n, k], [{ shape: [n], seed: 1 }, ids(k, n)], expressions.takeElements, {}),
+    make(
+      'take_rows',
+      [rows, width, rows],
+      [{ shape: [rows, width], seed: 1 }, ids(rows, rows)],
+      expressions.takeRows,
+      {
+        bytes: 8 * rows * width,
+      },
+    ),
+    make(
+      'take_fused',
+      [entries, found],
+      [{ shape: [entries], seed: 1 }, ids(found, entries, 'int32'), { shape: [found], seed: 3 }],
+      expressions.takeFused,
+      { bytes: 12 * found },
     ),
   ];
 }

@@ -8,6 +8,7 @@
 #include "runtime/claims.h"
 #include "runtime/environment.h"
 #include "runtime/info.h"
+#include "runtime/memory-limit.h"
 #include "runtime/process.h"
 #include "runtime/product-workspace.h"
 #include "runtime/profile.h"
@@ -55,7 +56,11 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::endProfile>(exports, "endProfile");
   add<weft::cpuInfo>(exports, "cpuInfo");
   add<weft::productWorkspace>(exports, "productWorkspace");
+  add<weft::hostMemory>(exports, "hostMemory");
+  add<weft::limitMemory>(exports, "limitMemory");
+  add<weft::memoryLimitOf>(exports, "memoryLimit");
   add<weft::memory>(exports, "memory");
+  add<weft::lostDevices>(exports, "lostDevices");
   add<weft::collectGarbage>(exports, "collectGarbage");
   add<weft::trim>(exports, "trim");
   add<weft::cuda::configureCuda>(exports, "configureCuda");

@@ -5,17 +5,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const MODULES = ['composites', 'masks', 'products', 'slicing', 'statistics', 'views'];
+const MODULES = ['composites', 'indexing', 'masks', 'products', 'slicing', 'statistics', 'views'];
 const source = (name) => readFileSync(new URL(`../src/graph/${name}.ts`, import.meta.url), 'utf8');
 const COMMENT = String.raw`\/\*\*(?:(?!\*\/)[\s\S])*\*\/`;
 
-/** Documentation and names, aliases included, of the rows of a table. */
+/** Documentation and names, aliases included, of the rows of a table that are not internal. */
 function rows(text, table) {
   const start = text.indexOf(`export const ${table} = {`);
   const body = text.slice(start, text.indexOf('\n} as const', start));
   return body.split(/\n(?= {2}\/\*\*)/).flatMap((row) => {
     const match = new RegExp(`^ {2}(${COMMENT})\\n {2}(\\w+): `).exec(row);
-    if (match === null) return [];
+    if (match === null || /\bisInternal: true\b/.test(row)) return [];
     const doc = match[1].replace(/^ {2}/gm, '');
     const aliases = /\baliases: \[([^\]]*)\]/.exec(row)?.[1] ?? '';
     const names = [match[2], ...[...aliases.matchAll(/'(\w+)'/g)].map(([, alias]) => alias)];
@@ -56,16 +56,17 @@ export function renderMethods() {
   const lines = documented().flatMap(({ name, doc }) => {
     const indented = doc.replace(/^/gm, '  ').replace(/ +$/gm, '');
     return (name === 'variance' ? ['variance', 'var'] : [name]).map(
-      (each) => `${indented}\n  readonly ${each}: Fluent['${each}'];`,
+      (each) => `${indented}\n  readonly ${each}: Fluent<D>['${each}'];`,
     );
   });
   return `/**
  * The methods of Lazy that come from the tables, with their documentation. Written by scripts/make-functions.mjs: do not
  * edit. \`fluent.ts\` makes them; \`lazy.ts\` takes this interface.
  */
-import type { Fluent } from './fluent.js';
+import type { Fluent } from './fluent-types.js';
+import type { DType } from './graph/dtype.js';
 
-export interface Methods {
+export interface Methods<D extends DType> {
 ${lines.join('\n')}
 }
 `;

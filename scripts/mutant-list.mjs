@@ -16,6 +16,22 @@ const TWICE = '$&$&';
 /** `find` stands once in the file. */
 export const MUTANTS = [
   {
+    name: 'axes of a reduction that are taken for those of its argument, where a slice goes through',
+    file: 'src/fusion/push-slices.ts',
+    find: 'const axes = kept.map((axis, k) => ({\n      axis,',
+    replace: 'const axes = kept.map((_, k) => ({\n      axis: k,',
+    tests: ['test/fusion/push-slices.test.ts'],
+    project: 'all',
+  },
+  {
+    name: 'steps of a swept loop at a time that do not end where its states are kept',
+    file: 'src/exec/sweeps/loop-sweeps.ts',
+    find: 'loop.every === 0 && 2 * divisor < most',
+    replace: '2 * divisor < most',
+    tests: ['test/conformance/loop-budgets.test.ts'],
+    project: 'sim',
+  },
+  {
     name: 'a dropped wait: partial sums are read before another device has made them',
     file: 'native/cuda/peer.cpp',
     find: '  awaitPeer(owner, source, cancel);\n',
@@ -368,8 +384,8 @@ export const MUTANTS = [
   },
   {
     name: 'a map that writes over what it reads elsewhere',
-    file: 'src/exec/plan/own-place.ts',
-    find: 'load.bounds.length === 0 && sameAffine(load, store.access)',
+    file: 'src/fusion/kernel/algebra.ts',
+    find: 'load.index === undefined && load.bounds.length === 0 && sameAffine(load, store)',
     replace: 'load.bounds.length === 0',
     tests: [...PROGRAMS, 'test/conformance/stencils.test.ts'],
   },

@@ -9,12 +9,15 @@ import { ArgumentError, DeviceLostError, expected, RangeArgumentError } from './
 import { type ComputeOptions, checkComputeOptions } from './exec/compute-options.js';
 import { probed } from './exec/evaluate.js';
 import { type DevicesOption, deviceNames } from './exec/native/devices.js';
-import type { ArrayLike } from './fluent.js';
-import { checkOptions } from './graph/arguments.js';
+import type { ArrayLike } from './fluent-types.js';
+import { checkOptions, refuseMore } from './graph/arguments.js';
 import { formatValue } from './graph/format.js';
 import type { Sinks } from './io/store.js';
 import { type ComputeToOptions, compute, Lazy } from './lazy.js';
-import type { NDArray } from './ndarray.js';
+import { NDArray } from './ndarray.js';
+import { ignoreRejections } from './promises.js';
+import { called } from './site.js';
+import { atCaller } from './traces.js';
 
 /** Arrays to compute, and where they go: without `to`, to host memory. */
 export interface JobGraph {
@@ -104,25 +107,33 @@ const CONCURRENCY = 2;
  * Leaving the loop stops the batch. A job whose device is lost is done anew on another one, unless `onDeviceLost` is `'fail'`. The
  * iteration throws what `jobs` throws, once the jobs under way have ended, and the signal's reason when aborted.
  */
-export function batch(jobs: Iterable<Job> | AsyncIterable<Job>, options: BatchOptions = {}): Batch {
-  checkOptions('batch', options, Object.keys(OPTIONS));
-  checkComputeOptions('batch', options);
-  const isIterable =
-    typeof jobs === 'object' && jobs !== null && (Symbol.iterator in jobs || Symbol.asyncIterator in jobs);
-  if (!isIterable || jobs instanceof Lazy)
-    throw new ArgumentError(expected('batch', 'an iterable of jobs', formatValue(jobs)));
-  for (const [name, least] of [
-    ['concurrency', 1],
-    ['lookAhead', 0],
-  ] as const) {
-    const value = options[name];
-    if (value !== undefined && !(Number.isInteger(value) && value >= least))
-      throw new RangeArgumentError(expected('batch', `${name} of at least ${least}`, formatValue(value)));
-  }
-  const { order } = options;
-  if (order !== undefined && order !== 'input' && order !== 'completed')
-    throw new ArgumentError(expected('batch', "order as 'input' or 'completed'", formatValue(order)));
-  return new Batch(jobs, options);
+export function batch(jobs: Iterable<Job> | AsyncIterable<Job>, options?: BatchOptions): Batch;
+export function batch(
+  jobs: Iterable<Job> | AsyncIterable<Job>,
+  options: BatchOptions = {},
+  ...more: readonly unknown[]
+): Batch {
+  return called(batch, () => {
+    refuseMore('batch', 2, [jobs, options, ...more]);
+    checkOptions('batch', options, Object.keys(OPTIONS));
+    checkComputeOptions('batch', options);
+    const isIterable =
+      typeof jobs === 'object' && jobs !== null && (Symbol.iterator in jobs || Symbol.asyncIterator in jobs);
+    if (!isIterable || jobs instanceof Lazy || jobs instanceof NDArray)
+      throw new ArgumentError(expected('batch', 'an iterable of jobs', formatValue(jobs)));
+    for (const [name, least] of [
+      ['concurrency', 1],
+      ['lookAhead', 0],
+    ] as const) {
+      const value = options[name];
+      if (value !== undefined && !(Number.isInteger(value) && value >= least))
+        throw new RangeArgumentError(expected('batch', `${name} of at least ${least}`, formatValue(value)));
+    }
+    const { order } = options;
+    if (order !== undefined && order !== 'input' && order !== 'completed')
+      throw new ArgumentError(expected('batch', "order as 'input' or 'completed'", formatValue(order)));
+    return new Batch(jobs, options);
+  });
 }
 
 /** The results of a batch, and how far it is. Made by `batch()`; its results can be read once. */
@@ -225,15 +236,24 @@ export class Batch implements AsyncIterable<BatchResult> {
     this.#loading++;
     this.#tell();
     let result: BatchResult;
+    let made: Made | undefined;
     try {
-      const graph = graphOf(await (typeof job === 'function' ? job(this.#context(index)) : job));
+      made = await (typeof job === 'function' ? job(this.#context(index)) : job);
+      const graph = graphOf(made);
       at = { ...at, name: graph.name };
       const { value, device, milliseconds } = await this.#compute(graph);
       result = { index, ok: true, name: graph.name, device, milliseconds, value };
       this.#done++;
     } catch (error) {
+      ignoreRejections(made);
       const device = error instanceof JobError ? error.device : undefined;
-      result = { index, ...at, device, ok: false, error: error instanceof JobError ? error.cause : error };
+      result = {
+        index,
+        ...at,
+        device,
+        ok: false,
+        error: error instanceof JobError ? atCaller(error.cause, this.#run) : error,
+      };
       this.#failed++;
     }
     this.#loading--;
@@ -321,7 +341,10 @@ class JobError extends Error {
 
 function graphOf(made: Made): JobGraph {
   const isGraph = (value: Made): value is JobGraph =>
-    typeof value === 'object' && value !== null && 'compute' in value && !(value instanceof Lazy);
+    typeof value === 'object' &&
+    value !== null &&
+    'compute' in value &&
+    !(value instanceof Lazy || value instanceof NDArray);
   if (made instanceof Lazy || Array.isArray(made)) return { compute: made as Lazy | readonly Lazy[] };
   if (isGraph(made)) return made;
   throw new ArgumentError(

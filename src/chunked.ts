@@ -2,9 +2,11 @@
  * Arrays in several pieces: `chunked([a, b, c], shape)`. For more elements than one ArrayBuffer holds, and for data that
  * came in parts. Nothing is copied before a graph runs.
  */
+
 import { type DTypeArgument, dtypeOf } from './creation.js';
 import { isTypedArray, memoryOf, nativeDType } from './elements.js';
 import { ArgumentError, expected, ShapeError } from './errors.js';
+import { refuseMore } from './graph/arguments.js';
 import { byteLengthOf } from './graph/dtype.js';
 import type { TypedArray } from './graph/expr.js';
 import { formatShape, formatValue } from './graph/format.js';
@@ -22,8 +24,15 @@ import { called } from './site.js';
  * The arrays must not be written to while a compute runs. Throws a ShapeError for a shape of another size, a TypeError for
  * arrays of different types.
  */
-export function chunked(chunks: readonly TypedArray[], shape?: ShapeArgument, dtype?: DTypeArgument): Lazy {
-  return called(() => {
+export function chunked(chunks: readonly TypedArray[], shape?: ShapeArgument, dtype?: DTypeArgument): Lazy;
+export function chunked(
+  chunks: readonly TypedArray[],
+  shape?: ShapeArgument,
+  dtype?: DTypeArgument,
+  ...more: readonly unknown[]
+): Lazy {
+  return called(chunked, () => {
+    refuseMore('chunked', 3, [chunks, shape, dtype, ...more]);
     const [first] = checkChunks(chunks);
     const wanted = dtypeOf('chunked', dtype);
     const held = heldDType('chunked', first, wanted);

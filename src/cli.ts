@@ -1,16 +1,20 @@
 #!/usr/bin/env node
 /**
- * The `weft` command: `weft doctor`, `weft --version`, `weft --help`. It prints; what there is to say comes from
- * `doctor.ts`.
+ * The `weft` command: `weft doctor`, `weft build`, `weft --version`, `weft --help`. It prints what `doctor.ts`
+ * finds; `scripts/build-native.mjs` builds.
  */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
 import { type DoctorReport, examine, type Finding, type Status, weftVersion } from './doctor.js';
 
 const HELP = `usage: weft doctor [--json]    what was found on this machine, and what is missing
+       weft build             builds the addon from source, where no package manager did
        weft --version
        weft --help
 
-weft doctor exits with 0 when computes run on the CPU, with 1 when they do not.`;
+weft doctor exits with 0 when computes run on the CPU, with 1 when they do not; weft build when the addon is built.`;
 
 const MARKS: Readonly<Record<Status, { readonly mark: string; readonly color: 'green' | 'yellow' | 'red' }>> =
   {
@@ -77,6 +81,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   if (options.version) return say(weftVersion());
   if (options.help) return say(HELP);
+  if (command === 'build') return build();
   if (command !== 'doctor') {
     console.error(command === undefined ? HELP : `weft: no command ${command}\n${HELP}`);
     return 2;
@@ -84,6 +89,14 @@ async function main(args: readonly string[]): Promise<number> {
   const report = await examine();
   say(options.json ? JSON.stringify(report, undefined, 2) : reportText(report));
   return report.cpuWorks ? 0 : 1;
+}
+
+/** Builds the addon in place; gives the status. */
+function build(): number {
+  const script = ['../scripts', '../../scripts']
+    .map((folder) => fileURLToPath(new URL(`${folder}/build-native.mjs`, import.meta.url)))
+    .find((path) => existsSync(path))!;
+  return spawnSync(process.execPath, [script], { stdio: 'inherit' }).status ?? 1;
 }
 
 function say(text: string): number {

@@ -4,35 +4,47 @@
  */
 import { ArgumentError, expected } from './errors.js';
 import { type ComputeOptions, checkComputeOptions } from './exec/compute-options.js';
-import { checkOptions } from './graph/arguments.js';
+import { checkOptions, refuseMore } from './graph/arguments.js';
+import type { DType } from './graph/dtype.js';
+import type { DataOf } from './graph/dtype-types.js';
 import type { TypedArray } from './graph/expr.js';
 import { formatValue } from './graph/format.js';
 import type { ShapedData } from './host-array.js';
 import { type Explanation, explainExprs } from './inspect/explain.js';
 import { type PlanSummary, summarizePlan } from './inspect/summary.js';
-import type { Lazy } from './lazy.js';
+import type { Lazy, OfDType } from './lazy.js';
 import type { NDArray } from './ndarray.js';
 import type { Nested } from './nested.js';
+import { called } from './site.js';
 import { Tracer } from './tracer.js';
 
-/** What a compiled function takes for an array. */
-export type ArrayArgument = Lazy | TypedArray | ShapedData | Nested;
+/** An array argument of a compiled function; where the parameter has a dtype, arrays and data of that dtype. */
+export type ArrayArgument<D extends DType = DType> = DType extends D
+  ? Lazy | TypedArray | ShapedData | Nested
+  : Lazy<D> | DataOf<D> | (ShapedData & { readonly dtype: D });
 
 /** Arguments that are handed to the function as they are, and are part of its signature. */
 export type FixedArgument = number | bigint | boolean | string | null | undefined;
 
-/** What a function to be compiled gives: an array, a list of them, or an object of them. */
-export type Traced = Lazy | readonly Lazy[] | { readonly [name: string]: Lazy };
+/** The results of a function to be compiled: an array, or nested lists and objects of arrays. */
+export type Traced<Output> = Output extends Lazy
+  ? Output
+  : Output extends object
+    ? { readonly [K in keyof Output]: Traced<Output[K]> }
+    : never;
 
 /** A result in the place of each array that the function gives. */
-export type ResultsOf<Output extends Traced, Each> = Output extends Lazy
-  ? Each
-  : { -readonly [K in keyof Output]: Each };
+export type ResultsOf<Output, Each> =
+  Output extends Lazy<infer D>
+    ? OfDType<Each, D>
+    : { -readonly [K in keyof Output]: ResultsOf<Output[K], Each> };
 
 /** What the compiled function takes for each parameter of the function. */
 export type ArgumentsOf<Parameters extends readonly unknown[]> = {
-  [K in keyof Parameters]: Parameters[K] extends FixedArgument ? Parameters[K] : ArrayArgument;
+  [K in keyof Parameters]: Parameters[K] extends FixedArgument ? Parameters[K] : ArgumentOf<Parameters[K]>;
 };
+
+type ArgumentOf<Parameter> = Parameter extends Lazy<infer D> ? ArrayArgument<D> : never;
 
 /** Options of `compile`, as `compute` has them. */
 export type CompileOptions = Pick<
@@ -41,7 +53,7 @@ export type CompileOptions = Pick<
 >;
 
 /** A compiled function: called, it computes; its methods do with the same arguments what those of a Lazy do. */
-export interface Compiled<Parameters extends readonly unknown[], Output extends Traced> {
+export interface Compiled<Parameters extends readonly unknown[], Output> {
   /** Computes the results. Rejects as `Lazy.compute` does, and with what the function throws when it is traced. */
   (...args: ArgumentsOf<Parameters>): Promise<ResultsOf<Output, NDArray>>;
   /**
@@ -79,23 +91,34 @@ const OPTIONS: Readonly<Record<keyof CompileOptions, true>> = {
  * Throws an `ArgumentError` for what is no function. A call rejects with one where the function gives anything but arrays,
  * or computes.
  */
-export function compile<Parameters extends readonly Lazy[], Output extends Traced>(
-  fn: (...args: Parameters) => Output,
+export function compile<Parameters extends readonly Lazy[], Output>(
+  fn: (...args: Parameters) => Output & Traced<Output>,
   options?: CompileOptions,
 ): Compiled<Parameters, Output>;
-/** The same for a function of arrays, numbers, text and booleans. */
-export function compile<Parameters extends readonly (Lazy | FixedArgument)[], Output extends Traced>(
-  fn: (...args: Parameters) => Output,
+/**
+ * The same for a function of arrays, numbers, text and booleans. A parameter with a default value has its type written beside it:
+ * `(x: Lazy, axis: number = 0) => x.sum(axis)`.
+ */
+export function compile<Parameters extends readonly (Lazy | FixedArgument)[], Output>(
+  fn: (...args: Parameters) => Output & Traced<Output>,
   options?: CompileOptions,
 ): Compiled<Parameters, Output>;
-export function compile(fn: (...args: never[]) => unknown, options: CompileOptions = {}): object {
-  if (typeof fn !== 'function') throw new ArgumentError(expected('compile', 'a function', formatValue(fn)));
-  checkOptions('compile', options, Object.keys(OPTIONS));
-  checkComputeOptions('compile', options);
-  const tracer = new Tracer(fn, options);
-  return Object.assign((...args: unknown[]) => tracer.compute(args), {
-    persist: (...args: unknown[]) => tracer.persist(args),
-    explain: (...args: unknown[]) => explainExprs(tracer.exprsOf(args), options),
-    plan: (...args: unknown[]) => summarizePlan(tracer.exprsOf(args), options),
+export function compile(
+  fn: (...args: never[]) => unknown,
+  options: CompileOptions = {},
+  ...more: readonly unknown[]
+): object {
+  const tracer = called(compile, () => {
+    refuseMore('compile', 2, [fn, options, ...more]);
+    if (typeof fn !== 'function') throw new ArgumentError(expected('compile', 'a function', formatValue(fn)));
+    checkOptions('compile', options, Object.keys(OPTIONS));
+    checkComputeOptions('compile', options);
+    return new Tracer(fn, options);
   });
+  const explain = (...args: unknown[]): Explanation =>
+    called(explain, () => explainExprs(tracer.exprsOf(args), options));
+  const plan = (...args: unknown[]): PlanSummary =>
+    called(plan, () => summarizePlan(tracer.exprsOf(args), options));
+  // Bound, not wrapped: traces of errors are cut at the methods.
+  return Object.assign(tracer.compute.bind(tracer), { persist: tracer.persist.bind(tracer), explain, plan });
 }

@@ -6,7 +6,7 @@
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { parseBytes } from './bytes.js';
+import { parseSize, type Size } from './bytes.js';
 import { ArgumentError } from './errors.js';
 
 export const DEBUG_TOPICS = ['graph', 'passes', 'kernels', 'cuda', 'plan', 'time'] as const;
@@ -40,11 +40,15 @@ export interface Config {
   /** `WEFT_BLAS`: a BLAS library for large products on the CPU, `none`, or `auto`: one must be found; undefined: one if it is found. */
   readonly blas: string | undefined;
   /** `WEFT_MEMORY`: the most bytes of device memory that a compute may hold, where it names no bound itself. */
-  readonly memory: number | undefined;
+  readonly memory: Size | undefined;
+  /** `WEFT_PROCESS_MEMORY`: the most memory of each device that the process may hold, all of its computes together. */
+  readonly processMemory: Size | undefined;
   /** `WEFT_HOST_MEMORY`: the most bytes of host memory that a compute may take beside arrays and results, likewise. */
-  readonly hostMemory: number | undefined;
+  readonly hostMemory: Size | undefined;
   /** `WEFT_DEADLINE`: milliseconds that one of several devices may take for a tile before it counts as lost. */
   readonly deadline: number;
+  /** `WEFT_DECODE_DEADLINE`: milliseconds that the decoding of a file may take without progress. */
+  readonly decodeDeadline: number;
   /** Where the CUDA libraries may be; see `exec/native/cuda-libraries.ts`. */
   readonly cuda: CudaPlaces;
 }
@@ -66,6 +70,7 @@ export interface CudaPlaces {
 const DEFAULT_CACHE_BYTES = 512 * 2 ** 20;
 const MAX_THREADS = 1024;
 const DEFAULT_DEADLINE_MS = 120_000;
+const DEFAULT_DECODE_DEADLINE_MS = 20_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -114,13 +119,13 @@ function devices(text: string | undefined): Config['devices'] {
   return fail('WEFT_DEVICES', "'all', how many GPUs, or names with commas between them", text);
 }
 
-function memory(env: Environment, name: string): number | undefined {
+function memory(env: Environment, name: string): Size | undefined {
   const [text] = given(env[name]);
   if (text === undefined) return undefined;
   try {
-    return parseBytes('config', text);
+    return parseSize('config', text);
   } catch {
-    return fail(name, "a size above 0 in bytes, or text such as '2GiB'", text);
+    return fail(name, "a size above 0 in bytes, or text such as '2GiB' or '50%'", text);
   }
 }
 
@@ -141,8 +146,11 @@ export function readConfig(env: Environment, home: string = homedir()): Config {
     poison: integer(env, 'WEFT_POISON', 0, 1) === 1,
     blas: given(env.WEFT_BLAS)[0],
     memory: memory(env, 'WEFT_MEMORY'),
+    processMemory: memory(env, 'WEFT_PROCESS_MEMORY'),
     hostMemory: memory(env, 'WEFT_HOST_MEMORY'),
     deadline: integer(env, 'WEFT_DEADLINE', 1, Number.MAX_SAFE_INTEGER) ?? DEFAULT_DEADLINE_MS,
+    decodeDeadline:
+      integer(env, 'WEFT_DECODE_DEADLINE', 1, Number.MAX_SAFE_INTEGER) ?? DEFAULT_DECODE_DEADLINE_MS,
     cuda: {
       driver: given(env.WEFT_CUDA_DRIVER)[0],
       nvrtc: given(env.WEFT_NVRTC)[0],

@@ -17,7 +17,7 @@ import {
   cudaInfo,
   refusesLoops,
 } from './exec/native/native.js';
-import { BUILD_COMMAND } from './exec/native/native-addon.js';
+import { howToBuild } from './exec/native/native-addon.js';
 import { hasConditionalNodes } from './exec/plan/loop-records.js';
 import { ImageFolder } from './exec/programs/image-folder.js';
 import { formatBytes } from './graph/format.js';
@@ -163,7 +163,7 @@ const noAddon = (error: unknown): Finding => ({
   status: error instanceof NativeError ? 'missing' : 'broken',
   value: messageOf(error),
   cost: 'nothing can be computed',
-  remedy: `build it with "${BUILD_COMMAND}": it needs CMake and a C++20 compiler, and no CUDA`,
+  remedy: `build it with "${howToBuild()}": it needs CMake and a C++20 compiler, and no CUDA`,
 });
 
 const vectorMath = ({ vectorMath: library }: CpuInfo): Finding =>

@@ -4,42 +4,25 @@
  * Errors of shape, axis and range are `RangeError`s; errors of dtype and argument are `TypeError`s, so that code
  * written for the standard classes keeps working. Errors of execution carry the call site of the node they ran.
  */
-import { traceToUser } from './traces.js';
 
 /** A shape, an axis or a size that does not fit. */
 export class ShapeError extends RangeError {
   override name = 'ShapeError';
-  constructor(message: string) {
-    super(message);
-    traceToUser(this);
-  }
 }
 
 /** A number out of the range an argument or a dtype allows. */
 export class RangeArgumentError extends RangeError {
   override name = 'RangeArgumentError';
-  constructor(message: string) {
-    super(message);
-    traceToUser(this);
-  }
 }
 
 /** A dtype that an operation does not take. */
 export class DTypeError extends TypeError {
   override name = 'DTypeError';
-  constructor(message: string) {
-    super(message);
-    traceToUser(this);
-  }
 }
 
 /** An argument of the wrong type or form. */
 export class ArgumentError extends TypeError {
   override name = 'ArgumentError';
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    traceToUser(this);
-  }
 }
 
 /** A device that does not exist, is not usable, or does not match another. */
@@ -57,6 +40,12 @@ export class DeviceError extends Error {
 /** A device that ran out of memory, or a job that cannot fit. */
 export class MemoryError extends DeviceError {
   override name = 'MemoryError';
+  /** Of a job that does not fit into its `memory`, and of one that does not fit into its `hostMemory`: as much as suffices, in bytes. */
+  readonly needed: Readonly<Partial<Record<'memory' | 'hostMemory', number>>>;
+  constructor(message: string, status?: string, needed: MemoryError['needed'] = {}) {
+    super(message, status);
+    this.needed = needed;
+  }
 }
 
 /** A device that was lost (a fault in its context), which is final for the process, or that did not get on. */
@@ -84,7 +73,12 @@ export class FileError extends Error {
     message: string,
     /** The file, as an absolute path. */
     readonly path: string,
-    /** The system's name for what went wrong, where it said so: `ENOENT`, `ENOSPC`. */
+    /**
+     * The system's name for what went wrong (`ENOENT`, `ENOSPC`), or `ERR_FILE_FORMAT` for bytes that are not what the format
+     * says, `ERR_FILE_CHECKSUM` for bytes that differ from what was written, `ERR_FILE_CHANGED` for a file that was changed or
+     * replaced since it was loaded, `ERR_FILE_KIND` for what is no regular file, `ERR_FILE_TIMEOUT` for bytes whose decoding
+     * made no progress.
+     */
     readonly code?: string,
   ) {
     super(message);

@@ -1,107 +1,45 @@
 /**
  * The methods of Lazy and the free functions, made from tables: a row of OPS or REDUCTIONS, or an export of the modules
  * listed in `GROUPS`, is one method and one function, with the row's documentation. Nothing is listed twice.
+ * Their types are in `fluent-types.ts`.
  *
  * Each call notes where the user made it (`site.ts`), so that a composite's nodes all carry the user's line.
  * `lazy.ts` installs the methods, `functions.ts` (written by scripts/make-functions.mjs) names the functions.
  */
-import type { AxisOr, ReduceOptions, SumOptions } from './graph/arguments.js';
+import type { FreeFunctions } from './fluent-types.js';
+import { type AxisOr, refuseMore, type SumOptions, tooMany } from './graph/arguments.js';
 import * as composites from './graph/composites.js';
-import type { Expr, TypedArray } from './graph/expr.js';
+import type { Expr } from './graph/expr.js';
+import * as indexing from './graph/indexing.js';
 import { map, type Operand } from './graph/infer.js';
 import * as masks from './graph/masks.js';
-import { OP_NAMES, type OPS, type OpName, opRow } from './graph/ops.js';
+import { OP_NAMES, type OpName, opRow } from './graph/ops.js';
 import * as products from './graph/products.js';
 import { REDUCTION_NAMES, reduceBy } from './graph/reducing.js';
-import type { REDUCTIONS } from './graph/reductions.js';
 import * as slicing from './graph/slicing.js';
 import * as statistics from './graph/statistics.js';
 import * as views from './graph/views.js';
-import type { ArrayData, ShapedData } from './host-array.js';
 import type { Lazy } from './lazy.js';
+import { ignoreRejections } from './promises.js';
 import { beginCall, endCall, limitTrace } from './site.js';
+import { atCaller } from './traces.js';
 
 /** Modules whose every export is a method and a free function: `(x: Expr, ...) => Expr`; products take two arrays. */
-const GROUPS = { ...composites, ...masks, ...products, ...slicing, ...statistics, ...views };
+const GROUPS = { ...composites, ...indexing, ...masks, ...products, ...slicing, ...statistics, ...views };
 
-/** What a function takes as an array: a Lazy, a scalar, or anything `lazy()` takes. */
-export type ArrayLike = Lazy | ArrayData;
+type Groups = typeof GROUPS;
 
-// ---------------------------------------------------------------- types
+/** Functions of the groups that take any number of arguments. */
+const VARIADIC: {
+  readonly [K in keyof Groups as number extends Parameters<Groups[K]>['length'] ? K : never]: true;
+} = { broadcastTo: true, reshape: true, slice: true };
 
-type OpMethod<Arity> = Arity extends 1
-  ? () => Lazy
-  : Arity extends 2
-    ? (other: ArrayLike) => Lazy
-    : (x: ArrayLike, y: ArrayLike) => Lazy;
-type OpFunction<Arity> = Arity extends 1
-  ? (x: ArrayLike) => Lazy
-  : Arity extends 2
-    ? (x: ArrayLike, y: ArrayLike) => Lazy
-    : (condition: ArrayLike, x: ArrayLike, y: ArrayLike) => Lazy;
-
-type OpTable = typeof OPS;
-type AliasesOf<Row> = Row extends { readonly aliases: readonly (infer Name extends string)[] } ? Name : never;
-type OpMethods = { readonly [K in keyof OpTable]: OpMethod<OpTable[K]['arity']> };
-type AliasMethods = { readonly [K in keyof OpTable as AliasesOf<OpTable[K]>]: OpMethod<OpTable[K]['arity']> };
-type OpFunctions = { readonly [K in keyof OpTable]: OpFunction<OpTable[K]['arity']> };
-type AliasFunctions = {
-  readonly [K in keyof OpTable as AliasesOf<OpTable[K]>]: OpFunction<OpTable[K]['arity']>;
+/** What is meant where NumPy takes more arguments. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  permuteDims: 'axes are one list: [1, 0]',
+  round: 'for 2 decimals x.mul(100).round().div(100)',
+  transpose: 'axes are one list: [1, 0]',
 };
-
-type OptionsOf<Name> = Name extends 'sum' | 'prod' ? SumOptions : ReduceOptions;
-type ReductionMethods = {
-  readonly [K in keyof typeof REDUCTIONS]: (axis?: AxisOr<OptionsOf<K>>, options?: OptionsOf<K>) => Lazy;
-};
-type ReductionFunctions = {
-  readonly [K in keyof typeof REDUCTIONS]: (
-    x: ArrayLike,
-    axis?: AxisOr<OptionsOf<K>>,
-    options?: OptionsOf<K>,
-  ) => Lazy;
-};
-
-/** A parameter as the user gives it: where the function takes a node, a Lazy or data that cannot be another argument. */
-type Given<T> = [Expr] extends [T] ? Exclude<T, Expr> | Lazy | TypedArray | ShapedData : T;
-type GivenAll<Parameters> = { [K in keyof Parameters]: Given<Parameters[K]> };
-type Method<F> = F extends (x: Expr, ...rest: infer Rest) => Expr ? (...rest: GivenAll<Rest>) => Lazy : never;
-type Free<F> = F extends (x: Expr, ...rest: infer Rest) => Expr
-  ? (x: ArrayLike, ...rest: GivenAll<Rest>) => Lazy
-  : never;
-type ProductMethod<F> = F extends (x: Expr, other: Operand, ...rest: infer Rest) => Expr
-  ? (other: ArrayLike, ...rest: Rest) => Lazy
-  : never;
-type ProductFunction<F> = F extends (x: Expr, other: Operand, ...rest: infer Rest) => Expr
-  ? (x: ArrayLike, other: ArrayLike, ...rest: Rest) => Lazy
-  : never;
-type ProductMethods = { readonly [K in keyof typeof products]: ProductMethod<(typeof products)[K]> };
-type ProductFunctions = { readonly [K in keyof typeof products]: ProductFunction<(typeof products)[K]> };
-type MethodsOf<Group> = { readonly [K in keyof Group]: Method<Group[K]> };
-type FreeOf<Group> = { readonly [K in keyof Group]: Free<Group[K]> };
-
-/** Every method of Lazy that comes from a table. */
-export interface Fluent
-  extends OpMethods,
-    AliasMethods,
-    ReductionMethods,
-    MethodsOf<typeof composites>,
-    MethodsOf<typeof masks>,
-    ProductMethods,
-    MethodsOf<typeof slicing>,
-    MethodsOf<typeof statistics>,
-    MethodsOf<typeof views> {}
-
-/** Every free function that comes from a table. */
-export interface FreeFunctions
-  extends OpFunctions,
-    AliasFunctions,
-    ReductionFunctions,
-    FreeOf<typeof composites>,
-    FreeOf<typeof masks>,
-    ProductFunctions,
-    FreeOf<typeof slicing>,
-    FreeOf<typeof statistics>,
-    FreeOf<typeof views> {}
 
 // ---------------------------------------------------------------- making them
 
@@ -118,13 +56,25 @@ export interface Wrapping {
 
 type Build = (x: Expr, ...rest: readonly unknown[]) => Expr;
 
-/** All functions of the groups and reductions by name. */
-function builders(): [string, Build][] {
-  const reductions = REDUCTION_NAMES.map((name): [string, Build] => [
-    name,
-    (x, axis, options) => reduceBy(name, x, axis as AxisOr<SumOptions>, options as SumOptions),
-  ]);
-  return [...reductions, ...(Object.entries(GROUPS) as [string, Build][])];
+interface Builder {
+  readonly name: string;
+  readonly build: Build;
+  /** The most arguments, the array among them. */
+  readonly most: number;
+}
+
+/** All functions of the groups and reductions. */
+function builders(): Builder[] {
+  const reductions = REDUCTION_NAMES.map((name): Builder => {
+    const build: Build = (x, axis, options) =>
+      reduceBy(name, x, axis as AxisOr<SumOptions>, options as SumOptions);
+    return { name, build, most: build.length };
+  });
+  // Parameters of the groups have no default values, up to which `length` would count.
+  const groups = (Object.entries(GROUPS) as [string, Build][]).map(([name, build]): Builder => {
+    return { name, build, most: Object.hasOwn(VARIADIC, name) ? Number.POSITIVE_INFINITY : build.length };
+  });
+  return [...reductions, ...groups];
 }
 
 /** Arguments after the first array as nodes, where they are arrays. The second of a product may be nested lists. */
@@ -147,19 +97,26 @@ export function installMethods(prototype: Lazy, wrapping: Wrapping): void {
     const method = named(op, opMethod(op, wrapping));
     for (const name of [op, ...(opRow(op).aliases ?? [])]) install(name, method);
   }
-  for (const [name, build] of builders()) {
-    install(name, named(name, groupMethod(name, build, wrapping)));
-  }
+  for (const builder of builders())
+    install(builder.name, named(builder.name, groupMethod(builder, wrapping)));
 }
 
 /** One function for each arity, without lists of arguments: graph building is hot. */
 function opMethod(op: OpName, wrapping: Wrapping) {
   const build = opBuilder(op, wrapping);
-  return function (this: Lazy, a?: unknown, b?: unknown): Lazy {
+  const most = opRow(op).arity - 1;
+  return function method(this: Lazy, a?: unknown, b?: unknown, c?: unknown): Lazy {
     const limit = limitTrace();
     beginCall(Error(), limit);
     try {
+      // The first argument that is too many is among these: a list of all of them would take time.
+      if (c !== undefined || (most < 2 && b !== undefined) || (most < 1 && a !== undefined)) {
+        ignoreRejections([a, b, c]);
+        throw tooMany(op, most, c !== undefined ? '3 or more' : b !== undefined ? '2' : '1', INSTEAD[op]);
+      }
       return build(this, a, b);
+    } catch (error) {
+      throw atCaller(error, method); // node-do-not-add-exception-line
     } finally {
       endCall();
     }
@@ -177,15 +134,18 @@ function opBuilder(op: OpName, { wrap, operand }: Wrapping): (x: Lazy, a: unknow
   }
 }
 
-function groupMethod(name: string, build: Build, wrapping: Wrapping) {
+function groupMethod({ name, build, most }: Builder, wrapping: Wrapping) {
   const given = givenBy(name, wrapping);
   const buildLazy = (x: Lazy, args: readonly unknown[]): Lazy =>
     wrapping.wrap(build(x.expr, ...args.map(given)));
-  return function (this: Lazy, ...args: readonly unknown[]): Lazy {
+  return function method(this: Lazy, ...args: readonly unknown[]): Lazy {
     const limit = limitTrace();
     beginCall(Error(), limit);
     try {
+      refuseMore(name, most - 1, args, INSTEAD[name]);
       return buildLazy(this, args);
+    } catch (error) {
+      throw atCaller(error, method); // node-do-not-add-exception-line
     } finally {
       endCall();
     }
@@ -196,21 +156,25 @@ function groupMethod(name: string, build: Build, wrapping: Wrapping) {
 export function makeFunctions(wrapping: Wrapping): FreeFunctions {
   const { wrap, operand, array } = wrapping;
   const functions: Record<string, (...args: readonly unknown[]) => Lazy> = {};
-  const make = (name: string, build: (args: readonly unknown[]) => Expr) => {
-    return named(name, (...args: readonly unknown[]): Lazy => {
+  const make = (name: string, most: number, build: (args: readonly unknown[]) => Expr) => {
+    const call = (...args: readonly unknown[]): Lazy => {
       const limit = limitTrace();
       beginCall(Error(), limit);
       try {
+        refuseMore(name, most, args, INSTEAD[name]);
         return wrap(build(args));
+      } catch (error) {
+        throw atCaller(error, call); // node-do-not-add-exception-line
       } finally {
         endCall();
       }
-    });
+    };
+    return named(name, call);
   };
   for (const op of OP_NAMES) {
     const { arity, aliases } = opRow(op);
     const operands = Array.from({ length: arity }, (_, k) => k);
-    const call = make(op, (args) =>
+    const call = make(op, arity, (args) =>
       map(
         op,
         operands.map((k) => operand(op, args[k])),
@@ -218,9 +182,9 @@ export function makeFunctions(wrapping: Wrapping): FreeFunctions {
     );
     for (const name of [op, ...(aliases ?? [])]) functions[name] = call;
   }
-  for (const [name, build] of builders()) {
+  for (const { name, build, most } of builders()) {
     const given = givenBy(name, wrapping);
-    functions[name] = make(name, ([x, ...args]) => build(array(name, x), ...args.map(given)));
+    functions[name] = make(name, most, ([x, ...args]) => build(array(name, x), ...args.map(given)));
   }
   return functions as unknown as FreeFunctions;
 }

@@ -145,7 +145,10 @@ export const log10 = free.log10;
 export const log1p = free.log1p;
 /** Base-2 logarithm. */
 export const log2 = free.log2;
-/** Logarithm of the softmax, x - logsumexp(x), without losing small probabilities. */
+/**
+ * Logarithm of the softmax, x - logsumexp(x), without losing small probabilities. Integers give the float of
+ * `exp`.
+ */
 export const logSoftmax = free.logSoftmax;
 /** log(exp(x) + exp(y)) without overflow. */
 export const logaddexp = free.logaddexp;
@@ -256,10 +259,14 @@ export const sin = free.sin;
 export const sinh = free.sinh;
 /**
  * Part of an array: one selector for each axis, from the first; axes without one are taken whole. An index out of
- * range is a ShapeError, ranges are clipped. `x.slice([1, 10, 2], -1)`, `x.slice('1:10:2, -1')`.
+ * range is a ShapeError, ranges are clipped (so that Infinity is the end). `x.slice([1, 10, 2], -1)`,
+ * `x.slice('1:10:2, -1')`.
  */
 export const slice = free.slice;
-/** exp(x) over its sum along the axes (the last by default), with the maximum taken off first. Integers in float64. */
+/**
+ * exp(x) over its sum along the axes (the last by default), with the maximum taken off first. Integers give the
+ * float of `exp`.
+ */
 export const softmax = free.softmax;
 /** log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-|x|)): without overflow, and exact far from 0. */
 export const softplus = free.softplus;
@@ -267,12 +274,6 @@ export const softplus = free.softplus;
 export const sqrt = free.sqrt;
 /** The square of each element. */
 export const square = free.square;
-/**
- * Sum of squared deviations from the mean, Σ|x - mean|²: variance without its divisor. The accumulator is
- * (count, mean, M2), combined as in Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for
- * computing sample variances" (1979).
- */
-export const squaredDeviations = free.squaredDeviations;
 /** Axes of size 1 taken away: those named, or all. Throws a ShapeError where a named axis has another size. */
 export const squeeze = free.squeeze;
 /** (x - mean) / std along the axes; all of them by default. Integers in float64. */
@@ -287,6 +288,13 @@ export const subtract = free.subtract;
 export const sum = free.sum;
 /** Two axes exchanged. */
 export const swapaxes = free.swapaxes;
+/**
+ * The elements at some indices of an axis, as NumPy's `take`: the axis becomes the axes of the indices, integers of any
+ * dtype or lists. Without an axis, or with null, the array is taken as one line. `table.take(ids, 0)` gives rows.
+ * Throws a DTypeError for indices that are no integers, a ShapeError for indices into an axis without elements; an index out of
+ * range is a RangeArgumentError: of a list at once, of an array when it is computed, before anything else runs.
+ */
+export const take = free.take;
 /** Tangent of an angle in radians. */
 export const tan = free.tan;
 /** Hyperbolic tangent. */

@@ -36,6 +36,7 @@ export {
   zeros,
   zerosLike,
 } from './creation.js';
+export { type DeviceDescription, devices } from './devices.js';
 export {
   ArgumentError,
   CompileError,
@@ -53,11 +54,12 @@ export type { ComputeOptions } from './exec/compute-options.js';
 export type { DevicesOption } from './exec/native/devices.js';
 export type { OnProgress, Progress } from './exec/progress.js';
 export { synchronize } from './exec/synchronize.js';
-export type { ArrayLike } from './fluent.js';
+export type { ArrayLike } from './fluent-types.js';
 export * from './functions.js';
 export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/arguments.js';
 export { type Complex, DTYPES, type DType, type Scalar } from './graph/dtype.js';
-export type { Shape, TypedArray } from './graph/expr.js';
+export type { Shape, TypedArray, TypedArrays } from './graph/expr.js';
+export type { IndexList, TakeOptions } from './graph/indexing.js';
 export type { PadWidths } from './graph/masks.js';
 export type { Axes, ShapeArgument } from './graph/shape.js';
 export type { Range, Selector } from './graph/slicing.js';
@@ -108,7 +110,16 @@ export {
   stack,
   unstack,
 } from './joining.js';
-export { type ComputeToOptions, compute, explain, Lazy, persist, plan } from './lazy.js';
+export {
+  type Arrays,
+  type ComputeToOptions,
+  compute,
+  explain,
+  Lazy,
+  persist,
+  plan,
+  type Results,
+} from './lazy.js';
 export {
   type IterateOptions,
   iterate,
@@ -118,10 +129,11 @@ export {
   type WhileOptions,
   whileLoop,
 } from './loops.js';
-export { type MemoryUse, memory, trim } from './memory.js';
+export { limitMemory, type MemoryUse, memory, trim } from './memory.js';
 export { NDArray, type NestedResult } from './ndarray.js';
 export type { Nested } from './nested.js';
-export { type PinnedOptions, pinned } from './pinned.js';
+export { type PinnedArray, type PinnedOptions, pinned } from './pinned.js';
+export { type PlaceholderOptions, placeholder } from './placeholder.js';
 export { type Profiled, profile } from './profile.js';
 export { progressLine } from './progress-line.js';
 export { arange, type LinspaceOptions, linspace } from './ranges.js';

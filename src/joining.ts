@@ -2,9 +2,10 @@
  * Functions that take or give several arrays: concat, stack, unstack, meshgrid, broadcastArrays, einsum, resultType.
  */
 import { ArgumentError, expected, ShapeError } from './errors.js';
-import type { ArrayLike } from './fluent.js';
-import { checkOptions } from './graph/arguments.js';
+import type { ArrayLike, DTypeOf } from './fluent-types.js';
+import { checkOptions, refuseMore } from './graph/arguments.js';
 import type { DType } from './graph/dtype.js';
+import type { Joined } from './graph/dtype-types.js';
 import { einsum as einsumOf } from './graph/einsum.js';
 import type { Expr } from './graph/expr.js';
 import { formatShape, formatValue } from './graph/format.js';
@@ -16,6 +17,8 @@ import { slice } from './graph/slicing.js';
 import { exprOf, Lazy } from './lazy.js';
 import { called } from './site.js';
 
+const LISTED = 'arrays are one list: [x, y]';
+
 /** Options of `meshgrid`. */
 export interface MeshgridOptions {
   /** `'xy'` (the default): the first array runs along the second axis, as in plots; `'ij'`: array k along axis k. */
@@ -23,14 +26,23 @@ export interface MeshgridOptions {
 }
 
 /** Coordinate arrays of a grid: of n lines, n arrays of n axes, each line spread over the others. */
-export function meshgrid(arrays: readonly ArrayLike[], options?: MeshgridOptions): Lazy[] {
-  return called(() => {
+export function meshgrid<T extends ArrayLike>(
+  arrays: readonly T[],
+  options?: MeshgridOptions,
+): Lazy<DTypeOf<T>>[];
+export function meshgrid(
+  arrays: readonly ArrayLike[],
+  options?: MeshgridOptions,
+  ...more: readonly unknown[]
+): Lazy[] {
+  return called(meshgrid, () => {
+    refuseMore('meshgrid', 2, [arrays, options, ...more], LISTED);
+    const lines = listOf('meshgrid', arrays);
     checkOptions('meshgrid', options, ['indexing']);
     const indexing = options?.indexing ?? 'xy';
     if (indexing !== 'xy' && indexing !== 'ij') {
       throw new ArgumentError(expected('meshgrid', "indexing 'xy' or 'ij'", formatValue(indexing)));
     }
-    const lines = listOf('meshgrid', arrays);
     const wrong = lines.find((line) => line.shape.length > 1);
     if (wrong !== undefined) {
       throw new ShapeError(expected('meshgrid', 'arrays of one axis', formatShape(wrong.shape)));
@@ -52,7 +64,8 @@ export function meshgrid(arrays: readonly ArrayLike[], options?: MeshgridOptions
 }
 
 function listOf(op: string, arrays: unknown): Expr[] {
-  if (!Array.isArray(arrays)) throw new ArgumentError(expected(op, 'a list of arrays', formatValue(arrays)));
+  if (!Array.isArray(arrays))
+    throw new ArgumentError(expected(op, 'a list of arrays', formatValue(arrays), LISTED));
   return Array.from(arrays, (array) => exprOf(op, array)); // holes of a list are not skipped
 }
 
@@ -60,22 +73,35 @@ function listOf(op: string, arrays: unknown): Expr[] {
  * Arrays one after the other along an axis (0) that they have; `null` flattens them first. Other sizes must agree (else a
  * ShapeError); dtypes are promoted.
  */
-export function concat(arrays: readonly ArrayLike[], axis: number | null = 0): Lazy {
-  return called(() => {
+export function concat<T extends ArrayLike>(
+  arrays: readonly T[],
+  axis?: number | null,
+): Lazy<Joined<DTypeOf<T>>>;
+export function concat(
+  arrays: readonly ArrayLike[],
+  axis: number | null = 0,
+  ...more: readonly unknown[]
+): Lazy {
+  return called(concat, () => {
+    refuseMore('concat', 2, [arrays, axis, ...more], LISTED);
     return new Lazy(concatOf(listOf('concat', arrays), axis));
   });
 }
 
 /** Arrays of one shape (else a ShapeError) along a new axis, which stands at place `axis` (0) of the result. */
-export function stack(arrays: readonly ArrayLike[], axis = 0): Lazy {
-  return called(() => {
+export function stack<T extends ArrayLike>(arrays: readonly T[], axis?: number): Lazy<Joined<DTypeOf<T>>>;
+export function stack(arrays: readonly ArrayLike[], axis = 0, ...more: readonly unknown[]): Lazy {
+  return called(stack, () => {
+    refuseMore('stack', 2, [arrays, axis, ...more], LISTED);
     return new Lazy(stackOf(listOf('stack', arrays), axis));
   });
 }
 
 /** The parts of an array along an axis (the first), each without that axis: what `stack` puts together. */
-export function unstack(x: ArrayLike, axis = 0): Lazy[] {
-  return called(() => {
+export function unstack<T extends ArrayLike>(x: T, axis?: number): Lazy<DTypeOf<T>>[];
+export function unstack(x: ArrayLike, axis = 0, ...more: readonly unknown[]): Lazy[] {
+  return called(unstack, () => {
+    refuseMore('unstack', 2, [x, axis, ...more]);
     const whole = exprOf('unstack', x);
     const along = normalizeAxis('unstack', axis, whole.shape.length);
     const before = Array<null>(along).fill(null);
@@ -89,7 +115,7 @@ export function unstack(x: ArrayLike, axis = 0): Lazy[] {
  */
 export function resultType(...operands: readonly (ArrayLike | DType)[]): DType {
   if (operands.length === 0) throw new ArgumentError(expected('resultType', 'at least one argument', 'none'));
-  return called(() =>
+  return called(resultType, () =>
     meetingDType(
       'resultType',
       operands.map((operand) => {
@@ -101,8 +127,10 @@ export function resultType(...operands: readonly (ArrayLike | DType)[]): DType {
 }
 
 /** The arrays broadcast against each other. Throws a ShapeError where their shapes do not broadcast. */
-export function broadcastArrays(arrays: readonly ArrayLike[]): Lazy[] {
-  return called(() => {
+export function broadcastArrays<T extends ArrayLike>(arrays: readonly T[]): Lazy<DTypeOf<T>>[];
+export function broadcastArrays(arrays: readonly ArrayLike[], ...more: readonly unknown[]): Lazy[] {
+  return called(broadcastArrays, () => {
+    refuseMore('broadcastArrays', 1, [arrays, ...more], LISTED);
     const exprs = listOf('broadcastArrays', arrays);
     const shape = broadcastShapes(
       'broadcastArrays',
@@ -118,8 +146,11 @@ export function broadcastArrays(arrays: readonly ArrayLike[]): Lazy[] {
  * the result has the axes of '...', then the letters that occur once, in alphabetical order. Axes of size 1 broadcast.
  * Throws an ArgumentError for subscripts that cannot be read, a ShapeError for shapes that they do not fit.
  */
-export function einsum(subscripts: string, ...operands: readonly ArrayLike[]): Lazy {
-  return called(() => {
+export function einsum<T extends ArrayLike>(
+  subscripts: string,
+  ...operands: readonly T[]
+): Lazy<Joined<DTypeOf<T>>> {
+  return called(einsum, () => {
     return new Lazy(einsumOf(subscripts, ...operands.map((operand) => exprOf('einsum', operand))));
   });
 }

@@ -4,23 +4,24 @@
  */
 import { isTypedArray } from './elements.js';
 import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from './errors.js';
-import type { ArrayLike } from './fluent.js';
-import { checkOptions } from './graph/arguments.js';
+import type { ArrayLike, DTypeOf } from './fluent-types.js';
+import { checkOptions, refuseMore } from './graph/arguments.js';
 import { withLevels } from './graph/depth.js';
 import type { Expr } from './graph/expr.js';
 import { formatShape, formatValue } from './graph/format.js';
-import { constant, map } from './graph/infer.js';
+import { besideArray, constant, map, type Operand } from './graph/infer.js';
 import { argumentLike, checkStates, loop } from './graph/loops.js';
 import { isScalar } from './graph/scalar.js';
 import { isShaped } from './host-array.js';
 import { exprOf, Lazy } from './lazy.js';
-import { called } from './site.js';
+import { ignoreRejections, isPromise } from './promises.js';
+import { called, outsideCall } from './site.js';
 
-/** Named states. What has a shape is one array. */
-export type NamedStates = { readonly [name: string]: ArrayLike } & { readonly shape?: never };
+/** Named states, of an interface too. What has a shape is one array. */
+export type NamedStates<States> = { readonly [K in keyof States]: ArrayLike } & { readonly shape?: never };
 
 /** An array in the place of each state. */
-export type StateArrays<States> = { -readonly [K in keyof States]: Lazy };
+export type StateArrays<States> = { -readonly [K in keyof States]: Lazy<DTypeOf<States[K]>> };
 
 /** What a step gives for several states: arrays, or what becomes one. */
 export type NextStates<States> = { readonly [K in keyof States]: ArrayLike };
@@ -48,35 +49,43 @@ export function iterate<const States extends readonly ArrayLike[]>(
  * The state after `n` steps of `fn`, on the device from the first step to the last: `iterate(1000, x, (x) => x.mul(0.5).add(1))`.
  *
  * `state` is an array, a list or an object of arrays. `fn` is called once, with arrays that stand for the states and the number
- * of the step (int64, from 0), and gives the next states in the same form, of the same shapes and dtypes. Arrays that it captures
- * are constants of the loop; what no step changes is computed once.
+ * of the step, from 0, and gives the next states in the same form, of the same shapes and dtypes. The number of the step meets
+ * arrays as a JavaScript number does: `x.mul(step)` is of x's dtype, in which a small integer dtype wraps around; by itself it is
+ * int64. Arrays that the function captures are constants of the loop; what no step changes is computed once.
  *
  * With `every: k` the results are the states after k, 2k, 3k … steps along a new first axis, of size ⌊n / k⌋; the first
  * state is not among them.
  *
  * Throws a RangeArgumentError for counts that are no whole numbers, a ShapeError or DTypeError for states that change theirs.
  */
-export function iterate(
+export function iterate<State extends ArrayLike>(
   n: number,
-  state: ArrayLike,
-  fn: (state: Lazy, step: Lazy) => ArrayLike,
+  state: State,
+  fn: (state: Lazy<DTypeOf<State>>, step: Lazy) => ArrayLike,
   options?: IterateOptions,
-): Lazy;
+): Lazy<DTypeOf<State>>;
 /** The states after `n` steps, by name; see the form with one state. */
-export function iterate<States extends NamedStates>(
+export function iterate<States extends NamedStates<States>>(
   n: number,
   states: States,
   fn: (states: StateArrays<States>, step: Lazy) => NextStates<States>,
   options?: IterateOptions,
 ): StateArrays<States>;
-export function iterate(n: number, state: unknown, fn: unknown, options?: IterateOptions): unknown {
-  return called(() => {
+export function iterate(
+  n: number,
+  state: unknown,
+  fn: unknown,
+  options?: IterateOptions,
+  ...more: readonly unknown[]
+): unknown {
+  return called(iterate, () => {
+    refuseMore('iterate', 4, [n, state, fn, options, ...more]);
     checkOptions('iterate', options, ['every']);
     const steps = count('iterate', 'n', n, 0);
     const every = options?.every === undefined ? undefined : count('iterate', 'every', options.every, 1);
     const states = new States('iterate', state);
     const parameters = states.exprs.map((x) => argumentLike(x));
-    const number = argumentLike(constant(0n, 'int64'));
+    const number = stepNumber();
     const next = states.next(functionOf('iterate', fn)(states.arranged(parameters), new Lazy(number)));
     if (steps === 0 && every === undefined) return states.arranged(states.exprs);
     const frames = every === undefined ? undefined : Math.floor(steps / every);
@@ -104,21 +113,28 @@ export function whileLoop<const States extends readonly ArrayLike[]>(
  *
  * Throws as `iterate` does, and a ShapeError or DTypeError for conditions that are not one bool.
  */
-export function whileLoop(
-  cond: (state: Lazy) => ArrayLike,
-  fn: (state: Lazy, step: Lazy) => ArrayLike,
-  state: ArrayLike,
+export function whileLoop<State extends ArrayLike>(
+  cond: (state: Lazy<DTypeOf<State>>) => ArrayLike,
+  fn: (state: Lazy<DTypeOf<State>>, step: Lazy) => ArrayLike,
+  state: State,
   options?: WhileOptions,
-): Lazy;
+): Lazy<DTypeOf<State>>;
 /** Repeats `fn` on states by name while `cond` holds; see the form with one state. */
-export function whileLoop<States extends NamedStates>(
+export function whileLoop<States extends NamedStates<States>>(
   cond: (states: StateArrays<States>) => ArrayLike,
   fn: (states: StateArrays<States>, step: Lazy) => NextStates<States>,
   states: States,
   options?: WhileOptions,
 ): StateArrays<States>;
-export function whileLoop(cond: unknown, fn: unknown, state: unknown, options?: WhileOptions): unknown {
-  return called(() => {
+export function whileLoop(
+  cond: unknown,
+  fn: unknown,
+  state: unknown,
+  options?: WhileOptions,
+  ...more: readonly unknown[]
+): unknown {
+  return called(whileLoop, () => {
+    refuseMore('whileLoop', 4, [cond, fn, state, options, ...more]);
     checkOptions('whileLoop', options, ['max']);
     const max = options?.max;
     const steps = max === undefined ? Number.MAX_SAFE_INTEGER : count('whileLoop', 'max', max, 0);
@@ -126,7 +142,7 @@ export function whileLoop(cond: unknown, fn: unknown, state: unknown, options?: 
     const holds = (exprs: readonly Expr[]): Expr =>
       conditionOf(functionOf('whileLoop', cond)(states.arranged(exprs)));
     const parameters = states.exprs.map((x) => argumentLike(x));
-    const number = argumentLike(constant(0n, 'int64'));
+    const number = stepNumber();
     const next = states.next(functionOf('whileLoop', fn)(states.arranged(parameters), new Lazy(number)));
     const [first, last] = [holds(states.exprs), holds(next)];
     if (steps === 0) return states.arranged(states.exprs);
@@ -141,9 +157,14 @@ export function whileLoop(cond: unknown, fn: unknown, state: unknown, options?: 
   });
 }
 
-/** A function of the user's; what it builds is a body as a whole, however deep it is. */
+/** Stands for the number of the step, which is weak: `state.mul(step)` stays of the state's dtype. */
+const stepNumber = (): Expr => argumentLike(constant(0n, 'int64'), 0, true);
+
+/** A function of the user's; what it builds is a body as a whole, however deep it is, made at lines of its own. */
 function functionOf(op: string, fn: unknown): (...args: unknown[]) => unknown {
-  if (typeof fn === 'function') return (...args) => withLevels(Number.POSITIVE_INFINITY, () => fn(...args));
+  if (typeof fn === 'function') {
+    return (...args) => outsideCall(() => withLevels(Number.POSITIVE_INFINITY, () => fn(...args)));
+  }
   throw new ArgumentError(expected(op, 'a function', formatValue(fn)));
 }
 
@@ -168,7 +189,8 @@ function conditionOf(value: unknown): Expr {
 }
 
 function refusePromise(op: string, value: unknown): void {
-  if (!(value instanceof Promise)) return;
+  if (!isPromise(value)) return;
+  ignoreRejections(value);
   const hint = 'the function of a loop builds a graph and awaits nothing';
   throw new ArgumentError(expected(op, 'an array', 'a Promise', hint));
 }
@@ -189,10 +211,16 @@ class States {
     if (this.exprs.length === 0) throw new ArgumentError(expected(op, 'at least one state', 'none'));
   }
 
-  #exprsOf(value: unknown): Expr[] {
+  /** The arrays in a value of the states' form; `weak` makes those of scalars and of weak arrays. */
+  #exprsOf(value: unknown, weak?: (given: Operand, k: number) => Expr): Expr[] {
     const op = this.#op;
-    if (this.#keys === undefined) return [exprOf(op, value)];
-    return this.#keys.map((key) => exprOf(op, Reflect.get(value as object, key)));
+    const exprOfState = (given: unknown, k: number): Expr => {
+      if (weak !== undefined && isScalar(given)) return weak(given, k);
+      const expr = exprOf(op, given);
+      return weak !== undefined && expr.weak ? weak(expr, k) : expr;
+    };
+    if (this.#keys === undefined) return [exprOfState(value, 0)];
+    return this.#keys.map((key, k) => exprOfState(Reflect.get(value as object, key), k));
   }
 
   #name(k: number): string {
@@ -202,13 +230,22 @@ class States {
 
   /** What a step gave, in the same form. */
   next(value: unknown): Expr[] {
+    try {
+      return this.#nextOf(value);
+    } catch (error) {
+      ignoreRejections(value);
+      throw error;
+    }
+  }
+
+  #nextOf(value: unknown): Expr[] {
     refusePromise(this.#op, value);
     const keys = isOne(value) ? undefined : Object.keys(value as object);
     const wanted = this.#keys;
     if (wanted === undefined ? keys !== undefined && !Array.isArray(value) : !sameKeys(keys, wanted)) {
       throw new ArgumentError(expected(this.#op, `a step to give ${listed(wanted)}`, listed(keys)));
     }
-    const next = this.#exprsOf(value);
+    const next = this.#exprsOf(value, (given, k) => besideArray(this.#op, given, this.exprs[k]!.dtype));
     checkStates(this.#op, this.exprs, next, (k) => this.#name(k));
     return next;
   }

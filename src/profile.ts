@@ -4,10 +4,14 @@
  */
 import type { ComputeOptions } from './exec/compute-options.js';
 import { beginRecording, endRecording } from './exec/native/recorder.js';
-import type { ArrayLike } from './fluent.js';
+import type { ArrayLike, DTypeOf } from './fluent-types.js';
+import { refuseMore } from './graph/arguments.js';
+import type { DType } from './graph/dtype.js';
 import { type Timeline, timelineOf } from './inspect/timeline.js';
-import { compute, Lazy } from './lazy.js';
+import { type Arrays, compute, Lazy, type Results } from './lazy.js';
 import type { NDArray } from './ndarray.js';
+import { calledAsync } from './site.js';
+import { atCaller } from './traces.js';
 
 /** A result, and when what happened. */
 export interface Profiled<T> {
@@ -29,28 +33,40 @@ export async function profile<T>(work: () => T | Promise<T>): Promise<Profiled<T
  * One profile at a time in a process, of all that runs in it, other workers included: throws an ArgumentError while another
  * is under way. Rejects as the compute or the function does; there is no timeline then.
  */
-export async function profile(x: Lazy, options?: ComputeOptions): Promise<Profiled<NDArray>>;
+export async function profile<D extends DType>(
+  x: Lazy<D>,
+  options?: ComputeOptions,
+): Promise<Profiled<NDArray<D>>>;
 /** Computes several arrays together, and records a timeline; see the form with one array. */
-export async function profile<const Arrays extends readonly ArrayLike[]>(
-  arrays: Arrays,
+export async function profile<const T extends readonly ArrayLike[]>(
+  arrays: T,
   options?: ComputeOptions,
-): Promise<Profiled<{ -readonly [K in keyof Arrays]: NDArray }>>;
+): Promise<Profiled<{ -readonly [K in keyof T]: NDArray<DTypeOf<T[K]>> }>>;
+/** Computes arrays in an object, or in lists and objects in each other, and records a timeline. */
+export async function profile<const T extends object>(
+  arrays: T & Arrays<T>,
+  options?: ComputeOptions,
+): Promise<Profiled<Results<T, NDArray>>>;
 export async function profile(
-  work: (() => unknown) | Lazy | readonly ArrayLike[],
+  work: unknown,
   options?: ComputeOptions,
+  ...more: readonly unknown[]
 ): Promise<Profiled<unknown>> {
-  beginRecording();
+  await calledAsync(profile, async () => {
+    refuseMore('profile', typeof work === 'function' ? 1 : 2, [work, options, ...more]);
+    beginRecording();
+  });
   let result: unknown;
   try {
     result = await resultOf(work, options);
   } catch (error) {
     await endRecording();
-    throw error;
+    throw typeof work === 'function' ? error : atCaller(error, profile);
   }
   return { result, timeline: timelineOf(await endRecording()) };
 }
 
-function resultOf(work: (() => unknown) | Lazy | readonly ArrayLike[], options?: ComputeOptions): unknown {
+function resultOf(work: unknown, options?: ComputeOptions): unknown {
   if (typeof work === 'function') return work();
-  return work instanceof Lazy ? work.compute(options) : compute(work, options);
+  return work instanceof Lazy ? work.compute(options) : compute(work as readonly ArrayLike[], options);
 }

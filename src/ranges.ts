@@ -2,9 +2,9 @@
  * Ranges: arange and linspace, as arithmetic on an index. No element is stored; values are those NumPy computes.
  */
 
-import { type DTypeArgument, type DTypeOption, dtypeOf } from './creation.js';
+import { type Asked, type DTypeArgument, type DTypeOption, dtypeOf } from './creation.js';
 import { ArgumentError, expected, RangeArgumentError } from './errors.js';
-import { checkOptions } from './graph/arguments.js';
+import { checkOptions, refuseMore } from './graph/arguments.js';
 import { type DType, isInteger } from './graph/dtype.js';
 import type { Expr } from './graph/expr.js';
 import { formatValue } from './graph/format.js';
@@ -19,13 +19,38 @@ import { called } from './site.js';
  * float64 for numbers and int64 for bigints, unless a dtype is given; integer dtypes take whole numbers. Throws a
  * RangeArgumentError for a step of 0 and for what is not finite.
  */
+export function arange<D extends DType>(
+  start: number | bigint,
+  stop: number | bigint | null | undefined,
+  step: number | bigint | null | undefined,
+  dtype: D | { readonly dtype: D },
+): Lazy<D>;
+/** Numbers `step` 1 apart, in a dtype; see the form with a step. */
+export function arange<D extends DType>(
+  start: number | bigint,
+  stop: number | bigint | null | undefined,
+  dtype: D | { readonly dtype: D },
+): Lazy<D>;
+/** Numbers from 0, in a dtype; see the form with a step. */
+export function arange<D extends DType>(start: number | bigint, dtype: D | { readonly dtype: D }): Lazy<D>;
+/** Numbers in float64; see the form with a dtype. */
+export function arange(start: number, stop?: number | null, step?: number | null): Lazy<'float64'>;
+/** Numbers or bigints; see the form with a dtype. */
 export function arange(
   start: number | bigint,
   stop?: number | bigint | null | DTypeArgument,
   step?: number | bigint | null | DTypeArgument,
   options?: DTypeArgument,
+): Lazy;
+export function arange(
+  start: number | bigint,
+  stop?: number | bigint | null | DTypeArgument,
+  step?: number | bigint | null | DTypeArgument,
+  options?: DTypeArgument,
+  ...more: readonly unknown[]
 ): Lazy {
-  return called(() => {
+  return called(arange, () => {
+    refuseMore('arange', 4, [start, stop, step, options, ...more]);
     const dtype = dtypeOf('arange', [stop, step, options].find(isDTypeArgument));
     const end = isDTypeArgument(stop) ? undefined : stop;
     const by = isDTypeArgument(step) ? 1 : (step ?? 1);
@@ -87,8 +112,21 @@ export interface LinspaceOptions extends DTypeOption {
  * `count` (50) numbers at equal distances from `start` to `stop`. float64 unless a dtype is given; integer dtypes take the
  * largest integers below.
  */
-export function linspace(start: number, stop: number, count = 50, options?: LinspaceOptions): Lazy {
-  return called(() => {
+export function linspace<A extends LinspaceOptions | undefined = undefined>(
+  start: number,
+  stop: number,
+  count?: number,
+  options?: A,
+): Lazy<Asked<A, 'float64'>>;
+export function linspace(
+  start: number,
+  stop: number,
+  count = 50,
+  options?: LinspaceOptions,
+  ...more: readonly unknown[]
+): Lazy {
+  return called(linspace, () => {
+    refuseMore('linspace', 4, [start, stop, count, options, ...more]);
     checkOptions('linspace', options, ['endpoint', 'dtype']);
     const [n] = checkShape('linspace', [count]) as [number];
     for (const value of [start, stop]) {

@@ -1,20 +1,24 @@
 /**
- * Call sites: where the user's code called Weft. Captured once per public call, by the outermost one, and formatted only
- * when an error or `explain()` wants it.
+ * Call sites: where the user's code called Weft. Captured once per public call, by the outermost one, and
+ * formatted only when an error or `explain()` wants it.
  *
- * A capture is an Error with two frames: the public method's and the user's. It costs about 1.5 µs, most of a node's cost;
- * every further frame adds time and memory, and so does every value that is alive in a frame of compiled code. So the Error
- * is made in the public function itself, without `new`, whose frame the engine would read too, and what that does is in another
- * one:
+ * A capture is an Error whose last frame is the user's, after the public method's. It costs about 1.5 µs,
+ * most of a node's cost; every further frame adds time and memory, and so does every value that is alive in a
+ * frame of compiled code. So the Error is made in the public function itself, without `new`, whose frame the
+ * engine would read too, and what that does is in another one:
  *
  *     const limit = limitTrace();
  *     beginCall(Error(), limit);
- *     try { return build(…); } finally { endCall(); }
+ *     try { return build(…); } catch (error) { throw atCaller(error, method); } finally { endCall(); }
  */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Site } from './graph/expr.js';
-import { settable } from './traces.js';
+import { atCaller, keepTrace } from './traces.js';
+
+/** Whether the limit may be set: a hardened environment freezes Error, and then its own limit holds. */
+const settable =
+  Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable ?? Object.isExtensible(Error);
 
 let depth = 0;
 let current: Site | undefined;
@@ -36,23 +40,43 @@ export function endCall(): void {
   if (--depth === 0) current = undefined;
 }
 
-/** Runs the body of a public function under its call site. */
-export function called<Result>(body: () => Result): Result {
+/**
+ * Runs the body of a public function under its call site. Weft's errors leave it with the trace of the
+ * function's caller.
+ */
+export function called<Result>(own: CallableFunction, body: () => Result): Result {
   const limit = limitTrace(3);
-  return calledAt(Error(), body, limit);
+  beginCall(Error(), limit);
+  try {
+    return body();
+  } catch (error) {
+    throw atCaller(error, own); // node-do-not-add-exception-line
+  } finally {
+    endCall();
+  }
 }
 
-/** The call site of an asynchronous public function, to be taken before its first `await` and given to `calledAt`. */
-export function callSite(): Site {
+/**
+ * Runs the body of an asynchronous public function, which awaits this: its site is for `calledAt`, its errors
+ * as of `called`.
+ */
+export async function calledAsync<Result>(
+  own: CallableFunction,
+  body: (site: Site) => Promise<Result>,
+): Promise<Result> {
   const limit = limitTrace(3);
   const site = Error();
   if (settable) Error.stackTraceLimit = limit;
-  return site;
+  try {
+    return await body(site);
+  } catch (error) {
+    throw atCaller(error, own);
+  }
 }
 
 /** Runs a synchronous part of a public call that was made at `site`. */
-export function calledAt<Result>(site: Site, body: () => Result, limit = Error.stackTraceLimit): Result {
-  beginCall(site, limit);
+export function calledAt<Result>(site: Site, body: () => Result): Result {
+  beginCall(site, Error.stackTraceLimit);
   try {
     return body();
   } finally {
@@ -60,20 +84,47 @@ export function calledAt<Result>(site: Site, body: () => Result, limit = Error.s
   }
 }
 
+/**
+ * Runs a function of the user's inside a public call: its own calls have their own sites, and its errors keep
+ * their traces.
+ */
+export function outsideCall<Result>(fn: () => Result): Result {
+  const [depthBefore, currentBefore] = [depth, current];
+  [depth, current] = [0, undefined];
+  try {
+    return fn();
+  } catch (error) {
+    keepTrace(error);
+    throw error; // node-do-not-add-exception-line
+  } finally {
+    [depth, current] = [depthBefore, currentBefore];
+  }
+}
+
 /** The site of the public call that is running; undefined outside of one. */
 export const currentSite = (): Site | undefined => current;
 
-const HERE = dirname(fileURLToPath(import.meta.url));
+const HERE = `${dirname(fileURLToPath(import.meta.url))}/`;
 
-/** `file:line:column` (with the function's name where there is one) of the first frame outside Weft. */
+/**
+ * `file:line:column` (with the function's name where there is one) of the user's frame; undefined where there
+ * is none. It is found by its place in the trace: loaders and source maps give Weft's files other names.
+ */
 export function formatSite(site: Site | undefined): string | undefined {
   const stack: unknown = site?.stack; // another library may have replaced how stacks are formatted
   if (typeof stack !== 'string') return undefined;
-  for (const line of stack.split('\n')) {
-    const frame = /^\s*at (.*)$/.exec(line)?.[1];
-    if (frame === undefined) continue;
-    const place = frame.replaceAll('file://', '');
-    if (!place.includes(`${HERE}/`)) return place;
-  }
-  return undefined;
+  const places = stack
+    .split('\n')
+    .map((line) => /^\s*at (.*)$/.exec(line)?.[1]?.replaceAll('file://', ''))
+    .filter((place) => place !== undefined);
+  // A limit that cannot be set is longer.
+  return settable ? places.at(-1) : places.find((place) => !place.includes(HERE));
+}
+
+/** `file:line` of the first frame outside Weft. */
+export function lineOf(site: Site | undefined): string | undefined {
+  const place = formatSite(site);
+  if (place === undefined) return undefined;
+  const [, inside = place] = /\(([^()]*)\)$/.exec(place) ?? [];
+  return inside.replace(/^(.*:\d+):\d+$/, '$1');
 }

@@ -3,22 +3,25 @@
  * calls the function with placeholders, and puts results in the places of what the function gave. Called by `compile.ts`.
  */
 import { ArgumentError, expected } from './errors.js';
+import { sizesOf } from './exec/budgets.js';
 import type { ComputeOptions } from './exec/compute-options.js';
-import { budgetsOf, evaluate, evaluateStored, hostResults, storedResults } from './exec/evaluate.js';
+import { evaluate, evaluateStored, hostResults, storedResults } from './exec/evaluate.js';
 import { turnToPlan } from './exec/native/turns.js';
 import { type ArgumentExpr, placeholderFor } from './exec/placeholder.js';
-import type { Budgets } from './exec/programs/program.js';
 import { Trace } from './exec/trace.js';
+import { refuseMore } from './graph/arguments.js';
 import { withLevels } from './graph/depth.js';
 import { type Expr, layoutOf } from './graph/expr.js';
 import { formatShape, formatValue } from './graph/format.js';
 import { exprOf, Lazy, storedLazy } from './lazy.js';
 import { NDArray, ndarrayOf } from './ndarray.js';
+import { mostArguments } from './parameters.js';
+import { ignoreRejections, isPromise } from './promises.js';
+import { outsideCall } from './site.js';
+import { arranged, type Form, flattened, isRecord } from './structure.js';
+import { atCaller } from './traces.js';
 
 type AnyFunction = (...args: unknown[]) => unknown;
-
-/** How a function gives its arrays: one, a list, or an object with these names. */
-type Form = 'one' | 'list' | readonly string[];
 
 interface Entry {
   /** For each argument its placeholder, or its value where it is no array. */
@@ -32,38 +35,50 @@ const SIGNATURES = 16;
 
 export class Tracer {
   readonly #fn: AnyFunction;
+  readonly #mostArguments: number;
   readonly #options: ComputeOptions;
-  readonly #budgets: Budgets;
   /** Used last first. */
   readonly #entries: Entry[] = [];
 
   constructor(fn: (...args: never[]) => unknown, options: ComputeOptions) {
     this.#fn = fn as unknown as AnyFunction;
+    this.#mostArguments = mostArguments(fn) ?? Number.POSITIVE_INFINITY;
     this.#options = { ...options };
-    this.#budgets = budgetsOf(options);
+    sizesOf(options); // refused here, not in a call
   }
 
-  async compute(values: readonly unknown[]): Promise<unknown> {
-    const args = this.#arguments(values);
-    if (args.some(isPending)) {
-      const [exprs, form] = this.#call(args);
-      return arranged(form, (await evaluate(exprs, this.#options)).map(ndarrayOf));
+  async compute(...values: readonly unknown[]): Promise<unknown> {
+    try {
+      const args = this.#arguments(values);
+      if (args.some(isPending)) {
+        const [exprs, form] = this.#call(args);
+        return arranged(form, (await evaluate(exprs, this.#options)).map(ndarrayOf));
+      }
+      const { trace, form } = this.#known(args) ?? (await this.#entryFor(args));
+      return arranged(
+        form,
+        hostResults(trace.exprs, await trace.run(sourcesOf(args), 'host')).map(ndarrayOf),
+      );
+    } catch (error) {
+      throw atCaller(error, this.compute);
     }
-    const { trace, form } = this.#known(args) ?? (await this.#entryFor(args));
-    return arranged(form, hostResults(trace.exprs, await trace.run(sourcesOf(args), 'host')).map(ndarrayOf));
   }
 
-  async persist(values: readonly unknown[]): Promise<unknown> {
-    const args = this.#arguments(values);
-    if (args.some(isPending)) {
-      const [exprs, form] = this.#call(args);
-      return arranged(form, (await evaluateStored(exprs, this.#options)).map(storedLazy));
+  async persist(...values: readonly unknown[]): Promise<unknown> {
+    try {
+      const args = this.#arguments(values);
+      if (args.some(isPending)) {
+        const [exprs, form] = this.#call(args);
+        return arranged(form, (await evaluateStored(exprs, this.#options)).map(storedLazy));
+      }
+      const { trace, form } = this.#known(args) ?? (await this.#entryFor(args));
+      return arranged(
+        form,
+        storedResults(trace.exprs, await trace.run(sourcesOf(args), 'device')).map(storedLazy),
+      );
+    } catch (error) {
+      throw atCaller(error, this.persist);
     }
-    const { trace, form } = this.#known(args) ?? (await this.#entryFor(args));
-    return arranged(
-      form,
-      storedResults(trace.exprs, await trace.run(sourcesOf(args), 'device')).map(storedLazy),
-    );
   }
 
   /** What the function gives for such arguments. */
@@ -77,6 +92,7 @@ export class Tracer {
     if (values.length < this.#fn.length) {
       throw new ArgumentError(expected('compile', `${this.#fn.length} arguments`, `${values.length}`));
     }
+    if (values.length > this.#mostArguments) refuseMore('compile', this.#mostArguments, values);
     return values.map(argumentOf);
   }
 
@@ -98,7 +114,7 @@ export class Tracer {
   #trace(args: readonly unknown[]): Entry {
     const signature = args.map((arg) => (isArray(arg) ? placeholderFor(arg) : arg));
     const [exprs, form] = this.#call(signature);
-    const trace = new Trace(exprs, sourcesOf(signature), this.#options, this.#budgets);
+    const trace = new Trace(exprs, sourcesOf(signature), this.#options);
     const entry = { signature, form, trace };
     this.#entries.unshift(entry);
     this.#entries.length = Math.min(this.#entries.length, SIGNATURES);
@@ -109,7 +125,13 @@ export class Tracer {
   #call(args: readonly unknown[]): [exprs: Expr[], form: Form] {
     const handles = args.map((arg) => (isNode(arg) ? new Lazy(arg) : arg));
     // All of the graph is traced, however deep it is: its arguments change from call to call.
-    return withLevels(Number.POSITIVE_INFINITY, () => resultOf(this.#fn(...handles)));
+    const result = withLevels(Number.POSITIVE_INFINITY, () => outsideCall(() => this.#fn(...handles)));
+    try {
+      return resultOf(result);
+    } catch (error) {
+      ignoreRejections(result);
+      throw error;
+    }
   }
 }
 
@@ -154,39 +176,20 @@ function isSame(x: readonly number[], y: readonly number[]): boolean {
 }
 
 /** The arrays that a function gave, and how. */
-function resultOf(result: unknown): [exprs: Expr[], form: Form] {
-  if (result instanceof Lazy) return [[result.expr], 'one'];
-  if (Array.isArray(result)) return [result.map((x, k) => resultExpr(x, `result ${k}`)), 'list'];
-  if (
-    typeof result !== 'object' ||
-    result === null ||
-    result instanceof Promise ||
-    result instanceof NDArray
-  ) {
-    throw notLazy(result, 'what the function gives');
-  }
-  const names = Object.keys(result);
-  return [names.map((name) => resultExpr(Reflect.get(result, name), `result ${name}`)), names];
-}
-
-function resultExpr(value: unknown, what: string): Expr {
-  if (value instanceof Lazy) return value.expr;
-  throw notLazy(value, what);
-}
+const resultOf = (result: unknown): [exprs: Expr[], form: Form] =>
+  flattened('compile', result, (value, path) => {
+    if (value instanceof Lazy) return value.expr;
+    if (Array.isArray(value) || isRecord(value)) return undefined;
+    throw notLazy(value, path === '' ? 'what the function gives' : `result ${path}`);
+  });
 
 function notLazy(value: unknown, what: string): ArgumentError {
-  const isPromise = value instanceof Promise;
-  const received = isPromise
+  const isPending = isPromise(value);
+  const received = isPending
     ? 'a Promise'
     : value instanceof NDArray
       ? `an NDArray ${formatShape(value.shape)}`
       : formatValue(value);
-  const hint = isPromise ? 'functions to be compiled build graphs and await nothing' : undefined;
+  const hint = isPending ? 'functions to be compiled build graphs and await nothing' : undefined;
   return new ArgumentError(expected('compile', `a Lazy as ${what}`, received, hint));
-}
-
-/** Results in the places of what the function gave. */
-function arranged(form: Form, results: readonly unknown[]): unknown {
-  if (form === 'one') return results[0];
-  return form === 'list' ? results : Object.fromEntries(form.map((name, k) => [name, results[k]]));
 }

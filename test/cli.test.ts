@@ -1,6 +1,6 @@
 /** The `weft` command as a user runs it: the built file, in a process of its own. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -130,36 +130,5 @@ describe('weft doctor', () => {
       status: 'missing',
       remedy: expect.stringContaining('npm run build:native'),
     });
-  });
-
-  it('says what building the addon takes, in a clone and on installation', () => {
-    const script = join('scripts', 'build-native.mjs');
-    const installed = join(folder, 'installed', script);
-    cpSync(script, installed, { recursive: true });
-    const built = (path: string, tools: Readonly<Record<string, string>>, ...args: readonly string[]) => {
-      const tool = join(folder, 'tools');
-      rmSync(tool, { recursive: true, force: true });
-      mkdirSync(tool);
-      for (const [name, text] of Object.entries(tools))
-        writeFileSync(join(tool, name), text, { mode: 0o755 });
-      const { CXX: _, ...env } = process.env;
-      return spawnSync(process.execPath, [path, ...args], { encoding: 'utf8', env: { ...env, PATH: tool } });
-    };
-    expect(built(script, {}, '--installing')).toMatchObject({ status: 0, stdout: '', stderr: '' });
-    const clone = built(script, {});
-    expect(clone.status).toBe(1);
-    expect(clone.stderr).toMatch(
-      /CMake was not found[\s\S]*apt install cmake g\+\+[\s\S]*npm run build:native/,
-    );
-    const works = '#!/bin/sh\nexit 0\n';
-    const elsewhere = built(installed, { cmake: works }, '--installing');
-    expect(elsewhere.status).toBe(1);
-    expect(elsewhere.stderr).toMatch(/no C\+\+ compiler was found[\s\S]*npm rebuild weftjs/);
-    const asked = built(
-      installed,
-      { cmake: works, 'c++': works, 'cmake-js': '#!/bin/sh\necho "$@"\n' },
-      '--installing',
-    );
-    expect(asked).toMatchObject({ status: 0, stdout: 'build --silent\n' });
   });
 });

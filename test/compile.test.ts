@@ -39,6 +39,26 @@ describe('a compiled function', () => {
     expect(calls()).toBe(1);
   });
 
+  it('gives results in the form of what the function gives, lists and objects in each other', async () => {
+    const f = compile((x: Lazy) => ({ now: { x, twice: x.mul(2) }, sums: [x.sum(), [x.max()]] }) as const, {
+      device,
+    });
+    for (const scale of [1, 2]) {
+      const { now, sums } = await f(ramp(3, scale));
+      expect(now.twice.toArray()).toEqual([0, 2 * scale, 4 * scale]);
+      expect([sums[0].item(), sums[1][0].item(), Object.keys(now)]).toEqual([
+        3 * scale,
+        2 * scale,
+        ['x', 'twice'],
+      ]);
+    }
+    const kept = await f.persist(ramp(3));
+    expect((await kept.sums[1][0].compute()).item()).toBe(2);
+    const wrong = (x: Lazy) => ({ now: { x, n: 1 } });
+    const refused = compile(wrong as unknown as () => Lazy, { device })(...([ramp(3)] as unknown as []));
+    await expect(refused).rejects.toThrow(/a Lazy as result now\.n: 1/);
+  });
+
   it('takes typed arrays, lists, data with a layout, results and handles alike', async () => {
     const { dot, calls } = counted();
     const f = compile(dot, { device });
@@ -180,10 +200,9 @@ describe('a compiled function', () => {
   });
 
   it('explains and plans what a call does', async () => {
-    const f = compile((x: Lazy, y: Lazy) => x.mul(y).sum(), { device });
-    const direct = lazy(ramp(4))
-      .mul(lazy(ramp(4)))
-      .sum();
+    const dot = (x: Lazy, y: Lazy): Lazy => x.mul(y).sum();
+    const f = compile(dot, { device });
+    const direct = dot(lazy(ramp(4)), lazy(ramp(4)));
     expect(f.explain(ramp(4), ramp(4)).toString()).toBe(direct.explain({ device }).toString());
     expect(f.plan(ramp(4), ramp(4)).peakBytes).toBe(direct.plan({ device }).peakBytes);
   });
@@ -220,7 +239,7 @@ describe('compile refuses', () => {
     ],
     [
       'a function that gives nothing',
-      () => compile((() => undefined) as unknown as (y: Lazy) => Lazy, { device })(x),
+      () => compile(((_: Lazy) => undefined) as unknown as (y: Lazy) => Lazy, { device })(x),
       /a Lazy as what the function gives: undefined/,
     ],
     [

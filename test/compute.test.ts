@@ -14,6 +14,8 @@ import {
   memory,
   NDArray,
   persist,
+  plan,
+  profile,
   ShapeError,
   zeros,
 } from '../src/index.js';
@@ -36,6 +38,34 @@ describe('compute', () => {
     const [low, high, same] = await compute([x.min(), x.max(), [1, 2]], { device });
     expect([low.item(), high.item(), same.toArray()]).toEqual([1, 6, [1, 2]]);
     expect(await compute([], { device })).toEqual([]);
+  });
+
+  it('gives results by name, and in lists and objects in each other', async () => {
+    const { low, mean } = await compute({ low: x.min(), mean: x.mean() }, { device });
+    expect([low.item(), mean.item()]).toEqual([1, 3.5]);
+    const nested = await compute({ data: [1, 2], sums: [x.sum(0), x.sum(1)], more: { n: 5 } }, { device });
+    expect(nested.data.toArray()).toEqual([1, 2]); // a list of numbers is one array
+    expect(nested.sums.map((each) => each.toArray())).toEqual([
+      [5, 7, 9],
+      [6, 15],
+    ]);
+    expect([nested.more.n.item(), await compute({}, { device })]).toEqual([5, {}]);
+    const rows = await compute({ rows: [[low, 2], [3]] }, { device });
+    expect(rows.rows.map((row) => (row instanceof NDArray ? 'array' : row.length))).toEqual([2, 'array']);
+    const profiled = await profile({ sum: x.sum() }, { device });
+    expect(profiled.result.sum.item()).toBe(21);
+    const { kept } = await persist({ kept: x.mul(2) }, { device });
+    expect([kept.device, (await kept.max().compute()).item()]).toEqual(['cpu', 12]);
+    expect(explain({ a: x.sum(), b: x.max() }, { device }).steps.length).toBeGreaterThan(0);
+    expect(plan({ a: x.sum() }, { device }).peakBytes).toBe(plan([x.sum()], { device }).peakBytes);
+  });
+
+  it('refuses objects that hold anything else', async () => {
+    const circle: { self?: unknown } = {};
+    circle.self = circle;
+    for (const wrong of [{ a: 'x' }, { a: new Map() }, new Map(), { a: null }, circle, 5, null]) {
+      await expect(compute(wrong as never, { device })).rejects.toThrow(ArgumentError);
+    }
   });
 
   it('gives the elements of any dtype as JavaScript data', async () => {

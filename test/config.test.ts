@@ -43,9 +43,15 @@ describe('settings', () => {
     expect([read({}).deadline, read({ WEFT_DEADLINE: '500' }).deadline]).toEqual([120_000, 500]);
   });
 
+  it('read the deadline of decoders', () => {
+    expect(read({}).decodeDeadline).toBe(20_000);
+    expect(read({ WEFT_DECODE_DEADLINE: '500' }).decodeDeadline).toBe(500);
+  });
+
   it.each([
     ['WEFT_DEADLINE', '0'],
     ['WEFT_DEADLINE', 'soon'],
+    ['WEFT_DECODE_DEADLINE', '0'],
     ['WEFT_DEVICE', 'gpu'],
     ['WEFT_DEVICE', 'cuda:x'],
     ['WEFT_DEVICES', '0'],
@@ -56,6 +62,7 @@ describe('settings', () => {
     ['WEFT_MEMORY', '0'],
     ['WEFT_MEMORY', '-1'],
     ['WEFT_HOST_MEMORY', '2 apples'],
+    ['WEFT_PROCESS_MEMORY', '0%'],
     ['WEFT_CACHE_BYTES', '1e30'],
     ['WEFT_THREADS', '0'],
     ['WEFT_THREADS', 'many'],

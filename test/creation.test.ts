@@ -198,6 +198,13 @@ describe('filled arrays', () => {
   it('have ones on a diagonal', () => {
     expect(valuesOf(eye(2, 3, { k: 1 }))).toEqual([0, 1, 0, 0, 0, 1]);
     expect(valuesOf(eye(3, 2, { k: -1, dtype: 'int8' }))).toEqual([0, 0, 1, 0, 0, 1]);
+    const below = (k: number): unknown => valuesOf(ones([2, 2]).tril(k));
+    expect([below(2 ** 60), below(-Infinity)]).toEqual([
+      [1, 1, 1, 1],
+      [0, 0, 0, 0],
+    ]);
+    for (const k of [2 ** 60, -(2 ** 60), Infinity, 3, -2])
+      expect(valuesOf(eye(2, 3, { k }))).toEqual([0, 0, 0, 0, 0, 0]);
     expect(kinds(identity(2, 'float32'))).toEqual(['float32', [2, 2], [1, 0, 0, 1]]);
   });
 

@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { OP_NAMES, opRow } from '../src/graph/ops.js';
 import { REDUCTION_NAMES } from '../src/graph/reducing.js';
+import { reductionRow } from '../src/graph/reductions.js';
 import * as weft from '../src/index.js';
 import { ArgumentError, DTypeError, Lazy, lazy, ones, ShapeError, zeros } from '../src/index.js';
 import { formatSite } from '../src/site.js';
@@ -64,6 +65,15 @@ describe('the tables', () => {
     ]);
   });
 
+  it('keep internal reductions out of methods, functions and the list of exports', () => {
+    const exported = readFileSync(new URL('../docs/api.md', import.meta.url), 'utf8');
+    expect(reductionRow('squaredDeviations').isInternal).toBe(true);
+    expect(REDUCTION_NAMES).not.toContain('squaredDeviations');
+    expect('squaredDeviations' in Lazy.prototype || 'squaredDeviations' in weft).toBe(false);
+    expect(exported).not.toContain('squaredDeviations');
+    expect(valuesOf(lazy([1, 3]).var())).toEqual([1]);
+  });
+
   it('are written out with their documentation in src/functions.ts and src/methods.ts', async () => {
     const script: string = '../scripts/make-functions.mjs';
     const render = (await import(script)) as Record<'renderFunctions' | 'renderMethods', () => string>;
@@ -121,6 +131,25 @@ describe('slice', () => {
   it('of everything is the array itself', () => {
     expect(x.slice().expr).toBe(x.expr);
     expect(x.slice(null, '...', [0, 100]).expr).toBe(x.expr);
+  });
+  it('clips bounds and steps of any size, infinities among them', () => {
+    const line = x.slice(0, 0);
+    expect(valuesOf(line.slice([1, Infinity]))).toEqual([1, 2, 3]);
+    expect(valuesOf(line.slice([-Infinity, 2]))).toEqual([0, 1]);
+    expect(valuesOf(line.slice([2 ** 60, null, -1]))).toEqual([3, 2, 1, 0]);
+    expect(valuesOf(line.slice([null, null, 2 ** 60]))).toEqual([0]);
+    expect(valuesOf(line.slice([null, null, -Infinity]))).toEqual([3]);
+    expect(valuesOf(line.slice('-99999999999999999999:2'))).toEqual([0, 1]);
+    expect(line.slice([Infinity]).shape).toEqual([0]);
+    expect(valuesOf(line.roll(2 ** 60 + 2 ** 9))).toEqual([0, 1, 2, 3]);
+    expect(
+      valuesOf(
+        line
+          .roll(-(2 ** 60))
+          .slice([0, 3])
+          .roll(2 ** 60),
+      ),
+    ).toEqual([2, 0, 1]);
   });
   it.each<[string, () => unknown, unknown]>([
     ['an index out of range', () => x.slice(2), ShapeError],
@@ -269,9 +298,9 @@ describe('reductions', () => {
         (y) => y.dtype,
       );
     };
-    expect(of('int8')).toEqual(['int64', 'float64', 'float64', 'int64', 'float64']);
-    expect(of('uint8')).toEqual(['uint64', 'float64', 'float64', 'int64', 'float64']);
-    expect(of('bool')).toEqual(['int64', 'float64', 'float64', 'int64', 'float64']);
+    expect(of('int8')).toEqual(['int64', 'float64', 'float64', 'int64', 'float16']);
+    expect(of('uint8')).toEqual(['uint64', 'float64', 'float64', 'int64', 'float16']);
+    expect(of('bool')).toEqual(['int64', 'float64', 'float64', 'int64', 'float16']);
     expect(of('float16')).toEqual(['float16', 'float16', 'float16', 'int64', 'float16']);
     expect(of('float32')).toEqual(['float32', 'float32', 'float32', 'int64', 'float32']);
     expect(ones([2], 'complex64').std().dtype).toBe('float32');

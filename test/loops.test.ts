@@ -4,14 +4,18 @@ import {
   ArgumentError,
   arange,
   compute,
+  concat,
   DTypeError,
+  einsum,
   iterate,
   type Lazy,
   lazy,
   MemoryError,
   NDArray,
   RangeArgumentError,
+  resultType,
   ShapeError,
+  where,
   whileLoop,
   zeros,
 } from '../src/index.js';
@@ -26,7 +30,7 @@ describe('iterate', () => {
     const x = lazy(ramp(100)).div(7);
     const step = (y: Lazy): Lazy => y.mul(1.5).sub(y.slice([null, null, -1]));
     for (const n of [1, 2, 3, 8]) {
-      let byHand = x;
+      let byHand: Lazy = x;
       for (let k = 0; k < n; k++) byHand = step(byHand);
       expect(await elements(iterate(n, x, step))).toEqual(await elements(byHand));
     }
@@ -42,9 +46,74 @@ describe('iterate', () => {
     expect(await elements(sum)).toEqual([20]);
   });
 
+  it.each([
+    'int8',
+    'uint16',
+    'int32',
+    'int64',
+    'uint64',
+    'float16',
+    'float32',
+    'float64',
+    'complex64',
+  ] as const)(
+    'keeps states of %s beside the number of the step, as beside a JavaScript number',
+    async (dtype) => {
+      const start = lazy([1, 2], { dtype });
+      const byHand = [0, 1, 2].reduce<Lazy>((x, step) => x.mul(step).add(step), start);
+      const stepped = iterate(3, start, (x, step) => x.mul(step).add(step));
+      expect(stepped.dtype).toBe(dtype);
+      expect(await elements(stepped)).toEqual(await elements(byHand));
+      const counted = whileLoop(
+        (x) => x.real().max().less(10),
+        (x, step) => x.add(step),
+        start,
+      );
+      expect([counted.dtype, (await counted.real().astype('float64').compute({ device })).toArray()]).toEqual(
+        [dtype, [11, 12]],
+      );
+    },
+  );
+
+  it('keeps what is computed from the number of the step weak, until it meets an array or a dtype is asked for', () => {
+    const dtypes: string[] = [];
+    const note = (...arrays: Lazy[]): void => {
+      dtypes.push(arrays.map(({ dtype }) => dtype).join(' '));
+    };
+    iterate(3, { x: lazy(ramp(3)), b: lazy([true]), n: lazy(new Int32Array(1)) }, ({ x, b, n }, step) => {
+      note(step, step.mul(2), step.mul(0.5), step.less(2), step.div(2).exp());
+      note(x.mul(step), x.mul(step.mul(0.5)), step.div(3).sub(x), x.pow(step.reshape([1])));
+      note(n.add(step), n.mul(step.mul(0.5)), b.add(step), n.mul(step.less(2)), b.logicalAnd(step));
+      note(where(x.less(1), x, step), where(step.less(1), n, 0), where(x.less(1), step, 0).mul(x));
+      note(step.astype('int64').mul(x), lazy(step, { dtype: 'int64' }).mul(x), step.astype('float32').mul(n));
+      note(concat([x, step.reshape([1])]), einsum('i,->i', x, step), step.reshape([1]).dot(x.slice([0, 1])));
+      return { x, b, n };
+    });
+    expect(dtypes).toEqual([
+      'int64 int64 float64 bool float64',
+      'float32 float32 float32 float32',
+      'int32 float64 int64 int32 bool',
+      'float32 int32 float32',
+      'float64 float64 float64',
+      'float32 float32 float32',
+    ]);
+    expect(resultType('float32', 1)).toBe('float32');
+  });
+
+  it('takes numbers and the number of the step as the next state, in its dtype', async () => {
+    const [a, b] = iterate(4, [lazy(5, { dtype: 'float32' }), lazy(0, { dtype: 'uint8' })], (_, step) => [
+      2,
+      step,
+    ]);
+    expect([a.dtype, b.dtype, await elements(a), await elements(b)]).toEqual(['float32', 'uint8', [2], [3]]);
+    expect(() => iterate(3, lazy(0n), (_, step) => step.mul(0.5))).toThrow(DTypeError);
+    expect(() => iterate(3, lazy(0n), () => 0.5)).toThrow(DTypeError);
+    expect(() => iterate(3, lazy(0, { dtype: 'int8' }), () => 300)).toThrow(RangeArgumentError);
+  });
+
   it('takes and gives states as lists and as objects', async () => {
     const [a, b] = iterate(10, [lazy([0n]), lazy([1n])], ([x, y]) => [y, x.add(y)]);
-    expect((await compute([a, b], { device })).map((x) => x.item())).toEqual([55n, 89n]);
+    expect((await compute([a, b], { device })).map((x) => x.item())).toEqual([55, 89]);
     const { x, v } = iterate(100, { x: 1, v: 0 }, (s) => ({
       v: s.v.sub(s.x.mul(0.01)),
       x: s.x.add(s.v.mul(0.01)),

@@ -23,19 +23,19 @@ describe('messages', () => {
     ['[sum] expected an axis to be an integer: an array of int32 (1,)', () => x.sum(wrong(new Int32Array(1))), ArgumentError],
     ['[sum] expected an axis to be an integer: 0n', () => x.sum(wrong(0n)), ArgumentError],
     ['[sum] expected keepdims to be true or false: 1', () => x.sum(0, { keepdims: wrong(1) }), ArgumentError],
-    ['[sum] expected options axis, keepdims, dtype: option keepDims', () => x.sum(0, wrong({ keepDims: true })), ArgumentError],
+    ['[sum] expected options axis, keepdims, dtype: option keepDims (here it is keepdims)', () => x.sum(0, wrong({ keepDims: true })), ArgumentError],
     ['[sum] expected options { axis, keepdims, dtype }: an object (Map)', () => x.sum(wrong(new Map([['axis', 0]]))), ArgumentError],
     ['[plan] expected options { deadline, device, devices, exact, hostMemory, memory, onDeviceLost, onProgress, signal, to }: an object (AbortController)', () => x.plan(wrong(new AbortController())), ArgumentError],
-    ['[plan] expected a list of arrays: an array of float32 (2, 3)', () => weft.plan(wrong(x), wrong(x)), ArgumentError],
+    ['[plan] expected a list or an object of arrays: an array of float32 (2, 3) (x.plan() for one)', () => weft.plan(wrong(x), wrong(x)), ArgumentError],
     ['[toJSON] expected numbers or lists for JSON: a Lazy float32 (2, 3) (compute() it, then toArray())', () => JSON.stringify({ x }), ArgumentError],
     ['[lazy] expected a typed array, nested lists, a scalar, { data, shape } or a Lazy: an object that cannot be read', () => lazy(wrong(unreadable)), ArgumentError],
     ["[sum] expected options { axis, keepdims, dtype }: 'float32'", () => x.sum(0, wrong('float32')), ArgumentError],
     ['[reshape] expected a shape as a number or a list of numbers: {}', () => x.reshape(wrong({})), ArgumentError],
     ["[reshape] expected a shape of numbers: ['6']", () => x.reshape(wrong(['6'])), ArgumentError],
-    ['[eye] expected a shape of numbers: [3, { k }]', () => weft.eye(3, wrong({ k: 1 })), ArgumentError],
+    ['[eye] expected a number of columns: { k } (options come third: eye(3, 3, { k: 1 }))', () => weft.eye(3, wrong({ k: 1 })), ArgumentError],
     ['[arange] expected at most 2^53 - 1 elements: (1000000000000000000,)', () => weft.arange(1e18), ShapeError],
     ['[repeat] expected repeats to be an integer below 2^53: 9007199254740992', () => x.repeat(2 ** 53), ShapeError],
-    ['[concat] expected a list of arrays: an array of float32 (2, 3)', () => weft.concat(wrong(x)), ArgumentError],
+    ['[concat] expected a list of arrays: an array of float32 (2, 3) (arrays are one list: [x, y])', () => weft.concat(wrong(x)), ArgumentError],
     ['[tensordot] expected a count or two lists of axes: {}', () => x.tensordot(x, wrong({})), ArgumentError],
     ['[pad] expected a width, [before, after] or such a pair for each axis: [[1, 1], {}]', () => x.pad(wrong([[1, 1], {}])), ArgumentError],
     ["[pad] expected an array or a number, bigint, boolean or { re, im }: 'a'", () => x.pad(1, { value: wrong('a') }), ArgumentError],
@@ -57,7 +57,7 @@ describe('messages', () => {
     ['[lazy] expected strides in a list of numbers: 1', () => lazy(wrong({ data: [1], shape: [1], strides: 1 })), ArgumentError],
     ['[lazy] expected data in a typed array or a list: null', () => lazy(wrong({ data: null, shape: [1] })), ArgumentError],
     ['[lazy] expected a typed array, nested lists, a scalar, { data, shape } or a Lazy: an object (Date)', () => lazy(wrong(new Date())), ArgumentError],
-    ["[compute] expected a size in bytes, or text such as '2GiB': {}", () => x.plan({ memory: wrong({}) }), ArgumentError],
+    ["[compute] expected a size in bytes, or text such as '2GiB' or '50%': {}", () => x.plan({ memory: wrong({}) }), ArgumentError],
   ])('%s', (message, act, error) => {
     expect(act).toThrow(error);
     expect(act).toThrow(new error(message));
@@ -96,17 +96,30 @@ describe('messages', () => {
         const { message } = error as Error;
         if (!isOwnError(error) || error instanceof InternalError || !own.test(message))
           foreign.add(`${name}: ${message}`);
+        const frame = error instanceof Error && /^ +at .*/m.exec(error.stack ?? '')?.[0];
+        if (!(frame || '').includes('messages.test.ts')) foreign.add(`${name}: a trace that begins ${frame}`);
       }
     };
     // What runs, reads or writes rejects later; it is not called here.
     const running =
-      /^([A-Z]|load|save|fromFile|batch|compute|persist|profile|synchronize|trim|memory|pinned|progressLine)/;
+      /^([A-Z]|load|save|fromFile|batch|compute|persist|profile|synchronize|trim|memory|limitMemory|devices|pinned|progressLine)/;
     for (const [name, value] of Object.entries(weft)) {
       if (typeof value !== 'function' || running.test(name)) continue;
       const call = value as (...args: unknown[]) => unknown;
       for (const a of odd) {
         for (const given of [[a], [x, a], [x, x, a], [x, null, a]]) attempt(name, () => call(...given));
       }
+    }
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(weft.Lazy.prototype))) {
+      if (typeof value !== 'function' || /^(constructor|compute|persist)$/.test(name)) continue;
+      for (const a of odd) for (const given of [[a], [null, a]]) attempt(name, () => value.apply(x, given));
+    }
+    for (const act of ['at', 'item', 'toJSON'] as const)
+      attempt(act, () => new weft.NDArray(new Float32Array(2), [2], 'float32')[act](5, 6));
+    const { npy, raw, npz, safetensors, zarr, compile, batch, plan, explain } = weft;
+    const opening = [npy, raw, npz, safetensors, zarr, compile, batch, plan, explain] as const;
+    for (const open of opening as readonly ((a: unknown, b: unknown) => unknown)[]) {
+      for (const a of odd) attempt(open.name, () => open(a, a));
     }
     expect([...foreign]).toEqual([]);
   });
@@ -131,6 +144,32 @@ describe('messages', () => {
       [lazy([1]), 'an array of float64 (1,)'],
     ];
     for (const [value, text] of shown) expect(formatValue(value)).toBe(text);
+  });
+
+  it("of functions that give promises have traces that begin at the user's line", async () => {
+    const { compute, persist, trim, synchronize, pinned, profile } = weft;
+    const { loadNpy, loadNpz, loadSafetensors, loadSafetensorsMetadata, loadParquet, loadZarr, fromFile } =
+      weft;
+    const { saveNpy, saveRaw, saveZarr, saveNpz, saveSafetensors } = weft;
+    const given: Readonly<Record<string, (...args: never[]) => Promise<unknown>>> = {
+      ...{ compute, persist, trim, synchronize, pinned, profile },
+      ...{ loadNpy, loadNpz, loadSafetensors, loadSafetensorsMetadata, loadParquet, loadZarr, fromFile },
+      ...{ saveNpy, saveRaw, saveZarr, saveNpz, saveSafetensors },
+      'x.compute': (options) => x.compute(options),
+      'x.persist': (options) => x.persist(options),
+      compiled: weft.compile((y: weft.Lazy) => weft.reshape(y, [7])),
+    };
+    const missing = { dtype: 'float32', path: '/no/such/file' };
+    for (const [name, call] of Object.entries(given)) {
+      for (const args of [
+        [-1, -1],
+        ['/no/such/file', missing],
+      ]) {
+        const error: unknown = await call(...(args as never[])).catch((thrown: unknown) => thrown);
+        expect(isOwnError(error), `${name}: ${error}`).toBe(true);
+        expect(/^ +at .*/m.exec((error as Error).stack!)?.[0], name).toContain('messages.test.ts');
+      }
+    }
   });
 
   it("have traces with the user's line, however deep the check is", () => {

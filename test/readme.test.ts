@@ -29,7 +29,7 @@ beforeAll(() => {
   folder = mkdtempSync(join('build', 'readme-'));
   for (const { block, name } of snippets) writeFileSync(join(folder, `${name}.ts`), block);
   const settings = { extends: '../../tsconfig.json', include: ['*.ts'] };
-  const compilerOptions = { rootDir: '.', outDir: 'out', declaration: false, sourceMap: false };
+  const compilerOptions = { rootDir: '.', outDir: 'out', declaration: false };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...settings, compilerOptions }));
   compiled = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', folder], {
     encoding: 'utf8',

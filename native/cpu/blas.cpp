@@ -7,9 +7,12 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <filesystem>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
+#include <system_error>
 
 #include "cpu/gemm.h"
 #include "cpu/isa.h"
@@ -114,6 +117,13 @@ Blas* resolve(void* handle, const char* name) {
 
 // Opens a library; `problem` says why it could not.
 Blas* open(const char* name, std::string& problem) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(name, error);
+  // The loader would wait for the writer of a pipe.
+  if (std::strchr(name, '/') != nullptr && exists(status) && !is_regular_file(status)) {
+    problem = std::string(name) + ": not a regular file";
+    return nullptr;
+  }
   void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     problem = dlerror();

@@ -61,7 +61,13 @@ Wide sign(Wide z) {
   return {z.real() / size, z.imag() / size};
 }
 
+// exp(z) - 1; where something is not finite, by exp, whose special values Annex G defines.
 Wide expm1(Wide z) {
+  if (z.imag() == 0) return {std::expm1(z.real()), z.imag()};
+  if (!std::isfinite(std::exp(z.real())) || !std::isfinite(z.real()) || !std::isfinite(z.imag())) {
+    const Wide e = std::exp(z);
+    return {e.real() - 1, e.imag()};
+  }
   const double half = std::sin(z.imag() / 2);
   return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * half * half,
           std::exp(z.real()) * std::sin(z.imag())};
@@ -70,6 +76,7 @@ Wide expm1(Wide z) {
 Wide log1p(Wide z) {
   const double x = z.real();
   const double y = z.imag();
+  if (y == 0 && x > -1) return {std::log1p(x), y};
   // |1 + z|^2 - 1 without the cancellation of forming |1 + z| first, where it would matter.
   const double excess = x * (2 + x) + y * y;
   const bool isSmall = std::fabs(excess) < 0.5;

@@ -12,7 +12,7 @@ set(WEFT_GEMM_SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/threads.cpp)
 
 # A product and the sum it goes into are one fused instruction where there is one, on every instruction set alike.
-set(weft_gemm_flags -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast -Wno-psabi)
+set(weft_gemm_flags ${WEFT_KERNEL_OPTIMIZATION} -fno-math-errno -fno-trapping-math -ffp-contract=fast -Wno-psabi)
 
 # weft_gemm_kernels(file flags...): adds a kernel file, compiled for an instruction set.
 function(weft_gemm_kernels file)
@@ -22,10 +22,10 @@ function(weft_gemm_kernels file)
 endfunction()
 
 weft_gemm_kernels(gemm-baseline.cpp)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND NOT WEFT_SANITIZE)
   weft_gemm_kernels(gemm-avx2.cpp -mavx2 -mfma -mf16c -mtune=haswell)
   weft_gemm_kernels(gemm-avx512.cpp -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
                     -mprefer-vector-width=512 -mtune=skylake-avx512)
-elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND NOT WEFT_SANITIZE)
   weft_gemm_kernels(gemm-neon.cpp)
 endif()

@@ -34,12 +34,12 @@ constexpr int64_t kLeastTaskWork = int64_t{1} << 18;
 
 const GemmKernels& kernelsFor(int dtype) {
   switch (currentIsa()) {
-#if defined(__x86_64__)
+#ifdef WEFT_HAS_AVX
     case Isa::avx512:
       return gemmKernelsAvx512(dtype);
     case Isa::avx2:
       return gemmKernelsAvx2(dtype);
-#elif defined(__aarch64__)
+#elif defined(WEFT_HAS_NEON)
     case Isa::neon:
       return gemmKernelsNeon(dtype);
 #endif

@@ -7,7 +7,7 @@
 namespace weft::cpu {
 namespace {
 
-#if defined(__x86_64__)
+#ifdef WEFT_HAS_AVX
 Isa widestIsa() {
   __builtin_cpu_init();
   const bool avx2 =
@@ -18,7 +18,7 @@ Isa widestIsa() {
   return avx2 ? Isa::avx2 : Isa::baseline;
 }
 bool belongsHere(Isa isa) { return isa != Isa::neon; }
-#elif defined(__aarch64__)
+#elif defined(WEFT_HAS_NEON)
 Isa widestIsa() { return Isa::neon; }
 bool belongsHere(Isa isa) { return isa == Isa::neon; }
 #else

@@ -4,6 +4,13 @@
 // granted is in isa.cpp. Nothing here runs kernels.
 #pragma once
 
+// Whether there are kernels for more than the baseline.
+#if defined(__x86_64__) && !defined(WEFT_BASELINE_ONLY)
+#define WEFT_HAS_AVX 1
+#elif defined(__aarch64__) && !defined(WEFT_BASELINE_ONLY)
+#define WEFT_HAS_NEON 1
+#endif
+
 namespace weft::cpu {
 
 // `baseline` is what every x86-64 processor of the last decade has (SSE4.2); `neon` is every 64-bit ARM.

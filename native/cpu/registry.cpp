@@ -29,7 +29,7 @@ Registry::Registry(Isa isa) : tables_(new Tables) {
   addScalarMath(*this);
   addComplex(*this);
   switch (isa) {
-#if defined(__x86_64__)
+#ifdef WEFT_HAS_AVX
     case Isa::avx512:
       avx512::addAll(*this);
       return;

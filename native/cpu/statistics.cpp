@@ -111,7 +111,8 @@ struct Position {
 // Sum of squared deviations. A leaf keeps sums of x - s and its square for s the lane's first element: since
 // s is one of the elements, what cancels is at most a leaf's length times the result. Leaves meet as in Chan,
 // Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
-// Parts: 1, or 2 for complex.
+// Squares that overflow stay infinite; the mean beside them no longer counts and is 0, since the difference
+// of two infinities would be NaN. Elements that are not finite make squares NaN. Parts: 1, or 2 for complex.
 template <typename T, int Parts>
 struct Deviations {
   struct Complex {
@@ -151,11 +152,31 @@ struct Deviations {
         const T difference = value - shift;
         leaf.shift[p][l] = shift;
         leaf.sum[p][l] += difference;
-        leaf.squares[l] += difference * difference;
+        // The second summand is 0, but NaN for what is not finite.
+        leaf.squares[l] += difference * difference + (value - value);
       }
     }
 #pragma GCC ivdep
     for (int64_t l = 0; l < lanes; l++) leaf.n[l] += 1;
+  }
+  static bool isZero(Vector<T> v) {
+    T sum = 0;
+    for (int l = 0; l < kLanes<T>; l++) sum += v[l];
+    return sum == 0;
+  }
+  // Squares and mean of those lanes of a leaf, from `first` on, whose sums of squares, `all`, are not finite.
+  static __attribute__((noinline)) void settle(const Source<In>& from, int first, Vector<T> all,
+                                               Vector<T>& squares, Vector<T>& mean) {
+    for (int l = 0; l < kLanes<T>; l++) {
+      if (all[l] - all[l] == 0) continue;
+      T undefined = 0;
+      for (int64_t k = 0; k < kLeafSteps; k++) {
+        const T value = parts(from.x + k * from.stride)[first + l];
+        undefined += value - value;
+      }
+      squares[l] = static_cast<T>(__builtin_inf()) + undefined;
+      mean[l] = 0;
+    }
   }
   static const T* parts(const In* x) { return reinterpret_cast<const T*>(x); }
   static void run(Leaf& leaf, const Source<In>& from, int64_t count) {
@@ -184,12 +205,19 @@ struct Deviations {
         }
       }
       T n = kLeafSteps;
+      Vector<T> all[kGroup], undefined{};
 #pragma GCC unroll 4
       for (int v = 0; v < kGroup; v++) {
-        squares[v] -= sum[v] * sum[v] * (1 / n);
+        all[v] = squares[v];
+        undefined += all[v] - all[v];
+        // In this order, since the square of the sum may overflow where the squares do not.
+        squares[v] -= sum[v] * (1 / n) * sum[v];
         squares[v] = squares[v] < 0 ? Vector<T>{} : squares[v];
         // The mean from here on.
         sum[v] = shift[v] + sum[v] * (1 / n);
+      }
+      if (!isZero(undefined)) {
+        for (int v = 0; v < kGroup; v++) settle(from, l + v * kLanes<T>, all[v], squares[v], sum[v]);
       }
       Node* level = levels;
       for (int64_t left = leaves; left & 1; left >>= 1) {
@@ -200,6 +228,7 @@ struct Deviations {
           const Vector<T> apart = sum[v] - mean;
           sum[v] = mean + apart * T(0.5);
           squares[v] = loadVector(level->squares + at) + squares[v] + apart * apart * (n * T(0.5));
+          sum[v] = squares[v] - squares[v] == 0 ? sum[v] : Vector<T>{};
         }
         n *= 2;
         level += stride;
@@ -219,10 +248,11 @@ struct Deviations {
       const T n = leaf.n[l];
       const T share = n == 0 ? T(0) : T(1) / n;
       T squares = leaf.squares[l];
+      const bool isFinite = squares - squares == 0;
       for (int p = 0; p < Parts; p++) {
         const T sum = leaf.sum[p][l];
-        node.mean[p][l] = leaf.shift[p][l] + sum * share;
-        squares -= sum * sum * share;
+        node.mean[p][l] = isFinite ? leaf.shift[p][l] + sum * share : T(0);
+        squares = isFinite ? squares - sum * share * sum : squares;
       }
       node.n[l] = n;
       // Rounding may leave less than nothing; NaN stays.
@@ -240,10 +270,12 @@ struct Deviations {
       for (int p = 0; p < Parts; p++) {
         const T apart = b.mean[p][k] - a.mean[p][l];
         a.mean[p][l] += apart * share;
-        squares += apart * apart * (a.n[l] * share);
+        // Weighed before it is squared: an empty side must not meet an infinity.
+        squares += apart * (a.n[l] * share) * apart;
       }
       a.n[l] = n;
       a.squares[l] = squares;
+      for (int p = 0; p < Parts; p++) a.mean[p][l] = squares - squares == 0 ? a.mean[p][l] : T(0);
     }
   }
   static void copyLane(Node& to, int64_t i, const Node& from, int64_t k) {
@@ -272,16 +304,22 @@ void applyTo(LaneFunction function, T* chunk) {
 }
 
 // log of a sum of exponentials: the largest element and the sum of e^(x - base), where base is that element
-// if finite.
+// if finite. The steps of a leaf are added up together, so that it makes no difference how many come at a
+// time.
 template <typename T>
 struct LogSumExp {
   using In = T;
   using Out = T;
-  struct Leaf {
+  struct Node {
     alignas(64) T most[kChunk];
     alignas(64) T sum[kChunk];
   };
-  using Node = Leaf;
+  // The steps so far, unless all of them came at once.
+  struct Leaf {
+    Node node;
+    int64_t steps;
+    alignas(64) T x[kLeafSteps * kChunk];
+  };
   using Second = int64_t;
   static constexpr bool kIndexed = false;
   static constexpr bool kCounts = false;
@@ -294,13 +332,14 @@ struct LogSumExp {
   static T larger(T a, T b) { return a != a ? a : a > b ? a : b; }
 
   static void open(Leaf& leaf) {
+    leaf.steps = 0;
     for (int l = 0; l < kChunk; l++) {
-      leaf.most[l] = -kInfinity;
-      leaf.sum[l] = 0;
+      leaf.node.most[l] = -kInfinity;
+      leaf.node.sum[l] = 0;
     }
   }
   // Rescales a sum to a larger maximum. An empty sum stays so whatever the bases are.
-  static void raise(Leaf& leaf, const T* most) {
+  static void raise(Node& leaf, const T* most) {
     alignas(64) T factor[kChunk];
     for (int l = 0; l < kChunk; l++) {
       factor[l] = leaf.sum[l] == 0 ? T(0) : base(leaf.most[l]) - base(most[l]);
@@ -311,23 +350,30 @@ struct LogSumExp {
       leaf.most[l] = most[l];
     }
   }
-  static void run(Leaf& leaf, const Source<T>& from, int64_t count) {
-    alignas(64) T most[kChunk];
-    for (int l = 0; l < kChunk; l++) most[l] = leaf.most[l];
+  static void addUp(Node& node, const T* from, int64_t stride, int64_t count) {
     for (int64_t k = 0; k < count; k++) {
-      const T* x = from.x + k * from.stride;
-      for (int l = 0; l < kChunk; l++) most[l] = larger(most[l], x[l]);
+      const T* x = from + k * stride;
+      for (int l = 0; l < kChunk; l++) node.most[l] = larger(node.most[l], x[l]);
     }
-    raise(leaf, most);
     for (int64_t k = 0; k < count; k++) {
-      const T* x = from.x + k * from.stride;
+      const T* x = from + k * stride;
       alignas(64) T term[kChunk];
-      for (int l = 0; l < kChunk; l++) term[l] = x[l] - base(most[l]);
+      for (int l = 0; l < kChunk; l++) term[l] = x[l] - base(node.most[l]);
       applyTo(expOf<T>, term);
-      for (int l = 0; l < kChunk; l++) leaf.sum[l] += term[l];
+      for (int l = 0; l < kChunk; l++) node.sum[l] += term[l];
     }
   }
-  static void close(const Leaf& leaf, Node& node) { node = leaf; }
+  static void run(Leaf& leaf, const Source<T>& from, int64_t count) {
+    if (count == kLeafSteps) return addUp(leaf.node, from.x, from.stride, count);
+    for (int64_t k = 0; k < count; k++, leaf.steps++) {
+      const T* x = from.x + k * from.stride;
+      for (int l = 0; l < kChunk; l++) leaf.x[leaf.steps * kChunk + l] = x[l];
+    }
+  }
+  static void close(const Leaf& leaf, Node& node) {
+    node = leaf.node;
+    if (leaf.steps > 0) addUp(node, leaf.x, kChunk, leaf.steps);
+  }
   // All lanes go through the vector functions, whether they are wanted or not.
   template <int N>
   static void merge(Node& a, const Node& b, int offset) {

@@ -260,6 +260,36 @@ Operand load(const Tape& tape, const Instruction& instruction, const Position& a
   return operandOf(value, shape, registers);
 }
 
+Operand gather(const Tape& tape, const Instruction& instruction, const Position& at,
+               const TapeBuffer* buffers, const Operand& indices, char* registers) {
+  const Value& value = tape.values[instruction.value];
+  const Affine& affine = instruction.access.affine;
+  const Shape shape = shapeOf(tape, value, at);
+  const int64_t size = value.byteLength;
+  const int64_t padded = (shape.lanes + kChunk - 1) / kChunk * kChunk;
+  const char* const from =
+      static_cast<const char*>(buffers[instruction.access.buffer].data) + baseOf(affine, at) * size;
+  const bool isBounded = !instruction.access.bounds.empty();
+  for (int64_t r = 0; r < shape.rows; r++) {
+    char* const row = registers + r * shape.rowStep * size;
+    const int64_t* const chosen = reinterpret_cast<const int64_t*>(indices.data) + r * indices.rowStep;
+    // The register may be that of the indices: each is read before its element is written.
+    for (int64_t l = 0; l < shape.lanes; l++) {
+      const int64_t index = chosen[l / kChunk * indices.chunkStep + l % kChunk];
+      if (isBounded && !holdsAt(instruction.access.bounds, at, r, l)) {
+        std::memset(row + l * size, 0, size);
+        continue;
+      }
+      const int64_t element = r * affine.row + laneOffset(affine, l) + index * instruction.indexStride;
+      std::memcpy(row + l * size, from + element * size, size);
+    }
+    std::memset(row + shape.lanes * size, 0, (padded - shape.lanes) * size);
+    // A value that does not vary along the lanes is read as a whole chunk.
+    if (!value.lanes) tape.registry->moves(static_cast<int>(size)).fill(row, row, 1, 0);
+  }
+  return operandOf(value, shape, registers);
+}
+
 Operand index(const Tape& tape, const Instruction& instruction, const Position& at, char* registers) {
   const Value& value = tape.values[instruction.value];
   const Affine& affine = instruction.access.affine;

@@ -23,6 +23,9 @@ int64_t baseOf(const Affine& affine, const Position& at);
 // Nothing outside the buffer's elements that are there is read.
 Operand load(const Tape& tape, const Instruction& instruction, const Position& at, const TapeBuffer* buffers,
              char* registers, bool inPlace);
+// A load whose place depends on a value: `indices`, which are in range.
+Operand gather(const Tape& tape, const Instruction& instruction, const Position& at,
+               const TapeBuffer* buffers, const Operand& indices, char* registers);
 Operand index(const Tape& tape, const Instruction& instruction, const Position& at, char* registers);
 Operand inside(const Tape& tape, const Instruction& instruction, const Position& at, char* registers);
 

@@ -157,6 +157,7 @@ class Parser {
         out.hasEdges = words_.next(0, 1, "edges") == 1;
         out.access = access();
         if (tape_->buffers[out.access.buffer].dtype != result.dtype) malformed("dtype of a load");
+        gatherIndex(out);
         break;
       case Opcode::index: {
         out.access.affine = affine();
@@ -190,6 +191,14 @@ class Parser {
       if (out.hasDirect) out.access = access();
     }
     return out;
+  }
+
+  void gatherIndex(Instruction& out) {
+    out.indexValue = static_cast<int>(words_.next(-1, out.value - 1, "index of a gather"));
+    if (out.indexValue < 0) return;
+    if (tape_->values[out.indexValue].dtype != DType::int64) malformed("dtype of an index");
+    out.indexStride = words_.next();
+    out.indexSize = words_.next(0, INT64_MAX, "indices of a gather");
   }
 
   void map(Instruction& out) {

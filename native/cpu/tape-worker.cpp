@@ -217,6 +217,10 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
         break;
       }
       case Opcode::load:
+        if (i.indexValue >= 0) {
+          out = gather(tape_, i, at, job_->buffers, operands_[i.indexValue], memory);
+          break;
+        }
         if (i.isKept && holds(i, at)) break;
         out = load(tape_, i, at, reads_ ? reads_->with(i, at) : job_->buffers, memory, !job_->isAliased);
         if (job_->isRepeated) out.ahead = {};

@@ -51,6 +51,11 @@ struct Instruction {
   // Of a load or store, or of the store that the result may be written to at once.
   Access access;
   bool hasDirect = false;
+  // Of a gather: the int64 value that chooses its place, elements from one index to the next, and indices.
+  // -1: the load is affine.
+  int indexValue = -1;
+  int64_t indexStride = 0;
+  int64_t indexSize = 0;
   // A load whose next block is asked for meanwhile, or -1.
   int prefetch = -1;
   // A load whose register is its own: not filled again while it would be with the same.

@@ -38,6 +38,11 @@ void CudaDevice::checkNotLost() const {
                 *status);
 }
 
+std::string CudaDevice::lostStatus() const {
+  const std::string* status = lost_.load();
+  return status == nullptr ? std::string() : *status;
+}
+
 void CudaDevice::open() {
   checkNotLost();
   if (resources_) return;
@@ -83,8 +88,9 @@ void CudaDevice::begin(std::shared_ptr<Run> run) {
     issue(*flight);
     if (flight->error) takeBack(*flight);
     tidy();
+    enqueue(flight);
   }
-  watch(std::move(flight));
+  watch(*flight);
 }
 
 bool CudaDevice::goesAhead(const Run& run) {
@@ -116,8 +122,9 @@ void CudaDevice::takeBack(Flight& flight) {
   flight.run->inputs.clear();
 }
 
-// Failures, too, so that runs finish in order.
-void CudaDevice::watch(std::shared_ptr<Flight> flight) {
+// Failures, too, and in the order in which they were issued: once a run's end is told, those before it hold
+// no memory of other devices any more.
+void CudaDevice::enqueue(const std::shared_ptr<Flight>& flight) {
   flight->run->timeline.issued = Timeline::now();
   {
     const std::lock_guard lock(flightsMutex_);
@@ -127,9 +134,17 @@ void CudaDevice::watch(std::shared_ptr<Flight> flight) {
   if (flight->making && !flight->error) {
     flight->making->begin(*flight->end);
     leavesTrail_ = true;
-    flight->run->queued();
   }
-  completer_.post([this, flight = std::move(flight)] { complete(*flight); });
+  completer_.post([this, flight] {
+    flight->watched.wait(false);
+    complete(*flight);
+  });
+}
+
+void CudaDevice::watch(Flight& flight) {
+  if (flight.making && !flight.error) flight.run->queued();
+  flight.watched.store(true);
+  flight.watched.notify_one();
 }
 
 void CudaDevice::tidy() {

@@ -43,6 +43,7 @@ class CudaDevice : public Device {
   void beginHere(std::shared_ptr<Run> run, Turn turn) override;
   void trim() override;
   MemoryUse memory() const override;
+  std::string lostStatus() const override;
   void expectResultsIn(const std::shared_ptr<Memory>& memory, size_t most) override;
 
   // Makes the context and what belongs to it, on the executor's thread. Throws where the device cannot be
@@ -80,8 +81,12 @@ class CudaDevice : public Device {
   // A run that failed on the thread that asked for it. Throws where nobody waits for it.
   void failHere(std::shared_ptr<Flight> flight);
   void beginAgain(const std::shared_ptr<Run>& run);
-  // Hands a run that was issued, or failed, to the completer.
-  void watch(std::shared_ptr<Flight> flight);
+  // Puts a run that was issued, or failed, into the completer's queue. Under the lock, unless this thread is
+  // the one that asks for the next run.
+  void enqueue(const std::shared_ptr<Flight>& flight);
+  // Lets the completer see such a run to its end, and hands out the results of one that settles ahead. Once
+  // the lock is released: JavaScript may ask for the next run at once.
+  void watch(Flight& flight);
   // Whether nothing that the run needs has to be waited for. Under the lock.
   bool isReadyFor(const Run& run);
   // After a failure: waits for what is queued, and finds out whether the device is lost. Needs the context.

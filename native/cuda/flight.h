@@ -1,5 +1,6 @@
 // Flight: a run from when its work is queued until its end is seen, and what it needs until then.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -38,6 +39,9 @@ struct Flight {
   std::vector<Landing> landings;
   // Memory of other devices that the run copies from.
   std::vector<std::shared_ptr<Memory>> held;
+  // Whether the completer may see it to its end: microseconds after it was enqueued, so that a future, whose
+  // waiters sleep at once, would cost every short run two wake-ups.
+  std::atomic<bool> watched{false};
   // Why not all was queued. Nothing of it is under way then.
   std::exception_ptr error;
 };

@@ -73,7 +73,9 @@ std::vector<std::string> filesBeside(const std::string& path, const std::string&
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (folder.empty()) return files;
   for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().filename().string().rfind(start, 0) == 0) files.push_back(it->path().string());
+    std::error_code unknown;
+    if (it->path().filename().string().rfind(start, 0) == 0 && it->is_regular_file(unknown))
+      files.push_back(it->path().string());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -85,8 +87,10 @@ Library openLibrary(const std::vector<std::string>& candidates, const std::vecto
   for (const std::string& candidate : candidates) {
     std::error_code error;
     const bool isPath = candidate.find('/') != std::string::npos;
-    if (isPath && !std::filesystem::exists(candidate, error)) {
-      library.tried.push_back(candidate + ": no such file");
+    // The loader would wait for the writer of a pipe.
+    if (isPath && !std::filesystem::is_regular_file(candidate, error)) {
+      const bool isThere = std::filesystem::exists(candidate, error);
+      library.tried.push_back(candidate + (isThere ? ": not a regular file" : ": no such file"));
       continue;
     }
     openCompanions(candidate, companions);

@@ -7,6 +7,7 @@
 
 #include "runtime/failure.h"
 #include "runtime/host-pool.h"
+#include "runtime/memory-limit.h"
 #include "runtime/recorder.h"
 
 namespace weft::cuda {
@@ -34,6 +35,7 @@ size_t capacityFor(size_t byteLength) {
 
 DevicePool::DevicePool(std::string name, CUdevice device, CUstream stream)
     : name_(std::move(name)), stream_(stream), keepsNothing_(host::poison()) {
+  WEFT_CU(cuDeviceTotalMem, &total_, device);
   MemoryPoolProperties properties{};
   properties.allocationType = kAllocationPinned;
   properties.locationType = kLocationDevice;
@@ -52,11 +54,12 @@ PoolBlock DevicePool::allocate(size_t byteLength, bool mayWait) {
   if (byteLength == 0) return {};
   const size_t capacity = capacityFor(byteLength);
   CUdeviceptr address = takeKept(capacity);
-  if (address == 0) address = takeFromDriver(capacity);
+  if (address == 0 && isWithinLimit(capacity)) address = takeFromDriver(capacity);
   if (address == 0 && mayWait) {
     trim();
-    address = takeFromDriver(capacity);
+    if (isWithinLimit(capacity)) address = takeFromDriver(capacity);
   }
+  if (address == 0 && !isWithinLimit(capacity)) throwOverLimit(byteLength);
   if (address == 0) throwOutOfMemory(byteLength);
   {
     const std::lock_guard lock(mutex_);
@@ -73,6 +76,11 @@ PoolBlock DevicePool::allocate(size_t byteLength, bool mayWait) {
 bool DevicePool::hasAtOnce(const std::vector<size_t>& byteLengths) {
   // By capacity, how many of the kept blocks are spoken for.
   std::map<size_t, size_t> taken;
+  if (memoryLimit(name_, total_) != kNoMemoryLimit) {
+    size_t more = 0;
+    for (const size_t byteLength : byteLengths) more += capacityFor(byteLength);
+    if (!isWithinLimit(more)) return false;
+  }
   const std::lock_guard lock(mutex_);
   return std::all_of(byteLengths.begin(), byteLengths.end(), [&](size_t byteLength) {
     if (byteLength <= kSmall) return true;
@@ -101,6 +109,21 @@ CUdeviceptr DevicePool::takeFromDriver(size_t capacity) {
   check(status, "cuMemAllocFromPoolAsync");
   refreshHeld();
   return address;
+}
+
+bool DevicePool::isWithinLimit(size_t more) {
+  const size_t limit = memoryLimit(name_, total_);
+  if (limit == kNoMemoryLimit) return true;
+  const std::lock_guard lock(mutex_);
+  const size_t has = outBytes_ + keptBytes_;
+  return has <= limit && more <= limit - has;
+}
+
+void DevicePool::throwOverLimit(size_t byteLength) const {
+  throw Failure(FailureCode::memory,
+                "[" + name_ + "] expected " + std::to_string(byteLength) + " bytes within the limit of " +
+                    std::to_string(memoryLimit(name_, total_)) +
+                    " bytes for this process: " + std::to_string(inUse_.load()) + " are in use by Weft");
 }
 
 void DevicePool::throwOutOfMemory(size_t byteLength) const {

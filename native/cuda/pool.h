@@ -35,9 +35,9 @@ class DevicePool {
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
 
-  // At least 256-byte aligned; address 0 for no bytes. Where the device has no more, gives what is unused
-  // back and asks once more, unless it is to wait for nothing, then throws a memory Failure that says what is
-  // in use.
+  // At least 256-byte aligned; address 0 for no bytes. Where the device has no more, or the limit of the
+  // process is reached (runtime/memory-limit.h), gives what is unused back and asks once more, unless it is
+  // to wait for nothing, then throws a memory Failure that says what is in use.
   PoolBlock allocate(size_t byteLength, bool mayWait = true);
   // Whether all of these can be had at once: those that are not small are kept.
   bool hasAtOnce(const std::vector<size_t>& byteLengths);
@@ -74,11 +74,16 @@ class DevicePool {
   CUdeviceptr takeFromDriver(size_t capacity);
   void giveToDriver(const std::vector<CUdeviceptr>& addresses) noexcept;
   void refreshHeld() noexcept;
+  // Whether what is out and kept stays within the limit of the process with so many bytes more.
+  bool isWithinLimit(size_t more);
   [[noreturn]] void throwOutOfMemory(size_t byteLength) const;
+  [[noreturn]] void throwOverLimit(size_t byteLength) const;
 
   const std::string name_;
   const CUstream stream_;
   const bool keepsNothing_;
+  // All of the device's memory.
+  size_t total_ = 0;
   CUmemoryPool pool_ = nullptr;
   // What the driver's pool is to be trimmed to when there is time.
   std::optional<size_t> trimTo_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/available-memory.h"
+#include "runtime/engine-memory.h"
 #include "runtime/host-pool.h"
 
 namespace weft {
@@ -72,11 +73,18 @@ BufferHandle::BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t
   if (this->memory->device.isHost()) hostAccount.add(env, this->memory->byteLength);
 }
 
+BufferHandle::BufferHandle(Napi::Env env, const Napi::ArrayBuffer& array)
+    : env(env),
+      memory(std::make_shared<EngineMemory>(array)),
+      array(Napi::Persistent(array.As<Napi::Object>())),
+      weight(0) {}
+
 void BufferHandle::dispose() {
   if (!memory) return;
   tellCollector(env, -weight);
-  if (memory->device.isHost()) hostAccount.remove(memory->byteLength);
+  if (array.IsEmpty() && memory->device.isHost()) hostAccount.remove(memory->byteLength);
   memory.reset();
+  array.Reset();
 }
 
 }  // namespace weft

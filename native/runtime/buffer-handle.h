@@ -15,11 +15,15 @@ struct BufferHandle {
 
   // `wholeByteLength`: of the buffer that the memory has all of, or a part.
   BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t wholeByteLength);
+  // Of memory that the engine allocated, which knows of it.
+  BufferHandle(Napi::Env env, const Napi::ArrayBuffer& array);
   ~BufferHandle() { dispose(); }
   void dispose();
 
   const Napi::Env env;
   std::shared_ptr<Memory> memory;
+  // Empty unless the memory is the engine's.
+  Napi::ObjectReference array;
   // What the collector is told of it.
   const int64_t weight;
 };

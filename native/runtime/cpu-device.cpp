@@ -83,12 +83,12 @@ void CpuDevice::compute(Run& run) {
   std::vector<std::shared_ptr<Memory>> outputs;
   for (size_t i = 0; i < program.outputs.size(); i++) {
     const int buffer = program.outputs[i];
-    outputs.emplace_back();
+    outputs.push_back(run.outputs.empty() ? nullptr : run.outputs[i]);
     // Of what is windowed and goes to files, sweeps write what they have.
     if (goesToFiles(run, i) && program.buffers[buffer].windowed) continue;
     // What goes to files is held until it is written.
     const auto purpose = goesToFiles(run, i) ? host::Purpose::work : host::Purpose::result;
-    outputs.back() = allocateHost(program.buffers[buffer].byteLength, purpose);
+    if (!outputs.back()) outputs.back() = allocateHost(program.buffers[buffer].byteLength, purpose);
     place(buffer, bytesOf(*outputs.back()));
   }
 

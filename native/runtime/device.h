@@ -112,8 +112,8 @@ struct Run {
   // Of a program whose sweep several runs share, by which they do so.
   std::shared_ptr<Claims> claims;
 
-  // Null for an output that the device has written to its sinks or to its host place. Where a GPU is to put a
-  // result into memory that is there already, set before the run begins.
+  // Null for an output that the device has written to its sinks or to its host place. Where a result is to be
+  // put into memory that is there already, set before the run begins.
   std::vector<std::shared_ptr<Memory>> outputs;
   Timeline timeline;
   // Tiles of sweeps that have ended; any thread may look.
@@ -171,6 +171,8 @@ class Device {
   // Begins a run that has its turn. Where that is settled, throws what makes it fail.
   virtual void beginHere(std::shared_ptr<Run> run, Turn turn) = 0;
   virtual MemoryUse memory() const = 0;
+  // The status with which the device was lost; empty: it was not.
+  virtual std::string lostStatus() const { return {}; }
   // Host memory that its runs are to put results into: a GPU page-locks what comes again, no more than `most`
   // bytes in all.
   virtual void expectResultsIn(const std::shared_ptr<Memory>& memory, size_t most) {

@@ -14,13 +14,15 @@
 
 #include "runtime/failure.h"
 #include "runtime/recorder.h"
+#include "runtime/region-checksum.h"
 
 namespace weft {
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& received) {
-  throw Failure(FailureCode::file, "[compute] expected " + what + ": " + received + " (" + path + ")", {}, {},
-                path);
+[[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& received,
+                         const char* code) {
+  throw Failure(FailureCode::file, "[compute] expected " + what + ": " + received + " (" + path + ")", code,
+                {}, path);
 }
 
 [[noreturn]] void refuseErrno(const std::string& path, const std::string& what, int error) {
@@ -111,8 +113,13 @@ void writeExactly(int fd, const void* from, size_t byteLength, uint64_t offset, 
 }
 
 FileSource::FileSource(std::string path, const FileStamp& stamp, uint64_t byteOffset, size_t byteLength,
-                       size_t word)
-    : path_(std::move(path)), stamp_(stamp), byteOffset_(byteOffset), byteLength_(byteLength), word_(word) {}
+                       size_t word, FileChecksum checksum)
+    : path_(std::move(path)),
+      stamp_(stamp),
+      byteOffset_(byteOffset),
+      byteLength_(byteLength),
+      word_(word),
+      checksum_(std::move(checksum)) {}
 
 // Not blocking: what stands there now may be a pipe.
 void FileSource::open() {
@@ -134,7 +141,7 @@ void FileSource::checkStamp(int fd) const {
                            static_cast<uint64_t>(now.st_size),
                            int64_t{now.st_mtim.tv_sec} * 1'000'000'000 + now.st_mtim.tv_nsec};
   if (S_ISREG(now.st_mode) && stamp == stamp_) return;
-  refuse(path_, "the file that was opened", "one that was changed or replaced since");
+  refuse(path_, "the file that was opened", "one that was changed or replaced since", "ERR_FILE_CHANGED");
 }
 
 int FileSource::opened() {
@@ -164,13 +171,21 @@ void FileSource::read(size_t offset, size_t byteLength, void* to) {
     if (part < 0) refuseErrno(path_, kReadable, errno);
     if (part == 0) {
       refuse(path_, "a file of at least " + std::to_string(byteOffset_ + offset + byteLength) + " bytes",
-             "its end");
+             "its end", "ERR_FILE_CHANGED");
     }
     done += static_cast<size_t>(part);
   }
   // Bytes that were read while the file changed are not the file's.
   checkStamp(file);
+  takeChecksum(offset, byteLength, to);
   swapWords(to, byteLength, word_);
+}
+
+void FileSource::takeChecksum(size_t offset, size_t byteLength, const void* bytes) {
+  if (checksum_.region == nullptr) return;
+  const uint64_t within = byteOffset_ + offset - checksum_.byteOffset;
+  if (checksum_.region->take(within, bytes, byteLength)) return;
+  refuse(path_, "the bytes that were written, by their checksum", "others", "ERR_FILE_CHECKSUM");
 }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -45,12 +46,22 @@ bool exchange(const std::string& one, const std::string& other);
 // Writes all the bytes, or throws a Failure.
 void writeExactly(int fd, const void* from, size_t byteLength, uint64_t offset, const std::string& path);
 
+class RegionChecksum;
+
+// The checksum of a region of a file, and where it begins: in front of or at the bytes that are read.
+struct FileChecksum {
+  std::shared_ptr<RegionChecksum> region;
+  uint64_t byteOffset = 0;
+};
+
 // A region of a file. The file is opened at the first read, and refused unless it is still the one of the
 // stamp, then and after every read.
 class FileSource : public HostSource {
  public:
-  // `word`: bytes of the values whose bytes are turned round while they are copied; 0: none are.
-  FileSource(std::string path, const FileStamp& stamp, uint64_t byteOffset, size_t byteLength, size_t word);
+  // `word`: bytes of the values whose bytes are swapped while they are copied; 0: none are. Bytes that are
+  // read are added to the checksum, where there is one, and refused once that is known to be wrong.
+  FileSource(std::string path, const FileStamp& stamp, uint64_t byteOffset, size_t byteLength, size_t word,
+             FileChecksum checksum = {});
 
   size_t byteLength() const override { return byteLength_; }
   void read(size_t offset, size_t byteLength, void* to) override;
@@ -61,12 +72,14 @@ class FileSource : public HostSource {
   int opened();
   void open();
   void checkStamp(int fd) const;
+  void takeChecksum(size_t offset, size_t byteLength, const void* bytes);
 
   const std::string path_;
   const FileStamp stamp_;
   const uint64_t byteOffset_;
   const size_t byteLength_;
   const size_t word_;
+  const FileChecksum checksum_;
   std::mutex opening_;
   FileDescriptor file_;
 };

@@ -14,6 +14,7 @@
 
 #include "runtime/available-memory.h"
 #include "runtime/failure.h"
+#include "runtime/memory-limit.h"
 #include "runtime/recorder.h"
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -117,7 +118,8 @@ class Shelf {
     return block;
   }
 
-  void put(const Free& block) {
+  // `most`: how many bytes may be kept.
+  void put(const Free& block, size_t most) {
     const size_t capacity = block.capacity;
     std::vector<Free> evicted;
     {
@@ -126,16 +128,19 @@ class Shelf {
       blocks_.emplace(Key{capacity, youth}, block);
       capacities_.emplace(youth, capacity);
       bytes_ += capacity;
-      evicted = evict(limit_);
+      evicted = evict(std::min(limit_, most));
     }
     giveToSystem(evicted, false);
   }
 
-  void clear() {
+  void clear() { shrink(0); }
+
+  // Gives the oldest blocks back until at most `most` bytes are kept.
+  void shrink(size_t most) {
     std::vector<Free> evicted;
     {
       const std::lock_guard lock(mutex_);
-      evicted = evict(0);
+      evicted = evict(most);
     }
     giveToSystem(evicted, true);
   }
@@ -187,9 +192,15 @@ struct Count {
   std::atomic<size_t> peak{0};
 
   void add(size_t byteLength) {
-    const size_t after = now.fetch_add(byteLength) + byteLength;
+    now.fetch_add(byteLength);
+    raisePeak();
+  }
+  // For bytes that count before they are there, and may never be.
+  void reserve(size_t byteLength) { now.fetch_add(byteLength); }
+  void raisePeak() {
+    const size_t current = now.load();
     size_t most = peak.load();
-    while (most < after && !peak.compare_exchange_weak(most, after)) {
+    while (most < current && !peak.compare_exchange_weak(most, current)) {
     }
   }
   void remove(size_t byteLength) { now.fetch_sub(byteLength); }
@@ -200,6 +211,9 @@ struct Pool {
   Shelf shelf;
   Count all, work;
   std::atomic<bool> poison{false};
+  // Where the process has a limit: held while memory goes from what is kept to what is out, or back, so that
+  // their sum is never more.
+  std::mutex limited;
 };
 
 // Never destroyed: finalizers free blocks until the process is gone.
@@ -214,14 +228,52 @@ Pool& pool() {
                                          " are available, " + std::to_string(inUse) + " are in use by Weft");
 }
 
+[[noreturn]] void throwOverLimit(size_t byteLength, size_t limit, size_t inUse) {
+  throw Failure(FailureCode::memory, "[cpu] expected " + std::to_string(byteLength) +
+                                         " bytes within the limit of " + std::to_string(limit) +
+                                         " bytes for this process: " + std::to_string(inUse) +
+                                         " are in use by Weft");
+}
+
+size_t processLimit() {
+  static const size_t usable = usableMemory();
+  return memoryLimit("cpu", usable);
+}
+
+// The most bytes that the shelf may keep beside those that are out.
+size_t mostKept(size_t limit, size_t out) {
+  return limit == kNoMemoryLimit ? limit : limit - std::min(limit, out);
+}
+
+// Kept memory of at least so many bytes, or null; counted as out. Within the limit of the process, less is
+// kept instead.
+Free takeCounted(size_t wanted, Purpose purpose) {
+  Pool& all = pool();
+  const size_t limit = processLimit();
+  const bool isLimited = limit != kNoMemoryLimit;
+  std::unique_lock<std::mutex> lock;
+  if (isLimited) lock = std::unique_lock(all.limited);
+  const size_t waste = purpose == Purpose::work || isLimited ? 0 : wanted / 8;
+  const Free kept = wanted >= kLeastPooled ? all.shelf.take(wanted, waste) : Free{nullptr, wanted, 0};
+  if (isLimited) {
+    const size_t out = all.all.now.load();
+    if (out > limit || kept.capacity > limit - out) {
+      if (kept.data != nullptr) all.shelf.put(kept, mostKept(limit, out));
+      throwOverLimit(wanted, limit, out);
+    }
+    all.shelf.shrink(mostKept(limit, out + kept.capacity));
+  }
+  all.all.reserve(kept.capacity);
+  return kept;
+}
+
 }  // namespace
 
 Block allocate(size_t byteLength, Purpose purpose) {
   if (byteLength == 0) return {};
   Pool& all = pool();
   const size_t wanted = capacityFor(byteLength, purpose);
-  const size_t waste = purpose == Purpose::work ? 0 : wanted / 8;
-  const Free kept = wanted >= kLeastPooled ? all.shelf.take(wanted, waste) : Free{nullptr, wanted, 0};
+  const Free kept = takeCounted(wanted, purpose);
   const size_t capacity = kept.capacity;
   void* data = kept.data;
   if (data == nullptr) data = takeFromSystem(capacity);
@@ -229,8 +281,11 @@ Block allocate(size_t byteLength, Purpose purpose) {
     all.shelf.clear();
     data = takeFromSystem(capacity);
   }
-  if (data == nullptr) throwOutOfMemory(wanted, all.all.now.load());
-  all.all.add(capacity);
+  if (data == nullptr) {
+    all.all.remove(capacity);
+    throwOutOfMemory(wanted, all.all.now.load());
+  }
+  all.all.raisePeak();
   if (purpose == Purpose::work) all.work.add(capacity);
   if (recorder::isOn()) recorder::sample("host", all.all.now.load());
   if (poison()) std::memset(data, 0xff, capacity);
@@ -240,11 +295,14 @@ Block allocate(size_t byteLength, Purpose purpose) {
 Block::~Block() {
   if (data_ == nullptr) return;
   Pool& all = pool();
+  const size_t limit = processLimit();
+  std::unique_lock<std::mutex> lock;
+  if (limit != kNoMemoryLimit) lock = std::unique_lock(all.limited);
   all.all.remove(capacity_);
   if (purpose_ == Purpose::work) all.work.remove(capacity_);
   if (recorder::isOn()) recorder::sample("host", all.all.now.load());
   if (capacity_ >= kLeastPooled) {
-    all.shelf.put({data_, capacity_, uses_});
+    all.shelf.put({data_, capacity_, uses_}, mostKept(limit, all.all.now.load()));
   } else {
     giveToSystemNow(data_, capacity_);
   }

@@ -12,6 +12,8 @@
 // 64 KiB on, to pages: plans reckon with it (src/exec/plan/block-bytes.ts). Results may take a kept block
 // that is a little larger.
 //
+// Where the process has a limit (memory-limit.h), what is out and what is kept stay within it together.
+//
 // Fresh blocks are not touched in advance: with huge pages, the threads that fill a block fault it in no
 // slower than a pass before them would, and on the right memory node.
 #pragma once

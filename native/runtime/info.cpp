@@ -1,6 +1,9 @@
 #include "runtime/info.h"
 
+#include <algorithm>
+
 #include "cpu/cpu.h"
+#include "runtime/available-memory.h"
 #include "runtime/device.h"
 #include "runtime/environment.h"
 #include "runtime/values.h"
@@ -22,6 +25,14 @@ class TrimTask : public NativeTask {
 
 Napi::Value cpuInfo(const Napi::CallbackInfo& info) { return cpu::describe(info.Env()); }
 
+Napi::Value hostMemory(const Napi::CallbackInfo& info) {
+  const size_t total = host::usableMemory();
+  Napi::Object result = Napi::Object::New(info.Env());
+  result.Set("totalBytes", static_cast<double>(total));
+  result.Set("freeBytes", static_cast<double>(std::min(total, host::availableMemory())));
+  return result;
+}
+
 Napi::Value memory(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const std::vector<Device*> devices = openedDevices();
@@ -36,6 +47,20 @@ Napi::Value memory(const Napi::CallbackInfo& info) {
     entry.Set("workPeak", static_cast<double>(use.workPeak));
     entry.Set("staging", static_cast<double>(use.staging));
     result.Set(i, entry);
+  }
+  return result;
+}
+
+Napi::Value lostDevices(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Array result = Napi::Array::New(env);
+  for (const Device* device : openedDevices()) {
+    const std::string status = device->lostStatus();
+    if (status.empty()) continue;
+    Napi::Object entry = Napi::Object::New(env);
+    entry.Set("device", device->name());
+    entry.Set("status", status);
+    result.Set(result.Length(), entry);
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/buffer-handle.h"
+#include "runtime/engine-memory.h"
 #include "runtime/executor.h"
 #include "runtime/program.h"
 #include "runtime/sink-output.h"
@@ -19,21 +20,19 @@ constexpr size_t kCopiedByteLength = 4096;
 constexpr size_t kMadeAheadByteLength = size_t{16} << 20;
 
 Napi::Value copied(Napi::Env env, const Memory& memory) {
-  void* data = nullptr;
-  napi_value value = nullptr;
-  if (napi_create_arraybuffer(env, memory.byteLength, &data, &value) != napi_ok) {
-    throw Failure(FailureCode::memory,
-                  "no ArrayBuffer of " + std::to_string(memory.byteLength) + " bytes could be made");
-  }
+  Napi::ArrayBuffer array = memory.byteLength <= kCopiedByteLength
+                                ? Napi::ArrayBuffer::New(env, memory.byteLength)
+                                : newArrayBuffer(env, memory.byteLength);
   if (memory.byteLength > 0) {
-    std::memcpy(data, reinterpret_cast<const void*>(memory.address), memory.byteLength);
+    std::memcpy(array.Data(), reinterpret_cast<const void*>(memory.address), memory.byteLength);
   }
-  return {env, value};
+  return array;
 }
 
 // An ArrayBuffer over memory; empty where the engine does not allow buffers that it did not allocate.
 Napi::Value overMemory(Napi::Env env, const SharedOwner& shared) {
   const Memory& memory = **shared;
+  if (memory.byteLength > mostExternalByteLength()) return {};
   auto owner = std::make_unique<SharedOwner>(shared);
   napi_value value = nullptr;
   const auto release = [](napi_env, void*, void* hint) {
@@ -79,15 +78,35 @@ void RunTask::queued() noexcept {
   end(nullptr);
 }
 
+bool RunTask::becomesArray(size_t output) const {
+  if (keepOnDevice[output] || (!hostPlaces.empty() && hostPlaces[output])) return false;
+  return sinks.empty() || sinks[output].empty();
+}
+
+bool RunTask::placeInEngine(Napi::Env env) {
+  std::optional<Napi::Array> made;
+  for (uint32_t i = 0; i < program->outputs.size(); i++) {
+    const size_t byteLength = program->buffers[program->outputs[i]].byteLength;
+    if (byteLength <= mostExternalByteLength() || !becomesArray(i)) continue;
+    if (!made) made = Napi::Array::New(env, program->outputs.size());
+    const Napi::ArrayBuffer array = newArrayBuffer(env, byteLength);
+    made->Set(i, array);
+    outputs.resize(program->outputs.size());
+    outputs[i] = std::make_shared<EngineMemory>(array);
+  }
+  if (!made) return false;
+  made_ = hold(*made);
+  writesJavaScript = true;
+  return true;
+}
+
 void RunTask::placeAhead() {
   if (program->device->isHost()) return;
-  const auto at = [](const auto& list, size_t i) { return !list.empty() && list[i]; };
   ahead_.resize(program->outputs.size());
   outputs.resize(program->outputs.size());
   for (size_t i = 0; i < outputs.size(); i++) {
     const size_t byteLength = program->buffers[program->outputs[i]].byteLength;
-    if (byteLength < kMadeAheadByteLength || keepOnDevice[i] || at(hostPlaces, i)) continue;
-    if (!sinks.empty() && !sinks[i].empty()) continue;
+    if (byteLength < kMadeAheadByteLength || outputs[i] || !becomesArray(i)) continue;
     outputs[i] = allocateHost(byteLength);
     ahead_[i] = std::make_shared<std::shared_ptr<Memory>>(outputs[i]);
   }
@@ -95,7 +114,7 @@ void RunTask::placeAhead() {
 
 void RunTask::makeAhead(Napi::Env env) {
   const Napi::HandleScope scope(env);
-  const Napi::Array made = Napi::Array::New(env, ahead_.size());
+  const Napi::Array made = made_ ? held(*made_).As<Napi::Array>() : Napi::Array::New(env, ahead_.size());
   bool isSome = false;
   for (uint32_t i = 0; i < ahead_.size(); i++) {
     if (!ahead_[i]) continue;
@@ -104,7 +123,7 @@ void RunTask::makeAhead(Napi::Env env) {
     made.Set(i, value);
     isSome = true;
   }
-  if (isSome) made_ = hold(made);
+  if (isSome && !made_) made_ = hold(made);
 }
 
 void RunTask::finish(std::exception_ptr error) noexcept {
@@ -167,7 +186,7 @@ Napi::Value RunTask::valueOf(Napi::Env env, uint32_t output, std::shared_ptr<Mem
   }
   if (!hostPlaces.empty() && hostPlaces[output] != nullptr) return env.Undefined();
   if (!keepOnDevice[output]) {
-    if (made_ && ahead_[output]) {
+    if (made_) {
       const Napi::Value value = held(*made_).Get(output);
       if (value.IsArrayBuffer()) return value;
     }

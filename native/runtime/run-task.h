@@ -26,15 +26,22 @@ class RunTask : public Task, public Run {
 
   // Whether the result tells when things happened.
   bool tellsTimeline = false;
+  // Whether results are written to memory that is JavaScript's, which it uses then until its end.
+  bool writesJavaScript = false;
   // To begin on the thread that asks for it.
   Turn turn;
 
   void begin() override;
   // Where it has a turn that settles it.
   Napi::Value settleNow(Napi::Env env);
-  void leaveInputs() noexcept override { leaveJavaScript(); }
+  void leaveInputs() noexcept override {
+    if (!writesJavaScript) leaveJavaScript();
+  }
   bool enterInputs() noexcept override { return enterJavaScript(); }
   void queued() noexcept override;
+  // Gives results that are too large for an ArrayBuffer over memory of ours ArrayBuffers of the engine's,
+  // before the run begins. Whether there are any.
+  bool placeInEngine(Napi::Env env);
   // Gives results that a GPU copies to the host their memory, before the run begins.
   void placeAhead();
   // Makes ArrayBuffers over that memory, when the run has begun.
@@ -45,12 +52,14 @@ class RunTask : public Task, public Run {
  private:
   // What does not go to files is left as it is.
   void writeFiles() noexcept;
+  // Whether a result becomes an ArrayBuffer: it goes to no file, and to no memory that is there already.
+  bool becomesArray(size_t output) const;
   Napi::Value valueOf(Napi::Env env, uint32_t output, std::shared_ptr<Memory> memory) const;
 
   bool wasAhead_ = false;
   // By output: what owns the memory of results that is there before the run; null: none is.
   std::vector<SharedOwner> ahead_;
-  // The held list of the ArrayBuffers over it.
+  // The held list of the ArrayBuffers over it, and of those that the engine allocated.
   std::optional<size_t> made_;
 };
 

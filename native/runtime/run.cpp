@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "runtime/buffer-handle.h"
+#include "runtime/engine-memory.h"
 #include "runtime/environment.h"
 #include "runtime/program.h"
 #include "runtime/run-task.h"
@@ -145,6 +146,10 @@ Napi::Value run(const Napi::CallbackInfo& info) {
                                   " bytes: " + std::to_string(handle->memory->byteLength));
       task->hostPlaces.resize(keepCount);
       task->hostPlaces[i] = handle->memory;
+      if (!handle->array.IsEmpty()) {
+        task->hold(handle->array.Value());
+        task->writesJavaScript = true;
+      }
     }
     if (!place.IsArray()) continue;
     task->sinks.resize(keepCount);
@@ -170,8 +175,9 @@ Napi::Value run(const Napi::CallbackInfo& info) {
     if (task->claims->count() != program.claims)
       values::reject("claims", "of " + std::to_string(program.claims) + " parts");
   }
+  const bool isInEngine = task->placeInEngine(env);
   // What may be stopped until it begins is better begun elsewhere.
-  if (info[3].IsUndefined() && !needsJavaScript) task->turn = program.device->takeTurn(*task);
+  if (!isInEngine && info[3].IsUndefined() && !needsJavaScript) task->turn = program.device->takeTurn(*task);
   switch (task->turn.kind) {
     case Turn::Kind::settled:
       return task->settleNow(env);
@@ -189,6 +195,10 @@ Napi::Value run(const Napi::CallbackInfo& info) {
 Napi::Value allocateHost(const Napi::CallbackInfo& info) {
   Device& device = deviceNamed(values::text(info[0], "device"));
   const auto byteLength = static_cast<size_t>(values::integer(info[1], "byteLength"));
+  if (byteLength > mostExternalByteLength()) {
+    return values::makeHandle(
+        info.Env(), std::make_unique<BufferHandle>(info.Env(), newArrayBuffer(info.Env(), byteLength)));
+  }
   std::shared_ptr<Memory> memory = allocateHost(byteLength);
   const bool isLimited = !info[2].IsUndefined();
   device.expectResultsIn(memory, isLimited ? values::integer(info[2], "lockByteLength") : SIZE_MAX);
@@ -200,7 +210,8 @@ Napi::Value hostArray(const Napi::CallbackInfo& info) {
   auto& handle = values::handle<BufferHandle>(info[0], "handle");
   if (!handle.memory || !handle.memory->device.isHost())
     values::reject("handle", "of host memory that was not disposed");
-  const Napi::Value array = toArrayBuffer(info.Env(), handle.memory);
+  const Napi::Value array =
+      handle.array.IsEmpty() ? toArrayBuffer(info.Env(), handle.memory) : Napi::Value(handle.array.Value());
   handle.dispose();
   return array;
 }

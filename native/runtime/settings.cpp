@@ -5,6 +5,7 @@
 #include "cpu/blas.h"
 #include "cpu/isa.h"
 #include "cpu/threads.h"
+#include "runtime/engine-memory.h"
 #include "runtime/host-pool.h"
 #include "runtime/values.h"
 
@@ -41,6 +42,9 @@ Napi::Value configureCpu(const Napi::CallbackInfo& info) {
   if (!isa.IsUndefined()) cpu::limitIsa(isaNamed(values::text(isa, "isa")));
   const Napi::Value blas = settings.Get("blas");
   if (!blas.IsUndefined()) useBlas(values::text(blas, "blas"));
+  const Napi::Value external = settings.Get("externalByteLength");
+  if (!external.IsUndefined())
+    setMostExternalByteLength(static_cast<size_t>(values::integer(external, "externalByteLength")));
   host::setPoison(settings.Get("poison").ToBoolean());
   return info.Env().Undefined();
 }

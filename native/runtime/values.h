@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/failure.h"
@@ -45,26 +46,36 @@ Napi::Value guarded(const Napi::CallbackInfo& info) {
   }
 }
 
-// What a handle points to. `kind` tells handles of different types apart.
+// The type of a handle's object, by the address of this object, of which there is one for each T. Not const:
+// constants of one value may share an address, and so may equal string literals, or not.
 template <typename T>
-struct Boxed {
-  const char* kind = T::kWhat;
-  std::unique_ptr<T> owned;
+inline char typeTag;
+
+// The start of every handle's box, so that its type is known before it is taken for a Boxed<T>.
+struct Box {
+  const void* const type;
 };
 
-// An external value that owns a T, which has a `static constexpr const char* kWhat`. The collector deletes
-// the T. Externals come from here alone: src/exec/native/native.ts hands none of others on.
+template <typename T>
+struct Boxed : Box {
+  explicit Boxed(std::unique_ptr<T> owned) : Box{&typeTag<T>}, owned(std::move(owned)) {}
+  const std::unique_ptr<T> owned;
+};
+
+// An external value that owns a T, which has a `static constexpr const char* kWhat`, its name in messages.
+// The collector deletes the T. Externals come from here alone: src/exec/native/native.ts hands none of others
+// on.
 template <typename T>
 Napi::Value makeHandle(Napi::Env env, std::unique_ptr<T> owned) {
-  auto box = std::unique_ptr<Boxed<T>>(new Boxed<T>{.owned = std::move(owned)});
+  auto box = std::make_unique<Boxed<T>>(std::move(owned));
   napi_value value = nullptr;
   const auto release = [](napi_env, void* data, void*) {
-    if (!isForked()) delete static_cast<Boxed<T>*>(data);
+    if (!isForked()) delete static_cast<Boxed<T>*>(static_cast<Box*>(data));
   };
-  if (napi_create_external(env, box.get(), release, nullptr, &value) != napi_ok) {
+  if (napi_create_external(env, static_cast<Box*>(box.get()), release, nullptr, &value) != napi_ok) {
     throw Failure(FailureCode::internal, "napi_create_external failed");
   }
-  box.release();
+  static_cast<void>(box.release());
   return {env, value};
 }
 
@@ -74,8 +85,8 @@ T* tryHandle(const Napi::Value& value) {
   void* data = nullptr;
   // Fails for what is no external.
   if (napi_get_value_external(value.Env(), value, &data) != napi_ok || data == nullptr) return nullptr;
-  const auto* box = static_cast<const Boxed<T>*>(data);
-  return box->kind == T::kWhat ? box->owned.get() : nullptr;
+  const auto* box = static_cast<const Box*>(data);
+  return box->type == &typeTag<T> ? static_cast<const Boxed<T>*>(box)->owned.get() : nullptr;
 }
 
 template <typename T>

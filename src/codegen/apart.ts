@@ -3,7 +3,7 @@
  * instructions, for each element of a thread; a kernel with hundreds of them takes NVRTC minutes, and with one copy of
  * each function a second. A call costs about as much as a few instructions, so kernels with a few such ops have none.
  */
-import type { Instruction, Kernel } from '../fusion/kernel.js';
+import type { Instruction, Kernel } from '../fusion/kernel/kernel.js';
 import { DTYPES, type DType } from '../graph/dtype.js';
 import { CUDA_TYPE, type OpName, opRow } from '../graph/ops.js';
 

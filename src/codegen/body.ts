@@ -4,14 +4,16 @@
  */
 
 import { InternalError } from '../errors.js';
+import { affineLoadOf, affinesIn, liveValues, sizesOf } from '../fusion/kernel/algebra.js';
 import {
+  type Access,
+  type AccessIndex,
   type Affine,
   argumentsOf,
   type Instruction,
   type Kernel,
-  type Levels,
-  levelsOf,
-} from '../fusion/kernel.js';
+} from '../fusion/kernel/kernel.js';
+import { type Levels, levelsOf } from '../fusion/kernel/levels.js';
 import { CUDA_TYPE, opRow } from '../graph/ops.js';
 import { apartCall, callsApart } from './apart.js';
 import { castExpression, fromStorage } from './casts.js';
@@ -40,7 +42,7 @@ export class Body {
   constructor(kernel: Kernel) {
     this.kernel = kernel;
     this.levels = levelsOf(kernel);
-    this.sizes = [...kernel.parallel, ...kernel.reduced];
+    this.sizes = sizesOf(kernel);
     this.depends = dependenciesOf(kernel);
     this.#callsApart = callsApart(kernel);
   }
@@ -54,20 +56,24 @@ export class Body {
     return this.kernel.tape[position]!;
   }
 
+  /** The access of a load whose place depends on coordinates alone. A gather is printed where it is computed, as ops are. */
+  accessAt(position: number): Access | undefined {
+    return affineLoadOf(this.instruction(position));
+  }
+
+  readonly isLoad = (position: number): boolean => this.accessAt(position) !== undefined;
+
   dependsOnParallel(position: number): boolean {
     return this.depends[position]!.some((on, axis) => on && axis < this.kernel.parallel.length);
   }
 
   /** Positions needed for `targets`, in tape order, without constants and without what is `known` (or below it). */
   closure(targets: Iterable<number>, known: (position: number) => boolean): number[] {
-    const needed = new Set<number>();
-    const stack = [...targets];
-    for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
-      if (needed.has(at) || known(at) || this.instruction(at).kind === 'const') continue;
-      needed.add(at);
-      stack.push(...argumentsOf(this.instruction(at)));
-    }
-    return [...needed].sort((a, b) => a - b);
+    return liveValues(
+      this.kernel.tape,
+      targets,
+      (position) => known(position) || this.instruction(position).kind === 'const',
+    );
   }
 
   /** The expression that names a value in a scope. */
@@ -93,7 +99,9 @@ export class Body {
     switch (instruction.kind) {
       case 'load': {
         const { access, dtype } = instruction;
-        const address = affineExpression(access, scope.coordinates, params);
+        const affine = affineExpression(access, scope.coordinates, params);
+        const address =
+          access.index === undefined ? affine : `${affine} + ${indexTerm(access.index, args[0]!, params)}`;
         const loaded = fromStorage(dtype, `${params.buffer(access.buffer)}[${address}]`);
         if (access.bounds.length === 0) return loaded;
         return `${boundsExpression(access.bounds, scope.coordinates, params)} ? ${loaded} : ${zeroLiteral(dtype)}`;
@@ -123,22 +131,19 @@ export class Body {
   }
 }
 
+/** The part of an address that a value chooses. */
+const indexTerm = ({ stride }: AccessIndex, value: string, params: Parameters): string =>
+  stride === 1 ? `(${params.index})${value}` : `(${params.index})${value} * ${params.size(stride)}`;
+
 const touches = (affines: readonly Affine[], axis: number): boolean =>
   affines.some((a) => a.strides[axis] !== 0);
 
 /** By position, then axis: whether the value depends on the axis. */
 export function dependenciesOf(kernel: Kernel): boolean[][] {
-  const axes = [...kernel.parallel, ...kernel.reduced].map((_, axis) => axis);
+  const axes = [...sizesOf(kernel).keys()];
   const result: boolean[][] = [];
   for (const i of kernel.tape) {
-    const own: readonly Affine[] =
-      i.kind === 'load'
-        ? [i.access, ...i.access.bounds]
-        : i.kind === 'index'
-          ? [i.affine]
-          : i.kind === 'inside'
-            ? i.bounds
-            : [];
+    const own = affinesIn(i);
     result.push(
       axes.map(
         (axis) =>

@@ -5,7 +5,7 @@
  *
  * Called by the schedule printers, which choose axis and V and keep chunks in register arrays.
  */
-import { type Access, sameBound } from '../fusion/kernel.js';
+import { type Access, sameBound } from '../fusion/kernel/kernel.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import type { Body } from './body.js';
 import { fromStorage, STORAGE_TYPE, toStorage } from './casts.js';

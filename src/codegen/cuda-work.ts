@@ -5,9 +5,10 @@
  * Regions are exact at their ends: the first and the last element of each that some thread touches, clamped to the
  * buffer. Called by the planner, for kernels that a GPU runs as one (`expandForDevice` splits the others).
  */
-import { type Access, argumentsOf, type Kernel, product } from '../fusion/kernel.js';
+import { liveValues, loadsOf, sizesOf } from '../fusion/kernel/algebra.js';
+import { type Box, boxesOfRange } from '../fusion/kernel/boxes.js';
+import { type Access, argumentsOf, type Kernel, product } from '../fusion/kernel/kernel.js';
 import { Body } from './body.js';
-import { type Box, boxesOfRange } from './boxes.js';
 import { normalize } from './domain.js';
 import { gridSizes, type TileGrid } from './function.js';
 import { type Pitches, pitchesOf } from './pitch.js';
@@ -60,12 +61,11 @@ interface Accesses {
 }
 
 /** The loads that values need, down to `known`. */
-function loadsFor(body: Body, values: readonly number[], known: (position: number) => boolean): Access[] {
-  return body.closure(values, known).flatMap((position) => {
-    const i = body.instruction(position);
-    return i.kind === 'load' ? [i.access] : [];
-  });
-}
+const loadsFor = (
+  { kernel }: Body,
+  values: readonly number[],
+  known: (position: number) => boolean,
+): Access[] => loadsOf(kernel, liveValues(kernel.tape, values, known)).map(({ access }) => access);
 
 function accessesOf(kernel: Kernel): Accesses {
   const { stores } = kernel;
@@ -179,7 +179,7 @@ function gridWork(kernel: Kernel, grid: TileGrid): Work {
   const isLine = product(sizes.slice(0, -1)) === 1;
   const cut = isLine ? sizes : sizes.slice(0, -1);
   const inner = isLine ? 1 : (sizes[sizes.length - 1] ?? 1);
-  const whole = wholeAxes([...kernel.parallel, ...kernel.reduced]);
+  const whole = wholeAxes(sizesOf(kernel));
   const boxOf = (tiles: Box): Box => {
     const box = [...whole];
     for (const [k, [from, to]] of tiles.entries()) {

@@ -4,7 +4,7 @@
  *
  * The source holds no constants and few sizes, so that other values and mostly other shapes need no other compilation.
  */
-import type { Kernel } from '../fusion/kernel.js';
+import type { Kernel } from '../fusion/kernel/kernel.js';
 import { apartFunctions } from './apart.js';
 import { Body } from './body.js';
 import { normalize } from './domain.js';

@@ -1,7 +1,7 @@
 /**
  * One generated function: its text and its launch. Every schedule printer ends here.
  */
-import type { Kernel } from '../fusion/kernel.js';
+import type { Kernel } from '../fusion/kernel/kernel.js';
 import type { CudaLaunch } from './launch.js';
 import type { Parameters } from './parameters.js';
 import { Writer } from './writer.js';

@@ -2,9 +2,9 @@
  * Index arithmetic of generated code: coordinates from a linear index, and affine functions of coordinates as
  * expressions. Strides of 0, 1 and -1 stand in the source; all other sizes are parameters.
  */
-import type { Affine, Bound, Kernel } from '../fusion/kernel.js';
-import { product } from '../fusion/kernel.js';
-import { affinesOf } from './domain.js';
+import { affinesOf, type Load, loadsOf, sizesOf } from '../fusion/kernel/algebra.js';
+import type { Affine, Bound, Kernel } from '../fusion/kernel/kernel.js';
+import { product } from '../fusion/kernel/kernel.js';
 import type { IndexWidth, Parameters } from './parameters.js';
 import type { Writer } from './writer.js';
 
@@ -13,18 +13,21 @@ const SLACK = 2 ** 22;
 
 /** The width in which every index, offset and partial sum of a kernel fits. */
 export function indexWidthOf(kernel: Kernel, further: number): IndexWidth {
-  const sizes = [...kernel.parallel, ...kernel.reduced];
+  const sizes = sizesOf(kernel);
   const reach = (a: Affine): number =>
     a.strides.reduce(
       (sum, stride, k) => sum + Math.abs(stride) * Math.max(0, sizes[k]! - 1),
       Math.abs(a.offset),
     );
+  const gathered = ({ access }: Load): number =>
+    reach(access) + Math.abs(access.index?.stride ?? 0) * Math.max(0, (access.index?.size ?? 1) - 1);
   const limit = 2 ** 31 - SLACK;
   const largest = Math.max(
     further,
     product(kernel.parallel),
     product(kernel.reduced),
     ...affinesOf(kernel).map(reach),
+    ...loadsOf(kernel).map(gathered),
   );
   return largest < limit ? 32 : 64;
 }

@@ -3,7 +3,7 @@
  * another accumulator joins it, and the result. One case per row of `graph/reductions.ts`.
  */
 import { InternalError } from '../errors.js';
-import type { Instruction } from '../fusion/kernel.js';
+import type { Instruction } from '../fusion/kernel/kernel.js';
 import { byteLengthOf, DTYPE_INFO, type DType } from '../graph/dtype.js';
 import { CUDA_TYPE, type OpName, opRow } from '../graph/ops.js';
 import { highestLiteral, lowestLiteral, oneLiteral, zeroLiteral } from './literals.js';
@@ -74,7 +74,7 @@ function moments(dtype: DType): Monoid {
   const type = `weft_moments<${CUDA_TYPE[dtype]}, ${CUDA_TYPE[component]}>`;
   const combine = (a: string, b: string): string => `weft_combine(${a}, ${b})`;
   const lift = ([x]: readonly string[]): string =>
-    `${type}{${oneLiteral(component)}, ${x}, ${zeroLiteral(component)}}`;
+    `${type}{${oneLiteral(component)}, ${x}, weft_undefined_of(${x})}`;
   return {
     components: [component, dtype, component],
     type,

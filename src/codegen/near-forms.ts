@@ -2,7 +2,7 @@
  * The near forms of ops (`near.ts`): which there are, what they record, and when that says that they hold. For float32;
  * other dtypes have none. A near form gives the bits of the op, or kernels would disagree, but for terms of sums.
  */
-import { argumentsOf, type Instruction } from '../fusion/kernel.js';
+import { argumentsOf, type Instruction } from '../fusion/kernel/kernel.js';
 import type { DType } from '../graph/dtype.js';
 import type { OpName } from '../graph/ops.js';
 

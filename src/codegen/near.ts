@@ -12,7 +12,7 @@
  * Used where arithmetic, not memory, is the limit. The functions are in `prelude-near.ts`; results do not depend on who
  * uses them, but for terms of sums: exponentials have a form of their own there (`term`), near or not.
  */
-import { argumentsOf } from '../fusion/kernel.js';
+import { argumentsOf } from '../fusion/kernel/kernel.js';
 import type { OpName } from '../graph/ops.js';
 import type { Body, Scope } from './body.js';
 import { type NearForm, nearFormOf, suitsLoop } from './near-forms.js';

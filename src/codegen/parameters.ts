@@ -5,7 +5,7 @@
  * Sizes and strides of one value are one parameter. Called by the schedule printers.
  */
 import { InternalError } from '../errors.js';
-import type { Kernel } from '../fusion/kernel.js';
+import type { Kernel } from '../fusion/kernel/kernel.js';
 import type { DType, Scalar } from '../graph/dtype.js';
 import { CUDA_TYPE } from '../graph/ops.js';
 import { STORAGE_TYPE } from './casts.js';

@@ -9,8 +9,9 @@
  *
  * Regions in rows are `work.ts`'; the code generators apply what sweeps chose just ahead of printing.
  */
-import { type Access, type Affine, argumentsOf, type Kernel } from '../fusion/kernel.js';
-import { type Box, insideOf } from './boxes.js';
+import { accessesOf, mapAccesses, sizesOf, withoutDead } from '../fusion/kernel/algebra.js';
+import { type Box, insideOf, rangeIn } from '../fusion/kernel/boxes.js';
+import type { Access, Affine, Kernel } from '../fusion/kernel/kernel.js';
 
 /** The first `width` elements of each `pitch`. */
 export interface Rows {
@@ -27,23 +28,11 @@ export interface Split {
   readonly columns: Affine;
 }
 
-const wholeBox = ({ parallel, reduced }: Kernel): Box =>
-  [...parallel, ...reduced].map((size) => [0, Math.max(1, size)] as const);
+const wholeBox = (kernel: Kernel): Box => sizesOf(kernel).map((size) => [0, Math.max(1, size)] as const);
 
-/** The smallest and the largest value of an affine function in a box. */
-function rangeIn({ offset, strides }: Affine, box: Box): [low: number, high: number] {
-  let [low, high] = [offset, offset];
-  for (const [k, [first, last]] of box.entries()) {
-    const stride = strides[k]!;
-    low += stride * (stride > 0 ? first : last - 1);
-    high += stride * (stride > 0 ? last - 1 : first);
-  }
-  return [low, high];
-}
-
-/** `undefined`: some step goes from one row into another, or the access reaches nothing. */
+/** `undefined`: some step goes from one row into another, or the access reaches nothing, or it is a gather. */
 function split(access: Access, domain: Box, pitch: number): Split | undefined {
-  const inside = insideOf(access.bounds, domain);
+  const inside = access.index === undefined ? insideOf(access.bounds, domain) : undefined;
   return inside && splitInRows(access, inside, pitch);
 }
 
@@ -99,28 +88,12 @@ function accessesByBuffer(kernel: Kernel): Map<number, Access[]> {
     if (known === undefined) found.set(access.buffer, [access]);
     else known.push(access);
   };
-  for (const position of usedOf(kernel)) {
-    const instruction = kernel.tape[position]!;
-    if (instruction.kind === 'load') add(instruction.access);
-  }
-  for (const { access } of kernel.stores) add(access);
+  for (const access of accessesOf(withoutDead(kernel))) add(access);
   return found;
 }
 
 /** Elements that rows are further apart in a trial. */
 const FURTHER = 4096;
-
-/** Positions that some store needs. */
-function usedOf({ tape, stores }: Kernel): Set<number> {
-  const used = new Set<number>();
-  const stack = stores.map(({ value }) => value);
-  for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
-    if (used.has(at)) continue;
-    used.add(at);
-    stack.push(...argumentsOf(tape[at]!));
-  }
-  return used;
-}
 
 /**
  * The pitches by which all accesses of a buffer can be split, for each buffer that has any. `keeps`: whether code that was
@@ -165,9 +138,5 @@ export function inWindows(kernel: Kernel): Kernel {
     const parts = pitch && split(access, domain, pitch.from);
     return parts === undefined ? access : { ...access, ...joinRows(parts, pitch!.to) };
   };
-  return {
-    ...kernel,
-    tape: kernel.tape.map((i) => (i.kind === 'load' ? { ...i, access: moved(i.access) } : i)),
-    stores: kernel.stores.map((store) => ({ ...store, access: moved(store.access) })),
-  };
+  return mapAccesses(kernel, moved);
 }

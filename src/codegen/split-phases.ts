@@ -7,15 +7,9 @@
  * For kernels with too few rows to walk them by one block each. Called by `cuda.ts`.
  */
 
-import {
-  type Access,
-  argumentsOf,
-  type Instruction,
-  type Kernel,
-  levelsOf,
-  product,
-  type Store,
-} from '../fusion/kernel.js';
+import { accessesOf, extract, liveValues, mapAccesses, sizesOf } from '../fusion/kernel/algebra.js';
+import { type Access, type Instruction, type Kernel, product, type Store } from '../fusion/kernel/kernel.js';
+import { levelsOf } from '../fusion/kernel/levels.js';
 import { byteLengthOf } from '../graph/dtype.js';
 
 export interface SplitKernels {
@@ -54,7 +48,7 @@ export function splitPhases(kernel: Kernel): SplitKernels {
 
 /** Dense over the parallel axes. */
 function rowAccess(kernel: Kernel, buffer: number): Access {
-  const strides = [...kernel.parallel, ...kernel.reduced].map(() => 0);
+  const strides = sizesOf(kernel).map(() => 0);
   let stride = 1;
   for (let k = kernel.parallel.length - 1; k >= 0; k--) {
     strides[k] = stride;
@@ -73,25 +67,14 @@ function subKernel(
   place: ReadonlyMap<number, number>,
   buffers: Kernel['buffers'],
 ): Kernel {
-  const needed = new Set<number>();
-  const stack = stores.map((store) => store.value);
-  for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
-    if (needed.has(at)) continue;
-    needed.add(at);
-    if (!replaced(at)) stack.push(...argumentsOf(kernel.tape[at]!));
-  }
-  const moved = new Map<number, number>();
-  const tape: Instruction[] = [];
-  for (const position of [...needed].sort((a, b) => a - b)) {
-    const i = kernel.tape[position]!;
-    const args = argumentsOf(i).map((arg) => moved.get(arg)!);
-    moved.set(position, tape.length);
-    if (replaced(position))
-      tape.push({ kind: 'load', dtype: i.dtype, access: rowAccess(kernel, place.get(position)!) });
-    else if (i.kind === 'map' || i.kind === 'reduce') tape.push({ ...i, args });
-    else if (i.kind === 'cast') tape.push({ ...i, args: [args[0]!] });
-    else tape.push(i);
-  }
+  const handedOn = kernel.tape.map(
+    (i, position): Instruction =>
+      replaced(position)
+        ? { kind: 'load', dtype: i.dtype, access: rowAccess(kernel, place.get(position)!) }
+        : i,
+  );
+  const values = stores.map((store) => store.value);
+  const { tape, moved } = extract(handedOn, liveValues(handedOn, values));
   const written = new Set(stores.map((store) => store.access.buffer));
   const roles = buffers.map((buffer, k) => ({
     ...buffer,
@@ -100,7 +83,7 @@ function subKernel(
   return {
     name: `${kernel.name}_${phase}`,
     // Without a reduction of its own, a phase is a map over the whole domain.
-    parallel: reduces ? kernel.parallel : [...kernel.parallel, ...kernel.reduced],
+    parallel: reduces ? kernel.parallel : sizesOf(kernel),
     reduced: reduces ? kernel.reduced : [],
     buffers: roles,
     tape,
@@ -110,13 +93,7 @@ function subKernel(
 
 /** A kernel without the buffers that it does not touch; `used`: the old positions of those that it does. */
 export function usedBuffers(kernel: Kernel): { readonly kernel: Kernel; readonly used: readonly number[] } {
-  const touched = new Set(kernel.stores.map((store) => store.access.buffer));
-  for (const i of kernel.tape) if (i.kind === 'load') touched.add(i.access.buffer);
-  const used = [...touched].sort((a, b) => a - b);
-  const moved = (access: Access): Access => ({ ...access, buffer: used.indexOf(access.buffer) });
-  const tape = kernel.tape.map(
-    (i): Instruction => (i.kind === 'load' ? { ...i, access: moved(i.access) } : i),
-  );
-  const stores = kernel.stores.map((store) => ({ ...store, access: moved(store.access) }));
-  return { kernel: { ...kernel, buffers: used.map((k) => kernel.buffers[k]!), tape, stores }, used };
+  const used = [...new Set(accessesOf(kernel).map(({ buffer }) => buffer))].sort((a, b) => a - b);
+  const renamed = mapAccesses(kernel, (access) => ({ ...access, buffer: used.indexOf(access.buffer) }));
+  return { kernel: { ...renamed, buffers: used.map((k) => kernel.buffers[k]!) }, used };
 }

@@ -4,8 +4,8 @@
  *
  *     reduced [i: 96, j: 64] in tiles of [i: 8, j: 4]   →   reduced [i: 12, j: 16, 8, 4]
  */
-import type { Affine, Kernel } from '../fusion/kernel.js';
-import { withAxes } from './domain.js';
+import { mapAffines } from '../fusion/kernel/algebra.js';
+import type { Kernel } from '../fusion/kernel/kernel.js';
 
 /** A stretch of a reduced axis; `axis` counts all axes of the domain. */
 export interface Stretch {
@@ -20,12 +20,12 @@ export function tileReduced(kernel: Kernel, tile: readonly Stretch[]): Kernel {
   const lengthOf = (axis: number): number => tile.find((stretch) => stretch.axis === axis)?.length ?? 1;
   const p = kernel.parallel.length;
   const outer = kernel.reduced.map((size, k) => size / lengthOf(p + k));
-  const change = ({ offset, strides }: Affine) => ({
-    offset,
+  const tiled = [...outer, ...tile.map(({ length }) => length)];
+  return mapAffines(kernel, kernel.parallel, tiled, (affine) => ({
+    ...affine,
     strides: [
-      ...strides.map((stride, axis) => stride * lengthOf(axis)),
-      ...tile.map(({ axis }) => strides[axis]!),
+      ...affine.strides.map((stride, axis) => stride * lengthOf(axis)),
+      ...tile.map(({ axis }) => affine.strides[axis]!),
     ],
-  });
-  return withAxes(kernel, kernel.parallel, [...outer, ...tile.map(({ length }) => length)], change);
+  }));
 }

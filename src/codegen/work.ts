@@ -5,8 +5,9 @@
  * and the same addresses relative to each buffer's start. The bits of a result therefore do not depend on how a kernel
  * was cut. `exec/sweeps/sweeps.ts` cuts jobs that do not fit into memory; each code generator says how its kernels can be cut.
  */
-import type { Access, Kernel } from '../fusion/kernel.js';
-import { type Box, insideOf, reachOf } from './boxes.js';
+
+import { type Box, footprintOf, insideOf } from '../fusion/kernel/boxes.js';
+import type { Access, Kernel } from '../fusion/kernel/kernel.js';
 import { type Pitches, type Rows, reachInRows } from './pitch.js';
 
 /** Elements [first, last) of a kernel's buffer: the smallest range that holds all that a part reads, or writes. */
@@ -62,7 +63,7 @@ export function regionsOf(
   for (const access of accesses) {
     const inside = insideOf(access.bounds, box);
     const { buffer } = access;
-    const reach = inside && reachOf(access, inside, kernel.buffers[buffer]!.elementCount);
+    const reach = inside && footprintOf(access, inside, kernel.buffers[buffer]!.elementCount);
     if (reach === undefined) continue;
     const pitch = pitches?.get(buffer);
     if (pitch === undefined) found.push({ buffer, first: reach[0], last: reach[1] });

@@ -7,12 +7,13 @@ import { formatValue } from '../graph/format.js';
 import type { DevicesOption } from './native/devices.js';
 import type { OnProgress } from './progress.js';
 
+/** Options of `compute`, `persist`, `explain` and `plan`. */
 export interface ComputeOptions {
   /** `'cpu'`, `'cuda'` or `'cuda:N'`; without it a usable GPU is taken, else the CPU (`explain()` says which). */
   readonly device?: string | undefined;
   /**
    * Several GPUs: `'all'` that are usable, so many of them, or a list of names. The work is dealt to them, with the bits of one
-   * device. `'all'` is the CPU where there is no GPU. `memory` then holds for each device.
+   * device. `'all'` is the CPU where there is no GPU; lost ones are left out. `memory` then holds for each device.
    */
   readonly devices?: DevicesOption | undefined;
   /**
@@ -28,13 +29,13 @@ export interface ComputeOptions {
   /** Leaves out the rewrites that may change the rounding of floating-point results. */
   readonly exact?: boolean | undefined;
   /**
-   * The most memory of the device that the compute may hold at a time, in bytes or as text (`'2GiB'`): arenas, tiles, library
-   * workspaces. What does not fit as a whole is computed in tiles; what cannot be is refused before anything runs, with
+   * The most memory of the device that the compute may hold at a time, in bytes, as text (`'2GiB'`) or as a share of all that the
+   * device has (`'50%'`; of several devices, the least has): arenas, tiles, library workspaces. Jobs that do not fit as a whole are computed in tiles; those that cannot be are refused before anything runs, with
    * `MemoryError`. On the CPU, arrays that the user gives or gets do not count. Without it, the setting `WEFT_MEMORY`.
    */
   readonly memory?: number | string | undefined;
   /**
-   * The most host memory that the compute may take beside arrays and results, in bytes or as text: pinned memory that copies
+   * The most host memory that the compute may take beside arrays and results, in bytes, as text or as a share: pinned memory that copies
    * to and from a GPU go through, and values that wait between passes over data that is larger than the device. What takes
    * more is planned without such values, or with less memory to copy through, or refused before anything runs, with
    * `MemoryError`. Memory of results is counted only where it is page-locked, because large results come into it again and

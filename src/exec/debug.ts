@@ -2,12 +2,14 @@
  * What `WEFT_DEBUG` prints to stderr, and `WEFT_DUMP` writes to a folder: graphs, passes, kernels, sources, plans, times. The words are
  * those of `config.ts`. Nothing is formatted unless it is asked for.
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { config, type DebugTopic } from '../config.js';
 import { ArgumentError, expected } from '../errors.js';
 
 let dumped = 0;
+/** Not blocking: a pipe that has a dump's name is an error, and is not waited for. */
+const WRITING = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK;
 
 /** Prints and dumps a text under a topic; `text` is called only if someone wants it. */
 export function debug(topic: DebugTopic, title: string, text: () => string): void {
@@ -20,10 +22,19 @@ export function debug(topic: DebugTopic, title: string, text: () => string): voi
   const name = `${String(dumped++).padStart(5, '0')}-${topic}-${title.replace(/[^\w.-]+/g, '_').slice(0, 80)}`;
   try {
     makeFolder(dumpFolder);
-    writeFileSync(join(dumpFolder, `${name}.${topic === 'cuda' ? 'cu' : 'txt'}`), `${body}\n`);
+    writeDump(join(dumpFolder, `${name}.${topic === 'cuda' ? 'cu' : 'txt'}`), `${body}\n`);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ArgumentError(expected('config', 'WEFT_DUMP to be a folder to write to', why));
+  }
+}
+
+function writeDump(path: string, text: string): void {
+  const file = openSync(path, WRITING);
+  try {
+    writeFileSync(file, text);
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -4,19 +4,20 @@
  * The JavaScript thread plans and then waits for a promise; copying and computing happen on native threads.
  */
 
-import { parseBytes } from '../bytes.js';
 import { config } from '../config.js';
-import { isOwnError } from '../errors.js';
+import { isOwnError, NativeError } from '../errors.js';
 import { type Canonical, canonicalize } from '../fusion/canonicalize.js';
-import { canonicalOfPart, partsBelow } from '../fusion/fold.js';
+import { canonicalOfPart, checksBelow, partsBelow } from '../fusion/fold.js';
+import { type IndexCheck, throwOutOfRange } from '../fusion/index-check.js';
 import type { DType } from '../graph/dtype.js';
 import { type DeviceBuffer, type Expr, holdersOf, type Shape, type TypedArray } from '../graph/expr.js';
 import { formatSite } from '../site.js';
+import { budgetsOf } from './budgets.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
 import { executeDealt } from './dealt/dealt.js';
 import { inputsOf, runWithInputs } from './inputs.js';
 import { type ChosenDevices, chooseDevices } from './native/devices.js';
-import { typedArrayOver } from './native/host-memory.js';
+import { checkHostArray, MOST_EXTERNAL_BYTES, typedArrayOver } from './native/host-memory.js';
 import {
   cancel,
   createCancel,
@@ -32,7 +33,7 @@ import { timed } from './native/recorder.js';
 import { turnToPlan } from './native/turns.js';
 import { Parts } from './parts.js';
 import type { Plan, PlanBuffer } from './plan/plan.js';
-import type { Budgets, Place, Program } from './programs/program.js';
+import type { Place, Program } from './programs/program.js';
 import { type OnProgress, watchProgress } from './progress.js';
 import { runWithin } from './within.js';
 
@@ -76,16 +77,24 @@ const LEAST_HELD_BYTES = 2 ** 20;
 
 /**
  * Where the results of a program are wanted. Each ArrayBuffer of many MiB makes the engine collect garbage, which takes as
- * long as computing it: large results on the host become one only for those who look at them.
+ * long as computing it: large results on the host become one only for those who look at them, unless they are too large
+ * to become one afterwards.
  */
 export const placesOf = (
   results: readonly PlanBuffer[],
   device: string,
   place: 'host' | 'device',
 ): OutputPlace[] =>
-  results.map(({ byteLength, windowed }) =>
-    device === 'cpu' && windowed !== true && byteLength >= LEAST_HELD_BYTES ? 'device' : place,
-  );
+  results.map(({ byteLength, windowed }) => {
+    const isHeld = byteLength >= LEAST_HELD_BYTES && byteLength <= MOST_EXTERNAL_BYTES;
+    return device === 'cpu' && windowed !== true && isHeld ? 'device' : place;
+  });
+
+/** Throws a MemoryError for results that cannot be brought to JavaScript. */
+export function checkHostResults(exprs: readonly Expr[]): void {
+  const hint = 'persist() it, compute it into a file, or compute parts of it';
+  for (const { dtype, shape } of exprs) checkHostArray('compute', dtype, shape, hint);
+}
 
 /** The results of expressions that came to the host. */
 export const hostResults = (exprs: readonly Expr[], { program, outputs }: Executed): HostResult[] =>
@@ -147,17 +156,28 @@ async function execute(
   filesOf?: (plan: Pick<Plan, 'outputs'>, output: number) => readonly FileOutput[],
 ): Promise<Executed> {
   checkComputeOptions('compute', options);
+  if (place === 'host') checkHostResults(exprs);
   const { signal, onProgress } = options;
   signal?.throwIfAborted();
   const canonical = timed('plan', 'canonicalize', () => canonicalize(exprs));
   if (options.device !== 'cpu') await probed(); // libraries are loaded off this thread
   const chosen = devicesOf(canonical, options);
-  if (chosen.isDealt) return dealt(exprs, canonical, chosen, options, place, filesOf);
+  const checks = checksBelow(canonical);
+  if (chosen.isDealt) {
+    await checkIndices(checks, exprs, options);
+    return dealt(exprs, canonical, chosen, options, place, filesOf);
+  }
   const device = { name: chosen.names[0]! };
   // Views of the inputs are taken now: what the user does to an array later cannot change which memory is read.
   const arrays = inputsOf(canonical);
+  await checkIndices(checks, exprs, options);
   const parts = Parts.below(canonical);
-  const target = { device: device.name, exact: options.exact === true, ...budgetsOf(options), place };
+  const target = {
+    device: device.name,
+    exact: options.exact === true,
+    ...budgetsOf(options, [device.name]),
+    place,
+  };
   const token = signal === undefined && onProgress === undefined ? undefined : createCancel();
   // The tiles of parts are not told as progress: they have a token of their own.
   const partsToken = parts === undefined || signal === undefined ? undefined : createCancel();
@@ -196,6 +216,30 @@ async function execute(
   }
 }
 
+/** Computes the ends of index arrays, and throws for those that are out of range. `exprs`: what is computed with them. */
+async function checkIndices(
+  checks: readonly IndexCheck[],
+  exprs: readonly Expr[],
+  options: ComputeOptions,
+): Promise<void> {
+  if (checks.length === 0) return;
+  const { onProgress: _, ...quiet } = options;
+  const computing = evaluate(
+    checks.flatMap((check) => check.ends),
+    quiet,
+  );
+  const ends = await computing.catch((error: unknown) => {
+    throw located(error, exprs);
+  });
+  throwOutOfRange(checks, ends.map(indexOf));
+}
+
+/** A result that is one index. */
+export function indexOf({ data }: HostResult): bigint {
+  const array = typeof data === 'function' ? data() : data;
+  return BigInt(array[0]!);
+}
+
 /** As `execute`, on several devices. */
 async function dealt(
   exprs: readonly Expr[],
@@ -210,7 +254,7 @@ async function dealt(
     const turn = turnToPlan();
     if (turn !== undefined) await turn;
     signal?.throwIfAborted();
-    const target = { devices: names, exact: exact === true, ...budgetsOf(options), place };
+    const target = { devices: names, exact: exact === true, ...budgetsOf(options, names), place };
     const running = { signal, onProgress, onDeviceLost, deadline, filesOf };
     return await executeDealt(canonical, target, running);
   } catch (error) {
@@ -245,12 +289,6 @@ async function watched<T>(
   return running;
 }
 
-/** The most bytes that a compute may hold. */
-export const budgetsOf = ({ memory, hostMemory }: ComputeOptions): Budgets => ({
-  budget: memory === undefined ? config().memory : parseBytes('compute', memory),
-  hostBudget: hostMemory === undefined ? config().hostMemory : parseBytes('compute', hostMemory),
-});
-
 /** For each array on a device that a graph and the parts below it read: the devices that hold it. */
 function holdersIn(canonical: Canonical): (readonly string[])[] {
   const holders: (readonly string[])[] = [];
@@ -267,8 +305,8 @@ export function devicesOf(canonical: Canonical, options: ComputeOptions): Chosen
 
 /** Adds the user's line to an error of execution; not to what his own functions threw. */
 export function located(error: unknown, exprs: readonly Expr[]): unknown {
-  const site = exprs[0]?.site;
-  if (isOwnError(error) && site !== undefined)
-    error.message += `\n    while computing what was made at ${formatSite(site)}`;
+  const place = formatSite(exprs[0]?.site);
+  if (isOwnError(error) && !(error instanceof NativeError) && place !== undefined)
+    error.message += `\n    while computing what was made at ${place}`;
   return error;
 }

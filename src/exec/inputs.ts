@@ -15,8 +15,9 @@ import type {
   TypedArray,
 } from '../graph/expr.js';
 import { formatSite } from '../site.js';
+import { bytesOver } from './native/host-memory.js';
 import type { ReaderInput, RunInput } from './native/native.js';
-import { isPlaceholder } from './placeholder.js';
+import { refusePlaceholder } from './placeholder.js';
 import type { Plan } from './plan/plan.js';
 
 /** Elements that JavaScript is still to read: all before the run, or parts of them while it is under way. */
@@ -157,14 +158,6 @@ export function partOf(
   return data.subarray(start * values, end);
 }
 
-/** What stands for an argument while a function is traced has no elements. */
-function refusePlaceholder(memory: object): void {
-  if (!isPlaceholder(memory)) return;
-  throw new ArgumentError(
-    expected('compile', 'a function that builds a graph', 'one that computes', 'nothing runs in it'),
-  );
-}
-
 function refuseDisposed({ device, disposed }: DeviceBuffer, { elementCount, dtype }: SourceArray): void {
   if (!disposed) return;
   const received = `${elementCount} elements of ${dtype} on ${device} whose memory is free`;
@@ -180,12 +173,14 @@ function lostMemory(wanted: string, left: string, canonical: Canonical): Argumen
 
 function fileInput(region: FileRegion, dtype: DType, start: number, count: number): RunInput {
   const size = byteLengthOf(dtype);
+  const { byteOffset, byteLength, checksum } = region;
   return {
     path: region.path,
     byteOffset: region.byteOffset + start * size,
     byteLength: count * size,
     swap: region.swapped ? byteLengthOf(DTYPE_INFO[dtype].component) : 0,
     stamp: region.stamp,
+    checksum: checksum && { ...checksum, byteOffset, byteLength },
   };
 }
 
@@ -197,12 +192,12 @@ function chunkedInput(
 ): RunInput {
   const size = byteLengthOf(dtype);
   const [first, end] = [start * size, (start + elementCount) * size];
-  const parts: Uint8Array[] = [];
+  const parts: DataView[] = [];
   let at = 0;
   for (const { buffer, byteOffset, byteLength } of chunks) {
     const from = Math.max(first - at, 0);
     const to = Math.min(end - at, byteLength);
-    if (from < to) parts.push(new Uint8Array(buffer, byteOffset + from, to - from));
+    if (from < to) parts.push(bytesOver(buffer, byteOffset + from, to - from));
     at += byteLength;
   }
   if (at < end) throw lostMemory(`${end} bytes`, `${at} bytes`, canonical);
@@ -210,6 +205,9 @@ function chunkedInput(
 }
 
 const where = (sites: Iterable<Site>): string | undefined => {
-  for (const site of sites) return `made at ${formatSite(site)}`;
+  for (const site of sites) {
+    const place = formatSite(site);
+    return place === undefined ? undefined : `made at ${place}`;
+  }
   return undefined;
 };

@@ -11,6 +11,7 @@ import { canonicalOfPart, partsBelow, partsIn } from '../fusion/fold.js';
 import type { DeviceBuffer, FoldedPart, FoldedSource } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import { type Bringing, type Input, inputsOf, type PartValues, runWithInputs } from './inputs.js';
+import { bytesOver } from './native/host-memory.js';
 import { type RunInput, run } from './native/native.js';
 import type { Place, Program, Target } from './programs/program.js';
 import { runWithin } from './within.js';
@@ -141,6 +142,6 @@ async function runPart(
   return plan.outputs.map((at) => {
     if (at < 0) return new Uint8Array(0);
     const output = outputs[at]!;
-    return output instanceof ArrayBuffer ? new Uint8Array(output) : output;
+    return output instanceof ArrayBuffer ? bytesOver(output) : output;
   });
 }

@@ -7,20 +7,23 @@ import { expected, MemoryError } from '../errors.js';
 import type { Partition } from '../fusion/partition.js';
 import type { SourceArray } from '../fusion/source-array.js';
 import type { Site } from '../graph/expr.js';
-import { formatBytes } from '../graph/format.js';
+import { formatBytes, formattedUp } from '../graph/format.js';
 import type { Graph } from '../graph/graph.js';
 import { type DeviceNeeds, peakOf, withHostPeak } from './plan/device-needs.js';
 import { type Draft, draftOf } from './plan/draft.js';
-import { hostNoFit, madeAt, nameOf, withLessToCopyThrough, withoutSpills } from './plan/host-budget.js';
+import { hostNoFit, madeAt, withLessToCopyThrough, withoutSpills } from './plan/host-budget.js';
 import { inPlace } from './plan/in-place.js';
+import { type LeastBudget, leastBudget } from './plan/least-budget.js';
 import { withLoopCounters } from './plan/loop-counters.js';
 import { recordsOf, withLoopRecords } from './plan/loop-records.js';
 import { placeInArena } from './plan/memory.js';
 import type { Plan, PlanBuffer, Step } from './plan/plan.js';
+import { stepName } from './plan/plan.js';
 import { inStreams } from './plan/plan-streams.js';
 import { inReadBlocks } from './plan/read-blocks.js';
 import { buffersOf, placesOf } from './plan/step-buffers.js';
 import { withWorkspaces, workspacesOf } from './plan/workspace.js';
+import { forOnePlanning } from './sweeps/remembered-works.js';
 import type { NoFit } from './sweeps/sweep-slots.js';
 import { planSweeps } from './sweeps/sweeps.js';
 
@@ -50,13 +53,21 @@ export function planPartition(
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
-  needs: DeviceNeeds,
+  deviceNeeds: DeviceNeeds,
   limits: Limits = {},
 ): Plan {
+  const needs = forOnePlanning(deviceNeeds);
   const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY, sites } = limits;
   const draft = draftOf(graph, partition, sources, needs);
   const plan = planDraft(draft, needs, budget);
-  if ('needed' in plan) throw noFit(plan, budget, sites);
+  if ('needed' in plan) throw refusal(draft, plan, budget, hostBudget, needs, sites);
+  const fitting = onHost(draft, plan, needs, budget, hostBudget);
+  if (fitting.hostPeakBytes > hostBudget) throw hostNoFit(fitting, hostBudget, sites);
+  return fitting;
+}
+
+/** The plan, or another that takes no more of the host's memory than it may; one that takes least, where all take more. */
+function onHost(draft: Draft, plan: Plan, needs: DeviceNeeds, budget: number, hostBudget: number): Plan {
   if (plan.hostPeakBytes <= hostBudget) return plan;
   // Without values that wait in host memory; then with less memory to copy through.
   const plans = [plan];
@@ -66,8 +77,30 @@ export function planPartition(
   }
   plans.push(...plans.map((tried) => withLessToCopyThrough(tried, needs, hostBudget)));
   const fitting = plans.find(({ hostPeakBytes }) => hostPeakBytes <= hostBudget);
-  if (fitting === undefined) throw hostNoFit(plans.at(-1)!, hostBudget, sites);
-  return fitting;
+  return fitting ?? plans.reduce((least, one) => (one.hostPeakBytes < least.hostPeakBytes ? one : least));
+}
+
+/** The error of a job that does not fit, with a budget that is enough; the host's memory may be short as well. */
+function refusal(
+  draft: Draft,
+  refused: NoFit,
+  budget: number,
+  hostBudget: number,
+  needs: DeviceNeeds,
+  sites: Limits['sites'],
+): MemoryError {
+  const whole = planDraft(draft, needs, Number.POSITIVE_INFINITY) as Plan;
+  const mostHost = Math.max(
+    hostBudget,
+    onHost(draft, whole, needs, whole.peakBytes, hostBudget).hostPeakBytes,
+  );
+  const least = leastBudget(budget, refused, whole.peakBytes, (tried) => {
+    const plan = planDraft(draft, needs, tried);
+    if ('needed' in plan) return plan;
+    const isFitting = onHost(draft, plan, needs, tried, mostHost).hostPeakBytes <= mostHost;
+    return isFitting ? undefined : { ...refused, needed: plan.peakBytes };
+  });
+  return noFit(least, budget, sites, mostHost > hostBudget ? mostHost : undefined);
 }
 
 function planDraft(drafted: Draft, needs: DeviceNeeds, budget: number): Plan | NoFit {
@@ -98,17 +131,24 @@ function largestStep(draft: Draft, needs: DeviceNeeds): Step {
   return draft.steps.reduce((most, step) => (bytesOf(step) > bytesOf(most) ? step : most));
 }
 
-/** Says what a job that cannot fit would need, and which of the user's nodes needs it. */
-export function noFit({ needed, step, atOnce }: NoFit, budget: number, sites: Limits['sites']): MemoryError {
-  const name = nameOf(step);
-  const bytes = formatBytes(needed);
+/** The error of a job that does not fit: a budget that is enough, and the user's node that needs it. */
+export function noFit(
+  { bytes, why: { step, atOnce } }: LeastBudget<NoFit>,
+  budget: number,
+  sites: Limits['sites'],
+  hostBytes?: number,
+): MemoryError {
+  const name = stepName(step);
+  const needed = formatBytes(bytes);
   const least = {
-    step: `a step that cannot be cut into tiles, ${name}, needs ${bytes} at once`,
-    states: `it needs ${bytes} as a whole: the tiles of a ${name} cannot go through its steps one by one, and its states have no other memory here to wait in`,
-    tiles: `the smallest tiles of ${name} need ${bytes}`,
+    step: `a step that cannot be cut into tiles, ${name}, needs ${needed} at once, with what is held beside it`,
+    states: `it needs ${needed} as a whole: the tiles of a ${name} cannot go through its steps one by one, and its states have no other memory here to wait in`,
+    tiles: `the smallest tiles of ${name} need ${needed}, with what is held beside them`,
   }[atOnce ?? 'tiles'];
-  const message = expected('compute', `a job that fits into ${formatBytes(budget)}`, least);
-  return new MemoryError(message + madeAt(step, sites));
+  const onHost = hostBytes === undefined ? {} : { hostMemory: formattedUp(hostBytes) };
+  const host = hostBytes === undefined ? '' : `, and ${formatBytes(formattedUp(hostBytes))} of host memory`;
+  const message = expected('compute', `a job that fits into ${formatBytes(budget)}`, least + host);
+  return new MemoryError(message + madeAt(step, sites), undefined, { memory: bytes, ...onHost });
 }
 
 /** Every buffer as a whole, steps one after the other. */

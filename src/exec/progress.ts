@@ -3,7 +3,7 @@
  * and turns it into what the user asked to be told. Called by `evaluate.ts`.
  */
 import { WINDOW_FIELDS } from './native/native-types.js';
-import { type Plan, type Step, type SweepStep, sweepsOf } from './plan/plan.js';
+import { type Plan, type Step, type SweepStep, stepName, sweepsOf } from './plan/plan.js';
 
 /** How far a compute is. A compute that fits as a whole is one tile; a step of `iterate` counts as a tile. */
 export interface Progress {
@@ -19,6 +19,7 @@ export interface Progress {
   readonly steps: readonly string[];
 }
 
+/** Is told, several times a second, how far a compute is. */
 export type OnProgress = (progress: Progress) => void;
 
 /** How often the count is looked at. */
@@ -94,7 +95,7 @@ function sweepStage(sweep: SweepStep): Stage {
 const namesOf = (step: Step): string[] => {
   if (step.kind === 'loop') return step.body.flatMap(namesOf);
   if (step.kind === 'sweep') return step.body.flatMap((part) => namesOf(part.step));
-  return ['kernel' in step ? step.kernel.name : step.kind];
+  return [stepName(step)];
 };
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);

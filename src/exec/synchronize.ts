@@ -2,6 +2,8 @@
  * Waiting for a device: results of compiled functions that stay on a GPU are handed out when their work is queued, and this
  * tells when it is done. Work on a device ends in order, so that the end of a program that does nothing is the end of all.
  */
+import { refuseMore } from '../graph/arguments.js';
+import { calledAsync } from '../site.js';
 import { deviceName } from './native/devices.js';
 import { createProgram, memory, type NativeProgram, run } from './native/native.js';
 
@@ -20,7 +22,11 @@ function nothingOn(device: string): NativeProgram {
  * Waits until all that was asked of a device before is done; without a name, of every device in use. Rejects with what went
  * wrong, such as a `DeviceLostError`, that nobody was told of yet.
  */
-export async function synchronize(device?: string): Promise<void> {
-  const devices = device === undefined ? memory().map((entry) => entry.device) : [deviceName(device)];
-  await Promise.all(devices.map((name) => run(nothingOn(name), [], { outputs: [] })));
+export function synchronize(device?: string): Promise<void>;
+export async function synchronize(device?: string, ...more: readonly unknown[]): Promise<void> {
+  await calledAsync(synchronize, async () => {
+    refuseMore('synchronize', 1, [device, ...more]);
+    const devices = device === undefined ? memory().map((entry) => entry.device) : [deviceName(device)];
+    await Promise.all(devices.map((name) => run(nothingOn(name), [], { outputs: [] })));
+  });
 }

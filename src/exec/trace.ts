@@ -8,18 +8,31 @@
 import { config } from '../config.js';
 import { MemoryError } from '../errors.js';
 import { type Canonical, canonicalize } from '../fusion/canonicalize.js';
+import { checksBelow } from '../fusion/fold.js';
+import { type IndexCheck, throwOutOfRange } from '../fusion/index-check.js';
 import type { SourceArray } from '../fusion/source-array.js';
 import type { Expr } from '../graph/expr.js';
+import { budgetsOf } from './budgets.js';
 import type { ComputeOptions } from './compute-options.js';
 import { type DealtOptions, executeAgain, executeDealt } from './dealt/dealt.js';
-import { devicesOf, type Executed, located, placesOf, probed } from './evaluate.js';
+import {
+  checkHostResults,
+  devicesOf,
+  type Executed,
+  hostResults,
+  indexOf,
+  located,
+  placesOf,
+  probed,
+} from './evaluate.js';
 import { type Input, inputOf, partOf, runWithInputs } from './inputs.js';
-import { type RunOptions, run } from './native/native.js';
+import { lostDevices, type RunOptions, run } from './native/native.js';
 import { isSomeStalled } from './native/stalls.js';
 import { turnToPlan } from './native/turns.js';
 import { Parts } from './parts.js';
-import { type ArgumentExpr, firstOf, memoryOf } from './placeholder.js';
-import type { Budgets, Program } from './programs/program.js';
+import { type ArgumentExpr, firstOf, memoryOf, refusePlaceholder } from './placeholder.js';
+import { processLimitOf } from './process-limit.js';
+import type { Program } from './programs/program.js';
 import { runWithin } from './within.js';
 
 /** Where results are wanted. */
@@ -39,7 +52,9 @@ export class Trace {
   readonly #canonical: Canonical;
   readonly #feeds: readonly Feed[];
   readonly #options: ComputeOptions;
-  readonly #budgets: Budgets;
+  readonly #checks: readonly IndexCheck[];
+  /** Computes the ends of the index arrays, where there are any. */
+  readonly #ends: Trace | undefined;
   /** Runs the program that ran before with other arguments. */
   readonly #again: { [Place in TracePlace]?: (args: Arguments) => Promise<Executed> } = {};
 
@@ -48,12 +63,13 @@ export class Trace {
     exprs: readonly Expr[],
     placeholders: readonly (ArgumentExpr | undefined)[],
     options: ComputeOptions,
-    budgets: Budgets,
   ) {
     this.exprs = exprs;
     this.#options = options;
-    this.#budgets = budgets;
     this.#canonical = canonicalize(exprs);
+    this.#checks = checksBelow(this.#canonical);
+    const ends = this.#checks.flatMap((check) => check.ends);
+    this.#ends = ends.length === 0 ? undefined : new Trace(ends, placeholders, options);
     const positions = new Map<object, number>();
     placeholders.forEach((x, k) => {
       if (x !== undefined) positions.set(memoryOf(x.source), k);
@@ -67,6 +83,7 @@ export class Trace {
 
   /** Runs the graph; `args` are by position, like the placeholders. */
   async run(args: Arguments, place: TracePlace): Promise<Executed> {
+    if (this.#ends !== undefined) await this.#checkIndices(this.#ends, args);
     // Devices that do not answer are left out, or refused.
     const again = isSomeStalled() ? undefined : this.#again[place];
     try {
@@ -82,8 +99,17 @@ export class Trace {
     }
   }
 
+  /** Throws for index arrays that are out of range. */
+  async #checkIndices(ends: Trace, args: Arguments): Promise<void> {
+    const executed = await ends.run(args, 'host').catch((error: unknown) => {
+      throw located(error, this.exprs);
+    });
+    throwOutOfRange(this.#checks, hostResults(ends.exprs, executed).map(indexOf));
+  }
+
   /** Finds or makes the program, and keeps the one that ran. */
   async #runFirst(args: Arguments, place: TracePlace): Promise<Executed> {
+    if (place === 'host') checkHostResults(this.exprs);
     // Views are taken before anything is waited for.
     const arrays = this.#feeds.map((feed) => this.#inputOf(feed, args));
     if (this.#options.device !== 'cpu') await probed();
@@ -93,7 +119,8 @@ export class Trace {
     if (chosen.isDealt) return this.#runDealt(chosen.names, arrays, place);
     const device = chosen.names[0]!;
     const parts = Parts.below(this.#canonical);
-    const target = { device, exact: this.#options.exact === true, ...this.#budgets, place };
+    const budgets = budgetsOf(this.#options, chosen.names);
+    const target = { device, exact: this.#options.exact === true, ...budgets, place };
     const attempt = async (program: Program): Promise<Executed> => {
       const { plan, native } = program;
       const results = plan.buffers.filter((buffer) => buffer.role === 'output');
@@ -106,7 +133,9 @@ export class Trace {
       // Captured graphs in parts are computed at each call.
       if (parts === undefined) {
         const feeds = plan.inputs.map((source) => this.#feeds[source]!);
-        this.#again[place] = (others) => this.#runProgram(program, feeds, options, others);
+        // Within a limit of the process, calls wait for each other where there is no room for both.
+        if (processLimitOf(device) === undefined)
+          this.#again[place] = (others) => this.#runProgram(program, feeds, options, others);
       }
       return { program, outputs, checksums };
     };
@@ -139,12 +168,15 @@ export class Trace {
     place: TracePlace,
   ): Promise<Executed> {
     const { exact, onDeviceLost = 'fail', deadline = config().deadline } = this.#options;
-    const target = { devices, exact: exact === true, ...this.#budgets, place };
+    const target = { devices, exact: exact === true, ...budgetsOf(this.#options, devices), place };
     const options: DealtOptions = { onDeviceLost, deadline };
     const executed = await executeDealt(this.#canonical, target, options, arrays);
     const { again } = executed;
     if (again !== undefined) {
+      const isLost = (): boolean => lostDevices().some(({ device }) => devices.includes(device));
       this.#again[place] = (args) => {
+        // Of all devices, those that are left.
+        if (isLost()) return this.#runFirst(args, place);
         const others = this.#feeds.map((feed) => this.#inputOf(feed, args));
         return executeAgain(this.#canonical, again, options, others);
       };
@@ -155,6 +187,7 @@ export class Trace {
   #inputOf({ position, array }: Feed, args: Arguments): Input {
     if (position === undefined) return inputOf(array, this.#canonical);
     const { source, shape } = args[position]!;
+    refusePlaceholder(memoryOf(source));
     if (source.type === 'device') return source.buffer;
     return partOf(source.data, array, firstOf(source, shape) + array.start, this.#canonical);
   }

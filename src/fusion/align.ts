@@ -9,7 +9,7 @@
 
 import { splitDomainAxis, splitStrides } from './fused-kernel.js';
 import { GrowingKernel } from './growing-kernel.js';
-import { type Affine, sameNumbers } from './kernel.js';
+import { type Affine, sameNumbers } from './kernel/kernel.js';
 
 export interface Alignment {
   /** The kernels; copies of them where axes were split. */

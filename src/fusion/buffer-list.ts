@@ -5,7 +5,7 @@
 import { type GraphNode, type GraphNodeOf, sizeOfShape } from '../graph/graph.js';
 import { type BufferKey, nodeBufferKey, sourceBufferKey } from './buffer-key.js';
 import type { KernelBuffer } from './fused-kernel.js';
-import type { Access, Store } from './kernel.js';
+import type { Access, Store } from './kernel/kernel.js';
 
 /** A buffer as a kernel uses it. */
 export interface BufferUse {

@@ -13,19 +13,22 @@ import { denseStrides, type Graph, type GraphNode, type GraphNodeOf, nodeOf } fr
 import { accumulatorOf, reductionRow } from '../graph/reductions.js';
 import { BufferList, nodeBuffer, sourceBuffer } from './buffer-list.js';
 import type { KernelBuffer } from './fused-kernel.js';
+import { belowViews, gatherMap, inRange } from './gathers.js';
 import { GrowingKernel } from './growing-kernel.js';
 import { DistinctList, mixAll } from './hash.js';
 import {
   broadcastMap,
   combine,
+  constantAffine,
   hashOfMap,
   type IndexMap,
+  indexMap,
   mapThroughView,
   NeedsSplit,
   NotAffine,
   sameMap,
 } from './index-map.js';
-import { type Access, sameNumbers } from './kernel.js';
+import { type Access, sameNumbers } from './kernel/kernel.js';
 import { KernelDomain } from './kernel-domain.js';
 import { TapeBuilder } from './tape-builder.js';
 import { combinePairwise, elementMaps, UNROLLED } from './unroll.js';
@@ -295,6 +298,13 @@ class Puller {
           throw error;
         }
       }
+      case 'gather': {
+        // The array that is read is stored: only the indices are computed here.
+        const [, index] = node.inputs as readonly [number, number];
+        const { length } = nodeOf(this.#graph, index).shape;
+        const coordinates = place.map.coordinates.slice(node.axis, node.axis + length);
+        return { inputs: [index], places: [this.#placeOf(indexMap(coordinates, place.map.bounds))] };
+      }
       case 'reduce': {
         if (!(node.reduction in UNROLLED)) return NO_NEEDS;
         const [id] = node.inputs as readonly [number];
@@ -336,6 +346,8 @@ class Puller {
         return node.view.type === 'pad' ? this.#padded(args[0]!, places![0]!.map, map) : args[0]!;
       case 'source':
         return this.#load(this.#builder.source(node), map);
+      case 'gather':
+        return this.#gather(node, args[0]!, map);
       case 'reduce':
         return this.#unrolled(node, args);
       default:
@@ -372,6 +384,39 @@ class Puller {
     const at = this.#buffers.at(buffer);
     const access: Access = { offset: address.offset, strides: address.strides, buffer: at, bounds };
     return this.#tape.add({ kind: 'load', dtype: buffer.dtype, access });
+  }
+
+  /** A load whose place depends on an index. The array may be read through views (`gathers.ts`). */
+  #gather(node: GraphNodeOf<'gather'>, index: number, { coordinates, bounds }: IndexMap): number {
+    const [array, indices] = node.inputs.map((id) => nodeOf(this.#graph, id)) as [GraphNode, GraphNode];
+    const size = array.shape[node.axis]!;
+    const outer = [...coordinates];
+    outer.splice(node.axis, indices.shape.length, constantAffine(0, this.#axes));
+    const found = belowViews(this.#graph, array, gatherMap(outer, node.axis), {
+      sizes: [...this.#domain.sizes, size],
+      isStored: (id) => this.#builder.stored.has(id),
+    });
+    if (found === undefined) throw new MustStore(array.id);
+    const { buffer, strides, offset } = this.#loadable(found.base, array);
+    const address = combine(found.map.coordinates, strides, offset, this.#axes + 1);
+    const access: Access = {
+      offset: address.offset,
+      strides: address.strides.slice(0, -1),
+      buffer: this.#buffers.at(buffer),
+      bounds,
+      index: {
+        value: inRange(this.#tape, index, size, node.mode),
+        stride: address.strides[this.#axes]!,
+        size,
+      },
+    };
+    return this.#tape.add({ kind: 'load', dtype: buffer.dtype, access });
+  }
+
+  #loadable(base: GraphNode, array: GraphNode): Loadable {
+    if (this.#builder.stored.has(base.id)) return this.#builder.storedNode(base);
+    if (base.kind === 'source') return this.#builder.source(base);
+    throw new MustStore(array.id);
   }
 
   /** A reshape of a stored node reads its buffer as a line: no need to find the node's own coordinates. */

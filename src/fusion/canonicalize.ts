@@ -26,7 +26,9 @@ import {
   sizeOfShape,
 } from '../graph/graph.js';
 import { formatCount } from '../graph/print.js';
-import { narrowSources, reach } from './narrow-sources.js';
+import { checkOf, type IndexCheck } from './index-check.js';
+import { rangeOf } from './kernel/boxes.js';
+import { narrowSources } from './narrow-sources.js';
 import { NodeTable } from './node-table.js';
 import type { Records } from './records.js';
 import type { SourceArray } from './source-array.js';
@@ -35,9 +37,13 @@ export interface Canonical {
   readonly graph: Graph;
   /** The arrays behind `source` nodes, by their number. */
   readonly sources: readonly SourceArray[];
-  /** Where the user made each node, by id. */
+  /** Where the user made each node, by id; of one that stands at several places, the first of them. */
   readonly sites: ReadonlyMap<number, Site>;
+  /** The further places of nodes that the user made more than once; constants are not told apart. */
+  readonly repeated: readonly (readonly [id: number, site: Site])[];
   readonly fingerprint: string;
+  /** Index arrays that have to be within an axis before the graph runs. */
+  readonly checks: readonly IndexCheck[];
 }
 
 /** Graphs of up to so many nodes are found again as fast as the collector drops what was kept of them. */
@@ -79,13 +85,20 @@ function keep(first: Expr, outputs: readonly Expr[], canonical: CanonicalGraph):
 }
 
 const loops = new WeakMap<LoopBody, GraphLoop>();
+const bodies = new WeakMap<Graph, Pick<Canonical, 'sites' | 'repeated' | 'checks'>>();
+
+/** Where the user made the nodes of a loop's body, of a graph that no pass has rewritten. */
+export const sitesOfBody = (body: Graph): Pick<Canonical, 'sites' | 'repeated'> | undefined =>
+  bodies.get(body);
 
 /** A loop with its body as a graph; made once for all its results. */
 function loopOf(loop: LoopBody): GraphLoop {
   let made = loops.get(loop);
   if (made === undefined) {
     const { steps, condition, every } = loop;
-    const { graph, fingerprint } = build(loop.next, new ArgumentList());
+    const canonical = build(loop.next, new ArgumentList());
+    const { graph, fingerprint } = canonical;
+    bodies.set(graph, canonical);
     const key = `${formatCount(loop)} {\n${fingerprint}\n}`;
     made = { steps, condition, every, body: graph, key };
     loops.set(loop, made);
@@ -111,16 +124,21 @@ export const canonicalizeOnce = (outputs: readonly Expr[]): CanonicalGraph =>
 function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): CanonicalGraph {
   const nodes: (GraphNode | undefined)[] = [];
   const sites: (Site | undefined)[] = [];
+  const repeated: (readonly [id: number, site: Site])[] = [];
   const table = new NodeTable();
   const ids = new Map<Expr, number>();
 
+  const checks: IndexCheck[] = [];
   const enter = (expr: Expr): void => {
     const inputs = expr.inputs.map((input) => ids.get(input)!);
     const node = nodeFrom(dataOf(expr, sources), expr, nodes.length, inputs);
     const id = table.enter(node, nodes.length);
     if (id === nodes.length) {
+      checks.push(...checksIn(expr));
       nodes.push(node);
       sites.push(expr.site);
+    } else if (expr.site !== undefined && expr.kind !== 'const') {
+      repeated.push([id, expr.site]);
     }
     ids.set(expr, id);
   };
@@ -134,7 +152,15 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Ca
     for (const id of replaced) nodes[id] = undefined;
   }
   const { records } = narrowed.length === 0 ? table : tableOf(nodes);
-  return new CanonicalGraph(graph, sites, sources.list, fingerprintOf(records, graph.outputs, sources.list));
+  const fingerprint = fingerprintOf(records, graph.outputs, sources.list);
+  return new CanonicalGraph(graph, { sites, repeated }, sources.list, fingerprint, checks);
+}
+
+/** The index arrays to look at for a node: its own, or those of a loop's body, which no step changes. */
+function checksIn(expr: Expr): readonly IndexCheck[] {
+  if (expr.kind === 'loop') return bodies.get(loopOf(expr.loop).body)?.checks ?? [];
+  const check = expr.kind === 'gather' ? checkOf(expr) : undefined;
+  return check === undefined ? [] : [check];
 }
 
 function tableOf(nodes: readonly (GraphNode | undefined)[]): NodeTable {
@@ -158,23 +184,33 @@ function fingerprintOf(
   return records.fingerprint();
 }
 
+/** Where nodes were made: by id, and those that were made again. */
+interface Sites extends Pick<Canonical, 'repeated'> {
+  readonly sites: readonly (Site | undefined)[];
+}
+
 class CanonicalGraph implements Canonical {
   readonly graph: Graph;
   readonly sources: readonly SourceArray[];
+  readonly repeated: Canonical['repeated'];
   readonly fingerprint: string;
+  readonly checks: readonly IndexCheck[];
   /** By id. */
   readonly #sites: readonly (Site | undefined)[];
 
   constructor(
     graph: Graph,
-    sites: readonly (Site | undefined)[],
+    { sites, repeated }: Sites,
     sources: readonly SourceArray[],
     fingerprint: string,
+    checks: readonly IndexCheck[],
   ) {
+    this.checks = checks;
     this.graph = graph;
     this.sources = sources;
     this.fingerprint = fingerprint;
     this.#sites = sites;
+    this.repeated = repeated;
   }
 
   get sites(): ReadonlyMap<number, Site> {
@@ -231,7 +267,7 @@ class SourceList {
         strides: denseStrides(expr.shape),
       };
     }
-    const [first, last] = size === 0 ? [source.offset, source.offset - 1] : reach(source, expr.shape);
+    const [first, last] = size === 0 ? [source.offset, source.offset - 1] : rangeOf(source, expr.shape);
     const array = { source, start: first, elementCount: last - first + 1, dtype: expr.dtype };
     const input = this.#add(array, identityOf(source));
     return { kind: 'source', input, offset: source.offset - first, strides: source.strides };

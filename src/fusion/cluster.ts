@@ -8,7 +8,7 @@
  */
 import type { BufferKey } from './buffer-key.js';
 import type { GrowingKernel } from './growing-kernel.js';
-import { type Access, sameNumbers } from './kernel.js';
+import { type Access, sameNumbers } from './kernel/kernel.js';
 import { MAX_BUFFERS } from './merge-limits.js';
 import { MAX_MERGED } from './split.js';
 
@@ -175,7 +175,11 @@ function leadsTo(makers: readonly Maker[], cluster: Cluster): boolean {
 }
 
 const samePlace = (a: Access, b: Access): boolean =>
-  a.offset === b.offset && a.bounds.length === b.bounds.length && sameNumbers(a.strides, b.strides);
+  a.offset === b.offset &&
+  a.bounds.length === b.bounds.length &&
+  a.index === undefined &&
+  b.index === undefined &&
+  sameNumbers(a.strides, b.strides);
 
 class Cluster implements Maker {
   needs: Cluster[] = [];

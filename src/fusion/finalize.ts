@@ -5,8 +5,10 @@
  *     parallel [64, 32] all strides (32, 1)   →   parallel [2048] stride 1
  */
 import type { BufferKey } from './buffer-key.js';
-import { type FusedKernel, mapAffines, mapInstruction, sizesOf } from './fused-kernel.js';
-import { type Affine, argumentsOf, type Instruction, type Kernel, type Store } from './kernel.js';
+import type { FusedKernel } from './fused-kernel.js';
+import { accessesOf, mapAccesses, mergeAxes, permuteAxes, withoutDead } from './kernel/algebra.js';
+import type { Instruction, Kernel, Store } from './kernel/kernel.js';
+import { orderOfReduced } from './reduced-order.js';
 
 export interface Finalized {
   readonly kernel: Kernel;
@@ -17,14 +19,9 @@ export interface Finalized {
 const MAX_NAME = 56;
 
 export function finalize(fused: FusedKernel): Finalized {
-  const tidy = collapse(sortReduced(dropUnused(fused)));
+  const tidy = mergeAxes(sortReduced(withoutDead(fused)));
   const { order, places } = orderBuffers(tidy);
-  const place = (buffer: number): number => places[buffer]!;
-  const tape = tidy.tape.map((i) => mapInstruction(i, argumentsOf(i), (a) => a, place));
-  const stores = tidy.stores.map((store) => ({
-    ...store,
-    access: { ...store.access, buffer: place(store.access.buffer) },
-  }));
+  const { tape, stores } = mapAccesses(tidy, (access) => ({ ...access, buffer: places[access.buffer]! }));
   const isStored = new Uint8Array(order.length);
   for (const { access } of stores) isStored[access.buffer] = 1;
   const buffers = order.map((buffer) => tidy.buffers[buffer]!);
@@ -44,94 +41,13 @@ export function finalize(fused: FusedKernel): Finalized {
   return { kernel, keys: buffers.map((buffer) => buffer.key) };
 }
 
-function dropUnused(kernel: FusedKernel): FusedKernel {
-  const used = new Array<boolean>(kernel.tape.length).fill(false);
-  for (const store of kernel.stores) used[store.value] = true;
-  for (let p = kernel.tape.length - 1; p >= 0; p--) {
-    if (used[p]) for (const arg of argumentsOf(kernel.tape[p]!)) used[arg] = true;
-  }
-  if (used.every(Boolean)) return kernel;
-  const moved: number[] = [];
-  const tape: Instruction[] = [];
-  kernel.tape.forEach((i, p) => {
-    if (!used[p]) return;
-    moved[p] =
-      tape.push(
-        mapInstruction(
-          i,
-          argumentsOf(i).map((arg) => moved[arg]!),
-          (a) => a,
-          (b) => b,
-        ),
-      ) - 1;
-  });
-  return {
-    ...kernel,
-    tape,
-    stores: kernel.stores.map((store) => ({ ...store, value: moved[store.value]! })),
-  };
-}
-
-function affinesOf({ tape, stores }: FusedKernel): Affine[] {
-  const affines: Affine[] = stores.map(({ access }) => access);
-  for (const i of tape) {
-    if (i.kind === 'load') affines.push(i.access, ...i.access.bounds);
-    else if (i.kind === 'index') affines.push(i.affine);
-    else if (i.kind === 'inside') affines.push(...i.bounds);
-  }
-  return affines;
-}
-
-/** Reduced axes in the order in which the load that covers most of them lies in memory. */
+/** Reduced axes in memory order. */
 function sortReduced(kernel: FusedKernel): FusedKernel {
   const first = kernel.parallel.length;
-  if (kernel.reduced.length < 2) return kernel;
-  const covers = (a: Affine): number =>
-    a.strides.reduce((n, stride, k) => n + (k >= first && stride !== 0 ? 1 : 0), 0);
-  const loads = kernel.tape.flatMap((i) => (i.kind === 'load' ? [i.access] : []));
-  const main = loads.reduce<Affine | undefined>(
-    (best, a) => (best === undefined || covers(a) > covers(best) ? a : best),
-    undefined,
-  );
-  if (main === undefined) return kernel;
-  const rank = kernel.reduced.map((_, k) => k);
-  rank.sort((a, b) => Math.abs(main.strides[first + b]!) - Math.abs(main.strides[first + a]!) || a - b);
-  if (rank.every((axis, k) => axis === k)) return kernel;
-  return mapAffines(
-    kernel,
-    kernel.parallel,
-    rank.map((k) => kernel.reduced[k]!),
-    (a) => ({
-      ...a,
-      strides: [...a.strides.slice(0, first), ...rank.map((k) => a.strides[first + k]!)],
-    }),
-  );
-}
-
-/** Merges neighbouring axes of one role that every access walks as one. */
-function collapse(kernel: FusedKernel): FusedKernel {
-  const affines = affinesOf(kernel);
-  const sizes = sizesOf(kernel);
-  const first = kernel.parallel.length;
-  const joined = sizes.map(
-    (size, k) =>
-      k + 1 < sizes.length &&
-      k + 1 !== first &&
-      affines.every((a) => a.strides[k] === a.strides[k + 1]! * sizes[k + 1]!) &&
-      size > 0,
-  );
-  if (!joined.some(Boolean)) return kernel;
-  const keep = sizes.flatMap((_, k) => (joined[k] ? [] : [k]));
-  const merged = keep.map((k) => {
-    let size = sizes[k]!;
-    for (let j = k - 1; j >= 0 && joined[j]; j--) size *= sizes[j]!;
-    return size;
-  });
-  const parallel = keep.filter((k) => k < first).length;
-  return mapAffines(kernel, merged.slice(0, parallel), merged.slice(parallel), (a) => ({
-    ...a,
-    strides: keep.map((k) => a.strides[k]!),
-  }));
+  return permuteAxes(kernel, [
+    ...kernel.parallel.keys(),
+    ...orderOfReduced(kernel).map((axis) => first + axis),
+  ]);
 }
 
 /** Inputs in order of first load, then outputs in order of store; buffers no longer used are left out. */
@@ -145,8 +61,7 @@ function orderBuffers(kernel: FusedKernel): {
   const add = (buffer: number): void => {
     if (places[buffer] === -1) places[buffer] = order.push(buffer) - 1;
   };
-  for (const i of kernel.tape) if (i.kind === 'load') add(i.access.buffer);
-  for (const { access } of kernel.stores) add(access.buffer);
+  for (const { buffer } of accessesOf(kernel)) add(buffer);
   return { order, places };
 }
 

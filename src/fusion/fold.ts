@@ -15,6 +15,7 @@ import type { Folding } from '../graph/depth.js';
 import type { Expr, FoldedPart, FoldedSource } from '../graph/expr.js';
 import type { Graph } from '../graph/graph.js';
 import { type Canonical, canonicalizeOnce, forget } from './canonicalize.js';
+import type { IndexCheck } from './index-check.js';
 import type { SourceArray } from './source-array.js';
 
 /** A part gives at most so many values; a graph that needs more is no loop over a few arrays, and stays as it is. */
@@ -82,7 +83,7 @@ const graphs = new Map<string, Graph>();
 const NO_SITES: Canonical['sites'] = new Map();
 
 /** Without the nodes it was made of, and with the graph of an equal part where there is one. */
-function sharedCanonical({ graph, sources, fingerprint }: Canonical): Canonical {
+function sharedCanonical({ graph, sources, fingerprint, checks }: Canonical): Canonical {
   let shared = graphs.get(fingerprint);
   if (shared === undefined) {
     shared = graph;
@@ -90,7 +91,7 @@ function sharedCanonical({ graph, sources, fingerprint }: Canonical): Canonical 
     if (graphs.size === MAX_GRAPHS) graphs.delete(oldest!);
     graphs.set(fingerprint, shared);
   }
-  return { graph: shared, sources, sites: NO_SITES, fingerprint };
+  return { graph: shared, sources, sites: NO_SITES, repeated: [], fingerprint, checks };
 }
 
 /** The parts below a graph, those that others read first. */
@@ -115,6 +116,10 @@ export function partsBelow({ sources }: Canonical): FoldedPart[] {
   }
   return found;
 }
+
+/** The index arrays to look at before a graph and the parts below it are computed. */
+export const checksBelow = (canonical: Canonical): IndexCheck[] =>
+  [canonical, ...partsBelow(canonical).map(canonicalOfPart)].flatMap(({ checks }) => checks);
 
 /** The parts that a graph itself reads. */
 export const partsIn = ({ sources }: Canonical): ReadonlySet<FoldedPart> =>

@@ -4,15 +4,8 @@
  */
 import type { DType } from '../graph/dtype.js';
 import type { BufferKey } from './buffer-key.js';
-import {
-  type Access,
-  type Affine,
-  argumentsOf,
-  type Bound,
-  type Instruction,
-  type Store,
-  sameNumbers,
-} from './kernel.js';
+import { mapAccess, mapAffines } from './kernel/algebra.js';
+import type { Access, Affine, Instruction, Store } from './kernel/kernel.js';
 
 export interface KernelBuffer {
   readonly key: BufferKey;
@@ -30,8 +23,6 @@ export interface FusedKernel {
   readonly nodes: readonly number[];
 }
 
-export const sizesOf = (kernel: FusedKernel): number[] => [...kernel.parallel, ...kernel.reduced];
-
 /** A kernel's accesses in another domain: `axisOf[k]` is where axis k went, out of `axes`. */
 export function moveAffine<T extends Affine>(affine: T, axisOf: readonly number[], axes: number): T {
   if (axisOf.length === axes && axisOf.every((axis, k) => axis === k)) return affine;
@@ -42,62 +33,16 @@ export function moveAffine<T extends Affine>(affine: T, axisOf: readonly number[
   return { ...affine, strides };
 }
 
-export function moveAccess(access: Access, axisOf: readonly number[], axes: number, buffer: number): Access {
-  const bounds = moveBounds(access.bounds, (bound) => moveAffine(bound, axisOf, axes));
-  return { ...moveAffine(access, axisOf, axes), bounds, buffer };
-}
-
-const moveBounds = (bounds: readonly Bound[], affine: <T extends Affine>(a: T) => T): readonly Bound[] =>
-  bounds.length === 0 ? bounds : bounds.map((bound) => affine(bound));
-
-/** An instruction with other arguments and its affine functions changed; the instruction itself if nothing changed. */
-export function mapInstruction(
-  i: Instruction,
-  args: readonly number[],
-  affine: <T extends Affine>(a: T) => T,
-  buffer: (position: number) => number,
-): Instruction {
-  switch (i.kind) {
-    case 'load': {
-      const { access } = i;
-      const at = buffer(access.buffer);
-      const moved = affine(access);
-      if (at === access.buffer && moved === access && access.bounds.length === 0) return i;
-      return {
-        kind: i.kind,
-        dtype: i.dtype,
-        access: { ...moved, bounds: moveBounds(access.bounds, affine), buffer: at },
-      };
-    }
-    case 'const':
-      return i;
-    case 'index': {
-      const moved = affine(i.affine);
-      return moved === i.affine ? i : { kind: i.kind, dtype: i.dtype, affine: moved };
-    }
-    case 'inside':
-      return { kind: i.kind, dtype: i.dtype, bounds: moveBounds(i.bounds, affine) };
-    case 'cast':
-      return args[0] === i.args[0] ? i : { kind: i.kind, dtype: i.dtype, args: [args[0]!] };
-    case 'map':
-      return sameNumbers(args, i.args) ? i : { kind: i.kind, dtype: i.dtype, op: i.op, args };
-    case 'reduce':
-      return sameNumbers(args, i.args) ? i : { kind: i.kind, dtype: i.dtype, reduction: i.reduction, args };
-  }
-}
-
-/** The same kernel with every affine function changed, over other axes. */
-export function mapAffines(
-  kernel: FusedKernel,
-  parallel: readonly number[],
-  reduced: readonly number[],
-  affine: <T extends Affine>(a: T) => T,
-): FusedKernel {
-  const tape = kernel.tape.map((i) => mapInstruction(i, argumentsOf(i), affine, (buffer) => buffer));
-  const stores = kernel.stores.map((store) => ({ ...store, access: affine(store.access) }));
-  const { buffers, nodes } = kernel;
-  return { buffers, nodes, parallel, reduced, tape, stores };
-}
+/** An access in another domain, of another buffer. */
+export const moveAccess = (
+  access: Access,
+  axisOf: readonly number[],
+  axes: number,
+  buffer: number,
+): Access => ({
+  ...mapAccess(access, (affine) => moveAffine(affine, axisOf, axes)),
+  buffer,
+});
 
 /** Splits one axis into an outer part and an inner part of size `inner`. */
 export function splitDomainAxis(kernel: FusedKernel, axis: number, inner: number): FusedKernel {

@@ -6,8 +6,16 @@
  */
 import type { BufferKey } from './buffer-key.js';
 import { BufferList, type BufferUse } from './buffer-list.js';
-import { type FusedKernel, mapInstruction, moveAccess, moveAffine } from './fused-kernel.js';
-import { type Access, type Affine, argumentsOf, type Instruction, product, type Store } from './kernel.js';
+import { type FusedKernel, moveAccess, moveAffine } from './fused-kernel.js';
+import { isLeaf, loadOf, mapInstruction } from './kernel/algebra.js';
+import {
+  type Access,
+  type Affine,
+  argumentsOf,
+  type Instruction,
+  product,
+  type Store,
+} from './kernel/kernel.js';
 import { TapeBuilder } from './tape-builder.js';
 import type { TapeLevels } from './tape-levels.js';
 
@@ -127,7 +135,8 @@ export class GrowingKernel {
     const moved = new Array<number>(part.tape.length);
     for (let p = 0; p < moved.length; p++) {
       const i = part.tape[p]!;
-      const held = i.kind === 'load' ? this.storeOf(part.buffers[i.access.buffer]!.key) : undefined;
+      const read = loadOf(i);
+      const held = read && this.storeOf(part.buffers[read.buffer]!.key);
       moved[p] = held?.value ?? this.#write(mapInstruction(i, movedArgs(i, moved), affine, bufferAt));
     }
     for (const store of part.stores) {
@@ -149,10 +158,11 @@ export class GrowingKernel {
   }
 
   #note(i: Instruction): void {
-    if (i.kind === 'load') {
-      this.#buffers.noteLoad(i.access);
+    const read = loadOf(i);
+    if (read !== undefined) {
+      this.#buffers.noteLoad(read);
       this.#reads = undefined;
-    } else if (i.kind === 'map' || i.kind === 'reduce' || i.kind === 'cast') {
+    } else if (!isLeaf(i)) {
       this.arithmetic++;
     }
   }

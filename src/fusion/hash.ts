@@ -4,7 +4,7 @@
  * `node-table.ts`, of places in `build-kernel.ts`.
  */
 import type { Scalar } from '../graph/dtype.js';
-import type { Affine, Bound } from './kernel.js';
+import type { Affine, Bound } from './kernel/kernel.js';
 
 /** A number for each name that stands in a hash. */
 const numbers = new Map<string, number>();

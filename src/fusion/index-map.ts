@@ -8,7 +8,8 @@
 import type { Shape, View } from '../graph/expr.js';
 import { denseStrides } from '../graph/graph.js';
 import { mixAffine, mixBounds } from './hash.js';
-import { type Affine, type Bound, sameAffine, sameBound, sameBounds, sameNumbers } from './kernel.js';
+import { holdsEverywhere } from './kernel/boxes.js';
+import { type Affine, type Bound, sameAffine, sameBound, sameBounds, sameNumbers } from './kernel/kernel.js';
 
 export interface IndexMap {
   /** One function per axis of the node. */
@@ -115,23 +116,12 @@ export function mapThroughView(
       const coordinates = map.coordinates.map((c, k) => scaled(c, 1, -view.before[k]!));
       const added = coordinates
         .map((c, k) => ({ ...c, size: inputShape[k]! }))
-        .filter((bound, k) => inputShape[k] !== shape[k] && !alwaysHolds(bound, sizes));
+        .filter((bound, k) => inputShape[k] !== shape[k] && !holdsEverywhere(bound, sizes)); // a slice may leave out what was padded
       return indexMap(coordinates, mergeBounds(map.bounds, added));
     }
     case 'reshape':
       return indexMap(reshapeCoordinates(map, shape, inputShape, sizes), map.bounds);
   }
-}
-
-/** A slice of a padded array may leave out what was put around it. */
-function alwaysHolds({ offset, strides, size }: Bound, sizes: readonly number[]): boolean {
-  let [low, high] = [offset, offset];
-  for (let axis = 0; axis < strides.length; axis++) {
-    const span = strides[axis]! * (sizes[axis]! - 1);
-    if (span < 0) low += span;
-    else high += span;
-  }
-  return low >= 0 && high < size;
 }
 
 function mergeBounds(a: readonly Bound[], b: readonly Bound[]): readonly Bound[] {
@@ -188,17 +178,9 @@ function unitReshape(
 }
 
 /** Whether an affine function walks no axis of one element and stays in 0 … n - 1. */
-function staysWithin({ offset, strides }: Affine, n: number, sizes: readonly number[]): boolean {
-  let low = offset;
-  let high = offset;
-  for (let axis = 0; axis < strides.length; axis++) {
-    const stride = strides[axis]!;
-    if (stride !== 0 && sizes[axis] === 1) return false;
-    if (stride < 0) low += stride * (sizes[axis]! - 1);
-    else high += stride * (sizes[axis]! - 1);
-  }
-  return low >= 0 && high < n;
-}
+const staysWithin = (affine: Affine, n: number, sizes: readonly number[]): boolean =>
+  affine.strides.every((stride, axis) => stride === 0 || sizes[axis] !== 1) &&
+  holdsEverywhere({ ...affine, size: n }, sizes);
 
 function reshapeCoordinates(
   map: IndexMap,
@@ -252,13 +234,7 @@ function digits(linear: Affine, radices: readonly number[], sizes: readonly numb
     parts[k]!.strides[axis] = stride / weights[k]!;
   });
   parts.forEach((part, k) => {
-    let low = part.offset;
-    let high = part.offset;
-    part.strides.forEach((stride, axis) => {
-      if (stride < 0) low += stride * (sizes[axis]! - 1);
-      else high += stride * (sizes[axis]! - 1);
-    });
-    if (low < 0 || high >= radices[k]!) throw new NotAffine();
+    if (!holdsEverywhere({ ...part, size: radices[k]! }, sizes)) throw new NotAffine();
   });
   return parts;
 }

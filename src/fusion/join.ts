@@ -16,6 +16,8 @@ export type Reason =
   | 'row-too-long'
   /** Too few rows to fill the device with one block for each. */
   | 'too-few-rows'
+  /** A sum would meet its elements in another order than alone, and have other bits. */
+  | 'sum-order'
   /** The kernel would have too many instructions. */
   | 'instruction-limit'
   /** The kernel would walk its rows too often. */

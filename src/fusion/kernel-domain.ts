@@ -10,7 +10,7 @@
 import type { Shape } from '../graph/expr.js';
 import { denseStrides } from '../graph/graph.js';
 import { type IndexMap, indexMap, type NeedsSplit } from './index-map.js';
-import type { Affine } from './kernel.js';
+import type { Affine } from './kernel/kernel.js';
 
 export class KernelDomain {
   /** All axes, parallel ones first. */

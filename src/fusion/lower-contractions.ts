@@ -15,7 +15,7 @@ import { type DType, isComplex, isFloat, isHalf } from '../graph/dtype.js';
 import type { Shape } from '../graph/expr.js';
 import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../graph/graph.js';
 import { contractionPath } from './contraction-path.js';
-import { sameNumbers } from './kernel.js';
+import { sameNumbers } from './kernel/kernel.js';
 import { type ProductSize, suitsKernel } from './kernel-contractions.js';
 import { hasContractions } from './merge-contractions.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';

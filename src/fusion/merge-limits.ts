@@ -6,7 +6,7 @@ import { byteLengthOf } from '../graph/dtype.js';
 import type { BufferKey } from './buffer-key.js';
 import type { GrowingKernel } from './growing-kernel.js';
 import type { Join, Keeps, Reason } from './join.js';
-import { type Affine, product } from './kernel.js';
+import { type Affine, product } from './kernel/kernel.js';
 import { isElement, type Level, levelsIn, type TapeLevels } from './tape-levels.js';
 
 /** Most arrays one kernel reads and writes: their addresses and strides are its arguments. */

@@ -12,8 +12,9 @@ import type { BufferKey } from './buffer-key.js';
 import { moveAffine } from './fused-kernel.js';
 import { GrowingKernel } from './growing-kernel.js';
 import type { Join, Keeps, Merge, Reason } from './join.js';
-import { type Access, sameNumbers } from './kernel.js';
+import { type Access, sameNumbers } from './kernel/kernel.js';
 import { limitOf } from './merge-limits.js';
+import { keepsOrder } from './reduced-order.js';
 
 const fail = (reason: Reason): Merge => ({ reason });
 
@@ -25,7 +26,8 @@ export function mergeVertically(
   keeps: Keeps,
 ): Merge {
   const loads = consumer.loadsOf(key);
-  if (loads.length !== 1 || loads[0]!.bounds.length > 0) return fail('read-elsewhere');
+  if (loads.length !== 1 || loads[0]!.bounds.length > 0 || loads[0]!.index !== undefined)
+    return fail('read-elsewhere');
   const aligned = align(producer, consumer, producer.storeOf(key)!.access, loads[0]!);
   if (aligned === undefined) return fail('read-elsewhere');
   const { first: p, second: c, match } = aligned;
@@ -63,8 +65,10 @@ function sharesLoad({ first, second, match }: Alignment): boolean {
     const others = second.loadsOf(buffer.key);
     if (others.length === 0) continue;
     for (const load of loads) {
-      const { offset, strides } = moveAffine(load, match, axes);
-      if (others.some((other) => other.offset === offset && sameNumbers(other.strides, strides))) return true;
+      const { offset, strides, index } = moveAffine(load, match, axes);
+      const isShared = (other: Access): boolean =>
+        other.index === undefined && other.offset === offset && sameNumbers(other.strides, strides);
+      if (index === undefined && others.some(isShared)) return true;
     }
   }
   return false;
@@ -82,7 +86,9 @@ export function mergeHorizontally(a: GrowingKernel, b: GrowingKernel, keeps: Kee
     const pairs = Math.min(MAX_PAIRS, loads.length * others.length);
     for (let k = 0; k < pairs; k++) {
       const load = loads[Math.floor(k / others.length)]!;
-      const aligned = align(first, second, load, others[k % others.length]!);
+      const other = others[k % others.length]!;
+      if (load.index !== undefined || other.index !== undefined) continue;
+      const aligned = align(first, second, load, other);
       const full = aligned === undefined ? undefined : matchRest(aligned);
       if (full !== undefined && rolesAgree(full)) return joinOf(full, 'first', keeps);
     }
@@ -116,6 +122,7 @@ function joinOf({ first, second, match }: Alignment, domain: 'first' | 'second',
     reduced,
   };
   const reason = readsInPlace(join) ? limitOf(join, keeps) : 'read-elsewhere';
+  if (reason === undefined && !keepsOrder(join, keeps)) return fail('sum-order');
   return reason === undefined ? join : fail(reason);
 }
 
@@ -140,6 +147,7 @@ function isSamePlace(
   axes: number,
 ): boolean {
   if (a.offset !== b.offset || a.bounds.length !== b.bounds.length) return false;
+  if (a.index !== undefined || b.index !== undefined) return false;
   for (let axis = 0; axis < axes; axis++)
     if (strideAlong(a, axisOfA, axis) !== strideAlong(b, axisOfB, axis)) return false;
   return true;

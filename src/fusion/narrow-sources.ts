@@ -6,8 +6,9 @@
  *
  * A source that several nodes read stays as it is, so that it is read once. Called by `canonicalize.ts`.
  */
-import type { Shape, View } from '../graph/expr.js';
+import type { View } from '../graph/expr.js';
 import { type Graph, type GraphNode, type GraphNodeOf, nodeOf, sizeOfShape } from '../graph/graph.js';
+import { rangeOf } from './kernel/boxes.js';
 import type { SourceArray } from './source-array.js';
 
 type SourceNode = GraphNodeOf<'source'>;
@@ -19,21 +20,6 @@ export interface Narrowed {
   /** The nodes that it takes the place of, besides its own. */
   readonly replaced: readonly number[];
   readonly array: SourceArray;
-}
-
-/** Lowest and highest element of a line that a source of this shape reads. */
-export function reach(
-  { offset, strides }: { readonly offset: number; readonly strides: readonly number[] },
-  shape: Shape,
-): [number, number] {
-  let low = offset;
-  let high = offset;
-  shape.forEach((n, k) => {
-    const span = strides[k]! * (n - 1);
-    if (span < 0) low += span;
-    else high += span;
-  });
-  return [low, high];
 }
 
 const isRead = ({ source: { type } }: SourceArray): boolean =>
@@ -76,7 +62,7 @@ function narrowed(
   }
   const { id, shape } = last;
   if (id === source.id || sizeOfShape(shape) === 0) return undefined;
-  const [low, high] = reach(place, shape);
+  const [low, high] = rangeOf(place, shape);
   return {
     node: { ...source, id, shape, offset: place.offset - low, strides: place.strides },
     replaced,

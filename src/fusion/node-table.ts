@@ -69,6 +69,10 @@ function writeData(to: Records, node: GraphNodeData): void {
     case 'view':
       writeView(to, node.view);
       break;
+    case 'gather':
+      to.put(node.axis);
+      to.put(numberOf(node.mode));
+      break;
     case 'contract':
       to.put(node.labels.length);
       for (const labels of node.labels) to.putAll(labels);

@@ -20,7 +20,7 @@ import { KernelBuilder, MustStore } from './build-kernel.js';
 import { joinMaps } from './cluster.js';
 import { type Finalized, finalize } from './finalize.js';
 import type { GrowingKernel } from './growing-kernel.js';
-import { sameNumbers } from './kernel.js';
+import { sameNumbers } from './kernel/kernel.js';
 import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
 import { type Operand, operandThroughViews } from './operands.js';
 import { chooseRoots } from './roots.js';
@@ -30,10 +30,10 @@ import type { Call } from './task-graph.js';
 export type FusedStep =
   | { readonly kind: 'kernel'; readonly kernel: Finalized; readonly nodes: readonly number[] }
   | {
-      readonly kind: 'matmul';
+      /** What a library or a routine computes as a whole. */
+      readonly kind: 'call';
       readonly node: GraphNodeOf<'contract'>;
-      readonly a: Operand;
-      readonly b: Operand;
+      readonly operands: readonly Operand[];
     }
   | {
       readonly kind: 'loop';
@@ -60,15 +60,16 @@ export function partition(original: Graph): Partition {
   const loops = loopsOf(graph, order);
   const outputs = new Set(graph.outputs);
   const wantedWhole = operandsToStore(graph, contracts, outputs);
+  for (const id of gatheredArrays(graph, order)) wantedWhole.add(id);
   for (const [node] of loops) for (const id of node!.inputs) wantedWhole.add(storedNode(graph, id));
   const stored = chooseRoots(graph, order, wantedWhole);
   const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)));
-  const operands = new Map<number, { a: Operand; b: Operand }>();
+  const operands = new Map<number, readonly Operand[]>();
   const calls: Call[] = [];
   for (const node of contracts) {
-    const [a, b] = node.inputs.map((id) => locate(graph, id, stored)) as [Operand, Operand];
-    operands.set(node.id, { a, b });
-    calls.push({ node, reads: [a.key, b.key], writes: [nodeBufferKey(node.id)] });
+    const located = node.inputs.map((id) => locate(graph, id, stored));
+    operands.set(node.id, located);
+    calls.push({ node, reads: located.map(({ key }) => key), writes: [nodeBufferKey(node.id)] });
   }
   const loopInputs = loops.map(([node]) => node!.inputs.map((id) => wholeBuffer(graph, id, stored)));
   for (const [k, node] of loops.entries()) {
@@ -78,7 +79,7 @@ export function partition(original: Graph): Partition {
   for (const call of calls) kernels.addCall(call);
   const built = buildAll(graph, order, stored);
   const wanted = new Set([...outputs].map(nodeBufferKey));
-  for (const node of operands.values()) wanted.add(node.a.key).add(node.b.key);
+  for (const located of operands.values()) for (const { key } of located) wanted.add(key);
   for (const keys of loopInputs) for (const key of keys) wanted.add(key);
   for (const kernel of joinMaps(built, calls, (key) => wanted.has(key))) kernels.addKernel(kernel);
   kernels.mergeAll();
@@ -95,8 +96,9 @@ export function storedNode(graph: Graph, output: number): number {
   return node.id;
 }
 
-function finish(task: Task, operands: ReadonlyMap<number, { a: Operand; b: Operand }>): FusedStep {
-  if (task.kind === 'contract') return { kind: 'matmul', node: task.node, ...operands.get(task.node.id)! };
+function finish(task: Task, operands: ReadonlyMap<number, readonly Operand[]>): FusedStep {
+  if (task.kind === 'contract')
+    return { kind: 'call', node: task.node, operands: operands.get(task.node.id)! };
   if (task.kind === 'loop') {
     const { loop } = task.results[0]!;
     return { kind: 'loop', loop, results: task.results, inputs: task.reads, body: partition(loop.body) };
@@ -132,6 +134,17 @@ function operandsToStore(
       stored.add(operandThroughViews(graph, id, (i) => outputs.has(i))?.node ?? id);
   }
   return stored;
+}
+
+/** The nodes whose values gathers read, below views. */
+function gatheredArrays(graph: Graph, order: readonly number[]): number[] {
+  return order.flatMap((id) => {
+    const node = nodeOf(graph, id);
+    if (node.kind !== 'gather') return [];
+    let array = nodeOf(graph, node.inputs[0]!);
+    while (array.kind === 'view') array = nodeOf(graph, array.inputs[0]!);
+    return array.kind === 'source' ? [] : [array.id];
+  });
 }
 
 /** An operand's place; the operand is stored itself where what is stored by now cannot be read through its views. */

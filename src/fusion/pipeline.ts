@@ -4,11 +4,12 @@
  * When a trace is asked for (`explain()`, debugging, tests), immer runs each pass and its patches say what it changed;
  * otherwise the same code runs on a plain copy.
  */
-import { enablePatches, type Patch, produceWithPatches, setAutoFreeze } from 'immer';
+import { enablePatches, Immer, type Patch } from 'immer';
 import type { Graph, GraphLoop, GraphNode, MutableGraph } from '../graph/graph.js';
 import { verify } from '../graph/verify.js';
 import { lowerContractions, lowerContractionsForGpu } from './lower-contractions.js';
 import { mergeContractions } from './merge-contractions.js';
+import type { Origins } from './origins.js';
 import { pushSlices } from './push-slices.js';
 import { simplify } from './simplify.js';
 import { splitContractions } from './split-contractions.js';
@@ -56,22 +57,33 @@ export interface PassOptions {
   readonly dealt?: boolean;
   /** Called with what each pass changed. */
   readonly trace?: (trace: PassTrace, graph: Graph) => void;
+  /** Told which nodes of the graph that was given each node of the result computes, of the bodies of loops too. */
+  readonly origins?: Origins;
   /** Checks the graph after every pass. */
   readonly verify?: boolean;
 }
 
-enablePatches();
-setAutoFreeze(false);
+enablePatches(); // for all instances of immer in the process, where it changes nothing that they do without patches
+/** Our own, since graphs are not frozen, while an application's states may be. */
+const immer = new Immer({ autoFreeze: false });
 
 /** Runs the passes; the graph given is not touched. */
 export function runPasses(graph: Graph, options: PassOptions = {}): Graph {
   const all = options.dealt === true ? DEALT_PASSES : options.gpu === true ? GPU_PASSES : PASSES;
   const passes = all.filter((pass) => !(pass.rounds && options.exact === true));
-  const whole = withBodies(graph, options);
-  return options.trace === undefined
-    ? runPlain(whole, passes, options.verify === true)
-    : runTraced(whole, passes, options.trace, options.verify === true);
+  const watched = options.origins?.watch(graph);
+  const whole = { ...withBodies(graph, options), listener: watched?.listener };
+  const { nodes, outputs } =
+    options.trace === undefined
+      ? runPlain(whole, passes, options.verify === true)
+      : runTraced(whole, passes, options.trace, options.verify === true);
+  const optimized = { nodes, outputs };
+  watched?.done(optimized);
+  return optimized;
 }
+
+/** A graph, and who is told of what passes do to it. */
+type WatchedGraph = Graph & Pick<MutableGraph, 'listener'>;
 
 /** The graph with the bodies of its loops rewritten. */
 function withBodies(graph: Graph, { trace: _, dealt: __, ...options }: PassOptions): Graph {
@@ -88,8 +100,9 @@ function withBodies(graph: Graph, { trace: _, dealt: __, ...options }: PassOptio
   return { ...graph, nodes };
 }
 
-function runPlain(graph: Graph, passes: readonly Pass[], verifies: boolean): Graph {
-  const copy = { nodes: graph.nodes.slice(), outputs: graph.outputs.slice() };
+function runPlain(graph: WatchedGraph, passes: readonly Pass[], verifies: boolean): Graph {
+  const { nodes, outputs, listener } = graph;
+  const copy: MutableGraph = { nodes: nodes.slice(), outputs: outputs.slice(), listener };
   for (const pass of passes) {
     pass.run(copy);
     if (verifies) verify(copy);
@@ -98,14 +111,14 @@ function runPlain(graph: Graph, passes: readonly Pass[], verifies: boolean): Gra
 }
 
 function runTraced(
-  graph: Graph,
+  graph: WatchedGraph,
   passes: readonly Pass[],
   trace: NonNullable<PassOptions['trace']>,
   verifies: boolean,
 ): Graph {
   let current = graph;
   for (const pass of passes) {
-    const [next, patches] = produceWithPatches(current, (draft) => pass.run(draft as MutableGraph));
+    const [next, patches] = immer.produceWithPatches(current, (draft) => pass.run(draft as MutableGraph));
     current = next;
     trace(traceOf(pass, patches), current);
     if (verifies) verify(current);

@@ -9,8 +9,15 @@
 import { InternalError } from '../errors.js';
 import type { DType, Scalar } from '../graph/dtype.js';
 import type { Shape, View } from '../graph/expr.js';
-import { type GraphNode, type MutableGraph, nodeFrom, nodeOf, topologicalOrder } from '../graph/graph.js';
-import { sameNumbers } from './kernel.js';
+import {
+  type GraphNode,
+  type MutableGraph,
+  nodeFrom,
+  nodeOf,
+  type RewriteListener,
+  topologicalOrder,
+} from '../graph/graph.js';
+import { sameNumbers } from './kernel/kernel.js';
 import { type NodeContent, NodeTable } from './node-table.js';
 
 const MAX_REWRITES = 64;
@@ -29,16 +36,21 @@ export class Editor {
   /** The first id that it gives, and whether a rule has seen each of the nodes from there on. */
   readonly #first: number;
   readonly #seen: boolean[] = [];
+  readonly #listener: RewriteListener | undefined;
+  /** The node that rules look at. */
+  #current = -1;
   /** Nodes it made that no rule has seen. */
   unseenCount = 0;
 
   constructor(graph: MutableGraph) {
     this.#graph = graph;
     this.#first = graph.nodes.length;
+    this.#listener = graph.listener;
   }
 
   /** Notes that rules look at a node. */
   see(id: number): void {
+    this.#current = id;
     if (id < this.#first || this.#seen[id - this.#first] === true) return;
     this.#seen[id - this.#first] = true;
     this.unseenCount--;
@@ -67,6 +79,7 @@ export class Editor {
       this.#seen.push(false);
       this.unseenCount++;
     }
+    this.#listener?.made(id, data, this.#current);
     return id;
   }
 
@@ -74,7 +87,10 @@ export class Editor {
   redirect(node: GraphNode, inputs: readonly number[]): number {
     const changed = nodeFrom(node, node, node.id, inputs);
     this.#graph.nodes[node.id] = changed;
-    return this.#table(node.kind).enter(changed, node.id);
+    this.#listener?.redirected(node.id, inputs);
+    const id = this.#table(node.kind).enter(changed, node.id);
+    if (id !== node.id) this.#listener?.made(id, changed, node.id);
+    return id;
   }
 
   view(input: number, view: View, shape: Shape): number {
@@ -140,7 +156,9 @@ function rewriteOnce(graph: MutableGraph, rules: Rules, order: readonly number[]
     let current = id;
     if (replaced.hasSome(node.inputs)) current = editor.redirect(node, node.inputs.map(replaced.now));
     const settled = settle(current);
-    if (settled !== id) replaced.set(id, settled);
+    if (settled === id) continue;
+    replaced.set(id, settled);
+    graph.listener?.replaced(id);
   }
   if (!changed) return 'rest';
   graph.outputs = graph.outputs.map(replaced.now);

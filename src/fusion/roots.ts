@@ -78,8 +78,8 @@ function unrolls(graph: Graph, node: GraphNodeOf<'reduce'>, { roots }: Places, i
   return count <= MAX_UNROLLED && count * (inputCost + 1) <= MAX_UNROLLED_COST;
 }
 
-const isComputed = (node: GraphNode): boolean =>
-  node.kind === 'map' || node.kind === 'cast' || node.kind === 'view';
+const isComputed = ({ kind }: GraphNode): boolean =>
+  kind === 'map' || kind === 'cast' || kind === 'view' || kind === 'gather';
 
 /** A node's places: where in which kernel its value is needed. */
 interface Places {
@@ -91,8 +91,9 @@ interface Places {
 
 const NOWHERE: Places = { frames: [], roots: [] };
 
-/** Whether what a node reads is stored anyway, if it is computed. */
-const storesOperands = ({ kind }: GraphNode): boolean => kind === 'contract' || kind === 'loop';
+/** Whether what a node reads is stored anyway, if it is computed: operands, and the array that a gather reads. */
+const storesOperand = ({ kind, inputs }: GraphNode, input: number): boolean =>
+  kind === 'contract' || kind === 'loop' || (kind === 'gather' && inputs[0] === input);
 
 interface Broadcast {
   readonly from: Shape;
@@ -125,7 +126,7 @@ class Frames {
     const roots: number[] = [];
     for (let k = start; k < end; k++) {
       const consumer = list[k]!;
-      if (storesOperands(consumer)) continue;
+      if (storesOperand(consumer, node.id)) continue;
       const places = this.#places[consumer.id]!;
       for (let p = 0; p < places.frames.length; p++) {
         const frame = this.#through(places.frames[p]!, node, consumer);
@@ -163,15 +164,15 @@ class Frames {
 
   /** The places of what one node alone reads: no two of that one's frames lead to the same. */
   #placesThrough(consumer: GraphNode, node: GraphNode): Places {
-    if (storesOperands(consumer)) return NOWHERE;
+    if (storesOperand(consumer, node.id)) return NOWHERE;
     const { frames, roots } = this.#places[consumer.id]!;
     return { frames: frames.map((frame) => this.#through(frame, node, consumer)), roots };
   }
 
   /** The frame of an input of `consumer`, whose own frame is `frame`. */
   #through(frame: number, node: GraphNode, consumer: GraphNode): number {
-    // A view and a reduction have one input each: nothing else is in its frame.
-    if (consumer.kind === 'view') return this.#next++;
+    // A view and a reduction have one input each, a gather one that is not stored: nothing else is in its frame.
+    if (consumer.kind === 'view' || consumer.kind === 'gather') return this.#next++;
     if (consumer.kind === 'reduce') return this.#placed(consumer) ? this.#next++ : frame;
     if (sameShape(consumer.shape, node.shape)) return frame;
     return this.#broadcast(frame, node.shape, consumer.shape);
@@ -223,7 +224,7 @@ class Work {
   }
 
   #combine(graph: Graph, node: GraphNode): void {
-    let cost = node.kind === 'map' ? opRow(node.op).cost : node.kind === 'cast' ? 1 : 0;
+    let cost = costOf(node);
     let leaves: readonly number[] | undefined = NO_LEAVES;
     for (let k = 0; k < node.inputs.length; k++) {
       const input = node.inputs[k]!;
@@ -236,6 +237,15 @@ class Work {
     this.leafBytes[node.id] =
       leaves === undefined ? Number.POSITIVE_INFINITY : bytesRead(graph, node, leaves);
   }
+}
+
+/** A gathered element costs what its line of memory does. */
+const GATHER_COST = 32;
+
+function costOf(node: GraphNode): number {
+  if (node.kind === 'map') return opRow(node.op).cost;
+  if (node.kind === 'gather') return GATHER_COST;
+  return node.kind === 'cast' ? 1 : 0;
 }
 
 const NO_LEAVES: readonly number[] = [];

@@ -10,18 +10,16 @@ import { byteLengthOf } from '../graph/dtype.js';
 import { denseStrides } from '../graph/graph.js';
 import type { BufferKey } from './buffer-key.js';
 import { BufferList } from './buffer-list.js';
-import { type FusedKernel, type KernelBuffer, mapInstruction, sizesOf } from './fused-kernel.js';
+import type { FusedKernel, KernelBuffer } from './fused-kernel.js';
 import { GrowingKernel } from './growing-kernel.js';
-import { argumentsOf, type Instruction, product, type Store } from './kernel.js';
+import { isLeaf, mapInstruction, sizesOf } from './kernel/algebra.js';
+import { argumentsOf, product, type Store } from './kernel/kernel.js';
 import { TapeBuilder } from './tape-builder.js';
 
 /** Longest tape of one kernel: beyond, compile time and register pressure cost more than a pass over memory. */
 export const MAX_INSTRUCTIONS = 1024;
 /** Most arithmetic of a kernel that merging makes: beyond, what a merge saves is small against what the kernel does. */
 export const MAX_MERGED = 256;
-
-const recomputed = (i: Instruction): boolean =>
-  i.kind === 'load' || i.kind === 'const' || i.kind === 'index' || i.kind === 'inside';
 
 /** The kernel in pieces, first to last; `[kernel]` if it is short enough. Only kernels with one phase are split. */
 export function splitKernel(
@@ -46,7 +44,7 @@ function chooseCuts(kernel: FusedKernel, lastUse: readonly number[]): number[] {
   const { tape } = kernel;
   const expiring = new Map<number, number[]>();
   tape.forEach((i, p) => {
-    if (recomputed(i)) return;
+    if (isLeaf(i)) return;
     const list = expiring.get(lastUse[p]!);
     if (list === undefined) expiring.set(lastUse[p]!, [p]);
     else list.push(p);
@@ -56,7 +54,7 @@ function chooseCuts(kernel: FusedKernel, lastUse: readonly number[]): number[] {
   tape.forEach((i, p) => {
     crossing[p] = bytes;
     for (const dead of expiring.get(p) ?? []) bytes -= byteLengthOf(tape[dead]!.dtype);
-    if (!recomputed(i) && lastUse[p]! > p) bytes += byteLengthOf(i.dtype);
+    if (!isLeaf(i) && lastUse[p]! > p) bytes += byteLengthOf(i.dtype);
   });
   const cuts: number[] = [];
   // A reduction and what follows it stay in the last piece.
@@ -108,12 +106,7 @@ function piece(
     const value =
       carrier === undefined
         ? builder.add(
-            mapInstruction(
-              i,
-              argumentsOf(i).map(fetch),
-              (a) => a,
-              (b) => buffers.at(kernel.buffers[b]!),
-            ),
+            mapInstruction(i, argumentsOf(i).map(fetch), undefined, (b) => buffers.at(kernel.buffers[b]!)),
           )
         : builder.add({
             kind: 'load',
@@ -123,11 +116,11 @@ function piece(
     moved.set(p, value);
     return value;
   };
-  for (let p = start; p < end; p++) if (!recomputed(kernel.tape[p]!)) fetch(p);
+  for (let p = start; p < end; p++) if (!isLeaf(kernel.tape[p]!)) fetch(p);
   const stores: Store[] = [];
   for (let p = start; p < end && end < kernel.tape.length; p++) {
     const i = kernel.tape[p]!;
-    if (recomputed(i) || lastUse[p]! < end) continue;
+    if (isLeaf(i) || lastUse[p]! < end) continue;
     const carrier: KernelBuffer = { key: nextKey(), dtype: i.dtype, elementCount: product(sizes) };
     stored.set(p, carrier);
     stores.push({

@@ -6,7 +6,7 @@ import { InternalError } from '../errors.js';
 import { type DType, isHalf } from '../graph/dtype.js';
 import { type OpName, opRow } from '../graph/ops.js';
 import { DistinctList, mix, mixAffine, mixAll, mixBounds, mixScalar, numberOf, sameScalar } from './hash.js';
-import { type Instruction, sameAffine, sameBounds, sameNumbers } from './kernel.js';
+import { type Access, type Instruction, sameAffine, sameBounds, sameNumbers } from './kernel/kernel.js';
 
 /** Half arithmetic goes through float32 and rounds each result. */
 export class TapeBuilder {
@@ -58,7 +58,7 @@ function hashOf(i: Instruction): number {
 function hashBits(i: Instruction): number {
   switch (i.kind) {
     case 'load':
-      return mixBounds(mixAffine(mix(1, i.access.buffer), i.access), i.access.bounds);
+      return mixIndex(mixBounds(mixAffine(mix(1, i.access.buffer), i.access), i.access.bounds), i.access);
     case 'const':
       return mixScalar(mix(2, numberOf(i.dtype)), i.value);
     case 'index':
@@ -74,6 +74,12 @@ function hashBits(i: Instruction): number {
   }
 }
 
+const mixIndex = (hash: number, { index }: Access): number =>
+  index === undefined ? hash : mix(mix(hash, index.value), index.stride);
+
+const sameIndex = ({ index: a }: Access, { index: b }: Access): boolean =>
+  a === b || (a?.value === b?.value && a?.stride === b?.stride && a?.size === b?.size);
+
 /** Whether two instructions of one tape have the same value. */
 function isSame(a: Instruction, b: Instruction): boolean {
   switch (a.kind) {
@@ -82,7 +88,8 @@ function isSame(a: Instruction, b: Instruction): boolean {
         b.kind === 'load' &&
         a.access.buffer === b.access.buffer &&
         sameAffine(a.access, b.access) &&
-        sameBounds(a.access.bounds, b.access.bounds)
+        sameBounds(a.access.bounds, b.access.bounds) &&
+        sameIndex(a.access, b.access)
       );
     case 'const':
       return b.kind === 'const' && a.dtype === b.dtype && sameScalar(a.value, b.value);

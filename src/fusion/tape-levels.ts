@@ -4,7 +4,8 @@
  */
 import type { BufferKey } from './buffer-key.js';
 import type { BufferUse } from './buffer-list.js';
-import { type Affine, argumentsOf, type Instruction } from './kernel.js';
+import { affinesIn, loadOf } from './kernel/algebra.js';
+import { type Affine, argumentsOf, type Instruction } from './kernel/kernel.js';
 
 /** A value's level and the phase that what uses it can be in, as `2 * phase + (element ? 1 : 0)`. */
 export type Level = number;
@@ -57,7 +58,8 @@ function extend(
   const { levels } = found;
   for (let p = levels.length; p < tape.length; p++) {
     const i = tape[p]!;
-    const register = i.kind === 'load' ? held?.(uses[i.access.buffer]!.buffer.key) : undefined;
+    const read = loadOf(i);
+    const register = read && held?.(uses[read.buffer]!.buffer.key);
     const level = register ?? levelOf(i, levels, onReduced);
     const phase = phaseOf(level);
     if (i.kind === 'reduce') {
@@ -71,25 +73,11 @@ function extend(
 }
 
 function levelOf(i: Instruction, levels: readonly Level[], onReduced: (affine: Affine) => boolean): Level {
-  switch (i.kind) {
-    case 'load':
-      return onReduced(i.access) || i.access.bounds.some(onReduced) ? 1 : 0;
-    case 'index':
-      return onReduced(i.affine) ? 1 : 0;
-    case 'inside':
-      return i.bounds.some(onReduced) ? 1 : 0;
-    case 'const':
-      return 0;
-    case 'map':
-    case 'cast':
-    case 'reduce': {
-      let element = 0;
-      let phase = 0;
-      for (const arg of argumentsOf(i)) {
-        element |= levels[arg]! & 1;
-        phase = Math.max(phase, phaseOf(levels[arg]!));
-      }
-      return 2 * phase + element;
-    }
+  let element = affinesIn(i).some(onReduced) ? 1 : 0;
+  let phase = 0;
+  for (const arg of argumentsOf(i)) {
+    element |= levels[arg]! & 1;
+    phase = Math.max(phase, phaseOf(levels[arg]!));
   }
+  return 2 * phase + element;
 }

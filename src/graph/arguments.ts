@@ -3,9 +3,44 @@
  * are in `shape.ts`.
  */
 import { ArgumentError, expected, RangeArgumentError } from '../errors.js';
+import { ignoreRejections } from '../promises.js';
 import type { DType } from './dtype.js';
 import { formatValue } from './format.js';
 import type { Axes } from './shape.js';
+
+/** Refuses arguments after the last parameter, which would pass unseen; an undefined one is as one that is not given. */
+export function refuseMore(op: string, most: number, given: readonly unknown[], hint?: string): void {
+  if (given.length <= most) return;
+  const count = given.findLastIndex((value) => value !== undefined) + 1;
+  if (count <= most) return;
+  ignoreRejections(given);
+  throw tooMany(op, most, `${count}`, hint);
+}
+
+/** The error for more arguments than parameters. */
+export function tooMany(op: string, most: number, received: string, hint?: string): ArgumentError {
+  const wanted = most === 0 ? 'no argument' : most === 1 ? 'one argument' : `at most ${most} arguments`;
+  return new ArgumentError(expected(op, wanted, received, hint));
+}
+
+/** Our names for options that NumPy, PyTorch and others call differently. */
+const SPELLINGS: Readonly<Record<string, string>> = {
+  ddof: 'correction',
+  unbiased: 'correction',
+  keepdim: 'keepdims',
+  dim: 'axis',
+  axes: 'axis',
+  eps: 'epsilon',
+  equal_nan: 'equalNan',
+  constant_values: 'value',
+  constantValues: 'value',
+};
+
+/** The option that a key means that a function does not know, among those that it does. */
+function meant(key: string, known: readonly string[]): string | undefined {
+  const name = Object.hasOwn(SPELLINGS, key) ? SPELLINGS[key]! : key;
+  return known.find((each) => each.toLowerCase() === name.toLowerCase());
+}
 
 /** Refuses keys that a function does not know, and objects that hold none (a Map): no option must pass unseen. */
 export function checkOptions(op: string, options: unknown, known: readonly string[]): void {
@@ -15,7 +50,9 @@ export function checkOptions(op: string, options: unknown, known: readonly strin
   }
   for (const key of Object.keys(options as object)) {
     if (!known.includes(key)) {
-      throw new ArgumentError(expected(op, `options ${known.join(', ')}`, `option ${key}`));
+      const name = meant(key, known);
+      const hint = name === undefined ? undefined : `here it is ${name}`;
+      throw new ArgumentError(expected(op, `options ${known.join(', ')}`, `option ${key}`, hint));
     }
   }
 }

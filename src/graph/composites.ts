@@ -1,13 +1,14 @@
 /**
  * Functions made of ops of the table: clip, sigmoid, softplus, gelu, diff … Every export is also a method of Lazy
- * and a free function (`lazy.ts`). Integers are taken to floats as the ops inside do it.
+ * and a free function (`lazy.ts`). Those that give floats take integers and booleans to the float of `exp`.
  */
 import { ArgumentError, expected, ShapeError } from '../errors.js';
 import { checkOptions, finiteNumber } from './arguments.js';
 import { type DType, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
-import { cast, checkDType, isExpr, map, type Operand } from './infer.js';
+import { cast, checkDType, astype as converted, isExpr, map, type Operand } from './infer.js';
+import { floatOf } from './ops.js';
 import { integerRange } from './scalar.js';
 import { checkInteger, normalizeAxis } from './shape.js';
 import { slice } from './slicing.js';
@@ -17,7 +18,7 @@ import { slice } from './slicing.js';
  * wrap; complex numbers lose their imaginary part; bool is whether an element is not 0. The same array for its dtype.
  */
 export function astype(x: Expr, dtype: DType): Expr {
-  return cast(x, checkDType('astype', dtype));
+  return converted(x, checkDType('astype', dtype));
 }
 
 /**
@@ -32,12 +33,18 @@ export function clip(x: Expr, min?: Operand | null, max?: Operand | null): Expr 
 /** A bound that an integer dtype cannot hold, moved to the end of the dtype's range. */
 function within(x: Expr, bound: Operand): Operand {
   if (isExpr(bound) || !isInteger(x.dtype)) return bound;
-  if (typeof bound !== 'bigint' && !Number.isSafeInteger(bound)) return bound;
+  if (typeof bound !== 'bigint' && !Number.isInteger(bound)) return bound;
   const { min, max } = integerRange(x.dtype);
   const integer = bound as number | bigint;
   if (integer < min) return min;
   if (integer > max) return max;
   return integer;
+}
+
+/** Integers and booleans in the float that float functions compute them in; what is weak stays so. */
+function inFloat(x: Expr): Expr {
+  const dtype = floatOf(x.dtype);
+  return x.dtype === dtype ? x : { ...cast(x, dtype), weak: x.weak };
 }
 
 /** The larger of x and 0. */
@@ -46,17 +53,20 @@ export function relu(x: Expr): Expr {
 }
 
 /** 1 / (1 + exp(-x)). */
-export function sigmoid(x: Expr): Expr {
+export function sigmoid(given: Expr): Expr {
+  const x = inFloat(given);
   return map('divide', [1, map('add', [map('exp', [map('negative', [x])]), 1])]);
 }
 
 /** x · sigmoid(x). */
-export function silu(x: Expr): Expr {
+export function silu(given: Expr): Expr {
+  const x = inFloat(given);
   return map('divide', [x, map('add', [map('exp', [map('negative', [x])]), 1])]);
 }
 
 /** log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-|x|)): without overflow, and exact far from 0. */
-export function softplus(x: Expr): Expr {
+export function softplus(given: Expr): Expr {
+  const x = inFloat(given);
   return map('add', [relu(x), map('log1p', [map('exp', [map('negative', [map('abs', [x])])])])]);
 }
 
@@ -64,8 +74,9 @@ export function softplus(x: Expr): Expr {
  * Gaussian error linear unit, x·Φ(x) (Hendrycks and Gimpel, 2016). `approximate: 'none'` computes Φ with erf, `'tanh'`
  * the paper's ½x(1 + tanh(√(2/π)(x + 0.044715x³))).
  */
-export function gelu(x: Expr, options?: { readonly approximate?: 'none' | 'tanh' }): Expr {
+export function gelu(given: Expr, options?: { readonly approximate?: 'none' | 'tanh' }): Expr {
   checkOptions('gelu', options, ['approximate']);
+  const x = inFloat(given);
   const form = options?.approximate ?? 'none';
   const half = map('multiply', [x, 0.5]);
   if (form === 'none') {
@@ -87,12 +98,19 @@ export function isclose(
   checkOptions('isclose', options, ['rtol', 'atol', 'equalNan']);
   const rtol = finiteNumber('isclose', 'rtol', options?.rtol ?? 1e-5);
   const atol = finiteNumber('isclose', 'atol', options?.atol ?? 1e-8);
-  const difference = map('abs', [map('subtract', [x, other], 'isclose')]);
-  const bound = map('add', [map('multiply', [map('abs', [other]), rtol]), atol]);
-  const near = map('logicalAnd', [map('lessEqual', [difference, bound]), map('isfinite', [other])]);
+  const [a, b] = [differing(x), differing(other)];
+  const difference = map('abs', [map('subtract', [a, b], 'isclose')]);
+  const bound = map('add', [map('multiply', [map('abs', [b]), rtol]), atol]);
+  const near = map('logicalAnd', [map('lessEqual', [difference, bound]), map('isfinite', [b])]);
   const close = map('logicalOr', [near, map('equal', [x, other])]);
   if (!options?.equalNan) return close;
-  return map('logicalOr', [close, map('logicalAnd', [map('isnan', [x]), map('isnan', [other])])]);
+  return map('logicalOr', [close, map('logicalAnd', [map('isnan', [a]), map('isnan', [b])])]);
+}
+
+/** Integers and booleans in float64, in which their differences do not wrap around. */
+function differing(x: Operand): Operand {
+  if (!isExpr(x)) return x;
+  return isInteger(x.dtype) || x.dtype === 'bool' ? cast(x, 'float64') : x;
 }
 
 /**

@@ -23,6 +23,7 @@ export const DTYPES = [
   'complex64',
   'complex128',
 ] as const;
+/** The name of a dtype: one of `DTYPES`. */
 export type DType = (typeof DTYPES)[number];
 
 /** A complex number as JavaScript data. */
@@ -75,7 +76,7 @@ export const isDType = (value: unknown): value is DType =>
 // Promotion, one row per dtype in the order of DTYPES; letters as in CODE below. NumPy's result_type, with
 // bfloat16 beside float16: the two meet in float32, and integers of 16 bits and more take both to a wider float.
 const CODE = 'bahiqBHILeEfdFD';
-const PROMOTION: readonly string[] = [
+const PROMOTION = [
   // columns  bahiqBHILeEfdFD
   /* b */ 'bahiqBHILeEfdFD',
   /* a */ 'aahiqhiqdeEfdFD',
@@ -92,7 +93,9 @@ const PROMOTION: readonly string[] = [
   /* d */ 'dddddddddddddDD',
   /* F */ 'FFFDDFFDDFFFDFD',
   /* D */ 'DDDDDDDDDDDDDDD',
-];
+] as const;
+/** The promotions as types (`dtype-types.ts`). */
+export type PromotionRows = typeof PROMOTION;
 const INDEX = Object.fromEntries(DTYPES.map((dtype, i) => [dtype, i])) as Record<DType, number>;
 
 /** The position of a dtype in `DTYPES`, which is its code on the native side. */

@@ -14,13 +14,14 @@ import { permuteDims } from './views.js';
 
 /**
  * The contract node for operands whose axes of size 1 may broadcast: such axes are dropped from the operand, and a label
- * that only ever has size 1 stays on one operand.
+ * that only ever has size 1 stays on one operand. `names` are those of the labels, for errors.
  */
 export function sumOfProducts(
   op: string,
   labels: readonly (readonly number[])[],
   output: readonly number[],
   operands: readonly Expr[],
+  names?: readonly string[],
 ): Expr {
   const sizes = new Map<number, number>();
   for (const [k, list] of labels.entries()) {
@@ -29,9 +30,9 @@ export function sumOfProducts(
       const known = sizes.get(label) ?? 1;
       if (known !== size && known !== 1 && size !== 1) {
         const received = operands.map((operand) => formatShape(operand.shape)).join(' and ');
-        throw new ShapeError(
-          expected(op, 'shapes that agree or broadcast', received, `${known} against ${size}`),
-        );
+        const wanted =
+          names === undefined ? 'shapes that agree or broadcast' : `one size, or 1, for '${names[label]}'`;
+        throw new ShapeError(expected(op, wanted, received, `${known} against ${size}`));
       }
       if (known === 1) sizes.set(label, size);
     }
@@ -73,6 +74,7 @@ export function einsum(subscripts: string, ...arrays: readonly Expr[]): Expr {
       operands.map(({ labels }) => number(labels)),
       number(output),
       operands.map(({ x }) => x),
+      alphabet,
     );
   }
   const { x, labels } = operands[0]!;

@@ -8,6 +8,7 @@ import type { DType, Scalar } from './dtype.js';
 import type { OpName } from './ops.js';
 import type { ReductionName } from './reductions.js';
 
+/** The size along each axis. */
 export type Shape = readonly number[];
 
 /** Any typed array that can hold elements: 64-bit integers in bigint arrays, halves as their bits in Uint16Array. */
@@ -23,6 +24,25 @@ export type TypedArray =
   | Float64Array
   | BigInt64Array
   | BigUint64Array;
+
+/** The typed array that holds the elements of each dtype: 64-bit integers are bigints, halves their bits, complex numbers pairs. */
+export interface TypedArrays {
+  readonly bool: Uint8Array;
+  readonly int8: Int8Array;
+  readonly int16: Int16Array;
+  readonly int32: Int32Array;
+  readonly int64: BigInt64Array;
+  readonly uint8: Uint8Array;
+  readonly uint16: Uint16Array;
+  readonly uint32: Uint32Array;
+  readonly uint64: BigUint64Array;
+  readonly float16: Uint16Array;
+  readonly bfloat16: Uint16Array;
+  readonly float32: Float32Array;
+  readonly float64: Float64Array;
+  readonly complex64: Float32Array;
+  readonly complex128: Float64Array;
+}
 
 /** Elements in host memory: `data[offset + Σ index[k] * strides[k]]`, in elements (a complex element is two values). */
 export interface HostSource {
@@ -80,6 +100,12 @@ export interface FileStamp {
   readonly modifiedNs: bigint;
 }
 
+/** CRC-32s of the bytes before a region that belong to it, and of those and the region's own together. */
+export interface RegionChecksum {
+  readonly head: number;
+  readonly whole: number;
+}
+
 /** Bytes of a file that hold elements. */
 export interface FileRegion {
   /** Absolute. */
@@ -89,6 +115,8 @@ export interface FileRegion {
   /** Whether the bytes of every value stand in the other order than in memory. */
   readonly swapped: boolean;
   readonly stamp: FileStamp;
+  /** Where the format has one: it is checked when all of the region has been read, in however many parts. */
+  readonly checksum?: RegionChecksum | undefined;
 }
 
 /** Elements in a file, read when a graph runs; offset and strides in elements of the region, as a host source's. */
@@ -161,6 +189,12 @@ export type View =
   /** Output index i reads input index i - before[k] where that exists, and is zero elsewhere. */
   | { readonly type: 'pad'; readonly before: readonly number[] };
 
+/**
+ * What an index i of an axis of n elements reads: i modulo n (`wrap`), or the nearest of 0 … n - 1 (`clip`). With `raise` it is
+ * an error outside of -n … n - 1, which computes look for before they run, and i + n below 0.
+ */
+export type IndexMode = 'raise' | 'wrap' | 'clip';
+
 export type NodeData =
   | { readonly kind: 'source'; readonly source: Source }
   /** One value; its shape is []. */
@@ -180,6 +214,11 @@ export type NodeData =
       readonly labels: readonly (readonly number[])[];
       readonly output: readonly number[];
     }
+  /**
+   * The elements of input 0 at the int64 indices of input 1 along `axis`, which becomes the axes of the indices. Every index
+   * reads an element of the axis: `mode` says which, where it is out of range.
+   */
+  | { readonly kind: 'gather'; readonly axis: number; readonly mode: IndexMode }
   /**
    * One result of a loop: state number `result` after its last step, or, with `every`, the states after every so many
    * steps along a new first axis. The inputs are the states before the first step, then what the body captures.
@@ -224,5 +263,10 @@ export type Expr = NodeData &
     readonly site: Site | undefined;
     /** Nodes on the longest way down to one without inputs, whose own is 0. */
     readonly depth: number;
+    /**
+     * Whether it meets arrays as a JavaScript number does, in their dtype where that holds its kind: the number of a loop's
+     * step, and what is computed from it alone. Its own dtype is that of its kind: int64, float64, complex128 or bool.
+     */
+    readonly weak: boolean;
   };
 export type ExprOf<K extends NodeKind> = Extract<Expr, { kind: K }>;

@@ -2,6 +2,7 @@
  * One way to write values: scalars (NaN, infinities, −0 and bigints included), shapes and lists. Printers, keys and
  * golden files all use it.
  */
+import { ignoreRejections } from '../promises.js';
 import type { Scalar } from './dtype.js';
 import type { Shape } from './expr.js';
 
@@ -28,8 +29,16 @@ export const formatShape = (shape: Shape): string =>
 const SHOWN_TEXT = 80;
 const SHOWN_PARTS = 8;
 
-/** A value of the user's in an error message: what it is, in few words, whatever it is. */
+/**
+ * A value of the user's in an error message: what it is, in few words, whatever it is. The error refuses the value, so the
+ * rejections of promises in it are marked as handled.
+ */
 export function formatValue(value: unknown): string {
+  ignoreRejections(value);
+  return described(value);
+}
+
+function described(value: unknown): string {
   switch (typeof value) {
     case 'string':
       return value.length > SHOWN_TEXT ? `'${value.slice(0, SHOWN_TEXT)}…'` : `'${value}'`;
@@ -54,7 +63,7 @@ function formatObject(value: object): string {
 }
 
 function describeObject(value: object): string {
-  if (Array.isArray(value)) return `[${listed(value.map(formatValue))}]`;
+  if (Array.isArray(value)) return `[${listed(value.map(described))}]`;
   if (ArrayBuffer.isView(value) && 'length' in value) return `${nameOf(value)}(${value.length})`;
   if ('dtype' in value && 'shape' in value && Array.isArray(value.shape))
     return `an array of ${value.dtype} ${formatShape(value.shape)}`;
@@ -71,13 +80,21 @@ const listed = (parts: readonly string[]): string =>
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
+/** The power of 1024 that bytes are told in. */
+function unitOf(bytes: number): number {
+  let unit = 0;
+  for (let value = bytes; value >= 1024 && unit < UNITS.length - 1; unit++) value /= 1024;
+  return unit;
+}
+
 /** Bytes for people: `1.50 GiB`. */
 export function formatBytes(bytes: number): string {
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1024 && unit < UNITS.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  return unit === 0 ? `${bytes} B` : `${value.toFixed(2)} ${UNITS[unit]}`;
+  const unit = unitOf(bytes);
+  return unit === 0 ? `${bytes} B` : `${(bytes / 1024 ** unit).toFixed(2)} ${UNITS[unit]}`;
+}
+
+/** The least size from so many bytes on that `formatBytes` says exactly: as a budget, the text is enough for them. */
+export function formattedUp(bytes: number): number {
+  const unit = 1024 ** unitOf(bytes);
+  return unit === 1 ? Math.ceil(bytes) : Math.floor((Math.ceil((bytes / unit) * 100) / 100) * unit);
 }

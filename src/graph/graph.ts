@@ -45,6 +45,20 @@ export interface Graph {
 export interface MutableGraph {
   nodes: (GraphNode | undefined)[];
   outputs: number[];
+  readonly listener?: RewriteListener | undefined;
+}
+
+/** What a pass makes, as it is told of. */
+export type Made = Pick<GraphNode, 'kind' | 'inputs'>;
+
+/** Told of what passes do to the nodes of a graph. */
+export interface RewriteListener {
+  /** A node was made for the node `maker`, or one that is equal was there. */
+  made(id: number, node: Made, maker: number): void;
+  /** A node has other inputs. */
+  redirected(id: number, inputs: readonly number[]): void;
+  /** All that read a node read another one instead. */
+  replaced(id: number): void;
 }
 
 export const sizeOfShape = (shape: Shape): number => {
@@ -93,6 +107,8 @@ export function nodeFrom(
       return { kind: data.kind, reduction: data.reduction, axes: data.axes, dtype, shape, id, inputs };
     case 'view':
       return { kind: data.kind, view: data.view, dtype, shape, id, inputs };
+    case 'gather':
+      return { kind: data.kind, axis: data.axis, mode: data.mode, dtype, shape, id, inputs };
     case 'contract':
       return { kind: data.kind, labels: data.labels, output: data.output, dtype, shape, id, inputs };
     case 'loop':

@@ -8,6 +8,14 @@
 
 import { DTypeError, expected, InternalError, ShapeError } from '../errors.js';
 import { currentSite } from '../site.js';
+import {
+  answerBelow,
+  answerOutOfRange,
+  type Comparison,
+  isComparison,
+  type Side,
+  signedBesideUint64,
+} from './comparing.js';
 import { depthOf } from './depth.js';
 import {
   DTYPES,
@@ -20,16 +28,16 @@ import {
   promote,
   type Scalar,
 } from './dtype.js';
-import type { DeviceBuffer, Expr, ExprOf, HostSource, Shape, Source, View } from './expr.js';
+import type { DeviceBuffer, Expr, ExprOf, HostSource, IndexMode, Shape, Source, View } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { type MapRow, type OpName, opRow } from './ops.js';
 import { type ReductionName, reductionRow } from './reductions.js';
 import {
   castScalar,
   convertScalar,
-  inRange,
   isScalar,
   refuseOperand,
+  weakArrayDType,
   weakDType,
   weakValue,
 } from './scalar.js';
@@ -58,6 +66,7 @@ export function constant(value: Scalar, dtype: DType): ExprOf<'const'> {
     inputs: NONE,
     site: currentSite(),
     depth: 0,
+    weak: false,
   };
 }
 
@@ -68,7 +77,7 @@ export function hostArray(source: HostSource, dtype: DType, shape: Shape): ExprO
 
 /** Elements of any source. The caller has checked that they are there. */
 export function sourceArray(source: Source, dtype: DType, shape: Shape): ExprOf<'source'> {
-  return { kind: 'source', source, dtype, shape, inputs: NONE, site: currentSite(), depth: 0 };
+  return { kind: 'source', source, dtype, shape, inputs: NONE, site: currentSite(), depth: 0, weak: false };
 }
 
 /** A buffer on a device, contiguous. */
@@ -81,6 +90,7 @@ export function deviceArray(buffer: DeviceBuffer, dtype: DType, shape: Shape): E
     inputs: NONE,
     site: currentSite(),
     depth: 0,
+    weak: false,
   };
 }
 
@@ -94,6 +104,7 @@ export function iota(n: number): ExprOf<'source'> {
     inputs: NONE,
     site: currentSite(),
     depth: 0,
+    weak: false,
   };
 }
 
@@ -110,8 +121,20 @@ export function cast(x: Expr, dtype: DType): Expr {
   if (x.dtype === dtype) return x;
   if (x.kind === 'const') return constant(castScalar(x.value, x.dtype, dtype), dtype);
   const inputs = [x];
-  return { kind: 'cast', dtype, shape: x.shape, inputs, site: currentSite(), depth: depthOf(inputs) };
+  return {
+    kind: 'cast',
+    dtype,
+    shape: x.shape,
+    inputs,
+    site: currentSite(),
+    depth: depthOf(inputs),
+    weak: false,
+  };
 }
+
+/** The elements in a dtype that the user asks for: what was weak is not any more. */
+export const astype = (x: Expr, dtype: DType): Expr =>
+  x.weak && x.dtype === dtype ? { ...view(x, RESHAPE, x.shape), weak: false } : cast(x, dtype);
 
 /** An array operand as it is, a scalar as a constant of the dtype it has alone. */
 export function toExpr(op: string, operand: Operand): Expr {
@@ -122,25 +145,47 @@ export function toExpr(op: string, operand: Operand): Expr {
 
 /** The dtype in which operands meet, scalars being weak. */
 export function meetingDType(op: string, operands: readonly Operand[]): DType {
-  const strong = strongDType(operands, 0);
-  let met = strong;
+  const strong = dtypeOfAll(operands, 0, false);
+  const beside = strong ?? dtypeOfAll(operands, 0, true);
+  let met = beside;
   for (const operand of operands) {
-    if (isExpr(operand)) continue;
-    if (!isScalar(operand)) return refuseOperand(op, operand);
-    const dtype = weakDType(op, operand, strong);
+    const dtype = dtypeBeside(op, operand, strong, beside);
     met = met === undefined ? dtype : promote(met, dtype);
   }
   if (met === undefined) throw new InternalError(`[${op}] without operands`);
   return met;
 }
 
-function strongDType(operands: readonly Operand[], from: number): DType | undefined {
-  let strong: DType | undefined;
+/** An operand as an array beside one of this dtype, in the dtype that it has there. */
+export function besideArray(op: string, operand: Operand, dtype: DType): Expr {
+  const held = dtypeBeside(op, operand, dtype, dtype);
+  return isExpr(operand) ? cast(operand, held) : constant(weakValue(op, operand, held), held);
+}
+
+/** The dtype in which the arrays among operands meet that are weak, or those that are not. */
+function dtypeOfAll(operands: readonly Operand[], from: number, weak: boolean): DType | undefined {
+  let met: DType | undefined;
   for (let k = from; k < operands.length; k++) {
     const operand = operands[k]!;
-    if (isExpr(operand)) strong = strong === undefined ? operand.dtype : promote(strong, operand.dtype);
+    if (isExpr(operand) && operand.weak === weak)
+      met = met === undefined ? operand.dtype : promote(met, operand.dtype);
   }
-  return strong;
+  return met;
+}
+
+/**
+ * The dtype of an operand among others: `strong` is that of the arrays that are not weak. A scalar gives way to weak arrays, too,
+ * so that its `beside` is theirs where all arrays are weak.
+ */
+function dtypeBeside(
+  op: string,
+  operand: Operand,
+  strong: DType | undefined,
+  beside: DType | undefined,
+): DType {
+  if (isExpr(operand))
+    return operand.weak && strong !== undefined ? weakArrayDType(operand.dtype, strong) : operand.dtype;
+  return isScalar(operand) ? weakDType(op, operand, beside) : refuseOperand(op, operand);
 }
 
 /**
@@ -148,21 +193,22 @@ function strongDType(operands: readonly Operand[], from: number): DType | undefi
  * callbacks: this is called for most nodes of a graph.
  */
 export function map(op: OpName, operands: readonly Operand[], asked: string = op): Expr {
-  const choosing = op === 'where'; // its condition does not meet the values
-  const strong = strongDType(operands, choosing ? 1 : 0);
+  const compared = compareExactly(op, operands);
+  if (compared !== undefined) return compared;
+  const first = op === 'where' ? 1 : 0; // a condition does not meet the values
+  const strong = dtypeOfAll(operands, first, false);
+  const beside = strong ?? dtypeOfAll(operands, first, true);
   const dtypes = new Array<DType>(operands.length);
+  let weak = false;
   for (let k = 0; k < operands.length; k++) {
     const operand = operands[k]!;
-    if (isExpr(operand)) dtypes[k] = operand.dtype;
-    else if (isScalar(operand))
-      dtypes[k] = weakDType(asked, operand, choosing && k === 0 ? undefined : strong);
-    else refuseOperand(asked, operand);
+    const meets = k >= first;
+    dtypes[k] = dtypeBeside(asked, operand, meets ? strong : undefined, meets ? beside : undefined);
+    weak ||= strong === undefined && isExpr(operand) && operand.weak;
   }
   const signature = signatureOf(op, dtypes);
   if (signature === undefined)
     throw new DTypeError(expected(asked, acceptedBy(opRow(op)), dtypes.join(' and ')));
-  const known = comparedOutOfRange(op, operands, signature.args);
-  if (known !== undefined) return known;
   const inputs = new Array<Expr>(operands.length);
   for (let k = 0; k < operands.length; k++) {
     const operand = operands[k]!;
@@ -177,7 +223,36 @@ export function map(op: OpName, operands: readonly Operand[], asked: string = op
     inputs,
     site: currentSite(),
     depth: depthOf(inputs),
+    weak,
   };
+}
+
+/** A comparison of integers that no dtype holds together; `undefined`: another op, or one dtype does. */
+function compareExactly(op: OpName, operands: readonly Operand[]): Expr | undefined {
+  if (!isComparison(op)) return undefined;
+  const [a, b] = operands as readonly [Operand, Operand];
+  if (isExpr(a) && isExpr(b)) {
+    // What is weak takes the dtype of the other.
+    const order = a.weak || b.weak ? undefined : signedBesideUint64(a.dtype, b.dtype);
+    if (order === undefined) return undefined;
+    const [signed, unsigned] = order === 'first' ? [a, b] : [b, a];
+    const isNegative = map('less', [signed, 0]);
+    const whole = cast(signed, 'uint64');
+    const inOrder = map(op, order === 'first' ? [whole, unsigned] : [unsigned, whole]);
+    const side = order === 'first' ? 'first' : 'second';
+    return map(answerBelow(op, side) ? 'logicalOr' : 'logicalAnd', [
+      answerBelow(op, side) ? isNegative : map('logicalNot', [isNegative]),
+      inOrder,
+    ]);
+  }
+  if (isExpr(a) && isScalar(b)) return comparedOutOfRange(op, a, b, 'second');
+  return isExpr(b) && isScalar(a) ? comparedOutOfRange(op, b, a, 'first') : undefined;
+}
+
+/** A comparison of integers with a number that their dtype cannot hold has one answer. */
+function comparedOutOfRange(op: Comparison, x: Expr, scalar: Scalar, side: Side): Expr | undefined {
+  const answer = isInteger(x.dtype) ? answerOutOfRange(op, scalar, x.dtype, side) : undefined;
+  return answer === undefined ? undefined : broadcast(constant(answer, 'bool'), x.shape);
 }
 
 /** The shape that inputs broadcast to: mostly that of the first, as a loop's arrays and scalars have it. */
@@ -211,35 +286,6 @@ function acceptedBy(row: MapRow): string {
     .join(', ')
     .replace('signed integers, unsigned integers', 'integers');
   return words.replace(/, ([^,]*)$/, ' or $1');
-}
-
-/** Whether a comparison holds when its second argument is larger (+1) or smaller (-1) than every first one. */
-const COMPARED: Readonly<Record<string, (sign: 1 | -1) => boolean>> = {
-  equal: () => false,
-  notEqual: () => true,
-  less: (sign) => sign === 1,
-  lessEqual: (sign) => sign === 1,
-  greater: (sign) => sign === -1,
-  greaterEqual: (sign) => sign === -1,
-};
-
-/** A comparison of integers with a scalar that their dtype cannot hold has one answer, as in NumPy 2. */
-function comparedOutOfRange(
-  op: OpName,
-  operands: readonly Operand[],
-  args: readonly DType[],
-): Expr | undefined {
-  const answer = COMPARED[op];
-  if (answer === undefined || !isInteger(args[0]!)) return undefined;
-  for (const k of [0, 1] as const) {
-    const scalar = operands[k]!;
-    const other = operands[1 - k]!;
-    if ((typeof scalar !== 'number' && typeof scalar !== 'bigint') || !isExpr(other)) continue;
-    if (inRange(scalar, args[k]!)) continue;
-    const sign = scalar > 0 === (k === 1) ? 1 : -1;
-    return broadcast(constant(answer(sign), 'bool'), other.shape);
-  }
-  return undefined;
 }
 
 // ---------------------------------------------------------------- reduce
@@ -283,6 +329,7 @@ export function reduce(
     inputs,
     site: currentSite(),
     depth: depthOf(inputs),
+    weak: false,
   };
 }
 
@@ -291,7 +338,16 @@ export function reduce(
 /** A view whose shape and parameters the caller has worked out. */
 export function view(x: Expr, view: View, shape: Shape): Expr {
   const inputs = [x];
-  return { kind: 'view', view, dtype: x.dtype, shape, inputs, site: currentSite(), depth: depthOf(inputs) };
+  return {
+    kind: 'view',
+    view,
+    dtype: x.dtype,
+    shape,
+    inputs,
+    site: currentSite(),
+    depth: depthOf(inputs),
+    weak: x.weak,
+  };
 }
 
 const RESHAPE: View = Object.freeze({ type: 'reshape' });
@@ -311,6 +367,16 @@ export const reshape = (x: Expr, shape: Shape): Expr =>
 /** Broadcasts to a shape that `x` is known to broadcast to. */
 export const broadcast = (x: Expr, shape: Shape): Expr =>
   sameShape(x.shape, shape) ? x : view(x, BROADCAST, shape);
+
+// ---------------------------------------------------------------- gather
+
+/** The elements at int64 indices along an axis with elements; the caller has worked out the shape. */
+export function gather(x: Expr, index: Expr, axis: number, mode: IndexMode, shape: Shape): Expr {
+  const inputs = [x, index];
+  const { dtype } = x;
+  const made = { dtype, shape, inputs, site: currentSite(), depth: depthOf(inputs), weak: x.weak };
+  return { kind: 'gather', axis, mode, ...made };
+}
 
 // ---------------------------------------------------------------- contract
 
@@ -339,5 +405,6 @@ export function contract(
     inputs,
     site: currentSite(),
     depth: depthOf(inputs),
+    weak: false,
   };
 }

@@ -6,7 +6,7 @@
  *
  * Called by `loops.ts` of the public API, which calls the user's functions.
  */
-import { DTypeError, expected, ShapeError } from '../errors.js';
+import { ArgumentError, DTypeError, expected, ShapeError } from '../errors.js';
 import { currentSite } from '../site.js';
 import { depthOf } from './depth.js';
 import type { Expr, ExprOf, LoopCount, Shape } from './expr.js';
@@ -16,7 +16,7 @@ import { broadcast, constant } from './infer.js';
 import { opRow } from './ops.js';
 
 /** Stands for a state in a body that is being built. */
-export function argumentLike({ dtype, shape }: Expr, index = 0): ExprOf<'source'> {
+export function argumentLike({ dtype, shape }: Expr, index = 0, weak = false): ExprOf<'source'> {
   return {
     kind: 'source',
     source: { type: 'argument', index },
@@ -25,6 +25,7 @@ export function argumentLike({ dtype, shape }: Expr, index = 0): ExprOf<'source'
     inputs: [],
     site: currentSite(),
     depth: 0,
+    weak,
   };
 }
 
@@ -91,6 +92,7 @@ export function loop(
       inputs,
       site: currentSite(),
       depth: depthOf(inputs),
+      weak: false,
     };
   });
 }
@@ -175,6 +177,12 @@ function substituted(exprs: readonly Expr[], fixed: ReadonlyMap<Expr, Expr>): re
   return exprs.map((x) => done.get(x)!);
 }
 
+/** Indices that a step makes cannot be looked at before the loop runs. */
+function refuseUnchecked(): never {
+  const hint = "say which elements others read: { mode: 'wrap' } or { mode: 'clip' }";
+  throw new ArgumentError(expected('take', 'indices that no step of a loop changes', "mode 'raise'", hint));
+}
+
 class Closure {
   readonly #parameters: readonly Expr[];
   readonly #fates = new Map<Expr, Fate>();
@@ -209,6 +217,7 @@ class Closure {
   #fateOf(x: Expr): Fate {
     const { inputs } = x;
     const fates = inputs.map((input) => this.#fates.get(input)!);
+    if (x.kind === 'gather' && x.mode === 'raise' && fates[1] === 'changes') refuseUnchecked();
     if (fates.includes('changes')) return 'changes';
     switch (x.kind) {
       case 'const':
@@ -217,6 +226,7 @@ class Closure {
         return x.source.type === 'iota' ? 'repeated' : 'captured';
       case 'reduce':
       case 'contract':
+      case 'gather':
       case 'loop':
         return 'captured';
       case 'view':

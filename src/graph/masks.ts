@@ -10,7 +10,7 @@ import { formatShape, formatValue } from './format.js';
 import { broadcast, constant, map, type Operand } from './infer.js';
 import { concat, indexAlong, padTo } from './joins.js';
 import { isScalar, refuseOperand, weakValue } from './scalar.js';
-import { type Axes, checkInteger, checkSize, normalizeAxis } from './shape.js';
+import { type Axes, checkInteger, checkSize, clippedInteger, normalizeAxis } from './shape.js';
 import { slice } from './slicing.js';
 import { flatten, reshape } from './views.js';
 
@@ -22,6 +22,7 @@ export type PadWidths = number | readonly [number, number] | readonly (readonly 
  * Throws a ShapeError for negative or missing widths.
  */
 export function pad(x: Expr, widths: PadWidths, options?: { readonly value?: Scalar }): Expr {
+  refuseMode(options);
   checkOptions('pad', options, ['value']);
   const pairs = x.shape.map((_, axis) => widthsOf(widths, axis, x));
   const before = pairs.map(([front]) => front);
@@ -36,6 +37,17 @@ export function pad(x: Expr, widths: PadWidths, options?: { readonly value?: Sca
   if (padded === x || (isZero && !Object.is(value.value, -0))) return padded;
   const inside = padTo(broadcast(constant(true, 'bool'), x.shape), before, shape);
   return map('where', [inside, padded, value]);
+}
+
+/** Refuses NumPy's modes, with which a border is made of the elements. */
+function refuseMode(options: unknown): void {
+  const isMode = typeof options === 'object' && options !== null && 'mode' in options;
+  if (typeof options !== 'string' && !isMode) return;
+  const hint = "borders of other modes are concat() of slices: slice('1:3'), flip()";
+  const received = formatValue(isMode ? options.mode : options);
+  throw new ArgumentError(
+    expected('pad', 'one value for the border, as { value }', `mode ${received}`, hint),
+  );
 }
 
 function widthsOf(widths: PadWidths, axis: number, x: Expr): readonly [number, number] {
@@ -83,37 +95,36 @@ export function roll(x: Expr, shift: number | readonly number[], axis?: Axes | n
 
 function rollAxis(x: Expr, shift: number, axis: number): Expr {
   const size = x.shape[axis]!;
-  const by = checkInteger('roll', 'a shift', shift);
-  const start = size === 0 ? 0 : (((size - by) % size) + size) % size; // the element that comes first
+  // Of a shift of any length only its rest counts, which is exact.
+  const by = checkInteger('roll', 'a shift', Number.isInteger(shift) ? shift % size || 0 : shift);
+  const start = by > 0 ? size - by : -by; // the element that comes first
   if (start === 0) return x;
   const before = x.shape.slice(0, axis).map(() => null);
   return concat([slice(x, ...before, [start]), slice(x, ...before, [0, start])], axis, 'roll');
 }
 
 /** Matrices with the elements above diagonal `k` set to 0; diagonals above the main one are positive. */
-export function tril(x: Expr, k = 0): Expr {
-  return triangle('tril', x, k, (row, column, offset) =>
-    map('lessEqual', [column, map('add', [row, offset])]),
-  );
+export function tril(x: Expr, k?: number): Expr {
+  const keep: Keep = (row, column, offset) => map('lessEqual', [column, map('add', [row, offset])]);
+  return triangle('tril', x, keep, k);
 }
 
 /** Matrices with the elements below diagonal `k` set to 0; diagonals above the main one are positive. */
-export function triu(x: Expr, k = 0): Expr {
-  return triangle('triu', x, k, (row, column, offset) =>
-    map('greaterEqual', [column, map('add', [row, offset])]),
-  );
+export function triu(x: Expr, k?: number): Expr {
+  const keep: Keep = (row, column, offset) => map('greaterEqual', [column, map('add', [row, offset])]);
+  return triangle('triu', x, keep, k);
 }
 
-function triangle(
-  op: string,
-  x: Expr,
-  k: number,
-  keep: (row: Expr, column: Expr, offset: Operand) => Expr,
-): Expr {
+/** Whether the elements of a row and a column stay. */
+type Keep = (row: Expr, column: Expr, offset: Operand) => Expr;
+
+function triangle(op: string, x: Expr, keep: Keep, k = 0): Expr {
   const ndim = x.shape.length;
   if (ndim < 2) throw new ShapeError(expected(op, 'at least two axes', formatShape(x.shape)));
-  const offset = checkInteger(op, 'a diagonal', k);
-  const row = indexAlong(0, x.shape[ndim - 2]!, 2);
-  const column = indexAlong(1, x.shape[ndim - 1]!, 2);
+  const rows = x.shape[ndim - 2]!;
+  const columns = x.shape[ndim - 1]!;
+  const offset = clippedInteger(op, 'a diagonal', k, -rows, columns);
+  const row = indexAlong(0, rows, 2);
+  const column = indexAlong(1, columns, 2);
   return map('where', [keep(row, column, offset), x, constant(0, x.dtype)]);
 }

@@ -9,6 +9,7 @@
  * fused chain has the same values as an unfused one.
  */
 import { DTYPE_INFO, type DType, isComplex, isFloat, isHalf, isInteger, kindOf, promote } from './dtype.js';
+import type { Rule } from './dtype-types.js';
 
 /** The dtypes an op runs in: what each argument is cast to, and what comes out. */
 export interface Signature {
@@ -17,7 +18,11 @@ export interface Signature {
 }
 
 /** Maps argument dtypes to a signature; `undefined` for dtypes the op does not take. */
-export type DTypeRule = (args: readonly DType[]) => Signature | undefined;
+export interface DTypeRule<Gives extends Rule = Rule> {
+  (args: readonly DType[]): Signature | undefined;
+  /** Only in types: the table in which these find the dtype of the result (`dtype-types.ts`). */
+  readonly gives?: Gives;
+}
 
 /** Writes an op as a CUDA C expression. `args` are variable names; `dtype` is that of the arguments, never a half. */
 export type CudaExpression = (args: readonly string[], dtype: DType) => string;
@@ -54,44 +59,46 @@ const component = (dtype: DType): DType => DTYPE_INFO[dtype].component;
 const isReal = (dtype: DType): boolean => isFloat(dtype) || isInteger(dtype);
 
 /** Any dtype, in the promoted one. */
-const anything: DTypeRule = (a) => same(a.length, all(a));
+const anything: DTypeRule<'same'> = (a) => same(a.length, all(a));
 /** Numbers, not booleans. */
-const numeric: DTypeRule = (a) => (all(a) === 'bool' ? undefined : same(a.length, all(a)));
+const numeric: DTypeRule<'same'> = (a) => (all(a) === 'bool' ? undefined : same(a.length, all(a)));
 /** Booleans and real numbers: what has an order. */
-const ordered: DTypeRule = (a) => (isComplex(all(a)) ? undefined : same(a.length, all(a)));
+const ordered: DTypeRule<'same'> = (a) => (isComplex(all(a)) ? undefined : same(a.length, all(a)));
 /** Real numbers; booleans count as int8, as in NumPy. */
-const realOrInt8: DTypeRule = (a) => {
+const realOrInt8: DTypeRule<'ofNumbers'> = (a) => {
   const d = all(a);
   return isComplex(d) ? undefined : same(a.length, d === 'bool' ? 'int8' : d);
 };
-const numericOrInt8: DTypeRule = (a) => same(a.length, all(a) === 'bool' ? 'int8' : all(a));
+const numericOrInt8: DTypeRule<'ofNumbers'> = (a) => same(a.length, all(a) === 'bool' ? 'int8' : all(a));
 /** Floats and complex; integers go to the smallest float that NumPy takes (int8 to float16, int64 to float64). */
-const toFloat: DTypeRule = (a) =>
+const toFloat: DTypeRule<'float'> = (a) =>
   same(a.length, promote(all(a), 'float16') === 'bfloat16' ? 'bfloat16' : floatOf(all(a)));
 /** Floats only; integers in the smallest that holds each argument, as NumPy takes (int16 with uint16: float32). */
-const toRealFloat: DTypeRule = (a) => {
+const toRealFloat: DTypeRule<'floatEach'> = (a) => {
   const d = isInteger(all(a)) ? all(a.map(floatOf)) : floatOf(all(a));
   return isComplex(d) ? undefined : same(a.length, d);
 };
 /** float32 and float64: for what float32 arithmetic and a rounding cannot give the halves. */
-const toFullFloat: DTypeRule = (a) => {
+const toFullFloat: DTypeRule<'floatEach'> = (a) => {
   const signature = toRealFloat(a);
   return signature === undefined || isHalf(signature.result) ? undefined : signature;
 };
 /** True division: integers go to float64. */
-const toQuotient: DTypeRule = (a) =>
+const toQuotient: DTypeRule<'quotient'> = (a) =>
   same(a.length, isReal(all(a)) && !isFloat(all(a)) ? 'float64' : all(a) === 'bool' ? 'float64' : all(a));
-const comparison: DTypeRule = (a) => same(a.length, all(a), 'bool');
-const orderedComparison: DTypeRule = (a) => (isComplex(all(a)) ? undefined : same(a.length, all(a), 'bool'));
-const logical: DTypeRule = (a) => same(a.length, 'bool');
-const bits: DTypeRule = (a) => (all(a) === 'bool' || isInteger(all(a)) ? same(a.length, all(a)) : undefined);
-const shift: DTypeRule = (a) => (isInteger(all(a)) ? same(a.length, all(a)) : undefined);
+const comparison: DTypeRule<'bool'> = (a) => same(a.length, all(a), 'bool');
+const orderedComparison: DTypeRule<'bool'> = (a) =>
+  isComplex(all(a)) ? undefined : same(a.length, all(a), 'bool');
+const logical: DTypeRule<'bool'> = (a) => same(a.length, 'bool');
+const bits: DTypeRule<'same'> = (a) =>
+  all(a) === 'bool' || isInteger(all(a)) ? same(a.length, all(a)) : undefined;
+const shift: DTypeRule<'same'> = (a) => (isInteger(all(a)) ? same(a.length, all(a)) : undefined);
 /** Rounding to even; booleans go to float16, as in NumPy. */
-const rounding: DTypeRule = (a) => same(1, all(a) === 'bool' ? 'float16' : all(a));
-const magnitude: DTypeRule = (a) => same(1, all(a), component(all(a)));
+const rounding: DTypeRule<'ofNumbers'> = (a) => same(1, all(a) === 'bool' ? 'float16' : all(a));
+const magnitude: DTypeRule<'component'> = (a) => same(1, all(a), component(all(a)));
 /** Of integers and booleans, the bit is that of the float they become. */
-const signBit: DTypeRule = (a) => (isComplex(all(a)) ? undefined : same(1, floatOf(all(a)), 'bool'));
-const choice: DTypeRule = ([, x, y]) => ({
+const signBit: DTypeRule<'bool'> = (a) => (isComplex(all(a)) ? undefined : same(1, floatOf(all(a)), 'bool'));
+const choice: DTypeRule<'same'> = ([, x, y]) => ({
   args: ['bool', promote(x!, y!), promote(x!, y!)],
   result: promote(x!, y!),
 });
@@ -261,7 +268,7 @@ export const OPS = {
   /** 1 - erf(x), accurate where erf is near 1. */
   erfc: { arity: 1, dtype: toRealFloat, cuda: call('erfc'), sample: within(8, -3, 3), numpy: null, cost: 20 },
   /** Logarithm of the absolute value of the gamma function. */
-  lgamma: { arity: 1, dtype: toRealFloat, cuda: call('lgamma'), sample: within(8, 2.5, 50), numpy: null, cost: 40 },
+  lgamma: { arity: 1, dtype: toRealFloat, cuda: prelude('lgamma'), sample: within(8, 2.5, 50), numpy: null, cost: 40 },
 
   // rounding
   /** Nearest integer, halves to even; of complex numbers both parts. */

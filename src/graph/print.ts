@@ -58,6 +58,8 @@ export function formatNodeData(node: GraphNodeData): string {
       return `${node.reduction} over [${node.axes.join(' ')}]`;
     case 'view':
       return formatView(node.view);
+    case 'gather':
+      return `gather along ${node.axis}${node.mode === 'raise' ? '' : ` ${node.mode}`}`;
     case 'contract':
       return `contract ${formatSubscripts(node.labels, node.output)}`;
     case 'loop':

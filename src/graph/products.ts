@@ -54,17 +54,18 @@ export function dot(x: Expr, other: Operand): Expr {
 }
 
 /** Σ conj(a)·b along an axis (the last by default) of arrays that broadcast. */
-export function vecdot(x: Expr, other: Operand, axis = -1): Expr {
+export function vecdot(x: Expr, other: Operand, axis?: number): Expr {
+  const along = axis === undefined ? -1 : axis;
   const b = toExpr('vecdot', other);
   const first = isComplex(x.dtype) ? map('conj', [x]) : x;
   const ndim = Math.min(x.shape.length, b.shape.length);
-  const fromEnd = normalizeAxis('vecdot', axis, ndim) - ndim;
+  const fromEnd = normalizeAxis('vecdot', along, ndim) - ndim;
   if (x.shape.at(fromEnd) !== b.shape.at(fromEnd)) {
     throw new ShapeError(
       expected(
         'vecdot',
         'one length along the axis',
-        `${formatShape(x.shape)} and ${formatShape(b.shape)}, axis ${axis}`,
+        `${formatShape(x.shape)} and ${formatShape(b.shape)}, axis ${along}`,
       ),
     );
   }
@@ -81,13 +82,13 @@ export function vecdot(x: Expr, other: Operand, axis = -1): Expr {
 export function tensordot(
   x: Expr,
   other: Operand,
-  axes: number | readonly [number | readonly number[], number | readonly number[]] = 2,
+  axes?: number | readonly [number | readonly number[], number | readonly number[]],
 ): Expr {
   const b = toExpr('tensordot', other);
-  if (typeof axes !== 'number' && !(Array.isArray(axes) && axes.length === 2)) {
+  if (axes !== undefined && typeof axes !== 'number' && !(Array.isArray(axes) && axes.length === 2)) {
     throw new ArgumentError(expected('tensordot', 'a count or two lists of axes', formatValue(axes)));
   }
-  if (typeof axes !== 'number') {
+  if (typeof axes === 'object') {
     const [first, second] = axes;
     return contracted(
       'tensordot',
@@ -97,7 +98,7 @@ export function tensordot(
       normalizeAxes('tensordot', second, b.shape.length),
     );
   }
-  const count = checkInteger('tensordot', 'the number of axes', axes);
+  const count = checkInteger('tensordot', 'the number of axes', axes ?? 2);
   if (count < 0 || count > Math.min(x.shape.length, b.shape.length)) {
     throw new ShapeError(
       expected(

@@ -61,4 +61,7 @@ export function throughFloat32(x: Expr, compute: (x: Expr) => Expr, result: DTyp
   return isHalf(x.dtype) ? cast(compute(cast(x, 'float32')), result) : compute(x);
 }
 
-export const REDUCTION_NAMES = Object.keys(REDUCTIONS) as readonly ReductionName[];
+/** The reductions that are methods and functions. */
+export const REDUCTION_NAMES = (Object.keys(REDUCTIONS) as readonly ReductionName[]).filter(
+  (name) => reductionRow(name).isInternal !== true,
+);

@@ -5,17 +5,27 @@
  * Composites (mean, std, norms, countNonzero …) are built from these in `composites.ts`.
  */
 import { DTYPE_INFO, type DType, isComplex, isFloat, isHalf, kindOf } from './dtype.js';
+import type { Rule } from './dtype-types.js';
 import { floatOf } from './ops.js';
+
+/** Maps the dtype of the elements to those they are combined in and that of the result; `undefined`: not taken. */
+interface ReductionRule<Gives extends Rule = Rule> {
+  (dtype: DType): { readonly arg: DType; readonly result: DType } | undefined;
+  /** Only in types: the table in which these find the dtype of the result (`dtype-types.ts`). */
+  readonly gives?: Gives;
+}
 
 export interface ReduceRow {
   /** The dtype the elements are cast to before they are combined, and that of the result. */
-  readonly dtype: (dtype: DType) => { readonly arg: DType; readonly result: DType } | undefined;
+  readonly dtype: ReductionRule;
   /** What the reduction of no elements gives; `undefined`: it is an error, as in NumPy. */
   readonly identity: number | boolean | undefined;
   /** Values in the accumulator. */
   readonly width: 1 | 2 | 3;
   /** Whether each element comes with its index (an int64) along the reduced axes. */
   readonly indexed: boolean;
+  /** A part of other functions, which is no method and no function by itself. */
+  readonly isInternal?: true;
 }
 
 /** Integers are summed in 64 bits, as in NumPy; halves are summed in float32 by the backends and rounded once. */
@@ -23,12 +33,13 @@ const widened = (dtype: DType): DType => {
   const kind = kindOf(dtype);
   return kind === 'bool' || kind === 'int' ? 'int64' : kind === 'uint' ? 'uint64' : dtype;
 };
-const accumulated = (dtype: DType) => ({ arg: widened(dtype), result: widened(dtype) });
-const kept = (dtype: DType) => (isComplex(dtype) ? undefined : { arg: dtype, result: dtype });
-const truth = () => ({ arg: 'bool', result: 'bool' }) as const;
-const position = (dtype: DType) =>
-  isComplex(dtype) ? undefined : ({ arg: dtype, result: 'int64' } as const);
-const inFloat = (dtype: DType) =>
+const accumulated: ReductionRule<'sum'> = (dtype: DType) => ({ arg: widened(dtype), result: widened(dtype) });
+const kept: ReductionRule<'same'> = (dtype: DType) =>
+  isComplex(dtype) ? undefined : { arg: dtype, result: dtype };
+const truth: ReductionRule<'bool'> = () => ({ arg: 'bool', result: 'bool' });
+const position: ReductionRule<'int64'> = (dtype: DType) =>
+  isComplex(dtype) ? undefined : { arg: dtype, result: 'int64' };
+const inFloat: ReductionRule<'float'> = (dtype: DType) =>
   isComplex(dtype) ? undefined : { arg: floatOf(dtype), result: floatOf(dtype) };
 
 export const REDUCTIONS = {
@@ -58,6 +69,7 @@ export const REDUCTIONS = {
     identity: 0,
     width: 3,
     indexed: false,
+    isInternal: true,
   },
   /** log(Σ exp(x)) without overflow; the accumulator is (maximum, Σ exp(x - maximum)). */
   logsumexp: { dtype: inFloat, identity: -Infinity, width: 2, indexed: false },

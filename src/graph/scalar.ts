@@ -11,6 +11,7 @@ import {
   DTYPE_INFO,
   DTYPES,
   type DType,
+  type DTypeKind,
   isComplex,
   isInteger,
   kindOf,
@@ -32,7 +33,10 @@ export const isScalar = (value: unknown): value is Scalar =>
   typeof value === 'boolean' ||
   isComplexValue(value);
 
-/** The kinds of weak scalars, in promotion order. A number without a fraction, up to 2^53, counts as an integer. */
+/**
+ * The kinds of weak scalars, in promotion order. A number without a fraction that 64 bits hold counts as an
+ * integer: as a float64 beside int64, it would take the array to a dtype that holds fewer integers.
+ */
 export type WeakKind = 'bool' | 'int' | 'float' | 'complex';
 
 export function weakKindOf(value: Scalar): WeakKind {
@@ -42,7 +46,7 @@ export function weakKindOf(value: Scalar): WeakKind {
     case 'bigint':
       return 'int';
     case 'number':
-      return Number.isSafeInteger(value) ? 'int' : 'float';
+      return Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 64 ? 'int' : 'float';
     default:
       return 'complex';
   }
@@ -55,11 +59,29 @@ export function weakDType(op: string, value: Scalar, strong: DType | undefined):
     if (kind === 'int') return defaultInteger(op, value as number | bigint);
     return kind === 'bool' ? 'bool' : kind === 'float' ? 'float64' : 'complex128';
   }
+  if (kind === 'int' && strong === 'bool') return defaultInteger(op, value as number | bigint);
+  return kindBeside(kind, strong);
+}
+
+const ARRAY_KINDS: Readonly<Record<DTypeKind, WeakKind>> = {
+  bool: 'bool',
+  int: 'int',
+  uint: 'int',
+  float: 'float',
+  complex: 'complex',
+};
+
+/** The dtype of a weak array of dtype `own` beside arrays that promote to `strong`. */
+export function weakArrayDType(own: DType, strong: DType): DType {
+  const kind = ARRAY_KINDS[kindOf(own)];
+  return kind === 'int' && strong === 'bool' ? own : kindBeside(kind, strong);
+}
+
+function kindBeside(kind: WeakKind, strong: DType): DType {
   switch (kind) {
     case 'bool':
-      return strong;
     case 'int':
-      return strong === 'bool' ? defaultInteger(op, value as number | bigint) : strong;
+      return strong;
     case 'float':
       return strong === 'bool' || isInteger(strong) ? 'float64' : strong;
     case 'complex':

@@ -4,7 +4,7 @@
  *
  * Called by the node constructors (`infer.ts`) and by everything that takes a shape or an axis.
  */
-import { ArgumentError, expected, ShapeError } from '../errors.js';
+import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../errors.js';
 import type { Shape } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';
@@ -24,6 +24,20 @@ export function checkInteger(op: string, name: string, value: unknown): number {
     throw new ShapeError(expected(op, `${name} to be ${kind}`, formatValue(value)));
   }
   return value;
+}
+
+/**
+ * An integer that only matters as far as it lies within [low, high]: one beyond, infinities among them, is moved
+ * to the end, as NumPy clips slices and diagonals.
+ */
+export function clippedInteger(op: string, name: string, value: unknown, low: number, high: number): number {
+  if (
+    typeof value !== 'number' ||
+    Number.isNaN(value) ||
+    (Number.isFinite(value) && !Number.isInteger(value))
+  )
+    return checkInteger(op, name, value);
+  return Math.min(Math.max(value, low), high);
 }
 
 /** A shape whose sizes are safe integers of 0 and more, with a safe product. */
@@ -105,4 +119,11 @@ function broadcastPair(op: string, all: readonly Shape[], a: Shape, b: Shape): S
     isB &&= size === n;
   }
   return isA ? a : isB ? b : shape; // sharing keeps the shapes of a deep graph one object
+}
+
+/** Throws a RangeArgumentError for an index outside of -size … size - 1. */
+export function checkIndex(op: string, index: bigint, axis: number, size: number): void {
+  if (index >= -size && index < size) return;
+  const wanted = `indices from ${-size} to ${size - 1} for axis ${axis} of ${size} elements`;
+  throw new RangeArgumentError(expected(op, wanted, `${index}`));
 }

@@ -6,7 +6,7 @@ import { ArgumentError, expected, ShapeError } from '../errors.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { reshape, view } from './infer.js';
-import { checkInteger } from './shape.js';
+import { checkInteger, clippedInteger } from './shape.js';
 
 /** Start, stop (not included) and step; what is missing, null or undefined takes Python's default. */
 export type Range = readonly (number | null | undefined)[];
@@ -22,7 +22,8 @@ type Parsed = number | null | Range | '...' | 'newaxis';
 
 /**
  * Part of an array: one selector for each axis, from the first; axes without one are taken whole. An index out of
- * range is a ShapeError, ranges are clipped. `x.slice([1, 10, 2], -1)`, `x.slice('1:10:2, -1')`.
+ * range is a ShapeError, ranges are clipped (so that Infinity is the end). `x.slice([1, 10, 2], -1)`,
+ * `x.slice('1:10:2, -1')`.
  */
 export function slice(x: Expr, ...selectors: Selector[]): Expr {
   const parsed = selectors.flatMap(parse);
@@ -80,8 +81,12 @@ function indexOf(index: number, x: Expr, axis: number): number {
 
 /** Python's rules: negative bounds count from the end, and bounds are clipped to the axis. */
 function rangeOf(range: Range, length: number): { start: number; step: number; size: number } {
+  // A step over more than the axis takes one element, a bound beyond it is the axis' end.
+  const most = 2 * length + 1;
   const [from, to, by] = range.map((bound) =>
-    bound === null || bound === undefined ? undefined : checkInteger('slice', 'a bound', bound),
+    bound === null || bound === undefined
+      ? undefined
+      : clippedInteger('slice', 'a bound', bound, -most, most),
   );
   const step = by ?? 1;
   if (step === 0) throw new ShapeError(expected('slice', 'a step other than 0', '0'));

@@ -20,7 +20,7 @@ import { formatValue } from './format.js';
 import { cast, checkDType, isExpr, map, type Operand } from './infer.js';
 import { floatOf } from './ops.js';
 import { countAlong, reduceAlong, throughFloat32 } from './reducing.js';
-import { ascendingAxes } from './shape.js';
+import { type Axes, ascendingAxes } from './shape.js';
 
 /** float64 for integers and booleans, as NumPy's means; else the dtype itself. */
 const meanDType = (dtype: DType): DType => (isInteger(dtype) || dtype === 'bool' ? 'float64' : dtype);
@@ -142,27 +142,34 @@ function squaredModulus(x: Expr): Expr {
 // ---------------------------------------------------------------- normalisations: shape in, same shape out
 
 /** The argument in a float dtype, for functions of real numbers. */
-function real(op: string, x: Expr): Expr {
+function real(op: string, x: Expr, dtypeOf: (dtype: DType) => DType): Expr {
   if (isComplex(x.dtype)) throw new DTypeError(expected(op, 'real numbers or booleans', x.dtype));
-  return cast(x, isInteger(x.dtype) || x.dtype === 'bool' ? 'float64' : floatOf(x.dtype));
+  return cast(x, dtypeOf(x.dtype));
 }
 
-const axesOf = (op: string, x: Expr, axis: Parameters<typeof ascendingAxes>[1]): number[] =>
+/** The axes of a function that goes along the last one by default, and along all for null. */
+const axesOf = (op: string, x: Expr, axis: Axes | null = -1): number[] =>
   ascendingAxes(op, axis, x.shape.length);
 
-/** exp(x) over its sum along the axes (the last by default), with the maximum taken off first. Integers in float64. */
-export function softmax(x: Expr, axis: number | readonly number[] | null = -1): Expr {
+/**
+ * exp(x) over its sum along the axes (the last by default), with the maximum taken off first. Integers give the
+ * float of `exp`.
+ */
+export function softmax(x: Expr, axis?: Axes | null): Expr {
   const axes = axesOf('softmax', x, axis);
-  return throughFloat32(real('softmax', x), (values) => {
+  return throughFloat32(real('softmax', x, floatOf), (values) => {
     const exp = map('exp', [map('subtract', [values, reduceAlong('softmax', 'max', values, axes, true)])]);
     return map('divide', [exp, reduceAlong('softmax', 'sum', exp, axes, true)]);
   });
 }
 
-/** Logarithm of the softmax, x - logsumexp(x), without losing small probabilities. */
-export function logSoftmax(x: Expr, axis: number | readonly number[] | null = -1): Expr {
+/**
+ * Logarithm of the softmax, x - logsumexp(x), without losing small probabilities. Integers give the float of
+ * `exp`.
+ */
+export function logSoftmax(x: Expr, axis?: Axes | null): Expr {
   const axes = axesOf('logSoftmax', x, axis);
-  return throughFloat32(real('logSoftmax', x), (values) =>
+  return throughFloat32(real('logSoftmax', x, floatOf), (values) =>
     map('subtract', [values, reduceAlong('logSoftmax', 'logsumexp', values, axes, true)]),
   );
 }
@@ -176,7 +183,9 @@ export interface StandardizeOptions extends VarianceOptions {
 /** (x - mean) / std along the axes; all of them by default. Integers in float64. */
 export function standardize(x: Expr, axis?: AxisOr<StandardizeOptions>, options?: StandardizeOptions): Expr {
   const given = reduceArguments<StandardizeOptions>('standardize', axis, options, ['correction', 'epsilon']);
-  return throughFloat32(real('standardize', x), (values) => standardized('standardize', values, given));
+  return throughFloat32(real('standardize', x, meanDType), (values) =>
+    standardized('standardize', values, given),
+  );
 }
 
 function standardized(op: string, x: Expr, options: StandardizeOptions): Expr {
@@ -204,7 +213,7 @@ export function layerNorm(
     (_, k) => -1 - k,
   );
   const axis = options?.axis ?? last;
-  return throughFloat32(real('layerNorm', x), (values) => {
+  return throughFloat32(real('layerNorm', x, meanDType), (values) => {
     let result = standardized('layerNorm', values, { axis, epsilon: options?.epsilon ?? 1e-5 });
     const scale: [Operand | null | undefined, 'multiply' | 'add'][] = [
       [weight, 'multiply'],

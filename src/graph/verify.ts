@@ -61,6 +61,13 @@ function problemOf(node: GraphNode, inputs: readonly GraphNode[]): string | unde
     }
     case 'view':
       return viewProblem(node, x!);
+    case 'gather': {
+      const [, index] = inputs;
+      if (index?.dtype !== 'int64' || node.dtype !== x!.dtype) return 'wrong dtype';
+      if (!(x!.shape[node.axis]! > 0)) return 'gather from an empty axis';
+      const shape = [...x!.shape.slice(0, node.axis), ...index.shape, ...x!.shape.slice(node.axis + 1)];
+      return shape.join() === node.shape.join() ? undefined : 'wrong shape';
+    }
     case 'contract': {
       const sizes = new Map<number, number>();
       for (const [k, labels] of node.labels.entries()) {

@@ -118,9 +118,9 @@ export function moveaxis(x: Expr, source: Axes, destination: Axes): Expr {
 }
 
 /** New axes of size 1 at these places of the result. */
-export function expandDims(x: Expr, axis: Axes = 0): Expr {
+export function expandDims(x: Expr, axis?: Axes): Expr {
   const count = Array.isArray(axis) ? axis.length : 1;
-  const places = normalizeAxes('expandDims', axis, x.shape.length + count);
+  const places = normalizeAxes('expandDims', axis === undefined ? 0 : axis, x.shape.length + count);
   const sizes = [...x.shape];
   const shape = Array.from({ length: x.shape.length + count }, (_, k) =>
     places.includes(k) ? 1 : sizes.shift()!,

@@ -5,36 +5,27 @@
  * `toJSON()` is stable: fields are added, never renamed. Called by `Lazy.explain` and `explain()`.
  */
 
+import { budgetsOf } from '../exec/budgets.js';
 import type { ComputeOptions } from '../exec/compute-options.js';
 import { type DealtPlan, printDealtPlan } from '../exec/dealt/deal-plan.js';
 import { planDealt } from '../exec/dealt/dealt.js';
-import { budgetsOf, devicesOf } from '../exec/evaluate.js';
-import { cpuInfo } from '../exec/native/native.js';
+import { devicesOf } from '../exec/evaluate.js';
 import { planParts } from '../exec/parts-plan.js';
-import {
-  countOf,
-  type KernelStep,
-  type LoopStep,
-  type MatmulStep,
-  type PhaseStep,
-  type Plan,
-  printStream,
-  type Step,
-  type SweepStep,
-} from '../exec/plan/plan.js';
-import { type Planned, planGraph } from '../exec/programs/program.js';
-import { cudaOf, graphSizes, limitsOf } from '../exec/programs/program-cuda.js';
+import { printStream } from '../exec/plan/print-plan.js';
+import { type Place, type Planned, planGraph } from '../exec/programs/program.js';
+import { graphSizes } from '../exec/programs/program-cuda.js';
 import { canonicalize } from '../fusion/canonicalize.js';
+import { Origins } from '../fusion/origins.js';
 import type { FusedStep, Partition } from '../fusion/partition.js';
 import type { PassTrace } from '../fusion/pipeline.js';
-import { printKernel } from '../fusion/print-kernel.js';
-import { trafficOf } from '../fusion/traffic.js';
-import { byteLengthOf, type DType, isHalf } from '../graph/dtype.js';
 import type { Expr } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import { printGraph } from '../graph/print.js';
+import { ADVICE } from './advice.js';
 import { planAsDot, planAsMermaid } from './draw.js';
+import { explainSteps } from './explain-steps.js';
 import type { ExplainedEdge, ExplainedStep, ExplanationData } from './explanation-data.js';
+import { Lines } from './lines.js';
 import { peaksOf } from './summary.js';
 
 /** What `explain()` tells: prints as text, `toJSON()` is stable data, `toDot()` and `toMermaid()` draw the plan. */
@@ -90,7 +81,7 @@ export class Explanation implements ExplanationData {
       ...steps.map((step, k) => stepText(step, k)),
       ...edges.map(
         (e) =>
-          `not fused: step ${e.from} to step ${e.to} through ${e.buffer}: ${e.reason} (${formatBytes(e.bytes)})`,
+          `not fused: step ${e.from} to step ${e.to} through ${e.buffer}: ${e.reason} (${formatBytes(e.bytes)})\n${indent(e.advice)}`,
       ),
       ...(this.graphs.length > 0 ? [`repeated: CUDA graphs of ${this.graphs.join(', ')} launches`] : []),
       '',
@@ -122,28 +113,47 @@ const streamText = ({ stream, after = [] }: ExplainedStep): string =>
   printStream(stream === undefined ? undefined : { stream, after });
 
 const stepText = (step: ExplainedStep, k: number): string =>
-  `step ${k}: ${step.name}${step.sweep === undefined ? '' : `, in ${step.sweep.tiles} tiles of sweep ${step.sweep.number}`}${step.loop === undefined ? '' : `, in loop ${step.loop.number} (${step.loop.count})`}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}${streamText(step)}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written\n${indent(step.text)}`;
+  `step ${k}: ${step.name}${step.sweep === undefined ? '' : `, in ${step.sweep.tiles} tiles of sweep ${step.sweep.number}`}${step.loop === undefined ? '' : `, in loop ${step.loop.number} (${step.loop.count})`}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}${streamText(step)}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written\n${indent(`${madeAt(step.lines)}${step.text}`)}`;
+
+/** The lines of a step, the name of each file once. */
+function madeAt(lines: readonly string[]): string {
+  if (lines.length === 0) return '';
+  const byFile = new Map<string, string[]>();
+  for (const line of lines) {
+    const at = line.lastIndexOf(':');
+    const file = line.slice(0, at);
+    byFile.set(file, [...(byFile.get(file) ?? []), line.slice(at + 1)]);
+  }
+  return `at ${[...byFile].map(([file, numbers]) => `${file}:${numbers.join(',')}`).join(' ')}\n`;
+}
 
 /** Explains the compute of several results together. Throws what `compute` would reject with before it runs anything. */
-export function explainExprs(exprs: readonly Expr[], options: ComputeOptions = {}): Explanation {
+export function explainExprs(
+  exprs: readonly Expr[],
+  options: ComputeOptions = {},
+  place: Place = 'host',
+): Explanation {
   const canonical = canonicalize(exprs);
   const { names, reason, isDealt } = devicesOf(canonical, options);
   const device = names[0]!;
   const passes: PassTrace[] = [];
+  const origins = new Origins();
   const exact = options.exact === true;
-  const budgets = budgetsOf(options);
+  const budgets = budgetsOf(options, names);
   const planned = planGraph(canonical, device, {
     exact,
+    place,
     // What is dealt has the same kernels, and a budget for each device.
     ...(isDealt ? {} : budgets),
     trace: (trace) => passes.push(trace),
+    origins,
   });
   const dealt: DealtPlan | undefined = isDealt
-    ? planDealt(canonical, { devices: names, exact, ...budgets, place: 'host' })
+    ? planDealt(canonical, { devices: names, exact, ...budgets, place })
     : undefined;
   const { plan, partition } = planned;
   const parts = planParts(canonical, device, { exact, ...budgets });
-  const steps = explainSteps(planned, device);
+  const steps = explainSteps(planned, device, new Lines(canonical, origins));
   return new Explanation({
     device: names.join(','),
     deviceReason: reason,
@@ -185,7 +195,8 @@ function edgesOf(partition: Partition, planned: Planned, first = 0, prefix = '',
   const own = partition.edges().map(({ buffer, from, to, reason }): ExplainedEdge => {
     const label = `${prefix}${buffer}`;
     const bytes = 2 * bytesOf(label, planned);
-    return { buffer: label, from: lastOf(from), to: positions[to]!, bytes, reason };
+    const advice = ADVICE[reason];
+    return { buffer: label, from: lastOf(from), to: positions[to]!, bytes, reason, advice };
   });
   const inside = partition.steps.flatMap((step, k) =>
     step.kind === 'loop'
@@ -200,94 +211,3 @@ const total = (steps: readonly ExplainedStep[], field: 'bytesRead' | 'bytesWritt
 
 const bytesOf = (label: string, { plan }: Planned): number =>
   plan.buffers.find((buffer) => buffer.label === label)?.byteLength ?? 0;
-
-type BodyStep = Exclude<Step, SweepStep>;
-
-/** The steps in order, those inside sweeps and loops too. */
-function explainSteps(planned: Planned, device: string): ExplainedStep[] {
-  let sweeps = 0;
-  let loops = 0;
-  const explainBody = (step: Step): ExplainedStep[] => {
-    if (step.kind === 'sweep') {
-      const sweep = { number: sweeps++, tiles: step.tiles };
-      return step.body.flatMap((part) => explainBody(part.step).map((s) => ({ ...s, sweep })));
-    }
-    if (step.kind !== 'loop') return explainStep(step, planned, device);
-    const loop = { number: loops++, count: countOf(step) };
-    const named = namesOfStates(step, planned.plan);
-    const renamed = (labels: readonly string[]): string[] => labels.map((label) => named.get(label) ?? label);
-    return step.body
-      .flatMap(explainBody)
-      .map((s) => ({ loop, ...s, reads: renamed(s.reads), writes: renamed(s.writes) }));
-  };
-  const { steps, streams } = planned.plan;
-  // Plans in several streams have no sweeps and no loops: each step of theirs is one here.
-  return streams === undefined
-    ? steps.flatMap(explainBody)
-    : steps.flatMap((step, k) => explainBody(step).map((s) => ({ ...s, ...streams.steps[k]! })));
-}
-
-/** States of a loop by the buffers that hold the first and the last of them. */
-function namesOfStates({ states }: LoopStep, { buffers }: Plan): ReadonlyMap<string, string> {
-  const label = (buffer: number): string => buffers[buffer]!.label;
-  return new Map(
-    states.flatMap(({ current, next, initial, last, kept }) => [
-      [label(current), label(initial)] as const,
-      [label(next), label(kept < 0 ? last : kept)] as const,
-    ]),
-  );
-}
-
-/** Of a kernel in phases, the first phase stands for all: it has the others' text and traffic. */
-function explainStep(step: Exclude<BodyStep, LoopStep>, { plan }: Planned, device: string): ExplainedStep[] {
-  if (step.kind === 'finish' || (step.kind === 'phase' && step.phase > 0)) return [];
-  return [step.kind === 'matmul' ? explainMatmul(step, plan, device) : explainKernel(step, plan, device)];
-}
-
-const labelsOf = (plan: Plan, buffers: readonly number[]): string[] =>
-  buffers.map((b) => plan.buffers[b]!.label);
-
-function explainKernel(step: KernelStep | PhaseStep, plan: Plan, device: string): ExplainedStep {
-  const { kernel } = step;
-  const ofRole = (role: 'input' | 'output'): string[] =>
-    labelsOf(
-      plan,
-      step.buffers.filter((_, k) => kernel.buffers[k]!.role === role),
-    );
-  const data = {
-    kind: 'kernel' as const,
-    name: kernel.name,
-    nodes: step.nodes,
-    ...trafficOf(kernel),
-    reads: ofRole('input'),
-    writes: ofRole('output'),
-    text: printKernel(kernel),
-  };
-  return device === 'cpu' ? data : { ...data, source: cudaOf(kernel, limitsOf(device)).source };
-}
-
-function explainMatmul(step: MatmulStep, plan: Plan, device: string): ExplainedStep {
-  const { batch, m, n, k, dtype } = step;
-  const element = byteLengthOf(dtype);
-  return {
-    kind: step.kind,
-    name: 'matmul',
-    nodes: step.nodes,
-    bytesRead: batch * (m * k + k * n) * element,
-    bytesWritten: batch * m * n * element,
-    reads: labelsOf(plan, [step.a.buffer, step.b.buffer]),
-    writes: labelsOf(plan, [step.c.buffer]),
-    text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}, computed in ${computedIn(dtype)}${device === 'cpu' ? computedBy(dtype) : "; the order of sums is the library's"}\n`,
-  };
-}
-
-/** Who computes a product on the CPU: a library orders its sums as it likes, Weft's kernels by the shapes alone. */
-function computedBy(dtype: DType): string {
-  const { blas } = cpuInfo();
-  if (blas === null || isHalf(dtype)) return " by Weft's own kernels";
-  return ` by ${blas.name} (${blas.path}), unless it is small or strided; the order of sums is the library's`;
-}
-
-/** The arithmetic of a product: never less than the dtype's own. */
-const computedIn = (dtype: DType): string =>
-  isHalf(dtype) ? 'float32 sums of exact products' : `full ${dtype}`;

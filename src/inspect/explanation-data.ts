@@ -4,7 +4,7 @@ import type { PassTrace } from '../fusion/pipeline.js';
 
 /** One step of the plan: a generated kernel, or a matrix product by a library. */
 export interface ExplainedStep {
-  readonly kind: 'kernel' | 'matmul';
+  readonly kind: 'kernel' | 'call';
   /** Of a step that runs tile by tile: which sweep of the plan it belongs to, and how many tiles that has. */
   readonly sweep?: { readonly number: number; readonly tiles: number };
   /** Of a step in a loop's body: which loop of the plan, and how often it runs; of loops in loops, the innermost. */
@@ -16,6 +16,8 @@ export interface ExplainedStep {
   readonly name: string;
   /** Ids of the optimized graph's nodes that it computes. */
   readonly nodes: readonly number[];
+  /** `file:line` of the calls that made what it computes, each once; of a loop's body, in the function of the loop. */
+  readonly lines: readonly string[];
   readonly bytesRead: number;
   readonly bytesWritten: number;
   /** Labels of the plan's buffers that it reads, and that it writes. */
@@ -38,6 +40,8 @@ export interface ExplainedEdge {
   readonly bytes: number;
   /** Why the two steps are not one. */
   readonly reason: Reason;
+  /** What can be done about it: a sentence for each reason. */
+  readonly advice: string;
 }
 
 /** An explanation as data. */

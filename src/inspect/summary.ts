@@ -3,6 +3,7 @@
  * Called by `Lazy.plan` and `plan()`.
  */
 
+import { budgetsOf } from '../exec/budgets.js';
 import type { ComputeOptions } from '../exec/compute-options.js';
 import {
   type DealtPlan,
@@ -12,9 +13,10 @@ import {
   printDealtPlan,
 } from '../exec/dealt/deal-plan.js';
 import { planDealt } from '../exec/dealt/dealt.js';
-import { budgetsOf, devicesOf } from '../exec/evaluate.js';
+import { devicesOf } from '../exec/evaluate.js';
 import { type PartsPlan, planParts } from '../exec/parts-plan.js';
-import { type Plan, printPlan, type Step, sweepsOf as sweepsIn } from '../exec/plan/plan.js';
+import { type Plan, type Step, stepName, sweepsOf as sweepsIn } from '../exec/plan/plan.js';
+import { printPlan } from '../exec/plan/print-plan.js';
 import { type Place, planGraph } from '../exec/programs/program.js';
 import { canonicalize } from '../fusion/canonicalize.js';
 import type { Expr } from '../graph/expr.js';
@@ -68,7 +70,7 @@ export function summarizePlan(
   const canonical = canonicalize(exprs);
   const { names, isDealt } = devicesOf(canonical, options);
   const device = names[0]!;
-  const settings = { exact: options.exact === true, ...budgetsOf(options), place };
+  const settings = { exact: options.exact === true, ...budgetsOf(options, names), place };
   const parts = planParts(canonical, device, settings);
   if (isDealt) return summarizeDealt(planDealt(canonical, { ...settings, devices: names }), parts);
   const { plan } = planGraph(canonical, device, settings);
@@ -117,5 +119,5 @@ const sweepsOf = (plan: Plan): SweepSummary[] =>
 
 function namesIn(step: Step): string[] {
   if (step.kind === 'loop') return step.body.flatMap(namesIn);
-  return ['kernel' in step ? step.kernel.name : step.kind];
+  return [stepName(step)];
 }

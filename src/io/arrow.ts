@@ -6,7 +6,7 @@ import { chunked } from '../chunked.js';
 import { lazy } from '../creation.js';
 import { isTypedArray } from '../elements.js';
 import { ArgumentError, DTypeError, expected } from '../errors.js';
-import { checkOptions } from '../graph/arguments.js';
+import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { type DType, isDType } from '../graph/dtype.js';
 import type { TypedArray } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
@@ -17,6 +17,8 @@ import { called } from '../site.js';
 interface ArrowData {
   readonly length: number;
   readonly nullCount: number;
+  /** Booleans before the first in `values`; numbers begin where `values` does. */
+  readonly offset?: number;
   readonly values: unknown;
   getValid(index: number): boolean;
 }
@@ -58,8 +60,10 @@ function dtypeOfColumn({ type }: ArrowColumn): DType {
  * missing and `nulls` stands for those; timestamps and durations are int64. Throws a DTypeError for other types, an
  * ArgumentError for missing values.
  */
-export function fromArrow(column: ArrowColumn, options?: NullOptions): Lazy {
-  return called(() => {
+export function fromArrow(column: ArrowColumn, options?: NullOptions): Lazy;
+export function fromArrow(column: ArrowColumn, options?: NullOptions, ...more: readonly unknown[]): Lazy {
+  return called(fromArrow, () => {
+    refuseMore('fromArrow', 2, [column, options, ...more]);
     checkOptions('fromArrow', options, ['nulls']);
     if (!isColumn(column))
       throw new ArgumentError(expected('fromArrow', 'an Arrow column', formatValue(column)));
@@ -69,8 +73,12 @@ export function fromArrow(column: ArrowColumn, options?: NullOptions): Lazy {
       const hint = '{ nulls: 0 } puts a value in their place';
       throw new ArgumentError(expected('fromArrow', 'no missing values', `${column.nullCount}`, hint));
     }
+    const rows = column.data.reduce((sum, { length }) => sum + length, 0);
+    if (rows !== column.length)
+      throw new ArgumentError(expected('fromArrow', `${column.length} rows in its batches`, `${rows}`));
     // Arrow packs booleans into bits.
     if (dtype === 'bool') {
+      for (const data of column.data) checkBits(data);
       return lazy(Uint8Array.from({ length: column.length }, (_, i) => Number(column.get(i) ?? fill))).astype(
         'bool',
       );
@@ -80,12 +88,20 @@ export function fromArrow(column: ArrowColumn, options?: NullOptions): Lazy {
   });
 }
 
+function checkBits({ values, length, offset = 0 }: ArrowData): void {
+  const bits = isTypedArray(values) ? values.byteLength * 8 - offset : 0;
+  if (!Number.isSafeInteger(length) || length < 0 || length > bits)
+    throw new ArgumentError(expected('fromArrow', `${length} booleans in memory`, `${bits}`));
+}
+
 /** The numbers of a record batch; missing ones are replaced in a copy. */
 function numbersOf(data: ArrowData, fill: number | bigint | undefined): TypedArray {
   const { values, length, nullCount } = data;
   if (!isTypedArray(values))
     throw new ArgumentError(expected('fromArrow', 'values in memory', formatValue(values)));
   const held = values.subarray(0, length) as TypedArray;
+  if (held.length !== length)
+    throw new ArgumentError(expected('fromArrow', `${length} values in memory`, `${held.length}`));
   if (nullCount === 0 || fill === undefined) return held;
   const filled = held.slice() as TypedArray & Record<number, number | bigint>;
   const value = typeof filled[0] === 'bigint' ? BigInt(fill) : Number(fill);

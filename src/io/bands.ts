@@ -18,11 +18,24 @@ interface Band {
   readonly elements: Promise<TypedArray>;
 }
 
-/**
- * Reads parts by bands: `ends` are the elements at which bands end, ascending; the last is the array's length. All of an array
- * is read at once.
- */
-export function inBands(read: ReadElements, dtype: DType, ends: readonly number[]): ReadElements {
+/** The band that an element is in. Elements are counted in C order. */
+export type BandOf = (element: number) => { readonly start: number; readonly end: number };
+
+/** Bands that end at some elements, ascending. */
+export const bandsUpTo =
+  (ends: readonly number[]): BandOf =>
+  (element) => {
+    const k = ends.findIndex((end) => element < end);
+    return { start: k === 0 ? 0 : ends[k - 1]!, end: ends[k]! };
+  };
+
+/** Reads parts of an array of so many elements by bands. All of an array is read at once. */
+export function inBands(
+  read: ReadElements,
+  dtype: DType,
+  elementCount: number,
+  rangeOf: BandOf,
+): ReadElements {
   const kept: Band[] = [];
   const idle = new Idle(() => kept.splice(0));
   const bandOf = (at: number, signal: AbortSignal | undefined): Band => {
@@ -32,8 +45,7 @@ export function inBands(read: ReadElements, dtype: DType, ends: readonly number[
     return band;
   };
   const readBand = (at: number, signal: AbortSignal | undefined): Band => {
-    const k = ends.findIndex((end) => at < end);
-    const [start, end] = [k === 0 ? 0 : ends[k - 1]!, ends[k]!];
+    const { start, end } = rangeOf(at);
     const band: Band = { start, end, elements: Promise.resolve(read(start, end - start, signal)) };
     // What failed is read again when it is asked for again.
     band.elements.catch(() => drop(band));
@@ -47,7 +59,7 @@ export function inBands(read: ReadElements, dtype: DType, ends: readonly number[
   };
   return async (start, count, signal) => {
     const end = start + count;
-    if (start === 0 && end === ends[ends.length - 1]) return read(start, count, signal);
+    if (start === 0 && end === elementCount) return read(start, count, signal);
     const size = byteLengthOf(dtype);
     const target = new Uint8Array(count * size);
     for (let at = start; at < end; ) {

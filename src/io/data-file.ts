@@ -24,13 +24,25 @@ export function pathOf(op: string, path: unknown): string {
   return resolve(path);
 }
 
-/** Throws a FileError: `[op] expected what: received (path)`. */
-export type Refuse = (what: string, received: string, hint?: string) => never;
+/** Says how a function that takes nothing but a path is called with many. */
+export const eachPath = (op: string): string => `of a list: paths.map((path) => ${op}(path))`;
+
+/** Weft's own codes of a FileError; a failure of the system's has the system's. */
+export type FileFault =
+  | 'ERR_FILE_FORMAT'
+  | 'ERR_FILE_CHECKSUM'
+  | 'ERR_FILE_CHANGED'
+  | 'ERR_FILE_KIND'
+  | 'ERR_FILE_TIMEOUT';
+
+/** Throws a FileError: `[op] expected what: received (path)`. Without a code, it is about the file's format. */
+export type Refuse = (what: string, received: string, hint?: string, code?: FileFault) => never;
 
 export const refuser =
   (op: string, path: string): Refuse =>
-  (what, received, hint) => {
-    throw new FileError(expected(op, what, received, hint === undefined ? path : `${hint}; ${path}`), path);
+  (what, received, hint, code = 'ERR_FILE_FORMAT') => {
+    const about = hint === undefined ? path : `${hint}; ${path}`;
+    throw new FileError(expected(op, what, received, about), path, code);
   };
 
 /** A failure of the system's as a FileError; anything else as it is. */
@@ -64,6 +76,13 @@ function kindOf(stats: Pick<Stats, 'isDirectory' | 'isFIFO' | 'isSocket'>): stri
   return stats.isSocket() ? 'a socket' : 'a device';
 }
 
+/** A range of a file's bytes: see `readRange`. */
+export interface FileRange {
+  readonly offset?: number;
+  readonly length?: number;
+  readonly most?: number;
+}
+
 export class DataFile {
   private constructor(
     readonly op: string,
@@ -78,10 +97,11 @@ export class DataFile {
     let handle: FileHandle | undefined;
     try {
       const before = await stat(path);
-      if (!before.isFile()) refuse('a regular file', kindOf(before));
+      if (!before.isFile()) refuse('a regular file', kindOf(before), undefined, 'ERR_FILE_KIND');
       handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
       const stats = await handle.stat({ bigint: true });
-      if (!stats.isFile()) refuse('a regular file', 'another file than a moment ago');
+      if (!stats.isFile())
+        refuse('a regular file', 'another file than a moment ago', undefined, 'ERR_FILE_CHANGED');
       return new DataFile(op, path, handle, stampOf(stats));
     } catch (error) {
       await handle?.close();
@@ -93,7 +113,7 @@ export class DataFile {
     return Number(this.stamp.byteLength);
   }
 
-  readonly refuse: Refuse = (what, received, hint) => refuser(this.op, this.path)(what, received, hint);
+  readonly refuse: Refuse = (...about) => refuser(this.op, this.path)(...about);
 
   /** Exactly `length` bytes from `offset` on. Throws a FileError where the file ends before. */
   async read(offset: number, length: number): Promise<Buffer> {
@@ -102,6 +122,21 @@ export class DataFile {
     }
     const bytes = Buffer.allocUnsafe(length);
     await this.readInto(bytes, offset);
+    return bytes;
+  }
+
+  /**
+   * The bytes of a range, in a buffer of their own: without an offset all of them, which may be `most`; a negative offset counts
+   * from the end. Throws a FileError for a range that is not all in the file.
+   */
+  async readRange({ offset = 0, length, most }: FileRange): Promise<Uint8Array<ArrayBuffer>> {
+    const start = offset < 0 ? this.byteLength + offset : offset;
+    const count = length ?? this.byteLength - start;
+    if (most !== undefined && count > most) this.refuse(`at most ${most} bytes`, `${count}`);
+    if (start < 0 || start + count > this.byteLength)
+      this.refuse(`a file with bytes ${start} to ${start + count}`, `${this.byteLength} bytes`);
+    const bytes = new Uint8Array(count);
+    await this.readInto(bytes, start);
     return bytes;
   }
 
@@ -118,8 +153,10 @@ export class DataFile {
   /** Throws a FileError unless the file is still the one of a stamp. */
   async checkStamp(stamp: FileStamp): Promise<void> {
     const now = stampOf(await this.#system(this.handle.stat({ bigint: true })));
-    if (!sameStamp(now, stamp))
-      this.refuse('the file that was opened', 'one that was changed or replaced since');
+    if (!sameStamp(now, stamp)) {
+      const received = 'one that was changed or replaced since';
+      this.refuse('the file that was opened', received, undefined, 'ERR_FILE_CHANGED');
+    }
   }
 
   async #system<T>(call: Promise<T>): Promise<T> {

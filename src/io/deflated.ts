@@ -133,7 +133,12 @@ export class InflatePass {
   #check(refuse: Refuse): void {
     if (this.#end > this.#byteLength) refuse(`${this.#byteLength} inflated bytes`, 'more');
     if (this.#crc !== undefined && this.#checksum !== this.#crc)
-      refuse(`the checksum ${this.#crc.toString(16)}`, this.#checksum.toString(16));
+      refuse(
+        `the checksum ${this.#crc.toString(16)}`,
+        this.#checksum.toString(16),
+        undefined,
+        'ERR_FILE_CHECKSUM',
+      );
   }
 }
 

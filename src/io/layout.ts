@@ -4,7 +4,7 @@
  */
 import { endianness } from 'node:os';
 import { byteLengthOf, DTYPE_INFO, type DType } from '../graph/dtype.js';
-import type { Expr, FileRegion, Shape, Source } from '../graph/expr.js';
+import type { Expr, FileRegion, RegionChecksum, Shape, Source } from '../graph/expr.js';
 import { formatShape } from '../graph/format.js';
 import { denseStrides, sizeOfShape } from '../graph/graph.js';
 import { cast, sourceArray } from '../graph/infer.js';
@@ -64,14 +64,22 @@ export function checkLength(refuse: Refuse, layout: ArrayLayout, byteLength: num
   }
 }
 
+/** Refuses a member of an archive that is not exactly its header and its array: then its checksum is of other bytes, too. */
+export function checkMember(refuse: Refuse, layout: ArrayLayout, byteLength: number): void {
+  checkLength(refuse, layout, byteLength);
+  const end = layout.byteOffset + bytesOf(layout);
+  if (end < byteLength) refuse(`a member of ${end} bytes`, `${byteLength}`);
+}
+
 /** The part of a file that an array of this layout takes. */
-export function regionOf(file: DataFile, layout: ArrayLayout): FileRegion {
+export function regionOf(file: DataFile, layout: ArrayLayout, checksum?: RegionChecksum): FileRegion {
   return {
     path: file.path,
     byteOffset: layout.byteOffset,
     byteLength: bytesOf(layout),
     swapped: isSwapped(layout),
     stamp: file.stamp,
+    checksum,
   };
 }
 
@@ -87,5 +95,5 @@ export function layoutExpr(layout: ArrayLayout, source: (strided: Strided) => So
   return cast(sourceArray(strided, held, layout.shape), layout.dtype);
 }
 
-export const fileExpr = (file: DataFile, layout: ArrayLayout): Expr =>
-  layoutExpr(layout, (strided) => ({ type: 'file', region: regionOf(file, layout), ...strided }));
+export const fileExpr = (file: DataFile, layout: ArrayLayout, checksum?: RegionChecksum): Expr =>
+  layoutExpr(layout, (strided) => ({ type: 'file', region: regionOf(file, layout, checksum), ...strided }));

@@ -6,15 +6,15 @@
  * replaced since is refused.
  */
 import { ArgumentError, expected } from '../errors.js';
-import { checkOptions, oneOf } from '../graph/arguments.js';
+import { checkOptions, oneOf, refuseMore } from '../graph/arguments.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import type { Expr, Site } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
 import { checkDType } from '../graph/infer.js';
 import { checkInteger, checkShape, type ShapeArgument } from '../graph/shape.js';
 import { Lazy } from '../lazy.js';
-import { calledAt, callSite } from '../site.js';
-import { type DataFile, type FilePath, pathOf, withFile } from './data-file.js';
+import { calledAsync, calledAt } from '../site.js';
+import { type DataFile, eachPath, type FilePath, pathOf, withFile } from './data-file.js';
 import {
   type ArrayLayout,
   type ByteOrder,
@@ -41,8 +41,15 @@ export interface LoadOptions {
  * The array of a `.npy` file, of any version, dtype, order and byte order that Weft has. Rejects with a FileError for a
  * file that is none, that ends too soon, or that holds objects, structures, text or dates.
  */
-export async function loadNpy(path: FilePath): Promise<Lazy> {
-  const site = callSite();
+export function loadNpy(path: FilePath): Promise<Lazy>;
+export async function loadNpy(path: FilePath, ...more: readonly unknown[]): Promise<Lazy> {
+  return await calledAsync(loadNpy, (site) => {
+    refuseMore('loadNpy', 1, [path, ...more], eachPath('loadNpy'));
+    return npyArray(site, path);
+  });
+}
+
+async function npyArray(site: Site, path: FilePath): Promise<Lazy> {
   return withFile('loadNpy', pathOf('loadNpy', path), async (file) => {
     const layout = await readNpyHeader(
       (offset, length) => file.read(offset, length),
@@ -57,8 +64,19 @@ export async function loadNpy(path: FilePath): Promise<Lazy> {
  * The arrays of a `.npz` archive by name. Those that are stored are read in place; compressed ones are inflated when they
  * are computed with. Rejects with a FileError for what is no such archive.
  */
-export async function loadNpz(path: FilePath, options?: LoadOptions): Promise<LazyRecord> {
-  const site = callSite();
+export function loadNpz(path: FilePath, options?: LoadOptions): Promise<LazyRecord>;
+export async function loadNpz(
+  path: FilePath,
+  options?: LoadOptions,
+  ...more: readonly unknown[]
+): Promise<LazyRecord> {
+  return await calledAsync(loadNpz, (site) => {
+    refuseMore('loadNpz', 2, [path, options, ...more]);
+    return npzArrays(site, path, options);
+  });
+}
+
+async function npzArrays(site: Site, path: FilePath, options?: LoadOptions): Promise<LazyRecord> {
   const names = namesOf('loadNpz', options);
   return withFile('loadNpz', pathOf('loadNpz', path), async (file) =>
     record(site, await npzExprs(file, names)),
@@ -66,8 +84,19 @@ export async function loadNpz(path: FilePath, options?: LoadOptions): Promise<La
 }
 
 /** The arrays of a safetensors file by name. Rejects with a FileError for a malformed file, and for dtypes such as F8. */
-export async function loadSafetensors(path: FilePath, options?: LoadOptions): Promise<LazyRecord> {
-  const site = callSite();
+export function loadSafetensors(path: FilePath, options?: LoadOptions): Promise<LazyRecord>;
+export async function loadSafetensors(
+  path: FilePath,
+  options?: LoadOptions,
+  ...more: readonly unknown[]
+): Promise<LazyRecord> {
+  return await calledAsync(loadSafetensors, (site) => {
+    refuseMore('loadSafetensors', 2, [path, options, ...more]);
+    return safetensorsArrays(site, path, options);
+  });
+}
+
+async function safetensorsArrays(site: Site, path: FilePath, options?: LoadOptions): Promise<LazyRecord> {
   const names = namesOf('loadSafetensors', options);
   return withFile('loadSafetensors', pathOf('loadSafetensors', path), async (file) => {
     const { arrays } = await readSafetensors(file);
@@ -81,9 +110,16 @@ export async function loadSafetensors(path: FilePath, options?: LoadOptions): Pr
 }
 
 /** The texts that a safetensors file carries beside its arrays. */
-export async function loadSafetensorsMetadata(path: FilePath): Promise<Readonly<Record<string, string>>> {
+export function loadSafetensorsMetadata(path: FilePath): Promise<Readonly<Record<string, string>>>;
+export async function loadSafetensorsMetadata(
+  path: FilePath,
+  ...more: readonly unknown[]
+): Promise<Readonly<Record<string, string>>> {
   const op = 'loadSafetensorsMetadata';
-  return withFile(op, pathOf(op, path), async (file) => (await readSafetensors(file)).metadata);
+  return await calledAsync(loadSafetensorsMetadata, async () => {
+    refuseMore(op, 1, [path, ...more], eachPath(op));
+    return withFile(op, pathOf(op, path), async (file) => (await readSafetensors(file)).metadata);
+  });
 }
 
 /** How elements lie in a file without a header. */
@@ -101,8 +137,19 @@ export interface FromFileOptions {
 }
 
 /** Elements in a file without a header. Rejects with a FileError for a file that ends before they do. */
-export async function fromFile(path: FilePath, options: FromFileOptions): Promise<Lazy> {
-  const site = callSite();
+export function fromFile(path: FilePath, options: FromFileOptions): Promise<Lazy>;
+export async function fromFile(
+  path: FilePath,
+  options: FromFileOptions,
+  ...more: readonly unknown[]
+): Promise<Lazy> {
+  return await calledAsync(fromFile, (site) => {
+    refuseMore('fromFile', 2, [path, options, ...more]);
+    return fileArray(site, path, options);
+  });
+}
+
+async function fileArray(site: Site, path: FilePath, options: FromFileOptions): Promise<Lazy> {
   const op = 'fromFile';
   checkOptions(op, options, ['dtype', 'shape', 'offset', 'order', 'byteOrder']);
   const dtype = checkDType(op, options?.dtype);

@@ -1,14 +1,15 @@
 /**
  * Archives of arrays (.npz, which are zip files): which members there are and how each lies in the file. Stored members
- * are read in place, by offset; deflated ones are inflated when a graph runs (`deflated.ts`).
+ * are read in place, by offset, and their checksum is found meanwhile; deflated ones are inflated when a graph runs (`deflated.ts`).
  *
  * Names of members are names of arrays, never of files. Writing is in `zip-writer.ts`. Called by `load.ts`.
  */
+import { crc32 } from 'node:zlib';
 import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
 import type { Expr, FileRegion } from '../graph/expr.js';
 import { type DataFile, type Refuse, refuser } from './data-file.js';
 import { DeflatedReader, InflatePass } from './deflated.js';
-import { checkLength, fileExpr, layoutExpr } from './layout.js';
+import { bytesOf, checkMember, fileExpr, layoutExpr } from './layout.js';
 import { readNpyHeader } from './npy.js';
 
 const STORED = 0;
@@ -88,15 +89,10 @@ function checkApart(file: DataFile, members: readonly Member[]): void {
 
 /** A function that makes the array's node, once the site of the user's call is set. */
 async function memberExpr(file: DataFile, member: Member): Promise<() => Expr> {
-  const { entry, name, start } = member;
+  const { entry, name } = member;
   const refuse = refuser(`${file.op}: ${name}`, file.path);
   if (entry.isEncrypted()) refuse('a member that is not encrypted', 'one that is');
-  if (entry.compressionMethod === STORED) {
-    const read = (offset: number, length: number) => file.read(start + offset, length);
-    const layout = await readNpyHeader(read, entry.uncompressedSize, refuse);
-    checkLength(refuse, layout, entry.uncompressedSize);
-    return () => fileExpr(file, { ...layout, byteOffset: start + layout.byteOffset });
-  }
+  if (entry.compressionMethod === STORED) return storedExpr(file, member, refuse);
   if (entry.compressionMethod !== DEFLATED) {
     refuse('a member that is stored or deflated', `method ${entry.compressionMethod}`);
   }
@@ -104,6 +100,19 @@ async function memberExpr(file: DataFile, member: Member): Promise<() => Expr> {
     refuse(`at most ${MAX_RATIO} times its compressed size`, `${entry.uncompressedSize} bytes`);
   }
   return deflatedExpr(file, member, refuse);
+}
+
+async function storedExpr(file: DataFile, { entry, start }: Member, refuse: Refuse): Promise<() => Expr> {
+  const read = (offset: number, length: number) => file.read(start + offset, length);
+  const layout = await readNpyHeader(read, entry.uncompressedSize, refuse);
+  checkMember(refuse, layout, entry.uncompressedSize);
+  const checksum = { head: crc32(await read(0, layout.byteOffset)), whole: entry.crc32 };
+  // Of no elements nothing will be read.
+  if (bytesOf(layout) === 0 && checksum.head !== checksum.whole) {
+    const received = checksum.head.toString(16);
+    refuse(`the checksum ${checksum.whole.toString(16)}`, received, undefined, 'ERR_FILE_CHECKSUM');
+  }
+  return () => fileExpr(file, { ...layout, byteOffset: start + layout.byteOffset }, checksum);
 }
 
 async function deflatedExpr(
@@ -125,7 +134,7 @@ async function deflatedExpr(
     return bytes;
   };
   const layout = await readNpyHeader(head, entry.uncompressedSize, refuse).finally(() => pass.close());
-  checkLength(refuse, layout, entry.uncompressedSize);
+  checkMember(refuse, layout, entry.uncompressedSize);
   const member = { region, layout, byteLength: entry.uncompressedSize, crc: entry.crc32 };
   const reader = new DeflatedReader(`${name} of ${file.path}`, member);
   return () => layoutExpr(layout, (strided) => ({ type: 'reader', reader, ...strided }));

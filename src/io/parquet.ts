@@ -1,18 +1,19 @@
 /**
- * Columns of Parquet files: `loadParquet`. Reading is hyparquet's, an optional package, as are its compressors; a column is
- * decoded when a graph that needs it runs.
+ * Columns of Parquet files: `loadParquet`. The footer is read when a file is loaded; a column is decoded when a graph that needs it
+ * runs, in a thread of its own (`decoder.ts`, `decoding/parquet.js`).
  */
-import type { AsyncBuffer, Compressors, DecodedArray, FileMetaData, SchemaElement } from 'hyparquet';
 import { ArgumentError, DTypeError, expected } from '../errors.js';
 import { typedArrayOver } from '../exec/native/host-memory.js';
-import { checkOptions } from '../graph/arguments.js';
+import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
-import type { Expr, TypedArray } from '../graph/expr.js';
+import type { Expr, Site, TypedArray } from '../graph/expr.js';
 import { Lazy } from '../lazy.js';
-import { calledAt, callSite } from '../site.js';
+import { calledAsync, calledAt } from '../site.js';
 import type { NullOptions } from './arrow.js';
-import { inBands } from './bands.js';
+import { bandsUpTo, inBands } from './bands.js';
 import { type DataFile, type FilePath, pathOf, withFile } from './data-file.js';
+import { type DecoderJob, type DecoderRange, decoder } from './decoder.js';
+import type { Chunk, Column, Footer } from './decoding/parquet-footer.js';
 import type { LazyRecord } from './load.js';
 import { readerExpr } from './reader.js';
 
@@ -22,6 +23,7 @@ export interface ParquetOptions extends NullOptions {
   readonly columns?: readonly string[] | undefined;
 }
 
+/** Dtypes by the types of the values in a file. */
 const PHYSICAL: Readonly<Record<string, DType>> = {
   BOOLEAN: 'bool',
   INT32: 'int32',
@@ -29,157 +31,131 @@ const PHYSICAL: Readonly<Record<string, DType>> = {
   FLOAT: 'float32',
   DOUBLE: 'float64',
 };
-const CONVERTED: Readonly<Record<string, DType>> = {
-  INT_8: 'int8',
-  INT_16: 'int16',
-  UINT_8: 'uint8',
-  UINT_16: 'uint16',
-  UINT_32: 'uint32',
-  UINT_64: 'uint64',
+/** Dtypes by what integers mean. */
+const LOGICAL: Readonly<Record<string, { readonly type: string; readonly dtype: DType }>> = {
+  INT_8: { type: 'INT32', dtype: 'int8' },
+  INT_16: { type: 'INT32', dtype: 'int16' },
+  UINT_8: { type: 'INT32', dtype: 'uint8' },
+  UINT_16: { type: 'INT32', dtype: 'uint16' },
+  UINT_32: { type: 'INT32', dtype: 'uint32' },
+  UINT_64: { type: 'INT64', dtype: 'uint64' },
 };
-
-/** hyparquet, with the decompressors where they are installed. */
-async function hyparquet(): Promise<{
-  readonly reader: typeof import('hyparquet');
-  readonly compressors: Compressors | undefined;
-}> {
-  try {
-    const reader = await import('hyparquet');
-    const packed = await import('hyparquet-compressors').catch(() => undefined);
-    return { reader, compressors: packed?.compressors };
-  } catch (cause) {
-    const message = expected('loadParquet', 'the package hyparquet', 'none', 'npm install hyparquet');
-    throw new ArgumentError(message, { cause });
-  }
-}
-
-const bufferOf = (file: DataFile): AsyncBuffer => ({
-  byteLength: file.byteLength,
-  slice: async (start, end = file.byteLength) => {
-    const from = start < 0 ? file.byteLength + start : start;
-    const bytes = new Uint8Array(end - from);
-    await file.readInto(bytes, from);
-    return bytes.buffer;
-  },
-});
 
 /**
  * The columns of a Parquet file by name, each as an array of one axis. Numbers and booleans are read as what they are,
  * timestamps as int64. Rejects with a DTypeError for columns of other types, of lists or of structures: name the others in
- * `columns`. A column with missing values rejects the compute, unless `nulls` stands for them.
+ * `columns`. A column with missing values rejects the compute, unless `nulls` stands for them. Pages are decoded in a thread
+ * beside; bytes that are not what the format says, and a decoder that makes no progress, reject the compute with a FileError.
  */
-export async function loadParquet(path: FilePath, options?: ParquetOptions): Promise<LazyRecord> {
-  const site = callSite();
-  checkOptions('loadParquet', options, ['columns', 'nulls']);
-  const { reader, compressors } = await hyparquet();
-  return withFile('loadParquet', pathOf('loadParquet', path), async (file) => {
-    const metadata = await reader.parquetMetadataAsync(bufferOf(file)).catch((error: unknown) => {
-      return file.refuse('a Parquet file', error instanceof Error ? error.message : String(error));
-    });
-    const columns = new Map(metadata.schema.slice(1).map((element) => [element.name, element]));
+export function loadParquet(path: FilePath, options?: ParquetOptions): Promise<LazyRecord>;
+export async function loadParquet(
+  path: FilePath,
+  options?: ParquetOptions,
+  ...more: readonly unknown[]
+): Promise<LazyRecord> {
+  return await calledAsync(loadParquet, (site) => {
+    refuseMore('loadParquet', 2, [path, options, ...more]);
+    return parquetArrays(site, path, options);
+  });
+}
+
+async function parquetArrays(site: Site, path: FilePath, options?: ParquetOptions): Promise<LazyRecord> {
+  const op = 'loadParquet';
+  checkOptions(op, options, ['columns', 'nulls']);
+  return withFile(op, pathOf(op, path), async (file) => {
+    const task = { columns: options?.columns };
+    const job = jobOf(file, 'open parquet', 'the footer', task);
+    const footer = (await decoder.decode(job)) as Footer;
+    const places = new Map(footer.columns.map(({ name }, k) => [name, k]));
     const loaded: Record<string, Lazy> = Object.create(null);
-    for (const name of options?.columns ?? columns.keys()) {
-      const element = columns.get(name) ?? file.refuse('a column of that name', name);
-      const source = { file, metadata, compressors, name, dtype: dtypeOf(element), nulls: options?.nulls };
+    for (const name of options?.columns ?? places.keys()) {
+      const place = places.get(name) ?? file.refuse('a column of that name', name);
+      const column = footer.columns[place]!;
+      const dtype = dtypeOf(column);
+      const nulls = nullsOf(dtype, options?.nulls);
+      const source = { file, column, dtype, nulls, chunks: footer.chunks[place]! };
       loaded[name] = calledAt(site, () => new Lazy(columnExpr(source)));
     }
     return loaded;
   });
 }
 
-function dtypeOf({ name, type, converted_type, num_children, repetition_type }: SchemaElement): DType {
-  const plain = num_children === undefined && repetition_type !== 'REPEATED';
-  const dtype =
-    CONVERTED[converted_type ?? ''] ?? (converted_type === 'DECIMAL' ? undefined : PHYSICAL[type ?? '']);
-  if (plain && dtype !== undefined) return dtype;
-  const what = plain ? `${type} ${converted_type ?? ''}` : 'a list or structure';
+const jobOf = (file: DataFile, kind: string, what: string, task: unknown): DecoderJob => ({
+  kind,
+  task,
+  op: file.op,
+  what,
+  path: file.path,
+  read: async (range: DecoderRange) => ({ bytes: await file.readRange(range), byteLength: file.byteLength }),
+});
+
+function dtypeOf({ name, type, logical }: Column): DType {
+  const meant = LOGICAL[logical ?? ''];
+  const isOther = logical === 'DECIMAL' || (meant !== undefined && meant.type !== type);
+  const dtype = isOther ? undefined : (meant?.dtype ?? PHYSICAL[type ?? '']);
+  if (dtype !== undefined) return dtype;
+  const what = type === undefined ? 'a list or structure' : `${type} ${logical ?? ''}`;
   throw new DTypeError(expected('loadParquet', `numbers or booleans in column ${name}`, what));
 }
 
-interface Column {
-  readonly file: DataFile;
-  readonly metadata: FileMetaData;
-  readonly compressors: Compressors | undefined;
-  readonly name: string;
-  readonly dtype: DType;
-  readonly nulls: number | bigint | undefined;
+/** The value for missing ones, as the memory of the dtype takes it. */
+function nullsOf(dtype: DType, nulls: number | bigint | undefined): number | bigint | undefined {
+  if (nulls === undefined) return undefined;
+  if (dtype !== 'int64' && dtype !== 'uint64') return Number(nulls);
+  if (typeof nulls === 'number' && !Number.isInteger(nulls))
+    throw new ArgumentError(expected('loadParquet', `nulls of ${dtype}`, `${nulls}`));
+  return BigInt(nulls);
 }
 
-function columnExpr(column: Column): Expr {
-  const { path, stamp } = column.file;
-  const read = (start: number, count: number): Promise<TypedArray> =>
-    withFile('compute', path, async (file) => {
-      await file.checkStamp(stamp);
-      return readColumn({ ...column, file }, start, count);
+interface ColumnSource {
+  readonly file: DataFile;
+  readonly column: Column;
+  readonly dtype: DType;
+  readonly nulls: number | bigint | undefined;
+  /** By group of rows. */
+  readonly chunks: readonly Chunk[];
+}
+
+function columnExpr(source: ColumnSource): Expr {
+  const { file, column, dtype, chunks } = source;
+  const ends = endsOf(chunks);
+  const read = (start: number, count: number, signal?: AbortSignal): Promise<TypedArray> =>
+    withFile('compute', file.path, async (opened) => {
+      await opened.checkStamp(file.stamp);
+      const elements = await readGroups({ ...source, file: opened }, ends, start, count, signal);
+      await opened.checkStamp(file.stamp);
+      return elements;
     });
-  const label = `column ${column.name} of ${path}`;
-  const banded = inBands(read, column.dtype, bandsOf(column.metadata));
-  return readerExpr(label, column.dtype, [Number(column.metadata.num_rows)], banded);
+  const rows = ends.at(-1) ?? 0;
+  const banded = inBands(read, dtype, rows, bandsUpTo(ends));
+  return readerExpr(`column ${column.name} of ${file.path}`, dtype, [rows], banded);
 }
 
 /** Rows at which groups of rows end. */
-function bandsOf({ row_groups }: FileMetaData): number[] {
+function endsOf(chunks: readonly Chunk[]): number[] {
   let end = 0;
-  return row_groups.map(({ num_rows }) => {
-    end += Number(num_rows);
+  return chunks.map(({ rows }) => {
+    end += rows;
     return end;
   });
 }
 
-async function readColumn(column: Column, start: number, count: number): Promise<TypedArray> {
-  const { file, metadata, compressors, name, dtype, nulls } = column;
-  const { reader } = await hyparquet();
-  const target = typedArrayOver(new ArrayBuffer(count * byteLengthOf(dtype)), dtype);
-  const asItIs = (value: unknown): unknown => value;
-  let missing: number | undefined;
-  try {
-    await reader.parquetRead({
-      file: bufferOf(file),
-      metadata,
-      columns: [name],
-      rowStart: start,
-      rowEnd: start + count,
-      ...(compressors === undefined ? {} : { compressors }),
-      parsers: {
-        timestampFromMilliseconds: asItIs,
-        timestampFromMicroseconds: asItIs,
-        timestampFromNanoseconds: asItIs,
-        dateFromDays: asItIs,
-      },
-      onChunk: ({ columnData, rowStart }) => {
-        // An error that is thrown here would be nobody's.
-        missing ??= copyRows(columnData, rowStart - start, target, nulls);
-      },
-    });
-  } catch (error) {
-    return file.refuse(`column ${name}`, error instanceof Error ? error.message : String(error));
-  }
-  if (missing !== undefined) {
-    const hint = `{ nulls: 0 } puts a value in their place; ${file.path}`;
-    const row = `row ${start + missing}`;
-    throw new ArgumentError(expected('loadParquet', `no missing values in ${name}`, row, hint));
-  }
-  return target;
-}
-
-/**
- * Copies what of a decoded part lies in the target. `place`: where the part's first row is in it. Gives the place of a missing
- * value that nothing stands for.
- */
-function copyRows(
-  rows: DecodedArray,
-  place: number,
-  target: TypedArray,
-  nulls: number | bigint | undefined,
-): number | undefined {
-  const wide = target instanceof BigInt64Array || target instanceof BigUint64Array;
-  const array = target as { [index: number]: number | bigint };
-  const from = Math.max(0, -place);
-  const to = Math.min(rows.length, target.length - place);
-  for (let i = from; i < to; i++) {
-    const value = (rows[i] ?? nulls) as number | bigint | boolean | undefined;
-    if (value === undefined) return place + i;
-    array[place + i] = wide ? BigInt(value) : Number(value);
-  }
-  return undefined;
+/** Rows of whole groups. */
+async function readGroups(
+  { file, column, dtype, nulls, chunks }: ColumnSource,
+  ends: readonly number[],
+  start: number,
+  count: number,
+  signal: AbortSignal | undefined,
+): Promise<TypedArray> {
+  const group = ends.findIndex((end) => end > start);
+  const last = ends.findIndex((end) => end >= start + count);
+  const byteLength = count * byteLengthOf(dtype);
+  const task = { column, chunks: chunks.slice(group, last + 1), group, dtype, byteLength, nulls };
+  const job = jobOf(file, 'read parquet column', `column ${column.name}`, task);
+  const read = (await decoder.decode(job, signal)) as { buffer: ArrayBuffer } | { missing: number };
+  if ('buffer' in read) return typedArrayOver(read.buffer, dtype);
+  const hint = `{ nulls: 0 } puts a value in their place; ${file.path}`;
+  const row = `row ${start + read.missing}`;
+  throw new ArgumentError(expected('loadParquet', `no missing values in ${column.name}`, row, hint));
 }

@@ -7,7 +7,7 @@
 import { isTypedArray, memoryOf, nativeDType } from '../elements.js';
 import { ArgumentError, expected } from '../errors.js';
 import { typedArrayOver } from '../exec/native/host-memory.js';
-import { checkOptions } from '../graph/arguments.js';
+import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { type DType, isComplex } from '../graph/dtype.js';
 import type { Expr, Shape, TypedArray } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
@@ -65,9 +65,18 @@ export function readerExpr(label: string, dtype: DType, shape: Shape, read: Read
 /**
  * An array whose elements `read(start, count, signal)` gives, when a graph runs, as a typed array of the dtype's memory. What
  * it throws rejects the compute.
+ *
+ * Of what does not fit into the memory of a job, `read` is asked for parts while the job holds its device: it must not compute on
+ * that device then, since the one would wait for the other.
  */
-export function fromReader(read: ReadElements, options: FromReaderOptions): Lazy {
-  return called(() => {
+export function fromReader(read: ReadElements, options: FromReaderOptions): Lazy;
+export function fromReader(
+  read: ReadElements,
+  options: FromReaderOptions,
+  ...more: readonly unknown[]
+): Lazy {
+  return called(fromReader, () => {
+    refuseMore('fromReader', 2, [read, options, ...more]);
     checkOptions('fromReader', options, ['dtype', 'shape']);
     if (typeof read !== 'function')
       throw new ArgumentError(expected('fromReader', 'a function', formatValue(read)));

@@ -2,11 +2,14 @@
  * Arrays into files: `saveNpy` and `saveNpz`, as NumPy's functions are called, `saveSafetensors`, `saveZarr`, `saveRaw`. Each is
  * `compute` with a file as the place for the results.
  */
+
 import { ArgumentError, expected } from '../errors.js';
 import type { ComputeOptions } from '../exec/compute-options.js';
-import type { ArrayLike } from '../fluent.js';
+import type { ArrayLike } from '../fluent-types.js';
+import { refuseMore } from '../graph/arguments.js';
 import { formatValue } from '../graph/format.js';
 import { compute, Lazy } from '../lazy.js';
+import { calledAsync } from '../site.js';
 import type { FilePath } from './data-file.js';
 import type { LazyRecord } from './load.js';
 import {
@@ -45,42 +48,87 @@ async function saveOne(array: ArrayLike, to: Sink, options: ComputeOptions): Pro
  * Computes an array into a `.npy` file, and gives the array of that file. The file appears when it is complete: a failed or
  * aborted compute leaves none, and keeps one that was there. Rejects with a FileError for a file that cannot be written.
  */
-export async function saveNpy(path: FilePath, array: ArrayLike, options?: SaveOptions): Promise<Lazy> {
-  const [own, running] = split<NpyOptions>(options, NPY_OPTIONS);
-  return saveOne(array, npy(path, own), running);
+export function saveNpy(path: FilePath, array: ArrayLike, options?: SaveOptions): Promise<Lazy>;
+export async function saveNpy(
+  path: FilePath,
+  array: ArrayLike,
+  options?: SaveOptions,
+  ...more: readonly unknown[]
+): Promise<Lazy> {
+  return await calledAsync(saveNpy, async () => {
+    refuseMore('saveNpy', 3, [path, array, options, ...more]);
+    const [own, running] = split<NpyOptions>(options, NPY_OPTIONS);
+    return saveOne(array, npy(path, own), running);
+  });
 }
 
 /** Computes an array into a file of its elements alone, as `saveNpy` does. `fromFile` reads it. */
-export async function saveRaw(path: FilePath, array: ArrayLike, options?: SaveOptions): Promise<Lazy> {
-  const [own, running] = split<NpyOptions>(options, NPY_OPTIONS);
-  return saveOne(array, raw(path, own), running);
+export function saveRaw(path: FilePath, array: ArrayLike, options?: SaveOptions): Promise<Lazy>;
+export async function saveRaw(
+  path: FilePath,
+  array: ArrayLike,
+  options?: SaveOptions,
+  ...more: readonly unknown[]
+): Promise<Lazy> {
+  return await calledAsync(saveRaw, async () => {
+    refuseMore('saveRaw', 3, [path, array, options, ...more]);
+    const [own, running] = split<NpyOptions>(options, NPY_OPTIONS);
+    return saveOne(array, raw(path, own), running);
+  });
 }
 
 /** Computes an array into the folder of a Zarr array, as `saveNpy` does. */
-export async function saveZarr(path: FilePath, array: ArrayLike, options?: ComputeOptions): Promise<Lazy> {
-  return saveOne(array, zarr(path), options ?? {});
+export function saveZarr(path: FilePath, array: ArrayLike, options?: ComputeOptions): Promise<Lazy>;
+export async function saveZarr(
+  path: FilePath,
+  array: ArrayLike,
+  options?: ComputeOptions,
+  ...more: readonly unknown[]
+): Promise<Lazy> {
+  return await calledAsync(saveZarr, async () => {
+    refuseMore('saveZarr', 3, [path, array, options, ...more]);
+    return saveOne(array, zarr(path), options ?? {});
+  });
 }
 
 /** Computes several arrays together into an uncompressed `.npz` archive, and gives the arrays of that file. */
+export function saveNpz(
+  path: FilePath,
+  arrays: Readonly<Record<string, ArrayLike>>,
+  options?: SaveOptions,
+): Promise<LazyRecord>;
 export async function saveNpz(
   path: FilePath,
   arrays: Readonly<Record<string, ArrayLike>>,
   options?: SaveOptions,
+  ...more: readonly unknown[]
 ): Promise<LazyRecord> {
-  const names = namesOf('saveNpz', arrays);
-  const [own, running] = split<NpyOptions>(options, NPY_OPTIONS);
-  return saveAll(arrays, names, npz(path, names, own), running);
+  return await calledAsync(saveNpz, async () => {
+    refuseMore('saveNpz', 3, [path, arrays, options, ...more]);
+    const names = namesOf('saveNpz', arrays);
+    const [own, running] = split<NpyOptions>(options, NPY_OPTIONS);
+    return saveAll(arrays, names, npz(path, names, own), running);
+  });
 }
 
 /** Computes several arrays together into a safetensors file, and gives the arrays of that file. */
+export function saveSafetensors(
+  path: FilePath,
+  arrays: Readonly<Record<string, ArrayLike>>,
+  options?: ComputeOptions & SafetensorsOptions,
+): Promise<LazyRecord>;
 export async function saveSafetensors(
   path: FilePath,
   arrays: Readonly<Record<string, ArrayLike>>,
   options?: ComputeOptions & SafetensorsOptions,
+  ...more: readonly unknown[]
 ): Promise<LazyRecord> {
-  const names = namesOf('saveSafetensors', arrays);
-  const [own, running] = split<SafetensorsOptions>(options, ['metadata']);
-  return saveAll(arrays, names, safetensors(path, names, own), running);
+  return await calledAsync(saveSafetensors, async () => {
+    refuseMore('saveSafetensors', 3, [path, arrays, options, ...more]);
+    const names = namesOf('saveSafetensors', arrays);
+    const [own, running] = split<SafetensorsOptions>(options, ['metadata']);
+    return saveAll(arrays, names, safetensors(path, names, own), running);
+  });
 }
 
 function namesOf(op: string, arrays: unknown): string[] {

@@ -6,10 +6,11 @@
  */
 import { crc32 } from 'node:zlib';
 import { ArgumentError, DTypeError, expected } from '../errors.js';
-import { checkOptions, oneOf } from '../graph/arguments.js';
+import { checkOptions, oneOf, refuseMore } from '../graph/arguments.js';
 import type { DType } from '../graph/dtype.js';
 import type { Shape } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
+import { called } from '../site.js';
 import { type FilePath, pathOf } from './data-file.js';
 import { type ArrayLayout, type ByteOrder, bytesOf, HOST_BYTE_ORDER, type Order } from './layout.js';
 import { npyDescr, npyHeader } from './npy.js';
@@ -73,44 +74,61 @@ function layouting(op: string, options: NpyOptions | undefined): Layouting {
 }
 
 /** One array as a `.npy` file, version 1. There is no bfloat16 in NumPy: that dtype is refused at compute. */
-export function npy(path: FilePath, options?: NpyOptions): Sink {
-  const how = layouting('npy', options);
-  return {
-    format: 'npy',
-    path: pathOf('npy', path),
-    order: how.order,
-    layout: (arrays) => {
-      const array = onlyOne('npy', arrays);
-      const header = headerOf('npy', array, how);
-      return single(array, how, header);
-    },
-  };
+export function npy(path: FilePath, options?: NpyOptions): Sink;
+export function npy(path: FilePath, options?: NpyOptions, ...more: readonly unknown[]): Sink {
+  return called(npy, () => {
+    refuseMore('npy', 2, [path, options, ...more]);
+    const how = layouting('npy', options);
+    return {
+      format: 'npy',
+      path: pathOf('npy', path),
+      order: how.order,
+      layout: (arrays) => {
+        const array = onlyOne('npy', arrays);
+        const header = headerOf('npy', array, how);
+        return single(array, how, header);
+      },
+    };
+  });
 }
 
 /** One array as its elements alone. */
-export function raw(path: FilePath, options?: NpyOptions): Sink {
-  const how = layouting('raw', options);
-  return {
-    format: 'raw',
-    path: pathOf('raw', path),
-    order: how.order,
-    layout: (arrays) => single(onlyOne('raw', arrays), how, undefined),
-  };
+export function raw(path: FilePath, options?: NpyOptions): Sink;
+export function raw(path: FilePath, options?: NpyOptions, ...more: readonly unknown[]): Sink {
+  return called(raw, () => {
+    refuseMore('raw', 2, [path, options, ...more]);
+    const how = layouting('raw', options);
+    return {
+      format: 'raw',
+      path: pathOf('raw', path),
+      order: how.order,
+      layout: (arrays) => single(onlyOne('raw', arrays), how, undefined),
+    };
+  });
 }
 
 /**
  * Several arrays as a `.npz` archive, uncompressed, so that they can be read in place. Without names they are `arr_0`,
  * `arr_1` … as NumPy names them.
  */
-export function npz(path: FilePath, names?: readonly string[], options?: NpyOptions): Sink {
-  const how = layouting('npz', options);
-  const given = names === undefined ? undefined : checkNames('npz', names);
-  return {
-    format: 'npz',
-    path: pathOf('npz', path),
-    order: how.order,
-    layout: (arrays) => npzLayout(arrays, given ?? arrays.map((_, k) => `arr_${k}`), how),
-  };
+export function npz(path: FilePath, names?: readonly string[], options?: NpyOptions): Sink;
+export function npz(
+  path: FilePath,
+  names?: readonly string[],
+  options?: NpyOptions,
+  ...more: readonly unknown[]
+): Sink {
+  return called(npz, () => {
+    refuseMore('npz', 3, [path, names, options, ...more]);
+    const how = layouting('npz', options);
+    const given = names === undefined ? undefined : checkNames('npz', names);
+    return {
+      format: 'npz',
+      path: pathOf('npz', path),
+      order: how.order,
+      layout: (arrays) => npzLayout(arrays, given ?? arrays.map((_, k) => `arr_${k}`), how),
+    };
+  });
 }
 
 /** Options of `safetensors`. */
@@ -120,37 +138,50 @@ export interface SafetensorsOptions {
 }
 
 /** Several arrays as a safetensors file. It has no complex128: that dtype is refused at compute. */
-export function safetensors(path: FilePath, names: readonly string[], options?: SafetensorsOptions): Sink {
-  checkOptions('safetensors', options, ['metadata']);
-  const given = checkNames('safetensors', names);
-  if (given.includes('__metadata__')) {
-    throw new ArgumentError(expected('safetensors', 'another name', '__metadata__'));
-  }
-  const metadata = checkMetadata(options?.metadata);
-  return {
-    format: 'safetensors',
-    path: pathOf('safetensors', path),
-    order: 'C',
-    layout: (arrays) => safetensorsLayout(arrays, given, metadata),
-  };
+export function safetensors(path: FilePath, names: readonly string[], options?: SafetensorsOptions): Sink;
+export function safetensors(
+  path: FilePath,
+  names: readonly string[],
+  options?: SafetensorsOptions,
+  ...more: readonly unknown[]
+): Sink {
+  return called(safetensors, () => {
+    refuseMore('safetensors', 3, [path, names, options, ...more]);
+    checkOptions('safetensors', options, ['metadata']);
+    const given = checkNames('safetensors', names);
+    if (given.includes('__metadata__')) {
+      throw new ArgumentError(expected('safetensors', 'another name', '__metadata__'));
+    }
+    const metadata = checkMetadata(options?.metadata);
+    return {
+      format: 'safetensors',
+      path: pathOf('safetensors', path),
+      order: 'C',
+      layout: (arrays) => safetensorsLayout(arrays, given, metadata),
+    };
+  });
 }
 
 /**
  * One array as the folder of a Zarr array, version 3: uncompressed, its chunks some rows of about 4 MiB, all in one shard. A
  * folder of a Zarr array that had the name before is replaced. There is no bfloat16 in Zarr: that dtype is refused at compute.
  */
-export function zarr(path: FilePath): Sink {
-  return {
-    format: 'zarr',
-    path: pathOf('zarr', path),
-    order: 'C',
-    layout: (arrays) => {
-      const { dtype, shape } = onlyOne('zarr', arrays);
-      if (dtype === 'bfloat16')
-        throw new DTypeError(expected('zarr', 'a dtype that Zarr has', dtype, "x.astype('float32')"));
-      return zarrLayout(dtype, shape);
-    },
-  };
+export function zarr(path: FilePath): Sink;
+export function zarr(path: FilePath, ...more: readonly unknown[]): Sink {
+  return called(zarr, () => {
+    refuseMore('zarr', 1, [path, ...more]);
+    return {
+      format: 'zarr',
+      path: pathOf('zarr', path),
+      order: 'C',
+      layout: (arrays) => {
+        const { dtype, shape } = onlyOne('zarr', arrays);
+        if (dtype === 'bfloat16')
+          throw new DTypeError(expected('zarr', 'a dtype that Zarr has', dtype, "x.astype('float32')"));
+        return zarrLayout(dtype, shape);
+      },
+    };
+  });
 }
 
 function checkMetadata(metadata: unknown): Readonly<Record<string, string>> | undefined {

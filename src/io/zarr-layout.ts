@@ -8,6 +8,7 @@
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import type { Shape } from '../graph/expr.js';
 import { sizeOfShape } from '../graph/graph.js';
+import { crc32c } from './decoding/crc32c.js';
 import type { FolderLayout } from './output-folder.js';
 
 /** Bytes of a chunk, unless a row has more. */
@@ -72,16 +73,4 @@ function indexOf(count: number, chunkBytes: number): Buffer {
   }
   index.writeUInt32LE(crc32c(index.subarray(0, -4)), count * ENTRY_BYTES);
   return index;
-}
-
-/** Castagnoli's polynomial, its bits in reverse: RFC 3720, appendix B.4. */
-const CASTAGNOLI = 0x82f63b78;
-
-function crc32c(bytes: Buffer): number {
-  let crc = 0xffffffff;
-  for (const byte of bytes) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? CASTAGNOLI : 0);
-  }
-  return (crc ^ 0xffffffff) >>> 0;
 }

@@ -3,7 +3,7 @@
  * to simulate, with shapes that do not divide evenly.
  */
 import type { Schedule } from '../../src/codegen/cuda.js';
-import type { Kernel } from '../../src/fusion/kernel.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import type { DType } from '../../src/graph/dtype.js';
 import type { ReductionName } from '../../src/graph/reductions.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
@@ -305,7 +305,100 @@ function rows(): void {
   }
 }
 
+/** A table's rows, columns or elements, by indices that are computed in the kernel. */
+function gathers(): void {
+  const indexOf = (b: KernelBuilder, strides: readonly number[], size: number): number => {
+    const wrapped = b.map('remainder', b.load('int32', strides), b.constant('int32', size));
+    return b.cast(wrapped, 'int64');
+  };
+  const lookUp = new KernelBuilder([1001]);
+  const found = lookUp.gather('float32', [0], { value: indexOf(lookUp, [1], 40), stride: 1, size: 40 });
+  add(
+    'gather elements',
+    lookUp.store(lookUp.map('multiply', lookUp.map('exp', found), lookUp.load('float32', [1]))),
+  );
+  for (const width of [64, 33]) {
+    const rows = new KernelBuilder([90, width]);
+    const index = { value: indexOf(rows, [1, 0], 12), stride: width, size: 12 };
+    add(
+      `gather rows of ${width}`,
+      rows.store(rows.map('add', rows.gather('float32', [0, 1], index), rows.load('float32', [width, 1]))),
+    );
+  }
+  const columns = new KernelBuilder([70, 50]);
+  const column = columns.gather('float64', [9, 0], {
+    value: indexOf(columns, [0, 1], 9),
+    stride: 1,
+    size: 9,
+  });
+  add(
+    'gather columns and transpose',
+    columns.store(columns.map('add', column, columns.load('float64', [1, 70]))),
+  );
+  const sums = new KernelBuilder([37], [300]);
+  const term = sums.gather('float32', [0, 0], { value: indexOf(sums, [300, 1], 25), stride: 1, size: 25 });
+  add(
+    'reduce rows of what is gathered',
+    sums.store(sums.reduce('sum', term)).store(sums.reduce('max', sums.map('abs', term))),
+  );
+  const all = new KernelBuilder([], [40_003]);
+  add(
+    'reduce all of what is gathered',
+    all.store(
+      all.reduce('sum', all.gather('float32', [0], { value: indexOf(all, [1], 7), stride: 1, size: 7 })),
+    ),
+  );
+  const soft = new KernelBuilder([20], [300]);
+  const score = soft.gather('float32', [0, 0], { value: indexOf(soft, [300, 1], 31), stride: 1, size: 31 });
+  const weight = soft.map('exp', soft.map('subtract', score, soft.reduce('max', score)));
+  add(
+    'rows of softmax of what is gathered',
+    soft.store(soft.map('divide', weight, soft.reduce('sum', weight))),
+  );
+  for (const length of [128, 300]) {
+    // One index a row, of which all elements of the row are taken.
+    const taken = new KernelBuilder([21], [length]);
+    const row = taken.gather('float32', [0, 1], {
+      value: indexOf(taken, [1, 0], 9),
+      stride: length,
+      size: 9,
+    });
+    const share = taken.map('exp', taken.map('subtract', row, taken.reduce('max', row)));
+    add(
+      `rows of softmax of gathered rows of ${length}`,
+      taken.store(taken.map('divide', share, taken.reduce('sum', share))).store(row),
+    );
+    const summed = new KernelBuilder([21], [length]);
+    const line = summed.gather('float32', [0, 1], {
+      value: indexOf(summed, [1, 0], 9),
+      stride: length,
+      size: 9,
+    });
+    add(`reduce gathered rows of ${length}`, summed.store(summed.reduce('sum', line)));
+  }
+  const sides = new KernelBuilder([40, 50], [64]);
+  const side = (strides: readonly number[]): number => sides.load('float32', strides);
+  const difference = sides.map('subtract', side([64, 0, 1]), side([0, 64, 1]));
+  const scale = sides.gather('float32', [0, 0, 0], {
+    value: indexOf(sides, [0, 0, 1], 5),
+    stride: 1,
+    size: 5,
+  });
+  add(
+    'reduce pairs scaled by what is gathered',
+    sides.store(sides.reduce('sum', sides.map('multiply', difference, scale))),
+  );
+  const padded = new KernelBuilder([30, 41]);
+  const bounds = [{ offset: -2, strides: [0, 1], size: 35 }];
+  const inner = { value: indexOf(padded, [1, 0], 6), stride: 35, size: 6 };
+  add(
+    'gather rows with a margin',
+    padded.store(padded.gather('float32', [0, 1], inner, { offset: -2, bounds })),
+  );
+}
+
 mapCases(add);
+gathers();
 reductions();
 rows();
 

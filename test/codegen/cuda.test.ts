@@ -14,7 +14,7 @@ import {
 import { LOOP_CHECK } from '../../src/codegen/loop-check.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
 import { cudaOf } from '../../src/exec/programs/program-cuda.js';
-import type { Kernel } from '../../src/fusion/kernel.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { DTYPES } from '../../src/graph/dtype.js';
 import type { OpName } from '../../src/graph/ops.js';
 import type { ReductionName } from '../../src/graph/reductions.js';

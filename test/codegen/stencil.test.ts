@@ -10,7 +10,7 @@ import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
 import type { LoopStep } from '../../src/exec/plan/plan.js';
 import { planGraph } from '../../src/exec/programs/program.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
-import type { Kernel } from '../../src/fusion/kernel.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import type { DType } from '../../src/graph/dtype.js';
 import { iterate, type Lazy, lazy, whileLoop } from '../../src/index.js';
 

@@ -3,7 +3,7 @@
  * in registers: against the slow interpreter of kernels, whole numbers, on every instruction set.
  */
 import { describe, expect, it } from 'vitest';
-import type { Kernel } from '../../src/fusion/kernel.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import type { DType } from '../../src/graph/dtype.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { interpretKernel } from '../support/kernel-interpreter.js';

@@ -3,9 +3,9 @@
  * whole from nothing but these ranges is tested on the runtime, in test/exec/tape-parts.test.ts.
  */
 import { describe, expect, it } from 'vitest';
-import { boxesOfRange } from '../../src/codegen/boxes.js';
 import { tapeWorks } from '../../src/codegen/tape/tape-work.js';
-import type { Kernel } from '../../src/fusion/kernel.js';
+import { boxesOfRange } from '../../src/fusion/kernel/boxes.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { generator } from '../support/random.js';
 import { randomKernel } from '../support/tape-runner.js';

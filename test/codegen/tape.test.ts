@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { planTape } from '../../src/codegen/tape/tape.js';
 import { castHops, prepare } from '../../src/codegen/tape/tape-domain.js';
 import * as native from '../../src/exec/native/native.js';
-import type { Kernel } from '../../src/fusion/kernel.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { tapeProgram } from '../support/tape-runner.js';
 import { opsOf } from './tape-ops.js';

@@ -48,6 +48,7 @@ function ownExactness(node: Expr): Exactness {
     case 'const':
     case 'view':
     case 'cast':
+    case 'gather':
       return 'everywhere';
     case 'map': {
       const compute = node.inputs[node.inputs.length - 1]!.dtype;

@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { KernelCache, type KernelCacheOptions } from '../../src/exec/programs/kernel-cache.js';
 
@@ -186,6 +186,34 @@ describe('a broken disk cache costs a compilation', () => {
     expect(await load(cache, 'b')).toBe('image of b');
     expect(cache.problem).toMatch(/ELOOP|EEXIST/);
   });
+});
+
+describe('what is no regular file in the folder', () => {
+  const special: readonly [string, (path: string) => void][] = [
+    ['a pipe', (path) => execFileSync('mkfifo', [path])],
+    ['a folder', (path) => mkdirSync(path)],
+    ['a link to nothing', (path) => symlinkSync('nowhere', path)],
+  ];
+  const fillers = ['image', 'lock'].flatMap((ending) =>
+    special.map(([kind, make]) => [ending, kind, make] as const),
+  );
+
+  it.each(fillers)(
+    'is passed over at once where a kernel’s %s is %s',
+    async (ending, kind, make) => {
+      const cache = makeCache();
+      mkdirSync(folder, { mode: 0o700 });
+      const path = fileOf(cache, 'a').replace(/image$/, ending);
+      make(path);
+      expect(await load(cache, 'a')).toBe('image of a');
+      expect(readdirSync(folder)).toContain(basename(path));
+      // An image takes the place of all but a folder.
+      const isKept = ending === 'lock' || kind !== 'a folder';
+      expect(await load(makeCache(), 'a')).toBe('image of a');
+      expect(compiled).toHaveLength(isKept ? 1 : 2);
+    },
+    5000,
+  );
 });
 
 describe('the limit of the disk cache', () => {

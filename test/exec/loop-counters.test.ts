@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Draft } from '../../src/exec/plan/draft.js';
 import { withLoopCounters } from '../../src/exec/plan/loop-counters.js';
 import type { KernelStep, LoopStep } from '../../src/exec/plan/plan.js';
-import type { Kernel } from '../../src/fusion/kernel.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 
 const at = (buffer: number, strides: readonly number[] = []) => ({ buffer, offset: 0, strides, bounds: [] });
 const kernelStep = (kernel: Kernel, buffers: readonly number[]): KernelStep => ({

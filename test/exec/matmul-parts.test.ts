@@ -3,9 +3,9 @@
  * of the whole.
  */
 import { describe, expect, it } from 'vitest';
+import { matmulGranule } from '../../src/exec/calls/matmul-parts.js';
 import { createProgram, run } from '../../src/exec/native/native.js';
 import type { ProgramSpec, SweepBuffer, SweepStep } from '../../src/exec/native/native-types.js';
-import { matmulGranule } from '../../src/exec/sweeps/matmul-parts.js';
 import { byteLengthOf, type DType, dtypeCode } from '../../src/graph/dtype.js';
 import { generator, randomValues } from '../support/random.js';
 import { Arena, bytesOf, randomCuts, windowsOf } from '../support/sweep-runner.js';

@@ -1,7 +1,8 @@
 /** Which stream each step runs in: order is kept with the fewest waits, and only where it pays. */
 import { describe, expect, it } from 'vitest';
+import type { MatmulStep } from '../../src/exec/calls/call.js';
 import { placeBeside } from '../../src/exec/plan/memory.js';
-import type { MatmulStep, Plan, Step } from '../../src/exec/plan/plan.js';
+import type { Plan, Step } from '../../src/exec/plan/plan.js';
 import { buffersOf } from '../../src/exec/plan/step-buffers.js';
 import { dependencesOf, orderOf, streamsOf } from '../../src/exec/plan/streams.js';
 import { planGraph } from '../../src/exec/programs/program.js';
@@ -12,7 +13,8 @@ import { generator } from '../support/random.js';
 const operand = (buffer: number) => ({ buffer, offset: 0, batchStride: 0, rowStride: 1, columnStride: 1 });
 /** c = a b, of any sizes: costs are given. */
 const product = (a: number, b: number, c: number): MatmulStep => ({
-  kind: 'matmul',
+  kind: 'call',
+  call: 'matmul',
   dtype: 'float32',
   m: 1,
   n: 1,
@@ -126,7 +128,7 @@ describe('a plan in streams', () => {
   it('has independent chains of small products in streams of their own', () => {
     expect(plan.streams?.count).toBe(4);
     const products = plan.steps.flatMap((step, k) =>
-      step.kind === 'matmul' ? [plan.streams!.steps[k]!.stream] : [],
+      step.kind === 'call' ? [plan.streams!.steps[k]!.stream] : [],
     );
     expect(products.toSorted()).toEqual([0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]);
   });
@@ -135,7 +137,7 @@ describe('a plan in streams', () => {
     const isBefore = orderOf(plan.streams!);
     const touched = (step: Step): number[] => {
       const { reads, writes } = buffersOf(step);
-      const workspace = step.kind === 'matmul' ? [step.workspace!] : [];
+      const workspace = step.kind === 'call' ? [step.workspace!] : [];
       return [...reads, ...writes, ...workspace].filter((k) => plan.buffers[k]!.role === 'temporary');
     };
     const overlap = (a: number, b: number): boolean => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { tapeWorks } from '../../src/codegen/tape/tape-work.js';
 import { WINDOW_FIELDS } from '../../src/exec/native/native-types.js';
 import type { Plan, SweepStep, SweepWindows } from '../../src/exec/plan/plan.js';
+import { stepName } from '../../src/exec/plan/plan.js';
 import { type DeviceNeeds, planPartition } from '../../src/exec/planner.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
 import { partition } from '../../src/fusion/partition.js';
@@ -33,8 +34,7 @@ function planOf(results: readonly Lazy[], budget: number, needs = NEEDS): Plan {
 
 const sweepsOf = (plan: Plan): SweepStep[] =>
   plan.steps.flatMap((step) => (step.kind === 'sweep' ? [step] : []));
-const namesOf = (sweep: SweepStep): string[] =>
-  sweep.body.map(({ step }) => ('kernel' in step ? step.kernel.name : step.kind));
+const namesOf = (sweep: SweepStep): string[] => sweep.body.map(({ step }) => stepName(step));
 
 interface Window {
   readonly slot: number;

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeTape } from '../../src/codegen/tape/tape.js';
 import { tapeWorks } from '../../src/codegen/tape/tape-work.js';
 import type { ProgramSpec } from '../../src/exec/native/native-types.js';
-import type { Kernel } from '../../src/fusion/kernel.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf, DTYPES } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from '../../src/graph/reductions.js';

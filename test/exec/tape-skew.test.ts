@@ -11,7 +11,7 @@ import { createProgram, type ProgramSpec, type StepSpec } from '../../src/exec/n
 import { planGraph } from '../../src/exec/programs/program.js';
 import { cpuProgram } from '../../src/exec/programs/program-cpu.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
-import type { Kernel } from '../../src/fusion/kernel.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { arange, iterate, type Lazy, lazy } from '../../src/index.js';
 import { referenceOf, run, toLazy } from '../support/api.js';
 import { nativeWith } from '../support/native-with.js';

@@ -13,7 +13,7 @@ function workspaceOf(dtype: keyof typeof ARRAYS, m: number, k: number, n: number
     lazy(new ARRAYS[dtype](rows * columns)).reshape([rows, columns]);
   const product = matrix(m, k).matmul(matrix(k, n));
   const { plan } = planGraph(canonicalize([product.expr]), 'cuda:0', { exact: false });
-  const workspaces = plan.steps.flatMap((step) => (step.kind === 'matmul' ? [step.workspace!] : []));
+  const workspaces = plan.steps.flatMap((step) => (step.kind === 'call' ? [step.workspace!] : []));
   expect(workspaces).toHaveLength(1);
   return plan.buffers[workspaces[0]!]!.byteLength;
 }

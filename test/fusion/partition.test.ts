@@ -10,7 +10,7 @@ import { array, kept, namesOf, partitionOf, softmax } from '../support/graphs.js
 const names = (...outputs: Parameters<typeof partitionOf>[0][number][]): string[] =>
   namesOf(partitionOf(outputs).steps);
 
-const sizeOfCall = (step: FusedStep): readonly number[] => (step.kind === 'matmul' ? step.node.shape : []);
+const sizeOfCall = (step: FusedStep): readonly number[] => (step.kind === 'call' ? step.node.shape : []);
 
 describe('partition', () => {
   it('fuses a chain of maps into one kernel', () => {
@@ -29,6 +29,21 @@ describe('partition', () => {
   it('runs softmax along either axis as one kernel', () => {
     expect(names(softmax(array([4096, 1024]), 1))).toHaveLength(1);
     expect(names(softmax(array([1024, 4096]), 0))).toHaveLength(1);
+  });
+
+  it('leaves a sum by itself whose elements another kernel takes in another order', () => {
+    const x = array([100, 200]);
+    const turned = view(x, { type: 'permute', order: [1, 0] }, [200, 100]);
+    const plan = partitionOf([
+      reduce('sum', x, [0, 1]),
+      map('add', [map('exp', [turned]), array([200, 100])]),
+    ]);
+    expect(namesOf(plan.steps).toSorted()).toEqual(['map_exp_add', 'reduce_sum']);
+    const most = partitionOf([
+      reduce('max', x, [0, 1]),
+      map('add', [map('exp', [turned]), array([200, 100])]),
+    ]);
+    expect(most.steps).toHaveLength(1);
   });
 
   it('reduces one input several ways in one pass', () => {

@@ -1,7 +1,19 @@
 /** Settings that name what is not there or cannot be used: a compute says so, with the name of the setting or of the file. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SIM_ENVIRONMENT } from '../sim/environment.js';
 import { endingOf, LIBRARY } from '../support/ending.js';
+import { temporaryFolder } from '../support/files.js';
+
+const root = temporaryFolder();
+/** A pipe that nobody writes to. */
+const pipe = join(root.path, 'pipe');
+execFileSync('mkfifo', [pipe]);
+/** A folder with a pipe that has the name of the first dump. */
+const dumps = join(root.path, 'dumps');
+execFileSync('mkdir', [dumps]);
+execFileSync('mkfifo', [join(dumps, '00000-graph-as_built.txt')]);
 
 const script = (device: string): string => `
   import { lazy } from ${JSON.stringify(LIBRARY)};
@@ -19,6 +31,9 @@ describe.concurrent('a setting', () => {
     ['WEFT_CUDA_DRIVER', '/nowhere/cuda.so', 'cuda', /^DeviceError: .*no NVIDIA driver.*nowhere/],
     ['WEFT_NVRTC', '/etc/hostname', 'cuda', /^DeviceError: .*NVRTC.*hostname/],
     ['WEFT_CACHE', '/proc/nowhere', 'cuda', /^5$/],
+    ['WEFT_BLAS', pipe, 'cpu', /^ArgumentError: .*WEFT_BLAS.*pipe: not a regular file/],
+    ['WEFT_NVRTC', pipe, 'cuda', /^DeviceError: .*NVRTC.*pipe: not a regular file/],
+    ['WEFT_DUMP', dumps, 'cpu', /^ArgumentError: .*WEFT_DUMP.*ENXIO/],
   ])('%s=%s is named, or is no condition', async (name, value, device, wanted) => {
     const env = { ...(device === 'cuda' ? SIM_ENVIRONMENT : {}), [name]: value };
     const { code, output } = await endingOf(script(device), { module: true, env });

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { explain, lazy, matmul } from '../../src/index.js';
+import { explain, iterate, type Lazy, lazy, matmul, npy } from '../../src/index.js';
+
+/** `file:line` of the call of this function. */
+function here(): string {
+  const frame = new Error().stack!.split('\n')[2]!;
+  return /\(?(?:file:\/\/)?(\/.*:\d+):\d+\)?$/.exec(frame)![1]!;
+}
 
 const x = lazy(new Float32Array(1 << 20), { shape: [1 << 18, 4] });
 
@@ -11,6 +17,13 @@ describe('explain', () => {
     expect(e.bytesWritten).toBe(4 << 18);
     expect(e.edges).toEqual([]);
     expect(e.device).toBe('cpu');
+  });
+
+  it('takes the files that results go to, as plan does', () => {
+    const options = { device: 'cpu', memory: 2 ** 20, to: npy('never-written.npy') };
+    const e = x.mul(2).explain(options);
+    expect(e.steps.map(({ sweep }) => sweep?.tiles ?? 1)).toEqual([x.mul(2).plan(options).sweeps[0]!.tiles]);
+    expect(explain([x.mul(2)], { ...options, to: [options.to] }).peakBytes).toBe(e.peakBytes);
   });
 
   it('gives a reason for each edge that was not fused', () => {
@@ -38,5 +51,74 @@ describe('explain', () => {
     expect(e.steps).toHaveLength(1);
     expect(JSON.parse(JSON.stringify(e))).toMatchObject({ device: 'cpu', bytesRead: 4 << 20 });
     expect(String(e)).toContain('reduce min');
+  });
+
+  it('says for each edge what can be done about it', () => {
+    const e = x.sub(x.mean(0)).explain({ device: 'cpu' });
+    expect(e.edges[0]!.advice).toMatch(/128 rows/);
+    expect(String(e)).toContain(e.edges[0]!.advice);
+    expect(JSON.parse(JSON.stringify(e)).edges[0].advice).toBe(e.edges[0]!.advice);
+  });
+});
+
+describe('lines of steps', () => {
+  const a = lazy(new Float32Array(200 * 300), { shape: [200, 300] });
+  const b = lazy(new Float32Array(300 * 400), { shape: [300, 400] });
+  const linesOf = (y: Lazy, exact = false) =>
+    y.explain({ device: 'cpu', exact }).steps.map(({ name, lines }) => [name, lines]);
+
+  it('are those of the calls that made what a step computes', () => {
+    const [mean, atMean] = [x.mean(0), here()];
+    const [y, atY] = [x.sub(mean), here()];
+    const e = y.explain({ device: 'cpu' });
+    expect(e.steps.map(({ lines }) => lines)).toEqual([[atMean], [atMean, atY]]);
+    expect(String(e)).toContain(`at ${atMean},${/\d+$/.exec(atY)![0]}\n`);
+  });
+
+  it('are those of a product and of its sum where the two became other steps', () => {
+    const [product, atProduct] = [a.matmul(b), here()];
+    const [sum, atSum] = [product.sum(0), here()];
+    expect(linesOf(sum)).toEqual([
+      ['reduce_sum', [atProduct, atSum]],
+      ['reduce_multiply_sum', [atProduct, atSum]],
+    ]);
+    expect(linesOf(sum, true).flatMap(([, lines]) => lines)).toEqual([atProduct, atSum]);
+  });
+
+  it('are those of a sum and of the slice that was pushed through it', () => {
+    const [sum, atSum] = [a.T.sum(1), here()];
+    const [slice, atSlice] = [sum.slice([0, 7]), here()];
+    expect(linesOf(slice)).toEqual([['reduce_sum', [atSum, atSlice]]]);
+  });
+
+  it('are not those of neighbours whose views were taken out between them', () => {
+    const [first, atFirst] = [a.matmul(b), here()];
+    const [second, atSecond] = [first.matmul(b.T), here()];
+    expect(linesOf(second, true)).toEqual([
+      ['matmul', [atFirst]],
+      ['matmul', [atSecond]],
+    ]);
+  });
+
+  it('are all where the same value was written at several', () => {
+    const [one, atOne] = [a.exp(), here()];
+    const [other, atOther] = [a.exp(), here()];
+    const [sum, atSum] = [one.add(other), here()];
+    expect(linesOf(sum)[0]![1]).toEqual([atOne, atOther, atSum]);
+  });
+
+  it('of a loop are in its function', () => {
+    let atProduct = '';
+    let atHalf = '';
+    const steps = iterate(3, lazy(new Float32Array(40_000), { shape: [200, 200] }), (state) => {
+      const product = state.matmul(state);
+      atProduct = here();
+      const half = product.mul(0.5);
+      atHalf = here();
+      return half;
+    });
+    const lines = linesOf(steps).map(([, at]) => at);
+    const previous = (at: string) => at.replace(/\d+$/, (line) => String(Number(line) - 1));
+    expect(lines).toEqual([[previous(atProduct)], [previous(atHalf)]]);
   });
 });

@@ -19,7 +19,9 @@ describe('a compiled function on a GPU', () => {
 
   it('keeps a state on the device, step after step', async () => {
     const step = compile((x: Lazy, v: Lazy) => [x.add(v), v.mul(0.5)] as const, { device });
-    let [x, v] = await persist([lazy(ramp(300)), lazy(new Float32Array(300).fill(64))], { device });
+    let [x, v]: [Lazy, Lazy] = await persist([lazy(ramp(300)), lazy(new Float32Array(300).fill(64))], {
+      device,
+    });
     for (let i = 0; i < 6; i++) {
       const [nextX, nextV] = await step.persist(x, v);
       x.dispose();

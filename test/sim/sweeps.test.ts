@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { cudaKernel, expandForDevice, type Schedule } from '../../src/codegen/cuda.js';
 import { DeviceLostError } from '../../src/errors.js';
 import { cancel, createCancel, createProgram, type ProgramSpec, run } from '../../src/exec/native/native.js';
-import type { Kernel } from '../../src/fusion/kernel.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { CUDA_CASES } from '../codegen/cuda-cases.js';
 import { type CudaCutting, cudaSweepProgram } from '../support/cuda-sweep-runner.js';

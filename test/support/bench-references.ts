@@ -16,6 +16,7 @@ export function uniformByLoop(input: Input): Float64Array {
     hash = (hash ^ (hash >>> 16)) >>> 0;
     const unit = (hash >>> 8) * 2 ** -24;
     const value = Math.fround(Math.fround(low) + Math.fround(Math.fround(high - low) * unit));
+    if (dtype === 'int32' || dtype === 'int64') return Math.trunc(value);
     return dtype === 'bfloat16' ? fromBfloat16Bits(toBfloat16Bits(value)) : value;
   });
 }
@@ -176,6 +177,12 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
     Float64Array.from(rowsOf(squaredDistances(x!, y!, 3), b!.length), (row) =>
       sum(map(row, (distance, j) => Math.exp(-distance) * b![j]!)),
     ),
+  take_random: (_, x, ids) => map(ids!, (id) => x![id]!),
+  take_rows: (workload, x, ids) => {
+    const rows = rowsOf(x!, workload.shape[1]!);
+    return flat(Array.from(ids!, (id) => rows[id]!));
+  },
+  take_fused: (_, x, ids, y) => map(ids!, (id, i) => Math.exp(-x![id]!) * y![i]! + 1),
   matmul_sum: columnSums,
   einsum_colsum: columnSums,
   matmul,

@@ -54,6 +54,9 @@ function arraysOf(scale: number): Arrays {
 
 const WRITTEN: Readonly<Record<string, (arrays: Arrays) => readonly Lazy[]>> = {
   'a chain of maps': ({ tall }) => [tall().sin().mul(0.5).add(tall().cos()).exp()],
+  'rows by indices': ({ tall, square }) => [
+    square(1).take(tall().slice(null, 0).abs().mul(90).astype('int32'), 0).tanh().sum(1),
+  ],
   'several maps of one array': ({ tall }) => [tall().exp(), tall().abs().sqrt(), tall().astype('float16')],
   'a sum of all': ({ tall }) => [tall().square().sum()],
   'statistics of columns': ({ tall }) => [tall().mean(0), tall().std(0), tall().min(0), tall().argmax(0)],
@@ -146,26 +149,26 @@ const BETWEEN = 4;
 /** How exactly the least budget is found, as a part of it. */
 const EXACTLY = 1.1;
 
-const planned = (results: readonly Lazy[], options: ComputeOptions): number | undefined => {
+/** Budgets with which a job is planned: those that are given, or what its refusal names instead. */
+export function enoughFor(results: readonly Lazy[], options: ComputeOptions): ComputeOptions {
   try {
-    return plan(results, options).peakBytes;
+    plan(results, options);
+    return options;
   } catch (error) {
-    if (error instanceof MemoryError) return undefined;
+    if (error instanceof MemoryError) return { ...options, ...error.needed };
     throw error;
   }
-};
+}
+
+/** The least budget that a job can be planned for, about. */
+export const leastBudgetOf = (results: readonly Lazy[], options: ComputeOptions): number =>
+  enoughFor(results, { ...options, memory: 1 }).memory as number;
 
 /** None (for what needs nothing, no other), the least that a job can be planned for, and some between them. */
 export function budgetsFor(results: readonly Lazy[], device: string): number[] {
   const whole = plan(results, { device }).peakBytes;
   if (whole === 0) return [Number.POSITIVE_INFINITY];
-  let [fits, refused] = [whole, 1];
-  while (fits / refused > EXACTLY) {
-    const middle = Math.floor(Math.sqrt(fits * refused));
-    const found = middle <= refused ? undefined : planned(results, { device, memory: middle });
-    if (found === undefined) refused = Math.max(refused + 1, middle);
-    else fits = found;
-  }
+  const fits = leastBudgetOf(results, { device });
   const ratio = (whole / fits) ** (1 / (BETWEEN + 1));
   const between = Array.from({ length: BETWEEN }, (_, k) => Math.floor(whole / ratio ** (k + 1)));
   // So near the least, blocks of whole units may fit less well.
@@ -201,7 +204,7 @@ function areClose(a: NDArray, b: NDArray): boolean {
 /** Whether a library multiplies matrices of the job: it orders sums by what suits the shape of a part. */
 export const hasVendorProducts = (results: readonly Lazy[], device: string): boolean =>
   (device !== 'cpu' || cpuInfo().blas !== null) &&
-  explain(results, { device }).steps.some(({ kind }) => kind === 'matmul');
+  explain(results, { device }).steps.some(({ kind }) => kind === 'call');
 
 /** Computes a job under all its budgets: what each took, and what is wrong. */
 export async function checkBudgets(

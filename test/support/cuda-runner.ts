@@ -10,7 +10,7 @@ import type {
   ProgramSpec,
   StepSpec,
 } from '../../src/exec/native/native-types.js';
-import type { Kernel } from '../../src/fusion/kernel.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { over } from './host.js';

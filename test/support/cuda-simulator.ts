@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CudaKernel } from '../../src/codegen/cuda.js';
 import type { Part } from '../../src/codegen/work.js';
-import type { Kernel } from '../../src/fusion/kernel.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { allocate } from './host.js';

@@ -20,7 +20,7 @@ import type {
   SweepSpec,
 } from '../../src/exec/native/native-types.js';
 import { areApart } from '../../src/exec/sweeps/sweep-windows.js';
-import type { Kernel } from '../../src/fusion/kernel.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import {
   Arena,

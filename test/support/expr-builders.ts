@@ -9,7 +9,7 @@ import { type HostArray, stridesOf } from './host.js';
 
 export function node(data: NodeData, dtype: DType, shape: Shape, inputs: readonly Expr[] = []): Expr {
   const depth = inputs.reduce((most, input) => Math.max(most, input.depth + 1), 0);
-  return { ...data, dtype, shape, inputs, site: undefined, depth };
+  return { ...data, dtype, shape, inputs, site: undefined, depth, weak: false };
 }
 
 export const source = ({ dtype, shape, data }: HostArray): Expr =>

@@ -2,16 +2,18 @@
  * Builds kernels by hand, for tests of the code generators. Buffers are made as they are named: one per distinct
  * array, large enough for every access to it.
  */
+import { affinesIn } from '../../src/fusion/kernel/algebra.js';
 import type {
   Access,
+  AccessIndex,
   Affine,
   Bound,
   BufferParameter,
   Instruction,
   Kernel,
   Store,
-} from '../../src/fusion/kernel.js';
-import { argumentsOf } from '../../src/fusion/kernel.js';
+} from '../../src/fusion/kernel/kernel.js';
+import { argumentsOf } from '../../src/fusion/kernel/kernel.js';
 import { type DType, isHalf, type Scalar } from '../../src/graph/dtype.js';
 import { type OpName, opRow } from '../../src/graph/ops.js';
 import { type ReductionName, reductionRow } from '../../src/graph/reductions.js';
@@ -60,6 +62,18 @@ export class KernelBuilder {
     const buffer = this.#buffer(dtype, 'input', affine, options.buffer);
     const access: Access = { ...affine, buffer, bounds: options.bounds ?? [] };
     return this.#push({ kind: 'load', dtype, access });
+  }
+
+  /** A load at an affine place and `stride` elements further for each of `size` indices that an int64 value chooses from. */
+  gather(dtype: DType, strides: readonly number[], index: AccessIndex, options: ArrayOptions = {}): number {
+    const affine = { offset: options.offset ?? 0, strides };
+    const last = { ...affine, offset: affine.offset + index.stride * (index.size - 1) };
+    const buffer = this.#buffer(dtype, 'input', last, options.buffer);
+    return this.#push({
+      kind: 'load',
+      dtype,
+      access: { ...affine, buffer, bounds: options.bounds ?? [], index },
+    });
   }
 
   constant(dtype: DType, value: Scalar): number {
@@ -121,9 +135,7 @@ export class KernelBuilder {
     const i = this.#tape[value]!;
     const on = (a: Affine) => a.strides.some((s, k) => k >= this.#parallel.length && s !== 0);
     if (i.kind === 'reduce') return false;
-    if (i.kind === 'load') return on(i.access) || i.access.bounds.some(on);
-    if (i.kind === 'index') return on(i.affine);
-    if (i.kind === 'inside') return i.bounds.some(on);
+    if (affinesIn(i).some(on)) return true;
     return argumentsOf(i).some((arg) => this.#isElement(arg));
   }
 

@@ -3,7 +3,8 @@
  * instruction's dtype. What the generated code of either backend is compared with, ahead of any graph.
  */
 import { InternalError } from '../../src/errors.js';
-import { type Affine, argumentsOf, type Bound, type Kernel, levelsOf } from '../../src/fusion/kernel.js';
+import { type Affine, argumentsOf, type Bound, type Kernel } from '../../src/fusion/kernel/kernel.js';
+import { levelsOf } from '../../src/fusion/kernel/levels.js';
 import type { DType, Scalar } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { allocate, elementAt, indices, setElement } from './host.js';
@@ -62,9 +63,14 @@ function evaluate(
   const pick = (arg: readonly Scalar[], k: number): Scalar => arg[arg.length === 1 ? 0 : k]!;
   switch (i.kind) {
     case 'load':
-      return points.map((index) =>
+      return points.map((index, k) =>
         holds(i.access.bounds, index)
-          ? elementAt(i.dtype, arrays[i.access.buffer]!, at(i.access, index))
+          ? elementAt(
+              i.dtype,
+              arrays[i.access.buffer]!,
+              at(i.access, index) +
+                (i.access.index?.stride ?? 0) * Number(args[0] === undefined ? 0 : pick(args[0], k)),
+            )
           : zeroOf(i.dtype),
       );
     case 'const':

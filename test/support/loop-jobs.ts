@@ -75,6 +75,10 @@ const WRITTEN: Readonly<Record<string, (arrays: Arrays) => readonly Lazy[]>> = {
       x(1),
     ),
   ],
+  // No number of steps at a time but one or all divides what is between two states.
+  'a stencil, with states that are kept, a prime number of steps apart': (x) => [
+    iterate(26, x(1), around, { every: 13 }),
+  ],
 };
 
 export const LOOP_JOBS = Object.keys(WRITTEN).length;
@@ -116,6 +120,8 @@ function randomLoop(seed: number, arrays: Arrays): BudgetJob {
       return x.mul(0.5);
     });
   const states = Array.from({ length: count }, (_, k) => arrays(seed * 2 + k));
-  const results = iterate(steps, states, (s, i) => step(s, i));
-  return { name: `seed ${seed}: ${steps} steps of ${used.join(', ')}`, results: Object.values(results) };
+  const kept = seed % 4 === 3 ? { every: 1 + below_(steps) } : {};
+  const results = iterate(steps, states, (s, i) => step(s, i), kept);
+  const name = `seed ${seed}: ${steps} steps of ${used.join(', ')}, kept ${JSON.stringify(kept)}`;
+  return { name, results: Object.values(results) };
 }

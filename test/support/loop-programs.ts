@@ -95,7 +95,7 @@ export const LOOP_PROGRAMS: readonly Program[] = [
       const { integers } = arrays();
       const [x, w] = [integers('int32', 1000), integers('int32', 1000)];
       return [
-        iterate(7, x, (y, i) => y.mul(w.add(2)).add(i.astype('int32')).remainder(97)),
+        iterate(7, x, (y, i) => y.mul(w.add(2)).add(i).remainder(97)),
         iterate(4, integers('float16', 33), (y) => y.add(0.5)),
         iterate(3, x.greater(0), (y) => y.logicalNot()),
       ];
@@ -114,6 +114,33 @@ export const LOOP_PROGRAMS: readonly Program[] = [
         iterate(600, y, (z, i) => z.add(i.astype('float64')).remainder(128)),
         ...iterate(10, [x, x.add(1)], ([u, v], i) => [numbered(u, i), v.sub(u).remainder(64)]),
       ];
+    },
+  },
+  {
+    name: 'the number of the step in the dtype of the state, with and without a fraction',
+    build: () => {
+      const { integers } = arrays();
+      const dtypes = [
+        'uint8',
+        'int16',
+        'int32',
+        'uint64',
+        'float16',
+        'bfloat16',
+        'float32',
+        'float64',
+      ] as const;
+      const counted = dtypes.map((dtype) =>
+        iterate(5, integers(dtype, 20), (x, i) => x.add(i.mul(2).sub(x))),
+      );
+      const halves = iterate(5, integers('float32', 20), (x, i) => x.mul(i.mul(0.5)).add(i.div(4)));
+      const complex = iterate(3, integers('complex64', 5), (x, i) => x.add(i));
+      const below = whileLoop(
+        (x) => x.sum().less(500),
+        (x, i) => x.add(where(i.greater(3), i, 1)),
+        integers('float32', 7),
+      );
+      return [...counted, halves, complex, below];
     },
   },
   {

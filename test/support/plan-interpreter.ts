@@ -5,10 +5,11 @@
  * The conformance suite takes it for a device called `interpreted`.
  */
 
-import type { LoopStep, MatrixOperand, Plan, Step } from '../../src/exec/plan/plan.js';
+import type { MatmulStep, MatrixOperand } from '../../src/exec/calls/call.js';
+import type { LoopStep, Plan, Step } from '../../src/exec/plan/plan.js';
 import { planPartition } from '../../src/exec/planner.js';
 import { canonicalize } from '../../src/fusion/canonicalize.js';
-import type { Access, Affine, Bound, Instruction, Kernel } from '../../src/fusion/kernel.js';
+import type { Access, Affine, Bound, Instruction, Kernel } from '../../src/fusion/kernel/kernel.js';
 import { partition } from '../../src/fusion/partition.js';
 import { runPasses } from '../../src/fusion/pipeline.js';
 import type { SourceArray } from '../../src/fusion/source-array.js';
@@ -66,7 +67,7 @@ function runStep(step: Step, memory: Bytes[]): void {
       step.kernel,
       step.buffers.map((buffer) => memory[buffer]!),
     );
-  else if (step.kind === 'matmul') multiply(step, memory);
+  else if (step.kind === 'call') multiply(step, memory);
   else if (step.kind === 'loop') runLoop(step, memory);
   else throw new TypeError(`the plan interpreter runs no ${step.kind}`);
 }
@@ -179,7 +180,11 @@ function evaluate(
 ): Scalar[] {
   switch (instruction.kind) {
     case 'load':
-      return domain.map((index) => load(instruction.access, instruction.dtype, index, buffers));
+      return domain.map((index, i) => {
+        const { access, dtype } = instruction;
+        const chosen = access.index === undefined ? 0 : Number(values[access.index.value]![i]!);
+        return load(access, dtype, index, chosen * (access.index?.stride ?? 0), buffers);
+      });
     case 'const':
       return domain.map(() => castScalar(instruction.value, instruction.dtype));
     case 'index':
@@ -203,12 +208,19 @@ function evaluate(
   }
 }
 
-function load(access: Access, dtype: DType, index: readonly number[], buffers: readonly Elements[]): Scalar {
+/** `further`: elements that the index of a gather adds. */
+function load(
+  access: Access,
+  dtype: DType,
+  index: readonly number[],
+  further: number,
+  buffers: readonly Elements[],
+): Scalar {
   if (!access.bounds.every((bound) => holds(bound, index))) return zeroOf(dtype);
-  return buffers[access.buffer]!.get(affineAt(access, index));
+  return buffers[access.buffer]!.get(affineAt(access, index) + further);
 }
 
-function multiply(step: Extract<Step, { kind: 'matmul' }>, memory: readonly Bytes[]): void {
+function multiply(step: MatmulStep, memory: readonly Bytes[]): void {
   const { dtype, m, n, k } = step;
   const operand = ({ buffer, offset, batchStride, rowStride, columnStride }: MatrixOperand) => {
     const elements = new Elements(dtype, memory[buffer]!);

@@ -3,6 +3,7 @@
  * dtypes, several outputs. `programs.test.ts` compares each with the reference interpreter on every backend.
  */
 import { GRAPH_PROGRAMS } from './graph-programs.js';
+import { INDEXING_PROGRAMS } from './indexing-programs.js';
 import { KERNEL_PROGRAMS } from './kernel-programs.js';
 import { LOOP_PROGRAMS } from './loop-programs.js';
 import { NORMALISATION_PROGRAMS, PAIR_PROGRAMS } from './normalisation-programs.js';
@@ -18,6 +19,7 @@ const ALL = [
   ...GRAPH_PROGRAMS,
   ...KERNEL_PROGRAMS,
   ...LOOP_PROGRAMS,
+  ...INDEXING_PROGRAMS,
 ];
 
 export const PROGRAMS: readonly Program[] = ALL.map((program, i) => ({

@@ -92,11 +92,22 @@ export function reduce(state: State, { a, b, c }: Choice): Made {
       stays = false;
       break;
   }
+  const whole = reduced(x, method, axis, keepdims);
+  // Of half of them only a part along the last axis is needed: nothing else reads the reduction.
+  const isPart = a % 2 === 0 && whole.shape.length > 0;
+  const part = isPart ? sliceAlong(whole, whole.shape.length - 1, c) : { lazy: whole, code: '' };
   return {
-    value: { lazy: reduced(x, method, axis, keepdims), exact: exact && stays, bound: limit },
-    code: `v${i}.${method}(${JSON.stringify(axis)}, { keepdims: ${keepdims} })`,
+    value: { lazy: part.lazy, exact: exact && stays, bound: limit },
+    code: `v${i}.${method}(${JSON.stringify(axis)}, { keepdims: ${keepdims} })${part.code}`,
     zeros: 'any',
   };
+}
+
+/** A slice along one axis, and its code. */
+function sliceAlong(x: Lazy, axis: number, choice: number): { readonly lazy: Lazy; readonly code: string } {
+  const spec = [choice % 3, null, 1 + (choice % 2)] as const;
+  const lazy = x.slice(...Array<string>(axis).fill(':'), spec);
+  return { lazy, code: `.slice(${"':', ".repeat(axis)}${JSON.stringify(spec)})` };
 }
 
 export function view(state: State, { a, b, c }: Choice): Made {
@@ -105,7 +116,7 @@ export function view(state: State, { a, b, c }: Choice): Made {
   const rank = x.shape.length;
   const made = (lazy: Lazy, code: string): Made => ({ value: { ...known, lazy }, code: `v${i}.${code}` });
   const axis = rank === 0 ? 0 : b % rank;
-  switch (c % 15) {
+  switch (c % 16) {
     case 0:
       return made(x.transpose(), 'transpose()');
     case 1:
@@ -114,10 +125,11 @@ export function view(state: State, { a, b, c }: Choice): Made {
       return made(x.expandDims(b % (rank + 1)), `expandDims(${b % (rank + 1)})`);
     case 3:
       return rank > 0 ? made(x.flip(axis), `flip(${axis})`) : undefined;
-    case 4:
-      return rank > 0
-        ? made(x.slice([b % 3, null, 1 + (b % 2)]), `slice([${b % 3}, null, ${1 + (b % 2)}])`)
-        : undefined;
+    case 4: {
+      if (rank === 0) return undefined;
+      const { lazy, code } = sliceAlong(x, axis, b);
+      return made(lazy, code.slice(1));
+    }
     case 5:
       return rank > 0 ? made(x.roll(b, axis), `roll(${b}, ${axis})`) : undefined;
     case 6:
@@ -138,6 +150,11 @@ export function view(state: State, { a, b, c }: Choice): Made {
       return x.shape.includes(1)
         ? made(x.squeeze(x.shape.indexOf(1)), `squeeze(${x.shape.indexOf(1)})`)
         : undefined;
+    case 14: {
+      if (rank === 0 || x.shape[axis] === 0) return undefined;
+      const list = [a, b, -1 - c, 0].map((n) => n % x.shape[axis]!);
+      return made(x.take(list, axis), `take([${list}], ${axis})`);
+    }
     case 13:
       return rank > 1 ? made(x.triu((b % 3) - 1), `triu(${(b % 3) - 1})`) : undefined;
     default:

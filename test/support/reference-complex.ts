@@ -51,7 +51,17 @@ function logarithm(z: Complex): Complex {
   return pair(near ? 0.5 * log1p((large - 1) * (large + 1) + small * small) : log(size), atan2(z.im, z.re));
 }
 
-const exponential = (z: Complex): Complex => pair(exp(z.re) * Math.cos(z.im), exp(z.re) * Math.sin(z.im));
+/** With the special values of C99's Annex G. */
+function exponential(z: Complex): Complex {
+  const size = exp(z.re);
+  if (z.im === 0) return pair(size, z.im);
+  if (!Number.isFinite(z.im) && infinite(z.re)) return size === 0 ? pair(0, 0) : pair(size, Number.NaN);
+  if (Number.isFinite(size) || !Number.isFinite(z.re))
+    return pair(size * Math.cos(z.im), size * Math.sin(z.im));
+  // In two factors, since exp of the real part alone may overflow where the result does not.
+  const half = exp(z.re / 2);
+  return pair(half * Math.cos(z.im) * half, half * Math.sin(z.im) * half);
+}
 
 function power(a: Complex, b: Complex): Complex {
   if (b.re === 0 && b.im === 0) return pair(1, 0);
@@ -108,6 +118,11 @@ const turned =
   };
 
 function expm1Complex(z: Complex): Complex {
+  if (z.im === 0) return pair(expm1(z.re), z.im);
+  if (![exp(z.re), z.re, z.im].every(Number.isFinite)) {
+    const e = exponential(z);
+    return pair(e.re - 1, e.im);
+  }
   const half = Math.sin(z.im / 2);
   return pair(expm1(z.re) * Math.cos(z.im) - 2 * half * half, exp(z.re) * Math.sin(z.im));
 }
@@ -138,9 +153,11 @@ export const COMPLEX_OPS: Readonly<Partial<Record<OpName, ComplexOp>>> = {
   expm1: unary(expm1Complex),
   log: unary(logarithm),
   log1p: unary((z) =>
-    hypot(z.re, z.im) < 0.5
-      ? pair(0.5 * log1p(z.re * (2 + z.re) + z.im * z.im), atan2(z.im, 1 + z.re))
-      : logarithm(pair(1 + z.re, z.im)),
+    z.im === 0 && z.re > -1
+      ? pair(log1p(z.re), z.im)
+      : hypot(z.re, z.im) < 0.5
+        ? pair(0.5 * log1p(z.re * (2 + z.re) + z.im * z.im), atan2(z.im, 1 + z.re))
+        : logarithm(pair(1 + z.re, z.im)),
   ),
   log2: unary((z) => scaled(logarithm(z), Math.LN2)),
   log10: unary((z) => scaled(logarithm(z), Math.LN10)),

@@ -83,8 +83,12 @@ function extreme(
 function squaredDeviations(values: readonly Scalar[]): number {
   const parts = (part: (z: Scalar) => number): number => {
     const numbers = values.map(part);
-    const mean = numbers.reduce((a, b) => a + b, 0) / numbers.length;
-    return numbers.reduce((sum, x) => sum + (x - mean) ** 2, 0);
+    const around = (mean: number): number => numbers.reduce((sum, x) => sum + (x - mean) ** 2, 0);
+    const found = around(numbers.reduce((a, b) => a + b, 0) / numbers.length);
+    if (Number.isFinite(found) || !numbers.every(Number.isFinite)) return found;
+    // Finite numbers whose sum overflows, or whose mean's rounding does once squared.
+    const [first, n] = [numbers[0]!, numbers.length];
+    return around(numbers.reduce((mean, x) => mean + (x / n - first / n), first));
   };
   const real = parts((z) => (isComplexValue(z) ? z.re : Number(z)));
   return values.some(isComplexValue) ? real + parts((z) => (isComplexValue(z) ? z.im : 0)) : real;

@@ -66,11 +66,32 @@ function evaluateNode(node: Expr, inputs: readonly Values[], args: readonly Valu
       return reduceNode(node, inputs[0]!);
     case 'view':
       return viewValues(node, inputs[0]!);
+    case 'gather':
+      return gatherValues(node, inputs);
     case 'contract':
       return contract(node, inputs);
     case 'loop':
       return loopValues(node, inputs);
   }
+}
+
+function gatherValues(
+  { axis, mode, shape, inputs: [array, index] }: ExprOf<'gather'>,
+  [x, at]: readonly Values[],
+): Values {
+  const size = array!.shape[axis]!;
+  const rank = index!.shape.length;
+  const pick = (chosen: number): number => {
+    if (mode === 'wrap') return ((chosen % size) + size) % size;
+    const counted = mode === 'raise' && chosen < 0 ? chosen + size : chosen;
+    return Math.min(Math.max(counted, 0), size - 1);
+  };
+  return Array.from(indices(shape), (place) => {
+    const own = place.slice(axis, axis + rank);
+    const chosen = Number(at![own.reduce((n, i, k) => n + i * stridesOf(index!.shape)[k]!, 0)]);
+    const from = [...place.slice(0, axis), pick(chosen), ...place.slice(axis + rank)];
+    return x![from.reduce((n, i, k) => n + i * stridesOf(array!.shape)[k]!, 0)]!;
+  });
 }
 
 function loopValues({ loop, result }: ExprOf<'loop'>, inputs: readonly Values[]): Values {

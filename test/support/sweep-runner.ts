@@ -8,7 +8,7 @@ import { mergeRegions, type Region, type Work, type Works } from '../../src/code
 import type * as Native from '../../src/exec/native/native.js';
 import type { ProgramSpec, StepSpec, SweepBuffer, SweepSpec } from '../../src/exec/native/native-types.js';
 import type { Touch } from '../../src/exec/sweeps/sweep-cuts.js';
-import type { Kernel } from '../../src/fusion/kernel.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 

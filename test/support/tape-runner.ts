@@ -4,7 +4,7 @@
 
 import { encodeTape } from '../../src/codegen/tape/tape.js';
 import type * as Native from '../../src/exec/native/native.js';
-import type { Affine, Bound, Kernel } from '../../src/fusion/kernel.js';
+import type { Affine, Bound, Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf, type DType } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import type { OpName } from '../../src/graph/ops.js';
@@ -105,6 +105,18 @@ export function randomKernel(seed: number, mostElements = 20_000): Kernel {
     }
     return builder.load(dtype, strides, { offset, bounds });
   };
+  // A gather from rows, columns or elements of a table, by an index that the kernel computes.
+  const gather = (): number => {
+    const size = between(1, 9);
+    const last = builder.constant('int64', size - 1);
+    const index = builder.cast(builder.map('floor', pick(values)), 'int64');
+    const value = builder.map('minimum', builder.map('maximum', index, builder.constant('int64', 0)), last);
+    const axis = between(-1, sizes.length - 1);
+    const isRow = next() < 0.5;
+    const width = axis < 0 ? 1 : sizes[axis]!;
+    const strides = sizes.map((_, k) => (k === axis ? (isRow ? 1 : size) : 0));
+    return builder.gather(dtype, strides, { value, stride: isRow ? width : 1, size });
+  };
   const compute = (): void => {
     for (let k = between(1, 4); k > 0; k--) {
       const draw = next();
@@ -117,6 +129,7 @@ export function randomKernel(seed: number, mostElements = 20_000): Kernel {
   };
 
   for (let k = between(1, 4); k > 0; k--) values.push(load());
+  if (seed % 3 === 0) values.push(gather());
   values.push(builder.constant(dtype, 2));
   compute();
   if (parallelCount === sizes.length)
@@ -129,7 +142,9 @@ export function randomKernel(seed: number, mostElements = 20_000): Kernel {
       builder.map('maximum', pick(values), builder.constant(dtype, -2)),
       builder.constant(dtype, 2),
     );
-    const result = builder.reduce(reduction, builder.map('floor', small));
+    // No −0, which is equal to 0: which of the two a maximum gives is open.
+    const whole = builder.map('add', builder.map('floor', small), builder.constant(dtype, 0));
+    const result = builder.reduce(reduction, whole);
     builder.store(result);
     if (reduction === 'max' || reduction === 'min') values.push(result);
     if (next() < 0.6) compute();

@@ -88,7 +88,6 @@ WEFT_SIM_UNARY(exp2)
 WEFT_SIM_UNARY(expm1)
 WEFT_SIM_UNARY(fabs)
 WEFT_SIM_UNARY(floor)
-WEFT_SIM_UNARY(lgamma)
 WEFT_SIM_UNARY(log)
 WEFT_SIM_UNARY(log10)
 WEFT_SIM_UNARY(log1p)
@@ -110,6 +109,11 @@ WEFT_SIM_BINARY(pow)
 extern "C" float fmaf(float, float, float);
 extern "C" void sincos(double, double*, double*);
 extern "C" void sincosf(float, float*, float*);
+extern "C" double weft_sim_lgamma(double) __asm__("lgamma");
+extern "C" float weft_sim_lgammaf(float) __asm__("lgammaf");
+// CUDA's lgamma(-infinity) is -infinity, unlike C's.
+inline double lgamma(double a) { return a == -__builtin_inf() ? a : weft_sim_lgamma(a); }
+inline float lgammaf(float a) { return a == -__builtin_inff() ? a : weft_sim_lgammaf(a); }
 inline double rsqrt(double a) { return 1.0 / sqrt(a); }
 inline float rsqrtf(float a) { return 1.0f / sqrtf(a); }
 inline int signbit(float a) { return __builtin_signbitf(a) != 0; }

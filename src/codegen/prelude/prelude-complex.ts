@@ -64,6 +64,14 @@ __device__ __forceinline__ T weft_square_of(weft_complex<T> a) {
 template <class T>
 __device__ __forceinline__ weft_complex<T> weft_scaled(weft_complex<T> a, T s) {
   return {a.re * s, a.im * s};
+}
+template <class T>
+__device__ __forceinline__ T weft_product_of(weft_complex<T> a, weft_complex<T> b) {
+  return a.re * b.re + a.im * b.im;
+}
+template <class T>
+__device__ __forceinline__ T weft_undefined_of(weft_complex<T> a) {
+  return (a.re - a.re) + (a.im - a.im);
 }`),
   piece(`
 template <class T>
@@ -132,6 +140,11 @@ inline __device__ weft_complex<T> weft_exp(weft_complex<T> a) {
   piece(`
 template <class T>
 inline __device__ weft_complex<T> weft_expm1(weft_complex<T> a) {
+  if (a.im == (T)0) return {expm1(a.re), a.im};
+  if (!weft_isfinite(exp(a.re)) || !weft_isfinite(a.re) || !weft_isfinite(a.im)) {
+    const weft_complex<T> e = weft_exp(a);
+    return {e.re - (T)1, e.im};
+  }
   T s, c, t, u;
   weft_sincos(a.im, &s, &c);
   weft_sincos(a.im * (T)0.5, &t, &u);
@@ -155,6 +168,7 @@ inline __device__ weft_complex<T> weft_log(weft_complex<T> a) {
   piece(`
 template <class T>
 inline __device__ weft_complex<T> weft_log1p(weft_complex<T> a) {
+  if (a.im == (T)0 && a.re > (T)-1) return {log1p(a.re), a.im};
   const T arg = atan2(a.im, a.re + (T)1);
   if (fabs(a.re) < (T)0.5 && fabs(a.im) < (T)0.5) return {(T)0.5 * log1p(a.re * ((T)2 + a.re) + a.im * a.im), arg};
   return {weft_log_abs(a.re + (T)1, a.im), arg};

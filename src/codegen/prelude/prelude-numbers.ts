@@ -177,6 +177,10 @@ __device__ __forceinline__ double weft_logaddexp(double a, double b) {
   const double d = a - b;
   return d > 0.0 ? a + log1p(exp(-d)) : d <= 0.0 ? b + log1p(exp(d)) : d;
 }`),
+  piece(`
+/* CUDA's gives -infinity for -infinity, C's infinity. */
+__device__ __forceinline__ float weft_lgamma(float a) { return weft_isinf(a) ? fabsf(a) : lgammaf(a); }
+__device__ __forceinline__ double weft_lgamma(double a) { return weft_isinf(a) ? fabs(a) : lgamma(a); }`),
   // From 105615 on, sinf, cosf and tanf take many steps more, in a loop, which stand apart: where the same condition as theirs is
   // false, the compiler leaves them out. It halves the time that such kernels take to compile.
   piece(`

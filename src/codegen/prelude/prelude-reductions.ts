@@ -46,7 +46,8 @@ __device__ __forceinline__ weft_best<T, I> weft_first_greatest(weft_best<T, I> a
   return weft_exceeds(b.value, b.index, a.value, a.index) ? b : a;
 }`),
   piece(`
-/* Count, mean and sum of squared deviations (Chan, Golub and LeVeque, 1979). D is the type of a squared deviation. */
+/* Count, mean and sum of squared deviations (Chan, Golub and LeVeque, 1979). D is the type of a squared deviation.
+   Where deviations overflow, the mean no longer counts and is 0: a difference of two infinities would be NaN. */
 template <class T, class D>
 struct weft_moments {
   D count;
@@ -57,6 +58,11 @@ __device__ __forceinline__ float weft_square_of(float a) { return a * a; }
 __device__ __forceinline__ double weft_square_of(double a) { return a * a; }
 __device__ __forceinline__ float weft_scaled(float a, float s) { return a * s; }
 __device__ __forceinline__ double weft_scaled(double a, double s) { return a * s; }
+__device__ __forceinline__ float weft_product_of(float a, float b) { return a * b; }
+__device__ __forceinline__ double weft_product_of(double a, double b) { return a * b; }
+/* 0, but NaN for what is not finite. */
+__device__ __forceinline__ float weft_undefined_of(float a) { return a - a; }
+__device__ __forceinline__ double weft_undefined_of(double a) { return a - a; }
 /* The share of a count in a larger one: its last bits only weigh the difference of two means. */
 __device__ __forceinline__ float weft_share(float part, float whole) { return __fdividef(part, whole); }
 __device__ __forceinline__ double weft_share(double part, double whole) { return part / whole; }
@@ -67,22 +73,25 @@ __device__ __forceinline__ weft_moments<T, D> weft_combine(weft_moments<T, D> a,
   const T delta = b.mean - a.mean;
   weft_moments<T, D> r;
   r.count = count;
-  r.mean = a.mean + weft_scaled(delta, share);
-  r.deviations = a.deviations + b.deviations + weft_square_of(delta) * a.count * share;
+  /* Weighed before it is squared: an empty side must not meet an infinity. */
+  r.deviations = a.deviations + b.deviations + weft_product_of(weft_scaled(delta, a.count * share), delta);
+  r.mean = r.deviations - r.deviations == (D)0 ? a.mean + weft_scaled(delta, share) : T();
   return r;
 }
 /* The moments of a few values: two passes over registers. */
 template <class T, class D, int N>
 __device__ __forceinline__ weft_moments<T, D> weft_moments_of(const T (&x)[N]) {
-  T sum = x[0];
+  /* Scaled first, by a power of two, since the sum may overflow. */
+  T mean = weft_scaled(x[0], (D)1 / (D)N);
 #pragma unroll
-  for (int k = 1; k < N; ++k) sum = sum + x[k];
+  for (int k = 1; k < N; ++k) mean = mean + weft_scaled(x[k], (D)1 / (D)N);
   weft_moments<T, D> r;
   r.count = (D)N;
-  r.mean = weft_scaled(sum, (D)1 / (D)N);
+  r.mean = mean;
   r.deviations = weft_square_of(x[0] - r.mean);
 #pragma unroll
   for (int k = 1; k < N; ++k) r.deviations += weft_square_of(x[k] - r.mean);
+  if (!(r.deviations - r.deviations == (D)0)) r.mean = T();
   return r;
 }`),
   piece(`

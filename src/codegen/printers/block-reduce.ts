@@ -3,7 +3,7 @@
  * result: butterflies inside warps, then one exchange through shared memory. The order is fixed by the layout alone.
  */
 import { InternalError } from '../../errors.js';
-import { argumentsOf } from '../../fusion/kernel.js';
+import { argumentsOf } from '../../fusion/kernel/kernel.js';
 import type { Body } from '../body.js';
 import type { Monoid } from '../monoids.js';
 import { monoidOf } from '../monoids.js';

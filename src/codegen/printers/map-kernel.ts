@@ -7,7 +7,8 @@
  * Where an op is many instructions, the arithmetic of the chunks is a loop that is not unrolled, through which the loaded
  * chunks move up: it is compiled once.
  */
-import { argumentsOf, type Kernel, product } from '../../fusion/kernel.js';
+import { loadsOf } from '../../fusion/kernel/algebra.js';
+import { argumentsOf, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../graph/ops.js';
 import { isExpensive } from '../apart.js';
 import type { Body, Scope } from '../body.js';
@@ -68,7 +69,7 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
     kernel.stores.map((store) => store.value),
     () => false,
   );
-  const isLoad = (position: number): boolean => body.instruction(position).kind === 'load';
+  const { isLoad } = body;
   const columns = printColumns(out, body, params, new ChunkLoads(body, chunking, params), walk, used);
   const own = used.filter((position) => !columns.positions.has(position));
   const loads = new ChunkLoads(body, chunking, params, own.filter(isLoad));
@@ -181,7 +182,7 @@ function printColumns(
   // Past the end lie columns whose values need not be in memory.
   out.block(`if (first < ${params.size(whole)})`, () => {
     const coordinates = printCoordinates(out, params, 'first', kernel.parallel, 'x');
-    const loaded = [...positions].filter((position) => body.instruction(position).kind === 'load');
+    const loaded = loadsOf(kernel, positions).map(({ position }) => position);
     for (const position of loaded) {
       loads.declare(out, position, []);
       loads.load(out, position, '', coordinates);

@@ -3,7 +3,8 @@
  * is computed once and staged in shared memory; each thread combines items × items pairs in registers. Blocks of several
  * slots leave their accumulators in scratch, which a second launch combines in slot order.
  */
-import { argumentsOf, type Kernel, product } from '../../fusion/kernel.js';
+import { isIndexArithmetic } from '../../fusion/kernel/algebra.js';
+import { argumentsOf, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { Body, type Scope } from '../body.js';
 import { fromStorage, STORAGE_TYPE } from '../casts.js';
 import { type Chunking, ChunkStores, elementCoordinates } from '../chunks.js';
@@ -222,9 +223,7 @@ class PairTile {
 
   /** Coordinates for index arithmetic on a pair, printed only where there is some. */
   #pairCoordinates(own: readonly number[]): string[] {
-    const placed = own.some((position) =>
-      ['index', 'inside'].includes(this.#body.instruction(position).kind),
-    );
+    const placed = own.some((position) => isIndexArithmetic(this.#body.instruction(position)));
     if (!placed) return [];
     this.#out.line(`const ${this.#params.index} r = base + k;`);
     const reduced = printCoordinates(this.#out, this.#params, 'r', this.#body.kernel.reduced, 'z');

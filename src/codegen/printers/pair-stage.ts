@@ -5,7 +5,7 @@
  * Cell (k, m) of a side's tile holds reduced element `base + k` of row `m`: neighbouring rows lie side by side. Where registers
  * are left for it, what the next tile needs is on its way to them while the block computes.
  */
-import type { Access } from '../../fusion/kernel.js';
+import type { Access } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { Body, Scope } from '../body.js';
 import { toStorage } from '../casts.js';
@@ -89,9 +89,7 @@ export class PairStage {
 
   /** The loads that values need. */
   #loadsOf(own: readonly number[]): number[] {
-    return this.#body
-      .closure(own, () => false)
-      .filter((position) => this.#body.instruction(position).kind === 'load');
+    return this.#body.closure(own, () => false).filter(this.#body.isLoad);
   }
 
   /** Packs of a side that a thread loads. */
@@ -300,9 +298,6 @@ export class PairStage {
   }
 
   #accessesOf(own: readonly number[]): Access[] {
-    return this.#loadsOf(own).flatMap((position) => {
-      const i = this.#body.instruction(position);
-      return i.kind === 'load' ? [i.access] : [];
-    });
+    return this.#loadsOf(own).map((position) => this.#body.accessAt(position)!);
   }
 }

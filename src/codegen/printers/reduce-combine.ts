@@ -2,7 +2,7 @@
  * The end of a reduction: the second launch, which combines the slots of each row in a fixed order, and the row-level
  * arithmetic and stores of a finished row. Called by `reduce-kernel.ts`.
  */
-import { product } from '../../fusion/kernel.js';
+import { product } from '../../fusion/kernel/kernel.js';
 import type { Body, Scope } from '../body.js';
 import { storeElement } from '../chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';

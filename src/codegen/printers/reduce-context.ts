@@ -3,7 +3,7 @@
  *
  * Used by `reduce-kernel.ts` (the frame of a function), `reduce-step.ts` and `reduce-staged.ts` (its loops).
  */
-import { argumentsOf, product } from '../../fusion/kernel.js';
+import { argumentsOf, product } from '../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
 import { type Chunking, ChunkLoads, ChunkStores } from '../chunks.js';
@@ -111,7 +111,7 @@ function partsOf(body: Body, accumulators: readonly Accumulator[]): Parts {
   ];
   const isRow = (position: number): boolean => !levels.element[position];
   const element = body.closure(targets, isRow);
-  const isLoad = (position: number): boolean => body.instruction(position).kind === 'load';
+  const { isLoad } = body;
   const used = new Set([...targets, ...element.flatMap(argsOf)]);
   const rowValues = [...used].filter((p) => isRow(p) && body.instruction(p).kind !== 'const');
   const computed = element.filter((position) => !isLoad(position));

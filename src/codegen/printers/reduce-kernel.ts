@@ -3,7 +3,7 @@
  * stores at both levels. One function, or two where the reduced axis is cut into slots: the first leaves one
  * accumulator per slot in scratch, the second combines them in slot order and finishes the rows.
  */
-import { product } from '../../fusion/kernel.js';
+import { product } from '../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
 import { elementCoordinates } from '../chunks.js';

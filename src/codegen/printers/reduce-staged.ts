@@ -4,6 +4,7 @@
  * time, and every thread combines it with its own rows in registers: where arithmetic is the limit, with near forms
  * (`near.ts`). Called by `reduce-kernel.ts`.
  */
+import { isIndexArithmetic } from '../../fusion/kernel/algebra.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import { opRow } from '../../graph/ops.js';
 import type { Scope } from '../body.js';
@@ -123,9 +124,7 @@ function printPairs(
     }
   }
   const { kernel } = c.body;
-  const placed = c.parts.own.some((position) =>
-    ['index', 'inside'].includes(c.body.instruction(position).kind),
-  );
+  const placed = c.parts.own.some((position) => isIndexArithmetic(c.body.instruction(position)));
   if (placed) out.line(`const ${c.params.index} s = base + j;`);
   const reduced = placed
     ? printCoordinates(out, c.params, 's', kernel.reduced, 'z')

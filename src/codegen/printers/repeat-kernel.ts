@@ -2,7 +2,7 @@
  * Prints many steps of a map of each element by itself as one kernel (`schedule-repeat.ts`): elements are loaded once, stay in
  * registers, and are stored after the last step. Called by `cuda.ts`.
  */
-import { type Kernel, product } from '../../fusion/kernel.js';
+import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import type { Body, Scope } from '../body.js';
 import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates } from '../chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';
@@ -53,12 +53,10 @@ function printChunk(out: Writer, body: Body, params: Parameters, width: number):
     kernel.stores.map(({ value }) => value),
     () => false,
   );
-  const isLoad = (position: number): boolean => body.instruction(position).kind === 'load';
+  const { isLoad } = body;
   const loaded = used.filter(isLoad);
-  const loadedValue = (position: number): string => {
-    const i = body.instruction(position);
-    return params.counted(loads.value(position, ''), i.kind === 'load' ? i.access.buffer : -1);
-  };
+  const loadedValue = (position: number): string =>
+    params.counted(loads.value(position, ''), body.accessAt(position)!.buffer);
   const coordinates = printCoordinates(out, params, 'i', kernel.parallel, 'x');
   for (const position of loaded) {
     loads.declare(out, position, []);
@@ -91,8 +89,8 @@ function printChunk(out: Writer, body: Body, params: Parameters, width: number):
 function feedbackOf(body: Body, loaded: readonly number[]): [position: number, store: number][] {
   const { feedback, stores } = body.kernel;
   return loaded.flatMap((position): [number, number][] => {
-    const i = body.instruction(position);
-    const pair = i.kind === 'load' ? feedback!.find(({ input }) => input === i.access.buffer) : undefined;
+    const { buffer } = body.accessAt(position)!;
+    const pair = feedback!.find(({ input }) => input === buffer);
     const store = pair === undefined ? -1 : stores.findIndex(({ access }) => access.buffer === pair.output);
     return store < 0 ? [] : [[position, store]];
   });

@@ -4,7 +4,7 @@
  * Used by `row-kernel.ts` (the frame and the walks), `row-shared.ts` (chunks in shared memory) and `row-chunk.ts` (the
  * arithmetic on a chunk).
  */
-import { product } from '../../fusion/kernel.js';
+import { argumentsOf, product } from '../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../graph/ops.js';
 import type { Body } from '../body.js';
 import { type Chunking, ChunkLoads, ChunkStores } from '../chunks.js';
@@ -48,8 +48,7 @@ export class RowContext {
   }
 
   argumentsOf(position: number): readonly number[] {
-    const instruction = this.body.instruction(position);
-    return 'args' in instruction ? instruction.args : [];
+    return argumentsOf(this.body.instruction(position));
   }
 
   argumentType({ position }: Accumulator): string {
@@ -62,7 +61,7 @@ export class RowContext {
   }
 
   isLoad(position: number): boolean {
-    return this.body.instruction(position).kind === 'load';
+    return this.body.isLoad(position);
   }
 
   heldLoads(): number[] {

@@ -3,7 +3,7 @@
  * after each walk. Elements are held in registers and shared memory from phase to phase, or loaded and computed again
  * where the row is too long (`RowSchedule.held`).
  */
-import { product } from '../../fusion/kernel.js';
+import { product } from '../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
 import { storeElement } from '../chunks.js';

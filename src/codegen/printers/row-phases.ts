@@ -2,7 +2,7 @@
  * What each phase of a row kernel does: which values it computes, loads, stores and keeps for later phases. Printed by
  * `row-kernel.ts`.
  */
-import { argumentsOf } from '../../fusion/kernel.js';
+import { argumentsOf } from '../../fusion/kernel/kernel.js';
 import type { Body } from '../body.js';
 import type { Lifetimes } from '../schedules/schedule-rows.js';
 import { type Accumulator, accumulatorsOf } from './block-reduce.js';
@@ -33,7 +33,7 @@ export function phaseOf(body: Body, { first, held }: Lifetimes, phase: number): 
   ];
   const earlier = (position: number): boolean => held.has(position) && first[position]! < phase;
   const needed = body.closure(targets, (position) => !levels.element[position] || earlier(position));
-  const isLoad = (position: number): boolean => body.instruction(position).kind === 'load';
+  const { isLoad } = body;
   return {
     accumulators,
     stores,

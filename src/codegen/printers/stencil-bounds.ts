@@ -1,16 +1,17 @@
 /** The bounds that steps of a stencil test, and whether one can fail in a tile. Called by `stencil-kernel.ts`. */
-import { type Bound, sameBound } from '../../fusion/kernel.js';
+import { boundsIn } from '../../fusion/kernel/algebra.js';
+import { type Bound, sameBound } from '../../fusion/kernel/kernel.js';
 import type { Body } from '../body.js';
 import { boundsExpression } from '../index-math.js';
 import type { Parameters } from '../parameters.js';
 import { type StencilSchedule, shiftOf, tileColumns, tileRows } from '../schedules/schedule-stencil.js';
 
-/** Every bound that a step tests, of the instructions at these places on the tape. Loads of what no step changes are not of a step. */
+/** The bounds that a step of the loop tests. Loop-invariant loads test theirs once, ahead of all steps. */
 export function boundsOf(positions: readonly number[], body: Body): Bound[] {
   const all = positions.flatMap((position): readonly Bound[] => {
-    const i = body.instruction(position);
-    if (i.kind === 'inside') return i.bounds;
-    return i.kind === 'load' && (shiftOf(body.kernel, i) ?? undefined) !== undefined ? i.access.bounds : [];
+    const access = body.accessAt(position);
+    const isOfStep = access === undefined || (shiftOf(body.kernel, access) ?? undefined) !== undefined;
+    return isOfStep ? boundsIn(body.instruction(position)) : [];
   });
   return all.filter((bound, k) => all.findIndex((other) => sameBound(bound, other)) === k);
 }

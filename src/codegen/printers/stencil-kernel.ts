@@ -3,7 +3,8 @@
  * other warps come through shared memory, columns of other threads of the warp by shuffles. Where no bound can fail in a
  * tile, none is tested.
  */
-import type { Bound } from '../../fusion/kernel.js';
+import { isPredicate, isUniform, loadsOf } from '../../fusion/kernel/algebra.js';
+import type { Bound } from '../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
 import { fromStorage, STORAGE_TYPE, toStorage } from '../casts.js';
@@ -54,13 +55,12 @@ class Stencil {
       kernel.stores.map(({ value }) => value),
       () => false,
     );
-    this.#loads = used.flatMap((position): Load[] => {
-      const i = body.instruction(position);
-      return i.kind === 'load'
-        ? [{ position, shift: shiftOf(kernel, i) ?? undefined, bounds: i.access.bounds }]
-        : [];
-    });
-    this.#computed = used.filter((position) => body.instruction(position).kind !== 'load');
+    this.#loads = loadsOf(kernel, used).map(({ position, access }) => ({
+      position,
+      shift: shiftOf(kernel, access) ?? undefined,
+      bounds: access.bounds,
+    }));
+    this.#computed = used.filter((position) => !body.isLoad(position));
     this.#reach = kernel.feedback!.map((_, state) => {
       const shifts = this.#loads.flatMap(({ shift }) => (shift?.state === state ? [shift] : []));
       const far = (of: (shift: Shift) => number): number =>
@@ -150,13 +150,11 @@ class Stencil {
 
   /** The buffer that a load reads. */
   #bufferOf(position: number): number {
-    const i = this.#body.instruction(position);
-    return i.kind === 'load' ? i.access.buffer : -1;
+    return this.#body.accessAt(position)!.buffer;
   }
 
   #isUniform(position: number): boolean {
-    const i = this.#body.instruction(position);
-    return i.kind === 'load' && i.access.bounds.length === 0 && i.access.strides.every((s) => s === 0);
+    return isUniform(this.#body.accessAt(position)!);
   }
 
   /** Whether the columns of a thread lie in one aligned piece of memory, inside or outside of the arrays together. */
@@ -195,9 +193,8 @@ class Stencil {
 
   /** What no step changes is loaded once. */
   #bringConstant(position: number): void {
-    const i = this.#body.instruction(position);
-    if (i.kind !== 'load') return;
-    const { access, dtype } = i;
+    const access = this.#body.accessAt(position)!;
+    const { dtype } = this.#body.instruction(position);
     const at = (coordinates: readonly string[]): string =>
       fromStorage(
         dtype,
@@ -339,7 +336,7 @@ class Stencil {
     }
     if (!isBounded) {
       for (const position of this.#computed)
-        if (this.#body.instruction(position).kind === 'inside') known.set(position, 'true');
+        if (isPredicate(this.#body.instruction(position))) known.set(position, 'true');
     }
     return { coordinates: CELL, known };
   }

@@ -3,7 +3,7 @@
  * such loads are read along their own axis, handed over in shared memory, and used along the last axis, so that every
  * access to device memory is contiguous.
  */
-import type { Kernel } from '../../fusion/kernel.js';
+import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Body, Scope } from '../body.js';
 import { fromStorage, STORAGE_TYPE } from '../casts.js';
 import { type Chunking, ChunkLoads, ChunkStores, chunkWidth, elementCoordinates } from '../chunks.js';
@@ -75,7 +75,7 @@ class TileMap {
       kernel.stores.map((store) => store.value),
       () => false,
     );
-    const isLoad = (position: number): boolean => this.#body.instruction(position).kind === 'load';
+    const { isLoad } = this.#body;
     const direct = used.filter((position) => isLoad(position) && !staged.includes(position));
     const across = new ChunkLoads(this.#body, this.#across, this.#params);
     const along = new ChunkLoads(this.#body, this.#along, this.#params);

@@ -1,7 +1,7 @@
 /**
  * The schedule of a kernel without reduced axes whose loads run along its stores, or are too short to be transposed.
  */
-import { type Access, type Kernel, product } from '../../fusion/kernel.js';
+import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { opRow } from '../../graph/ops.js';
 import { Body } from '../body.js';
 import { chunkWidth, isAligned, shiftFrom } from '../chunks.js';

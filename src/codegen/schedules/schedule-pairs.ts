@@ -3,11 +3,15 @@
  * them (`((x[:, None] - y[None]) ** 2).sum(-1)`): tiled like a matrix product, for any arithmetic and any reduction. Where
  * there are few tiles, the reduced axes are cut into slots.
  */
-import { argumentsOf, type Kernel, levelsOf, product } from '../../fusion/kernel.js';
+
+import { loadsOf } from '../../fusion/kernel/algebra.js';
+import { argumentsOf, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { levelsOf } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { accumulatorOf, reductionRow } from '../../graph/reductions.js';
 import { dependenciesOf } from '../body.js';
 import type { Stretch } from '../tile-reduced.js';
+import { elementLoads } from './schedule-reduce.js';
 
 export interface PairSchedule {
   readonly kind: 'pairs';
@@ -74,9 +78,9 @@ export function choosePairs(kernel: Kernel): PairSchedule | undefined {
   const axisJ = p - 1;
   const { element } = levelsOf(kernel);
   if (p < 2 || kernel.stores.some(({ value }) => element[value])) return undefined;
-  const loads = kernel.tape.flatMap((i, position) =>
-    i.kind === 'load' && element[position] ? [position] : [],
-  );
+  // A gather is a value of its own for each pair.
+  if (loadsOf(kernel).some(({ access }) => access.index !== undefined)) return undefined;
+  const loads = elementLoads(kernel).map(({ position }) => position);
   for (let axisI = p - 2; axisI >= 0; axisI--) {
     const sides = sidesOf(kernel, axisI, axisJ);
     const has = (side: Side): boolean => loads.some((position) => sides[position] === side);
@@ -198,8 +202,8 @@ function slottedPairs(size: PairSize): Sized | undefined {
 
 /** The reduced axis along which the loads of a side lie side by side, unless its rows do. */
 function runOf(kernel: Kernel, axis: number, isOwn: (position: number) => boolean): number | undefined {
-  const accesses = kernel.tape.flatMap((i, position) =>
-    i.kind === 'load' && isOwn(position) ? [i.access.strides] : [],
+  const accesses = loadsOf(kernel).flatMap(({ position, access }) =>
+    isOwn(position) ? [access.strides] : [],
   );
   if (accesses.some((strides) => strides[axis] === 1)) return undefined;
   const p = kernel.parallel.length;

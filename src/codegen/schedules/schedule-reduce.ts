@@ -6,8 +6,10 @@
  * fixed length where the parallel axes alone would not fill a device; partial results of slots go to scratch and are
  * combined in slot order by a second launch.
  */
-import { type Access, argumentsOf, type Kernel, levelsOf, product } from '../../fusion/kernel.js';
-import { byteLengthOf, type DType } from '../../graph/dtype.js';
+import { affineLoadsOf, type Load } from '../../fusion/kernel/algebra.js';
+import { type Access, argumentsOf, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { levelsOf } from '../../fusion/kernel/levels.js';
+import { byteLengthOf } from '../../graph/dtype.js';
 import { reductionRow } from '../../graph/reductions.js';
 import { chunkWidth } from '../chunks.js';
 import { nearFormOf, suitsLoop } from '../near-forms.js';
@@ -52,12 +54,10 @@ const MOST_SLOTS = 2 ** 15;
 export const powerOfTwoFrom = (n: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, n)));
 export const powerOfTwoTo = (n: number): number => 2 ** Math.floor(Math.log2(Math.max(1, n)));
 
-/** Element-level loads that some store or reduction needs. */
-export function elementLoads(kernel: Kernel): { access: Access; dtype: DType }[] {
+/** Element-level loads at affine places that some store or reduction needs. */
+export function elementLoads(kernel: Kernel): Load[] {
   const { element } = levelsOf(kernel);
-  return kernel.tape.flatMap((i, k) =>
-    i.kind === 'load' && element[k] ? [{ access: i.access, dtype: i.dtype }] : [],
-  );
+  return affineLoadsOf(kernel).filter(({ position }) => element[position]);
 }
 
 /** Whether threads should lie along the reduced axis (rows) or the last parallel one (columns). */

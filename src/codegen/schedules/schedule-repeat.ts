@@ -2,7 +2,8 @@
  * The schedule of a loop's body that is one map of each element by itself: a thread keeps its elements in registers for many
  * steps.
  */
-import { type Kernel, product, sameAffine } from '../../fusion/kernel.js';
+import { isSamePlace, loadsFrom } from '../../fusion/kernel/algebra.js';
+import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { opRow } from '../../graph/ops.js';
 import { chunkWidth } from '../chunks.js';
 import { accessesOf } from './schedule-rows.js';
@@ -29,13 +30,7 @@ export function chooseRepeat(kernel: Kernel): RepeatSchedule | undefined {
   for (const { output, input } of feedback) {
     const store = kernel.stores.find(({ access }) => access.buffer === output);
     if (store === undefined || (parallel.length > 0 && store.access.strides.at(-1) !== 1)) return undefined;
-    const moves = tape.some(
-      (i) =>
-        i.kind === 'load' &&
-        i.access.buffer === input &&
-        (i.access.bounds.length > 0 || !sameAffine(i.access, store.access)),
-    );
-    if (moves) return undefined;
+    if (!loadsFrom(kernel, input).every(({ access }) => isSamePlace(access, store.access))) return undefined;
   }
   const count = product(parallel);
   const cost = tape.reduce((sum, i) => sum + (i.kind === 'map' ? opRow(i.op).cost : 0), 1);

@@ -2,7 +2,9 @@
  * The schedule of a kernel of several phases (softmax, layer norm): a row stays in registers from one walk over it to
  * the next; a row too long for the registers of a block is walked again, mostly from the L2 cache.
  */
-import { type Access, argumentsOf, type Kernel, levelsOf, product } from '../../fusion/kernel.js';
+import { affineLoadOf, affineLoadsOf } from '../../fusion/kernel/algebra.js';
+import { type Access, argumentsOf, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { levelsOf } from '../../fusion/kernel/levels.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import { chunkWidth } from '../chunks.js';
 import { layoutOf, powerOfTwoFrom } from './schedule-reduce.js';
@@ -44,11 +46,9 @@ const WARP = 32;
 const FEW_ROWS = 64;
 const LONG_ROW = 8192;
 
-/** Every load and store, with its dtype. */
+/** Every store, and every load at an affine place, with its dtype. */
 export function accessesOf(kernel: Kernel): { access: Access; dtype: DType; store: boolean }[] {
-  const loads = kernel.tape.flatMap((i) =>
-    i.kind === 'load' ? [{ access: i.access, dtype: i.dtype, store: false }] : [],
-  );
+  const loads = affineLoadsOf(kernel).map(({ access, dtype }) => ({ access, dtype, store: false }));
   const stores = kernel.stores.map(({ access }) => ({
     access,
     dtype: kernel.buffers[access.buffer]!.dtype,
@@ -98,7 +98,7 @@ export function lifetimesOf(kernel: Kernel): Lifetimes {
 
 export const isCastOfLoad = (kernel: Kernel, position: number): boolean => {
   const i = kernel.tape[position]!;
-  return i.kind === 'cast' && kernel.tape[i.args[0]]!.kind === 'load';
+  return i.kind === 'cast' && affineLoadOf(kernel.tape[i.args[0]]!) !== undefined;
 };
 
 /** Places for held values, shared by values that are not needed in the same phases. */

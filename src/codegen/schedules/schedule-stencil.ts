@@ -4,7 +4,8 @@
  * A block holds a tile of each state in registers, with a border that is as wide as the steps reach, and computes all of
  * it at every step: what is wrong at its rim moves inwards, and what is right in the end is stored.
  */
-import type { Affine, Instruction, Kernel } from '../../fusion/kernel.js';
+import { loadsOf } from '../../fusion/kernel/algebra.js';
+import type { Access, Affine, Kernel } from '../../fusion/kernel/kernel.js';
 import type { DType } from '../../graph/dtype.js';
 import { opRow } from '../../graph/ops.js';
 import { indexWidthOf } from '../index-math.js';
@@ -67,14 +68,13 @@ export function stencilGrid(kernel: Kernel, schedule: StencilSchedule): [number,
 }
 
 /** The state that a load reads, and from where; undefined: it reads no state. Null: a state, too far away. */
-export function shiftOf(kernel: Kernel, i: Instruction): Shift | undefined | null {
-  if (i.kind !== 'load') return undefined;
-  const state = kernel.feedback!.findIndex(({ input }) => input === i.access.buffer);
+export function shiftOf(kernel: Kernel, access: Access): Shift | undefined | null {
+  const state = kernel.feedback!.findIndex(({ input }) => input === access.buffer);
   if (state < 0) return undefined;
   const width = kernel.parallel[1]!;
-  if (!isDense(i.access, width)) return null;
-  const row = Math.round(i.access.offset / width);
-  const column = i.access.offset - row * width;
+  if (!isDense(access, width)) return null;
+  const row = Math.round(access.offset / width);
+  const column = access.offset - row * width;
   const reach = Math.max(Math.abs(row), Math.abs(column));
   return reach > MOST_REACH ? null : { state, row, column };
 }
@@ -96,19 +96,20 @@ export function chooseStencil(kernel: Kernel): StencilSchedule | undefined {
     if (own === undefined) return undefined;
     words += own;
   }
-  let [down, across, cost] = [0, 0, 0];
-  for (const i of tape) {
-    if (i.kind === 'map') cost += opRow(i.op).cost;
-    const shift = shiftOf(kernel, i);
+  let [down, across] = [0, 0];
+  const cost = tape.reduce((sum, i) => sum + (i.kind === 'map' ? opRow(i.op).cost : 0), 0);
+  if (cost > MOST_COST) return undefined;
+  for (const { access, dtype } of loadsOf(kernel)) {
+    if (access.index !== undefined) return undefined;
+    const shift = shiftOf(kernel, access);
     if (shift === null) return undefined;
     if (shift !== undefined) {
       down = Math.max(down, Math.abs(shift.row));
       across = Math.max(across, Math.abs(shift.column));
-    } else if (i.kind === 'load' && i.access.strides.some((stride) => stride !== 0)) {
-      words += WORDS[i.dtype] ?? 1;
+    } else if (access.strides.some((stride) => stride !== 0)) {
+      words += WORDS[dtype] ?? 1;
     }
   }
-  if (cost > MOST_COST) return undefined;
   return tiled({ words, down, across });
 }
 

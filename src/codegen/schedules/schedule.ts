@@ -5,7 +5,9 @@
  * follow from it. It is chosen here and printed elsewhere, so that a part of a kernel can be printed with the whole
  * kernel's schedule. The numbers in it were chosen for an H200 but hold for any device.
  */
-import { type Kernel, levelsOf, product } from '../../fusion/kernel.js';
+import { affineLoadsOf } from '../../fusion/kernel/algebra.js';
+import { type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { levelsOf } from '../../fusion/kernel/levels.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import { normalize } from '../domain.js';
 import type { Stretch } from '../tile-reduced.js';
@@ -69,17 +71,17 @@ function chooseTranspose(kernel: Kernel): TransposeSchedule | undefined {
   if (last < 1 || kernel.parallel[last]! < SHORT_AXIS) return undefined;
   const weights = kernel.parallel.map(() => 0);
   const candidates: { position: number; axis: number; dtype: DType }[] = [];
-  kernel.tape.forEach((i, position) => {
-    if (i.kind !== 'load' || i.access.bounds.length > 0) return;
-    const { strides } = i.access;
-    if (Math.abs(strides[last]!) < SHORT_AXIS) return;
+  for (const { position, access, dtype } of affineLoadsOf(kernel)) {
+    if (access.bounds.length > 0) continue;
+    const { strides } = access;
+    if (Math.abs(strides[last]!) < SHORT_AXIS) continue;
     const axis = strides.findIndex(
       (stride, k) => k < last && stride === 1 && kernel.parallel[k]! >= SHORT_AXIS,
     );
-    if (axis < 0) return;
-    weights[axis]! += byteLengthOf(i.dtype);
-    candidates.push({ position, axis, dtype: i.dtype });
-  });
+    if (axis < 0) continue;
+    weights[axis]! += byteLengthOf(dtype);
+    candidates.push({ position, axis, dtype });
+  }
   if (candidates.length === 0) return undefined;
   const axis = weights.indexOf(Math.max(...weights));
   const widest = Math.max(...candidates.map(({ dtype }) => byteLengthOf(dtype)));

@@ -6,7 +6,7 @@
  * The names of steps are those that `native/cpu/ops-chain.cpp` and `ops-math.cpp` enter into the registry. Called by
  * `tape-schedule.ts`, after pairs were joined (`tape-fuse.ts`): what stays alone stays as it was.
  */
-import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel.js';
+import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
 import type { DType } from '../../graph/dtype.js';
 import { opRow } from '../../graph/ops.js';
 import { COMPARISONS, type TapeFusion } from './tape-fuse.js';

@@ -5,7 +5,9 @@
  * The names here are those that `native/cpu/ops-fused.cpp`, `ops-math.cpp` and `reduce.cpp` enter into the registry;
  * a test holds the two together. Called by `tape-schedule.ts`.
  */
-import { argumentsOf, type Instruction, type Kernel, type Levels } from '../../fusion/kernel.js';
+
+import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
+import type { Levels } from '../../fusion/kernel/levels.js';
 import type { DType } from '../../graph/dtype.js';
 
 /** A function of the CPU's: its name, and the values it takes. */

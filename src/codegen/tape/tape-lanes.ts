@@ -2,15 +2,16 @@
  * How many lanes a block on the CPU has: such that its live values stay in the first-level cache. Called by `tape-layout.ts`, which
  * chooses where the lanes lie.
  */
+import { affineLoadOf, boundsIn, loadOf } from '../../fusion/kernel/algebra.js';
 import {
   type Access,
   argumentsOf,
   type Instruction,
   type Kernel,
-  type Levels,
   product,
   type Store,
-} from '../../fusion/kernel.js';
+} from '../../fusion/kernel/kernel.js';
+import type { Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { stepDType } from './tape-chain.js';
 import { fuseTape, type TapeFusion } from './tape-fuse.js';
@@ -50,7 +51,7 @@ export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boo
     if (instruction.kind === 'const' || instruction.kind === 'reduce' || absorbed[i]) return false;
     if (readInPlace(i)) return false;
     // What does not vary along the lanes takes one chunk.
-    const isNarrow = instruction.kind === 'load' && instruction.access.strides[lastParallel] === 0;
+    const isNarrow = affineLoadOf(instruction)?.strides[lastParallel] === 0;
     return (isMap || levels.element[i]!) && !(rowsHaveLanes && isNarrow);
   };
   const lastUse = tape.map((_, i) => i);
@@ -86,10 +87,8 @@ export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boo
 /** Whether a value is a load of a map over neighbours, whose chains read all but the edges of the domain in place. */
 export function neighboursInPlace({ tape, parallel }: Kernel): (i: number) => boolean {
   const isNeighbour = (i: Instruction): boolean =>
-    i.kind === 'load' &&
-    i.access.strides[parallel.length - 1] === 1 &&
-    (i.dtype === 'float32' || i.dtype === 'float64');
-  const hasEdges = tape.some((i) => isNeighbour(i) && i.kind === 'load' && i.access.bounds.length > 0);
+    affineLoadOf(i)?.strides[parallel.length - 1] === 1 && (i.dtype === 'float32' || i.dtype === 'float64');
+  const hasEdges = tape.some((i) => isNeighbour(i) && boundsIn(i).length > 0);
   return (i) => hasEdges && isNeighbour(tape[i]!);
 }
 
@@ -109,11 +108,11 @@ function reducedInPlace(
   });
   const axis = (lanesAreParallel ? parallel.length : parallel.length + reduced.length) - 1;
   return (i) => {
-    const instruction = tape[i]!;
-    if (instruction.kind !== 'load' || instruction.access.bounds.length > 0) return false;
+    const read = affineLoadOf(tape[i]!);
+    if (read === undefined || read.bounds.length > 0) return false;
     const [reader, ...others] = readers[i]!;
     if (others.length > 0 || reader === undefined || tape[reader]!.kind !== 'reduce') return false;
-    const { strides } = instruction.access;
+    const { strides } = read;
     const isShared = parallel.some((size, k) => size > 1 && strides[k] === 0);
     return strides[axis] === 1 || (lanesAreParallel && strides[axis] !== 0 && isShared);
   };
@@ -130,7 +129,8 @@ function passes(kernel: Kernel, levels: Levels): boolean {
   if (kernel.feedback !== undefined) return false;
   if (!isMap && (levels.phases > 1 || product(parallel) > 1 || reduced.at(-1)! % CHUNK > 0)) return false;
   const isElement = (i: number): boolean => isMap || levels.element[i]! || tape[i]!.kind === 'reduce';
-  const isInPlace = ({ strides, bounds }: Access): boolean => bounds.length === 0 && strides.at(-1) === 1;
+  const isInPlace = ({ strides, bounds, index }: Access): boolean =>
+    index === undefined && bounds.length === 0 && strides.at(-1) === 1;
   const isStored = ({ value, access }: Store): boolean =>
     !isElement(value) || tape[value]!.kind === 'reduce' || (tape[value]!.kind === 'map' && isInPlace(access));
   if (!stores.every(isStored)) return false;
@@ -139,8 +139,9 @@ function passes(kernel: Kernel, levels: Levels): boolean {
   let loads = 0;
   for (const [i, instruction] of tape.entries()) {
     if (!isElement(i) || fusion.absorbed[i] || instruction.kind === 'const') continue;
-    if (instruction.kind !== 'load') steps.push(i);
-    else if (!isInPlace(instruction.access) || ++loads > MOST_PASSING_LOADS) return false;
+    const read = loadOf(instruction);
+    if (read === undefined) steps.push(i);
+    else if (!isInPlace(read) || ++loads > MOST_PASSING_LOADS) return false;
   }
   if (isMap && steps.length === 1) return true;
   const dtype = tape[steps[0]!]?.dtype;

@@ -3,7 +3,8 @@
  * Called by `tape-schedule.ts`.
  */
 import { InternalError } from '../../errors.js';
-import { argumentsOf, type Kernel, type Levels, type Store } from '../../fusion/kernel.js';
+import { argumentsOf, type Kernel, type Store } from '../../fusion/kernel/kernel.js';
+import type { Levels } from '../../fusion/kernel/levels.js';
 import type { TapeFusion } from './tape-fuse.js';
 
 /** Values and stores of each section, before registers. */

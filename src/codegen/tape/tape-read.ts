@@ -2,25 +2,24 @@
  * Whether a tape on the CPU can read a buffer block by block as it goes, because it takes every element about once. Called by
  * the planner for inputs that are not in memory; `native/cpu/tape-reads.cpp` reads them.
  */
-import { type Kernel, product } from '../../fusion/kernel.js';
+
+import { loadsFrom, sizesOf } from '../../fusion/kernel/algebra.js';
+import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { planTape } from './tape.js';
-import { type Layout, loopsOf, sizesOf } from './tape-layout.js';
+import { type Layout, loopsOf } from './tape-layout.js';
 
 /** The most that blocks may span of a buffer together: what lies between their elements is read as well. */
 const MOST_TIMES = 1.25;
 
 /** Whether one load takes all that is read of the buffer, in blocks that hardly overlap. */
 export function readsOnce(source: Kernel, buffer: number): boolean {
-  const isOfBuffer = (kernel: Kernel, i: number): boolean => {
-    const instruction = kernel.tape[i]!;
-    return instruction.kind === 'load' && instruction.access.buffer === buffer;
-  };
-  if (source.tape.filter((_, i) => isOfBuffer(source, i)).length !== 1) return false;
+  if (loadsFrom(source, buffer).length !== 1) return false;
   const { kernel, layout, schedule } = planTape(source);
-  const [load, ...others] = kernel.tape.filter((_, i) => isOfBuffer(kernel, i));
-  if (load?.kind !== 'load' || others.length > 0 || load.access.bounds.length > 0) return false;
+  const [load, ...others] = loadsFrom(kernel, buffer);
+  if (load === undefined || others.length > 0) return false;
+  if (load.access.bounds.length > 0 || load.access.index !== undefined) return false;
   const walks = schedule.walks.filter((section) =>
-    section.some((op) => op.kind === 'value' && isOfBuffer(kernel, op.value)),
+    section.some((op) => op.kind === 'value' && op.value === load.position),
   );
   if (walks.length !== 1) return false;
   const loops = loopsOf(kernel, layout);

@@ -2,12 +2,14 @@
  * Gives the values of a tape's walks their registers by a linear scan, and joins what can be computed as a chain.
  * Called by `tape-schedule.ts`.
  */
-import type { Instruction, Kernel } from '../../fusion/kernel.js';
+
+import { affineLoadOf, sizesOf } from '../../fusion/kernel/algebra.js';
+import type { Instruction, Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { opRow } from '../../graph/ops.js';
 import { type Chain, chainWalks, type Item } from './tape-chain.js';
 import type { TapeFusion } from './tape-fuse.js';
-import { keepsLoad, type Layout, type Loops, laneModeOf, paddedWidth, sizesOf } from './tape-layout.js';
+import { keepsLoad, type Layout, type Loops, laneModeOf, paddedWidth } from './tape-layout.js';
 import { type Order, operandsOf } from './tape-order.js';
 import type { Span } from './tape-spans.js';
 
@@ -94,7 +96,7 @@ function prefetchHosts(
   const byCost = values.filter((i) => costOf(i) >= 0).sort((a, b) => costOf(b) - costOf(a));
   for (const load of values) {
     const instruction = kernel.tape[load]!;
-    if (instruction.kind !== 'load' || !isAskedAhead(layout, instruction)) continue;
+    if (affineLoadOf(instruction) === undefined || !isAskedAhead(layout, instruction)) continue;
     const host = byCost.findIndex((i) => i > load);
     if (host < 0) return hosts;
     hosts.set(byCost[host]!, load);
@@ -139,9 +141,9 @@ function chainsOf(
   };
   const isStreamed = (i: number): boolean => {
     const instruction = kernel.tape[i]!;
-    if (!isAskedAhead(layout, instruction)) return false;
-    if (instruction.kind !== 'load' || instruction.access.bounds.length > 0) return false;
-    const mode = laneModeOf(instruction.access, layout, sizesOf(kernel));
+    const read = affineLoadOf(instruction);
+    if (read === undefined || read.bounds.length > 0 || !isAskedAhead(layout, instruction)) return false;
+    const mode = laneModeOf(read, layout, sizesOf(kernel));
     return mode.type === 'stride' && mode.stride === 1;
   };
   const stored = new Set(walks.flatMap(({ stores }) => stores.map((s) => kernel.stores[s]!.value)));
@@ -178,7 +180,8 @@ export function placeSections(
   const hasEdges = (value: number, stores: number): boolean =>
     !others.some((item) => readBy(item).includes(value)) &&
     kernel.stores.filter((store) => store.value === value).length === stores;
-  const isEdged = (value: number): boolean => kernel.tape[value]!.kind === 'load' && hasEdges(value, 0);
+  const isEdged = (value: number): boolean =>
+    affineLoadOf(kernel.tape[value]!) !== undefined && hasEdges(value, 0);
   let time = 0;
   for (const [w, { stores }] of walks.entries()) {
     for (const item of itemsOf[w]!) {
@@ -245,8 +248,8 @@ export function placeSections(
       for (const arg of new Set(operandsOf(kernel, fusion, value)))
         if (lastUse.get(arg) === time) release(arg);
       let offset = -1;
-      const isKept =
-        instruction.kind === 'load' && keepsLoad(instruction.access, layout, sizesOf(kernel), loops);
+      const read = affineLoadOf(instruction);
+      const isKept = read !== undefined && keepsLoad(read, layout, sizesOf(kernel), loops);
       if (instruction.kind !== 'reduce') {
         const { key, bytes } = shapeOf(value);
         offset = registers.take(isKept ? `kept ${value}` : key, bytes);

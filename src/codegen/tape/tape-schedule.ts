@@ -5,14 +5,17 @@
  * after it. Where one block holds all reduced elements, values stay in their registers from walk to walk; otherwise
  * each walk recomputes what it needs. Called by `tape.ts`, after the layout is chosen.
  */
-import { type Kernel, type Levels, product } from '../../fusion/kernel.js';
+
+import { type Kernel, product } from '../../fusion/kernel/kernel.js';
+import type { Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { fuseTape, type TapeFusion } from './tape-fuse.js';
 import { CHUNK } from './tape-lanes.js';
-import { type Layout, laneKindOf, loopsOf, paddedWidth } from './tape-layout.js';
+import { type Layout, loopsOf, paddedWidth } from './tape-layout.js';
 import { orderOf } from './tape-order.js';
 import { placeSections, Registers, type Section, type TapeOp } from './tape-registers.js';
 import { type Span, spansOf } from './tape-spans.js';
+import { slotBlocksOf } from './tape-sum-order.js';
 
 export interface TapeSchedule {
   readonly spans: readonly Span[];
@@ -29,20 +32,6 @@ export interface TapeSchedule {
   readonly blockByteLength: number;
   /** Blocks of the reduced axes whose partial results are combined before they meet others. */
   readonly slotBlocks: number;
-}
-
-/**
- * Reduced elements of a slot at least, by what its lanes lie on: as many as it takes to be much more than its partial
- * results. Rows of a hundred columns and more come a few hundred at a time, so that few of them can pass in tiles.
- */
-const SLOT_ELEMENTS = { parallel: 512, both: 4096, reduced: 65536 } as const;
-
-/** Partial results meet others after this many reduced elements: a function of the reduced axes, never of threads. */
-function slotBlocksOf(kernel: Kernel, layout: Layout, walkBlocks: number): number {
-  const total = product(kernel.reduced);
-  const perBlock = total / Math.max(1, walkBlocks);
-  const elements = Math.max(SLOT_ELEMENTS[laneKindOf(kernel, layout)], total / 256);
-  return Math.max(1, Math.round(elements / perBlock));
 }
 
 export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): TapeSchedule {
@@ -109,6 +98,6 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): Tape
     rowOffsets,
     rowByteLength,
     blockByteLength: registers.byteLength,
-    slotBlocks: slotBlocksOf(kernel, layout, walkBlocks),
+    slotBlocks: slotBlocksOf(kernel, layout),
   };
 }

@@ -2,7 +2,8 @@
  * How far the steps of a loop may follow one another through the tiles of its body on the CPU: a step needs of the one before
  * only what lies near. Called by `program-cpu.ts`; `native/cpu/tape-skew.cpp` runs the steps.
  */
-import { type Affine, type Kernel, product, sameNumbers } from '../../fusion/kernel.js';
+import { loadsOf } from '../../fusion/kernel/algebra.js';
+import { type Affine, type Kernel, product, sameNumbers } from '../../fusion/kernel/kernel.js';
 import { planTape } from './tape.js';
 import { type Layout, type Loop, loopsOf } from './tape-layout.js';
 
@@ -24,10 +25,10 @@ export function skewOf(source: Kernel): number | undefined {
   const states = new Set(feedback.map(({ input }) => input));
   const { tiles } = loopsOf(kernel, layout);
   let reach = 0;
-  for (const i of kernel.tape) {
-    if (i.kind !== 'load' || !states.has(i.access.buffer)) continue;
-    if (!isDense(i.access)) return undefined;
-    for (const shift of shiftsOf(i.access.offset, dense, parallel))
+  for (const { access } of loadsOf(kernel)) {
+    if (!states.has(access.buffer)) continue;
+    if (!isDense(access) || access.index !== undefined) return undefined;
+    for (const shift of shiftsOf(access.offset, dense, parallel))
       reach = Math.max(reach, tilesBetween(shift, tiles, layout));
   }
   return reach;

@@ -1,6 +1,8 @@
 /** Along which of a block's dimensions each value of a kernel varies. Called by `tape-schedule.ts`. */
-import type { Affine, Instruction, Kernel } from '../../fusion/kernel.js';
-import { type Layout, laneModeOf, rowStrideOf, sizesOf } from './tape-layout.js';
+
+import { affinesIn, sizesOf } from '../../fusion/kernel/algebra.js';
+import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
+import { type Layout, laneModeOf, rowStrideOf } from './tape-layout.js';
 
 /** Which of a block's dimensions a value varies along; along the others it has one row, or one chunk of equal lanes. */
 export interface Span {
@@ -14,30 +16,16 @@ export function spansOf(kernel: Kernel, layout: Layout): Span[] {
     rows: layout.rowAxis >= 0 && layout.rowAxis < first,
     lanes: layout.laneAxes.some((axis) => axis < first),
   };
-  const along = (affines: readonly Affine[]): Span => ({
-    rows: affines.some((a) => rowStrideOf(a, layout) !== 0),
-    lanes: affines.some((a) => laneModeOf(a, layout, sizes).type !== 'splat'),
-  });
   const spans: Span[] = [];
   const span = (instruction: Instruction): Span => {
-    switch (instruction.kind) {
-      case 'load':
-        return along([instruction.access, ...instruction.access.bounds]);
-      case 'index':
-        return along([instruction.affine]);
-      case 'inside':
-        return along(instruction.bounds);
-      case 'const':
-        return { rows: false, lanes: false };
-      case 'reduce':
-        return resultSpan;
-      case 'map':
-      case 'cast':
-        return {
-          rows: instruction.args.some((arg) => spans[arg]!.rows),
-          lanes: instruction.args.some((arg) => spans[arg]!.lanes),
-        };
-    }
+    if (instruction.kind === 'reduce') return resultSpan;
+    const args = argumentsOf(instruction).map((arg) => spans[arg]!);
+    const own = affinesIn(instruction);
+    return {
+      rows: own.some((a) => rowStrideOf(a, layout) !== 0) || args.some(({ rows }) => rows),
+      lanes:
+        own.some((a) => laneModeOf(a, layout, sizes).type !== 'splat') || args.some(({ lanes }) => lanes),
+    };
   };
   for (const instruction of kernel.tape) spans.push(span(instruction));
   return spans;

@@ -4,22 +4,29 @@
  *
  * Called by the planner of jobs that do not fit into memory; running the ranges is native.
  */
-import { type Access, type Affine, type Instruction, type Kernel, product } from '../../fusion/kernel.js';
+
+import { loadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
+import { type Box, boxesOfRange } from '../../fusion/kernel/boxes.js';
+import {
+  type Access,
+  type Affine,
+  type Instruction,
+  type Kernel,
+  product,
+} from '../../fusion/kernel/kernel.js';
 import { byteLengthOf, DTYPE_INFO, type DType, isComplex } from '../../graph/dtype.js';
-import { type Box, boxesOfRange } from '../boxes.js';
 import { type Pitches, pitchesOf } from '../pitch.js';
 import { mergeRegions, periodOf, type Region, regionsOf, type Work, type Works } from '../work.js';
 import { planTape, type TapePlan } from './tape.js';
 import { CHUNK } from './tape-lanes.js';
 import {
   type LaneMode,
-  type Layout,
   type Loop,
   laneKindOf,
   laneModeOf,
   loopsOf,
   paddedWidth,
-  sizesOf,
+  startOf,
 } from './tape-layout.js';
 import type { Section } from './tape-registers.js';
 
@@ -56,7 +63,7 @@ const regionsIn = (
 /** Tiles in the order of their linear index. */
 function rowsOf(plan: TapePlan, tiles: readonly Loop[]): Work {
   const { kernel } = plan;
-  const loads = kernel.tape.flatMap((i) => (i.kind === 'load' ? [i.access] : []));
+  const loads = loadsOf(kernel).map(({ access }) => access);
   const stores = kernel.stores.map(({ access }) => access);
   return {
     units: countOf(tiles),
@@ -79,10 +86,10 @@ interface Accesses {
 }
 function accessesOf({ tape, stores }: Kernel, section: Section): Accesses {
   return {
-    loads: section.flatMap((op) => {
-      const instruction = op.kind === 'value' ? tape[op.value]! : undefined;
-      return instruction?.kind === 'load' ? [instruction.access] : [];
-    }),
+    loads: loadsOf(
+      { tape },
+      section.flatMap((op) => (op.kind === 'value' ? [op.value] : [])),
+    ).map(({ access }) => access),
     stores: section.flatMap((op) => (op.kind === 'store' ? [stores[op.store]!.access] : [])),
   };
 }
@@ -128,22 +135,6 @@ function boxesOf({ kernel, layout }: TapePlan, loops: readonly Loop[], first: nu
     });
     return box;
   });
-}
-
-/** Where a step of a loop starts on its axis; step `count` is the axis' end. */
-function startOf({ role, count }: Loop, step: number, extent: number, layout: Layout): number {
-  if (step === count) return extent;
-  switch (role) {
-    case 'unit':
-      return step;
-    case 'lanes':
-      return step * layout.take;
-    case 'rows':
-      return step * layout.rows;
-    case 'shared':
-      // Rows of whole lanes first; what is left over is one short row.
-      return Math.min(step * layout.rows, Math.floor(extent / layout.take)) * layout.take;
-  }
 }
 
 const CACHE_LINE = 64;

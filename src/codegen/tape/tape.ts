@@ -6,32 +6,24 @@
  * arithmetic is native, under the names of the op table. Called by the CPU planner once per kernel.
  */
 import { InternalError } from '../../errors.js';
+import { sizesOf } from '../../fusion/kernel/algebra.js';
 import {
   type Access,
   type Affine,
   argumentsOf,
   type Instruction,
   type Kernel,
-  type Levels,
-  levelsOf,
-} from '../../fusion/kernel.js';
+} from '../../fusion/kernel/kernel.js';
+import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { type Complex, type DType, dtypeCode, type Scalar } from '../../graph/dtype.js';
 import { toBfloat16Bits, toFloat16Bits } from '../../graph/half.js';
 import { inWindows } from '../pitch.js';
 import type { Place } from './tape-chain.js';
 import { prepare } from './tape-domain.js';
-import {
-  type Layout,
-  type Loop,
-  laneKindOf,
-  laneModeOf,
-  layoutOf,
-  loopsOf,
-  rowStrideOf,
-  sizesOf,
-} from './tape-layout.js';
+import { type Layout, type Loop, laneKindOf, laneModeOf, loopsOf, rowStrideOf } from './tape-layout.js';
 import type { Section, TapeOp } from './tape-registers.js';
 import { scheduleOf, type TapeSchedule } from './tape-schedule.js';
+import { layoutInOrder } from './tape-sum-order.js';
 
 /** A kernel as plain data for the addon. */
 export interface TapeSpec {
@@ -63,7 +55,7 @@ const CONSTANT_BYTES = 16;
 export function planTape(source: Kernel): TapePlan {
   const kernel = prepare(source);
   const levels = levelsOf(kernel);
-  const layout = layoutOf(kernel, levels);
+  const layout = layoutInOrder(kernel, levels);
   return { kernel, levels, layout, schedule: scheduleOf(kernel, levels, layout) };
 }
 
@@ -212,10 +204,14 @@ class Encoder {
     if (instruction.kind === 'const') throw new InternalError(`[tape] constant %${value} in a section`);
     this.put(OPCODE[instruction.kind], value, offset);
     switch (instruction.kind) {
-      case 'load':
+      case 'load': {
+        const { access } = instruction;
         this.put(op.isKept ? 1 : 0, op.hasEdges ? 1 : 0);
-        this.access(instruction.access);
+        this.access(access);
+        if (access.index === undefined) this.put(-1);
+        else this.put(access.index.value, access.index.stride, access.index.size);
         return;
+      }
       case 'index':
         this.affine(instruction.affine);
         return;

@@ -8,7 +8,7 @@ import type { SweepRules } from '../plan/device-needs.js';
 import { ALIGNMENT, aligned, placeInArena } from '../plan/memory.js';
 import type { Plan, PlanBuffer, Step, SweepStep } from '../plan/plan.js';
 import { lifetimesOf } from '../planner.js';
-import type { BytePitches } from '../sweeps/sweep-cuts.js';
+import type { BytePitches, Task } from '../sweeps/sweep-cuts.js';
 import {
   blockOf,
   type NoFit,
@@ -18,7 +18,6 @@ import {
   sizeSweep,
 } from '../sweeps/sweep-slots.js';
 import { sweepStep } from '../sweeps/sweep-tables.js';
-import type { Task } from '../sweeps/sweep-tasks.js';
 import { type Span, type SweptTask, type Tile, tileOf, type Window } from '../sweeps/sweep-windows.js';
 import type { Piece } from './deal-plan.js';
 import { contains, endOf, onPart, pieceOn, tileOn } from './deal-shares.js';
@@ -74,7 +73,7 @@ export const bytesOfPart = ([first, last]: Span): number =>
 const buffersOfTask = ({ step, reads, writes }: Task): number[] => [
   ...reads,
   ...writes,
-  ...(step.kind === 'loop' || step.kind === 'matmul' ? lifetimesOf([step]).first.keys() : []),
+  ...(step.kind === 'loop' || step.kind === 'call' ? lifetimesOf([step]).first.keys() : []),
 ];
 
 const touchedBy = (tasks: readonly Task[]): number[] => [...new Set(tasks.flatMap(buffersOfTask))];

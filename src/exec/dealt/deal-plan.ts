@@ -4,7 +4,9 @@
  *
  * Made by `deal.ts`, run by `dealt-run.ts`, told by `explain()` and `plan()`.
  */
+
 import type { Plan, Step } from '../plan/plan.js';
+import { stepName } from '../plan/plan.js';
 
 /** Bytes [first, last) of a buffer in the memory of a device, by its name. */
 export interface Piece {
@@ -72,12 +74,10 @@ export const distinctRunsOf = ({ runs, parts }: Phase): readonly DeviceRun[] =>
 export const stepsOf = (plan: Plan): Step[] =>
   plan.steps.flatMap((step) => (step.kind === 'sweep' ? step.body.map((part) => part.step) : [step]));
 
-const nameOf = (step: Step): string => {
-  if (!('kernel' in step)) return step.kind;
-  return step.kind === 'finish' ? `combine of ${step.kernel.name}` : step.kernel.name;
-};
+const nameOf = (step: Step): string =>
+  step.kind === 'finish' ? `combine of ${stepName(step)}` : stepName(step);
 
-/** The kernels and products of a phase, in order, each once. */
+/** The kernels and calls of a phase, in order, each once. */
 export const namesOf = ({ runs }: Phase): string[] => [
   ...new Set(runs.flatMap(({ plan }) => stepsOf(plan).map(nameOf))),
 ];

@@ -1,9 +1,8 @@
 /** Stages: tasks that devices do together before the next ones can begin, each as it can be dealt. Called by `deal.ts`. */
 import type { SourceArray } from '../../fusion/source-array.js';
 import type { DraftBuffer } from '../plan/draft.js';
-import type { BytePitches, Touch } from '../sweeps/sweep-cuts.js';
+import type { BytePitches, Task, Touch } from '../sweeps/sweep-cuts.js';
 import type { Group } from '../sweeps/sweep-groups.js';
-import type { Task } from '../sweeps/sweep-tasks.js';
 import type { Phase, Piece } from './deal-plan.js';
 
 export interface Stage {

@@ -6,7 +6,7 @@
  * neighbouring tiles follow each other, and devices seldom come to the same part at once.
  */
 
-import type { Task } from '../sweeps/sweep-tasks.js';
+import type { Task } from '../sweeps/sweep-cuts.js';
 import type { PhaseRules, TileOrder } from './deal-phase.js';
 
 /** With fewer tiles for each device, shares are dealt. */

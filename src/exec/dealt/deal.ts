@@ -14,11 +14,12 @@ import type { Graph } from '../../graph/graph.js';
 import type { DeviceNeeds, SweepRules } from '../plan/device-needs.js';
 import { type Draft, type DraftBuffer, draftOf } from '../plan/draft.js';
 import { withWorkspaces } from '../plan/workspace.js';
-import { type Limits, noFit, type Place } from '../planner.js';
+import type { Place } from '../planner.js';
 import { splitLoads } from '../sweeps/sweep-aliases.js';
+import type { CutTask, Task } from '../sweeps/sweep-cuts.js';
 import { type Group, groupTasks } from '../sweeps/sweep-groups.js';
 import type { NoFit } from '../sweeps/sweep-slots.js';
-import { type CutTask, formsOf, type Task, wholeTask } from '../sweeps/sweep-tasks.js';
+import { formsOf, wholeTask } from '../sweeps/sweep-tasks.js';
 import type { Span, SweptTask } from '../sweeps/sweep-windows.js';
 import {
   bytesOfPart,
@@ -66,18 +67,17 @@ export interface DealOptions {
   readonly place: Place;
   /** The most bytes of host memory that values may wait in; without it, any number. */
   readonly hostBudget?: number | undefined;
-  readonly sites?: Limits['sites'];
 }
 
-/** The plan of a partitioned graph on several devices. Throws `MemoryError` where there is none. */
+/** The plan of a partitioned graph on several devices; where there is none, why. */
 export function dealPartition(
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
   needs: DeviceNeeds,
   devices: readonly DealDevice[],
-  { place, hostBudget = Number.POSITIVE_INFINITY, sites }: DealOptions,
-): DealtPlan {
+  { place, hostBudget = Number.POSITIVE_INFINITY }: DealOptions,
+): DealtPlan | NoFit {
   const { sweeps } = needs;
   if (sweeps === undefined) throw new InternalError('[deal] a device whose kernels cannot be cut');
   let least: NoFit | undefined;
@@ -88,7 +88,7 @@ export function dealPartition(
       if (least === undefined || found.needed < least.needed) least = found;
     }
   }
-  throw noFit(least!, Math.max(...devices.map(({ budget }) => budget)), sites);
+  return least!;
 }
 
 interface Job {
@@ -195,7 +195,7 @@ class Dealer {
       canSpill: true,
       keepsAll: true,
       mostOfWhole: MOST_OF_WHOLE,
-      byPanels: false,
+      inBlocks: false,
     });
     if (!('why' in groups)) return groups;
     return this.#without(groups.task);

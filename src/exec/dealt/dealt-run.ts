@@ -5,6 +5,7 @@
  */
 import { DeviceLostError, InternalError } from '../../errors.js';
 import type { DeviceBuffer } from '../../graph/expr.js';
+import { bytesOver } from '../native/host-memory.js';
 import {
   allocateHost,
   type BufferPiece,
@@ -208,7 +209,7 @@ class DealtRun {
       case 'given':
         return holding.input;
       case 'host':
-        return new Uint8Array(bytesOf(holding.memory));
+        return bytesOver(bytesOf(holding.memory));
       case 'pieces':
         return { pieces: holding.pieces };
       case 'files':

@@ -11,7 +11,7 @@ import { canonicalOfPart, partsBelow } from '../../fusion/fold.js';
 import { partition } from '../../fusion/partition.js';
 import { runPasses } from '../../fusion/pipeline.js';
 import { holdersOf } from '../../graph/expr.js';
-import { formatBytes } from '../../graph/format.js';
+import { totalBytesOf } from '../budgets.js';
 import { debug } from '../debug.js';
 import { type Input, inputsOf, runWithInputs } from '../inputs.js';
 import {
@@ -29,13 +29,16 @@ import { timed } from '../native/recorder.js';
 import { isSomeStalled } from '../native/stalls.js';
 import { Parts } from '../parts.js';
 import type { Place } from '../planner.js';
+import { processLimitOf, roomWithin, runLimited } from '../process-limit.js';
 import { LruCache } from '../programs/lru-cache.js';
 import { cudaNeeds, cudaProgram } from '../programs/program-cuda.js';
 import { type OnProgress, watchProgress } from '../progress.js';
+import { forOnePlanning } from '../sweeps/remembered-works.js';
 import { synchronize } from '../synchronize.js';
-import { roomOf, tidily, totalBytesOf } from '../within.js';
+import { roomOf, tidily } from '../within.js';
 import { type DealDevice, dealPartition } from './deal.js';
 import { type DealtPlan, distinctRunsOf, hostBytesOf, printDealtPlan } from './deal-plan.js';
+import { type Attempt, dealDevice, hostRefusal, refusal } from './dealt-refusal.js';
 import {
   type DealtProgram,
   type DealtResult,
@@ -81,7 +84,7 @@ export function planDealt(canonical: Canonical, target: DealtTarget): DealtPlan 
 const usualDevices = ({ devices, budget }: DealtTarget): DealDevice[] =>
   devices.map((name) => {
     const most = budget ?? totalBytesOf(name);
-    return { name, budget: most, weight: Math.min(most, totalBytesOf(name)) };
+    return dealDevice(name, Math.min(most, processLimitOf(name) ?? Number.POSITIVE_INFINITY));
   });
 
 /** Devices with what is free of their memory, once all that is kept for reuse is given back. */
@@ -89,7 +92,9 @@ async function freeDevices(names: readonly string[]): Promise<DealDevice[]> {
   await trim();
   return Promise.all(
     names.map(async (name): Promise<DealDevice> => {
-      const budget = roomOf((await openDevice(name)).freeBytes);
+      const limit = processLimitOf(name);
+      const free = roomOf((await openDevice(name)).freeBytes);
+      const budget = limit === undefined ? free : Math.min(free, roomWithin(limit, name));
       return { name, budget, weight: budget };
     }),
   );
@@ -98,19 +103,15 @@ async function freeDevices(names: readonly string[]): Promise<DealDevice[]> {
 function dealtPlan(canonical: Canonical, target: DealtTarget, devices: readonly DealDevice[]): DealtPlan {
   const graph = runPasses(canonical.graph, { exact: target.exact, dealt: true });
   // All devices are of one kind: `devices.ts` sees to it.
-  const needs = cudaNeeds(devices[0]!.name, target.place);
-  const { sites, sources } = canonical;
-  const plan = dealPartition(graph, partition(graph), sources, needs, devices, {
-    place: target.place,
-    hostBudget: target.hostBudget,
-    sites,
-  });
+  const needs = forOnePlanning(cudaNeeds(devices[0]!.name, target.place));
+  const parts = partition(graph);
+  const attempt: Attempt = (some, hostBudget) =>
+    dealPartition(graph, parts, canonical.sources, needs, some, { place: target.place, hostBudget });
+  const plan = attempt(devices, target.hostBudget);
+  if ('needed' in plan) throw refusal(plan, attempt, target.hostBudget, devices, canonical.sites);
   debug('plan', 'devices', () => printDealtPlan(plan));
-  const waiting = hostBytesOf(plan);
-  if (target.hostBudget !== undefined && waiting > target.hostBudget) {
-    const fits = `values between phases that fit into ${formatBytes(target.hostBudget)} of host memory`;
-    throw new MemoryError(expected('compute', fits, formatBytes(waiting)));
-  }
+  if (target.hostBudget !== undefined && hostBytesOf(plan) > target.hostBudget)
+    throw hostRefusal(plan, attempt, target.hostBudget, devices);
   return plan;
 }
 
@@ -255,6 +256,19 @@ async function runWithin(
   options: DealtOptions,
 ): Promise<DealtExecuted> {
   const devices = usualDevices(target);
+  const isLimited = target.devices.some((name) => processLimitOf(name) !== undefined);
+  const run = (): Promise<DealtExecuted> => runUsually(canonical, target, devices, inputs, options);
+  return isLimited ? runLimited(target.devices, run, run) : run();
+}
+
+/** With what devices have; with what is free of it, where that does not suffice. */
+async function runUsually(
+  canonical: Canonical,
+  target: DealtTarget,
+  devices: readonly DealDevice[],
+  inputs: readonly RunInput[],
+  options: DealtOptions,
+): Promise<DealtExecuted> {
   try {
     const program = await programOf(canonical, target, devices);
     const executed = await tidily(() => attempt(program, inputs, options));

@@ -7,7 +7,7 @@
 import { config } from '../../config.js';
 import { ArgumentError, DeviceError, expected } from '../../errors.js';
 import { formatValue } from '../../graph/format.js';
-import { cudaInfo } from './native.js';
+import { cudaInfo, lostDevices } from './native.js';
 import { stallOf } from './stalls.js';
 
 export interface ChosenDevice {
@@ -31,12 +31,13 @@ export type DevicesOption = 'all' | number | readonly string[];
 const PATTERN = /^(cpu|cuda)(?::(\d{1,3}))?$/;
 
 /** The full name of a device: `cuda` is `cuda:0`. Throws `DeviceError` for what is no device's name. */
-export function deviceName(text: unknown): string {
-  if (typeof text !== 'string')
-    throw new ArgumentError(expected('compute', 'a device name', formatValue(text)));
+export const deviceName = (text: unknown): string => nameFrom('compute', text);
+
+function nameFrom(op: string, text: unknown): string {
+  if (typeof text !== 'string') throw new ArgumentError(expected(op, 'a device name', formatValue(text)));
   const match = PATTERN.exec(text);
   if (match === null || (match[1] === 'cpu' && match[2] !== undefined)) {
-    throw new DeviceError(expected('compute', "a device named 'cpu', 'cuda' or 'cuda:N'", formatValue(text)));
+    throw new DeviceError(expected(op, "a device named 'cpu', 'cuda' or 'cuda:N'", formatValue(text)));
   }
   return match[1] === 'cpu' ? 'cpu' : `cuda:${Number(match[2] ?? 0)}`;
 }
@@ -59,36 +60,65 @@ export function cudaProblem(ordinal: number): string | undefined {
 }
 
 /** Checks that a device named by the user can be used; throws `DeviceError` saying why not. */
-function usable(name: string): string {
+const usable = (name: string): string => usableFor('compute', name);
+
+function usableFor(op: string, name: string): string {
   if (name === 'cpu') return name;
   const problem = cudaProblem(Number(name.slice('cuda:'.length)));
   if (problem === undefined) return name;
   throw new DeviceError(
-    `[compute] device '${name}' cannot be used: ${problem} (run "npx weft doctor" for what is missing)`,
+    `[${op}] device '${name}' cannot be used: ${problem} (run "npx weft doctor" for what is missing)`,
   );
 }
 
+/** The full name of a device that the user names and that can be used; throws a `DeviceError` for another. */
+export const usableDevice = (op: string, text: unknown): string => usableFor(op, nameFrom(op, text));
+
 const ordinalOf = (name: string): number => Number(name.slice('cuda:'.length));
 
-/** The GPUs that can be used, in order. */
+/** The GPUs that the driver lists, in order, and of those that cannot be used, why; of lost ones as well. */
+function listedGpus(): {
+  readonly name: string;
+  readonly problem: string | undefined;
+  readonly isLost: boolean;
+}[] {
+  if (cudaInfo().driver === null) return [];
+  const lost = new Map(lostDevices().map(({ device, status }) => [device, status]));
+  return cudaInfo().devices.map((_, k) => {
+    const name = `cuda:${k}`;
+    const status = lost.get(name);
+    const loss = status === undefined ? undefined : `it was lost (${status}), until a new process begins`;
+    return { name, problem: cudaProblem(k) ?? loss, isLost: status !== undefined };
+  });
+}
+
 const usableGpus = (): string[] =>
-  cudaInfo().driver === null
-    ? []
-    : cudaInfo().devices.flatMap((_, k) => (cudaProblem(k) === undefined ? [`cuda:${k}`] : []));
+  listedGpus().flatMap(({ name, problem }) => (problem === undefined ? [name] : []));
+
+/** Those that cannot be used, as the end of a sentence. */
+const withoutText = (): string =>
+  listedGpus()
+    .flatMap(({ name, problem }) => (problem === undefined ? [] : [`; not ${name}: ${problem}`]))
+    .join('');
 
 /** The names that a `devices` option stands for. */
 export function deviceNames(option: unknown): string[] {
   const wanted = "'all', a number of devices or a list of their names";
   if (option === 'all') {
     const gpus = usableGpus();
-    return gpus.length > 0 ? gpus : ['cpu'];
+    if (gpus.length > 0) return gpus;
+    // Where all are lost, work is refused with what happened, and does not go to the CPU unasked.
+    const lost = listedGpus().flatMap(({ name, isLost }) => (isLost ? [name] : []));
+    return lost.length > 0 ? lost : ['cpu'];
   }
   if (typeof option === 'number') {
     const gpus = usableGpus();
     if (!Number.isInteger(option) || option < 1)
       throw new ArgumentError(expected('compute', `devices as ${wanted}`, formatValue(option)));
     if (option <= gpus.length) return gpus.slice(0, option);
-    throw new DeviceError(expected('compute', `${option} usable GPUs`, `there are ${gpus.length}`));
+    throw new DeviceError(
+      expected('compute', `${option} usable GPUs`, `there are ${gpus.length}${withoutText()}`),
+    );
   }
   if (!Array.isArray(option) || option.length === 0)
     throw new ArgumentError(expected('compute', `devices as ${wanted}`, formatValue(option)));
@@ -144,12 +174,13 @@ export function chooseDevices(
     return dealt(names, 'inputs are stored there');
   }
   const names = deviceNames(devices);
-  const reason =
+  const namedBy =
     named === undefined
       ? 'named by WEFT_DEVICES'
       : named === 'all'
         ? 'all usable GPUs'
         : 'named by the caller';
+  const reason = namedBy + (typeof devices === 'object' ? '' : withoutText());
   if (names.length > 1) {
     if (all.includes('cpu'))
       throw new DeviceError(expected('compute', 'device arrays on GPUs', "an array on 'cpu'"));
@@ -176,7 +207,8 @@ export function chooseDevice(wanted: string | undefined, holders: ReadonlySet<st
   if (wanted !== undefined) {
     const name = usable(deviceName(wanted));
     if (held !== undefined && held !== name) {
-      throw new DeviceError(expected('compute', `device arrays on '${name}'`, `an array on '${held}'`));
+      const hint = `persist({ device: '${name}' }) of the array itself copies it there`;
+      throw new DeviceError(expected('compute', `device arrays on '${name}'`, `an array on '${held}'`, hint));
     }
     return { name, reason: 'named by the caller' };
   }

@@ -1,7 +1,11 @@
-/** Typed arrays over host memory: which array class holds which dtype. */
+/** Typed arrays over host memory: which array class holds which dtype, and how large the engine makes them. */
+import { constants } from 'node:buffer';
+import { expected, MemoryError } from '../../errors.js';
 import type { DType } from '../../graph/dtype.js';
 import { DTYPE_INFO } from '../../graph/dtype.js';
-import type { TypedArray } from '../../graph/expr.js';
+import type { Shape, TypedArray } from '../../graph/expr.js';
+import { formatShape } from '../../graph/format.js';
+import { sizeOfShape } from '../../graph/graph.js';
 
 type ArrayClass = new (buffer: ArrayBufferLike) => TypedArray;
 
@@ -23,6 +27,27 @@ const ARRAY_CLASS: Readonly<Record<DType, ArrayClass>> = {
   complex64: Float32Array,
   complex128: Float64Array,
 };
+
+/** The most values of a typed array: 2 ** 32 on Node 20, and more than any memory holds from Node 22 on. */
+const MOST_VALUES = constants.MAX_LENGTH;
+/**
+ * The most bytes of an ArrayBuffer over memory that the engine did not allocate: Node makes it as a Buffer. A larger result
+ * is an ArrayBuffer of the engine's, which runs write to.
+ */
+export const MOST_EXTERNAL_BYTES = constants.MAX_LENGTH;
+
+/** Throws a MemoryError for elements that no typed array of this engine can hold. */
+export function checkHostArray(op: string, dtype: DType, shape: Shape, hint: string): void {
+  const { byteLength, component } = DTYPE_INFO[dtype];
+  const values = sizeOfShape(shape) * (byteLength / DTYPE_INFO[component].byteLength);
+  if (values <= MOST_VALUES) return;
+  const most = `at most ${MOST_VALUES} values, as many as a typed array of this Node.js holds`;
+  throw new MemoryError(expected(op, most, `${values} of ${dtype} ${formatShape(shape)}`, hint));
+}
+
+/** The bytes of a part of a buffer: a Uint8Array holds no more than 4 GiB of them on Node 20. */
+export const bytesOver = (buffer: ArrayBufferLike, byteOffset = 0, byteLength?: number): DataView =>
+  new DataView(buffer, byteOffset, byteLength);
 
 export const typedArrayOver = (buffer: ArrayBufferLike, dtype: DType): TypedArray =>
   new ARRAY_CLASS[DTYPE_INFO[dtype].component](buffer);

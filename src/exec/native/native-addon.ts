@@ -2,11 +2,13 @@
  * Loads the native addon, the only place that does, and gives its failures the classes of `errors.ts`. What the addon exports is
  * called by `native.ts`, `native-run.ts` and `native-cuda.ts`.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getSystemErrorName } from 'node:util';
+import { buildCommand } from '../../build-command.js';
+import type { Size } from '../../bytes.js';
 import { type Config, config } from '../../config.js';
 import {
   ArgumentError,
@@ -18,8 +20,9 @@ import {
   MemoryError,
   NativeError,
 } from '../../errors.js';
-import type { WorkspaceNeed } from '../plan/workspace.js';
+import type { WorkspaceNeed } from '../calls/call.js';
 import { type CudaCandidates, cudaCandidates } from './cuda-libraries.js';
+import { MOST_EXTERNAL_BYTES } from './host-memory.js';
 import type {
   CompiledImage,
   CpuInfo,
@@ -27,6 +30,7 @@ import type {
   CudaEntryPoints,
   DriverInfo,
   FileOutput,
+  HostMemory,
   KeptObjects,
   LibraryInfo,
   Lookup,
@@ -68,12 +72,18 @@ interface Addon {
   cancel(token: object): void;
   tilesDone(token: object): number;
   createClaims(count: number): object;
-  configureCpu(settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'poison'>): void;
+  configureCpu(
+    settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'poison'> & { readonly externalByteLength: number },
+  ): void;
   beginProfile(): number;
   endProfile(): Promise<RawTimeline>;
   cpuInfo(): CpuInfo;
   productWorkspace(product: ProductSpec): WorkspaceNeed;
+  hostMemory(): HostMemory;
+  limitMemory(device: string | undefined, bytes: number, share: number, isSetting: boolean): void;
+  memoryLimit(device: string, total: number): number;
   memory(): MemoryReport[];
+  lostDevices(): readonly { readonly device: string; readonly status: string }[];
   collectGarbage(): void;
   trim(device: string): Promise<void>;
   configureCuda(candidates: CudaCandidates): void;
@@ -94,35 +104,49 @@ let loaded: Addon | undefined;
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 
-/** What builds the addon, in a clone or where the package is installed. */
-export const BUILD_COMMAND = HERE.includes(`${sep}node_modules${sep}`)
-  ? 'npm rebuild weftjs'
-  : 'npm run build:native';
+/** The package: this file is in its `src/`, or in its `dist/src/`. */
+const PACKAGE = ['../../..', '../../../..']
+  .map((up) => join(HERE, up))
+  .find((folder) => existsSync(join(folder, 'package.json')))!;
 
-/** The addon is built beside the sources, and found from `src/` as well as from `dist/src/`. */
+/** The command that builds the addon, in the folder that the process runs in. */
+export const howToBuild = (): string => buildCommand(PACKAGE, process.cwd());
+
 function load(): Addon {
-  const places = ['../../..', '../../../..'].map((up) => join(HERE, up, 'build', 'Release', 'weft.node'));
-  const path = places.find((place) => existsSync(place));
-  if (path === undefined) {
-    throw new NativeError(
-      `the native addon is not built (run "${BUILD_COMMAND}"): looked for ${places.join(', ')}`,
-    );
-  }
+  const path = join(PACKAGE, 'build', 'Release', 'weft.node');
+  if (!existsSync(path)) throw new NativeError(notBuilt(path));
   try {
     return createRequire(import.meta.url)(path) as Addon;
   } catch (cause) {
-    throw new NativeError(`the native addon ${path} cannot be loaded: ${String(cause)}`, { cause });
+    const hint = `"${howToBuild()}" builds it for this machine`;
+    throw new NativeError(`the native addon ${path} cannot be loaded: ${String(cause)} (${hint})`, { cause });
   }
+}
+
+/** Says how to build the addon, and why that failed when the package was installed: see `scripts/build-native.mjs`. */
+function notBuilt(path: string): string {
+  const note = join(PACKAGE, 'build', 'failure.txt');
+  const failure = existsSync(note) ? `, since its building failed: ${readFileSync(note, 'utf8').trim()}` : '';
+  return `the native addon is not built${failure} (run "${howToBuild()}"; it needs CMake and a C++20 compiler): ${path}`;
 }
 
 export function addon(): Addon {
   if (loaded === undefined) {
     const fresh = load();
-    const { threads, isa, blas, poison } = config();
-    guarded(() => fresh.configureCpu({ threads, isa, blas, poison }));
+    const { threads, isa, blas, poison, processMemory } = config();
+    guarded(() =>
+      fresh.configureCpu({ threads, isa, blas, poison, externalByteLength: MOST_EXTERNAL_BYTES }),
+    );
     loaded = fresh;
+    if (processMemory !== undefined) limitDeviceMemory(undefined, processMemory, true);
   }
   return loaded;
+}
+
+/** Sets the most memory that is held of a device, or of all. A setting gives way to a call. */
+export function limitDeviceMemory(device: string | undefined, size: Size, isSetting = false): void {
+  const [bytes, share] = typeof size === 'number' ? [size, 1] : [Number.POSITIVE_INFINITY, size.share];
+  guarded(() => addon().limitMemory(device, bytes, share, isSetting));
 }
 
 let configured = false;
@@ -136,9 +160,9 @@ export function cudaAddon(): Addon {
   return addon();
 }
 
-/** The system's name for an error number, `ENOENT`; undefined where there is none. */
-const errnoName = (number: string | undefined): string | undefined =>
-  number === undefined ? undefined : getSystemErrorName(-Number(number));
+/** The code of a file's failure: the system's name for an error number, `ENOENT`, or one of Weft's own as it is. */
+const fileCode = (status: string | undefined): string | undefined =>
+  status !== undefined && /^\d+$/.test(status) ? getSystemErrorName(-Number(status)) : status;
 
 /** The error class for what the native side threw: see `native/runtime/failure.h`. */
 export function typed(error: unknown): unknown {
@@ -157,7 +181,7 @@ export function typed(error: unknown): unknown {
     case 'lost':
       return new DeviceLostError(message, status);
     case 'file':
-      return new FileError(message, path, errnoName(status));
+      return new FileError(message, path, fileCode(status));
     case 'compile':
       return new CompileError(message);
     case 'aborted':

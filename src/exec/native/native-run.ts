@@ -4,6 +4,7 @@
  */
 import { ArgumentError } from '../../errors.js';
 import type { DeviceBuffer } from '../../graph/expr.js';
+import { bytesOver } from './host-memory.js';
 import { addon, cudaAddon, guarded, type RawResult, rethrow, typed } from './native-addon.js';
 import type {
   FileOutput,
@@ -102,10 +103,10 @@ function rawInput(input: RunInput): object {
 }
 
 /** A resizable buffer is copied: shrinking it would take pages away under a native thread. */
-function stableView<View extends ArrayBufferView>(input: View): View | Uint8Array {
+function stableView<View extends ArrayBufferView>(input: View): View | DataView {
   const { buffer, byteOffset, byteLength } = input;
   const resizable = 'resizable' in buffer && buffer.resizable === true;
-  return resizable ? new Uint8Array(buffer, byteOffset, byteLength).slice() : input;
+  return resizable ? bytesOver(buffer.slice(byteOffset, byteOffset + byteLength)) : input;
 }
 
 const NOTHING = new ArrayBuffer(0);

@@ -4,8 +4,9 @@
  * `native/runtime/program.cpp` reads a `ProgramSpec` and checks it; `native.ts` has the functions.
  */
 import type { TapeSpec } from '../../codegen/tape/tape.js';
-import type { DeviceBuffer, FileStamp } from '../../graph/expr.js';
-import type { LoopSkew, LoopState, MatrixOperand, StreamPlan, SweepWindows } from '../plan/plan.js';
+import type { DeviceBuffer, FileStamp, RegionChecksum } from '../../graph/expr.js';
+import type { MatrixOperand } from '../calls/call.js';
+import type { LoopSkew, LoopState, StreamPlan, SweepWindows } from '../plan/plan.js';
 
 export interface BufferSpec {
   /** `spill`: host memory of the run, which sweeps write and read in windows; `state`: a loop says where it lies. */
@@ -168,11 +169,15 @@ export interface FileInput {
   /** Bytes of the values whose bytes stand in the other order: 2, 4 or 8; 0: in this one. */
   readonly swap: number;
   readonly stamp: FileStamp;
+  /** Of a region that has the bytes that are read. */
+  readonly checksum?:
+    | (RegionChecksum & { readonly byteOffset: number; readonly byteLength: number })
+    | undefined;
 }
 
 /** Elements in several pieces, as their bytes, one after the other. */
 export interface ChunkedInput {
-  readonly chunks: readonly Uint8Array[];
+  readonly chunks: readonly (Uint8Array | DataView)[];
 }
 
 /** An array that JavaScript reads part by part while the run is under way. */
@@ -258,6 +263,12 @@ export interface RunResult {
   readonly isAhead: boolean;
   /** There if it was asked for. */
   readonly timeline?: RunTimeline;
+}
+
+/** Host memory that the process may use (the machine's, or the limit of its container), and of it what is free. */
+export interface HostMemory {
+  readonly totalBytes: number;
+  readonly freeBytes: number;
 }
 
 /** The bytes a device's pool has out, holds from the system, and had out at most since the last `trim`. */

@@ -4,17 +4,20 @@
  * of `errors.ts`. The plain data that crosses over is described in `native-types.ts`.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { WorkspaceNeed } from '../plan/workspace.js';
+import type { WorkspaceNeed } from '../calls/call.js';
 import { addon, guarded, settled } from './native-addon.js';
+
 import type {
   CpuInfo,
   FileOutput,
+  HostMemory,
   MemoryReport,
   ProductSpec,
   RawTimeline,
   StagingLimits,
 } from './native-types.js';
 
+export { limitDeviceMemory } from './native-addon.js';
 export * from './native-cuda.js';
 export * from './native-run.js';
 export type * from './native-types.js';
@@ -51,6 +54,17 @@ export const cpuInfo = (): CpuInfo => guarded(() => addon().cpuInfo());
 /** What a matrix product on the CPU uses besides its operands and its result. */
 export const productWorkspace = (product: ProductSpec): WorkspaceNeed =>
   guarded(() => addon().productWorkspace(product));
+
+/** The most memory of a device, which has `total` bytes, that the process may hold; Infinity: there is no limit. */
+export const memoryLimit = (device: string, total: number): number =>
+  guarded(() => addon().memoryLimit(device, Number.isFinite(total) ? total : 0));
+
+/** Host memory that this process may use, and that the system could give now. */
+export const hostMemory = (): HostMemory => guarded(() => addon().hostMemory());
+
+/** The devices that were lost in this process, on any thread, and the driver's status. */
+export const lostDevices = (): readonly { readonly device: string; readonly status: string }[] =>
+  guarded(() => addon().lostDevices());
 
 /** The memory every opened device has out and holds. */
 export const memory = (): readonly MemoryReport[] => guarded(() => addon().memory());

@@ -3,18 +3,17 @@
  * `program-cuda.ts` and `program-cpu.ts` say it; `planner.ts`, `sweeps.ts` and `deal.ts` reckon with it.
  */
 import type { Works } from '../../codegen/work.js';
-import type { Kernel } from '../../fusion/kernel.js';
+import type { Kernel } from '../../fusion/kernel/kernel.js';
+import type { CallStep, WorkspaceNeed } from '../calls/call.js';
 import type { DraftBuffer, DraftNeeds } from './draft.js';
 import { aligned } from './memory.js';
-import type { PanelWork } from './panel-time.js';
-import type { MatmulStep, Plan, SweepWindows } from './plan.js';
+import type { Plan, SweepWindows } from './plan.js';
 import type { StreamNeeds } from './streams.js';
-import type { WorkspaceNeed } from './workspace.js';
 
 /** What planning needs to know of a device, beyond the plan's own buffers. */
 export interface DeviceNeeds extends DraftNeeds {
-  /** Bytes that a matrix product uses besides its operands and its result. */
-  readonly workspaceOf: (step: MatmulStep) => WorkspaceNeed;
+  /** Bytes that a call uses besides its operands and its results. */
+  readonly workspaceOf: (step: CallStep) => WorkspaceNeed;
   /** Bytes that a buffer takes on the device as a whole; 0: it is used where it lies. */
   readonly heldBytes: (buffer: DraftBuffer) => number;
   /** What the device's pool gives for an arena and for the inputs and outputs that are whole on the device; without it, their sum. */
@@ -47,8 +46,8 @@ export interface SweepRules {
   readonly slots: Readonly<Record<SweepWindows['direction'], number>>;
   /** Bytes of a tile that are copied while another is computed. */
   readonly tileBytes: number;
-  /** How long a product by panels takes; without it, what copies least is taken. */
-  readonly panelSeconds?: ((step: MatmulStep, work: PanelWork) => number) | undefined;
+  /** Of a GPU, for the time that calls in blocks take; without it, what copies least is taken. */
+  readonly multiprocessors?: number | undefined;
 }
 
 /** What a plan holds: an arena, and of some buffers all that is not in it. */

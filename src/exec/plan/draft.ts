@@ -12,23 +12,17 @@ import {
   sourceBufferKey,
   sourceOfKey,
 } from '../../fusion/buffer-key.js';
-import type { Kernel } from '../../fusion/kernel.js';
+import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Operand } from '../../fusion/operands.js';
 import { type FusedStep, type Partition, storedNode } from '../../fusion/partition.js';
 import type { SourceArray } from '../../fusion/source-array.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import { type Graph, type GraphLoop, type GraphNodeOf, nodeOf, sizeOfShape } from '../../graph/graph.js';
+import type { CallStep } from '../calls/call.js';
+import type { PlacedOperand } from '../calls/call-row.js';
+import { CALLS, callOf } from '../calls/table.js';
 import { type LoopNeeds, loopRuns } from './loop-runs.js';
-import type {
-  KernelStep,
-  LoopState,
-  LoopStep,
-  MatmulStep,
-  MatrixOperand,
-  PlanBuffer,
-  Step,
-  SweepStep,
-} from './plan.js';
+import type { KernelStep, LoopState, LoopStep, PlanBuffer, Step, SweepStep } from './plan.js';
 
 type FusedOf<K extends FusedStep['kind']> = Extract<FusedStep, { kind: K }>;
 
@@ -128,8 +122,8 @@ class Drafter {
     switch (step.kind) {
       case 'kernel':
         return this.#kernels(step, at, scope);
-      case 'matmul':
-        return [this.#matmul(step, scope)];
+      case 'call':
+        return [this.#call(step, scope)];
       case 'loop':
         return [this.#loop(step, at, scope)];
     }
@@ -153,27 +147,19 @@ class Drafter {
     });
   }
 
-  #matmul({ node, ...operands }: FusedOf<'matmul'>, scope: Scope): MatmulStep {
-    const [batch, m, n] = node.shape as readonly [number, number, number];
-    const k = nodeOf(scope.graph, node.inputs[0]!).shape[2]!;
+  #call({ node, operands }: FusedOf<'call'>, scope: Scope): CallStep {
     const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
-    const a = this.#operand(operands.a, scope);
-    const b = this.#operand(operands.b, scope);
-    const c = {
-      buffer: this.#buffer(nodeBufferKey(node.id), bytes, scope),
-      offset: 0,
-      batchStride: m * n,
-      rowStride: n,
-      columnStride: 1,
-    };
-    return { kind: 'matmul', dtype: node.dtype, m, n, k, batch, a, b, c, nodes: [node.id] };
+    const given = operands.map((operand, k) => ({
+      shape: nodeOf(scope.graph, node.inputs[k]!).shape,
+      place: this.#operand(operand, scope),
+    }));
+    return CALLS[callOf[node.kind]].draft(node, given, this.#buffer(nodeBufferKey(node.id), bytes, scope));
   }
 
-  #operand({ key, node: id, offset, strides }: Operand, scope: Scope): MatrixOperand {
+  #operand({ key, node: id, offset, strides }: Operand, scope: Scope): PlacedOperand {
     const node = nodeOf(scope.graph, id);
     const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
-    const [batchStride, rowStride, columnStride] = strides;
-    return { buffer: this.#buffer(key, bytes, scope), offset, batchStride, rowStride, columnStride };
+    return { buffer: this.#buffer(key, bytes, scope), offset, strides };
   }
 
   #loop({ loop, results, inputs, body }: FusedOf<'loop'>, at: string, scope: Scope): LoopStep {

@@ -2,22 +2,22 @@
  * The host's memory under a limit (`hostMemory`): what refuses a plan that takes more, the way without values that wait
  * there, and with less to copy through. Called by `planner.ts`.
  */
+
 import { expected, MemoryError } from '../../errors.js';
 import type { Site } from '../../graph/expr.js';
-import { formatBytes } from '../../graph/format.js';
+import { formatBytes, formattedUp } from '../../graph/format.js';
 import { formatSite } from '../../site.js';
 import { type DeviceNeeds, withHostPeak } from './device-needs.js';
 import type { Plan, Step } from './plan.js';
+import { stepName } from './plan.js';
 import { buffersOf } from './step-buffers.js';
 
 /** Where the user made what a step computes, as the end of a message. */
 export function madeAt(step: Step, sites: ReadonlyMap<number, Site> | undefined): string {
   const nodes = 'nodes' in step ? step.nodes : [];
-  const site = nodes.map((node) => sites?.get(node)).findLast((found) => found !== undefined);
-  return site === undefined ? '' : `\n    for what was made at ${formatSite(site)}`;
+  const place = formatSite(nodes.map((node) => sites?.get(node)).findLast((found) => found !== undefined));
+  return place === undefined ? '' : `\n    for what was made at ${place}`;
 }
-
-export const nameOf = (step: Step): string => ('kernel' in step ? step.kernel.name : step.kind);
 
 /** The steps of a sweep; a loop is one step, whatever is in it. */
 const innerSteps = (step: Step): Step[] =>
@@ -40,7 +40,7 @@ export function withLessToCopyThrough(plan: Plan, needs: DeviceNeeds, budget: nu
   return less;
 }
 
-/** Says what takes most of the host's memory, and which of the user's nodes makes it. */
+/** Says what takes most of the host's memory, and which of the user's nodes makes it. `plan`: one that takes least of it. */
 export function hostNoFit(
   { buffers, steps, hostPeakBytes }: Plan,
   budget: number,
@@ -54,11 +54,12 @@ export function hostNoFit(
   );
   const all = steps.flatMap(innerSteps);
   const step = all.find((one) => spilled.length === 0 || buffersOf(one).writes.includes(largest))!;
-  const needs = `${formatBytes(hostPeakBytes)} ${spilled.length === 0 ? 'of pinned memory to copy through' : `of which ${formatBytes(bytes)} wait there`}`;
+  const needed = formattedUp(hostPeakBytes);
+  const needs = `${formatBytes(needed)} ${spilled.length === 0 ? 'of pinned memory to copy through' : `of which ${formatBytes(bytes)} wait there`}`;
   const message = expected(
     'compute',
     `a job that fits into ${formatBytes(budget)} of host memory`,
-    `${nameOf(step)} needs ${needs}`,
+    `${stepName(step)} needs ${needs}`,
   );
-  return new MemoryError(message + madeAt(step, sites));
+  return new MemoryError(message + madeAt(step, sites), undefined, { hostMemory: needed });
 }

@@ -6,10 +6,12 @@
  * A result takes the memory of an argument only where every element is read by the thread that then writes it: the map's loads
  * of it are where its store is. The arithmetic stays as it is. Called by `planner.ts`.
  */
-import type { Kernel } from '../../fusion/kernel.js';
+
+import type { Kernel } from '../../fusion/kernel/kernel.js';
+import { callRow } from '../calls/table.js';
 import type { Draft } from './draft.js';
 import { isWhereItIsStored } from './own-place.js';
-import type { KernelStep, MatrixOperand, Step } from './plan.js';
+import type { KernelStep, Step } from './plan.js';
 import { buffersOf } from './step-buffers.js';
 import { workspacesOf } from './workspace.js';
 
@@ -88,7 +90,6 @@ class Sharing {
   }
 
   #moved(step: Step, at: number): Step {
-    const operand = (o: MatrixOperand): MatrixOperand => ({ ...o, buffer: this.#memory(o.buffer) });
     switch (step.kind) {
       case 'kernel':
       case 'phase':
@@ -102,8 +103,8 @@ class Sharing {
           buffers: step.buffers.map((buffer) => this.#memory(buffer)),
         };
       }
-      case 'matmul':
-        return { ...step, a: operand(step.a), b: operand(step.b), c: operand(step.c) };
+      case 'call':
+        return callRow(step).withBuffers(step, (buffer) => this.#memory(buffer));
       case 'loop':
       case 'sweep':
         return step;

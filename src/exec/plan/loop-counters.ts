@@ -6,7 +6,8 @@
  *
  * Called by `planner.ts` for loops that fit as a whole. In sweeps, kernels are not told.
  */
-import type { Kernel } from '../../fusion/kernel.js';
+import { isUniform, loadOf, loadsFrom } from '../../fusion/kernel/algebra.js';
+import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Draft } from './draft.js';
 import { type LoopNeeds, loopRuns } from './loop-runs.js';
 import type { KernelStep, LoopState, LoopStep, Step } from './plan.js';
@@ -57,7 +58,7 @@ function isCount({ kernel, buffers }: KernelStep, { current, next }: LoopState):
   const sum = tape[stores[0]!.value]!;
   if (sum.kind !== 'map' || sum.op !== 'add' || buffers[stores[0]!.access.buffer] !== next) return false;
   const terms = sum.args.map((arg) => tape[arg]!);
-  const isState = terms.some((i) => i.kind === 'load' && buffers[i.access.buffer] === current);
+  const isState = terms.some((i) => buffers[loadOf(i)?.buffer ?? -1] === current);
   return isState && terms.some((i) => i.kind === 'const' && i.value === 1n);
 }
 
@@ -66,13 +67,7 @@ function readerOf(step: KernelStep, { initial, current, next }: LoopState): Kern
   const { kernel, buffers } = step;
   const counter = buffers.indexOf(current);
   if (counter < 0 || buffers.includes(next) || buffers.includes(initial)) return undefined;
-  const isOneNumber = kernel.tape.every(
-    (i) =>
-      i.kind !== 'load' ||
-      i.access.buffer !== counter ||
-      (i.access.bounds.length === 0 && i.access.strides.every((stride) => stride === 0)),
-  );
-  if (!isOneNumber) return undefined;
+  if (!loadsFrom(kernel, counter).every(({ access }) => isUniform(access))) return undefined;
   const own: Kernel = { ...kernel, counters: [counter] };
   return { ...step, kernel: own, buffers: buffers.map((b) => (b === current ? initial : b)) };
 }

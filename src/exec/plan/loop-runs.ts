@@ -2,7 +2,8 @@
  * What the body of a loop becomes: where it is one kernel that makes every state from itself, perhaps several steps of it in one
  * launch; and where its states lie then. Called by `draft.ts`, and by `loop-counters.ts` for bodies that became one kernel.
  */
-import { argumentsOf, type Feedback, type Kernel } from '../../fusion/kernel.js';
+import { liveValues, loadsOf } from '../../fusion/kernel/algebra.js';
+import type { Feedback, Kernel } from '../../fusion/kernel/kernel.js';
 import { isWhereItIsStored } from './own-place.js';
 import type { KernelStep, LoopState, LoopStep, Step, SweepStep } from './plan.js';
 
@@ -77,9 +78,7 @@ function feedbackOf({ buffers }: KernelStep, states: readonly LoopState[]): Feed
 /** Whether a state may be written where it was read: each element is, and is read for its own next value at the latest. */
 function isOwnPlace(kernel: Kernel, { input, output }: Feedback): boolean {
   const store = kernel.stores.find(({ access }) => access.buffer === output)!;
-  const needed = new Set([store.value]);
-  for (let k = kernel.tape.length - 1; k >= 0; k--)
-    if (needed.has(k)) for (const arg of argumentsOf(kernel.tape[k]!)) needed.add(arg);
-  const isRead = kernel.tape.some((i, k) => i.kind === 'load' && i.access.buffer === input && needed.has(k));
+  const needed = loadsOf(kernel, liveValues(kernel.tape, [store.value]));
+  const isRead = needed.some(({ access }) => access.buffer === input);
   return isRead && isWhereItIsStored(kernel, input, output);
 }

@@ -43,13 +43,13 @@ export function inStreams(draft: Draft, needs: DeviceNeeds, whole: Plan, budget:
   });
 }
 
-/** Products of the first stream that has any keep the workspace that all shared; those of others get their own. */
+/** Calls of the first stream that has any keep the workspace that all shared; those of others get their own. */
 function withOwnWorkspaces(draft: Draft, { steps: places }: StreamPlan): Pick<Draft, 'buffers' | 'steps'> {
   const buffers = [...draft.buffers];
   const own = new Map<number, number>();
   const steps = draft.steps.map((step, at) => {
     const shared = workspaceOf(step);
-    if (step.kind !== 'matmul' || shared === undefined) return step;
+    if (step.kind !== 'call' || shared === undefined) return step;
     const { stream } = places[at]!;
     let workspace = own.get(stream);
     if (workspace === undefined) {

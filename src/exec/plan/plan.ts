@@ -5,9 +5,8 @@
  * program by `program-cuda.ts` or `program-cpu.ts`.
  */
 
-import type { Kernel } from '../../fusion/kernel.js';
-import type { DType } from '../../graph/dtype.js';
-import { formatCount } from '../../graph/print.js';
+import type { Kernel } from '../../fusion/kernel/kernel.js';
+import type { CallStep } from '../calls/call.js';
 
 export interface PlanBuffer {
   /**
@@ -28,15 +27,6 @@ export interface PlanBuffer {
   readonly part?: readonly [first: number, last: number];
 }
 
-/** A matrix operand, in elements: element (b, i, j) is at `offset + b * batchStride + i * rowStride + j * columnStride`. */
-export interface MatrixOperand {
-  readonly buffer: number;
-  readonly offset: number;
-  readonly batchStride: number;
-  readonly rowStride: number;
-  readonly columnStride: number;
-}
-
 /** Runs a kernel; `buffers[i]` is the plan buffer behind the kernel's buffer i, `scratch[i]` behind its scratch i. */
 export interface KernelStep {
   readonly kind: 'kernel';
@@ -46,22 +36,6 @@ export interface KernelStep {
   readonly nodes: readonly number[];
   /** Of a kernel with feedback outside of a loop that counts them: how many steps it does. */
   readonly loopSteps?: number;
-}
-
-/** c = a · b for each of `batch` matrices: (m, k) · (k, n). One stride of a, b and c's (row, column) is 1. */
-export interface MatmulStep {
-  readonly kind: 'matmul';
-  readonly dtype: DType;
-  readonly m: number;
-  readonly n: number;
-  readonly k: number;
-  readonly batch: number;
-  readonly a: MatrixOperand;
-  readonly b: MatrixOperand;
-  readonly c: MatrixOperand;
-  /** The temporary that it may use besides: the plan's products share one. */
-  readonly workspace?: number;
-  readonly nodes: readonly number[];
 }
 
 /** One phase of a kernel, in parts along its reduced axes; or what combines its partial results after the last part. */
@@ -149,13 +123,19 @@ export interface LoopStep {
   readonly nodes: readonly number[];
 }
 
-export type Step = KernelStep | MatmulStep | PhaseStep | SweepStep | LoopStep;
+export type Step = KernelStep | CallStep | PhaseStep | SweepStep | LoopStep;
+
+/** The name of a kernel or of a call, else the kind of a step. */
+export function stepName(step: Step): string {
+  if ('kernel' in step) return step.kernel.name;
+  return step.kind === 'call' ? step.call : step.kind;
+}
 
 /** The kernels that a step runs. */
 export function kernelsOf(step: Step): readonly Kernel[] {
   if (step.kind === 'sweep') return step.body.flatMap((part) => kernelsOf(part.step));
   if (step.kind === 'loop') return step.body.flatMap(kernelsOf);
-  return step.kind === 'matmul' ? [] : [step.kernel];
+  return step.kind === 'call' ? [] : [step.kernel];
 }
 
 /** The sweeps of a step: itself, or those in a loop's body. */
@@ -180,9 +160,9 @@ export interface StreamPlan {
   readonly ends: readonly number[];
 }
 
-/** The buffer that a product may use besides. */
+/** The buffer that a call may use besides its operands and results. */
 export const workspaceOf = (step: Step): number | undefined =>
-  step.kind === 'matmul' ? step.workspace : undefined;
+  step.kind === 'call' ? step.workspace : undefined;
 
 export interface Plan {
   readonly buffers: readonly PlanBuffer[];
@@ -203,68 +183,4 @@ export interface Plan {
   readonly copyByteLength?: number;
   /** Upper bound of the host memory a run takes beside arrays and results: values that wait there, pinned memory for copies. */
   readonly hostPeakBytes: number;
-}
-
-/** Prints a plan as text: buffers with their places, steps in order. */
-export function printPlan(plan: Plan): string {
-  const place = (buffer: PlanBuffer): string => {
-    if (buffer.windowed === true) return ' in windows';
-    if (buffer.readInBlocks === true) return ' in blocks';
-    return buffer.role === 'temporary' ? ` at ${buffer.offset}` : '';
-  };
-  const buffers = plan.buffers.map(
-    (buffer, k) => `b${k} ${buffer.role} ${buffer.byteLength} bytes${place(buffer)}: ${buffer.label}`,
-  );
-  const steps = plan.steps.map((step, k) => `${k} ${printStep(step)}${printStream(plan.streams?.steps[k])}`);
-  return [`arena ${plan.arenaByteLength} bytes, peak ${plan.peakBytes} bytes`, ...buffers, ...steps].join(
-    '\n',
-  );
-}
-
-/** `, stream 1 after step 3`; nothing where there is one stream. */
-export function printStream(place: StepStream | undefined): string {
-  if (place === undefined) return '';
-  const { stream, after } = place;
-  const steps = after.length === 1 ? `step ${after[0]}` : `steps ${after.join(', ')}`;
-  return `, stream ${stream}${after.length === 0 ? '' : ` after ${steps}`}`;
-}
-
-const indented = (text: string): string => text.replace(/^/gm, '  ');
-
-/** How often a loop runs, as text. */
-export function countOf({ steps, condition, every, stepsAtOnce, record }: LoopStep): string {
-  const condition_ = condition < 0 ? undefined : condition;
-  const count = formatCount({ steps, condition: condition_, every: every === 0 ? undefined : every });
-  if (record !== undefined) return `${count}, decided on the device`;
-  return stepsAtOnce === 1 ? count : `${count}, ${stepsAtOnce} at once`;
-}
-
-const list = (ids: readonly number[]): string => ids.map((b) => `b${b}`).join(' ');
-
-function printStep(step: Step): string {
-  switch (step.kind) {
-    case 'kernel':
-      return `${step.kernel.name}${step.loopSteps === undefined ? '' : `, ${step.loopSteps} steps`} ${list(step.buffers)}${step.scratch.length > 0 ? ` scratch ${list(step.scratch)}` : ''}`;
-    case 'phase':
-    case 'finish':
-      return `${step.kernel.name} ${step.kind} ${step.phase} ${list(step.buffers)} scratch ${list(step.scratch)}`;
-    case 'matmul':
-      return `matmul ${step.dtype} ${step.batch} x (${step.m}, ${step.k}) @ (${step.k}, ${step.n}) ${list([step.a.buffer, step.b.buffer, step.c.buffer])}`;
-    case 'loop': {
-      const states = step.states.map(
-        (s, k) =>
-          `  state ${k}: b${s.current} to b${s.next}, from b${s.initial}, in b${s.last}${s.other < 0 || s.other === s.last ? '' : ` and b${s.other}`}${s.kept < 0 ? '' : `, kept in b${s.kept}`}`,
-      );
-      const body = step.body.map((part) => indented(printStep(part)));
-      const skew = step.skew === undefined ? '' : `, skewed by ${step.skew.tiles}`;
-      return [`loop ${countOf(step)}${skew}`, ...states, ...body].join('\n');
-    }
-    case 'sweep': {
-      const windows = step.windows.map(
-        (w) => `  b${w.buffer} ${w.direction}, ${w.slots} slots of ${w.slotByteLength} bytes at ${w.offset}`,
-      );
-      const body = step.body.map((part) => `  ${printStep(part.step)}`);
-      return [`sweep of ${step.tiles} tiles`, ...windows, ...body].join('\n');
-    }
-  }
 }

@@ -13,7 +13,7 @@ const LEAST_BYTES = 2 ** 20;
 /** The plan with such inputs read in blocks; the same plan where there are none. */
 export function inReadBlocks(draft: Draft, needs: DeviceNeeds, plan: Plan): Plan {
   const { readsOnce } = needs;
-  if (readsOnce === undefined || plan.steps.some(({ kind }) => kind !== 'kernel' && kind !== 'matmul'))
+  if (readsOnce === undefined || plan.steps.some(({ kind }) => kind !== 'kernel' && kind !== 'call'))
     return plan;
   const isInBlocks = draft.buffers.map(({ role, isRead, byteLength }, buffer) => {
     if (role !== 'input' || !isRead || byteLength < LEAST_BYTES) return false;

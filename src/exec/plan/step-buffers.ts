@@ -1,11 +1,12 @@
 /** Which buffers a step of a plan reads and writes. Called by all that orders, places or cuts steps. */
+import { callRow } from '../calls/table.js';
 import type { LoopState, Step } from './plan.js';
 
 /** The buffers that a loop writes a state to. */
 export const placesOf = ({ last, other, kept }: LoopState): number[] =>
   [last, other, kept].filter((buffer) => buffer >= 0);
 
-/** The buffers that a step reads, and those that it writes, scratch included, but for the workspace of products. */
+/** The buffers that a step reads, and those that it writes, scratch included, but for the workspace of calls. */
 export function buffersOf(step: Step): {
   readonly reads: readonly number[];
   readonly writes: readonly number[];
@@ -16,8 +17,8 @@ export function buffersOf(step: Step): {
         step.buffers.filter((_, k) => step.kernel.buffers[k]!.role === role);
       return { reads: ofRole('input'), writes: [...ofRole('output'), ...step.scratch] };
     }
-    case 'matmul':
-      return { reads: [step.a.buffer, step.b.buffer], writes: [step.c.buffer] };
+    case 'call':
+      return callRow(step).buffersOf(step);
     case 'phase':
     case 'finish':
       return buffersOf({ ...step, kind: 'kernel' });

@@ -7,15 +7,9 @@
  * alone. Steps stay in their order, which is that in which they are queued.
  */
 
+import type { StepCost } from '../calls/call.js';
 import type { Step, StepStream, StreamPlan } from './plan.js';
 import { buffersOf } from './step-buffers.js';
-
-/** How long a step takes when it runs alone, how much of the device it fills then, up to 1, and what it takes the host to queue it. */
-export interface StepCost {
-  readonly seconds: number;
-  readonly share: number;
-  readonly queueSeconds: number;
-}
 
 /** What choosing streams goes by. */
 export interface StreamNeeds {

@@ -1,28 +1,25 @@
 /**
- * The workspace of a plan's matrix products: one temporary that they share, for they run one after the other. A product
+ * The workspace of a plan's calls: one temporary that they share, for they run one after the other. A call
  * takes as much as makes it fast, or less where a budget leaves no more. Called by `planner.ts` and `sweeps.ts`.
  *
  * On the CPU bits do not depend on it. cuBLAS may choose another order of sums with a smaller one; so that is taken only where
  * a job would be refused otherwise.
  */
-import type { Draft } from './draft.js';
-import type { MatmulStep, Step } from './plan.js';
 
-/** Bytes that a product uses besides its operands and its result, and the least that it can do with. */
-export interface WorkspaceNeed {
-  readonly most: number;
-  readonly least: number;
-}
+import type { CallStep, WorkspaceNeed } from '../calls/call.js';
+import { callRow } from '../calls/table.js';
+import type { Draft } from './draft.js';
+import type { Step } from './plan.js';
 
 /** What is tried, as parts of what products would use. */
 const PARTS = [1, 1 / 8, 1 / 64, 0];
 
-/** The draft with less and less workspace; itself, if it has no products. */
+/** The draft with less and less workspace; itself, if it has no calls. */
 export function* withWorkspaces(
   draft: Draft,
-  needOf: (step: MatmulStep) => WorkspaceNeed,
+  needOf: (step: CallStep) => WorkspaceNeed,
 ): Generator<Draft, void> {
-  const needs = [...differentProducts(draft.steps)].map(needOf);
+  const needs = [...differentCalls(draft.steps)].map(needOf);
   const most = Math.max(0, ...needs.map((need) => need.most));
   const least = Math.max(0, ...needs.map((need) => need.least));
   let before: number | undefined;
@@ -47,35 +44,25 @@ function withWorkspace(draft: Draft, byteLength: number): Draft {
   };
 }
 
-/** The step with a workspace for its products. */
+/** The step with a workspace for its calls. */
 function withBuffer<S extends Step>(step: S, workspace: number): S {
-  if (step.kind === 'matmul') return { ...step, workspace };
+  if (step.kind === 'call') return { ...step, workspace };
   if (step.kind !== 'loop') return step;
   return { ...step, body: step.body.map((part) => withBuffer(part, workspace)) };
 }
 
-/** One of each of the products that differ in more than where their matrices lie. */
-function differentProducts(steps: readonly Step[]): Iterable<MatmulStep> {
-  const products = new Map<string, MatmulStep>();
-  const strides = ({ batchStride, rowStride, columnStride }: MatmulStep['a']): string =>
-    `${batchStride} ${rowStride} ${columnStride}`;
-  for (const product of steps.flatMap(productsOf)) {
-    const { dtype, batch, m, n, k, a, b, c } = product;
-    const offsets = `${a.offset} ${b.offset} ${c.offset}`;
-    const key = `${dtype} ${batch} ${m} ${n} ${k} ${offsets} ${strides(a)} ${strides(b)} ${strides(c)}`;
-    products.set(key, product);
-  }
-  return products.values();
+/** One of each of the calls that differ in more than the buffers they name. */
+const differentCalls = (steps: readonly Step[]): Iterable<CallStep> =>
+  new Map(steps.flatMap(callsOf).map((call) => [`${call.call} ${callRow(call).keyOf(call)}`, call])).values();
+
+/** The calls of a step, those in loops among them. */
+function callsOf(step: Step): CallStep[] {
+  if (step.kind === 'loop') return step.body.flatMap(callsOf);
+  return step.kind === 'call' ? [step] : [];
 }
 
-/** The products of a step, those in loops among them. */
-function productsOf(step: Step): MatmulStep[] {
-  if (step.kind === 'loop') return step.body.flatMap(productsOf);
-  return step.kind === 'matmul' ? [step] : [];
-}
-
-/** The buffer that a step's products share, if there is one. */
+/** The buffer that a step's calls share, if there is one. */
 export const workspacesOf = (step: Step): number[] =>
-  productsOf(step)
+  callsOf(step)
     .slice(0, 1)
     .flatMap(({ workspace }) => (workspace === undefined ? [] : [workspace]));

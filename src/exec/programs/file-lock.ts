@@ -2,12 +2,13 @@
  * A lock between processes: a file that only one of them can make, holding who made it.
  *
  * Advisory and best effort: where it cannot be had (a read-only folder, a holder that takes too long) the caller goes on
- * without. Called by `kernel-cache.ts` so that processes starting cold compile a kernel once.
+ * without, as where something else than a regular file has its name. Called by `kernel-cache.ts` so that processes starting cold compile a kernel once.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { open, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { open, rename, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { type RegularFile, readRegularFile } from './regular-file.js';
 
 /** A lock whose content is not written yet is a holder's that was just made, or was killed there. */
 const UNWRITTEN_PATIENCE_MS = 2000;
@@ -23,6 +24,8 @@ interface Holder {
 export interface Lock {
   release(): Promise<void>;
 }
+
+const textOf = (file: RegularFile): string => file.bytes.toString('utf8');
 
 /** When a process started, in ticks since boot (field 22 of /proc/PID/stat; the name before it may hold spaces). */
 function startOf(pid: number): string | null {
@@ -83,8 +86,8 @@ async function tryCreate(path: string): Promise<Lock | undefined> {
   return {
     async release() {
       // Only our own: a waiter that lost patience may have taken it over.
-      const held = await readFile(path, 'utf8').catch(() => undefined);
-      if (held === text) await unlink(path).catch(() => undefined);
+      const held = await readRegularFile(path).catch(() => undefined);
+      if (held !== undefined && textOf(held) === text) await unlink(path).catch(() => undefined);
     },
   };
 }
@@ -93,8 +96,8 @@ async function tryCreate(path: string): Promise<Lock | undefined> {
 async function breakStale(path: string, text: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`;
   await rename(path, aside);
-  const moved = await readFile(aside, 'utf8');
-  if (moved === text) {
+  const moved = await readRegularFile(aside);
+  if (moved !== undefined && textOf(moved) === text) {
     await unlink(aside);
   } else {
     // Between reading and moving, another process made it its own: give it back.
@@ -102,9 +105,13 @@ async function breakStale(path: string, text: string): Promise<void> {
   }
 }
 
-async function breakIfStale(path: string, patienceMs: number): Promise<void> {
-  const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
-  if (isStale(text, Date.now() - mtimeMs, patienceMs)) await breakStale(path, text);
+/** Breaks a stale lock. False: something that is no lock has its name, and may stand there for ever. */
+async function breakIfStale(path: string, patienceMs: number): Promise<boolean> {
+  const file = await readRegularFile(path);
+  if (file === undefined) return false;
+  const text = textOf(file);
+  if (isStale(text, Date.now() - file.modifiedMs, patienceMs)) await breakStale(path, text);
+  return true;
 }
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -129,8 +136,8 @@ export async function lockOr<T>(
     const result = await ready();
     if (result !== undefined) return { ready: result };
     // The file may go away at any moment, which the next try will see.
-    await breakIfStale(path, patienceMs).catch(() => undefined);
-    if (Date.now() > deadline) return undefined;
+    const isLock = await breakIfStale(path, patienceMs).catch(() => true);
+    if (!isLock || Date.now() > deadline) return undefined;
     await sleep(POLL_MS);
   }
 }

@@ -6,8 +6,9 @@
  * by `kernel-cache.ts`.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { readRegularFile } from './regular-file.js';
 
 const MAGIC = Buffer.from('weft-image-1\n');
 const DIGEST_BYTES = 32;
@@ -97,15 +98,11 @@ export class ImageFolder {
     return join(this.path, `${key}.lock`);
   }
 
-  /** The image of a key, if it is there and whole. A broken file is removed. */
+  /** The image of a key, if it is there and whole. A broken file is removed, and what is no regular file passed over. */
   async read(key: string): Promise<Uint8Array | undefined> {
     const path = this.fileOf(key);
-    let file: Buffer;
-    try {
-      file = await readFile(path);
-    } catch {
-      return undefined;
-    }
+    const file = (await readRegularFile(path).catch(() => undefined))?.bytes;
+    if (file === undefined) return undefined;
     const bytes = file.subarray(HEADER_BYTES);
     const whole =
       file.length > HEADER_BYTES &&

@@ -1,22 +1,15 @@
 /** Plan → native program for the CPU: every kernel becomes a tape. Called by `evaluate.ts`. */
+
 import { encodeTape } from '../../codegen/tape/tape.js';
 import { readsOnce } from '../../codegen/tape/tape-read.js';
 import { skewOf } from '../../codegen/tape/tape-skew.js';
 import { tapeWorks } from '../../codegen/tape/tape-work.js';
-import { dtypeCode } from '../../graph/dtype.js';
-import {
-  type BufferSpec,
-  type LoopSpec,
-  type ProductSpec,
-  type ProgramSpec,
-  productWorkspace,
-  type StepSpec,
-  type SweepSpec,
-} from '../native/native.js';
+import { callRow } from '../calls/table.js';
+import type { BufferSpec, LoopSpec, ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
 import { RANGE_FIELDS } from '../native/native-types.js';
 import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { SweepRules } from '../plan/device-needs.js';
-import type { LoopStep, MatmulStep, Plan, Step, SweepStep } from '../plan/plan.js';
+import type { LoopStep, Plan, Step, SweepStep } from '../plan/plan.js';
 import type { DeviceNeeds, Place } from '../planner.js';
 
 const CPU_SWEEPS: SweepRules = {
@@ -31,7 +24,7 @@ const CPU_SWEEPS: SweepRules = {
 /** Arrays in memory and results are used where they lie, files are read; tapes bring their own scratch memory. */
 export const CPU_NEEDS: DeviceNeeds = {
   scratchOf: () => [],
-  workspaceOf: (step) => productWorkspace(matmulSpec(step)),
+  workspaceOf: (step) => callRow(step).workspace.cpu(step),
   peakOf: (arena, inputs, outputs) =>
     [arena, ...inputs, ...outputs].reduce((sum, bytes) => sum + hostBlockBytes(bytes), 0),
   heldBytes: ({ role, byteLength, isRead, isFetched }) =>
@@ -86,8 +79,8 @@ function launchSpec(step: Exclude<Step, SweepStep>): Exclude<StepSpec, SweepSpec
       const buffers = [...step.buffers, ...step.scratch];
       return { kind, tape: encodeTape(step.kernel), phase: step.phase, buffers };
     }
-    case 'matmul':
-      return matmulSpec(step);
+    case 'call':
+      return callRow(step).spec(step);
     case 'loop':
       return loopSpec(step, (part) => [stepSpec(part)]);
   }
@@ -122,10 +115,4 @@ export function loopSpec(
   specs: (step: Step) => LoopSpec['body'],
 ): LoopSpec {
   return { kind, steps, condition, every, stepsAtOnce, states, body: body.flatMap(specs), skew };
-}
-
-/** A matrix product is the same step on every device. */
-export function matmulSpec(step: MatmulStep): ProductSpec {
-  const { m, n, k, batch, a, b, c, workspace } = step;
-  return { kind: 'matmul', dtype: dtypeCode(step.dtype), m, n, k, batch, a, b, c, workspace };
 }

@@ -15,8 +15,10 @@ import {
 import { cudaWorks } from '../../codegen/cuda-work.js';
 import { LOOP_BEGIN, LOOP_CHECK, LOOP_GO_ON, LOOP_RECORD_BYTES } from '../../codegen/loop-check.js';
 import { expected, ShapeError } from '../../errors.js';
-import type { Kernel } from '../../fusion/kernel.js';
+import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
+import type { StepCost } from '../calls/call.js';
+import { callRow } from '../calls/table.js';
 import { debug } from '../debug.js';
 import {
   type CudaDeviceInfo,
@@ -32,11 +34,9 @@ import { timed } from '../native/recorder.js';
 import { cudaBlockBytes, hostBlockBytes } from '../plan/block-bytes.js';
 import { hasConditionalNodes, recordsOf } from '../plan/loop-records.js';
 import { aligned } from '../plan/memory.js';
-import { panelSeconds, productCost } from '../plan/panel-time.js';
 import {
   type KernelStep,
   kernelsOf,
-  type MatmulStep,
   type PhaseStep,
   type Plan,
   type PlanBuffer,
@@ -44,18 +44,10 @@ import {
   type SweepStep,
   sweepsOf,
 } from '../plan/plan.js';
-import type { StepCost } from '../plan/streams.js';
-import type { WorkspaceNeed } from '../plan/workspace.js';
 import type { DeviceNeeds, Place } from '../planner.js';
 import { loadImage } from './kernel-cache.js';
-import { bufferSpecs, joinedRanges, loopSpec, matmulSpec } from './program-cpu.js';
+import { bufferSpecs, joinedRanges, loopSpec } from './program-cpu.js';
 import { graphsOf, streamsOfSpecs } from './program-graphs.js';
-
-/** cuBLAS is given this much workspace at most, as NVIDIA recommends for Hopper, and at least, below which it may fail. */
-const MOST_WORKSPACE = 32 * 2 ** 20;
-const LEAST_WORKSPACE = 64 * 2 ** 10;
-/** At most for a float32 product whose result is larger than all that: measured on an H200, where more made it a ninth slower. */
-const WIDE_WORKSPACE = 4 * 2 ** 20;
 
 /** By kernel and by the shared memory of a block. */
 const printed = new WeakMap<Kernel, Map<number, CudaKernel>>();
@@ -120,7 +112,7 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
       const { schedule } = cudaOf(kernel, limits);
       return schedule.kind === 'stencil' || schedule.kind === 'repeat' ? schedule.steps : 1;
     },
-    workspaceOf: cublasWorkspace,
+    workspaceOf: (step) => callRow(step).workspace.cuda(step),
     peakOf: (arena, inputs, outputs) => peakOf(arena + sumOf(inputs), outputs, place),
     hostPeakOf: cudaHostPeak,
     copies: { most: stagingLimits().copies, least: stagingLimits().leastCopies },
@@ -135,7 +127,7 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
       canReadBack: place !== 'file',
       slots: { in: 3, out: 3, local: 1 },
       tileBytes: TILE_BYTES,
-      panelSeconds: (step, work) => panelSeconds(step, work, multiprocessors),
+      multiprocessors,
     },
   };
 }
@@ -150,7 +142,7 @@ const MEMORY_RATE = 4e12;
 
 /** About how long a step takes by itself, and how much of the device it fills. */
 function costOf(step: Step, limits: DeviceLimits, multiprocessors: number): StepCost {
-  if (step.kind === 'matmul') return productCost(step, multiprocessors);
+  if (step.kind === 'call') return callRow(step).costOf(step, multiprocessors);
   if (step.kind !== 'kernel') return { seconds: LAUNCH_SECONDS, share: 1, queueSeconds: LAUNCH_SECONDS };
   const { launches } = cudaOf(step.kernel, limits);
   const threads = launches.map(({ grid, block }) => [...grid, ...block].reduce((n, size) => n * size, 1));
@@ -159,20 +151,6 @@ function costOf(step: Step, limits: DeviceLimits, multiprocessors: number): Step
   const moved = bytes / (MEMORY_RATE * Math.min(1, 2 * share));
   const launching = launches.length * LAUNCH_SECONDS;
   return { seconds: launching + moved, share, queueSeconds: launching };
-}
-
-/**
- * No more than the product's operands and result take: sums that are split need a part of that. It depends on the product
- * alone, for with it cuBLAS chooses the order of sums.
- */
-function cublasWorkspace({ dtype, m, n, k, batch }: MatmulStep): WorkspaceNeed {
-  const touched = batch * (m * k + k * n + m * n) * byteLengthOf(dtype);
-  const isWide = dtype === 'float32' && m * n * byteLengthOf(dtype) > MOST_WORKSPACE;
-  const most = Math.min(
-    isWide ? WIDE_WORKSPACE : MOST_WORKSPACE,
-    Math.max(LEAST_WORKSPACE, aligned(touched)),
-  );
-  return { most, least: LEAST_WORKSPACE };
 }
 
 const sumOf = (sizes: readonly number[]): number => sizes.reduce((sum, bytes) => sum + aligned(bytes), 0);
@@ -242,7 +220,7 @@ export async function cudaProgram(plan: Plan, device: string, hostBudget?: numbe
 export function graphSizes(plan: Plan, device: string): number[] {
   const limits = limitsOf(device);
   const counts = plan.steps.map((step): number => {
-    if (step.kind === 'sweep' || step.kind === 'loop' || step.kind === 'matmul') return 1;
+    if (step.kind === 'sweep' || step.kind === 'loop' || step.kind === 'call') return 1;
     const { scratch, launches } = cudaOf(step.kernel, limits);
     if (step.kind === 'finish') return launches.length - PARTIAL_LAUNCHES;
     return launches.length + scratch.filter((buffer) => buffer.zeroed).length;
@@ -264,7 +242,7 @@ function stepSpecs(step: Step, images: Images): StepSpec[] {
 
 /** The launches of a step; of a kernel that is cut into phases, all of its launches. */
 function launchSpecs(step: Exclude<Step, SweepStep>, images: Images): Exclude<StepSpec, SweepSpec>[] {
-  if (step.kind === 'matmul') return [matmulSpec(step)];
+  if (step.kind === 'call') return [callRow(step).spec(step)];
   if (step.kind === 'loop') {
     const spec = loopSpec(step, (part) => stepSpecs(part, images));
     const { record } = step;

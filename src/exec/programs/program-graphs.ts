@@ -2,19 +2,19 @@
  * Which steps of a GPU's program repeated runs launch as CUDA graphs, and in which streams its steps are. A step of a plan is
  * several of its program. Called by `program-cuda.ts`.
  */
-import { productCost } from '../plan/panel-time.js';
+import { callRow } from '../calls/table.js';
 import type { Plan, Step, StreamPlan } from '../plan/plan.js';
 
 /** What a run queues at a time, so that there is little left to do when it is cancelled. */
 const MOST_IN_GRAPH = 128;
-/** Of a product that takes longer, what it costs the host is little beside it, and as much as that is left to do. */
-const MOST_PRODUCT_SECONDS = 2e-4;
+/** Of a call that takes longer, what it costs the host is little beside it, and as much as that is left to do. */
+const MOST_CALL_SECONDS = 2e-4;
 
 /** Whether what a step queues can be part of a graph. */
 function isRepeated(step: Step, multiprocessors: number): boolean {
-  if (step.kind !== 'matmul') return step.kind !== 'sweep' && step.kind !== 'loop';
-  const isEmpty = step.m * step.n * step.batch === 0;
-  return !isEmpty && productCost(step, multiprocessors).seconds <= MOST_PRODUCT_SECONDS;
+  if (step.kind !== 'call') return step.kind !== 'sweep' && step.kind !== 'loop';
+  const { isEmpty, costOf } = callRow(step);
+  return !isEmpty(step) && costOf(step, multiprocessors).seconds <= MOST_CALL_SECONDS;
 }
 
 /** The streams of a program's steps, of which each step of its plan becomes so many. */

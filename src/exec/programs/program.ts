@@ -3,16 +3,17 @@
  * the same graph on other data costs a lookup. Called by `evaluate.ts` and `inspect/explain.ts`.
  */
 import type { Canonical } from '../../fusion/canonicalize.js';
+import { printKernel } from '../../fusion/kernel/print.js';
 import { type Partition, partition } from '../../fusion/partition.js';
 import { type PassOptions, runPasses } from '../../fusion/pipeline.js';
-import { printKernel } from '../../fusion/print-kernel.js';
 import type { Graph } from '../../graph/graph.js';
 import { printGraph } from '../../graph/print.js';
 import { debug, wants } from '../debug.js';
 import { createProgram, type NativeProgram } from '../native/native.js';
 import { timed } from '../native/recorder.js';
 import { turnToPlan } from '../native/turns.js';
-import { kernelsOf, type Plan, printPlan } from '../plan/plan.js';
+import { kernelsOf, type Plan } from '../plan/plan.js';
+import { printPlan } from '../plan/print-plan.js';
 import { type Budgets, type Place, planPartition } from '../planner.js';
 import { LruCache } from './lru-cache.js';
 import { cpuNeeds, cpuProgram } from './program-cpu.js';

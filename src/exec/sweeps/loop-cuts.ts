@@ -4,8 +4,10 @@
  *
  * Called by `sweep-tasks.ts`. Loops that read elsewhere are left to `loop-sweeps.ts`.
  */
+
 import { mergeRegions, type Region, type Work, type Works } from '../../codegen/work.js';
-import { type Access, type Kernel, product, sameAffine } from '../../fusion/kernel.js';
+import { isSamePlace, loadsOf } from '../../fusion/kernel/algebra.js';
+import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { KernelStep, LoopStep } from '../plan/plan.js';
 import type { Cut, Ranges, Touch } from './sweep-cuts.js';
@@ -82,10 +84,9 @@ function staysInPlace(loop: LoopStep, large: readonly Part[], small: readonly Pa
   }
   const madeOf = (buffer: number): Access | undefined => stored.get(stateOf.get(buffer) ?? buffer);
   const isOwn = ({ step: { kernel, buffers } }: Part): boolean =>
-    kernel.tape.every((i) => {
-      if (i.kind !== 'load') return true;
-      const store = madeOf(buffers[i.access.buffer]!);
-      return store === undefined || (i.access.bounds.length === 0 && sameAffine(i.access, store));
+    loadsOf(kernel).every(({ access }) => {
+      const store = madeOf(buffers[access.buffer]!);
+      return store === undefined || isSamePlace(access, store);
     });
   return large.every(isOwn) && small.every(({ step }) => step.buffers.every((b) => madeOf(b) === undefined));
 }

@@ -7,13 +7,13 @@
  *
  * Called by `sweeps.ts`.
  */
-import type { Kernel } from '../../fusion/kernel.js';
+import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { WINDOW_FIELDS } from '../native/native-types.js';
 import { copyKernel, type Draft, type DraftBuffer } from '../plan/draft.js';
 import type { KernelStep, LoopState, LoopStep, Plan, Step } from '../plan/plan.js';
 import { buffersOf, placesOf } from '../plan/step-buffers.js';
 import { loopCut } from './loop-cuts.js';
-import type { WorksOf } from './sweep-tasks.js';
+import type { WorksOf } from './sweep-cuts.js';
 
 /** The most kernels that become one body: planning takes longer with each. */
 const MOST_UNROLLED = 16;

@@ -6,7 +6,8 @@
  *
  * The arithmetic stays as it is. Called by `sweeps.ts`.
  */
-import type { Access, Instruction, Kernel } from '../../fusion/kernel.js';
+import { mapLoads } from '../../fusion/kernel/algebra.js';
+import type { Access, Kernel } from '../../fusion/kernel/kernel.js';
 import type { KernelStep } from '../plan/plan.js';
 
 /** Loads this close, as a part of the buffer, share a window: it is but a little larger than either. */
@@ -22,9 +23,8 @@ export function splitLoads(
   const groups = new Map<number, { readonly leader: Access; readonly position: number }[]>();
   const buffers = [...step.buffers];
   const parameters = [...kernel.buffers];
-  const tape = kernel.tape.map((i): Instruction => {
-    if (i.kind !== 'load' || !mayAlias(step.buffers[i.access.buffer]!)) return i;
-    const { access } = i;
+  const renamed = mapLoads(kernel, (access) => {
+    if (!mayAlias(step.buffers[access.buffer]!)) return access;
     const known = groups.get(access.buffer) ?? [];
     let group = known.find(({ leader }) => isNear(kernel, leader, access));
     if (group === undefined) {
@@ -36,10 +36,10 @@ export function splitLoads(
       group = { leader: access, position };
       groups.set(access.buffer, [...known, group]);
     }
-    return { ...i, access: { ...access, buffer: group.position } };
+    return group.position === access.buffer ? access : { ...access, buffer: group.position };
   });
   if (buffers.length === step.buffers.length) return step;
-  return { ...step, kernel: { ...kernel, buffers: parameters, tape }, buffers };
+  return { ...step, kernel: { ...renamed, buffers: parameters }, buffers };
 }
 
 function isNear(kernel: Kernel, a: Access, b: Access): boolean {

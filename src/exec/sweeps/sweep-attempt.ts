@@ -2,6 +2,8 @@
  * Plans a job in windows of the buffers from a size on: groups its steps into sweeps, those of loops' bodies among them, sizes the
  * sweeps for what room there is, and places everything in the arena. Called by `sweeps.ts`, which chooses that size.
  */
+import { InternalError } from '../../errors.js';
+import { callRow } from '../calls/table.js';
 import { type DeviceNeeds, peakOf, type SweepRules, withHostPeak } from '../plan/device-needs.js';
 import type { Draft, DraftBuffer } from '../plan/draft.js';
 import { aligned, placeInArena } from '../plan/memory.js';
@@ -11,18 +13,11 @@ import { workspacesOf } from '../plan/workspace.js';
 import { loopCut } from './loop-cuts.js';
 import { heldByLoop, segmentsOf } from './loop-sweeps.js';
 import { splitLoads } from './sweep-aliases.js';
-import type { BytePitches } from './sweep-cuts.js';
+import type { BytePitches, CutTask, Task } from './sweep-cuts.js';
 import { type Group, groupTasks, type Refusal } from './sweep-groups.js';
-import {
-  blockOf,
-  type NoFit,
-  type SizedSweep,
-  type SlotRules,
-  sizePanels,
-  sizeSweep,
-} from './sweep-slots.js';
+import { blockOf, type NoFit, type SizedSweep, type SlotRules, sizeSweep } from './sweep-slots.js';
 import { sweepStep } from './sweep-tables.js';
-import { type CutTask, formsOf, type Task } from './sweep-tasks.js';
+import { formsOf } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
 
 /** Times that sweeps are sized, for less room each time, where what they leave does not fit after all. */
@@ -34,7 +29,7 @@ const MOST_OF_WHOLE = 0.6;
 export interface Choice extends SweepRules {
   /** Bytes from which on buffers are windowed. */
   readonly threshold: number;
-  readonly byPanels: boolean;
+  readonly inBlocks: boolean;
 }
 
 /** A group of steps, and the loop that it is a part of the body of. */
@@ -124,7 +119,7 @@ export class Attempt {
       isFetched: (buffer) => this.#buffers[buffer]!.isFetched === true,
       canSpill: this.#rules.canSpill,
       mostOfWhole: MOST_OF_WHOLE,
-      byPanels: this.#rules.byPanels,
+      inBlocks: this.#rules.inBlocks,
     });
   }
 
@@ -219,7 +214,7 @@ export class Attempt {
       const swept = tasks.map(
         (task): SweptTask => ({ task: task as CutTask, isKept: this.#isKept(task, at) }),
       );
-      const found = runs === 'panels' ? sizePanels(swept[0]!, room, rules) : sizeSweep(swept, room, rules);
+      const found = runs === 'blocks' ? sizeBlocks(swept[0]!, room, rules) : sizeSweep(swept, room, rules);
       if ('needed' in found) return { ...found, needed: found.needed + live[at]! };
       sized.push(found);
     }
@@ -356,4 +351,12 @@ function startsOf(groups: readonly Group[]): number[] {
   const starts = [0];
   for (const { tasks } of groups) starts.push(starts[starts.length - 1]! + tasks.length);
   return starts;
+}
+
+/** A call in blocks of its result. */
+function sizeBlocks(swept: SweptTask, room: number, rules: SlotRules): SizedSweep | NoFit {
+  const { step } = swept.task;
+  const blocks = step.kind === 'call' ? callRow(step).blocks : undefined;
+  if (step.kind !== 'call' || blocks === undefined) throw new InternalError(`${step.kind} in blocks`);
+  return blocks.size(swept, step, room, rules);
 }

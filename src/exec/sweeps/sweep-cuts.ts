@@ -1,5 +1,11 @@
-/** Cut: how a step of a plan is run in parts, and what a part touches. Made by `sweep-tasks.ts`, `matmul-cuts.ts` and `loop-cuts.ts`. */
+/**
+ * Tasks and cuts: the steps of a plan as things that a sweep can run in parts, and what a part touches. Made by `sweep-tasks.ts`,
+ * `loop-cuts.ts` and the rows of `exec/calls`.
+ */
 import type { Rows } from '../../codegen/pitch.js';
+import type { Works } from '../../codegen/work.js';
+import type { Kernel } from '../../fusion/kernel/kernel.js';
+import type { Step } from '../plan/plan.js';
 
 /** Bytes [first, last) of a plan's buffer; of those, with `rows`, the first `width` of each `pitch`. */
 export interface Touch {
@@ -30,3 +36,19 @@ export interface Cut {
   /** As `Work.period`. */
   readonly period?: number | undefined;
 }
+
+export interface Task {
+  readonly step: Step;
+  readonly reads: readonly number[];
+  readonly writes: readonly number[];
+  /** `undefined`: it runs as a whole. */
+  readonly cut: Cut | undefined;
+  /** Whether its values can be computed again in a later sweep: it finishes all that it writes. */
+  readonly repeats: boolean;
+  /** Whether computing them again costs more than bringing them back from the host. */
+  readonly isDear?: boolean;
+}
+
+export type CutTask = Task & { readonly cut: Cut };
+
+export type WorksOf = (kernel: Kernel) => Works;

@@ -5,18 +5,18 @@
  * spilled to host memory. Called by `sweeps.ts`.
  */
 
-import type { BytePitches } from './sweep-cuts.js';
+import { callRow } from '../calls/table.js';
+import type { BytePitches, CutTask, Task } from './sweep-cuts.js';
 import { type Chosen, choosePitches, joinPitches, shareOfTiles } from './sweep-pitches.js';
-import type { CutTask, Task } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
 
 export interface Group {
   readonly tasks: readonly Task[];
   /**
-   * `tiles`: all tasks run tile by tile. `panels`: one matrix product, of which two operands are windowed at once. `whole`:
+   * `tiles`: all tasks run tile by tile. `blocks`: one call, several operands of which are windowed at once. `whole`:
    * one task runs as a whole.
    */
-  readonly runs: 'tiles' | 'panels' | 'whole';
+  readonly runs: 'tiles' | 'blocks' | 'whole';
   /** Of the buffers whose windows are rows, bytes from row to row in the whole. */
   readonly pitches: BytePitches;
 }
@@ -33,8 +33,8 @@ export interface GroupRules {
   readonly keepsAll?: boolean;
   /** What a tile may hold of the windowed bytes, as a part of all: a cut that saves less is none. */
   readonly mostOfWhole: number;
-  /** Whether matrix products are run by panels rather than by a cut that leaves an operand whole. */
-  readonly byPanels: boolean;
+  /** Whether calls are run in blocks of their results rather than by a cut that leaves an operand whole. */
+  readonly inBlocks: boolean;
 }
 
 /** Why some buffers cannot be windowed: what the step that cannot be cut needs at once. */
@@ -70,10 +70,7 @@ function chooseForm(
 ): readonly Task[] | Refusal {
   const first = forms[0]!;
   if (!first.some((task) => touchesWindowed(task, rules))) return first;
-  if (rules.byPanels && first[0]!.step.kind === 'matmul') {
-    const panels = panelsOf(first[0]!);
-    if (panels !== undefined) return panels;
-  }
+  if (rules.inBlocks && canRunInBlocks(first[0]!)) return [{ ...first[0]!, cut: undefined, repeats: false }];
   let best: readonly Task[] | undefined;
   let least = rules.mostOfWhole;
   for (const form of forms) {
@@ -95,12 +92,9 @@ const writesInWindows = ({ cut, writes }: Task, { isWindowed }: GroupRules): boo
   return writes.every((buffer) => !isWindowed(buffer) || touched.has(buffer));
 };
 
-/** A matrix product that no single cut helps: it is run by panels, in a sweep of its own. A vector's elements stay side by side. */
-function panelsOf(task: Task): readonly Task[] | undefined {
-  const { step } = task;
-  if (step.kind !== 'matmul' || step.batch > 1 || step.m === 1 || step.n === 1) return undefined;
-  return step.a.buffer === step.b.buffer ? undefined : [{ ...task, cut: undefined, repeats: false }];
-}
+/** Whether a task is a call that can be run in blocks of its result, in a sweep of its own. */
+const canRunInBlocks = ({ step }: Task): boolean =>
+  step.kind === 'call' && callRow(step).blocks?.canRun(step) === true;
 
 /** What a tile of a task by itself holds of the windowed bytes that it touches, and in which windows. */
 function chosenFor(task: Task, rules: GroupRules): Chosen {
@@ -172,7 +166,7 @@ class Grouper {
       if (task.cut === undefined) {
         const isReady = this.#inputsOf.get(task)!.every((input) => this.#done.has(input));
         if (isReady && sweep.tasks.length === 0 && this.#hasItsInputs(task))
-          return { tasks: [task], runs: 'panels', pitches: NO_PITCHES };
+          return { tasks: [task], runs: 'blocks', pitches: NO_PITCHES };
         if (isReady) blocked ??= task;
         continue;
       }
@@ -184,7 +178,7 @@ class Grouper {
     return { ...sweep, runs: 'tiles' };
   }
 
-  /** Whether what a product by panels reads is there: nothing is computed again for it. */
+  /** Whether what a call in blocks reads is there: nothing is computed again for it. */
   #hasItsInputs({ reads }: Task): boolean {
     const { canSpill, isWindowed, isInput } = this.#rules;
     return canSpill || reads.every((buffer) => !isWindowed(buffer) || isInput(buffer));

@@ -3,8 +3,7 @@
  * many rows. A stretch around them would be most of the buffer. Called by `sweep-groups.ts`.
  */
 
-import type { BytePitches } from './sweep-cuts.js';
-import type { CutTask, Task } from './sweep-tasks.js';
+import type { BytePitches, CutTask, Task } from './sweep-cuts.js';
 import { type SweptTask, tileOf } from './sweep-windows.js';
 
 export interface ShareRules {

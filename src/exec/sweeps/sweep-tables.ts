@@ -1,13 +1,14 @@
 /**
  * Writes a sweep as a step: for every tile the windows of each buffer with their slots, and the ranges of each launch,
- * as tables of numbers that the runtime follows without thinking. Called by `sweeps.ts`.
+ * as flat tables that the runtime executes without further decisions. Called by `sweeps.ts`.
  */
+
 import { InternalError } from '../../errors.js';
-import type { BufferParameter, Kernel } from '../../fusion/kernel.js';
+import type { BufferParameter, Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
+import { callRow } from '../calls/table.js';
 import { RANGE_FIELDS, WINDOW_FIELDS } from '../native/native-types.js';
 import type { KernelStep, PhaseStep, Step, SweepStep, SweepWindows } from '../plan/plan.js';
-import { inSlots } from './matmul-panels.js';
 import type { BytePitches } from './sweep-cuts.js';
 import type { SizedSweep, SlotBlock } from './sweep-slots.js';
 import type { SweptTask, Tile, Window } from './sweep-windows.js';
@@ -52,8 +53,8 @@ function stepInSlots(
   if (step.kind === 'sweep') throw new InternalError('a sweep inside a sweep');
   // Loops run as a whole.
   if (step.kind === 'loop' || inSlot.size === 0) return step;
-  return step.kind === 'matmul'
-    ? inSlots(step, pitches, inSlot)
+  return step.kind === 'call'
+    ? callRow(step).inSlots(step, pitches, inSlot)
     : { ...step, kernel: kernelInSlots(step, pitches, inSlot) };
 }
 

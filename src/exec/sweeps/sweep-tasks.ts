@@ -2,31 +2,16 @@
  * Tasks: the steps of a plan as things that a sweep can run in parts, each with what a part touches, in bytes of the
  * plan's buffers. Every step has one or two forms; `sweep-groups.ts` chooses, `sweep-windows.ts` makes the tables.
  */
+
 import type { Pitches } from '../../codegen/pitch.js';
 import type { Region, Work, Works } from '../../codegen/work.js';
-import type { Kernel } from '../../fusion/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import type { KernelStep, LoopStep, MatmulStep, Step } from '../plan/plan.js';
+import type { CallStep } from '../calls/call.js';
+import { callRow } from '../calls/table.js';
+import type { KernelStep, LoopStep, Step } from '../plan/plan.js';
 import { buffersOf } from '../plan/step-buffers.js';
 import { loopCut } from './loop-cuts.js';
-import { matmulCuts } from './matmul-cuts.js';
-import type { BytePitches, Cut, Touch } from './sweep-cuts.js';
-
-export interface Task {
-  readonly step: Step;
-  readonly reads: readonly number[];
-  readonly writes: readonly number[];
-  /** `undefined`: it runs as a whole. */
-  readonly cut: Cut | undefined;
-  /** Whether its values can be computed again in a later sweep: it finishes all that it writes. */
-  readonly repeats: boolean;
-  /** Whether computing them again costs more than bringing them back from the host. */
-  readonly isDear?: boolean;
-}
-
-export type CutTask = Task & { readonly cut: Cut };
-
-export type WorksOf = (kernel: Kernel) => Works;
+import type { BytePitches, Cut, Task, Touch, WorksOf } from './sweep-cuts.js';
 
 /** The forms of a step, each a list of tasks that run one after the other. `buffer` adds a scratch buffer. */
 export function formsOf(
@@ -37,8 +22,8 @@ export function formsOf(
   switch (step.kind) {
     case 'kernel':
       return kernelForms(step, worksOf(step.kernel), scratch);
-    case 'matmul':
-      return matmulForms(step);
+    case 'call':
+      return callForms(step);
     case 'phase':
     case 'finish':
     case 'sweep':
@@ -157,13 +142,10 @@ function elementPitches({ kernel, buffers }: KernelStep, chosen?: BytePitches): 
   return found;
 }
 
-function matmulForms(step: MatmulStep): Task[][] {
-  const { rows, columns, contracted } = matmulCuts(step);
-  const { reads, writes } = buffersOf(step);
-  const forms: Task[][] = [];
-  if (rows !== undefined) forms.push([{ step, reads, writes, cut: rows, repeats: true }]);
-  if (columns !== undefined) forms.push([{ step, reads, writes, cut: columns, repeats: true }]);
-  if (contracted !== undefined) forms.push([{ step, reads, writes, cut: contracted, repeats: false }]);
-  if (forms.length === 0) forms.push([wholeTask(step)]);
-  return forms;
+function callForms(step: CallStep): Task[][] {
+  const touched = buffersOf(step);
+  const forms = callRow(step)
+    .forms(step)
+    .map((form): Task[] => [{ step, ...touched, ...form }]);
+  return forms.length === 0 ? [[wholeTask(step)]] : forms;
 }

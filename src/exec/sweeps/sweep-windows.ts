@@ -6,8 +6,7 @@
  * overlap where neighbouring tiles need the same elements, which are then computed twice. Called by `sweep-groups.ts` and `sweeps.ts`.
  */
 import { aroundBoth } from '../../codegen/work.js';
-import type { BytePitches, Cut, Touch } from './sweep-cuts.js';
-import type { Task } from './sweep-tasks.js';
+import type { BytePitches, Cut, Task, Touch } from './sweep-cuts.js';
 
 /** Units, or bytes, [first, last). */
 export type Span = readonly [first: number, last: number];

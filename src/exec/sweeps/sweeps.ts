@@ -5,6 +5,7 @@
  * The largest buffers are windowed first; what is left stays whole. Of the tile counts, the least that fits is taken, or
  * more where copies from and to the host should overlap the work.
  */
+import { callRow } from '../calls/table.js';
 import type { DeviceNeeds } from '../plan/device-needs.js';
 import type { Draft } from '../plan/draft.js';
 import type { Plan } from '../plan/plan.js';
@@ -37,10 +38,10 @@ function planDraft(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFi
   let least = whole;
   // Whether states of loops would have to, where they cannot.
   let mustWait = false;
-  const hasProducts = draft.steps.some((step) => step.kind === 'matmul');
+  const hasBlocks = draft.steps.some((step) => step.kind === 'call' && callRow(step).blocks !== undefined);
   for (const threshold of sizes) {
-    for (const byPanels of hasProducts ? [false, true] : [false]) {
-      const tried = new Attempt(draft, budget, needs, { ...sweeps, threshold, byPanels }).plan();
+    for (const inBlocks of hasBlocks ? [false, true] : [false]) {
+      const tried = new Attempt(draft, budget, needs, { ...sweeps, threshold, inBlocks }).plan();
       if (tried === undefined) {
         mustWait = true;
         continue;

@@ -1,17 +1,27 @@
 /**
  * A matrix product of which neither the rows nor the columns alone can be cut far enough: panels of one operand stay on
  * the device while tiles of the other pass, and blocks of the result leave one by one. Where panels are too long for
- * that, both are cut along the contracted axis, too, and a block leaves when all parts have been added to it. Called by
- * `sweep-slots.ts`.
+ * that, both are cut along the contracted axis, too, and a block leaves when all parts have been added to it.
  */
 import { joinRows } from '../../codegen/pitch.js';
 import { InternalError } from '../../errors.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import type { PanelWork } from '../plan/panel-time.js';
-import type { MatmulStep, MatrixOperand } from '../plan/plan.js';
+import { aligned } from '../plan/memory.js';
+import type { BytePitches, Ranges } from '../sweeps/sweep-cuts.js';
+import {
+  FEWER_SLOTS,
+  fewer,
+  type NoFit,
+  type SizedSweep,
+  SLOT_ALIGNMENT,
+  type SlotBlock,
+  type SlotRules,
+  slotBytes,
+} from '../sweeps/sweep-slots.js';
+import type { Span, SweptTask, Window } from '../sweeps/sweep-windows.js';
+import type { MatmulStep, MatrixOperand } from './call.js';
+import { type PanelWork, panelSeconds } from './matmul-cost.js';
 import { CONTRACTED_GRANULE, contractedUnits, operandInRows, ROW_GRANULE } from './matmul-cuts.js';
-import type { BytePitches, Ranges } from './sweep-cuts.js';
-import type { Span, Window } from './sweep-windows.js';
 
 /** A part of one block of the result, rows × columns. */
 export interface PanelTile {
@@ -147,3 +157,113 @@ export function inSlots(step: MatmulStep, pitches: BytePitches, inSlot: BytePitc
 /** From line to line of an operand of one matrix: its rows, or its columns where those are contiguous. */
 const linesOf = ({ rowStride, columnStride }: MatrixOperand): number =>
   columnStride === 1 ? rowStride : columnStride;
+
+/** Whether a product may be run by panels. A vector's elements stay side by side. */
+export const canRunByPanels = ({ batch, m, n, a, b }: MatmulStep): boolean =>
+  batch === 1 && m > 1 && n > 1 && a.buffer !== b.buffer;
+
+/**
+ * A matrix product by panels: of what fits, what takes least time. Panels are cut along the contracted axis only where no
+ * other way fits, then with as few slots as that takes.
+ */
+export function sizePanels(
+  swept: SweptTask,
+  step: MatmulStep,
+  room: number,
+  rules: SlotRules,
+): SizedSweep | NoFit {
+  const whole = bestPanels(swept, step, room, rules, 1);
+  if (!('needed' in whole) || mostDepths(step) === 1) return whole;
+  let { needed } = whole;
+  for (const most of FEWER_SLOTS) {
+    const cut = bestPanels(
+      swept,
+      step,
+      room,
+      { ...rules, slots: fewer(rules.slots, most) },
+      mostDepths(step),
+    );
+    if (!('needed' in cut)) return cut;
+    needed = Math.min(needed, cut.needed);
+  }
+  return { needed, step };
+}
+
+/** The best of the panels that are cut along the contracted axis no more than they have to be, and into at most `depths`. */
+function bestPanels(
+  swept: SweptTask,
+  step: MatmulStep,
+  room: number,
+  rules: SlotRules,
+  depths: number,
+): SizedSweep | NoFit {
+  let best: PanelCounts | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  let needed = Number.POSITIVE_INFINITY;
+  for (const blocks of panelChoices(step)) {
+    const most = { ...blocks, depths };
+    const { multiprocessors } = rules;
+    const cost =
+      multiprocessors === undefined
+        ? panelTraffic(step, most)
+        : panelSeconds(step, panelWork(step, most), multiprocessors);
+    if (cost >= least) continue;
+    const bytes = slotBytes(panelSlots(step, swept, most, rules));
+    needed = Math.min(needed, bytes);
+    if (bytes > room) continue;
+    best = most;
+    least = cost;
+  }
+  if (best === undefined) return { needed, step };
+  const fitting = counts(depths).find(
+    (tried) => slotBytes(panelSlots(step, swept, { ...best, depths: tried }, rules)) <= room,
+  )!;
+  const chosen = { ...best, depths: fitting };
+  const tiles = panelTiles(step, chosen);
+  return {
+    tasks: [swept],
+    pitches: rules.pitches,
+    tiles: tiles.map(({ windows, unfinished }) => ({ spans: [[0, 1]], windows, unfinished })),
+    ranges: tiles.map(({ ranges }) => ranges),
+    slots: panelSlots(step, swept, chosen, rules),
+  };
+}
+
+function* panelChoices({ m, n }: MatmulStep): Generator<Omit<PanelCounts, 'depths'>> {
+  for (const outer of ['columns', 'rows'] as const)
+    for (const rows of counts(mostPanels(m)))
+      for (const columns of counts(mostPanels(n))) yield { rows, columns, outer };
+}
+
+/** All numbers up to 32, then ever larger steps, and `most`. */
+function counts(most: number): number[] {
+  const found: number[] = [];
+  for (let n = 1; n < most; n = n < 32 ? n + 1 : Math.ceil(n * 1.25)) found.push(n);
+  return [...found, most];
+}
+
+/** Rows of a window lie in its slot a multiple of 256 bytes apart. A panel that stays needs two slots, to be read ahead. */
+function panelSlots(
+  step: MatmulStep,
+  swept: SweptTask,
+  { rows, columns, depths, outer }: PanelCounts,
+  rules: SlotRules,
+): SlotBlock[] {
+  const largest = { rows: largestPanel(step.m, rows), columns: largestPanel(step.n, columns) };
+  const depth = largestDepth(step, depths);
+  const operands = [
+    { operand: step.a, lines: largest.rows, across: depth, stays: outer === 'rows' },
+    { operand: step.b, lines: depth, across: largest.columns, stays: outer === 'columns' },
+    { operand: step.c, lines: largest.rows, across: largest.columns, stays: false },
+  ];
+  return operands.flatMap(({ operand, lines, across, stays }): SlotBlock[] => {
+    const { buffer } = operand;
+    if (!rules.isWindowed(buffer)) return [];
+    const [height, width] = operand.columnStride === 1 ? [lines, across] : [across, lines];
+    const slotPitch = aligned(width * byteLengthOf(step.dtype));
+    const direction = rules.directionOf(buffer, [swept]);
+    const slots = Math.min(stays ? 2 : Number.POSITIVE_INFINITY, rules.slots[direction]);
+    const slotByteLength = aligned(height * slotPitch + SLOT_ALIGNMENT - 1);
+    return [{ buffer, direction, slotPitch, slotByteLength, slots, first: 0, last: 0 }];
+  });
+}

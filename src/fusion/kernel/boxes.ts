@@ -1,25 +1,59 @@
 /**
- * Boxes: ranges on the axes of a domain, what affine maps reach from them, and the boxes that make up a range of a linear
- * index. What parts of kernels touch is found with them (`work.ts`, `pitch.ts`).
+ * Boxes and ranges: the values that affine functions take in a domain or in a box of it, and the boxes that make up a range
+ * of a linear index. Footprints of parts of kernels are found with them (`codegen/work.ts`, `codegen/pitch.ts`).
  */
-import type { Affine, Bound } from '../fusion/kernel.js';
+import type { Access, Affine, Bound } from './kernel.js';
+
+/** The smallest and the largest value of an affine function in a domain without empty axes. */
+export function rangeOf({ offset, strides }: Affine, sizes: readonly number[]): [low: number, high: number] {
+  let low = offset;
+  let high = offset;
+  for (let k = 0; k < strides.length; k++) {
+    const span = strides[k]! * (sizes[k]! - 1);
+    if (span < 0) low += span;
+    else high += span;
+  }
+  return [low, high];
+}
+
+/** Whether a bound holds in the whole of a domain. */
+export function holdsEverywhere(bound: Bound, sizes: readonly number[]): boolean {
+  const [low, high] = rangeOf(bound, sizes);
+  return low >= 0 && high < bound.size;
+}
 
 /** Ranges [first, last) on the axes of a domain: parallel ones, then reduced ones. */
 export type Box = readonly (readonly [first: number, last: number])[];
 
-/** The elements that an affine map reaches from a box, clamped to the buffer; `undefined` if there are none. */
-export function reachOf(affine: Affine, box: Box, elementCount: number): [number, number] | undefined {
-  let low = affine.offset;
-  let high = affine.offset;
+/** The smallest and the largest value of an affine function in a box that is not empty. */
+export function rangeIn({ offset, strides }: Affine, box: Box): [low: number, high: number] {
+  let [low, high] = [offset, offset];
   for (const [k, [first, last]] of box.entries()) {
-    if (last <= first) return undefined;
-    const stride = affine.strides[k]!;
+    const stride = strides[k]!;
     low += stride * (stride > 0 ? first : last - 1);
     high += stride * (stride > 0 ? last - 1 : first);
   }
+  return [low, high];
+}
+
+/** The elements that an affine map reaches from a box, clamped to the buffer; `undefined` if there are none. */
+export function reachOf(affine: Affine, box: Box, elementCount: number): [number, number] | undefined {
+  if (box.some(([first, last]) => last <= first)) return undefined;
+  const [low, high] = rangeIn(affine, box);
   const first = Math.max(0, low);
   const last = Math.min(elementCount, high + 1);
   return last > first ? [first, last] : undefined;
+}
+
+/**
+ * The elements [first, last) that an access may touch from a box: exact where it is affine. A gather may touch all that its
+ * index reaches. `undefined`: none.
+ */
+export function footprintOf(access: Access, box: Box, elementCount: number): [number, number] | undefined {
+  const { index } = access;
+  if (index === undefined) return reachOf(access, box, elementCount);
+  const span: Affine = { offset: access.offset, strides: [...access.strides, index.stride] };
+  return reachOf(span, [...box, [0, index.size]], elementCount);
 }
 
 /** The part of a box where bounds can hold; `undefined` if there is none. Bounds on several axes at once cut nothing off. */

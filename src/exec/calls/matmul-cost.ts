@@ -7,8 +7,7 @@
  * leaves some of those idle.
  */
 import type { DType } from '../../graph/dtype.js';
-import type { MatmulStep } from './plan.js';
-import type { StepCost } from './streams.js';
+import type { MatmulStep, StepCost } from './call.js';
 
 /** A product in tiles of at most `rows` × `columns`; bytes copied in all, before the first tile and after the last. */
 export interface PanelWork {

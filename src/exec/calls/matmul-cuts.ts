@@ -2,13 +2,14 @@
  * How a matrix product is run in parts: along its batch or its rows, or along its columns, which finishes those of the
  * result, and along the contracted axis, where every part adds to the whole result in order. Called by `sweep-tasks.ts`.
  */
-import type { Box } from '../../codegen/boxes.js';
+
 import { rowsIn, type Split, splitInRows } from '../../codegen/pitch.js';
-import type { Affine } from '../../fusion/kernel.js';
+import type { Box } from '../../fusion/kernel/boxes.js';
+import type { Affine } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import type { MatmulStep, MatrixOperand } from '../plan/plan.js';
+import type { BytePitches, Cut, Touch } from '../sweeps/sweep-cuts.js';
+import type { MatmulStep, MatrixOperand } from './call.js';
 import { matmulGranule } from './matmul-parts.js';
-import type { BytePitches, Cut, Touch } from './sweep-cuts.js';
 
 /**
  * Rows, columns and contracted indices that stay together: a multiple of what libraries and our own kernels block by, so

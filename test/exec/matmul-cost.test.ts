@@ -1,12 +1,13 @@
 /** The estimate that panels of products are chosen by. */
 import { describe, expect, it } from 'vitest';
-import { panelSeconds } from '../../src/exec/plan/panel-time.js';
-import type { MatmulStep } from '../../src/exec/plan/plan.js';
+import type { MatmulStep } from '../../src/exec/calls/call.js';
+import { panelSeconds } from '../../src/exec/calls/matmul-cost.js';
 
 const n = 16384;
 const operand = { buffer: 0, offset: 0, batchStride: 0, rowStride: n, columnStride: 1 };
 const product = (dtype: MatmulStep['dtype']): MatmulStep => ({
-  kind: 'matmul',
+  kind: 'call',
+  call: 'matmul',
   nodes: [],
   dtype,
   batch: 1,

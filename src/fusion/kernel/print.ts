@@ -1,6 +1,7 @@
 /** Prints a kernel as text: domain, buffers, tape with levels and phases, stores. Golden files and `explain()` use it. */
-import { formatScalar } from '../graph/format.js';
-import { type Access, type Affine, type Bound, type Instruction, type Kernel, levelsOf } from './kernel.js';
+import { formatScalar } from '../../graph/format.js';
+import type { Access, AccessIndex, Affine, Bound, Instruction, Kernel } from './kernel.js';
+import { levelsOf } from './levels.js';
 
 const AXES = 'ijklmnopqrstuvwxyzabcdefgh';
 const axisName = (axis: number): string => AXES[axis] ?? `a${axis}`;
@@ -17,7 +18,9 @@ export function formatAffine({ offset, strides }: Affine): string {
 const formatBound = (bound: Bound): string => `0 <= ${formatAffine(bound)} < ${bound.size}`;
 const formatBounds = (bounds: readonly Bound[]): string =>
   bounds.length === 0 ? '' : ` if ${bounds.map(formatBound).join(' and ')}`;
-const formatAccess = (access: Access): string => `b${access.buffer}[${formatAffine(access)}]`;
+const formatIndex = ({ value, stride, size }: AccessIndex): string => ` + ${stride} %${value} of ${size}`;
+const formatAccess = (access: Access): string =>
+  `b${access.buffer}[${formatAffine(access)}${access.index === undefined ? '' : formatIndex(access.index)}]`;
 const formatArgs = (args: readonly number[]): string => args.map((arg) => ` %${arg}`).join('');
 
 function formatInstruction(i: Instruction): string {

@@ -19,9 +19,9 @@
  * A kernel with no reduced axes is a map. Halves are explicit: loads and stores have half dtypes, arithmetic has
  * casts to float32 and back around it. Reductions of halves take float32 arguments.
  */
-import type { DType, Scalar } from '../graph/dtype.js';
-import type { OpName } from '../graph/ops.js';
-import type { ReductionName } from '../graph/reductions.js';
+import type { DType, Scalar } from '../../graph/dtype.js';
+import type { OpName } from '../../graph/ops.js';
+import type { ReductionName } from '../../graph/reductions.js';
 
 /** An affine function of the domain's axes: `offset + Σ strides[k] * axis[k]`, parallel axes first. */
 export interface Affine {
@@ -34,12 +34,28 @@ export interface Bound extends Affine {
   readonly size: number;
 }
 
-/** An element of a buffer as an affine index map, in elements. */
+/**
+ * An element of a buffer as an affine index map, in elements; with `index`, of a gather, so much further on as a value of the
+ * tape says:
+ *
+ *     %3 = load b0[64 i + j]                    table[i, j]
+ *     %3 = load b0[j + 64 %2 of 1000]           table[k, j], where %2 holds k
+ */
 export interface Access extends Affine {
   /** Position in `Kernel.buffers`. */
   readonly buffer: number;
   /** The load reads 0 where a bound does not hold, and must not touch memory there. Stores have none. */
   readonly bounds: readonly Bound[];
+  /** Only loads have one. */
+  readonly index?: AccessIndex;
+}
+
+/** The part of an address that a value chooses: `stride * value` elements. */
+export interface AccessIndex {
+  /** Position in the tape of an int64 value, which the tape has brought into 0 … size - 1. */
+  readonly value: number;
+  readonly stride: number;
+  readonly size: number;
 }
 
 export type Instruction =
@@ -130,58 +146,9 @@ export function product(sizes: readonly number[]): number {
   return size;
 }
 
-/** The level and phase of every instruction, by position. */
-export interface Levels {
-  /** Whether the value depends on the reduced axes. */
-  readonly element: readonly boolean[];
-  /** The walk over the reduced axes in which an element value can first be computed, or a reduction runs. A row value
-   * of phase p is available before walk p. */
-  readonly phase: readonly number[];
-  /** Number of walks over the reduced axes (1 for a map). */
-  readonly phases: number;
-}
-
 const NO_ARGS: readonly number[] = [];
-export const argumentsOf = (instruction: Instruction): readonly number[] =>
-  'args' in instruction ? instruction.args : NO_ARGS;
-
-/** Finds level and phase of every value. */
-export function levelsOf(kernel: Kernel): Levels {
-  const first = kernel.parallel.length;
-  const onReduced = (a: Affine): boolean => a.strides.some((stride, k) => k >= first && stride !== 0);
-  const element: boolean[] = [];
-  const phase: number[] = [];
-  for (const instruction of kernel.tape) {
-    let level = false;
-    let at = 0;
-    for (const arg of argumentsOf(instruction)) {
-      level ||= element[arg]!;
-      at = Math.max(at, phase[arg]! + (kernel.tape[arg]!.kind === 'reduce' ? 1 : 0));
-    }
-    switch (instruction.kind) {
-      case 'load':
-        level = onReduced(instruction.access) || instruction.access.bounds.some(onReduced);
-        break;
-      case 'index':
-        level = onReduced(instruction.affine);
-        break;
-      case 'inside':
-        level = instruction.bounds.some(onReduced);
-        break;
-      case 'reduce':
-        level = false;
-        break;
-      case 'const':
-      case 'map':
-      case 'cast':
-        break;
-    }
-    element.push(level);
-    phase.push(at);
-  }
-  let phases = 1;
-  kernel.tape.forEach((instruction, i) => {
-    if (instruction.kind === 'reduce' || element[i]) phases = Math.max(phases, phase[i]! + 1);
-  });
-  return { element, phase, phases };
+export function argumentsOf(instruction: Instruction): readonly number[] {
+  if ('args' in instruction) return instruction.args;
+  const index = instruction.kind === 'load' ? instruction.access.index : undefined;
+  return index === undefined ? NO_ARGS : [index.value];
 }

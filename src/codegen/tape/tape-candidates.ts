@@ -1,0 +1,139 @@
+/** The layouts that are tried for a tape: lanes on parallel axes, on reduced ones, or on both. Called by `tape-cost.ts`. */
+import { sizesOf } from '../../fusion/kernel/algebra.js';
+import { type Kernel, product } from '../../fusion/kernel/kernel.js';
+import type { Levels } from '../../fusion/kernel/levels.js';
+import { CHUNK, lanesPerBlock, neighboursInPlace } from './tape-lanes.js';
+import { type Layout, LEAF_STEPS } from './tape-layout.js';
+import { slotElements } from './tape-slots.js';
+
+/** Rows on a parallel axis, at most: each has a chunk for its result. */
+const MOST_RESULT_ROWS = 256;
+/** Times as many rows where neighbours are read in place, without registers: those of a block are read a row after another. */
+const NEIGHBOUR_ROWS = 4;
+
+const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
+
+const powerOfTwoTo = (n: number): number => 2 ** Math.floor(Math.log2(n));
+
+/**
+ * Steps along an axis of `extent`, each of `inner` lanes, so that rows fill chunks: no last row is short without need, but
+ * along reduced axes, where the order of sums asks for powers of two.
+ */
+function takeOf(extent: number, inner: number, lanes: number, isReduced: boolean): number {
+  const most = Math.max(1, Math.floor(lanes / inner));
+  if (extent <= most) return extent;
+  const unit = CHUNK / gcd(CHUNK, inner);
+  if (unit > most) return most;
+  if (isReduced) return powerOfTwoTo(most);
+  const pieces = Math.ceil(extent / most);
+  const even = Math.ceil(extent / pieces / unit) * unit;
+  return Math.max(unit, Math.min(even, Math.floor(most / unit) * unit));
+}
+
+/** Lanes along the innermost of `axes`, with as many of the next ones as it takes to fill a chunk. */
+function lanesAlong(
+  axes: readonly number[],
+  sizes: readonly number[],
+  lanes: number,
+  isReduced = false,
+  least = CHUNK,
+): Omit<Layout, 'rowAxis' | 'rows'> {
+  let inner = 1;
+  for (let i = axes.length - 1; i >= 0; i--) {
+    const extent = sizes[axes[i]!]!;
+    if (inner * extent >= least || i === 0) {
+      const take = takeOf(extent, inner, Math.max(lanes, inner), isReduced);
+      return { laneAxes: axes.slice(i), take, inner, width: take * inner };
+    }
+    inner *= extent;
+  }
+  return { laneAxes: [], take: 1, inner: 1, width: 1 };
+}
+
+/** The same lanes with each possible axis of rows. */
+function withRows(
+  base: Omit<Layout, 'rowAxis' | 'rows'>,
+  rowAxes: readonly number[],
+  sizes: readonly number[],
+  lanes: number,
+  parallelCount: number,
+  /** Rows along a reduced axis, at most: those of a slot. */
+  mostSteps = 1,
+): Layout[] {
+  const padded = Math.ceil(base.width / CHUNK) * CHUNK;
+  const fit = Math.max(1, Math.floor(lanes / padded));
+  const layouts: Layout[] = [{ ...base, rowAxis: -1, rows: 1 }];
+  for (const axis of rowAxes) {
+    const shared = axis === base.laneAxes[0];
+    if (base.laneAxes.includes(axis) && !shared) continue;
+    const extent = shared ? Math.floor(sizes[axis]! / base.take) : sizes[axis]!;
+    const whole =
+      axis >= parallelCount ? powerOfTwoTo(fit) : fit < LEAF_STEPS ? fit : fit - (fit % LEAF_STEPS);
+    const most = axis < parallelCount ? MOST_RESULT_ROWS : powerOfTwoTo(Math.max(1, mostSteps));
+    const rows = Math.min(whole, extent, most);
+    if (rows > 1) layouts.push({ ...base, rowAxis: axis, rows });
+  }
+  return layouts;
+}
+
+/** `run`: lanes on reduced axes go on through as many of these as it takes to have so many elements. */
+export function candidates(kernel: Kernel, levels: Levels, run: number): Layout[] {
+  const sizes = sizesOf(kernel);
+  const parallel = kernel.parallel.map((_, k) => k);
+  const reduced = kernel.reduced.map((_, k) => kernel.parallel.length + k);
+  const lanes = lanesPerBlock(kernel, levels, false);
+  const parallelLanes = lanesPerBlock(kernel, levels, true);
+  const inPlace = neighboursInPlace(kernel);
+  const hasNeighbours = reduced.length === 0 && kernel.tape.some((_, i) => inPlace(i));
+  const rowLanes = hasNeighbours ? NEIGHBOUR_ROWS * lanes : lanes;
+  const found: Layout[] = [];
+  // Long rows of neighbours have few edges.
+  for (const share of hasNeighbours ? [1] : [1, 16, 64]) {
+    const width = Math.max(CHUNK, lanes / share);
+    if (reduced.length === 0) {
+      found.push(...withRows(lanesAlong(parallel, sizes, width), parallel, sizes, rowLanes, parallel.length));
+      continue;
+    }
+    // Lanes on parallel axes, rows on a reduced one or none.
+    if (parallel.length > 0) {
+      const base = lanesAlong(parallel, sizes, Math.max(CHUNK, parallelLanes / share));
+      found.push(
+        ...withRows(base, reduced, sizes, parallelLanes, parallel.length, slotElements(kernel, 'parallel')),
+      );
+    }
+    // Lanes on reduced axes: rows on reduced ones, or on a parallel one if a row holds all there is to reduce.
+    const base = lanesAlong(reduced, sizes, width, true, run);
+    const whole = base.width === product(kernel.reduced);
+    found.push(
+      ...withRows(
+        base,
+        whole ? parallel : reduced,
+        sizes,
+        lanes,
+        parallel.length,
+        slotElements(kernel, 'reduced') / base.width,
+      ),
+    );
+    // Steps along the last reduced axis side by side with short parallel axes.
+    for (let i = 0; i < parallel.length; i++) {
+      const inner = product(kernel.parallel.slice(i));
+      if (inner >= CHUNK || inner === 0) continue;
+      const axis = reduced[reduced.length - 1]!;
+      const unit = CHUNK / gcd(CHUNK, inner);
+      const take = Math.min(unit, sizes[axis]!);
+      if (take < 2) continue;
+      const laneAxes = [axis, ...parallel.slice(i)];
+      found.push(
+        ...withRows(
+          { laneAxes, take, inner, width: take * inner },
+          [axis],
+          sizes,
+          lanes,
+          parallel.length,
+          slotElements(kernel, 'both') / take,
+        ),
+      );
+    }
+  }
+  return found;
+}

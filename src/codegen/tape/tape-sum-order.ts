@@ -1,0 +1,159 @@
+/**
+ * The order in which a tape combines the elements of a reduction: which of them meet in one lane, and where slots begin.
+ *
+ * It is chosen by the arrays that one reduction reads, as if it were alone and nothing were computed of them, so that other
+ * results beside it, or arithmetic that is stored in between, change nothing. Widths of blocks and numbers of rows do
+ * not show in it: steps and slots are powers of two along the linear reduced index. Called by `tape.ts`.
+ */
+import {
+  isIndexArithmetic,
+  type Load,
+  liveValues,
+  loadOf,
+  loadsOf,
+  mergeAxes,
+  sizesOf,
+} from '../../fusion/kernel/algebra.js';
+import { type Instruction, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
+import { isExactReduction } from '../../graph/reductions.js';
+import { cheapestLayout, SINGLE } from './tape-cost.js';
+import { CHUNK } from './tape-lanes.js';
+import { type Layout, laneKindOf, loopsOf, startOf } from './tape-layout.js';
+import { slotElements } from './tape-slots.js';
+
+/** Blocks of a slot. */
+export function slotBlocksOf(kernel: Kernel, layout: Layout): number {
+  const kind = laneKindOf(kernel, layout);
+  const lanes = kind === 'parallel' ? 1 : kind === 'both' ? layout.take : layout.width;
+  const rows = layout.rowAxis >= kernel.parallel.length ? layout.rows : 1;
+  // A power of two, so that narrower blocks and fewer rows make the same slots.
+  return Math.max(1, Math.floor(2 ** Math.floor(Math.log2(slotElements(kernel, kind) / lanes)) / rows));
+}
+
+/** Positions of the reductions whose results depend on the order of their elements. */
+const orderedReductions = ({ tape }: Kernel): number[] =>
+  tape.flatMap((i, position) =>
+    i.kind === 'reduce' && !isExactReduction(i.reduction, tape[i.args[0]!]!.dtype) ? [position] : [],
+  );
+
+/** Weight of the reads of a reduction against its own work: rows as they lie in memory are cheaper beside other work, too. */
+const READS = 6;
+
+/**
+ * The kernel that a reduction's order is chosen by: its axes as its own loads and index arithmetic walk them, and the loads
+ * that move along most of those. How many arrays are read alike makes no difference.
+ */
+function bareReduction(kernel: Kernel, levels: Levels, position: number): Kernel {
+  const read = liveValues(kernel.tape, [position])
+    .filter((at) => levels.element[at])
+    .map((at) => withoutIndex(kernel.tape[at]!))
+    .filter((i) => i.kind === 'load' || isIndexArithmetic(i));
+  const walked = mergeAxes({ ...kernel, tape: read, stores: [] });
+  const moving = ({ access }: Load): number => access.strides.filter((stride) => stride !== 0).length;
+  const loads = loadsOf(walked);
+  const most = Math.max(...loads.map(moving));
+  const main = new Map(
+    loads.filter((load) => moving(load) === most).map((load) => [load.access.strides.join(), load]),
+  );
+  const [first] = main.values();
+  const dtype = first?.dtype ?? 'float32';
+  const reads = [...main.values()].flatMap(({ access }): Instruction[] =>
+    Array.from({ length: Math.ceil(READS / main.size) }, () => ({
+      kind: 'load',
+      dtype,
+      access: { ...access, bounds: [] },
+    })),
+  );
+  const tape: Instruction[] = reads.length > 0 ? reads : [{ kind: 'const', dtype, value: 0 }];
+  return { ...walked, tape: [...tape, { kind: 'reduce', dtype, reduction: 'sum', args: [0] }] };
+}
+
+/** A gathered load without what chooses its place. */
+function withoutIndex(i: Instruction): Instruction {
+  const access = loadOf(i);
+  if (i.kind !== 'load' || access?.index === undefined) return i;
+  const { index: _, ...place } = access;
+  return { ...i, access: place };
+}
+
+/**
+ * The order in which a layout combines the elements of a reduction, as text; `undefined` where it follows from the size of
+ * blocks.
+ */
+function orderOfSums(kernel: Kernel, layout: Layout): string | undefined {
+  const sizes = sizesOf(kernel);
+  const first = kernel.parallel.length;
+  const { laneAxes, take, rowAxis, rows, width } = layout;
+  const kind = laneKindOf(kernel, layout);
+  const after = (axis: number): number => product(sizes.slice(axis + 1));
+  const isWhole = laneAxes.length === 0 || take === sizes[laneAxes[0]!];
+  if (rowAxis >= first && rows > 1 && rowAxis !== laneAxes[0]) {
+    // Rows have to follow one another along the linear index.
+    const inner = kind === 'parallel' ? 1 : isWhole ? width : 0;
+    if (after(rowAxis) !== inner) return undefined;
+  }
+  let lanes = '';
+  if (kind === 'reduced') {
+    if (!isWhole && width % CHUNK !== 0) return undefined;
+    lanes = `${product(laneAxes.map((axis) => sizes[axis]!))}`;
+  } else if (kind === 'both') {
+    lanes = `${take} of ${sizes[laneAxes[0]!]}`;
+  }
+  return `${kind} ${lanes} [${slotStarts(kernel, layout).join(' ')}]`;
+}
+
+/** Linear reduced indices at which slots begin. */
+function slotStarts(kernel: Kernel, layout: Layout): number[] {
+  const sizes = sizesOf(kernel);
+  const { walks } = loopsOf(kernel, layout);
+  const blocks = product(walks.map(({ count }) => count));
+  const slotBlocks = slotBlocksOf(kernel, layout);
+  const starts: number[] = [];
+  for (let block = 0; block < blocks; block += slotBlocks) {
+    let left = block;
+    let start = 0;
+    for (let k = walks.length - 1; k >= 0; k--) {
+      const loop = walks[k]!;
+      const step = left % loop.count;
+      left = Math.floor(left / loop.count);
+      start += startOf(loop, step, sizes[loop.axis]!, layout) * product(sizes.slice(loop.axis + 1));
+    }
+    starts.push(start);
+  }
+  return starts;
+}
+
+interface OrderAlone {
+  readonly order: string | undefined;
+  /** Elements that its lanes go through in one run. */
+  readonly run: number;
+}
+
+/** The order that a reduction has by its own loads. */
+function orderAlone(bare: Kernel): OrderAlone {
+  const has = (layout: Layout): boolean => orderOfSums(bare, layout) !== undefined;
+  const layout = cheapestLayout(bare, levelsOf(bare), has) ?? SINGLE;
+  const sizes = sizesOf(bare);
+  return {
+    order: orderOfSums(bare, layout),
+    run: product(layout.laneAxes.map((axis) => sizes[axis]!)),
+  };
+}
+
+/**
+ * The cheapest layout in which every reduction has its own order. Where they ask for different ones, as sums along
+ * rows of one array and along columns of another may, the cheapest of all.
+ */
+export function layoutInOrder(kernel: Kernel, levels: Levels): Layout {
+  const alone = orderedReductions(kernel).map((position) =>
+    orderAlone(bareReduction(kernel, levels, position)),
+  );
+  const has = (layout: Layout): boolean => alone.every(({ order }) => orderOfSums(kernel, layout) === order);
+  return (
+    cheapestLayout(kernel, levels, has) ??
+    cheapestLayout(kernel, levels, has, alone[0]?.run) ??
+    cheapestLayout(kernel, levels) ??
+    SINGLE
+  );
+}

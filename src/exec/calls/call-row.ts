@@ -1,0 +1,68 @@
+/**
+ * CallRow: all that planning, cutting, issuing and printing ask of a call. A routine is a row of `table.ts`, a form of its data in
+ * `call.ts` and the file that implements the row; nothing else names it.
+ */
+import type { GraphNode } from '../../graph/graph.js';
+import type { StepSpec } from '../native/native-types.js';
+import type { BytePitches, Cut } from '../sweeps/sweep-cuts.js';
+import type { NoFit, SizedSweep, SlotRules } from '../sweeps/sweep-slots.js';
+import type { SweptTask } from '../sweeps/sweep-windows.js';
+import type { CallStep, StepCost, WorkspaceNeed } from './call.js';
+
+/** Where an operand lies: a plan's buffer, and in elements how its axes do there. */
+export interface PlacedOperand {
+  readonly buffer: number;
+  readonly offset: number;
+  readonly strides: readonly number[];
+}
+
+/** The part of `explain()` that describes a call. */
+export interface CallText {
+  readonly bytesRead: number;
+  readonly bytesWritten: number;
+  readonly text: string;
+}
+
+/** A way to run a call in parts. */
+export interface CallForm {
+  readonly cut: Cut;
+  /** Whether its results can be computed again in a later sweep: each part finishes what it writes. */
+  readonly repeats: boolean;
+}
+
+export interface CallRow<Step extends CallStep> {
+  /** The step of a node whose operands lie there; the result is whole, in C order. */
+  readonly draft: (
+    node: GraphNode,
+    operands: readonly { readonly shape: readonly number[]; readonly place: PlacedOperand }[],
+    result: number,
+  ) => Step;
+  /** Buffers that it reads, and those that it writes, each as often as it names them. */
+  readonly buffersOf: (step: Step) => {
+    readonly reads: readonly number[];
+    readonly writes: readonly number[];
+  };
+  /** The step with other buffers. */
+  readonly withBuffers: (step: Step, moved: (buffer: number) => number) => Step;
+  /** Equal for calls that differ at most in the buffers they name. */
+  readonly keyOf: (step: Step) => string;
+  /** Whether it has nothing to compute. */
+  readonly isEmpty: (step: Step) => boolean;
+  readonly workspace: Readonly<Record<'cpu' | 'cuda', (step: Step) => WorkspaceNeed>>;
+  /** On a GPU of so many multiprocessors. */
+  readonly costOf: (step: Step, multiprocessors: number) => StepCost;
+  /** The ways to run it in parts, best first; none: it runs as a whole. */
+  readonly forms: (step: Step) => readonly CallForm[];
+  /** Runs it in blocks of its result, where no single form will do: panels of its operands pass by turns. */
+  readonly blocks?: {
+    readonly canRun: (step: Step) => boolean;
+    readonly size: (swept: SweptTask, step: Step, room: number, rules: SlotRules) => SizedSweep | NoFit;
+  };
+  /** The step with the strides that its operands have in slots of a sweep, whose rows are `inSlot` bytes apart. */
+  readonly inSlots: (step: Step, pitches: BytePitches, inSlot: BytePitches) => Step;
+  /** Its step in a native program, the same on every device. */
+  readonly spec: (step: Step) => Exclude<StepSpec, { kind: 'sweep' }>;
+  /** One line, without its buffers. */
+  readonly print: (step: Step) => string;
+  readonly explain: (step: Step, device: string) => CallText;
+}

@@ -1,0 +1,52 @@
+/**
+ * Calls: steps of a plan that a library or a routine of Weft's own does as a whole, as plain data. All code that looks into one is
+ * in its row (`call-row.ts`, `table.ts`).
+ */
+import type { DType } from '../../graph/dtype.js';
+
+interface CallBase {
+  readonly kind: 'call';
+  /** Its row in `table.ts`. */
+  readonly call: string;
+  /** The temporary that it may use besides: calls that run one after the other share one. */
+  readonly workspace?: number;
+  readonly nodes: readonly number[];
+}
+
+/** A matrix operand of a plan's buffer, in elements: element (b, i, j) is at `offset + b * batchStride + i * rowStride + j * columnStride`. */
+export interface MatrixOperand {
+  readonly buffer: number;
+  readonly offset: number;
+  readonly batchStride: number;
+  readonly rowStride: number;
+  readonly columnStride: number;
+}
+
+/** c = a · b for each of `batch` matrices: (m, k) · (k, n). One stride of a, b and c's (row, column) is 1. */
+export interface MatmulStep extends CallBase {
+  readonly call: 'matmul';
+  readonly dtype: DType;
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly batch: number;
+  readonly a: MatrixOperand;
+  readonly b: MatrixOperand;
+  readonly c: MatrixOperand;
+}
+
+export type CallStep = MatmulStep;
+export type CallName = CallStep['call'];
+
+/** Bytes that a call uses besides its operands and its results, and the least that it can do with. */
+export interface WorkspaceNeed {
+  readonly most: number;
+  readonly least: number;
+}
+
+/** How long a step takes when it runs alone, how much of the device it fills then, up to 1, and what it takes the host to queue it. */
+export interface StepCost {
+  readonly seconds: number;
+  readonly share: number;
+  readonly queueSeconds: number;
+}

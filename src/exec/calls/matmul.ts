@@ -1,0 +1,101 @@
+/**
+ * The matrix product as a call: cuBLAS on a GPU, a BLAS library or Weft's own blocked product on the CPU. Operands are read by
+ * their strides; parts along the batch, rows, columns and the contracted axis have the bits of the whole (`matmul-cuts.ts`).
+ */
+import { InternalError } from '../../errors.js';
+import { byteLengthOf, type DType, dtypeCode, isHalf } from '../../graph/dtype.js';
+import { cpuInfo, productWorkspace } from '../native/native.js';
+import type { ProductSpec } from '../native/native-types.js';
+import { aligned } from '../plan/memory.js';
+import type { MatmulStep, MatrixOperand, WorkspaceNeed } from './call.js';
+import type { CallForm, CallRow, CallText, PlacedOperand } from './call-row.js';
+import { productCost } from './matmul-cost.js';
+import { matmulCuts } from './matmul-cuts.js';
+import { canRunByPanels, inSlots, sizePanels } from './matmul-panels.js';
+
+export const MATMUL: CallRow<MatmulStep> = {
+  draft: (node, [left, right], result) => {
+    if (left === undefined || right === undefined) throw new InternalError('a product of less than two');
+    const [batch, m, n] = node.shape as readonly [number, number, number];
+    const a = matrixOf(left.place);
+    const b = matrixOf(right.place);
+    const c = { buffer: result, offset: 0, batchStride: m * n, rowStride: n, columnStride: 1 };
+    const k = left.shape[2]!;
+    return { kind: 'call', call: 'matmul', dtype: node.dtype, m, n, k, batch, a, b, c, nodes: [node.id] };
+  },
+  buffersOf: ({ a, b, c }) => ({ reads: [a.buffer, b.buffer], writes: [c.buffer] }),
+  withBuffers: (step, moved) => {
+    const operand = (o: MatrixOperand): MatrixOperand => ({ ...o, buffer: moved(o.buffer) });
+    return { ...step, a: operand(step.a), b: operand(step.b), c: operand(step.c) };
+  },
+  keyOf: ({ dtype, batch, m, n, k, a, b, c }) => {
+    const places = [a, b, c].map((o) => `${o.offset} ${o.batchStride} ${o.rowStride} ${o.columnStride}`);
+    return [dtype, batch, m, n, k, ...places].join(' ');
+  },
+  isEmpty: ({ m, n, batch }) => m * n * batch === 0,
+  workspace: { cpu: (step) => productWorkspace(specOf(step)), cuda: cublasWorkspace },
+  costOf: productCost,
+  forms: (step) => {
+    const { rows, columns, contracted } = matmulCuts(step);
+    const forms: CallForm[] = [];
+    if (rows !== undefined) forms.push({ cut: rows, repeats: true });
+    if (columns !== undefined) forms.push({ cut: columns, repeats: true });
+    if (contracted !== undefined) forms.push({ cut: contracted, repeats: false });
+    return forms;
+  },
+  blocks: { canRun: canRunByPanels, size: sizePanels },
+  inSlots,
+  spec: specOf,
+  print: ({ dtype, batch, m, n, k }) => `matmul ${dtype} ${batch} x (${m}, ${k}) @ (${k}, ${n})`,
+  explain,
+};
+
+function matrixOf({ buffer, offset, strides }: PlacedOperand): MatrixOperand {
+  const [batchStride, rowStride, columnStride] = strides as [number, number, number];
+  return { buffer, offset, batchStride, rowStride, columnStride };
+}
+
+function specOf({ dtype, m, n, k, batch, a, b, c, workspace }: MatmulStep): ProductSpec {
+  return { kind: 'matmul', dtype: dtypeCode(dtype), m, n, k, batch, a, b, c, workspace };
+}
+
+/** cuBLAS is given this much workspace at most, as NVIDIA recommends for Hopper, and at least, below which it may fail. */
+const MOST_WORKSPACE = 32 * 2 ** 20;
+const LEAST_WORKSPACE = 64 * 2 ** 10;
+/** At most for a float32 product whose result is larger than all that: measured on an H200, where more made it a ninth slower. */
+const WIDE_WORKSPACE = 4 * 2 ** 20;
+
+/**
+ * No more than the product's operands and result take: sums that are split need a part of that. It depends on the product
+ * alone, for with it cuBLAS chooses the order of sums.
+ */
+function cublasWorkspace({ dtype, m, n, k, batch }: MatmulStep): WorkspaceNeed {
+  const touched = batch * (m * k + k * n + m * n) * byteLengthOf(dtype);
+  const isWide = dtype === 'float32' && m * n * byteLengthOf(dtype) > MOST_WORKSPACE;
+  const most = Math.min(
+    isWide ? WIDE_WORKSPACE : MOST_WORKSPACE,
+    Math.max(LEAST_WORKSPACE, aligned(touched)),
+  );
+  return { most, least: LEAST_WORKSPACE };
+}
+
+function explain({ batch, m, n, k, dtype }: MatmulStep, device: string): CallText {
+  const element = byteLengthOf(dtype);
+  const by = device === 'cpu' ? computedBy(dtype) : "; the order of sums is the library's";
+  return {
+    bytesRead: batch * (m * k + k * n) * element,
+    bytesWritten: batch * m * n * element,
+    text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}, computed in ${computedIn(dtype)}${by}\n`,
+  };
+}
+
+/** The routine behind a product on the CPU: a library orders its sums as it likes, Weft's kernels by the shapes alone. */
+function computedBy(dtype: DType): string {
+  const { blas } = cpuInfo();
+  if (blas === null || isHalf(dtype)) return " by Weft's own kernels";
+  return ` by ${blas.name} (${blas.path}), unless it is small or strided; the order of sums is the library's`;
+}
+
+/** The arithmetic of a product: never less than the dtype's own. */
+const computedIn = (dtype: DType): string =>
+  isHalf(dtype) ? 'float32 sums of exact products' : `full ${dtype}`;

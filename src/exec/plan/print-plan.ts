@@ -1,0 +1,72 @@
+/** Prints plans: golden files, `WEFT_DEBUG=plan` and `plan()` use it. */
+import { formatCount } from '../../graph/print.js';
+import { callRow } from '../calls/table.js';
+import type { LoopStep, Plan, PlanBuffer, Step, StepStream } from './plan.js';
+import { buffersOf } from './step-buffers.js';
+
+/** Prints a plan as text: buffers with their places, steps in order. */
+export function printPlan(plan: Plan): string {
+  const place = (buffer: PlanBuffer): string => {
+    if (buffer.windowed === true) return ' in windows';
+    if (buffer.readInBlocks === true) return ' in blocks';
+    return buffer.role === 'temporary' ? ` at ${buffer.offset}` : '';
+  };
+  const buffers = plan.buffers.map(
+    (buffer, k) => `b${k} ${buffer.role} ${buffer.byteLength} bytes${place(buffer)}: ${buffer.label}`,
+  );
+  const steps = plan.steps.map((step, k) => `${k} ${printStep(step)}${printStream(plan.streams?.steps[k])}`);
+  return [`arena ${plan.arenaByteLength} bytes, peak ${plan.peakBytes} bytes`, ...buffers, ...steps].join(
+    '\n',
+  );
+}
+
+/** `, stream 1 after step 3`; nothing where there is one stream. */
+export function printStream(place: StepStream | undefined): string {
+  if (place === undefined) return '';
+  const { stream, after } = place;
+  const steps = after.length === 1 ? `step ${after[0]}` : `steps ${after.join(', ')}`;
+  return `, stream ${stream}${after.length === 0 ? '' : ` after ${steps}`}`;
+}
+
+const indented = (text: string): string => text.replace(/^/gm, '  ');
+
+/** How often a loop runs, as text. */
+export function countOf({ steps, condition, every, stepsAtOnce, record }: LoopStep): string {
+  const condition_ = condition < 0 ? undefined : condition;
+  const count = formatCount({ steps, condition: condition_, every: every === 0 ? undefined : every });
+  if (record !== undefined) return `${count}, decided on the device`;
+  return stepsAtOnce === 1 ? count : `${count}, ${stepsAtOnce} at once`;
+}
+
+const list = (ids: readonly number[]): string => ids.map((b) => `b${b}`).join(' ');
+
+function printStep(step: Step): string {
+  switch (step.kind) {
+    case 'kernel':
+      return `${step.kernel.name}${step.loopSteps === undefined ? '' : `, ${step.loopSteps} steps`} ${list(step.buffers)}${step.scratch.length > 0 ? ` scratch ${list(step.scratch)}` : ''}`;
+    case 'phase':
+    case 'finish':
+      return `${step.kernel.name} ${step.kind} ${step.phase} ${list(step.buffers)} scratch ${list(step.scratch)}`;
+    case 'call': {
+      const { print } = callRow(step);
+      const { reads, writes } = buffersOf(step);
+      return `${print(step)} ${list([...reads, ...writes])}`;
+    }
+    case 'loop': {
+      const states = step.states.map(
+        (s, k) =>
+          `  state ${k}: b${s.current} to b${s.next}, from b${s.initial}, in b${s.last}${s.other < 0 || s.other === s.last ? '' : ` and b${s.other}`}${s.kept < 0 ? '' : `, kept in b${s.kept}`}`,
+      );
+      const body = step.body.map((part) => indented(printStep(part)));
+      const skew = step.skew === undefined ? '' : `, skewed by ${step.skew.tiles}`;
+      return [`loop ${countOf(step)}${skew}`, ...states, ...body].join('\n');
+    }
+    case 'sweep': {
+      const windows = step.windows.map(
+        (w) => `  b${w.buffer} ${w.direction}, ${w.slots} slots of ${w.slotByteLength} bytes at ${w.offset}`,
+      );
+      const body = step.body.map((part) => `  ${printStep(part.step)}`);
+      return [`sweep of ${step.tiles} tiles`, ...windows, ...body].join('\n');
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * Reading by arrays of indices: `take`. Every export is also a method of Lazy and a free function (`fluent.ts`).
+ */
+import { ArgumentError, DTypeError, expected, ShapeError } from '../errors.js';
+import { checkOptions, oneOf } from './arguments.js';
+import { isInteger } from './dtype.js';
+import type { Expr, IndexMode } from './expr.js';
+import { formatShape, formatValue } from './format.js';
+import { denseStrides, sizeOfShape } from './graph.js';
+import { broadcast, cast, constant, gather, hostArray, isExpr } from './infer.js';
+import { checkIndex, normalizeAxis } from './shape.js';
+import { flatten } from './views.js';
+
+/** Indices as lists of integers, nested or not. */
+export type IndexList = readonly (number | IndexList)[];
+
+/** Options of `take`. */
+export interface TakeOptions {
+  /**
+   * Indices out of range: an error (`'raise'`, the default; from -n on, negative ones count from the end), taken modulo the
+   * axis (`'wrap'`), or the nearest end (`'clip'`, where negative ones are 0).
+   */
+  readonly mode?: IndexMode;
+}
+
+const MODES: readonly IndexMode[] = ['raise', 'wrap', 'clip'];
+
+/**
+ * The elements at some indices of an axis, as NumPy's `take`: the axis becomes the axes of the indices, integers of any
+ * dtype or lists. Without an axis, or with null, the array is taken as one line. `table.take(ids, 0)` gives rows.
+ * Throws a DTypeError for indices that are no integers, a ShapeError for indices into an axis without elements; an index out of
+ * range is a RangeArgumentError: of a list at once, of an array when it is computed, before anything else runs.
+ */
+export function take(
+  x: Expr,
+  indices: Expr | number | IndexList,
+  axis?: number | null,
+  options?: TakeOptions,
+): Expr {
+  checkOptions('take', options, ['mode']);
+  const mode = oneOf('take', 'a mode', MODES, options?.mode ?? 'raise');
+  const index = isExpr(indices) ? integers('take', indices) : undefined;
+  const list = index === undefined ? listed('take', indices) : undefined;
+  const isLine = axis === undefined || axis === null;
+  const source = isLine ? flatten(x) : x;
+  const at = isLine ? 0 : normalizeAxis('take', axis, x.shape.length);
+  const size = source.shape[at]!;
+  const chosen = index?.shape ?? list!.shape;
+  const shape = [...source.shape.slice(0, at), ...chosen, ...source.shape.slice(at + 1)];
+  if (sizeOfShape(chosen) > 0 && size === 0) {
+    const empty = `axis ${at} of ${formatShape(source.shape)}`;
+    throw new ShapeError(expected('take', 'an axis with elements to take', empty));
+  }
+  if (list !== undefined && mode === 'raise')
+    for (const value of list.flat) checkIndex('take', value, at, size);
+  if (sizeOfShape(shape) === 0) return broadcast(constant(0, x.dtype), shape);
+  if (index !== undefined) return gather(source, cast(index, 'int64'), at, mode, shape);
+  // Indices of a list are known to be in range, and are looked at here alone.
+  const counted =
+    mode === 'raise' ? list!.flat.map((value) => (value < 0n ? value + BigInt(size) : value)) : list!.flat;
+  return gather(source, int64Array(counted, chosen), at, mode === 'raise' ? 'clip' : mode, shape);
+}
+
+/** An array of indices as it is. Throws a DTypeError for one that holds no integers. */
+function integers(op: string, indices: Expr): Expr {
+  if (isInteger(indices.dtype)) return indices;
+  const hint = indices.dtype === 'bool' ? undefined : "round and cast them: .astype('int64')";
+  throw new DTypeError(expected(op, 'indices of an integer dtype', indices.dtype, hint));
+}
+
+/** Integers of nested lists in order, and the lists' lengths. JavaScript's numbers are not integers by themselves. */
+function listed(
+  op: string,
+  indices: unknown,
+): { readonly flat: readonly bigint[]; readonly shape: readonly number[] } {
+  const flat: bigint[] = [];
+  const shapeOf = (value: unknown): number[] => {
+    if (Array.isArray(value)) {
+      const shapes = value.map(shapeOf);
+      if (shapes.some((shape) => shape.join() !== shapes[0]!.join()))
+        throw new ShapeError(expected(op, 'lists of equal lengths', formatValue(indices)));
+      return [value.length, ...(shapes[0] ?? [])];
+    }
+    if (typeof value !== 'bigint' && !Number.isSafeInteger(value))
+      throw new ArgumentError(expected(op, 'integers as indices', formatValue(value)));
+    flat.push(BigInt(value as number | bigint));
+    return [];
+  };
+  return { shape: shapeOf(indices), flat };
+}
+
+function int64Array(values: readonly bigint[], shape: readonly number[]): Expr {
+  const data = BigInt64Array.from(values);
+  return hostArray({ type: 'host', data, offset: 0, strides: denseStrides(shape) }, 'int64', shape);
+}

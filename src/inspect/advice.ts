@@ -1,0 +1,33 @@
+/** What to do about a value that goes through memory, for each reason why two steps are not one. */
+import type { Reason } from '../fusion/join.js';
+
+/** One sentence for each code. */
+export const ADVICE: Readonly<Record<Reason, string>> = {
+  'read-elsewhere':
+    'Shift, transpose or slice the inputs of the first step instead of its result, where computing that again costs less than these bytes.',
+  'domain-mismatch':
+    'Bring both steps to one shape and reduce them over the same axes, if these bytes matter; values of each element and of each row are stored by different steps.',
+  'broadcast-recompute':
+    'Leave it: the value is small beside what reads it, and would be computed again for each element that it is broadcast to.',
+  'nested-reduction':
+    'Reduce all axes in one call, x.sum([0, 1]) for x.sum(0).sum(), where the order of the sums does not matter.',
+  'row-too-long':
+    'Lay the array out so that the axis that is reduced is the last one, or shorten that axis, so that a row stays on the chip between its two walks.',
+  'too-few-rows':
+    'Leave it, or treat more rows in one compute: with fewer than 128 rows, one block for each would leave most of the device idle.',
+  'sum-order':
+    'Leave it: a sum has the bits that it has alone. Arrays that lie in memory alike are reduced together.',
+  'instruction-limit':
+    'Leave it: one kernel would compile for long and run out of registers; fewer or cheaper operations in a row lift it.',
+  'phase-limit':
+    'Compute fewer reductions one after the other over the same rows, or persist() a value between them.',
+  'buffer-limit':
+    'Stack arrays that are read alike into one: the addresses and strides of at most 96 arrays are the arguments of a kernel.',
+  'kernel-between':
+    'Leave it, or compute what the step between them gives in a compute of its own: it reads the one step, and the other one reads it.',
+  'library-call':
+    'Leave it: a matrix product is a call of a library, which reads its operands from memory and writes its result there.',
+  loop: 'Move the work into the function of the loop if each of its steps needs it; the states of a loop are in memory before and after it.',
+  'no-shared-input':
+    'Give both steps the same array at the same places, so that one kernel reads it once for both.',
+};

@@ -1,0 +1,110 @@
+/**
+ * Budgets that refusals name: each is enough, given as a number or as the text of the message, and not much less would be. Plans
+ * alone: nothing is computed. `BUDGET_JOBS=200` for all jobs.
+ */
+import { describe, expect, it } from 'vitest';
+import {
+  type ComputeOptions,
+  iterate,
+  type Lazy,
+  MemoryError,
+  npy,
+  type PlanSummary,
+  plan,
+} from '../../src/index.js';
+import { backends } from '../support/backends.js';
+import { BUDGET_JOBS, type BudgetJob, budgetJob, randomMatrix } from '../support/budget-corpus.js';
+
+/** How far from the least a named budget may be: it is searched for in a few attempts, and rounded up. */
+const NEAR_LEAST = 1.15;
+
+type Budget = 'memory' | 'hostMemory';
+
+function refusalOf(results: readonly Lazy[], options: ComputeOptions): MemoryError | undefined {
+  try {
+    plan(results, options);
+    return undefined;
+  } catch (error) {
+    if (error instanceof MemoryError) return error;
+    throw error;
+  }
+}
+
+/** What is wrong with the refusal of a budget, if it is refused. */
+function wrongOf(
+  { name, results }: BudgetJob,
+  options: ComputeOptions,
+  budgets: readonly Budget[],
+): string[] {
+  const refused = refusalOf(results, options);
+  if (refused === undefined) return [];
+  const [message] = refused.message.split('\n');
+  const at = `${name}, ${JSON.stringify(options)}: ${message}`;
+  const [, size] = /need[s:]? (\d[\d.]* [KMGT]?i?B)/.exec(message!) ?? [];
+  const { needed } = refused;
+  const given: ComputeOptions = { ...options, ...needed };
+  const wrong: string[] = [];
+  if (!budgets.some((budget) => needed[budget] !== undefined)) return [`${at}: names none`];
+  const again = refusalOf(results, given);
+  if (again !== undefined) wrong.push(`${at}: then ${again.message.split('\n')[0]}`);
+  if (needed.memory === undefined) return wrong;
+  const named = refusalOf(results, { ...given, memory: size ?? 'nothing' });
+  if (named !== undefined) wrong.push(`${at}: then ${named.message.split('\n')[0]}`);
+  const less = { ...given, memory: Math.max(1, Math.floor(needed.memory / NEAR_LEAST)) };
+  if (refusalOf(results, less) === undefined) wrong.push(`${at}: ${less.memory} is planned`);
+  return wrong;
+}
+
+const clusters = (): Lazy[] => {
+  const [points, centers] = [randomMatrix(20_000, 8, 1), randomMatrix(16, 8, 2)];
+  const distances = points.expandDims(1).sub(centers.expandDims(0)).square().sum(2);
+  const labels = Array.from({ length: 16 }, (_, k) => k);
+  const isIn = distances.argmin(1).expandDims(1).equal(labels).astype('float32');
+  return [isIn.transpose().matmul(points).div(isIn.sum(0).expandDims(1)), distances.min(1).sum()];
+};
+const OTHERS: readonly BudgetJob[] = [
+  { name: 'a step of k-means', results: clusters() },
+  { name: 'a transpose', results: [randomMatrix(1024, 2048, 1).transpose().mul(2)] },
+  { name: 'a loop of products', results: [iterate(4, randomMatrix(256, 256, 1), (x) => x.matmul(x).tanh())] },
+];
+
+const count = Number(process.env.BUDGET_JOBS ?? 12);
+/** Of a few, most are hand-written. */
+const every = count > BUDGET_JOBS / 3 ? 1 : 3;
+const JOBS = [...OTHERS, ...Array.from({ length: count }, (_, k) => budgetJob(every * k, 1 / 4))];
+
+describe.each(backends().filter((device) => device === 'cpu' || device.startsWith('cuda')))(
+  'a budget that a refusal names on %s',
+  (device) => {
+    it(`is enough, and not much less is, for ${JOBS.length} jobs`, () => {
+      const wrong = JOBS.flatMap((job) => {
+        const whole = plan(job.results, { device }).peakBytes;
+        return [1, Math.ceil(whole / 8) + 1].flatMap((memory) =>
+          wrongOf(job, { device, memory }, ['memory']),
+        );
+      });
+      expect(wrong).toEqual([]);
+    }, 300_000);
+
+    it('is enough for results that go to files', () => {
+      const wrong = JOBS.flatMap((job) => {
+        const to = job.results.map((_, k) => npy(`result-${k}.npy`));
+        return wrongOf(job, { device, memory: 1000, to } as ComputeOptions, ['memory']);
+      });
+      expect(wrong).toEqual([]);
+    }, 300_000);
+
+    it("is enough of the host's memory as well", () => {
+      const wrong = JOBS.flatMap((job) => {
+        const whole: PlanSummary = plan(job.results, { device });
+        const memory = Math.ceil(whole.peakBytes / 2) + 1;
+        return [
+          ...wrongOf(job, { device, hostMemory: 1 }, ['hostMemory']),
+          ...wrongOf(job, { device, memory, hostMemory: 1 }, ['memory', 'hostMemory']),
+          ...wrongOf(job, { device, memory: 1, hostMemory: 1 }, ['memory', 'hostMemory']),
+        ];
+      });
+      expect(wrong).toEqual([]);
+    }, 300_000);
+  },
+);
