@@ -39,7 +39,7 @@ export interface Measured {
   /** Of the results' bytes. */
   readonly sums: string;
   /** What the devices do: whether each has a share, or one does all. */
-  readonly dealt?: string;
+  readonly sharded?: string;
   /** Of one more run. */
   readonly timeline?: Timeline;
 }
@@ -85,8 +85,8 @@ export async function measureWorkload(
   const timeline = isProfiled ? (await profile(run)).timeline : undefined;
   const sums = await (workload.stays === true ? sumsOfKept(await kept(), on) : job(...held).then(checksumOf));
   for (const x of held) x.dispose();
-  const dealt = phases.map(({ kind, devices }) => `${kind} ${devices.length}`).join(', ');
-  return { seconds, sums, dealt, ...(timeline === undefined ? {} : { timeline }) };
+  const sharded = phases.map(({ kind, devices }) => `${kind} ${devices.length}`).join(', ');
+  return { seconds, sums, sharded, ...(timeline === undefined ? {} : { timeline }) };
 }
 
 /** Of results that are too large to bring to the host: of sums of every 997th row. */

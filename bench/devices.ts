@@ -64,13 +64,13 @@ async function compare(name: string, data: object, measure: (on: On) => Promise<
   const found: Measured[] = [];
   for (const count of counts) found.push(await measure(on(count)));
   const [first] = found;
-  const dealt = found.map((each) => each.dealt);
+  const sharded = found.map((each) => each.sharded);
   report(name, {
     ...data,
     seconds: byCount(found.map(({ seconds }) => round(seconds))),
     ratios: ratios(found.map(({ seconds }) => first!.seconds / seconds)),
     sameBits: found.every(({ sums }) => sums === first!.sums),
-    ...(dealt[0] === undefined ? {} : { dealt: byCount(dealt) }),
+    ...(sharded[0] === undefined ? {} : { sharded: byCount(sharded) }),
   });
   for (const [k, { timeline }] of found.entries())
     if (timeline !== undefined) write(`${name}-${counts[k]!}`, timeline);

@@ -5,12 +5,12 @@
  * `node dist/bench/latency.js [--device cuda:0|cpu] [--count 1000]`. `gpu-workloads.ts` has the workloads held to targets.
  */
 import { parseArgs } from 'node:util';
+import { exprOf } from '../src/api/lazy.js';
 import { createProgram, type NativeProgram, type RunTimeline, run } from '../src/exec/native/native.js';
-import { programOf } from '../src/exec/programs/program.js';
-import { type Canonical, canonicalize } from '../src/fusion/canonicalize.js';
+import { programOf } from '../src/exec/run/program.js';
+import { type Canonical, canonicalize } from '../src/fusion/passes/canonicalize.js';
 import type { DeviceBuffer } from '../src/graph/expr.js';
 import { compile, type Lazy, lazy, persist, synchronize } from '../src/index.js';
-import { exprOf } from '../src/lazy.js';
 import { median, now, toDigits } from './statistics.js';
 import { uniform } from './workload.js';
 

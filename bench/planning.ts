@@ -8,11 +8,11 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { planPartition } from '../src/exec/planner.js';
-import { CPU_NEEDS } from '../src/exec/programs/program-cpu.js';
-import { canonicalize } from '../src/fusion/canonicalize.js';
-import { partition } from '../src/fusion/partition.js';
-import { runPasses } from '../src/fusion/pipeline.js';
+import { planPartition } from '../src/exec/plan/plan-graph.js';
+import { CPU_NEEDS } from '../src/exec/run/program-cpu.js';
+import { partition } from '../src/fusion/partition/partition.js';
+import { canonicalize } from '../src/fusion/passes/canonicalize.js';
+import { runPasses } from '../src/fusion/passes/pipeline.js';
 import { withLevels } from '../src/graph/depth.js';
 import { chain, SHAPES } from './planning-shapes.js';
 import { median, now, toDigits } from './statistics.js';

@@ -22,11 +22,11 @@ function exported() {
         path,
       })),
   );
-  const functions = [...read('src/functions.ts').matchAll(/^export const (\w+)/gm)];
+  const functions = [...read('src/api/functions.ts').matchAll(/^export const (\w+)/gm)];
   return [
     ...named,
-    ...functions.map(([, name]) => ({ name, isType: false, path: 'functions' })),
-    { name: 'var', declared: 'variance', isType: false, path: 'functions' },
+    ...functions.map(([, name]) => ({ name, isType: false, path: 'api/functions' })),
+    { name: 'var', declared: 'variance', isType: false, path: 'api/functions' },
   ];
 }
 

@@ -1,4 +1,4 @@
-// Writes src/functions.ts and src/methods.ts: a named export for each free function of the tables and a member for each
+// Writes src/api/functions.ts and src/api/methods.ts: a named export for each free function of the tables and a member for each
 // method, with the documentation of its row, so that every editor and the type declarations show it (documentation does
 // not pass through mapped types everywhere). Reads the source text: `node scripts/make-functions.mjs`.
 // test/lazy.test.ts fails while the files are behind the tables.
@@ -36,7 +36,7 @@ const documented = () =>
     ...MODULES.flatMap((name) => functions(source(name))),
   ].sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** The text of src/functions.ts. */
+/** The text of src/api/functions.ts. */
 export function renderFunctions() {
   const lines = documented().map(({ name, doc }) => `${doc}\nexport const ${name} = free.${name};`);
   return `/**
@@ -51,7 +51,7 @@ export { variance as var };
 `;
 }
 
-/** The text of src/methods.ts. */
+/** The text of src/api/methods.ts. */
 export function renderMethods() {
   const lines = documented().flatMap(({ name, doc }) => {
     const indented = doc.replace(/^/gm, '  ').replace(/ +$/gm, '');
@@ -64,7 +64,7 @@ export function renderMethods() {
  * edit. \`fluent.ts\` makes them; \`lazy.ts\` takes this interface.
  */
 import type { Fluent } from './fluent-types.js';
-import type { DType } from './graph/dtype.js';
+import type { DType } from '../graph/dtype.js';
 
 export interface Methods<D extends DType> {
 ${lines.join('\n')}
@@ -73,6 +73,6 @@ ${lines.join('\n')}
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(new URL('../src/functions.ts', import.meta.url), renderFunctions());
-  writeFileSync(new URL('../src/methods.ts', import.meta.url), renderMethods());
+  writeFileSync(new URL('../src/api/functions.ts', import.meta.url), renderFunctions());
+  writeFileSync(new URL('../src/api/methods.ts', import.meta.url), renderMethods());
 }

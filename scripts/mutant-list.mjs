@@ -6,8 +6,8 @@ const RUNTIME = ['test/exec/cuda-runtime.test.ts'];
 const SWEEPS = ['test/sim/sweeps.test.ts'];
 const STREAMS = ['test/sim/streams.test.ts'];
 const KEPT = ['test/sim/kept-memory.test.ts'];
-const DEALT = ['test/sim/dealt-compile.test.ts'];
-const TILES = ['test/sim/dealt-tiles.test.ts'];
+const SHARDED = ['test/sim/sharded-compile.test.ts'];
+const TILES = ['test/sim/sharded-tiles.test.ts'];
 const VALUES = [...PROGRAMS, 'test/conformance/views.test.ts', 'test/conformance/reductions.test.ts'];
 
 /** Does what is found twice. */
@@ -17,7 +17,7 @@ const TWICE = '$&$&';
 export const MUTANTS = [
   {
     name: 'axes of a reduction that are taken for those of its argument, where a slice goes through',
-    file: 'src/fusion/push-slices.ts',
+    file: 'src/fusion/passes/push-slices.ts',
     find: 'const axes = kept.map((axis, k) => ({\n      axis,',
     replace: 'const axes = kept.map((_, k) => ({\n      axis: k,',
     tests: ['test/fusion/push-slices.test.ts'],
@@ -25,7 +25,7 @@ export const MUTANTS = [
   },
   {
     name: 'steps of a swept loop at a time that do not end where its states are kept',
-    file: 'src/exec/sweeps/loop-sweeps.ts',
+    file: 'src/exec/tiles/loop-sweeps.ts',
     find: 'loop.every === 0 && 2 * divisor < most',
     replace: '2 * divisor < most',
     tests: ['test/conformance/loop-budgets.test.ts'],
@@ -36,35 +36,35 @@ export const MUTANTS = [
     file: 'native/cuda/peer.cpp',
     find: '  awaitPeer(owner, source, cancel);\n',
     replace: '',
-    tests: DEALT,
+    tests: SHARDED,
   },
   {
     name: 'a shard that is taken for the first one',
-    file: 'src/exec/dealt/dealt-run.ts',
+    file: 'src/exec/shards/sharded-run.ts',
     find: 'first: plan.buffers[b]!.part?.[0] ?? 0 }',
     replace: 'first: 0 }',
-    tests: DEALT,
+    tests: SHARDED,
   },
   {
     name: 'a unit of work that no device does',
-    file: 'src/exec/dealt/deal-shares.ts',
+    file: 'src/exec/shards/shard-ranges.ts',
     find: '[k === 0 ? 0 : ends[k - 1]!, end]',
     replace: '[k === 0 ? 0 : ends[k - 1]! + 1, end]',
-    tests: DEALT,
+    tests: SHARDED,
   },
   {
     name: 'partial sums of a share that are taken for those of the next slots',
-    file: 'src/exec/dealt/deal-stages.ts',
+    file: 'src/exec/shards/shard-stages.ts',
     find: 'first: first * slot, last: last * slot }',
     replace: 'first: first * slot + (first > 0 ? slot : 0), last: last * slot + (first > 0 ? slot : 0) }',
-    tests: DEALT,
+    tests: SHARDED,
   },
   {
     name: 'shards of another layout that are taken for those a function was traced with',
-    file: 'src/tracer.ts',
+    file: 'src/api/compile-signatures.ts',
     find: '(one.shards === undefined || layoutOf(one) === layoutOf(other))',
     replace: 'true',
-    tests: DEALT,
+    tests: SHARDED,
   },
   {
     name: 'a dropped event wait: a run that ends before its work has',
@@ -110,11 +110,11 @@ export const MUTANTS = [
   },
   {
     name: 'a tile that goes on with a window which another device has',
-    file: 'src/exec/sweeps/sweep-tables.ts',
+    file: 'src/exec/tiles/sweep-tables.ts',
     find: '    if (parts?.[t] !== parts?.[t - 1]) held = undefined;\n',
     replace: '',
     project: 'all',
-    tests: ['test/exec/deal-tiles.test.ts'],
+    tests: ['test/exec/shard-tiles.test.ts'],
   },
   {
     name: 'a slot is filled while a tile is computed from it',
@@ -195,7 +195,7 @@ export const MUTANTS = [
   },
   {
     name: 'an off-by-one in a map: an element beyond the arrays, in memory of the same run',
-    file: 'src/codegen/printers/map-kernel.ts',
+    file: 'src/codegen/cuda/printers/map-kernel.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: code
     find: 'rest < ${params.size(count)})',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: code
@@ -267,7 +267,7 @@ export const MUTANTS = [
   },
   {
     name: 'an off-by-one in a tile: the last row of a transposed tile is read beyond the array',
-    file: 'src/codegen/printers/transpose-kernel.ts',
+    file: 'src/codegen/cuda/printers/transpose-kernel.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: code
     find: '`if (i < ${this.#params.size(sizes[inner]!)} && j < ${this.#params.size(sizes[other]!)})`',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: code
@@ -276,28 +276,28 @@ export const MUTANTS = [
   },
   {
     name: 'a missing barrier between the writing and the reading of a tile',
-    file: 'src/codegen/printers/transpose-kernel.ts',
+    file: 'src/codegen/cuda/printers/transpose-kernel.ts',
     find: "    out.line('__syncthreads();');\n",
     replace: '',
     tests: VALUES,
   },
   {
     name: 'a missing barrier in a reduction of a block',
-    file: 'src/codegen/printers/block-reduce.ts',
+    file: 'src/codegen/cuda/printers/block-reduce.ts',
     find: "  out.line('__syncthreads();');\n",
     replace: '',
     tests: VALUES,
   },
   {
     name: 'a wrong stride: coordinates divided by the size of the next axis',
-    file: 'src/codegen/index-math.ts',
+    file: 'src/codegen/cuda/index-math.ts',
     find: 'const { magic, shift } = params.divisor(size);',
     replace: 'const { magic, shift } = params.divisor(size + 1);',
     tests: VALUES,
   },
   {
     name: 'a vector access that is not aligned',
-    file: 'src/codegen/chunks.ts',
+    file: 'src/codegen/cuda/chunks.ts',
     find: 'access.offset % width === 0 && access.strides.every',
     replace: 'access.strides.every',
     tests: VALUES,
@@ -318,7 +318,7 @@ export const MUTANTS = [
   },
   {
     name: 'a fusion across a write: a value that is read at another place than where it is made',
-    file: 'src/fusion/merge.ts',
+    file: 'src/fusion/partition/merge.ts',
     // Either of the two checks would do.
     edits: [
       ["readsInPlace(join) ? limitOf(join, keeps) : 'read-elsewhere'", 'limitOf(join, keeps)'],
@@ -328,14 +328,14 @@ export const MUTANTS = [
   },
   {
     name: 'a fusion that spreads the value of a row',
-    file: 'src/fusion/merge-limits.ts',
+    file: 'src/fusion/partition/merge-limits.ts',
     find: 'walksRow(store.access, axisOf, join) && keeps(buffer.key)) return true;',
     replace: 'walksRow(store.access, axisOf, join) && keeps(buffer.key) && axisOf.length > 99) return true;',
     tests: PROGRAMS,
   },
   {
     name: 'a fusion that computes and stores a value more than once',
-    file: 'src/fusion/merge.ts',
+    file: 'src/fusion/partition/merge.ts',
     find: 'if (open.some(isRow) || (open.length > 0 && !match.every(isRow))) return',
     replace: 'if (open.length > 0 && !match.every(isRow)) return',
     tests: PROGRAMS,
@@ -391,14 +391,14 @@ export const MUTANTS = [
   },
   {
     name: 'a stencil whose tiles overlap too little',
-    file: 'src/codegen/schedules/schedule-stencil.ts',
+    file: 'src/codegen/cuda/schedules/schedule-stencil.ts',
     find: 'const border = [down * steps, left] as const;',
     replace: 'const border = [Math.max(0, down * steps - 1), left] as const;',
     tests: ['test/conformance/stencils.test.ts'],
   },
   {
     name: 'a stencil that reads rows before other warps hand them over',
-    file: 'src/codegen/printers/stencil-kernel.ts',
+    file: 'src/codegen/cuda/printers/stencil-kernel.ts',
     find: "    });\n    out.line('__syncthreads();');",
     replace: '    });',
     tests: ['test/conformance/stencils.test.ts'],

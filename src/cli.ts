@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
-import { type DoctorReport, examine, type Finding, type Status, weftVersion } from './doctor.js';
+import { type DoctorReport, examine, type Finding, type Status, weftVersion } from './inspect/doctor.js';
 
 const HELP = `usage: weft doctor [--json]    what was found on this machine, and what is missing
        weft build             builds the addon from source, where no package manager did

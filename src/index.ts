@@ -12,8 +12,8 @@ export {
   type Job,
   type JobContext,
   type JobGraph,
-} from './batch.js';
-export { chunked } from './chunked.js';
+} from './api/batch.js';
+export { chunked } from './api/chunked.js';
 export {
   type ArgumentsOf,
   type ArrayArgument,
@@ -23,8 +23,8 @@ export {
   type FixedArgument,
   type ResultsOf,
   type Traced,
-} from './compile.js';
-export type { DTypeArgument, DTypeOption, EyeOptions } from './creation.js';
+} from './api/compile.js';
+export type { DTypeArgument, DTypeOption, EyeOptions } from './api/creation.js';
 export {
   eye,
   full,
@@ -35,8 +35,57 @@ export {
   onesLike,
   zeros,
   zerosLike,
-} from './creation.js';
-export { type DeviceDescription, devices } from './devices.js';
+} from './api/creation.js';
+export { type DeviceDescription, devices } from './api/devices.js';
+export type { ArrayLike } from './api/fluent-types.js';
+export * from './api/functions.js';
+export {
+  broadcastArrays,
+  concat,
+  einsum,
+  type MeshgridOptions,
+  meshgrid,
+  resultType,
+  stack,
+  unstack,
+} from './api/joining.js';
+export {
+  type Arrays,
+  type ComputeToOptions,
+  compute,
+  explain,
+  Lazy,
+  persist,
+  plan,
+  type Results,
+} from './api/lazy.js';
+export {
+  type IterateOptions,
+  iterate,
+  type NamedStates,
+  type NextStates,
+  type StateArrays,
+  type WhileOptions,
+  whileLoop,
+} from './api/loops.js';
+export { limitMemory, type MemoryUse, memory, trim } from './api/memory.js';
+export { type PinnedArray, type PinnedOptions, pinned } from './api/pinned.js';
+export { type PlaceholderOptions, placeholder } from './api/placeholder.js';
+export { type Profiled, profile } from './api/profile.js';
+export { progressLine } from './api/progress-line.js';
+export { arange, type LinspaceOptions, linspace } from './api/ranges.js';
+export type { DevicesOption } from './exec/native/devices.js';
+export type { ComputeOptions } from './exec/run/compute-options.js';
+export type { OnProgress, Progress } from './exec/run/progress.js';
+export { synchronize } from './exec/run/synchronize.js';
+export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/arguments.js';
+export { type Complex, DTYPES, type DType, type Scalar } from './graph/dtype.js';
+export type { Shape, TypedArray, TypedArrays } from './graph/expr.js';
+export type { IndexList, TakeOptions } from './graph/indexing.js';
+export type { PadWidths } from './graph/masks.js';
+export type { Axes, ShapeArgument } from './graph/shape.js';
+export type { Range, Selector } from './graph/slicing.js';
+export type { NormOptions, NormOrder, StandardizeOptions } from './graph/statistics.js';
 export {
   ArgumentError,
   CompileError,
@@ -49,22 +98,10 @@ export {
   NativeError,
   RangeArgumentError,
   ShapeError,
-} from './errors.js';
-export type { ComputeOptions } from './exec/compute-options.js';
-export type { DevicesOption } from './exec/native/devices.js';
-export type { OnProgress, Progress } from './exec/progress.js';
-export { synchronize } from './exec/synchronize.js';
-export type { ArrayLike } from './fluent-types.js';
-export * from './functions.js';
-export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/arguments.js';
-export { type Complex, DTYPES, type DType, type Scalar } from './graph/dtype.js';
-export type { Shape, TypedArray, TypedArrays } from './graph/expr.js';
-export type { IndexList, TakeOptions } from './graph/indexing.js';
-export type { PadWidths } from './graph/masks.js';
-export type { Axes, ShapeArgument } from './graph/shape.js';
-export type { Range, Selector } from './graph/slicing.js';
-export type { NormOptions, NormOrder, StandardizeOptions } from './graph/statistics.js';
-export type { ArrayData, ArrayOptions, ShapedData } from './host-array.js';
+} from './host/errors.js';
+export type { ArrayData, ArrayOptions, ShapedData } from './host/host-array.js';
+export { NDArray, type NestedResult } from './host/ndarray.js';
+export type { Nested } from './host/nested.js';
 export type { Explanation } from './inspect/explain.js';
 export type { ExplainedEdge, ExplainedStep, ExplanationData } from './inspect/explanation-data.js';
 export type { PhaseSummary, PlanSummary, SweepSummary } from './inspect/summary.js';
@@ -100,40 +137,3 @@ export {
 } from './io/sinks.js';
 export type { Sinks } from './io/store.js';
 export { loadZarr, type ZarrSource } from './io/zarr.js';
-export {
-  broadcastArrays,
-  concat,
-  einsum,
-  type MeshgridOptions,
-  meshgrid,
-  resultType,
-  stack,
-  unstack,
-} from './joining.js';
-export {
-  type Arrays,
-  type ComputeToOptions,
-  compute,
-  explain,
-  Lazy,
-  persist,
-  plan,
-  type Results,
-} from './lazy.js';
-export {
-  type IterateOptions,
-  iterate,
-  type NamedStates,
-  type NextStates,
-  type StateArrays,
-  type WhileOptions,
-  whileLoop,
-} from './loops.js';
-export { limitMemory, type MemoryUse, memory, trim } from './memory.js';
-export { NDArray, type NestedResult } from './ndarray.js';
-export type { Nested } from './nested.js';
-export { type PinnedArray, type PinnedOptions, pinned } from './pinned.js';
-export { type PlaceholderOptions, placeholder } from './placeholder.js';
-export { type Profiled, profile } from './profile.js';
-export { progressLine } from './progress-line.js';
-export { arange, type LinspaceOptions, linspace } from './ranges.js';

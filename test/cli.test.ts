@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DoctorReport, Finding } from '../src/doctor.js';
+import type { DoctorReport, Finding } from '../src/inspect/doctor.js';
 
 const CLI = join('dist', 'src', 'cli.js');
 const NO_CUDA = {

@@ -1,7 +1,7 @@
 /** Settings: what the environment says, and what it may not say. */
 import { describe, expect, it } from 'vitest';
-import { readConfig } from '../src/config.js';
-import { ArgumentError } from '../src/errors.js';
+import { readConfig } from '../src/host/config.js';
+import { ArgumentError } from '../src/host/errors.js';
 
 const read = (env: Record<string, string>) => readConfig(env, '/home/u');
 

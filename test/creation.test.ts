@@ -1,7 +1,7 @@
 /** Creation: what the user's data becomes, without copies, and what is refused. Values come from the reference. */
 import { describe, expect, it } from 'vitest';
-import { readElement } from '../src/elements.js';
 import { sizeOfShape } from '../src/graph/graph.js';
+import { readElement } from '../src/host/elements.js';
 import * as weft from '../src/index.js';
 import {
   ArgumentError,

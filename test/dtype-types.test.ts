@@ -9,7 +9,7 @@ const arrays = Object.fromEntries(DTYPES.map((dtype) => [dtype, zeros([2, 2], dt
   DType,
   Lazy
 >;
-const METHODS = [...readFileSync('src/methods.ts', 'utf8').matchAll(/^ {2}readonly (\w+):/gm)].map(
+const METHODS = [...readFileSync('src/api/methods.ts', 'utf8').matchAll(/^ {2}readonly (\w+):/gm)].map(
   ([, name]) => name!,
 );
 

@@ -1,6 +1,7 @@
 /** Arguments that no parameter takes are refused, and so are the spellings of other libraries, with ours beside them. */
 import { describe, expect, it } from 'vitest';
-import * as functions from '../src/functions.js';
+import { mostArguments } from '../src/api/function-parameters.js';
+import * as functions from '../src/api/functions.js';
 import * as composites from '../src/graph/composites.js';
 import * as masks from '../src/graph/masks.js';
 import * as products from '../src/graph/products.js';
@@ -8,7 +9,6 @@ import * as statistics from '../src/graph/statistics.js';
 import * as views from '../src/graph/views.js';
 import * as weft from '../src/index.js';
 import { ArgumentError, compile, Lazy, lazy, NDArray, ShapeError, zeros } from '../src/index.js';
-import { mostArguments } from '../src/parameters.js';
 
 const x = lazy(new Float32Array(6), { shape: [2, 3] });
 const device = 'cpu';

@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildCommand } from '../src/build-command.js';
+import { buildCommand } from '../src/inspect/build-command.js';
 
 let folder: string;
 beforeAll(() => {
@@ -38,7 +38,11 @@ describe('the package', () => {
     const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
     const paths = files.map(({ path }) => path);
     expect(paths).toEqual(
-      expect.arrayContaining(['CMakeLists.txt', 'scripts/build-native.mjs', 'dist/src/build-command.js']),
+      expect.arrayContaining([
+        'CMakeLists.txt',
+        'scripts/build-native.mjs',
+        'dist/src/inspect/build-command.js',
+      ]),
     );
     const sources = readFileSync('CMakeLists.txt', 'utf8').match(/native\/\S+\.cpp/g)!;
     expect(paths).toEqual(expect.arrayContaining(sources));

@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { OP_NAMES, opRow } from '../src/graph/ops.js';
 import { REDUCTION_NAMES } from '../src/graph/reducing.js';
 import { reductionRow } from '../src/graph/reductions.js';
+import { formatSite } from '../src/host/site.js';
 import * as weft from '../src/index.js';
 import { ArgumentError, DTypeError, Lazy, lazy, ones, ShapeError, zeros } from '../src/index.js';
-import { formatSite } from '../src/site.js';
 import { valuesOf } from './support/values-of.js';
 
 describe('a Lazy', () => {
@@ -74,15 +74,15 @@ describe('the tables', () => {
     expect(valuesOf(lazy([1, 3]).var())).toEqual([1]);
   });
 
-  it('are written out with their documentation in src/functions.ts and src/methods.ts', async () => {
+  it('are written out with their documentation in src/api/functions.ts and src/api/methods.ts', async () => {
     const script: string = '../scripts/make-functions.mjs';
     const render = (await import(script)) as Record<'renderFunctions' | 'renderMethods', () => string>;
     const read = (name: string): string =>
-      readFileSync(new URL(`../src/${name}.ts`, import.meta.url), 'utf8');
+      readFileSync(new URL(`../src/api/${name}.ts`, import.meta.url), 'utf8');
     const [functions, methods] = [read('functions'), read('methods')];
     expect(functions, 'run scripts/make-functions.mjs').toBe(render.renderFunctions());
     expect(methods, 'run scripts/make-functions.mjs').toBe(render.renderMethods());
-    const free = Object.keys((await import('../src/lazy.js')).free).sort();
+    const free = Object.keys((await import('../src/api/lazy.js')).free).sort();
     const names = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name);
     expect([...names(functions, /^export const (\w+)/gm), 'var'].sort()).toEqual(free);
     expect(names(methods, /^ {2}readonly (\w+):/gm).sort()).toEqual(free);

@@ -1,7 +1,7 @@
 /** What errors say: the function that the user called, what it takes, what it was given; and where he called it. */
 import { describe, expect, it } from 'vitest';
-import { InternalError, isOwnError } from '../src/errors.js';
 import { formatValue } from '../src/graph/format.js';
+import { InternalError, isOwnError } from '../src/host/errors.js';
 import * as weft from '../src/index.js';
 import { ArgumentError, DTypeError, lazy, RangeArgumentError, ShapeError } from '../src/index.js';
 

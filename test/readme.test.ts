@@ -6,9 +6,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { planGraph } from '../src/exec/programs/program.js';
-import { cudaOf } from '../src/exec/programs/program-cuda.js';
-import { canonicalize } from '../src/fusion/canonicalize.js';
+import { planGraph } from '../src/exec/run/program.js';
+import { cudaOf } from '../src/exec/run/program-cuda.js';
+import { canonicalize } from '../src/fusion/passes/canonicalize.js';
 import { lazy } from '../src/index.js';
 
 const README = readFileSync('README.md', 'utf8');
@@ -66,7 +66,7 @@ describe('the README', () => {
   });
 
   it('names no environment variable that is not read', () => {
-    const config = readFileSync('src/config.ts', 'utf8');
+    const config = readFileSync('src/host/config.ts', 'utf8');
     const names = [...README.matchAll(/`((?:WEFT|CUDA)_[A-Z_]+)`/g)].map((match) => match[1]!);
     expect(names.length).toBeGreaterThan(9);
     for (const name of names) expect(config).toMatch(new RegExp(`env\\.${name}\\b|'${name}'`));

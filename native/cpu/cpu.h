@@ -17,7 +17,7 @@ namespace weft::cpu {
 class ThreadPool;  // threads.h
 class Tape;        // tape.h: one kernel, ready to run; immutable
 
-// Parses what src/codegen/tape/tape.ts writes. Throws std::invalid_argument for a malformed tape. JavaScript
+// Parses what src/codegen/cpu/tape.ts writes. Throws std::invalid_argument for a malformed tape. JavaScript
 // thread only.
 std::shared_ptr<const Tape> parseTape(const Napi::Object& spec);
 

@@ -1,4 +1,4 @@
-// Pairs of cheap float ops in one pass over a block, as src/codegen/tape/tape-fuse.ts joins them:
+// Pairs of cheap float ops in one pass over a block, as src/codegen/cpu/tape-fuse.ts joins them:
 // "outer.inner", with the inner one's place among the outer one's arguments if that has two. Compiled once
 // per instruction set.
 //

@@ -1,4 +1,4 @@
-// Reads a tape from what src/codegen/tape/tape.ts wrote, in the order in which it was written.
+// Reads a tape from what src/codegen/cpu/tape.ts wrote, in the order in which it was written.
 #include <cstring>
 #include <stdexcept>
 

@@ -1,4 +1,4 @@
-// Tape: a kernel ready to run on the CPU, as src/codegen/tape/tape.ts encodes it. Immutable once parsed.
+// Tape: a kernel ready to run on the CPU, as src/codegen/cpu/tape.ts encodes it. Immutable once parsed.
 //
 // `tape-parse.cpp` reads it and finds its functions, `tape-run.cpp` runs it over tiles and blocks,
 // `tape-memory.cpp` moves data between buffers and blocks.

@@ -1,7 +1,7 @@
 // NVRTC: our own declarations of its entry points, and compilation of one source to a device image.
 //
 // Compilations run on a pool of native threads, several at a time; the caches are
-// src/exec/programs/kernel-cache.ts's.
+// src/exec/run/kernel-cache.ts's.
 #pragma once
 #include <napi.h>
 

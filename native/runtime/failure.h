@@ -2,7 +2,7 @@
 //
 // Thrown by everything below native/; `guarded` (values.h) and the tasks turn it into a JavaScript error with
 // the properties `code`, `status`, `call` and `path`, which src/exec/native/native.ts maps to the classes of
-// src/errors.ts.
+// src/host/errors.ts.
 #pragma once
 #include <napi.h>
 

@@ -26,7 +26,7 @@ struct LoopState {
 };
 
 // What decides on a GPU whether a loop with a condition goes on: functions of an image. See
-// src/codegen/loop-check.ts.
+// src/codegen/cuda/loop-check.ts.
 struct LoopCheck {
   size_t image;
   std::string begin, goOn;

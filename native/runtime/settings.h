@@ -1,4 +1,4 @@
-// The CPU backend's settings, which src/config.ts read.
+// The CPU backend's settings, which src/host/config.ts read.
 #pragma once
 #include <napi.h>
 

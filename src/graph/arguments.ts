@@ -2,8 +2,8 @@
  * Checks of arguments that several functions share: option objects and reduction arguments. Those of shapes and axes
  * are in `shape.ts`.
  */
-import { ArgumentError, expected, RangeArgumentError } from '../errors.js';
-import { ignoreRejections } from '../promises.js';
+import { ArgumentError, expected, RangeArgumentError } from '../host/errors.js';
+import { ignoreRejections } from '../host/refused-promises.js';
 import type { DType } from './dtype.js';
 import { formatValue } from './format.js';
 import type { Axes } from './shape.js';

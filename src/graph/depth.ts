@@ -1,5 +1,5 @@
 /**
- * The depth of nodes, and what is done where graphs become deep: `fusion/fold.ts` puts their lower part aside. Called by the
+ * The depth of nodes, and what is done where graphs become deep: `fusion/passes/segment.ts` puts their lower part aside. Called by the
  * constructors of nodes (`infer.ts`).
  */
 import type { Expr } from './expr.js';

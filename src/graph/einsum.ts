@@ -4,7 +4,7 @@
  *
  * Called by the free function of the same name and by `products.ts`.
  */
-import { expected, ShapeError } from '../errors.js';
+import { expected, ShapeError } from '../host/errors.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
 import { cast, contract, reshape, view } from './infer.js';

@@ -158,7 +158,7 @@ export interface ArgumentSource {
   readonly index: number;
 }
 
-/** The lower part of a deep graph, put aside until it is computed, before what reads it (`fusion/fold.ts`). */
+/** The lower part of a deep graph, put aside until it is computed, before what reads it (`fusion/passes/segment.ts`). */
 export interface FoldedPart {
   /** How many values it gives. */
   readonly valueCount: number;
@@ -255,7 +255,7 @@ export interface NodeBase {
 
 /**
  * A node as users build it. It never changes, but for this: one that is deep in a graph may become a folded source of the same
- * value (`fusion/fold.ts`).
+ * value (`fusion/passes/segment.ts`).
  */
 export type Expr = NodeData &
   NodeBase & {

@@ -2,7 +2,7 @@
  * One way to write values: scalars (NaN, infinities, −0 and bigints included), shapes and lists. Printers, keys and
  * golden files all use it.
  */
-import { ignoreRejections } from '../promises.js';
+import { ignoreRejections } from '../host/refused-promises.js';
 import type { Scalar } from './dtype.js';
 import type { Shape } from './expr.js';
 

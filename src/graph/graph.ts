@@ -1,8 +1,8 @@
 /**
- * Graph: the canonical form of what is computed, a table of nodes by id. Passes rewrite it; `fusion/partition.ts`
+ * Graph: the canonical form of what is computed, a table of nodes by id. Passes rewrite it; `fusion/partition/partition.ts`
  * turns it into kernels.
  *
- * It is plain data: sources are numbers into a list that stays outside (`fusion/canonicalize.ts`), so a graph can be
+ * It is plain data: sources are numbers into a list that stays outside (`fusion/passes/canonicalize.ts`), so a graph can be
  * drafted, compared, printed and stored. Nodes may stand in any order; `topologicalOrder` finds one.
  */
 import type { LoopCount, NodeBase, NodeData, Shape } from './expr.js';

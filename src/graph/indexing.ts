@@ -1,7 +1,7 @@
 /**
  * Reading by arrays of indices: `take`. Every export is also a method of Lazy and a free function (`fluent.ts`).
  */
-import { ArgumentError, DTypeError, expected, ShapeError } from '../errors.js';
+import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
 import { checkOptions, oneOf } from './arguments.js';
 import { isInteger } from './dtype.js';
 import type { Expr, IndexMode } from './expr.js';

@@ -6,8 +6,8 @@
  * are used in (`scalar.ts`).
  */
 
-import { DTypeError, expected, InternalError, ShapeError } from '../errors.js';
-import { currentSite } from '../site.js';
+import { DTypeError, expected, InternalError, ShapeError } from '../host/errors.js';
+import { currentSite } from '../host/site.js';
 import {
   answerBelow,
   answerOutOfRange,

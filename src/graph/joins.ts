@@ -4,7 +4,7 @@
  *
  * Called by the free functions of the same names; `masks.ts` uses the parts.
  */
-import { ArgumentError, expected, ShapeError } from '../errors.js';
+import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { broadcast, cast, constant, iota, isExpr, map, meetingDType, reshape, view } from './infer.js';
@@ -53,7 +53,7 @@ const MOST_PARTS = 16;
 
 /**
  * The parts in one array. Kernels compute every part for every element, so that many parts are first joined to fewer, which
- * are stored where it pays (`fusion/roots.ts`): the work is parts × log(parts), not its square.
+ * are stored where it pays (`fusion/partition/materialization.ts`): the work is parts × log(parts), not its square.
  */
 function joined(parts: readonly Expr[], along: number, shape: readonly number[]): Expr {
   if (parts.length <= MOST_PARTS) return chosen(parts, along, shape);

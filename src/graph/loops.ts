@@ -6,8 +6,8 @@
  *
  * Called by `loops.ts` of the public API, which calls the user's functions.
  */
-import { ArgumentError, DTypeError, expected, ShapeError } from '../errors.js';
-import { currentSite } from '../site.js';
+import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
+import { currentSite } from '../host/site.js';
 import { depthOf } from './depth.js';
 import type { Expr, ExprOf, LoopCount, Shape } from './expr.js';
 import { formatShape } from './format.js';

@@ -2,7 +2,7 @@
  * Functions of an array that compare indices: pad, roll, tril, triu. Every export is also a method of Lazy and a free
  * function (`lazy.ts`).
  */
-import { ArgumentError, expected, ShapeError } from '../errors.js';
+import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
 import type { Scalar } from './dtype.js';
 import type { Expr } from './expr.js';

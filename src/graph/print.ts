@@ -1,6 +1,6 @@
 /** Prints a graph as text: one line a node, inputs first. Golden files, `explain()` and debug output use it. */
 
-import { unreachable } from '../errors.js';
+import { unreachable } from '../host/errors.js';
 import type { LoopCount, View } from './expr.js';
 import { formatScalar, formatShape } from './format.js';
 import {

@@ -2,7 +2,7 @@
  * Sums of products: matmul, dot, vecdot, tensordot and outer. Every export is also a method of Lazy and a free function
  * (`lazy.ts`). All end in one contract node (`einsum.ts`).
  */
-import { ArgumentError, expected, ShapeError } from '../errors.js';
+import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import { isComplex } from './dtype.js';
 import { sumOfProducts } from './einsum.js';
 import type { Expr } from './expr.js';

@@ -2,7 +2,7 @@
  * Reductions as the user calls them: axis, keepdims and dtype on top of the reduce node. The methods for the rows of
  * REDUCTIONS are `reduceBy`; the composites in `statistics.ts` use the rest.
  */
-import { ArgumentError, expected } from '../errors.js';
+import { ArgumentError, expected } from '../host/errors.js';
 import { type AxisOr, reduceArguments, type SumOptions } from './arguments.js';
 import { type DType, isHalf } from './dtype.js';
 import type { Expr } from './expr.js';

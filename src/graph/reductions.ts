@@ -1,7 +1,7 @@
 /**
  * The table of reductions. Each is a monoid `{ identity, lift, combine, finish }`; its accumulator may be a tuple.
  *
- * The two backends hold the arithmetic (CUDA: `codegen/monoids.ts`; CPU: `native/cpu/reduce.*`) under the row's name.
+ * The two backends hold the arithmetic (CUDA: `codegen/cuda/monoids.ts`; CPU: `native/cpu/reduce.*`) under the row's name.
  * Composites (mean, std, norms, countNonzero …) are built from these in `composites.ts`.
  */
 import { DTYPE_INFO, type DType, isComplex, isFloat, isHalf, kindOf } from './dtype.js';

@@ -5,7 +5,7 @@
  * complex, else a number already rounded to the dtype. Conversions are those of the `cast` node: floats saturate to
  * integers and NaN gives 0, integers wrap, anything but 0 is true.
  */
-import { ArgumentError, expected, RangeArgumentError } from '../errors.js';
+import { ArgumentError, expected, RangeArgumentError } from '../host/errors.js';
 import {
   type Complex,
   DTYPE_INFO,

@@ -4,7 +4,7 @@
  *
  * Called by the node constructors (`infer.ts`) and by everything that takes a shape or an axis.
  */
-import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../errors.js';
+import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import type { Shape } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';

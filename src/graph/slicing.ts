@@ -2,7 +2,7 @@
  * Basic slicing, as NumPy's `x[1:10:2, ..., -1, newaxis]`: selectors become one slice view and one reshape.
  * Called by the method and free function `slice` (every export is one).
  */
-import { ArgumentError, expected, ShapeError } from '../errors.js';
+import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { reshape, view } from './infer.js';

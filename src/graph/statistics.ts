@@ -4,7 +4,7 @@
  *
  * float16 and bfloat16 are computed in float32 and rounded once, as NumPy does for mean and var.
  */
-import { ArgumentError, DTypeError, expected } from '../errors.js';
+import { ArgumentError, DTypeError, expected } from '../host/errors.js';
 import {
   type AxisOr,
   checkOptions,

@@ -5,7 +5,7 @@
  *
  * Called by `einsum.ts`.
  */
-import { ArgumentError, expected, ShapeError } from '../errors.js';
+import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import type { Shape } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 

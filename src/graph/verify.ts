@@ -1,5 +1,5 @@
 /** Verify: states what a legal graph is. Tests run it after every pass; a violation is a defect of the pass. */
-import { InternalError } from '../errors.js';
+import { InternalError } from '../host/errors.js';
 import { isHalf } from './dtype.js';
 import {
   type Graph,

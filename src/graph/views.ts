@@ -4,7 +4,7 @@
  *
  * Slicing is in `slicing.ts`; what joins several arrays, or needs a mask, in `joins.ts`.
  */
-import { expected, ShapeError } from '../errors.js';
+import { expected, ShapeError } from '../host/errors.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';

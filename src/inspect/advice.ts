@@ -1,5 +1,5 @@
 /** What to do about a value that goes through memory, for each reason why two steps are not one. */
-import type { Reason } from '../fusion/join.js';
+import type { Reason } from '../fusion/partition/join.js';
 
 /** One sentence for each code. */
 export const ADVICE: Readonly<Record<Reason, string>> = {

@@ -5,19 +5,19 @@
  * `toJSON()` is stable: fields are added, never renamed. Called by `Lazy.explain` and `explain()`.
  */
 
-import { budgetsOf } from '../exec/budgets.js';
-import type { ComputeOptions } from '../exec/compute-options.js';
-import { type DealtPlan, printDealtPlan } from '../exec/dealt/deal-plan.js';
-import { planDealt } from '../exec/dealt/dealt.js';
-import { devicesOf } from '../exec/evaluate.js';
-import { planParts } from '../exec/parts-plan.js';
 import { printStream } from '../exec/plan/print-plan.js';
-import { type Place, type Planned, planGraph } from '../exec/programs/program.js';
-import { graphSizes } from '../exec/programs/program-cuda.js';
-import { canonicalize } from '../fusion/canonicalize.js';
-import { Origins } from '../fusion/origins.js';
-import type { FusedStep, Partition } from '../fusion/partition.js';
-import type { PassTrace } from '../fusion/pipeline.js';
+import { budgetsOf } from '../exec/run/budgets.js';
+import type { ComputeOptions } from '../exec/run/compute-options.js';
+import { devicesOf } from '../exec/run/evaluate.js';
+import { planParts } from '../exec/run/plan-segments.js';
+import { type Place, type Planned, planGraph } from '../exec/run/program.js';
+import { graphSizes } from '../exec/run/program-cuda.js';
+import { planSharded } from '../exec/shards/sharded-execution.js';
+import { printShardedPlan, type ShardedPlan } from '../exec/shards/sharded-plan.js';
+import type { FusedStep, Partition } from '../fusion/partition/partition.js';
+import { canonicalize } from '../fusion/passes/canonicalize.js';
+import { Origins } from '../fusion/passes/origins.js';
+import type { PassTrace } from '../fusion/passes/pipeline.js';
 import type { Expr } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import { printGraph } from '../graph/print.js';
@@ -44,7 +44,7 @@ export class Explanation implements ExplanationData {
   readonly arenaBytes!: number;
   readonly peakBytes!: number;
   readonly graphs!: readonly number[];
-  readonly dealing!: string;
+  readonly sharding!: string;
   readonly reassociated!: boolean;
 
   constructor(data: ExplanationData) {
@@ -71,7 +71,7 @@ export class Explanation implements ExplanationData {
     return [
       `device ${this.device} (${this.deviceReason})`,
       ...(this.parts > 0 ? [`after ${this.parts} parts of the graph, which are computed first`] : []),
-      ...(this.dealing === '' ? [] : [this.dealing]),
+      ...(this.sharding === '' ? [] : [this.sharding]),
       `${steps.length} steps, ${formatBytes(this.bytesRead)} read, ${formatBytes(this.bytesWritten)} written, peak ${formatBytes(this.peakBytes)}`,
       '',
       'graph',
@@ -134,7 +134,7 @@ export function explainExprs(
   place: Place = 'host',
 ): Explanation {
   const canonical = canonicalize(exprs);
-  const { names, reason, isDealt } = devicesOf(canonical, options);
+  const { names, reason, isSharded } = devicesOf(canonical, options);
   const device = names[0]!;
   const passes: PassTrace[] = [];
   const origins = new Origins();
@@ -143,13 +143,13 @@ export function explainExprs(
   const planned = planGraph(canonical, device, {
     exact,
     place,
-    // What is dealt has the same kernels, and a budget for each device.
-    ...(isDealt ? {} : budgets),
+    // What is sharded has the same kernels, and a budget for each device.
+    ...(isSharded ? {} : budgets),
     trace: (trace) => passes.push(trace),
     origins,
   });
-  const dealt: DealtPlan | undefined = isDealt
-    ? planDealt(canonical, { devices: names, exact, ...budgets, place })
+  const sharded: ShardedPlan | undefined = isSharded
+    ? planSharded(canonical, { devices: names, exact, ...budgets, place })
     : undefined;
   const { plan, partition } = planned;
   const parts = planParts(canonical, device, { exact, ...budgets });
@@ -168,12 +168,12 @@ export function explainExprs(
     bytesWritten: total(steps, 'bytesWritten'),
     arenaBytes: plan.arenaByteLength,
     peakBytes: Math.max(
-      ...(dealt === undefined
+      ...(sharded === undefined
         ? [parts.peakBytes, plan.peakBytes + parts.waitingBytes]
-        : peaksOf(dealt, parts)),
+        : peaksOf(sharded, parts)),
     ),
-    graphs: device === 'cpu' || isDealt ? [] : graphSizes(plan, device),
-    dealing: dealt === undefined ? '' : printDealtPlan(dealt),
+    graphs: device === 'cpu' || isSharded ? [] : graphSizes(plan, device),
+    sharding: sharded === undefined ? '' : printShardedPlan(sharded),
     reassociated: passes.some((pass) => pass.rounds && pass.added.length > 0),
   });
 }

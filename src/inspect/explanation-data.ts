@@ -1,6 +1,6 @@
 /** What `explain.ts` finds of a compute, as plain data. */
-import type { Reason } from '../fusion/join.js';
-import type { PassTrace } from '../fusion/pipeline.js';
+import type { Reason } from '../fusion/partition/join.js';
+import type { PassTrace } from '../fusion/passes/pipeline.js';
 
 /** One step of the plan: a generated kernel, or a matrix product by a library. */
 export interface ExplainedStep {
@@ -70,8 +70,8 @@ export interface ExplanationData {
   readonly peakBytes: number;
   /** On a GPU, how many launches and products each CUDA graph has that a compute consists of when it is repeated; empty on the CPU. */
   readonly graphs: readonly number[];
-  /** How the work is dealt to several devices, a line for each phase; empty: there is one device. */
-  readonly dealing: string;
+  /** How the work is sharded to several devices, a line for each phase; empty: there is one device. */
+  readonly sharding: string;
   /** Whether results may differ in rounding from the graph as written, by a reassociated sum. */
   readonly reassociated: boolean;
 }

@@ -1,8 +1,8 @@
 /** The user's lines behind the nodes of an optimized graph, and of the bodies of its loops. */
-import { type Canonical, sitesOfBody } from '../fusion/canonicalize.js';
-import type { Origins } from '../fusion/origins.js';
+import { type Canonical, sitesOfBody } from '../fusion/passes/canonicalize.js';
+import type { Origins } from '../fusion/passes/origins.js';
 import type { Graph, GraphNode } from '../graph/graph.js';
-import { lineOf } from '../site.js';
+import { lineOf } from '../host/site.js';
 
 type Sites = Pick<Canonical, 'sites' | 'repeated'>;
 

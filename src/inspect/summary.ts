@@ -3,22 +3,22 @@
  * Called by `Lazy.plan` and `plan()`.
  */
 
-import { budgetsOf } from '../exec/budgets.js';
-import type { ComputeOptions } from '../exec/compute-options.js';
+import { type Plan, type Step, stepName, sweepsOf as sweepsIn } from '../exec/plan/plan.js';
+import { printPlan } from '../exec/plan/print-plan.js';
+import { budgetsOf } from '../exec/run/budgets.js';
+import type { ComputeOptions } from '../exec/run/compute-options.js';
+import { devicesOf } from '../exec/run/evaluate.js';
+import { type PartsPlan, planParts } from '../exec/run/plan-segments.js';
+import { type Place, planGraph } from '../exec/run/program.js';
+import { planSharded } from '../exec/shards/sharded-execution.js';
 import {
-  type DealtPlan,
   distinctRunsOf,
   hostBytesOf,
   namesOf,
-  printDealtPlan,
-} from '../exec/dealt/deal-plan.js';
-import { planDealt } from '../exec/dealt/dealt.js';
-import { devicesOf } from '../exec/evaluate.js';
-import { type PartsPlan, planParts } from '../exec/parts-plan.js';
-import { type Plan, type Step, stepName, sweepsOf as sweepsIn } from '../exec/plan/plan.js';
-import { printPlan } from '../exec/plan/print-plan.js';
-import { type Place, planGraph } from '../exec/programs/program.js';
-import { canonicalize } from '../fusion/canonicalize.js';
+  printShardedPlan,
+  type ShardedPlan,
+} from '../exec/shards/sharded-plan.js';
+import { canonicalize } from '../fusion/passes/canonicalize.js';
 import type { Expr } from '../graph/expr.js';
 
 /** A sweep: steps that run together for one tile after another. */
@@ -32,8 +32,8 @@ export interface SweepSummary {
 
 /** A phase of a compute on several devices. */
 export interface PhaseSummary {
-  /** `dealt`: each device does its share. `whole`: one does all, since it cannot be cut, or is too small to be. */
-  readonly kind: 'dealt' | 'whole';
+  /** `sharded`: each device does its share. `whole`: one does all, since it cannot be cut, or is too small to be. */
+  readonly kind: 'sharded' | 'whole';
   /** Whether devices take tiles as they become free, rather than a share each. */
   readonly byTiles: boolean;
   readonly devices: readonly string[];
@@ -51,7 +51,7 @@ export interface PlanSummary {
   readonly peakBytes: number;
   /** The same for each device. */
   readonly devices: readonly { readonly device: string; readonly peakBytes: number }[];
-  /** How the work is dealt to several devices; empty: it is not. */
+  /** How the work is sharded to several devices; empty: it is not. */
   readonly phases: readonly PhaseSummary[];
   /** The most host memory that it takes beside arrays and results, in bytes: an upper bound. */
   readonly hostPeakBytes: number;
@@ -68,11 +68,11 @@ export function summarizePlan(
   place: Place = 'host',
 ): PlanSummary {
   const canonical = canonicalize(exprs);
-  const { names, isDealt } = devicesOf(canonical, options);
+  const { names, isSharded } = devicesOf(canonical, options);
   const device = names[0]!;
   const settings = { exact: options.exact === true, ...budgetsOf(options, names), place };
   const parts = planParts(canonical, device, settings);
-  if (isDealt) return summarizeDealt(planDealt(canonical, { ...settings, devices: names }), parts);
+  if (isSharded) return summarizeSharded(planSharded(canonical, { ...settings, devices: names }), parts);
   const { plan } = planGraph(canonical, device, settings);
   const peakBytes = Math.max(parts.peakBytes, plan.peakBytes + parts.waitingBytes);
   return {
@@ -87,7 +87,7 @@ export function summarizePlan(
   };
 }
 
-const summarizeDealt = (plan: DealtPlan, parts: PartsPlan): PlanSummary => ({
+const summarizeSharded = (plan: ShardedPlan, parts: PartsPlan): PlanSummary => ({
   device: plan.devices.join(','),
   parts: parts.count,
   peakBytes: Math.max(...peaksOf(plan, parts)),
@@ -102,11 +102,11 @@ const summarizeDealt = (plan: DealtPlan, parts: PartsPlan): PlanSummary => ({
   sweeps: plan.phases.flatMap((phase) =>
     distinctRunsOf(phase).flatMap((run) => sweepsOf(run.plan).filter(({ tiles }) => tiles > 1)),
   ),
-  toString: () => printDealtPlan(plan),
+  toString: () => printShardedPlan(plan),
 });
 
 /** For each device; parts are computed on the first one. */
-export const peaksOf = ({ peakBytes }: DealtPlan, parts: PartsPlan): number[] =>
+export const peaksOf = ({ peakBytes }: ShardedPlan, parts: PartsPlan): number[] =>
   peakBytes.map((bytes, d) => (d === 0 ? Math.max(parts.peakBytes, bytes + parts.waitingBytes) : bytes));
 
 /** Those in loops too, once. */

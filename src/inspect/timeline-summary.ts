@@ -1,7 +1,7 @@
 /** What a timeline comes to: work by the time it took, rates of copies, how busy streams were. Called by `Timeline`. */
 import { formatBytes } from '../graph/format.js';
+import { devicesOf, rateOf, rowsOf } from './chrome-trace.js';
 import type { SpanKind, TimelineData, TimelineSpan } from './timeline-data.js';
-import { devicesOf, rateOf, rowsOf } from './trace.js';
 
 /** Work of one name and kind. */
 export interface WorkSummary {

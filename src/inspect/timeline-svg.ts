@@ -3,9 +3,9 @@
  * memory that devices hold below, a legend at the end. Called by `Timeline`.
  */
 import { formatBytes } from '../graph/format.js';
+import { devicesOf, rowsOf } from './chrome-trace.js';
 import type { SpanKind, TimelineData, TimelineSpan } from './timeline-data.js';
 import { busyOf } from './timeline-summary.js';
-import { devicesOf, rowsOf } from './trace.js';
 
 /** Options of `Timeline.toSVG`. */
 export interface PictureOptions {

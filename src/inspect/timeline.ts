@@ -1,14 +1,14 @@
 /**
  * Timeline: what `profile()` recorded: what ran when on which stream of which device, what threads of the host did meanwhile,
- * and how much memory was held. Prints as a table (`timeline-summary.ts`); becomes a Chrome trace (`trace.ts`) or a picture
+ * and how much memory was held. Prints as a table (`timeline-summary.ts`); becomes a Chrome trace (`compiled-graph.ts`) or a picture
  * (`timeline-svg.ts`).
  */
 import { SAMPLE_FIELDS, SPAN_FIELDS } from '../exec/native/native-types.js';
 import type { Recording } from '../exec/native/recorder.js';
+import { chromeTrace } from './chrome-trace.js';
 import { type MemorySample, NATIVE_KINDS, type TimelineData, type TimelineSpan } from './timeline-data.js';
 import { printSummary, type Summary, summarize } from './timeline-summary.js';
 import { drawTimeline, type PictureOptions } from './timeline-svg.js';
-import { chromeTrace } from './trace.js';
 
 const MILLISECOND = 1e6;
 

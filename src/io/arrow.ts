@@ -2,16 +2,16 @@
  * Columns of Apache Arrow tables: `fromArrow`. Numbers are used where they lie, one piece for each record batch; what is a
  * column is known by its form, so that apache-arrow itself is not needed.
  */
-import { chunked } from '../chunked.js';
-import { lazy } from '../creation.js';
-import { isTypedArray } from '../elements.js';
-import { ArgumentError, DTypeError, expected } from '../errors.js';
+import { chunked } from '../api/chunked.js';
+import { lazy } from '../api/creation.js';
+import type { Lazy } from '../api/lazy.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { type DType, isDType } from '../graph/dtype.js';
 import type { TypedArray } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
-import type { Lazy } from '../lazy.js';
-import { called } from '../site.js';
+import { isTypedArray } from '../host/elements.js';
+import { ArgumentError, DTypeError, expected } from '../host/errors.js';
+import { called } from '../host/site.js';
 
 /** What is needed of apache-arrow's Data: values from its own first element on. */
 interface ArrowData {

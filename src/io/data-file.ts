@@ -8,9 +8,9 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ArgumentError, expected, FileError } from '../errors.js';
 import type { FileStamp } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
+import { ArgumentError, expected, FileError } from '../host/errors.js';
 
 /** A file: a path, or a `file:` URL. */
 export type FilePath = string | URL;

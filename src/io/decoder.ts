@@ -8,8 +8,8 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { config } from '../config.js';
-import { ArgumentError, expected, FileError, InternalError, MemoryError } from '../errors.js';
+import { config } from '../host/config.js';
+import { ArgumentError, expected, FileError, InternalError, MemoryError } from '../host/errors.js';
 import type { FileRange } from './data-file.js';
 
 /** Bytes that a thread asks for. */

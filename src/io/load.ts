@@ -5,15 +5,16 @@
  * The formats are in files of their own. A file must stay as it is while arrays of it are used: one that was changed or
  * replaced since is refused.
  */
-import { ArgumentError, expected } from '../errors.js';
+
+import { Lazy } from '../api/lazy.js';
 import { checkOptions, oneOf, refuseMore } from '../graph/arguments.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import type { Expr, Site } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
 import { checkDType } from '../graph/infer.js';
 import { checkInteger, checkShape, type ShapeArgument } from '../graph/shape.js';
-import { Lazy } from '../lazy.js';
-import { calledAsync, calledAt } from '../site.js';
+import { ArgumentError, expected } from '../host/errors.js';
+import { calledAsync, calledAt } from '../host/site.js';
 import { type DataFile, eachPath, type FilePath, pathOf, withFile } from './data-file.js';
 import {
   type ArrayLayout,

@@ -2,13 +2,14 @@
  * Columns of Parquet files: `loadParquet`. The footer is read when a file is loaded; a column is decoded when a graph that needs it
  * runs, in a thread of its own (`decoder.ts`, `decoding/parquet.js`).
  */
-import { ArgumentError, DTypeError, expected } from '../errors.js';
+
+import { Lazy } from '../api/lazy.js';
 import { typedArrayOver } from '../exec/native/host-memory.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import type { Expr, Site, TypedArray } from '../graph/expr.js';
-import { Lazy } from '../lazy.js';
-import { calledAsync, calledAt } from '../site.js';
+import { ArgumentError, DTypeError, expected } from '../host/errors.js';
+import { calledAsync, calledAt } from '../host/site.js';
 import type { NullOptions } from './arrow.js';
 import { bandsUpTo, inBands } from './bands.js';
 import { type DataFile, type FilePath, pathOf, withFile } from './data-file.js';

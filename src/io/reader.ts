@@ -4,8 +4,8 @@
  * A reader is called for a line of elements, in C order: for all that a graph needs, or where that does not fit into the memory
  * that the graph may use, for part after part of it.
  */
-import { isTypedArray, memoryOf, nativeDType } from '../elements.js';
-import { ArgumentError, expected } from '../errors.js';
+
+import { Lazy } from '../api/lazy.js';
 import { typedArrayOver } from '../exec/native/host-memory.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { type DType, isComplex } from '../graph/dtype.js';
@@ -13,8 +13,9 @@ import type { Expr, Shape, TypedArray } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
 import { checkDType } from '../graph/infer.js';
 import { checkShape, type ShapeArgument } from '../graph/shape.js';
-import { Lazy } from '../lazy.js';
-import { called } from '../site.js';
+import { isTypedArray, memoryOf, nativeDType } from '../host/elements.js';
+import { ArgumentError, expected } from '../host/errors.js';
+import { called } from '../host/site.js';
 import { layoutExpr } from './layout.js';
 
 /**

@@ -3,13 +3,13 @@
  * `compute` with a file as the place for the results.
  */
 
-import { ArgumentError, expected } from '../errors.js';
-import type { ComputeOptions } from '../exec/compute-options.js';
-import type { ArrayLike } from '../fluent-types.js';
+import type { ArrayLike } from '../api/fluent-types.js';
+import { compute, Lazy } from '../api/lazy.js';
+import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { refuseMore } from '../graph/arguments.js';
 import { formatValue } from '../graph/format.js';
-import { compute, Lazy } from '../lazy.js';
-import { calledAsync } from '../site.js';
+import { ArgumentError, expected } from '../host/errors.js';
+import { calledAsync } from '../host/site.js';
 import type { FilePath } from './data-file.js';
 import type { LazyRecord } from './load.js';
 import {

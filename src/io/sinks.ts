@@ -5,12 +5,12 @@
  * What a format cannot hold is refused before anything is computed.
  */
 import { crc32 } from 'node:zlib';
-import { ArgumentError, DTypeError, expected } from '../errors.js';
 import { checkOptions, oneOf, refuseMore } from '../graph/arguments.js';
 import type { DType } from '../graph/dtype.js';
 import type { Shape } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
-import { called } from '../site.js';
+import { ArgumentError, DTypeError, expected } from '../host/errors.js';
+import { called } from '../host/site.js';
 import { type FilePath, pathOf } from './data-file.js';
 import { type ArrayLayout, type ByteOrder, bytesOf, HOST_BYTE_ORDER, type Order } from './layout.js';
 import { npyDescr, npyHeader } from './npy.js';

@@ -2,13 +2,14 @@
  * Results into files: lays the files out, takes their room on the disk, computes into them, writes headers, and gives the
  * files their names when all of them are complete. After a failure or an abort none of them is there. Called by `lazy.ts`.
  */
-import { ArgumentError, expected } from '../errors.js';
-import type { ComputeOptions } from '../exec/compute-options.js';
-import { evaluateIntoFiles } from '../exec/evaluate.js';
+
 import type { FileOutput } from '../exec/native/native-types.js';
+import type { ComputeOptions } from '../exec/run/compute-options.js';
+import { evaluateIntoFiles } from '../exec/run/evaluate.js';
 import type { Expr, FileStamp } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
 import { transpose } from '../graph/views.js';
+import { ArgumentError, expected } from '../host/errors.js';
 import { type ArrayLayout, bytesOf, isSwapped, layoutExpr, wordByteLength } from './layout.js';
 import { OutputFile } from './output-file.js';
 import { OutputFolder } from './output-folder.js';

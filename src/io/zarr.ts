@@ -5,15 +5,15 @@
 
 import { join } from 'node:path';
 import type { DataType, Readable, Array as ZarrArray } from 'zarrita';
-import { isTypedArray } from '../elements.js';
-import { ArgumentError, DTypeError, expected, FileError } from '../errors.js';
+import { Lazy } from '../api/lazy.js';
 import { typedArrayOver } from '../exec/native/host-memory.js';
 import { refuseMore } from '../graph/arguments.js';
 import { byteLengthOf, type DType, isDType } from '../graph/dtype.js';
 import type { Shape, Site, TypedArray } from '../graph/expr.js';
 import { denseStrides, sizeOfShape } from '../graph/graph.js';
-import { Lazy } from '../lazy.js';
-import { calledAsync, calledAt } from '../site.js';
+import { isTypedArray } from '../host/elements.js';
+import { ArgumentError, DTypeError, expected, FileError } from '../host/errors.js';
+import { calledAsync, calledAt } from '../host/site.js';
 import { type BandOf, inBands } from './bands.js';
 import { eachPath, type FilePath, pathOf, refuser, withFile } from './data-file.js';
 import { type DecoderBytes, type DecoderJob, type DecoderRange, decoder } from './decoder.js';

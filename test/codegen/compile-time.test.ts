@@ -1,10 +1,10 @@
 /** Kernels that a compiler may take for ever over: they compile with the real NVRTC, where it is found. */
 import { describe, expect, it } from 'vitest';
-import { CUDA_OPTIONS, cudaKernel } from '../../src/codegen/cuda.js';
+import { CUDA_OPTIONS, cudaKernel } from '../../src/codegen/cuda/cuda.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
-import { canonicalize } from '../../src/fusion/canonicalize.js';
-import { partition } from '../../src/fusion/partition.js';
-import { runPasses } from '../../src/fusion/pipeline.js';
+import { partition } from '../../src/fusion/partition/partition.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { runPasses } from '../../src/fusion/passes/pipeline.js';
 import { lazy, stack } from '../../src/index.js';
 
 const nvrtc = cudaInfo().nvrtc;

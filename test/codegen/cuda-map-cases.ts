@@ -1,5 +1,5 @@
 /** Maps for `cuda-cases.ts`. */
-import type { Schedule } from '../../src/codegen/cuda.js';
+import type { Schedule } from '../../src/codegen/cuda/cuda.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 
 type Add = (name: string, builder: KernelBuilder, schedule?: Schedule) => void;

@@ -2,7 +2,7 @@
  * Generated CUDA C computes what the kernel says: every case is run and compared with the kernel interpreter. Sums are compared with a bound that a straight float32 sum of the same data would exceed.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { cudaKernel, type Schedule } from '../../src/codegen/cuda.js';
+import { cudaKernel, type Schedule } from '../../src/codegen/cuda/cuda.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { type DType, isHalf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';

@@ -3,8 +3,8 @@
  * the bits of the whole, wherever it is cut. Every case of the printers runs in the simulator, in random partitions.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { cudaKernel, cudaWorks, expandForDevice } from '../../src/codegen/cuda.js';
-import type { Part, Region, Work, Works } from '../../src/codegen/work.js';
+import { cudaKernel, cudaWorks, expandForDevice } from '../../src/codegen/cuda/cuda.js';
+import type { Part, Region, Work, Works } from '../../src/codegen/cuts/work.js';
 import { boxesOfRange } from '../../src/fusion/kernel/boxes.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import type { TypedArray } from '../../src/graph/expr.js';

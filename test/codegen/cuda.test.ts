@@ -10,10 +10,10 @@ import {
   DEFAULT_LIMITS,
   printSchedule,
   scheduleOf,
-} from '../../src/codegen/cuda.js';
-import { LOOP_CHECK } from '../../src/codegen/loop-check.js';
+} from '../../src/codegen/cuda/cuda.js';
+import { LOOP_CHECK } from '../../src/codegen/cuda/loop-check.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
-import { cudaOf } from '../../src/exec/programs/program-cuda.js';
+import { cudaOf } from '../../src/exec/run/program-cuda.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { DTYPES } from '../../src/graph/dtype.js';
 import type { OpName } from '../../src/graph/ops.js';

@@ -4,13 +4,13 @@
  */
 import { describe, expect, it } from 'vitest';
 import { diffusion } from '../../bench/expressions.js';
-import { CUDA_OPTIONS, cudaKernel, printSchedule } from '../../src/codegen/cuda.js';
-import { cudaWorks } from '../../src/codegen/cuda-work.js';
+import { CUDA_OPTIONS, cudaKernel, printSchedule } from '../../src/codegen/cuda/cuda.js';
+import { cudaWorks } from '../../src/codegen/cuts/cuda-work.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
 import type { LoopStep } from '../../src/exec/plan/plan.js';
-import { planGraph } from '../../src/exec/programs/program.js';
-import { canonicalize } from '../../src/fusion/canonicalize.js';
+import { planGraph } from '../../src/exec/run/program.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import type { DType } from '../../src/graph/dtype.js';
 import { iterate, type Lazy, lazy, whileLoop } from '../../src/index.js';
 

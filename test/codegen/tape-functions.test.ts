@@ -1,7 +1,7 @@
 /** The CPU has a function for every op, joined pair, cast and reduction that a tape can hold. */
 import { describe, expect, it } from 'vitest';
-import { encodeTape, planTape } from '../../src/codegen/tape/tape.js';
-import { CHAIN_BINARY, CHAIN_REDUCTIONS } from '../../src/codegen/tape/tape-chain.js';
+import { encodeTape, planTape } from '../../src/codegen/cpu/tape.js';
+import { CHAIN_BINARY, CHAIN_REDUCTIONS } from '../../src/codegen/cpu/tape-chain.js';
 import {
   COMPARISONS,
   EXP_INNER,
@@ -10,7 +10,7 @@ import {
   OUTER_BINARY,
   OUTER_UNARY,
   SUM_INNER,
-} from '../../src/codegen/tape/tape-fuse.js';
+} from '../../src/codegen/cpu/tape-fuse.js';
 import * as native from '../../src/exec/native/native.js';
 import { DTYPES, type DType, isHalf } from '../../src/graph/dtype.js';
 import { OP_NAMES, type OpName, opRow } from '../../src/graph/ops.js';

@@ -1,6 +1,6 @@
 /** For tests of tapes: what their sections hold. */
-import type { TapePlan } from '../../src/codegen/tape/tape.js';
-import type { TapeOp } from '../../src/codegen/tape/tape-registers.js';
+import type { TapePlan } from '../../src/codegen/cpu/tape.js';
+import type { TapeOp } from '../../src/codegen/cpu/tape-registers.js';
 
 /** Names of what a section computes; of joined instructions the joined name, of a chain its steps. */
 export function opsOf({ kernel, schedule }: TapePlan, section: readonly TapeOp[]): string[] {

@@ -3,7 +3,7 @@
  * whole from nothing but these ranges is tested on the runtime, in test/exec/tape-parts.test.ts.
  */
 import { describe, expect, it } from 'vitest';
-import { tapeWorks } from '../../src/codegen/tape/tape-work.js';
+import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
 import { boxesOfRange } from '../../src/fusion/kernel/boxes.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { KernelBuilder } from '../support/kernel-builder.js';

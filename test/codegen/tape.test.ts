@@ -3,8 +3,8 @@
  * op, cast and reduction that a kernel can hold.
  */
 import { describe, expect, it } from 'vitest';
-import { planTape } from '../../src/codegen/tape/tape.js';
-import { castHops, prepare } from '../../src/codegen/tape/tape-domain.js';
+import { planTape } from '../../src/codegen/cpu/tape.js';
+import { castHops, prepare } from '../../src/codegen/cpu/tape-domain.js';
 import * as native from '../../src/exec/native/native.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { KernelBuilder } from '../support/kernel-builder.js';

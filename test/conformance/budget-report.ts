@@ -4,8 +4,8 @@
  * --from 0`. Devices are `cpu`, `cuda` and `simulated`. Exits with 1 where something is wrong.
  */
 import { parseArgs } from 'node:util';
-import { planGraph } from '../../src/exec/programs/program.js';
-import { canonicalize } from '../../src/fusion/canonicalize.js';
+import { planGraph } from '../../src/exec/run/program.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { SIM_ENVIRONMENT } from '../sim/environment.js';
 import { arenaBound, MOST_OVER_BOUND } from '../support/arena-bound.js';
 import { BUDGET_JOBS, budgetJob, checkBudgets, meterOf, refusalOf } from '../support/budget-corpus.js';

@@ -6,8 +6,8 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planGraph } from '../../src/exec/programs/program.js';
-import { canonicalize } from '../../src/fusion/canonicalize.js';
+import { planGraph } from '../../src/exec/run/program.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import type { DType } from '../../src/graph/dtype.js';
 import { arange, iterate, type Lazy } from '../../src/index.js';
 import { referenceOf, run, toLazy } from '../support/api.js';

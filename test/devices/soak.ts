@@ -1,5 +1,5 @@
 /**
- * Random graphs on the GPUs of this machine for as long as is asked: small ones against the reference, large ones dealt to some
+ * Random graphs on the GPUs of this machine for as long as is asked: small ones against the reference, large ones sharded to some
  * of the devices under some budget against one device without a budget, with the same bits.
  *
  *     node dist/test/devices/soak.js --minutes 1 --seed 7

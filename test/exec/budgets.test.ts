@@ -1,7 +1,7 @@
 /** What budgets and limits are shares of. */
 import { afterEach, expect, it, vi } from 'vitest';
-import { budgetsOf, totalBytesOf } from '../../src/exec/budgets.js';
 import { addon } from '../../src/exec/native/native-addon.js';
+import { budgetsOf, totalBytesOf } from '../../src/exec/run/budgets.js';
 import { lazy, limitMemory } from '../../src/index.js';
 
 afterEach(async () => {

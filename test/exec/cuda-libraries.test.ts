@@ -1,7 +1,7 @@
 /** Where CUDA libraries are looked for, on made-up machines. */
 import { describe, expect, it } from 'vitest';
-import { readConfig } from '../../src/config.js';
 import { cudaCandidates } from '../../src/exec/native/cuda-libraries.js';
+import { readConfig } from '../../src/host/config.js';
 
 /** A machine that has these files; gives each folder's names. */
 function machine(...files: string[]) {

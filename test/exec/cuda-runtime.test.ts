@@ -3,7 +3,6 @@
  * launches, matrix products, the account of memory, and what happens when a device fails.
  */
 import { describe, expect, it } from 'vitest';
-import { ArgumentError, DeviceError, DeviceLostError, MemoryError } from '../../src/errors.js';
 import {
   cancel,
   compileCuda,
@@ -18,6 +17,7 @@ import {
 } from '../../src/exec/native/native.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
+import { ArgumentError, DeviceError, DeviceLostError, MemoryError } from '../../src/host/errors.js';
 import { setDevices, takeProblems } from '../sim/simulator.js';
 
 const MEMORY_BYTES = 256 * 2 ** 20;

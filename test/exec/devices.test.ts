@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ArgumentError, DeviceError } from '../../src/errors.js';
 import { chooseDevice, deviceName } from '../../src/exec/native/devices.js';
+import { ArgumentError, DeviceError } from '../../src/host/errors.js';
 
 describe('device names', () => {
   it('are completed: cuda is the first GPU', () => {

@@ -4,10 +4,10 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Plan } from '../../src/exec/plan/plan.js';
-import { type DeviceNeeds, planPartition } from '../../src/exec/planner.js';
-import { canonicalize } from '../../src/fusion/canonicalize.js';
-import { partition } from '../../src/fusion/partition.js';
-import { runPasses } from '../../src/fusion/pipeline.js';
+import { type DeviceNeeds, planPartition } from '../../src/exec/plan/plan-graph.js';
+import { partition } from '../../src/fusion/partition/partition.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { runPasses } from '../../src/fusion/passes/pipeline.js';
 import { compute, type Lazy, lazy, MemoryError, plan } from '../../src/index.js';
 import { arenaBound, MOST_OVER_BOUND } from '../support/arena-bound.js';
 import { BUDGET_JOBS, budgetJob } from '../support/budget-corpus.js';

@@ -19,7 +19,7 @@ import {
 import { hostname, tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { KernelCache, type KernelCacheOptions } from '../../src/exec/programs/kernel-cache.js';
+import { KernelCache, type KernelCacheOptions } from '../../src/exec/run/kernel-cache.js';
 
 let folder: string;
 let compiled: string[];
@@ -318,7 +318,7 @@ describe('many processes', () => {
         declaration: false,
         typeRoots: [join(root, 'node_modules/@types')],
       },
-      files: [join(root, 'src/exec/programs/kernel-cache.ts')],
+      files: [join(root, 'src/exec/run/kernel-cache.ts')],
       include: [],
     };
     writeFileSync(join(built, 'tsconfig.json'), JSON.stringify(config));

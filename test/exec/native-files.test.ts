@@ -2,11 +2,11 @@
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { encodeTape } from '../../src/codegen/tape/tape.js';
+import { encodeTape } from '../../src/codegen/cpu/tape.js';
 import { cancel, createCancel, createProgram, memory, run } from '../../src/exec/native/native.js';
 import type { FileInput, RunInput, StepSpec } from '../../src/exec/native/native-types.js';
-import { programOf } from '../../src/exec/programs/program.js';
-import { canonicalize } from '../../src/fusion/canonicalize.js';
+import { programOf } from '../../src/exec/run/program.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { ArgumentError, FileError, lazy } from '../../src/index.js';
 import { temporaryFolder } from '../support/files.js';
 import { KernelBuilder } from '../support/kernel-builder.js';

@@ -3,10 +3,10 @@
  * matrix products; loops of expressions have tests of their own (`loops.test.ts`).
  */
 import { describe, expect, it } from 'vitest';
-import { ArgumentError } from '../../src/errors.js';
 import { createProgram, type ProgramSpec, run, type StepSpec } from '../../src/exec/native/native.js';
 import type { LoopSpec } from '../../src/exec/native/native-types.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
+import { ArgumentError } from '../../src/host/errors.js';
 
 const matrix = (buffer: number) => ({ buffer, offset: 0, batchStride: 4, rowStride: 2, columnStride: 1 });
 const product = (a: number, b: number, c: number): StepSpec => ({

@@ -3,7 +3,6 @@
  * failures are the typed errors. Kernels have tests of their own; here programs are matrix products and zeroing.
  */
 import { describe, expect, it } from 'vitest';
-import { ArgumentError, CompileError, DeviceError } from '../../src/errors.js';
 import {
   cancel,
   compileCuda,
@@ -22,6 +21,7 @@ import {
   trim,
 } from '../../src/exec/native/native.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
+import { ArgumentError, CompileError, DeviceError } from '../../src/host/errors.js';
 
 /** A square row-major matrix in a buffer. */
 const matrix = (buffer: number, n: number) => ({

@@ -1,7 +1,7 @@
 /** Turns of computes under a limit of the process: one that is refused runs alone, once those under way have ended. */
 import { describe, expect, it } from 'vitest';
-import { MemoryError } from '../../src/errors.js';
-import { runLimited } from '../../src/exec/process-limit.js';
+import { runLimited } from '../../src/exec/run/process-limit.js';
+import { MemoryError } from '../../src/host/errors.js';
 
 /** A piece of work that ends when it is told to. */
 function work(log: string[], name: string) {

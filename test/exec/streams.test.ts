@@ -5,8 +5,8 @@ import { placeBeside } from '../../src/exec/plan/memory.js';
 import type { Plan, Step } from '../../src/exec/plan/plan.js';
 import { buffersOf } from '../../src/exec/plan/step-buffers.js';
 import { dependencesOf, orderOf, streamsOf } from '../../src/exec/plan/streams.js';
-import { planGraph } from '../../src/exec/programs/program.js';
-import { canonicalize } from '../../src/fusion/canonicalize.js';
+import { planGraph } from '../../src/exec/run/program.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { type Lazy, lazy, stack } from '../../src/index.js';
 import { generator } from '../support/random.js';
 

@@ -3,14 +3,14 @@
  * what they give as a whole. With `WEFT_POISON=1` tiles see nothing but their windows, as on a GPU.
  */
 import { describe, expect, it } from 'vitest';
-import { tapeWorks } from '../../src/codegen/tape/tape-work.js';
+import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
 import type * as Native from '../../src/exec/native/native.js';
 import type { Plan } from '../../src/exec/plan/plan.js';
-import { type DeviceNeeds, planPartition } from '../../src/exec/planner.js';
-import { CPU_NEEDS, cpuProgram } from '../../src/exec/programs/program-cpu.js';
-import { type Canonical, canonicalize } from '../../src/fusion/canonicalize.js';
-import { type Partition, partition } from '../../src/fusion/partition.js';
-import { runPasses } from '../../src/fusion/pipeline.js';
+import { type DeviceNeeds, planPartition } from '../../src/exec/plan/plan-graph.js';
+import { CPU_NEEDS, cpuProgram } from '../../src/exec/run/program-cpu.js';
+import { type Partition, partition } from '../../src/fusion/partition/partition.js';
+import { type Canonical, canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { runPasses } from '../../src/fusion/passes/pipeline.js';
 import type { Graph } from '../../src/graph/graph.js';
 import { MemoryError } from '../../src/index.js';
 import { largeGraph } from '../support/large-graph.js';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { tapeWorks } from '../../src/codegen/tape/tape-work.js';
+import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
 import { WINDOW_FIELDS } from '../../src/exec/native/native-types.js';
 import type { Plan, SweepStep, SweepWindows } from '../../src/exec/plan/plan.js';
 import { stepName } from '../../src/exec/plan/plan.js';
-import { type DeviceNeeds, planPartition } from '../../src/exec/planner.js';
-import { canonicalize } from '../../src/fusion/canonicalize.js';
-import { partition } from '../../src/fusion/partition.js';
-import { runPasses } from '../../src/fusion/pipeline.js';
+import { type DeviceNeeds, planPartition } from '../../src/exec/plan/plan-graph.js';
+import { partition } from '../../src/fusion/partition/partition.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { runPasses } from '../../src/fusion/passes/pipeline.js';
 import { iterate, type Lazy, lazy, MemoryError } from '../../src/index.js';
 import { largeGraph } from '../support/large-graph.js';
 

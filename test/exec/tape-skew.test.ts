@@ -3,15 +3,15 @@
  * step by step, for any number of threads.
  */
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { planTape } from '../../src/codegen/tape/tape.js';
-import { loopsOf } from '../../src/codegen/tape/tape-layout.js';
-import { skewOf } from '../../src/codegen/tape/tape-skew.js';
-import { ArgumentError } from '../../src/errors.js';
+import { planTape } from '../../src/codegen/cpu/tape.js';
+import { loopsOf } from '../../src/codegen/cpu/tape-layout.js';
+import { skewOf } from '../../src/codegen/cpu/tape-skew.js';
 import { createProgram, type ProgramSpec, type StepSpec } from '../../src/exec/native/native.js';
-import { planGraph } from '../../src/exec/programs/program.js';
-import { cpuProgram } from '../../src/exec/programs/program-cpu.js';
-import { canonicalize } from '../../src/fusion/canonicalize.js';
+import { planGraph } from '../../src/exec/run/program.js';
+import { cpuProgram } from '../../src/exec/run/program-cpu.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { ArgumentError } from '../../src/host/errors.js';
 import { arange, iterate, type Lazy, lazy } from '../../src/index.js';
 import { referenceOf, run, toLazy } from '../support/api.js';
 import { nativeWith } from '../support/native-with.js';

@@ -1,7 +1,7 @@
 /** How much workspace a product on a GPU is planned with: no more than it is faster with, from its sizes alone. */
 import { describe, expect, it } from 'vitest';
-import { planGraph } from '../../src/exec/programs/program.js';
-import { canonicalize } from '../../src/fusion/canonicalize.js';
+import { planGraph } from '../../src/exec/run/program.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { lazy } from '../../src/index.js';
 
 const MIB = 2 ** 20;

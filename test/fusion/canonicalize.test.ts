@@ -1,7 +1,7 @@
 /** Fingerprints: graphs have the same one where they compute the same from arrays of the same form, and nowhere else. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Canonical, canonicalizeOnce } from '../../src/fusion/canonicalize.js';
+import { type Canonical, canonicalizeOnce } from '../../src/fusion/passes/canonicalize.js';
 import { printGraph } from '../../src/graph/print.js';
 import { fromReader, iterate, type Lazy, lazy } from '../../src/index.js';
 import { choices } from '../support/random-choices.js';

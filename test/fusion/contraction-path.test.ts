@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { contractionPath } from '../../src/fusion/contraction-path.js';
+import { contractionPath } from '../../src/fusion/passes/contraction-path.js';
 
 type Operands = readonly (readonly number[])[];
 

@@ -1,7 +1,7 @@
 /** Deep graphs: what is put aside, that its values are the same, and that loops without a compute stay small. */
 import { describe, expect, it } from 'vitest';
-import { canonicalize } from '../../src/fusion/canonicalize.js';
-import { canonicalOfPart, partsBelow } from '../../src/fusion/fold.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { canonicalOfPart, partsBelow } from '../../src/fusion/passes/segment.js';
 import { withLevels } from '../../src/graph/depth.js';
 import type { Expr } from '../../src/graph/expr.js';
 import { compile, compute, type Lazy, lazy, type NDArray } from '../../src/index.js';

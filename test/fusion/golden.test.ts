@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { planPartition } from '../../src/exec/plan/plan-graph.js';
 import { printPlan } from '../../src/exec/plan/print-plan.js';
-import { planPartition } from '../../src/exec/planner.js';
-import { canonicalize } from '../../src/fusion/canonicalize.js';
 import { printKernel } from '../../src/fusion/kernel/print.js';
-import { partition } from '../../src/fusion/partition.js';
-import { runPasses } from '../../src/fusion/pipeline.js';
+import { partition } from '../../src/fusion/partition/partition.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { runPasses } from '../../src/fusion/passes/pipeline.js';
 import type { Expr } from '../../src/graph/expr.js';
 import { contract, map, reduce, reshape, view } from '../../src/graph/infer.js';
 import { printGraph } from '../../src/graph/print.js';

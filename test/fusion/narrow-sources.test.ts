@@ -1,6 +1,6 @@
 /** What is read of files and readers: the part that a graph uses, once. */
 import { describe, expect, it } from 'vitest';
-import { canonicalize } from '../../src/fusion/canonicalize.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { verify } from '../../src/graph/verify.js';
 import { compute, fromReader, type Lazy, lazy } from '../../src/index.js';
 

@@ -1,6 +1,6 @@
 /** The table of nodes that rewriting looks equal ones up in: what is equal is one, what differs anywhere is two. */
 import { expect, test } from 'vitest';
-import { type NodeContent, NodeTable } from '../../src/fusion/node-table.js';
+import { type NodeContent, NodeTable } from '../../src/fusion/passes/node-table.js';
 import type { View } from '../../src/graph/expr.js';
 import type { GraphNodeData } from '../../src/graph/graph.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { bufferName } from '../../src/fusion/buffer-key.js';
-import type { FusedStep } from '../../src/fusion/partition.js';
+import { bufferName } from '../../src/fusion/partition/buffer-key.js';
+import type { FusedStep } from '../../src/fusion/partition/partition.js';
 import type { Expr } from '../../src/graph/expr.js';
 import { constant, contract, map, reduce, reshape, view } from '../../src/graph/infer.js';
 import { concat, stack } from '../../src/graph/joins.js';

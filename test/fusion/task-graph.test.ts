@@ -1,7 +1,7 @@
 /** Which tasks depend on which: against all paths of random graphs, and how much of a graph is looked at. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TaskGraph, TaskNode } from '../../src/fusion/task-graph.js';
+import { TaskGraph, TaskNode } from '../../src/fusion/partition/task-graph.js';
 
 /** A graph in which task k writes buffer k and reads those of earlier tasks. */
 function graphOf(reads: readonly (readonly number[])[]): { graph: TaskGraph; tasks: TaskNode[] } {

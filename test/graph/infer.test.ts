@@ -1,11 +1,11 @@
 /** Inference: dtypes with weak scalars as NumPy 2, constants, casts, reductions; errors at the user's call. */
 import { describe, expect, it } from 'vitest';
-import { DTypeError, RangeArgumentError, ShapeError } from '../../src/errors.js';
 import { DTYPES, type DType, type Scalar } from '../../src/graph/dtype.js';
 import type { Expr } from '../../src/graph/expr.js';
 import { broadcast, cast, constant, map, type Operand, reduce } from '../../src/graph/infer.js';
 import type { OpName } from '../../src/graph/ops.js';
 import { castScalar } from '../../src/graph/scalar.js';
+import { DTypeError, RangeArgumentError, ShapeError } from '../../src/host/errors.js';
 import { ArgumentError } from '../../src/index.js';
 
 const array = (dtype: DType, ...shape: number[]): Expr => broadcast(constant(1, dtype), shape);

@@ -1,7 +1,7 @@
 /** Shapes and axes: broadcasting and what is refused. */
 import { describe, expect, it } from 'vitest';
-import { ArgumentError, ShapeError } from '../../src/errors.js';
 import { ascendingAxes, broadcastShapes, checkShape, normalizeAxes } from '../../src/graph/shape.js';
+import { ArgumentError, ShapeError } from '../../src/host/errors.js';
 
 describe('broadcastShapes', () => {
   it.each([

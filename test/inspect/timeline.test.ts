@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ArgumentError, ShapeError } from '../../src/errors.js';
+import { ArgumentError, ShapeError } from '../../src/host/errors.js';
 import { compute, lazy, loadNpy, npy, profile, Timeline } from '../../src/index.js';
 import { markDistance } from '../../src/inspect/timeline-svg.js';
 

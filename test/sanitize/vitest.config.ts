@@ -24,7 +24,7 @@ const THREADS = ['test/exec/tape-skew.test.ts'];
 const SIM = [
   'test/sim/lanes.test.ts',
   'test/sim/pinned.test.ts',
-  'test/sim/dealt-arrays.test.ts',
+  'test/sim/sharded-arrays.test.ts',
   'test/sim/engine-results.test.ts',
 ];
 

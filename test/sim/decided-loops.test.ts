@@ -3,9 +3,9 @@
  * launches; cancelled in between; whichever call fails.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { DeviceError } from '../../src/errors.js';
 import { trim } from '../../src/exec/native/native.js';
-import { clearPrograms } from '../../src/exec/programs/program.js';
+import { clearPrograms } from '../../src/exec/run/program.js';
+import { DeviceError } from '../../src/host/errors.js';
 import {
   arange,
   compile,

@@ -1,8 +1,8 @@
 /** The simulator's devices are what a test says they are, one unlike the other, and programs give the same bits on each. */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { MemoryError } from '../../src/errors.js';
 import { cudaInfo } from '../../src/exec/native/native.js';
+import { MemoryError } from '../../src/host/errors.js';
 import { arange, compute } from '../../src/index.js';
 import { SIM_FOLDER } from './environment.js';
 import { bitsOf, CASES, footprint } from './programs.js';

@@ -1,6 +1,6 @@
 /** What runs on the simulator may end with where a call of the driver or of cuBLAS fails. */
 import { expect } from 'vitest';
-import { DeviceError, DeviceLostError, MemoryError } from '../../src/errors.js';
+import { DeviceError, DeviceLostError, MemoryError } from '../../src/host/errors.js';
 import type { Lazy } from '../../src/index.js';
 import { bitsOf } from './programs.js';
 import type { Fault } from './simulator.js';

@@ -3,7 +3,7 @@
  * behind, and the next run is right. Of lost devices: `lost-devices.test.ts`.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { CompileError, MemoryError } from '../../src/errors.js';
+import { CompileError, MemoryError } from '../../src/host/errors.js';
 import { arange, type Lazy } from '../../src/index.js';
 import { CANNOT_FAIL, checkOutcome, OUT_OF_MEMORY, outcomeOf } from './fault-outcomes.js';
 import { bitsOf, CASES, footprint, settledBitsOf } from './programs.js';

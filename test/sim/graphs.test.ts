@@ -3,10 +3,10 @@
  * arrays a run is given and wherever its memory is; whichever call fails.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { DeviceError, MemoryError } from '../../src/errors.js';
 import { createProgram, keptObjects, run, trim } from '../../src/exec/native/native.js';
-import { clearPrograms } from '../../src/exec/programs/program.js';
+import { clearPrograms } from '../../src/exec/run/program.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
+import { DeviceError, MemoryError } from '../../src/host/errors.js';
 import { compile, type Lazy, lazy, synchronize } from '../../src/index.js';
 import { bitsOf, CASES } from './programs.js';
 import { floats, ramp, scale, scaleBy } from './scale.js';

@@ -3,10 +3,10 @@
  * uses them, and that a failure there leaves nothing behind and no other run wrong.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { DeviceError, DeviceLostError, MemoryError } from '../../src/errors.js';
 import { createProgram, type RunResult, run } from '../../src/exec/native/native.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
+import { DeviceError, DeviceLostError, MemoryError } from '../../src/host/errors.js';
 import { compile, type Lazy, lazy, synchronize } from '../../src/index.js';
 import { fault, floats, missing, ramp, scale, scaleBy, use } from './scale.js';
 import { describeSimulator, setFaults, setSchedule, stall, takeProblems } from './simulator.js';

@@ -3,7 +3,7 @@
  * the device is lost.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { DeviceLostError } from '../../src/errors.js';
+import { DeviceLostError } from '../../src/host/errors.js';
 import { lazy } from '../../src/index.js';
 import { CANNOT_FAIL, checkOutcome, outcomeOf } from './fault-outcomes.js';
 import { bitsOf, CASES, footprint } from './programs.js';

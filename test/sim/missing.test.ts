@@ -1,8 +1,8 @@
 /** Libraries that lack an entry point are passed over with the reason, and what needs them says so. */
 import { describe, expect, it } from 'vitest';
-import { DeviceError } from '../../src/errors.js';
 import { createProgram, cudaInfo, run } from '../../src/exec/native/native.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
+import { DeviceError } from '../../src/host/errors.js';
 import { arange } from '../../src/index.js';
 import { SIM_ENVIRONMENT } from './environment.js';
 import { describeSimulator } from './simulator.js';

@@ -3,9 +3,9 @@
  * failure, a cancelled run nor a buffer that is given up meanwhile touches the others.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { DeviceError, DeviceLostError, MemoryError } from '../../src/errors.js';
 import { cancel, createCancel, createProgram, type RunResult, run } from '../../src/exec/native/native.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
+import { DeviceError, DeviceLostError, MemoryError } from '../../src/host/errors.js';
 import { fault, floats, MEMORY_BYTES, missing, ramp, scale, scaleBy, use } from './scale.js';
 import { describeSimulator, setFaults, setSchedule, takeProblems } from './simulator.js';
 

@@ -3,8 +3,8 @@
  * few places of its operands and results, and gives the bits of plain calls; whichever call fails.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DeviceError, DeviceLostError, MemoryError } from '../../src/errors.js';
-import { clearPrograms } from '../../src/exec/programs/program.js';
+import { clearPrograms } from '../../src/exec/run/program.js';
+import { DeviceError, DeviceLostError, MemoryError } from '../../src/host/errors.js';
 import { compile, iterate, type Lazy, lazy, persist, synchronize } from '../../src/index.js';
 import { bitsOf } from './programs.js';
 import { describeSimulator, setFaults, setSchedule, show, takeProblems } from './simulator.js';

@@ -1,6 +1,6 @@
 /** Timelines of the simulated CUDA: every stream and copy, nothing recorded without a profile, nothing left behind. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { DeviceLostError } from '../../src/errors.js';
+import { DeviceLostError } from '../../src/host/errors.js';
 import { compile, type Lazy, lazy, profile, type Timeline } from '../../src/index.js';
 import { describeSimulator, setDevices, setFaults, setSchedule, show, takeProblems } from './simulator.js';
 

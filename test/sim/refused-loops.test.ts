@@ -3,8 +3,8 @@
  * what is said of it is true from then on.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { examine } from '../../src/doctor.js';
 import { type Lazy, lazy, whileLoop } from '../../src/index.js';
+import { examine } from '../../src/inspect/doctor.js';
 import { describeSimulator, setDevices, setFaults } from './simulator.js';
 
 const UNSUPPORTED = 801;

@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
-import { CompileError, DeviceError, DeviceLostError, MemoryError } from '../../src/errors.js';
+import { CompileError, DeviceError, DeviceLostError, MemoryError } from '../../src/host/errors.js';
 import { failureOf, reproduction } from '../support/random-check.js';
 import { choices } from '../support/random-choices.js';
 import { buildRandomProgram } from '../support/random-graph.js';

@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { keptObjects } from '../../src/exec/native/native.js';
-import { clearPrograms } from '../../src/exec/programs/program.js';
+import { clearPrograms } from '../../src/exec/run/program.js';
 import {
   compile,
   compute,

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { DeviceError, DeviceLostError, MemoryError } from '../../src/errors.js';
+import { DeviceError, DeviceLostError, MemoryError } from '../../src/host/errors.js';
 import { type Lazy, lazy, npy, saveNpy } from '../../src/index.js';
 import { temporaryFolder } from '../support/files.js';
 import { footprint } from './programs.js';

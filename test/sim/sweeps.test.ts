@@ -3,11 +3,11 @@
  * order of the device's work; copies race with nothing; failures and cancelled runs leave nothing behind.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { cudaKernel, expandForDevice, type Schedule } from '../../src/codegen/cuda.js';
-import { DeviceLostError } from '../../src/errors.js';
+import { cudaKernel, expandForDevice, type Schedule } from '../../src/codegen/cuda/cuda.js';
 import { cancel, createCancel, createProgram, type ProgramSpec, run } from '../../src/exec/native/native.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import type { TypedArray } from '../../src/graph/expr.js';
+import { DeviceLostError } from '../../src/host/errors.js';
 import { CUDA_CASES } from '../codegen/cuda-cases.js';
 import { type CudaCutting, cudaSweepProgram } from '../support/cuda-sweep-runner.js';
 import { KernelBuilder } from '../support/kernel-builder.js';

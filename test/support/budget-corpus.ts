@@ -3,8 +3,8 @@
  * budget the bits of the whole, within the memory that its plan says.
  */
 
-import { readElement } from '../../src/elements.js';
 import { cpuInfo } from '../../src/exec/native/native.js';
+import { readElement } from '../../src/host/elements.js';
 import {
   type ComputeOptions,
   chunked,

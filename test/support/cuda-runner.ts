@@ -2,7 +2,7 @@
  * Runs kernels by their generated CUDA C on `cuda:0`, each as a program of its own: for tests of what the printers give,
  * on the simulated CUDA (the project `sim`), which checks every access besides.
  */
-import { CUDA_OPTIONS, type CudaArgument, type CudaKernel } from '../../src/codegen/cuda.js';
+import { CUDA_OPTIONS, type CudaArgument, type CudaKernel } from '../../src/codegen/cuda/cuda.js';
 import { compileCuda, createProgram, cudaInfo, run } from '../../src/exec/native/native.js';
 import type {
   BufferSpec,

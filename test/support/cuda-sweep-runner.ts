@@ -8,8 +8,8 @@ import {
   cudaKernel,
   cudaWorks,
   type Schedule,
-} from '../../src/codegen/cuda.js';
-import type { Part, Region, Work } from '../../src/codegen/work.js';
+} from '../../src/codegen/cuda/cuda.js';
+import type { Part, Region, Work } from '../../src/codegen/cuts/work.js';
 import { compileCuda } from '../../src/exec/native/native.js';
 import type {
   BufferSpec,
@@ -19,7 +19,7 @@ import type {
   SweepBuffer,
   SweepSpec,
 } from '../../src/exec/native/native-types.js';
-import { areApart } from '../../src/exec/sweeps/sweep-windows.js';
+import { areApart } from '../../src/exec/tiles/sweep-windows.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import {

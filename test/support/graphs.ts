@@ -1,7 +1,8 @@
 /** Builders of small graphs for tests of fusion, over the nodes of `graph/infer.ts`; data does not matter there. */
-import { canonicalize } from '../../src/fusion/canonicalize.js';
-import { type FusedStep, type Partition, partition } from '../../src/fusion/partition.js';
-import { type PassOptions, runPasses } from '../../src/fusion/pipeline.js';
+
+import { type FusedStep, type Partition, partition } from '../../src/fusion/partition/partition.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { type PassOptions, runPasses } from '../../src/fusion/passes/pipeline.js';
 import type { DType } from '../../src/graph/dtype.js';
 import type { Expr, Shape } from '../../src/graph/expr.js';
 import { denseStrides, sizeOfShape } from '../../src/graph/graph.js';

@@ -2,11 +2,12 @@
  * Evaluates a Kernel slowly and obviously: row by row, instruction by instruction, on exact values rounded to the
  * instruction's dtype. What the generated code of either backend is compared with, ahead of any graph.
  */
-import { InternalError } from '../../src/errors.js';
+
 import { type Affine, argumentsOf, type Bound, type Kernel } from '../../src/fusion/kernel/kernel.js';
 import { levelsOf } from '../../src/fusion/kernel/levels.js';
 import type { DType, Scalar } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
+import { InternalError } from '../../src/host/errors.js';
 import { allocate, elementAt, indices, setElement } from './host.js';
 import { scalarOp } from './reference.js';
 import { reduceValues } from './reference-reduce.js';

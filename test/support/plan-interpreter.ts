@@ -7,12 +7,12 @@
 
 import type { MatmulStep, MatrixOperand } from '../../src/exec/calls/call.js';
 import type { LoopStep, Plan, Step } from '../../src/exec/plan/plan.js';
-import { planPartition } from '../../src/exec/planner.js';
-import { canonicalize } from '../../src/fusion/canonicalize.js';
+import { planPartition } from '../../src/exec/plan/plan-graph.js';
 import type { Access, Affine, Bound, Instruction, Kernel } from '../../src/fusion/kernel/kernel.js';
-import { partition } from '../../src/fusion/partition.js';
-import { runPasses } from '../../src/fusion/pipeline.js';
-import type { SourceArray } from '../../src/fusion/source-array.js';
+import { partition } from '../../src/fusion/partition/partition.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { runPasses } from '../../src/fusion/passes/pipeline.js';
+import type { SourceArray } from '../../src/fusion/passes/source-array.js';
 import { byteLengthOf, type DType, isComplex, isHalf, type Scalar } from '../../src/graph/dtype.js';
 import type { Expr, TypedArray } from '../../src/graph/expr.js';
 import { allocate, elementAt, type HostArray, indices, over, setElement, sizeOf } from './host.js';

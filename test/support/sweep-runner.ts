@@ -2,12 +2,12 @@
  * Runs kernels on the CPU device in parts, as sweeps over random ranges of their units. With `WEFT_POISON=1` each part
  * has nothing but its windows, and everything else is NaN.
  */
-import { encodeTape, type TapeSpec } from '../../src/codegen/tape/tape.js';
-import { tapeWorks } from '../../src/codegen/tape/tape-work.js';
-import { mergeRegions, type Region, type Work, type Works } from '../../src/codegen/work.js';
+import { encodeTape, type TapeSpec } from '../../src/codegen/cpu/tape.js';
+import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
+import { mergeRegions, type Region, type Work, type Works } from '../../src/codegen/cuts/work.js';
 import type * as Native from '../../src/exec/native/native.js';
 import type { ProgramSpec, StepSpec, SweepBuffer, SweepSpec } from '../../src/exec/native/native-types.js';
-import type { Touch } from '../../src/exec/sweeps/sweep-cuts.js';
+import type { Touch } from '../../src/exec/tiles/sweep-cuts.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';

@@ -2,7 +2,7 @@
  * Runs kernels on the CPU device through the addon, ahead of any graph; and random kernels to run.
  */
 
-import { encodeTape } from '../../src/codegen/tape/tape.js';
+import { encodeTape } from '../../src/codegen/cpu/tape.js';
 import type * as Native from '../../src/exec/native/native.js';
 import type { Affine, Bound, Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf, type DType } from '../../src/graph/dtype.js';

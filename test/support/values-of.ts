@@ -1,5 +1,5 @@
-import { readElement } from '../../src/elements.js';
 import { sizeOfShape } from '../../src/graph/graph.js';
+import { readElement } from '../../src/host/elements.js';
 import type { Lazy } from '../../src/index.js';
 import { referenceOf } from './api.js';
 

@@ -4,9 +4,9 @@
  */
 import type { GraphNode } from '../../graph/graph.js';
 import type { StepSpec } from '../native/native-types.js';
-import type { BytePitches, Cut } from '../sweeps/sweep-cuts.js';
-import type { NoFit, SizedSweep, SlotRules } from '../sweeps/sweep-slots.js';
-import type { SweptTask } from '../sweeps/sweep-windows.js';
+import type { BytePitches, Cut } from '../tiles/sweep-cuts.js';
+import type { NoFit, SizedSweep, SlotRules } from '../tiles/sweep-slots.js';
+import type { SweptTask } from '../tiles/sweep-windows.js';
 import type { CallStep, StepCost, WorkspaceNeed } from './call.js';
 
 /** Where an operand lies: a plan's buffer, and in elements how its axes do there. */

@@ -3,11 +3,11 @@
  * result, and along the contracted axis, where every part adds to the whole result in order. Called by `sweep-tasks.ts`.
  */
 
-import { rowsIn, type Split, splitInRows } from '../../codegen/pitch.js';
+import { rowsIn, type Split, splitInRows } from '../../codegen/cuts/pitch.js';
 import type { Box } from '../../fusion/kernel/boxes.js';
 import type { Affine } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import type { BytePitches, Cut, Touch } from '../sweeps/sweep-cuts.js';
+import type { BytePitches, Cut, Touch } from '../tiles/sweep-cuts.js';
 import type { MatmulStep, MatrixOperand } from './call.js';
 import { matmulGranule } from './matmul-parts.js';
 

@@ -3,11 +3,11 @@
  * the device while tiles of the other pass, and blocks of the result leave one by one. Where panels are too long for
  * that, both are cut along the contracted axis, too, and a block leaves when all parts have been added to it.
  */
-import { joinRows } from '../../codegen/pitch.js';
-import { InternalError } from '../../errors.js';
+import { joinRows } from '../../codegen/cuts/pitch.js';
 import { byteLengthOf } from '../../graph/dtype.js';
+import { InternalError } from '../../host/errors.js';
 import { aligned } from '../plan/memory.js';
-import type { BytePitches, Ranges } from '../sweeps/sweep-cuts.js';
+import type { BytePitches, Ranges } from '../tiles/sweep-cuts.js';
 import {
   FEWER_SLOTS,
   fewer,
@@ -17,8 +17,8 @@ import {
   type SlotBlock,
   type SlotRules,
   slotBytes,
-} from '../sweeps/sweep-slots.js';
-import type { Span, SweptTask, Window } from '../sweeps/sweep-windows.js';
+} from '../tiles/sweep-slots.js';
+import type { Span, SweptTask, Window } from '../tiles/sweep-windows.js';
 import type { MatmulStep, MatrixOperand } from './call.js';
 import { type PanelWork, panelSeconds } from './matmul-cost.js';
 import { CONTRACTED_GRANULE, contractedUnits, operandInRows, ROW_GRANULE } from './matmul-cuts.js';

@@ -2,8 +2,9 @@
  * The matrix product as a call: cuBLAS on a GPU, a BLAS library or Weft's own blocked product on the CPU. Operands are read by
  * their strides; parts along the batch, rows, columns and the contracted axis have the bits of the whole (`matmul-cuts.ts`).
  */
-import { InternalError } from '../../errors.js';
+
 import { byteLengthOf, type DType, dtypeCode, isHalf } from '../../graph/dtype.js';
+import { InternalError } from '../../host/errors.js';
 import { cpuInfo, productWorkspace } from '../native/native.js';
 import type { ProductSpec } from '../native/native-types.js';
 import { aligned } from '../plan/memory.js';

@@ -6,7 +6,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { CudaPlaces } from '../../config.js';
+import type { CudaPlaces } from '../../host/config.js';
 
 export interface CudaCandidates {
   readonly driver: readonly string[];

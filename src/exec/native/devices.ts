@@ -4,9 +4,10 @@
  * A device named by the user is used or refused, never replaced. With no name, arrays that stay on a device decide, then
  * the setting `WEFT_DEVICE`, then the first usable GPU, then the CPU; `explain()` says which and why.
  */
-import { config } from '../../config.js';
-import { ArgumentError, DeviceError, expected } from '../../errors.js';
+
 import { formatValue } from '../../graph/format.js';
+import { config } from '../../host/config.js';
+import { ArgumentError, DeviceError, expected } from '../../host/errors.js';
 import { cudaInfo, lostDevices } from './native.js';
 import { stallOf } from './stalls.js';
 
@@ -21,8 +22,8 @@ export interface ChosenDevice {
 export interface ChosenDevices {
   readonly names: readonly string[];
   readonly reason: string;
-  /** Whether the work is dealt among them; if not, there is one, which has all that is stored. */
-  readonly isDealt: boolean;
+  /** Whether the work is sharded among them; if not, there is one, which has all that is stored. */
+  readonly isSharded: boolean;
 }
 
 /** Several devices: all usable GPUs, so many of them, or these. */
@@ -162,16 +163,16 @@ export function chooseDevices(
   const isSharded = holders.some((some) => some.length > 1);
   if (devices === undefined && !isSharded) {
     const { name, reason } = chooseDevice(device, new Set(all));
-    return { names: [name], reason, isDealt: false };
+    return { names: [name], reason, isSharded: false };
   }
   if (devices === undefined && device !== undefined) {
     const name = usable(deviceName(device));
-    if (all.includes(name)) return dealt([name], 'named by the caller');
+    if (all.includes(name)) return sharded([name], 'named by the caller');
     throw new DeviceError(expected('compute', `device arrays on '${name}'`, `arrays on ${all.join(', ')}`));
   }
   if (devices === undefined) {
     const names = all.map(usable).sort((a, b) => ordinalOf(a) - ordinalOf(b));
-    return dealt(names, 'inputs are stored there');
+    return sharded(names, 'inputs are stored there');
   }
   const names = deviceNames(devices);
   const namedBy =
@@ -184,18 +185,18 @@ export function chooseDevices(
   if (names.length > 1) {
     if (all.includes('cpu'))
       throw new DeviceError(expected('compute', 'device arrays on GPUs', "an array on 'cpu'"));
-    return dealt(names, reason);
+    return sharded(names, reason);
   }
   if (names[0] !== 'cpu' && !all.includes('cpu') && all.some((name) => name !== names[0]))
-    return dealt(names, reason);
+    return sharded(names, reason);
   const one = chooseDevice(names[0], new Set(all));
   const why = one.name === 'cpu' && devices === 'all' ? 'no usable GPU' : reason;
-  return { names: [one.name], reason: why, isDealt: false };
+  return { names: [one.name], reason: why, isSharded: false };
 }
 
-function dealt(names: readonly string[], reason: string): ChosenDevices {
+function sharded(names: readonly string[], reason: string): ChosenDevices {
   checkAlike(names);
-  return { names, reason, isDealt: true };
+  return { names, reason, isSharded: true };
 }
 
 /** Chooses the device of a compute from the user's choice and the devices its stored inputs are on. */

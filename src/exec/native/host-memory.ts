@@ -1,11 +1,11 @@
 /** Typed arrays over host memory: which array class holds which dtype, and how large the engine makes them. */
 import { constants } from 'node:buffer';
-import { expected, MemoryError } from '../../errors.js';
 import type { DType } from '../../graph/dtype.js';
 import { DTYPE_INFO } from '../../graph/dtype.js';
 import type { Shape, TypedArray } from '../../graph/expr.js';
 import { formatShape } from '../../graph/format.js';
 import { sizeOfShape } from '../../graph/graph.js';
+import { expected, MemoryError } from '../../host/errors.js';
 
 type ArrayClass = new (buffer: ArrayBufferLike) => TypedArray;
 

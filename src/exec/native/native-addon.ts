@@ -7,9 +7,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getSystemErrorName } from 'node:util';
-import { buildCommand } from '../../build-command.js';
-import type { Size } from '../../bytes.js';
-import { type Config, config } from '../../config.js';
+import { type Config, config } from '../../host/config.js';
 import {
   ArgumentError,
   CompileError,
@@ -19,7 +17,9 @@ import {
   InternalError,
   MemoryError,
   NativeError,
-} from '../../errors.js';
+} from '../../host/errors.js';
+import type { Size } from '../../host/parse-size.js';
+import { buildCommand } from '../../inspect/build-command.js';
 import type { WorkspaceNeed } from '../calls/call.js';
 import { type CudaCandidates, cudaCandidates } from './cuda-libraries.js';
 import { MOST_EXTERNAL_BYTES } from './host-memory.js';

@@ -1,5 +1,5 @@
 /** What there is of CUDA: its libraries, its devices, pinned memory and NVRTC. Its calls that take time return promises. */
-import { CompileError, DeviceError } from '../../errors.js';
+import { CompileError, DeviceError } from '../../host/errors.js';
 import { addon, cudaAddon, guarded, settled } from './native-addon.js';
 import type { CompiledImage, CudaEntryPoints, CudaInfo, KeptObjects } from './native-types.js';
 import { isAtLeast } from './version.js';

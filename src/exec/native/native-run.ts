@@ -2,8 +2,9 @@
  * Programs and their runs: a program is created once from plain data and run many times. All waiting, copying and computing
  * happens on native threads. Called by `program.ts`, `evaluate.ts` and what runs several programs.
  */
-import { ArgumentError } from '../../errors.js';
+
 import type { DeviceBuffer } from '../../graph/expr.js';
+import { ArgumentError } from '../../host/errors.js';
 import { bytesOver } from './host-memory.js';
 import { addon, cudaAddon, guarded, type RawResult, rethrow, typed } from './native-addon.js';
 import type {

@@ -3,7 +3,7 @@
  *
  * `native/runtime/program.cpp` reads a `ProgramSpec` and checks it; `native.ts` has the functions.
  */
-import type { TapeSpec } from '../../codegen/tape/tape.js';
+import type { TapeSpec } from '../../codegen/cpu/tape.js';
 import type { DeviceBuffer, FileStamp, RegionChecksum } from '../../graph/expr.js';
 import type { MatrixOperand } from '../calls/call.js';
 import type { LoopSkew, LoopState, StreamPlan, SweepWindows } from '../plan/plan.js';

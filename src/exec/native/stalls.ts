@@ -1,8 +1,8 @@
 /**
  * Notices devices that do not get on: a run that finishes no tile for longer than the deadline is given up, with an error that
- * names its device, and later computes there are refused until it comes back. Called by `dealt-run.ts` and `devices.ts`.
+ * names its device, and later computes there are refused until it comes back. Called by `sharded-run.ts` and `devices.ts`.
  */
-import { DeviceLostError } from '../../errors.js';
+import { DeviceLostError } from '../../host/errors.js';
 
 export interface Watched {
   readonly device: string;

@@ -1,8 +1,8 @@
 /**
  * What planning needs to know of a device: bytes that kernels, products and buffers take there, and how it runs jobs in parts.
- * `program-cuda.ts` and `program-cpu.ts` say it; `planner.ts`, `sweeps.ts` and `deal.ts` reckon with it.
+ * `program-cuda.ts` and `program-cpu.ts` say it; `plan-graph.ts`, `sweeps.ts` and `sharding.ts` reckon with it.
  */
-import type { Works } from '../../codegen/work.js';
+import type { Works } from '../../codegen/cuts/work.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { CallStep, WorkspaceNeed } from '../calls/call.js';
 import type { DraftBuffer, DraftNeeds } from './draft.js';

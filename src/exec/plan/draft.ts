@@ -1,23 +1,23 @@
 /**
  * Draft: a partitioned graph as numbered buffers and steps over them, before anything is placed in memory. Called by
- * `planner.ts`; `planner.ts` and `sweeps.ts` make a plan of it.
+ * `plan-graph.ts`; `plan-graph.ts` and `sweeps.ts` make a plan of it.
  */
 
-import { type SplitKernels, usedBuffers } from '../../codegen/split-phases.js';
-import { InternalError } from '../../errors.js';
+import { type SplitKernels, usedBuffers } from '../../codegen/cuts/split-phases.js';
+import type { Kernel } from '../../fusion/kernel/kernel.js';
 import {
   type BufferKey,
   bufferName,
   nodeBufferKey,
   sourceBufferKey,
   sourceOfKey,
-} from '../../fusion/buffer-key.js';
-import type { Kernel } from '../../fusion/kernel/kernel.js';
-import type { Operand } from '../../fusion/operands.js';
-import { type FusedStep, type Partition, storedNode } from '../../fusion/partition.js';
-import type { SourceArray } from '../../fusion/source-array.js';
+} from '../../fusion/partition/buffer-key.js';
+import type { Operand } from '../../fusion/partition/operands.js';
+import { type FusedStep, type Partition, storedNode } from '../../fusion/partition/partition.js';
+import type { SourceArray } from '../../fusion/passes/source-array.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import { type Graph, type GraphLoop, type GraphNodeOf, nodeOf, sizeOfShape } from '../../graph/graph.js';
+import { InternalError } from '../../host/errors.js';
 import type { CallStep } from '../calls/call.js';
 import type { PlacedOperand } from '../calls/call-row.js';
 import { CALLS, callOf } from '../calls/table.js';

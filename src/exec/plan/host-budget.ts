@@ -1,12 +1,12 @@
 /**
  * The host's memory under a limit (`hostMemory`): what refuses a plan that takes more, the way without values that wait
- * there, and with less to copy through. Called by `planner.ts`.
+ * there, and with less to copy through. Called by `plan-graph.ts`.
  */
 
-import { expected, MemoryError } from '../../errors.js';
 import type { Site } from '../../graph/expr.js';
 import { formatBytes, formattedUp } from '../../graph/format.js';
-import { formatSite } from '../../site.js';
+import { expected, MemoryError } from '../../host/errors.js';
+import { formatSite } from '../../host/site.js';
 import { type DeviceNeeds, withHostPeak } from './device-needs.js';
 import type { Plan, Step } from './plan.js';
 import { stepName } from './plan.js';

@@ -1,10 +1,11 @@
 /**
  * The least budget that a refused job is planned with, for the message of its refusal: what one step or sweep lacks at one
  * budget says little of what the job needs. So other budgets are tried, in a few attempts: each is a plan. Called by
- * `planner.ts` and `dealt.ts`.
+ * `plan-graph.ts` and `sharded-execution.ts`.
  */
-import { InternalError } from '../../errors.js';
+
 import { formattedUp } from '../../graph/format.js';
+import { InternalError } from '../../host/errors.js';
 
 /** A budget that suffices is named where it is at most this many times one that does not. */
 const NEAR = 1.05;

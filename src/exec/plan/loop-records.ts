@@ -2,7 +2,7 @@
  * Loops with a condition that a GPU decides on by itself, where the driver has conditional nodes: those whose bodies are kernels
  * alone. Each counts its steps in a temporary, the record, which a plan's loops share, for none of them is in another.
  *
- * Called by `planner.ts`. Without a record the host reads the condition back in every step.
+ * Called by `plan-graph.ts`. Without a record the host reads the condition back in every step.
  */
 
 import type { CudaInfo } from '../native/native.js';

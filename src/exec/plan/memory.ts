@@ -2,7 +2,7 @@
  * Places temporaries in one arena by their lifetimes. In the order of time, best fit among the gaps that are free, which is
  * fast and nearly always as small as can be; where it is not, also in the order of size, and the smallest arena is taken.
  *
- * Called by `planner.ts` and `sweeps.ts`. Nothing is allocated while a program runs: the arena is one block of the size found
+ * Called by `plan-graph.ts` and `sweeps.ts`. Nothing is allocated while a program runs: the arena is one block of the size found
  * here.
  */
 

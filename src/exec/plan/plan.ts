@@ -1,7 +1,7 @@
 /**
  * Plan: what a compute will do, as flat plain data: buffers with their places in the arena, and steps in order.
  *
- * It is made once per graph fingerprint and device (`planner.ts`), printed by `explain()`, and turned into a native
+ * It is made once per graph fingerprint and device (`plan-graph.ts`), printed by `explain()`, and turned into a native
  * program by `program-cuda.ts` or `program-cpu.ts`.
  */
 

@@ -1,6 +1,6 @@
 /**
  * Streams: which of a GPU's streams each step of a plan runs in, so that steps that do not need each other run at a time. Made by
- * `planner.ts` for plans whose buffers are all there as a whole.
+ * `plan-graph.ts` for plans whose buffers are all there as a whole.
  *
  * It pays where steps leave a part of the device idle: small products, short kernels, reductions over few rows. What fills
  * the device gains nothing, and every wait between streams costs. A choice depends on the plan and on the device's kind

@@ -1,6 +1,6 @@
 /**
  * Boxes and ranges: the values that affine functions take in a domain or in a box of it, and the boxes that make up a range
- * of a linear index. Footprints of parts of kernels are found with them (`codegen/work.ts`, `codegen/pitch.ts`).
+ * of a linear index. Footprints of parts of kernels are found with them (`codegen/cuts/work.ts`, `codegen/cuts/pitch.ts`).
  */
 import type { Access, Affine, Bound } from './kernel.js';
 

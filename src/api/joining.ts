@@ -1,0 +1,157 @@
+/**
+ * Functions that take or give several arrays: concat, stack, unstack, meshgrid, broadcastArrays, einsum, resultType.
+ */
+
+import { checkOptions, refuseMore } from '../graph/arguments.js';
+import type { DType } from '../graph/dtype.js';
+import type { Joined } from '../graph/dtype-types.js';
+import { einsum as einsumOf } from '../graph/einsum.js';
+import type { Expr } from '../graph/expr.js';
+import { formatShape, formatValue } from '../graph/format.js';
+import { broadcast, checkDType, constant, meetingDType, reshape } from '../graph/infer.js';
+import { concat as concatOf, stack as stackOf } from '../graph/joins.js';
+import { isScalar } from '../graph/scalar.js';
+import { broadcastShapes, normalizeAxis } from '../graph/shape.js';
+import { slice } from '../graph/slicing.js';
+import { ArgumentError, expected, ShapeError } from '../host/errors.js';
+import { called } from '../host/site.js';
+import type { ArrayLike, DTypeOf } from './fluent-types.js';
+import { exprOf, Lazy } from './lazy.js';
+
+const LISTED = 'arrays are one list: [x, y]';
+
+/** Options of `meshgrid`. */
+export interface MeshgridOptions {
+  /** `'xy'` (the default): the first array runs along the second axis, as in plots; `'ij'`: array k along axis k. */
+  readonly indexing?: 'xy' | 'ij' | undefined;
+}
+
+/** Coordinate arrays of a grid: of n lines, n arrays of n axes, each line spread over the others. */
+export function meshgrid<T extends ArrayLike>(
+  arrays: readonly T[],
+  options?: MeshgridOptions,
+): Lazy<DTypeOf<T>>[];
+export function meshgrid(
+  arrays: readonly ArrayLike[],
+  options?: MeshgridOptions,
+  ...more: readonly unknown[]
+): Lazy[] {
+  return called(meshgrid, () => {
+    refuseMore('meshgrid', 2, [arrays, options, ...more], LISTED);
+    const lines = listOf('meshgrid', arrays);
+    checkOptions('meshgrid', options, ['indexing']);
+    const indexing = options?.indexing ?? 'xy';
+    if (indexing !== 'xy' && indexing !== 'ij') {
+      throw new ArgumentError(expected('meshgrid', "indexing 'xy' or 'ij'", formatValue(indexing)));
+    }
+    const wrong = lines.find((line) => line.shape.length > 1);
+    if (wrong !== undefined) {
+      throw new ShapeError(expected('meshgrid', 'arrays of one axis', formatShape(wrong.shape)));
+    }
+    const ndim = lines.length;
+    const axisOf = (k: number): number => (indexing === 'xy' && ndim > 1 && k < 2 ? 1 - k : k);
+    const spread = lines.map((line, k) =>
+      reshape(
+        line,
+        Array.from({ length: ndim }, (_, axis) => (axis === axisOf(k) ? (line.shape[0] ?? 1) : 1)),
+      ),
+    );
+    const shape = broadcastShapes(
+      'meshgrid',
+      spread.map((line) => line.shape),
+    );
+    return spread.map((line) => new Lazy(broadcast(line, shape)));
+  });
+}
+
+function listOf(op: string, arrays: unknown): Expr[] {
+  if (!Array.isArray(arrays))
+    throw new ArgumentError(expected(op, 'a list of arrays', formatValue(arrays), LISTED));
+  return Array.from(arrays, (array) => exprOf(op, array)); // holes of a list are not skipped
+}
+
+/**
+ * Arrays one after the other along an axis (0) that they have; `null` flattens them first. Other sizes must agree (else a
+ * ShapeError); dtypes are promoted.
+ */
+export function concat<T extends ArrayLike>(
+  arrays: readonly T[],
+  axis?: number | null,
+): Lazy<Joined<DTypeOf<T>>>;
+export function concat(
+  arrays: readonly ArrayLike[],
+  axis: number | null = 0,
+  ...more: readonly unknown[]
+): Lazy {
+  return called(concat, () => {
+    refuseMore('concat', 2, [arrays, axis, ...more], LISTED);
+    return new Lazy(concatOf(listOf('concat', arrays), axis));
+  });
+}
+
+/** Arrays of one shape (else a ShapeError) along a new axis, which stands at place `axis` (0) of the result. */
+export function stack<T extends ArrayLike>(arrays: readonly T[], axis?: number): Lazy<Joined<DTypeOf<T>>>;
+export function stack(arrays: readonly ArrayLike[], axis = 0, ...more: readonly unknown[]): Lazy {
+  return called(stack, () => {
+    refuseMore('stack', 2, [arrays, axis, ...more], LISTED);
+    return new Lazy(stackOf(listOf('stack', arrays), axis));
+  });
+}
+
+/** The parts of an array along an axis (the first), each without that axis: what `stack` puts together. */
+export function unstack<T extends ArrayLike>(x: T, axis?: number): Lazy<DTypeOf<T>>[];
+export function unstack(x: ArrayLike, axis = 0, ...more: readonly unknown[]): Lazy[] {
+  return called(unstack, () => {
+    refuseMore('unstack', 2, [x, axis, ...more]);
+    const whole = exprOf('unstack', x);
+    const along = normalizeAxis('unstack', axis, whole.shape.length);
+    const before = Array<null>(along).fill(null);
+    return Array.from({ length: whole.shape[along]! }, (_, k) => new Lazy(slice(whole, ...before, k)));
+  });
+}
+
+/**
+ * The dtype in which arrays, dtypes and scalars meet, as NumPy's `result_type`: scalars are weak. Throws an ArgumentError
+ * where none is given.
+ */
+export function resultType(...operands: readonly (ArrayLike | DType)[]): DType {
+  if (operands.length === 0) throw new ArgumentError(expected('resultType', 'at least one argument', 'none'));
+  return called(resultType, () =>
+    meetingDType(
+      'resultType',
+      operands.map((operand) => {
+        if (typeof operand === 'string') return constant(0, checkDType('resultType', operand));
+        return isScalar(operand) ? operand : exprOf('resultType', operand);
+      }),
+    ),
+  );
+}
+
+/** The arrays broadcast against each other. Throws a ShapeError where their shapes do not broadcast. */
+export function broadcastArrays<T extends ArrayLike>(arrays: readonly T[]): Lazy<DTypeOf<T>>[];
+export function broadcastArrays(arrays: readonly ArrayLike[], ...more: readonly unknown[]): Lazy[] {
+  return called(broadcastArrays, () => {
+    refuseMore('broadcastArrays', 1, [arrays, ...more], LISTED);
+    const exprs = listOf('broadcastArrays', arrays);
+    const shape = broadcastShapes(
+      'broadcastArrays',
+      exprs.map((x) => x.shape),
+    );
+    return exprs.map((x) => new Lazy(broadcast(x, shape)));
+  });
+}
+
+/**
+ * Einstein summation: `einsum('ij,jk->ik', a, b)`. Letters name axes; those missing after the arrow are summed. A letter
+ * twice in one operand takes its diagonal; '...' stands for the axes without a letter, which broadcast. Without an arrow
+ * the result has the axes of '...', then the letters that occur once, in alphabetical order. Axes of size 1 broadcast.
+ * Throws an ArgumentError for subscripts that cannot be read, a ShapeError for shapes that they do not fit.
+ */
+export function einsum<T extends ArrayLike>(
+  subscripts: string,
+  ...operands: readonly T[]
+): Lazy<Joined<DTypeOf<T>>> {
+  return called(einsum, () => {
+    return new Lazy(einsumOf(subscripts, ...operands.map((operand) => exprOf('einsum', operand))));
+  });
+}

@@ -1,0 +1,407 @@
+/**
+ * Lazy: the user's handle on an expression. Methods make nodes and run nothing; `compute()` runs.
+ *
+ * Its methods come from tables (`fluent.ts`); what is written here is what a handle is, and how it is run. Creation is
+ * in `creation.ts`.
+ */
+
+import type { ComputeOptions } from '../exec/run/compute-options.js';
+import { evaluate, type StoredResult } from '../exec/run/evaluate.js';
+import { persistExprs } from '../exec/run/move.js';
+import { fold } from '../fusion/passes/segment.js';
+import { checkOptions, refuseMore } from '../graph/arguments.js';
+import { onDeepGraph } from '../graph/depth.js';
+import type { DType } from '../graph/dtype.js';
+import type { Expr, Shape } from '../graph/expr.js';
+import { formatShape, formatValue } from '../graph/format.js';
+import { sizeOfShape } from '../graph/graph.js';
+import { broadcast, constant, deviceArray, type Operand } from '../graph/infer.js';
+import { isScalar } from '../graph/scalar.js';
+import { matrixTranspose, transpose } from '../graph/views.js';
+import { isTypedArray } from '../host/elements.js';
+import { ArgumentError, expected } from '../host/errors.js';
+import { arrayExpr, isShaped } from '../host/host-array.js';
+import { NDArray, ndarrayOf } from '../host/ndarray.js';
+import { ignoreRejections } from '../host/refused-promises.js';
+import { refuseMethods } from '../host/result-hints.js';
+import { called } from '../host/site.js';
+import { atCaller, bounded } from '../host/stack-traces.js';
+import { type Explanation, explainExprs } from '../inspect/explain.js';
+import { type PlanSummary, summarizePlan } from '../inspect/summary.js';
+import { evaluateTo, type Sinks } from '../io/store.js';
+import { installMethods, makeFunctions, type Wrapping } from './fluent.js';
+import type { ArrayLike, DTypeOf } from './fluent-types.js';
+import type { Methods } from './methods.js';
+import { arranged, type Form, flattened, holdsArrays, isRecord } from './structure.js';
+
+/** The methods, installed below from the tables. */
+export interface Lazy<out D extends DType = DType> extends Methods<D> {}
+
+/**
+ * An array that is not computed yet. Shape and dtype are known and checked when it is made; the elements exist after
+ * `await x.compute()`. Made by `lazy()` and the creation functions; every method gives a new Lazy.
+ *
+ * `Lazy<'float32'>` has that dtype for certain, and so do its results; a `Lazy` may have any.
+ */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the interface's methods are installed below
+export class Lazy<out D extends DType = DType> {
+  /** The graph behind the handle. */
+  readonly expr: Expr;
+
+  /** Arrays are made by `lazy()`: throws an ArgumentError for what is no node of a graph. */
+  constructor(expr: Expr) {
+    // Of all that could be given only a node has inputs; `isExpr` would be slow here.
+    if ((expr as Expr | null | undefined)?.inputs === undefined) throw notMade(expr);
+    this.expr = expr;
+  }
+
+  /** Size along each axis. Nodes share it: it cannot be written to. */
+  get shape(): Shape {
+    return Object.freeze(this.expr.shape);
+  }
+
+  get dtype(): D {
+    return this.expr.dtype as D;
+  }
+
+  /** Number of axes. */
+  get ndim(): number {
+    return this.expr.shape.length;
+  }
+
+  /** Number of elements. */
+  get size(): number {
+    return sizeOfShape(this.expr.shape);
+  }
+
+  /** The axes in reverse order. */
+  get T(): Lazy<D> {
+    return called(GETTERS.T.get!, () => new Lazy(transpose(this.expr)));
+  }
+
+  /** The last two axes exchanged. Throws a ShapeError below two axes. */
+  get mT(): Lazy<D> {
+    return called(GETTERS.mT.get!, () => new Lazy(matrixTranspose(this.expr)));
+  }
+
+  /** The device that holds the elements, after `persist()`; undefined for anything still to be computed. */
+  get device(): string | undefined {
+    const { expr } = this;
+    return expr.kind === 'source' && expr.source.type === 'device' ? expr.source.buffer.device : undefined;
+  }
+
+  /** Computes into a file, and gives the array of that file: `x.compute({ to: npy('x.npy') })`. Rejects as without `to`. */
+  compute(options: ComputeToOptions): Promise<Lazy<D>>;
+  /**
+   * Computes the elements. Rejects with a DeviceError for a device that cannot be used, a MemoryError where the job cannot
+   * fit, a FileError for a file that cannot be read or written, the signal's reason when aborted. Typed arrays behind the
+   * graph must not be written to or transferred until it settles.
+   */
+  compute(options?: ComputeOptions): Promise<NDArray<D>>;
+  async compute(
+    options?: ComputeOptions | ComputeToOptions,
+    ...more: readonly unknown[]
+  ): Promise<NDArray<D> | Lazy<D>> {
+    try {
+      refuseMore('compute', 1, [options, ...more]);
+      const [result] = await compute([this], options as ComputeOptions);
+      return result as NDArray<D>;
+    } catch (error) {
+      throw atCaller(error, Lazy.prototype.compute);
+    }
+  }
+
+  /**
+   * Computes the elements and leaves them on the device, as a Lazy to compute further with. Its memory is freed when it
+   * is collected, or at once by `using` or `dispose()`. An array that is stored already is copied to the `device` (or in shards to
+   * the `devices`) that is named, directly from GPU to GPU where they reach each other; what computes with it is refused there.
+   */
+  persist(options?: ComputeOptions): Promise<Lazy<D>>;
+  async persist(options?: ComputeOptions, ...more: readonly unknown[]): Promise<Lazy<D>> {
+    try {
+      refuseMore('persist', 1, [options, ...more]);
+      const [result] = await persist([this], options);
+      return result as Lazy<D>;
+    } catch (error) {
+      throw atCaller(error, Lazy.prototype.persist);
+    }
+  }
+
+  /**
+   * What `compute` with these options would do: kernels, the nodes they hold, bytes moved, peak memory, why what was not
+   * fused was not, and the generated source. Prints as text; `toJSON()` gives it as stable data.
+   */
+  explain(options?: ComputeOptions | ComputeToOptions): Explanation;
+  explain(options?: ComputeOptions | ComputeToOptions, ...more: readonly unknown[]): Explanation {
+    return called(this.explain, () => {
+      refuseMore('explain', 1, [options, ...more]);
+      return explain([this], options);
+    });
+  }
+
+  /**
+   * The plan of a `compute` with these options, made without running anything: `peakBytes`, the most memory of the device that
+   * it holds, the sweeps over tiles of a job that does not fit as a whole. Prints as text. Throws a MemoryError where
+   * nothing fits into `memory`.
+   */
+  plan(options?: ComputeOptions | ComputeToOptions): PlanSummary;
+  plan(options?: ComputeOptions | ComputeToOptions, ...more: readonly unknown[]): PlanSummary {
+    return called(this.plan, () => {
+      refuseMore('plan', 1, [options, ...more]);
+      return plan([this], options);
+    });
+  }
+
+  /**
+   * Frees the device memory of an array made by `persist()`; elsewhere nothing is held, and nothing happens. What computes
+   * with the array, or with a view of it, has to be awaited before; later it is refused with an ArgumentError.
+   */
+  dispose(): void {
+    const { expr } = this;
+    if (expr.kind === 'source' && expr.source.type === 'device') expr.source.buffer.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  toString(): string {
+    return `Lazy ${this.dtype} ${formatShape(this.shape)}`;
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
+  }
+
+  /** Throws an ArgumentError: there are no elements yet, and those of a result go through `toArray()`. */
+  toJSON(): never {
+    return bounded(this.toJSON, () => {
+      const hint = 'compute() it, then toArray()';
+      throw new ArgumentError(expected('toJSON', 'numbers or lists for JSON', `a ${this}`, hint));
+    });
+  }
+
+  /** JavaScript's operators cannot build graphs: they are refused, but for text. */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === 'string') return this.toString();
+    return bounded(this[Symbol.toPrimitive], () => {
+      const hint = 'x.add(y), not x + y';
+      throw new ArgumentError(expected('Lazy', 'methods for arithmetic', 'an operator', hint));
+    });
+  }
+}
+
+const notMade = (value: unknown): unknown =>
+  atCaller(
+    new ArgumentError(
+      expected('Lazy', 'lazy() to make an array', formatValue(value), 'lazy(x), not new Lazy(x)'),
+    ),
+    Lazy,
+  );
+
+/** A compute whose results go to files. */
+export interface ComputeToOptions extends ComputeOptions {
+  /** The file for all results, or a list with one for each. They appear when all of them are complete. */
+  readonly to: Sinks;
+}
+
+/** Every option, so that a new one breaks the build here. */
+const OPTIONS: Readonly<Record<keyof ComputeOptions, true>> = {
+  deadline: true,
+  device: true,
+  devices: true,
+  exact: true,
+  hostMemory: true,
+  memory: true,
+  onDeviceLost: true,
+  onProgress: true,
+  signal: true,
+};
+const COMPUTE_OPTIONS = Object.keys(OPTIONS);
+const COMPUTE_TO_OPTIONS = [...COMPUTE_OPTIONS, 'to'];
+
+/**
+ * Arrays to compute together: a list or an object of what `lazy()` takes, and in them lists that hold arrays, and objects. A list
+ * of numbers in them is one array.
+ */
+export type Arrays<T> = T extends Lazy ? never : { readonly [K in keyof T]: ArrayOrMore<T[K]> };
+type ArrayOrMore<T> = T extends ArrayLike ? T : T extends object ? Arrays<T> : never;
+
+const LISTED = 'arrays are one list or object: [x, y]';
+
+type ListOfArrays = readonly ArrayLike[];
+type Each<List extends ListOfArrays, Result> = {
+  -readonly [K in keyof List]: OfDType<Result, DTypeOf<List[K]>>;
+};
+
+/** A kind of result, Lazy or NDArray, with a dtype. */
+export type OfDType<Result, D extends DType> = Result extends NDArray ? NDArray<D> : Lazy<D>;
+
+/** A result in the place of each array. */
+export type Results<T, Each> = {
+  -readonly [K in keyof T]: T[K] extends ArrayLike ? OfDType<Each, DTypeOf<T[K]>> : Results<T[K], Each>;
+};
+
+/** Computes several arrays into files, or one archive, and gives the arrays of those. */
+export function compute<const T extends ListOfArrays>(
+  arrays: T,
+  options: ComputeToOptions,
+): Promise<Each<T, Lazy>>;
+/** Computes arrays in an object, or in lists and objects in each other, into files; results have the same form. */
+export function compute<const T extends object>(
+  arrays: T & Arrays<T>,
+  options: ComputeToOptions,
+): Promise<Results<T, Lazy>>;
+/**
+ * Computes several arrays together, shared work once: `const [low, high] = await compute([x.min(), x.max()])`, or by name:
+ * `const { low, high } = await compute({ low: x.min(), high: x.max() })`. Equal results are one result: they share memory.
+ * Rejects as `Lazy.compute` does.
+ */
+export function compute<const T extends ListOfArrays>(
+  arrays: T,
+  options?: ComputeOptions,
+): Promise<Each<T, NDArray>>;
+/** Computes arrays in an object, or in lists and objects in each other; results have the same form. */
+export function compute<const T extends object>(
+  arrays: T & Arrays<T>,
+  options?: ComputeOptions,
+): Promise<Results<T, NDArray>>;
+export async function compute(
+  arrays: unknown,
+  options?: ComputeOptions | ComputeToOptions,
+  ...more: readonly unknown[]
+): Promise<unknown> {
+  try {
+    refuseMore('compute', 2, [arrays, options, ...more], LISTED);
+    const [exprs, form] = exprsOf('compute', arrays);
+    checkOptions('compute', options, COMPUTE_TO_OPTIONS);
+    if (options !== undefined && 'to' in options && options.to !== undefined) {
+      const { to, ...running } = options;
+      return arranged(
+        form,
+        (await evaluateTo(exprs, to, running)).map((expr) => new Lazy(expr)),
+      );
+    }
+    return arranged(form, (await evaluate(exprs, options)).map(ndarrayOf));
+  } catch (error) {
+    throw atCaller(error, compute);
+  }
+}
+
+/** Computes several arrays together and leaves them on the device, as `Lazy.persist` does. */
+export function persist<const T extends ListOfArrays>(
+  arrays: T,
+  options?: ComputeOptions,
+): Promise<Each<T, Lazy>>;
+/** The same of arrays in an object, or in lists and objects in each other. */
+export function persist<const T extends object>(
+  arrays: T & Arrays<T>,
+  options?: ComputeOptions,
+): Promise<Results<T, Lazy>>;
+export async function persist(
+  arrays: unknown,
+  options?: ComputeOptions,
+  ...more: readonly unknown[]
+): Promise<unknown> {
+  try {
+    refuseMore('persist', 2, [arrays, options, ...more], LISTED);
+    const [exprs, form] = exprsOf('persist', arrays);
+    checkOptions('persist', options, COMPUTE_OPTIONS);
+    return arranged(form, (await persistExprs(exprs, options)).map(storedLazy));
+  } catch (error) {
+    throw atCaller(error, persist);
+  }
+}
+
+/** What `compute` of several arrays would do; see `Lazy.explain`. */
+export function explain(arrays: ListOfArrays, options?: ComputeOptions | ComputeToOptions): Explanation;
+/** The same of arrays in an object, or in lists and objects in each other. */
+export function explain<const T extends object>(
+  arrays: T & Arrays<T>,
+  options?: ComputeOptions | ComputeToOptions,
+): Explanation;
+export function explain(
+  arrays: unknown,
+  options?: ComputeOptions | ComputeToOptions,
+  ...more: readonly unknown[]
+): Explanation {
+  return called(explain, () => {
+    refuseMore('explain', 2, [arrays, options, ...more], LISTED);
+    const [exprs] = exprsOf('explain', arrays);
+    checkOptions('explain', options, COMPUTE_TO_OPTIONS);
+    return explainExprs(exprs, options, placeOf(options));
+  });
+}
+
+/** The plan of a `compute` of several arrays; see `Lazy.plan`. */
+export function plan(arrays: ListOfArrays, options?: ComputeOptions | ComputeToOptions): PlanSummary;
+/** The same of arrays in an object, or in lists and objects in each other. */
+export function plan<const T extends object>(
+  arrays: T & Arrays<T>,
+  options?: ComputeOptions | ComputeToOptions,
+): PlanSummary;
+export function plan(
+  arrays: unknown,
+  options?: ComputeOptions | ComputeToOptions,
+  ...more: readonly unknown[]
+): PlanSummary {
+  return called(plan, () => {
+    refuseMore('plan', 2, [arrays, options, ...more], LISTED);
+    const [exprs] = exprsOf('plan', arrays);
+    checkOptions('plan', options, COMPUTE_TO_OPTIONS);
+    return summarizePlan(exprs, options, placeOf(options));
+  });
+}
+
+/** Where results go with these options. */
+const placeOf = (options: ComputeOptions | ComputeToOptions | undefined): 'file' | 'host' =>
+  options !== undefined && 'to' in options && options.to !== undefined ? 'file' : 'host';
+
+/** The nodes of several arrays, and their form. */
+function exprsOf(op: string, arrays: unknown): [exprs: Expr[], form: Form] {
+  const isSeveral = (value: unknown): boolean => !(value instanceof Lazy) && isRecord(value);
+  try {
+    if (!Array.isArray(arrays) && !isSeveral(arrays)) {
+      const hint = arrays instanceof Lazy ? `x.${op}() for one` : undefined;
+      throw new ArgumentError(expected(op, 'a list or an object of arrays', formatValue(arrays), hint));
+    }
+    return flattened(op, arrays, (value, path) => {
+      const holds = isSeveral(value) || (Array.isArray(value) && (path === '' || holdsArrays(value)));
+      return holds ? undefined : exprOf(op, value);
+    });
+  } catch (error) {
+    ignoreRejections(arrays);
+    throw error;
+  }
+}
+
+/** The handle of a result that stayed on its device. An array without elements has no buffer. */
+export const storedLazy = ({ buffer, dtype, shape }: StoredResult): Lazy =>
+  new Lazy(buffer === undefined ? broadcast(constant(0, dtype), shape) : deviceArray(buffer, dtype, shape));
+
+/** The node of a Lazy, or of anything `lazy()` takes. */
+export const exprOf = (op: string, value: unknown): Expr =>
+  value instanceof Lazy ? value.expr : arrayExpr(op, value);
+
+const WRAPPING: Wrapping = {
+  wrap: (expr) => new Lazy(expr),
+  operand: (op, value): Operand =>
+    value instanceof Lazy ? value.expr : isScalar(value) ? value : arrayExpr(op, value),
+  array: exprOf,
+  argument: (value) =>
+    value instanceof Lazy
+      ? value.expr
+      : isTypedArray(value) || isShaped(value)
+        ? arrayExpr('lazy', value)
+        : value,
+};
+
+/** The functions behind the properties: traces of errors are cut at them. */
+const GETTERS = Object.getOwnPropertyDescriptors(Lazy.prototype);
+
+installMethods(Lazy.prototype, WRAPPING);
+refuseMethods(NDArray.prototype, Lazy.prototype);
+onDeepGraph(fold);
+
+/** The free functions by name; `functions.ts` exports them one by one. */
+export const free = makeFunctions(WRAPPING);

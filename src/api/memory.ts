@@ -1,0 +1,81 @@
+/** What devices hold of their memory, giving back what is kept for the next compute, and limits of what the process may hold. */
+
+import { usableDevice } from '../exec/native/devices.js';
+import { limitDeviceMemory, memory as reports, trim as trimOpened } from '../exec/native/native.js';
+import { processLimitOf } from '../exec/run/process-limit.js';
+import { refuseMore } from '../graph/arguments.js';
+import { parseSize } from '../host/parse-size.js';
+import { calledAsync } from '../host/site.js';
+import { bounded } from '../host/stack-traces.js';
+
+/** The memory of one device, in bytes. */
+export interface MemoryUse {
+  /** `cpu`, `cuda:0` … */
+  readonly device: string;
+  /** What arrays that stay there hold, and runs under way; on the CPU also results in host memory. */
+  readonly inUse: number;
+  /** What Weft has taken from the system: `inUse`, and what is kept for what comes next. */
+  readonly held: number;
+  /** The most that was in use at once since the last `trim`. */
+  readonly peak: number;
+  /** Pinned host memory that belongs to the device: what copies go through, `pinned` arrays, page-locked results. */
+  readonly pinned: number;
+  /** The most that the process may hold of it, by `limitMemory` or `WEFT_PROCESS_MEMORY`; absent: there is no limit. */
+  readonly limit?: number;
+}
+
+/**
+ * The memory of every device that this process has used; none before the first compute. Intermediate values, scratch memory of
+ * kernels and the workspace of matrix products are counted. Not counted are the driver's own memory and loaded code.
+ */
+export function memory(): readonly MemoryUse[];
+export function memory(...more: readonly unknown[]): readonly MemoryUse[] {
+  return bounded(memory, () => {
+    refuseMore('memory', 0, more, "it tells of all devices: memory().find(({ device }) => device === 'cpu')");
+    return reports().map(({ device, inUse, held, peak, staging }) => {
+      const limit = processLimitOf(device);
+      const use = { device, inUse, held, peak, pinned: staging };
+      return limit === undefined ? use : { ...use, limit };
+    });
+  });
+}
+
+/**
+ * Gives memory that no array and no run uses back to the system, of one device or of all that were used, and counts peaks anew.
+ * Runs that are under way end first. What the next compute needs is taken from the system again, which takes its time.
+ *
+ * Rejects with a DeviceError for a device that is not there.
+ */
+export function trim(device?: string): Promise<void>;
+export async function trim(device?: string, ...more: readonly unknown[]): Promise<void> {
+  await calledAsync(trim, async () => {
+    refuseMore('trim', 1, [device, ...more]);
+    await trimOpened(device === undefined ? undefined : usableDevice('trim', device));
+  });
+}
+
+/**
+ * Limits the memory that Weft holds of a device in this process, or of each of all devices, whatever was set before: in bytes, as
+ * text (`'8GiB'`) or as a share of the device's memory (`'50%'`); `null`: no limit. It holds for arrays that stay there, for what runs,
+ * all computes together, and for what is kept for the next one; on the CPU also for results in host memory, as long as they
+ * are not collected. Pinned memory is not counted.
+ *
+ * What is kept is given back first. Then a compute is planned within what is left, in tiles if need be; one that does not fit beside
+ * others waits for them, those of other threads excepted. What cannot fit rejects with a MemoryError. A limit below what
+ * is in use takes nothing away. Settles when what is kept is within the limit. Without a call, the setting `WEFT_PROCESS_MEMORY`.
+ */
+export function limitMemory(size: number | string | null, device?: string): Promise<void>;
+export async function limitMemory(
+  size: number | string | null,
+  device?: string,
+  ...more: readonly unknown[]
+): Promise<void> {
+  await calledAsync(limitMemory, async () => {
+    refuseMore('limitMemory', 2, [size, device, ...more]);
+    const bytes = size === null ? Number.POSITIVE_INFINITY : parseSize('limitMemory', size);
+    const name = device === undefined ? undefined : usableDevice('limitMemory', device);
+    limitDeviceMemory(name, bytes);
+    const isOver = memory().some(({ held, limit }) => limit !== undefined && held > limit);
+    if (isOver) await trimOpened(name);
+  });
+}

@@ -1,0 +1,335 @@
+/**
+ * The methods of Lazy that come from the tables, with their documentation. Written by scripts/make-functions.mjs: do not
+ * edit. `fluent.ts` makes them; `lazy.ts` takes this interface.
+ */
+
+import type { DType } from '../graph/dtype.js';
+import type { Fluent } from './fluent-types.js';
+
+export interface Methods<D extends DType> {
+  /** Absolute value; for complex numbers their modulus, as a float. */
+  readonly abs: Fluent<D>['abs'];
+  /** Inverse cosine, in radians. */
+  readonly acos: Fluent<D>['acos'];
+  /** Inverse hyperbolic cosine. */
+  readonly acosh: Fluent<D>['acosh'];
+  /** Sum of two arrays; for booleans, their disjunction. */
+  readonly add: Fluent<D>['add'];
+  /** Whether all elements are true (not 0). */
+  readonly all: Fluent<D>['all'];
+  /** Whether any element is true (not 0). */
+  readonly any: Fluent<D>['any'];
+  /** Index of the first largest element; of the first NaN if there is one. */
+  readonly argmax: Fluent<D>['argmax'];
+  /** Index of the first smallest element; of the first NaN if there is one. */
+  readonly argmin: Fluent<D>['argmin'];
+  /** Inverse sine, in radians. */
+  readonly asin: Fluent<D>['asin'];
+  /** Inverse hyperbolic sine. */
+  readonly asinh: Fluent<D>['asinh'];
+  /**
+   * The elements in another dtype. Floats become integers towards zero, saturate at the ends, and NaN gives 0; integers
+   * wrap; complex numbers lose their imaginary part; bool is whether an element is not 0. The same array for its dtype.
+   */
+  readonly astype: Fluent<D>['astype'];
+  /** Inverse tangent, in radians. */
+  readonly atan: Fluent<D>['atan'];
+  /** Angle of the point (second, first) in radians, in all four quadrants. */
+  readonly atan2: Fluent<D>['atan2'];
+  /** Inverse hyperbolic tangent. */
+  readonly atanh: Fluent<D>['atanh'];
+  /** Bitwise and. */
+  readonly bitwiseAnd: Fluent<D>['bitwiseAnd'];
+  /** All bits flipped; for booleans, negation. */
+  readonly bitwiseInvert: Fluent<D>['bitwiseInvert'];
+  /** Bits of the first moved left by the second; 0 once the shift reaches the width (or is negative). */
+  readonly bitwiseLeftShift: Fluent<D>['bitwiseLeftShift'];
+  /** Bitwise or. */
+  readonly bitwiseOr: Fluent<D>['bitwiseOr'];
+  /** Bits of the first moved right by the second, keeping the sign; 0 or -1 once the shift reaches the width. */
+  readonly bitwiseRightShift: Fluent<D>['bitwiseRightShift'];
+  /** Bitwise exclusive or. */
+  readonly bitwiseXor: Fluent<D>['bitwiseXor'];
+  /** NumPy broadcasting to a shape. Throws a ShapeError where `x` does not broadcast to it. */
+  readonly broadcastTo: Fluent<D>['broadcastTo'];
+  /** Cube root. */
+  readonly cbrt: Fluent<D>['cbrt'];
+  /** Smallest integer not below. */
+  readonly ceil: Fluent<D>['ceil'];
+  /**
+   * Values limited to the interval from `min` to `max`, which broadcast; null or nothing leaves a side open. NaN stays.
+   * The dtype is that of the arrays together; numbers beyond an integer dtype limit nothing.
+   */
+  readonly clip: Fluent<D>['clip'];
+  /** Complex conjugate. */
+  readonly conj: Fluent<D>['conj'];
+  /** Magnitude of the first with the sign of the second. */
+  readonly copysign: Fluent<D>['copysign'];
+  /** Cosine of an angle in radians. */
+  readonly cos: Fluent<D>['cos'];
+  /** Hyperbolic cosine. */
+  readonly cosh: Fluent<D>['cosh'];
+  /** Number of elements that are not 0, as int64. */
+  readonly countNonzero: Fluent<D>['countNonzero'];
+  /**
+   * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter. Booleans give
+   * whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
+   */
+  readonly diff: Fluent<D>['diff'];
+  /** Quotient of two arrays; integers are divided in float64. */
+  readonly div: Fluent<D>['div'];
+  /** Quotient of two arrays; integers are divided in float64. */
+  readonly divide: Fluent<D>['divide'];
+  /**
+   * NumPy's dot: the inner product of vectors, the matrix product of matrices, else the sum over the last axis of the first
+   * and the second last of the second; a scalar multiplies.
+   */
+  readonly dot: Fluent<D>['dot'];
+  /** Whether two values are equal. */
+  readonly equal: Fluent<D>['equal'];
+  /** Error function. */
+  readonly erf: Fluent<D>['erf'];
+  /** 1 - erf(x), accurate where erf is near 1. */
+  readonly erfc: Fluent<D>['erfc'];
+  /** e raised to each element. */
+  readonly exp: Fluent<D>['exp'];
+  /** 2 raised to each element. */
+  readonly exp2: Fluent<D>['exp2'];
+  /** New axes of size 1 at these places of the result. */
+  readonly expandDims: Fluent<D>['expandDims'];
+  /** exp(x) - 1, accurate near zero. */
+  readonly expm1: Fluent<D>['expm1'];
+  /** The elements in C order along one axis. */
+  readonly flatten: Fluent<D>['flatten'];
+  /** The elements in reverse order along these axes; along all without axes. */
+  readonly flip: Fluent<D>['flip'];
+  /** Largest integer not above. */
+  readonly floor: Fluent<D>['floor'];
+  /** Largest integer not above the quotient; an integer divided by zero gives 0. */
+  readonly floorDivide: Fluent<D>['floorDivide'];
+  /**
+   * Gaussian error linear unit, x·Φ(x) (Hendrycks and Gimpel, 2016). `approximate: 'none'` computes Φ with erf, `'tanh'`
+   * the paper's ½x(1 + tanh(√(2/π)(x + 0.044715x³))).
+   */
+  readonly gelu: Fluent<D>['gelu'];
+  /** Whether the first is above the second. */
+  readonly greater: Fluent<D>['greater'];
+  /** Whether the first is above or equal to the second. */
+  readonly greaterEqual: Fluent<D>['greaterEqual'];
+  /** sqrt(x² + y²) without overflow on the way. */
+  readonly hypot: Fluent<D>['hypot'];
+  /** Imaginary part; 0 for real arrays. */
+  readonly imag: Fluent<D>['imag'];
+  /** Whether |a - b| <= atol + rtol·|b|, as NumPy's isclose (rtol 1e-5, atol 1e-8); equal infinities are close. */
+  readonly isclose: Fluent<D>['isclose'];
+  /** Whether a value is neither NaN nor an infinity. */
+  readonly isfinite: Fluent<D>['isfinite'];
+  /** Whether a value is an infinity. */
+  readonly isinf: Fluent<D>['isinf'];
+  /** Whether a value is NaN. */
+  readonly isnan: Fluent<D>['isnan'];
+  /**
+   * Layer normalisation (Ba, Kiros and Hinton, 2016): (x - mean) / sqrt(var + epsilon) over the last axes, those of
+   * `weight` (or the last one), then times weight, plus bias. Both broadcast against x; epsilon is 1e-5 by default.
+   */
+  readonly layerNorm: Fluent<D>['layerNorm'];
+  /** Whether the first is below the second. */
+  readonly less: Fluent<D>['less'];
+  /** Whether the first is below or equal to the second. */
+  readonly lessEqual: Fluent<D>['lessEqual'];
+  /** Logarithm of the absolute value of the gamma function. */
+  readonly lgamma: Fluent<D>['lgamma'];
+  /** Natural logarithm. */
+  readonly log: Fluent<D>['log'];
+  /** Base-10 logarithm. */
+  readonly log10: Fluent<D>['log10'];
+  /** log(1 + x), accurate near zero. */
+  readonly log1p: Fluent<D>['log1p'];
+  /** Base-2 logarithm. */
+  readonly log2: Fluent<D>['log2'];
+  /**
+   * Logarithm of the softmax, x - logsumexp(x), without losing small probabilities. Integers give the float of
+   * `exp`.
+   */
+  readonly logSoftmax: Fluent<D>['logSoftmax'];
+  /** log(exp(x) + exp(y)) without overflow. */
+  readonly logaddexp: Fluent<D>['logaddexp'];
+  /** Conjunction; numbers count as true unless they are 0. */
+  readonly logicalAnd: Fluent<D>['logicalAnd'];
+  /** Negation; numbers count as true unless they are 0. */
+  readonly logicalNot: Fluent<D>['logicalNot'];
+  /** Disjunction; numbers count as true unless they are 0. */
+  readonly logicalOr: Fluent<D>['logicalOr'];
+  /** Exclusive or; numbers count as true unless they are 0. */
+  readonly logicalXor: Fluent<D>['logicalXor'];
+  /** log(Σ exp(x)) without overflow; the accumulator is (maximum, Σ exp(x - maximum)). */
+  readonly logsumexp: Fluent<D>['logsumexp'];
+  /**
+   * Matrix product over the last two axes; axes before them are stacks and broadcast. A vector on the left is a row, on
+   * the right a column, and that axis is absent from the result. (…, m, k) · (…, k, n) is (…, m, n). The dtype is the
+   * promoted one. Throws a ShapeError where the inner sizes differ, an argument is a scalar, or stacks do not broadcast.
+   */
+  readonly matmul: Fluent<D>['matmul'];
+  /** The last two axes exchanged: the transposes of a stack of matrices. Throws a ShapeError below two axes. */
+  readonly matrixTranspose: Fluent<D>['matrixTranspose'];
+  /** Largest element; NaN if any is NaN. */
+  readonly max: Fluent<D>['max'];
+  /** Larger of two values; NaN if either is NaN. */
+  readonly maximum: Fluent<D>['maximum'];
+  /**
+   * Arithmetic mean; NaN of no elements. Integers and booleans are averaged in float64, floats in their dtype (halves in
+   * float32), or in `dtype`.
+   */
+  readonly mean: Fluent<D>['mean'];
+  /** Smallest element; NaN if any is NaN. */
+  readonly min: Fluent<D>['min'];
+  /** Smaller of two values; NaN if either is NaN. */
+  readonly minimum: Fluent<D>['minimum'];
+  /** Axes moved from the places `source` to the places `destination`; the others keep their order. */
+  readonly moveaxis: Fluent<D>['moveaxis'];
+  /** Product of two arrays; for booleans, their conjunction. */
+  readonly mul: Fluent<D>['mul'];
+  /** Product of two arrays; for booleans, their conjunction. */
+  readonly multiply: Fluent<D>['multiply'];
+  /** Negated values. */
+  readonly neg: Fluent<D>['neg'];
+  /** Negated values. */
+  readonly negative: Fluent<D>['negative'];
+  /** The next value after the first, towards the second; float32 and float64 only. */
+  readonly nextafter: Fluent<D>['nextafter'];
+  /**
+   * Vector norm over the axes together: (Σ|x|^p)^(1/p), the largest or smallest |x| for ±Infinity, the count of nonzeros
+   * for 0. Integers are taken in float64; complex numbers give a float. `x.norm(2, 0)`, `x.norm({ ord: 1, axis: 0 })`.
+   */
+  readonly norm: Fluent<D>['norm'];
+  /** Whether two values differ. */
+  readonly notEqual: Fluent<D>['notEqual'];
+  /** Products of all pairs of elements: shape (a.size, b.size). Arrays are flattened. */
+  readonly outer: Fluent<D>['outer'];
+  /**
+   * The array with a border of one value, 0 if none is given. Widths are 0 or more; the dtype stays.
+   * Throws a ShapeError for negative or missing widths.
+   */
+  readonly pad: Fluent<D>['pad'];
+  /** Output axis k is input axis `axes[k]`; without axes their order is reversed. `axes` names every axis once. */
+  readonly permuteDims: Fluent<D>['permuteDims'];
+  /** The values themselves. */
+  readonly positive: Fluent<D>['positive'];
+  /** First array to the power of the second. A negative integer power of an integer is 0, or ±1 for a base of ±1. */
+  readonly pow: Fluent<D>['pow'];
+  /** Product of the elements. */
+  readonly prod: Fluent<D>['prod'];
+  /** Range of the values: largest minus smallest. Real numbers only. */
+  readonly ptp: Fluent<D>['ptp'];
+  /** The elements in C order along one axis; the same as `flatten`. */
+  readonly ravel: Fluent<D>['ravel'];
+  /** Real part. */
+  readonly real: Fluent<D>['real'];
+  /** 1 / x; for integers, 0 but for ±1. */
+  readonly reciprocal: Fluent<D>['reciprocal'];
+  /** The larger of x and 0. */
+  readonly relu: Fluent<D>['relu'];
+  /** Remainder with the divisor's sign; an integer divided by zero gives 0. */
+  readonly remainder: Fluent<D>['remainder'];
+  /** Every element repeated `repeats` times along an axis; without an axis the array is flattened first. */
+  readonly repeat: Fluent<D>['repeat'];
+  /**
+   * The same elements in C order in another shape. One size may be -1: it follows from the others.
+   * Throws a ShapeError where the sizes differ. `x.reshape(2, -1)` or `x.reshape([2, -1])`.
+   */
+  readonly reshape: Fluent<D>['reshape'];
+  /**
+   * Elements moved by `shift` places along axes, those that leave coming back at the other end. Without axes the array is
+   * rolled as one flat line. Several axes take one shift for all or one for each.
+   */
+  readonly roll: Fluent<D>['roll'];
+  /** Nearest integer, halves to even; of complex numbers both parts. */
+  readonly round: Fluent<D>['round'];
+  /** 1 / sqrt(x). */
+  readonly rsqrt: Fluent<D>['rsqrt'];
+  /** 1 / (1 + exp(-x)). */
+  readonly sigmoid: Fluent<D>['sigmoid'];
+  /** -1, 0 or 1 by the sign, NaN for NaN; for complex numbers z / |z|. */
+  readonly sign: Fluent<D>['sign'];
+  /** Whether the sign bit is set: true for -0 and for negative NaNs. */
+  readonly signbit: Fluent<D>['signbit'];
+  /** x · sigmoid(x). */
+  readonly silu: Fluent<D>['silu'];
+  /** Sine of an angle in radians. */
+  readonly sin: Fluent<D>['sin'];
+  /** Hyperbolic sine. */
+  readonly sinh: Fluent<D>['sinh'];
+  /**
+   * Part of an array: one selector for each axis, from the first; axes without one are taken whole. An index out of
+   * range is a ShapeError, ranges are clipped (so that Infinity is the end). `x.slice([1, 10, 2], -1)`,
+   * `x.slice('1:10:2, -1')`.
+   */
+  readonly slice: Fluent<D>['slice'];
+  /**
+   * exp(x) over its sum along the axes (the last by default), with the maximum taken off first. Integers give the
+   * float of `exp`.
+   */
+  readonly softmax: Fluent<D>['softmax'];
+  /** log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-|x|)): without overflow, and exact far from 0. */
+  readonly softplus: Fluent<D>['softplus'];
+  /** Square root. */
+  readonly sqrt: Fluent<D>['sqrt'];
+  /** The square of each element. */
+  readonly square: Fluent<D>['square'];
+  /** Axes of size 1 taken away: those named, or all. Throws a ShapeError where a named axis has another size. */
+  readonly squeeze: Fluent<D>['squeeze'];
+  /** (x - mean) / std along the axes; all of them by default. Integers in float64. */
+  readonly standardize: Fluent<D>['standardize'];
+  /** Standard deviation: the square root of the variance, with the same options. */
+  readonly std: Fluent<D>['std'];
+  /** Difference of two arrays. */
+  readonly sub: Fluent<D>['sub'];
+  /** Difference of two arrays. */
+  readonly subtract: Fluent<D>['subtract'];
+  /** Sum of the elements. */
+  readonly sum: Fluent<D>['sum'];
+  /** Two axes exchanged. */
+  readonly swapaxes: Fluent<D>['swapaxes'];
+  /**
+   * The elements at some indices of an axis, as NumPy's `take`: the axis becomes the axes of the indices, integers of any
+   * dtype or lists. Without an axis, or with null, the array is taken as one line. `table.take(ids, 0)` gives rows.
+   * Throws a DTypeError for indices that are no integers, a ShapeError for indices into an axis without elements; an index out of
+   * range is a RangeArgumentError: of a list at once, of an array when it is computed, before anything else runs.
+   */
+  readonly take: Fluent<D>['take'];
+  /** Tangent of an angle in radians. */
+  readonly tan: Fluent<D>['tan'];
+  /** Hyperbolic tangent. */
+  readonly tanh: Fluent<D>['tanh'];
+  /**
+   * Sum over pairs of axes: the last `axes` of the first with the first `axes` of the second (2 by default), or those named
+   * as `[axes of the first, axes of the second]`.
+   */
+  readonly tensordot: Fluent<D>['tensordot'];
+  /** The array repeated `repetitions[k]` times along axis k; the shorter of shape and repetitions is filled with ones in front. */
+  readonly tile: Fluent<D>['tile'];
+  /** Output axis k is input axis `axes[k]`; without axes their order is reversed. The same as `permuteDims`. */
+  readonly transpose: Fluent<D>['transpose'];
+  /** Matrices with the elements above diagonal `k` set to 0; diagonals above the main one are positive. */
+  readonly tril: Fluent<D>['tril'];
+  /** Matrices with the elements below diagonal `k` set to 0; diagonals above the main one are positive. */
+  readonly triu: Fluent<D>['triu'];
+  /** Integer part, towards zero. */
+  readonly trunc: Fluent<D>['trunc'];
+  /**
+   * Variance: the sum of squared deviations over n - correction (0 by default), computed as in Chan, Golub and LeVeque
+   * (1979), so that it neither cancels nor needs a second look. NaN where n is not above the correction. Integers in
+   * float64, complex numbers give a float.
+   */
+  readonly variance: Fluent<D>['variance'];
+  /**
+   * Variance: the sum of squared deviations over n - correction (0 by default), computed as in Chan, Golub and LeVeque
+   * (1979), so that it neither cancels nor needs a second look. NaN where n is not above the correction. Integers in
+   * float64, complex numbers give a float.
+   */
+  readonly var: Fluent<D>['var'];
+  /** Σ conj(a)·b along an axis (the last by default) of arrays that broadcast. */
+  readonly vecdot: Fluent<D>['vecdot'];
+  /** The second where the first is true, else the third. */
+  readonly where: Fluent<D>['where'];
+}

@@ -1,0 +1,149 @@
+/**
+ * Ranges: arange and linspace, as arithmetic on an index. No element is stored; values are those NumPy computes.
+ */
+
+import { checkOptions, refuseMore } from '../graph/arguments.js';
+import { type DType, isInteger } from '../graph/dtype.js';
+import type { Expr } from '../graph/expr.js';
+import { formatValue } from '../graph/format.js';
+import { cast, checkDType, iota, map } from '../graph/infer.js';
+import { checkShape } from '../graph/shape.js';
+import { ArgumentError, expected, RangeArgumentError } from '../host/errors.js';
+import { heldScalar } from '../host/nested.js';
+import { called } from '../host/site.js';
+import { type Asked, type DTypeArgument, type DTypeOption, dtypeOf } from './creation.js';
+import { Lazy } from './lazy.js';
+
+/**
+ * Numbers from `start` (0) up to and without `stop`, `step` (1) apart: `arange(stop)`, `arange(start, stop, step)`.
+ * float64 for numbers and int64 for bigints, unless a dtype is given; integer dtypes take whole numbers. Throws a
+ * RangeArgumentError for a step of 0 and for what is not finite.
+ */
+export function arange<D extends DType>(
+  start: number | bigint,
+  stop: number | bigint | null | undefined,
+  step: number | bigint | null | undefined,
+  dtype: D | { readonly dtype: D },
+): Lazy<D>;
+/** Numbers `step` 1 apart, in a dtype; see the form with a step. */
+export function arange<D extends DType>(
+  start: number | bigint,
+  stop: number | bigint | null | undefined,
+  dtype: D | { readonly dtype: D },
+): Lazy<D>;
+/** Numbers from 0, in a dtype; see the form with a step. */
+export function arange<D extends DType>(start: number | bigint, dtype: D | { readonly dtype: D }): Lazy<D>;
+/** Numbers in float64; see the form with a dtype. */
+export function arange(start: number, stop?: number | null, step?: number | null): Lazy<'float64'>;
+/** Numbers or bigints; see the form with a dtype. */
+export function arange(
+  start: number | bigint,
+  stop?: number | bigint | null | DTypeArgument,
+  step?: number | bigint | null | DTypeArgument,
+  options?: DTypeArgument,
+): Lazy;
+export function arange(
+  start: number | bigint,
+  stop?: number | bigint | null | DTypeArgument,
+  step?: number | bigint | null | DTypeArgument,
+  options?: DTypeArgument,
+  ...more: readonly unknown[]
+): Lazy {
+  return called(arange, () => {
+    refuseMore('arange', 4, [start, stop, step, options, ...more]);
+    const dtype = dtypeOf('arange', [stop, step, options].find(isDTypeArgument));
+    const end = isDTypeArgument(stop) ? undefined : stop;
+    const by = isDTypeArgument(step) ? 1 : (step ?? 1);
+    const [first, last] = end === undefined || end === null ? [0, start] : [start, end];
+    return new Lazy(rangeOf(first, last, by, dtype));
+  });
+}
+
+const isDTypeArgument = (value: unknown): value is DTypeArgument =>
+  typeof value === 'string' || (typeof value === 'object' && value !== null);
+
+function rangeOf(
+  start: number | bigint,
+  stop: number | bigint,
+  step: number | bigint,
+  dtype: DType | undefined,
+): Expr {
+  const given = [start, stop, step];
+  for (const value of given) {
+    if (typeof value !== 'bigint' && typeof value !== 'number') {
+      throw new ArgumentError(expected('arange', 'numbers or bigints', formatValue(value)));
+    }
+    if (typeof value === 'number' && !Number.isFinite(value)) {
+      throw new RangeArgumentError(expected('arange', 'finite numbers', `${value}`));
+    }
+  }
+  if (Number(step) === 0) throw new RangeArgumentError(expected('arange', 'a step other than 0', '0'));
+  const result = dtype ?? (given.some((value) => typeof value === 'bigint') ? 'int64' : 'float64');
+  if (result === 'bool') throw new ArgumentError(expected('arange', 'a dtype of numbers', 'bool'));
+  if (isInteger(result)) {
+    if (given.some((value) => typeof value === 'number' && !Number.isInteger(value))) {
+      throw new RangeArgumentError(
+        expected('arange', `whole numbers for ${result}`, given.map(formatValue).join(', ')),
+      );
+    }
+    const [from, to, by] = given.map(BigInt) as [bigint, bigint, bigint];
+    const span = by > 0n ? to - from + by - 1n : to - from + by + 1n;
+    const count = checkShape('arange', [Number(span / by > 0n ? span / by : 0n)])[0]!;
+    if (count > 0) for (const end of [from, from + BigInt(count - 1) * by]) heldScalar('arange', end, result);
+    return cast(map('add', [map('multiply', [iota(count), by]), from]), result);
+  }
+  const [from, to, by] = given.map(Number) as [number, number, number];
+  const [count] = checkShape('arange', [Math.max(0, Math.ceil((to - from) / by))]);
+  // As NumPy: the step is the difference of the first two values in the dtype that computes (float32 for halves).
+  const computed = result === 'float64' || result === 'complex128' ? 'float64' : 'float32';
+  const round = computed === 'float64' ? (value: number) => value : Math.fround;
+  const delta = round(round(from + by) - round(from));
+  const index = cast(iota(count!), computed);
+  return cast(map('add', [map('multiply', [index, delta]), round(from)]), result);
+}
+
+/** Options of `linspace`. */
+export interface LinspaceOptions extends DTypeOption {
+  /** Whether `stop` is the last value (the default) or the first left out. */
+  readonly endpoint?: boolean | undefined;
+}
+
+/**
+ * `count` (50) numbers at equal distances from `start` to `stop`. float64 unless a dtype is given; integer dtypes take the
+ * largest integers below.
+ */
+export function linspace<A extends LinspaceOptions | undefined = undefined>(
+  start: number,
+  stop: number,
+  count?: number,
+  options?: A,
+): Lazy<Asked<A, 'float64'>>;
+export function linspace(
+  start: number,
+  stop: number,
+  count = 50,
+  options?: LinspaceOptions,
+  ...more: readonly unknown[]
+): Lazy {
+  return called(linspace, () => {
+    refuseMore('linspace', 4, [start, stop, count, options, ...more]);
+    checkOptions('linspace', options, ['endpoint', 'dtype']);
+    const [n] = checkShape('linspace', [count]) as [number];
+    for (const value of [start, stop]) {
+      if (typeof value !== 'number')
+        throw new ArgumentError(expected('linspace', 'numbers', formatValue(value)));
+    }
+    const dtype = checkDType('linspace', options?.dtype ?? 'float64');
+    const endpoint = options?.endpoint ?? true;
+    const intervals = endpoint ? n - 1 : n;
+    const index = cast(iota(n), 'float64');
+    const step = (stop - start) / intervals;
+    const scaled =
+      intervals > 0 && step !== 0
+        ? map('multiply', [index, step])
+        : map('multiply', [intervals > 0 ? map('divide', [index, intervals]) : index, stop - start]);
+    const values = map('add', [scaled, start]);
+    const ended = endpoint && n > 1 ? map('where', [map('equal', [iota(n), n - 1]), stop, values]) : values;
+    return new Lazy(cast(isInteger(dtype) ? map('floor', [ended]) : ended, dtype));
+  });
+}

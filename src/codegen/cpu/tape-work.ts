@@ -1,0 +1,168 @@
+/**
+ * How the CPU's tapes can be run part by part: ranges of a tape's tiles, or of its slots phase by phase, and what each
+ * range reads and writes, exactly as `native/cpu/tape-worker.cpp` walks them.
+ *
+ * Called by the planner of jobs that do not fit into memory; running the ranges is native.
+ */
+
+import { loadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
+import { type Box, boxesOfRange } from '../../fusion/kernel/boxes.js';
+import {
+  type Access,
+  type Affine,
+  type Instruction,
+  type Kernel,
+  product,
+} from '../../fusion/kernel/kernel.js';
+import { byteLengthOf, DTYPE_INFO, type DType, isComplex } from '../../graph/dtype.js';
+import { type Pitches, pitchesOf } from '../cuts/pitch.js';
+import { mergeRegions, periodOf, type Region, regionsOf, type Work, type Works } from '../cuts/work.js';
+import { planTape, type TapePlan } from './tape.js';
+import { CHUNK } from './tape-lanes.js';
+import {
+  type LaneMode,
+  type Loop,
+  laneKindOf,
+  laneModeOf,
+  loopsOf,
+  paddedWidth,
+  startOf,
+} from './tape-layout.js';
+import type { Section } from './tape-registers.js';
+
+/** The ways to run a kernel's tape in parts. */
+export function tapeWorks(source: Kernel): Works {
+  const plan = planTape(source);
+  const { tiles, walks } = loopsOf(plan.kernel, plan.layout);
+  const rows = rowsOf(plan, tiles);
+  const slots = Math.max(1, Math.ceil(countOf(walks) / plan.schedule.slotBlocks));
+  const pitches = pitchesOf(plan.kernel, keepsLanes(plan));
+  if (slots === 1 || rows.units === 0) return { rows, phases: [], phaseScratch: [], pitches };
+  const phaseScratch = [rows.units * scratchOf(plan, slots)];
+  return { rows, phases: phasesOf(plan, walks, slots), phaseScratch, pitches };
+}
+
+/** Instructions are chosen by how an access moves along the lanes. */
+const keepsLanes =
+  ({ kernel, layout }: TapePlan) =>
+  (whole: Affine, inRows: Affine): boolean => {
+    const [before, after] = [whole, inRows].map((affine) => laneModeOf(affine, layout, sizesOf(kernel)));
+    const strideOf = (mode: LaneMode): number => (mode.type === 'stride' ? mode.stride : 0);
+    return before!.type === after!.type && (strideOf(before!) === 1) === (strideOf(after!) === 1);
+  };
+
+const countOf = (loops: readonly Loop[]): number => product(loops.map(({ count }) => count));
+
+const regionsIn = (
+  kernel: Kernel,
+  accesses: readonly Access[],
+  boxes: readonly Box[],
+  pitches?: Pitches,
+): Region[] => mergeRegions(boxes.flatMap((box) => regionsOf(kernel, accesses, box, pitches)));
+
+/** Tiles in the order of their linear index. */
+function rowsOf(plan: TapePlan, tiles: readonly Loop[]): Work {
+  const { kernel } = plan;
+  const loads = loadsOf(kernel).map(({ access }) => access);
+  const stores = kernel.stores.map(({ access }) => access);
+  return {
+    units: countOf(tiles),
+    regions: (first, last, pitches) => {
+      const boxes = boxesOf(plan, tiles, first, last);
+      return {
+        reads: regionsIn(kernel, loads, boxes, pitches),
+        writes: regionsIn(kernel, stores, boxes, pitches),
+      };
+    },
+    parts: (first, last) => [[first, last, 0, 0]],
+    period: periodOf(tiles.map(({ count }) => count)),
+  };
+}
+
+/** What a section of a tape reads and writes. */
+interface Accesses {
+  readonly loads: readonly Access[];
+  readonly stores: readonly Access[];
+}
+function accessesOf({ tape, stores }: Kernel, section: Section): Accesses {
+  return {
+    loads: loadsOf(
+      { tape },
+      section.flatMap((op) => (op.kind === 'value' ? [op.value] : [])),
+    ).map(({ access }) => access),
+    stores: section.flatMap((op) => (op.kind === 'store' ? [stores[op.store]!.access] : [])),
+  };
+}
+
+/** Slots: runs of blocks of the reduced axes. */
+function phasesOf(plan: TapePlan, walks: readonly Loop[], units: number): Works['phases'] {
+  const { kernel, schedule } = plan;
+  const blocks = countOf(walks);
+  const everywhere: Box = sizesOf(kernel).map((size) => [0, size]);
+  const rows = schedule.rowSections.map((section) => accessesOf(kernel, section));
+  return schedule.walks.map((section, p) => {
+    const { loads, stores } = accessesOf(kernel, section);
+    // What rows hold ahead of the first phase is computed with its slot 0.
+    const ahead = p === 0 ? rows[0]! : { loads: [], stores: [] };
+    const regions: Work['regions'] = (first, last, pitches) => {
+      const from = first * schedule.slotBlocks;
+      const boxes = boxesOf(plan, walks, from, Math.min(blocks, last * schedule.slotBlocks));
+      const both = (accesses: readonly Access[], once: readonly Access[]) =>
+        mergeRegions([
+          ...regionsIn(kernel, accesses, boxes, pitches),
+          ...(first === 0 ? regionsOf(kernel, once, everywhere, pitches) : []),
+        ]);
+      return { reads: both(loads, ahead.loads), writes: both(stores, ahead.stores) };
+    };
+    const after = rows[p + 1]!;
+    return {
+      work: { units, regions, parts: (first, last) => [[0, 1, first, last]] },
+      finish: regionsOf(kernel, [...after.loads, ...after.stores], everywhere),
+    };
+  });
+}
+
+/** Boxes that make up steps [first, last) of some loops; along all other axes they are whole. */
+function boxesOf({ kernel, layout }: TapePlan, loops: readonly Loop[], first: number, last: number): Box[] {
+  const sizes = sizesOf(kernel);
+  const counts = loops.map(({ count }) => count);
+  return boxesOfRange(first, last, counts).map((steps) => {
+    const box = sizes.map((size) => [0, size] as [number, number]);
+    loops.forEach((loop, k) => {
+      const [from, to] = steps[k]!;
+      const extent = sizes[loop.axis]!;
+      box[loop.axis] = [startOf(loop, from, extent, layout), startOf(loop, to, extent, layout)];
+    });
+    return box;
+  });
+}
+
+const CACHE_LINE = 64;
+const aligned = (bytes: number): number => Math.ceil(bytes / CACHE_LINE) * CACHE_LINE;
+
+/** Bytes that phases keep for a tile: its row registers, and the partial results of each slot. */
+function scratchOf({ kernel, layout, schedule }: TapePlan, slots: number): number {
+  const accumulators = laneKindOf(kernel, layout) === 'reduced' ? 1 : paddedWidth(layout) / CHUNK;
+  const nodes = kernel.tape.reduce(
+    (sum, i) => sum + (i.kind === 'reduce' ? aligned(nodeByteLength(kernel, i) * CHUNK * accumulators) : 0),
+    0,
+  );
+  return aligned(schedule.rowByteLength) + CACHE_LINE + slots * nodes;
+}
+
+/** Bytes of a partial result, for one lane: the nodes of `native/cpu/reduce.cpp` and `statistics.cpp`. */
+function nodeByteLength({ tape }: Kernel, reduce: Extract<Instruction, { kind: 'reduce' }>): number {
+  const arg: DType = tape[reduce.args[0]!]!.dtype;
+  const result = byteLengthOf(reduce.dtype);
+  switch (reduce.reduction) {
+    case 'argmin':
+    case 'argmax':
+      return byteLengthOf(arg) + byteLengthOf('int64');
+    case 'squaredDeviations':
+      return (isComplex(arg) ? 4 : 3) * byteLengthOf(DTYPE_INFO[arg].component);
+    case 'logsumexp':
+      return 2 * result;
+    default:
+      return result;
+  }
+}

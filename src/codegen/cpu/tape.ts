@@ -1,0 +1,327 @@
+/**
+ * Encodes a kernel as a tape for the CPU: the kernel itself with everything precomputed that does not depend on memory
+ * addresses, as one array of numbers that `native/cpu/tape-parse.cpp` reads in the same order.
+ *
+ * The domain is prepared by `tape-domain.ts`, walked as `tape-layout.ts` chooses, ordered by `tape-schedule.ts`. The
+ * arithmetic is native, under the names of the op table. Called by the CPU planner once per kernel.
+ */
+
+import { sizesOf } from '../../fusion/kernel/algebra.js';
+import {
+  type Access,
+  type Affine,
+  argumentsOf,
+  type Instruction,
+  type Kernel,
+} from '../../fusion/kernel/kernel.js';
+import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
+import { type Complex, type DType, dtypeCode, type Scalar } from '../../graph/dtype.js';
+import { toBfloat16Bits, toFloat16Bits } from '../../graph/half.js';
+import { InternalError } from '../../host/errors.js';
+import { inWindows } from '../cuts/pitch.js';
+import type { Place } from './tape-chain.js';
+import { prepare } from './tape-domain.js';
+import { type Layout, type Loop, laneKindOf, laneModeOf, loopsOf, rowStrideOf } from './tape-layout.js';
+import type { Section, TapeOp } from './tape-registers.js';
+import { scheduleOf, type TapeSchedule } from './tape-schedule.js';
+import { layoutInOrder } from './tape-sum-order.js';
+
+/** A kernel as plain data for the addon. */
+export interface TapeSpec {
+  readonly name: string;
+  /** Everything but names and constants, read from front to back. All are integers below 2^53. */
+  readonly words: Float64Array;
+  /** 16 bytes for each constant, in its dtype, little endian. */
+  readonly constants: Uint8Array;
+  /** Names of ops and reductions; words refer to them by position. */
+  readonly ops: readonly string[];
+}
+
+/** How a kernel will run, for `explain()` and tests. */
+export interface TapePlan {
+  readonly kernel: Kernel;
+  readonly levels: Levels;
+  readonly layout: Layout;
+  readonly schedule: TapeSchedule;
+}
+
+const ROLES: readonly Loop['role'][] = ['unit', 'lanes', 'rows', 'shared'];
+const LANE_KINDS: readonly ReturnType<typeof laneKindOf>[] = ['parallel', 'reduced', 'both'];
+/** First word of each instruction. */
+const OPCODE = { load: 0, index: 1, inside: 2, map: 3, cast: 4, reduce: 5, store: 6, chain: 7 } as const;
+const PLACES: readonly Place['kind'][] = ['input', 'slot', 'output', 'reduction'];
+const CONSTANT_BYTES = 16;
+
+/** Prepares, lays out and schedules a kernel. */
+export function planTape(source: Kernel): TapePlan {
+  const kernel = prepare(source);
+  const levels = levelsOf(kernel);
+  const layout = layoutInOrder(kernel, levels);
+  return { kernel, levels, layout, schedule: scheduleOf(kernel, levels, layout) };
+}
+
+/** The tape of a kernel. */
+export function encodeTape(source: Kernel): TapeSpec {
+  return new Encoder(planTape(source)).encode();
+}
+
+class Encoder {
+  private readonly words: number[] = [];
+  private readonly ops: string[] = [];
+  private readonly opIndex = new Map<string, number>();
+  private readonly sizes: readonly number[];
+  private readonly plan: TapePlan;
+  private readonly tiles: readonly Loop[];
+  private readonly walks: readonly Loop[];
+
+  constructor(plan: TapePlan) {
+    this.sizes = sizesOf(plan.kernel);
+    ({ tiles: this.tiles, walks: this.walks } = loopsOf(plan.kernel, plan.layout));
+    // All is chosen for the whole; rows may lie elsewhere.
+    this.plan = { ...plan, kernel: inWindows(plan.kernel) };
+  }
+
+  encode(): TapeSpec {
+    const { kernel, schedule } = this.plan;
+    this.layout();
+    this.put(kernel.buffers.length);
+    for (const buffer of kernel.buffers) {
+      this.put(dtypeCode(buffer.dtype), buffer.role === 'output' ? 1 : 0, buffer.elementCount);
+    }
+    const constants = this.values();
+    this.put(schedule.walks.length, schedule.keepsBlock ? 1 : 0, schedule.slotBlocks);
+    this.put(schedule.rowByteLength, schedule.blockByteLength);
+    schedule.rowSections.forEach((section, p) => {
+      this.section(section);
+      if (p < schedule.walks.length) this.section(schedule.walks[p]!);
+    });
+    return { name: kernel.name, words: Float64Array.from(this.words), constants, ops: this.ops };
+  }
+
+  private put(...words: number[]): void {
+    this.words.push(...words);
+  }
+
+  private op(name: string): number {
+    let index = this.opIndex.get(name);
+    if (index === undefined) {
+      index = this.ops.push(name) - 1;
+      this.opIndex.set(name, index);
+    }
+    return index;
+  }
+
+  /** Block size, what lanes and rows are, and the loops around the block. */
+  private layout(): void {
+    const { kernel, layout } = this.plan;
+    const first = kernel.parallel.length;
+    this.put(layout.rows, layout.take, layout.inner);
+    this.put(layout.rowAxis >= first ? 1 : 0);
+    this.put(LANE_KINDS.indexOf(laneKindOf(kernel, layout)));
+    for (const loops of [this.tiles, this.walks]) {
+      this.put(loops.length);
+      for (const { axis, count, role } of loops) this.put(count, ROLES.indexOf(role), this.sizes[axis]!);
+    }
+  }
+
+  /** Dtype, span and place of each value; returns the constants' bytes. */
+  private values(): Uint8Array {
+    const { kernel, levels, schedule } = this.plan;
+    const isMap = kernel.reduced.length === 0;
+    const constants: Uint8Array[] = [];
+    this.put(kernel.tape.length);
+    kernel.tape.forEach((instruction, i) => {
+      const span = schedule.spans[i]!;
+      this.put(dtypeCode(instruction.dtype), span.rows ? 1 : 0, span.lanes ? 1 : 0);
+      if (instruction.kind === 'const') {
+        this.put(2, constants.length);
+        constants.push(constantBytes(instruction.dtype, instruction.value));
+      } else if (isMap || levels.element[i]) this.put(0, -1);
+      else this.put(1, schedule.rowOffsets[i]!);
+    });
+    const bytes = new Uint8Array(constants.length * CONSTANT_BYTES);
+    constants.forEach((c, i) => {
+      bytes.set(c, i * CONSTANT_BYTES);
+    });
+    return bytes;
+  }
+
+  private section(section: Section): void {
+    const { kernel } = this.plan;
+    this.put(section.length);
+    for (const op of section) {
+      if (op.kind === 'store') {
+        const { value, access } = kernel.stores[op.store]!;
+        this.put(OPCODE.store, value);
+        this.access(access);
+      } else if (op.kind === 'chain') this.chain(op);
+      else this.instruction(kernel.tape[op.value]!, op);
+    }
+  }
+
+  /** Inputs, outputs, reductions and steps of a chain. */
+  private chain({
+    chain,
+    offsets,
+    directs,
+    edges,
+    reducedOffsets,
+  }: Extract<TapeOp, { kind: 'chain' }>): void {
+    const { kernel } = this.plan;
+    const { value, inputs, outputs, reductions, slots, steps } = chain;
+    this.put(OPCODE.chain, value, inputs.length, ...inputs, outputs.length);
+    outputs.forEach((output, k) => {
+      const direct = directs[k]!;
+      this.put(output, offsets[k]!, direct < 0 ? 0 : 1, edges[k]! ? 1 : 0);
+      if (direct >= 0) this.access(kernel.stores[direct]!.access);
+    });
+    this.put(reductions.length);
+    reductions.forEach((position, k) => {
+      const reduce = kernel.tape[position]!;
+      if (reduce.kind !== 'reduce') throw new InternalError(`[tape] %${position} is no reduction`);
+      this.put(
+        position,
+        reducedOffsets[k]!,
+        this.op(reduce.reduction),
+        dtypeCode(reduce.dtype),
+        1,
+        reduce.args[0]!,
+      );
+    });
+    this.put(slots, steps.length);
+    for (const { name, places } of steps) {
+      this.put(this.op(name), places.length);
+      for (const { kind, index } of places) this.put(PLACES.indexOf(kind), index);
+    }
+  }
+
+  private instruction(instruction: Instruction, op: Extract<TapeOp, { kind: 'value' }>): void {
+    const { kernel } = this.plan;
+    const { value, offset, direct, prefetch } = op;
+    const fused = this.plan.schedule.fusion.functions.get(value);
+    const args = fused?.args ?? argumentsOf(instruction);
+    // The dtype a function is found by: that of a map's last argument, of a reduction's first.
+    const typed = args[instruction.kind === 'map' ? args.length - 1 : 0]!;
+    if (instruction.kind === 'const') throw new InternalError(`[tape] constant %${value} in a section`);
+    this.put(OPCODE[instruction.kind], value, offset);
+    switch (instruction.kind) {
+      case 'load': {
+        const { access } = instruction;
+        this.put(op.isKept ? 1 : 0, op.hasEdges ? 1 : 0);
+        this.access(access);
+        if (access.index === undefined) this.put(-1);
+        else this.put(access.index.value, access.index.stride, access.index.size);
+        return;
+      }
+      case 'index':
+        this.affine(instruction.affine);
+        return;
+      case 'inside':
+        this.bounds(instruction.bounds);
+        return;
+      case 'map':
+      case 'reduce': {
+        const name = fused?.name ?? (instruction.kind === 'map' ? instruction.op : instruction.reduction);
+        this.put(this.op(name), dtypeCode(kernel.tape[typed]!.dtype));
+        break;
+      }
+      case 'cast':
+        this.put(dtypeCode(kernel.tape[args[0]!]!.dtype));
+        break;
+    }
+    this.put(args.length, ...args);
+    if (instruction.kind !== 'reduce') {
+      this.put(prefetch, direct < 0 ? 0 : 1);
+      if (direct >= 0) this.access(kernel.stores[direct]!.access);
+    }
+  }
+
+  private access(access: Access): void {
+    this.put(access.buffer);
+    this.affine(access);
+    this.bounds(access.bounds);
+  }
+
+  private bounds(bounds: readonly (Affine & { readonly size: number })[]): void {
+    this.put(bounds.length);
+    for (const bound of bounds) {
+      this.affine(bound);
+      this.put(bound.size);
+    }
+  }
+
+  /** Offset, stride along each loop's axis, row stride, and how it moves along the lanes. */
+  private affine(affine: Affine): void {
+    const { layout } = this.plan;
+    this.put(
+      affine.offset,
+      ...[...this.tiles, ...this.walks].map(({ axis }) => affine.strides[axis]!),
+      rowStrideOf(affine, layout),
+    );
+    const mode = laneModeOf(affine, layout, this.sizes);
+    if (mode.type === 'splat') this.put(0);
+    else if (mode.type === 'stride') this.put(1, mode.stride);
+    else this.put(2, layout.width, ...laneTable(affine, layout, this.sizes));
+  }
+}
+
+/** The affine function's value at each lane, less that at lane 0. */
+function laneTable(affine: Affine, layout: Layout, sizes: readonly number[]): number[] {
+  let table = [0];
+  layout.laneAxes.forEach((axis, i) => {
+    const extent = i === 0 ? layout.take : sizes[axis]!;
+    const stride = affine.strides[axis]!;
+    table = table.flatMap((base) => Array.from({ length: extent }, (_, k) => base + k * stride));
+  });
+  return table;
+}
+
+/** A constant's bytes in its dtype. */
+function constantBytes(dtype: DType, value: Scalar): Uint8Array {
+  const bytes = new Uint8Array(CONSTANT_BYTES);
+  const view = new DataView(bytes.buffer);
+  const { re, im }: Complex = typeof value === 'object' ? value : { re: Number(value), im: 0 };
+  const integer = typeof value === 'bigint' ? value : BigInt(Number.isFinite(re) ? Math.trunc(re) : 0);
+  switch (dtype) {
+    case 'bool':
+      view.setUint8(0, typeof value === 'bigint' ? Number(value !== 0n) : Number(re !== 0 || im !== 0));
+      break;
+    case 'int8':
+    case 'uint8':
+      view.setUint8(0, Number(BigInt.asUintN(8, integer)));
+      break;
+    case 'int16':
+    case 'uint16':
+      view.setUint16(0, Number(BigInt.asUintN(16, integer)), true);
+      break;
+    case 'int32':
+    case 'uint32':
+      view.setUint32(0, Number(BigInt.asUintN(32, integer)), true);
+      break;
+    case 'int64':
+    case 'uint64':
+      view.setBigUint64(0, BigInt.asUintN(64, integer), true);
+      break;
+    case 'float16':
+      view.setUint16(0, toFloat16Bits(re), true);
+      break;
+    case 'bfloat16':
+      view.setUint16(0, toBfloat16Bits(re), true);
+      break;
+    case 'float32':
+      view.setFloat32(0, re, true);
+      break;
+    case 'float64':
+      view.setFloat64(0, re, true);
+      break;
+    case 'complex64':
+      view.setFloat32(0, re, true);
+      view.setFloat32(4, im, true);
+      break;
+    case 'complex128':
+      view.setFloat64(0, re, true);
+      view.setFloat64(8, im, true);
+      break;
+  }
+  return bytes;
+}

@@ -1,0 +1,156 @@
+/**
+ * Prints tape instructions as CUDA C statements, one variable per value. Which instructions, in which loop and with
+ * which coordinates is up to the schedule printers, who also say what is already at hand (`Scope.known`).
+ */
+
+import { affineLoadOf, affinesIn, liveValues, sizesOf } from '../../fusion/kernel/algebra.js';
+import {
+  type Access,
+  type AccessIndex,
+  type Affine,
+  argumentsOf,
+  type Instruction,
+  type Kernel,
+} from '../../fusion/kernel/kernel.js';
+import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
+import { CUDA_TYPE, opRow } from '../../graph/ops.js';
+import { InternalError } from '../../host/errors.js';
+import { castExpression, fromStorage } from './casts.js';
+import { affineExpression, boundsExpression, indexWidthOf } from './index-math.js';
+import { zeroLiteral } from './literals.js';
+import { apartCall, callsApart } from './outlined.js';
+import { Parameters } from './parameters.js';
+import type { Writer } from './writer.js';
+
+/** Where instructions are printed: the coordinate of each axis, and values that are already in variables. */
+export interface Scope {
+  readonly coordinates: readonly string[];
+  readonly known: ReadonlyMap<number, string>;
+  /** What ops of one argument are printed as instead of their own expressions. */
+  readonly instead?: ReadonlyMap<number, (argument: string) => string> | undefined;
+}
+
+/** A kernel with what every printer asks about it. */
+export class Body {
+  readonly kernel: Kernel;
+  readonly levels: Levels;
+  readonly sizes: readonly number[];
+  /** By position, then axis: whether the value depends on the axis. */
+  readonly depends: readonly (readonly boolean[])[];
+  readonly #callsApart: boolean;
+
+  constructor(kernel: Kernel) {
+    this.kernel = kernel;
+    this.levels = levelsOf(kernel);
+    this.sizes = sizesOf(kernel);
+    this.depends = dependenciesOf(kernel);
+    this.#callsApart = callsApart(kernel);
+  }
+
+  /** `largest`: a further index that has to fit. */
+  parameters(largest = 0): Parameters {
+    return new Parameters(this.kernel, indexWidthOf(this.kernel, largest));
+  }
+
+  instruction(position: number): Instruction {
+    return this.kernel.tape[position]!;
+  }
+
+  /** The access of a load whose place depends on coordinates alone. A gather is printed where it is computed, as ops are. */
+  accessAt(position: number): Access | undefined {
+    return affineLoadOf(this.instruction(position));
+  }
+
+  readonly isLoad = (position: number): boolean => this.accessAt(position) !== undefined;
+
+  dependsOnParallel(position: number): boolean {
+    return this.depends[position]!.some((on, axis) => on && axis < this.kernel.parallel.length);
+  }
+
+  /** Positions needed for `targets`, in tape order, without constants and without what is `known` (or below it). */
+  closure(targets: Iterable<number>, known: (position: number) => boolean): number[] {
+    return liveValues(
+      this.kernel.tape,
+      targets,
+      (position) => known(position) || this.instruction(position).kind === 'const',
+    );
+  }
+
+  /** The expression that names a value in a scope. */
+  value(position: number, scope: Scope, params: Parameters): string {
+    const known = scope.known.get(position);
+    if (known !== undefined) return known;
+    const instruction = this.instruction(position);
+    if (instruction.kind === 'const') return params.constant(position, instruction.dtype, instruction.value);
+    return `v${position}`;
+  }
+
+  /** Prints `positions` (in tape order) as declarations `v<position>`. */
+  print(out: Writer, positions: readonly number[], scope: Scope, params: Parameters): void {
+    for (const position of positions) {
+      const { dtype } = this.instruction(position);
+      out.line(`const ${CUDA_TYPE[dtype]} v${position} = ${this.#expression(position, scope, params)};`);
+    }
+  }
+
+  #expression(position: number, scope: Scope, params: Parameters): string {
+    const instruction = this.instruction(position);
+    const args = argumentsOf(instruction).map((arg) => this.value(arg, scope, params));
+    switch (instruction.kind) {
+      case 'load': {
+        const { access, dtype } = instruction;
+        const affine = affineExpression(access, scope.coordinates, params);
+        const address =
+          access.index === undefined ? affine : `${affine} + ${indexTerm(access.index, args[0]!, params)}`;
+        const loaded = fromStorage(dtype, `${params.buffer(access.buffer)}[${address}]`);
+        if (access.bounds.length === 0) return loaded;
+        return `${boundsExpression(access.bounds, scope.coordinates, params)} ? ${loaded} : ${zeroLiteral(dtype)}`;
+      }
+      case 'index':
+        return `(long long)(${affineExpression(instruction.affine, scope.coordinates, params)})`;
+      case 'inside':
+        return boundsExpression(instruction.bounds, scope.coordinates, params);
+      case 'cast':
+        return castExpression(args[0]!, this.instruction(instruction.args[0]).dtype, instruction.dtype);
+      case 'map': {
+        const dtype = this.#argumentDType(instruction);
+        return (
+          scope.instead?.get(position)?.(args[0]!) ??
+          (this.#callsApart ? apartCall(instruction, args, dtype) : undefined) ??
+          opRow(instruction.op).cuda(args, dtype)
+        );
+      }
+      default:
+        throw new InternalError(`${instruction.kind} is not printed in a body`);
+    }
+  }
+
+  /** The dtype an op computes in: that of its arguments (for `where`, of its choices). */
+  #argumentDType(instruction: Extract<Instruction, { kind: 'map' }>) {
+    return this.instruction(instruction.args[instruction.args.length - 1]!).dtype;
+  }
+}
+
+/** The part of an address that a value chooses. */
+const indexTerm = ({ stride }: AccessIndex, value: string, params: Parameters): string =>
+  stride === 1 ? `(${params.index})${value}` : `(${params.index})${value} * ${params.size(stride)}`;
+
+const touches = (affines: readonly Affine[], axis: number): boolean =>
+  affines.some((a) => a.strides[axis] !== 0);
+
+/** By position, then axis: whether the value depends on the axis. */
+export function dependenciesOf(kernel: Kernel): boolean[][] {
+  const axes = [...sizesOf(kernel).keys()];
+  const result: boolean[][] = [];
+  for (const i of kernel.tape) {
+    const own = affinesIn(i);
+    result.push(
+      axes.map(
+        (axis) =>
+          (i.kind !== 'reduce' || axis < kernel.parallel.length) &&
+          (touches(own, axis) || argumentsOf(i).some((arg) => result[arg]![axis])),
+      ),
+    );
+  }
+  return result;
+}

@@ -1,0 +1,259 @@
+/**
+ * Loads and stores of chunks: V consecutive elements along one axis that one thread handles together. A chunk moves
+ * as one access of up to 16 bytes where its addresses are consecutive and aligned, else element by element; what does
+ * not depend on the axis is loaded once.
+ *
+ * Called by the schedule printers, which choose axis and V and keep chunks in register arrays.
+ */
+import { type Access, sameBound } from '../../fusion/kernel/kernel.js';
+import { byteLengthOf, type DType } from '../../graph/dtype.js';
+import type { Body } from './body.js';
+import { fromStorage, STORAGE_TYPE, toStorage } from './casts.js';
+import { affineExpression, boundsExpression } from './index-math.js';
+import { zeroLiteral } from './literals.js';
+import type { Parameters } from './parameters.js';
+import type { Writer } from './writer.js';
+
+/** The axis along which chunks lie, and their length. */
+export interface Chunking {
+  readonly axis: number;
+  readonly width: number;
+}
+
+/** Coordinates of a chunk's first element. */
+export type ChunkCoordinates = readonly string[];
+
+/** The coordinates of a chunk's element `e`. */
+export const elementCoordinates = (at: ChunkCoordinates, { axis, width }: Chunking, e = 'e'): string[] =>
+  at.map((coordinate, k) => (k === axis && width > 1 ? `(${coordinate} + ${e})` : coordinate));
+
+type Mode = 'uniform' | 'vector' | 'single';
+
+/** Whether every chunk of a contiguous access starts at a multiple of its length. */
+export const isAligned = (access: Access, { axis, width }: Chunking): boolean =>
+  access.offset % width === 0 && access.strides.every((stride, k) => k === axis || stride % width === 0);
+
+function modeOf(access: Access, chunking: Chunking): Mode {
+  const { axis, width } = chunking;
+  const bounded = access.bounds.some((b) => b.strides[axis] !== 0);
+  if (access.strides[axis] === 0 && !bounded) return 'uniform';
+  return width > 1 && access.strides[axis] === 1 && !bounded && isAligned(access, chunking)
+    ? 'vector'
+    : 'single';
+}
+
+/** How many elements further an access reads than one that moves as a whole, of which it has most elements; undefined: it has not. */
+export function shiftFrom(whole: Access, access: Access, chunking: Chunking): number | undefined {
+  const by = access.offset - whole.offset;
+  const isNear = by !== 0 && Math.abs(by) < chunking.width && access.buffer === whole.buffer;
+  if (!isNear || !isVector(whole, chunking) || isVector(access, chunking)) return undefined;
+  const isAlong = access.strides.every((stride, k) => stride === whole.strides[k]);
+  // Where the one is read, the other is there.
+  const holds = whole.bounds.every((bound) => access.bounds.some((other) => sameBound(bound, other)));
+  return isAlong && holds ? by : undefined;
+}
+
+/** Whether the chunks of an access move as a whole. */
+export const isVector = (access: Access, chunking: Chunking): boolean =>
+  modeOf(access, chunking) === 'vector';
+
+const packType = (dtype: DType, width: number): string => `weft_pack<${STORAGE_TYPE[dtype]}, ${width}>`;
+/** The zero of a dtype as it lies in memory. */
+const storageZero = (dtype: DType): string => (dtype === 'bool' ? '(unsigned char)0' : zeroLiteral(dtype));
+
+/** Register arrays that hold loaded chunks: `l<position>`, with the given dimensions. */
+export class ChunkLoads {
+  readonly #body: Body;
+  readonly #chunking: Chunking;
+  readonly #params: Parameters;
+  /** Loads that have most of their elements from another, so many elements further on. */
+  readonly #shifted = new Map<number, { readonly from: number; readonly by: number }>();
+
+  get chunking(): Chunking {
+    return this.#chunking;
+  }
+
+  /** `together`: loads whose chunks are all there at once, so that some may take elements from others. */
+  constructor(body: Body, chunking: Chunking, params: Parameters, together: readonly number[] = []) {
+    this.#body = body;
+    this.#chunking = chunking;
+    this.#params = params;
+    for (const position of together) {
+      for (const from of together) {
+        const by = shiftFrom(this.#load(from).access, this.#load(position).access, chunking);
+        if (by !== undefined && !this.#shifted.has(position)) this.#shifted.set(position, { from, by });
+      }
+    }
+  }
+
+  /** Loads, those first from which others take elements. */
+  inOrder(positions: readonly number[]): number[] {
+    const isShifted = (position: number): number => (this.#shifted.has(position) ? 1 : 0);
+    return [...positions].sort((a, b) => isShifted(a) - isShifted(b));
+  }
+
+  #load(position: number) {
+    const instruction = this.#body.instruction(position);
+    if (instruction.kind !== 'load') throw new TypeError(`%${position} is no load`);
+    return instruction;
+  }
+
+  /** The type that holds a loaded chunk. */
+  typeOf(position: number): string {
+    const { access, dtype } = this.#load(position);
+    const uniform = modeOf(access, this.#chunking) === 'uniform';
+    return uniform ? STORAGE_TYPE[dtype] : packType(dtype, this.#chunking.width);
+  }
+
+  declare(out: Writer, position: number, dimensions: readonly number[]): void {
+    out.line(`${this.typeOf(position)} l${position}${dimensions.map((n) => `[${n}]`).join('')};`);
+  }
+
+  /** Loads a chunk into `l<position><index>`. */
+  load(out: Writer, position: number, index: string, at: ChunkCoordinates): void {
+    const { access, dtype } = this.#load(position);
+    const { width } = this.#chunking;
+    const target = `l${position}${index}`;
+    const source = this.#params.buffer(access.buffer);
+    const mode = modeOf(access, this.#chunking);
+    const element = (coordinates: readonly string[]): string => {
+      const loaded = `${source}[${affineExpression(access, coordinates, this.#params)}]`;
+      if (access.bounds.length === 0) return loaded;
+      return `${boundsExpression(access.bounds, coordinates, this.#params)} ? ${loaded} : ${storageZero(dtype)}`;
+    };
+    const shifted = this.#shifted.get(position);
+    if (shifted !== undefined) {
+      const { from, by } = shifted;
+      const place = by < 0 ? `e - ${-by}` : `e + ${by}`;
+      const isThere = by < 0 ? `e >= ${-by}` : `e < ${width - by}`;
+      const coordinates = elementCoordinates(at, this.#chunking);
+      const own = `${source}[${affineExpression(access, coordinates, this.#params)}]`;
+      const either = `(${isThere} ? l${from}${index}.v[${place}] : ${own})`;
+      const holds = boundsExpression(access.bounds, coordinates, this.#params);
+      const guarded = holds === 'true' ? either : `${holds} ? ${either} : ${storageZero(dtype)}`;
+      out.unrolled('e', width, () => out.line(`${target}.v[e] = ${guarded};`));
+    } else if (mode === 'uniform') {
+      out.line(`${target} = ${element(at)};`);
+    } else if (mode === 'single') {
+      if (width === 1) out.line(`${target}.v[0] = ${element(at)};`);
+      else {
+        out.unrolled('e', width, () =>
+          out.line(`${target}.v[e] = ${element(elementCoordinates(at, this.#chunking))};`),
+        );
+      }
+    } else {
+      const pack = packType(dtype, width);
+      const address = affineExpression(access, at, this.#params);
+      const whole = `*reinterpret_cast<const ${pack}*>(${source} + (${address}))`;
+      const guard = boundsExpression(access.bounds, at, this.#params);
+      out.line(`${target} = ${guard === 'true' ? whole : `${guard} ? ${whole} : ${pack}()`};`);
+    }
+  }
+
+  /** Element `e` of a loaded chunk as it lies in memory. */
+  raw(position: number, index: string, e = 'e'): string {
+    const chunk = `l${position}${index}`;
+    if (modeOf(this.#load(position).access, this.#chunking) === 'uniform') return chunk;
+    return `${chunk}.v[${this.#chunking.width === 1 ? '0' : e}]`;
+  }
+
+  /** Element `e` of a loaded chunk as a value. */
+  value(position: number, index: string, e = 'e'): string {
+    return fromStorage(this.#load(position).dtype, this.raw(position, index, e));
+  }
+
+  /** Element e of a loaded chunk, where e is the variable of a loop that is not unrolled. */
+  picked(position: number, index: string): string {
+    const { access, dtype } = this.#load(position);
+    if (modeOf(access, this.#chunking) === 'uniform') return this.value(position, index);
+    return fromStorage(dtype, `weft_pick(l${position}${index}.v, e)`);
+  }
+}
+
+/** Chunks of results on their way to memory: `o<store>`. */
+export class ChunkStores {
+  readonly #body: Body;
+  readonly #chunking: Chunking;
+  readonly #params: Parameters;
+
+  constructor(body: Body, chunking: Chunking, params: Parameters) {
+    this.#body = body;
+    this.#chunking = chunking;
+    this.#params = params;
+  }
+
+  #dtype(store: number): DType {
+    return this.#body.kernel.buffers[this.#body.kernel.stores[store]!.access.buffer]!.dtype;
+  }
+
+  declare(out: Writer, store: number, dimensions: readonly number[]): void {
+    const shape = dimensions.map((n) => `[${n}]`).join('');
+    out.line(`${packType(this.#dtype(store), this.#chunking.width)} o${store}${shape};`);
+  }
+
+  /** Puts element `e` of a chunk. */
+  put(out: Writer, store: number, index: string, value: string, e = 'e'): void {
+    const place = this.#chunking.width === 1 ? '0' : e;
+    out.line(`o${store}${index}.v[${place}] = ${toStorage(this.#dtype(store), value)};`);
+  }
+
+  /** Puts element e of a chunk, where e is the variable of a loop that is not unrolled. */
+  putPicked(out: Writer, store: number, index: string, value: string): void {
+    const dtype = this.#dtype(store);
+    out.line(`weft_put<${STORAGE_TYPE[dtype]}>(o${store}${index}.v, e, ${toStorage(dtype, value)});`);
+  }
+
+  /** Stores a chunk. */
+  flush(out: Writer, store: number, index: string, at: ChunkCoordinates): void {
+    const { access } = this.#body.kernel.stores[store]!;
+    const target = this.#params.buffer(access.buffer);
+    const { width } = this.#chunking;
+    const chunk = `o${store}${index}`;
+    if (isVector(access, this.#chunking)) {
+      const address = affineExpression(access, at, this.#params);
+      out.line(
+        `*reinterpret_cast<${packType(this.#dtype(store), width)}*>(${target} + (${address})) = ${chunk};`,
+      );
+    } else if (width === 1) {
+      out.line(`${target}[${affineExpression(access, at, this.#params)}] = ${chunk}.v[0];`);
+    } else {
+      const each = elementCoordinates(at, this.#chunking);
+      out.unrolled('e', width, () =>
+        out.line(`${target}[${affineExpression(access, each, this.#params)}] = ${chunk}.v[e];`),
+      );
+    }
+  }
+}
+
+/** Stores one element directly. */
+export function storeElement(
+  out: Writer,
+  body: Body,
+  params: Parameters,
+  store: number,
+  value: string,
+  coordinates: readonly string[],
+): void {
+  const { access } = body.kernel.stores[store]!;
+  const dtype = body.kernel.buffers[access.buffer]!.dtype;
+  const address = affineExpression(access, coordinates, params);
+  out.line(`${params.buffer(access.buffer)}[${address}] = ${toStorage(dtype, value)};`);
+}
+
+/**
+ * Chunk length along an axis for accesses of these dtypes: 16 bytes of the widest, but at least 4 elements of what is
+ * smaller, and a divisor of `multiple`, so that no chunk crosses the end of the axis.
+ */
+export function chunkWidth(dtypes: readonly DType[], multiple: number): number {
+  if (dtypes.length === 0) return Math.min(4, powerOfTwoIn(multiple));
+  const bytes = dtypes.map(byteLengthOf);
+  const width = Math.max(16 / Math.max(...bytes), Math.min(4, 16 / Math.min(...bytes)));
+  return Math.min(width, powerOfTwoIn(multiple));
+}
+
+/** The largest power of two that divides a size (16 at most). */
+export const powerOfTwoIn = (size: number): number => {
+  let width = 1;
+  while (width < 16 && size % (2 * width) === 0) width *= 2;
+  return width;
+};

@@ -1,0 +1,64 @@
+/**
+ * The near forms of ops (`fast-paths.ts`): which there are, what they record, and when that says that they hold. For float32;
+ * other dtypes have none. A near form gives the bits of the op, or kernels would disagree, but for terms of sums.
+ */
+import { argumentsOf, type Instruction } from '../../fusion/kernel/kernel.js';
+import type { DType } from '../../graph/dtype.js';
+import type { OpName } from '../../graph/ops.js';
+
+export interface NearForm {
+  /** A function of the prelude that takes the argument and the record. */
+  readonly name: string;
+  /** The same for a result whose NaN would not show in what is stored: it records that, too. */
+  readonly hidden: string;
+  /**
+   * Of ops that have another function of the prelude for terms of sums, where no single one is seen: that function, whose bits
+   * the near form gives. It is taken there alone.
+   */
+  readonly term?: string;
+  /** The record: a variable, what it starts from, and the condition under which every argument was ordinary. */
+  readonly record: string;
+  readonly start: string;
+  readonly ordinary: string;
+  /**
+   * Whether arguments that are not ordinary are so rare that a map, whose chunks all begin with near forms, should take it.
+   * Those of a square root are; those of `exp` in a Gaussian are not.
+   */
+  readonly inMaps: boolean;
+}
+
+const NEAR_FORMS = new Map<OpName, NearForm>([
+  [
+    'sqrt',
+    {
+      name: 'weft_near_sqrt',
+      hidden: 'weft_near_sqrt_hidden',
+      record: 'reciprocals',
+      start: '0.0f',
+      ordinary: 'reciprocals < __int_as_float(0x71800000)', // 2^100
+      inMaps: true,
+    },
+  ],
+  [
+    'exp',
+    {
+      name: 'weft_near_exp',
+      hidden: 'weft_near_exp',
+      term: 'weft_term_exp',
+      record: 'exponents',
+      start: '0.0f',
+      ordinary: 'exponents <= 125.0f',
+      inMaps: false,
+    },
+  ],
+]);
+
+/** The near form of an instruction of a tape; undefined if it has none. */
+export function nearFormOf(i: Instruction, dtypeOf: (position: number) => DType): NearForm | undefined {
+  if (i.kind !== 'map' || dtypeOf(argumentsOf(i)[0]!) !== 'float32') return undefined;
+  return NEAR_FORMS.get(i.op);
+}
+
+/** Whether a loop over reduced axes takes a near form: one for terms of sums where all reductions of the tape are sums. */
+export const suitsLoop = ({ term }: NearForm, tape: readonly Instruction[]): boolean =>
+  term === undefined || tape.every((i) => i.kind !== 'reduce' || i.reduction === 'sum');

@@ -1,0 +1,119 @@
+/**
+ * Constants of generated code: the few values that stand in the source (zeros and identities of reductions), and the
+ * bytes of a constant of the tape, which is an argument so that another value needs no other kernel.
+ */
+
+import { byteLengthOf, type Complex, DTYPE_INFO, type DType, type Scalar } from '../../graph/dtype.js';
+import { toBfloat16Bits, toFloat16Bits } from '../../graph/half.js';
+import { CUDA_TYPE } from '../../graph/ops.js';
+import { InternalError } from '../../host/errors.js';
+
+/** The zero of a dtype as a CUDA C expression. */
+export function zeroLiteral(dtype: DType): string {
+  switch (dtype) {
+    case 'bool':
+      return 'false';
+    case 'float32':
+      return '0.0f';
+    case 'float64':
+      return '0.0';
+    case 'float16':
+    case 'bfloat16':
+    case 'complex64':
+    case 'complex128':
+      return `${CUDA_TYPE[dtype]}()`;
+    default:
+      return `(${CUDA_TYPE[dtype]})0`;
+  }
+}
+
+/** One, for products. */
+export function oneLiteral(dtype: DType): string {
+  switch (dtype) {
+    case 'bool':
+      return 'true';
+    case 'float32':
+      return '1.0f';
+    case 'float64':
+      return '1.0';
+    case 'complex64':
+      return 'weft_c64{1.0f, 0.0f}';
+    case 'complex128':
+      return 'weft_c128{1.0, 0.0}';
+    default:
+      return `(${CUDA_TYPE[dtype]})1`;
+  }
+}
+
+const LARGEST: Partial<Record<DType, readonly [string, string]>> = {
+  bool: ['false', 'true'],
+  int8: ['(signed char)-128', '(signed char)127'],
+  int16: ['(short)-32768', '(short)32767'],
+  // The least of each width has no literal of its own: 2147483648 is not an int.
+  int32: ['(-2147483647 - 1)', '2147483647'],
+  int64: ['(-9223372036854775807ll - 1)', '9223372036854775807ll'],
+  uint8: ['(unsigned char)0', '(unsigned char)255'],
+  uint16: ['(unsigned short)0', '(unsigned short)65535'],
+  uint32: ['0u', '4294967295u'],
+  uint64: ['0ull', '18446744073709551615ull'],
+  float32: ['-__int_as_float(0x7f800000)', '__int_as_float(0x7f800000)'],
+  float64: ['-__longlong_as_double(0x7ff0000000000000ll)', '__longlong_as_double(0x7ff0000000000000ll)'],
+};
+
+function extreme(dtype: DType, side: 0 | 1): string {
+  const pair = LARGEST[dtype];
+  if (pair === undefined) throw new InternalError(`${dtype} has no extreme value`);
+  return pair[side];
+}
+/** The least value of an ordered dtype (−∞ for floats). */
+export const lowestLiteral = (dtype: DType): string => extreme(dtype, 0);
+/** The greatest value of an ordered dtype (∞ for floats). */
+export const highestLiteral = (dtype: DType): string => extreme(dtype, 1);
+
+/** The bytes of a value as a kernel argument, little-endian. The value is one that the dtype holds. */
+export function scalarBytes(dtype: DType, value: Scalar): Uint8Array {
+  const bytes = new Uint8Array(byteLengthOf(dtype));
+  const view = new DataView(bytes.buffer);
+  if (typeof value === 'object') {
+    const half = bytes.length / 2;
+    setReal(view, 0, DTYPE_INFO[dtype].component, value.re);
+    setReal(view, half, DTYPE_INFO[dtype].component, value.im);
+  } else {
+    setReal(view, 0, DTYPE_INFO[dtype].component, value);
+  }
+  return bytes;
+}
+
+function setReal(view: DataView, at: number, dtype: DType, value: Exclude<Scalar, Complex>): void {
+  switch (dtype) {
+    case 'float64':
+      view.setFloat64(at, Number(value), true);
+      break;
+    case 'float32':
+      view.setFloat32(at, Number(value), true);
+      break;
+    case 'float16':
+      view.setUint16(at, toFloat16Bits(Number(value)), true);
+      break;
+    case 'bfloat16':
+      view.setUint16(at, toBfloat16Bits(Number(value)), true);
+      break;
+    case 'int64':
+    case 'uint64':
+      view.setBigUint64(at, BigInt.asUintN(64, BigInt(value)), true);
+      break;
+    case 'int32':
+    case 'uint32':
+      view.setUint32(at, Number(BigInt.asUintN(32, BigInt(value))), true);
+      break;
+    case 'int16':
+    case 'uint16':
+      view.setUint16(at, Number(value) & 0xffff, true);
+      break;
+    case 'bool':
+      view.setUint8(at, value ? 1 : 0);
+      break;
+    default:
+      view.setUint8(at, Number(value) & 0xff);
+  }
+}

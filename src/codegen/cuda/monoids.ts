@@ -1,0 +1,131 @@
+/**
+ * The reductions as monoids printed in CUDA C: what an accumulator holds, what it starts from, how an element and how
+ * another accumulator joins it, and the result. One case per row of `graph/reductions.ts`.
+ */
+
+import type { Instruction } from '../../fusion/kernel/kernel.js';
+import { byteLengthOf, DTYPE_INFO, type DType } from '../../graph/dtype.js';
+import { CUDA_TYPE, type OpName, opRow } from '../../graph/ops.js';
+import { InternalError } from '../../host/errors.js';
+import { highestLiteral, lowestLiteral, oneLiteral, zeroLiteral } from './literals.js';
+
+export interface Monoid {
+  /** The accumulator's members. */
+  readonly components: readonly DType[];
+  /** The accumulator's CUDA C type. */
+  readonly type: string;
+  readonly identity: string;
+  /** The accumulator of one element. */
+  lift(args: readonly string[]): string;
+  /** An accumulator with one more element. */
+  push(accumulator: string, args: readonly string[]): string;
+  combine(a: string, b: string): string;
+  finish(accumulator: string): string;
+  /** Whether several elements are best turned into one accumulator at once, by `weft_moments_of`. */
+  readonly chunked: boolean;
+}
+
+/** Bytes of an accumulator, with the padding of a C struct. */
+export function accumulatorByteLength({ components }: Monoid): number {
+  let end = 0;
+  let align = 1;
+  for (const dtype of components) {
+    const bytes = byteLengthOf(dtype);
+    align = Math.max(align, bytes);
+    end = Math.ceil(end / bytes) * bytes + bytes;
+  }
+  return Math.ceil(end / align) * align;
+}
+
+/** A monoid that is an op of the table. */
+function byOp(op: OpName, dtype: DType, identity: string): Monoid {
+  const combine = (a: string, b: string): string => opRow(op).cuda([a, b], dtype);
+  return {
+    components: [dtype],
+    type: CUDA_TYPE[dtype],
+    identity,
+    lift: ([x]) => x!,
+    push: (accumulator, [x]) => combine(accumulator, x!),
+    combine,
+    finish: (accumulator) => accumulator,
+    chunked: false,
+  };
+}
+
+function best(dtype: DType, index: 'int32' | 'int64', least: boolean): Monoid {
+  const type = `weft_best<${CUDA_TYPE[dtype]}, ${CUDA_TYPE[index]}>`;
+  const lift = ([x, i]: readonly string[]): string => `${type}{${x}, (${CUDA_TYPE[index]})${i}}`;
+  const combine = (a: string, b: string): string => `weft_first_${least ? 'least' : 'greatest'}(${a}, ${b})`;
+  // No element comes after this index, so that even an infinity replaces the start.
+  const identity = `${type}{${least ? highestLiteral(dtype) : lowestLiteral(dtype)}, ${highestLiteral(index)}}`;
+  return {
+    components: [dtype, index],
+    type,
+    identity,
+    lift,
+    push: (accumulator, args) => combine(accumulator, lift(args)),
+    combine,
+    finish: (accumulator) => `(long long)${accumulator}.index`,
+    chunked: false,
+  };
+}
+
+function moments(dtype: DType): Monoid {
+  const { component } = DTYPE_INFO[dtype];
+  const type = `weft_moments<${CUDA_TYPE[dtype]}, ${CUDA_TYPE[component]}>`;
+  const combine = (a: string, b: string): string => `weft_combine(${a}, ${b})`;
+  const lift = ([x]: readonly string[]): string =>
+    `${type}{${oneLiteral(component)}, ${x}, weft_undefined_of(${x})}`;
+  return {
+    components: [component, dtype, component],
+    type,
+    identity: `${type}{${zeroLiteral(component)}, ${zeroLiteral(dtype)}, ${zeroLiteral(component)}}`,
+    lift,
+    push: (accumulator, args) => combine(accumulator, lift(args)),
+    combine,
+    finish: (accumulator) => `${accumulator}.deviations`,
+    chunked: true,
+  };
+}
+
+function logSum(dtype: DType): Monoid {
+  const type = `weft_logsum<${CUDA_TYPE[dtype]}>`;
+  return {
+    components: [dtype, dtype],
+    type,
+    identity: `${type}{${lowestLiteral(dtype)}, ${zeroLiteral(dtype)}}`,
+    lift: ([x]) => `${type}{${x}, ${oneLiteral(dtype)}}`,
+    push: (accumulator, [x]) => `weft_push(${accumulator}, ${x})`,
+    combine: (a, b) => `weft_combine(${a}, ${b})`,
+    finish: (accumulator) => `weft_log_of(${accumulator})`,
+    chunked: false,
+  };
+}
+
+/** The monoid of a `reduce` whose argument has `dtype`. `wide`: indices need 64 bits. */
+export function monoidOf(instruction: Instruction, dtype: DType, wide: boolean): Monoid {
+  if (instruction.kind !== 'reduce') throw new InternalError(`${instruction.kind} is no reduction`);
+  switch (instruction.reduction) {
+    case 'sum':
+      return byOp('add', dtype, zeroLiteral(dtype));
+    case 'prod':
+      return byOp('multiply', dtype, oneLiteral(dtype));
+    case 'min':
+      return byOp('minimum', dtype, highestLiteral(dtype));
+    case 'max':
+      return byOp('maximum', dtype, lowestLiteral(dtype));
+    case 'any':
+      // Not ||: its right side may be a shuffle, which every lane has to reach.
+      return byOp('bitwiseOr', 'bool', 'false');
+    case 'all':
+      return byOp('bitwiseAnd', 'bool', 'true');
+    case 'argmin':
+      return best(dtype, wide ? 'int64' : 'int32', true);
+    case 'argmax':
+      return best(dtype, wide ? 'int64' : 'int32', false);
+    case 'squaredDeviations':
+      return moments(dtype);
+    case 'logsumexp':
+      return logSum(dtype);
+  }
+}

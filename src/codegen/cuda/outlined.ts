@@ -1,0 +1,50 @@
+/**
+ * Functions of expensive ops that stand apart and are called. To have a sine where it is used takes some dozens of
+ * instructions, for each element of a thread; a kernel with hundreds of them takes NVRTC minutes, and with one copy of
+ * each function a second. A call costs about as much as a few instructions, so kernels with a few such ops have none.
+ */
+import type { Instruction, Kernel } from '../../fusion/kernel/kernel.js';
+import { DTYPES, type DType } from '../../graph/dtype.js';
+import { CUDA_TYPE, type OpName, opRow } from '../../graph/ops.js';
+
+/** Cost (`OpRow.cost`) of such an op, at least. */
+const EXPENSIVE = 10;
+/** What the expensive ops of a kernel may cost together where each is compiled in its place: sixteen sines. */
+const MOST_IN_PLACE = 256;
+
+/** Whether an op is many instructions. */
+export const isExpensive = (instruction: Instruction): boolean =>
+  instruction.kind === 'map' && opRow(instruction.op).cost >= EXPENSIVE;
+
+/** Whether the expensive ops of a kernel are called. */
+export function callsApart({ tape }: Kernel): boolean {
+  let cost = 0;
+  for (const i of tape) if (i.kind === 'map' && isExpensive(i)) cost += opRow(i.op).cost;
+  return cost > MOST_IN_PLACE;
+}
+
+/** The call of an op on arguments of a dtype, or undefined where it is better in its place. */
+export const apartCall = (
+  instruction: Instruction,
+  args: readonly string[],
+  dtype: DType,
+): string | undefined =>
+  instruction.kind === 'map' && isExpensive(instruction)
+    ? `weft_apart_${instruction.op}_${dtype}(${args.join(', ')})`
+    : undefined;
+
+const CALL = new RegExp(`\\bweft_apart_(\\w+)_(${DTYPES.join('|')})\\b`, 'g');
+
+/** The functions that a text calls, each once. */
+export function apartFunctions(text: string): string {
+  const calls = new Map([...text.matchAll(CALL)].map((match) => [match[0], match] as const));
+  return [...calls.values()].map(([name, op, dtype]) => define(name, op as OpName, dtype as DType)).join('');
+}
+
+function define(name: string, op: OpName, dtype: DType): string {
+  const { arity, cuda, dtype: rule } = opRow(op);
+  const names = ['a', 'b', 'c'].slice(0, arity);
+  const { result } = rule(names.map(() => dtype))!;
+  const parameters = names.map((parameter) => `${CUDA_TYPE[dtype]} ${parameter}`).join(', ');
+  return `__device__ __attribute__((noinline)) ${CUDA_TYPE[result]} ${name}(${parameters}) {\n  return ${cuda(names, dtype)};\n}\n\n`;
+}

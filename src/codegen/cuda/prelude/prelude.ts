@@ -1,0 +1,57 @@
+/**
+ * The device functions that generated code may call. A piece is written in front of a kernel only if the kernel, or a
+ * piece that it needs, names it. NVRTC has no headers, so halves are converted by PTX instructions.
+ *
+ * Inline PTX stands in one form, `asm("instruction operands;" : "=c"(result) : "c"(argument) …)`, one to a line, which
+ * the simulated NVRTC of the tests can read.
+ */
+import { COMPLEX_PIECES } from './prelude-complex.js';
+import { NEAR_PIECES } from './prelude-fast-paths.js';
+import { NUMBER_PIECES } from './prelude-numbers.js';
+import { type Piece, piece } from './prelude-piece.js';
+import { REDUCTION_PIECES } from './prelude-reductions.js';
+
+const BASE: readonly Piece[] = [
+  piece(`
+/* An index below 2^31 (2^63) divided by a size, as a product with a precomputed multiplier. */
+__device__ __forceinline__ unsigned int weft_divide(unsigned int n, unsigned int magic, unsigned int shift) {
+  return (unsigned int)(((unsigned long long)n * magic) >> shift);
+}
+__device__ __forceinline__ unsigned long long weft_divide(unsigned long long n, unsigned long long magic, unsigned int shift) {
+  return __umul64hi(n, magic) >> (shift - 64);
+}`),
+  piece(`
+/* Consecutive elements that move as one. */
+template <class T, int N>
+struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
+  T v[N];
+};`),
+];
+
+const REAL_PIECES: readonly Piece[] = [...BASE, ...NUMBER_PIECES, ...NEAR_PIECES, ...REDUCTION_PIECES];
+const ALL_PIECES: readonly Piece[] = [
+  ...BASE,
+  ...NUMBER_PIECES,
+  ...NEAR_PIECES,
+  ...COMPLEX_PIECES,
+  ...REDUCTION_PIECES,
+];
+
+/** The pieces that a text needs, in order. Overloads for complex numbers come only with a complex type in the text. */
+export function preludeFor(text: string): string {
+  const pieces = /\bweft_c(64|128)\b/.test(text) ? ALL_PIECES : REAL_PIECES;
+  const needed = new Set<Piece>();
+  const queue = [text];
+  while (queue.length > 0) {
+    const names = new Set([...queue.pop()!.matchAll(/\bweft_\w+/g)].map(([name]) => name));
+    for (const candidate of pieces) {
+      if (needed.has(candidate) || !candidate.defines.some((name) => names.has(name))) continue;
+      needed.add(candidate);
+      queue.push(candidate.text);
+    }
+  }
+  return pieces
+    .filter((candidate) => needed.has(candidate))
+    .map((candidate) => `${candidate.text}\n\n`)
+    .join('');
+}

@@ -1,0 +1,172 @@
+/**
+ * Combines the accumulators of the threads of a block that share a row (or column), so that every one of them holds the
+ * result: butterflies inside warps, then one exchange through shared memory. The order is fixed by the layout alone.
+ */
+
+import { argumentsOf } from '../../../fusion/kernel/kernel.js';
+import { InternalError } from '../../../host/errors.js';
+import type { Body } from '../body.js';
+import type { Monoid } from '../monoids.js';
+import { monoidOf } from '../monoids.js';
+import type { Writer } from '../writer.js';
+
+/** One `reduce` of the tape with its accumulators, the register array `a<position>[items]`. */
+export interface Accumulator {
+  readonly position: number;
+  readonly monoid: Monoid;
+  readonly name: string;
+}
+
+/** Threads of a block: neighbouring ones lie along the reduced axis (rows) or the parallel one (columns). */
+export interface ThreadLayout {
+  readonly layout: 'rows' | 'columns';
+  readonly threadsP: number;
+  readonly threadsR: number;
+}
+
+const WARP = 32;
+
+export function accumulatorsOf(body: Body, phase?: number): Accumulator[] {
+  const { kernel, levels } = body;
+  return kernel.tape.flatMap((i, position) => {
+    if (i.kind !== 'reduce' || (phase !== undefined && levels.phase[position] !== phase)) return [];
+    const argument = kernel.tape[argumentsOf(i)[0]!]!;
+    return [
+      {
+        position,
+        monoid: monoidOf(i, argument.dtype, isWide(body, argumentsOf(i)[1])),
+        name: `a${position}`,
+      },
+    ];
+  });
+}
+
+/** Whether an index value may need 64 bits. */
+function isWide(body: Body, position: number | undefined): boolean {
+  if (position === undefined) return false;
+  const i = body.instruction(position);
+  if (i.kind !== 'index') throw new InternalError(`%${position} is no index`);
+  const { affine } = i;
+  const reach = affine.strides.reduce(
+    (sum, s, k) => sum + Math.abs(s) * (body.sizes[k]! - 1),
+    Math.abs(affine.offset),
+  );
+  return reach >= 2 ** 31 - 1;
+}
+
+/** Declares `tp` and `tr`, a thread's place along either axis. */
+export function printThreadPlace(out: Writer, { layout, threadsP, threadsR }: ThreadLayout): void {
+  const fast = layout === 'rows' ? threadsR : threadsP;
+  const inner = layout === 'rows' ? 'tr' : 'tp';
+  const outer = layout === 'rows' ? 'tp' : 'tr';
+  const slow = layout === 'rows' ? threadsP : threadsR;
+  out.line(
+    `const int ${inner} = ${fast === 1 ? '0' : slow === 1 ? '(int)threadIdx.x' : `(int)threadIdx.x % ${fast}`};`,
+  );
+  out.line(
+    `const int ${outer} = ${slow === 1 ? '0' : fast === 1 ? '(int)threadIdx.x' : `(int)threadIdx.x / ${fast}`};`,
+  );
+}
+
+/** Combines `a<position>[0 … items - 1]` of every accumulator over `tr`. */
+export function printAcross(
+  out: Writer,
+  place: ThreadLayout,
+  accumulators: readonly Accumulator[],
+  items: number,
+): void {
+  if (place.threadsR === 1) return;
+  const plan = acrossPlan(place);
+  for (const accumulator of accumulators) printButterfly(out, accumulator, items, plan.first, plan.last);
+  if (plan.groups === 1) return;
+  const columns = plan.columns;
+  for (const { name, monoid } of accumulators) {
+    out.line(`__shared__ ${monoid.type} s_${name}[${items * plan.groups * columns}];`);
+  }
+  out.block(plan.writes === '' ? '' : `if (${plan.writes})`, () => {
+    for (const { name } of accumulators) {
+      out.unrolled('q', items, () =>
+        out.line(
+          `s_${name}[(q * ${plan.groups} + ${plan.group}) * ${columns} + ${plan.column}] = ${name}[q];`,
+        ),
+      );
+    }
+  });
+  out.line('__syncthreads();');
+  for (const accumulator of accumulators) {
+    const { name, monoid } = accumulator;
+    if (place.layout === 'rows') {
+      out.unrolled('q', items, () => {
+        out.line(
+          `${name}[q] = s_${name}[(q * ${plan.groups} + (int)threadIdx.x % ${plan.groups}) * ${columns} + ${plan.column}];`,
+        );
+      });
+      printButterfly(out, accumulator, items, plan.groups / 2, 1);
+    } else {
+      out.unrolled('q', items, () => {
+        out.line(`${name}[q] = s_${name}[q * ${plan.groups * columns} + ${plan.column}];`);
+        out.unrolled('w', plan.groups - 1, () => {
+          const other = `s_${name}[(q * ${plan.groups} + w + 1) * ${columns} + ${plan.column}]`;
+          out.line(`${name}[q] = ${monoid.combine(`${name}[q]`, other)};`);
+        });
+      });
+    }
+  }
+}
+
+interface AcrossPlan {
+  /** First and last lane distance of the butterfly; none where first is below last. */
+  readonly first: number;
+  readonly last: number;
+  /** Partial results per item that meet in shared memory. */
+  readonly groups: number;
+  /** Columns side by side in shared memory. */
+  readonly columns: number;
+  readonly group: string;
+  readonly column: string;
+  /** Which threads write. */
+  readonly writes: string;
+}
+
+function acrossPlan({ layout, threadsP, threadsR }: ThreadLayout): AcrossPlan {
+  if (layout === 'rows') {
+    return {
+      first: Math.min(threadsR, WARP) / 2,
+      last: 1,
+      groups: Math.max(1, threadsR / WARP),
+      columns: threadsP,
+      group: `tr / ${WARP}`,
+      column: 'tp',
+      writes: `tr % ${WARP} == 0`,
+    };
+  }
+  if (threadsP >= WARP) {
+    return { first: 0, last: 1, groups: threadsR, columns: threadsP, group: 'tr', column: 'tp', writes: '' };
+  }
+  const inWarp = WARP / threadsP;
+  return {
+    first: Math.min(threadsR, inWarp) * threadsP * 0.5,
+    last: threadsP,
+    groups: Math.max(1, threadsR / inWarp),
+    columns: threadsP,
+    group: `(int)threadIdx.x / ${WARP}`,
+    column: 'tp',
+    writes: `(int)threadIdx.x % ${WARP} < ${threadsP}`,
+  };
+}
+
+function printButterfly(
+  out: Writer,
+  { name, monoid }: Accumulator,
+  items: number,
+  first: number,
+  last: number,
+): void {
+  if (first < last) return;
+  out.unrolled('q', items, () => {
+    out.line('#pragma unroll');
+    out.block(`for (int lane = ${first}; lane >= ${last}; lane >>= 1)`, () => {
+      out.line(`${name}[q] = ${monoid.combine(`${name}[q]`, `weft_exchange(${name}[q], lane)`)};`);
+    });
+  });
+}

@@ -1,0 +1,302 @@
+/**
+ * Prints a reduction over pairs as a tiled product: a block computes a square of results. What depends on one axis only
+ * is computed once and staged in shared memory; each thread combines items × items pairs in registers. Blocks of several
+ * slots leave their accumulators in scratch, which a second launch combines in slot order.
+ */
+import { isIndexArithmetic } from '../../../fusion/kernel/algebra.js';
+import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
+import { Body, type Scope } from '../body.js';
+import { fromStorage, STORAGE_TYPE } from '../casts.js';
+import { type Chunking, ChunkStores, elementCoordinates } from '../chunks.js';
+import { blockIndex, type CudaFunction, gridSizes, printFunction, type TileGrid } from '../function.js';
+import { affineExpression, printCoordinates } from '../index-math.js';
+import { accumulatorByteLength } from '../monoids.js';
+import type { Parameters } from '../parameters.js';
+import {
+  frontierOf,
+  PAIR_SIDE,
+  type PairSchedule,
+  packOf,
+  type Side,
+  sidesOf,
+} from '../schedules/schedule-outer-product.js';
+import { tileReduced } from '../tile-reduced.js';
+import { Writer } from '../writer.js';
+import { type Accumulator, accumulatorsOf } from './block-reduce.js';
+import { PairStage, pitchOf } from './pair-stage.js';
+import { printCombine } from './reduce-combine.js';
+import { type PrintedReduction, reduceScratch } from './reduce-kernel.js';
+
+const THREADS = PAIR_SIDE * PAIR_SIDE;
+
+/** The grid of tiles: all other axes in order, then the two of a pair. */
+export function pairGrid(kernel: Kernel, { axisI, axisJ, items }: PairSchedule): TileGrid {
+  const outer = kernel.parallel.map((_, k) => k).filter((k) => k !== axisI && k !== axisJ);
+  const length = PAIR_SIDE * items;
+  return [...outer.map((k) => ({ axis: k, length: 1 })), { axis: axisI, length }, { axis: axisJ, length }];
+}
+
+export function printPairs(kernel: Kernel, schedule: PairSchedule, name: string): PrintedReduction {
+  const body = new Body(tileReduced(kernel, schedule.tile));
+  const tile = new PairTile(body, schedule);
+  if (schedule.slots === 1) return { functions: [tile.print(name)], scratch: [] };
+  return {
+    functions: [tile.print(`${name}_partial`), printCombine(body, schedule.slots, `${name}_combine`)],
+    scratch: reduceScratch(body, schedule),
+  };
+}
+
+class PairTile {
+  readonly #body: Body;
+  readonly #schedule: PairSchedule;
+  readonly #params: Parameters;
+  readonly #out = new Writer();
+  readonly #accumulators: readonly Accumulator[];
+  readonly #sides: readonly Side[];
+  readonly #frontier: readonly number[];
+  readonly #outer: readonly number[];
+  #place: string[] = [];
+
+  constructor(body: Body, schedule: PairSchedule) {
+    this.#body = body;
+    this.#schedule = schedule;
+    this.#params = body.parameters(schedule.slots === 1 ? 0 : product(body.kernel.parallel) * schedule.slots);
+    this.#accumulators = accumulatorsOf(body);
+    this.#sides = sidesOf(body.kernel, schedule.axisI, schedule.axisJ);
+    this.#frontier = frontierOf(body.kernel, this.#sides);
+    this.#outer = body.kernel.parallel
+      .map((_, k) => k)
+      .filter((k) => k !== schedule.axisI && k !== schedule.axisJ);
+  }
+
+  /** Results along each side of a block's tile, and of one group of packs. */
+  get #side(): number {
+    return PAIR_SIDE * this.#schedule.items;
+  }
+  get #group(): number {
+    return PAIR_SIDE * this.#pack;
+  }
+  /** Items of a thread that lie side by side. */
+  get #pack(): number {
+    return packOf(this.#schedule.items);
+  }
+  /** Elements from one reduced index to the next in shared memory; keeps packs aligned to 16 bytes. */
+  get #pitch(): number {
+    return pitchOf(this.#schedule);
+  }
+
+  print(name: string): CudaFunction {
+    const { kernel } = this.#body;
+    const { depth, fold, items, slots, slotLength } = this.#schedule;
+    const out = this.#out;
+    const { index } = this.#params;
+    const grid = gridSizes(kernel, pairGrid(kernel, this.#schedule));
+    out.line(`const int tj = (int)threadIdx.x % ${PAIR_SIDE};`);
+    out.line(`const int ti = (int)threadIdx.x / ${PAIR_SIDE};`);
+    out.line(`const ${index} block = ${blockIndex(this.#params)};`);
+    const names = printCoordinates(out, this.#params, 'block', grid, 't');
+    this.#outer.forEach((axis, k) => {
+      this.#place[axis] = names[k]!;
+    });
+    out.line(`const ${index} i0 = ${names[this.#outer.length]} * ${this.#side};`);
+    out.line(`const ${index} j0 = ${names[this.#outer.length + 1]} * ${this.#side};`);
+    for (const position of this.#frontier) {
+      const common = this.#sides[position] === 'common';
+      const type = common ? STORAGE_TYPE[this.#dtype(position)] : this.#packType(position);
+      out.line(`__shared__ ${type} s${position}[${common ? depth : (depth * this.#pitch) / this.#pack}];`);
+    }
+    for (const a of this.#accumulators) this.#printStart(a, a.name);
+    if (fold > 0) for (const a of this.#accumulators) this.#printStart(a, `f_${a.name}`);
+    const length = this.#params.size(product(kernel.reduced));
+    const sets = fold > 0 ? 2 : 1;
+    const words = this.#accumulators.reduce((sum, { monoid }) => sum + accumulatorByteLength(monoid) / 4, 0);
+    const stage = new PairStage(
+      this.#body,
+      this.#params,
+      out,
+      this.#schedule,
+      (reduced) => this.#coordinates('(i0 + m)', '(j0 + m)', reduced),
+      items * items * words * sets,
+    );
+    if (slots > 1) {
+      const slot = this.#params.size(slotLength);
+      out.line(`const ${index} begin = ${blockIndex(this.#params, 'y')} * ${slot};`);
+      out.line(`const ${index} end = begin + ${slot} < ${length} ? begin + ${slot} : ${length};`);
+    }
+    const [begin, end] = slots > 1 ? ['begin', 'end'] : ['0', length];
+    stage.declareAhead();
+    stage.loadAhead(begin!, end!);
+    out.block(`for (${index} base = ${begin}; base < ${end}; base += ${depth})`, () => {
+      out.line('__syncthreads();');
+      for (const side of ['i', 'j', 'common'] as const) stage.print(side, end);
+      out.line('__syncthreads();');
+      stage.loadAhead(`(base + ${depth})`, end!);
+      out.line(`const int count = ${end} - base < ${depth} ? (int)(${end} - base) : ${depth};`);
+      // With as many accumulators as registers allow, more at a time would be spilled.
+      out.line(`#pragma unroll ${items > 6 ? 2 : 4}`);
+      out.block('for (int k = 0; k < count; ++k)', () => this.#printProduct());
+      if (fold > 0) out.block(`if (base % ${fold} == ${fold - depth})`, () => this.#printFold());
+    });
+    if (fold > 0) this.#printFold();
+    if (slots > 1) this.#printPartials(fold > 0 ? 'f_' : '');
+    else this.#printResults(fold > 0 ? 'f_' : '');
+    const launch = { grid: [product(grid), slots, 1], block: [THREADS, 1, 1], sharedByteLength: 0 } as const;
+    // Two blocks to a multiprocessor, so that one computes while the other loads.
+    return printFunction(name, out, this.#params, launch, 2);
+  }
+
+  #dtype(position: number) {
+    return this.#body.instruction(position).dtype;
+  }
+
+  #packType(position: number): string {
+    return `weft_pack<${STORAGE_TYPE[this.#dtype(position)]}, ${this.#pack}>`;
+  }
+
+  #pairs(inner: () => void): void {
+    const { items } = this.#schedule;
+    this.#out.unrolled('y', items, () => this.#out.unrolled('x', items, inner));
+  }
+
+  #printStart({ monoid }: Accumulator, name: string): void {
+    const { items } = this.#schedule;
+    this.#out.line(`${monoid.type} ${name}[${items}][${items}];`);
+    this.#pairs(() => this.#out.line(`${name}[y][x] = ${monoid.identity};`));
+  }
+
+  /** Adds the accumulators to the second set and starts them anew. */
+  #printFold(): void {
+    this.#pairs(() => {
+      for (const { name, monoid } of this.#accumulators) {
+        this.#out.line(`f_${name}[y][x] = ${monoid.combine(`f_${name}[y][x]`, `${name}[y][x]`)};`);
+        this.#out.line(`${name}[y][x] = ${monoid.identity};`);
+      }
+    });
+  }
+
+  /** Coordinates of an element of the domain; `i` and `j` as given. */
+  #coordinates(i: string, j: string, reduced: readonly string[]): string[] {
+    const { axisI, axisJ } = this.#schedule;
+    const parallel = this.#body.kernel.parallel.map((_, k) =>
+      k === axisI ? i : k === axisJ ? j : this.#place[k]!,
+    );
+    return [...parallel, ...reduced];
+  }
+
+  /** All pairs of a thread for one reduced index `k`. */
+  #printProduct(): void {
+    const out = this.#out;
+    const { kernel } = this.#body;
+    const known = new Map<number, string>();
+    const pack = this.#pack;
+    const groups = this.#schedule.items / pack;
+    for (const position of this.#frontier) {
+      const side = this.#sides[position]!;
+      const dtype = this.#dtype(position);
+      if (side === 'common') {
+        known.set(position, fromStorage(dtype, `s${position}[k]`));
+        continue;
+      }
+      out.line(`${this.#packType(position)} q${position}[${groups}];`);
+      out.unrolled('h', groups, () => {
+        const at = `k * ${this.#pitch / pack} + h * ${PAIR_SIDE} + t${side}`;
+        out.line(`q${position}[h] = s${position}[${at}];`);
+      });
+      const item = side === 'i' ? 'y' : 'x';
+      known.set(position, fromStorage(dtype, `q${position}[${item} / ${pack}].v[${item} % ${pack}]`));
+    }
+    const targets = this.#accumulators.flatMap(({ position }) =>
+      argumentsOf(this.#body.instruction(position)),
+    );
+    const own = this.#body.closure(targets, (position) => known.has(position));
+    const scope: Scope = { coordinates: this.#pairCoordinates(own), known };
+    this.#pairs(() => {
+      this.#body.print(out, own, scope, this.#params);
+      for (const { position, name, monoid } of this.#accumulators) {
+        const args = argumentsOf(kernel.tape[position]!).map((arg) =>
+          this.#body.value(arg, scope, this.#params),
+        );
+        out.line(`${name}[y][x] = ${monoid.push(`${name}[y][x]`, args)};`);
+      }
+    });
+  }
+
+  /** Coordinates for index arithmetic on a pair, printed only where there is some. */
+  #pairCoordinates(own: readonly number[]): string[] {
+    const placed = own.some((position) => isIndexArithmetic(this.#body.instruction(position)));
+    if (!placed) return [];
+    this.#out.line(`const ${this.#params.index} r = base + k;`);
+    const reduced = printCoordinates(this.#out, this.#params, 'r', this.#body.kernel.reduced, 'z');
+    return this.#coordinates(this.#item('i', 'y'), this.#item('j', 'x'), reduced);
+  }
+
+  /** The coordinate of item `item` of a side. */
+  #item(side: 'i' | 'j', item: string): string {
+    const pack = this.#pack;
+    return `(${side}0 + ${item} / ${pack} * ${this.#group} + t${side} * ${pack} + ${item} % ${pack})`;
+  }
+
+  /** Leaves the slot's accumulators in scratch. */
+  #printPartials(prefix: string): void {
+    const out = this.#out;
+    const { parallel } = this.#body.kernel;
+    const { axisI, axisJ } = this.#schedule;
+    const { index } = this.#params;
+    const strides = parallel.map((_, k) => product(parallel.slice(k + 1)));
+    const [sizeI, sizeJ] = [axisI, axisJ].map((axis) => this.#params.size(parallel[axis]!));
+    this.#pairs(() => {
+      out.line(`const ${index} i = ${this.#item('i', 'y')};`);
+      out.line(`const ${index} j = ${this.#item('j', 'x')};`);
+      out.block(`if (i < ${sizeI} && j < ${sizeJ})`, () => {
+        const row = affineExpression({ offset: 0, strides }, this.#coordinates('i', 'j', []), this.#params);
+        const first = `${blockIndex(this.#params, 'y')} * ${this.#params.size(product(parallel))}`;
+        this.#accumulators.forEach(({ name, monoid }, k) => {
+          out.line(`${this.#params.scratch(k, monoid.type)}[${first} + ${row}] = ${prefix}${name}[y][x];`);
+        });
+      });
+    });
+  }
+
+  #printResults(prefix: string): void {
+    const out = this.#out;
+    const { kernel } = this.#body;
+    const { axisI, axisJ, items } = this.#schedule;
+    const { index } = this.#params;
+    const width = kernel.parallel[axisJ]! % this.#pack === 0 ? this.#pack : 1;
+    const chunking: Chunking = { axis: axisJ, width };
+    const stores = new ChunkStores(this.#body, chunking, this.#params);
+    const reduced = kernel.reduced.map(() => '0');
+    out.unrolled('y', items, () => {
+      out.line(`const ${index} i = ${this.#item('i', 'y')};`);
+      out.unrolled('c', items / width, () => {
+        const first = width === 1 ? 'c' : `c * ${width}`;
+        out.line(`const ${index} j = ${this.#item('j', `(${first})`)};`);
+        const [sizeI, sizeJ] = [axisI, axisJ].map((axis) => this.#params.size(kernel.parallel[axis]!));
+        out.block(`if (i < ${sizeI} && j < ${sizeJ})`, () => {
+          const at = this.#coordinates('i', 'j', reduced);
+          for (const store of kernel.stores.keys()) stores.declare(out, store, []);
+          out.unrolled('e', width, () => {
+            const known = new Map(
+              this.#accumulators.map(({ position, name, monoid }) => [
+                position,
+                monoid.finish(`${prefix}${name}[y][${first} + e]`),
+              ]),
+            );
+            const scope: Scope = { coordinates: elementCoordinates(at, chunking), known };
+            const values = kernel.stores.map(({ value }) => value);
+            this.#body.print(
+              out,
+              this.#body.closure(values, (position) => known.has(position)),
+              scope,
+              this.#params,
+            );
+            for (const [store, { value }] of kernel.stores.entries()) {
+              stores.put(out, store, '', this.#body.value(value, scope, this.#params));
+            }
+          });
+          for (const store of kernel.stores.keys()) stores.flush(out, store, '', at);
+        });
+      });
+    });
+  }
+}

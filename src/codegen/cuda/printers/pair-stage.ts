@@ -1,0 +1,303 @@
+/**
+ * What a tile of pairs reads: what depends on one axis only is computed once for each reduced element and put into shared
+ * memory, where every thread of the block takes it from (`pair-kernel.ts`).
+ *
+ * Cell (k, m) of a side's tile holds reduced element `base + k` of row `m`: neighbouring rows lie side by side. Where registers
+ * are left for it, what the next tile needs is on its way to them while the block computes.
+ */
+import type { Access } from '../../../fusion/kernel/kernel.js';
+import { byteLengthOf } from '../../../graph/dtype.js';
+import type { Body, Scope } from '../body.js';
+import { toStorage } from '../casts.js';
+import { type Chunking, ChunkLoads, elementCoordinates, isVector } from '../chunks.js';
+import { printCoordinates } from '../index-math.js';
+import type { Parameters } from '../parameters.js';
+import {
+  frontierOf,
+  PAIR_SIDE,
+  type PairSchedule,
+  packOf,
+  type Side,
+  sidesOf,
+} from '../schedules/schedule-outer-product.js';
+import type { Writer } from '../writer.js';
+
+/** Elements that a thread loads at once. */
+const PACK = 4;
+const THREADS = PAIR_SIDE * PAIR_SIDE;
+const BOTH = ['i', 'j'] as const;
+/** Registers for accumulators and loads, of the 128 that a thread has. */
+const MOST_WORDS = 64;
+
+/** Elements from one reduced index to the next in shared memory; keeps packs aligned to 16 bytes. */
+export const pitchOf = ({ items }: PairSchedule): number => PAIR_SIDE * items + 4;
+
+/** Where packs of loaded elements lie: an axis of the domain, and how many rows of the tile its next index is further. */
+interface PackAxis {
+  readonly axis: number;
+  readonly step: number;
+}
+
+export class PairStage {
+  readonly #body: Body;
+  readonly #params: Parameters;
+  readonly #out: Writer;
+  readonly #schedule: PairSchedule;
+  readonly #sides: readonly Side[];
+  readonly #frontier: readonly number[];
+  /** Coordinates of row `m` of either side, given those of the reduced axes. */
+  readonly #coordinates: (reduced: readonly string[]) => string[];
+  /** Whether what a tile needs is loaded before the one before it is computed. */
+  readonly #isAhead: boolean;
+
+  /** `words`: registers that accumulators take. */
+  constructor(
+    body: Body,
+    params: Parameters,
+    out: Writer,
+    schedule: PairSchedule,
+    coordinates: (reduced: readonly string[]) => string[],
+    words: number,
+  ) {
+    this.#body = body;
+    this.#params = params;
+    this.#out = out;
+    this.#schedule = schedule;
+    this.#sides = sidesOf(body.kernel, schedule.axisI, schedule.axisJ);
+    this.#frontier = frontierOf(body.kernel, this.#sides);
+    this.#coordinates = coordinates;
+    this.#isAhead = words + this.#wordsAhead() <= MOST_WORDS;
+  }
+
+  /** Registers that hold the loads of the next tile; infinite if they cannot be held. */
+  #wordsAhead(): number {
+    const staged = BOTH.map((side) => this.#own(side)).filter((own) => own.length > 0);
+    const loaded = staged.flatMap((own) => this.#loadsOf(own));
+    const areApart = new Set(loaded).size === loaded.length;
+    if (!areApart || staged.some((own) => this.#packAxis(own) === undefined)) return Number.POSITIVE_INFINITY;
+    const bytes = loaded.reduce(
+      (sum, position) => sum + byteLengthOf(this.#body.instruction(position).dtype),
+      0,
+    );
+    return (this.#rounds * PACK * bytes) / 4;
+  }
+
+  /** What is staged of a side. */
+  #own(side: Side): number[] {
+    return this.#frontier.filter((position) => this.#sides[position] === side);
+  }
+
+  /** The loads that values need. */
+  #loadsOf(own: readonly number[]): number[] {
+    return this.#body.closure(own, () => false).filter(this.#body.isLoad);
+  }
+
+  /** Packs of a side that a thread loads. */
+  get #rounds(): number {
+    return ((this.#schedule.depth / PACK) * this.#side) / THREADS;
+  }
+
+  /** Rows of a tile. */
+  get #side(): number {
+    return PAIR_SIDE * this.#schedule.items;
+  }
+
+  /** Computes what depends on one axis, or on none, and puts it into shared memory. */
+  print(side: 'i' | 'j' | 'common', length: string): void {
+    const own = this.#own(side);
+    if (own.length === 0) return;
+    if (side === 'common') this.#printCommon(own, length);
+    else {
+      const along = this.#packAxis(own);
+      if (along === undefined) this.#printCells(own, side, length);
+      else this.#printPacks(own, side, length, along);
+    }
+  }
+
+  #printCommon(own: readonly number[], length: string): void {
+    const out = this.#out;
+    const { depth } = this.#schedule;
+    out.line('const int k = (int)threadIdx.x;');
+    out.line(`const ${this.#params.index} r = base + k;`);
+    out.block(`if (k < ${depth} && r < ${length})`, () => {
+      this.#printValues(own, (position) => `s${position}[k]`);
+    });
+  }
+
+  /** One element after the other. */
+  #printCells(own: readonly number[], side: 'i' | 'j', length: string): void {
+    const out = this.#out;
+    const { depth, axisI, axisJ } = this.#schedule;
+    const axis = side === 'i' ? axisI : axisJ;
+    const extent = this.#side;
+    const alongReduced = this.#isAlongReduced(own, axis);
+    // Not unrolled as a whole: addresses of many loads would crowd out the accumulators.
+    out.line('#pragma unroll 4');
+    out.block(`for (int t = 0; t < ${(depth * extent) / THREADS}; ++t)`, () => {
+      out.line(`const int cell = t * ${THREADS} + (int)threadIdx.x;`);
+      out.line(`const int k = ${alongReduced ? `cell % ${depth}` : `cell / ${extent}`};`);
+      out.line(`const int m = ${alongReduced ? `cell / ${depth}` : `cell % ${extent}`};`);
+      out.line(`const ${this.#params.index} r = base + k;`);
+      this.#printStaged(own, side, length);
+    });
+  }
+
+  /**
+   * Packs of elements that are neighbours along a reduced axis, which are stored to rows of the tile that are `step` apart:
+   * half a warp takes neighbouring columns, so that what a warp stores at once lies in different banks of shared memory.
+   */
+  #printPacks(own: readonly number[], side: 'i' | 'j', length: string, along: PackAxis): void {
+    this.#eachPack('base', along, () => this.#printStaged(own, side, length, along));
+  }
+
+  /** Where the packs of a thread lie, those of the tile that begins at `base`: k, m and r. */
+  #eachPack(base: string, { axis, step }: PackAxis, inner: () => void): void {
+    const out = this.#out;
+    const extent = this.#side;
+    const columns = this.#schedule.depth / PACK;
+    const besides = Math.min(2, columns);
+    const perRun = step === 1 ? 1 : this.#body.sizes[axis]! / PACK;
+    out.unrolled('t', this.#rounds, () => {
+      out.line(`const int cell = t * ${THREADS} + (int)threadIdx.x;`);
+      const beyond = besides === columns ? '' : ` + cell / ${besides * extent} * ${besides}`;
+      const pack = `cell % ${besides}${beyond}`;
+      if (step === 1) out.line(`const int k = (${pack}) * ${PACK};`);
+      else {
+        const [run, tile] = [perRun * step, perRun * PACK * step];
+        out.line(`const int pack = ${pack};`);
+        out.line(
+          `const int k = pack / ${run} * ${tile} + pack % ${perRun} * ${PACK * step} + pack % ${run} / ${perRun};`,
+        );
+      }
+      out.line(`const int m = cell / ${besides} % ${extent};`);
+      out.line(`const ${this.#params.index} r = ${base} + k;`);
+      inner();
+    });
+  }
+
+  /** Declares what holds the loads of the next tile, where there is such. */
+  declareAhead(): void {
+    if (!this.#isAhead) return;
+    for (const side of BOTH) {
+      const own = this.#own(side);
+      for (const position of this.#loadsOf(own))
+        this.#loads(this.#packAxis(own)!).declare(this.#out, position, [this.#rounds]);
+    }
+  }
+
+  /** Loads what the tile that begins at `base` needs, where that is done ahead. */
+  loadAhead(base: string, length: string): void {
+    if (!this.#isAhead) return;
+    for (const side of BOTH) {
+      const own = this.#own(side);
+      const along = own.length === 0 ? undefined : this.#packAxis(own);
+      if (along === undefined) continue;
+      this.#eachPack(base, along, () =>
+        this.#out.block(this.#inside(side, length), () => {
+          const loads = this.#loads(along);
+          const coordinates = this.#coordinates(this.#reduced());
+          for (const position of this.#loadsOf(own)) loads.load(this.#out, position, '[t]', coordinates);
+        }),
+      );
+    }
+  }
+
+  #loads({ axis }: PackAxis): ChunkLoads {
+    return new ChunkLoads(this.#body, { axis, width: PACK }, this.#params);
+  }
+
+  /** Coordinates of the reduced index r. */
+  #reduced(): string[] {
+    return printCoordinates(this.#out, this.#params, 'r', this.#body.kernel.reduced, 'z');
+  }
+
+  /** Whether there is an element at r and m. */
+  #inside(side: 'i' | 'j', length: string): string {
+    const { axisI, axisJ } = this.#schedule;
+    const size = this.#params.size(this.#body.kernel.parallel[side === 'i' ? axisI : axisJ]!);
+    return `if (r < ${length} && ${side}0 + m < ${size})`;
+  }
+
+  /** The element at (k, m) of a side's tile, or the pack of them from there on; zeros past the ends. */
+  #printStaged(own: readonly number[], side: 'i' | 'j', length: string, along?: PackAxis): void {
+    const { items } = this.#schedule;
+    const row = along === undefined ? 'k' : along.step === 1 ? '(k + e)' : `(k + e * ${along.step})`;
+    const width = packOf(items);
+    const column = width === 1 ? 'm].v[0]' : `m / ${width}].v[m % ${width}]`;
+    const cellOf = (position: number): string =>
+      `s${position}[${row} * ${pitchOf(this.#schedule) / width} + ${column}`;
+    this.#out.block(this.#inside(side, length), () => this.#printValues(own, cellOf, along));
+    // Read with the rest of a pack, and by threads whose pairs are not stored.
+    this.#out.block('else', () => {
+      const clear = (): void => {
+        for (const position of own) this.#out.line(`${cellOf(position)} = {};`);
+      };
+      if (along === undefined) clear();
+      else this.#out.unrolled('e', PACK, clear);
+    });
+  }
+
+  /** Computes the element of the reduced index r, or the pack that begins there, and puts it where `cellOf` says. */
+  #printValues(own: readonly number[], cellOf: (position: number) => string, along?: PackAxis): void {
+    const out = this.#out;
+    const coordinates = this.#coordinates(this.#reduced());
+    const all = this.#body.closure(own, () => false);
+    const put = (scope: Scope, values: readonly number[]): void => {
+      this.#body.print(out, values, scope, this.#params);
+      for (const position of own) {
+        const value = toStorage(
+          this.#body.instruction(position).dtype,
+          this.#body.value(position, scope, this.#params),
+        );
+        out.line(`${cellOf(position)} = ${value};`);
+      }
+    };
+    if (along === undefined) {
+      put({ coordinates, known: new Map() }, all);
+      return;
+    }
+    const chunking: Chunking = { axis: along.axis, width: PACK };
+    const loads = this.#loads(along);
+    const loaded = this.#loadsOf(own);
+    if (!this.#isAhead)
+      for (const position of loaded) {
+        loads.declare(out, position, []);
+        loads.load(out, position, '', coordinates);
+      }
+    const at = this.#isAhead ? '[t]' : '';
+    const known = new Map(loaded.map((position) => [position, loads.value(position, at)]));
+    out.unrolled('e', PACK, () =>
+      put(
+        { coordinates: elementCoordinates(coordinates, chunking), known },
+        all.filter((position) => !known.has(position)),
+      ),
+    );
+  }
+
+  /** The axis along which every load of these values moves as packs, if there is one, and a pack for every thread. */
+  #packAxis(own: readonly number[]): PackAxis | undefined {
+    const { depth, tile } = this.#schedule;
+    const packs = (depth / PACK) * this.#side;
+    if (packs < THREADS || packs % THREADS !== 0) return undefined;
+    const loads = this.#accessesOf(own);
+    if (loads.length === 0) return undefined;
+    const last = this.#body.sizes.length - 1;
+    const candidates: PackAxis[] = [{ axis: last, step: 1 }];
+    if (tile.length === 2) candidates.push({ axis: last - 1, step: tile[1]!.length });
+    return candidates.find(
+      ({ axis }) =>
+        this.#body.sizes[axis]! % PACK === 0 &&
+        loads.every((access) => isVector(access, { axis, width: PACK })),
+    );
+  }
+
+  /** Whether neighbouring threads should load along the reduced axis rather than the tile's. */
+  #isAlongReduced(targets: readonly number[], axis: number): boolean {
+    const last = this.#body.sizes.length - 1;
+    return !this.#accessesOf(targets).some(({ strides }) => strides[axis] === 1 && strides[last] !== 1);
+  }
+
+  #accessesOf(own: readonly number[]): Access[] {
+    return this.#loadsOf(own).map((position) => this.#body.accessAt(position)!);
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * The end of a reduction: the second launch, which combines the slots of each row in a fixed order, and the row-level
+ * arithmetic and stores of a finished row. Called by `reduce-kernel.ts`.
+ */
+import { product } from '../../../fusion/kernel/kernel.js';
+import type { Body, Scope } from '../body.js';
+import { storeElement } from '../chunks.js';
+import { blockIndex, type CudaFunction, printFunction } from '../function.js';
+import { printCoordinates } from '../index-math.js';
+import type { Parameters } from '../parameters.js';
+import { Writer } from '../writer.js';
+import { accumulatorsOf, printAcross, printThreadPlace } from './block-reduce.js';
+
+/** Row-level arithmetic and stores of one row. */
+export function printRow(
+  out: Writer,
+  body: Body,
+  params: Parameters,
+  scope: Scope,
+  stores: readonly number[],
+): void {
+  const values = stores.map((store) => body.kernel.stores[store]!.value);
+  body.print(
+    out,
+    body.closure(values, (position) => scope.known.has(position)),
+    scope,
+    params,
+  );
+  for (const [k, store] of stores.entries()) {
+    storeElement(out, body, params, store, body.value(values[k]!, scope, params), scope.coordinates);
+  }
+}
+
+/** Slots that one thread combines by itself, where there are threads enough. */
+const SERIAL_SLOTS = 16;
+
+const powerOfTwo = (n: number): number => 2 ** Math.ceil(Math.log2(n));
+
+const THREADS = 256;
+
+/** Rows of one block: side by side for wide loads, but so few that many slots are shared among many threads. */
+export const combineBlock = (rows: number, slots: number): number =>
+  Math.min(32, powerOfTwo(rows), Math.max(1, THREADS / powerOfTwo(Math.ceil(slots / SERIAL_SLOTS))));
+
+/** The second launch: combines the slots of each row in a fixed order and finishes the row. */
+export function printCombine(body: Body, slots: number, name: string): CudaFunction {
+  const { kernel, levels } = body;
+  const rows = product(kernel.parallel);
+  const params = body.parameters(rows * slots);
+  const out = new Writer();
+  const threadsP = combineBlock(rows, slots);
+  const place = { layout: 'columns', threadsP, threadsR: THREADS / threadsP } as const;
+  const accumulators = accumulatorsOf(body);
+  const { index } = params;
+  printThreadPlace(out, place);
+  out.line(`const ${index} p = ${blockIndex(params)} * ${threadsP} + tp;`);
+  out.line(`const bool in = p < ${params.size(rows)};`);
+  for (const { name: a, monoid } of accumulators) out.line(`${monoid.type} ${a}[1] = {${monoid.identity}};`);
+  out.line('#pragma unroll 4');
+  out.block(`for (int s = tr; in && s < ${params.size(slots)}; s += ${place.threadsR})`, () => {
+    accumulators.forEach(({ name: a, monoid }, k) => {
+      const partial = `${params.scratch(k, monoid.type)}[(${index})s * ${params.size(rows)} + p]`;
+      out.line(`${a}[0] = ${monoid.combine(`${a}[0]`, partial)};`);
+    });
+  });
+  printAcross(out, place, accumulators, 1);
+  out.block('if (tr == 0 && in)', () => {
+    const coordinates = [
+      ...printCoordinates(out, params, 'p', kernel.parallel, 'x'),
+      ...kernel.reduced.map(() => '0'),
+    ];
+    const known = new Map(
+      accumulators.map(({ position, monoid, name: a }) => [position, monoid.finish(`${a}[0]`)]),
+    );
+    const stores = kernel.stores.flatMap(({ value }, k) => (levels.element[value] ? [] : [k]));
+    printRow(out, body, params, { coordinates, known }, stores);
+  });
+  return printFunction(name, out, params, {
+    grid: [Math.ceil(rows / threadsP), 1, 1],
+    block: [THREADS, 1, 1],
+    sharedByteLength: 0,
+  });
+}

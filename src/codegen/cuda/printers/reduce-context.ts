@@ -1,0 +1,130 @@
+/**
+ * What the printers of one reduction share: the kernel's parts by level, its accumulators, and where text goes.
+ *
+ * Used by `reduce-kernel.ts` (the frame of a function), `reduce-step.ts` and `reduce-staged.ts` (its loops).
+ */
+import { argumentsOf, product } from '../../../fusion/kernel/kernel.js';
+import { CUDA_TYPE } from '../../../graph/ops.js';
+import type { Body, Scope } from '../body.js';
+import { type Chunking, ChunkLoads, ChunkStores } from '../chunks.js';
+import { type NearOps, nearInLoop } from '../fast-paths.js';
+import type { Parameters } from '../parameters.js';
+import type { ReduceSchedule } from '../schedules/schedule-reduce.js';
+import { Writer } from '../writer.js';
+import { type Accumulator, accumulatorsOf } from './block-reduce.js';
+
+/** Which positions each level of a reduction holds. */
+export interface Parts {
+  /** Row-level values that element-level code uses. */
+  readonly rowValues: readonly number[];
+  readonly loads: readonly number[];
+  /** Element-level values that are the same for every row, and those that are not, without loads. */
+  readonly common: readonly number[];
+  readonly own: readonly number[];
+  readonly elementStores: readonly number[];
+  readonly rowStores: readonly number[];
+}
+
+export class ReduceContext {
+  readonly body: Body;
+  readonly schedule: ReduceSchedule;
+  readonly params: Parameters;
+  readonly out = new Writer();
+  readonly accumulators: readonly Accumulator[];
+  readonly chunking: Chunking;
+  readonly loads: ChunkLoads;
+  readonly stores: ChunkStores;
+  readonly parts: Parts;
+  /** The near forms that a staged reduction takes. */
+  readonly near: NearOps;
+
+  constructor(body: Body, schedule: ReduceSchedule) {
+    this.body = body;
+    this.schedule = schedule;
+    this.params = body.parameters(product(body.kernel.parallel) * schedule.slots);
+    this.accumulators = accumulatorsOf(body);
+    const axis = schedule.layout === 'rows' ? body.sizes.length - 1 : body.kernel.parallel.length - 1;
+    this.chunking = { axis, width: schedule.width };
+    this.loads = new ChunkLoads(body, this.chunking, this.params);
+    this.stores = new ChunkStores(body, this.chunking, this.params);
+    this.parts = partsOf(body, this.accumulators);
+    this.near = nearInLoop(body, schedule.staged ? this.parts.own : []);
+  }
+
+  get rows(): number {
+    return product(this.body.kernel.parallel);
+  }
+  get length(): number {
+    return product(this.body.kernel.reduced);
+  }
+  /** Whether chunks lie along the parallel axis. */
+  get wide(): boolean {
+    return this.schedule.layout === 'columns' && this.schedule.width > 1;
+  }
+  /** Parallel items per group. */
+  get lanes(): number {
+    return this.schedule.layout === 'columns' ? this.schedule.width : 1;
+  }
+
+  /** Coordinates of item g's chunk, given those of the reduced axes. */
+  coordinates(reduced: readonly string[]): string[] {
+    return [...this.body.kernel.parallel.map((_, k) => `x${k}[g]`), ...reduced];
+  }
+
+  /** What a store writes, as an expression. */
+  storeValue(store: number, scope: Scope): string {
+    return this.body.value(this.body.kernel.stores[store]!.value, scope, this.params);
+  }
+
+  argumentsOf(position: number): readonly number[] {
+    return argumentsOf(this.body.instruction(position));
+  }
+
+  argumentType({ position }: Accumulator): string {
+    return CUDA_TYPE[this.body.instruction(this.argumentsOf(position)[0]!).dtype];
+  }
+
+  /** Adds an element to every accumulator; `gather` says where the elements of a chunk are collected instead. */
+  push(scope: Scope, chain: string, gather?: (a: Accumulator) => string): void {
+    for (const a of this.accumulators) {
+      const args = this.argumentsOf(a.position).map((arg) => this.body.value(arg, scope, this.params));
+      if (a.monoid.chunked && gather !== undefined) this.out.line(`${gather(a)} = ${args[0]};`);
+      else this.out.line(`${a.name}[${chain}] = ${a.monoid.push(`${a.name}[${chain}]`, args)};`);
+    }
+  }
+
+  /** Adds `width` elements that stand in a register array. */
+  combineChunk(a: Accumulator, chain: string, chunk: string, width: number): void {
+    const [argument, component] = [this.argumentType(a), CUDA_TYPE[a.monoid.components[0]!]];
+    const moments = `weft_moments_of<${argument}, ${component}, ${width}>(${chunk})`;
+    this.out.line(`${a.name}[${chain}] = ${a.monoid.combine(`${a.name}[${chain}]`, moments)};`);
+  }
+}
+
+function partsOf(body: Body, accumulators: readonly Accumulator[]): Parts {
+  const { kernel, levels } = body;
+  const argsOf = (position: number): readonly number[] => argumentsOf(body.instruction(position));
+  const elementStores = kernel.stores.flatMap(({ value }, store) => (levels.element[value] ? [store] : []));
+  const targets = [
+    ...accumulators.flatMap(({ position }) => argsOf(position)),
+    ...elementStores.map((store) => kernel.stores[store]!.value),
+  ];
+  const isRow = (position: number): boolean => !levels.element[position];
+  const element = body.closure(targets, isRow);
+  const { isLoad } = body;
+  const used = new Set([...targets, ...element.flatMap(argsOf)]);
+  const rowValues = [...used].filter((p) => isRow(p) && body.instruction(p).kind !== 'const');
+  const computed = element.filter((position) => !isLoad(position));
+  const own = new Set<number>(rowValues);
+  for (const position of element) {
+    if (body.dependsOnParallel(position) || argsOf(position).some((arg) => own.has(arg))) own.add(position);
+  }
+  return {
+    rowValues: rowValues.sort((a, b) => a - b),
+    loads: element.filter(isLoad),
+    common: computed.filter((position) => !own.has(position)),
+    own: computed.filter((position) => own.has(position)),
+    elementStores,
+    rowStores: kernel.stores.flatMap((_, store) => (elementStores.includes(store) ? [] : [store])),
+  };
+}

@@ -1,0 +1,66 @@
+/**
+ * The arithmetic and the stores of one chunk in one phase of a kernel of several phases. Called for every walk, by
+ * `row-kernel.ts` and `row-shared.ts`, which say where loaded and held values stand.
+ */
+import { CUDA_TYPE } from '../../../graph/ops.js';
+import type { Scope } from '../body.js';
+import { elementCoordinates } from '../chunks.js';
+import type { RowContext } from './row-context.js';
+import type { RowPhase } from './row-phases.js';
+
+/** Where the chunk at hand stands: the place of a loaded chunk in its array, and of a held one. */
+export interface ChunkPlace {
+  readonly indexOf: (load: number) => string;
+  readonly kept: string;
+}
+
+export function printChunk(
+  c: RowContext,
+  phase: RowPhase,
+  reduced: readonly string[],
+  { indexOf, kept }: ChunkPlace,
+): void {
+  const { out } = c;
+  const { kernel } = c.body;
+  const { width } = c.schedule;
+  const { held } = c.lifetimes;
+  const at = [...c.columns, ...reduced];
+  const chunked = phase.accumulators.filter(({ monoid }) => monoid.chunked);
+  for (const position of phase.loads) {
+    if (indexOf(position) !== '' || (kept === '' && held.has(position))) continue;
+    c.loads.declare(out, position, []);
+    c.loads.load(out, position, '', at);
+  }
+  for (const store of phase.stores) c.stores.declare(out, store, []);
+  for (const a of chunked) out.line(`${c.argumentType(a)} d${a.position}[${width}];`);
+  const known = new Map(c.rowKnown);
+  for (const position of held) {
+    if (!c.isLoad(position) && !phase.kept.includes(position))
+      known.set(position, `h${position}${kept}.v[e]`);
+  }
+  for (const position of [...phase.loads, ...c.heldLoads()])
+    known.set(position, c.loads.value(position, indexOf(position)));
+  const scope: Scope = { coordinates: elementCoordinates(at, c.chunking), known };
+  const value = (position: number): string => c.body.value(position, scope, c.params);
+  out.unrolled('e', width, () => {
+    c.body.print(out, phase.computed, scope, c.params);
+    for (const position of phase.kept) out.line(`h${position}${kept}.v[e] = v${position};`);
+    for (const { position, name, monoid } of phase.accumulators) {
+      const args = c.argumentsOf(position).map(value);
+      out.line(
+        monoid.chunked ? `d${position}[e] = ${args[0]};` : `${name}[e] = ${monoid.push(`${name}[e]`, args)};`,
+      );
+    }
+    for (const store of phase.stores) c.stores.put(out, store, '', value(kernel.stores[store]!.value));
+  });
+  for (const a of chunked) {
+    const types = `${c.argumentType(a)}, ${CUDA_TYPE[a.monoid.components[0]!]}, ${width}`;
+    out.line(
+      `${a.name}[0] = ${a.monoid.combine(`${a.name}[0]`, `weft_moments_of<${types}>(d${a.position})`)};`,
+    );
+  }
+  if (phase.stores.length === 0) return;
+  out.block('if (in)', () => {
+    for (const store of phase.stores) c.stores.flush(out, store, '', at);
+  });
+}

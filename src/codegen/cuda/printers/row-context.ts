@@ -1,0 +1,81 @@
+/**
+ * What the printers of one kernel of several phases share: its values' lifetimes, its chunks, and where text goes.
+ *
+ * Used by `row-kernel.ts` (the frame and the walks), `row-shared.ts` (chunks in shared memory) and `row-chunk.ts` (the
+ * arithmetic on a chunk).
+ */
+import { argumentsOf, product } from '../../../fusion/kernel/kernel.js';
+import { CUDA_TYPE } from '../../../graph/ops.js';
+import type { Body } from '../body.js';
+import { type Chunking, ChunkLoads, ChunkStores } from '../chunks.js';
+import { printCoordinates } from '../index-math.js';
+import type { Parameters } from '../parameters.js';
+import { type Lifetimes, lifetimesOf, type RowSchedule } from '../schedules/schedule-rows.js';
+import { Writer } from '../writer.js';
+import type { Accumulator } from './block-reduce.js';
+
+export class RowContext {
+  readonly body: Body;
+  readonly schedule: RowSchedule;
+  readonly params: Parameters;
+  readonly out = new Writer();
+  readonly lifetimes: Lifetimes;
+  readonly chunking: Chunking;
+  readonly loads: ChunkLoads;
+  readonly stores: ChunkStores;
+  /** Row-level values that stand in variables. */
+  readonly rowKnown = new Map<number, string>();
+  /** Coordinates of this thread's row. */
+  columns: readonly string[] = [];
+
+  constructor(body: Body, schedule: RowSchedule) {
+    this.body = body;
+    this.schedule = schedule;
+    this.params = body.parameters();
+    this.chunking = { axis: body.sizes.length - 1, width: schedule.width };
+    this.loads = new ChunkLoads(body, this.chunking, this.params);
+    this.stores = new ChunkStores(body, this.chunking, this.params);
+    this.lifetimes = schedule.held ? lifetimesOf(body.kernel) : { first: [], last: [], held: new Set() };
+  }
+
+  get length(): number {
+    return product(this.body.kernel.reduced);
+  }
+
+  /** Elements that the threads of a row walk in one chunk each. */
+  get step(): number {
+    return this.schedule.threadsR * this.schedule.width;
+  }
+
+  argumentsOf(position: number): readonly number[] {
+    return argumentsOf(this.body.instruction(position));
+  }
+
+  argumentType({ position }: Accumulator): string {
+    return CUDA_TYPE[this.body.instruction(this.argumentsOf(position)[0]!).dtype];
+  }
+
+  /** The type of a held value's chunk. */
+  packType(position: number): string {
+    return `weft_pack<${CUDA_TYPE[this.body.instruction(position).dtype]}, ${this.schedule.width}>`;
+  }
+
+  isLoad(position: number): boolean {
+    return this.body.isLoad(position);
+  }
+
+  heldLoads(): number[] {
+    return [...this.lifetimes.held].filter((position) => this.isLoad(position));
+  }
+
+  /** Chunk `k` of this thread. `full`: it lies within the row whatever the thread. */
+  chunk(k: string, full: boolean, inner: (reduced: readonly string[]) => void, base = ''): void {
+    const { width, threadsR } = this.schedule;
+    const { index } = this.params;
+    this.out.line(`const ${index} r = ${base}(${k} * ${threadsR} + tr)${width === 1 ? '' : ` * ${width}`};`);
+    const body = (): void =>
+      inner(printCoordinates(this.out, this.params, 'r', this.body.kernel.reduced, 'z'));
+    if (full) body();
+    else this.out.block(`if (r < ${this.params.size(this.length)})`, body);
+  }
+}

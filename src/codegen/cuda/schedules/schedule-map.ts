@@ -1,0 +1,76 @@
+/**
+ * The schedule of a kernel without reduced axes whose loads run along its stores, or are too short to be transposed.
+ */
+import { type Access, type Kernel, product } from '../../../fusion/kernel/kernel.js';
+import { opRow } from '../../../graph/ops.js';
+import { Body } from '../body.js';
+import { chunkWidth, isAligned, shiftFrom } from '../chunks.js';
+import { accessesOf } from './schedule-rows.js';
+
+export interface MapSchedule {
+  readonly kind: 'map';
+  /** Elements that a thread handles together along the last axis. */
+  readonly width: number;
+  /** Chunks per thread. */
+  readonly unroll: number;
+  readonly threads: number;
+}
+
+/** Weight of arithmetic up to which a thread takes several chunks: beyond it, more code only compiles more slowly. */
+const LIGHT_TAPE = 48;
+/** Weight of what depends on the column alone from which on a thread takes several chunks of the same columns. */
+const HEAVY_COLUMNS = 16;
+/** Small blocks: loads of the next begin while others of a multiprocessor still compute. */
+const THREADS = 128;
+/** Elements from which on every thread of a device has several chunks. */
+const MANY_ELEMENTS = 2 ** 22;
+
+const costOf = (kernel: Kernel, positions: readonly number[]): number =>
+  positions.reduce((cost, position) => {
+    const i = kernel.tape[position]!;
+    return cost + (i.kind === 'map' ? opRow(i.op).cost : 0);
+  }, 0);
+
+/** Whether all chunks of a thread, `step` elements from one to the next, lie in the same columns of the last axis. */
+export const sharesColumns = (kernel: Kernel, unroll: number, step: number): boolean =>
+  unroll > 1 && kernel.parallel.length > 1 && step % kernel.parallel[kernel.parallel.length - 1]! === 0;
+
+/** Those of `positions` that depend on the last axis alone, in tape order. */
+export function columnValues(body: Body, positions: readonly number[]): number[] {
+  const last = body.kernel.parallel.length - 1;
+  return positions.filter((position) => body.depends[position]!.every((on, axis) => !on || axis === last));
+}
+
+export function chooseMap(kernel: Kernel): MapSchedule {
+  const last = kernel.parallel.length - 1;
+  const count = product(kernel.parallel);
+  const accesses = accessesOf(kernel);
+  const along = accesses
+    .filter(({ access }) => last >= 0 && access.strides[last] === 1)
+    .map(({ dtype }) => dtype);
+  // A single axis may end inside a chunk (there is a scalar tail); rows may not.
+  const multiple = kernel.parallel.length > 1 ? kernel.parallel[last]! : 16;
+  const loads = accesses.filter(({ store }) => !store).length;
+  let width = along.length === 0 ? 1 : chunkWidth(along, multiple);
+  if (loads > 24) width = Math.min(width, 2);
+  // Chunks that no whole access can bring in cost as many as they have elements; neighbouring threads then do better
+  // with neighbouring elements.
+  // Those that have most elements from another one cost but the others.
+  const chunking = { axis: last, width };
+  const isTaken = (access: Access): boolean =>
+    accesses.some(({ access: other, store }) => !store && shiftFrom(other, access, chunking) !== undefined);
+  const broken = accesses.filter(
+    ({ access, store }) =>
+      last >= 0 && access.strides[last] === 1 && !isAligned(access, chunking) && (store || !isTaken(access)),
+  );
+  if (3 * broken.length >= accesses.length) width = 1;
+  const all = kernel.tape.map((_, position) => position);
+  const heavy = costOf(kernel, all) > LIGHT_TAPE;
+  const big = count >= MANY_ELEMENTS;
+  if (big && sharesColumns(kernel, 2, THREADS * width)) {
+    const columns = costOf(kernel, columnValues(new Body(kernel), all));
+    if (columns >= HEAVY_COLUMNS) return { kind: 'map', width, unroll: 2, threads: THREADS };
+  }
+  const unroll = width === 1 ? (big && !heavy ? 4 : 1) : big && !heavy && loads <= 2 ? 2 : 1;
+  return { kind: 'map', width, unroll, threads: THREADS };
+}

@@ -1,0 +1,238 @@
+/**
+ * The schedule of a reduction for every pair of an axis i and an axis j, where each load depends on at most one of
+ * them (`((x[:, None] - y[None]) ** 2).sum(-1)`): tiled like a matrix product, for any arithmetic and any reduction. Where
+ * there are few tiles, the reduced axes are cut into slots.
+ */
+
+import { loadsOf } from '../../../fusion/kernel/algebra.js';
+import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
+import { levelsOf } from '../../../fusion/kernel/levels.js';
+import { byteLengthOf } from '../../../graph/dtype.js';
+import { accumulatorOf, reductionRow } from '../../../graph/reductions.js';
+import { dependenciesOf } from '../body.js';
+import type { Stretch } from '../tile-reduced.js';
+import { elementLoads } from './schedule-reduce.js';
+
+export interface PairSchedule {
+  readonly kind: 'pairs';
+  /** Domain axes of the tile; `axisJ` is the last parallel one, along which results are stored. */
+  readonly axisI: number;
+  readonly axisJ: number;
+  /** A thread holds items × items accumulators; a block has 16 × 16 threads. */
+  readonly items: number;
+  /** Reduced elements in shared memory at a time. */
+  readonly depth: number;
+  /** Elements after which accumulators are folded into a second set; 0: never. */
+  readonly fold: number;
+  /** Tiles in which reduced elements come, where each side has its neighbours along another reduced axis. */
+  readonly tile: readonly Stretch[];
+  /** Cuts of the linear reduced index; partial results of several are combined by a second launch. */
+  readonly slots: number;
+  /** A multiple of `depth`, and of `fold`. */
+  readonly slotLength: number;
+}
+
+/** Threads along each side of a tile. */
+export const PAIR_SIDE = 16;
+
+/** Items that lie side by side: what a thread reads from shared memory at once. */
+export const packOf = (items: number): number => (items % 4 === 0 ? 4 : items % 2 === 0 ? 2 : 1);
+const SHARED_BYTES = 40 * 1024;
+/** Fewer blocks would leave a device idle. */
+const FEWEST_TILES = 64;
+const LONGEST_CHAIN = 1024;
+/** Blocks that few tiles are cut into: a few for each multiprocessor. */
+const SLOT_BLOCKS = 528;
+/** Chunks of reduced elements that a slot has at least. */
+const LEAST_CHUNKS = 4;
+/** Results of which a tile would be mostly empty are left to other schedules. */
+const LEAST_SIDE = 4;
+const LEAST_RESULTS = 64;
+/** Accumulators of a thread, in words: what registers hold. */
+const MOST_WORDS = 72;
+
+export type Side = 'i' | 'j' | 'common' | 'both';
+
+/** Which of the two axes each value depends on. */
+export function sidesOf(kernel: Kernel, axisI: number, axisJ: number): Side[] {
+  return dependenciesOf(kernel).map((on) =>
+    on[axisI] ? (on[axisJ] ? 'both' : 'i') : on[axisJ] ? 'j' : 'common',
+  );
+}
+
+/** Values that staging hands to the arithmetic on pairs: arguments of a value of both axes, or of a reduction. */
+export function frontierOf(kernel: Kernel, sides: readonly Side[]): number[] {
+  const frontier = new Set<number>();
+  const { element } = levelsOf(kernel);
+  kernel.tape.forEach((i, position) => {
+    if (i.kind !== 'reduce' && !(sides[position] === 'both' && element[position])) return;
+    for (const arg of argumentsOf(i)) {
+      if (kernel.tape[arg]!.kind !== 'const' && sides[arg] !== 'both') frontier.add(arg);
+    }
+  });
+  return [...frontier].sort((a, b) => a - b);
+}
+
+export function choosePairs(kernel: Kernel): PairSchedule | undefined {
+  const p = kernel.parallel.length;
+  const axisJ = p - 1;
+  const { element } = levelsOf(kernel);
+  if (p < 2 || kernel.stores.some(({ value }) => element[value])) return undefined;
+  // A gather is a value of its own for each pair.
+  if (loadsOf(kernel).some(({ access }) => access.index !== undefined)) return undefined;
+  const loads = elementLoads(kernel).map(({ position }) => position);
+  for (let axisI = p - 2; axisI >= 0; axisI--) {
+    const sides = sidesOf(kernel, axisI, axisJ);
+    const has = (side: Side): boolean => loads.some((position) => sides[position] === side);
+    if (!has('i') || !has('j') || has('both')) continue;
+    return sizePairs(kernel, axisI, axisJ, sides);
+  }
+  return undefined;
+}
+
+function sizePairs(
+  kernel: Kernel,
+  axisI: number,
+  axisJ: number,
+  sides: readonly Side[],
+): PairSchedule | undefined {
+  const reduces = kernel.tape.flatMap((i) => (i.kind === 'reduce' ? [i] : []));
+  // Row values of a pair would have to be held for every accumulator.
+  const { element } = levelsOf(kernel);
+  const elementBoth = kernel.tape.flatMap((i, position) =>
+    i.kind === 'reduce' || (element[position] && sides[position] === 'both') ? argumentsOf(i) : [],
+  );
+  if (elementBoth.some((arg) => !element[arg] && kernel.tape[arg]!.kind !== 'const' && sides[arg] === 'both'))
+    return undefined;
+  const words = reduces.reduce(
+    (sum, i) =>
+      sum +
+      (reductionRow(i.reduction).width * byteLengthOf(accumulatorOf(kernel.tape[i.args[0]!]!.dtype))) / 4,
+    0,
+  );
+  if (words > 4) return undefined;
+  const bytes = frontierOf(kernel, sides).reduce(
+    (sum, position) => sum + byteLengthOf(kernel.tape[position]!.dtype),
+    0,
+  );
+  const size: PairSize = {
+    kernel,
+    rows: kernel.parallel[axisI]!,
+    columns: kernel.parallel[axisJ]!,
+    words,
+    bytes,
+  };
+  const chosen = wholePairs(size) ?? slottedPairs(size);
+  return (
+    chosen && {
+      kind: 'pairs',
+      axisI,
+      axisJ,
+      ...chosen,
+      tile: tileOf(kernel, axisI, axisJ, sides, chosen.depth),
+    }
+  );
+}
+
+/** What the size of tiles follows from. */
+interface PairSize {
+  readonly kernel: Kernel;
+  readonly rows: number;
+  readonly columns: number;
+  /** Of the accumulators of a pair. */
+  readonly words: number;
+  /** Staged bytes of a row and a reduced index. */
+  readonly bytes: number;
+}
+
+type Sized = Pick<PairSchedule, 'items' | 'depth' | 'fold' | 'slots' | 'slotLength'>;
+
+/** Tiles of pairs, with so many items along each side. */
+function tilesOf({ kernel, rows, columns }: PairSize, items: number): number {
+  const side = PAIR_SIDE * items;
+  return (product(kernel.parallel) / rows / columns) * Math.ceil(rows / side) * Math.ceil(columns / side);
+}
+
+/** As many reduced elements as shared memory holds, and as make whole rounds of a block's loads; undefined: none. */
+function depthOf({ bytes }: PairSize, items: number): number | undefined {
+  for (let depth = 32; depth >= 4; depth /= 2) {
+    if ((depth * PAIR_SIDE * items) % (PAIR_SIDE * PAIR_SIDE) !== 0) return undefined;
+    if (depth * (PAIR_SIDE * items + 4) * bytes <= SHARED_BYTES) return depth;
+  }
+  return undefined;
+}
+
+/** Enough tiles to keep a device busy: each walks all reduced elements. */
+function wholePairs(size: PairSize): Sized | undefined {
+  const length = product(size.kernel.reduced);
+  const fold = length > LONGEST_CHAIN ? LONGEST_CHAIN : 0;
+  const items = size.words > 1 || fold > 0 || tilesOf(size, 8) < 2 * FEWEST_TILES ? 4 : 8;
+  const depth = depthOf(size, items);
+  if (depth === undefined || tilesOf(size, items) < FEWEST_TILES) return undefined;
+  return { items, depth, fold, slots: 1, slotLength: Math.ceil(length / depth) * depth };
+}
+
+/** What pairs of a tile cost, with those past the ends: arithmetic, and what is read from shared memory for it. */
+function costOf(size: PairSize, items: number): number {
+  const reads = (2 * items) / packOf(items);
+  return tilesOf(size, items) * (items * items + reads);
+}
+
+/** Few tiles: the reduced axes are cut as well. */
+function slottedPairs(size: PairSize): Sized | undefined {
+  const { rows, columns, words } = size;
+  const length = product(size.kernel.reduced);
+  if (Math.min(rows, columns) < LEAST_SIDE || rows * columns < LEAST_RESULTS) return undefined;
+  let best: Sized | undefined;
+  for (const items of [1, 2, 4, 6, 8]) {
+    const depth = depthOf(size, items);
+    if (depth === undefined) continue;
+    const tiles = tilesOf(size, items);
+    const chunks = Math.max(LEAST_CHUNKS, Math.ceil((length * tiles) / SLOT_BLOCKS / depth));
+    const isLong = chunks * depth > LONGEST_CHAIN;
+    const unit = isLong ? LONGEST_CHAIN : depth;
+    const slotLength = Math.ceil((chunks * depth) / unit) * unit;
+    const slots = Math.ceil(length / slotLength);
+    if (items * items * words * (isLong ? 2 : 1) > MOST_WORDS || tiles * slots < FEWEST_TILES) continue;
+    if (best !== undefined && costOf(size, best.items) < costOf(size, items)) continue;
+    best = { items, depth, fold: isLong ? LONGEST_CHAIN : 0, slots, slotLength };
+  }
+  return best;
+}
+
+/** The reduced axis along which the loads of a side lie side by side, unless its rows do. */
+function runOf(kernel: Kernel, axis: number, isOwn: (position: number) => boolean): number | undefined {
+  const accesses = loadsOf(kernel).flatMap(({ position, access }) =>
+    isOwn(position) ? [access.strides] : [],
+  );
+  if (accesses.some((strides) => strides[axis] === 1)) return undefined;
+  const p = kernel.parallel.length;
+  const runs = accesses.map((strides) => strides.findIndex((stride, k) => k >= p && stride === 1));
+  return runs.every((run) => run >= 0 && run === runs[0]) ? runs[0] : undefined;
+}
+
+/** Tiles of reduced elements, where some side's loads do not lie side by side along the last axis. */
+function tileOf(
+  kernel: Kernel,
+  axisI: number,
+  axisJ: number,
+  sides: readonly Side[],
+  depth: number,
+): readonly Stretch[] {
+  const last = kernel.parallel.length + kernel.reduced.length - 1;
+  const { element } = levelsOf(kernel);
+  const runs = (['i', 'j'] as const).flatMap(
+    (side) =>
+      runOf(
+        kernel,
+        side === 'i' ? axisI : axisJ,
+        (position) => sides[position] === side && element[position]!,
+      ) ?? [],
+  );
+  // The last axis stays the last: its next tile is then the next one in memory.
+  const axes = [...new Set(runs)].sort((a, b) => Number(a === last) - Number(b === last));
+  if (axes.length === 0 || axes[0] === last || depth < 16) return [];
+  const sizes = [...kernel.parallel, ...kernel.reduced];
+  const tile = axes.map((axis, k) => ({ axis, length: k === 0 ? Math.min(8, depth / 4) : 4 }));
+  return tile.every(({ axis, length }) => sizes[axis]! % length === 0) ? tile : [];
+}

@@ -1,0 +1,284 @@
+/**
+ * The schedule of a reduction in one phase.
+ *
+ * A block is threadsP × threadsR threads. In the *rows* layout neighbouring threads lie along the reduced axis, chunks
+ * too; in the *columns* layout both lie along the last parallel axis. The linear reduced index is cut into slots of a
+ * fixed length where the parallel axes alone would not fill a device; partial results of slots go to scratch and are
+ * combined in slot order by a second launch.
+ */
+import { affineLoadsOf, type Load } from '../../../fusion/kernel/algebra.js';
+import { type Access, argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
+import { levelsOf } from '../../../fusion/kernel/levels.js';
+import { byteLengthOf } from '../../../graph/dtype.js';
+import { reductionRow } from '../../../graph/reductions.js';
+import { chunkWidth } from '../chunks.js';
+import { nearFormOf, suitsLoop } from '../fast-path-forms.js';
+
+export interface ReduceSchedule {
+  readonly kind: 'reduce';
+  readonly layout: 'rows' | 'columns';
+  readonly threadsP: number;
+  readonly threadsR: number;
+  /** Chunk length along the axis of the layout. */
+  readonly width: number;
+  /** Groups of parallel items that a thread handles together. */
+  readonly itemsP: number;
+  /** Steps along the reduced axis whose loads are in flight together. */
+  readonly unrollR: number;
+  /** Length of a slot along the linear reduced index; a multiple of what a block walks in one step. */
+  readonly slotLength: number;
+  readonly slots: number;
+  /** Whether elements, the same for every row, go through shared memory. */
+  readonly staged: boolean;
+}
+
+const THREADS = 256;
+const WARP = 32;
+/** Threads that keep any present device busy. */
+const MANY_THREADS = 2 ** 18;
+/** Threads of a row that is one of many, and the chunks from which on they are worth an exchange between warps. */
+const ROW_THREADS = 128;
+const LONG_ROW = 8 * ROW_THREADS;
+/** Blocks that a reduction is cut into where it can be: several for each multiprocessor. */
+const BLOCKS = 2048;
+/** The same of columns, of which each slot leaves as many partial results; and blocks that are enough without any. */
+const COLUMN_BLOCKS = 1024;
+const ENOUGH_BLOCKS = 512;
+/** Elements that one accumulator takes up one after the other, which bounds the error of a sum. */
+const LONGEST_CHAIN = 1024;
+/** Static shared memory for the exchange between the warps of a block. */
+const SHARED_BYTES = 40 * 1024;
+/** Slots of the upper tree. */
+const MOST_SLOTS = 2 ** 15;
+
+export const powerOfTwoFrom = (n: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, n)));
+export const powerOfTwoTo = (n: number): number => 2 ** Math.floor(Math.log2(Math.max(1, n)));
+
+/** Element-level loads at affine places that some store or reduction needs. */
+export function elementLoads(kernel: Kernel): Load[] {
+  const { element } = levelsOf(kernel);
+  return affineLoadsOf(kernel).filter(({ position }) => element[position]);
+}
+
+/** Whether threads should lie along the reduced axis (rows) or the last parallel one (columns). */
+export function layoutOf(kernel: Kernel): 'rows' | 'columns' {
+  const p = kernel.parallel.length;
+  if (p === 0) return 'rows';
+  const loads = elementLoads(kernel);
+  const sizes = [...kernel.parallel, ...kernel.reduced];
+  const last = sizes.length - 1;
+  const onParallel = loads.filter(({ access }) => access.strides.some((stride, k) => k < p && stride !== 0));
+  // Every row reads the same elements: one row per thread, and the loads are shared by the warp.
+  if (onParallel.length === 0 && loads.length > 0)
+    return product(kernel.parallel) >= 4 * WARP ? 'columns' : 'rows';
+  let rows = 0;
+  let columns = 0;
+  for (const { access, dtype } of onParallel) {
+    const extent = access.strides.reduce(
+      (n, stride, k) => (stride === 0 ? n : n * sizes[k]!),
+      byteLengthOf(dtype),
+    );
+    const r = Math.abs(access.strides[last]!);
+    const c = Math.abs(access.strides[p - 1]!);
+    if (c === 0 || (r !== 0 && r <= c)) rows += extent;
+    else columns += extent;
+  }
+  return columns > rows ? 'columns' : 'rows';
+}
+
+interface Slots {
+  readonly slotLength: number;
+  readonly slots: number;
+}
+
+/** Length of a slot so that about `blocks` blocks come out, as a power of two times what a block walks in one step. */
+function slotsOf(length: number, step: number, blocksP: number, chainStep: number, blocks = BLOCKS): Slots {
+  const wanted = Math.max(1, Math.ceil(blocks / blocksP));
+  let slotLength = step * powerOfTwoFrom(length / wanted / step);
+  slotLength = Math.min(slotLength, chainStep * LONGEST_CHAIN);
+  slotLength = Math.max(slotLength, step * powerOfTwoFrom(length / MOST_SLOTS / step));
+  // Too little for a second launch: a block does it alone.
+  if (length <= 4 * step) slotLength = step * powerOfTwoFrom(length / step);
+  return { slotLength, slots: Math.max(1, Math.ceil(length / slotLength)) };
+}
+
+/** Bytes of all accumulators of one row, at most. */
+const accumulatorBytes = (kernel: Kernel): number =>
+  kernel.tape.reduce((sum, i) => {
+    if (i.kind !== 'reduce') return sum;
+    const bytes = byteLengthOf(kernel.tape[i.args[0]!]!.dtype);
+    return sum + reductionRow(i.reduction).width * Math.max(bytes, reductionRow(i.reduction).indexed ? 8 : 1);
+  }, 0);
+
+export function chooseReduce(kernel: Kernel): ReduceSchedule {
+  if (layoutOf(kernel) === 'rows') return chooseRowLayout(kernel);
+  return isStaged(kernel) ? chooseStaged(kernel) : chooseColumnLayout(kernel);
+}
+
+/** Whether every row takes the same elements, so that a block can share them. */
+function isStaged(kernel: Kernel): boolean {
+  const { element } = levelsOf(kernel);
+  const p = kernel.parallel.length;
+  const loads = elementLoads(kernel);
+  const onParallel = (access: Access): boolean => access.strides.some((stride, k) => k < p && stride !== 0);
+  if (
+    loads.some(
+      ({ access }) =>
+        onParallel(access) || access.bounds.some((b) => b.strides.some((s, k) => k < p && s !== 0)),
+    )
+  )
+    return false;
+  return loads.length > 0 && kernel.stores.every(({ value }) => !element[value]);
+}
+
+/** How a staged reduction is laid out, which is bound by arithmetic: threads of a block, rows of each at most, and blocks. */
+interface Staging {
+  readonly threads: number;
+  /** Rows per thread, which share what is read of an element. */
+  readonly items: number;
+  readonly blocks: number;
+}
+const STAGING: Staging = { threads: 256, items: 4, blocks: 12288 };
+/** With near forms there are fewer steps to hide behind what is read. */
+const NEAR_STAGING: Staging = { threads: 128, items: 8, blocks: 8192 };
+/** What the rows of a thread may take of its registers, in words. */
+const STAGED_WORDS = 48;
+/**
+ * Blocks with near forms that a multiprocessor should hold at once, which bounds registers: with its own choice, NVRTC has too
+ * few of them to keep the arithmetic busy. And those of a device of 132 multiprocessors.
+ */
+export const NEAR_RESIDENT = 6;
+const NEAR_ROUND = NEAR_RESIDENT * 132;
+
+function chooseStaged(kernel: Kernel): ReduceSchedule {
+  const isNear = hasNearForms(kernel);
+  const { threads, items, blocks } = isNear ? NEAR_STAGING : STAGING;
+  const rows = product(kernel.parallel);
+  const length = product(kernel.reduced);
+  const itemsP = powerOfTwoTo(Math.min(items, STAGED_WORDS / wordsOfRow(kernel), rows / threads));
+  const blocksP = Math.ceil(rows / (threads * itemsP));
+  const powers = slotsOf(length, threads, blocksP, 1, blocks);
+  const slots = isNear ? inRounds(powers, length, threads, blocksP) : powers;
+  return {
+    kind: 'reduce',
+    layout: 'columns',
+    threadsP: threads,
+    threadsR: 1,
+    width: 1,
+    itemsP,
+    unrollR: 1,
+    ...slots,
+    staged: true,
+  };
+}
+
+function hasNearForms({ tape }: Kernel): boolean {
+  return tape.some((i) => {
+    const form = nearFormOf(i, (position) => tape[position]!.dtype);
+    return form !== undefined && suitsLoop(form, tape);
+  });
+}
+
+/** Slots up to twice as long, a multiple of `step`, of which the last round of a device's blocks is the fullest. */
+function inRounds({ slotLength, slots }: Slots, length: number, step: number, blocksP: number): Slots {
+  if (slots === 1) return { slotLength, slots };
+  const fillOf = ({ slots: count }: Slots): number => {
+    const rounds = (blocksP * count) / NEAR_ROUND;
+    return rounds / Math.ceil(rounds);
+  };
+  let best = { slotLength, slots };
+  const most = Math.min(2 * slotLength - step, LONGEST_CHAIN);
+  for (let longer = slotLength + step; longer <= most; longer += step) {
+    const tried = { slotLength: longer, slots: Math.ceil(length / longer) };
+    if (fillOf(tried) > fillOf(best)) best = tried;
+  }
+  return best;
+}
+
+/** What a thread holds of a row while it walks: values that do not depend on the element, and accumulators. */
+function wordsOfRow(kernel: Kernel): number {
+  const { element } = levelsOf(kernel);
+  const wordsOf = (position: number): number => Math.max(1, byteLengthOf(kernel.tape[position]!.dtype) / 4);
+  const used = kernel.tape.flatMap((i, position) =>
+    i.kind === 'reduce' || element[position] ? argumentsOf(i) : [],
+  );
+  const values = [...new Set(used)].filter((k) => !element[k] && kernel.tape[k]!.kind !== 'const');
+  return values.reduce((sum, k) => sum + wordsOf(k), accumulatorBytes(kernel) / 4);
+}
+
+function chooseRowLayout(kernel: Kernel): ReduceSchedule {
+  const rows = product(kernel.parallel);
+  const length = product(kernel.reduced);
+  const inner = kernel.reduced[kernel.reduced.length - 1]!;
+  const axis = kernel.parallel.length + kernel.reduced.length - 1;
+  const along = elementLoads(kernel).filter(({ access }) => access.strides[axis] === 1);
+  const single = rows === 1 && kernel.reduced.length === 1;
+  const loads = elementLoads(kernel);
+  const width =
+    loads.length > 0 && along.length === 0
+      ? 1
+      : chunkWidth(
+          along.map(({ dtype }) => dtype),
+          single ? 16 : inner,
+        );
+  const chunks = Math.max(1, Math.ceil(length / width));
+  const many = chunks >= LONG_ROW ? ROW_THREADS : WARP;
+  const most = rows * WARP >= MANY_THREADS / 2 ? many : THREADS;
+  const threadsR = Math.min(most, powerOfTwoFrom(chunks));
+  const threadsP = THREADS / threadsR;
+  const perThread = Math.ceil(chunks / threadsR);
+  const inFlight = width === 1 ? 8 : Math.min(4, 32 / width);
+  const unrollR = Math.min(inFlight, powerOfTwoTo(perThread));
+  const itemsP =
+    rows >= MANY_THREADS / threadsR ? Math.max(1, Math.min(4, Math.floor(inFlight / unrollR))) : 1;
+  const step = threadsR * width * unrollR;
+  const blocksP = Math.ceil(rows / (threadsP * itemsP));
+  const slots = slotsOf(length, step, blocksP, threadsR * width);
+  return {
+    kind: 'reduce',
+    layout: 'rows',
+    threadsP,
+    threadsR,
+    width,
+    itemsP,
+    unrollR,
+    ...slots,
+    staged: false,
+  };
+}
+
+function chooseColumnLayout(kernel: Kernel): ReduceSchedule {
+  const columns = product(kernel.parallel);
+  const length = product(kernel.reduced);
+  const p = kernel.parallel.length;
+  const loads = elementLoads(kernel);
+  const along = loads.filter(({ access }) => access.strides[p - 1] === 1);
+  let width =
+    along.length === 0
+      ? 1
+      : chunkWidth(
+          along.map(({ dtype }) => dtype),
+          kernel.parallel[p - 1]!,
+        );
+  while (width > 1 && width * THREADS * accumulatorBytes(kernel) > SHARED_BYTES) width /= 2;
+  const chunks = Math.ceil(columns / width);
+  const unrollR = Math.min(width === 1 ? 8 : Math.min(4, 32 / width), powerOfTwoFrom(length));
+  // Rows enough for every thread along the reduced axis to take a few steps, columns enough for full lines.
+  const deep = powerOfTwoTo(Math.max(1, length / (4 * unrollR)));
+  const threadsP = Math.max(Math.min(WARP, powerOfTwoFrom(chunks)), THREADS / Math.min(deep, THREADS));
+  const threadsR = THREADS / threadsP;
+  const blocksP = Math.ceil(chunks / threadsP);
+  const step = threadsR * unrollR;
+  const slots = slotsOf(length, step, blocksP, threadsR, blocksP >= ENOUGH_BLOCKS ? 1 : COLUMN_BLOCKS);
+  return {
+    kind: 'reduce',
+    layout: 'columns',
+    threadsP,
+    threadsR,
+    width,
+    itemsP: 1,
+    unrollR,
+    ...slots,
+    staged: false,
+  };
+}

@@ -1,0 +1,195 @@
+/**
+ * The schedule of a kernel of several phases (softmax, layer norm): a row stays in registers from one walk over it to
+ * the next; a row too long for the registers of a block is walked again, mostly from the L2 cache.
+ */
+import { affineLoadOf, affineLoadsOf } from '../../../fusion/kernel/algebra.js';
+import { type Access, argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
+import { levelsOf } from '../../../fusion/kernel/levels.js';
+import { byteLengthOf, type DType } from '../../../graph/dtype.js';
+import { chunkWidth } from '../chunks.js';
+import { layoutOf, powerOfTwoFrom } from './schedule-reduce.js';
+
+export interface RowSchedule {
+  readonly kind: 'rows';
+  /** Whether neighbouring threads lie along the reduced axis (rows) or the last parallel one (columns). */
+  readonly layout: 'rows' | 'columns';
+  readonly threadsP: number;
+  readonly threadsR: number;
+  /** Chunk length along the reduced axis; 1 in the columns layout. */
+  readonly width: number;
+  /** Chunks of a row that a thread holds, or that it handles at a time where the row is walked again. */
+  readonly chunks: number;
+  /** Further chunks that a thread holds in shared memory. */
+  readonly sharedChunks: number;
+  /** Whether values are held from phase to phase. */
+  readonly held: boolean;
+}
+
+/** What a device offers: the only thing that may change a schedule, and never the order in which it combines. */
+export interface DeviceLimits {
+  /** Most shared memory that a block may ask for. */
+  readonly sharedByteLength: number;
+}
+/** Compute capability 8.0 and 9.0 and up; 8.6 and 8.9 have 99 KiB. */
+export const DEFAULT_LIMITS: DeviceLimits = { sharedByteLength: 163 * 1024 };
+
+/** Registers of a thread for the elements it holds, by the threads of a block. */
+const HELD_WORDS = 32;
+const MOST_THREADS = 1024;
+/** For rows that need shared memory too, and for those walked again: half the threads hold twice as much each. */
+const LONG_THREADS = 512;
+const LONG_WORDS = 64;
+/** Static shared memory of the exchange between warps. */
+const RESERVED_BYTES = 2048;
+const WARP = 32;
+/** Rows below which a kernel that walks rows again would leave a device idle. */
+const FEW_ROWS = 64;
+const LONG_ROW = 8192;
+
+/** Every store, and every load at an affine place, with its dtype. */
+export function accessesOf(kernel: Kernel): { access: Access; dtype: DType; store: boolean }[] {
+  const loads = affineLoadsOf(kernel).map(({ access, dtype }) => ({ access, dtype, store: false }));
+  const stores = kernel.stores.map(({ access }) => ({
+    access,
+    dtype: kernel.buffers[access.buffer]!.dtype,
+    store: true,
+  }));
+  return [...loads, ...stores];
+}
+
+/** Where the element-level values of a kernel are computed, as late as possible, and which are held for later. */
+export interface Lifetimes {
+  /** Phase in which a value is first needed; undefined if it is not. */
+  readonly first: readonly (number | undefined)[];
+  /** Last phase that needs it. */
+  readonly last: readonly number[];
+  /** Element-level values that a later phase than their first one needs. */
+  readonly held: ReadonlySet<number>;
+}
+
+export function lifetimesOf(kernel: Kernel): Lifetimes {
+  const levels = levelsOf(kernel);
+  const first: (number | undefined)[] = kernel.tape.map(() => undefined);
+  const last: number[] = kernel.tape.map(() => 0);
+  const need = (position: number, phase: number): void => {
+    const at = Math.max(phase, levels.phase[position]!);
+    first[position] = Math.min(first[position] ?? at, at);
+    last[position] = Math.max(last[position]!, at);
+  };
+  for (const { value } of kernel.stores) need(value, levels.phase[value]!);
+  for (let position = kernel.tape.length - 1; position >= 0; position--) {
+    const i = kernel.tape[position]!;
+    const at = i.kind === 'reduce' ? levels.phase[position]! : first[position];
+    if (at === undefined || (i.kind === 'reduce' && first[position] === undefined)) continue;
+    // A cast of a load is done again rather than held: what lies in memory is never wider.
+    const again = isCastOfLoad(kernel, position) ? last[position]! : at;
+    for (const arg of argumentsOf(i)) {
+      need(arg, at);
+      need(arg, again);
+    }
+  }
+  const held = new Set<number>();
+  kernel.tape.forEach((i, position) => {
+    if (!levels.element[position] || first[position] === undefined || isCastOfLoad(kernel, position)) return;
+    if (i.kind !== 'const' && last[position]! > first[position]!) held.add(position);
+  });
+  return { first, last, held };
+}
+
+export const isCastOfLoad = (kernel: Kernel, position: number): boolean => {
+  const i = kernel.tape[position]!;
+  return i.kind === 'cast' && affineLoadOf(kernel.tape[i.args[0]]!) !== undefined;
+};
+
+/** Places for held values, shared by values that are not needed in the same phases. */
+export interface HeldSlots {
+  readonly slotOf: ReadonlyMap<number, number>;
+  /** Bytes of an element in each slot. */
+  readonly byteLengths: readonly number[];
+}
+
+export function heldSlots(kernel: Kernel): HeldSlots {
+  const { first, last, held } = lifetimesOf(kernel);
+  const slotOf = new Map<number, number>();
+  const byteLengths: number[] = [];
+  const free: number[] = [];
+  for (const position of [...held].sort((a, b) => first[a]! - first[b]! || a - b)) {
+    // A value may take the place of one that is read for the last time in its own phase: element by element.
+    let slot = free.findIndex((until) => until <= first[position]!);
+    if (slot < 0) slot = free.length;
+    free[slot] = last[position]!;
+    slotOf.set(position, slot);
+    byteLengths[slot] = Math.max(byteLengths[slot] ?? 0, byteLengthOf(kernel.tape[position]!.dtype));
+  }
+  return { slotOf, byteLengths };
+}
+
+/** Words of an element's held values that are alive at once. */
+const heldWords = (kernel: Kernel): number =>
+  Math.max(
+    1,
+    Math.min(
+      8,
+      heldSlots(kernel).byteLengths.reduce((sum, bytes) => sum + bytes / 4, 0),
+    ),
+  );
+
+/** `undefined`: there are too few rows for this schedule. */
+export function chooseRows(kernel: Kernel, limits: DeviceLimits): RowSchedule | undefined {
+  return layoutOf(kernel) === 'rows' ? rowLayout(kernel, limits) : columnLayout(kernel);
+}
+
+function rowLayout(kernel: Kernel, limits: DeviceLimits): RowSchedule | undefined {
+  const rows = product(kernel.parallel);
+  const length = product(kernel.reduced);
+  const axis = kernel.parallel.length + kernel.reduced.length - 1;
+  const along = accessesOf(kernel).filter(({ access }) => access.strides[axis] === 1);
+  const width =
+    along.length === 0
+      ? 1
+      : chunkWidth(
+          along.map(({ dtype }) => dtype),
+          kernel.reduced[kernel.reduced.length - 1]!,
+        );
+  const perThread = Math.max(width, HELD_WORDS / heldWords(kernel));
+  if (rows < FEW_ROWS && length > LONG_ROW) return undefined;
+  const needed = powerOfTwoFrom(length / perThread);
+  const frame = { kind: 'rows', layout: 'rows', width } as const;
+  if (needed <= MOST_THREADS) {
+    const threadsR = Math.max(needed, Math.min(WARP, powerOfTwoFrom(length / width)));
+    const chunks = Math.max(1, Math.ceil(length / (threadsR * width)));
+    return { ...frame, threadsP: Math.max(1, 256 / threadsR), threadsR, chunks, sharedChunks: 0, held: true };
+  }
+  const long = { ...frame, threadsP: 1, threadsR: LONG_THREADS } as const;
+  const inRegisters = Math.max(1, Math.floor(LONG_WORDS / heldWords(kernel) / width));
+  const sharedChunks = Math.ceil(length / (LONG_THREADS * width)) - inRegisters;
+  const bytes =
+    heldSlots(kernel).byteLengths.reduce((sum, n) => sum + n, 0) * width * LONG_THREADS * sharedChunks;
+  if (bytes + RESERVED_BYTES <= limits.sharedByteLength)
+    return { ...long, chunks: inRegisters, sharedChunks, held: true };
+  return { ...long, chunks: Math.max(1, 16 / width), sharedChunks: 0, held: false };
+}
+
+function columnLayout(kernel: Kernel): RowSchedule | undefined {
+  const columns = product(kernel.parallel);
+  const length = product(kernel.reduced);
+  const threadsP = Math.min(WARP, powerOfTwoFrom(columns));
+  const most = MOST_THREADS / threadsP;
+  const perThread = HELD_WORDS / heldWords(kernel);
+  const needed = powerOfTwoFrom(length / perThread);
+  const held = needed <= most;
+  if (!held && columns < FEW_ROWS * WARP) return undefined;
+  if (columns < WARP && length > LONG_ROW) return undefined;
+  const threadsR = held ? Math.max(needed, Math.min(256 / threadsP, powerOfTwoFrom(length))) : most;
+  const chunks = held ? Math.max(1, Math.ceil(length / threadsR)) : 8;
+  return {
+    kind: 'rows',
+    layout: 'columns',
+    threadsP,
+    threadsR: Math.max(threadsR, WARP / threadsP),
+    width: 1,
+    chunks,
+    sharedChunks: 0,
+    held,
+  };
+}

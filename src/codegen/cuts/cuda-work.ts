@@ -1,0 +1,263 @@
+/**
+ * How the launches of a CUDA kernel are run block range by block range, and what a range touches (`work.ts`). Generated
+ * functions add the launch's first block to their own, so that a part is the same code as the whole (`function.ts`).
+ *
+ * Regions are exact at their ends: the first and the last element of each that some thread touches, clamped to the
+ * buffer. Called by the planner, for kernels that a GPU runs as one (`expandForDevice` splits the others).
+ */
+import { liveValues, loadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
+import { type Box, boxesOfRange } from '../../fusion/kernel/boxes.js';
+import { type Access, argumentsOf, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { Body } from '../cuda/body.js';
+import { gridSizes, type TileGrid } from '../cuda/function.js';
+import { mapBlock, mapBlocks } from '../cuda/printers/map-kernel.js';
+import { pairGrid } from '../cuda/printers/pair-kernel.js';
+import { combineBlock } from '../cuda/printers/reduce-combine.js';
+import { reduceBlock, reduceScratch } from '../cuda/printers/reduce-kernel.js';
+import { repeatBlock, repeatBlocks } from '../cuda/printers/repeat-kernel.js';
+import { transposeGrid } from '../cuda/printers/transpose-kernel.js';
+import { type Schedule, scheduleOf } from '../cuda/schedules/schedule.js';
+import type { PairSchedule } from '../cuda/schedules/schedule-outer-product.js';
+import type { ReduceSchedule } from '../cuda/schedules/schedule-reduce.js';
+import { type StencilSchedule, stencilGrid, tileRows } from '../cuda/schedules/schedule-stencil.js';
+import { tileReduced } from '../cuda/tile-reduced.js';
+import { normalize } from './domain.js';
+import { type Pitches, pitchesOf } from './pitch.js';
+import { mergeRegions, type Part, periodOf, type Region, regionsOf, type Work, type Works } from './work.js';
+
+const NO_WORKS: Works = { rows: undefined, phases: [], phaseScratch: [], pitches: new Map() };
+const NOTHING: Part = [0, 0, 0, 1];
+
+/** The ways to cut a kernel that is printed with `schedule`. A kernel of split phases, or of no elements, has none. */
+export function cudaWorks(kernel: Kernel, schedule: Schedule = scheduleOf(kernel)): Works {
+  const normal = normalize(kernel);
+  switch (schedule.kind) {
+    case 'empty':
+    case 'split':
+      return NO_WORKS;
+    case 'stencil':
+      return { ...NO_WORKS, rows: stencilWork(normal, schedule) };
+    case 'map':
+      return whole(normal, mapWork(normal, mapBlock(schedule), mapBlocks(normal, schedule)));
+    case 'repeat':
+      return whole(normal, mapWork(normal, repeatBlock(schedule), repeatBlocks(normal, schedule)));
+    case 'transpose':
+      return whole(normal, gridWork(normal, transposeGrid(normal, schedule)));
+    case 'pairs':
+      return pairWorks(normal, schedule);
+    case 'rows':
+      return whole(normal, rowWork(normal, [schedule.threadsP], 1));
+    case 'reduce':
+      return reduceWorks(normal, schedule);
+  }
+}
+
+const whole = (kernel: Kernel, rows: Work): Works => ({ ...NO_WORKS, rows, pitches: pitchesOf(kernel) });
+
+/** Loads and stores of a part of a kernel. */
+interface Accesses {
+  readonly loads: readonly Access[];
+  readonly stores: readonly Access[];
+}
+
+/** The loads that values need, down to `known`. */
+const loadsFor = (
+  { kernel }: Body,
+  values: readonly number[],
+  known: (position: number) => boolean,
+): Access[] => loadsOf(kernel, liveValues(kernel.tape, values, known)).map(({ access }) => access);
+
+function accessesOf(kernel: Kernel): Accesses {
+  const { stores } = kernel;
+  const values = stores.map(({ value }) => value);
+  return {
+    loads: loadsFor(new Body(kernel), values, () => false),
+    stores: stores.map(({ access }) => access),
+  };
+}
+
+/** One region for each buffer that the accesses reach from the boxes. */
+const reach = (
+  kernel: Kernel,
+  accesses: readonly Access[],
+  boxes: readonly Box[],
+  pitches?: Pitches,
+): Region[] => mergeRegions(boxes.flatMap((box) => regionsOf(kernel, accesses, box, pitches)));
+
+const regionsIn =
+  (
+    kernel: Kernel,
+    { loads, stores }: Accesses,
+    boxesOf: (first: number, last: number) => Box[],
+  ): Work['regions'] =>
+  (first, last, pitches) => {
+    const boxes = boxesOf(first, last);
+    return { reads: reach(kernel, loads, boxes, pitches), writes: reach(kernel, stores, boxes, pitches) };
+  };
+
+/** All of the axes; one index of an empty one, for what does not depend on it. */
+const wholeAxes = (sizes: readonly number[]): Box => sizes.map((n) => [0, Math.max(1, n)] as const);
+
+/** Blocks [first, last) of one that walks `block` elements; the last block does what is left over as well. */
+function mapWork(kernel: Kernel, block: number, blocks: number): Work {
+  const count = product(kernel.parallel);
+  const end = (last: number): number => (last === blocks ? count : last * block);
+  return {
+    units: blocks,
+    regions: regionsIn(kernel, accessesOf(kernel), (first, last) =>
+      boxesOfRange(first * block, end(last), kernel.parallel),
+    ),
+    parts: (first, last) => [[first, last, 0, 1]],
+  };
+}
+
+/** Rows of tiles, which read as far around what they store as the steps of a launch reach. */
+function stencilWork(kernel: Kernel, schedule: StencilSchedule): Work {
+  const [height, width] = kernel.parallel as readonly [number, number];
+  const [above] = schedule.border;
+  const stored = tileRows(schedule) - 2 * above;
+  const [units, across] = stencilGrid(kernel, schedule);
+  const feedback = kernel.feedback!;
+  const isState = ({ buffer }: Access): boolean => feedback.some(({ input }) => input === buffer);
+  const others = accessesOf(kernel).loads.filter((access) => !isState(access));
+  return {
+    units,
+    regions: (first, last) => {
+      const [top, bottom] = [first * stored, Math.min(height, last * stored)];
+      const [from, to] = [Math.max(0, top - above), Math.min(height, bottom + above)];
+      const rows = (buffer: number, low: number, high: number): Region => ({
+        buffer,
+        first: low * width,
+        last: high * width,
+      });
+      const box: Box = [
+        [from, to],
+        [0, width],
+      ];
+      return {
+        reads: mergeRegions([
+          ...feedback.map(({ input }) => rows(input, from, to)),
+          ...regionsOf(kernel, others, box),
+        ]),
+        writes: feedback.map(({ output }) => rows(output, top, bottom)),
+      };
+    },
+    parts: (first, last) => [[first * across, last * across, 0, 1]],
+  };
+}
+
+/**
+ * Ranges of rows (results of a reduction) that every launch can take: launch k has blocks of `blocks[k]` rows, powers of
+ * two; the first has `slots` of them one over the other.
+ */
+function rowWork(kernel: Kernel, blocks: readonly number[], slots: number): Work {
+  const rows = product(kernel.parallel);
+  const unit = Math.max(...blocks);
+  const reduced = wholeAxes(kernel.reduced);
+  return {
+    units: Math.ceil(rows / unit),
+    regions: regionsIn(kernel, accessesOf(kernel), (first, last) =>
+      boxesOfRange(first * unit, Math.min(rows, last * unit), kernel.parallel).map((box) => [
+        ...box,
+        ...reduced,
+      ]),
+    ),
+    parts: (first, last) =>
+      blocks.map((block, launch) => {
+        const end = Math.min(Math.ceil(rows / block), (last * unit) / block);
+        return [(first * unit) / block, end, 0, launch === 0 ? slots : 1];
+      }),
+  };
+}
+
+/**
+ * Ranges of tiles along all axes of a grid but the last, which stay whole so that results leave in order; along the
+ * last one too where there is a single tile of the others.
+ */
+function gridWork(kernel: Kernel, grid: TileGrid): Work {
+  const sizes = gridSizes(kernel, grid);
+  const isLine = product(sizes.slice(0, -1)) === 1;
+  const cut = isLine ? sizes : sizes.slice(0, -1);
+  const inner = isLine ? 1 : (sizes[sizes.length - 1] ?? 1);
+  const whole = wholeAxes(sizesOf(kernel));
+  const boxOf = (tiles: Box): Box => {
+    const box = [...whole];
+    for (const [k, [from, to]] of tiles.entries()) {
+      const { axis, length } = grid[k]!;
+      box[axis] = [from * length, Math.min(kernel.parallel[axis]!, to * length)];
+    }
+    return box;
+  };
+  return {
+    units: product(cut),
+    regions: regionsIn(kernel, accessesOf(kernel), (first, last) =>
+      boxesOfRange(first, last, cut).map(boxOf),
+    ),
+    parts: (first, last) => [[first * inner, last * inner, 0, 1]],
+    period: periodOf(cut),
+  };
+}
+
+/** A reduction: by rows, or by slots of the reduced axes, which leave partial results that the second launch combines. */
+function reduceWorks(kernel: Kernel, schedule: ReduceSchedule): Works {
+  const block = reduceBlock(schedule);
+  const { slots } = schedule;
+  const rows = product(kernel.parallel);
+  if (slots === 1) return whole(kernel, rowWork(kernel, [block], 1));
+  const body = new Body(kernel);
+  return {
+    rows: rowWork(kernel, [block, combineBlock(rows, slots)], slots),
+    phases: [slotWork(body, schedule, Math.ceil(rows / block))],
+    phaseScratch: reduceScratch(body, schedule).map(({ byteLength }) => byteLength),
+    pitches: pitchesOf(kernel),
+  };
+}
+
+/** Pairs: by tiles, or by slots of the reduced axes. Results of few tiles are small: their rows are not cut. */
+function pairWorks(kernel: Kernel, schedule: PairSchedule): Works {
+  const grid = pairGrid(kernel, schedule);
+  if (schedule.slots === 1) return whole(kernel, gridWork(kernel, grid));
+  const body = new Body(tileReduced(kernel, schedule.tile));
+  return {
+    rows: undefined,
+    phases: [slotWork(body, schedule, product(gridSizes(kernel, grid)))],
+    phaseScratch: reduceScratch(body, schedule).map(({ byteLength }) => byteLength),
+    pitches: pitchesOf(kernel),
+  };
+}
+
+function slotWork(
+  body: Body,
+  { slots, slotLength }: Pick<ReduceSchedule, 'slots' | 'slotLength'>,
+  blocks: number,
+): Works['phases'][number] {
+  const { kernel, levels } = body;
+  const length = product(kernel.reduced);
+  const parallel = wholeAxes(kernel.parallel);
+  const elementStores = kernel.stores.filter(({ value }) => levels.element[value]);
+  const rowStores = kernel.stores.filter(({ value }) => !levels.element[value]);
+  const isReduce = (position: number): boolean => body.instruction(position).kind === 'reduce';
+  const walked = [
+    ...kernel.tape.flatMap((i) => (i.kind === 'reduce' ? argumentsOf(i) : [])),
+    ...elementStores.map(({ value }) => value),
+  ];
+  const finished = rowStores.map(({ value }) => value);
+  const walk: Accesses = {
+    loads: loadsFor(body, walked, () => false),
+    stores: elementStores.map(({ access }) => access),
+  };
+  const finish = [...loadsFor(body, finished, isReduce), ...rowStores.map(({ access }) => access)];
+  return {
+    work: {
+      units: slots,
+      regions: regionsIn(kernel, walk, (first, last) =>
+        boxesOfRange(first * slotLength, Math.min(length, last * slotLength), kernel.reduced).map((box) => [
+          ...parallel,
+          ...box,
+        ]),
+      ),
+      parts: (first, last) => [[0, blocks, first, last], NOTHING],
+    },
+    finish: reach(kernel, finish, [[...parallel, ...wholeAxes(kernel.reduced)]]),
+  };
+}

@@ -1,0 +1,142 @@
+/**
+ * Pitches: buffers as rows, so that a tile that needs some columns of an array has a window of those alone.
+ *
+ * A window of rows has its own distance from row to row. The code for it is that of the whole with other strides: an
+ * access that walks rows and columns apart walks them as far apart as they lie in the window. Strides are arguments
+ * of generated functions and words of tapes, which schedules and orders of sums do not depend on.
+ *
+ *     y.T[i, j] = y[j + 16384 i] with windows of 64 columns   →   y[j + 64 i]
+ *
+ * Regions in rows are `work.ts`'; the code generators apply what sweeps chose just ahead of printing.
+ */
+import { accessesOf, mapAccesses, sizesOf, withoutDead } from '../../fusion/kernel/algebra.js';
+import { type Box, insideOf, rangeIn } from '../../fusion/kernel/boxes.js';
+import type { Access, Affine, Kernel } from '../../fusion/kernel/kernel.js';
+
+/** The first `width` elements of each `pitch`. */
+export interface Rows {
+  readonly pitch: number;
+  readonly width: number;
+}
+
+/** For some buffers of a kernel, elements from row to row. */
+export type Pitches = ReadonlyMap<number, number>;
+
+/** An affine function as row and column: `rows * pitch + columns`, with 0 <= columns < pitch on the whole domain. */
+export interface Split {
+  readonly rows: Affine;
+  readonly columns: Affine;
+}
+
+const wholeBox = (kernel: Kernel): Box => sizesOf(kernel).map((size) => [0, Math.max(1, size)] as const);
+
+/** `undefined`: some step goes from one row into another, or the access reaches nothing, or it is a gather. */
+function split(access: Access, domain: Box, pitch: number): Split | undefined {
+  const inside = access.index === undefined ? insideOf(access.bounds, domain) : undefined;
+  return inside && splitInRows(access, inside, pitch);
+}
+
+/** An affine function of a box as row and column; `undefined`: some step goes from one row into another. */
+export function splitInRows({ offset, strides }: Affine, box: Box, pitch: number): Split | undefined {
+  const downs = strides.map((stride) => Math.trunc(stride / pitch));
+  const along = strides.map((stride, k) => stride - downs[k]! * pitch);
+  const [low, high] = rangeIn({ offset, strides: along }, box);
+  const row = Math.floor(low / pitch);
+  if (high >= (row + 1) * pitch) return undefined;
+  return {
+    rows: { offset: row, strides: downs },
+    columns: { offset: offset - row * pitch, strides: along },
+  };
+}
+
+/** What an access reaches from the part of a box that its bounds leave, as rows. */
+export function reachInRows(
+  kernel: Kernel,
+  access: Access,
+  inside: Box,
+  pitch: number,
+): { readonly first: number; readonly last: number; readonly rows: Rows } {
+  return rowsIn(split(access, wholeBox(kernel), pitch)!, inside, pitch);
+}
+
+/** What a split function reaches from a box. */
+export function rowsIn(
+  { rows, columns }: Split,
+  box: Box,
+  pitch: number,
+): { readonly first: number; readonly last: number; readonly rows: Rows } {
+  const [top, bottom] = rangeIn(rows, box);
+  const [left, right] = rangeIn(columns, box);
+  const width = right + 1 - left;
+  return { first: top * pitch + left, last: bottom * pitch + right + 1, rows: { pitch, width } };
+}
+
+/** A split function where rows are `pitch` apart. */
+export function joinRows({ rows, columns }: Split, pitch: number): Affine {
+  return {
+    offset: rows.offset * pitch + columns.offset,
+    strides: rows.strides.map((down, k) => down * pitch + columns.strides[k]!),
+  };
+}
+
+/** The accesses of each buffer that are not known to reach nothing. */
+function accessesByBuffer(kernel: Kernel): Map<number, Access[]> {
+  const found = new Map<number, Access[]>();
+  const add = (access: Access): void => {
+    if (insideOf(access.bounds, wholeBox(kernel)) === undefined) return;
+    const known = found.get(access.buffer);
+    if (known === undefined) found.set(access.buffer, [access]);
+    else known.push(access);
+  };
+  for (const access of accessesOf(withoutDead(kernel))) add(access);
+  return found;
+}
+
+/** Elements that rows are further apart in a trial. */
+const FURTHER = 4096;
+
+/**
+ * The pitches by which all accesses of a buffer can be split, for each buffer that has any. `keeps`: whether code that was
+ * chosen for an access will do for one with rows elsewhere.
+ */
+export function pitchesOf(
+  kernel: Kernel,
+  keeps: (whole: Affine, inRows: Affine) => boolean = () => true,
+): ReadonlyMap<number, readonly number[]> {
+  const domain = wholeBox(kernel);
+  const found = new Map<number, readonly number[]>();
+  for (const [buffer, accesses] of accessesByBuffer(kernel)) {
+    const { elementCount } = kernel.buffers[buffer]!;
+    const strides = accesses.flatMap((access) => access.strides.filter((_, k) => domain[k]![1] > 1));
+    // Bounds may leave a stride that is longer than the buffer: there is one row then.
+    const candidates = [...new Set(strides.map(Math.abs))].filter(
+      (pitch) => pitch > 1 && pitch <= elementCount,
+    );
+    const fits = (pitch: number): boolean => {
+      const splits = accesses.map((access) => split(access, domain, pitch));
+      if (!splits.every((parts, k) => parts && keeps(accesses[k]!, joinRows(parts, pitch + FURTHER))))
+        return false;
+      const reaches = accesses.map((access) =>
+        reachInRows(kernel, access, insideOf(access.bounds, domain)!, pitch),
+      );
+      const bottom = Math.max(...reaches.map(({ last }) => Math.floor((last - 1) / pitch)));
+      const right = Math.max(...reaches.map(({ first, rows }) => (first % pitch) + rows.width));
+      return bottom * pitch + right <= elementCount;
+    };
+    const pitches = candidates.filter(fits);
+    if (pitches.length > 0) found.set(buffer, pitches);
+  }
+  return found;
+}
+
+/** A kernel in the domain that it is printed or encoded for, with strides as its buffers' windows have them. */
+export function inWindows(kernel: Kernel): Kernel {
+  if (kernel.buffers.every(({ pitch }) => pitch === undefined)) return kernel;
+  const domain = wholeBox(kernel);
+  const moved = (access: Access): Access => {
+    const pitch = kernel.buffers[access.buffer]!.pitch;
+    const parts = pitch && split(access, domain, pitch.from);
+    return parts === undefined ? access : { ...access, ...joinRows(parts, pitch!.to) };
+  };
+  return mapAccesses(kernel, moved);
+}

@@ -1,0 +1,147 @@
+/**
+ * Compiled kernels by their source: from memory, else from disk, else from the compiler.
+ *
+ * The key is the SHA-256 of everything the machine code depends on: source, architecture, NVRTC's version, options. The
+ * disk is a help and never a condition: without it, or with a broken one, kernels are compiled. Called by
+ * `program-cuda.ts`.
+ */
+import { createHash } from 'node:crypto';
+import { config } from '../../host/config.js';
+import { compileCuda, nvrtcVersion } from '../native/native.js';
+import type { CompiledImage } from '../native/native-types.js';
+import { lockOr } from './file-lock.js';
+import { ImageFolder } from './image-folder.js';
+import { LruCache } from './lru-cache.js';
+
+/** Images kept in memory; programs hold their own. */
+const MEMORY_ENTRIES = 1024;
+/** How long another process's compilation is waited for. */
+const LOCK_PATIENCE_MS = 60_000;
+
+/** Device code and its key. */
+export interface Image {
+  readonly key: string;
+  readonly bytes: Uint8Array;
+}
+
+/** How often images came from where. */
+export interface CacheCounters {
+  readonly memoryHits: number;
+  readonly diskHits: number;
+  readonly compiles: number;
+}
+
+export interface KernelCacheOptions {
+  /** Undefined: no disk cache. */
+  readonly folder: string | undefined;
+  readonly byteLimit: number;
+  readonly compile: (source: string, options: readonly string[]) => Promise<CompiledImage>;
+  /** The compiler's version. */
+  readonly version: () => string;
+  readonly lockPatienceMs?: number;
+}
+
+export class KernelCache {
+  readonly #options: KernelCacheOptions;
+  readonly #folder: ImageFolder | undefined;
+  readonly #memory = new LruCache<Image>(MEMORY_ENTRIES);
+  readonly #pending = new Map<string, Promise<Image>>();
+  #memoryHits = 0;
+  #diskHits = 0;
+  #compiles = 0;
+
+  constructor(options: KernelCacheOptions) {
+    this.#options = options;
+    this.#folder =
+      options.folder === undefined ? undefined : new ImageFolder(options.folder, options.byteLimit);
+  }
+
+  get counters(): CacheCounters {
+    return { memoryHits: this.#memoryHits, diskHits: this.#diskHits, compiles: this.#compiles };
+  }
+
+  /** Why kernels are not kept on disk; undefined: they are, as far as is known. */
+  get problem(): string | undefined {
+    return this.#folder === undefined ? 'it is turned off' : this.#folder.problem;
+  }
+
+  /** The key of a compilation. */
+  keyOf(source: string, architecture: string, options: readonly string[]): string {
+    const parts = JSON.stringify([source, architecture, this.#options.version(), options]);
+    return createHash('sha256').update(parts).digest('hex');
+  }
+
+  /**
+   * The image of a source for an architecture (`sm_90`). Several requests for one image are one compilation. Rejects
+   * with what the compiler rejects with; a failure is not kept.
+   */
+  load(source: string, architecture: string, options: readonly string[]): Promise<Image> {
+    const key = this.keyOf(source, architecture, options);
+    const known = this.#memory.get(key);
+    if (known !== undefined) {
+      this.#memoryHits++;
+      return Promise.resolve(known);
+    }
+    const pending = this.#pending.get(key);
+    if (pending !== undefined) {
+      this.#memoryHits++;
+      return pending;
+    }
+    const compile = (): Promise<CompiledImage> => {
+      this.#compiles++;
+      return this.#options.compile(source, [...options, `--gpu-architecture=${architecture}`]);
+    };
+    const request = this.#fromDiskOr(key, compile)
+      .then((bytes) => {
+        const image = { key, bytes };
+        this.#memory.set(key, image);
+        return image;
+      })
+      .finally(() => this.#pending.delete(key));
+    this.#pending.set(key, request);
+    return request;
+  }
+
+  async #fromDiskOr(key: string, compile: () => Promise<CompiledImage>): Promise<Uint8Array> {
+    const folder = this.#folder;
+    if (folder === undefined || !(await folder.usable())) return (await compile()).image;
+    const fromDisk = async (): Promise<Uint8Array | undefined> => {
+      const bytes = await folder.read(key);
+      if (bytes !== undefined) this.#diskHits++;
+      return bytes;
+    };
+    const present = await fromDisk();
+    if (present !== undefined) return present;
+
+    const patience = this.#options.lockPatienceMs ?? LOCK_PATIENCE_MS;
+    const turn = await lockOr(folder.lockOf(key), patience, fromDisk);
+    if (turn !== undefined && 'ready' in turn) return turn.ready;
+    try {
+      // Its last holder may have written the image between our look and our turn.
+      const written = turn === undefined ? undefined : await fromDisk();
+      if (written !== undefined) return written;
+      const { image } = await compile();
+      await folder.write(key, image);
+      return image;
+    } finally {
+      await turn?.lock.release();
+    }
+  }
+}
+
+let shared: KernelCache | undefined;
+
+/** The process's cache, made from the settings. */
+export function kernelCache(): KernelCache {
+  shared ??= new KernelCache({
+    folder: config().cacheFolder,
+    byteLimit: config().cacheByteLimit,
+    compile: compileCuda,
+    version: nvrtcVersion,
+  });
+  return shared;
+}
+
+/** The image of CUDA C for an architecture, from the process's cache. Rejects with `CompileError`. */
+export const loadImage = (source: string, architecture: string, options: readonly string[]): Promise<Image> =>
+  kernelCache().load(source, architecture, options);

@@ -1,0 +1,148 @@
+/**
+ * Computes the folded parts below a graph (`fusion/passes/segment.ts`), those that others read first, with the options of the compute
+ * that needs them. Each is a program of its own; parts of a loop share one. Called by `evaluate.ts` and `compiled-graph.ts`.
+ *
+ * Values stay on the device where memory is not bounded; else they wait in host memory, so that a budget that is enough for
+ * every part is enough for all of them. A value is let go after the last part that reads it.
+ */
+
+import type { Canonical } from '../../fusion/passes/canonicalize.js';
+import { canonicalOfPart, partsBelow, partsIn } from '../../fusion/passes/segment.js';
+import type { DeviceBuffer, FoldedPart, FoldedSource } from '../../graph/expr.js';
+import { formatBytes } from '../../graph/format.js';
+import { expected, InternalError, MemoryError } from '../../host/errors.js';
+import { bytesOver } from '../native/host-memory.js';
+import { type RunInput, run } from '../native/native.js';
+import { type Bringing, type Input, inputsOf, type PartValues, runWithInputs } from './inputs.js';
+import type { Place, Program, Target } from './program.js';
+import { runWithin } from './run-within-budget.js';
+
+/** Budget, device and options as for the graph above; where results go is found here. */
+export type PartTarget = Omit<Target, 'place'>;
+
+/** Where the values of parts wait. */
+export const placeOfParts = ({ budget }: Pick<PartTarget, 'budget'>): Place =>
+  budget === undefined ? 'device' : 'host';
+
+interface Waiting {
+  readonly part: FoldedPart;
+  readonly inputs: readonly Input[];
+}
+
+/** The values of the parts below a graph, during one compute of it. */
+export class Parts implements PartValues {
+  readonly #waiting: readonly Waiting[];
+  readonly #values = new Map<FoldedPart, readonly (ArrayBufferView | DeviceBuffer)[]>();
+  /** How many graphs are still to read each part. */
+  readonly #readers = new Map<FoldedPart, number>();
+
+  /** The parts below a graph, if it has any; takes views of all that they read. */
+  static below(canonical: Canonical): Parts | undefined {
+    const parts = partsBelow(canonical);
+    return parts.length === 0 ? undefined : new Parts(canonical, parts);
+  }
+
+  private constructor(canonical: Canonical, parts: readonly FoldedPart[]) {
+    this.#waiting = parts.map((part) => ({ part, inputs: inputsOf(canonicalOfPart(part)) }));
+    for (const part of partsIn(canonical)) this.#count(part, 1);
+    for (const { part } of this.#waiting)
+      for (const below of partsIn(canonicalOfPart(part))) this.#count(below, 1);
+  }
+
+  #count(part: FoldedPart, change: number): void {
+    this.#readers.set(part, (this.#readers.get(part) ?? 0) + change);
+  }
+
+  /** Computes all parts. `cancel`: a token that stops them. */
+  async compute(
+    target: PartTarget,
+    cancel: object | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    for (const { part, inputs } of this.#waiting) {
+      signal?.throwIfAborted();
+      const canonical = canonicalOfPart(part);
+      const bringing = { signal, parts: this, cancel };
+      this.#values.set(part, await valuesOf(canonical, inputs, target, bringing));
+      this.#checkHost(target);
+      this.release(canonical);
+    }
+  }
+
+  #checkHost({ hostBudget = Number.POSITIVE_INFINITY }: PartTarget): void {
+    let bytes = 0;
+    for (const values of this.#values.values())
+      for (const value of values) if (ArrayBuffer.isView(value)) bytes += value.byteLength;
+    if (bytes <= hostBudget) return;
+    const fits = `values between parts of the graph that fit into ${formatBytes(hostBudget)} of host memory`;
+    throw new MemoryError(expected('compute', fits, formatBytes(bytes)));
+  }
+
+  valueOf({ part, value }: FoldedSource): RunInput {
+    const found = this.#values.get(part)?.[value];
+    if (found === undefined) throw new InternalError('[compute] a part of the graph was not computed');
+    return found;
+  }
+
+  /** Lets go of what a graph that has been computed was the last to read. */
+  release(canonical: Canonical): void {
+    for (const part of partsIn(canonical)) {
+      this.#count(part, -1);
+      if (this.#readers.get(part) === 0) this.#drop(part);
+    }
+  }
+
+  /** Lets go of everything. */
+  clear(): void {
+    for (const part of [...this.#values.keys()]) this.#drop(part);
+  }
+
+  #drop(part: FoldedPart): void {
+    for (const value of this.#values.get(part) ?? []) if ('dispose' in value) value.dispose();
+    this.#values.delete(part);
+  }
+}
+
+/** What a part's inputs are brought with, and the token that stops it. */
+interface PartBringing extends Omit<Bringing, 'plan'> {
+  readonly cancel: object | undefined;
+}
+
+/** Computes one part; on the host where the device has no room for its values beside the work. */
+async function valuesOf(
+  canonical: Canonical,
+  inputs: readonly Input[],
+  target: PartTarget,
+  bringing: PartBringing,
+): Promise<(ArrayBufferView | DeviceBuffer)[]> {
+  const place = placeOfParts(target);
+  const compute = (at: Place): Promise<(ArrayBufferView | DeviceBuffer)[]> =>
+    runWithin(canonical, { ...target, place: at }, (program) => runPart(program, inputs, at, bringing));
+  try {
+    return await compute(place);
+  } catch (error) {
+    if (place === 'host' || !(error instanceof MemoryError)) throw error;
+    return compute('host');
+  }
+}
+
+async function runPart(
+  { plan, native }: Program,
+  inputs: readonly Input[],
+  place: Place,
+  { cancel, ...bringing }: PartBringing,
+): Promise<(ArrayBufferView | DeviceBuffer)[]> {
+  const results = plan.buffers.filter((buffer) => buffer.role === 'output');
+  const needed = plan.inputs.map((source) => inputs[source]!);
+  const { outputs } = await runWithInputs(needed, { plan, ...bringing }, (here) =>
+    run(native, here, {
+      outputs: results.map(() => (place === 'device' ? place : 'host')),
+      cancel,
+    }),
+  );
+  return plan.outputs.map((at) => {
+    if (at < 0) return new Uint8Array(0);
+    const output = outputs[at]!;
+    return output instanceof ArrayBuffer ? bytesOver(output) : output;
+  });
+}

@@ -1,0 +1,71 @@
+/**
+ * Refusals of jobs that several devices have no room for, with budgets that are enough. Called by `sharded-execution.ts`.
+ */
+
+import type { Canonical } from '../../fusion/passes/canonicalize.js';
+import { formatBytes, formattedUp } from '../../graph/format.js';
+import { expected, MemoryError } from '../../host/errors.js';
+import { leastBudget } from '../plan/least-budget.js';
+import { noFit } from '../plan/plan-graph.js';
+import { totalBytesOf } from '../run/budgets.js';
+import type { NoFit } from '../tiles/sweep-slots.js';
+import { hostBytesOf, type ShardedPlan } from './sharded-plan.js';
+import type { ShardDevice } from './sharding.js';
+
+/** A device with its budget, which is its part of the work as far as it has so much memory. */
+export const shardDevice = (name: string, budget: number): ShardDevice => ({
+  name,
+  budget,
+  weight: Math.min(budget, totalBytesOf(name)),
+});
+
+/** The plan for devices and so many bytes of host memory. */
+export type Attempt = (
+  devices: readonly ShardDevice[],
+  hostBudget: number | undefined,
+) => ShardedPlan | NoFit;
+
+/** The error of a job that does not fit, with a budget for each device that is enough. */
+export function refusal(
+  refused: NoFit,
+  attempt: Attempt,
+  hostBudget: number | undefined,
+  devices: readonly ShardDevice[],
+  sites: Canonical['sites'],
+): MemoryError {
+  const within = (bytes: number): ShardedPlan | NoFit =>
+    attempt(
+      devices.map(({ name }) => shardDevice(name, bytes)),
+      hostBudget,
+    );
+  // Whatever the devices have, values may have to wait in more of the host's memory than there may be.
+  const whole = within(Number.POSITIVE_INFINITY);
+  const onHost = 'needed' in whole ? 0 : hostBytesOf(whole);
+  const mayHold = hostBudget ?? Number.POSITIVE_INFINITY;
+  const mostHost = Math.max(mayHold, onHost);
+  const budget = Math.max(...devices.map((device) => device.budget));
+  const least = leastBudget(budget, refused, refused.needed, (bytes) => {
+    const plan = within(bytes);
+    if ('needed' in plan) return plan;
+    return hostBytesOf(plan) <= mostHost ? undefined : { ...refused, needed: bytes };
+  });
+  return noFit(least, budget, sites, onHost > mayHold ? onHost : undefined);
+}
+
+/** The error of a job whose values between phases need more of the host's memory than there may be. */
+export function hostRefusal(
+  plan: ShardedPlan,
+  attempt: Attempt,
+  hostBudget: number,
+  devices: readonly ShardDevice[],
+): MemoryError {
+  let needed = formattedUp(hostBytesOf(plan));
+  for (;;) {
+    const found = attempt(devices, needed);
+    const waiting = 'needed' in found ? needed + 1 : hostBytesOf(found);
+    if (waiting <= needed) break;
+    needed = formattedUp(waiting);
+  }
+  const fits = `values between phases that fit into ${formatBytes(hostBudget)} of host memory`;
+  return new MemoryError(expected('compute', fits, formatBytes(needed)), undefined, { hostMemory: needed });
+}

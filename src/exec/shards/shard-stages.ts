@@ -1,0 +1,78 @@
+/** Stages: tasks that devices do together before the next ones can begin, each as it can be sharded. Called by `sharding.ts`. */
+import type { SourceArray } from '../../fusion/passes/source-array.js';
+import type { DraftBuffer } from '../plan/draft.js';
+import type { BytePitches, Task, Touch } from '../tiles/sweep-cuts.js';
+import type { Group } from '../tiles/sweep-groups.js';
+import type { Phase, Piece } from './sharded-plan.js';
+
+export interface Stage {
+  readonly kind: Phase['kind'];
+  readonly tasks: readonly Task[];
+  readonly pitches: BytePitches;
+}
+
+/** Tasks that run as a whole after each other are one stage. */
+export function stagesOf(groups: readonly Group[]): Stage[] {
+  const stages: { kind: Phase['kind']; tasks: Task[]; pitches: BytePitches }[] = [];
+  for (const { tasks, runs, pitches } of groups) {
+    const kind = runs === 'tiles' ? 'sharded' : 'whole';
+    const last = stages.at(-1);
+    if (kind === 'whole' && last?.kind === kind) last.tasks.push(...tasks);
+    else stages.push({ kind, tasks: [...tasks], pitches });
+  }
+  return stages;
+}
+
+/** Where an input lies on devices; none: it does not. */
+export function givenPieces({ role, source }: DraftBuffer, sources: readonly SourceArray[]): Piece[] {
+  const given = role === 'input' ? sources[source]!.source : undefined;
+  if (given?.type !== 'device') return [];
+  const { shards, device, byteLength } = given.buffer;
+  if (shards === undefined) return [{ device, first: 0, last: byteLength }];
+  return shards.map(({ buffer, first }) => ({
+    device: buffer.device,
+    first,
+    last: first + buffer.byteLength,
+  }));
+}
+
+interface TaskRules {
+  readonly byteLengthOf: (buffer: number) => number;
+  readonly isOnHost: (buffer: number) => boolean;
+}
+
+/**
+ * A task as it can be sharded. Partial results of a phase are in scratch memory, slot after slot: a range of slots is a range
+ * of bytes. Windows of rows have rows of their own in slots, which what lies on devices is not copied to.
+ */
+export function asSharded(task: Task, { byteLengthOf, isOnHost }: TaskRules): Task {
+  const { step, cut } = task;
+  if (cut === undefined) return task;
+  const partials = (first: number, last: number): Touch[] =>
+    step.kind !== 'phase'
+      ? []
+      : step.scratch.map((buffer) => {
+          const slot = byteLengthOf(buffer) / cut.units;
+          return { buffer, first: first * slot, last: last * slot };
+        });
+  const touches: typeof cut.touches = (first, last, pitches) => {
+    const { reads, writes } = cut.touches(first, last, pitches);
+    return { reads, writes: [...writes, ...partials(first, last)] };
+  };
+  const pitches: typeof cut.pitches = (b) => (isOnHost(b) ? cut.pitches(b) : []);
+  return { ...task, cut: { ...cut, touches, pitches } };
+}
+
+/** Whether the parts of a task finish all that it writes, but for memory of its own; what adds up part by part does not. */
+export function finishesWhatItWrites({ step, cut, writes }: Task): boolean {
+  if (cut === undefined) return true;
+  const own = step.kind === 'kernel' ? new Set(step.scratch) : new Set<number>();
+  const finished = new Set(cut.touches(0, cut.units).writes.map(({ buffer }) => buffer));
+  return writes.every((b) => finished.has(b) || own.has(b));
+}
+
+export const largestOf = (tasks: readonly Task[], bytesOf: (buffer: number) => number): Task => {
+  const size = ({ reads, writes }: Task): number =>
+    [...reads, ...writes].reduce((sum, b) => sum + bytesOf(b), 0);
+  return tasks.reduce((most, task) => (size(task) > size(most) ? task : most));
+};

@@ -1,0 +1,362 @@
+/**
+ * Runs a sharded plan: phase after phase, in each of which every device runs its program. What one phase made lies in pieces on
+ * the devices, or in host memory that all of them write to, until the next one reads it. Phases are queued ahead of the devices
+ * where they can be. Called by `sharded-execution.ts`.
+ */
+
+import type { DeviceBuffer } from '../../graph/expr.js';
+import { DeviceLostError, InternalError } from '../../host/errors.js';
+import { bytesOver } from '../native/host-memory.js';
+import {
+  allocateHost,
+  type BufferPiece,
+  cancel,
+  createCancel,
+  createClaims,
+  type FileOutput,
+  hostBytesOf,
+  type NativeProgram,
+  type OutputPlace,
+  type RunInput,
+  type RunResult,
+  run,
+  tilesDone,
+  writeFiles,
+} from '../native/native.js';
+import { type StallWatch, type Watching, watchStalls } from '../native/stalls.js';
+import { synchronize } from '../run/synchronize.js';
+import { ShardedBuffer } from './sharded-buffer.js';
+import type { DeviceRun, Phase, ShardedPlan } from './sharded-plan.js';
+
+export interface ShardedProgram {
+  readonly plan: ShardedPlan;
+  /** For each run of each phase. */
+  readonly programs: readonly (readonly NativeProgram[])[];
+  /** The last phase that reads a buffer, for those that any reads. */
+  readonly lastRead: ReadonlyMap<number, number>;
+  /** The most memory of results that may be page-locked in all; undefined: what the runtime finds right. */
+  readonly lockByteLength: number | undefined;
+}
+
+export interface ShardedRunOptions {
+  /** For a buffer that is a result for files: those files. */
+  readonly filesOf?: ((buffer: number) => readonly FileOutput[]) | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds that a device may take for a tile. */
+  readonly deadline: number;
+  /** Told of the tokens by which runs count their tiles, phase by phase. */
+  readonly onTokens?: ((tokens: readonly object[]) => void) | undefined;
+}
+
+/** For each distinct result, in the order of `resultsOf`. */
+export interface ShardedResult {
+  readonly outputs: readonly (ArrayBuffer | DeviceBuffer)[];
+  readonly checksums: readonly (readonly number[])[];
+}
+
+/** The last phase that reads each buffer. */
+export const lastReadsOf = ({ phases }: ShardedPlan): Map<number, number> =>
+  new Map(
+    phases.flatMap(({ runs }, at) => runs.flatMap(({ inputs }) => inputs.map((b) => [b, at] as const))),
+  );
+
+/** The buffers of a plan that are results, each once. */
+export const resultsOf = ({ outputs }: ShardedPlan): number[] => [...new Set(outputs)].filter((b) => b >= 0);
+
+type Holding =
+  | { readonly kind: 'given'; readonly input: RunInput }
+  | { readonly kind: 'host'; readonly memory: ArrayBuffer | DeviceBuffer }
+  | { readonly kind: 'pieces'; readonly pieces: readonly BufferPiece[] }
+  | { readonly kind: 'files'; readonly checksums: readonly number[] };
+
+/** Runs the plan; `inputOf` gives what a source is read from. Rejects with the first failure, once all runs have ended. */
+export async function runSharded(
+  program: ShardedProgram,
+  inputOf: (source: number) => RunInput,
+  options: ShardedRunOptions,
+): Promise<ShardedResult> {
+  const running = new ShardedRun(program, inputOf, options);
+  try {
+    await running.phases();
+    return await running.results();
+  } catch (error) {
+    running.dispose();
+    throw error;
+  }
+}
+
+class ShardedRun {
+  readonly #program: ShardedProgram;
+  readonly #options: ShardedRunOptions;
+  readonly #holdings = new Map<number, Holding>();
+  readonly #tokens: object[] = [];
+  readonly #watch: StallWatch;
+  /** Of runs that gave their results before they had ended, the ends, and what others read of other devices' memory. */
+  #ends: Promise<unknown>[] = [];
+  readonly #lent = new Set<number>();
+
+  constructor(program: ShardedProgram, inputOf: (source: number) => RunInput, options: ShardedRunOptions) {
+    this.#program = program;
+    this.#options = options;
+    this.#watch = watchStalls(options.deadline);
+    const { buffers } = program.plan;
+    for (const b of program.lastRead.keys()) {
+      const { role, source } = buffers[b]!;
+      if (role === 'input') this.#holdings.set(b, holdingOf(inputOf(source)));
+    }
+  }
+
+  /**
+   * Begins each phase once the one before is queued on its devices, and ends when all have ended: a run waits by itself for what
+   * it reads of another device's.
+   */
+  async phases(): Promise<void> {
+    const { signal } = this.#options;
+    const stop = (): void => {
+      for (const token of this.#tokens) cancel(token);
+    };
+    signal?.addEventListener('abort', stop, { once: true });
+    try {
+      for (const [at, { drops }] of this.#program.plan.phases.entries()) {
+        signal?.throwIfAborted();
+        await this.#phase(at, stop);
+        const isLast = at === this.#program.plan.phases.length - 1;
+        // A device has room for the next phase when others have read what it is to drop.
+        if (isLast || drops.some((b) => this.#lent.has(b))) await this.#allEnded(stop);
+        for (const b of drops) this.#drop(b);
+      }
+    } catch (error) {
+      stop();
+      const failures = await Promise.allSettled(this.#ends);
+      throw worstOf([error, ...errorsOf(failures)]);
+    } finally {
+      this.#watch.end();
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  async #allEnded(stop: () => void): Promise<void> {
+    const ends = this.#ends;
+    this.#ends = [];
+    this.#lent.clear();
+    await allOf(ends, stop);
+  }
+
+  async #phase(at: number, stop: () => void): Promise<void> {
+    const phase = this.#program.plan.phases[at]!;
+    const places = phase.runs.map((deviceRun) => this.#placesOf(deviceRun, phase, at));
+    const tokens = phase.runs.map(() => createCancel());
+    this.#tokens.push(...tokens);
+    this.#options.onTokens?.(tokens);
+    const claims = phase.parts === undefined ? undefined : createClaims(phase.parts);
+    // Every device begins before anything else is done for one of them.
+    const begun = phase.runs.map((_, k) => this.#begin(at, k, places[k]!, tokens[k]!, claims));
+    const runs = begun.map((results, k) => this.#watched(at, k, results, tokens[k]!));
+    this.#ends.push(...runs.map(({ end }) => end));
+    const results = await allOf(
+      runs.map((run) => run.results),
+      stop,
+      freeOutputs,
+    );
+    for (const [k, result] of results.entries()) this.#take(phase.runs[k]!, places[k]!, result);
+  }
+
+  /** A device's run of a phase. What is not the last phase's goes ahead. */
+  #begin(
+    at: number,
+    k: number,
+    outputs: readonly OutputPlace[],
+    token: object,
+    claims: object | undefined,
+  ): Promise<RunResult> {
+    const { plan, programs } = this.#program;
+    const { inputs } = plan.phases[at]!.runs[k]!;
+    const device = this.#deviceOf(at, k);
+    const ahead = at < plan.phases.length - 1;
+    const lent = inputs.map((b) => this.#lend(b, device));
+    return run(programs[at]![k]!, lent, { outputs, cancel: token, ahead, claims });
+  }
+
+  #deviceOf(at: number, k: number): string {
+    const { phases, devices } = this.#program.plan;
+    return devices[phases[at]!.runs[k]!.device]!;
+  }
+
+  /** A run that has begun, with errors that name its device, and given up where that does not get on. */
+  #watched(at: number, k: number, begun: Promise<RunResult>, token: object): Watching<RunResult> {
+    const device = this.#deviceOf(at, k);
+    const fail = (error: unknown): never => {
+      throw named(error, device);
+    };
+    const results = begun.catch(fail);
+    const end = results.then(({ isAhead }) => (isAhead ? synchronize(device).catch(fail) : undefined));
+    const watched = { device, progress: () => tilesDone(token), phase: at };
+    const guarded = this.#watch.guard(watched, { results, end });
+    guarded.end.catch(() => undefined); // ends are asked for once results are there
+    return guarded;
+  }
+
+  /** An input for a run on a device. */
+  #lend(buffer: number, device: string): RunInput {
+    const holding = this.#holdings.get(buffer)!;
+    if (holding.kind === 'pieces' && holding.pieces.some((piece) => piece.buffer.device !== device))
+      this.#lent.add(buffer);
+    return this.#inputOf(buffer);
+  }
+
+  #inputOf(buffer: number): RunInput {
+    const holding = this.#holdings.get(buffer)!;
+    switch (holding.kind) {
+      case 'given':
+        return holding.input;
+      case 'host':
+        return bytesOver(bytesOf(holding.memory));
+      case 'pieces':
+        return { pieces: holding.pieces };
+      case 'files':
+        throw new InternalError('[run] a result in files was to be read');
+    }
+  }
+
+  #placesOf({ outputs, plan }: DeviceRun, { kind }: Phase, at: number): OutputPlace[] {
+    return outputs.map((b): OutputPlace => {
+      const { home, byteLength } = this.#program.plan.buffers[b]!;
+      if (home === 'devices') return 'device';
+      const files = this.#directFilesOf(b, at);
+      if (files !== undefined) return files;
+      if (kind === 'whole' && plan.buffers[b]!.windowed !== true) return 'host';
+      const holding = this.#holdings.get(b);
+      if (holding?.kind !== 'host') {
+        const { plan: whole, lockByteLength } = this.#program;
+        const memory = allocateHost(whole.devices[0]!, byteLength, lockByteLength);
+        this.#holdings.set(b, { kind: 'host', memory });
+        return memory;
+      }
+      return holding.memory as DeviceBuffer;
+    });
+  }
+
+  /** The files that devices write a result to themselves: where none of them has all of it, nobody has its checksum. */
+  #directFilesOf(b: number, at: number): readonly FileOutput[] | undefined {
+    const { filesOf } = this.#options;
+    if (filesOf === undefined || this.#program.plan.buffers[b]!.role !== 'output') return undefined;
+    const files = filesOf(b);
+    const isReadLater = (this.#program.lastRead.get(b) ?? at) > at;
+    return isReadLater || files.some(({ checksum }) => checksum !== undefined) ? undefined : files;
+  }
+
+  /** Keeps what a run made. */
+  #take({ outputs, plan }: DeviceRun, places: readonly OutputPlace[], result: RunResult): void {
+    for (const [k, b] of outputs.entries()) {
+      const place = places[k]!;
+      const output = result.outputs[k]!;
+      if (place === 'host') {
+        this.#holdings.set(b, { kind: 'host', memory: output as ArrayBuffer });
+      } else if (place === 'device') {
+        const known = this.#holdings.get(b);
+        const pieces = known?.kind === 'pieces' ? known.pieces : [];
+        const piece = { buffer: output as DeviceBuffer, first: plan.buffers[b]!.part?.[0] ?? 0 };
+        if (piece.buffer.byteLength === 0) piece.buffer.dispose();
+        else this.#holdings.set(b, { kind: 'pieces', pieces: [...pieces, piece] });
+      } else if (Array.isArray(place)) {
+        this.#holdings.set(b, { kind: 'files', checksums: place.map(() => 0) });
+      }
+    }
+  }
+
+  #drop(b: number): void {
+    const holding = this.#holdings.get(b);
+    this.#holdings.delete(b);
+    if (holding?.kind === 'pieces') for (const { buffer } of holding.pieces) buffer.dispose();
+    if (holding?.kind === 'host' && !(holding.memory instanceof ArrayBuffer)) holding.memory.dispose();
+  }
+
+  /** What the plan's results are, which belong to the caller then. */
+  async results(): Promise<ShardedResult> {
+    const outputs: (ArrayBuffer | DeviceBuffer)[] = [];
+    const checksums: (readonly number[])[] = [];
+    for (const b of resultsOf(this.#program.plan)) {
+      const holding = this.#holdings.get(b)!;
+      const { byteLength } = this.#program.plan.buffers[b]!;
+      outputs.push(
+        holding.kind === 'host'
+          ? holding.memory
+          : holding.kind === 'pieces'
+            ? ShardedBuffer.over(holding.pieces, byteLength)
+            : new ArrayBuffer(0),
+      );
+      if (this.#options.filesOf === undefined) continue;
+      checksums.push(
+        holding.kind === 'host'
+          ? await writeFiles(bytesOf(holding.memory), this.#options.filesOf(b))
+          : holding.kind === 'files'
+            ? holding.checksums
+            : [],
+      );
+    }
+    return { outputs, checksums };
+  }
+
+  /** Frees what was made on devices. */
+  dispose(): void {
+    const { buffers } = this.#program.plan;
+    for (const b of [...this.#holdings.keys()]) if (buffers[b]!.role !== 'input') this.#drop(b);
+  }
+}
+
+/** The error of a lost device says which one it is: that of the run, or one that the run copies from. */
+function named(error: unknown, device: string): unknown {
+  if (!(error instanceof DeviceLostError) || error.device !== undefined) return error;
+  const [, other] = /^\[(cuda:\d+)\]/.exec(error.message) ?? [];
+  const message = other === undefined ? `[${device}] ${error.message}` : error.message;
+  return new DeviceLostError(message, error.status, other ?? device);
+}
+
+/**
+ * What lies in host memory that devices wrote to. It becomes an ArrayBuffer only for those who look at it: the engine collects
+ * garbage for one of many MiB, and takes as long as many a compute.
+ */
+const bytesOf = (memory: ArrayBuffer | DeviceBuffer): ArrayBuffer =>
+  memory instanceof ArrayBuffer ? memory : hostBytesOf(memory);
+
+const isDeviceBuffer = (input: RunInput): input is DeviceBuffer => 'dispose' in input;
+
+function holdingOf(input: RunInput): Holding {
+  if (!isDeviceBuffer(input)) return { kind: 'given', input };
+  return { kind: 'pieces', pieces: input.shards ?? [{ buffer: input, first: 0 }] };
+}
+
+const errorsOf = (settled: readonly PromiseSettledResult<unknown>[]): unknown[] =>
+  settled.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+
+/** Of several failures, that a device was lost matters most, and that others were stopped least. */
+const worstOf = (errors: readonly unknown[]): unknown =>
+  errors.find((error) => error instanceof DeviceLostError) ??
+  errors.find((error) => !(error instanceof DOMException)) ??
+  errors[0];
+
+/** What other devices left belongs to nobody. */
+function freeOutputs({ outputs }: RunResult): void {
+  for (const output of outputs) if ('dispose' in output) output.dispose();
+}
+
+/** All of the results. On the first failure the others are stopped, and the worst one is thrown once they have ended. */
+async function allOf<T>(
+  runs: readonly Promise<T>[],
+  stop: () => void,
+  free?: (result: T) => void,
+): Promise<T[]> {
+  const settled = await Promise.allSettled(
+    runs.map((one) =>
+      one.catch((error: unknown) => {
+        stop();
+        throw error;
+      }),
+    ),
+  );
+  const errors = errorsOf(settled);
+  const results = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  if (errors.length === 0) return results;
+  if (free !== undefined) for (const result of results) free(result);
+  throw worstOf(errors);
+}

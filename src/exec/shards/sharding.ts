@@ -1,0 +1,400 @@
+/**
+ * Shards a job to several devices: steps that can be cut are run in shares, one for each device, all others on one device.
+ * Called by `program.ts`.
+ *
+ * A share is a range of blocks of the whole job's code, as a tile is (`codegen/cuts/work.ts`), and reductions leave partial
+ * results in the slots of their blocks, which are combined in slot order on one device: results have the same bits for any number
+ * of devices. Shares are contiguous, which keeps sharded arrays where they are; a share that does not fit is swept in tiles.
+ * What streams from and to host memory has no shares: devices take its tiles as they become free (`dynamic-tiles.ts`).
+ */
+
+import type { Partition } from '../../fusion/partition/partition.js';
+import type { SourceArray } from '../../fusion/passes/source-array.js';
+import type { Graph } from '../../graph/graph.js';
+import { InternalError } from '../../host/errors.js';
+import type { DeviceNeeds, SweepRules } from '../plan/device-needs.js';
+import { type Draft, type DraftBuffer, draftOf } from '../plan/draft.js';
+import type { Place } from '../plan/plan-graph.js';
+import { withWorkspaces } from '../plan/workspace.js';
+import { splitLoads } from '../tiles/sweep-aliases.js';
+import type { CutTask, Task } from '../tiles/sweep-cuts.js';
+import { type Group, groupTasks } from '../tiles/sweep-groups.js';
+import type { NoFit } from '../tiles/sweep-slots.js';
+import { formsOf, wholeTask } from '../tiles/sweep-tasks.js';
+import type { Span, SweptTask } from '../tiles/sweep-windows.js';
+import { leftByStream, tileOrders } from './dynamic-tiles.js';
+import {
+  bytesOfPart,
+  type Part,
+  type PhaseRules,
+  type PlannedRun,
+  planShare,
+  planTiles,
+  planWholeTasks,
+} from './shard-phase.js';
+import { type ShareRules, shard, stretchesOf, unitsOf } from './shard-ranges.js';
+import {
+  asSharded,
+  finishesWhatItWrites,
+  givenPieces,
+  largestOf,
+  type Stage,
+  stagesOf,
+} from './shard-stages.js';
+import {
+  type DeviceRun,
+  hostBytesOf,
+  type Phase,
+  type Piece,
+  type ShardedPlan,
+  type ShardedPlanBuffer,
+} from './sharded-plan.js';
+
+/** Values smaller than this are not cut: what one device does at once, several do not sooner. */
+export const LEAST_SHARDED_BYTES = 512 * 1024;
+
+/** A share of little work may need nearly all that the whole does: every pair of two arrays' rows, say. */
+const MOST_OF_WHOLE = 0.95;
+
+export interface ShardDevice {
+  readonly name: string;
+  /** The most bytes that the compute may hold there. */
+  readonly budget: number;
+  /** Its part of the work, relative to the others'. */
+  readonly weight: number;
+}
+
+export interface ShardOptions {
+  readonly place: Place;
+  /** The most bytes of host memory that values may wait in; without it, any number. */
+  readonly hostBudget?: number | undefined;
+}
+
+/** The plan of a partitioned graph on several devices; where there is none, why. */
+export function shardPartition(
+  graph: Graph,
+  partition: Partition,
+  sources: readonly SourceArray[],
+  needs: DeviceNeeds,
+  devices: readonly ShardDevice[],
+  { place, hostBudget = Number.POSITIVE_INFINITY }: ShardOptions,
+): ShardedPlan | NoFit {
+  const { sweeps } = needs;
+  if (sweeps === undefined) throw new InternalError('[shard] a device whose kernels cannot be cut');
+  let least: NoFit | undefined;
+  for (const draft of withWorkspaces(draftOf(graph, partition, sources, needs), needs.workspaceOf)) {
+    for (const spills of [false, true]) {
+      const found = shardDraft(draft, { sources, needs, sweeps, devices, place, hostBudget, spills });
+      if ('phases' in found) return found;
+      if (least === undefined || found.needed < least.needed) least = found;
+    }
+  }
+  return least!;
+}
+
+interface Job {
+  readonly sources: readonly SourceArray[];
+  readonly needs: DeviceNeeds;
+  readonly sweeps: SweepRules;
+  readonly devices: readonly ShardDevice[];
+  readonly place: Place;
+  readonly hostBudget: number;
+  /** Whether large values wait in host memory between phases. */
+  readonly spills: boolean;
+}
+
+/** Shards what can be sharded: more and more is left whole, until all steps can run. */
+function shardDraft(draft: Draft, job: Job): ShardedPlan | NoFit {
+  const uncut = new Set<number>();
+  for (;;) {
+    const found = new Sharder(draft, job, uncut).plan();
+    if (!('uncut' in found)) return found;
+    for (const buffer of found.uncut) uncut.add(buffer);
+  }
+}
+
+/** Buffers that must not be cut. */
+interface Uncut {
+  readonly uncut: readonly number[];
+}
+
+/** One way to shard, planned. */
+class Sharder {
+  readonly #draft: Draft;
+  readonly #job: Job;
+  readonly #uncut: ReadonlySet<number>;
+  readonly #buffers: DraftBuffer[];
+  #stages: readonly Stage[] = [];
+  /** The stage that makes a buffer, and the last that reads it. */
+  readonly #madeIn = new Map<number, number>();
+  readonly #lastRead = new Map<number, number>();
+  /** Where buffers are on devices, as far as is planned. */
+  readonly #pieces = new Map<number, readonly Piece[]>();
+  /** Small values that wait in host memory, since any device may have made a part of them. */
+  readonly #hosted = new Set<number>();
+  /** Bytes that the compute holds on each device between phases, by buffer. */
+  readonly #held: Map<number, number>[];
+  readonly #peaks: number[];
+
+  constructor(draft: Draft, job: Job, uncut: ReadonlySet<number>) {
+    this.#draft = draft;
+    this.#job = job;
+    this.#uncut = uncut;
+    this.#buffers = [...draft.buffers];
+    this.#held = job.devices.map(() => new Map());
+    this.#peaks = job.devices.map(() => 0);
+  }
+
+  plan(): ShardedPlan | NoFit | Uncut {
+    const groups = this.#group();
+    if ('uncut' in groups) return groups;
+    this.#stages = stagesOf(groups);
+    for (const [at, { tasks }] of this.#stages.entries()) {
+      for (const { reads } of tasks) for (const b of reads) this.#lastRead.set(b, at);
+      for (const { writes } of tasks)
+        for (const b of writes) if (!this.#madeIn.has(b)) this.#madeIn.set(b, at);
+    }
+    for (const [b, buffer] of this.#buffers.entries())
+      this.#pieces.set(b, givenPieces(buffer, this.#job.sources));
+    const phases: Phase[] = [];
+    for (const at of this.#stages.keys()) {
+      const phase = this.#planStage(at);
+      if (!('runs' in phase)) return phase;
+      phases.push(phase);
+    }
+    return this.#finish(phases);
+  }
+
+  #isLarge(buffer: number): boolean {
+    return this.#buffers[buffer]!.byteLength >= LEAST_SHARDED_BYTES && !this.#uncut.has(buffer);
+  }
+
+  #group(): readonly Group[] | Uncut {
+    const scratch = new Set(
+      this.#draft.steps.flatMap((step) => (step.kind === 'kernel' ? step.scratch : [])),
+    );
+    const isWindowed = (b: number): boolean => this.#isLarge(b) && !scratch.has(b);
+    const isWindowedInput = (b: number): boolean => isWindowed(b) && this.#buffers[b]!.role === 'input';
+    const rules = {
+      byteLengthOf: (b: number) => this.#buffers[b]!.byteLength,
+      isOnHost: (b: number) => this.#isOnHost(b),
+    };
+    const forms = this.#draft.steps.map((step) => {
+      const own = step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (b) => this.#addAlias(b)) : step;
+      const all = formsOf(own, this.#job.sweeps.worksOf, (bytes) => this.#addScratch(bytes));
+      const sharded = all.flatMap((form) => {
+        const tasks = form.map((task) => asSharded(task, rules));
+        return tasks.every(finishesWhatItWrites) ? [tasks] : [];
+      });
+      return [[wholeTask(own)], ...sharded];
+    });
+    const groups = groupTasks(forms, {
+      isWindowed,
+      byteLengthOf: rules.byteLengthOf,
+      isInput: (b) => this.#buffers[b]!.role === 'input',
+      isFetched: () => false,
+      canSpill: true,
+      keepsAll: true,
+      mostOfWhole: MOST_OF_WHOLE,
+      inBlocks: false,
+    });
+    if (!('why' in groups)) return groups;
+    return this.#without(groups.task);
+  }
+
+  /** What large buffers a task touches, which are not to be cut. */
+  #without({ reads, writes }: Task): Uncut {
+    const uncut = [...reads, ...writes].filter((b) => this.#isLarge(b));
+    if (uncut.length === 0) throw new InternalError('[shard] a task that is neither cut nor whole');
+    // Aliases are numbered anew each time: their originals are what is excluded.
+    return { uncut: uncut.map((b) => this.#draft.buffers.indexOf(this.#buffers[b]!)).filter((b) => b >= 0) };
+  }
+
+  #isOnHost(buffer: number): boolean {
+    const own = this.#buffers[buffer]!;
+    return own.role === 'input'
+      ? givenPieces(own, this.#job.sources).length === 0
+      : this.#homeOf(buffer) === 'host';
+  }
+
+  /** Another buffer for an input that is windowed. */
+  #addAlias(buffer: number): number {
+    return this.#buffers.push(this.#buffers[buffer]!) - 1;
+  }
+
+  #addScratch(bytes: number): number {
+    const key = `partial ${this.#buffers.length}`;
+    const own = { role: 'temporary', source: -1, isStored: false, isRead: false } as const;
+    return this.#buffers.push({ ...own, key, byteLength: bytes }) - 1;
+  }
+
+  #partOf(buffer: number, at: number): Part {
+    const { role } = this.#buffers[buffer]!;
+    if (role === 'input' || this.#madeIn.get(buffer)! < at) return 'input';
+    if (role !== 'output' && (this.#lastRead.get(buffer) ?? at) <= at) return 'inner';
+    return this.#homeOf(buffer) === 'host' ? 'hosted' : 'kept';
+  }
+
+  #homeOf(buffer: number): ShardedPlanBuffer['home'] {
+    const { role } = this.#buffers[buffer]!;
+    if (role === 'output') return this.#job.place === 'device' ? 'devices' : 'host';
+    if (this.#hosted.has(buffer)) return 'host';
+    return role === 'temporary' && this.#job.spills && this.#isLarge(buffer) ? 'host' : 'devices';
+  }
+
+  #planStage(at: number): Phase | NoFit | Uncut {
+    const { kind, tasks } = this.#stages[at]!;
+    const swept = tasks.map((task): SweptTask => ({ task: task as CutTask, isKept: this.#isKept(task, at) }));
+    const tiles = kind === 'whole' ? undefined : this.#planTiles(swept, at);
+    const planned =
+      tiles?.works ?? (kind === 'whole' ? this.#planWhole(tasks, at) : this.#planSharded(swept, at));
+    if (!Array.isArray(planned)) return planned;
+    const made = new Map<number, Piece[]>();
+    for (const { device, run } of planned) {
+      this.#peaks[device] = Math.max(this.#peaks[device]!, this.#heldOn(device) + run.plan.peakBytes);
+      for (const [b, [first, last]] of run.kept) {
+        if (last === first) continue;
+        const list = made.get(b) ?? [];
+        made.set(b, [...list, { device: this.#job.devices[device]!.name, first, last }]);
+        this.#held[device]!.set(b, bytesOfPart([first, last]));
+      }
+    }
+    for (const [b, pieces] of made) this.#pieces.set(b, pieces);
+    const drops = this.#drops(at);
+    for (const held of this.#held) for (const b of drops) held.delete(b);
+    const runs = planned.map(
+      ({ device, run: { plan, inputs, outputs } }): DeviceRun => ({ device, plan, inputs, outputs }),
+    );
+    return { kind, runs, drops, ...(tiles === undefined ? {} : { parts: tiles.parts }) };
+  }
+
+  /** What was made on devices or in host memory, and is not needed after a stage. */
+  #drops(at: number): number[] {
+    return [...this.#madeIn].flatMap(([b, made]) => {
+      if (this.#buffers[b]!.role !== 'temporary' || made >= at) return [];
+      return this.#lastRead.get(b) === at ? [b] : [];
+    });
+  }
+
+  #heldOn(device: number): number {
+    return [...this.#held[device]!.values()].reduce((a, b) => a + b, 0);
+  }
+
+  #isKept(task: Task, at: number): boolean {
+    return !task.repeats || task.writes.some((b) => ['kept', 'hosted'].includes(this.#partOf(b, at)));
+  }
+
+  #rulesFor(device: number, at: number): PhaseRules {
+    const { name, budget } = this.#job.devices[device]!;
+    return {
+      device: name,
+      room: budget - this.#heldOn(device),
+      sweeps: this.#job.sweeps,
+      bufferCount: this.#buffers.length,
+      partOf: (b) => this.#partOf(b, at),
+      byteLengthOf: (b) => this.#buffers[b]!.byteLength,
+      isState: (b) => this.#buffers[b]!.role === 'state',
+      labelOf: (b) => this.#buffers[b]!.key,
+      piecesOf: (b) => this.#pieces.get(b)!,
+      isLarge: (b) => this.#isLarge(b),
+      pitches: this.#stages[at]!.pitches,
+    };
+  }
+
+  #weights(): number[] {
+    const total = this.#job.devices.reduce((sum, { weight }) => sum + weight, 0);
+    return this.#job.devices.map(({ weight }) => weight / total);
+  }
+
+  /** A stage whose tiles devices take as they become free, if it is one and they fit on the one with the least room. */
+  #planTiles(tasks: readonly SweptTask[], at: number): TileWork | undefined {
+    const rules = this.#job.devices.map((_, device) => this.#rulesFor(device, at));
+    const least = rules.reduce((a, b) => (b.room < a.room ? b : a));
+    const left = leftByStream(
+      tasks.map(({ task }) => task),
+      {
+        ...least,
+        isOnHost: (b) => this.#homeOf(b) === 'host',
+        isTemporary: (b) => this.#buffers[b]!.role === 'temporary',
+      },
+    );
+    if (left === undefined || rules.length === 1) return undefined;
+    for (const b of left) this.#hosted.add(b);
+    const fitsOnHost = hostBytesOf({ buffers: this.#shardedBuffers() }) <= this.#job.hostBudget;
+    const runs = fitsOnHost
+      ? planTiles(tasks, unitsOf(tasks), least, (tiles) => tileOrders(tiles, this.#weights()))
+      : undefined;
+    if (runs === undefined) for (const b of left) this.#hosted.delete(b);
+    return runs && { parts: runs.parts, works: runs.runs.map((run, device) => ({ device, run })) };
+  }
+
+  #planSharded(tasks: readonly SweptTask[], at: number): DeviceWork[] | NoFit | Uncut {
+    const own = tasks.map(({ task }) => task);
+    const shareRules: ShareRules = {
+      devices: this.#job.devices.map(({ name }) => name),
+      weights: this.#weights(),
+      piecesOf: (b) => this.#pieces.get(b)!,
+      byteLengthOf: (b) => this.#buffers[b]!.byteLength,
+      pitches: this.#stages[at]!.pitches,
+    };
+    const { units, shares } = shard(tasks, shareRules);
+    const works: DeviceWork[] = [];
+    for (const share of shares) {
+      const stretches: readonly Span[] = stretchesOf(tasks, share, units, shareRules);
+      const run = planShare(tasks, stretches, units, this.#rulesFor(share.device, at));
+      if (run === undefined) return this.#without(largestOf(own, (b) => this.#buffers[b]!.byteLength));
+      if ('needed' in run) return { ...run, needed: run.needed + this.#heldOn(share.device) };
+      works.push({ device: share.device, run });
+    }
+    return works;
+  }
+
+  #planWhole(tasks: readonly Task[], at: number): DeviceWork[] | NoFit {
+    const device = this.#leadOf(tasks);
+    const run = planWholeTasks(tasks, this.#rulesFor(device, at));
+    if ('needed' in run) return { ...run, needed: run.needed + this.#heldOn(device) };
+    return [{ device, run }];
+  }
+
+  /** The device that has most of what some tasks read; the first of those that have as much. */
+  #leadOf(tasks: readonly Task[]): number {
+    const reads = [...new Set(tasks.flatMap((task) => task.reads))];
+    const bytes = this.#job.devices.map(({ name }) =>
+      reads
+        .flatMap((b) => this.#pieces.get(b)!)
+        .reduce((sum, { device, first, last }) => (device === name ? sum + last - first : sum), 0),
+    );
+    return bytes.indexOf(Math.max(...bytes));
+  }
+
+  #shardedBuffers(): ShardedPlanBuffer[] {
+    return this.#buffers.map(({ key, role, byteLength, source }, b) => ({
+      label: key,
+      role: role === 'input' || role === 'output' ? role : 'temporary',
+      byteLength,
+      source,
+      home: this.#homeOf(b),
+    }));
+  }
+
+  #finish(phases: readonly Phase[]): ShardedPlan {
+    const byKey = new Map(this.#buffers.map(({ key, role }, b) => [role === 'output' ? key : '', b]));
+    return {
+      devices: this.#job.devices.map(({ name }) => name),
+      buffers: this.#shardedBuffers(),
+      phases,
+      outputs: this.#draft.outputKeys.map((key) => byKey.get(key) ?? -1),
+      peakBytes: this.#peaks,
+    };
+  }
+}
+
+interface DeviceWork {
+  readonly device: number;
+  readonly run: PlannedRun;
+}
+
+interface TileWork {
+  readonly works: DeviceWork[];
+  readonly parts: number;
+}

@@ -1,0 +1,151 @@
+/**
+ * Tasks: the steps of a plan as things that a sweep can run in parts, each with what a part touches, in bytes of the
+ * plan's buffers. Every step has one or two forms; `sweep-groups.ts` chooses, `sweep-windows.ts` makes the tables.
+ */
+
+import type { Pitches } from '../../codegen/cuts/pitch.js';
+import type { Region, Work, Works } from '../../codegen/cuts/work.js';
+import { byteLengthOf } from '../../graph/dtype.js';
+import type { CallStep } from '../calls/call.js';
+import { callRow } from '../calls/table.js';
+import type { KernelStep, LoopStep, Step } from '../plan/plan.js';
+import { buffersOf } from '../plan/step-buffers.js';
+import { loopCut } from './loop-cuts.js';
+import type { BytePitches, Cut, Task, Touch, WorksOf } from './sweep-cuts.js';
+
+/** The forms of a step, each a list of tasks that run one after the other. `buffer` adds a scratch buffer. */
+export function formsOf(
+  step: Step,
+  worksOf: WorksOf,
+  scratch: (bytes: number) => number,
+): readonly (readonly Task[])[] {
+  switch (step.kind) {
+    case 'kernel':
+      return kernelForms(step, worksOf(step.kernel), scratch);
+    case 'call':
+      return callForms(step);
+    case 'phase':
+    case 'finish':
+    case 'sweep':
+      return [[wholeTask(step)]];
+    case 'loop':
+      return [[loopTask(step, worksOf)]];
+  }
+}
+
+function loopTask(step: LoopStep, worksOf: WorksOf): Task {
+  const cut = loopCut(step, worksOf);
+  return cut === undefined ? wholeTask(step) : { ...wholeTask(step), cut, repeats: true, isDear: true };
+}
+
+/** A task that is not cut. */
+export function wholeTask(step: Step): Task {
+  return { step, ...buffersOf(step), cut: undefined, repeats: false };
+}
+
+function kernelForms(step: KernelStep, works: Works, scratch: (bytes: number) => number): Task[][] {
+  const forms: Task[][] = [];
+  const { rows, phases } = works;
+  if (rows !== undefined && rows.units > 1) {
+    const writesAll = buffersOf(step).writes;
+    forms.push([
+      {
+        step,
+        reads: buffersOf(step).reads,
+        writes: writesAll,
+        cut: cutOf(step, rows, works),
+        repeats: true,
+      },
+    ]);
+  }
+  if (phases.length > 0) forms.push(phaseTasks(step, works, scratch));
+  if (forms.length === 0) forms.push([wholeTask(step)]);
+  return forms;
+}
+
+/** A phase in parts, then what finishes it, for each phase. */
+function phaseTasks(step: KernelStep, works: Works, scratch: (bytes: number) => number): Task[] {
+  const { phases, phaseScratch } = works;
+  const untouched = untouchedOf(step, works);
+  // Launches have the scratch memory of the whole kernel; a tape has some only when it is run by phases.
+  const partials = step.scratch.length > 0 ? step.scratch : phaseScratch.map(scratch);
+  return phases.flatMap(({ work, finish }, phase): Task[] => {
+    const all = work.regions(0, work.units);
+    const buffers = (regions: readonly Region[]): number[] =>
+      regions.map(({ buffer }) => step.buffers[buffer]!);
+    const { kernel, nodes } = step;
+    const part: Step = { kind: 'phase', kernel, phase, buffers: step.buffers, scratch: partials, nodes };
+    const isOutput = ({ buffer }: Region): boolean => kernel.buffers[buffer]!.role === 'output';
+    const finishing = finish.filter((region) => !isOutput(region));
+    return [
+      {
+        step: part,
+        // A later phase reads what earlier ones left in scratch memory.
+        reads: [...buffers(all.reads), ...untouched, ...(phase > 0 ? partials : [])],
+        writes: [...buffers(all.writes), ...partials],
+        cut: cutOf(step, work, works),
+        repeats: false,
+      },
+      {
+        step: { ...part, kind: 'finish' },
+        reads: [...buffers(finishing), ...untouched, ...partials],
+        writes: [...buffers(finish.filter(isOutput)), ...partials],
+        cut: undefined,
+        repeats: false,
+      },
+    ];
+  });
+}
+
+/** Buffers of loads whose bounds never hold: nothing of them is read, but the code takes their address. */
+function untouchedOf(step: KernelStep, { phases }: Works): number[] {
+  const touched = phases.flatMap(({ work, finish }) => {
+    const { reads, writes } = work.regions(0, work.units);
+    return [...reads, ...writes, ...finish].map(({ buffer }) => buffer);
+  });
+  return step.buffers.filter((_, position) => !touched.includes(position));
+}
+
+function cutOf(step: KernelStep, work: Work, works: Works): Cut {
+  const bytesOf = (position: number): number => byteLengthOf(step.kernel.buffers[position]!.dtype);
+  const touch = ({ buffer: position, first, last, rows }: Region): Touch => {
+    const bytes = bytesOf(position);
+    const range = { buffer: step.buffers[position]!, first: first * bytes, last: last * bytes };
+    if (rows === undefined) return range;
+    return { ...range, rows: { pitch: rows.pitch * bytes, width: rows.width * bytes } };
+  };
+  const pitches = (buffer: number): number[] => {
+    const places = step.buffers.flatMap((one, position) => (one === buffer ? [position] : []));
+    if (places.length !== 1) return [];
+    return (works.pitches.get(places[0]!) ?? []).map((pitch) => pitch * bytesOf(places[0]!));
+  };
+  return {
+    units: work.units,
+    touches: (first, last, chosen) => {
+      const { reads, writes } = work.regions(first, last, elementPitches(step, chosen));
+      return { reads: reads.map(touch), writes: writes.map(touch) };
+    },
+    ranges: (first, last) => work.parts(first, last),
+    pitches,
+    period: work.period,
+  };
+}
+
+/** By position in the kernel, in elements. */
+function elementPitches({ kernel, buffers }: KernelStep, chosen?: BytePitches): Pitches | undefined {
+  if (chosen === undefined || chosen.size === 0) return undefined;
+  const found = new Map<number, number>();
+  for (const [position, buffer] of buffers.entries()) {
+    const pitch = chosen.get(buffer);
+    if (pitch !== undefined) found.set(position, pitch / byteLengthOf(kernel.buffers[position]!.dtype));
+  }
+  return found;
+}
+
+function callForms(step: CallStep): Task[][] {
+  const touched = buffersOf(step);
+  const forms = callRow(step)
+    .forms(step)
+    .map((form): Task[] => [{ step, ...touched, ...form }]);
+  return forms.length === 0 ? [[wholeTask(step)]] : forms;
+}

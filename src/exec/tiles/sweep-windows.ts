@@ -1,0 +1,199 @@
+/**
+ * What every tile of a sweep runs, and which windows of the large buffers it needs: numbers, worked out tile by tile.
+ *
+ * A task whose results are needed after the sweep runs tile t of n on the t-th n-th of its units. The others run
+ * what those need: their units are found from the bytes that the tasks after them read, so that windows of values inside the sweep
+ * overlap where neighbouring tiles need the same elements, which are then computed twice. Called by `sweep-groups.ts` and `sweeps.ts`.
+ */
+import { aroundBoth } from '../../codegen/cuts/work.js';
+import type { BytePitches, Cut, Task, Touch } from './sweep-cuts.js';
+
+/** Units, or bytes, [first, last). */
+export type Span = readonly [first: number, last: number];
+
+/** A window of a buffer, in bytes: `rows` rows of `width` bytes, `pitch` apart in the buffer; one row for a stretch. */
+export interface Window {
+  readonly first: number;
+  readonly width: number;
+  readonly rows: number;
+  readonly pitch: number;
+}
+
+export interface SweptTask {
+  readonly task: Task & { readonly cut: Cut };
+  /** Whether its results are needed after the sweep. */
+  readonly isKept: boolean;
+  /** The units whose results are needed of this sweep; without it, all: other devices have the others. */
+  readonly share?: Span | undefined;
+}
+
+export interface Tile {
+  /** Units of each task; `undefined`: it does not run in this tile. */
+  readonly spans: readonly (Span | undefined)[];
+  /** What the tile touches of each buffer. */
+  readonly windows: ReadonlyMap<number, Window>;
+  /** A result whose window the next tile adds to: it is copied out after the last. */
+  readonly unfinished?: number | undefined;
+}
+
+/** Which buffers have windows, and which of those windows of rows. */
+export interface WindowRules {
+  readonly isWindowed: (buffer: number) => boolean;
+  readonly pitches: BytePitches;
+}
+
+/** The part of a task's units that tile t takes, which where possible does not cross the end of a period. */
+function partOf({ task, share }: SweptTask, tile: number, tiles: number): Span | undefined {
+  const { units: all, period = 1 } = task.cut;
+  const [from, to] = share ?? [0, all];
+  const units = to - from;
+  const step = units / tiles;
+  const start = (t: number): number => {
+    const even = from + Math.floor((units * t) / tiles);
+    const end = Math.round(even / period) * period;
+    const away = end - even;
+    const isNear = away > -step / 2 && away <= step / 2;
+    return period > 1 && t > 0 && t < tiles && end < to && end >= from && isNear ? end : even;
+  };
+  const span: Span = [start(tile), start(tile + 1)];
+  return span[1] > span[0] ? span : undefined;
+}
+
+const hull = (a: Span | undefined, b: Span | undefined): Span | undefined => {
+  if (a === undefined || b === undefined) return a ?? b;
+  return [Math.min(a[0], b[0]), Math.max(a[1], b[1])];
+};
+
+/**
+ * Tile `tile` of `tiles`. `undefined`: some task cannot follow, for what it writes does not lie in the order of its units.
+ * The tasks stand in an order in which they can run.
+ */
+export function tileOf(
+  tasks: readonly SweptTask[],
+  tile: number,
+  tiles: number,
+  rules: WindowRules,
+): Tile | undefined {
+  const needs = new Map<number, Touch>();
+  const windows = new Map<number, Touch>();
+  const spans = new Array<Span | undefined>(tasks.length).fill(undefined);
+  const add = (to: Map<number, Touch>, touch: Touch): void => {
+    if (touch.last <= touch.first) return;
+    const known = to.get(touch.buffer);
+    to.set(touch.buffer, known === undefined ? touch : aroundBoth(known, touch));
+  };
+  for (let k = tasks.length - 1; k >= 0; k--) {
+    const { task, isKept } = tasks[k]!;
+    let span = isKept ? partOf(tasks[k]!, tile, tiles) : undefined;
+    for (const buffer of task.writes) {
+      const need = needs.get(buffer);
+      if (need === undefined) continue;
+      const cover = coverOf(task.cut, need, rules.pitches);
+      if (cover === undefined) return undefined;
+      span = hull(span, cover);
+    }
+    spans[k] = span;
+    if (span === undefined) continue;
+    if (isKept && !isApart(task.cut, span, rules)) return undefined;
+    const { reads, writes } = task.cut.touches(...span, rules.pitches);
+    for (const touch of reads) {
+      add(needs, touch);
+      add(windows, touch);
+    }
+    for (const touch of writes) add(windows, touch);
+  }
+  return { spans, windows: new Map([...windows].map(([buffer, touch]) => [buffer, windowOf(touch)])) };
+}
+
+function windowOf({ first, last, rows }: Touch): Window {
+  if (rows === undefined) return { first, width: last - first, rows: 1, pitch: 0 };
+  const count = Math.floor((last - 1) / rows.pitch) - Math.floor(first / rows.pitch) + 1;
+  return { first, width: rows.width, rows: count, pitch: rows.pitch };
+}
+
+const touchOn = (touches: readonly Touch[], buffer: number): Touch | undefined =>
+  touches.find((touch) => touch.buffer === buffer);
+
+/** What of a touch a cut is looked at along: its bytes, or its columns. */
+type Along = (touch: Range) => Span;
+type Range = Pick<Touch, 'first' | 'last' | 'rows'>;
+
+const alongBytes: Along = ({ first, last }) => [first, last];
+const alongColumns: Along = ({ first, last, rows }) =>
+  rows === undefined ? [first, last] : [first % rows.pitch, (first % rows.pitch) + rows.width];
+
+/** Where the units before `unit` stop writing to a buffer, and where the units from there on start. */
+function seamAt(cut: Cut, buffer: number, unit: number, pitches: BytePitches, along: Along): Span {
+  const on = (first: number, last: number): Span | undefined => {
+    const touch = first < last ? touchOn(cut.touches(first, last, pitches).writes, buffer) : undefined;
+    return touch && along(touch);
+  };
+  return [on(0, unit)?.[1] ?? 0, on(unit, cut.units)?.[0] ?? Number.POSITIVE_INFINITY];
+}
+
+/**
+ * The units that write what is needed of a buffer. All its elements are written once; so where units before a seam write
+ * below it, and those after it above, the units between two seams write all that lies between, and nothing else.
+ */
+function coverOf(cut: Cut, need: Touch, pitches: BytePitches): Span | undefined {
+  const ways = need.rows === undefined ? [alongBytes] : [alongColumns, alongBytes];
+  for (const along of ways) {
+    const [from, to] = along(need);
+    const seam = (unit: number): Span => seamAt(cut, need.buffer, unit, pitches, along);
+    const first = lastWhere(0, cut.units - 1, (unit) => seam(unit)[0] <= from);
+    const last = firstWhere(first + 1, cut.units, (unit) => seam(unit)[0] >= to);
+    const [start, end] = [seam(first), seam(last)];
+    const inOrder = start[0] <= start[1] && end[0] <= end[1];
+    if (inOrder && start[0] <= from && end[0] >= to) return [first, last];
+  }
+  return undefined;
+}
+
+/** Whether what a range of units writes to each buffer in windows is theirs alone, so that the window can be copied out. */
+function isApart(cut: Cut, [first, last]: Span, { isWindowed, pitches }: WindowRules): boolean {
+  return cut.touches(first, last, pitches).writes.every((touch) => {
+    const { buffer } = touch;
+    if (!isWindowed(buffer)) return true;
+    const others = [[0, first] as const, [last, cut.units] as const].flatMap(([from, to]) => {
+      const other = from < to ? touchOn(cut.touches(from, to, pitches).writes, buffer) : undefined;
+      return other === undefined ? [] : [other];
+    });
+    return others.every((other) => areApart(touch, other));
+  });
+}
+
+/** Whether two windows of a buffer, both stretches or both rows of one pitch, have nothing in common. */
+export function areApart(a: Range, b: Range): boolean {
+  const apart = (x: Span, y: Span): boolean => x[1] <= y[0] || y[1] <= x[0];
+  if (a.rows === undefined) return apart(alongBytes(a), alongBytes(b));
+  const { pitch } = a.rows;
+  const lines = ({ first, last }: Range): Span => [
+    Math.floor(first / pitch),
+    Math.floor((last - 1) / pitch) + 1,
+  ];
+  return apart(alongColumns(a), alongColumns(b)) || apart(lines(a), lines(b));
+}
+
+/** The largest n in [low, high] with `holds(n)`, which holds up to some n; `low` if for none. */
+export function lastWhere(low: number, high: number, holds: (n: number) => boolean): number {
+  let from = low;
+  let to = high;
+  while (from < to) {
+    const middle = Math.ceil((from + to) / 2);
+    if (holds(middle)) from = middle;
+    else to = middle - 1;
+  }
+  return from;
+}
+
+/** The smallest n in [low, high] with `holds(n)`, which holds from some n on; `high` if for none. */
+export function firstWhere(low: number, high: number, holds: (n: number) => boolean): number {
+  let from = low;
+  let to = high;
+  while (from < to) {
+    const middle = Math.floor((from + to) / 2);
+    if (holds(middle)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}

@@ -1,0 +1,437 @@
+/**
+ * Builds the kernel of one root: a node whose value is stored. Starting at the root it pulls in, through views, every
+ * node that is not itself stored, and writes them as one tape; stored nodes and sources become loads.
+ *
+ *     %3 = sum over [1] (multiply %1 (permute %2))   →   parallel [i] reduced [j]; load %1[i,j]; load %2[j,i]; …
+ *
+ * A node read through two different index maps is computed twice (`partition.ts` decides when that is right). The
+ * walk is iterative: a chain may be 100,000 nodes long (`split.ts` cuts what is too long for a kernel).
+ */
+import { type DType, isComplex, isHalf, type Scalar } from '../../graph/dtype.js';
+import type { Shape } from '../../graph/expr.js';
+import { denseStrides, type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../../graph/graph.js';
+import { accumulatorOf, reductionRow } from '../../graph/reductions.js';
+import { type Access, sameNumbers } from '../kernel/kernel.js';
+import { DistinctList, mixAll } from '../passes/hash.js';
+import { combinePairwise, elementMaps, UNROLLED } from '../passes/unroll.js';
+import { BufferList, nodeBuffer, sourceBuffer } from './buffer-list.js';
+import type { KernelBuffer } from './fused-kernel.js';
+import { belowViews, gatherMap, inRange } from './gathers.js';
+import {
+  broadcastMap,
+  combine,
+  constantAffine,
+  hashOfMap,
+  type IndexMap,
+  indexMap,
+  mapThroughView,
+  NeedsSplit,
+  NotAffine,
+  sameMap,
+} from './index-map.js';
+import { KernelDomain } from './kernel-domain.js';
+import { GrowingKernel } from './mutable-kernel.js';
+import { TapeBuilder } from './tape-builder.js';
+
+/** A view whose input has to be stored, found while a kernel was built. */
+export class MustStore {
+  constructor(readonly node: number) {}
+}
+
+/** A stored value or a source as kernels load it. */
+interface Loadable {
+  readonly buffer: KernelBuffer;
+  /** Of the node's elements. */
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+/** A kernel as it comes from its graph. */
+export interface Built {
+  readonly kernel: GrowingKernel;
+  /** The node that each instruction was written for. */
+  readonly origins: readonly number[];
+}
+
+/** The axes of kernels, and what they make. */
+interface Axes {
+  readonly shape: Shape;
+  readonly reduced: readonly number[];
+  domain: KernelDomain | undefined;
+}
+
+const hashOfAxes = ({ shape, reduced }: Axes): number =>
+  mixAll(mixAll(shape.length, shape), reduced) & 0x3fffffff;
+
+const sameAxes = (a: Axes, b: Axes): boolean =>
+  sameNumbers(a.shape, b.shape) && sameNumbers(a.reduced, b.reduced);
+
+/** Builds the kernels of one graph; what several of them need is made once. */
+export class KernelBuilder {
+  readonly graph: Graph;
+  /** Nodes that have a buffer of their own; may grow between kernels. */
+  readonly stored: ReadonlySet<number>;
+  /** Values where the domain starts, by node: `values[id]` belongs to kernel number `kernels[id]`. */
+  readonly values: Int32Array;
+  readonly kernels: Int32Array;
+  readonly #storedNodes: Loadable[];
+  readonly #sources: Loadable[];
+  readonly #domains = new DistinctList(hashOfAxes, sameAxes);
+  #started = 0;
+
+  constructor(graph: Graph, stored: ReadonlySet<number>) {
+    this.graph = graph;
+    this.stored = stored;
+    this.values = new Int32Array(graph.nodes.length);
+    this.kernels = new Int32Array(graph.nodes.length);
+    this.#storedNodes = new Array<Loadable>(graph.nodes.length);
+    this.#sources = new Array<Loadable>(graph.nodes.length);
+  }
+
+  /** The kernel that computes `root`. Throws `MustStore`. */
+  build(root: number): Built {
+    const node = nodeOf(this.graph, root);
+    let domain =
+      node.kind === 'reduce'
+        ? this.#domainOf(nodeOf(this.graph, node.inputs[0]!).shape, node.axes)
+        : this.#domainOf(node.shape, NO_AXES);
+    for (;;) {
+      try {
+        return new Puller(this, node, domain, ++this.#started).build();
+      } catch (error) {
+        if (!(error instanceof NeedsSplit)) throw error;
+        domain = domain.split(error);
+      }
+    }
+  }
+
+  #domainOf(shape: Shape, reduced: readonly number[]): KernelDomain {
+    const axes = this.#domains.all[this.#domains.add({ shape, reduced, domain: undefined })]!;
+    axes.domain ??= KernelDomain.of(shape, reduced);
+    return axes.domain;
+  }
+
+  storedNode(node: GraphNode): Loadable {
+    let made = this.#storedNodes[node.id];
+    if (made === undefined) {
+      made = { buffer: nodeBuffer(node), strides: denseStrides(node.shape), offset: 0 };
+      this.#storedNodes[node.id] = made;
+    }
+    return made;
+  }
+
+  source(node: GraphNodeOf<'source'>): Loadable {
+    let made = this.#sources[node.id];
+    if (made === undefined) {
+      made = { buffer: sourceBuffer(node), strides: node.strides, offset: node.offset };
+      this.#sources[node.id] = made;
+    }
+    return made;
+  }
+}
+
+const NO_AXES: readonly number[] = [];
+
+/** An index map, and the values of the nodes that were read through it; those where the domain starts are elsewhere. */
+interface Place {
+  readonly map: IndexMap;
+  values: Map<number, number> | undefined;
+}
+
+const hashOfPlace = ({ map }: Place): number => hashOfMap(map);
+const samePlace = (a: Place, b: Place): boolean => sameMap(a.map, b.map);
+
+/** A node on its way into the tape. */
+interface Task {
+  readonly node: GraphNode;
+  readonly place: Place;
+  /** The nodes it needs; each at its own place, or all at the node's. */
+  readonly inputs: readonly number[];
+  readonly places: readonly Place[] | undefined;
+  /** How many of `inputs` are known. */
+  done: number;
+}
+
+/** What a node needs. */
+type Needs = Pick<Task, 'inputs' | 'places'>;
+
+const NO_NEEDS: Needs = { inputs: [], places: undefined };
+
+class Puller {
+  readonly #builder: KernelBuilder;
+  readonly #graph: Graph;
+  readonly #root: GraphNode;
+  readonly #domain: KernelDomain;
+  readonly #number: number;
+  readonly #axes: number;
+  readonly #start: Place;
+  readonly #tape = new TapeBuilder();
+  readonly #buffers = new BufferList();
+  /** All places but the start. */
+  readonly #places = new DistinctList(hashOfPlace, samePlace);
+  readonly #nodes: number[] = [];
+  readonly #origins: number[] = [];
+
+  constructor(builder: KernelBuilder, root: GraphNode, domain: KernelDomain, number: number) {
+    this.#builder = builder;
+    this.#graph = builder.graph;
+    this.#root = root;
+    this.#domain = domain;
+    this.#number = number;
+    this.#axes = domain.sizes.length;
+    this.#start = { map: domain.start, values: undefined };
+  }
+
+  build(): Built {
+    const root = this.#root;
+    this.#nodes.push(root.id);
+    const value = root.kind === 'reduce' ? this.#reduce(root) : this.#pull(root.id, root.id);
+    this.#note(root.id);
+    const buffer = this.#buffers.at(this.#builder.storedNode(root).buffer);
+    const strides = this.#domain.outputStrides;
+    const kernel = new GrowingKernel(this.#domain.parallel, this.#domain.reduced, {
+      tape: this.#tape,
+      buffers: this.#buffers,
+      nodes: this.#nodes,
+      stores: [{ value, access: { buffer, offset: 0, strides, bounds: [] } }],
+    });
+    return { kernel, origins: this.#origins };
+  }
+
+  #reduce(root: GraphNodeOf<'reduce'>): number {
+    const input = nodeOf(this.#graph, root.inputs[0]!);
+    const arg = this.#cast(this.#pull(input.id, undefined), accumulatorOf(input.dtype));
+    const args = [arg];
+    if (reductionRow(root.reduction).indexed) {
+      const weights = denseStrides(root.axes.map((axis) => input.shape[axis]!));
+      const coordinates = root.axes.map((axis) => this.#start.map.coordinates[axis]!);
+      const affine = combine(coordinates, weights, 0, this.#axes);
+      args.push(this.#tape.add({ kind: 'index', dtype: 'int64', affine }));
+    }
+    const dtype = isHalf(root.dtype) ? 'float32' : root.dtype;
+    return this.#cast(this.#tape.add({ kind: 'reduce', dtype, reduction: root.reduction, args }), root.dtype);
+  }
+
+  #cast(value: number, dtype: DType): number {
+    return this.#tape.cast(value, dtype);
+  }
+
+  /** The value of a node at a place, if it is known. */
+  #valueAt(id: number, { values }: Place): number | undefined {
+    if (values !== undefined) return values.get(id);
+    return this.#builder.kernels[id] === this.#number ? this.#builder.values[id] : undefined;
+  }
+
+  /** The value of a node where the domain starts. `asRoot`: a node to compute there even though it is stored. */
+  #pull(start: number, asRoot: number | undefined): number {
+    const stack: Task[] = [];
+    this.#enter(stack, start, this.#start, asRoot);
+    while (stack.length > 0) {
+      const task = stack[stack.length - 1]!;
+      const { inputs, place, places } = task;
+      let at = task.done;
+      while (at < inputs.length && this.#valueAt(inputs[at]!, places?.[at] ?? place) !== undefined) at++;
+      task.done = at;
+      if (at < inputs.length) {
+        this.#enter(stack, inputs[at]!, places?.[at] ?? place, asRoot);
+      } else {
+        stack.pop();
+        this.#know(task.node.id, place, this.#write(task));
+      }
+    }
+    return this.#valueAt(start, this.#start)!;
+  }
+
+  /** Loads what is stored; what has to be computed goes on the stack. */
+  #enter(stack: Task[], id: number, place: Place, asRoot: number | undefined): void {
+    const node = nodeOf(this.#graph, id);
+    if (this.#builder.stored.has(id) && !(id === asRoot && place === this.#start)) {
+      this.#know(id, place, this.#load(this.#builder.storedNode(node), place.map));
+      return;
+    }
+    const line = this.#lineOfReshape(node, place.map);
+    if (line === undefined) {
+      const { inputs, places } = this.#needs(node, place);
+      stack.push({ node, place, inputs, places, done: 0 });
+    } else {
+      this.#know(id, place, line);
+    }
+  }
+
+  /** Notes a value, and the node that the newest instructions belong to. */
+  #know(id: number, { values }: Place, value: number): void {
+    this.#note(id);
+    if (values !== undefined) {
+      values.set(id, value);
+    } else {
+      this.#builder.values[id] = value;
+      this.#builder.kernels[id] = this.#number;
+    }
+  }
+
+  #note(node: number): void {
+    while (this.#origins.length < this.#tape.instructions.length) this.#origins.push(node);
+  }
+
+  /** The place of an index map. */
+  #placeOf(map: IndexMap): Place {
+    if (sameMap(map, this.#start.map)) return this.#start;
+    const place = this.#places.all[this.#places.add({ map, values: undefined })]!;
+    place.values ??= new Map();
+    return place;
+  }
+
+  /** The inputs a node needs, and where. */
+  #needs(node: GraphNode, place: Place): Needs {
+    switch (node.kind) {
+      case 'map':
+      case 'cast':
+        return this.#broadcastNeeds(node, place);
+      case 'view': {
+        const input = nodeOf(this.#graph, node.inputs[0]!);
+        try {
+          const { sizes } = this.#domain;
+          const map = mapThroughView(node.view, place.map, node.shape, input.shape, sizes);
+          return { inputs: node.inputs, places: [this.#placeOf(map)] };
+        } catch (error) {
+          if (error instanceof NotAffine) throw new MustStore(input.id);
+          throw error;
+        }
+      }
+      case 'gather': {
+        // The array that is read is stored: only the indices are computed here.
+        const [, index] = node.inputs as readonly [number, number];
+        const { length } = nodeOf(this.#graph, index).shape;
+        const coordinates = place.map.coordinates.slice(node.axis, node.axis + length);
+        return { inputs: [index], places: [this.#placeOf(indexMap(coordinates, place.map.bounds))] };
+      }
+      case 'reduce': {
+        if (!(node.reduction in UNROLLED)) return NO_NEEDS;
+        const [id] = node.inputs as readonly [number];
+        const { shape } = nodeOf(this.#graph, id);
+        const maps = elementMaps(place.map, shape, node.axes, this.#axes);
+        return { inputs: maps.map(() => id), places: maps.map((map) => this.#placeOf(map)) };
+      }
+      default:
+        return NO_NEEDS;
+    }
+  }
+
+  #broadcastNeeds({ inputs, shape }: GraphNode, place: Place): Needs {
+    let places: Place[] | undefined;
+    for (let k = 0; k < inputs.length; k++) {
+      const map = broadcastMap(place.map, nodeOf(this.#graph, inputs[k]!).shape, shape, this.#axes);
+      if (map === place.map) continue;
+      places ??= inputs.map(() => place);
+      places[k] = this.#placeOf(map);
+    }
+    return { inputs, places };
+  }
+
+  #write({ node, place, inputs, places }: Task): number {
+    const { map } = place;
+    this.#nodes.push(node.id);
+    const args = new Array<number>(inputs.length);
+    for (let k = 0; k < args.length; k++) args[k] = this.#valueAt(inputs[k]!, places?.[k] ?? place)!;
+    switch (node.kind) {
+      case 'const':
+        return this.#tape.add({ kind: 'const', dtype: node.dtype, value: node.value });
+      case 'iota':
+        return this.#tape.add({ kind: 'index', dtype: 'int64', affine: map.coordinates[0]! });
+      case 'map':
+        return this.#tape.map(node.op, args, node.dtype);
+      case 'cast':
+        return this.#cast(args[0]!, node.dtype);
+      case 'view':
+        return node.view.type === 'pad' ? this.#padded(args[0]!, places![0]!.map, map) : args[0]!;
+      case 'source':
+        return this.#load(this.#builder.source(node), map);
+      case 'gather':
+        return this.#gather(node, args[0]!, map);
+      case 'reduce':
+        return this.#unrolled(node, args);
+      default:
+        throw new MustStore(node.id); // a reduction or contraction inside another kernel: never inlined
+    }
+  }
+
+  /** A short reduction inside another. Halves are summed in float32, as every reduction does. */
+  #unrolled(node: GraphNodeOf<'reduce'>, values: readonly number[]): number {
+    const op = UNROLLED[node.reduction];
+    if (op === undefined) throw new MustStore(node.id);
+    const wide = values.map((value) =>
+      this.#cast(value, accumulatorOf(this.#tape.instructions[value]!.dtype)),
+    );
+    return this.#cast(
+      combinePairwise(wide, (a, b) => this.#tape.map(op, [a, b])),
+      node.dtype,
+    );
+  }
+
+  /** Zero outside the bounds that a pad added. Loads see to that themselves. */
+  #padded(value: number, inner: IndexMap, outer: IndexMap): number {
+    const instruction = this.#tape.instructions[value]!;
+    if (instruction.kind === 'load' || inner.bounds.length === outer.bounds.length) return value;
+    const { dtype } = instruction;
+    const computed: DType = isHalf(dtype) ? 'float32' : dtype;
+    const inside = this.#tape.add({ kind: 'inside', dtype: 'bool', bounds: inner.bounds });
+    const zero = this.#tape.add({ kind: 'const', dtype: computed, value: zeroOf(computed) });
+    return this.#cast(this.#tape.map('where', [inside, this.#cast(value, computed), zero]), dtype);
+  }
+
+  #load({ buffer, strides, offset }: Loadable, { coordinates, bounds }: IndexMap): number {
+    const address = combine(coordinates, strides, offset, this.#axes);
+    const at = this.#buffers.at(buffer);
+    const access: Access = { offset: address.offset, strides: address.strides, buffer: at, bounds };
+    return this.#tape.add({ kind: 'load', dtype: buffer.dtype, access });
+  }
+
+  /** A load whose place depends on an index. The array may be read through views (`gathers.ts`). */
+  #gather(node: GraphNodeOf<'gather'>, index: number, { coordinates, bounds }: IndexMap): number {
+    const [array, indices] = node.inputs.map((id) => nodeOf(this.#graph, id)) as [GraphNode, GraphNode];
+    const size = array.shape[node.axis]!;
+    const outer = [...coordinates];
+    outer.splice(node.axis, indices.shape.length, constantAffine(0, this.#axes));
+    const found = belowViews(this.#graph, array, gatherMap(outer, node.axis), {
+      sizes: [...this.#domain.sizes, size],
+      isStored: (id) => this.#builder.stored.has(id),
+    });
+    if (found === undefined) throw new MustStore(array.id);
+    const { buffer, strides, offset } = this.#loadable(found.base, array);
+    const address = combine(found.map.coordinates, strides, offset, this.#axes + 1);
+    const access: Access = {
+      offset: address.offset,
+      strides: address.strides.slice(0, -1),
+      buffer: this.#buffers.at(buffer),
+      bounds,
+      index: {
+        value: inRange(this.#tape, index, size, node.mode),
+        stride: address.strides[this.#axes]!,
+        size,
+      },
+    };
+    return this.#tape.add({ kind: 'load', dtype: buffer.dtype, access });
+  }
+
+  #loadable(base: GraphNode, array: GraphNode): Loadable {
+    if (this.#builder.stored.has(base.id)) return this.#builder.storedNode(base);
+    if (base.kind === 'source') return this.#builder.source(base);
+    throw new MustStore(array.id);
+  }
+
+  /** A reshape of a stored node reads its buffer as a line: no need to find the node's own coordinates. */
+  #lineOfReshape(node: GraphNode, map: IndexMap): number | undefined {
+    if (node.kind !== 'view' || node.view.type !== 'reshape') return undefined;
+    const input = nodeOf(this.#graph, node.inputs[0]!);
+    if (!this.#builder.stored.has(input.id)) return undefined;
+    this.#nodes.push(node.id);
+    const { buffer } = this.#builder.storedNode(input);
+    return this.#load({ buffer, strides: denseStrides(node.shape), offset: 0 }, map);
+  }
+}
+
+const zeroOf = (dtype: DType): Scalar => {
+  if (dtype === 'bool') return false;
+  if (dtype === 'int64' || dtype === 'uint64') return 0n;
+  return isComplex(dtype) ? { re: 0, im: 0 } : 0;
+};

@@ -1,0 +1,99 @@
+/**
+ * Finishes a fused kernel: drops instructions that nothing uses, puts reduced axes in memory order, collapses axes that
+ * every access walks as one, orders buffers, and names it. What comes out is what code is generated from.
+ *
+ *     parallel [64, 32] all strides (32, 1)   →   parallel [2048] stride 1
+ */
+
+import { accessesOf, mapAccesses, mergeAxes, permuteAxes, withoutDead } from '../kernel/algebra.js';
+import type { Instruction, Kernel, Store } from '../kernel/kernel.js';
+import type { BufferKey } from './buffer-key.js';
+import type { FusedKernel } from './fused-kernel.js';
+import { orderOfReduced } from './reduced-order.js';
+
+export interface Finalized {
+  readonly kernel: Kernel;
+  /** What each of `kernel.buffers` holds. */
+  readonly keys: readonly BufferKey[];
+}
+
+const MAX_NAME = 56;
+
+export function finalize(fused: FusedKernel): Finalized {
+  const tidy = mergeAxes(sortReduced(withoutDead(fused)));
+  const { order, places } = orderBuffers(tidy);
+  const { tape, stores } = mapAccesses(tidy, (access) => ({ ...access, buffer: places[access.buffer]! }));
+  const isStored = new Uint8Array(order.length);
+  for (const { access } of stores) isStored[access.buffer] = 1;
+  const buffers = order.map((buffer) => tidy.buffers[buffer]!);
+  const parameters = buffers.map(({ dtype, elementCount }, k) => ({
+    dtype,
+    role: isStored[k] === 1 ? ('output' as const) : ('input' as const),
+    elementCount,
+  }));
+  const kernel = {
+    name: nameOf(tidy),
+    parallel: tidy.parallel,
+    reduced: tidy.reduced,
+    buffers: parameters,
+    tape,
+    stores,
+  };
+  return { kernel, keys: buffers.map((buffer) => buffer.key) };
+}
+
+/** Reduced axes in memory order. */
+function sortReduced(kernel: FusedKernel): FusedKernel {
+  const first = kernel.parallel.length;
+  return permuteAxes(kernel, [
+    ...kernel.parallel.keys(),
+    ...orderOfReduced(kernel).map((axis) => first + axis),
+  ]);
+}
+
+/** Inputs in order of first load, then outputs in order of store; buffers no longer used are left out. */
+function orderBuffers(kernel: FusedKernel): {
+  readonly order: readonly number[];
+  /** The place of each buffer in the order; -1: it is left out. */
+  readonly places: readonly number[];
+} {
+  const order: number[] = [];
+  const places = new Array<number>(kernel.buffers.length).fill(-1);
+  const add = (buffer: number): void => {
+    if (places[buffer] === -1) places[buffer] = order.push(buffer) - 1;
+  };
+  for (const { buffer } of accessesOf(kernel)) add(buffer);
+  return { order, places };
+}
+
+const snakes = new Map<string, string>();
+
+/** The name of an op in snake case; there are few, and each stands in many kernels. */
+function snake(name: string): string {
+  let text = snakes.get(name);
+  if (text === undefined) {
+    text = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    snakes.set(name, text);
+  }
+  return text;
+}
+
+/** `reduce_max_subtract_exp_sum`: its kind, then what it does in order of first use. */
+function nameOf(kernel: {
+  readonly tape: readonly Instruction[];
+  readonly reduced: readonly number[];
+  readonly stores: readonly Store[];
+}): string {
+  const words = new Set<string>();
+  for (const i of kernel.tape) {
+    if (i.kind === 'map') words.add(snake(i.op));
+    else if (i.kind === 'reduce') words.add(snake(i.reduction));
+  }
+  let name = kernel.reduced.length === 0 ? 'map' : 'reduce';
+  if (words.size === 0) return `${name}_copy`;
+  for (const word of words) {
+    if (name.length + word.length + 1 > MAX_NAME) return `${name}_etc`;
+    name += `_${word}`;
+  }
+  return name;
+}

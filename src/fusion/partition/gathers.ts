@@ -1,0 +1,59 @@
+/**
+ * Gathers in kernels: the array that is read, through views, and the index that is read by. Called by `build-kernel.ts`.
+ *
+ * The coordinate along the gathered axis is one more axis of the domain for the views, behind all others. Its stride in the
+ * array's buffer is that of the index:
+ *
+ *     take(permute x, ids) [i, j]  =  permute x [k, j], k = ids[i]   →   x[offset + strides · (i, j) + stride k]
+ */
+import type { IndexMode } from '../../graph/expr.js';
+import { type Graph, type GraphNode, nodeOf } from '../../graph/graph.js';
+import type { Affine } from '../kernel/kernel.js';
+import { type IndexMap, indexMap, mapThroughView, NeedsSplit, NotAffine } from './index-map.js';
+import type { TapeBuilder } from './tape-builder.js';
+
+/** The map of a gathered array from its coordinates in the domain, of which the one along `axis` is the added one. */
+export function gatherMap(coordinates: readonly Affine[], axis: number): IndexMap {
+  const wide = ({ offset, strides }: Affine, k: number): Affine => ({
+    offset,
+    strides: [...strides, k === axis ? 1 : 0],
+  });
+  return indexMap(coordinates.map(wide), []);
+}
+
+/** What views of an array are looked through with: sizes of the domain, the added axis among them. */
+interface Through {
+  readonly sizes: readonly number[];
+  readonly isStored: (id: number) => boolean;
+}
+
+/** The node that views of an array lead to, and the map for it; undefined where no affine map says the views. */
+export function belowViews(
+  graph: Graph,
+  array: GraphNode,
+  map: IndexMap,
+  { sizes, isStored }: Through,
+): { readonly base: GraphNode; readonly map: IndexMap } | undefined {
+  let [base, own] = [array, map];
+  while (base.kind === 'view' && !isStored(base.id)) {
+    const input = nodeOf(graph, base.inputs[0]!);
+    try {
+      own = mapThroughView(base.view, own, base.shape, input.shape, sizes);
+    } catch (error) {
+      if (error instanceof NotAffine || error instanceof NeedsSplit) return undefined;
+      throw error;
+    }
+    base = input;
+  }
+  return own.bounds.length > 0 ? undefined : { base, map: own };
+}
+
+/** The index that is read, in 0 … size - 1: see `IndexMode`. */
+export function inRange(tape: TapeBuilder, index: number, size: number, mode: IndexMode): number {
+  const int64 = (value: number): number => tape.add({ kind: 'const', dtype: 'int64', value: BigInt(value) });
+  if (mode === 'wrap') return tape.map('remainder', [index, int64(size)]);
+  const fromEnd = (): number => tape.map('add', [index, int64(size)]);
+  const isNegative = (): number => tape.map('less', [index, int64(0)]);
+  const counted = mode === 'clip' ? index : tape.map('where', [isNegative(), fromEnd(), index]);
+  return tape.map('minimum', [tape.map('maximum', [counted, int64(0)]), int64(size - 1)]);
+}

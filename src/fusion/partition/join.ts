@@ -1,0 +1,49 @@
+/** Join: how two kernels become one, or the reason why they stay apart. Found by `merge.ts`, within `merge-limits.ts`. */
+import type { BufferKey } from './buffer-key.js';
+import type { GrowingKernel } from './mutable-kernel.js';
+
+/** Why two kernels stay apart. Stable codes: `explain()` reports one for each edge that was not fused. */
+export type Reason =
+  /** The consumer reads the value at another place than where it is made (shifted, transposed, gathered). */
+  | 'read-elsewhere'
+  /** The consumer walks a domain that does not line up with the producer's. */
+  | 'domain-mismatch'
+  /** The value would be computed again for each element it is broadcast to. */
+  | 'broadcast-recompute'
+  /** A reduction of a reduction over other axes. */
+  | 'nested-reduction'
+  /** A row that is reduced and read again is too long to stay on the chip. */
+  | 'row-too-long'
+  /** Too few rows to fill the device with one block for each. */
+  | 'too-few-rows'
+  /** A sum would meet its elements in another order than alone, and have other bits. */
+  | 'sum-order'
+  /** The kernel would have too many instructions. */
+  | 'instruction-limit'
+  /** The kernel would walk its rows too often. */
+  | 'phase-limit'
+  /** The kernel would have too many buffers. */
+  | 'buffer-limit'
+  /** Another kernel has to run between the two. */
+  | 'kernel-between'
+  /** One side is a library call. */
+  | 'library-call'
+  /** One side is a loop: its states are in memory. */
+  | 'loop'
+  /** Siblings that share no input at the same place. */
+  | 'no-shared-input';
+
+/** How two kernels become one: the domain, and where each one's axes are in it. */
+export interface Join {
+  readonly first: GrowingKernel;
+  readonly second: GrowingKernel;
+  readonly axisOfFirst: readonly number[];
+  readonly axisOfSecond: readonly number[];
+  readonly parallel: readonly number[];
+  readonly reduced: readonly number[];
+}
+
+export type Merge = Join | { readonly reason: Reason };
+
+/** Whether a value must still be stored once the two kernels are one. */
+export type Keeps = (key: BufferKey) => boolean;

@@ -1,0 +1,201 @@
+/**
+ * Merges the kernels of a task graph: producers into what reads them, then kernels that read the same array; and says
+ * why the others stay apart. Called by `partition.ts`.
+ */
+import type { GraphNodeOf } from '../../graph/graph.js';
+import { type BufferKey, bufferName } from './buffer-key.js';
+import type { FusedKernel } from './fused-kernel.js';
+import type { Keeps, Merge, Reason } from './join.js';
+import { join, mergeHorizontally, mergeVertically } from './merge.js';
+import type { GrowingKernel } from './mutable-kernel.js';
+import { MAX_MERGED } from './split.js';
+import { type Call, TaskGraph, TaskNode } from './task-graph.js';
+
+/** A matrix product for a library, a loop, or a kernel. */
+export type Task =
+  | { readonly kind: 'kernel'; readonly kernel: FusedKernel }
+  | { readonly kind: 'contract'; readonly node: GraphNodeOf<'contract'> }
+  | {
+      readonly kind: 'loop';
+      readonly results: readonly GraphNodeOf<'loop'>[];
+      readonly reads: readonly BufferKey[];
+    };
+
+/** A stored value that one task hands to another, and why they are two. */
+export interface Edge {
+  readonly buffer: string;
+  readonly from: number;
+  readonly to: number;
+  readonly reason: Reason;
+}
+
+/** Siblings that are compared with one kernel before it is left alone. */
+const MAX_SIBLINGS = 16;
+const MAX_ROUNDS = 8;
+
+export class KernelGraph {
+  readonly #graph = new TaskGraph();
+  readonly #outputs: ReadonlySet<BufferKey>;
+  #searches = 0;
+
+  constructor(outputs: ReadonlySet<BufferKey>) {
+    this.#outputs = outputs;
+  }
+
+  addKernel(kernel: GrowingKernel): void {
+    this.#graph.add(new TaskNode(kernel, undefined));
+  }
+
+  addCall(call: Call): void {
+    this.#graph.add(new TaskNode(undefined, call));
+  }
+
+  /** Merges until nothing more fits. */
+  mergeAll(): void {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const vertical = this.#mergeProducers();
+      const horizontal = this.#mergeSiblings();
+      if (!vertical && !horizontal) return;
+    }
+  }
+
+  #mergeProducers(): boolean {
+    let changed = false;
+    const order = this.#graph.order();
+    for (let rank = 0; rank < order.length; rank++) order[rank]!.rank = rank;
+    for (const consumer of order) {
+      let task = consumer;
+      for (let merged = this.#mergeProducer(task); merged !== undefined; merged = this.#mergeProducer(task)) {
+        task = merged;
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
+  /** Merges the first producer that fits into a task; the merged task. */
+  #mergeProducer(consumer: TaskNode): TaskNode | undefined {
+    if (consumer.kernel === undefined) return undefined;
+    const search = ++this.#searches;
+    for (const { buffer, loads } of consumer.kernel.uses) {
+      if (loads.length === 0) continue;
+      const { key } = buffer;
+      const producer = this.#graph.writerOf(key);
+      if (producer === undefined || producer.tried === search) continue; // one value read elsewhere keeps the two apart
+      producer.tried = search;
+      if (consumer.apartFromProducers?.has(producer.number) === true) continue;
+      const merge = this.#vertically(producer, consumer, key);
+      if ('reason' in merge) {
+        consumer.apartFromProducers ??= new Set();
+        consumer.apartFromProducers.add(producer.number);
+        continue;
+      }
+      const { rank } = consumer;
+      this.#graph.merge(producer, consumer, join(merge, this.#keeps(producer, consumer)));
+      producer.rank = rank;
+      return producer;
+    }
+    return undefined;
+  }
+
+  #vertically(producer: TaskNode, consumer: TaskNode, key: BufferKey): Merge {
+    const p = producer.kernel;
+    const c = consumer.kernel;
+    if (isLoop(producer) || isLoop(consumer)) return { reason: 'loop' };
+    if (p === undefined || c === undefined) return { reason: 'library-call' };
+    if (isTooLong(p, c)) return { reason: 'instruction-limit' };
+    if (this.#graph.reaches(producer, consumer, true, (task) => task.rank <= consumer.rank))
+      return { reason: 'kernel-between' };
+    return mergeVertically(p, c, key, this.#keeps(producer, consumer));
+  }
+
+  /** Whether a value must still be stored once the two kernels are one. */
+  #keeps(a: TaskNode, b: TaskNode): Keeps {
+    return (key) => {
+      if (this.#outputs.has(key)) return true;
+      for (const reader of this.#graph.readersOf(key)) if (reader !== a && reader !== b) return true;
+      return false;
+    };
+  }
+
+  #mergeSiblings(): boolean {
+    let changed = false;
+    this.#graph.assignLevels();
+    for (const key of this.#graph.keys()) {
+      const readers = this.#graph.readersOf(key);
+      if (readers.size < 2) continue;
+      const tried: TaskNode[] = [];
+      for (const reader of [...readers].sort((a, b) => a.number - b.number)) {
+        if (reader.kernel === undefined) continue;
+        if (this.#joinSibling(reader, tried)) changed = true;
+        else tried.push(reader);
+      }
+    }
+    return changed;
+  }
+
+  /** Merges a task into one of `siblings` (replacing it there), if one fits. */
+  #joinSibling(task: TaskNode, siblings: TaskNode[]): boolean {
+    const first = Math.max(0, siblings.length - MAX_SIBLINGS);
+    for (let k = first; k < siblings.length; k++) {
+      const sibling = siblings[k]!;
+      if (task.apartFromSiblings?.has(sibling.number) === true) continue;
+      // What reduces more axes gives the domain.
+      const moreReduced = sibling.kernel!.reduced.length >= task.kernel!.reduced.length;
+      const [into, other] = moreReduced ? [sibling, task] : [task, sibling];
+      const merge = this.#horizontally(into, other);
+      if (merge === undefined || 'reason' in merge) {
+        task.apartFromSiblings ??= new Set();
+        task.apartFromSiblings.add(sibling.number);
+        continue;
+      }
+      this.#graph.merge(into, other, join(merge, this.#keeps(into, other)));
+      into.level = Math.max(into.level, other.level);
+      this.#graph.raiseReaders(into);
+      siblings[k] = into;
+      return true;
+    }
+    return false;
+  }
+
+  #horizontally(a: TaskNode, b: TaskNode): Merge | undefined {
+    const first = a.kernel!;
+    const second = b.kernel!;
+    if (first.domainSize !== second.domainSize || isTooLong(first, second)) return undefined;
+    if (this.#depends(a, b) || this.#depends(b, a)) return undefined;
+    return mergeHorizontally(first, second, this.#keeps(a, b));
+  }
+
+  /** Whether `to` depends on `from`, by levels. */
+  #depends(from: TaskNode, to: TaskNode): boolean {
+    if (from.level >= to.level) return false;
+    return this.#graph.reaches(from, to, false, (task) => task === to || task.level < to.level);
+  }
+
+  /** The tasks in an order in which they can run. */
+  tasks(): Task[] {
+    return this.#graph.order().map(({ kernel, call }): Task => {
+      if (kernel !== undefined) return { kind: 'kernel', kernel: kernel.toFused() };
+      const { node, reads } = call!;
+      return 'kind' in node ? { kind: 'contract', node } : { kind: 'loop', results: node, reads };
+    });
+  }
+
+  /** Every edge that was not fused, with its reason; positions are those of `tasks()`. */
+  edges(): Edge[] {
+    const order = this.#graph.order();
+    for (const [rank, task] of order.entries()) task.rank = rank;
+    return order.flatMap((task) =>
+      task.reads.flatMap((key): Edge[] => {
+        const producer = this.#graph.writerOf(key);
+        if (producer === undefined || producer === task) return [];
+        const merge = this.#vertically(producer, task, key);
+        const reason = 'reason' in merge ? merge.reason : 'kernel-between';
+        return [{ buffer: bufferName(key), from: producer.rank, to: task.rank, reason }];
+      }),
+    );
+  }
+}
+
+const isLoop = ({ call }: TaskNode): boolean => call !== undefined && !('kind' in call.node);
+const isTooLong = (a: GrowingKernel, b: GrowingKernel): boolean => a.arithmetic + b.arithmetic > MAX_MERGED;

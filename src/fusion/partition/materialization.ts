@@ -1,0 +1,337 @@
+/**
+ * Chooses the roots: the nodes whose value is stored in memory. Everything else is computed inside the kernels that need
+ * it. Results, reductions and contractions are roots; a map or view becomes one when several kernels (or one kernel at
+ * several places) need it and storing it moves less than computing it again:
+ *
+ *     y = exp(x), read once as y[1:] and once as y[:-1]     →   computed twice in one kernel, or stored: what is cheaper
+ *     concat of exp(a), exp(b), exp(c) …                    →   each for every element of the whole, or stored before
+ *
+ * Called by `partition.ts`.
+ */
+import { byteLengthOf } from '../../graph/dtype.js';
+import type { Shape } from '../../graph/expr.js';
+import {
+  Consumers,
+  type Graph,
+  type GraphNode,
+  type GraphNodeOf,
+  nodeOf,
+  sizeOfShape,
+} from '../../graph/graph.js';
+import { opRow } from '../../graph/ops.js';
+import { sameShape } from '../passes/rewrite.js';
+import { UNROLLED } from '../passes/unroll.js';
+
+/** One unit of op cost in bytes of memory traffic: a GPU does about four additions while it moves a byte. */
+const BYTES_PER_COST = 0.25;
+/** What a value that a pad spreads must cost for each element, and save together, to be worth a kernel of its own. */
+const LEAST_SPREAD_COST = 16;
+const LEAST_SPREAD_BYTES = 2 ** 21;
+/** More places than this are never computed again at each. */
+const MAX_FRAMES = 16;
+const MAX_LEAVES = 6;
+/** Longest reduction that is written out inside another, and the most its terms may cost together. */
+const MAX_UNROLLED = 16;
+const MAX_UNROLLED_COST = 512;
+
+/** Nodes that are never computed inside another kernel. */
+const isBoundary = (node: GraphNode): boolean =>
+  node.kind === 'reduce' || node.kind === 'contract' || node.kind === 'loop';
+
+export function chooseRoots(
+  graph: Graph,
+  order: readonly number[],
+  operands: ReadonlySet<number>,
+): Set<number> {
+  const work = new Work(graph, order);
+  const consumers = new Consumers(graph, order);
+  const frames = new Frames(graph.nodes.length);
+  const roots = new Set<number>();
+  const outputs = new Set(graph.outputs);
+  for (let k = order.length - 1; k >= 0; k--) {
+    const id = order[k]!;
+    const node = nodeOf(graph, id);
+    const places = frames.placesOf(node, consumers);
+    const nested = node.kind === 'reduce' && unrolls(graph, node, places, work.cost[node.inputs[0]!]!);
+    const forced =
+      outputs.has(id) || (isBoundary(node) && !nested) || (operands.has(id) && node.kind !== 'source');
+    if (forced || (isComputed(node) && (!repeats(node, places, work) || isSpread(node, consumers, work)))) {
+      roots.add(id);
+      const own = [id];
+      frames.set(id, { frames: own, roots: own });
+    } else {
+      frames.set(id, places);
+    }
+  }
+  return roots;
+}
+
+/**
+ * Whether a short reduction is written out inside another: its value is only needed, at one place, by kernels that
+ * reduce over a larger domain, as in Σj exp(-Σk (x[i,k] - y[j,k])²).
+ */
+function unrolls(graph: Graph, node: GraphNodeOf<'reduce'>, { roots }: Places, inputCost: number): boolean {
+  if (!(node.reduction in UNROLLED) || roots.length !== 1) return false;
+  if (nodeOf(graph, roots[0]!).kind !== 'reduce') return false;
+  const { shape } = nodeOf(graph, node.inputs[0]!);
+  const count = node.axes.reduce((n, axis) => n * shape[axis]!, 1);
+  return count <= MAX_UNROLLED && count * (inputCost + 1) <= MAX_UNROLLED_COST;
+}
+
+const isComputed = ({ kind }: GraphNode): boolean =>
+  kind === 'map' || kind === 'cast' || kind === 'view' || kind === 'gather';
+
+/** A node's places: where in which kernel its value is needed. */
+interface Places {
+  /** The frame of each place; all differ. A root's own frame is its id; other frames have numbers above all ids. */
+  readonly frames: readonly number[];
+  /** The root of the kernel of each place. */
+  readonly roots: readonly number[];
+}
+
+const NOWHERE: Places = { frames: [], roots: [] };
+
+/** Whether what a node reads is stored anyway, if it is computed: operands, and the array that a gather reads. */
+const storesOperand = ({ kind, inputs }: GraphNode, input: number): boolean =>
+  kind === 'contract' || kind === 'loop' || (kind === 'gather' && inputs[0] === input);
+
+interface Broadcast {
+  readonly from: Shape;
+  readonly to: Shape;
+  readonly frame: number;
+}
+
+class Frames {
+  readonly #places: Places[];
+  /** Frames of broadcast inputs, by the frame that they are broadcast in. */
+  readonly #broadcasts = new Map<number, Broadcast[]>();
+  #next: number;
+
+  constructor(nodeCount: number) {
+    this.#places = new Array<Places>(nodeCount);
+    this.#next = nodeCount;
+  }
+
+  set(id: number, places: Places): void {
+    this.#places[id] = places;
+  }
+
+  placesOf(node: GraphNode, { first, list }: Consumers): Places {
+    const start = first[node.id]!;
+    const end = first[node.id + 1]!;
+    const shared = this.#samePlaces(node, list, start, end);
+    if (shared !== undefined) return shared;
+    if (end - start === 1) return this.#placesThrough(list[start]!, node);
+    const frames: number[] = [];
+    const roots: number[] = [];
+    for (let k = start; k < end; k++) {
+      const consumer = list[k]!;
+      if (storesOperand(consumer, node.id)) continue;
+      const places = this.#places[consumer.id]!;
+      for (let p = 0; p < places.frames.length; p++) {
+        const frame = this.#through(places.frames[p]!, node, consumer);
+        const known = frames.indexOf(frame);
+        if (known >= 0) {
+          roots[known] = places.roots[p]!;
+        } else {
+          frames.push(frame);
+          roots.push(places.roots[p]!);
+          if (frames.length > MAX_FRAMES) return { frames, roots };
+        }
+      }
+    }
+    return { frames, roots };
+  }
+
+  /** The places of all consumers, where they are needed at the same ones and as they are. */
+  #samePlaces(
+    node: GraphNode,
+    consumers: readonly GraphNode[],
+    start: number,
+    end: number,
+  ): Places | undefined {
+    let shared: Places | undefined;
+    for (let k = start; k < end; k++) {
+      const consumer = consumers[k]!;
+      if ((consumer.kind !== 'map' && consumer.kind !== 'cast') || !sameShape(consumer.shape, node.shape))
+        return undefined;
+      const places = this.#places[consumer.id]!;
+      if (shared !== undefined && places !== shared) return undefined;
+      shared = places;
+    }
+    return shared;
+  }
+
+  /** The places of what one node alone reads: no two of that one's frames lead to the same. */
+  #placesThrough(consumer: GraphNode, node: GraphNode): Places {
+    if (storesOperand(consumer, node.id)) return NOWHERE;
+    const { frames, roots } = this.#places[consumer.id]!;
+    return { frames: frames.map((frame) => this.#through(frame, node, consumer)), roots };
+  }
+
+  /** The frame of an input of `consumer`, whose own frame is `frame`. */
+  #through(frame: number, node: GraphNode, consumer: GraphNode): number {
+    // A view and a reduction have one input each, a gather one that is not stored: nothing else is in its frame.
+    if (consumer.kind === 'view' || consumer.kind === 'gather') return this.#next++;
+    if (consumer.kind === 'reduce') return this.#placed(consumer) ? this.#next++ : frame;
+    if (sameShape(consumer.shape, node.shape)) return frame;
+    return this.#broadcast(frame, node.shape, consumer.shape);
+  }
+
+  /** The frame of what is broadcast from one shape to another; few are, in one frame. */
+  #broadcast(outer: number, from: Shape, to: Shape): number {
+    const known = this.#broadcasts.get(outer);
+    const found = known?.find((each) => sameShape(each.from, from) && sameShape(each.to, to));
+    if (found !== undefined) return found.frame;
+    const frame = this.#next++;
+    const made = { from, to, frame };
+    if (known === undefined) this.#broadcasts.set(outer, [made]);
+    else known.push(made);
+    return frame;
+  }
+
+  /** Whether a reduction is computed inside another kernel, not as the root of its own. */
+  #placed(reduce: GraphNode): boolean {
+    return !this.#places[reduce.id]!.frames.includes(reduce.id);
+  }
+}
+
+/** What computing each node from stored values takes, by id. */
+class Work {
+  /** Cost units of one element. */
+  readonly cost: Float64Array;
+  /** Bytes of the stored nodes it reads; infinite where those are more than are counted. */
+  readonly leafBytes: Float64Array;
+  /** Stored nodes it reads; `undefined`: more than are counted. */
+  readonly #leaves: (readonly number[] | undefined)[];
+
+  constructor(graph: Graph, order: readonly number[]) {
+    this.cost = new Float64Array(graph.nodes.length);
+    this.leafBytes = new Float64Array(graph.nodes.length);
+    this.#leaves = new Array<readonly number[] | undefined>(graph.nodes.length);
+    for (let k = 0; k < order.length; k++) {
+      const id = order[k]!;
+      const node = nodeOf(graph, id);
+      if (node.kind === 'const' || node.kind === 'iota') {
+        this.#leaves[id] = NO_LEAVES;
+      } else if (isComputed(node)) {
+        this.#combine(graph, node);
+      } else {
+        this.#leaves[id] = [id];
+        this.leafBytes[id] = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
+      }
+    }
+  }
+
+  #combine(graph: Graph, node: GraphNode): void {
+    let cost = costOf(node);
+    let leaves: readonly number[] | undefined = NO_LEAVES;
+    for (let k = 0; k < node.inputs.length; k++) {
+      const input = node.inputs[k]!;
+      cost = Math.min(1e9, cost + this.cost[input]!);
+      leaves = union(leaves, this.#leaves[input]);
+    }
+    if (leaves !== undefined && leaves.length > MAX_LEAVES) leaves = undefined;
+    this.cost[node.id] = cost;
+    this.#leaves[node.id] = leaves;
+    this.leafBytes[node.id] =
+      leaves === undefined ? Number.POSITIVE_INFINITY : bytesRead(graph, node, leaves);
+  }
+}
+
+/** A gathered element costs what its line of memory does. */
+const GATHER_COST = 32;
+
+function costOf(node: GraphNode): number {
+  if (node.kind === 'map') return opRow(node.op).cost;
+  if (node.kind === 'gather') return GATHER_COST;
+  return node.kind === 'cast' ? 1 : 0;
+}
+
+const NO_LEAVES: readonly number[] = [];
+
+/** Both lists; one of the two where it holds the other, as it mostly does. */
+function union(
+  a: readonly number[] | undefined,
+  b: readonly number[] | undefined,
+): readonly number[] | undefined {
+  if (a === undefined || b === undefined) return undefined;
+  const large = a.length >= b.length ? a : b;
+  const small = large === a ? b : a;
+  let both: number[] | undefined;
+  for (let k = 0; k < small.length; k++) {
+    if (large.includes(small[k]!)) continue;
+    both ??= [...large];
+    both.push(small[k]!);
+  }
+  return both ?? large;
+}
+
+/** Bytes that a node reads of stored ones. */
+function bytesRead(graph: Graph, { shape }: GraphNode, leaves: readonly number[]): number {
+  const most = Math.max(1, sizeOfShape(shape));
+  let bytes = 0;
+  for (let k = 0; k < leaves.length; k++) {
+    const stored = nodeOf(graph, leaves[k]!);
+    // A slice needs no more of its input than it has elements.
+    bytes += Math.min(sizeOfShape(stored.shape), most) * byteLengthOf(stored.dtype);
+  }
+  return bytes;
+}
+
+/** How many different numbers there are in a short list. */
+function countDistinct(numbers: readonly number[]): number {
+  let count = 0;
+  for (let k = 0; k < numbers.length; k++) if (numbers.indexOf(numbers[k]!) === k) count++;
+  return count;
+}
+
+/** Whether to compute a node at each of its places instead of storing it once. */
+function repeats(node: GraphNode, { roots }: Places, work: Work): boolean {
+  const places = roots.length;
+  if (places <= 1) return true;
+  if (places > MAX_FRAMES) return false;
+  const kernels = countDistinct(roots);
+  const size = sizeOfShape(node.shape);
+  const compute = work.cost[node.id]! * size * BYTES_PER_COST;
+  const bytes = size * byteLengthOf(node.dtype);
+  // What both ways read is left out: the leaves once.
+  const again = kernels === 1 ? 0 : (kernels - 1) * work.leafBytes[node.id]!;
+  const inline = again + places * compute;
+  const stored = compute + bytes + kernels * bytes;
+  return inline <= stored;
+}
+
+/** Whether a view puts a value beside others: a pad, or a broadcast that a choice is made from (a column of a stack). */
+const isPut = (
+  { id, view }: GraphNodeOf<'view'>,
+  first: Consumers['first'],
+  list: Consumers['list'],
+): boolean => {
+  if (view.type !== 'broadcast') return view.type === 'pad';
+  const consumer = list[first[id]!];
+  return consumer?.kind === 'map' && consumer.op === 'where';
+};
+
+/**
+ * Whether a value is better stored than computed for every element of a larger array that it is put into, as the parts
+ * of a concat are. Slices are left alone: those of a roll read what another place computes anyway.
+ */
+function isSpread(node: GraphNode, { first, list }: Consumers, work: Work): boolean {
+  const cost = work.cost[node.id]!;
+  if (node.kind === 'view' || cost < LEAST_SPREAD_COST) return false;
+  const size = sizeOfShape(node.shape);
+  let id = node.id;
+  while (first[id + 1]! - first[id]! === 1) {
+    const consumer = list[first[id]!]!;
+    if (consumer.kind !== 'view') return false;
+    const spread = sizeOfShape(consumer.shape);
+    if (isPut(consumer, first, list) && spread >= 2 * size) {
+      const saved = cost * (spread - size) * BYTES_PER_COST;
+      return saved > 2 * size * byteLengthOf(node.dtype) + LEAST_SPREAD_BYTES;
+    }
+    if (spread !== size) return false;
+    id = consumer.id;
+  }
+  return false;
+}

@@ -1,0 +1,97 @@
+/**
+ * Whether two kernels that fit together stay within what one kernel may be: buffers, walks over its rows, length of a row
+ * that stays on the chip. Found before the merged kernel is made, since many merges end here. Called by `merge.ts`.
+ */
+import { byteLengthOf } from '../../graph/dtype.js';
+import { type Affine, product } from '../kernel/kernel.js';
+import type { BufferKey } from './buffer-key.js';
+import type { Join, Keeps, Reason } from './join.js';
+import type { GrowingKernel } from './mutable-kernel.js';
+import { isElement, type Level, levelsIn, type TapeLevels } from './tape-levels.js';
+
+/** Most arrays one kernel reads and writes: their addresses and strides are its arguments. */
+export const MAX_BUFFERS = 96;
+/** Most walks over the rows: what lives between them takes registers. */
+const MAX_PHASES = 6;
+/** Longest row, in bytes, that a row kernel keeps on the chip when rows are contiguous, and when columns are. */
+const MAX_ROW_BYTES = 1 << 18;
+const MAX_COLUMN_BYTES = 1 << 13;
+/** Fewest rows for a kernel that walks its rows twice, unless the whole job is small. */
+const MIN_ROWS = 128;
+const SMALL_JOB = 1 << 16;
+
+/** Why the two must not be one; `undefined`: they may. */
+export function limitOf(join: Join, keeps: Keeps): Reason | undefined {
+  if (bufferCount(join, keeps) > MAX_BUFFERS) return 'buffer-limit';
+  if (join.reduced.length === 0) return undefined;
+  const { first, second, axisOfFirst, axisOfSecond, parallel, reduced } = join;
+  const levelsOfFirst = levelsIn(first, axisOfFirst, parallel.length);
+  const held = (key: BufferKey): Level | undefined => {
+    const store = first.storeOf(key);
+    return store && levelsOfFirst.levels[store.value];
+  };
+  const levelsOfSecond = levelsIn(second, axisOfSecond, parallel.length, held);
+  const spreads = (kernel: GrowingKernel, axisOf: readonly number[], { levels }: TapeLevels): boolean => {
+    for (const { buffer, store } of kernel.uses) {
+      if (store === undefined || isElement(levels[store.value]!)) continue;
+      if (walksRow(store.access, axisOf, join) && keeps(buffer.key)) return true;
+    }
+    return false;
+  };
+  // A value of the row, or a constant, is stored once for a row.
+  if (spreads(first, axisOfFirst, levelsOfFirst) || spreads(second, axisOfSecond, levelsOfSecond))
+    return 'domain-mismatch';
+  const phases = Math.max(levelsOfFirst.phases, levelsOfSecond.phases);
+  if (phases === 1) return undefined;
+  if (phases > MAX_PHASES) return 'phase-limit';
+  const rows = product(parallel);
+  const length = product(reduced);
+  if (rows * length <= SMALL_JOB) return undefined;
+  if (rows < MIN_ROWS) return 'too-few-rows';
+  const most = rowsAreContiguous(join) ? MAX_ROW_BYTES : MAX_COLUMN_BYTES;
+  return length * rowBytes(join) <= most ? undefined : 'row-too-long';
+}
+
+/** Buffers that the merged kernel reads and writes. */
+function bufferCount({ first, second }: Join, keeps: Keeps): number {
+  let count = 0;
+  for (const { buffer, loads, store } of first.uses) {
+    if (loads.length > 0) count++;
+    if (store !== undefined && keeps(buffer.key)) count++;
+  }
+  for (const { buffer, loads, store } of second.uses) {
+    if (loads.length > 0 && !first.touches(buffer.key)) count++;
+    if (store !== undefined && keeps(buffer.key)) count++;
+  }
+  return count;
+}
+
+/** Whether an access moves along a reduced axis of the merged kernel. */
+const walksRow = ({ strides }: Affine, axisOf: readonly number[], { parallel, reduced }: Join): boolean =>
+  strides.some((stride, k) => {
+    const axis = axisOf[k]! - parallel.length;
+    return stride !== 0 && axis >= 0 && reduced[axis] !== 1;
+  });
+
+/** Bytes of the widest element loaded along the row. */
+function rowBytes({ first, second }: Join): number {
+  let most = 1;
+  for (const kernel of [first, second]) {
+    for (const { buffer, loads } of kernel.uses)
+      if (loads.length > 0 && (kernel === first || first.storeOf(buffer.key) === undefined))
+        most = Math.max(most, byteLengthOf(buffer.dtype));
+  }
+  return most;
+}
+
+/** Whether some load walks a reduced axis with stride 1. */
+function rowsAreContiguous({ first, second, axisOfFirst, axisOfSecond, parallel }: Join): boolean {
+  const walks = ({ strides }: Affine, axisOf: readonly number[]): boolean =>
+    strides.some((stride, k) => axisOf[k]! >= parallel.length && Math.abs(stride) === 1);
+  for (const { loads } of first.uses) if (loads.some((load) => walks(load, axisOfFirst))) return true;
+  for (const { buffer, loads } of second.uses) {
+    if (first.storeOf(buffer.key) !== undefined) continue;
+    if (loads.some((load) => walks(load, axisOfSecond))) return true;
+  }
+  return false;
+}

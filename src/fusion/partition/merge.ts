@@ -1,0 +1,178 @@
+/**
+ * Merges two kernels into one, or says why not. Vertically: the second reads what the first stores, so the value stays
+ * in a register. Horizontally: both read the same array, so it is read once.
+ *
+ *     m = max(x, 1)            parallel [i] reduced [j]
+ *     y = exp(x - m)           parallel [i, j]             →   one kernel, two walks over j
+ *
+ * Values do not change: a merged kernel computes the same instructions. Called by `kernel-graph.ts`.
+ */
+
+import { type Access, sameNumbers } from '../kernel/kernel.js';
+import { type Alignment, align, matchRest } from './align.js';
+import type { BufferKey } from './buffer-key.js';
+import { moveAffine } from './fused-kernel.js';
+import type { Join, Keeps, Merge, Reason } from './join.js';
+import { limitOf } from './merge-limits.js';
+import { GrowingKernel } from './mutable-kernel.js';
+import { keepsOrder } from './reduced-order.js';
+
+const fail = (reason: Reason): Merge => ({ reason });
+
+/** How the kernel that stores `key` merges into one that reads it. */
+export function mergeVertically(
+  producer: GrowingKernel,
+  consumer: GrowingKernel,
+  key: BufferKey,
+  keeps: Keeps,
+): Merge {
+  const loads = consumer.loadsOf(key);
+  if (loads.length !== 1 || loads[0]!.bounds.length > 0 || loads[0]!.index !== undefined)
+    return fail('read-elsewhere');
+  const aligned = align(producer, consumer, producer.storeOf(key)!.access, loads[0]!);
+  if (aligned === undefined) return fail('read-elsewhere');
+  const { first: p, second: c, match } = aligned;
+  const open = c.sizes.flatMap((_, k) => (match.includes(k) ? [] : [k]));
+  if (p.reduced.length === 0) {
+    // What the producer walks must be all the consumer walks, or the consumer's rows.
+    const isRow = (axis: number): boolean => axis < c.parallel.length;
+    if (open.some(isRow) || (open.length > 0 && !match.every(isRow))) return fail('broadcast-recompute');
+    return joinOf(aligned, 'second', keeps);
+  }
+  if (match.every((axis) => axis >= 0)) {
+    // The producer stores one value for each element it walks, not for each row.
+    return open.length === 0 && rolesAgree(aligned)
+      ? joinOf(aligned, 'first', keeps)
+      : fail('domain-mismatch');
+  }
+  if (match.some((axis) => axis >= c.parallel.length)) return fail('nested-reduction');
+  if (open.length === 0)
+    return c.reduced.length === 0 ? joinOf(aligned, 'first', keeps) : fail('nested-reduction');
+  if (c.reduced.length > 0 && open.some((axis) => axis < c.parallel.length)) return fail('nested-reduction');
+  const full = matchRows(aligned);
+  return full === undefined ? fail('domain-mismatch') : joinOf(full, 'first', keeps);
+}
+
+/** Pairs the producer's reduced axes with the consumer's open ones, and checks that some input is then shared. */
+function matchRows(alignment: Alignment): Alignment | undefined {
+  const full = matchRest(alignment);
+  return full !== undefined && sharesLoad(full) ? full : undefined;
+}
+
+function sharesLoad({ first, second, match }: Alignment): boolean {
+  const axes = second.sizes.length;
+  for (const { buffer, loads } of first.uses) {
+    if (loads.length === 0) continue;
+    const others = second.loadsOf(buffer.key);
+    if (others.length === 0) continue;
+    for (const load of loads) {
+      const { offset, strides, index } = moveAffine(load, match, axes);
+      const isShared = (other: Access): boolean =>
+        other.index === undefined && other.offset === offset && sameNumbers(other.strides, strides);
+      if (index === undefined && others.some(isShared)) return true;
+    }
+  }
+  return false;
+}
+
+/** Pairs of loads of one buffer that are tried as common ground. */
+const MAX_PAIRS = 4;
+
+/** How two kernels merge that do not depend on each other and read the same array at the same places. */
+export function mergeHorizontally(a: GrowingKernel, b: GrowingKernel, keeps: Keeps): Merge {
+  const [first, second] = a.reduced.length >= b.reduced.length ? [a, b] : [b, a];
+  for (const { buffer, loads } of first.uses) {
+    if (loads.length === 0) continue;
+    const others = second.loadsOf(buffer.key);
+    const pairs = Math.min(MAX_PAIRS, loads.length * others.length);
+    for (let k = 0; k < pairs; k++) {
+      const load = loads[Math.floor(k / others.length)]!;
+      const other = others[k % others.length]!;
+      if (load.index !== undefined || other.index !== undefined) continue;
+      const aligned = align(first, second, load, other);
+      const full = aligned === undefined ? undefined : matchRest(aligned);
+      if (full !== undefined && rolesAgree(full)) return joinOf(full, 'first', keeps);
+    }
+  }
+  return fail('no-shared-input');
+}
+
+/** Reductions merge only if they reduce the same axes; a map follows any. */
+const rolesAgree = ({ first, second, match }: Alignment): boolean =>
+  second.reduced.length === 0 ||
+  match.every((axis, k) => k < first.parallel.length === axis < second.parallel.length);
+
+/** By number of axes: each axis where it is. */
+const identities: (readonly number[])[] = [];
+
+function identityOf(axes: number): readonly number[] {
+  identities[axes] ??= Array.from({ length: axes }, (_, axis) => axis);
+  return identities[axes];
+}
+
+/** Both kernels over the domain of the first or the second, if that is within the limits of one kernel. */
+function joinOf({ first, second, match }: Alignment, domain: 'first' | 'second', keeps: Keeps): Merge {
+  const { parallel, reduced } = domain === 'first' ? first : second;
+  const identity = identityOf(parallel.length + reduced.length);
+  const join: Join = {
+    first,
+    second,
+    axisOfFirst: domain === 'first' ? identity : match,
+    axisOfSecond: domain === 'second' ? identity : second.sizes.map((_, k) => match.indexOf(k)),
+    parallel,
+    reduced,
+  };
+  const reason = readsInPlace(join) ? limitOf(join, keeps) : 'read-elsewhere';
+  if (reason === undefined && !keepsOrder(join, keeps)) return fail('sum-order');
+  return reason === undefined ? join : fail(reason);
+}
+
+/** Whether what the second kernel reads of the first's values, it reads where they are made. */
+function readsInPlace({ first, second, axisOfFirst, axisOfSecond, parallel, reduced }: Join): boolean {
+  const axes = parallel.length + reduced.length;
+  for (const { buffer, loads } of second.uses) {
+    const store = loads.length === 0 ? undefined : first.storeOf(buffer.key);
+    if (store === undefined) continue;
+    for (const load of loads)
+      if (!isSamePlace(store.access, axisOfFirst, load, axisOfSecond, axes)) return false;
+  }
+  return true;
+}
+
+/** Whether two accesses are one, once axis k of each is the axis that stands there in its list. */
+function isSamePlace(
+  a: Access,
+  axisOfA: readonly number[],
+  b: Access,
+  axisOfB: readonly number[],
+  axes: number,
+): boolean {
+  if (a.offset !== b.offset || a.bounds.length !== b.bounds.length) return false;
+  if (a.index !== undefined || b.index !== undefined) return false;
+  for (let axis = 0; axis < axes; axis++)
+    if (strideAlong(a, axisOfA, axis) !== strideAlong(b, axisOfB, axis)) return false;
+  return true;
+}
+
+function strideAlong({ strides }: Access, axisOf: readonly number[], axis: number): number {
+  const own = axisOf.indexOf(axis);
+  return own < 0 ? 0 : strides[own]!;
+}
+
+/** The merged kernel. Both are used up: the first grows where its axes stay as they are. */
+export function join(merge: Join, keeps: Keeps): GrowingKernel {
+  const { first, second, axisOfFirst, axisOfSecond, parallel, reduced } = merge;
+  let merged = first;
+  if (staysInPlace(axisOfFirst, parallel.length + reduced.length)) {
+    merged.setDomain(parallel, reduced);
+  } else {
+    merged = new GrowingKernel(parallel, reduced);
+    merged.add(first, axisOfFirst);
+  }
+  merged.add(second, axisOfSecond);
+  merged.keepStores(keeps);
+  return merged;
+}
+
+const staysInPlace = (axisOf: readonly number[], axes: number): boolean =>
+  axisOf.length === axes && axisOf.every((axis, k) => axis === k);

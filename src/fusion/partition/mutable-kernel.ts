@@ -1,0 +1,200 @@
+/**
+ * GrowingKernel: a kernel that takes in others. It keeps what merging asks again and again (what it does with each
+ * buffer, levels, how much it computes), so that a merge costs what is added, not what is there.
+ *
+ * `merge.ts` and `cluster.ts` decide what is taken in.
+ */
+
+import { isLeaf, loadOf, mapInstruction } from '../kernel/algebra.js';
+import {
+  type Access,
+  type Affine,
+  argumentsOf,
+  type Instruction,
+  product,
+  type Store,
+} from '../kernel/kernel.js';
+import type { BufferKey } from './buffer-key.js';
+import { BufferList, type BufferUse } from './buffer-list.js';
+import { type FusedKernel, moveAccess, moveAffine } from './fused-kernel.js';
+import { TapeBuilder } from './tape-builder.js';
+import type { TapeLevels } from './tape-levels.js';
+
+/** What wrote a kernel by itself, and goes on writing. */
+interface Written {
+  readonly tape: TapeBuilder;
+  readonly buffers: BufferList;
+  readonly nodes: number[];
+  readonly stores: readonly Store[];
+}
+
+export class GrowingKernel {
+  #parallel: readonly number[];
+  #reduced: readonly number[];
+  /** All axes, parallel ones first. */
+  readonly sizes: readonly number[];
+  readonly domainSize: number;
+  readonly nodes: number[];
+  /** Instructions that two kernels are not likely to share: their sum bounds what a merge of them holds. */
+  arithmetic = 0;
+  /** What `tape-levels.ts` found on the kernel's own axes. */
+  ownLevels: TapeLevels | undefined;
+  readonly #tape: TapeBuilder;
+  readonly #buffers: BufferList;
+  /** Kept until they change. */
+  #reads: readonly BufferKey[] | undefined;
+  #writes: readonly BufferKey[] | undefined;
+
+  /** A kernel that computes nothing yet, or what was written by now. */
+  constructor(parallel: readonly number[], reduced: readonly number[], written?: Written) {
+    this.#parallel = parallel;
+    this.#reduced = reduced;
+    this.sizes = reduced.length === 0 ? parallel : [...parallel, ...reduced];
+    this.domainSize = product(this.sizes);
+    this.#tape = written?.tape ?? new TapeBuilder();
+    this.#buffers = written?.buffers ?? new BufferList();
+    this.nodes = written?.nodes ?? [];
+    if (written === undefined) return;
+    for (const i of this.tape) this.#note(i);
+    for (const store of written.stores) this.uses[store.access.buffer]!.store = store;
+  }
+
+  /** A fused kernel that may grow. */
+  static of(kernel: FusedKernel): GrowingKernel {
+    const grown = new GrowingKernel(kernel.parallel, kernel.reduced);
+    grown.#take(kernel, undefined);
+    return grown;
+  }
+
+  get parallel(): readonly number[] {
+    return this.#parallel;
+  }
+
+  get reduced(): readonly number[] {
+    return this.#reduced;
+  }
+
+  /** What it does with its buffers; accesses name them by their positions here. Not all are in use. */
+  get uses(): readonly BufferUse[] {
+    return this.#buffers.all;
+  }
+
+  /** What it does with a buffer; undefined: no access names that. */
+  useOf(key: BufferKey): BufferUse | undefined {
+    return this.#buffers.of(key);
+  }
+
+  /** Different loads of a buffer, in order of the tape. */
+  loadsOf(key: BufferKey): readonly Access[] {
+    return this.useOf(key)?.loads ?? NO_LOADS;
+  }
+
+  storeOf(key: BufferKey): Store | undefined {
+    return this.useOf(key)?.store;
+  }
+
+  /** Whether it loads or stores the buffer. */
+  touches(key: BufferKey): boolean {
+    const use = this.useOf(key);
+    return use !== undefined && (use.loads.length > 0 || use.store !== undefined);
+  }
+
+  /** The buffers that it loads. */
+  get reads(): readonly BufferKey[] {
+    this.#reads ??= this.uses.filter(({ loads }) => loads.length > 0).map(({ buffer }) => buffer.key);
+    return this.#reads;
+  }
+
+  /** The buffers that it stores. */
+  get writes(): readonly BufferKey[] {
+    this.#writes ??= this.uses.filter(({ store }) => store !== undefined).map(({ buffer }) => buffer.key);
+    return this.#writes;
+  }
+
+  get tape(): readonly Instruction[] {
+    return this.#tape.instructions;
+  }
+
+  /** Says which of the same axes are parallel and which reduced. */
+  setDomain(parallel: readonly number[], reduced: readonly number[]): void {
+    this.#parallel = parallel;
+    this.#reduced = reduced;
+  }
+
+  /**
+   * Computes another kernel as well. What that one reads and this one stores is taken from its register: the caller has seen
+   * to it that it is read where it is made. `axisOf[k]` is the axis here of the other's axis k; none: it has the same axes.
+   */
+  add(other: GrowingKernel, axisOf: readonly number[] | undefined): void {
+    this.#take(other.toFused(), axisOf);
+  }
+
+  #take(part: FusedKernel, axisOf: readonly number[] | undefined): void {
+    const axes = this.sizes.length;
+    const affine = <T extends Affine>(a: T): T => (axisOf === undefined ? a : moveAffine(a, axisOf, axes));
+    const bufferAt = (at: number): number => this.#buffers.at(part.buffers[at]!);
+    const moved = new Array<number>(part.tape.length);
+    for (let p = 0; p < moved.length; p++) {
+      const i = part.tape[p]!;
+      const read = loadOf(i);
+      const held = read && this.storeOf(part.buffers[read.buffer]!.key);
+      moved[p] = held?.value ?? this.#write(mapInstruction(i, movedArgs(i, moved), affine, bufferAt));
+    }
+    for (const store of part.stores) {
+      const buffer = part.buffers[store.access.buffer]!;
+      const at = this.#buffers.at(buffer);
+      const access =
+        axisOf === undefined ? { ...store.access, buffer: at } : moveAccess(store.access, axisOf, axes, at);
+      this.uses[at]!.store = { value: moved[store.value]!, access };
+      this.#writes = undefined;
+    }
+    for (let k = 0; k < part.nodes.length; k++) this.nodes.push(part.nodes[k]!);
+  }
+
+  #write(i: Instruction): number {
+    const count = this.tape.length;
+    const at = this.#tape.add(i);
+    if (at === count) this.#note(i);
+    return at;
+  }
+
+  #note(i: Instruction): void {
+    const read = loadOf(i);
+    if (read !== undefined) {
+      this.#buffers.noteLoad(read);
+      this.#reads = undefined;
+    } else if (!isLeaf(i)) {
+      this.arithmetic++;
+    }
+  }
+
+  /** Drops the stores of values that nobody else needs. */
+  keepStores(keeps: (key: BufferKey) => boolean): void {
+    for (const use of this.uses) if (use.store !== undefined && !keeps(use.buffer.key)) use.store = undefined;
+    this.#writes = undefined;
+  }
+
+  toFused(): FusedKernel {
+    const stores: Store[] = [];
+    for (const { store } of this.uses) if (store !== undefined) stores.push(store);
+    return {
+      parallel: this.#parallel,
+      reduced: this.#reduced,
+      buffers: this.#buffers.buffers,
+      tape: this.tape,
+      stores,
+      nodes: this.nodes,
+    };
+  }
+}
+
+const NO_LOADS: readonly Access[] = [];
+const NONE: readonly number[] = [];
+
+/** An instruction's arguments at their new positions; the old list where nothing moved. */
+function movedArgs(i: Instruction, moved: readonly number[]): readonly number[] {
+  const args = argumentsOf(i);
+  if (args.length === 0) return NONE;
+  for (const arg of args) if (moved[arg] !== arg) return args.map((a) => moved[a]!);
+  return args;
+}

@@ -1,0 +1,212 @@
+/**
+ * Partition: graph → kernels, library calls and loops. Chooses which nodes are stored (`materialization.ts`), builds a kernel for each
+ * (`build-kernel.ts`), cuts what is too long (`split.ts`), merges what belongs together (`merge.ts`) and finishes each
+ * kernel (`finalize.ts`).
+ *
+ * Values do not change: every instruction of the graph is computed as it stands, perhaps more than once.
+ */
+import {
+  denseStrides,
+  type Graph,
+  type GraphLoop,
+  type GraphNode,
+  type GraphNodeOf,
+  nodeOf,
+  sizeOfShape,
+  topologicalOrder,
+} from '../../graph/graph.js';
+import { sameNumbers } from '../kernel/kernel.js';
+import { type BufferKey, nodeBufferKey, partBufferKey, sourceBufferKey } from './buffer-key.js';
+import { KernelBuilder, MustStore } from './build-kernel.js';
+import { joinMaps } from './cluster.js';
+import { type Finalized, finalize } from './finalize.js';
+import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
+import { chooseRoots } from './materialization.js';
+import type { GrowingKernel } from './mutable-kernel.js';
+import { type Operand, operandThroughViews } from './operands.js';
+import { MAX_INSTRUCTIONS, splitKernel } from './split.js';
+import type { Call } from './task-graph.js';
+
+export type FusedStep =
+  | { readonly kind: 'kernel'; readonly kernel: Finalized; readonly nodes: readonly number[] }
+  | {
+      /** What a library or a routine computes as a whole. */
+      readonly kind: 'call';
+      readonly node: GraphNodeOf<'contract'>;
+      readonly operands: readonly Operand[];
+    }
+  | {
+      readonly kind: 'loop';
+      readonly loop: GraphLoop;
+      /** The results that are wanted. */
+      readonly results: readonly GraphNodeOf<'loop'>[];
+      /** Keys of the buffers that hold the loop's inputs, in C order. */
+      readonly inputs: readonly BufferKey[];
+      readonly body: Partition;
+    };
+
+export interface Partition {
+  /** In an order in which they can run. */
+  readonly steps: readonly FusedStep[];
+  /** The stored values that one step hands to another, with the reason why the two are not one; made when asked for. */
+  readonly edges: () => readonly Edge[];
+}
+
+/** Partitions a graph. A result that is a reshape is stored as what it reshapes: `storedNode` says which. */
+export function partition(original: Graph): Partition {
+  const graph = { ...original, outputs: original.outputs.map((id) => storedNode(original, id)) };
+  const order = topologicalOrder(graph);
+  const contracts = order.map((id) => nodeOf(graph, id)).filter((node) => node.kind === 'contract');
+  const loops = loopsOf(graph, order);
+  const outputs = new Set(graph.outputs);
+  const wantedWhole = operandsToStore(graph, contracts, outputs);
+  for (const id of gatheredArrays(graph, order)) wantedWhole.add(id);
+  for (const [node] of loops) for (const id of node!.inputs) wantedWhole.add(storedNode(graph, id));
+  const stored = chooseRoots(graph, order, wantedWhole);
+  const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)));
+  const operands = new Map<number, readonly Operand[]>();
+  const calls: Call[] = [];
+  for (const node of contracts) {
+    const located = node.inputs.map((id) => locate(graph, id, stored));
+    operands.set(node.id, located);
+    calls.push({ node, reads: located.map(({ key }) => key), writes: [nodeBufferKey(node.id)] });
+  }
+  const loopInputs = loops.map(([node]) => node!.inputs.map((id) => wholeBuffer(graph, id, stored)));
+  for (const [k, node] of loops.entries()) {
+    const writes = node.map(({ id }) => nodeBufferKey(id));
+    calls.push({ node, reads: loopInputs[k]!, writes });
+  }
+  for (const call of calls) kernels.addCall(call);
+  const built = buildAll(graph, order, stored);
+  const wanted = new Set([...outputs].map(nodeBufferKey));
+  for (const located of operands.values()) for (const { key } of located) wanted.add(key);
+  for (const keys of loopInputs) for (const key of keys) wanted.add(key);
+  for (const kernel of joinMaps(built, calls, (key) => wanted.has(key))) kernels.addKernel(kernel);
+  kernels.mergeAll();
+  const steps = kernels.tasks().map((task) => finish(task, operands));
+  return { steps, edges: () => kernels.edges() };
+}
+
+const isCall = ({ kind }: GraphNode): boolean => kind === 'contract' || kind === 'loop';
+
+/** The node in whose buffer an output's elements lie, in the same order. */
+export function storedNode(graph: Graph, output: number): number {
+  let node = nodeOf(graph, output);
+  while (node.kind === 'view' && node.view.type === 'reshape') node = nodeOf(graph, node.inputs[0]!);
+  return node.id;
+}
+
+function finish(task: Task, operands: ReadonlyMap<number, readonly Operand[]>): FusedStep {
+  if (task.kind === 'contract')
+    return { kind: 'call', node: task.node, operands: operands.get(task.node.id)! };
+  if (task.kind === 'loop') {
+    const { loop } = task.results[0]!;
+    return { kind: 'loop', loop, results: task.results, inputs: task.reads, body: partition(loop.body) };
+  }
+  return {
+    kind: 'kernel',
+    kernel: finalize(task.kernel),
+    nodes: ascending(task.kernel.nodes),
+  };
+}
+
+const SHORT_LIST = 64;
+
+/** Numbers in ascending order, each once. */
+function ascending(numbers: readonly number[]): number[] {
+  // A typed array sorts long lists faster, and costs more to make than a short one costs to sort.
+  const sorted =
+    numbers.length > SHORT_LIST ? Float64Array.from(numbers).sort() : [...numbers].sort((a, b) => a - b);
+  const once: number[] = [];
+  for (let k = 0; k < sorted.length; k++) if (k === 0 || sorted[k] !== sorted[k - 1]) once.push(sorted[k]!);
+  return once;
+}
+
+/** The nodes that matrix products read: the base below the operand's views where that works, else the operand. */
+function operandsToStore(
+  graph: Graph,
+  contracts: readonly GraphNodeOf<'contract'>[],
+  outputs: ReadonlySet<number>,
+): Set<number> {
+  const stored = new Set<number>();
+  for (const node of contracts) {
+    for (const id of node.inputs)
+      stored.add(operandThroughViews(graph, id, (i) => outputs.has(i))?.node ?? id);
+  }
+  return stored;
+}
+
+/** The nodes whose values gathers read, below views. */
+function gatheredArrays(graph: Graph, order: readonly number[]): number[] {
+  return order.flatMap((id) => {
+    const node = nodeOf(graph, id);
+    if (node.kind !== 'gather') return [];
+    let array = nodeOf(graph, node.inputs[0]!);
+    while (array.kind === 'view') array = nodeOf(graph, array.inputs[0]!);
+    return array.kind === 'source' ? [] : [array.id];
+  });
+}
+
+/** An operand's place; the operand is stored itself where what is stored by now cannot be read through its views. */
+function locate(graph: Graph, id: number, stored: Set<number>): Operand {
+  const found = operandThroughViews(graph, id, (i) => stored.has(i));
+  if (found !== undefined) return found;
+  stored.add(id);
+  return operandThroughViews(graph, id, (i) => stored.has(i))!;
+}
+
+/** The loops of a graph, each as the nodes of its results. */
+function loopsOf(graph: Graph, order: readonly number[]): GraphNodeOf<'loop'>[][] {
+  const loops = new Map<string, GraphNodeOf<'loop'>[]>();
+  for (const id of order) {
+    const node = nodeOf(graph, id);
+    if (node.kind !== 'loop') continue;
+    const key = `${node.inputs.join(' ')} ${node.loop.key}`;
+    loops.set(key, [...(loops.get(key) ?? []), node]);
+  }
+  return [...loops.values()];
+}
+
+/** The buffer in which all elements of a node lie in C order: a source's, or its own. */
+function wholeBuffer(graph: Graph, id: number, stored: Set<number>): BufferKey {
+  const node = nodeOf(graph, storedNode(graph, id));
+  const isSource =
+    node.kind === 'source' &&
+    node.offset === 0 &&
+    sameNumbers(node.strides, denseStrides(node.shape)) &&
+    !stored.has(node.id);
+  if (isSource) return sourceBufferKey(node.input, node.dtype);
+  stored.add(node.id);
+  return nodeBufferKey(node.id);
+}
+
+/** A kernel for every root; views that cannot be index maps make their input a root as well. */
+function buildAll(graph: Graph, order: readonly number[], stored: Set<number>): GrowingKernel[] {
+  const kernels: GrowingKernel[] = [];
+  const builder = new KernelBuilder(graph, stored);
+  let spare = 0;
+  const nextKey = (): BufferKey => partBufferKey(spare++);
+  const built = new Set<number>();
+  const isBuilt = (id: number): boolean =>
+    !isCall(nodeOf(graph, id)) && sizeOfShape(nodeOf(graph, id).shape) > 0;
+  const waiting = order.filter((id) => stored.has(id) && isBuilt(id)).reverse();
+  while (waiting.length > 0) {
+    const root = waiting[waiting.length - 1]!;
+    if (built.has(root)) {
+      waiting.pop();
+      continue;
+    }
+    try {
+      const { kernel, origins } = builder.build(root);
+      built.add(root);
+      waiting.pop();
+      if (kernel.tape.length <= MAX_INSTRUCTIONS) kernels.push(kernel);
+      else kernels.push(...splitKernel(kernel.toFused(), origins, nextKey));
+    } catch (error) {
+      if (!(error instanceof MustStore)) throw error;
+      stored.add(error.node);
+      waiting.push(error.node);
+    }
+  }
+  return kernels;
+}

@@ -1,0 +1,117 @@
+/**
+ * TapeBuilder: writes a tape, equal instructions once. Whatever makes or joins kernels writes through it
+ * (`build-kernel.ts`, `mutable-kernel.ts`, `split.ts`).
+ */
+
+import { type DType, isHalf } from '../../graph/dtype.js';
+import { type OpName, opRow } from '../../graph/ops.js';
+import { InternalError } from '../../host/errors.js';
+import { type Access, type Instruction, sameAffine, sameBounds, sameNumbers } from '../kernel/kernel.js';
+import {
+  DistinctList,
+  mix,
+  mixAffine,
+  mixAll,
+  mixBounds,
+  mixScalar,
+  numberOf,
+  sameScalar,
+} from '../passes/hash.js';
+
+/** Half arithmetic goes through float32 and rounds each result. */
+export class TapeBuilder {
+  readonly #list = new DistinctList(hashOf, isSame);
+
+  get instructions(): readonly Instruction[] {
+    return this.#list.all;
+  }
+
+  /** The position of the instruction, or of one that is equal. */
+  add(instruction: Instruction): number {
+    return this.#list.add(instruction);
+  }
+
+  cast(value: number, dtype: DType): number {
+    return this.instructions[value]!.dtype === dtype
+      ? value
+      : this.add({ kind: 'cast', dtype, args: [value] });
+  }
+
+  /** An op over values; `result`: its dtype, where that is known. */
+  map(op: OpName, args: readonly number[], result: DType = this.#resultOf(op, args)): number {
+    let wide = args;
+    for (const arg of args)
+      if (isHalf(this.instructions[arg]!.dtype)) wide = args.map((value) => this.#widened(value));
+    if (!isHalf(result)) return this.add({ kind: 'map', dtype: result, op, args: wide });
+    return this.cast(this.add({ kind: 'map', dtype: 'float32', op, args: wide }), result);
+  }
+
+  #widened(value: number): number {
+    return isHalf(this.instructions[value]!.dtype) ? this.cast(value, 'float32') : value;
+  }
+
+  #resultOf(op: OpName, args: readonly number[]): DType {
+    const dtypes = args.map((arg) => this.instructions[arg]!.dtype);
+    const result = opRow(op).dtype(dtypes)?.result;
+    if (result === undefined) throw new InternalError(`${op} of ${dtypes.join(', ')} in a kernel`);
+    return result;
+  }
+}
+
+// ---------------------------------------------------------------- equality
+
+/** Equal for equal instructions; 30 bits, which is what the engine keeps without an object. */
+function hashOf(i: Instruction): number {
+  return hashBits(i) & 0x3fffffff;
+}
+
+function hashBits(i: Instruction): number {
+  switch (i.kind) {
+    case 'load':
+      return mixIndex(mixBounds(mixAffine(mix(1, i.access.buffer), i.access), i.access.bounds), i.access);
+    case 'const':
+      return mixScalar(mix(2, numberOf(i.dtype)), i.value);
+    case 'index':
+      return mixAffine(3, i.affine);
+    case 'inside':
+      return mixBounds(4, i.bounds);
+    case 'map':
+      return mixAll(mix(5, numberOf(i.op)), i.args);
+    case 'cast':
+      return mixAll(mix(6, numberOf(i.dtype)), i.args);
+    case 'reduce':
+      return mixAll(mix(7, numberOf(i.reduction)), i.args);
+  }
+}
+
+const mixIndex = (hash: number, { index }: Access): number =>
+  index === undefined ? hash : mix(mix(hash, index.value), index.stride);
+
+const sameIndex = ({ index: a }: Access, { index: b }: Access): boolean =>
+  a === b || (a?.value === b?.value && a?.stride === b?.stride && a?.size === b?.size);
+
+/** Whether two instructions of one tape have the same value. */
+function isSame(a: Instruction, b: Instruction): boolean {
+  switch (a.kind) {
+    case 'load':
+      return (
+        b.kind === 'load' &&
+        a.access.buffer === b.access.buffer &&
+        sameAffine(a.access, b.access) &&
+        sameBounds(a.access.bounds, b.access.bounds) &&
+        sameIndex(a.access, b.access)
+      );
+    case 'const':
+      return b.kind === 'const' && a.dtype === b.dtype && sameScalar(a.value, b.value);
+    case 'index':
+      return b.kind === 'index' && sameAffine(a.affine, b.affine);
+    case 'inside':
+      return b.kind === 'inside' && sameBounds(a.bounds, b.bounds);
+    case 'map':
+      return b.kind === 'map' && a.op === b.op && sameNumbers(a.args, b.args);
+    case 'cast':
+      return b.kind === 'cast' && a.dtype === b.dtype && a.args[0] === b.args[0];
+    case 'reduce':
+      return b.kind === 'reduce' && a.reduction === b.reduction && sameNumbers(a.args, b.args);
+  }
+}

@@ -1,0 +1,310 @@
+/**
+ * Canonicalize: Exprs → Graph. Equal subexpressions become one node, sources are numbered in order of first use, and
+ * what no output needs never enters.
+ *
+ *     (x * x) + (x * x)   →   %0 = source 0;  %1 = multiply %0 %0;  %2 = add %1 %1
+ *
+ * Values do not change. The fingerprint covers kinds, ops, shapes, dtypes, layouts and constants, not data; equal
+ * fingerprints have equal plans.
+ */
+
+import {
+  type Expr,
+  type ExprOf,
+  type LoopBody,
+  layoutOf,
+  type Site,
+  type StridedSource,
+} from '../../graph/expr.js';
+import {
+  denseStrides,
+  type Graph,
+  type GraphLoop,
+  type GraphNode,
+  type GraphNodeData,
+  nodeFrom,
+  sizeOfShape,
+} from '../../graph/graph.js';
+import { formatCount } from '../../graph/print.js';
+import { ArgumentError, expected, InternalError } from '../../host/errors.js';
+import { rangeOf } from '../kernel/boxes.js';
+import { checkOf, type IndexCheck } from './index-check.js';
+import { narrowSources } from './narrow-sources.js';
+import { NodeTable } from './node-table.js';
+import type { Records } from './records.js';
+import type { SourceArray } from './source-array.js';
+
+export interface Canonical {
+  readonly graph: Graph;
+  /** The arrays behind `source` nodes, by their number. */
+  readonly sources: readonly SourceArray[];
+  /** Where the user made each node, by id; of one that stands at several places, the first of them. */
+  readonly sites: ReadonlyMap<number, Site>;
+  /** The further places of nodes that the user made more than once; constants are not told apart. */
+  readonly repeated: readonly (readonly [id: number, site: Site])[];
+  readonly fingerprint: string;
+  /** Index arrays that have to be within an axis before the graph runs. */
+  readonly checks: readonly IndexCheck[];
+}
+
+/** Graphs of up to so many nodes are found again as fast as the collector drops what was kept of them. */
+const CHEAP = 8;
+
+/** Nodes of all graphs that are kept: a loop that computes what it builds at every step makes larger and larger ones. */
+const MOST_KNOWN = 1 << 18;
+
+interface Known {
+  readonly outputs: readonly Expr[];
+  readonly canonical: Canonical;
+}
+
+/** Expressions never change, so what was found for a list of them stays right; kept at most as long as the first of them. */
+let known = new WeakMap<Expr, Known>();
+/** Nodes of the graphs that were put there. */
+let knownNodes = 0;
+
+/** The canonical graph of some results; found once for the same list of expressions, unless it is small. */
+export function canonicalize(outputs: readonly Expr[]): Canonical {
+  const [first] = outputs;
+  if (first === undefined) return canonicalizeOnce(outputs);
+  const entry = known.get(first);
+  if (entry?.outputs.length === outputs.length && entry.outputs.every((expr, k) => expr === outputs[k])) {
+    return entry.canonical;
+  }
+  const canonical = canonicalizeOnce(outputs);
+  if (canonical.graph.nodes.length > CHEAP) keep(first, outputs, canonical);
+  return canonical;
+}
+
+function keep(first: Expr, outputs: readonly Expr[], canonical: CanonicalGraph): void {
+  knownNodes += canonical.graph.nodes.length;
+  if (knownNodes > MOST_KNOWN) {
+    known = new WeakMap();
+    knownNodes = canonical.graph.nodes.length;
+  }
+  known.set(first, { outputs: [...outputs], canonical });
+}
+
+const loops = new WeakMap<LoopBody, GraphLoop>();
+const bodies = new WeakMap<Graph, Pick<Canonical, 'sites' | 'repeated' | 'checks'>>();
+
+/** Where the user made the nodes of a loop's body, of a graph that no pass has rewritten. */
+export const sitesOfBody = (body: Graph): Pick<Canonical, 'sites' | 'repeated'> | undefined =>
+  bodies.get(body);
+
+/** A loop with its body as a graph; made once for all its results. */
+function loopOf(loop: LoopBody): GraphLoop {
+  let made = loops.get(loop);
+  if (made === undefined) {
+    const { steps, condition, every } = loop;
+    const canonical = build(loop.next, new ArgumentList());
+    const { graph, fingerprint } = canonical;
+    bodies.set(graph, canonical);
+    const key = `${formatCount(loop)} {\n${fingerprint}\n}`;
+    made = { steps, condition, every, body: graph, key };
+    loops.set(loop, made);
+  }
+  return made;
+}
+
+function dataOf(expr: Expr, sources: SourceList | ArgumentList): GraphNodeData {
+  if (expr.kind === 'source') return sources.nodeOf(expr);
+  if (expr.kind !== 'loop') return expr;
+  return { kind: 'loop', loop: loopOf(expr.loop), result: expr.result };
+}
+
+/** Drops what is known of a node that is about to change. */
+export function forget(expr: Expr): void {
+  known.delete(expr);
+}
+
+/** The canonical graph of some results that nobody asks for again. */
+export const canonicalizeOnce = (outputs: readonly Expr[]): CanonicalGraph =>
+  build(outputs, new SourceList());
+
+function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): CanonicalGraph {
+  const nodes: (GraphNode | undefined)[] = [];
+  const sites: (Site | undefined)[] = [];
+  const repeated: (readonly [id: number, site: Site])[] = [];
+  const table = new NodeTable();
+  const ids = new Map<Expr, number>();
+
+  const checks: IndexCheck[] = [];
+  const enter = (expr: Expr): void => {
+    const inputs = expr.inputs.map((input) => ids.get(input)!);
+    const node = nodeFrom(dataOf(expr, sources), expr, nodes.length, inputs);
+    const id = table.enter(node, nodes.length);
+    if (id === nodes.length) {
+      checks.push(...checksIn(expr));
+      nodes.push(node);
+      sites.push(expr.site);
+    } else if (expr.site !== undefined && expr.kind !== 'const') {
+      repeated.push([id, expr.site]);
+    }
+    ids.set(expr, id);
+  };
+
+  for (const output of outputs) visitInputsFirst(output, ids, enter);
+  const graph = { nodes, outputs: outputs.map((expr) => ids.get(expr)!) };
+  const narrowed = narrowSources(graph, sources.list);
+  for (const { node, replaced, array } of narrowed) {
+    nodes[node.id] = node;
+    sources.list[node.input] = array;
+    for (const id of replaced) nodes[id] = undefined;
+  }
+  const { records } = narrowed.length === 0 ? table : tableOf(nodes);
+  const fingerprint = fingerprintOf(records, graph.outputs, sources.list);
+  return new CanonicalGraph(graph, { sites, repeated }, sources.list, fingerprint, checks);
+}
+
+/** The index arrays to look at for a node: its own, or those of a loop's body, which no step changes. */
+function checksIn(expr: Expr): readonly IndexCheck[] {
+  if (expr.kind === 'loop') return bodies.get(loopOf(expr.loop).body)?.checks ?? [];
+  const check = expr.kind === 'gather' ? checkOf(expr) : undefined;
+  return check === undefined ? [] : [check];
+}
+
+function tableOf(nodes: readonly (GraphNode | undefined)[]): NodeTable {
+  const table = new NodeTable();
+  for (const node of nodes) if (node !== undefined) table.enter(node, node.id);
+  return table;
+}
+
+/** What tells the nodes of some records, which have these outputs and sources, from others. */
+function fingerprintOf(
+  records: Records,
+  outputs: readonly number[],
+  sources: readonly SourceArray[],
+): string {
+  records.put(0); // no node's record begins so
+  records.putAll(outputs);
+  for (const { source, elementCount } of sources) {
+    records.putText(source.type === 'device' ? layoutOf(source.buffer) : source.type);
+    records.putNumber(elementCount);
+  }
+  return records.fingerprint();
+}
+
+/** Where nodes were made: by id, and those that were made again. */
+interface Sites extends Pick<Canonical, 'repeated'> {
+  readonly sites: readonly (Site | undefined)[];
+}
+
+class CanonicalGraph implements Canonical {
+  readonly graph: Graph;
+  readonly sources: readonly SourceArray[];
+  readonly repeated: Canonical['repeated'];
+  readonly fingerprint: string;
+  readonly checks: readonly IndexCheck[];
+  /** By id. */
+  readonly #sites: readonly (Site | undefined)[];
+
+  constructor(
+    graph: Graph,
+    { sites, repeated }: Sites,
+    sources: readonly SourceArray[],
+    fingerprint: string,
+    checks: readonly IndexCheck[],
+  ) {
+    this.checks = checks;
+    this.graph = graph;
+    this.sources = sources;
+    this.fingerprint = fingerprint;
+    this.#sites = sites;
+    this.repeated = repeated;
+  }
+
+  get sites(): ReadonlyMap<number, Site> {
+    return new Map(this.#sites.flatMap((site, id) => (site === undefined ? [] : [[id, site] as const])));
+  }
+}
+
+/** What is the same object where two sources have the same elements. */
+function identityOf(source: StridedSource): object {
+  switch (source.type) {
+    case 'host':
+      return source.data;
+    case 'chunked':
+      return source.chunks;
+    case 'file':
+      return source.region;
+    case 'reader':
+      return source.reader;
+  }
+}
+
+/** The arguments of a loop's body, by their numbers: there are no arrays. */
+class ArgumentList {
+  readonly list: SourceArray[] = [];
+
+  nodeOf({ source, shape }: ExprOf<'source'>): GraphNodeData {
+    if (source.type === 'iota') return { kind: 'iota' };
+    if (source.type !== 'argument') throw new InternalError('an array in the body of a loop');
+    return { kind: 'source', input: source.index, offset: 0, strides: denseStrides(shape) };
+  }
+}
+
+/** Numbers the arrays; the same part of the same array is one. */
+class SourceList {
+  readonly list: SourceArray[] = [];
+  readonly #known = new Map<object, Map<string, number>>();
+
+  /** A source as a node: which array, and where in it. */
+  nodeOf(expr: ExprOf<'source'>): GraphNodeData {
+    const { source } = expr;
+    if (source.type === 'iota') return { kind: 'iota' };
+    if (source.type === 'argument') {
+      throw new ArgumentError(
+        expected('iterate', 'a function that builds a graph', 'one that computes', 'nothing runs in it'),
+      );
+    }
+    const size = sizeOfShape(expr.shape);
+    if (source.type === 'device' || source.type === 'folded') {
+      const array = { source, start: 0, elementCount: size, dtype: expr.dtype };
+      return {
+        kind: 'source',
+        input: this.#add(array, source.type === 'device' ? source.buffer : source.part),
+        offset: 0,
+        strides: denseStrides(expr.shape),
+      };
+    }
+    const [first, last] = size === 0 ? [source.offset, source.offset - 1] : rangeOf(source, expr.shape);
+    const array = { source, start: first, elementCount: last - first + 1, dtype: expr.dtype };
+    const input = this.#add(array, identityOf(source));
+    return { kind: 'source', input, offset: source.offset - first, strides: source.strides };
+  }
+
+  #add(array: SourceArray, identity: object): number {
+    const parts = this.#known.get(identity) ?? new Map<string, number>();
+    this.#known.set(identity, parts);
+    const value = array.source.type === 'folded' ? array.source.value : 0;
+    const key = `${array.start} ${array.elementCount} ${array.dtype} ${value}`;
+    let input = parts.get(key);
+    if (input === undefined) {
+      input = this.list.push(array) - 1;
+      parts.set(key, input);
+    }
+    return input;
+  }
+}
+
+/** Calls `enter` once for every Expr below `root` that `done` lacks, inputs first; iterative. */
+function visitInputsFirst(root: Expr, done: ReadonlyMap<Expr, number>, enter: (expr: Expr) => void): void {
+  if (done.has(root)) return;
+  const path = [root];
+  const next = [0]; // for each of `path`: its first input that was not looked at
+  while (path.length > 0) {
+    const top = path.length - 1;
+    const { inputs } = path[top]!;
+    let at = next[top]!;
+    while (at < inputs.length && done.has(inputs[at]!)) at++;
+    if (at < inputs.length) {
+      next[top] = at + 1;
+      path.push(inputs[at]!);
+      next.push(0);
+    } else {
+      enter(path.pop()!);
+      next.pop();
+    }
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Finding equal things without writing them as text: integer hashes of numbers, names, scalars and affine functions, and
+ * lists whose things all differ. What equal means is the callers' business: of instructions in `tape-builder.ts`, of nodes in
+ * `node-table.ts`, of places in `build-kernel.ts`.
+ */
+import type { Scalar } from '../../graph/dtype.js';
+import type { Affine, Bound } from '../kernel/kernel.js';
+
+/** A number for each name that stands in a hash. */
+const numbers = new Map<string, number>();
+export function numberOf(name: string): number {
+  let number = numbers.get(name);
+  if (number === undefined) {
+    number = numbers.size + 1;
+    numbers.set(name, number);
+  }
+  return number;
+}
+
+/** Adds an integer to a hash; the bits above the lowest 32 do not count. */
+export const mix = (hash: number, value: number): number => {
+  const h = Math.imul(hash ^ value, 0x9e3779b1);
+  return h ^ (h >>> 15);
+};
+
+export function mixAll(hash: number, values: readonly number[]): number {
+  let h = hash;
+  for (let k = 0; k < values.length; k++) h = mix(h, values[k]!);
+  return h;
+}
+
+export function mixScalar(hash: number, value: Scalar): number {
+  switch (typeof value) {
+    case 'number':
+      return mix(mix(hash, value), (value % 1) * 0x40000000);
+    case 'bigint':
+      return mix(hash, Number(BigInt.asIntN(32, value)));
+    case 'boolean':
+      return mix(hash, value ? 1 : 0);
+    default:
+      return mixScalar(mixScalar(hash, value.re), value.im);
+  }
+}
+
+export function mixAffine(hash: number, { offset, strides }: Affine): number {
+  return mixAll(mix(hash, offset), strides);
+}
+
+export function mixBounds(hash: number, bounds: readonly Bound[]): number {
+  let h = hash;
+  for (let k = 0; k < bounds.length; k++) h = mix(mixAffine(h, bounds[k]!), bounds[k]!.size);
+  return h;
+}
+
+/** Zeros of either sign differ, and a NaN is itself. */
+export function sameScalar(a: Scalar, b: Scalar): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object') return Object.is(a, b);
+  return Object.is(a.re, b.re) && Object.is(a.im, b.im);
+}
+
+/** Positions of a list that grows, by the hash of what stands there; -1 ends a chain. */
+export class HashChains {
+  /** By slot, a power of two of them: the newest position. */
+  #newest = new Array<number>(32).fill(-1);
+  readonly #older: number[] = [];
+  readonly #hashes: number[] = [];
+
+  /** The newest position that has this hash. */
+  first(hash: number): number {
+    return this.#skip(this.#newest[hash & (this.#newest.length - 1)]!, hash);
+  }
+
+  /** The next older position that has the hash of this one. */
+  next(position: number): number {
+    return this.#skip(this.#older[position]!, this.#hashes[position]!);
+  }
+
+  #skip(from: number, hash: number): number {
+    let position = from;
+    while (position >= 0 && this.#hashes[position] !== hash) position = this.#older[position]!;
+    return position;
+  }
+
+  /** Notes the hash of the list's next position. A hash is an integer of at most 30 bits. */
+  push(hash: number): void {
+    const count = this.#hashes.push(hash);
+    if (count > this.#newest.length) this.#grow();
+    else this.#link(count - 1);
+  }
+
+  #link(position: number): void {
+    const slot = this.#hashes[position]! & (this.#newest.length - 1);
+    this.#older[position] = this.#newest[slot]!;
+    this.#newest[slot] = position;
+  }
+
+  #grow(): void {
+    this.#newest = new Array<number>(4 * this.#newest.length).fill(-1);
+    for (let position = 0; position < this.#hashes.length; position++) this.#link(position);
+  }
+}
+
+/** Lists of up to so many things are searched, which takes less time and memory than chains. */
+const SHORT = 16;
+
+/** A list of things that all differ. */
+export class DistinctList<T> {
+  readonly all: T[] = [];
+  readonly #hashOf: (thing: T) => number;
+  readonly #isSame: (a: T, b: T) => boolean;
+  /** Of a list that is not short. */
+  #chains: HashChains | undefined;
+
+  /** Equal things have equal hashes, which are integers of at most 30 bits. */
+  constructor(hashOf: (thing: T) => number, isSame: (a: T, b: T) => boolean) {
+    this.#hashOf = hashOf;
+    this.#isSame = isSame;
+  }
+
+  /** The position of a thing that is equal; -1: there is none. */
+  find(thing: T): number {
+    return this.#find(thing, this.#chains === undefined ? 0 : this.#hashOf(thing));
+  }
+
+  /** The position of a thing that is equal, or of this one, which is then added. */
+  add(thing: T): number {
+    const hash = this.#chains === undefined ? 0 : this.#hashOf(thing);
+    const known = this.#find(thing, hash);
+    if (known >= 0) return known;
+    const count = this.all.push(thing);
+    if (this.#chains !== undefined) this.#chains.push(hash);
+    else if (count > SHORT) this.#chain();
+    return count - 1;
+  }
+
+  #find(thing: T, hash: number): number {
+    const chains = this.#chains;
+    let at = chains === undefined ? this.all.length - 1 : chains.first(hash);
+    while (at >= 0 && !this.#isSame(this.all[at]!, thing))
+      at = chains === undefined ? at - 1 : chains.next(at);
+    return at;
+  }
+
+  #chain(): void {
+    this.#chains = new HashChains();
+    for (const thing of this.all) this.#chains.push(this.#hashOf(thing));
+  }
+}

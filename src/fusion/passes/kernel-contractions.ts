@@ -1,0 +1,82 @@
+/**
+ * Which matrix products a GPU does in a generated kernel: long ones with small results, whose operands the library would
+ * have to be given as copies. The kernel reads them where they lie, or computes them as it goes.
+ *
+ *     abcd,dbea->ec, 96 × 393,216 × 96   →   one kernel; a library would need both operands in another order
+ *
+ * Both ways are compared by the bytes that memory moves in the same time. Called by `lower-contractions.ts`.
+ */
+import type { DType } from '../../graph/dtype.js';
+import { type Graph, nodeOf } from '../../graph/graph.js';
+import { operandThroughViews } from '../partition/operands.js';
+
+/** The sizes of a product (batch, m, k) (batch, k, n). */
+export interface ProductSize {
+  readonly batch: number;
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+}
+
+/** The contracted axis is so many times longer than rows and columns. */
+const LEAST_RATIO = 16;
+/** Rows and columns: fewer leave a tile empty, more are several tiles. */
+const LEAST_SIDE = 4;
+const MOST_SIDE = 128;
+/** Float32 operations while memory moves a byte, as measured on an H200: of a library on such products, in tiles of at least
+ * 64 × 64, and of a generated kernel. */
+const LIBRARY_RATE = 6;
+const LIBRARY_SIDE = 64;
+const KERNEL_RATE = 7;
+/** Bytes that memory moves while the kernel takes up an element of an operand, and while it computes one as well. */
+const LOADED_BYTES = 5;
+const COMPUTED_BYTES = 22;
+/** Bytes of an element that is copied for a library: written and read. */
+const COPIED_BYTES = 8;
+
+/** Whether a generated kernel does it faster. `left` and `right`: the operands as the library would be given them. */
+export function suitsKernel(
+  graph: Graph,
+  dtype: DType,
+  left: number,
+  right: number,
+  { batch, m, n, k }: ProductSize,
+): boolean {
+  // Halves and doubles have faster units than a generated kernel uses.
+  if (dtype !== 'float32' || batch !== 1) return false;
+  if (Math.min(m, n) < LEAST_SIDE || Math.max(m, n) > MOST_SIDE || k < LEAST_RATIO * Math.max(m, n))
+    return false;
+  const a = placeOf(graph, left);
+  const b = placeOf(graph, right);
+  const copied = (a.isCopied ? m : 0) + (b.isCopied && b.node !== a.node ? n : 0);
+  if (copied === 0) return false;
+  const bytesOf = ({ isComputed }: Place): number => (isComputed ? COMPUTED_BYTES : LOADED_BYTES);
+  const padded = 2 * Math.max(m, LIBRARY_SIDE) * Math.max(n, LIBRARY_SIDE);
+  // For each element of the contracted axis.
+  const library = COPIED_BYTES * copied + padded / LIBRARY_RATE;
+  const kernel = bytesOf(a) * m + bytesOf(b) * n + (2 * m * n) / KERNEL_RATE;
+  return kernel < library;
+}
+
+/** What a library would have to be given for an operand. */
+interface Place {
+  /** The node whose values a library reads. */
+  readonly node: number;
+  readonly isComputed: boolean;
+  /** Whether they are there only for the library. */
+  readonly isCopied: boolean;
+}
+
+function placeOf(graph: Graph, id: number): Place {
+  const operand = operandThroughViews(graph, id, () => false);
+  const node = operand?.node ?? id;
+  const isComputed = ['map', 'cast', 'iota', 'const'].includes(valueBelow(graph, id));
+  return { node, isComputed, isCopied: operand === undefined || isComputed };
+}
+
+/** The kind of node that views of it lead to. */
+function valueBelow(graph: Graph, id: number): string {
+  let node = nodeOf(graph, id);
+  while (node.kind === 'view') node = nodeOf(graph, node.inputs[0]!);
+  return node.kind;
+}

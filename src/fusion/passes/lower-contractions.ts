@@ -1,0 +1,248 @@
+/**
+ * Lowers contractions to what is executed: sums over one operand's own labels first, then pairs in the order of the path
+ * search, each either a matrix product for a library or a fused multiply-and-sum.
+ *
+ *     contract ij,jk->k                  →   s = sum over i (a);  sum over j (s[:, None] * b)
+ *     contract abcd,dbea->ec (a, b)      →   matmul (1, m=c, k=abd) (1, k=abd, n=e), views around it
+ *     contract ij,jk->ik (integers)      →   sum over j (a[:, None, :] * b.T[None])
+ *
+ * For a GPU, long products that would need copies of their operands are such sums as well (`kernel-contractions.ts`).
+ *
+ * After this pass every `contract` node is `(batch, m, k), (batch, k, n) -> (batch, m, n)`. Only the order of sums
+ * changes, and only for contractions of more than two operands or with labels of one operand.
+ */
+import { type DType, isComplex, isFloat, isHalf } from '../../graph/dtype.js';
+import type { Shape } from '../../graph/expr.js';
+import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
+import { sameNumbers } from '../kernel/kernel.js';
+import { contractionPath } from './contraction-path.js';
+import { type ProductSize, suitsKernel } from './kernel-contractions.js';
+import { hasContractions } from './merge-contractions.js';
+import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
+import { simplify } from './simplify.js';
+
+/** Results of at most this many elements a batch are summed by a generated kernel, which spreads over the summed axis. */
+const SMALL_RESULT = 64;
+
+/** The path of two operands. */
+const ONE_PAIR = { pairs: [[0, 1]] as const };
+
+/** An operand on its way: a node and the labels of its axes. */
+interface Operand {
+  readonly id: number;
+  readonly labels: readonly number[];
+}
+
+export const lowerContractions = (graph: MutableGraph): void => lowerAll(graph, NEVER);
+
+/** The same for a GPU. */
+export const lowerContractionsForGpu = (graph: MutableGraph): void =>
+  lowerAll(graph, (dtype, left, right, size) => suitsKernel(graph, dtype, left, right, size));
+
+/** Whether a product of these operands is better not left to a library. */
+type InKernel = (dtype: DType, left: number, right: number, size: ProductSize) => boolean;
+const NEVER: InKernel = () => false;
+
+function lowerAll(graph: MutableGraph, inKernel: InKernel): void {
+  if (!hasContractions(graph)) return;
+  const rule: Rule = (node, editor) =>
+    node.kind === 'contract' && !isMatmul(node, editor, inKernel) ? lower(node, editor, inKernel) : undefined;
+  rewriteInOneWalk(graph, { contract: [rule] }); // what is made of a contraction is executed as it is
+  simplify(graph);
+}
+
+/** Labels of a product of stacks of matrices. */
+const LEFT = [0, 1, 2];
+const RIGHT = [0, 2, 3];
+const PRODUCT = [0, 1, 3];
+
+/** A product that a library computes as it stands. */
+const isMatmul = (node: GraphNodeOf<'contract'>, editor: Editor, inKernel: InKernel): boolean => {
+  const [a, b] = node.labels;
+  if (node.labels.length !== 2 || !sameNumbers(a!, LEFT) || !sameNumbers(b!, RIGHT)) return false;
+  if (!sameNumbers(node.output, PRODUCT)) return false;
+  const [batch, m, n] = node.shape as readonly [number, number, number];
+  const [left, right] = node.inputs as readonly [number, number];
+  const k = editor.node(left).shape[2]!;
+  return suitsLibrary(node.dtype, m, n, k) && !inKernel(node.dtype, left, right, { batch, m, n, k });
+};
+
+const suitsLibrary = (dtype: DType, m: number, n: number, k: number): boolean =>
+  (isFloat(dtype) || isComplex(dtype)) && m > 1 && n > 1 && k > 1 && m * n > SMALL_RESULT;
+
+function lower(node: GraphNodeOf<'contract'>, editor: Editor, inKernel: InKernel): number {
+  const sizes: number[] = []; // by label
+  node.labels.forEach((labels, k) => {
+    const { shape } = editor.node(node.inputs[k]!);
+    labels.forEach((label, axis) => {
+      sizes[label] = shape[axis]!;
+    });
+  });
+  const sizeOf = (label: number): number => sizes[label]!;
+  const lowering = new Lowering(editor, sizeOf, inKernel);
+  const operands = node.labels.map((labels, k): Operand => ({ id: node.inputs[k]!, labels }));
+  const { pairs } = operands.length === 2 ? ONE_PAIR : contractionPath(node.labels, node.output, sizeOf);
+  const list: (Operand | undefined)[] = [...operands];
+  /** Whether the result or another operand has a label; few labels are searched faster than put into sets. */
+  const isNeeded = (label: number, by: number): boolean =>
+    node.output.includes(label) ||
+    list.some((o, j) => j !== by && o !== undefined && o.labels.includes(label));
+  operands.forEach((operand, k) => {
+    list[k] = lowering.sumOwn(operand, (label) => isNeeded(label, k));
+  });
+  for (const [i, j] of pairs) {
+    const a = list[i]!;
+    const b = list[j]!;
+    list[i] = undefined;
+    list[j] = undefined;
+    // The operand whose own labels come first in the result is the left one: its rows are the result's rows.
+    const [left, right] = comesFirst(a, b, node.output) ? [a, b] : [b, a];
+    list.push(lowering.multiply(left, right, (label) => isNeeded(label, -1)));
+  }
+  return lowering.arrange(list[list.length - 1]!, node.output);
+}
+
+/** Whether the first output label that only one operand has is the first operand's. */
+function comesFirst(a: Operand, b: Operand, output: readonly number[]): boolean {
+  const own = output.find((label) => a.labels.includes(label) !== b.labels.includes(label));
+  return own === undefined || a.labels.includes(own);
+}
+
+class Lowering {
+  readonly #editor: Editor;
+  readonly #sizeOf: (label: number) => number;
+  readonly #inKernel: InKernel;
+
+  constructor(editor: Editor, sizeOf: (label: number) => number, inKernel: InKernel) {
+    this.#editor = editor;
+    this.#sizeOf = sizeOf;
+    this.#inKernel = inKernel;
+  }
+
+  #shape(labels: readonly number[]): number[] {
+    return labels.map(this.#sizeOf);
+  }
+
+  /** Sums away the labels that nobody else has. */
+  sumOwn(operand: Operand, isNeeded: (label: number) => boolean): Operand {
+    if (operand.labels.every(isNeeded)) return operand;
+    const axes = operand.labels.flatMap((label, axis) => (isNeeded(label) ? [] : [axis]));
+    const labels = operand.labels.filter(isNeeded);
+    return { id: this.#sum(operand.id, axes, this.#shape(labels)), labels };
+  }
+
+  /** A sum in the operand's own dtype: integers are summed in 64 bits and wrap, booleans are or-ed. */
+  #sum(id: number, axes: readonly number[], shape: Shape): number {
+    const { dtype } = this.#editor.node(id);
+    if (isFloat(dtype) || isComplex(dtype)) {
+      return this.#editor.add({ kind: 'reduce', reduction: 'sum', axes, dtype, shape, inputs: [id] });
+    }
+    if (dtype === 'bool')
+      return this.#editor.add({ kind: 'reduce', reduction: 'any', axes, dtype, shape, inputs: [id] });
+    const wide = dtype.startsWith('u') ? 'uint64' : 'int64';
+    const sum = this.#editor.add({
+      kind: 'reduce',
+      reduction: 'sum',
+      axes,
+      dtype: wide,
+      shape,
+      inputs: [this.#cast(id, wide)],
+    });
+    return this.#cast(sum, dtype);
+  }
+
+  #cast(id: number, dtype: DType): number {
+    const node = this.#editor.node(id);
+    return node.dtype === dtype
+      ? id
+      : this.#editor.add({ kind: 'cast', dtype, shape: node.shape, inputs: [id] });
+  }
+
+  /** An operand with its axes in another order. */
+  arrange(operand: Operand, labels: readonly number[]): number {
+    const order = labels.map((label) => operand.labels.indexOf(label));
+    if (order.every((axis, k) => axis === k)) return operand.id;
+    return this.#editor.view(operand.id, { type: 'permute', order }, this.#shape(labels));
+  }
+
+  /** The product of two operands, summed over what is needed no more. */
+  multiply(a: Operand, b: Operand, isNeeded: (label: number) => boolean): Operand {
+    const isShared = (l: number): boolean => a.labels.includes(l) && b.labels.includes(l);
+    const longer = a.labels.length >= b.labels.length ? a : b;
+    const groups = {
+      batch: a.labels.filter((l) => isShared(l) && isNeeded(l)),
+      m: a.labels.filter((l) => !isShared(l)),
+      n: b.labels.filter((l) => !isShared(l)),
+      k: longer.labels.filter((l) => isShared(l) && !isNeeded(l)),
+    };
+    const size = (labels: readonly number[]): number => sizeOfShape(this.#shape(labels));
+    const { dtype } = this.#editor.node(a.id);
+    const [m, n, k] = [groups.m, groups.n, groups.k].map(size) as [number, number, number];
+    if (!suitsLibrary(dtype, m, n, k)) return this.#multiplyAndSum(a, b, groups);
+    const [left, right] = this.#matrices(a, b, groups);
+    const batch = size(groups.batch);
+    return this.#inKernel(dtype, left, right, { batch, m, n, k })
+      ? this.#multiplyAndSum(a, b, groups)
+      : this.#matmul(left, right, groups);
+  }
+
+  /** The operands as stacks of matrices. */
+  #matrices(a: Operand, b: Operand, { batch, m, n, k }: Groups): [number, number] {
+    const shape = (...groups: (readonly number[])[]): number[] =>
+      groups.map((labels) => sizeOfShape(this.#shape(labels)));
+    return [
+      this.#editor.reshape(this.arrange(a, [...batch, ...m, ...k]), shape(batch, m, k)),
+      this.#editor.reshape(this.arrange(b, [...batch, ...k, ...n]), shape(batch, k, n)),
+    ];
+  }
+
+  #matmul(left: number, right: number, { batch, m, n }: Groups): Operand {
+    const product = this.#editor.add({
+      kind: 'contract',
+      labels: [LEFT, RIGHT],
+      output: PRODUCT,
+      dtype: this.#editor.node(left).dtype,
+      shape: [batch, m, n].map((labels) => sizeOfShape(this.#shape(labels))),
+      inputs: [left, right],
+    });
+    const labels = [...batch, ...m, ...n];
+    return { id: this.#editor.reshape(product, this.#shape(labels)), labels };
+  }
+
+  #multiplyAndSum(a: Operand, b: Operand, { batch, m, n, k }: Groups): Operand {
+    const labels = [...batch, ...m, ...n, ...k];
+    const shape = this.#shape(labels);
+    const spread = (operand: Operand): number => {
+      const own = new Set(operand.labels);
+      const arranged = this.arrange(
+        operand,
+        labels.filter((label) => own.has(label)),
+      );
+      return this.#editor.reshape(
+        arranged,
+        labels.map((label) => (own.has(label) ? this.#sizeOf(label) : 1)),
+      );
+    };
+    const own = this.#editor.node(a.id).dtype;
+    const dtype = isHalf(own) ? 'float32' : own; // products of halves are not rounded before they are summed
+    const product = this.#editor.add({
+      kind: 'map',
+      op: 'multiply',
+      dtype,
+      shape,
+      inputs: [this.#cast(spread(a), dtype), this.#cast(spread(b), dtype)],
+    });
+    const kept = [...batch, ...m, ...n];
+    const axes = k.map((_, axis) => kept.length + axis);
+    const sum = axes.length === 0 ? product : this.#sum(product, axes, this.#shape(kept));
+    return { id: this.#cast(sum, own), labels: kept };
+  }
+}
+
+interface Groups {
+  /** Labels of both operands that stay, of the first only, of the second only, and of both that are summed. */
+  readonly batch: readonly number[];
+  readonly m: readonly number[];
+  readonly n: readonly number[];
+  readonly k: readonly number[];
+}

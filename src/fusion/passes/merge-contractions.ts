@@ -1,0 +1,120 @@
+/**
+ * Merges products and sums into n-ary contractions, so that the path search sees all of them at once.
+ *
+ *     sum over i (contract ij,jk->ik)                    →   contract ij,jk->k
+ *     contract ij,jk->ik (permute [1 0] a) b             →   contract ji,jk->ik a b
+ *     contract ik,kl->il (contract ij,jk->ik a b) c      →   contract ij,jk,kl->il a b c
+ *
+ * Floating-point values may change by rounding (sums are reassociated); `exact: true` leaves this pass out.
+ */
+import { isComplex, isFloat } from '../../graph/dtype.js';
+import {
+  type GraphNode,
+  type GraphNodeOf,
+  type MutableGraph,
+  nodeOf,
+  sharedNodes,
+} from '../../graph/graph.js';
+import { type Editor, type Rule, rewrite } from './rewrite.js';
+
+/** More operands than this are not searched together. */
+const MAX_OPERANDS = 12;
+
+export function mergeContractions(graph: MutableGraph): void {
+  if (!canMerge(graph)) return;
+  const shared = sharedNodes(graph);
+  rewrite(graph, {
+    view: [permuteOfContract(shared)],
+    reduce: [sumOfContract(shared)],
+    contract: [contractOfPermute, contractOfContract(shared)],
+  });
+}
+
+/** Whether there is a node that a rule looks at twice: what takes or gives a contraction. */
+function canMerge(graph: MutableGraph): boolean {
+  const kindOf = (id: number): GraphNode['kind'] => nodeOf(graph, id).kind;
+  for (const node of graph.nodes) {
+    if (node === undefined) continue;
+    if (node.kind === 'contract') {
+      if (node.inputs.some((id) => kindOf(id) === 'contract' || isPermute(nodeOf(graph, id)))) return true;
+    } else if ((node.kind === 'reduce' || isPermute(node)) && kindOf(node.inputs[0]!) === 'contract') {
+      return true;
+    }
+  }
+  return false;
+}
+
+export function hasContractions(graph: MutableGraph): boolean {
+  return graph.nodes.some((node) => node?.kind === 'contract');
+}
+
+type Contract = GraphNodeOf<'contract'>;
+
+/** A contraction that only one node reads: computing it in another form repeats nothing. */
+function ownContract(id: number, shared: ReadonlySet<number>, editor: Editor): Contract | undefined {
+  const node = editor.node(id);
+  return node.kind === 'contract' && !shared.has(id) ? node : undefined;
+}
+
+const sumOfContract =
+  (shared: ReadonlySet<number>): Rule =>
+  (node, editor) => {
+    if (node.kind !== 'reduce' || node.reduction !== 'sum' || !(isFloat(node.dtype) || isComplex(node.dtype)))
+      return undefined;
+    const contract = ownContract(node.inputs[0]!, shared, editor);
+    if (contract === undefined || contract.dtype !== node.dtype) return undefined;
+    const output = contract.output.filter((_, axis) => !node.axes.includes(axis));
+    return editor.add({ ...withoutId(contract), output, shape: node.shape });
+  };
+
+const permuteOfContract =
+  (shared: ReadonlySet<number>): Rule =>
+  (node, editor) => {
+    if (node.kind !== 'view' || node.view.type !== 'permute') return undefined;
+    const contract = ownContract(node.inputs[0]!, shared, editor);
+    if (contract === undefined) return undefined;
+    const output = node.view.order.map((axis) => contract.output[axis]!);
+    return editor.add({ ...withoutId(contract), output, shape: node.shape });
+  };
+
+const contractOfPermute: Rule = (node, editor) => {
+  if (node.kind !== 'contract') return undefined;
+  const at = node.inputs.findIndex((id) => isPermute(editor.node(id)));
+  if (at < 0) return undefined;
+  const view = editor.node(node.inputs[at]!) as GraphNodeOf<'view'>;
+  if (view.view.type !== 'permute') return undefined;
+  const labels = node.labels.map((list) => [...list]);
+  view.view.order.forEach((axis, k) => {
+    labels[at]![axis] = node.labels[at]![k]!;
+  });
+  const inputs = node.inputs.map((id, k) => (k === at ? view.inputs[0]! : id));
+  return editor.add({ ...withoutId(node), labels, inputs });
+};
+
+const isPermute = (node: GraphNode): boolean => node.kind === 'view' && node.view.type === 'permute';
+
+const contractOfContract =
+  (shared: ReadonlySet<number>): Rule =>
+  (node, editor) => {
+    if (node.kind !== 'contract' || !(isFloat(node.dtype) || isComplex(node.dtype))) return undefined;
+    const at = node.inputs.findIndex((id) => ownContract(id, shared, editor) !== undefined);
+    if (at < 0) return undefined;
+    const inner = ownContract(node.inputs[at]!, shared, editor)!;
+    if (node.inputs.length + inner.inputs.length - 1 > MAX_OPERANDS) return undefined;
+    // The inner labels take the outer names of its output, and fresh names for what it sums.
+    const rename = new Map(inner.output.map((label, axis) => [label, node.labels[at]![axis]!]));
+    let fresh = Math.max(0, ...node.labels.flat(), ...node.output) + 1;
+    for (const label of inner.labels.flat()) if (!rename.has(label)) rename.set(label, fresh++);
+    const labels = [
+      ...node.labels.slice(0, at),
+      ...inner.labels.map((list) => list.map((label) => rename.get(label)!)),
+      ...node.labels.slice(at + 1),
+    ];
+    const inputs = [...node.inputs.slice(0, at), ...inner.inputs, ...node.inputs.slice(at + 1)];
+    return editor.add({ ...withoutId(node), labels, inputs });
+  };
+
+function withoutId({ id, ...rest }: Contract): Omit<Contract, 'id'> {
+  void id;
+  return rest;
+}

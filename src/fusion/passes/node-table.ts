@@ -1,0 +1,110 @@
+/**
+ * NodeTable: finds the node that has a given content: equal data, inputs, dtype and shape are equal values. Nodes are compared as
+ * records of integers (`records.ts`). Called by `canonicalize.ts` and `rewrite.ts`.
+ */
+
+import { dtypeCode } from '../../graph/dtype.js';
+import type { NodeBase, View } from '../../graph/expr.js';
+import type { GraphNodeData } from '../../graph/graph.js';
+import { unreachable } from '../../host/errors.js';
+import { HashChains, numberOf } from './hash.js';
+import { Records } from './records.js';
+
+/** A node but for its id. */
+export type NodeContent = GraphNodeData & NodeBase & { readonly inputs: readonly number[] };
+
+export class NodeTable {
+  /** Of the nodes that differ, in the order in which they were entered. */
+  readonly records = new Records();
+  /** By number of the record. */
+  readonly #ids: number[] = [];
+  readonly #chains = new HashChains();
+
+  /** The id that `node` was entered with, or `id`, under which it is entered then. */
+  enter(node: NodeContent, id: number): number {
+    const { records } = this;
+    records.open();
+    writeNode(records, node);
+    const hash = records.hash();
+    for (let at = this.#chains.first(hash); at >= 0; at = this.#chains.next(at)) {
+      if (!records.repeats(at)) continue;
+      records.drop();
+      return this.#ids[at]!;
+    }
+    records.keep();
+    this.#ids.push(id);
+    this.#chains.push(hash);
+    return id;
+  }
+}
+
+/** Lists stand behind their lengths, choices behind their numbers: no record is the beginning of another. */
+function writeNode(to: Records, node: NodeContent): void {
+  writeData(to, node);
+  to.put(dtypeCode(node.dtype));
+  to.putAll(node.inputs);
+  to.putAll(node.shape);
+}
+
+function writeData(to: Records, node: GraphNodeData): void {
+  to.put(numberOf(node.kind));
+  switch (node.kind) {
+    case 'source':
+      to.put(node.input);
+      to.putNumber(node.offset);
+      to.putAll(node.strides);
+      break;
+    case 'iota':
+    case 'cast':
+      break;
+    case 'const':
+      to.putScalar(node.value);
+      break;
+    case 'map':
+      to.put(numberOf(node.op));
+      break;
+    case 'reduce':
+      to.put(numberOf(node.reduction));
+      to.putAll(node.axes);
+      break;
+    case 'view':
+      writeView(to, node.view);
+      break;
+    case 'gather':
+      to.put(node.axis);
+      to.put(numberOf(node.mode));
+      break;
+    case 'contract':
+      to.put(node.labels.length);
+      for (const labels of node.labels) to.putAll(labels);
+      to.putAll(node.output);
+      break;
+    case 'loop':
+      to.putText(node.loop.key);
+      to.put(node.result);
+      break;
+    default:
+      unreachable(node);
+  }
+}
+
+function writeView(to: Records, view: View): void {
+  to.put(numberOf(view.type));
+  switch (view.type) {
+    case 'reshape':
+    case 'broadcast':
+      break;
+    case 'permute':
+      to.putAll(view.order);
+      break;
+    case 'slice':
+      to.putAll(view.starts);
+      to.putAll(view.steps);
+      break;
+    case 'pad':
+      to.putAll(view.before);
+      break;
+    default:
+      unreachable(view);
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * The passes over a graph, in order. Each is a function that rewrites a draft.
+ *
+ * When a trace is asked for (`explain()`, debugging, tests), immer runs each pass and its patches say what it changed;
+ * otherwise the same code runs on a plain copy.
+ */
+import { enablePatches, Immer, type Patch } from 'immer';
+import type { Graph, GraphLoop, GraphNode, MutableGraph } from '../../graph/graph.js';
+import { verify } from '../../graph/verify.js';
+import { lowerContractions, lowerContractionsForGpu } from './lower-contractions.js';
+import { mergeContractions } from './merge-contractions.js';
+import type { Origins } from './origins.js';
+import { pushSlices } from './push-slices.js';
+import { simplify } from './simplify.js';
+import { splitContractions } from './split-contractions.js';
+
+export interface Pass {
+  readonly name: string;
+  readonly run: (graph: MutableGraph) => void;
+  /** Whether floating-point results may differ by rounding; `exact: true` leaves such a pass out. */
+  readonly rounds: boolean;
+}
+
+export const PASSES: readonly Pass[] = [
+  { name: 'simplify', run: simplify, rounds: false },
+  { name: 'push-slices', run: pushSlices, rounds: false },
+  { name: 'merge-contractions', run: mergeContractions, rounds: true },
+  { name: 'lower-contractions', run: lowerContractions, rounds: false },
+];
+
+/** The passes over a graph that a GPU computes. */
+const GPU_PASSES: readonly Pass[] = PASSES.map((pass) =>
+  pass.name === 'lower-contractions' ? { ...pass, run: lowerContractionsForGpu } : pass,
+);
+
+/** The passes over a graph that several devices compute. */
+const SHARDED_PASSES: readonly Pass[] = [
+  ...GPU_PASSES,
+  { name: 'split-contractions', run: splitContractions, rounds: true },
+];
+
+/** What one pass changed. */
+export interface PassTrace {
+  readonly pass: string;
+  readonly rounds: boolean;
+  readonly added: readonly number[];
+  readonly removed: readonly number[];
+  readonly changed: readonly number[];
+}
+
+export interface PassOptions {
+  /** Leaves out the passes that may change rounding. */
+  readonly exact?: boolean;
+  /** Whether a GPU computes the graph. */
+  readonly gpu?: boolean;
+  /** Whether the graph is sharded to several devices. */
+  readonly sharded?: boolean;
+  /** Called with what each pass changed. */
+  readonly trace?: (trace: PassTrace, graph: Graph) => void;
+  /** Told which nodes of the graph that was given each node of the result computes, of the bodies of loops too. */
+  readonly origins?: Origins;
+  /** Checks the graph after every pass. */
+  readonly verify?: boolean;
+}
+
+enablePatches(); // for all instances of immer in the process, where it changes nothing that they do without patches
+/** Our own, since graphs are not frozen, while an application's states may be. */
+const immer = new Immer({ autoFreeze: false });
+
+/** Runs the passes; the graph given is not touched. */
+export function runPasses(graph: Graph, options: PassOptions = {}): Graph {
+  const all = options.sharded === true ? SHARDED_PASSES : options.gpu === true ? GPU_PASSES : PASSES;
+  const passes = all.filter((pass) => !(pass.rounds && options.exact === true));
+  const watched = options.origins?.watch(graph);
+  const whole = { ...withBodies(graph, options), listener: watched?.listener };
+  const { nodes, outputs } =
+    options.trace === undefined
+      ? runPlain(whole, passes, options.verify === true)
+      : runTraced(whole, passes, options.trace, options.verify === true);
+  const optimized = { nodes, outputs };
+  watched?.done(optimized);
+  return optimized;
+}
+
+/** A graph, and who is told of what passes do to it. */
+type WatchedGraph = Graph & Pick<MutableGraph, 'listener'>;
+
+/** The graph with the bodies of its loops rewritten. */
+function withBodies(graph: Graph, { trace: _, sharded: __, ...options }: PassOptions): Graph {
+  const bodies = new Map<GraphLoop, GraphLoop>();
+  const bodyOf = (loop: GraphLoop): GraphLoop => {
+    const done = bodies.get(loop) ?? { ...loop, body: runPasses(loop.body, options) };
+    bodies.set(loop, done);
+    return done;
+  };
+  if (!graph.nodes.some((node) => node?.kind === 'loop')) return graph;
+  const nodes = graph.nodes.map((node): GraphNode | undefined =>
+    node?.kind === 'loop' ? { ...node, loop: bodyOf(node.loop) } : node,
+  );
+  return { ...graph, nodes };
+}
+
+function runPlain(graph: WatchedGraph, passes: readonly Pass[], verifies: boolean): Graph {
+  const { nodes, outputs, listener } = graph;
+  const copy: MutableGraph = { nodes: nodes.slice(), outputs: outputs.slice(), listener };
+  for (const pass of passes) {
+    pass.run(copy);
+    if (verifies) verify(copy);
+  }
+  return copy;
+}
+
+function runTraced(
+  graph: WatchedGraph,
+  passes: readonly Pass[],
+  trace: NonNullable<PassOptions['trace']>,
+  verifies: boolean,
+): Graph {
+  let current = graph;
+  for (const pass of passes) {
+    const [next, patches] = immer.produceWithPatches(current, (draft) => pass.run(draft as MutableGraph));
+    current = next;
+    trace(traceOf(pass, patches), current);
+    if (verifies) verify(current);
+  }
+  return current;
+}
+
+/** Node ids by what happened to them. A pass that replaces a node adds one and removes one. */
+function traceOf(pass: Pass, patches: readonly Patch[]): PassTrace {
+  const byOperation = { add: new Set<number>(), remove: new Set<number>(), replace: new Set<number>() };
+  for (const { op, path, value } of patches) {
+    if (path[0] !== 'nodes' || path.length < 2) continue;
+    const dropped = path.length === 2 && value === undefined;
+    // What a pass made and dropped again was never there.
+    if (!dropped) byOperation[path.length === 2 ? op : 'replace'].add(path[1] as number);
+    else if (op === 'replace') byOperation.remove.add(path[1] as number);
+  }
+  const list = (ids: ReadonlySet<number>): number[] => [...ids].sort((a, b) => a - b);
+  return {
+    pass: pass.name,
+    rounds: pass.rounds,
+    added: list(byOperation.add),
+    removed: list(byOperation.remove),
+    changed: list(byOperation.replace),
+  };
+}

@@ -1,0 +1,119 @@
+/**
+ * Pushes slices towards the sources, so that only what is needed is computed.
+ *
+ *     slice (sum over [1] x)         →   sum over [1] (slice x)
+ *     slice (contract ij,jk->ik a b) →   contract (slice a) (slice b)
+ *     slice (permute (sum …))        →   permute (slice (sum …))
+ *
+ * Maps need no rule: a kernel pulls in a sliced map at the sliced elements only. Values do not change, but for the
+ * rounding of library products, whose blocking may depend on their size. A value that others read whole stays.
+ */
+
+import type { View } from '../../graph/expr.js';
+import { type GraphNodeOf, type MutableGraph, nodeOf, sharedNodes } from '../../graph/graph.js';
+import { type Editor, type Rule, rewrite } from './rewrite.js';
+
+type Slice = Extract<View, { type: 'slice' }>;
+
+export function pushSlices(graph: MutableGraph): void {
+  if (!isPushable(graph)) return;
+  const shared = sharedNodes(graph);
+  rewrite(graph, { view: [throughPermute(shared), throughReduce(shared), throughContract(shared)] });
+}
+
+/** Whether some slice is of what it may be pushed through. */
+function isPushable(graph: MutableGraph): boolean {
+  for (const node of graph.nodes) {
+    if (node === undefined || sliceOf(node) === undefined) continue;
+    const input = nodeOf(graph, node.inputs[0]!);
+    if (input.kind === 'reduce' || input.kind === 'contract') return true;
+    if (input.kind === 'view' && input.view.type === 'permute') return true;
+  }
+  return false;
+}
+
+const sliceOf = (node: { kind: string; view?: View }): Slice | undefined =>
+  node.kind === 'view' && node.view?.type === 'slice' ? node.view : undefined;
+
+/** A slice along some axes of a node: the others stay whole. */
+function sliceAxes(
+  id: number,
+  axes: readonly { axis: number; start: number; step: number; size: number }[],
+  editor: Editor,
+): number {
+  const { shape } = editor.node(id);
+  const starts = shape.map(() => 0);
+  const steps = shape.map(() => 1);
+  const sizes = [...shape];
+  for (const { axis, start, step, size } of axes) {
+    starts[axis] = start;
+    steps[axis] = step;
+    sizes[axis] = size;
+  }
+  return editor.view(id, { type: 'slice', starts, steps }, sizes);
+}
+
+/** A transposed reduction or product is sliced below its permute; other permutes are index maps as they stand. */
+const throughPermute =
+  (shared: ReadonlySet<number>): Rule =>
+  (node, editor) => {
+    const slice = sliceOf(node);
+    const permute = slice === undefined ? undefined : editor.node(node.inputs[0]!);
+    if (slice === undefined || permute?.kind !== 'view' || permute.view.type !== 'permute') return undefined;
+    const input = editor.node(permute.inputs[0]!);
+    const isPushed = input.kind === 'reduce' || input.kind === 'contract';
+    if (!isPushed || shared.has(permute.id) || shared.has(input.id)) return undefined;
+    const axes = permute.view.order.map((axis, k) => ({
+      axis,
+      start: slice.starts[k]!,
+      step: slice.steps[k]!,
+      size: node.shape[k]!,
+    }));
+    return editor.view(sliceAxes(input.id, axes, editor), permute.view, node.shape);
+  };
+
+const throughReduce =
+  (shared: ReadonlySet<number>): Rule =>
+  (node, editor) => {
+    const slice = sliceOf(node);
+    const reduce = slice === undefined ? undefined : editor.node(node.inputs[0]!);
+    if (slice === undefined || reduce?.kind !== 'reduce' || shared.has(reduce.id)) return undefined;
+    const input = editor.node(reduce.inputs[0]!);
+    const kept = input.shape.flatMap((_, axis) => (reduce.axes.includes(axis) ? [] : [axis]));
+    const axes = kept.map((axis, k) => ({
+      axis,
+      start: slice.starts[k]!,
+      step: slice.steps[k]!,
+      size: node.shape[k]!,
+    }));
+    const { id: _, ...data } = reduce;
+    return editor.add({ ...data, shape: node.shape, inputs: [sliceAxes(input.id, axes, editor)] });
+  };
+
+const throughContract =
+  (shared: ReadonlySet<number>): Rule =>
+  (node, editor) => {
+    const slice = sliceOf(node);
+    const contract = slice === undefined ? undefined : editor.node(node.inputs[0]!);
+    if (slice === undefined || contract?.kind !== 'contract' || shared.has(contract.id)) return undefined;
+    const inputs = contract.inputs.map((id, k) =>
+      sliceOperand(id, contract.labels[k]!, contract, slice, node.shape, editor),
+    );
+    const { id: _, ...data } = contract;
+    return editor.add({ ...data, shape: node.shape, inputs });
+  };
+
+function sliceOperand(
+  id: number,
+  labels: readonly number[],
+  contract: GraphNodeOf<'contract'>,
+  slice: Slice,
+  sizes: readonly number[],
+  editor: Editor,
+): number {
+  const axes = labels.flatMap((label, axis) => {
+    const k = contract.output.indexOf(label);
+    return k < 0 ? [] : [{ axis, start: slice.starts[k]!, step: slice.steps[k]!, size: sizes[k]! }];
+  });
+  return axes.length === 0 ? id : sliceAxes(id, axes, editor);
+}

@@ -1,0 +1,220 @@
+/**
+ * The driver of local rewrites: walks a graph inputs first, offers every node to a list of rules, and redirects the
+ * users of what was replaced. Passes are lists of rules plus this.
+ *
+ * A rule returns a replacement (the id of a node, new or old) or `undefined`. New nodes are interned, so a rewrite never
+ * duplicates a value. A node is offered again after a replacement; more than `MAX_REWRITES` in a row is a rewrite loop,
+ * which is a defect and is reported as such.
+ */
+
+import type { DType, Scalar } from '../../graph/dtype.js';
+import type { Shape, View } from '../../graph/expr.js';
+import {
+  type GraphNode,
+  type MutableGraph,
+  nodeFrom,
+  nodeOf,
+  type RewriteListener,
+  topologicalOrder,
+} from '../../graph/graph.js';
+import { InternalError } from '../../host/errors.js';
+import { sameNumbers } from '../kernel/kernel.js';
+import { type NodeContent, NodeTable } from './node-table.js';
+
+const MAX_REWRITES = 64;
+
+/** A local rewrite: a replacement for `node`, or `undefined`. */
+export type Rule = (node: GraphNode, editor: Editor) => number | undefined;
+
+/** The rules for nodes of each kind, in order; a kind without any is left as it is. */
+export type Rules = { readonly [K in GraphNode['kind']]?: readonly Rule[] };
+
+/** Reads and adds nodes while a graph is rewritten. */
+export class Editor {
+  readonly #graph: MutableGraph;
+  /** By kind, made when the first node of it is added: most walks add none, and few kinds. */
+  readonly #interned: { [K in GraphNode['kind']]?: NodeTable } = {};
+  /** The first id that it gives, and whether a rule has seen each of the nodes from there on. */
+  readonly #first: number;
+  readonly #seen: boolean[] = [];
+  readonly #listener: RewriteListener | undefined;
+  /** The node that rules look at. */
+  #current = -1;
+  /** Nodes it made that no rule has seen. */
+  unseenCount = 0;
+
+  constructor(graph: MutableGraph) {
+    this.#graph = graph;
+    this.#first = graph.nodes.length;
+    this.#listener = graph.listener;
+  }
+
+  /** Notes that rules look at a node. */
+  see(id: number): void {
+    this.#current = id;
+    if (id < this.#first || this.#seen[id - this.#first] === true) return;
+    this.#seen[id - this.#first] = true;
+    this.unseenCount--;
+  }
+
+  node(id: number): GraphNode {
+    return nodeOf(this.#graph, id);
+  }
+
+  #table(kind: GraphNode['kind']): NodeTable {
+    let table = this.#interned[kind];
+    if (table === undefined) {
+      table = new NodeTable();
+      for (const node of this.#graph.nodes) if (node?.kind === kind) table.enter(node, node.id);
+      this.#interned[kind] = table;
+    }
+    return table;
+  }
+
+  /** The id of a node with this content, old or new. */
+  add(data: NodeContent): number {
+    const { nodes } = this.#graph;
+    const id = this.#table(data.kind).enter(data, nodes.length);
+    if (id === nodes.length) {
+      nodes.push(nodeFrom(data, data, id, data.inputs));
+      this.#seen.push(false);
+      this.unseenCount++;
+    }
+    this.#listener?.made(id, data, this.#current);
+    return id;
+  }
+
+  /** Gives a node other inputs; the id of an equal node where there is one. */
+  redirect(node: GraphNode, inputs: readonly number[]): number {
+    const changed = nodeFrom(node, node, node.id, inputs);
+    this.#graph.nodes[node.id] = changed;
+    this.#listener?.redirected(node.id, inputs);
+    const id = this.#table(node.kind).enter(changed, node.id);
+    if (id !== node.id) this.#listener?.made(id, changed, node.id);
+    return id;
+  }
+
+  view(input: number, view: View, shape: Shape): number {
+    const { dtype } = this.node(input);
+    return this.add({ kind: 'view', view, dtype, shape, inputs: [input] });
+  }
+
+  reshape(input: number, shape: Shape): number {
+    const node = this.node(input);
+    return sameShape(node.shape, shape) ? input : this.view(input, { type: 'reshape' }, shape);
+  }
+
+  broadcast(input: number, shape: Shape): number {
+    const node = this.node(input);
+    return sameShape(node.shape, shape) ? input : this.view(input, { type: 'broadcast' }, shape);
+  }
+
+  constant(value: Scalar, dtype: DType, shape: Shape = []): number {
+    return this.broadcast(this.add({ kind: 'const', value, dtype, shape: [], inputs: [] }), shape);
+  }
+}
+
+export const sameShape: (a: Shape, b: Shape) => boolean = sameNumbers;
+
+const MAX_ROUNDS = 16;
+
+/** Applies the rules to every node until none fits, and drops what no output needs any more. */
+export function rewrite(graph: MutableGraph, rules: Rules): void {
+  let order = topologicalOrder(graph);
+  for (let round = 0; rewriteOnce(graph, rules, order) === 'unseen'; round++) {
+    if (round === MAX_ROUNDS) throw new InternalError('rules do not come to rest');
+    order = dropDead(graph);
+  }
+}
+
+/** Applies rules none of which fits what they make: one walk does it. */
+export function rewriteInOneWalk(graph: MutableGraph, rules: Rules): void {
+  if (rewriteOnce(graph, rules, topologicalOrder(graph)) === 'unseen') dropDead(graph);
+}
+
+/**
+ * One walk over the graph. `unseen`: it made nodes, below those that it put in the place of others, that the rules are yet
+ * to see. `rest`: no rule fits any node.
+ */
+function rewriteOnce(graph: MutableGraph, rules: Rules, order: readonly number[]): 'rest' | 'unseen' {
+  let changed = false;
+  const editor = new Editor(graph);
+  const replaced = new Replaced(graph.nodes.length);
+  const settle = (start: number): number => {
+    let id = start;
+    for (let count = 0; ; count++) {
+      if (count > MAX_REWRITES) throw new InternalError(`rewrite loop at node ${start}`);
+      const node = editor.node(id);
+      editor.see(id);
+      const next = replacementOf(node, rules[node.kind], editor);
+      if (next === undefined) return id;
+      changed = true;
+      id = replaced.now(next);
+    }
+  };
+  for (const id of order) {
+    const node = editor.node(id);
+    let current = id;
+    if (replaced.hasSome(node.inputs)) current = editor.redirect(node, node.inputs.map(replaced.now));
+    const settled = settle(current);
+    if (settled === id) continue;
+    replaced.set(id, settled);
+    graph.listener?.replaced(id);
+  }
+  if (!changed) return 'rest';
+  graph.outputs = graph.outputs.map(replaced.now);
+  if (editor.unseenCount > 0) return 'unseen';
+  dropDead(graph);
+  return 'rest';
+}
+
+/** What stands in the place of nodes; only of those that were there when a walk began. */
+class Replaced {
+  /** By id: the replacement plus one; 0: none. */
+  readonly #next: Int32Array;
+  #isEmpty = true;
+
+  constructor(nodeCount: number) {
+    this.#next = new Int32Array(nodeCount);
+  }
+
+  set(id: number, replacement: number): void {
+    this.#next[id] = replacement + 1;
+    this.#isEmpty = false;
+  }
+
+  /** What stands in the place of a node now. */
+  readonly now = (id: number): number => {
+    const next = this.#next[id];
+    return next === undefined || next === 0 ? id : next - 1;
+  };
+
+  hasSome(ids: readonly number[]): boolean {
+    if (this.#isEmpty) return false;
+    for (let k = 0; k < ids.length; k++) if (this.now(ids[k]!) !== ids[k]) return true;
+    return false;
+  }
+}
+
+/** What the first rule that fits puts in the place of a node. */
+function replacementOf(
+  node: GraphNode,
+  rules: readonly Rule[] | undefined,
+  editor: Editor,
+): number | undefined {
+  if (rules === undefined) return undefined;
+  for (let k = 0; k < rules.length; k++) {
+    const next = rules[k]!(node, editor);
+    if (next !== undefined && next !== node.id) return next;
+  }
+  return undefined;
+}
+
+/** Removes the nodes that no output needs; the others in topological order. */
+function dropDead(graph: MutableGraph): number[] {
+  const order = topologicalOrder(graph);
+  const live = new Uint8Array(graph.nodes.length);
+  for (let k = 0; k < order.length; k++) live[order[k]!] = 1;
+  for (let id = 0; id < live.length; id++) if (live[id] === 0) graph.nodes[id] = undefined;
+  return order;
+}

@@ -1,0 +1,11 @@
+/** SourceArray: the part of an array that a graph reads, behind one of its `source` nodes. Listed by `canonicalize.ts`. */
+import type { DType } from '../../graph/dtype.js';
+import type { DeviceSource, FoldedSource, StridedSource } from '../../graph/expr.js';
+
+export interface SourceArray {
+  readonly source: StridedSource | DeviceSource | FoldedSource;
+  /** First element read, and how many from there on; node offsets count from `start`. */
+  readonly start: number;
+  readonly elementCount: number;
+  readonly dtype: DType;
+}

@@ -1,0 +1,337 @@
+/**
+ * Doctor: what Weft found on this machine, whether it works, and for what is missing, what that costs and how to get it.
+ * Devices are tried with a small compute. `cli.ts` prints it; the JSON form is the report itself, and stable.
+ */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chooseDevice, cudaProblem } from '../exec/native/devices.js';
+import {
+  type CpuInfo,
+  type CudaDeviceInfo,
+  type CudaInfo,
+  cpuInfo,
+  cudaInfo,
+  refusesLoops,
+} from '../exec/native/native.js';
+import { howToBuild } from '../exec/native/native-addon.js';
+import { hasConditionalNodes } from '../exec/plan/loop-records.js';
+import { ImageFolder } from '../exec/run/image-folder.js';
+import { formatBytes } from '../graph/format.js';
+import { config } from '../host/config.js';
+import { NativeError } from '../host/errors.js';
+import { lazy, whileLoop } from '../index.js';
+
+/** `found`: there, and it works as far as was tried; `missing`: not there; `broken`: there, and it cannot be used. */
+export type Status = 'found' | 'missing' | 'broken';
+
+export interface Finding {
+  readonly area: 'runtime' | 'cpu' | 'gpu' | 'cache';
+  readonly name: string;
+  readonly status: Status;
+  readonly value: string;
+  /** What its absence costs. */
+  readonly cost?: string;
+  /** How to get it. */
+  readonly remedy?: string;
+  /** For a library: the places that were tried, and what was wrong there. */
+  readonly tried?: readonly string[];
+}
+
+export interface DoctorReport {
+  readonly version: string;
+  /** Whether computes run on the CPU: then Weft works, with or without a GPU. */
+  readonly cpuWorks: boolean;
+  /** The device of a compute that names none, and why; null: none works. */
+  readonly device: { readonly name: string; readonly reason: string } | null;
+  readonly findings: readonly Finding[];
+}
+
+/** Weft's version, of the package this file belongs to. */
+export function weftVersion(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder);
+  return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
+}
+
+export async function examine(): Promise<DoctorReport> {
+  const version = weftVersion();
+  const wrong = settingsFinding();
+  if (wrong !== undefined) return { version, cpuWorks: false, device: null, findings: [runtime(), wrong] };
+  const cpu = await examineCpu();
+  const findings = [runtime(), ...cpu.findings];
+  const device = cpu.loaded ? defaultDevice(findings) : null;
+  if (cpu.loaded) findings.push(...(await examineGpu(cudaInfo())));
+  findings.push(await examineCache());
+  return { version, cpuWorks: cpu.works, device, findings };
+}
+
+/** A setting that cannot be right stops every compute. */
+function settingsFinding(): Finding | undefined {
+  try {
+    config();
+    return undefined;
+  } catch (error) {
+    return {
+      area: 'runtime',
+      name: 'settings',
+      status: 'broken',
+      value: messageOf(error),
+      cost: 'nothing can be computed',
+      remedy: 'correct or unset the variable that it names',
+    };
+  }
+}
+
+function runtime(): Finding {
+  const { version, arch, platform, versions } = process;
+  return {
+    area: 'runtime',
+    name: 'Node.js',
+    status: 'found',
+    value: `${version}, ${platform} ${arch}, Node-API ${versions.napi}`,
+  };
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** The device of a compute that names none. One that was set and cannot be used is a finding. */
+function defaultDevice(findings: Finding[]): DoctorReport['device'] {
+  try {
+    return chooseDevice(undefined, new Set());
+  } catch (error) {
+    findings.push({
+      area: 'runtime',
+      name: 'WEFT_DEVICE',
+      status: 'broken',
+      value: messageOf(error),
+      cost: 'computes that name no device fail',
+      remedy: 'unset it, or name a device that works',
+    });
+    return null;
+  }
+}
+
+/** Runs a small program; says what went wrong. */
+async function tryDevice(device: string): Promise<string | undefined> {
+  try {
+    const result = await lazy(new Float32Array([1, 2, 3]))
+      .mul(2)
+      .sum()
+      .compute({ device });
+    return result.item() === 12 ? undefined : `a sum that is 12 came out as ${result.item()}`;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+// ---------------------------------------------------------------- the CPU
+
+interface CpuResult {
+  readonly loaded: boolean;
+  readonly works: boolean;
+  readonly findings: readonly Finding[];
+}
+
+async function examineCpu(): Promise<CpuResult> {
+  let info: CpuInfo;
+  try {
+    info = cpuInfo();
+  } catch (error) {
+    return { loaded: false, works: false, findings: [noAddon(error)] };
+  }
+  const problem = await tryDevice('cpu');
+  const findings: Finding[] = [
+    { area: 'runtime', name: 'Weft addon', status: 'found', value: 'loaded' },
+    {
+      area: 'cpu',
+      name: 'CPU backend',
+      status: problem === undefined ? 'found' : 'broken',
+      value:
+        problem ?? `works: ${info.isa} instructions, ${info.threads} of ${availableParallelism()} threads`,
+    },
+    vectorMath(info),
+    blas(info),
+  ];
+  return { loaded: true, works: problem === undefined, findings };
+}
+
+const noAddon = (error: unknown): Finding => ({
+  area: 'runtime',
+  name: 'Weft addon',
+  status: error instanceof NativeError ? 'missing' : 'broken',
+  value: messageOf(error),
+  cost: 'nothing can be computed',
+  remedy: `build it with "${howToBuild()}": it needs CMake and a C++20 compiler, and no CUDA`,
+});
+
+const vectorMath = ({ vectorMath: library }: CpuInfo): Finding =>
+  library === null
+    ? {
+        area: 'cpu',
+        name: 'vector mathematics',
+        status: 'missing',
+        value: "no libmvec: Weft's own functions are used",
+        cost: 'exp, sin, log and the like take several times as long',
+        remedy: 'it is part of glibc 2.35 and later on x86-64 (libmvec.so.1)',
+      }
+    : { area: 'cpu', name: 'vector mathematics', status: 'found', value: library };
+
+const blas = ({ blas: library }: CpuInfo): Finding => ({
+  area: 'cpu',
+  name: 'matrix products',
+  status: 'found',
+  value:
+    library === null
+      ? "Weft's own kernels: no BLAS library for this processor was found, or WEFT_BLAS=none"
+      : `${library.name}, ${library.path}`,
+});
+
+// ---------------------------------------------------------------- GPUs
+
+async function examineGpu(info: CudaInfo): Promise<Finding[]> {
+  const devices = await Promise.all(info.devices.map((device, ordinal) => gpu(device, ordinal)));
+  const conditions = info.devices.length === 0 ? [] : [await loopConditions(info)];
+  return [driver(info), ...devices, nvrtc(info), cublas(info), ...conditions];
+}
+
+async function loopConditions(info: CudaInfo): Promise<Finding> {
+  const about = { area: 'gpu', name: 'loop conditions' } as const;
+  const cost = 'a step of whileLoop takes about 10 microseconds more';
+  if (!hasConditionalNodes(info))
+    return {
+      ...about,
+      status: 'missing',
+      value: 'no conditional nodes in CUDA graphs: read back in each step',
+      cost,
+      remedy: 'a driver and an NVRTC of CUDA 12.4 or later',
+    };
+  const refusing: string[] = [];
+  for (const { device } of info.devices) if (await refusesLoop(device)) refusing.push(device);
+  if (refusing.length === 0)
+    return {
+      ...about,
+      status: 'found',
+      value: 'looked at on the device, where the body of a loop is kernels',
+    };
+  return {
+    ...about,
+    status: 'broken',
+    value: `the driver refuses graphs with loops on ${refusing.join(', ')}: read back in each step`,
+    cost,
+    remedy: 'another driver',
+  };
+}
+
+/** Whether a device cannot decide on a loop of more steps than are taken before it is asked to; one that fails is told of elsewhere. */
+async function refusesLoop(device: string): Promise<boolean> {
+  const steps = 20;
+  const count = whileLoop(
+    (x) => x.max().less(steps),
+    (x) => x.add(1),
+    lazy(new Int32Array(2)),
+  );
+  await count.compute({ device }).catch(() => undefined);
+  return refusesLoops(device);
+}
+
+function driver({ driver: found, devices, tried }: CudaInfo): Finding {
+  const about = { area: 'gpu', name: 'NVIDIA driver' } as const;
+  if (found === null) {
+    return {
+      ...about,
+      status: 'missing',
+      value: 'libcuda.so.1 was not found',
+      cost: 'nothing runs on a GPU; the CPU computes',
+      remedy:
+        'on a machine with an NVIDIA GPU install its driver; in a container start it with the NVIDIA Container Toolkit (--gpus all)',
+      tried: tried.driver,
+    };
+  }
+  const value = `CUDA ${found.version}, ${found.path}`;
+  if (found.error !== undefined || devices.length === 0) {
+    return {
+      ...about,
+      status: 'broken',
+      value: `${value}: ${found.error ?? 'it shows no device'}`,
+      cost: 'nothing runs on a GPU; the CPU computes',
+      remedy: 'see whether nvidia-smi lists the GPUs, and whether CUDA_VISIBLE_DEVICES hides them',
+    };
+  }
+  return { ...about, status: 'found', value };
+}
+
+async function gpu(info: CudaDeviceInfo, ordinal: number): Promise<Finding> {
+  const about = { area: 'gpu', name: info.device } as const;
+  const problem = cudaProblem(ordinal) ?? (await tryDevice(info.device));
+  if (info.error !== undefined) return { ...about, status: 'broken', value: info.error };
+  const text = `${info.name}, compute capability ${info.computeCapability.join('.')}, ${formatBytes(info.totalBytes)}, ${info.multiprocessorCount} multiprocessors`;
+  return problem === undefined
+    ? { ...about, status: 'found', value: `works: ${text}` }
+    : { ...about, status: 'broken', value: `${text}: ${problem}` };
+}
+
+function nvrtc({ nvrtc: found, tried }: CudaInfo): Finding {
+  const about = { area: 'gpu', name: 'NVRTC' } as const;
+  const cost = 'no kernel can be compiled, so no GPU can be used';
+  const remedy =
+    'pip install nvidia-cuda-nvrtc (CUDA 12: nvidia-cuda-nvrtc-cu12), or a CUDA toolkit, or name the file in WEFT_NVRTC';
+  if (found === null)
+    return { ...about, status: 'missing', value: 'libnvrtc was not found', cost, remedy, tried: tried.nvrtc };
+  const value = `${found.version}, ${found.path}`;
+  if (found.builtins === null) {
+    return {
+      ...about,
+      status: 'broken',
+      value: `${value}: libnvrtc-builtins is not beside it`,
+      cost,
+      remedy,
+    };
+  }
+  const [least, most] = [Math.min(...found.architectures), Math.max(...found.architectures)];
+  return { ...about, status: 'found', value: `${value}, for sm_${least} to sm_${most}` };
+}
+
+const cublas = ({ cublas: found, tried }: CudaInfo): Finding =>
+  found === null
+    ? {
+        area: 'gpu',
+        name: 'cuBLAS',
+        status: 'missing',
+        value: 'libcublas was not found',
+        cost: 'matrix products on a GPU fail with an error; all else works there',
+        remedy:
+          'pip install nvidia-cublas (CUDA 12: nvidia-cublas-cu12), or a CUDA toolkit, or name the file in WEFT_CUBLAS',
+        tried: tried.cublas,
+      }
+    : { area: 'gpu', name: 'cuBLAS', status: 'found', value: `${found.version}, ${found.path}` };
+
+// ---------------------------------------------------------------- the kernel cache
+
+async function examineCache(): Promise<Finding> {
+  const about = { area: 'cache', name: 'kernel cache' } as const;
+  const { cacheFolder, cacheByteLimit } = config();
+  const cost = 'every process compiles its GPU kernels again, about 0.1 s for each';
+  if (cacheFolder === undefined) {
+    return {
+      ...about,
+      status: 'missing',
+      value: 'off',
+      cost,
+      remedy: 'unset WEFT_CACHE, or give it a folder',
+    };
+  }
+  const folder = new ImageFolder(cacheFolder, cacheByteLimit);
+  if (!(await folder.usable())) {
+    const remedy = 'set WEFT_CACHE to a folder that is yours and that others may not write to';
+    return { ...about, status: 'broken', value: folder.problem ?? cacheFolder, cost, remedy };
+  }
+  const files = readdirSync(cacheFolder).filter((name) => name.endsWith('.image'));
+  const bytes = files.reduce((sum, name) => sum + sizeOf(join(cacheFolder, name)), 0);
+  const held = `${files.length} kernels, ${formatBytes(bytes)} of ${formatBytes(cacheByteLimit)}`;
+  return { ...about, status: 'found', value: `${cacheFolder}: ${held}` };
+}
+
+/** Another process may have dropped the file. */
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
