@@ -63,8 +63,9 @@ export function renderMethods() {
  * The methods of Lazy that come from the tables, with their documentation. Written by scripts/make-functions.mjs: do not
  * edit. \`fluent.ts\` makes them; \`lazy.ts\` takes this interface.
  */
-import type { Fluent } from './fluent-types.js';
+
 import type { DType } from '../graph/dtype.js';
+import type { Fluent } from './fluent-types.js';
 
 export interface Methods<D extends DType> {
 ${lines.join('\n')}

@@ -114,7 +114,7 @@ export const MUTANTS = [
     find: '    if (parts?.[t] !== parts?.[t - 1]) held = undefined;\n',
     replace: '',
     project: 'all',
-    tests: ['test/exec/shard-tiles.test.ts'],
+    tests: ['test/exec/dynamic-tiles.test.ts'],
   },
   {
     name: 'a slot is filled while a tile is computed from it',
