@@ -58,7 +58,7 @@ const lines = (entries) =>
 /** The text of docs/api.md. */
 export function renderApi() {
   const all = exported();
-  const isMethod = ({ path }) => path === 'functions';
+  const isMethod = ({ path }) => path === 'api/functions';
   return `# Everything that Weft exports
 
 A line each; editors show the rest. Written by \`scripts/make-api.mjs\`: do not edit.
