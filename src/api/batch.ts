@@ -27,7 +27,7 @@ export interface JobGraph {
   readonly name?: string | undefined;
 }
 
-/** What a function that makes a job is told. */
+/** The argument of a function that makes a job. */
 export interface JobContext {
   /** The job's place among all, from 0. */
   readonly index: number;
@@ -50,7 +50,7 @@ export interface BatchOptions extends Omit<ComputeOptions, 'device' | 'onProgres
   readonly lookAhead?: number | undefined;
   /** `'input'`: results come in the order of the jobs; `'completed'`: as they are there. */
   readonly order?: 'input' | 'completed' | undefined;
-  /** Told of every job that begins or ends. What it throws stops the batch. */
+  /** Called for every job that begins or ends. An error that it throws stops the batch. */
   readonly onProgress?: ((progress: BatchProgress) => void) | undefined;
 }
 
@@ -79,7 +79,7 @@ export type BatchResult =
   | (JobOutcome & { readonly ok: true; readonly value: NDArray | Lazy | readonly (NDArray | Lazy)[] })
   | (JobOutcome & { readonly ok: false; readonly error: unknown });
 
-/** What a batch did, once its iteration has ended. */
+/** Totals of a batch whose iteration has ended. */
 export interface BatchSummary {
   readonly done: number;
   readonly failed: number;
@@ -154,7 +154,7 @@ export class Batch implements AsyncIterable<BatchResult> {
     this.#options = options;
   }
 
-  /** What has been done so far; after the last result, all of it. */
+  /** Totals so far; final after the last result. */
   get summary(): BatchSummary {
     return {
       done: this.#done,
@@ -320,7 +320,7 @@ export class Batch implements AsyncIterable<BatchResult> {
         seconds: this.#seconds(),
       });
     } catch (error) {
-      // What it throws stops the batch, and is what the iteration throws.
+      // An error of the listener stops the batch, and the iteration throws it.
       this.#stop.abort(error);
     }
   }

@@ -82,7 +82,7 @@ export class Tracer {
     }
   }
 
-  /** What the function gives for such arguments. */
+  /** The function's result for such arguments. */
   exprsOf(values: readonly unknown[]): readonly Expr[] {
     const args = this.#arguments(values);
     return args.some(isPending) ? this.#call(args)[0] : (this.#known(args) ?? this.#trace(args)).trace.exprs;
@@ -136,7 +136,7 @@ export class Tracer {
   }
 }
 
-/** What is no array, and part of the signature by its value. */
+/** An argument that is no array: its value is part of the signature. */
 const isFixed = (value: unknown): boolean =>
   value === null || (typeof value !== 'object' && typeof value !== 'function' && typeof value !== 'symbol');
 

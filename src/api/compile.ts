@@ -40,7 +40,7 @@ export type ResultsOf<Output, Each> =
     ? OfDType<Each, D>
     : { -readonly [K in keyof Output]: ResultsOf<Output[K], Each> };
 
-/** What the compiled function takes for each parameter of the function. */
+/** The argument of the compiled function for each parameter of the traced one. */
 export type ArgumentsOf<Parameters extends readonly unknown[]> = {
   [K in keyof Parameters]: Parameters[K] extends FixedArgument ? Parameters[K] : ArgumentOf<Parameters[K]>;
 };
@@ -63,7 +63,7 @@ export interface Compiled<Parameters extends readonly unknown[], Output> {
    * or in the next call.
    */
   persist(...args: ArgumentsOf<Parameters>): Promise<ResultsOf<Output, Lazy>>;
-  /** What a call with such arguments does, without doing it; see `Lazy.explain`. */
+  /** The work that a call with such arguments would do; see `Lazy.explain`. */
   explain(...args: ArgumentsOf<Parameters>): Explanation;
   /** The plan of a call with such arguments; see `Lazy.plan`. */
   plan(...args: ArgumentsOf<Parameters>): PlanSummary;

@@ -45,7 +45,7 @@ export type DTypeOf<T> = 0 extends 1 & T // any
 
 /** The dtype of a T in an op, where a number without a fraction is an integer. */
 type Alone<T> = T extends Scalar ? DType : DTypeOf<T>;
-/** What keeps its dtype beside an array whose dtype is in D: such an array, or a scalar. */
+/** An operand that keeps the dtype of an array whose dtype is in D: such an array, or a scalar. */
 type Beside<D extends DType> = Lazy<D> | WeakScalars[D];
 
 // ---------------------------------------------------------------- ops

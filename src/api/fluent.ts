@@ -35,7 +35,7 @@ const VARIADIC: {
   readonly [K in keyof Groups as number extends Parameters<Groups[K]>['length'] ? K : never]: true;
 } = { broadcastTo: true, reshape: true, slice: true };
 
-/** What is meant where NumPy takes more arguments. */
+/** Hints for arguments that NumPy takes and Weft spells otherwise. */
 const INSTEAD: Readonly<Record<string, string>> = {
   permuteDims: 'axes are one list: [1, 0]',
   round: 'for 2 decimals x.mul(100).round().div(100)',

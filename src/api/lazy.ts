@@ -128,8 +128,8 @@ export class Lazy<out D extends DType = DType> {
   }
 
   /**
-   * What `compute` with these options would do: kernels, the nodes they hold, bytes moved, peak memory, why what was not
-   * fused was not, and the generated source. Prints as text; `toJSON()` gives it as stable data.
+   * The work that `compute` with these options would do: kernels, the nodes they hold, bytes moved, peak memory, a reason
+   * for every edge that was not fused, and the generated source. Prints as text; `toJSON()` gives it as stable data.
    */
   explain(options?: ComputeOptions | ComputeToOptions): Explanation;
   explain(options?: ComputeOptions | ComputeToOptions, ...more: readonly unknown[]): Explanation {
@@ -153,8 +153,8 @@ export class Lazy<out D extends DType = DType> {
   }
 
   /**
-   * Frees the device memory of an array made by `persist()`; elsewhere nothing is held, and nothing happens. What computes
-   * with the array, or with a view of it, has to be awaited before; later it is refused with an ArgumentError.
+   * Frees the device memory of an array made by `persist()`; for other arrays it does nothing. Computes
+   * that use the array or a view of it have to be awaited before; later ones reject with an ArgumentError.
    */
   dispose(): void {
     const { expr } = this;
@@ -313,7 +313,7 @@ export async function persist(
   }
 }
 
-/** What `compute` of several arrays would do; see `Lazy.explain`. */
+/** The work that `compute` of several arrays would do; see `Lazy.explain`. */
 export function explain(arrays: ListOfArrays, options?: ComputeOptions | ComputeToOptions): Explanation;
 /** The same of arrays in an object, or in lists and objects in each other. */
 export function explain<const T extends object>(

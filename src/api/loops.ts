@@ -18,13 +18,13 @@ import { called, outsideCall } from '../host/site.js';
 import type { ArrayLike, DTypeOf } from './fluent-types.js';
 import { exprOf, Lazy } from './lazy.js';
 
-/** Named states, of an interface too. What has a shape is one array. */
+/** Named states, of an interface too. An object with a shape is one array. */
 export type NamedStates<States> = { readonly [K in keyof States]: ArrayLike } & { readonly shape?: never };
 
 /** An array in the place of each state. */
 export type StateArrays<States> = { -readonly [K in keyof States]: Lazy<DTypeOf<States[K]>> };
 
-/** What a step gives for several states: arrays, or what becomes one. */
+/** The new states that a step gives: arrays, or values that become arrays. */
 export type NextStates<States> = { readonly [K in keyof States]: ArrayLike };
 
 /** Options of `iterate`. */
@@ -176,7 +176,7 @@ function count(op: string, name: string, value: unknown, least: number): number 
   );
 }
 
-/** What `cond` gives: one bool. */
+/** The result of `cond`: one bool. */
 function conditionOf(value: unknown): Expr {
   refusePromise('whileLoop', value);
   const expr = exprOf('whileLoop', value);
@@ -229,7 +229,7 @@ class States {
     return `state ${this.#keys[k]}`;
   }
 
-  /** What a step gave, in the same form. */
+  /** The new states, in the form of the old ones. */
   next(value: unknown): Expr[] {
     try {
       return this.#nextOf(value);

@@ -1,4 +1,4 @@
-/** What devices hold of their memory, giving back what is kept for the next compute, and limits of what the process may hold. */
+/** Memory that devices hold (`memory`), release of memory kept for the next compute (`trim`), and limits of the process. */
 
 import { usableDevice } from '../exec/native/devices.js';
 import { limitDeviceMemory, memory as reports, trim as trimOpened } from '../exec/native/native.js';
@@ -12,9 +12,9 @@ import { bounded } from '../host/stack-traces.js';
 export interface MemoryUse {
   /** `cpu`, `cuda:0` … */
   readonly device: string;
-  /** What arrays that stay there hold, and runs under way; on the CPU also results in host memory. */
+  /** Bytes of persisted arrays and of running computes; on the CPU also of results in host memory. */
   readonly inUse: number;
-  /** What Weft has taken from the system: `inUse`, and what is kept for what comes next. */
+  /** Bytes taken from the system: `inUse`, and memory kept for later computes. */
   readonly held: number;
   /** The most that was in use at once since the last `trim`. */
   readonly peak: number;
@@ -42,7 +42,7 @@ export function memory(...more: readonly unknown[]): readonly MemoryUse[] {
 
 /**
  * Gives memory that no array and no run uses back to the system, of one device or of all that were used, and counts peaks anew.
- * Runs that are under way end first. What the next compute needs is taken from the system again, which takes its time.
+ * Waits for running computes. The next compute takes its memory from the system again, which costs time.
  *
  * Rejects with a DeviceError for a device that is not there.
  */
@@ -60,9 +60,9 @@ export async function trim(device?: string, ...more: readonly unknown[]): Promis
  * all computes together, and for what is kept for the next one; on the CPU also for results in host memory, as long as they
  * are not collected. Pinned memory is not counted.
  *
- * What is kept is given back first. Then a compute is planned within what is left, in tiles if need be; one that does not fit beside
- * others waits for them, those of other threads excepted. What cannot fit rejects with a MemoryError. A limit below what
- * is in use takes nothing away. Settles when what is kept is within the limit. Without a call, the setting `WEFT_PROCESS_MEMORY`.
+ * Kept memory is released first. Then a compute is planned within the rest, in tiles if need be; one that does not fit
+ * beside others of its thread waits for them. A compute that cannot fit rejects with a MemoryError. A limit below the
+ * memory in use takes nothing away. Settles when kept memory is within the limit. Without a call, the setting `WEFT_PROCESS_MEMORY`.
  */
 export function limitMemory(size: number | string | null, device?: string): Promise<void>;
 export async function limitMemory(

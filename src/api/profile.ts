@@ -1,6 +1,6 @@
 /**
- * `profile()`: records a timeline of a compute, or of whatever computes while a function runs. What is recorded, and how it is
- * shown, is `inspect/timeline.ts`.
+ * `profile()`: records a timeline of a compute, or of all computes while a function runs. Contents and output of a
+ * timeline are in `inspect/timeline.ts`.
  */
 
 import { beginRecording, endRecording } from '../exec/native/recorder.js';

@@ -22,7 +22,7 @@ export type Side = 'first' | 'second';
 
 export const isComparison = (op: OpName): op is Comparison => Object.hasOwn(HOLDS, op);
 
-/** What a comparison gives where what stands on this side is below the other. */
+/** The result of a comparison whose operand on this side is the smaller one. */
 export const answerBelow = (op: Comparison, side: Side): boolean => HOLDS[op](side === 'first' ? -1 : 1);
 
 /** The one answer of a comparison with an integer that `dtype` cannot hold; `undefined`: it holds it, or it is no integer. */

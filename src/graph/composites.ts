@@ -1,6 +1,6 @@
 /**
  * Functions made of ops of the table: clip, sigmoid, softplus, gelu, diff … Every export is also a method of Lazy
- * and a free function (`lazy.ts`). Those that give floats take integers and booleans to the float of `exp`.
+ * and a free function (`lazy.ts`). Composites that give floats take integers and booleans to the float of `exp`.
  */
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import { checkOptions, finiteNumber } from './arguments.js';

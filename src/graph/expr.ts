@@ -81,7 +81,7 @@ export interface Shard {
 export const holdersOf = ({ device, shards }: DeviceBuffer): readonly string[] =>
   shards?.map(({ buffer }) => buffer.device) ?? [device];
 
-/** What tells layouts of buffers apart: devices and, of shards, where they begin and end. */
+/** A key that is equal for buffers of the same layout: devices and, for shards, their byte ranges. */
 export const layoutOf = ({ device, shards }: DeviceBuffer): string =>
   shards === undefined
     ? device
@@ -129,7 +129,7 @@ export interface FileSource {
 
 /** A line of elements that a function gives, in parts. */
 export interface ElementReader {
-  /** What is read, for errors. */
+  /** The name of the data in error messages. */
   readonly label: string;
   /** `count` elements from `start` on, in an array of the dtype's memory; called while a graph runs. */
   read(start: number, count: number, signal?: AbortSignal): Promise<TypedArray>;
@@ -152,7 +152,7 @@ export interface ChunkedSource {
   readonly strides: readonly number[];
 }
 
-/** What a loop's body is given anew at each step: `index` among the body's arguments. Only there in bodies. */
+/** An argument of a loop's body, bound anew at each step; `index` is its position. Occurs in bodies only. */
 export interface ArgumentSource {
   readonly type: 'argument';
   readonly index: number;
@@ -190,8 +190,9 @@ export type View =
   | { readonly type: 'pad'; readonly before: readonly number[] };
 
 /**
- * What an index i of an axis of n elements reads: i modulo n (`wrap`), or the nearest of 0 … n - 1 (`clip`). With `raise` it is
- * an error outside of -n … n - 1, which computes look for before they run, and i + n below 0.
+ * The element that an index i of an axis of n elements reads: i modulo n (`wrap`), the nearest of 0 … n - 1 (`clip`),
+ * or i, counted from the end where negative (`raise`); then an index outside of -n … n - 1 is an error, found before
+ * the graph runs.
  */
 export type IndexMode = 'raise' | 'wrap' | 'clip';
 

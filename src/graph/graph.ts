@@ -48,7 +48,7 @@ export interface MutableGraph {
   readonly listener?: RewriteListener | undefined;
 }
 
-/** What a pass makes, as it is told of. */
+/** A change that a pass made, as reported to a listener. */
 export type Made = Pick<GraphNode, 'kind' | 'inputs'>;
 
 /** Told of what passes do to the nodes of a graph. */

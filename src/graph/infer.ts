@@ -44,7 +44,7 @@ import {
 import { broadcastShapes } from './shape.js';
 import { signatureOf } from './signatures.js';
 
-/** What an op takes beside arrays: a scalar whose dtype follows the arrays'. */
+/** An operand of an op: an array, or a scalar whose dtype follows the arrays'. */
 export type Operand = Expr | Scalar;
 
 const NONE: readonly Expr[] = Object.freeze([]);
@@ -232,7 +232,7 @@ function compareExactly(op: OpName, operands: readonly Operand[]): Expr | undefi
   if (!isComparison(op)) return undefined;
   const [a, b] = operands as readonly [Operand, Operand];
   if (isExpr(a) && isExpr(b)) {
-    // What is weak takes the dtype of the other.
+    // A weak operand takes the dtype of the other.
     const order = a.weak || b.weak ? undefined : signedBesideUint64(a.dtype, b.dtype);
     if (order === undefined) return undefined;
     const [signed, unsigned] = order === 'first' ? [a, b] : [b, a];

@@ -128,7 +128,7 @@ function neededStates(
 /** Cost of a map of indices and constants up to which it is computed in every step instead of being read. */
 const CHEAP = 8;
 
-/** What becomes of an expression when a body is closed. */
+/** The replacement of an expression when a body is closed over its captures. */
 type Fate =
   /** It depends on a state: it is part of the body. */
   | 'changes'
@@ -186,7 +186,7 @@ function refuseUnchecked(): never {
 class Closure {
   readonly #parameters: readonly Expr[];
   readonly #fates = new Map<Expr, Fate>();
-  /** Of what is repeated: its arithmetic, and the elements that it reads. */
+  /** The arithmetic of repeated nodes, and the elements that they read. */
   readonly #costs = new Map<Expr, { readonly cost: number; readonly read: number }>();
   readonly #closed = new Map<Expr, Expr>();
   readonly captured: Expr[] = [];

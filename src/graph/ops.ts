@@ -3,7 +3,7 @@
  *
  * The fluent methods and free functions, inference, both code generators, the reference docs and the generic op test
  * all come from a row. Adding an op is adding a row, plus its kernel in `native/cpu/` if it is new arithmetic (the CPU
- * kernel has the op's name). What is built from ops is a composite (`composites.ts`) and has no row.
+ * kernel has the op's name). A function built from ops is a composite (`composites.ts`) and has no row.
  *
  * float16 and bfloat16 have no entries of their own: every op computes them in float32 and rounds its result, so a
  * fused chain has the same values as an unfused one.

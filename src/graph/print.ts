@@ -42,7 +42,7 @@ export function formatCount({ steps, condition, every }: LoopCount): string {
   return every === undefined ? often : `${often}, every ${every} kept`;
 }
 
-/** What a node does, without its id, inputs, dtype and shape. */
+/** A node's operation, without its id, inputs, dtype and shape. */
 export function formatNodeData(node: GraphNodeData): string {
   switch (node.kind) {
     case 'source':

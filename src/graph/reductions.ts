@@ -18,7 +18,7 @@ interface ReductionRule<Gives extends Rule = Rule> {
 export interface ReduceRow {
   /** The dtype the elements are cast to before they are combined, and that of the result. */
   readonly dtype: ReductionRule;
-  /** What the reduction of no elements gives; `undefined`: it is an error, as in NumPy. */
+  /** The result over no elements; `undefined`: an error, as in NumPy. */
   readonly identity: number | boolean | undefined;
   /** Values in the accumulator. */
   readonly width: 1 | 2 | 3;

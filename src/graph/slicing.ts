@@ -12,7 +12,7 @@ import { checkInteger, clippedInteger } from './shape.js';
 export type Range = readonly (number | null | undefined)[];
 
 /**
- * What `slice` takes of one axis: an index (the axis goes away), `[start, stop, step]`, null for all of it, `'...'` for
+ * A selector of one axis in `slice`: an index (the axis goes away), `[start, stop, step]`, null for all of it, `'...'` for
  * as many whole axes as are left, `'newaxis'` for a new axis of size 1, or NumPy's text, with commas for several axes:
  * `'1:10:2, ::-1'`.
  */

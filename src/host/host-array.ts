@@ -28,7 +28,7 @@ export interface ShapedData {
   readonly dtype?: string | undefined;
 }
 
-/** What becomes an array: a scalar, a typed array, nested lists of scalars or of typed arrays, or data with a layout. */
+/** Data that becomes an array: a scalar, a typed array, nested lists of scalars or of typed arrays, or data with a layout. */
 export type ArrayData = Scalar | TypedArray | Nested | ShapedData;
 
 /** Options of `lazy`. */
@@ -39,7 +39,7 @@ export interface ArrayOptions {
   readonly shape?: ShapeArgument | undefined;
 }
 
-/** What other libraries call a dtype, where it is not our name; undefined: the data says. */
+/** Dtype names of other libraries that differ from ours; undefined: the data decides. */
 const FOREIGN: Readonly<Record<string, DType | undefined>> = {
   uint8_clamped: 'uint8',
   uint8c: 'uint8',

@@ -144,7 +144,7 @@ export class NDArray<out D extends DType = DType> {
     });
   }
 
-  /** What `console.log` shows. */
+  /** The text that `console.log` shows. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return this.toString();
   }

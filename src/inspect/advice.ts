@@ -1,4 +1,4 @@
-/** What to do about a value that goes through memory, for each reason why two steps are not one. */
+/** Advice on a value that goes through memory, for each reason why two steps are not one. */
 import type { Reason } from '../fusion/partition/join.js';
 
 /** One sentence for each code. */

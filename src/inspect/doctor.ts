@@ -31,7 +31,7 @@ export interface Finding {
   readonly name: string;
   readonly status: Status;
   readonly value: string;
-  /** What its absence costs. */
+  /** The consequence of its absence. */
   readonly cost?: string;
   /** How to get it. */
   readonly remedy?: string;

@@ -6,7 +6,7 @@ import { Graph } from '@dagrejs/graphlib';
 import { formatBytes } from '../graph/format.js';
 import type { ExplanationData } from './explanation-data.js';
 
-/** What a graphlib node of a plan carries. */
+/** The label of a plan's node in graphlib. */
 export interface PlanNode {
   readonly kind: 'step' | 'input' | 'output';
   readonly label: string;

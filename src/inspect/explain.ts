@@ -28,7 +28,7 @@ import type { ExplainedEdge, ExplainedStep, ExplanationData } from './explanatio
 import { Lines } from './lines.js';
 import { peaksOf } from './summary.js';
 
-/** What `explain()` tells: prints as text, `toJSON()` is stable data, `toDot()` and `toMermaid()` draw the plan. */
+/** The result of `explain()`: prints as text, `toJSON()` is stable data, `toDot()` and `toMermaid()` draw the plan. */
 export class Explanation implements ExplanationData {
   readonly device!: string;
   readonly deviceReason!: string;
@@ -143,7 +143,7 @@ export function explainExprs(
   const planned = planGraph(canonical, device, {
     exact,
     place,
-    // What is sharded has the same kernels, and a budget for each device.
+    // A sharded job has the same kernels, and a budget for each device.
     ...(isSharded ? {} : budgets),
     trace: (trace) => passes.push(trace),
     origins,
@@ -190,7 +190,7 @@ function edgesOf(partition: Partition, planned: Planned, first = 0, prefix = '',
     positions.push(next);
     next += countSteps(step);
   }
-  // What a loop gives comes from the last step of its body.
+  // The results of a loop come from the last step of its body.
   const lastOf = (k: number): number => positions[k]! + countSteps(partition.steps[k]!) - 1;
   const own = partition.edges().map(({ buffer, from, to, reason }): ExplainedEdge => {
     const label = `${prefix}${buffer}`;

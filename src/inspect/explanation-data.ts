@@ -1,4 +1,4 @@
-/** What `explain.ts` finds of a compute, as plain data. */
+/** The findings of `explain.ts` as plain data. */
 import type { Reason } from '../fusion/partition/join.js';
 import type { PassTrace } from '../fusion/passes/pipeline.js';
 
@@ -31,7 +31,7 @@ export interface ExplainedStep {
 
 /** A value that goes through memory from one step to another. */
 export interface ExplainedEdge {
-  /** What is stored: `node 12`. */
+  /** The stored value: `node 12`. */
   readonly buffer: string;
   /** Positions in `steps`. */
   readonly from: number;
@@ -40,7 +40,7 @@ export interface ExplainedEdge {
   readonly bytes: number;
   /** Why the two steps are not one. */
   readonly reason: Reason;
-  /** What can be done about it: a sentence for each reason. */
+  /** Advice: a sentence for each reason. */
   readonly advice: string;
 }
 

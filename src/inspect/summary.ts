@@ -41,7 +41,7 @@ export interface PhaseSummary {
   readonly steps: readonly string[];
 }
 
-/** What `plan()` tells. */
+/** The result of `plan()`. */
 export interface PlanSummary {
   /** The device; of several, their names with commas between them. */
   readonly device: string;
@@ -55,7 +55,7 @@ export interface PlanSummary {
   readonly phases: readonly PhaseSummary[];
   /** The most host memory that it takes beside arrays and results, in bytes: an upper bound. */
   readonly hostPeakBytes: number;
-  /** What is computed tile by tile, because it does not fit as a whole; empty: everything fits. */
+  /** Steps that run tile by tile, because they do not fit as a whole; empty: everything fits. */
   readonly sweeps: readonly SweepSummary[];
   /** Every buffer with its place, and every step. */
   toString(): string;

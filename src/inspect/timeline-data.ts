@@ -1,4 +1,4 @@
-/** What a timeline holds, as plain data: spans of work and samples of memory. */
+/** The contents of a timeline as plain data: spans of work and samples of memory. */
 import type { HostWork } from '../exec/native/recorder.js';
 
 /** In the order of `Kind` in `native/runtime/recorder.h`. */
@@ -44,7 +44,7 @@ export interface TimelineSpan {
   readonly tile?: number;
 }
 
-/** What a device, or the host, has out from a time on. */
+/** Bytes in use on a device, or the host, from a time on. */
 export interface MemorySample {
   readonly device: string;
   readonly time: number;

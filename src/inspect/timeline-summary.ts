@@ -1,4 +1,4 @@
-/** What a timeline comes to: work by the time it took, rates of copies, how busy streams were. Called by `Timeline`. */
+/** Totals of a timeline: work by its time, rates of copies, utilisation of streams. Called by `Timeline`. */
 import { formatBytes } from '../graph/format.js';
 import { devicesOf, rateOf, rowsOf } from './chrome-trace.js';
 import type { SpanKind, TimelineData, TimelineSpan } from './timeline-data.js';
@@ -26,7 +26,7 @@ export interface StreamSummary {
   readonly rate: number;
 }
 
-/** What a timeline comes to: how busy streams were, and what took the time. */
+/** Totals of a timeline: utilisation of streams, and work by its time. */
 export interface Summary {
   readonly duration: number;
   readonly streams: readonly StreamSummary[];

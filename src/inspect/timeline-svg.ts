@@ -16,7 +16,7 @@ export interface PictureOptions {
   readonly to?: number | undefined;
   /** Whether to show what threads of the host did; without it, they are shown. */
   readonly host?: boolean | undefined;
-  /** What stands above the picture, and names it to screen readers. */
+  /** The title above the picture, also for screen readers. */
   readonly title?: string | undefined;
 }
 

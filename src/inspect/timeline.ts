@@ -12,7 +12,7 @@ import { drawTimeline, type PictureOptions } from './timeline-svg.js';
 
 const MILLISECOND = 1e6;
 
-/** What ran when: prints as a table, `toChromeTrace()` is JSON for trace viewers, `toSVG()` a picture. */
+/** A timeline of spans: prints as a table, `toChromeTrace()` is JSON for trace viewers, `toSVG()` a picture. */
 export class Timeline implements TimelineData {
   readonly duration: number;
   readonly spans: readonly TimelineSpan[];
@@ -86,7 +86,7 @@ export function timelineOf({ native, spans: own }: Recording): Timeline {
       ...(tile! < 0 ? {} : { tile: tile! }),
     });
   }
-  // What contains another begins before it, or ends after it.
+  // An enclosing span begins before the inner one, or ends after it.
   all.sort((a, b) => a.begin - b.begin || b.end - a.end);
   const memory: MemorySample[] = [];
   for (let at = 0; at < samples.length; at += SAMPLE_FIELDS) {

@@ -13,7 +13,7 @@ import { isTypedArray } from '../host/elements.js';
 import { ArgumentError, DTypeError, expected } from '../host/errors.js';
 import { called } from '../host/site.js';
 
-/** What is needed of apache-arrow's Data: values from its own first element on. */
+/** The used part of apache-arrow's Data: values from its own first element on. */
 interface ArrowData {
   readonly length: number;
   readonly nullCount: number;
@@ -32,9 +32,9 @@ export interface ArrowColumn {
   get(index: number): unknown;
 }
 
-/** What to do about missing values. */
+/** Treatment of missing values. */
 export interface NullOptions {
-  /** What stands for a missing value; without it, a column with missing values is refused. */
+  /** The value that replaces a missing one; without it, a column with missing values is refused. */
   readonly nulls?: number | bigint | undefined;
 }
 

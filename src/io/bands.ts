@@ -47,7 +47,7 @@ export function inBands(
   const readBand = (at: number, signal: AbortSignal | undefined): Band => {
     const { start, end } = rangeOf(at);
     const band: Band = { start, end, elements: Promise.resolve(read(start, end - start, signal)) };
-    // What failed is read again when it is asked for again.
+    // A failed band is dropped, so that the next request reads it again.
     band.elements.catch(() => drop(band));
     const most = Math.max(KEPT_BANDS - 1, Math.floor(KEPT_BYTES / ((end - start) * byteLengthOf(dtype))) - 1);
     kept.splice(0, Math.max(0, kept.length - most));

@@ -1,8 +1,8 @@
 /**
  * A file that is read: opened only if it is a regular one, read exactly or refused, known again later by its stamp.
  *
- * Every failure is a FileError that names the file. What the bytes mean is the formats' (`npy.ts` …), which call this;
- * elements that a graph reads are the native side's (`native/runtime/file.cpp`).
+ * Every failure is a FileError that names the file. The meaning of the bytes is left to the formats (`npy.ts` …), which call
+ * this; elements that a graph reads are read by `native/runtime/file.cpp`.
  */
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';

@@ -47,7 +47,7 @@ export type DecoderFailure =
 export interface DecoderJob {
   readonly kind: string;
   readonly task: unknown;
-  /** Undefined: there is no file of that name. What it throws rejects the job. */
+  /** Undefined: there is no file of that name. An error rejects the job. */
   read(range: DecoderRange): Promise<DecoderBytes | undefined>;
   /** The function that a user called, what it decodes, and the file or folder: for errors. */
   readonly op: string;
@@ -118,7 +118,7 @@ export class Decoder {
     this.#deadline = deadline;
   }
 
-  /** What a job gives. Rejects with the error of its failure, or the signal's reason, at once: its thread is then stopped. */
+  /** The result of a job. Rejects with its error, or at once with the signal's reason, after which its thread is stopped. */
   decode(job: DecoderJob, signal?: AbortSignal): Promise<unknown> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();

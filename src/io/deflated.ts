@@ -1,8 +1,8 @@
 /**
  * Deflated members of archives as arrays: inflated from front to back while parts of them are asked for in about that order.
- * What is asked for again, or was passed, is inflated again from the beginning. Called by `npz.ts`.
+ * A part before the current position is inflated again from the beginning. Called by `npz.ts`.
  *
- * Of what was inflated a stretch is kept, for parts that overlap or come a little out of order.
+ * The last stretch of inflated bytes is kept, for parts that overlap or come a little out of order.
  */
 import { crc32, createInflateRaw, type InflateRaw } from 'node:zlib';
 import { typedArrayOver } from '../exec/native/host-memory.js';

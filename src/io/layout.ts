@@ -1,6 +1,6 @@
 /**
- * How an array lies in a file: dtype, shape, order, byte order, and where its first byte is. What every format's reader
- * gives and every writer takes; also the checks of sizes that they share, and the node of such an array.
+ * How an array lies in a file: dtype, shape, order, byte order, and where its first byte is. Every
+ * reader gives one and every writer takes one; the size checks that they share and the node of such an array are here, too.
  */
 import { endianness } from 'node:os';
 import { byteLengthOf, DTYPE_INFO, type DType } from '../graph/dtype.js';

@@ -62,8 +62,8 @@ async function npyArray(site: Site, path: FilePath): Promise<Lazy> {
 }
 
 /**
- * The arrays of a `.npz` archive by name. Those that are stored are read in place; compressed ones are inflated when they
- * are computed with. Rejects with a FileError for what is no such archive.
+ * The arrays of a `.npz` archive by name. Stored members are read in place; compressed ones are inflated when a
+ * graph that reads them runs. Rejects with a FileError for a file that is no such archive.
  */
 export function loadNpz(path: FilePath, options?: LoadOptions): Promise<LazyRecord>;
 export async function loadNpz(

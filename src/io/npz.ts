@@ -67,7 +67,7 @@ async function memberOf(file: DataFile, zip: ZipFile, entry: Entry): Promise<Mem
   });
 }
 
-/** What yauzl throws is about the archive: a FileError with its message. */
+/** Turns an error of yauzl, which is about the archive, into a FileError with its message. */
 async function refusing<T>(file: DataFile, call: () => Promise<T>): Promise<T> {
   try {
     return await call();

@@ -142,7 +142,7 @@ async function targetOf(op: string, path: string): Promise<{ target: string; mod
   return { target, mode: stats.mode & 0o777 };
 }
 
-/** What file systems answer that cannot sync a folder, or do not let it be opened: the file itself is on the disk. */
+/** Errors of file systems that cannot sync a folder, or do not let it be opened: the file itself is on the disk. */
 const UNSYNCED = ['EINVAL', 'ENOTSUP', 'EACCES', 'EPERM', 'EISDIR'];
 
 /** Brings a rename to the disk. */

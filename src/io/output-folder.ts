@@ -13,7 +13,7 @@ import { asFileError, refuser } from './data-file.js';
 import { isThere, OutputFile, syncFolder } from './output-file.js';
 import { Temporary } from './temporary.js';
 
-/** What a folder holds beside its elements, and where those are in it. */
+/** The files of a folder beside its elements, and the places of the elements. */
 export interface FolderLayout {
   /** The path of the file of elements. */
   readonly member: string;
@@ -119,7 +119,7 @@ async function putInPlace(made: Temporary, target: string): Promise<void> {
   await rename(before, made.path);
 }
 
-/** The folder that a path names or will name. What is there is one of this kind. */
+/** The folder that a path names or will name. An existing one has to be of this format. */
 async function targetOf(op: string, path: string, { name }: FolderLayout): Promise<string> {
   if (!(await isThere(path))) return join(await realpath(dirname(path)), basename(path));
   const target = await realpath(path);

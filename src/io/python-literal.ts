@@ -18,7 +18,7 @@ export class PythonTuple {
   constructor(readonly items: readonly PythonLiteral[]) {}
 }
 
-/** What is wrong with a text, and where. */
+/** The mistake in a text, and its position. */
 export class LiteralError extends Error {
   override name = 'LiteralError';
 }

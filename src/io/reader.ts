@@ -1,5 +1,5 @@
 /**
- * Arrays whose elements come from a function when a graph runs: `fromReader`. What `zarr.ts` and `parquet.ts` are made of.
+ * Arrays whose elements come from a function when a graph runs: `fromReader`. The base of `zarr.ts` and `parquet.ts`.
  *
  * A reader is called for a line of elements, in C order: for all that a graph needs, or where that does not fit into the memory
  * that the graph may use, for part after part of it.
@@ -28,7 +28,7 @@ export type ReadElements = (
   signal?: AbortSignal,
 ) => TypedArray | Promise<TypedArray>;
 
-/** What a function that reads gives. */
+/** The result of a function that reads. */
 export interface FromReaderOptions {
   readonly dtype: DType;
   readonly shape: ShapeArgument;
@@ -67,8 +67,8 @@ export function readerExpr(label: string, dtype: DType, shape: Shape, read: Read
  * An array whose elements `read(start, count, signal)` gives, when a graph runs, as a typed array of the dtype's memory. What
  * it throws rejects the compute.
  *
- * Of what does not fit into the memory of a job, `read` is asked for parts while the job holds its device: it must not compute on
- * that device then, since the one would wait for the other.
+ * For an array that does not fit into the memory of a job, `read` is called for parts while the job holds its device.
+ * It must not compute on that device then: the two would wait for each other.
  */
 export function fromReader(read: ReadElements, options: FromReaderOptions): Lazy;
 export function fromReader(

@@ -2,7 +2,7 @@
  * Files as places for results: `x.compute({ to: npy('x.npy') })`. A sink is a path and a function that lays out a file for
  * the arrays it is given; `output-file.ts` writes it, `store.ts` brings both together.
  *
- * What a format cannot hold is refused before anything is computed.
+ * An array that a format cannot hold is refused before anything is computed.
  */
 import { crc32 } from 'node:zlib';
 import { checkOptions, oneOf, refuseMore } from '../graph/arguments.js';

@@ -39,7 +39,7 @@ export class Temporary {
     return new Temporary(join(dirname(target), `.weft-${randomUUID()}.tmp`));
   }
 
-  /** What has the name stays, or there is nothing: it has another one now, or was never made. */
+  /** Ends the guard without deleting: the file was renamed, or never made. */
   keep(): void {
     if (unfinished.delete(this.path)) releasePath(this.#guard);
   }

@@ -170,7 +170,7 @@ async function readRows(
   return elements.subarray(from, from + count);
 }
 
-/** What zarrita gave, a chunk or one value, as elements in C order. */
+/** A result of zarrita, a chunk or one value, as elements in C order. */
 function inCOrder(fetched: unknown, dtype: DType): TypedArray {
   if (typeof fetched !== 'object' || fetched === null || !('data' in fetched))
     return scalarOf(fetched, dtype);

@@ -1,6 +1,6 @@
 /**
- * The metadata of a Zarr array, versions 2 and 3, checked as far as lengths and places of chunks depend on it. What codecs and
- * types mean is zarrita's to know, which gets the metadata of an array without shards: its chunks are those in the shards.
+ * The metadata of a Zarr array, versions 2 and 3, checked as far as lengths and places of chunks depend on it. Codecs and
+ * types are left to zarrita, which gets the metadata of an array without shards: its chunks are those in the shards.
  *
  * Format: Zarr's specifications of versions 2 and 3, and the codec `sharding_indexed`, version 1. Called by `zarr.js`.
  */
