@@ -1,6 +1,6 @@
 /**
- * Prints a Markdown table of benchmark lines: `node dist/bench/compare.js weft.jsonl peers.jsonl …`, files of JSON lines as
- * `run.ts` and the peers' benchmarks print them.
+ * Prints a Markdown table of benchmark lines: `node dist/bench/compare.js weft.jsonl peers.jsonl …`, files of
+ * JSON lines as `run.ts` and the peers' benchmarks print them.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -1,6 +1,7 @@
 /**
- * Times one workload as the CPU peers' benchmark does: inputs are typed arrays in memory or files, a call builds the expression,
- * computes it and ends with the result in memory of its own. The fields are those of the peers' JSON lines.
+ * Times one workload as the CPU peers' benchmark does: inputs are typed arrays in memory or files, a call
+ * builds the expression, computes it and ends with the result in memory of its own. The fields are those of
+ * the peers' JSON lines.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * The workloads of the CPU peers' benchmark: the same names, inputs and sizes at both scales, and the same counts of bytes
- * and operations.
+ * The workloads of the CPU peers' benchmark: the same names, inputs and sizes at both scales, and the same
+ * counts of bytes and operations.
  */
 import type { DType } from '../src/index.js';
 import * as expressions from './expressions.js';

@@ -1,4 +1,7 @@
-/** A digest of results' bytes, by which runs on different devices are held to the same bits. Called by `devices.ts`. */
+/**
+ * A digest of results' bytes, by which runs on different devices are held to the same bits. Called by
+ * `devices.ts`.
+ */
 import { createHash } from 'node:crypto';
 import type { NDArray } from '../src/index.js';
 

@@ -1,4 +1,7 @@
-/** Times of the workloads of `devices-workloads.ts` on so many GPUs, with digests of results and timelines. Called by `devices.ts`. */
+/**
+ * Times of the workloads of `devices-workloads.ts` on so many GPUs, with digests of results and timelines.
+ * Called by `devices.ts`.
+ */
 import {
   type Batch,
   batch,

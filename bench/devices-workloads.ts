@@ -1,6 +1,6 @@
 /**
- * What `devices.ts` measures on one and on several GPUs: the arrays that are there before, what is computed from them, and the
- * jobs of a batch. `peers-devices.py` does the same by hand.
+ * What `devices.ts` measures on one and on several GPUs: the arrays that are there before, what is computed
+ * from them, and the jobs of a batch. `peers-devices.py` does the same by hand.
  */
 import { arange, type CompileOptions, type Lazy, lazy, pinned } from '../src/index.js';
 
@@ -21,7 +21,10 @@ export const scaleOf = (scale: number): Scale => ({
   side: Math.max(256, Math.round(4096 * Math.sqrt(scale))),
 });
 
-/** Arrays in host memory, each made when one first asks for it: several workloads and all counts of devices read the same. */
+/**
+ * Arrays in host memory, each made when one first asks for it: several workloads and all counts of devices
+ * read the same.
+ */
 export class HostArrays {
   readonly #scale: Scale;
   readonly #device: string;

@@ -1,11 +1,12 @@
 /**
- * One array on one and on several GPUs: `node dist/bench/devices.js [--devices 1,2,4] [--scale 1] [--only name,name] [--repeats 20]
- * [--jobs 256] [--concurrency 4] [--seconds 200] [--profiles folder]` prints a JSON line for each workload: for each count of devices the least
- * seconds of functions made by `compile`, for all but the first count the ratio to it and whether the bits are the same. `bus` and
- * `bus-pinned` tell how copies from the host to all of the devices scale; `large` is an array of 1.6 × one GPU's memory.
+ * One array on one and on several GPUs: `node dist/bench/devices.js [--devices 1,2,4] [--scale 1] [--only
+ * name,name] [--repeats 20] [--jobs 256] [--concurrency 4] [--seconds 200] [--profiles folder]` prints a JSON
+ * line for each workload: for each count of devices the least seconds of functions made by `compile`, for all
+ * but the first count the ratio to it and whether the bits are the same. `bus` and `bus-pinned` tell how
+ * copies from the host to all of the devices scale; `large` is an array of 1.6 × one GPU's memory.
  *
- * A workload is repeated for two seconds at most; after `--seconds` no other one is begun. With `--profiles`, timelines of the
- * workloads in PROFILED are written there: as a table and as a Chrome trace.
+ * A workload is repeated for two seconds at most; after `--seconds` no other one is begun. With `--profiles`,
+ * timelines of the workloads in PROFILED are written there: as a table and as a Chrome trace.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,8 @@
 /**
- * Times one workload as the GPU peers' benchmark does: inputs stay on the device, a call computes the expression and leaves
- * the result there; the clock stops when it is complete. The expression is compiled, as one writes it for repeated calls
- * (`compile`), and so built and planned in the first call alone. The fields are those of the peers' JSON lines.
+ * Times one workload as the GPU peers' benchmark does: inputs stay on the device, a call computes the
+ * expression and leaves the result there; the clock stops when it is complete. The expression is compiled, as
+ * one writes it for repeated calls (`compile`), and so built and planned in the first call alone. The fields
+ * are those of the peers' JSON lines.
  */
 import {
   type Compiled,
@@ -31,7 +32,10 @@ export interface GpuLine {
   readonly checksum: number;
   /** Steps of the plan: generated kernels and library products. */
   readonly kernels: number;
-  /** Upper bound of the device memory held, resident inputs included; on the CPU without results, which are the user's. */
+  /**
+   * Upper bound of the device memory held, resident inputs included; on the CPU without results, which are
+   * the user's.
+   */
   readonly peak_bytes: number;
   readonly device: string;
   /** How the expression is called. */

@@ -1,6 +1,7 @@
 /**
- * The workloads of the GPU peers' benchmark: the same names, inputs' sizes and ranges at full scale, and the same counts of
- * bytes and operations. At small scale every workload is small, so that a test can run them all.
+ * The workloads of the GPU peers' benchmark: the same names, inputs' sizes and ranges at full scale, and the
+ * same counts of bytes and operations. At small scale every workload is small, so that a test can run them
+ * all.
  */
 import type { DType, Lazy } from '../src/index.js';
 import * as expressions from './expressions.js';

@@ -1,8 +1,10 @@
 /**
- * Where the time of a small compute goes: prints microseconds for one that is waited for, for many started together, and for
- * one with its arrays on the host; and of the native run alone, when it was taken, queued, seen to end, and told.
+ * Where the time of a small compute goes: prints microseconds for one that is waited for, for many started
+ * together, and for one with its arrays on the host; and of the native run alone, when it was taken, queued,
+ * seen to end, and told.
  *
- * `node dist/bench/latency.js [--device cuda:0|cpu] [--count 1000]`. `gpu-workloads.ts` has the workloads held to targets.
+ * `node dist/bench/latency.js [--device cuda:0|cpu] [--count 1000]`. `gpu-workloads.ts` has the workloads
+ * held to targets.
  */
 import { parseArgs } from 'node:util';
 import { exprOf } from '../src/api/lazy.js';
@@ -27,7 +29,9 @@ const WARM = 200;
 
 const dot = (a: Lazy, b: Lazy): Lazy => a.mul(b).sum();
 
-/** Prints the median and the least of the microseconds that `body` takes, as a share of the calls it makes. */
+/**
+ * Prints the median and the least of the microseconds that `body` takes, as a share of the calls it makes.
+ */
 async function time(name: string, body: () => Promise<void>, calls = 1): Promise<void> {
   const times: number[] = [];
   for (let i = 0; i < WARM / calls; i++) await body();

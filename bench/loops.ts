@@ -1,7 +1,8 @@
 /**
- * Loops whose bodies are several kernels, and conditions: microseconds a step. `node dist/bench/loops.js [--device cuda]
- * [--only name,name] [--scale small] [--repeats 7] [--file out]` prints a JSON line for each; `peers-loops.py` does the same work.
- * Results of the first steps are compared with the CPU's, or a line has an error in place of numbers.
+ * Loops whose bodies are several kernels, and conditions: microseconds a step. `node dist/bench/loops.js
+ * [--device cuda] [--only name,name] [--scale small] [--repeats 7] [--file out]` prints a JSON line for each;
+ * `peers-loops.py` does the same work. Results of the first steps are compared with the CPU's, or a line has
+ * an error in place of numbers.
  */
 import { appendFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

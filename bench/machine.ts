@@ -1,6 +1,6 @@
 /**
- * The state of the machine during a CPU benchmark: how much CPU time other processes take, and how fast memory is. Linux
- * only; elsewhere the numbers are left out.
+ * The state of the machine during a CPU benchmark: how much CPU time other processes take, and how fast
+ * memory is. Linux only; elsewhere the numbers are left out.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

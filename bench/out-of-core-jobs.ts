@@ -1,6 +1,7 @@
 /**
- * Jobs larger than a budget, with what their results have to be: arrays of a repeated pattern, whose sums and means are those
- * of the pattern. `peers-out-of-core.py` has the same jobs and the same numbers. Called by `out-of-core.ts`.
+ * Jobs larger than a budget, with what their results have to be: arrays of a repeated pattern, whose sums and
+ * means are those of the pattern. `peers-out-of-core.py` has the same jobs and the same numbers. Called by
+ * `out-of-core.ts`.
  */
 import {
   type ComputeOptions,
@@ -191,7 +192,9 @@ function nearest(n: number): Job {
 
 type Product = 'resident' | 'whole' | 'budget';
 
-/** A float32 product: inputs and result on the device, in host memory, and so within a third of what it takes. */
+/**
+ * A float32 product: inputs and result on the device, in host memory, and so within a third of what it takes.
+ */
 async function product(n: number, how: Product, device: string): Promise<Job> {
   const data = [7, 5].map((step) => repeated(n * n, 17, (i) => ((i * step) % 17) / 17));
   const host = data.map((values) => lazy(values).reshape([n, n]));

@@ -1,10 +1,12 @@
 /**
- * Jobs larger than a budget: how fast they stream, and what they hold. `node dist/bench/out-of-core.js [--device cuda] [--gib 16]
- * [--only name,name] [--file x.npy] [--repeats 5]` prints a JSON line for each; the file is one that `peers-out-of-core.py` makes,
- * and is read from the disk, not from the system's cache of it.
+ * Jobs larger than a budget: how fast they stream, and what they hold. `node dist/bench/out-of-core.js
+ * [--device cuda] [--gib 16] [--only name,name] [--file x.npy] [--repeats 5]` prints a JSON line for each;
+ * the file is one that `peers-out-of-core.py` makes, and is read from the disk, not from the system's cache
+ * of it.
  *
- * Rates count the bytes of inputs and results once, however often they are copied. `first` is the first run: kernels are
- * compiled, and results go to memory that the system has just handed out; `steady` is the median of those after the second.
+ * Rates count the bytes of inputs and results once, however often they are copied. `first` is the first run:
+ * kernels are compiled, and results go to memory that the system has just handed out; `steady` is the median
+ * of those after the second.
  */
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';

@@ -1,6 +1,6 @@
 /**
- * Graphs of about a given number of nodes in the shapes that users' programs give them: what planning is measured on.
- * Called by `planning.ts`.
+ * Graphs of about a given number of nodes in the shapes that users' programs give them: what planning is
+ * measured on. Called by `planning.ts`.
  */
 import { concat, type Lazy, lazy } from '../src/index.js';
 
@@ -9,7 +9,10 @@ export type GraphShape = (count: number) => Lazy[];
 
 const zeros = new Float32Array(1024);
 
-/** An array of its own, over memory that all rows share: what is measured is not the engine's making of memory. */
+/**
+ * An array of its own, over memory that all rows share: what is measured is not the engine's making of
+ * memory.
+ */
 const row = (): Lazy => lazy(zeros.subarray());
 
 /** `count` dependent additions. */

@@ -1,10 +1,10 @@
 /**
- * Runs Weft's benchmark and prints one JSON line per workload, in the format of the peers' benchmarks, for `compare.ts` and
- * for their own tables.
+ * Runs Weft's benchmark and prints one JSON line per workload, in the format of the peers' benchmarks, for
+ * `compare.ts` and for their own tables.
  *
- * `npm run bench -- --device cuda|cpu [--only a,b] [--skip a,b] [--scale full|small] [--out file]`. On a GPU these are the
- * GPU peers' workloads, on the CPU the CPU peers'; `--workloads gpu|cpu` asks for the others. For the CPU, give the process
- * the same CPUs as the peers: `taskset -c 0,1 npm run bench -- --device cpu`.
+ * `npm run bench -- --device cuda|cpu [--only a,b] [--skip a,b] [--scale full|small] [--out file]`. On a GPU
+ * these are the GPU peers' workloads, on the CPU the CPU peers'; `--workloads gpu|cpu` asks for the others.
+ * For the CPU, give the process the same CPUs as the peers: `taskset -c 0,1 npm run bench -- --device cpu`.
  */
 import { appendFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -1,6 +1,7 @@
 /**
- * Chains of small steps that meet in the end: how long a call of a compiled function takes, and in how many streams it runs.
- * `node dist/bench/streams.js [--device cuda:0] [--count 200]` prints a JSON line for each kind of chain and size.
+ * Chains of small steps that meet in the end: how long a call of a compiled function takes, and in how many
+ * streams it runs. `node dist/bench/streams.js [--device cuda:0] [--count 200]` prints a JSON line for each
+ * kind of chain and size.
  */
 import { parseArgs } from 'node:util';
 import { compile, type Lazy, persist, stack } from '../src/index.js';

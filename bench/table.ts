@@ -1,6 +1,6 @@
 /**
- * Lines of several peers as a Markdown table, and how Weft stands to the best of the others. Takes the lines of both
- * benchmarks, Weft's and the peers'; called by `compare.ts`.
+ * Lines of several peers as a Markdown table, and how Weft stands to the best of the others. Takes the lines
+ * of both benchmarks, Weft's and the peers'; called by `compare.ts`.
  */
 import { median } from './statistics.js';
 
@@ -80,8 +80,8 @@ function cellsOf(row: Row, columns: readonly string[]): string[] {
 }
 
 /**
- * CPU benchmarks feed every peer the same numbers, so their checksums must agree; those of the GPU peers are each peer's own
- * random numbers.
+ * CPU benchmarks feed every peer the same numbers, so their checksums must agree; those of the GPU peers are
+ * each peer's own random numbers.
  */
 function notesOf(row: Row): string[] {
   const lines = [...row.best.values()];
@@ -104,7 +104,9 @@ function notesOf(row: Row): string[] {
   ];
 }
 
-/** Markdown: a row for each workload, a column for each peer, Weft first, its time over the best other's last. */
+/**
+ * Markdown: a row for each workload, a column for each peer, Weft first, its time over the best other's last.
+ */
 export function comparisonTable(lines: readonly Line[]): string {
   const rows = rowsOf(lines);
   const found = [...new Set(rows.flatMap(({ best }) => [...best.keys()]))];

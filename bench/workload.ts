@@ -1,6 +1,7 @@
 /**
- * What a workload is, and the numbers it is fed. The lists are in `gpu-workloads.ts` and `cpu-workloads.ts`, which have
- * the names, sizes and inputs of the peers' benchmarks; timing is in `gpu-measure.ts` and `cpu-measure.ts`.
+ * What a workload is, and the numbers it is fed. The lists are in `gpu-workloads.ts` and `cpu-workloads.ts`,
+ * which have the names, sizes and inputs of the peers' benchmarks; timing is in `gpu-measure.ts` and
+ * `cpu-measure.ts`.
  */
 import { arange, concat, type DType, type Lazy } from '../src/index.js';
 
@@ -13,7 +14,9 @@ export interface Input {
   readonly low?: number;
   readonly high?: number;
   readonly dtype?: DType;
-  /** The array is so many equal pieces along its first axis, whose seeds are `seed` and the numbers after it. */
+  /**
+   * The array is so many equal pieces along its first axis, whose seeds are `seed` and the numbers after it.
+   */
   readonly pieces?: number;
 }
 
@@ -57,8 +60,8 @@ export const makeWorkload = (
 export const elementCount = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
 
 /**
- * float32 numbers in [low, high): a hash of index + seed · 0x9E3779B9 in uint32 (Chris Wellons, "Hash Prospector"), its
- * top 24 bits over 2^24. The peers' CPU benchmark makes the very same numbers.
+ * float32 numbers in [low, high): a hash of index + seed · 0x9E3779B9 in uint32 (Chris Wellons, "Hash
+ * Prospector"), its top 24 bits over 2^24. The peers' CPU benchmark makes the very same numbers.
  */
 export function uniform(input: Input): Lazy {
   const { shape, seed, low = 0, high = 1, dtype = 'float32', pieces = 1 } = input;

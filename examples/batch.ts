@@ -1,6 +1,6 @@
 /**
- * A folder of .npy files, each of which is standardized by columns into another folder, on every GPU or the CPU: files are
- * read and written while others are computed, and one that is broken does not stop the rest.
+ * A folder of .npy files, each of which is standardized by columns into another folder, on every GPU or the
+ * CPU: files are read and written while others are computed, and one that is broken does not stop the rest.
  *
  * Run it with `node dist/examples/batch.js [--device cpu|cuda] [folder]`; without a folder it makes one.
  */

@@ -1,6 +1,6 @@
 /**
- * (A @ B).sum(0): the column sums of a product. Weft sums the columns of A first and multiplies one row by B, which is
- * a thousandth of the work; the loop does the same, in float64.
+ * (A @ B).sum(0): the column sums of a product. Weft sums the columns of A first and multiplies one row by B,
+ * which is a thousandth of the work; the loop does the same, in float64.
  *
  * Run it with `node dist/examples/column-sum-of-product.js [--device cpu|cuda]`.
  */

@@ -1,8 +1,9 @@
 /**
- * Heat spreads through a plate with cold edges: a loop that stays on the device, a picture of it now and then, and the last
- * one compared with a plain loop.
+ * Heat spreads through a plate with cold edges: a loop that stays on the device, a picture of it now and
+ * then, and the last one compared with a plain loop.
  *
- * Run it with `node dist/examples/diffusion.js [--device cpu|cuda] [--size 512] [--steps 6000] [--frames 6] [--out folder]`.
+ * Run it with `node dist/examples/diffusion.js [--device cpu|cuda] [--size 512] [--steps 6000] [--frames 6]
+ * [--out folder]`.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Three million flights of the USA in 2001, from the Parquet file in vega-datasets, as typed arrays. Reading is
- * hyparquet's; called by `flights.ts`.
+ * Three million flights of the USA in 2001, from the Parquet file in vega-datasets, as typed arrays. Reading
+ * is hyparquet's; called by `flights.ts`.
  */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';

@@ -1,8 +1,10 @@
 /**
- * The main job: what three million flights say about delays, as one lazy program. Means, deviations, correlations by a
- * matrix product, a histogram and shares by masks and sums: one compute, and the work they share is done once.
+ * The main job: what three million flights say about delays, as one lazy program. Means, deviations,
+ * correlations by a matrix product, a histogram and shares by masks and sums: one compute, and the work they
+ * share is done once.
  *
- * Run it with `npm run demo`, or `node dist/examples/flights.js [--device cpu|cuda]`. It checks itself against plain loops.
+ * Run it with `npm run demo`, or `node dist/examples/flights.js [--device cpu|cuda]`. It checks itself
+ * against plain loops.
  */
 import { compute, explain, type Lazy, lazy, type NDArray, stack } from '../src/index.js';
 import {

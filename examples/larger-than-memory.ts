@@ -1,6 +1,6 @@
 /**
- * A file that is standardized into another one, (x - mean) / deviation, within an eighth of its size in memory: it is read
- * and written part by part, twice, and never held as a whole.
+ * A file that is standardized into another one, (x - mean) / deviation, within an eighth of its size in
+ * memory: it is read and written part by part, twice, and never held as a whole.
  *
  * Run it with `node dist/examples/larger-than-memory.js [--device cpu|cuda]`.
  */

@@ -1,6 +1,6 @@
 /**
- * Writes pictures: PNG files of 24-bit colours (W3C, "Portable Network Graphics Specification"), and a colour map. Called by
- * the examples that draw.
+ * Writes pictures: PNG files of 24-bit colours (W3C, "Portable Network Graphics Specification"), and a colour
+ * map. Called by the examples that draw.
  */
 import { writeFileSync } from 'node:fs';
 import { crc32, deflateSync } from 'node:zlib';

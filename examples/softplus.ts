@@ -1,5 +1,6 @@
 /**
- * softplus, log(1 + exp(x)), written so that it neither overflows nor loses small values: max(0, x) + log1p(exp(-|x|)).
+ * softplus, log(1 + exp(x)), written so that it neither overflows nor loses small values: max(0, x) +
+ * log1p(exp(-|x|)).
  *
  * Run it with `node dist/examples/softplus.js [--device cpu|cuda]`.
  */

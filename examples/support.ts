@@ -1,6 +1,6 @@
 /**
- * What the examples share: the `--device` option, timing, tables, and the comparison with a plain loop. Nothing here is
- * part of Weft.
+ * What the examples share: the `--device` option, timing, tables, and the comparison with a plain loop.
+ * Nothing here is part of Weft.
  */
 import { parseArgs, styleText } from 'node:util';
 import type { ComputeOptions, Explanation, Lazy } from '../src/index.js';
@@ -56,7 +56,10 @@ export function printKernels(explanation: Explanation): void {
   );
 }
 
-/** `count` numbers in [low, high), the same in every run: a hash of the index (Chris Wellons, "Hash Prospector"). */
+/**
+ * `count` numbers in [low, high), the same in every run: a hash of the index (Chris Wellons, "Hash
+ * Prospector").
+ */
 export function uniform(count: number, seed: number, low = 0, high = 1): Float32Array {
   return Float32Array.from({ length: count }, (_, index) => {
     let hash = (index + Math.imul(seed, 0x9e3779b9)) >>> 0;
@@ -77,7 +80,10 @@ export function maxDifference(a: ArrayLike<number>, b: ArrayLike<number>): numbe
   return most;
 }
 
-/** Computes a float32 expression and the same by a plain loop; prints both times, and fails where they differ by more. */
+/**
+ * Computes a float32 expression and the same by a plain loop; prints both times, and fails where they differ
+ * by more.
+ */
 export async function compareWithLoop(
   title: string,
   expression: Lazy,

@@ -65,7 +65,8 @@ function compile(out) {
     env: { ...process.env, CMAKE_BUILD_PARALLEL_LEVEL: parallel },
     stdio: 'inherit',
   });
-  // The compilers get the signal as well, or end with their parent; what they leave is removed when they have.
+  // The compilers get the signal as well, or end with their parent; what they leave is removed when they
+  // have.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => {
     child.on('error', (error) => resolve(error.message));

@@ -1,7 +1,7 @@
 /**
  * Writes what the fixture script needs to know about the tables (ops, reductions, dtypes, promotion) to
- * `test/fixtures/table.json`, from the compiled sources: `npx tsc && node scripts/dump-ops.mjs`. A test compares that
- * file with the live tables, so a row without fixtures fails.
+ * `test/fixtures/table.json`, from the compiled sources: `npx tsc && node scripts/dump-ops.mjs`. A test
+ * compares that file with the live tables, so a row without fixtures fails.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,5 +1,6 @@
-// Writes docs/api.md: a line for each export of src/index.ts, the first sentence of its documentation. Reads the
-// source text: `node scripts/make-api.mjs`. test/api.test.ts fails while an export has no line, or no documentation.
+// Writes docs/api.md: a line for each export of src/index.ts, the first sentence of its documentation. Reads
+// the source text: `node scripts/make-api.mjs`. test/api.test.ts fails while an export has no line, or no
+// documentation.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

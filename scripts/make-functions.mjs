@@ -1,7 +1,7 @@
-// Writes src/api/functions.ts and src/api/methods.ts: a named export for each free function of the tables and a member for each
-// method, with the documentation of its row, so that every editor and the type declarations show it (documentation does
-// not pass through mapped types everywhere). Reads the source text: `node scripts/make-functions.mjs`.
-// test/lazy.test.ts fails while the files are behind the tables.
+// Writes src/api/functions.ts and src/api/methods.ts: a named export for each free function of the tables and
+// a member for each method, with the documentation of its row, so that every editor and the type declarations
+// show it (documentation does not pass through mapped types everywhere). Reads the source text: `node
+// scripts/make-functions.mjs`. test/lazy.test.ts fails while the files are behind the tables.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

@@ -1,9 +1,10 @@
 /**
- * Plants bugs, one at a time, in a copy of the last commit and runs the tests on the simulated CUDA against each: every
- * one has to be caught. `npm run test:mutants`, or `-- <part of a name>` for some. Prints the list with the results, and
- * exits with 1 if a mutant survives.
+ * Plants bugs, one at a time, in a copy of the last commit and runs the tests on the simulated CUDA against
+ * each: every one has to be caught. `npm run test:mutants`, or `-- <part of a name>` for some. Prints the
+ * list with the results, and exits with 1 if a mutant survives.
  *
- * Wants the addon and the simulator built. The copy stays in `build/mutants`, where mutants of C++ rebuild its addon.
+ * Wants the addon and the simulator built. The copy stays in `build/mutants`, where mutants of C++ rebuild
+ * its addon.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {

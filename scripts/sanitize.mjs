@@ -1,9 +1,11 @@
 /**
- * `npm run test:sanitize`: builds the addon with AddressSanitizer and UBSan, then with ThreadSanitizer, and runs the tests that
- * `test/sanitize/vitest.config.ts` names on each; with `address` or `thread` as an argument, on that one.
+ * `npm run test:sanitize`: builds the addon with AddressSanitizer and UBSan, then with ThreadSanitizer, and
+ * runs the tests that `test/sanitize/vitest.config.ts` names on each; with `address` or `thread` as an
+ * argument, on that one.
  *
- * Node itself is not instrumented: the sanitizer's library is loaded before it, and `scripts/sanitize-load.cjs` has it take this
- * addon. Each report fails the run, also one of a process whose death a test expects.
+ * Node itself is not instrumented: the sanitizer's library is loaded before it, and
+ * `scripts/sanitize-load.cjs` has it take this addon. Each report fails the run, also one of a process whose
+ * death a test expects.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -72,7 +74,8 @@ function sanitize(name) {
     LD_PRELOAD: libraryOf(library),
     WEFT_SANITIZED: addon,
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --require ${inRoot('scripts/sanitize-load.cjs')}`,
-    // V8 does not free what it has when a process ends; of the runtime's leaks, the tests on the simulated CUDA tell.
+    // V8 does not free what it has when a process ends; of the runtime's leaks, the tests on the simulated
+    // CUDA tell.
     ASAN_OPTIONS: `detect_leaks=0:${report}`,
     UBSAN_OPTIONS: `print_stacktrace=1:${report}`,
     TSAN_OPTIONS: `ignore_noninstrumented_modules=1:${report}`,

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The `weft` command: `weft doctor`, `weft build`, `weft --version`, `weft --help`. It prints what `doctor.ts`
- * finds; `scripts/build-native.mjs` builds.
+ * The `weft` command: `weft doctor`, `weft build`, `weft --version`, `weft --help`. It prints what
+ * `doctor.ts` finds; `scripts/build-native.mjs` builds.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

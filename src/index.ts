@@ -1,5 +1,6 @@
 /**
- * The public API: `lazy` and the creation functions, the free functions of the tables, running, results, errors.
+ * The public API: `lazy` and the creation functions, the free functions of the tables, running, results,
+ * errors.
  */
 
 export {

@@ -1,4 +1,6 @@
-/** What the documentation says of Weft's exports: a line of each, and of what is not there, that it is not. */
+/**
+ * What the documentation says of Weft's exports: a line of each, and of what is not there, that it is not.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as weft from '../src/index.js';

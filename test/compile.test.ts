@@ -1,4 +1,6 @@
-/** compile(): traces by signature, arguments and results of every form, captured arrays, refusals; on the CPU. */
+/**
+ * compile(): traces by signature, arguments and results of every form, captured arrays, refusals; on the CPU.
+ */
 import { describe, expect, it } from 'vitest';
 import {
   ArgumentError,

@@ -1,4 +1,7 @@
-/** Running through the handle on the CPU: compute, several results, persist, explain, abort, and refusals at compute. */
+/**
+ * Running through the handle on the CPU: compute, several results, persist, explain, abort, and refusals at
+ * compute.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,4 +1,7 @@
-/** Creation: what the user's data becomes, without copies, and what is refused. Values come from the reference. */
+/**
+ * Creation: what the user's data becomes, without copies, and what is refused. Values come from the
+ * reference.
+ */
 import { describe, expect, it } from 'vitest';
 import { sizeOfShape } from '../src/graph/graph.js';
 import { readElement } from '../src/host/elements.js';
@@ -232,7 +235,8 @@ describe('ranges', () => {
   });
 
   it("have NumPy's values", () => {
-    // np.arange(0.1, 1, 0.3), np.arange(0.1, 0.5, 0.1, dtype=np.float32), np.linspace(0, 1, 7)[3], np.linspace(2, 3, 4)
+    // np.arange(0.1, 1, 0.3), np.arange(0.1, 0.5, 0.1, dtype=np.float32), np.linspace(0, 1, 7)[3],
+    // np.linspace(2, 3, 4)
     expect(valuesOf(arange(0.1, 1, 0.3))).toEqual([0.1, 0.4, 0.7000000000000001]);
     expect(valuesOf(arange(0.1, 0.5, 0.1, 'float32'))).toEqual([0.1, 0.2, 0.3, 0.4].map(Math.fround));
     expect(valuesOf(linspace(2, 3, 4))).toEqual([2, 2.3333333333333335, 2.6666666666666665, 3]);

@@ -1,4 +1,6 @@
-/** The dtypes that tsc tells of results against those that arrays have: of every function, beside every dtype. */
+/**
+ * The dtypes that tsc tells of results against those that arrays have: of every function, beside every dtype.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

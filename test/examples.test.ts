@@ -11,7 +11,10 @@ function example(name: string, device = 'cpu', args: readonly string[] = []) {
   return spawnSync(process.execPath, [script, '--device', device, ...args], { encoding: 'utf8' });
 }
 
-/** Width and height of a PNG file of 24-bit colours, all of whose rows can be read and whose checksums are right. */
+/**
+ * Width and height of a PNG file of 24-bit colours, all of whose rows can be read and whose checksums are
+ * right.
+ */
 function sizeOfPng(file: Buffer): [width: number, height: number] {
   expect(file.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');
   const chunks = new Map<string, Buffer>();

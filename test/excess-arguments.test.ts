@@ -1,4 +1,7 @@
-/** Arguments that no parameter takes are refused, and so are the spellings of other libraries, with ours beside them. */
+/**
+ * Arguments that no parameter takes are refused, and so are the spellings of other libraries, with ours
+ * beside them.
+ */
 import { describe, expect, it } from 'vitest';
 import { mostArguments } from '../src/api/function-parameters.js';
 import * as functions from '../src/api/functions.js';

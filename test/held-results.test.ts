@@ -1,4 +1,7 @@
-/** Large results of the CPU, which become typed arrays when their elements are asked for, and are let go of in time. */
+/**
+ * Large results of the CPU, which become typed arrays when their elements are asked for, and are let go of in
+ * time.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { hostBytesOf, memory } from '../src/exec/native/native.js';

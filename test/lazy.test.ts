@@ -1,4 +1,7 @@
-/** Lazy: what a handle is, methods and functions from the tables, bad input at the user's call, call sites, depth. */
+/**
+ * Lazy: what a handle is, methods and functions from the tables, bad input at the user's call, call sites,
+ * depth.
+ */
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';

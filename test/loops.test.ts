@@ -1,4 +1,7 @@
-/** iterate() and whileLoop(): values, forms of states, kept states, what is carried and captured, refusals; on the CPU. */
+/**
+ * iterate() and whileLoop(): values, forms of states, kept states, what is carried and captured, refusals; on
+ * the CPU.
+ */
 import { describe, expect, it } from 'vitest';
 import {
   ArgumentError,

@@ -1,4 +1,7 @@
-/** What errors say: the function that the user called, what it takes, what it was given; and where he called it. */
+/**
+ * What errors say: the function that the user called, what it takes, what it was given; and where he called
+ * it.
+ */
 import { describe, expect, it } from 'vitest';
 import { formatValue } from '../src/graph/format.js';
 import { InternalError, isOwnError } from '../src/host/errors.js';

@@ -1,6 +1,6 @@
 /**
- * The README's code: every `ts` block is type-checked and run on the CPU, and prints what its `//=>` lines say; the CUDA C is
- * what Weft writes; the environment variables exist.
+ * The README's code: every `ts` block is type-checked and run on the CPU, and prints what its `//=>` lines
+ * say; the CUDA C is what Weft writes; the environment variables exist.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

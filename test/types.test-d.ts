@@ -1,4 +1,7 @@
-/** Types of the public API: checked by tsc, never run. A line that must not compile is marked, so that tsc fails if it does. */
+/**
+ * Types of the public API: checked by tsc, never run. A line that must not compile is marked, so that tsc
+ * fails if it does.
+ */
 import {
   type ArrayLike,
   all,
@@ -79,7 +82,8 @@ compile(async (a: Lazy) => a);
 // @ts-expect-error there is no such option
 compile((a: Lazy) => a, { signal: null });
 
-// Interfaces and nested objects as results; defaults with their types, and parameters that are arrays or numbers.
+// Interfaces and nested objects as results; defaults with their types, and parameters that are arrays or
+// numbers.
 interface State {
   readonly x: Lazy;
   readonly v: Lazy;
@@ -129,7 +133,8 @@ result.add;
 // @ts-expect-error elements have a method
 result[0];
 
-// dtypes: of data, casts, creation, views, results, and through ops. Both ways, so that no type is wider than it has to be.
+// dtypes: of data, casts, creation, views, results, and through ops. Both ways, so that no type is wider than
+// it has to be.
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 declare function has<D extends DType>(): <X>(
   array: X & (X extends Lazy<infer E> ? (Same<D, E> extends true ? Lazy : never) : never),

@@ -2,7 +2,8 @@
 // states before it as they are, is under way; that counts only if it is to.
 //
 // Where the body is launches alone and the driver has conditional nodes, a graph takes over after some steps,
-// and kernels of its own decide on the device (src/codegen/cuda/loop-check.ts). A launch of it ends after a while.
+// and kernels of its own decide on the device (src/codegen/cuda/loop-check.ts). A launch of it ends after a
+// while.
 #include <cstring>
 
 #include "cuda/device.h"

@@ -1,4 +1,7 @@
-/** The devices of a batch, each with room for some jobs at a time: a job gets the one that has most room. Called by `batch.ts`. */
+/**
+ * The devices of a batch, each with room for some jobs at a time: a job gets the one that has most room.
+ * Called by `batch.ts`.
+ */
 import { DeviceLostError } from '../host/errors.js';
 
 interface Waiting {

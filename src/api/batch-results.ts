@@ -1,4 +1,7 @@
-/** Results on their way to who reads them: in order or as they come, and no more of them than there is room for. Called by `batch.ts`. */
+/**
+ * Results on their way to who reads them: in order or as they come, and no more of them than there is room
+ * for. Called by `batch.ts`.
+ */
 export class ResultQueue<T> implements AsyncIterable<T> {
   readonly #inOrder: boolean;
   readonly #capacity: number;

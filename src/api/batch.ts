@@ -1,6 +1,7 @@
 /**
- * Batch: many jobs on many devices. Each job is computed on one device; while some are computed, the next ones are loaded, a
- * bounded number ahead; one that fails does not stop the others. Results stream out in order or as they are completed.
+ * Batch: many jobs on many devices. Each job is computed on one device; while some are computed, the next
+ * ones are loaded, a bounded number ahead; one that fails does not stop the others. Results stream out in
+ * order or as they are completed.
  */
 import { setMaxListeners } from 'node:events';
 import { type DevicesOption, deviceNames } from '../exec/native/devices.js';
@@ -37,7 +38,10 @@ export interface JobContext {
 
 type Made = Lazy | readonly Lazy[] | JobGraph;
 
-/** A lazy array or several, with where they go if that is not host memory; or a function that loads and makes them. */
+/**
+ * A lazy array or several, with where they go if that is not host memory; or a function that loads and makes
+ * them.
+ */
 export type Job = Made | ((context: JobContext) => Made | Promise<Made>);
 
 /** Options of `batch`; those of `compute` hold for every job. */
@@ -46,7 +50,10 @@ export interface BatchOptions extends Omit<ComputeOptions, 'device' | 'onProgres
   readonly devices?: DevicesOption | undefined;
   /** Jobs that are computed on a device at a time, 2 without it: while one is copied, another is computed. */
   readonly concurrency?: number | undefined;
-  /** Jobs that are loaded, or have results that nobody has taken, besides those being computed; as many without it. */
+  /**
+   * Jobs that are loaded, or have results that nobody has taken, besides those being computed; as many
+   * without it.
+   */
   readonly lookAhead?: number | undefined;
   /** `'input'`: results come in the order of the jobs; `'completed'`: as they are there. */
   readonly order?: 'input' | 'completed' | undefined;
@@ -103,9 +110,10 @@ const OPTIONS: Readonly<Record<keyof BatchOptions, true>> = {
 const CONCURRENCY = 2;
 
 /**
- * Computes jobs. Iterate over the batch for its results: `for await (const result of batch(jobs))`; nothing runs before.
- * Leaving the loop stops the batch. A job whose device is lost is done anew on another one, unless `onDeviceLost` is `'fail'`. The
- * iteration throws what `jobs` throws, once the jobs under way have ended, and the signal's reason when aborted.
+ * Computes jobs. Iterate over the batch for its results: `for await (const result of batch(jobs))`; nothing
+ * runs before. Leaving the loop stops the batch. A job whose device is lost is done anew on another one,
+ * unless `onDeviceLost` is `'fail'`. The iteration throws what `jobs` throws, once the jobs under way have
+ * ended, and the signal's reason when aborted.
  */
 export function batch(jobs: Iterable<Job> | AsyncIterable<Job>, options?: BatchOptions): Batch;
 export function batch(

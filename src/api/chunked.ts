@@ -1,6 +1,6 @@
 /**
- * Arrays in several pieces: `chunked([a, b, c], shape)`. For more elements than one ArrayBuffer holds, and for data that
- * came in parts. Nothing is copied before a graph runs.
+ * Arrays in several pieces: `chunked([a, b, c], shape)`. For more elements than one ArrayBuffer holds, and
+ * for data that came in parts. Nothing is copied before a graph runs.
  */
 
 import { refuseMore } from '../graph/arguments.js';
@@ -18,11 +18,11 @@ import { type DTypeArgument, dtypeOf } from './creation.js';
 import { Lazy } from './lazy.js';
 
 /**
- * One array of the elements of several typed arrays of one type, one after the other, in C order: a line, or `shape`. Where
- * the arrays end and begin has no meaning. `dtype` is as in `lazy()`.
+ * One array of the elements of several typed arrays of one type, one after the other, in C order: a line, or
+ * `shape`. Where the arrays end and begin has no meaning. `dtype` is as in `lazy()`.
  *
- * The arrays must not be written to while a compute runs. Throws a ShapeError for a shape of another size, a TypeError for
- * arrays of different types.
+ * The arrays must not be written to while a compute runs. Throws a ShapeError for a shape of another size, a
+ * TypeError for arrays of different types.
  */
 export function chunked(chunks: readonly TypedArray[], shape?: ShapeArgument, dtype?: DTypeArgument): Lazy;
 export function chunked(

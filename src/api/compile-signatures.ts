@@ -1,6 +1,7 @@
 /**
- * Tracer: the traces of a compiled function, by signature. Makes sources of a call's arguments, finds the trace for them or
- * calls the function with placeholders, and puts results in the places of what the function gave. Called by `compile.ts`.
+ * Tracer: the traces of a compiled function, by signature. Makes sources of a call's arguments, finds the
+ * trace for them or calls the function with placeholders, and puts results in the places of what the function
+ * gave. Called by `compile.ts`.
  */
 
 import { turnToPlan } from '../exec/native/turns.js';

@@ -1,6 +1,7 @@
 /**
- * compile: a function of arrays that is traced once for each signature of its arguments, and from then on costs a call little
- * more than handing over the elements. Its types are here; `compile-signatures.ts` matches signatures, `exec/run/compiled-graph.ts` runs what was traced.
+ * compile: a function of arrays that is traced once for each signature of its arguments, and from then on
+ * costs a call little more than handing over the elements. Its types are here; `compile-signatures.ts`
+ * matches signatures, `exec/run/compiled-graph.ts` runs what was traced.
  */
 
 import { type ComputeOptions, checkComputeOptions } from '../exec/run/compute-options.js';
@@ -19,7 +20,9 @@ import { type PlanSummary, summarizePlan } from '../inspect/summary.js';
 import { Tracer } from './compile-signatures.js';
 import type { Lazy, OfDType } from './lazy.js';
 
-/** An array argument of a compiled function; where the parameter has a dtype, arrays and data of that dtype. */
+/**
+ * An array argument of a compiled function; where the parameter has a dtype, arrays and data of that dtype.
+ */
 export type ArrayArgument<D extends DType = DType> = DType extends D
   ? Lazy | TypedArray | ShapedData | Nested
   : Lazy<D> | DataOf<D> | (ShapedData & { readonly dtype: D });
@@ -53,14 +56,19 @@ export type CompileOptions = Pick<
   'device' | 'devices' | 'onDeviceLost' | 'deadline' | 'exact' | 'memory'
 >;
 
-/** A compiled function: called, it computes; its methods do with the same arguments what those of a Lazy do. */
+/**
+ * A compiled function: called, it computes; its methods do with the same arguments what those of a Lazy do.
+ */
 export interface Compiled<Parameters extends readonly unknown[], Output> {
-  /** Computes the results. Rejects as `Lazy.compute` does, and with what the function throws when it is traced. */
+  /**
+   * Computes the results. Rejects as `Lazy.compute` does, and with what the function throws when it is
+   * traced.
+   */
   (...args: ArgumentsOf<Parameters>): Promise<ResultsOf<Output, NDArray>>;
   /**
-   * Computes the results and leaves them on the device, as arrays to go on with. Small work on a GPU is only queued when
-   * this settles: what uses the results comes after it, `synchronize()` waits for it, and failures of the device show there
-   * or in the next call.
+   * Computes the results and leaves them on the device, as arrays to go on with. Small work on a GPU is only
+   * queued when this settles: what uses the results comes after it, `synchronize()` waits for it, and
+   * failures of the device show there or in the next call.
    */
   persist(...args: ArgumentsOf<Parameters>): Promise<ResultsOf<Output, Lazy>>;
   /** The work that a call with such arguments would do; see `Lazy.explain`. */
@@ -80,25 +88,26 @@ const OPTIONS: Readonly<Record<keyof CompileOptions, true>> = {
 };
 
 /**
- * Makes of a function that builds a graph one that computes it: `const step = compile((x: Lazy, y: Lazy) => x.mul(y).sum())`,
- * then `await step(a, b)`. The function is called once for each signature, with arrays that have no elements; later calls
- * neither build nor plan. Many calls may be under way at once.
+ * Makes of a function that builds a graph one that computes it: `const step = compile((x: Lazy, y: Lazy) =>
+ * x.mul(y).sum())`, then `await step(a, b)`. The function is called once for each signature, with arrays that
+ * have no elements; later calls neither build nor plan. Many calls may be under way at once.
  *
- * A signature is, for each array, its dtype, shape and strides and the device it is on or how it lies on several, and the
- * value of every other argument: numbers, text and booleans reach the function as they are. A number that changes with every
- * call is better an array of one element, of the dtype it is used in. Arrays that the function captures are read at each
- * call. An argument that is still to be computed is computed with the function, without a trace.
+ * A signature is, for each array, its dtype, shape and strides and the device it is on or how it lies on
+ * several, and the value of every other argument: numbers, text and booleans reach the function as they are.
+ * A number that changes with every call is better an array of one element, of the dtype it is used in. Arrays
+ * that the function captures are read at each call. An argument that is still to be computed is computed with
+ * the function, without a trace.
  *
- * Throws an `ArgumentError` for what is no function. A call rejects with one where the function gives anything but arrays,
- * or computes.
+ * Throws an `ArgumentError` for what is no function. A call rejects with one where the function gives
+ * anything but arrays, or computes.
  */
 export function compile<Parameters extends readonly Lazy[], Output>(
   fn: (...args: Parameters) => Output & Traced<Output>,
   options?: CompileOptions,
 ): Compiled<Parameters, Output>;
 /**
- * The same for a function of arrays, numbers, text and booleans. A parameter with a default value has its type written beside it:
- * `(x: Lazy, axis: number = 0) => x.sum(axis)`.
+ * The same for a function of arrays, numbers, text and booleans. A parameter with a default value has its
+ * type written beside it: `(x: Lazy, axis: number = 0) => x.sum(axis)`.
  */
 export function compile<Parameters extends readonly (Lazy | FixedArgument)[], Output>(
   fn: (...args: Parameters) => Output & Traced<Output>,

@@ -2,7 +2,8 @@
  * Functions that make arrays: of the user's data, of one value, with a diagonal. Ranges are in `ranges.ts`.
  *
  * Nothing but the user's own data sits in memory: zeros and identities are constants and indices in kernels.
- * Arrays made of JavaScript numbers are float64, of bigints int64, of booleans bool; `dtype` asks for another.
+ * Arrays made of JavaScript numbers are float64, of bigints int64, of booleans bool; `dtype` asks for
+ * another.
  */
 
 import { checkOptions, refuseMore } from '../graph/arguments.js';
@@ -57,8 +58,9 @@ export function dtypeOf(op: string, argument: DTypeArgument | undefined): DType 
  * - anything with `data` and `shape` (and `strides` or `stride`, `offset`, `dtype`): NDArray, and other libraries' arrays;
  * - a Lazy, which comes back as it is, or in `dtype`.
  *
- * Typed arrays must not be written to or transferred while a compute runs. Throws a ShapeError for ragged lists and data that is shorter
- * than its shape, a RangeArgumentError for values out of the dtype's range, a TypeError for anything else.
+ * Typed arrays must not be written to or transferred while a compute runs. Throws a ShapeError for ragged
+ * lists and data that is shorter than its shape, a RangeArgumentError for values out of the dtype's range, a
+ * TypeError for anything else.
  */
 export function lazy<D extends DType>(
   input: ArrayLike,
@@ -124,7 +126,10 @@ export function ones(shape: ShapeArgument, dtype?: DTypeArgument, ...more: reado
   });
 }
 
-/** One value in every element: float64 for a number, int64 for a bigint, bool for a boolean, complex128 for `{ re, im }`. */
+/**
+ * One value in every element: float64 for a number, int64 for a bigint, bool for a boolean, complex128 for `{
+ * re, im }`.
+ */
 export function full<T extends Scalar, A extends DTypeArgument | undefined = undefined>(
   shape: ShapeArgument,
   value: T,
@@ -180,7 +185,10 @@ export function onesLike(x: ArrayLike, dtype?: DTypeArgument, ...more: readonly 
   });
 }
 
-/** One value in the shape and dtype of an array, or in another dtype. Throws a RangeArgumentError where it does not fit. */
+/**
+ * One value in the shape and dtype of an array, or in another dtype. Throws a RangeArgumentError where it
+ * does not fit.
+ */
 export function fullLike<T extends ArrayLike, A extends DTypeArgument | undefined = undefined>(
   x: T,
   value: Scalar,
@@ -201,11 +209,16 @@ export function fullLike(
 
 /** Options of `eye`. */
 export interface EyeOptions extends DTypeOption {
-  /** The diagonal that holds ones: 0 the main one, above it positive; none of the matrix's is of all zeros. */
+  /**
+   * The diagonal that holds ones: 0 the main one, above it positive; none of the matrix's is of all zeros.
+   */
   readonly k?: number | undefined;
 }
 
-/** Ones on a diagonal of an otherwise zero (rows, columns) matrix; square for one size, float64 unless a dtype is given. */
+/**
+ * Ones on a diagonal of an otherwise zero (rows, columns) matrix; square for one size, float64 unless a dtype
+ * is given.
+ */
 export function eye<A extends EyeOptions | undefined = undefined>(
   rows: number,
   columns?: number | null,

@@ -18,15 +18,21 @@ export interface DeviceDescription {
   readonly isUsable: boolean;
   /** Why it cannot be used: what is missing, that it is lost … */
   readonly problem: string | undefined;
-  /** All of its memory in bytes; of the CPU, what this process may use: the machine's, or the limit of its container. */
+  /**
+   * All of its memory in bytes; of the CPU, what this process may use: the machine's, or the limit of its
+   * container.
+   */
   readonly totalBytes: number;
-  /** Memory that no program uses now, in bytes; undefined where the device cannot say. Weft's own is in use: `memory()` tells it. */
+  /**
+   * Memory that no program uses now, in bytes; undefined where the device cannot say. Weft's own is in use:
+   * `memory()` tells it.
+   */
   readonly freeBytes: number | undefined;
 }
 
 /**
- * All devices: the CPU first, then the GPUs that the driver lists, those that cannot be used (lost, too old, without NVRTC) among
- * them. To ask a GPU for its free memory opens it, which takes a moment the first time.
+ * All devices: the CPU first, then the GPUs that the driver lists, those that cannot be used (lost, too old,
+ * without NVRTC) among them. To ask a GPU for its free memory opens it, which takes a moment the first time.
  */
 export function devices(): Promise<readonly DeviceDescription[]>;
 export async function devices(...more: readonly unknown[]): Promise<readonly DeviceDescription[]> {

@@ -1,6 +1,7 @@
 /**
- * The types of the methods of Lazy and of the free functions, from the tables and modules that `fluent.ts` makes
- * them of. With the dtypes of its arguments known, a function tells that of its result (`graph/dtype-types.ts`).
+ * The types of the methods of Lazy and of the free functions, from the tables and modules that `fluent.ts`
+ * makes them of. With the dtypes of its arguments known, a function tells that of its result
+ * (`graph/dtype-types.ts`).
  */
 import type { AxisOr, ReduceOptions, SumOptions } from '../graph/arguments.js';
 import type * as composites from '../graph/composites.js';
@@ -55,8 +56,9 @@ type RuleOf<Row> = Row extends { readonly dtype: { readonly gives?: infer R exte
 type UnaryRule<Row> = RuleOf<Row> extends 'floatEach' ? 'float' : RuleOf<Row>;
 
 /**
- * A function of an array of dtype D and another: the dtype of the result is known beside the same dtype and beside
- * scalars that give way. Declared as a method, whose parameters vary both ways, so that a `Lazy<D>` is a `Lazy`.
+ * A function of an array of dtype D and another: the dtype of the result is known beside the same dtype and
+ * beside scalars that give way. Declared as a method, whose parameters vary both ways, so that a `Lazy<D>` is
+ * a `Lazy`.
  */
 interface Binary<R extends Rule, D extends DType> {
   method(other: Beside<D>): Lazy<ResultOfBoth<R, D>>;
@@ -163,7 +165,10 @@ interface Composites {
 }
 type CompositeRule<Name> = Name extends keyof Composites ? Composites[Name] : 'unknown';
 
-/** A parameter as the user gives it: where the function takes a node, a Lazy or data that cannot be another argument. */
+/**
+ * A parameter as the user gives it: where the function takes a node, a Lazy or data that cannot be another
+ * argument.
+ */
 type Given<T> = [Expr] extends [T] ? Exclude<T, Expr> | Lazy | TypedArray | ShapedData : T;
 type GivenAll<Parameters> = { [K in keyof Parameters]: Given<Parameters[K]> };
 

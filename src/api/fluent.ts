@@ -1,7 +1,7 @@
 /**
- * The methods of Lazy and the free functions, made from tables: a row of OPS or REDUCTIONS, or an export of the modules
- * listed in `GROUPS`, is one method and one function, with the row's documentation. Nothing is listed twice.
- * Their types are in `fluent-types.ts`.
+ * The methods of Lazy and the free functions, made from tables: a row of OPS or REDUCTIONS, or an export of
+ * the modules listed in `GROUPS`, is one method and one function, with the row's documentation. Nothing is
+ * listed twice. Their types are in `fluent-types.ts`.
  *
  * Each call notes where the user made it (`site.ts`), so that a composite's nodes all carry the user's line.
  * `lazy.ts` installs the methods, `functions.ts` (written by scripts/make-functions.mjs) names the functions.
@@ -25,7 +25,10 @@ import { atCaller } from '../host/stack-traces.js';
 import type { FreeFunctions } from './fluent-types.js';
 import type { Lazy } from './lazy.js';
 
-/** Modules whose every export is a method and a free function: `(x: Expr, ...) => Expr`; products take two arrays. */
+/**
+ * Modules whose every export is a method and a free function: `(x: Expr, ...) => Expr`; products take two
+ * arrays.
+ */
 const GROUPS = { ...composites, ...indexing, ...masks, ...products, ...slicing, ...statistics, ...views };
 
 type Groups = typeof GROUPS;
@@ -78,7 +81,10 @@ function builders(): Builder[] {
   return [...reductions, ...groups];
 }
 
-/** Arguments after the first array as nodes, where they are arrays. The second of a product may be nested lists. */
+/**
+ * Arguments after the first array as nodes, where they are arrays. The second of a product may be nested
+ * lists.
+ */
 function givenBy(name: string, { operand, argument }: Wrapping) {
   const isProduct = Object.hasOwn(products, name);
   return (value: unknown, k: number): unknown =>

@@ -1,11 +1,15 @@
 /**
- * How many arguments a function of the user's takes. `length` counts parameters up to the first one that has a default; its text says whether
- * there are more. Called by `compile-signatures.ts`, which refuses arguments that no parameter takes.
+ * How many arguments a function of the user's takes. `length` counts parameters up to the first one that has
+ * a default; its text says whether there are more. Called by `compile-signatures.ts`, which refuses arguments
+ * that no parameter takes.
  */
 
 const COMMENTS = /\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
 
-/** The most arguments that a function takes; undefined where that is not certain: a rest, `arguments`, no text. */
+/**
+ * The most arguments that a function takes; undefined where that is not certain: a rest, `arguments`, no
+ * text.
+ */
 export function mostArguments(fn: CallableFunction): number | undefined {
   const text = Function.prototype.toString.call(fn);
   if (/\barguments\b|\[native code\]/.test(text)) return undefined;
@@ -15,7 +19,10 @@ export function mostArguments(fn: CallableFunction): number | undefined {
   return count === undefined || count < fn.length ? undefined : count;
 }
 
-/** Parameters up to the bracket that closes their list. Regular expressions and templates among them are not read. */
+/**
+ * Parameters up to the bracket that closes their list. Regular expressions and templates among them are not
+ * read.
+ */
 function countParameters(text: string): number | undefined {
   const token = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\.\.\.|[()[\]{},`/]|[^\s]/g;
   let depth = 0;

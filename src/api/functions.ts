@@ -26,8 +26,9 @@ export const asin = free.asin;
 /** Inverse hyperbolic sine. */
 export const asinh = free.asinh;
 /**
- * The elements in another dtype. Floats become integers towards zero, saturate at the ends, and NaN gives 0; integers
- * wrap; complex numbers lose their imaginary part; bool is whether an element is not 0. The same array for its dtype.
+ * The elements in another dtype. Floats become integers towards zero, saturate at the ends, and NaN gives 0;
+ * integers wrap; complex numbers lose their imaginary part; bool is whether an element is not 0. The same
+ * array for its dtype.
  */
 export const astype = free.astype;
 /** Inverse tangent, in radians. */
@@ -44,7 +45,9 @@ export const bitwiseInvert = free.bitwiseInvert;
 export const bitwiseLeftShift = free.bitwiseLeftShift;
 /** Bitwise or. */
 export const bitwiseOr = free.bitwiseOr;
-/** Bits of the first moved right by the second, keeping the sign; 0 or -1 once the shift reaches the width. */
+/**
+ * Bits of the first moved right by the second, keeping the sign; 0 or -1 once the shift reaches the width.
+ */
 export const bitwiseRightShift = free.bitwiseRightShift;
 /** Bitwise exclusive or. */
 export const bitwiseXor = free.bitwiseXor;
@@ -55,8 +58,8 @@ export const cbrt = free.cbrt;
 /** Smallest integer not below. */
 export const ceil = free.ceil;
 /**
- * Values limited to the interval from `min` to `max`, which broadcast; null or nothing leaves a side open. NaN stays.
- * The dtype is that of the arrays together; numbers beyond an integer dtype limit nothing.
+ * Values limited to the interval from `min` to `max`, which broadcast; null or nothing leaves a side open.
+ * NaN stays. The dtype is that of the arrays together; numbers beyond an integer dtype limit nothing.
  */
 export const clip = free.clip;
 /** Complex conjugate. */
@@ -70,8 +73,8 @@ export const cosh = free.cosh;
 /** Number of elements that are not 0, as int64. */
 export const countNonzero = free.countNonzero;
 /**
- * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter. Booleans give
- * whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
+ * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter.
+ * Booleans give whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
  */
 export const diff = free.diff;
 /** Quotient of two arrays; integers are divided in float64. */
@@ -79,8 +82,8 @@ export const div = free.div;
 /** Quotient of two arrays; integers are divided in float64. */
 export const divide = free.divide;
 /**
- * NumPy's dot: the inner product of vectors, the matrix product of matrices, else the sum over the last axis of the first
- * and the second last of the second; a scalar multiplies.
+ * NumPy's dot: the inner product of vectors, the matrix product of matrices, else the sum over the last axis
+ * of the first and the second last of the second; a scalar multiplies.
  */
 export const dot = free.dot;
 /** Whether two values are equal. */
@@ -106,8 +109,8 @@ export const floor = free.floor;
 /** Largest integer not above the quotient; an integer divided by zero gives 0. */
 export const floorDivide = free.floorDivide;
 /**
- * Gaussian error linear unit, x·Φ(x) (Hendrycks and Gimpel, 2016). `approximate: 'none'` computes Φ with erf, `'tanh'`
- * the paper's ½x(1 + tanh(√(2/π)(x + 0.044715x³))).
+ * Gaussian error linear unit, x·Φ(x) (Hendrycks and Gimpel, 2016). `approximate: 'none'` computes Φ with erf,
+ * `'tanh'` the paper's ½x(1 + tanh(√(2/π)(x + 0.044715x³))).
  */
 export const gelu = free.gelu;
 /** Whether the first is above the second. */
@@ -118,7 +121,9 @@ export const greaterEqual = free.greaterEqual;
 export const hypot = free.hypot;
 /** Imaginary part; 0 for real arrays. */
 export const imag = free.imag;
-/** Whether |a - b| <= atol + rtol·|b|, as NumPy's isclose (rtol 1e-5, atol 1e-8); equal infinities are close. */
+/**
+ * Whether |a - b| <= atol + rtol·|b|, as NumPy's isclose (rtol 1e-5, atol 1e-8); equal infinities are close.
+ */
 export const isclose = free.isclose;
 /** Whether a value is neither NaN nor an infinity. */
 export const isfinite = free.isfinite;
@@ -127,8 +132,9 @@ export const isinf = free.isinf;
 /** Whether a value is NaN. */
 export const isnan = free.isnan;
 /**
- * Layer normalisation (Ba, Kiros and Hinton, 2016): (x - mean) / sqrt(var + epsilon) over the last axes, those of
- * `weight` (or the last one), then times weight, plus bias. Both broadcast against x; epsilon is 1e-5 by default.
+ * Layer normalisation (Ba, Kiros and Hinton, 2016): (x - mean) / sqrt(var + epsilon) over the last axes,
+ * those of `weight` (or the last one), then times weight, plus bias. Both broadcast against x; epsilon is
+ * 1e-5 by default.
  */
 export const layerNorm = free.layerNorm;
 /** Whether the first is below the second. */
@@ -163,9 +169,10 @@ export const logicalXor = free.logicalXor;
 /** log(Σ exp(x)) without overflow; the accumulator is (maximum, Σ exp(x - maximum)). */
 export const logsumexp = free.logsumexp;
 /**
- * Matrix product over the last two axes; axes before them are stacks and broadcast. A vector on the left is a row, on
- * the right a column, and that axis is absent from the result. (…, m, k) · (…, k, n) is (…, m, n). The dtype is the
- * promoted one. Throws a ShapeError where the inner sizes differ, an argument is a scalar, or stacks do not broadcast.
+ * Matrix product over the last two axes; axes before them are stacks and broadcast. A vector on the left is a
+ * row, on the right a column, and that axis is absent from the result. (…, m, k) · (…, k, n) is (…, m, n).
+ * The dtype is the promoted one. Throws a ShapeError where the inner sizes differ, an argument is a scalar,
+ * or stacks do not broadcast.
  */
 export const matmul = free.matmul;
 /** The last two axes exchanged: the transposes of a stack of matrices. Throws a ShapeError below two axes. */
@@ -175,8 +182,8 @@ export const max = free.max;
 /** Larger of two values; NaN if either is NaN. */
 export const maximum = free.maximum;
 /**
- * Arithmetic mean; NaN of no elements. Integers and booleans are averaged in float64, floats in their dtype (halves in
- * float32), or in `dtype`.
+ * Arithmetic mean; NaN of no elements. Integers and booleans are averaged in float64, floats in their dtype
+ * (halves in float32), or in `dtype`.
  */
 export const mean = free.mean;
 /** Smallest element; NaN if any is NaN. */
@@ -196,8 +203,9 @@ export const negative = free.negative;
 /** The next value after the first, towards the second; float32 and float64 only. */
 export const nextafter = free.nextafter;
 /**
- * Vector norm over the axes together: (Σ|x|^p)^(1/p), the largest or smallest |x| for ±Infinity, the count of nonzeros
- * for 0. Integers are taken in float64; complex numbers give a float. `x.norm(2, 0)`, `x.norm({ ord: 1, axis: 0 })`.
+ * Vector norm over the axes together: (Σ|x|^p)^(1/p), the largest or smallest |x| for ±Infinity, the count of
+ * nonzeros for 0. Integers are taken in float64; complex numbers give a float. `x.norm(2, 0)`, `x.norm({ ord:
+ * 1, axis: 0 })`.
  */
 export const norm = free.norm;
 /** Whether two values differ. */
@@ -209,11 +217,16 @@ export const outer = free.outer;
  * Throws a ShapeError for negative or missing widths.
  */
 export const pad = free.pad;
-/** Output axis k is input axis `axes[k]`; without axes their order is reversed. `axes` names every axis once. */
+/**
+ * Output axis k is input axis `axes[k]`; without axes their order is reversed. `axes` names every axis once.
+ */
 export const permuteDims = free.permuteDims;
 /** The values themselves. */
 export const positive = free.positive;
-/** First array to the power of the second. A negative integer power of an integer is 0, or ±1 for a base of ±1. */
+/**
+ * First array to the power of the second. A negative integer power of an integer is 0, or ±1 for a base of
+ * ±1.
+ */
 export const pow = free.pow;
 /** Product of the elements. */
 export const prod = free.prod;
@@ -237,8 +250,8 @@ export const repeat = free.repeat;
  */
 export const reshape = free.reshape;
 /**
- * Elements moved by `shift` places along axes, those that leave coming back at the other end. Without axes the array is
- * rolled as one flat line. Several axes take one shift for all or one for each.
+ * Elements moved by `shift` places along axes, those that leave coming back at the other end. Without axes
+ * the array is rolled as one flat line. Several axes take one shift for all or one for each.
  */
 export const roll = free.roll;
 /** Nearest integer, halves to even; of complex numbers both parts. */
@@ -258,14 +271,14 @@ export const sin = free.sin;
 /** Hyperbolic sine. */
 export const sinh = free.sinh;
 /**
- * Part of an array: one selector for each axis, from the first; axes without one are taken whole. An index out of
- * range is a ShapeError, ranges are clipped (so that Infinity is the end). `x.slice([1, 10, 2], -1)`,
+ * Part of an array: one selector for each axis, from the first; axes without one are taken whole. An index
+ * out of range is a ShapeError, ranges are clipped (so that Infinity is the end). `x.slice([1, 10, 2], -1)`,
  * `x.slice('1:10:2, -1')`.
  */
 export const slice = free.slice;
 /**
- * exp(x) over its sum along the axes (the last by default), with the maximum taken off first. Integers give the
- * float of `exp`.
+ * exp(x) over its sum along the axes (the last by default), with the maximum taken off first. Integers give
+ * the float of `exp`.
  */
 export const softmax = free.softmax;
 /** log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-|x|)): without overflow, and exact far from 0. */
@@ -274,7 +287,9 @@ export const softplus = free.softplus;
 export const sqrt = free.sqrt;
 /** The square of each element. */
 export const square = free.square;
-/** Axes of size 1 taken away: those named, or all. Throws a ShapeError where a named axis has another size. */
+/**
+ * Axes of size 1 taken away: those named, or all. Throws a ShapeError where a named axis has another size.
+ */
 export const squeeze = free.squeeze;
 /** (x - mean) / std along the axes; all of them by default. Integers in float64. */
 export const standardize = free.standardize;
@@ -289,10 +304,11 @@ export const sum = free.sum;
 /** Two axes exchanged. */
 export const swapaxes = free.swapaxes;
 /**
- * The elements at some indices of an axis, as NumPy's `take`: the axis becomes the axes of the indices, integers of any
- * dtype or lists. Without an axis, or with null, the array is taken as one line. `table.take(ids, 0)` gives rows.
- * Throws a DTypeError for indices that are no integers, a ShapeError for indices into an axis without elements; an index out of
- * range is a RangeArgumentError: of a list at once, of an array when it is computed, before anything else runs.
+ * The elements at some indices of an axis, as NumPy's `take`: the axis becomes the axes of the indices,
+ * integers of any dtype or lists. Without an axis, or with null, the array is taken as one line.
+ * `table.take(ids, 0)` gives rows. Throws a DTypeError for indices that are no integers, a ShapeError for
+ * indices into an axis without elements; an index out of range is a RangeArgumentError: of a list at once, of
+ * an array when it is computed, before anything else runs.
  */
 export const take = free.take;
 /** Tangent of an angle in radians. */
@@ -300,11 +316,14 @@ export const tan = free.tan;
 /** Hyperbolic tangent. */
 export const tanh = free.tanh;
 /**
- * Sum over pairs of axes: the last `axes` of the first with the first `axes` of the second (2 by default), or those named
- * as `[axes of the first, axes of the second]`.
+ * Sum over pairs of axes: the last `axes` of the first with the first `axes` of the second (2 by default), or
+ * those named as `[axes of the first, axes of the second]`.
  */
 export const tensordot = free.tensordot;
-/** The array repeated `repetitions[k]` times along axis k; the shorter of shape and repetitions is filled with ones in front. */
+/**
+ * The array repeated `repetitions[k]` times along axis k; the shorter of shape and repetitions is filled with
+ * ones in front.
+ */
 export const tile = free.tile;
 /** Output axis k is input axis `axes[k]`; without axes their order is reversed. The same as `permuteDims`. */
 export const transpose = free.transpose;
@@ -315,9 +334,9 @@ export const triu = free.triu;
 /** Integer part, towards zero. */
 export const trunc = free.trunc;
 /**
- * Variance: the sum of squared deviations over n - correction (0 by default), computed as in Chan, Golub and LeVeque
- * (1979), so that it neither cancels nor needs a second look. NaN where n is not above the correction. Integers in
- * float64, complex numbers give a float.
+ * Variance: the sum of squared deviations over n - correction (0 by default), computed as in Chan, Golub and
+ * LeVeque (1979), so that it neither cancels nor needs a second look. NaN where n is not above the
+ * correction. Integers in float64, complex numbers give a float.
  */
 export const variance = free.variance;
 /** Σ conj(a)·b along an axis (the last by default) of arrays that broadcast. */

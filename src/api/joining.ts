@@ -1,5 +1,6 @@
 /**
- * Functions that take or give several arrays: concat, stack, unstack, meshgrid, broadcastArrays, einsum, resultType.
+ * Functions that take or give several arrays: concat, stack, unstack, meshgrid, broadcastArrays, einsum,
+ * resultType.
  */
 
 import { checkOptions, refuseMore } from '../graph/arguments.js';
@@ -22,7 +23,10 @@ const LISTED = 'arrays are one list: [x, y]';
 
 /** Options of `meshgrid`. */
 export interface MeshgridOptions {
-  /** `'xy'` (the default): the first array runs along the second axis, as in plots; `'ij'`: array k along axis k. */
+  /**
+   * `'xy'` (the default): the first array runs along the second axis, as in plots; `'ij'`: array k along axis
+   * k.
+   */
   readonly indexing?: 'xy' | 'ij' | undefined;
 }
 
@@ -71,8 +75,8 @@ function listOf(op: string, arrays: unknown): Expr[] {
 }
 
 /**
- * Arrays one after the other along an axis (0) that they have; `null` flattens them first. Other sizes must agree (else a
- * ShapeError); dtypes are promoted.
+ * Arrays one after the other along an axis (0) that they have; `null` flattens them first. Other sizes must
+ * agree (else a ShapeError); dtypes are promoted.
  */
 export function concat<T extends ArrayLike>(
   arrays: readonly T[],
@@ -89,7 +93,9 @@ export function concat(
   });
 }
 
-/** Arrays of one shape (else a ShapeError) along a new axis, which stands at place `axis` (0) of the result. */
+/**
+ * Arrays of one shape (else a ShapeError) along a new axis, which stands at place `axis` (0) of the result.
+ */
 export function stack<T extends ArrayLike>(arrays: readonly T[], axis?: number): Lazy<Joined<DTypeOf<T>>>;
 export function stack(arrays: readonly ArrayLike[], axis = 0, ...more: readonly unknown[]): Lazy {
   return called(stack, () => {
@@ -111,8 +117,8 @@ export function unstack(x: ArrayLike, axis = 0, ...more: readonly unknown[]): La
 }
 
 /**
- * The dtype in which arrays, dtypes and scalars meet, as NumPy's `result_type`: scalars are weak. Throws an ArgumentError
- * where none is given.
+ * The dtype in which arrays, dtypes and scalars meet, as NumPy's `result_type`: scalars are weak. Throws an
+ * ArgumentError where none is given.
  */
 export function resultType(...operands: readonly (ArrayLike | DType)[]): DType {
   if (operands.length === 0) throw new ArgumentError(expected('resultType', 'at least one argument', 'none'));
@@ -142,10 +148,11 @@ export function broadcastArrays(arrays: readonly ArrayLike[], ...more: readonly 
 }
 
 /**
- * Einstein summation: `einsum('ij,jk->ik', a, b)`. Letters name axes; those missing after the arrow are summed. A letter
- * twice in one operand takes its diagonal; '...' stands for the axes without a letter, which broadcast. Without an arrow
- * the result has the axes of '...', then the letters that occur once, in alphabetical order. Axes of size 1 broadcast.
- * Throws an ArgumentError for subscripts that cannot be read, a ShapeError for shapes that they do not fit.
+ * Einstein summation: `einsum('ij,jk->ik', a, b)`. Letters name axes; those missing after the arrow are
+ * summed. A letter twice in one operand takes its diagonal; '...' stands for the axes without a letter, which
+ * broadcast. Without an arrow the result has the axes of '...', then the letters that occur once, in
+ * alphabetical order. Axes of size 1 broadcast. Throws an ArgumentError for subscripts that cannot be read, a
+ * ShapeError for shapes that they do not fit.
  */
 export function einsum<T extends ArrayLike>(
   subscripts: string,

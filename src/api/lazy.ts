@@ -1,8 +1,8 @@
 /**
  * Lazy: the user's handle on an expression. Methods make nodes and run nothing; `compute()` runs.
  *
- * Its methods come from tables (`fluent.ts`); what is written here is what a handle is, and how it is run. Creation is
- * in `creation.ts`.
+ * Its methods come from tables (`fluent.ts`); what is written here is what a handle is, and how it is run.
+ * Creation is in `creation.ts`.
  */
 
 import type { ComputeOptions } from '../exec/run/compute-options.js';
@@ -38,8 +38,9 @@ import { arranged, type Form, flattened, holdsArrays, isRecord } from './structu
 export interface Lazy<out D extends DType = DType> extends Methods<D> {}
 
 /**
- * An array that is not computed yet. Shape and dtype are known and checked when it is made; the elements exist after
- * `await x.compute()`. Made by `lazy()` and the creation functions; every method gives a new Lazy.
+ * An array that is not computed yet. Shape and dtype are known and checked when it is made; the elements
+ * exist after `await x.compute()`. Made by `lazy()` and the creation functions; every method gives a new
+ * Lazy.
  *
  * `Lazy<'float32'>` has that dtype for certain, and so do its results; a `Lazy` may have any.
  */
@@ -90,12 +91,15 @@ export class Lazy<out D extends DType = DType> {
     return expr.kind === 'source' && expr.source.type === 'device' ? expr.source.buffer.device : undefined;
   }
 
-  /** Computes into a file, and gives the array of that file: `x.compute({ to: npy('x.npy') })`. Rejects as without `to`. */
+  /**
+   * Computes into a file, and gives the array of that file: `x.compute({ to: npy('x.npy') })`. Rejects as
+   * without `to`.
+   */
   compute(options: ComputeToOptions): Promise<Lazy<D>>;
   /**
-   * Computes the elements. Rejects with a DeviceError for a device that cannot be used, a MemoryError where the job cannot
-   * fit, a FileError for a file that cannot be read or written, the signal's reason when aborted. Typed arrays behind the
-   * graph must not be written to or transferred until it settles.
+   * Computes the elements. Rejects with a DeviceError for a device that cannot be used, a MemoryError where
+   * the job cannot fit, a FileError for a file that cannot be read or written, the signal's reason when
+   * aborted. Typed arrays behind the graph must not be written to or transferred until it settles.
    */
   compute(options?: ComputeOptions): Promise<NDArray<D>>;
   async compute(
@@ -112,9 +116,10 @@ export class Lazy<out D extends DType = DType> {
   }
 
   /**
-   * Computes the elements and leaves them on the device, as a Lazy to compute further with. Its memory is freed when it
-   * is collected, or at once by `using` or `dispose()`. An array that is stored already is copied to the `device` (or in shards to
-   * the `devices`) that is named, directly from GPU to GPU where they reach each other; what computes with it is refused there.
+   * Computes the elements and leaves them on the device, as a Lazy to compute further with. Its memory is
+   * freed when it is collected, or at once by `using` or `dispose()`. An array that is stored already is
+   * copied to the `device` (or in shards to the `devices`) that is named, directly from GPU to GPU where they
+   * reach each other; what computes with it is refused there.
    */
   persist(options?: ComputeOptions): Promise<Lazy<D>>;
   async persist(options?: ComputeOptions, ...more: readonly unknown[]): Promise<Lazy<D>> {
@@ -128,8 +133,9 @@ export class Lazy<out D extends DType = DType> {
   }
 
   /**
-   * The work that `compute` with these options would do: kernels, the nodes they hold, bytes moved, peak memory, a reason
-   * for every edge that was not fused, and the generated source. Prints as text; `toJSON()` gives it as stable data.
+   * The work that `compute` with these options would do: kernels, the nodes they hold, bytes moved, peak
+   * memory, a reason for every edge that was not fused, and the generated source. Prints as text; `toJSON()`
+   * gives it as stable data.
    */
   explain(options?: ComputeOptions | ComputeToOptions): Explanation;
   explain(options?: ComputeOptions | ComputeToOptions, ...more: readonly unknown[]): Explanation {
@@ -140,9 +146,9 @@ export class Lazy<out D extends DType = DType> {
   }
 
   /**
-   * The plan of a `compute` with these options, made without running anything: `peakBytes`, the most memory of the device that
-   * it holds, the sweeps over tiles of a job that does not fit as a whole. Prints as text. Throws a MemoryError where
-   * nothing fits into `memory`.
+   * The plan of a `compute` with these options, made without running anything: `peakBytes`, the most memory
+   * of the device that it holds, the sweeps over tiles of a job that does not fit as a whole. Prints as text.
+   * Throws a MemoryError where nothing fits into `memory`.
    */
   plan(options?: ComputeOptions | ComputeToOptions): PlanSummary;
   plan(options?: ComputeOptions | ComputeToOptions, ...more: readonly unknown[]): PlanSummary {
@@ -221,8 +227,8 @@ const COMPUTE_OPTIONS = Object.keys(OPTIONS);
 const COMPUTE_TO_OPTIONS = [...COMPUTE_OPTIONS, 'to'];
 
 /**
- * Arrays to compute together: a list or an object of what `lazy()` takes, and in them lists that hold arrays, and objects. A list
- * of numbers in them is one array.
+ * Arrays to compute together: a list or an object of what `lazy()` takes, and in them lists that hold arrays,
+ * and objects. A list of numbers in them is one array.
  */
 export type Arrays<T> = T extends Lazy ? never : { readonly [K in keyof T]: ArrayOrMore<T[K]> };
 type ArrayOrMore<T> = T extends ArrayLike ? T : T extends object ? Arrays<T> : never;
@@ -247,15 +253,18 @@ export function compute<const T extends ListOfArrays>(
   arrays: T,
   options: ComputeToOptions,
 ): Promise<Each<T, Lazy>>;
-/** Computes arrays in an object, or in lists and objects in each other, into files; results have the same form. */
+/**
+ * Computes arrays in an object, or in lists and objects in each other, into files; results have the same
+ * form.
+ */
 export function compute<const T extends object>(
   arrays: T & Arrays<T>,
   options: ComputeToOptions,
 ): Promise<Results<T, Lazy>>;
 /**
- * Computes several arrays together, shared work once: `const [low, high] = await compute([x.min(), x.max()])`, or by name:
- * `const { low, high } = await compute({ low: x.min(), high: x.max() })`. Equal results are one result: they share memory.
- * Rejects as `Lazy.compute` does.
+ * Computes several arrays together, shared work once: `const [low, high] = await compute([x.min(),
+ * x.max()])`, or by name: `const { low, high } = await compute({ low: x.min(), high: x.max() })`. Equal
+ * results are one result: they share memory. Rejects as `Lazy.compute` does.
  */
 export function compute<const T extends ListOfArrays>(
   arrays: T,

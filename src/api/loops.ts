@@ -1,6 +1,6 @@
 /**
- * Loops that stay on the device: `iterate` and `whileLoop`. Their functions are called once, with arrays that stand for the
- * states, and give the graph of a step; `graph/loops.ts` makes nodes of it.
+ * Loops that stay on the device: `iterate` and `whileLoop`. Their functions are called once, with arrays that
+ * stand for the states, and give the graph of a step; `graph/loops.ts` makes nodes of it.
  */
 
 import { checkOptions, refuseMore } from '../graph/arguments.js';
@@ -47,17 +47,20 @@ export function iterate<const States extends readonly ArrayLike[]>(
   options?: IterateOptions,
 ): StateArrays<States>;
 /**
- * The state after `n` steps of `fn`, on the device from the first step to the last: `iterate(1000, x, (x) => x.mul(0.5).add(1))`.
+ * The state after `n` steps of `fn`, on the device from the first step to the last: `iterate(1000, x, (x) =>
+ * x.mul(0.5).add(1))`.
  *
- * `state` is an array, a list or an object of arrays. `fn` is called once, with arrays that stand for the states and the number
- * of the step, from 0, and gives the next states in the same form, of the same shapes and dtypes. The number of the step meets
- * arrays as a JavaScript number does: `x.mul(step)` is of x's dtype, in which a small integer dtype wraps around; by itself it is
- * int64. Arrays that the function captures are constants of the loop; what no step changes is computed once.
+ * `state` is an array, a list or an object of arrays. `fn` is called once, with arrays that stand for the
+ * states and the number of the step, from 0, and gives the next states in the same form, of the same shapes
+ * and dtypes. The number of the step meets arrays as a JavaScript number does: `x.mul(step)` is of x's dtype,
+ * in which a small integer dtype wraps around; by itself it is int64. Arrays that the function captures are
+ * constants of the loop; what no step changes is computed once.
  *
- * With `every: k` the results are the states after k, 2k, 3k … steps along a new first axis, of size ⌊n / k⌋; the first
- * state is not among them.
+ * With `every: k` the results are the states after k, 2k, 3k … steps along a new first axis, of size ⌊n / k⌋;
+ * the first state is not among them.
  *
- * Throws a RangeArgumentError for counts that are no whole numbers, a ShapeError or DTypeError for states that change theirs.
+ * Throws a RangeArgumentError for counts that are no whole numbers, a ShapeError or DTypeError for states
+ * that change theirs.
  */
 export function iterate<State extends ArrayLike>(
   n: number,
@@ -109,8 +112,9 @@ export function whileLoop<const States extends readonly ArrayLike[]>(
   options?: WhileOptions,
 ): StateArrays<States>;
 /**
- * Repeats `fn` while `cond` of the state holds: `whileLoop((x) => x.max().greater(1), (x) => x.mul(0.5), x)`. States and functions
- * are as for `iterate`; `cond` gives one bool. With `max`, ends after so many steps even if the condition still holds.
+ * Repeats `fn` while `cond` of the state holds: `whileLoop((x) => x.max().greater(1), (x) => x.mul(0.5), x)`.
+ * States and functions are as for `iterate`; `cond` gives one bool. With `max`, ends after so many steps even
+ * if the condition still holds.
  *
  * Throws as `iterate` does, and a ShapeError or DTypeError for conditions that are not one bool.
  */
@@ -161,7 +165,10 @@ export function whileLoop(
 /** Stands for the number of the step, which is weak: `state.mul(step)` stays of the state's dtype. */
 const stepNumber = (): Expr => argumentLike(constant(0n, 'int64'), 0, true);
 
-/** A function of the user's; what it builds is a body as a whole, however deep it is, made at lines of its own. */
+/**
+ * A function of the user's; what it builds is a body as a whole, however deep it is, made at lines of its
+ * own.
+ */
 function functionOf(op: string, fn: unknown): (...args: unknown[]) => unknown {
   if (typeof fn === 'function') {
     return (...args) => outsideCall(() => withLevels(Number.POSITIVE_INFINITY, () => fn(...args)));

@@ -1,4 +1,7 @@
-/** Memory that devices hold (`memory`), release of memory kept for the next compute (`trim`), and limits of the process. */
+/**
+ * Memory that devices hold (`memory`), release of memory kept for the next compute (`trim`), and limits of
+ * the process.
+ */
 
 import { usableDevice } from '../exec/native/devices.js';
 import { limitDeviceMemory, memory as reports, trim as trimOpened } from '../exec/native/native.js';
@@ -18,15 +21,22 @@ export interface MemoryUse {
   readonly held: number;
   /** The most that was in use at once since the last `trim`. */
   readonly peak: number;
-  /** Pinned host memory that belongs to the device: what copies go through, `pinned` arrays, page-locked results. */
+  /**
+   * Pinned host memory that belongs to the device: what copies go through, `pinned` arrays, page-locked
+   * results.
+   */
   readonly pinned: number;
-  /** The most that the process may hold of it, by `limitMemory` or `WEFT_PROCESS_MEMORY`; absent: there is no limit. */
+  /**
+   * The most that the process may hold of it, by `limitMemory` or `WEFT_PROCESS_MEMORY`; absent: there is no
+   * limit.
+   */
   readonly limit?: number;
 }
 
 /**
- * The memory of every device that this process has used; none before the first compute. Intermediate values, scratch memory of
- * kernels and the workspace of matrix products are counted. Not counted are the driver's own memory and loaded code.
+ * The memory of every device that this process has used; none before the first compute. Intermediate values,
+ * scratch memory of kernels and the workspace of matrix products are counted. Not counted are the driver's
+ * own memory and loaded code.
  */
 export function memory(): readonly MemoryUse[];
 export function memory(...more: readonly unknown[]): readonly MemoryUse[] {
@@ -41,8 +51,9 @@ export function memory(...more: readonly unknown[]): readonly MemoryUse[] {
 }
 
 /**
- * Gives memory that no array and no run uses back to the system, of one device or of all that were used, and counts peaks anew.
- * Waits for running computes. The next compute takes its memory from the system again, which costs time.
+ * Gives memory that no array and no run uses back to the system, of one device or of all that were used, and
+ * counts peaks anew. Waits for running computes. The next compute takes its memory from the system again,
+ * which costs time.
  *
  * Rejects with a DeviceError for a device that is not there.
  */
@@ -55,14 +66,16 @@ export async function trim(device?: string, ...more: readonly unknown[]): Promis
 }
 
 /**
- * Limits the memory that Weft holds of a device in this process, or of each of all devices, whatever was set before: in bytes, as
- * text (`'8GiB'`) or as a share of the device's memory (`'50%'`); `null`: no limit. It holds for arrays that stay there, for what runs,
- * all computes together, and for what is kept for the next one; on the CPU also for results in host memory, as long as they
- * are not collected. Pinned memory is not counted.
+ * Limits the memory that Weft holds of a device in this process, or of each of all devices, whatever was set
+ * before: in bytes, as text (`'8GiB'`) or as a share of the device's memory (`'50%'`); `null`: no limit. It
+ * holds for arrays that stay there, for what runs, all computes together, and for what is kept for the next
+ * one; on the CPU also for results in host memory, as long as they are not collected. Pinned memory is not
+ * counted.
  *
- * Kept memory is released first. Then a compute is planned within the rest, in tiles if need be; one that does not fit
- * beside others of its thread waits for them. A compute that cannot fit rejects with a MemoryError. A limit below the
- * memory in use takes nothing away. Settles when kept memory is within the limit. Without a call, the setting `WEFT_PROCESS_MEMORY`.
+ * Kept memory is released first. Then a compute is planned within the rest, in tiles if need be; one that
+ * does not fit beside others of its thread waits for them. A compute that cannot fit rejects with a
+ * MemoryError. A limit below the memory in use takes nothing away. Settles when kept memory is within the
+ * limit. Without a call, the setting `WEFT_PROCESS_MEMORY`.
  */
 export function limitMemory(size: number | string | null, device?: string): Promise<void>;
 export async function limitMemory(

@@ -28,8 +28,9 @@ export interface Methods<D extends DType> {
   /** Inverse hyperbolic sine. */
   readonly asinh: Fluent<D>['asinh'];
   /**
-   * The elements in another dtype. Floats become integers towards zero, saturate at the ends, and NaN gives 0; integers
-   * wrap; complex numbers lose their imaginary part; bool is whether an element is not 0. The same array for its dtype.
+   * The elements in another dtype. Floats become integers towards zero, saturate at the ends, and NaN gives 0;
+   * integers wrap; complex numbers lose their imaginary part; bool is whether an element is not 0. The same
+   * array for its dtype.
    */
   readonly astype: Fluent<D>['astype'];
   /** Inverse tangent, in radians. */
@@ -46,7 +47,9 @@ export interface Methods<D extends DType> {
   readonly bitwiseLeftShift: Fluent<D>['bitwiseLeftShift'];
   /** Bitwise or. */
   readonly bitwiseOr: Fluent<D>['bitwiseOr'];
-  /** Bits of the first moved right by the second, keeping the sign; 0 or -1 once the shift reaches the width. */
+  /**
+   * Bits of the first moved right by the second, keeping the sign; 0 or -1 once the shift reaches the width.
+   */
   readonly bitwiseRightShift: Fluent<D>['bitwiseRightShift'];
   /** Bitwise exclusive or. */
   readonly bitwiseXor: Fluent<D>['bitwiseXor'];
@@ -57,8 +60,8 @@ export interface Methods<D extends DType> {
   /** Smallest integer not below. */
   readonly ceil: Fluent<D>['ceil'];
   /**
-   * Values limited to the interval from `min` to `max`, which broadcast; null or nothing leaves a side open. NaN stays.
-   * The dtype is that of the arrays together; numbers beyond an integer dtype limit nothing.
+   * Values limited to the interval from `min` to `max`, which broadcast; null or nothing leaves a side open.
+   * NaN stays. The dtype is that of the arrays together; numbers beyond an integer dtype limit nothing.
    */
   readonly clip: Fluent<D>['clip'];
   /** Complex conjugate. */
@@ -72,8 +75,8 @@ export interface Methods<D extends DType> {
   /** Number of elements that are not 0, as int64. */
   readonly countNonzero: Fluent<D>['countNonzero'];
   /**
-   * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter. Booleans give
-   * whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
+   * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter.
+   * Booleans give whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
    */
   readonly diff: Fluent<D>['diff'];
   /** Quotient of two arrays; integers are divided in float64. */
@@ -81,8 +84,8 @@ export interface Methods<D extends DType> {
   /** Quotient of two arrays; integers are divided in float64. */
   readonly divide: Fluent<D>['divide'];
   /**
-   * NumPy's dot: the inner product of vectors, the matrix product of matrices, else the sum over the last axis of the first
-   * and the second last of the second; a scalar multiplies.
+   * NumPy's dot: the inner product of vectors, the matrix product of matrices, else the sum over the last axis
+   * of the first and the second last of the second; a scalar multiplies.
    */
   readonly dot: Fluent<D>['dot'];
   /** Whether two values are equal. */
@@ -108,8 +111,8 @@ export interface Methods<D extends DType> {
   /** Largest integer not above the quotient; an integer divided by zero gives 0. */
   readonly floorDivide: Fluent<D>['floorDivide'];
   /**
-   * Gaussian error linear unit, x·Φ(x) (Hendrycks and Gimpel, 2016). `approximate: 'none'` computes Φ with erf, `'tanh'`
-   * the paper's ½x(1 + tanh(√(2/π)(x + 0.044715x³))).
+   * Gaussian error linear unit, x·Φ(x) (Hendrycks and Gimpel, 2016). `approximate: 'none'` computes Φ with erf,
+   * `'tanh'` the paper's ½x(1 + tanh(√(2/π)(x + 0.044715x³))).
    */
   readonly gelu: Fluent<D>['gelu'];
   /** Whether the first is above the second. */
@@ -120,7 +123,9 @@ export interface Methods<D extends DType> {
   readonly hypot: Fluent<D>['hypot'];
   /** Imaginary part; 0 for real arrays. */
   readonly imag: Fluent<D>['imag'];
-  /** Whether |a - b| <= atol + rtol·|b|, as NumPy's isclose (rtol 1e-5, atol 1e-8); equal infinities are close. */
+  /**
+   * Whether |a - b| <= atol + rtol·|b|, as NumPy's isclose (rtol 1e-5, atol 1e-8); equal infinities are close.
+   */
   readonly isclose: Fluent<D>['isclose'];
   /** Whether a value is neither NaN nor an infinity. */
   readonly isfinite: Fluent<D>['isfinite'];
@@ -129,8 +134,9 @@ export interface Methods<D extends DType> {
   /** Whether a value is NaN. */
   readonly isnan: Fluent<D>['isnan'];
   /**
-   * Layer normalisation (Ba, Kiros and Hinton, 2016): (x - mean) / sqrt(var + epsilon) over the last axes, those of
-   * `weight` (or the last one), then times weight, plus bias. Both broadcast against x; epsilon is 1e-5 by default.
+   * Layer normalisation (Ba, Kiros and Hinton, 2016): (x - mean) / sqrt(var + epsilon) over the last axes,
+   * those of `weight` (or the last one), then times weight, plus bias. Both broadcast against x; epsilon is
+   * 1e-5 by default.
    */
   readonly layerNorm: Fluent<D>['layerNorm'];
   /** Whether the first is below the second. */
@@ -165,9 +171,10 @@ export interface Methods<D extends DType> {
   /** log(Σ exp(x)) without overflow; the accumulator is (maximum, Σ exp(x - maximum)). */
   readonly logsumexp: Fluent<D>['logsumexp'];
   /**
-   * Matrix product over the last two axes; axes before them are stacks and broadcast. A vector on the left is a row, on
-   * the right a column, and that axis is absent from the result. (…, m, k) · (…, k, n) is (…, m, n). The dtype is the
-   * promoted one. Throws a ShapeError where the inner sizes differ, an argument is a scalar, or stacks do not broadcast.
+   * Matrix product over the last two axes; axes before them are stacks and broadcast. A vector on the left is a
+   * row, on the right a column, and that axis is absent from the result. (…, m, k) · (…, k, n) is (…, m, n).
+   * The dtype is the promoted one. Throws a ShapeError where the inner sizes differ, an argument is a scalar,
+   * or stacks do not broadcast.
    */
   readonly matmul: Fluent<D>['matmul'];
   /** The last two axes exchanged: the transposes of a stack of matrices. Throws a ShapeError below two axes. */
@@ -177,8 +184,8 @@ export interface Methods<D extends DType> {
   /** Larger of two values; NaN if either is NaN. */
   readonly maximum: Fluent<D>['maximum'];
   /**
-   * Arithmetic mean; NaN of no elements. Integers and booleans are averaged in float64, floats in their dtype (halves in
-   * float32), or in `dtype`.
+   * Arithmetic mean; NaN of no elements. Integers and booleans are averaged in float64, floats in their dtype
+   * (halves in float32), or in `dtype`.
    */
   readonly mean: Fluent<D>['mean'];
   /** Smallest element; NaN if any is NaN. */
@@ -198,8 +205,9 @@ export interface Methods<D extends DType> {
   /** The next value after the first, towards the second; float32 and float64 only. */
   readonly nextafter: Fluent<D>['nextafter'];
   /**
-   * Vector norm over the axes together: (Σ|x|^p)^(1/p), the largest or smallest |x| for ±Infinity, the count of nonzeros
-   * for 0. Integers are taken in float64; complex numbers give a float. `x.norm(2, 0)`, `x.norm({ ord: 1, axis: 0 })`.
+   * Vector norm over the axes together: (Σ|x|^p)^(1/p), the largest or smallest |x| for ±Infinity, the count of
+   * nonzeros for 0. Integers are taken in float64; complex numbers give a float. `x.norm(2, 0)`, `x.norm({ ord:
+   * 1, axis: 0 })`.
    */
   readonly norm: Fluent<D>['norm'];
   /** Whether two values differ. */
@@ -211,11 +219,16 @@ export interface Methods<D extends DType> {
    * Throws a ShapeError for negative or missing widths.
    */
   readonly pad: Fluent<D>['pad'];
-  /** Output axis k is input axis `axes[k]`; without axes their order is reversed. `axes` names every axis once. */
+  /**
+   * Output axis k is input axis `axes[k]`; without axes their order is reversed. `axes` names every axis once.
+   */
   readonly permuteDims: Fluent<D>['permuteDims'];
   /** The values themselves. */
   readonly positive: Fluent<D>['positive'];
-  /** First array to the power of the second. A negative integer power of an integer is 0, or ±1 for a base of ±1. */
+  /**
+   * First array to the power of the second. A negative integer power of an integer is 0, or ±1 for a base of
+   * ±1.
+   */
   readonly pow: Fluent<D>['pow'];
   /** Product of the elements. */
   readonly prod: Fluent<D>['prod'];
@@ -239,8 +252,8 @@ export interface Methods<D extends DType> {
    */
   readonly reshape: Fluent<D>['reshape'];
   /**
-   * Elements moved by `shift` places along axes, those that leave coming back at the other end. Without axes the array is
-   * rolled as one flat line. Several axes take one shift for all or one for each.
+   * Elements moved by `shift` places along axes, those that leave coming back at the other end. Without axes
+   * the array is rolled as one flat line. Several axes take one shift for all or one for each.
    */
   readonly roll: Fluent<D>['roll'];
   /** Nearest integer, halves to even; of complex numbers both parts. */
@@ -260,14 +273,14 @@ export interface Methods<D extends DType> {
   /** Hyperbolic sine. */
   readonly sinh: Fluent<D>['sinh'];
   /**
-   * Part of an array: one selector for each axis, from the first; axes without one are taken whole. An index out of
-   * range is a ShapeError, ranges are clipped (so that Infinity is the end). `x.slice([1, 10, 2], -1)`,
+   * Part of an array: one selector for each axis, from the first; axes without one are taken whole. An index
+   * out of range is a ShapeError, ranges are clipped (so that Infinity is the end). `x.slice([1, 10, 2], -1)`,
    * `x.slice('1:10:2, -1')`.
    */
   readonly slice: Fluent<D>['slice'];
   /**
-   * exp(x) over its sum along the axes (the last by default), with the maximum taken off first. Integers give the
-   * float of `exp`.
+   * exp(x) over its sum along the axes (the last by default), with the maximum taken off first. Integers give
+   * the float of `exp`.
    */
   readonly softmax: Fluent<D>['softmax'];
   /** log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-|x|)): without overflow, and exact far from 0. */
@@ -276,7 +289,9 @@ export interface Methods<D extends DType> {
   readonly sqrt: Fluent<D>['sqrt'];
   /** The square of each element. */
   readonly square: Fluent<D>['square'];
-  /** Axes of size 1 taken away: those named, or all. Throws a ShapeError where a named axis has another size. */
+  /**
+   * Axes of size 1 taken away: those named, or all. Throws a ShapeError where a named axis has another size.
+   */
   readonly squeeze: Fluent<D>['squeeze'];
   /** (x - mean) / std along the axes; all of them by default. Integers in float64. */
   readonly standardize: Fluent<D>['standardize'];
@@ -291,10 +306,11 @@ export interface Methods<D extends DType> {
   /** Two axes exchanged. */
   readonly swapaxes: Fluent<D>['swapaxes'];
   /**
-   * The elements at some indices of an axis, as NumPy's `take`: the axis becomes the axes of the indices, integers of any
-   * dtype or lists. Without an axis, or with null, the array is taken as one line. `table.take(ids, 0)` gives rows.
-   * Throws a DTypeError for indices that are no integers, a ShapeError for indices into an axis without elements; an index out of
-   * range is a RangeArgumentError: of a list at once, of an array when it is computed, before anything else runs.
+   * The elements at some indices of an axis, as NumPy's `take`: the axis becomes the axes of the indices,
+   * integers of any dtype or lists. Without an axis, or with null, the array is taken as one line.
+   * `table.take(ids, 0)` gives rows. Throws a DTypeError for indices that are no integers, a ShapeError for
+   * indices into an axis without elements; an index out of range is a RangeArgumentError: of a list at once, of
+   * an array when it is computed, before anything else runs.
    */
   readonly take: Fluent<D>['take'];
   /** Tangent of an angle in radians. */
@@ -302,11 +318,14 @@ export interface Methods<D extends DType> {
   /** Hyperbolic tangent. */
   readonly tanh: Fluent<D>['tanh'];
   /**
-   * Sum over pairs of axes: the last `axes` of the first with the first `axes` of the second (2 by default), or those named
-   * as `[axes of the first, axes of the second]`.
+   * Sum over pairs of axes: the last `axes` of the first with the first `axes` of the second (2 by default), or
+   * those named as `[axes of the first, axes of the second]`.
    */
   readonly tensordot: Fluent<D>['tensordot'];
-  /** The array repeated `repetitions[k]` times along axis k; the shorter of shape and repetitions is filled with ones in front. */
+  /**
+   * The array repeated `repetitions[k]` times along axis k; the shorter of shape and repetitions is filled with
+   * ones in front.
+   */
   readonly tile: Fluent<D>['tile'];
   /** Output axis k is input axis `axes[k]`; without axes their order is reversed. The same as `permuteDims`. */
   readonly transpose: Fluent<D>['transpose'];
@@ -317,15 +336,15 @@ export interface Methods<D extends DType> {
   /** Integer part, towards zero. */
   readonly trunc: Fluent<D>['trunc'];
   /**
-   * Variance: the sum of squared deviations over n - correction (0 by default), computed as in Chan, Golub and LeVeque
-   * (1979), so that it neither cancels nor needs a second look. NaN where n is not above the correction. Integers in
-   * float64, complex numbers give a float.
+   * Variance: the sum of squared deviations over n - correction (0 by default), computed as in Chan, Golub and
+   * LeVeque (1979), so that it neither cancels nor needs a second look. NaN where n is not above the
+   * correction. Integers in float64, complex numbers give a float.
    */
   readonly variance: Fluent<D>['variance'];
   /**
-   * Variance: the sum of squared deviations over n - correction (0 by default), computed as in Chan, Golub and LeVeque
-   * (1979), so that it neither cancels nor needs a second look. NaN where n is not above the correction. Integers in
-   * float64, complex numbers give a float.
+   * Variance: the sum of squared deviations over n - correction (0 by default), computed as in Chan, Golub and
+   * LeVeque (1979), so that it neither cancels nor needs a second look. NaN where n is not above the
+   * correction. Integers in float64, complex numbers give a float.
    */
   readonly var: Fluent<D>['var'];
   /** Σ conj(a)·b along an axis (the last by default) of arrays that broadcast. */

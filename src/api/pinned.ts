@@ -1,6 +1,6 @@
 /**
- * Pinned arrays: `await pinned([n], 'float32')`. A GPU copies from their memory directly, at the full speed of the bus, while
- * ordinary arrays are copied through pinned memory of the runtime's first.
+ * Pinned arrays: `await pinned([n], 'float32')`. A GPU copies from their memory directly, at the full speed
+ * of the bus, while ordinary arrays are copied through pinned memory of the runtime's first.
  */
 
 import { chooseDevice, deviceName } from '../exec/native/devices.js';
@@ -18,26 +18,32 @@ import { dtypeOf } from './creation.js';
 
 /** Options of `pinned`. */
 export interface PinnedOptions {
-  /** A GPU: `'cuda'` or `'cuda:N'`; without it the one that a compute would run on. The memory serves all GPUs alike. */
+  /**
+   * A GPU: `'cuda'` or `'cuda:N'`; without it the one that a compute would run on. The memory serves all GPUs
+   * alike.
+   */
   readonly device?: string | undefined;
 }
 
 /** An array whose elements can be written to: `data` is the typed array of its dtype. */
 export interface PinnedArray<D extends DType = DType> extends NDArray<D> {
-  /** Whether its memory is pinned; it is ordinary memory where there is no GPU that could make use of that. */
+  /**
+   * Whether its memory is pinned; it is ordinary memory where there is no GPU that could make use of that.
+   */
   readonly isPinned: boolean;
 }
 
 /**
- * An array in pinned host memory, to fill and then compute with: `lazy(array)` reads it without a copy. Its elements are
- * undefined until they are written. `dtype` is float32 if it is not given. The memory is freed when the array is collected.
+ * An array in pinned host memory, to fill and then compute with: `lazy(array)` reads it without a copy. Its
+ * elements are undefined until they are written. `dtype` is float32 if it is not given. The memory is freed
+ * when the array is collected.
  *
- * Pinned memory is taken from what the system can use for anything else, and takes its time to get: keep such arrays. Where no
- * device is named and computes run on the CPU, for want of a GPU or by `WEFT_DEVICE`, the array is in ordinary memory, filled
- * with zeros, and `isPinned` is false.
+ * Pinned memory is taken from what the system can use for anything else, and takes its time to get: keep such
+ * arrays. Where no device is named and computes run on the CPU, for want of a GPU or by `WEFT_DEVICE`, the
+ * array is in ordinary memory, filled with zeros, and `isPinned` is false.
  *
- * Rejects with a DeviceError for a GPU that is named and cannot be used, with a MemoryError where the system has no more
- * memory, and on Node.js 20 for more than 4 GiB of pinned memory.
+ * Rejects with a DeviceError for a GPU that is named and cannot be used, with a MemoryError where the system
+ * has no more memory, and on Node.js 20 for more than 4 GiB of pinned memory.
  */
 export function pinned<D extends DType = 'float32'>(
   shape: ShapeArgument,

@@ -1,4 +1,7 @@
-/** `placeholder`: an array of a shape and dtype without elements, to plan and explain jobs whose data is not there. */
+/**
+ * `placeholder`: an array of a shape and dtype without elements, to plan and explain jobs whose data is not
+ * there.
+ */
 
 import { deviceName } from '../exec/native/devices.js';
 import { placeholderOf } from '../exec/run/placeholder.js';
@@ -15,12 +18,14 @@ export interface PlaceholderOptions {
 }
 
 /**
- * An array of a shape and dtype (float64 unless one is given) that has no elements and takes no memory, whatever its size:
- * `placeholder([1e6, 1e4], 'float32').mean(0).plan({ memory: '8GiB' })`. `plan()` and `explain()` of what is built on it, also
- * those of a compiled function that is given it, tell what a compute with a contiguous array of that shape would do.
+ * An array of a shape and dtype (float64 unless one is given) that has no elements and takes no memory,
+ * whatever its size: `placeholder([1e6, 1e4], 'float32').mean(0).plan({ memory: '8GiB' })`. `plan()` and
+ * `explain()` of what is built on it, also those of a compiled function that is given it, tell what a compute
+ * with a contiguous array of that shape would do.
  *
- * To compute with it is refused with an ArgumentError that names the line where it was made. Throws a ShapeError for what
- * is no shape, a DTypeError for what is no dtype, a DeviceError for what is no device's name.
+ * To compute with it is refused with an ArgumentError that names the line where it was made. Throws a
+ * ShapeError for what is no shape, a DTypeError for what is no dtype, a DeviceError for what is no device's
+ * name.
  */
 export function placeholder<A extends DTypeArgument | undefined = undefined>(
   shape: ShapeArgument,

@@ -1,6 +1,6 @@
 /**
- * `profile()`: records a timeline of a compute, or of all computes while a function runs. Contents and output of a
- * timeline are in `inspect/timeline.ts`.
+ * `profile()`: records a timeline of a compute, or of all computes while a function runs. Contents and output
+ * of a timeline are in `inspect/timeline.ts`.
  */
 
 import { beginRecording, endRecording } from '../exec/native/recorder.js';
@@ -23,16 +23,18 @@ export interface Profiled<T> {
 /** Records all that is computed until the promise of a function settles; see the form with an array. */
 export async function profile<T>(work: () => T | Promise<T>): Promise<Profiled<T>>;
 /**
- * Computes an array, or several together, and records a timeline: `const { result, timeline } = await profile(x)`. With a
- * function, records all that is computed until its promise settles: `await profile(() => step(x, v))`.
+ * Computes an array, or several together, and records a timeline: `const { result, timeline } = await
+ * profile(x)`. With a function, records all that is computed until its promise settles: `await profile(() =>
+ * step(x, v))`.
  *
- * The timeline has what ran on every stream of every device (kernels, library calls, copies and their rates), what threads of
- * the host did (planning, code, NVRTC, copies to and from pinned memory, files), and the memory that was held. Times on a
- * GPU come from events around each piece of work, which cost a few microseconds each while a profile is recorded and nothing
- * otherwise; launches that are repeated as a CUDA graph are one piece.
+ * The timeline has what ran on every stream of every device (kernels, library calls, copies and their rates),
+ * what threads of the host did (planning, code, NVRTC, copies to and from pinned memory, files), and the
+ * memory that was held. Times on a GPU come from events around each piece of work, which cost a few
+ * microseconds each while a profile is recorded and nothing otherwise; launches that are repeated as a CUDA
+ * graph are one piece.
  *
- * One profile at a time in a process, of all that runs in it, other workers included: throws an ArgumentError while another
- * is under way. Rejects as the compute or the function does; there is no timeline then.
+ * One profile at a time in a process, of all that runs in it, other workers included: throws an ArgumentError
+ * while another is under way. Rejects as the compute or the function does; there is no timeline then.
  */
 export async function profile<D extends DType>(
   x: Lazy<D>,

@@ -7,8 +7,8 @@ import { formatBytes } from '../graph/format.js';
 const WIDTH = 24;
 
 /**
- * A function for `onProgress` that keeps one line of a stream up to date, `process.stderr` if none is given, and ends it when the
- * compute is complete. Where the stream is no terminal, it writes the last line only.
+ * A function for `onProgress` that keeps one line of a stream up to date, `process.stderr` if none is given,
+ * and ends it when the compute is complete. Where the stream is no terminal, it writes the last line only.
  */
 export function progressLine(stream: NodeJS.WriteStream = process.stderr): OnProgress {
   return ({ tiles, totalTiles, bytes, bytesPerSecond, secondsLeft, steps }) => {

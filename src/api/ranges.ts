@@ -1,5 +1,6 @@
 /**
- * Ranges: arange and linspace, as arithmetic on an index. No element is stored; values are those NumPy computes.
+ * Ranges: arange and linspace, as arithmetic on an index. No element is stored; values are those NumPy
+ * computes.
  */
 
 import { checkOptions, refuseMore } from '../graph/arguments.js';
@@ -15,9 +16,9 @@ import { type Asked, type DTypeArgument, type DTypeOption, dtypeOf } from './cre
 import { Lazy } from './lazy.js';
 
 /**
- * Numbers from `start` (0) up to and without `stop`, `step` (1) apart: `arange(stop)`, `arange(start, stop, step)`.
- * float64 for numbers and int64 for bigints, unless a dtype is given; integer dtypes take whole numbers. Throws a
- * RangeArgumentError for a step of 0 and for what is not finite.
+ * Numbers from `start` (0) up to and without `stop`, `step` (1) apart: `arange(stop)`, `arange(start, stop,
+ * step)`. float64 for numbers and int64 for bigints, unless a dtype is given; integer dtypes take whole
+ * numbers. Throws a RangeArgumentError for a step of 0 and for what is not finite.
  */
 export function arange<D extends DType>(
   start: number | bigint,
@@ -94,7 +95,8 @@ function rangeOf(
   }
   const [from, to, by] = given.map(Number) as [number, number, number];
   const [count] = checkShape('arange', [Math.max(0, Math.ceil((to - from) / by))]);
-  // As NumPy: the step is the difference of the first two values in the dtype that computes (float32 for halves).
+  // As NumPy: the step is the difference of the first two values in the dtype that computes (float32 for
+  // halves).
   const computed = result === 'float64' || result === 'complex128' ? 'float64' : 'float32';
   const round = computed === 'float64' ? (value: number) => value : Math.fround;
   const delta = round(round(from + by) - round(from));
@@ -109,8 +111,8 @@ export interface LinspaceOptions extends DTypeOption {
 }
 
 /**
- * `count` (50) numbers at equal distances from `start` to `stop`. float64 unless a dtype is given; integer dtypes take the
- * largest integers below.
+ * `count` (50) numbers at equal distances from `start` to `stop`. float64 unless a dtype is given; integer
+ * dtypes take the largest integers below.
  */
 export function linspace<A extends LinspaceOptions | undefined = undefined>(
   start: number,

@@ -11,7 +11,10 @@ import { isTypedArray } from '../host/elements.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { isShaped } from '../host/host-array.js';
 
-/** Where results go: the places of a list, or those of an object with their names; `undefined` is a place of one array. */
+/**
+ * Where results go: the places of a list, or those of an object with their names; `undefined` is a place of
+ * one array.
+ */
 export type Form =
   | undefined
   | {
@@ -27,8 +30,8 @@ export const isRecord = (value: unknown): value is object =>
   Object.prototype.toString.call(value) === '[object Object]' && !isShaped(value) && !isScalar(value);
 
 /**
- * The arrays in a value, in order, and its form. `leaf` makes a node of an array; of what holds arrays it gives undefined. Its second
- * argument is the path to the value, as in `sums.1`.
+ * The arrays in a value, in order, and its form. `leaf` makes a node of an array; of what holds arrays it
+ * gives undefined. Its second argument is the path to the value, as in `sums.1`.
  */
 export function flattened<T>(
   op: string,

@@ -1,6 +1,6 @@
 /**
- * Checks of arguments that several functions share: option objects and reduction arguments. Those of shapes and axes
- * are in `shape.ts`.
+ * Checks of arguments that several functions share: option objects and reduction arguments. Those of shapes
+ * and axes are in `shape.ts`.
  */
 import { ArgumentError, expected, RangeArgumentError } from '../host/errors.js';
 import { ignoreRejections } from '../host/refused-promises.js';
@@ -8,7 +8,10 @@ import type { DType } from './dtype.js';
 import { formatValue } from './format.js';
 import type { Axes } from './shape.js';
 
-/** Refuses arguments after the last parameter, which would pass unseen; an undefined one is as one that is not given. */
+/**
+ * Refuses arguments after the last parameter, which would pass unseen; an undefined one is as one that is not
+ * given.
+ */
 export function refuseMore(op: string, most: number, given: readonly unknown[], hint?: string): void {
   if (given.length <= most) return;
   const count = given.findLastIndex((value) => value !== undefined) + 1;
@@ -42,7 +45,9 @@ function meant(key: string, known: readonly string[]): string | undefined {
   return known.find((each) => each.toLowerCase() === name.toLowerCase());
 }
 
-/** Refuses keys that a function does not know, and objects that hold none (a Map): no option must pass unseen. */
+/**
+ * Refuses keys that a function does not know, and objects that hold none (a Map): no option must pass unseen.
+ */
 export function checkOptions(op: string, options: unknown, known: readonly string[]): void {
   if (options === undefined) return;
   if (Object.prototype.toString.call(options) !== '[object Object]') {
@@ -97,7 +102,9 @@ export interface VarianceOptions extends ReduceOptions {
 /** The axis of a reduction, or its options with the axis among them. */
 export type AxisOr<Options> = Axes | null | Options;
 
-/** Joins the two ways to give the axis: `sum(0, { keepdims: true })` and `sum({ axis: 0, keepdims: true })`. */
+/**
+ * Joins the two ways to give the axis: `sum(0, { keepdims: true })` and `sum({ axis: 0, keepdims: true })`.
+ */
 export function reduceArguments<Options extends ReduceOptions>(
   op: string,
   axis: AxisOr<Options> | undefined,

@@ -1,12 +1,14 @@
 /**
- * Comparisons of integers that no common dtype holds, exact as in NumPy 2: with a number out of an array's range, and of a
- * signed array with a uint64 one, which would meet in float64. Called by `map` (`infer.ts`).
+ * Comparisons of integers that no common dtype holds, exact as in NumPy 2: with a number out of an array's
+ * range, and of a signed array with a uint64 one, which would meet in float64. Called by `map` (`infer.ts`).
  */
 import { type DType, kindOf, type Scalar } from './dtype.js';
 import type { OpName } from './ops.js';
 import { inRange } from './scalar.js';
 
-/** Whether a comparison holds where its first argument is below (-1), equal to (0) or above (1) its second. */
+/**
+ * Whether a comparison holds where its first argument is below (-1), equal to (0) or above (1) its second.
+ */
 const HOLDS = {
   equal: (order: number) => order === 0,
   notEqual: (order: number) => order !== 0,
@@ -25,7 +27,10 @@ export const isComparison = (op: OpName): op is Comparison => Object.hasOwn(HOLD
 /** The result of a comparison whose operand on this side is the smaller one. */
 export const answerBelow = (op: Comparison, side: Side): boolean => HOLDS[op](side === 'first' ? -1 : 1);
 
-/** The one answer of a comparison with an integer that `dtype` cannot hold; `undefined`: it holds it, or it is no integer. */
+/**
+ * The one answer of a comparison with an integer that `dtype` cannot hold; `undefined`: it holds it, or it is
+ * no integer.
+ */
 export function answerOutOfRange(
   op: Comparison,
   scalar: Scalar,

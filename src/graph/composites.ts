@@ -1,6 +1,7 @@
 /**
- * Functions made of ops of the table: clip, sigmoid, softplus, gelu, diff … Every export is also a method of Lazy
- * and a free function (`lazy.ts`). Composites that give floats take integers and booleans to the float of `exp`.
+ * Functions made of ops of the table: clip, sigmoid, softplus, gelu, diff … Every export is also a method of
+ * Lazy and a free function (`lazy.ts`). Composites that give floats take integers and booleans to the float
+ * of `exp`.
  */
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import { checkOptions, finiteNumber } from './arguments.js';
@@ -14,16 +15,17 @@ import { checkInteger, normalizeAxis } from './shape.js';
 import { slice } from './slicing.js';
 
 /**
- * The elements in another dtype. Floats become integers towards zero, saturate at the ends, and NaN gives 0; integers
- * wrap; complex numbers lose their imaginary part; bool is whether an element is not 0. The same array for its dtype.
+ * The elements in another dtype. Floats become integers towards zero, saturate at the ends, and NaN gives 0;
+ * integers wrap; complex numbers lose their imaginary part; bool is whether an element is not 0. The same
+ * array for its dtype.
  */
 export function astype(x: Expr, dtype: DType): Expr {
   return converted(x, checkDType('astype', dtype));
 }
 
 /**
- * Values limited to the interval from `min` to `max`, which broadcast; null or nothing leaves a side open. NaN stays.
- * The dtype is that of the arrays together; numbers beyond an integer dtype limit nothing.
+ * Values limited to the interval from `min` to `max`, which broadcast; null or nothing leaves a side open.
+ * NaN stays. The dtype is that of the arrays together; numbers beyond an integer dtype limit nothing.
  */
 export function clip(x: Expr, min?: Operand | null, max?: Operand | null): Expr {
   const low = min === null || min === undefined ? x : map('maximum', [x, within(x, min)], 'clip');
@@ -71,8 +73,8 @@ export function softplus(given: Expr): Expr {
 }
 
 /**
- * Gaussian error linear unit, x·Φ(x) (Hendrycks and Gimpel, 2016). `approximate: 'none'` computes Φ with erf, `'tanh'`
- * the paper's ½x(1 + tanh(√(2/π)(x + 0.044715x³))).
+ * Gaussian error linear unit, x·Φ(x) (Hendrycks and Gimpel, 2016). `approximate: 'none'` computes Φ with erf,
+ * `'tanh'` the paper's ½x(1 + tanh(√(2/π)(x + 0.044715x³))).
  */
 export function gelu(given: Expr, options?: { readonly approximate?: 'none' | 'tanh' }): Expr {
   checkOptions('gelu', options, ['approximate']);
@@ -89,7 +91,9 @@ export function gelu(given: Expr, options?: { readonly approximate?: 'none' | 't
   return map('multiply', [half, map('add', [map('tanh', [inner]), 1])]);
 }
 
-/** Whether |a - b| <= atol + rtol·|b|, as NumPy's isclose (rtol 1e-5, atol 1e-8); equal infinities are close. */
+/**
+ * Whether |a - b| <= atol + rtol·|b|, as NumPy's isclose (rtol 1e-5, atol 1e-8); equal infinities are close.
+ */
 export function isclose(
   x: Expr,
   other: Operand,
@@ -114,8 +118,8 @@ function differing(x: Operand): Operand {
 }
 
 /**
- * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter. Booleans give
- * whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
+ * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter.
+ * Booleans give whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
  */
 export function diff(x: Expr, options?: { readonly n?: number; readonly axis?: number }): Expr {
   checkOptions('diff', options, ['n', 'axis']);

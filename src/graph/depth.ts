@@ -1,6 +1,6 @@
 /**
- * The depth of nodes, and what is done where graphs become deep: `fusion/passes/segment.ts` puts their lower part aside. Called by the
- * constructors of nodes (`infer.ts`).
+ * The depth of nodes, and what is done where graphs become deep: `fusion/passes/segment.ts` puts their lower
+ * part aside. Called by the constructors of nodes (`infer.ts`).
  */
 import type { Expr } from './expr.js';
 
@@ -28,7 +28,9 @@ export function depthOf(inputs: readonly Expr[]): number {
   return depth;
 }
 
-/** Calls a function that builds graphs with another number of levels; infinitely many: nothing is put aside. */
+/**
+ * Calls a function that builds graphs with another number of levels; infinitely many: nothing is put aside.
+ */
 export function withLevels<Result>(count: number, build: () => Result): Result {
   const before = levels;
   levels = count;

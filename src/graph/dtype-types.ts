@@ -1,9 +1,11 @@
 /**
- * dtypes as types: the dtype that promotion, an op or a reduction gives, where tsc knows those of the arguments.
+ * dtypes as types: the dtype that promotion, an op or a reduction gives, where tsc knows those of the
+ * arguments.
  *
- * They are tables, `Results[Rule][D]`: of a union of dtypes the result is a union, nothing recurses, and a type made of
- * D this way stays covariant in it. The promotions are read from the text of PROMOTION; the type of a row's dtype rule
- * names the table of an op or a reduction. test/dtype-types.test.ts compares them with the dtypes of arrays.
+ * They are tables, `Results[Rule][D]`: of a union of dtypes the result is a union, nothing recurses, and a
+ * type made of D this way stays covariant in it. The promotions are read from the text of PROMOTION; the type
+ * of a row's dtype rule names the table of an op or a reduction. test/dtype-types.test.ts compares them with
+ * the dtypes of arrays.
  */
 import type { Complex, DType, PromotionRows, Scalar } from './dtype.js';
 
@@ -72,7 +74,10 @@ type Table<Changed extends { readonly [K in DType]?: DType }> = {
 };
 type All<D extends DType, Result extends DType> = { readonly [K in D]: Result };
 
-/** The JavaScript scalars beside which an array keeps its dtype; whether a number is an integer its type does not tell. */
+/**
+ * The JavaScript scalars beside which an array keeps its dtype; whether a number is an integer its type does
+ * not tell.
+ */
 export interface WeakScalars {
   readonly bool: boolean;
   readonly int8: boolean | bigint;
@@ -108,8 +113,8 @@ interface Components extends AnyOfBool {
   readonly complex128: 'float64';
 }
 /**
- * Of booleans in arithmetic the tables do not tell the dtype. So a Lazy of any dtype gives one of any dtype, too:
- * in `let y = x.sqrt(); y = y.add(x)` y has the type of x.
+ * Of booleans in arithmetic the tables do not tell the dtype. So a Lazy of any dtype gives one of any dtype,
+ * too: in `let y = x.sqrt(); y = y.add(x)` y has the type of x.
  */
 interface AnyOfBool {
   readonly bool: DType;
@@ -201,7 +206,9 @@ interface Data {
 /** The data that becomes an array of dtype D. */
 export type DataOf<D extends DType> = Data[D];
 
-/** The dtype of a scalar, a typed array or lists of scalars of one kind; bigints are taken to fit into int64. */
+/**
+ * The dtype of a scalar, a typed array or lists of scalars of one kind; bigints are taken to fit into int64.
+ */
 export type DTypeOfData<T> = T extends Scalar
   ? DTypeOfScalar<T>
   : T extends { readonly [Symbol.toStringTag]: infer Tag extends keyof Tags }

@@ -74,7 +74,8 @@ export const isDType = (value: unknown): value is DType =>
   typeof value === 'string' && Object.hasOwn(DTYPE_INFO, value);
 
 // Promotion, one row per dtype in the order of DTYPES; letters as in CODE below. NumPy's result_type, with
-// bfloat16 beside float16: the two meet in float32, and integers of 16 bits and more take both to a wider float.
+// bfloat16 beside float16: the two meet in float32, and integers of 16 bits and more take both to a wider
+// float.
 const CODE = 'bahiqBHILeEfdFD';
 const PROMOTION = [
   // columns  bahiqBHILeEfdFD

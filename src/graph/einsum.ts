@@ -1,6 +1,7 @@
 /**
- * Einsum, and the contraction that all products share: labels name axes, labels missing from the result are summed. An
- * axis of size 1 that broadcasts is dropped before its operand enters the node, where every label has one size.
+ * Einsum, and the contraction that all products share: labels name axes, labels missing from the result are
+ * summed. An axis of size 1 that broadcasts is dropped before its operand enters the node, where every label
+ * has one size.
  *
  * Called by the free function of the same name and by `products.ts`.
  */
@@ -13,8 +14,8 @@ import { type Label, parseSubscripts } from './subscripts.js';
 import { permuteDims } from './views.js';
 
 /**
- * The contract node for operands whose axes of size 1 may broadcast: such axes are dropped from the operand, and a label
- * that only ever has size 1 stays on one operand. `names` are those of the labels, for errors.
+ * The contract node for operands whose axes of size 1 may broadcast: such axes are dropped from the operand,
+ * and a label that only ever has size 1 stays on one operand. `names` are those of the labels, for errors.
  */
 export function sumOfProducts(
   op: string,
@@ -55,9 +56,10 @@ export function sumOfProducts(
 }
 
 /**
- * Einstein summation: `einsum('ij,jk->ik', a, b)`. Letters name axes; those missing after the arrow are summed. A letter
- * twice in one operand takes its diagonal; '...' stands for the axes without a letter, which broadcast. Without an arrow
- * the result has the axes of '...', then the letters that occur once, in alphabetical order. Axes of size 1 broadcast.
+ * Einstein summation: `einsum('ij,jk->ik', a, b)`. Letters name axes; those missing after the arrow are
+ * summed. A letter twice in one operand takes its diagonal; '...' stands for the axes without a letter, which
+ * broadcast. Without an arrow the result has the axes of '...', then the letters that occur once, in
+ * alphabetical order. Axes of size 1 broadcast.
  */
 export function einsum(subscripts: string, ...arrays: readonly Expr[]): Expr {
   const parsed = parseSubscripts(

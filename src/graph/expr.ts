@@ -1,8 +1,10 @@
 /**
- * Expr: the linked, immutable graph that user code builds. Each node knows its dtype and shape when it is made.
+ * Expr: the linked, immutable graph that user code builds. Each node knows its dtype and shape when it is
+ * made.
  *
- * Kinds are a closed union handled by exhaustive switches; ops and reductions are rows of open tables. Bulk data never
- * sits in a node: a source refers to it. `NodeData` is what an Expr and a canonical graph's node (`graph.ts`) share.
+ * Kinds are a closed union handled by exhaustive switches; ops and reductions are rows of open tables. Bulk
+ * data never sits in a node: a source refers to it. `NodeData` is what an Expr and a canonical graph's node
+ * (`graph.ts`) share.
  */
 import type { DType, Scalar } from './dtype.js';
 import type { OpName } from './ops.js';
@@ -11,7 +13,10 @@ import type { ReductionName } from './reductions.js';
 /** The size along each axis. */
 export type Shape = readonly number[];
 
-/** Any typed array that can hold elements: 64-bit integers in bigint arrays, halves as their bits in Uint16Array. */
+/**
+ * Any typed array that can hold elements: 64-bit integers in bigint arrays, halves as their bits in
+ * Uint16Array.
+ */
 export type TypedArray =
   | Int8Array
   | Uint8Array
@@ -25,7 +30,10 @@ export type TypedArray =
   | BigInt64Array
   | BigUint64Array;
 
-/** The typed array that holds the elements of each dtype: 64-bit integers are bigints, halves their bits, complex numbers pairs. */
+/**
+ * The typed array that holds the elements of each dtype: 64-bit integers are bigints, halves their bits,
+ * complex numbers pairs.
+ */
 export interface TypedArrays {
   readonly bool: Uint8Array;
   readonly int8: Int8Array;
@@ -44,7 +52,10 @@ export interface TypedArrays {
   readonly complex128: Float64Array;
 }
 
-/** Elements in host memory: `data[offset + Σ index[k] * strides[k]]`, in elements (a complex element is two values). */
+/**
+ * Elements in host memory: `data[offset + Σ index[k] * strides[k]]`, in elements (a complex element is two
+ * values).
+ */
 export interface HostSource {
   readonly type: 'host';
   readonly data: TypedArray;
@@ -92,7 +103,9 @@ export interface IotaSource {
   readonly type: 'iota';
 }
 
-/** Which file it was when its header was read: a file that is another one by now is refused when it is read. */
+/**
+ * Which file it was when its header was read: a file that is another one by now is refused when it is read.
+ */
 export interface FileStamp {
   readonly device: bigint;
   readonly inode: bigint;
@@ -119,7 +132,10 @@ export interface FileRegion {
   readonly checksum?: RegionChecksum | undefined;
 }
 
-/** Elements in a file, read when a graph runs; offset and strides in elements of the region, as a host source's. */
+/**
+ * Elements in a file, read when a graph runs; offset and strides in elements of the region, as a host
+ * source's.
+ */
 export interface FileSource {
   readonly type: 'file';
   readonly region: FileRegion;
@@ -143,7 +159,9 @@ export interface ReaderSource {
   readonly strides: readonly number[];
 }
 
-/** Elements in several arrays, one after the other: more than one ArrayBuffer can hold, or what came in parts. */
+/**
+ * Elements in several arrays, one after the other: more than one ArrayBuffer can hold, or what came in parts.
+ */
 export interface ChunkedSource {
   readonly type: 'chunked';
   /** All of one type. */
@@ -158,7 +176,10 @@ export interface ArgumentSource {
   readonly index: number;
 }
 
-/** The lower part of a deep graph, put aside until it is computed, before what reads it (`fusion/passes/segment.ts`). */
+/**
+ * The lower part of a deep graph, put aside until it is computed, before what reads it
+ * (`fusion/passes/segment.ts`).
+ */
 export interface FoldedPart {
   /** How many values it gives. */
   readonly valueCount: number;
@@ -182,7 +203,9 @@ export type View =
   | { readonly type: 'reshape' }
   /** Output axis k is input axis order[k]. */
   | { readonly type: 'permute'; readonly order: readonly number[] }
-  /** Output index i along axis k reads input index starts[k] + i * steps[k]; steps may be negative, never 0. */
+  /**
+   * Output index i along axis k reads input index starts[k] + i * steps[k]; steps may be negative, never 0.
+   */
   | { readonly type: 'slice'; readonly starts: readonly number[]; readonly steps: readonly number[] }
   /** NumPy broadcasting to the node's shape. */
   | { readonly type: 'broadcast' }
@@ -190,9 +213,9 @@ export type View =
   | { readonly type: 'pad'; readonly before: readonly number[] };
 
 /**
- * The element that an index i of an axis of n elements reads: i modulo n (`wrap`), the nearest of 0 … n - 1 (`clip`),
- * or i, counted from the end where negative (`raise`); then an index outside of -n … n - 1 is an error, found before
- * the graph runs.
+ * The element that an index i of an axis of n elements reads: i modulo n (`wrap`), the nearest of 0 … n - 1
+ * (`clip`), or i, counted from the end where negative (`raise`); then an index outside of -n … n - 1 is an
+ * error, found before the graph runs.
  */
 export type IndexMode = 'raise' | 'wrap' | 'clip';
 
@@ -200,15 +223,18 @@ export type NodeData =
   | { readonly kind: 'source'; readonly source: Source }
   /** One value; its shape is []. */
   | { readonly kind: 'const'; readonly value: Scalar }
-  /** An op of the table. Inputs have the dtypes of the op's signature and broadcast to the node's shape implicitly. */
+  /**
+   * An op of the table. Inputs have the dtypes of the op's signature and broadcast to the node's shape
+   * implicitly.
+   */
   | { readonly kind: 'map'; readonly op: OpName }
   | { readonly kind: 'cast' }
   /** Reduces `axes` (ascending, of the input) away; `keepdims` is a reshape after it. */
   | { readonly kind: 'reduce'; readonly reduction: ReductionName; readonly axes: readonly number[] }
   | { readonly kind: 'view'; readonly view: View }
   /**
-   * Σ over the labels missing from `output` of the product of the inputs; `labels[i]` names input i's axes. Labels are
-   * small integers; every label has one size. Inputs and result have one dtype.
+   * Σ over the labels missing from `output` of the product of the inputs; `labels[i]` names input i's axes.
+   * Labels are small integers; every label has one size. Inputs and result have one dtype.
    */
   | {
       readonly kind: 'contract';
@@ -216,13 +242,14 @@ export type NodeData =
       readonly output: readonly number[];
     }
   /**
-   * The elements of input 0 at the int64 indices of input 1 along `axis`, which becomes the axes of the indices. Every index
-   * reads an element of the axis: `mode` says which, where it is out of range.
+   * The elements of input 0 at the int64 indices of input 1 along `axis`, which becomes the axes of the
+   * indices. Every index reads an element of the axis: `mode` says which, where it is out of range.
    */
   | { readonly kind: 'gather'; readonly axis: number; readonly mode: IndexMode }
   /**
-   * One result of a loop: state number `result` after its last step, or, with `every`, the states after every so many
-   * steps along a new first axis. The inputs are the states before the first step, then what the body captures.
+   * One result of a loop: state number `result` after its last step, or, with `every`, the states after every
+   * so many steps along a new first axis. The inputs are the states before the first step, then what the body
+   * captures.
    */
   | { readonly kind: 'loop'; readonly loop: LoopBody; readonly result: number };
 
@@ -238,7 +265,10 @@ export interface LoopCount {
 
 /** A loop as the user builds it; the nodes of all its results share it. */
 export interface LoopBody extends LoopCount {
-  /** The next states, from arguments: the states, then what is captured. Dtypes and shapes are those of the states. */
+  /**
+   * The next states, from arguments: the states, then what is captured. Dtypes and shapes are those of the
+   * states.
+   */
   readonly next: readonly Expr[];
 }
 
@@ -255,8 +285,8 @@ export interface NodeBase {
 }
 
 /**
- * A node as users build it. It never changes, but for this: one that is deep in a graph may become a folded source of the same
- * value (`fusion/passes/segment.ts`).
+ * A node as users build it. It never changes, but for this: one that is deep in a graph may become a folded
+ * source of the same value (`fusion/passes/segment.ts`).
  */
 export type Expr = NodeData &
   NodeBase & {
@@ -265,8 +295,9 @@ export type Expr = NodeData &
     /** Nodes on the longest way down to one without inputs, whose own is 0. */
     readonly depth: number;
     /**
-     * Whether it meets arrays as a JavaScript number does, in their dtype where that holds its kind: the number of a loop's
-     * step, and what is computed from it alone. Its own dtype is that of its kind: int64, float64, complex128 or bool.
+     * Whether it meets arrays as a JavaScript number does, in their dtype where that holds its kind: the
+     * number of a loop's step, and what is computed from it alone. Its own dtype is that of its kind: int64,
+     * float64, complex128 or bool.
      */
     readonly weak: boolean;
   };

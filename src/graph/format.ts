@@ -1,6 +1,6 @@
 /**
- * One way to write values: scalars (NaN, infinities, −0 and bigints included), shapes and lists. Printers, keys and
- * golden files all use it.
+ * One way to write values: scalars (NaN, infinities, −0 and bigints included), shapes and lists. Printers,
+ * keys and golden files all use it.
  */
 import { ignoreRejections } from '../host/refused-promises.js';
 import type { Scalar } from './dtype.js';
@@ -30,8 +30,8 @@ const SHOWN_TEXT = 80;
 const SHOWN_PARTS = 8;
 
 /**
- * A value of the user's in an error message: what it is, in few words, whatever it is. The error refuses the value, so the
- * rejections of promises in it are marked as handled.
+ * A value of the user's in an error message: what it is, in few words, whatever it is. The error refuses the
+ * value, so the rejections of promises in it are marked as handled.
  */
 export function formatValue(value: unknown): string {
   ignoreRejections(value);
@@ -93,7 +93,10 @@ export function formatBytes(bytes: number): string {
   return unit === 0 ? `${bytes} B` : `${(bytes / 1024 ** unit).toFixed(2)} ${UNITS[unit]}`;
 }
 
-/** The least size from so many bytes on that `formatBytes` says exactly: as a budget, the text is enough for them. */
+/**
+ * The least size from so many bytes on that `formatBytes` says exactly: as a budget, the text is enough for
+ * them.
+ */
 export function formattedUp(bytes: number): number {
   const unit = 1024 ** unitOf(bytes);
   return unit === 1 ? Math.ceil(bytes) : Math.floor((Math.ceil((bytes / unit) * 100) / 100) * unit);

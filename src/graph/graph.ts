@@ -1,15 +1,18 @@
 /**
- * Graph: the canonical form of what is computed, a table of nodes by id. Passes rewrite it; `fusion/partition/partition.ts`
- * turns it into kernels.
+ * Graph: the canonical form of what is computed, a table of nodes by id. Passes rewrite it;
+ * `fusion/partition/partition.ts` turns it into kernels.
  *
- * It is plain data: sources are numbers into a list that stays outside (`fusion/passes/canonicalize.ts`), so a graph can be
- * drafted, compared, printed and stored. Nodes may stand in any order; `topologicalOrder` finds one.
+ * It is plain data: sources are numbers into a list that stays outside (`fusion/passes/canonicalize.ts`), so
+ * a graph can be drafted, compared, printed and stored. Nodes may stand in any order; `topologicalOrder`
+ * finds one.
  */
 import type { LoopCount, NodeBase, NodeData, Shape } from './expr.js';
 
 type ComputedData = Exclude<NodeData, { kind: 'source' | 'loop' }>;
 
-/** A loop: its body is a graph whose sources are the body's arguments and whose outputs are the next states. */
+/**
+ * A loop: its body is a graph whose sources are the body's arguments and whose outputs are the next states.
+ */
 export interface GraphLoop extends LoopCount {
   readonly body: Graph;
   /** Equal keys are equal loops: that of the body as it was built, and how often it runs. */
@@ -84,7 +87,10 @@ export function nodeOf(graph: Graph | MutableGraph, id: number): GraphNode {
   return node;
 }
 
-/** A node without what its data may carry besides; written out, since spreads are slow and make objects of another form. */
+/**
+ * A node without what its data may carry besides; written out, since spreads are slow and make objects of
+ * another form.
+ */
 export function nodeFrom(
   data: GraphNodeData,
   { dtype, shape }: NodeBase,
@@ -153,7 +159,9 @@ export function readCounts(graph: Graph | MutableGraph, order: readonly number[]
   return counts;
 }
 
-/** The nodes that more than one place wants: what several nodes or one node twice read, and what is an output. */
+/**
+ * The nodes that more than one place wants: what several nodes or one node twice read, and what is an output.
+ */
 export function sharedNodes(graph: Graph | MutableGraph): ReadonlySet<number> {
   const order = topologicalOrder(graph);
   const counts = readCounts(graph, order);

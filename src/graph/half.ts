@@ -21,7 +21,10 @@ export function fromBfloat16Bits(bits: number): number {
   return scratch.getFloat32(0);
 }
 
-/** `value` as the nearest multiple of 2^exponent, ties to even. Exact while the quotient has less than 53 bits. */
+/**
+ * `value` as the nearest multiple of 2^exponent, ties to even. Exact while the quotient has less than 53
+ * bits.
+ */
 function roundToMultiple(value: number, exponent: number): number {
   const quotient = value / 2 ** exponent;
   const below = Math.floor(quotient);

@@ -1,5 +1,6 @@
 /**
- * Reading by arrays of indices: `take`. Every export is also a method of Lazy and a free function (`fluent.ts`).
+ * Reading by arrays of indices: `take`. Every export is also a method of Lazy and a free function
+ * (`fluent.ts`).
  */
 import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
 import { checkOptions, oneOf } from './arguments.js';
@@ -17,8 +18,8 @@ export type IndexList = readonly (number | IndexList)[];
 /** Options of `take`. */
 export interface TakeOptions {
   /**
-   * Indices out of range: an error (`'raise'`, the default; from -n on, negative ones count from the end), taken modulo the
-   * axis (`'wrap'`), or the nearest end (`'clip'`, where negative ones are 0).
+   * Indices out of range: an error (`'raise'`, the default; from -n on, negative ones count from the end),
+   * taken modulo the axis (`'wrap'`), or the nearest end (`'clip'`, where negative ones are 0).
    */
   readonly mode?: IndexMode;
 }
@@ -26,10 +27,11 @@ export interface TakeOptions {
 const MODES: readonly IndexMode[] = ['raise', 'wrap', 'clip'];
 
 /**
- * The elements at some indices of an axis, as NumPy's `take`: the axis becomes the axes of the indices, integers of any
- * dtype or lists. Without an axis, or with null, the array is taken as one line. `table.take(ids, 0)` gives rows.
- * Throws a DTypeError for indices that are no integers, a ShapeError for indices into an axis without elements; an index out of
- * range is a RangeArgumentError: of a list at once, of an array when it is computed, before anything else runs.
+ * The elements at some indices of an axis, as NumPy's `take`: the axis becomes the axes of the indices,
+ * integers of any dtype or lists. Without an axis, or with null, the array is taken as one line.
+ * `table.take(ids, 0)` gives rows. Throws a DTypeError for indices that are no integers, a ShapeError for
+ * indices into an axis without elements; an index out of range is a RangeArgumentError: of a list at once, of
+ * an array when it is computed, before anything else runs.
  */
 export function take(
   x: Expr,
@@ -68,7 +70,10 @@ function integers(op: string, indices: Expr): Expr {
   throw new DTypeError(expected(op, 'indices of an integer dtype', indices.dtype, hint));
 }
 
-/** Integers of nested lists in order, and the lists' lengths. JavaScript's numbers are not integers by themselves. */
+/**
+ * Integers of nested lists in order, and the lists' lengths. JavaScript's numbers are not integers by
+ * themselves.
+ */
 function listed(
   op: string,
   indices: unknown,

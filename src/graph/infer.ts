@@ -1,9 +1,9 @@
 /**
- * The constructors of nodes: each finds dtype and shape of its result now, inserts the casts an op's signature asks
- * for, and throws where the user wrote what cannot be. Nothing else makes an Expr.
+ * The constructors of nodes: each finds dtype and shape of its result now, inserts the casts an op's
+ * signature asks for, and throws where the user wrote what cannot be. Nothing else makes an Expr.
  *
- * Inputs of a map broadcast implicitly: no node is made for it. JavaScript scalars become constants of the dtype they
- * are used in (`scalar.ts`).
+ * Inputs of a map broadcast implicitly: no node is made for it. JavaScript scalars become constants of the
+ * dtype they are used in (`scalar.ts`).
  */
 
 import { DTypeError, expected, InternalError, ShapeError } from '../host/errors.js';
@@ -174,8 +174,8 @@ function dtypeOfAll(operands: readonly Operand[], from: number, weak: boolean): 
 }
 
 /**
- * The dtype of an operand among others: `strong` is that of the arrays that are not weak. A scalar gives way to weak arrays, too,
- * so that its `beside` is theirs where all arrays are weak.
+ * The dtype of an operand among others: `strong` is that of the arrays that are not weak. A scalar gives way
+ * to weak arrays, too, so that its `beside` is theirs where all arrays are weak.
  */
 function dtypeBeside(
   op: string,
@@ -189,8 +189,8 @@ function dtypeBeside(
 }
 
 /**
- * An op of the table over operands that broadcast; errors name `asked`, the function that the user called. Loops, not
- * callbacks: this is called for most nodes of a graph.
+ * An op of the table over operands that broadcast; errors name `asked`, the function that the user called.
+ * Loops, not callbacks: this is called for most nodes of a graph.
  */
 export function map(op: OpName, operands: readonly Operand[], asked: string = op): Expr {
   const compared = compareExactly(op, operands);

@@ -1,6 +1,6 @@
 /**
- * Arrays put side by side: concat and stack. Parts are padded or broadcast to the full size, and an index decides which one an
- * element comes from: no data is copied until a kernel reads it.
+ * Arrays put side by side: concat and stack. Parts are padded or broadcast to the full size, and an index
+ * decides which one an element comes from: no data is copied until a kernel reads it.
  *
  * Called by the free functions of the same names; `masks.ts` uses the parts.
  */
@@ -52,8 +52,9 @@ export function concat(arrays: readonly Expr[], axis: number | null = 0, op = 'c
 const MOST_PARTS = 16;
 
 /**
- * The parts in one array. Kernels compute every part for every element, so that many parts are first joined to fewer, which
- * are stored where it pays (`fusion/partition/materialization.ts`): the work is parts × log(parts), not its square.
+ * The parts in one array. Kernels compute every part for every element, so that many parts are first joined
+ * to fewer, which are stored where it pays (`fusion/partition/materialization.ts`): the work is parts ×
+ * log(parts), not its square.
  */
 function joined(parts: readonly Expr[], along: number, shape: readonly number[]): Expr {
   if (parts.length <= MOST_PARTS) return chosen(parts, along, shape);
@@ -74,7 +75,8 @@ function chosen(parts: readonly Expr[], along: number, shape: readonly number[])
     const before = shape.map((_, k) => (k === along ? start : 0));
     starts.push(start);
     start += x.shape[along]!;
-    // A column beside columns: to read it for its neighbours costs less than to ask for each whether it is there.
+    // A column beside columns: to read it for its neighbours costs less than to ask for each whether it is
+    // there.
     const isColumn = along === shape.length - 1 && x.shape[along] === 1;
     const value = isColumn ? broadcast(x, shape) : padTo(x, before, shape);
     return { value, start: starts.at(-1)! };

@@ -1,6 +1,6 @@
 /**
- * Makes the nodes of loops: closes a body over what it captures, so that it is a graph of its arguments alone, and leaves
- * what no step changes to be computed once, before the loop:
+ * Makes the nodes of loops: closes a body over what it captures, so that it is a graph of its arguments
+ * alone, and leaves what no step changes to be computed once, before the loop:
  *
  *     x → x * exp(w)      →   arguments x, e: x * e, with e = exp(w) captured
  *
@@ -53,8 +53,9 @@ export function checkStates(
 const sameShape = (a: Shape, b: Shape): boolean => a.length === b.length && a.every((n, k) => n === b[k]);
 
 /**
- * The first `wanted` results of a loop, a node each. `states` are those before the first step, `parameters` stand for them in
- * `next`, the states after a step. States that no step changes, that have no elements or that nothing needs are not carried.
+ * The first `wanted` results of a loop, a node each. `states` are those before the first step, `parameters`
+ * stand for them in `next`, the states after a step. States that no step changes, that have no elements or
+ * that nothing needs are not carried.
  */
 export function loop(
   states: readonly Expr[],
@@ -137,7 +138,9 @@ type Fate =
   /** It does not change, but costs less to compute than to read; or it is a view of what is read. */
   | 'repeated';
 
-/** Visits what `done` lacks below an expression, inputs first; of what is not `open`, no inputs. Iterative. */
+/**
+ * Visits what `done` lacks below an expression, inputs first; of what is not `open`, no inputs. Iterative.
+ */
 function visitBelow(
   root: Expr,
   done: ReadonlyMap<Expr, unknown>,

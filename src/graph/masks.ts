@@ -1,6 +1,6 @@
 /**
- * Functions of an array that compare indices: pad, roll, tril, triu. Every export is also a method of Lazy and a free
- * function (`lazy.ts`).
+ * Functions of an array that compare indices: pad, roll, tril, triu. Every export is also a method of Lazy
+ * and a free function (`lazy.ts`).
  */
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
@@ -73,8 +73,8 @@ function widthsOf(widths: PadWidths, axis: number, x: Expr): readonly [number, n
 }
 
 /**
- * Elements moved by `shift` places along axes, those that leave coming back at the other end. Without axes the array is
- * rolled as one flat line. Several axes take one shift for all or one for each.
+ * Elements moved by `shift` places along axes, those that leave coming back at the other end. Without axes
+ * the array is rolled as one flat line. Several axes take one shift for all or one for each.
  */
 export function roll(x: Expr, shift: number | readonly number[], axis?: Axes | null): Expr {
   if (axis === undefined || axis === null) {

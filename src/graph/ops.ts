@@ -1,12 +1,13 @@
 /**
  * THE table of elementwise ops: one row per op, read by everything.
  *
- * The fluent methods and free functions, inference, both code generators, the reference docs and the generic op test
- * all come from a row. Adding an op is adding a row, plus its kernel in `native/cpu/` if it is new arithmetic (the CPU
- * kernel has the op's name). A function built from ops is a composite (`composites.ts`) and has no row.
+ * The fluent methods and free functions, inference, both code generators, the reference docs and the generic
+ * op test all come from a row. Adding an op is adding a row, plus its kernel in `native/cpu/` if it is new
+ * arithmetic (the CPU kernel has the op's name). A function built from ops is a composite (`composites.ts`)
+ * and has no row.
  *
- * float16 and bfloat16 have no entries of their own: every op computes them in float32 and rounds its result, so a
- * fused chain has the same values as an unfused one.
+ * float16 and bfloat16 have no entries of their own: every op computes them in float32 and rounds its result,
+ * so a fused chain has the same values as an unfused one.
  */
 import { DTYPE_INFO, type DType, isComplex, isFloat, isHalf, isInteger, kindOf, promote } from './dtype.js';
 import type { Rule } from './dtype-types.js';
@@ -24,7 +25,10 @@ export interface DTypeRule<Gives extends Rule = Rule> {
   readonly gives?: Gives;
 }
 
-/** Writes an op as a CUDA C expression. `args` are variable names; `dtype` is that of the arguments, never a half. */
+/**
+ * Writes an op as a CUDA C expression. `args` are variable names; `dtype` is that of the arguments, never a
+ * half.
+ */
 export type CudaExpression = (args: readonly string[], dtype: DType) => string;
 
 /** How the generic op test draws arguments and how far a backend may be from NumPy evaluated in float64. */
@@ -70,10 +74,15 @@ const realOrInt8: DTypeRule<'ofNumbers'> = (a) => {
   return isComplex(d) ? undefined : same(a.length, d === 'bool' ? 'int8' : d);
 };
 const numericOrInt8: DTypeRule<'ofNumbers'> = (a) => same(a.length, all(a) === 'bool' ? 'int8' : all(a));
-/** Floats and complex; integers go to the smallest float that NumPy takes (int8 to float16, int64 to float64). */
+/**
+ * Floats and complex; integers go to the smallest float that NumPy takes (int8 to float16, int64 to float64).
+ */
 const toFloat: DTypeRule<'float'> = (a) =>
   same(a.length, promote(all(a), 'float16') === 'bfloat16' ? 'bfloat16' : floatOf(all(a)));
-/** Floats only; integers in the smallest that holds each argument, as NumPy takes (int16 with uint16: float32). */
+/**
+ * Floats only; integers in the smallest that holds each argument, as NumPy takes (int16 with uint16:
+ * float32).
+ */
 const toRealFloat: DTypeRule<'floatEach'> = (a) => {
   const d = isInteger(all(a)) ? all(a.map(floatOf)) : floatOf(all(a));
   return isComplex(d) ? undefined : same(a.length, d);
@@ -110,7 +119,10 @@ export function floatOf(dtype: DType): DType {
 
 // ---------------------------------------------------------------- CUDA expressions
 
-/** A function of CUDA's math library: `expf` for float32, `exp` for float64, the prelude's `weft_exp` for complex. */
+/**
+ * A function of CUDA's math library: `expf` for float32, `exp` for float64, the prelude's `weft_exp` for
+ * complex.
+ */
 const call =
   (name: string): CudaExpression =>
   (args, dtype) =>
@@ -185,7 +197,10 @@ export const OPS = {
   floorDivide: { arity: 2, dtype: realOrInt8, cuda: prelude('floor_divide'), sample: exact(-100, 100), numpy: 'floor_divide', cost: 16 },
   /** Remainder with the divisor's sign; an integer divided by zero gives 0. */
   remainder: { arity: 2, dtype: realOrInt8, cuda: prelude('remainder'), sample: exact(-100, 100), cost: 16 },
-  /** First array to the power of the second. A negative integer power of an integer is 0, or ±1 for a base of ±1. */
+  /**
+   * First array to the power of the second. A negative integer power of an integer is 0, or ±1 for a base of
+   * ±1.
+   */
   pow: { arity: 2, dtype: numericOrInt8, cuda: byKind(prelude('ipow'), call('pow')), sample: within(4, 0.1, 8), numpy: 'power', cost: 40 },
   /** Negated values. */
   negative: { arity: 1, dtype: numeric, cuda: ([a], d) => (isInteger(d) ? infix('-')(['0', a!], d) : `(-${a})`), sample: exact(-100, 100), aliases: ['neg'], cost: 1 },
@@ -329,7 +344,9 @@ export const OPS = {
   bitwiseInvert: { arity: 1, dtype: bits, cuda: ([a], d) => (d === 'bool' ? `(!${a})` : `((${CUDA_TYPE[d]})~${a})`), sample: exact(-100, 100), numpy: 'invert', cost: 1 },
   /** Bits of the first moved left by the second; 0 once the shift reaches the width (or is negative). */
   bitwiseLeftShift: { arity: 2, dtype: shift, cuda: prelude('shift_left'), sample: exact(0, 6), numpy: 'left_shift', cost: 2 },
-  /** Bits of the first moved right by the second, keeping the sign; 0 or -1 once the shift reaches the width. */
+  /**
+   * Bits of the first moved right by the second, keeping the sign; 0 or -1 once the shift reaches the width.
+   */
   bitwiseRightShift: { arity: 2, dtype: shift, cuda: prelude('shift_right'), sample: exact(0, 6), numpy: 'right_shift', cost: 2 },
 
   // choice

@@ -1,4 +1,6 @@
-/** Prints a graph as text: one line a node, inputs first. Golden files, `explain()` and debug output use it. */
+/**
+ * Prints a graph as text: one line a node, inputs first. Golden files, `explain()` and debug output use it.
+ */
 
 import { unreachable } from '../host/errors.js';
 import type { LoopCount, View } from './expr.js';

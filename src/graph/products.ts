@@ -1,6 +1,6 @@
 /**
- * Sums of products: matmul, dot, vecdot, tensordot and outer. Every export is also a method of Lazy and a free function
- * (`lazy.ts`). All end in one contract node (`einsum.ts`).
+ * Sums of products: matmul, dot, vecdot, tensordot and outer. Every export is also a method of Lazy and a
+ * free function (`lazy.ts`). All end in one contract node (`einsum.ts`).
  */
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import { isComplex } from './dtype.js';
@@ -11,9 +11,10 @@ import { map, type Operand, reshape, toExpr } from './infer.js';
 import { checkInteger, normalizeAxes, normalizeAxis } from './shape.js';
 
 /**
- * Matrix product over the last two axes; axes before them are stacks and broadcast. A vector on the left is a row, on
- * the right a column, and that axis is absent from the result. (…, m, k) · (…, k, n) is (…, m, n). The dtype is the
- * promoted one. Throws a ShapeError where the inner sizes differ, an argument is a scalar, or stacks do not broadcast.
+ * Matrix product over the last two axes; axes before them are stacks and broadcast. A vector on the left is a
+ * row, on the right a column, and that axis is absent from the result. (…, m, k) · (…, k, n) is (…, m, n).
+ * The dtype is the promoted one. Throws a ShapeError where the inner sizes differ, an argument is a scalar,
+ * or stacks do not broadcast.
  */
 export function matmul(x: Expr, other: Operand): Expr {
   const b = toExpr('matmul', other);
@@ -44,8 +45,8 @@ export function matmul(x: Expr, other: Operand): Expr {
 }
 
 /**
- * NumPy's dot: the inner product of vectors, the matrix product of matrices, else the sum over the last axis of the first
- * and the second last of the second; a scalar multiplies.
+ * NumPy's dot: the inner product of vectors, the matrix product of matrices, else the sum over the last axis
+ * of the first and the second last of the second; a scalar multiplies.
  */
 export function dot(x: Expr, other: Operand): Expr {
   const b = toExpr('dot', other);
@@ -76,8 +77,8 @@ export function vecdot(x: Expr, other: Operand, axis?: number): Expr {
 }
 
 /**
- * Sum over pairs of axes: the last `axes` of the first with the first `axes` of the second (2 by default), or those named
- * as `[axes of the first, axes of the second]`.
+ * Sum over pairs of axes: the last `axes` of the first with the first `axes` of the second (2 by default), or
+ * those named as `[axes of the first, axes of the second]`.
  */
 export function tensordot(
   x: Expr,

@@ -1,6 +1,6 @@
 /**
- * Reductions as the user calls them: axis, keepdims and dtype on top of the reduce node. The methods for the rows of
- * REDUCTIONS are `reduceBy`; the composites in `statistics.ts` use the rest.
+ * Reductions as the user calls them: axis, keepdims and dtype on top of the reduce node. The methods for the
+ * rows of REDUCTIONS are `reduceBy`; the composites in `statistics.ts` use the rest.
  */
 import { ArgumentError, expected } from '../host/errors.js';
 import { type AxisOr, reduceArguments, type SumOptions } from './arguments.js';
@@ -54,8 +54,8 @@ export const countAlong = (x: Expr, axes: readonly number[]): number =>
   axes.reduce((count, axis) => count * x.shape[axis]!, 1);
 
 /**
- * Computes halves in float32 and rounds once at the end: `compute` gets an array of float32 in place of one of halves,
- * and its result goes back to `result`.
+ * Computes halves in float32 and rounds once at the end: `compute` gets an array of float32 in place of one
+ * of halves, and its result goes back to `result`.
  */
 export function throughFloat32(x: Expr, compute: (x: Expr) => Expr, result: DType = x.dtype): Expr {
   return isHalf(x.dtype) ? cast(compute(cast(x, 'float32')), result) : compute(x);

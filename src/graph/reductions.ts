@@ -1,14 +1,18 @@
 /**
- * The table of reductions. Each is a monoid `{ identity, lift, combine, finish }`; its accumulator may be a tuple.
+ * The table of reductions. Each is a monoid `{ identity, lift, combine, finish }`; its accumulator may be a
+ * tuple.
  *
- * The two backends hold the arithmetic (CUDA: `codegen/cuda/monoids.ts`; CPU: `native/cpu/reduce.*`) under the row's name.
- * Composites (mean, std, norms, countNonzero …) are built from these in `composites.ts`.
+ * The two backends hold the arithmetic (CUDA: `codegen/cuda/monoids.ts`; CPU: `native/cpu/reduce.*`) under
+ * the row's name. Composites (mean, std, norms, countNonzero …) are built from these in `composites.ts`.
  */
 import { DTYPE_INFO, type DType, isComplex, isFloat, isHalf, kindOf } from './dtype.js';
 import type { Rule } from './dtype-types.js';
 import { floatOf } from './ops.js';
 
-/** Maps the dtype of the elements to those they are combined in and that of the result; `undefined`: not taken. */
+/**
+ * Maps the dtype of the elements to those they are combined in and that of the result; `undefined`: not
+ * taken.
+ */
 interface ReductionRule<Gives extends Rule = Rule> {
   (dtype: DType): { readonly arg: DType; readonly result: DType } | undefined;
   /** Only in types: the table in which these find the dtype of the result (`dtype-types.ts`). */
@@ -28,7 +32,9 @@ export interface ReduceRow {
   readonly isInternal?: true;
 }
 
-/** Integers are summed in 64 bits, as in NumPy; halves are summed in float32 by the backends and rounded once. */
+/**
+ * Integers are summed in 64 bits, as in NumPy; halves are summed in float32 by the backends and rounded once.
+ */
 const widened = (dtype: DType): DType => {
   const kind = kindOf(dtype);
   return kind === 'bool' || kind === 'int' ? 'int64' : kind === 'uint' ? 'uint64' : dtype;
@@ -61,8 +67,8 @@ export const REDUCTIONS = {
   argmax: { dtype: position, identity: undefined, width: 2, indexed: true },
   /**
    * Sum of squared deviations from the mean, Σ|x - mean|²: variance without its divisor. The accumulator is
-   * (count, mean, M2), combined as in Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for
-   * computing sample variances" (1979).
+   * (count, mean, M2), combined as in Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm
+   * for computing sample variances" (1979).
    */
   squaredDeviations: {
     dtype: (dtype) => ({ arg: floatOf(dtype), result: DTYPE_INFO[floatOf(dtype)].component }),

@@ -1,9 +1,9 @@
 /**
  * Scalars: the dtype a JavaScript value takes beside arrays, and the value it has in a dtype.
  *
- * The value of a constant is what the dtype holds: a bigint for 64-bit integers, a boolean for bool, `{ re, im }` for
- * complex, else a number already rounded to the dtype. Conversions are those of the `cast` node: floats saturate to
- * integers and NaN gives 0, integers wrap, anything but 0 is true.
+ * The value of a constant is what the dtype holds: a bigint for 64-bit integers, a boolean for bool, `{ re,
+ * im }` for complex, else a number already rounded to the dtype. Conversions are those of the `cast` node:
+ * floats saturate to integers and NaN gives 0, integers wrap, anything but 0 is true.
  */
 import { ArgumentError, expected, RangeArgumentError } from '../host/errors.js';
 import {
@@ -121,7 +121,9 @@ export function inRange(value: number | bigint, dtype: DType): boolean {
   return value >= min && value <= max; // mixed comparisons are exact
 }
 
-/** A weak scalar as a value of `dtype`; refuses integers that an integer dtype has no place for, as NumPy 2. */
+/**
+ * A weak scalar as a value of `dtype`; refuses integers that an integer dtype has no place for, as NumPy 2.
+ */
 export function weakValue(op: string, value: Scalar, dtype: DType): Scalar {
   if (
     isInteger(dtype) &&

@@ -1,6 +1,6 @@
 /**
- * Shapes and axes: checks of what the user wrote, and broadcasting. Every size is a safe integer, so offsets up to
- * 2^53 are exact. Strides and element counts of a shape are in `graph.ts`.
+ * Shapes and axes: checks of what the user wrote, and broadcasting. Every size is a safe integer, so offsets
+ * up to 2^53 are exact. Strides and element counts of a shape are in `graph.ts`.
  *
  * Called by the node constructors (`infer.ts`) and by everything that takes a shape or an axis.
  */
@@ -27,8 +27,8 @@ export function checkInteger(op: string, name: string, value: unknown): number {
 }
 
 /**
- * An integer that only matters as far as it lies within [low, high]: one beyond, infinities among them, is moved
- * to the end, as NumPy clips slices and diagonals.
+ * An integer that only matters as far as it lies within [low, high]: one beyond, infinities among them, is
+ * moved to the end, as NumPy clips slices and diagonals.
  */
 export function clippedInteger(op: string, name: string, value: unknown, low: number, high: number): number {
   if (
@@ -91,7 +91,9 @@ export function normalizeAxes(op: string, axes: Axes | null | undefined, ndim: n
 export const ascendingAxes = (op: string, axes: Axes | null | undefined, ndim: number): number[] =>
   normalizeAxes(op, axes, ndim).sort((a, b) => a - b);
 
-/** The shape that all of `shapes` broadcast to, by NumPy's rule: axes align from the last, size 1 stretches. */
+/**
+ * The shape that all of `shapes` broadcast to, by NumPy's rule: axes align from the last, size 1 stretches.
+ */
 export function broadcastShapes(op: string, shapes: readonly Shape[]): Shape {
   let result = shapes[0] ?? [];
   for (let k = 1; k < shapes.length; k++) result = broadcastPair(op, shapes, result, shapes[k]!);

@@ -12,17 +12,17 @@ import { checkInteger, clippedInteger } from './shape.js';
 export type Range = readonly (number | null | undefined)[];
 
 /**
- * A selector of one axis in `slice`: an index (the axis goes away), `[start, stop, step]`, null for all of it, `'...'` for
- * as many whole axes as are left, `'newaxis'` for a new axis of size 1, or NumPy's text, with commas for several axes:
- * `'1:10:2, ::-1'`.
+ * A selector of one axis in `slice`: an index (the axis goes away), `[start, stop, step]`, null for all of
+ * it, `'...'` for as many whole axes as are left, `'newaxis'` for a new axis of size 1, or NumPy's text, with
+ * commas for several axes: `'1:10:2, ::-1'`.
  */
 export type Selector = number | null | undefined | Range | string;
 
 type Parsed = number | null | Range | '...' | 'newaxis';
 
 /**
- * Part of an array: one selector for each axis, from the first; axes without one are taken whole. An index out of
- * range is a ShapeError, ranges are clipped (so that Infinity is the end). `x.slice([1, 10, 2], -1)`,
+ * Part of an array: one selector for each axis, from the first; axes without one are taken whole. An index
+ * out of range is a ShapeError, ranges are clipped (so that Infinity is the end). `x.slice([1, 10, 2], -1)`,
  * `x.slice('1:10:2, -1')`.
  */
 export function slice(x: Expr, ...selectors: Selector[]): Expr {

@@ -1,6 +1,7 @@
 /**
- * Reductions made of others: mean, var, std, norm, softmax … Every export is also a method of Lazy and a free function
- * (`lazy.ts`). They are composites: the optimizer makes them few kernels, nothing treats them specially.
+ * Reductions made of others: mean, var, std, norm, softmax … Every export is also a method of Lazy and a free
+ * function (`lazy.ts`). They are composites: the optimizer makes them few kernels, nothing treats them
+ * specially.
  *
  * float16 and bfloat16 are computed in float32 and rounded once, as NumPy does for mean and var.
  */
@@ -26,8 +27,8 @@ import { type Axes, ascendingAxes } from './shape.js';
 const meanDType = (dtype: DType): DType => (isInteger(dtype) || dtype === 'bool' ? 'float64' : dtype);
 
 /**
- * Arithmetic mean; NaN of no elements. Integers and booleans are averaged in float64, floats in their dtype (halves in
- * float32), or in `dtype`.
+ * Arithmetic mean; NaN of no elements. Integers and booleans are averaged in float64, floats in their dtype
+ * (halves in float32), or in `dtype`.
  */
 export function mean(x: Expr, axis?: AxisOr<SumOptions>, options?: SumOptions): Expr {
   const given = reduceArguments<SumOptions>('mean', axis, options, ['dtype']);
@@ -41,9 +42,9 @@ export function mean(x: Expr, axis?: AxisOr<SumOptions>, options?: SumOptions): 
 }
 
 /**
- * Variance: the sum of squared deviations over n - correction (0 by default), computed as in Chan, Golub and LeVeque
- * (1979), so that it neither cancels nor needs a second look. NaN where n is not above the correction. Integers in
- * float64, complex numbers give a float.
+ * Variance: the sum of squared deviations over n - correction (0 by default), computed as in Chan, Golub and
+ * LeVeque (1979), so that it neither cancels nor needs a second look. NaN where n is not above the
+ * correction. Integers in float64, complex numbers give a float.
  */
 export function variance(x: Expr, axis?: AxisOr<VarianceOptions>, options?: VarianceOptions): Expr {
   const given = reduceArguments<VarianceOptions>('var', axis, options, ['correction']);
@@ -93,8 +94,9 @@ export interface NormOptions extends ReduceOptions {
 }
 
 /**
- * Vector norm over the axes together: (Σ|x|^p)^(1/p), the largest or smallest |x| for ±Infinity, the count of nonzeros
- * for 0. Integers are taken in float64; complex numbers give a float. `x.norm(2, 0)`, `x.norm({ ord: 1, axis: 0 })`.
+ * Vector norm over the axes together: (Σ|x|^p)^(1/p), the largest or smallest |x| for ±Infinity, the count of
+ * nonzeros for 0. Integers are taken in float64; complex numbers give a float. `x.norm(2, 0)`, `x.norm({ ord:
+ * 1, axis: 0 })`.
  */
 export function norm(
   x: Expr,
@@ -152,8 +154,8 @@ const axesOf = (op: string, x: Expr, axis: Axes | null = -1): number[] =>
   ascendingAxes(op, axis, x.shape.length);
 
 /**
- * exp(x) over its sum along the axes (the last by default), with the maximum taken off first. Integers give the
- * float of `exp`.
+ * exp(x) over its sum along the axes (the last by default), with the maximum taken off first. Integers give
+ * the float of `exp`.
  */
 export function softmax(x: Expr, axis?: Axes | null): Expr {
   const axes = axesOf('softmax', x, axis);
@@ -198,8 +200,9 @@ function standardized(op: string, x: Expr, options: StandardizeOptions): Expr {
 }
 
 /**
- * Layer normalisation (Ba, Kiros and Hinton, 2016): (x - mean) / sqrt(var + epsilon) over the last axes, those of
- * `weight` (or the last one), then times weight, plus bias. Both broadcast against x; epsilon is 1e-5 by default.
+ * Layer normalisation (Ba, Kiros and Hinton, 2016): (x - mean) / sqrt(var + epsilon) over the last axes,
+ * those of `weight` (or the last one), then times weight, plus bias. Both broadcast against x; epsilon is
+ * 1e-5 by default.
  */
 export function layerNorm(
   x: Expr,

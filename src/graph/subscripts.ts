@@ -1,5 +1,6 @@
 /**
- * Reads the subscripts of an einsum: a label for every axis of each operand and of the result. Says nothing of sizes.
+ * Reads the subscripts of an einsum: a label for every axis of each operand and of the result. Says nothing
+ * of sizes.
  *
  *     '...ij,jk' of (2, 3, 4) and (4, 5)   →   [...0 i j] [j k]   →   [...0 i k]
  *
@@ -32,8 +33,8 @@ const ellipsis = (axes: number): Label[] => Array.from({ length: axes }, (_, k) 
 const labelsOf = ({ before, after }: Term, axes: number): Label[] => [...before, ...ellipsis(axes), ...after];
 
 /**
- * The labels of operands of these shapes. Throws an ArgumentError for subscripts that cannot be read, a ShapeError for an
- * operand with another number of axes.
+ * The labels of operands of these shapes. Throws an ArgumentError for subscripts that cannot be read, a
+ * ShapeError for an operand with another number of axes.
  */
 export function parseSubscripts(subscripts: unknown, shapes: readonly Shape[]): Subscripts {
   const refuse = (what: string): never => {

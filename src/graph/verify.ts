@@ -1,4 +1,6 @@
-/** Verify: states what a legal graph is. Tests run it after every pass; a violation is a defect of the pass. */
+/**
+ * Verify: states what a legal graph is. Tests run it after every pass; a violation is a defect of the pass.
+ */
 import { InternalError } from '../host/errors.js';
 import { isHalf } from './dtype.js';
 import {

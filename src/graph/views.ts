@@ -1,6 +1,7 @@
 /**
- * Views: functions that pick, reorder or repeat elements without arithmetic. Every export is also a method of Lazy and a
- * free function (`lazy.ts`); the shape is worked out and checked here, the data moves when kernels read it.
+ * Views: functions that pick, reorder or repeat elements without arithmetic. Every export is also a method of
+ * Lazy and a free function (`lazy.ts`); the shape is worked out and checked here, the data moves when kernels
+ * read it.
  *
  * Slicing is in `slicing.ts`; what joins several arrays, or needs a mask, in `joins.ts`.
  */
@@ -56,7 +57,9 @@ export function ravel(x: Expr): Expr {
   return flatten(x);
 }
 
-/** Output axis k is input axis `axes[k]`; without axes their order is reversed. `axes` names every axis once. */
+/**
+ * Output axis k is input axis `axes[k]`; without axes their order is reversed. `axes` names every axis once.
+ */
 export function permuteDims(x: Expr, axes?: readonly number[] | null): Expr {
   return permuted('permuteDims', x, axes);
 }
@@ -128,7 +131,9 @@ export function expandDims(x: Expr, axis?: Axes): Expr {
   return reshapeTo(x, shape);
 }
 
-/** Axes of size 1 taken away: those named, or all. Throws a ShapeError where a named axis has another size. */
+/**
+ * Axes of size 1 taken away: those named, or all. Throws a ShapeError where a named axis has another size.
+ */
 export function squeeze(x: Expr, axis?: Axes | null): Expr {
   const all = axis === undefined || axis === null;
   const places = normalizeAxes('squeeze', axis, x.shape.length);
@@ -163,7 +168,10 @@ export function flip(x: Expr, axis?: Axes | null): Expr {
   return view(x, { type: 'slice', starts, steps }, x.shape);
 }
 
-/** The array repeated `repetitions[k]` times along axis k; the shorter of shape and repetitions is filled with ones in front. */
+/**
+ * The array repeated `repetitions[k]` times along axis k; the shorter of shape and repetitions is filled with
+ * ones in front.
+ */
 export function tile(x: Expr, repetitions: ShapeArgument): Expr {
   const counts = checkShape('tile', repetitions);
   const ndim = Math.max(counts.length, x.shape.length);

@@ -1,8 +1,8 @@
 /**
  * The process's settings: the only reader of `process.env`.
  *
- * `config()` reads once, when it is first asked; what it found stays for the process. A value that cannot be right is
- * an error that names its variable, never ignored.
+ * `config()` reads once, when it is first asked; what it found stays for the process. A value that cannot be
+ * right is an error that names its variable, never ignored.
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,10 @@ export type CpuIsa = (typeof CPU_ISAS)[number];
 export interface Config {
   /** `WEFT_DEVICE`: the device a compute uses when it names none. */
   readonly device: string | undefined;
-  /** `WEFT_DEVICES`: the GPUs of a compute that names none: `all`, how many, or names with commas between them. */
+  /**
+   * `WEFT_DEVICES`: the GPUs of a compute that names none: `all`, how many, or names with commas between
+   * them.
+   */
   readonly devices: 'all' | number | readonly string[] | undefined;
   /** `WEFT_DEBUG`: what is printed to stderr, as a list of words. */
   readonly debug: ReadonlySet<DebugTopic>;
@@ -33,19 +36,32 @@ export interface Config {
   /** `WEFT_ISA`: the widest instruction set the CPU backend uses. */
   readonly isa: CpuIsa | undefined;
   /**
-   * `WEFT_POISON=1`: host memory is handed out filled with NaN, and buffers on a GPU are blocks of the driver's own, so that
-   * tests and tools see reads of undefined memory and accesses beyond a buffer.
+   * `WEFT_POISON=1`: host memory is handed out filled with NaN, and buffers on a GPU are blocks of the
+   * driver's own, so that tests and tools see reads of undefined memory and accesses beyond a buffer.
    */
   readonly poison: boolean;
-  /** `WEFT_BLAS`: a BLAS library for large products on the CPU, `none`, or `auto`: one must be found; undefined: one if it is found. */
+  /**
+   * `WEFT_BLAS`: a BLAS library for large products on the CPU, `none`, or `auto`: one must be found;
+   * undefined: one if it is found.
+   */
   readonly blas: string | undefined;
-  /** `WEFT_MEMORY`: the most bytes of device memory that a compute may hold, where it names no bound itself. */
+  /**
+   * `WEFT_MEMORY`: the most bytes of device memory that a compute may hold, where it names no bound itself.
+   */
   readonly memory: Size | undefined;
-  /** `WEFT_PROCESS_MEMORY`: the most memory of each device that the process may hold, all of its computes together. */
+  /**
+   * `WEFT_PROCESS_MEMORY`: the most memory of each device that the process may hold, all of its computes
+   * together.
+   */
   readonly processMemory: Size | undefined;
-  /** `WEFT_HOST_MEMORY`: the most bytes of host memory that a compute may take beside arrays and results, likewise. */
+  /**
+   * `WEFT_HOST_MEMORY`: the most bytes of host memory that a compute may take beside arrays and results,
+   * likewise.
+   */
   readonly hostMemory: Size | undefined;
-  /** `WEFT_DEADLINE`: milliseconds that one of several devices may take for a tile before it counts as lost. */
+  /**
+   * `WEFT_DEADLINE`: milliseconds that one of several devices may take for a tile before it counts as lost.
+   */
   readonly deadline: number;
   /** `WEFT_DECODE_DEADLINE`: milliseconds that the decoding of a file may take without progress. */
   readonly decodeDeadline: number;

@@ -1,6 +1,7 @@
 /**
- * Elements of typed arrays as JavaScript data: 64-bit integers are bigints, booleans bytes of 0 and 1, halves their bits,
- * complex elements two values. Called where the user's data comes in and where results are read or printed.
+ * Elements of typed arrays as JavaScript data: 64-bit integers are bigints, booleans bytes of 0 and 1, halves
+ * their bits, complex elements two values. Called where the user's data comes in and where results are read
+ * or printed.
  */
 import { typedArrayOver } from '../exec/native/host-memory.js';
 import { type Complex, DTYPE_INFO, type DType, type Scalar } from '../graph/dtype.js';

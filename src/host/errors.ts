@@ -1,8 +1,9 @@
 /**
  * Every error a user can meet, in one form: `[op] expected …: received …`.
  *
- * Errors of shape, axis and range are `RangeError`s; errors of dtype and argument are `TypeError`s, so that code
- * written for the standard classes keeps working. Errors of execution carry the call site of the node they ran.
+ * Errors of shape, axis and range are `RangeError`s; errors of dtype and argument are `TypeError`s, so that
+ * code written for the standard classes keeps working. Errors of execution carry the call site of the node
+ * they ran.
  */
 
 /** A shape, an axis or a size that does not fit. */
@@ -40,7 +41,10 @@ export class DeviceError extends Error {
 /** A device that ran out of memory, or a job that cannot fit. */
 export class MemoryError extends DeviceError {
   override name = 'MemoryError';
-  /** Of a job that does not fit into its `memory`, and of one that does not fit into its `hostMemory`: as much as suffices, in bytes. */
+  /**
+   * Of a job that does not fit into its `memory`, and of one that does not fit into its `hostMemory`: as much
+   * as suffices, in bytes.
+   */
   readonly needed: Readonly<Partial<Record<'memory' | 'hostMemory', number>>>;
   constructor(message: string, status?: string, needed: MemoryError['needed'] = {}) {
     super(message, status);
@@ -48,7 +52,9 @@ export class MemoryError extends DeviceError {
   }
 }
 
-/** A device that was lost (a fault in its context), which is final for the process, or that did not get on. */
+/**
+ * A device that was lost (a fault in its context), which is final for the process, or that did not get on.
+ */
 export class DeviceLostError extends DeviceError {
   override name = 'DeviceLostError';
   constructor(
@@ -66,7 +72,9 @@ export class CompileError extends Error {
   override name = 'CompileError';
 }
 
-/** A file that cannot be read or written, that is not what it should be, or that changed after it was opened. */
+/**
+ * A file that cannot be read or written, that is not what it should be, or that changed after it was opened.
+ */
 export class FileError extends Error {
   override name = 'FileError';
   constructor(
@@ -74,10 +82,10 @@ export class FileError extends Error {
     /** The file, as an absolute path. */
     readonly path: string,
     /**
-     * The system's name for what went wrong (`ENOENT`, `ENOSPC`), or `ERR_FILE_FORMAT` for bytes that are not what the format
-     * says, `ERR_FILE_CHECKSUM` for bytes that differ from what was written, `ERR_FILE_CHANGED` for a file that was changed or
-     * replaced since it was loaded, `ERR_FILE_KIND` for what is no regular file, `ERR_FILE_TIMEOUT` for bytes whose decoding
-     * made no progress.
+     * The system's name for what went wrong (`ENOENT`, `ENOSPC`), or `ERR_FILE_FORMAT` for bytes that are not
+     * what the format says, `ERR_FILE_CHECKSUM` for bytes that differ from what was written,
+     * `ERR_FILE_CHANGED` for a file that was changed or replaced since it was loaded, `ERR_FILE_KIND` for
+     * what is no regular file, `ERR_FILE_TIMEOUT` for bytes whose decoding made no progress.
      */
     readonly code?: string,
   ) {

@@ -1,6 +1,7 @@
 /**
- * Arrays of the user as source nodes: typed arrays, nested arrays, and anything with `data` and `shape`. Typed data is
- * never copied: any strides and offset will do. Checks that the data reaches as far as the shape says.
+ * Arrays of the user as source nodes: typed arrays, nested arrays, and anything with `data` and `shape`.
+ * Typed data is never copied: any strides and offset will do. Checks that the data reaches as far as the
+ * shape says.
  *
  * Called by `lazy.ts`; what a detached buffer does at compute is `exec/run/evaluate.ts`'s.
  */
@@ -16,7 +17,10 @@ import { isTypedArray, memoryOf, nativeDType } from './elements.js';
 import { ArgumentError, expected, ShapeError } from './errors.js';
 import { fromNested, heldScalar, type Nested, scalarDType } from './nested.js';
 
-/** Data with a layout: `data[offset + Σ index[k]·strides[k]]`, in elements. NDArray, and arrays of other libraries. */
+/**
+ * Data with a layout: `data[offset + Σ index[k]·strides[k]]`, in elements. NDArray, and arrays of other
+ * libraries.
+ */
 export interface ShapedData {
   readonly data: TypedArray | readonly Scalar[];
   readonly shape: Shape;
@@ -28,12 +32,18 @@ export interface ShapedData {
   readonly dtype?: string | undefined;
 }
 
-/** Data that becomes an array: a scalar, a typed array, nested lists of scalars or of typed arrays, or data with a layout. */
+/**
+ * Data that becomes an array: a scalar, a typed array, nested lists of scalars or of typed arrays, or data
+ * with a layout.
+ */
 export type ArrayData = Scalar | TypedArray | Nested | ShapedData;
 
 /** Options of `lazy`. */
 export interface ArrayOptions {
-  /** The dtype of the result. A typed array whose type can hold it is read as that dtype, else it is converted. */
+  /**
+   * The dtype of the result. A typed array whose type can hold it is read as that dtype, else it is
+   * converted.
+   */
   readonly dtype?: DType | undefined;
   /** The shape, in C order, where the data is a line of elements. */
   readonly shape?: ShapeArgument | undefined;
@@ -52,7 +62,10 @@ const FOREIGN: Readonly<Record<string, DType | undefined>> = {
 export const isShaped = (value: unknown): value is ShapedData =>
   typeof value === 'object' && value !== null && 'data' in value && 'shape' in value;
 
-/** An array or scalar as a node. Throws a ShapeError for data that is ragged or too short, a TypeError for other values. */
+/**
+ * An array or scalar as a node. Throws a ShapeError for data that is ragged or too short, a TypeError for
+ * other values.
+ */
 export function arrayExpr(op: string, input: unknown, options: ArrayOptions = {}): Expr {
   const dtype = options.dtype === undefined ? undefined : checkDType(op, options.dtype);
   if (isTypedArray(input)) return typed(op, input, dtype, options.shape);
@@ -162,7 +175,10 @@ function foreignDType(op: string, dtype: string): DType | undefined {
   return Object.hasOwn(FOREIGN, dtype) ? FOREIGN[dtype] : checkDType(op, dtype);
 }
 
-/** The dtype in which the memory of a typed array is read, when `wanted` is asked for: that dtype if it fits the memory. */
+/**
+ * The dtype in which the memory of a typed array is read, when `wanted` is asked for: that dtype if it fits
+ * the memory.
+ */
 export function heldDType(op: string, data: TypedArray, wanted: DType | undefined): DType {
   const native = nativeDType(data);
   if (native === undefined)
@@ -175,7 +191,10 @@ export function heldDType(op: string, data: TypedArray, wanted: DType | undefine
   return reads ? wanted : native;
 }
 
-/** The source node, and the conversion where the memory does not hold `dtype` as it is (bytes read as bool are `!= 0`). */
+/**
+ * The source node, and the conversion where the memory does not hold `dtype` as it is (bytes read as bool are
+ * `!= 0`).
+ */
 function sourceOf(
   op: string,
   data: TypedArray,

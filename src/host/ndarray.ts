@@ -1,6 +1,6 @@
 /**
- * NDArray: a result in host memory. Data, shape and dtype, single elements, nested lists, and printing like NumPy.
- * It does not compute: `lazy(array)` makes a graph of it without a copy.
+ * NDArray: a result in host memory. Data, shape and dtype, single elements, nested lists, and printing like
+ * NumPy. It does not compute: `lazy(array)` makes a graph of it without a copy.
  */
 
 import type { HostResult } from '../exec/run/evaluate.js';
@@ -23,9 +23,9 @@ export type NestedResult<T extends Scalar = Scalar> = T | NestedResult<T>[];
 /** A result in host memory: elements in C order, with a shape and a dtype, which is D. */
 export class NDArray<out D extends DType = DType> {
   /**
-   * The elements in C order, `size` of them (twice as many values for complex dtypes, real and imaginary in turn). int64
-   * and uint64 are bigint arrays, bool bytes of 0 and 1, float16 and bfloat16 their bits in a Uint16Array. Of a large result
-   * it is made, without a copy, when it is first read.
+   * The elements in C order, `size` of them (twice as many values for complex dtypes, real and imaginary in
+   * turn). int64 and uint64 are bigint arrays, bool bytes of 0 and 1, float16 and bfloat16 their bits in a
+   * Uint16Array. Of a large result it is made, without a copy, when it is first read.
    */
   readonly data: TypedArrays[D];
   readonly shape: Shape;
@@ -36,8 +36,8 @@ export class NDArray<out D extends DType = DType> {
   readonly offset = 0;
 
   /**
-   * An array over data in C order, which is not copied. Throws a ShapeError for data of another length, a TypeError for
-   * a typed array that does not hold the dtype.
+   * An array over data in C order, which is not copied. Throws a ShapeError for data of another length, a
+   * TypeError for a typed array that does not hold the dtype.
    */
   constructor(data: TypedArray, shape: Shape, dtype: D) {
     const sizes = checkShape('NDArray', [...shape]);
@@ -76,8 +76,8 @@ export class NDArray<out D extends DType = DType> {
   }
 
   /**
-   * Along the first axis: of an array of one axis its elements, as `at()` gives them; else arrays without that axis, over the
-   * same memory. An array without axes is not iterable.
+   * Along the first axis: of an array of one axis its elements, as `at()` gives them; else arrays without
+   * that axis, over the same memory. An array without axes is not iterable.
    */
   get [Symbol.iterator](): () => Generator<Element<D> | NDArray<D>, void, void> {
     return this.shape.length === 0 ? NOT_ITERABLE : partsOf;
@@ -89,8 +89,8 @@ export class NDArray<out D extends DType = DType> {
   }
 
   /**
-   * The only element of an array of size 1: a number (of 64-bit integers too, but for those beyond 2^53, which are bigints), a
-   * boolean, or `{ re, im }`. Throws a ShapeError for another size.
+   * The only element of an array of size 1: a number (of 64-bit integers too, but for those beyond 2^53,
+   * which are bigints), a boolean, or `{ re, im }`. Throws a ShapeError for another size.
    */
   item(): Element<D>;
   item(...more: readonly unknown[]): Element<D> {
@@ -103,15 +103,18 @@ export class NDArray<out D extends DType = DType> {
   }
 
   /**
-   * One element, as `item()` gives it. One index for each axis; negative ones count from the end. Throws a ShapeError for an
-   * index out of range.
+   * One element, as `item()` gives it. One index for each axis; negative ones count from the end. Throws a
+   * ShapeError for an index out of range.
    */
   at(...indices: readonly number[]): Element<D> {
     const place = bounded(this.at, () => placeOf(this, indices));
     return single(this.data, this.dtype, place);
   }
 
-  /** All elements in nested lists, one level for each axis. 64-bit integers are bigints, all of them: no list mixes both. */
+  /**
+   * All elements in nested lists, one level for each axis. 64-bit integers are bigints, all of them: no list
+   * mixes both.
+   */
   toArray(): NestedResult<Elements[D]> {
     const build = (axis: number, place: number): NestedResult<Elements[D]> => {
       if (axis === this.ndim) return readElement(this.data, this.dtype, place) as Elements[D];
@@ -134,8 +137,8 @@ export class NDArray<out D extends DType = DType> {
   }
 
   /**
-   * Throws an ArgumentError: JSON has no dtypes, NaN or 64-bit integers, and its text of a large array would hold up the
-   * event loop. `JSON.stringify(x.toArray())` where that is meant.
+   * Throws an ArgumentError: JSON has no dtypes, NaN or 64-bit integers, and its text of a large array would
+   * hold up the event loop. `JSON.stringify(x.toArray())` where that is meant.
    */
   toJSON(): never {
     return bounded(this.toJSON, () => {
@@ -175,7 +178,10 @@ refuseIndices(NDArray.prototype);
 /** The function behind the property, at which the traces of its errors are cut. */
 const lengthOf = Object.getOwnPropertyDescriptor(NDArray.prototype, 'length')!.get!;
 
-/** No error of Weft's, which comparisons of results by test frameworks would meet: those look whether there is an iterator. */
+/**
+ * No error of Weft's, which comparisons of results by test frameworks would meet: those look whether there is
+ * an iterator.
+ */
 const NOT_ITERABLE = undefined as never;
 
 function* partsOf<D extends DType>(this: NDArray<D>): Generator<Element<D> | NDArray<D>, void, void> {
@@ -193,7 +199,9 @@ function* partsOf<D extends DType>(this: NDArray<D>): Generator<Element<D> | NDA
 const single = <D extends DType>(data: TypedArray, dtype: D, index: number): Element<D> =>
   inNumber(readElement(data, dtype, index)) as Element<D>;
 
-/** A bigint as a number, where that holds it exactly: single elements are to be computed with beside numbers. */
+/**
+ * A bigint as a number, where that holds it exactly: single elements are to be computed with beside numbers.
+ */
 const inNumber = (value: Scalar): Scalar =>
   typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 

@@ -1,8 +1,8 @@
 /**
  * Nested lists of scalars or typed arrays as one dense typed array: shape, dtype and conversion.
  *
- * Numbers are float64, bigints int64 (uint64 where one is too large for int64), booleans bool, `{ re, im }` complex128;
- * kinds that are mixed meet in the highest. Called by `host-array.ts`.
+ * Numbers are float64, bigints int64 (uint64 where one is too large for int64), booleans bool, `{ re, im }`
+ * complex128; kinds that are mixed meet in the highest. Called by `host-array.ts`.
  */
 
 import { type DType, isComplex, isInteger, promote, type Scalar } from '../graph/dtype.js';
@@ -23,7 +23,10 @@ export interface Dense {
 
 const MAX_AXES = 64;
 
-/** Dense data of nested lists. Ragged lists are a ShapeError; values that `dtype` cannot hold a RangeArgumentError. */
+/**
+ * Dense data of nested lists. Ragged lists are a ShapeError; values that `dtype` cannot hold a
+ * RangeArgumentError.
+ */
 export function fromNested(op: string, list: readonly unknown[], dtype?: DType): Dense {
   const shape = shapeOfFirst(op, list);
   const found = new Set<DType>();
@@ -39,7 +42,9 @@ export function fromNested(op: string, list: readonly unknown[], dtype?: DType):
 export const scalarDType = (op: string, value: Scalar): DType =>
   meet(op, [value], new Set([kindDType(value)]));
 
-/** A value of the user's in a dtype he named: fractions are cut for integers, what is out of range is refused. */
+/**
+ * A value of the user's in a dtype he named: fractions are cut for integers, what is out of range is refused.
+ */
 export function heldScalar(op: string, value: Scalar, dtype: DType): Scalar {
   if (typeof value === 'object' && !isComplex(dtype) && dtype !== 'bool') {
     throw new DTypeError(expected(op, 'a complex dtype for complex values', dtype));

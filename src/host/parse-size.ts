@@ -1,6 +1,6 @@
 /**
- * Sizes as the user writes them: numbers of bytes, text with a unit, or a share of a device's memory. Called by `config.ts` and
- * `exec/run/budgets.ts`.
+ * Sizes as the user writes them: numbers of bytes, text with a unit, or a share of a device's memory. Called
+ * by `config.ts` and `exec/run/budgets.ts`.
  */
 
 import { formatValue } from '../graph/format.js';
@@ -27,9 +27,9 @@ const SHARE = /^\s*(\d+(?:\.\d+)?)\s*%\s*$/;
 export type Size = number | { readonly share: number };
 
 /**
- * A size: a number of bytes, text such as `'2GiB'`, `'512 MB'` (KB, MB, GB, TB are powers of 1000; KiB … powers of 1024), or a
- * share such as `'50%'`. Throws `ArgumentError` for anything else and `RangeArgumentError` for a size that is not positive, or
- * more than all.
+ * A size: a number of bytes, text such as `'2GiB'`, `'512 MB'` (KB, MB, GB, TB are powers of 1000; KiB …
+ * powers of 1024), or a share such as `'50%'`. Throws `ArgumentError` for anything else and
+ * `RangeArgumentError` for a size that is not positive, or more than all.
  */
 export function parseSize(op: string, size: unknown): Size {
   const share = typeof size === 'string' ? SHARE.exec(size) : null;

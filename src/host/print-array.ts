@@ -1,6 +1,7 @@
 /**
- * Arrays as NumPy prints them (`str(a)` with its default options): columns aligned, precision 8, scientific notation by
- * range, lines of 75 characters, and above 1000 elements only three at each end of an axis. No other element is read.
+ * Arrays as NumPy prints them (`str(a)` with its default options): columns aligned, precision 8, scientific
+ * notation by range, lines of 75 characters, and above 1000 elements only three at each end of an axis. No
+ * other element is read.
  *
  * Called by `ndarray.ts`.
  */
@@ -49,7 +50,10 @@ function printScalar(value: Scalar, dtype: DType): string {
   return isFloat(dtype) ? scalarText(value as number, dtype, '.0') : String(value);
 }
 
-/** The indices of an axis that are printed: how many in front, how many at the end, and whether some are left out. */
+/**
+ * The indices of an axis that are printed: how many in front, how many at the end, and whether some are left
+ * out.
+ */
 function printed(size: number, summarized: boolean): { head: number; tail: number; cut: boolean } {
   const cut = summarized && 2 * EDGE_ITEMS < size;
   return cut ? { head: EDGE_ITEMS, tail: EDGE_ITEMS, cut } : { head: 0, tail: size, cut };

@@ -1,6 +1,6 @@
 /**
- * Numbers as NumPy prints them: the shortest digits that name a value of the dtype, cut at a precision where asked, with
- * exact halves rounded to even. Called by `print-array.ts`.
+ * Numbers as NumPy prints them: the shortest digits that name a value of the dtype, cut at a precision where
+ * asked, with exact halves rounded to even. Called by `print-array.ts`.
  *
  * The conventions are those of Dragon4 (Steele and White, 1990) in NumPy's "unique" mode.
  */
@@ -85,7 +85,9 @@ export function positionalParts(
   return [whole!, (fraction ?? '').replace(/0+$/, '')];
 }
 
-/** Leading digit, further digits (at most `precision`, without trailing zeros) and exponent of a magnitude. */
+/**
+ * Leading digit, further digits (at most `precision`, without trailing zeros) and exponent of a magnitude.
+ */
 export function scientificParts(
   magnitude: number,
   dtype: DType,
@@ -98,7 +100,10 @@ export function scientificParts(
   return [whole!, (fraction ?? '').replace(/0+$/, ''), Number(exponent)];
 }
 
-/** A magnitude in scientific form with exactly `digits` digits after the point: the exact value rounded, zeros kept. */
+/**
+ * A magnitude in scientific form with exactly `digits` digits after the point: the exact value rounded, zeros
+ * kept.
+ */
 export function scientificDigits(magnitude: number, digits: number): readonly [string, number] {
   const [mantissa, exponent] = roundedHalfEven(magnitude, digits, exponential).split('e');
   return [mantissa!.includes('.') ? mantissa! : `${mantissa}.`, Number(exponent)];
@@ -114,7 +119,10 @@ export const isNegative = (value: number): boolean => value < 0 || Object.is(val
 const scalarLimit = (dtype: DType): number =>
   decimalPrecision(dtype) === 15 ? 1e16 : 10 ** decimalPrecision(dtype);
 
-/** One number alone, as `str(np.float32(x))`: all its digits; `point` is what follows a whole number ('.0' or ''). */
+/**
+ * One number alone, as `str(np.float32(x))`: all its digits; `point` is what follows a whole number ('.0' or
+ * '').
+ */
 export function scalarText(value: number, dtype: DType, point: '.0' | ''): string {
   if (Number.isNaN(value)) return 'nan';
   const sign = isNegative(value) ? '-' : '';

@@ -1,6 +1,7 @@
 /**
- * Promises among values that are refused. Nobody awaits such a promise, so one that rejects would end the process, even where
- * the error that refused it was caught. Called where errors are made of the user's values.
+ * Promises among values that are refused. Nobody awaits such a promise, so one that rejects would end the
+ * process, even where the error that refused it was caught. Called where errors are made of the user's
+ * values.
  */
 import { types } from 'node:util';
 

@@ -1,6 +1,6 @@
 /**
- * Errors for what a result lacks: elements by `r[0]`, and the methods of a Lazy. Where there is nothing to be found a lookup ends
- * at a proxy behind the prototype, so that what is there is found as fast as without it.
+ * Errors for what a result lacks: elements by `r[0]`, and the methods of a Lazy. Where there is nothing to be
+ * found a lookup ends at a proxy behind the prototype, so that what is there is found as fast as without it.
  */
 
 import { formatValue } from '../graph/format.js';

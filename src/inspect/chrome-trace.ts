@@ -1,7 +1,8 @@
 /**
  * Timelines in the Trace Event Format, for Perfetto and chrome://tracing. Called by `Timeline`.
  *
- * Source: "Trace Event Format" by the Chromium authors: complete events (X), counters (C) and metadata (M), times in microseconds.
+ * Source: "Trace Event Format" by the Chromium authors: complete events (X), counters (C) and metadata (M),
+ * times in microseconds.
  */
 import type { TimelineData, TimelineSpan } from './timeline-data.js';
 

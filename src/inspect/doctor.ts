@@ -1,6 +1,7 @@
 /**
- * Doctor: what Weft found on this machine, whether it works, and for what is missing, what that costs and how to get it.
- * Devices are tried with a small compute. `cli.ts` prints it; the JSON form is the report itself, and stable.
+ * Doctor: what Weft found on this machine, whether it works, and for what is missing, what that costs and how
+ * to get it. Devices are tried with a small compute. `cli.ts` prints it; the JSON form is the report itself,
+ * and stable.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -23,7 +24,10 @@ import { config } from '../host/config.js';
 import { NativeError } from '../host/errors.js';
 import { lazy, whileLoop } from '../index.js';
 
-/** `found`: there, and it works as far as was tried; `missing`: not there; `broken`: there, and it cannot be used. */
+/**
+ * `found`: there, and it works as far as was tried; `missing`: not there; `broken`: there, and it cannot be
+ * used.
+ */
 export type Status = 'found' | 'missing' | 'broken';
 
 export interface Finding {
@@ -224,7 +228,10 @@ async function loopConditions(info: CudaInfo): Promise<Finding> {
   };
 }
 
-/** Whether a device cannot decide on a loop of more steps than are taken before it is asked to; one that fails is told of elsewhere. */
+/**
+ * Whether a device cannot decide on a loop of more steps than are taken before it is asked to; one that fails
+ * is told of elsewhere.
+ */
 async function refusesLoop(device: string): Promise<boolean> {
   const steps = 20;
   const count = whileLoop(

@@ -1,6 +1,6 @@
 /**
- * Draws a plan: steps and the buffers between them as a graphlib graph, written as DOT (Graphviz) or Mermaid text.
- * Called by `Explanation`.
+ * Draws a plan: steps and the buffers between them as a graphlib graph, written as DOT (Graphviz) or Mermaid
+ * text. Called by `Explanation`.
  */
 import { Graph } from '@dagrejs/graphlib';
 import { formatBytes } from '../graph/format.js';
@@ -13,8 +13,8 @@ export interface PlanNode {
 }
 
 /**
- * The plan as a directed graph: a node per step (`step 0`), per input array (`source 0 float32`) and per result, an edge
- * for every buffer that one hands to another, labelled with it.
+ * The plan as a directed graph: a node per step (`step 0`), per input array (`source 0 float32`) and per
+ * result, an edge for every buffer that one hands to another, labelled with it.
  */
 export function planAsGraph(data: ExplanationData): Graph<string, PlanNode, string> {
   const graph = new Graph<string, PlanNode, string>({ directed: true });

@@ -1,4 +1,6 @@
-/** The steps of a plan as `explain()` tells them, those inside sweeps and loops too. Called by `explain.ts`. */
+/**
+ * The steps of a plan as `explain()` tells them, those inside sweeps and loops too. Called by `explain.ts`.
+ */
 import type { CallStep } from '../exec/calls/call.js';
 import { callRow } from '../exec/calls/table.js';
 import type { KernelStep, LoopStep, PhaseStep, Plan, Step, SweepStep } from '../exec/plan/plan.js';

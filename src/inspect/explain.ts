@@ -1,6 +1,7 @@
 /**
- * Explain: what a compute would do, without doing it: the graph, what each pass changed, the kernels with the nodes they
- * hold, a reason for every edge that was not fused, bytes moved, peak memory and the generated source.
+ * Explain: what a compute would do, without doing it: the graph, what each pass changed, the kernels with the
+ * nodes they hold, a reason for every edge that was not fused, bytes moved, peak memory and the generated
+ * source.
  *
  * `toJSON()` is stable: fields are added, never renamed. Called by `Lazy.explain` and `explain()`.
  */
@@ -28,7 +29,10 @@ import type { ExplainedEdge, ExplainedStep, ExplanationData } from './explanatio
 import { Lines } from './lines.js';
 import { peaksOf } from './summary.js';
 
-/** The result of `explain()`: prints as text, `toJSON()` is stable data, `toDot()` and `toMermaid()` draw the plan. */
+/**
+ * The result of `explain()`: prints as text, `toJSON()` is stable data, `toDot()` and `toMermaid()` draw the
+ * plan.
+ */
 export class Explanation implements ExplanationData {
   readonly device!: string;
   readonly deviceReason!: string;
@@ -127,7 +131,10 @@ function madeAt(lines: readonly string[]): string {
   return `at ${[...byFile].map(([file, numbers]) => `${file}:${numbers.join(',')}`).join(' ')}\n`;
 }
 
-/** Explains the compute of several results together. Throws what `compute` would reject with before it runs anything. */
+/**
+ * Explains the compute of several results together. Throws what `compute` would reject with before it runs
+ * anything.
+ */
 export function explainExprs(
   exprs: readonly Expr[],
   options: ComputeOptions = {},
@@ -178,11 +185,16 @@ export function explainExprs(
   });
 }
 
-/** Steps of a partition that `explainSteps` gives one after the other, those in bodies of loops among them. */
+/**
+ * Steps of a partition that `explainSteps` gives one after the other, those in bodies of loops among them.
+ */
 const countSteps = (step: FusedStep): number =>
   step.kind === 'loop' ? step.body.steps.reduce((sum, part) => sum + countSteps(part), 0) : 1;
 
-/** The edges of a partition and of the bodies in it. `first`: position of its first step; `prefix` of its buffers' labels. */
+/**
+ * The edges of a partition and of the bodies in it. `first`: position of its first step; `prefix` of its
+ * buffers' labels.
+ */
 function edgesOf(partition: Partition, planned: Planned, first = 0, prefix = '', at = ''): ExplainedEdge[] {
   const positions: number[] = [];
   let next = first;

@@ -7,7 +7,10 @@ export interface ExplainedStep {
   readonly kind: 'kernel' | 'call';
   /** Of a step that runs tile by tile: which sweep of the plan it belongs to, and how many tiles that has. */
   readonly sweep?: { readonly number: number; readonly tiles: number };
-  /** Of a step in a loop's body: which loop of the plan, and how often it runs; of loops in loops, the innermost. */
+  /**
+   * Of a step in a loop's body: which loop of the plan, and how often it runs; of loops in loops, the
+   * innermost.
+   */
   readonly loop?: { readonly number: number; readonly count: string };
   /** Of a plan in several streams: the one it runs in, and steps of others that it waits for. */
   readonly stream?: number;
@@ -16,7 +19,10 @@ export interface ExplainedStep {
   readonly name: string;
   /** Ids of the optimized graph's nodes that it computes. */
   readonly nodes: readonly number[];
-  /** `file:line` of the calls that made what it computes, each once; of a loop's body, in the function of the loop. */
+  /**
+   * `file:line` of the calls that made what it computes, each once; of a loop's body, in the function of the
+   * loop.
+   */
   readonly lines: readonly string[];
   readonly bytesRead: number;
   readonly bytesWritten: number;
@@ -51,8 +57,8 @@ export interface ExplanationData {
   /** Why this device. */
   readonly deviceReason: string;
   /**
-   * Parts of a graph of very many levels that are computed before the steps, each with steps of its own. All else here but
-   * `peakBytes` is about what comes after them.
+   * Parts of a graph of very many levels that are computed before the steps, each with steps of its own. All
+   * else here but `peakBytes` is about what comes after them.
    */
   readonly parts: number;
   /** As the user built it, equal subexpressions once. */
@@ -68,7 +74,10 @@ export interface ExplanationData {
   readonly arenaBytes: number;
   /** On the device that holds most. */
   readonly peakBytes: number;
-  /** On a GPU, how many launches and products each CUDA graph has that a compute consists of when it is repeated; empty on the CPU. */
+  /**
+   * On a GPU, how many launches and products each CUDA graph has that a compute consists of when it is
+   * repeated; empty on the CPU.
+   */
   readonly graphs: readonly number[];
   /** How the work is sharded to several devices, a line for each phase; empty: there is one device. */
   readonly sharding: string;

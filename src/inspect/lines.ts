@@ -10,7 +10,9 @@ type Sites = Pick<Canonical, 'sites' | 'repeated'>;
 const isComputed = (node: GraphNode | undefined): boolean =>
   node !== undefined && node.kind !== 'source' && node.kind !== 'const';
 
-/** Nor do views that passes put between steps; they stand for a line where they are all that is left of it. */
+/**
+ * Nor do views that passes put between steps; they stand for a line where they are all that is left of it.
+ */
 const isWork = (graph: Graph, built: Graph | undefined, id: number): boolean =>
   isComputed(graph.nodes[id]) && (graph.nodes[id]?.kind !== 'view' || built?.nodes[id] !== undefined);
 

@@ -1,6 +1,6 @@
 /**
- * The plan of a compute as its user sees it: the memory it will hold, known before anything runs, and its sweeps over tiles.
- * Called by `Lazy.plan` and `plan()`.
+ * The plan of a compute as its user sees it: the memory it will hold, known before anything runs, and its
+ * sweeps over tiles. Called by `Lazy.plan` and `plan()`.
  */
 
 import { type Plan, type Step, stepName, sweepsOf as sweepsIn } from '../exec/plan/plan.js';
@@ -32,7 +32,10 @@ export interface SweepSummary {
 
 /** A phase of a compute on several devices. */
 export interface PhaseSummary {
-  /** `sharded`: each device does its share. `whole`: one does all, since it cannot be cut, or is too small to be. */
+  /**
+   * `sharded`: each device does its share. `whole`: one does all, since it cannot be cut, or is too small to
+   * be.
+   */
   readonly kind: 'sharded' | 'whole';
   /** Whether devices take tiles as they become free, rather than a share each. */
   readonly byTiles: boolean;

@@ -20,10 +20,11 @@ export const NATIVE_KINDS = [
 ] as const;
 
 /**
- * On devices: `kernel`, `library` (a matrix product), `graph` (launches that are repeated as one CUDA graph), `zero` (memory that
- * is set to 0), `copy in` and `copy out` (from and to the host), `copy within`, `copy between` (devices). On the host:
- * `queue` (a run's work is queued on a GPU), `stage` (bytes to or from pinned memory), `read` and `write` (of files), `compile`
- * (NVRTC), `load` (code to a GPU), `plan`, `codegen` (CUDA C), `program` (a plan becomes a native program).
+ * On devices: `kernel`, `library` (a matrix product), `graph` (launches that are repeated as one CUDA graph),
+ * `zero` (memory that is set to 0), `copy in` and `copy out` (from and to the host), `copy within`, `copy
+ * between` (devices). On the host: `queue` (a run's work is queued on a GPU), `stage` (bytes to or from
+ * pinned memory), `read` and `write` (of files), `compile` (NVRTC), `load` (code to a GPU), `plan`, `codegen`
+ * (CUDA C), `program` (a plan becomes a native program).
  */
 export type SpanKind = (typeof NATIVE_KINDS)[number] | HostWork;
 

@@ -1,6 +1,6 @@
 /**
- * Timelines as pictures: rows are streams and groups of threads, colours are kinds of work, an axis in milliseconds above, the
- * memory that devices hold below, a legend at the end. Called by `Timeline`.
+ * Timelines as pictures: rows are streams and groups of threads, colours are kinds of work, an axis in
+ * milliseconds above, the memory that devices hold below, a legend at the end. Called by `Timeline`.
  */
 import { formatBytes } from '../graph/format.js';
 import { devicesOf, rowsOf } from './chrome-trace.js';
@@ -175,7 +175,9 @@ interface Bar {
   names: string;
 }
 
-/** Bars in pixels: those of a kind that touch are one, or a picture of thousands of spans would be too large. */
+/**
+ * Bars in pixels: those of a kind that touch are one, or a picture of thousands of spans would be too large.
+ */
 function joined(
   spans: readonly TimelineSpan[],
   at: (time: number) => number,

@@ -1,7 +1,7 @@
 /**
- * Timeline: what `profile()` recorded: what ran when on which stream of which device, what threads of the host did meanwhile,
- * and how much memory was held. Prints as a table (`timeline-summary.ts`); becomes a Chrome trace (`compiled-graph.ts`) or a picture
- * (`timeline-svg.ts`).
+ * Timeline: what `profile()` recorded: what ran when on which stream of which device, what threads of the
+ * host did meanwhile, and how much memory was held. Prints as a table (`timeline-summary.ts`); becomes a
+ * Chrome trace (`compiled-graph.ts`) or a picture (`timeline-svg.ts`).
  */
 import { SAMPLE_FIELDS, SPAN_FIELDS } from '../exec/native/native-types.js';
 import type { Recording } from '../exec/native/recorder.js';
@@ -12,7 +12,9 @@ import { drawTimeline, type PictureOptions } from './timeline-svg.js';
 
 const MILLISECOND = 1e6;
 
-/** A timeline of spans: prints as a table, `toChromeTrace()` is JSON for trace viewers, `toSVG()` a picture. */
+/**
+ * A timeline of spans: prints as a table, `toChromeTrace()` is JSON for trace viewers, `toSVG()` a picture.
+ */
 export class Timeline implements TimelineData {
   readonly duration: number;
   readonly spans: readonly TimelineSpan[];
@@ -47,14 +49,17 @@ export class Timeline implements TimelineData {
   }
 
   /**
-   * As JSON text of the Trace Event Format, which Perfetto (ui.perfetto.dev) and chrome://tracing show: a process for each device
-   * and one for the host, a thread for each stream and thread, counters for memory.
+   * As JSON text of the Trace Event Format, which Perfetto (ui.perfetto.dev) and chrome://tracing show: a
+   * process for each device and one for the host, a thread for each stream and thread, counters for memory.
    */
   toChromeTrace(): string {
     return chromeTrace(this);
   }
 
-  /** A picture: a row for each stream and each group of threads, time to the right, the memory that devices hold below. */
+  /**
+   * A picture: a row for each stream and each group of threads, time to the right, the memory that devices
+   * hold below.
+   */
   toSVG(options?: PictureOptions): string {
     return drawTimeline(this, options);
   }

@@ -1,6 +1,6 @@
 /**
- * Columns of Apache Arrow tables: `fromArrow`. Numbers are used where they lie, one piece for each record batch; what is a
- * column is known by its form, so that apache-arrow itself is not needed.
+ * Columns of Apache Arrow tables: `fromArrow`. Numbers are used where they lie, one piece for each record
+ * batch; what is a column is known by its form, so that apache-arrow itself is not needed.
  */
 import { chunked } from '../api/chunked.js';
 import { lazy } from '../api/creation.js';
@@ -56,9 +56,9 @@ function dtypeOfColumn({ type }: ArrowColumn): DType {
 }
 
 /**
- * A column of an Arrow table (`table.getChild('x')`) as an array of one axis. Numbers are not copied, unless some of them are
- * missing and `nulls` stands for those; timestamps and durations are int64. Throws a DTypeError for other types, an
- * ArgumentError for missing values.
+ * A column of an Arrow table (`table.getChild('x')`) as an array of one axis. Numbers are not copied, unless
+ * some of them are missing and `nulls` stands for those; timestamps and durations are int64. Throws a
+ * DTypeError for other types, an ArgumentError for missing values.
  */
 export function fromArrow(column: ArrowColumn, options?: NullOptions): Lazy;
 export function fromArrow(column: ArrowColumn, options?: NullOptions, ...more: readonly unknown[]): Lazy {

@@ -1,6 +1,7 @@
 /**
- * Bands: an array that is read in parts, by what is decoded as one — rows of chunks, groups of rows. Each band is read
- * once while parts of it are asked for one after the other, and few of them are kept. Called by `zarr.ts` and `parquet.ts`.
+ * Bands: an array that is read in parts, by what is decoded as one — rows of chunks, groups of rows. Each
+ * band is read once while parts of it are asked for one after the other, and few of them are kept. Called by
+ * `zarr.ts` and `parquet.ts`.
  */
 import { typedArrayOver } from '../exec/native/host-memory.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
@@ -8,7 +9,10 @@ import type { TypedArray } from '../graph/expr.js';
 import { Idle } from './idle.js';
 import type { ReadElements } from './reader.js';
 
-/** Bytes of bands that are kept, but at least two bands: parts that cross their border come in no certain order. */
+/**
+ * Bytes of bands that are kept, but at least two bands: parts that cross their border come in no certain
+ * order.
+ */
 const KEPT_BYTES = 64 * 2 ** 20;
 const KEPT_BANDS = 2;
 

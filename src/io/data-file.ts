@@ -1,8 +1,9 @@
 /**
- * A file that is read: opened only if it is a regular one, read exactly or refused, known again later by its stamp.
+ * A file that is read: opened only if it is a regular one, read exactly or refused, known again later by its
+ * stamp.
  *
- * Every failure is a FileError that names the file. The meaning of the bytes is left to the formats (`npy.ts` …), which call
- * this; elements that a graph reads are read by `native/runtime/file.cpp`.
+ * Every failure is a FileError that names the file. The meaning of the bytes is left to the formats (`npy.ts`
+ * …), which call this; elements that a graph reads are read by `native/runtime/file.cpp`.
  */
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
@@ -35,7 +36,9 @@ export type FileFault =
   | 'ERR_FILE_KIND'
   | 'ERR_FILE_TIMEOUT';
 
-/** Throws a FileError: `[op] expected what: received (path)`. Without a code, it is about the file's format. */
+/**
+ * Throws a FileError: `[op] expected what: received (path)`. Without a code, it is about the file's format.
+ */
 export type Refuse = (what: string, received: string, hint?: string, code?: FileFault) => never;
 
 export const refuser =
@@ -91,7 +94,10 @@ export class DataFile {
     readonly stamp: FileStamp,
   ) {}
 
-  /** Opens a regular file. Pipes and devices are refused before they are opened: that alone can block, or do something. */
+  /**
+   * Opens a regular file. Pipes and devices are refused before they are opened: that alone can block, or do
+   * something.
+   */
   static async open(op: string, path: string): Promise<DataFile> {
     const refuse = refuser(op, path);
     let handle: FileHandle | undefined;
@@ -126,8 +132,8 @@ export class DataFile {
   }
 
   /**
-   * The bytes of a range, in a buffer of their own: without an offset all of them, which may be `most`; a negative offset counts
-   * from the end. Throws a FileError for a range that is not all in the file.
+   * The bytes of a range, in a buffer of their own: without an offset all of them, which may be `most`; a
+   * negative offset counts from the end. Throws a FileError for a range that is not all in the file.
    */
   async readRange({ offset = 0, length, most }: FileRange): Promise<Uint8Array<ArrayBuffer>> {
     const start = offset < 0 ? this.byteLength + offset : offset;

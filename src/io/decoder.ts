@@ -1,7 +1,8 @@
 /**
- * Decoding of foreign formats in threads that can be stopped: broken bytes may hold a decoder for ever, and never the event loop.
- * A thread is started when there is something to decode and none is free, does one job at a time, and ends when it has had
- * nothing to do for a while. It asks for the bytes that it needs: files are opened and read here.
+ * Decoding of foreign formats in threads that can be stopped: broken bytes may hold a decoder for ever, and
+ * never the event loop. A thread is started when there is something to decode and none is free, does one job
+ * at a time, and ends when it has had nothing to do for a while. It asks for the bytes that it needs: files
+ * are opened and read here.
  *
  * The threads' own code is in `decoding/`. Called by `parquet.ts` and `zarr.ts`.
  */
@@ -118,7 +119,10 @@ export class Decoder {
     this.#deadline = deadline;
   }
 
-  /** The result of a job. Rejects with its error, or at once with the signal's reason, after which its thread is stopped. */
+  /**
+   * The result of a job. Rejects with its error, or at once with the signal's reason, after which its thread
+   * is stopped.
+   */
   decode(job: DecoderJob, signal?: AbortSignal): Promise<unknown> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();

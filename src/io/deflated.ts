@@ -1,6 +1,7 @@
 /**
- * Deflated members of archives as arrays: inflated from front to back while parts of them are asked for in about that order.
- * A part before the current position is inflated again from the beginning. Called by `npz.ts`.
+ * Deflated members of archives as arrays: inflated from front to back while parts of them are asked for in
+ * about that order. A part before the current position is inflated again from the beginning. Called by
+ * `npz.ts`.
  *
  * The last stretch of inflated bytes is kept, for parts that overlap or come a little out of order.
  */
@@ -37,7 +38,10 @@ export class InflatePass {
   #end = 0;
   #checksum = 0;
 
-  /** `byteLength` and `crc` are those of the inflated bytes; without a `crc` they are not checked at their end. */
+  /**
+   * `byteLength` and `crc` are those of the inflated bytes; without a `crc` they are not checked at their
+   * end.
+   */
   constructor(region: FileRegion, byteLength: number, crc?: number) {
     this.#region = region;
     this.#byteLength = byteLength;

@@ -1,5 +1,6 @@
 /**
- * Lets go of what is kept between reads of one job, once no read has come for a while. Called by `bands.ts` and `deflated.ts`.
+ * Lets go of what is kept between reads of one job, once no read has come for a while. Called by `bands.ts`
+ * and `deflated.ts`.
  */
 
 /** After this long without a read, a job is over, or busy elsewhere. */

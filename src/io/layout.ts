@@ -1,6 +1,7 @@
 /**
- * How an array lies in a file: dtype, shape, order, byte order, and where its first byte is. Every
- * reader gives one and every writer takes one; the size checks that they share and the node of such an array are here, too.
+ * How an array lies in a file: dtype, shape, order, byte order, and where its first byte is. Every reader
+ * gives one and every writer takes one; the size checks that they share and the node of such an array are
+ * here, too.
  */
 import { endianness } from 'node:os';
 import { byteLengthOf, DTYPE_INFO, type DType } from '../graph/dtype.js';
@@ -64,7 +65,10 @@ export function checkLength(refuse: Refuse, layout: ArrayLayout, byteLength: num
   }
 }
 
-/** Refuses a member of an archive that is not exactly its header and its array: then its checksum is of other bytes, too. */
+/**
+ * Refuses a member of an archive that is not exactly its header and its array: then its checksum is of other
+ * bytes, too.
+ */
 export function checkMember(refuse: Refuse, layout: ArrayLayout, byteLength: number): void {
   checkLength(refuse, layout, byteLength);
   const end = layout.byteOffset + bytesOf(layout);
@@ -86,8 +90,8 @@ export function regionOf(file: DataFile, layout: ArrayLayout, checksum?: RegionC
 type Strided = { readonly offset: number; readonly strides: readonly number[] };
 
 /**
- * An array of a file as a node; nothing is read. Bytes of a bool array are whatever the file holds: they are read as
- * numbers, and true where they are not 0.
+ * An array of a file as a node; nothing is read. Bytes of a bool array are whatever the file holds: they are
+ * read as numbers, and true where they are not 0.
  */
 export function layoutExpr(layout: ArrayLayout, source: (strided: Strided) => Source): Expr {
   const strided = source({ offset: 0, strides: stridesOf(layout.shape, layout.order) });

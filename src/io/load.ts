@@ -1,9 +1,9 @@
 /**
- * Arrays in files: `loadNpy`, `loadNpz`, `loadSafetensors`, `fromFile`. Only headers are read here; elements are read
- * when a graph that needs them runs, and only those that it needs.
+ * Arrays in files: `loadNpy`, `loadNpz`, `loadSafetensors`, `fromFile`. Only headers are read here; elements
+ * are read when a graph that needs them runs, and only those that it needs.
  *
- * The formats are in files of their own. A file must stay as it is while arrays of it are used: one that was changed or
- * replaced since is refused.
+ * The formats are in files of their own. A file must stay as it is while arrays of it are used: one that was
+ * changed or replaced since is refused.
  */
 
 import { Lazy } from '../api/lazy.js';
@@ -39,8 +39,8 @@ export interface LoadOptions {
 }
 
 /**
- * The array of a `.npy` file, of any version, dtype, order and byte order that Weft has. Rejects with a FileError for a
- * file that is none, that ends too soon, or that holds objects, structures, text or dates.
+ * The array of a `.npy` file, of any version, dtype, order and byte order that Weft has. Rejects with a
+ * FileError for a file that is none, that ends too soon, or that holds objects, structures, text or dates.
  */
 export function loadNpy(path: FilePath): Promise<Lazy>;
 export async function loadNpy(path: FilePath, ...more: readonly unknown[]): Promise<Lazy> {
@@ -62,8 +62,8 @@ async function npyArray(site: Site, path: FilePath): Promise<Lazy> {
 }
 
 /**
- * The arrays of a `.npz` archive by name. Stored members are read in place; compressed ones are inflated when a
- * graph that reads them runs. Rejects with a FileError for a file that is no such archive.
+ * The arrays of a `.npz` archive by name. Stored members are read in place; compressed ones are inflated when
+ * a graph that reads them runs. Rejects with a FileError for a file that is no such archive.
  */
 export function loadNpz(path: FilePath, options?: LoadOptions): Promise<LazyRecord>;
 export async function loadNpz(
@@ -84,7 +84,10 @@ async function npzArrays(site: Site, path: FilePath, options?: LoadOptions): Pro
   );
 }
 
-/** The arrays of a safetensors file by name. Rejects with a FileError for a malformed file, and for dtypes such as F8. */
+/**
+ * The arrays of a safetensors file by name. Rejects with a FileError for a malformed file, and for dtypes
+ * such as F8.
+ */
 export function loadSafetensors(path: FilePath, options?: LoadOptions): Promise<LazyRecord>;
 export async function loadSafetensors(
   path: FilePath,

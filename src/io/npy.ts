@@ -1,8 +1,9 @@
 /**
  * The .npy format: reading headers of versions 1, 2 and 3, writing headers as NumPy does.
  *
- * Format: numpy/lib/format.py and NEP 1. Object arrays are pickles, which run code when they are read: they are refused,
- * as are structured dtypes, text and dates, each with its reason. Called by `load.ts`, `npz.ts` and `sinks.ts`.
+ * Format: numpy/lib/format.py and NEP 1. Object arrays are pickles, which run code when they are read: they
+ * are refused, as are structured dtypes, text and dates, each with its reason. Called by `load.ts`, `npz.ts`
+ * and `sinks.ts`.
  */
 import { DTYPE_INFO, type DType } from '../graph/dtype.js';
 import type { Shape } from '../graph/expr.js';
@@ -136,8 +137,8 @@ const pythonTuple = (shape: Shape): string =>
   shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`;
 
 /**
- * The bytes before the elements, the same ones that NumPy 2 writes: version 1, padded so that the elements begin at a
- * multiple of 64, with room for the growing axis to be rewritten in place.
+ * The bytes before the elements, the same ones that NumPy 2 writes: version 1, padded so that the elements
+ * begin at a multiple of 64, with room for the growing axis to be rewritten in place.
  */
 export function npyHeader(descr: string, shape: Shape, order: Order): Buffer {
   const fortran = order === 'F' ? 'True' : 'False';

@@ -1,6 +1,7 @@
 /**
- * Archives of arrays (.npz, which are zip files): which members there are and how each lies in the file. Stored members
- * are read in place, by offset, and their checksum is found meanwhile; deflated ones are inflated when a graph runs (`deflated.ts`).
+ * Archives of arrays (.npz, which are zip files): which members there are and how each lies in the file.
+ * Stored members are read in place, by offset, and their checksum is found meanwhile; deflated ones are
+ * inflated when a graph runs (`deflated.ts`).
  *
  * Names of members are names of arrays, never of files. Writing is in `zip-writer.ts`. Called by `load.ts`.
  */

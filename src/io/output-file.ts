@@ -1,6 +1,7 @@
 /**
- * A file that is written: under a temporary name in the folder of its final one, which it gets when it is complete and on
- * the disk. Until then, and after any failure, what had that name before is still there, and nothing else is left.
+ * A file that is written: under a temporary name in the folder of its final one, which it gets when it is
+ * complete and on the disk. Until then, and after any failure, what had that name before is still there, and
+ * nothing else is left.
  *
  * Called by `store.ts`.
  */
@@ -27,7 +28,9 @@ export class OutputFile {
     this.#target = target;
   }
 
-  /** Makes the temporary file. A link is followed: what it points to is replaced. Rejects with a FileError. */
+  /**
+   * Makes the temporary file. A link is followed: what it points to is replaced. Rejects with a FileError.
+   */
   static async create(op: string, path: string): Promise<OutputFile> {
     try {
       const { target, mode } = await targetOf(op, path);
@@ -80,7 +83,10 @@ export class OutputFile {
     }
   }
 
-  /** Brings everything to the disk; the file still has its temporary name. Gives the stamp it will have under its own. */
+  /**
+   * Brings everything to the disk; the file still has its temporary name. Gives the stamp it will have under
+   * its own.
+   */
   async complete(byteLength: number): Promise<FileStamp> {
     return this.#system(async () => {
       await this.#handle.truncate(byteLength);
@@ -142,7 +148,10 @@ async function targetOf(op: string, path: string): Promise<{ target: string; mod
   return { target, mode: stats.mode & 0o777 };
 }
 
-/** Errors of file systems that cannot sync a folder, or do not let it be opened: the file itself is on the disk. */
+/**
+ * Errors of file systems that cannot sync a folder, or do not let it be opened: the file itself is on the
+ * disk.
+ */
 const UNSYNCED = ['EINVAL', 'ENOTSUP', 'EACCES', 'EPERM', 'EISDIR'];
 
 /** Brings a rename to the disk. */

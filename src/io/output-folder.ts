@@ -1,7 +1,7 @@
 /**
- * A folder that is written: a file of elements and a small one that describes them. The elements are written as any output file
- * is; once they are complete, the folder is put together under a temporary name and gets its own, in the place of a folder of
- * the same kind that had it before.
+ * A folder that is written: a file of elements and a small one that describes them. The elements are written
+ * as any output file is; once they are complete, the folder is put together under a temporary name and gets
+ * its own, in the place of a folder of the same kind that had it before.
  *
  * Called by `store.ts`.
  */

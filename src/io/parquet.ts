@@ -1,6 +1,6 @@
 /**
- * Columns of Parquet files: `loadParquet`. The footer is read when a file is loaded; a column is decoded when a graph that needs it
- * runs, in a thread of its own (`decoder.ts`, `decoding/parquet.js`).
+ * Columns of Parquet files: `loadParquet`. The footer is read when a file is loaded; a column is decoded when
+ * a graph that needs it runs, in a thread of its own (`decoder.ts`, `decoding/parquet.js`).
  */
 
 import { Lazy } from '../api/lazy.js';
@@ -43,10 +43,11 @@ const LOGICAL: Readonly<Record<string, { readonly type: string; readonly dtype: 
 };
 
 /**
- * The columns of a Parquet file by name, each as an array of one axis. Numbers and booleans are read as what they are,
- * timestamps as int64. Rejects with a DTypeError for columns of other types, of lists or of structures: name the others in
- * `columns`. A column with missing values rejects the compute, unless `nulls` stands for them. Pages are decoded in a thread
- * beside; bytes that are not what the format says, and a decoder that makes no progress, reject the compute with a FileError.
+ * The columns of a Parquet file by name, each as an array of one axis. Numbers and booleans are read as what
+ * they are, timestamps as int64. Rejects with a DTypeError for columns of other types, of lists or of
+ * structures: name the others in `columns`. A column with missing values rejects the compute, unless `nulls`
+ * stands for them. Pages are decoded in a thread beside; bytes that are not what the format says, and a
+ * decoder that makes no progress, reject the compute with a FileError.
  */
 export function loadParquet(path: FilePath, options?: ParquetOptions): Promise<LazyRecord>;
 export async function loadParquet(

@@ -1,7 +1,9 @@
 /**
- * Python literals, as the header of a .npy file holds one: dicts, tuples, lists, strings, integers, True, False, None.
+ * Python literals, as the header of a .npy file holds one: dicts, tuples, lists, strings, integers, True,
+ * False, None.
  *
- * A parser of exactly that: nothing is evaluated, depth is limited, and anything else is refused. Called by `npy.ts`.
+ * A parser of exactly that: nothing is evaluated, depth is limited, and anything else is refused. Called by
+ * `npy.ts`.
  */
 
 /** A list is an array, a dict a map. */

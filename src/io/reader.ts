@@ -1,8 +1,9 @@
 /**
- * Arrays whose elements come from a function when a graph runs: `fromReader`. The base of `zarr.ts` and `parquet.ts`.
+ * Arrays whose elements come from a function when a graph runs: `fromReader`. The base of `zarr.ts` and
+ * `parquet.ts`.
  *
- * A reader is called for a line of elements, in C order: for all that a graph needs, or where that does not fit into the memory
- * that the graph may use, for part after part of it.
+ * A reader is called for a line of elements, in C order: for all that a graph needs, or where that does not
+ * fit into the memory that the graph may use, for part after part of it.
  */
 
 import { Lazy } from '../api/lazy.js';
@@ -19,8 +20,8 @@ import { called } from '../host/site.js';
 import { layoutExpr } from './layout.js';
 
 /**
- * Gives `count` elements from `start` on, counted in C order. A large job asks for parts, several at a time and in about
- * ascending order, and for some of them again.
+ * Gives `count` elements from `start` on, counted in C order. A large job asks for parts, several at a time
+ * and in about ascending order, and for some of them again.
  */
 export type ReadElements = (
   start: number,
@@ -64,11 +65,11 @@ export function readerExpr(label: string, dtype: DType, shape: Shape, read: Read
 }
 
 /**
- * An array whose elements `read(start, count, signal)` gives, when a graph runs, as a typed array of the dtype's memory. What
- * it throws rejects the compute.
+ * An array whose elements `read(start, count, signal)` gives, when a graph runs, as a typed array of the
+ * dtype's memory. What it throws rejects the compute.
  *
- * For an array that does not fit into the memory of a job, `read` is called for parts while the job holds its device.
- * It must not compute on that device then: the two would wait for each other.
+ * For an array that does not fit into the memory of a job, `read` is called for parts while the job holds its
+ * device. It must not compute on that device then: the two would wait for each other.
  */
 export function fromReader(read: ReadElements, options: FromReaderOptions): Lazy;
 export function fromReader(

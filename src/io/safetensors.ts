@@ -1,6 +1,7 @@
 /**
- * The safetensors format: a length, a JSON header of names, dtypes, shapes and byte ranges, then the elements, little-endian
- * in C order. Reading checks everything that the reference does, and writing gives what it gives.
+ * The safetensors format: a length, a JSON header of names, dtypes, shapes and byte ranges, then the
+ * elements, little-endian in C order. Reading checks everything that the reference does, and writing gives
+ * what it gives.
  *
  * Format: the specification in github.com/huggingface/safetensors. Called by `load.ts` and `sinks.ts`.
  */
@@ -10,7 +11,10 @@ import { formatShape } from '../graph/format.js';
 import { type DataFile, type Refuse, refuser } from './data-file.js';
 import { type ArrayLayout, bytesOf, checkFileShape } from './layout.js';
 
-/** Names of dtypes that both have, in the order of the reference. F8, F6, F4 and other small floats are not among them. */
+/**
+ * Names of dtypes that both have, in the order of the reference. F8, F6, F4 and other small floats are not
+ * among them.
+ */
 const DTYPES: Readonly<Record<string, DType>> = {
   BOOL: 'bool',
   U8: 'uint8',
@@ -113,7 +117,10 @@ function parseMetadata(value: unknown, refuse: Refuse): Readonly<Record<string, 
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** Refuses entries without a byte range, and ranges that overlap or leave bytes out: then the file hides something. */
+/**
+ * Refuses entries without a byte range, and ranges that overlap or leave bytes out: then the file hides
+ * something.
+ */
 function checkRanges(entries: ReadonlyMap<string, unknown>, byteLength: number, refuse: Refuse): void {
   const ranges = [...entries].map(([name, entry]): { name: string; from: number; to: number } => {
     const offsets: unknown = isObject(entry) ? entry.data_offsets : undefined;
@@ -165,8 +172,8 @@ function layoutOf(
 export const safetensorsName = (dtype: DType): string | undefined => NAMES.get(dtype);
 
 /**
- * The bytes before the elements, and where each array's elements go from there. As the reference does it, the last dtypes of
- * the table come first, so that all elements are aligned, and then names decide.
+ * The bytes before the elements, and where each array's elements go from there. As the reference does it, the
+ * last dtypes of the table come first, so that all elements are aligned, and then names decide.
  */
 export function safetensorsHeader(
   arrays: ReadonlyMap<string, { readonly dtype: DType; readonly shape: Shape }>,

@@ -1,6 +1,6 @@
 /**
- * Arrays into files: `saveNpy` and `saveNpz`, as NumPy's functions are called, `saveSafetensors`, `saveZarr`, `saveRaw`. Each is
- * `compute` with a file as the place for the results.
+ * Arrays into files: `saveNpy` and `saveNpz`, as NumPy's functions are called, `saveSafetensors`, `saveZarr`,
+ * `saveRaw`. Each is `compute` with a file as the place for the results.
  */
 
 import type { ArrayLike } from '../api/fluent-types.js';
@@ -45,8 +45,9 @@ async function saveOne(array: ArrayLike, to: Sink, options: ComputeOptions): Pro
 }
 
 /**
- * Computes an array into a `.npy` file, and gives the array of that file. The file appears when it is complete: a failed or
- * aborted compute leaves none, and keeps one that was there. Rejects with a FileError for a file that cannot be written.
+ * Computes an array into a `.npy` file, and gives the array of that file. The file appears when it is
+ * complete: a failed or aborted compute leaves none, and keeps one that was there. Rejects with a FileError
+ * for a file that cannot be written.
  */
 export function saveNpy(path: FilePath, array: ArrayLike, options?: SaveOptions): Promise<Lazy>;
 export async function saveNpy(
@@ -91,7 +92,9 @@ export async function saveZarr(
   });
 }
 
-/** Computes several arrays together into an uncompressed `.npz` archive, and gives the arrays of that file. */
+/**
+ * Computes several arrays together into an uncompressed `.npz` archive, and gives the arrays of that file.
+ */
 export function saveNpz(
   path: FilePath,
   arrays: Readonly<Record<string, ArrayLike>>,

@@ -1,6 +1,6 @@
 /**
- * Files as places for results: `x.compute({ to: npy('x.npy') })`. A sink is a path and a function that lays out a file for
- * the arrays it is given; `output-file.ts` writes it, `store.ts` brings both together.
+ * Files as places for results: `x.compute({ to: npy('x.npy') })`. A sink is a path and a function that lays
+ * out a file for the arrays it is given; `output-file.ts` writes it, `store.ts` brings both together.
  *
  * An array that a format cannot hold is refused before anything is computed.
  */
@@ -31,7 +31,9 @@ export interface FileLayout {
   readonly byteLength: number;
   /** Headers that are known beforehand. */
   readonly parts: readonly Part[];
-  /** Where checksums are wanted: the CRC-32 of what comes before each array's elements and belongs to them. */
+  /**
+   * Where checksums are wanted: the CRC-32 of what comes before each array's elements and belongs to them.
+   */
   readonly checksums?: readonly number[];
   /** Headers that need the CRC-32 of all that. */
   readonly finish?: (checksums: readonly number[]) => readonly Part[];
@@ -44,7 +46,9 @@ export interface Sink {
   readonly format: 'npy' | 'npz' | 'safetensors' | 'zarr' | 'raw';
   /** Absolute. */
   readonly path: string;
-  /** Lays out the file for some arrays. Throws a DTypeError or ArgumentError for what the format cannot hold. */
+  /**
+   * Lays out the file for some arrays. Throws a DTypeError or ArgumentError for what the format cannot hold.
+   */
   layout(arrays: readonly ArrayType[]): FileLayout;
   /** The order that elements are wanted in. */
   readonly order: Order;
@@ -108,8 +112,8 @@ export function raw(path: FilePath, options?: NpyOptions, ...more: readonly unkn
 }
 
 /**
- * Several arrays as a `.npz` archive, uncompressed, so that they can be read in place. Without names they are `arr_0`,
- * `arr_1` … as NumPy names them.
+ * Several arrays as a `.npz` archive, uncompressed, so that they can be read in place. Without names they are
+ * `arr_0`, `arr_1` … as NumPy names them.
  */
 export function npz(path: FilePath, names?: readonly string[], options?: NpyOptions): Sink;
 export function npz(
@@ -163,8 +167,9 @@ export function safetensors(
 }
 
 /**
- * One array as the folder of a Zarr array, version 3: uncompressed, its chunks some rows of about 4 MiB, all in one shard. A
- * folder of a Zarr array that had the name before is replaced. There is no bfloat16 in Zarr: that dtype is refused at compute.
+ * One array as the folder of a Zarr array, version 3: uncompressed, its chunks some rows of about 4 MiB, all
+ * in one shard. A folder of a Zarr array that had the name before is replaced. There is no bfloat16 in Zarr:
+ * that dtype is refused at compute.
  */
 export function zarr(path: FilePath): Sink;
 export function zarr(path: FilePath, ...more: readonly unknown[]): Sink {

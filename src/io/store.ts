@@ -1,6 +1,7 @@
 /**
- * Results into files: lays the files out, takes their room on the disk, computes into them, writes headers, and gives the
- * files their names when all of them are complete. After a failure or an abort none of them is there. Called by `lazy.ts`.
+ * Results into files: lays the files out, takes their room on the disk, computes into them, writes headers,
+ * and gives the files their names when all of them are complete. After a failure or an abort none of them is
+ * there. Called by `lazy.ts`.
  */
 
 import type { FileOutput } from '../exec/native/native-types.js';

@@ -1,5 +1,6 @@
 /**
- * Files and folders that have a temporary name until they are complete: removed when the process exits, or the thread ends, before.
+ * Files and folders that have a temporary name until they are complete: removed when the process exits, or
+ * the thread ends, before.
  *
  * Used by `output-file.ts` and `output-folder.ts`.
  */
@@ -33,7 +34,10 @@ export class Temporary {
     unfinished.add(path);
   }
 
-  /** A new name in the folder of a target, known before there is anything of that name, so that nothing is left. */
+  /**
+   * A new name in the folder of a target, known before there is anything of that name, so that nothing is
+   * left.
+   */
   static beside(target: string): Temporary {
     watchExit();
     return new Temporary(join(dirname(target), `.weft-${randomUUID()}.tmp`));

@@ -1,9 +1,10 @@
 /**
- * A Zarr array, version 3, as it is written: `zarr.json` and one shard, a file of all elements in C order. Its chunks are
- * some rows each, and the index at its end says where they are, so that readers fetch the chunks that they need.
+ * A Zarr array, version 3, as it is written: `zarr.json` and one shard, a file of all elements in C order.
+ * Its chunks are some rows each, and the index at its end says where they are, so that readers fetch the
+ * chunks that they need.
  *
- * Format: Zarr's core specification, version 3, and its codec `sharding_indexed`, version 1. Called by `sinks.ts`; reading is in
- * `zarr.ts`.
+ * Format: Zarr's core specification, version 3, and its codec `sharding_indexed`, version 1. Called by
+ * `sinks.ts`; reading is in `zarr.ts`.
  */
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import type { Shape } from '../graph/expr.js';

@@ -1,6 +1,7 @@
 /**
- * Zarr arrays, versions 2 and 3: `loadZarr`. Codecs are zarrita's, an optional package; chunks are read and decoded when a graph
- * that needs them runs (`decoder.ts`, `decoding/zarr.js`), and only those that it needs along the first axis.
+ * Zarr arrays, versions 2 and 3: `loadZarr`. Codecs are zarrita's, an optional package; chunks are read and
+ * decoded when a graph that needs them runs (`decoder.ts`, `decoding/zarr.js`), and only those that it needs
+ * along the first axis.
  */
 
 import { join } from 'node:path';
@@ -43,10 +44,10 @@ const isArray = (value: unknown): value is ZarrSource =>
   typeof value === 'object' && value !== null && 'getChunk' in value && 'chunks' in value;
 
 /**
- * A Zarr array: the folder of one, or an array that zarrita has opened, wherever it is. It must not be written to while a
- * compute runs. Chunks of a folder are decoded in a thread beside, their lengths and checksums checked; those of an array that
- * was opened are decoded where it was. Rejects with a FileError for a folder that holds none, a DTypeError for text, dates and
- * other types.
+ * A Zarr array: the folder of one, or an array that zarrita has opened, wherever it is. It must not be
+ * written to while a compute runs. Chunks of a folder are decoded in a thread beside, their lengths and
+ * checksums checked; those of an array that was opened are decoded where it was. Rejects with a FileError for
+ * a folder that holds none, a DTypeError for text, dates and other types.
  */
 export function loadZarr(source: FilePath | ZarrSource): Promise<Lazy>;
 export async function loadZarr(source: FilePath | ZarrSource, ...more: readonly unknown[]): Promise<Lazy> {
@@ -126,7 +127,10 @@ function lazyOf(site: Site, path: string, { dtype, shape, chunks }: ZarrShape, r
   return calledAt(site, () => new Lazy(readerExpr(`the Zarr array ${path}`, dtype, shape, banded)));
 }
 
-/** The same array, of which chunks with other lengths than their shape's are refused: zarrita takes what they have not for 0. */
+/**
+ * The same array, of which chunks with other lengths than their shape's are refused: zarrita takes what they
+ * have not for 0.
+ */
 function checkedArray(array: ZarrSource): ZarrSource {
   const getChunk = async (coordinates: number[], ...options: unknown[]): Promise<unknown> => {
     const chunk = await (array.getChunk as (...given: unknown[]) => Promise<unknown>)(

@@ -1,6 +1,6 @@
 /**
- * A zip archive of stored members whose sizes are known beforehand: where each goes, and the headers around them, whose
- * checksums are known last. Sizes and offsets beyond 4 GiB are written as zip64.
+ * A zip archive of stored members whose sizes are known beforehand: where each goes, and the headers around
+ * them, whose checksums are known last. Sizes and offsets beyond 4 GiB are written as zip64.
  *
  * Format: PKWARE's APPNOTE.TXT, sections 4.3 to 4.5. Called by `sinks.ts`; reading is in `npz.ts`.
  */

@@ -1,6 +1,6 @@
 /**
- * Kernels that between them reach every schedule, layout, chunk form and index form of the CUDA printers. Small enough
- * to simulate, with shapes that do not divide evenly.
+ * Kernels that between them reach every schedule, layout, chunk form and index form of the CUDA printers.
+ * Small enough to simulate, with shapes that do not divide evenly.
  */
 import type { Schedule } from '../../src/codegen/cuda/cuda.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';

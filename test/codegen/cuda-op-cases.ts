@@ -1,6 +1,6 @@
 /**
- * Kernels with every row of the op table, for every dtype the row takes, and with every cast: one kernel per dtype.
- * `cuda-ops.test.ts` runs them, `cuda.test.ts` compiles them with the real NVRTC.
+ * Kernels with every row of the op table, for every dtype the row takes, and with every cast: one kernel per
+ * dtype. `cuda-ops.test.ts` runs them, `cuda.test.ts` compiles them with the real NVRTC.
  */
 import { cudaKernel } from '../../src/codegen/cuda/cuda.js';
 import {

@@ -1,6 +1,6 @@
 /**
- * The CUDA expression of every row of the op table, for every dtype the row takes, and every cast: run, and compared with
- * the reference's op, special values included.
+ * The CUDA expression of every row of the op table, for every dtype the row takes, and every cast: run, and
+ * compared with the reference's op, special values included.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DTYPES, type DType, isComplex } from '../../src/graph/dtype.js';
@@ -12,7 +12,10 @@ import { complexCompared, opTolerance } from '../support/tolerance.js';
 import { mismatch, type Tolerance } from '../support/ulp.js';
 import { COMPUTED, castsOf, opsOf } from './cuda-op-cases.js';
 
-/** What the simulator's libm adds to the table's bound, and the reference's own error where it works in float64 too. */
+/**
+ * What the simulator's libm adds to the table's bound, and the reference's own error where it works in
+ * float64 too.
+ */
 const loosened = (tolerance: Tolerance, compute: DType): Tolerance =>
   tolerance.ulp === 0
     ? tolerance

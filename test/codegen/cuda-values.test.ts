@@ -1,5 +1,6 @@
 /**
- * Generated CUDA C computes what the kernel says: every case is run and compared with the kernel interpreter. Sums are compared with a bound that a straight float32 sum of the same data would exceed.
+ * Generated CUDA C computes what the kernel says: every case is run and compared with the kernel interpreter.
+ * Sums are compared with a bound that a straight float32 sum of the same data would exceed.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { cudaKernel, type Schedule } from '../../src/codegen/cuda/cuda.js';
@@ -113,7 +114,10 @@ describe('generated CUDA', () => {
   });
 });
 
-/** Rows and columns whose products are ordinary up to column `last`, then up to where exponentials are subnormal, 0 or infinite, and at last without end. */
+/**
+ * Rows and columns whose products are ordinary up to column `last`, then up to where exponentials are
+ * subnormal, 0 or infinite, and at last without end.
+ */
 function pointsUpTo(last: number, rows: number, columns: number): [Float32Array, Float32Array] {
   const x = randomValues('float32', [rows], 1, -2, 2).data as Float32Array;
   const y = Float32Array.from({ length: columns }, (_, j) =>

@@ -1,6 +1,7 @@
 /**
- * CUDA kernels in parts: a part touches nothing outside the regions that `cudaWorks` names, and all parts together give
- * the bits of the whole, wherever it is cut. Every case of the printers runs in the simulator, in random partitions.
+ * CUDA kernels in parts: a part touches nothing outside the regions that `cudaWorks` names, and all parts
+ * together give the bits of the whole, wherever it is cut. Every case of the printers runs in the simulator,
+ * in random partitions.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { cudaKernel, cudaWorks, expandForDevice } from '../../src/codegen/cuda/cuda.js';

@@ -1,6 +1,7 @@
 /**
- * When several steps of a loop are one launch, and how: decisions, the generated source of one stencil (a golden file), and
- * that all of them compile with the real NVRTC. What they compute is in the conformance suite's programs, on the simulator.
+ * When several steps of a loop are one launch, and how: decisions, the generated source of one stencil (a
+ * golden file), and that all of them compile with the real NVRTC. What they compute is in the conformance
+ * suite's programs, on the simulator.
  */
 import { describe, expect, it } from 'vitest';
 import { diffusion } from '../../bench/expressions.js';

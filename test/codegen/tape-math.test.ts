@@ -1,4 +1,7 @@
-/** Functions of float32 vectors that are Weft's own, on every instruction set, against the engine's in float64. */
+/**
+ * Functions of float32 vectors that are Weft's own, on every instruction set, against the engine's in
+ * float64.
+ */
 import { describe, expect, it } from 'vitest';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { nativeWith } from '../support/native-with.js';

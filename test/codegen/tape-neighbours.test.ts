@@ -1,6 +1,7 @@
 /**
- * Chains over neighbours on the CPU, where a load and the arithmetic after it may be one step that keeps the loaded lanes
- * in registers: against the slow interpreter of kernels, whole numbers, on every instruction set.
+ * Chains over neighbours on the CPU, where a load and the arithmetic after it may be one step that keeps the
+ * loaded lanes in registers: against the slow interpreter of kernels, whole numbers, on every instruction
+ * set.
  */
 import { describe, expect, it } from 'vitest';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
@@ -12,7 +13,10 @@ import { inputsOf, runTape } from '../support/tape-runner.js';
 
 const ISAS = process.arch === 'x64' ? ['baseline', 'avx2', 'avx512'] : ['neon'];
 
-/** 4 x less neighbours of x to both sides, whose product with x is then taken from x. Outside is zero, or not read. */
+/**
+ * 4 x less neighbours of x to both sides, whose product with x is then taken from x. Outside is zero, or not
+ * read.
+ */
 function neighbours(
   dtype: DType,
   [rows, columns]: readonly [number, number],

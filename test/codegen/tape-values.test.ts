@@ -1,6 +1,6 @@
 /**
- * Tapes on the CPU against the slow interpreter of kernels: random kernels, every instruction set, any number of
- * threads. Integers are drawn small enough for every sum to be exact, so results are equal, not close.
+ * Tapes on the CPU against the slow interpreter of kernels: random kernels, every instruction set, any number
+ * of threads. Integers are drawn small enough for every sum to be exact, so results are equal, not close.
  */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';

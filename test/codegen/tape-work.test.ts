@@ -1,6 +1,6 @@
 /**
- * How tapes are cut: units, and the smallest ranges of each buffer that they touch. That parts give the bits of the
- * whole from nothing but these ranges is tested on the runtime, in test/exec/tape-parts.test.ts.
+ * How tapes are cut: units, and the smallest ranges of each buffer that they touch. That parts give the bits
+ * of the whole from nothing but these ranges is tested on the runtime, in test/exec/tape-parts.test.ts.
  */
 import { describe, expect, it } from 'vitest';
 import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';

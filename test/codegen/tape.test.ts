@@ -1,6 +1,6 @@
 /**
- * What the tape encoder decides: axes, layout, sections, registers, slots; and that the CPU has a function for every
- * op, cast and reduction that a kernel can hold.
+ * What the tape encoder decides: axes, layout, sections, registers, slots; and that the CPU has a function
+ * for every op, cast and reduction that a kernel can hold.
  */
 import { describe, expect, it } from 'vitest';
 import { planTape } from '../../src/codegen/cpu/tape.js';

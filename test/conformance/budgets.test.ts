@@ -1,6 +1,7 @@
 /**
- * Whatever the budget: the same bits, in no more memory than the plan says, which is no more than the budget; and what a plan says is
- * near what is held. `BUDGET_JOBS=200 BUDGET_SEED=0` for all there are; `npm run test:budgets` prints what each takes.
+ * Whatever the budget: the same bits, in no more memory than the plan says, which is no more than the budget;
+ * and what a plan says is near what is held. `BUDGET_JOBS=200 BUDGET_SEED=0` for all there are; `npm run
+ * test:budgets` prints what each takes.
  */
 import { describe, expect, it } from 'vitest';
 import { backends, isSimulated } from '../support/backends.js';
@@ -13,8 +14,8 @@ const SEED = Number(process.env.BUDGET_SEED ?? 1);
 const ALWAYS = [132];
 
 /**
- * Some of the jobs, half of them hand-written: on the simulated CUDA, whose kernels take long to compile and to run, fewer of them and
- * smaller.
+ * Some of the jobs, half of them hand-written: on the simulated CUDA, whose kernels take long to compile and
+ * to run, fewer of them and smaller.
  */
 function someJobs(count: number): number[] {
   if (count >= BUDGET_JOBS) return Array.from({ length: BUDGET_JOBS }, (_, k) => k);

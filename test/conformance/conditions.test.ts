@@ -1,4 +1,7 @@
-/** Loops with a condition again and again, on arrays of any size and wherever memory is: always exactly so many steps. */
+/**
+ * Loops with a condition again and again, on arrays of any size and wherever memory is: always exactly so
+ * many steps.
+ */
 import { describe, expect, it } from 'vitest';
 import { compile, type Lazy, lazy, where, whileLoop } from '../../src/index.js';
 import { backends } from '../support/backends.js';

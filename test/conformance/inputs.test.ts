@@ -1,4 +1,7 @@
-/** Inputs that are not one typed array: files, arrays in pieces. They give the same bits as the same elements in memory. */
+/**
+ * Inputs that are not one typed array: files, arrays in pieces. They give the same bits as the same elements
+ * in memory.
+ */
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,13 +1,16 @@
 /**
- * Loops under budgets, as other jobs: the same bits, within the memory that the plan says. `LOOP_JOBS=40` for all that are written
- * and random ones, so many in all.
+ * Loops under budgets, as other jobs: the same bits, within the memory that the plan says. `LOOP_JOBS=40` for
+ * all that are written and random ones, so many in all.
  */
 import { describe, expect, it } from 'vitest';
 import { backends, isSimulated } from '../support/backends.js';
 import { checkBudgets, meterOf } from '../support/budget-corpus.js';
 import { loopJob } from '../support/loop-jobs.js';
 
-/** One of each kind, and the scale of its arrays; on the CPU, where states have nowhere to wait, of those that can be cut. */
+/**
+ * One of each kind, and the scale of its arrays; on the CPU, where states have nowhere to wait, of those that
+ * can be cut.
+ */
 const FEW = {
   cpu: [
     [2, 1],

@@ -1,6 +1,6 @@
 /**
- * Property: whatever the graph, the optimized program gives what the reference interpreter gives for the graph as the
- * user built it. A failure prints the seed and the code of the smallest program found.
+ * Property: whatever the graph, the optimized program gives what the reference interpreter gives for the
+ * graph as the user built it. A failure prints the seed and the code of the smallest program found.
  *
  * WEFT_PROPERTY_RUNS sets how many graphs are tried, WEFT_PROPERTY_SEED which.
  */

@@ -1,7 +1,7 @@
 /**
- * Property: what a reduction gives depends on itself alone. Each is computed alone, then beside random siblings (reductions
- * over the same and over other axes, maps of its input and of its argument, values that read its result), with the
- * same bits.
+ * Property: what a reduction gives depends on itself alone. Each is computed alone, then beside random
+ * siblings (reductions over the same and over other axes, maps of its input and of its argument, values that
+ * read its result), with the same bits.
  */
 import { describe, expect, it } from 'vitest';
 import { compute, type Lazy, lazy } from '../../src/index.js';

@@ -1,4 +1,7 @@
-/** Every reduction and composite × dtype × axes, keepdims, correction and dtype, on every backend, against NumPy. */
+/**
+ * Every reduction and composite × dtype × axes, keepdims, correction and dtype, on every backend, against
+ * NumPy.
+ */
 import { describe, expect, it, vi } from 'vitest';
 import { callMethod, failuresOf, type Prepared, run, toLazy } from '../support/api.js';
 import { backends } from '../support/backends.js';

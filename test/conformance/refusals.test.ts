@@ -1,6 +1,6 @@
 /**
- * Budgets that refusals name: each is enough, given as a number or as the text of the message, and not much less would be. Plans
- * alone: nothing is computed. `BUDGET_JOBS=200` for all jobs.
+ * Budgets that refusals name: each is enough, given as a number or as the text of the message, and not much
+ * less would be. Plans alone: nothing is computed. `BUDGET_JOBS=200` for all jobs.
  */
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,6 +1,7 @@
 /**
- * Property: a loop over a random stencil (shifts, borders, constants, several states, kept states, one or two axes) gives
- * what as many steps in the reference interpreter give. Numbers are whole and small, so that every result is exact.
+ * Property: a loop over a random stencil (shifts, borders, constants, several states, kept states, one or two
+ * axes) gives what as many steps in the reference interpreter give. Numbers are whole and small, so that
+ * every result is exact.
  *
  * WEFT_STENCIL_RUNS sets how many are tried; a failure prints the seed and the smallest case found.
  */
@@ -68,7 +69,9 @@ function valueAt(states: readonly Lazy[], constant: Lazy, t: Term): Lazy {
   return (x.ndim === 1 ? row : row.expandDims(1)).where(read, x);
 }
 
-/** A small whole number again, by little arithmetic: much would be done step by step. Integers wrap around. */
+/**
+ * A small whole number again, by little arithmetic: much would be done step by step. Integers wrap around.
+ */
 const bounded = (x: Lazy): Lazy =>
   x.dtype.startsWith('float') ? x.sub(40).abs().minimum(64) : x.bitwiseXor(5);
 

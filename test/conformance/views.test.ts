@@ -1,4 +1,7 @@
-/** Views, joins and masks over several dtypes on every backend, against NumPy: alone, in a chain and under arithmetic. */
+/**
+ * Views, joins and masks over several dtypes on every backend, against NumPy: alone, in a chain and under
+ * arithmetic.
+ */
 import { describe, expect, it, vi } from 'vitest';
 import { concat, type Lazy, lazy, stack } from '../../src/index.js';
 import { callMethod, failuresOf, freeFunction, type Prepared, toLazy } from '../support/api.js';

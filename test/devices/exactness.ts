@@ -1,6 +1,6 @@
 /**
- * Where a graph has the same bits, whatever mathematics library, contraction of products and sums, or order of a library's
- * sums a device has. Used for records of devices.
+ * Where a graph has the same bits, whatever mathematics library, contraction of products and sums, or order
+ * of a library's sums a device has. Used for records of devices.
  */
 import { isComplex, isFloat } from '../../src/graph/dtype.js';
 import type { Expr } from '../../src/graph/expr.js';
@@ -8,7 +8,8 @@ import type { OpName } from '../../src/graph/ops.js';
 import { opTolerance } from '../support/tolerance.js';
 
 /**
- * Equal to the bit on every device; on every device of a kind, since a kind has one order of sums; or nowhere for sure.
+ * Equal to the bit on every device; on every device of a kind, since a kind has one order of sums; or nowhere
+ * for sure.
  */
 export type Exactness = 'everywhere' | 'on a kind' | 'nowhere';
 

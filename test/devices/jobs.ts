@@ -1,6 +1,6 @@
 /**
- * What is computed for a record: every conformance program, and random graphs. They depend on nothing but the seed, and
- * on no package that is not there where the record is made.
+ * What is computed for a record: every conformance program, and random graphs. They depend on nothing but the
+ * seed, and on no package that is not there where the record is made.
  */
 import type { Lazy } from '../../src/index.js';
 import { referenceOf } from '../support/api.js';
@@ -14,7 +14,9 @@ import { type Exactness, exactnessOf } from './exactness.js';
 
 export interface Output {
   readonly lazy: Lazy;
-  /** Which devices give the same bits. On others values may differ by `absolute`, the program's own tolerance. */
+  /**
+   * Which devices give the same bits. On others values may differ by `absolute`, the program's own tolerance.
+   */
   readonly exact: Exactness;
   readonly absolute: number;
 }

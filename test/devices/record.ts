@@ -1,6 +1,6 @@
 /**
- * Records what a device computes, to be compared with what another does (`compare.ts`): the conformance programs and
- * random graphs from a seed.
+ * Records what a device computes, to be compared with what another does (`compare.ts`): the conformance
+ * programs and random graphs from a seed.
  *
  *     node dist/test/devices/record.js --device cuda --graphs 300 --seed 1 --out h200.json
  *     node dist/test/devices/record.js --simulated --graphs 300 --seed 1 --out sim.json

@@ -1,4 +1,7 @@
-/** What a record holds: results as plain data, and how two results compare. Used by `record.ts` and `compare.ts`. */
+/**
+ * What a record holds: results as plain data, and how two results compare. Used by `record.ts` and
+ * `compare.ts`.
+ */
 import { createHash } from 'node:crypto';
 import { DTYPE_INFO, type DType, isComplex, isFloat } from '../../src/graph/dtype.js';
 import { run } from '../support/api.js';
@@ -101,7 +104,10 @@ export interface Comparison {
 export const mustBeEqual = (exact: Exactness, oneKind: boolean): boolean =>
   exact === 'everywhere' || (exact === 'on a kind' && oneKind);
 
-/** What is exact has to be equal to the bit; the rest within a few units, or the absolute error of its program. */
+/**
+ * What is exact has to be equal to the bit; the rest within a few units, or the absolute error of its
+ * program.
+ */
 export function compareOutputs(a: RecordedOutput, b: RecordedOutput, oneKind: boolean): Comparison {
   if (a.dtype !== b.dtype || a.shape.join() !== b.shape.join() || a.exact !== b.exact)
     return { equal: false, ulp: 0, wrong: `${a.dtype} [${a.shape}] and ${b.dtype} [${b.shape}]` };

@@ -1,6 +1,7 @@
 /**
- * Random graphs on the GPUs of this machine for as long as is asked: small ones against the reference, large ones sharded to some
- * of the devices under some budget against one device without a budget, with the same bits.
+ * Random graphs on the GPUs of this machine for as long as is asked: small ones against the reference, large
+ * ones sharded to some of the devices under some budget against one device without a budget, with the same
+ * bits.
  *
  *     node dist/test/devices/soak.js --minutes 1 --seed 7
  *     node dist/test/devices/soak.js --minutes 1 --simulated
@@ -60,7 +61,10 @@ async function checkSmall(): Promise<string | undefined> {
   return wrong === undefined ? undefined : `${reproduction(device, program, picks)}\n${wrong}`;
 }
 
-/** A large graph, whole on one device, then on some within some budget, its result on the host or left on devices. */
+/**
+ * A large graph, whole on one device, then on some within some budget, its result on the host or left on
+ * devices.
+ */
 async function checkLarge(): Promise<string | undefined> {
   const own = below(2 ** 31);
   const { results, steps } = largeGraph(own, { scale: values.simulated ? 1 / 4 : 1 });

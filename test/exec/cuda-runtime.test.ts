@@ -1,6 +1,6 @@
 /**
- * The CUDA runtime on the simulated CUDA (`native/sim`), which does what is queued as late as it may: buffers, copies,
- * launches, matrix products, the account of memory, and what happens when a device fails.
+ * The CUDA runtime on the simulated CUDA (`native/sim`), which does what is queued as late as it may:
+ * buffers, copies, launches, matrix products, the account of memory, and what happens when a device fails.
  */
 import { describe, expect, it } from 'vitest';
 import {
@@ -88,7 +88,8 @@ const firstWrong = (x: Float32Array, result: unknown, factor: number): number =>
   new Float32Array(result as ArrayBuffer).findIndex((value, i) => value !== factor * x[i]!);
 
 describe('a program on a GPU', () => {
-  // Below a slot of the staging ring, several slots, and beyond what one lane takes alone; none a multiple of either.
+  // Below a slot of the staging ring, several slots, and beyond what one lane takes alone; none a multiple of
+  // either.
   it.each([1, 1000, 1_500_001, 5_000_003])('brings %d elements there and back', async (n) => {
     const x = ramp(n);
     const program = createProgram(sixTimes(n));

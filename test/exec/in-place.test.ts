@@ -1,6 +1,6 @@
 /**
- * Where a job does not fit as a whole, maps write over what ends with them before anything is cut into tiles: which buffers are one,
- * which may not be, and that bits stay.
+ * Where a job does not fit as a whole, maps write over what ends with them before anything is cut into tiles:
+ * which buffers are one, which may not be, and that bits stay.
  */
 import { describe, expect, it } from 'vitest';
 import type { Plan } from '../../src/exec/plan/plan.js';

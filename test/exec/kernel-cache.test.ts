@@ -1,6 +1,6 @@
 /**
- * The kernel cache with a compiler that counts: what is compiled how often, and what a broken disk costs (a compilation,
- * never an error). Many processes are real ones, started on the compiled sources.
+ * The kernel cache with a compiler that counts: what is compiled how often, and what a broken disk costs (a
+ * compilation, never an error). Many processes are real ones, started on the compiled sources.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {

@@ -1,6 +1,7 @@
 /**
- * Matrix products of the CPU backend, through programs of one step: every dtype, layout and instruction set against
- * plain loops. Operands are small integers, whose products and sums are exact in float32, so results have to be equal.
+ * Matrix products of the CPU backend, through programs of one step: every dtype, layout and instruction set
+ * against plain loops. Operands are small integers, whose products and sums are exact in float32, so results
+ * have to be equal.
  */
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
@@ -15,7 +16,10 @@ import { castScalar } from '../support/scalar.js';
 
 const DTYPES = ['float16', 'bfloat16', 'float32', 'float64', 'complex64', 'complex128'] as const;
 
-/** The addon itself: settings are made here for the process, which `native-addon.ts` does once from the environment. */
+/**
+ * The addon itself: settings are made here for the process, which `native-addon.ts` does once from the
+ * environment.
+ */
 const addon = createRequire(import.meta.url)(
   resolve(import.meta.dirname, '../../build/Release/weft.node'),
 ) as {
@@ -175,7 +179,10 @@ function expectedAt(test: Case, product: Product, batch: number, row: number, co
   return castScalar(isComplex(dtype) ? { re, im } : re, dtype);
 }
 
-/** What is wrong with a product: elements that differ (all, or `samples` of them), and writes between its elements. */
+/**
+ * What is wrong with a product: elements that differ (all, or `samples` of them), and writes between its
+ * elements.
+ */
 function faults(test: Case, product: Product, samples = Number.POSITIVE_INFINITY): string[] {
   const { dtype, m, n, batch = 1 } = test;
   const found: string[] = [];

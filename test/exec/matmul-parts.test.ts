@@ -1,6 +1,6 @@
 /**
- * Parts of matrix products on the CPU, by Weft's own kernels: ranges of rows, columns and contracted indices give the bits
- * of the whole.
+ * Parts of matrix products on the CPU, by Weft's own kernels: ranges of rows, columns and contracted indices
+ * give the bits of the whole.
  */
 import { describe, expect, it } from 'vitest';
 import { matmulGranule } from '../../src/exec/calls/matmul-parts.js';

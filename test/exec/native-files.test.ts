@@ -1,4 +1,7 @@
-/** The native side's inputs from files and pieces and outputs to files: malformed descriptions, failures, nothing kept. */
+/**
+ * The native side's inputs from files and pieces and outputs to files: malformed descriptions, failures,
+ * nothing kept.
+ */
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

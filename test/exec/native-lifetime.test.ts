@@ -1,6 +1,6 @@
 /**
- * The runtime where an environment ends while work is under way: processes that exit, workers that are terminated. Each
- * case is a process of its own, which must end by itself, with the right code, soon.
+ * The runtime where an environment ends while work is under way: processes that exit, workers that are
+ * terminated. Each case is a process of its own, which must end by itself, with the right code, soon.
  */
 import { describe, expect, it } from 'vitest';
 import { ADDON, type Ending, endingOf as endingOfScript } from '../support/ending.js';

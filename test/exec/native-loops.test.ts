@@ -1,6 +1,6 @@
 /**
- * Loops of the native runtime on the CPU device: where states lie step by step, and what of a spec is refused. Bodies are
- * matrix products; loops of expressions have tests of their own (`loops.test.ts`).
+ * Loops of the native runtime on the CPU device: where states lie step by step, and what of a spec is
+ * refused. Bodies are matrix products; loops of expressions have tests of their own (`loops.test.ts`).
  */
 import { describe, expect, it } from 'vitest';
 import { createProgram, type ProgramSpec, run, type StepSpec } from '../../src/exec/native/native.js';

@@ -1,6 +1,7 @@
 /**
- * The native runtime on the CPU device: programs are checked when they are made, runs give and take memory as they say,
- * failures are the typed errors. Kernels have tests of their own; here programs are matrix products and zeroing.
+ * The native runtime on the CPU device: programs are checked when they are made, runs give and take memory as
+ * they say, failures are the typed errors. Kernels have tests of their own; here programs are matrix products
+ * and zeroing.
  */
 import { describe, expect, it } from 'vitest';
 import {

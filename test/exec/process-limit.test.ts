@@ -1,4 +1,7 @@
-/** Turns of computes under a limit of the process: one that is refused runs alone, once those under way have ended. */
+/**
+ * Turns of computes under a limit of the process: one that is refused runs alone, once those under way have
+ * ended.
+ */
 import { describe, expect, it } from 'vitest';
 import { runLimited } from '../../src/exec/run/process-limit.js';
 import { MemoryError } from '../../src/host/errors.js';

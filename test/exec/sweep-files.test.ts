@@ -1,5 +1,6 @@
 /**
- * Files larger than the budget on the CPU: sweeps read them window by window, and results have the bits of the whole.
+ * Files larger than the budget on the CPU: sweeps read them window by window, and results have the bits of
+ * the whole.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,7 @@
 /**
- * Budgets do not change bits: random graphs over large arrays, planned for ever smaller budgets and run on the CPU, give
- * what they give as a whole. With `WEFT_POISON=1` tiles see nothing but their windows, as on a GPU.
+ * Budgets do not change bits: random graphs over large arrays, planned for ever smaller budgets and run on
+ * the CPU, give what they give as a whole. With `WEFT_POISON=1` tiles see nothing but their windows, as on a
+ * GPU.
  */
 import { describe, expect, it } from 'vitest';
 import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';

@@ -53,7 +53,10 @@ const windowsOf = ({ windows }: SweepWindows): Window[] =>
     return { slot: slot!, copies: copies === 1, first: first!, width: width!, rows: rows!, pitch: pitch! };
   });
 
-/** What holds for every plan: windows lie in their buffers and slots, results are copied out whole, the arena has room. */
+/**
+ * What holds for every plan: windows lie in their buffers and slots, results are copied out whole, the arena
+ * has room.
+ */
 function check(plan: Plan, budget: number): void {
   expect(plan.peakBytes).toBeLessThanOrEqual(budget);
   for (const sweep of sweepsOf(plan)) {

@@ -1,6 +1,6 @@
 /**
- * Parts of kernels on the CPU: whatever the ranges, and given nothing but its windows, each part gives the bits of the
- * whole.
+ * Parts of kernels on the CPU: whatever the ranges, and given nothing but its windows, each part gives the
+ * bits of the whole.
  */
 import { describe, expect, it } from 'vitest';
 import { encodeTape } from '../../src/codegen/cpu/tape.js';

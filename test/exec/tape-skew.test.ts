@@ -1,6 +1,6 @@
 /**
- * Loops on the CPU whose steps follow one another through the tiles of their body: the bits are those of the same program
- * step by step, for any number of threads.
+ * Loops on the CPU whose steps follow one another through the tiles of their body: the bits are those of the
+ * same program step by step, for any number of threads.
  */
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { planTape } from '../../src/codegen/cpu/tape.js';

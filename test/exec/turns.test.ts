@@ -1,4 +1,7 @@
-/** Planning, short runs and the event loop: graphs asked for together are planned in several turns; results that are there at once do not keep it from turning; ends are looked for for a moment. */
+/**
+ * Planning, short runs and the event loop: graphs asked for together are planned in several turns; results
+ * that are there at once do not keep it from turning; ends are looked for for a moment.
+ */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { handedOver, Lookout, turnToPlan } from '../../src/exec/native/turns.js';

@@ -1,4 +1,7 @@
-/** How much workspace a product on a GPU is planned with: no more than it is faster with, from its sizes alone. */
+/**
+ * How much workspace a product on a GPU is planned with: no more than it is faster with, from its sizes
+ * alone.
+ */
 import { describe, expect, it } from 'vitest';
 import { planGraph } from '../../src/exec/run/program.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';

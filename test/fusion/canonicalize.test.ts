@@ -1,4 +1,7 @@
-/** Fingerprints: graphs have the same one where they compute the same from arrays of the same form, and nowhere else. */
+/**
+ * Fingerprints: graphs have the same one where they compute the same from arrays of the same form, and
+ * nowhere else.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Canonical, canonicalizeOnce } from '../../src/fusion/passes/canonicalize.js';

@@ -1,4 +1,6 @@
-/** Deep graphs: what is put aside, that its values are the same, and that loops without a compute stay small. */
+/**
+ * Deep graphs: what is put aside, that its values are the same, and that loops without a compute stay small.
+ */
 import { describe, expect, it } from 'vitest';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { canonicalOfPart, partsBelow } from '../../src/fusion/passes/segment.js';

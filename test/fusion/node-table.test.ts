@@ -1,4 +1,7 @@
-/** The table of nodes that rewriting looks equal ones up in: what is equal is one, what differs anywhere is two. */
+/**
+ * The table of nodes that rewriting looks equal ones up in: what is equal is one, what differs anywhere is
+ * two.
+ */
 import { expect, test } from 'vitest';
 import { type NodeContent, NodeTable } from '../../src/fusion/passes/node-table.js';
 import type { View } from '../../src/graph/expr.js';

@@ -1,4 +1,7 @@
-/** Slices below reductions, products and permutes: values along every axis, and that only what is needed is computed. */
+/**
+ * Slices below reductions, products and permutes: values along every axis, and that only what is needed is
+ * computed.
+ */
 import { describe, expect, it } from 'vitest';
 import { einsum, type Lazy, lazy, type NDArray } from '../../src/index.js';
 

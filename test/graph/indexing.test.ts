@@ -1,4 +1,7 @@
-/** Reading by indices: shapes, errors, and what it becomes. That values are right on every backend is in `conformance`. */
+/**
+ * Reading by indices: shapes, errors, and what it becomes. That values are right on every backend is in
+ * `conformance`.
+ */
 import { describe, expect, it } from 'vitest';
 import { ArgumentError, DTypeError, RangeArgumentError, ShapeError } from '../../src/host/errors.js';
 import { compile, compute, iterate, type Lazy, lazy, ones, take, zeros } from '../../src/index.js';

@@ -1,4 +1,6 @@
-/** Inference: dtypes with weak scalars as NumPy 2, constants, casts, reductions; errors at the user's call. */
+/**
+ * Inference: dtypes with weak scalars as NumPy 2, constants, casts, reductions; errors at the user's call.
+ */
 import { describe, expect, it } from 'vitest';
 import { DTYPES, type DType, type Scalar } from '../../src/graph/dtype.js';
 import type { Expr } from '../../src/graph/expr.js';

@@ -1,4 +1,7 @@
-/** One rule for what float functions make of integers and booleans, for every row of the table and every composite. */
+/**
+ * One rule for what float functions make of integers and booleans, for every row of the table and every
+ * composite.
+ */
 import { describe, expect, it } from 'vitest';
 import { DTYPES, type DType, isComplex, isFloat, isInteger } from '../../src/graph/dtype.js';
 import { OP_NAMES, opRow } from '../../src/graph/ops.js';

@@ -1,6 +1,6 @@
 /**
- * What the threads of `threads.ts` are busy with, one round of it at a time: each checks its own values, and is begun again
- * until its thread is terminated in the middle of it.
+ * What the threads of `threads.ts` are busy with, one round of it at a time: each checks its own values, and
+ * is begun again until its thread is terminated in the middle of it.
  */
 import { join } from 'node:path';
 import { compile, compute, iterate, type Lazy, lazy, loadNpy, npy, saveNpy } from '../../src/index.js';

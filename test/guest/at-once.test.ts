@@ -1,4 +1,7 @@
-/** Many computes of one thread under way at once: of one program and of many, on several devices, of functions made by `compile`. */
+/**
+ * Many computes of one thread under way at once: of one program and of many, on several devices, of functions
+ * made by `compile`.
+ */
 import { describe, expect, it } from 'vitest';
 import { compile, compute, type Lazy, lazy } from '../../src/index.js';
 import { backends } from '../support/backends.js';

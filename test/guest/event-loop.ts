@@ -1,7 +1,7 @@
 /**
- * How long the event loop waits while Weft works: `node dist/test/guest/event-loop.js --device cuda --seconds 10`. Each job is
- * repeated for so long, and the delays of the loop are measured as Node measures them; prints a table in milliseconds, and
- * fails where the 99th percentile of a job is 10 ms or more.
+ * How long the event loop waits while Weft works: `node dist/test/guest/event-loop.js --device cuda --seconds
+ * 10`. Each job is repeated for so long, and the delays of the loop are measured as Node measures them;
+ * prints a table in milliseconds, and fails where the 99th percentile of a job is 10 ms or more.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,7 @@
 /**
- * Processes and workers that end in the middle of work that nothing stops for half a minute: soon, with their code, whatever is
- * under way. On the CPU, and on the simulated CUDA, whose kernels and compiler take as long as is asked.
+ * Processes and workers that end in the middle of work that nothing stops for half a minute: soon, with their
+ * code, whatever is under way. On the CPU, and on the simulated CUDA, whose kernels and compiler take as long
+ * as is asked.
  */
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

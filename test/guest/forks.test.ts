@@ -1,7 +1,8 @@
 /**
- * A process that is copied by fork(2), as native code of others may do: the copy has none of its threads. Whatever is asked of
- * Weft there rejects or throws at once, and says why; the process itself goes on. (V8 keeps its code from copies, so that they
- * crash before that where the native code does nothing about it; see `native/sim/fork.cpp`.)
+ * A process that is copied by fork(2), as native code of others may do: the copy has none of its threads.
+ * Whatever is asked of Weft there rejects or throws at once, and says why; the process itself goes on. (V8
+ * keeps its code from copies, so that they crash before that where the native code does nothing about it; see
+ * `native/sim/fork.cpp`.)
  */
 import { describe, expect, it } from 'vitest';
 import { SIM_ENVIRONMENT, SIM_FOLDER } from '../sim/environment.js';

@@ -1,4 +1,7 @@
-/** Settings that name what is not there or cannot be used: a compute says so, with the name of the setting or of the file. */
+/**
+ * Settings that name what is not there or cannot be used: a compute says so, with the name of the setting or
+ * of the file.
+ */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Ctrl-C and `kill` end a process whose kernels NVRTC has compiled, or is compiling, and reach the handlers of a process that
- * has some. With the real NVRTC, where it is found.
+ * Ctrl-C and `kill` end a process whose kernels NVRTC has compiled, or is compiling, and reach the handlers
+ * of a process that has some. With the real NVRTC, where it is found.
  */
 import { describe, expect, it } from 'vitest';
 import { cudaInfo } from '../../src/exec/native/native.js';

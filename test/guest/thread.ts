@@ -1,4 +1,7 @@
-/** A thread of `threads.ts`: tells when it has loaded Weft and done a round, and goes on until it is terminated. */
+/**
+ * A thread of `threads.ts`: tells when it has loaded Weft and done a round, and goes on until it is
+ * terminated.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Place } from './activities.js';
 import type { Activity } from './activity-names.js';

@@ -1,4 +1,7 @@
-/** The short form of `threads.ts`: worker threads that are terminated while they load, compute, compile, read and write. */
+/**
+ * The short form of `threads.ts`: worker threads that are terminated while they load, compute, compile, read
+ * and write.
+ */
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';

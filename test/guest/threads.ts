@@ -1,7 +1,8 @@
 /**
- * Worker threads that load Weft, compute, and are terminated at any moment, many times over, while the main thread computes
- * with arrays of its own: `node dist/test/guest/threads.js --device simulated --workers 16 --cycles 100`. Prints what it did
- * and what the memory of the process was; fails where a value is wrong or something is left behind.
+ * Worker threads that load Weft, compute, and are terminated at any moment, many times over, while the main
+ * thread computes with arrays of its own: `node dist/test/guest/threads.js --device simulated --workers 16
+ * --cycles 100`. Prints what it did and what the memory of the process was; fails where a value is wrong or
+ * something is left behind.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

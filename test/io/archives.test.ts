@@ -1,4 +1,6 @@
-/** .npz archives and safetensors files: what NumPy and the reference wrote is read, what is written they read. */
+/**
+ * .npz archives and safetensors files: what NumPy and the reference wrote is read, what is written they read.
+ */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

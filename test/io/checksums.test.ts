@@ -1,4 +1,7 @@
-/** Checksums of archives' members, stored and deflated: bytes that differ from what was written are never values. */
+/**
+ * Checksums of archives' members, stored and deflated: bytes that differ from what was written are never
+ * values.
+ */
 import { readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';

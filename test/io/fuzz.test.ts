@@ -1,4 +1,7 @@
-/** Mutated files: see `mutations.ts` for what must hold of them. `npm run test:soak` does ten thousand of each format. */
+/**
+ * Mutated files: see `mutations.ts` for what must hold of them. `npm run test:soak` does ten thousand of each
+ * format.
+ */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/files.js';

@@ -1,7 +1,7 @@
 /**
- * Mutated files of every format that Weft reads, and what must hold of them, whatever the bytes: loading and computing gives the
- * elements or rejects with an error of its own, soon; and where the format has a checksum or a length that tells, it never
- * gives other elements. Called by `fuzz.test.ts`.
+ * Mutated files of every format that Weft reads, and what must hold of them, whatever the bytes: loading and
+ * computing gives the elements or rejects with an error of its own, soon; and where the format has a checksum
+ * or a length that tells, it never gives other elements. Called by `fuzz.test.ts`.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -95,7 +95,9 @@ function changed(file: Buffer, step: Change): Buffer {
 interface Sample {
   /** Of its files; '' where it is one itself. */
   readonly files: Readonly<Record<string, Buffer>>;
-  /** Of a mutated file: whether its elements must be those of the unmutated one, if they can be read at all. */
+  /**
+   * Of a mutated file: whether its elements must be those of the unmutated one, if they can be read at all.
+   */
   readonly tells?: (name: string, before: Buffer, after: Buffer) => boolean;
 }
 
@@ -107,7 +109,9 @@ export interface Format {
   readonly errors: readonly (new (
     ...args: never[]
   ) => Error)[];
-  /** The most bytes of elements for a byte of the file; of chunks that are not there, there may be any number. */
+  /**
+   * The most bytes of elements for a byte of the file; of chunks that are not there, there may be any number.
+   */
   readonly most: number;
 }
 
@@ -271,7 +275,10 @@ export interface Tally {
   longest: number;
 }
 
-/** Mutates files of a format so many times, or until the time is up; throws with the first mutation that breaks a promise. */
+/**
+ * Mutates files of a format so many times, or until the time is up; throws with the first mutation that
+ * breaks a promise.
+ */
 export async function mutate(
   format: Format,
   folder: string,
@@ -363,8 +370,9 @@ function checkSame(found: Elements, wanted: Elements): void {
 }
 
 /**
- * Columns of Arrow that say other lengths than they have, as those of a damaged message may: no more is taken of them than there
- * is. (What apache-arrow makes of the bytes of a message is its own.) Gives how many were taken.
+ * Columns of Arrow that say other lengths than they have, as those of a damaged message may: no more is taken
+ * of them than there is. (What apache-arrow makes of the bytes of a message is its own.) Gives how many were
+ * taken.
  */
 export function mutateArrow(options: { readonly numRuns: number; readonly seed?: number }): number {
   const columns = [

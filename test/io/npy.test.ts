@@ -1,4 +1,6 @@
-/** .npy files: what NumPy wrote is read, what is written is what NumPy writes, and everything else is refused. */
+/**
+ * .npy files: what NumPy wrote is read, what is written is what NumPy writes, and everything else is refused.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -1,4 +1,7 @@
-/** Files that a kernel on the CPU goes through once are read by the threads that compute on them; others before anything is computed. */
+/**
+ * Files that a kernel on the CPU goes through once are read by the threads that compute on them; others
+ * before anything is computed.
+ */
 import { truncateSync, utimesSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { arange, chunked, type Lazy, loadNpy, npy, saveNpy, stack } from '../../src/index.js';

@@ -1,4 +1,7 @@
-/** Files that are not what they were, or cannot be read or written: a typed error, nothing half done, nothing left over. */
+/**
+ * Files that are not what they were, or cannot be read or written: a typed error, nothing half done, nothing
+ * left over.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,

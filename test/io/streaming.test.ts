@@ -1,6 +1,6 @@
 /**
- * Jobs whose files are larger than the budget: computed tile by tile from file to file, with the bits of the whole, within the
- * memory that the plan said.
+ * Jobs whose files are larger than the budget: computed tile by tile from file to file, with the bits of the
+ * whole, within the memory that the plan said.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, truncateSync } from 'node:fs';

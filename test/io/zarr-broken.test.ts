@@ -1,4 +1,7 @@
-/** Zarr arrays that were copied in part, or changed: refused with the file that is broken, never read as other values. */
+/**
+ * Zarr arrays that were copied in part, or changed: refused with the file that is broken, never read as other
+ * values.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

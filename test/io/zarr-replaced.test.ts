@@ -1,4 +1,7 @@
-/** Folders that are put in the place of others: processes that end meanwhile, and file systems that cannot exchange names. */
+/**
+ * Folders that are put in the place of others: processes that end meanwhile, and file systems that cannot
+ * exchange names.
+ */
 import { existsSync, readdirSync } from 'node:fs';
 import * as files from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Results into Zarr arrays: what zarrita reads of them, what is replaced, and what a compute that fails leaves. */
+/**
+ * Results into Zarr arrays: what zarrita reads of them, what is replaced, and what a compute that fails
+ * leaves.
+ */
 import {
   existsSync,
   mkdirSync,

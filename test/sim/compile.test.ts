@@ -1,4 +1,7 @@
-/** compile() on the simulated CUDA: results, loops that stay on the device, many calls under way, arrays that are gone. */
+/**
+ * compile() on the simulated CUDA: results, loops that stay on the device, many calls under way, arrays that
+ * are gone.
+ */
 import { describe, expect, it } from 'vitest';
 import { compile, type Lazy, lazy, persist } from '../../src/index.js';
 

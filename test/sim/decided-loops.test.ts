@@ -1,6 +1,6 @@
 /**
- * Loops with a condition that the device decides on by itself: the same states as step by step, after as many steps, in few
- * launches; cancelled in between; whichever call fails.
+ * Loops with a condition that the device decides on by itself: the same states as step by step, after as many
+ * steps, in few launches; cancelled in between; whichever call fails.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { trim } from '../../src/exec/native/native.js';
@@ -25,7 +25,10 @@ const ILLEGAL_ADDRESS = 700;
 /** Steps before a program's first graph of a loop, and before those after it. */
 const ALONE = 7;
 const ALONE_LATER = 1;
-/** Nanoseconds of a launch; and how far the simulated clock goes on when it is looked at, which is once in two steps. */
+/**
+ * Nanoseconds of a launch; and how far the simulated clock goes on when it is looked at, which is once in two
+ * steps.
+ */
 const LAUNCH = 5e6;
 const TICK = 1e5;
 

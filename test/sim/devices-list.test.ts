@@ -1,4 +1,7 @@
-/** The list of devices on the simulated CUDA: names, memory, and one that is lost; shares of a device's memory. */
+/**
+ * The list of devices on the simulated CUDA: names, memory, and one that is lost; shares of a device's
+ * memory.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import { DeviceLostError, devices, lazy, ones, pinned } from '../../src/index.js';
 import { setDevices, setFaults } from './simulator.js';

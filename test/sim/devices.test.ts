@@ -1,4 +1,7 @@
-/** The simulator's devices are what a test says they are, one unlike the other, and programs give the same bits on each. */
+/**
+ * The simulator's devices are what a test says they are, one unlike the other, and programs give the same
+ * bits on each.
+ */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { cudaInfo } from '../../src/exec/native/native.js';

@@ -1,4 +1,7 @@
-/** Where a process or a worker ends while runs that settled once they were queued are under way: soon, with its code. */
+/**
+ * Where a process or a worker ends while runs that settled once they were queued are under way: soon, with
+ * its code.
+ */
 import { describe, expect, it } from 'vitest';
 import { type Ending, endingOf as endingOfScript, LIBRARY } from '../support/ending.js';
 

@@ -1,6 +1,6 @@
 /**
- * Results too large for an ArrayBuffer over memory of the runtime's lie in the engine's: with the limit of Node 20, 4 GiB, set to
- * 1 MiB. `test/exec/large-arrays.test.ts` has one of 4 GiB.
+ * Results too large for an ArrayBuffer over memory of the runtime's lie in the engine's: with the limit of
+ * Node 20, 4 GiB, set to 1 MiB. `test/exec/large-arrays.test.ts` has one of 4 GiB.
  */
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,7 @@
-/** The simulator stands in for exactly what the addon looks up: no symbol is missing, none is there for nothing. */
+/**
+ * The simulator stands in for exactly what the addon looks up: no symbol is missing, none is there for
+ * nothing.
+ */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { cudaEntryPoints, cudaInfo } from '../../src/exec/native/native.js';

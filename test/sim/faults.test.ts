@@ -1,6 +1,6 @@
 /**
- * Whatever call fails, at whatever time: a run rejects with the right error or is right all the same, nothing is left
- * behind, and the next run is right. Of lost devices: `lost-devices.test.ts`.
+ * Whatever call fails, at whatever time: a run rejects with the right error or is right all the same, nothing
+ * is left behind, and the next run is right. Of lost devices: `lost-devices.test.ts`.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { CompileError, MemoryError } from '../../src/host/errors.js';
@@ -19,11 +19,17 @@ afterEach(() => {
   setFaults([]);
 });
 
-/** Some of the times a call is made: first, last, and in between. How often an event is asked depends on the clock. */
+/**
+ * Some of the times a call is made: first, last, and in between. How often an event is asked depends on the
+ * clock.
+ */
 const someOf = (call: string, count: number): number[] =>
   call === 'cuEventQuery' ? [1] : [...new Set([1, 2, Math.ceil(count / 2), count])].filter((n) => n <= count);
 
-/** `WEFT_FAULTS=all`: every time with every status. Without it, times between the first and the last take turns. */
+/**
+ * `WEFT_FAULTS=all`: every time with every status. Without it, times between the first and the last take
+ * turns.
+ */
 const EVERY = process.env.WEFT_FAULTS === 'all';
 let turn = 0;
 
@@ -34,8 +40,8 @@ function statusesAt(call: string, nth: number, count: number): readonly number[]
 }
 
 /**
- * A footprint in which fewer events count as as many: runs in a row, as those of a look-up and of its indices, may begin before the
- * event of the one before is free, and make one more, or not.
+ * A footprint in which fewer events count as as many: runs in a row, as those of a look-up and of its
+ * indices, may begin before the event of the one before is free, and make one more, or not.
  */
 const noFewerEvents = (now: Footprint, left: Footprint): Footprint => ({
   ...now,

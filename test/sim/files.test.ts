@@ -1,6 +1,6 @@
 /**
- * Jobs from file to file on the simulated CUDA, with less device memory than the files have bytes: the bits of the whole, under
- * several schedules; a short file and an abort leave nothing behind.
+ * Jobs from file to file on the simulated CUDA, with less device memory than the files have bytes: the bits
+ * of the whole, under several schedules; a short file and an abort leave nothing behind.
  */
 import { readdirSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';

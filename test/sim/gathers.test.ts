@@ -1,4 +1,7 @@
-/** What several devices bring to where it is needed, and to the host: from whom, in which order, and by which threads. */
+/**
+ * What several devices bring to where it is needed, and to the host: from whom, in which order, and by which
+ * threads.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import { compute, type Lazy, lazy, profile, type Timeline } from '../../src/index.js';
 import { setDevices, setSchedule } from './simulator.js';

@@ -1,6 +1,6 @@
 /**
- * Repeated programs as CUDA graphs, where memory is placed as plans say: the same bits as launches one by one, whatever
- * arrays a run is given and wherever its memory is; whichever call fails.
+ * Repeated programs as CUDA graphs, where memory is placed as plans say: the same bits as launches one by
+ * one, whatever arrays a run is given and wherever its memory is; whichever call fails.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createProgram, keptObjects, run, trim } from '../../src/exec/native/native.js';

@@ -1,6 +1,6 @@
 /**
- * Runs that begin on the thread that asks for them: which do, that those which settle once they are queued come before what
- * uses them, and that a failure there leaves nothing behind and no other run wrong.
+ * Runs that begin on the thread that asks for them: which do, that those which settle once they are queued
+ * come before what uses them, and that a failure there leaves nothing behind and no other run wrong.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createProgram, type RunResult, run } from '../../src/exec/native/native.js';

@@ -1,7 +1,7 @@
 /**
- * Device memory that is kept for reuse, as it is outside tests (elsewhere here WEFT_POISON has every block come from the
- * driver, and every buffer has its own): a repeated compute takes none anew, no more is kept than was in use at once, it is
- * given back when asked, and the buffers of a run are copied together.
+ * Device memory that is kept for reuse, as it is outside tests (elsewhere here WEFT_POISON has every block
+ * come from the driver, and every buffer has its own): a repeated compute takes none anew, no more is kept
+ * than was in use at once, it is given back when asked, and the buffers of a run are copied together.
  */
 import { describe, expect, it, vi } from 'vitest';
 import { createProgram, type RunResult, run, trim } from '../../src/exec/native/native.js';

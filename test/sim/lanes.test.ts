@@ -1,6 +1,7 @@
 /**
- * Jobs whose tiles are copied by several lanes at once on the simulated CUDA: lanes that go from tile to tile without waiting
- * for each other keep the bits of the whole and race with nothing; where one fails, none of the others waits for ever.
+ * Jobs whose tiles are copied by several lanes at once on the simulated CUDA: lanes that go from tile to tile
+ * without waiting for each other keep the bits of the whole and race with nothing; where one fails, none of
+ * the others waits for ever.
  */
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * What a loop costs in calls of the driver: graphs of its body's runs, several steps to a launch, one condition read back for each
- * step; and that it can be cancelled and watched.
+ * What a loop costs in calls of the driver: graphs of its body's runs, several steps to a launch, one
+ * condition read back for each step; and that it can be cancelled and watched.
  */
 import { describe, expect, it } from 'vitest';
 import { iterate, type Lazy, lazy } from '../../src/index.js';

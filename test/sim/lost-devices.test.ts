@@ -1,6 +1,6 @@
 /**
- * Calls that fail on devices that nothing has run on, and devices that are lost: the next run is right, or says at once that
- * the device is lost.
+ * Calls that fail on devices that nothing has run on, and devices that are lost: the next run is right, or
+ * says at once that the device is lost.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { DeviceLostError } from '../../src/host/errors.js';

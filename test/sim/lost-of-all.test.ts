@@ -1,4 +1,6 @@
-/** All devices are those that can be used: a lost one is left out by what comes after, and `explain` says so. */
+/**
+ * All devices are those that can be used: a lost one is left out by what comes after, and `explain` says so.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import { batch, compile, compute, DeviceLostError, explain, lazy, plan } from '../../src/index.js';
 import { setDevices, setFaults } from './simulator.js';

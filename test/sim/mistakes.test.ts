@@ -1,6 +1,6 @@
 /**
- * The simulator finds the mistakes it is there for: those of a host, made through the driver by `native/sim/scenarios.cpp`,
- * and those of kernels, written here. What is right it lets pass.
+ * The simulator finds the mistakes it is there for: those of a host, made through the driver by
+ * `native/sim/scenarios.cpp`, and those of kernels, written here. What is right it lets pass.
  */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
@@ -101,7 +101,10 @@ describe('a program that makes a mistake', () => {
 let ordinal = 0;
 setDevices(Array.from({ length: 20 }, () => ({ memory: 2 ** 24 })));
 
-/** Runs a kernel over 64 floats x that are brought in and 64 floats y that are not, in one block of 64 threads. */
+/**
+ * Runs a kernel over 64 floats x that are brought in and 64 floats y that are not, in one block of 64
+ * threads.
+ */
 async function kernel(body: string, before = ''): Promise<Problem[]> {
   const source = `${before}\nextern "C" __global__ void __launch_bounds__(64)\nk(const float* __restrict__ x, float* __restrict__ y) {\n${body}\n}\n`;
   const { image } = await compileCuda(source, ['--std=c++17', '--gpu-architecture=sm_90']);

@@ -1,4 +1,7 @@
-/** Stored arrays that go to other devices: from GPU to GPU, through the host where they do not reach each other, to and from the CPU. */
+/**
+ * Stored arrays that go to other devices: from GPU to GPU, through the host where they do not reach each
+ * other, to and from the CPU.
+ */
 import { describe, expect, it } from 'vitest';
 import { DeviceError, explain, type Lazy, lazy, memory, ones, persist } from '../../src/index.js';
 import { describeSimulator, setDevices, setFaults } from './simulator.js';

@@ -1,6 +1,6 @@
 /**
- * Runs that are under way together: a run is queued while the one before it is computed, they end in order, and neither a
- * failure, a cancelled run nor a buffer that is given up meanwhile touches the others.
+ * Runs that are under way together: a run is queued while the one before it is computed, they end in order,
+ * and neither a failure, a cancelled run nor a buffer that is given up meanwhile touches the others.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { cancel, createCancel, createProgram, type RunResult, run } from '../../src/exec/native/native.js';

@@ -1,6 +1,7 @@
 /**
- * Where memory is poisoned, each buffer of a run and each slot of a sweep is watched by itself: a kernel that goes one
- * element beyond any of them is reported by its name, though another buffer of the run would come next in the run's memory.
+ * Where memory is poisoned, each buffer of a run and each slot of a sweep is watched by itself: a kernel that
+ * goes one element beyond any of them is reported by its name, though another buffer of the run would come
+ * next in the run's memory.
  */
 import { describe, expect, it } from 'vitest';
 import { compileCuda, createProgram, type ProgramSpec, run } from '../../src/exec/native/native.js';
@@ -14,7 +15,9 @@ const N = 64;
 const BYTES = 4 * N;
 const PARAMETERS = ['a', 'b', 't', 'u', 'p', 'q'] as const;
 
-/** Kernels `fill` and then `reach` over 64 elements of inputs a and b, temporaries t and u, outputs p and q. */
+/**
+ * Kernels `fill` and then `reach` over 64 elements of inputs a and b, temporaries t and u, outputs p and q.
+ */
 async function inOneRun(body: string): Promise<ProgramSpec> {
   const parameters = PARAMETERS.map((name) => `float* ${name}`).join(', ');
   const source = `
@@ -48,7 +51,9 @@ extern "C" __global__ void __launch_bounds__(64) reach(${parameters}) {
   };
 }
 
-/** A kernel `reach` over four tiles of 64 elements of an input x and an output y, each of which has two slots. */
+/**
+ * A kernel `reach` over four tiles of 64 elements of an input x and an output y, each of which has two slots.
+ */
 async function inTiles(body: string): Promise<ProgramSpec> {
   const source = `
 extern "C" __global__ void __launch_bounds__(64) reach(float* x, float* y, unsigned first) {

@@ -1,6 +1,6 @@
 /**
- * Memory that results are put into again and again is page-locked, so that the device copies into it without staging;
- * it is unlocked before the system gets it back, and counted until then.
+ * Memory that results are put into again and again is page-locked, so that the device copies into it without
+ * staging; it is unlocked before the system gets it back, and counted until then.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

@@ -1,6 +1,7 @@
 /**
- * Products on the simulated CUDA whose panels are cut along the contracted axis, too: parts of a block are added up in its slot, which
- * leaves when it is complete, whatever the order of the device's work. Elements are small integers, so that sums are exact in any order.
+ * Products on the simulated CUDA whose panels are cut along the contracted axis, too: parts of a block are
+ * added up in its slot, which leaves when it is complete, whatever the order of the device's work. Elements
+ * are small integers, so that sums are exact in any order.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

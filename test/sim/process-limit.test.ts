@@ -1,4 +1,7 @@
-/** The limit of the process on simulated GPUs: what the devices hold at most, by their own account, whatever runs at a time. */
+/**
+ * The limit of the process on simulated GPUs: what the devices hold at most, by their own account, whatever
+ * runs at a time.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import { compile, type Lazy, lazy, limitMemory, MemoryError, memory, ones, trim } from '../../src/index.js';
 import { describeSimulator, setDevices, setSchedule, takeProblems } from './simulator.js';

@@ -1,6 +1,7 @@
 /**
- * Matrix products in CUDA graphs, where memory is placed as plans say: what a library queues is recorded once for each of a
- * few places of its operands and results, and gives the bits of plain calls; whichever call fails.
+ * Matrix products in CUDA graphs, where memory is placed as plans say: what a library queues is recorded once
+ * for each of a few places of its operands and results, and gives the bits of plain calls; whichever call
+ * fails.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clearPrograms } from '../../src/exec/run/program.js';

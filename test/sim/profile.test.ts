@@ -1,4 +1,7 @@
-/** Timelines of the simulated CUDA: every stream and copy, nothing recorded without a profile, nothing left behind. */
+/**
+ * Timelines of the simulated CUDA: every stream and copy, nothing recorded without a profile, nothing left
+ * behind.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import { DeviceLostError } from '../../src/host/errors.js';
 import { compile, type Lazy, lazy, profile, type Timeline } from '../../src/index.js';

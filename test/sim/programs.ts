@@ -1,4 +1,7 @@
-/** The conformance programs with what runs of them on the simulator are held to: bits, memory, objects left behind. */
+/**
+ * The conformance programs with what runs of them on the simulator are held to: bits, memory, objects left
+ * behind.
+ */
 import { expect } from 'vitest';
 import type { Lazy } from '../../src/index.js';
 import { compute } from '../../src/index.js';
@@ -27,7 +30,10 @@ export async function bitsOf(outputs: readonly Lazy[], device: string): Promise<
   return results.map(({ data }) => Buffer.from(data.buffer, data.byteOffset, data.byteLength));
 }
 
-/** The same, once there is what runs keep for the next ones: the second may begin on another thread than the first. */
+/**
+ * The same, once there is what runs keep for the next ones: the second may begin on another thread than the
+ * first.
+ */
 export async function settledBitsOf(outputs: readonly Lazy[], device: string): Promise<Buffer[]> {
   const first = await bitsOf(outputs, device);
   await footprint();
@@ -37,8 +43,9 @@ export async function settledBitsOf(outputs: readonly Lazy[], device: string): P
 }
 
 /**
- * What exists that should not grow: memory of a device, events, programs of the compiler … Once nothing of it is in use: a
- * run that begins before makes events of its own. Pinned memory, of which the runtime says what it keeps, may be given back.
+ * What exists that should not grow: memory of a device, events, programs of the compiler … Once nothing of it
+ * is in use: a run that begins before makes events of its own. Pinned memory, of which the runtime says what
+ * it keeps, may be given back.
  */
 export async function footprint(ordinal = 0): Promise<Readonly<Record<string, number>>> {
   expect(await leftInTheEnd()).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * A driver that has conditional nodes and refuses a graph with one: the host reads conditions back, on that device alone, and
- * what is said of it is true from then on.
+ * A driver that has conditional nodes and refuses a graph with one: the host reads conditions back, on that
+ * device alone, and what is said of it is true from then on.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Lazy, lazy, whileLoop } from '../../src/index.js';

@@ -1,6 +1,6 @@
 /**
- * Whatever order the device does its work in, within what streams and events allow, a program gives the same bits, races
- * with nothing, leaves nothing behind and stays within the memory it was planned for.
+ * Whatever order the device does its work in, within what streams and events allow, a program gives the same
+ * bits, races with nothing, leaves nothing behind and stays within the memory it was planned for.
  */
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../src/index.js';

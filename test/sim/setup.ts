@@ -1,7 +1,7 @@
 /**
- * For every test on the simulated CUDA: it fails if the simulator saw a race, an access out of bounds, a misused handle
- * or the like, or if it leaves device memory in use or anything else behind, even if its values are right. Tests of the
- * simulator itself take the problems they provoke.
+ * For every test on the simulated CUDA: it fails if the simulator saw a race, an access out of bounds, a
+ * misused handle or the like, or if it leaves device memory in use or anything else behind, even if its
+ * values are right. Tests of the simulator itself take the problems they provoke.
  */
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect } from 'vitest';

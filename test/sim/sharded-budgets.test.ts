@@ -1,4 +1,7 @@
-/** On several devices no schedule holds more memory on any of them than the plan says, which is no more than the budget. */
+/**
+ * On several devices no schedule holds more memory on any of them than the plan says, which is no more than
+ * the budget.
+ */
 import { describe, expect, it } from 'vitest';
 import {
   type BufferSpec,

@@ -1,4 +1,7 @@
-/** Compiled functions on several devices: the bits of one, wherever the arguments lie; phases that are queued ahead of the devices. */
+/**
+ * Compiled functions on several devices: the bits of one, wherever the arguments lie; phases that are queued
+ * ahead of the devices.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import { compile, type Lazy, lazy, type NDArray } from '../../src/index.js';
 import { describeSimulator, setDevices, setFaults, setSchedule } from './simulator.js';

@@ -1,4 +1,7 @@
-/** Long contractions with small results on several devices: each takes some of the axis that is summed, with the same bits for any number of them. */
+/**
+ * Long contractions with small results on several devices: each takes some of the axis that is summed, with
+ * the same bits for any number of them.
+ */
 import { expect, it } from 'vitest';
 import { storedLazy } from '../../src/api/lazy.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';

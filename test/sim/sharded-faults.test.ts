@@ -1,6 +1,6 @@
 /**
- * Devices that are lost while several share a job: the compute rejects with an error that names the device, or the others do
- * the job; nothing is left behind, and what is left of the devices goes on.
+ * Devices that are lost while several share a job: the compute rejects with an error that names the device,
+ * or the others do the job; nothing is left behind, and what is left of the devices goes on.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import {

@@ -1,4 +1,7 @@
-/** Loops on several simulated devices: bodies of maps are sharded, each device goes through all steps of its share. */
+/**
+ * Loops on several simulated devices: bodies of maps are sharded, each device goes through all steps of its
+ * share.
+ */
 import { describe, expect, it } from 'vitest';
 import { compute, iterate, type Lazy, lazy, plan } from '../../src/index.js';
 import { setDevices, show, takeProblems } from './simulator.js';

@@ -1,4 +1,7 @@
-/** Tiles that devices take as they become free: the same bits whoever does them, each done once, and fewer by a device that is late. */
+/**
+ * Tiles that devices take as they become free: the same bits whoever does them, each done once, and fewer by
+ * a device that is late.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

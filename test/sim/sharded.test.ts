@@ -1,4 +1,6 @@
-/** Jobs sharded to several devices give the bits of one device, whatever their number, sizes and schedules. */
+/**
+ * Jobs sharded to several devices give the bits of one device, whatever their number, sizes and schedules.
+ */
 import { describe, expect, it } from 'vitest';
 import { compute, type Lazy, MemoryError, type NDArray, plan } from '../../src/index.js';
 import { largeGraph } from '../support/large-graph.js';

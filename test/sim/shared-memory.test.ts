@@ -1,4 +1,7 @@
-/** Kernels ask for no more shared memory than their device has. (That their bits do not depend on it: test/codegen.) */
+/**
+ * Kernels ask for no more shared memory than their device has. (That their bits do not depend on it:
+ * test/codegen.)
+ */
 import { describe, expect, it } from 'vitest';
 import { explain, lazy, softmax } from '../../src/index.js';
 import { setDevices } from './simulator.js';

@@ -1,7 +1,7 @@
 /**
- * The control of the simulated CUDA (`native/sim`): its devices, schedules and faults, and what it saw. It acts on the
- * simulator of this process, which the addon uses once the environment names its libraries; see `sim` in
- * `vitest.config.ts`.
+ * The control of the simulated CUDA (`native/sim`): its devices, schedules and faults, and what it saw. It
+ * acts on the simulator of this process, which the addon uses once the environment names its libraries; see
+ * `sim` in `vitest.config.ts`.
  */
 import { createRequire } from 'node:module';
 import { SIM_FOLDER } from './environment.js';
@@ -24,13 +24,19 @@ export type Timing = 'eager' | 'late' | 'random';
 export interface Schedule {
   readonly timing: Timing;
   readonly seed: number;
-  /** Nanoseconds by which the devices' clock goes on when a kernel looks at it; random timing: up to twice as many. 100,000 without it. */
+  /**
+   * Nanoseconds by which the devices' clock goes on when a kernel looks at it; random timing: up to twice as
+   * many. 100,000 without it.
+   */
   readonly tick?: number;
 }
 
 /** See `native/sim/core/faults.h`. */
 export interface Fault {
-  /** An entry point, or `run launch`, `run loop`, `run copy`, `run set`, `run product`: the execution of queued work. */
+  /**
+   * An entry point, or `run launch`, `run loop`, `run copy`, `run set`, `run product`: the execution of
+   * queued work.
+   */
   readonly call: string;
   /** From 1; 0: every one. */
   readonly nth: number;
@@ -67,12 +73,18 @@ export interface Description {
     /** Its objects that exist: streams, events, modules, pools, cublasHandles. */
     readonly live: Readonly<Record<string, number>>;
   }[];
-  /** Objects that exist, of all devices: streams, events, modules, pools, pinnedBytes, cublasHandles, nvrtcPrograms. */
+  /**
+   * Objects that exist, of all devices: streams, events, modules, pools, pinnedBytes, cublasHandles,
+   * nvrtcPrograms.
+   */
   readonly live: Readonly<Record<string, number>>;
   /** How often each call was made since the faults were set. */
   readonly counts: Readonly<Record<string, number>>;
   readonly faultsMet: number;
-  /** How often a device was to interrupt a processor when an event is reached, which `profile()` alone asks for. */
+  /**
+   * How often a device was to interrupt a processor when an event is reached, which `profile()` alone asks
+   * for.
+   */
   readonly interrupts: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Random graphs on the simulated CUDA under random schedules and faults, for as long as is asked:
- * `npm run test:soak -- --minutes 10 --seed 7`. Each has to be right, or to fail with the right error, and to leave
+ * Random graphs on the simulated CUDA under random schedules and faults, for as long as is asked: `npm run
+ * test:soak -- --minutes 10 --seed 7`. Each has to be right, or to fail with the right error, and to leave
  * nothing behind. Prints what was covered; a failure is shrunk and printed as the program that reproduces it.
  */
 import { parseArgs } from 'node:util';

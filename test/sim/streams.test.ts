@@ -1,6 +1,6 @@
 /**
- * Steps in several streams, where memory is placed as plans say: the same bits as in one, in any order that streams and their
- * waits allow; launches alone as graphs with branches; whichever call fails.
+ * Steps in several streams, where memory is placed as plans say: the same bits as in one, in any order that
+ * streams and their waits allow; launches alone as graphs with branches; whichever call fails.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { keptObjects } from '../../src/exec/native/native.js';
@@ -59,8 +59,8 @@ afterEach(() => {
 });
 
 /**
- * The same under many schedules, with nothing that the simulator holds against them. Under the first of them it is what a
- * program runs first, and so in streams; then it is repeated.
+ * The same under many schedules, with nothing that the simulator holds against them. Under the first of them
+ * it is what a program runs first, and so in streams; then it is repeated.
  */
 async function bitsUnderSchedules(
   run: () => Promise<Float32Array>,

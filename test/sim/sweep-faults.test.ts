@@ -1,6 +1,7 @@
 /**
- * Jobs from file to file in tiles, as people write them: whatever call fails while they run, and whenever they are aborted, they end with
- * the right error or are right all the same, and leave nothing behind: no memory, no handle, no file under any name.
+ * Jobs from file to file in tiles, as people write them: whatever call fails while they run, and whenever
+ * they are aborted, they end with the right error or are right all the same, and leave nothing behind: no
+ * memory, no handle, no file under any name.
  */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

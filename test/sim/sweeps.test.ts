@@ -1,6 +1,7 @@
 /**
- * Sweeps on the simulated CUDA: kernels run in parts have the bits of the whole, whatever the cuts, the slots and the
- * order of the device's work; copies race with nothing; failures and cancelled runs leave nothing behind.
+ * Sweeps on the simulated CUDA: kernels run in parts have the bits of the whole, whatever the cuts, the slots
+ * and the order of the device's work; copies race with nothing; failures and cancelled runs leave nothing
+ * behind.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { cudaKernel, expandForDevice, type Schedule } from '../../src/codegen/cuda/cuda.js';

@@ -1,6 +1,6 @@
 /**
- * Loops that do not fit on a simulated GPU: how their bodies are swept, where states wait, results in files, an end half way.
- * That their bits are those of the whole is in `test/conformance/loop-budgets.test.ts`.
+ * Loops that do not fit on a simulated GPU: how their bodies are swept, where states wait, results in files,
+ * an end half way. That their bits are those of the whole is in `test/conformance/loop-budgets.test.ts`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -7,7 +7,10 @@ import { afterAll } from 'vitest';
 const folder = mkdtempSync(join(tmpdir(), 'weft-missing-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A copy of a simulated library in which a symbol has another name. What it needs beside it has to be loaded before. */
+/**
+ * A copy of a simulated library in which a symbol has another name. What it needs beside it has to be loaded
+ * before.
+ */
 export function without(library: string, symbol: string): string {
   const bytes = readFileSync(library);
   const name = Buffer.from(`\0${symbol}\0`);

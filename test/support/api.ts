@@ -49,8 +49,8 @@ export interface Prepared {
 }
 
 /**
- * Computes many cases in one go and lists what is wrong. When that throws, each case is computed alone, so that the
- * report names those that fail.
+ * Computes many cases in one go and lists what is wrong. When that throws, each case is computed alone, so
+ * that the report names those that fail.
  */
 export async function failuresOf(device: string, cases: readonly Prepared[]): Promise<string[]> {
   const problems: string[] = [];

@@ -1,4 +1,7 @@
-/** The least memory that temporaries of a plan could do with, wherever they are placed: what lives at the same time. */
+/**
+ * The least memory that temporaries of a plan could do with, wherever they are placed: what lives at the same
+ * time.
+ */
 
 import { mostLive } from '../../src/exec/plan/memory.js';
 import type { Plan } from '../../src/exec/plan/plan.js';

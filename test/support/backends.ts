@@ -1,8 +1,9 @@
 /**
- * The devices the conformance suite runs on: the reference interpreter (which holds the front end alone: inference,
- * composites, views), the plan interpreter (which adds fusion and planning), the CPU, and what WEFT_TEST_DEVICE names
- * (`cuda`, `cuda:1`, or a list with commas). Without the variable an NVIDIA GPU is used when one is present.
- * WEFT_TEST_ONLY names all of them: the simulated GPU has a project of its own in `vitest.config.ts`.
+ * The devices the conformance suite runs on: the reference interpreter (which holds the front end alone:
+ * inference, composites, views), the plan interpreter (which adds fusion and planning), the CPU, and what
+ * WEFT_TEST_DEVICE names (`cuda`, `cuda:1`, or a list with commas). Without the variable an NVIDIA GPU is
+ * used when one is present. WEFT_TEST_ONLY names all of them: the simulated GPU has a project of its own in
+ * `vitest.config.ts`.
  *
  * One device alone: `npx vitest run test/conformance -t 'on cuda'`.
  */

@@ -1,5 +1,6 @@
 /**
- * The benchmark's workloads by plain loops in float64, and their inputs without Weft: what `bench.test.ts` checks against.
+ * The benchmark's workloads by plain loops in float64, and their inputs without Weft: what `bench.test.ts`
+ * checks against.
  */
 import { type Input, piecesOf, type Workload } from '../../bench/workload.js';
 import { fromBfloat16Bits, toBfloat16Bits } from '../../src/graph/half.js';

@@ -1,6 +1,6 @@
 /**
- * Jobs for tests of budgets: hand-written ones of each kind of work, then random ones, and what is checked of each: under every
- * budget the bits of the whole, within the memory that its plan says.
+ * Jobs for tests of budgets: hand-written ones of each kind of work, then random ones, and what is checked of
+ * each: under every budget the bits of the whole, within the memory that its plan says.
  */
 
 import { cpuInfo } from '../../src/exec/native/native.js';
@@ -164,7 +164,9 @@ export function enoughFor(results: readonly Lazy[], options: ComputeOptions): Co
 export const leastBudgetOf = (results: readonly Lazy[], options: ComputeOptions): number =>
   enoughFor(results, { ...options, memory: 1 }).memory as number;
 
-/** None (for what needs nothing, no other), the least that a job can be planned for, and some between them. */
+/**
+ * None (for what needs nothing, no other), the least that a job can be planned for, and some between them.
+ */
 export function budgetsFor(results: readonly Lazy[], device: string): number[] {
   const whole = plan(results, { device }).peakBytes;
   if (whole === 0) return [Number.POSITIVE_INFINITY];
@@ -187,7 +189,10 @@ export interface BudgetReport {
 export const bitsOf = ({ data }: NDArray): Buffer =>
   Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 
-/** How far elements may be apart where a library orders the sums of products, relative to the largest: halves by one rounding. */
+/**
+ * How far elements may be apart where a library orders the sums of products, relative to the largest: halves
+ * by one rounding.
+ */
 const CLOSE = 1e-4;
 const CLOSE_HALVES = 2 ** -11;
 

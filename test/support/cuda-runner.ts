@@ -1,6 +1,6 @@
 /**
- * Runs kernels by their generated CUDA C on `cuda:0`, each as a program of its own: for tests of what the printers give,
- * on the simulated CUDA (the project `sim`), which checks every access besides.
+ * Runs kernels by their generated CUDA C on `cuda:0`, each as a program of its own: for tests of what the
+ * printers give, on the simulated CUDA (the project `sim`), which checks every access besides.
  */
 import { CUDA_OPTIONS, type CudaArgument, type CudaKernel } from '../../src/codegen/cuda/cuda.js';
 import { compileCuda, createProgram, cudaInfo, run } from '../../src/exec/native/native.js';
@@ -25,7 +25,10 @@ export interface CudaCase {
 /** Where scratch buffers and results lie in an arena. */
 const ALIGNMENT = 256;
 
-/** The buffers of each case after its launches ran: the inputs as they were given, outputs zero where nothing is stored. */
+/**
+ * The buffers of each case after its launches ran: the inputs as they were given, outputs zero where nothing
+ * is stored.
+ */
 export const runCudaCases = (cases: readonly CudaCase[]): Promise<TypedArray[][]> =>
   Promise.all(cases.map(runCase));
 

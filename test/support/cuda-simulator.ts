@@ -2,8 +2,8 @@
  * Runs generated CUDA C without a GPU: the sources of many kernels become one C++ program with
  * `native/sim/kernel-runner.h`, which executes launches thread by thread. Needs g++.
  *
- * A kernel can be run in parts, each with windows of its buffers only: the rest of a buffer lies behind pages without
- * access or is poison, and poison around a window must stay as it is.
+ * A kernel can be run in parts, each with windows of its buffers only: the rest of a buffer lies behind pages
+ * without access or is poison, and poison around a window must stay as it is.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -48,7 +48,10 @@ export function translate(source: string): string {
     .replace(/extern __shared__ (.*?) (\w+)\[\];/g, '$1* $2 = static_cast<$1*>(weft_sim_dynamic_shared());');
 }
 
-/** The kernels, by `native/sim/kernel/kernel.h` alone, in a table of functions that take pointers to their arguments. */
+/**
+ * The kernels, by `native/sim/kernel/kernel.h` alone, in a table of functions that take pointers to their
+ * arguments.
+ */
 function kernelsOf(cases: readonly SimulatedCase[]): string {
   const parts = ['#include "kernel/kernel.h"', CALL];
   const calls: string[] = [];

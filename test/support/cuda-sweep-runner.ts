@@ -1,6 +1,6 @@
 /**
- * Programs that run generated CUDA kernels in parts, as sweeps over random ranges of their units: on a device whose memory
- * is checked byte by byte, a part that touches more than its windows is found.
+ * Programs that run generated CUDA kernels in parts, as sweeps over random ranges of their units: on a device
+ * whose memory is checked byte by byte, a part that touches more than its windows is found.
  */
 import {
   CUDA_OPTIONS,

@@ -1,4 +1,7 @@
-/** How processes end that tests start for that: with which code, after what output, and how soon after they meant to. */
+/**
+ * How processes end that tests start for that: with which code, after what output, and how soon after they
+ * meant to.
+ */
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -1,6 +1,6 @@
 /**
- * Expr objects made by hand, for testing the reference interpreter without the front end: nothing is inferred, the
- * caller says dtype and shape.
+ * Expr objects made by hand, for testing the reference interpreter without the front end: nothing is
+ * inferred, the caller says dtype and shape.
  */
 import type { DType } from '../../src/graph/dtype.js';
 import type { Expr, NodeData, Shape } from '../../src/graph/expr.js';

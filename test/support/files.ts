@@ -1,4 +1,7 @@
-/** What the tests of files share: the fixtures that NumPy wrote (`scripts/make-file-fixtures.py`), and folders to work in. */
+/**
+ * What the tests of files share: the fixtures that NumPy wrote (`scripts/make-file-fixtures.py`), and folders
+ * to work in.
+ */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

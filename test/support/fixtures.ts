@@ -1,6 +1,6 @@
 /**
- * Reads the committed NumPy fixtures (`test/fixtures`, made by `scripts/make-fixtures.py`): cases from a JSON file, their
- * arrays from the binary file beside it. Little-endian hosts only, as Node's are.
+ * Reads the committed NumPy fixtures (`test/fixtures`, made by `scripts/make-fixtures.py`): cases from a JSON
+ * file, their arrays from the binary file beside it. Little-endian hosts only, as Node's are.
  */
 import { readFileSync } from 'node:fs';
 import type { DType } from '../../src/graph/dtype.js';

@@ -1,4 +1,7 @@
-/** Builders of small graphs for tests of fusion, over the nodes of `graph/infer.ts`; data does not matter there. */
+/**
+ * Builders of small graphs for tests of fusion, over the nodes of `graph/infer.ts`; data does not matter
+ * there.
+ */
 
 import { type FusedStep, type Partition, partition } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';

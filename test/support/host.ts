@@ -1,6 +1,6 @@
 /**
- * Host arrays of the tests: a dtype, a shape and a contiguous typed array. Reading elements as exact values and back,
- * and small multi-index helpers. Used by everything in `test/support` and by the conformance suite.
+ * Host arrays of the tests: a dtype, a shape and a contiguous typed array. Reading elements as exact values
+ * and back, and small multi-index helpers. Used by everything in `test/support` and by the conformance suite.
  */
 import { type DType, isComplex, type Scalar } from '../../src/graph/dtype.js';
 import type { Shape, TypedArray } from '../../src/graph/expr.js';

@@ -1,6 +1,6 @@
 /**
- * Builds kernels by hand, for tests of the code generators. Buffers are made as they are named: one per distinct
- * array, large enough for every access to it.
+ * Builds kernels by hand, for tests of the code generators. Buffers are made as they are named: one per
+ * distinct array, large enough for every access to it.
  */
 import { affinesIn } from '../../src/fusion/kernel/algebra.js';
 import type {
@@ -64,7 +64,10 @@ export class KernelBuilder {
     return this.#push({ kind: 'load', dtype, access });
   }
 
-  /** A load at an affine place and `stride` elements further for each of `size` indices that an int64 value chooses from. */
+  /**
+   * A load at an affine place and `stride` elements further for each of `size` indices that an int64 value
+   * chooses from.
+   */
   gather(dtype: DType, strides: readonly number[], index: AccessIndex, options: ArrayOptions = {}): number {
     const affine = { offset: options.offset ?? 0, strides };
     const last = { ...affine, offset: affine.offset + index.stride * (index.size - 1) };
@@ -122,7 +125,10 @@ export class KernelBuilder {
     return this.cast(value, signature.result);
   }
 
-  /** Stores densely over the parallel axes, for a row-level value, or over all axes; or with the strides given. */
+  /**
+   * Stores densely over the parallel axes, for a row-level value, or over all axes; or with the strides
+   * given.
+   */
   store(value: number, strides?: readonly number[], offset = 0): this {
     const dense = strides ?? this.#dense(this.#isElement(value) ? this.#sizes.length : this.#parallel.length);
     const affine = { offset, strides: dense };

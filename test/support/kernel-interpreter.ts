@@ -1,6 +1,6 @@
 /**
- * Evaluates a Kernel slowly and obviously: row by row, instruction by instruction, on exact values rounded to the
- * instruction's dtype. What the generated code of either backend is compared with, ahead of any graph.
+ * Evaluates a Kernel slowly and obviously: row by row, instruction by instruction, on exact values rounded to
+ * the instruction's dtype. What the generated code of either backend is compared with, ahead of any graph.
  */
 
 import { type Affine, argumentsOf, type Bound, type Kernel } from '../../src/fusion/kernel/kernel.js';

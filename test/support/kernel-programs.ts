@@ -1,6 +1,7 @@
 /**
- * Programs for `programs.ts` that are large or shaped enough for what small ones do not reach: products by a library,
- * tiles of transposed loads and of pairs, rows that are split, temporaries that take one another's places.
+ * Programs for `programs.ts` that are large or shaped enough for what small ones do not reach: products by a
+ * library, tiles of transposed loads and of pairs, rows that are split, temporaries that take one another's
+ * places.
  */
 import { arange, concat, einsum, type Lazy, maximum } from '../../src/index.js';
 import { toLazy } from './api.js';

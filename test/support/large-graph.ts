@@ -1,6 +1,6 @@
 /**
- * Random graphs over arrays of some hundred thousand elements: large enough to be cut into tiles, of the kinds of work
- * that people do on large arrays. Used by tests of budgets, which compare bits between budgets.
+ * Random graphs over arrays of some hundred thousand elements: large enough to be cut into tiles, of the
+ * kinds of work that people do on large arrays. Used by tests of budgets, which compare bits between budgets.
  */
 import { chunked, concat, type Lazy, lazy, stack } from '../../src/index.js';
 import { generator } from './random.js';

@@ -1,6 +1,7 @@
 /**
- * Jobs for tests of budgets that loop: bodies of maps, which go through all steps tile by tile; stencils, of which tiles do several
- * steps at a time; and bodies that are swept in every step. The first are hand-written, then come random ones.
+ * Jobs for tests of budgets that loop: bodies of maps, which go through all steps tile by tile; stencils, of
+ * which tiles do several steps at a time; and bodies that are swept in every step. The first are
+ * hand-written, then come random ones.
  */
 import { iterate, type Lazy, whileLoop } from '../../src/index.js';
 import { type BudgetJob, randomMatrix } from './budget-corpus.js';
@@ -92,7 +93,10 @@ export function loopJob(k: number, scale = 1): BudgetJob {
   return randomLoop(k - LOOP_JOBS, arrays);
 }
 
-/** A random body over one or two states: maps, neighbours, now and then means of columns or the number of the step. */
+/**
+ * A random body over one or two states: maps, neighbours, now and then means of columns or the number of the
+ * step.
+ */
 function randomLoop(seed: number, arrays: Arrays): BudgetJob {
   const random = generator(seed);
   const below_ = (n: number): number => Math.floor(random() * n);

@@ -1,6 +1,6 @@
 /**
- * Programs for `programs.ts` that loop: stencils and other bodies of one kernel, bodies of several kernels, products,
- * states by turns, kept states, loops in loops, conditions.
+ * Programs for `programs.ts` that loop: stencils and other bodies of one kernel, bodies of several kernels,
+ * products, states by turns, kept states, loops in loops, conditions.
  */
 import { arange, iterate, type Lazy, lazy, stack, where, whileLoop, zeros } from '../../src/index.js';
 import { toLazy } from './api.js';

@@ -1,6 +1,6 @@
 /**
- * Runs a plan step by step in TypeScript, over an arena of poisoned memory: fusion, index maps, lifetimes and places in
- * the arena are held to the reference without any code generator or native code. Slow and obvious.
+ * Runs a plan step by step in TypeScript, over an arena of poisoned memory: fusion, index maps, lifetimes and
+ * places in the arena are held to the reference without any code generator or native code. Slow and obvious.
  *
  * The conformance suite takes it for a device called `interpreted`.
  */

@@ -1,6 +1,7 @@
 /**
- * Small composite programs as users write them: normalisations, pairwise sums, masks and histograms, stencils, mixed
- * dtypes, several outputs. `programs.test.ts` compares each with the reference interpreter on every backend.
+ * Small composite programs as users write them: normalisations, pairwise sums, masks and histograms,
+ * stencils, mixed dtypes, several outputs. `programs.test.ts` compares each with the reference interpreter on
+ * every backend.
  */
 import { GRAPH_PROGRAMS } from './graph-programs.js';
 import { INDEXING_PROGRAMS } from './indexing-programs.js';

@@ -1,6 +1,6 @@
 /**
- * Values of random graphs by arithmetic: sources, constants, elementwise ops, comparisons, casts and choices by a mask.
- * Used by `random-graph.ts`.
+ * Values of random graphs by arithmetic: sources, constants, elementwise ops, comparisons, casts and choices
+ * by a mask. Used by `random-graph.ts`.
  */
 import { type DType, isComplex, isFloat, isInteger, promote } from '../../src/graph/dtype.js';
 import { arange, eye, full, type Lazy, linspace, zeros } from '../../src/index.js';

@@ -1,6 +1,7 @@
 /**
- * Whether a device computes a random graph as the reference does, and a test that shows that it does not. Used by
- * `test/conformance/random-graphs.test.ts`, by the soak test on the simulated CUDA, and by records of devices.
+ * Whether a device computes a random graph as the reference does, and a test that shows that it does not.
+ * Used by `test/conformance/random-graphs.test.ts`, by the soak test on the simulated CUDA, and by records of
+ * devices.
  */
 import { isHalf } from '../../src/graph/dtype.js';
 import { referenceOf, run } from './api.js';
@@ -46,7 +47,9 @@ const outputsOf = (program: RandomProgram, picks: readonly number[]): readonly n
 
 const FUNCTIONS = ['arange', 'concat', 'einsum', 'eye', 'full', 'linspace', 'stack', 'where', 'zeros'];
 
-/** A test that computes the program and compares it with the reference: to be pasted into a file of `test/`. */
+/**
+ * A test that computes the program and compares it with the reference: to be pasted into a file of `test/`.
+ */
 export function reproduction(device: string, program: RandomProgram, picks: readonly number[]): string {
   const text = program.code.join('\n');
   const used = FUNCTIONS.filter((name) => new RegExp(`(?<!\\.)\\b${name}\\(`).test(text));

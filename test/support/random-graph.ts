@@ -1,6 +1,6 @@
 /**
- * Random graphs for property tests: a list of choices becomes a program of the public API, its code, and a graph. Any
- * list of choices is a valid program, so that fast-check can shrink by dropping and lowering them.
+ * Random graphs for property tests: a list of choices becomes a program of the public API, its code, and a
+ * graph. Any list of choices is a valid program, so that fast-check can shrink by dropping and lowering them.
  * The actions are in `random-arithmetic.ts` and `random-structure.ts`.
  */
 import { byteLengthOf, type DType, isComplex, isFloat, isInteger, kindOf } from '../../src/graph/dtype.js';

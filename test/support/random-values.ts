@@ -1,7 +1,7 @@
 /**
- * What random graphs are made of: choices, the values they have become so far, and what is known about each value, which
- * decides the ops it may meet. `random-arithmetic.ts` and `random-structure.ts` make new values from them,
- * `random-graph.ts` a program.
+ * What random graphs are made of: choices, the values they have become so far, and what is known about each
+ * value, which decides the ops it may meet. `random-arithmetic.ts` and `random-structure.ts` make new values
+ * from them, `random-graph.ts` a program.
  */
 import { type DType, isComplex } from '../../src/graph/dtype.js';
 import type { Shape } from '../../src/graph/expr.js';
@@ -20,7 +20,8 @@ export interface Value {
   /** Its bits follow from the rules, whatever order a backend works in. */
   readonly exact: boolean;
   /**
-   * It holds only integers of at most this size, so that even its float sums are exact; undefined: that is not known.
+   * It holds only integers of at most this size, so that even its float sums are exact; undefined: that is
+   * not known.
    */
   readonly bound: number | undefined;
   /** Zeros may have either sign (extremes and sums do not say which), so nothing may be divided by it. */

@@ -16,7 +16,9 @@ export function generator(seed: number): () => number {
   };
 }
 
-/** Integers in [low, high] as values of any dtype: sums and products of a few are exact in every float dtype. */
+/**
+ * Integers in [low, high] as values of any dtype: sums and products of a few are exact in every float dtype.
+ */
 export function randomIntegers(dtype: DType, shape: Shape, seed: number, low = -8, high = 8): HostArray {
   const next = generator(seed);
   const least = dtype === 'bool' || dtype.startsWith('u') ? Math.max(0, low) : low;

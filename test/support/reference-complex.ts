@@ -1,7 +1,7 @@
 /**
- * The ops on complex values in float64, for the reference interpreter. Inverse functions follow W. Kahan, "Branch Cuts
- * for Complex Elementary Functions" (1987). Exact about cuts and signs of zero; what infinities and NaN give is left to
- * the NumPy fixtures.
+ * The ops on complex values in float64, for the reference interpreter. Inverse functions follow W. Kahan,
+ * "Branch Cuts for Complex Elementary Functions" (1987). Exact about cuts and signs of zero; what infinities
+ * and NaN give is left to the NumPy fixtures.
  */
 import type { Complex } from '../../src/graph/dtype.js';
 import type { OpName } from '../../src/graph/ops.js';

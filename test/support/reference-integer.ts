@@ -1,6 +1,6 @@
 /**
- * The ops on integers and booleans, for the reference interpreter. Integers are bigints of any size; the caller wraps
- * what is returned to the result's dtype. Booleans come as booleans.
+ * The ops on integers and booleans, for the reference interpreter. Integers are bigints of any size; the
+ * caller wraps what is returned to the result's dtype. Booleans come as booleans.
  */
 import type { DType } from '../../src/graph/dtype.js';
 import type { OpName } from '../../src/graph/ops.js';

@@ -1,6 +1,7 @@
 /**
- * The ops on floats, for the reference interpreter. Arguments and results are float64; `r` rounds to the dtype the op
- * computes in, where a result depends on the steps in between. The caller rounds what is returned.
+ * The ops on floats, for the reference interpreter. Arguments and results are float64; `r` rounds to the
+ * dtype the op computes in, where a result depends on the steps in between. The caller rounds what is
+ * returned.
  */
 import type { OpName } from '../../src/graph/ops.js';
 import { roundHalfEven } from './scalar.js';

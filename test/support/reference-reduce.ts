@@ -1,6 +1,6 @@
 /**
- * The reductions on exact values, for the reference interpreter: sums in float64 or bigint, one rounding at the end
- * (by the caller). A row of the table without a case here does not compile.
+ * The reductions on exact values, for the reference interpreter: sums in float64 or bigint, one rounding at
+ * the end (by the caller). A row of the table without a case here does not compile.
  */
 import {
   type Complex,

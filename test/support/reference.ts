@@ -1,9 +1,9 @@
 /**
- * The reference interpreter: evaluates an Expr graph node by node, slowly and obviously, over arrays of exact values
- * (float64 or bigint), rounding to the node's dtype after every op.
+ * The reference interpreter: evaluates an Expr graph node by node, slowly and obviously, over arrays of exact
+ * values (float64 or bigint), rounding to the node's dtype after every op.
  *
- * It shares nothing with the optimizer or the backends but the node types. Property tests and the program suite compare
- * it with what `compute` gives; the NumPy fixtures check the interpreter itself.
+ * It shares nothing with the optimizer or the backends but the node types. Property tests and the program
+ * suite compare it with what `compute` gives; the NumPy fixtures check the interpreter itself.
  */
 import { type DType, isComplex, isFloat, isHalf, isInteger, type Scalar } from '../../src/graph/dtype.js';
 import type { Expr, ExprOf, Shape } from '../../src/graph/expr.js';
@@ -130,7 +130,9 @@ function readSource(node: ExprOf<'source'>, args: readonly Values[]): Values {
 const dot = (index: readonly number[], strides: readonly number[]): number =>
   index.reduce((sum, i, k) => sum + i * strides[k]!, 0);
 
-/** Strides with which an array of `shape` is read as one of `target`: 0 along the axes it is broadcast over. */
+/**
+ * Strides with which an array of `shape` is read as one of `target`: 0 along the axes it is broadcast over.
+ */
 function broadcastStrides(shape: Shape, target: Shape): number[] {
   const own = stridesOf(shape);
   const lead = target.length - shape.length;

@@ -1,6 +1,6 @@
 /**
- * For every test: buffers and typed arrays of the same bits are equal without a look at each element, which takes the
- * test runner microseconds. Others are compared as ever, element by element.
+ * For every test: buffers and typed arrays of the same bits are equal without a look at each element, which
+ * takes the test runner microseconds. Others are compared as ever, element by element.
  */
 import { expect } from 'vitest';
 

@@ -1,6 +1,6 @@
 /**
- * Elements as exact JavaScript values: floats are numbers, integers of every width bigints, booleans booleans, complex
- * values `{ re, im }`. Rounding to a dtype and casting between dtypes, written out slowly.
+ * Elements as exact JavaScript values: floats are numbers, integers of every width bigints, booleans
+ * booleans, complex values `{ re, im }`. Rounding to a dtype and casting between dtypes, written out slowly.
  *
  * Used by the reference interpreter and by the tests that read results.
  */
@@ -18,7 +18,10 @@ import {
 
 const view = new DataView(new ArrayBuffer(8));
 
-/** The nearest number with `bits` bits of significand and exponents from `least` (of the smallest normal), half to even. */
+/**
+ * The nearest number with `bits` bits of significand and exponents from `least` (of the smallest normal),
+ * half to even.
+ */
 function roundSignificand(value: number, bits: number, least: number): number {
   if (value === 0 || !Number.isFinite(value)) return value;
   view.setFloat64(0, value);
@@ -119,9 +122,9 @@ export const isTrue = (value: Scalar): boolean =>
       : Boolean(value);
 
 /**
- * A value in another dtype: floats to integers truncate and saturate with NaN as 0, integers wrap, `bool` is `!= 0`,
- * complex values lose their imaginary part on the way to real ones.
- * A value that fits comes through unchanged, so this also brings plain data into the form a dtype has here.
+ * A value in another dtype: floats to integers truncate and saturate with NaN as 0, integers wrap, `bool` is
+ * `!= 0`, complex values lose their imaginary part on the way to real ones. A value that fits comes through
+ * unchanged, so this also brings plain data into the form a dtype has here.
  */
 export function castScalar(value: Scalar, target: DType): Scalar {
   if (target === 'bool') return isTrue(value);
@@ -139,7 +142,10 @@ export function castScalar(value: Scalar, target: DType): Scalar {
   return value >= Number(most) ? most : BigInt(Math.trunc(value));
 }
 
-/** An integer rounded once: float64 first would round twice, so what its rounding dropped is kept as a last odd bit. */
+/**
+ * An integer rounded once: float64 first would round twice, so what its rounding dropped is kept as a last
+ * odd bit.
+ */
 function roundBigInt(target: DType, value: bigint): number {
   if (target === 'float64') return Number(value);
   const size = value < 0n ? -value : value;

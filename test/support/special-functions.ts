@@ -1,6 +1,7 @@
 /**
- * erf, erfc and lgamma in float64, for the reference interpreter: series and continued fractions, summed until they
- * stop changing. Sources: NIST Digital Library of Mathematical Functions, 7.6.2, 7.9.1, 5.5.3, 5.7.3 and 5.11.1.
+ * erf, erfc and lgamma in float64, for the reference interpreter: series and continued fractions, summed
+ * until they stop changing. Sources: NIST Digital Library of Mathematical Functions, 7.6.2, 7.9.1, 5.5.3,
+ * 5.7.3 and 5.11.1.
  */
 
 /** exp(-x²), with the square split so that its rounding error is not amplified. */

@@ -1,6 +1,6 @@
 /**
- * Runs kernels on the CPU device in parts, as sweeps over random ranges of their units. With `WEFT_POISON=1` each part
- * has nothing but its windows, and everything else is NaN.
+ * Runs kernels on the CPU device in parts, as sweeps over random ranges of their units. With `WEFT_POISON=1`
+ * each part has nothing but its windows, and everything else is NaN.
  */
 import { encodeTape, type TapeSpec } from '../../src/codegen/cpu/tape.js';
 import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';

@@ -1,8 +1,8 @@
 /**
  * The tables as plain data: which dtypes each op and reduction takes and what it gives for them.
  *
- * `scripts/dump-ops.mjs` stores it for the fixture script; the conformance suite compares the stored copy with the live
- * tables, so that a new row fails until its fixtures are made.
+ * `scripts/dump-ops.mjs` stores it for the fixture script; the conformance suite compares the stored copy
+ * with the live tables, so that a new row fails until its fixtures are made.
  */
 import { DTYPES, type DType, promote } from '../../src/graph/dtype.js';
 import { OP_NAMES, opRow, type Signature } from '../../src/graph/ops.js';

@@ -56,7 +56,10 @@ const UNARY: readonly OpName[] = ['abs', 'negative', 'square', 'floor', 'sign'];
 const BINARY: readonly OpName[] = ['add', 'subtract', 'maximum', 'minimum', 'copysign'];
 const REDUCTIONS: readonly ReductionName[] = ['sum', 'max', 'min', 'argmax', 'argmin', 'any', 'all', 'sum'];
 
-/** A kernel of up to three parallel and two reduced axes, over permuted, broadcast, stepped, flipped and padded arrays. */
+/**
+ * A kernel of up to three parallel and two reduced axes, over permuted, broadcast, stepped, flipped and
+ * padded arrays.
+ */
 export function randomKernel(seed: number, mostElements = 20_000): Kernel {
   const next = generator(seed);
   const between = (low: number, high: number): number => low + Math.floor(next() * (high - low + 1));

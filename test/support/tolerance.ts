@@ -1,6 +1,6 @@
 /**
- * How far a backend may be from NumPy for each op: the row's ULP bound, with what follows from it for halves and complex
- * values. Used by the conformance suite and by the test of the reference interpreter.
+ * How far a backend may be from NumPy for each op: the row's ULP bound, with what follows from it for halves
+ * and complex values. Used by the conformance suite and by the test of the reference interpreter.
  */
 import { type DType, isComplex, isFloat, isHalf, type Scalar } from '../../src/graph/dtype.js';
 import { type OpName, opRow } from '../../src/graph/ops.js';
@@ -38,8 +38,9 @@ const COMPONENTWISE: readonly OpName[] = [
 ]; // biome-ignore format: a list
 
 /**
- * Whether an element of a complex case is compared. What complex arithmetic gives for infinities and NaN differs between
- * C99's Annex G, NumPy and CUDA, and Weft promises nothing: only what acts on each component is held to NumPy.
+ * Whether an element of a complex case is compared. What complex arithmetic gives for infinities and NaN
+ * differs between C99's Annex G, NumPy and CUDA, and Weft promises nothing: only what acts on each component
+ * is held to NumPy.
  */
 export const complexCompared = (op: OpName, args: readonly Scalar[]): boolean =>
   args.every(finite) || COMPONENTWISE.includes(op);

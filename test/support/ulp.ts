@@ -1,6 +1,6 @@
 /**
- * How far two arrays are apart: units in the last place for floats, by norm for complex values, equality for the rest.
- * NaN equals NaN. Used by every test that compares values.
+ * How far two arrays are apart: units in the last place for floats, by norm for complex values, equality for
+ * the rest. NaN equals NaN. Used by every test that compares values.
  */
 import {
   type Complex,
@@ -18,7 +18,9 @@ export interface Tolerance {
   readonly ulp: number;
   /** An absolute error that is always allowed. */
   readonly absolute?: number;
-  /** The unit is never taken of a value smaller than this: for functions with zeros that rounding cannot hit. */
+  /**
+   * The unit is never taken of a value smaller than this: for functions with zeros that rounding cannot hit.
+   */
   readonly floor?: number;
   /** Whether -0 and 0 may stand for each other. */
   readonly anyZero?: boolean;
@@ -92,7 +94,10 @@ const infinite = (z: Complex): boolean =>
   Math.abs(z.re) === Number.POSITIVE_INFINITY || Math.abs(z.im) === Number.POSITIVE_INFINITY;
 const finite = (z: Complex): boolean => Number.isFinite(z.re) && Number.isFinite(z.im);
 
-/** By the norm of the difference. A complex infinity is any with an infinite part; a NaN may stand in no finite place. */
+/**
+ * By the norm of the difference. A complex infinity is any with an infinite part; a NaN may stand in no
+ * finite place.
+ */
 function closeComplex(dtype: DType, actual: Complex, expected: Complex, t: Tolerance): boolean {
   if (infinite(expected)) return infinite(actual);
   if (!finite(expected)) return !finite(actual);
@@ -114,7 +119,10 @@ export function isClose(dtype: DType, actual: Scalar, expected: Scalar, toleranc
 export const show = (value: Scalar): string =>
   isComplexValue(value) ? `${value.re}+${value.im}i` : Object.is(value, -0) ? '-0' : String(value);
 
-/** Describes up to four elements that are too far apart, or gives undefined. `describe` adds what led to element i. */
+/**
+ * Describes up to four elements that are too far apart, or gives undefined. `describe` adds what led to
+ * element i.
+ */
 export function mismatch(
   actual: HostArray,
   expected: HostArray,

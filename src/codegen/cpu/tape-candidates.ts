@@ -1,4 +1,7 @@
-/** The layouts that are tried for a tape: lanes on parallel axes, on reduced ones, or on both. Called by `tape-cost.ts`. */
+/**
+ * The layouts that are tried for a tape: lanes on parallel axes, on reduced ones, or on both. Called by
+ * `tape-cost.ts`.
+ */
 import { sizesOf } from '../../fusion/kernel/algebra.js';
 import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import type { Levels } from '../../fusion/kernel/levels.js';
@@ -8,7 +11,10 @@ import { slotElements } from './tape-slots.js';
 
 /** Rows on a parallel axis, at most: each has a chunk for its result. */
 const MOST_RESULT_ROWS = 256;
-/** Times as many rows where neighbours are read in place, without registers: those of a block are read a row after another. */
+/**
+ * Times as many rows where neighbours are read in place, without registers: those of a block are read a row
+ * after another.
+ */
 const NEIGHBOUR_ROWS = 4;
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
@@ -16,8 +22,8 @@ const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 const powerOfTwoTo = (n: number): number => 2 ** Math.floor(Math.log2(n));
 
 /**
- * Steps along an axis of `extent`, each of `inner` lanes, so that rows fill chunks: no last row is short without need, but
- * along reduced axes, where the order of sums asks for powers of two.
+ * Steps along an axis of `extent`, each of `inner` lanes, so that rows fill chunks: no last row is short
+ * without need, but along reduced axes, where the order of sums asks for powers of two.
  */
 function takeOf(extent: number, inner: number, lanes: number, isReduced: boolean): number {
   const most = Math.max(1, Math.floor(lanes / inner));
@@ -101,7 +107,8 @@ export function candidates(kernel: Kernel, levels: Levels, run: number): Layout[
         ...withRows(base, reduced, sizes, parallelLanes, parallel.length, slotElements(kernel, 'parallel')),
       );
     }
-    // Lanes on reduced axes: rows on reduced ones, or on a parallel one if a row holds all there is to reduce.
+    // Lanes on reduced axes: rows on reduced ones, or on a parallel one if a row holds all there is to
+    // reduce.
     const base = lanesAlong(reduced, sizes, width, true, run);
     const whole = base.width === product(kernel.reduced);
     found.push(

@@ -1,17 +1,19 @@
 /**
- * Groups the instructions of a walk into chains, which the CPU computes a few vectors at a time with what goes from one
- * instruction to the next in registers: a block's memory is then read and written once for all of them. Each lane sees
- * the same operations in the same order as without.
+ * Groups the instructions of a walk into chains, which the CPU computes a few vectors at a time with what
+ * goes from one instruction to the next in registers: a block's memory is then read and written once for all
+ * of them. Each lane sees the same operations in the same order as without.
  *
- * The names of steps are those that `native/cpu/ops-chain.cpp` and `ops-math.cpp` enter into the registry. Called by
- * `tape-schedule.ts`, after pairs were joined (`tape-fuse.ts`): what stays alone stays as it was.
+ * The names of steps are those that `native/cpu/ops-chain.cpp` and `ops-math.cpp` enter into the registry.
+ * Called by `tape-schedule.ts`, after pairs were joined (`tape-fuse.ts`): what stays alone stays as it was.
  */
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
 import type { DType } from '../../graph/dtype.js';
 import { opRow } from '../../graph/ops.js';
 import { COMPARISONS, type TapeFusion } from './tape-fuse.js';
 
-/** Where an operand of a step lies: with a position among the chain's inputs, slots, outputs or reductions. */
+/**
+ * Where an operand of a step lies: with a position among the chain's inputs, slots, outputs or reductions.
+ */
 export interface Place {
   readonly kind: 'input' | 'slot' | 'output' | 'reduction';
   readonly index: number;
@@ -41,7 +43,9 @@ export type Item =
 
 export const CHAIN_BINARY = ['add', 'subtract', 'multiply', 'divide', 'maximum', 'minimum'] as const;
 export const CHAIN_REDUCTIONS = ['sum', 'prod', 'min', 'max'] as const;
-/** More than these, and a chain is cut in two: its slots should stay a small part of the first-level cache. */
+/**
+ * More than these, and a chain is cut in two: its slots should stay a small part of the first-level cache.
+ */
 const MOST_SLOTS = 24;
 
 const has = (list: readonly string[], name: string): boolean => list.includes(name);
@@ -130,8 +134,8 @@ function groupsOf(
 }
 
 /**
- * Members in the order in which the fewest of them have to be kept: what a value is computed from comes right before it, the
- * longest way there first.
+ * Members in the order in which the fewest of them have to be kept: what a value is computed from comes right
+ * before it, the longest way there first.
  */
 function depthFirst(kernel: Kernel, members: readonly number[]): readonly number[] {
   const inside = new Set(members);
@@ -167,7 +171,10 @@ function depthFirst(kernel: Kernel, members: readonly number[]): readonly number
   return order;
 }
 
-/** Writes the steps of a chain. A group of lanes goes from step to step; `kept` are values that go to a slot besides. */
+/**
+ * Writes the steps of a chain. A group of lanes goes from step to step; `kept` are values that go to a slot
+ * besides.
+ */
 class StepWriter {
   readonly steps: ChainStep[] = [];
   readonly inputs: number[] = [];
@@ -274,9 +281,9 @@ function bounded(kernel: Kernel, group: Group): Group[] {
 }
 
 /**
- * The items of each of several walks whose values outlive them. `keyOf` names what instructions of a chain have in
- * common; those without a name stay alone. `isStored`: whether a value is stored in one of the walks; `isStreamed`:
- * whether it is read from a buffer in the order in which it lies there.
+ * The items of each of several walks whose values outlive them. `keyOf` names what instructions of a chain
+ * have in common; those without a name stay alone. `isStored`: whether a value is stored in one of the walks;
+ * `isStreamed`: whether it is read from a buffer in the order in which it lies there.
  */
 export function chainWalks(
   kernel: Kernel,

@@ -1,4 +1,6 @@
-/** Estimates what a tape costs in each of its layouts, and takes the cheapest. Called by `tape-sum-order.ts`. */
+/**
+ * Estimates what a tape costs in each of its layouts, and takes the cheapest. Called by `tape-sum-order.ts`.
+ */
 import { loadOf, sizesOf } from '../../fusion/kernel/algebra.js';
 import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import type { Levels } from '../../fusion/kernel/levels.js';

@@ -1,6 +1,7 @@
 /**
- * Prepares a kernel for the CPU tape without changing its values: drops what no store needs, splits casts into the
- * hops the CPU has functions for, drops bounds that always hold, and merges axes that every access walks as one.
+ * Prepares a kernel for the CPU tape without changing its values: drops what no store needs, splits casts
+ * into the hops the CPU has functions for, drops bounds that always hold, and merges axes that every access
+ * walks as one.
  *
  * The result is again a kernel. Called by `tape.ts`, ahead of the choice of a layout.
  */

@@ -1,9 +1,10 @@
 /**
- * Joins pairs of cheap instructions of a tape into one: the CPU then computes the inner one in registers instead of
- * writing its block to the cache and reading it back. Each lane sees the same operations in the same order.
+ * Joins pairs of cheap instructions of a tape into one: the CPU then computes the inner one in registers
+ * instead of writing its block to the cache and reading it back. Each lane sees the same operations in the
+ * same order.
  *
- * The names here are those that `native/cpu/ops-fused.cpp`, `ops-math.cpp` and `reduce.cpp` enter into the registry;
- * a test holds the two together. Called by `tape-schedule.ts`.
+ * The names here are those that `native/cpu/ops-fused.cpp`, `ops-math.cpp` and `reduce.cpp` enter into the
+ * registry; a test holds the two together. Called by `tape-schedule.ts`.
  */
 
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
@@ -34,7 +35,10 @@ export const SUM_INNER = ['abs', 'square', 'multiply', 'abs.subtract', 'square.s
 const has = (list: readonly string[], name: string): boolean => list.includes(name);
 const isPlainFloat = (dtype: DType): boolean => dtype === 'float32' || dtype === 'float64';
 
-/** Name of the joined function where `inner`, an op or joined op, is argument `place` of `outer`; undefined: none. */
+/**
+ * Name of the joined function where `inner`, an op or joined op, is argument `place` of `outer`; undefined:
+ * none.
+ */
 function joinedName(
   outer: Instruction,
   inner: Instruction,

@@ -1,6 +1,6 @@
 /**
- * How many lanes a block on the CPU has: such that its live values stay in the first-level cache. Called by `tape-layout.ts`, which
- * chooses where the lanes lie.
+ * How many lanes a block on the CPU has: such that its live values stay in the first-level cache. Called by
+ * `tape-layout.ts`, which chooses where the lanes lie.
  */
 import { affineLoadOf, boundsIn, loadOf } from '../../fusion/kernel/algebra.js';
 import {
@@ -21,11 +21,14 @@ export const CHUNK = 64;
 /** Bytes that the live registers of a block may take: about half of a first-level cache. */
 const REGISTER_BYTES = 24 * 1024;
 const MOST_LANES = 4096;
-/** Bytes that those may take where elements go through vector registers, and need others only where a map writes over its argument. */
+/**
+ * Bytes that those may take where elements go through vector registers, and need others only where a map
+ * writes over its argument.
+ */
 const PASSING_BYTES = 128 * 1024;
 /**
- * Lanes where values are reduced as they come from memory: a block costs more than the cache that it would stay in. More of them
- * where everything is reduced; lanes on parallel axes have partial results each.
+ * Lanes where values are reduced as they come from memory: a block costs more than the cache that it would
+ * stay in. More of them where everything is reduced; lanes on parallel axes have partial results each.
  */
 const MOST_READ_LANES = 65536;
 const MOST_READ_PARALLEL_LANES = 16384;
@@ -35,8 +38,9 @@ const MOST_PASSING_LOADS = 4;
 const LEAST_LANES = 128;
 
 /**
- * Lanes of a block such that the live values of all instructions stay in the first-level cache. `rowsHaveLanes`: the
- * lanes are parallel axes, so that row-level values are as wide as others, and live all along.
+ * Lanes of a block such that the live values of all instructions stay in the first-level cache.
+ * `rowsHaveLanes`: the lanes are parallel axes, so that row-level values are as wide as others, and live all
+ * along.
  */
 export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boolean): number {
   const { tape } = kernel;
@@ -84,7 +88,10 @@ export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boo
   return Math.min(MOST_LANES, Math.max(LEAST_LANES, lanes));
 }
 
-/** Whether a value is a load of a map over neighbours, whose chains read all but the edges of the domain in place. */
+/**
+ * Whether a value is a load of a map over neighbours, whose chains read all but the edges of the domain in
+ * place.
+ */
 export function neighboursInPlace({ tape, parallel }: Kernel): (i: number) => boolean {
   const isNeighbour = (i: Instruction): boolean =>
     affineLoadOf(i)?.strides[parallel.length - 1] === 1 && (i.dtype === 'float32' || i.dtype === 'float64');
@@ -93,8 +100,8 @@ export function neighboursInPlace({ tape, parallel }: Kernel): (i: number) => bo
 }
 
 /**
- * Whether a value is a load that one reduction alone takes, straight from memory: its lanes lie there side by side. Or
- * from a register that many tiles read, which may lie in the second-level cache.
+ * Whether a value is a load that one reduction alone takes, straight from memory: its lanes lie there side by
+ * side. Or from a register that many tiles read, which may lie in the second-level cache.
  */
 function reducedInPlace(
   { tape, parallel, reduced }: Kernel,
@@ -119,9 +126,9 @@ function reducedInPlace(
 }
 
 /**
- * Whether all there is to compute of each element is one function or one chain, from loads that lie side by side to stores that do,
- * or to reductions of everything: what goes from one step to the next stays in vector registers. Not of a loop, whose tiles should
- * stay in a cache from step to step.
+ * Whether all there is to compute of each element is one function or one chain, from loads that lie side by
+ * side to stores that do, or to reductions of everything: what goes from one step to the next stays in vector
+ * registers. Not of a loop, whose tiles should stay in a cache from step to step.
  */
 function passes(kernel: Kernel, levels: Levels): boolean {
   const { tape, stores, parallel, reduced } = kernel;

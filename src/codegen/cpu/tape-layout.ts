@@ -1,9 +1,9 @@
 /**
- * How the CPU walks a kernel's domain: which axes fill the lanes of a block, which axis its rows, and which are
- * looped over. A block is `rows` × `width` elements; every instruction runs over one block at a time.
+ * How the CPU walks a kernel's domain: which axes fill the lanes of a block, which axis its rows, and which
+ * are looped over. A block is `rows` × `width` elements; every instruction runs over one block at a time.
  *
- * Lanes and rows may each lie on parallel or on reduced axes; what a reduction does follows from that. `tape-candidates.ts` has
- * the layouts that are tried, `tape-cost.ts` takes the cheapest.
+ * Lanes and rows may each lie on parallel or on reduced axes; what a reduction does follows from that.
+ * `tape-candidates.ts` has the layouts that are tried, `tape-cost.ts` takes the cheapest.
  */
 
 import { loadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
@@ -48,7 +48,10 @@ export function laneModeOf(affine: Affine, layout: Layout, sizes: readonly numbe
   return { type: 'stride', stride };
 }
 
-/** What the lanes of a block lie on: parallel axes, reduced ones, or a reduced one and parallel ones inside it. */
+/**
+ * What the lanes of a block lie on: parallel axes, reduced ones, or a reduced one and parallel ones inside
+ * it.
+ */
 export function laneKindOf(kernel: Kernel, { laneAxes }: Layout): 'parallel' | 'reduced' | 'both' {
   const first = kernel.parallel.length;
   if (laneAxes.length === 0) return first === 0 && kernel.reduced.length > 0 ? 'reduced' : 'parallel';
@@ -77,8 +80,9 @@ export interface Loops {
 }
 
 /**
- * Whether a load into a register can outlive its tile: what it gathers is the same for all steps of some loop, and no
- * other block of the tile overwrites it. Contiguous loads are read in place, and one element is spread faster than it is looked for.
+ * Whether a load into a register can outlive its tile: what it gathers is the same for all steps of some
+ * loop, and no other block of the tile overwrites it. Contiguous loads are read in place, and one element is
+ * spread faster than it is looked for.
  */
 export function keepsLoad(
   access: Access,

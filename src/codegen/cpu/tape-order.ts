@@ -1,6 +1,6 @@
 /**
- * Gives every value and store of a kernel to a row section or a walk of its CPU tape, each where what it takes is known.
- * Called by `tape-schedule.ts`.
+ * Gives every value and store of a kernel to a row section or a walk of its CPU tape, each where what it
+ * takes is known. Called by `tape-schedule.ts`.
  */
 
 import { argumentsOf, type Kernel, type Store } from '../../fusion/kernel/kernel.js';

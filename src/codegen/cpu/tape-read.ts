@@ -1,6 +1,6 @@
 /**
- * Whether a tape on the CPU can read a buffer block by block as it goes, because it takes every element about once. Called by
- * the planner for inputs that are not in memory; `native/cpu/tape-reads.cpp` reads them.
+ * Whether a tape on the CPU can read a buffer block by block as it goes, because it takes every element about
+ * once. Called by the planner for inputs that are not in memory; `native/cpu/tape-reads.cpp` reads them.
  */
 
 import { loadsFrom, sizesOf } from '../../fusion/kernel/algebra.js';

@@ -1,6 +1,6 @@
 /**
- * Gives the values of a tape's walks their registers by a linear scan, and joins what can be computed as a chain.
- * Called by `tape-schedule.ts`.
+ * Gives the values of a tape's walks their registers by a linear scan, and joins what can be computed as a
+ * chain. Called by `tape-schedule.ts`.
  */
 
 import { affineLoadOf, sizesOf } from '../../fusion/kernel/algebra.js';
@@ -23,7 +23,10 @@ export type TapeOp =
       readonly direct: number;
       /** Load whose memory for the next block is asked for while this value is computed, or -1. */
       readonly prefetch: number;
-      /** Whether the register is this load's alone, and need not be filled again while it would be with the same. */
+      /**
+       * Whether the register is this load's alone, and need not be filled again while it would be with the
+       * same.
+       */
       readonly isKept: boolean;
       /** Whether it is a load that chains alone read, which take chunks at its edges from the register. */
       readonly hasEdges: boolean;
@@ -79,8 +82,8 @@ function directStore(
   return fits ?? -1;
 }
 /**
- * For each load, the most expensive op after it that no other load has taken: it computes long enough for memory to
- * answer. Maps that op's position to the load's.
+ * For each load, the most expensive op after it that no other load has taken: it computes long enough for
+ * memory to answer. Maps that op's position to the load's.
  */
 function prefetchHosts(
   kernel: Kernel,
@@ -106,8 +109,8 @@ function prefetchHosts(
 }
 
 /**
- * Whether a block of a load asks for the next one in memory. That would displace a longer one from the first-level cache, and
- * hardware follows those by itself.
+ * Whether a block of a load asks for the next one in memory. That would displace a longer one from the
+ * first-level cache, and hardware follows those by itself.
  */
 function isAskedAhead(layout: Layout, { dtype }: Instruction): boolean {
   return layout.rows * paddedWidth(layout) * byteLengthOf(dtype) <= MOST_AHEAD_BYTES;
@@ -157,7 +160,9 @@ function chainsOf(
   );
 }
 
-/** Linear scan over sections whose values live from one to the next. All registers are free again at the end. */
+/**
+ * Linear scan over sections whose values live from one to the next. All registers are free again at the end.
+ */
 export function placeSections(
   kernel: Kernel,
   fusion: TapeFusion,
@@ -176,7 +181,9 @@ export function placeSections(
     item.kind === 'chain' ? item.chain.outputs : [item.value];
   const isPlain = (chain: Chain): boolean => chain.reductions.length === 0;
   const others = itemsOf.flat().filter((item) => item.kind === 'value' || !isPlain(item.chain));
-  /** Whether all that read a value find chunks at its edges in a register; of stores, as many as there may be. */
+  /**
+   * Whether all that read a value find chunks at its edges in a register; of stores, as many as there may be.
+   */
   const hasEdges = (value: number, stores: number): boolean =>
     !others.some((item) => readBy(item).includes(value)) &&
     kernel.stores.filter((store) => store.value === value).length === stores;

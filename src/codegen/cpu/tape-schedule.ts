@@ -1,9 +1,9 @@
 /**
  * Orders a kernel's instructions into sections for the CPU tape and gives every value a place.
  *
- * A tile runs its row section 0, then for each phase a walk over the blocks of the reduced axes and the row section
- * after it. Where one block holds all reduced elements, values stay in their registers from walk to walk; otherwise
- * each walk recomputes what it needs. Called by `tape.ts`, after the layout is chosen.
+ * A tile runs its row section 0, then for each phase a walk over the blocks of the reduced axes and the row
+ * section after it. Where one block holds all reduced elements, values stay in their registers from walk to
+ * walk; otherwise each walk recomputes what it needs. Called by `tape.ts`, after the layout is chosen.
  */
 
 import { type Kernel, product } from '../../fusion/kernel/kernel.js';

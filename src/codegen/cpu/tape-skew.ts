@@ -1,6 +1,7 @@
 /**
- * How far the steps of a loop may follow one another through the tiles of its body on the CPU: a step needs of the one before
- * only what lies near. Called by `program-cpu.ts`; `native/cpu/tape-skew.cpp` runs the steps.
+ * How far the steps of a loop may follow one another through the tiles of its body on the CPU: a step needs
+ * of the one before only what lies near. Called by `program-cpu.ts`; `native/cpu/tape-skew.cpp` runs the
+ * steps.
  */
 import { loadsOf } from '../../fusion/kernel/algebra.js';
 import { type Affine, type Kernel, product, sameNumbers } from '../../fusion/kernel/kernel.js';
@@ -8,8 +9,8 @@ import { planTape } from './tape.js';
 import { type Layout, type Loop, loopsOf } from './tape-layout.js';
 
 /**
- * Tiles that lie at most between one that reads a state and those that store what it reads. Undefined: the body of the loop
- * does not make every state, as a whole and in order, from elements at constant distances.
+ * Tiles that lie at most between one that reads a state and those that store what it reads. Undefined: the
+ * body of the loop does not make every state, as a whole and in order, from elements at constant distances.
  */
 export function skewOf(source: Kernel): number | undefined {
   const { feedback } = source;

@@ -4,7 +4,10 @@ import { affinesIn, sizesOf } from '../../fusion/kernel/algebra.js';
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
 import { type Layout, laneModeOf, rowStrideOf } from './tape-layout.js';
 
-/** Which of a block's dimensions a value varies along; along the others it has one row, or one chunk of equal lanes. */
+/**
+ * Which of a block's dimensions a value varies along; along the others it has one row, or one chunk of equal
+ * lanes.
+ */
 export interface Span {
   readonly rows: boolean;
   readonly lanes: boolean;

@@ -1,9 +1,11 @@
 /**
- * The order in which a tape combines the elements of a reduction: which of them meet in one lane, and where slots begin.
+ * The order in which a tape combines the elements of a reduction: which of them meet in one lane, and where
+ * slots begin.
  *
- * It is chosen by the arrays that one reduction reads, as if it were alone and nothing were computed of them, so that other
- * results beside it, or arithmetic that is stored in between, change nothing. Widths of blocks and numbers of rows do
- * not show in it: steps and slots are powers of two along the linear reduced index. Called by `tape.ts`.
+ * It is chosen by the arrays that one reduction reads, as if it were alone and nothing were computed of them,
+ * so that other results beside it, or arithmetic that is stored in between, change nothing. Widths of blocks
+ * and numbers of rows do not show in it: steps and slots are powers of two along the linear reduced index.
+ * Called by `tape.ts`.
  */
 import {
   isIndexArithmetic,
@@ -37,12 +39,15 @@ const orderedReductions = ({ tape }: Kernel): number[] =>
     i.kind === 'reduce' && !isExactReduction(i.reduction, tape[i.args[0]!]!.dtype) ? [position] : [],
   );
 
-/** Weight of the reads of a reduction against its own work: rows as they lie in memory are cheaper beside other work, too. */
+/**
+ * Weight of the reads of a reduction against its own work: rows as they lie in memory are cheaper beside
+ * other work, too.
+ */
 const READS = 6;
 
 /**
- * The kernel that a reduction's order is chosen by: its axes as its own loads and index arithmetic walk them, and the loads
- * that move along most of those. How many arrays are read alike makes no difference.
+ * The kernel that a reduction's order is chosen by: its axes as its own loads and index arithmetic walk them,
+ * and the loads that move along most of those. How many arrays are read alike makes no difference.
  */
 function bareReduction(kernel: Kernel, levels: Levels, position: number): Kernel {
   const read = liveValues(kernel.tape, [position])
@@ -78,8 +83,8 @@ function withoutIndex(i: Instruction): Instruction {
 }
 
 /**
- * The order in which a layout combines the elements of a reduction, as text; `undefined` where it follows from the size of
- * blocks.
+ * The order in which a layout combines the elements of a reduction, as text; `undefined` where it follows
+ * from the size of blocks.
  */
 function orderOfSums(kernel: Kernel, layout: Layout): string | undefined {
   const sizes = sizesOf(kernel);
@@ -142,8 +147,8 @@ function orderAlone(bare: Kernel): OrderAlone {
 }
 
 /**
- * The cheapest layout in which every reduction has its own order. Where they ask for different ones, as sums along
- * rows of one array and along columns of another may, the cheapest of all.
+ * The cheapest layout in which every reduction has its own order. Where they ask for different ones, as sums
+ * along rows of one array and along columns of another may, the cheapest of all.
  */
 export function layoutInOrder(kernel: Kernel, levels: Levels): Layout {
   const alone = orderedReductions(kernel).map((position) =>

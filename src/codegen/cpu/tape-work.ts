@@ -1,6 +1,6 @@
 /**
- * How the CPU's tapes can be run part by part: ranges of a tape's tiles, or of its slots phase by phase, and what each
- * range reads and writes, exactly as `native/cpu/tape-worker.cpp` walks them.
+ * How the CPU's tapes can be run part by part: ranges of a tape's tiles, or of its slots phase by phase, and
+ * what each range reads and writes, exactly as `native/cpu/tape-worker.cpp` walks them.
  *
  * Called by the planner of jobs that do not fit into memory; running the ranges is native.
  */

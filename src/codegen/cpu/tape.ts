@@ -1,9 +1,10 @@
 /**
- * Encodes a kernel as a tape for the CPU: the kernel itself with everything precomputed that does not depend on memory
- * addresses, as one array of numbers that `native/cpu/tape-parse.cpp` reads in the same order.
+ * Encodes a kernel as a tape for the CPU: the kernel itself with everything precomputed that does not depend
+ * on memory addresses, as one array of numbers that `native/cpu/tape-parse.cpp` reads in the same order.
  *
- * The domain is prepared by `tape-domain.ts`, walked as `tape-layout.ts` chooses, ordered by `tape-schedule.ts`. The
- * arithmetic is native, under the names of the op table. Called by the CPU planner once per kernel.
+ * The domain is prepared by `tape-domain.ts`, walked as `tape-layout.ts` chooses, ordered by
+ * `tape-schedule.ts`. The arithmetic is native, under the names of the op table. Called by the CPU planner
+ * once per kernel.
  */
 
 import { sizesOf } from '../../fusion/kernel/algebra.js';

@@ -1,6 +1,7 @@
 /**
- * Prints tape instructions as CUDA C statements, one variable per value. Which instructions, in which loop and with
- * which coordinates is up to the schedule printers, who also say what is already at hand (`Scope.known`).
+ * Prints tape instructions as CUDA C statements, one variable per value. Which instructions, in which loop
+ * and with which coordinates is up to the schedule printers, who also say what is already at hand
+ * (`Scope.known`).
  */
 
 import { affineLoadOf, affinesIn, liveValues, sizesOf } from '../../fusion/kernel/algebra.js';
@@ -56,7 +57,10 @@ export class Body {
     return this.kernel.tape[position]!;
   }
 
-  /** The access of a load whose place depends on coordinates alone. A gather is printed where it is computed, as ops are. */
+  /**
+   * The access of a load whose place depends on coordinates alone. A gather is printed where it is computed,
+   * as ops are.
+   */
   accessAt(position: number): Access | undefined {
     return affineLoadOf(this.instruction(position));
   }
@@ -67,7 +71,10 @@ export class Body {
     return this.depends[position]!.some((on, axis) => on && axis < this.kernel.parallel.length);
   }
 
-  /** Positions needed for `targets`, in tape order, without constants and without what is `known` (or below it). */
+  /**
+   * Positions needed for `targets`, in tape order, without constants and without what is `known` (or below
+   * it).
+   */
   closure(targets: Iterable<number>, known: (position: number) => boolean): number[] {
     return liveValues(
       this.kernel.tape,

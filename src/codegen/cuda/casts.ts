@@ -1,8 +1,9 @@
 /**
  * Casts between dtypes and between a value's form in memory and in a register, as CUDA C expressions.
  *
- * Floats saturate to integers with NaN as 0, integers wrap, anything to bool is `!= 0`; halves go through float32 but
- * for float64 → half, which rounds once. Booleans lie in memory as bytes, of which any but 0 is true.
+ * Floats saturate to integers with NaN as 0, integers wrap, anything to bool is `!= 0`; halves go through
+ * float32 but for float64 → half, which rounds once. Booleans lie in memory as bytes, of which any but 0 is
+ * true.
  */
 import { type DType, isComplex, isFloat, isHalf, isInteger, kindOf } from '../../graph/dtype.js';
 import { CUDA_TYPE } from '../../graph/ops.js';
@@ -41,7 +42,10 @@ function toComplex(value: string, from: DType, to: DType): string {
   return `${CUDA_TYPE[to]}{(${type})${value}, (${type})0}`;
 }
 
-/** Both bounds are powers of two (or 0), so a float holds them exactly; from the upper one on, values saturate. */
+/**
+ * Both bounds are powers of two (or 0), so a float holds them exactly; from the upper one on, values
+ * saturate.
+ */
 function toInteger(value: string, to: DType): string {
   const bits = Number(/\d+/.exec(to)![0]);
   const signed = kindOf(to) === 'int';

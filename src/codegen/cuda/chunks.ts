@@ -1,7 +1,7 @@
 /**
- * Loads and stores of chunks: V consecutive elements along one axis that one thread handles together. A chunk moves
- * as one access of up to 16 bytes where its addresses are consecutive and aligned, else element by element; what does
- * not depend on the axis is loaded once.
+ * Loads and stores of chunks: V consecutive elements along one axis that one thread handles together. A chunk
+ * moves as one access of up to 16 bytes where its addresses are consecutive and aligned, else element by
+ * element; what does not depend on the axis is loaded once.
  *
  * Called by the schedule printers, which choose axis and V and keep chunks in register arrays.
  */
@@ -42,7 +42,10 @@ function modeOf(access: Access, chunking: Chunking): Mode {
     : 'single';
 }
 
-/** How many elements further an access reads than one that moves as a whole, of which it has most elements; undefined: it has not. */
+/**
+ * How many elements further an access reads than one that moves as a whole, of which it has most elements;
+ * undefined: it has not.
+ */
 export function shiftFrom(whole: Access, access: Access, chunking: Chunking): number | undefined {
   const by = access.offset - whole.offset;
   const isNear = by !== 0 && Math.abs(by) < chunking.width && access.buffer === whole.buffer;
@@ -241,8 +244,8 @@ export function storeElement(
 }
 
 /**
- * Chunk length along an axis for accesses of these dtypes: 16 bytes of the widest, but at least 4 elements of what is
- * smaller, and a divisor of `multiple`, so that no chunk crosses the end of the axis.
+ * Chunk length along an axis for accesses of these dtypes: 16 bytes of the widest, but at least 4 elements of
+ * what is smaller, and a divisor of `multiple`, so that no chunk crosses the end of the axis.
  */
 export function chunkWidth(dtypes: readonly DType[], multiple: number): number {
   if (dtypes.length === 0) return Math.min(4, powerOfTwoIn(multiple));

@@ -1,8 +1,9 @@
 /**
- * CUDA C from a Kernel: source, launches and scratch buffers. The schedule is chosen in `schedule.ts`; one file per
- * schedule prints it. Compiling, caching and running are left to `exec/`.
+ * CUDA C from a Kernel: source, launches and scratch buffers. The schedule is chosen in `schedule.ts`; one
+ * file per schedule prints it. Compiling, caching and running are left to `exec/`.
  *
- * The source holds no constants and few sizes, so that other values and mostly other shapes need no other compilation.
+ * The source holds no constants and few sizes, so that other values and mostly other shapes need no other
+ * compilation.
  */
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { normalize } from '../cuts/domain.js';
@@ -28,9 +29,10 @@ export { printSchedule, type Schedule, scheduleOf } from './schedules/schedule.j
 export { DEFAULT_LIMITS, type DeviceLimits } from './schedules/schedule-rows.js';
 
 /**
- * NVRTC's options for every generated source, besides the architecture. Divisions and square roots are correctly
- * rounded and denormals kept (no fast math). Products and sums are contracted to fused multiply-adds, as every peer
- * does: it never loses accuracy, but a value may differ in its last bit when it is computed in another kernel.
+ * NVRTC's options for every generated source, besides the architecture. Divisions and square roots are
+ * correctly rounded and denormals kept (no fast math). Products and sums are contracted to fused
+ * multiply-adds, as every peer does: it never loses accuracy, but a value may differ in its last bit when it
+ * is computed in another kernel.
  */
 export const CUDA_OPTIONS: readonly string[] = ['--std=c++17', '--fmad=true', '--disable-warnings'];
 
@@ -48,7 +50,10 @@ interface Printed {
   readonly scratch: readonly Scratch[];
 }
 
-/** The CUDA C of a kernel. `schedule`: another than the kernel's own, to print a part with the whole's schedule. */
+/**
+ * The CUDA C of a kernel. `schedule`: another than the kernel's own, to print a part with the whole's
+ * schedule.
+ */
 export function cudaKernel(kernel: Kernel, schedule: Schedule = scheduleOf(kernel)): CudaKernel {
   const { functions, scratch } = print(inWindows(normalize(kernel)), schedule);
   const kernels = functions.map((f) => f.text).join('\n');
@@ -57,7 +62,9 @@ export function cudaKernel(kernel: Kernel, schedule: Schedule = scheduleOf(kerne
   return { source, launches: functions.map((f) => f.launch), scratch, schedule };
 }
 
-/** Names of generated functions: the kernel's, with a suffix that keeps it apart from CUDA's own functions. */
+/**
+ * Names of generated functions: the kernel's, with a suffix that keeps it apart from CUDA's own functions.
+ */
 function print(kernel: Kernel, schedule: Schedule): Printed {
   const body = new Body(kernel);
   switch (schedule.kind) {
@@ -83,8 +90,9 @@ function print(kernel: Kernel, schedule: Schedule): Printed {
 }
 
 /**
- * Kernels that compute, one after the other, what a GPU does not run as one kernel: they give the same bits as
- * `cudaKernel` of the whole. `added`: the buffers that they hand results on in. A kernel that runs as one stands alone.
+ * Kernels that compute, one after the other, what a GPU does not run as one kernel: they give the same bits
+ * as `cudaKernel` of the whole. `added`: the buffers that they hand results on in. A kernel that runs as one
+ * stands alone.
  */
 export function expandForDevice(kernel: Kernel): SplitKernels {
   const normal = normalize(kernel);

@@ -1,6 +1,7 @@
 /**
- * The near forms of ops (`fast-paths.ts`): which there are, what they record, and when that says that they hold. For float32;
- * other dtypes have none. A near form gives the bits of the op, or kernels would disagree, but for terms of sums.
+ * The near forms of ops (`fast-paths.ts`): which there are, what they record, and when that says that they
+ * hold. For float32; other dtypes have none. A near form gives the bits of the op, or kernels would disagree,
+ * but for terms of sums.
  */
 import { argumentsOf, type Instruction } from '../../fusion/kernel/kernel.js';
 import type { DType } from '../../graph/dtype.js';
@@ -12,17 +13,19 @@ export interface NearForm {
   /** The same for a result whose NaN would not show in what is stored: it records that, too. */
   readonly hidden: string;
   /**
-   * Of ops that have another function of the prelude for terms of sums, where no single one is seen: that function, whose bits
-   * the near form gives. It is taken there alone.
+   * Of ops that have another function of the prelude for terms of sums, where no single one is seen: that
+   * function, whose bits the near form gives. It is taken there alone.
    */
   readonly term?: string;
-  /** The record: a variable, what it starts from, and the condition under which every argument was ordinary. */
+  /**
+   * The record: a variable, what it starts from, and the condition under which every argument was ordinary.
+   */
   readonly record: string;
   readonly start: string;
   readonly ordinary: string;
   /**
-   * Whether arguments that are not ordinary are so rare that a map, whose chunks all begin with near forms, should take it.
-   * Those of a square root are; those of `exp` in a Gaussian are not.
+   * Whether arguments that are not ordinary are so rare that a map, whose chunks all begin with near forms,
+   * should take it. Those of a square root are; those of `exp` in a Gaussian are not.
    */
   readonly inMaps: boolean;
 }
@@ -59,6 +62,9 @@ export function nearFormOf(i: Instruction, dtypeOf: (position: number) => DType)
   return NEAR_FORMS.get(i.op);
 }
 
-/** Whether a loop over reduced axes takes a near form: one for terms of sums where all reductions of the tape are sums. */
+/**
+ * Whether a loop over reduced axes takes a near form: one for terms of sums where all reductions of the tape
+ * are sums.
+ */
 export const suitsLoop = ({ term }: NearForm, tape: readonly Instruction[]): boolean =>
   term === undefined || tape.every((i) => i.kind !== 'reduce' || i.reduction === 'sum');

@@ -1,16 +1,18 @@
 /**
- * Near forms of ops: fewer instructions than the op's own expression, the same bits for ordinary arguments, and a record
- * of whether there was another. A printer runs a stretch of arithmetic with near forms, looks at the record once, and
- * where it tells of an argument that is not ordinary does the stretch again with the ops' own expressions. Maps do so chunk
- * by chunk; the loop over staged elements (`reduce-staged.ts`) goes on without near forms from there.
+ * Near forms of ops: fewer instructions than the op's own expression, the same bits for ordinary arguments,
+ * and a record of whether there was another. A printer runs a stretch of arithmetic with near forms, looks at
+ * the record once, and where it tells of an argument that is not ordinary does the stretch again with the
+ * ops' own expressions. Maps do so chunk by chunk; the loop over staged elements (`reduce-staged.ts`) goes on
+ * without near forms from there.
  *
  *     float reciprocals = 0;                            what the near forms record
  *     … weft_near_sqrt(x, reciprocals) …                no branch for each
  *     reciprocals = fmaf(result, 0, reciprocals);       of an infinity the near root is NaN: that shows here
  *     if (!(reciprocals < 2^100)) { … sqrtf(x) … }      zeros, subnormals, infinities, negatives, NaN
  *
- * Used where arithmetic, not memory, is the limit. The functions are in `prelude-fast-paths.ts`; results do not depend on who
- * uses them, but for terms of sums: exponentials have a form of their own there (`term`), near or not.
+ * Used where arithmetic, not memory, is the limit. The functions are in `prelude-fast-paths.ts`; results do
+ * not depend on who uses them, but for terms of sums: exponentials have a form of their own there (`term`),
+ * near or not.
  */
 import { argumentsOf } from '../../fusion/kernel/kernel.js';
 import type { OpName } from '../../graph/ops.js';
@@ -34,7 +36,9 @@ function nearIn(body: Body, positions: readonly number[], isTaken: (form: NearFo
 export const nearInMap = (body: Body, positions: readonly number[]): NearOps =>
   nearIn(body, positions, ({ inMaps }) => inMaps);
 
-/** Those of a loop that goes on without near forms where arguments are not ordinary; it shows nobody its NaNs. */
+/**
+ * Those of a loop that goes on without near forms where arguments are not ordinary; it shows nobody its NaNs.
+ */
 export function nearInLoop(body: Body, positions: readonly number[]): NearOps {
   const ops = nearIn(body, positions, (form) => suitsLoop(form, body.kernel.tape));
   return new Map([...ops].map(([k, form]) => [k, { ...form, name: form.hidden }]));
@@ -102,8 +106,8 @@ export const ordinaryOf = (ops: NearOps): string =>
     .join(' && ');
 
 /**
- * Prints `stretch` with near forms, and after it once more without them, for arguments that are not ordinary. With near
- * forms it is given them, and calls `printNaNRecord` for the values of stores that tell of NaNs.
+ * Prints `stretch` with near forms, and after it once more without them, for arguments that are not ordinary.
+ * With near forms it is given them, and calls `printNaNRecord` for the values of stores that tell of NaNs.
  */
 export function printNearFirst(
   out: Writer,

@@ -12,8 +12,8 @@ export interface CudaFunction {
 }
 
 /**
- * The block's number in the grid of the whole kernel, in the index type: a launch may run a range of its blocks only
- * (`cuda-work.ts`), so printers never name `blockIdx` or `gridDim` themselves.
+ * The block's number in the grid of the whole kernel, in the index type: a launch may run a range of its
+ * blocks only (`cuda-work.ts`), so printers never name `blockIdx` or `gridDim` themselves.
  */
 export const blockIndex = (params: Parameters, axis: 'x' | 'y' = 'x'): string =>
   `(${params.index})(blockIdx.${axis} + ${params.firstBlock(axis)})`;
@@ -24,7 +24,9 @@ export type TileGrid = readonly { readonly axis: number; readonly length: number
 export const gridSizes = (kernel: Kernel, grid: TileGrid): number[] =>
   grid.map(({ axis, length }) => Math.ceil(kernel.parallel[axis]! / length));
 
-/** Wraps a printed body. `minBlocks`: blocks that should fit a multiprocessor at once, which bounds registers. */
+/**
+ * Wraps a printed body. `minBlocks`: blocks that should fit a multiprocessor at once, which bounds registers.
+ */
 export function printFunction(
   name: string,
   body: Writer,

@@ -1,10 +1,13 @@
-/** What a CUDA launch is made of, as plain data: the CUDA program builder makes launch steps and scratch buffers of it. */
+/**
+ * What a CUDA launch is made of, as plain data: the CUDA program builder makes launch steps and scratch
+ * buffers of it.
+ */
 
 export type Dim3 = readonly [number, number, number];
 
 /**
- * Of a launch: a buffer of the kernel, a scratch buffer, bytes by value (a constant or a size), or where the launch's
- * blocks start in the grid of the whole (an unsigned 32-bit number; 0 where all of it runs).
+ * Of a launch: a buffer of the kernel, a scratch buffer, bytes by value (a constant or a size), or where the
+ * launch's blocks start in the grid of the whole (an unsigned 32-bit number; 0 where all of it runs).
  */
 export type CudaArgument =
   | { readonly buffer: number }

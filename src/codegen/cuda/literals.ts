@@ -1,6 +1,6 @@
 /**
- * Constants of generated code: the few values that stand in the source (zeros and identities of reductions), and the
- * bytes of a constant of the tape, which is an argument so that another value needs no other kernel.
+ * Constants of generated code: the few values that stand in the source (zeros and identities of reductions),
+ * and the bytes of a constant of the tape, which is an argument so that another value needs no other kernel.
  */
 
 import { byteLengthOf, type Complex, DTYPE_INFO, type DType, type Scalar } from '../../graph/dtype.js';

@@ -1,10 +1,11 @@
 /**
- * What decides on a GPU whether a loop goes on: two kernels of one thread, around and in the body of a CUDA graph's conditional node.
- * `native/cuda/loop-while.cpp` makes the graph, whose body does two steps:
+ * What decides on a GPU whether a loop goes on: two kernels of one thread, around and in the body of a CUDA
+ * graph's conditional node. `native/cuda/loop-while.cpp` makes the graph, whose body does two steps:
  *
  *     loop_begin → while (the handle's value) { a step, the next step, loop_go_on }
  *
- * A launch of the graph ends by itself after some time, so that a loop can be cancelled; the next one goes on where it ended.
+ * A launch of the graph ends by itself after some time, so that a loop can be cancelled; the next one goes on
+ * where it ended.
  */
 
 /** Bytes of the record: `struct Record` below, and `LoopRecord` of `native/runtime/loop.h`. */
@@ -13,7 +14,10 @@ export const LOOP_RECORD_BYTES = 24;
 export const LOOP_BEGIN = 'loop_begin';
 export const LOOP_GO_ON = 'loop_go_on';
 
-/** The toolkit's own declaration of the function is in a header that NVRTC does not bring. The driver has its code. */
+/**
+ * The toolkit's own declaration of the function is in a header that NVRTC does not bring. The driver has its
+ * code.
+ */
 export const LOOP_CHECK = `\
 extern "C" __device__ void cudaGraphSetConditional(unsigned long long handle, unsigned int value);
 

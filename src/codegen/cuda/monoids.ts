@@ -1,6 +1,6 @@
 /**
- * The reductions as monoids printed in CUDA C: what an accumulator holds, what it starts from, how an element and how
- * another accumulator joins it, and the result. One case per row of `graph/reductions.ts`.
+ * The reductions as monoids printed in CUDA C: what an accumulator holds, what it starts from, how an element
+ * and how another accumulator joins it, and the result. One case per row of `graph/reductions.ts`.
  */
 
 import type { Instruction } from '../../fusion/kernel/kernel.js';

@@ -1,7 +1,8 @@
 /**
- * Functions of expensive ops that stand apart and are called. To have a sine where it is used takes some dozens of
- * instructions, for each element of a thread; a kernel with hundreds of them takes NVRTC minutes, and with one copy of
- * each function a second. A call costs about as much as a few instructions, so kernels with a few such ops have none.
+ * Functions of expensive ops that stand apart and are called. To have a sine where it is used takes some
+ * dozens of instructions, for each element of a thread; a kernel with hundreds of them takes NVRTC minutes,
+ * and with one copy of each function a second. A call costs about as much as a few instructions, so kernels
+ * with a few such ops have none.
  */
 import type { Instruction, Kernel } from '../../fusion/kernel/kernel.js';
 import { DTYPES, type DType } from '../../graph/dtype.js';
@@ -9,7 +10,9 @@ import { CUDA_TYPE, type OpName, opRow } from '../../graph/ops.js';
 
 /** Cost (`OpRow.cost`) of such an op, at least. */
 const EXPENSIVE = 10;
-/** What the expensive ops of a kernel may cost together where each is compiled in its place: sixteen sines. */
+/**
+ * What the expensive ops of a kernel may cost together where each is compiled in its place: sixteen sines.
+ */
 const MOST_IN_PLACE = 256;
 
 /** Whether an op is many instructions. */

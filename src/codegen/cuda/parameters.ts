@@ -1,6 +1,7 @@
 /**
- * The parameters of one generated function, collected while its body is printed: buffers and scratch by address, and
- * constants, sizes and strides by value, so that neither another constant nor another size is another source.
+ * The parameters of one generated function, collected while its body is printed: buffers and scratch by
+ * address, and constants, sizes and strides by value, so that neither another constant nor another size is
+ * another source.
  *
  * Sizes and strides of one value are one parameter. Called by the schedule printers.
  */
@@ -23,8 +24,8 @@ export interface Divisor {
 }
 
 /**
- * Granlund and Montgomery, "Division by invariant integers using multiplication" (1994): with l = ⌈log2 d⌉ and
- * m = ⌊2^(w-1+l) / d⌋ + 1, n / d = (n m) >> (w-1+l) for every n < 2^(w-1).
+ * Granlund and Montgomery, "Division by invariant integers using multiplication" (1994): with l = ⌈log2 d⌉
+ * and m = ⌊2^(w-1+l) / d⌋ + 1, n / d = (n m) >> (w-1+l) for every n < 2^(w-1).
  */
 export function magicOf(size: number, width: IndexWidth): { magic: bigint; shift: number } {
   if (size < 2) throw new InternalError(`division of an index by ${size}`);

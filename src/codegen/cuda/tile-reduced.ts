@@ -1,6 +1,6 @@
 /**
- * Tiles of the reduced axes: a kernel whose reduced elements come in boxes, so that several of its loads find neighbours
- * side by side, each along another axis. Values do not change, only their order.
+ * Tiles of the reduced axes: a kernel whose reduced elements come in boxes, so that several of its loads find
+ * neighbours side by side, each along another axis. Values do not change, only their order.
  *
  *     reduced [i: 96, j: 64] in tiles of [i: 8, j: 4]   →   reduced [i: 12, j: 16, 8, 4]
  */

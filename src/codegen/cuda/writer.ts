@@ -1,5 +1,6 @@
 /**
- * Text of generated code, line by line, with indentation. Every printer of CUDA C in this folder writes through it.
+ * Text of generated code, line by line, with indentation. Every printer of CUDA C in this folder writes
+ * through it.
  */
 export class Writer {
   readonly #lines: string[] = [];

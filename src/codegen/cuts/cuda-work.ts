@@ -1,9 +1,11 @@
 /**
- * How the launches of a CUDA kernel are run block range by block range, and what a range touches (`work.ts`). Generated
- * functions add the launch's first block to their own, so that a part is the same code as the whole (`function.ts`).
+ * How the launches of a CUDA kernel are run block range by block range, and what a range touches (`work.ts`).
+ * Generated functions add the launch's first block to their own, so that a part is the same code as the whole
+ * (`function.ts`).
  *
- * Regions are exact at their ends: the first and the last element of each that some thread touches, clamped to the
- * buffer. Called by the planner, for kernels that a GPU runs as one (`expandForDevice` splits the others).
+ * Regions are exact at their ends: the first and the last element of each that some thread touches, clamped
+ * to the buffer. Called by the planner, for kernels that a GPU runs as one (`expandForDevice` splits the
+ * others).
  */
 import { liveValues, loadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
 import { type Box, boxesOfRange } from '../../fusion/kernel/boxes.js';
@@ -28,7 +30,10 @@ import { mergeRegions, type Part, periodOf, type Region, regionsOf, type Work, t
 const NO_WORKS: Works = { rows: undefined, phases: [], phaseScratch: [], pitches: new Map() };
 const NOTHING: Part = [0, 0, 0, 1];
 
-/** The ways to cut a kernel that is printed with `schedule`. A kernel of split phases, or of no elements, has none. */
+/**
+ * The ways to cut a kernel that is printed with `schedule`. A kernel of split phases, or of no elements, has
+ * none.
+ */
 export function cudaWorks(kernel: Kernel, schedule: Schedule = scheduleOf(kernel)): Works {
   const normal = normalize(kernel);
   switch (schedule.kind) {
@@ -147,8 +152,8 @@ function stencilWork(kernel: Kernel, schedule: StencilSchedule): Work {
 }
 
 /**
- * Ranges of rows (results of a reduction) that every launch can take: launch k has blocks of `blocks[k]` rows, powers of
- * two; the first has `slots` of them one over the other.
+ * Ranges of rows (results of a reduction) that every launch can take: launch k has blocks of `blocks[k]`
+ * rows, powers of two; the first has `slots` of them one over the other.
  */
 function rowWork(kernel: Kernel, blocks: readonly number[], slots: number): Work {
   const rows = product(kernel.parallel);
@@ -171,8 +176,8 @@ function rowWork(kernel: Kernel, blocks: readonly number[], slots: number): Work
 }
 
 /**
- * Ranges of tiles along all axes of a grid but the last, which stay whole so that results leave in order; along the
- * last one too where there is a single tile of the others.
+ * Ranges of tiles along all axes of a grid but the last, which stay whole so that results leave in order;
+ * along the last one too where there is a single tile of the others.
  */
 function gridWork(kernel: Kernel, grid: TileGrid): Work {
   const sizes = gridSizes(kernel, grid);
@@ -198,7 +203,10 @@ function gridWork(kernel: Kernel, grid: TileGrid): Work {
   };
 }
 
-/** A reduction: by rows, or by slots of the reduced axes, which leave partial results that the second launch combines. */
+/**
+ * A reduction: by rows, or by slots of the reduced axes, which leave partial results that the second launch
+ * combines.
+ */
 function reduceWorks(kernel: Kernel, schedule: ReduceSchedule): Works {
   const block = reduceBlock(schedule);
   const { slots } = schedule;
@@ -213,7 +221,9 @@ function reduceWorks(kernel: Kernel, schedule: ReduceSchedule): Works {
   };
 }
 
-/** Pairs: by tiles, or by slots of the reduced axes. Results of few tiles are small: their rows are not cut. */
+/**
+ * Pairs: by tiles, or by slots of the reduced axes. Results of few tiles are small: their rows are not cut.
+ */
 function pairWorks(kernel: Kernel, schedule: PairSchedule): Works {
   const grid = pairGrid(kernel, schedule);
   if (schedule.slots === 1) return whole(kernel, gridWork(kernel, grid));

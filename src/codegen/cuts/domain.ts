@@ -1,6 +1,6 @@
 /**
- * Brings a kernel's domain into the form the CUDA schedules choose from: parallel axes in memory order (outermost
- * strides first) and neighbours merged where every access walks them as one. Values do not change.
+ * Brings a kernel's domain into the form the CUDA schedules choose from: parallel axes in memory order
+ * (outermost strides first) and neighbours merged where every access walks them as one. Values do not change.
  *
  *     parallel [4, 8, 16] with strides (1, 64, 4)   →   parallel [128, 4] with strides (4, 1)
  */
@@ -8,7 +8,10 @@ import { affineLoadsOf, dropUnitAxes, mergeAxes, permuteAxes, sizesOf } from '..
 import type { Affine, Kernel } from '../../fusion/kernel/kernel.js';
 import { levelsOf } from '../../fusion/kernel/levels.js';
 
-/** Whether axis `inner` may stay inside axis `outer`, by what each access says: undefined where none says anything. */
+/**
+ * Whether axis `inner` may stay inside axis `outer`, by what each access says: undefined where none says
+ * anything.
+ */
 function ordered(accesses: readonly Affine[], outer: number, inner: number): boolean | undefined {
   let verdict: boolean | undefined;
   for (const { strides } of accesses) {

@@ -1,9 +1,10 @@
 /**
  * Pitches: buffers as rows, so that a tile that needs some columns of an array has a window of those alone.
  *
- * A window of rows has its own distance from row to row. The code for it is that of the whole with other strides: an
- * access that walks rows and columns apart walks them as far apart as they lie in the window. Strides are arguments
- * of generated functions and words of tapes, which schedules and orders of sums do not depend on.
+ * A window of rows has its own distance from row to row. The code for it is that of the whole with other
+ * strides: an access that walks rows and columns apart walks them as far apart as they lie in the window.
+ * Strides are arguments of generated functions and words of tapes, which schedules and orders of sums do not
+ * depend on.
  *
  *     y.T[i, j] = y[j + 16384 i] with windows of 64 columns   →   y[j + 64 i]
  *
@@ -22,7 +23,10 @@ export interface Rows {
 /** For some buffers of a kernel, elements from row to row. */
 export type Pitches = ReadonlyMap<number, number>;
 
-/** An affine function as row and column: `rows * pitch + columns`, with 0 <= columns < pitch on the whole domain. */
+/**
+ * An affine function as row and column: `rows * pitch + columns`, with 0 <= columns < pitch on the whole
+ * domain.
+ */
 export interface Split {
   readonly rows: Affine;
   readonly columns: Affine;
@@ -30,7 +34,9 @@ export interface Split {
 
 const wholeBox = (kernel: Kernel): Box => sizesOf(kernel).map((size) => [0, Math.max(1, size)] as const);
 
-/** `undefined`: some step goes from one row into another, or the access reaches nothing, or it is a gather. */
+/**
+ * `undefined`: some step goes from one row into another, or the access reaches nothing, or it is a gather.
+ */
 function split(access: Access, domain: Box, pitch: number): Split | undefined {
   const inside = access.index === undefined ? insideOf(access.bounds, domain) : undefined;
   return inside && splitInRows(access, inside, pitch);
@@ -96,8 +102,8 @@ function accessesByBuffer(kernel: Kernel): Map<number, Access[]> {
 const FURTHER = 4096;
 
 /**
- * The pitches by which all accesses of a buffer can be split, for each buffer that has any. `keeps`: whether code that was
- * chosen for an access will do for one with rows elsewhere.
+ * The pitches by which all accesses of a buffer can be split, for each buffer that has any. `keeps`: whether
+ * code that was chosen for an access will do for one with rows elsewhere.
  */
 export function pitchesOf(
   kernel: Kernel,
@@ -129,7 +135,9 @@ export function pitchesOf(
   return found;
 }
 
-/** A kernel in the domain that it is printed or encoded for, with strides as its buffers' windows have them. */
+/**
+ * A kernel in the domain that it is printed or encoded for, with strides as its buffers' windows have them.
+ */
 export function inWindows(kernel: Kernel): Kernel {
   if (kernel.buffers.every(({ pitch }) => pitch === undefined)) return kernel;
   const domain = wholeBox(kernel);

@@ -1,6 +1,6 @@
 /**
- * Splits a kernel of several phases into kernels of one phase: results of a phase's reductions go to buffers of their
- * own, one value a row, that the later kernels load.
+ * Splits a kernel of several phases into kernels of one phase: results of a phase's reductions go to buffers
+ * of their own, one value a row, that the later kernels load.
  *
  *     softmax of one long row   →   reduce max   |   reduce sum of exp   |   map: exp, divide
  *

@@ -1,16 +1,20 @@
 /**
  * Work: how a kernel can be run part by part, and what a part touches.
  *
- * A part runs the very code of the whole kernel on a range of its blocks (CUDA) or tiles (CPU), with the same schedule
- * and the same addresses relative to each buffer's start. The bits of a result therefore do not depend on how a kernel
- * was cut. `exec/tiles/sweeps.ts` cuts jobs that do not fit into memory; each code generator says how its kernels can be cut.
+ * A part runs the very code of the whole kernel on a range of its blocks (CUDA) or tiles (CPU), with the same
+ * schedule and the same addresses relative to each buffer's start. The bits of a result therefore do not
+ * depend on how a kernel was cut. `exec/tiles/sweeps.ts` cuts jobs that do not fit into memory; each code
+ * generator says how its kernels can be cut.
  */
 
 import { type Box, footprintOf, insideOf } from '../../fusion/kernel/boxes.js';
 import type { Access, Kernel } from '../../fusion/kernel/kernel.js';
 import { type Pitches, type Rows, reachInRows } from './pitch.js';
 
-/** Elements [first, last) of a kernel's buffer: the smallest range that holds all that a part reads, or writes. */
+/**
+ * Elements [first, last) of a kernel's buffer: the smallest range that holds all that a part reads, or
+ * writes.
+ */
 export interface Region {
   /** Position in `Kernel.buffers`. */
   readonly buffer: number;
@@ -20,7 +24,10 @@ export interface Region {
   readonly rows?: Rows;
 }
 
-/** What a range of units runs: one entry for each launch of the kernel, blocks [x0, x1) × [y0, y1) of its grid. */
+/**
+ * What a range of units runs: one entry for each launch of the kernel, blocks [x0, x1) × [y0, y1) of its
+ * grid.
+ */
 export type Part = readonly [x0: number, x1: number, y0: number, y1: number];
 
 /** A way to cut a kernel: its units, in order, can be run in ranges. */
@@ -32,15 +39,21 @@ export interface Work {
     last: number,
     pitches?: Pitches,
   ) => { readonly reads: readonly Region[]; readonly writes: readonly Region[] };
-  /** The parts of the kernel's launches that run units [first, last). A launch that has nothing to do has x0 = x1. */
+  /**
+   * The parts of the kernel's launches that run units [first, last). A launch that has nothing to do has x0 =
+   * x1.
+   */
   readonly parts: (first: number, last: number) => readonly Part[];
-  /** Ranges of units that tiles had better not cross the ends of: what lies on both sides of one is far apart. */
+  /**
+   * Ranges of units that tiles had better not cross the ends of: what lies on both sides of one is far apart.
+   */
   readonly period?: number;
 }
 
 /**
- * The ways to cut a kernel. Along its rows, a range of units leaves finished results. Along its reduced axes, it leaves
- * partial results in scratch memory; what finishes them runs once after the last unit, and touches all of `finish`.
+ * The ways to cut a kernel. Along its rows, a range of units leaves finished results. Along its reduced axes,
+ * it leaves partial results in scratch memory; what finishes them runs once after the last unit, and touches
+ * all of `finish`.
  */
 export interface Works {
   readonly rows: Work | undefined;

@@ -1,6 +1,6 @@
 /**
- * CallRow: all that planning, cutting, issuing and printing ask of a call. A routine is a row of `table.ts`, a form of its data in
- * `call.ts` and the file that implements the row; nothing else names it.
+ * CallRow: all that planning, cutting, issuing and printing ask of a call. A routine is a row of `table.ts`,
+ * a form of its data in `call.ts` and the file that implements the row; nothing else names it.
  */
 import type { GraphNode } from '../../graph/graph.js';
 import type { StepSpec } from '../native/native-types.js';
@@ -58,7 +58,10 @@ export interface CallRow<Step extends CallStep> {
     readonly canRun: (step: Step) => boolean;
     readonly size: (swept: SweptTask, step: Step, room: number, rules: SlotRules) => SizedSweep | NoFit;
   };
-  /** The step with the strides that its operands have in slots of a sweep, whose rows are `inSlot` bytes apart. */
+  /**
+   * The step with the strides that its operands have in slots of a sweep, whose rows are `inSlot` bytes
+   * apart.
+   */
   readonly inSlots: (step: Step, pitches: BytePitches, inSlot: BytePitches) => Step;
   /** Its step in a native program, the same on every device. */
   readonly spec: (step: Step) => Exclude<StepSpec, { kind: 'sweep' }>;

@@ -1,6 +1,6 @@
 /**
- * Calls: steps of a plan that a library or a routine of Weft's own does as a whole, as plain data. All code that looks into one is
- * in its row (`call-row.ts`, `table.ts`).
+ * Calls: steps of a plan that a library or a routine of Weft's own does as a whole, as plain data. All code
+ * that looks into one is in its row (`call-row.ts`, `table.ts`).
  */
 import type { DType } from '../../graph/dtype.js';
 
@@ -13,7 +13,10 @@ interface CallBase {
   readonly nodes: readonly number[];
 }
 
-/** A matrix operand of a plan's buffer, in elements: element (b, i, j) is at `offset + b * batchStride + i * rowStride + j * columnStride`. */
+/**
+ * A matrix operand of a plan's buffer, in elements: element (b, i, j) is at `offset + b * batchStride + i *
+ * rowStride + j * columnStride`.
+ */
 export interface MatrixOperand {
   readonly buffer: number;
   readonly offset: number;
@@ -44,7 +47,10 @@ export interface WorkspaceNeed {
   readonly least: number;
 }
 
-/** How long a step takes when it runs alone, how much of the device it fills then, up to 1, and what it takes the host to queue it. */
+/**
+ * How long a step takes when it runs alone, how much of the device it fills then, up to 1, and what it takes
+ * the host to queue it.
+ */
 export interface StepCost {
   readonly seconds: number;
   readonly share: number;

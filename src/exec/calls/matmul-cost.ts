@@ -1,15 +1,18 @@
 /**
- * How long a matrix product by panels takes on a GPU, roughly: what choosing between panels goes by. Handed to
- * `sweep-slots.ts` by `program-cuda.ts`.
+ * How long a matrix product by panels takes on a GPU, roughly: what choosing between panels goes by. Handed
+ * to `sweep-slots.ts` by `program-cuda.ts`.
  *
- * The first tile waits for its operands and the last for its result to leave; between the two, copies and arithmetic go
- * on at once. Products are computed in blocks, as many at a time as the device has multiprocessors: a tile of few blocks
- * leaves some of those idle.
+ * The first tile waits for its operands and the last for its result to leave; between the two, copies and
+ * arithmetic go on at once. Products are computed in blocks, as many at a time as the device has
+ * multiprocessors: a tile of few blocks leaves some of those idle.
  */
 import type { DType } from '../../graph/dtype.js';
 import type { MatmulStep, StepCost } from './call.js';
 
-/** A product in tiles of at most `rows` × `columns`; bytes copied in all, before the first tile and after the last. */
+/**
+ * A product in tiles of at most `rows` × `columns`; bytes copied in all, before the first tile and after the
+ * last.
+ */
 export interface PanelWork {
   readonly rows: number;
   readonly columns: number;
@@ -25,7 +28,10 @@ const BUS_RATE = 50e9;
 const TILE_SECONDS = 2e-5;
 const BLOCK = 128;
 
-/** Multiplications and additions a second of large products on an H200; between GPUs, the ratio to the bus differs little. */
+/**
+ * Multiplications and additions a second of large products on an H200; between GPUs, the ratio to the bus
+ * differs little.
+ */
 const PRODUCT_RATE: Partial<Readonly<Record<DType, number>>> = {
   float16: 700e12,
   bfloat16: 700e12,

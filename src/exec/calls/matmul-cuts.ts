@@ -1,6 +1,7 @@
 /**
- * How a matrix product is run in parts: along its batch or its rows, or along its columns, which finishes those of the
- * result, and along the contracted axis, where every part adds to the whole result in order. Called by `sweep-tasks.ts`.
+ * How a matrix product is run in parts: along its batch or its rows, or along its columns, which finishes
+ * those of the result, and along the contracted axis, where every part adds to the whole result in order.
+ * Called by `sweep-tasks.ts`.
  */
 
 import { rowsIn, type Split, splitInRows } from '../../codegen/cuts/pitch.js';
@@ -12,8 +13,8 @@ import type { MatmulStep, MatrixOperand } from './call.js';
 import { matmulGranule } from './matmul-parts.js';
 
 /**
- * Rows, columns and contracted indices that stay together: a multiple of what libraries and our own kernels block by, so
- * that parts are computed as they are in the whole.
+ * Rows, columns and contracted indices that stay together: a multiple of what libraries and our own kernels
+ * block by, so that parts are computed as they are in the whole.
  */
 export const ROW_GRANULE = 64;
 export const CONTRACTED_GRANULE = 4096;

@@ -1,7 +1,8 @@
 /**
- * A matrix product of which neither the rows nor the columns alone can be cut far enough: panels of one operand stay on
- * the device while tiles of the other pass, and blocks of the result leave one by one. Where panels are too long for
- * that, both are cut along the contracted axis, too, and a block leaves when all parts have been added to it.
+ * A matrix product of which neither the rows nor the columns alone can be cut far enough: panels of one
+ * operand stay on the device while tiles of the other pass, and blocks of the result leave one by one. Where
+ * panels are too long for that, both are cut along the contracted axis, too, and a block leaves when all
+ * parts have been added to it.
  */
 import { joinRows } from '../../codegen/cuts/pitch.js';
 import { byteLengthOf } from '../../graph/dtype.js';
@@ -32,8 +33,8 @@ export interface PanelTile {
 }
 
 /**
- * How a product is cut: into `rows` ranges of rows and `columns` ranges of columns, the outer ones of which change slowly,
- * and `depths` ranges of the contracted axis, which follow each other for every block.
+ * How a product is cut: into `rows` ranges of rows and `columns` ranges of columns, the outer ones of which
+ * change slowly, and `depths` ranges of the contracted axis, which follow each other for every block.
  */
 export interface PanelCounts {
   readonly rows: number;
@@ -163,8 +164,8 @@ export const canRunByPanels = ({ batch, m, n, a, b }: MatmulStep): boolean =>
   batch === 1 && m > 1 && n > 1 && a.buffer !== b.buffer;
 
 /**
- * A matrix product by panels: of what fits, what takes least time. Panels are cut along the contracted axis only where no
- * other way fits, then with as few slots as that takes.
+ * A matrix product by panels: of what fits, what takes least time. Panels are cut along the contracted axis
+ * only where no other way fits, then with as few slots as that takes.
  */
 export function sizePanels(
   swept: SweptTask,
@@ -189,7 +190,10 @@ export function sizePanels(
   return { needed, step };
 }
 
-/** The best of the panels that are cut along the contracted axis no more than they have to be, and into at most `depths`. */
+/**
+ * The best of the panels that are cut along the contracted axis no more than they have to be, and into at
+ * most `depths`.
+ */
 function bestPanels(
   swept: SweptTask,
   step: MatmulStep,
@@ -242,7 +246,10 @@ function counts(most: number): number[] {
   return [...found, most];
 }
 
-/** Rows of a window lie in its slot a multiple of 256 bytes apart. A panel that stays needs two slots, to be read ahead. */
+/**
+ * Rows of a window lie in its slot a multiple of 256 bytes apart. A panel that stays needs two slots, to be
+ * read ahead.
+ */
 function panelSlots(
   step: MatmulStep,
   swept: SweptTask,

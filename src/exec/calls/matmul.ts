@@ -1,6 +1,7 @@
 /**
- * The matrix product as a call: cuBLAS on a GPU, a BLAS library or Weft's own blocked product on the CPU. Operands are read by
- * their strides; parts along the batch, rows, columns and the contracted axis have the bits of the whole (`matmul-cuts.ts`).
+ * The matrix product as a call: cuBLAS on a GPU, a BLAS library or Weft's own blocked product on the CPU.
+ * Operands are read by their strides; parts along the batch, rows, columns and the contracted axis have the
+ * bits of the whole (`matmul-cuts.ts`).
  */
 
 import { byteLengthOf, type DType, dtypeCode, isHalf } from '../../graph/dtype.js';
@@ -60,15 +61,21 @@ function specOf({ dtype, m, n, k, batch, a, b, c, workspace }: MatmulStep): Prod
   return { kind: 'matmul', dtype: dtypeCode(dtype), m, n, k, batch, a, b, c, workspace };
 }
 
-/** cuBLAS is given this much workspace at most, as NVIDIA recommends for Hopper, and at least, below which it may fail. */
+/**
+ * cuBLAS is given this much workspace at most, as NVIDIA recommends for Hopper, and at least, below which it
+ * may fail.
+ */
 const MOST_WORKSPACE = 32 * 2 ** 20;
 const LEAST_WORKSPACE = 64 * 2 ** 10;
-/** At most for a float32 product whose result is larger than all that: measured on an H200, where more made it a ninth slower. */
+/**
+ * At most for a float32 product whose result is larger than all that: measured on an H200, where more made it
+ * a ninth slower.
+ */
 const WIDE_WORKSPACE = 4 * 2 ** 20;
 
 /**
- * No more than the product's operands and result take: sums that are split need a part of that. It depends on the product
- * alone, for with it cuBLAS chooses the order of sums.
+ * No more than the product's operands and result take: sums that are split need a part of that. It depends on
+ * the product alone, for with it cuBLAS chooses the order of sums.
  */
 function cublasWorkspace({ dtype, m, n, k, batch }: MatmulStep): WorkspaceNeed {
   const touched = batch * (m * k + k * n + m * n) * byteLengthOf(dtype);
@@ -90,7 +97,10 @@ function explain({ batch, m, n, k, dtype }: MatmulStep, device: string): CallTex
   };
 }
 
-/** The routine behind a product on the CPU: a library orders its sums as it likes, Weft's kernels by the shapes alone. */
+/**
+ * The routine behind a product on the CPU: a library orders its sums as it likes, Weft's kernels by the
+ * shapes alone.
+ */
 function computedBy(dtype: DType): string {
   const { blas } = cpuInfo();
   if (blas === null || isHalf(dtype)) return " by Weft's own kernels";

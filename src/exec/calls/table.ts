@@ -1,4 +1,6 @@
-/** The table of calls: what libraries and routines of Weft's own do as a whole, a row each (`call-row.ts`). */
+/**
+ * The table of calls: what libraries and routines of Weft's own do as a whole, a row each (`call-row.ts`).
+ */
 import type { CallName, CallStep } from './call.js';
 import type { CallRow } from './call-row.js';
 import { MATMUL } from './matmul.js';

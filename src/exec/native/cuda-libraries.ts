@@ -1,8 +1,10 @@
 /**
- * Where the CUDA libraries may be: for each, an ordered list of names and paths that the native side tries to load.
+ * Where the CUDA libraries may be: for each, an ordered list of names and paths that the native side tries to
+ * load.
  *
- * An override stands alone. Otherwise: the loader's path, toolkits, and Python environments (pip and conda packages).
- * Whether a file is a library that will do (its version, its entry points) is decided by `native/cuda/library.cpp`.
+ * An override stands alone. Otherwise: the loader's path, toolkits, and Python environments (pip and conda
+ * packages). Whether a file is a library that will do (its version, its entry points) is decided by
+ * `native/cuda/library.cpp`.
  */
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,8 +1,9 @@
 /**
  * Devices by name: which exist, and which one a compute runs on.
  *
- * A device named by the user is used or refused, never replaced. With no name, arrays that stay on a device decide, then
- * the setting `WEFT_DEVICE`, then the first usable GPU, then the CPU; `explain()` says which and why.
+ * A device named by the user is used or refused, never replaced. With no name, arrays that stay on a device
+ * decide, then the setting `WEFT_DEVICE`, then the first usable GPU, then the CPU; `explain()` says which and
+ * why.
  */
 
 import { formatValue } from '../../graph/format.js';
@@ -145,8 +146,9 @@ function checkAlike(names: readonly string[]): void {
 }
 
 /**
- * Chooses the devices of a compute from what the user named and from where stored inputs are: `holders` has the devices of
- * each. One array may be on several; several arrays on different devices meet only where devices are named.
+ * Chooses the devices of a compute from what the user named and from where stored inputs are: `holders` has
+ * the devices of each. One array may be on several; several arrays on different devices meet only where
+ * devices are named.
  */
 export function chooseDevices(
   {

@@ -1,4 +1,6 @@
-/** Typed arrays over host memory: which array class holds which dtype, and how large the engine makes them. */
+/**
+ * Typed arrays over host memory: which array class holds which dtype, and how large the engine makes them.
+ */
 import { constants } from 'node:buffer';
 import type { DType } from '../../graph/dtype.js';
 import { DTYPE_INFO } from '../../graph/dtype.js';
@@ -31,8 +33,8 @@ const ARRAY_CLASS: Readonly<Record<DType, ArrayClass>> = {
 /** The most values of a typed array: 2 ** 32 on Node 20, and more than any memory holds from Node 22 on. */
 const MOST_VALUES = constants.MAX_LENGTH;
 /**
- * The most bytes of an ArrayBuffer over memory that the engine did not allocate: Node makes it as a Buffer. A larger result
- * is an ArrayBuffer of the engine's, which runs write to.
+ * The most bytes of an ArrayBuffer over memory that the engine did not allocate: Node makes it as a Buffer. A
+ * larger result is an ArrayBuffer of the engine's, which runs write to.
  */
 export const MOST_EXTERNAL_BYTES = constants.MAX_LENGTH;
 

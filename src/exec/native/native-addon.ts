@@ -1,6 +1,6 @@
 /**
- * Loads the native addon, the only place that does, and gives its failures the classes of `errors.ts`. What the addon exports is
- * called by `native.ts`, `native-run.ts` and `native-cuda.ts`.
+ * Loads the native addon, the only place that does, and gives its failures the classes of `errors.ts`. What
+ * the addon exports is called by `native.ts`, `native-run.ts` and `native-cuda.ts`.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -123,7 +123,10 @@ function load(): Addon {
   }
 }
 
-/** Says how to build the addon, and why that failed when the package was installed: see `scripts/build-native.mjs`. */
+/**
+ * Says how to build the addon, and why that failed when the package was installed: see
+ * `scripts/build-native.mjs`.
+ */
 function notBuilt(path: string): string {
   const note = join(PACKAGE, 'build', 'failure.txt');
   const failure = existsSync(note) ? `, since its building failed: ${readFileSync(note, 'utf8').trim()}` : '';
@@ -160,7 +163,10 @@ export function cudaAddon(): Addon {
   return addon();
 }
 
-/** The code of a file's failure: the system's name for an error number, `ENOENT`, or one of Weft's own as it is. */
+/**
+ * The code of a file's failure: the system's name for an error number, `ENOENT`, or one of Weft's own as it
+ * is.
+ */
 const fileCode = (status: string | undefined): string | undefined =>
   status !== undefined && /^\d+$/.test(status) ? getSystemErrorName(-Number(status)) : status;
 

@@ -1,4 +1,7 @@
-/** What there is of CUDA: its libraries, its devices, pinned memory and NVRTC. Its calls that take time return promises. */
+/**
+ * What there is of CUDA: its libraries, its devices, pinned memory and NVRTC. Its calls that take time return
+ * promises.
+ */
 import { CompileError, DeviceError } from '../../host/errors.js';
 import { addon, cudaAddon, guarded, settled } from './native-addon.js';
 import type { CompiledImage, CudaEntryPoints, CudaInfo, KeptObjects } from './native-types.js';
@@ -42,15 +45,17 @@ const info: CudaInfo = {
   },
 };
 
-/** What there is of CUDA; never throws for what is missing. Loading a library takes a moment: see `probeCuda`. */
+/**
+ * What there is of CUDA; never throws for what is missing. Loading a library takes a moment: see `probeCuda`.
+ */
 export const cudaInfo = (): CudaInfo => info;
 
 /** Loads the driver and NVRTC on a native thread, so that reading `cudaInfo()` after it does not block. */
 export const probeCuda = (): Promise<void> => settled(guarded(() => cudaAddon().probeCuda()));
 
 /**
- * Pinned host memory of undefined contents, which GPUs copy from and to directly; counted among a device's staging memory
- * until it is collected. Rejects with `MemoryError` where the system has no more.
+ * Pinned host memory of undefined contents, which GPUs copy from and to directly; counted among a device's
+ * staging memory until it is collected. Rejects with `MemoryError` where the system has no more.
  */
 export const allocatePinned = (device: string, byteLength: number): Promise<ArrayBuffer> =>
   settled(guarded(() => cudaAddon().allocatePinned(device, byteLength)));
@@ -58,10 +63,15 @@ export const allocatePinned = (device: string, byteLength: number): Promise<Arra
 /** Opens a CUDA device (`cuda:N`); rejects with `DeviceError` where it cannot be used. */
 export const openDevice = (device: string): Promise<{ readonly freeBytes: number }> =>
   settled(guarded(() => cudaAddon().openDevice(device)));
-/** What a CUDA device (`cuda:N`) keeps while no run is under way: what else exists was left behind. For finding leaks. */
+/**
+ * What a CUDA device (`cuda:N`) keeps while no run is under way: what else exists was left behind. For
+ * finding leaks.
+ */
 export const keptObjects = (device: string): Promise<KeptObjects> =>
   settled(guarded(() => cudaAddon().keptObjects(device)));
-/** Whether the driver refused a graph with a loop on a device (`cuda:N`) that was used, although it has them. */
+/**
+ * Whether the driver refused a graph with a loop on a device (`cuda:N`) that was used, although it has them.
+ */
 export const refusesLoops = (device: string): boolean => guarded(() => cudaAddon().refusesLoops(device));
 /** The symbols that the addon looks up in each CUDA library. */
 export const cudaEntryPoints = (): CudaEntryPoints => guarded(() => addon().cudaEntryPoints());
@@ -84,8 +94,8 @@ const MINIMAL = '--minimal';
 const MINIMAL_SINCE = [12, 4] as const;
 
 /**
- * Compiles CUDA C with NVRTC, several sources at a time on native threads. Rejects with `CompileError`, which holds the
- * compiler's log and the numbered source.
+ * Compiles CUDA C with NVRTC, several sources at a time on native threads. Rejects with `CompileError`, which
+ * holds the compiler's log and the numbered source.
  */
 export async function compileCuda(source: string, options: readonly string[]): Promise<CompiledImage> {
   const all = isAtLeast(nvrtcVersion(), MINIMAL_SINCE) ? [...options, MINIMAL] : options;

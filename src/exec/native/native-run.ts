@@ -1,6 +1,7 @@
 /**
- * Programs and their runs: a program is created once from plain data and run many times. All waiting, copying and computing
- * happens on native threads. Called by `program.ts`, `evaluate.ts` and what runs several programs.
+ * Programs and their runs: a program is created once from plain data and run many times. All waiting, copying
+ * and computing happens on native threads. Called by `program.ts`, `evaluate.ts` and what runs several
+ * programs.
  */
 
 import type { DeviceBuffer } from '../../graph/expr.js';
@@ -72,8 +73,8 @@ class NativeBuffer implements DeviceBuffer {
 }
 
 /**
- * Host memory of undefined contents for results that several runs write to, on a device and on others of its kind. It is
- * page-locked where it comes again: no more than `lockByteLength` of results in all.
+ * Host memory of undefined contents for results that several runs write to, on a device and on others of its
+ * kind. It is page-locked where it comes again: no more than `lockByteLength` of results in all.
  */
 export function allocateHost(
   device: string,
@@ -181,12 +182,12 @@ export function createProgram(spec: ProgramSpec): NativeProgram {
 }
 
 /**
- * Runs a program. `inputs` has one entry for each buffer of role `input`, in order: an array of exactly its bytes, which
- * must not be written to until the promise settles, several of them one after the other, a region of a file, a reader, or a
- * buffer on the program's device.
+ * Runs a program. `inputs` has one entry for each buffer of role `input`, in order: an array of exactly its
+ * bytes, which must not be written to until the promise settles, several of them one after the other, a
+ * region of a file, a reader, or a buffer on the program's device.
  *
- * Rejects with `ArgumentError` (inputs that do not fit), `FileError`, `MemoryError`, `DeviceError`, `DeviceLostError`, or an
- * `AbortError` after `cancel(options.cancel)`.
+ * Rejects with `ArgumentError` (inputs that do not fit), `FileError`, `MemoryError`, `DeviceError`,
+ * `DeviceLostError`, or an `AbortError` after `cancel(options.cancel)`.
  */
 export function run(
   program: NativeProgram,

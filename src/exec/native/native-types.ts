@@ -9,26 +9,32 @@ import type { MatrixOperand } from '../calls/call.js';
 import type { LoopSkew, LoopState, StreamPlan, SweepWindows } from '../plan/plan.js';
 
 export interface BufferSpec {
-  /** `spill`: host memory of the run, which sweeps write and read in windows; `state`: a loop says where it lies. */
+  /**
+   * `spill`: host memory of the run, which sweeps write and read in windows; `state`: a loop says where it
+   * lies.
+   */
   readonly role: 'input' | 'output' | 'temporary' | 'spill' | 'state';
   readonly byteLength: number;
   /** Byte offset in the arena, for temporaries: a multiple of 64 on the CPU, of 256 on a GPU. */
   readonly offset: number;
   /**
-   * Whether only windows of it are ever on the device, brought in and out by sweeps. An input is then not copied as a
-   * whole, an output has no memory on the device and is wanted on the host, a temporary has slots only.
+   * Whether only windows of it are ever on the device, brought in and out by sweeps. An input is then not
+   * copied as a whole, an output has no memory on the device and is wanted on the host, a temporary has slots
+   * only.
    */
   readonly windowed?: boolean | undefined;
-  /** Of an input of the CPU that is not in memory: whoever computes a block of a tape reads its elements then. */
+  /**
+   * Of an input of the CPU that is not in memory: whoever computes a block of a tape reads its elements then.
+   */
   readonly readInBlocks?: boolean | undefined;
   /** Of a windowed output that stays on its device: the bytes [first, last) that are there. */
   readonly part?: readonly [first: number, last: number] | undefined;
 }
 
 /**
- * An argument of a CUDA kernel: a buffer's address, the bytes of a scalar, or the number of the first block that runs
- * (unsigned, 32 bits): that of a tile's range in a sweep, else 0; or how many steps of its loop it does (the same), or how many were
- * done before (signed, 64 bits).
+ * An argument of a CUDA kernel: a buffer's address, the bytes of a scalar, or the number of the first block
+ * that runs (unsigned, 32 bits): that of a tile's range in a sweep, else 0; or how many steps of its loop it
+ * does (the same), or how many were done before (signed, 64 bits).
  */
 export type LaunchArgument =
   | { readonly buffer: number }
@@ -67,7 +73,10 @@ export type StepSpec =
     }
   /** Sets a buffer's bytes to 0. */
   | { readonly kind: 'zero'; readonly buffer: number }
-  /** One phase of a tape over ranges of its slots; partial results stay in the last buffer, its scratch memory. */
+  /**
+   * One phase of a tape over ranges of its slots; partial results stay in the last buffer, its scratch
+   * memory.
+   */
   | {
       readonly kind: 'tapePhase';
       readonly tape: TapeSpec;
@@ -97,7 +106,10 @@ export interface LoopSpec {
   readonly states: readonly LoopState[];
   /** Where sweeps are among them, states may lie in host memory. */
   readonly body: readonly StepSpec[];
-  /** What decides on a GPU whether to go on, and the temporary of `LOOP_RECORD_BYTES` that it counts in; see `loop-check.ts`. */
+  /**
+   * What decides on a GPU whether to go on, and the temporary of `LOOP_RECORD_BYTES` that it counts in; see
+   * `loop-check.ts`.
+   */
   readonly check?:
     | { readonly image: number; readonly begin: string; readonly goOn: string; readonly record: number }
     | undefined;
@@ -117,19 +129,26 @@ export type SweepBuffer = SweepWindows;
 export interface SweepStep {
   readonly step: Exclude<StepSpec, SweepSpec>;
   /**
-   * For each tile, six numbers: blocks [x0, x1) × [y0, y1) of a launch, tiles [x0, x1) of a tape, slots [y0, y1) of a tape's phase,
-   * rows [x0, x1), columns [y0, y1) and contracted indices [z0, z1) of a matrix product, which adds to its result where
-   * z0 > 0. Rows of a batch are counted on through all its matrices: of several, x0 and x1 are multiples of m.
-   * Nothing runs where x0 = x1. Of a loop, for each tile the numbers of every step of its body: the tile goes through all its runs.
+   * For each tile, six numbers: blocks [x0, x1) × [y0, y1) of a launch, tiles [x0, x1) of a tape, slots [y0,
+   * y1) of a tape's phase, rows [x0, x1), columns [y0, y1) and contracted indices [z0, z1) of a matrix
+   * product, which adds to its result where z0 > 0. Rows of a batch are counted on through all its matrices:
+   * of several, x0 and x1 are multiples of m. Nothing runs where x0 = x1. Of a loop, for each tile the
+   * numbers of every step of its body: the tile goes through all its runs.
    */
   readonly ranges: Float64Array;
 }
 
-/** Walks tiles in order: copies windows in, runs the body on its ranges, copies windows out; copies overlap other tiles' work. */
+/**
+ * Walks tiles in order: copies windows in, runs the body on its ranges, copies windows out; copies overlap
+ * other tiles' work.
+ */
 export interface SweepSpec {
   readonly kind: 'sweep';
   readonly tiles: number;
-  /** For each tile, the part that it belongs to: of those, a run does the ones that no other run with the same claims has. */
+  /**
+   * For each tile, the part that it belongs to: of those, a run does the ones that no other run with the same
+   * claims has.
+   */
   readonly claims?: Float64Array | undefined;
   readonly buffers: readonly SweepBuffer[];
   readonly body: readonly SweepStep[];
@@ -150,8 +169,9 @@ export interface ProgramSpec {
   /** Where a GPU runs each step, if not one after the other. */
   readonly streams?: StreamPlan | undefined;
   /**
-   * Launches, products and zeroed buffers in a row that a GPU repeats as one CUDA graph; ascending. With `streams`, graphs of
-   * all steps have them as branches; another is in one stream, only its first step waits for others, and only its last is waited for.
+   * Launches, products and zeroed buffers in a row that a GPU repeats as one CUDA graph; ascending. With
+   * `streams`, graphs of all steps have them as branches; another is in one stream, only its first step waits
+   * for others, and only its last is waited for.
    */
   readonly graphs?: readonly { readonly first: number; readonly count: number }[];
 }
@@ -214,8 +234,9 @@ export interface FileOutput {
 }
 
 /**
- * Where a result is wanted: in host memory, on its device, in files, or, on a GPU for one of which there are windows only, in
- * host memory of as many bytes (`allocateHost`), of which the run writes those that it makes.
+ * Where a result is wanted: in host memory, on its device, in files, or, on a GPU for one of which there are
+ * windows only, in host memory of as many bytes (`allocateHost`), of which the run writes those that it
+ * makes.
  */
 export type OutputPlace = 'host' | 'device' | readonly FileOutput[] | DeviceBuffer;
 
@@ -226,14 +247,20 @@ export interface RunOptions {
   readonly cancel?: object | undefined;
   /** Whether the result says when things happened. */
   readonly timeline?: boolean | undefined;
-  /** Whether results that all stay on a GPU are wanted once their work is queued: what fails then shows in a later run. */
+  /**
+   * Whether results that all stay on a GPU are wanted once their work is queued: what fails then shows in a
+   * later run.
+   */
   readonly whenQueued?: boolean | undefined;
   /**
-   * The same for runs of any length: results are wanted once they are queued, where they all stay on a GPU and the run reads
-   * nothing of JavaScript's. Other devices may read them, too.
+   * The same for runs of any length: results are wanted once they are queued, where they all stay on a GPU
+   * and the run reads nothing of JavaScript's. Other devices may read them, too.
    */
   readonly ahead?: boolean | undefined;
-  /** Made by `createClaims`, the same for all runs that share the tiles of a sweep; undefined for a program without such a one. */
+  /**
+   * Made by `createClaims`, the same for all runs that share the tiles of a sweep; undefined for a program
+   * without such a one.
+   */
   readonly claims?: object | undefined;
 }
 
@@ -251,11 +278,14 @@ export interface RunTimeline {
 
 export interface RunResult {
   /**
-   * One for each buffer of role `output`, in the order of `ProgramSpec.buffers`; without bytes if it went to files or to an
-   * array that was there.
+   * One for each buffer of role `output`, in the order of `ProgramSpec.buffers`; without bytes if it went to
+   * files or to an array that was there.
    */
   readonly outputs: readonly (ArrayBuffer | DeviceBuffer)[];
-  /** For each output, the checksums of the files it went to, 0 where none was wanted; empty if none went to files. */
+  /**
+   * For each output, the checksums of the files it went to, 0 where none was wanted; empty if none went to
+   * files.
+   */
   readonly checksums: readonly (readonly number[])[];
   /** From when the device's executor took the run to when its end was seen, in nanoseconds. */
   readonly nanoseconds: number;
@@ -265,7 +295,10 @@ export interface RunResult {
   readonly timeline?: RunTimeline;
 }
 
-/** Host memory that the process may use (the machine's, or the limit of its container), and of it what is free. */
+/**
+ * Host memory that the process may use (the machine's, or the limit of its container), and of it what is
+ * free.
+ */
 export interface HostMemory {
   readonly totalBytes: number;
   readonly freeBytes: number;
@@ -277,13 +310,18 @@ export interface MemoryReport {
   readonly inUse: number;
   readonly held: number;
   readonly peak: number;
-  /** The most that runs held at once since the last `trim`: on the CPU, beside inputs in memory and results. */
+  /**
+   * The most that runs held at once since the last `trim`: on the CPU, beside inputs in memory and results.
+   */
   readonly workPeak: number;
   /** Pinned host memory that copies to and from the device go through. */
   readonly staging: number;
 }
 
-/** The most bytes of pinned memory that the small inputs and results of a run go through, and copies of larger ones in a direction. */
+/**
+ * The most bytes of pinned memory that the small inputs and results of a run go through, and copies of larger
+ * ones in a direction.
+ */
 export interface StagingLimits {
   readonly packed: number;
   readonly copies: number;
@@ -301,7 +339,9 @@ export interface RawTimeline {
   /** Streams of devices, and threads of the `host`. */
   readonly tracks: readonly { readonly device: string; readonly name: string }[];
   readonly names: readonly string[];
-  /** Of each: track, kind (`Kind` of `native/runtime/recorder.h`), name, begin, end, bytes, tile (-1: none). */
+  /**
+   * Of each: track, kind (`Kind` of `native/runtime/recorder.h`), name, begin, end, bytes, tile (-1: none).
+   */
   readonly spans: Float64Array;
   /** Of each: name of the device, time, bytes that it has out from then on. */
   readonly samples: Float64Array;
@@ -310,7 +350,10 @@ export interface RawTimeline {
   readonly dropped: number;
 }
 
-/** How many objects of the driver and of cuBLAS a CUDA device keeps for its next run; none where it was never used. */
+/**
+ * How many objects of the driver and of cuBLAS a CUDA device keeps for its next run; none where it was never
+ * used.
+ */
 export interface KeptObjects {
   readonly streams: number;
   readonly events: number;
@@ -374,7 +417,10 @@ export interface CudaDeviceInfo {
   readonly error?: string;
 }
 
-/** What there is of CUDA. It does not change while the process lives; each library is loaded when it is first read. */
+/**
+ * What there is of CUDA. It does not change while the process lives; each library is loaded when it is first
+ * read.
+ */
 export interface CudaInfo {
   readonly driver: DriverInfo | null;
   readonly devices: readonly CudaDeviceInfo[];

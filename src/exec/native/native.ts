@@ -1,7 +1,8 @@
 /**
- * The typed mirror of the native addon: here host memory, files, cancelling, the CPU and memory reports; programs in
- * `native-run.ts`, CUDA in `native-cuda.ts`. Calls that take time return promises. Native failures come out as the classes
- * of `errors.ts`. The plain data that crosses over is described in `native-types.ts`.
+ * The typed mirror of the native addon: here host memory, files, cancelling, the CPU and memory reports;
+ * programs in `native-run.ts`, CUDA in `native-cuda.ts`. Calls that take time return promises. Native
+ * failures come out as the classes of `errors.ts`. The plain data that crosses over is described in
+ * `native-types.ts`.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { WorkspaceNeed } from '../calls/call.js';
@@ -34,7 +35,10 @@ export const releasePath = (guard: object): void => guarded(() => addon().releas
 export const exchangePaths = (one: string, other: string): Promise<boolean> =>
   settled(guarded(() => addon().exchangePaths(one, other)));
 
-/** Takes the disk's room for an open file, where the file system can. Rejects with a FileError for a full disk. */
+/**
+ * Takes the disk's room for an open file, where the file system can. Rejects with a FileError for a full
+ * disk.
+ */
 export const reserveFile = (fd: number, byteLength: number, path: string): Promise<void> =>
   settled(guarded(() => addon().reserveFile(fd, byteLength, path)));
 
@@ -45,7 +49,10 @@ export const cancel = (token: object): void => guarded(() => addon().cancel(toke
 /** The tiles of sweeps that the runs with the token have finished. */
 export const tilesDone = (token: object): number => addon().tilesDone(token);
 
-/** Makes what runs that share `count` parts of a sweep's tiles are given, so that each part is done by one of them. */
+/**
+ * Makes what runs that share `count` parts of a sweep's tiles are given, so that each part is done by one of
+ * them.
+ */
 export const createClaims = (count: number): object => guarded(() => addon().createClaims(count));
 
 /** What the CPU backend found and uses. */
@@ -55,7 +62,10 @@ export const cpuInfo = (): CpuInfo => guarded(() => addon().cpuInfo());
 export const productWorkspace = (product: ProductSpec): WorkspaceNeed =>
   guarded(() => addon().productWorkspace(product));
 
-/** The most memory of a device, which has `total` bytes, that the process may hold; Infinity: there is no limit. */
+/**
+ * The most memory of a device, which has `total` bytes, that the process may hold; Infinity: there is no
+ * limit.
+ */
 export const memoryLimit = (device: string, total: number): number =>
   guarded(() => addon().memoryLimit(device, Number.isFinite(total) ? total : 0));
 
@@ -68,7 +78,9 @@ export const lostDevices = (): readonly { readonly device: string; readonly stat
 
 /** The memory every opened device has out and holds. */
 export const memory = (): readonly MemoryReport[] => guarded(() => addon().memory());
-/** Has the engine collect garbage, and lets go of the device memory that it held. Gives whether that was any. */
+/**
+ * Has the engine collect garbage, and lets go of the device memory that it held. Gives whether that was any.
+ */
 export async function collectGarbage(): Promise<boolean> {
   const inUse = (): number => memory().reduce((sum, report) => sum + report.inUse, 0);
   const before = inUse();
@@ -78,7 +90,10 @@ export async function collectGarbage(): Promise<boolean> {
   return inUse() < before;
 }
 
-/** Gives memory that no result and no run uses back to the system, of one opened device or of all; peaks are of what follows. */
+/**
+ * Gives memory that no result and no run uses back to the system, of one opened device or of all; peaks are
+ * of what follows.
+ */
 export async function trim(only?: string): Promise<void> {
   const opened = memory().filter(({ device }) => only === undefined || device === only);
   await Promise.all(opened.map(({ device }) => settled(guarded(() => addon().trim(device)))));

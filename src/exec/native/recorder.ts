@@ -1,6 +1,6 @@
 /**
- * Records what `profile()` shows: native work by the addon's recorder, and here what this JavaScript thread does: planning, writing
- * code, making programs. Without a recording, `timed` only calls what it is given.
+ * Records what `profile()` shows: native work by the addon's recorder, and here what this JavaScript thread
+ * does: planning, writing code, making programs. Without a recording, `timed` only calls what it is given.
  */
 import { beginProfile, endProfile, type RawTimeline } from './native.js';
 

@@ -1,6 +1,7 @@
 /**
- * Notices devices that do not get on: a run that finishes no tile for longer than the deadline is given up, with an error that
- * names its device, and later computes there are refused until it comes back. Called by `sharded-run.ts` and `devices.ts`.
+ * Notices devices that do not get on: a run that finishes no tile for longer than the deadline is given up,
+ * with an error that names its device, and later computes there are refused until it comes back. Called by
+ * `sharded-run.ts` and `devices.ts`.
  */
 import { DeviceLostError } from '../../host/errors.js';
 
@@ -44,7 +45,10 @@ export const stallOf = (device: string): string | undefined =>
 /** Whether some device was given up, so that devices are to be chosen with care. */
 export const isSomeStalled = (): boolean => stalled.size > 0;
 
-/** Who looks with the timer of a period. Timers go on until nobody has looked for a period: to make one takes as long as a short run. */
+/**
+ * Who looks with the timer of a period. Timers go on until nobody has looked for a period: to make one takes
+ * as long as a short run.
+ */
 const lookers = new Map<number, Set<() => void>>();
 
 function lookersOf(period: number): Set<() => void> {

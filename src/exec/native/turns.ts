@@ -1,12 +1,15 @@
 /**
- * Turns of the event loop: computes that are asked for together are planned in several turns, and short runs that give their
- * results at once must not keep the loop from turning; the end of those that do not is looked for, for a moment, because to be
- * woken takes longer. Called by what plans and by `native-run.ts`.
+ * Turns of the event loop: computes that are asked for together are planned in several turns, and short runs
+ * that give their results at once must not keep the loop from turning; the end of those that do not is looked
+ * for, for a moment, because to be woken takes longer. Called by what plans and by `native-run.ts`.
  */
 import { availableParallelism } from 'node:os';
 import { setImmediate, setTimeout } from 'node:timers';
 
-/** How long graphs are traced and planned in one turn before the next one waits for another turn, in milliseconds. */
+/**
+ * How long graphs are traced and planned in one turn before the next one waits for another turn, in
+ * milliseconds.
+ */
 const PLANNING_IN_A_TURN = 2;
 
 /** When planning began in this turn. */
@@ -16,8 +19,8 @@ const goingOn: (() => void)[] = [];
 const toBegin: (() => void)[] = [];
 
 /**
- * A promise to wait for before a graph is traced or planned where this turn has had its share; undefined where that may begin
- * now, before anything else is waited for. What is under way goes first.
+ * A promise to wait for before a graph is traced or planned where this turn has had its share; undefined
+ * where that may begin now, before anything else is waited for. What is under way goes first.
  */
 export function turnToPlan(isUnderWay = false): Promise<void> | undefined {
   const ahead = goingOn.length + (isUnderWay ? 0 : toBegin.length);
@@ -53,8 +56,8 @@ function planNext(): void {
 /** Results that are handed over at once before the loop turns: about a third of a millisecond. */
 const MOST_IN_A_TURN = 64;
 /**
- * How long the loop is kept awake for a run, in milliseconds: as long as the thread that waits for the GPU looks without a
- * pause, where there are processors for both.
+ * How long the loop is kept awake for a run, in milliseconds: as long as the thread that waits for the GPU
+ * looks without a pause, where there are processors for both.
  */
 const LOOK_FOR = availableParallelism() < 4 ? 0.1 : 2;
 
@@ -72,7 +75,10 @@ export function handedOver<T>(result: T): Promise<T> {
   return new Promise((resolve) => setImmediate(resolve, result));
 }
 
-/** How much sooner or later than usual a run may end, in milliseconds at least, and as a share of what it takes. */
+/**
+ * How much sooner or later than usual a run may end, in milliseconds at least, and as a share of what it
+ * takes.
+ */
 const LEAST_SLACK = 0.75 * LOOK_FOR;
 const SLACK_SHARE = 1 / 16;
 /** Runs that usually take longer, in milliseconds, do not feel how long it takes to be woken. */
@@ -81,8 +87,8 @@ const MOST_USUAL = 200;
 const EMPTY_TURN = 0.005;
 
 /**
- * Looks in every turn of the event loop whether tasks have ended, as long as a short one may be under way, and again when a
- * longer one usually ends.
+ * Looks in every turn of the event loop whether tasks have ended, as long as a short one may be under way,
+ * and again when a longer one usually ends.
  */
 export class Lookout {
   readonly #settle: (looksAgain: boolean, lingers: boolean) => number;
@@ -93,8 +99,8 @@ export class Lookout {
   #again: NodeJS.Timeout | undefined;
 
   /**
-   * `settle` settles what has ended and gives the number of tasks that are under way. It may linger, for the loop has nothing
-   * else to do.
+   * `settle` settles what has ended and gives the number of tasks that are under way. It may linger, for the
+   * loop has nothing else to do.
    */
   constructor(settle: (looksAgain: boolean, lingers: boolean) => number) {
     this.#settle = settle;

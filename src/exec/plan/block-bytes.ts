@@ -1,6 +1,7 @@
 /**
- * What blocks of memory take of a device, as its pool rounds them: plans reckon with it. Mirrors `native/runtime/host-pool.cpp`
- * and `native/cuda/pool.cpp`. Called by `program-cpu.ts` and `program-cuda.ts`.
+ * What blocks of memory take of a device, as its pool rounds them: plans reckon with it. Mirrors
+ * `native/runtime/host-pool.cpp` and `native/cuda/pool.cpp`. Called by `program-cpu.ts` and
+ * `program-cuda.ts`.
  */
 const KiB = 2 ** 10;
 const MiB = 2 ** 20;

@@ -1,6 +1,7 @@
 /**
- * What planning needs to know of a device: bytes that kernels, products and buffers take there, and how it runs jobs in parts.
- * `program-cuda.ts` and `program-cpu.ts` say it; `plan-graph.ts`, `sweeps.ts` and `sharding.ts` reckon with it.
+ * What planning needs to know of a device: bytes that kernels, products and buffers take there, and how it
+ * runs jobs in parts. `program-cuda.ts` and `program-cpu.ts` say it; `plan-graph.ts`, `sweeps.ts` and
+ * `sharding.ts` reckon with it.
  */
 import type { Works } from '../../codegen/cuts/work.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
@@ -16,7 +17,10 @@ export interface DeviceNeeds extends DraftNeeds {
   readonly workspaceOf: (step: CallStep) => WorkspaceNeed;
   /** Bytes that a buffer takes on the device as a whole; 0: it is used where it lies. */
   readonly heldBytes: (buffer: DraftBuffer) => number;
-  /** What the device's pool gives for an arena and for the inputs and outputs that are whole on the device; without it, their sum. */
+  /**
+   * What the device's pool gives for an arena and for the inputs and outputs that are whole on the device;
+   * without it, their sum.
+   */
   readonly peakOf?:
     | ((arena: number, inputs: readonly number[], outputs: readonly number[]) => number)
     | undefined;
@@ -26,7 +30,9 @@ export interface DeviceNeeds extends DraftNeeds {
   readonly copies?: { readonly most: number; readonly least: number } | undefined;
   /** How steps may run at a time; without it, they run one after the other. */
   readonly streams?: StreamNeeds | undefined;
-  /** Bytes in which it counts the steps of a loop that it decides on by itself; 0, or without it: it does not. */
+  /**
+   * Bytes in which it counts the steps of a loop that it decides on by itself; 0, or without it: it does not.
+   */
   readonly loopRecordBytes?: (() => number) | undefined;
   /** Whether a kernel can read its buffer block by block as it goes; without it, none can. */
   readonly readsOnce?: ((kernel: Kernel, buffer: number) => boolean) | undefined;

@@ -1,6 +1,6 @@
 /**
- * The host's memory under a limit (`hostMemory`): what refuses a plan that takes more, the way without values that wait
- * there, and with less to copy through. Called by `plan-graph.ts`.
+ * The host's memory under a limit (`hostMemory`): what refuses a plan that takes more, the way without values
+ * that wait there, and with less to copy through. Called by `plan-graph.ts`.
  */
 
 import type { Site } from '../../graph/expr.js';
@@ -29,7 +29,10 @@ export const withoutSpills = (needs: DeviceNeeds): DeviceNeeds => ({
   ...(needs.sweeps === undefined ? {} : { sweeps: { ...needs.sweeps, canSpill: false } }),
 });
 
-/** The plan with so much less pinned memory to copy through that it fits into `budget`; with the least, where it does not. */
+/**
+ * The plan with so much less pinned memory to copy through that it fits into `budget`; with the least, where
+ * it does not.
+ */
 export function withLessToCopyThrough(plan: Plan, needs: DeviceNeeds, budget: number): Plan {
   const { most, least } = needs.copies ?? { most: 0, least: 0 };
   let less = plan;
@@ -40,7 +43,10 @@ export function withLessToCopyThrough(plan: Plan, needs: DeviceNeeds, budget: nu
   return less;
 }
 
-/** Says what takes most of the host's memory, and which of the user's nodes makes it. `plan`: one that takes least of it. */
+/**
+ * Says what takes most of the host's memory, and which of the user's nodes makes it. `plan`: one that takes
+ * least of it.
+ */
 export function hostNoFit(
   { buffers, steps, hostPeakBytes }: Plan,
   budget: number,

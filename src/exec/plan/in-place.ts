@@ -3,8 +3,8 @@
  *
  *     t = x @ w, y = tanh(t)   →   y = x @ w, y = tanh(y)
  *
- * A result takes the memory of an argument only where every element is read by the thread that then writes it: the map's loads
- * of it are where its store is. The arithmetic stays as it is. Called by `plan-graph.ts`.
+ * A result takes the memory of an argument only where every element is read by the thread that then writes
+ * it: the map's loads of it are where its store is. The arithmetic stays as it is. Called by `plan-graph.ts`.
  */
 
 import type { Kernel } from '../../fusion/kernel/kernel.js';
@@ -15,7 +15,10 @@ import type { KernelStep, Step } from './plan.js';
 import { buffersOf } from './step-buffers.js';
 import { workspacesOf } from './workspace.js';
 
-/** The draft with fewer buffers in use; `undefined` where there is nothing to save. `isByElement`: see `DeviceNeeds`. */
+/**
+ * The draft with fewer buffers in use; `undefined` where there is nothing to save. `isByElement`: see
+ * `DeviceNeeds`.
+ */
 export function inPlace(draft: Draft, isByElement: (kernel: Kernel) => boolean): Draft | undefined {
   const sharing = new Sharing(draft);
   // From the last step on, so that a chain of maps shares the memory of its last result.

@@ -1,7 +1,7 @@
 /**
- * The least budget that a refused job is planned with, for the message of its refusal: what one step or sweep lacks at one
- * budget says little of what the job needs. So other budgets are tried, in a few attempts: each is a plan. Called by
- * `plan-graph.ts` and `sharded-execution.ts`.
+ * The least budget that a refused job is planned with, for the message of its refusal: what one step or sweep
+ * lacks at one budget says little of what the job needs. So other budgets are tried, in a few attempts: each
+ * is a plan. Called by `plan-graph.ts` and `sharded-execution.ts`.
  */
 
 import { formattedUp } from '../../graph/format.js';
@@ -9,7 +9,10 @@ import { InternalError } from '../../host/errors.js';
 
 /** A budget that suffices is named where it is at most this many times one that does not. */
 const NEAR = 1.05;
-/** Attempts between a budget that suffices and one that does not; milliseconds after which no more than the sure ones begin. */
+/**
+ * Attempts between a budget that suffices and one that does not; milliseconds after which no more than the
+ * sure ones begin.
+ */
 const SURE_ATTEMPTS = 8;
 const MOST_ATTEMPTS = 16;
 const MOST_MS = 500;
@@ -22,8 +25,9 @@ export interface LeastBudget<Why> {
 }
 
 /**
- * Finds the least budget above one that was refused. `whyNot`: what stands in the way of a budget, if anything does, with an
- * estimate of what would do; a large enough one has to suffice. `guess`: bytes that are likely enough.
+ * Finds the least budget above one that was refused. `whyNot`: what stands in the way of a budget, if
+ * anything does, with an estimate of what would do; a large enough one has to suffice. `guess`: bytes that
+ * are likely enough.
  */
 export function leastBudget<Why extends { readonly needed: number }>(
   refused: number,

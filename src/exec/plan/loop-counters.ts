@@ -1,6 +1,6 @@
 /**
- * Loops that count their steps: where a state is the number of the step, the kernel that reads it is told how many steps there
- * were, so that no other one has to write it and a launch can do several steps.
+ * Loops that count their steps: where a state is the number of the step, the kernel that reads it is told how
+ * many steps there were, so that no other one has to write it and a launch can do several steps.
  *
  *     x, i → x + i;  i → i + 1        becomes        x → x + (start of i + steps before)
  *

@@ -1,6 +1,7 @@
 /**
- * Loops with a condition that a GPU decides on by itself, where the driver has conditional nodes: those whose bodies are kernels
- * alone. Each counts its steps in a temporary, the record, which a plan's loops share, for none of them is in another.
+ * Loops with a condition that a GPU decides on by itself, where the driver has conditional nodes: those whose
+ * bodies are kernels alone. Each counts its steps in a temporary, the record, which a plan's loops share, for
+ * none of them is in another.
  *
  * Called by `plan-graph.ts`. Without a record the host reads the condition back in every step.
  */
@@ -23,7 +24,10 @@ export function hasConditionalNodes({ driver, nvrtc }: Pick<CudaInfo, 'driver' |
 const isDecidable = ({ condition, body }: LoopStep): boolean =>
   condition >= 0 && body.every(({ kind }) => kind === 'kernel');
 
-/** The draft with a record for the loops that a device decides on; itself, if there are none or the device cannot. */
+/**
+ * The draft with a record for the loops that a device decides on; itself, if there are none or the device
+ * cannot.
+ */
 export function withLoopRecords(draft: Draft, bytesOf: (() => number) | undefined): Draft {
   const hasUse = (step: Step): boolean =>
     step.kind === 'loop' && (isDecidable(step) || step.body.some(hasUse));

@@ -1,6 +1,7 @@
 /**
- * What the body of a loop becomes: where it is one kernel that makes every state from itself, perhaps several steps of it in one
- * launch; and where its states lie then. Called by `draft.ts`, and by `loop-counters.ts` for bodies that became one kernel.
+ * What the body of a loop becomes: where it is one kernel that makes every state from itself, perhaps several
+ * steps of it in one launch; and where its states lie then. Called by `draft.ts`, and by `loop-counters.ts`
+ * for bodies that became one kernel.
  */
 import { liveValues, loadsOf } from '../../fusion/kernel/algebra.js';
 import type { Feedback, Kernel } from '../../fusion/kernel/kernel.js';
@@ -15,8 +16,8 @@ const FEW_STEPS = 4;
 /** What a loop's body needs to know of a device. */
 export interface LoopNeeds {
   /**
-   * Whether a kernel is a map each of whose threads reads the elements that it writes before it writes them, so that a result may
-   * take an argument's memory; without it, none does.
+   * Whether a kernel is a map each of whose threads reads the elements that it writes before it writes them,
+   * so that a result may take an argument's memory; without it, none does.
    */
   readonly isByElement?: ((kernel: Kernel) => boolean) | undefined;
   /** Steps of a loop that the device does in one launch of a body with feedback; without it, one. */
@@ -75,7 +76,10 @@ function feedbackOf({ buffers }: KernelStep, states: readonly LoopState[]): Feed
   return feedback.some(({ output, input }) => output < 0 || input < 0) ? undefined : feedback;
 }
 
-/** Whether a state may be written where it was read: each element is, and is read for its own next value at the latest. */
+/**
+ * Whether a state may be written where it was read: each element is, and is read for its own next value at
+ * the latest.
+ */
 function isOwnPlace(kernel: Kernel, { input, output }: Feedback): boolean {
   const store = kernel.stores.find(({ access }) => access.buffer === output)!;
   const needed = loadsOf(kernel, liveValues(kernel.tape, [store.value]));

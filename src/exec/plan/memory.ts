@@ -1,9 +1,10 @@
 /**
- * Places temporaries in one arena by their lifetimes. In the order of time, best fit among the gaps that are free, which is
- * fast and nearly always as small as can be; where it is not, also in the order of size, and the smallest arena is taken.
+ * Places temporaries in one arena by their lifetimes. In the order of time, best fit among the gaps that are
+ * free, which is fast and nearly always as small as can be; where it is not, also in the order of size, and
+ * the smallest arena is taken.
  *
- * Called by `plan-graph.ts` and `sweeps.ts`. Nothing is allocated while a program runs: the arena is one block of the size found
- * here.
+ * Called by `plan-graph.ts` and `sweeps.ts`. Nothing is allocated while a program runs: the arena is one
+ * block of the size found here.
  */
 
 /** A block that is needed from step `first` to step `last`, both included. */
@@ -88,7 +89,10 @@ function placeLargestFirst(blocks: readonly Lifetime[], measure: (block: Lifetim
   return { offsets, byteLength: end };
 }
 
-/** Places blocks, the largest first, each at the lowest place beside those before it that it may not share bytes with. */
+/**
+ * Places blocks, the largest first, each at the lowest place beside those before it that it may not share
+ * bytes with.
+ */
 export function placeBeside(
   byteLengths: readonly number[],
   areApart: (one: number, other: number) => boolean,

@@ -1,4 +1,7 @@
-/** Whether a map may write a result over an argument. Called by `in-place.ts` and, for the states of loops, `draft.ts`. */
+/**
+ * Whether a map may write a result over an argument. Called by `in-place.ts` and, for the states of loops,
+ * `draft.ts`.
+ */
 import { isSamePlace, loadsFrom } from '../../fusion/kernel/algebra.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';

@@ -1,6 +1,7 @@
 /**
- * Plans a partitioned graph: finds the lifetimes of its buffers, places temporaries in the arena and adds up the peak.
- * What a device needs besides (scratch memory of its kernels, a library's workspace) comes as `DeviceNeeds`.
+ * Plans a partitioned graph: finds the lifetimes of its buffers, places temporaries in the arena and adds up
+ * the peak. What a device needs besides (scratch memory of its kernels, a library's workspace) comes as
+ * `DeviceNeeds`.
  */
 
 import type { Partition } from '../../fusion/partition/partition.js';
@@ -46,8 +47,8 @@ export interface Limits extends Partial<Budgets> {
 }
 
 /**
- * The plan of a partitioned graph that holds at most `budget` bytes of the device, and `hostBudget` bytes of the host. Throws
- * `MemoryError` where there is none.
+ * The plan of a partitioned graph that holds at most `budget` bytes of the device, and `hostBudget` bytes of
+ * the host. Throws `MemoryError` where there is none.
  */
 export function planPartition(
   graph: Graph,
@@ -66,7 +67,10 @@ export function planPartition(
   return fitting;
 }
 
-/** The plan, or another that takes no more of the host's memory than it may; one that takes least, where all take more. */
+/**
+ * The plan, or another that takes no more of the host's memory than it may; one that takes least, where all
+ * take more.
+ */
 function onHost(draft: Draft, plan: Plan, needs: DeviceNeeds, budget: number, hostBudget: number): Plan {
   if (plan.hostPeakBytes <= hostBudget) return plan;
   // Without values that wait in host memory; then with less memory to copy through.
@@ -80,7 +84,9 @@ function onHost(draft: Draft, plan: Plan, needs: DeviceNeeds, budget: number, ho
   return fitting ?? plans.reduce((least, one) => (one.hostPeakBytes < least.hostPeakBytes ? one : least));
 }
 
-/** The error of a job that does not fit, with a budget that is enough; the host's memory may be short as well. */
+/**
+ * The error of a job that does not fit, with a budget that is enough; the host's memory may be short as well.
+ */
 function refusal(
   draft: Draft,
   refused: NoFit,
@@ -188,7 +194,10 @@ function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
   });
 }
 
-/** The first and the last moment at which each buffer is used. A step is a moment; a loop has those of its body. */
+/**
+ * The first and the last moment at which each buffer is used. A step is a moment; a loop has those of its
+ * body.
+ */
 export function lifetimesOf(steps: readonly Step[]): {
   readonly first: ReadonlyMap<number, number>;
   readonly last: ReadonlyMap<number, number>;
@@ -209,7 +218,8 @@ export function lifetimesOf(steps: readonly Step[]): {
       now++;
       return;
     }
-    // What comes in and the states live as long as the loop, what a step of it leaves to the next one does not exist.
+    // What comes in and the states live as long as the loop, what a step of it leaves to the next one does
+    // not exist.
     const whole = [...reads, ...step.states.flatMap(placesOf), ...recordsOf(step)];
     use(whole);
     step.body.forEach(walk);

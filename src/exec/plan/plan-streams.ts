@@ -1,7 +1,7 @@
 /**
- * Plans whose steps run in several streams: buffers of steps that may run at a time share no bytes, and each stream's products
- * have a workspace of their own. Called by `plan-graph.ts` for plans whose buffers are all there as a whole; which step
- * runs where is `streams.ts`.
+ * Plans whose steps run in several streams: buffers of steps that may run at a time share no bytes, and each
+ * stream's products have a workspace of their own. Called by `plan-graph.ts` for plans whose buffers are all
+ * there as a whole; which step runs where is `streams.ts`.
  */
 
 import { type DeviceNeeds, peakOf, withHostPeak } from './device-needs.js';
@@ -15,7 +15,8 @@ import { orderOf, streamsOf } from './streams.js';
 const MOST_MORE = 256 * 2 ** 20;
 
 /**
- * The plan in several streams; undefined: that does not pay, or takes more than `budget` bytes. `whole` is the plan in one.
+ * The plan in several streams; undefined: that does not pay, or takes more than `budget` bytes. `whole` is
+ * the plan in one.
  */
 export function inStreams(draft: Draft, needs: DeviceNeeds, whole: Plan, budget: number): Plan | undefined {
   // What a loop's body leaves to its next steps would have to stay all the time.
@@ -43,7 +44,9 @@ export function inStreams(draft: Draft, needs: DeviceNeeds, whole: Plan, budget:
   });
 }
 
-/** Calls of the first stream that has any keep the workspace that all shared; those of others get their own. */
+/**
+ * Calls of the first stream that has any keep the workspace that all shared; those of others get their own.
+ */
 function withOwnWorkspaces(draft: Draft, { steps: places }: StreamPlan): Pick<Draft, 'buffers' | 'steps'> {
   const buffers = [...draft.buffers];
   const own = new Map<number, number>();

@@ -1,8 +1,9 @@
 /**
- * Plan: what a compute will do, as flat plain data: buffers with their places in the arena, and steps in order.
+ * Plan: what a compute will do, as flat plain data: buffers with their places in the arena, and steps in
+ * order.
  *
- * It is made once per graph fingerprint and device (`plan-graph.ts`), printed by `explain()`, and turned into a native
- * program by `program-cuda.ts` or `program-cpu.ts`.
+ * It is made once per graph fingerprint and device (`plan-graph.ts`), printed by `explain()`, and turned into
+ * a native program by `program-cuda.ts` or `program-cpu.ts`.
  */
 
 import type { Kernel } from '../../fusion/kernel/kernel.js';
@@ -10,8 +11,8 @@ import type { CallStep } from '../calls/call.js';
 
 export interface PlanBuffer {
   /**
-   * `spill`: a value that is too large for the device and waits in host memory between two sweeps; `state`: a loop's, which
-   * lies in other buffers by turns.
+   * `spill`: a value that is too large for the device and waits in host memory between two sweeps; `state`: a
+   * loop's, which lies in other buffers by turns.
    */
   readonly role: 'input' | 'output' | 'temporary' | 'spill' | 'state';
   readonly byteLength: number;
@@ -21,13 +22,19 @@ export interface PlanBuffer {
   readonly label: string;
   /** Whether sweeps bring windows of it to the device, which never holds all of it. */
   readonly windowed?: boolean;
-  /** Of an input that is not in memory: whether the threads of the CPU read what they compute on, when they do. */
+  /**
+   * Of an input that is not in memory: whether the threads of the CPU read what they compute on, when they
+   * do.
+   */
   readonly readInBlocks?: boolean;
   /** Of a windowed output that stays on its device: the bytes [first, last) that are there. */
   readonly part?: readonly [first: number, last: number];
 }
 
-/** Runs a kernel; `buffers[i]` is the plan buffer behind the kernel's buffer i, `scratch[i]` behind its scratch i. */
+/**
+ * Runs a kernel; `buffers[i]` is the plan buffer behind the kernel's buffer i, `scratch[i]` behind its
+ * scratch i.
+ */
 export interface KernelStep {
   readonly kind: 'kernel';
   readonly kernel: Kernel;
@@ -38,7 +45,10 @@ export interface KernelStep {
   readonly loopSteps?: number;
 }
 
-/** One phase of a kernel, in parts along its reduced axes; or what combines its partial results after the last part. */
+/**
+ * One phase of a kernel, in parts along its reduced axes; or what combines its partial results after the last
+ * part.
+ */
 export interface PhaseStep extends Omit<KernelStep, 'kind'> {
   readonly kind: 'phase' | 'finish';
   readonly phase: number;
@@ -56,10 +66,10 @@ export interface SweepWindows {
   /** Bytes from row to row in a slot, for windows of several rows; else 0. */
   readonly slotPitch: number;
   /**
-   * For each tile: slot, whether to copy (0 or 1), first byte, bytes of a row, rows, bytes from row to row in the whole
-   * buffer. A window of one row lies in its slot at its first byte modulo 256, so that addresses are as aligned as
-   * in the whole buffer; one of several rows at the slot's start. Kernels get the address that the whole
-   * buffer's first byte would have (for several rows: with rows `slotPitch` apart).
+   * For each tile: slot, whether to copy (0 or 1), first byte, bytes of a row, rows, bytes from row to row in
+   * the whole buffer. A window of one row lies in its slot at its first byte modulo 256, so that addresses
+   * are as aligned as in the whole buffer; one of several rows at the slot's start. Kernels get the address
+   * that the whole buffer's first byte would have (for several rows: with rows `slotPitch` apart).
    */
   readonly windows: Float64Array;
 }
@@ -86,8 +96,8 @@ export interface LoopState {
   readonly current: number;
   readonly next: number;
   /**
-   * Two that states are written to by turns; `last` holds the last one. They are the same where every element is read by the
-   * thread that then writes it; `other` is -1 where the body is run once.
+   * Two that states are written to by turns; `last` holds the last one. They are the same where every element
+   * is read by the thread that then writes it; `other` is -1 where the body is run once.
    */
   readonly last: number;
   readonly other: number;
@@ -95,7 +105,10 @@ export interface LoopState {
   readonly kept: number;
 }
 
-/** How the steps of a loop whose body is one map follow one another through its tiles, each before the one ahead has ended. */
+/**
+ * How the steps of a loop whose body is one map follow one another through its tiles, each before the one
+ * ahead has ended.
+ */
 export interface LoopSkew {
   /** Tiles that a step stays behind the one before it. */
   readonly tiles: number;
@@ -116,7 +129,10 @@ export interface LoopStep {
   readonly states: readonly LoopState[];
   /** Of a loop that is larger than the device, sweeps: then its states lie in host memory. */
   readonly body: readonly Step[];
-  /** The temporary in which a GPU counts the steps, where it decides by itself whether to go on (`loop-records.ts`). */
+  /**
+   * The temporary in which a GPU counts the steps, where it decides by itself whether to go on
+   * (`loop-records.ts`).
+   */
   readonly record?: number;
   /** Absent: a step begins when the one before it has ended. */
   readonly skew?: LoopSkew | undefined;
@@ -151,7 +167,10 @@ export interface StepStream {
   readonly after: readonly number[];
 }
 
-/** Of a plan whose steps run in several streams of a GPU. Each stream begins after what was queued before the plan. */
+/**
+ * Of a plan whose steps run in several streams of a GPU. Each stream begins after what was queued before the
+ * plan.
+ */
 export interface StreamPlan {
   readonly count: number;
   /** Of each step. */
@@ -175,12 +194,15 @@ export interface Plan {
   readonly outputs: readonly number[];
   readonly arenaByteLength: number;
   /**
-   * Upper bound of the device memory a run holds: inputs that must be brought in, outputs, arena, scratch, workspaces, as the
-   * device's pool rounds blocks.
+   * Upper bound of the device memory a run holds: inputs that must be brought in, outputs, arena, scratch,
+   * workspaces, as the device's pool rounds blocks.
    */
   readonly peakBytes: number;
   /** Pinned memory that a GPU's copies of each kind go through, where that is less than is of use. */
   readonly copyByteLength?: number;
-  /** Upper bound of the host memory a run takes beside arrays and results: values that wait there, pinned memory for copies. */
+  /**
+   * Upper bound of the host memory a run takes beside arrays and results: values that wait there, pinned
+   * memory for copies.
+   */
   readonly hostPeakBytes: number;
 }

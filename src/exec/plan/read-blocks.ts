@@ -1,6 +1,7 @@
 /**
- * Inputs that are never in memory as a whole although they would fit: where one kernel takes every element about once, whoever
- * computes a block reads it then, and computes on it while it is in its caches. Called by `plan-graph.ts`.
+ * Inputs that are never in memory as a whole although they would fit: where one kernel takes every element
+ * about once, whoever computes a block reads it then, and computes on it while it is in its caches. Called by
+ * `plan-graph.ts`.
  */
 import { type DeviceNeeds, peakOf } from './device-needs.js';
 import type { Draft } from './draft.js';

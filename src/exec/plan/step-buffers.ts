@@ -6,7 +6,9 @@ import type { LoopState, Step } from './plan.js';
 export const placesOf = ({ last, other, kept }: LoopState): number[] =>
   [last, other, kept].filter((buffer) => buffer >= 0);
 
-/** The buffers that a step reads, and those that it writes, scratch included, but for the workspace of calls. */
+/**
+ * The buffers that a step reads, and those that it writes, scratch included, but for the workspace of calls.
+ */
 export function buffersOf(step: Step): {
   readonly reads: readonly number[];
   readonly writes: readonly number[];

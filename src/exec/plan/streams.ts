@@ -1,10 +1,10 @@
 /**
- * Streams: which of a GPU's streams each step of a plan runs in, so that steps that do not need each other run at a time. Made by
- * `plan-graph.ts` for plans whose buffers are all there as a whole.
+ * Streams: which of a GPU's streams each step of a plan runs in, so that steps that do not need each other
+ * run at a time. Made by `plan-graph.ts` for plans whose buffers are all there as a whole.
  *
- * It pays where steps leave a part of the device idle: small products, short kernels, reductions over few rows. What fills
- * the device gains nothing, and every wait between streams costs. A choice depends on the plan and on the device's kind
- * alone. Steps stay in their order, which is that in which they are queued.
+ * It pays where steps leave a part of the device idle: small products, short kernels, reductions over few
+ * rows. What fills the device gains nothing, and every wait between streams costs. A choice depends on the
+ * plan and on the device's kind alone. Steps stay in their order, which is that in which they are queued.
  */
 
 import type { StepCost } from '../calls/call.js';
@@ -37,7 +37,10 @@ export function streamsOf(steps: readonly Step[], needs: StreamNeeds): StreamPla
   return plan.count > 1 && pays(plan, makespan, costs) ? plan : undefined;
 }
 
-/** For each step, the earlier ones that it has to come after: what wrote what it reads or writes, what read what it writes. */
+/**
+ * For each step, the earlier ones that it has to come after: what wrote what it reads or writes, what read
+ * what it writes.
+ */
 export function dependencesOf(steps: readonly Step[]): readonly (readonly number[])[] {
   const writer = new Map<number, number>();
   const readers = new Map<number, number[]>();
@@ -108,7 +111,10 @@ class Assignment {
     return steps.reduce((time, step) => Math.max(time, this.ends[step]!), 0);
   }
 
-  /** The stream that ends with what the step needs last; else one that has nothing left to do by then; else a new one. */
+  /**
+   * The stream that ends with what the step needs last; else one that has nothing left to do by then; else a
+   * new one.
+   */
   #choose(needed: readonly number[], ready: number): number {
     const endings = this.#last.map((step) => this.ends[step]!);
     const own = [...this.#last.keys()].filter((stream) => needed.includes(this.#last[stream]!));

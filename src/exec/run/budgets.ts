@@ -1,4 +1,7 @@
-/** The most bytes that a compute may hold: from its options, else from the settings, as bytes of the devices that it runs on. */
+/**
+ * The most bytes that a compute may hold: from its options, else from the settings, as bytes of the devices
+ * that it runs on.
+ */
 
 import { config } from '../../host/config.js';
 import { bytesOf, parseSize, type Size } from '../../host/parse-size.js';
@@ -29,7 +32,9 @@ export function budgetsOf(options: SizeOptions, devices: readonly string[]): Bud
   return { budget: inBytes(memory, least), hostBudget: inBytes(host, hostTotalBytes) };
 }
 
-/** The memory of a device: of the CPU, what this process may use; infinitely much where a GPU is not known. */
+/**
+ * The memory of a device: of the CPU, what this process may use; infinitely much where a GPU is not known.
+ */
 export const totalBytesOf = (device: string): number =>
   device === 'cpu'
     ? hostTotalBytes()
@@ -37,7 +42,9 @@ export const totalBytesOf = (device: string): number =>
 
 let knownHostBytes: number | undefined;
 
-/** Read once, as by the pool of host memory: every compute asks for it, and the system's files take 0.2 ms. */
+/**
+ * Read once, as by the pool of host memory: every compute asks for it, and the system's files take 0.2 ms.
+ */
 function hostTotalBytes(): number {
   knownHostBytes ??= hostMemory().totalBytes;
   return knownHostBytes;

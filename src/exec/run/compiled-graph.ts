@@ -1,9 +1,10 @@
 /**
- * Trace: a function's graph for arguments of one signature, made once with placeholders and run with each call's elements.
- * What the graph reads beside them are arrays that the function captured. Called by `compile.ts`, which matches signatures.
+ * Trace: a function's graph for arguments of one signature, made once with placeholders and run with each
+ * call's elements. What the graph reads beside them are arrays that the function captured. Called by
+ * `compile.ts`, which matches signatures.
  *
- * A call whose program is known crosses to the native side once; the first one, and one for which the device has no room,
- * go the way of `evaluate.ts`.
+ * A call whose program is known crosses to the native side once; the first one, and one for which the device
+ * has no room, go the way of `evaluate.ts`.
  */
 
 import { type Canonical, canonicalize } from '../../fusion/passes/canonicalize.js';

@@ -1,6 +1,6 @@
 /**
- * What `WEFT_DEBUG` prints to stderr, and `WEFT_DUMP` writes to a folder: graphs, passes, kernels, sources, plans, times. The words are
- * those of `config.ts`. Nothing is formatted unless it is asked for.
+ * What `WEFT_DEBUG` prints to stderr, and `WEFT_DUMP` writes to a folder: graphs, passes, kernels, sources,
+ * plans, times. The words are those of `config.ts`. Nothing is formatted unless it is asked for.
  */
 import { closeSync, constants, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -76,9 +76,9 @@ export async function evaluateStored(
 const LEAST_HELD_BYTES = 2 ** 20;
 
 /**
- * Where the results of a program are wanted. Each ArrayBuffer of many MiB makes the engine collect garbage, which takes as
- * long as computing it: large results on the host become one only for those who look at them, unless they are too large
- * to become one afterwards.
+ * Where the results of a program are wanted. Each ArrayBuffer of many MiB makes the engine collect garbage,
+ * which takes as long as computing it: large results on the host become one only for those who look at them,
+ * unless they are too large to become one afterwards.
  */
 export const placesOf = (
   results: readonly PlanBuffer[],
@@ -108,7 +108,10 @@ export const hostResults = (exprs: readonly Expr[], { program, outputs }: Execut
     return { data, shape, dtype };
   });
 
-/** The results of expressions that stayed on the device. Equal ones share memory, and are disposed of one by one. */
+/**
+ * The results of expressions that stayed on the device. Equal ones share memory, and are disposed of one by
+ * one.
+ */
 export function storedResults(exprs: readonly Expr[], { program, outputs }: Executed): StoredResult[] {
   const given = new Set<DeviceBuffer>();
   const bufferOf = (k: number): DeviceBuffer | undefined => {
@@ -122,8 +125,8 @@ export function storedResults(exprs: readonly Expr[], { program, outputs }: Exec
 }
 
 /**
- * Computes expressions together into open files, one place for each. Gives the checksums of those that want one; 0 for the
- * others.
+ * Computes expressions together into open files, one place for each. Gives the checksums of those that want
+ * one; 0 for the others.
  */
 export async function evaluateIntoFiles(
   exprs: readonly Expr[],
@@ -168,7 +171,8 @@ async function execute(
     return sharded(exprs, canonical, chosen, options, place, filesOf);
   }
   const device = { name: chosen.names[0]! };
-  // Views of the inputs are taken now: what the user does to an array later cannot change which memory is read.
+  // Views of the inputs are taken now: what the user does to an array later cannot change which memory is
+  // read.
   const arrays = inputsOf(canonical);
   await checkIndices(checks, exprs, options);
   const parts = Parts.below(canonical);
@@ -216,7 +220,10 @@ async function execute(
   }
 }
 
-/** Computes the ends of index arrays, and throws for those that are out of range. `exprs`: what is computed with them. */
+/**
+ * Computes the ends of index arrays, and throws for those that are out of range. `exprs`: what is computed
+ * with them.
+ */
 async function checkIndices(
   checks: readonly IndexCheck[],
   exprs: readonly Expr[],

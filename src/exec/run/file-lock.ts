@@ -1,8 +1,9 @@
 /**
  * A lock between processes: a file that only one of them can make, holding who made it.
  *
- * Advisory and best effort: where it cannot be had (a read-only folder, a holder that takes too long) the caller goes on
- * without, as where something else than a regular file has its name. Called by `kernel-cache.ts` so that processes starting cold compile a kernel once.
+ * Advisory and best effort: where it cannot be had (a read-only folder, a holder that takes too long) the
+ * caller goes on without, as where something else than a regular file has its name. Called by
+ * `kernel-cache.ts` so that processes starting cold compile a kernel once.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -27,7 +28,10 @@ export interface Lock {
 
 const textOf = (file: RegularFile): string => file.bytes.toString('utf8');
 
-/** When a process started, in ticks since boot (field 22 of /proc/PID/stat; the name before it may hold spaces). */
+/**
+ * When a process started, in ticks since boot (field 22 of /proc/PID/stat; the name before it may hold
+ * spaces).
+ */
 function startOf(pid: number): string | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -117,8 +121,8 @@ async function breakIfStale(path: string, patienceMs: number): Promise<boolean> 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Takes the lock, waiting up to `patienceMs` for another holder. `ready` is asked between tries: once it gives something
- * the wait is over, and that is the result. `undefined`: the lock could not be had.
+ * Takes the lock, waiting up to `patienceMs` for another holder. `ready` is asked between tries: once it
+ * gives something the wait is over, and that is the result. `undefined`: the lock could not be had.
  */
 export async function lockOr<T>(
   path: string,

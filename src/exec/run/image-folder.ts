@@ -1,9 +1,9 @@
 /**
- * Device images in a folder: one file each, checked by a digest when read, the least recently used dropped when the
- * folder grows beyond its limit.
+ * Device images in a folder: one file each, checked by a digest when read, the least recently used dropped
+ * when the folder grows beyond its limit.
  *
- * Never an error: what cannot be read is not there, what cannot be written is not kept, and `problem` says why. Called
- * by `kernel-cache.ts`.
+ * Never an error: what cannot be read is not there, what cannot be written is not kept, and `problem` says
+ * why. Called by `kernel-cache.ts`.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises';
@@ -26,7 +26,10 @@ function digest(key: string, bytes: Uint8Array): Buffer {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Makes a folder and its parents. Node's `recursive` never returns where the kernel answers ENOENT, as in /proc. */
+/**
+ * Makes a folder and its parents. Node's `recursive` never returns where the kernel answers ENOENT, as in
+ * /proc.
+ */
 async function makeFolder(path: string): Promise<void> {
   const missing: string[] = [];
   for (let at = path; ; at = dirname(at)) {
@@ -82,7 +85,9 @@ export class ImageFolder {
     }
   }
 
-  /** Whether the folder may be used. Asked once: what goes wrong later shows when a file is read or written. */
+  /**
+   * Whether the folder may be used. Asked once: what goes wrong later shows when a file is read or written.
+   */
   async usable(): Promise<boolean> {
     this.#checked ??= this.#check();
     const problem = await this.#checked;
@@ -98,7 +103,10 @@ export class ImageFolder {
     return join(this.path, `${key}.lock`);
   }
 
-  /** The image of a key, if it is there and whole. A broken file is removed, and what is no regular file passed over. */
+  /**
+   * The image of a key, if it is there and whole. A broken file is removed, and what is no regular file
+   * passed over.
+   */
   async read(key: string): Promise<Uint8Array | undefined> {
     const path = this.fileOf(key);
     const file = (await readRegularFile(path).catch(() => undefined))?.bytes;
@@ -139,7 +147,9 @@ export class ImageFolder {
     if (this.#byteLength > this.#byteLimit) this.#byteLength = await this.#shrink();
   }
 
-  /** Drops the least recently used images while there are too many bytes, and leftovers; gives the bytes left. */
+  /**
+   * Drops the least recently used images while there are too many bytes, and leftovers; gives the bytes left.
+   */
   async #shrink(): Promise<number> {
     const entries = await this.#entries();
     let total = entries.reduce((sum, entry) => sum + entry.byteLength, 0);

@@ -1,6 +1,7 @@
 /**
- * Sources → what a native run reads: views of arrays, device buffers, regions of files; and elements that come through
- * JavaScript, read whole before the run, or part by part while it is under way. Called by `evaluate.ts` and `compiled-graph.ts`.
+ * Sources → what a native run reads: views of arrays, device buffers, regions of files; and elements that
+ * come through JavaScript, read whole before the run, or part by part while it is under way. Called by
+ * `evaluate.ts` and `compiled-graph.ts`.
  */
 
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
@@ -61,7 +62,10 @@ export class Unread {
   }
 }
 
-/** What a source is for a run: there, still to be read, or a value of a part of the graph that is computed first. */
+/**
+ * What a source is for a run: there, still to be read, or a value of a part of the graph that is computed
+ * first.
+ */
 export type Input = RunInput | Unread | FoldedSource;
 
 /** The values of the parts that were computed. */
@@ -79,8 +83,9 @@ export interface Bringing {
 }
 
 /**
- * Runs with inputs as a run takes them. What comes through JavaScript is read whole before it, or where the plan has windows
- * of it, part by part while it is under way; what a reader throws then is what this rejects with.
+ * Runs with inputs as a run takes them. What comes through JavaScript is read whole before it, or where the
+ * plan has windows of it, part by part while it is under way; what a reader throws then is what this rejects
+ * with.
  */
 export function runWithInputs<T>(
   inputs: readonly Input[],

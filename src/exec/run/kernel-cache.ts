@@ -1,9 +1,9 @@
 /**
  * Compiled kernels by their source: from memory, else from disk, else from the compiler.
  *
- * The key is the SHA-256 of everything the machine code depends on: source, architecture, NVRTC's version, options. The
- * disk is a help and never a condition: without it, or with a broken one, kernels are compiled. Called by
- * `program-cuda.ts`.
+ * The key is the SHA-256 of everything the machine code depends on: source, architecture, NVRTC's version,
+ * options. The disk is a help and never a condition: without it, or with a broken one, kernels are compiled.
+ * Called by `program-cuda.ts`.
  */
 import { createHash } from 'node:crypto';
 import { config } from '../../host/config.js';
@@ -72,8 +72,8 @@ export class KernelCache {
   }
 
   /**
-   * The image of a source for an architecture (`sm_90`). Several requests for one image are one compilation. Rejects
-   * with what the compiler rejects with; a failure is not kept.
+   * The image of a source for an architecture (`sm_90`). Several requests for one image are one compilation.
+   * Rejects with what the compiler rejects with; a failure is not kept.
    */
   load(source: string, architecture: string, options: readonly string[]): Promise<Image> {
     const key = this.keyOf(source, architecture, options);

@@ -1,7 +1,7 @@
 /**
- * Persists expressions on devices that the user names. An array that is stored elsewhere goes there: from GPU to GPU directly where
- * they reach each other, else through host memory, as does what comes from or goes to the CPU. It stays where it was, too,
- * until it is disposed of. Called by `persist`.
+ * Persists expressions on devices that the user names. An array that is stored elsewhere goes there: from GPU
+ * to GPU directly where they reach each other, else through host memory, as does what comes from or goes to
+ * the CPU. It stays where it was, too, until it is disposed of. Called by `persist`.
  *
  * Only an array itself goes to another device; what computes with it is refused there, as everywhere.
  */

@@ -1,7 +1,7 @@
 /**
- * Placeholders: source nodes without elements. They stand for a function's arguments while it is traced (`compiled-graph.ts`), with the
- * dtype, shape and place of an argument, or are the user's own, to plan with (`placeholder.ts` of the public API). What tells
- * them apart is the memory that they seem to have.
+ * Placeholders: source nodes without elements. They stand for a function's arguments while it is traced
+ * (`compiled-graph.ts`), with the dtype, shape and place of an argument, or are the user's own, to plan with
+ * (`placeholder.ts` of the public API). What tells them apart is the memory that they seem to have.
  */
 
 import { rangeOf } from '../../fusion/kernel/boxes.js';

@@ -1,10 +1,12 @@
 /**
- * The limit of the process: the most memory of a device that Weft holds in it, all arrays, runs and pools together. The pools keep
- * to it (`native/runtime/memory-limit.h`): here is what becomes of a compute that they refuse.
+ * The limit of the process: the most memory of a device that Weft holds in it, all arrays, runs and pools
+ * together. The pools keep to it (`native/runtime/memory-limit.h`): here is what becomes of a compute that
+ * they refuse.
  *
- * Computes begin together. One that is refused waits until those on its devices have ended, and then runs alone, before all that
- * come later; so do they, until nobody waits. A compute that another one's reader asks for waits for nobody: that one would wait
- * for it. Called by `run-within-budget.ts`, `compiled-graph.ts` and `sharded-execution.ts`.
+ * Computes begin together. One that is refused waits until those on its devices have ended, and then runs
+ * alone, before all that come later; so do they, until nobody waits. A compute that another one's reader asks
+ * for waits for nobody: that one would wait for it. Called by `run-within-budget.ts`, `compiled-graph.ts` and
+ * `sharded-execution.ts`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { formatBytes } from '../../graph/format.js';
@@ -77,7 +79,10 @@ function turnsOf(device: string): Turns {
 /** The devices on which the compute that runs has its turn; also in the readers that it calls. */
 const held = new AsyncLocalStorage<ReadonlySet<string>>();
 
-/** Runs beside others on each of the devices, or alone. Devices are taken in one order, so that nobody waits in a circle. */
+/**
+ * Runs beside others on each of the devices, or alone. Devices are taken in one order, so that nobody waits
+ * in a circle.
+ */
 function inTurn<T>(devices: readonly string[], how: 'together' | 'alone', run: () => Promise<T>): Promise<T> {
   const before = held.getStore() ?? new Set();
   const wanted = devices.filter((device) => !before.has(device)).sort();
@@ -88,8 +93,8 @@ function inTurn<T>(devices: readonly string[], how: 'together' | 'alone', run: (
 }
 
 /**
- * Runs a compute on devices of which one has a limit; once more, alone, where there was no room for it beside others. `again` is
- * what is then run, with the memory that is left.
+ * Runs a compute on devices of which one has a limit; once more, alone, where there was no room for it beside
+ * others. `again` is what is then run, with the memory that is left.
  */
 export async function runLimited<T>(
   devices: readonly string[],

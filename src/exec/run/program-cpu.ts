@@ -21,7 +21,9 @@ const CPU_SWEEPS: SweepRules = {
   tileBytes: Number.POSITIVE_INFINITY,
 };
 
-/** Arrays in memory and results are used where they lie, files are read; tapes bring their own scratch memory. */
+/**
+ * Arrays in memory and results are used where they lie, files are read; tapes bring their own scratch memory.
+ */
 export const CPU_NEEDS: DeviceNeeds = {
   scratchOf: () => [],
   workspaceOf: (step) => callRow(step).workspace.cpu(step),

@@ -1,6 +1,6 @@
 /**
- * Plan → native program for a GPU: every kernel becomes CUDA C, compiled (or found in the cache) for the device's
- * architecture. Called by `evaluate.ts`.
+ * Plan → native program for a GPU: every kernel becomes CUDA C, compiled (or found in the cache) for the
+ * device's architecture. Called by `evaluate.ts`.
  */
 import {
   CUDA_OPTIONS,
@@ -69,7 +69,9 @@ export function cudaOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): C
 /** CUDA's; a map of bytes has so many from 2^40 elements on. */
 const MOST_BLOCKS = 2 ** 31 - 1;
 
-/** Refuses what no launch can do, also if it is cut into tiles, which are ranges of the blocks of the whole. */
+/**
+ * Refuses what no launch can do, also if it is cut into tiles, which are ranges of the blocks of the whole.
+ */
 function checkGrids(kernel: Kernel, { launches }: CudaKernel): void {
   const blocks = Math.max(...launches.map(({ grid }) => grid[0]));
   if (blocks <= MOST_BLOCKS) return;
@@ -98,10 +100,16 @@ const USUAL_MULTIPROCESSORS = 132;
 const multiprocessorsOf = (device: string): number =>
   infoOf(device)?.multiprocessorCount ?? USUAL_MULTIPROCESSORS;
 
-/** What a tile copies each way, so that the copies of some tiles overlap the work of others and the first is soon there. */
+/**
+ * What a tile copies each way, so that the copies of some tiles overlap the work of others and the first is
+ * soon there.
+ */
 const TILE_BYTES = 48 * 2 ** 20;
 
-/** What plans for a GPU reckon with. `place`: where results are wanted; what stays on the device is there as a whole. */
+/**
+ * What plans for a GPU reckon with. `place`: where results are wanted; what stays on the device is there as a
+ * whole.
+ */
 export function cudaNeeds(device: string, place: Place): DeviceNeeds {
   const limits = limitsOf(device);
   const multiprocessors = multiprocessorsOf(device);
@@ -162,10 +170,16 @@ function peakOf(ours: number, outputs: readonly number[], place: Place): number 
   return cudaBlockBytes(ours) + outputs.reduce((sum, bytes) => sum + cudaBlockBytes(bytes), 0);
 }
 
-/** Copies of more bytes than this go through the lanes of their direction: `PinnedSlots` of `native/cuda/slots.h`. */
+/**
+ * Copies of more bytes than this go through the lanes of their direction: `PinnedSlots` of
+ * `native/cuda/slots.h`.
+ */
 const PACKED = 64 * 2 ** 10;
 
-/** Values that wait between sweeps, and pinned memory: for what small arrays are packed into, and for each kind of copies. */
+/**
+ * Values that wait between sweeps, and pinned memory: for what small arrays are packed into, and for each
+ * kind of copies.
+ */
 function cudaHostPeak({ buffers, steps, copyByteLength }: Omit<Plan, 'hostPeakBytes'>): number {
   const { packed, copies: most } = stagingLimits();
   const copies = copyByteLength ?? most;

@@ -1,13 +1,15 @@
 /**
- * Which steps of a GPU's program repeated runs launch as CUDA graphs, and in which streams its steps are. A step of a plan is
- * several of its program. Called by `program-cuda.ts`.
+ * Which steps of a GPU's program repeated runs launch as CUDA graphs, and in which streams its steps are. A
+ * step of a plan is several of its program. Called by `program-cuda.ts`.
  */
 import { callRow } from '../calls/table.js';
 import type { Plan, Step, StreamPlan } from '../plan/plan.js';
 
 /** What a run queues at a time, so that there is little left to do when it is cancelled. */
 const MOST_IN_GRAPH = 128;
-/** Of a call that takes longer, what it costs the host is little beside it, and as much as that is left to do. */
+/**
+ * Of a call that takes longer, what it costs the host is little beside it, and as much as that is left to do.
+ */
 const MOST_CALL_SECONDS = 2e-4;
 
 /** Whether what a step queues can be part of a graph. */
@@ -34,9 +36,10 @@ export function streamsOfSpecs({ streams }: Plan, counts: readonly number[]): St
 }
 
 /**
- * Steps of a program that repeated runs launch as one CUDA graph: all that are in a row, were it one, for even that is sooner
- * queued as a graph. Of several streams, graphs of all steps have branches; otherwise those of a stream are in a row as long
- * as no other stream waits for one, or has to. Each step of the plan is so many of the program's.
+ * Steps of a program that repeated runs launch as one CUDA graph: all that are in a row, were it one, for
+ * even that is sooner queued as a graph. Of several streams, graphs of all steps have branches; otherwise
+ * those of a stream are in a row as long as no other stream waits for one, or has to. Each step of the plan
+ * is so many of the program's.
  */
 export function graphsOf(
   { steps }: Plan,

@@ -1,6 +1,7 @@
 /**
- * Graph → program: runs the passes, partitions, plans and builds for a device; keeps what it made by fingerprint, so that
- * the same graph on other data costs a lookup. Called by `evaluate.ts` and `inspect/explain.ts`.
+ * Graph → program: runs the passes, partitions, plans and builds for a device; keeps what it made by
+ * fingerprint, so that the same graph on other data costs a lookup. Called by `evaluate.ts` and
+ * `inspect/explain.ts`.
  */
 
 import { printKernel } from '../../fusion/kernel/print.js';
@@ -72,9 +73,13 @@ export interface Program {
 
 /** Graphs whose programs are kept for the next compute. */
 const GRAPHS = 256;
-/** Nodes of those graphs together: the plans of a loop that computes a graph that grows would fill the memory. */
+/**
+ * Nodes of those graphs together: the plans of a loop that computes a graph that grows would fill the memory.
+ */
 const NODES = 1 << 18;
-/** By fingerprint, then by use: the text of a fingerprint is hashed once, however often its graph is computed. */
+/**
+ * By fingerprint, then by use: the text of a fingerprint is hashed once, however often its graph is computed.
+ */
 const programs = new LruCache<Map<string, Promise<Program>>>(GRAPHS, NODES);
 
 /** Drops all kept programs; their device code goes with them. */

@@ -1,6 +1,6 @@
 /**
- * Tells how far a compute is: tiles and bytes done, rate, time left. The native run counts tiles; a timer looks at the count
- * and turns it into what the user asked to be told. Called by `evaluate.ts`.
+ * Tells how far a compute is: tiles and bytes done, rate, time left. The native run counts tiles; a timer
+ * looks at the count and turns it into what the user asked to be told. Called by `evaluate.ts`.
  */
 import { WINDOW_FIELDS } from '../native/native-types.js';
 import { type Plan, type Step, type SweepStep, stepName, sweepsOf } from '../plan/plan.js';
@@ -28,7 +28,9 @@ const PERIOD_MS = 100;
 interface Stage {
   readonly steps: readonly string[];
   readonly tiles: number;
-  /** For each tile, the bytes copied once it is done; of a loop, whose steps count as tiles, there are none. */
+  /**
+   * For each tile, the bytes copied once it is done; of a loop, whose steps count as tiles, there are none.
+   */
   readonly bytes: Float64Array | undefined;
 }
 

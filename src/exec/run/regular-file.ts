@@ -1,6 +1,6 @@
 /**
- * Reads of files whose names others could guess: what stands there may be anything. Called by `image-folder.ts` and
- * `file-lock.ts`.
+ * Reads of files whose names others could guess: what stands there may be anything. Called by
+ * `image-folder.ts` and `file-lock.ts`.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
@@ -11,8 +11,9 @@ export interface RegularFile {
 }
 
 /**
- * The content of a regular file. Anything else (a pipe, a device, a folder, a link) is undefined, and is not opened: to
- * open a pipe waits for its writer, on one of the few threads that Node has for all files. Rejects where nothing can be read.
+ * The content of a regular file. Anything else (a pipe, a device, a folder, a link) is undefined, and is not
+ * opened: to open a pipe waits for its writer, on one of the few threads that Node has for all files. Rejects
+ * where nothing can be read.
  */
 export async function readRegularFile(path: string): Promise<RegularFile | undefined> {
   if (!(await lstat(path)).isFile()) return undefined;

@@ -1,6 +1,7 @@
 /**
- * Runs a graph within its budget. Where the user sets none, a GPU's free memory is the budget: a job that is larger than
- * the device, or that the device has no room for just now, is planned again in tiles. Called by `evaluate.ts`, `compiled-graph.ts` and `sharded-execution.ts`.
+ * Runs a graph within its budget. Where the user sets none, a GPU's free memory is the budget: a job that is
+ * larger than the device, or that the device has no room for just now, is planned again in tiles. Called by
+ * `evaluate.ts`, `compiled-graph.ts` and `sharded-execution.ts`.
  */
 
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
@@ -13,7 +14,9 @@ import { type Program, programOf, type Target } from './program.js';
 
 /** What other work on the device may take meanwhile, as a part of what is free. */
 const LEFT_FREE = 1 / 16;
-/** The pool of host memory gives results in multiples of this, and small ones in multiples of a cache line. */
+/**
+ * The pool of host memory gives results in multiples of this, and small ones in multiples of a cache line.
+ */
 const GRANULE = 2 ** 16;
 const CACHE_LINE = 64;
 /** Budgets of free memory are multiples of this, so that they lead to few programs. */
@@ -45,7 +48,10 @@ export async function runWithin<T>(
   }
 }
 
-/** As `runWithin`, where the process may hold so much of the device: what is in use now is in the way of the plan, if it has to be. */
+/**
+ * As `runWithin`, where the process may hold so much of the device: what is in use now is in the way of the
+ * plan, if it has to be.
+ */
 async function runWithinLimit<T>(
   canonical: Canonical,
   target: Target,
@@ -92,8 +98,8 @@ const inGranules = (byteLength: number): number => {
 };
 
 /**
- * Attempts a run; once more where the device has no room, but results that nobody can reach any more take some: the engine
- * collects them when the heap has grown, not when a device is full.
+ * Attempts a run; once more where the device has no room, but results that nobody can reach any more take
+ * some: the engine collects them when the heap has grown, not when a device is full.
  */
 export async function tidily<T>(attempt: () => Promise<T>): Promise<T> {
   try {

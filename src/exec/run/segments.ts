@@ -1,9 +1,10 @@
 /**
- * Computes the folded parts below a graph (`fusion/passes/segment.ts`), those that others read first, with the options of the compute
- * that needs them. Each is a program of its own; parts of a loop share one. Called by `evaluate.ts` and `compiled-graph.ts`.
+ * Computes the folded parts below a graph (`fusion/passes/segment.ts`), those that others read first, with
+ * the options of the compute that needs them. Each is a program of its own; parts of a loop share one. Called
+ * by `evaluate.ts` and `compiled-graph.ts`.
  *
- * Values stay on the device where memory is not bounded; else they wait in host memory, so that a budget that is enough for
- * every part is enough for all of them. A value is let go after the last part that reads it.
+ * Values stay on the device where memory is not bounded; else they wait in host memory, so that a budget that
+ * is enough for every part is enough for all of them. A value is let go after the last part that reads it.
  */
 
 import type { Canonical } from '../../fusion/passes/canonicalize.js';

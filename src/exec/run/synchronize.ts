@@ -1,6 +1,7 @@
 /**
- * Waiting for a device: results of compiled functions that stay on a GPU are handed out when their work is queued, and this
- * tells when it is done. Work on a device ends in order, so that the end of a program that does nothing is the end of all.
+ * Waiting for a device: results of compiled functions that stay on a GPU are handed out when their work is
+ * queued, and this tells when it is done. Work on a device ends in order, so that the end of a program that
+ * does nothing is the end of all.
  */
 import { refuseMore } from '../../graph/arguments.js';
 import { calledAsync } from '../../host/site.js';
@@ -19,8 +20,8 @@ function nothingOn(device: string): NativeProgram {
 }
 
 /**
- * Waits until all that was asked of a device before is done; without a name, of every device in use. Rejects with what went
- * wrong, such as a `DeviceLostError`, that nobody was told of yet.
+ * Waits until all that was asked of a device before is done; without a name, of every device in use. Rejects
+ * with what went wrong, such as a `DeviceLostError`, that nobody was told of yet.
  */
 export function synchronize(device?: string): Promise<void>;
 export async function synchronize(device?: string, ...more: readonly unknown[]): Promise<void> {

@@ -1,9 +1,10 @@
 /**
- * Stages of a sharded job that stream from and to host memory: all devices know all tiles, and take them part by part as they become
- * free, so that one which is slower or busy does less. Called by `sharding.ts` and `shard-phase.ts`.
+ * Stages of a sharded job that stream from and to host memory: all devices know all tiles, and take them part
+ * by part as they become free, so that one which is slower or busy does less. Called by `sharding.ts` and
+ * `shard-phase.ts`.
  *
- * A device takes the parts of its own share first, in order, then those of its neighbours from their ends backwards: mostly
- * neighbouring tiles follow each other, and devices seldom come to the same part at once.
+ * A device takes the parts of its own share first, in order, then those of its neighbours from their ends
+ * backwards: mostly neighbouring tiles follow each other, and devices seldom come to the same part at once.
  */
 
 import type { Task } from '../tiles/sweep-cuts.js';
@@ -13,7 +14,10 @@ import type { PhaseRules, TileOrder } from './shard-phase.js';
 const LEAST_TILES = 8;
 /** Of a device's share, about: what a device that is late may have left to do alone. */
 const PARTS = 32;
-/** What a stage brings and leaves on the host, relative to what it leaves for later stages, which waits there then. */
+/**
+ * What a stage brings and leaves on the host, relative to what it leaves for later stages, which waits there
+ * then.
+ */
 const LEAST_STREAMED = 8;
 
 /** An order for each device, whose share is its weight, of a sum of 1; `undefined`: the tiles are too few. */
@@ -52,8 +56,8 @@ export interface StreamRules extends Pick<PhaseRules, 'partOf' | 'byteLengthOf' 
 }
 
 /**
- * The values that a stage leaves on devices and that have to wait on the host if its tiles are anyone's; `undefined`: it
- * does not stream, for what it reads or makes lies on devices.
+ * The values that a stage leaves on devices and that have to wait on the host if its tiles are anyone's;
+ * `undefined`: it does not stream, for what it reads or makes lies on devices.
  */
 export function leftByStream(tasks: readonly Task[], rules: StreamRules): readonly number[] | undefined {
   const { partOf, byteLengthOf, isLarge, piecesOf, isOnHost, isTemporary } = rules;

@@ -1,6 +1,6 @@
 /**
- * Plans what one device does in one phase of a sharded job: its share of tasks that are cut, tile by tile where they do not
- * fit, or all of tasks that are not. Called by `sharding.ts`, which knows what lies where.
+ * Plans what one device does in one phase of a sharded job: its share of tasks that are cut, tile by tile
+ * where they do not fit, or all of tasks that are not. Called by `sharding.ts`, which knows what lies where.
  */
 
 import { cudaBlockBytes } from '../plan/block-bytes.js';
@@ -69,7 +69,10 @@ interface Stretch {
 export const bytesOfPart = ([first, last]: Span): number =>
   last > first ? cudaBlockBytes(last - first + (first % ALIGNMENT)) : 0;
 
-/** The buffers of a task: what combines partial results needs no more than those, a loop all that its body uses. */
+/**
+ * The buffers of a task: what combines partial results needs no more than those, a loop all that its body
+ * uses.
+ */
 const buffersOfTask = ({ step, reads, writes }: Task): number[] => [
   ...reads,
   ...writes,
@@ -83,7 +86,10 @@ const sumOf = (numbers: readonly number[]): number => numbers.reduce((a, b) => a
 /** Times that less room is aimed at, because a device's pool rounds blocks up. */
 const AIMS = 4;
 
-/** A share of tasks that are cut, in stretches of the reference task's units. `undefined`: it does not work out. */
+/**
+ * A share of tasks that are cut, in stretches of the reference task's units. `undefined`: it does not work
+ * out.
+ */
 export function planShare(
   tasks: readonly SweptTask[],
   spans: readonly Span[],
@@ -94,7 +100,10 @@ export function planShare(
   return found === undefined || 'needed' in found ? found : found.run;
 }
 
-/** The tiles of a stage in the order in which a device comes to them, and the part that each of those belongs to. */
+/**
+ * The tiles of a stage in the order in which a device comes to them, and the part that each of those belongs
+ * to.
+ */
 export interface TileOrder {
   readonly tiles: readonly number[];
   readonly parts: readonly number[];
@@ -108,8 +117,8 @@ export interface PlannedTiles {
 }
 
 /**
- * All of the work in tiles that any device may do, in some orders; `ordersOf` gives them for so many tiles. No input is taken to
- * lie on the device. `undefined`: it does not work out.
+ * All of the work in tiles that any device may do, in some orders; `ordersOf` gives them for so many tiles.
+ * No input is taken to lie on the device. `undefined`: it does not work out.
  */
 export function planTiles(
   tasks: readonly SweptTask[],

@@ -1,7 +1,7 @@
 /**
- * Who takes which part of a phase's work: a contiguous range of units for each device. Where a large input lies in pieces on
- * the devices, shares begin and end where pieces do, so that windows lie where they are needed; else shares are as large as the
- * devices' weights. Called by `sharding.ts`.
+ * Who takes which part of a phase's work: a contiguous range of units for each device. Where a large input
+ * lies in pieces on the devices, shares begin and end where pieces do, so that windows lie where they are
+ * needed; else shares are as large as the devices' weights. Called by `sharding.ts`.
  */
 
 import type { BytePitches } from '../tiles/sweep-cuts.js';
@@ -42,7 +42,9 @@ export interface ShareRules {
 
 /** Shares are rounded to what is aligned well, by less than this part of them. */
 const ROUNDING = 1 / 64;
-/** Bytes of inputs that are copied to where they are needed quite in less time than one more stretch takes. */
+/**
+ * Bytes of inputs that are copied to where they are needed quite in less time than one more stretch takes.
+ */
 const SOONER_COPIED = 2 ** 25;
 /** How far, as a part of the whole, shares may be from the pieces that they follow. */
 const TOLERANCE = 0.05;
@@ -61,8 +63,8 @@ export const onPart = (tasks: readonly SweptTask[], [from, to]: Span, of: number
   });
 
 /**
- * What a part of the work touches, as one tile; `undefined`: it does not work out. `isShared`: whether parts may write the same
- * elements of a buffer.
+ * What a part of the work touches, as one tile; `undefined`: it does not work out. `isShared`: whether parts
+ * may write the same elements of a buffer.
  */
 export const tileOn = (
   tasks: readonly SweptTask[],
@@ -161,8 +163,8 @@ function alignedSharding(tasks: readonly SweptTask[], rules: ShareRules): Shardi
 }
 
 /**
- * A share in up to three stretches, of which the middle one finds all inputs that lie on its device nearly as it needs them
- * quite there; at the ends some elements come from other devices.
+ * A share in up to three stretches, of which the middle one finds all inputs that lie on its device nearly as
+ * it needs them quite there; at the ends some elements come from other devices.
  */
 export function stretchesOf(
   tasks: readonly SweptTask[],

@@ -1,5 +1,6 @@
 /**
- * Refusals of jobs that several devices have no room for, with budgets that are enough. Called by `sharded-execution.ts`.
+ * Refusals of jobs that several devices have no room for, with budgets that are enough. Called by
+ * `sharded-execution.ts`.
  */
 
 import type { Canonical } from '../../fusion/passes/canonicalize.js';

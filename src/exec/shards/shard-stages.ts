@@ -1,4 +1,7 @@
-/** Stages: tasks that devices do together before the next ones can begin, each as it can be sharded. Called by `sharding.ts`. */
+/**
+ * Stages: tasks that devices do together before the next ones can begin, each as it can be sharded. Called by
+ * `sharding.ts`.
+ */
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { DraftBuffer } from '../plan/draft.js';
 import type { BytePitches, Task, Touch } from '../tiles/sweep-cuts.js';
@@ -42,8 +45,9 @@ interface TaskRules {
 }
 
 /**
- * A task as it can be sharded. Partial results of a phase are in scratch memory, slot after slot: a range of slots is a range
- * of bytes. Windows of rows have rows of their own in slots, which what lies on devices is not copied to.
+ * A task as it can be sharded. Partial results of a phase are in scratch memory, slot after slot: a range of
+ * slots is a range of bytes. Windows of rows have rows of their own in slots, which what lies on devices is
+ * not copied to.
  */
 export function asSharded(task: Task, { byteLengthOf, isOnHost }: TaskRules): Task {
   const { step, cut } = task;
@@ -63,7 +67,10 @@ export function asSharded(task: Task, { byteLengthOf, isOnHost }: TaskRules): Ta
   return { ...task, cut: { ...cut, touches, pitches } };
 }
 
-/** Whether the parts of a task finish all that it writes, but for memory of its own; what adds up part by part does not. */
+/**
+ * Whether the parts of a task finish all that it writes, but for memory of its own; what adds up part by part
+ * does not.
+ */
 export function finishesWhatItWrites({ step, cut, writes }: Task): boolean {
   if (cut === undefined) return true;
   const own = step.kind === 'kernel' ? new Set(step.scratch) : new Set<number>();

@@ -1,4 +1,7 @@
-/** A buffer whose bytes are in shards on several devices, as `persist({ devices })` leaves large arrays. Called by `sharded-run.ts`. */
+/**
+ * A buffer whose bytes are in shards on several devices, as `persist({ devices })` leaves large arrays.
+ * Called by `sharded-run.ts`.
+ */
 import type { DeviceBuffer, Shard } from '../../graph/expr.js';
 
 export class ShardedBuffer implements DeviceBuffer {

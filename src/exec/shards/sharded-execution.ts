@@ -1,9 +1,10 @@
 /**
- * Computes on several devices: graph → sharded plan (kept or new) → run. Called by `evaluate.ts` where a compute names several
- * devices, or reads arrays that lie on several.
+ * Computes on several devices: graph → sharded plan (kept or new) → run. Called by `evaluate.ts` where a
+ * compute names several devices, or reads arrays that lie on several.
  *
- * Where the user sets no budget, the memory of each device is the budget, and if that is not free, what is. A device that is
- * lost ends the compute; with `onDeviceLost: 'continue'` the others do the job anew, if they can read all that it reads.
+ * Where the user sets no budget, the memory of each device is the budget, and if that is not free, what is. A
+ * device that is lost ends the compute; with `onDeviceLost: 'continue'` the others do the job anew, if they
+ * can read all that it reads.
  */
 
 import { partition } from '../../fusion/partition/partition.js';
@@ -72,7 +73,10 @@ export interface ShardedOptions {
 /** The results; `plan.outputs` says which is which, -1 for those without elements. */
 export interface ShardedExecuted extends ShardedResult {
   readonly program: { readonly plan: { readonly outputs: readonly number[] } };
-  /** What can do the same with other arrays (`executeAgain`); absent: it may take other devices, or less of them, next time. */
+  /**
+   * What can do the same with other arrays (`executeAgain`); absent: it may take other devices, or less of
+   * them, next time.
+   */
   readonly again?: ShardedProgram;
 }
 

@@ -1,6 +1,7 @@
 /**
- * ShardedPlan: what a compute on several devices will do, as plain data: phases, in each of which devices run an ordinary plan
- * over a share of the work; between phases, values lie in pieces on the devices that made them, or in host memory.
+ * ShardedPlan: what a compute on several devices will do, as plain data: phases, in each of which devices run
+ * an ordinary plan over a share of the work; between phases, values lie in pieces on the devices that made
+ * them, or in host memory.
  *
  * Made by `sharding.ts`, run by `sharded-run.ts`, told by `explain()` and `plan()`.
  */
@@ -41,8 +42,8 @@ export interface Phase {
   readonly kind: 'sharded' | 'whole';
   readonly runs: readonly DeviceRun[];
   /**
-   * Where devices take tiles as they become free: the number of parts of some tiles that they take. Each run's plan has all the
-   * tiles then, in an order of its own.
+   * Where devices take tiles as they become free: the number of parts of some tiles that they take. Each
+   * run's plan has all the tiles then, in an order of its own.
    */
   readonly parts?: number;
   /** Buffers that nothing needs any more once the phase is done. */

@@ -1,7 +1,7 @@
 /**
- * Runs a sharded plan: phase after phase, in each of which every device runs its program. What one phase made lies in pieces on
- * the devices, or in host memory that all of them write to, until the next one reads it. Phases are queued ahead of the devices
- * where they can be. Called by `sharded-execution.ts`.
+ * Runs a sharded plan: phase after phase, in each of which every device runs its program. What one phase made
+ * lies in pieces on the devices, or in host memory that all of them write to, until the next one reads it.
+ * Phases are queued ahead of the devices where they can be. Called by `sharded-execution.ts`.
  */
 
 import type { DeviceBuffer } from '../../graph/expr.js';
@@ -69,7 +69,10 @@ type Holding =
   | { readonly kind: 'pieces'; readonly pieces: readonly BufferPiece[] }
   | { readonly kind: 'files'; readonly checksums: readonly number[] };
 
-/** Runs the plan; `inputOf` gives what a source is read from. Rejects with the first failure, once all runs have ended. */
+/**
+ * Runs the plan; `inputOf` gives what a source is read from. Rejects with the first failure, once all runs
+ * have ended.
+ */
 export async function runSharded(
   program: ShardedProgram,
   inputOf: (source: number) => RunInput,
@@ -91,7 +94,10 @@ class ShardedRun {
   readonly #holdings = new Map<number, Holding>();
   readonly #tokens: object[] = [];
   readonly #watch: StallWatch;
-  /** Of runs that gave their results before they had ended, the ends, and what others read of other devices' memory. */
+  /**
+   * Of runs that gave their results before they had ended, the ends, and what others read of other devices'
+   * memory.
+   */
   #ends: Promise<unknown>[] = [];
   readonly #lent = new Set<number>();
 
@@ -107,8 +113,8 @@ class ShardedRun {
   }
 
   /**
-   * Begins each phase once the one before is queued on its devices, and ends when all have ended: a run waits by itself for what
-   * it reads of another device's.
+   * Begins each phase once the one before is queued on its devices, and ends when all have ended: a run waits
+   * by itself for what it reads of another device's.
    */
   async phases(): Promise<void> {
     const { signal } = this.#options;
@@ -236,7 +242,10 @@ class ShardedRun {
     });
   }
 
-  /** The files that devices write a result to themselves: where none of them has all of it, nobody has its checksum. */
+  /**
+   * The files that devices write a result to themselves: where none of them has all of it, nobody has its
+   * checksum.
+   */
   #directFilesOf(b: number, at: number): readonly FileOutput[] | undefined {
     const { filesOf } = this.#options;
     if (filesOf === undefined || this.#program.plan.buffers[b]!.role !== 'output') return undefined;
@@ -313,8 +322,8 @@ function named(error: unknown, device: string): unknown {
 }
 
 /**
- * What lies in host memory that devices wrote to. It becomes an ArrayBuffer only for those who look at it: the engine collects
- * garbage for one of many MiB, and takes as long as many a compute.
+ * What lies in host memory that devices wrote to. It becomes an ArrayBuffer only for those who look at it:
+ * the engine collects garbage for one of many MiB, and takes as long as many a compute.
  */
 const bytesOf = (memory: ArrayBuffer | DeviceBuffer): ArrayBuffer =>
   memory instanceof ArrayBuffer ? memory : hostBytesOf(memory);
@@ -340,7 +349,10 @@ function freeOutputs({ outputs }: RunResult): void {
   for (const output of outputs) if ('dispose' in output) output.dispose();
 }
 
-/** All of the results. On the first failure the others are stopped, and the worst one is thrown once they have ended. */
+/**
+ * All of the results. On the first failure the others are stopped, and the worst one is thrown once they have
+ * ended.
+ */
 async function allOf<T>(
   runs: readonly Promise<T>[],
   stop: () => void,

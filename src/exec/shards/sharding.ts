@@ -1,11 +1,12 @@
 /**
- * Shards a job to several devices: steps that can be cut are run in shares, one for each device, all others on one device.
- * Called by `program.ts`.
+ * Shards a job to several devices: steps that can be cut are run in shares, one for each device, all others
+ * on one device. Called by `program.ts`.
  *
- * A share is a range of blocks of the whole job's code, as a tile is (`codegen/cuts/work.ts`), and reductions leave partial
- * results in the slots of their blocks, which are combined in slot order on one device: results have the same bits for any number
- * of devices. Shares are contiguous, which keeps sharded arrays where they are; a share that does not fit is swept in tiles.
- * What streams from and to host memory has no shares: devices take its tiles as they become free (`dynamic-tiles.ts`).
+ * A share is a range of blocks of the whole job's code, as a tile is (`codegen/cuts/work.ts`), and reductions
+ * leave partial results in the slots of their blocks, which are combined in slot order on one device: results
+ * have the same bits for any number of devices. Shares are contiguous, which keeps sharded arrays where they
+ * are; a share that does not fit is swept in tiles. What streams from and to host memory has no shares:
+ * devices take its tiles as they become free (`dynamic-tiles.ts`).
  */
 
 import type { Partition } from '../../fusion/partition/partition.js';
@@ -306,7 +307,10 @@ class Sharder {
     return this.#job.devices.map(({ weight }) => weight / total);
   }
 
-  /** A stage whose tiles devices take as they become free, if it is one and they fit on the one with the least room. */
+  /**
+   * A stage whose tiles devices take as they become free, if it is one and they fit on the one with the least
+   * room.
+   */
   #planTiles(tasks: readonly SweptTask[], at: number): TileWork | undefined {
     const rules = this.#job.devices.map((_, device) => this.#rulesFor(device, at));
     const least = rules.reduce((a, b) => (b.room < a.room ? b : a));

@@ -1,6 +1,7 @@
 /**
- * How a loop runs in parts: where a step makes every element of the large states from that element alone, a part of them goes
- * through all steps by itself. States of another size, such as the number of the step, are small: every part runs them as a whole.
+ * How a loop runs in parts: where a step makes every element of the large states from that element alone, a
+ * part of them goes through all steps by itself. States of another size, such as the number of the step, are
+ * small: every part runs them as a whole.
  *
  * Called by `sweep-tasks.ts`. Loops that read elsewhere are left to `loop-sweeps.ts`.
  */
@@ -69,8 +70,8 @@ const scaleOf = ({ kernel }: KernelStep, { buffer }: Region): number =>
   product(kernel.parallel) / kernel.buffers[buffer]!.elementCount;
 
 /**
- * Whether what the large kernels of a body make is read by them where it is stored, and by no small one: also in the next step,
- * where it is the state.
+ * Whether what the large kernels of a body make is read by them where it is stored, and by no small one: also
+ * in the next step, where it is the state.
  */
 function staysInPlace(loop: LoopStep, large: readonly Part[], small: readonly Part[]): boolean {
   const stateOf = new Map(loop.states.map(({ current, next }) => [current, next]));

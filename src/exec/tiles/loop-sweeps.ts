@@ -1,7 +1,7 @@
 /**
- * Loops whose bodies are swept: what a step reads elsewhere it finds in the whole state before, which waits in host memory. Several
- * steps of a stencil become one body, so that the states are copied once for all of them; tiles then have a halo as wide as those
- * steps reach, which neighbours compute too:
+ * Loops whose bodies are swept: what a step reads elsewhere it finds in the whole state before, which waits
+ * in host memory. Several steps of a stencil become one body, so that the states are copied once for all of
+ * them; tiles then have a halo as wide as those steps reach, which neighbours compute too:
  *
  *     8 steps of x → f(x)   →   2 steps of x → f(f(f(f(x))))
  *
@@ -45,7 +45,10 @@ export const heldByLoop = (loop: LoopStep): number[] => [
   ...loop.states.flatMap(placesOf),
 ];
 
-/** The drafts to try, where loops may do several steps of a stencil at a time: more at once first, and one at last. */
+/**
+ * The drafts to try, where loops may do several steps of a stencil at a time: more at once first, and one at
+ * last.
+ */
 export function unrollings(draft: Draft, worksOf: WorksOf): Draft[] {
   const open = new Set(
     draft.steps.filter((step) => step.kind === 'loop' && isMap(step) && loopCut(step, worksOf) === undefined),
@@ -67,8 +70,8 @@ interface Way {
 }
 
 /**
- * The draft with loops that have their last states in memory of their own, from where they are copied: of results that go to files,
- * which a loop cannot read again.
+ * The draft with loops that have their last states in memory of their own, from where they are copied: of
+ * results that go to files, which a loop cannot read again.
  */
 export function withResultsApart(draft: Draft, worksOf: WorksOf): Draft {
   const buffers = [...draft.buffers];

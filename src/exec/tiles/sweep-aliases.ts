@@ -1,6 +1,6 @@
 /**
- * Lets one kernel have several windows of one input: loads that walk an input in different places get buffers of their
- * own, so that a tile needs a small window for each instead of all that lies between them.
+ * Lets one kernel have several windows of one input: loads that walk an input in different places get buffers
+ * of their own, so that a tile needs a small window for each instead of all that lies between them.
  *
  *     x + roll(x, 1)   the first tile reads the first rows of x, and the last one
  *
@@ -13,7 +13,10 @@ import type { KernelStep } from '../plan/plan.js';
 /** Loads this close, as a part of the buffer, share a window: it is but a little larger than either. */
 const NEAR = 1 / 64;
 
-/** The step with further buffers; `alias` makes one for the same data. `mayAlias` says of which buffers there may be several. */
+/**
+ * The step with further buffers; `alias` makes one for the same data. `mayAlias` says of which buffers there
+ * may be several.
+ */
 export function splitLoads(
   step: KernelStep,
   mayAlias: (buffer: number) => boolean,

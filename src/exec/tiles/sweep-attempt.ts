@@ -1,6 +1,7 @@
 /**
- * Plans a job in windows of the buffers from a size on: groups its steps into sweeps, those of loops' bodies among them, sizes the
- * sweeps for what room there is, and places everything in the arena. Called by `sweeps.ts`, which chooses that size.
+ * Plans a job in windows of the buffers from a size on: groups its steps into sweeps, those of loops' bodies
+ * among them, sizes the sweeps for what room there is, and places everything in the arena. Called by
+ * `sweeps.ts`, which chooses that size.
  */
 import { InternalError } from '../../host/errors.js';
 import { callRow } from '../calls/table.js';

@@ -1,6 +1,6 @@
 /**
- * Tasks and cuts: the steps of a plan as things that a sweep can run in parts, and what a part touches. Made by `sweep-tasks.ts`,
- * `loop-cuts.ts` and the rows of `exec/calls`.
+ * Tasks and cuts: the steps of a plan as things that a sweep can run in parts, and what a part touches. Made
+ * by `sweep-tasks.ts`, `loop-cuts.ts` and the rows of `exec/calls`.
  */
 import type { Rows } from '../../codegen/cuts/pitch.js';
 import type { Works } from '../../codegen/cuts/work.js';

@@ -1,8 +1,8 @@
 /**
- * Groups the steps of a plan into sweeps and steps that run as a whole, given which buffers are only ever on the device
- * in windows. Steps join a sweep while they share its windows and can follow its tiles; what needs a finished reduction waits for a
- * later one. A large value that a later sweep needs is computed again there (its task then stands in both groups), or
- * spilled to host memory. Called by `sweeps.ts`.
+ * Groups the steps of a plan into sweeps and steps that run as a whole, given which buffers are only ever on
+ * the device in windows. Steps join a sweep while they share its windows and can follow its tiles; what needs
+ * a finished reduction waits for a later one. A large value that a later sweep needs is computed again there
+ * (its task then stands in both groups), or spilled to host memory. Called by `sweeps.ts`.
  */
 
 import { callRow } from '../calls/table.js';
@@ -13,8 +13,8 @@ import type { SweptTask } from './sweep-windows.js';
 export interface Group {
   readonly tasks: readonly Task[];
   /**
-   * `tiles`: all tasks run tile by tile. `blocks`: one call, several operands of which are windowed at once. `whole`:
-   * one task runs as a whole.
+   * `tiles`: all tasks run tile by tile. `blocks`: one call, several operands of which are windowed at once.
+   * `whole`: one task runs as a whole.
    */
   readonly runs: 'tiles' | 'blocks' | 'whole';
   /** Of the buffers whose windows are rows, bytes from row to row in the whole. */
@@ -85,7 +85,9 @@ function chooseForm(
   return best ?? { task: first[0]!, why: 'whole' };
 }
 
-/** Whether what a task writes to windowed buffers is part of what its parts touch: of partial sums it is not. */
+/**
+ * Whether what a task writes to windowed buffers is part of what its parts touch: of partial sums it is not.
+ */
 const writesInWindows = ({ cut, writes }: Task, { isWindowed }: GroupRules): boolean => {
   if (cut === undefined) return true;
   const touched = new Set(cut.touches(0, cut.units).writes.map(({ buffer }) => buffer));
@@ -208,8 +210,9 @@ class Grouper {
   }
 
   /**
-   * The earlier tasks to run again for the windowed values that a task reads, inputs first: all where nothing may be
-   * spilled, else those for which that moves fewer bytes. `undefined`: a value can neither be had again nor be spilled.
+   * The earlier tasks to run again for the windowed values that a task reads, inputs first: all where nothing
+   * may be spilled, else those for which that moves fewer bytes. `undefined`: a value can neither be had
+   * again nor be spilled.
    */
   #producersAgain(task: CutTask, inside: ReadonlySet<Task>): CutTask[] | undefined {
     const found: CutTask[] = [];

@@ -1,6 +1,6 @@
 /**
- * Chooses which windows of a sweep are rows of a buffer rather than a stretch of it: those of tasks that need some columns of
- * many rows. A stretch around them would be most of the buffer. Called by `sweep-groups.ts`.
+ * Chooses which windows of a sweep are rows of a buffer rather than a stretch of it: those of tasks that need
+ * some columns of many rows. A stretch around them would be most of the buffer. Called by `sweep-groups.ts`.
  */
 
 import type { BytePitches, CutTask, Task } from './sweep-cuts.js';
@@ -9,13 +9,18 @@ import { type SweptTask, tileOf } from './sweep-windows.js';
 export interface ShareRules {
   readonly isWindowed: (buffer: number) => boolean;
   readonly byteLengthOf: (buffer: number) => number;
-  /** Whether parts of a buffer come through JavaScript, which is asked for few long ones rather than for many rows. */
+  /**
+   * Whether parts of a buffer come through JavaScript, which is asked for few long ones rather than for many
+   * rows.
+   */
   readonly isFetched: (buffer: number) => boolean;
 }
 
 export interface Chosen {
   readonly pitches: BytePitches;
-  /** What the largest tile holds of the windowed bytes, as a part of all; `undefined`: it cannot be cut so. */
+  /**
+   * What the largest tile holds of the windowed bytes, as a part of all; `undefined`: it cannot be cut so.
+   */
   readonly share: number | undefined;
 }
 
@@ -25,7 +30,10 @@ const TRIAL_TILES = 16;
 const MOST_REPEATED = 1.5;
 /** What rows have to save of what stretches hold. */
 const LESS = 0.8;
-/** Bytes of a row from which on copying rows is as fast as copying a stretch, and what shorter ones have to save. */
+/**
+ * Bytes of a row from which on copying rows is as fast as copying a stretch, and what shorter ones have to
+ * save.
+ */
 const LONG_ROW = 4096;
 const MUCH_LESS = 0.15;
 

@@ -7,7 +7,10 @@ import { type SweptTask, type Tile, tileOf } from './sweep-windows.js';
 export interface NoFit {
   readonly needed: number;
   readonly step: Step;
-  /** Why this much is needed at once: the step cannot be run in parts; or it is a loop whose states would have to wait elsewhere. */
+  /**
+   * Why this much is needed at once: the step cannot be run in parts; or it is a loop whose states would have
+   * to wait elsewhere.
+   */
   readonly atOnce?: 'step' | 'states';
 }
 
@@ -53,7 +56,10 @@ export const slotBytes = (slots: readonly SlotBlock[]): number =>
 
 /** Windows lie in slots as in the whole buffer modulo so many bytes. */
 export const SLOT_ALIGNMENT = 256;
-/** Bytes that rows in a slot are apart at least: strides there are never those that generated code has as such. */
+/**
+ * Bytes that rows in a slot are apart at least: strides there are never those that generated code has as
+ * such.
+ */
 const SHORTEST_ROW = 64;
 
 /** Fewer slots, where a sweep fits with no more: less overlap is better than none. */
@@ -111,8 +117,8 @@ function wantedTiles(tasks: readonly SweptTask[], rules: SlotRules): number {
 }
 
 /**
- * The slots of each windowed buffer. Values inside a tile are needed from the task that makes them to the last that reads
- * them. `undefined`: some tile does not work out.
+ * The slots of each windowed buffer. Values inside a tile are needed from the task that makes them to the
+ * last that reads them. `undefined`: some tile does not work out.
  */
 function slotsOf(
   tasks: readonly SweptTask[],
@@ -157,7 +163,10 @@ function slotsOf(
   });
 }
 
-/** From row to row in a slot: the least that rows of `width` bytes can be apart and all be as aligned as in the whole. */
+/**
+ * From row to row in a slot: the least that rows of `width` bytes can be apart and all be as aligned as in
+ * the whole.
+ */
 function slotPitchOf(pitch: number, width: number): number {
   const least = Math.max(width, SHORTEST_ROW);
   return least >= pitch ? pitch : least + ((pitch - least) % SLOT_ALIGNMENT);

@@ -1,6 +1,6 @@
 /**
- * Writes a sweep as a step: for every tile the windows of each buffer with their slots, and the ranges of each launch,
- * as flat tables that the runtime executes without further decisions. Called by `sweeps.ts`.
+ * Writes a sweep as a step: for every tile the windows of each buffer with their slots, and the ranges of
+ * each launch, as flat tables that the runtime executes without further decisions. Called by `sweeps.ts`.
  */
 
 import type { BufferParameter, Kernel } from '../../fusion/kernel/kernel.js';
@@ -77,8 +77,8 @@ function kernelInSlots(
 }
 
 /**
- * A window that the tile before had stays in its slot, as does one that is added to; every other takes the next one. Parts that
- * devices take begin with nothing: the tile before may be another's.
+ * A window that the tile before had stays in its slot, as does one that is added to; every other takes the
+ * next one. Parts that devices take begin with nothing: the tile before may be another's.
  */
 function windowTable(
   buffer: number,

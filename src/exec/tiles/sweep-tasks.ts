@@ -1,6 +1,7 @@
 /**
- * Tasks: the steps of a plan as things that a sweep can run in parts, each with what a part touches, in bytes of the
- * plan's buffers. Every step has one or two forms; `sweep-groups.ts` chooses, `sweep-windows.ts` makes the tables.
+ * Tasks: the steps of a plan as things that a sweep can run in parts, each with what a part touches, in bytes
+ * of the plan's buffers. Every step has one or two forms; `sweep-groups.ts` chooses, `sweep-windows.ts` makes
+ * the tables.
  */
 
 import type { Pitches } from '../../codegen/cuts/pitch.js';

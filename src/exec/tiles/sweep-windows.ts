@@ -1,9 +1,11 @@
 /**
- * What every tile of a sweep runs, and which windows of the large buffers it needs: numbers, worked out tile by tile.
+ * What every tile of a sweep runs, and which windows of the large buffers it needs: numbers, worked out tile
+ * by tile.
  *
- * A task whose results are needed after the sweep runs tile t of n on the t-th n-th of its units. The others run
- * what those need: their units are found from the bytes that the tasks after them read, so that windows of values inside the sweep
- * overlap where neighbouring tiles need the same elements, which are then computed twice. Called by `sweep-groups.ts` and `sweeps.ts`.
+ * A task whose results are needed after the sweep runs tile t of n on the t-th n-th of its units. The others
+ * run what those need: their units are found from the bytes that the tasks after them read, so that windows
+ * of values inside the sweep overlap where neighbouring tiles need the same elements, which are then computed
+ * twice. Called by `sweep-groups.ts` and `sweeps.ts`.
  */
 import { aroundBoth } from '../../codegen/cuts/work.js';
 import type { BytePitches, Cut, Task, Touch } from './sweep-cuts.js';
@@ -11,7 +13,10 @@ import type { BytePitches, Cut, Task, Touch } from './sweep-cuts.js';
 /** Units, or bytes, [first, last). */
 export type Span = readonly [first: number, last: number];
 
-/** A window of a buffer, in bytes: `rows` rows of `width` bytes, `pitch` apart in the buffer; one row for a stretch. */
+/**
+ * A window of a buffer, in bytes: `rows` rows of `width` bytes, `pitch` apart in the buffer; one row for a
+ * stretch.
+ */
 export interface Window {
   readonly first: number;
   readonly width: number;
@@ -65,8 +70,8 @@ const hull = (a: Span | undefined, b: Span | undefined): Span | undefined => {
 };
 
 /**
- * Tile `tile` of `tiles`. `undefined`: some task cannot follow, for what it writes does not lie in the order of its units.
- * The tasks stand in an order in which they can run.
+ * Tile `tile` of `tiles`. `undefined`: some task cannot follow, for what it writes does not lie in the order
+ * of its units. The tasks stand in an order in which they can run.
  */
 export function tileOf(
   tasks: readonly SweptTask[],
@@ -132,8 +137,9 @@ function seamAt(cut: Cut, buffer: number, unit: number, pitches: BytePitches, al
 }
 
 /**
- * The units that write what is needed of a buffer. All its elements are written once; so where units before a seam write
- * below it, and those after it above, the units between two seams write all that lies between, and nothing else.
+ * The units that write what is needed of a buffer. All its elements are written once; so where units before a
+ * seam write below it, and those after it above, the units between two seams write all that lies between, and
+ * nothing else.
  */
 function coverOf(cut: Cut, need: Touch, pitches: BytePitches): Span | undefined {
   const ways = need.rows === undefined ? [alongBytes] : [alongColumns, alongBytes];
@@ -149,7 +155,10 @@ function coverOf(cut: Cut, need: Touch, pitches: BytePitches): Span | undefined 
   return undefined;
 }
 
-/** Whether what a range of units writes to each buffer in windows is theirs alone, so that the window can be copied out. */
+/**
+ * Whether what a range of units writes to each buffer in windows is theirs alone, so that the window can be
+ * copied out.
+ */
 function isApart(cut: Cut, [first, last]: Span, { isWindowed, pitches }: WindowRules): boolean {
   return cut.touches(first, last, pitches).writes.every((touch) => {
     const { buffer } = touch;

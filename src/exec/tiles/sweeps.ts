@@ -1,9 +1,9 @@
 /**
- * Plans a job that does not fit into its budget: which buffers are on the device in windows only, which steps share
- * a sweep over tiles, and how many tiles each sweep has. Called by `plan-graph.ts`.
+ * Plans a job that does not fit into its budget: which buffers are on the device in windows only, which steps
+ * share a sweep over tiles, and how many tiles each sweep has. Called by `plan-graph.ts`.
  *
- * The largest buffers are windowed first; what is left stays whole. Of the tile counts, the least that fits is taken, or
- * more where copies from and to the host should overlap the work.
+ * The largest buffers are windowed first; what is left stays whole. Of the tile counts, the least that fits
+ * is taken, or more where copies from and to the host should overlap the work.
  */
 import { callRow } from '../calls/table.js';
 import type { DeviceNeeds } from '../plan/device-needs.js';

@@ -1,14 +1,15 @@
 /**
- * The kernel algebra: the functions through which everything else looks into a tape, so that a new kind of instruction
- * or a new form of access is added here and nowhere else. What a pass, a schedule or a planner asks of a kernel is one of
+ * The kernel algebra: the functions through which everything else looks into a tape, so that a new kind of
+ * instruction or a new form of access is added here and nowhere else. What a pass, a schedule or a planner
+ * asks of a kernel is one of
  *
  *     loadOf, loadsOf, accessesOf, affinesIn, affinesOf      what it reads and writes, and by which index maps
  *     mapInstruction, mapTape, mapAffines, mapAccesses       the same kernel with arguments, index maps or buffers changed
  *     liveValues, withoutDead                                what some stores need
  *     dropUnitAxes, mergeAxes, permuteAxes                   the same kernel over other axes
  *
- * Levels and phases are `levelsOf` (`levels.ts`), ranges of affine functions and footprints `boxes.ts`. All of it works on a kernel
- * while it is being fused and on a finished one (`Tape`).
+ * Levels and phases are `levelsOf` (`levels.ts`), ranges of affine functions and footprints `boxes.ts`. All
+ * of it works on a kernel while it is being fused and on a finished one (`Tape`).
  */
 import type { DType } from '../../graph/dtype.js';
 import {
@@ -121,7 +122,10 @@ export function affinesOf({ tape, stores }: Tape): Affine[] {
 
 // ---------------------------------------------------------------- changing
 
-/** A function of affine functions that keeps what else they carry: the size of a bound, the buffer of an access. */
+/**
+ * A function of affine functions that keeps what else they carry: the size of a bound, the buffer of an
+ * access.
+ */
 export type AffineMap = <T extends Affine>(affine: T) => T;
 
 const same: AffineMap = (affine) => affine;
@@ -143,8 +147,8 @@ const withIndexValue = (access: Access, value: number | undefined): Access =>
     : { ...access, index: { ...access.index, value } };
 
 /**
- * An instruction with other arguments, its affine functions changed and its buffer renamed; the instruction itself where
- * nothing changed, since long tapes are mapped again and again.
+ * An instruction with other arguments, its affine functions changed and its buffer renamed; the instruction
+ * itself where nothing changed, since long tapes are mapped again and again.
  */
 export function mapInstruction(
   i: Instruction,
@@ -220,7 +224,10 @@ export function mapTestedBounds<K extends Tape>(
 
 // ---------------------------------------------------------------- what is needed
 
-/** Positions that some values depend on, these among them, in order of the tape. Nothing below `known` values is. */
+/**
+ * Positions that some values depend on, these among them, in order of the tape. Nothing below `known` values
+ * is.
+ */
 export function liveValues(
   tape: readonly Instruction[],
   values: Iterable<number>,
@@ -308,8 +315,8 @@ export function mergeAxes<K extends Tape>(kernel: K): K {
 }
 
 /**
- * Drops axes of size 1, whose coordinate is always 0. `keepsReduced`: one reduced axis stays where all have size 1, so that
- * the kernel still says that it reduces.
+ * Drops axes of size 1, whose coordinate is always 0. `keepsReduced`: one reduced axis stays where all have
+ * size 1, so that the kernel still says that it reduces.
  */
 export function dropUnitAxes<K extends Tape>(kernel: K, { keepsReduced }: { keepsReduced: boolean }): K {
   const sizes = sizesOf(kernel);

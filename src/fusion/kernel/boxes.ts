@@ -1,6 +1,7 @@
 /**
- * Boxes and ranges: the values that affine functions take in a domain or in a box of it, and the boxes that make up a range
- * of a linear index. Footprints of parts of kernels are found with them (`codegen/cuts/work.ts`, `codegen/cuts/pitch.ts`).
+ * Boxes and ranges: the values that affine functions take in a domain or in a box of it, and the boxes that
+ * make up a range of a linear index. Footprints of parts of kernels are found with them
+ * (`codegen/cuts/work.ts`, `codegen/cuts/pitch.ts`).
  */
 import type { Access, Affine, Bound } from './kernel.js';
 
@@ -36,7 +37,9 @@ export function rangeIn({ offset, strides }: Affine, box: Box): [low: number, hi
   return [low, high];
 }
 
-/** The elements that an affine map reaches from a box, clamped to the buffer; `undefined` if there are none. */
+/**
+ * The elements that an affine map reaches from a box, clamped to the buffer; `undefined` if there are none.
+ */
 export function reachOf(affine: Affine, box: Box, elementCount: number): [number, number] | undefined {
   if (box.some(([first, last]) => last <= first)) return undefined;
   const [low, high] = rangeIn(affine, box);
@@ -46,8 +49,8 @@ export function reachOf(affine: Affine, box: Box, elementCount: number): [number
 }
 
 /**
- * The elements [first, last) that an access may touch from a box: exact where it is affine. A gather may touch all that its
- * index reaches. `undefined`: none.
+ * The elements [first, last) that an access may touch from a box: exact where it is affine. A gather may
+ * touch all that its index reaches. `undefined`: none.
  */
 export function footprintOf(access: Access, box: Box, elementCount: number): [number, number] | undefined {
   const { index } = access;
@@ -56,7 +59,10 @@ export function footprintOf(access: Access, box: Box, elementCount: number): [nu
   return reachOf(span, [...box, [0, index.size]], elementCount);
 }
 
-/** The part of a box where bounds can hold; `undefined` if there is none. Bounds on several axes at once cut nothing off. */
+/**
+ * The part of a box where bounds can hold; `undefined` if there is none. Bounds on several axes at once cut
+ * nothing off.
+ */
 export function insideOf(bounds: readonly Bound[], box: Box): Box | undefined {
   if (bounds.length === 0) return box;
   const inside = box.map(([first, last]): [number, number] => [first, last]);
@@ -75,8 +81,8 @@ export function insideOf(bounds: readonly Bound[], box: Box): Box | undefined {
 }
 
 /**
- * The box of indices [first, last) of a linear index over `sizes`, outermost first: exact where the range is whole in the
- * inner axes, else the smallest box around it.
+ * The box of indices [first, last) of a linear index over `sizes`, outermost first: exact where the range is
+ * whole in the inner axes, else the smallest box around it.
  */
 export function boxOfRange(first: number, last: number, sizes: readonly number[]): Box {
   const box: [number, number][] = sizes.map((n) => [0, n]);
@@ -95,7 +101,10 @@ export function boxOfRange(first: number, last: number, sizes: readonly number[]
   return box;
 }
 
-/** The boxes that indices [first, last) of a linear index over `sizes` are made of: a few that are whole in inner axes. */
+/**
+ * The boxes that indices [first, last) of a linear index over `sizes` are made of: a few that are whole in
+ * inner axes.
+ */
 export function boxesOfRange(first: number, last: number, sizes: readonly number[]): Box[] {
   const boxes: Box[] = [];
   const cut = (from: number, to: number, axis: number, outer: Box): void => {

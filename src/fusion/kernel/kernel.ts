@@ -1,11 +1,12 @@
 /**
- * Kernel: one fused computation, the single object that CUDA C is printed from, that the CPU interprets, that the cache
- * hashes and that golden files record.
+ * Kernel: one fused computation, the single object that CUDA C is printed from, that the CPU interprets, that
+ * the cache hashes and that golden files record.
  *
- * The iteration domain is a box of `parallel` axes followed by `reduced` axes. The tape is a list of values in SSA
- * form: each instruction's arguments are earlier positions. A value is at *row* level if it does not depend on the
- * reduced axes (what a reduction gives, and what is computed from such), else at *element* level. A `reduce` runs over
- * all reduced axes; what depends on its result belongs to the next *phase*, which walks the reduced axes again:
+ * The iteration domain is a box of `parallel` axes followed by `reduced` axes. The tape is a list of values
+ * in SSA form: each instruction's arguments are earlier positions. A value is at *row* level if it does not
+ * depend on the reduced axes (what a reduction gives, and what is computed from such), else at *element*
+ * level. A `reduce` runs over all reduced axes; what depends on its result belongs to the next *phase*, which
+ * walks the reduced axes again:
  *
  *     parallel [i: 262144]  reduced [j: 1024]
  *     %0 = load b0[1024 i + j]            element   phase 0
@@ -16,8 +17,8 @@
  *     %5 = map divide %3 %4               element   phase 2
  *     store b1[1024 i + j] = %5
  *
- * A kernel with no reduced axes is a map. Halves are explicit: loads and stores have half dtypes, arithmetic has
- * casts to float32 and back around it. Reductions of halves take float32 arguments.
+ * A kernel with no reduced axes is a map. Halves are explicit: loads and stores have half dtypes, arithmetic
+ * has casts to float32 and back around it. Reductions of halves take float32 arguments.
  */
 import type { DType, Scalar } from '../../graph/dtype.js';
 import type { OpName } from '../../graph/ops.js';
@@ -35,8 +36,8 @@ export interface Bound extends Affine {
 }
 
 /**
- * An element of a buffer as an affine index map, in elements; with `index`, of a gather, so much further on as a value of the
- * tape says:
+ * An element of a buffer as an affine index map, in elements; with `index`, of a gather, so much further on
+ * as a value of the tape says:
  *
  *     %3 = load b0[64 i + j]                    table[i, j]
  *     %3 = load b0[j + 64 %2 of 1000]           table[k, j], where %2 holds k
@@ -91,11 +92,16 @@ export interface BufferParameter {
   readonly elementCount: number;
   /** Whether its memory is that of another buffer of the kernel, element by element. */
   readonly isShared?: boolean;
-  /** In a tile of a larger job: how rows of the buffer's window lie. Neither schedule nor order depends on it. */
+  /**
+   * In a tile of a larger job: how rows of the buffer's window lie. Neither schedule nor order depends on it.
+   */
   readonly pitch?: Pitch;
 }
 
-/** Rows of a buffer that are `from` elements apart as a whole and `to` elements apart in the memory that code is for. */
+/**
+ * Rows of a buffer that are `from` elements apart as a whole and `to` elements apart in the memory that code
+ * is for.
+ */
 export interface Pitch {
   readonly from: number;
   readonly to: number;
@@ -111,9 +117,14 @@ export interface Kernel {
   readonly buffers: readonly BufferParameter[];
   readonly tape: readonly Instruction[];
   readonly stores: readonly Store[];
-  /** Of a loop's body that may be run several times in one launch: outputs that are inputs of the next run. */
+  /**
+   * Of a loop's body that may be run several times in one launch: outputs that are inputs of the next run.
+   */
   readonly feedback?: readonly Feedback[];
-  /** Inputs of a kernel with feedback, of one int64 each, that it reads as so much more as there were steps before. */
+  /**
+   * Inputs of a kernel with feedback, of one int64 each, that it reads as so much more as there were steps
+   * before.
+   */
   readonly counters?: readonly number[];
 }
 

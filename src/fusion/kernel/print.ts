@@ -1,4 +1,7 @@
-/** Prints a kernel as text: domain, buffers, tape with levels and phases, stores. Golden files and `explain()` use it. */
+/**
+ * Prints a kernel as text: domain, buffers, tape with levels and phases, stores. Golden files and `explain()`
+ * use it.
+ */
 import { formatScalar } from '../../graph/format.js';
 import type { Access, AccessIndex, Affine, Bound, Instruction, Kernel } from './kernel.js';
 import { levelsOf } from './levels.js';

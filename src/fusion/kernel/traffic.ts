@@ -1,6 +1,6 @@
 /**
- * How many bytes a kernel must move: every element that it reads or writes, once. `explain()` reports it, tests assert
- * it. Reads that a cache does not catch come on top.
+ * How many bytes a kernel must move: every element that it reads or writes, once. `explain()` reports it,
+ * tests assert it. Reads that a cache does not catch come on top.
  */
 import { byteLengthOf } from '../../graph/dtype.js';
 import { accessesOf, sizesOf } from './algebra.js';
@@ -11,7 +11,10 @@ export interface Traffic {
   readonly bytesWritten: number;
 }
 
-/** Elements that an access reaches: the product of the axes along which it moves, the index of a gather among them. */
+/**
+ * Elements that an access reaches: the product of the axes along which it moves, the index of a gather among
+ * them.
+ */
 function reach({ strides, index }: Access, sizes: readonly number[]): number {
   return strides.reduce(
     (count, stride, axis) => (stride === 0 ? count : count * sizes[axis]!),

@@ -1,6 +1,7 @@
 /**
- * Aligns the domains of two kernels by two accesses to one buffer: axes that reach the same elements become one axis.
- * Axes are split where the two kernels cut the same elements differently (a reshape between them), never merged.
+ * Aligns the domains of two kernels by two accesses to one buffer: axes that reach the same elements become
+ * one axis. Axes are split where the two kernels cut the same elements differently (a reshape between them),
+ * never merged.
  *
  *     p: [i: 64] stride 1          c: [j: 8] stride 8, [k: 8] stride 1     →   p: [8, 8], and j = i0, k = i1
  *
@@ -99,7 +100,10 @@ function matchOf(axes: number, walks: readonly Walk[], others: readonly Walk[]):
   return match;
 }
 
-/** The match of two domains that are walked in the same way axis by axis, as most are; `undefined`: look closer. */
+/**
+ * The match of two domains that are walked in the same way axis by axis, as most are; `undefined`: look
+ * closer.
+ */
 function matchAlike(
   sizes: readonly number[],
   strides: readonly number[],

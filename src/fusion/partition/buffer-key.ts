@@ -1,6 +1,6 @@
 /**
- * BufferKey: what a buffer holds, as a number, which is fast to compare and to look up: a node's value, a source's array, or a
- * value that one piece of a split kernel hands on to another.
+ * BufferKey: what a buffer holds, as a number, which is fast to compare and to look up: a node's value, a
+ * source's array, or a value that one piece of a split kernel hands on to another.
  */
 import { DTYPES, type DType, dtypeCode } from '../../graph/dtype.js';
 

@@ -1,6 +1,6 @@
 /**
- * The buffers of a kernel while it is written, one for each key, of the largest extent that was asked for; and what the kernel
- * does with each.
+ * The buffers of a kernel while it is written, one for each key, of the largest extent that was asked for;
+ * and what the kernel does with each.
  */
 import { type GraphNode, type GraphNodeOf, sizeOfShape } from '../../graph/graph.js';
 import type { Access, Store } from '../kernel/kernel.js';

@@ -1,11 +1,12 @@
 /**
- * Builds the kernel of one root: a node whose value is stored. Starting at the root it pulls in, through views, every
- * node that is not itself stored, and writes them as one tape; stored nodes and sources become loads.
+ * Builds the kernel of one root: a node whose value is stored. Starting at the root it pulls in, through
+ * views, every node that is not itself stored, and writes them as one tape; stored nodes and sources become
+ * loads.
  *
  *     %3 = sum over [1] (multiply %1 (permute %2))   →   parallel [i] reduced [j]; load %1[i,j]; load %2[j,i]; …
  *
- * A node read through two different index maps is computed twice (`partition.ts` decides when that is right). The
- * walk is iterative: a chain may be 100,000 nodes long (`split.ts` cuts what is too long for a kernel).
+ * A node read through two different index maps is computed twice (`partition.ts` decides when that is right).
+ * The walk is iterative: a chain may be 100,000 nodes long (`split.ts` cuts what is too long for a kernel).
  */
 import { type DType, isComplex, isHalf, type Scalar } from '../../graph/dtype.js';
 import type { Shape } from '../../graph/expr.js';
@@ -132,7 +133,10 @@ export class KernelBuilder {
 
 const NO_AXES: readonly number[] = [];
 
-/** An index map, and the values of the nodes that were read through it; those where the domain starts are elsewhere. */
+/**
+ * An index map, and the values of the nodes that were read through it; those where the domain starts are
+ * elsewhere.
+ */
 interface Place {
   readonly map: IndexMap;
   values: Map<number, number> | undefined;
@@ -222,7 +226,9 @@ class Puller {
     return this.#builder.kernels[id] === this.#number ? this.#builder.values[id] : undefined;
   }
 
-  /** The value of a node where the domain starts. `asRoot`: a node to compute there even though it is stored. */
+  /**
+   * The value of a node where the domain starts. `asRoot`: a node to compute there even though it is stored.
+   */
   #pull(start: number, asRoot: number | undefined): number {
     const stack: Task[] = [];
     this.#enter(stack, start, this.#start, asRoot);

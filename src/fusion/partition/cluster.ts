@@ -3,8 +3,9 @@
  *
  *     a = x + 1 (stored, read by many);  b = a * 2;  c = sqrt(a)     →   one kernel that stores what others read
  *
- * The same merge as `merge.ts` makes pairwise, for its commonest case, at a cost that grows with the size of the graph and
- * not with its square. What is left (reductions, other domains) is merged pairwise afterwards. Values do not change.
+ * The same merge as `merge.ts` makes pairwise, for its commonest case, at a cost that grows with the size of
+ * the graph and not with its square. What is left (reductions, other domains) is merged pairwise afterwards.
+ * Values do not change.
  */
 
 import { type Access, sameNumbers } from '../kernel/kernel.js';
@@ -23,8 +24,8 @@ export interface Between {
 }
 
 /**
- * Joins kernels, which stand in an order in which they can run; results in such an order are not needed. What the `calls` write
- * stands between the kernels that they read of and those that read it.
+ * Joins kernels, which stand in an order in which they can run; results in such an order are not needed. What
+ * the `calls` write stands between the kernels that they read of and those that read it.
  */
 export function joinMaps(
   kernels: readonly GrowingKernel[],
@@ -108,7 +109,9 @@ class Joiner {
     return made;
   }
 
-  /** Joins a map to the newest cluster that takes it; what the map reads of others must not need that cluster. */
+  /**
+   * Joins a map to the newest cluster that takes it; what the map reads of others must not need that cluster.
+   */
   #join(kernel: GrowingKernel, makers: readonly Maker[]): Cluster | undefined {
     if (kernel.reduced.length > 0) return undefined;
     for (let k = this.#open.length - 1; k >= 0; k--) {
@@ -195,7 +198,10 @@ class Cluster implements Maker {
     this.#kernel = first;
   }
 
-  /** Whether a map over the same axes shares an array with the cluster, and reads the cluster's values where they are made. */
+  /**
+   * Whether a map over the same axes shares an array with the cluster, and reads the cluster's values where
+   * they are made.
+   */
   takes(kernel: GrowingKernel): boolean {
     const own = this.#kernel;
     if (!sameNumbers(kernel.parallel, own.parallel)) return false;

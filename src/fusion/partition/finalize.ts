@@ -1,6 +1,7 @@
 /**
- * Finishes a fused kernel: drops instructions that nothing uses, puts reduced axes in memory order, collapses axes that
- * every access walks as one, orders buffers, and names it. What comes out is what code is generated from.
+ * Finishes a fused kernel: drops instructions that nothing uses, puts reduced axes in memory order, collapses
+ * axes that every access walks as one, orders buffers, and names it. What comes out is what code is generated
+ * from.
  *
  *     parallel [64, 32] all strides (32, 1)   →   parallel [2048] stride 1
  */

@@ -1,8 +1,9 @@
 /**
- * Gathers in kernels: the array that is read, through views, and the index that is read by. Called by `build-kernel.ts`.
+ * Gathers in kernels: the array that is read, through views, and the index that is read by. Called by
+ * `build-kernel.ts`.
  *
- * The coordinate along the gathered axis is one more axis of the domain for the views, behind all others. Its stride in the
- * array's buffer is that of the index:
+ * The coordinate along the gathered axis is one more axis of the domain for the views, behind all others. Its
+ * stride in the array's buffer is that of the index:
  *
  *     take(permute x, ids) [i, j]  =  permute x [k, j], k = ids[i]   →   x[offset + strides · (i, j) + stride k]
  */
@@ -12,7 +13,10 @@ import type { Affine } from '../kernel/kernel.js';
 import { type IndexMap, indexMap, mapThroughView, NeedsSplit, NotAffine } from './index-map.js';
 import type { TapeBuilder } from './tape-builder.js';
 
-/** The map of a gathered array from its coordinates in the domain, of which the one along `axis` is the added one. */
+/**
+ * The map of a gathered array from its coordinates in the domain, of which the one along `axis` is the added
+ * one.
+ */
 export function gatherMap(coordinates: readonly Affine[], axis: number): IndexMap {
   const wide = ({ offset, strides }: Affine, k: number): Affine => ({
     offset,
@@ -27,7 +31,9 @@ interface Through {
   readonly isStored: (id: number) => boolean;
 }
 
-/** The node that views of an array lead to, and the map for it; undefined where no affine map says the views. */
+/**
+ * The node that views of an array lead to, and the map for it; undefined where no affine map says the views.
+ */
 export function belowViews(
   graph: Graph,
   array: GraphNode,

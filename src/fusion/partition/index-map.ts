@@ -1,7 +1,8 @@
 /**
- * Index maps: for a node read inside a kernel, each of its axes as an affine function of the kernel's domain, plus the
- * bounds outside of which a pad has put zeros. Views only change the map, so they cost nothing; a reshape that no affine
- * map can say either asks for a finer domain (`NeedsSplit`) or for its input to be stored (`NotAffine`).
+ * Index maps: for a node read inside a kernel, each of its axes as an affine function of the kernel's domain,
+ * plus the bounds outside of which a pad has put zeros. Views only change the map, so they cost nothing; a
+ * reshape that no affine map can say either asks for a finer domain (`NeedsSplit`) or for its input to be
+ * stored (`NotAffine`).
  *
  * Called by `build-kernel.ts`.
  */
@@ -128,7 +129,9 @@ function mergeBounds(a: readonly Bound[], b: readonly Bound[]): readonly Bound[]
   return a.length === 0 ? b : [...a, ...b.filter((bound) => !a.some((known) => sameBound(known, bound)))];
 }
 
-/** Splits both shapes into the finest groups of axes that hold the same elements: [axes of a, axes of b] each. */
+/**
+ * Splits both shapes into the finest groups of axes that hold the same elements: [axes of a, axes of b] each.
+ */
 function matchingGroups(a: Shape, b: Shape): [number[], number[]][] {
   const groups: [number[], number[]][] = [];
   let i = 0;
@@ -153,8 +156,8 @@ function matchingGroups(a: Shape, b: Shape): [number[], number[]][] {
 }
 
 /**
- * The coordinates of a reshape that only adds and drops axes of one element, where they stay within their axes: what
- * `reshapeCoordinates` finds for most reshapes, without its work.
+ * The coordinates of a reshape that only adds and drops axes of one element, where they stay within their
+ * axes: what `reshapeCoordinates` finds for most reshapes, without its work.
  */
 function unitReshape(
   { coordinates }: IndexMap,

@@ -1,4 +1,7 @@
-/** Join: how two kernels become one, or the reason why they stay apart. Found by `merge.ts`, within `merge-limits.ts`. */
+/**
+ * Join: how two kernels become one, or the reason why they stay apart. Found by `merge.ts`, within
+ * `merge-limits.ts`.
+ */
 import type { BufferKey } from './buffer-key.js';
 import type { GrowingKernel } from './mutable-kernel.js';
 

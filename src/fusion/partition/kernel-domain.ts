@@ -1,6 +1,6 @@
 /**
- * KernelDomain: the box that a kernel walks, made of its root's axes: parallel ones in order, then reduced ones. An axis is
- * split into pieces where a reshape asks for it.
+ * KernelDomain: the box that a kernel walks, made of its root's axes: parallel ones in order, then reduced
+ * ones. An axis is split into pieces where a reshape asks for it.
  *
  *     (8, 6) reduced over [0]        →   parallel [6] reduced [8]
  *     the same, axis 0 split at 4    →   parallel [6] reduced [2, 4]
@@ -25,7 +25,9 @@ export class KernelDomain {
   readonly #reduced: ReadonlySet<number>;
   readonly #axes: readonly { readonly axis: number; readonly piece: number }[];
 
-  /** `pieces[k]`: the sizes into which axis k is split, outermost first; `reduced`: the axes that are reduced. */
+  /**
+   * `pieces[k]`: the sizes into which axis k is split, outermost first; `reduced`: the axes that are reduced.
+   */
   constructor(pieces: readonly (readonly number[])[], reduced: ReadonlySet<number>) {
     const all = pieces.flatMap((sizes, axis) => sizes.map((_, piece) => ({ axis, piece })));
     const axes =

@@ -1,6 +1,6 @@
 /**
- * Merges the kernels of a task graph: producers into what reads them, then kernels that read the same array; and says
- * why the others stay apart. Called by `partition.ts`.
+ * Merges the kernels of a task graph: producers into what reads them, then kernels that read the same array;
+ * and says why the others stay apart. Called by `partition.ts`.
  */
 import type { GraphNodeOf } from '../../graph/graph.js';
 import { type BufferKey, bufferName } from './buffer-key.js';

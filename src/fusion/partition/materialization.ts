@@ -1,7 +1,8 @@
 /**
- * Chooses the roots: the nodes whose value is stored in memory. Everything else is computed inside the kernels that need
- * it. Results, reductions and contractions are roots; a map or view becomes one when several kernels (or one kernel at
- * several places) need it and storing it moves less than computing it again:
+ * Chooses the roots: the nodes whose value is stored in memory. Everything else is computed inside the
+ * kernels that need it. Results, reductions and contractions are roots; a map or view becomes one when
+ * several kernels (or one kernel at several places) need it and storing it moves less than computing it
+ * again:
  *
  *     y = exp(x), read once as y[1:] and once as y[:-1]     →   computed twice in one kernel, or stored: what is cheaper
  *     concat of exp(a), exp(b), exp(c) …                    →   each for every element of the whole, or stored before
@@ -24,7 +25,10 @@ import { UNROLLED } from '../passes/unroll.js';
 
 /** One unit of op cost in bytes of memory traffic: a GPU does about four additions while it moves a byte. */
 const BYTES_PER_COST = 0.25;
-/** What a value that a pad spreads must cost for each element, and save together, to be worth a kernel of its own. */
+/**
+ * What a value that a pad spreads must cost for each element, and save together, to be worth a kernel of its
+ * own.
+ */
 const LEAST_SPREAD_COST = 16;
 const LEAST_SPREAD_BYTES = 2 ** 21;
 /** More places than this are never computed again at each. */
@@ -67,8 +71,8 @@ export function chooseRoots(
 }
 
 /**
- * Whether a short reduction is written out inside another: its value is only needed, at one place, by kernels that
- * reduce over a larger domain, as in Σj exp(-Σk (x[i,k] - y[j,k])²).
+ * Whether a short reduction is written out inside another: its value is only needed, at one place, by kernels
+ * that reduce over a larger domain, as in Σj exp(-Σk (x[i,k] - y[j,k])²).
  */
 function unrolls(graph: Graph, node: GraphNodeOf<'reduce'>, { roots }: Places, inputCost: number): boolean {
   if (!(node.reduction in UNROLLED) || roots.length !== 1) return false;
@@ -83,7 +87,10 @@ const isComputed = ({ kind }: GraphNode): boolean =>
 
 /** A node's places: where in which kernel its value is needed. */
 interface Places {
-  /** The frame of each place; all differ. A root's own frame is its id; other frames have numbers above all ids. */
+  /**
+   * The frame of each place; all differ. A root's own frame is its id; other frames have numbers above all
+   * ids.
+   */
   readonly frames: readonly number[];
   /** The root of the kernel of each place. */
   readonly roots: readonly number[];
@@ -91,7 +98,9 @@ interface Places {
 
 const NOWHERE: Places = { frames: [], roots: [] };
 
-/** Whether what a node reads is stored anyway, if it is computed: operands, and the array that a gather reads. */
+/**
+ * Whether what a node reads is stored anyway, if it is computed: operands, and the array that a gather reads.
+ */
 const storesOperand = ({ kind, inputs }: GraphNode, input: number): boolean =>
   kind === 'contract' || kind === 'loop' || (kind === 'gather' && inputs[0] === input);
 
@@ -171,7 +180,8 @@ class Frames {
 
   /** The frame of an input of `consumer`, whose own frame is `frame`. */
   #through(frame: number, node: GraphNode, consumer: GraphNode): number {
-    // A view and a reduction have one input each, a gather one that is not stored: nothing else is in its frame.
+    // A view and a reduction have one input each, a gather one that is not stored: nothing else is in its
+    // frame.
     if (consumer.kind === 'view' || consumer.kind === 'gather') return this.#next++;
     if (consumer.kind === 'reduce') return this.#placed(consumer) ? this.#next++ : frame;
     if (sameShape(consumer.shape, node.shape)) return frame;
@@ -302,7 +312,10 @@ function repeats(node: GraphNode, { roots }: Places, work: Work): boolean {
   return inline <= stored;
 }
 
-/** Whether a view puts a value beside others: a pad, or a broadcast that a choice is made from (a column of a stack). */
+/**
+ * Whether a view puts a value beside others: a pad, or a broadcast that a choice is made from (a column of a
+ * stack).
+ */
 const isPut = (
   { id, view }: GraphNodeOf<'view'>,
   first: Consumers['first'],
@@ -314,8 +327,8 @@ const isPut = (
 };
 
 /**
- * Whether a value is better stored than computed for every element of a larger array that it is put into, as the parts
- * of a concat are. Slices are left alone: those of a roll read what another place computes anyway.
+ * Whether a value is better stored than computed for every element of a larger array that it is put into, as
+ * the parts of a concat are. Slices are left alone: those of a roll read what another place computes anyway.
  */
 function isSpread(node: GraphNode, { first, list }: Consumers, work: Work): boolean {
   const cost = work.cost[node.id]!;

@@ -1,6 +1,7 @@
 /**
- * Whether two kernels that fit together stay within what one kernel may be: buffers, walks over its rows, length of a row
- * that stays on the chip. Found before the merged kernel is made, since many merges end here. Called by `merge.ts`.
+ * Whether two kernels that fit together stay within what one kernel may be: buffers, walks over its rows,
+ * length of a row that stays on the chip. Found before the merged kernel is made, since many merges end here.
+ * Called by `merge.ts`.
  */
 import { byteLengthOf } from '../../graph/dtype.js';
 import { type Affine, product } from '../kernel/kernel.js';
@@ -13,7 +14,9 @@ import { isElement, type Level, levelsIn, type TapeLevels } from './tape-levels.
 export const MAX_BUFFERS = 96;
 /** Most walks over the rows: what lives between them takes registers. */
 const MAX_PHASES = 6;
-/** Longest row, in bytes, that a row kernel keeps on the chip when rows are contiguous, and when columns are. */
+/**
+ * Longest row, in bytes, that a row kernel keeps on the chip when rows are contiguous, and when columns are.
+ */
 const MAX_ROW_BYTES = 1 << 18;
 const MAX_COLUMN_BYTES = 1 << 13;
 /** Fewest rows for a kernel that walks its rows twice, unless the whole job is small. */

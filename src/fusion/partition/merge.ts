@@ -1,6 +1,6 @@
 /**
- * Merges two kernels into one, or says why not. Vertically: the second reads what the first stores, so the value stays
- * in a register. Horizontally: both read the same array, so it is read once.
+ * Merges two kernels into one, or says why not. Vertically: the second reads what the first stores, so the
+ * value stays in a register. Horizontally: both read the same array, so it is read once.
  *
  *     m = max(x, 1)            parallel [i] reduced [j]
  *     y = exp(x - m)           parallel [i, j]             →   one kernel, two walks over j
@@ -53,7 +53,9 @@ export function mergeVertically(
   return full === undefined ? fail('domain-mismatch') : joinOf(full, 'first', keeps);
 }
 
-/** Pairs the producer's reduced axes with the consumer's open ones, and checks that some input is then shared. */
+/**
+ * Pairs the producer's reduced axes with the consumer's open ones, and checks that some input is then shared.
+ */
 function matchRows(alignment: Alignment): Alignment | undefined {
   const full = matchRest(alignment);
   return full !== undefined && sharesLoad(full) ? full : undefined;

@@ -1,6 +1,6 @@
 /**
- * GrowingKernel: a kernel that takes in others. It keeps what merging asks again and again (what it does with each
- * buffer, levels, how much it computes), so that a merge costs what is added, not what is there.
+ * GrowingKernel: a kernel that takes in others. It keeps what merging asks again and again (what it does with
+ * each buffer, levels, how much it computes), so that a merge costs what is added, not what is there.
  *
  * `merge.ts` and `cluster.ts` decide what is taken in.
  */
@@ -122,8 +122,9 @@ export class GrowingKernel {
   }
 
   /**
-   * Computes another kernel as well. What that one reads and this one stores is taken from its register: the caller has seen
-   * to it that it is read where it is made. `axisOf[k]` is the axis here of the other's axis k; none: it has the same axes.
+   * Computes another kernel as well. What that one reads and this one stores is taken from its register: the
+   * caller has seen to it that it is read where it is made. `axisOf[k]` is the axis here of the other's axis
+   * k; none: it has the same axes.
    */
   add(other: GrowingKernel, axisOf: readonly number[] | undefined): void {
     this.#take(other.toFused(), axisOf);

@@ -1,6 +1,7 @@
 /**
- * Finds where a matrix product's operand lies: in a stored buffer, seen through views, if its three axes (batch, row,
- * column) have constant strides of which a library can read it. Otherwise the operand has to be stored itself.
+ * Finds where a matrix product's operand lies: in a stored buffer, seen through views, if its three axes
+ * (batch, row, column) have constant strides of which a library can read it. Otherwise the operand has to be
+ * stored itself.
  */
 import { byteLengthOf } from '../../graph/dtype.js';
 import { denseStrides, type Graph, type GraphNode, nodeOf } from '../../graph/graph.js';

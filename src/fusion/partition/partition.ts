@@ -1,7 +1,7 @@
 /**
- * Partition: graph → kernels, library calls and loops. Chooses which nodes are stored (`materialization.ts`), builds a kernel for each
- * (`build-kernel.ts`), cuts what is too long (`split.ts`), merges what belongs together (`merge.ts`) and finishes each
- * kernel (`finalize.ts`).
+ * Partition: graph → kernels, library calls and loops. Chooses which nodes are stored (`materialization.ts`),
+ * builds a kernel for each (`build-kernel.ts`), cuts what is too long (`split.ts`), merges what belongs
+ * together (`merge.ts`) and finishes each kernel (`finalize.ts`).
  *
  * Values do not change: every instruction of the graph is computed as it stands, perhaps more than once.
  */
@@ -48,7 +48,10 @@ export type FusedStep =
 export interface Partition {
   /** In an order in which they can run. */
   readonly steps: readonly FusedStep[];
-  /** The stored values that one step hands to another, with the reason why the two are not one; made when asked for. */
+  /**
+   * The stored values that one step hands to another, with the reason why the two are not one; made when
+   * asked for.
+   */
   readonly edges: () => readonly Edge[];
 }
 
@@ -122,7 +125,9 @@ function ascending(numbers: readonly number[]): number[] {
   return once;
 }
 
-/** The nodes that matrix products read: the base below the operand's views where that works, else the operand. */
+/**
+ * The nodes that matrix products read: the base below the operand's views where that works, else the operand.
+ */
 function operandsToStore(
   graph: Graph,
   contracts: readonly GraphNodeOf<'contract'>[],
@@ -147,7 +152,10 @@ function gatheredArrays(graph: Graph, order: readonly number[]): number[] {
   });
 }
 
-/** An operand's place; the operand is stored itself where what is stored by now cannot be read through its views. */
+/**
+ * An operand's place; the operand is stored itself where what is stored by now cannot be read through its
+ * views.
+ */
 function locate(graph: Graph, id: number, stored: Set<number>): Operand {
   const found = operandThroughViews(graph, id, (i) => stored.has(i));
   if (found !== undefined) return found;

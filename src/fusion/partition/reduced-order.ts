@@ -1,9 +1,11 @@
 /**
- * The order in which a kernel walks its reduced axes, which is part of the order of its sums, and whether a merge keeps it:
+ * The order in which a kernel walks its reduced axes, which is part of the order of its sums, and whether a
+ * merge keeps it:
  *
  *     sum(x) of [500, 500] walks 250000 elements as one axis; beside sum(x * y.T), as 500 times 500
  *
- * Called by `finalize.ts`, which sorts the axes, and `merge.ts`, which lets no merge change the order of a sum.
+ * Called by `finalize.ts`, which sorts the axes, and `merge.ts`, which lets no merge change the order of a
+ * sum.
  */
 import { isExactReduction } from '../../graph/reductions.js';
 import { affinesIn, affinesOf, liveValues, loadsOf, type Tape } from '../kernel/algebra.js';
@@ -27,7 +29,10 @@ export function orderOfReduced({ parallel, reduced, tape }: Walked, positions?: 
   return axes.sort((a, b) => stride(b) - stride(a) || a - b);
 }
 
-/** The walk over the reduced axes that some values ask for, as text: axes that follow one another as one are joined. */
+/**
+ * The walk over the reduced axes that some values ask for, as text: axes that follow one another as one are
+ * joined.
+ */
 function walkOf(kernel: Walked, affines: readonly Affine[], positions?: Iterable<number>): string {
   const first = kernel.parallel.length;
   const order = orderOfReduced(kernel, positions).filter((axis) => kernel.reduced[axis] !== 1);

@@ -3,8 +3,8 @@
  *
  *     3,000 instructions   →   1,000, storing what the next needs; 1,000; 1,000
  *
- * Cuts are put where the fewest bytes cross. Values that are cheap to have again (loads, constants, indices) never
- * cross. Values do not change.
+ * Cuts are put where the fewest bytes cross. Values that are cheap to have again (loads, constants, indices)
+ * never cross. Values do not change.
  */
 import { byteLengthOf } from '../../graph/dtype.js';
 import { denseStrides } from '../../graph/graph.js';
@@ -16,12 +16,20 @@ import type { FusedKernel, KernelBuffer } from './fused-kernel.js';
 import { GrowingKernel } from './mutable-kernel.js';
 import { TapeBuilder } from './tape-builder.js';
 
-/** Longest tape of one kernel: beyond, compile time and register pressure cost more than a pass over memory. */
+/**
+ * Longest tape of one kernel: beyond, compile time and register pressure cost more than a pass over memory.
+ */
 export const MAX_INSTRUCTIONS = 1024;
-/** Most arithmetic of a kernel that merging makes: beyond, what a merge saves is small against what the kernel does. */
+/**
+ * Most arithmetic of a kernel that merging makes: beyond, what a merge saves is small against what the kernel
+ * does.
+ */
 export const MAX_MERGED = 256;
 
-/** The kernel in pieces, first to last; `[kernel]` if it is short enough. Only kernels with one phase are split. */
+/**
+ * The kernel in pieces, first to last; `[kernel]` if it is short enough. Only kernels with one phase are
+ * split.
+ */
 export function splitKernel(
   kernel: FusedKernel,
   origins: readonly number[],

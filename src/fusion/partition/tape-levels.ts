@@ -1,6 +1,7 @@
 /**
- * Levels of a growing kernel's values as they would be in a merged kernel (`kernel.ts` says what levels and phases are).
- * Kept from one question to the next: a kernel that grows is asked about again and again. Called by `merge-limits.ts`.
+ * Levels of a growing kernel's values as they would be in a merged kernel (`kernel.ts` says what levels and
+ * phases are). Kept from one question to the next: a kernel that grows is asked about again and again. Called
+ * by `merge-limits.ts`.
  */
 
 import { affinesIn, loadOf } from '../kernel/algebra.js';
@@ -29,7 +30,10 @@ interface Leveled {
   ownLevels: TapeLevels | undefined;
 }
 
-/** Levels of a tape once its axis k is the merged kernel's `axisOf[k]`; `held`: loads that come from registers. */
+/**
+ * Levels of a tape once its axis k is the merged kernel's `axisOf[k]`; `held`: loads that come from
+ * registers.
+ */
 export function levelsIn(
   kernel: Leveled,
   axisOf: readonly number[],

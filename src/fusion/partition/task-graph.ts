@@ -1,6 +1,6 @@
 /**
- * TaskGraph: kernels, library calls and loops, and who writes and who reads each buffer, which is what depends on what. Merging
- * two tasks costs what one of them has. `kernel-graph.ts` decides what merges.
+ * TaskGraph: kernels, library calls and loops, and who writes and who reads each buffer, which is what
+ * depends on what. Merging two tasks costs what one of them has. `kernel-graph.ts` decides what merges.
  */
 
 import type { GraphNodeOf } from '../../graph/graph.js';
@@ -20,8 +20,9 @@ export class TaskNode {
   /** Newer tasks have higher numbers; a merged task is new. */
   number = 0;
   /**
-   * Position in the order that producers are merged in; a merged task has its consumer's. While tasks are taken in that
-   * order, no path to a task leads through one of a higher rank: such a task is still as it was in the order.
+   * Position in the order that producers are merged in; a merged task has its consumer's. While tasks are
+   * taken in that order, no path to a task leads through one of a higher rank: such a task is still as it was
+   * in the order.
    */
   rank = 0;
   /** Lower than that of every task that reads what this one writes, once `assignLevels` was called. */
@@ -105,9 +106,10 @@ export class TaskGraph {
   }
 
   /**
-   * Whether `to` depends on `from`; `indirect`: through at least one other task. Only tasks that `mayLead` there are looked
-   * at. What `to` reads of comes first, then what is newest: where there is a path, it mostly leads there. A search that
-   * grows too long counts as a path: what is far apart gains little by merging.
+   * Whether `to` depends on `from`; `indirect`: through at least one other task. Only tasks that `mayLead`
+   * there are looked at. What `to` reads of comes first, then what is newest: where there is a path, it
+   * mostly leads there. A search that grows too long counts as a path: what is far apart gains little by
+   * merging.
    */
   reaches(from: TaskNode, to: TaskNode, indirect: boolean, mayLead: (task: TaskNode) => boolean): boolean {
     if (!indirect && this.#isReadBy(from, to)) return true;

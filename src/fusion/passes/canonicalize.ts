@@ -1,11 +1,11 @@
 /**
- * Canonicalize: Exprs → Graph. Equal subexpressions become one node, sources are numbered in order of first use, and
- * what no output needs never enters.
+ * Canonicalize: Exprs → Graph. Equal subexpressions become one node, sources are numbered in order of first
+ * use, and what no output needs never enters.
  *
  *     (x * x) + (x * x)   →   %0 = source 0;  %1 = multiply %0 %0;  %2 = add %1 %1
  *
- * Values do not change. The fingerprint covers kinds, ops, shapes, dtypes, layouts and constants, not data; equal
- * fingerprints have equal plans.
+ * Values do not change. The fingerprint covers kinds, ops, shapes, dtypes, layouts and constants, not data;
+ * equal fingerprints have equal plans.
  */
 
 import {
@@ -50,7 +50,10 @@ export interface Canonical {
 /** Graphs of up to so many nodes are found again as fast as the collector drops what was kept of them. */
 const CHEAP = 8;
 
-/** Nodes of all graphs that are kept: a loop that computes what it builds at every step makes larger and larger ones. */
+/**
+ * Nodes of all graphs that are kept: a loop that computes what it builds at every step makes larger and
+ * larger ones.
+ */
 const MOST_KNOWN = 1 << 18;
 
 interface Known {
@@ -58,7 +61,10 @@ interface Known {
   readonly canonical: Canonical;
 }
 
-/** Expressions never change, so what was found for a list of them stays right; kept at most as long as the first of them. */
+/**
+ * Expressions never change, so what was found for a list of them stays right; kept at most as long as the
+ * first of them.
+ */
 let known = new WeakMap<Expr, Known>();
 /** Nodes of the graphs that were put there. */
 let knownNodes = 0;

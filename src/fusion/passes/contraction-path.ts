@@ -1,8 +1,8 @@
 /**
- * Finds the order in which an n-ary contraction is computed pairwise with the fewest multiplications: exactly, by
- * dynamic programming over subsets, for up to `MAX_EXACT` operands, greedily beyond. (The search is that of Pfeifer,
- * Haegeman and Verstraete, "Faster identification of optimal contraction sequences for tensor networks", 2014, without
- * its cost cap.)
+ * Finds the order in which an n-ary contraction is computed pairwise with the fewest multiplications:
+ * exactly, by dynamic programming over subsets, for up to `MAX_EXACT` operands, greedily beyond. (The search
+ * is that of Pfeifer, Haegeman and Verstraete, "Faster identification of optimal contraction sequences for
+ * tensor networks", 2014, without its cost cap.)
  */
 
 /** Operands of an exact search; it looks at 3^n pairs of subsets. */
@@ -37,7 +37,9 @@ const volume = (labels: Iterable<number>, sizeOf: (label: number) => number): nu
   return size;
 };
 
-/** Labels that the operands of `mask` share with the rest or the output: the axes of their partial product. */
+/**
+ * Labels that the operands of `mask` share with the rest or the output: the axes of their partial product.
+ */
 function openLabels(
   mask: number,
   operands: readonly (readonly number[])[],

@@ -1,6 +1,7 @@
 /**
- * Looks for indices out of range: the least and the largest of every index array of a graph are computed before the graph
- * is, since a gather by itself never reads outside of its axis. Called by `exec/run/evaluate.ts` and `exec/run/compiled-graph.ts`.
+ * Looks for indices out of range: the least and the largest of every index array of a graph are computed
+ * before the graph is, since a gather by itself never reads outside of its axis. Called by
+ * `exec/run/evaluate.ts` and `exec/run/compiled-graph.ts`.
  *
  *     table.take(ids, 0)   →   min(ids), max(ids): -n <= min and max < n, or a RangeArgumentError
  */
@@ -23,7 +24,10 @@ export interface IndexCheck {
 
 const endsOf = new WeakMap<Expr, IndexCheck['ends']>();
 
-/** The check of a gather; undefined where every index is known to be within the axis, or says what it reads elsewhere. */
+/**
+ * The check of a gather; undefined where every index is known to be within the axis, or says what it reads
+ * elsewhere.
+ */
 export function checkOf({ mode, axis, inputs, site }: ExprOf<'gather'>): IndexCheck | undefined {
   const [array, index] = inputs as readonly [Expr, Expr];
   const size = array.shape[axis]!;
@@ -43,7 +47,10 @@ const MOST: ReadonlyMap<string, number> = new Map([
   ['uint32', 2 ** 32 - 1],
 ]);
 
-/** The largest that an index array without negative values can hold, as far as its nodes say; infinite otherwise. */
+/**
+ * The largest that an index array without negative values can hold, as far as its nodes say; infinite
+ * otherwise.
+ */
 function mostOf(index: Expr): number {
   for (let x = index; ; x = x.inputs[0]!) {
     if (x.kind === 'source' && x.source.type === 'iota') return x.shape[0]! - 1;

@@ -1,6 +1,7 @@
 /**
- * Which matrix products a GPU does in a generated kernel: long ones with small results, whose operands the library would
- * have to be given as copies. The kernel reads them where they lie, or computes them as it goes.
+ * Which matrix products a GPU does in a generated kernel: long ones with small results, whose operands the
+ * library would have to be given as copies. The kernel reads them where they lie, or computes them as it
+ * goes.
  *
  *     abcd,dbea->ec, 96 × 393,216 × 96   →   one kernel; a library would need both operands in another order
  *
@@ -28,13 +29,19 @@ const MOST_SIDE = 128;
 const LIBRARY_RATE = 6;
 const LIBRARY_SIDE = 64;
 const KERNEL_RATE = 7;
-/** Bytes that memory moves while the kernel takes up an element of an operand, and while it computes one as well. */
+/**
+ * Bytes that memory moves while the kernel takes up an element of an operand, and while it computes one as
+ * well.
+ */
 const LOADED_BYTES = 5;
 const COMPUTED_BYTES = 22;
 /** Bytes of an element that is copied for a library: written and read. */
 const COPIED_BYTES = 8;
 
-/** Whether a generated kernel does it faster. `left` and `right`: the operands as the library would be given them. */
+/**
+ * Whether a generated kernel does it faster. `left` and `right`: the operands as the library would be given
+ * them.
+ */
 export function suitsKernel(
   graph: Graph,
   dtype: DType,

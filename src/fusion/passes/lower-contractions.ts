@@ -1,15 +1,16 @@
 /**
- * Lowers contractions to what is executed: sums over one operand's own labels first, then pairs in the order of the path
- * search, each either a matrix product for a library or a fused multiply-and-sum.
+ * Lowers contractions to what is executed: sums over one operand's own labels first, then pairs in the order
+ * of the path search, each either a matrix product for a library or a fused multiply-and-sum.
  *
  *     contract ij,jk->k                  →   s = sum over i (a);  sum over j (s[:, None] * b)
  *     contract abcd,dbea->ec (a, b)      →   matmul (1, m=c, k=abd) (1, k=abd, n=e), views around it
  *     contract ij,jk->ik (integers)      →   sum over j (a[:, None, :] * b.T[None])
  *
- * For a GPU, long products that would need copies of their operands are such sums as well (`kernel-contractions.ts`).
+ * For a GPU, long products that would need copies of their operands are such sums as well
+ * (`kernel-contractions.ts`).
  *
- * After this pass every `contract` node is `(batch, m, k), (batch, k, n) -> (batch, m, n)`. Only the order of sums
- * changes, and only for contractions of more than two operands or with labels of one operand.
+ * After this pass every `contract` node is `(batch, m, k), (batch, k, n) -> (batch, m, n)`. Only the order of
+ * sums changes, and only for contractions of more than two operands or with labels of one operand.
  */
 import { type DType, isComplex, isFloat, isHalf } from '../../graph/dtype.js';
 import type { Shape } from '../../graph/expr.js';
@@ -21,7 +22,10 @@ import { hasContractions } from './merge-contractions.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
 import { simplify } from './simplify.js';
 
-/** Results of at most this many elements a batch are summed by a generated kernel, which spreads over the summed axis. */
+/**
+ * Results of at most this many elements a batch are summed by a generated kernel, which spreads over the
+ * summed axis.
+ */
 const SMALL_RESULT = 64;
 
 /** The path of two operands. */
@@ -240,7 +244,9 @@ class Lowering {
 }
 
 interface Groups {
-  /** Labels of both operands that stay, of the first only, of the second only, and of both that are summed. */
+  /**
+   * Labels of both operands that stay, of the first only, of the second only, and of both that are summed.
+   */
   readonly batch: readonly number[];
   readonly m: readonly number[];
   readonly n: readonly number[];

@@ -1,6 +1,6 @@
 /**
- * Narrows what is read from files, readers and arrays in pieces to what is used: a slice or a transpose that is all that
- * reads such a source becomes the source itself.
+ * Narrows what is read from files, readers and arrays in pieces to what is used: a slice or a transpose that
+ * is all that reads such a source becomes the source itself.
  *
  *     %0 = source 0 (1000, 1000);  %1 = slice %0 start [5 0] (1, 1000)   →   %1 = source 0, of 1000 elements
  *

@@ -1,11 +1,11 @@
 /**
- * Origins: which nodes of a graph as the user built it a node of the optimized graph computes, so that `explain()` can name the
- * user's lines for every step.
+ * Origins: which nodes of a graph as the user built it a node of the optimized graph computes, so that
+ * `explain()` can name the user's lines for every step.
  *
  *     (A @ B).sum(0)   →   sum(A, 0), then a sum of products: both compute the product's node and the sum's
  *
- * The passes say what they make for which node and what they put in the place of what. A node that lost its readers without a
- * replacement was taken in by what stands in their place.
+ * The passes say what they make for which node and what they put in the place of what. A node that lost its
+ * readers without a replacement was taken in by what stands in their place.
  */
 import type { Graph, Made, RewriteListener } from '../../graph/graph.js';
 
@@ -44,7 +44,8 @@ class RewriteLog implements RewriteListener {
   originsIn(built: Graph, optimized: Graph): GraphOrigins {
     const isTakenIn = (id: number): boolean => optimized.nodes[id] === undefined && !this.#replaced.has(id);
     const idsOf = (start: number): readonly number[] => {
-      // A view does no work: what it was made for is asked for only where something was made for the view itself.
+      // A view does no work: what it was made for is asked for only where something was made for the view
+      // itself.
       const workers = new Set([start]);
       const views = new Set<number>();
       const add = (id: number, isMaker: boolean): unknown =>

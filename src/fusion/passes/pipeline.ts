@@ -1,8 +1,8 @@
 /**
  * The passes over a graph, in order. Each is a function that rewrites a draft.
  *
- * When a trace is asked for (`explain()`, debugging, tests), immer runs each pass and its patches say what it changed;
- * otherwise the same code runs on a plain copy.
+ * When a trace is asked for (`explain()`, debugging, tests), immer runs each pass and its patches say what it
+ * changed; otherwise the same code runs on a plain copy.
  */
 import { enablePatches, Immer, type Patch } from 'immer';
 import type { Graph, GraphLoop, GraphNode, MutableGraph } from '../../graph/graph.js';
@@ -57,7 +57,10 @@ export interface PassOptions {
   readonly sharded?: boolean;
   /** Called with what each pass changed. */
   readonly trace?: (trace: PassTrace, graph: Graph) => void;
-  /** Told which nodes of the graph that was given each node of the result computes, of the bodies of loops too. */
+  /**
+   * Told which nodes of the graph that was given each node of the result computes, of the bodies of loops
+   * too.
+   */
   readonly origins?: Origins;
   /** Checks the graph after every pass. */
   readonly verify?: boolean;

@@ -5,8 +5,9 @@
  *     slice (contract ij,jk->ik a b) →   contract (slice a) (slice b)
  *     slice (permute (sum …))        →   permute (slice (sum …))
  *
- * Maps need no rule: a kernel pulls in a sliced map at the sliced elements only. Values do not change, but for the
- * rounding of library products, whose blocking may depend on their size. A value that others read whole stays.
+ * Maps need no rule: a kernel pulls in a sliced map at the sliced elements only. Values do not change, but
+ * for the rounding of library products, whose blocking may depend on their size. A value that others read
+ * whole stays.
  */
 
 import type { View } from '../../graph/expr.js';
@@ -53,7 +54,9 @@ function sliceAxes(
   return editor.view(id, { type: 'slice', starts, steps }, sizes);
 }
 
-/** A transposed reduction or product is sliced below its permute; other permutes are index maps as they stand. */
+/**
+ * A transposed reduction or product is sliced below its permute; other permutes are index maps as they stand.
+ */
 const throughPermute =
   (shared: ReadonlySet<number>): Rule =>
   (node, editor) => {

@@ -1,7 +1,7 @@
 /**
- * Records: lists of integers one behind the other, of which equal ones are found, and which are told from others as a whole by a
- * fingerprint. What is written in a record, and that none is the beginning of another, is the callers' business:
- * `node-table.ts` writes nodes, `canonicalize.ts` what stands beside them.
+ * Records: lists of integers one behind the other, of which equal ones are found, and which are told from
+ * others as a whole by a fingerprint. What is written in a record, and that none is the beginning of another,
+ * is the callers' business: `node-table.ts` writes nodes, `canonicalize.ts` what stands beside them.
  */
 import { createHash } from 'node:crypto';
 import type { Scalar } from '../../graph/dtype.js';
@@ -18,7 +18,10 @@ const MOST_AS_TEXT = 4096;
 
 /** Words that records begin with. */
 const FEW_WORDS = 512;
-/** Memory of that size which others have left: small graphs are often asked for, and memory takes long to make. */
+/**
+ * Memory of that size which others have left: small graphs are often asked for, and memory takes long to
+ * make.
+ */
 let spare: Int32Array<ArrayBuffer> | undefined;
 
 /** The last record may be open. Numbers that stand for names are this process' own. */
@@ -54,7 +57,10 @@ export class Records {
     return hash & 0x3fffffff;
   }
 
-  /** Whether the open record is equal to one that was kept. None is the beginning of another: where it ends needs no look. */
+  /**
+   * Whether the open record is equal to one that was kept. None is the beginning of another: where it ends
+   * needs no look.
+   */
   repeats(record: number): boolean {
     const words = this.#words;
     const shift = this.#starts[record]! - this.#start;
@@ -116,7 +122,10 @@ export class Records {
     for (let k = 0; k < text.length; k++) this.put(text.charCodeAt(k));
   }
 
-  /** A text that differs where what was written does. The last that is asked of records: others may have their memory. */
+  /**
+   * A text that differs where what was written does. The last that is asked of records: others may have their
+   * memory.
+   */
   fingerprint(): string {
     const bytes = Buffer.from(this.#words.buffer, 0, this.#end * Int32Array.BYTES_PER_ELEMENT);
     if (this.#words.length === FEW_WORDS) spare = this.#words;

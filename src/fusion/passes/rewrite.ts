@@ -1,10 +1,10 @@
 /**
- * The driver of local rewrites: walks a graph inputs first, offers every node to a list of rules, and redirects the
- * users of what was replaced. Passes are lists of rules plus this.
+ * The driver of local rewrites: walks a graph inputs first, offers every node to a list of rules, and
+ * redirects the users of what was replaced. Passes are lists of rules plus this.
  *
- * A rule returns a replacement (the id of a node, new or old) or `undefined`. New nodes are interned, so a rewrite never
- * duplicates a value. A node is offered again after a replacement; more than `MAX_REWRITES` in a row is a rewrite loop,
- * which is a defect and is reported as such.
+ * A rule returns a replacement (the id of a node, new or old) or `undefined`. New nodes are interned, so a
+ * rewrite never duplicates a value. A node is offered again after a replacement; more than `MAX_REWRITES` in
+ * a row is a rewrite loop, which is a defect and is reported as such.
  */
 
 import type { DType, Scalar } from '../../graph/dtype.js';
@@ -133,8 +133,8 @@ export function rewriteInOneWalk(graph: MutableGraph, rules: Rules): void {
 }
 
 /**
- * One walk over the graph. `unseen`: it made nodes, below those that it put in the place of others, that the rules are yet
- * to see. `rest`: no rule fits any node.
+ * One walk over the graph. `unseen`: it made nodes, below those that it put in the place of others, that the
+ * rules are yet to see. `rest`: no rule fits any node.
  */
 function rewriteOnce(graph: MutableGraph, rules: Rules, order: readonly number[]): 'rest' | 'unseen' {
   let changed = false;

@@ -1,15 +1,16 @@
 /**
- * Folds deep graphs: puts what lies many levels below a node aside as a part that is computed first, so that a loop which
- * never computes holds a bounded number of nodes.
+ * Folds deep graphs: puts what lies many levels below a node aside as a part that is computed first, so that
+ * a loop which never computes holds a bounded number of nodes.
  *
  *     acc = acc + x, 100,000 times   →   part 1 = 16,384 additions;  part 2 = 16,384 more, from part 1's value;  …
  *
- * Nothing runs here. A part keeps its canonical graph, which equal parts share, and what it reads: parts of a loop that does
- * the same in every step take next to nothing. They are computed by the compute that needs them (`exec/run/segments.ts`), on its
- * device, within its budget, with its options.
+ * Nothing runs here. A part keeps its canonical graph, which equal parts share, and what it reads: parts of a
+ * loop that does the same in every step take next to nothing. They are computed by the compute that needs
+ * them (`exec/run/segments.ts`), on its device, within its budget, with its options.
  *
- * Values do not change: a part gives results of elementwise ops and casts alone, which no rewrite reaches through. Its
- * values' nodes become sources, whoever holds them; what others hold of the nodes below stays as it is.
+ * Values do not change: a part gives results of elementwise ops and casts alone, which no rewrite reaches
+ * through. Its values' nodes become sources, whoever holds them; what others hold of the nodes below stays as
+ * it is.
  */
 import type { Folding } from '../../graph/depth.js';
 import type { Expr, FoldedPart, FoldedSource } from '../../graph/expr.js';
@@ -18,7 +19,10 @@ import { type Canonical, canonicalizeOnce, forget } from './canonicalize.js';
 import type { IndexCheck } from './index-check.js';
 import type { SourceArray } from './source-array.js';
 
-/** A part gives at most so many values; a graph that needs more is no loop over a few arrays, and stays as it is. */
+/**
+ * A part gives at most so many values; a graph that needs more is no loop over a few arrays, and stays as it
+ * is.
+ */
 const MAX_VALUES = 64;
 /** Nodes of each level that are looked at, on average, before a graph is taken to be too wide. */
 const MAX_WIDTH = 8;
@@ -52,7 +56,8 @@ export const fold: Folding = (tops, depth, levels) => {
 
 /** Makes a node a source of the same value: whoever has it, has that. */
 function becomeSource(expr: Expr, source: FoldedSource): void {
-  // A call site that nobody has formatted yet holds the array whose method was called, and so the nodes below.
+  // A call site that nobody has formatted yet holds the array whose method was called, and so the nodes
+  // below.
   void expr.site?.stack;
   forget(expr);
   Object.assign(expr, { kind: 'source', source, inputs: NO_INPUTS });

@@ -1,4 +1,7 @@
-/** SourceArray: the part of an array that a graph reads, behind one of its `source` nodes. Listed by `canonicalize.ts`. */
+/**
+ * SourceArray: the part of an array that a graph reads, behind one of its `source` nodes. Listed by
+ * `canonicalize.ts`.
+ */
 import type { DType } from '../../graph/dtype.js';
 import type { DeviceSource, FoldedSource, StridedSource } from '../../graph/expr.js';
 

@@ -1,11 +1,11 @@
 /**
- * Splits long contractions with small results for several devices: each takes some of the contracted axis, and what they make
- * is added in the order of the parts.
+ * Splits long contractions with small results for several devices: each takes some of the contracted axis,
+ * and what they make is added in the order of the parts.
  *
  *     contract (1, m, k), (1, k, n) -> (1, m, n)   →   sum over s (contract (s, m, k / s), (s, k / s, n) -> (s, m, n))
  *
- * After `lower-contractions`, for graphs that are sharded. Only the order of sums changes. The parts depend on the shapes alone, not
- * on the devices; what has no suitable number of parts stays as it is.
+ * After `lower-contractions`, for graphs that are sharded. Only the order of sums changes. The parts depend
+ * on the shapes alone, not on the devices; what has no suitable number of parts stays as it is.
  */
 import { byteLengthOf, isHalf } from '../../graph/dtype.js';
 import type { GraphNodeOf, MutableGraph } from '../../graph/graph.js';
@@ -16,7 +16,10 @@ import { type Editor, type Rule, rewrite } from './rewrite.js';
 const LEAST_BYTES = 4 * 2 ** 20;
 /** The contracted axis is so many times longer than rows and columns. */
 const LEAST_RATIO = 64;
-/** Parts: enough for devices to have equal shares, and not so many that they are short, or their products large. */
+/**
+ * Parts: enough for devices to have equal shares, and not so many that they are short, or their products
+ * large.
+ */
 const LEAST_PARTS = 16;
 const MOST_PARTS = 512;
 const LEAST_LENGTH = 64;

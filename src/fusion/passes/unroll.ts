@@ -1,6 +1,6 @@
 /**
- * Short reductions written out as ops: which op combines two values of which reduction, and at which index maps the
- * values are read. `materialization.ts` decides where, `build-kernel.ts` writes them.
+ * Short reductions written out as ops: which op combines two values of which reduction, and at which index
+ * maps the values are read. `materialization.ts` decides where, `build-kernel.ts` writes them.
  *
  *     sum over [1] of x (n, 3), inside another reduction   →   (x[:, 0] + x[:, 1]) + x[:, 2]
  */

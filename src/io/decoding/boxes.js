@@ -1,4 +1,7 @@
-/** Boxes of elements in memory: a chunk with its strides, copied into the part of an array that is wanted. Called by `zarr.js`. */
+/**
+ * Boxes of elements in memory: a chunk with its strides, copied into the part of an array that is wanted.
+ * Called by `zarr.js`.
+ */
 import { arrayOver } from './arrays.js';
 import { allocate, refuse } from './refusal.js';
 import { elementByteLength } from './zarr-codecs.js';
@@ -38,7 +41,8 @@ export function elementsOf(dtype, shape, fill) {
  */
 export function copyBox({ data, start, shape, stride }, low, target) {
   const { byteOffset, byteLength } = data;
-  // Elements of several words are words along one more axis: numbers that pass through JavaScript may lose the bits of a NaN.
+  // Elements of several words are words along one more axis: numbers that pass through JavaScript may lose
+  // the bits of a NaN.
   const words = Math.max(1, target.elementByteLength / 4);
   const type =
     target.elementByteLength === 1 ? Uint8Array : target.elementByteLength === 2 ? Uint16Array : Uint32Array;

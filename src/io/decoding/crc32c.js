@@ -1,4 +1,7 @@
-/** CRC-32C, the checksum of Zarr's shards. Polynomial of Castagnoli with its bits in reverse: RFC 3720, appendix B.4. */
+/**
+ * CRC-32C, the checksum of Zarr's shards. Polynomial of Castagnoli with its bits in reverse: RFC 3720,
+ * appendix B.4.
+ */
 const CASTAGNOLI = 0x82f63b78;
 
 /** Bytes that are looked up at once. */

@@ -1,6 +1,7 @@
 /**
- * Parquet's compressions: Node's own where it has them, else those of the optional packages hyparquet and hyparquet-compressors.
- * No page is given more memory than its header says, and no header is believed that says more than its codec can hold.
+ * Parquet's compressions: Node's own where it has them, else those of the optional packages hyparquet and
+ * hyparquet-compressors. No page is given more memory than its header says, and no header is believed that
+ * says more than its codec can hold.
  */
 import * as zlib from 'node:zlib';
 import { allocate, MissingPackage, OutOfMemory, refuse } from './refusal.js';

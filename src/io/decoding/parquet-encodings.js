@@ -1,6 +1,6 @@
 /**
- * The encodings of numbers and booleans in Parquet's pages, each decoded into as many values as are wanted and never beyond its
- * bytes: what a run claims is checked before it is followed.
+ * The encodings of numbers and booleans in Parquet's pages, each decoded into as many values as are wanted
+ * and never beyond its bytes: what a run claims is checked before it is followed.
  *
  * Format: Encodings.md in github.com/apache/parquet-format. Called by `parquet-pages.js`.
  */

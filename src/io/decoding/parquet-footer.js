@@ -12,8 +12,8 @@ import { ThriftReader } from './thrift.js';
  */
 
 /**
- * A column at the top of the schema. `type` is that of the values in the file, undefined for lists and structures; `logical` is
- * their meaning, where the schema says one.
+ * A column at the top of the schema. `type` is that of the values in the file, undefined for lists and
+ * structures; `logical` is their meaning, where the schema says one.
  * @typedef {{ name: string, type: string | undefined, logical: string | undefined, repetition: number }} Column
  */
 
@@ -76,7 +76,10 @@ export async function readFooter(context, names) {
   return footerOf(fields, names, end.byteLength - 8 - length);
 }
 
-/** @param {Struct} fields @param {readonly string[] | undefined} names @param {number} dataEnd @returns {Footer} */
+/**
+ * @param {Struct} fields @param {readonly string[] | undefined} names @param {number} dataEnd @returns
+ * {Footer}
+ */
 function footerOf(fields, names, dataEnd) {
   const columns = columnsOf(structsOf(fields[2], 'a schema'));
   const groups = structsOf(fields[4] ?? [], 'groups of rows');
@@ -94,7 +97,8 @@ function footerOf(fields, names, dataEnd) {
 }
 
 /**
- * The columns at the top of the schema, a tree that is written from its root on; `leaf`: which of the leaves one is.
+ * The columns at the top of the schema, a tree that is written from its root on; `leaf`: which of the leaves
+ * one is.
  * @param {Struct[]} schema
  */
 function columnsOf(schema) {

@@ -1,5 +1,6 @@
 /**
- * The pages of a column's part in a group of rows: their headers, lengths and checksums, and the values in them.
+ * The pages of a column's part in a group of rows: their headers, lengths and checksums, and the values in
+ * them.
  *
  * Format: parquet.thrift in github.com/apache/parquet-format. Called by `parquet.js`.
  */
@@ -121,7 +122,10 @@ export class PageReader {
     return this.#valuesOf(rows, levels, values, countOf(header, 2, 'an encoding'));
   }
 
-  /** @param {Struct} fields @param {Uint8Array} body @param {number} inflated @param {number} left @returns {Page} */
+  /**
+   * @param {Struct} fields @param {Uint8Array} body @param {number} inflated @param {number} left @returns
+   * {Page}
+   */
   #pageV2(fields, body, inflated, left) {
     const header = /** @type {Struct | undefined} */ (fields[8]);
     const rows = this.#rowsOf(header, left);

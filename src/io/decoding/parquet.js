@@ -1,4 +1,7 @@
-/** Columns of Parquet files, as tasks of a decoding thread: their footers, and the values of a column in some groups of rows. */
+/**
+ * Columns of Parquet files, as tasks of a decoding thread: their footers, and the values of a column in some
+ * groups of rows.
+ */
 import { arrayOver } from './arrays.js';
 import { decompressorOf } from './parquet-codecs.js';
 import { readFooter } from './parquet-footer.js';
@@ -17,7 +20,8 @@ export async function openParquet(context, { columns }) {
 }
 
 /**
- * `group`: the ordinal of the first chunk's. Gives the elements, and the row of a missing value that nothing stands for.
+ * `group`: the ordinal of the first chunk's. Gives the elements, and the row of a missing value that nothing
+ * stands for.
  * @typedef {object} ColumnTask
  * @property {{ name: string, type: string, repetition: number }} column
  * @property {Chunk[]} chunks
@@ -51,7 +55,9 @@ export async function readParquetColumn(context, { column, chunks, group, dtype,
   return { value: { buffer }, transfer: [buffer] };
 }
 
-/** @param {Context} context @param {ColumnTask['column']} column @param {Chunk} chunk @param {string} about */
+/**
+ * @param {Context} context @param {ColumnTask['column']} column @param {Chunk} chunk @param {string} about
+ */
 async function pagesOf(context, column, { start, length, codec }, about) {
   const decompress = await decompressorOf(codec);
   context.progress(about);

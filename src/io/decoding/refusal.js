@@ -1,4 +1,7 @@
-/** Bytes that are not what their format says: thrown in a decoding thread, a FileError where the reader is called (`decoder.ts`). */
+/**
+ * Bytes that are not what their format says: thrown in a decoding thread, a FileError where the reader is
+ * called (`decoder.ts`).
+ */
 export class Refusal extends Error {
   /**
    * @param {string} what that was expected

@@ -1,6 +1,6 @@
 /**
- * Thrift's compact protocol, as far as Parquet's headers need it: structures as objects of fields by number. Every length is
- * checked against the bytes that are left before anything is made of it.
+ * Thrift's compact protocol, as far as Parquet's headers need it: structures as objects of fields by number.
+ * Every length is checked against the bytes that are left before anything is made of it.
  *
  * Format: thrift-compact-protocol.md in github.com/apache/thrift. Called by `parquet.js`.
  */

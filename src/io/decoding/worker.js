@@ -1,9 +1,10 @@
 /**
- * The thread that decodes foreign formats, so that broken bytes cannot hold the thread that computes: it is started, asked and
- * stopped by `decoder.ts`, does one job at a time, and gets the files' bytes by asking for them.
+ * The thread that decodes foreign formats, so that broken bytes cannot hold the thread that computes: it is
+ * started, asked and stopped by `decoder.ts`, does one job at a time, and gets the files' bytes by asking for
+ * them.
  *
- * These files are plain JavaScript because a worker of Node's starts from a file that it can run, also where the rest of Weft
- * is run from its TypeScript sources.
+ * These files are plain JavaScript because a worker of Node's starts from a file that it can run, also where
+ * the rest of Weft is run from its TypeScript sources.
  */
 import { parentPort } from 'node:worker_threads';
 import { openParquet, readParquetColumn } from './parquet.js';
@@ -11,8 +12,8 @@ import { MissingPackage, OutOfMemory, Refusal } from './refusal.js';
 import { openZarr, readZarrRows } from './zarr.js';
 
 /**
- * A range of a file's bytes. Without an offset it is the whole file, which may have `most` bytes; a negative offset counts from
- * the file's end.
+ * A range of a file's bytes. Without an offset it is the whole file, which may have `most` bytes; a negative
+ * offset counts from the file's end.
  * @typedef {{ name?: string, offset?: number, length?: number, most?: number }} Range
  * @typedef {{ bytes: Uint8Array<ArrayBuffer>, byteLength: number }} FileBytes `byteLength`: of the whole file
  * @typedef {object} Context
@@ -22,7 +23,9 @@ import { openZarr, readZarrRows } from './zarr.js';
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
 
-/** @type {Map<number, { resolve: (bytes: FileBytes | undefined) => void, reject: (reason: unknown) => void }>} */
+/**
+ * @type {Map<number, { resolve: (bytes: FileBytes | undefined) => void, reject: (reason: unknown) => void }>}
+ */
 const asked = new Map();
 let calls = 0;
 
@@ -47,7 +50,10 @@ const context = {
   },
 };
 
-/** @type {Record<string, (context: Context, task: never) => Promise<{ value: unknown, transfer?: ArrayBuffer[] }>>} */
+/**
+ * @type {Record<string, (context: Context, task: never) => Promise<{ value: unknown, transfer?: ArrayBuffer[]
+ * }>>}
+ */
 const TASKS = {
   'open parquet': openParquet,
   'read parquet column': readParquetColumn,

@@ -1,6 +1,7 @@
 /**
- * zarrita's codecs with their lengths and checksums checked: those of this thread's registry, which nobody else uses. Chunks must
- * decode to exactly their elements, and nothing may claim to hold much more. Called by `zarr.js`.
+ * zarrita's codecs with their lengths and checksums checked: those of this thread's registry, which nobody
+ * else uses. Chunks must decode to exactly their elements, and nothing may claim to hold much more. Called by
+ * `zarr.js`.
  */
 import { gunzipSync, inflateSync } from 'node:zlib';
 import { crc32c } from './crc32c.js';
@@ -14,7 +15,9 @@ import { refuse } from './refusal.js';
  * @typedef {Map<string, () => Promise<CodecClass> | CodecClass>} Registry
  */
 
-/** Encoded bytes may be more than the elements: headers of frames, checksums, bytes that do not get shorter. */
+/**
+ * Encoded bytes may be more than the elements: headers of frames, checksums, bytes that do not get shorter.
+ */
 export const mostEncoded = (/** @type {number} */ byteLength) => 2 * byteLength + 65536;
 
 const BITS = /(\d+)$/;
@@ -38,7 +41,8 @@ export function checkCodecs(registry) {
 }
 
 /**
- * Checks the lengths of chunks, in the class itself: where metadata names no such codec, zarrita takes it from there.
+ * Checks the lengths of chunks, in the class itself: where metadata names no such codec, zarrita takes it
+ * from there.
  * @param {CodecClass} type
  */
 function checkBytes(type) {

@@ -1,8 +1,10 @@
 /**
- * The metadata of a Zarr array, versions 2 and 3, checked as far as lengths and places of chunks depend on it. Codecs and
- * types are left to zarrita, which gets the metadata of an array without shards: its chunks are those in the shards.
+ * The metadata of a Zarr array, versions 2 and 3, checked as far as lengths and places of chunks depend on
+ * it. Codecs and types are left to zarrita, which gets the metadata of an array without shards: its chunks
+ * are those in the shards.
  *
- * Format: Zarr's specifications of versions 2 and 3, and the codec `sharding_indexed`, version 1. Called by `zarr.js`.
+ * Format: Zarr's specifications of versions 2 and 3, and the codec `sharding_indexed`, version 1. Called by
+ * `zarr.js`.
  */
 import { refuse } from './refusal.js';
 

@@ -1,6 +1,6 @@
 /**
- * Chunks in shards: files of several chunks, with an index that says where each lies. The index's checksum is checked, and every
- * range against its file.
+ * Chunks in shards: files of several chunks, with an index that says where each lies. The index's checksum is
+ * checked, and every range against its file.
  *
  * Format: Zarr's codec `sharding_indexed`, version 1. Called by `zarr.js`.
  */
@@ -18,7 +18,9 @@ const CHECKSUM = 4;
 /** Of a chunk that is all fill values. */
 const NOWHERE = 2n ** 64n - 1n;
 
-/** Indices that are kept: parts of an array are read one after the other, most of them from the same shard. */
+/**
+ * Indices that are kept: parts of an array are read one after the other, most of them from the same shard.
+ */
 const KEPT = 16;
 /** @type {Map<string, Promise<Index | undefined>>} */
 const kept = new Map();

@@ -1,6 +1,7 @@
 /**
- * Zarr arrays, as tasks of a decoding thread: their metadata, and the elements of some rows of them. Codecs and types are
- * zarrita's; where chunks are, and how long, is checked here (`zarr-metadata.js`, `zarr-shards.js`, `zarr-codecs.js`).
+ * Zarr arrays, as tasks of a decoding thread: their metadata, and the elements of some rows of them. Codecs
+ * and types are zarrita's; where chunks are, and how long, is checked here (`zarr-metadata.js`,
+ * `zarr-shards.js`, `zarr-codecs.js`).
  */
 import { copyBox, elementsOf } from './boxes.js';
 import { MissingPackage, Refusal, refuse } from './refusal.js';

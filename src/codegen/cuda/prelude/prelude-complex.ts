@@ -1,6 +1,6 @@
 /**
- * Prelude pieces for complex numbers. Products and quotients are rounded step by step, without contraction, as NumPy
- * rounds them. Special values follow C99 where that costs little; `design.md` promises no more.
+ * Prelude pieces for complex numbers. Products and quotients are rounded step by step, without contraction,
+ * as NumPy rounds them. Special values follow C99 where that costs little; `design.md` promises no more.
  */
 import { type Piece, piece } from './prelude-piece.js';
 

@@ -1,6 +1,6 @@
 /**
- * Prelude pieces for real numbers: halves, saturating conversion, and the ops of the table that C has no operator or
- * function for. Semantics are NumPy's.
+ * Prelude pieces for real numbers: halves, saturating conversion, and the ops of the table that C has no
+ * operator or function for. Semantics are NumPy's.
  */
 import { type Piece, piece } from './prelude-piece.js';
 
@@ -181,8 +181,9 @@ __device__ __forceinline__ double weft_logaddexp(double a, double b) {
 /* CUDA's gives -infinity for -infinity, C's infinity. */
 __device__ __forceinline__ float weft_lgamma(float a) { return weft_isinf(a) ? fabsf(a) : lgammaf(a); }
 __device__ __forceinline__ double weft_lgamma(double a) { return weft_isinf(a) ? fabs(a) : lgamma(a); }`),
-  // From 105615 on, sinf, cosf and tanf take many steps more, in a loop, which stand apart: where the same condition as theirs is
-  // false, the compiler leaves them out. It halves the time that such kernels take to compile.
+  // From 105615 on, sinf, cosf and tanf take many steps more, in a loop, which stand apart: where the same
+  // condition as theirs is false, the compiler leaves them out. It halves the time that such kernels take to
+  // compile.
   piece(`
 __device__ __attribute__((noinline)) float weft_far_sincos(float a, bool isCosine) {
   float s, c;

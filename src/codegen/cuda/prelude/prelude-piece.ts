@@ -1,6 +1,6 @@
 /**
- * A piece of the prelude: text of device functions and the names that bring it into a source. `prelude.ts` puts the
- * pieces together.
+ * A piece of the prelude: text of device functions and the names that bring it into a source. `prelude.ts`
+ * puts the pieces together.
  */
 export interface Piece {
   readonly defines: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * Prelude pieces of reductions: the accumulators that are tuples, with `weft_combine` of two and `weft_push` of one more
- * element, and the exchange of any accumulator between the lanes of a warp.
+ * Prelude pieces of reductions: the accumulators that are tuples, with `weft_combine` of two and `weft_push`
+ * of one more element, and the exchange of any accumulator between the lanes of a warp.
  */
 import { type Piece, piece } from './prelude-piece.js';
 

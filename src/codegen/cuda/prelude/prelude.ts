@@ -1,9 +1,10 @@
 /**
- * The device functions that generated code may call. A piece is written in front of a kernel only if the kernel, or a
- * piece that it needs, names it. NVRTC has no headers, so halves are converted by PTX instructions.
+ * The device functions that generated code may call. A piece is written in front of a kernel only if the
+ * kernel, or a piece that it needs, names it. NVRTC has no headers, so halves are converted by PTX
+ * instructions.
  *
- * Inline PTX stands in one form, `asm("instruction operands;" : "=c"(result) : "c"(argument) …)`, one to a line, which
- * the simulated NVRTC of the tests can read.
+ * Inline PTX stands in one form, `asm("instruction operands;" : "=c"(result) : "c"(argument) …)`, one to a
+ * line, which the simulated NVRTC of the tests can read.
  */
 import { COMPLEX_PIECES } from './prelude-complex.js';
 import { NEAR_PIECES } from './prelude-fast-paths.js';
@@ -37,7 +38,10 @@ const ALL_PIECES: readonly Piece[] = [
   ...REDUCTION_PIECES,
 ];
 
-/** The pieces that a text needs, in order. Overloads for complex numbers come only with a complex type in the text. */
+/**
+ * The pieces that a text needs, in order. Overloads for complex numbers come only with a complex type in the
+ * text.
+ */
 export function preludeFor(text: string): string {
   const pieces = /\bweft_c(64|128)\b/.test(text) ? ALL_PIECES : REAL_PIECES;
   const needed = new Set<Piece>();

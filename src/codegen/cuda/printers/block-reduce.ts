@@ -1,6 +1,7 @@
 /**
- * Combines the accumulators of the threads of a block that share a row (or column), so that every one of them holds the
- * result: butterflies inside warps, then one exchange through shared memory. The order is fixed by the layout alone.
+ * Combines the accumulators of the threads of a block that share a row (or column), so that every one of them
+ * holds the result: butterflies inside warps, then one exchange through shared memory. The order is fixed by
+ * the layout alone.
  */
 
 import { argumentsOf } from '../../../fusion/kernel/kernel.js';

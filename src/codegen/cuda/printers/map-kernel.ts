@@ -1,11 +1,11 @@
 /**
- * Prints a kernel without reduced axes. Each thread handles `unroll` chunks of `width` consecutive elements: all loads
- * first, so that they are in flight together, then arithmetic and stores. Where its chunks are in the same columns, what
- * depends on the column alone is computed once. What is left over from a single axis is done element by element by the
- * last block.
+ * Prints a kernel without reduced axes. Each thread handles `unroll` chunks of `width` consecutive elements:
+ * all loads first, so that they are in flight together, then arithmetic and stores. Where its chunks are in
+ * the same columns, what depends on the column alone is computed once. What is left over from a single axis
+ * is done element by element by the last block.
  *
- * Where an op is many instructions, the arithmetic of the chunks is a loop that is not unrolled, through which the loaded
- * chunks move up: it is compiled once.
+ * Where an op is many instructions, the arithmetic of the chunks is a loop that is not unrolled, through
+ * which the loaded chunks move up: it is compiled once.
  */
 import { loadsOf } from '../../../fusion/kernel/algebra.js';
 import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';

@@ -1,9 +1,10 @@
 /**
- * What a tile of pairs reads: what depends on one axis only is computed once for each reduced element and put into shared
- * memory, where every thread of the block takes it from (`pair-kernel.ts`).
+ * What a tile of pairs reads: what depends on one axis only is computed once for each reduced element and put
+ * into shared memory, where every thread of the block takes it from (`pair-kernel.ts`).
  *
- * Cell (k, m) of a side's tile holds reduced element `base + k` of row `m`: neighbouring rows lie side by side. Where registers
- * are left for it, what the next tile needs is on its way to them while the block computes.
+ * Cell (k, m) of a side's tile holds reduced element `base + k` of row `m`: neighbouring rows lie side by
+ * side. Where registers are left for it, what the next tile needs is on its way to them while the block
+ * computes.
  */
 import type { Access } from '../../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
@@ -32,7 +33,10 @@ const MOST_WORDS = 64;
 /** Elements from one reduced index to the next in shared memory; keeps packs aligned to 16 bytes. */
 export const pitchOf = ({ items }: PairSchedule): number => PAIR_SIDE * items + 4;
 
-/** Where packs of loaded elements lie: an axis of the domain, and how many rows of the tile its next index is further. */
+/**
+ * Where packs of loaded elements lie: an axis of the domain, and how many rows of the tile its next index is
+ * further.
+ */
 interface PackAxis {
   readonly axis: number;
   readonly step: number;
@@ -143,8 +147,9 @@ export class PairStage {
   }
 
   /**
-   * Packs of elements that are neighbours along a reduced axis, which are stored to rows of the tile that are `step` apart:
-   * half a warp takes neighbouring columns, so that what a warp stores at once lies in different banks of shared memory.
+   * Packs of elements that are neighbours along a reduced axis, which are stored to rows of the tile that are
+   * `step` apart: half a warp takes neighbouring columns, so that what a warp stores at once lies in
+   * different banks of shared memory.
    */
   #printPacks(own: readonly number[], side: 'i' | 'j', length: string, along: PackAxis): void {
     this.#eachPack('base', along, () => this.#printStaged(own, side, length, along));
@@ -237,7 +242,10 @@ export class PairStage {
     });
   }
 
-  /** Computes the element of the reduced index r, or the pack that begins there, and puts it where `cellOf` says. */
+  /**
+   * Computes the element of the reduced index r, or the pack that begins there, and puts it where `cellOf`
+   * says.
+   */
   #printValues(own: readonly number[], cellOf: (position: number) => string, along?: PackAxis): void {
     const out = this.#out;
     const coordinates = this.#coordinates(this.#reduced());
@@ -274,7 +282,10 @@ export class PairStage {
     );
   }
 
-  /** The axis along which every load of these values moves as packs, if there is one, and a pack for every thread. */
+  /**
+   * The axis along which every load of these values moves as packs, if there is one, and a pack for every
+   * thread.
+   */
   #packAxis(own: readonly number[]): PackAxis | undefined {
     const { depth, tile } = this.#schedule;
     const packs = (depth / PACK) * this.#side;

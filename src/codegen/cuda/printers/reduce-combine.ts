@@ -1,6 +1,6 @@
 /**
- * The end of a reduction: the second launch, which combines the slots of each row in a fixed order, and the row-level
- * arithmetic and stores of a finished row. Called by `reduce-kernel.ts`.
+ * The end of a reduction: the second launch, which combines the slots of each row in a fixed order, and the
+ * row-level arithmetic and stores of a finished row. Called by `reduce-kernel.ts`.
  */
 import { product } from '../../../fusion/kernel/kernel.js';
 import type { Body, Scope } from '../body.js';
@@ -38,7 +38,9 @@ const powerOfTwo = (n: number): number => 2 ** Math.ceil(Math.log2(n));
 
 const THREADS = 256;
 
-/** Rows of one block: side by side for wide loads, but so few that many slots are shared among many threads. */
+/**
+ * Rows of one block: side by side for wide loads, but so few that many slots are shared among many threads.
+ */
 export const combineBlock = (rows: number, slots: number): number =>
   Math.min(32, powerOfTwo(rows), Math.max(1, THREADS / powerOfTwo(Math.ceil(slots / SERIAL_SLOTS))));
 

@@ -1,5 +1,6 @@
 /**
- * What the printers of one reduction share: the kernel's parts by level, its accumulators, and where text goes.
+ * What the printers of one reduction share: the kernel's parts by level, its accumulators, and where text
+ * goes.
  *
  * Used by `reduce-kernel.ts` (the frame of a function), `reduce-step.ts` and `reduce-staged.ts` (its loops).
  */
@@ -84,7 +85,9 @@ export class ReduceContext {
     return CUDA_TYPE[this.body.instruction(this.argumentsOf(position)[0]!).dtype];
   }
 
-  /** Adds an element to every accumulator; `gather` says where the elements of a chunk are collected instead. */
+  /**
+   * Adds an element to every accumulator; `gather` says where the elements of a chunk are collected instead.
+   */
   push(scope: Scope, chain: string, gather?: (a: Accumulator) => string): void {
     for (const a of this.accumulators) {
       const args = this.argumentsOf(a.position).map((arg) => this.body.value(arg, scope, this.params));

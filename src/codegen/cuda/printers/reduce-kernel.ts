@@ -1,7 +1,7 @@
 /**
- * Prints a reduction in one phase: several reductions at once, a map in front of them, row-level arithmetic after them,
- * stores at both levels. One function, or two where the reduced axis is cut into slots: the first leaves one
- * accumulator per slot in scratch, the second combines them in slot order and finishes the rows.
+ * Prints a reduction in one phase: several reductions at once, a map in front of them, row-level arithmetic
+ * after them, stores at both levels. One function, or two where the reduced axis is cut into slots: the first
+ * leaves one accumulator per slot in scratch, the second combines them in slot order and finishes the rows.
  */
 import { product } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
@@ -84,7 +84,10 @@ function printWalk(c: ReduceContext, name: string): CudaFunction {
   return printFunction(name, out, params, launch, c.near.size > 0 ? NEAR_RESIDENT : 0);
 }
 
-/** Coordinates of this thread's parallel items: `x<axis>[g]`; items past the end read the last one and store nothing. */
+/**
+ * Coordinates of this thread's parallel items: `x<axis>[g]`; items past the end read the last one and store
+ * nothing.
+ */
 function printItems(c: ReduceContext, perBlock: number): void {
   const { kernel } = c.body;
   const { itemsP, threadsP } = c.schedule;

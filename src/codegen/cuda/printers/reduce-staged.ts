@@ -1,8 +1,8 @@
 /**
- * The loop of a reduction whose elements are the same for every row but for row-level values, as in a sum over pairs of
- * points: a block computes what does not depend on the row once per element, puts it into shared memory a tile at a
- * time, and every thread combines it with its own rows in registers: where arithmetic is the limit, with near forms
- * (`fast-paths.ts`). Called by `reduce-kernel.ts`.
+ * The loop of a reduction whose elements are the same for every row but for row-level values, as in a sum
+ * over pairs of points: a block computes what does not depend on the row once per element, puts it into
+ * shared memory a tile at a time, and every thread combines it with its own rows in registers: where
+ * arithmetic is the limit, with near forms (`fast-paths.ts`). Called by `reduce-kernel.ts`.
  */
 import { isIndexArithmetic } from '../../../fusion/kernel/algebra.js';
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
@@ -14,7 +14,10 @@ import { printCoordinates } from '../index-math.js';
 import { powerOfTwoFrom, powerOfTwoTo } from '../schedules/schedule-reduce.js';
 import type { ReduceContext } from './reduce-context.js';
 
-/** Elements that a thread combines with its rows before a loop goes on; fewer where that would be much code, by the ops' costs. */
+/**
+ * Elements that a thread combines with its rows before a loop goes on; fewer where that would be much code,
+ * by the ops' costs.
+ */
 const MOST_UNROLLED = 4;
 const UNROLLED_COST = 512;
 /** Elements after which a warp looks whether near forms held. */
@@ -82,8 +85,8 @@ function unrollOf({ body, parts, schedule }: ReduceContext, near?: NearOps): num
 }
 
 /**
- * The elements of a tile in stretches: with near forms until a warp meets an argument that is not ordinary. That stretch it
- * does again, and from there all others, with the ops themselves.
+ * The elements of a tile in stretches: with near forms until a warp meets an argument that is not ordinary.
+ * That stretch it does again, and from there all others, with the ops themselves.
  */
 function printStretches(c: ReduceContext, pairs: (from: string, to: string, near?: NearOps) => void): void {
   const { out, accumulators } = c;

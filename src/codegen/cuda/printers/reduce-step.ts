@@ -1,6 +1,6 @@
 /**
- * The loop bodies of a reduction: a step of several loads and the arithmetic on them, in either layout, and a single
- * element that chunks leave over. Called by `reduce-kernel.ts`.
+ * The loop bodies of a reduction: a step of several loads and the arithmetic on them, in either layout, and a
+ * single element that chunks leave over. Called by `reduce-kernel.ts`.
  */
 import type { Scope } from '../body.js';
 import { elementCoordinates, storeElement } from '../chunks.js';

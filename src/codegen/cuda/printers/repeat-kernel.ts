@@ -1,6 +1,6 @@
 /**
- * Prints many steps of a map of each element by itself as one kernel (`schedule-repeat.ts`): elements are loaded once, stay in
- * registers, and are stored after the last step. Called by `cuda.ts`.
+ * Prints many steps of a map of each element by itself as one kernel (`schedule-repeat.ts`): elements are
+ * loaded once, stay in registers, and are stored after the last step. Called by `cuda.ts`.
  */
 import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import type { Body, Scope } from '../body.js';

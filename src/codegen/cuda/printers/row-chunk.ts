@@ -1,6 +1,6 @@
 /**
- * The arithmetic and the stores of one chunk in one phase of a kernel of several phases. Called for every walk, by
- * `row-kernel.ts` and `row-shared.ts`, which say where loaded and held values stand.
+ * The arithmetic and the stores of one chunk in one phase of a kernel of several phases. Called for every
+ * walk, by `row-kernel.ts` and `row-shared.ts`, which say where loaded and held values stand.
  */
 import { CUDA_TYPE } from '../../../graph/ops.js';
 import type { Scope } from '../body.js';

@@ -1,8 +1,9 @@
 /**
- * What the printers of one kernel of several phases share: its values' lifetimes, its chunks, and where text goes.
+ * What the printers of one kernel of several phases share: its values' lifetimes, its chunks, and where text
+ * goes.
  *
- * Used by `row-kernel.ts` (the frame and the walks), `row-shared.ts` (chunks in shared memory) and `row-chunk.ts` (the
- * arithmetic on a chunk).
+ * Used by `row-kernel.ts` (the frame and the walks), `row-shared.ts` (chunks in shared memory) and
+ * `row-chunk.ts` (the arithmetic on a chunk).
  */
 import { argumentsOf, product } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';

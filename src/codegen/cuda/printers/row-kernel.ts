@@ -1,7 +1,7 @@
 /**
- * Prints a kernel of several phases: each thread group walks one row once per phase, with a reduction over the group
- * after each walk. Elements are held in registers and shared memory from phase to phase, or loaded and computed again
- * where the row is too long (`RowSchedule.held`).
+ * Prints a kernel of several phases: each thread group walks one row once per phase, with a reduction over
+ * the group after each walk. Elements are held in registers and shared memory from phase to phase, or loaded
+ * and computed again where the row is too long (`RowSchedule.held`).
  */
 import { product } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';

@@ -1,6 +1,6 @@
 /**
- * What each phase of a row kernel does: which values it computes, loads, stores and keeps for later phases. Printed by
- * `row-kernel.ts`.
+ * What each phase of a row kernel does: which values it computes, loads, stores and keeps for later phases.
+ * Printed by `row-kernel.ts`.
  */
 import { argumentsOf } from '../../../fusion/kernel/kernel.js';
 import type { Body } from '../body.js';

@@ -1,9 +1,9 @@
 /**
- * The chunks of a row that do not fit the registers of its threads: they are held in shared memory from phase to phase,
- * each in a place that only its thread touches. Called by `row-kernel.ts`.
+ * The chunks of a row that do not fit the registers of its threads: they are held in shared memory from phase
+ * to phase, each in a place that only its thread touches. Called by `row-kernel.ts`.
  *
- * Only the last chunk of a row may lie past its end, and only it is guarded: a guard around every load would keep them
- * from being in flight together.
+ * Only the last chunk of a row may lie past its end, and only it is guarded: a guard around every load would
+ * keep them from being in flight together.
  */
 
 import { type HeldSlots, heldSlots } from '../schedules/schedule-rows.js';

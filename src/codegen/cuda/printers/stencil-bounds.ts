@@ -1,4 +1,6 @@
-/** The bounds that steps of a stencil test, and whether one can fail in a tile. Called by `stencil-kernel.ts`. */
+/**
+ * The bounds that steps of a stencil test, and whether one can fail in a tile. Called by `stencil-kernel.ts`.
+ */
 import { boundsIn } from '../../../fusion/kernel/algebra.js';
 import { type Bound, sameBound } from '../../../fusion/kernel/kernel.js';
 import type { Body } from '../body.js';

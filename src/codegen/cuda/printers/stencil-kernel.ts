@@ -1,7 +1,7 @@
 /**
- * Prints several steps of a stencil as one kernel (`schedule-stencil.ts`). Each thread keeps its elements in registers; rows of
- * other warps come through shared memory, columns of other threads of the warp by shuffles. Where no bound can fail in a
- * tile, none is tested.
+ * Prints several steps of a stencil as one kernel (`schedule-stencil.ts`). Each thread keeps its elements in
+ * registers; rows of other warps come through shared memory, columns of other threads of the warp by
+ * shuffles. Where no bound can fail in a tile, none is tested.
  */
 import { isPredicate, isUniform, loadsOf } from '../../../fusion/kernel/algebra.js';
 import type { Bound } from '../../../fusion/kernel/kernel.js';
@@ -157,7 +157,10 @@ class Stencil {
     return isUniform(this.#body.accessAt(position)!);
   }
 
-  /** Whether the columns of a thread lie in one aligned piece of memory, inside or outside of the arrays together. */
+  /**
+   * Whether the columns of a thread lie in one aligned piece of memory, inside or outside of the arrays
+   * together.
+   */
   get #isWhole(): boolean {
     return this.#body.kernel.parallel[1]! % this.#schedule.columns === 0;
   }
@@ -289,8 +292,8 @@ class Stencil {
   }
 
   /**
-   * Columns of other threads: for the last of the rows that row y reads, or for those before it, ahead of the first row. One
-   * row at a time, so that few registers hold them.
+   * Columns of other threads: for the last of the rows that row y reads, or for those before it, ahead of the
+   * first row. One row at a time, so that few registers hold them.
    */
   #fetchSides(state: number, rows: 'ahead' | 'row'): void {
     const out = this.#out;

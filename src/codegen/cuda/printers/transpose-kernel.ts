@@ -1,7 +1,7 @@
 /**
- * Prints a map in which some loads run along another axis than the stores (`x + y.T`). A block handles a square tile:
- * such loads are read along their own axis, handed over in shared memory, and used along the last axis, so that every
- * access to device memory is contiguous.
+ * Prints a map in which some loads run along another axis than the stores (`x + y.T`). A block handles a
+ * square tile: such loads are read along their own axis, handed over in shared memory, and used along the
+ * last axis, so that every access to device memory is contiguous.
  */
 import type { Kernel } from '../../../fusion/kernel/kernel.js';
 import type { Body, Scope } from '../body.js';

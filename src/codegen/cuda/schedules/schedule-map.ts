@@ -1,5 +1,6 @@
 /**
- * The schedule of a kernel without reduced axes whose loads run along its stores, or are too short to be transposed.
+ * The schedule of a kernel without reduced axes whose loads run along its stores, or are too short to be
+ * transposed.
  */
 import { type Access, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { opRow } from '../../../graph/ops.js';
@@ -16,9 +17,14 @@ export interface MapSchedule {
   readonly threads: number;
 }
 
-/** Weight of arithmetic up to which a thread takes several chunks: beyond it, more code only compiles more slowly. */
+/**
+ * Weight of arithmetic up to which a thread takes several chunks: beyond it, more code only compiles more
+ * slowly.
+ */
 const LIGHT_TAPE = 48;
-/** Weight of what depends on the column alone from which on a thread takes several chunks of the same columns. */
+/**
+ * Weight of what depends on the column alone from which on a thread takes several chunks of the same columns.
+ */
 const HEAVY_COLUMNS = 16;
 /** Small blocks: loads of the next begin while others of a multiprocessor still compute. */
 const THREADS = 128;
@@ -31,7 +37,10 @@ const costOf = (kernel: Kernel, positions: readonly number[]): number =>
     return cost + (i.kind === 'map' ? opRow(i.op).cost : 0);
   }, 0);
 
-/** Whether all chunks of a thread, `step` elements from one to the next, lie in the same columns of the last axis. */
+/**
+ * Whether all chunks of a thread, `step` elements from one to the next, lie in the same columns of the last
+ * axis.
+ */
 export const sharesColumns = (kernel: Kernel, unroll: number, step: number): boolean =>
   unroll > 1 && kernel.parallel.length > 1 && step % kernel.parallel[kernel.parallel.length - 1]! === 0;
 
@@ -53,9 +62,8 @@ export function chooseMap(kernel: Kernel): MapSchedule {
   const loads = accesses.filter(({ store }) => !store).length;
   let width = along.length === 0 ? 1 : chunkWidth(along, multiple);
   if (loads > 24) width = Math.min(width, 2);
-  // Chunks that no whole access can bring in cost as many as they have elements; neighbouring threads then do better
-  // with neighbouring elements.
-  // Those that have most elements from another one cost but the others.
+  // Chunks that no whole access can bring in cost as many as they have elements; neighbouring threads then do
+  // better with neighbouring elements. Those that have most elements from another one cost but the others.
   const chunking = { axis: last, width };
   const isTaken = (access: Access): boolean =>
     accesses.some(({ access: other, store }) => !store && shiftFrom(other, access, chunking) !== undefined);

@@ -1,7 +1,7 @@
 /**
- * The schedule of a reduction for every pair of an axis i and an axis j, where each load depends on at most one of
- * them (`((x[:, None] - y[None]) ** 2).sum(-1)`): tiled like a matrix product, for any arithmetic and any reduction. Where
- * there are few tiles, the reduced axes are cut into slots.
+ * The schedule of a reduction for every pair of an axis i and an axis j, where each load depends on at most
+ * one of them (`((x[:, None] - y[None]) ** 2).sum(-1)`): tiled like a matrix product, for any arithmetic and
+ * any reduction. Where there are few tiles, the reduced axes are cut into slots.
  */
 
 import { loadsOf } from '../../../fusion/kernel/algebra.js';
@@ -60,7 +60,9 @@ export function sidesOf(kernel: Kernel, axisI: number, axisJ: number): Side[] {
   );
 }
 
-/** Values that staging hands to the arithmetic on pairs: arguments of a value of both axes, or of a reduction. */
+/**
+ * Values that staging hands to the arithmetic on pairs: arguments of a value of both axes, or of a reduction.
+ */
 export function frontierOf(kernel: Kernel, sides: readonly Side[]): number[] {
   const frontier = new Set<number>();
   const { element } = levelsOf(kernel);
@@ -153,7 +155,10 @@ function tilesOf({ kernel, rows, columns }: PairSize, items: number): number {
   return (product(kernel.parallel) / rows / columns) * Math.ceil(rows / side) * Math.ceil(columns / side);
 }
 
-/** As many reduced elements as shared memory holds, and as make whole rounds of a block's loads; undefined: none. */
+/**
+ * As many reduced elements as shared memory holds, and as make whole rounds of a block's loads; undefined:
+ * none.
+ */
 function depthOf({ bytes }: PairSize, items: number): number | undefined {
   for (let depth = 32; depth >= 4; depth /= 2) {
     if ((depth * PAIR_SIDE * items) % (PAIR_SIDE * PAIR_SIDE) !== 0) return undefined;
@@ -172,7 +177,10 @@ function wholePairs(size: PairSize): Sized | undefined {
   return { items, depth, fold, slots: 1, slotLength: Math.ceil(length / depth) * depth };
 }
 
-/** What pairs of a tile cost, with those past the ends: arithmetic, and what is read from shared memory for it. */
+/**
+ * What pairs of a tile cost, with those past the ends: arithmetic, and what is read from shared memory for
+ * it.
+ */
 function costOf(size: PairSize, items: number): number {
   const reads = (2 * items) / packOf(items);
   return tilesOf(size, items) * (items * items + reads);

@@ -1,10 +1,10 @@
 /**
  * The schedule of a reduction in one phase.
  *
- * A block is threadsP × threadsR threads. In the *rows* layout neighbouring threads lie along the reduced axis, chunks
- * too; in the *columns* layout both lie along the last parallel axis. The linear reduced index is cut into slots of a
- * fixed length where the parallel axes alone would not fill a device; partial results of slots go to scratch and are
- * combined in slot order by a second launch.
+ * A block is threadsP × threadsR threads. In the *rows* layout neighbouring threads lie along the reduced
+ * axis, chunks too; in the *columns* layout both lie along the last parallel axis. The linear reduced index
+ * is cut into slots of a fixed length where the parallel axes alone would not fill a device; partial results
+ * of slots go to scratch and are combined in slot order by a second launch.
  */
 import { affineLoadsOf, type Load } from '../../../fusion/kernel/algebra.js';
 import { type Access, argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
@@ -36,12 +36,18 @@ const THREADS = 256;
 const WARP = 32;
 /** Threads that keep any present device busy. */
 const MANY_THREADS = 2 ** 18;
-/** Threads of a row that is one of many, and the chunks from which on they are worth an exchange between warps. */
+/**
+ * Threads of a row that is one of many, and the chunks from which on they are worth an exchange between
+ * warps.
+ */
 const ROW_THREADS = 128;
 const LONG_ROW = 8 * ROW_THREADS;
 /** Blocks that a reduction is cut into where it can be: several for each multiprocessor. */
 const BLOCKS = 2048;
-/** The same of columns, of which each slot leaves as many partial results; and blocks that are enough without any. */
+/**
+ * The same of columns, of which each slot leaves as many partial results; and blocks that are enough without
+ * any.
+ */
 const COLUMN_BLOCKS = 1024;
 const ENOUGH_BLOCKS = 512;
 /** Elements that one accumulator takes up one after the other, which bounds the error of a sum. */
@@ -91,7 +97,10 @@ interface Slots {
   readonly slots: number;
 }
 
-/** Length of a slot so that about `blocks` blocks come out, as a power of two times what a block walks in one step. */
+/**
+ * Length of a slot so that about `blocks` blocks come out, as a power of two times what a block walks in one
+ * step.
+ */
 function slotsOf(length: number, step: number, blocksP: number, chainStep: number, blocks = BLOCKS): Slots {
   const wanted = Math.max(1, Math.ceil(blocks / blocksP));
   let slotLength = step * powerOfTwoFrom(length / wanted / step);
@@ -131,7 +140,10 @@ function isStaged(kernel: Kernel): boolean {
   return loads.length > 0 && kernel.stores.every(({ value }) => !element[value]);
 }
 
-/** How a staged reduction is laid out, which is bound by arithmetic: threads of a block, rows of each at most, and blocks. */
+/**
+ * How a staged reduction is laid out, which is bound by arithmetic: threads of a block, rows of each at most,
+ * and blocks.
+ */
 interface Staging {
   readonly threads: number;
   /** Rows per thread, which share what is read of an element. */
@@ -144,8 +156,9 @@ const NEAR_STAGING: Staging = { threads: 128, items: 8, blocks: 8192 };
 /** What the rows of a thread may take of its registers, in words. */
 const STAGED_WORDS = 48;
 /**
- * Blocks with near forms that a multiprocessor should hold at once, which bounds registers: with its own choice, NVRTC has too
- * few of them to keep the arithmetic busy. And those of a device of 132 multiprocessors.
+ * Blocks with near forms that a multiprocessor should hold at once, which bounds registers: with its own
+ * choice, NVRTC has too few of them to keep the arithmetic busy. And those of a device of 132
+ * multiprocessors.
  */
 export const NEAR_RESIDENT = 6;
 const NEAR_ROUND = NEAR_RESIDENT * 132;
@@ -179,7 +192,10 @@ function hasNearForms({ tape }: Kernel): boolean {
   });
 }
 
-/** Slots up to twice as long, a multiple of `step`, of which the last round of a device's blocks is the fullest. */
+/**
+ * Slots up to twice as long, a multiple of `step`, of which the last round of a device's blocks is the
+ * fullest.
+ */
 function inRounds({ slotLength, slots }: Slots, length: number, step: number, blocksP: number): Slots {
   if (slots === 1) return { slotLength, slots };
   const fillOf = ({ slots: count }: Slots): number => {
@@ -195,7 +211,9 @@ function inRounds({ slotLength, slots }: Slots, length: number, step: number, bl
   return best;
 }
 
-/** What a thread holds of a row while it walks: values that do not depend on the element, and accumulators. */
+/**
+ * What a thread holds of a row while it walks: values that do not depend on the element, and accumulators.
+ */
 function wordsOfRow(kernel: Kernel): number {
   const { element } = levelsOf(kernel);
   const wordsOf = (position: number): number => Math.max(1, byteLengthOf(kernel.tape[position]!.dtype) / 4);

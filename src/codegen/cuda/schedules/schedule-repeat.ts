@@ -1,6 +1,6 @@
 /**
- * The schedule of a loop's body that is one map of each element by itself: a thread keeps its elements in registers for many
- * steps.
+ * The schedule of a loop's body that is one map of each element by itself: a thread keeps its elements in
+ * registers for many steps.
  */
 import { isSamePlace, loadsFrom } from '../../../fusion/kernel/algebra.js';
 import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
@@ -22,7 +22,10 @@ const MOST_STEPS = 512;
 /** Arithmetic of a launch, in additions: a few milliseconds, so that a loop that is cancelled ends soon. */
 const MOST_WORK = 2 ** 36;
 
-/** The schedule of a kernel in the normal form, if it can be one; its feedback says which outputs are its next inputs. */
+/**
+ * The schedule of a kernel in the normal form, if it can be one; its feedback says which outputs are its next
+ * inputs.
+ */
 export function chooseRepeat(kernel: Kernel): RepeatSchedule | undefined {
   const { feedback, parallel, tape } = kernel;
   if (feedback === undefined || kernel.reduced.length > 0 || kernel.stores.length !== feedback.length)

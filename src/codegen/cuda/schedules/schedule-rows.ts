@@ -1,6 +1,6 @@
 /**
- * The schedule of a kernel of several phases (softmax, layer norm): a row stays in registers from one walk over it to
- * the next; a row too long for the registers of a block is walked again, mostly from the L2 cache.
+ * The schedule of a kernel of several phases (softmax, layer norm): a row stays in registers from one walk
+ * over it to the next; a row too long for the registers of a block is walked again, mostly from the L2 cache.
  */
 import { affineLoadOf, affineLoadsOf } from '../../../fusion/kernel/algebra.js';
 import { type Access, argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
@@ -25,7 +25,9 @@ export interface RowSchedule {
   readonly held: boolean;
 }
 
-/** What a device offers: the only thing that may change a schedule, and never the order in which it combines. */
+/**
+ * What a device offers: the only thing that may change a schedule, and never the order in which it combines.
+ */
 export interface DeviceLimits {
   /** Most shared memory that a block may ask for. */
   readonly sharedByteLength: number;
@@ -36,7 +38,9 @@ export const DEFAULT_LIMITS: DeviceLimits = { sharedByteLength: 163 * 1024 };
 /** Registers of a thread for the elements it holds, by the threads of a block. */
 const HELD_WORDS = 32;
 const MOST_THREADS = 1024;
-/** For rows that need shared memory too, and for those walked again: half the threads hold twice as much each. */
+/**
+ * For rows that need shared memory too, and for those walked again: half the threads hold twice as much each.
+ */
 const LONG_THREADS = 512;
 const LONG_WORDS = 64;
 /** Static shared memory of the exchange between warps. */
@@ -57,7 +61,9 @@ export function accessesOf(kernel: Kernel): { access: Access; dtype: DType; stor
   return [...loads, ...stores];
 }
 
-/** Where the element-level values of a kernel are computed, as late as possible, and which are held for later. */
+/**
+ * Where the element-level values of a kernel are computed, as late as possible, and which are held for later.
+ */
 export interface Lifetimes {
   /** Phase in which a value is first needed; undefined if it is not. */
   readonly first: readonly (number | undefined)[];

@@ -1,8 +1,10 @@
 /**
- * The schedule of a loop's body that is one map over neighbouring elements of its own states: several steps are one launch.
+ * The schedule of a loop's body that is one map over neighbouring elements of its own states: several steps
+ * are one launch.
  *
- * A block holds a tile of each state in registers, with a border that is as wide as the steps reach, and computes all of
- * it at every step: what is wrong at its rim moves inwards, and what is right in the end is stored.
+ * A block holds a tile of each state in registers, with a border that is as wide as the steps reach, and
+ * computes all of it at every step: what is wrong at its rim moves inwards, and what is right in the end is
+ * stored.
  */
 import { loadsOf } from '../../../fusion/kernel/algebra.js';
 import type { Access, Affine, Kernel } from '../../../fusion/kernel/kernel.js';
@@ -34,7 +36,10 @@ export interface Shift {
 const LANES = 32;
 const COLUMNS = 4;
 const WARPS = 8;
-/** Farthest element that is a neighbour, and registers of a thread that hold elements: two blocks share a multiprocessor. */
+/**
+ * Farthest element that is a neighbour, and registers of a thread that hold elements: two blocks share a
+ * multiprocessor.
+ */
 const MOST_REACH = 2;
 const MOST_WORDS = 32;
 /** Arithmetic of an element beyond which computing borders again costs more than it saves. */
@@ -81,7 +86,10 @@ export function shiftOf(kernel: Kernel, access: Access): Shift | undefined | nul
 
 const isDense = ({ strides }: Affine, width: number): boolean => strides[0] === width && strides[1] === 1;
 
-/** The schedule of a kernel in the normal form, if it can be one; its feedback says which outputs are its next inputs. */
+/**
+ * The schedule of a kernel in the normal form, if it can be one; its feedback says which outputs are its next
+ * inputs.
+ */
 export function chooseStencil(kernel: Kernel): StencilSchedule | undefined {
   const { feedback, parallel, stores, tape } = kernel;
   if (feedback === undefined || parallel.length !== 2 || kernel.reduced.length > 0) return undefined;

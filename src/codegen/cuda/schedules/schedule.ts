@@ -1,9 +1,10 @@
 /**
- * The schedule of a kernel: how its domain is laid over blocks and threads, and in which order a reduction combines.
+ * The schedule of a kernel: how its domain is laid over blocks and threads, and in which order a reduction
+ * combines.
  *
- * It is a pure function of the kernel's shapes, strides and dtypes, never of a device's size, for the bits of a result
- * follow from it. It is chosen here and printed elsewhere, so that a part of a kernel can be printed with the whole
- * kernel's schedule. The numbers in it were chosen for an H200 but hold for any device.
+ * It is a pure function of the kernel's shapes, strides and dtypes, never of a device's size, for the bits of
+ * a result follow from it. It is chosen here and printed elsewhere, so that a part of a kernel can be printed
+ * with the whole kernel's schedule. The numbers in it were chosen for an H200 but hold for any device.
  */
 import { affineLoadsOf } from '../../../fusion/kernel/algebra.js';
 import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
