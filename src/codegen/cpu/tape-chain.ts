@@ -36,7 +36,7 @@ export interface Chain {
   readonly steps: readonly ChainStep[];
 }
 
-/** What a walk runs: an instruction (with what it absorbed), or a chain of them. */
+/** An item of a pass: an instruction (with those it absorbed), or a chain of them. */
 export type Item =
   | { readonly kind: 'value'; readonly value: number }
   | { readonly kind: 'chain'; readonly chain: Chain };
@@ -296,7 +296,7 @@ export function chainWalks(
   const grouped = walks.map((values) =>
     groupsOf(kernel, fusion, values, keyOf).flatMap((group) => bounded(kernel, group)),
   );
-  // Who reads what, from outside.
+  // Readers of each value outside of the chain.
   const readers = new Map<number, Set<Group>>();
   for (const group of grouped.flat()) {
     const taken =

@@ -54,7 +54,7 @@ export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boo
     const instruction = tape[i]!;
     if (instruction.kind === 'const' || instruction.kind === 'reduce' || absorbed[i]) return false;
     if (readInPlace(i)) return false;
-    // What does not vary along the lanes takes one chunk.
+    // A value that does not vary along the lanes takes one chunk.
     const isNarrow = affineLoadOf(instruction)?.strides[lastParallel] === 0;
     return (isMap || levels.element[i]!) && !(rowsHaveLanes && isNarrow);
   };

@@ -49,7 +49,7 @@ export function laneModeOf(affine: Affine, layout: Layout, sizes: readonly numbe
 }
 
 /**
- * What the lanes of a block lie on: parallel axes, reduced ones, or a reduced one and parallel ones inside
+ * The axes of a block's lanes: parallel ones, reduced ones, or a reduced one and parallel ones inside
  * it.
  */
 export function laneKindOf(kernel: Kernel, { laneAxes }: Layout): 'parallel' | 'reduced' | 'both' {
@@ -70,7 +70,7 @@ export const rowStrideOf = (affine: Affine, layout: Layout): number =>
 export interface Loop {
   readonly axis: number;
   readonly count: number;
-  /** What a step takes of the axis: one index, the lanes, the rows, or both at once. */
+  /** The part of the axis that a step covers: one index, the lanes, the rows, or both at once. */
   readonly role: 'unit' | 'lanes' | 'rows' | 'shared';
 }
 

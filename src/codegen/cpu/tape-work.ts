@@ -79,7 +79,7 @@ function rowsOf(plan: TapePlan, tiles: readonly Loop[]): Work {
   };
 }
 
-/** What a section of a tape reads and writes. */
+/** The footprint of a section of a tape. */
 interface Accesses {
   readonly loads: readonly Access[];
   readonly stores: readonly Access[];
@@ -102,7 +102,7 @@ function phasesOf(plan: TapePlan, walks: readonly Loop[], units: number): Works[
   const rows = schedule.rowSections.map((section) => accessesOf(kernel, section));
   return schedule.walks.map((section, p) => {
     const { loads, stores } = accessesOf(kernel, section);
-    // What rows hold ahead of the first phase is computed with its slot 0.
+    // Row-level values before the first phase are computed with its slot 0.
     const ahead = p === 0 ? rows[0]! : { loads: [], stores: [] };
     const regions: Work['regions'] = (first, last, pitches) => {
       const from = first * schedule.slotBlocks;

@@ -27,7 +27,7 @@ import type { Writer } from './writer.js';
 export interface Scope {
   readonly coordinates: readonly string[];
   readonly known: ReadonlyMap<number, string>;
-  /** What ops of one argument are printed as instead of their own expressions. */
+  /** Spellings that replace the expressions of ops with one argument. */
   readonly instead?: ReadonlyMap<number, (argument: string) => string> | undefined;
 }
 

@@ -32,7 +32,7 @@ function nearIn(body: Body, positions: readonly number[], isTaken: (form: NearFo
   return ops;
 }
 
-/** Those that a map takes. */
+/** The fast paths of a map. */
 export const nearInMap = (body: Body, positions: readonly number[]): NearOps =>
   nearIn(body, positions, ({ inMaps }) => inMaps);
 

@@ -1,5 +1,5 @@
 /**
- * What a CUDA launch is made of, as plain data: the CUDA program builder makes launch steps and scratch
+ * The parts of a CUDA launch as plain data: the CUDA program builder makes launch steps and scratch
  * buffers of it.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What decides on a GPU whether a loop goes on: two kernels of one thread, around and in the body of a CUDA
+ * Kernels that decide on a GPU whether a loop goes on: two of one thread, around and in the body of a CUDA
  * graph's conditional node. `native/cuda/loop-while.cpp` makes the graph, whose body does two steps:
  *
  *     loop_begin → while (the handle's value) { a step, the next step, loop_go_on }

@@ -11,7 +11,7 @@ import { CUDA_TYPE, type OpName, opRow } from '../../graph/ops.js';
 /** Cost (`OpRow.cost`) of such an op, at least. */
 const EXPENSIVE = 10;
 /**
- * What the expensive ops of a kernel may cost together where each is compiled in its place: sixteen sines.
+ * The most that the expensive ops of a kernel may cost together to be inlined: sixteen sines.
  */
 const MOST_IN_PLACE = 256;
 

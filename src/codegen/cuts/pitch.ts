@@ -55,7 +55,7 @@ export function splitInRows({ offset, strides }: Affine, box: Box, pitch: number
   };
 }
 
-/** What an access reaches from the part of a box that its bounds leave, as rows. */
+/** The range of an access from the part of a box within its bounds, as rows. */
 export function reachInRows(
   kernel: Kernel,
   access: Access,
@@ -65,7 +65,7 @@ export function reachInRows(
   return rowsIn(split(access, wholeBox(kernel), pitch)!, inside, pitch);
 }
 
-/** What a split function reaches from a box. */
+/** The range of a split function over a box. */
 export function rowsIn(
   { rows, columns }: Split,
   box: Box,

@@ -25,7 +25,7 @@ export interface Region {
 }
 
 /**
- * What a range of units runs: one entry for each launch of the kernel, blocks [x0, x1) × [y0, y1) of its
+ * The work of a range of units: one entry for each launch of the kernel, blocks [x0, x1) × [y0, y1) of its
  * grid.
  */
 export type Part = readonly [x0: number, x1: number, y0: number, y1: number];
@@ -33,7 +33,7 @@ export type Part = readonly [x0: number, x1: number, y0: number, y1: number];
 /** A way to cut a kernel: its units, in order, can be run in ranges. */
 export interface Work {
   readonly units: number;
-  /** What units [first, last) read and write; `first < last`. Of buffers in `pitches`, as rows. */
+  /** The footprint of units [first, last); `first < last`. As rows for buffers in `pitches`. */
   readonly regions: (
     first: number,
     last: number,

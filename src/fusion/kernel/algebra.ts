@@ -1,7 +1,7 @@
 /**
  * The kernel algebra: the functions through which everything else looks into a tape, so that a new kind of
- * instruction or a new form of access is added here and nowhere else. What a pass, a schedule or a planner
- * asks of a kernel is one of
+ * instruction or a new form of access is added here and nowhere else. Passes, schedules and planners
+ * ask a kernel for one of
  *
  *     loadOf, loadsOf, accessesOf, affinesIn, affinesOf      what it reads and writes, and by which index maps
  *     mapInstruction, mapTape, mapAffines, mapAccesses       the same kernel with arguments, index maps or buffers changed
@@ -23,7 +23,7 @@ import {
   sameNumbers,
 } from './kernel.js';
 
-/** What `Kernel` and `FusedKernel` have in common. */
+/** The common part of `Kernel` and `FusedKernel`. */
 export interface Tape {
   readonly parallel: readonly number[];
   readonly reduced: readonly number[];

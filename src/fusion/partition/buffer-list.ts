@@ -41,7 +41,7 @@ export class BufferList {
     return count - 1;
   }
 
-  /** What the kernel does with a buffer; undefined: nothing. */
+  /** The kernel's use of a buffer; undefined: none. */
   of(key: BufferKey): BufferUse | undefined {
     return this.all[this.#find(key)];
   }
@@ -53,7 +53,7 @@ export class BufferList {
     else use.loads.push(access);
   }
 
-  /** What is in the buffers, by position. */
+  /** The contents of the buffers, by position. */
   get buffers(): KernelBuffer[] {
     return this.all.map(({ buffer }) => buffer);
   }

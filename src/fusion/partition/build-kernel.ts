@@ -156,7 +156,7 @@ interface Task {
   done: number;
 }
 
-/** What a node needs. */
+/** The requirements of a node. */
 type Needs = Pick<Task, 'inputs' | 'places'>;
 
 const NO_NEEDS: Needs = { inputs: [], places: undefined };

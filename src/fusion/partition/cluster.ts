@@ -4,7 +4,7 @@
  *     a = x + 1 (stored, read by many);  b = a * 2;  c = sqrt(a)     →   one kernel that stores what others read
  *
  * The same merge as `merge.ts` makes pairwise, for its commonest case, at a cost that grows with the size of
- * the graph and not with its square. What is left (reductions, other domains) is merged pairwise afterwards.
+ * the graph and not with its square. The rest (reductions, other domains) is merged pairwise afterwards.
  * Values do not change.
  */
 
@@ -17,7 +17,7 @@ import { MAX_MERGED } from './split.js';
 /** Clusters that stay open for later kernels. */
 const OPEN = 8;
 
-/** What runs between kernels and is none: a matrix product, a loop. */
+/** A step between kernels that is none: a call, a loop. */
 export interface Between {
   readonly reads: readonly BufferKey[];
   readonly writes: readonly BufferKey[];
@@ -46,7 +46,7 @@ export function joinMaps(
   ];
 }
 
-/** What makes some values: a cluster, or a kernel that stays alone. */
+/** The producer of some values: a cluster, or a kernel that stays alone. */
 interface Maker {
   /** Clusters that this needs, each once; those that were closed by then are replaced by what they need. */
   readonly needs: Cluster[];
@@ -77,7 +77,7 @@ class Joiner {
     for (const { buffer, store } of kernel.uses) if (store !== undefined) this.#maker.set(buffer.key, maker);
   }
 
-  /** What makes the values that a kernel loads, each once. */
+  /** The producers of the values that a kernel loads, each once. */
   #makersFor(kernel: GrowingKernel): readonly Maker[] {
     let makers: Maker[] | undefined;
     for (const { buffer, loads } of kernel.uses) {
@@ -89,7 +89,7 @@ class Joiner {
     return makers ?? NO_MAKERS;
   }
 
-  /** What makes a value; a call needs what the kernels before it make, through whatever calls. */
+  /** The producer of a value; through calls, the kernels that they depend on. */
   #makerOf(wanted: BufferKey): Maker | undefined {
     const known = this.#maker.get(wanted);
     const call = this.#callOf.get(wanted);

@@ -1,7 +1,7 @@
 /**
  * Finishes a fused kernel: drops instructions that nothing uses, puts reduced axes in memory order, collapses
- * axes that every access walks as one, orders buffers, and names it. What comes out is what code is generated
- * from.
+ * axes that every access walks as one, orders buffers, and names it. Code is generated from
+ * the result.
  *
  *     parallel [64, 32] all strides (32, 1)   →   parallel [2048] stride 1
  */
@@ -14,7 +14,7 @@ import { orderOfReduced } from './reduced-order.js';
 
 export interface Finalized {
   readonly kernel: Kernel;
-  /** What each of `kernel.buffers` holds. */
+  /** The contents of each of `kernel.buffers`. */
   readonly keys: readonly BufferKey[];
 }
 

@@ -25,7 +25,7 @@ export function gatherMap(coordinates: readonly Affine[], axis: number): IndexMa
   return indexMap(coordinates.map(wide), []);
 }
 
-/** What views of an array are looked through with: sizes of the domain, the added axis among them. */
+/** The domain for looking through views of an array: its sizes, the added axis among them. */
 interface Through {
   readonly sizes: readonly number[];
   readonly isStored: (id: number) => boolean;

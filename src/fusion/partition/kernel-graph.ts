@@ -140,7 +140,7 @@ export class KernelGraph {
     for (let k = first; k < siblings.length; k++) {
       const sibling = siblings[k]!;
       if (task.apartFromSiblings?.has(sibling.number) === true) continue;
-      // What reduces more axes gives the domain.
+      // The kernel that reduces more axes gives the domain.
       const moreReduced = sibling.kernel!.reduced.length >= task.kernel!.reduced.length;
       const [into, other] = moreReduced ? [sibling, task] : [task, sibling];
       const merge = this.#horizontally(into, other);

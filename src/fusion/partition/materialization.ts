@@ -26,8 +26,8 @@ import { UNROLLED } from '../passes/unroll.js';
 /** One unit of op cost in bytes of memory traffic: a GPU does about four additions while it moves a byte. */
 const BYTES_PER_COST = 0.25;
 /**
- * What a value that a pad spreads must cost for each element, and save together, to be worth a kernel of its
- * own.
+ * The least cost per element, and the least total saving, of a value spread by a pad that is worth a kernel
+ * of its own.
  */
 const LEAST_SPREAD_COST = 16;
 const LEAST_SPREAD_BYTES = 2 ** 21;
@@ -206,7 +206,7 @@ class Frames {
   }
 }
 
-/** What computing each node from stored values takes, by id. */
+/** The cost of computing each node from stored values, by id. */
 class Work {
   /** Cost units of one element. */
   readonly cost: Float64Array;
@@ -305,7 +305,7 @@ function repeats(node: GraphNode, { roots }: Places, work: Work): boolean {
   const size = sizeOfShape(node.shape);
   const compute = work.cost[node.id]! * size * BYTES_PER_COST;
   const bytes = size * byteLengthOf(node.dtype);
-  // What both ways read is left out: the leaves once.
+  // Reads that both ways share are left out: the leaves once.
   const again = kernels === 1 ? 0 : (kernels - 1) * work.leafBytes[node.id]!;
   const inline = again + places * compute;
   const stored = compute + bytes + kernels * bytes;

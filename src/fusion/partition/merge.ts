@@ -34,7 +34,7 @@ export function mergeVertically(
   const { first: p, second: c, match } = aligned;
   const open = c.sizes.flatMap((_, k) => (match.includes(k) ? [] : [k]));
   if (p.reduced.length === 0) {
-    // What the producer walks must be all the consumer walks, or the consumer's rows.
+    // The producer's axes must be all axes of the consumer, or its parallel ones.
     const isRow = (axis: number): boolean => axis < c.parallel.length;
     if (open.some(isRow) || (open.length > 0 && !match.every(isRow))) return fail('broadcast-recompute');
     return joinOf(aligned, 'second', keeps);

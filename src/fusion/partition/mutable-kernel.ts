@@ -20,7 +20,7 @@ import { type FusedKernel, moveAccess, moveAffine } from './fused-kernel.js';
 import { TapeBuilder } from './tape-builder.js';
 import type { TapeLevels } from './tape-levels.js';
 
-/** What wrote a kernel by itself, and goes on writing. */
+/** The writers of a kernel, which go on writing. */
 interface Written {
   readonly tape: TapeBuilder;
   readonly buffers: BufferList;
@@ -37,7 +37,7 @@ export class GrowingKernel {
   readonly nodes: number[];
   /** Instructions that two kernels are not likely to share: their sum bounds what a merge of them holds. */
   arithmetic = 0;
-  /** What `tape-levels.ts` found on the kernel's own axes. */
+  /** Levels on the kernel's own axes, from `tape-levels.ts`. */
   ownLevels: TapeLevels | undefined;
   readonly #tape: TapeBuilder;
   readonly #buffers: BufferList;
@@ -74,12 +74,12 @@ export class GrowingKernel {
     return this.#reduced;
   }
 
-  /** What it does with its buffers; accesses name them by their positions here. Not all are in use. */
+  /** The uses of its buffers; accesses name them by position. Not all are in use. */
   get uses(): readonly BufferUse[] {
     return this.#buffers.all;
   }
 
-  /** What it does with a buffer; undefined: no access names that. */
+  /** The use of a buffer; undefined: no access names it. */
   useOf(key: BufferKey): BufferUse | undefined {
     return this.#buffers.of(key);
   }
@@ -122,9 +122,9 @@ export class GrowingKernel {
   }
 
   /**
-   * Computes another kernel as well. What that one reads and this one stores is taken from its register: the
-   * caller has seen to it that it is read where it is made. `axisOf[k]` is the axis here of the other's axis
-   * k; none: it has the same axes.
+   * Computes another kernel as well. Values that it reads and this kernel stores are taken from registers:
+   * the caller has seen to it that it is read where it is made. `axisOf[k]` is the axis here of the other's
+   * axis k; none: it has the same axes.
    */
   add(other: GrowingKernel, axisOf: readonly number[] | undefined): void {
     this.#take(other.toFused(), axisOf);

@@ -30,7 +30,7 @@ import type { Call } from './task-graph.js';
 export type FusedStep =
   | { readonly kind: 'kernel'; readonly kernel: Finalized; readonly nodes: readonly number[] }
   | {
-      /** What a library or a routine computes as a whole. */
+      /** Work of a library or a routine. */
       readonly kind: 'call';
       readonly node: GraphNodeOf<'contract'>;
       readonly operands: readonly Operand[];

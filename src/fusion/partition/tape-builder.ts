@@ -1,5 +1,5 @@
 /**
- * TapeBuilder: writes a tape, equal instructions once. Whatever makes or joins kernels writes through it
+ * TapeBuilder: writes a tape, equal instructions once. All code that makes or joins kernels writes through it
  * (`build-kernel.ts`, `mutable-kernel.ts`, `split.ts`).
  */
 

@@ -23,7 +23,7 @@ export interface TapeLevels {
   phases: number;
 }
 
-/** What levels are found of, and where they are kept: a `GrowingKernel`. */
+/** The kernel whose levels are found and kept: a `GrowingKernel`. */
 interface Leveled {
   readonly tape: readonly Instruction[];
   readonly uses: readonly BufferUse[];

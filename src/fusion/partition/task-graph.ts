@@ -8,7 +8,7 @@ import { InternalError } from '../../host/errors.js';
 import type { BufferKey } from './buffer-key.js';
 import type { GrowingKernel } from './mutable-kernel.js';
 
-/** What is no kernel: a matrix product for a library, or a loop, with the nodes of its results. */
+/** A task that is no kernel: a call or a loop, with the nodes of its results. */
 export interface Call {
   readonly node: GraphNodeOf<'contract'> | readonly GraphNodeOf<'loop'>[];
   readonly reads: readonly BufferKey[];
@@ -107,7 +107,7 @@ export class TaskGraph {
 
   /**
    * Whether `to` depends on `from`; `indirect`: through at least one other task. Only tasks that `mayLead`
-   * there are looked at. What `to` reads of comes first, then what is newest: where there is a path, it
+   * there are looked at. Producers of `to` come first, then the newest ones: where there is a path, it
    * mostly leads there. A search that grows too long counts as a path: what is far apart gains little by
    * merging.
    */

@@ -176,7 +176,7 @@ function tableOf(nodes: readonly (GraphNode | undefined)[]): NodeTable {
   return table;
 }
 
-/** What tells the nodes of some records, which have these outputs and sources, from others. */
+/** The fingerprint of a graph: its records, outputs and sources. */
 function fingerprintOf(
   records: Records,
   outputs: readonly number[],
@@ -225,7 +225,7 @@ class CanonicalGraph implements Canonical {
   }
 }
 
-/** What is the same object where two sources have the same elements. */
+/** A key that is the same object for sources with the same elements. */
 function identityOf(source: StridedSource): object {
   switch (source.type) {
     case 'host':

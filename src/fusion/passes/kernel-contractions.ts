@@ -65,7 +65,7 @@ export function suitsKernel(
   return kernel < library;
 }
 
-/** What a library would have to be given for an operand. */
+/** The form of an operand that a library would need. */
 interface Place {
   /** The node whose values a library reads. */
   readonly node: number;

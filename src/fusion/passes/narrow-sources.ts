@@ -14,7 +14,7 @@ import type { SourceArray } from './source-array.js';
 type SourceNode = GraphNodeOf<'source'>;
 type Place = Pick<SourceNode, 'offset' | 'strides'>;
 
-/** What becomes of a node that reads a source alone. */
+/** The replacement of a node that reads a source alone. */
 export interface Narrowed {
   readonly node: SourceNode;
   /** The nodes that it takes the place of, besides its own. */

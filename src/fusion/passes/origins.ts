@@ -17,7 +17,7 @@ export interface GraphOrigins {
   readonly idsOf: (id: number) => readonly number[];
 }
 
-/** What passes did to one graph. Ids are never given twice, so that one record holds all passes. */
+/** The changes that passes made to one graph. Ids are never reused, so one record holds all passes. */
 class RewriteLog implements RewriteListener {
   /** For each node that was made, those that it was made for. */
   readonly #makers = new Map<number, number[]>();
@@ -77,7 +77,7 @@ function append(lists: Map<number, number[]>, key: number, values: readonly numb
 export class Origins {
   readonly #known = new Map<Graph, GraphOrigins>();
 
-  /** What is to be told of the rewrites of a graph, and what is to be called with the result. */
+  /** The listener for the rewrites of a graph, and the function to call with the result. */
   watch(built: Graph): { readonly listener: RewriteListener; readonly done: (optimized: Graph) => void } {
     const log = new RewriteLog();
     return {

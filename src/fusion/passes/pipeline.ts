@@ -39,7 +39,7 @@ const SHARDED_PASSES: readonly Pass[] = [
   { name: 'split-contractions', run: splitContractions, rounds: true },
 ];
 
-/** What one pass changed. */
+/** The changes of one pass. */
 export interface PassTrace {
   readonly pass: string;
   readonly rounds: boolean;
@@ -135,7 +135,7 @@ function traceOf(pass: Pass, patches: readonly Patch[]): PassTrace {
   for (const { op, path, value } of patches) {
     if (path[0] !== 'nodes' || path.length < 2) continue;
     const dropped = path.length === 2 && value === undefined;
-    // What a pass made and dropped again was never there.
+    // A node that a pass made and dropped again does not count as made.
     if (!dropped) byOperation[path.length === 2 ? op : 'replace'].add(path[1] as number);
     else if (op === 'replace') byOperation.remove.add(path[1] as number);
   }

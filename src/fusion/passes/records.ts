@@ -1,6 +1,6 @@
 /**
  * Records: lists of integers one behind the other, of which equal ones are found, and which are told from
- * others as a whole by a fingerprint. What is written in a record, and that none is the beginning of another,
+ * others as a whole by a fingerprint. The contents of a record, and that none is a prefix of another,
  * is the callers' business: `node-table.ts` writes nodes, `canonicalize.ts` what stands beside them.
  */
 import { createHash } from 'node:crypto';

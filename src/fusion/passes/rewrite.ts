@@ -168,7 +168,7 @@ function rewriteOnce(graph: MutableGraph, rules: Rules, order: readonly number[]
   return 'rest';
 }
 
-/** What stands in the place of nodes; only of those that were there when a walk began. */
+/** The replacements of nodes that existed when a traversal began. */
 class Replaced {
   /** By id: the replacement plus one; 0: none. */
   readonly #next: Int32Array;
@@ -183,7 +183,7 @@ class Replaced {
     this.#isEmpty = false;
   }
 
-  /** What stands in the place of a node now. */
+  /** The current replacement of a node. */
   readonly now = (id: number): number => {
     const next = this.#next[id];
     return next === undefined || next === 0 ? id : next - 1;
@@ -196,7 +196,7 @@ class Replaced {
   }
 }
 
-/** What the first rule that fits puts in the place of a node. */
+/** The replacement that the first matching rule gives for a node. */
 function replacementOf(
   node: GraphNode,
   rules: readonly Rule[] | undefined,

@@ -43,7 +43,7 @@ class Part implements FoldedPart {
   }
 }
 
-/** What a part computes; its results are the part's values, in order. */
+/** The graph of a part; its results are the part's values, in order. */
 export const canonicalOfPart = (part: FoldedPart): Canonical => Part.canonicalOf(part);
 
 /** Puts aside what is more than `levels` below the next node. */

@@ -1,7 +1,7 @@
 /**
  * Prints a kernel without reduced axes. Each thread handles `unroll` chunks of `width` consecutive elements:
  * all loads first, so that they are in flight together, then arithmetic and stores. Where its chunks are in
- * the same columns, what depends on the column alone is computed once. What is left over from a single axis
+ * the same columns, values that depend on the column alone are computed once. The remainder of a single axis
  * is done element by element by the last block.
  *
  * Where an op is many instructions, the arithmetic of the chunks is a loop that is not unrolled, through
@@ -100,7 +100,7 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
   const compute = (coordinates: readonly string[]): void => {
     for (const store of kernel.stores.keys()) stores.declare(out, store, []);
     const elements = (near: NearOps | undefined): void => {
-      // What stands in for near forms runs rarely: a loop over the elements, so that it is compiled once.
+      // The exact fallback of fast paths runs rarely: a loop over the elements, so that it is compiled once.
       const rolled = near === undefined && nearFirst && chunking.width > 1;
       const inChunk = loaded.map(
         (position) =>
@@ -151,7 +151,7 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
 }
 
 interface Columns {
-  /** What is computed once for all chunks of a thread. */
+  /** Values computed once for all chunks of a thread. */
   readonly positions: ReadonlySet<number>;
   /** Where those values stand that chunks use: one for each of a chunk's elements. */
   readonly known: ReadonlyMap<number, string>;

@@ -1,8 +1,8 @@
 /**
- * Prints a reduction over pairs as a tiled product: a block computes a square of results. What depends on one
- * axis only is computed once and staged in shared memory; each thread combines items × items pairs in
- * registers. Blocks of several slots leave their accumulators in scratch, which a second launch combines in
- * slot order.
+ * Prints a reduction over pairs as a tiled product: a block computes a square of results. A value that
+ * depends on one axis only is computed once and staged in shared memory; each thread combines items × items
+ * pairs in registers. Blocks of several slots leave their accumulators in scratch, which a second launch
+ * combines in slot order.
  */
 import { isIndexArithmetic } from '../../../fusion/kernel/algebra.js';
 import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';

@@ -1,6 +1,6 @@
 /**
- * What a tile of pairs reads: what depends on one axis only is computed once for each reduced element and put
- * into shared memory, where every thread of the block takes it from (`pair-kernel.ts`).
+ * The operands of a tile of pairs: values that depend on one axis only are computed once for each reduced
+ * element and put into shared memory, where every thread of the block takes it from (`pair-kernel.ts`).
  *
  * Cell (k, m) of a side's tile holds reduced element `base + k` of row `m`: neighbouring rows lie side by
  * side. Where registers are left for it, what the next tile needs is on its way to them while the block
@@ -86,7 +86,7 @@ export class PairStage {
     return (this.#rounds * PACK * bytes) / 4;
   }
 
-  /** What is staged of a side. */
+  /** The staged values of a side. */
   #own(side: Side): number[] {
     return this.#frontier.filter((position) => this.#sides[position] === side);
   }

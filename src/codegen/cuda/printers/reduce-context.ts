@@ -1,6 +1,6 @@
 /**
- * What the printers of one reduction share: the kernel's parts by level, its accumulators, and where text
- * goes.
+ * State shared by the printers of one reduction: the kernel's parts by level, its accumulators, and where
+ * text goes.
  *
  * Used by `reduce-kernel.ts` (the frame of a function), `reduce-step.ts` and `reduce-staged.ts` (its loops).
  */
@@ -72,7 +72,7 @@ export class ReduceContext {
     return [...this.body.kernel.parallel.map((_, k) => `x${k}[g]`), ...reduced];
   }
 
-  /** What a store writes, as an expression. */
+  /** The value of a store, as an expression. */
   storeValue(store: number, scope: Scope): string {
     return this.body.value(this.body.kernel.stores[store]!.value, scope, this.params);
   }

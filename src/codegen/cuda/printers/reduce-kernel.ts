@@ -147,7 +147,7 @@ function printLoops(c: ReduceContext): void {
     printStep(c, c.length < step);
   } else {
     out.block(`for (; r + ${step - stride + width} <= end; r += ${step})`, () => printStep(c, false));
-    // What a thread has left over after its whole steps; slots are multiples of a step.
+    // The remainder of a thread after its whole steps; slots are multiples of a step.
     if (unrollR > 1 && c.length % step !== 0) out.block('if (r < end)', () => printStep(c, true));
   }
   if (c.length % width !== 0) {

@@ -29,7 +29,7 @@ export function printRepeat(body: Body, schedule: RepeatSchedule, name: string):
   const chunk = (size: number): void => printChunk(out, body, params, size);
   out.block(`if (i < ${params.size(whole)})`, () => chunk(width));
   if (whole < count) {
-    // What is left over, in the threads that the last chunk has for it.
+    // The remainder, in the threads that the last chunk has for it.
     out.block(`else if (i < ${params.size(count)})`, () => {
       out.line(`const ${index} start = i;`);
       out.line('#pragma unroll 1');

@@ -1,6 +1,6 @@
 /**
- * What the printers of one kernel of several phases share: its values' lifetimes, its chunks, and where text
- * goes.
+ * State shared by the printers of one kernel of several phases: its values' lifetimes, its chunks, and where
+ * text goes.
  *
  * Used by `row-kernel.ts` (the frame and the walks), `row-shared.ts` (chunks in shared memory) and
  * `row-chunk.ts` (the arithmetic on a chunk).

@@ -1,5 +1,5 @@
 /**
- * What each phase of a row kernel does: which values it computes, loads, stores and keeps for later phases.
+ * The work of each phase of a row kernel: which values it computes, loads, stores and keeps for later phases.
  * Printed by `row-kernel.ts`.
  */
 import { argumentsOf } from '../../../fusion/kernel/kernel.js';

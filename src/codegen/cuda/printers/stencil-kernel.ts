@@ -194,7 +194,7 @@ class Stencil {
     for (const { position, shift } of this.#loads) if (shift === undefined) this.#bringConstant(position);
   }
 
-  /** What no step changes is loaded once. */
+  /** Invariant inputs are loaded once. */
   #bringConstant(position: number): void {
     const access = this.#body.accessAt(position)!;
     const { dtype } = this.#body.instruction(position);

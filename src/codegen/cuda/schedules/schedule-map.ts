@@ -63,7 +63,7 @@ export function chooseMap(kernel: Kernel): MapSchedule {
   let width = along.length === 0 ? 1 : chunkWidth(along, multiple);
   if (loads > 24) width = Math.min(width, 2);
   // Chunks that no whole access can bring in cost as many as they have elements; neighbouring threads then do
-  // better with neighbouring elements. Those that have most elements from another one cost but the others.
+  // better with neighbouring elements. Loads that share most elements with another one cost only the rest.
   const chunking = { axis: last, width };
   const isTaken = (access: Access): boolean =>
     accesses.some(({ access: other, store }) => !store && shiftFrom(other, access, chunking) !== undefined);

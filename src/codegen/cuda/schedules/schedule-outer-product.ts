@@ -136,7 +136,7 @@ function sizePairs(
   );
 }
 
-/** What the size of tiles follows from. */
+/** The inputs of the choice of tile sizes. */
 interface PairSize {
   readonly kernel: Kernel;
   readonly rows: number;
@@ -178,7 +178,7 @@ function wholePairs(size: PairSize): Sized | undefined {
 }
 
 /**
- * What pairs of a tile cost, with those past the ends: arithmetic, and what is read from shared memory for
+ * The cost of a tile's pairs, padding included: arithmetic, and reads from shared memory for
  * it.
  */
 function costOf(size: PairSize, items: number): number {

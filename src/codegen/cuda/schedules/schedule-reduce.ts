@@ -153,7 +153,7 @@ interface Staging {
 const STAGING: Staging = { threads: 256, items: 4, blocks: 12288 };
 /** With near forms there are fewer steps to hide behind what is read. */
 const NEAR_STAGING: Staging = { threads: 128, items: 8, blocks: 8192 };
-/** What the rows of a thread may take of its registers, in words. */
+/** The registers that the rows of a thread may take, in words. */
 const STAGED_WORDS = 48;
 /**
  * Blocks with near forms that a multiprocessor should hold at once, which bounds registers: with its own
@@ -212,7 +212,7 @@ function inRounds({ slotLength, slots }: Slots, length: number, step: number, bl
 }
 
 /**
- * What a thread holds of a row while it walks: values that do not depend on the element, and accumulators.
+ * The registers a thread holds of a row during a pass: row-level values and accumulators.
  */
 function wordsOfRow(kernel: Kernel): number {
   const { element } = levelsOf(kernel);

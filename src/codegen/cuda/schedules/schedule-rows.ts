@@ -26,7 +26,8 @@ export interface RowSchedule {
 }
 
 /**
- * What a device offers: the only thing that may change a schedule, and never the order in which it combines.
+ * Limits of a device: the only input that may change a schedule besides the kernel, and never the order of a
+ * reduction.
  */
 export interface DeviceLimits {
   /** Most shared memory that a block may ask for. */

@@ -49,7 +49,7 @@ const STEPS = 8;
 const LEAST_STORED = 0.65;
 const MOST_SHARED = 40 * 1024;
 
-/** What is held in registers and handed from thread to thread. */
+/** Values held in registers and exchanged between threads. */
 const WORDS: Partial<Record<DType, number>> = {
   float32: 1,
   int32: 1,
