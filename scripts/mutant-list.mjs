@@ -96,8 +96,8 @@ export const MUTANTS = [
   },
   {
     name: 'buffers of steps that run at a time share bytes',
-    file: 'src/exec/plan/plan-streams.ts',
-    find: '(a, b) => !allBefore(list[a]!, list[b]!) && !allBefore(list[b]!, list[a]!)',
+    file: 'src/exec/plan/place.ts',
+    find: '(a, b) => !endsBefore(a, b) && !endsBefore(b, a)',
     replace: '() => false',
     tests: STREAMS,
   },

@@ -7,25 +7,25 @@ import type { Works } from '../../codegen/cuts/work.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { CallStep, WorkspaceNeed } from '../calls/call.js';
 import type { DraftBuffer, DraftNeeds } from './draft.js';
-import { aligned } from './memory.js';
 import type { Plan, SweepWindows } from './plan.js';
 import type { StreamNeeds } from './streams.js';
 
-/** What planning needs to know of a device, beyond the plan's own buffers. */
-export interface DeviceNeeds extends DraftNeeds {
-  /** Bytes that a call uses besides its operands and its results. */
-  readonly workspaceOf: (step: CallStep) => WorkspaceNeed;
+/** How a device's memory is counted. */
+export interface MemoryNeeds {
   /** Bytes that a buffer takes on the device as a whole; 0: it is used where it lies. */
   readonly heldBytes: (buffer: DraftBuffer) => number;
-  /**
-   * What the device's pool gives for an arena and for the inputs and outputs that are whole on the device;
-   * without it, their sum.
-   */
-  readonly peakOf?:
-    | ((arena: number, inputs: readonly number[], outputs: readonly number[]) => number)
-    | undefined;
+  /** What the device's pool gives for a block of so many bytes; without it, those. */
+  readonly blockBytes?: ((bytes: number) => number) | undefined;
+  /** Whether an input or a result has a block of its own; without it, all are in one with the arena. */
+  readonly hasOwnBlock?: ((buffer: DraftBuffer) => boolean) | undefined;
   /** Bytes of host memory that a plan takes beside arrays and results; without it, none. */
   readonly hostPeakOf?: ((plan: Omit<Plan, 'hostPeakBytes'>) => number) | undefined;
+}
+
+/** What planning needs to know of a device, beyond the plan's own buffers. */
+export interface DeviceNeeds extends DraftNeeds, MemoryNeeds {
+  /** Bytes that a call uses besides its operands and its results. */
+  readonly workspaceOf: (step: CallStep) => WorkspaceNeed;
   /** Bytes of pinned memory that the copies of each kind go through: what is of use, and the least. */
   readonly copies?: { readonly most: number; readonly least: number } | undefined;
   /** How steps may run at a time; without it, they run one after the other. */
@@ -56,17 +56,8 @@ export interface SweepRules {
   readonly multiprocessors?: number | undefined;
 }
 
-/** What a plan holds: an arena, and of some buffers all that is not in it. */
-export function peakOf(needs: DeviceNeeds, arena: number, held: readonly DraftBuffer[]): number {
-  const sizesOf = (role: DraftBuffer['role']): number[] =>
-    held.flatMap((buffer) => (buffer.role === role ? [needs.heldBytes(buffer)] : [])).filter((n) => n > 0);
-  const [inputs, outputs] = [sizesOf('input'), sizesOf('output')];
-  if (needs.peakOf !== undefined) return needs.peakOf(arena, inputs, outputs);
-  return [...inputs, ...outputs].reduce((sum, bytes) => sum + aligned(bytes), arena);
-}
-
 /** The plan with what it takes of the host's memory. */
-export const withHostPeak = (needs: DeviceNeeds, plan: Omit<Plan, 'hostPeakBytes'>): Plan => ({
+export const withHostPeak = (needs: MemoryNeeds, plan: Omit<Plan, 'hostPeakBytes'>): Plan => ({
   ...plan,
   hostPeakBytes: needs.hostPeakOf?.(plan) ?? 0,
 });

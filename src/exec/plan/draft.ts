@@ -38,7 +38,16 @@ export interface DraftBuffer {
   readonly isRead: boolean;
   /** Whether it is an input that JavaScript reads: as a whole before the run, or in windows part by part. */
   readonly isFetched?: boolean | undefined;
+  /** As of `PlanBuffer`. */
+  readonly readInBlocks?: boolean;
 }
+
+/** A buffer of the run's own. */
+export const ownBuffer = (
+  key: string,
+  byteLength: number,
+  role: PlanBuffer['role'] = 'temporary',
+): DraftBuffer => ({ key, role, byteLength, source: -1, isStored: false, isRead: false });
 
 export interface Draft {
   readonly buffers: readonly DraftBuffer[];
@@ -241,8 +250,7 @@ class Drafter {
   }
 
   #add(key: string, byteLength: number, role: PlanBuffer['role']): number {
-    const buffer = { key, role, byteLength, source: -1, isStored: false, isRead: false, isFetched: false };
-    return this.#buffers.push(buffer) - 1;
+    return this.#buffers.push(ownBuffer(key, byteLength, role)) - 1;
   }
 
   #input(key: string, source: number): number {

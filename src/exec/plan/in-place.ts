@@ -12,8 +12,7 @@ import { callRow } from '../calls/table.js';
 import type { Draft } from './draft.js';
 import { isWhereItIsStored } from './own-place.js';
 import type { KernelStep, Step } from './plan.js';
-import { buffersOf } from './step-buffers.js';
-import { workspacesOf } from './workspace.js';
+import { type Lifetimes, lifetimesOf, usesOf } from './stages.js';
 
 /**
  * The draft with fewer buffers in use; `undefined` where there is nothing to save. `isByElement`: see
@@ -32,25 +31,20 @@ export function inPlace(draft: Draft, isByElement: (kernel: Kernel) => boolean):
 
 class Sharing {
   readonly #draft: Draft;
-  /** The first and the last step that uses a buffer. */
+  /** By step; a loop is one. */
+  readonly #lifetimes: Lifetimes;
+  /** The first step that uses the memory of a result, where that was an argument's. */
   readonly #first = new Map<number, number>();
-  readonly #last = new Map<number, number>();
   /** Buffers that stay as they are. */
-  readonly #fixed = new Set<number>();
+  readonly #fixed: ReadonlySet<number>;
   readonly #memoryOf = new Map<number, number>();
   /** By step, the places in its kernel's buffers that are one. */
   readonly #shared = new Map<number, readonly number[]>();
 
   constructor(draft: Draft) {
     this.#draft = draft;
-    for (const [at, step] of draft.steps.entries()) {
-      const { reads, writes } = buffersOf(step);
-      for (const buffer of [...reads, ...writes, ...workspacesOf(step)]) {
-        if (!this.#first.has(buffer)) this.#first.set(buffer, at);
-        this.#last.set(buffer, at);
-        if (step.kind === 'loop') this.#fixed.add(buffer);
-      }
-    }
+    this.#lifetimes = lifetimesOf(draft.steps.map((step) => ({ uses: usesOf(step) })));
+    this.#fixed = new Set(draft.steps.flatMap((step) => (step.kind === 'loop' ? usesOf(step) : [])));
   }
 
   /** Lets a map's result take the memory of an argument that ends there, if one can. */
@@ -67,7 +61,7 @@ class Sharing {
       if (output < 0) continue;
       const result = this.#memory(buffers[output]!);
       this.#memoryOf.set(argument, result);
-      this.#first.set(result, this.#first.get(argument)!);
+      this.#first.set(result, this.#firstUse(argument)!);
       this.#shared.set(at, [input, output]);
       return;
     }
@@ -77,14 +71,18 @@ class Sharing {
     return this.#memoryOf.get(buffer) ?? buffer;
   }
 
+  #firstUse(buffer: number): number | undefined {
+    return this.#first.get(buffer) ?? this.#lifetimes.get(buffer)?.[0];
+  }
+
   #ends(buffer: number, at: number): boolean {
     const { role } = this.#draft.buffers[buffer]!;
-    return role === 'temporary' && this.#last.get(buffer) === at && !this.#fixed.has(buffer);
+    return role === 'temporary' && this.#lifetimes.get(buffer)?.at(-1) === at && !this.#fixed.has(buffer);
   }
 
   #canTake(result: number, argument: number, at: number): boolean {
     const [to, from] = [this.#draft.buffers[result]!, this.#draft.buffers[argument]!];
-    return to.byteLength === from.byteLength && to.role !== 'state' && this.#first.get(result) === at;
+    return to.byteLength === from.byteLength && to.role !== 'state' && this.#firstUse(result) === at;
   }
 
   draft(): Draft | undefined {

@@ -11,21 +11,17 @@ import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Draft } from './draft.js';
 import { type LoopNeeds, loopRuns } from './loop-runs.js';
 import type { KernelStep, LoopState, LoopStep, Step } from './plan.js';
-import { buffersOf } from './step-buffers.js';
+import { lifetimesOf, usesOf } from './stages.js';
 
 /** The draft in which kernels that do several steps of a loop at once are told the number of the step. */
 export function withLoopCounters(draft: Draft, needs: LoopNeeds): Draft {
   if (needs.stepsAtOnce === undefined && needs.skewOf === undefined) return draft;
+  if (!draft.steps.some(({ kind }) => kind === 'loop')) return draft;
+  const users = lifetimesOf(draft.steps.map((step) => ({ uses: usesOf(step) })));
   const isResult = (buffer: number): boolean =>
-    draft.buffers[buffer]!.role !== 'temporary' ||
-    draft.steps.filter((step) => usesOf(step).has(buffer)).length > 1;
+    draft.buffers[buffer]!.role !== 'temporary' || (users.get(buffer) ?? []).length > 1;
   const steps = draft.steps.map((step) => told(step, needs, isResult));
   return steps.every((step, k) => step === draft.steps[k]) ? draft : { ...draft, steps };
-}
-
-function usesOf(step: Step): ReadonlySet<number> {
-  const { reads, writes } = buffersOf(step);
-  return new Set([...reads, ...writes]);
 }
 
 function told(step: Step, needs: LoopNeeds, isResult: (buffer: number) => boolean): Step {

@@ -8,7 +8,7 @@
 
 import type { CudaInfo } from '../native/native.js';
 import { isAtLeast } from '../native/version.js';
-import type { Draft } from './draft.js';
+import { type Draft, ownBuffer } from './draft.js';
 import type { LoopStep, Step } from './plan.js';
 
 /** The first NVRTC that knows how kernels set the values of conditional nodes. */
@@ -39,8 +39,7 @@ export function withLoopRecords(draft: Draft, bytesOf: (() => number) | undefine
     if (step.kind !== 'loop') return step;
     return isDecidable(step) ? { ...step, record } : { ...step, body: step.body.map(recorded) };
   };
-  const own = { role: 'temporary', source: -1, isStored: false, isRead: false } as const;
-  const buffers = [...draft.buffers, { ...own, key: 'loop record', byteLength }];
+  const buffers = [...draft.buffers, ownBuffer('loop record', byteLength)];
   return { ...draft, steps: draft.steps.map(recorded), buffers };
 }
 

@@ -1,7 +1,7 @@
 /**
- * Plans a partitioned graph: finds the lifetimes of its buffers, places temporaries in the arena and adds up
- * the peak. What a device needs besides (scratch memory of its kernels, a library's workspace) comes as
- * `DeviceNeeds`.
+ * Plans a partitioned graph: as a whole, in several streams, in place or in sweeps, the first that fits. Each
+ * is a way to fill stages, which `place.ts` places. What a device needs besides (scratch memory of its
+ * kernels, a library's workspace) comes as `DeviceNeeds`.
  */
 
 import type { Partition } from '../../fusion/partition/partition.js';
@@ -13,20 +13,20 @@ import { expected, MemoryError } from '../../host/errors.js';
 import { forOnePlanning } from '../tiles/remembered-works.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { planSweeps } from '../tiles/sweeps.js';
-import { type DeviceNeeds, peakOf, withHostPeak } from './device-needs.js';
+import type { DeviceNeeds } from './device-needs.js';
 import { type Draft, draftOf } from './draft.js';
 import { hostNoFit, madeAt, withLessToCopyThrough, withoutSpills } from './host-budget.js';
 import { inPlace } from './in-place.js';
 import { type LeastBudget, leastBudget } from './least-budget.js';
 import { withLoopCounters } from './loop-counters.js';
-import { recordsOf, withLoopRecords } from './loop-records.js';
-import { placeInArena } from './memory.js';
-import type { Plan, PlanBuffer, Step } from './plan.js';
-import { stepName } from './plan.js';
+import { withLoopRecords } from './loop-records.js';
+import { planOf } from './place.js';
+import { type Plan, type Step, stepName } from './plan.js';
 import { inStreams } from './plan-streams.js';
 import { inReadBlocks } from './read-blocks.js';
-import { buffersOf, placesOf } from './step-buffers.js';
-import { withWorkspaces, workspacesOf } from './workspace.js';
+import { stagesOf } from './stages.js';
+import { buffersOf } from './step-buffers.js';
+import { withWorkspaces } from './workspace.js';
 
 export type { DeviceNeeds } from './device-needs.js';
 
@@ -113,7 +113,7 @@ function planDraft(drafted: Draft, needs: DeviceNeeds, budget: number): Plan | N
   let refused: NoFit | undefined;
   for (const draft of withWorkspaces(drafted, needs.workspaceOf)) {
     const recorded = withLoopRecords(withLoopCounters(draft, needs), needs.loopRecordBytes);
-    const decided = inReadBlocks(recorded, needs, planWhole(recorded, needs));
+    const decided = planWhole(inReadBlocks(recorded, needs), needs);
     if (decided.peakBytes <= budget) return inStreams(recorded, needs, decided, budget) ?? decided;
     const whole = recorded === draft ? decided : planWhole(draft, needs);
     if (whole.peakBytes <= budget) return whole;
@@ -158,81 +158,5 @@ export function noFit(
 }
 
 /** Every buffer as a whole, steps one after the other. */
-function planWhole(draft: Draft, needs: DeviceNeeds): Plan {
-  const { first, last } = lifetimesOf(draft.steps);
-  const temporaries = draft.buffers.flatMap((buffer, k) =>
-    buffer.role === 'temporary' && first.has(k) ? [k] : [],
-  );
-  const arena = placeInArena(
-    temporaries.map((k) => ({
-      byteLength: draft.buffers[k]!.byteLength,
-      first: first.get(k)!,
-      last: last.get(k)!,
-    })),
-  );
-  const offsets = new Map(temporaries.map((k, at) => [k, arena.offsets[at]!]));
-  const buffers = draft.buffers.map(
-    ({ role, byteLength, key }, k): PlanBuffer => ({
-      role,
-      // One whose memory is another's is not there.
-      byteLength: role === 'temporary' && !first.has(k) ? 0 : byteLength,
-      offset: offsets.get(k) ?? 0,
-      label: key,
-    }),
-  );
-  return withHostPeak(needs, {
-    buffers,
-    steps: draft.steps,
-    inputs: draft.buffers.filter(({ role }) => role === 'input').map(({ source }) => source),
-    outputs: outputsOf(draft),
-    arenaByteLength: arena.byteLength,
-    peakBytes: peakOf(
-      needs,
-      arena.byteLength,
-      draft.buffers.filter(({ role }) => role !== 'temporary'),
-    ),
-  });
-}
-
-/**
- * The first and the last moment at which each buffer is used. A step is a moment; a loop has those of its
- * body.
- */
-export function lifetimesOf(steps: readonly Step[]): {
-  readonly first: ReadonlyMap<number, number>;
-  readonly last: ReadonlyMap<number, number>;
-} {
-  const first = new Map<number, number>();
-  const last = new Map<number, number>();
-  let now = 0;
-  const use = (buffers: readonly number[]): void => {
-    for (const buffer of buffers) {
-      if (!first.has(buffer)) first.set(buffer, now);
-      last.set(buffer, now);
-    }
-  };
-  const walk = (step: Step): void => {
-    const { reads, writes } = buffersOf(step);
-    if (step.kind !== 'loop') {
-      use([...reads, ...writes, ...workspacesOf(step)]);
-      now++;
-      return;
-    }
-    // What comes in and the states live as long as the loop, what a step of it leaves to the next one does
-    // not exist.
-    const whole = [...reads, ...step.states.flatMap(placesOf), ...recordsOf(step)];
-    use(whole);
-    step.body.forEach(walk);
-    use(whole);
-    now++;
-  };
-  steps.forEach(walk);
-  return { first, last };
-}
-
-/** For each output of the graph: its place among the buffers of role `output`; -1: it has no elements. */
-function outputsOf(draft: Draft): number[] {
-  const outputs = draft.buffers.filter(({ role }) => role === 'output');
-  const places = new Map(outputs.map(({ key }, k) => [key, k]));
-  return draft.outputKeys.map((key) => places.get(key) ?? -1);
-}
+const planWhole = (draft: Draft, needs: DeviceNeeds): Plan =>
+  planOf({ ...draft, stages: stagesOf(draft.steps) }, needs);

@@ -4,11 +4,11 @@
  * there as a whole; which step runs where is `streams.ts`.
  */
 
-import { type DeviceNeeds, peakOf, withHostPeak } from './device-needs.js';
-import type { Draft, DraftBuffer } from './draft.js';
-import { placeBeside } from './memory.js';
-import { type Plan, type Step, type StreamPlan, workspaceOf } from './plan.js';
-import { buffersOf } from './step-buffers.js';
+import type { DeviceNeeds } from './device-needs.js';
+import type { Draft } from './draft.js';
+import { planOf } from './place.js';
+import { type Plan, type StreamPlan, workspaceOf } from './plan.js';
+import { stagesOf } from './stages.js';
 import { orderOf, streamsOf } from './streams.js';
 
 /** The most bytes that a plan may take for running steps at a time. */
@@ -24,24 +24,10 @@ export function inStreams(draft: Draft, needs: DeviceNeeds, whole: Plan, budget:
   const streams = streamsOf(draft.steps, needs.streams);
   if (streams === undefined) return undefined;
   const { buffers, steps } = withOwnWorkspaces(draft, streams);
-  const { temporaries, offsets, byteLength } = place(buffers, steps, streams);
-  const peakBytes = peakOf(
-    needs,
-    byteLength,
-    buffers.filter(({ role }) => role !== 'temporary'),
-  );
-  if (peakBytes > Math.min(budget, whole.peakBytes + MOST_MORE)) return undefined;
-  return withHostPeak(needs, {
-    ...whole,
-    buffers: buffers.map(({ role, byteLength: bytes, key }, k) => {
-      const isThere = role !== 'temporary' || temporaries.has(k);
-      return { role, byteLength: isThere ? bytes : 0, offset: offsets.get(k) ?? 0, label: key };
-    }),
-    steps,
-    arenaByteLength: byteLength,
-    peakBytes,
-    streams,
-  });
+  const staged = { ...draft, buffers, stages: stagesOf(steps) };
+  const plan = planOf(staged, needs, [], orderOf(streams));
+  const isWorth = plan.peakBytes <= Math.min(budget, whole.peakBytes + MOST_MORE);
+  return isWorth ? { ...plan, streams } : undefined;
 }
 
 /**
@@ -63,45 +49,4 @@ function withOwnWorkspaces(draft: Draft, { steps: places }: StreamPlan): Pick<Dr
     return { ...step, workspace };
   });
   return { buffers, steps };
-}
-
-/** The steps that use each buffer. */
-function usersOf(steps: readonly Step[]): ReadonlyMap<number, readonly number[]> {
-  const users = new Map<number, number[]>();
-  for (const [at, step] of steps.entries()) {
-    const { reads, writes } = buffersOf(step);
-    const workspace = workspaceOf(step);
-    for (const buffer of new Set([...reads, ...writes, ...(workspace === undefined ? [] : [workspace])])) {
-      const list = users.get(buffer);
-      if (list === undefined) users.set(buffer, [at]);
-      else list.push(at);
-    }
-  }
-  return users;
-}
-
-/** Places temporaries: those that may be in use at a time lie beside each other. */
-function place(
-  buffers: readonly DraftBuffer[],
-  steps: readonly Step[],
-  streams: StreamPlan,
-): {
-  readonly temporaries: ReadonlySet<number>;
-  readonly offsets: ReadonlyMap<number, number>;
-  readonly byteLength: number;
-} {
-  const isBefore = orderOf(streams);
-  const users = usersOf(steps);
-  const list = [...users.keys()].filter((k) => buffers[k]!.role === 'temporary');
-  const allBefore = (a: number, b: number): boolean =>
-    users.get(a)!.every((one) => users.get(b)!.every((other) => isBefore(one, other)));
-  const arena = placeBeside(
-    list.map((k) => buffers[k]!.byteLength),
-    (a, b) => !allBefore(list[a]!, list[b]!) && !allBefore(list[b]!, list[a]!),
-  );
-  return {
-    temporaries: new Set(list),
-    offsets: new Map(list.map((k, at) => [k, arena.offsets[at]!])),
-    byteLength: arena.byteLength,
-  };
 }

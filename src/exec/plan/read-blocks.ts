@@ -3,31 +3,27 @@
  * about once, whoever computes a block reads it then, and computes on it while it is in its caches. Called by
  * `plan-graph.ts`.
  */
-import { type DeviceNeeds, peakOf } from './device-needs.js';
+import type { DeviceNeeds } from './device-needs.js';
 import type { Draft } from './draft.js';
-import type { Plan } from './plan.js';
 import { buffersOf } from './step-buffers.js';
 
 /** Less than this is read before the job begins, by all threads at a time. */
 const LEAST_BYTES = 2 ** 20;
 
-/** The plan with such inputs read in blocks; the same plan where there are none. */
-export function inReadBlocks(draft: Draft, needs: DeviceNeeds, plan: Plan): Plan {
-  const { readsOnce } = needs;
-  if (readsOnce === undefined || plan.steps.some(({ kind }) => kind !== 'kernel' && kind !== 'call'))
-    return plan;
+/** The draft with such inputs read in blocks; the same draft where there are none. */
+export function inReadBlocks(draft: Draft, { readsOnce }: Pick<DeviceNeeds, 'readsOnce'>): Draft {
+  if (readsOnce === undefined || draft.steps.some(({ kind }) => kind !== 'kernel' && kind !== 'call'))
+    return draft;
   const isInBlocks = draft.buffers.map(({ role, isRead, byteLength }, buffer) => {
     if (role !== 'input' || !isRead || byteLength < LEAST_BYTES) return false;
-    const [reader, ...others] = plan.steps.filter((step) => buffersOf(step).reads.includes(buffer));
+    const [reader, ...others] = draft.steps.filter((step) => buffersOf(step).reads.includes(buffer));
     if (reader?.kind !== 'kernel' || others.length > 0) return false;
     const place = reader.buffers.indexOf(buffer);
     return reader.buffers.lastIndexOf(buffer) === place && readsOnce(reader.kernel, place);
   });
-  if (!isInBlocks.includes(true)) return plan;
-  const held = draft.buffers.filter(({ role }, k) => role !== 'temporary' && !isInBlocks[k]);
-  return {
-    ...plan,
-    buffers: plan.buffers.map((buffer, k) => (isInBlocks[k] ? { ...buffer, readInBlocks: true } : buffer)),
-    peakBytes: peakOf(needs, plan.arenaByteLength, held),
-  };
+  if (!isInBlocks.includes(true)) return draft;
+  const buffers = draft.buffers.map((buffer, k) =>
+    isInBlocks[k] === true ? { ...buffer, readInBlocks: true } : buffer,
+  );
+  return { ...draft, buffers };
 }

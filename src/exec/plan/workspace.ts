@@ -9,7 +9,7 @@
 
 import type { CallStep, WorkspaceNeed } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
-import type { Draft } from './draft.js';
+import { type Draft, ownBuffer } from './draft.js';
 import type { Step } from './plan.js';
 
 /** What is tried, as parts of what products would use. */
@@ -36,10 +36,7 @@ function withWorkspace(draft: Draft, byteLength: number): Draft {
   const workspace = draft.buffers.length;
   return {
     ...draft,
-    buffers: [
-      ...draft.buffers,
-      { key: 'workspace', role: 'temporary', byteLength, source: -1, isStored: false, isRead: false },
-    ],
+    buffers: [...draft.buffers, ownBuffer('workspace', byteLength)],
     steps: draft.steps.map((step) => withBuffer(step, workspace)),
     workspace,
   };

@@ -27,8 +27,8 @@ const CPU_SWEEPS: SweepRules = {
 export const CPU_NEEDS: DeviceNeeds = {
   scratchOf: () => [],
   workspaceOf: (step) => callRow(step).workspace.cpu(step),
-  peakOf: (arena, inputs, outputs) =>
-    [arena, ...inputs, ...outputs].reduce((sum, bytes) => sum + hostBlockBytes(bytes), 0),
+  blockBytes: hostBlockBytes,
+  hasOwnBlock: () => true,
   heldBytes: ({ role, byteLength, isRead, isFetched }) =>
     role === 'temporary' || isRead || isFetched === true ? byteLength : 0,
   readsOnce,

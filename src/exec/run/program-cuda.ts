@@ -121,7 +121,8 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
       return schedule.kind === 'stencil' || schedule.kind === 'repeat' ? schedule.steps : 1;
     },
     workspaceOf: (step) => callRow(step).workspace.cuda(step),
-    peakOf: (arena, inputs, outputs) => peakOf(arena + sumOf(inputs), outputs, place),
+    blockBytes: cudaBlockBytes,
+    hasOwnBlock: ({ role }) => role === 'output' && place === 'device',
     hostPeakOf: cudaHostPeak,
     copies: { most: stagingLimits().copies, least: stagingLimits().leastCopies },
     heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
@@ -159,15 +160,6 @@ function costOf(step: Step, limits: DeviceLimits, multiprocessors: number): Step
   const moved = bytes / (MEMORY_RATE * Math.min(1, 2 * share));
   const launching = launches.length * LAUNCH_SECONDS;
   return { seconds: launching + moved, share, queueSeconds: launching };
-}
-
-const sumOf = (sizes: readonly number[]): number => sizes.reduce((sum, bytes) => sum + aligned(bytes), 0);
-
-/** Results that stay on the device have blocks of their own; all else is one. */
-function peakOf(ours: number, outputs: readonly number[], place: Place): number {
-  const together = cudaBlockBytes(ours + sumOf(outputs));
-  if (place !== 'device') return together;
-  return cudaBlockBytes(ours) + outputs.reduce((sum, bytes) => sum + cudaBlockBytes(bytes), 0);
 }
 
 /**

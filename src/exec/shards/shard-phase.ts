@@ -1,23 +1,17 @@
 /**
  * Plans what one device does in one phase of a sharded job: its share of tasks that are cut, tile by tile
- * where they do not fit, or all of tasks that are not. Called by `sharding.ts`, which knows what lies where.
+ * where they do not fit, or all of tasks that are not. Fills the stages of a plan with them; called by
+ * `sharding.ts`, which knows what lies where.
  */
 
-import { cudaBlockBytes } from '../plan/block-bytes.js';
-import type { SweepRules } from '../plan/device-needs.js';
-import { ALIGNMENT, aligned, placeInArena } from '../plan/memory.js';
-import type { Plan, PlanBuffer, Step, SweepStep } from '../plan/plan.js';
-import { lifetimesOf } from '../plan/plan-graph.js';
+import type { MemoryNeeds, SweepRules } from '../plan/device-needs.js';
+import { type DraftBuffer, ownBuffer } from '../plan/draft.js';
+import { planOf } from '../plan/place.js';
+import type { Plan, PlanBuffer } from '../plan/plan.js';
+import { planWithin } from '../plan/plan-within.js';
+import { lifetimesOf, type Stage, type Staged, type StagedBuffer, stagesOf } from '../plan/stages.js';
 import type { BytePitches, Task } from '../tiles/sweep-cuts.js';
-import {
-  blockOf,
-  type NoFit,
-  type SizedSweep,
-  type SlotBlock,
-  type SlotRules,
-  sizeSweep,
-} from '../tiles/sweep-slots.js';
-import { sweepStep } from '../tiles/sweep-tables.js';
+import { type NoFit, type SizedSweep, type SlotRules, sizeSweep } from '../tiles/sweep-slots.js';
 import { type Span, type SweptTask, type Tile, tileOf, type Window } from '../tiles/sweep-windows.js';
 import { contains, endOf, onPart, pieceOn, tileOn } from './shard-ranges.js';
 import type { Piece } from './sharded-plan.js';
@@ -36,13 +30,11 @@ export interface PhaseRules {
   readonly device: string;
   /** Bytes that the device has for the phase. */
   readonly room: number;
+  readonly needs: MemoryNeeds;
   readonly sweeps: SweepRules;
-  readonly bufferCount: number;
+  readonly buffers: readonly DraftBuffer[];
   readonly partOf: (buffer: number) => Part;
   readonly byteLengthOf: (buffer: number) => number;
-  readonly labelOf: (buffer: number) => string;
-  /** Whether a buffer stands for what a loop's states are by turns. */
-  readonly isState: (buffer: number) => boolean;
   /** Where an input's bytes are on devices; none: in host memory. */
   readonly piecesOf: (buffer: number) => readonly Piece[];
   /** Whether an input is so large that only the windows that tiles need are brought to the device. */
@@ -65,10 +57,6 @@ interface Stretch {
   readonly hull: Tile;
 }
 
-/** Bytes that a part of a buffer takes: it lies in its memory as aligned as in the whole. */
-export const bytesOfPart = ([first, last]: Span): number =>
-  last > first ? cudaBlockBytes(last - first + (first % ALIGNMENT)) : 0;
-
 /**
  * The buffers of a task: what combines partial results needs no more than those, a loop all that its body
  * uses.
@@ -76,15 +64,10 @@ export const bytesOfPart = ([first, last]: Span): number =>
 const buffersOfTask = ({ step, reads, writes }: Task): number[] => [
   ...reads,
   ...writes,
-  ...(step.kind === 'loop' || step.kind === 'call' ? lifetimesOf([step]).first.keys() : []),
+  ...(step.kind === 'loop' || step.kind === 'call' ? lifetimesOf(stagesOf([step])).keys() : []),
 ];
 
 const touchedBy = (tasks: readonly Task[]): number[] => [...new Set(tasks.flatMap(buffersOfTask))];
-
-const sumOf = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
-
-/** Times that less room is aimed at, because a device's pool rounds blocks up. */
-const AIMS = 4;
 
 /**
  * A share of tasks that are cut, in stretches of the reference task's units. `undefined`: it does not work
@@ -96,8 +79,10 @@ export function planShare(
   units: number,
   rules: PhaseRules,
 ): PlannedRun | NoFit | undefined {
-  const found = sharePlanner(tasks, spans, units, rules)?.plan();
-  return found === undefined || 'needed' in found ? found : found.run;
+  const share = shareOf(tasks, spans, units, rules);
+  if (share === undefined) return undefined;
+  const found = planWithin(share.staged(), share.needs, rules.room, tasks[0]!.task.step);
+  return 'needed' in found ? found : share.run(found.plan);
 }
 
 /**
@@ -126,25 +111,27 @@ export function planTiles(
   rules: PhaseRules,
   ordersOf: (tiles: number) => readonly TileOrder[] | undefined,
 ): PlannedTiles | undefined {
-  const planner = sharePlanner(tasks, [[0, units]], units, { ...rules, piecesOf: () => [] });
-  const found = planner?.plan();
-  if (planner === undefined || found === undefined || 'needed' in found) return undefined;
-  const [sweep] = found.sized.sweeps;
-  const orders = ordersOf(sweep!.tiles.length);
+  const share = shareOf(tasks, [[0, units]], units, { ...rules, piecesOf: () => [] });
+  if (share === undefined) return undefined;
+  const staged = share.staged();
+  const found = planWithin(staged, share.needs, rules.room, tasks[0]!.task.step);
+  if ('needed' in found) return undefined;
+  const sweep = found.sweeps[0]!;
+  const orders = ordersOf(sweep.tiles.length);
   if (orders === undefined) return undefined;
   const runs = orders.map(({ tiles, parts }) => {
-    const own: SizedSweep = { ...sweep!, tiles: tiles.map((tile) => sweep!.tiles[tile]!), parts };
-    return planner.place({ ...found.sized, sweeps: [own] });
+    const own: SizedSweep = { ...sweep, tiles: tiles.map((tile) => sweep.tiles[tile]!), parts };
+    return share.run(planOf(staged, share.needs, [own]));
   });
   return { runs, parts: Math.max(...orders[0]!.parts) + 1 };
 }
 
-function sharePlanner(
+function shareOf(
   tasks: readonly SweptTask[],
   spans: readonly Span[],
   units: number,
   rules: PhaseRules,
-): SharePlanner | undefined {
+): Share | undefined {
   const stretches: Stretch[] = [];
   for (const span of spans) {
     // Small values inside the phase may be made anew for every part.
@@ -153,27 +140,16 @@ function sharePlanner(
     if (hull === undefined) return undefined;
     stretches.push({ tasks: onPart(tasks, span, units), hull });
   }
-  return new SharePlanner(
+  return new Share(
     tasks.map(({ task }) => task),
     stretches,
     rules,
   );
 }
 
-/** The sweeps of a share, and what is on the device beside their windows. */
-interface SizedShare {
-  readonly sweeps: readonly SizedSweep[];
-  /** Buffers in the arena as a whole, and the bytes of inputs that are. */
-  readonly scratch: readonly number[];
-  readonly held: number;
-}
-
-interface PlannedShare {
-  readonly sized: SizedShare;
-  readonly run: PlannedRun;
-}
-
-class SharePlanner {
+/** A device's part of tasks that are cut: a stage for each stretch. */
+class Share {
+  readonly needs: MemoryNeeds;
   readonly #rules: PhaseRules;
   readonly #stretches: readonly Stretch[];
   readonly #touched: readonly number[];
@@ -183,10 +159,11 @@ class SharePlanner {
   readonly #kept = new Map<number, Span>();
 
   constructor(tasks: readonly Task[], stretches: readonly Stretch[], rules: PhaseRules) {
+    this.needs = needsOf(rules);
     this.#rules = rules;
     this.#stretches = stretches;
     // A loop says where its states lie.
-    this.#touched = touchedBy(tasks).filter((buffer) => !rules.isState(buffer));
+    this.#touched = touchedBy(tasks).filter((b) => rules.buffers[b]!.role !== 'state');
     for (const buffer of this.#touched) {
       const windows = stretches.flatMap(({ hull }) => hull.windows.get(buffer) ?? []);
       const part = rules.partOf(buffer);
@@ -225,37 +202,27 @@ class SharePlanner {
     return window === undefined || contains(pieceOn(pieces, this.#rules.device), window);
   }
 
-  plan(): PlannedShare | NoFit {
-    const { room } = this.#rules;
-    let aim = room;
-    for (let k = 0; ; k++) {
-      const sized = this.#within(aim);
-      if ('needed' in sized) return sized;
-      const run = this.place(sized);
-      const { peakBytes } = run.plan;
-      if (peakBytes <= room) return { sized, run };
-      if (k + 1 === AIMS) return { needed: peakBytes, step: this.#stretches[0]!.tasks[0]!.task.step };
-      aim -= peakBytes - room;
-    }
+  staged(): Staged {
+    const buffers = buffersOf(this.#rules, this.#touched, (b) => {
+      if (!this.#windowed.has(b)) return {};
+      const part = this.#kept.get(b);
+      return { windowed: true, ...(part === undefined ? {} : { part }) };
+    });
+    const stages = this.#stretches.map((stretch): Stage => {
+      const inPlace = this.#touched
+        .filter((b) => this.#windowed.has(b) && this.#isInPlace(b, stretch))
+        .map((buffer) => ({ buffer, direction: this.#directionOf(buffer) }));
+      const size = (room: number): SizedSweep | NoFit => {
+        const found = sizeSweep(stretch.tasks, room, this.#slotRules(stretch));
+        return 'needed' in found ? found : { ...found, inPlace };
+      };
+      return { uses: this.#touched, size };
+    });
+    return { buffers, stages, outputKeys: [] };
   }
 
-  /** Sizes sweeps for so many bytes, before blocks are rounded up. */
-  #within(aim: number): SizedShare | NoFit {
-    const { byteLengthOf, partOf } = this.#rules;
-    const scratch = this.#touched.filter((b) => partOf(b) === 'inner' && !this.#windowed.has(b));
-    const whole = this.#touched.filter((b) => partOf(b) === 'input' && !this.#windowed.has(b));
-    const held = sumOf(whole.map((b) => aligned(byteLengthOf(b))));
-    const fixed =
-      held +
-      sumOf(scratch.map((b) => aligned(byteLengthOf(b)))) +
-      sumOf([...this.#kept.values()].map(bytesOfPart));
-    const sweeps: SizedSweep[] = [];
-    for (const stretch of this.#stretches) {
-      const found = sizeSweep(stretch.tasks, aim - fixed, this.#slotRules(stretch));
-      if ('needed' in found) return { ...found, needed: found.needed + fixed };
-      sweeps.push(found);
-    }
-    return { sweeps, scratch, held };
+  run(plan: Plan): PlannedRun {
+    return runOf(plan, this.#kept);
   }
 
   #slotRules(stretch: Stretch): SlotRules {
@@ -285,106 +252,51 @@ class SharePlanner {
     const part = this.#rules.partOf(buffer);
     return part === 'input' ? 'in' : part === 'inner' ? 'local' : 'out';
   }
-
-  /** Places everything in the arena. */
-  place({ sweeps: sized, scratch, held }: SizedShare): PlannedRun {
-    const { byteLengthOf, bufferCount, labelOf, partOf, isState } = this.#rules;
-    const starts = [0];
-    for (const { tasks } of sized) starts.push(starts.at(-1)! + tasks.length);
-    const blocks = sized.flatMap(({ slots }, at) => slots.map((block) => ({ block, at })));
-    const arena = placeInArena([
-      ...scratch.map((b) => ({ byteLength: byteLengthOf(b), first: 0, last: starts.at(-1)! })),
-      ...blocks.map(({ block, at }) => blockOf(block, starts[at]!)),
-    ]);
-    const offsets = new Map(scratch.map((b, k) => [b, arena.offsets[k]!]));
-    const steps = sized.map((sweep, at): SweepStep => {
-      const placed = blocks.flatMap(({ block, at: own }, k) =>
-        own === at ? [{ ...block, offset: arena.offsets[scratch.length + k]! }] : [],
-      );
-      const inPlace = this.#touched
-        .filter((b) => this.#windowed.has(b) && this.#isInPlace(b, this.#stretches[at]!))
-        .map((b) => this.#slotless(b));
-      return sweepStep(sweep, [...placed, ...inPlace]);
-    });
-    const touched = new Set(this.#touched);
-    const buffers = Array.from({ length: bufferCount }, (_, b): PlanBuffer => {
-      if (isState(b)) return { role: 'state', byteLength: byteLengthOf(b), offset: 0, label: labelOf(b) };
-      if (!touched.has(b)) return { role: 'temporary', byteLength: 0, offset: 0, label: labelOf(b) };
-      const part = partOf(b);
-      const role = part === 'input' ? 'input' : part === 'inner' ? 'temporary' : 'output';
-      const buffer = {
-        role,
-        byteLength: byteLengthOf(b),
-        offset: offsets.get(b) ?? 0,
-        label: labelOf(b),
-      } as const;
-      if (!this.#windowed.has(b)) return buffer;
-      const kept = this.#kept.get(b);
-      return { ...buffer, windowed: true, ...(kept === undefined ? {} : { part: kept }) };
-    });
-    return runOf(buffers, steps, arena.byteLength, held, this.#kept);
-  }
-
-  #slotless(buffer: number): SlotBlock & { readonly offset: number } {
-    const direction = this.#directionOf(buffer);
-    return { buffer, direction, slotByteLength: 0, slotPitch: 0, slots: 0, first: 0, last: 0, offset: 0 };
-  }
 }
 
-/** `held`: what is in one block with the arena. */
-function runOf(
-  buffers: readonly PlanBuffer[],
-  steps: readonly Step[],
-  arenaByteLength: number,
-  held: number,
-  kept: ReadonlyMap<number, Span>,
-): PlannedRun {
-  const ofRole = (role: PlanBuffer['role']): number[] =>
-    buffers.flatMap((buffer, b) => (buffer.role === role ? [b] : []));
-  const inputs = ofRole('input');
-  const block = arenaByteLength + held;
-  const peakBytes = (block === 0 ? 0 : cudaBlockBytes(block)) + sumOf([...kept.values()].map(bytesOfPart));
-  // What waits on the host is the sharded plan's to tell.
-  const plan = { buffers, steps, inputs, outputs: [], arenaByteLength, peakBytes, hostPeakBytes: 0 };
-  return { plan, inputs, outputs: ofRole('output'), kept };
+/** What a device holds in a phase: values that stay there have blocks of their own. */
+const needsOf = ({ needs: { heldBytes, blockBytes }, partOf }: PhaseRules): MemoryNeeds => ({
+  heldBytes,
+  blockBytes,
+  hasOwnBlock: ({ source }) => partOf(source) === 'kept',
+});
+
+const ROLES = { input: 'input', kept: 'output', hosted: 'output', inner: 'temporary' } as const;
+
+/** The buffers of a run, each by its number in the job: that is its source here. */
+function buffersOf(
+  { buffers, partOf }: PhaseRules,
+  touched: readonly number[],
+  more: (buffer: number) => Partial<StagedBuffer>,
+): StagedBuffer[] {
+  const isTouched = new Set(touched);
+  const roleOf = (b: number): PlanBuffer['role'] => {
+    const { role } = buffers[b]!;
+    return role === 'state' ? role : isTouched.has(b) ? ROLES[partOf(b)] : 'temporary';
+  };
+  return buffers.map(({ key, byteLength }, b) => {
+    const role = roleOf(b);
+    const own = { ...ownBuffer(key, byteLength, role), source: b };
+    return role === 'input' || role === 'output' || role === 'temporary' ? { ...own, ...more(b) } : own;
+  });
+}
+
+function runOf(plan: Plan, kept: ReadonlyMap<number, Span>): PlannedRun {
+  const outputs = plan.buffers.flatMap(({ role }, b) => (role === 'output' ? [b] : []));
+  return { plan, inputs: plan.inputs, outputs, kept };
 }
 
 /** Tasks that run as a whole, one after the other, on one device. */
 export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): PlannedRun | NoFit {
-  const { byteLengthOf, bufferCount, labelOf, partOf, piecesOf, device, isState } = rules;
-  const steps = tasks.map(({ step }) => step);
-  const uses = tasks.map((task) => new Set(buffersOfTask(task)));
+  const { byteLengthOf, partOf, piecesOf, device } = rules;
   const touched = touchedBy(tasks);
-  const inner = touched.filter((b) => partOf(b) === 'inner');
-  const arena = placeInArena(
-    inner.map((b) => ({
-      byteLength: byteLengthOf(b),
-      first: uses.findIndex((used) => used.has(b)),
-      last: uses.findLastIndex((used) => used.has(b)),
-    })),
-  );
-  const offsets = new Map(inner.map((b, k) => [b, arena.offsets[k]!]));
-  const isHere = (b: number): boolean =>
-    partOf(b) === 'input' &&
-    contains(pieceOn(piecesOf(b), device), { first: 0, width: byteLengthOf(b), rows: 1, pitch: 0 });
-  const held = sumOf(
-    touched.map((b) =>
-      partOf(b) === 'inner' || partOf(b) === 'kept' || isHere(b) ? 0 : aligned(byteLengthOf(b)),
-    ),
-  );
-  const isTouched = new Set(touched);
-  const buffers = Array.from({ length: bufferCount }, (_, b): PlanBuffer => {
-    if (isState(b)) return { role: 'state', byteLength: byteLengthOf(b), offset: 0, label: labelOf(b) };
-    if (!isTouched.has(b)) return { role: 'temporary', byteLength: 0, offset: 0, label: labelOf(b) };
-    const part = partOf(b);
-    const role = part === 'input' ? 'input' : part === 'inner' ? 'temporary' : 'output';
-    return { role, byteLength: byteLengthOf(b), offset: offsets.get(b) ?? 0, label: labelOf(b) };
-  });
-  const kept = new Map(
-    touched.flatMap((b) => (partOf(b) === 'kept' ? [[b, [0, byteLengthOf(b)] as Span] as const] : [])),
-  );
-  const run = runOf(buffers, steps, arena.byteLength, held, kept);
-  const needed = run.plan.peakBytes;
-  if (needed <= rules.room) return run;
-  return { needed, step: tasks[0]!.step, ...(tasks.length === 1 ? { atOnce: 'step' } : {}) };
+  const wholeOf = (b: number): Window => ({ first: 0, width: byteLengthOf(b), rows: 1, pitch: 0 });
+  const buffers = buffersOf(rules, touched, (b) => ({
+    isStored: partOf(b) === 'input' && contains(pieceOn(piecesOf(b), device), wholeOf(b)),
+  }));
+  const stages = tasks.map((task) => ({ uses: buffersOfTask(task), steps: [task.step] }));
+  const found = planWithin({ buffers, stages, outputKeys: [] }, needsOf(rules), rules.room, tasks[0]!.step);
+  if ('needed' in found) return { ...found, ...(tasks.length === 1 ? { atOnce: 'step' } : {}) };
+  const kept = touched.filter((b) => partOf(b) === 'kept');
+  return runOf(found.plan, new Map(kept.map((b) => [b, [0, byteLengthOf(b)]])));
 }

@@ -4,7 +4,7 @@
  * needed; else shares are as large as the devices' weights. Called by `sharding.ts`.
  */
 
-import type { BytePitches } from '../tiles/sweep-cuts.js';
+import type { BytePitches, Task } from '../tiles/sweep-cuts.js';
 import {
   firstWhere,
   lastWhere,
@@ -201,4 +201,17 @@ export function stretchesOf(
     [last, to],
   ];
   return stretches.filter(([a, b]) => b > a);
+}
+
+/** The device that has most of what some tasks read; the first of those that have as much. */
+export function leadOf(
+  tasks: readonly Task[],
+  devices: readonly string[],
+  piecesOf: ShareRules['piecesOf'],
+): number {
+  const pieces = [...new Set(tasks.flatMap(({ reads }) => reads))].flatMap(piecesOf);
+  const bytes = devices.map((name) =>
+    pieces.reduce((sum, { device, first, last }) => (device === name ? sum + last - first : sum), 0),
+  );
+  return bytes.indexOf(Math.max(...bytes));
 }

@@ -14,8 +14,10 @@ import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { Graph } from '../../graph/graph.js';
 import { InternalError } from '../../host/errors.js';
 import type { DeviceNeeds, SweepRules } from '../plan/device-needs.js';
-import { type Draft, type DraftBuffer, draftOf } from '../plan/draft.js';
+import { type Draft, type DraftBuffer, draftOf, ownBuffer } from '../plan/draft.js';
+import { bytesOfPart } from '../plan/place.js';
 import type { Place } from '../plan/plan-graph.js';
+import { type Lifetimes, lifetimesOf } from '../plan/stages.js';
 import { withWorkspaces } from '../plan/workspace.js';
 import { splitLoads } from '../tiles/sweep-aliases.js';
 import type { CutTask, Task } from '../tiles/sweep-cuts.js';
@@ -25,7 +27,6 @@ import { formsOf, wholeTask } from '../tiles/sweep-tasks.js';
 import type { Span, SweptTask } from '../tiles/sweep-windows.js';
 import { leftByStream, tileOrders } from './dynamic-tiles.js';
 import {
-  bytesOfPart,
   type Part,
   type PhaseRules,
   type PlannedRun,
@@ -33,7 +34,7 @@ import {
   planTiles,
   planWholeTasks,
 } from './shard-phase.js';
-import { type ShareRules, shard, stretchesOf, unitsOf } from './shard-ranges.js';
+import { leadOf, type ShareRules, shard, stretchesOf, unitsOf } from './shard-ranges.js';
 import {
   asSharded,
   finishesWhatItWrites,
@@ -126,9 +127,9 @@ class Sharder {
   readonly #uncut: ReadonlySet<number>;
   readonly #buffers: DraftBuffer[];
   #stages: readonly Stage[] = [];
-  /** The stage that makes a buffer, and the last that reads it. */
-  readonly #madeIn = new Map<number, number>();
-  readonly #lastRead = new Map<number, number>();
+  /** The stages that write a buffer, and those that read it. */
+  #writers: Lifetimes = new Map();
+  #readers: Lifetimes = new Map();
   /** Where buffers are on devices, as far as is planned. */
   readonly #pieces = new Map<number, readonly Piece[]>();
   /** Small values that wait in host memory, since any device may have made a part of them. */
@@ -150,11 +151,10 @@ class Sharder {
     const groups = this.#group();
     if ('uncut' in groups) return groups;
     this.#stages = stagesOf(groups);
-    for (const [at, { tasks }] of this.#stages.entries()) {
-      for (const { reads } of tasks) for (const b of reads) this.#lastRead.set(b, at);
-      for (const { writes } of tasks)
-        for (const b of writes) if (!this.#madeIn.has(b)) this.#madeIn.set(b, at);
-    }
+    const users = (way: 'reads' | 'writes'): Lifetimes =>
+      lifetimesOf(this.#stages.map(({ tasks }) => ({ uses: tasks.flatMap((task) => task[way]) })));
+    this.#writers = users('writes');
+    this.#readers = users('reads');
     for (const [b, buffer] of this.#buffers.entries())
       this.#pieces.set(b, givenPieces(buffer, this.#job.sources));
     const phases: Phase[] = [];
@@ -224,15 +224,13 @@ class Sharder {
   }
 
   #addScratch(bytes: number): number {
-    const key = `partial ${this.#buffers.length}`;
-    const own = { role: 'temporary', source: -1, isStored: false, isRead: false } as const;
-    return this.#buffers.push({ ...own, key, byteLength: bytes }) - 1;
+    return this.#buffers.push(ownBuffer(`partial ${this.#buffers.length}`, bytes)) - 1;
   }
 
   #partOf(buffer: number, at: number): Part {
     const { role } = this.#buffers[buffer]!;
-    if (role === 'input' || this.#madeIn.get(buffer)! < at) return 'input';
-    if (role !== 'output' && (this.#lastRead.get(buffer) ?? at) <= at) return 'inner';
+    if (role === 'input' || (this.#writers.get(buffer)?.[0] ?? at) < at) return 'input';
+    if (role !== 'output' && (this.#lastRead(buffer) ?? at) <= at) return 'inner';
     return this.#homeOf(buffer) === 'host' ? 'hosted' : 'kept';
   }
 
@@ -257,7 +255,8 @@ class Sharder {
         if (last === first) continue;
         const list = made.get(b) ?? [];
         made.set(b, [...list, { device: this.#job.devices[device]!.name, first, last }]);
-        this.#held[device]!.set(b, bytesOfPart([first, last]));
+        const { blockBytes = (bytes) => bytes } = this.#job.needs;
+        this.#held[device]!.set(b, blockBytes(bytesOfPart([first, last])));
       }
     }
     for (const [b, pieces] of made) this.#pieces.set(b, pieces);
@@ -271,10 +270,14 @@ class Sharder {
 
   /** What was made on devices or in host memory, and is not needed after a stage. */
   #drops(at: number): number[] {
-    return [...this.#madeIn].flatMap(([b, made]) => {
-      if (this.#buffers[b]!.role !== 'temporary' || made >= at) return [];
-      return this.#lastRead.get(b) === at ? [b] : [];
+    return [...this.#writers].flatMap(([b, [made]]) => {
+      if (this.#buffers[b]!.role !== 'temporary' || made! >= at) return [];
+      return this.#lastRead(b) === at ? [b] : [];
     });
+  }
+
+  #lastRead(buffer: number): number | undefined {
+    return this.#readers.get(buffer)?.at(-1);
   }
 
   #heldOn(device: number): number {
@@ -290,12 +293,11 @@ class Sharder {
     return {
       device: name,
       room: budget - this.#heldOn(device),
+      needs: this.#job.needs,
       sweeps: this.#job.sweeps,
-      bufferCount: this.#buffers.length,
+      buffers: this.#buffers,
       partOf: (b) => this.#partOf(b, at),
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,
-      isState: (b) => this.#buffers[b]!.role === 'state',
-      labelOf: (b) => this.#buffers[b]!.key,
       piecesOf: (b) => this.#pieces.get(b)!,
       isLarge: (b) => this.#isLarge(b),
       pitches: this.#stages[at]!.pitches,
@@ -354,21 +356,11 @@ class Sharder {
   }
 
   #planWhole(tasks: readonly Task[], at: number): DeviceWork[] | NoFit {
-    const device = this.#leadOf(tasks);
+    const names = this.#job.devices.map(({ name }) => name);
+    const device = leadOf(tasks, names, (b) => this.#pieces.get(b)!);
     const run = planWholeTasks(tasks, this.#rulesFor(device, at));
     if ('needed' in run) return { ...run, needed: run.needed + this.#heldOn(device) };
     return [{ device, run }];
-  }
-
-  /** The device that has most of what some tasks read; the first of those that have as much. */
-  #leadOf(tasks: readonly Task[]): number {
-    const reads = [...new Set(tasks.flatMap((task) => task.reads))];
-    const bytes = this.#job.devices.map(({ name }) =>
-      reads
-        .flatMap((b) => this.#pieces.get(b)!)
-        .reduce((sum, { device, first, last }) => (device === name ? sum + last - first : sum), 0),
-    );
-    return bytes.indexOf(Math.max(...bytes));
   }
 
   #shardedBuffers(): ShardedPlanBuffer[] {

@@ -9,9 +9,8 @@
  */
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { WINDOW_FIELDS } from '../native/native-types.js';
-import { copyKernel, type Draft, type DraftBuffer } from '../plan/draft.js';
+import { copyKernel, type Draft, type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import type { KernelStep, LoopState, LoopStep, Plan, Step } from '../plan/plan.js';
-import { buffersOf, placesOf } from '../plan/step-buffers.js';
 import { loopCut } from './loop-cuts.js';
 import type { WorksOf } from './sweep-cuts.js';
 
@@ -38,12 +37,6 @@ export function segmentsOf(steps: readonly Step[], opens: (loop: LoopStep) => bo
   }
   return segments;
 }
-
-/** Everything that a loop touches from before its first step to after its last. */
-export const heldByLoop = (loop: LoopStep): number[] => [
-  ...buffersOf(loop).reads,
-  ...loop.states.flatMap(placesOf),
-];
 
 /**
  * The drafts to try, where loops may do several steps of a stencil at a time: more at once first, and one at
@@ -81,8 +74,7 @@ export function withResultsApart(draft: Draft, worksOf: WorksOf): Draft {
     const states = step.states.map((state): LoopState => {
       const { key, byteLength, role } = buffers[state.last]!;
       if (role !== 'output') return state;
-      const own = { role: 'temporary', source: -1, isStored: false, isRead: false } as const;
-      const last = buffers.push({ ...own, key: `last ${key}`, byteLength }) - 1;
+      const last = buffers.push(ownBuffer(`last ${key}`, byteLength)) - 1;
       const kernel = copyKernel('uint8', byteLength);
       copies.push({ kind: 'kernel', kernel, buffers: [last, state.last], scratch: [], nodes: step.nodes });
       return { ...state, last, other: state.other === state.last ? last : state.other };
@@ -178,16 +170,7 @@ class Unrolling {
   #add(like: number, as?: DraftBuffer['role']): number {
     const { key, byteLength, role } = this.#buffers[like]!;
     const own = as ?? (role === 'state' ? role : 'temporary');
-    return (
-      this.#buffers.push({
-        key: `${key} again ${this.#buffers.length}`,
-        role: own,
-        byteLength,
-        source: -1,
-        isStored: false,
-        isRead: false,
-      }) - 1
-    );
+    return this.#buffers.push(ownBuffer(`${key} again ${this.#buffers.length}`, byteLength, own)) - 1;
   }
 }
 

@@ -42,6 +42,8 @@ export interface SizedSweep {
   /** Of tiles that several devices take: the part of each. */
   readonly parts?: readonly number[];
   readonly slots: readonly SlotBlock[];
+  /** Buffers of which the tiles have windows where these lie: on the device. */
+  readonly inPlace?: readonly Pick<SweepWindows, 'buffer' | 'direction'>[];
 }
 
 export const blockOf = ({ slotByteLength, slots, first, last }: SlotBlock, start: number): Lifetime => ({

@@ -14,15 +14,17 @@ import type { SizedSweep, SlotBlock } from './sweep-slots.js';
 import type { SweptTask, Tile, Window } from './sweep-windows.js';
 
 export function sweepStep(
-  { tasks, pitches, tiles, ranges, parts }: SizedSweep,
+  { tasks, pitches, tiles, ranges, parts, inPlace = [] }: SizedSweep,
   slots: readonly (SlotBlock & { readonly offset: number })[],
 ): SweepStep {
   const inSlot = new Map(slots.flatMap((s) => (s.slotPitch > 0 ? [[s.buffer, s.slotPitch] as const] : [])));
+  const none = { offset: 0, slotByteLength: 0, slots: 0, slotPitch: 0 };
+  const windowed = [...slots, ...inPlace.map((own) => ({ ...own, ...none }))];
   return {
     kind: 'sweep',
     tiles: tiles.length,
     ...(parts === undefined ? {} : { claims: Float64Array.from(parts) }),
-    windows: slots.map(({ buffer, direction, offset, slotByteLength, slots: count, slotPitch }) => ({
+    windows: windowed.map(({ buffer, direction, offset, slotByteLength, slots: count, slotPitch }) => ({
       buffer,
       direction,
       offset,

@@ -1,0 +1,154 @@
+/**
+ * The one placement: stages become a plan. Temporaries and the slots of sweeps lie in an arena by their
+ * lifetimes; the peak is the arena and all that is held beside it. Called by all planners: `plan-graph.ts`,
+ * `plan-streams.ts` and `plan-within.ts`.
+ */
+import { blockOf, type SizedSweep, type SlotBlock } from '../tiles/sweep-slots.js';
+import { sweepStep } from '../tiles/sweep-tables.js';
+import { type MemoryNeeds, withHostPeak } from './device-needs.js';
+import { ALIGNMENT, type Arena, aligned, type Lifetime, placeBeside, placeInArena } from './memory.js';
+import type { Plan, PlanBuffer, Step } from './plan.js';
+import { type Lifetimes, lifetimesOf, type Stage, type Staged, type StagedBuffer } from './stages.js';
+
+/** The sweeps of stages that have one, by position. */
+export type Sweeps = readonly (SizedSweep | undefined)[];
+
+/** Whether a stage has ended before another one begins, where several run at a time. */
+export type Order = (one: number, other: number) => boolean;
+
+/** The plan of stages whose sweeps are sized. Without an order, stages run one after the other. */
+export function planOf(staged: Staged, needs: MemoryNeeds, sweeps: Sweeps = [], isBefore?: Order): Plan {
+  const { buffers, stages, outputKeys } = staged;
+  const lifetimes = lifetimesOf(stages);
+  const { offsets, slots, byteLength } = place(staged, lifetimes, sweeps, isBefore);
+  const ofRole = (role: StagedBuffer['role']): StagedBuffer[] => buffers.filter((b) => b.role === role);
+  const outputs = new Map(ofRole('output').map(({ key }, k) => [key, k]));
+  return withHostPeak(needs, {
+    buffers: buffers.map(
+      ({ key, role, byteLength: bytes, windowed, part, readInBlocks }, b): PlanBuffer => ({
+        role,
+        // What no stage uses is not there.
+        byteLength: role === 'temporary' && !lifetimes.has(b) ? 0 : bytes,
+        offset: offsets.get(b) ?? 0,
+        label: key,
+        ...(windowed === undefined ? {} : { windowed }),
+        ...(part === undefined ? {} : { part }),
+        ...(readInBlocks === undefined ? {} : { readInBlocks }),
+      }),
+    ),
+    steps: stepsOf(stages, (at) => {
+      const sweep = sweeps[at];
+      return sweep === undefined ? (stages[at]!.steps ?? []) : [sweepStep(sweep, slots[at]!)];
+    }),
+    inputs: ofRole('input').map(({ source }) => source),
+    outputs: outputKeys.map((key) => outputs.get(key) ?? -1),
+    arenaByteLength: byteLength,
+    peakBytes: peakOf(byteLength, buffers, needs),
+  });
+}
+
+interface Placed {
+  readonly offsets: ReadonlyMap<number, number>;
+  /** By stage. */
+  readonly slots: readonly (readonly (SlotBlock & { readonly offset: number })[])[];
+  readonly byteLength: number;
+}
+
+/**
+ * Places temporaries and slots in an arena. A sweep has a moment for each of its tasks, every other stage has
+ * one.
+ */
+function place({ buffers, stages }: Staged, lifetimes: Lifetimes, sweeps: Sweeps, isBefore?: Order): Placed {
+  const inArena = [...lifetimes.keys()].filter((b) => isInArena(buffers[b]!));
+  const blocks = stages.map((_, at) => sweeps[at]?.slots ?? []);
+  const starts = [0];
+  for (const at of stages.keys()) starts.push(starts[at]! + (sweeps[at]?.tasks.length ?? 1));
+  const lifetimeOf = (b: number): Lifetime => {
+    const users = lifetimes.get(b)!;
+    const [first, last] = [starts[users[0]!]!, starts[users.at(-1)! + 1]! - 1];
+    return { byteLength: buffers[b]!.byteLength, first, last };
+  };
+  const arena =
+    isBefore === undefined
+      ? placeInArena([
+          ...inArena.map(lifetimeOf),
+          ...blocks.flatMap((own, at) => own.map((block) => blockOf(block, starts[at]!))),
+        ])
+      : placeInAnyOrder(
+          inArena.map((b) => buffers[b]!.byteLength),
+          inArena.map((b) => lifetimes.get(b)!),
+          isBefore,
+        );
+  let next = inArena.length;
+  return {
+    offsets: new Map(inArena.map((b, k) => [b, arena.offsets[k]!])),
+    slots: blocks.map((own) => own.map((block) => ({ ...block, offset: arena.offsets[next++]! }))),
+    byteLength: arena.byteLength,
+  };
+}
+
+const isInArena = ({ role, windowed }: StagedBuffer): boolean => role === 'temporary' && windowed !== true;
+
+/** Buffers of stages that may run at a time lie beside each other. */
+function placeInAnyOrder(
+  bytes: readonly number[],
+  users: readonly (readonly number[])[],
+  isBefore: Order,
+): Arena {
+  const endsBefore = (a: number, b: number): boolean =>
+    users[a]!.every((one) => users[b]!.every((other) => isBefore(one, other)));
+  return placeBeside(bytes, (a, b) => !endsBefore(a, b) && !endsBefore(b, a));
+}
+
+/** The steps of all stages; those of a loop's body in the loop. */
+function stepsOf(stages: readonly Stage[], stepsAt: (at: number) => readonly Step[]): Step[] {
+  const steps: Step[] = [];
+  for (let at = 0, end = 0; at < stages.length; at = end) {
+    const { loop } = stages[at]!;
+    for (end = at + 1; loop !== undefined && stages[end]?.loop === loop; ) end++;
+    const own = stages.slice(at, end).flatMap((_, k) => stepsAt(at + k));
+    steps.push(...(loop === undefined ? own : [{ ...loop, body: own }]));
+  }
+  return steps;
+}
+
+/**
+ * What a run holds: the arena with the inputs and results that are in a block with it, and those in blocks of
+ * their own.
+ */
+function peakOf(arena: number, buffers: readonly StagedBuffer[], needs: MemoryNeeds): number {
+  const { blockBytes = (bytes) => bytes } = needs;
+  let [together, apart] = [arena, 0];
+  for (const buffer of buffers) {
+    const bytes = heldBytes(buffer, needs);
+    if (needs.hasOwnBlock?.(buffer) === true) apart += blockBytes(bytes);
+    else together += aligned(bytes);
+  }
+  return blockBytes(together) + apart;
+}
+
+/** Bytes of an input or a result that are on the device from the beginning to the end of a run. */
+function heldBytes(buffer: StagedBuffer, needs: MemoryNeeds): number {
+  const { role, windowed, readInBlocks, part } = buffer;
+  if ((role !== 'input' && role !== 'output') || readInBlocks === true) return 0;
+  if (part !== undefined) return bytesOfPart(part);
+  return windowed === true ? 0 : needs.heldBytes(buffer);
+}
+
+/** Bytes of the memory of a part of a buffer, in which it is as aligned as in the whole. */
+export const bytesOfPart = ([first, last]: readonly [first: number, last: number]): number =>
+  last > first ? last - first + (first % ALIGNMENT) : 0;
+
+/**
+ * For each stage, what there is beside the slots of its sweep: buffers in the arena that live then, and what
+ * is held outside.
+ */
+export function besideSlots({ buffers, stages }: Staged, needs: MemoryNeeds): number[] {
+  const held = peakOf(0, buffers, { ...needs, blockBytes: aligned });
+  const bytes = stages.map(() => held);
+  for (const [b, users] of lifetimesOf(stages)) {
+    if (!isInArena(buffers[b]!)) continue;
+    for (let at = users[0]!; at <= users.at(-1)!; at++) bytes[at]! += aligned(buffers[b]!.byteLength);
+  }
+  return bytes;
+}

@@ -1,0 +1,53 @@
+/**
+ * Sizes the sweeps of stages for what room there is beside them, and places them. Called by
+ * `sweep-attempt.ts` and, for shares of devices, `shard-phase.ts`.
+ */
+import type { NoFit, SizedSweep } from '../tiles/sweep-slots.js';
+import type { MemoryNeeds } from './device-needs.js';
+import { besideSlots, planOf, type Sweeps } from './place.js';
+import type { Plan, Step } from './plan.js';
+import type { Staged } from './stages.js';
+
+/**
+ * Times that sweeps are sized, for less room each time: blocks that live at the same time may take more than
+ * their bytes.
+ */
+const AIMS = 8;
+
+export interface Fitted {
+  readonly plan: Plan;
+  readonly sweeps: Sweeps;
+}
+
+/**
+ * A plan that holds at most `budget` bytes. `step`: what a refusal names, where it is not one sweep that
+ * needs too much.
+ */
+export function planWithin(staged: Staged, needs: MemoryNeeds, budget: number, step: Step): Fitted | NoFit {
+  const beside = besideSlots(staged, needs);
+  const within = (aim: number): Fitted | NoFit => {
+    const sweeps: (SizedSweep | undefined)[] = [];
+    for (const [at, { size }] of staged.stages.entries()) {
+      const found = size?.(aim - beside[at]!);
+      if (found !== undefined && 'needed' in found) return { ...found, needed: found.needed + beside[at]! };
+      sweeps.push(found);
+    }
+    return { plan: planOf(staged, needs, sweeps), sweeps };
+  };
+  const first = within(budget);
+  if ('needed' in first || first.plan.peakBytes <= budget) return first;
+  const refused = { needed: first.plan.peakBytes, step };
+  if (staged.stages.every(({ size }) => size === undefined)) return refused;
+  // Bytes to leave free: more than the one, less than the other.
+  let [more, less] = [0, Number.POSITIVE_INFINITY];
+  for (let k = 0; k < AIMS; k++) {
+    const { peakBytes } = first.plan;
+    const free =
+      less === Number.POSITIVE_INFINITY ? Math.max(2 * more, peakBytes - budget) : (more + less) / 2;
+    const found = within(budget - free);
+    if ('needed' in found) less = free;
+    else if (found.plan.peakBytes <= budget) return found;
+    else more = free;
+  }
+  return refused;
+}

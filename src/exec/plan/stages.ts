@@ -1,0 +1,80 @@
+/**
+ * Stages: what planners fill and `place.ts` places. A stage is anything that reads and writes buffers: a
+ * step, steps that share tiles, a device's part of a phase. A job that fits has a stage for each step;
+ * whatever does not fit has sweeps in stages.
+ *
+ *     x → exp → y → sum → z      stage 0 uses x, y; stage 1 uses y, z      y lives from 0 to 1
+ */
+import type { NoFit, SizedSweep } from '../tiles/sweep-slots.js';
+import type { DraftBuffer } from './draft.js';
+import { recordsOf } from './loop-records.js';
+import type { LoopStep, PlanBuffer, Step } from './plan.js';
+import { buffersOf, placesOf } from './step-buffers.js';
+import { workspacesOf } from './workspace.js';
+
+export interface Stage {
+  /** The buffers that it reads and writes, and memory of its own: in use from its beginning to its end. */
+  readonly uses: readonly number[];
+  /** What it runs, where that is no sweep. */
+  readonly steps?: readonly Step[];
+  /** Sizes its sweep, given the bytes that there are for slots. */
+  readonly size?: (room: number) => SizedSweep | NoFit;
+  /** The loop whose body it is a part of. */
+  readonly loop?: LoopStep | undefined;
+}
+
+/** A buffer, and how much of it is in memory. */
+export type StagedBuffer = DraftBuffer & Pick<PlanBuffer, 'windowed' | 'part'>;
+
+/** A job as stages that run one after the other, over numbered buffers. */
+export interface Staged {
+  readonly buffers: readonly StagedBuffer[];
+  readonly stages: readonly Stage[];
+  /** The key of each output of the graph. */
+  readonly outputKeys: readonly string[];
+}
+
+/**
+ * For each buffer that is used, the stages that use it, in order: it lives from the first of them to the
+ * last.
+ */
+export type Lifetimes = ReadonlyMap<number, readonly number[]>;
+
+export function lifetimesOf(stages: readonly Pick<Stage, 'uses'>[]): Lifetimes {
+  const lifetimes = new Map<number, number[]>();
+  for (const [at, { uses }] of stages.entries()) {
+    for (const buffer of uses) {
+      const known = lifetimes.get(buffer);
+      if (known === undefined) lifetimes.set(buffer, [at]);
+      else if (known[known.length - 1] !== at) known.push(at);
+    }
+  }
+  return lifetimes;
+}
+
+/** The buffers that a step reads and writes, and the workspace of its calls. */
+export function usesOf(step: Step): number[] {
+  const { reads, writes } = buffersOf(step);
+  return [...reads, ...writes, ...workspacesOf(step)];
+}
+
+/** Everything that a loop touches from before its first step to after its last. */
+export const heldByLoop = (loop: LoopStep): number[] => [
+  ...buffersOf(loop).reads,
+  ...loop.states.flatMap(placesOf),
+  ...recordsOf(loop),
+];
+
+/**
+ * A stage for each step; for a loop those of its body, and one at its end: memory of one step of it serves
+ * the next, too.
+ */
+export function stagesOf(steps: readonly Step[]): Stage[] {
+  return steps.flatMap((step): Stage[] => {
+    if (step.kind !== 'loop') return [{ uses: usesOf(step), steps: [step] }];
+    const held = heldByLoop(step);
+    const [first, ...others] = stagesOf(step.body).map(({ uses }) => ({ uses }));
+    const body = first === undefined ? [] : [{ uses: [...held, ...first.uses] }, ...others];
+    return [...body, { uses: held, steps: [step] }];
+  });
+}
