@@ -47,7 +47,7 @@ export default defineConfig({
           ],
           // Where memory is watched, there are no graphs, there is one stream, and buffers lie elsewhere than planned.
           exclude: [
-            'test/sim/dealt-budgets.test.ts',
+            'test/sim/sharded-budgets.test.ts',
             'test/sim/graphs.test.ts',
             'test/sim/product-graphs.test.ts',
             'test/sim/streams.test.ts',
@@ -66,7 +66,7 @@ export default defineConfig({
             'test/conformance/programs.test.ts',
             'test/conformance/budgets.test.ts',
             'test/sim/compile.test.ts',
-            'test/sim/dealt-budgets.test.ts',
+            'test/sim/sharded-budgets.test.ts',
             'test/sim/decided-loops.test.ts',
             'test/sim/here.test.ts',
             'test/sim/graphs.test.ts',

@@ -3,7 +3,7 @@
  * share.
  */
 import { describe, expect, it } from 'vitest';
-import { compute, iterate, type Lazy, lazy, plan } from '../../src/index.js';
+import { compute, iterate, type Lazy, lazy, persist, plan } from '../../src/index.js';
 import { setDevices, show, takeProblems } from './simulator.js';
 
 setDevices([{}, {}, {}]);
@@ -33,6 +33,41 @@ describe('a loop of maps on several devices', () => {
       expect([phase!.kind, phase!.devices.length]).toEqual(['sharded', options.devices]);
       expect(await bytesOf(options, make)).toEqual(wanted);
     }
+    expect(takeProblems().map(show)).toEqual([]);
+  });
+});
+
+describe('a job that several devices have no shares of within a budget', () => {
+  const field = (): Lazy => lazy(numbers(7919).subarray(0, 2 ** 16), { shape: [2048, 32] });
+  const stencil = (): readonly Lazy[] => [
+    iterate(12, field(), (x) => x.add(x.pad(1).slice([null, -2], [1, -1])).mul(0.5)),
+  ];
+  const turned = (): readonly Lazy[] => [field().transpose().add(1), field().sum(0)];
+
+  it.each([
+    ['a stencil', stencil],
+    ['a transpose', turned],
+  ] as const)('is swept on one of them where that one can: %s', async (_, make) => {
+    const wanted = await bytesOf({ device: 'cuda:0' }, make);
+    for (const devices of [2, 3]) {
+      const options = { devices, memory: '64KiB' };
+      const { phases, peakBytes } = plan(make(), options);
+      expect(phases.map(({ kind }) => kind)).toContain('whole');
+      expect(peakBytes).toBeLessThanOrEqual(2 ** 16);
+      expect(await bytesOf(options, make)).toEqual(wanted);
+    }
+    expect(takeProblems().map(show)).toEqual([]);
+  });
+
+  it('reads shards of inputs on other devices, and leaves its results on its own', async () => {
+    const [kept] = await persist([field().mul(2)], { devices: 2 });
+    const make = (): readonly Lazy[] => [
+      iterate(6, kept!, (x) => x.add(x.pad(1).slice([null, -2], [1, -1]))),
+    ];
+    const wanted = await bytesOf({ devices: 2 }, make);
+    expect(await bytesOf({ devices: 2, memory: '200KiB' }, make)).toEqual(wanted);
+    const [there] = await persist(make(), { devices: 2, memory: '700KiB' });
+    expect(await bytesOf({ devices: 2 }, () => [there!])).toEqual(wanted);
     expect(takeProblems().map(show)).toEqual([]);
   });
 });

@@ -60,11 +60,24 @@ export function planPartition(
   const needs = forOnePlanning(deviceNeeds);
   const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY, sites } = limits;
   const draft = draftOf(graph, partition, sources, needs);
-  const plan = planDraft(draft, needs, budget);
+  const plan = planOnDevice(draft, needs, budget, hostBudget);
   if ('needed' in plan) throw refusal(draft, plan, budget, hostBudget, needs, sites);
-  const fitting = onHost(draft, plan, needs, budget, hostBudget);
-  if (fitting.hostPeakBytes > hostBudget) throw hostNoFit(fitting, hostBudget, sites);
-  return fitting;
+  if (plan.hostPeakBytes > hostBudget) throw hostNoFit(plan, hostBudget, sites);
+  return plan;
+}
+
+/**
+ * The plan of a draft within a budget; of those, one that takes least of the host's memory where none takes
+ * so little.
+ */
+export function planOnDevice(
+  draft: Draft,
+  needs: DeviceNeeds,
+  budget: number,
+  hostBudget: number,
+): Plan | NoFit {
+  const plan = planDraft(draft, needs, budget);
+  return 'needed' in plan ? plan : onHost(draft, plan, needs, budget, hostBudget);
 }
 
 /**
@@ -101,10 +114,9 @@ function refusal(
     onHost(draft, whole, needs, whole.peakBytes, hostBudget).hostPeakBytes,
   );
   const least = leastBudget(budget, refused, whole.peakBytes, (tried) => {
-    const plan = planDraft(draft, needs, tried);
+    const plan = planOnDevice(draft, needs, tried, mostHost);
     if ('needed' in plan) return plan;
-    const isFitting = onHost(draft, plan, needs, tried, mostHost).hostPeakBytes <= mostHost;
-    return isFitting ? undefined : { ...refused, needed: plan.peakBytes };
+    return plan.hostPeakBytes <= mostHost ? undefined : { ...refused, needed: plan.peakBytes };
   });
   return noFit(least, budget, sites, mostHost > hostBudget ? mostHost : undefined);
 }

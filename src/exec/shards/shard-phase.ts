@@ -13,7 +13,7 @@ import { lifetimesOf, type Stage, type Staged, type StagedBuffer, stagesOf } fro
 import type { BytePitches, Task } from '../tiles/sweep-cuts.js';
 import { type NoFit, type SizedSweep, type SlotRules, sizeSweep } from '../tiles/sweep-slots.js';
 import { type Span, type SweptTask, type Tile, tileOf, type Window } from '../tiles/sweep-windows.js';
-import { contains, endOf, onPart, pieceOn, tileOn } from './shard-ranges.js';
+import { contains, endOf, isWholeOn, onPart, pieceOn, tileOn } from './shard-ranges.js';
 import type { Piece } from './sharded-plan.js';
 
 /** What a buffer is to a phase. */
@@ -290,9 +290,8 @@ function runOf(plan: Plan, kept: ReadonlyMap<number, Span>): PlannedRun {
 export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): PlannedRun | NoFit {
   const { byteLengthOf, partOf, piecesOf, device } = rules;
   const touched = touchedBy(tasks);
-  const wholeOf = (b: number): Window => ({ first: 0, width: byteLengthOf(b), rows: 1, pitch: 0 });
   const buffers = buffersOf(rules, touched, (b) => ({
-    isStored: partOf(b) === 'input' && contains(pieceOn(piecesOf(b), device), wholeOf(b)),
+    isStored: partOf(b) === 'input' && isWholeOn(piecesOf(b), device, byteLengthOf(b)),
   }));
   const stages = tasks.map((task) => ({ uses: buffersOfTask(task), steps: [task.step] }));
   const found = planWithin({ buffers, stages, outputKeys: [] }, needsOf(rules), rules.room, tasks[0]!.step);

@@ -93,6 +93,10 @@ export const pieceOn = (pieces: readonly Piece[], device: string): Piece | undef
       undefined,
     );
 
+/** Whether a device has all of a buffer in one piece. */
+export const isWholeOn = (pieces: readonly Piece[], device: string, byteLength: number): boolean =>
+  contains(pieceOn(pieces, device), { first: 0, width: byteLength, rows: 1, pitch: 0 });
+
 /** Shards the work of tasks that can be cut. */
 export function shard(tasks: readonly SweptTask[], rules: ShareRules): Sharding {
   return alignedSharding(tasks, rules) ?? evenSharding(tasks, rules);

@@ -10,8 +10,7 @@ import { leastBudget } from '../plan/least-budget.js';
 import { noFit } from '../plan/plan-graph.js';
 import { totalBytesOf } from '../run/budgets.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
-import { hostBytesOf, type ShardedPlan } from './sharded-plan.js';
-import type { ShardDevice } from './sharding.js';
+import { hostBytesOf, type ShardDevice, type ShardedPlan } from './sharded-plan.js';
 
 /** A device with its budget, which is its part of the work as far as it has so much memory. */
 export const shardDevice = (name: string, budget: number): ShardDevice => ({

@@ -2,8 +2,10 @@
  * Stages: tasks that devices do together before the next ones can begin, each as it can be sharded. Called by
  * `sharding.ts`.
  */
+
+import { product } from '../../fusion/kernel/kernel.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';
-import type { DraftBuffer } from '../plan/draft.js';
+import type { Draft, DraftBuffer } from '../plan/draft.js';
 import type { BytePitches, Task, Touch } from '../tiles/sweep-cuts.js';
 import type { Group } from '../tiles/sweep-groups.js';
 import type { Phase, Piece } from './sharded-plan.js';
@@ -83,3 +85,25 @@ export const largestOf = (tasks: readonly Task[], bytesOf: (buffer: number) => n
     [...reads, ...writes].reduce((sum, b) => sum + bytesOf(b), 0);
   return tasks.reduce((most, task) => (size(task) > size(most) ? task : most));
 };
+
+/**
+ * Elements times instructions of a kernel from which on several devices are sooner done than one: about a
+ * millisecond.
+ */
+const LEAST_SHARED_WORK = 2 ** 34;
+/** Buffers of fewer bytes have too few elements for a share each. */
+const LEAST_CUT_BYTES = 2 ** 14;
+
+/**
+ * The buffers of kernels that take long although all that they touch is small, as of a sum over all pairs.
+ */
+export function buffersOfLongKernels({ buffers, steps }: Pick<Draft, 'buffers' | 'steps'>): Set<number> {
+  const found = new Set<number>();
+  for (const step of steps) {
+    if (step.kind !== 'kernel') continue;
+    const { parallel, reduced, tape } = step.kernel;
+    if (product([...parallel, ...reduced]) * tape.length < LEAST_SHARED_WORK) continue;
+    for (const b of step.buffers) if (buffers[b]!.byteLength >= LEAST_CUT_BYTES) found.add(b);
+  }
+  return found;
+}

@@ -39,7 +39,13 @@ import { Parts } from '../run/segments.js';
 import { synchronize } from '../run/synchronize.js';
 import { forOnePlanning } from '../tiles/remembered-works.js';
 import { type Attempt, hostRefusal, refusal, shardDevice } from './shard-refusal.js';
-import { distinctRunsOf, hostBytesOf, printShardedPlan, type ShardedPlan } from './sharded-plan.js';
+import {
+  distinctRunsOf,
+  hostBytesOf,
+  printShardedPlan,
+  type ShardDevice,
+  type ShardedPlan,
+} from './sharded-plan.js';
 import {
   lastReadsOf,
   resultsOf,
@@ -48,7 +54,7 @@ import {
   type ShardedResult,
   type ShardedRunOptions,
 } from './sharded-run.js';
-import { type ShardDevice, shardPartition } from './sharding.js';
+import { shardPartition } from './sharding.js';
 
 export interface ShardedTarget {
   readonly devices: readonly string[];

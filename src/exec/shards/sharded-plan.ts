@@ -16,6 +16,14 @@ export interface Piece {
   readonly last: number;
 }
 
+export interface ShardDevice {
+  readonly name: string;
+  /** The most bytes that the compute may hold there. */
+  readonly budget: number;
+  /** Its part of the work, relative to the others'. */
+  readonly weight: number;
+}
+
 export interface ShardedPlanBuffer {
   readonly label: string;
   readonly role: 'input' | 'output' | 'temporary';

@@ -26,6 +26,7 @@ import type { NoFit } from '../tiles/sweep-slots.js';
 import { formsOf, wholeTask } from '../tiles/sweep-tasks.js';
 import type { Span, SweptTask } from '../tiles/sweep-windows.js';
 import { leftByStream, tileOrders } from './dynamic-tiles.js';
+import { planOnOne } from './one-device.js';
 import {
   type Part,
   type PhaseRules,
@@ -37,6 +38,7 @@ import {
 import { leadOf, type ShareRules, shard, stretchesOf, unitsOf } from './shard-ranges.js';
 import {
   asSharded,
+  buffersOfLongKernels,
   finishesWhatItWrites,
   givenPieces,
   largestOf,
@@ -48,6 +50,7 @@ import {
   hostBytesOf,
   type Phase,
   type Piece,
+  type ShardDevice,
   type ShardedPlan,
   type ShardedPlanBuffer,
 } from './sharded-plan.js';
@@ -57,14 +60,6 @@ export const LEAST_SHARDED_BYTES = 512 * 1024;
 
 /** A share of little work may need nearly all that the whole does: every pair of two arrays' rows, say. */
 const MOST_OF_WHOLE = 0.95;
-
-export interface ShardDevice {
-  readonly name: string;
-  /** The most bytes that the compute may hold there. */
-  readonly budget: number;
-  /** Its part of the work, relative to the others'. */
-  readonly weight: number;
-}
 
 export interface ShardOptions {
   readonly place: Place;
@@ -83,15 +78,18 @@ export function shardPartition(
 ): ShardedPlan | NoFit {
   const { sweeps } = needs;
   if (sweeps === undefined) throw new InternalError('[shard] a device whose kernels cannot be cut');
+  const job = { sources, needs, sweeps, devices, place, hostBudget };
+  const drafted = draftOf(graph, partition, sources, needs);
   let least: NoFit | undefined;
-  for (const draft of withWorkspaces(draftOf(graph, partition, sources, needs), needs.workspaceOf)) {
+  for (const draft of withWorkspaces(drafted, needs.workspaceOf)) {
     for (const spills of [false, true]) {
-      const found = shardDraft(draft, { sources, needs, sweeps, devices, place, hostBudget, spills });
+      const found = shardDraft(draft, { ...job, spills });
       if ('phases' in found) return found;
       if (least === undefined || found.needed < least.needed) least = found;
     }
   }
-  return least!;
+  const alone = planOnOne(drafted, job);
+  return 'phases' in alone || alone.needed < least!.needed ? alone : least!;
 }
 
 interface Job {
@@ -126,6 +124,8 @@ class Sharder {
   readonly #job: Job;
   readonly #uncut: ReadonlySet<number>;
   readonly #buffers: DraftBuffer[];
+  /** Those of kernels that take long, which are cut however small they are. */
+  readonly #long: Set<number>;
   #stages: readonly Stage[] = [];
   /** The stages that write a buffer, and those that read it. */
   #writers: Lifetimes = new Map();
@@ -143,6 +143,7 @@ class Sharder {
     this.#job = job;
     this.#uncut = uncut;
     this.#buffers = [...draft.buffers];
+    this.#long = buffersOfLongKernels(draft);
     this.#held = job.devices.map(() => new Map());
     this.#peaks = job.devices.map(() => 0);
   }
@@ -167,7 +168,8 @@ class Sharder {
   }
 
   #isLarge(buffer: number): boolean {
-    return this.#buffers[buffer]!.byteLength >= LEAST_SHARDED_BYTES && !this.#uncut.has(buffer);
+    const isCut = this.#long.has(buffer) || this.#buffers[buffer]!.byteLength >= LEAST_SHARDED_BYTES;
+    return isCut && !this.#uncut.has(buffer);
   }
 
   #group(): readonly Group[] | Uncut {
@@ -220,7 +222,9 @@ class Sharder {
 
   /** Another buffer for an input that is windowed. */
   #addAlias(buffer: number): number {
-    return this.#buffers.push(this.#buffers[buffer]!) - 1;
+    const alias = this.#buffers.push(this.#buffers[buffer]!) - 1;
+    if (this.#long.has(buffer)) this.#long.add(alias);
+    return alias;
   }
 
   #addScratch(bytes: number): number {

@@ -1,0 +1,78 @@
+/**
+ * A job that several devices have no shares of within their memory, on one of them, in sweeps where it does
+ * not fit there: several devices refuse nothing that one of them can do. Called by `sharding.ts`.
+ */
+import type { SourceArray } from '../../fusion/passes/source-array.js';
+import { hostBlockBytes } from '../plan/block-bytes.js';
+import type { DeviceNeeds } from '../plan/device-needs.js';
+import type { Draft, DraftBuffer } from '../plan/draft.js';
+import type { Plan } from '../plan/plan.js';
+import { type Place, planOnDevice } from '../plan/plan-graph.js';
+import type { NoFit } from '../tiles/sweep-slots.js';
+import { wholeTask } from '../tiles/sweep-tasks.js';
+import { isWholeOn, leadOf } from './shard-ranges.js';
+import { givenPieces } from './shard-stages.js';
+import type { ShardDevice, ShardedPlan, ShardedPlanBuffer } from './sharded-plan.js';
+
+interface Job {
+  readonly sources: readonly SourceArray[];
+  readonly needs: DeviceNeeds;
+  readonly devices: readonly ShardDevice[];
+  readonly place: Place;
+  readonly hostBudget: number;
+}
+
+/**
+ * A plan for the device with most of the inputs; of several without any, for the one with the largest budget.
+ */
+export function planOnOne(
+  draft: Draft,
+  { sources, needs, devices, place, hostBudget }: Job,
+): ShardedPlan | NoFit {
+  const bySize = devices.map((_, d) => d).sort((a, b) => devices[b]!.budget - devices[a]!.budget);
+  const piecesOf = (b: number): ReturnType<typeof givenPieces> => givenPieces(draft.buffers[b]!, sources);
+  const names = bySize.map((d) => devices[d]!.name);
+  const device = bySize[leadOf(draft.steps.map(wholeTask), names, piecesOf)]!;
+  const { name, budget } = devices[device]!;
+  const buffers = draft.buffers.map(
+    (buffer, b): DraftBuffer => ({ ...buffer, isStored: isWholeOn(piecesOf(b), name, buffer.byteLength) }),
+  );
+  // Of the host's memory, devices that share a job count what waits there alone.
+  const own = { ...needs, hostPeakOf: spilledBytes, copies: undefined };
+  const plan = planOnDevice({ ...draft, buffers }, own, budget, hostBudget);
+  return 'needed' in plan ? plan : asPhase(plan, device, devices, place);
+}
+
+const spilledBytes = ({ buffers }: Pick<Plan, 'buffers'>): number =>
+  buffers.reduce((sum, { role, byteLength }) => sum + (role === 'spill' ? hostBlockBytes(byteLength) : 0), 0);
+
+/** All of a plan as the one phase of one device. */
+function asPhase(plan: Plan, device: number, devices: readonly ShardDevice[], place: Place): ShardedPlan {
+  const ofRole = (role: 'input' | 'output'): number[] =>
+    plan.buffers.flatMap((buffer, b) => (buffer.role === role ? [b] : []));
+  const [inputs, outputs] = [ofRole('input'), ofRole('output')];
+  const sources = new Map(inputs.map((b, k) => [b, plan.inputs[k]!]));
+  const waits = place === 'device' ? 'devices' : 'host';
+  const homes = {
+    output: waits,
+    spill: 'host',
+    input: 'devices',
+    temporary: 'devices',
+    state: 'devices',
+  } as const;
+  return {
+    devices: devices.map(({ name }) => name),
+    buffers: plan.buffers.map(
+      ({ label, role, byteLength }, b): ShardedPlanBuffer => ({
+        label,
+        role: role === 'input' || role === 'output' ? role : 'temporary',
+        byteLength,
+        source: sources.get(b) ?? -1,
+        home: homes[role],
+      }),
+    ),
+    phases: [{ kind: 'whole', runs: [{ device, plan, inputs, outputs }], drops: [] }],
+    outputs: plan.outputs.map((k) => outputs[k] ?? -1),
+    peakBytes: devices.map((_, d) => (d === device ? plan.peakBytes : 0)),
+  };
+}
