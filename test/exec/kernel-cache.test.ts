@@ -332,7 +332,7 @@ describe('many processes', () => {
     writeFileSync(
       join(built, 'child.js'),
       `import { appendFileSync } from 'node:fs';
-       import { KernelCache } from './src/exec/programs/kernel-cache.js';
+       import { KernelCache } from './src/exec/run/kernel-cache.js';
        const [folder, log, compileMs, byteLength = 0] = process.argv.slice(2);
        process.on('SIGXFSZ', () => {}); // a limit of the system is then an error of the write
        const cache = new KernelCache({ folder, byteLimit: 2 ** 20, version: () => '13.0',

@@ -1,6 +1,6 @@
 /**
- * Mutated files: see `mutations.ts` for what must hold of them. `npm run test:soak` does ten thousand of each
- * format.
+ * Mutated files: see `mutations.ts` for what must hold of them. `npm run test:soak` does fifty thousand of
+ * each format.
  */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/files.js';
 import { formats, mutate, mutateArrow } from './mutations.js';
 
 const folder = temporaryFolder();
-const numRuns = Number(process.env.WEFT_MUTATIONS ?? 3000);
+const numRuns = Number(process.env.WEFT_MUTATIONS ?? 10_000);
 
 describe('a mutated file', () => {
   it.each(formats.map((format) => [format.name, format] as const))(

@@ -3,7 +3,7 @@
  * computing gives the elements or rejects with an error of its own, soon; and where the format has a checksum
  * or a length that tells, it never gives other elements. Called by `fuzz.test.ts`.
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, ftruncateSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Float32, Int64, vectorFromArray } from 'apache-arrow';
@@ -306,6 +306,8 @@ type Elements = Readonly<
 interface Prepared extends Sample {
   readonly path: string;
   readonly wanted: Elements;
+  /** Of the file that is mutated at present; all others are as in `files`. */
+  mutated?: string;
 }
 
 async function prepared(format: Format, sample: Sample, path: string): Promise<Prepared> {
@@ -317,6 +319,28 @@ async function prepared(format: Format, sample: Sample, path: string): Promise<P
 function put(path: string, bytes: Buffer): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, bytes);
+}
+
+/**
+ * Overwrites a file in place. One that is truncated before, as `writeFileSync` does, is brought to the disk by
+ * ext4 when it is closed: 1.7 ms instead of 0.1 ms, most of what a mutation took.
+ */
+function overwrite(path: string, bytes: Buffer): void {
+  const file = openSync(path, 'r+');
+  try {
+    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, at);
+    ftruncateSync(file, bytes.length);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Puts a mutated file in the place of one of a sample's, and all others back as they were. */
+function overwriteOnly(sample: Prepared, name: string, bytes: Buffer): void {
+  const { path, files, mutated } = sample;
+  if (mutated !== undefined && mutated !== name) overwrite(join(path, mutated), files[mutated]!);
+  sample.mutated = name;
+  overwrite(join(path, name), bytes);
 }
 
 async function elementsOf(arrays: Readonly<Record<string, Lazy>>): Promise<Elements> {
@@ -335,15 +359,16 @@ async function elementsOf(arrays: Readonly<Record<string, Lazy>>): Promise<Eleme
 /** Whether a mutated file was read; false: it was refused as it should be. */
 async function survives(
   { load, errors, most }: Format,
-  { files, tells, path, wanted }: Prepared,
+  sample: Prepared,
   file: number,
   changes: readonly Change[],
 ): Promise<boolean> {
+  const { files, tells, path, wanted } = sample;
   const names = Object.keys(files);
   const name = names[file % names.length]!;
   const before = files[name]!;
   const after = changes.reduce(changed, before);
-  put(join(path, name), after);
+  overwriteOnly(sample, name, after);
   try {
     const found = await elementsOf(await load(path));
     const held = Object.values(found).reduce((sum, array) => sum + array.bytes.length, 0);
@@ -354,8 +379,6 @@ async function survives(
     const isOwn = error instanceof FileError && error.path.startsWith(path) && error.code !== undefined;
     if (isOwn || errors.some((type) => error instanceof type)) return false;
     throw error;
-  } finally {
-    put(join(path, name), before);
   }
 }
 
