@@ -56,6 +56,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::endProfile>(exports, "endProfile");
   add<weft::cpuInfo>(exports, "cpuInfo");
   add<weft::productWorkspace>(exports, "productWorkspace");
+  add<weft::routineWorkspace>(exports, "routineWorkspace");
   add<weft::hostMemory>(exports, "hostMemory");
   add<weft::limitMemory>(exports, "limitMemory");
   add<weft::memoryLimitOf>(exports, "memoryLimit");

@@ -86,6 +86,7 @@ export type { IndexList, TakeOptions } from './graph/indexing.js';
 export type { PadWidths } from './graph/masks.js';
 export type { Axes, ShapeArgument } from './graph/shape.js';
 export type { Range, Selector } from './graph/slicing.js';
+export type { SortOptions } from './graph/sorting.js';
 export type { NormOptions, NormOrder, StandardizeOptions } from './graph/statistics.js';
 export {
   ArgumentError,

@@ -200,6 +200,10 @@ Recordings::Places Issue::placesOf(const MatmulStep& step) const {
   return places;
 }
 
+void Issue::operator()(const RoutineStep&) {
+  throw Failure(FailureCode::internal, "a routine of the CPU reached a GPU");
+}
+
 void Issue::operator()(const ZeroStep& step) {
   const size_t byteLength = byteLengthOf(step.buffer);
   if (byteLength == 0) return;

@@ -45,6 +45,7 @@ class Issue {
   void operator()(const LaunchStep& step);
   void operator()(const MatmulStep& step);
   void operator()(const ZeroStep& step);
+  [[noreturn]] void operator()(const RoutineStep& step);
   void operator()(const TapeStep& step);
   void operator()(const TapePhaseStep& step);
   void operator()(const std::shared_ptr<const Sweep>& sweep);

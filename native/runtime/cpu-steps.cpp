@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "cpu/routines.h"
 #include "cpu/tape.h"
 #include "cpu/threads.h"
 #include "runtime/failure.h"
@@ -29,7 +30,8 @@ constexpr int64_t kMostRuns = 1 << 14;
 }
 
 recorder::Kind kindOf(const Step& step) {
-  if (std::holds_alternative<MatmulStep>(step)) return recorder::Kind::library;
+  if (std::holds_alternative<MatmulStep>(step) || std::holds_alternative<RoutineStep>(step))
+    return recorder::Kind::library;
   return std::holds_alternative<ZeroStep>(step) ? recorder::Kind::zero : recorder::Kind::kernel;
 }
 
@@ -38,6 +40,7 @@ std::string nameOf(const Step& step) {
   if (const auto* tape = std::get_if<TapeStep>(&step)) return tape->tape->name;
   if (const auto* phase = std::get_if<TapePhaseStep>(&step)) return phase->tape->name;
   if (const auto* product = std::get_if<MatmulStep>(&step)) return nameOf(*product);
+  if (const auto* routine = std::get_if<RoutineStep>(&step)) return routine->name;
   return {};
 }
 
@@ -51,6 +54,7 @@ void CpuSteps::run(const Step& step, TileCount* done) {
     void operator()(const TapePhaseStep& s) { steps.phase(s, {0, s.tape->slotCount()}); }
     void operator()(const MatmulStep& s) { steps.product(s, {{0, s.batch * s.m}, {0, s.n}, {0, s.k}}); }
     void operator()(const ZeroStep& s) { steps.zero(s); }
+    void operator()(const RoutineStep& s) { steps.routine(s, {0, s.units}); }
     void operator()(const LaunchStep&) { misplaced("a CUDA launch"); }
     void operator()(const std::shared_ptr<const Sweep>& s) { steps.sweep(*s); }
     void operator()(const std::shared_ptr<const Loop>& s) { steps.loop(*s, done); }
@@ -84,6 +88,7 @@ void CpuSteps::range(const Step& step, const SweepRange& range, int64_t tile) {
     void operator()(const TapePhaseStep& s) { steps.phase(s, {r.y0, r.y1}); }
     void operator()(const MatmulStep& s) { steps.product(s, {{r.x0, r.x1}, {r.y0, r.y1}, {r.z0, r.z1}}); }
     void operator()(const ZeroStep& s) { steps.zero(s); }
+    void operator()(const RoutineStep& s) { steps.routine(s, {r.x0, r.x1}); }
     void operator()(const LaunchStep&) { misplaced("a CUDA launch"); }
     void operator()(const std::shared_ptr<const Sweep>&) { misplaced("a sweep"); }
     void operator()(const std::shared_ptr<const Loop>&) { misplaced("a loop in a loop"); }
@@ -121,6 +126,20 @@ void CpuSteps::product(const MatmulStep& step, const cpu::MatmulPart& part) {
   if (step.workspace >= 0)
     workspace = {views[step.workspace].data, program_.buffers[step.workspace].byteLength};
   cpu::matmul(job, part, cpu::sharedPool(), cancel_, workspace);
+}
+
+void CpuSteps::routine(const RoutineStep& step, cpu::Range units) {
+  const auto addresses = [&](const std::vector<int>& buffers) {
+    std::vector<std::byte*> all;
+    for (const int buffer : buffers) all.push_back(views[buffer].data);
+    return all;
+  };
+  const std::vector<std::byte*> operands = addresses(step.operands);
+  const std::vector<std::byte*> results = addresses(step.results);
+  cpu::Workspace workspace;
+  if (step.workspace >= 0)
+    workspace = {views[step.workspace].data, program_.buffers[step.workspace].byteLength};
+  step.routine->run({step.numbers, operands, results, workspace}, units, cpu::sharedPool(), cancel_);
 }
 
 void CpuSteps::zero(const ZeroStep& step) {

@@ -47,6 +47,7 @@ class CpuSteps {
   void tape(const TapeStep& step, cpu::Range tiles);
   void phase(const TapePhaseStep& step, cpu::Range slots);
   void product(const MatmulStep& step, const cpu::MatmulPart& part);
+  void routine(const RoutineStep& step, cpu::Range units);
   void zero(const ZeroStep& step);
   void range(const Step& step, const SweepRange& range, int64_t tile);
   void loop(const Loop& loop, TileCount* done);

@@ -1,6 +1,7 @@
 #include "runtime/product-workspace.h"
 
 #include "cpu/cpu.h"
+#include "cpu/routines.h"
 #include "runtime/values.h"
 
 namespace weft {
@@ -15,6 +16,13 @@ cpu::Matrix readMatrix(const Napi::Object& product, const char* name) {
     return values::integer(operand.Get(field), std::string(name) + "." + field, -values::kMaxSafeInteger);
   };
   return {nullptr, stride("batchStride"), stride("rowStride"), stride("columnStride")};
+}
+
+Napi::Value valueOf(Napi::Env env, const cpu::WorkspaceNeed& need) {
+  Napi::Object result = Napi::Object::New(env);
+  result.Set("most", static_cast<double>(need.most));
+  result.Set("least", static_cast<double>(need.least));
+  return result;
 }
 
 }  // namespace
@@ -32,11 +40,18 @@ Napi::Value productWorkspace(const Napi::CallbackInfo& info) {
                         readMatrix(product, "a"),
                         readMatrix(product, "b"),
                         readMatrix(product, "c")};
-  const cpu::WorkspaceNeed need = cpu::workspaceOf(job, cpu::sharedPool());
-  Napi::Object result = Napi::Object::New(info.Env());
-  result.Set("most", static_cast<double>(need.most));
-  result.Set("least", static_cast<double>(need.least));
-  return result;
+  return valueOf(info.Env(), cpu::workspaceOf(job, cpu::sharedPool()));
+}
+
+Napi::Value routineWorkspace(const Napi::CallbackInfo& info) {
+  const Napi::Object spec = values::object(info[0], "routine");
+  const std::string name = values::text(spec.Get("name"), "name");
+  const cpu::Routine* const routine = cpu::findRoutine(name);
+  if (routine == nullptr) values::reject("name", "a routine of the CPU: " + name);
+  std::vector<int64_t> numbers;
+  const Napi::Array list = values::array(spec.Get("numbers"), "numbers");
+  for (uint32_t i = 0; i < list.Length(); i++) numbers.push_back(values::integer(list.Get(i), "numbers"));
+  return valueOf(info.Env(), routine->need(numbers, cpu::sharedPool()).workspace);
 }
 
 }  // namespace weft

@@ -9,4 +9,9 @@ namespace weft {
 // `product` has the fields of a step of kind `matmul`; its buffers are not looked at.
 Napi::Value productWorkspace(const Napi::CallbackInfo& info);
 
+// routineWorkspace(routine): { most: number, least: number }, bytes
+//
+// `routine` has the name and the numbers of a step of kind `routine`.
+Napi::Value routineWorkspace(const Napi::CallbackInfo& info);
+
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cpu/routines.h"
 #include "cpu/tape.h"
 #include "runtime/device.h"
 #include "runtime/loop.h"
@@ -205,6 +206,52 @@ Step readMatmul(const Napi::Object& entry, const std::string& field, const Progr
   return step;
 }
 
+Step readRoutine(const Napi::Object& entry, const std::string& field, const Program& program) {
+  if (!program.device->isHost()) reject(field + ".kind", "one a GPU runs, not a routine of the CPU");
+  RoutineStep step{};
+  step.name = values::text(entry.Get("name"), field + ".name");
+  step.routine = cpu::findRoutine(step.name);
+  if (step.routine == nullptr) reject(field + ".name", "a routine of the CPU: " + step.name);
+  const Napi::Array numbers = values::array(entry.Get("numbers"), field + ".numbers");
+  for (uint32_t i = 0; i < numbers.Length(); i++)
+    step.numbers.push_back(values::integer(numbers.Get(i), field + "." + item("numbers", i)));
+  cpu::RoutineNeed need;
+  try {
+    need = step.routine->need(step.numbers, cpu::sharedPool());
+  } catch (const std::invalid_argument& error) {
+    reject(field + ".numbers", error.what());
+  }
+  step.units = need.units;
+  const auto read = [&](const char* name, const std::vector<size_t>& bytes, bool isWritten) {
+    const std::string list = field + "." + name;
+    const Napi::Array given = values::array(entry.Get(name), list);
+    if (given.Length() != bytes.size()) reject(list, std::to_string(bytes.size()) + " buffers");
+    std::vector<int> buffers;
+    for (uint32_t i = 0; i < given.Length(); i++) {
+      const std::string one = item(list, i);
+      const int buffer = bufferIndex(given.Get(i), program, one);
+      if (program.buffers[buffer].byteLength < bytes[i])
+        reject(one, "of at least " + std::to_string(bytes[i]) + " bytes");
+      if (isWritten) checkWritable(buffer, program, one);
+      buffers.push_back(buffer);
+    }
+    return buffers;
+  };
+  step.operands = read("operands", need.operands, false);
+  step.results = read("results", need.results, true);
+  const Napi::Value workspace = entry.Get("workspace");
+  if (workspace.IsUndefined()) {
+    if (need.workspace.least > 0) reject(field + ".workspace", "a temporary");
+    return step;
+  }
+  step.workspace = bufferIndex(workspace, program, field + ".workspace");
+  const BufferSpec& spec = program.buffers[step.workspace];
+  if (spec.role != Role::temporary || spec.windowed || spec.byteLength < need.workspace.least)
+    reject(field + ".workspace",
+           "a temporary of at least " + std::to_string(need.workspace.least) + " bytes");
+  return step;
+}
+
 }  // namespace
 
 Step readStep(const Napi::Object& entry, const std::string& field, Program& program) {
@@ -214,10 +261,11 @@ Step readStep(const Napi::Object& entry, const std::string& field, Program& prog
   if (kind == "tapeFinish") return readTapePhase(entry, field, program, true);
   if (kind == "launch") return readLaunch(entry, field, program);
   if (kind == "matmul") return readMatmul(entry, field, program);
+  if (kind == "routine") return readRoutine(entry, field, program);
   if (kind == "sweep") return readSweep(entry, field, program, readStep);
   if (kind == "loop") return readLoop(entry, field, program, readStep);
   if (kind != "zero")
-    reject(field + ".kind", "tape, tapePhase, tapeFinish, launch, matmul, zero, sweep or loop");
+    reject(field + ".kind", "tape, tapePhase, tapeFinish, launch, matmul, routine, zero, sweep or loop");
   const ZeroStep step{bufferIndex(entry.Get("buffer"), program, field + ".buffer")};
   checkWritable(step.buffer, program, field + ".buffer");
   return step;

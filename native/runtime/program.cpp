@@ -105,7 +105,7 @@ void checkReadInBlocks(const Step& step, const Program& program, const std::stri
         reject(field, "a tape with one load, without bounds, of a buffer that is read in blocks");
     return;
   }
-  const bool isSimple = std::holds_alternative<MatmulStep>(step);
+  const bool isSimple = std::holds_alternative<MatmulStep>(step) || std::holds_alternative<RoutineStep>(step);
   const auto used = isSimple ? buffersOf(step) : program.inputs;
   if (std::any_of(used.begin(), used.end(), isOne))
     reject(field, "a tape beside buffers that are read in blocks");

@@ -17,6 +17,9 @@
 namespace weft {
 
 class Device;
+namespace cpu {
+struct Routine;
+}
 namespace cuda {
 struct ProgramCode;
 }
@@ -97,6 +100,17 @@ struct ZeroStep {
   int buffer;
 };
 
+// A routine of the CPU over whole buffers; see cpu/routines.h.
+struct RoutineStep {
+  const cpu::Routine* routine;
+  std::string name;
+  std::vector<int64_t> numbers;
+  std::vector<int> operands, results;
+  // The temporary that it may use besides, or -1.
+  int workspace = -1;
+  int64_t units = 0;
+};
+
 // A phase of a tape over slots of its reduced axes, or what finishes it.
 struct TapePhaseStep {
   std::shared_ptr<const cpu::Tape> tape;
@@ -110,7 +124,7 @@ struct TapePhaseStep {
 struct Sweep;  // sweep.h
 struct Loop;   // loop.h
 
-using Step = std::variant<TapeStep, LaunchStep, MatmulStep, ZeroStep, TapePhaseStep,
+using Step = std::variant<TapeStep, LaunchStep, MatmulStep, ZeroStep, TapePhaseStep, RoutineStep,
                           std::shared_ptr<const Sweep>, std::shared_ptr<const Loop>>;
 
 struct Program {

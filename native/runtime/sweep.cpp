@@ -144,6 +144,7 @@ class RangeRule {
     z_ = step.k;
   }
   void operator()(const ZeroStep&) { x_ = 1; }
+  void operator()(const RoutineStep& step) { x_ = step.units; }
   void operator()(const std::shared_ptr<const Sweep>&) {}
   void operator()(const std::shared_ptr<const Loop>&) {}
 
@@ -285,6 +286,12 @@ std::vector<int> buffersOf(const Step& step) {
       return all;
     }
     std::vector<int> operator()(const ZeroStep& s) { return {s.buffer}; }
+    std::vector<int> operator()(const RoutineStep& s) {
+      std::vector<int> all = s.operands;
+      all.insert(all.end(), s.results.begin(), s.results.end());
+      if (s.workspace >= 0) all.push_back(s.workspace);
+      return all;
+    }
     std::vector<int> operator()(const std::shared_ptr<const Sweep>&) { return {}; }
     std::vector<int> operator()(const std::shared_ptr<const Loop>& loop) {
       std::vector<int> all;

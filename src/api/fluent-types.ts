@@ -23,6 +23,7 @@ import type * as products from '../graph/products.js';
 import type { REDUCTIONS } from '../graph/reductions.js';
 import type { Axes } from '../graph/shape.js';
 import type * as slicing from '../graph/slicing.js';
+import type * as sorting from '../graph/sorting.js';
 import type * as statistics from '../graph/statistics.js';
 import type * as views from '../graph/views.js';
 import type { ArrayData, ShapedData } from '../host/host-array.js';
@@ -221,6 +222,14 @@ type ProductMethods<D extends DType> = {
   readonly [K in keyof typeof products]: ProductMethod<(typeof products)[K], D>;
 };
 type ProductFunctions = { readonly [K in keyof typeof products]: ProductFunction<(typeof products)[K]> };
+interface SortMethods<D extends DType> {
+  readonly sort: Method<typeof sorting.sort, D>;
+  readonly argsort: Method<typeof sorting.argsort, 'int64'>;
+}
+interface SortFunctions {
+  readonly sort: Free<typeof sorting.sort, 'same'>;
+  readonly argsort: Free<typeof sorting.argsort, 'int64'>;
+}
 type ViewMethods<Group, D extends DType> = { readonly [K in keyof Group]: Method<Group[K], D> };
 type ViewFunctions<Group> = { readonly [K in keyof Group]: Free<Group[K], 'same'> };
 type CompositeMethods<Group, D extends DType> = {
@@ -244,6 +253,7 @@ export interface Fluent<D extends DType>
     ViewMethods<typeof indexing, D>,
     ViewMethods<typeof masks, D>,
     ViewMethods<typeof slicing, D>,
+    SortMethods<D>,
     ViewMethods<typeof views, D>,
     ProductMethods<D> {}
 
@@ -258,5 +268,6 @@ export interface FreeFunctions
     ViewFunctions<typeof indexing>,
     ViewFunctions<typeof masks>,
     ViewFunctions<typeof slicing>,
+    SortFunctions,
     ViewFunctions<typeof views>,
     ProductFunctions {}

@@ -17,6 +17,7 @@ import { OP_NAMES, type OpName, opRow } from '../graph/ops.js';
 import * as products from '../graph/products.js';
 import { REDUCTION_NAMES, reduceBy } from '../graph/reducing.js';
 import * as slicing from '../graph/slicing.js';
+import * as sorting from '../graph/sorting.js';
 import * as statistics from '../graph/statistics.js';
 import * as views from '../graph/views.js';
 import { ignoreRejections } from '../host/refused-promises.js';
@@ -29,7 +30,16 @@ import type { Lazy } from './lazy.js';
  * Modules whose every export is a method and a free function: `(x: Expr, ...) => Expr`; products take two
  * arrays.
  */
-const GROUPS = { ...composites, ...indexing, ...masks, ...products, ...slicing, ...statistics, ...views };
+const GROUPS = {
+  ...composites,
+  ...indexing,
+  ...masks,
+  ...products,
+  ...slicing,
+  ...sorting,
+  ...statistics,
+  ...views,
+};
 
 type Groups = typeof GROUPS;
 

@@ -21,6 +21,13 @@ export const any = free.any;
 export const argmax = free.argmax;
 /** Index of the first smallest element; of the first NaN if there is one. */
 export const argmin = free.argmin;
+/**
+ * The int64 positions along an axis (the last one by default; null: in all, as one line) of the elements in
+ * ascending order, as NumPy's `argsort` with `stable=True`: equal elements keep their order, NaN is last.
+ * `{ descending: true }` gives the largest first, equal elements in their order still. Throws a
+ * RangeArgumentError for an axis that is not there.
+ */
+export const argsort = free.argsort;
 /** Inverse sine, in radians. */
 export const asin = free.asin;
 /** Inverse hyperbolic sine. */
@@ -283,6 +290,13 @@ export const slice = free.slice;
 export const softmax = free.softmax;
 /** log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-|x|)): without overflow, and exact far from 0. */
 export const softplus = free.softplus;
+/**
+ * The elements along an axis (the last one by default; null: all, as one line) in ascending order, NaN last,
+ * as NumPy's `sort`. Complex numbers are in the order of their real, then their imaginary parts. `{ descending:
+ * true }` gives the largest first. Of equal elements, -0 is less than 0. Throws a RangeArgumentError for an
+ * axis that is not there.
+ */
+export const sort = free.sort;
 /** Square root. */
 export const sqrt = free.sqrt;
 /** The square of each element. */

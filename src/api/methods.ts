@@ -23,6 +23,13 @@ export interface Methods<D extends DType> {
   readonly argmax: Fluent<D>['argmax'];
   /** Index of the first smallest element; of the first NaN if there is one. */
   readonly argmin: Fluent<D>['argmin'];
+  /**
+   * The int64 positions along an axis (the last one by default; null: in all, as one line) of the elements in
+   * ascending order, as NumPy's `argsort` with `stable=True`: equal elements keep their order, NaN is last.
+   * `{ descending: true }` gives the largest first, equal elements in their order still. Throws a
+   * RangeArgumentError for an axis that is not there.
+   */
+  readonly argsort: Fluent<D>['argsort'];
   /** Inverse sine, in radians. */
   readonly asin: Fluent<D>['asin'];
   /** Inverse hyperbolic sine. */
@@ -285,6 +292,13 @@ export interface Methods<D extends DType> {
   readonly softmax: Fluent<D>['softmax'];
   /** log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-|x|)): without overflow, and exact far from 0. */
   readonly softplus: Fluent<D>['softplus'];
+  /**
+   * The elements along an axis (the last one by default; null: all, as one line) in ascending order, NaN last,
+   * as NumPy's `sort`. Complex numbers are in the order of their real, then their imaginary parts. `{ descending:
+   * true }` gives the largest first. Of equal elements, -0 is less than 0. Throws a RangeArgumentError for an
+   * axis that is not there.
+   */
+  readonly sort: Fluent<D>['sort'];
   /** Square root. */
   readonly sqrt: Fluent<D>['sqrt'];
   /** The square of each element. */

@@ -9,6 +9,7 @@
 import type { DType, Scalar } from './dtype.js';
 import type { OpName } from './ops.js';
 import type { ReductionName } from './reductions.js';
+import type { RoutineName } from './routines.js';
 
 /** The size along each axis. */
 export type Shape = readonly number[];
@@ -246,6 +247,16 @@ export type NodeData =
    * indices. Every index reads an element of the axis: `mode` says which, where it is out of range.
    */
   | { readonly kind: 'gather'; readonly axis: number; readonly mode: IndexMode }
+  /**
+   * Result number `result` of a routine over the inputs, which `routines.ts` describes. The nodes of one call
+   * differ in nothing else.
+   */
+  | {
+      readonly kind: 'call';
+      readonly routine: RoutineName;
+      readonly parameters: readonly number[];
+      readonly result: number;
+    }
   /**
    * One result of a loop: state number `result` after its last step, or, with `every`, the states after every
    * so many steps along a new first axis. The inputs are the states before the first step, then what the body

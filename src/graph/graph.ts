@@ -117,6 +117,10 @@ export function nodeFrom(
       return { kind: data.kind, axis: data.axis, mode: data.mode, dtype, shape, id, inputs };
     case 'contract':
       return { kind: data.kind, labels: data.labels, output: data.output, dtype, shape, id, inputs };
+    case 'call': {
+      const { kind, routine, parameters, result } = data;
+      return { kind, routine, parameters, result, dtype, shape, id, inputs };
+    }
     case 'loop':
       return { kind: data.kind, loop: data.loop, result: data.result, dtype, shape, id, inputs };
   }

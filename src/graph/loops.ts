@@ -230,6 +230,7 @@ class Closure {
       case 'reduce':
       case 'contract':
       case 'gather':
+      case 'call':
       case 'loop':
         return 'captured';
       case 'view':

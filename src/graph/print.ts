@@ -64,6 +64,8 @@ export function formatNodeData(node: GraphNodeData): string {
       return `gather along ${node.axis}${node.mode === 'raise' ? '' : ` ${node.mode}`}`;
     case 'contract':
       return `contract ${formatSubscripts(node.labels, node.output)}`;
+    case 'call':
+      return `${node.routine}(${node.parameters.join(' ')}), result ${node.result}`;
     case 'loop':
       return `loop ${formatCount(node.loop)}, state ${node.result}`;
     default:

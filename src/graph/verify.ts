@@ -14,6 +14,7 @@ import {
 import { opRow } from './ops.js';
 import { printNode } from './print.js';
 import { reductionRow } from './reductions.js';
+import { routineRow } from './routines.js';
 
 export function verify(graph: Graph): void {
   for (const id of topologicalOrder(graph)) {
@@ -83,6 +84,11 @@ function problemOf(node: GraphNode, inputs: readonly GraphNode[]): string | unde
       return node.output.map((label) => sizes.get(label)).join() === node.shape.join()
         ? undefined
         : 'wrong shape';
+    }
+    case 'call': {
+      const wanted = routineRow(node.routine).results(inputs, node.parameters)[node.result];
+      const isAsWanted = wanted?.dtype === node.dtype && wanted.shape.join() === node.shape.join();
+      return isAsWanted ? undefined : "not the routine's result";
     }
     case 'loop':
       return loopProblem(node, inputs);

@@ -50,6 +50,7 @@ function ownExactness(node: Expr): Exactness {
     case 'view':
     case 'cast':
     case 'gather':
+    case 'call':
       return 'everywhere';
     case 'map': {
       const compute = node.inputs[node.inputs.length - 1]!.dtype;

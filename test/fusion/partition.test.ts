@@ -10,7 +10,7 @@ import { array, kept, namesOf, partitionOf, softmax } from '../support/graphs.js
 const names = (...outputs: Parameters<typeof partitionOf>[0][number][]): string[] =>
   namesOf(partitionOf(outputs).steps);
 
-const sizeOfCall = (step: FusedStep): readonly number[] => (step.kind === 'call' ? step.node.shape : []);
+const sizeOfCall = (step: FusedStep): readonly number[] => (step.kind === 'call' ? step.nodes[0]!.shape : []);
 
 describe('partition', () => {
   it('fuses a chain of maps into one kernel', () => {

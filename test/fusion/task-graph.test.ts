@@ -6,7 +6,7 @@ import { TaskGraph, TaskNode } from '../../src/fusion/partition/task-graph.js';
 /** A graph in which task k writes buffer k and reads those of earlier tasks. */
 function graphOf(reads: readonly (readonly number[])[]): { graph: TaskGraph; tasks: TaskNode[] } {
   const graph = new TaskGraph();
-  const tasks = reads.map((list, k) => new TaskNode(undefined, { node: [], reads: list, writes: [k] }));
+  const tasks = reads.map((list, k) => new TaskNode(undefined, { nodes: [], reads: list, writes: [k] }));
   for (const task of tasks) graph.add(task);
   return { graph, tasks };
 }

@@ -5,7 +5,7 @@
  * The conformance suite takes it for a device called `interpreted`.
  */
 
-import type { MatmulStep, MatrixOperand } from '../../src/exec/calls/call.js';
+import type { MatmulStep, MatrixOperand, RoutineStep } from '../../src/exec/calls/call.js';
 import type { LoopStep, Plan, Step } from '../../src/exec/plan/plan.js';
 import { planPartition } from '../../src/exec/plan/plan-graph.js';
 import type { Access, Affine, Bound, Instruction, Kernel } from '../../src/fusion/kernel/kernel.js';
@@ -18,6 +18,7 @@ import type { Expr, TypedArray } from '../../src/graph/expr.js';
 import { allocate, elementAt, type HostArray, indices, over, setElement, sizeOf } from './host.js';
 import { scalarOp } from './reference.js';
 import { reduceValues } from './reference-reduce.js';
+import { routineValues } from './reference-routines.js';
 import { castScalar, zeroOf } from './scalar.js';
 
 /** What memory holds before it is written: no ordinary value. */
@@ -67,10 +68,28 @@ function runStep(step: Step, memory: Bytes[]): void {
       step.kernel,
       step.buffers.map((buffer) => memory[buffer]!),
     );
-  else if (step.kind === 'call') multiply(step, memory);
-  else if (step.kind === 'loop') runLoop(step, memory);
+  else if (step.kind === 'call') {
+    if (step.call === 'matmul') multiply(step, memory);
+    else runRoutine(step, memory);
+  } else if (step.kind === 'loop') runLoop(step, memory);
   else throw new TypeError(`the plan interpreter runs no ${step.kind}`);
 }
+
+function runRoutine({ call, parameters, operands, results }: RoutineStep, memory: Bytes[]): void {
+  const { buffer, dtype, shape } = operands[0]!;
+  const read = viewOf(memory[buffer]!, dtype, shape);
+  const values = Array.from({ length: sizeOf(shape) }, (_, k) => elementAt(dtype, read, k));
+  const made = routineValues(call, parameters, shape, values);
+  for (const [k, result] of results.entries()) {
+    const written = viewOf(memory[result.buffer]!, result.dtype, result.shape);
+    made[k]!.forEach((value, at) => {
+      setElement(result.dtype, written, at, value);
+    });
+  }
+}
+
+const viewOf = ({ buffer, byteOffset }: Bytes, dtype: DType, shape: readonly number[]): TypedArray =>
+  over(dtype, buffer, byteOffset, sizeOf(shape));
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Bytes): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);

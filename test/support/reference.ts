@@ -13,6 +13,7 @@ import { COMPLEX_OPS } from './reference-complex.js';
 import { BOOLEAN_OPS, INTEGER_OPS } from './reference-integer.js';
 import { REAL_OPS } from './reference-real.js';
 import { reduceValues } from './reference-reduce.js';
+import { routineValues } from './reference-routines.js';
 import { castScalar, isComplexValue, roundFloat, zeroOf } from './scalar.js';
 
 /** Elements in C order. */
@@ -70,6 +71,10 @@ function evaluateNode(node: Expr, inputs: readonly Values[], args: readonly Valu
       return gatherValues(node, inputs);
     case 'contract':
       return contract(node, inputs);
+    case 'call': {
+      const [{ shape }] = node.inputs as [Expr];
+      return routineValues(node.routine, node.parameters, shape, inputs[0]!)[node.result]!;
+    }
     case 'loop':
       return loopValues(node, inputs);
   }

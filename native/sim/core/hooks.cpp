@@ -76,7 +76,8 @@ void settle(Address address, size_t byteLength, bool write) {
 void accessOther(uintptr_t address, size_t byteLength, bool write) {
   for (SharedMemory* shared : {&running.staticShared, &running.dynamicShared}) {
     if (!shared->contains(address)) continue;
-    const char* hazard = shared->access(address, byteLength, write, running.thread(), running.epochs);
+    const SharedUser user{running.current, running.warpBarriers[running.current]};
+    const char* hazard = shared->access(address, byteLength, write, user, running.epochs);
     if (hazard != nullptr) running.mistake(hazard);
     return;
   }
@@ -158,6 +159,22 @@ WEFT_SIM_HOOK unsigned long long weft_sim_shuffle(unsigned mask, unsigned long l
   running.slots[turn * size_t{running.threadCount} + thread] = value;
   running.wait(Wait::warp);
   return running.slots[turn * size_t{running.threadCount} + thread / kWarp * kWarp + source % kWarp];
+}
+WEFT_SIM_HOOK unsigned weft_sim_ballot(unsigned mask, bool holds) {
+  using weft::sim::kWarp;
+  if (mask != 0xffffffffU) running.stop(weft::sim::kLaunchFailed, "a ballot of a part of a warp");
+  const unsigned thread = running.current;
+  const size_t turn = running.turns[thread]++ % 2 * size_t{running.threadCount};
+  running.slots[turn + thread] = holds ? 1 : 0;
+  running.wait(Wait::warp);
+  unsigned bits = 0;
+  for (unsigned lane = 0; lane < kWarp; lane++)
+    bits |= static_cast<unsigned>(running.slots[turn + thread / kWarp * kWarp + lane]) << lane;
+  return bits;
+}
+WEFT_SIM_HOOK void weft_sim_warp_barrier() {
+  running.warpBarriers[running.current]++;
+  running.wait(Wait::warp);
 }
 WEFT_SIM_HOOK unsigned weft_sim_lane() { return running.current % weft::sim::kWarp; }
 

@@ -136,6 +136,7 @@ void prepare(const LaunchSpec& spec, void** arguments, DeviceMemory& memory) {
   running.threads.assign(running.threadCount, Thread{});
   running.slots.resize(2 * size_t{running.threadCount});
   running.turns.assign(running.threadCount, 0);
+  running.warpBarriers.assign(running.threadCount, 0);
   running.memory = &memory;
   running.base = memory.base();
   running.span = memory.span();

@@ -35,6 +35,8 @@ struct Running {
   // before another has read.
   std::vector<uint64_t> slots;
   std::vector<uint8_t> turns;
+  // Barriers of its warp that each thread has passed.
+  std::vector<uint32_t> warpBarriers;
 
   DeviceMemory* memory = nullptr;
   // The memory's, at hand for each access.

@@ -1,6 +1,8 @@
-// SharedMemory: a block's shared memory: poisoned before each block, and each byte's uses watched (uses.h).
+// SharedMemory: a block's shared memory: poisoned before each block, and each byte's uses watched.
 //
-// A byte that is read before any thread of the block wrote it is a mistake too.
+// A byte that one thread writes and another reads or writes is a hazard unless a barrier lies between: of the
+// block (an epoch, see uses.h), or of their warp. A byte that is read before any thread of the block wrote it
+// is a mistake too.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -8,6 +10,12 @@
 #include "core/uses.h"
 
 namespace weft::sim {
+
+// A thread of the block now, and the barriers of its warp that it has passed.
+struct SharedUser {
+  uint32_t thread = 0;
+  uint32_t warpBarriers = 0;
+};
 
 class SharedMemory {
  public:
@@ -19,12 +27,24 @@ class SharedMemory {
   char* begin() const { return reinterpret_cast<char*>(begin_); }
   bool contains(uintptr_t address) const { return address - begin_ < byteLength_; }
   // Why this access, which begins inside, is a mistake; null: it is none.
-  const char* access(uintptr_t address, size_t byteLength, bool write, uint32_t thread, const Epochs& epochs);
+  const char* access(uintptr_t address, size_t byteLength, bool write, SharedUser user, const Epochs& epochs);
 
  private:
+  struct Access {
+    uint32_t epoch = 0;
+    SharedUser user;
+  };
+  // The last write, and two reads since: where warps differ, of two of them, so that every writer that
+  // collides with some read collides with one of these.
+  struct Accesses {
+    Access write, read, otherRead;
+  };
+  static bool collides(const Access& earlier, const Access& now, const Epochs& epochs);
+  static Hazard note(Accesses& byte, const Access& now, bool write, const Epochs& epochs);
+
   uintptr_t begin_ = 0;
   size_t byteLength_ = 0;
-  std::vector<Uses> bytes_;
+  std::vector<Accesses> bytes_;
 };
 
 }  // namespace weft::sim

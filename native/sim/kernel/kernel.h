@@ -19,8 +19,10 @@ struct uint3 {
 extern "C" {
 const uint3* weft_sim_place(int which);
 void weft_sim_barrier();
+void weft_sim_warp_barrier();
 void* weft_sim_dynamic_shared();
 unsigned long long weft_sim_shuffle(unsigned mask, unsigned long long value, unsigned source);
+unsigned weft_sim_ballot(unsigned mask, bool holds);
 unsigned weft_sim_lane();
 unsigned long long weft_sim_globaltimer();
 }
@@ -61,6 +63,10 @@ inline int __all_sync(unsigned mask, int holds) {
   for (int lanes = 16; lanes > 0; lanes /= 2) all &= __shfl_xor_sync(mask, all, lanes);
   return (int)all;
 }
+
+inline unsigned __ballot_sync(unsigned mask, int holds) { return weft_sim_ballot(mask, holds != 0); }
+inline void __syncwarp() { weft_sim_warp_barrier(); }
+inline int __popc(unsigned a) { return __builtin_popcount(a); }
 
 // C's functions for double and, with an f, for float; CUDA overloads the plain name for both.
 #define WEFT_SIM_UNARY(name)       \

@@ -2,8 +2,9 @@
  * CallRow: all that planning, cutting, issuing and printing ask of a call. A routine is a row of `table.ts`,
  * a form of its data in `call.ts` and the file that implements the row; nothing else names it.
  */
-import type { GraphNode } from '../../graph/graph.js';
-import type { StepSpec } from '../native/native-types.js';
+import type { CallNode } from '../../fusion/partition/task-graph.js';
+import type { ArrayType } from '../../graph/routines.js';
+import type { LaunchArgument, StepSpec } from '../native/native-types.js';
 import type { BytePitches, Cut } from '../tiles/sweep-cuts.js';
 import type { NoFit, SizedSweep, SlotRules } from '../tiles/sweep-slots.js';
 import type { SweptTask } from '../tiles/sweep-windows.js';
@@ -30,12 +31,31 @@ export interface CallForm {
   readonly repeats: boolean;
 }
 
+/** Kernels that compute a call, as CUDA C and its launches in order. */
+export interface CallKernels {
+  readonly source: string;
+  readonly launches: readonly CallLaunch[];
+}
+
+/**
+ * A launch of a call's kernels. Of a call in units, it is for one unit, or it has as many blocks along x for
+ * each unit, in their order.
+ */
+export interface CallLaunch {
+  readonly function: string;
+  readonly blocks: number;
+  readonly threads: number;
+  /** Buffers are the plan's. */
+  readonly args: readonly LaunchArgument[];
+  readonly unit?: number;
+}
+
 export interface CallRow<Step extends CallStep> {
-  /** The step of a node whose operands lie there; the result is whole, in C order. */
+  /** The step of nodes whose operands lie there; results are whole, in C order. */
   readonly draft: (
-    node: GraphNode,
-    operands: readonly { readonly shape: readonly number[]; readonly place: PlacedOperand }[],
-    result: number,
+    nodes: readonly CallNode[],
+    operands: readonly (ArrayType & { readonly place: PlacedOperand })[],
+    results: readonly (ArrayType & { readonly buffer: number })[],
   ) => Step;
   /** Buffers that it reads, and those that it writes, each as often as it names them. */
   readonly buffersOf: (step: Step) => {
@@ -63,8 +83,10 @@ export interface CallRow<Step extends CallStep> {
    * apart.
    */
   readonly inSlots: (step: Step, pitches: BytePitches, inSlot: BytePitches) => Step;
-  /** Its step in a native program, the same on every device. */
+  /** Its step in a native program: on the CPU, and on a GPU where there is no `kernels`. */
   readonly spec: (step: Step) => Exclude<StepSpec, { kind: 'sweep' }>;
+  /** On a GPU, the kernels of Weft's own that compute it. */
+  readonly kernels?: (step: Step) => CallKernels;
   /** One line, without its buffers. */
   readonly print: (step: Step) => string;
   readonly explain: (step: Step, device: string) => CallText;

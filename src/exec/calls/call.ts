@@ -3,6 +3,7 @@
  * that looks into one is in its row (`call-row.ts`, `table.ts`).
  */
 import type { DType } from '../../graph/dtype.js';
+import type { ArrayType, RoutineName } from '../../graph/routines.js';
 
 interface CallBase {
   readonly kind: 'call';
@@ -38,7 +39,20 @@ export interface MatmulStep extends CallBase {
   readonly c: MatrixOperand;
 }
 
-export type CallStep = MatmulStep;
+/** An array in C order, at the beginning of a plan's buffer. */
+export interface PlacedArray extends ArrayType {
+  readonly buffer: number;
+}
+
+/** A routine of `graph/routines.ts`. */
+export interface RoutineStep extends CallBase {
+  readonly call: RoutineName;
+  readonly parameters: readonly number[];
+  readonly operands: readonly PlacedArray[];
+  readonly results: readonly PlacedArray[];
+}
+
+export type CallStep = MatmulStep | RoutineStep;
 export type CallName = CallStep['call'];
 
 /** Bytes that a call uses besides its operands and its results, and the least that it can do with. */

@@ -16,12 +16,13 @@ import { matmulCuts } from './matmul-cuts.js';
 import { canRunByPanels, inSlots, sizePanels } from './matmul-panels.js';
 
 export const MATMUL: CallRow<MatmulStep> = {
-  draft: (node, [left, right], result) => {
-    if (left === undefined || right === undefined) throw new InternalError('a product of less than two');
+  draft: ([node], [left, right], [result]) => {
+    if (node === undefined || left === undefined || right === undefined || result === undefined)
+      throw new InternalError('a product of less than two');
     const [batch, m, n] = node.shape as readonly [number, number, number];
     const a = matrixOf(left.place);
     const b = matrixOf(right.place);
-    const c = { buffer: result, offset: 0, batchStride: m * n, rowStride: n, columnStride: 1 };
+    const c = { buffer: result.buffer, offset: 0, batchStride: m * n, rowStride: n, columnStride: 1 };
     const k = left.shape[2]!;
     return { kind: 'call', call: 'matmul', dtype: node.dtype, m, n, k, batch, a, b, c, nodes: [node.id] };
   },

@@ -1,17 +1,23 @@
 /**
  * The table of calls: what libraries and routines of Weft's own do as a whole, a row each (`call-row.ts`).
  */
-import type { CallName, CallStep } from './call.js';
+import type { CallNode } from '../../fusion/partition/task-graph.js';
+import type { RoutineName } from '../../graph/routines.js';
+import type { CallStep, MatmulStep, RoutineStep } from './call.js';
 import type { CallRow } from './call-row.js';
 import { MATMUL } from './matmul.js';
+import { ARGSORT, SORT } from './sort.js';
 
-type Rows = { readonly [Name in CallName]: CallRow<Extract<CallStep, { readonly call: Name }>> };
+type Rows = { readonly matmul: CallRow<MatmulStep> } & {
+  readonly [Name in RoutineName]: CallRow<RoutineStep>;
+};
 
-export const CALLS: Rows = { matmul: MATMUL };
+export const CALLS: Rows = { matmul: MATMUL, sort: SORT, argsort: ARGSORT };
 
 /** The row of a step. */
 export const callRow = <Step extends CallStep>({ call }: Step): CallRow<Step> =>
   CALLS[call] as unknown as CallRow<Step>;
 
-/** The call that computes a node of the graph. */
-export const callOf = { contract: 'matmul' } as const satisfies Readonly<Record<string, CallName>>;
+/** The row that computes nodes of the graph. */
+export const rowOf = ([node]: readonly CallNode[]): CallRow<CallStep> =>
+  CALLS[node!.kind === 'call' ? node!.routine : 'matmul'] as unknown as CallRow<CallStep>;

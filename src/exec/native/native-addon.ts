@@ -39,6 +39,7 @@ import type {
   ProductSpec,
   ProgramSpec,
   RawTimeline,
+  RoutineSpec,
   StagingLimits,
 } from './native-types.js';
 
@@ -79,6 +80,7 @@ interface Addon {
   endProfile(): Promise<RawTimeline>;
   cpuInfo(): CpuInfo;
   productWorkspace(product: ProductSpec): WorkspaceNeed;
+  routineWorkspace(routine: RoutineSpec): WorkspaceNeed;
   hostMemory(): HostMemory;
   limitMemory(device: string | undefined, bytes: number, share: number, isSetting: boolean): void;
   memoryLimit(device: string, total: number): number;

@@ -44,6 +44,7 @@ export type LaunchArgument =
   | { readonly done: true };
 
 export type StepSpec =
+  | RoutineSpec
   | { readonly kind: 'tape'; readonly tape: TapeSpec; readonly buffers: readonly number[] }
   | {
       readonly kind: 'launch';
@@ -92,6 +93,16 @@ export type StepSpec =
     }
   | LoopSpec
   | SweepSpec;
+
+/** A routine of Weft's own on the CPU (`native/cpu/routines.h`), which knows what its numbers are. */
+export interface RoutineSpec {
+  readonly kind: 'routine';
+  readonly name: string;
+  readonly numbers: readonly number[];
+  readonly operands: readonly number[];
+  readonly results: readonly number[];
+  readonly workspace: number | undefined;
+}
 
 /** A matrix product. */
 export type ProductSpec = Extract<StepSpec, { kind: 'matmul' }>;

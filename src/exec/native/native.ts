@@ -15,6 +15,7 @@ import type {
   MemoryReport,
   ProductSpec,
   RawTimeline,
+  RoutineSpec,
   StagingLimits,
 } from './native-types.js';
 
@@ -61,6 +62,10 @@ export const cpuInfo = (): CpuInfo => guarded(() => addon().cpuInfo());
 /** What a matrix product on the CPU uses besides its operands and its result. */
 export const productWorkspace = (product: ProductSpec): WorkspaceNeed =>
   guarded(() => addon().productWorkspace(product));
+
+/** The workspace of a routine on the CPU. */
+export const routineWorkspace = (routine: RoutineSpec): WorkspaceNeed =>
+  guarded(() => addon().routineWorkspace(routine));
 
 /**
  * The most memory of a device, which has `total` bytes, that the process may hold; Infinity: there is no

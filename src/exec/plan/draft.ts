@@ -17,10 +17,11 @@ import { type FusedStep, type Partition, storedNode } from '../../fusion/partiti
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import { type Graph, type GraphLoop, type GraphNodeOf, nodeOf, sizeOfShape } from '../../graph/graph.js';
+import { routineRow } from '../../graph/routines.js';
 import { InternalError } from '../../host/errors.js';
 import type { CallStep } from '../calls/call.js';
 import type { PlacedOperand } from '../calls/call-row.js';
-import { CALLS, callOf } from '../calls/table.js';
+import { rowOf } from '../calls/table.js';
 import { type LoopNeeds, loopRuns } from './loop-runs.js';
 import type { KernelStep, LoopState, LoopStep, PlanBuffer, Step, SweepStep } from './plan.js';
 
@@ -156,13 +157,19 @@ class Drafter {
     });
   }
 
-  #call({ node, operands }: FusedOf<'call'>, scope: Scope): CallStep {
-    const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
-    const given = operands.map((operand, k) => ({
-      shape: nodeOf(scope.graph, node.inputs[k]!).shape,
-      place: this.#operand(operand, scope),
-    }));
-    return CALLS[callOf[node.kind]].draft(node, given, this.#buffer(nodeBufferKey(node.id), bytes, scope));
+  #call({ nodes, operands }: FusedOf<'call'>, scope: Scope): CallStep {
+    const node = nodes[0]!;
+    const given = operands.map((operand, k) => {
+      const { dtype, shape } = nodeOf(scope.graph, node.inputs[k]!);
+      return { dtype, shape, place: this.#operand(operand, scope) };
+    });
+    const types = node.kind === 'call' ? routineRow(node.routine).results(given, node.parameters) : [node];
+    const results = types.map(({ dtype, shape }, k) => {
+      const wanted = nodes.find((each) => each.kind !== 'call' || each.result === k);
+      const key = wanted === undefined ? `result ${k} of node ${node.id}` : nodeBufferKey(wanted.id);
+      return { dtype, shape, buffer: this.#buffer(key, sizeOfShape(shape) * byteLengthOf(dtype), scope) };
+    });
+    return rowOf(nodes).draft(nodes, given, results);
   }
 
   #operand({ key, node: id, offset, strides }: Operand, scope: Scope): PlacedOperand {

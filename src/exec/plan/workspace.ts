@@ -54,8 +54,9 @@ const differentCalls = (steps: readonly Step[]): Iterable<CallStep> =>
   new Map(steps.flatMap(callsOf).map((call) => [`${call.call} ${callRow(call).keyOf(call)}`, call])).values();
 
 /** The calls of a step, those in loops among them. */
-function callsOf(step: Step): CallStep[] {
+export function callsOf(step: Step): CallStep[] {
   if (step.kind === 'loop') return step.body.flatMap(callsOf);
+  if (step.kind === 'sweep') return step.body.flatMap((part) => callsOf(part.step));
   return step.kind === 'call' ? [step] : [];
 }
 

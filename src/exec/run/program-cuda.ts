@@ -17,7 +17,8 @@ import { cudaWorks } from '../../codegen/cuts/cuda-work.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { expected, ShapeError } from '../../host/errors.js';
-import type { StepCost } from '../calls/call.js';
+import type { CallStep, StepCost } from '../calls/call.js';
+import type { CallLaunch } from '../calls/call-row.js';
 import { callRow } from '../calls/table.js';
 import {
   type CudaDeviceInfo,
@@ -29,6 +30,7 @@ import {
   type SweepSpec,
   stagingLimits,
 } from '../native/native.js';
+import { RANGE_FIELDS } from '../native/native-types.js';
 import { timed } from '../native/recorder.js';
 import { cudaBlockBytes, hostBlockBytes } from '../plan/block-bytes.js';
 import { hasConditionalNodes, recordsOf } from '../plan/loop-records.js';
@@ -44,6 +46,7 @@ import {
   sweepsOf,
 } from '../plan/plan.js';
 import type { DeviceNeeds, Place } from '../plan/plan-graph.js';
+import { callsOf } from '../plan/workspace.js';
 import { debug } from './debug.js';
 import { loadImage } from './kernel-cache.js';
 import { bufferSpecs, joinedRanges, loopSpec } from './program-cpu.js';
@@ -200,6 +203,7 @@ export async function cudaProgram(plan: Plan, device: string, hostBudget?: numbe
   const position = new Map<string, number>(); // source → image
   for (const step of plan.steps) {
     const sources = kernelsOf(step).map((kernel) => cudaOf(kernel, limits).source);
+    sources.push(...callsOf(step).flatMap((call) => callRow(call).kernels?.(call).source ?? []));
     if (recordsOf(step).length > 0) sources.push(LOOP_CHECK);
     for (const source of sources) if (!position.has(source)) position.set(source, position.size);
   }
@@ -226,7 +230,8 @@ export async function cudaProgram(plan: Plan, device: string, hostBudget?: numbe
 export function graphSizes(plan: Plan, device: string): number[] {
   const limits = limitsOf(device);
   const counts = plan.steps.map((step): number => {
-    if (step.kind === 'sweep' || step.kind === 'loop' || step.kind === 'call') return 1;
+    if (step.kind === 'sweep' || step.kind === 'loop') return 1;
+    if (step.kind === 'call') return callRow(step).kernels?.(step).launches.length ?? 1;
     const { scratch, launches } = cudaOf(step.kernel, limits);
     if (step.kind === 'finish') return launches.length - PARTIAL_LAUNCHES;
     return launches.length + scratch.filter((buffer) => buffer.zeroed).length;
@@ -248,7 +253,7 @@ function stepSpecs(step: Step, images: Images): StepSpec[] {
 
 /** The launches of a step; of a kernel that is cut into phases, all of its launches. */
 function launchSpecs(step: Exclude<Step, SweepStep>, images: Images): Exclude<StepSpec, SweepSpec>[] {
-  if (step.kind === 'call') return [callRow(step).spec(step)];
+  if (step.kind === 'call') return callSpecs(step, images);
   if (step.kind === 'loop') {
     const spec = loopSpec(step, (part) => stepSpecs(part, images));
     const { record } = step;
@@ -274,6 +279,37 @@ function launchSpecs(step: Exclude<Step, SweepStep>, images: Images): Exclude<St
   return [...zeroed, ...launches];
 }
 
+/** A call as its kernels' launches, or as one step of a library. */
+function callSpecs(step: CallStep, images: Images): Exclude<StepSpec, SweepSpec>[] {
+  const { kernels, spec } = callRow(step);
+  if (kernels === undefined) return [spec(step)];
+  const { source, launches } = kernels(step);
+  const image = images.position.get(source)!;
+  return launches.map(({ function: name, blocks, threads, args }) => ({
+    kind: 'launch',
+    image,
+    function: name,
+    grid: [blocks, 1, 1],
+    block: [threads, 1, 1],
+    sharedByteLength: 0,
+    args,
+  }));
+}
+
+/** The blocks of a call's launch that tiles run, from the units that they run: see `CallLaunch`. */
+function blockRanges(step: CallStep, { blocks, unit }: CallLaunch, units: Float64Array): Float64Array {
+  const [form] = callRow(step).forms(step);
+  const perUnit = unit === undefined ? blocks / (form?.cut.units ?? 1) : blocks;
+  const ranges = new Float64Array(units.length);
+  for (let at = 0; at < units.length; at += RANGE_FIELDS) {
+    const [first, last] = [units[at]!, units[at + 1]!];
+    const isRun = unit === undefined || (unit >= first && unit < last);
+    const own = unit === undefined ? [first * perUnit, last * perUnit] : [0, isRun ? perUnit : 0];
+    ranges.set([...own, 0, own[1]! > own[0]! ? 1 : 0], at);
+  }
+  return ranges;
+}
+
 /** Of a reduction in slots, the first launch leaves partial results and the others finish them. */
 const PARTIAL_LAUNCHES = 1;
 
@@ -281,6 +317,9 @@ function sweepSpec(sweep: SweepStep, images: Images): SweepSpec {
   const body = sweep.body.flatMap(({ step, ranges }) => {
     const launches = launchSpecs(step, images).filter(({ kind }) => kind !== 'zero');
     if (step.kind === 'loop') return [{ step: launches[0]!, ranges: joinedRanges(ranges) }];
+    const own = step.kind === 'call' ? callRow(step).kernels?.(step).launches : undefined;
+    if (step.kind === 'call' && own !== undefined)
+      return own.map((launch, k) => ({ step: launches[k]!, ranges: blockRanges(step, launch, ranges[0]!) }));
     return ranges.map((table, k) => ({ step: launches[k]!, ranges: table }));
   });
   return { kind: 'sweep', tiles: sweep.tiles, claims: sweep.claims, buffers: sweep.windows, body };

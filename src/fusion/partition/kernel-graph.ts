@@ -2,22 +2,20 @@
  * Merges the kernels of a task graph: producers into what reads them, then kernels that read the same array;
  * and says why the others stay apart. Called by `partition.ts`.
  */
-import type { GraphNodeOf } from '../../graph/graph.js';
 import { type BufferKey, bufferName } from './buffer-key.js';
 import type { FusedKernel } from './fused-kernel.js';
 import type { Keeps, Merge, Reason } from './join.js';
 import { join, mergeHorizontally, mergeVertically } from './merge.js';
 import type { GrowingKernel } from './mutable-kernel.js';
 import { MAX_MERGED } from './split.js';
-import { type Call, TaskGraph, TaskNode } from './task-graph.js';
+import { type BetweenNode, type Call, TaskGraph, TaskNode } from './task-graph.js';
 
-/** A matrix product for a library, a loop, or a kernel. */
+/** A kernel, or a call or a loop between kernels. */
 export type Task =
   | { readonly kind: 'kernel'; readonly kernel: FusedKernel }
-  | { readonly kind: 'contract'; readonly node: GraphNodeOf<'contract'> }
   | {
-      readonly kind: 'loop';
-      readonly results: readonly GraphNodeOf<'loop'>[];
+      readonly kind: 'between';
+      readonly nodes: readonly BetweenNode[];
       readonly reads: readonly BufferKey[];
     };
 
@@ -176,8 +174,8 @@ export class KernelGraph {
   tasks(): Task[] {
     return this.#graph.order().map(({ kernel, call }): Task => {
       if (kernel !== undefined) return { kind: 'kernel', kernel: kernel.toFused() };
-      const { node, reads } = call!;
-      return 'kind' in node ? { kind: 'contract', node } : { kind: 'loop', results: node, reads };
+      const { nodes, reads } = call!;
+      return { kind: 'between', nodes, reads };
     });
   }
 
@@ -197,5 +195,5 @@ export class KernelGraph {
   }
 }
 
-const isLoop = ({ call }: TaskNode): boolean => call !== undefined && !('kind' in call.node);
+const isLoop = ({ call }: TaskNode): boolean => call?.nodes[0]?.kind === 'loop';
 const isTooLong = (a: GrowingKernel, b: GrowingKernel): boolean => a.arithmetic + b.arithmetic > MAX_MERGED;

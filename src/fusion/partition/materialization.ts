@@ -40,7 +40,7 @@ const MAX_UNROLLED_COST = 512;
 
 /** Nodes that are never computed inside another kernel. */
 const isBoundary = (node: GraphNode): boolean =>
-  node.kind === 'reduce' || node.kind === 'contract' || node.kind === 'loop';
+  node.kind === 'reduce' || node.kind === 'contract' || node.kind === 'call' || node.kind === 'loop';
 
 export function chooseRoots(
   graph: Graph,
@@ -102,7 +102,7 @@ const NOWHERE: Places = { frames: [], roots: [] };
  * Whether what a node reads is stored anyway, if it is computed: operands, and the array that a gather reads.
  */
 const storesOperand = ({ kind, inputs }: GraphNode, input: number): boolean =>
-  kind === 'contract' || kind === 'loop' || (kind === 'gather' && inputs[0] === input);
+  kind === 'contract' || kind === 'call' || kind === 'loop' || (kind === 'gather' && inputs[0] === input);
 
 interface Broadcast {
   readonly from: Shape;

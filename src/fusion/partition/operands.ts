@@ -14,7 +14,7 @@ export interface Operand {
   readonly node: number;
   /** In elements. */
   readonly offset: number;
-  readonly strides: readonly [number, number, number];
+  readonly strides: readonly number[];
 }
 
 /** The index map of an operand itself: its three axes as they are. */

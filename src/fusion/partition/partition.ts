@@ -25,14 +25,14 @@ import { chooseRoots } from './materialization.js';
 import type { GrowingKernel } from './mutable-kernel.js';
 import { type Operand, operandThroughViews } from './operands.js';
 import { MAX_INSTRUCTIONS, splitKernel } from './split.js';
-import type { Call } from './task-graph.js';
+import type { Call, CallNode } from './task-graph.js';
 
 export type FusedStep =
   | { readonly kind: 'kernel'; readonly kernel: Finalized; readonly nodes: readonly number[] }
   | {
-      /** Work of a library or a routine. */
+      /** Work of a library or a routine: the nodes of its results. */
       readonly kind: 'call';
-      readonly node: GraphNodeOf<'contract'>;
+      readonly nodes: readonly CallNode[];
       readonly operands: readonly Operand[];
     }
   | {
@@ -60,11 +60,13 @@ export function partition(original: Graph): Partition {
   const graph = { ...original, outputs: original.outputs.map((id) => storedNode(original, id)) };
   const order = topologicalOrder(graph);
   const contracts = order.map((id) => nodeOf(graph, id)).filter((node) => node.kind === 'contract');
-  const loops = loopsOf(graph, order);
+  const routines = together(graph, order, 'call', routineKey);
+  const loops = together(graph, order, 'loop', ({ loop }) => loop.key);
   const outputs = new Set(graph.outputs);
   const wantedWhole = operandsToStore(graph, contracts, outputs);
   for (const id of gatheredArrays(graph, order)) wantedWhole.add(id);
-  for (const [node] of loops) for (const id of node!.inputs) wantedWhole.add(storedNode(graph, id));
+  for (const [node] of [...routines, ...loops])
+    for (const id of node!.inputs) wantedWhole.add(storedNode(graph, id));
   const stored = chooseRoots(graph, order, wantedWhole);
   const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)));
   const operands = new Map<number, readonly Operand[]>();
@@ -72,12 +74,18 @@ export function partition(original: Graph): Partition {
   for (const node of contracts) {
     const located = node.inputs.map((id) => locate(graph, id, stored));
     operands.set(node.id, located);
-    calls.push({ node, reads: located.map(({ key }) => key), writes: [nodeBufferKey(node.id)] });
+    calls.push({ nodes: [node], reads: located.map(({ key }) => key), writes: [nodeBufferKey(node.id)] });
+  }
+  for (const nodes of routines) {
+    const located = nodes[0]!.inputs.map((id) => wholeOperand(graph, id, stored));
+    operands.set(nodes[0]!.id, located);
+    const writes = nodes.map(({ id }) => nodeBufferKey(id));
+    calls.push({ nodes, reads: located.map(({ key }) => key), writes });
   }
   const loopInputs = loops.map(([node]) => node!.inputs.map((id) => wholeBuffer(graph, id, stored)));
-  for (const [k, node] of loops.entries()) {
-    const writes = node.map(({ id }) => nodeBufferKey(id));
-    calls.push({ node, reads: loopInputs[k]!, writes });
+  for (const [k, nodes] of loops.entries()) {
+    const writes = nodes.map(({ id }) => nodeBufferKey(id));
+    calls.push({ nodes, reads: loopInputs[k]!, writes });
   }
   for (const call of calls) kernels.addCall(call);
   const built = buildAll(graph, order, stored);
@@ -90,7 +98,7 @@ export function partition(original: Graph): Partition {
   return { steps, edges: () => kernels.edges() };
 }
 
-const isCall = ({ kind }: GraphNode): boolean => kind === 'contract' || kind === 'loop';
+const isCall = ({ kind }: GraphNode): boolean => kind === 'contract' || kind === 'call' || kind === 'loop';
 
 /** The node in whose buffer an output's elements lie, in the same order. */
 export function storedNode(graph: Graph, output: number): number {
@@ -100,17 +108,14 @@ export function storedNode(graph: Graph, output: number): number {
 }
 
 function finish(task: Task, operands: ReadonlyMap<number, readonly Operand[]>): FusedStep {
-  if (task.kind === 'contract')
-    return { kind: 'call', node: task.node, operands: operands.get(task.node.id)! };
-  if (task.kind === 'loop') {
-    const { loop } = task.results[0]!;
-    return { kind: 'loop', loop, results: task.results, inputs: task.reads, body: partition(loop.body) };
-  }
-  return {
-    kind: 'kernel',
-    kernel: finalize(task.kernel),
-    nodes: ascending(task.kernel.nodes),
-  };
+  if (task.kind === 'kernel')
+    return { kind: 'kernel', kernel: finalize(task.kernel), nodes: ascending(task.kernel.nodes) };
+  const { nodes, reads: inputs } = task;
+  const results = nodes.filter((node) => node.kind === 'loop');
+  if (results.length === 0)
+    return { kind: 'call', nodes: nodes as readonly CallNode[], operands: operands.get(nodes[0]!.id)! };
+  const { loop } = results[0]!;
+  return { kind: 'loop', loop, results, inputs, body: partition(loop.body) };
 }
 
 const SHORT_LIST = 64;
@@ -163,16 +168,32 @@ function locate(graph: Graph, id: number, stored: Set<number>): Operand {
   return operandThroughViews(graph, id, (i) => stored.has(i))!;
 }
 
-/** The loops of a graph, each as the nodes of its results. */
-function loopsOf(graph: Graph, order: readonly number[]): GraphNodeOf<'loop'>[][] {
-  const loops = new Map<string, GraphNodeOf<'loop'>[]>();
+const routineKey = ({ routine, parameters }: GraphNodeOf<'call'>): string =>
+  `${routine} ${parameters.join(' ')}`;
+
+/** The loops or routines of a graph, each as the nodes of its results. `keyOf`: equal for those of one. */
+function together<Kind extends 'call' | 'loop'>(
+  graph: Graph,
+  order: readonly number[],
+  kind: Kind,
+  keyOf: (node: GraphNodeOf<Kind>) => string,
+): GraphNodeOf<Kind>[][] {
+  const found = new Map<string, GraphNodeOf<Kind>[]>();
   for (const id of order) {
     const node = nodeOf(graph, id);
-    if (node.kind !== 'loop') continue;
-    const key = `${node.inputs.join(' ')} ${node.loop.key}`;
-    loops.set(key, [...(loops.get(key) ?? []), node]);
+    if (node.kind !== kind) continue;
+    const own = node as GraphNodeOf<Kind>;
+    const key = `${node.inputs.join(' ')} ${keyOf(own)}`;
+    found.set(key, [...(found.get(key) ?? []), own]);
   }
-  return [...loops.values()];
+  return [...found.values()];
+}
+
+/** An operand of a routine, which reads all elements in C order. */
+function wholeOperand(graph: Graph, id: number, stored: Set<number>): Operand {
+  const { shape } = nodeOf(graph, id);
+  const node = storedNode(graph, id);
+  return { key: wholeBuffer(graph, id, stored), node, offset: 0, strides: denseStrides(shape) };
 }
 
 /** The buffer in which all elements of a node lie in C order: a source's, or its own. */

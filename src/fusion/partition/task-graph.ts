@@ -8,9 +8,13 @@ import { InternalError } from '../../host/errors.js';
 import type { BufferKey } from './buffer-key.js';
 import type { GrowingKernel } from './mutable-kernel.js';
 
+/** The nodes that no kernel computes. */
+export type CallNode = GraphNodeOf<'contract' | 'call'>;
+export type BetweenNode = CallNode | GraphNodeOf<'loop'>;
+
 /** A task that is no kernel: a call or a loop, with the nodes of its results. */
 export interface Call {
-  readonly node: GraphNodeOf<'contract'> | readonly GraphNodeOf<'loop'>[];
+  readonly nodes: readonly BetweenNode[];
   readonly reads: readonly BufferKey[];
   readonly writes: readonly BufferKey[];
 }

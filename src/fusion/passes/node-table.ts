@@ -79,6 +79,11 @@ function writeData(to: Records, node: GraphNodeData): void {
       for (const labels of node.labels) to.putAll(labels);
       to.putAll(node.output);
       break;
+    case 'call':
+      to.putText(node.routine);
+      to.putAll(node.parameters);
+      to.put(node.result);
+      break;
     case 'loop':
       to.putText(node.loop.key);
       to.put(node.result);

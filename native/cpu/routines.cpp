@@ -1,0 +1,14 @@
+// The table of routines, by the names of src/graph/routines.ts.
+#include "cpu/routines.h"
+
+#include <map>
+
+namespace weft::cpu {
+
+const Routine* findRoutine(const std::string& name) {
+  static const std::map<std::string, const Routine*> table{{"sort", &kSort}, {"argsort", &kArgsort}};
+  const auto found = table.find(name);
+  return found == table.end() ? nullptr : found->second;
+}
+
+}  // namespace weft::cpu

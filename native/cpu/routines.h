@@ -1,0 +1,43 @@
+// Routines: calls of Weft's own on the CPU, a row each in routines.cpp. A routine knows what its numbers are;
+// its arrays are in C order, its units stretches of them that do not depend on one another.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cpu/cpu.h"
+
+namespace weft::cpu {
+
+// What a routine needs of its arrays, in bytes, and of a workspace; how many units it has.
+struct RoutineNeed {
+  std::vector<size_t> operands, results;
+  WorkspaceNeed workspace{};
+  int64_t units = 0;
+};
+
+// Addresses of arrays, or where their first elements would be: those of the units that run are there.
+struct RoutineJob {
+  const std::vector<int64_t>& numbers;
+  const std::vector<std::byte*>& operands;
+  const std::vector<std::byte*>& results;
+  Workspace workspace;
+};
+
+struct Routine {
+  // Throws std::invalid_argument for numbers that cannot be.
+  RoutineNeed (*need)(const std::vector<int64_t>& numbers, const ThreadPool& pool);
+  // Runs units [first, last).
+  void (*run)(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel);
+};
+
+// Null: there is none of that name.
+const Routine* findRoutine(const std::string& name);
+
+// sort.cpp
+extern const Routine kSort;
+extern const Routine kArgsort;
+
+}  // namespace weft::cpu

@@ -1,0 +1,339 @@
+// Sorting rows, and the positions that sort them: keys in the order of the elements, NaN last, by radix sorts
+// of the least significant digit first. Many rows are sorted one by each thread; a long one by all threads,
+// each of which counts and moves a stretch of it. The order is stable, hence one: bits do not depend on
+// threads.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <type_traits>
+
+#include "cpu/routines.h"
+#include "cpu/tape.h"
+#include "cpu/threads.h"
+
+namespace weft::cpu {
+namespace {
+
+constexpr int kDigitBits = 8;
+constexpr int kDigits = 1 << kDigitBits;
+// Shorter rows are sorted by comparisons.
+constexpr int64_t kShort = 256;
+// Elements of a row that a thread sorts with others at least.
+constexpr int64_t kLeastStretch = 1 << 14;
+constexpr size_t kAlignment = 64;
+
+struct Rows {
+  DType dtype;
+  int64_t rows, length, rowsPerUnit;
+  bool descending;
+};
+
+Rows readRows(const std::vector<int64_t>& numbers) {
+  if (numbers.size() != 5) throw std::invalid_argument("five numbers");
+  const auto [dtype, rows, length, rowsPerUnit, descending] =
+      std::tuple(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
+  if (dtype < 0 || dtype >= kDTypes) throw std::invalid_argument("a dtype");
+  if (rows < 1 || length < 1 || rowsPerUnit < 1 || rows > std::numeric_limits<int64_t>::max() / 16 / length)
+    throw std::invalid_argument("rows with elements");
+  return {static_cast<DType>(dtype), rows, length, rowsPerUnit, descending != 0};
+}
+
+enum class Kind { plain, integer, real };
+
+// How the bits of a part turn into an unsigned integer in the elements' order, and back.
+template <typename Bits, Kind kind, int kExponentBits, bool kIsArgument>
+struct Part {
+  static constexpr int kBits = 8 * sizeof(Bits);
+  static constexpr Bits kSign = static_cast<Bits>(Bits{1} << (kBits - 1));
+  static constexpr Bits kLast = static_cast<Bits>(~Bits{0});
+  static constexpr Bits kInfinity =
+      kind == Kind::real ? static_cast<Bits>(((Bits{1} << kExponentBits) - 1) << (kBits - 1 - kExponentBits))
+                         : Bits{0};
+  static constexpr Bits kQuiet =
+      kind == Kind::real ? static_cast<Bits>(kInfinity | (Bits{1} << (kBits - 2 - kExponentBits))) : Bits{0};
+
+  static Bits flip(Bits key, bool descending) { return descending ? static_cast<Bits>(~key) : key; }
+  static Bits encode(Bits a, bool descending) {
+    if constexpr (kind == Kind::plain) return flip(a, descending);
+    if constexpr (kind == Kind::integer) return flip(static_cast<Bits>(a ^ kSign), descending);
+    if (static_cast<Bits>(a & static_cast<Bits>(~kSign)) > kInfinity) return kLast;
+    if (kIsArgument && a == kSign) a = 0;  // -0 is 0
+    return flip(a & kSign ? static_cast<Bits>(~a) : static_cast<Bits>(a | kSign), descending);
+  }
+  static Bits decode(Bits key, bool descending) {
+    if constexpr (kind == Kind::plain) return flip(key, descending);
+    if constexpr (kind == Kind::integer) return static_cast<Bits>(flip(key, descending) ^ kSign);
+    if (key == kLast) return kQuiet;
+    const Bits a = flip(key, descending);
+    return a & kSign ? static_cast<Bits>(a ^ kSign) : static_cast<Bits>(~a);
+  }
+};
+
+// Keys of numbers of one part.
+template <typename Bits, Kind kind, int kExponentBits, bool kIsArgument>
+struct RealKeys {
+  using P = Part<Bits, kind, kExponentBits, kIsArgument>;
+  using Element = Bits;
+  using Key = Bits;
+  static constexpr int kPasses = sizeof(Bits);
+  static Key encode(Element a, bool descending) { return P::encode(a, descending); }
+  static Element decode(Key k, bool descending) { return P::decode(k, descending); }
+  static int digit(Key k, int pass) { return static_cast<int>(k >> (kDigitBits * pass)) & (kDigits - 1); }
+  static bool less(Key a, Key b) { return a < b; }
+};
+
+// Keys of complex numbers: real parts, then imaginary ones; behind all the numbers those with a NaN.
+template <typename Bits, int kExponentBits, bool kIsArgument>
+struct ComplexKeys {
+  using P = Part<Bits, Kind::real, kExponentBits, kIsArgument>;
+  struct Element {
+    Bits re, im;
+  };
+  using Key = Element;
+  static constexpr int kPasses = 2 * sizeof(Bits) + 1;
+  static Key encode(Element a, bool descending) {
+    return {P::encode(a.re, descending), P::encode(a.im, descending)};
+  }
+  static Element decode(Key k, bool descending) {
+    return {P::decode(k.re, descending), P::decode(k.im, descending)};
+  }
+  static int classOf(Key k) { return (k.re == P::kLast ? 2 : 0) + (k.im == P::kLast ? 1 : 0); }
+  static int digit(Key k, int pass) {
+    constexpr int bytes = sizeof(Bits);
+    if (pass < bytes) return static_cast<int>(k.im >> (kDigitBits * pass)) & (kDigits - 1);
+    if (pass < 2 * bytes) return static_cast<int>(k.re >> (kDigitBits * (pass - bytes))) & (kDigits - 1);
+    return classOf(k);
+  }
+  static bool less(Key a, Key b) {
+    if (classOf(a) != classOf(b)) return classOf(a) < classOf(b);
+    return a.re != b.re ? a.re < b.re : a.im < b.im;
+  }
+};
+
+// What is moved: a key, or a key and where it comes from.
+template <typename Keys>
+struct Plain {
+  using Item = typename Keys::Key;
+  static typename Keys::Key key(const Item& item) { return item; }
+  static Item make(typename Keys::Key key, int64_t) { return key; }
+  static bool less(const Item& a, const Item& b) { return Keys::less(a, b); }
+};
+template <typename Keys, typename Index>
+struct Placed {
+  struct Item {
+    typename Keys::Key own;
+    Index at;
+  };
+  static typename Keys::Key key(const Item& item) { return item.own; }
+  static Item make(typename Keys::Key key, int64_t at) { return {key, static_cast<Index>(at)}; }
+  static bool less(const Item& a, const Item& b) {
+    if (Keys::less(a.own, b.own)) return true;
+    return !Keys::less(b.own, a.own) && a.at < b.at;
+  }
+};
+
+using Counts = std::array<int64_t, kDigits>;
+
+// Sorts a row from `a`, with `b` as long, in passes over its digits; gives the one that it ends up in.
+template <typename Keys, typename Moved>
+typename Moved::Item* sortDigits(typename Moved::Item* a, typename Moved::Item* b, int64_t length,
+                                 Counts* counts, int64_t stretches, ThreadPool* pool) {
+  const auto firstOf = [&](int64_t stretch) { return length * stretch / stretches; };
+  const auto each = [&](const auto& work) {
+    if (pool == nullptr) {
+      for (int64_t k = 0; k < stretches; k++) work(k);
+    } else {
+      pool->parallelFor(stretches, [&](int64_t k, int) { work(k); });
+    }
+  };
+  for (int pass = 0; pass < Keys::kPasses; pass++) {
+    each([&](int64_t stretch) {
+      Counts& own = counts[stretch];
+      own.fill(0);
+      for (int64_t i = firstOf(stretch); i < firstOf(stretch + 1); i++)
+        own[Keys::digit(Moved::key(a[i]), pass)]++;
+    });
+    int64_t before = 0;
+    bool isOne = false;
+    for (int d = 0; d < kDigits; d++) {
+      const int64_t first = before;
+      for (int64_t k = 0; k < stretches; k++) {
+        const int64_t count = counts[k][d];
+        counts[k][d] = before;
+        before += count;
+      }
+      isOne = isOne || before - first == length;
+    }
+    if (isOne) continue;
+    each([&](int64_t stretch) {
+      Counts& own = counts[stretch];
+      for (int64_t i = firstOf(stretch); i < firstOf(stretch + 1); i++)
+        b[own[Keys::digit(Moved::key(a[i]), pass)]++] = a[i];
+    });
+    std::swap(a, b);
+  }
+  return a;
+}
+
+size_t padded(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+template <typename Keys, typename Moved, typename Result>
+struct Sorter {
+  using Item = typename Moved::Item;
+
+  // Two lines of items, and the counts of so many stretches.
+  static size_t workspaceOf(const Rows& r, int64_t stretches) {
+    return 2 * padded(static_cast<size_t>(r.length) * sizeof(Item)) +
+           padded(static_cast<size_t>(stretches) * sizeof(Counts));
+  }
+  static int64_t stretchesOf(const Rows& r, int64_t workers) {
+    return std::clamp<int64_t>(r.length / kLeastStretch, 1, workers);
+  }
+
+  static WorkspaceNeed needOf(const Rows& r, const ThreadPool& pool) {
+    const int64_t workers = pool.workers();
+    if (r.rows >= workers) {
+      const size_t one = workspaceOf(r, 1);
+      return {static_cast<size_t>(workers) * one, one};
+    }
+    const size_t all = workspaceOf(r, stretchesOf(r, workers));
+    return {all, workspaceOf(r, 1)};
+  }
+
+  static void row(const Rows& r, const typename Keys::Element* in, Result* out, std::byte* memory,
+                  int64_t stretches, ThreadPool* pool) {
+    auto* a = reinterpret_cast<Item*>(memory);
+    auto* b = reinterpret_cast<Item*>(memory + padded(static_cast<size_t>(r.length) * sizeof(Item)));
+    auto* counts =
+        reinterpret_cast<Counts*>(memory + 2 * padded(static_cast<size_t>(r.length) * sizeof(Item)));
+    const auto firstOf = [&](int64_t stretch) { return r.length * stretch / stretches; };
+    const auto each = [&](const auto& work) {
+      if (pool == nullptr) {
+        for (int64_t k = 0; k < stretches; k++) work(k);
+      } else {
+        pool->parallelFor(stretches, [&](int64_t k, int) { work(k); });
+      }
+    };
+    each([&](int64_t k) {
+      for (int64_t i = firstOf(k); i < firstOf(k + 1); i++)
+        a[i] = Moved::make(Keys::encode(in[i], r.descending), i);
+    });
+    const Item* sorted = a;
+    if (r.length < kShort) {
+      std::sort(a, a + r.length, Moved::less);
+    } else {
+      sorted = sortDigits<Keys, Moved>(a, b, r.length, counts, stretches, pool);
+    }
+    each([&](int64_t k) {
+      for (int64_t i = firstOf(k); i < firstOf(k + 1); i++) {
+        if constexpr (std::is_same_v<Result, typename Keys::Element>) {
+          out[i] = Keys::decode(Moved::key(sorted[i]), r.descending);
+        } else {
+          out[i] = static_cast<Result>(sorted[i].at);
+        }
+      }
+    });
+  }
+
+  static void run(const Rows& r, const RoutineJob& job, Range units, ThreadPool& pool,
+                  const std::atomic<bool>* cancel) {
+    const auto* in = reinterpret_cast<const typename Keys::Element*>(job.operands[0]);
+    auto* out = reinterpret_cast<Result*>(job.results[0]);
+    const int64_t first = units.first * r.rowsPerUnit;
+    const int64_t last = std::min(r.rows, units.last * r.rowsPerUnit);
+    const auto isStopped = [&] { return cancel != nullptr && cancel->load(std::memory_order_relaxed); };
+    const int64_t workers = pool.workers();
+    const int64_t stretches = stretchesOf(r, workers);
+    if (r.rows < workers && job.workspace.byteLength >= workspaceOf(r, stretches)) {
+      for (int64_t k = first; k < last && !isStopped(); k++)
+        row(r, in + k * r.length, out + k * r.length, job.workspace.data, stretches, &pool);
+      return;
+    }
+    const size_t own = workspaceOf(r, 1);
+    const auto most = static_cast<int>(std::min<int64_t>(workers, job.workspace.byteLength / own));
+    pool.parallelFor(
+        last - first,
+        [&](int64_t task, int worker) {
+          if (isStopped()) return;
+          const int64_t k = first + task;
+          row(r, in + k * r.length, out + k * r.length, job.workspace.data + worker * own, 1, nullptr);
+        },
+        most);
+  }
+};
+
+// Calls `use` with the sorter of a dtype.
+template <bool kIsArgument, typename Keys, typename Use>
+auto withKeys(const Rows& r, const Use& use) {
+  if constexpr (!kIsArgument) {
+    return use(Sorter<Keys, Plain<Keys>, typename Keys::Element>{});
+  } else if (r.length <= std::numeric_limits<uint32_t>::max()) {
+    return use(Sorter<Keys, Placed<Keys, uint32_t>, int64_t>{});
+  } else {
+    return use(Sorter<Keys, Placed<Keys, uint64_t>, int64_t>{});
+  }
+}
+
+template <bool isArg, typename Use>
+auto withSorter(const Rows& r, const Use& use) {
+  switch (r.dtype) {
+    case DType::boolean:
+    case DType::uint8:
+      return withKeys<isArg, RealKeys<uint8_t, Kind::plain, 0, isArg>>(r, use);
+    case DType::uint16:
+      return withKeys<isArg, RealKeys<uint16_t, Kind::plain, 0, isArg>>(r, use);
+    case DType::uint32:
+      return withKeys<isArg, RealKeys<uint32_t, Kind::plain, 0, isArg>>(r, use);
+    case DType::uint64:
+      return withKeys<isArg, RealKeys<uint64_t, Kind::plain, 0, isArg>>(r, use);
+    case DType::int8:
+      return withKeys<isArg, RealKeys<uint8_t, Kind::integer, 0, isArg>>(r, use);
+    case DType::int16:
+      return withKeys<isArg, RealKeys<uint16_t, Kind::integer, 0, isArg>>(r, use);
+    case DType::int32:
+      return withKeys<isArg, RealKeys<uint32_t, Kind::integer, 0, isArg>>(r, use);
+    case DType::int64:
+      return withKeys<isArg, RealKeys<uint64_t, Kind::integer, 0, isArg>>(r, use);
+    case DType::float16:
+      return withKeys<isArg, RealKeys<uint16_t, Kind::real, 5, isArg>>(r, use);
+    case DType::bfloat16:
+      return withKeys<isArg, RealKeys<uint16_t, Kind::real, 8, isArg>>(r, use);
+    case DType::float32:
+      return withKeys<isArg, RealKeys<uint32_t, Kind::real, 8, isArg>>(r, use);
+    case DType::float64:
+      return withKeys<isArg, RealKeys<uint64_t, Kind::real, 11, isArg>>(r, use);
+    case DType::complex64:
+      return withKeys<isArg, ComplexKeys<uint32_t, 8, isArg>>(r, use);
+    default:
+      return withKeys<isArg, ComplexKeys<uint64_t, 11, isArg>>(r, use);
+  }
+}
+
+template <bool isArg>
+RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
+  const Rows r = readRows(numbers);
+  const auto elements = static_cast<size_t>(r.rows * r.length);
+  const auto size = static_cast<size_t>(byteLengthOf(r.dtype));
+  const WorkspaceNeed workspace =
+      withSorter<isArg>(r, [&](auto sorter) { return decltype(sorter)::needOf(r, pool); });
+  const int64_t units = (r.rows + r.rowsPerUnit - 1) / r.rowsPerUnit;
+  return {{elements * size}, {elements * (isArg ? sizeof(int64_t) : size)}, workspace, units};
+}
+
+template <bool isArg>
+void runSort(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Rows r = readRows(job.numbers);
+  withSorter<isArg>(r, [&](auto sorter) {
+    decltype(sorter)::run(r, job, units, pool, cancel);
+    return 0;
+  });
+}
+
+}  // namespace
+
+const Routine kSort{needOf<false>, runSort<false>};
+const Routine kArgsort{needOf<true>, runSort<true>};
+
+}  // namespace weft::cpu

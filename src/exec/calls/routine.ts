@@ -1,0 +1,110 @@
+/**
+ * Rows of routines: what calls have in common whose arrays are in C order and whose work falls into
+ * independent units, each a stretch of every array. A routine adds its numbers, its workspace, its cost and,
+ * for a GPU, its kernels.
+ */
+
+import { byteLengthOf } from '../../graph/dtype.js';
+import { formatShape } from '../../graph/format.js';
+import { sizeOfShape } from '../../graph/graph.js';
+import { routineWorkspace } from '../native/native.js';
+import type { RoutineSpec } from '../native/native-types.js';
+import type { Cut, Touch } from '../tiles/sweep-cuts.js';
+import type { PlacedArray, RoutineStep, StepCost, WorkspaceNeed } from './call.js';
+import type { CallKernels, CallRow } from './call-row.js';
+
+export interface Routine {
+  /** Its independent units: unit k has elements [k · size, (k + 1) · size) of an array, the last one fewer. */
+  readonly units: (step: RoutineStep) => number;
+  /** Elements of one unit in an array. */
+  readonly unitSize: (step: RoutineStep, array: PlacedArray) => number;
+  /** What the native routine of the same name on the CPU is told. */
+  readonly numbers: (step: RoutineStep) => readonly number[];
+  readonly kernels: (step: RoutineStep) => CallKernels;
+  readonly cudaWorkspace: (step: RoutineStep) => WorkspaceNeed;
+  /** Bytes that it moves on a GPU, and launches. */
+  readonly work: (step: RoutineStep) => { readonly bytes: number; readonly launches: number };
+  /** Its method, for `explain()`. */
+  readonly method: (step: RoutineStep) => string;
+}
+
+const bytesOf = (array: PlacedArray): number => sizeOfShape(array.shape) * byteLengthOf(array.dtype);
+const totalOf = (arrays: readonly PlacedArray[]): number =>
+  arrays.reduce((sum, array) => sum + bytesOf(array), 0);
+
+/** Bytes a second of device memory, and seconds of a launch: for the choice of streams and graphs. */
+const MEMORY_RATE = 3e12;
+const LAUNCH_SECONDS = 2.5e-6;
+
+/** The row of a routine. */
+export function routineCall(routine: Routine): CallRow<RoutineStep> {
+  const row: CallRow<RoutineStep> = {
+    draft: ([node], operands, results) => {
+      const { routine: call, parameters, id } = node as Extract<typeof node, { kind: 'call' }>;
+      const placed = operands.map(({ dtype, shape, place }) => ({ dtype, shape, buffer: place.buffer }));
+      return { kind: 'call', call, parameters, operands: placed, results: [...results], nodes: [id] };
+    },
+    buffersOf: ({ operands, results }) => ({
+      reads: operands.map(({ buffer }) => buffer),
+      writes: results.map(({ buffer }) => buffer),
+    }),
+    withBuffers: (step, moved) => {
+      const place = (array: PlacedArray): PlacedArray => ({ ...array, buffer: moved(array.buffer) });
+      return { ...step, operands: step.operands.map(place), results: step.results.map(place) };
+    },
+    keyOf: (step) => print(step),
+    isEmpty: ({ results }) => totalOf(results) === 0,
+    workspace: {
+      cpu: (step) => routineWorkspace(specOf(routine, step)),
+      cuda: routine.cudaWorkspace,
+    },
+    costOf: (step): StepCost => {
+      const { bytes, launches } = routine.work(step);
+      const queueSeconds = launches * LAUNCH_SECONDS;
+      return { seconds: queueSeconds + bytes / MEMORY_RATE, share: 1, queueSeconds };
+    },
+    forms: (step) => (routine.units(step) > 1 ? [{ cut: cutOf(routine, step), repeats: true }] : []),
+    inSlots: (step) => step,
+    spec: (step) => specOf(routine, step),
+    kernels: routine.kernels,
+    print,
+    explain: (step) => ({
+      bytesRead: totalOf(step.operands),
+      bytesWritten: totalOf(step.results),
+      text: `${print(step)}, ${routine.method(step)}\n`,
+    }),
+  };
+  return row;
+}
+
+const print = ({ call, parameters, operands }: RoutineStep): string =>
+  `${call} ${operands.map(({ dtype, shape }) => `${dtype} ${formatShape(shape)}`).join(' ')} (${parameters.join(' ')})`;
+
+function specOf(routine: Routine, step: RoutineStep): RoutineSpec {
+  const { call, operands, results, workspace } = step;
+  return {
+    kind: 'routine',
+    name: call,
+    numbers: [...routine.numbers(step)],
+    operands: operands.map(({ buffer }) => buffer),
+    results: results.map(({ buffer }) => buffer),
+    workspace,
+  };
+}
+
+function cutOf(routine: Routine, step: RoutineStep): Cut {
+  const touch = (array: PlacedArray, first: number, last: number): Touch => {
+    const size = routine.unitSize(step, array) * byteLengthOf(array.dtype);
+    const bytes = bytesOf(array);
+    return { buffer: array.buffer, first: Math.min(bytes, first * size), last: Math.min(bytes, last * size) };
+  };
+  return {
+    units: routine.units(step),
+    touches: (first, last) => ({
+      reads: step.operands.map((array) => touch(array, first, last)),
+      writes: step.results.map((array) => touch(array, first, last)),
+    }),
+    ranges: (first, last) => [[first, last, 0, 0, 0, 0]],
+    pitches: () => [],
+  };
+}

@@ -1,0 +1,16 @@
+/** Makes the nodes of calls: the results of a routine. */
+import { currentSite } from '../host/site.js';
+import { depthOf } from './depth.js';
+import type { Expr } from './expr.js';
+import { type RoutineName, routineRow } from './routines.js';
+
+/** The results of a routine, in order; the caller has checked the inputs. */
+export function call(routine: RoutineName, parameters: readonly number[], inputs: readonly Expr[]): Expr[] {
+  const site = currentSite();
+  const depth = depthOf(inputs);
+  return routineRow(routine)
+    .results(inputs, parameters)
+    .map(({ dtype, shape }, result) => {
+      return { kind: 'call', routine, parameters, result, dtype, shape, inputs, site, depth, weak: false };
+    });
+}

@@ -1,0 +1,55 @@
+/**
+ * Sorting: rows in order, and the positions that sort them. Every export is also a method of Lazy and a free
+ * function (`fluent.ts`).
+ */
+import { ArgumentError, expected } from '../host/errors.js';
+import { checkOptions } from './arguments.js';
+import { call } from './calls.js';
+import type { Expr } from './expr.js';
+import { formatValue } from './format.js';
+import { sizeOfShape } from './graph.js';
+import { broadcast, constant } from './infer.js';
+import type { RoutineName } from './routines.js';
+import { normalizeAxis } from './shape.js';
+import { flatten, moveaxis } from './views.js';
+
+/** Options of `sort` and `argsort`. */
+export interface SortOptions {
+  /** Largest first; NaN stays last. */
+  readonly descending?: boolean | undefined;
+}
+
+/**
+ * The elements along an axis (the last one by default; null: all, as one line) in ascending order, NaN last,
+ * as NumPy's `sort`. Complex numbers are in the order of their real, then their imaginary parts. `{ descending:
+ * true }` gives the largest first. Of equal elements, -0 is less than 0. Throws a RangeArgumentError for an
+ * axis that is not there.
+ */
+export function sort(x: Expr, axis?: number | null, options?: SortOptions): Expr {
+  return along('sort', x, axis, options);
+}
+
+/**
+ * The int64 positions along an axis (the last one by default; null: in all, as one line) of the elements in
+ * ascending order, as NumPy's `argsort` with `stable=True`: equal elements keep their order, NaN is last.
+ * `{ descending: true }` gives the largest first, equal elements in their order still. Throws a
+ * RangeArgumentError for an axis that is not there.
+ */
+export function argsort(x: Expr, axis?: number | null, options?: SortOptions): Expr {
+  return along('argsort', x, axis, options);
+}
+
+function along(op: RoutineName, x: Expr, axis: number | null = -1, options: SortOptions = {}): Expr {
+  checkOptions(op, options, ['descending']);
+  const { descending = false } = options;
+  if (typeof descending !== 'boolean')
+    throw new ArgumentError(expected(op, 'descending to be true or false', formatValue(descending)));
+  const source = axis === null ? flatten(x) : x;
+  const at = normalizeAxis(op, axis ?? 0, source.shape.length);
+  if (sizeOfShape(source.shape) === 0 || source.shape[at] === 1)
+    return op === 'sort' ? source : broadcast(constant(0, 'int64'), source.shape);
+  const last = source.shape.length - 1;
+  const rows = moveaxis(source, at, last);
+  const [result] = call(op, [descending ? 1 : 0], [rows]);
+  return moveaxis(result!, last, at);
+}

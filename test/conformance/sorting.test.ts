@@ -1,0 +1,163 @@
+/** Sorting on every backend, bit by bit against the reference interpreter, and under budgets against the whole. */
+import { describe, expect, it } from 'vitest';
+import { DTYPES, type DType, isComplex, isFloat } from '../../src/graph/dtype.js';
+import { ArgumentError, compute, iterate, type Lazy, lazy } from '../../src/index.js';
+import { referenceOf, run, toLazy } from '../support/api.js';
+import { backends } from '../support/backends.js';
+import { allocate, type HostArray, setElement, sizeOf } from '../support/host.js';
+import { randomIntegers, randomValues } from '../support/random.js';
+
+const SPECIALS = [Number.NaN, 0, -0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1, -1, 1];
+
+/** Values that repeat, with every special one among them. */
+function rowsOf(dtype: DType, shape: readonly number[], seed: number): Lazy {
+  const array =
+    isFloat(dtype) || isComplex(dtype) ? specialValues(dtype, shape, seed) : integersOf(dtype, shape, seed);
+  return toLazy(array);
+}
+
+const integersOf = (dtype: DType, shape: readonly number[], seed: number): HostArray =>
+  randomIntegers(
+    dtype,
+    shape,
+    seed,
+    dtype === 'bool' || dtype.startsWith('u') ? 0 : -100,
+    dtype === 'bool' ? 1 : 100,
+  );
+
+function specialValues(dtype: DType, shape: readonly number[], seed: number): HostArray {
+  const { data } = randomValues(dtype, shape, seed);
+  const [re, im] = [
+    randomIntegers('int32', shape, seed + 1, 0, 40),
+    randomIntegers('int32', shape, seed + 2, 0, 40),
+  ];
+  for (let k = 0; k < sizeOf(shape); k++) {
+    const [a, b] = [SPECIALS[Number(re.data[k])], SPECIALS[Number(im.data[k])]];
+    if (isComplex(dtype)) setElement(dtype, data, k, { re: a ?? 1, im: b ?? (k % 7) - 3 });
+    else if (a !== undefined) setElement(dtype, data, k, a);
+  }
+  return { dtype, shape, data };
+}
+
+/** Bytes, in which every NaN is the same one. */
+function bitsOf({ dtype, data }: HostArray): Uint8Array {
+  if (dtype === 'float32' || dtype === 'float64' || isComplex(dtype)) {
+    const copy = (data as Float32Array).slice();
+    copy.forEach((value, k) => {
+      if (Number.isNaN(value)) copy[k] = Number.NaN;
+    });
+    return new Uint8Array(copy.buffer);
+  }
+  if (dtype === 'float16' || dtype === 'bfloat16') {
+    const [infinity, nan] = dtype === 'float16' ? [0x7c00, 0x7e00] : [0x7f80, 0x7fc0];
+    return new Uint8Array(
+      (data as Uint16Array).map((bits) => ((bits & 0x7fff) > infinity ? nan : bits)).buffer,
+    );
+  }
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}
+
+async function expectSorted(device: string, outputs: readonly Lazy[]): Promise<void> {
+  const expected = referenceOf(outputs);
+  const actual = await run(device, outputs);
+  for (const [k, own] of actual.entries()) {
+    expect(own.dtype).toBe(expected[k]!.dtype);
+    expect(own.shape).toEqual(expected[k]!.shape);
+    expect(Buffer.compare(bitsOf(own), bitsOf(expected[k]!)), `output ${k} of ${outputs.length}`).toBe(0);
+  }
+}
+
+const both = (x: Lazy, axis?: number | null): Lazy[] =>
+  [false, true].flatMap((descending) => [x.sort(axis, { descending }), x.argsort(axis, { descending })]);
+
+describe.each(backends())('on %s, sorting', (device) => {
+  it.each(DTYPES)('orders short rows of %s', async (dtype) => {
+    await expectSorted(device, both(rowsOf(dtype, [9, 37], 5)));
+  });
+
+  it.each(DTYPES)('orders long rows of %s', async (dtype) => {
+    const x = rowsOf(dtype, [1, 4301], 11);
+    await expectSorted(device, [x.sort(), x.argsort(1, { descending: true })]);
+  });
+
+  it.each([1, 2, 3, 31, 64, 255, 256, 257, 1025, 4096, 4097])(
+    'orders rows of %i elements',
+    async (length) => {
+      await expectSorted(device, both(rowsOf('float32', [3, length], length)));
+    },
+  );
+
+  it('goes along any axis, or all of them', async () => {
+    const x = rowsOf('float64', [4, 5, 6], 3);
+    await expectSorted(
+      device,
+      [0, 1, 2, -3, null].flatMap((axis) => both(x, axis)),
+    );
+  });
+
+  it('stands between maps, views and reductions', async () => {
+    const x = toLazy(randomIntegers('float32', [40, 33], 8));
+    const order = x.sum(1).argsort();
+    await expectSorted(device, [
+      x.mul(2).sort(0).slice([1, null, 3]).add(1),
+      x.take(order, 0).slice([0, 3]),
+      x.sort(1).slice([], -1).sub(x.sort(1).slice([], 0)).max(),
+      x.transpose().sort().flip(1).argsort(0),
+    ]);
+  });
+
+  it('gives arrays without elements, and single ones', async () => {
+    const outputs = [[0], [0, 3], [3, 0], [1], [4, 1]].flatMap((shape) => both(lazy(allocateOf(shape)), -1));
+    await expectSorted(device, outputs);
+  });
+
+  it('runs in loops', async () => {
+    const x = toLazy(randomIntegers('int32', [6, 50], 4));
+    await expectSorted(device, [iterate(4, x, (rows) => rows.sort(1).mul(3).remainder(17))]);
+  });
+});
+
+const allocateOf = (shape: readonly number[]) => ({
+  data: allocate('float32', sizeOf(shape)),
+  shape,
+  dtype: 'float32' as const,
+});
+
+const devices = backends().filter((device) => device !== 'reference' && device !== 'interpreted');
+
+describe.each(devices)('on %s, sorting under a budget', (device) => {
+  it.each([
+    ['short rows', [6000, 33]],
+    ['long rows', [6, 9000]],
+  ] as const)('gives the bits of the whole with %s', async (_, shape) => {
+    const x = toLazy(randomValues('float32', shape, 21));
+    const made = x.mul(2);
+    // On the CPU a budget bounds what is between inputs and results.
+    const outputs =
+      device === 'cpu' ? [made.sort(1).min(1), made.argsort(1).sum(1)] : [made.sort(1), made.argsort(1)];
+    for (const output of outputs) {
+      const [whole] = await compute([output], { device });
+      const peak = output.plan({ device }).peakBytes;
+      const plan = output.plan({ device, memory: Math.ceil(peak / 2) });
+      expect(plan.peakBytes).toBeLessThanOrEqual(Math.ceil(peak / 2));
+      const [tiled] = await compute([output], { device, memory: Math.ceil(peak / 2) });
+      expect(Buffer.compare(bitsOf(tiled!), bitsOf(whole!))).toBe(0);
+    }
+  });
+});
+
+describe('sorting', () => {
+  const x = lazy([[3, 1, 2]]);
+
+  it('refuses axes that are not there, and other options', () => {
+    expect(() => x.sort(2)).toThrow(RangeError);
+    expect(() => x.argsort(0.5)).toThrow(/argsort/);
+    expect(() => x.sort(0, { descending: 1 as unknown as boolean })).toThrow(ArgumentError);
+    expect(() => x.sort(0, { order: 'f' } as object)).toThrow(ArgumentError);
+  });
+
+  it('is one step for equal calls', () => {
+    const { steps } = x.sort().add(x.sort()).explain({ device: 'cpu' }).toJSON();
+    expect(steps.map(({ kind }) => kind)).toEqual(['call', 'kernel']);
+  });
+});
