@@ -1,6 +1,6 @@
 /**
  * A job that several devices have no shares of within their memory, on one of them, in sweeps where it does
- * not fit there: several devices refuse nothing that one of them can do. Called by `sharding.ts`.
+ * not fit there: several devices refuse nothing that one of them can do. Called by `shard-partition.ts`.
  */
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import { hostBlockBytes } from '../plan/block-bytes.js';

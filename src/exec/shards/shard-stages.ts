@@ -8,6 +8,7 @@ import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { Draft, DraftBuffer } from '../plan/draft.js';
 import type { BytePitches, Task, Touch } from '../tiles/sweep-cuts.js';
 import type { Group } from '../tiles/sweep-groups.js';
+import type { SweptTask } from '../tiles/sweep-windows.js';
 import type { Phase, Piece } from './sharded-plan.js';
 
 export interface Stage {
@@ -80,10 +81,10 @@ export function finishesWhatItWrites({ step, cut, writes }: Task): boolean {
   return writes.every((b) => finished.has(b) || own.has(b));
 }
 
-export const largestOf = (tasks: readonly Task[], bytesOf: (buffer: number) => number): Task => {
-  const size = ({ reads, writes }: Task): number =>
+export const largestOf = (tasks: readonly SweptTask[], bytesOf: (buffer: number) => number): Task => {
+  const size = ({ task: { reads, writes } }: SweptTask): number =>
     [...reads, ...writes].reduce((sum, b) => sum + bytesOf(b), 0);
-  return tasks.reduce((most, task) => (size(task) > size(most) ? task : most));
+  return tasks.reduce((most, one) => (size(one) > size(most) ? one : most)).task;
 };
 
 /**

@@ -38,6 +38,7 @@ import { roomOf, tidily } from '../run/run-within-budget.js';
 import { Parts } from '../run/segments.js';
 import { synchronize } from '../run/synchronize.js';
 import { forOnePlanning } from '../tiles/remembered-works.js';
+import { shardPartition } from './shard-partition.js';
 import { type Attempt, hostRefusal, refusal, shardDevice } from './shard-refusal.js';
 import {
   distinctRunsOf,
@@ -54,7 +55,6 @@ import {
   type ShardedResult,
   type ShardedRunOptions,
 } from './sharded-run.js';
-import { shardPartition } from './sharding.js';
 
 export interface ShardedTarget {
   readonly devices: readonly string[];

@@ -1,6 +1,6 @@
 /**
  * Shards a job to several devices: steps that can be cut are run in shares, one for each device, all others
- * on one device. Called by `program.ts`.
+ * on one device. Called by `shard-partition.ts`.
  *
  * A share is a range of blocks of the whole job's code, as a tile is (`codegen/cuts/work.ts`), and reductions
  * leave partial results in the slots of their blocks, which are combined in slot order on one device: results
@@ -9,16 +9,13 @@
  * devices take its tiles as they become free (`dynamic-tiles.ts`).
  */
 
-import type { Partition } from '../../fusion/partition/partition.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';
-import type { Graph } from '../../graph/graph.js';
 import { InternalError } from '../../host/errors.js';
 import type { DeviceNeeds, SweepRules } from '../plan/device-needs.js';
-import { type Draft, type DraftBuffer, draftOf, ownBuffer } from '../plan/draft.js';
+import { type Draft, type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import { bytesOfPart } from '../plan/place.js';
 import type { Place } from '../plan/plan-graph.js';
 import { type Lifetimes, lifetimesOf } from '../plan/stages.js';
-import { withWorkspaces } from '../plan/workspace.js';
 import { splitLoads } from '../tiles/sweep-aliases.js';
 import type { CutTask, Task } from '../tiles/sweep-cuts.js';
 import { type Group, groupTasks } from '../tiles/sweep-groups.js';
@@ -26,7 +23,7 @@ import type { NoFit } from '../tiles/sweep-slots.js';
 import { formsOf, wholeTask } from '../tiles/sweep-tasks.js';
 import type { Span, SweptTask } from '../tiles/sweep-windows.js';
 import { leftByStream, tileOrders } from './dynamic-tiles.js';
-import { planOnOne } from './one-device.js';
+import { withKeptInputs } from './kept-inputs.js';
 import {
   type Part,
   type PhaseRules,
@@ -61,38 +58,7 @@ export const LEAST_SHARDED_BYTES = 512 * 1024;
 /** A share of little work may need nearly all that the whole does: every pair of two arrays' rows, say. */
 const MOST_OF_WHOLE = 0.95;
 
-export interface ShardOptions {
-  readonly place: Place;
-  /** The most bytes of host memory that values may wait in; without it, any number. */
-  readonly hostBudget?: number | undefined;
-}
-
-/** The plan of a partitioned graph on several devices; where there is none, why. */
-export function shardPartition(
-  graph: Graph,
-  partition: Partition,
-  sources: readonly SourceArray[],
-  needs: DeviceNeeds,
-  devices: readonly ShardDevice[],
-  { place, hostBudget = Number.POSITIVE_INFINITY }: ShardOptions,
-): ShardedPlan | NoFit {
-  const { sweeps } = needs;
-  if (sweeps === undefined) throw new InternalError('[shard] a device whose kernels cannot be cut');
-  const job = { sources, needs, sweeps, devices, place, hostBudget };
-  const drafted = draftOf(graph, partition, sources, needs);
-  let least: NoFit | undefined;
-  for (const draft of withWorkspaces(drafted, needs.workspaceOf)) {
-    for (const spills of [false, true]) {
-      const found = shardDraft(draft, { ...job, spills });
-      if ('phases' in found) return found;
-      if (least === undefined || found.needed < least.needed) least = found;
-    }
-  }
-  const alone = planOnOne(drafted, job);
-  return 'phases' in alone || alone.needed < least!.needed ? alone : least!;
-}
-
-interface Job {
+export interface Job {
   readonly sources: readonly SourceArray[];
   readonly needs: DeviceNeeds;
   readonly sweeps: SweepRules;
@@ -104,10 +70,10 @@ interface Job {
 }
 
 /** Shards what can be sharded: more and more is left whole, until all steps can run. */
-function shardDraft(draft: Draft, job: Job): ShardedPlan | NoFit {
+export function shardDraft(draft: Draft, job: Job): ShardedPlan | NoFit {
   const uncut = new Set<number>();
   for (;;) {
-    const found = new Sharder(draft, job, uncut).plan();
+    const found = new Sharder(draft, job, uncut).planOnce();
     if (!('uncut' in found)) return found;
     for (const buffer of found.uncut) uncut.add(buffer);
   }
@@ -126,6 +92,8 @@ class Sharder {
   readonly #buffers: DraftBuffer[];
   /** Those of kernels that take long, which are cut however small they are. */
   readonly #long: Set<number>;
+  /** The step of the draft that a task is of. */
+  readonly #stepOf = new Map<Task, number>();
   #stages: readonly Stage[] = [];
   /** The stages that write a buffer, and those that read it. */
   #writers: Lifetimes = new Map();
@@ -148,10 +116,42 @@ class Sharder {
     this.#peaks = job.devices.map(() => 0);
   }
 
-  plan(): ShardedPlan | NoFit | Uncut {
+  /**
+   * With inputs that stay on devices from phase to phase, where there is room for them and it takes no more
+   * phases.
+   */
+  planOnce(): ShardedPlan | NoFit | Uncut {
+    const uncut = this.#makeStages();
+    if (uncut !== undefined) return uncut;
+    const draft = withKeptInputs(this.#draft, this.#stages, {
+      inputOf: (b) => this.#hostInputOf(b),
+      byteLengthOf: (b) => this.#buffers[b]!.byteLength,
+      stepOf: (task) => this.#stepOf.get(task)!,
+    });
+    if (draft !== this.#draft) {
+      const kept = new Sharder(draft, this.#job, this.#uncut);
+      const isLonger = kept.#makeStages() !== undefined || kept.#stages.length > this.#stages.length;
+      const found = isLonger ? undefined : kept.#plan();
+      if (found !== undefined && 'phases' in found) return found;
+    }
+    return this.#plan();
+  }
+
+  /** The number in the draft of a large input that lies on the host. */
+  #hostInputOf(buffer: number): number | undefined {
+    const { role } = this.#buffers[buffer]!;
+    if (role !== 'input' || !this.#isLarge(buffer) || !this.#isOnHost(buffer)) return undefined;
+    return this.#draft.buffers.indexOf(this.#buffers[buffer]!);
+  }
+
+  #makeStages(): Uncut | undefined {
     const groups = this.#group();
     if ('uncut' in groups) return groups;
     this.#stages = stagesOf(groups);
+    return undefined;
+  }
+
+  #plan(): ShardedPlan | NoFit | Uncut {
     const users = (way: 'reads' | 'writes'): Lifetimes =>
       lifetimesOf(this.#stages.map(({ tasks }) => ({ uses: tasks.flatMap((task) => task[way]) })));
     this.#writers = users('writes');
@@ -182,14 +182,16 @@ class Sharder {
       byteLengthOf: (b: number) => this.#buffers[b]!.byteLength,
       isOnHost: (b: number) => this.#isOnHost(b),
     };
-    const forms = this.#draft.steps.map((step) => {
+    const forms = this.#draft.steps.map((step, at) => {
       const own = step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (b) => this.#addAlias(b)) : step;
       const all = formsOf(own, this.#job.sweeps.worksOf, (bytes) => this.#addScratch(bytes));
       const sharded = all.flatMap((form) => {
         const tasks = form.map((task) => asSharded(task, rules));
         return tasks.every(finishesWhatItWrites) ? [tasks] : [];
       });
-      return [[wholeTask(own)], ...sharded];
+      const every = [[wholeTask(own)], ...sharded];
+      for (const task of every.flat()) this.#stepOf.set(task, at);
+      return every;
     });
     const groups = groupTasks(forms, {
       isWindowed,
@@ -266,9 +268,7 @@ class Sharder {
     for (const [b, pieces] of made) this.#pieces.set(b, pieces);
     const drops = this.#drops(at);
     for (const held of this.#held) for (const b of drops) held.delete(b);
-    const runs = planned.map(
-      ({ device, run: { plan, inputs, outputs } }): DeviceRun => ({ device, plan, inputs, outputs }),
-    );
+    const runs = planned.map(({ device, run: { kept: _, ...run } }): DeviceRun => ({ device, ...run }));
     return { kind, runs, drops, ...(tiles === undefined ? {} : { parts: tiles.parts }) };
   }
 
@@ -339,7 +339,6 @@ class Sharder {
   }
 
   #planSharded(tasks: readonly SweptTask[], at: number): DeviceWork[] | NoFit | Uncut {
-    const own = tasks.map(({ task }) => task);
     const shareRules: ShareRules = {
       devices: this.#job.devices.map(({ name }) => name),
       weights: this.#weights(),
@@ -352,7 +351,7 @@ class Sharder {
     for (const share of shares) {
       const stretches: readonly Span[] = stretchesOf(tasks, share, units, shareRules);
       const run = planShare(tasks, stretches, units, this.#rulesFor(share.device, at));
-      if (run === undefined) return this.#without(largestOf(own, (b) => this.#buffers[b]!.byteLength));
+      if (run === undefined) return this.#without(largestOf(tasks, (b) => this.#buffers[b]!.byteLength));
       if ('needed' in run) return { ...run, needed: run.needed + this.#heldOn(share.device) };
       works.push({ device: share.device, run });
     }

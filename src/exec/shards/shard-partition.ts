@@ -1,0 +1,47 @@
+/**
+ * The plan of a job on several devices: shares of its work, with less of products' workspace and values on
+ * the host where that is needed; else all of it on one device. Called by `sharded-execution.ts`.
+ */
+import type { Partition } from '../../fusion/partition/partition.js';
+import type { SourceArray } from '../../fusion/passes/source-array.js';
+import type { Graph } from '../../graph/graph.js';
+import { InternalError } from '../../host/errors.js';
+import type { DeviceNeeds } from '../plan/device-needs.js';
+import { draftOf } from '../plan/draft.js';
+import type { Place } from '../plan/plan-graph.js';
+import { withWorkspaces } from '../plan/workspace.js';
+import type { NoFit } from '../tiles/sweep-slots.js';
+import { planOnOne } from './one-device.js';
+import type { ShardDevice, ShardedPlan } from './sharded-plan.js';
+import { shardDraft } from './sharding.js';
+
+export interface ShardOptions {
+  readonly place: Place;
+  /** The most bytes of host memory that values may wait in; without it, any number. */
+  readonly hostBudget?: number | undefined;
+}
+
+/** The plan of a partitioned graph on several devices; where there is none, why. */
+export function shardPartition(
+  graph: Graph,
+  partition: Partition,
+  sources: readonly SourceArray[],
+  needs: DeviceNeeds,
+  devices: readonly ShardDevice[],
+  { place, hostBudget = Number.POSITIVE_INFINITY }: ShardOptions,
+): ShardedPlan | NoFit {
+  const { sweeps } = needs;
+  if (sweeps === undefined) throw new InternalError('[shard] a device whose kernels cannot be cut');
+  const job = { sources, needs, sweeps, devices, place, hostBudget };
+  const drafted = draftOf(graph, partition, sources, needs);
+  let least: NoFit | undefined;
+  for (const draft of withWorkspaces(drafted, needs.workspaceOf)) {
+    for (const spills of [false, true]) {
+      const found = shardDraft(draft, { ...job, spills });
+      if ('phases' in found) return found;
+      if (least === undefined || found.needed < least.needed) least = found;
+    }
+  }
+  const alone = planOnOne(drafted, job);
+  return 'phases' in alone || alone.needed < least!.needed ? alone : least!;
+}
