@@ -28,6 +28,8 @@ export interface ReduceRow {
   readonly width: 1 | 2 | 3;
   /** Whether each element comes with its index (an int64) along the reduced axes. */
   readonly indexed: boolean;
+  /** Whether the result is one of the elements, or where it is: then nothing is rounded on the way. */
+  readonly selects?: true;
   /** A part of other functions, which is no method and no function by itself. */
   readonly isInternal?: true;
 }
@@ -54,17 +56,17 @@ export const REDUCTIONS = {
   /** Product of the elements. */
   prod: { dtype: accumulated, identity: 1, width: 1, indexed: false },
   /** Smallest element; NaN if any is NaN. */
-  min: { dtype: kept, identity: undefined, width: 1, indexed: false },
+  min: { dtype: kept, identity: undefined, width: 1, indexed: false, selects: true },
   /** Largest element; NaN if any is NaN. */
-  max: { dtype: kept, identity: undefined, width: 1, indexed: false },
+  max: { dtype: kept, identity: undefined, width: 1, indexed: false, selects: true },
   /** Whether any element is true (not 0). */
-  any: { dtype: truth, identity: false, width: 1, indexed: false },
+  any: { dtype: truth, identity: false, width: 1, indexed: false, selects: true },
   /** Whether all elements are true (not 0). */
-  all: { dtype: truth, identity: true, width: 1, indexed: false },
+  all: { dtype: truth, identity: true, width: 1, indexed: false, selects: true },
   /** Index of the first smallest element; of the first NaN if there is one. */
-  argmin: { dtype: position, identity: undefined, width: 2, indexed: true },
+  argmin: { dtype: position, identity: undefined, width: 2, indexed: true, selects: true },
   /** Index of the first largest element; of the first NaN if there is one. */
-  argmax: { dtype: position, identity: undefined, width: 2, indexed: true },
+  argmax: { dtype: position, identity: undefined, width: 2, indexed: true, selects: true },
   /**
    * Sum of squared deviations from the mean, Σ|x - mean|²: variance without its divisor. The accumulator is
    * (count, mean, M2), combined as in Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm

@@ -52,6 +52,12 @@ const COLUMN_BLOCKS = 1024;
 const ENOUGH_BLOCKS = 512;
 /** Elements that one accumulator takes up one after the other, which bounds the error of a sum. */
 const LONGEST_CHAIN = 1024;
+
+/** What bounds chains: where nothing is rounded, nothing does, and long rows have few partial results. */
+const longestChain = ({ tape }: Kernel): number =>
+  tape.every((i) => i.kind !== 'reduce' || reductionRow(i.reduction).selects === true)
+    ? Number.POSITIVE_INFINITY
+    : LONGEST_CHAIN;
 /** Static shared memory for the exchange between the warps of a block. */
 const SHARED_BYTES = 40 * 1024;
 /** Slots of the upper tree. */
@@ -98,13 +104,13 @@ interface Slots {
 }
 
 /**
- * Length of a slot so that about `blocks` blocks come out, as a power of two times what a block walks in one
- * step.
+ * Length of a slot, at most `most`, so that about `blocks` blocks come out, as a power of two times what a
+ * block walks in one step.
  */
-function slotsOf(length: number, step: number, blocksP: number, chainStep: number, blocks = BLOCKS): Slots {
+function slotsOf(length: number, step: number, blocksP: number, most: number, blocks = BLOCKS): Slots {
   const wanted = Math.max(1, Math.ceil(blocks / blocksP));
   let slotLength = step * powerOfTwoFrom(length / wanted / step);
-  slotLength = Math.min(slotLength, chainStep * LONGEST_CHAIN);
+  slotLength = Math.min(slotLength, most);
   slotLength = Math.max(slotLength, step * powerOfTwoFrom(length / MOST_SLOTS / step));
   // Too little for a second launch: a block does it alone.
   if (length <= 4 * step) slotLength = step * powerOfTwoFrom(length / step);
@@ -170,7 +176,7 @@ function chooseStaged(kernel: Kernel): ReduceSchedule {
   const length = product(kernel.reduced);
   const itemsP = powerOfTwoTo(Math.min(items, STAGED_WORDS / wordsOfRow(kernel), rows / threads));
   const blocksP = Math.ceil(rows / (threads * itemsP));
-  const powers = slotsOf(length, threads, blocksP, 1, blocks);
+  const powers = slotsOf(length, threads, blocksP, longestChain(kernel), blocks);
   const slots = isNear ? inRounds(powers, length, threads, blocksP) : powers;
   return {
     kind: 'reduce',
@@ -251,7 +257,7 @@ function chooseRowLayout(kernel: Kernel): ReduceSchedule {
     rows >= MANY_THREADS / threadsR ? Math.max(1, Math.min(4, Math.floor(inFlight / unrollR))) : 1;
   const step = threadsR * width * unrollR;
   const blocksP = Math.ceil(rows / (threadsP * itemsP));
-  const slots = slotsOf(length, step, blocksP, threadsR * width);
+  const slots = slotsOf(length, step, blocksP, threadsR * width * longestChain(kernel));
   return {
     kind: 'reduce',
     layout: 'rows',
@@ -287,7 +293,8 @@ function chooseColumnLayout(kernel: Kernel): ReduceSchedule {
   const threadsR = THREADS / threadsP;
   const blocksP = Math.ceil(chunks / threadsP);
   const step = threadsR * unrollR;
-  const slots = slotsOf(length, step, blocksP, threadsR, blocksP >= ENOUGH_BLOCKS ? 1 : COLUMN_BLOCKS);
+  const blocks = blocksP >= ENOUGH_BLOCKS ? 1 : COLUMN_BLOCKS;
+  const slots = slotsOf(length, step, blocksP, threadsR * longestChain(kernel), blocks);
   return {
     kind: 'reduce',
     layout: 'columns',
