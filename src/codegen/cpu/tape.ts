@@ -53,12 +53,20 @@ const OPCODE = { load: 0, index: 1, inside: 2, map: 3, cast: 4, reduce: 5, store
 const PLACES: readonly Place['kind'][] = ['input', 'slot', 'output', 'reduction'];
 const CONSTANT_BYTES = 16;
 
-/** Prepares, lays out and schedules a kernel. */
+/** Kept by kernel: planning asks for works, reads and skew, and emission for the tape itself. */
+const planned = new WeakMap<Kernel, TapePlan>();
+
+/** Prepares, lays out and schedules a kernel; once. */
 export function planTape(source: Kernel): TapePlan {
-  const kernel = prepare(source);
-  const levels = levelsOf(kernel);
-  const layout = layoutInOrder(kernel, levels);
-  return { kernel, levels, layout, schedule: scheduleOf(kernel, levels, layout) };
+  let plan = planned.get(source);
+  if (plan === undefined) {
+    const kernel = prepare(source);
+    const levels = levelsOf(kernel);
+    const layout = layoutInOrder(kernel, levels);
+    plan = { kernel, levels, layout, schedule: scheduleOf(kernel, levels, layout) };
+    planned.set(source, plan);
+  }
+  return plan;
 }
 
 /** The tape of a kernel. */

@@ -28,6 +28,9 @@ export interface CudaLaunch {
   readonly args: readonly CudaArgument[];
 }
 
+/** Blocks and threads of a launch: a schedule knows them before anything is printed. */
+export type LaunchShape = Pick<CudaLaunch, 'grid' | 'block'>;
+
 export interface Scratch {
   readonly byteLength: number;
   /** Whether it has to hold zeros when the first launch starts. */

@@ -5,12 +5,12 @@ import { readsOnce } from '../../codegen/cpu/tape-read.js';
 import { skewOf } from '../../codegen/cpu/tape-skew.js';
 import { tapeWorks } from '../../codegen/cpu/tape-work.js';
 import { callRow } from '../calls/table.js';
-import type { BufferSpec, LoopSpec, ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
-import { RANGE_FIELDS } from '../native/native-types.js';
+import type { ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
 import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { SweepRules } from '../plan/device-needs.js';
-import type { LoopStep, Plan, Step, SweepStep } from '../plan/plan.js';
+import type { Plan, Step, SweepStep } from '../plan/plan.js';
 import type { DeviceNeeds, Place } from '../plan/plan-graph.js';
+import { bufferSpecs, joinedRanges, loopSpec } from './program-spec.js';
 
 const CPU_SWEEPS: SweepRules = {
   worksOf: tapeWorks,
@@ -57,16 +57,6 @@ export function cpuProgram(plan: Plan): ProgramSpec {
   };
 }
 
-export const bufferSpecs = (plan: Plan): BufferSpec[] =>
-  plan.buffers.map(({ role, byteLength, offset, windowed, readInBlocks, part }) => ({
-    role,
-    byteLength,
-    offset,
-    windowed,
-    readInBlocks,
-    part,
-  }));
-
 const stepSpec = (step: Step): StepSpec =>
   step.kind === 'sweep' ? sweepSpec(step, launchSpec) : launchSpec(step);
 
@@ -99,22 +89,4 @@ function sweepSpec(
     buffers: sweep.windows,
     body: sweep.body.map(({ step, ranges }) => ({ step: spec(step), ranges: joinedRanges(ranges) })),
   };
-}
-
-/** The ranges of several launches that are one step, tile by tile. */
-export function joinedRanges(tables: readonly Float64Array[]): Float64Array {
-  if (tables.length === 1) return tables[0]!;
-  const joined = new Float64Array(tables.length * tables[0]!.length);
-  for (let at = 0; at < tables[0]!.length; at += RANGE_FIELDS)
-    for (const [k, table] of tables.entries())
-      joined.set(table.subarray(at, at + RANGE_FIELDS), at * tables.length + k * RANGE_FIELDS);
-  return joined;
-}
-
-/** A loop is the same step on every device, but for its body. */
-export function loopSpec(
-  { kind, steps, condition, every, stepsAtOnce, states, body, skew }: LoopStep,
-  specs: (step: Step) => LoopSpec['body'],
-): LoopSpec {
-  return { kind, steps, condition, every, stepsAtOnce, states, body: body.flatMap(specs), skew };
 }

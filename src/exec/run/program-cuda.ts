@@ -10,13 +10,12 @@ import {
   DEFAULT_LIMITS,
   type DeviceLimits,
   expandForDevice,
-  scheduleOf,
 } from '../../codegen/cuda/cuda.js';
+import { footprintOf } from '../../codegen/cuda/footprint.js';
 import { LOOP_BEGIN, LOOP_CHECK, LOOP_GO_ON, LOOP_RECORD_BYTES } from '../../codegen/cuda/loop-check.js';
 import { cudaWorks } from '../../codegen/cuts/cuda-work.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import { expected, ShapeError } from '../../host/errors.js';
 import type { CallStep, StepCost } from '../calls/call.js';
 import type { CallLaunch } from '../calls/call-row.js';
 import { callRow } from '../calls/table.js';
@@ -49,8 +48,8 @@ import type { DeviceNeeds, Place } from '../plan/plan-graph.js';
 import { callsOf } from '../plan/workspace.js';
 import { debug } from './debug.js';
 import { loadImage } from './kernel-cache.js';
-import { bufferSpecs, joinedRanges, loopSpec } from './program-cpu.js';
 import { graphsOf, streamsOfSpecs } from './program-graphs.js';
+import { bufferSpecs, joinedRanges, loopSpec } from './program-spec.js';
 
 /** By kernel and by the shared memory of a block. */
 const printed = new WeakMap<Kernel, Map<number, CudaKernel>>();
@@ -60,33 +59,13 @@ export function cudaOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): C
   const byLimit = printed.get(kernel) ?? new Map<number, CudaKernel>();
   let cuda = byLimit.get(limits.sharedByteLength);
   if (cuda === undefined) {
-    cuda = timed('codegen', kernel.name, () => cudaKernel(kernel, scheduleOf(kernel, limits)));
-    checkGrids(kernel, cuda);
+    const { schedule } = footprintOf(kernel, limits);
+    cuda = timed('codegen', kernel.name, () => cudaKernel(kernel, schedule));
     printed.set(kernel, byLimit.set(limits.sharedByteLength, cuda));
     const { source } = cuda;
     debug('cuda', kernel.name, () => source);
   }
   return cuda;
-}
-
-/** CUDA's; a map of bytes has so many from 2^40 elements on. */
-const MOST_BLOCKS = 2 ** 31 - 1;
-
-/**
- * Refuses what no launch can do, also if it is cut into tiles, which are ranges of the blocks of the whole.
- */
-function checkGrids(kernel: Kernel, { launches }: CudaKernel): void {
-  const blocks = Math.max(...launches.map(({ grid }) => grid[0]));
-  if (blocks <= MOST_BLOCKS) return;
-  const received = `${kernel.name} has ${blocks}`;
-  throw new ShapeError(
-    expected(
-      'compute',
-      'kernels of at most 2^31 - 1 blocks on a GPU',
-      received,
-      'compute the array in parts',
-    ),
-  );
 }
 
 const infoOf = (device: string): CudaDeviceInfo | undefined =>
@@ -117,10 +96,10 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
   const limits = limitsOf(device);
   const multiprocessors = multiprocessorsOf(device);
   return {
-    scratchOf: (kernel) => cudaOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
+    scratchOf: (kernel) => footprintOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
     expand: expandForDevice,
     stepsAtOnce: (kernel) => {
-      const { schedule } = cudaOf(kernel, limits);
+      const { schedule } = footprintOf(kernel, limits);
       return schedule.kind === 'stencil' || schedule.kind === 'repeat' ? schedule.steps : 1;
     },
     workspaceOf: (step) => callRow(step).workspace.cuda(step),
@@ -131,9 +110,9 @@ export function cudaNeeds(device: string, place: Place): DeviceNeeds {
     heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
     streams: { most: MOST_STREAMS, costOf: (step) => costOf(step, limits, multiprocessors) },
     loopRecordBytes: () => (hasConditionalNodes(cudaInfo()) && !refusesLoops(device) ? LOOP_RECORD_BYTES : 0),
-    isByElement: (kernel) => ['map', 'repeat'].includes(cudaOf(kernel, limits).schedule.kind),
+    isByElement: (kernel) => ['map', 'repeat'].includes(footprintOf(kernel, limits).schedule.kind),
     sweeps: {
-      worksOf: (kernel) => cudaWorks(kernel, cudaOf(kernel, limits).schedule),
+      worksOf: (kernel) => cudaWorks(kernel, footprintOf(kernel, limits).schedule),
       canWindow: ({ role }) => role !== 'output' || place !== 'device',
       canSpill: true,
       canReadBack: place !== 'file',
@@ -156,7 +135,7 @@ const MEMORY_RATE = 4e12;
 function costOf(step: Step, limits: DeviceLimits, multiprocessors: number): StepCost {
   if (step.kind === 'call') return callRow(step).costOf(step, multiprocessors);
   if (step.kind !== 'kernel') return { seconds: LAUNCH_SECONDS, share: 1, queueSeconds: LAUNCH_SECONDS };
-  const { launches } = cudaOf(step.kernel, limits);
+  const { launches } = footprintOf(step.kernel, limits);
   const threads = launches.map(({ grid, block }) => [...grid, ...block].reduce((n, size) => n * size, 1));
   const share = Math.min(1, Math.max(1, ...threads) / (multiprocessors * THREADS));
   const bytes = step.kernel.buffers.reduce((sum, b) => sum + b.elementCount * byteLengthOf(b.dtype), 0);
@@ -232,7 +211,7 @@ export function graphSizes(plan: Plan, device: string): number[] {
   const counts = plan.steps.map((step): number => {
     if (step.kind === 'sweep' || step.kind === 'loop') return 1;
     if (step.kind === 'call') return callRow(step).kernels?.(step).launches.length ?? 1;
-    const { scratch, launches } = cudaOf(step.kernel, limits);
+    const { scratch, launches } = footprintOf(step.kernel, limits);
     if (step.kind === 'finish') return launches.length - PARTIAL_LAUNCHES;
     return launches.length + scratch.filter((buffer) => buffer.zeroed).length;
   });

@@ -22,6 +22,7 @@ import {
 } from '../fast-paths.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';
 import { printCoordinates } from '../index-math.js';
+import type { LaunchShape } from '../launch.js';
 import { isExpensive } from '../outlined.js';
 import type { Parameters } from '../parameters.js';
 import { columnValues, type MapSchedule, sharesColumns } from '../schedules/schedule-map.js';
@@ -37,6 +38,11 @@ export function mapBlocks(kernel: Kernel, schedule: MapSchedule): number {
   const count = product(kernel.parallel);
   return Math.max(1, Math.ceil((count - (count % schedule.width)) / mapBlock(schedule)));
 }
+
+export const mapLaunch = (kernel: Kernel, schedule: MapSchedule): LaunchShape => ({
+  grid: [mapBlocks(kernel, schedule), 1, 1],
+  block: [schedule.threads, 1, 1],
+});
 
 export function printMap(body: Body, schedule: MapSchedule, name: string): CudaFunction {
   const { width, unroll, threads } = schedule;
@@ -56,11 +62,7 @@ export function printMap(body: Body, schedule: MapSchedule, name: string): CudaF
   }
   const blocks = mapBlocks(kernel, schedule);
   if (whole < count) printTail(out, body, params, { whole, count, blocks });
-  return printFunction(name, out, params, {
-    grid: [blocks, 1, 1],
-    block: [threads, 1, 1],
-    sharedByteLength: 0,
-  });
+  return printFunction(name, out, params, { ...mapLaunch(kernel, schedule), sharedByteLength: 0 });
 }
 
 interface Walk {

@@ -11,6 +11,7 @@ import { fromStorage, STORAGE_TYPE } from '../casts.js';
 import { type Chunking, ChunkStores, elementCoordinates } from '../chunks.js';
 import { blockIndex, type CudaFunction, gridSizes, printFunction, type TileGrid } from '../function.js';
 import { affineExpression, printCoordinates } from '../index-math.js';
+import type { LaunchShape, Scratch } from '../launch.js';
 import { accumulatorByteLength } from '../monoids.js';
 import type { Parameters } from '../parameters.js';
 import {
@@ -37,8 +38,21 @@ export function pairGrid(kernel: Kernel, { axisI, axisJ, items }: PairSchedule):
   return [...outer.map((k) => ({ axis: k, length: 1 })), { axis: axisI, length }, { axis: axisJ, length }];
 }
 
+/** The launch over the tiles; of one in slots, the first of two. */
+export const pairLaunch = (kernel: Kernel, schedule: PairSchedule): LaunchShape => ({
+  grid: [product(gridSizes(kernel, pairGrid(kernel, schedule))), schedule.slots, 1],
+  block: [THREADS, 1, 1],
+});
+
+/** The kernel as tiles walk it: its reduced axes in the order of the schedule's stretches. */
+const tiledBody = (kernel: Kernel, { tile }: PairSchedule): Body => new Body(tileReduced(kernel, tile));
+
+/** Accumulators that slots leave for the launch that combines them. */
+export const pairScratch = (kernel: Kernel, schedule: PairSchedule): Scratch[] =>
+  schedule.slots === 1 ? [] : reduceScratch(tiledBody(kernel, schedule), schedule);
+
 export function printPairs(kernel: Kernel, schedule: PairSchedule, name: string): PrintedReduction {
-  const body = new Body(tileReduced(kernel, schedule.tile));
+  const body = tiledBody(kernel, schedule);
   const tile = new PairTile(body, schedule);
   if (schedule.slots === 1) return { functions: [tile.print(name)], scratch: [] };
   return {
@@ -141,7 +155,7 @@ class PairTile {
     if (fold > 0) this.#printFold();
     if (slots > 1) this.#printPartials(fold > 0 ? 'f_' : '');
     else this.#printResults(fold > 0 ? 'f_' : '');
-    const launch = { grid: [product(grid), slots, 1], block: [THREADS, 1, 1], sharedByteLength: 0 } as const;
+    const launch = { ...pairLaunch(kernel, this.#schedule), sharedByteLength: 0 };
     // Two blocks to a multiprocessor, so that one computes while the other loads.
     return printFunction(name, out, this.#params, launch, 2);
   }

@@ -2,11 +2,12 @@
  * The end of a reduction: the second launch, which combines the slots of each row in a fixed order, and the
  * row-level arithmetic and stores of a finished row. Called by `reduce-kernel.ts`.
  */
-import { product } from '../../../fusion/kernel/kernel.js';
+import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import type { Body, Scope } from '../body.js';
 import { storeElement } from '../chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';
 import { printCoordinates } from '../index-math.js';
+import type { LaunchShape } from '../launch.js';
 import type { Parameters } from '../parameters.js';
 import { Writer } from '../writer.js';
 import { accumulatorsOf, printAcross, printThreadPlace } from './block-reduce.js';
@@ -44,6 +45,11 @@ const THREADS = 256;
 export const combineBlock = (rows: number, slots: number): number =>
   Math.min(32, powerOfTwo(rows), Math.max(1, THREADS / powerOfTwo(Math.ceil(slots / SERIAL_SLOTS))));
 
+export function combineLaunch(kernel: Kernel, slots: number): LaunchShape {
+  const rows = product(kernel.parallel);
+  return { grid: [Math.ceil(rows / combineBlock(rows, slots)), 1, 1], block: [THREADS, 1, 1] };
+}
+
 /** The second launch: combines the slots of each row in a fixed order and finishes the row. */
 export function printCombine(body: Body, slots: number, name: string): CudaFunction {
   const { kernel, levels } = body;
@@ -77,9 +83,5 @@ export function printCombine(body: Body, slots: number, name: string): CudaFunct
     const stores = kernel.stores.flatMap(({ value }, k) => (levels.element[value] ? [] : [k]));
     printRow(out, body, params, { coordinates, known }, stores);
   });
-  return printFunction(name, out, params, {
-    grid: [Math.ceil(rows / threadsP), 1, 1],
-    block: [THREADS, 1, 1],
-    sharedByteLength: 0,
-  });
+  return printFunction(name, out, params, { ...combineLaunch(kernel, slots), sharedByteLength: 0 });
 }

@@ -3,13 +3,13 @@
  * after them, stores at both levels. One function, or two where the reduced axis is cut into slots: the first
  * leaves one accumulator per slot in scratch, the second combines them in slot order and finishes the rows.
  */
-import { product } from '../../../fusion/kernel/kernel.js';
+import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
 import { elementCoordinates } from '../chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';
 import { printCoordinates } from '../index-math.js';
-import type { Scratch } from '../launch.js';
+import type { LaunchShape, Scratch } from '../launch.js';
 import { accumulatorByteLength } from '../monoids.js';
 import { NEAR_RESIDENT, type ReduceSchedule } from '../schedules/schedule-reduce.js';
 import { accumulatorsOf, printAcross, printThreadPlace } from './block-reduce.js';
@@ -26,6 +26,12 @@ export interface PrintedReduction {
 /** Rows of a block. */
 export const reduceBlock = ({ layout, width, threadsP, itemsP }: ReduceSchedule): number =>
   threadsP * itemsP * (layout === 'columns' ? width : 1);
+
+/** The walk over the reduced axes; of one in slots, the first of two launches. */
+export const reduceLaunch = (kernel: Kernel, schedule: ReduceSchedule): LaunchShape => ({
+  grid: [Math.ceil(product(kernel.parallel) / reduceBlock(schedule)), schedule.slots, 1],
+  block: [schedule.threadsP * schedule.threadsR, 1, 1],
+});
 
 export function printReduce(body: Body, schedule: ReduceSchedule, name: string): PrintedReduction {
   if (schedule.slots === 1)
@@ -49,7 +55,7 @@ export function reduceScratch(body: Body, { slots }: Pick<ReduceSchedule, 'slots
 }
 
 function printWalk(c: ReduceContext, name: string): CudaFunction {
-  const { threadsP, threadsR, itemsP, width, slots, slotLength, layout } = c.schedule;
+  const { itemsP, width, slots, slotLength, layout } = c.schedule;
   const out = c.out;
   const params = c.params;
   const perBlock = reduceBlock(c.schedule);
@@ -76,11 +82,7 @@ function printWalk(c: ReduceContext, name: string): CudaFunction {
   if (layout === 'rows') foldChains(c);
   printAcross(out, c.schedule, c.accumulators, itemsP * c.lanes);
   out.block('if (tr == 0)', () => (slots === 1 ? printResults(c) : printPartials(c)));
-  const launch = {
-    grid: [Math.ceil(c.rows / perBlock), slots, 1],
-    block: [threadsP * threadsR, 1, 1],
-    sharedByteLength: 0,
-  } as const;
+  const launch = { ...reduceLaunch(c.body.kernel, c.schedule), sharedByteLength: 0 };
   return printFunction(name, out, params, launch, c.near.size > 0 ? NEAR_RESIDENT : 0);
 }
 

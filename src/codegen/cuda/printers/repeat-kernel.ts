@@ -7,6 +7,7 @@ import type { Body, Scope } from '../body.js';
 import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates } from '../chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';
 import { printCoordinates } from '../index-math.js';
+import type { LaunchShape } from '../launch.js';
 import type { Parameters } from '../parameters.js';
 import type { RepeatSchedule } from '../schedules/schedule-repeat.js';
 import { Writer } from '../writer.js';
@@ -16,6 +17,11 @@ export const repeatBlock = ({ threads, width }: RepeatSchedule): number => threa
 
 export const repeatBlocks = ({ parallel }: Kernel, schedule: RepeatSchedule): number =>
   Math.ceil(product(parallel) / repeatBlock(schedule));
+
+export const repeatLaunch = (kernel: Kernel, schedule: RepeatSchedule): LaunchShape => ({
+  grid: [repeatBlocks(kernel, schedule), 1, 1],
+  block: [schedule.threads, 1, 1],
+});
 
 export function printRepeat(body: Body, schedule: RepeatSchedule, name: string): CudaFunction {
   const { width, threads } = schedule;
@@ -36,11 +42,7 @@ export function printRepeat(body: Body, schedule: RepeatSchedule, name: string):
       out.block(`for (${index} i = start; i < ${params.size(count)}; ++i)`, () => chunk(1));
     });
   }
-  return printFunction(name, out, params, {
-    grid: [repeatBlocks(kernel, schedule), 1, 1],
-    block: [threads, 1, 1],
-    sharedByteLength: 0,
-  });
+  return printFunction(name, out, params, { ...repeatLaunch(kernel, schedule), sharedByteLength: 0 });
 }
 
 /** All steps of `width` elements from element i on. */

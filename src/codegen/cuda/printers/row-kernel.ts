@@ -3,12 +3,13 @@
  * the group after each walk. Elements are held in registers and shared memory from phase to phase, or loaded
  * and computed again where the row is too long (`RowSchedule.held`).
  */
-import { product } from '../../../fusion/kernel/kernel.js';
+import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
 import { storeElement } from '../chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';
 import { printCoordinates } from '../index-math.js';
+import type { LaunchShape } from '../launch.js';
 import type { RowSchedule } from '../schedules/schedule-rows.js';
 import { printAcross, printThreadPlace } from './block-reduce.js';
 import { printChunk } from './row-chunk.js';
@@ -16,11 +17,16 @@ import { RowContext } from './row-context.js';
 import { phaseOf, type RowPhase } from './row-phases.js';
 import { SharedChunks } from './row-shared.js';
 
+export const rowLaunch = (kernel: Kernel, { threadsP, threadsR }: RowSchedule): LaunchShape => ({
+  grid: [Math.ceil(product(kernel.parallel) / threadsP), 1, 1],
+  block: [threadsP * threadsR, 1, 1],
+});
+
 export function printRows(body: Body, schedule: RowSchedule, name: string): CudaFunction {
   const c = new RowContext(body, schedule);
   const shared = new SharedChunks(c);
   const { kernel, levels } = body;
-  const { threadsP, threadsR, sharedChunks } = schedule;
+  const { threadsP, sharedChunks } = schedule;
   const { out, params } = c;
   const { index } = params;
   const rows = product(kernel.parallel);
@@ -34,8 +40,7 @@ export function printRows(body: Body, schedule: RowSchedule, name: string): Cuda
   for (let phase = 0; phase < levels.phases; phase++) printPhase(c, shared, phase);
   printRowStores(c);
   return printFunction(name, out, params, {
-    grid: [Math.ceil(rows / threadsP), 1, 1],
-    block: [threadsP * threadsR, 1, 1],
+    ...rowLaunch(kernel, schedule),
     sharedByteLength: shared.byteLength,
   });
 }

@@ -4,12 +4,13 @@
  * shuffles. Where no bound can fail in a tile, none is tested.
  */
 import { isPredicate, isUniform, loadsOf } from '../../../fusion/kernel/algebra.js';
-import type { Bound } from '../../../fusion/kernel/kernel.js';
+import { type Bound, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
 import { fromStorage, STORAGE_TYPE, toStorage } from '../casts.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';
 import { affineExpression, boundsExpression } from '../index-math.js';
+import type { LaunchShape } from '../launch.js';
 import { zeroLiteral } from '../literals.js';
 import type { Parameters } from '../parameters.js';
 import {
@@ -24,6 +25,11 @@ import { Writer } from '../writer.js';
 import { boundsOf, holdsInTile } from './stencil-bounds.js';
 
 const CELL = ['(y0 + y)', '(x0 + e)'] as const;
+
+export const stencilLaunch = (kernel: Kernel, schedule: StencilSchedule): LaunchShape => ({
+  grid: [product(stencilGrid(kernel, schedule)), 1, 1],
+  block: [32 * schedule.warps, 1, 1],
+});
 
 export function printStencil(body: Body, schedule: StencilSchedule, name: string): CudaFunction {
   return new Stencil(body, schedule).print(name);
@@ -71,10 +77,10 @@ class Stencil {
 
   print(name: string): CudaFunction {
     const { kernel } = this.#body;
-    const { rows, columns, warps, border } = this.#schedule;
+    const { rows, columns, border } = this.#schedule;
     const [above, left] = border;
     const out = this.#out;
-    const [down, across] = stencilGrid(kernel, this.#schedule);
+    const [, across] = stencilGrid(kernel, this.#schedule);
     out.line(`const int block = ${blockIndex(this.#params)};`);
     out.line(`const int tile_y = block / ${this.#params.size(across)};`);
     out.line(`const int tile_x = block - tile_y * ${this.#params.size(across)};`);
@@ -101,7 +107,7 @@ class Stencil {
       name,
       out,
       this.#params,
-      { grid: [down * across, 1, 1], block: [32 * warps, 1, 1], sharedByteLength: 0 },
+      { ...stencilLaunch(kernel, this.#schedule), sharedByteLength: 0 },
       MIN_BLOCKS,
     );
   }

@@ -3,12 +3,13 @@
  * square tile: such loads are read along their own axis, handed over in shared memory, and used along the
  * last axis, so that every access to device memory is contiguous.
  */
-import type { Kernel } from '../../../fusion/kernel/kernel.js';
+import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import type { Body, Scope } from '../body.js';
 import { fromStorage, STORAGE_TYPE } from '../casts.js';
 import { type Chunking, ChunkLoads, ChunkStores, chunkWidth, elementCoordinates } from '../chunks.js';
 import { blockIndex, type CudaFunction, gridSizes, printFunction, type TileGrid } from '../function.js';
 import { printCoordinates } from '../index-math.js';
+import type { LaunchShape } from '../launch.js';
 import type { Parameters } from '../parameters.js';
 import type { TransposeSchedule } from '../schedules/schedule.js';
 import { accessesOf } from '../schedules/schedule-rows.js';
@@ -24,6 +25,11 @@ export function transposeGrid(kernel: Kernel, { axis, tile }: TransposeSchedule)
     { axis: last, length: tile },
   ];
 }
+
+export const transposeLaunch = (kernel: Kernel, schedule: TransposeSchedule): LaunchShape => ({
+  grid: [product(gridSizes(kernel, transposeGrid(kernel, schedule))), 1, 1],
+  block: [schedule.threads, 1, 1],
+});
 
 export function printTranspose(body: Body, schedule: TransposeSchedule, name: string): CudaFunction {
   return new TileMap(body, schedule).print(name);
@@ -65,7 +71,7 @@ class TileMap {
 
   print(name: string): CudaFunction {
     const { kernel } = this.#body;
-    const { tile, threads, staged, axis } = this.#schedule;
+    const { tile, staged, axis } = this.#schedule;
     const out = this.#out;
     const { index } = this.#params;
     const grid = gridSizes(kernel, transposeGrid(kernel, this.#schedule));
@@ -100,8 +106,7 @@ class TileMap {
       direct,
     );
     return printFunction(name, out, this.#params, {
-      grid: [grid.reduce((a, b) => a * b, 1), 1, 1],
-      block: [threads, 1, 1],
+      ...transposeLaunch(kernel, this.#schedule),
       sharedByteLength: 0,
     });
   }

@@ -1,0 +1,35 @@
+/**
+ * The parts of a native program that are alike on every device: buffers, loops and ranges of tiles. Called by
+ * `program-cpu.ts` and `program-cuda.ts`.
+ */
+import type { BufferSpec, LoopSpec } from '../native/native.js';
+import { RANGE_FIELDS } from '../native/native-types.js';
+import type { LoopStep, Plan, Step } from '../plan/plan.js';
+
+export const bufferSpecs = (plan: Plan): BufferSpec[] =>
+  plan.buffers.map(({ role, byteLength, offset, windowed, readInBlocks, part }) => ({
+    role,
+    byteLength,
+    offset,
+    windowed,
+    readInBlocks,
+    part,
+  }));
+
+/** The ranges of several launches that are one step, tile by tile. */
+export function joinedRanges(tables: readonly Float64Array[]): Float64Array {
+  if (tables.length === 1) return tables[0]!;
+  const joined = new Float64Array(tables.length * tables[0]!.length);
+  for (let at = 0; at < tables[0]!.length; at += RANGE_FIELDS)
+    for (const [k, table] of tables.entries())
+      joined.set(table.subarray(at, at + RANGE_FIELDS), at * tables.length + k * RANGE_FIELDS);
+  return joined;
+}
+
+/** A loop is the same step on every device, but for its body. */
+export function loopSpec(
+  { kind, steps, condition, every, stepsAtOnce, states, body, skew }: LoopStep,
+  specs: (step: Step) => LoopSpec['body'],
+): LoopSpec {
+  return { kind, steps, condition, every, stepsAtOnce, states, body: body.flatMap(specs), skew };
+}
