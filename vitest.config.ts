@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { SIM_ENVIRONMENT } from './test/sim/environment.js';
+import { SlowestTests } from './test/support/slowest-tests.js';
 
 /** Tests of a GPU that belong beside what they test. */
 const CUDA = [
@@ -25,6 +26,7 @@ export default defineConfig({
   test: {
     // All cores: by default one of them is left to the runner, which has little to do.
     maxWorkers: availableParallelism(),
+    reporters: process.env.CI === undefined ? ['default'] : ['default', new SlowestTests(20)],
     projects: [
       {
         test: {
