@@ -122,7 +122,8 @@ const inputsOf = ({ sources }: Canonical, order: readonly number[]): (ArrayBuffe
 /** The native run alone, and its parts. */
 async function timeNative(name: string, canonical: Canonical): Promise<void> {
   const { plan, native } = await programOf(canonical, {
-    device,
+    devices: [device],
+    isSharded: false,
     exact: false,
     budget: undefined,
     hostBudget: undefined,

@@ -6,14 +6,15 @@
  * `toJSON()` is stable: fields are added, never renamed. Called by `Lazy.explain` and `explain()`.
  */
 
+import type { Place } from '../exec/plan/plan-graph.js';
 import { printStream } from '../exec/plan/print-plan.js';
-import { budgetsOf } from '../exec/run/budgets.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { devicesOf } from '../exec/run/evaluate.js';
 import { planParts } from '../exec/run/plan-segments.js';
-import { type Place, type Planned, planGraph } from '../exec/run/program.js';
+import { type Planned, planGraph } from '../exec/run/program.js';
 import { graphSizes } from '../exec/run/program-cuda.js';
-import { planSharded } from '../exec/shards/sharded-execution.js';
+import { targetOf } from '../exec/run/target.js';
+import { planSharded } from '../exec/shards/plan-shards.js';
 import { printShardedPlan, type ShardedPlan } from '../exec/shards/sharded-plan.js';
 import type { FusedStep, Partition } from '../fusion/partition/partition.js';
 import { canonicalize } from '../fusion/passes/canonicalize.js';
@@ -141,25 +142,24 @@ export function explainExprs(
   place: Place = 'host',
 ): Explanation {
   const canonical = canonicalize(exprs);
-  const { names, reason, isSharded } = devicesOf(canonical, options);
+  const chosen = devicesOf(canonical, options);
+  const { names, reason, isSharded } = chosen;
   const device = names[0]!;
   const passes: PassTrace[] = [];
   const origins = new Origins();
-  const exact = options.exact === true;
-  const budgets = budgetsOf(options, names);
+  const target = targetOf(chosen, options, place);
+  const { exact, budget, hostBudget } = target;
   const planned = planGraph(canonical, device, {
     exact,
     place,
     // A sharded job has the same kernels, and a budget for each device.
-    ...(isSharded ? {} : budgets),
+    ...(isSharded ? {} : { budget, hostBudget }),
     trace: (trace) => passes.push(trace),
     origins,
   });
-  const sharded: ShardedPlan | undefined = isSharded
-    ? planSharded(canonical, { devices: names, exact, ...budgets, place })
-    : undefined;
+  const sharded: ShardedPlan | undefined = isSharded ? planSharded(canonical, target) : undefined;
   const { plan, partition } = planned;
-  const parts = planParts(canonical, device, { exact, ...budgets });
+  const parts = planParts(canonical, device, target);
   const steps = explainSteps(planned, device, new Lines(canonical, origins));
   return new Explanation({
     device: names.join(','),

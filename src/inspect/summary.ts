@@ -4,19 +4,20 @@
  */
 
 import { type Plan, type Step, stepName, sweepsOf as sweepsIn } from '../exec/plan/plan.js';
+import type { Place } from '../exec/plan/plan-graph.js';
 import { printPlan } from '../exec/plan/print-plan.js';
-import { budgetsOf } from '../exec/run/budgets.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { devicesOf } from '../exec/run/evaluate.js';
 import { type PartsPlan, planParts } from '../exec/run/plan-segments.js';
-import { type Place, planGraph } from '../exec/run/program.js';
-import { planSharded } from '../exec/shards/sharded-execution.js';
+import { planGraph } from '../exec/run/program.js';
+import { targetOf } from '../exec/run/target.js';
+import { planSharded } from '../exec/shards/plan-shards.js';
 import {
   distinctRunsOf,
-  hostBytesOf,
   namesOf,
   printShardedPlan,
   type ShardedPlan,
+  waitingBytesOf,
 } from '../exec/shards/sharded-plan.js';
 import { canonicalize } from '../fusion/passes/canonicalize.js';
 import type { Expr } from '../graph/expr.js';
@@ -71,12 +72,12 @@ export function summarizePlan(
   place: Place = 'host',
 ): PlanSummary {
   const canonical = canonicalize(exprs);
-  const { names, isSharded } = devicesOf(canonical, options);
-  const device = names[0]!;
-  const settings = { exact: options.exact === true, ...budgetsOf(options, names), place };
-  const parts = planParts(canonical, device, settings);
-  if (isSharded) return summarizeSharded(planSharded(canonical, { ...settings, devices: names }), parts);
-  const { plan } = planGraph(canonical, device, settings);
+  const target = targetOf(devicesOf(canonical, options), options, place);
+  const device = target.devices[0]!;
+  const parts = planParts(canonical, device, target);
+  if (target.isSharded) return summarizeSharded(planSharded(canonical, target), parts);
+  const { exact, budget, hostBudget } = target;
+  const { plan } = planGraph(canonical, device, { exact, budget, hostBudget, place });
   const peakBytes = Math.max(parts.peakBytes, plan.peakBytes + parts.waitingBytes);
   return {
     device,
@@ -94,7 +95,7 @@ const summarizeSharded = (plan: ShardedPlan, parts: PartsPlan): PlanSummary => (
   device: plan.devices.join(','),
   parts: parts.count,
   peakBytes: Math.max(...peaksOf(plan, parts)),
-  hostPeakBytes: Math.max(parts.hostPeakBytes, hostBytesOf(plan) + parts.hostWaitingBytes),
+  hostPeakBytes: Math.max(parts.hostPeakBytes, waitingBytesOf(plan) + parts.hostWaitingBytes),
   devices: plan.devices.map((device, d) => ({ device, peakBytes: peaksOf(plan, parts)[d]! })),
   phases: plan.phases.map((phase) => ({
     kind: phase.kind,

@@ -19,7 +19,8 @@ const COUNT = 1000;
 
 /** x + 1 of COUNT float32. */
 const { native } = await programOf(canonicalize([lazy(new Float32Array(COUNT)).add(1).expr]), {
-  device: 'cpu',
+  devices: ['cpu'],
+  isSharded: false,
   exact: false,
   budget: undefined,
   hostBudget: undefined,

@@ -1,6 +1,6 @@
 /** Inputs of the host that several phases read: devices keep their shares where they have room, with the same bits. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { planSharded } from '../../src/exec/shards/sharded-execution.js';
+import { planSharded } from '../../src/exec/shards/plan-shards.js';
 import type { ShardedPlan } from '../../src/exec/shards/sharded-plan.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { compute, type Lazy, lazy, type NDArray } from '../../src/index.js';
@@ -20,7 +20,8 @@ const WORKS: Readonly<Record<string, readonly Lazy[]>> = {
 
 const planOf = (work: readonly Lazy[], devices: number, budget?: number): ShardedPlan => {
   const names = Array.from({ length: devices }, (_, k) => `cuda:${k}`);
-  const target = { devices: names, exact: false, budget, place: 'host' } as const;
+  const bounds = { budget, hostBudget: undefined };
+  const target = { devices: names, isSharded: true, exact: false, ...bounds, place: 'host' } as const;
   return planSharded(canonicalize(work.map(({ expr }) => expr)), target);
 };
 

@@ -1,7 +1,7 @@
 /**
  * Programs and their runs: a program is created once from plain data and run many times. All waiting, copying
- * and computing happens on native threads. Called by `program.ts`, `evaluate.ts` and what runs several
- * programs.
+ * and computing happens on native threads. Called by `program.ts`, `run-program.ts` and
+ * `sharded-run.ts`.
  */
 
 import type { DeviceBuffer } from '../../graph/expr.js';

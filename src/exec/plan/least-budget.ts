@@ -1,7 +1,7 @@
 /**
  * The least budget that a refused job is planned with, for the message of its refusal: what one step or sweep
  * lacks at one budget says little of what the job needs. So other budgets are tried, in a few attempts: each
- * is a plan. Called by `plan-graph.ts` and `sharded-execution.ts`.
+ * is a plan. Called by `plan-graph.ts` and `plan-shards.ts`.
  */
 
 import { formattedUp } from '../../graph/format.js';

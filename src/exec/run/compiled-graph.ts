@@ -3,8 +3,8 @@
  * call's elements. What the graph reads beside them are arrays that the function captured. Called by
  * `compile.ts`, which matches signatures.
  *
- * A call whose program is known crosses to the native side once; the first one, and one for which the device
- * has no room, go the way of `evaluate.ts`.
+ * A call whose program is known runs it at once (`run-program.ts`); the first one, and one for which devices
+ * have no room, find it (`execution.ts`).
  */
 
 import { type Canonical, canonicalize } from '../../fusion/passes/canonicalize.js';
@@ -14,28 +14,18 @@ import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { Expr } from '../../graph/expr.js';
 import { config } from '../../host/config.js';
 import { MemoryError } from '../../host/errors.js';
-import { lostDevices, type RunOptions, run } from '../native/native.js';
+import { lostDevices } from '../native/native.js';
 import { isSomeStalled } from '../native/stalls.js';
 import { turnToPlan } from '../native/turns.js';
-import { executeAgain, executeSharded, type ShardedOptions } from '../shards/sharded-execution.js';
-import { budgetsOf } from './budgets.js';
 import type { ComputeOptions } from './compute-options.js';
-import {
-  checkHostResults,
-  devicesOf,
-  type Executed,
-  hostResults,
-  indexOf,
-  located,
-  placesOf,
-  probed,
-} from './evaluate.js';
-import { type Input, inputOf, partOf, runWithInputs } from './inputs.js';
+import { checkHostResults, devicesOf, hostResults, indexOf, located, probed } from './evaluate.js';
+import { type ExecutionSettings, execute, isRepeatable } from './execution.js';
+import { type Input, type InputOf, inputOf, partOf } from './inputs.js';
 import { type ArgumentExpr, firstOf, memoryOf, refusePlaceholder } from './placeholder.js';
-import { processLimitOf } from './process-limit.js';
 import type { Program } from './program.js';
-import { runWithin } from './run-within-budget.js';
+import { type Executed, runProgram } from './run-program.js';
 import { Parts } from './segments.js';
+import { targetOf } from './target.js';
 
 /** Where results are wanted. */
 export type TracePlace = 'host' | 'device';
@@ -57,8 +47,9 @@ export class Trace {
   readonly #checks: readonly IndexCheck[];
   /** Computes the ends of the index arrays, where there are any. */
   readonly #ends: Trace | undefined;
-  /** Runs the program that ran before with other arguments. */
-  readonly #again: { [Place in TracePlace]?: (args: Arguments) => Promise<Executed> } = {};
+  /** The program that ran before, to be run with other arguments. */
+  readonly #known: { [Place in TracePlace]?: Program } = {};
+  readonly #settings: Readonly<Record<TracePlace, ExecutionSettings>>;
 
   /** `placeholders`: by position of the arguments; those that are no arrays have none. */
   constructor(
@@ -68,6 +59,12 @@ export class Trace {
   ) {
     this.exprs = exprs;
     this.#options = options;
+    const { onDeviceLost = 'fail', deadline = config().deadline } = options;
+    this.#settings = {
+      host: { place: 'host', onDeviceLost, deadline },
+      // Later calls come after this one's work, so that nothing need wait for it.
+      device: { place: 'device', whenQueued: true, onDeviceLost, deadline },
+    };
     this.#canonical = canonicalize(exprs);
     this.#checks = checksBelow(this.#canonical);
     const ends = this.#checks.flatMap((check) => check.ends);
@@ -86,12 +83,13 @@ export class Trace {
   /** Runs the graph; `args` are by position, like the placeholders. */
   async run(args: Arguments, place: TracePlace): Promise<Executed> {
     if (this.#ends !== undefined) await this.#checkIndices(this.#ends, args);
-    // Devices that do not answer are left out, or refused.
-    const again = isSomeStalled() ? undefined : this.#again[place];
+    const program = this.#knownFor(place);
     try {
-      return await (again === undefined ? this.#runFirst(args, place) : again(args));
+      return await (program === undefined
+        ? this.#runFirst(args, place)
+        : runProgram(program, this.#inputsOf(args), this.#settings[place]));
     } catch (error) {
-      if (again === undefined || !(error instanceof MemoryError)) throw located(error, this.exprs);
+      if (program === undefined || !(error instanceof MemoryError)) throw located(error, this.exprs);
     }
     // There may be room for it in tiles.
     try {
@@ -99,6 +97,15 @@ export class Trace {
     } catch (error) {
       throw located(error, this.exprs);
     }
+  }
+
+  /** The program that ran before, unless devices that do not answer or were lost are to be left out. */
+  #knownFor(place: TracePlace): Program | undefined {
+    const program = this.#known[place];
+    if (program === undefined || isSomeStalled()) return undefined;
+    if ('native' in program) return program;
+    const { devices } = program.plan;
+    return lostDevices().some(({ device }) => devices.includes(device)) ? undefined : program;
   }
 
   /** Throws for index arrays that are out of range. */
@@ -112,78 +119,24 @@ export class Trace {
   /** Finds or makes the program, and keeps the one that ran. */
   async #runFirst(args: Arguments, place: TracePlace): Promise<Executed> {
     if (place === 'host') checkHostResults(this.exprs);
+    const canonical = this.#canonical;
     // Views are taken before anything is waited for.
     const arrays = this.#feeds.map((feed) => this.#inputOf(feed, args));
+    const parts = Parts.below(canonical);
     if (this.#options.device !== 'cpu') await probed();
     const turn = turnToPlan(true);
     if (turn !== undefined) await turn;
-    const chosen = devicesOf(this.#canonical, this.#options);
-    if (chosen.isSharded) return this.#runSharded(chosen.names, arrays, place);
-    const device = chosen.names[0]!;
-    const parts = Parts.below(this.#canonical);
-    const budgets = budgetsOf(this.#options, chosen.names);
-    const target = { device, exact: this.#options.exact === true, ...budgets, place };
-    const attempt = async (program: Program): Promise<Executed> => {
-      const { plan, native } = program;
-      const results = plan.buffers.filter((buffer) => buffer.role === 'output');
-      // Later calls come after this one's work, so that nothing need wait for it.
-      const options = { outputs: placesOf(results, device, place), whenQueued: place === 'device' };
-      const inputs = plan.inputs.map((source) => arrays[source]!);
-      const { outputs, checksums } = await runWithInputs(inputs, { plan, parts }, (here) =>
-        run(native, here, options),
-      );
-      // Captured graphs in parts are computed at each call.
-      if (parts === undefined) {
-        const feeds = plan.inputs.map((source) => this.#feeds[source]!);
-        // Within a limit of the process, calls wait for each other where there is no room for both.
-        if (processLimitOf(device) === undefined)
-          this.#again[place] = (others) => this.#runProgram(program, feeds, options, others);
-      }
-      return { program, outputs, checksums };
-    };
-    try {
-      await parts?.compute(target, undefined, undefined);
-      return await runWithin(this.#canonical, target, attempt);
-    } finally {
-      parts?.clear();
-    }
-  }
-
-  /** On one device. */
-  async #runProgram(
-    program: Program,
-    feeds: readonly Feed[],
-    options: RunOptions,
-    args: Arguments,
-  ): Promise<Executed> {
-    const inputs = feeds.map((feed) => this.#inputOf(feed, args));
-    const { outputs, checksums } = await runWithInputs(inputs, { plan: program.plan }, (here) =>
-      run(program.native, here, options),
-    );
-    return { program, outputs, checksums };
-  }
-
-  /** On several devices. */
-  async #runSharded(
-    devices: readonly string[],
-    arrays: readonly Input[],
-    place: TracePlace,
-  ): Promise<Executed> {
-    const { exact, onDeviceLost = 'fail', deadline = config().deadline } = this.#options;
-    const target = { devices, exact: exact === true, ...budgetsOf(this.#options, devices), place };
-    const options: ShardedOptions = { onDeviceLost, deadline };
-    const executed = await executeSharded(this.#canonical, target, options, arrays);
-    const { again } = executed;
-    if (again !== undefined) {
-      const isLost = (): boolean => lostDevices().some(({ device }) => devices.includes(device));
-      this.#again[place] = (args) => {
-        // Of all devices, those that are left.
-        if (isLost()) return this.#runFirst(args, place);
-        const others = this.#feeds.map((feed) => this.#inputOf(feed, args));
-        return executeAgain(this.#canonical, again, options, others);
-      };
-    }
+    const target = targetOf(devicesOf(canonical, this.#options), this.#options, place);
+    const settings = this.#settings[place];
+    const job = { canonical, inputOf: (source: number) => arrays[source]!, parts };
+    const executed = await execute(job, target, settings);
+    // Captured graphs in parts are computed at each call.
+    if (isRepeatable(job, target, settings, executed)) this.#known[place] = executed.program;
     return executed;
+  }
+
+  #inputsOf(args: Arguments): InputOf {
+    return (source) => this.#inputOf(this.#feeds[source]!, args);
   }
 
   #inputOf({ position, array }: Feed, args: Arguments): Input {

@@ -1,7 +1,7 @@
 /**
- * Evaluates expressions: canonical graph → program (kept or new) → run → results. The only way anything runs.
- *
- * The JavaScript thread plans and then waits for a promise; copying and computing happen on native threads.
+ * Evaluates expressions: canonical graph, devices and budgets → execution → results on the host, on devices or
+ * in files. The JavaScript thread plans and then waits for a promise; copying and computing happen on native
+ * threads.
  */
 
 import { type Canonical, canonicalize } from '../../fusion/passes/canonicalize.js';
@@ -13,29 +13,17 @@ import { config } from '../../host/config.js';
 import { isOwnError, NativeError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { type ChosenDevices, chooseDevices } from '../native/devices.js';
-import { checkHostArray, MOST_EXTERNAL_BYTES, typedArrayOver } from '../native/host-memory.js';
-import {
-  cancel,
-  createCancel,
-  type FileOutput,
-  hostBytesOf,
-  type OutputPlace,
-  probeCuda,
-  type RunResult,
-  run,
-  tilesDone,
-} from '../native/native.js';
+import { checkHostArray, typedArrayOver } from '../native/host-memory.js';
+import { type FileOutput, hostBytesOf, probeCuda } from '../native/native.js';
 import { timed } from '../native/recorder.js';
 import { turnToPlan } from '../native/turns.js';
-import type { Plan, PlanBuffer } from '../plan/plan.js';
-import { executeSharded } from '../shards/sharded-execution.js';
-import { budgetsOf } from './budgets.js';
+import type { Place } from '../plan/plan-graph.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
-import { inputsOf, runWithInputs } from './inputs.js';
-import type { Place, Program } from './program.js';
-import { type OnProgress, watchProgress } from './progress.js';
-import { runWithin } from './run-within-budget.js';
+import { execute, type Job } from './execution.js';
+import { inputsOf } from './inputs.js';
+import type { Executed, FilesOf } from './run-program.js';
 import { Parts } from './segments.js';
+import { targetOf } from './target.js';
 
 /** A result in host memory, contiguous in C order. */
 export interface HostResult {
@@ -52,16 +40,9 @@ export interface StoredResult {
   readonly dtype: DType;
 }
 
-/** What a run gave, for each of its expressions; in the order of the plan's outputs. */
-export interface Executed {
-  readonly program: { readonly plan: Pick<Plan, 'outputs'> };
-  readonly outputs: RunResult['outputs'];
-  readonly checksums: RunResult['checksums'];
-}
-
 /** Computes expressions together, shared work once; one result each, in order. */
 export async function evaluate(exprs: readonly Expr[], options: ComputeOptions = {}): Promise<HostResult[]> {
-  return hostResults(exprs, await execute(exprs, options, 'host'));
+  return hostResults(exprs, await compute(exprs, options, 'host'));
 }
 
 /** Computes expressions together and leaves the results on the device. */
@@ -69,26 +50,8 @@ export async function evaluateStored(
   exprs: readonly Expr[],
   options: ComputeOptions = {},
 ): Promise<StoredResult[]> {
-  return storedResults(exprs, await execute(exprs, options, 'device'));
+  return storedResults(exprs, await compute(exprs, options, 'device'));
 }
-
-/** Results of the CPU from this size on stay buffers until their elements are asked for. */
-const LEAST_HELD_BYTES = 2 ** 20;
-
-/**
- * Where the results of a program are wanted. Each ArrayBuffer of many MiB makes the engine collect garbage,
- * which takes as long as computing it: large results on the host become one only for those who look at them,
- * unless they are too large to become one afterwards.
- */
-export const placesOf = (
-  results: readonly PlanBuffer[],
-  device: string,
-  place: 'host' | 'device',
-): OutputPlace[] =>
-  results.map(({ byteLength, windowed }) => {
-    const isHeld = byteLength >= LEAST_HELD_BYTES && byteLength <= MOST_EXTERNAL_BYTES;
-    return device === 'cpu' && windowed !== true && isHeld ? 'device' : place;
-  });
 
 /** Throws a MemoryError for results that cannot be brought to JavaScript. */
 export function checkHostResults(exprs: readonly Expr[]): void {
@@ -99,7 +62,7 @@ export function checkHostResults(exprs: readonly Expr[]): void {
 /** The results of expressions that came to the host. */
 export const hostResults = (exprs: readonly Expr[], { program, outputs }: Executed): HostResult[] =>
   exprs.map(({ shape, dtype }, k) => {
-    const at = program.plan.outputs[k]!;
+    const at = program.outputs[k]!;
     const output = at < 0 ? new ArrayBuffer(0) : outputs[at]!;
     const data =
       output instanceof ArrayBuffer
@@ -115,7 +78,7 @@ export const hostResults = (exprs: readonly Expr[], { program, outputs }: Execut
 export function storedResults(exprs: readonly Expr[], { program, outputs }: Executed): StoredResult[] {
   const given = new Set<DeviceBuffer>();
   const bufferOf = (k: number): DeviceBuffer | undefined => {
-    const buffer = outputs[program.plan.outputs[k]!] as DeviceBuffer | undefined; // none at -1: no elements
+    const buffer = outputs[program.outputs[k]!] as DeviceBuffer | undefined; // none at -1: no elements
     if (buffer === undefined) return undefined;
     if (given.has(buffer)) return buffer.share();
     given.add(buffer);
@@ -134,14 +97,13 @@ export async function evaluateIntoFiles(
   options: ComputeOptions = {},
 ): Promise<number[]> {
   /** Files by output: equal expressions are one output. */
-  const goingTo = (plan: Pick<Plan, 'outputs'>, output: number): FileOutput[] =>
-    files.filter((_, k) => plan.outputs[k] === output);
-  const { program, checksums } = await execute(exprs, options, 'file', goingTo);
-  const { plan } = program;
+  const goingTo: FilesOf = (outputs, output) => files.filter((_, k) => outputs[k] === output);
+  const { program, checksums } = await compute(exprs, options, 'file', goingTo);
+  const { outputs } = program;
   return files.map((file, k) => {
-    const at = plan.outputs[k]!;
+    const at = outputs[k]!;
     if (at < 0) return file.checksum ?? 0; // no elements
-    return checksums[at]![goingTo(plan, at).indexOf(file)]!;
+    return checksums[at]![goingTo(outputs, at).indexOf(file)]!;
   });
 }
 
@@ -152,71 +114,43 @@ export const probed = (): Promise<void> => {
   return probing;
 };
 
-async function execute(
+async function compute(
   exprs: readonly Expr[],
   options: ComputeOptions,
   place: Place,
-  filesOf?: (plan: Pick<Plan, 'outputs'>, output: number) => readonly FileOutput[],
+  filesOf?: FilesOf,
 ): Promise<Executed> {
   checkComputeOptions('compute', options);
   if (place === 'host') checkHostResults(exprs);
-  const { signal, onProgress } = options;
+  const { signal, onProgress, onDeviceLost = 'fail', deadline = config().deadline } = options;
   signal?.throwIfAborted();
   const canonical = timed('plan', 'canonicalize', () => canonicalize(exprs));
   if (options.device !== 'cpu') await probed(); // libraries are loaded off this thread
-  const chosen = devicesOf(canonical, options);
+  const target = targetOf(devicesOf(canonical, options), options, place);
+  const job = jobOf(canonical, exprs);
   const checks = checksBelow(canonical);
-  if (chosen.isSharded) {
-    await checkIndices(checks, exprs, options);
-    return sharded(exprs, canonical, chosen, options, place, filesOf);
-  }
-  const device = { name: chosen.names[0]! };
-  // Views of the inputs are taken now: what the user does to an array later cannot change which memory is
-  // read.
-  const arrays = inputsOf(canonical);
-  await checkIndices(checks, exprs, options);
-  const parts = Parts.below(canonical);
-  const target = {
-    device: device.name,
-    exact: options.exact === true,
-    ...budgetsOf(options, [device.name]),
-    place,
-  };
-  const token = signal === undefined && onProgress === undefined ? undefined : createCancel();
-  // The tiles of parts are not told as progress: they have a token of their own.
-  const partsToken = parts === undefined || signal === undefined ? undefined : createCancel();
-  const stop = (): void => {
-    cancel(token!);
-    if (partsToken !== undefined) cancel(partsToken);
-  };
-  signal?.addEventListener('abort', stop, { once: true });
-  const attempt = async (program: Program): Promise<Executed> => {
-    const { plan, native } = program;
-    const results = plan.buffers.filter((buffer) => buffer.role === 'output');
-    const needed = plan.inputs.map((source) => arrays[source]!);
-    signal?.throwIfAborted();
-    const { outputs, checksums } = await runWithInputs(needed, { plan, signal, parts }, (inputs) => {
-      const running = run(native, inputs, {
-        outputs:
-          place === 'file' ? results.map((_, k) => filesOf!(plan, k)) : placesOf(results, device.name, place),
-        cancel: token,
-      });
-      return onProgress === undefined ? running : watched(running, plan, token!, onProgress);
-    });
-    return { program, outputs, checksums };
-  };
+  if (checks.length > 0) await checkIndices(checks, exprs, options);
   try {
     const turn = turnToPlan();
     if (turn !== undefined) await turn;
     signal?.throwIfAborted();
-    await parts?.compute(target, partsToken, signal);
-    return await runWithin(canonical, target, attempt);
+    return await execute(job, target, { place, filesOf, signal, onProgress, onDeviceLost, deadline });
   } catch (error) {
     signal?.throwIfAborted();
     throw located(error, exprs);
-  } finally {
-    signal?.removeEventListener('abort', stop);
-    parts?.clear();
+  }
+}
+
+/**
+ * A graph with views of its inputs as they are now: what the user does to an array later cannot change which
+ * memory is read.
+ */
+function jobOf(canonical: Canonical, exprs: readonly Expr[]): Job {
+  try {
+    const arrays = inputsOf(canonical);
+    return { canonical, inputOf: (source) => arrays[source]!, parts: Parts.below(canonical) };
+  } catch (error) {
+    throw located(error, exprs);
   }
 }
 
@@ -229,7 +163,6 @@ async function checkIndices(
   exprs: readonly Expr[],
   options: ComputeOptions,
 ): Promise<void> {
-  if (checks.length === 0) return;
   const { onProgress: _, ...quiet } = options;
   const computing = evaluate(
     checks.flatMap((check) => check.ends),
@@ -245,55 +178,6 @@ async function checkIndices(
 export function indexOf({ data }: HostResult): bigint {
   const array = typeof data === 'function' ? data() : data;
   return BigInt(array[0]!);
-}
-
-/** As `execute`, on several devices. */
-async function sharded(
-  exprs: readonly Expr[],
-  canonical: Canonical,
-  { names }: ChosenDevices,
-  options: ComputeOptions,
-  place: Place,
-  filesOf: ((plan: Pick<Plan, 'outputs'>, output: number) => readonly FileOutput[]) | undefined,
-): Promise<Executed> {
-  const { signal, onProgress, exact, onDeviceLost = 'fail', deadline = config().deadline } = options;
-  try {
-    const turn = turnToPlan();
-    if (turn !== undefined) await turn;
-    signal?.throwIfAborted();
-    const target = { devices: names, exact: exact === true, ...budgetsOf(options, names), place };
-    const running = { signal, onProgress, onDeviceLost, deadline, filesOf };
-    return await executeSharded(canonical, target, running);
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw located(error, exprs);
-  }
-}
-
-/** A run whose progress is told. What `onProgress` throws cancels the run and is what it rejects with. */
-async function watched<T>(
-  running: Promise<T>,
-  plan: Plan,
-  token: object,
-  onProgress: OnProgress,
-): Promise<T> {
-  let thrown: { readonly error: unknown } | undefined;
-  const stop = watchProgress(
-    plan,
-    () => tilesDone(token),
-    onProgress,
-    (error) => {
-      thrown ??= { error };
-      cancel(token);
-    },
-  );
-  const isComplete = await running.then(
-    () => true,
-    () => false,
-  );
-  stop(isComplete);
-  if (thrown !== undefined) throw thrown.error;
-  return running;
 }
 
 /** For each array on a device that a graph and the parts below it read: the devices that hold it. */

@@ -1,7 +1,7 @@
 /**
  * Sources → what a native run reads: views of arrays, device buffers, regions of files; and elements that
  * come through JavaScript, read whole before the run, or part by part while it is under way. Called by
- * `evaluate.ts` and `compiled-graph.ts`.
+ * `evaluate.ts`, `compiled-graph.ts` and `run-program.ts`.
  */
 
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
@@ -67,6 +67,9 @@ export class Unread {
  * first.
  */
 export type Input = RunInput | Unread | FoldedSource;
+
+/** What each source of a graph is for a run of it. */
+export type InputOf = (source: number) => Input;
 
 /** The values of the parts that were computed. */
 export interface PartValues {

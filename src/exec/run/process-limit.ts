@@ -5,8 +5,8 @@
  *
  * Computes begin together. One that is refused waits until those on its devices have ended, and then runs
  * alone, before all that come later; so do they, until nobody waits. A compute that another one's reader asks
- * for waits for nobody: that one would wait for it. Called by `run-within-budget.ts`, `compiled-graph.ts` and
- * `sharded-execution.ts`.
+ * for waits for nobody: that one would wait for it. Called by `run-in-budget.ts` and
+ * `execution.ts`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { formatBytes } from '../../graph/format.js';

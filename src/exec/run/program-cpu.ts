@@ -1,4 +1,4 @@
-/** Plan → native program for the CPU: every kernel becomes a tape. Called by `evaluate.ts`. */
+/** Plan → native program for the CPU: every kernel becomes a tape. Called by `program.ts`. */
 
 import { encodeTape } from '../../codegen/cpu/tape.js';
 import { readsOnce } from '../../codegen/cpu/tape-read.js';

@@ -1,6 +1,6 @@
 /**
  * Plan → native program for a GPU: every kernel becomes CUDA C, compiled (or found in the cache) for the
- * device's architecture. Called by `evaluate.ts`.
+ * device's architecture. Called by `program.ts`.
  */
 import {
   CUDA_OPTIONS,

@@ -1,7 +1,6 @@
 /**
- * Graph → program: runs the passes, partitions, plans and builds for a device; keeps what it made by
- * fingerprint, so that the same graph on other data costs a lookup. Called by `evaluate.ts` and
- * `inspect/explain.ts`.
+ * Graph → program: runs the passes, partitions, plans and builds for the devices of a target; keeps what it
+ * made by fingerprint, so that the same graph on other data costs a lookup. Called by `run-in-budget.ts`.
  */
 
 import { printKernel } from '../../fusion/kernel/print.js';
@@ -10,16 +9,20 @@ import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { type PassOptions, runPasses } from '../../fusion/passes/pipeline.js';
 import type { Graph } from '../../graph/graph.js';
 import { printGraph } from '../../graph/print.js';
-import { createProgram, type NativeProgram } from '../native/native.js';
+import { MOST_EXTERNAL_BYTES } from '../native/host-memory.js';
+import { createProgram, type NativeProgram, type OutputPlace, type RunOptions } from '../native/native.js';
 import { timed } from '../native/recorder.js';
 import { turnToPlan } from '../native/turns.js';
-import { kernelsOf, type Plan } from '../plan/plan.js';
+import { kernelsOf, type Plan, type PlanBuffer } from '../plan/plan.js';
 import { type Budgets, type Place, planPartition } from '../plan/plan-graph.js';
 import { printPlan } from '../plan/print-plan.js';
+import { planSharded, shardDevicesOf } from '../shards/plan-shards.js';
+import { lastReadsOf, type ShardedPlan, waitingBytesOf } from '../shards/sharded-plan.js';
 import { debug, wants } from './debug.js';
 import { LruCache } from './lru-cache.js';
 import { cpuNeeds, cpuProgram } from './program-cpu.js';
 import { cudaNeeds, cudaProgram } from './program-cuda.js';
+import { budgetIn, type Target } from './target.js';
 
 export type { Budgets, Place } from '../plan/plan-graph.js';
 
@@ -66,10 +69,39 @@ const traced =
     options.trace?.(trace, graph);
   };
 
-export interface Program {
+interface CommonProgram {
+  /** For each output of the graph, its position among the results; -1: it has no elements. */
+  readonly outputs: readonly number[];
+  readonly results: readonly { readonly byteLength: number }[];
+  /** For each device, an upper bound of the bytes that a run holds there. */
+  readonly peakBytes: readonly number[];
+  /** Whether it was made for the memory that devices had free just then. */
+  readonly isForFreeBytes: boolean;
+}
+
+/** A plan on one device. */
+export interface DeviceProgram extends CommonProgram {
   readonly plan: Plan;
   readonly native: NativeProgram;
+  /** What it is run with, by where results are wanted; `queued`: on the device once their work is queued. */
+  readonly options: Readonly<Record<'host' | 'device' | 'queued', RunOptions>>;
 }
+
+/** Phases of plans on several devices. */
+export interface ShardedProgram extends CommonProgram {
+  readonly plan: ShardedPlan;
+  /** For each run of each phase. */
+  readonly natives: readonly (readonly NativeProgram[])[];
+  /** The buffers that are read of what is given, and those that are results, each once. */
+  readonly inputs: readonly number[];
+  readonly resultBuffers: readonly number[];
+  /** The last phase that reads a buffer, for those that any reads. */
+  readonly lastRead: ReadonlyMap<number, number>;
+  /** The most memory of results that may be page-locked in all; undefined: what the runtime finds right. */
+  readonly lockByteLength: number | undefined;
+}
+
+export type Program = DeviceProgram | ShardedProgram;
 
 /** Graphs whose programs are kept for the next compute. */
 const GRAPHS = 256;
@@ -87,21 +119,24 @@ export function clearPrograms(): void {
   programs.clear();
 }
 
-/** How a graph is to be computed: programs for other targets are other programs. */
-export interface Target extends Budgets {
-  readonly device: string;
-  readonly exact: boolean;
-  /** Where results are wanted; it matters to what fits. */
-  readonly place: Place;
-}
-
-function keyOf({ device, exact, budget, hostBudget, place }: Target): string {
-  const bounds = budget === undefined ? '' : ` ${budget} ${place}`;
+function keyOf(target: Target): string {
+  const { devices, isSharded, exact, hostBudget, place } = target;
   const host = hostBudget === undefined ? '' : ` host ${hostBudget}`;
-  return `${device}${exact ? ' exact' : ''}${bounds}${host}`;
+  const kind = exact ? ' exact' : '';
+  if (isSharded) {
+    const shares = shardDevicesOf(target).map(({ name, budget, weight }) => `${name} ${budget} ${weight}`);
+    return `${shares.join(', ')}${kind} ${place}${host}`;
+  }
+  const budget = budgetIn(target);
+  return `${devices[0]}${kind}${budget === undefined ? '' : ` ${budget} ${place}`}${host}`;
 }
 
 /** The program of a graph for a target, made at most once for each fingerprint. */
+export function programOf(
+  canonical: Canonical,
+  target: Target & { readonly isSharded: false },
+): Promise<DeviceProgram>;
+export function programOf(canonical: Canonical, target: Target): Promise<Program>;
 export function programOf(canonical: Canonical, target: Target): Promise<Program> {
   const { fingerprint } = canonical;
   let uses = programs.get(fingerprint);
@@ -112,22 +147,24 @@ export function programOf(canonical: Canonical, target: Target): Promise<Program
   const use = keyOf(target);
   const known = uses.get(use);
   if (known !== undefined) return known;
-  const made = build(canonical, target);
+  const made = target.isSharded ? buildPhases(canonical, target) : build(canonical, target);
   uses.set(use, made);
   made.catch(() => uses.delete(use)); // a failure is not kept
   return made;
 }
 
-async function build(canonical: Canonical, { device, ...options }: Target): Promise<Program> {
+async function build(canonical: Canonical, target: Target): Promise<DeviceProgram> {
   const start = performance.now();
-  const { plan } = planGraph(canonical, device, options);
+  const { devices, exact, place, hostBudget, freeBytes } = target;
+  const device = devices[0]!;
+  const { plan } = planGraph(canonical, device, { exact, place, hostBudget, budget: budgetIn(target) });
   const planned = performance.now();
   const turn = turnToPlan(true);
   if (turn !== undefined) await turn;
   const spec =
     device === 'cpu'
       ? timed('codegen', 'tapes', () => cpuProgram(plan))
-      : await cudaProgram(plan, device, options.hostBudget);
+      : await cudaProgram(plan, device, hostBudget);
   const native = timed('program', device, () => createProgram(spec));
   const built = performance.now();
   debug(
@@ -135,5 +172,59 @@ async function build(canonical: Canonical, { device, ...options }: Target): Prom
     device,
     () => `planned in ${(planned - start).toFixed(1)} ms, built in ${(built - planned).toFixed(1)} ms`,
   );
-  return { plan, native };
+  const results = plan.buffers.filter((buffer) => buffer.role === 'output');
+  const onDevice = { outputs: results.map((): OutputPlace => 'device') };
+  return {
+    plan,
+    native,
+    outputs: plan.outputs,
+    results,
+    peakBytes: [plan.peakBytes],
+    isForFreeBytes: freeBytes !== undefined,
+    options: {
+      host: { outputs: results.map((result) => hostPlaceOf(result, device)) },
+      device: onDevice,
+      queued: { ...onDevice, whenQueued: true },
+    },
+  };
+}
+
+/** Results of the CPU from this size on stay buffers until their elements are asked for. */
+const LEAST_HELD_BYTES = 2 ** 20;
+
+/**
+ * Where a result is left that is wanted on the host. Each ArrayBuffer of many MiB makes the engine collect
+ * garbage, which takes as long as computing it: large results on the host become one only for those who look
+ * at them, unless they are too large to become one afterwards.
+ */
+function hostPlaceOf({ byteLength, windowed }: PlanBuffer, device: string): OutputPlace {
+  const isHeld = byteLength >= LEAST_HELD_BYTES && byteLength <= MOST_EXTERNAL_BYTES;
+  return device === 'cpu' && windowed !== true && isHeld ? 'device' : 'host';
+}
+
+async function buildPhases(canonical: Canonical, target: Target): Promise<ShardedProgram> {
+  const plan = timed('plan', 'shares of devices', () => planSharded(canonical, target));
+  const { hostBudget, freeBytes } = target;
+  const built = plan.phases.map(({ runs }) =>
+    Promise.all(
+      runs.map(
+        async ({ device, plan: own }): Promise<NativeProgram> =>
+          createProgram(await cudaProgram(own, plan.devices[device]!, hostBudget)),
+      ),
+    ),
+  );
+  const lastRead = lastReadsOf(plan);
+  const resultBuffers = [...new Set(plan.outputs)].filter((b) => b >= 0);
+  return {
+    plan,
+    natives: await Promise.all(built),
+    outputs: plan.outputs.map((b) => resultBuffers.indexOf(b)),
+    results: resultBuffers.map((b) => plan.buffers[b]!),
+    peakBytes: plan.peakBytes,
+    isForFreeBytes: freeBytes !== undefined,
+    inputs: [...lastRead.keys()].filter((b) => plan.buffers[b]!.role === 'input'),
+    resultBuffers,
+    lastRead,
+    lockByteLength: hostBudget === undefined ? undefined : Math.max(0, hostBudget - waitingBytesOf(plan)),
+  };
 }

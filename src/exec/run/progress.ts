@@ -1,6 +1,6 @@
 /**
  * Tells how far a compute is: tiles and bytes done, rate, time left. The native run counts tiles; a timer
- * looks at the count and turns it into what the user asked to be told. Called by `evaluate.ts`.
+ * looks at the count and turns it into what the user asked to be told. Called by `run-program.ts`.
  */
 import { WINDOW_FIELDS } from '../native/native-types.js';
 import { type Plan, type Step, type SweepStep, stepName, sweepsOf } from '../plan/plan.js';

@@ -1,7 +1,7 @@
 /**
  * Computes the folded parts below a graph (`fusion/passes/segment.ts`), those that others read first, with
  * the options of the compute that needs them. Each is a program of its own; parts of a loop share one. Called
- * by `evaluate.ts` and `compiled-graph.ts`.
+ * by `execution.ts`.
  *
  * Values stay on the device where memory is not bounded; else they wait in host memory, so that a budget that
  * is enough for every part is enough for all of them. A value is let go after the last part that reads it.
@@ -11,14 +11,16 @@ import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { canonicalOfPart, partsBelow, partsIn } from '../../fusion/passes/segment.js';
 import type { DeviceBuffer, FoldedPart, FoldedSource } from '../../graph/expr.js';
 import { formatBytes } from '../../graph/format.js';
-import { expected, InternalError, MemoryError } from '../../host/errors.js';
+import { DeviceError, expected, InternalError, MemoryError } from '../../host/errors.js';
 import { bytesOver } from '../native/host-memory.js';
-import { type RunInput, run } from '../native/native.js';
-import { type Bringing, type Input, inputsOf, type PartValues, runWithInputs } from './inputs.js';
-import type { Place, Program, Target } from './program.js';
-import { runWithin } from './run-within-budget.js';
+import { hostBytesOf, type RunInput } from '../native/native.js';
+import type { Place } from '../plan/plan-graph.js';
+import { type Input, inputsOf, type PartValues } from './inputs.js';
+import { runInBudget } from './run-in-budget.js';
+import { type RunSettings, runProgram } from './run-program.js';
+import type { Target } from './target.js';
 
-/** Budget, device and options as for the graph above; where results go is found here. */
+/** Budgets as for the graph above; where results go is found here. */
 export type PartTarget = Omit<Target, 'place'>;
 
 /** Where the values of parts wait. */
@@ -54,19 +56,30 @@ export class Parts implements PartValues {
     this.#readers.set(part, (this.#readers.get(part) ?? 0) + change);
   }
 
-  /** Computes all parts. `cancel`: a token that stops them. */
-  async compute(
-    target: PartTarget,
-    cancel: object | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
+  /** Computes all parts, on the first device of the target. */
+  async compute({ devices, ...above }: Target, signal: AbortSignal | undefined): Promise<void> {
+    const [device] = devices;
+    if (above.isSharded) this.#refuseOthersThan(device!);
+    const target = { ...above, devices: [device!], isSharded: false };
     for (const { part, inputs } of this.#waiting) {
       signal?.throwIfAborted();
       const canonical = canonicalOfPart(part);
-      const bringing = { signal, parts: this, cancel };
-      this.#values.set(part, await valuesOf(canonical, inputs, target, bringing));
+      this.#values.set(part, await valuesOf(canonical, inputs, target, { signal, parts: this }));
       this.#checkHost(target);
       this.release(canonical);
+    }
+  }
+
+  /** Refuses parts that read arrays of another device. */
+  #refuseOthersThan(device: string): void {
+    for (const { part } of this.#waiting) {
+      for (const { source } of canonicalOfPart(part).sources) {
+        if (source.type !== 'device' || source.buffer.device === device) continue;
+        const where = `arrays on '${device}' alone below graphs of thousands of levels`;
+        throw new DeviceError(
+          expected('compute', where, source.buffer.device, 'persist() values in between'),
+        );
+      }
     }
   }
 
@@ -104,46 +117,29 @@ export class Parts implements PartValues {
   }
 }
 
-/** What a part's inputs are brought with, and the token that stops it. */
-interface PartBringing extends Omit<Bringing, 'plan'> {
-  readonly cancel: object | undefined;
-}
-
 /** Computes one part; on the host where the device has no room for its values beside the work. */
 async function valuesOf(
   canonical: Canonical,
   inputs: readonly Input[],
   target: PartTarget,
-  bringing: PartBringing,
+  settings: Pick<RunSettings, 'signal' | 'parts'>,
 ): Promise<(ArrayBufferView | DeviceBuffer)[]> {
+  const compute = async (place: Place): Promise<(ArrayBufferView | DeviceBuffer)[]> => {
+    const { program, outputs } = await runInBudget(canonical, { ...target, place }, (fitting) =>
+      runProgram(fitting, (source) => inputs[source]!, { ...settings, place, deadline: Infinity }),
+    );
+    return program.outputs.map((at) => {
+      if (at < 0) return new Uint8Array(0);
+      const output = outputs[at]!;
+      if (output instanceof ArrayBuffer) return bytesOver(output);
+      return place === 'host' ? bytesOver(hostBytesOf(output)) : output;
+    });
+  };
   const place = placeOfParts(target);
-  const compute = (at: Place): Promise<(ArrayBufferView | DeviceBuffer)[]> =>
-    runWithin(canonical, { ...target, place: at }, (program) => runPart(program, inputs, at, bringing));
   try {
     return await compute(place);
   } catch (error) {
     if (place === 'host' || !(error instanceof MemoryError)) throw error;
     return compute('host');
   }
-}
-
-async function runPart(
-  { plan, native }: Program,
-  inputs: readonly Input[],
-  place: Place,
-  { cancel, ...bringing }: PartBringing,
-): Promise<(ArrayBufferView | DeviceBuffer)[]> {
-  const results = plan.buffers.filter((buffer) => buffer.role === 'output');
-  const needed = plan.inputs.map((source) => inputs[source]!);
-  const { outputs } = await runWithInputs(needed, { plan, ...bringing }, (here) =>
-    run(native, here, {
-      outputs: results.map(() => (place === 'device' ? place : 'host')),
-      cancel,
-    }),
-  );
-  return plan.outputs.map((at) => {
-    if (at < 0) return new Uint8Array(0);
-    const output = outputs[at]!;
-    return output instanceof ArrayBuffer ? bytesOver(output) : output;
-  });
 }

@@ -1,6 +1,6 @@
 /**
  * The plan of a job on several devices: shares of its work, with less of products' workspace and values on
- * the host where that is needed; else all of it on one device. Called by `sharded-execution.ts`.
+ * the host where that is needed; else all of it on one device. Called by `plan-shards.ts`.
  */
 import type { Partition } from '../../fusion/partition/partition.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';

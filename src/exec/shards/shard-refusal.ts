@@ -1,6 +1,6 @@
 /**
  * Refusals of jobs that several devices have no room for, with budgets that are enough. Called by
- * `sharded-execution.ts`.
+ * `plan-shards.ts`.
  */
 
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
@@ -10,7 +10,7 @@ import { leastBudget } from '../plan/least-budget.js';
 import { noFit } from '../plan/plan-graph.js';
 import { totalBytesOf } from '../run/budgets.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
-import { hostBytesOf, type ShardDevice, type ShardedPlan } from './sharded-plan.js';
+import { type ShardDevice, type ShardedPlan, waitingBytesOf } from './sharded-plan.js';
 
 /** A device with its budget, which is its part of the work as far as it has so much memory. */
 export const shardDevice = (name: string, budget: number): ShardDevice => ({
@@ -40,14 +40,14 @@ export function refusal(
     );
   // Whatever the devices have, values may have to wait in more of the host's memory than there may be.
   const whole = within(Number.POSITIVE_INFINITY);
-  const onHost = 'needed' in whole ? 0 : hostBytesOf(whole);
+  const onHost = 'needed' in whole ? 0 : waitingBytesOf(whole);
   const mayHold = hostBudget ?? Number.POSITIVE_INFINITY;
   const mostHost = Math.max(mayHold, onHost);
   const budget = Math.max(...devices.map((device) => device.budget));
   const least = leastBudget(budget, refused, refused.needed, (bytes) => {
     const plan = within(bytes);
     if ('needed' in plan) return plan;
-    return hostBytesOf(plan) <= mostHost ? undefined : { ...refused, needed: bytes };
+    return waitingBytesOf(plan) <= mostHost ? undefined : { ...refused, needed: bytes };
   });
   return noFit(least, budget, sites, onHost > mayHold ? onHost : undefined);
 }
@@ -59,10 +59,10 @@ export function hostRefusal(
   hostBudget: number,
   devices: readonly ShardDevice[],
 ): MemoryError {
-  let needed = formattedUp(hostBytesOf(plan));
+  let needed = formattedUp(waitingBytesOf(plan));
   for (;;) {
     const found = attempt(devices, needed);
-    const waiting = 'needed' in found ? needed + 1 : hostBytesOf(found);
+    const waiting = 'needed' in found ? needed + 1 : waitingBytesOf(found);
     if (waiting <= needed) break;
     needed = formattedUp(waiting);
   }

@@ -69,10 +69,16 @@ export interface ShardedPlan {
 }
 
 /** Host memory that values between phases wait in. */
-export const hostBytesOf = ({ buffers }: Pick<ShardedPlan, 'buffers'>): number =>
+export const waitingBytesOf = ({ buffers }: Pick<ShardedPlan, 'buffers'>): number =>
   buffers.reduce(
     (sum, { role, home, byteLength }) => (role === 'temporary' && home === 'host' ? sum + byteLength : sum),
     0,
+  );
+
+/** The last phase that reads each buffer. */
+export const lastReadsOf = ({ phases }: ShardedPlan): Map<number, number> =>
+  new Map(
+    phases.flatMap(({ runs }, at) => runs.flatMap(({ inputs }) => inputs.map((b) => [b, at] as const))),
   );
 
 /** The runs of a phase that have tiles of their own: of those that take the same ones, one. */

@@ -1,11 +1,11 @@
 /**
  * Runs a sharded plan: phase after phase, in each of which every device runs its program. What one phase made
  * lies in pieces on the devices, or in host memory that all of them write to, until the next one reads it.
- * Phases are queued ahead of the devices where they can be. Called by `sharded-execution.ts`.
+ * Phases are queued ahead of the devices where they can be. Called by `run-program.ts`.
  */
 
 import type { DeviceBuffer } from '../../graph/expr.js';
-import { DeviceLostError, InternalError } from '../../host/errors.js';
+import { InternalError } from '../../host/errors.js';
 import { bytesOver } from '../native/host-memory.js';
 import {
   allocateHost,
@@ -15,7 +15,6 @@ import {
   createClaims,
   type FileOutput,
   hostBytesOf,
-  type NativeProgram,
   type OutputPlace,
   type RunInput,
   type RunResult,
@@ -24,44 +23,14 @@ import {
   writeFiles,
 } from '../native/native.js';
 import { type StallWatch, type Watching, watchStalls } from '../native/stalls.js';
+import type { ShardedProgram } from '../run/program.js';
 import { synchronize } from '../run/synchronize.js';
+import { allOf, errorsOf, nameDevice, worstOf } from './failures.js';
 import { ShardedBuffer } from './sharded-buffer.js';
-import type { DeviceRun, Phase, ShardedPlan } from './sharded-plan.js';
+import type { DeviceRun, Phase } from './sharded-plan.js';
 
-export interface ShardedProgram {
-  readonly plan: ShardedPlan;
-  /** For each run of each phase. */
-  readonly programs: readonly (readonly NativeProgram[])[];
-  /** The last phase that reads a buffer, for those that any reads. */
-  readonly lastRead: ReadonlyMap<number, number>;
-  /** The most memory of results that may be page-locked in all; undefined: what the runtime finds right. */
-  readonly lockByteLength: number | undefined;
-}
-
-export interface ShardedRunOptions {
-  /** For a buffer that is a result for files: those files. */
-  readonly filesOf?: ((buffer: number) => readonly FileOutput[]) | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** Milliseconds that a device may take for a tile. */
-  readonly deadline: number;
-  /** Told of the tokens by which runs count their tiles, phase by phase. */
-  readonly onTokens?: ((tokens: readonly object[]) => void) | undefined;
-}
-
-/** For each distinct result, in the order of `resultsOf`. */
-export interface ShardedResult {
-  readonly outputs: readonly (ArrayBuffer | DeviceBuffer)[];
-  readonly checksums: readonly (readonly number[])[];
-}
-
-/** The last phase that reads each buffer. */
-export const lastReadsOf = ({ phases }: ShardedPlan): Map<number, number> =>
-  new Map(
-    phases.flatMap(({ runs }, at) => runs.flatMap(({ inputs }) => inputs.map((b) => [b, at] as const))),
-  );
-
-/** The buffers of a plan that are results, each once. */
-export const resultsOf = ({ outputs }: ShardedPlan): number[] => [...new Set(outputs)].filter((b) => b >= 0);
+/** For each distinct result, in the order of the program's. */
+type ShardedResult = Pick<RunResult, 'outputs' | 'checksums'>;
 
 type Holding =
   | { readonly kind: 'given'; readonly input: RunInput }
@@ -69,30 +38,17 @@ type Holding =
   | { readonly kind: 'pieces'; readonly pieces: readonly BufferPiece[] }
   | { readonly kind: 'files'; readonly checksums: readonly number[] };
 
-/**
- * Runs the plan; `inputOf` gives what a source is read from. Rejects with the first failure, once all runs
- * have ended.
- */
-export async function runSharded(
-  program: ShardedProgram,
-  inputOf: (source: number) => RunInput,
-  options: ShardedRunOptions,
-): Promise<ShardedResult> {
-  const running = new ShardedRun(program, inputOf, options);
-  try {
-    await running.phases();
-    return await running.results();
-  } catch (error) {
-    running.dispose();
-    throw error;
-  }
-}
-
-class ShardedRun {
+/** A run of phases, which has begun. */
+export class ShardedRun {
+  /** Rejects with the first failure, once all runs have ended. */
+  readonly result: Promise<ShardedResult>;
   readonly #program: ShardedProgram;
-  readonly #options: ShardedRunOptions;
+  /** For a buffer that is a result for files: those files. */
+  readonly #filesOf: ((buffer: number) => readonly FileOutput[]) | undefined;
   readonly #holdings = new Map<number, Holding>();
+  /** By which runs count their tiles. */
   readonly #tokens: object[] = [];
+  #isStopped = false;
   readonly #watch: StallWatch;
   /**
    * Of runs that gave their results before they had ended, the ends, and what others read of other devices'
@@ -101,14 +57,37 @@ class ShardedRun {
   #ends: Promise<unknown>[] = [];
   readonly #lent = new Set<number>();
 
-  constructor(program: ShardedProgram, inputOf: (source: number) => RunInput, options: ShardedRunOptions) {
+  /** `inputs`: what the program's inputs are read from; `deadline`: milliseconds for a tile of a device. */
+  constructor(
+    program: ShardedProgram,
+    inputs: readonly RunInput[],
+    deadline: number,
+    filesOf: ((buffer: number) => readonly FileOutput[]) | undefined,
+  ) {
     this.#program = program;
-    this.#options = options;
-    this.#watch = watchStalls(options.deadline);
-    const { buffers } = program.plan;
-    for (const b of program.lastRead.keys()) {
-      const { role, source } = buffers[b]!;
-      if (role === 'input') this.#holdings.set(b, holdingOf(inputOf(source)));
+    this.#filesOf = filesOf;
+    this.#watch = watchStalls(deadline);
+    for (const [k, b] of program.inputs.entries()) this.#holdings.set(b, holdingOf(inputs[k]!));
+    this.result = this.#run();
+  }
+
+  tilesDone(): number {
+    return this.#tokens.reduce<number>((sum, token) => sum + tilesDone(token), 0);
+  }
+
+  /** Cancels what is under way and begins nothing more. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const token of this.#tokens) cancel(token);
+  }
+
+  async #run(): Promise<ShardedResult> {
+    try {
+      await this.#phases();
+      return await this.#results();
+    } catch (error) {
+      this.#dispose();
+      throw error;
     }
   }
 
@@ -116,15 +95,11 @@ class ShardedRun {
    * Begins each phase once the one before is queued on its devices, and ends when all have ended: a run waits
    * by itself for what it reads of another device's.
    */
-  async phases(): Promise<void> {
-    const { signal } = this.#options;
-    const stop = (): void => {
-      for (const token of this.#tokens) cancel(token);
-    };
-    signal?.addEventListener('abort', stop, { once: true });
+  async #phases(): Promise<void> {
+    const stop = (): void => this.stop();
     try {
       for (const [at, { drops }] of this.#program.plan.phases.entries()) {
-        signal?.throwIfAborted();
+        if (this.#isStopped) throw new DOMException('This operation was aborted', 'AbortError');
         await this.#phase(at, stop);
         const isLast = at === this.#program.plan.phases.length - 1;
         // A device has room for the next phase when others have read what it is to drop.
@@ -137,7 +112,6 @@ class ShardedRun {
       throw worstOf([error, ...errorsOf(failures)]);
     } finally {
       this.#watch.end();
-      signal?.removeEventListener('abort', stop);
     }
   }
 
@@ -153,7 +127,6 @@ class ShardedRun {
     const places = phase.runs.map((deviceRun) => this.#placesOf(deviceRun, phase, at));
     const tokens = phase.runs.map(() => createCancel());
     this.#tokens.push(...tokens);
-    this.#options.onTokens?.(tokens);
     const claims = phase.parts === undefined ? undefined : createClaims(phase.parts);
     // Every device begins before anything else is done for one of them.
     const begun = phase.runs.map((_, k) => this.#begin(at, k, places[k]!, tokens[k]!, claims));
@@ -175,12 +148,12 @@ class ShardedRun {
     token: object,
     claims: object | undefined,
   ): Promise<RunResult> {
-    const { plan, programs } = this.#program;
+    const { plan, natives } = this.#program;
     const { inputs } = plan.phases[at]!.runs[k]!;
     const device = this.#deviceOf(at, k);
     const ahead = at < plan.phases.length - 1;
     const lent = inputs.map((b) => this.#lend(b, device));
-    return run(programs[at]![k]!, lent, { outputs, cancel: token, ahead, claims });
+    return run(natives[at]![k]!, lent, { outputs, cancel: token, ahead, claims });
   }
 
   #deviceOf(at: number, k: number): string {
@@ -192,7 +165,7 @@ class ShardedRun {
   #watched(at: number, k: number, begun: Promise<RunResult>, token: object): Watching<RunResult> {
     const device = this.#deviceOf(at, k);
     const fail = (error: unknown): never => {
-      throw named(error, device);
+      throw nameDevice(error, device);
     };
     const results = begun.catch(fail);
     const end = results.then(({ isAhead }) => (isAhead ? synchronize(device).catch(fail) : undefined));
@@ -247,7 +220,7 @@ class ShardedRun {
    * checksum.
    */
   #directFilesOf(b: number, at: number): readonly FileOutput[] | undefined {
-    const { filesOf } = this.#options;
+    const filesOf = this.#filesOf;
     if (filesOf === undefined || this.#program.plan.buffers[b]!.role !== 'output') return undefined;
     const files = filesOf(b);
     const isReadLater = (this.#program.lastRead.get(b) ?? at) > at;
@@ -281,10 +254,10 @@ class ShardedRun {
   }
 
   /** What the plan's results are, which belong to the caller then. */
-  async results(): Promise<ShardedResult> {
+  async #results(): Promise<ShardedResult> {
     const outputs: (ArrayBuffer | DeviceBuffer)[] = [];
     const checksums: (readonly number[])[] = [];
-    for (const b of resultsOf(this.#program.plan)) {
+    for (const b of this.#program.resultBuffers) {
       const holding = this.#holdings.get(b)!;
       const { byteLength } = this.#program.plan.buffers[b]!;
       outputs.push(
@@ -294,10 +267,10 @@ class ShardedRun {
             ? ShardedBuffer.over(holding.pieces, byteLength)
             : new ArrayBuffer(0),
       );
-      if (this.#options.filesOf === undefined) continue;
+      if (this.#filesOf === undefined) continue;
       checksums.push(
         holding.kind === 'host'
-          ? await writeFiles(bytesOf(holding.memory), this.#options.filesOf(b))
+          ? await writeFiles(bytesOf(holding.memory), this.#filesOf(b))
           : holding.kind === 'files'
             ? holding.checksums
             : [],
@@ -307,18 +280,10 @@ class ShardedRun {
   }
 
   /** Frees what was made on devices. */
-  dispose(): void {
+  #dispose(): void {
     const { buffers } = this.#program.plan;
     for (const b of [...this.#holdings.keys()]) if (buffers[b]!.role !== 'input') this.#drop(b);
   }
-}
-
-/** The error of a lost device says which one it is: that of the run, or one that the run copies from. */
-function named(error: unknown, device: string): unknown {
-  if (!(error instanceof DeviceLostError) || error.device !== undefined) return error;
-  const [, other] = /^\[(cuda:\d+)\]/.exec(error.message) ?? [];
-  const message = other === undefined ? `[${device}] ${error.message}` : error.message;
-  return new DeviceLostError(message, error.status, other ?? device);
 }
 
 /**
@@ -335,40 +300,7 @@ function holdingOf(input: RunInput): Holding {
   return { kind: 'pieces', pieces: input.shards ?? [{ buffer: input, first: 0 }] };
 }
 
-const errorsOf = (settled: readonly PromiseSettledResult<unknown>[]): unknown[] =>
-  settled.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
-
-/** Of several failures, that a device was lost matters most, and that others were stopped least. */
-const worstOf = (errors: readonly unknown[]): unknown =>
-  errors.find((error) => error instanceof DeviceLostError) ??
-  errors.find((error) => !(error instanceof DOMException)) ??
-  errors[0];
-
 /** What other devices left belongs to nobody. */
 function freeOutputs({ outputs }: RunResult): void {
   for (const output of outputs) if ('dispose' in output) output.dispose();
-}
-
-/**
- * All of the results. On the first failure the others are stopped, and the worst one is thrown once they have
- * ended.
- */
-async function allOf<T>(
-  runs: readonly Promise<T>[],
-  stop: () => void,
-  free?: (result: T) => void,
-): Promise<T[]> {
-  const settled = await Promise.allSettled(
-    runs.map((one) =>
-      one.catch((error: unknown) => {
-        stop();
-        throw error;
-      }),
-    ),
-  );
-  const errors = errorsOf(settled);
-  const results = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  if (errors.length === 0) return results;
-  if (free !== undefined) for (const result of results) free(result);
-  throw worstOf(errors);
 }

@@ -44,12 +44,12 @@ import {
 } from './shard-stages.js';
 import {
   type DeviceRun,
-  hostBytesOf,
   type Phase,
   type Piece,
   type ShardDevice,
   type ShardedPlan,
   type ShardedPlanBuffer,
+  waitingBytesOf,
 } from './sharded-plan.js';
 
 /** Values smaller than this are not cut: what one device does at once, several do not sooner. */
@@ -330,7 +330,7 @@ class Sharder {
     );
     if (left === undefined || rules.length === 1) return undefined;
     for (const b of left) this.#hosted.add(b);
-    const fitsOnHost = hostBytesOf({ buffers: this.#shardedBuffers() }) <= this.#job.hostBudget;
+    const fitsOnHost = waitingBytesOf({ buffers: this.#shardedBuffers() }) <= this.#job.hostBudget;
     const runs = fitsOnHost
       ? planTiles(tasks, unitsOf(tasks), least, (tiles) => tileOrders(tiles, this.#weights()))
       : undefined;

@@ -1,7 +1,7 @@
 /**
  * Works that keep what ranges of units touch: planning asks for the same ranges over and over, for each
  * number of tiles, each threshold and each budget. For one planning: nobody else needs them. Called by
- * `plan-graph.ts` and `sharded-execution.ts`.
+ * `plan-graph.ts` and `plan-shards.ts`.
  */
 import type { Pitches } from '../../codegen/cuts/pitch.js';
 import type { Work, Works } from '../../codegen/cuts/work.js';

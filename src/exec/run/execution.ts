@@ -1,0 +1,90 @@
+/**
+ * Execution: a job to its results. Parts of a deep graph are computed first, a program for the target is found
+ * or made, and it runs within the memory of its devices. The one path on which anything runs: a device by
+ * itself is the case of one phase on one device. Called by `evaluate.ts` and `compiled-graph.ts`.
+ *
+ * A device that is lost ends the execution; with `onDeviceLost: 'continue'` the others do the job anew, if
+ * they can read all that it reads.
+ */
+
+import type { Canonical } from '../../fusion/passes/canonicalize.js';
+import { holdersOf } from '../../graph/expr.js';
+import { DeviceLostError } from '../../host/errors.js';
+import { isSomeStalled } from '../native/stalls.js';
+import type { InputOf } from './inputs.js';
+import { processLimitOf } from './process-limit.js';
+import { runInBudget } from './run-in-budget.js';
+import { type Executed, type RunSettings, runProgram } from './run-program.js';
+import type { Parts } from './segments.js';
+import type { Target } from './target.js';
+
+/** A graph with what it reads. */
+export interface Job {
+  readonly canonical: Canonical;
+  readonly inputOf: InputOf;
+  /** The parts below the graph, if there are any. */
+  readonly parts: Parts | undefined;
+}
+
+export interface ExecutionSettings extends RunSettings {
+  readonly onDeviceLost: 'fail' | 'continue';
+}
+
+/** Computes a job for a target. */
+export function execute(job: Job, target: Target, settings: ExecutionSettings): Promise<Executed> {
+  const { parts } = job;
+  return parts === undefined
+    ? onRemainingDevices(job, target, settings)
+    : executeAfterParts(job, parts, target, settings);
+}
+
+async function executeAfterParts(
+  job: Job,
+  parts: Parts,
+  target: Target,
+  settings: ExecutionSettings,
+): Promise<Executed> {
+  try {
+    await parts.compute(target, settings.signal);
+    return await onRemainingDevices(job, target, { ...settings, parts });
+  } finally {
+    parts.clear();
+  }
+}
+
+/** Whether later executions of the job can run the same program, without looking for devices and memory. */
+export const isRepeatable = (
+  { parts }: Job,
+  { devices, isSharded }: Target,
+  { onDeviceLost }: ExecutionSettings,
+  { program }: Executed,
+): boolean =>
+  parts === undefined &&
+  // Within a limit of the process, calls wait for each other where there is no room for both.
+  devices.every((device) => processLimitOf(device) === undefined) &&
+  // Several devices may be others, or have more room, the next time.
+  (!isSharded || (onDeviceLost === 'fail' && !program.isForFreeBytes && !isSomeStalled()));
+
+/** Runs on the devices of a target; on those that are left, where one of them is lost and that helps. */
+function onRemainingDevices(job: Job, target: Target, settings: ExecutionSettings): Promise<Executed> {
+  const { canonical, inputOf } = job;
+  const executed = runInBudget(canonical, target, (program) => runProgram(program, inputOf, settings));
+  if (!target.isSharded || settings.onDeviceLost === 'fail') return executed;
+  return executed.catch((error: unknown) => {
+    const left = withoutLost(canonical, target, error);
+    if (left === undefined) throw error;
+    return onRemainingDevices(job, left, settings);
+  });
+}
+
+/** The target without a lost device; `undefined`: that does not help. */
+function withoutLost(canonical: Canonical, target: Target, error: unknown): Target | undefined {
+  if (!(error instanceof DeviceLostError) || error.device === undefined) return undefined;
+  const { device: lost } = error;
+  const devices = target.devices.filter((device) => device !== lost);
+  if (devices.length === target.devices.length || devices.length === 0) return undefined;
+  const isNeeded = canonical.sources.some(
+    ({ source }) => source.type === 'device' && holdersOf(source.buffer).includes(lost),
+  );
+  return isNeeded ? undefined : { ...target, devices };
+}

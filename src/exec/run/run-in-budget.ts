@@ -1,0 +1,134 @@
+/**
+ * Runs a graph within the memory of its devices. Where the user sets no budget, that memory is the budget: a
+ * job that is larger than a device, or that a device has no room for just now, is planned again for what is
+ * free. Called by `execution.ts` and `segments.ts`.
+ */
+
+import type { Canonical } from '../../fusion/passes/canonicalize.js';
+import { formatBytes } from '../../graph/format.js';
+import { expected, MemoryError } from '../../host/errors.js';
+import { collectGarbage, openDevice, trim } from '../native/native.js';
+import { totalBytesOf } from './budgets.js';
+import { processLimitOf, roomWithin, runLimited, withLimits } from './process-limit.js';
+import { type Program, programOf } from './program.js';
+import type { Target } from './target.js';
+
+/** What other work on the device may take meanwhile, as a part of what is free. */
+const LEFT_FREE = 1 / 16;
+/**
+ * The pool of host memory gives results in multiples of this, and small ones in multiples of a cache line.
+ */
+const GRANULE = 2 ** 16;
+const CACHE_LINE = 64;
+/** Budgets of free memory are multiples of this, so that they lead to few programs. */
+const BUDGET_STEP = 64 * 2 ** 20;
+
+/** Runs a program for the graph; `attempt` may be called again, with the same or another. */
+export async function runInBudget<T>(
+  canonical: Canonical,
+  target: Target,
+  attempt: (program: Program) => Promise<T>,
+): Promise<T> {
+  const { devices } = target;
+  if (devices.some(isLimited)) return runInLimits(canonical, target, attempt);
+  const whole = await programOf(canonical, target);
+  if (target.budget !== undefined || devices[0] === 'cpu') return retryAfterGc(() => attempt(whole));
+  const forFree = async (): Promise<Program> =>
+    programOf(canonical, { ...target, freeBytes: await freeBytesOf(devices) });
+  if (whole.peakBytes.some((bytes, d) => bytes > totalBytesOf(devices[d]!))) {
+    const smaller = await forFree();
+    return retryAfterGc(() => attempt(smaller));
+  }
+  try {
+    return await retryAfterGc(() => attempt(whole));
+  } catch (error) {
+    if (!(error instanceof MemoryError)) throw error;
+    const smaller = await forFree();
+    // A job that would fit failed for another reason.
+    if (smaller.peakBytes.every((bytes, d) => bytes >= whole.peakBytes[d]!)) throw error;
+    return attempt(smaller);
+  }
+}
+
+const isLimited = (device: string): boolean => processLimitOf(device) !== undefined;
+
+/**
+ * As `runInBudget`, where the process may hold so much of a device: what is in use now is in the way of the
+ * plan, if it has to be.
+ */
+async function runInLimits<T>(
+  canonical: Canonical,
+  target: Target,
+  attempt: (program: Program) => Promise<T>,
+): Promise<T> {
+  const { devices } = target;
+  /** The program that leaves room for its results, where those are counted beside its plan. */
+  const programFor = async (rooms: readonly number[]): Promise<Program> => {
+    const whole = await programOf(canonical, target);
+    const results = resultBytes(whole, target);
+    const freeBytes = rooms.map((room) => room - results);
+    if (whole.peakBytes.every((bytes, d) => bytes <= freeBytes[d]!)) return whole;
+    const most = Math.max(...rooms);
+    if (most > results) return programOf(canonical, { ...target, freeBytes });
+    const fits = `a job that fits into ${formatBytes(most)}`;
+    throw new MemoryError(expected('compute', fits, `its results need ${formatBytes(results)}`));
+  };
+  // Refused by the limits themselves: there is nothing to wait for.
+  const limits = devices.map((device) => processLimitOf(device) ?? Number.POSITIVE_INFINITY);
+  const program = await programFor(limits).catch((error: unknown) => {
+    throw withLimits(error, devices);
+  });
+  const run = (): Promise<T> => retryAfterGc(() => attempt(program));
+  return runLimited(devices, run, async () => {
+    try {
+      return await run();
+    } catch (error) {
+      if (!(error instanceof MemoryError)) throw error;
+      const smaller = await programFor(await freeBytesOf(devices));
+      return retryAfterGc(() => attempt(smaller));
+    }
+  });
+}
+
+/** The CPU's plans do not count results in memory. */
+const resultBytes = ({ results }: Program, { devices, place }: Target): number =>
+  devices[0] === 'cpu' && place !== 'file'
+    ? results.reduce((sum, { byteLength }) => sum + inGranules(byteLength), 0)
+    : 0;
+
+/** Bytes that the pool of host memory takes for a result. */
+const inGranules = (byteLength: number): number => {
+  const granule = byteLength < GRANULE ? CACHE_LINE : GRANULE;
+  return Math.ceil(byteLength / granule) * granule;
+};
+
+/**
+ * Attempts a run; once more where the device has no room, but results that nobody can reach any more take
+ * some: the engine collects them when the heap has grown, not when a device is full.
+ */
+async function retryAfterGc<T>(attempt: () => Promise<T>): Promise<T> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!(error instanceof MemoryError) || !(await collectGarbage())) throw error;
+    return attempt();
+  }
+}
+
+/** What plans may hold of the memory that devices have free, once all that is kept for reuse is given back. */
+async function freeBytesOf(devices: readonly string[]): Promise<number[]> {
+  await trim();
+  return Promise.all(
+    devices.map(async (device) => {
+      const limit = processLimitOf(device);
+      const room = limit === undefined ? Number.POSITIVE_INFINITY : roomWithin(limit, device);
+      return device === 'cpu' ? room : Math.min(room, inSteps((await openDevice(device)).freeBytes));
+    }),
+  );
+}
+
+/** The budget where so many bytes are free. */
+function inSteps(freeBytes: number): number {
+  const room = freeBytes * (1 - LEFT_FREE);
+  return room > BUDGET_STEP ? Math.floor(room / BUDGET_STEP) * BUDGET_STEP : Math.floor(room);
+}

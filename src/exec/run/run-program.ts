@@ -1,0 +1,167 @@
+/**
+ * Runs a program once, with progress that is told and a signal that stops it. A plan on one device is begun
+ * here at once; phases on several go the way of `sharded-run.ts`, which runs each of them like that. Called by
+ * `execution.ts`, `compiled-graph.ts` and `segments.ts`.
+ */
+
+import {
+  cancel,
+  createCancel,
+  type FileOutput,
+  type RunInput,
+  type RunOptions,
+  type RunResult,
+  run,
+  tilesDone,
+} from '../native/native.js';
+import type { Step } from '../plan/plan.js';
+import type { Place } from '../plan/plan-graph.js';
+import { distinctRunsOf } from '../shards/sharded-plan.js';
+import { ShardedRun } from '../shards/sharded-run.js';
+import { type InputOf, type PartValues, runWithInputs } from './inputs.js';
+import type { DeviceProgram, Program, ShardedProgram } from './program.js';
+import { type OnProgress, watchProgress } from './progress.js';
+import { synchronize } from './synchronize.js';
+
+/** The files of an output, of which `outputs` says which of the graph's it is. */
+export type FilesOf = (outputs: readonly number[], output: number) => readonly FileOutput[];
+
+export interface RunSettings {
+  readonly place: Place;
+  /** Whether results that stay on one device are wanted once their work is queued. */
+  readonly whenQueued?: boolean;
+  /** Where results go, if they go to files. */
+  readonly filesOf?: FilesOf | undefined;
+  /** Milliseconds that one of several devices may take for a tile. */
+  readonly deadline: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: OnProgress | undefined;
+  /** Values of parts of the graph that were computed before it. */
+  readonly parts?: PartValues | undefined;
+}
+
+/** The results of a program, of which `program.outputs` says which of the graph's each one is. */
+export interface Executed extends Pick<RunResult, 'outputs' | 'checksums'> {
+  readonly program: Program;
+}
+
+/** Runs a program; `inputOf` gives what a source of its graph is read from. */
+export const runProgram = (program: Program, inputOf: InputOf, settings: RunSettings): Promise<Executed> =>
+  'native' in program ? runOnDevice(program, inputOf, settings) : runOnDevices(program, inputOf, settings);
+
+/** Few promises and closures: a repeated small compute waits for little else. */
+async function runOnDevice(
+  program: DeviceProgram,
+  inputOf: InputOf,
+  settings: RunSettings,
+): Promise<Executed> {
+  const { plan } = program;
+  const { signal, parts } = settings;
+  signal?.throwIfAborted();
+  const given = plan.inputs.map(inputOf);
+  const { outputs, checksums } = await runWithInputs(given, { plan, signal, parts }, (inputs) =>
+    begin(program, inputs, settings),
+  );
+  return { program, outputs, checksums };
+}
+
+function begin(
+  program: DeviceProgram,
+  inputs: readonly RunInput[],
+  settings: RunSettings,
+): Running['result'] {
+  const { plan, native } = program;
+  const options = runOptionsOf(program, settings);
+  if (settings.signal === undefined && settings.onProgress === undefined) return run(native, inputs, options);
+  const token = createCancel();
+  const running = {
+    result: run(native, inputs, { ...options, cancel: token }),
+    tilesDone: () => tilesDone(token),
+    stop: () => cancel(token),
+  };
+  return supervised(running, () => plan.steps, settings);
+}
+
+function runOptionsOf(
+  { options, outputs, results }: DeviceProgram,
+  { place, filesOf, whenQueued }: RunSettings,
+): RunOptions {
+  if (place === 'file') return { outputs: results.map((_, k) => filesOf!(outputs, k)) };
+  return whenQueued === true ? options.queued : options[place];
+}
+
+async function runOnDevices(
+  program: ShardedProgram,
+  inputOf: InputOf,
+  settings: RunSettings,
+): Promise<Executed> {
+  const { plan, inputs: read, resultBuffers, outputs: order } = program;
+  const { signal, deadline, filesOf, parts } = settings;
+  signal?.throwIfAborted();
+  const files = filesOf && ((b: number) => filesOf(order, resultBuffers.indexOf(b)));
+  // Several runs read what comes through JavaScript: it is read whole, and before them.
+  const whole = { plan: { buffers: [] }, signal, parts };
+  const sources = read.map((b) => inputOf(plan.buffers[b]!.source));
+  const { outputs, checksums } = await runWithInputs(sources, whole, async (inputs) => {
+    await settle(inputs);
+    signal?.throwIfAborted();
+    const running = new ShardedRun(program, inputs, deadline, files);
+    return supervised(running, () => stepsOf(program), settings);
+  });
+  return { program, outputs, checksums };
+}
+
+/** The steps of all phases that progress is told of. */
+const stepsOf = ({ plan }: ShardedProgram): Step[] =>
+  plan.phases.flatMap((phase) => distinctRunsOf(phase).flatMap((own) => own.plan.steps));
+
+/** What a compiled function left may still be in the making, and other devices do not wait for its stream. */
+async function settle(inputs: readonly RunInput[]): Promise<void> {
+  const makers = inputs.flatMap((input) =>
+    'dispose' in input && input.shards === undefined ? [input.device] : [],
+  );
+  await Promise.all([...new Set(makers)].map((device) => synchronize(device)));
+}
+
+/** A run that has begun. */
+interface Running {
+  readonly result: Promise<Pick<RunResult, 'outputs' | 'checksums'>>;
+  tilesDone(): number;
+  stop(): void;
+}
+
+/**
+ * The result of a run whose progress is told and that a signal stops. What `onProgress` throws stops it as
+ * well, and is what this rejects with.
+ */
+const supervised = (
+  running: Running,
+  steps: () => readonly Step[],
+  settings: RunSettings,
+): Running['result'] =>
+  settings.signal === undefined && settings.onProgress === undefined
+    ? running.result
+    : supervise(running, steps, settings);
+
+async function supervise(
+  running: Running,
+  steps: () => readonly Step[],
+  { signal, onProgress }: RunSettings,
+): Running['result'] {
+  let thrown: { readonly error: unknown } | undefined;
+  const stop = (): void => running.stop();
+  signal?.addEventListener('abort', stop, { once: true });
+  const failed = (error: unknown): void => {
+    thrown ??= { error };
+    stop();
+  };
+  const end = onProgress && watchProgress({ steps: steps() }, () => running.tilesDone(), onProgress, failed);
+  const isComplete = await running.result.then(
+    () => true,
+    () => false,
+  );
+  end?.(isComplete);
+  signal?.removeEventListener('abort', stop);
+  if (thrown !== undefined) throw thrown.error;
+  return running.result;
+}
