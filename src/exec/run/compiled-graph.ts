@@ -12,14 +12,13 @@ import { type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-chec
 import { checksBelow } from '../../fusion/passes/segment.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { Expr } from '../../graph/expr.js';
-import { config } from '../../host/config.js';
 import { MemoryError } from '../../host/errors.js';
 import { lostDevices } from '../native/native.js';
 import { isSomeStalled } from '../native/stalls.js';
 import { turnToPlan } from '../native/turns.js';
 import type { ComputeOptions } from './compute-options.js';
 import { checkHostResults, devicesOf, hostResults, indexOf, located, probed } from './evaluate.js';
-import { type ExecutionSettings, execute, isRepeatable } from './execution.js';
+import { type ExecutionSettings, execute, isRepeatable, settingsOf } from './execution.js';
 import { type Input, type InputOf, inputOf, partOf } from './inputs.js';
 import { type ArgumentExpr, firstOf, memoryOf, refusePlaceholder } from './placeholder.js';
 import type { Program } from './program.js';
@@ -59,11 +58,11 @@ export class Trace {
   ) {
     this.exprs = exprs;
     this.#options = options;
-    const { onDeviceLost = 'fail', deadline = config().deadline } = options;
+    const quiet = { ...options, signal: undefined, onProgress: undefined };
     this.#settings = {
-      host: { place: 'host', onDeviceLost, deadline },
+      host: settingsOf(quiet, 'host', false, undefined),
       // Later calls come after this one's work, so that nothing need wait for it.
-      device: { place: 'device', whenQueued: true, onDeviceLost, deadline },
+      device: settingsOf(quiet, 'device', true, undefined),
     };
     this.#canonical = canonicalize(exprs);
     this.#checks = checksBelow(this.#canonical);
@@ -103,7 +102,7 @@ export class Trace {
   #knownFor(place: TracePlace): Program | undefined {
     const program = this.#known[place];
     if (program === undefined || isSomeStalled()) return undefined;
-    if ('native' in program) return program;
+    if (!program.isSharded) return program;
     const { devices } = program.plan;
     return lostDevices().some(({ device }) => devices.includes(device)) ? undefined : program;
   }

@@ -9,7 +9,6 @@ import { type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-chec
 import { canonicalOfPart, checksBelow, partsBelow } from '../../fusion/passes/segment.js';
 import type { DType } from '../../graph/dtype.js';
 import { type DeviceBuffer, type Expr, holdersOf, type Shape, type TypedArray } from '../../graph/expr.js';
-import { config } from '../../host/config.js';
 import { isOwnError, NativeError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { type ChosenDevices, chooseDevices } from '../native/devices.js';
@@ -19,7 +18,7 @@ import { timed } from '../native/recorder.js';
 import { turnToPlan } from '../native/turns.js';
 import type { Place } from '../plan/plan-graph.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
-import { execute, type Job } from './execution.js';
+import { execute, type Job, settingsOf } from './execution.js';
 import { inputsOf } from './inputs.js';
 import type { Executed, FilesOf } from './run-program.js';
 import { Parts } from './segments.js';
@@ -122,7 +121,7 @@ async function compute(
 ): Promise<Executed> {
   checkComputeOptions('compute', options);
   if (place === 'host') checkHostResults(exprs);
-  const { signal, onProgress, onDeviceLost = 'fail', deadline = config().deadline } = options;
+  const { signal } = options;
   signal?.throwIfAborted();
   const canonical = timed('plan', 'canonicalize', () => canonicalize(exprs));
   if (options.device !== 'cpu') await probed(); // libraries are loaded off this thread
@@ -134,7 +133,7 @@ async function compute(
     const turn = turnToPlan();
     if (turn !== undefined) await turn;
     signal?.throwIfAborted();
-    return await execute(job, target, { place, filesOf, signal, onProgress, onDeviceLost, deadline });
+    return await execute(job, target, settingsOf(options, place, false, filesOf));
   } catch (error) {
     signal?.throwIfAborted();
     throw located(error, exprs);

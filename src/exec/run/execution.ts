@@ -9,12 +9,15 @@
 
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { holdersOf } from '../../graph/expr.js';
+import { config } from '../../host/config.js';
 import { DeviceLostError } from '../../host/errors.js';
 import { isSomeStalled } from '../native/stalls.js';
+import type { Place } from '../plan/plan-graph.js';
+import type { ComputeOptions } from './compute-options.js';
 import type { InputOf } from './inputs.js';
 import { processLimitOf } from './process-limit.js';
 import { runInBudget } from './run-in-budget.js';
-import { type Executed, type RunSettings, runProgram } from './run-program.js';
+import { type Executed, type FilesOf, type RunSettings, runProgram } from './run-program.js';
 import type { Parts } from './segments.js';
 import type { Target } from './target.js';
 
@@ -29,6 +32,23 @@ export interface Job {
 export interface ExecutionSettings extends RunSettings {
   readonly onDeviceLost: 'fail' | 'continue';
 }
+
+/** The settings that options give, for results that are wanted in a place. */
+export const settingsOf = (
+  { signal, onProgress, onDeviceLost = 'fail', deadline = config().deadline }: ComputeOptions,
+  place: Place,
+  whenQueued: boolean,
+  filesOf: FilesOf | undefined,
+): ExecutionSettings => ({
+  place,
+  whenQueued,
+  filesOf,
+  deadline,
+  signal,
+  onProgress,
+  parts: undefined,
+  onDeviceLost,
+});
 
 /** Computes a job for a target. */
 export function execute(job: Job, target: Target, settings: ExecutionSettings): Promise<Executed> {

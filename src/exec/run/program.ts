@@ -81,6 +81,7 @@ interface CommonProgram {
 
 /** A plan on one device. */
 export interface DeviceProgram extends CommonProgram {
+  readonly isSharded: false;
   readonly plan: Plan;
   readonly native: NativeProgram;
   /** What it is run with, by where results are wanted; `queued`: on the device once their work is queued. */
@@ -89,6 +90,7 @@ export interface DeviceProgram extends CommonProgram {
 
 /** Phases of plans on several devices. */
 export interface ShardedProgram extends CommonProgram {
+  readonly isSharded: true;
   readonly plan: ShardedPlan;
   /** For each run of each phase. */
   readonly natives: readonly (readonly NativeProgram[])[];
@@ -175,6 +177,7 @@ async function build(canonical: Canonical, target: Target): Promise<DeviceProgra
   const results = plan.buffers.filter((buffer) => buffer.role === 'output');
   const onDevice = { outputs: results.map((): OutputPlace => 'device') };
   return {
+    isSharded: false,
     plan,
     native,
     outputs: plan.outputs,
@@ -216,6 +219,7 @@ async function buildPhases(canonical: Canonical, target: Target): Promise<Sharde
   const lastRead = lastReadsOf(plan);
   const resultBuffers = [...new Set(plan.outputs)].filter((b) => b >= 0);
   return {
+    isSharded: true,
     plan,
     natives: await Promise.all(built),
     outputs: plan.outputs.map((b) => resultBuffers.indexOf(b)),

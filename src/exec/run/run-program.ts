@@ -26,18 +26,19 @@ import { synchronize } from './synchronize.js';
 /** The files of an output, of which `outputs` says which of the graph's it is. */
 export type FilesOf = (outputs: readonly number[], output: number) => readonly FileOutput[];
 
+/** Every field is present, so that the engine sees objects of one shape on the path of short runs. */
 export interface RunSettings {
   readonly place: Place;
   /** Whether results that stay on one device are wanted once their work is queued. */
-  readonly whenQueued?: boolean;
+  readonly whenQueued: boolean;
   /** Where results go, if they go to files. */
-  readonly filesOf?: FilesOf | undefined;
+  readonly filesOf: FilesOf | undefined;
   /** Milliseconds that one of several devices may take for a tile. */
   readonly deadline: number;
-  readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: OnProgress | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: OnProgress | undefined;
   /** Values of parts of the graph that were computed before it. */
-  readonly parts?: PartValues | undefined;
+  readonly parts: PartValues | undefined;
 }
 
 /** The results of a program, of which `program.outputs` says which of the graph's each one is. */
@@ -47,7 +48,7 @@ export interface Executed extends Pick<RunResult, 'outputs' | 'checksums'> {
 
 /** Runs a program; `inputOf` gives what a source of its graph is read from. */
 export const runProgram = (program: Program, inputOf: InputOf, settings: RunSettings): Promise<Executed> =>
-  'native' in program ? runOnDevice(program, inputOf, settings) : runOnDevices(program, inputOf, settings);
+  program.isSharded ? runOnDevices(program, inputOf, settings) : runOnDevice(program, inputOf, settings);
 
 /** Few promises and closures: a repeated small compute waits for little else. */
 async function runOnDevice(
@@ -87,7 +88,7 @@ function runOptionsOf(
   { place, filesOf, whenQueued }: RunSettings,
 ): RunOptions {
   if (place === 'file') return { outputs: results.map((_, k) => filesOf!(outputs, k)) };
-  return whenQueued === true ? options.queued : options[place];
+  return whenQueued ? options.queued : options[place];
 }
 
 async function runOnDevices(

@@ -27,6 +27,14 @@ export type PartTarget = Omit<Target, 'place'>;
 export const placeOfParts = ({ budget }: Pick<PartTarget, 'budget'>): Place =>
   budget === undefined ? 'device' : 'host';
 
+/** The tiles of parts are not told as progress. */
+const QUIET = {
+  whenQueued: false,
+  filesOf: undefined,
+  deadline: Number.POSITIVE_INFINITY,
+  onProgress: undefined,
+};
+
 interface Waiting {
   readonly part: FoldedPart;
   readonly inputs: readonly Input[];
@@ -64,7 +72,7 @@ export class Parts implements PartValues {
     for (const { part, inputs } of this.#waiting) {
       signal?.throwIfAborted();
       const canonical = canonicalOfPart(part);
-      this.#values.set(part, await valuesOf(canonical, inputs, target, { signal, parts: this }));
+      this.#values.set(part, await valuesOf(canonical, inputs, target, { ...QUIET, signal, parts: this }));
       this.#checkHost(target);
       this.release(canonical);
     }
@@ -122,11 +130,11 @@ async function valuesOf(
   canonical: Canonical,
   inputs: readonly Input[],
   target: PartTarget,
-  settings: Pick<RunSettings, 'signal' | 'parts'>,
+  settings: Omit<RunSettings, 'place'>,
 ): Promise<(ArrayBufferView | DeviceBuffer)[]> {
   const compute = async (place: Place): Promise<(ArrayBufferView | DeviceBuffer)[]> => {
     const { program, outputs } = await runInBudget(canonical, { ...target, place }, (fitting) =>
-      runProgram(fitting, (source) => inputs[source]!, { ...settings, place, deadline: Infinity }),
+      runProgram(fitting, (source) => inputs[source]!, { ...settings, place }),
     );
     return program.outputs.map((at) => {
       if (at < 0) return new Uint8Array(0);
