@@ -10,7 +10,8 @@ const CUDA = [
   'test/codegen/cuda-values.test.ts',
 ];
 const SETUP = 'test/support/same-bits.ts';
-const common = { testTimeout: 60_000, pool: 'forks', setupFiles: [SETUP] };
+/** Times are for machines that do other work besides: the longest tests take half a minute alone. */
+const common = { testTimeout: 180_000, hookTimeout: 60_000, pool: 'forks', setupFiles: [SETUP] };
 
 /** On the simulated CUDA (`native/sim`), whose checks every test must pass besides its own. */
 const SIM = {
