@@ -10,7 +10,6 @@ import type { DeviceNeeds } from '../plan/device-needs.js';
 import type { Draft } from '../plan/draft.js';
 import type { Plan } from '../plan/plan.js';
 import { bytesMoved, unrollings, withResultsApart } from './loop-sweeps.js';
-import { withRemadeValues } from './remade-values.js';
 import { Attempt } from './sweep-attempt.js';
 import type { NoFit } from './sweep-slots.js';
 
@@ -22,7 +21,7 @@ export function planSweeps(draft: Draft, budget: number, needs: DeviceNeeds, who
   // Of ways to do several steps of loops at a time, what copies least: more at once first.
   const apart = sweeps.canReadBack ? draft : withResultsApart(draft, sweeps.worksOf);
   for (const tried of unrollings(apart, sweeps.worksOf)) {
-    const found = planWithout(tried, budget, needs, whole);
+    const found = planDraft(tried, budget, needs, whole);
     if (!('needed' in found)) {
       if (!('needed' in best) && bytesMoved(found) >= bytesMoved(best)) return best;
       best = found;
@@ -31,15 +30,6 @@ export function planSweeps(draft: Draft, budget: number, needs: DeviceNeeds, who
     }
   }
   return best;
-}
-
-/** With values that are stored by reductions; where such a value would have to wait and cannot, with maps for them. */
-function planWithout(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFit): Plan | NoFit {
-  const found = planDraft(draft, budget, needs, whole);
-  if (!('needed' in found) || found.atOnce !== 'step' || needs.sweeps!.canSpill) return found;
-  const remade = withRemadeValues(draft);
-  const other = remade === draft ? found : planDraft(remade, budget, needs, whole);
-  return 'needed' in other ? found : other;
 }
 
 function planDraft(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFit): Plan | NoFit {
