@@ -28,7 +28,7 @@ import { planAsDot, planAsMermaid } from './draw.js';
 import { explainSteps } from './explain-steps.js';
 import type { ExplainedEdge, ExplainedStep, ExplanationData } from './explanation-data.js';
 import { Lines } from './lines.js';
-import { peaksOf } from './summary.js';
+import { peaksOf, planAhead } from './summary.js';
 
 /**
  * The result of `explain()`: prints as text, `toJSON()` is stable data, `toDot()` and `toMermaid()` draw the
@@ -175,6 +175,7 @@ export function explainExprs(
     bytesWritten: total(steps, 'bytesWritten'),
     arenaBytes: plan.arenaByteLength,
     peakBytes: Math.max(
+      planAhead(canonical, options)?.peakBytes ?? 0,
       ...(sharded === undefined
         ? [parts.peakBytes, plan.peakBytes + parts.waitingBytes]
         : peaksOf(sharded, parts)),

@@ -19,7 +19,8 @@ import {
   type ShardedPlan,
   waitingBytesOf,
 } from '../exec/shards/sharded-plan.js';
-import { canonicalize } from '../fusion/passes/canonicalize.js';
+import { type Canonical, canonicalize } from '../fusion/passes/canonicalize.js';
+import { checksBelow } from '../fusion/passes/segment.js';
 import type { Expr } from '../graph/expr.js';
 
 /** A sweep: steps that run together for one tile after another. */
@@ -72,6 +73,36 @@ export function summarizePlan(
   place: Place = 'host',
 ): PlanSummary {
   const canonical = canonicalize(exprs);
+  const ahead = planAhead(canonical, options);
+  const own = summarizeGraph(canonical, options, place);
+  return ahead === undefined ? own : withAhead(own, ahead);
+}
+
+/** The plan of what is computed ahead of a graph: the ends of its index arrays (`checkIndices`). */
+export function planAhead(canonical: Canonical, options: ComputeOptions): PlanSummary | undefined {
+  const checks = checksBelow(canonical);
+  return checks.length === 0
+    ? undefined
+    : summarizePlan(
+        checks.flatMap(({ ends }) => ends),
+        options,
+      );
+}
+
+/** A plan after another one, whose memory is free by then. */
+function withAhead(plan: PlanSummary, ahead: PlanSummary): PlanSummary {
+  const before = new Map(ahead.devices.map(({ device, peakBytes }) => [device, peakBytes]));
+  for (const { device, peakBytes } of plan.devices)
+    before.set(device, Math.max(before.get(device) ?? 0, peakBytes));
+  return {
+    ...plan,
+    peakBytes: Math.max(plan.peakBytes, ahead.peakBytes),
+    hostPeakBytes: Math.max(plan.hostPeakBytes, ahead.hostPeakBytes),
+    devices: [...before].map(([device, peakBytes]) => ({ device, peakBytes })),
+  };
+}
+
+function summarizeGraph(canonical: Canonical, options: ComputeOptions, place: Place): PlanSummary {
   const target = targetOf(devicesOf(canonical, options), options, place);
   const device = target.devices[0]!;
   const parts = planParts(canonical, device, target);

@@ -209,7 +209,7 @@ function areClose(a: NDArray, b: NDArray): boolean {
 /** Whether a library multiplies matrices of the job: it orders sums by what suits the shape of a part. */
 export const hasVendorProducts = (results: readonly Lazy[], device: string): boolean =>
   (device !== 'cpu' || cpuInfo().blas !== null) &&
-  explain(results, { device }).steps.some(({ kind }) => kind === 'call');
+  explain(results, { device }).steps.some(({ name }) => name === 'matmul');
 
 /** Computes a job under all its budgets: what each took, and what is wrong. */
 export async function checkBudgets(
