@@ -241,7 +241,7 @@ struct Steps<T, Places<I...>> {
   }
 };
 
-// What steps do, by the functions for it.
+// The arithmetic of steps, by function.
 #define WEFT_FORM(name, function, operandCount)           \
   struct name {                                           \
     static constexpr int kOperands = operandCount;        \

@@ -50,12 +50,12 @@ struct Range {
   int64_t first, last;
 };
 
-// Runs tiles of a kernel, whose bits are those of the whole. What other tiles touch need not be there.
+// Runs tiles of a kernel, whose bits are those of the whole. Memory that other tiles touch need not be there.
 void runTape(const Tape& tape, const TapeBuffer* buffers, Range tiles, ThreadPool& pool,
              const std::atomic<bool>* cancel);
 
 // Runs of a kernel without reductions, one after the other: buffers of the first one, then of the others by
-// turns. What a tile reads of an earlier run was stored by tiles at most `reach` before or after it.
+// turns. A tile reads values of an earlier run that were stored by tiles at most `reach` before or after it.
 struct TapeRuns {
   int64_t count;
   const TapeBuffer* buffers[3];

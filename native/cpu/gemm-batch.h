@@ -36,7 +36,7 @@ void transpose(Batch& batch);
 // each product of a batch one of many.
 void tidyStrides(Batch& batch);
 
-// What was done to a batch to make it simpler, which is then done to its parts.
+// The simplifications of a batch, which apply to its parts, too.
 struct Form {
   enum { apart, joined, joinedTransposed } rows = apart;
   bool transposed = false;

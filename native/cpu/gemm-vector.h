@@ -21,7 +21,7 @@ struct Choice {
 // how they are computed.
 bool isVectorProduct(Batch batch, Choice& choice);
 
-// What it uses of a workspace.
+// The bytes of a workspace that it uses.
 size_t vectorWorkspace(Batch batch, const Choice& choice);
 void vectorProduct(Batch batch, const Choice& choice, ThreadPool& pool, Workspace workspace);
 

@@ -136,7 +136,7 @@ void largeProducts(const Batch& batch, int dtype, ThreadPool& pool, Workspace wo
   }
 }
 
-// What a batch that is done in this way uses of a workspace.
+// The workspace of a batch that is done in this way.
 WorkspaceNeed needOf(const Batch& batch, const Choice& choice, const ThreadPool& pool) {
   const auto exactly = [](size_t byteLength) { return WorkspaceNeed{byteLength, byteLength}; };
   if (batch.problem.k == 0) return exactly(0);

@@ -45,7 +45,7 @@ struct GemmProblem {
 // Packs and multiplies on at most `threads` threads of the pool; inside one of its tasks, on that task's
 // thread, which is 1. Packs as much at a time as the workspace has room for, which is the least at least.
 void blockedProduct(const GemmProblem& problem, ThreadPool& pool, int threads, Workspace workspace);
-// What it uses of a workspace.
+// The bytes of a workspace that it uses.
 WorkspaceNeed blockedWorkspace(const GemmProblem& problem, int threads);
 
 }  // namespace weft::cpu

@@ -1,7 +1,7 @@
 // Isa: the instruction set that the CPU kernels run with, chosen once at run time.
 //
-// Kernels are compiled once for each set; `tape` and `gemm` pick theirs by `currentIsa`. What a set takes for
-// granted is in isa.cpp. Nothing here runs kernels.
+// Kernels are compiled once for each set; `tape` and `gemm` pick theirs by `currentIsa`. Settings of a set
+// for granted is in isa.cpp. Nothing here runs kernels.
 #pragma once
 
 // Whether there are kernels for more than the baseline.

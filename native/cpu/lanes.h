@@ -1,5 +1,5 @@
-// What tapes are made of: functions that compute whole blocks of lanes, and the registries in which they are
-// found.
+// The building blocks of tapes: functions that compute whole blocks of lanes, and the registries in which
+// they are found.
 //
 // A block is `rows` x `chunks` chunks of 64 lanes. Each function is compiled once per instruction set
 // (`ops-*.cpp`, `casts.cpp`, `reduce.cpp`, `moves.cpp`) and entered under its op's name. Tails are padded to
@@ -79,7 +79,7 @@ using LaneFunction = void (*)(Extent extent, const Operand& out, const Operand* 
 // Elements a lane of a reduction takes one after the other before they meet others in the tree.
 constexpr int64_t kLeafSteps = 16;
 
-// What a step does to the group, where the step before it may do it as well.
+// The effect of a step on the group, which the step before it may have as well.
 enum class Arithmetic : uint8_t { none, add, subtract, subtractFrom, multiply };
 
 // One step of a chain on its way through a block: the function of the instruction set that it jumps to, and
@@ -175,7 +175,7 @@ struct MoveFunctions {
 };
 
 // Copies whole cache lines past the caches: for results too large to be read again from there. Both are
-// aligned to 64 bytes. What was copied is visible to other threads after `fence`.
+// aligned to 64 bytes. Copied data is visible to other threads after `fence`.
 struct StreamFunctions {
   void (*copy)(void* to, const void* from, int64_t byteLength);
   void (*fence)();

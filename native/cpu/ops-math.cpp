@@ -1,7 +1,7 @@
 // Exponentials, trigonometry and the like through glibc's vector math library (libmvec), where it is found.
 // Compiled once per instruction set.
 //
-// What it lacks, or where it is missing, stays with the C library (`scalar-math.cpp`); what
+// Functions that it lacks, or all where it is missing, stay with the C library (`scalar-math.cpp`); what
 // `vector-functions.h` has is ours. The library's functions are within 4 units in the last place and handle
 // special values; every lane goes through the vector function, so that a value does not depend on its place.
 #include "cpu/chain-steps.h"

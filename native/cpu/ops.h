@@ -1,4 +1,5 @@
-// What fills a registry: one set of functions for each instruction set, and those compiled once for all.
+// The functions that fill a registry: one set of functions for each instruction set, and those compiled once
+// for all.
 #pragma once
 #include "cpu/lanes.h"
 

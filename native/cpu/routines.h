@@ -11,7 +11,7 @@
 
 namespace weft::cpu {
 
-// What a routine needs of its arrays, in bytes, and of a workspace; how many units it has.
+// The bytes of a routine's arrays and workspace, and its number of units.
 struct RoutineNeed {
   std::vector<size_t> operands, results;
   WorkspaceNeed workspace{};

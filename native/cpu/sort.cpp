@@ -112,7 +112,7 @@ struct ComplexKeys {
   }
 };
 
-// What is moved: a key, or a key and where it comes from.
+// The items that are moved: a key, or a key and its position.
 template <typename Keys>
 struct Plain {
   using Item = typename Keys::Key;

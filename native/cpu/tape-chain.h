@@ -12,8 +12,8 @@ namespace weft::cpu {
 
 struct Instruction;
 
-// What a step's operand is: a value of the tape, memory for a group, the register or buffer of a result, or
-// the leaf of a reduction.
+// The kinds of a step's operand: a value of the tape, memory for a group, the register or buffer of a result,
+// or the leaf of a reduction.
 enum class PlaceKind { input, slot, output, reduction };
 struct Place {
   PlaceKind kind;
@@ -130,7 +130,7 @@ class ChainRunner {
   const int64_t chunk_;
   std::vector<ChainStep> steps_;
   std::vector<Moving> moving_;
-  // What the steps are set for.
+  // The block that the steps are set for.
   Shape shape_;
   bool isWide_ = false;
   // The first step: what there is nothing to ask for has no part.
@@ -142,7 +142,7 @@ class ChainRunner {
   std::vector<int64_t> columns_;
   std::vector<ChainStep> columnSteps_;
   std::vector<char> slots_;
-  // What to add to operands between rows; to leaves, between chunks.
+  // The strides of operands between rows; of leaves, between chunks.
   std::vector<Move> rowMoves_;
   std::vector<Move> leafMoves_;
 };

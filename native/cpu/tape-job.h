@@ -1,4 +1,4 @@
-// What the workers of one run of a tape share, and the partial results of its reductions.
+// State shared by the workers of one run of a tape, and the partial results of its reductions.
 #pragma once
 #include <atomic>
 #include <vector>
@@ -27,7 +27,8 @@ struct TapeJob {
   int64_t accumulators;
   int64_t levels;
   int64_t slots;
-  // What one tile writes the next run of it reads: nothing goes past the caches, or is asked for ahead.
+  // The next run of a tile reads the values that it writes: nothing goes past the caches, or is asked for
+  // ahead.
   bool isRepeated = false;
   bool streams(int buffer) const {
     if (isRepeated) return false;

@@ -37,7 +37,7 @@ bool isReadByOneLoad(const Tape& tape, size_t buffer) {
   const auto count = [&](const Section& section) {
     for (const Instruction& i : section) {
       if (i.code != Opcode::load || i.access.buffer != static_cast<int>(buffer)) continue;
-      // What lies outside of bounds would be read as well.
+      // Elements outside of bounds would be read as well.
       loads += i.access.bounds.empty() ? 1 : 2;
     }
   };

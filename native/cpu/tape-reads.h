@@ -1,5 +1,5 @@
-// What a tape's worker has of buffers that are not in memory: a window of each, as large as stays in the
-// second-level cache while it is computed on. What follows it is read when a block asks for it.
+// A worker's windows of buffers that are not in memory: one of each, as large as stays in the
+// second-level cache while it is computed on. The next one is read when a block asks for it.
 #pragma once
 #include <optional>
 #include <vector>

@@ -1,11 +1,11 @@
-// Runs a tape: tiles of the parallel axes are sharded to the threads; each walks its blocks and interprets
+// Runs a tape: tiles of the parallel axes are distributed to the threads; each walks its blocks and interprets
 // the sections.
 //
-// Where there are too few tiles for the threads, the reduced axes' slots are sharded out as well, one phase
+// Where there are too few tiles for the threads, the reduced axes' slots are distributed as well, one phase
 // at a time. The partial results of slots are always combined in slot order, so the bits do not depend on
 // which way was taken.
 //
-// What a thread does with a tile is in tape-worker.*, the sharding of slots in tape-slots.*.
+// A thread's work on a tile is in tape-worker.*, the distribution of slots in tape-slots.*.
 #include <algorithm>
 #include <bit>
 #include <utility>

@@ -21,7 +21,7 @@
 namespace weft::cpu {
 namespace {
 
-// What the tiles of a pass that are in use at a time may take: about half of a second-level cache.
+// Bytes that the tiles of a pass in use at a time may take: about half of a second-level cache.
 constexpr int64_t kPassBytes = int64_t{1} << 19;
 constexpr int64_t kMostDepth = 64;
 // Lane operations that are worth telling another thread of.

@@ -14,7 +14,7 @@ class SlotRun {
   static int64_t byteLength(const TapeJob& job, int64_t tiles);
   SlotRun(const TapeJob& job, Range tiles, char* memory, ThreadPool& pool);
 
-  // What rows hold ahead of the first phase.
+  // Row-level values before the first phase.
   void begin();
 
   void walk(size_t phase, Range slots);

@@ -71,7 +71,7 @@ class ThreadPool {
  private:
   using Call = void (*)(void* context, int64_t begin, int64_t end, int worker);
 
-  // What the threads that entered a job work on. Written while no thread is inside.
+  // The job of the threads that entered it. Written while no thread is inside.
   struct Job {
     Call call = nullptr;
     void* context = nullptr;

@@ -1,5 +1,5 @@
-// ContextScope: a device's context on a thread that is not the runtime's. What was current there before is so
-// again after it.
+// ContextScope: a device's context on a thread that is not the runtime's. The context current there before is
+// so again after it.
 #pragma once
 #include "cuda/driver.h"
 

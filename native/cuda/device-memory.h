@@ -11,7 +11,8 @@ namespace weft::cuda {
 
 class DeviceMemory : public Memory {
  public:
-  // What begins `lead` bytes into the block. `making`: of a run that hands out results before it has ended.
+  // The memory from `lead` bytes into the block on. `making`: of a run that hands out results before it has
+  // ended.
   DeviceMemory(CudaDevice& device, const PoolBlock& block, size_t lead, std::shared_ptr<const Making> making)
       : Memory(device, block.address + lead, block.byteLength - lead),
         device_(device),

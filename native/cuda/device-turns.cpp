@@ -92,7 +92,7 @@ void CudaDevice::beginHere(std::shared_ptr<Run> run, Turn turn) {
   watch(*flight);
 }
 
-// What waits is the executor's to do.
+// Runs that wait are left to the executor.
 void CudaDevice::failHere(std::shared_ptr<Flight> flight) {
   const std::exception_ptr error = flight->error;
   const bool isAwaited = flight->isAwaited;

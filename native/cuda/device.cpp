@@ -69,7 +69,7 @@ void CudaDevice::open() {
     static_cast<void>(driver().cuDevicePrimaryCtxRelease(device));
     throw;
   }
-  // What nobody waits for is to end before the driver is torn down.
+  // Runs that nobody waits for have to end before the driver is torn down.
   quietAtExit([this] {
     if (leavesTrail_) executor_.post([this] { drain(); });
   });
@@ -95,7 +95,7 @@ void CudaDevice::begin(std::shared_ptr<Run> run) {
 
 bool CudaDevice::goesAhead(const Run& run) {
   if (!run.settlesAhead || !run.sinks.empty()) return false;
-  // What belongs to JavaScript is read until the end.
+  // Memory of JavaScript is read until the end.
   const auto isOnDevice = [](const Run::Input& input) { return input.memory || !input.pieces.empty(); };
   return std::all_of(run.inputs.begin(), run.inputs.end(), isOnDevice) &&
          std::all_of(run.keepOnDevice.begin(), run.keepOnDevice.end(), [](bool kept) { return kept; });
@@ -111,7 +111,7 @@ void CudaDevice::issue(Flight& flight) {
   } catch (...) {
     flight.error = std::current_exception();
   }
-  // What the run read is free for the runs after it.
+  // Buffers that the run read are free for the runs after it.
   if (!flight.error) flight.run->inputs.clear();
 }
 
@@ -222,7 +222,7 @@ void CudaDevice::land(Flight& flight) {
   for (const Flight::Landing& landing : flight.landings) {
     std::memcpy(landing.to, flight.down.get() + landing.offset, landing.byteLength);
   }
-  // Whoever cancelled does not want the results any more.
+  // A cancelled run's results are not wanted any more.
   checkCancelled(*flight.run->cancel);
   // Those on the device may be JavaScript's by now.
   const size_t most = flight.run->program->lockByteLength;

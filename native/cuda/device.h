@@ -24,7 +24,7 @@ class Blas;
 struct PoolBlock;
 struct Resources;
 
-// What a device keeps of the driver's and cuBLAS's objects between runs.
+// Objects of the driver and cuBLAS that a device keeps between runs.
 struct KeptObjects {
   size_t streams = 0, events = 0, modules = 0, pools = 0, cublasHandles = 0, graphs = 0, graphExecs = 0;
 };
@@ -97,7 +97,7 @@ class CudaDevice : public Device {
   void complete(Flight& flight) noexcept;
   void land(Flight& flight);
   void takeContext();
-  // What is left to do when all of a run is queued, or was taken back.
+  // The remaining work when all of a run is queued, or was taken back.
   void tidy();
   void tidySoon();
 
@@ -105,7 +105,7 @@ class CudaDevice : public Device {
   const std::string name_;
   Executor& executor_;
   Executor& completer_;
-  // Whoever has it issues work.
+  // Its holder issues work.
   mutable std::mutex issuing_;
   std::unique_ptr<Resources> resources_;
   // Set once resources_ is complete, for other threads.

@@ -225,7 +225,7 @@ struct Driver {
 #undef WEFT_DECLARE
 };
 
-// What looking for the driver gave, once for the process.
+// The outcome of the search for the driver, once for the process.
 struct DriverState {
   Driver driver;
   Library library;

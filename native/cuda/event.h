@@ -21,10 +21,10 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void record(CUstream stream) { WEFT_CU(cuEventRecord, event_, stream); }
-  // What is queued in the stream from now on comes after the event as it was last recorded.
+  // Work queued in the stream from now on comes after the event as it was last recorded.
   void holdBack(CUstream stream) const { WEFT_CU(cuStreamWaitEvent, stream, event_, 0); }
 
-  // Looks without a pause for a moment, which is what short work takes, then less and less often. What took
+  // Polls without a pause for a moment, as long as short work takes, then less and less often. Work that took
   // `usual` the last time is looked at without a pause about then, too.
   void wait(std::chrono::nanoseconds usual = std::chrono::nanoseconds(0));
   // Whether all that came before it is done, without waiting.

@@ -28,13 +28,13 @@ struct Flight {
   bool isAwaited = true;
   // Where results are handed out once they are queued: what tells other devices of their end.
   std::shared_ptr<Making> making;
-  // What was queued, in launches.
+  // The queued work, in launches.
   size_t launches = 0;
   // After the run's last work. Null where it failed before, or nobody waits for it.
   std::unique_ptr<Event> end;
-  // What small inputs are read from and small results written to.
+  // The memory that small inputs are read from and small results written to.
   PinnedSlots::Slot up, down;
-  // What the conditions of loops are read into, by the loops' depth.
+  // The memory that conditions of loops are read into, by the loops' depth.
   std::vector<PinnedSlots::Slot> looks;
   std::vector<Landing> landings;
   // Memory of other devices that the run copies from.

@@ -1,4 +1,4 @@
-// What there is of CUDA: the driver, its devices, NVRTC and cuBLAS, and for what is missing, what was tried.
+// The CUDA installation: the driver, its devices, NVRTC and cuBLAS, and the paths tried for missing ones.
 #pragma once
 #include <napi.h>
 
@@ -21,7 +21,8 @@ Napi::Value probeCuda(const Napi::CallbackInfo& info);
 // openDevice(device: string): Promise<{ freeBytes: number }>. Rejects where the device cannot be used.
 Napi::Value openDevice(const Napi::CallbackInfo& info);
 
-// keptObjects(device: string): Promise<KeptObjects>. What the device keeps while no run is under way.
+// keptObjects(device: string): Promise<KeptObjects>. The objects that the device keeps while no run is under
+// way.
 Napi::Value keptObjects(const Napi::CallbackInfo& info);
 
 // refusesLoops(device: string): boolean. Whether the driver refused a graph with a loop on the device,

@@ -83,7 +83,7 @@ void Issue::placeApart() {
   }
 }
 
-// What sweeps bring in and out.
+// The windows that sweeps bring in and out.
 void Issue::placeInHost() {
   hosts_.assign(program_.buffers.size(), nullptr);
   homes_.resize(program_.buffers.size());

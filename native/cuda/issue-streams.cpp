@@ -33,7 +33,7 @@ CUstream Issue::streamAt(size_t position) {
 void Issue::enterStream(size_t step) {
   const Program::Order& order = program_.orders[step];
   stream_ = streamAt(order.stream);
-  // What it comes after came after the program's begin.
+  // The steps that it comes after came after the program's begin.
   if (!entered_[order.stream] && order.stream > 0 && order.after.empty()) marks_.back()->holdBack(stream_);
   entered_[order.stream] = true;
   for (const size_t before : order.after) marks_[before]->holdBack(stream_);

@@ -39,7 +39,7 @@ void Issue::operator()() {
   // A run that failed in a sweep may have left others.
   code_.firstBlock = {};
   place();
-  // What runs here copies nothing through lanes.
+  // Runs that are issued here copy nothing through lanes.
   if (!flight_.isHere) resources_.staging->limit(program_.copyByteLength);
   leavesHost_ = bringIn() && !holdsHost();
   if (leavesHost_) run_.leaveInputs();

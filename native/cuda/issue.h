@@ -35,7 +35,7 @@ class Issue {
 
   // Whether the next run of a linked program makes its graphs.
   static bool isDue(const Program& program, Resources& resources);
-  // What a buffer takes of a slot, where it is packed.
+  // The part of a slot that a packed buffer takes.
   static size_t packedByteLength(const Program& program, int buffer);
 
   // Throws where a call fails or the run is cancelled; the stream may then hold part of the run.
@@ -156,7 +156,7 @@ class Issue {
   // Where states of loops lie: the buffers that the body's are now. All others are where they are.
   std::vector<int> homes_;
   std::vector<std::shared_ptr<Memory>> spilled_;
-  // What is queued goes there.
+  // The stream that work is queued in.
   CUstream stream_;
   // After steps that other streams wait for, by position; the last: before all of them.
   std::vector<std::unique_ptr<Event>> marks_;

@@ -28,7 +28,7 @@ bool isOfCompiler(Handler handler) {
   return std::string(info.dli_fname).find("nvrtc") != std::string::npos;
 }
 
-// What the process answers while nothing is compiled. It is brought back at the end of a compilation and,
+// The process's handlers while nothing is compiled. They are restored at the end of a compilation and,
 // since a signal may come meanwhile, soon after its beginning.
 class Keeper {
  public:

@@ -19,7 +19,7 @@ namespace weft::cuda {
 class Lane {
  public:
   static constexpr size_t kSlots = 2;
-  // What a slot has, unless pinned memory is limited: then a power of two between the two.
+  // Bytes of a slot, unless pinned memory is limited: then a power of two between the two.
   static constexpr size_t kMostSlotByteLength = size_t{4} << 20;
   static constexpr size_t kLeastSlotByteLength = size_t{1} << 20;
 

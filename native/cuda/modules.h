@@ -62,9 +62,9 @@ struct ProgramCode {
   // Whether some of its steps cannot be part of a graph, as was found out: then none is.
   bool hasNoGraphs = false;
   bool isReplayed() const { return !replays.empty() && !hasNoGraphs; }
-  // What repeats runs of loops' bodies.
+  // The graphs that repeat runs of loops' bodies.
   std::unordered_map<const Loop*, std::unique_ptr<Replay>> loopReplays;
-  // What decides on the device whether loops go on: before a graph's first step, and in its body.
+  // The kernels that decide on the device whether loops go on: before a graph's first step, and in its body.
   struct Check {
     CUfunction begin, goOn;
   };

@@ -1,5 +1,5 @@
 // OwnBlocks: where memory is poisoned (WEFT_POISON), the memory of one run: a block of its own for every
-// buffer and every slot of a sweep, instead of places in one block. What reaches beyond a buffer then reaches
+// buffer and every slot of a sweep, instead of places in one block. An access beyond a buffer then reaches
 // beyond a block of the driver's, which tools and the simulated CUDA report.
 //
 // A temporary has its block from the first step that uses it to the last, so that a run takes no more than it

@@ -17,7 +17,7 @@ class CudaDevice;
 
 // Smaller results are not worth the bookkeeping.
 inline constexpr size_t kLeastLockedByteLength = size_t{32} << 20;
-// What came back once is likely to come back as often as locking it takes to pay.
+// Memory that was used a second time is likely to be used often enough for locking to pay.
 inline constexpr unsigned kUsesBeforeLock = 2;
 
 // Begins to lock the block of a result, if it is one that is used again, is large, and there is room for it:

@@ -13,18 +13,18 @@
 namespace weft::cuda {
 namespace {
 
-// What the driver's pool cuts blocks to; and its pages, to which large blocks are rounded.
+// The granule of the driver's pool; and its pages, to which large blocks are rounded.
 constexpr size_t kLeastStep = 512;
 constexpr size_t kMostStep = size_t{2} << 20;
 // Capacities are multiples of a share of themselves, so that sizes that differ little share blocks and less
 // than a hundredth is lost.
 constexpr size_t kSteps = 128;
-// What the driver's pool finds in what it holds, most of the time.
+// The largest block that the driver's pool finds in its free memory, most of the time.
 constexpr size_t kSmall = size_t{1} << 20;
-// What the driver's pool may hold beyond the bound before it is trimmed.
+// Bytes that the driver's pool may hold beyond the bound before it is trimmed.
 constexpr size_t kDriverSlack = size_t{256} << 20;
 
-// What a block takes of the device, as src/exec/plan/block-bytes.ts says it to plans.
+// Bytes that a block takes of the device, as src/exec/plan/block-bytes.ts has them for plans.
 size_t capacityFor(size_t byteLength) {
   if (host::poison()) return byteLength;
   const size_t step = std::clamp(std::bit_floor(byteLength) / kSteps, kLeastStep, kMostStep);

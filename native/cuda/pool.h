@@ -85,7 +85,7 @@ class DevicePool {
   // All of the device's memory.
   size_t total_ = 0;
   CUmemoryPool pool_ = nullptr;
-  // What the driver's pool is to be trimmed to when there is time.
+  // The bytes to trim the driver's pool to when there is time.
   std::optional<size_t> trimTo_;
   std::atomic<size_t> inUse_{0}, held_{0}, peak_{0};
 

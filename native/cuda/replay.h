@@ -1,6 +1,6 @@
 // Replay: consecutive launches of a program as one CUDA graph, which takes a fraction of the calls' time. The
 // first pass over the steps makes its nodes; every later one looks which of them read or write elsewhere now,
-// and sets only those. What a library does is a node that is a graph itself, as recorded for those places.
+// and sets only those. A call of a library is a node that is a graph itself, as recorded for those places.
 //
 // Under the device's issuing lock.
 #pragma once
@@ -16,9 +16,9 @@
 
 namespace weft::cuda {
 
-// What a library does could not be recorded; its calls can be made one by one.
+// A call of a library could not be recorded; calls can be made one by one.
 struct Unrecorded {};
-// What a library does elsewhere has another form: the graph is to be made anew.
+// A call of a library with other places has another form: the graph is to be made anew.
 struct Reshaped {};
 
 class Replay {
@@ -47,8 +47,8 @@ class Replay {
   }
   // Memory that is set to 0 next; not empty.
   void addZero(CUdeviceptr to, size_t byteLength);
-  // What comes next, to the end, is run again and again while the condition is not 0: kernels before and in
-  // it set that, by the handle. Only where the driver has conditional nodes.
+  // The steps from here to the end are run again and again while the condition is not 0: kernels before and
+  // in it set that, by the handle. Only where the driver has conditional nodes.
   void repeat();
   CUgraphConditionalHandle condition();
   // Ends the pass: queues all steps.
@@ -56,13 +56,13 @@ class Replay {
   // Whether it was launched.
   bool isComplete() const { return pair_.exec != nullptr; }
   size_t size() const { return nodes_.size(); }
-  // What the timeline calls it.
+  // Its name in timelines.
   std::string name() const;
 
  private:
   struct Node {
     CUgraphNode node = nullptr;
-    // What the timeline calls it; empty: nothing.
+    // Its name in timelines; empty: none.
     std::string name;
     // Of the buffers among its arguments, as it was set last.
     std::vector<CUdeviceptr> addresses;
@@ -82,7 +82,7 @@ class Replay {
   Graphs& graphs_;
   const CUcontext context_;
   GraphPair pair_;
-  // What nodes are made in: the graph, or the body of its conditional node.
+  // The graph that nodes are made in: the whole, or the body of its conditional node.
   CUgraph into_ = nullptr;
   std::optional<CUgraphConditionalHandle> condition_;
   std::vector<Node> nodes_;

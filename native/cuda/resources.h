@@ -1,5 +1,6 @@
-// What an open device owns: its context, its stream, and what work is issued with. Made by CudaDevice::open,
-// lives as long as the process. Used under the device's issuing lock, where nothing else is said.
+// The resources of an open device: its context, its stream, and the objects that work is issued with. Made by
+// CudaDevice::open, lives as long as the process. Used under the device's issuing lock, where nothing else is
+// said.
 #pragma once
 #include <array>
 #include <atomic>

@@ -16,7 +16,7 @@ namespace weft::cuda {
 class PinnedSlots {
  public:
   static constexpr size_t kByteLength = size_t{64} << 10;
-  // What is packed into a slot begins at multiples of this.
+  // Data packed into a slot begins at multiples of this.
   static constexpr size_t kAlignment = 256;
   static constexpr size_t aligned(size_t byteLength) {
     return (byteLength + kAlignment - 1) / kAlignment * kAlignment;

@@ -33,7 +33,7 @@ class Feed {
   struct Chunk {
     // Of at most `Staging::slotByteLength` bytes.
     Transfer transfer;
-    // What it is a part of; the feed's own.
+    // The tile that it belongs to; the feed's own.
     int64_t of = 0;
   };
 
@@ -50,8 +50,8 @@ class Staging {
  public:
   Staging(CUcontext context, CUstream stream);
 
-  // Lets lanes take no more pinned memory than this, from `leastPinnedBytes` on. What they have in other
-  // slots is given back when the device is done with it. While nothing is copied.
+  // Lets lanes take no more pinned memory than this, from `leastPinnedBytes` on. Slots that they have in
+  // other slots is given back when the device is done with it. While nothing is copied.
   void limit(size_t pinnedBytes);
   size_t slotByteLength() const { return slotByteLength_; }
 

@@ -37,7 +37,7 @@ class StreamSpan {
 
   // Null: nothing is recorded.
   TimedStream* stream_ = nullptr;
-  // What other threads queue in the stream meanwhile would be timed as well.
+  // Work that other threads queue in the stream meanwhile would be timed as well.
   std::unique_lock<std::mutex> lock_;
   CUevent begin_ = nullptr;
   uint64_t number_ = 0;
@@ -48,7 +48,7 @@ class StreamSpan {
 CUstream makeStream(CUcontext context, const std::string& device, const std::string& name);
 
 // Waits for what was timed in all streams, and adds it to the recording. On a thread without a context of its
-// own. What a device that is lost has not told is counted as dropped.
+// own. Spans of a lost device that are still open count as dropped.
 void settleStreamSpans();
 
 }  // namespace weft::cuda

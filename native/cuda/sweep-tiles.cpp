@@ -80,7 +80,7 @@ SweepRun::Taken SweepRun::takenAs(int64_t tile, int64_t place) {
     } else if (track.buffer.direction == SweepDirection::out) {
       // Steps write to the slot, of a tile whose results are copied out now or later.
       taken.outUser = std::max(taken.outUser, use.user);
-      // What was only computed into is ordered in the stream of the steps.
+      // Slots that were only computed into are ordered in the stream of the steps.
       if (window.copies) use.user = place;
     }
   }

@@ -150,7 +150,7 @@ size_t SweepRun::byteLengthOf(SweepDirection direction) const {
 }
 
 void SweepRun::operator()(const std::function<void(int64_t tile)>& compute) {
-  // What was queued before the sweep used the arena.
+  // Work queued before the sweep used the arena.
   copies_.start.record(stream_);
   copies_.start.holdBack(copies_.inStream);
   copies_.start.holdBack(copies_.outStream);

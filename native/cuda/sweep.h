@@ -46,7 +46,7 @@ class TileEvents {
   std::array<Event, kTilesAhead> events_;
 };
 
-// What sweeps need besides the device's stream. Made by the first sweep, lives as long as the process.
+// Resources of sweeps besides the device's stream. Made by the first sweep, lives as long as the process.
 class CopyStreams {
  public:
   CopyStreams(CUcontext context, const std::string& device);
@@ -74,12 +74,12 @@ struct SweepHome {
   // The address that its first byte has, or would have: of the bytes [deviceFirst, deviceLast).
   CUdeviceptr device = 0;
   size_t deviceFirst = 0, deviceLast = SIZE_MAX;
-  // What is read or written instead of host memory.
+  // The file or reader that is used instead of host memory.
   HostSource* source = nullptr;
   const HostSinks* sinks = nullptr;
   // Whether `host` is memory that nobody has written to yet: whoever does has the system find its pages.
   bool isFresh = false;
-  // What windows that do not lie on the device are copied from.
+  // The source of windows that do not lie on the device.
   const std::vector<MemoryPiece>* pieces = nullptr;
 
   bool isOnDevice() const { return device != 0 || pieces != nullptr; }
@@ -147,7 +147,7 @@ class SweepRun {
   std::optional<Taken> awaitTaken(int64_t place, const Condition& condition);
   // Whether what a buffer's tiles give goes through the lanes.
   bool isStaged(const Track& track) const;
-  // What is copied in a direction in all.
+  // Bytes copied in a direction in all.
   size_t byteLengthOf(SweepDirection direction) const;
 
   void walk(const std::function<void(int64_t tile)>& compute);

@@ -11,7 +11,7 @@ constexpr size_t kFirstByteLength = size_t{1} << 20;
 }  // namespace
 
 std::optional<Feed::Chunk> TileFeed::next() {
-  // Who waits here while another lane waits for a tile's turn has nothing else to do.
+  // A lane that waits here while another one waits for a tile's turn has nothing else to do.
   const std::lock_guard lock(nextMutex_);
   while (!isOver_ && at_ == chunks_.size()) isOver_ = !beginTile();
   if (isOver_) return std::nullopt;

@@ -20,7 +20,7 @@ class TileFeed : public Feed {
     std::function<std::optional<std::vector<Transfer>>(int64_t tile)> begin;
     // All copies of a tile are in the stream. Tile after tile.
     std::function<void(int64_t tile)> end;
-    // A lane has failed. What waits in `begin` is to return.
+    // A lane has failed. Waiters in `begin` have to return.
     std::function<void(const std::exception_ptr& error)> stop;
   };
   // Chunks are of at most `most` bytes.

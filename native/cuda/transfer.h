@@ -44,7 +44,7 @@ std::vector<Transfer> chunksOf(const std::vector<Transfer>& transfers, size_t mo
 // Whether the device copies from or to this memory by itself. Small transfers are not worth the question.
 bool isPinned(const Transfer& transfer);
 
-// Queues the copy between the device and host memory that is pinned, or the driver's to shard with.
+// Queues the copy between the device and host memory that is pinned, or for the driver to handle.
 void queueUpload(const Transfer& transfer, CUstream stream);
 void queueDownload(const Transfer& transfer, CUstream stream);
 // Queues a copy within the device; `hostPitch` is the pitch at `from`.

@@ -53,7 +53,7 @@ size_t availableOfMachine() {
   return free == kUnknown ? kUnknown : (free + entryOf(kMachine, "SwapFree:", 0)) * 1024;
 }
 
-// What the limit of the container leaves.
+// Bytes that the limit of the container leaves.
 size_t availableOfGroup() {
   size_t bytes = kUnknown;
   for (const Group& group : kGroups) {

@@ -12,10 +12,10 @@ namespace {
 // Of small blocks, which are many before the heap itself grows, the collector is told all.
 constexpr size_t kSmall = size_t{1} << 16;
 
-// What the collector is told of a block on a GPU. Told the whole size, it would collect after nearly every
-// large result (which takes longer than a kernel over it); a 64th still makes it run every few GiB, and at
-// most a little, or it would after each of many GiB: a device without room has it collect anyway. The parts
-// of a buffer that lies on several devices weigh together what the whole would.
+// Bytes reported to the collector for a block on a GPU. Told the whole size, it would collect after nearly
+// every large result (which takes longer than a kernel over it); a 64th still makes it run every few GiB, and
+// at most a little, or it would after each of many GiB: a device without room has it collect anyway. The
+// parts of a buffer that lies on several devices weigh together what the whole would.
 size_t weightOnDevice(size_t byteLength, size_t wholeByteLength) {
   constexpr size_t kMost = size_t{16} << 20;
   return std::min(byteLength / 64, kMost / ((wholeByteLength + byteLength - 1) / byteLength));

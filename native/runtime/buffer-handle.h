@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// What a device buffer's handle owns. Disposing drops the memory early; a run under way keeps it.
+// The data of a device buffer's handle. Disposing drops the memory early; a run under way keeps it.
 struct BufferHandle {
   static constexpr const char* kWhat = "a device buffer";
 
@@ -24,7 +24,7 @@ struct BufferHandle {
   std::shared_ptr<Memory> memory;
   // Empty unless the memory is the engine's.
   Napi::ObjectReference array;
-  // What the collector is told of it.
+  // The bytes reported to the collector.
   const int64_t weight;
 };
 

@@ -1,5 +1,5 @@
-// Claims: which of several runs does which part of work that each of them could do. Who comes to a part first
-// has it.
+// Claims: which of several runs does which part of work that each of them could do. The run that comes to a
+// part first has it.
 #pragma once
 #include <napi.h>
 

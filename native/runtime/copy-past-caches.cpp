@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// What a step of a loop copies: a few cache lines.
+// Bytes that a step of a loop copies: a few cache lines.
 constexpr size_t kStep = 256;
 
 #if defined(__x86_64__)

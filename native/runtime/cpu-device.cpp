@@ -22,7 +22,7 @@ class CpuDevice : public Device {
   Executor& executor() override { return executor_; }
   size_t alignment() const override { return kAlignment; }
   bool isHost() const override { return true; }
-  // What is computed sooner than another thread would have woken is computed here.
+  // A run that takes less time than waking another thread is computed here.
   Turn takeTurn(const Run& run) override {
     const bool isHere = run.sinks.empty() && std::none_of(run.inputs.begin(), run.inputs.end(),
                                                           [](const auto& input) { return input.source; });
@@ -86,7 +86,7 @@ void CpuDevice::compute(Run& run) {
     outputs.push_back(run.outputs.empty() ? nullptr : run.outputs[i]);
     // Of what is windowed and goes to files, sweeps write what they have.
     if (goesToFiles(run, i) && program.buffers[buffer].windowed) continue;
-    // What goes to files is held until it is written.
+    // Outputs to files are held until they are written.
     const auto purpose = goesToFiles(run, i) ? host::Purpose::work : host::Purpose::result;
     if (!outputs.back()) outputs.back() = allocateHost(program.buffers[buffer].byteLength, purpose);
     place(buffer, bytesOf(*outputs.back()));

@@ -35,7 +35,7 @@ recorder::Kind kindOf(const Step& step) {
   return std::holds_alternative<ZeroStep>(step) ? recorder::Kind::zero : recorder::Kind::kernel;
 }
 
-// What the timeline calls a step.
+// The name of a step in timelines.
 std::string nameOf(const Step& step) {
   if (const auto* tape = std::get_if<TapeStep>(&step)) return tape->tape->name;
   if (const auto* phase = std::get_if<TapePhaseStep>(&step)) return phase->tape->name;

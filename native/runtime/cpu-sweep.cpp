@@ -90,7 +90,7 @@ class SweepRun {
       if (reader) awaitRead(tile);
       bind(tile);
       for (const SweepBody& part : sweep_.body) steps_.runPart(part, tile);
-      // What was stopped half way goes nowhere.
+      // A tile that was stopped half way is not written.
       checkCancelled(*run_.cancel);
       writeOut(tile);
       end(tile);
@@ -158,7 +158,7 @@ class SweepRun {
                             static_cast<size_t>(window.slot) * track.buffer.slotByteLength;
     std::memset(slot, 0xff, track.buffer.slotByteLength);
     if (track.buffer.direction == SweepDirection::local) return;
-    // What goes to a file is not read back.
+    // Outputs in files are not read back.
     if (track.sinks == nullptr) copyIn(track, window);
   }
 

@@ -31,7 +31,7 @@ class Task : public std::enable_shared_from_this<Task> {
   // Begins the work, on the executor's thread. It has ended when `end` is called, once, there or on another
   // thread, before this returns or later. Throwing ends it, too.
   virtual void begin() = 0;
-  // What the promise resolves with, on the JavaScript thread after the end.
+  // The promise's value, made on the JavaScript thread after the end.
   virtual Napi::Value result(Napi::Env env) = 0;
 
   // Ends the work: an exception rejects the promise.
@@ -73,7 +73,7 @@ class Task : public std::enable_shared_from_this<Task> {
 // A task whose work ends when `run` returns.
 class BlockingTask : public Task {
  public:
-  // The work, on a native thread. What it throws rejects the promise.
+  // The work, on a native thread. An exception rejects the promise.
   virtual void run() = 0;
 
   void begin() final {

@@ -5,8 +5,8 @@
 // once does not pay for waking it.
 //
 // Executors live as long as the process. `quietAtExit` makes the process wait, for a bounded time, for work
-// that is under way when it exits, before the libraries that the work uses are torn down. What is not done by
-// then (a long kernel, a compiler) ends with the process, which leaves at once.
+// that is under way when it exits, before the libraries that the work uses are torn down. Work that is not
+// done by then (a long kernel, a compiler) ends with the process, which leaves at once.
 #pragma once
 #include <atomic>
 #include <chrono>

@@ -8,9 +8,9 @@
 // blocks may be freed on another thread than they were allocated on. Nothing of JavaScript is known here: see
 // host-memory.h.
 //
-// What runs work in is counted by itself, and takes what was asked for, rounded up to cache lines or, from
-// 64 KiB on, to pages: plans reckon with it (src/exec/plan/block-bytes.ts). Results may take a kept block
-// that is a little larger.
+// Memory that runs work in is counted by itself, and takes the bytes asked for, rounded up to cache lines or,
+// from 64 KiB on, to pages: plans reckon with it (src/exec/plan/block-bytes.ts). Results may take a kept
+// block that is a little larger.
 //
 // Where the process has a limit (memory-limit.h), what is out and what is kept stay within it together.
 //
@@ -25,7 +25,7 @@ namespace weft::host {
 // Every block begins at a multiple of this: a cache line, and the widest vector.
 inline constexpr size_t kAlignment = 64;
 
-// What a block is for: a result, which becomes JavaScript's, or what a run works in.
+// The use of a block: a result, which becomes JavaScript's, or a run's working memory.
 enum class Purpose { result, work };
 
 // A block of memory, given back to the pool when it is destroyed. Its contents are undefined.
@@ -86,8 +86,8 @@ Use use();
 // Gives everything that is kept for reuse back to the system.
 void trim();
 
-// Who is told before the system gets a pooled block back, and calls `give` for it: at once, or, where it need
-// not be there yet, later on another thread. Set once; any thread may call it.
+// The listener that is asked before the system gets a pooled block back, and calls `give` for it: at once,
+// or, where it need not be there yet, later on another thread. Set once; any thread may call it.
 using GiveBack = void (*)(void* data, size_t capacity);
 using Farewell = void (*)(void* data, size_t capacity, bool isUrgent, GiveBack give);
 void setFarewell(Farewell farewell);

@@ -11,9 +11,9 @@
 namespace weft {
 namespace {
 
-// What is turned round, summed and written at a time: it stays in the cache between the three.
+// Bytes that are swapped, summed and written at a time: it stays in the cache between the three.
 constexpr size_t kPieceByteLength = size_t{256} << 10;
-// What is written between two looks at the cancel flag.
+// Bytes written between two looks at the cancel flag.
 constexpr size_t kStretchByteLength = size_t{8} << 20;
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// What a thread reads at a time: large enough for the disk, small enough to stop soon.
+// Bytes that a thread reads at a time: large enough for the disk, small enough to stop soon.
 constexpr size_t kPieceByteLength = size_t{4} << 20;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the process has: the CPU's description, and the memory that devices have out.
+// The process's resources: the CPU's description, and the memory that devices have out.
 #pragma once
 #include <napi.h>
 
@@ -22,7 +22,8 @@ Napi::Value lostDevices(const Napi::CallbackInfo& info);
 
 // collectGarbage(): void
 //
-// Has the engine collect garbage now. What that frees on devices is freed in later turns of the event loop.
+// Has the engine collect garbage now. Device memory that it releases is freed in later turns of the event
+// loop.
 Napi::Value collectGarbage(const Napi::CallbackInfo& info);
 
 // trim(device: string): Promise<undefined>

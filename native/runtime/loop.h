@@ -1,6 +1,6 @@
 // Loop: a body of steps that runs again and again. Its states lie in two buffers by turns: each run of the
 // body reads them from one and writes the next ones to the other; nothing is copied. Plain data, read once
-// from a LoopSpec of src/exec/native/native-types.ts and then immutable; cpu-steps.* and cuda/loop.cpp run
+// from a LoopSpec of src/exec/native/program-types.ts and then immutable; cpu-steps.* and cuda/loop.cpp run
 // it.
 #pragma once
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace weft {
 struct LoopState {
   // Holds it before the first step.
   int initial;
-  // What the body reads and writes: buffers without memory of their own.
+  // The buffers that the body reads and writes, without memory of their own.
   int current, next;
   // Where states are written to; `last` has the last one in the end. The same where a body may write a state
   // over the one before; `other` is -1 where the body is run once.
@@ -25,7 +25,7 @@ struct LoopState {
   int kept;
 };
 
-// What decides on a GPU whether a loop with a condition goes on: functions of an image. See
+// Kernels that decide on a GPU whether a loop with a condition goes on: functions of an image. See
 // src/codegen/cuda/loop-check.ts.
 struct LoopCheck {
   size_t image;
@@ -44,7 +44,7 @@ struct LoopRecord {
 
 // How steps whose body is one tape without reductions may follow one another through its tiles.
 struct LoopSkew {
-  // What a tile reads of the states was stored by tiles at most so many before or after it.
+  // A tile reads states that were stored by tiles at most so many before or after it.
   int64_t tiles;
   // Buffers of the tape that are read as so much more as there were steps before.
   std::vector<int> counters;

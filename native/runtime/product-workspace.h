@@ -1,4 +1,4 @@
-// What matrix products on the CPU use besides their operands and results, for plans.
+// Workspaces of matrix products and routines on the CPU, for plans.
 #pragma once
 #include <napi.h>
 

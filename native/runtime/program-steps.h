@@ -1,4 +1,4 @@
-// Reading the steps of a program (StepSpec of src/exec/native/native-types.ts), with all checks that running
+// Reading the steps of a program (StepSpec of src/exec/native/program-types.ts), with all checks that running
 // them relies on.
 #pragma once
 #include <string>
@@ -14,7 +14,7 @@ Step readStep(const Napi::Object& entry, const std::string& field, Program& prog
 // Whether a step can be part of a CUDA graph: it queues work, and nothing else.
 bool canRepeat(const Step& step, const Program& program);
 
-// What timelines call a product.
+// The name of a product in timelines.
 std::string nameOf(const MatmulStep& step);
 
 // Checks that every element of a product's operands lies inside its buffer; `byteLengths` has those of all.

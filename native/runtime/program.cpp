@@ -16,7 +16,7 @@ using values::reject;
 
 // Launches that are queued in a few times the time of short work on the CPU.
 constexpr size_t kFewLaunches = 32;
-// What a product takes to be queued, in launches; in a graph it is one where it has to be recorded.
+// The cost of queueing a product, in launches; in a graph it is one where it has to be recorded.
 constexpr size_t kProductLaunches = 4;
 
 void readPart(const Napi::Value& value, const std::string& field, BufferSpec& buffer) {
@@ -95,7 +95,7 @@ void checkWhole(const Step& step, const Program& program, const std::string& fie
   }
 }
 
-// What is read in blocks is read by loads of the CPU's tapes, outside of loops and sweeps.
+// Buffers read in blocks are read by loads of the CPU's tapes, outside of loops and sweeps.
 void checkReadInBlocks(const Step& step, const Program& program, const std::string& field) {
   const auto& buffers = program.buffers;
   const auto isOne = [&](int buffer) { return buffers[buffer].isReadInBlocks; };

@@ -164,7 +164,7 @@ struct Program {
   bool isBrief = false;
   // The same with its graphs as one step each.
   bool isBriefReplayed = false;
-  // What a GPU loaded for the program on its first run; under its issuing lock.
+  // The code that a GPU loaded for the program on its first run; under its issuing lock.
   mutable std::shared_ptr<cuda::ProgramCode> code;
   // How long the end of its last run on a GPU was waited for; of the thread that waits.
   mutable std::chrono::nanoseconds waited{0};
@@ -175,7 +175,7 @@ inline size_t keptByteLength(const BufferSpec& buffer) {
   return buffer.windowed ? buffer.partLast - buffer.partFirst : buffer.byteLength;
 }
 
-// What a program handle owns.
+// The data of a program handle.
 struct ProgramHandle {
   static constexpr const char* kWhat = "a program";
   std::shared_ptr<const Program> program;

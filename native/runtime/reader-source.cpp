@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kPatience{20};
 
 }  // namespace
 
-// A range that is wanted. Whoever waits for it may give up, and `to` is then no longer there.
+// A range that is wanted. Its waiter may give up, and `to` is then no longer there.
 struct ReaderSource::Request {
   enum class State { waiting, there, failed, givenUp };
   std::mutex mutex;

@@ -57,7 +57,7 @@ struct Recording {
   std::vector<Track> tracks;
   std::vector<Span> spans;
   std::vector<Sample> samples;
-  // What was not kept: too much of it, or its time is not known.
+  // Dropped spans: too many of them, or of unknown time.
   size_t dropped = 0;
 };
 
@@ -94,12 +94,13 @@ void sample(const std::string& device, size_t byteLength);
 // The most spans of a recording.
 inline constexpr size_t kMostSpans = size_t{1} << 18;
 
-// What this thread does while it lives; on the row of the thread, or of a device that computes on it.
+// A span of this thread for the object's lifetime; on the row of the thread, or of a device that computes on
+// it.
 class HostSpan {
  public:
   HostSpan(Kind kind, const char* name, size_t byteLength = 0);
   HostSpan(Kind kind, const std::string& name, size_t byteLength = 0);
-  // What the CPU does as a device, on a row of its own.
+  // Work of the CPU as a device, on a row of its own.
   enum class OfStep { yes };
   HostSpan(OfStep, Kind kind, const std::string& name, int64_t tile = -1);
   ~HostSpan();

@@ -16,8 +16,8 @@ namespace weft {
 // An ArrayBuffer over a result's memory; a copy where it is small, or the engine does not allow such buffers.
 Napi::Value toArrayBuffer(Napi::Env env, std::shared_ptr<Memory> memory);
 
-// What owns the memory of an ArrayBuffer that nobody has seen yet: it may be let go of before the collector
-// comes round.
+// The owner of the memory of an ArrayBuffer that nobody has seen yet: it may be let go of before the
+// collector comes round.
 using SharedOwner = std::shared_ptr<std::shared_ptr<Memory>>;
 
 class RunTask : public Task, public Run {
@@ -50,7 +50,7 @@ class RunTask : public Task, public Run {
   Napi::Value result(Napi::Env env) override;
 
  private:
-  // What does not go to files is left as it is.
+  // Outputs that do not go to files are left as they are.
   void writeFiles() noexcept;
   // Whether a result becomes an ArrayBuffer: it goes to no file, and to no memory that is there already.
   bool becomesArray(size_t output) const;

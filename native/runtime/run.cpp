@@ -176,7 +176,7 @@ Napi::Value run(const Napi::CallbackInfo& info) {
       values::reject("claims", "of " + std::to_string(program.claims) + " parts");
   }
   const bool isInEngine = task->placeInEngine(env);
-  // What may be stopped until it begins is better begun elsewhere.
+  // A run that may be cancelled before it begins is better begun on another thread.
   if (!isInEngine && info[3].IsUndefined() && !needsJavaScript) task->turn = program.device->takeTurn(*task);
   switch (task->turn.kind) {
     case Turn::Kind::settled:

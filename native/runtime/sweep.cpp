@@ -18,7 +18,7 @@ using values::item;
 using values::reject;
 
 // Numbers for each window and for each range: WINDOW_FIELDS and RANGE_FIELDS of
-// src/exec/native/native-types.ts.
+// src/exec/native/program-types.ts.
 constexpr size_t kWindowFields = 6;
 constexpr size_t kRangeFields = 6;
 
@@ -93,7 +93,8 @@ SweepWindow readWindow(const Table& table, int64_t tile, const SweepBuffer& buff
 
 SweepDirection readDirection(const Napi::Value& value, const std::string& field, Role role) {
   const std::string text = values::text(value, field);
-  // What is nowhere but in slots has nothing to be copied from or to. Of others, what is computed again.
+  // Buffers that are only in slots have nothing to be copied from or to; of the others, those that are
+  // recomputed.
   if (role == Role::temporary && text != "local") reject(field, "local for a temporary");
   if (role == Role::input && text != "in") reject(field, "in for an input");
   if (text == "local") return SweepDirection::local;
@@ -112,7 +113,7 @@ SweepBuffer readBuffer(const Napi::Object& entry, const std::string& field, int6
   buffer.direction = readDirection(entry.Get("direction"), field + ".direction", spec.role);
   buffer.offset = integer(entry.Get("offset"), field + ".offset");
   buffer.slotByteLength = integer(entry.Get("slotByteLength"), field + ".slotByteLength");
-  // What has none is used where it lies.
+  // A buffer without windows is used where it lies.
   const int64_t least = spec.role == Role::temporary || spec.role == Role::spill ? 1 : 0;
   buffer.slots = static_cast<int>(integer(entry.Get("slots"), field + ".slots", least, 1 << 20));
   buffer.slotPitch = integer(entry.Get("slotPitch"), field + ".slotPitch");
@@ -268,7 +269,7 @@ std::vector<int> buffersOf(const Step& step) {
         add(all, s.tape->rowSections[s.phase + 1], s.buffers);
         return all;
       }
-      // What rows hold ahead of the first phase is computed with its slot 0.
+      // Row-level values before the first phase are computed with its slot 0.
       if (s.phase == 0) add(all, s.tape->rowSections[0], s.buffers);
       add(all, s.tape->walks[s.phase], s.buffers);
       return all;

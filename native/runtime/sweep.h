@@ -1,6 +1,6 @@
 // Sweep: tiles that run the same steps one after the other, each on ranges of its own and on windows of the
 // buffers that are too large to be on a device as a whole. Plain data, read once from a SweepSpec of
-// src/exec/native/native-types.ts and then immutable; cpu-sweep.* runs it on the CPU.
+// src/exec/native/program-types.ts and then immutable; cpu-sweep.* runs it on the CPU.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ struct SweepBuffer {
   std::vector<SweepWindow> windows;
 };
 
-// What a tile runs of a step: see SweepStep of src/exec/native/native-types.ts.
+// The range of a step that a tile runs: see SweepStep of src/exec/native/program-types.ts.
 struct SweepRange {
   int64_t x0, x1, y0, y1, z0, z1;
 };

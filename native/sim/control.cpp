@@ -1,5 +1,5 @@
-// What tests hold, exported by a small addon of its own: control(json: string): void, describe(): string, and
-// what fork.h says.
+// The tests' control of the simulator, a small addon of its own: control(json: string): void, describe():
+// string, and what fork.h says.
 //
 // control takes {"devices": […]} before the driver is started; {"schedule": {…}}, {"faults": […]},
 // {"stall": {…}}, {"clear": true}. The types of both: test/sim/simulator.ts.

@@ -42,8 +42,8 @@ struct Fiber {
   Dim3 index;
 };
 
-// What lanes of a warp hand over: two places in turn, for a lane may reach the next shuffle before another
-// has read.
+// Values exchanged by lanes of a warp: two places in turn, for a lane may reach the next shuffle before
+// another has read.
 struct Warp {
   std::uint64_t slots[2][kWarp];
   unsigned int turn[kWarp] = {};
@@ -192,7 +192,7 @@ class DeviceMemory {
 };
 
 // Bytes [first, last) of a buffer, as aligned as in the whole buffer, between pages without access: next to
-// the one behind (`high`) or the one in front. What lies between is poison that nobody may write.
+// the one behind (`high`) or the one in front. Between the two lies poison that nobody may write.
 class WindowMemory {
  public:
   WindowMemory(std::size_t first, std::size_t last, bool high) : first_(first), bytes_(last - first) {
@@ -228,7 +228,7 @@ class WindowMemory {
 
 }  // namespace weft_sim
 
-// What kernels call (kernel/kernel.h).
+// The functions that kernels call (kernel/kernel.h).
 extern "C" inline __attribute__((used)) const weft_sim::Dim3* weft_sim_place(int which) {
   static weft_sim::Dim3 places[4];
   const weft_sim::Block& block = *weft_sim::running;

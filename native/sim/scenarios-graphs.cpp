@@ -39,7 +39,7 @@ struct GraphMachine : Machine {
   void launch(CUstream stream) const { must(cu().cuGraphLaunch(exec, stream)); }
 };
 
-// What a stream captures while `queue` queues in it.
+// The graph that a stream captures while `queue` queues in it.
 template <typename Queue>
 CUgraph captured(CUstream stream, const Queue& queue) {
   CUgraph graph = nullptr;
@@ -71,7 +71,7 @@ const Scenarios& graphScenarios() {
        [] {
          GraphMachine m;
          m.launch(m.one);
-         // What was launched stays as it is.
+         // Launched graphs stay as they are.
          m.move(m.block + kBytes / 2);
          m.launch(m.two);
          m.finish();

@@ -1,4 +1,5 @@
-// What scenarios are made with: the simulated driver's entry points, and a context with streams and memory.
+// The building blocks of scenarios: the simulated driver's entry points, and a context with streams and
+// memory.
 //
 // The declarations are Weft's own (native/cuda/driver.h), so that this does not link if they disagree in
 // name. Entry points that Weft does not use yet are found by name.

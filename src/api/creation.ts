@@ -9,10 +9,11 @@
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import type { DType, Scalar } from '../graph/dtype.js';
 import { formatValue } from '../graph/format.js';
-import { astype, broadcast, cast, checkDType, constant, map } from '../graph/infer.js';
+import { astype, cast, checkDType, constant, map } from '../graph/infer.js';
 import { indexAlong } from '../graph/joins.js';
 import { isScalar } from '../graph/scalar.js';
 import { checkShape, clippedInteger, type ShapeArgument } from '../graph/shape.js';
+import { broadcast } from '../graph/view-nodes.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { type ArrayOptions, arrayExpr } from '../host/host-array.js';
 import { heldScalar, scalarDType } from '../host/nested.js';

@@ -8,9 +8,10 @@
 import { expected, ShapeError } from '../host/errors.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
-import { cast, contract, reshape, view } from './infer.js';
+import { cast, contract } from './infer.js';
 import { reduceAlong } from './reducing.js';
 import { type Label, parseSubscripts } from './subscripts.js';
+import { reshape, view } from './view-nodes.js';
 import { permuteDims } from './views.js';
 
 /**

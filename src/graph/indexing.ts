@@ -8,8 +8,9 @@ import { isInteger } from './dtype.js';
 import type { Expr, IndexMode } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { denseStrides, sizeOfShape } from './graph.js';
-import { broadcast, cast, constant, gather, hostArray, isExpr } from './infer.js';
+import { cast, constant, hostArray, isExpr } from './infer.js';
 import { checkIndex, normalizeAxis } from './shape.js';
+import { broadcast, gather } from './view-nodes.js';
 import { flatten } from './views.js';
 
 /** Indices as lists of integers, nested or not. */

@@ -28,7 +28,7 @@ import {
   promote,
   type Scalar,
 } from './dtype.js';
-import type { DeviceBuffer, Expr, ExprOf, HostSource, IndexMode, Shape, Source, View } from './expr.js';
+import type { DeviceBuffer, Expr, ExprOf, HostSource, Shape, Source } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { type MapRow, type OpName, opRow } from './ops.js';
 import { type ReductionName, reductionRow } from './reductions.js';
@@ -41,8 +41,9 @@ import {
   weakDType,
   weakValue,
 } from './scalar.js';
-import { broadcastShapes } from './shape.js';
+import { broadcastShapes, sameShape } from './shape.js';
 import { signatureOf } from './signatures.js';
+import { broadcast, RESHAPE, reshape, view } from './view-nodes.js';
 
 /** An operand of an op: an array, or a scalar whose dtype follows the arrays'. */
 export type Operand = Expr | Scalar;
@@ -331,51 +332,6 @@ export function reduce(
     depth: depthOf(inputs),
     weak: false,
   };
-}
-
-// ---------------------------------------------------------------- views
-
-/** A view whose shape and parameters the caller has worked out. */
-export function view(x: Expr, view: View, shape: Shape): Expr {
-  const inputs = [x];
-  return {
-    kind: 'view',
-    view,
-    dtype: x.dtype,
-    shape,
-    inputs,
-    site: currentSite(),
-    depth: depthOf(inputs),
-    weak: x.weak,
-  };
-}
-
-const RESHAPE: View = Object.freeze({ type: 'reshape' });
-const BROADCAST: View = Object.freeze({ type: 'broadcast' });
-
-function sameShape(a: Shape, b: Shape): boolean {
-  if (a === b) return true;
-  if (a.length !== b.length) return false;
-  for (let k = 0; k < a.length; k++) if (a[k] !== b[k]) return false;
-  return true;
-}
-
-/** The same elements in another shape of the same size. */
-export const reshape = (x: Expr, shape: Shape): Expr =>
-  sameShape(x.shape, shape) ? x : view(x, RESHAPE, shape);
-
-/** Broadcasts to a shape that `x` is known to broadcast to. */
-export const broadcast = (x: Expr, shape: Shape): Expr =>
-  sameShape(x.shape, shape) ? x : view(x, BROADCAST, shape);
-
-// ---------------------------------------------------------------- gather
-
-/** The elements at int64 indices along an axis with elements; the caller has worked out the shape. */
-export function gather(x: Expr, index: Expr, axis: number, mode: IndexMode, shape: Shape): Expr {
-  const inputs = [x, index];
-  const { dtype } = x;
-  const made = { dtype, shape, inputs, site: currentSite(), depth: depthOf(inputs), weak: x.weak };
-  return { kind: 'gather', axis, mode, ...made };
 }
 
 // ---------------------------------------------------------------- contract

@@ -7,8 +7,9 @@
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
-import { broadcast, cast, constant, iota, isExpr, map, meetingDType, reshape, view } from './infer.js';
+import { cast, constant, iota, isExpr, map, meetingDType } from './infer.js';
 import { checkSize, normalizeAxis } from './shape.js';
+import { broadcast, reshape, view } from './view-nodes.js';
 
 /** The index along an axis, shaped so that it broadcasts against an array of `ndim` axes. */
 export function indexAlong(axis: number, size: number, ndim: number): Expr {

@@ -9,11 +9,13 @@
 import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
 import { currentSite } from '../host/site.js';
 import { depthOf } from './depth.js';
-import type { Expr, ExprOf, LoopCount, Shape } from './expr.js';
+import type { Expr, ExprOf, LoopCount } from './expr.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
-import { broadcast, constant } from './infer.js';
+import { constant } from './infer.js';
 import { opRow } from './ops.js';
+import { sameShape } from './shape.js';
+import { broadcast } from './view-nodes.js';
 
 /** Stands for a state in a body that is being built. */
 export function argumentLike({ dtype, shape }: Expr, index = 0, weak = false): ExprOf<'source'> {
@@ -49,8 +51,6 @@ export function checkStates(
     }
   });
 }
-
-const sameShape = (a: Shape, b: Shape): boolean => a.length === b.length && a.every((n, k) => n === b[k]);
 
 /**
  * The first `wanted` results of a loop, a node each. `states` are those before the first step, `parameters`

@@ -7,11 +7,12 @@ import { checkOptions } from './arguments.js';
 import type { Scalar } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
-import { broadcast, constant, map, type Operand } from './infer.js';
+import { constant, map, type Operand } from './infer.js';
 import { concat, indexAlong, padTo } from './joins.js';
 import { isScalar, refuseOperand, weakValue } from './scalar.js';
 import { type Axes, checkInteger, checkSize, clippedInteger, normalizeAxis } from './shape.js';
 import { slice } from './slicing.js';
+import { broadcast } from './view-nodes.js';
 import { flatten, reshape } from './views.js';
 
 /** Widths of a pad: one for every side, `[before, after]` for every axis, or such a pair for each axis. */

@@ -7,8 +7,9 @@ import { isComplex } from './dtype.js';
 import { sumOfProducts } from './einsum.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
-import { map, type Operand, reshape, toExpr } from './infer.js';
+import { map, type Operand, toExpr } from './infer.js';
 import { checkInteger, normalizeAxes, normalizeAxis } from './shape.js';
+import { reshape } from './view-nodes.js';
 
 /**
  * Matrix product over the last two axes; axes before them are stacks and broadcast. A vector on the left is a

@@ -7,9 +7,10 @@ import { type AxisOr, reduceArguments, type SumOptions } from './arguments.js';
 import { type DType, isHalf } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
-import { cast, checkDType, reduce, reshape } from './infer.js';
+import { cast, checkDType, reduce } from './infer.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from './reductions.js';
 import { ascendingAxes } from './shape.js';
+import { reshape } from './view-nodes.js';
 
 /** Gives reduced axes back with size 1. */
 export const keepAxes = (reduced: Expr, x: Expr, axes: readonly number[]): Expr =>

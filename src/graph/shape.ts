@@ -129,3 +129,11 @@ export function checkIndex(op: string, index: bigint, axis: number, size: number
   const wanted = `indices from ${-size} to ${size - 1} for axis ${axis} of ${size} elements`;
   throw new RangeArgumentError(expected(op, wanted, `${index}`));
 }
+
+/** Whether two shapes are equal. */
+export function sameShape(a: Shape, b: Shape): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let k = 0; k < a.length; k++) if (a[k] !== b[k]) return false;
+  return true;
+}

@@ -5,8 +5,8 @@
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
-import { reshape, view } from './infer.js';
 import { checkInteger, clippedInteger } from './shape.js';
+import { reshape, view } from './view-nodes.js';
 
 /** Start, stop (not included) and step; what is missing, null or undefined takes Python's default. */
 export type Range = readonly (number | null | undefined)[];

@@ -8,9 +8,10 @@ import { call } from './calls.js';
 import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';
-import { broadcast, constant } from './infer.js';
+import { constant } from './infer.js';
 import type { RoutineName } from './routines.js';
 import { normalizeAxis } from './shape.js';
+import { broadcast } from './view-nodes.js';
 import { flatten, moveaxis } from './views.js';
 
 /** Options of `sort` and `argsort`. */

@@ -9,7 +9,6 @@ import { expected, ShapeError } from '../host/errors.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
-import { broadcast, reshape as reshapeTo, view } from './infer.js';
 import {
   type Axes,
   broadcastShapes,
@@ -19,6 +18,7 @@ import {
   normalizeAxis,
   type ShapeArgument,
 } from './shape.js';
+import { broadcast, reshape as reshapeTo, view } from './view-nodes.js';
 
 /** A shape as one list or as several numbers. */
 type Sizes = [shape: ShapeArgument] | number[];

@@ -1,6 +1,6 @@
 /** The orders in which devices come to the tiles that they share, and the windows that those begin with. */
 import { describe, expect, it } from 'vitest';
-import { WINDOW_FIELDS } from '../../src/exec/native/native-types.js';
+import { WINDOW_FIELDS } from '../../src/exec/native/program-types.js';
 import { tileOrders } from '../../src/exec/shards/dynamic-tiles.js';
 import { sweepStep } from '../../src/exec/tiles/sweep-tables.js';
 import type { Tile } from '../../src/exec/tiles/sweep-windows.js';

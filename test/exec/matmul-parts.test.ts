@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { matmulGranule } from '../../src/exec/calls/matmul-parts.js';
 import { createProgram, run } from '../../src/exec/native/native.js';
-import type { ProgramSpec, SweepBuffer, SweepStep } from '../../src/exec/native/native-types.js';
+import type { ProgramSpec, SweepBuffer, SweepStep } from '../../src/exec/native/program-types.js';
 import { byteLengthOf, type DType, dtypeCode } from '../../src/graph/dtype.js';
 import { generator, randomValues } from '../support/random.js';
 import { Arena, bytesOf, randomCuts, windowsOf } from '../support/sweep-runner.js';

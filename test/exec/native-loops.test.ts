@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { createProgram, type ProgramSpec, run, type StepSpec } from '../../src/exec/native/native.js';
-import type { LoopSpec } from '../../src/exec/native/native-types.js';
+import type { LoopSpec } from '../../src/exec/native/program-types.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
 import { ArgumentError } from '../../src/host/errors.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
-import { WINDOW_FIELDS } from '../../src/exec/native/native-types.js';
+import { WINDOW_FIELDS } from '../../src/exec/native/program-types.js';
 import type { Plan, SweepStep, SweepWindows } from '../../src/exec/plan/plan.js';
 import { stepName } from '../../src/exec/plan/plan.js';
 import { type DeviceNeeds, planPartition } from '../../src/exec/plan/plan-graph.js';

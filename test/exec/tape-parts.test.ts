@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { encodeTape } from '../../src/codegen/cpu/tape.js';
 import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
-import type { ProgramSpec } from '../../src/exec/native/native-types.js';
+import type { ProgramSpec } from '../../src/exec/native/program-types.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf, DTYPES } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';

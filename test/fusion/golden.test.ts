@@ -6,8 +6,9 @@ import { partition } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { runPasses } from '../../src/fusion/passes/pipeline.js';
 import type { Expr } from '../../src/graph/expr.js';
-import { contract, map, reduce, reshape, view } from '../../src/graph/infer.js';
+import { contract, map, reduce } from '../../src/graph/infer.js';
 import { printGraph } from '../../src/graph/print.js';
+import { reshape, view } from '../../src/graph/view-nodes.js';
 import { array, kept, softmax } from '../support/graphs.js';
 
 /** Graph, optimized graph, kernels and plan of one program, as text. Update with `npx vitest run -u`. */

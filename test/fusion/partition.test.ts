@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { bufferName } from '../../src/fusion/partition/buffer-key.js';
 import type { FusedStep } from '../../src/fusion/partition/partition.js';
 import type { Expr } from '../../src/graph/expr.js';
-import { constant, contract, map, reduce, reshape, view } from '../../src/graph/infer.js';
+import { constant, contract, map, reduce } from '../../src/graph/infer.js';
 import { concat, stack } from '../../src/graph/joins.js';
 import { pad, roll } from '../../src/graph/masks.js';
+import { reshape, view } from '../../src/graph/view-nodes.js';
 import { array, kept, namesOf, partitionOf, softmax } from '../support/graphs.js';
 
 const names = (...outputs: Parameters<typeof partitionOf>[0][number][]): string[] =>

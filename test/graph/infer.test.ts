@@ -4,9 +4,10 @@
 import { describe, expect, it } from 'vitest';
 import { DTYPES, type DType, type Scalar } from '../../src/graph/dtype.js';
 import type { Expr } from '../../src/graph/expr.js';
-import { broadcast, cast, constant, map, type Operand, reduce } from '../../src/graph/infer.js';
+import { cast, constant, map, type Operand, reduce } from '../../src/graph/infer.js';
 import type { OpName } from '../../src/graph/ops.js';
 import { castScalar } from '../../src/graph/scalar.js';
+import { broadcast } from '../../src/graph/view-nodes.js';
 import { DTypeError, RangeArgumentError, ShapeError } from '../../src/host/errors.js';
 import { ArgumentError } from '../../src/index.js';
 

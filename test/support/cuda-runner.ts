@@ -9,7 +9,7 @@ import type {
   LaunchArgument,
   ProgramSpec,
   StepSpec,
-} from '../../src/exec/native/native-types.js';
+} from '../../src/exec/native/program-types.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';

@@ -18,7 +18,7 @@ import type {
   StepSpec,
   SweepBuffer,
   SweepSpec,
-} from '../../src/exec/native/native-types.js';
+} from '../../src/exec/native/program-types.js';
 import { areApart } from '../../src/exec/tiles/sweep-windows.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';

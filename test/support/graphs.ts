@@ -9,8 +9,9 @@ import { type PassOptions, runPasses } from '../../src/fusion/passes/pipeline.js
 import type { DType } from '../../src/graph/dtype.js';
 import type { Expr, Shape } from '../../src/graph/expr.js';
 import { denseStrides, sizeOfShape } from '../../src/graph/graph.js';
-import { hostArray, map, reduce, reshape } from '../../src/graph/infer.js';
+import { hostArray, map, reduce } from '../../src/graph/infer.js';
 import type { ReductionName } from '../../src/graph/reductions.js';
+import { reshape } from '../../src/graph/view-nodes.js';
 
 /** An array of zeros on the host; shared memory keeps even large ones cheap. */
 export function array(shape: Shape, dtype: DType = 'float32'): Expr {

@@ -6,7 +6,7 @@ import { encodeTape, type TapeSpec } from '../../src/codegen/cpu/tape.js';
 import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
 import { mergeRegions, type Region, type Work, type Works } from '../../src/codegen/cuts/work.js';
 import type * as Native from '../../src/exec/native/native.js';
-import type { ProgramSpec, StepSpec, SweepBuffer, SweepSpec } from '../../src/exec/native/native-types.js';
+import type { ProgramSpec, StepSpec, SweepBuffer, SweepSpec } from '../../src/exec/native/program-types.js';
 import type { Touch } from '../../src/exec/tiles/sweep-cuts.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';

@@ -1,4 +1,4 @@
-// What compiled kernels call: the functions of kernel.h, and the checks that g++ inserts.
+// The functions that compiled kernels call: those of kernel.h, and the checks that g++ inserts.
 //
 // Kernels are compiled with -fsanitize=thread, which puts a call in front of every access to memory, and with
 // -fsanitize=alignment,bounds. Instead of the sanitizers' libraries they find these functions, which hold

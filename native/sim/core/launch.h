@@ -35,7 +35,7 @@ struct LaunchOutcome {
   // A driver status, and what happened where it is not success.
   int status = 0;
   std::string problem;
-  // What does not stop a GPU but is a mistake: reads of undefined memory, hazards in shared memory.
+  // Mistakes that do not stop a GPU: reads of undefined memory, hazards in shared memory.
   std::vector<std::string> mistakes;
 };
 

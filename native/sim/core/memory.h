@@ -31,7 +31,7 @@ struct Range {
   Address begin, end;
 };
 
-// What one operation read and wrote; each list in order, without overlaps.
+// The bytes that one operation read and wrote; each list in order, without overlaps.
 struct Accesses {
   std::vector<Range> reads, writes;
 };
@@ -57,7 +57,7 @@ class DeviceMemory {
   // The block that begins here, if any.
   const Block* find(Address start) const;
   const std::map<Address, Block>& blocks() const { return blocks_; }
-  // What is wrong with guard bands of live blocks.
+  // The damage in guard bands of live blocks.
   std::vector<std::string> brokenGuards() const;
 
   // Why these bytes may not be read or written, or an empty string. Marks what is written as defined.
@@ -78,7 +78,7 @@ class DeviceMemory {
   static constexpr size_t kPage = 4096;
   uint8_t* pageFlags() const { return pageFlags_; }
   std::vector<uint32_t>& touchedPages() { return touchedPages_; }
-  // What was marked in the bit maps, which are cleared.
+  // The bytes marked in the bit maps, which are cleared.
   Accesses takeAccesses();
 
  private:

@@ -27,14 +27,14 @@ struct Stream;
 struct Operation {
   // "launch", "copy", "set", "product", "mark", "memory".
   std::string kind;
-  // What reports call it: "cuLaunchKernel #12 (rows_softmax)".
+  // Its name in reports: "cuLaunchKernel #12 (rows_softmax)".
   std::string what;
   Stream* stream = nullptr;
   // Does it, and notes which memory it touched. A status other than success loses the context.
   std::function<int(Accesses&)> body;
   // Of other streams, done before this may run.
   std::vector<std::shared_ptr<Operation>> after;
-  // What is ordered before it, and itself.
+  // The operations ordered before it, and itself.
   Clock clock;
   bool done = false;
   // When it was.
@@ -53,7 +53,7 @@ struct Stream {
   std::shared_ptr<Operation> last;
   Clock clock;
   uint64_t issued = 0;
-  // What is queued becomes nodes of this graph instead; null: it captures nothing.
+  // Queued work becomes nodes of this graph instead; null: it captures nothing.
   Graph* capture = nullptr;
   std::thread::id capturing;
   // Whether something was asked for that cannot be captured.
@@ -104,7 +104,7 @@ struct MemorySet {
   size_t width = 0, height = 0;
 };
 
-// What a library computes; reports call it `what`.
+// A computation of a library; `what` is its name in reports.
 struct LibraryWork {
   std::function<int(Context&, Accesses&, const std::string& what)> body;
 };
@@ -191,7 +191,7 @@ struct Context {
   // Handed out by pools, and the most of it since a test last asked for anew.
   size_t inUse = 0, peak = 0;
   std::unique_ptr<Stream> defaultStream;
-  // What branches of graphs run in.
+  // The streams that branches of graphs run in.
   std::vector<std::unique_ptr<Stream>> branches;
   // Ordinals of devices whose memory it may access.
   std::set<int> peers;

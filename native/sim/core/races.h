@@ -30,7 +30,7 @@ class Races {
  public:
   // An operation ran. `clock` knows what is before it and holds its own number in its stream.
   void add(const std::string& what, size_t stream, const Clock& clock, Accesses accesses, Report& report);
-  // What the clock holds is before everything that is still to run: nothing can race with it.
+  // Operations in the clock are before everything that is still to run: nothing can race with them.
   void forget(const Clock& known);
 
  private:

@@ -14,7 +14,7 @@ namespace weft::sim {
 
 inline constexpr unsigned kWarp = 32;
 
-// What a thread waits for: nothing, its warp, its block; or it is done.
+// The state of a thread: running, waiting for its warp or block, or done.
 enum class Wait { none, warp, block, done };
 
 struct Thread {
@@ -31,8 +31,8 @@ struct Running {
   unsigned current = 0;
   FiberPlace scheduler = nullptr;
   std::vector<Thread> threads;
-  // What lanes hand over: two places for each thread, used in turn, for a lane may reach the next shuffle
-  // before another has read.
+  // Values exchanged by lanes: two places for each thread, used in turn, for a lane may reach the next
+  // shuffle before another has read.
   std::vector<uint64_t> slots;
   std::vector<uint8_t> turns;
   // Barriers of its warp that each thread has passed.

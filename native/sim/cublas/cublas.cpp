@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kOk = 0, kNoHandle = 1, kAllocationFailed = 3, kInvalid = 7, kExecutionFailed = 13,
               kNotSupported = 15;
-// What cuBLAS takes for itself on Hopper where it is given no workspace.
+// Bytes that cuBLAS takes for itself on Hopper where it is given no workspace.
 constexpr size_t kOwnWorkspace = size_t{32} << 20;
 
 struct Handle {

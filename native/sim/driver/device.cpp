@@ -47,7 +47,7 @@ int attributeOf(const DeviceConfig& device, int attribute, int* value) {
   }
 }
 
-// What was current on this thread before each push.
+// The contexts current on this thread before each push.
 std::vector<Context*>& pushedContexts() {
   thread_local std::vector<Context*> contexts;
   return contexts;

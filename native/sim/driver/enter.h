@@ -1,4 +1,4 @@
-// What every entry point of the simulated driver begins with.
+// The prologue of every entry point of the simulated driver.
 #pragma once
 #include <exception>
 #include <mutex>

@@ -338,7 +338,7 @@ WEFT_SIM_API cuGraphAddNode(GraphNode** out, Graph* graph, GraphNode* const* aft
   });
 }
 
-// What was launched ends by itself.
+// Launched graphs end by themselves.
 WEFT_SIM_API cuGraphExecDestroy(GraphExec* handle) {
   return enter("cuGraphExecDestroy", Needs::driver, [&](Simulator& simulator, Context*) {
     GraphExec* exec = simulator.object(simulator.graphExecs, handle, "executable graph");

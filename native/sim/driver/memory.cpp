@@ -234,7 +234,7 @@ WEFT_SIM_API cuMemFreeHost(void* memory) {
       break;
     }
     simulator.pinned.erase(found);
-    // What a queued copy still uses stays, so that the report comes instead of a crash.
+    // Memory that a queued copy still uses stays, so that the report comes instead of a crash.
     if (block.pending == 0) std::free(memory);
     return kSuccess;
   });

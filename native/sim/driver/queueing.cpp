@@ -20,7 +20,7 @@ int checkLaunch(const Function& function, const Launch& launch, const DeviceConf
   return kSuccess;
 }
 
-// What it touches, the memory's bit maps say.
+// The memory's bit maps say which bytes it touches.
 int execute(Simulator& simulator, Context& context, Launch& launch, const std::string& what) {
   std::vector<void*> arguments;
   for (auto& value : launch.values) arguments.push_back(value.data());

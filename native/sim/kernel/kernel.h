@@ -1,7 +1,7 @@
 // The part of CUDA C++ that generated kernels use, for g++: what nvrtc.cpp puts in front of a source.
 //
-// It includes nothing, so that a kernel compiles in well under a tenth of a second. What it lacks does not
-// compile. The functions that simulate the machine are in core/hooks.cpp.
+// It includes nothing, so that a kernel compiles in well under a tenth of a second. A function that it lacks
+// does not compile. The functions that simulate the machine are in core/hooks.cpp.
 #pragma once
 
 #define __global__

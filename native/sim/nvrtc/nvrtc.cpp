@@ -31,7 +31,7 @@ struct Program {
 struct Options {
   int architecture = 75;
   bool virtualArchitecture = false;
-  // What is wrong with them; empty: nothing.
+  // The mistake in them; empty: none.
   std::string problem;
 };
 

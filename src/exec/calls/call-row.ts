@@ -4,7 +4,7 @@
  */
 import type { CallNode } from '../../fusion/partition/task-graph.js';
 import type { ArrayType } from '../../graph/routines.js';
-import type { LaunchArgument, StepSpec } from '../native/native-types.js';
+import type { LaunchArgument, StepSpec } from '../native/program-types.js';
 import type { BytePitches, Cut } from '../tiles/sweep-cuts.js';
 import type { NoFit, SizedSweep, SlotRules } from '../tiles/sweep-slots.js';
 import type { SweptTask } from '../tiles/sweep-windows.js';

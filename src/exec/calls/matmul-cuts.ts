@@ -50,7 +50,7 @@ export interface MatmulCuts {
   readonly contracted: Cut | undefined;
 }
 
-/** What parts along the contracted axis are multiples of; more than there is where there are none. */
+/** The granule of parts along the contracted axis; infinite where there are none. */
 const granuleOf = ({ dtype, m, n, k, batch }: MatmulStep): number =>
   matmulGranule(dtype, m, n, k, batch) ?? Number.POSITIVE_INFINITY;
 

@@ -59,7 +59,7 @@ export function panelTraffic(step: MatmulStep, { rows, columns, depths, outer }:
   return (m * k * timesA + k * n * timesB + m * n) * byteLengthOf(step.dtype);
 }
 
-/** What running a product by panels takes. */
+/** The cost of running a product by panels. */
 export function panelWork(step: MatmulStep, counts: PanelCounts): PanelWork {
   const rows = largestPanel(step.m, counts.rows);
   const columns = largestPanel(step.n, counts.columns);

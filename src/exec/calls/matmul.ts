@@ -7,7 +7,7 @@
 import { byteLengthOf, type DType, dtypeCode, isHalf } from '../../graph/dtype.js';
 import { InternalError } from '../../host/errors.js';
 import { cpuInfo, productWorkspace } from '../native/native.js';
-import type { ProductSpec } from '../native/native-types.js';
+import type { ProductSpec } from '../native/program-types.js';
 import { aligned } from '../plan/memory.js';
 import type { MatmulStep, MatrixOperand, WorkspaceNeed } from './call.js';
 import type { CallForm, CallRow, CallText, PlacedOperand } from './call-row.js';

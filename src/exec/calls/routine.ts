@@ -8,17 +8,19 @@ import { byteLengthOf } from '../../graph/dtype.js';
 import { formatShape } from '../../graph/format.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { routineWorkspace } from '../native/native.js';
-import type { RoutineSpec } from '../native/native-types.js';
+import type { RoutineSpec } from '../native/program-types.js';
 import type { Cut, Touch } from '../tiles/sweep-cuts.js';
 import type { PlacedArray, RoutineStep, StepCost, WorkspaceNeed } from './call.js';
 import type { CallKernels, CallRow } from './call-row.js';
 
 export interface Routine {
-  /** Its independent units: unit k has elements [k · size, (k + 1) · size) of an array, the last one fewer. */
+  /**
+   * Its independent units: unit k has elements [k · size, (k + 1) · size) of an array, the last one fewer.
+   */
   readonly units: (step: RoutineStep) => number;
   /** Elements of one unit in an array. */
   readonly unitSize: (step: RoutineStep, array: PlacedArray) => number;
-  /** What the native routine of the same name on the CPU is told. */
+  /** The arguments of the native routine of the same name on the CPU. */
   readonly numbers: (step: RoutineStep) => readonly number[];
   readonly kernels: (step: RoutineStep) => CallKernels;
   readonly cudaWorkspace: (step: RoutineStep) => WorkspaceNeed;

@@ -19,7 +19,7 @@ import {
 } from '../../codegen/cuda/routines/sort.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
-import type { LaunchArgument } from '../native/native-types.js';
+import type { LaunchArgument } from '../native/program-types.js';
 import { aligned } from '../plan/memory.js';
 import type { RoutineStep, WorkspaceNeed } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';

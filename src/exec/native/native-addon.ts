@@ -36,17 +36,15 @@ import type {
   Lookup,
   MemoryReport,
   NvrtcInfo,
-  ProductSpec,
-  ProgramSpec,
   RawTimeline,
-  RoutineSpec,
   StagingLimits,
 } from './native-types.js';
+import type { ProductSpec, ProgramSpec, RoutineSpec } from './program-types.js';
 
-/** What a run gives: its outputs, then times in nanoseconds. */
+/** The result of a run: its outputs, then times in nanoseconds. */
 export type RawResult = readonly (ArrayBuffer | object | readonly number[] | undefined | number)[];
 
-/** What the addon exports (`native/addon.cpp`). */
+/** The exports of the addon (`native/addon.cpp`). */
 interface Addon {
   createProgram(spec: ProgramSpec): object;
   /** `inputs` is the caller's no more. Outputs are ArrayBuffers or handles; small runs give them at once. */

@@ -1,5 +1,5 @@
 /**
- * What there is of CUDA: its libraries, its devices, pinned memory and NVRTC. Its calls that take time return
+ * The CUDA installation: its libraries, its devices, pinned memory and NVRTC. Its calls that take time return
  * promises.
  */
 import { CompileError, DeviceError } from '../../host/errors.js';
@@ -46,7 +46,7 @@ const info: CudaInfo = {
 };
 
 /**
- * What there is of CUDA; never throws for what is missing. Loading a library takes a moment: see `probeCuda`.
+ * The CUDA installation; a missing library is no error. Loading a library takes a moment: see `probeCuda`.
  */
 export const cudaInfo = (): CudaInfo => info;
 
@@ -64,7 +64,7 @@ export const allocatePinned = (device: string, byteLength: number): Promise<Arra
 export const openDevice = (device: string): Promise<{ readonly freeBytes: number }> =>
   settled(guarded(() => cudaAddon().openDevice(device)));
 /**
- * What a CUDA device (`cuda:N`) keeps while no run is under way: what else exists was left behind. For
+ * Objects that a CUDA device (`cuda:N`) keeps while no run is under way: any others were leaked. For
  * finding leaks.
  */
 export const keptObjects = (device: string): Promise<KeptObjects> =>

@@ -8,15 +8,8 @@ import type { DeviceBuffer } from '../../graph/expr.js';
 import { ArgumentError } from '../../host/errors.js';
 import { bytesOver } from './host-memory.js';
 import { addon, cudaAddon, guarded, type RawResult, rethrow, typed } from './native-addon.js';
-import type {
-  FileOutput,
-  NativeProgram,
-  OutputPlace,
-  ProgramSpec,
-  RunInput,
-  RunOptions,
-  RunResult,
-} from './native-types.js';
+import type { FileOutput, OutputPlace, RunInput, RunOptions, RunResult } from './native-types.js';
+import type { NativeProgram, ProgramSpec } from './program-types.js';
 import { handedOver, Lookout } from './turns.js';
 
 /** A result that stayed on its device; works with `using`. */
@@ -91,7 +84,7 @@ export function allocateHost(
 /** The bytes of a buffer of the CPU, the same each time. It is no input of runs from then on. */
 export const hostBytesOf = (buffer: DeviceBuffer): ArrayBuffer => NativeBuffer.bytesOf(buffer);
 
-/** What the addon reads for an input. */
+/** An input as the addon reads it. */
 function rawInput(input: RunInput): object {
   if (ArrayBuffer.isView(input)) return stableView(input);
   if (input instanceof NativeBuffer) return NativeBuffer.handleOf(input);
@@ -142,7 +135,7 @@ class LoadedProgram implements NativeProgram {
     return program.#handle;
   }
 
-  /** What a run that has begun will give. Its end is looked for: to be woken takes longer. */
+  /** The result of a run that has begun. Its completion is polled: a wake-up takes longer. */
   awaited(given: Promise<RawResult>): Promise<RunResult> {
     if (!this.isOnHost) lookout.watch(this.#waited);
     const begin = performance.now();
@@ -152,7 +145,7 @@ class LoadedProgram implements NativeProgram {
     }, rethrow);
   }
 
-  /** What a run of the program gave, as the addon tells it. */
+  /** The result of a run, from the addon's. */
   resultOf(values: RawResult): RunResult {
     const outputs = this.#byteLengths.map((byteLength, k) => {
       const value = values[k];
@@ -208,7 +201,7 @@ export function run(
   }
 }
 
-/** What the addon reads for a place. */
+/** The place of a result as the addon reads it. */
 function rawPlace(place: OutputPlace): boolean | readonly FileOutput[] | object {
   if (typeof place === 'string') return place === 'device';
   return place instanceof NativeBuffer ? NativeBuffer.handleOf(place) : place;

@@ -2,7 +2,7 @@
  * The typed mirror of the native addon: here host memory, files, cancelling, the CPU and memory reports;
  * programs in `native-run.ts`, CUDA in `native-cuda.ts`. Calls that take time return promises. Native
  * failures come out as the classes of `errors.ts`. The plain data that crosses over is described in
- * `native-types.ts`.
+ * `native-types.ts` and `program-types.ts`.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { WorkspaceNeed } from '../calls/call.js';
@@ -13,16 +13,16 @@ import type {
   FileOutput,
   HostMemory,
   MemoryReport,
-  ProductSpec,
   RawTimeline,
-  RoutineSpec,
   StagingLimits,
 } from './native-types.js';
+import type { ProductSpec, RoutineSpec } from './program-types.js';
 
 export { limitDeviceMemory } from './native-addon.js';
 export * from './native-cuda.js';
 export * from './native-run.js';
 export type * from './native-types.js';
+export type * from './program-types.js';
 
 /** Writes all of an array to each of the files; gives the checksums, as a run does. */
 export const writeFiles = (bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]> =>
@@ -56,10 +56,10 @@ export const tilesDone = (token: object): number => addon().tilesDone(token);
  */
 export const createClaims = (count: number): object => guarded(() => addon().createClaims(count));
 
-/** What the CPU backend found and uses. */
+/** The instruction set, threads and libraries of the CPU backend. */
 export const cpuInfo = (): CpuInfo => guarded(() => addon().cpuInfo());
 
-/** What a matrix product on the CPU uses besides its operands and its result. */
+/** The workspace of a matrix product on the CPU. */
 export const productWorkspace = (product: ProductSpec): WorkspaceNeed =>
   guarded(() => addon().productWorkspace(product));
 

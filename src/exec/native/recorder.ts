@@ -4,7 +4,7 @@
  */
 import { beginProfile, endProfile, type RawTimeline } from './native.js';
 
-/** What this thread does for a compute. */
+/** Kinds of work of this thread for a compute. */
 export type HostWork = 'plan' | 'codegen' | 'program';
 
 /** Work of this thread; times are nanoseconds after the recording's begin. */

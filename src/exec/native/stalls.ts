@@ -46,8 +46,8 @@ export const stallOf = (device: string): string | undefined =>
 export const isSomeStalled = (): boolean => stalled.size > 0;
 
 /**
- * Who looks with the timer of a period. Timers go on until nobody has looked for a period: to make one takes
- * as long as a short run.
+ * Watchers by the timer of their period. A timer goes on until no watcher was there for a period: making one
+ * takes as long as a short run.
  */
 const lookers = new Map<number, Set<() => void>>();
 

@@ -14,13 +14,13 @@ const PLANNING_IN_A_TURN = 2;
 
 /** When planning began in this turn. */
 let planningSince: number | undefined;
-/** What waits for a turn, in the order in which it came: work that is under way, then what has not begun. */
+/** Work waiting for a turn, in order of arrival: planning under way, then planning that has not begun. */
 const goingOn: (() => void)[] = [];
 const toBegin: (() => void)[] = [];
 
 /**
  * A promise to wait for before a graph is traced or planned where this turn has had its share; undefined
- * where that may begin now, before anything else is waited for. What is under way goes first.
+ * where that may begin now, before anything else is waited for. Planning under way goes first.
  */
 export function turnToPlan(isUnderWay = false): Promise<void> | undefined {
   const ahead = goingOn.length + (isUnderWay ? 0 : toBegin.length);
@@ -49,7 +49,7 @@ function planNext(): void {
   }
   const next = goingOn.shift() ?? toBegin.shift();
   next!();
-  // What waited plans in a microtask that stands before this one.
+  // Waiting work plans in a microtask ahead of this one.
   if (goingOn.length + toBegin.length > 0) queueMicrotask(planNext);
 }
 

@@ -1,5 +1,5 @@
 /**
- * What blocks of memory take of a device, as its pool rounds them: plans reckon with it. Mirrors
+ * Bytes that blocks of memory take of a device, as its pool rounds them. Mirrors
  * `native/runtime/host-pool.cpp` and `native/cuda/pool.cpp`. Called by `program-cpu.ts` and
  * `program-cuda.ts`.
  */

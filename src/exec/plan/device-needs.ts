@@ -1,6 +1,6 @@
 /**
- * What planning needs to know of a device: bytes that kernels, products and buffers take there, and how it
- * runs jobs in parts. `program-cuda.ts` and `program-cpu.ts` say it; `plan-graph.ts`, `sweeps.ts` and
+ * Properties of a device that plans depend on: bytes that kernels, products and buffers take there, and how
+ * it runs jobs in parts. `program-cuda.ts` and `program-cpu.ts` say it; `plan-graph.ts`, `sweeps.ts` and
  * `sharding.ts` reckon with it.
  */
 import type { Works } from '../../codegen/cuts/work.js';
@@ -14,7 +14,7 @@ import type { StreamNeeds } from './streams.js';
 export interface MemoryNeeds {
   /** Bytes that a buffer takes on the device as a whole; 0: it is used where it lies. */
   readonly heldBytes: (buffer: DraftBuffer) => number;
-  /** What the device's pool gives for a block of so many bytes; without it, those. */
+  /** Bytes of the pool's block for a request of so many; without it, the request. */
   readonly blockBytes?: ((bytes: number) => number) | undefined;
   /** Whether an input or a result has a block of its own; without it, all are in one with the arena. */
   readonly hasOwnBlock?: ((buffer: DraftBuffer) => boolean) | undefined;
@@ -22,7 +22,7 @@ export interface MemoryNeeds {
   readonly hostPeakOf?: ((plan: Omit<Plan, 'hostPeakBytes'>) => number) | undefined;
 }
 
-/** What planning needs to know of a device, beyond the plan's own buffers. */
+/** Properties of a device that plans depend on, beyond the plan's own buffers. */
 export interface DeviceNeeds extends DraftNeeds, MemoryNeeds {
   /** Bytes that a call uses besides its operands and its results. */
   readonly workspaceOf: (step: CallStep) => WorkspaceNeed;

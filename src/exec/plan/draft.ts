@@ -28,7 +28,7 @@ import type { KernelStep, LoopState, LoopStep, PlanBuffer, Step, SweepStep } fro
 type FusedOf<K extends FusedStep['kind']> = Extract<FusedStep, { kind: K }>;
 
 export interface DraftBuffer {
-  /** What it holds: `node 12`, `source 0 float32`, `scratch` … */
+  /** Its contents: `node 12`, `source 0 float32`, `scratch` … */
   readonly key: string;
   readonly role: PlanBuffer['role'];
   readonly byteLength: number;
@@ -59,7 +59,7 @@ export interface Draft {
   readonly workspace?: number;
 }
 
-/** What drafting needs to know of a device. */
+/** Properties of a device that drafts depend on. */
 export interface DraftNeeds extends LoopNeeds {
   /** Bytes of each scratch buffer a kernel uses. */
   readonly scratchOf: (kernel: Kernel) => readonly number[];
@@ -87,7 +87,7 @@ type DraftKey = BufferKey | string;
 /** The buffers of a graph. A loop's body has its own, some of which are buffers around it. */
 class Scope {
   readonly graph: Graph;
-  /** What stands before the names of buffers that are this scope's alone. */
+  /** Prefix of the names of buffers that are this scope's alone. */
   readonly prefix: string;
   readonly #buffers = new Map<DraftKey, number>();
 
@@ -200,7 +200,7 @@ class Drafter {
     };
   }
 
-  /** The buffers of a state. What holds the result holds every other state, or those that are kept. */
+  /** The buffers of a state. The result's buffer holds every other state, or those that are kept. */
   #state(
     k: number,
     loop: GraphLoop,

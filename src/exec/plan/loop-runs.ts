@@ -1,5 +1,5 @@
 /**
- * What the body of a loop becomes: where it is one kernel that makes every state from itself, perhaps several
+ * The runs of a loop's body: where it is one kernel that makes every state from itself, perhaps several
  * steps of it in one launch; and where its states lie then. Called by `draft.ts`, and by `loop-counters.ts`
  * for bodies that became one kernel.
  */
@@ -13,7 +13,7 @@ type BodyStep = Exclude<Step, SweepStep>;
 /** Loops of fewer steps, and stretches between states that are kept, are run step by step. */
 const FEW_STEPS = 4;
 
-/** What a loop's body needs to know of a device. */
+/** Properties of a device that the runs of a loop's body depend on. */
 export interface LoopNeeds {
   /**
    * Whether a kernel is a map each of whose threads reads the elements that it writes before it writes them,
@@ -33,7 +33,7 @@ interface Count {
   readonly condition?: number | undefined;
 }
 
-/** What a loop runs, and where its states lie. */
+/** The runs of a loop, and the places of its states. */
 export function loopRuns(
   { steps, every, condition }: Count,
   states: readonly LoopState[],

@@ -27,7 +27,7 @@ export function planOf(staged: Staged, needs: MemoryNeeds, sweeps: Sweeps = [], 
     buffers: buffers.map(
       ({ key, role, byteLength: bytes, windowed, part, readInBlocks }, b): PlanBuffer => ({
         role,
-        // What no stage uses is not there.
+        // A buffer that no stage uses has no memory.
         byteLength: role === 'temporary' && !lifetimes.has(b) ? 0 : bytes,
         offset: offsets.get(b) ?? 0,
         label: key,
@@ -113,8 +113,8 @@ function stepsOf(stages: readonly Stage[], stepsAt: (at: number) => readonly Ste
 }
 
 /**
- * What a run holds: the arena with the inputs and results that are in a block with it, and those in blocks of
- * their own.
+ * Bytes that a run holds: the arena with the inputs and results that are in a block with it, and those in
+ * blocks of their own.
  */
 function peakOf(arena: number, buffers: readonly StagedBuffer[], needs: MemoryNeeds): number {
   const { blockBytes = (bytes) => bytes } = needs;

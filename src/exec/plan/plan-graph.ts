@@ -1,6 +1,6 @@
 /**
  * Plans a partitioned graph: as a whole, in several streams, in place or in sweeps, the first that fits. Each
- * is a way to fill stages, which `place.ts` places. What a device needs besides (scratch memory of its
+ * is a way to fill stages, which `place.ts` places. Further memory that a device needs (scratch memory of its
  * kernels, a library's workspace) comes as `DeviceNeeds`.
  */
 

@@ -19,7 +19,7 @@ const MOST_MORE = 256 * 2 ** 20;
  * the plan in one.
  */
 export function inStreams(draft: Draft, needs: DeviceNeeds, whole: Plan, budget: number): Plan | undefined {
-  // What a loop's body leaves to its next steps would have to stay all the time.
+  // Values that a loop's body leaves to its next steps would have to stay all the time.
   if (needs.streams === undefined || draft.steps.some(({ kind }) => kind === 'loop')) return undefined;
   const streams = streamsOf(draft.steps, needs.streams);
   if (streams === undefined) return undefined;

@@ -18,7 +18,7 @@ export interface PlanBuffer {
   readonly byteLength: number;
   /** Byte offset in the arena; 0 for inputs and outputs, which have memory of their own. */
   readonly offset: number;
-  /** What it holds: `node 12`, `source 0 float32`, `scratch` … */
+  /** Its contents: `node 12`, `source 0 float32`, `scratch` … */
   readonly label: string;
   /** Whether sweeps bring windows of it to the device, which never holds all of it. */
   readonly windowed?: boolean;
@@ -83,7 +83,7 @@ export interface SweepStep {
   readonly windows: readonly SweepWindows[];
   readonly body: readonly {
     readonly step: Exclude<Step, SweepStep>;
-    /** For each launch of the step, six numbers a tile: as `SweepStep.ranges` of `native-types.ts`. */
+    /** For each launch of the step, six numbers a tile: as `SweepStep.ranges` of `program-types.ts`. */
     readonly ranges: readonly Float64Array[];
   }[];
 }

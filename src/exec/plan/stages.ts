@@ -15,7 +15,7 @@ import { workspacesOf } from './workspace.js';
 export interface Stage {
   /** The buffers that it reads and writes, and memory of its own: in use from its beginning to its end. */
   readonly uses: readonly number[];
-  /** What it runs, where that is no sweep. */
+  /** Its steps, where it is no sweep. */
   readonly steps?: readonly Step[];
   /** Sizes its sweep, given the bytes that there are for slots. */
   readonly size?: (room: number) => SizedSweep | NoFit;

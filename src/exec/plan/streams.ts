@@ -3,15 +3,15 @@
  * run at a time. Made by `plan-graph.ts` for plans whose buffers are all there as a whole.
  *
  * It pays where steps leave a part of the device idle: small products, short kernels, reductions over few
- * rows. What fills the device gains nothing, and every wait between streams costs. A choice depends on the
- * plan and on the device's kind alone. Steps stay in their order, which is that in which they are queued.
+ * rows. Steps that fill the device gain nothing, and every wait between streams costs. A choice depends on
+ * the plan and on the device's kind alone. Steps stay in their order, which is that in which they are queued.
  */
 
 import type { StepCost } from '../calls/call.js';
 import type { Step, StepStream, StreamPlan } from './plan.js';
 import { buffersOf } from './step-buffers.js';
 
-/** What choosing streams goes by. */
+/** The inputs of the choice of streams. */
 export interface StreamNeeds {
   readonly most: number;
   readonly costOf: (step: Step) => StepCost;
@@ -19,10 +19,10 @@ export interface StreamNeeds {
 
 /** Plans of more steps have one stream: what is ordered is found in time that grows with their square. */
 const MOST_STEPS = 512;
-/** What a wait between streams takes on the device and on the host. */
+/** Seconds of a wait between streams, on the device and on the host. */
 const WAIT_SECONDS = 3e-6;
 const QUEUED_WAIT_SECONDS = 1.5e-6;
-/** What has to be gained: this much of the time, and this much at least. */
+/** The least gain: as a share of the time, and in seconds. */
 const LEAST_SHARE = 0.15;
 const LEAST_SECONDS = 10e-6;
 
@@ -67,7 +67,7 @@ export function dependencesOf(steps: readonly Step[]): readonly (readonly number
 /** Of each stream, the last step that is known to have ended; -1: none. */
 type Known = readonly number[];
 
-/** What is known when both are. */
+/** The steps known to be done when both sets are. */
 const joined = (a: Known, b: Known): Known => a.map((step, stream) => Math.max(step, b[stream]!));
 
 class Assignment {
@@ -125,7 +125,7 @@ class Assignment {
     return endings.indexOf(Math.min(...endings));
   }
 
-  /** What a stream that knows so much has to wait for, and what it knows then. */
+  /** The waits of a stream that knows these steps to be done, and the steps it knows then. */
   #waits(
     needed: readonly number[],
     own: Known,
@@ -156,7 +156,7 @@ function pays({ count, steps, ends }: StreamPlan, makespan: number, costs: reado
 /** Whether a step ends before another begins, by streams and waits. */
 export function orderOf({ count, steps }: StreamPlan): (one: number, other: number) => boolean {
   const last = new Array<Known>(count).fill(new Array<number>(count).fill(-1));
-  /** What is known after each step; `known`: before it. */
+  /** The steps known to be done after each step; `known`: before it. */
   const before: Known[] = [];
   const known = steps.map(({ stream, after }, at) => {
     const all = after.reduce((sum, step) => joined(sum, before[step]!), last[stream]!);

@@ -12,7 +12,7 @@ import { callRow } from '../calls/table.js';
 import { type Draft, ownBuffer } from './draft.js';
 import type { Step } from './plan.js';
 
-/** What is tried, as parts of what products would use. */
+/** The workspaces to try, as shares of the largest useful ones. */
 const PARTS = [1, 1 / 8, 1 / 64, 0];
 
 /** The draft with less and less workspace; itself, if it has no calls. */

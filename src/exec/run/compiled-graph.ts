@@ -1,6 +1,6 @@
 /**
  * Trace: a function's graph for arguments of one signature, made once with placeholders and run with each
- * call's elements. What the graph reads beside them are arrays that the function captured. Called by
+ * call's elements. Its other sources are arrays that the function captured. Called by
  * `compile.ts`, which matches signatures.
  *
  * A call whose program is known runs it at once (`run-program.ts`); the first one, and one for which devices
@@ -29,7 +29,7 @@ import { targetOf } from './target.js';
 /** Where results are wanted. */
 export type TracePlace = 'host' | 'device';
 
-/** What a source of the graph is: part of an argument, or (no position) an array that was captured. */
+/** A source of the graph: part of an argument, or (no position) an array that was captured. */
 interface Feed {
   readonly position: number | undefined;
   readonly array: SourceArray;
@@ -38,7 +38,7 @@ interface Feed {
 type Arguments = readonly (ArgumentExpr | undefined)[];
 
 export class Trace {
-  /** What the function gave, of placeholders. */
+  /** The function's results over placeholders. */
   readonly exprs: readonly Expr[];
   readonly #canonical: Canonical;
   readonly #feeds: readonly Feed[];

@@ -21,7 +21,7 @@ export interface ComputeOptions {
    */
   readonly devices?: DevicesOption | undefined;
   /**
-   * What to do when one of several devices is lost or does not get on: reject with a `DeviceLostError`
+   * Reaction to one of several devices that is lost or stalls: reject with a `DeviceLostError`
    * (`'fail'`), or do the job anew on the others (`'continue'`), if no input is stored on the lost one.
    */
   readonly onDeviceLost?: 'fail' | 'continue' | undefined;
@@ -43,10 +43,10 @@ export interface ComputeOptions {
   /**
    * The most host memory that the compute may take beside arrays and results, in bytes, as text or as a
    * share: pinned memory that copies to and from a GPU go through, and values that wait between passes over
-   * data that is larger than the device. What takes more is planned without such values, or with less memory
-   * to copy through, or refused before anything runs, with `MemoryError`. Memory of results is counted only
-   * where it is page-locked, because large results come into it again and again: that is done within what is
-   * left, and at most with a quarter of the host's. Without it, the setting `WEFT_HOST_MEMORY`.
+   * data that is larger than the device. A job that takes more is planned without such values, or with less
+   * memory to copy through, or refused before anything runs, with `MemoryError`. Memory of results is counted
+   * only where it is page-locked, because large results come into it again and again: that is done within
+   * what is left, and at most with a quarter of the host's. Without it, the setting `WEFT_HOST_MEMORY`.
    */
   readonly hostMemory?: number | string | undefined;
   /**

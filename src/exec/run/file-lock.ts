@@ -15,7 +15,9 @@ import { type RegularFile, readRegularFile } from './regular-file.js';
 const UNWRITTEN_PATIENCE_MS = 2000;
 const POLL_MS = 20;
 
-/** Who holds a lock. `start` tells a process from a later one with its pid; null where it cannot be found. */
+/**
+ * The holder of a lock. `start` tells a process from a later one with its pid; null where it cannot be found.
+ */
 interface Holder {
   readonly pid: number;
   readonly host: string;

@@ -63,12 +63,12 @@ export class Unread {
 }
 
 /**
- * What a source is for a run: there, still to be read, or a value of a part of the graph that is computed
+ * A source in a run: in memory, still to be read, or a value of a part of the graph that is computed
  * first.
  */
 export type Input = RunInput | Unread | FoldedSource;
 
-/** What each source of a graph is for a run of it. */
+/** The input of each source of a graph in a run. */
 export type InputOf = (source: number) => Input;
 
 /** The values of the parts that were computed. */
@@ -78,7 +78,7 @@ export interface PartValues {
 
 const isHere = (input: Input): input is RunInput => !(input instanceof Unread || 'part' in input);
 
-/** What inputs are brought for. */
+/** The context that inputs are brought for. */
 export interface Bringing {
   readonly plan: Pick<Plan, 'buffers'>;
   readonly signal?: AbortSignal | undefined;
@@ -86,9 +86,9 @@ export interface Bringing {
 }
 
 /**
- * Runs with inputs as a run takes them. What comes through JavaScript is read whole before it, or where the
- * plan has windows of it, part by part while it is under way; what a reader throws then is what this rejects
- * with.
+ * Runs with inputs as a run takes them. Elements that come through JavaScript are read whole before it, or
+ * where the plan has windows of it, part by part while it is under way; what a reader throws then is what
+ * this rejects with.
  */
 export function runWithInputs<T>(
   inputs: readonly Input[],
@@ -128,7 +128,7 @@ function valueIn(parts: PartValues | undefined, source: FoldedSource): RunInput 
   return parts.valueOf(source);
 }
 
-/** What each source of a graph is for a run. */
+/** The input of each source of a graph. */
 export const inputsOf = (canonical: Canonical): Input[] =>
   canonical.sources.map((source) => inputOf(source, canonical));
 

@@ -1,7 +1,7 @@
 /**
  * Placeholders: source nodes without elements. They stand for a function's arguments while it is traced
  * (`compiled-graph.ts`), with the dtype, shape and place of an argument, or are the user's own, to plan with
- * (`placeholder.ts` of the public API). What tells them apart is the memory that they seem to have.
+ * (`placeholder.ts` of the public API). They are told apart by the memory that they stand for.
  */
 
 import { rangeOf } from '../../fusion/kernel/boxes.js';
@@ -59,7 +59,7 @@ export function placeholderOf(dtype: DType, shape: Shape, device: string | undef
 
 const noElements = (dtype: DType): TypedArray => typedArrayOver(new ArrayBuffer(0), dtype);
 
-/** What tells the elements of a source apart from those of others. */
+/** A key for the elements of a source. */
 export const memoryOf = (source: HostSource | DeviceSource): object =>
   source.type === 'host' ? source.data : source.buffer;
 

@@ -1,6 +1,6 @@
 /**
- * What the folded parts below a graph will hold while they are computed one after the other (`segments.ts`),
- * found without running them. Called by `inspect/`.
+ * Memory that the folded parts below a graph will hold while they are computed one after the other
+ * (`segments.ts`), found without running them. Called by `inspect/`.
  */
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { canonicalOfPart, partsBelow, partsIn } from '../../fusion/passes/segment.js';

@@ -44,7 +44,7 @@ const FILE_NEEDS: DeviceNeeds = {
   heldBytes: (buffer) => (buffer.role === 'output' ? buffer.byteLength : CPU_NEEDS.heldBytes(buffer)),
 };
 
-/** What plans for the CPU reckon with. `place`: where results are wanted. */
+/** The properties of the CPU that plans depend on. `place`: where results are wanted. */
 export const cpuNeeds = (place: Place): DeviceNeeds => (place === 'file' ? FILE_NEEDS : CPU_NEEDS);
 
 export function cpuProgram(plan: Plan): ProgramSpec {

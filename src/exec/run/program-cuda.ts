@@ -29,7 +29,7 @@ import {
   type SweepSpec,
   stagingLimits,
 } from '../native/native.js';
-import { RANGE_FIELDS } from '../native/native-types.js';
+import { RANGE_FIELDS } from '../native/program-types.js';
 import { timed } from '../native/recorder.js';
 import { cudaBlockBytes, hostBlockBytes } from '../plan/block-bytes.js';
 import { hasConditionalNodes, recordsOf } from '../plan/loop-records.js';
@@ -71,7 +71,7 @@ export function cudaOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): C
 const infoOf = (device: string): CudaDeviceInfo | undefined =>
   cudaInfo().devices[Number(device.slice('cuda:'.length))];
 
-/** What a device offers to the schedules of its kernels; plans for one that is not here take the usual. */
+/** The limits of a device for the schedules of its kernels; plans for an absent one take the usual ones. */
 export function limitsOf(device: string): DeviceLimits {
   const sharedByteLength = infoOf(device)?.sharedMemoryPerBlockOptin;
   return sharedByteLength === undefined ? DEFAULT_LIMITS : { sharedByteLength };
@@ -83,14 +83,14 @@ const multiprocessorsOf = (device: string): number =>
   infoOf(device)?.multiprocessorCount ?? USUAL_MULTIPROCESSORS;
 
 /**
- * What a tile copies each way, so that the copies of some tiles overlap the work of others and the first is
- * soon there.
+ * Bytes that a tile copies each way, so that the copies of some tiles overlap the work of others and the
+ * first is soon there.
  */
 const TILE_BYTES = 48 * 2 ** 20;
 
 /**
- * What plans for a GPU reckon with. `place`: where results are wanted; what stays on the device is there as a
- * whole.
+ * The properties of a GPU that plans depend on. `place`: where results are wanted; those that stay on the
+ * device are there as a whole.
  */
 export function cudaNeeds(device: string, place: Place): DeviceNeeds {
   const limits = limitsOf(device);

@@ -5,7 +5,7 @@
 import { callRow } from '../calls/table.js';
 import type { Plan, Step, StreamPlan } from '../plan/plan.js';
 
-/** What a run queues at a time, so that there is little left to do when it is cancelled. */
+/** The most launches that a run queues at a time, so that little is left to do when it is cancelled. */
 const MOST_IN_GRAPH = 128;
 /**
  * Of a call that takes longer, what it costs the host is little beside it, and as much as that is left to do.

@@ -3,7 +3,7 @@
  * `program-cpu.ts` and `program-cuda.ts`.
  */
 import type { BufferSpec, LoopSpec } from '../native/native.js';
-import { RANGE_FIELDS } from '../native/native-types.js';
+import { RANGE_FIELDS } from '../native/program-types.js';
 import type { LoopStep, Plan, Step } from '../plan/plan.js';
 
 export const bufferSpecs = (plan: Plan): BufferSpec[] =>

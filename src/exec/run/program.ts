@@ -33,7 +33,7 @@ export interface Planned {
   readonly plan: Plan;
 }
 
-/** What a compute will do on a device, without building it. */
+/** The plan of a compute on a device, without its code. */
 export function planGraph(
   canonical: Canonical,
   device: string,
@@ -84,7 +84,9 @@ export interface DeviceProgram extends CommonProgram {
   readonly isSharded: false;
   readonly plan: Plan;
   readonly native: NativeProgram;
-  /** What it is run with, by where results are wanted; `queued`: on the device once their work is queued. */
+  /**
+   * Arguments of its runs, by where results are wanted; `queued`: on the device once their work is queued.
+   */
   readonly options: Readonly<Record<'host' | 'device' | 'queued', RunOptions>>;
 }
 

@@ -2,7 +2,7 @@
  * Tells how far a compute is: tiles and bytes done, rate, time left. The native run counts tiles; a timer
  * looks at the count and turns it into what the user asked to be told. Called by `run-program.ts`.
  */
-import { WINDOW_FIELDS } from '../native/native-types.js';
+import { WINDOW_FIELDS } from '../native/program-types.js';
 import { type Plan, type Step, type SweepStep, stepName, sweepsOf } from '../plan/plan.js';
 
 /** How far a compute is. A compute that fits as a whole is one tile; a step of `iterate` counts as a tile. */

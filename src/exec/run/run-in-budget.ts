@@ -13,7 +13,7 @@ import { processLimitOf, roomWithin, runLimited, withLimits } from './process-li
 import { type Program, programOf } from './program.js';
 import type { Target } from './target.js';
 
-/** What other work on the device may take meanwhile, as a part of what is free. */
+/** The share of free memory that other work on the device may take meanwhile. */
 const LEFT_FREE = 1 / 16;
 /**
  * The pool of host memory gives results in multiples of this, and small ones in multiples of a cache line.
@@ -115,7 +115,7 @@ async function retryAfterGc<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What plans may hold of the memory that devices have free, once all that is kept for reuse is given back. */
+/** Bytes that plans may hold of the devices' free memory, once memory kept for reuse is given back. */
 async function freeBytesOf(devices: readonly string[]): Promise<number[]> {
   await trim();
   return Promise.all(

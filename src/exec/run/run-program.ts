@@ -1,7 +1,7 @@
 /**
  * Runs a program once, with progress that is told and a signal that stops it. A plan on one device is begun
- * here at once; phases on several go the way of `sharded-run.ts`, which runs each of them like that. Called by
- * `execution.ts`, `compiled-graph.ts` and `segments.ts`.
+ * here at once; phases on several go the way of `sharded-run.ts`, which runs each of them like that. Called
+ * by `execution.ts`, `compiled-graph.ts` and `segments.ts`.
  */
 
 import {
@@ -116,7 +116,9 @@ async function runOnDevices(
 const stepsOf = ({ plan }: ShardedProgram): Step[] =>
   plan.phases.flatMap((phase) => distinctRunsOf(phase).flatMap((own) => own.plan.steps));
 
-/** What a compiled function left may still be in the making, and other devices do not wait for its stream. */
+/**
+ * Results of a compiled function may still be in the making, and other devices do not wait for its stream.
+ */
 async function settle(inputs: readonly RunInput[]): Promise<void> {
   const makers = inputs.flatMap((input) =>
     'dispose' in input && input.shards === undefined ? [input.device] : [],

@@ -15,8 +15,8 @@ const LEAST_TILES = 8;
 /** Of a device's share, about: what a device that is late may have left to do alone. */
 const PARTS = 32;
 /**
- * What a stage brings and leaves on the host, relative to what it leaves for later stages, which waits there
- * then.
+ * Bytes that a stage copies from and to the host, relative to those it leaves for later stages, which wait
+ * there then.
  */
 const LEAST_STREAMED = 8;
 
@@ -49,7 +49,7 @@ export function tileOrders(tiles: number, weights: readonly number[]): TileOrder
 
 const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, k) => from + k);
 
-/** What a stage is judged by. */
+/** The inputs of the decision about a stage. */
 export interface StreamRules extends Pick<PhaseRules, 'partOf' | 'byteLengthOf' | 'isLarge' | 'piecesOf'> {
   readonly isOnHost: (buffer: number) => boolean;
   readonly isTemporary: (buffer: number) => boolean;

@@ -16,7 +16,7 @@ import { shardPartition } from './shard-partition.js';
 import { type Attempt, hostRefusal, refusal, shardDevice } from './shard-refusal.js';
 import { printShardedPlan, type ShardDevice, type ShardedPlan, waitingBytesOf } from './sharded-plan.js';
 
-/** What a compute on several devices will do. Throws `MemoryError` where nothing fits. */
+/** The plan of a compute on several devices. Throws `MemoryError` where nothing fits. */
 export function planSharded(canonical: Canonical, target: Target): ShardedPlan {
   const { exact, place, hostBudget } = target;
   const devices = shardDevicesOf(target);

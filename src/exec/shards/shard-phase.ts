@@ -16,7 +16,7 @@ import { type Span, type SweptTask, type Tile, tileOf, type Window } from '../ti
 import { contains, endOf, isWholeOn, onPart, pieceOn, tileOn } from './shard-ranges.js';
 import type { Piece } from './sharded-plan.js';
 
-/** What a buffer is to a phase. */
+/** The role of a buffer in a phase. */
 export type Part =
   /** It was there before. */
   | 'input'
@@ -47,7 +47,7 @@ export interface PlannedRun {
   readonly plan: Plan;
   readonly inputs: readonly number[];
   readonly outputs: readonly number[];
-  /** What stays on the device after the phase, by buffer. */
+  /** The bytes that stay on the device after the phase, by buffer. */
   readonly kept: ReadonlyMap<number, Span>;
 }
 
@@ -228,7 +228,7 @@ class Share {
   #slotRules(stretch: Stretch): SlotRules {
     const { sweeps, byteLengthOf, pitches } = this.#rules;
     const bytesIn = ({ width, rows }: Window): number => width * rows;
-    // What a part of the stretch needs as much of as all of it comes once, however many tiles there are.
+    // A buffer of which every part of the stretch needs all comes once, however many tiles there are.
     const half = tileOf(stretch.tasks, 0, 2, { isWindowed: () => true, pitches });
     const isShared = (buffer: number, whole: Window): boolean => {
       const window = half?.windows.get(buffer);
@@ -238,7 +238,7 @@ class Share {
       ...sweeps,
       pitches,
       isWindowed: (buffer) => this.#windowed.has(buffer) && !this.#isInPlace(buffer, stretch),
-      // What the stretch needs of it, from which the number of tiles follows.
+      // The stretch's share of it, from which the number of tiles follows.
       byteLengthOf: (buffer) => {
         const window = stretch.hull.windows.get(buffer);
         if (window === undefined) return byteLengthOf(buffer);
@@ -254,7 +254,7 @@ class Share {
   }
 }
 
-/** What a device holds in a phase: values that stay there have blocks of their own. */
+/** Bytes that a device holds in a phase: values that stay there have blocks of their own. */
 const needsOf = ({ needs: { heldBytes, blockBytes }, partOf }: PhaseRules): MemoryNeeds => ({
   heldBytes,
   blockBytes,

@@ -1,7 +1,7 @@
 /**
- * Who takes which part of a phase's work: a contiguous range of units for each device. Where a large input
- * lies in pieces on the devices, shares begin and end where pieces do, so that windows lie where they are
- * needed; else shares are as large as the devices' weights. Called by `sharding.ts`.
+ * The part of a phase's work for each device: a contiguous range of units for each device. Where a large
+ * input lies in pieces on the devices, shares begin and end where pieces do, so that windows lie where they
+ * are needed; else shares are as large as the devices' weights. Called by `sharding.ts`.
  */
 
 import type { BytePitches, Task } from '../tiles/sweep-cuts.js';
@@ -63,8 +63,8 @@ export const onPart = (tasks: readonly SweptTask[], [from, to]: Span, of: number
   });
 
 /**
- * What a part of the work touches, as one tile; `undefined`: it does not work out. `isShared`: whether parts
- * may write the same elements of a buffer.
+ * The footprint of a part of the work, as one tile; `undefined`: it does not work out. `isShared`: whether
+ * parts may write the same elements of a buffer.
  */
 export const tileOn = (
   tasks: readonly SweptTask[],

@@ -38,7 +38,7 @@ export function refusal(
       devices.map(({ name }) => shardDevice(name, bytes)),
       hostBudget,
     );
-  // Whatever the devices have, values may have to wait in more of the host's memory than there may be.
+  // However large the devices, values may have to wait in more host memory than is allowed.
   const whole = within(Number.POSITIVE_INFINITY);
   const onHost = 'needed' in whole ? 0 : waitingBytesOf(whole);
   const mayHold = hostBudget ?? Number.POSITIVE_INFINITY;

@@ -34,7 +34,7 @@ export interface ShardedPlanBuffer {
   readonly home: 'devices' | 'host';
 }
 
-/** What one device does in a phase. */
+/** The work of one device in a phase. */
 export interface DeviceRun {
   /** Position in `ShardedPlan.devices`. */
   readonly device: number;

@@ -1,7 +1,7 @@
 /**
- * Runs a sharded plan: phase after phase, in each of which every device runs its program. What one phase made
- * lies in pieces on the devices, or in host memory that all of them write to, until the next one reads it.
- * Phases are queued ahead of the devices where they can be. Called by `run-program.ts`.
+ * Runs a sharded plan: phase after phase, in each of which every device runs its program. Values that one
+ * phase made lies in pieces on the devices, or in host memory that all of them write to, until the next one
+ * reads it. Phases are queued ahead of the devices where they can be. Called by `run-program.ts`.
  */
 
 import type { DeviceBuffer } from '../../graph/expr.js';
@@ -140,7 +140,7 @@ export class ShardedRun {
     for (const [k, result] of results.entries()) this.#take(phase.runs[k]!, places[k]!, result);
   }
 
-  /** A device's run of a phase. What is not the last phase's goes ahead. */
+  /** A device's run of a phase. Phases before the last one are queued ahead. */
   #begin(
     at: number,
     k: number,
@@ -253,7 +253,7 @@ export class ShardedRun {
     if (holding?.kind === 'host' && !(holding.memory instanceof ArrayBuffer)) holding.memory.dispose();
   }
 
-  /** What the plan's results are, which belong to the caller then. */
+  /** The plan's results, which belong to the caller then. */
   async #results(): Promise<ShardedResult> {
     const outputs: (ArrayBuffer | DeviceBuffer)[] = [];
     const checksums: (readonly number[])[] = [];
@@ -287,7 +287,7 @@ export class ShardedRun {
 }
 
 /**
- * What lies in host memory that devices wrote to. It becomes an ArrayBuffer only for those who look at it:
+ * A result in host memory that devices wrote to. It becomes an ArrayBuffer only for those who look at it:
  * the engine collects garbage for one of many MiB, and takes as long as many a compute.
  */
 const bytesOf = (memory: ArrayBuffer | DeviceBuffer): ArrayBuffer =>
@@ -300,7 +300,7 @@ function holdingOf(input: RunInput): Holding {
   return { kind: 'pieces', pieces: input.shards ?? [{ buffer: input, first: 0 }] };
 }
 
-/** What other devices left belongs to nobody. */
+/** Values left on other devices have no owner. */
 function freeOutputs({ outputs }: RunResult): void {
   for (const output of outputs) if ('dispose' in output) output.dispose();
 }

@@ -5,7 +5,7 @@
  * A share is a range of blocks of the whole job's code, as a tile is (`codegen/cuts/work.ts`), and reductions
  * leave partial results in the slots of their blocks, which are combined in slot order on one device: results
  * have the same bits for any number of devices. Shares are contiguous, which keeps sharded arrays where they
- * are; a share that does not fit is swept in tiles. What streams from and to host memory has no shares:
+ * are; a share that does not fit is swept in tiles. Work that streams from and to host memory has no shares:
  * devices take its tiles as they become free (`dynamic-tiles.ts`).
  */
 
@@ -207,7 +207,7 @@ class Sharder {
     return this.#without(groups.task);
   }
 
-  /** What large buffers a task touches, which are not to be cut. */
+  /** The large buffers that a task touches, which are not to be cut. */
   #without({ reads, writes }: Task): Uncut {
     const uncut = [...reads, ...writes].filter((b) => this.#isLarge(b));
     if (uncut.length === 0) throw new InternalError('[shard] a task that is neither cut nor whole');
@@ -272,7 +272,7 @@ class Sharder {
     return { kind, runs, drops, ...(tiles === undefined ? {} : { parts: tiles.parts }) };
   }
 
-  /** What was made on devices or in host memory, and is not needed after a stage. */
+  /** Values on devices or in host memory that are not needed after a stage. */
   #drops(at: number): number[] {
     return [...this.#writers].flatMap(([b, [made]]) => {
       if (this.#buffers[b]!.role !== 'temporary' || made! >= at) return [];

@@ -99,7 +99,7 @@ function cutOf(loop: LoopStep, parts: readonly Part[], isLarge: (part: Part) => 
     places.set(current, { reads: [initial], writes: [] });
     places.set(next, { reads: [], writes: other >= 0 ? [last, other] : [last] });
   }
-  /** What a range of a kernel touches, in bytes of the buffers around the loop. */
+  /** The footprint of a range of a kernel, in bytes of the buffers around the loop. */
   const touchesOf = (part: Part, first: number, last: number) => {
     const { step, rows } = part;
     const { reads, writes } = isLarge(part) ? rows.regions(first, last) : rows.regions(0, rows.units);
@@ -117,7 +117,7 @@ function cutOf(loop: LoopStep, parts: readonly Part[], isLarge: (part: Part) => 
     touches: (first, last) => {
       const all = parts.map((part) => touchesOf(part, first, last));
       const writes = mergeRegions(all.flatMap((one) => one.writes));
-      // What a kernel of the body makes for another one is not read from outside.
+      // Values that one kernel of the body makes for another are not read from outside.
       const made = new Set(writes.map(({ buffer }) => buffer));
       const reads = mergeRegions(all.flatMap((one) => one.reads));
       return { reads: reads.filter(({ buffer }) => !made.has(buffer)), writes };

@@ -8,7 +8,7 @@
  * Called by `sweeps.ts`.
  */
 import type { Kernel } from '../../fusion/kernel/kernel.js';
-import { WINDOW_FIELDS } from '../native/native-types.js';
+import { WINDOW_FIELDS } from '../native/program-types.js';
 import { copyKernel, type Draft, type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import type { KernelStep, LoopState, LoopStep, Plan, Step } from '../plan/plan.js';
 import { loopCut } from './loop-cuts.js';

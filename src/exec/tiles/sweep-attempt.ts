@@ -25,7 +25,7 @@ import type { SweptTask } from './sweep-windows.js';
 /** Tiles that hold more than this of what is windowed save too little. */
 const MOST_OF_WHOLE = 0.6;
 
-/** What is windowed, and how products are cut. */
+/** The choice of windowed buffers, and of how calls are cut. */
 export interface Choice extends SweepRules {
   /** Bytes from which on buffers are windowed. */
   readonly threshold: number;
@@ -144,7 +144,7 @@ export class Attempt {
     return this.#buffers.push(ownBuffer(`partial ${this.#buffers.length}`, bytes)) - 1;
   }
 
-  /** What a step needs that cannot be cut: all its buffers at once. */
+  /** The need of a step that cannot be cut: all its buffers at once. */
   #refused({ task }: Refusal): NoFit {
     const touched = new Set([...task.reads, ...task.writes, ...workspacesOf(task.step)]);
     const needed = [...touched].reduce((sum, k) => sum + this.#needs.heldBytes(this.#buffers[k]!), 0);
@@ -184,7 +184,7 @@ export class Attempt {
     return ['output', 'state'].includes(this.#buffers[buffer]!.role) || this.#spilled.has(buffer);
   }
 
-  /** The job with what of it is windowed. What is windowed needs no memory as a whole. */
+  /** The job with its windowed buffers, which need no memory as a whole. */
   #staged(): Staged {
     const buffers = this.#buffers.map(
       (buffer, k): StagedBuffer => ({
@@ -203,7 +203,7 @@ export class Attempt {
   #stage(at: number): Stage {
     const { tasks, runs, pitches, loop } = this.#groups[at]!;
     const uses = tasks.flatMap(({ reads, writes, step }) => [...reads, ...writes, ...workspacesOf(step)]);
-    // What a loop holds lives from its first group to its last.
+    // Buffers of a loop live from its first group to its last.
     const stage = { uses: loop === undefined ? uses : [...heldByLoop(loop), ...uses], loop };
     if (runs === 'whole') return { ...stage, steps: tasks.map(({ step }) => step) };
     const rules = this.#slotRules(pitches);

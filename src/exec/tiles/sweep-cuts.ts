@@ -18,13 +18,13 @@ export interface Touch {
 /** For some of the plan's buffers, bytes from row to row: what is touched of them is told in rows. */
 export type BytePitches = ReadonlyMap<number, number>;
 
-/** What one launch of a step runs in a tile: blocks, slots or indices, as in `SweepStep.ranges`. */
+/** The range of one launch of a step in a tile: blocks, slots or indices, as in `SweepStep.ranges`. */
 export type Ranges = readonly number[];
 
 /** How a task is run in parts: units in order, in ranges. */
 export interface Cut {
   readonly units: number;
-  /** What units [first, last) read, and what they finish writing. */
+  /** The footprint of units [first, last): reads, and finished writes. */
   readonly touches: (
     first: number,
     last: number,

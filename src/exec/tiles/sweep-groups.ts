@@ -31,7 +31,7 @@ export interface GroupRules {
   readonly canSpill: boolean;
   /** Whether large values are always kept between sweeps, never computed again. */
   readonly keepsAll?: boolean;
-  /** What a tile may hold of the windowed bytes, as a part of all: a cut that saves less is none. */
+  /** The share of the windowed bytes that a tile may hold: a cut that saves less is none. */
   readonly mostOfWhole: number;
   /** Whether calls are run in blocks of their results rather than by a cut that leaves an operand whole. */
   readonly inBlocks: boolean;
@@ -98,7 +98,7 @@ const writesInWindows = ({ cut, writes }: Task, { isWindowed }: GroupRules): boo
 const canRunInBlocks = ({ step }: Task): boolean =>
   step.kind === 'call' && callRow(step).blocks?.canRun(step) === true;
 
-/** What a tile of a task by itself holds of the windowed bytes that it touches, and in which windows. */
+/** The share of its windowed bytes that a tile of a task by itself holds, and in which windows. */
 function chosenFor(task: Task, rules: GroupRules): Chosen {
   if (!touchesWindowed(task, rules)) return { pitches: NO_PITCHES, share: 0 };
   if (task.cut === undefined) return { pitches: NO_PITCHES, share: 1 };

@@ -19,16 +19,16 @@ export interface ShareRules {
 export interface Chosen {
   readonly pitches: BytePitches;
   /**
-   * What the largest tile holds of the windowed bytes, as a part of all; `undefined`: it cannot be cut so.
+   * The share of the windowed bytes that the largest tile holds; `undefined`: it cannot be cut so.
    */
   readonly share: number | undefined;
 }
 
 /** Tiles that a cut is tried with. */
 const TRIAL_TILES = 16;
-/** What tasks may run in all their tiles together, relative to their units. */
+/** The most units that tasks may run in all tiles together, relative to their own. */
 const MOST_REPEATED = 1.5;
-/** What rows have to save of what stretches hold. */
+/** The share of a stretch's bytes that rows have to save. */
 const LESS = 0.8;
 /**
  * Bytes of a row from which on copying rows is as fast as copying a stretch, and what shorter ones have to
@@ -37,7 +37,7 @@ const LESS = 0.8;
 const LONG_ROW = 4096;
 const MUCH_LESS = 0.15;
 
-/** What the largest of some tiles holds of the windowed bytes, as a part of all that is touched. */
+/** The share of all touched windowed bytes that the largest of some tiles holds. */
 export function shareOfTiles(
   tasks: readonly SweptTask[],
   { isWindowed, byteLengthOf }: ShareRules,
@@ -67,7 +67,7 @@ export function shareOfTiles(
 /** The pitches with which tiles hold least, buffer by buffer; stretches where rows save little. */
 export function choosePitches(tasks: readonly SweptTask[], rules: ShareRules): Chosen {
   let best: Chosen = { pitches: new Map(), share: shareOfTiles(tasks, rules, new Map()) };
-  // What is written first: without windows of its own that can be copied out, nothing works out.
+  // Written buffers first: without windows of theirs that can be copied out, no choice works.
   const buffers = new Set([
     ...tasks.flatMap(({ task }) => task.writes),
     ...tasks.flatMap(({ task }) => task.reads),

@@ -37,7 +37,7 @@ export interface SizedSweep {
   readonly tasks: readonly SweptTask[];
   readonly pitches: BytePitches;
   readonly tiles: readonly Tile[];
-  /** What the tasks of each tile run, where it does not follow from the units. */
+  /** The ranges of the tasks of each tile, where they do not follow from the units. */
   readonly ranges?: readonly (readonly number[])[];
   /** Of tiles that several devices take: the part of each. */
   readonly parts?: readonly number[];

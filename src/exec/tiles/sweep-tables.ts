@@ -7,7 +7,7 @@ import type { BufferParameter, Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { InternalError } from '../../host/errors.js';
 import { callRow } from '../calls/table.js';
-import { RANGE_FIELDS, WINDOW_FIELDS } from '../native/native-types.js';
+import { RANGE_FIELDS, WINDOW_FIELDS } from '../native/program-types.js';
 import type { KernelStep, PhaseStep, Step, SweepStep, SweepWindows } from '../plan/plan.js';
 import type { BytePitches } from './sweep-cuts.js';
 import type { SizedSweep, SlotBlock } from './sweep-slots.js';

@@ -1,5 +1,5 @@
 /**
- * What every tile of a sweep runs, and which windows of the large buffers it needs: numbers, worked out tile
+ * The work of every tile of a sweep, and the windows of the large buffers it needs: numbers, worked out tile
  * by tile.
  *
  * A task whose results are needed after the sweep runs tile t of n on the t-th n-th of its units. The others
@@ -35,7 +35,7 @@ export interface SweptTask {
 export interface Tile {
   /** Units of each task; `undefined`: it does not run in this tile. */
   readonly spans: readonly (Span | undefined)[];
-  /** What the tile touches of each buffer. */
+  /** The tile's window of each buffer. */
   readonly windows: ReadonlyMap<number, Window>;
   /** A result whose window the next tile adds to: it is copied out after the last. */
   readonly unfinished?: number | undefined;
@@ -119,7 +119,7 @@ function windowOf({ first, last, rows }: Touch): Window {
 const touchOn = (touches: readonly Touch[], buffer: number): Touch | undefined =>
   touches.find((touch) => touch.buffer === buffer);
 
-/** What of a touch a cut is looked at along: its bytes, or its columns. */
+/** The part of a touch that a cut moves along: its bytes, or its columns. */
 type Along = (touch: Range) => Span;
 type Range = Pick<Touch, 'first' | 'last' | 'rows'>;
 

@@ -47,7 +47,7 @@ function planDraft(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFi
         continue;
       }
       if (!('needed' in tried)) return tried;
-      // What would fit if it could be cut says nothing of what is needed.
+      // A size that would do if steps could be cut says nothing of the need.
       if (tried.needed > budget && (least === whole || tried.needed < least.needed)) least = tried;
     }
   }

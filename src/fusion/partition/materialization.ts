@@ -20,7 +20,7 @@ import {
   sizeOfShape,
 } from '../../graph/graph.js';
 import { opRow } from '../../graph/ops.js';
-import { sameShape } from '../passes/rewrite.js';
+import { sameShape } from '../../graph/shape.js';
 import { UNROLLED } from '../passes/unroll.js';
 
 /** One unit of op cost in bytes of memory traffic: a GPU does about four additions while it moves a byte. */

@@ -17,8 +17,8 @@ import {
   type RewriteListener,
   topologicalOrder,
 } from '../../graph/graph.js';
+import { sameShape } from '../../graph/shape.js';
 import { InternalError } from '../../host/errors.js';
-import { sameNumbers } from '../kernel/kernel.js';
 import { type NodeContent, NodeTable } from './node-table.js';
 
 const MAX_REWRITES = 64;
@@ -113,8 +113,6 @@ export class Editor {
     return this.broadcast(this.add({ kind: 'const', value, dtype, shape: [], inputs: [] }), shape);
   }
 }
-
-export const sameShape: (a: Shape, b: Shape) => boolean = sameNumbers;
 
 const MAX_ROUNDS = 16;
 

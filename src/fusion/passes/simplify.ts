@@ -13,7 +13,8 @@ import { type DType, isComplex, isFloat, isInteger, type Scalar } from '../../gr
 import type { View } from '../../graph/expr.js';
 import { type GraphNode, type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
 import { reductionRow } from '../../graph/reductions.js';
-import { type Editor, type Rule, rewrite, sameShape } from './rewrite.js';
+import { sameShape } from '../../graph/shape.js';
+import { type Editor, type Rule, rewrite } from './rewrite.js';
 
 export function simplify(graph: MutableGraph): void {
   rewrite(graph, {

@@ -53,7 +53,7 @@ const ENOUGH_BLOCKS = 512;
 /** Elements that one accumulator takes up one after the other, which bounds the error of a sum. */
 const LONGEST_CHAIN = 1024;
 
-/** What bounds chains: where nothing is rounded, nothing does, and long rows have few partial results. */
+/** The bound of chains: none where nothing is rounded, so that long rows have few partial results. */
 const longestChain = ({ tape }: Kernel): number =>
   tape.every((i) => i.kind !== 'reduce' || reductionRow(i.reduction).selects === true)
     ? Number.POSITIVE_INFINITY

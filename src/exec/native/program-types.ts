@@ -1,0 +1,191 @@
+/**
+ * Programs as plain data for the native addon: buffers, steps, device code. `native/runtime/program.cpp` reads
+ * a `ProgramSpec` and checks it.
+ */
+import type { TapeSpec } from '../../codegen/cpu/tape.js';
+import type { MatrixOperand } from '../calls/call.js';
+import type { LoopSkew, LoopState, StreamPlan, SweepWindows } from '../plan/plan.js';
+
+export interface BufferSpec {
+  /**
+   * `spill`: host memory of the run, which sweeps write and read in windows; `state`: a loop says where it
+   * lies.
+   */
+  readonly role: 'input' | 'output' | 'temporary' | 'spill' | 'state';
+  readonly byteLength: number;
+  /** Byte offset in the arena, for temporaries: a multiple of 64 on the CPU, of 256 on a GPU. */
+  readonly offset: number;
+  /**
+   * Whether only windows of it are ever on the device, brought in and out by sweeps. An input is then not
+   * copied as a whole, an output has no memory on the device and is wanted on the host, a temporary has slots
+   * only.
+   */
+  readonly windowed?: boolean | undefined;
+  /**
+   * Of an input of the CPU that is not in memory: whoever computes a block of a tape reads its elements then.
+   */
+  readonly readInBlocks?: boolean | undefined;
+  /** Of a windowed output that stays on its device: the bytes [first, last) that are there. */
+  readonly part?: readonly [first: number, last: number] | undefined;
+}
+
+/**
+ * An argument of a CUDA kernel: a buffer's address, the bytes of a scalar, or the number of the first block
+ * that runs (unsigned, 32 bits): that of a tile's range in a sweep, else 0; or how many steps of its loop it
+ * does (the same), or how many were done before (signed, 64 bits).
+ */
+export type LaunchArgument =
+  | { readonly buffer: number }
+  | { readonly bytes: Uint8Array }
+  | { readonly block: 'x' | 'y' }
+  | { readonly steps: true }
+  | { readonly done: true };
+
+export type StepSpec =
+  | RoutineSpec
+  | { readonly kind: 'tape'; readonly tape: TapeSpec; readonly buffers: readonly number[] }
+  | {
+      readonly kind: 'launch';
+      /** Position in `images`. */
+      readonly image: number;
+      readonly function: string;
+      /** No dimension is 0. */
+      readonly grid: readonly [number, number, number];
+      readonly block: readonly [number, number, number];
+      /** Dynamic shared memory. */
+      readonly sharedByteLength: number;
+      readonly args: readonly LaunchArgument[];
+    }
+  | {
+      readonly kind: 'matmul';
+      /** Code of the dtype (`dtypeCode`). */
+      readonly dtype: number;
+      readonly m: number;
+      readonly n: number;
+      readonly k: number;
+      readonly batch: number;
+      readonly a: MatrixOperand;
+      readonly b: MatrixOperand;
+      readonly c: MatrixOperand;
+      /** A temporary that it may use besides; without one, a product on the CPU takes memory of its own. */
+      readonly workspace?: number | undefined;
+    }
+  /** Sets a buffer's bytes to 0. */
+  | { readonly kind: 'zero'; readonly buffer: number }
+  /**
+   * One phase of a tape over ranges of its slots; partial results stay in the last buffer, its scratch
+   * memory.
+   */
+  | {
+      readonly kind: 'tapePhase';
+      readonly tape: TapeSpec;
+      readonly phase: number;
+      readonly buffers: readonly number[];
+    }
+  /** Combines the partial results of a phase and computes what rows hold after it. */
+  | {
+      readonly kind: 'tapeFinish';
+      readonly tape: TapeSpec;
+      readonly phase: number;
+      readonly buffers: readonly number[];
+    }
+  | LoopSpec
+  | SweepSpec;
+
+/** A routine of Weft's own on the CPU (`native/cpu/routines.h`), which knows what its numbers are. */
+export interface RoutineSpec {
+  readonly kind: 'routine';
+  readonly name: string;
+  readonly numbers: readonly number[];
+  readonly operands: readonly number[];
+  readonly results: readonly number[];
+  readonly workspace: number | undefined;
+}
+
+/** A matrix product. */
+export type ProductSpec = Extract<StepSpec, { kind: 'matmul' }>;
+
+/** Runs a body again and again; see `LoopStep` of `plan.ts`. */
+export interface LoopSpec {
+  readonly kind: 'loop';
+  readonly steps: number;
+  readonly condition: number;
+  readonly every: number;
+  readonly stepsAtOnce: number;
+  readonly states: readonly LoopState[];
+  /** Where sweeps are among them, states may lie in host memory. */
+  readonly body: readonly StepSpec[];
+  /**
+   * The kernels that decide on a GPU whether to go on, and the temporary of `LOOP_RECORD_BYTES` that it
+   * counts in; see `loop-check.ts`.
+   */
+  readonly check?:
+    | { readonly image: number; readonly begin: string; readonly goOn: string; readonly record: number }
+    | undefined;
+  /** On the CPU, of a body of one tape without reductions. */
+  readonly skew?: LoopSkew | undefined;
+}
+
+/** Numbers for each window in `SweepBuffer.windows`. */
+export const WINDOW_FIELDS = 6;
+/** Numbers for each range in `SweepStep.ranges`. */
+export const RANGE_FIELDS = 6;
+
+/** A buffer of which a sweep has windows on the device. */
+export type SweepBuffer = SweepWindows;
+
+/** A step of a sweep and what it runs for each tile. */
+export interface SweepStep {
+  readonly step: Exclude<StepSpec, SweepSpec>;
+  /**
+   * For each tile, six numbers: blocks [x0, x1) × [y0, y1) of a launch, tiles [x0, x1) of a tape, slots [y0,
+   * y1) of a tape's phase, rows [x0, x1), columns [y0, y1) and contracted indices [z0, z1) of a matrix
+   * product, which adds to its result where z0 > 0. Rows of a batch are counted on through all its matrices:
+   * of several, x0 and x1 are multiples of m. Nothing runs where x0 = x1. Of a loop, for each tile the
+   * numbers of every step of its body: the tile goes through all its runs.
+   */
+  readonly ranges: Float64Array;
+}
+
+/**
+ * Walks tiles in order: copies windows in, runs the body on its ranges, copies windows out; copies overlap
+ * other tiles' work.
+ */
+export interface SweepSpec {
+  readonly kind: 'sweep';
+  readonly tiles: number;
+  /**
+   * For each tile, the part that it belongs to: of those, a run does the ones that no other run with the same
+   * claims has.
+   */
+  readonly claims?: Float64Array | undefined;
+  readonly buffers: readonly SweepBuffer[];
+  readonly body: readonly SweepStep[];
+}
+
+export interface ProgramSpec {
+  /** `cpu` or `cuda:N`. */
+  readonly device: string;
+  readonly buffers: readonly BufferSpec[];
+  readonly arenaByteLength: number;
+  /** The most pinned memory for copies of each kind; without it, as much as is of use. */
+  readonly copyByteLength?: number | undefined;
+  /** The most memory of results that may be page-locked in all; without it, what the runtime finds right. */
+  readonly lockByteLength?: number | undefined;
+  /** Device code (cubin); `key` identifies it, so that a module is loaded once per device. */
+  readonly images: readonly { readonly key: string; readonly bytes: Uint8Array }[];
+  readonly steps: readonly StepSpec[];
+  /** Where a GPU runs each step, if not one after the other. */
+  readonly streams?: StreamPlan | undefined;
+  /**
+   * Launches, products and zeroed buffers in a row that a GPU repeats as one CUDA graph; ascending. With
+   * `streams`, graphs of all steps have them as branches; another is in one stream, only its first step waits
+   * for others, and only its last is waited for.
+   */
+  readonly graphs?: readonly { readonly first: number; readonly count: number }[];
+}
+
+/** Opaque; freed by the collector. */
+export interface NativeProgram {
+  readonly __program: unique symbol;
+}

@@ -1,0 +1,40 @@
+/** Makes the nodes that read elements elsewhere, without arithmetic: views and gathers. */
+import { currentSite } from '../host/site.js';
+import { depthOf } from './depth.js';
+import type { Expr, IndexMode, Shape, View } from './expr.js';
+import { sameShape } from './shape.js';
+
+/** A view whose shape and parameters the caller has worked out. */
+export function view(x: Expr, view: View, shape: Shape): Expr {
+  const inputs = [x];
+  return {
+    kind: 'view',
+    view,
+    dtype: x.dtype,
+    shape,
+    inputs,
+    site: currentSite(),
+    depth: depthOf(inputs),
+    weak: x.weak,
+  };
+}
+
+/** The view of an array in a shape of the same size. */
+export const RESHAPE: View = Object.freeze({ type: 'reshape' });
+const BROADCAST: View = Object.freeze({ type: 'broadcast' });
+
+/** The same elements in another shape of the same size. */
+export const reshape = (x: Expr, shape: Shape): Expr =>
+  sameShape(x.shape, shape) ? x : view(x, RESHAPE, shape);
+
+/** Broadcasts to a shape that `x` is known to broadcast to. */
+export const broadcast = (x: Expr, shape: Shape): Expr =>
+  sameShape(x.shape, shape) ? x : view(x, BROADCAST, shape);
+
+/** The elements at int64 indices along an axis with elements; the caller has worked out the shape. */
+export function gather(x: Expr, index: Expr, axis: number, mode: IndexMode, shape: Shape): Expr {
+  const inputs = [x, index];
+  const { dtype } = x;
+  const made = { dtype, shape, inputs, site: currentSite(), depth: depthOf(inputs), weak: x.weak };
+  return { kind: 'gather', axis, mode, ...made };
+}
