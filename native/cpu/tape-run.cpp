@@ -1,5 +1,5 @@
-// Runs a tape: tiles of the parallel axes are distributed to the threads; each walks its blocks and interprets
-// the sections.
+// Runs a tape: tiles of the parallel axes are distributed to the threads; each walks its blocks and
+// interprets the sections.
 //
 // Where there are too few tiles for the threads, the reduced axes' slots are distributed as well, one phase
 // at a time. The partial results of slots are always combined in slot order, so the bits do not depend on

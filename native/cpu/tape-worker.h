@@ -1,7 +1,7 @@
 // One thread's interpreter of a tape: walks the blocks of a tile and runs the sections on them.
 //
-// tape-run.cpp and tape-slots.cpp distribute the tiles and slots; tape-memory.* moves data between buffers and
-// blocks, tape-chain.* runs chains.
+// tape-run.cpp and tape-slots.cpp distribute the tiles and slots; tape-memory.* moves data between buffers
+// and blocks, tape-chain.* runs chains.
 #pragma once
 #include <optional>
 #include <vector>
