@@ -32,7 +32,7 @@ __device__ __forceinline__ float weft_exp_about(float x, float p, float power) {
 }
 
 /* e raised to x as a term of a sum, which has a near form of fewer steps than expf: within 2.5 units in the last place while
-   |x| is below 20, and within 5 farther out, where the rounding of ln 2 is seen. What may be subnormal is computed 2^24 times
+   |x| is below 20, and within 5 farther out, where the rounding of ln 2 is seen. Powers that may be subnormal are computed 2^24 times
    as large; an x whose power is infinite gives way to one that leaves more than 0, or the end were NaN. */
 __device__ __forceinline__ float weft_term_exp(float x) {
   const float c = weft_maximum(x >= 88.72283935546875f ? 88.72285461425781f : x, -110.0f);
