@@ -182,7 +182,7 @@ struct Deviations {
   static void run(Leaf& leaf, const Source<In>& from, int64_t count) {
     for (int64_t k = 0; k < count; k++) take(leaf, parts(from.x + k * from.stride), kChunk);
   }
-  // As run and close of a leaf and its merges with others as long, whose counts are known.
+  // As run and close of a leaf of all its steps, and its merges.
   static void runWhole(const Source<In>& from, Node* levels, int64_t stride, int64_t leaves) {
     constexpr int kGroup = 4;
     for (int l = 0; l < kChunk; l += kGroup * kLanes<T>) {
@@ -204,17 +204,18 @@ struct Deviations {
           squares[v] += difference * difference;
         }
       }
-      T n = kLeafSteps;
-      Vector<T> all[kGroup], undefined{};
+      const T steps = kLeafSteps;
+      Vector<T> n[kGroup], all[kGroup], undefined{};
 #pragma GCC unroll 4
       for (int v = 0; v < kGroup; v++) {
         all[v] = squares[v];
         undefined += all[v] - all[v];
         // In this order, since the square of the sum may overflow where the squares do not.
-        squares[v] -= sum[v] * (1 / n) * sum[v];
+        squares[v] -= sum[v] * (1 / steps) * sum[v];
         squares[v] = squares[v] < 0 ? Vector<T>{} : squares[v];
         // The mean from here on.
-        sum[v] = shift[v] + sum[v] * (1 / n);
+        sum[v] = shift[v] + sum[v] * (1 / steps);
+        n[v] = Vector<T>{} + steps;
       }
       if (!isZero(undefined)) {
         for (int v = 0; v < kGroup; v++) settle(from, l + v * kLanes<T>, all[v], squares[v], sum[v]);
@@ -226,11 +227,14 @@ struct Deviations {
           const int at = l + v * kLanes<T>;
           const Vector<T> mean = loadVector(level->mean[0] + at);
           const Vector<T> apart = sum[v] - mean;
-          sum[v] = mean + apart * T(0.5);
-          squares[v] = loadVector(level->squares + at) + squares[v] + apart * apart * (n * T(0.5));
+          // Leaves that end with a row have fewer elements in some lanes.
+          const Vector<T> earlier = loadVector(level->n + at);
+          const Vector<T> share = n[v] / (earlier + n[v]);
+          sum[v] = mean + apart * share;
+          squares[v] = loadVector(level->squares + at) + squares[v] + apart * (earlier * share) * apart;
           sum[v] = squares[v] - squares[v] == 0 ? sum[v] : Vector<T>{};
+          n[v] += earlier;
         }
-        n *= 2;
         level += stride;
       }
 #pragma GCC unroll 4
@@ -238,7 +242,7 @@ struct Deviations {
         const int at = l + v * kLanes<T>;
         storeVector(level->mean[0] + at, sum[v]);
         storeVector(level->squares + at, squares[v]);
-        storeVector(level->n + at, Vector<T>{} + n);
+        storeVector(level->n + at, n[v]);
       }
     }
   }
