@@ -6,10 +6,12 @@
  * `node dist/bench/latency.js [--device cuda:0|cpu] [--count 1000]`. `gpu-workloads.ts` has the workloads
  * held to targets.
  */
+
 import { parseArgs } from 'node:util';
 import { exprOf } from '../src/api/lazy.js';
 import { createProgram, type NativeProgram, type RunTimeline, run } from '../src/exec/native/native.js';
 import { programOf } from '../src/exec/run/program.js';
+import { deviceNamed } from '../src/exec/targets/device.js';
 import { type Canonical, canonicalize } from '../src/fusion/passes/canonicalize.js';
 import type { DeviceBuffer } from '../src/graph/expr.js';
 import { compile, type Lazy, lazy, persist, synchronize } from '../src/index.js';
@@ -122,7 +124,7 @@ const inputsOf = ({ sources }: Canonical, order: readonly number[]): (ArrayBuffe
 /** The native run alone, and its parts. */
 async function timeNative(name: string, canonical: Canonical): Promise<void> {
   const { plan, native } = await programOf(canonical, {
-    devices: [device],
+    devices: [deviceNamed(device)],
     isSharded: false,
     exact: false,
     budget: undefined,

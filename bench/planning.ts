@@ -9,7 +9,7 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { planPartition } from '../src/exec/plan/plan-graph.js';
-import { CPU_NEEDS } from '../src/exec/run/program-cpu.js';
+import { CPU_NEEDS } from '../src/exec/targets/cpu.js';
 import { partition } from '../src/fusion/partition/partition.js';
 import { canonicalize } from '../src/fusion/passes/canonicalize.js';
 import { runPasses } from '../src/fusion/passes/pipeline.js';

@@ -4,9 +4,8 @@
  * order or as they are completed.
  */
 import { setMaxListeners } from 'node:events';
-import { type DevicesOption, deviceNames } from '../exec/native/devices.js';
 import { type ComputeOptions, checkComputeOptions } from '../exec/run/compute-options.js';
-import { probed } from '../exec/run/evaluate.js';
+import { type DevicesOption, devicesFrom, probeForAll } from '../exec/targets/devices.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { formatValue } from '../graph/format.js';
 import { ArgumentError, DeviceLostError, expected, RangeArgumentError } from '../host/errors.js';
@@ -190,8 +189,9 @@ export class Batch implements AsyncIterable<BatchResult> {
     const abort = (): void => this.#stop.abort(signal!.reason);
     signal?.addEventListener('abort', abort, { once: true });
     try {
-      if (!(Array.isArray(devices) && devices.every((device) => device === 'cpu'))) await probed();
-      this.#pool = new JobPool(deviceNames(devices), concurrency);
+      await probeForAll(devices);
+      const names = devicesFrom(devices).map(({ name }) => name);
+      this.#pool = new JobPool(names, concurrency);
       const slots = this.#pool.slots;
       const results = new ResultQueue<BatchResult>(order, slots + (lookAhead ?? slots));
       const { signal: stopped } = this.#stop;

@@ -1,9 +1,9 @@
 /** `devices()`: the devices of this machine, their names and their memory. */
 
 import { cpus } from 'node:os';
-import { cudaProblem } from '../exec/native/devices.js';
 import { type CudaDeviceInfo, cudaInfo, hostMemory, openDevice } from '../exec/native/native.js';
-import { probed } from '../exec/run/evaluate.js';
+import { CPU, gpu } from '../exec/targets/device.js';
+import { probeFor, problemOf } from '../exec/targets/devices.js';
 import { refuseMore } from '../graph/arguments.js';
 import { DeviceError } from '../host/errors.js';
 import { calledAsync } from '../host/site.js';
@@ -38,7 +38,7 @@ export function devices(): Promise<readonly DeviceDescription[]>;
 export async function devices(...more: readonly unknown[]): Promise<readonly DeviceDescription[]> {
   return await calledAsync(devices, async () => {
     refuseMore('devices', 0, more, 'it tells of all devices');
-    await probed();
+    await probeFor(undefined);
     const gpus = cudaInfo().driver === null ? [] : cudaInfo().devices;
     return [describeCpu(), ...(await Promise.all(gpus.map(describeGpu)))];
   });
@@ -47,16 +47,16 @@ export async function devices(...more: readonly unknown[]): Promise<readonly Dev
 function describeCpu(): DeviceDescription {
   const name = cpus()[0]?.model.trim() ?? '';
   const { totalBytes, freeBytes } = hostMemory();
-  return { device: 'cpu', name, isUsable: true, problem: undefined, totalBytes, freeBytes };
+  return { device: CPU.name, name, isUsable: true, problem: undefined, totalBytes, freeBytes };
 }
 
 /** Of a device that failed when it was asked, the driver may know nothing. */
 async function describeGpu(info: Partial<CudaDeviceInfo>, ordinal: number): Promise<DeviceDescription> {
-  const device = `cuda:${ordinal}`;
+  const device = gpu(ordinal);
   const { name = '', totalBytes = 0 } = info;
-  const known = cudaProblem(ordinal);
-  const opened = known === undefined ? await open(device) : { problem: known, freeBytes: undefined };
-  return { device, name, isUsable: opened.problem === undefined, totalBytes, ...opened };
+  const known = problemOf(device);
+  const opened = known === undefined ? await open(device.name) : { problem: known, freeBytes: undefined };
+  return { device: device.name, name, isUsable: opened.problem === undefined, totalBytes, ...opened };
 }
 
 async function open(device: string): Promise<Pick<DeviceDescription, 'problem' | 'freeBytes'>> {

@@ -3,9 +3,10 @@
  * the process.
  */
 
-import { usableDevice } from '../exec/native/devices.js';
 import { limitDeviceMemory, memory as reports, trim as trimOpened } from '../exec/native/native.js';
 import { processLimitOf } from '../exec/run/process-limit.js';
+import { deviceNamed } from '../exec/targets/device.js';
+import { usableDevice } from '../exec/targets/devices.js';
 import { refuseMore } from '../graph/arguments.js';
 import { parseSize } from '../host/parse-size.js';
 import { calledAsync } from '../host/site.js';
@@ -43,7 +44,7 @@ export function memory(...more: readonly unknown[]): readonly MemoryUse[] {
   return bounded(memory, () => {
     refuseMore('memory', 0, more, "it tells of all devices: memory().find(({ device }) => device === 'cpu')");
     return reports().map(({ device, inUse, held, peak, staging }) => {
-      const limit = processLimitOf(device);
+      const limit = processLimitOf(deviceNamed(device));
       const use = { device, inUse, held, peak, pinned: staging };
       return limit === undefined ? use : { ...use, limit };
     });
@@ -61,7 +62,7 @@ export function trim(device?: string): Promise<void>;
 export async function trim(device?: string, ...more: readonly unknown[]): Promise<void> {
   await calledAsync(trim, async () => {
     refuseMore('trim', 1, [device, ...more]);
-    await trimOpened(device === undefined ? undefined : usableDevice('trim', device));
+    await trimOpened(device === undefined ? undefined : usableDevice('trim', device).name);
   });
 }
 
@@ -86,7 +87,7 @@ export async function limitMemory(
   await calledAsync(limitMemory, async () => {
     refuseMore('limitMemory', 2, [size, device, ...more]);
     const bytes = size === null ? Number.POSITIVE_INFINITY : parseSize('limitMemory', size);
-    const name = device === undefined ? undefined : usableDevice('limitMemory', device);
+    const name = device === undefined ? undefined : usableDevice('limitMemory', device).name;
     limitDeviceMemory(name, bytes);
     const isOver = memory().some(({ held, limit }) => limit !== undefined && held > limit);
     if (isOver) await trimOpened(name);

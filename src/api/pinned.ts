@@ -3,10 +3,10 @@
  * of the bus, while ordinary arrays are copied through pinned memory of the runtime's first.
  */
 
-import { chooseDevice, deviceName } from '../exec/native/devices.js';
 import { checkHostArray, MOST_EXTERNAL_BYTES, typedArrayOver } from '../exec/native/host-memory.js';
 import { allocatePinned } from '../exec/native/native.js';
-import { probed } from '../exec/run/evaluate.js';
+import { deviceFrom } from '../exec/targets/device.js';
+import { chooseDevice, probeFor } from '../exec/targets/devices.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import { sizeOfShape } from '../graph/graph.js';
@@ -62,22 +62,22 @@ export async function pinned<D extends DType = 'float32'>(
     const { device } = options;
     const sizes = checkShape('pinned', shape);
     const held = dtypeOf('pinned', dtype) ?? 'float32';
-    if (device !== undefined && deviceName(device) === 'cpu') {
+    if (device !== undefined && deviceFrom('compute', device).isHost) {
       const hint = 'without a device, it is ordinary memory where there is no GPU';
       throw new ArgumentError(expected('pinned', 'a GPU', "device 'cpu'", hint));
     }
-    await probed(); // libraries are loaded off this thread
-    const { name } = chooseDevice(device, new Set());
+    await probeFor(device); // libraries are loaded off this thread
+    const chosen = chooseDevice(device, new Set()).device;
     const byteLength = sizeOfShape(sizes) * byteLengthOf(held);
     checkHostArray('pinned', held, sizes, 'several smaller arrays');
     const arrayOver = (memory: ArrayBuffer, isPinned: boolean): PinnedArray<D> =>
       Object.assign(new NDArray(typedArrayOver(memory, held), sizes, held) as PinnedArray<D>, { isPinned });
-    if (name === 'cpu') return arrayOver(ordinaryMemory(byteLength), false);
+    if (chosen.isHost) return arrayOver(ordinaryMemory(byteLength), false);
     if (byteLength > MOST_EXTERNAL_BYTES) {
       const most = `at most ${MOST_EXTERNAL_BYTES} bytes, as many as this Node.js takes from outside its engine`;
       throw new MemoryError(expected('pinned', most, `${byteLength}`, 'Node.js 22 takes more'));
     }
-    return arrayOver(await allocatePinned(name, byteLength), true);
+    return arrayOver(await allocatePinned(chosen.name, byteLength), true);
   });
 }
 

@@ -3,8 +3,8 @@
  * there.
  */
 
-import { deviceName } from '../exec/native/devices.js';
 import { placeholderOf } from '../exec/run/placeholder.js';
+import { deviceFrom } from '../exec/targets/device.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { checkShape, type ShapeArgument } from '../graph/shape.js';
 import { called } from '../host/site.js';
@@ -42,7 +42,7 @@ export function placeholder(
     refuseMore('placeholder', 3, [shape, dtype, options, ...more]);
     checkOptions('placeholder', options, ['device']);
     const sizes = checkShape('placeholder', shape);
-    const device = options?.device === undefined ? undefined : deviceName(options.device);
+    const device = options?.device === undefined ? undefined : deviceFrom('compute', options.device).name;
     return new Lazy(placeholderOf(dtypeOf('placeholder', dtype) ?? 'float64', sizes, device));
   });
 }

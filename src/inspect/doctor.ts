@@ -7,7 +7,6 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chooseDevice, cudaProblem } from '../exec/native/devices.js';
 import {
   type CpuInfo,
   type CudaDeviceInfo,
@@ -19,6 +18,8 @@ import {
 import { howToBuild } from '../exec/native/native-addon.js';
 import { hasConditionalNodes } from '../exec/plan/loop-records.js';
 import { ImageFolder } from '../exec/run/image-folder.js';
+import { gpu } from '../exec/targets/device.js';
+import { chooseDevice, problemOf } from '../exec/targets/devices.js';
 import { formatBytes } from '../graph/format.js';
 import { config } from '../host/config.js';
 import { NativeError } from '../host/errors.js';
@@ -103,7 +104,8 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 /** The device of a compute that names none. One that was set and cannot be used is a finding. */
 function defaultDevice(findings: Finding[]): DoctorReport['device'] {
   try {
-    return chooseDevice(undefined, new Set());
+    const { device, reason } = chooseDevice(undefined, new Set());
+    return { name: device.name, reason };
   } catch (error) {
     findings.push({
       area: 'runtime',
@@ -195,7 +197,7 @@ const blas = ({ blas: library }: CpuInfo): Finding => ({
 // ---------------------------------------------------------------- GPUs
 
 async function examineGpu(info: CudaInfo): Promise<Finding[]> {
-  const devices = await Promise.all(info.devices.map((device, ordinal) => gpu(device, ordinal)));
+  const devices = await Promise.all(info.devices.map((device, ordinal) => describeGpu(device, ordinal)));
   const conditions = info.devices.length === 0 ? [] : [await loopConditions(info)];
   return [driver(info), ...devices, nvrtc(info), cublas(info), ...conditions];
 }
@@ -269,9 +271,9 @@ function driver({ driver: found, devices, tried }: CudaInfo): Finding {
   return { ...about, status: 'found', value };
 }
 
-async function gpu(info: CudaDeviceInfo, ordinal: number): Promise<Finding> {
+async function describeGpu(info: CudaDeviceInfo, ordinal: number): Promise<Finding> {
   const about = { area: 'gpu', name: info.device } as const;
-  const problem = cudaProblem(ordinal) ?? (await tryDevice(info.device));
+  const problem = problemOf(gpu(ordinal)) ?? (await tryDevice(info.device));
   if (info.error !== undefined) return { ...about, status: 'broken', value: info.error };
   const text = `${info.name}, compute capability ${info.computeCapability.join('.')}, ${formatBytes(info.totalBytes)}, ${info.multiprocessorCount} multiprocessors`;
   return problem === undefined

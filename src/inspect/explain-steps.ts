@@ -7,7 +7,8 @@ import type { KernelStep, LoopStep, PhaseStep, Plan, Step, SweepStep } from '../
 import { countOf } from '../exec/plan/print-plan.js';
 import { buffersOf } from '../exec/plan/step-buffers.js';
 import type { Planned } from '../exec/run/program.js';
-import { cudaOf, limitsOf } from '../exec/run/program-cuda.js';
+import type { Device } from '../exec/targets/device.js';
+import { targetOf } from '../exec/targets/table.js';
 import { printKernel } from '../fusion/kernel/print.js';
 import { trafficOf } from '../fusion/kernel/traffic.js';
 import { type Graph, nodeOf } from '../graph/graph.js';
@@ -19,7 +20,7 @@ type StepData = Omit<ExplainedStep, 'lines'>;
 type BodyStep = Exclude<Step, SweepStep>;
 
 /** The steps in order, those inside sweeps and loops too. */
-export function explainSteps(planned: Planned, device: string, lines: Lines): ExplainedStep[] {
+export function explainSteps(planned: Planned, device: Device, lines: Lines): ExplainedStep[] {
   let sweeps = 0;
   let loops = 0;
   const explainIn = (graph: Graph, step: Step): ExplainedStep[] => {
@@ -63,7 +64,7 @@ function namesOfStates({ states }: LoopStep, { buffers }: Plan): ReadonlyMap<str
 }
 
 /** Of a kernel in phases, the first phase stands for all: it has the others' text and traffic. */
-function explainStep(step: Exclude<BodyStep, LoopStep>, { plan }: Planned, device: string): StepData[] {
+function explainStep(step: Exclude<BodyStep, LoopStep>, { plan }: Planned, device: Device): StepData[] {
   if (step.kind === 'finish' || (step.kind === 'phase' && step.phase > 0)) return [];
   return [step.kind === 'call' ? explainCall(step, plan, device) : explainKernel(step, plan, device)];
 }
@@ -71,7 +72,7 @@ function explainStep(step: Exclude<BodyStep, LoopStep>, { plan }: Planned, devic
 const labelsOf = (plan: Plan, buffers: readonly number[]): string[] =>
   buffers.map((b) => plan.buffers[b]!.label);
 
-function explainKernel(step: KernelStep | PhaseStep, plan: Plan, device: string): StepData {
+function explainKernel(step: KernelStep | PhaseStep, plan: Plan, device: Device): StepData {
   const { kernel } = step;
   const ofRole = (role: 'input' | 'output'): string[] =>
     labelsOf(
@@ -87,10 +88,11 @@ function explainKernel(step: KernelStep | PhaseStep, plan: Plan, device: string)
     writes: ofRole('output'),
     text: printKernel(kernel),
   };
-  return device === 'cpu' ? data : { ...data, source: cudaOf(kernel, limitsOf(device)).source };
+  const { sourceOf } = targetOf(device);
+  return sourceOf === undefined ? data : { ...data, source: sourceOf(kernel, device) };
 }
 
-function explainCall(step: CallStep, plan: Plan, device: string): StepData {
+function explainCall(step: CallStep, plan: Plan, device: Device): StepData {
   const { reads, writes } = buffersOf(step);
   return {
     kind: step.kind,
@@ -98,6 +100,6 @@ function explainCall(step: CallStep, plan: Plan, device: string): StepData {
     nodes: step.nodes,
     reads: labelsOf(plan, reads),
     writes: labelsOf(plan, writes),
-    ...callRow(step).explain(step, device),
+    ...callRow(step).explain(step, device.kind),
   };
 }

@@ -9,13 +9,13 @@
 import type { Place } from '../exec/plan/plan-graph.js';
 import { printStream } from '../exec/plan/print-plan.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
+import { computeTargetOf } from '../exec/run/compute-target.js';
 import { devicesOf } from '../exec/run/evaluate.js';
 import { planParts } from '../exec/run/plan-segments.js';
 import { type Planned, planGraph } from '../exec/run/program.js';
-import { graphSizes } from '../exec/run/program-cuda.js';
-import { targetOf } from '../exec/run/target.js';
 import { planSharded } from '../exec/shards/plan-shards.js';
 import { printShardedPlan, type ShardedPlan } from '../exec/shards/sharded-plan.js';
+import { targetOf } from '../exec/targets/table.js';
 import type { FusedStep, Partition } from '../fusion/partition/partition.js';
 import { canonicalize } from '../fusion/passes/canonicalize.js';
 import { Origins } from '../fusion/passes/origins.js';
@@ -143,11 +143,11 @@ export function explainExprs(
 ): Explanation {
   const canonical = canonicalize(exprs);
   const chosen = devicesOf(canonical, options);
-  const { names, reason, isSharded } = chosen;
-  const device = names[0]!;
+  const { devices, reason, isSharded } = chosen;
+  const device = devices[0]!;
   const passes: PassTrace[] = [];
   const origins = new Origins();
-  const target = targetOf(chosen, options, place);
+  const target = computeTargetOf(chosen, options, place);
   const { exact, budget, hostBudget } = target;
   const planned = planGraph(canonical, device, {
     exact,
@@ -162,7 +162,7 @@ export function explainExprs(
   const parts = planParts(canonical, device, target);
   const steps = explainSteps(planned, device, new Lines(canonical, origins));
   return new Explanation({
-    device: names.join(','),
+    device: devices.map(({ name }) => name).join(','),
     deviceReason: reason,
     parts: parts.count,
     graph: printGraph(canonical.graph),
@@ -180,7 +180,7 @@ export function explainExprs(
         ? [parts.peakBytes, plan.peakBytes + parts.waitingBytes]
         : peaksOf(sharded, parts)),
     ),
-    graphs: device === 'cpu' || isSharded ? [] : graphSizes(plan, device),
+    graphs: isSharded ? [] : targetOf(device).graphSizes(plan, device),
     sharding: sharded === undefined ? '' : printShardedPlan(sharded),
     reassociated: passes.some((pass) => pass.rounds && pass.added.length > 0),
   });

@@ -7,10 +7,10 @@ import { type Plan, type Step, stepName, sweepsOf as sweepsIn } from '../exec/pl
 import type { Place } from '../exec/plan/plan-graph.js';
 import { printPlan } from '../exec/plan/print-plan.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
+import { computeTargetOf } from '../exec/run/compute-target.js';
 import { devicesOf } from '../exec/run/evaluate.js';
 import { type PartsPlan, planParts } from '../exec/run/plan-segments.js';
 import { planGraph } from '../exec/run/program.js';
-import { targetOf } from '../exec/run/target.js';
 import { planSharded } from '../exec/shards/plan-shards.js';
 import {
   distinctRunsOf,
@@ -103,7 +103,7 @@ function withAhead(plan: PlanSummary, ahead: PlanSummary): PlanSummary {
 }
 
 function summarizeGraph(canonical: Canonical, options: ComputeOptions, place: Place): PlanSummary {
-  const target = targetOf(devicesOf(canonical, options), options, place);
+  const target = computeTargetOf(devicesOf(canonical, options), options, place);
   const device = target.devices[0]!;
   const parts = planParts(canonical, device, target);
   if (target.isSharded) return summarizeSharded(planSharded(canonical, target), parts);
@@ -111,11 +111,11 @@ function summarizeGraph(canonical: Canonical, options: ComputeOptions, place: Pl
   const { plan } = planGraph(canonical, device, { exact, budget, hostBudget, place });
   const peakBytes = Math.max(parts.peakBytes, plan.peakBytes + parts.waitingBytes);
   return {
-    device,
+    device: device.name,
     parts: parts.count,
     peakBytes,
     hostPeakBytes: Math.max(parts.hostPeakBytes, plan.hostPeakBytes + parts.hostWaitingBytes),
-    devices: [{ device, peakBytes }],
+    devices: [{ device: device.name, peakBytes }],
     phases: [],
     sweeps: sweepsOf(plan),
     toString: () => printPlan(plan),

@@ -2,6 +2,7 @@
  * Timelines as pictures: rows are streams and groups of threads, colours are kinds of work, an axis in
  * milliseconds above, the memory that devices hold below, a legend at the end. Called by `Timeline`.
  */
+import { deviceNamed } from '../exec/targets/device.js';
 import { formatBytes } from '../graph/format.js';
 import { devicesOf, rowsOf } from './chrome-trace.js';
 import type { SpanKind, TimelineData, TimelineSpan } from './timeline-data.js';
@@ -76,7 +77,7 @@ function rowsToDraw(timeline: TimelineData, withHost: boolean): Row[] {
     const names = rowsOf(timeline.spans, device);
     if (device !== 'host') {
       return names.map((name) => ({
-        label: device === 'cpu' ? 'cpu' : `${device} ${name}`,
+        label: deviceNamed(device).isHost ? device : `${device} ${name}`,
         spans: own.filter(({ row }) => row === name),
       }));
     }

@@ -13,7 +13,7 @@ import {
 } from '../../src/codegen/cuda/cuda.js';
 import { LOOP_CHECK } from '../../src/codegen/cuda/loop-check.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
-import { cudaOf } from '../../src/exec/run/program-cuda.js';
+import { cudaOf } from '../../src/exec/targets/program-cuda.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { DTYPES } from '../../src/graph/dtype.js';
 import type { OpName } from '../../src/graph/ops.js';

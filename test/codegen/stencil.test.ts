@@ -3,6 +3,7 @@
  * golden file), and that all of them compile with the real NVRTC. What they compute is in the conformance
  * suite's programs, on the simulator.
  */
+
 import { describe, expect, it } from 'vitest';
 import { diffusion } from '../../bench/expressions.js';
 import { CUDA_OPTIONS, cudaKernel, printSchedule } from '../../src/codegen/cuda/cuda.js';
@@ -10,6 +11,7 @@ import { cudaWorks } from '../../src/codegen/cuts/cuda-work.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
 import type { LoopStep } from '../../src/exec/plan/plan.js';
 import { planGraph } from '../../src/exec/run/program.js';
+import { gpu } from '../../src/exec/targets/device.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import type { DType } from '../../src/graph/dtype.js';
@@ -19,7 +21,7 @@ const field = (rows: number, columns: number, dtype: DType = 'float32'): Lazy =>
   lazy(new Float32Array(rows * columns), { shape: [rows, columns] }).astype(dtype);
 
 function loopOf(x: Lazy): LoopStep {
-  const { plan } = planGraph(canonicalize([x.expr]), 'cuda:0', {});
+  const { plan } = planGraph(canonicalize([x.expr]), gpu(0), {});
   return plan.steps.find((step) => step.kind === 'loop')!;
 }
 

@@ -4,8 +4,10 @@
  * run test:budgets -- --device cpu --jobs 200 --from 0`. Devices are `cpu`, `cuda` and `simulated`. Exits
  * with 1 where something is wrong.
  */
+
 import { parseArgs } from 'node:util';
 import { planGraph } from '../../src/exec/run/program.js';
+import { deviceNamed } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { SIM_ENVIRONMENT } from '../sim/environment.js';
 import { arenaBound, MOST_OVER_BOUND } from '../support/arena-bound.js';
@@ -27,7 +29,7 @@ for (let k = Number(values.from); k < Number(values.jobs); k++) {
   const { reports, wrong: broken } = await checkBudgets(job, device, meter);
   const wrong = [...broken];
   console.log(`${k} ${job.name}`);
-  const { plan } = planGraph(canonicalize(job.results.map(({ expr }) => expr)), device, {});
+  const { plan } = planGraph(canonicalize(job.results.map(({ expr }) => expr)), deviceNamed(device), {});
   const bound = arenaBound(plan);
   console.log(`  arena ${plan.arenaByteLength}, ${bound} at a time`);
   // Steps of several streams share no memory.

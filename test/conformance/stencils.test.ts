@@ -5,9 +5,11 @@
  *
  * WEFT_STENCIL_RUNS sets how many are tried; a failure prints the seed and the smallest case found.
  */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planGraph } from '../../src/exec/run/program.js';
+import { gpu } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import type { DType } from '../../src/graph/dtype.js';
 import { arange, iterate, type Lazy } from '../../src/index.js';
@@ -101,7 +103,7 @@ const seed = 20_261_121;
 describe('the random stencils', () => {
   it('are mostly done several steps at once on a GPU, by either schedule', () => {
     const kinds = fc.sample(stencil, { numRuns: 200, seed }).map((given) => {
-      const { plan } = planGraph(canonicalize(build(given).map((x) => x.expr)), 'cuda:0', {});
+      const { plan } = planGraph(canonicalize(build(given).map((x) => x.expr)), gpu(0), {});
       const loop = plan.steps.find((step) => step.kind === 'loop');
       return loop === undefined || loop.stepsAtOnce === 1
         ? 'single'

@@ -1,7 +1,9 @@
 /** What budgets and limits are shares of. */
+
 import { afterEach, expect, it, vi } from 'vitest';
 import { addon } from '../../src/exec/native/native-addon.js';
 import { budgetsOf, totalBytesOf } from '../../src/exec/run/budgets.js';
+import { CPU } from '../../src/exec/targets/device.js';
 import { lazy, limitMemory } from '../../src/index.js';
 
 afterEach(async () => {
@@ -24,9 +26,9 @@ it('computes do not read the files of the system for the memory of the host', as
 });
 
 it('shares are of the memory of the machine', () => {
-  const total = totalBytesOf('cpu');
+  const total = totalBytesOf(CPU);
   expect(total).toBeGreaterThan(2 ** 27);
-  expect(budgetsOf({ memory: '50%', hostMemory: '25%' }, ['cpu'])).toEqual({
+  expect(budgetsOf({ memory: '50%', hostMemory: '25%' }, [CPU])).toEqual({
     budget: Math.floor(total / 2),
     hostBudget: Math.floor(total / 4),
   });

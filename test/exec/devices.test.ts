@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { chooseDevice, deviceName } from '../../src/exec/native/devices.js';
+import { CPU, deviceFrom, gpu } from '../../src/exec/targets/device.js';
+import { chooseDevice } from '../../src/exec/targets/devices.js';
 import { ArgumentError, DeviceError } from '../../src/host/errors.js';
+
+const deviceName = (text: unknown): string => deviceFrom('compute', text).name;
 
 describe('device names', () => {
   it('are completed: cuda is the first GPU', () => {
@@ -22,11 +25,11 @@ describe('device names', () => {
 
 describe('choosing a device', () => {
   it('takes the one that is named', () => {
-    expect(chooseDevice('cpu', new Set())).toEqual({ name: 'cpu', reason: 'named by the caller' });
+    expect(chooseDevice('cpu', new Set())).toEqual({ device: CPU, reason: 'named by the caller' });
   });
 
   it('takes the one that holds an input', () => {
-    expect(chooseDevice(undefined, new Set(['cuda:3'])).name).toBe('cuda:3');
+    expect(chooseDevice(undefined, new Set([gpu(3)])).device).toBe(gpu(3));
   });
 
   it('refuses a GPU that cannot be used, and never takes another device instead', () => {
@@ -34,7 +37,7 @@ describe('choosing a device', () => {
   });
 
   it('refuses inputs on several devices, or on another than the one named', () => {
-    expect(() => chooseDevice(undefined, new Set(['cpu', 'cuda:0']))).toThrow(DeviceError);
-    expect(() => chooseDevice('cpu', new Set(['cuda:0']))).toThrow(/an array on 'cuda:0'/);
+    expect(() => chooseDevice(undefined, new Set([CPU, gpu(0)]))).toThrow(DeviceError);
+    expect(() => chooseDevice('cpu', new Set([gpu(0)]))).toThrow(/an array on 'cuda:0'/);
   });
 });

@@ -2,6 +2,7 @@
  * The native side's inputs from files and pieces and outputs to files: malformed descriptions, failures,
  * nothing kept.
  */
+
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,6 +11,7 @@ import { cancel, createCancel, createProgram, memory, run } from '../../src/exec
 import type { FileInput, RunInput } from '../../src/exec/native/native-types.js';
 import type { StepSpec } from '../../src/exec/native/program-types.js';
 import { programOf } from '../../src/exec/run/program.js';
+import { CPU } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { ArgumentError, FileError, lazy } from '../../src/index.js';
 import { temporaryFolder } from '../support/files.js';
@@ -20,7 +22,7 @@ const COUNT = 1000;
 
 /** x + 1 of COUNT float32. */
 const { native } = await programOf(canonicalize([lazy(new Float32Array(COUNT)).add(1).expr]), {
-  devices: ['cpu'],
+  devices: [CPU],
   isSharded: false,
   exact: false,
   budget: undefined,

@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { printPlan } from '../../src/exec/plan/print-plan.js';
 import { type Place, planGraph } from '../../src/exec/run/program.js';
+import { CPU } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { iterate, type Lazy, placeholder, whileLoop } from '../../src/index.js';
 
@@ -51,7 +52,7 @@ const JOBS: Readonly<Record<string, Job>> = {
 describe('the plan for the CPU', () => {
   it.each(Object.entries(JOBS))('is written down for %s', async (name, { outputs, ...options }) => {
     const exprs = outputs().map(({ expr }) => expr);
-    const { plan } = planGraph(canonicalize(exprs), 'cpu', options);
+    const { plan } = planGraph(canonicalize(exprs), CPU, options);
     await expect(`${printPlan(plan)}\n`).toMatchFileSnapshot(
       `../golden/plans/cpu-${name.replace(/\W+/g, '-')}.txt`,
     );

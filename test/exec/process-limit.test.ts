@@ -2,8 +2,10 @@
  * Turns of computes under a limit of the process: one that is refused runs alone, once those under way have
  * ended.
  */
+
 import { describe, expect, it } from 'vitest';
 import { runLimited } from '../../src/exec/run/process-limit.js';
+import { gpu } from '../../src/exec/targets/device.js';
 import { MemoryError } from '../../src/host/errors.js';
 
 /** A piece of work that ends when it is told to. */
@@ -37,12 +39,12 @@ describe('computes under a limit of the process', () => {
       ReturnType<typeof work>,
     ];
     const results = [
-      runLimited(['one'], a.run, never),
-      runLimited(['one', 'two'], b.run, never),
-      runLimited(['two', 'one'], refuse, c.run),
+      runLimited([gpu(1)], a.run, never),
+      runLimited([gpu(1), gpu(2)], b.run, never),
+      runLimited([gpu(2), gpu(1)], refuse, c.run),
     ];
     await turn();
-    results.push(runLimited(['one'], d.run, never));
+    results.push(runLimited([gpu(1)], d.run, never));
     await turn();
     expect(log).toEqual(['a begins', 'b begins']);
     a.end();
@@ -59,10 +61,10 @@ describe('computes under a limit of the process', () => {
 
   it('are refused when they do not fit alone, and others go on', async () => {
     const log: string[] = [];
-    await expect(runLimited(['one'], refuse, refuse)).rejects.toThrow('no room');
-    await expect(runLimited(['one'], never, never)).rejects.toThrow('not to be called');
+    await expect(runLimited([gpu(1)], refuse, refuse)).rejects.toThrow('no room');
+    await expect(runLimited([gpu(1)], never, never)).rejects.toThrow('not to be called');
     const a = work(log, 'a');
     a.end();
-    expect(await runLimited(['one'], a.run, never)).toBe('a');
+    expect(await runLimited([gpu(1)], a.run, never)).toBe('a');
   });
 });

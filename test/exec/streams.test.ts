@@ -1,4 +1,5 @@
 /** Which stream each step runs in: order is kept with the fewest waits, and only where it pays. */
+
 import { describe, expect, it } from 'vitest';
 import type { MatmulStep } from '../../src/exec/calls/call.js';
 import { placeBeside } from '../../src/exec/plan/memory.js';
@@ -6,6 +7,7 @@ import type { Plan, Step } from '../../src/exec/plan/plan.js';
 import { buffersOf } from '../../src/exec/plan/step-buffers.js';
 import { dependencesOf, orderOf, streamsOf } from '../../src/exec/plan/streams.js';
 import { planGraph } from '../../src/exec/run/program.js';
+import { gpu } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { type Lazy, lazy, stack } from '../../src/index.js';
 import { generator } from '../support/random.js';
@@ -120,7 +122,7 @@ const chains = (size: number): Lazy => {
 };
 
 const planOf = (x: Lazy, budget?: number): Plan =>
-  planGraph(canonicalize([x.expr]), 'cuda:0', { exact: false, budget }).plan;
+  planGraph(canonicalize([x.expr]), gpu(0), { exact: false, budget }).plan;
 
 describe('a plan in streams', () => {
   const plan = planOf(chains(512));

@@ -2,13 +2,15 @@
  * Loops on the CPU whose steps follow one another through the tiles of their body: the bits are those of the
  * same program step by step, for any number of threads.
  */
+
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { planTape } from '../../src/codegen/cpu/tape.js';
 import { loopsOf } from '../../src/codegen/cpu/tape-layout.js';
 import { skewOf } from '../../src/codegen/cpu/tape-skew.js';
 import { createProgram, type ProgramSpec, type StepSpec } from '../../src/exec/native/native.js';
 import { planGraph } from '../../src/exec/run/program.js';
-import { cpuProgram } from '../../src/exec/run/program-cpu.js';
+import { CPU } from '../../src/exec/targets/device.js';
+import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { ArgumentError } from '../../src/host/errors.js';
@@ -67,7 +69,7 @@ function planOf({ shape, body, dtype = 'float32', steps = 21, every }: Job) {
   const typed = dtype === 'float32' ? data : (dtype === 'float64' ? Float64Array : Int32Array).from(data);
   const start = lazy(typed, { shape });
   const result = every === undefined ? iterate(steps, start, body) : iterate(steps, start, body, { every });
-  const { plan } = planGraph(canonicalize([result.expr]), 'cpu', {});
+  const { plan } = planGraph(canonicalize([result.expr]), CPU, {});
   return { plan, typed };
 }
 
@@ -127,7 +129,7 @@ describe('steps that follow one another', () => {
       x!.mul(0.5).add(i!.astype('float64')).add(arange(columns)),
       i!.add(1n),
     ]);
-    const { plan } = planGraph(canonicalize([sum!.expr]), 'cpu', {});
+    const { plan } = planGraph(canonicalize([sum!.expr]), CPU, {});
     expect(plan.steps.flatMap((step) => (step.kind === 'loop' ? [step.skew?.counters.length] : []))).toEqual([
       1,
     ]);

@@ -2,8 +2,10 @@
  * How much workspace a product on a GPU is planned with: no more than it is faster with, from its sizes
  * alone.
  */
+
 import { describe, expect, it } from 'vitest';
 import { planGraph } from '../../src/exec/run/program.js';
+import { gpu } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { lazy } from '../../src/index.js';
 
@@ -15,7 +17,7 @@ function workspaceOf(dtype: keyof typeof ARRAYS, m: number, k: number, n: number
   const matrix = (rows: number, columns: number) =>
     lazy(new ARRAYS[dtype](rows * columns)).reshape([rows, columns]);
   const product = matrix(m, k).matmul(matrix(k, n));
-  const { plan } = planGraph(canonicalize([product.expr]), 'cuda:0', { exact: false });
+  const { plan } = planGraph(canonicalize([product.expr]), gpu(0), { exact: false });
   const workspaces = plan.steps.flatMap((step) => (step.kind === 'call' ? [step.workspace!] : []));
   expect(workspaces).toHaveLength(1);
   return plan.buffers[workspaces[0]!]!.byteLength;

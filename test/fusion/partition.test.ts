@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { CUDA_TARGET } from '../../src/exec/targets/cuda.js';
 import { bufferName } from '../../src/fusion/partition/buffer-key.js';
 import type { FusedStep } from '../../src/fusion/partition/partition.js';
 import type { Expr } from '../../src/graph/expr.js';
@@ -214,7 +215,8 @@ describe('partition', () => {
   });
 
   it('does long products of what is in another order, or computed, in a kernel on a GPU alone', () => {
-    const on = (gpu: boolean, x: Expr): string[] => namesOf(partitionOf([x], { gpu }).steps);
+    const on = (gpu: boolean, x: Expr): string[] =>
+      namesOf(partitionOf([x], gpu ? { passes: CUDA_TARGET.passes } : {}).steps);
     const labels = [
       [0, 1, 2, 3],
       [3, 1, 4, 0],

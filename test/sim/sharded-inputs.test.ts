@@ -1,7 +1,9 @@
 /** Inputs of the host that several phases read: devices keep their shares where they have room, with the same bits. */
+
 import { afterEach, describe, expect, it } from 'vitest';
 import { planSharded } from '../../src/exec/shards/plan-shards.js';
 import type { ShardedPlan } from '../../src/exec/shards/sharded-plan.js';
+import { gpu } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { compute, type Lazy, lazy, type NDArray } from '../../src/index.js';
 import { setDevices, setSchedule, show, takeProblems } from './simulator.js';
@@ -19,9 +21,9 @@ const WORKS: Readonly<Record<string, readonly Lazy[]>> = {
 };
 
 const planOf = (work: readonly Lazy[], devices: number, budget?: number): ShardedPlan => {
-  const names = Array.from({ length: devices }, (_, k) => `cuda:${k}`);
+  const gpus = Array.from({ length: devices }, (_, k) => gpu(k));
   const bounds = { budget, hostBudget: undefined };
-  const target = { devices: names, isSharded: true, exact: false, ...bounds, place: 'host' } as const;
+  const target = { devices: gpus, isSharded: true, exact: false, ...bounds, place: 'host' } as const;
   return planSharded(canonicalize(work.map(({ expr }) => expr)), target);
 };
 

@@ -5,6 +5,7 @@
 import type { CallNode } from '../../fusion/partition/task-graph.js';
 import type { ArrayType } from '../../graph/routines.js';
 import type { LaunchArgument, StepSpec } from '../native/program-types.js';
+import type { TargetKind } from '../targets/device.js';
 import type { BytePitches, Cut } from '../tiles/sweep-cuts.js';
 import type { NoFit, SizedSweep, SlotRules } from '../tiles/sweep-slots.js';
 import type { SweptTask } from '../tiles/sweep-windows.js';
@@ -68,7 +69,7 @@ export interface CallRow<Step extends CallStep> {
   readonly keyOf: (step: Step) => string;
   /** Whether it has nothing to compute. */
   readonly isEmpty: (step: Step) => boolean;
-  readonly workspace: Readonly<Record<'cpu' | 'cuda', (step: Step) => WorkspaceNeed>>;
+  readonly workspace: Readonly<Record<TargetKind, (step: Step) => WorkspaceNeed>>;
   /** On a GPU of so many multiprocessors. */
   readonly costOf: (step: Step, multiprocessors: number) => StepCost;
   /** The ways to run it in parts, best first; none: it runs as a whole. */
@@ -89,5 +90,5 @@ export interface CallRow<Step extends CallStep> {
   readonly kernels?: (step: Step) => CallKernels;
   /** One line, without its buffers. */
   readonly print: (step: Step) => string;
-  readonly explain: (step: Step, device: string) => CallText;
+  readonly explain: (step: Step, kind: TargetKind) => CallText;
 }

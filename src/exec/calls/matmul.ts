@@ -9,6 +9,7 @@ import { InternalError } from '../../host/errors.js';
 import { cpuInfo, productWorkspace } from '../native/native.js';
 import type { ProductSpec } from '../native/program-types.js';
 import { aligned } from '../plan/memory.js';
+import type { TargetKind } from '../targets/device.js';
 import type { MatmulStep, MatrixOperand, WorkspaceNeed } from './call.js';
 import type { CallForm, CallRow, CallText, PlacedOperand } from './call-row.js';
 import { productCost } from './matmul-cost.js';
@@ -88,13 +89,18 @@ function cublasWorkspace({ dtype, m, n, k, batch }: MatmulStep): WorkspaceNeed {
   return { most, least: LEAST_WORKSPACE };
 }
 
-function explain({ batch, m, n, k, dtype }: MatmulStep, device: string): CallText {
+/** The rest of its sentence: in which order the terms are summed. */
+const SUMMED: Readonly<Record<TargetKind, (dtype: DType) => string>> = {
+  cpu: computedBy,
+  cuda: () => "; the order of sums is the library's",
+};
+
+function explain({ batch, m, n, k, dtype }: MatmulStep, kind: TargetKind): CallText {
   const element = byteLengthOf(dtype);
-  const by = device === 'cpu' ? computedBy(dtype) : "; the order of sums is the library's";
   return {
     bytesRead: batch * (m * k + k * n) * element,
     bytesWritten: batch * m * n * element,
-    text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}, computed in ${computedIn(dtype)}${by}\n`,
+    text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}, computed in ${computedIn(dtype)}${SUMMED[kind](dtype)}\n`,
   };
 }
 

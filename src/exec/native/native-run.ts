@@ -6,6 +6,7 @@
 
 import type { DeviceBuffer } from '../../graph/expr.js';
 import { ArgumentError } from '../../host/errors.js';
+import { deviceNamed } from '../targets/device.js';
 import { bytesOver } from './host-memory.js';
 import { addon, cudaAddon, guarded, type RawResult, rethrow, typed } from './native-addon.js';
 import type { FileOutput, OutputPlace, RunInput, RunOptions, RunResult } from './native-types.js';
@@ -127,7 +128,7 @@ class LoadedProgram implements NativeProgram {
   }
 
   get isOnHost(): boolean {
-    return this.#device === 'cpu';
+    return deviceNamed(this.#device).isHost;
   }
 
   static handleOf(program: NativeProgram): object {
@@ -167,7 +168,7 @@ const sumsOf = (value: unknown): readonly number[] => (Array.isArray(value) ? va
 
 /** Checks a program and makes it ready to run. Throws `ArgumentError` for a spec that is malformed. */
 export function createProgram(spec: ProgramSpec): NativeProgram {
-  const home = spec.device === 'cpu' ? addon() : cudaAddon();
+  const home = deviceNamed(spec.device).isHost ? addon() : cudaAddon();
   return new LoadedProgram(
     spec,
     guarded(() => home.createProgram(spec)),

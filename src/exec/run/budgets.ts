@@ -5,8 +5,9 @@
 
 import { config } from '../../host/config.js';
 import { bytesOf, parseSize, type Size } from '../../host/parse-size.js';
-import { cudaInfo, hostMemory } from '../native/native.js';
 import type { Budgets } from '../plan/plan-graph.js';
+import { CPU, type Device } from '../targets/device.js';
+import { targetOf } from '../targets/table.js';
 import type { ComputeOptions } from './compute-options.js';
 
 type SizeOptions = Pick<ComputeOptions, 'memory' | 'hostMemory'>;
@@ -24,28 +25,15 @@ export const sizesOf = (options: SizeOptions): Sizes => ({
 });
 
 /** The budgets of a compute; shares are of the device's memory, of several devices of the least of them. */
-export function budgetsOf(options: SizeOptions, devices: readonly string[]): Budgets {
+export function budgetsOf(options: SizeOptions, devices: readonly Device[]): Budgets {
   const { memory, hostMemory: host } = sizesOf(options);
   const least = (): number => Math.min(...devices.map(totalBytesOf));
   const inBytes = (size: Size | undefined, total: () => number): number | undefined =>
     size === undefined || typeof size === 'number' ? size : bytesOf(size, total());
-  return { budget: inBytes(memory, least), hostBudget: inBytes(host, hostTotalBytes) };
+  return { budget: inBytes(memory, least), hostBudget: inBytes(host, () => totalBytesOf(CPU)) };
 }
 
 /**
  * The memory of a device: of the CPU, what this process may use; infinitely much where a GPU is not known.
  */
-export const totalBytesOf = (device: string): number =>
-  device === 'cpu'
-    ? hostTotalBytes()
-    : (cudaInfo().devices[Number(device.slice('cuda:'.length))]?.totalBytes ?? Number.POSITIVE_INFINITY);
-
-let knownHostBytes: number | undefined;
-
-/**
- * Read once, as by the pool of host memory: every compute asks for it, and the system's files take 0.2 ms.
- */
-function hostTotalBytes(): number {
-  knownHostBytes ??= hostMemory().totalBytes;
-  return knownHostBytes;
-}
+export const totalBytesOf = (device: Device): number => targetOf(device).totalBytesOf(device);

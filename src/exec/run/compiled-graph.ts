@@ -16,15 +16,16 @@ import { MemoryError } from '../../host/errors.js';
 import { lostDevices } from '../native/native.js';
 import { isSomeStalled } from '../native/stalls.js';
 import { turnToPlan } from '../native/turns.js';
+import { probeFor } from '../targets/devices.js';
 import type { ComputeOptions } from './compute-options.js';
-import { checkHostResults, devicesOf, hostResults, indexOf, located, probed } from './evaluate.js';
+import { computeTargetOf } from './compute-target.js';
+import { checkHostResults, devicesOf, hostResults, indexOf, located } from './evaluate.js';
 import { type ExecutionSettings, execute, isRepeatable, settingsOf } from './execution.js';
 import { type Input, type InputOf, inputOf, partOf } from './inputs.js';
 import { type ArgumentExpr, firstOf, memoryOf, refusePlaceholder } from './placeholder.js';
 import type { Program } from './program.js';
 import { type Executed, runProgram } from './run-program.js';
 import { Parts } from './segments.js';
-import { targetOf } from './target.js';
 
 /** Where results are wanted. */
 export type TracePlace = 'host' | 'device';
@@ -122,10 +123,11 @@ export class Trace {
     // Views are taken before anything is waited for.
     const arrays = this.#feeds.map((feed) => this.#inputOf(feed, args));
     const parts = Parts.below(canonical);
-    if (this.#options.device !== 'cpu') await probed();
+    const probing = probeFor(this.#options.device);
+    if (probing !== undefined) await probing;
     const turn = turnToPlan(true);
     if (turn !== undefined) await turn;
-    const target = targetOf(devicesOf(canonical, this.#options), this.#options, place);
+    const target = computeTargetOf(devicesOf(canonical, this.#options), this.#options, place);
     const settings = this.#settings[place];
     const job = { canonical, inputOf: (source: number) => arrays[source]!, parts };
     const executed = await execute(job, target, settings);

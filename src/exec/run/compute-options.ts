@@ -5,7 +5,7 @@
 
 import { formatValue } from '../../graph/format.js';
 import { ArgumentError, expected, RangeArgumentError } from '../../host/errors.js';
-import type { DevicesOption } from '../native/devices.js';
+import type { DevicesOption } from '../targets/devices.js';
 import type { OnProgress } from './progress.js';
 
 /** Options of `compute`, `persist`, `explain` and `plan`. */

@@ -11,18 +11,18 @@ import type { DType } from '../../graph/dtype.js';
 import { type DeviceBuffer, type Expr, holdersOf, type Shape, type TypedArray } from '../../graph/expr.js';
 import { isOwnError, NativeError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
-import { type ChosenDevices, chooseDevices } from '../native/devices.js';
 import { checkHostArray, typedArrayOver } from '../native/host-memory.js';
-import { type FileOutput, hostBytesOf, probeCuda } from '../native/native.js';
+import { type FileOutput, hostBytesOf } from '../native/native.js';
 import { timed } from '../native/recorder.js';
 import { turnToPlan } from '../native/turns.js';
 import type { Place } from '../plan/plan-graph.js';
+import { type ChosenDevices, chooseDevices, probeFor } from '../targets/devices.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
+import { computeTargetOf } from './compute-target.js';
 import { execute, type Job, settingsOf } from './execution.js';
 import { inputsOf } from './inputs.js';
 import type { Executed, FilesOf } from './run-program.js';
 import { Parts } from './segments.js';
-import { targetOf } from './target.js';
 
 /** A result in host memory, contiguous in C order. */
 export interface HostResult {
@@ -106,13 +106,6 @@ export async function evaluateIntoFiles(
   });
 }
 
-let probing: Promise<void> | undefined;
-/** Loads CUDA's libraries off this thread, once. */
-export const probed = (): Promise<void> => {
-  probing ??= probeCuda();
-  return probing;
-};
-
 async function compute(
   exprs: readonly Expr[],
   options: ComputeOptions,
@@ -124,8 +117,9 @@ async function compute(
   const { signal } = options;
   signal?.throwIfAborted();
   const canonical = timed('plan', 'canonicalize', () => canonicalize(exprs));
-  if (options.device !== 'cpu') await probed(); // libraries are loaded off this thread
-  const target = targetOf(devicesOf(canonical, options), options, place);
+  const probing = probeFor(options.device);
+  if (probing !== undefined) await probing;
+  const target = computeTargetOf(devicesOf(canonical, options), options, place);
   const job = jobOf(canonical, exprs);
   const checks = checksBelow(canonical);
   if (checks.length > 0) await checkIndices(checks, exprs, options);

@@ -14,12 +14,12 @@ import { DeviceLostError } from '../../host/errors.js';
 import { isSomeStalled } from '../native/stalls.js';
 import type { Place } from '../plan/plan-graph.js';
 import type { ComputeOptions } from './compute-options.js';
+import type { ComputeTarget } from './compute-target.js';
 import type { InputOf } from './inputs.js';
 import { processLimitOf } from './process-limit.js';
 import { runInBudget } from './run-in-budget.js';
 import { type Executed, type FilesOf, type RunSettings, runProgram } from './run-program.js';
 import type { Parts } from './segments.js';
-import type { Target } from './target.js';
 
 /** A graph with what it reads. */
 export interface Job {
@@ -51,7 +51,7 @@ export const settingsOf = (
 });
 
 /** Computes a job for a target. */
-export function execute(job: Job, target: Target, settings: ExecutionSettings): Promise<Executed> {
+export function execute(job: Job, target: ComputeTarget, settings: ExecutionSettings): Promise<Executed> {
   const { parts } = job;
   return parts === undefined
     ? onRemainingDevices(job, target, settings)
@@ -61,7 +61,7 @@ export function execute(job: Job, target: Target, settings: ExecutionSettings): 
 async function executeAfterParts(
   job: Job,
   parts: Parts,
-  target: Target,
+  target: ComputeTarget,
   settings: ExecutionSettings,
 ): Promise<Executed> {
   try {
@@ -75,7 +75,7 @@ async function executeAfterParts(
 /** Whether later executions of the job can run the same program, without looking for devices and memory. */
 export const isRepeatable = (
   { parts }: Job,
-  { devices, isSharded }: Target,
+  { devices, isSharded }: ComputeTarget,
   { onDeviceLost }: ExecutionSettings,
   { program }: Executed,
 ): boolean =>
@@ -86,7 +86,7 @@ export const isRepeatable = (
   (!isSharded || (onDeviceLost === 'fail' && !program.isForFreeBytes && !isSomeStalled()));
 
 /** Runs on the devices of a target; on those that are left, where one of them is lost and that helps. */
-function onRemainingDevices(job: Job, target: Target, settings: ExecutionSettings): Promise<Executed> {
+function onRemainingDevices(job: Job, target: ComputeTarget, settings: ExecutionSettings): Promise<Executed> {
   const { canonical, inputOf } = job;
   const executed = runInBudget(canonical, target, (program) => runProgram(program, inputOf, settings));
   if (!target.isSharded || settings.onDeviceLost === 'fail') return executed;
@@ -98,10 +98,10 @@ function onRemainingDevices(job: Job, target: Target, settings: ExecutionSetting
 }
 
 /** The target without a lost device; `undefined`: that does not help. */
-function withoutLost(canonical: Canonical, target: Target, error: unknown): Target | undefined {
+function withoutLost(canonical: Canonical, target: ComputeTarget, error: unknown): ComputeTarget | undefined {
   if (!(error instanceof DeviceLostError) || error.device === undefined) return undefined;
   const { device: lost } = error;
-  const devices = target.devices.filter((device) => device !== lost);
+  const devices = target.devices.filter(({ name }) => name !== lost);
   if (devices.length === target.devices.length || devices.length === 0) return undefined;
   const isNeeded = canonical.sources.some(
     ({ source }) => source.type === 'device' && holdersOf(source.buffer).includes(lost),

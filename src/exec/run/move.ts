@@ -8,9 +8,10 @@
 import { type DeviceBuffer, type Expr, holdersOf } from '../../graph/expr.js';
 import { denseStrides } from '../../graph/graph.js';
 import { hostArray } from '../../graph/infer.js';
-import { deviceName, deviceNames } from '../native/devices.js';
+import { CPU, type Device, deviceFrom, deviceNamed } from '../targets/device.js';
+import { devicesFrom, probeFor } from '../targets/devices.js';
 import type { ComputeOptions } from './compute-options.js';
-import { evaluate, evaluateStored, probed, type StoredResult } from './evaluate.js';
+import { evaluate, evaluateStored, type StoredResult } from './evaluate.js';
 
 /** Computes expressions and leaves the results on their devices, those that are named before all. */
 export async function persistExprs(
@@ -20,9 +21,10 @@ export async function persistExprs(
   const { device, devices } = options;
   if ((device === undefined) === (devices === undefined) || !exprs.some(isStored))
     return evaluateStored(exprs, options);
-  if (device !== 'cpu') await probed();
-  const names = devices === undefined ? [deviceName(device)] : deviceNames(devices);
-  const ways = exprs.map((expr) => wayOf(expr, names));
+  await probeFor(device);
+  const targets = devices === undefined ? [deviceFrom('compute', device)] : devicesFrom(devices);
+  const names = targets.map(({ name }) => name);
+  const ways = exprs.map((expr) => wayOf(expr, targets));
   const toGpus = await evaluateSome(exprs, ways, 'between GPUs', (some) =>
     evaluateStored(some, { ...options, device: undefined, devices: names }),
   );
@@ -41,13 +43,13 @@ const bufferOf = (expr: Expr): DeviceBuffer | undefined =>
 const isStored = (expr: Expr): boolean => bufferOf(expr) !== undefined;
 
 /** How an expression comes to some devices. */
-function wayOf(expr: Expr, names: readonly string[]): Way {
+function wayOf(expr: Expr, devices: readonly Device[]): Way {
   const buffer = bufferOf(expr);
   if (buffer === undefined) return 'computed';
-  const holders = holdersOf(buffer);
-  const isSame = holders.length === names.length && holders.every((name, k) => name === names[k]);
+  const holders = holdersOf(buffer).map(deviceNamed);
+  const isSame = holders.length === devices.length && holders.every((holder, k) => holder === devices[k]);
   if (isSame) return 'computed';
-  return holders.includes('cpu') || names.includes('cpu') ? 'through the host' : 'between GPUs';
+  return holders.includes(CPU) || devices.includes(CPU) ? 'through the host' : 'between GPUs';
 }
 
 /** Evaluates the expressions that go a way; the results by position among all. */

@@ -8,6 +8,7 @@ import { byteLengthOf } from '../../graph/dtype.js';
 import type { FoldedPart } from '../../graph/expr.js';
 import { nodeOf, sizeOfShape } from '../../graph/graph.js';
 import type { Plan } from '../plan/plan.js';
+import type { Device } from '../targets/device.js';
 import { planGraph } from './program.js';
 import { type PartTarget, placeOfParts } from './segments.js';
 
@@ -25,7 +26,7 @@ export interface PartsPlan {
 /** Plans the parts below a graph; parts that are equal but for what they read are planned once. */
 export function planParts(
   canonical: Canonical,
-  device: string,
+  device: Device,
   options: Pick<PartTarget, 'exact' | 'budget' | 'hostBudget'>,
 ): PartsPlan {
   const parts = partsBelow(canonical);

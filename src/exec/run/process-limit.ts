@@ -12,30 +12,33 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { formatBytes } from '../../graph/format.js';
 import { MemoryError } from '../../host/errors.js';
 import { memory, memoryLimit } from '../native/native.js';
+import type { Device } from '../targets/device.js';
 import { totalBytesOf } from './budgets.js';
 
 /** The most bytes of a device that the process may hold; `undefined`: there is no limit. */
-export function processLimitOf(device: string): number | undefined {
-  const limit = memoryLimit(device, totalBytesOf(device));
+export function processLimitOf(device: Device): number | undefined {
+  const limit = memoryLimit(device.name, totalBytesOf(device));
   return Number.isFinite(limit) ? limit : undefined;
 }
 
 /** Memory that the limit leaves of a device for a compute. */
-export const roomWithin = (limit: number, device: string): number => Math.max(0, limit - inUseOn(device));
+export const roomWithin = (limit: number, device: Device): number => Math.max(0, limit - inUseOn(device));
 
-const inUseOn = (name: string): number => memory().find(({ device }) => device === name)?.inUse ?? 0;
+const inUseOn = ({ name }: Device): number => memory().find(({ device }) => device === name)?.inUse ?? 0;
 
 /** A MemoryError that names the limits that have to do with it. */
-export function withLimits(error: unknown, devices: readonly string[]): unknown {
+export function withLimits(error: unknown, devices: readonly Device[]): unknown {
   if (!(error instanceof MemoryError) || error.message.includes('for this process')) return error;
   for (const device of devices) {
     const limit = processLimitOf(device);
     if (limit === undefined) continue;
     const used = formatBytes(inUseOn(device));
-    error.message += `\n    within the limit of ${formatBytes(limit)} of '${device}' for this process, of which ${used} are in use`;
+    error.message += `\n    within the limit of ${formatBytes(limit)} of '${device.name}' for this process, of which ${used} are in use`;
   }
   return error;
 }
+
+const byName = (a: Device, b: Device): number => (a.name < b.name ? -1 : 1);
 
 /** The computes on one device. */
 class Turns {
@@ -68,24 +71,24 @@ class Turns {
   }
 }
 
-const turns = new Map<string, Turns>();
+const turns = new Map<Device, Turns>();
 
-function turnsOf(device: string): Turns {
+function turnsOf(device: Device): Turns {
   const known = turns.get(device) ?? new Turns();
   turns.set(device, known);
   return known;
 }
 
 /** The devices on which the compute that runs has its turn; also in the readers that it calls. */
-const held = new AsyncLocalStorage<ReadonlySet<string>>();
+const held = new AsyncLocalStorage<ReadonlySet<Device>>();
 
 /**
  * Runs beside others on each of the devices, or alone. Devices are taken in one order, so that nobody waits
  * in a circle.
  */
-function inTurn<T>(devices: readonly string[], how: 'together' | 'alone', run: () => Promise<T>): Promise<T> {
+function inTurn<T>(devices: readonly Device[], how: 'together' | 'alone', run: () => Promise<T>): Promise<T> {
   const before = held.getStore() ?? new Set();
-  const wanted = devices.filter((device) => !before.has(device)).sort();
+  const wanted = devices.filter((device) => !before.has(device)).sort(byName);
   const all = new Set([...before, ...wanted]);
   const from = (k: number): Promise<T> =>
     k === wanted.length ? held.run(all, run) : turnsOf(wanted[k]!)[how](() => from(k + 1));
@@ -97,7 +100,7 @@ function inTurn<T>(devices: readonly string[], how: 'together' | 'alone', run: (
  * others. `again` is what is then run, with the memory that is left.
  */
 export async function runLimited<T>(
-  devices: readonly string[],
+  devices: readonly Device[],
   run: () => Promise<T>,
   again: (error: MemoryError) => Promise<T>,
 ): Promise<T> {

@@ -18,11 +18,11 @@ import { type Budgets, type Place, planPartition } from '../plan/plan-graph.js';
 import { printPlan } from '../plan/print-plan.js';
 import { planSharded, shardDevicesOf } from '../shards/plan-shards.js';
 import { lastReadsOf, type ShardedPlan, waitingBytesOf } from '../shards/sharded-plan.js';
+import type { Device } from '../targets/device.js';
+import { targetOf } from '../targets/table.js';
+import { budgetIn, type ComputeTarget } from './compute-target.js';
 import { debug, wants } from './debug.js';
 import { LruCache } from './lru-cache.js';
-import { cpuNeeds, cpuProgram } from './program-cpu.js';
-import { cudaNeeds, cudaProgram } from './program-cuda.js';
-import { budgetIn, type Target } from './target.js';
 
 export type { Budgets, Place } from '../plan/plan-graph.js';
 
@@ -36,17 +36,18 @@ export interface Planned {
 /** The plan of a compute on a device, without its code. */
 export function planGraph(
   canonical: Canonical,
-  device: string,
+  device: Device,
   options: PassOptions & Partial<Budgets> & { readonly place?: Place },
 ): Planned {
   debug('graph', 'as built', () => printGraph(canonical.graph));
-  const passOptions = { ...options, gpu: device !== 'cpu' };
+  const target = targetOf(device);
+  const passOptions = { ...options, passes: target.passes };
   const graph = timed('plan', 'passes', () =>
     runPasses(canonical.graph, wants('passes') ? { ...passOptions, trace: traced(options) } : passOptions),
   );
-  const partitioned = timed('plan', 'partition', () => partition(graph));
+  const partitioned = timed('plan', 'partition', () => partition(graph, target.rowCosts));
   const place = options.place ?? 'host';
-  const needs = device === 'cpu' ? cpuNeeds(place) : cudaNeeds(device, place);
+  const needs = target.modelOf(device, place);
   const limits = { budget: options.budget, hostBudget: options.hostBudget, sites: canonical.sites };
   const plan = timed('plan', 'memory and tiles', () =>
     planPartition(graph, partitioned, canonical.sources, needs, limits),
@@ -57,7 +58,7 @@ export function planGraph(
       .map(printKernel)
       .join('\n'),
   );
-  debug('plan', device, () => printPlan(plan));
+  debug('plan', device.name, () => printPlan(plan));
   return { graph, partition: partitioned, plan };
 }
 
@@ -123,7 +124,7 @@ export function clearPrograms(): void {
   programs.clear();
 }
 
-function keyOf(target: Target): string {
+function keyOf(target: ComputeTarget): string {
   const { devices, isSharded, exact, hostBudget, place } = target;
   const host = hostBudget === undefined ? '' : ` host ${hostBudget}`;
   const kind = exact ? ' exact' : '';
@@ -132,16 +133,16 @@ function keyOf(target: Target): string {
     return `${shares.join(', ')}${kind} ${place}${host}`;
   }
   const budget = budgetIn(target);
-  return `${devices[0]}${kind}${budget === undefined ? '' : ` ${budget} ${place}`}${host}`;
+  return `${devices[0]!.name}${kind}${budget === undefined ? '' : ` ${budget} ${place}`}${host}`;
 }
 
 /** The program of a graph for a target, made at most once for each fingerprint. */
 export function programOf(
   canonical: Canonical,
-  target: Target & { readonly isSharded: false },
+  target: ComputeTarget & { readonly isSharded: false },
 ): Promise<DeviceProgram>;
-export function programOf(canonical: Canonical, target: Target): Promise<Program>;
-export function programOf(canonical: Canonical, target: Target): Promise<Program> {
+export function programOf(canonical: Canonical, target: ComputeTarget): Promise<Program>;
+export function programOf(canonical: Canonical, target: ComputeTarget): Promise<Program> {
   const { fingerprint } = canonical;
   let uses = programs.get(fingerprint);
   if (uses === undefined) {
@@ -157,7 +158,7 @@ export function programOf(canonical: Canonical, target: Target): Promise<Program
   return made;
 }
 
-async function build(canonical: Canonical, target: Target): Promise<DeviceProgram> {
+async function build(canonical: Canonical, target: ComputeTarget): Promise<DeviceProgram> {
   const start = performance.now();
   const { devices, exact, place, hostBudget, freeBytes } = target;
   const device = devices[0]!;
@@ -165,15 +166,12 @@ async function build(canonical: Canonical, target: Target): Promise<DeviceProgra
   const planned = performance.now();
   const turn = turnToPlan(true);
   if (turn !== undefined) await turn;
-  const spec =
-    device === 'cpu'
-      ? timed('codegen', 'tapes', () => cpuProgram(plan))
-      : await cudaProgram(plan, device, hostBudget);
-  const native = timed('program', device, () => createProgram(spec));
+  const spec = await targetOf(device).emit(plan, device, hostBudget);
+  const native = timed('program', device.name, () => createProgram(spec));
   const built = performance.now();
   debug(
     'time',
-    device,
+    device.name,
     () => `planned in ${(planned - start).toFixed(1)} ms, built in ${(built - planned).toFixed(1)} ms`,
   );
   const results = plan.buffers.filter((buffer) => buffer.role === 'output');
@@ -202,20 +200,20 @@ const LEAST_HELD_BYTES = 2 ** 20;
  * garbage, which takes as long as computing it: large results on the host become one only for those who look
  * at them, unless they are too large to become one afterwards.
  */
-function hostPlaceOf({ byteLength, windowed }: PlanBuffer, device: string): OutputPlace {
+function hostPlaceOf({ byteLength, windowed }: PlanBuffer, device: Device): OutputPlace {
   const isHeld = byteLength >= LEAST_HELD_BYTES && byteLength <= MOST_EXTERNAL_BYTES;
-  return device === 'cpu' && windowed !== true && isHeld ? 'device' : 'host';
+  return device.isHost && windowed !== true && isHeld ? 'device' : 'host';
 }
 
-async function buildPhases(canonical: Canonical, target: Target): Promise<ShardedProgram> {
+async function buildPhases(canonical: Canonical, target: ComputeTarget): Promise<ShardedProgram> {
   const plan = timed('plan', 'shares of devices', () => planSharded(canonical, target));
-  const { hostBudget, freeBytes } = target;
+  const { devices, hostBudget, freeBytes } = target;
   const built = plan.phases.map(({ runs }) =>
     Promise.all(
-      runs.map(
-        async ({ device, plan: own }): Promise<NativeProgram> =>
-          createProgram(await cudaProgram(own, plan.devices[device]!, hostBudget)),
-      ),
+      runs.map(async ({ device: d, plan: own }): Promise<NativeProgram> => {
+        const device = devices[d]!;
+        return createProgram(await targetOf(device).emit(own, device, hostBudget));
+      }),
     ),
   );
   const lastRead = lastReadsOf(plan);

@@ -8,10 +8,11 @@ import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { formatBytes } from '../../graph/format.js';
 import { expected, MemoryError } from '../../host/errors.js';
 import { collectGarbage, openDevice, trim } from '../native/native.js';
+import type { Device } from '../targets/device.js';
 import { totalBytesOf } from './budgets.js';
+import type { ComputeTarget } from './compute-target.js';
 import { processLimitOf, roomWithin, runLimited, withLimits } from './process-limit.js';
 import { type Program, programOf } from './program.js';
-import type { Target } from './target.js';
 
 /** The share of free memory that other work on the device may take meanwhile. */
 const LEFT_FREE = 1 / 16;
@@ -26,13 +27,13 @@ const BUDGET_STEP = 64 * 2 ** 20;
 /** Runs a program for the graph; `attempt` may be called again, with the same or another. */
 export async function runInBudget<T>(
   canonical: Canonical,
-  target: Target,
+  target: ComputeTarget,
   attempt: (program: Program) => Promise<T>,
 ): Promise<T> {
   const { devices } = target;
   if (devices.some(isLimited)) return runInLimits(canonical, target, attempt);
   const whole = await programOf(canonical, target);
-  if (target.budget !== undefined || devices[0] === 'cpu') return retryAfterGc(() => attempt(whole));
+  if (target.budget !== undefined || devices[0]!.isHost) return retryAfterGc(() => attempt(whole));
   const forFree = async (): Promise<Program> =>
     programOf(canonical, { ...target, freeBytes: await freeBytesOf(devices) });
   if (whole.peakBytes.some((bytes, d) => bytes > totalBytesOf(devices[d]!))) {
@@ -50,7 +51,7 @@ export async function runInBudget<T>(
   }
 }
 
-const isLimited = (device: string): boolean => processLimitOf(device) !== undefined;
+const isLimited = (device: Device): boolean => processLimitOf(device) !== undefined;
 
 /**
  * As `runInBudget`, where the process may hold so much of a device: what is in use now is in the way of the
@@ -58,7 +59,7 @@ const isLimited = (device: string): boolean => processLimitOf(device) !== undefi
  */
 async function runInLimits<T>(
   canonical: Canonical,
-  target: Target,
+  target: ComputeTarget,
   attempt: (program: Program) => Promise<T>,
 ): Promise<T> {
   const { devices } = target;
@@ -91,8 +92,8 @@ async function runInLimits<T>(
 }
 
 /** The CPU's plans do not count results in memory. */
-const resultBytes = ({ results }: Program, { devices, place }: Target): number =>
-  devices[0] === 'cpu' && place !== 'file'
+const resultBytes = ({ results }: Program, { devices, place }: ComputeTarget): number =>
+  devices[0]!.isHost && place !== 'file'
     ? results.reduce((sum, { byteLength }) => sum + inGranules(byteLength), 0)
     : 0;
 
@@ -116,13 +117,13 @@ async function retryAfterGc<T>(attempt: () => Promise<T>): Promise<T> {
 }
 
 /** Bytes that plans may hold of the devices' free memory, once memory kept for reuse is given back. */
-async function freeBytesOf(devices: readonly string[]): Promise<number[]> {
+async function freeBytesOf(devices: readonly Device[]): Promise<number[]> {
   await trim();
   return Promise.all(
     devices.map(async (device) => {
       const limit = processLimitOf(device);
       const room = limit === undefined ? Number.POSITIVE_INFINITY : roomWithin(limit, device);
-      return device === 'cpu' ? room : Math.min(room, inSteps((await openDevice(device)).freeBytes));
+      return device.isHost ? room : Math.min(room, inSteps((await openDevice(device.name)).freeBytes));
     }),
   );
 }

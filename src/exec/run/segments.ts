@@ -15,13 +15,14 @@ import { DeviceError, expected, InternalError, MemoryError } from '../../host/er
 import { bytesOver } from '../native/host-memory.js';
 import { hostBytesOf, type RunInput } from '../native/native.js';
 import type { Place } from '../plan/plan-graph.js';
+import type { Device } from '../targets/device.js';
+import type { ComputeTarget } from './compute-target.js';
 import { type Input, inputsOf, type PartValues } from './inputs.js';
 import { runInBudget } from './run-in-budget.js';
 import { type RunSettings, runProgram } from './run-program.js';
-import type { Target } from './target.js';
 
 /** Budgets as for the graph above; where results go is found here. */
-export type PartTarget = Omit<Target, 'place'>;
+export type PartTarget = Omit<ComputeTarget, 'place'>;
 
 /** Where the values of parts wait. */
 export const placeOfParts = ({ budget }: Pick<PartTarget, 'budget'>): Place =>
@@ -65,7 +66,7 @@ export class Parts implements PartValues {
   }
 
   /** Computes all parts, on the first device of the target. */
-  async compute({ devices, ...above }: Target, signal: AbortSignal | undefined): Promise<void> {
+  async compute({ devices, ...above }: ComputeTarget, signal: AbortSignal | undefined): Promise<void> {
     const [device] = devices;
     if (above.isSharded) this.#refuseOthersThan(device!);
     const target = { ...above, devices: [device!], isSharded: false };
@@ -79,11 +80,11 @@ export class Parts implements PartValues {
   }
 
   /** Refuses parts that read arrays of another device. */
-  #refuseOthersThan(device: string): void {
+  #refuseOthersThan({ name }: Device): void {
     for (const { part } of this.#waiting) {
       for (const { source } of canonicalOfPart(part).sources) {
-        if (source.type !== 'device' || source.buffer.device === device) continue;
-        const where = `arrays on '${device}' alone below graphs of thousands of levels`;
+        if (source.type !== 'device' || source.buffer.device === name) continue;
+        const where = `arrays on '${name}' alone below graphs of thousands of levels`;
         throw new DeviceError(
           expected('compute', where, source.buffer.device, 'persist() values in between'),
         );

@@ -5,8 +5,8 @@
  */
 import { refuseMore } from '../../graph/arguments.js';
 import { calledAsync } from '../../host/site.js';
-import { deviceName } from '../native/devices.js';
 import { createProgram, memory, type NativeProgram, run } from '../native/native.js';
+import { deviceFrom } from '../targets/device.js';
 
 const nothing = new Map<string, NativeProgram>();
 
@@ -27,7 +27,8 @@ export function synchronize(device?: string): Promise<void>;
 export async function synchronize(device?: string, ...more: readonly unknown[]): Promise<void> {
   await calledAsync(synchronize, async () => {
     refuseMore('synchronize', 1, [device, ...more]);
-    const devices = device === undefined ? memory().map((entry) => entry.device) : [deviceName(device)];
+    const devices =
+      device === undefined ? memory().map((entry) => entry.device) : [deviceFrom('compute', device).name];
     await Promise.all(devices.map((name) => run(nothingOn(name), [], { outputs: [] })));
   });
 }

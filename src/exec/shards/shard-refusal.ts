@@ -9,6 +9,7 @@ import { expected, MemoryError } from '../../host/errors.js';
 import { leastBudget } from '../plan/least-budget.js';
 import { noFit } from '../plan/plan-graph.js';
 import { totalBytesOf } from '../run/budgets.js';
+import { deviceNamed } from '../targets/device.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { type ShardDevice, type ShardedPlan, waitingBytesOf } from './sharded-plan.js';
 
@@ -16,7 +17,7 @@ import { type ShardDevice, type ShardedPlan, waitingBytesOf } from './sharded-pl
 export const shardDevice = (name: string, budget: number): ShardDevice => ({
   name,
   budget,
-  weight: Math.min(budget, totalBytesOf(name)),
+  weight: Math.min(budget, totalBytesOf(deviceNamed(name))),
 });
 
 /** The plan for devices and so many bytes of host memory. */

@@ -14,17 +14,27 @@ import { isElement, type Level, levelsIn, type TapeLevels } from './tape-levels.
 export const MAX_BUFFERS = 96;
 /** Most walks over the rows: what lives between them takes registers. */
 const MAX_PHASES = 6;
-/**
- * Longest row, in bytes, that a row kernel keeps on the chip when rows are contiguous, and when columns are.
- */
-const MAX_ROW_BYTES = 1 << 18;
-const MAX_COLUMN_BYTES = 1 << 13;
-/** Fewest rows for a kernel that walks its rows twice, unless the whole job is small. */
-const MIN_ROWS = 128;
-const SMALL_JOB = 1 << 16;
+
+/** The costs, on a target, of a kernel that walks its rows twice. */
+export interface RowCosts {
+  /** Fewest rows that fill the device, unless the whole job has no more elements than `smallJob`. */
+  readonly leastRows: number;
+  readonly smallJob: number;
+  /** Longest row, in bytes, that stays on the chip when rows are contiguous, and when columns are. */
+  readonly mostRowBytes: number;
+  readonly mostColumnBytes: number;
+}
+
+/** Costs that suit GPUs and CPUs: with the same kernels on all, values round alike. */
+export const ROW_COSTS: RowCosts = {
+  leastRows: 128,
+  smallJob: 1 << 16,
+  mostRowBytes: 1 << 18,
+  mostColumnBytes: 1 << 13,
+};
 
 /** Why the two must not be one; `undefined`: they may. */
-export function limitOf(join: Join, keeps: Keeps): Reason | undefined {
+export function limitOf(join: Join, keeps: Keeps, costs: RowCosts): Reason | undefined {
   if (bufferCount(join, keeps) > MAX_BUFFERS) return 'buffer-limit';
   if (join.reduced.length === 0) return undefined;
   const { first, second, axisOfFirst, axisOfSecond, parallel, reduced } = join;
@@ -49,9 +59,9 @@ export function limitOf(join: Join, keeps: Keeps): Reason | undefined {
   if (phases > MAX_PHASES) return 'phase-limit';
   const rows = product(parallel);
   const length = product(reduced);
-  if (rows * length <= SMALL_JOB) return undefined;
-  if (rows < MIN_ROWS) return 'too-few-rows';
-  const most = rowsAreContiguous(join) ? MAX_ROW_BYTES : MAX_COLUMN_BYTES;
+  if (rows * length <= costs.smallJob) return undefined;
+  if (rows < costs.leastRows) return 'too-few-rows';
+  const most = rowsAreContiguous(join) ? costs.mostRowBytes : costs.mostColumnBytes;
   return length * rowBytes(join) <= most ? undefined : 'row-too-long';
 }
 

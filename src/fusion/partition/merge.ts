@@ -13,7 +13,7 @@ import { type Alignment, align, matchRest } from './align.js';
 import type { BufferKey } from './buffer-key.js';
 import { moveAffine } from './fused-kernel.js';
 import type { Join, Keeps, Merge, Reason } from './join.js';
-import { limitOf } from './merge-limits.js';
+import { limitOf, type RowCosts } from './merge-limits.js';
 import { GrowingKernel } from './mutable-kernel.js';
 import { keepsOrder } from './reduced-order.js';
 
@@ -25,6 +25,7 @@ export function mergeVertically(
   consumer: GrowingKernel,
   key: BufferKey,
   keeps: Keeps,
+  costs: RowCosts,
 ): Merge {
   const loads = consumer.loadsOf(key);
   if (loads.length !== 1 || loads[0]!.bounds.length > 0 || loads[0]!.index !== undefined)
@@ -37,20 +38,20 @@ export function mergeVertically(
     // The producer's axes must be all axes of the consumer, or its parallel ones.
     const isRow = (axis: number): boolean => axis < c.parallel.length;
     if (open.some(isRow) || (open.length > 0 && !match.every(isRow))) return fail('broadcast-recompute');
-    return joinOf(aligned, 'second', keeps);
+    return joinOf(aligned, 'second', keeps, costs);
   }
   if (match.every((axis) => axis >= 0)) {
     // The producer stores one value for each element it walks, not for each row.
     return open.length === 0 && rolesAgree(aligned)
-      ? joinOf(aligned, 'first', keeps)
+      ? joinOf(aligned, 'first', keeps, costs)
       : fail('domain-mismatch');
   }
   if (match.some((axis) => axis >= c.parallel.length)) return fail('nested-reduction');
   if (open.length === 0)
-    return c.reduced.length === 0 ? joinOf(aligned, 'first', keeps) : fail('nested-reduction');
+    return c.reduced.length === 0 ? joinOf(aligned, 'first', keeps, costs) : fail('nested-reduction');
   if (c.reduced.length > 0 && open.some((axis) => axis < c.parallel.length)) return fail('nested-reduction');
   const full = matchRows(aligned);
-  return full === undefined ? fail('domain-mismatch') : joinOf(full, 'first', keeps);
+  return full === undefined ? fail('domain-mismatch') : joinOf(full, 'first', keeps, costs);
 }
 
 /**
@@ -81,7 +82,7 @@ function sharesLoad({ first, second, match }: Alignment): boolean {
 const MAX_PAIRS = 4;
 
 /** How two kernels merge that do not depend on each other and read the same array at the same places. */
-export function mergeHorizontally(a: GrowingKernel, b: GrowingKernel, keeps: Keeps): Merge {
+export function mergeHorizontally(a: GrowingKernel, b: GrowingKernel, keeps: Keeps, costs: RowCosts): Merge {
   const [first, second] = a.reduced.length >= b.reduced.length ? [a, b] : [b, a];
   for (const { buffer, loads } of first.uses) {
     if (loads.length === 0) continue;
@@ -93,7 +94,7 @@ export function mergeHorizontally(a: GrowingKernel, b: GrowingKernel, keeps: Kee
       if (load.index !== undefined || other.index !== undefined) continue;
       const aligned = align(first, second, load, other);
       const full = aligned === undefined ? undefined : matchRest(aligned);
-      if (full !== undefined && rolesAgree(full)) return joinOf(full, 'first', keeps);
+      if (full !== undefined && rolesAgree(full)) return joinOf(full, 'first', keeps, costs);
     }
   }
   return fail('no-shared-input');
@@ -113,7 +114,12 @@ function identityOf(axes: number): readonly number[] {
 }
 
 /** Both kernels over the domain of the first or the second, if that is within the limits of one kernel. */
-function joinOf({ first, second, match }: Alignment, domain: 'first' | 'second', keeps: Keeps): Merge {
+function joinOf(
+  { first, second, match }: Alignment,
+  domain: 'first' | 'second',
+  keeps: Keeps,
+  costs: RowCosts,
+): Merge {
   const { parallel, reduced } = domain === 'first' ? first : second;
   const identity = identityOf(parallel.length + reduced.length);
   const join: Join = {
@@ -124,7 +130,7 @@ function joinOf({ first, second, match }: Alignment, domain: 'first' | 'second',
     parallel,
     reduced,
   };
-  const reason = readsInPlace(join) ? limitOf(join, keeps) : 'read-elsewhere';
+  const reason = readsInPlace(join) ? limitOf(join, keeps, costs) : 'read-elsewhere';
   if (reason === undefined && !keepsOrder(join, keeps)) return fail('sum-order');
   return reason === undefined ? join : fail(reason);
 }

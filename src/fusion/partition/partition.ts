@@ -22,6 +22,7 @@ import { joinMaps } from './cluster.js';
 import { type Finalized, finalize } from './finalize.js';
 import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
 import { chooseRoots } from './materialization.js';
+import { ROW_COSTS, type RowCosts } from './merge-limits.js';
 import type { GrowingKernel } from './mutable-kernel.js';
 import { type Operand, operandThroughViews } from './operands.js';
 import { MAX_INSTRUCTIONS, splitKernel } from './split.js';
@@ -55,8 +56,11 @@ export interface Partition {
   readonly edges: () => readonly Edge[];
 }
 
-/** Partitions a graph. A result that is a reshape is stored as what it reshapes: `storedNode` says which. */
-export function partition(original: Graph): Partition {
+/**
+ * Partitions a graph by the costs of a target. A result that is a reshape is stored as what it reshapes:
+ * `storedNode` says which.
+ */
+export function partition(original: Graph, costs: RowCosts = ROW_COSTS): Partition {
   const graph = { ...original, outputs: original.outputs.map((id) => storedNode(original, id)) };
   const order = topologicalOrder(graph);
   const contracts = order.map((id) => nodeOf(graph, id)).filter((node) => node.kind === 'contract');
@@ -68,7 +72,7 @@ export function partition(original: Graph): Partition {
   for (const [node] of [...routines, ...loops])
     for (const id of node!.inputs) wantedWhole.add(storedNode(graph, id));
   const stored = chooseRoots(graph, order, wantedWhole);
-  const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)));
+  const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)), costs);
   const operands = new Map<number, readonly Operand[]>();
   const calls: Call[] = [];
   for (const node of contracts) {
@@ -94,7 +98,7 @@ export function partition(original: Graph): Partition {
   for (const keys of loopInputs) for (const key of keys) wanted.add(key);
   for (const kernel of joinMaps(built, calls, (key) => wanted.has(key))) kernels.addKernel(kernel);
   kernels.mergeAll();
-  const steps = kernels.tasks().map((task) => finish(task, operands));
+  const steps = kernels.tasks().map((task) => finish(task, operands, costs));
   return { steps, edges: () => kernels.edges() };
 }
 
@@ -107,7 +111,7 @@ export function storedNode(graph: Graph, output: number): number {
   return node.id;
 }
 
-function finish(task: Task, operands: ReadonlyMap<number, readonly Operand[]>): FusedStep {
+function finish(task: Task, operands: ReadonlyMap<number, readonly Operand[]>, costs: RowCosts): FusedStep {
   if (task.kind === 'kernel')
     return { kind: 'kernel', kernel: finalize(task.kernel), nodes: ascending(task.kernel.nodes) };
   const { nodes, reads: inputs } = task;
@@ -115,7 +119,7 @@ function finish(task: Task, operands: ReadonlyMap<number, readonly Operand[]>): 
   if (results.length === 0)
     return { kind: 'call', nodes: nodes as readonly CallNode[], operands: operands.get(nodes[0]!.id)! };
   const { loop } = results[0]!;
-  return { kind: 'loop', loop, results, inputs, body: partition(loop.body) };
+  return { kind: 'loop', loop, results, inputs, body: partition(loop.body, costs) };
 }
 
 const SHORT_LIST = 64;

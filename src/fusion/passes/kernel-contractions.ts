@@ -1,11 +1,12 @@
 /**
- * Which matrix products a GPU does in a generated kernel: long ones with small results, whose operands the
- * library would have to be given as copies. The kernel reads them where they lie, or computes them as it
- * goes.
+ * Which matrix products a generated kernel does rather than a library: long ones with small results, whose
+ * operands the library would have to be given as copies. The kernel reads them where they lie, or computes
+ * them as it goes.
  *
  *     abcd,dbea->ec, 96 × 393,216 × 96   →   one kernel; a library would need both operands in another order
  *
- * Both ways are compared by the bytes that memory moves in the same time. Called by `lower-contractions.ts`.
+ * Both ways are compared by the bytes that memory moves in the same time, with the costs of a target. Called
+ * by `lower-contractions.ts`.
  */
 import type { DType } from '../../graph/dtype.js';
 import { type Graph, nodeOf } from '../../graph/graph.js';
@@ -19,24 +20,29 @@ export interface ProductSize {
   readonly k: number;
 }
 
-/** The contracted axis is so many times longer than rows and columns. */
-const LEAST_RATIO = 16;
-/** Rows and columns: fewer leave a tile empty, more are several tiles. */
-const LEAST_SIDE = 4;
-const MOST_SIDE = 128;
-/** Float32 operations while memory moves a byte, as measured on an H200: of a library on such products, in tiles of at least
- * 64 × 64, and of a generated kernel. */
-const LIBRARY_RATE = 6;
-const LIBRARY_SIDE = 64;
-const KERNEL_RATE = 7;
-/**
- * Bytes that memory moves while the kernel takes up an element of an operand, and while it computes one as
- * well.
- */
-const LOADED_BYTES = 5;
-const COMPUTED_BYTES = 22;
-/** Bytes of an element that is copied for a library: written and read. */
-const COPIED_BYTES = 8;
+/** The costs of products on a target whose generated kernels compete with its library. */
+export interface ProductCosts {
+  /** The contracted axis is at least so many times longer than rows and columns. */
+  readonly leastRatio: number;
+  /** Rows and columns: fewer leave a tile empty, more are several tiles. */
+  readonly leastSide: number;
+  readonly mostSide: number;
+  /**
+   * Float32 operations while memory moves a byte: of a library on such products, in tiles of at least so many
+   * rows and columns, and of a generated kernel.
+   */
+  readonly libraryRate: number;
+  readonly librarySide: number;
+  readonly kernelRate: number;
+  /**
+   * Bytes that memory moves while the kernel takes up an element of an operand, and while it computes one as
+   * well.
+   */
+  readonly loadedBytes: number;
+  readonly computedBytes: number;
+  /** Bytes of an element that is copied for a library: written and read. */
+  readonly copiedBytes: number;
+}
 
 /**
  * Whether a generated kernel does it faster. `left` and `right`: the operands as the library would be given
@@ -44,6 +50,7 @@ const COPIED_BYTES = 8;
  */
 export function suitsKernel(
   graph: Graph,
+  costs: ProductCosts,
   dtype: DType,
   left: number,
   right: number,
@@ -51,17 +58,17 @@ export function suitsKernel(
 ): boolean {
   // Halves and doubles have faster units than a generated kernel uses.
   if (dtype !== 'float32' || batch !== 1) return false;
-  if (Math.min(m, n) < LEAST_SIDE || Math.max(m, n) > MOST_SIDE || k < LEAST_RATIO * Math.max(m, n))
-    return false;
+  const side = Math.max(m, n);
+  if (Math.min(m, n) < costs.leastSide || side > costs.mostSide || k < costs.leastRatio * side) return false;
   const a = placeOf(graph, left);
   const b = placeOf(graph, right);
   const copied = (a.isCopied ? m : 0) + (b.isCopied && b.node !== a.node ? n : 0);
   if (copied === 0) return false;
-  const bytesOf = ({ isComputed }: Place): number => (isComputed ? COMPUTED_BYTES : LOADED_BYTES);
-  const padded = 2 * Math.max(m, LIBRARY_SIDE) * Math.max(n, LIBRARY_SIDE);
+  const bytesOf = ({ isComputed }: Place): number => (isComputed ? costs.computedBytes : costs.loadedBytes);
+  const padded = 2 * Math.max(m, costs.librarySide) * Math.max(n, costs.librarySide);
   // For each element of the contracted axis.
-  const library = COPIED_BYTES * copied + padded / LIBRARY_RATE;
-  const kernel = bytesOf(a) * m + bytesOf(b) * n + (2 * m * n) / KERNEL_RATE;
+  const library = costs.copiedBytes * copied + padded / costs.libraryRate;
+  const kernel = bytesOf(a) * m + bytesOf(b) * n + (2 * m * n) / costs.kernelRate;
   return kernel < library;
 }
 

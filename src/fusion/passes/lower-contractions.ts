@@ -6,8 +6,8 @@
  *     contract abcd,dbea->ec (a, b)      →   matmul (1, m=c, k=abd) (1, k=abd, n=e), views around it
  *     contract ij,jk->ik (integers)      →   sum over j (a[:, None, :] * b.T[None])
  *
- * For a GPU, long products that would need copies of their operands are such sums as well
- * (`kernel-contractions.ts`).
+ * Where a target gives the costs of products, long ones that would need copies of their operands are such sums
+ * as well (`kernel-contractions.ts`).
  *
  * After this pass every `contract` node is `(batch, m, k), (batch, k, n) -> (batch, m, n)`. Only the order of
  * sums changes, and only for contractions of more than two operands or with labels of one operand.
@@ -17,7 +17,7 @@ import type { Shape } from '../../graph/expr.js';
 import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
 import { sameNumbers } from '../kernel/kernel.js';
 import { contractionPath } from './contraction-path.js';
-import { type ProductSize, suitsKernel } from './kernel-contractions.js';
+import { type ProductCosts, type ProductSize, suitsKernel } from './kernel-contractions.js';
 import { hasContractions } from './merge-contractions.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
 import { simplify } from './simplify.js';
@@ -37,11 +37,16 @@ interface Operand {
   readonly labels: readonly number[];
 }
 
-export const lowerContractions = (graph: MutableGraph): void => lowerAll(graph, NEVER);
-
-/** The same for a GPU. */
-export const lowerContractionsForGpu = (graph: MutableGraph): void =>
-  lowerAll(graph, (dtype, left, right, size) => suitsKernel(graph, dtype, left, right, size));
+/** `costs`: of products on the target; without them, its library does all that it can. */
+export const lowerContractions =
+  (costs?: ProductCosts) =>
+  (graph: MutableGraph): void =>
+    lowerAll(
+      graph,
+      costs === undefined
+        ? NEVER
+        : (dtype, left, right, size) => suitsKernel(graph, costs, dtype, left, right, size),
+    );
 
 /** Whether a product of these operands is better not left to a library. */
 type InKernel = (dtype: DType, left: number, right: number, size: ProductSize) => boolean;

@@ -1,5 +1,5 @@
 /**
- * The passes over a graph, in order. Each is a function that rewrites a draft.
+ * Runs the passes over a graph, in order. Each is a function that rewrites a draft; a target names its list.
  *
  * When a trace is asked for (`explain()`, debugging, tests), immer runs each pass and its patches say what it
  * changed; otherwise the same code runs on a plain copy.
@@ -7,7 +7,8 @@
 import { enablePatches, Immer, type Patch } from 'immer';
 import type { Graph, GraphLoop, GraphNode, MutableGraph } from '../../graph/graph.js';
 import { verify } from '../../graph/verify.js';
-import { lowerContractions, lowerContractionsForGpu } from './lower-contractions.js';
+import type { ProductCosts } from './kernel-contractions.js';
+import { lowerContractions } from './lower-contractions.js';
 import { mergeContractions } from './merge-contractions.js';
 import type { Origins } from './origins.js';
 import { pushSlices } from './push-slices.js';
@@ -21,23 +22,19 @@ export interface Pass {
   readonly rounds: boolean;
 }
 
-export const PASSES: readonly Pass[] = [
+/** The passes for a target, with its costs of products. */
+export const passesWith = (costs?: ProductCosts): readonly Pass[] => [
   { name: 'simplify', run: simplify, rounds: false },
   { name: 'push-slices', run: pushSlices, rounds: false },
   { name: 'merge-contractions', run: mergeContractions, rounds: true },
-  { name: 'lower-contractions', run: lowerContractions, rounds: false },
+  { name: 'lower-contractions', run: lowerContractions(costs), rounds: false },
 ];
 
-/** The passes over a graph that a GPU computes. */
-const GPU_PASSES: readonly Pass[] = PASSES.map((pass) =>
-  pass.name === 'lower-contractions' ? { ...pass, run: lowerContractionsForGpu } : pass,
-);
+/** The passes where a library does all products that it can. */
+export const PASSES = passesWith();
 
-/** The passes over a graph that several devices compute. */
-const SHARDED_PASSES: readonly Pass[] = [
-  ...GPU_PASSES,
-  { name: 'split-contractions', run: splitContractions, rounds: true },
-];
+/** Runs after a target's passes over a graph that several devices share. */
+export const SPLIT_CONTRACTIONS: Pass = { name: 'split-contractions', run: splitContractions, rounds: true };
 
 /** The changes of one pass. */
 export interface PassTrace {
@@ -51,10 +48,10 @@ export interface PassTrace {
 export interface PassOptions {
   /** Leaves out the passes that may change rounding. */
   readonly exact?: boolean;
-  /** Whether a GPU computes the graph. */
-  readonly gpu?: boolean;
-  /** Whether the graph is sharded to several devices. */
-  readonly sharded?: boolean;
+  /** The target's; without them, those where a library does all products that it can. */
+  readonly passes?: readonly Pass[];
+  /** Passes over the graph itself after those, not over the bodies of its loops. */
+  readonly last?: readonly Pass[];
   /** Called with what each pass changed. */
   readonly trace?: (trace: PassTrace, graph: Graph) => void;
   /**
@@ -72,7 +69,7 @@ const immer = new Immer({ autoFreeze: false });
 
 /** Runs the passes; the graph given is not touched. */
 export function runPasses(graph: Graph, options: PassOptions = {}): Graph {
-  const all = options.sharded === true ? SHARDED_PASSES : options.gpu === true ? GPU_PASSES : PASSES;
+  const all = [...(options.passes ?? PASSES), ...(options.last ?? [])];
   const passes = all.filter((pass) => !(pass.rounds && options.exact === true));
   const watched = options.origins?.watch(graph);
   const whole = { ...withBodies(graph, options), listener: watched?.listener };
@@ -89,7 +86,7 @@ export function runPasses(graph: Graph, options: PassOptions = {}): Graph {
 type WatchedGraph = Graph & Pick<MutableGraph, 'listener'>;
 
 /** The graph with the bodies of its loops rewritten. */
-function withBodies(graph: Graph, { trace: _, sharded: __, ...options }: PassOptions): Graph {
+function withBodies(graph: Graph, { trace: _, last: __, ...options }: PassOptions): Graph {
   const bodies = new Map<GraphLoop, GraphLoop>();
   const bodyOf = (loop: GraphLoop): GraphLoop => {
     const done = bodies.get(loop) ?? { ...loop, body: runPasses(loop.body, options) };

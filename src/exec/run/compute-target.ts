@@ -1,14 +1,16 @@
 /**
- * Target: how a graph is to be computed: on one device or several, within their memory, and where its results
- * go. Programs for other targets are other programs.
+ * ComputeTarget: how a graph is to be computed: on one device or several, within their memory, and where its
+ * results go. Programs for others are other programs.
  */
-import type { ChosenDevices } from '../native/devices.js';
+
 import type { Budgets, Place } from '../plan/plan-graph.js';
+import type { Device } from '../targets/device.js';
+import type { ChosenDevices } from '../targets/devices.js';
 import { budgetsOf } from './budgets.js';
 import type { ComputeOptions } from './compute-options.js';
 
-export interface Target extends Budgets {
-  readonly devices: readonly string[];
+export interface ComputeTarget extends Budgets {
+  readonly devices: readonly Device[];
   /** Whether the devices share the work in phases; if not, there is one. */
   readonly isSharded: boolean;
   readonly exact: boolean;
@@ -19,12 +21,16 @@ export interface Target extends Budgets {
 }
 
 /** The target of a compute with such options on the devices that were chosen for it. */
-export function targetOf({ names, isSharded }: ChosenDevices, options: ComputeOptions, place: Place): Target {
+export function computeTargetOf(
+  { devices, isSharded }: ChosenDevices,
+  options: ComputeOptions,
+  place: Place,
+): ComputeTarget {
   const exact = options.exact === true;
-  const { budget, hostBudget } = budgetsOf(options, names);
-  return { devices: names, isSharded, exact, budget, hostBudget, place };
+  const { budget, hostBudget } = budgetsOf(options, devices);
+  return { devices, isSharded, exact, budget, hostBudget, place };
 }
 
 /** The most bytes that the plan of a target on one device may hold there; `undefined`: no bound. */
-export const budgetIn = ({ budget, freeBytes }: Target): number | undefined =>
+export const budgetIn = ({ budget, freeBytes }: ComputeTarget): number | undefined =>
   freeBytes === undefined ? budget : Math.min(freeBytes[0]!, budget ?? Number.POSITIVE_INFINITY);

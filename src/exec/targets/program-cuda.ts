@@ -1,6 +1,6 @@
 /**
  * Plan → native program for a GPU: every kernel becomes CUDA C, compiled (or found in the cache) for the
- * device's architecture. Called by `program.ts`.
+ * device's architecture. Called by `cuda.ts`.
  */
 import {
   CUDA_OPTIONS,
@@ -9,45 +9,30 @@ import {
   cudaKernel,
   DEFAULT_LIMITS,
   type DeviceLimits,
-  expandForDevice,
 } from '../../codegen/cuda/cuda.js';
 import { footprintOf } from '../../codegen/cuda/footprint.js';
-import { LOOP_BEGIN, LOOP_CHECK, LOOP_GO_ON, LOOP_RECORD_BYTES } from '../../codegen/cuda/loop-check.js';
-import { cudaWorks } from '../../codegen/cuts/cuda-work.js';
+import { LOOP_BEGIN, LOOP_CHECK, LOOP_GO_ON } from '../../codegen/cuda/loop-check.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
-import { byteLengthOf } from '../../graph/dtype.js';
-import type { CallStep, StepCost } from '../calls/call.js';
+import type { CallStep } from '../calls/call.js';
 import type { CallLaunch } from '../calls/call-row.js';
 import { callRow } from '../calls/table.js';
-import {
-  type CudaDeviceInfo,
-  cudaInfo,
-  type LaunchArgument,
-  type ProgramSpec,
-  refusesLoops,
-  type StepSpec,
-  type SweepSpec,
-  stagingLimits,
-} from '../native/native.js';
+import type { LaunchArgument, ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
 import { RANGE_FIELDS } from '../native/program-types.js';
 import { timed } from '../native/recorder.js';
-import { cudaBlockBytes, hostBlockBytes } from '../plan/block-bytes.js';
-import { hasConditionalNodes, recordsOf } from '../plan/loop-records.js';
-import { aligned } from '../plan/memory.js';
+import { recordsOf } from '../plan/loop-records.js';
 import {
   type KernelStep,
   kernelsOf,
   type PhaseStep,
   type Plan,
-  type PlanBuffer,
   type Step,
   type SweepStep,
-  sweepsOf,
 } from '../plan/plan.js';
-import type { DeviceNeeds, Place } from '../plan/plan-graph.js';
 import { callsOf } from '../plan/workspace.js';
-import { debug } from './debug.js';
-import { loadImage } from './kernel-cache.js';
+import { debug } from '../run/debug.js';
+import { loadImage } from '../run/kernel-cache.js';
+import { architectureOf, limitsOf, multiprocessorsOf } from './cuda-device.js';
+import type { Device } from './device.js';
 import { graphsOf, streamsOfSpecs } from './program-graphs.js';
 import { bufferSpecs, joinedRanges, loopSpec } from './program-spec.js';
 
@@ -68,115 +53,8 @@ export function cudaOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): C
   return cuda;
 }
 
-const infoOf = (device: string): CudaDeviceInfo | undefined =>
-  cudaInfo().devices[Number(device.slice('cuda:'.length))];
-
-/** The limits of a device for the schedules of its kernels; plans for an absent one take the usual ones. */
-export function limitsOf(device: string): DeviceLimits {
-  const sharedByteLength = infoOf(device)?.sharedMemoryPerBlockOptin;
-  return sharedByteLength === undefined ? DEFAULT_LIMITS : { sharedByteLength };
-}
-
-/** Of a device that is not here. */
-const USUAL_MULTIPROCESSORS = 132;
-const multiprocessorsOf = (device: string): number =>
-  infoOf(device)?.multiprocessorCount ?? USUAL_MULTIPROCESSORS;
-
-/**
- * Bytes that a tile copies each way, so that the copies of some tiles overlap the work of others and the
- * first is soon there.
- */
-const TILE_BYTES = 48 * 2 ** 20;
-
-/**
- * The properties of a GPU that plans depend on. `place`: where results are wanted; those that stay on the
- * device are there as a whole.
- */
-export function cudaNeeds(device: string, place: Place): DeviceNeeds {
-  const limits = limitsOf(device);
-  const multiprocessors = multiprocessorsOf(device);
-  return {
-    scratchOf: (kernel) => footprintOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
-    expand: expandForDevice,
-    stepsAtOnce: (kernel) => {
-      const { schedule } = footprintOf(kernel, limits);
-      return schedule.kind === 'stencil' || schedule.kind === 'repeat' ? schedule.steps : 1;
-    },
-    workspaceOf: (step) => callRow(step).workspace.cuda(step),
-    blockBytes: cudaBlockBytes,
-    hasOwnBlock: ({ role }) => role === 'output' && place === 'device',
-    hostPeakOf: cudaHostPeak,
-    copies: { most: stagingLimits().copies, least: stagingLimits().leastCopies },
-    heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
-    streams: { most: MOST_STREAMS, costOf: (step) => costOf(step, limits, multiprocessors) },
-    loopRecordBytes: () => (hasConditionalNodes(cudaInfo()) && !refusesLoops(device) ? LOOP_RECORD_BYTES : 0),
-    isByElement: (kernel) => ['map', 'repeat'].includes(footprintOf(kernel, limits).schedule.kind),
-    sweeps: {
-      worksOf: (kernel) => cudaWorks(kernel, footprintOf(kernel, limits).schedule),
-      canWindow: ({ role }) => role !== 'output' || place !== 'device',
-      canSpill: true,
-      canReadBack: place !== 'file',
-      slots: { in: 3, out: 3, local: 1 },
-      tileBytes: TILE_BYTES,
-      multiprocessors,
-    },
-  };
-}
-
-/** As many as native programs have: `Program::kMostStreams`. */
-const MOST_STREAMS = 8;
-/** Threads of a multiprocessor. */
-const THREADS = 2048;
-const LAUNCH_SECONDS = 2.5e-6;
-/** Bytes a second of what is in memory; a kernel that fills half of the device reaches it. */
-const MEMORY_RATE = 4e12;
-
-/** About how long a step takes by itself, and how much of the device it fills. */
-function costOf(step: Step, limits: DeviceLimits, multiprocessors: number): StepCost {
-  if (step.kind === 'call') return callRow(step).costOf(step, multiprocessors);
-  if (step.kind !== 'kernel') return { seconds: LAUNCH_SECONDS, share: 1, queueSeconds: LAUNCH_SECONDS };
-  const { launches } = footprintOf(step.kernel, limits);
-  const threads = launches.map(({ grid, block }) => [...grid, ...block].reduce((n, size) => n * size, 1));
-  const share = Math.min(1, Math.max(1, ...threads) / (multiprocessors * THREADS));
-  const bytes = step.kernel.buffers.reduce((sum, b) => sum + b.elementCount * byteLengthOf(b.dtype), 0);
-  const moved = bytes / (MEMORY_RATE * Math.min(1, 2 * share));
-  const launching = launches.length * LAUNCH_SECONDS;
-  return { seconds: launching + moved, share, queueSeconds: launching };
-}
-
-/**
- * Copies of more bytes than this go through the lanes of their direction: `PinnedSlots` of
- * `native/cuda/slots.h`.
- */
-const PACKED = 64 * 2 ** 10;
-
-/**
- * Values that wait between sweeps, and pinned memory: for what small arrays are packed into, and for each
- * kind of copies.
- */
-function cudaHostPeak({ buffers, steps, copyByteLength }: Omit<Plan, 'hostPeakBytes'>): number {
-  const { packed, copies: most } = stagingLimits();
-  const copies = copyByteLength ?? most;
-  const spilled = buffers.reduce(
-    (sum, b) => sum + (b.role === 'spill' ? hostBlockBytes(b.byteLength) : 0),
-    0,
-  );
-  const ends = buffers.filter(
-    ({ role, windowed }) => (role === 'input' || role === 'output') && windowed !== true,
-  );
-  const atOnce = (role: PlanBuffer['role']): number =>
-    ends.reduce((sum, b) => sum + (b.role === role ? aligned(b.byteLength) : 0), 0);
-  const isLarge = Math.max(atOnce('input'), atOnce('output')) > PACKED;
-  const sweeps = steps.flatMap(sweepsOf).flatMap(({ windows }) => windows);
-  const ways = ['in', 'out'].filter((way) => sweeps.some(({ direction }) => direction === way));
-  return spilled + (ends.length > 0 ? packed : 0) + ((isLarge ? 1 : 0) + ways.length) * copies;
-}
-
-/** NVRTC's name of a device's architecture: `sm_90`. */
-const architectureOf = (device: string): string => `sm_${infoOf(device)!.computeCapability.join('')}`;
-
 /** `hostBudget`: results are page-locked within what the plan leaves of it. */
-export async function cudaProgram(plan: Plan, device: string, hostBudget?: number): Promise<ProgramSpec> {
+export async function cudaProgram(plan: Plan, device: Device, hostBudget?: number): Promise<ProgramSpec> {
   const architecture = architectureOf(device);
   const limits = limitsOf(device);
   const position = new Map<string, number>(); // source → image
@@ -193,7 +71,7 @@ export async function cudaProgram(plan: Plan, device: string, hostBudget?: numbe
   const counts = specs.map(({ length }) => length);
   const streams = streamsOfSpecs(plan, counts);
   return {
-    device,
+    device: device.name,
     buffers: bufferSpecs(plan),
     arenaByteLength: plan.arenaByteLength,
     ...(plan.copyByteLength === undefined ? {} : { copyByteLength: plan.copyByteLength }),
@@ -206,7 +84,7 @@ export async function cudaProgram(plan: Plan, device: string, hostBudget?: numbe
 }
 
 /** For each graph of a plan's program, how many steps it has. */
-export function graphSizes(plan: Plan, device: string): number[] {
+export function graphSizes(plan: Plan, device: Device): number[] {
   const limits = limitsOf(device);
   const counts = plan.steps.map((step): number => {
     if (step.kind === 'sweep' || step.kind === 'loop') return 1;

@@ -1,0 +1,67 @@
+/** The target of the CPU: kernels as tapes, in the memory of this process. */
+import { readsOnce } from '../../codegen/cpu/tape-read.js';
+import { skewOf } from '../../codegen/cpu/tape-skew.js';
+import { tapeWorks } from '../../codegen/cpu/tape-work.js';
+import { ROW_COSTS } from '../../fusion/partition/merge-limits.js';
+import { PASSES } from '../../fusion/passes/pipeline.js';
+import { callRow } from '../calls/table.js';
+import { hostMemory } from '../native/native.js';
+import { timed } from '../native/recorder.js';
+import { hostBlockBytes } from '../plan/block-bytes.js';
+import type { DeviceNeeds, SweepRules } from '../plan/device-needs.js';
+import { cpuProgram } from './program-cpu.js';
+import type { Target } from './target.js';
+
+const CPU_SWEEPS: SweepRules = {
+  worksOf: tapeWorks,
+  canWindow: () => true,
+  canSpill: false,
+  canReadBack: true,
+  slots: { in: 2, out: 1, local: 1 },
+  tileBytes: Number.POSITIVE_INFINITY,
+};
+
+/**
+ * Arrays in memory and results are used where they lie, files are read; tapes bring their own scratch memory.
+ */
+export const CPU_NEEDS: DeviceNeeds = {
+  scratchOf: () => [],
+  workspaceOf: (step) => callRow(step).workspace.cpu(step),
+  blockBytes: hostBlockBytes,
+  hasOwnBlock: () => true,
+  heldBytes: ({ role, byteLength, isRead, isFetched }) =>
+    role === 'temporary' || isRead || isFetched === true ? byteLength : 0,
+  readsOnce,
+  skewOf,
+  isByElement: ({ reduced }) => reduced.length === 0,
+  sweeps: CPU_SWEEPS,
+};
+
+/** Results that go to files are held until they are written: in windows where they do not fit. */
+const FILE_NEEDS: DeviceNeeds = {
+  ...CPU_NEEDS,
+  sweeps: { ...CPU_SWEEPS, canReadBack: false },
+  heldBytes: (buffer) => (buffer.role === 'output' ? buffer.byteLength : CPU_NEEDS.heldBytes(buffer)),
+};
+
+let knownHostBytes: number | undefined;
+
+/**
+ * Memory that this process may use; read once, as by the pool of host memory: every compute asks for it, and
+ * the system's files take 0.2 ms.
+ */
+export function hostTotalBytes(): number {
+  knownHostBytes ??= hostMemory().totalBytes;
+  return knownHostBytes;
+}
+
+export const CPU_TARGET: Target = {
+  passes: PASSES,
+  rowCosts: ROW_COSTS,
+  problemOf: () => undefined,
+  totalBytesOf: hostTotalBytes,
+  alikeKeyOf: ({ name }) => name,
+  modelOf: (_, place) => (place === 'file' ? FILE_NEEDS : CPU_NEEDS),
+  emit: (plan) => timed('codegen', 'tapes', () => cpuProgram(plan)),
+  graphSizes: () => [],
+};

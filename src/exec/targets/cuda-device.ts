@@ -1,0 +1,55 @@
+/** The GPUs of this machine, as the driver describes them. Called by `cuda.ts` and what it is made of. */
+import { DEFAULT_LIMITS, type DeviceLimits } from '../../codegen/cuda/cuda.js';
+import { config } from '../../host/config.js';
+import { type CudaDeviceInfo, cudaInfo, probeCuda } from '../native/native.js';
+import { stallOf } from '../native/stalls.js';
+import type { Device } from './device.js';
+
+let probing: Promise<void> | undefined;
+/** Loads CUDA's libraries off this thread, once. */
+export const probed = (): Promise<void> => {
+  probing ??= probeCuda();
+  return probing;
+};
+
+/** Why a GPU cannot be used; `undefined`: it can. */
+export function gpuProblem({ name, number }: Device): string | undefined {
+  const info = cudaInfo();
+  const { driver, nvrtc } = config().cuda;
+  const asked = (tried: readonly string[], place: string | undefined): string =>
+    place === undefined ? '' : `: ${tried.join('; ')}`;
+  if (info.driver === null) return `no NVIDIA driver was found${asked(info.tried.driver, driver)}`;
+  const device = info.devices[number];
+  if (device === undefined) return `the machine has ${info.devices.length} usable GPUs`;
+  if (device.error !== undefined) return device.error;
+  const stalled = stallOf(name);
+  if (stalled !== undefined) return stalled;
+  if (info.nvrtc === null)
+    return `NVRTC, the CUDA run-time compiler, was not found${asked(info.tried.nvrtc, nvrtc)}`;
+  return undefined;
+}
+
+const infoOf = ({ number }: Device): CudaDeviceInfo | undefined => cudaInfo().devices[number];
+
+/** The memory of a GPU; infinitely much of one that is not here. */
+export const gpuBytesOf = (device: Device): number => infoOf(device)?.totalBytes ?? Number.POSITIVE_INFINITY;
+
+/** Equal for GPUs whose kernels have the same schedules, and so the same bits. */
+export function gpuKindOf(device: Device): string {
+  const { computeCapability, sharedMemoryPerBlockOptin } = infoOf(device)!;
+  return `${computeCapability.join('.')} ${sharedMemoryPerBlockOptin}`;
+}
+
+/** The limits of a device for the schedules of its kernels; plans for an absent one take the usual ones. */
+export function limitsOf(device: Device): DeviceLimits {
+  const sharedByteLength = infoOf(device)?.sharedMemoryPerBlockOptin;
+  return sharedByteLength === undefined ? DEFAULT_LIMITS : { sharedByteLength };
+}
+
+/** Of a device that is not here. */
+const USUAL_MULTIPROCESSORS = 132;
+export const multiprocessorsOf = (device: Device): number =>
+  infoOf(device)?.multiprocessorCount ?? USUAL_MULTIPROCESSORS;
+
+/** NVRTC's name of a GPU's architecture: `sm_90`. */
+export const architectureOf = (device: Device): string => `sm_${infoOf(device)!.computeCapability.join('')}`;

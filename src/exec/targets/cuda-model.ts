@@ -1,0 +1,107 @@
+/**
+ * The properties of a GPU that plans depend on: memory as its pools count it, the time of steps, and how kernels are
+ * cut. All of it follows from schedules, before a line of source is printed.
+ */
+import { type DeviceLimits, expandForDevice } from '../../codegen/cuda/cuda.js';
+import { footprintOf } from '../../codegen/cuda/footprint.js';
+import { LOOP_RECORD_BYTES } from '../../codegen/cuda/loop-check.js';
+import { cudaWorks } from '../../codegen/cuts/cuda-work.js';
+import { byteLengthOf } from '../../graph/dtype.js';
+import type { StepCost } from '../calls/call.js';
+import { callRow } from '../calls/table.js';
+import { cudaInfo, refusesLoops, stagingLimits } from '../native/native.js';
+import { cudaBlockBytes, hostBlockBytes } from '../plan/block-bytes.js';
+import { hasConditionalNodes } from '../plan/loop-records.js';
+import { aligned } from '../plan/memory.js';
+import { type Plan, type PlanBuffer, type Step, sweepsOf } from '../plan/plan.js';
+import type { DeviceNeeds, Place } from '../plan/plan-graph.js';
+import { limitsOf, multiprocessorsOf } from './cuda-device.js';
+import type { Device } from './device.js';
+
+/**
+ * Bytes that a tile copies each way, so that the copies of some tiles overlap the work of others and the
+ * first is soon there.
+ */
+const TILE_BYTES = 48 * 2 ** 20;
+
+/** `place`: where results are wanted; those that stay on the device are there as a whole. */
+export function cudaModel(device: Device, place: Place): DeviceNeeds {
+  const limits = limitsOf(device);
+  const multiprocessors = multiprocessorsOf(device);
+  return {
+    scratchOf: (kernel) => footprintOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
+    expand: expandForDevice,
+    stepsAtOnce: (kernel) => {
+      const { schedule } = footprintOf(kernel, limits);
+      return schedule.kind === 'stencil' || schedule.kind === 'repeat' ? schedule.steps : 1;
+    },
+    workspaceOf: (step) => callRow(step).workspace.cuda(step),
+    blockBytes: cudaBlockBytes,
+    hasOwnBlock: ({ role }) => role === 'output' && place === 'device',
+    hostPeakOf: cudaHostPeak,
+    copies: { most: stagingLimits().copies, least: stagingLimits().leastCopies },
+    heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
+    streams: { most: MOST_STREAMS, costOf: (step) => costOf(step, limits, multiprocessors) },
+    loopRecordBytes: () =>
+      hasConditionalNodes(cudaInfo()) && !refusesLoops(device.name) ? LOOP_RECORD_BYTES : 0,
+    isByElement: (kernel) => ['map', 'repeat'].includes(footprintOf(kernel, limits).schedule.kind),
+    sweeps: {
+      worksOf: (kernel) => cudaWorks(kernel, footprintOf(kernel, limits).schedule),
+      canWindow: ({ role }) => role !== 'output' || place !== 'device',
+      canSpill: true,
+      canReadBack: place !== 'file',
+      slots: { in: 3, out: 3, local: 1 },
+      tileBytes: TILE_BYTES,
+      multiprocessors,
+    },
+  };
+}
+
+/** As many as native programs have: `Program::kMostStreams`. */
+const MOST_STREAMS = 8;
+/** Threads of a multiprocessor. */
+const THREADS = 2048;
+const LAUNCH_SECONDS = 2.5e-6;
+/** Bytes a second of what is in memory; a kernel that fills half of the device reaches it. */
+const MEMORY_RATE = 4e12;
+
+/** About how long a step takes by itself, and how much of the device it fills. */
+function costOf(step: Step, limits: DeviceLimits, multiprocessors: number): StepCost {
+  if (step.kind === 'call') return callRow(step).costOf(step, multiprocessors);
+  if (step.kind !== 'kernel') return { seconds: LAUNCH_SECONDS, share: 1, queueSeconds: LAUNCH_SECONDS };
+  const { launches } = footprintOf(step.kernel, limits);
+  const threads = launches.map(({ grid, block }) => [...grid, ...block].reduce((n, size) => n * size, 1));
+  const share = Math.min(1, Math.max(1, ...threads) / (multiprocessors * THREADS));
+  const bytes = step.kernel.buffers.reduce((sum, b) => sum + b.elementCount * byteLengthOf(b.dtype), 0);
+  const moved = bytes / (MEMORY_RATE * Math.min(1, 2 * share));
+  const launching = launches.length * LAUNCH_SECONDS;
+  return { seconds: launching + moved, share, queueSeconds: launching };
+}
+
+/**
+ * Copies of more bytes than this go through the lanes of their direction: `PinnedSlots` of
+ * `native/cuda/slots.h`.
+ */
+const PACKED = 64 * 2 ** 10;
+
+/**
+ * Values that wait between sweeps, and pinned memory: for what small arrays are packed into, and for each
+ * kind of copies.
+ */
+function cudaHostPeak({ buffers, steps, copyByteLength }: Omit<Plan, 'hostPeakBytes'>): number {
+  const { packed, copies: most } = stagingLimits();
+  const copies = copyByteLength ?? most;
+  const spilled = buffers.reduce(
+    (sum, b) => sum + (b.role === 'spill' ? hostBlockBytes(b.byteLength) : 0),
+    0,
+  );
+  const ends = buffers.filter(
+    ({ role, windowed }) => (role === 'input' || role === 'output') && windowed !== true,
+  );
+  const atOnce = (role: PlanBuffer['role']): number =>
+    ends.reduce((sum, b) => sum + (b.role === role ? aligned(b.byteLength) : 0), 0);
+  const isLarge = Math.max(atOnce('input'), atOnce('output')) > PACKED;
+  const sweeps = steps.flatMap(sweepsOf).flatMap(({ windows }) => windows);
+  const ways = ['in', 'out'].filter((way) => sweeps.some(({ direction }) => direction === way));
+  return spilled + (ends.length > 0 ? packed : 0) + ((isLarge ? 1 : 0) + ways.length) * copies;
+}

@@ -1,0 +1,52 @@
+/**
+ * Device: where work runs, made once from the name that a user gives. Its name is how it is printed; nobody
+ * reads a number or a kind out of that again.
+ */
+import { formatValue } from '../../graph/format.js';
+import { ArgumentError, DeviceError, expected } from '../../host/errors.js';
+
+/** The kinds of devices: `table.ts` has the target of each. */
+export type TargetKind = 'cpu' | 'cuda';
+
+export interface Device {
+  /** As users write it: `cpu`, `cuda:0`. */
+  readonly name: string;
+  /** Its place: its number among those of its kind. Devices of other machines would have a host here as well. */
+  readonly kind: TargetKind;
+  readonly number: number;
+  /** Whether its memory is that of this process: arrays are used where they lie. */
+  readonly isHost: boolean;
+}
+
+/** By name: a device is one object, so that devices can be compared as they are. */
+const devices = new Map<string, Device>();
+
+function deviceAt(kind: TargetKind, number: number): Device {
+  const isHost = kind === 'cpu';
+  const name = isHost ? kind : `${kind}:${number}`;
+  let device = devices.get(name);
+  if (device === undefined) {
+    device = { name, kind, number, isHost };
+    devices.set(name, device);
+  }
+  return device;
+}
+
+export const CPU: Device = deviceAt('cpu', 0);
+
+/** The GPU of a number, by the driver's count. */
+export const gpu = (number: number): Device => deviceAt('cuda', number);
+
+const PATTERN = /^(?:(cpu)|cuda(?::(\d{1,3}))?)$/;
+
+/** The device that a user names: `cuda` is `cuda:0`. Throws `DeviceError` for what is no device's name. */
+export function deviceFrom(op: string, text: unknown): Device {
+  if (typeof text !== 'string') throw new ArgumentError(expected(op, 'a device name', formatValue(text)));
+  const match = PATTERN.exec(text);
+  if (match === null)
+    throw new DeviceError(expected(op, "a device named 'cpu', 'cuda' or 'cuda:N'", formatValue(text)));
+  return match[1] === undefined ? gpu(Number(match[2] ?? 0)) : CPU;
+}
+
+/** The device of a name that is printed somewhere: of arrays, programs and timelines. */
+export const deviceNamed = (name: string): Device => devices.get(name) ?? deviceFrom('compute', name);

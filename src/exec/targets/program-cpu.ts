@@ -1,0 +1,52 @@
+/** Plan → native program for the CPU: every kernel becomes a tape. Called by `cpu.ts`. */
+
+import { encodeTape } from '../../codegen/cpu/tape.js';
+import { callRow } from '../calls/table.js';
+import type { ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
+import type { Plan, Step, SweepStep } from '../plan/plan.js';
+import { CPU } from './device.js';
+import { bufferSpecs, joinedRanges, loopSpec } from './program-spec.js';
+
+export function cpuProgram(plan: Plan): ProgramSpec {
+  return {
+    device: CPU.name,
+    buffers: bufferSpecs(plan),
+    arenaByteLength: plan.arenaByteLength,
+    images: [],
+    steps: plan.steps.map(stepSpec),
+  };
+}
+
+const stepSpec = (step: Step): StepSpec =>
+  step.kind === 'sweep' ? sweepSpec(step, launchSpec) : launchSpec(step);
+
+/** A step is one launch. */
+function launchSpec(step: Exclude<Step, SweepStep>): Exclude<StepSpec, SweepSpec> {
+  switch (step.kind) {
+    case 'kernel':
+      return { kind: 'tape', tape: encodeTape(step.kernel), buffers: step.buffers };
+    case 'phase':
+    case 'finish': {
+      const kind = step.kind === 'phase' ? 'tapePhase' : 'tapeFinish';
+      const buffers = [...step.buffers, ...step.scratch];
+      return { kind, tape: encodeTape(step.kernel), phase: step.phase, buffers };
+    }
+    case 'call':
+      return callRow(step).spec(step);
+    case 'loop':
+      return loopSpec(step, (part) => [stepSpec(part)]);
+  }
+}
+
+/** A sweep whose steps are one launch each. */
+function sweepSpec(
+  sweep: SweepStep,
+  spec: (step: Exclude<Step, SweepStep>) => Exclude<StepSpec, SweepSpec>,
+): SweepSpec {
+  return {
+    kind: 'sweep',
+    tiles: sweep.tiles,
+    buffers: sweep.windows,
+    body: sweep.body.map(({ step, ranges }) => ({ step: spec(step), ranges: joinedRanges(ranges) })),
+  };
+}

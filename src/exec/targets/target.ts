@@ -1,0 +1,36 @@
+/**
+ * Target: a kind of devices, with all that differs between kinds: the passes over its graphs and the costs that
+ * fusion decides by, the properties that plans depend on (memory, costs, cuts), and the code of its programs. Nothing
+ * outside this folder asks for a device's kind. `table.ts` has the targets.
+ */
+import type { Kernel } from '../../fusion/kernel/kernel.js';
+import type { RowCosts } from '../../fusion/partition/merge-limits.js';
+import type { Pass } from '../../fusion/passes/pipeline.js';
+import type { ProgramSpec } from '../native/program-types.js';
+import type { DeviceNeeds } from '../plan/device-needs.js';
+import type { Plan } from '../plan/plan.js';
+import type { Place } from '../plan/plan-graph.js';
+import type { Device } from './device.js';
+
+export interface Target {
+  /** The passes over its graphs. */
+  readonly passes: readonly Pass[];
+  /** The costs by which kernels are merged. */
+  readonly rowCosts: RowCosts;
+  /** Loads its libraries off this thread, once; without it, there are none. */
+  readonly probe?: () => Promise<void>;
+  /** Why a device cannot be used; `undefined`: it can. */
+  readonly problemOf: (device: Device) => string | undefined;
+  /** The memory of a device in bytes; infinitely much where the device is not known. */
+  readonly totalBytesOf: (device: Device) => number;
+  /** Equal for devices whose kernels have the same schedules, and so the same bits. */
+  readonly alikeKeyOf: (device: Device) => string;
+  /** The properties that plans depend on. `place`: where results are wanted. */
+  readonly modelOf: (device: Device, place: Place) => DeviceNeeds;
+  /** The program of a plan; `hostBudget`: the most host memory of the compute. */
+  readonly emit: (plan: Plan, device: Device, hostBudget?: number) => ProgramSpec | Promise<ProgramSpec>;
+  /** For each graph of a plan's program that the device runs as one, how many steps it has. */
+  readonly graphSizes: (plan: Plan, device: Device) => readonly number[];
+  /** The source that a kernel is printed as, where it is. */
+  readonly sourceOf?: (kernel: Kernel, device: Device) => string;
+}
