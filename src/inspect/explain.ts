@@ -9,12 +9,9 @@
 import type { Place } from '../exec/plan/plan-graph.js';
 import { printStream } from '../exec/plan/print-plan.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
-import { computeTargetOf } from '../exec/run/compute-target.js';
-import { devicesOf } from '../exec/run/evaluate.js';
-import { planParts } from '../exec/run/plan-segments.js';
-import { type Planned, planGraph } from '../exec/run/program.js';
-import { planSharded } from '../exec/shards/plan-shards.js';
-import { printShardedPlan, type ShardedPlan } from '../exec/shards/sharded-plan.js';
+import { peaksOf, planJob } from '../exec/run/plan-job.js';
+import { type Observers, type Planned, planGraph } from '../exec/run/program.js';
+import { printShardedPlan } from '../exec/shards/sharded-plan.js';
 import { targetOf } from '../exec/targets/table.js';
 import type { FusedStep, Partition } from '../fusion/partition/partition.js';
 import { canonicalize } from '../fusion/passes/canonicalize.js';
@@ -28,7 +25,6 @@ import { planAsDot, planAsMermaid } from './draw.js';
 import { explainSteps } from './explain-steps.js';
 import type { ExplainedEdge, ExplainedStep, ExplanationData } from './explanation-data.js';
 import { Lines } from './lines.js';
-import { peaksOf, planAhead } from './summary.js';
 
 /**
  * The result of `explain()`: prints as text, `toJSON()` is stable data, `toDot()` and `toMermaid()` draw the
@@ -142,28 +138,21 @@ export function explainExprs(
   place: Place = 'host',
 ): Explanation {
   const canonical = canonicalize(exprs);
-  const chosen = devicesOf(canonical, options);
-  const { devices, reason, isSharded } = chosen;
-  const device = devices[0]!;
   const passes: PassTrace[] = [];
   const origins = new Origins();
-  const target = computeTargetOf(chosen, options, place);
-  const { exact, budget, hostBudget } = target;
-  const planned = planGraph(canonical, device, {
-    exact,
-    place,
-    // A sharded job has the same kernels, and a budget for each device.
-    ...(isSharded ? {} : { budget, hostBudget }),
-    trace: (trace) => passes.push(trace),
-    origins,
-  });
-  const sharded: ShardedPlan | undefined = isSharded ? planSharded(canonical, target) : undefined;
+  const observers: Observers = { trace: (trace) => passes.push(trace), origins };
+  const job = planJob(canonical, options, place, observers);
+  const { target, parts, isSharded } = job;
+  const device = target.devices[0]!;
+  // A sharded job has the same kernels as one on a single device, and a budget for each device.
+  const planned = job.isSharded
+    ? planGraph(canonical, device, { exact: target.exact, place, ...observers })
+    : job.own;
   const { plan, partition } = planned;
-  const parts = planParts(canonical, device, target);
   const steps = explainSteps(planned, device, new Lines(canonical, origins));
   return new Explanation({
-    device: devices.map(({ name }) => name).join(','),
-    deviceReason: reason,
+    device: target.devices.map(({ name }) => name).join(','),
+    deviceReason: job.chosen.reason,
     parts: parts.count,
     graph: printGraph(canonical.graph),
     optimizedGraph: printGraph(planned.graph),
@@ -174,14 +163,9 @@ export function explainExprs(
     bytesRead: total(steps, 'bytesRead'),
     bytesWritten: total(steps, 'bytesWritten'),
     arenaBytes: plan.arenaByteLength,
-    peakBytes: Math.max(
-      planAhead(canonical, options)?.peakBytes ?? 0,
-      ...(sharded === undefined
-        ? [parts.peakBytes, plan.peakBytes + parts.waitingBytes]
-        : peaksOf(sharded, parts)),
-    ),
+    peakBytes: Math.max(...peaksOf(job).values()),
     graphs: isSharded ? [] : targetOf(device).graphSizes(plan, device),
-    sharding: sharded === undefined ? '' : printShardedPlan(sharded),
+    sharding: job.isSharded ? printShardedPlan(job.own) : '',
     reassociated: passes.some((pass) => pass.rounds && pass.added.length > 0),
   });
 }

@@ -7,11 +7,7 @@ import { type Plan, type Step, stepName, sweepsOf as sweepsIn } from '../exec/pl
 import type { Place } from '../exec/plan/plan-graph.js';
 import { printPlan } from '../exec/plan/print-plan.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
-import { computeTargetOf } from '../exec/run/compute-target.js';
-import { devicesOf } from '../exec/run/evaluate.js';
-import { type PartsPlan, planParts } from '../exec/run/plan-segments.js';
-import { planGraph } from '../exec/run/program.js';
-import { planSharded } from '../exec/shards/plan-shards.js';
+import { type JobPlan, peaksOf, planJob } from '../exec/run/plan-job.js';
 import {
   distinctRunsOf,
   namesOf,
@@ -19,8 +15,7 @@ import {
   type ShardedPlan,
   waitingBytesOf,
 } from '../exec/shards/sharded-plan.js';
-import { type Canonical, canonicalize } from '../fusion/passes/canonicalize.js';
-import { checksBelow } from '../fusion/passes/segment.js';
+import { canonicalize } from '../fusion/passes/canonicalize.js';
 import type { Expr } from '../graph/expr.js';
 
 /** A sweep: steps that run together for one tile after another. */
@@ -72,62 +67,34 @@ export function summarizePlan(
   options: ComputeOptions = {},
   place: Place = 'host',
 ): PlanSummary {
-  const canonical = canonicalize(exprs);
-  const ahead = planAhead(canonical, options);
-  const own = summarizeGraph(canonical, options, place);
-  return ahead === undefined ? own : withAhead(own, ahead);
-}
-
-/** The plan of what is computed ahead of a graph: the ends of its index arrays (`checkIndices`). */
-export function planAhead(canonical: Canonical, options: ComputeOptions): PlanSummary | undefined {
-  const checks = checksBelow(canonical);
-  return checks.length === 0
-    ? undefined
-    : summarizePlan(
-        checks.flatMap(({ ends }) => ends),
-        options,
-      );
-}
-
-/** A plan after another one, whose memory is free by then. */
-function withAhead(plan: PlanSummary, ahead: PlanSummary): PlanSummary {
-  const before = new Map(ahead.devices.map(({ device, peakBytes }) => [device, peakBytes]));
-  for (const { device, peakBytes } of plan.devices)
-    before.set(device, Math.max(before.get(device) ?? 0, peakBytes));
+  const job = planJob(canonicalize(exprs), options, place);
+  const peaks = peaksOf(job);
   return {
-    ...plan,
-    peakBytes: Math.max(plan.peakBytes, ahead.peakBytes),
-    hostPeakBytes: Math.max(plan.hostPeakBytes, ahead.hostPeakBytes),
-    devices: [...before].map(([device, peakBytes]) => ({ device, peakBytes })),
+    device: job.chosen.devices.map(({ name }) => name).join(','),
+    parts: job.parts.count,
+    peakBytes: Math.max(...peaks.values()),
+    hostPeakBytes: hostPeakOf(job),
+    devices: [...peaks].map(([device, peakBytes]) => ({ device, peakBytes })),
+    ...(job.isSharded ? summaryOfPhases(job.own) : summaryOf(job.own.plan)),
   };
 }
 
-function summarizeGraph(canonical: Canonical, options: ComputeOptions, place: Place): PlanSummary {
-  const target = computeTargetOf(devicesOf(canonical, options), options, place);
-  const device = target.devices[0]!;
-  const parts = planParts(canonical, device, target);
-  if (target.isSharded) return summarizeSharded(planSharded(canonical, target), parts);
-  const { exact, budget, hostBudget } = target;
-  const { plan } = planGraph(canonical, device, { exact, budget, hostBudget, place });
-  const peakBytes = Math.max(parts.peakBytes, plan.peakBytes + parts.waitingBytes);
-  return {
-    device: device.name,
-    parts: parts.count,
-    peakBytes,
-    hostPeakBytes: Math.max(parts.hostPeakBytes, plan.hostPeakBytes + parts.hostWaitingBytes),
-    devices: [{ device: device.name, peakBytes }],
-    phases: [],
-    sweeps: sweepsOf(plan),
-    toString: () => printPlan(plan),
-  };
+/** The most host memory of a job, in bytes. */
+function hostPeakOf({ parts, ahead, ...job }: JobPlan): number {
+  const own = job.isSharded ? waitingBytesOf(job.own) : job.own.plan.hostPeakBytes;
+  const before = ahead === undefined ? 0 : hostPeakOf(ahead);
+  return Math.max(before, parts.hostPeakBytes, own + parts.hostWaitingBytes);
 }
 
-const summarizeSharded = (plan: ShardedPlan, parts: PartsPlan): PlanSummary => ({
-  device: plan.devices.join(','),
-  parts: parts.count,
-  peakBytes: Math.max(...peaksOf(plan, parts)),
-  hostPeakBytes: Math.max(parts.hostPeakBytes, waitingBytesOf(plan) + parts.hostWaitingBytes),
-  devices: plan.devices.map((device, d) => ({ device, peakBytes: peaksOf(plan, parts)[d]! })),
+type OwnSummary = Pick<PlanSummary, 'phases' | 'sweeps' | 'toString'>;
+
+const summaryOf = (plan: Plan): OwnSummary => ({
+  phases: [],
+  sweeps: sweepsOf(plan),
+  toString: () => printPlan(plan),
+});
+
+const summaryOfPhases = (plan: ShardedPlan): OwnSummary => ({
   phases: plan.phases.map((phase) => ({
     kind: phase.kind,
     byTiles: phase.parts !== undefined,
@@ -139,10 +106,6 @@ const summarizeSharded = (plan: ShardedPlan, parts: PartsPlan): PlanSummary => (
   ),
   toString: () => printShardedPlan(plan),
 });
-
-/** For each device; parts are computed on the first one. */
-export const peaksOf = ({ peakBytes }: ShardedPlan, parts: PartsPlan): number[] =>
-  peakBytes.map((bytes, d) => (d === 0 ? Math.max(parts.peakBytes, bytes + parts.waitingBytes) : bytes));
 
 /** Those in loops too, once. */
 const sweepsOf = (plan: Plan): SweepSummary[] =>

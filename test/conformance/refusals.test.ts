@@ -3,6 +3,7 @@
  * less would be. Plans alone: nothing is computed. `BUDGET_JOBS=200` for all jobs.
  */
 import { describe, expect, it } from 'vitest';
+import { withLevels } from '../../src/graph/depth.js';
 import {
   type ComputeOptions,
   iterate,
@@ -62,7 +63,30 @@ const clusters = (): Lazy[] => {
   const isIn = distances.argmin(1).expandDims(1).equal(labels).astype('float32');
   return [isIn.transpose().matmul(points).div(isIn.sum(0).expandDims(1)), distances.min(1).sum()];
 };
+/** Values of several graphs, computed one after the other; the first needs most. */
+const folded = (): Lazy =>
+  withLevels(8, () => {
+    let x = randomMatrix(512, 512, 1)
+      .transpose()
+      .matmul(randomMatrix(512, 512, 2));
+    for (let k = 0; k < 40; k++)
+      x = x
+        .slice([0, 256])
+        .sum(0)
+        .mul(0.5)
+        .add(randomMatrix(300, 512, k).mean(0))
+        .add(x);
+    return x.sum();
+  });
+/** Indices of a column are checked before: the ends of the indices need far less than the rows. */
+const lookedUp = (): Lazy =>
+  randomMatrix(2000, 64, 1)
+    .take(randomMatrix(3000, 1, 2).flatten().abs().mul(100).astype('int32').clip(0, 1999), 0)
+    .transpose()
+    .mul(2);
 const OTHERS: readonly BudgetJob[] = [
+  { name: 'a folded graph', results: [folded()] },
+  { name: 'rows by computed indices', results: [lookedUp()] },
   { name: 'a step of k-means', results: clusters() },
   { name: 'a transpose', results: [randomMatrix(1024, 2048, 1).transpose().mul(2)] },
   { name: 'a loop of products', results: [iterate(4, randomMatrix(256, 256, 1), (x) => x.matmul(x).tanh())] },
@@ -85,6 +109,16 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
       });
       expect(wrong).toEqual([]);
     }, 300_000);
+
+    it('is the same when the job is computed', async () => {
+      for (const result of [folded(), lookedUp()]) {
+        const options = { device, memory: 1, to: npy('never-written.npy') };
+        const planned = refusalOf([result], { ...options, to: [options.to] } as ComputeOptions);
+        const refused = await result.compute(options).catch((error: unknown) => error);
+        expect(planned?.needed.memory).toBeGreaterThan(1);
+        expect(refused).toMatchObject({ name: 'MemoryError', needed: planned!.needed });
+      }
+    });
 
     it('is enough for results that go to files', () => {
       const wrong = JOBS.flatMap((job) => {

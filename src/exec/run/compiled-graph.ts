@@ -18,11 +18,12 @@ import { isSomeStalled } from '../native/stalls.js';
 import { turnToPlan } from '../native/turns.js';
 import { probeFor } from '../targets/devices.js';
 import type { ComputeOptions } from './compute-options.js';
-import { computeTargetOf } from './compute-target.js';
-import { checkHostResults, devicesOf, hostResults, indexOf, located } from './evaluate.js';
+import { computeTargetOf, devicesOf } from './compute-target.js';
+import { checkHostResults, hostResults, indexOf, located } from './evaluate.js';
 import { type ExecutionSettings, execute, isRepeatable, settingsOf } from './execution.js';
 import { type Input, type InputOf, inputOf, partOf } from './inputs.js';
 import { type ArgumentExpr, firstOf, memoryOf, refusePlaceholder } from './placeholder.js';
+import { refusalOfJob } from './plan-job.js';
 import type { Program } from './program.js';
 import { type Executed, runProgram } from './run-program.js';
 import { Parts } from './segments.js';
@@ -82,21 +83,26 @@ export class Trace {
 
   /** Runs the graph; `args` are by position, like the placeholders. */
   async run(args: Arguments, place: TracePlace): Promise<Executed> {
-    if (this.#ends !== undefined) await this.#checkIndices(this.#ends, args);
+    if (this.#ends !== undefined) await this.#checkIndices(this.#ends, args, place);
     const program = this.#knownFor(place);
     try {
       return await (program === undefined
         ? this.#runFirst(args, place)
         : runProgram(program, this.#inputsOf(args), this.#settings[place]));
     } catch (error) {
-      if (program === undefined || !(error instanceof MemoryError)) throw located(error, this.exprs);
+      if (program === undefined || !(error instanceof MemoryError)) throw this.#refused(error, place);
     }
     // There may be room for it in tiles.
     try {
       return await this.#runFirst(args, place);
     } catch (error) {
-      throw located(error, this.exprs);
+      throw this.#refused(error, place);
     }
+  }
+
+  /** An error of the job, with the user's line; a refusal says what is enough for all of its graphs. */
+  #refused(error: unknown, place: TracePlace): unknown {
+    return located(refusalOfJob(error, this.#canonical, this.#options, place), this.exprs);
   }
 
   /** The program that ran before, unless devices that do not answer or were lost are to be left out. */
@@ -109,9 +115,9 @@ export class Trace {
   }
 
   /** Throws for index arrays that are out of range. */
-  async #checkIndices(ends: Trace, args: Arguments): Promise<void> {
+  async #checkIndices(ends: Trace, args: Arguments, place: TracePlace): Promise<void> {
     const executed = await ends.run(args, 'host').catch((error: unknown) => {
-      throw located(error, this.exprs);
+      throw this.#refused(error, place);
     });
     throwOutOfRange(this.#checks, hostResults(ends.exprs, executed).map(indexOf));
   }

@@ -3,11 +3,14 @@
  * results go. Programs for others are other programs.
  */
 
+import type { Canonical } from '../../fusion/passes/canonicalize.js';
+import { canonicalOfPart, partsBelow } from '../../fusion/passes/segment.js';
+import { holdersOf } from '../../graph/expr.js';
 import type { Budgets, Place } from '../plan/plan-graph.js';
 import type { Device } from '../targets/device.js';
-import type { ChosenDevices } from '../targets/devices.js';
+import { type ChosenDevices, chooseDevices } from '../targets/devices.js';
 import { budgetsOf } from './budgets.js';
-import type { ComputeOptions } from './compute-options.js';
+import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
 
 export interface ComputeTarget extends Budgets {
   readonly devices: readonly Device[];
@@ -29,6 +32,20 @@ export function computeTargetOf(
   const exact = options.exact === true;
   const { budget, hostBudget } = budgetsOf(options, devices);
   return { devices, isSharded, exact, budget, hostBudget, place };
+}
+
+/** For each array on a device that a graph and the parts below it read: the devices that hold it. */
+function holdersIn(canonical: Canonical): (readonly string[])[] {
+  const holders: (readonly string[])[] = [];
+  for (const { sources } of [canonical, ...partsBelow(canonical).map(canonicalOfPart)])
+    for (const { source } of sources) if (source.type === 'device') holders.push(holdersOf(source.buffer));
+  return holders;
+}
+
+/** The devices a canonical graph is computed on. */
+export function devicesOf(canonical: Canonical, options: ComputeOptions): ChosenDevices {
+  checkComputeOptions('compute', options);
+  return chooseDevices(options, holdersIn(canonical));
 }
 
 /** The most bytes that the plan of a target on one device may hold there; `undefined`: no bound. */

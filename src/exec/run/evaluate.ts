@@ -6,9 +6,9 @@
 
 import { type Canonical, canonicalize } from '../../fusion/passes/canonicalize.js';
 import { type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-check.js';
-import { canonicalOfPart, checksBelow, partsBelow } from '../../fusion/passes/segment.js';
+import { checksBelow } from '../../fusion/passes/segment.js';
 import type { DType } from '../../graph/dtype.js';
-import { type DeviceBuffer, type Expr, holdersOf, type Shape, type TypedArray } from '../../graph/expr.js';
+import type { DeviceBuffer, Expr, Shape, TypedArray } from '../../graph/expr.js';
 import { isOwnError, NativeError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { checkHostArray, typedArrayOver } from '../native/host-memory.js';
@@ -16,11 +16,12 @@ import { type FileOutput, hostBytesOf } from '../native/native.js';
 import { timed } from '../native/recorder.js';
 import { turnToPlan } from '../native/turns.js';
 import type { Place } from '../plan/plan-graph.js';
-import { type ChosenDevices, chooseDevices, probeFor } from '../targets/devices.js';
+import { probeFor } from '../targets/devices.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
-import { computeTargetOf } from './compute-target.js';
+import { computeTargetOf, devicesOf } from './compute-target.js';
 import { execute, type Job, settingsOf } from './execution.js';
 import { inputsOf } from './inputs.js';
+import { refusalOfJob } from './plan-job.js';
 import type { Executed, FilesOf } from './run-program.js';
 import { Parts } from './segments.js';
 
@@ -122,7 +123,8 @@ async function compute(
   const target = computeTargetOf(devicesOf(canonical, options), options, place);
   const job = jobOf(canonical, exprs);
   const checks = checksBelow(canonical);
-  if (checks.length > 0) await checkIndices(checks, exprs, options);
+  const refused = (error: unknown): unknown => located(refusalOfJob(error, canonical, options, place), exprs);
+  if (checks.length > 0) await checkIndices(checks, options, refused);
   try {
     const turn = turnToPlan();
     if (turn !== undefined) await turn;
@@ -130,7 +132,7 @@ async function compute(
     return await execute(job, target, settingsOf(options, place, false, filesOf));
   } catch (error) {
     signal?.throwIfAborted();
-    throw located(error, exprs);
+    throw refused(error);
   }
 }
 
@@ -148,13 +150,13 @@ function jobOf(canonical: Canonical, exprs: readonly Expr[]): Job {
 }
 
 /**
- * Computes the ends of index arrays, and throws for those that are out of range. `exprs`: what is computed
- * with them.
+ * Computes the ends of index arrays, and throws for those that are out of range. `refused`: the error of the
+ * whole job for an error of that.
  */
 async function checkIndices(
   checks: readonly IndexCheck[],
-  exprs: readonly Expr[],
   options: ComputeOptions,
+  refused: (error: unknown) => unknown,
 ): Promise<void> {
   const { onProgress: _, ...quiet } = options;
   const computing = evaluate(
@@ -162,7 +164,7 @@ async function checkIndices(
     quiet,
   );
   const ends = await computing.catch((error: unknown) => {
-    throw located(error, exprs);
+    throw refused(error);
   });
   throwOutOfRange(checks, ends.map(indexOf));
 }
@@ -171,20 +173,6 @@ async function checkIndices(
 export function indexOf({ data }: HostResult): bigint {
   const array = typeof data === 'function' ? data() : data;
   return BigInt(array[0]!);
-}
-
-/** For each array on a device that a graph and the parts below it read: the devices that hold it. */
-function holdersIn(canonical: Canonical): (readonly string[])[] {
-  const holders: (readonly string[])[] = [];
-  for (const { sources } of [canonical, ...partsBelow(canonical).map(canonicalOfPart)])
-    for (const { source } of sources) if (source.type === 'device') holders.push(holdersOf(source.buffer));
-  return holders;
-}
-
-/** The devices a canonical graph is computed on. */
-export function devicesOf(canonical: Canonical, options: ComputeOptions): ChosenDevices {
-  checkComputeOptions('compute', options);
-  return chooseDevices(options, holdersIn(canonical));
 }
 
 /** Adds the user's line to an error of execution; not to what his own functions threw. */

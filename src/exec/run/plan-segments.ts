@@ -10,7 +10,8 @@ import { nodeOf, sizeOfShape } from '../../graph/graph.js';
 import type { Plan } from '../plan/plan.js';
 import type { Device } from '../targets/device.js';
 import { planGraph } from './program.js';
-import { type PartTarget, placeOfParts } from './segments.js';
+import { Refusals } from './refusals.js';
+import { checkWaiting, type PartTarget, placeOfParts } from './segments.js';
 
 export interface PartsPlan {
   readonly count: number;
@@ -23,7 +24,10 @@ export interface PartsPlan {
   readonly hostWaitingBytes: number;
 }
 
-/** Plans the parts below a graph; parts that are equal but for what they read are planned once. */
+/**
+ * Plans the parts below a graph; parts that are equal but for what they read are planned once. Throws
+ * `MemoryError` with budgets that are enough for all of them.
+ */
 export function planParts(
   canonical: Canonical,
   device: Device,
@@ -31,7 +35,8 @@ export function planParts(
 ): PartsPlan {
   const parts = partsBelow(canonical);
   const place = placeOfParts(options);
-  const plans = new Map<string, Plan>();
+  const plans = new Map<string, Plan | undefined>();
+  const refusals = new Refusals();
   const last = lastReaders(canonical, parts);
   const waiting = new Set<FoldedPart>();
   const sizeOf = (some: readonly FoldedPart[]): number => some.reduce((sum, part) => sum + bytesOf(part), 0);
@@ -40,18 +45,22 @@ export function planParts(
   const hostWaitingBytes = (): number => (place === 'host' ? sizeOf([...waiting]) : 0);
   let peakBytes = 0;
   let hostPeakBytes = 0;
+  let mostWaiting = 0;
   for (const [k, part] of parts.entries()) {
     const own = canonicalOfPart(part);
-    let plan = plans.get(own.fingerprint);
-    if (plan === undefined) {
-      plan = planGraph(own, device, { ...options, place }).plan;
-      plans.set(own.fingerprint, plan);
+    if (!plans.has(own.fingerprint)) {
+      const made = refusals.collect(() => planGraph(own, device, { ...options, place }).plan);
+      plans.set(own.fingerprint, made);
     }
-    peakBytes = Math.max(peakBytes, plan.peakBytes + waitingBytes(partsIn(own)));
+    const plan = plans.get(own.fingerprint);
+    peakBytes = Math.max(peakBytes, (plan?.peakBytes ?? 0) + waitingBytes(partsIn(own)));
     waiting.add(part);
-    hostPeakBytes = Math.max(hostPeakBytes, plan.hostPeakBytes + hostWaitingBytes());
+    mostWaiting = Math.max(mostWaiting, hostWaitingBytes());
+    hostPeakBytes = Math.max(hostPeakBytes, (plan?.hostPeakBytes ?? 0) + hostWaitingBytes());
     for (const read of partsIn(own)) if (last.get(read) === k) waiting.delete(read);
   }
+  refusals.collect(() => checkWaiting(mostWaiting, options.hostBudget));
+  refusals.throwAny();
   return {
     count: parts.length,
     peakBytes,

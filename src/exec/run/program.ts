@@ -33,6 +33,9 @@ export interface Planned {
   readonly plan: Plan;
 }
 
+/** Listeners of planning. */
+export type Observers = Pick<PassOptions, 'trace' | 'origins'>;
+
 /** The plan of a compute on a device, without its code. */
 export function planGraph(
   canonical: Canonical,

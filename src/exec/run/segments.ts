@@ -10,7 +10,7 @@
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { canonicalOfPart, partsBelow, partsIn } from '../../fusion/passes/segment.js';
 import type { DeviceBuffer, FoldedPart, FoldedSource } from '../../graph/expr.js';
-import { formatBytes } from '../../graph/format.js';
+import { formatBytes, formattedUp } from '../../graph/format.js';
 import { DeviceError, expected, InternalError, MemoryError } from '../../host/errors.js';
 import { bytesOver } from '../native/host-memory.js';
 import { hostBytesOf, type RunInput } from '../native/native.js';
@@ -27,6 +27,14 @@ export type PartTarget = Omit<ComputeTarget, 'place'>;
 /** Where the values of parts wait. */
 export const placeOfParts = ({ budget }: Pick<PartTarget, 'budget'>): Place =>
   budget === undefined ? 'device' : 'host';
+
+/** Throws where values that wait between parts are more than the host memory that they may take. */
+export function checkWaiting(byteLength: number, hostBudget = Number.POSITIVE_INFINITY): void {
+  if (byteLength <= hostBudget) return;
+  const needed = formattedUp(byteLength);
+  const fits = `values between parts of the graph that fit into ${formatBytes(hostBudget)} of host memory`;
+  throw new MemoryError(expected('compute', fits, formatBytes(needed)), undefined, { hostMemory: needed });
+}
 
 /** The tiles of parts are not told as progress. */
 const QUIET = {
@@ -92,13 +100,11 @@ export class Parts implements PartValues {
     }
   }
 
-  #checkHost({ hostBudget = Number.POSITIVE_INFINITY }: PartTarget): void {
+  #checkHost({ hostBudget }: PartTarget): void {
     let bytes = 0;
     for (const values of this.#values.values())
       for (const value of values) if (ArrayBuffer.isView(value)) bytes += value.byteLength;
-    if (bytes <= hostBudget) return;
-    const fits = `values between parts of the graph that fit into ${formatBytes(hostBudget)} of host memory`;
-    throw new MemoryError(expected('compute', fits, formatBytes(bytes)));
+    checkWaiting(bytes, hostBudget);
   }
 
   valueOf({ part, value }: FoldedSource): RunInput {

@@ -7,7 +7,7 @@ import { DeviceLostError } from '../../host/errors.js';
 /** The error of a lost device says which one it is: that of the run, or one that the run copies from. */
 export function nameDevice(error: unknown, device: string): unknown {
   if (!(error instanceof DeviceLostError) || error.device !== undefined) return error;
-  const [, other] = /^\[(cuda:\d+)\]/.exec(error.message) ?? [];
+  const [, other] = /^\[([a-z]+:\d+)\]/.exec(error.message) ?? [];
   const message = other === undefined ? `[${device}] ${error.message}` : error.message;
   return new DeviceLostError(message, error.status, other ?? device);
 }
