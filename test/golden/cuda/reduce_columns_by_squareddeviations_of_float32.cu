@@ -1,27 +1,11 @@
-// reduce: layout columns, threadsP 16, threadsR 16, width 4, itemsP 1, unrollR 4, slotLength 64, slots 16, staged false
-// reduce_columns_by_squareddeviations_of_float32_reduce_partial: grid 1 × 16 × 1, block 256, arguments block.x 0x00000034 0x00000030 block.y 0x00000040 0x000003e8 b0 scratch0
-// reduce_columns_by_squareddeviations_of_float32_reduce_combine: grid 2 × 1 × 1, block 256, arguments block.x 0x00000034 0x00000010 scratch0 b1
-// scratch 0: 9984 bytes
+// reduce: layout columns, threadsP 32, threadsR 32, width 1, itemsP 1, unrollR 8, slotLength 1024, slots 1, staged false
+// reduce_columns_by_squareddeviations_of_float32_reduce: grid 2 × 1 × 1, block 1024, arguments block.x 0x00000034 0x00000033 0x000003e8 b0 b1
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
 struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };
-
-/* The value that lane (lane ^ mask) holds. */
-template <class T>
-__device__ __forceinline__ T weft_exchange(T a, int mask) {
-  union {
-    T value;
-    unsigned int words[(sizeof(T) + 3) / 4];
-  } mine, other;
-  mine.words[(sizeof(T) + 3) / 4 - 1] = 0;
-  mine.value = a;
-#pragma unroll
-  for (int k = 0; k < (int)((sizeof(T) + 3) / 4); ++k) other.words[k] = __shfl_xor_sync(0xffffffffu, mine.words[k], mask);
-  return other.value;
-}
 
 /* Count, mean and sum of squared deviations (Chan, Golub and LeVeque, 1979). D is the type of a squared deviation.
    Where deviations overflow, the mean no longer counts and is 0: a difference of two infinities would be NaN. */
@@ -110,145 +94,102 @@ __device__ __forceinline__ double weft_log_of(weft_logsum<double> a) {
   return fabs(a.greatest) == __longlong_as_double(0x7ff0000000000000ll) && a.sum == a.sum ? a.greatest : a.greatest + log(a.sum);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-reduce_columns_by_squareddeviations_of_float32_reduce_partial(unsigned int first_x, int n0, int n1, unsigned int first_y, int n2, int n3, const float* __restrict__ b0, weft_moments<float, float>* __restrict__ p0) {
-  const int tp = (int)threadIdx.x % 16;
-  const int tr = (int)threadIdx.x / 16;
+extern "C" __global__ void __launch_bounds__(1024)
+reduce_columns_by_squareddeviations_of_float32_reduce(unsigned int first_x, int n0, int n1, int n2, const float* __restrict__ b0, float* __restrict__ b1) {
+  const int tp = (int)threadIdx.x % 32;
+  const int tr = (int)threadIdx.x / 32;
   bool in[1];
   int x0[1];
   #pragma unroll
   for (int g = 0; g < 1; ++g) {
-    const int p = (int)(blockIdx.x + first_x) * 64 + (g * 16 + tp) * 4;
+    const int p = (int)(blockIdx.x + first_x) * 32 + (g * 32 + tp);
     in[g] = p < n0;
     const int q = in[g] ? p : n1;
     x0[g] = q;
   }
-  weft_moments<float, float> a1[4];
+  weft_moments<float, float> a1[1];
   #pragma unroll
-  for (int q = 0; q < 4; ++q) {
+  for (int q = 0; q < 1; ++q) {
     a1[q] = weft_moments<float, float>{0.0f, 0.0f, 0.0f};
   }
-  const int begin = (int)(blockIdx.y + first_y) * n2;
-  const int end = (begin + n2 < n3 ? begin + n2 : n3);
+  const int begin = 0;
+  const int end = n2;
   int r = begin + (int)tr;
-  for (; r + 49 <= end; r += 64) {
-    weft_pack<float, 4> l0[4][1];
+  for (; r + 225 <= end; r += 256) {
+    weft_pack<float, 1> l0[8][1];
     #pragma unroll
-    for (int u = 0; u < 4; ++u) {
-      const int s = r + u * 16;
+    for (int u = 0; u < 8; ++u) {
+      const int s = r + u * 32;
       #pragma unroll
       for (int g = 0; g < 1; ++g) {
-        l0[u][g] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (x0[g] + s * n0));
+        l0[u][g].v[0] = b0[x0[g] + s * n0];
       }
     }
-    float d1[4][4];
+    float d1[1][8];
     #pragma unroll
-    for (int u = 0; u < 4; ++u) {
-      const int s = r + u * 16;
+    for (int u = 0; u < 8; ++u) {
+      const int s = r + u * 32;
       #pragma unroll
       for (int g = 0; g < 1; ++g) {
         #pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          d1[g * 4 + e][u] = l0[u][g].v[e];
+        for (int e = 0; e < 1; ++e) {
+          d1[g * 1 + e][u] = l0[u][g].v[0];
         }
       }
     }
     #pragma unroll
-    for (int q = 0; q < 4; ++q) {
-      a1[q] = weft_combine(a1[q], weft_moments_of<float, float, 4>(d1[q]));
+    for (int q = 0; q < 1; ++q) {
+      a1[q] = weft_combine(a1[q], weft_moments_of<float, float, 8>(d1[q]));
     }
   }
   if (r < end) {
-    weft_pack<float, 4> l0[4][1];
+    weft_pack<float, 1> l0[8][1];
     #pragma unroll
-    for (int u = 0; u < 4; ++u) {
-      const int s = r + u * 16;
+    for (int u = 0; u < 8; ++u) {
+      const int s = r + u * 32;
       if (s < end) {
         #pragma unroll
         for (int g = 0; g < 1; ++g) {
-          l0[u][g] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (x0[g] + s * n0));
+          l0[u][g].v[0] = b0[x0[g] + s * n0];
         }
       }
     }
     #pragma unroll
-    for (int u = 0; u < 4; ++u) {
-      const int s = r + u * 16;
+    for (int u = 0; u < 8; ++u) {
+      const int s = r + u * 32;
       if (s < end) {
         #pragma unroll
         for (int g = 0; g < 1; ++g) {
           #pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            a1[g * 4 + e] = weft_combine(a1[g * 4 + e], weft_moments<float, float>{1.0f, l0[u][g].v[e], weft_undefined_of(l0[u][g].v[e])});
+          for (int e = 0; e < 1; ++e) {
+            a1[g * 1 + e] = weft_combine(a1[g * 1 + e], weft_moments<float, float>{1.0f, l0[u][g].v[0], weft_undefined_of(l0[u][g].v[0])});
           }
         }
       }
     }
   }
-  #pragma unroll
-  for (int q = 0; q < 4; ++q) {
+  __shared__ weft_moments<float, float> s_a1[1024];
+  {
     #pragma unroll
-    for (int lane = 16; lane >= 16; lane >>= 1) {
-      a1[q] = weft_combine(a1[q], weft_exchange(a1[q], lane));
-    }
-  }
-  __shared__ weft_moments<float, float> s_a1[512];
-  if ((int)threadIdx.x % 32 < 16) {
-    #pragma unroll
-    for (int q = 0; q < 4; ++q) {
-      s_a1[(q * 8 + (int)threadIdx.x / 32) * 16 + tp] = a1[q];
+    for (int q = 0; q < 1; ++q) {
+      s_a1[(q * 32 + tr) * 32 + tp] = a1[q];
     }
   }
   __syncthreads();
   #pragma unroll
-  for (int q = 0; q < 4; ++q) {
-    a1[q] = s_a1[q * 128 + tp];
+  for (int q = 0; q < 1; ++q) {
+    a1[q] = s_a1[q * 1024 + tp];
     #pragma unroll
-    for (int w = 0; w < 7; ++w) {
-      a1[q] = weft_combine(a1[q], s_a1[(q * 8 + w + 1) * 16 + tp]);
+    for (int w = 0; w < 31; ++w) {
+      a1[q] = weft_combine(a1[q], s_a1[(q * 32 + w + 1) * 32 + tp]);
     }
   }
   if (tr == 0) {
     #pragma unroll
     for (int g = 0; g < 1; ++g) {
       if (in[g]) {
-        #pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const int p = (int)(blockIdx.x + first_x) * 64 + (g * 16 + tp) * 4 + e;
-          p0[(int)(blockIdx.y + first_y) * n0 + p] = a1[g * 4 + e];
-        }
+        b1[x0[g]] = a1[g].deviations;
       }
     }
-  }
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-reduce_columns_by_squareddeviations_of_float32_reduce_combine(unsigned int first_x, int n0, int n1, weft_moments<float, float>* __restrict__ p0, float* __restrict__ b1) {
-  const int tp = (int)threadIdx.x % 32;
-  const int tr = (int)threadIdx.x / 32;
-  const int p = (int)(blockIdx.x + first_x) * 32 + tp;
-  const bool in = p < n0;
-  weft_moments<float, float> a1[1] = {weft_moments<float, float>{0.0f, 0.0f, 0.0f}};
-  #pragma unroll 4
-  for (int s = tr; in && s < n1; s += 8) {
-    a1[0] = weft_combine(a1[0], p0[(int)s * n0 + p]);
-  }
-  __shared__ weft_moments<float, float> s_a1[256];
-  {
-    #pragma unroll
-    for (int q = 0; q < 1; ++q) {
-      s_a1[(q * 8 + tr) * 32 + tp] = a1[q];
-    }
-  }
-  __syncthreads();
-  #pragma unroll
-  for (int q = 0; q < 1; ++q) {
-    a1[q] = s_a1[q * 256 + tp];
-    #pragma unroll
-    for (int w = 0; w < 7; ++w) {
-      a1[q] = weft_combine(a1[q], s_a1[(q * 8 + w + 1) * 32 + tp]);
-    }
-  }
-  if (tr == 0 && in) {
-    b1[p] = a1[0].deviations;
   }
 }

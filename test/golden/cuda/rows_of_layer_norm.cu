@@ -1,5 +1,5 @@
-// rows: layout rows, width 4, threadsP 8, threadsR 32, chunks 2, sharedChunks 0, held true
-// rows_of_layer_norm_rows: grid 3 × 1 × 1, block 256, arguments block.x 0x00000015 0x00000014 0x000000c0 b0 0x43400000 0x3727c5ac b1 b2 b3 b4
+// rows: layout rows, width 4, threadsP 4, threadsR 64, chunks 1, sharedChunks 0, held true
+// rows_of_layer_norm_rows: grid 6 × 1 × 1, block 256, arguments block.x 0x00000015 0x00000014 0x000000c0 b0 0x43400000 0x3727c5ac b1 b2 b3 b4
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
@@ -110,9 +110,9 @@ __device__ __forceinline__ double weft_log_of(weft_logsum<double> a) {
 
 extern "C" __global__ void __launch_bounds__(256)
 rows_of_layer_norm_rows(unsigned int first_x, int n0, int n1, int n2, const float* __restrict__ b0, float c1, float c6, const float* __restrict__ b1, const float* __restrict__ b2, float* __restrict__ b3, float* __restrict__ b4) {
-  const int tr = (int)threadIdx.x % 32;
-  const int tp = (int)threadIdx.x / 32;
-  const int p = (int)(blockIdx.x + first_x) * 8 + tp;
+  const int tr = (int)threadIdx.x % 64;
+  const int tp = (int)threadIdx.x / 64;
+  const int p = (int)(blockIdx.x + first_x) * 4 + tp;
   const bool in = p < n0;
   const int row = in ? p : n1;
   float a2[4];
@@ -125,17 +125,17 @@ rows_of_layer_norm_rows(unsigned int first_x, int n0, int n1, int n2, const floa
   for (int e = 0; e < 4; ++e) {
     a4[e] = weft_moments<float, float>{0.0f, 0.0f, 0.0f};
   }
-  weft_pack<float, 4> l0[2];
+  weft_pack<float, 4> l0[1];
   #pragma unroll
-  for (int k = 0; k < 2; ++k) {
-    const int r = (k * 32 + tr) * 4;
+  for (int k = 0; k < 1; ++k) {
+    const int r = (k * 64 + tr) * 4;
     if (r < n2) {
       l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n2 + r));
     }
   }
   #pragma unroll
-  for (int k = 0; k < 2; ++k) {
-    const int r = (k * 32 + tr) * 4;
+  for (int k = 0; k < 1; ++k) {
+    const int r = (k * 64 + tr) * 4;
     if (r < n2) {
       float d4[4];
       #pragma unroll
@@ -168,6 +168,41 @@ rows_of_layer_norm_rows(unsigned int first_x, int n0, int n1, int n2, const floa
       a4[q] = weft_combine(a4[q], weft_exchange(a4[q], lane));
     }
   }
+  __shared__ float s_a2[8];
+  __shared__ weft_moments<float, float> s_a4[8];
+  if (tr % 32 == 0) {
+    #pragma unroll
+    for (int q = 0; q < 1; ++q) {
+      s_a2[(q * 2 + tr / 32) * 4 + tp] = a2[q];
+    }
+    #pragma unroll
+    for (int q = 0; q < 1; ++q) {
+      s_a4[(q * 2 + tr / 32) * 4 + tp] = a4[q];
+    }
+  }
+  __syncthreads();
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    a2[q] = s_a2[(q * 2 + (int)threadIdx.x % 2) * 4 + tp];
+  }
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    #pragma unroll
+    for (int lane = 1; lane >= 1; lane >>= 1) {
+      a2[q] = (a2[q] + weft_exchange(a2[q], lane));
+    }
+  }
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    a4[q] = s_a4[(q * 2 + (int)threadIdx.x % 2) * 4 + tp];
+  }
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    #pragma unroll
+    for (int lane = 1; lane >= 1; lane >>= 1) {
+      a4[q] = weft_combine(a4[q], weft_exchange(a4[q], lane));
+    }
+  }
   const float v2 = a2[0];
   const float v4 = a4[0].deviations;
   const float v3 = (v2 / c1);
@@ -175,8 +210,8 @@ rows_of_layer_norm_rows(unsigned int first_x, int n0, int n1, int n2, const floa
   const float v7 = (v5 + c6);
   const float v8 = rsqrtf(v7);
   #pragma unroll
-  for (int k = 0; k < 2; ++k) {
-    const int r = (k * 32 + tr) * 4;
+  for (int k = 0; k < 1; ++k) {
+    const int r = (k * 64 + tr) * 4;
     if (r < n2) {
       weft_pack<float, 4> l11;
       l11 = *reinterpret_cast<const weft_pack<float, 4>*>(b1 + (r));
@@ -196,6 +231,9 @@ rows_of_layer_norm_rows(unsigned int first_x, int n0, int n1, int n2, const floa
       }
     }
   }
+  if (tr % 32 == 0) {
+  }
+  __syncthreads();
   if (tr == 0 && in) {
     b4[row] = v3;
   }

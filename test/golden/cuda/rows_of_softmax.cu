@@ -1,5 +1,5 @@
-// rows: layout rows, width 4, threadsP 8, threadsR 32, chunks 2, sharedChunks 0, held true
-// rows_of_softmax_rows: grid 3 × 1 × 1, block 256, arguments block.x 0x00000013 0x00000012 b0 0x00000100 b1
+// rows: layout rows, width 4, threadsP 4, threadsR 64, chunks 1, sharedChunks 0, held true
+// rows_of_softmax_rows: grid 5 × 1 × 1, block 256, arguments block.x 0x00000013 0x00000012 b0 0x00000100 b1
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
@@ -34,9 +34,9 @@ __device__ __forceinline__ T weft_exchange(T a, int mask) {
 
 extern "C" __global__ void __launch_bounds__(256)
 rows_of_softmax_rows(unsigned int first_x, int n0, int n1, const float* __restrict__ b0, int n2, float* __restrict__ b1) {
-  const int tr = (int)threadIdx.x % 32;
-  const int tp = (int)threadIdx.x / 32;
-  const int p = (int)(blockIdx.x + first_x) * 8 + tp;
+  const int tr = (int)threadIdx.x % 64;
+  const int tp = (int)threadIdx.x / 64;
+  const int p = (int)(blockIdx.x + first_x) * 4 + tp;
   const bool in = p < n0;
   const int row = in ? p : n1;
   float a1[4];
@@ -44,15 +44,15 @@ rows_of_softmax_rows(unsigned int first_x, int n0, int n1, const float* __restri
   for (int e = 0; e < 4; ++e) {
     a1[e] = -__int_as_float(0x7f800000);
   }
-  weft_pack<float, 4> l0[2];
+  weft_pack<float, 4> l0[1];
   #pragma unroll
-  for (int k = 0; k < 2; ++k) {
-    const int r = (k * 32 + tr) * 4;
+  for (int k = 0; k < 1; ++k) {
+    const int r = (k * 64 + tr) * 4;
     l0[k] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + (row * n2 + r));
   }
   #pragma unroll
-  for (int k = 0; k < 2; ++k) {
-    const int r = (k * 32 + tr) * 4;
+  for (int k = 0; k < 1; ++k) {
+    const int r = (k * 64 + tr) * 4;
     #pragma unroll
     for (int e = 0; e < 4; ++e) {
       a1[e] = weft_maximum(a1[e], l0[k].v[e]);
@@ -69,16 +69,35 @@ rows_of_softmax_rows(unsigned int first_x, int n0, int n1, const float* __restri
       a1[q] = weft_maximum(a1[q], weft_exchange(a1[q], lane));
     }
   }
+  __shared__ float s_a1[8];
+  if (tr % 32 == 0) {
+    #pragma unroll
+    for (int q = 0; q < 1; ++q) {
+      s_a1[(q * 2 + tr / 32) * 4 + tp] = a1[q];
+    }
+  }
+  __syncthreads();
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    a1[q] = s_a1[(q * 2 + (int)threadIdx.x % 2) * 4 + tp];
+  }
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    #pragma unroll
+    for (int lane = 1; lane >= 1; lane >>= 1) {
+      a1[q] = weft_maximum(a1[q], weft_exchange(a1[q], lane));
+    }
+  }
   const float v1 = a1[0];
   float a4[4];
   #pragma unroll
   for (int e = 0; e < 4; ++e) {
     a4[e] = 0.0f;
   }
-  weft_pack<float, 4> h3[2];
+  weft_pack<float, 4> h3[1];
   #pragma unroll
-  for (int k = 0; k < 2; ++k) {
-    const int r = (k * 32 + tr) * 4;
+  for (int k = 0; k < 1; ++k) {
+    const int r = (k * 64 + tr) * 4;
     #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const float v2 = (l0[k].v[e] - v1);
@@ -98,10 +117,29 @@ rows_of_softmax_rows(unsigned int first_x, int n0, int n1, const float* __restri
       a4[q] = (a4[q] + weft_exchange(a4[q], lane));
     }
   }
+  __shared__ float s_a4[8];
+  if (tr % 32 == 0) {
+    #pragma unroll
+    for (int q = 0; q < 1; ++q) {
+      s_a4[(q * 2 + tr / 32) * 4 + tp] = a4[q];
+    }
+  }
+  __syncthreads();
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    a4[q] = s_a4[(q * 2 + (int)threadIdx.x % 2) * 4 + tp];
+  }
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    #pragma unroll
+    for (int lane = 1; lane >= 1; lane >>= 1) {
+      a4[q] = (a4[q] + weft_exchange(a4[q], lane));
+    }
+  }
   const float v4 = a4[0];
   #pragma unroll
-  for (int k = 0; k < 2; ++k) {
-    const int r = (k * 32 + tr) * 4;
+  for (int k = 0; k < 1; ++k) {
+    const int r = (k * 64 + tr) * 4;
     weft_pack<float, 4> o0;
     #pragma unroll
     for (int e = 0; e < 4; ++e) {
@@ -112,4 +150,7 @@ rows_of_softmax_rows(unsigned int first_x, int n0, int n1, const float* __restri
       *reinterpret_cast<weft_pack<float, 4>*>(b1 + (row * n2 + r)) = o0;
     }
   }
+  if (tr % 32 == 0) {
+  }
+  __syncthreads();
 }

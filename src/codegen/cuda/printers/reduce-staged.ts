@@ -11,7 +11,7 @@ import type { Scope } from '../body.js';
 import { fromStorage, STORAGE_TYPE, toStorage } from '../casts.js';
 import { callsOf, type NearOps, ordinaryOf, printRecords, termsOf } from '../fast-paths.js';
 import { printCoordinates } from '../index-math.js';
-import { powerOfTwoFrom, powerOfTwoTo } from '../schedules/schedule-reduce.js';
+import { powerOfTwoFrom, powerOfTwoTo } from '../powers.js';
 import type { ReduceContext } from './reduce-context.js';
 
 /**

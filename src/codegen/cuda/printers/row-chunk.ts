@@ -32,7 +32,12 @@ export function printChunk(
     c.loads.load(out, position, '', at);
   }
   for (const store of phase.stores) c.stores.declare(out, store, []);
-  for (const a of chunked) out.line(`${c.argumentType(a)} d${a.position}[${width}];`);
+  const { together } = c.schedule;
+  // In columns elements wait for others of their thread (`row-together.ts`).
+  const placeOf = (position: number): string =>
+    together === undefined ? `d${position}[e]` : `d${position}[k / ${together}][k % ${together}]`;
+  if (together === undefined)
+    for (const a of chunked) out.line(`${c.argumentType(a)} d${a.position}[${width}];`);
   const known = new Map(c.rowKnown);
   for (const position of held) {
     if (!c.isLoad(position) && !phase.kept.includes(position))
@@ -48,12 +53,14 @@ export function printChunk(
     for (const { position, name, monoid } of phase.accumulators) {
       const args = c.argumentsOf(position).map(value);
       out.line(
-        monoid.chunked ? `d${position}[e] = ${args[0]};` : `${name}[e] = ${monoid.push(`${name}[e]`, args)};`,
+        monoid.chunked
+          ? `${placeOf(position)} = ${args[0]};`
+          : `${name}[e] = ${monoid.push(`${name}[e]`, args)};`,
       );
     }
     for (const store of phase.stores) c.stores.put(out, store, '', value(kernel.stores[store]!.value));
   });
-  for (const a of chunked) {
+  for (const a of together === undefined ? chunked : []) {
     const types = `${c.argumentType(a)}, ${CUDA_TYPE[a.monoid.components[0]!]}, ${width}`;
     out.line(
       `${a.name}[0] = ${a.monoid.combine(`${a.name}[0]`, `weft_moments_of<${types}>(d${a.position})`)};`,

@@ -16,6 +16,7 @@ import { printChunk } from './row-chunk.js';
 import { RowContext } from './row-context.js';
 import { phaseOf, type RowPhase } from './row-phases.js';
 import { SharedChunks } from './row-shared.js';
+import { declareTogether, printTogether } from './row-together.js';
 
 export const rowLaunch = (kernel: Kernel, { threadsP, threadsR }: RowSchedule): LaunchShape => ({
   grid: [Math.ceil(product(kernel.parallel) / threadsP), 1, 1],
@@ -111,7 +112,9 @@ function printHeldWalk(c: RowContext, shared: SharedChunks, number: number, phas
   if (phase.computed.length + phase.stores.length + phase.accumulators.length === 0) return;
   const isAhead = new Set([...ahead, ...c.heldLoads()]);
   const indexOf = (position: number): string => (isAhead.has(position) ? '[k]' : '');
+  declareTogether(c, phase);
   walk((reduced) => printChunk(c, phase, reduced, { indexOf, kept: '[k]' }));
+  printTogether(c, phase);
   if (sharedChunks > 0) shared.printWalk(number, phase);
 }
 
@@ -127,7 +130,9 @@ function printWalkAgain(c: RowContext, phase: RowPhase): void {
     walk((reduced) => {
       for (const position of phase.loads) c.loads.load(out, position, '[k]', [...columns, ...reduced]);
     });
+    declareTogether(c, phase);
     walk((reduced) => printChunk(c, phase, reduced, { indexOf: () => '[k]', kept: '[k]' }));
+    printTogether(c, phase, 'base + ');
   });
 }
 

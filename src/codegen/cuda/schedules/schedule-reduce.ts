@@ -13,6 +13,8 @@ import { byteLengthOf } from '../../../graph/dtype.js';
 import { reductionRow } from '../../../graph/reductions.js';
 import { chunkWidth } from '../chunks.js';
 import { nearFormOf, suitsLoop } from '../fast-path-forms.js';
+import { powerOfTwoFrom, powerOfTwoTo } from '../powers.js';
+import { type Extents, threadsOfShortColumns, threadsOfShortRow } from './short-rows.js';
 
 export interface ReduceSchedule {
   readonly kind: 'reduce';
@@ -23,7 +25,10 @@ export interface ReduceSchedule {
   readonly width: number;
   /** Groups of parallel items that a thread handles together. */
   readonly itemsP: number;
-  /** Steps along the reduced axis whose loads are in flight together. */
+  /**
+   * Steps along the reduced axis whose loads are in flight together; in columns, elements that an accumulator
+   * of several values takes up at once.
+   */
   readonly unrollR: number;
   /** Length of a slot along the linear reduced index; a multiple of what a block walks in one step. */
   readonly slotLength: number;
@@ -62,9 +67,6 @@ const longestChain = ({ tape }: Kernel): number =>
 const SHARED_BYTES = 40 * 1024;
 /** Slots of the upper tree. */
 const MOST_SLOTS = 2 ** 15;
-
-export const powerOfTwoFrom = (n: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, n)));
-export const powerOfTwoTo = (n: number): number => 2 ** Math.floor(Math.log2(Math.max(1, n)));
 
 /** Element-level loads at affine places that some store or reduction needs. */
 export function elementLoads(kernel: Kernel): Load[] {
@@ -131,7 +133,7 @@ export function chooseReduce(kernel: Kernel): ReduceSchedule {
 }
 
 /** Whether every row takes the same elements, so that a block can share them. */
-function isStaged(kernel: Kernel): boolean {
+export function isStaged(kernel: Kernel): boolean {
   const { element } = levelsOf(kernel);
   const p = kernel.parallel.length;
   const loads = elementLoads(kernel);
@@ -169,12 +171,16 @@ const STAGED_WORDS = 48;
 export const NEAR_RESIDENT = 6;
 const NEAR_ROUND = NEAR_RESIDENT * 132;
 
+/** Rows of a thread, at most `items`, as registers and the number of rows allow. */
+export const stagedItems = (kernel: Kernel, threads: number, items: number): number =>
+  powerOfTwoTo(Math.min(items, STAGED_WORDS / wordsOfRow(kernel), product(kernel.parallel) / threads));
+
 function chooseStaged(kernel: Kernel): ReduceSchedule {
   const isNear = hasNearForms(kernel);
   const { threads, items, blocks } = isNear ? NEAR_STAGING : STAGING;
   const rows = product(kernel.parallel);
   const length = product(kernel.reduced);
-  const itemsP = powerOfTwoTo(Math.min(items, STAGED_WORDS / wordsOfRow(kernel), rows / threads));
+  const itemsP = stagedItems(kernel, threads, items);
   const blocksP = Math.ceil(rows / (threads * itemsP));
   const powers = slotsOf(length, threads, blocksP, longestChain(kernel), blocks);
   const slots = isNear ? inRounds(powers, length, threads, blocksP) : powers;
@@ -191,7 +197,7 @@ function chooseStaged(kernel: Kernel): ReduceSchedule {
   };
 }
 
-function hasNearForms({ tape }: Kernel): boolean {
+export function hasNearForms({ tape }: Kernel): boolean {
   return tape.some((i) => {
     const form = nearFormOf(i, (position) => tape[position]!.dtype);
     return form !== undefined && suitsLoop(form, tape);
@@ -230,26 +236,36 @@ function wordsOfRow(kernel: Kernel): number {
   return values.reduce((sum, k) => sum + wordsOf(k), accumulatorBytes(kernel) / 4);
 }
 
-function chooseRowLayout(kernel: Kernel): ReduceSchedule {
-  const rows = product(kernel.parallel);
-  const length = product(kernel.reduced);
-  const inner = kernel.reduced[kernel.reduced.length - 1]!;
+/** Chunk length of rows, by the loads that run along them; `multiple` is a multiple of it. */
+function rowWidth(kernel: Kernel, multiple: number): number {
   const axis = kernel.parallel.length + kernel.reduced.length - 1;
-  const along = elementLoads(kernel).filter(({ access }) => access.strides[axis] === 1);
-  const single = rows === 1 && kernel.reduced.length === 1;
   const loads = elementLoads(kernel);
-  const width =
-    loads.length > 0 && along.length === 0
-      ? 1
-      : chunkWidth(
-          along.map(({ dtype }) => dtype),
-          single ? 16 : inner,
-        );
+  const along = loads.filter(({ access }) => access.strides[axis] === 1);
+  if (loads.length > 0 && along.length === 0) return 1;
+  return chunkWidth(
+    along.map(({ dtype }) => dtype),
+    multiple,
+  );
+}
+
+const extentsOf = (kernel: Kernel): Extents => ({
+  rows: product(kernel.parallel),
+  length: product(kernel.reduced),
+  byteLength: Math.max(1, ...elementLoads(kernel).map(({ dtype }) => byteLengthOf(dtype))),
+});
+
+function chooseRowLayout(kernel: Kernel): ReduceSchedule {
+  const { rows, length, byteLength } = extentsOf(kernel);
+  const inner = kernel.reduced[kernel.reduced.length - 1]!;
+  const aligned = rowWidth(kernel, inner);
+  const short = threadsOfShortRow({ rows, length, byteLength }, aligned);
+  const single = rows === 1 && kernel.reduced.length === 1;
+  const width = single && short === undefined ? rowWidth(kernel, 16) : aligned;
   const chunks = Math.max(1, Math.ceil(length / width));
   const many = chunks >= LONG_ROW ? ROW_THREADS : WARP;
   const most = rows * WARP >= MANY_THREADS / 2 ? many : THREADS;
-  const threadsR = Math.min(most, powerOfTwoFrom(chunks));
-  const threadsP = THREADS / threadsR;
+  const threadsR = short ?? Math.min(most, powerOfTwoFrom(chunks));
+  const threadsP = Math.max(1, THREADS / threadsR);
   const perThread = Math.ceil(chunks / threadsR);
   const inFlight = width === 1 ? 8 : Math.min(4, 32 / width);
   const unrollR = Math.min(inFlight, powerOfTwoTo(perThread));
@@ -257,7 +273,10 @@ function chooseRowLayout(kernel: Kernel): ReduceSchedule {
     rows >= MANY_THREADS / threadsR ? Math.max(1, Math.min(4, Math.floor(inFlight / unrollR))) : 1;
   const step = threadsR * width * unrollR;
   const blocksP = Math.ceil(rows / (threadsP * itemsP));
-  const slots = slotsOf(length, step, blocksP, threadsR * width * longestChain(kernel));
+  const slots =
+    short === undefined
+      ? slotsOf(length, step, blocksP, threadsR * width * longestChain(kernel))
+      : oneSlot(length, step);
   return {
     kind: 'reduce',
     layout: 'rows',
@@ -271,22 +290,41 @@ function chooseRowLayout(kernel: Kernel): ReduceSchedule {
   };
 }
 
-function chooseColumnLayout(kernel: Kernel): ReduceSchedule {
-  const columns = product(kernel.parallel);
-  const length = product(kernel.reduced);
+const oneSlot = (length: number, step: number): Slots => ({
+  slotLength: step * Math.ceil(length / step),
+  slots: 1,
+});
+
+/** Blocks of columns that need no slots; wider chunks must not make them fewer. */
+const COLUMN_FILL = 264;
+
+/** Chunk length across columns: what a thread loads at once, as far as shared memory holds accumulators. */
+export function columnWidth(kernel: Kernel, { threadsP, threadsR, slots }: ColumnThreads): number {
   const p = kernel.parallel.length;
-  const loads = elementLoads(kernel);
-  const along = loads.filter(({ access }) => access.strides[p - 1] === 1);
-  let width =
-    along.length === 0
-      ? 1
-      : chunkWidth(
-          along.map(({ dtype }) => dtype),
-          kernel.parallel[p - 1]!,
-        );
-  while (width > 1 && width * THREADS * accumulatorBytes(kernel) > SHARED_BYTES) width /= 2;
+  const along = elementLoads(kernel).filter(({ access }) => access.strides[p - 1] === 1);
+  if (along.length === 0) return 1;
+  let width = chunkWidth(
+    along.map(({ dtype }) => dtype),
+    kernel.parallel[p - 1]!,
+  );
+  while (width > 1 && width * threadsP * threadsR * accumulatorBytes(kernel) > SHARED_BYTES) width /= 2;
+  return slots > 1 ? width : Math.min(width, powerOfTwoTo(product(kernel.parallel) / threadsP / COLUMN_FILL));
+}
+
+type ColumnThreads = Pick<ReduceSchedule, 'threadsP' | 'threadsR' | 'slots'>;
+
+/** Loads of a thread that are in flight together in columns. */
+const columnUnroll = (width: number, length: number): number =>
+  Math.min(width === 1 ? 8 : Math.min(4, 32 / width), powerOfTwoFrom(length));
+
+function chooseColumnLayout(kernel: Kernel): ReduceSchedule {
+  const extents = extentsOf(kernel);
+  const { rows: columns, length } = extents;
+  const short = threadsOfShortColumns(extents);
+  if (short !== undefined) return shortColumns(kernel, short);
+  const width = columnWidth(kernel, { threadsP: 1, threadsR: THREADS, slots: 2 });
   const chunks = Math.ceil(columns / width);
-  const unrollR = Math.min(width === 1 ? 8 : Math.min(4, 32 / width), powerOfTwoFrom(length));
+  const unrollR = columnUnroll(width, length);
   // Rows enough for every thread along the reduced axis to take a few steps, columns enough for full lines.
   const deep = powerOfTwoTo(Math.max(1, length / (4 * unrollR)));
   const threadsP = Math.max(Math.min(WARP, powerOfTwoFrom(chunks)), THREADS / Math.min(deep, THREADS));
@@ -304,6 +342,28 @@ function chooseColumnLayout(kernel: Kernel): ReduceSchedule {
     itemsP: 1,
     unrollR,
     ...slots,
+    staged: false,
+  };
+}
+
+/** Columns that a block reduces by itself. */
+function shortColumns(
+  kernel: Kernel,
+  threads: Pick<ReduceSchedule, 'threadsP' | 'threadsR'>,
+): ReduceSchedule {
+  const length = product(kernel.reduced);
+  const width = columnWidth(kernel, { ...threads, slots: 1 });
+  // Whole steps only, as a kernel of several phases takes them.
+  const unrollR = Math.min(columnUnroll(width, length), powerOfTwoTo(length / threads.threadsR));
+  return {
+    kind: 'reduce',
+    layout: 'columns',
+    threadsP: threads.threadsP,
+    threadsR: threads.threadsR,
+    width,
+    itemsP: 1,
+    unrollR,
+    ...oneSlot(length, threads.threadsR * unrollR),
     staged: false,
   };
 }

@@ -6,8 +6,8 @@ import { affineLoadOf, affineLoadsOf } from '../../../fusion/kernel/algebra.js';
 import { type Access, argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { levelsOf } from '../../../fusion/kernel/levels.js';
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
-import { chunkWidth } from '../chunks.js';
-import { layoutOf, powerOfTwoFrom } from './schedule-reduce.js';
+import type { ReduceSchedule } from './schedule-reduce.js';
+import { commonOrder, fitsChunks } from './sum-order.js';
 
 export interface RowSchedule {
   readonly kind: 'rows';
@@ -23,6 +23,8 @@ export interface RowSchedule {
   readonly sharedChunks: number;
   /** Whether values are held from phase to phase. */
   readonly held: boolean;
+  /** In columns: chunks that an accumulator of several values takes up at once. */
+  readonly together?: number;
 }
 
 /**
@@ -36,14 +38,13 @@ export interface DeviceLimits {
 /** Compute capability 8.0 and 9.0 and up; 8.6 and 8.9 have 99 KiB. */
 export const DEFAULT_LIMITS: DeviceLimits = { sharedByteLength: 163 * 1024 };
 
-/** Registers of a thread for the elements it holds, by the threads of a block. */
-const HELD_WORDS = 32;
-const MOST_THREADS = 1024;
-/**
- * For rows that need shared memory too, and for those walked again: half the threads hold twice as much each.
- */
+/** Registers of a block, and of a thread, for the elements that they hold. */
+const BLOCK_WORDS = 2 ** 15;
+const MOST_HELD_WORDS = 128;
+/** Threads of a block whose rows need shared memory as well, at least. */
 const LONG_THREADS = 512;
-const LONG_WORDS = 64;
+/** Threads of a block of several rows. */
+const THREADS = 256;
 /** Static shared memory of the exchange between warps. */
 const RESERVED_BYTES = 2048;
 const WARP = 32;
@@ -141,61 +142,57 @@ const heldWords = (kernel: Kernel): number =>
     ),
   );
 
-/** `undefined`: there are too few rows for this schedule. */
+/**
+ * The schedule of a kernel of several phases, with the threads and chunks that its reductions have alone;
+ * `undefined`: some have others, or a block would not do a whole row.
+ */
 export function chooseRows(kernel: Kernel, limits: DeviceLimits): RowSchedule | undefined {
-  return layoutOf(kernel) === 'rows' ? rowLayout(kernel, limits) : columnLayout(kernel);
+  const alone = commonOrder(kernel);
+  const schedule = alone?.schedule;
+  if (schedule?.kind !== 'reduce' || schedule.slots > 1 || schedule.staged) return undefined;
+  if (schedule.layout === 'rows')
+    return fitsChunks(kernel, schedule) ? rowLayout(kernel, schedule, limits) : undefined;
+  const columns = columnLayout(kernel, schedule);
+  return columns && alone?.together !== undefined ? { ...columns, together: alone.together } : columns;
 }
 
-function rowLayout(kernel: Kernel, limits: DeviceLimits): RowSchedule | undefined {
+/** Chunks that each thread of a block can hold in registers. */
+const chunksInRegisters = (kernel: Kernel, threads: number, width: number): number =>
+  Math.floor(Math.min(MOST_HELD_WORDS, BLOCK_WORDS / threads) / heldWords(kernel) / width);
+
+function rowLayout(
+  kernel: Kernel,
+  { threadsR, width }: ReduceSchedule,
+  limits: DeviceLimits,
+): RowSchedule | undefined {
   const rows = product(kernel.parallel);
   const length = product(kernel.reduced);
-  const axis = kernel.parallel.length + kernel.reduced.length - 1;
-  const along = accessesOf(kernel).filter(({ access }) => access.strides[axis] === 1);
-  const width =
-    along.length === 0
-      ? 1
-      : chunkWidth(
-          along.map(({ dtype }) => dtype),
-          kernel.reduced[kernel.reduced.length - 1]!,
-        );
-  const perThread = Math.max(width, HELD_WORDS / heldWords(kernel));
   if (rows < FEW_ROWS && length > LONG_ROW) return undefined;
-  const needed = powerOfTwoFrom(length / perThread);
-  const frame = { kind: 'rows', layout: 'rows', width } as const;
-  if (needed <= MOST_THREADS) {
-    const threadsR = Math.max(needed, Math.min(WARP, powerOfTwoFrom(length / width)));
-    const chunks = Math.max(1, Math.ceil(length / (threadsR * width)));
-    return { ...frame, threadsP: Math.max(1, 256 / threadsR), threadsR, chunks, sharedChunks: 0, held: true };
-  }
-  const long = { ...frame, threadsP: 1, threadsR: LONG_THREADS } as const;
-  const inRegisters = Math.max(1, Math.floor(LONG_WORDS / heldWords(kernel) / width));
-  const sharedChunks = Math.ceil(length / (LONG_THREADS * width)) - inRegisters;
+  const threadsP = Math.max(1, THREADS / threadsR);
+  const frame = { kind: 'rows', layout: 'rows', width, threadsP, threadsR } as const;
+  const chunks = Math.max(1, Math.ceil(length / (threadsR * width)));
+  const inRegisters = chunksInRegisters(kernel, threadsP * threadsR, width);
+  if (chunks <= inRegisters) return { ...frame, chunks, sharedChunks: 0, held: true };
+  const sharedChunks = chunks - inRegisters;
   const bytes =
-    heldSlots(kernel).byteLengths.reduce((sum, n) => sum + n, 0) * width * LONG_THREADS * sharedChunks;
-  if (bytes + RESERVED_BYTES <= limits.sharedByteLength)
-    return { ...long, chunks: inRegisters, sharedChunks, held: true };
-  return { ...long, chunks: Math.max(1, 16 / width), sharedChunks: 0, held: false };
+    heldSlots(kernel).byteLengths.reduce((sum, n) => sum + n, 0) * width * threadsR * sharedChunks;
+  const isShared = threadsP === 1 && inRegisters > 0 && threadsR >= LONG_THREADS;
+  if (isShared && bytes + RESERVED_BYTES <= limits.sharedByteLength)
+    return { ...frame, chunks: inRegisters, sharedChunks, held: true };
+  return { ...frame, chunks: Math.max(1, 16 / width), sharedChunks: 0, held: false };
 }
 
-function columnLayout(kernel: Kernel): RowSchedule | undefined {
-  const columns = product(kernel.parallel);
-  const length = product(kernel.reduced);
-  const threadsP = Math.min(WARP, powerOfTwoFrom(columns));
-  const most = MOST_THREADS / threadsP;
-  const perThread = HELD_WORDS / heldWords(kernel);
-  const needed = powerOfTwoFrom(length / perThread);
-  const held = needed <= most;
-  if (!held && columns < FEW_ROWS * WARP) return undefined;
-  if (columns < WARP && length > LONG_ROW) return undefined;
-  const threadsR = held ? Math.max(needed, Math.min(256 / threadsP, powerOfTwoFrom(length))) : most;
-  const chunks = held ? Math.max(1, Math.ceil(length / threadsR)) : 8;
+function columnLayout(kernel: Kernel, { threadsP, threadsR }: ReduceSchedule): RowSchedule | undefined {
+  const chunks = Math.max(1, Math.ceil(product(kernel.reduced) / threadsR));
+  const held = chunks <= chunksInRegisters(kernel, threadsP * threadsR, 1);
+  if (!held && product(kernel.parallel) < FEW_ROWS * WARP) return undefined;
   return {
     kind: 'rows',
     layout: 'columns',
     threadsP,
-    threadsR: Math.max(threadsR, WARP / threadsP),
+    threadsR,
     width: 1,
-    chunks,
+    chunks: held ? chunks : 8,
     sharedChunks: 0,
     held,
   };

@@ -13,11 +13,12 @@ import { byteLengthOf, type DType } from '../../../graph/dtype.js';
 import { normalize } from '../../cuts/domain.js';
 import type { Stretch } from '../tile-reduced.js';
 import { chooseMap, type MapSchedule } from './schedule-map.js';
-import { choosePairs, type PairSchedule } from './schedule-outer-product.js';
-import { chooseReduce, type ReduceSchedule } from './schedule-reduce.js';
+import type { PairSchedule } from './schedule-outer-product.js';
+import type { ReduceSchedule } from './schedule-reduce.js';
 import { chooseRepeat, type RepeatSchedule } from './schedule-repeat.js';
 import { chooseRows, DEFAULT_LIMITS, type DeviceLimits, type RowSchedule } from './schedule-rows.js';
 import { chooseStencil, type StencilSchedule } from './schedule-stencil.js';
+import { chooseInOrder } from './sum-order.js';
 
 /** A map in which some load runs along another axis than the stores: tiles go through shared memory. */
 export interface TransposeSchedule {
@@ -30,7 +31,10 @@ export interface TransposeSchedule {
   readonly staged: readonly number[];
 }
 
-/** A kernel of several phases that has too few rows: one kernel per phase, results in scratch. */
+/**
+ * A kernel of several phases that has too few rows, or whose reductions combine in different orders: one
+ * kernel for each phase and order, results in scratch.
+ */
 export interface SplitSchedule {
   readonly kind: 'split';
 }
@@ -58,8 +62,8 @@ export function scheduleOfNormal(kernel: Kernel, limits: DeviceLimits = DEFAULT_
   const several = chooseRepeat(kernel) ?? chooseStencil(kernel);
   if (several !== undefined) return several;
   if (kernel.reduced.length === 0) return chooseTranspose(kernel) ?? chooseMap(kernel);
-  if (levelsOf(kernel).phases === 1) return choosePairs(kernel) ?? chooseReduce(kernel);
-  return chooseRows(kernel, limits) ?? { kind: 'split' };
+  const chosen = levelsOf(kernel).phases === 1 ? chooseInOrder(kernel) : chooseRows(kernel, limits);
+  return chosen ?? { kind: 'split' };
 }
 
 /** Shared memory that staged tiles may take. */

@@ -1,0 +1,194 @@
+/**
+ * The order in which a reduction combines its elements on a GPU, and the schedules that keep it.
+ *
+ * The order follows from the reduction alone: its extents, and how the arrays that it reads lie in memory. It
+ * is chosen by a kernel that has nothing else (`aloneOf`); a kernel of several results takes the schedule that
+ * each of its reductions has alone, and where they have different ones is split (`split-phases.ts`):
+ *
+ *     sum(x), x + 1           one kernel, with the threads and chunks of sum(x)
+ *     sum(x), sum(x * x)      one kernel: both read x alike
+ *     sum(half), sum(float)   chunks of 8 and of 4 elements: two kernels
+ *
+ * Reductions whose results do not depend on an order (`isExactReduction`) go along with any.
+ */
+import { affinesIn, liveValues, mergeAxes } from '../../../fusion/kernel/algebra.js';
+import {
+  argumentsOf,
+  type Instruction,
+  type Kernel,
+  product,
+  sameNumbers,
+} from '../../../fusion/kernel/kernel.js';
+import { type Levels, levelsOf } from '../../../fusion/kernel/levels.js';
+import { isExactReduction } from '../../../graph/reductions.js';
+import { normalize } from '../../cuts/domain.js';
+import { dependenciesOf } from '../body.js';
+import { choosePairs, type PairSchedule } from './schedule-outer-product.js';
+import {
+  chooseReduce,
+  columnWidth,
+  hasNearForms,
+  isStaged,
+  type ReduceSchedule,
+  stagedItems,
+} from './schedule-reduce.js';
+
+/** A reduction as it is alone. */
+export interface Alone {
+  readonly schedule: ReduceSchedule | PairSchedule;
+  /** The order of its elements, as text: two of one order may share a kernel. */
+  readonly order: string;
+  /** Whether the kernel that it stands in meets its elements in the order in which it would alone. */
+  readonly isInOrder: boolean;
+  /** Of accumulators of several values in columns: elements that they take up at once, part of the order. */
+  readonly together: number | undefined;
+  /** Whether it has exponentials that only kernels of sums spell as it does. */
+  readonly isNear: boolean;
+}
+
+const WARP = 32;
+
+/** Positions of a kernel's reductions. */
+export const reductionsOf = ({ tape }: Kernel): number[] =>
+  tape.flatMap((i, position) => (i.kind === 'reduce' ? [position] : []));
+
+/** Whether a reduction's result depends on the order of its elements. */
+export function isOrdered({ tape }: Kernel, position: number): boolean {
+  const i = tape[position]!;
+  return i.kind === 'reduce' && !isExactReduction(i.reduction, tape[i.args[0]!]!.dtype);
+}
+
+/**
+ * One reduction of a kernel without all else. Values of the row come from memory, as if computed before:
+ * `onRow` says by which axes.
+ */
+function ownPart(kernel: Kernel, levels: Levels, position: number, onRow: (at: number) => number[]): Kernel {
+  const isGiven = (at: number): boolean =>
+    at !== position && !levels.element[at] && kernel.tape[at]!.kind !== 'const';
+  const inside = liveValues(kernel.tape, [position], isGiven);
+  const given = inside.flatMap((at) => argumentsOf(kernel.tape[at]!)).filter(isGiven);
+  const moved = new Map<number, number>();
+  const tape: Instruction[] = [];
+  for (const at of [...new Set([...inside, ...given])].sort((a, b) => a - b)) {
+    const i = kernel.tape[at]!;
+    moved.set(at, tape.length);
+    tape.push(isGiven(at) ? rowLoad(i, onRow(at)) : renamed(i, moved));
+  }
+  return { ...kernel, tape, stores: [] };
+}
+
+const rowLoad = ({ dtype }: Instruction, strides: readonly number[]): Instruction => ({
+  kind: 'load',
+  dtype,
+  access: { buffer: 0, offset: 0, strides, bounds: [] },
+});
+
+function renamed(i: Instruction, moved: ReadonlyMap<number, number>): Instruction {
+  const at = (position: number): number => moved.get(position)!;
+  if (i.kind === 'load' && i.access.index !== undefined)
+    return { ...i, access: { ...i.access, index: { ...i.access.index, value: at(i.access.index.value) } } };
+  if (i.kind === 'cast') return { ...i, args: [at(i.args[0])] };
+  return i.kind === 'map' || i.kind === 'reduce' ? { ...i, args: i.args.map(at) } : i;
+}
+
+/** By position: strides that tell on which parallel axes a value of the row depends. */
+function rowStrides(kernel: Kernel): (at: number) => number[] {
+  const depends = dependenciesOf(kernel);
+  const p = kernel.parallel.length;
+  return (at) => {
+    // Results of a reduction are stored for each row.
+    const isReduced = liveValues(kernel.tape, [at]).some((k) => kernel.tape[k]!.kind === 'reduce');
+    return depends[at]!.map((on, axis) => (axis < p && (isReduced || on) ? 1 : 0));
+  };
+}
+
+/** A reduction of a kernel in the normal form, as it is alone. */
+export function aloneOf(kernel: Kernel, position: number): Alone {
+  const levels = levelsOf(kernel);
+  const pairs = choosePairs(ownPart(kernel, levels, position, rowStrides(kernel)));
+  const noAxes = [...kernel.parallel, ...kernel.reduced].map(() => 0);
+  const part = ownPart(kernel, levels, position, () => noAxes);
+  const own = normalize(part);
+  const schedule = pairs ?? chooseReduce(own);
+  const i = kernel.tape[position]!;
+  const isNear = i.kind === 'reduce' && i.reduction === 'sum' && hasNearForms(own);
+  const isTuple = i.kind === 'reduce' && i.reduction === 'squaredDeviations';
+  const isColumns = schedule.kind === 'reduce' && schedule.layout === 'columns';
+  return {
+    schedule,
+    order: printOrder(schedule, isNear),
+    together: isTuple && isColumns ? schedule.unrollR : undefined,
+    isNear,
+    isInOrder: walksAlike(mergeAxes(part), own),
+  };
+}
+
+/** Whether two kernels of one tape walk the same reduced axes in one order. */
+const walksAlike = (a: Kernel, b: Kernel): boolean =>
+  sameNumbers(a.reduced, b.reduced) &&
+  a.tape.every((i, position) =>
+    affinesIn(i).every((affine, k) => {
+      const other = affinesIn(b.tape[position]!)[k]!;
+      return sameNumbers(affine.strides.slice(a.parallel.length), other.strides.slice(b.parallel.length));
+    }),
+  );
+
+function printOrder(schedule: ReduceSchedule | PairSchedule, isNear: boolean): string {
+  const { kind, slots, slotLength } = schedule;
+  const slotted = slots === 1 ? '' : ` slots ${slotLength}`;
+  if (kind === 'pairs') {
+    const tile = schedule.tile.map(({ axis, length }) => `${axis}:${length}`).join();
+    return `pairs fold ${schedule.fold} tile ${tile}${slotted}`;
+  }
+  const { layout, staged, threadsP, threadsR, width } = schedule;
+  if (staged) return `staged${isNear ? ' near' : ''}${slotted}`;
+  if (layout === 'rows') return `rows ${threadsR} of ${width}${slotted}`;
+  // Warps that reach beyond their columns combine along them as well.
+  return `columns ${threadsR} in ${Math.min(WARP, threadsP)}${slotted}`;
+}
+
+/** A reduction whose order all of a kernel's have when alone; `undefined`: there are several. */
+export function commonOrder(kernel: Kernel): Alone | undefined {
+  const reductions = reductionsOf(kernel);
+  const ordered = reductions.filter((position) => isOrdered(kernel, position));
+  const alone = (ordered.length > 0 ? ordered : reductions.slice(0, 1)).map((at) => aloneOf(kernel, at));
+  const first = alone.find(({ together }) => together !== undefined) ?? alone[0]!;
+  const isAlike = ({ order, together, isInOrder }: Alone): boolean =>
+    isInOrder && order === first.order && (together === undefined || together === first.together);
+  return alone.every(isAlike) ? first : undefined;
+}
+
+/** The schedule of a kernel of one phase in which its reductions combine as alone; `undefined`: none. */
+export function chooseInOrder(kernel: Kernel): ReduceSchedule | PairSchedule | undefined {
+  const reductions = reductionsOf(kernel);
+  const { element } = levelsOf(kernel);
+  const isLone = reductions.length === 1 && kernel.stores.every(({ value }) => !element[value]);
+  const isFree = !reductions.some((position) => isOrdered(kernel, position));
+  const chosen = isFree ? undefined : chooseAsAlone(kernel);
+  return chosen ?? (isFree || isLone ? (choosePairs(kernel) ?? chooseReduce(kernel)) : undefined);
+}
+
+function chooseAsAlone(kernel: Kernel): ReduceSchedule | PairSchedule | undefined {
+  const alone = commonOrder(kernel);
+  if (alone === undefined) return undefined;
+  const { schedule, isNear, order } = alone;
+  if (schedule.kind === 'pairs') {
+    const pairs = choosePairs(kernel);
+    return pairs !== undefined && printOrder(pairs, false) === order ? pairs : undefined;
+  }
+  if (schedule.staged) {
+    if (!isStaged(kernel) || (isNear && !isOfSums(kernel))) return undefined;
+    return { ...schedule, itemsP: stagedItems(kernel, schedule.threadsP, schedule.itemsP) };
+  }
+  if (schedule.layout === 'rows') return fitsChunks(kernel, schedule) ? schedule : undefined;
+  return { ...schedule, width: columnWidth(kernel, schedule) };
+}
+
+const isOfSums = ({ tape }: Kernel): boolean =>
+  tape.every((i) => i.kind !== 'reduce' || i.reduction === 'sum');
+
+/** Whether the chunks of a reduction alone cross no end of a kernel's last axis. */
+export function fitsChunks({ parallel, reduced }: Kernel, { width }: Pick<ReduceSchedule, 'width'>): boolean {
+  const isFlat = product(parallel) === 1 && reduced.length === 1;
+  return isFlat || reduced[reduced.length - 1]! % width === 0;
+}
