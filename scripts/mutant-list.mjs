@@ -321,7 +321,7 @@ export const MUTANTS = [
     file: 'src/fusion/partition/merge.ts',
     // Either of the two checks would do.
     edits: [
-      ["readsInPlace(join) ? limitOf(join, keeps) : 'read-elsewhere'", 'limitOf(join, keeps)'],
+      ["readsInPlace(join) ? limitOf(join, keeps, costs) : 'read-elsewhere'", 'limitOf(join, keeps, costs)'],
       ['loads.length !== 1 || loads[0]!.bounds.length > 0', 'loads.length === 0'],
     ],
     tests: VALUES,
