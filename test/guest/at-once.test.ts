@@ -37,9 +37,9 @@ describe.each(devices)('a hundred computes at once on %s', (device) => {
 
   it('of several sizes, in tiles and whole, with results that stay, are right', async () => {
     const jobs = each(async (k) => {
-      const x = filled(1, 64 * 300).reshape([-1, 64]);
+      const x = filled(1, 64 * 1200).reshape([-1, 64]);
       const centered = x.mul(k).sub(x.mean(0));
-      if (k % 3 === 0) return (await centered.max().compute({ device, memory: 60_000 })).item();
+      if (k % 3 === 0) return (await centered.max().compute({ device, memory: 120_000 })).item();
       if (k % 3 === 1) return (await compute([centered.min(), x.sum()], { device }))[0].item();
       using kept = await centered.persist({ device });
       return (await kept.slice(7).max().compute()).item();
