@@ -69,7 +69,7 @@ export default defineConfig({
             'test/sim/compile.test.ts',
             'test/sim/sharded-budgets.test.ts',
             'test/sim/decided-loops.test.ts',
-            'test/sim/here.test.ts',
+            'test/sim/inline-runs.test.ts',
             'test/sim/graphs.test.ts',
             'test/sim/product-graphs.test.ts',
             'test/sim/streams.test.ts',

@@ -5,7 +5,6 @@
 #include "cuda/nvrtc.h"
 #include "cuda/pinned.h"
 #include "runtime/cancel.h"
-#include "runtime/claims.h"
 #include "runtime/environment.h"
 #include "runtime/info.h"
 #include "runtime/memory-limit.h"
@@ -17,7 +16,9 @@
 #include "runtime/settings.h"
 #include "runtime/sink-output.h"
 #include "runtime/temporary-path.h"
+#include "runtime/tile-queue.h"
 #include "runtime/values.h"
+#include "shared/constants.h"
 
 namespace {
 
@@ -36,6 +37,7 @@ Napi::Value settleOwn(const Napi::CallbackInfo& info) {
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   weft::settleIntoProcess();
   weft::Environment::create(env);
+  add<weft::constants>(exports, "constants");
   add<weft::createProgram>(exports, "createProgram");
   add<weft::run>(exports, "run");
   exports.Set("settle", Napi::Function::New<settleOwn>(env, "settle"));

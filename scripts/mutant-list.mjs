@@ -103,7 +103,7 @@ export const MUTANTS = [
   },
   {
     name: 'tiles that two devices do, for both have claimed them',
-    file: 'native/runtime/claims.h',
+    file: 'native/runtime/tile-queue.h',
     find: 'return !taken_[part].exchange(true);',
     replace: 'return !taken_[part].load();',
     tests: TILES,
@@ -146,14 +146,14 @@ export const MUTANTS = [
   },
   {
     name: 'a dropped event wait: staged results are read before the copy has landed',
-    file: 'native/cuda/lane.cpp',
+    file: 'native/cuda/copy-worker.cpp',
     find: '  slot.event->wait();\n',
     replace: '',
     tests: RUNTIME,
   },
   {
     name: 'an event that is never recorded: staging memory is filled again while it is copied from',
-    file: 'native/cuda/lane.cpp',
+    file: 'native/cuda/copy-worker.cpp',
     find: '  slot.event->record(stream_);\n  slot.flying = true;',
     replace: '  slot.flying = true;',
     tests: RUNTIME,
@@ -312,7 +312,7 @@ export const MUTANTS = [
   {
     name: 'a peak that forgets how blocks are rounded',
     file: 'src/exec/plan/block-bytes.ts',
-    find: 'return roundUp(bytes, Math.min(2 * MiB, Math.max(512, power / STEPS)));',
+    find: 'return roundUp(bytes, Math.min(DEVICE_MOST_STEP, Math.max(DEVICE_LEAST_STEP, power / DEVICE_STEPS)));',
     replace: 'return bytes;',
     tests: KEPT,
   },
@@ -356,7 +356,7 @@ export const MUTANTS = [
   },
   {
     name: 'a product in a graph as it was recorded with its buffers elsewhere',
-    file: 'native/cuda/recordings.cpp',
+    file: 'native/cuda/captures.cpp',
     find: 'return kept.places == places;',
     replace: 'return kept.places.size() == places.size();',
     tests: ['test/sim/product-graphs.test.ts'],

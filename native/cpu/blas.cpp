@@ -219,7 +219,7 @@ std::optional<BlasInfo> blasInUse() {
   return blas == nullptr ? std::nullopt : std::optional(blas->info);
 }
 
-bool blasProduct(const GemmProblem& p, int dtype, int threads) {
+bool blasProduct(const GemmProblem& p, DType dtype, int threads) {
   if (p.kernels->round != nullptr || p.m * p.n * p.k < kLeastBlasWork) return false;
   const Blas* blas = current();
   if (blas == nullptr) return false;
@@ -240,12 +240,11 @@ bool blasProduct(const GemmProblem& p, int dtype, int threads) {
     gemm(kRowMajor, a->transpose, b->transpose, p.m, p.n, p.k, unit, p.a.data, a->leading, p.b.data,
          b->leading, kept, p.c.data, p.c.rowStride);
   };
-  // Codes of src/graph/dtype.ts.
-  if (dtype == 11) {
+  if (dtype == DType::float32) {
     real(blas->sgemm, 1.0F);
-  } else if (dtype == 12) {
+  } else if (dtype == DType::float64) {
     real(blas->dgemm, 1.0);
-  } else if (dtype == 13) {
+  } else if (dtype == DType::complex64) {
     complex(blas->cgemm, 1.0F);
   } else {
     complex(blas->zgemm, 1.0);

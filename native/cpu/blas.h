@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "shared/layout.h"
+
 namespace weft::cpu {
 
 struct GemmProblem;
@@ -27,6 +29,6 @@ void setBlas(const std::string& library);
 std::optional<BlasInfo> blasInUse();
 
 // Does a product with the library in use. Returns false where there is none, or it cannot.
-bool blasProduct(const GemmProblem& problem, int dtype, int threads);
+bool blasProduct(const GemmProblem& problem, DType dtype, int threads);
 
 }  // namespace weft::cpu

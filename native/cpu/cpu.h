@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "shared/layout.h"
+
 namespace weft::cpu {
 
 class ThreadPool;  // threads.h
@@ -87,11 +89,11 @@ struct Matrix {
   int64_t batchStride, rowStride, columnStride;
 };
 
-// c = a * b for each of `batch` pairs: (m, k) x (k, n). dtype is a code of src/graph/dtype.ts: float16,
-// bfloat16 (accumulated in float32), float32, float64, complex64, complex128. Any strides are right; unit
+// c = a * b for each of `batch` pairs: (m, k) x (k, n). The dtype is float16 or
+// bfloat16 (accumulated in float32), float32, float64, complex64 or complex128. Any strides are right; unit
 // strides are fast. Results do not depend on the number of threads.
 struct Matmul {
-  int dtype;
+  DType dtype;
   int64_t m, n, k, batch;
   Matrix a, b, c;
 };
@@ -118,7 +120,6 @@ void matmul(const Matmul& job, ThreadPool& pool, const std::atomic<bool>* cancel
 struct MatmulPart {
   Range rows, columns, depth;
 };
-inline constexpr int64_t kMatmulGranule = 2048;
 void matmul(const Matmul& job, const MatmulPart& part, ThreadPool& pool, const std::atomic<bool>* cancel,
             Workspace workspace = {});
 

@@ -5,6 +5,6 @@
 
 namespace weft::cpu {
 
-const GemmKernels& gemmKernelsAvx2(int dtype) { return kernelsOf(dtype); }
+const GemmKernels& gemmKernelsAvx2(DType dtype) { return kernelsOf(dtype); }
 
 }  // namespace weft::cpu

@@ -6,6 +6,6 @@
 
 namespace weft::cpu {
 
-const GemmKernels& gemmKernelsAvx512(int dtype) { return kernelsOf(dtype); }
+const GemmKernels& gemmKernelsAvx512(DType dtype) { return kernelsOf(dtype); }
 
 }  // namespace weft::cpu

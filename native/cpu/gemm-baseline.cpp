@@ -4,6 +4,6 @@
 
 namespace weft::cpu {
 
-const GemmKernels& gemmKernelsBaseline(int dtype) { return kernelsOf(dtype); }
+const GemmKernels& gemmKernelsBaseline(DType dtype) { return kernelsOf(dtype); }
 
 }  // namespace weft::cpu

@@ -6,12 +6,13 @@
 
 #include "cpu/gemm.h"
 #include "runtime/host-pool.h"
+#include "shared/layout.h"
 
 namespace weft::cpu {
 
 inline int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline size_t alignedByteLength(int64_t byteLength) {
-  return static_cast<size_t>(ceilDivide(byteLength, host::kAlignment)) * host::kAlignment;
+  return static_cast<size_t>(ceilDivide(byteLength, kHostAlignment)) * kHostAlignment;
 }
 
 // Pairs of operands, `count` of them.

@@ -14,6 +14,7 @@
 #include "cpu/gemm.h"
 #include "cpu/threads.h"
 #include "runtime/host-pool.h"
+#include "shared/layout.h"
 
 namespace weft::cpu {
 namespace {
@@ -35,7 +36,7 @@ constexpr int64_t kOuterSumSide = 1024;
 int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 int64_t roundDown(int64_t a, int64_t b) { return a / b * b; }
-int64_t aligned(int64_t byteLength) { return roundUp(byteLength, host::kAlignment); }
+int64_t aligned(int64_t byteLength) { return roundUp(byteLength, kHostAlignment); }
 
 // One side of the product, in panels: a by rows, or b by columns (then turned, so that k is its second axis).
 struct Side {

@@ -10,6 +10,8 @@
 #pragma once
 #include <cstdint>
 
+#include "shared/layout.h"
+
 namespace weft::cpu {
 
 // Strides and sizes are in elements of the arrays they belong to.
@@ -55,10 +57,10 @@ struct GemmKernels {
 
 inline constexpr int kColumnSumWidth = 512;
 
-// The kernels of a dtype (a code of src/graph/dtype.ts: float16 to complex128).
-const GemmKernels& gemmKernelsBaseline(int dtype);
-const GemmKernels& gemmKernelsAvx2(int dtype);
-const GemmKernels& gemmKernelsAvx512(int dtype);
-const GemmKernels& gemmKernelsNeon(int dtype);
+// The kernels of a dtype, from float16 on.
+const GemmKernels& gemmKernelsBaseline(DType dtype);
+const GemmKernels& gemmKernelsAvx2(DType dtype);
+const GemmKernels& gemmKernelsAvx512(DType dtype);
+const GemmKernels& gemmKernelsNeon(DType dtype);
 
 }  // namespace weft::cpu

@@ -3,6 +3,6 @@
 
 namespace weft::cpu {
 
-const GemmKernels& gemmKernelsNeon(int dtype) { return kernelsOf(dtype); }
+const GemmKernels& gemmKernelsNeon(DType dtype) { return kernelsOf(dtype); }
 
 }  // namespace weft::cpu

@@ -4,13 +4,11 @@
 #include <cstring>
 
 #include "cpu/threads.h"
+#include "shared/layout.h"
 
 namespace weft::cpu {
 namespace {
 
-// Dot products of at least two slots are cut into slots, unless there are many.
-constexpr int64_t kDotSlot = int64_t{1} << 16;
-constexpr int64_t kManyDots = 64;
 // Elements of a matrix that are worth a task.
 constexpr int64_t kLeastTaskElements = int64_t{1} << 15;
 

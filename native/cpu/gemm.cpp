@@ -17,10 +17,6 @@
 namespace weft::cpu {
 namespace {
 
-// Codes of src/graph/dtype.ts: float16, bfloat16, float32, float64, complex64, complex128.
-constexpr int kFirstDType = 9;
-constexpr std::array<int64_t, 6> kElementByteLengths = {2, 2, 4, 8, 8, 16};
-
 // Products of at most this many multiply-adds, with a k of at most kSmallDepth, are not packed.
 constexpr int64_t kSmallWork = 64 * 64 * 64;
 constexpr int64_t kSmallDepth = 256;
@@ -32,7 +28,7 @@ constexpr int kProductsPerThread = 4;
 // Least work worth a task, in multiply-adds.
 constexpr int64_t kLeastTaskWork = int64_t{1} << 18;
 
-const GemmKernels& kernelsFor(int dtype) {
+const GemmKernels& kernelsFor(DType dtype) {
   switch (currentIsa()) {
 #ifdef WEFT_HAS_AVX
     case Isa::avx512:
@@ -53,7 +49,7 @@ Batch batchOf(const Matmul& job, const std::atomic<bool>* cancel) {
     return GemmOperand{static_cast<std::byte*>(matrix.data), matrix.rowStride, matrix.columnStride};
   };
   GemmProblem problem{.kernels = &kernelsFor(job.dtype),
-                      .elementByteLength = kElementByteLengths[job.dtype - kFirstDType],
+                      .elementByteLength = kElementBytes[static_cast<int>(job.dtype)],
                       .m = job.m,
                       .n = job.n,
                       .k = job.k,
@@ -115,7 +111,7 @@ bool isByThread(const Batch& batch, const ThreadPool& pool) {
   return batch.count > 1 && (work <= kLeastTaskWork || (many && work <= kOneThreadWork));
 }
 
-void largeProducts(const Batch& batch, int dtype, ThreadPool& pool, Workspace workspace) {
+void largeProducts(const Batch& batch, DType dtype, ThreadPool& pool, Workspace workspace) {
   const GemmProblem& p = batch.problem;
   const auto byBlas = [&](int64_t i) { return blasProduct(batch.at(i), dtype, pool.size()); };
   if (byBlas(0)) {
@@ -124,7 +120,7 @@ void largeProducts(const Batch& batch, int dtype, ThreadPool& pool, Workspace wo
   }
   const int threads = pool.workers();
   // Each thread has its own part of the workspace.
-  const auto own = static_cast<int64_t>(workspace.byteLength) / threads / host::kAlignment * host::kAlignment;
+  const auto own = static_cast<int64_t>(workspace.byteLength) / threads / kHostAlignment * kHostAlignment;
   if (isByThread(batch, pool) && static_cast<size_t>(own) >= blockedWorkspace(p, 1).least) {
     const auto product = [&](int64_t i, int worker) {
       blockedProduct(batch.at(i), pool, 1, {workspace.data + worker * own, static_cast<size_t>(own)});
@@ -174,8 +170,8 @@ WorkspaceNeed workspaceOf(const Matmul& job, const ThreadPool& pool) {
 
 void matmul(const Matmul& job, const MatmulPart& part, ThreadPool& pool, const std::atomic<bool>* cancel,
             Workspace workspace) {
-  if (job.dtype < kFirstDType || job.dtype >= kFirstDType + static_cast<int>(kElementByteLengths.size())) {
-    throw std::invalid_argument("no matrix product of dtype " + std::to_string(job.dtype));
+  if (job.dtype < DType::float16) {
+    throw std::invalid_argument("no matrix product of dtype " + std::to_string(static_cast<int>(job.dtype)));
   }
   if (part.rows.first >= part.rows.last || part.columns.first >= part.columns.last) return;
   if (part.depth.first >= part.depth.last && job.k > 0) return;

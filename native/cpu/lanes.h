@@ -9,31 +9,11 @@
 #include <cstdint>
 
 #include "cpu/isa.h"
+#include "shared/layout.h"
 
 namespace weft::cpu {
 
-// Codes of src/graph/dtype.ts.
-enum class DType : uint8_t {
-  boolean,
-  int8,
-  int16,
-  int32,
-  int64,
-  uint8,
-  uint16,
-  uint32,
-  uint64,
-  float16,
-  bfloat16,
-  float32,
-  float64,
-  complex64,
-  complex128
-};
-constexpr int kDTypes = 15;
 int byteLengthOf(DType dtype);
-
-constexpr int64_t kChunk = 64;
 
 // Memory that will be read soon: what the next block will find where this one reads in place.
 struct Ahead {
@@ -75,9 +55,6 @@ struct Extent {
 
 // out = f(args). `out` may be the very memory of an argument of equal extent and element size.
 using LaneFunction = void (*)(Extent extent, const Operand& out, const Operand* const* args);
-
-// Elements a lane of a reduction takes one after the other before they meet others in the tree.
-constexpr int64_t kLeafSteps = 16;
 
 // The effect of a step on the group, which the step before it may have as well.
 enum class Arithmetic : uint8_t { none, add, subtract, subtractFrom, multiply };

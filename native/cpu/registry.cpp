@@ -20,10 +20,7 @@ struct Registry::Tables {
   std::array<DriveFunction, kDTypes> drives{};
 };
 
-int byteLengthOf(DType dtype) {
-  static constexpr int lengths[kDTypes] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
-  return lengths[static_cast<int>(dtype)];
-}
+int byteLengthOf(DType dtype) { return kElementBytes[static_cast<int>(dtype)]; }
 
 Registry::Registry(Isa isa) : tables_(new Tables) {
   addScalarMath(*this);

@@ -5,6 +5,8 @@
 #include <memory>
 #include <new>
 
+#include "shared/layout.h"
+
 namespace weft::cpu {
 
 // Aligned to a cache line.
@@ -17,7 +19,7 @@ class Scratch {
   char* data() const { return block_.data.get(); }
 
  private:
-  static constexpr std::align_val_t kAlignment{64};
+  static constexpr std::align_val_t kAlignment{kHostAlignment};
   struct Free {
     void operator()(char* data) const { operator delete(data, kAlignment); }
   };

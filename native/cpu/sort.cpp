@@ -12,6 +12,7 @@
 #include "cpu/routines.h"
 #include "cpu/tape.h"
 #include "cpu/threads.h"
+#include "shared/layout.h"
 
 namespace weft::cpu {
 namespace {
@@ -22,7 +23,6 @@ constexpr int kDigits = 1 << kDigitBits;
 constexpr int64_t kShort = 256;
 // Elements of a row that a thread sorts with others at least.
 constexpr int64_t kLeastStretch = 1 << 14;
-constexpr size_t kAlignment = 64;
 
 struct Rows {
   DType dtype;
@@ -177,7 +177,7 @@ typename Moved::Item* sortDigits(typename Moved::Item* a, typename Moved::Item* 
   return a;
 }
 
-size_t padded(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+size_t padded(size_t bytes) { return (bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment; }
 
 template <typename Keys, typename Moved, typename Result>
 struct Sorter {

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "cpu/lanes.h"
+#include "shared/layout.h"
 
 namespace weft::cpu {
 
 struct Instruction;
 
-// The kinds of a step's operand: a value of the tape, memory for a group, the register or buffer of a result,
-// or the leaf of a reduction.
-enum class PlaceKind { input, slot, output, reduction };
+// An operand of a step: a value of the tape, memory for a group, the register or buffer of a result, or the
+// leaf of a reduction.
 struct Place {
   PlaceKind kind;
   int index;

@@ -4,11 +4,10 @@
 
 #include "cpu/cpu.h"
 #include "cpu/tape.h"
+#include "shared/layout.h"
 
 namespace weft::cpu {
 namespace {
-
-constexpr int64_t kConstantBytes = 16;
 
 [[noreturn]] void malformed(const std::string& what) {
   throw std::invalid_argument("malformed tape: " + what);
@@ -69,13 +68,13 @@ class Parser {
     tape_->take = words_.next(1, 1 << 20, "lanes");
     tape_->inner = words_.next(1, 1 << 20, "inner lanes");
     tape_->rowsReduced = words_.next(0, 1, "row kind") == 1;
-    tape_->laneKind = static_cast<LaneKind>(words_.next(0, 2, "lane kind"));
+    tape_->laneKind = static_cast<LaneKind>(words_.next(0, kLaneKinds - 1, "lane kind"));
     for (int kind = 0; kind < 2; kind++) {
       const int64_t count = words_.next(0, 64, "number of loops");
       for (int64_t i = 0; i < count; i++) {
         Loop loop;
         loop.count = words_.next(0, INT64_MAX, "loop count");
-        loop.role = static_cast<Role>(words_.next(0, 3, "loop role"));
+        loop.role = static_cast<Role>(words_.next(0, kRoles - 1, "loop role"));
         loop.extent = words_.next(0, INT64_MAX, "loop extent");
         tape_->loops.push_back(loop);
       }
@@ -103,7 +102,7 @@ class Parser {
       value.byteLength = byteLengthOf(value.dtype);
       value.rows = words_.next(0, 1, "span") == 1;
       value.lanes = words_.next(0, 1, "span") == 1;
-      value.storage = static_cast<Storage>(words_.next(0, 2, "storage"));
+      value.storage = static_cast<Storage>(words_.next(0, kStorages - 1, "storage"));
       value.offset = words_.next(-1, kMany, "offset");
       if (value.storage == Storage::constant) value.offset = constant(value);
       tape_->values.push_back(value);
@@ -133,7 +132,7 @@ class Parser {
 
   Instruction instruction(Storage storage) {
     Instruction out;
-    out.code = static_cast<Opcode>(words_.next(0, 7, "opcode"));
+    out.code = static_cast<Opcode>(words_.next(0, kOpcodes - 1, "opcode"));
     out.value = value();
     if (out.code == Opcode::chain) {
       if (storage != Storage::block) malformed("a chain at row level");
@@ -305,7 +304,7 @@ class Parser {
                               static_cast<int64_t>(chain.outputs.size()),
                               static_cast<int64_t>(chain.reductions.size())};
     for (int i = 0; i < out.placeCount; i++) {
-      const int64_t kind = words_.next(0, 3, "kind of operand");
+      const int64_t kind = words_.next(0, kPlaceKinds - 1, "kind of operand");
       out.places[i] = {static_cast<PlaceKind>(kind),
                        static_cast<int>(words_.next(0, counts[kind] - 1, "operand"))};
     }
@@ -354,7 +353,7 @@ class Parser {
     affine.offset = words_.next();
     for (size_t i = 0; i < tape_->loops.size(); i++) affine.loops.push_back(words_.next());
     affine.row = words_.next();
-    affine.mode = static_cast<LaneMode>(words_.next(0, 2, "lane mode"));
+    affine.mode = static_cast<LaneMode>(words_.next(0, kLaneModes - 1, "lane mode"));
     if (affine.mode == LaneMode::stride) affine.lane = words_.next();
     if (affine.mode == LaneMode::table) {
       affine.table.resize(words_.next(tape_->width(), tape_->width(), "table length"));

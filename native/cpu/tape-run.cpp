@@ -36,7 +36,7 @@ void runTiles(const TapeJob& job, Range tiles, ThreadPool& pool) {
     for (int64_t tile = first; tile < last && !job.cancelled(); tile++) workers[worker].runTile(tile);
     job.tape.registry->streams().fence();
   };
-  pool.parallelFor(tasks, run, workers.count(), Claims::shares);
+  pool.parallelFor(tasks, run, workers.count(), Distribution::shares);
 }
 
 // Bytes of partial results of several tiles at once.

@@ -38,7 +38,7 @@ void SlotRun::walk(size_t phase, Range slots) {
     worker.saveSlot(phase, nodesOf(tile, slot));
     tape_.registry->streams().fence();
   };
-  pool_.parallelFor(count_ * perTile, run, workers_.count(), Claims::shares);
+  pool_.parallelFor(count_ * perTile, run, workers_.count(), Distribution::shares);
 }
 
 void SlotRun::finish(size_t phase) {

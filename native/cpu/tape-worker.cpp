@@ -288,7 +288,7 @@ int64_t TapeWorker::rowLanes() const {
       return tileValid_;
     case LaneKind::reduced:
       return 1;
-    case LaneKind::reducedThenParallel:
+    case LaneKind::both:
       return tape_.inner;
   }
   return 1;
@@ -322,7 +322,7 @@ void TapeWorker::reduce(const Instruction& i, const Position& at, const Operand*
   } else if (tape_.laneKind == LaneKind::reduced) {
     i.reduce->lanes(slot_[i.reduction], extent, at.valid, args);
   } else {
-    const bool cut = tape_.laneKind == LaneKind::reducedThenParallel && isTail_;
+    const bool cut = tape_.laneKind == LaneKind::both && isTail_;
     i.reduce->columns(slot_[i.reduction], extent, cut ? at.valid : extent.chunks * kChunk, args);
   }
 }

@@ -11,10 +11,9 @@
 
 #include "cpu/lanes.h"
 #include "cpu/tape-chain.h"
+#include "shared/layout.h"
 
 namespace weft::cpu {
-
-enum class LaneMode { splat, stride, table };
 
 // An affine function of the position: of each loop's, of the row, of the lane.
 struct Affine {
@@ -40,8 +39,6 @@ struct Access {
   Affine affine;
   std::vector<Bound> bounds;
 };
-
-enum class Opcode { load, index, inside, map, cast, reduce, store, chain };
 
 struct Instruction {
   Opcode code;
@@ -77,8 +74,6 @@ struct Instruction {
 };
 using Section = std::vector<Instruction>;
 
-enum class Storage { block, row, constant };
-
 struct Value {
   DType dtype;
   int byteLength;
@@ -90,15 +85,11 @@ struct Value {
   int64_t offset;
 };
 
-enum class Role { unit, lanes, rows, shared };
-
 struct Loop {
   int64_t count;
   Role role;
   int64_t extent;
 };
-
-enum class LaneKind { parallel, reduced, reducedThenParallel };
 
 struct Buffer {
   DType dtype;

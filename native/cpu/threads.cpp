@@ -78,7 +78,7 @@ void ThreadPool::resize(int threads) {
 
 int ThreadPool::workers() const { return inside.pool == this ? inside.worker + 1 : size(); }
 
-void ThreadPool::run(int64_t tasks, Call call, void* context, int maxThreads, Claims claims) {
+void ThreadPool::run(int64_t tasks, Call call, void* context, int maxThreads, Distribution distribution) {
   if (tasks <= 0) return;
   if (inside.pool == this) return call(context, 0, tasks, inside.worker);
   const int64_t wanted = std::min<int64_t>({size(), maxThreads, tasks});
@@ -87,7 +87,7 @@ void ThreadPool::run(int64_t tasks, Call call, void* context, int maxThreads, Cl
   const std::lock_guard lock(running_);
   const int threads = static_cast<int>(wanted);
   startThreads(threads - 1);
-  share(tasks, claims == Claims::shares ? threads : 1);
+  share(tasks, distribution == Distribution::shares ? threads : 1);
   job_ = {call, context, std::max<int64_t>(1, tasks / (kPiecesPerThread * threads)),
           static_cast<int>(shares_.size())};
   failed_.store(false, std::memory_order_relaxed);

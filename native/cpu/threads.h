@@ -26,7 +26,7 @@ void setThreadCount(int threads);
 // How long one of so many threads looks for something before it sleeps.
 std::chrono::microseconds spinOf(int threads);
 
-enum class Claims { inOrder, shares };
+enum class Distribution { inOrder, shares };
 
 class ThreadPool {
  public:
@@ -46,9 +46,9 @@ class ThreadPool {
   // at once have the same `worker`. Jobs of several threads run one after the other; a job started inside a
   // task runs on that task's thread, with that task's worker. At most `maxThreads` threads take part.
   //
-  // Tasks are claimed in order, by all threads from the front. With `Claims::shares` each thread begins with
-  // a share of its own, tasks in a row, and then helps others with theirs: what it reads and writes in memory
-  // is in a row, too, and the next job that goes through the same memory finds it in the same thread's
+  // Tasks are claimed in order, by all threads from the front. With `Distribution::shares` each thread begins
+  // with a share of its own, tasks in a row, and then helps others with theirs: what it reads and writes in
+  // memory is in a row, too, and the next job that goes through the same memory finds it in the same thread's
   // caches.
   //
   // For scratch of each worker, take `workers()` pieces and give that number as `maxThreads`: `worker` is
@@ -57,13 +57,13 @@ class ThreadPool {
   // The first exception that a task throws is thrown here; tasks not yet begun are then left out.
   template <typename F>
   void parallelFor(int64_t tasks, F&& fn, int maxThreads = std::numeric_limits<int>::max(),
-                   Claims claims = Claims::inOrder) {
+                   Distribution distribution = Distribution::inOrder) {
     using Function = std::remove_reference_t<F>;
     const Call call = [](void* context, int64_t begin, int64_t end, int worker) {
       Function& function = *static_cast<Function*>(context);
       for (int64_t task = begin; task < end; task++) function(task, worker);
     };
-    run(tasks, call, const_cast<void*>(static_cast<const void*>(&fn)), maxThreads, claims);
+    run(tasks, call, const_cast<void*>(static_cast<const void*>(&fn)), maxThreads, distribution);
   }
 
   int workers() const;
@@ -85,7 +85,7 @@ class ThreadPool {
     int64_t end = 0;
   };
 
-  void run(int64_t tasks, Call call, void* context, int maxThreads, Claims claims);
+  void run(int64_t tasks, Call call, void* context, int maxThreads, Distribution distribution);
   void share(int64_t tasks, int shares);
   void startThreads(int threads);
   void wake(int threads);

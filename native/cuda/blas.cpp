@@ -6,6 +6,7 @@
 
 #include "runtime/failure.h"
 #include "runtime/program-steps.h"
+#include "shared/layout.h"
 
 namespace weft::cuda {
 namespace {
@@ -25,23 +26,24 @@ struct Types {
   int data;
   int compute;
 };
-Types typesOf(int dtype) {
+Types typesOf(DType dtype) {
   constexpr int kCompute32 = 68, kCompute64 = 70;
   switch (dtype) {
-    case 9:
+    case DType::float16:
       return {2, kCompute32};  // CUDA_R_16F
-    case 10:
+    case DType::bfloat16:
       return {14, kCompute32};  // CUDA_R_16BF
-    case 11:
+    case DType::float32:
       return {0, kCompute32};  // CUDA_R_32F
-    case 12:
+    case DType::float64:
       return {1, kCompute64};  // CUDA_R_64F
-    case 13:
+    case DType::complex64:
       return {4, kCompute32};  // CUDA_C_32F
-    case 14:
+    case DType::complex128:
       return {5, kCompute64};  // CUDA_C_64F
     default:
-      throw Failure(FailureCode::internal, "no matrix product for dtype " + std::to_string(dtype));
+      throw Failure(FailureCode::internal,
+                    "no matrix product for dtype " + std::to_string(static_cast<int>(dtype)));
   }
 }
 
@@ -50,11 +52,11 @@ struct Scalars {
   const void* one;
   const void* zero;
 };
-Scalars scalarsOf(int dtype) {
+Scalars scalarsOf(DType dtype) {
   static const std::complex<float> floats[] = {1.0F, 0.0F};
   static const std::complex<double> doubles[] = {1.0, 0.0};
   // A complex number begins with its real part, so that these serve for real types too.
-  if (dtype == 12 || dtype == 14) return {&doubles[0], &doubles[1]};
+  if (dtype == DType::float64 || dtype == DType::complex128) return {&doubles[0], &doubles[1]};
   return {&floats[0], &floats[1]};
 }
 
@@ -136,7 +138,7 @@ bool fits32(const Product& p) {
   return std::max({p.m, p.n, p.k, p.a.layout.leading, p.b.layout.leading, p.c.layout.leading}) <= kMax;
 }
 
-void multiplyBatch(cublasHandle handle, const Product& p, int64_t batch, int dtype, bool adds) {
+void multiplyBatch(cublasHandle handle, const Product& p, int64_t batch, DType dtype, bool adds) {
   const Types types = typesOf(dtype);
   const Scalars scalars = scalarsOf(dtype);
   const void* const beta = adds ? scalars.one : scalars.zero;
@@ -221,7 +223,7 @@ void Blas::enter(CUstream stream) {
 void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses, size_t workspaceBytes,
                     bool adds) {
   if (step.m == 0 || step.n == 0 || step.batch == 0) return;
-  const auto elementBytes = static_cast<int64_t>(elementByteLength(step.dtype));
+  const auto elementBytes = int64_t{kElementBytes[static_cast<int>(step.dtype)]};
   const auto operand = [&](const MatrixOperand& o, int64_t rows, int64_t columns) -> Operand {
     return {addresses[o.buffer] + o.offset * elementBytes,
             layoutOf(rows, columns, o.rowStride, o.columnStride), o.batchStride};

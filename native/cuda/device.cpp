@@ -58,8 +58,8 @@ void CudaDevice::open() {
   try {
     WEFT_CU(cuCtxSetCurrent, resources->context);
     resources->stream = makeStream(resources->context, name_, "stream 0");
-    resources->throttle.emplace();
-    resources->trail.emplace();
+    resources->submissions.emplace();
+    resources->detachedRuns.emplace();
     resources->pool.emplace(name_, device, resources->stream);
     resources->staging.emplace(resources->context, resources->stream);
   } catch (...) {
@@ -80,9 +80,9 @@ void CudaDevice::open() {
 void CudaDevice::begin(std::shared_ptr<Run> run) {
   open();
   awaitRoom();
-  auto flight = std::make_shared<Flight>();
+  auto flight = std::make_shared<InFlightRun>();
   flight->run = std::move(run);
-  if (goesAhead(*flight->run)) flight->making = std::make_shared<Making>();
+  if (goesAhead(*flight->run)) flight->fence = std::make_shared<WriteFence>();
   {
     const std::lock_guard lock(issuing_);
     issue(*flight);
@@ -101,7 +101,7 @@ bool CudaDevice::goesAhead(const Run& run) {
          std::all_of(run.keepOnDevice.begin(), run.keepOnDevice.end(), [](bool kept) { return kept; });
 }
 
-void CudaDevice::issue(Flight& flight) {
+void CudaDevice::issue(InFlightRun& flight) {
   const recorder::HostSpan span(recorder::Kind::queue, name_);
   try {
     Issue(*this, *resources_, flight)();
@@ -115,7 +115,7 @@ void CudaDevice::issue(Flight& flight) {
   if (!flight.error) flight.run->inputs.clear();
 }
 
-void CudaDevice::takeBack(Flight& flight) {
+void CudaDevice::takeBack(InFlightRun& flight) {
   drain();
   resources_->staging->reset();
   flight.run->outputs.clear();
@@ -124,15 +124,15 @@ void CudaDevice::takeBack(Flight& flight) {
 
 // Failures, too, and in the order in which they were issued: once a run's end is told, those before it hold
 // no memory of other devices any more.
-void CudaDevice::enqueue(const std::shared_ptr<Flight>& flight) {
+void CudaDevice::enqueue(const std::shared_ptr<InFlightRun>& flight) {
   flight->run->timeline.issued = Timeline::now();
   {
     const std::lock_guard lock(flightsMutex_);
     flights_++;
     launches_ += flight->launches;
   }
-  if (flight->making && !flight->error) {
-    flight->making->begin(*flight->end);
+  if (flight->fence && !flight->error) {
+    flight->fence->begin(*flight->end);
     leavesTrail_ = true;
   }
   completer_.post([this, flight] {
@@ -141,8 +141,8 @@ void CudaDevice::enqueue(const std::shared_ptr<Flight>& flight) {
   });
 }
 
-void CudaDevice::watch(Flight& flight) {
-  if (flight.making && !flight.error) flight.run->queued();
+void CudaDevice::watch(InFlightRun& flight) {
+  if (flight.fence && !flight.error) flight.run->queued();
   flight.watched.store(true);
   flight.watched.notify_one();
 }
@@ -189,7 +189,7 @@ void CudaDevice::awaitRoom() {
   room_.wait(lock, [this] { return flights_ <= kMostFlights / 2; });
 }
 
-void CudaDevice::complete(Flight& flight) noexcept {
+void CudaDevice::complete(InFlightRun& flight) noexcept {
   std::exception_ptr error = flight.error;
   try {
     if (!error) land(flight);
@@ -202,7 +202,7 @@ void CudaDevice::complete(Flight& flight) noexcept {
     error = std::current_exception();
     drain();
   }
-  if (flight.making) flight.making->clear();
+  if (flight.fence) flight.fence->clear();
   if (flight.end) opened_.load()->events.give(std::move(flight.end));
   flight.held.clear();
   flight.run->finish(std::move(error));
@@ -211,7 +211,7 @@ void CudaDevice::complete(Flight& flight) noexcept {
   if (--flights_ == kMostFlights / 2) room_.notify_one();
 }
 
-void CudaDevice::land(Flight& flight) {
+void CudaDevice::land(InFlightRun& flight) {
   if (!hasContext_) {
     takeContext();
     hasContext_ = true;
@@ -219,8 +219,8 @@ void CudaDevice::land(Flight& flight) {
   const auto begin = std::chrono::steady_clock::now();
   flight.end->wait(flight.run->program->waited);
   flight.run->program->waited = std::chrono::steady_clock::now() - begin;
-  for (const Flight::Landing& landing : flight.landings) {
-    std::memcpy(landing.to, flight.down.get() + landing.offset, landing.byteLength);
+  for (const InFlightRun::PendingCopy& pending : flight.pendingCopies) {
+    std::memcpy(pending.to, flight.down.get() + pending.offset, pending.byteLength);
   }
   // A cancelled run's results are not wanted any more.
   checkCancelled(*flight.run->cancel);
@@ -272,7 +272,7 @@ void CudaDevice::trim() {
     copies->out.release();
   }
   // It waited for all there was.
-  resources_->trail->clear();
+  resources_->detachedRuns->clear();
   leavesTrail_ = false;
 }
 
@@ -295,8 +295,9 @@ KeptObjects CudaDevice::keptObjects() const {
   if (!resources_) return {};
   Resources& r = *resources_;
   const std::lock_guard lock(issuing_);
-  KeptObjects kept{1, Throttle::kEvents + Trail::kEvents + r.events.count() + r.staging->eventCount(),
-                   r.modules.count(), 1, r.blas ? size_t{1} : 0};
+  KeptObjects kept{
+      1, SubmissionLimit::kEvents + DetachedRuns::kEvents + r.events.count() + r.staging->eventCount(),
+      r.modules.count(), 1, r.blas ? size_t{1} : 0};
   kept.streams += static_cast<size_t>(
       std::count_if(r.others.begin(), r.others.end(), [](const auto& stream) { return stream != nullptr; }));
   kept.streams += r.graphs.streamCount();

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cuda/driver.h"
-#include "cuda/flight.h"
+#include "cuda/in-flight-run.h"
 #include "runtime/device.h"
 
 namespace weft::cuda {
@@ -39,8 +39,8 @@ class CudaDevice : public Device {
   size_t alignment() const override { return 256; }
   bool isHost() const override { return false; }
   void begin(std::shared_ptr<Run> run) override;
-  Turn takeTurn(const Run& run) override;
-  void beginHere(std::shared_ptr<Run> run, Turn turn) override;
+  InlinePermit tryBeginInline(const Run& run) override;
+  void beginInline(std::shared_ptr<Run> run, InlinePermit permit) override;
   void trim() override;
   MemoryUse memory() const override;
   std::string lostStatus() const override;
@@ -75,18 +75,18 @@ class CudaDevice : public Device {
   // Whether a run's results are handed out once they are queued.
   static bool goesAhead(const Run& run);
   // Queues a run; what goes wrong is the flight's error.
-  void issue(Flight& flight);
+  void issue(InFlightRun& flight);
   // After a failure to issue a run: undoes what there is of it. Executor's thread, under the lock.
-  void takeBack(Flight& flight);
+  void takeBack(InFlightRun& flight);
   // A run that failed on the thread that asked for it. Throws where nobody waits for it.
-  void failHere(std::shared_ptr<Flight> flight);
+  void failInline(std::shared_ptr<InFlightRun> flight);
   void beginAgain(const std::shared_ptr<Run>& run);
   // Puts a run that was issued, or failed, into the completer's queue. Under the lock, unless this thread is
   // the one that asks for the next run.
-  void enqueue(const std::shared_ptr<Flight>& flight);
+  void enqueue(const std::shared_ptr<InFlightRun>& flight);
   // Lets the completer see such a run to its end, and hands out the results of one that settles ahead. Once
   // the lock is released: JavaScript may ask for the next run at once.
-  void watch(Flight& flight);
+  void watch(InFlightRun& flight);
   // Whether nothing that the run needs has to be waited for. Under the lock.
   bool isReadyFor(const Run& run);
   // After a failure: waits for what is queued, and finds out whether the device is lost. Needs the context.
@@ -94,8 +94,8 @@ class CudaDevice : public Device {
   // Waits until few enough runs are under way.
   void awaitRoom();
   // Sees a run to its end. The completer's thread.
-  void complete(Flight& flight) noexcept;
-  void land(Flight& flight);
+  void complete(InFlightRun& flight) noexcept;
+  void land(InFlightRun& flight);
   void takeContext();
   // The remaining work when all of a run is queued, or was taken back.
   void tidy();

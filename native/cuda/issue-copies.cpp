@@ -90,7 +90,7 @@ void Issue::bringOut() {
     const size_t offset = down_.offsets[k];
     void* to = makeHost(i);
     if (byteLength == 0) continue;
-    flight_.landings.push_back({offset, to, byteLength});
+    flight_.pendingCopies.push_back({offset, to, byteLength});
     if (offset != end || own_ || begin == end) {
       copy();
       begin = offset;

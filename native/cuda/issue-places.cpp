@@ -55,7 +55,7 @@ void Issue::placePieces(size_t input) {
       continue;
     }
     // As aligned as in the whole buffer.
-    if ((piece.memory->address - piece.first) % kSlotAlignment != 0) continue;
+    if ((piece.memory->address - piece.first) % kDeviceAlignment != 0) continue;
     const size_t least = program_.buffers[buffer].windowed ? 1 : byteLengthOf(buffer);
     if (piece.memory->byteLength < least) continue;
     const MemoryPiece*& here = here_[input];
@@ -64,7 +64,7 @@ void Issue::placePieces(size_t input) {
 }
 
 void Issue::placeInBlock(size_t byteLength) {
-  block_.emplace(*resources_.pool, byteLength, !flight_.isHere);
+  block_.emplace(*resources_.pool, byteLength, !flight_.isInline);
   for (size_t i = 0; i < program_.buffers.size(); i++) {
     const BufferSpec& buffer = program_.buffers[i];
     addresses_[i] = block_->address() + (buffer.role == Role::temporary ? buffer.offset : addresses_[i]);
@@ -73,7 +73,7 @@ void Issue::placeInBlock(size_t byteLength) {
 
 // Temporaries follow, step by step.
 void Issue::placeApart() {
-  own_.emplace(*resources_.pool, program_, addresses_, !flight_.isHere);
+  own_.emplace(*resources_.pool, program_, addresses_, !flight_.isInline);
   std::fill(addresses_.begin(), addresses_.end(), 0);
   for (const std::vector<size_t>* inputs : {&up_.packed, &up_.others}) {
     for (const size_t i : *inputs) own_->take(program_.inputs[i]);
@@ -144,9 +144,9 @@ void Issue::keepOutput(size_t output) {
   const int buffer = program_.outputs[output];
   const BufferSpec& spec = program_.buffers[buffer];
   const size_t byteLength = keptByteLength(spec);
-  const size_t lead = byteLength == 0 ? 0 : spec.partFirst % kSlotAlignment;
-  const PoolBlock block = resources_.pool->allocate(byteLength + lead, !flight_.isHere);
-  run_.outputs[output] = std::make_shared<DeviceMemory>(device_, block, lead, flight_.making);
+  const size_t lead = byteLength == 0 ? 0 : spec.partFirst % kDeviceAlignment;
+  const PoolBlock block = resources_.pool->allocate(byteLength + lead, !flight_.isInline);
+  run_.outputs[output] = std::make_shared<DeviceMemory>(device_, block, lead, flight_.fence);
   addresses_[buffer] = run_.outputs[output]->address - spec.partFirst;
 }
 

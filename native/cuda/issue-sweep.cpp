@@ -18,8 +18,8 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
     slots.push_back(slotsOf(buffer));
   }
   SweepRun sweepRun(*sweep, std::move(homes), std::move(slots), copyStreams(), stream_, device_, run_,
-                    leavesHost_);
-  leavesHost_ = leavesHost_ && !sweepRun.readsDirectly();
+                    releasesHost_);
+  releasesHost_ = releasesHost_ && !sweepRun.readsDirectly();
   const size_t first = launch_;
   sweepRun([&](int64_t tile) {
     tile_ = tile;
@@ -46,7 +46,7 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
       } else {
         throw Failure(FailureCode::internal, "a CPU tape reached a GPU");
       }
-      resources_.throttle->count(stream_);
+      resources_.submissions->count(stream_);
     }
   });
   tile_ = -1;

@@ -25,7 +25,7 @@ ProgramCode& linked(const Program& program, Modules& modules) {
 
 }  // namespace
 
-Issue::Issue(CudaDevice& device, Resources& resources, Flight& flight)
+Issue::Issue(CudaDevice& device, Resources& resources, InFlightRun& flight)
     : device_(device),
       resources_(resources),
       flight_(flight),
@@ -40,10 +40,10 @@ void Issue::operator()() {
   code_.firstBlock = {};
   place();
   // Runs that are issued here copy nothing through lanes.
-  if (!flight_.isHere) resources_.staging->limit(program_.copyByteLength);
-  leavesHost_ = bringIn() && !holdsHost();
-  if (leavesHost_) run_.leaveInputs();
-  resources_.throttle->begin();
+  if (!flight_.isInline) resources_.staging->limit(program_.copyByteLength);
+  releasesHost_ = bringIn() && !holdsHost();
+  if (releasesHost_) run_.leaveInputs();
+  resources_.submissions->begin();
   queueSteps(code_.isReplayed() || isDue(program_, resources_));
   code_.runs++;
   bringOut();
@@ -75,7 +75,7 @@ void Issue::queueSteps(bool replays) {
         std::visit(*this, program_.steps[i]);
         if (own_) own_->end(i);
         flight_.launches++;
-        resources_.throttle->count(stream_);
+        resources_.submissions->count(stream_);
       }
       i += count;
       if (hasStreams) leaveStream(i - 1);
@@ -114,7 +114,7 @@ void Issue::replay(size_t graph) {
   } else {
     replay(own, stretch.count, eachStep);
   }
-  resources_.throttle->count(stream_, stretch.count);
+  resources_.submissions->count(stream_, stretch.count);
 }
 
 // To record a product and set its node takes a little longer than to queue it.
@@ -149,7 +149,7 @@ Issue::Replayed Issue::tryReplay(std::unique_ptr<Replay>& own, const std::functi
     replay_ = nullptr;
     flight_.launches++;
     return Replayed::yes;
-  } catch (const Reshaped&) {
+  } catch (const TopologyChanged&) {
     own.reset();
     return tryReplay(own, eachStep);
   } catch (const Unrecorded&) {
@@ -193,9 +193,8 @@ void Issue::multiply(const MatmulStep& step, bool adds) {
   device_.blas().multiply(step, addresses_, workspace, adds);
 }
 
-Recordings::Places Issue::placesOf(const MatmulStep& step) const {
-  Recordings::Places places = {addresses_[step.a.buffer], addresses_[step.b.buffer],
-                               addresses_[step.c.buffer]};
+Captures::Places Issue::placesOf(const MatmulStep& step) const {
+  Captures::Places places = {addresses_[step.a.buffer], addresses_[step.b.buffer], addresses_[step.c.buffer]};
   if (step.workspace >= 0) places.push_back(addresses_[step.workspace]);
   return places;
 }

@@ -3,7 +3,7 @@
 //
 // Small inputs and results are packed into pinned slots, so that they take few copies and nothing is waited
 // for; larger ones go through the staging ring, and larger results are there when it returns. The run
-// ends when the flight's event is reached and its landings are copied, which is CudaDevice's to see to.
+// ends when the flight's event is reached and its pending copies are made, which is CudaDevice's to see to.
 //
 // On the thread that asked for the run only what is packed is brought in and out, and no memory waited for.
 #pragma once
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "cuda/event.h"
-#include "cuda/flight.h"
+#include "cuda/guard-blocks.h"
+#include "cuda/in-flight-run.h"
 #include "cuda/modules.h"
-#include "cuda/own-blocks.h"
 #include "cuda/pool.h"
 #include "cuda/resources.h"
 #include "runtime/loop.h"
@@ -30,7 +30,7 @@ class CudaDevice;
 // For one run, under the device's issuing lock and with its context.
 class Issue {
  public:
-  Issue(CudaDevice& device, Resources& resources, Flight& flight);
+  Issue(CudaDevice& device, Resources& resources, InFlightRun& flight);
   ~Issue();
 
   // Whether the next run of a linked program makes its graphs.
@@ -98,7 +98,7 @@ class Issue {
   void runPart(const Loop& loop, size_t first, const SweepRange* ranges);
   void multiply(const MatmulStep& step, bool adds);
   // Where a product's operands, result and workspace are.
-  Recordings::Places placesOf(const MatmulStep& step) const;
+  Captures::Places placesOf(const MatmulStep& step) const;
   void runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& run, int64_t tile);
   SweepHome homeOf(int buffer) const;
   // Whether it is a result in memory that was never used before.
@@ -138,17 +138,17 @@ class Issue {
 
   CudaDevice& device_;
   Resources& resources_;
-  Flight& flight_;
+  InFlightRun& flight_;
   Run& run_;
   const Program& program_;
   ProgramCode& code_;
   std::vector<CUdeviceptr>& addresses_;
   // One of the two: see `place`.
   std::optional<ScopedBlock> block_;
-  std::optional<OwnBlocks> own_;
+  std::optional<GuardBlocks> own_;
   Group up_, down_;
   // Whether only lanes of sweeps use memory of JavaScript's from here on.
-  bool leavesHost_ = false;
+  bool releasesHost_ = false;
   // Of each buffer that lies in pieces, the piece that is used where it is, if any.
   std::vector<const MemoryPiece*> here_;
   // Host memory of the program's buffers, for those that sweeps bring in or out.

@@ -40,7 +40,7 @@ void Issue::runWhile(const Loop& loop, size_t first) {
         if (event) pool.give(std::move(event));
       }
     }
-  } looks{resources_.events, {slot, slot + PinnedSlots::kAlignment}, {}};
+  } looks{resources_.events, {slot, slot + kDeviceAlignment}, {}};
   for (std::unique_ptr<Event>& event : looks.read) event = resources_.events.take();
   const auto look = [&](int64_t done) {
     const CUdeviceptr from = addresses_[bufferAt(condition, placeAfter(done))];
@@ -55,7 +55,7 @@ void Issue::runWhile(const Loop& loop, size_t first) {
   const int64_t alone = mayDecide && *graph ? 1 : kStepsBeforeGraph;
   while (done < loop.steps) {
     if (mayDecide && done >= alone && done % 2 == 1) {
-      std::byte* const place = slot + 2 * PinnedSlots::kAlignment;
+      std::byte* const place = slot + 2 * kDeviceAlignment;
       const LoopRecord record = runDecided(loop, first, done, place, *looks.read[(done + 1) % 2]);
       done = record.steps;
       if (record.isOver != 0) break;

@@ -81,7 +81,7 @@ void Issue::replayRuns(const Loop& loop, size_t first, const std::vector<LoopRun
       queueBody(loop, run);
     }
   });
-  resources_.throttle->count(stream_, steps);
+  resources_.submissions->count(stream_, steps);
   if (depth_ == 1) tellSteps(static_cast<int64_t>(runs.size()) * loop.stepsAtOnce);
 }
 
@@ -94,7 +94,7 @@ void Issue::runPart(const Loop& loop, size_t first, const SweepRange* ranges) {
       if (ranges[i].x0 == ranges[i].x1) continue;
       // Of a loop in a sweep, every step is a launch.
       runPart(std::get<LaunchStep>(loop.body[i]), code_.launches[first + i], ranges[i]);
-      resources_.throttle->count(stream_);
+      resources_.submissions->count(stream_);
     }
   });
   code_.loopSteps = 1;
@@ -122,7 +122,7 @@ void Issue::queueBody(const Loop& loop, const LoopRun& run) {
 void Issue::runBody(const Loop& loop, const LoopRun& run) {
   checkCancelled(*run_.cancel);
   queueBody(loop, run);
-  resources_.throttle->count(stream_, loop.body.size());
+  resources_.submissions->count(stream_, loop.body.size());
   if (run.kept >= 0) {
     for (const LoopState& state : loop.states) {
       const size_t byteLength = byteLengthOf(state.current);
@@ -157,10 +157,10 @@ void Issue::copyState(int from, int to, size_t offset, size_t byteLength) {
   }
 }
 
-// Of the steps that were queued so long ago that the throttle has seen their end.
+// Of the steps that were queued so long ago that the limit has seen their end.
 void Issue::tellSteps(int64_t steps) {
-  queuedSteps_.push_back({resources_.throttle->queued(), steps});
-  while (!queuedSteps_.empty() && queuedSteps_.front().queued <= resources_.throttle->reached()) {
+  queuedSteps_.push_back({resources_.submissions->queued(), steps});
+  while (!queuedSteps_.empty() && queuedSteps_.front().queued <= resources_.submissions->reached()) {
     *run_.tilesDone += queuedSteps_.front().steps;
     queuedSteps_.pop_front();
   }

@@ -48,11 +48,19 @@ void addLaunch(const LaunchStep& launch, ProgramCode& code) {
   code.launches.push_back(
       {module.function(launch.function, launch.sharedByteLength), code.parameters.size()});
   const auto valueOf = [&](const LaunchStep::Argument& argument) -> const void* {
-    if (argument.buffer >= 0) return &code.addresses[argument.buffer];
-    if (argument.block >= 0) return &code.firstBlock[argument.block];
-    if (argument.isSteps) return &code.loopSteps;
-    if (argument.isDone) return &code.loopDone;
-    return launch.scalars.data() + argument.offset;
+    switch (argument.kind) {
+      case LaunchArgument::buffer:
+        return &code.addresses[argument.at];
+      case LaunchArgument::block:
+        return &code.firstBlock[argument.at];
+      case LaunchArgument::steps:
+        return &code.loopSteps;
+      case LaunchArgument::done:
+        return &code.loopDone;
+      case LaunchArgument::bytes:
+        break;
+    }
+    return launch.scalars.data() + argument.at;
   };
   // The driver only reads parameters.
   for (const LaunchStep::Argument& argument : launch.args)

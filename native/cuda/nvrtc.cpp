@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "cuda/driver.h"
-#include "cuda/kept-signals.h"
+#include "cuda/signal-guard.h"
 #include "runtime/environment.h"
 #include "runtime/executor.h"
 #include "runtime/recorder.h"
@@ -70,7 +70,7 @@ class SourceProgram {
   nvrtcResult compile(const std::vector<std::string>& options) {
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());
-    const KeptSignals kept;
+    const SignalGuard kept;
     return nvrtc().nvrtcCompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
   }
 

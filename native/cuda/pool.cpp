@@ -9,25 +9,23 @@
 #include "runtime/host-pool.h"
 #include "runtime/memory-limit.h"
 #include "runtime/recorder.h"
+#include "shared/layout.h"
 
 namespace weft::cuda {
 namespace {
 
-// The granule of the driver's pool; and its pages, to which large blocks are rounded.
-constexpr size_t kLeastStep = 512;
-constexpr size_t kMostStep = size_t{2} << 20;
-// Capacities are multiples of a share of themselves, so that sizes that differ little share blocks and less
-// than a hundredth is lost.
-constexpr size_t kSteps = 128;
 // The largest block that the driver's pool finds in its free memory, most of the time.
 constexpr size_t kSmall = size_t{1} << 20;
 // Bytes that the driver's pool may hold beyond the bound before it is trimmed.
 constexpr size_t kDriverSlack = size_t{256} << 20;
 
-// Bytes that a block takes of the device, as src/exec/plan/block-bytes.ts has them for plans.
+// Bytes that a block takes of the device. Capacities are multiples of a share of themselves, so that sizes
+// that differ little share blocks and less than a hundredth is lost; src/exec/plan/block-bytes.ts has the
+// same for plans.
 size_t capacityFor(size_t byteLength) {
   if (host::poison()) return byteLength;
-  const size_t step = std::clamp(std::bit_floor(byteLength) / kSteps, kLeastStep, kMostStep);
+  const size_t step =
+      std::clamp(std::bit_floor(byteLength) / kDeviceSteps, kDeviceLeastStep, kDeviceMostStep);
   return (byteLength + step - 1) / step * step;
 }
 

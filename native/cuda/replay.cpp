@@ -22,7 +22,7 @@ SetNodeParams zeroOf(CUdeviceptr to, size_t byteLength) { return {to, byteLength
 std::vector<CUdeviceptr> addressesOf(const LaunchStep& step, const std::vector<CUdeviceptr>& addresses) {
   std::vector<CUdeviceptr> own;
   for (const LaunchStep::Argument& argument : step.args) {
-    if (argument.buffer >= 0) own.push_back(addresses[argument.buffer]);
+    if (argument.kind == LaunchArgument::buffer) own.push_back(addresses[argument.at]);
   }
   return own;
 }
@@ -31,7 +31,7 @@ bool isWhere(const std::vector<CUdeviceptr>& seen, const LaunchStep& step,
              const std::vector<CUdeviceptr>& addresses) {
   size_t k = 0;
   for (const LaunchStep::Argument& argument : step.args) {
-    if (argument.buffer >= 0 && seen[k++] != addresses[argument.buffer]) return false;
+    if (argument.kind == LaunchArgument::buffer && seen[k++] != addresses[argument.at]) return false;
   }
   return true;
 }
@@ -93,34 +93,34 @@ void Replay::set(const KernelNodeParams& params, std::vector<CUdeviceptr> addres
   node.addresses = std::move(addresses);
 }
 
-void Replay::add(const MatmulStep& step, Recordings::Places places,
+void Replay::add(const MatmulStep& step, Captures::Places places,
                  const std::function<void(CUstream)>& queue) {
   const size_t position = next_++;
   if (!isComplete()) {
-    Recordings recordings;
-    const CUgraph graph = record(recordings, places, queue);
+    Captures captures;
+    const CUgraph graph = record(captures, places, queue);
     Node& made = append(nameOf(step), std::move(places),
                         [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
                           WEFT_CU(cuGraphAddChildGraphNode, node, into_, after, count, graph);
                         });
-    made.recordings = std::move(recordings);
+    made.captures = std::move(captures);
     return;
   }
   Node& node = nodes_[position];
   if (node.addresses == places) return;
-  CUgraph graph = node.recordings.find(places);
-  if (graph == nullptr) graph = record(node.recordings, places, queue);
+  CUgraph graph = node.captures.find(places);
+  if (graph == nullptr) graph = record(node.captures, places, queue);
   const CUresult status = driver().cuGraphExecChildGraphNodeSetParams(pair_.exec, node.node, graph);
-  if (status == kInvalidValue || status == kGraphUpdateFailed) throw Reshaped{};
+  if (status == kInvalidValue || status == kGraphUpdateFailed) throw TopologyChanged{};
   check(status, "cuGraphExecChildGraphNodeSetParams");
   node.addresses = std::move(places);
 }
 
 // Where there is no memory for it, later runs try again.
-CUgraph Replay::record(Recordings& recordings, const Recordings::Places& places,
+CUgraph Replay::record(Captures& captures, const Captures::Places& places,
                        const std::function<void(CUstream)>& queue) {
   try {
-    return recordings.keep(places, graphs_.capture(queue));
+    return captures.keep(places, graphs_.capture(queue));
   } catch (const Failure& failure) {
     if (failure.code == FailureCode::memory || failure.code == FailureCode::lost) throw;
     throw Unrecorded{};

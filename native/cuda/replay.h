@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "cuda/captures.h"
 #include "cuda/driver.h"
 #include "cuda/graphs.h"
-#include "cuda/recordings.h"
 #include "runtime/program.h"
 
 namespace weft::cuda {
@@ -19,7 +19,7 @@ namespace weft::cuda {
 // A call of a library could not be recorded; calls can be made one by one.
 struct Unrecorded {};
 // A call of a library with other places has another form: the graph is to be made anew.
-struct Reshaped {};
+struct TopologyChanged {};
 
 class Replay {
  public:
@@ -38,12 +38,12 @@ class Replay {
   // The same of a kernel by itself, whose addresses these are.
   void add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses);
   // The same of a product, which `queue` queues in a stream, with its buffers at these places. Throws
-  // Unrecorded or Reshaped.
-  void add(const MatmulStep& step, Recordings::Places places, const std::function<void(CUstream)>& queue);
+  // Unrecorded or TopologyChanged.
+  void add(const MatmulStep& step, Captures::Places places, const std::function<void(CUstream)>& queue);
   // Remembers where a product, by its position, has its buffers. Whether it was known there, and is recorded
   // or worth it.
-  bool remember(size_t position, const Recordings::Places& places) {
-    return nodes_[position].recordings.remember(places);
+  bool remember(size_t position, const Captures::Places& places) {
+    return nodes_[position].captures.remember(places);
   }
   // Memory that is set to 0 next; not empty.
   void addZero(CUdeviceptr to, size_t byteLength);
@@ -67,13 +67,13 @@ class Replay {
     // Of the buffers among its arguments, as it was set last.
     std::vector<CUdeviceptr> addresses;
     // Of what a library does.
-    Recordings recordings;
+    Captures captures;
   };
 
   // Makes the next node, or sets it.
   void set(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses, const std::string& name);
   // Records what a library does, for a node.
-  CUgraph record(Recordings& recordings, const Recordings::Places& places,
+  CUgraph record(Captures& captures, const Captures::Places& places,
                  const std::function<void(CUstream)>& queue);
   // Makes a node after those before it by `make(out, after, afterCount)`.
   template <typename Make>

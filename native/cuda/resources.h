@@ -7,16 +7,17 @@
 #include <optional>
 
 #include "cuda/blas.h"
+#include "cuda/detached-runs.h"
 #include "cuda/driver.h"
 #include "cuda/event.h"
 #include "cuda/modules.h"
 #include "cuda/pool.h"
 #include "cuda/slots.h"
 #include "cuda/staging.h"
+#include "cuda/submission-limit.h"
 #include "cuda/sweep.h"
-#include "cuda/throttle.h"
-#include "cuda/trail.h"
 #include "runtime/program.h"
+#include "shared/layout.h"
 
 namespace weft::cuda {
 
@@ -25,13 +26,13 @@ struct Resources {
   CUstream stream = nullptr;
   // Further streams, for programs whose steps run in several; null until they are needed. Read by other
   // threads.
-  std::array<std::atomic<CUstream>, Program::kMostStreams - 1> others{};
+  std::array<std::atomic<CUstream>, kMostStreams - 1> others{};
   std::optional<DevicePool> pool;
   std::optional<Staging> staging;
   PinnedSlots slots;
   EventPool events;
-  std::optional<Throttle> throttle;
-  std::optional<Trail> trail;
+  std::optional<SubmissionLimit> submissions;
+  std::optional<DetachedRuns> detachedRuns;
   Modules modules;
   Graphs graphs;
   // Made by the first sweep, and kept; read by other threads.

@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "cuda/driver.h"
+#include "shared/layout.h"
 
 namespace weft::cuda {
 
 class PinnedSlots {
  public:
-  static constexpr size_t kByteLength = size_t{64} << 10;
-  // Data packed into a slot begins at multiples of this.
-  static constexpr size_t kAlignment = 256;
+  static constexpr size_t kByteLength = kPackedBytes;
+  // Data packed into a slot begins at multiples of the alignment.
   static constexpr size_t aligned(size_t byteLength) {
-    return (byteLength + kAlignment - 1) / kAlignment * kAlignment;
+    return (byteLength + kDeviceAlignment - 1) / kDeviceAlignment * kDeviceAlignment;
   }
   // Slots that are made at once.
   static constexpr size_t kSlotsPerBlock = 16;

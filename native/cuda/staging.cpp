@@ -58,22 +58,25 @@ size_t laneCount(Share share) {
 
 }  // namespace
 
-size_t Staging::mostPinnedBytes() { return laneCount(Share::all) * Lane::kSlots * Lane::kMostSlotByteLength; }
-size_t Staging::leastPinnedBytes() { return Lane::kSlots * Lane::kLeastSlotByteLength; }
+size_t Staging::mostPinnedBytes() {
+  return laneCount(Share::all) * CopyWorker::kSlots * CopyWorker::kMostSlotByteLength;
+}
+size_t Staging::leastPinnedBytes() { return CopyWorker::kSlots * CopyWorker::kLeastSlotByteLength; }
 
 Staging::Staging(CUcontext context, CUstream stream) : context_(context), stream_(stream) {
   for (size_t i = 0; i < laneCount(Share::all); i++)
-    lanes_.push_back(std::make_unique<Lane>(stream, pinned_));
+    lanes_.push_back(std::make_unique<CopyWorker>(stream, pinned_));
   usedLanes_ = lanes_.size();
 }
 
 // Smaller slots first, which cost little, then fewer lanes.
 void Staging::limit(size_t pinnedBytes) {
   if (pinnedBytes == limit_) return;
-  size_t slot = Lane::kMostSlotByteLength;
-  while (slot > Lane::kLeastSlotByteLength && lanes_.size() * Lane::kSlots * slot > pinnedBytes) slot /= 2;
+  size_t slot = CopyWorker::kMostSlotByteLength;
+  while (slot > CopyWorker::kLeastSlotByteLength && lanes_.size() * CopyWorker::kSlots * slot > pinnedBytes)
+    slot /= 2;
   slotByteLength_ = slot;
-  usedLanes_ = std::clamp<size_t>(pinnedBytes / (Lane::kSlots * slot), 1, lanes_.size());
+  usedLanes_ = std::clamp<size_t>(pinnedBytes / (CopyWorker::kSlots * slot), 1, lanes_.size());
   for (size_t i = 0; i < lanes_.size(); i++) lanes_[i]->resize(i < usedLanes_ ? slot : 0);
   limit_ = pinnedBytes;
 }
@@ -125,7 +128,7 @@ void Staging::copyAll(const std::vector<Transfer>& transfers, Way way, const Can
 
 void Staging::copy(Feed& feed, Way way, size_t byteLength, const CancelFlag& cancel, Share share) {
   const bool isLittle = byteLength < kManyLanesByteLength;
-  const std::function<void(Lane&)> work = [&](Lane& lane) {
+  const std::function<void(CopyWorker&)> work = [&](CopyWorker& lane) {
     try {
       while (const std::optional<Feed::Chunk> chunk = feed.next()) {
         checkCancelled(cancel);
@@ -146,7 +149,7 @@ void Staging::copy(Feed& feed, Way way, size_t byteLength, const CancelFlag& can
   }
 }
 
-void Staging::onLanes(size_t count, const std::function<void(Lane&)>& work) {
+void Staging::onLanes(size_t count, const std::function<void(CopyWorker&)>& work) {
   {
     const std::lock_guard lock(mutex_);
     if (!started_) {
@@ -180,7 +183,7 @@ void Staging::helperLoop(size_t lane) {
     wake_.wait(lock, [&] { return generation_ != seen; });
     seen = generation_;
     if (lane >= working_) continue;
-    const std::function<void(Lane&)>& work = *work_;
+    const std::function<void(CopyWorker&)>& work = *work_;
     lock.unlock();
     std::exception_ptr error;
     try {

@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
+#include "cuda/copy-worker.h"
 #include "cuda/driver.h"
 #include "cuda/event.h"
-#include "cuda/lane.h"
 #include "cuda/transfer.h"
 #include "runtime/cancel.h"
 
@@ -84,7 +84,7 @@ class Staging {
  private:
   void copyAll(const std::vector<Transfer>& transfers, Way way, const CancelFlag& cancel);
   // Does the work on the first lanes.
-  void onLanes(size_t count, const std::function<void(Lane&)>& work);
+  void onLanes(size_t count, const std::function<void(CopyWorker&)>& work);
   void helperLoop(size_t lane);
 
   const CUcontext context_;
@@ -93,14 +93,14 @@ class Staging {
   // The end of direct downloads that are not waited for yet.
   std::optional<Event> direct_;
   bool isDirectOpen_ = false;
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<CopyWorker>> lanes_;
   size_t limit_ = SIZE_MAX;
-  size_t slotByteLength_ = Lane::kMostSlotByteLength;
+  size_t slotByteLength_ = CopyWorker::kMostSlotByteLength;
   // Those that are used: the first ones.
   size_t usedLanes_ = 1;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
-  const std::function<void(Lane&)>* work_ = nullptr;
+  const std::function<void(CopyWorker&)>* work_ = nullptr;
   uint64_t generation_ = 0;
   // Lanes that the work is for, and those of them that are not done with it.
   size_t working_ = 0;

@@ -65,8 +65,13 @@ CUresult CopyStreams::reset() {
 
 SweepRun::SweepRun(const Sweep& sweep, std::vector<SweepHome> homes,
                    std::vector<std::vector<CUdeviceptr>> slots, CopyStreams& copies, CUstream stream,
-                   CudaDevice& device, Run& run, bool leavesHost)
-    : sweep_(sweep), copies_(copies), stream_(stream), device_(device), run_(run), leavesHost_(leavesHost) {
+                   CudaDevice& device, Run& run, bool releasesHost)
+    : sweep_(sweep),
+      copies_(copies),
+      stream_(stream),
+      device_(device),
+      run_(run),
+      releasesHost_(releasesHost) {
   for (size_t i = 0; i < sweep.buffers.size(); i++) {
     const SweepBuffer& buffer = sweep.buffers[i];
     const bool isInPlace = liesOnDevice(buffer, homes[i]) && liesAsInSlots(buffer);
@@ -237,13 +242,13 @@ void SweepRun::copyOnDevice(int64_t tile) {
 // itself, to the end.
 void SweepRun::readInputs() {
   nameThread("weft-in");
-  if (leavesHost_ && !run_.enterInputs()) throwCancelled();
+  if (releasesHost_ && !run_.enterInputs()) throwCancelled();
   try {
     bringIn();
   } catch (...) {
     stop(std::current_exception());
   }
-  if (leavesHost_ && !readsDirectly_) run_.leaveInputs();
+  if (releasesHost_ && !readsDirectly_) run_.leaveInputs();
 }
 
 void SweepRun::writeOutputs() {

@@ -89,9 +89,9 @@ struct SweepHome {
 class SweepRun {
  public:
   // Of the sweep's buffers, in order: where they are as a whole, and the addresses of their slots.
-  // `leavesHost`: the run uses JavaScript's memory only while its sweeps copy in.
+  // `releasesHost`: the run uses JavaScript's memory only while its sweeps copy in.
   SweepRun(const Sweep& sweep, std::vector<SweepHome> homes, std::vector<std::vector<CUdeviceptr>> slots,
-           CopyStreams& copies, CUstream stream, CudaDevice& device, Run& run, bool leavesHost);
+           CopyStreams& copies, CUstream stream, CudaDevice& device, Run& run, bool releasesHost);
 
   // `compute` queues the steps of a tile. Throws where a call fails or the run is cancelled; then nothing is
   // under way in the streams of copies.
@@ -179,7 +179,7 @@ class SweepRun {
   // Whether lanes copy out, and take processors from those that copy in; and whether into fresh memory.
   bool stagesOut_ = false, findsPages_ = false;
   // Whether JavaScript's memory is used while lanes copy in, and not before or after.
-  const bool leavesHost_;
+  const bool releasesHost_;
   bool readsDirectly_ = false;
 
   // The first party's: the tile that it comes to next, and the part that it has claimed last.

@@ -9,26 +9,26 @@
 #include "runtime/host-pool.h"
 #include "runtime/host-sink.h"
 #include "runtime/program.h"
+#include "shared/layout.h"
 
 namespace weft {
 namespace {
 
 // A cache line, and the widest vector.
-constexpr size_t kAlignment = 64;
 
 class CpuDevice : public Device {
  public:
   const std::string& name() const override { return name_; }
   Executor& executor() override { return executor_; }
-  size_t alignment() const override { return kAlignment; }
+  size_t alignment() const override { return kHostAlignment; }
   bool isHost() const override { return true; }
   // A run that takes less time than waking another thread is computed here.
-  Turn takeTurn(const Run& run) override {
-    const bool isHere = run.sinks.empty() && std::none_of(run.inputs.begin(), run.inputs.end(),
-                                                          [](const auto& input) { return input.source; });
-    return {run.program->isBrief && isHere ? Turn::Kind::settled : Turn::Kind::none, {}};
+  InlinePermit tryBeginInline(const Run& run) override {
+    const bool isInline = run.sinks.empty() && std::none_of(run.inputs.begin(), run.inputs.end(),
+                                                            [](const auto& input) { return input.source; });
+    return {run.program->isSmall && isInline ? InlinePermit::Kind::settled : InlinePermit::Kind::none, {}};
   }
-  void beginHere(std::shared_ptr<Run> run, Turn) override { compute(*run); }
+  void beginInline(std::shared_ptr<Run> run, InlinePermit) override { compute(*run); }
   MemoryUse memory() const override {
     const host::Use use = host::use();
     return {use.inUse, use.held, use.peak, use.workPeak, 0};

@@ -245,9 +245,9 @@ const cpu::TapeBuffer* CpuSteps::tapeBuffers(const cpu::Tape& tape, const std::v
   return tapeBuffers_.data();
 }
 
-cpu::Matrix CpuSteps::matrix(const MatrixOperand& operand, int dtype) const {
+cpu::Matrix CpuSteps::matrix(const MatrixOperand& operand, DType dtype) const {
   std::byte* data = views[operand.buffer].data;
-  data += operand.offset * static_cast<int64_t>(elementByteLength(dtype));
+  data += operand.offset * int64_t{kElementBytes[static_cast<int>(dtype)]};
   return {data, operand.batchStride, operand.rowStride, operand.columnStride};
 }
 

@@ -56,7 +56,7 @@ class CpuSteps {
   void runBody(const Loop& loop, LoopPlace from, LoopPlace to);
   void place(const Loop& loop, LoopPlace from, LoopPlace to);
   const cpu::TapeBuffer* tapeBuffers(const cpu::Tape& tape, const std::vector<int>& buffers);
-  cpu::Matrix matrix(const MatrixOperand& operand, int dtype) const;
+  cpu::Matrix matrix(const MatrixOperand& operand, DType dtype) const;
 
   const Program& program_;
   const CancelFlag* cancel_;

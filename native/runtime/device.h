@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "runtime/cancel.h"
-#include "runtime/claims.h"
 #include "runtime/host-pool.h"
 #include "runtime/host-source.h"
+#include "runtime/tile-queue.h"
 
 namespace weft {
 
@@ -110,7 +110,7 @@ struct Run {
   std::vector<std::vector<std::shared_ptr<HostSink>>> sinks;
   const CancelFlag* cancel = nullptr;
   // Of a program whose sweep several runs share, by which they do so.
-  std::shared_ptr<Claims> claims;
+  std::shared_ptr<TileQueue> claims;
 
   // Null for an output that the device has written to its sinks or to its host place. Where a result is to be
   // put into memory that is there already, set before the run begins.
@@ -122,7 +122,7 @@ struct Run {
 
 // Whether a run may begin on the thread that asks for it, without a word to the executor: for small ones that
 // wait for nothing. Holds the device's lock, where it has one, until the run has begun.
-struct Turn {
+struct InlinePermit {
   enum class Kind {
     // The executor is to begin it.
     none,
@@ -167,9 +167,9 @@ class Device {
   // Any thread.
   //
   // Whether the run, whose inputs and outputs are known, may begin on this thread.
-  virtual Turn takeTurn(const Run& run) = 0;
-  // Begins a run that has its turn. Where that is settled, throws what makes it fail.
-  virtual void beginHere(std::shared_ptr<Run> run, Turn turn) = 0;
+  virtual InlinePermit tryBeginInline(const Run& run) = 0;
+  // Begins a run that has its permit. Where that is settled, throws what makes it fail.
+  virtual void beginInline(std::shared_ptr<Run> run, InlinePermit permit) = 0;
   virtual MemoryUse memory() const = 0;
   // The status with which the device was lost; empty: it was not.
   virtual std::string lostStatus() const { return {}; }

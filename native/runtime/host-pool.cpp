@@ -16,6 +16,7 @@
 #include "runtime/failure.h"
 #include "runtime/memory-limit.h"
 #include "runtime/recorder.h"
+#include "shared/layout.h"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <sys/mman.h>
@@ -28,12 +29,6 @@ constexpr size_t KiB = 1024;
 constexpr size_t MiB = 1024 * KiB;
 constexpr size_t GiB = 1024 * MiB;
 
-// Smaller blocks are malloc's, which is faster at them.
-constexpr size_t kLeastPooled = 64 * KiB;
-// Capacities of pooled blocks are multiples of this.
-constexpr size_t kGranule = 64 * KiB;
-// As above, for blocks to work in: a page.
-constexpr size_t kWorkGranule = 4 * KiB;
 // From here on a block begins on a huge page.
 constexpr size_t kLeastHuge = 4 * MiB;
 constexpr size_t kHugePage = 2 * MiB;
@@ -44,8 +39,8 @@ constexpr size_t kMostKept = 8 * GiB;
 size_t roundUp(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 size_t capacityFor(size_t byteLength, Purpose purpose) {
-  const size_t granule = purpose == Purpose::work ? kWorkGranule : kGranule;
-  return roundUp(byteLength, byteLength < kLeastPooled ? kAlignment : granule);
+  const size_t granule = purpose == Purpose::work ? kHostPage : kHostGranule;
+  return roundUp(byteLength, byteLength < kHostLeastPaged ? kHostAlignment : granule);
 }
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -74,7 +69,7 @@ void unmapHuge(void* data, size_t) { ::operator delete(data, std::align_val_t(kH
 void* takeFromSystem(size_t capacity) {
   if (capacity >= kLeastAsked && !isAvailable(capacity)) return nullptr;
   if (capacity >= kLeastHuge) return mapHuge(capacity);
-  return ::operator new(capacity, std::align_val_t(kAlignment), std::nothrow);
+  return ::operator new(capacity, std::align_val_t(kHostAlignment), std::nothrow);
 }
 
 std::atomic<Farewell> theFarewell{nullptr};
@@ -83,7 +78,7 @@ void giveToSystemNow(void* data, size_t capacity) {
   if (capacity >= kLeastHuge) {
     unmapHuge(data, capacity);
   } else {
-    ::operator delete(data, std::align_val_t(kAlignment));
+    ::operator delete(data, std::align_val_t(kHostAlignment));
   }
 }
 
@@ -254,7 +249,7 @@ Free takeCounted(size_t wanted, Purpose purpose) {
   std::unique_lock<std::mutex> lock;
   if (isLimited) lock = std::unique_lock(all.limited);
   const size_t waste = purpose == Purpose::work || isLimited ? 0 : wanted / 8;
-  const Free kept = wanted >= kLeastPooled ? all.shelf.take(wanted, waste) : Free{nullptr, wanted, 0};
+  const Free kept = wanted >= kHostLeastPaged ? all.shelf.take(wanted, waste) : Free{nullptr, wanted, 0};
   if (isLimited) {
     const size_t out = all.all.now.load();
     if (out > limit || kept.capacity > limit - out) {
@@ -301,7 +296,7 @@ Block::~Block() {
   all.all.remove(capacity_);
   if (purpose_ == Purpose::work) all.work.remove(capacity_);
   if (recorder::isOn()) recorder::sample("host", all.all.now.load());
-  if (capacity_ >= kLeastPooled) {
+  if (capacity_ >= kHostLeastPaged) {
     all.shelf.put({data_, capacity_, uses_}, mostKept(limit, all.all.now.load()));
   } else {
     giveToSystemNow(data_, capacity_);

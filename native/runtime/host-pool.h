@@ -20,10 +20,11 @@
 #include <cstddef>
 #include <utility>
 
+#include "shared/layout.h"
+
 namespace weft::host {
 
-// Every block begins at a multiple of this: a cache line, and the widest vector.
-inline constexpr size_t kAlignment = 64;
+// Every block begins at a multiple of kHostAlignment, which is also the widest vector.
 
 // The use of a block: a result, which becomes JavaScript's, or a run's working memory.
 enum class Purpose { result, work };

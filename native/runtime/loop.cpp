@@ -144,7 +144,7 @@ LoopSkew readSkew(const Napi::Object& entry, const std::string& field, const Loo
     const int64_t last = static_cast<int64_t>(buffers.size()) - 1;
     const auto counter = static_cast<int>(integer(counters.Get(i), name, 0, last));
     const cpu::Buffer& buffer = buffers[counter];
-    if (buffer.isOutput || buffer.dtype != cpu::DType::int64 || buffer.elementCount != 1)
+    if (buffer.isOutput || buffer.dtype != DType::int64 || buffer.elementCount != 1)
       reject(name, "an input of one int64");
     skew.counters.push_back(counter);
   }

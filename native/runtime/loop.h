@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/program.h"
+#include "shared/layout.h"
 
 namespace weft {
 
@@ -32,14 +33,6 @@ struct LoopCheck {
   std::string begin, goOn;
   // The temporary of a LoopRecord.
   int record;
-};
-
-// How far a loop is, on the device.
-struct LoopRecord {
-  int64_t steps;
-  // When, by the device's clock, a launch leaves the rest to the next one.
-  uint64_t until;
-  uint64_t isOver;
 };
 
 // How steps whose body is one tape without reductions may follow one another through its tiles.

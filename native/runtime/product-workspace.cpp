@@ -7,9 +7,6 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kFirstDType = 9;
-constexpr int64_t kLastDType = 14;
-
 cpu::Matrix readMatrix(const Napi::Object& product, const char* name) {
   const Napi::Object operand = values::object(product.Get(name), name);
   const auto stride = [&](const char* field) {
@@ -30,9 +27,7 @@ Napi::Value valueOf(Napi::Env env, const cpu::WorkspaceNeed& need) {
 Napi::Value productWorkspace(const Napi::CallbackInfo& info) {
   const Napi::Object product = values::object(info[0], "product");
   const auto size = [&](const char* name) { return values::integer(product.Get(name), name); };
-  const auto dtype =
-      static_cast<int>(values::integer(product.Get("dtype"), "dtype", kFirstDType, kLastDType));
-  const cpu::Matmul job{dtype,
+  const cpu::Matmul job{values::productDType(product.Get("dtype"), "dtype"),
                         size("m"),
                         size("n"),
                         size("k"),

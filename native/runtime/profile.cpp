@@ -8,13 +8,10 @@
 #include "runtime/executor.h"
 #include "runtime/failure.h"
 #include "runtime/recorder.h"
+#include "shared/layout.h"
 
 namespace weft {
 namespace {
-
-// Numbers for each span and each sample, as in src/exec/native/native-types.ts.
-constexpr size_t kSpanFields = 7;
-constexpr size_t kSampleFields = 3;
 
 Executor& profileExecutor() {
   static Executor& executor = makeExecutor("weft-profile");
@@ -53,20 +50,24 @@ class TakeTask : public BlockingTask {
     Napi::Float64Array spans = Napi::Float64Array::New(env, recording_.spans.size() * kSpanFields);
     double* out = spans.Data();
     for (const recorder::Span& span : recording_.spans) {
-      *out++ = static_cast<double>(span.track);
-      *out++ = static_cast<double>(span.kind);
-      *out++ = names.at(span.name);
-      *out++ = static_cast<double>(span.begin - recording_.begin);
-      *out++ = static_cast<double>(span.end - recording_.begin);
-      *out++ = static_cast<double>(span.byteLength);
-      *out++ = static_cast<double>(span.tile);
+      const auto at = [&](SpanField field) -> double& { return out[static_cast<size_t>(field)]; };
+      at(SpanField::track) = static_cast<double>(span.track);
+      at(SpanField::kind) = static_cast<double>(span.kind);
+      at(SpanField::name) = names.at(span.name);
+      at(SpanField::begin) = static_cast<double>(span.begin - recording_.begin);
+      at(SpanField::end) = static_cast<double>(span.end - recording_.begin);
+      at(SpanField::bytes) = static_cast<double>(span.byteLength);
+      at(SpanField::tile) = static_cast<double>(span.tile);
+      out += kSpanFields;
     }
     Napi::Float64Array samples = Napi::Float64Array::New(env, recording_.samples.size() * kSampleFields);
     out = samples.Data();
     for (const recorder::Sample& sample : recording_.samples) {
-      *out++ = names.at(sample.device);
-      *out++ = static_cast<double>(sample.time - recording_.begin);
-      *out++ = static_cast<double>(sample.byteLength);
+      const auto at = [&](SampleField field) -> double& { return out[static_cast<size_t>(field)]; };
+      at(SampleField::device) = names.at(sample.device);
+      at(SampleField::time) = static_cast<double>(sample.time - recording_.begin);
+      at(SampleField::bytes) = static_cast<double>(sample.byteLength);
+      out += kSampleFields;
     }
     Napi::Object result = Napi::Object::New(env);
     result.Set("tracks", tracks);

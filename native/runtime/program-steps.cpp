@@ -16,16 +16,7 @@ namespace {
 using values::item;
 using values::reject;
 
-constexpr size_t kElementByteLength[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
-// Codes of the dtypes that matrix products take: float16, bfloat16, float32, float64, complex64, complex128.
-constexpr int kFirstMatmulDType = 9;
-constexpr int kLastMatmulDType = 14;
-// The limits of CUDA's launch interface, the same on every device since compute capability 3.0.
-constexpr int64_t kMaxGridX = 2147483647;
-constexpr int64_t kMaxGridYZ = 65535;
-constexpr int64_t kMaxBlockThreads = 1024;
 constexpr size_t kScalarAlignment = 16;
-constexpr int64_t kMaxScalarBytes = 4096;
 constexpr int64_t kMaxInteger = values::kMaxSafeInteger;
 
 int bufferIndex(const Napi::Value& value, const Program& program, const std::string& field) {
@@ -52,23 +43,26 @@ std::array<unsigned, 3> readDimensions(const Napi::Value& value, const std::stri
 void readLaunchArgument(const Napi::Value& value, const std::string& field, const Program& program,
                         LaunchStep& step) {
   const Napi::Object entry = values::object(value, field);
-  if (entry.Has("buffer")) {
-    step.args.push_back({bufferIndex(entry.Get("buffer"), program, field + ".buffer")});
+  // The property that it has says which it is; without any, bytes are missed.
+  const auto isOne = [&](const char* name) { return entry.Has(name); };
+  const auto found = std::find_if(std::begin(kLaunchArguments), std::end(kLaunchArguments), isOne);
+  const auto kind = found == std::end(kLaunchArguments)
+                        ? LaunchArgument::bytes
+                        : static_cast<LaunchArgument>(found - std::begin(kLaunchArguments));
+  if (kind == LaunchArgument::buffer) {
+    const int buffer = bufferIndex(entry.Get("buffer"), program, field + ".buffer");
+    step.args.push_back({kind, static_cast<size_t>(buffer)});
     return;
   }
-  if (entry.Has("block")) {
+  if (kind == LaunchArgument::block) {
     const std::string axis = values::text(entry.Get("block"), field + ".block");
     if (axis != "x" && axis != "y") reject(field + ".block", "x or y");
-    step.args.push_back({-1, axis == "x" ? 0 : 1});
+    step.args.push_back({kind, axis == "x" ? size_t{0} : size_t{1}});
     return;
   }
-  if (entry.Has("steps")) {
-    step.args.push_back({-1, -1, 0, true});
-    return;
-  }
-  if (entry.Has("done")) {
-    step.args.push_back({-1, -1, 0, false, true});
-    step.isCounted = true;
+  if (kind == LaunchArgument::steps || kind == LaunchArgument::done) {
+    step.args.push_back({kind});
+    step.isCounted = step.isCounted || kind == LaunchArgument::done;
     return;
   }
   const std::vector<uint8_t> bytes = values::bytes(entry.Get("bytes"), field + ".bytes");
@@ -78,7 +72,7 @@ void readLaunchArgument(const Napi::Value& value, const std::string& field, cons
   const size_t offset = (step.scalars.size() + kScalarAlignment - 1) / kScalarAlignment * kScalarAlignment;
   step.scalars.resize(offset + bytes.size());
   std::copy(bytes.begin(), bytes.end(), step.scalars.begin() + static_cast<ptrdiff_t>(offset));
-  step.args.push_back({-1, -1, offset});
+  step.args.push_back({kind, offset});
 }
 
 Step readLaunch(const Napi::Object& entry, const std::string& field, const Program& program) {
@@ -88,9 +82,10 @@ Step readLaunch(const Napi::Object& entry, const std::string& field, const Progr
   step.image = values::integer(entry.Get("image"), field + ".image", 0, lastImage);
   step.function = values::text(entry.Get("function"), field + ".function");
   step.grid = readDimensions(entry.Get("grid"), field + ".grid", {kMaxGridX, kMaxGridYZ, kMaxGridYZ});
-  step.block = readDimensions(entry.Get("block"), field + ".block", {kMaxBlockThreads, kMaxBlockThreads, 64});
+  step.block =
+      readDimensions(entry.Get("block"), field + ".block", {kMaxBlockThreads, kMaxBlockThreads, kMaxBlockZ});
   if (static_cast<int64_t>(step.block[0]) * step.block[1] * step.block[2] > kMaxBlockThreads) {
-    reject(field + ".block", "at most 1024 threads");
+    reject(field + ".block", "at most " + std::to_string(kMaxBlockThreads) + " threads");
   }
   step.sharedByteLength = static_cast<unsigned>(values::integer(
       entry.Get("sharedByteLength"), field + ".sharedByteLength", 0, std::numeric_limits<int32_t>::max()));
@@ -129,7 +124,7 @@ std::shared_ptr<const cpu::Tape> readTapeSpec(const Napi::Object& entry, const s
   }
   for (size_t i = 0; i < wanted.size(); i++) {
     const auto bytes =
-        static_cast<size_t>(wanted[i].elementCount) * elementByteLength(static_cast<int>(wanted[i].dtype));
+        static_cast<size_t>(wanted[i].elementCount) * kElementBytes[static_cast<int>(wanted[i].dtype)];
     const std::string name = field + ".buffers[" + std::to_string(i) + "]";
     if (program.buffers[buffers[i]].byteLength < bytes) {
       reject(name, "of at least " + std::to_string(bytes) + " bytes");
@@ -183,8 +178,7 @@ MatrixOperand readOperand(const Napi::Value& value, const std::string& field, co
 
 Step readMatmul(const Napi::Object& entry, const std::string& field, const Program& program) {
   MatmulStep step{};
-  step.dtype = static_cast<int>(
-      values::integer(entry.Get("dtype"), field + ".dtype", kFirstMatmulDType, kLastMatmulDType));
+  step.dtype = values::productDType(entry.Get("dtype"), field + ".dtype");
   step.m = values::integer(entry.Get("m"), field + ".m");
   step.n = values::integer(entry.Get("n"), field + ".n");
   step.k = values::integer(entry.Get("k"), field + ".k");
@@ -270,7 +264,6 @@ Step readStep(const Napi::Object& entry, const std::string& field, Program& prog
   checkWritable(step.buffer, program, field + ".buffer");
   return step;
 }
-size_t elementByteLength(int dtype) { return kElementByteLength[dtype]; }
 
 bool canRepeat(const Step& step, const Program& program) {
   if (const auto* zero = std::get_if<ZeroStep>(&step)) return program.buffers[zero->buffer].byteLength > 0;
@@ -298,7 +291,7 @@ void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths
     extend(step.batch, operand.batchStride);
     extend(rows, operand.rowStride);
     extend(columns, operand.columnStride);
-    const __int128 elements = byteLengths[operand.buffer] / elementByteLength(step.dtype);
+    const __int128 elements = byteLengths[operand.buffer] / kElementBytes[static_cast<int>(step.dtype)];
     if (low < 0 || high >= elements) reject(field + name, "inside its buffer");
   };
   check(step.a, step.m, step.k, ".a");

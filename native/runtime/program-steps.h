@@ -20,7 +20,4 @@ std::string nameOf(const MatmulStep& step);
 // Checks that every element of a product's operands lies inside its buffer; `byteLengths` has those of all.
 void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths, const std::string& field);
 
-// Bytes of one element of a dtype (a code of src/graph/dtype.ts).
-size_t elementByteLength(int dtype);
-
 }  // namespace weft

@@ -125,7 +125,7 @@ void readSteps(const Napi::Object& spec, Program& program) {
 }
 
 // Whether nothing of a program takes long, or waits.
-bool isBrief(const Program& program, bool replayed) {
+bool isSmall(const Program& program, bool replayed) {
   const bool isOnGpu = program.device->name() != "cpu";
   for (const BufferSpec& buffer : program.buffers) {
     if (buffer.windowed || buffer.role == Role::spill) return false;
@@ -155,7 +155,7 @@ void readStreams(const Napi::Object& spec, Program& program) {
   if (!spec.Has("streams")) return;
   if (program.device->isHost()) reject("streams", "none on the CPU");
   const Napi::Object streams = values::object(spec.Get("streams"), "streams");
-  program.streams = values::integer(streams.Get("count"), "streams.count", 1, Program::kMostStreams);
+  program.streams = values::integer(streams.Get("count"), "streams.count", 1, kMostStreams);
   const Napi::Array list = values::array(streams.Get("steps"), "streams.steps");
   if (list.Length() != program.steps.size()) reject("streams.steps", "one for each step");
   const auto stepAt = [&](const Napi::Value& value, const std::string& field, size_t below) {
@@ -234,8 +234,8 @@ Napi::Value createProgram(const Napi::CallbackInfo& info) {
   readStreams(spec, *program);
   readGraphs(spec, *program);
   checkStreams(*program);
-  program->isBrief = isBrief(*program, false);
-  program->isBriefReplayed = isBrief(*program, true);
+  program->isSmall = isSmall(*program, false);
+  program->isSmallReplayed = isSmall(*program, true);
   return values::makeHandle(info.Env(), std::make_unique<ProgramHandle>(ProgramHandle{std::move(program)}));
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cpu/cpu.h"
+#include "shared/layout.h"
 
 namespace weft {
 
@@ -23,9 +24,6 @@ struct Routine;
 namespace cuda {
 struct ProgramCode;
 }
-
-// `spill`: host memory of the run; `state`: of a loop, which says where it lies.
-enum class Role { input, output, temporary, spill, state };
 
 struct BufferSpec {
   Role role;
@@ -61,15 +59,10 @@ struct TapeStep {
 };
 
 struct LaunchStep {
-  // A buffer's address where `buffer` is not negative, else where the blocks that run start on axis `block`
-  // (x is 0) of the grid if that is not negative, else the steps of a loop that it does, or those that were
-  // done before it, if it is those, else the scalar at `offset` in `scalars`.
   struct Argument {
-    int buffer = -1;
-    int block = -1;
-    size_t offset = 0;
-    bool isSteps = false;
-    bool isDone = false;
+    LaunchArgument kind;
+    // A buffer, an axis of the grid (x is 0), or where a scalar is in `scalars`.
+    size_t at = 0;
   };
   size_t image;
   std::string function;
@@ -89,7 +82,7 @@ struct MatrixOperand {
 };
 
 struct MatmulStep {
-  int dtype;
+  DType dtype;
   int64_t m, n, k, batch;
   MatrixOperand a, b, c;
   // The temporary that it may use besides, or -1.
@@ -152,7 +145,6 @@ struct Program {
     // Whether another stream waits for it.
     bool isAwaited;
   };
-  static constexpr size_t kMostStreams = 8;
   size_t streams = 1;
   // Of each step; empty: there is one stream.
   std::vector<Order> orders;
@@ -161,9 +153,9 @@ struct Program {
   // Of a program with a sweep that several runs share, the parts that they claim; else 0.
   size_t claims = 0;
   // Whether its steps are done (on the CPU) or queued (on a GPU) about as soon as a thread is woken for them.
-  bool isBrief = false;
+  bool isSmall = false;
   // The same with its graphs as one step each.
-  bool isBriefReplayed = false;
+  bool isSmallReplayed = false;
   // The code that a GPU loaded for the program on its first run; under its issuing lock.
   mutable std::shared_ptr<cuda::ProgramCode> code;
   // How long the end of its last run on a GPU was waited for; of the thread that waits.

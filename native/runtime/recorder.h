@@ -10,25 +10,9 @@
 #include <string>
 #include <vector>
 
-namespace weft::recorder {
+#include "shared/layout.h"
 
-// Names are in src/inspect/timeline-data.ts, in this order.
-enum class Kind : int {
-  kernel,
-  library,
-  graph,
-  zero,
-  copyIn,
-  copyOut,
-  copyWithin,
-  copyPeer,
-  queue,
-  stage,
-  read,
-  write,
-  compile,
-  load,
-};
+namespace weft::recorder {
 
 // A row of the timeline: a stream of a device, or a thread of the host.
 struct Track {

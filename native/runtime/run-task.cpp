@@ -55,14 +55,14 @@ Napi::Value toArrayBuffer(Napi::Env env, std::shared_ptr<Memory> memory) {
 }
 
 void RunTask::begin() {
-  Turn own = std::move(turn);
+  InlinePermit own = std::move(permit);
   timeline.taken = Timeline::now();
   checkCancelled(*cancel);
   const std::shared_ptr<Run> self(shared_from_this(), this);
-  if (own.kind == Turn::Kind::none) {
+  if (own.kind == InlinePermit::Kind::none) {
     program->device->begin(self);
   } else {
-    program->device->beginHere(self, std::move(own));
+    program->device->beginInline(self, std::move(own));
   }
 }
 

@@ -29,10 +29,10 @@ class RunTask : public Task, public Run {
   // Whether results are written to memory that is JavaScript's, which it uses then until its end.
   bool writesJavaScript = false;
   // To begin on the thread that asks for it.
-  Turn turn;
+  InlinePermit permit;
 
   void begin() override;
-  // Where it has a turn that settles it.
+  // Where it has a permit that settles it.
   Napi::Value settleNow(Napi::Env env);
   void leaveInputs() noexcept override {
     if (!writesJavaScript) leaveJavaScript();

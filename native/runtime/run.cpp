@@ -177,13 +177,14 @@ Napi::Value run(const Napi::CallbackInfo& info) {
   }
   const bool isInEngine = task->placeInEngine(env);
   // A run that may be cancelled before it begins is better begun on another thread.
-  if (!isInEngine && info[3].IsUndefined() && !needsJavaScript) task->turn = program.device->takeTurn(*task);
-  switch (task->turn.kind) {
-    case Turn::Kind::settled:
+  if (!isInEngine && info[3].IsUndefined() && !needsJavaScript)
+    task->permit = program.device->tryBeginInline(*task);
+  switch (task->permit.kind) {
+    case InlinePermit::Kind::settled:
       return task->settleNow(env);
-    case Turn::Kind::open:
+    case InlinePermit::Kind::open:
       return Environment::of(env).startHere(env, task);
-    case Turn::Kind::none:
+    case InlinePermit::Kind::none:
       break;
   }
   task->placeAhead();

@@ -9,6 +9,7 @@
 #include "runtime/loop.h"
 #include "runtime/program-steps.h"
 #include "runtime/values.h"
+#include "shared/layout.h"
 
 namespace weft {
 namespace {
@@ -16,11 +17,6 @@ namespace {
 using values::integer;
 using values::item;
 using values::reject;
-
-// Numbers for each window and for each range: WINDOW_FIELDS and RANGE_FIELDS of
-// src/exec/native/program-types.ts.
-constexpr size_t kWindowFields = 6;
-constexpr size_t kRangeFields = 6;
 
 // A Float64Array of `fields` integers for each tile.
 class Table {
@@ -33,8 +29,9 @@ class Table {
     const size_t wanted = static_cast<size_t>(tiles) * fields;
     if (array_.ElementLength() != wanted) reject(field_, "of length " + std::to_string(wanted));
   }
-  int64_t at(int64_t tile, size_t field, int64_t low, int64_t high) const {
-    const size_t i = static_cast<size_t>(tile) * fields_ + field;
+  template <typename Field>
+  int64_t at(int64_t tile, Field field, int64_t low, int64_t high) const {
+    const size_t i = static_cast<size_t>(tile) * fields_ + static_cast<size_t>(field);
     const double number = array_[i];
     if (!(number >= static_cast<double>(low) && number <= static_cast<double>(high)) ||
         number != std::floor(number)) {
@@ -64,12 +61,12 @@ SweepWindow readWindow(const Table& table, int64_t tile, const SweepBuffer& buff
                        const std::string& field) {
   const auto bytes = static_cast<int64_t>(byteLength);
   SweepWindow window{};
-  window.slot = static_cast<int>(table.at(tile, 0, 0, std::max(0, buffer.slots - 1)));
-  window.copies = table.at(tile, 1, 0, 1) == 1;
-  window.first = table.at(tile, 2, 0, bytes);
-  window.rowBytes = table.at(tile, 3, 0, bytes);
-  window.rows = table.at(tile, 4, 0, std::max<int64_t>(1, bytes));
-  window.pitch = table.at(tile, 5, 0, bytes);
+  window.slot = static_cast<int>(table.at(tile, WindowField::slot, 0, std::max(0, buffer.slots - 1)));
+  window.copies = table.at(tile, WindowField::copies, 0, 1) == 1;
+  window.first = table.at(tile, WindowField::first, 0, bytes);
+  window.rowBytes = table.at(tile, WindowField::width, 0, bytes);
+  window.rows = table.at(tile, WindowField::rows, 0, std::max<int64_t>(1, bytes));
+  window.pitch = table.at(tile, WindowField::pitch, 0, bytes);
   if (window.rows == 0 || window.rowBytes == 0) {
     window.rows = window.rowBytes = 0;
     return window;
@@ -151,12 +148,12 @@ class RangeRule {
 
   SweepRange read(const Table& table, int64_t tile, const std::string& field) const {
     SweepRange range{};
-    range.x0 = table.at(tile, 0, 0, x_);
-    range.x1 = table.at(tile, 1, range.x0, x_);
-    range.y0 = table.at(tile, 2, 0, y_);
-    range.y1 = table.at(tile, 3, range.y0, y_);
-    range.z0 = table.at(tile, 4, 0, z_);
-    range.z1 = table.at(tile, 5, range.z0, z_);
+    range.x0 = table.at(tile, RangeField::x0, 0, x_);
+    range.x1 = table.at(tile, RangeField::x1, range.x0, x_);
+    range.y0 = table.at(tile, RangeField::y0, 0, y_);
+    range.y1 = table.at(tile, RangeField::y1, range.y0, y_);
+    range.z0 = table.at(tile, RangeField::z0, 0, z_);
+    range.z1 = table.at(tile, RangeField::z1, range.z0, z_);
     if (const auto* product = std::get_if<MatmulStep>(&step_)) check(*product, range, field);
     return range;
   }
@@ -170,8 +167,7 @@ class RangeRule {
     if (isHalf(step.dtype) && range.z1 - range.z0 < step.k)
       reject(field, "all contracted indices for halves");
   }
-  // float16 and bfloat16 of src/graph/dtype.ts.
-  static bool isHalf(int dtype) { return dtype == 9 || dtype == 10; }
+  static bool isHalf(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
   const Step& step_;
   int64_t x_ = 0, y_ = 0, z_ = 0;
@@ -277,7 +273,7 @@ std::vector<int> buffersOf(const Step& step) {
     std::vector<int> operator()(const LaunchStep& s) {
       std::vector<int> all;
       for (const LaunchStep::Argument& arg : s.args) {
-        if (arg.buffer >= 0) all.push_back(arg.buffer);
+        if (arg.kind == LaunchArgument::buffer) all.push_back(static_cast<int>(arg.at));
       }
       return all;
     }
@@ -319,10 +315,10 @@ uintptr_t slotOf(const SweepBuffer& buffer, int slot, uintptr_t arena) {
 SweepPlace placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr_t slot) {
   if (liesInRows(buffer, window)) {
     const size_t first = window.first / window.pitch * buffer.slotPitch + window.first % window.pitch;
-    const uintptr_t at = slot + first % kSlotAlignment;
+    const uintptr_t at = slot + first % kDeviceAlignment;
     return {at, at - first};
   }
-  const uintptr_t at = slot + window.first % kSlotAlignment;
+  const uintptr_t at = slot + window.first % kDeviceAlignment;
   return {at, at - window.first};
 }
 

@@ -66,9 +66,8 @@ bool liesInRows(const SweepBuffer& buffer, const SweepWindow& window);
 bool isSwept(const Program& program, int buffer);
 
 // Where a window lies in its slot, and the address that the whole buffer's first byte would have: a multiple
-// of kSlotAlignment, so that all is aligned as in the whole buffer. Windows of several rows are as in a
+// of kDeviceAlignment, so that all is aligned as in the whole buffer. Windows of several rows are as in a
 // buffer whose rows are as far apart as the slot's.
-inline constexpr size_t kSlotAlignment = 256;
 struct SweepPlace {
   uintptr_t window;
   uintptr_t base;

@@ -42,6 +42,10 @@ size_t wordByteLength(const Napi::Value& value, const std::string& field) {
   return static_cast<size_t>(word);
 }
 
+DType productDType(const Napi::Value& value, const std::string& field) {
+  return static_cast<DType>(integer(value, field, static_cast<int>(DType::float16), kDTypes - 1));
+}
+
 std::vector<uint8_t> bytes(const Napi::Value& value, const std::string& field) {
   if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
     reject(field, "a Uint8Array");

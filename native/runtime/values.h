@@ -13,6 +13,7 @@
 
 #include "runtime/failure.h"
 #include "runtime/process.h"
+#include "shared/layout.h"
 
 namespace weft::values {
 
@@ -32,6 +33,8 @@ int64_t integer(const Napi::Value& value, const std::string& field, int64_t low 
                 int64_t high = kMaxSafeInteger);
 // Bytes of values whose bytes are to be turned round: 2, 4 or 8, or 0 for none.
 size_t wordByteLength(const Napi::Value& value, const std::string& field);
+// A dtype that matrix products take.
+DType productDType(const Napi::Value& value, const std::string& field);
 // The bytes of a Uint8Array, copied.
 std::vector<uint8_t> bytes(const Napi::Value& value, const std::string& field);
 std::vector<std::string> texts(const Napi::Value& value, const std::string& field);

@@ -4,25 +4,9 @@
  * JavaScript numbers, bigints and booleans that meet an array are *weak*: they take the array's dtype
  * unless their kind is higher (`int32 * 0.5` is float64, `float32 * 2` stays float32).
  */
+import { DTYPE_BYTES, DTYPES } from '../shared/layout.js';
 
-/** Every dtype, in promotion order within its kind. The position is the code the native side uses. */
-export const DTYPES = [
-  'bool',
-  'int8',
-  'int16',
-  'int32',
-  'int64',
-  'uint8',
-  'uint16',
-  'uint32',
-  'uint64',
-  'float16',
-  'bfloat16',
-  'float32',
-  'float64',
-  'complex64',
-  'complex128',
-] as const;
+export { DTYPES } from '../shared/layout.js';
 /** The name of a dtype: one of `DTYPES`. */
 export type DType = (typeof DTYPES)[number];
 
@@ -45,23 +29,27 @@ interface DTypeInfo {
   readonly component: DType;
 }
 
-export const DTYPE_INFO: Readonly<Record<DType, DTypeInfo>> = {
-  bool: { kind: 'bool', byteLength: 1, component: 'bool' },
-  int8: { kind: 'int', byteLength: 1, component: 'int8' },
-  int16: { kind: 'int', byteLength: 2, component: 'int16' },
-  int32: { kind: 'int', byteLength: 4, component: 'int32' },
-  int64: { kind: 'int', byteLength: 8, component: 'int64' },
-  uint8: { kind: 'uint', byteLength: 1, component: 'uint8' },
-  uint16: { kind: 'uint', byteLength: 2, component: 'uint16' },
-  uint32: { kind: 'uint', byteLength: 4, component: 'uint32' },
-  uint64: { kind: 'uint', byteLength: 8, component: 'uint64' },
-  float16: { kind: 'float', byteLength: 2, component: 'float16' },
-  bfloat16: { kind: 'float', byteLength: 2, component: 'bfloat16' },
-  float32: { kind: 'float', byteLength: 4, component: 'float32' },
-  float64: { kind: 'float', byteLength: 8, component: 'float64' },
-  complex64: { kind: 'complex', byteLength: 8, component: 'float32' },
-  complex128: { kind: 'complex', byteLength: 16, component: 'float64' },
+const KINDS: Readonly<Record<DType, Omit<DTypeInfo, 'byteLength'>>> = {
+  bool: { kind: 'bool', component: 'bool' },
+  int8: { kind: 'int', component: 'int8' },
+  int16: { kind: 'int', component: 'int16' },
+  int32: { kind: 'int', component: 'int32' },
+  int64: { kind: 'int', component: 'int64' },
+  uint8: { kind: 'uint', component: 'uint8' },
+  uint16: { kind: 'uint', component: 'uint16' },
+  uint32: { kind: 'uint', component: 'uint32' },
+  uint64: { kind: 'uint', component: 'uint64' },
+  float16: { kind: 'float', component: 'float16' },
+  bfloat16: { kind: 'float', component: 'bfloat16' },
+  float32: { kind: 'float', component: 'float32' },
+  float64: { kind: 'float', component: 'float64' },
+  complex64: { kind: 'complex', component: 'float32' },
+  complex128: { kind: 'complex', component: 'float64' },
 };
+
+export const DTYPE_INFO = Object.fromEntries(
+  DTYPES.map((dtype, code) => [dtype, { ...KINDS[dtype], byteLength: DTYPE_BYTES[code]! }]),
+) as unknown as Readonly<Record<DType, DTypeInfo>>;
 
 export const byteLengthOf = (dtype: DType): number => DTYPE_INFO[dtype].byteLength;
 export const kindOf = (dtype: DType): DTypeKind => DTYPE_INFO[dtype].kind;

@@ -1,23 +1,7 @@
 /** The contents of a timeline as plain data: spans of work and samples of memory. */
-import type { HostWork } from '../exec/native/recorder.js';
 
-/** In the order of `Kind` in `native/runtime/recorder.h`. */
-export const NATIVE_KINDS = [
-  'kernel',
-  'library',
-  'graph',
-  'zero',
-  'copy in',
-  'copy out',
-  'copy within',
-  'copy between',
-  'queue',
-  'stage',
-  'read',
-  'write',
-  'compile',
-  'load',
-] as const;
+import type { HostWork } from '../exec/native/recorder.js';
+import type { NATIVE_SPAN_KINDS } from '../shared/layout.js';
 
 /**
  * On devices: `kernel`, `library` (a matrix product), `graph` (launches that are repeated as one CUDA graph),
@@ -26,7 +10,7 @@ export const NATIVE_KINDS = [
  * pinned memory), `read` and `write` (of files), `compile` (NVRTC), `load` (code to a GPU), `plan`, `codegen`
  * (CUDA C), `program` (a plan becomes a native program).
  */
-export type SpanKind = (typeof NATIVE_KINDS)[number] | HostWork;
+export type SpanKind = (typeof NATIVE_SPAN_KINDS)[number] | HostWork;
 
 /** Something that took time; times in milliseconds after the profile's begin. */
 export interface TimelineSpan {

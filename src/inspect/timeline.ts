@@ -3,10 +3,11 @@
  * host did meanwhile, and how much memory was held. Prints as a table (`timeline-summary.ts`); becomes a
  * Chrome trace (`compiled-graph.ts`) or a picture (`timeline-svg.ts`).
  */
-import { SAMPLE_FIELDS, SPAN_FIELDS } from '../exec/native/native-types.js';
+
 import type { Recording } from '../exec/native/recorder.js';
+import { NATIVE_SPAN_KINDS, SAMPLE, SAMPLE_FIELDS, SPAN, SPAN_FIELDS } from '../shared/layout.js';
 import { chromeTrace } from './chrome-trace.js';
-import { type MemorySample, NATIVE_KINDS, type TimelineData, type TimelineSpan } from './timeline-data.js';
+import type { MemorySample, TimelineData, TimelineSpan } from './timeline-data.js';
 import { printSummary, type Summary, summarize } from './timeline-summary.js';
 import { drawTimeline, type PictureOptions } from './timeline-svg.js';
 
@@ -78,25 +79,26 @@ export function timelineOf({ native, spans: own }: Recording): Timeline {
     bytes: 0,
   }));
   for (let at = 0; at < spans.length; at += SPAN_FIELDS) {
-    const [track, kind, name, begin, end, bytes, tile] = spans.subarray(at, at + SPAN_FIELDS);
-    const { device, name: row } = tracks[track!]!;
+    const of = (field: keyof typeof SPAN): number => spans[at + SPAN[field]]!;
+    const { device, name: row } = tracks[of('track')]!;
     all.push({
       device,
       row,
-      kind: NATIVE_KINDS[kind!]!,
-      name: names[name!]!,
-      begin: begin! / MILLISECOND,
-      end: end! / MILLISECOND,
-      bytes: bytes!,
-      ...(tile! < 0 ? {} : { tile: tile! }),
+      kind: NATIVE_SPAN_KINDS[of('kind')]!,
+      name: names[of('name')]!,
+      begin: of('begin') / MILLISECOND,
+      end: of('end') / MILLISECOND,
+      bytes: of('bytes'),
+      ...(of('tile') < 0 ? {} : { tile: of('tile') }),
     });
   }
   // An enclosing span begins before the inner one, or ends after it.
   all.sort((a, b) => a.begin - b.begin || b.end - a.end);
   const memory: MemorySample[] = [];
   for (let at = 0; at < samples.length; at += SAMPLE_FIELDS) {
-    const [device, time, bytes] = samples.subarray(at, at + SAMPLE_FIELDS);
-    memory.push({ device: names[device!]!, time: Math.max(0, time! / MILLISECOND), bytes: bytes! });
+    const of = (field: keyof typeof SAMPLE): number => samples[at + SAMPLE[field]]!;
+    const time = Math.max(0, of('time') / MILLISECOND);
+    memory.push({ device: names[of('device')]!, time, bytes: of('bytes') });
   }
   memory.sort((a, b) => a.time - b.time);
   return new Timeline({ duration: nanoseconds / MILLISECOND, spans: all, memory, dropped });

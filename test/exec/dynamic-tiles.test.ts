@@ -1,9 +1,10 @@
 /** The orders in which devices come to the tiles that they share, and the windows that those begin with. */
+
 import { describe, expect, it } from 'vitest';
-import { WINDOW_FIELDS } from '../../src/exec/native/program-types.js';
 import { tileOrders } from '../../src/exec/shards/dynamic-tiles.js';
 import { sweepStep } from '../../src/exec/tiles/sweep-tables.js';
 import type { Tile } from '../../src/exec/tiles/sweep-windows.js';
+import { WINDOW_FIELDS } from '../../src/shared/layout.js';
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, k) => k);
 const sorted = (list: readonly number[]): number[] => [...list].sort((a, b) => a - b);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ALIGNMENT, type Lifetime, placeInArena } from '../../src/exec/plan/memory.js';
+import { type Lifetime, placeInArena } from '../../src/exec/plan/memory.js';
+import { DEVICE_ALIGNMENT } from '../../src/shared/layout.js';
 
 const lifetimes = fc.array(
   fc
@@ -9,7 +10,7 @@ const lifetimes = fc.array(
   { maxLength: 60 },
 );
 
-const rounded = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+const rounded = (bytes: number): number => Math.ceil(bytes / DEVICE_ALIGNMENT) * DEVICE_ALIGNMENT;
 
 describe('the arena', () => {
   it('keeps blocks that live at the same time apart, aligned and inside', () => {
@@ -17,7 +18,7 @@ describe('the arena', () => {
       fc.property(lifetimes, (blocks) => {
         const { offsets, byteLength } = placeInArena(blocks);
         blocks.forEach((a, i) => {
-          expect(offsets[i]! % ALIGNMENT).toBe(0);
+          expect(offsets[i]! % DEVICE_ALIGNMENT).toBe(0);
           expect(offsets[i]! + a.byteLength).toBeLessThanOrEqual(byteLength);
           for (let j = 0; j < i; j++) {
             const b = blocks[j]!;

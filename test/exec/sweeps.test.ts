@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
-import { WINDOW_FIELDS } from '../../src/exec/native/program-types.js';
 import type { Plan, SweepStep, SweepWindows } from '../../src/exec/plan/plan.js';
 import { stepName } from '../../src/exec/plan/plan.js';
 import { type DeviceNeeds, planPartition } from '../../src/exec/plan/plan-graph.js';
@@ -8,6 +7,7 @@ import { partition } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { runPasses } from '../../src/fusion/passes/pipeline.js';
 import { iterate, type Lazy, lazy, MemoryError } from '../../src/index.js';
+import { WINDOW_FIELDS } from '../../src/shared/layout.js';
 import { largeGraph } from '../support/large-graph.js';
 
 /** A device that everything is copied to, with the CPU's ways of cutting kernels. */

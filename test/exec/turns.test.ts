@@ -4,7 +4,7 @@
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { handedOver, Lookout, turnToPlan } from '../../src/exec/native/turns.js';
+import { CompletionPoller, handedOver, turnToPlan } from '../../src/exec/native/turns.js';
 import { compile, compute, type Lazy, lazy } from '../../src/index.js';
 
 describe('results that are there at once', () => {
@@ -131,16 +131,16 @@ describe('planning', () => {
   });
 });
 
-describe('a lookout', () => {
+describe('a poller', () => {
   it('looks while something is under way, and says when it stops', async () => {
     const calls: boolean[] = [];
     let pending = 2;
-    const lookout = new Lookout((looksAgain) => {
+    const poller = new CompletionPoller((looksAgain) => {
       calls.push(looksAgain);
       return looksAgain ? --pending : pending;
     });
     for (let i = 0; i < 1000 && pending > 0; i++) {
-      lookout.watch();
+      poller.watch();
       await setImmediate();
       await setImmediate();
     }
@@ -153,16 +153,16 @@ describe('a lookout', () => {
 
   it('lingers where the loop has nothing else to do', async () => {
     const calls: boolean[] = [];
-    const lookout = new Lookout((_, lingers) => calls.push(lingers));
+    const poller = new CompletionPoller((_, lingers) => calls.push(lingers));
     const until = performance.now() + 20;
     while (performance.now() < until) {
-      lookout.watch();
+      poller.watch();
       await setImmediate();
       busy(0.1);
     }
     expect(calls).not.toContain(true);
     while (!calls.includes(true) && performance.now() < until + 5000) {
-      lookout.watch();
+      poller.watch();
       await sleep(1);
     }
     expect(calls).toContain(true);
@@ -170,15 +170,15 @@ describe('a lookout', () => {
 
   it('gives up after a while, and begins again', async () => {
     const calls: boolean[] = [];
-    const lookout = new Lookout((looksAgain) => calls.push(looksAgain));
-    lookout.watch();
+    const poller = new CompletionPoller((looksAgain) => calls.push(looksAgain));
+    poller.watch();
     const end = performance.now() + 20;
     while (performance.now() < end) await setImmediate();
     const count = calls.length;
     expect(calls.at(-1)).toBe(false);
     await setImmediate();
     expect(calls).toHaveLength(count);
-    lookout.watch();
+    poller.watch();
     await setImmediate();
     await setImmediate();
     expect(calls.length).toBeGreaterThan(count);
@@ -187,8 +187,8 @@ describe('a lookout', () => {
   it('looks again when a run usually ends', async () => {
     const begin = performance.now();
     const looks = [begin];
-    const lookout = new Lookout(() => looks.push(performance.now()));
-    lookout.watch(150);
+    const poller = new CompletionPoller(() => looks.push(performance.now()));
+    poller.watch(150);
     while (looks.at(-1)! < begin + 130 && performance.now() < begin + 2000) await sleep(1);
     expect(looks.at(-1)).toBeGreaterThan(begin + 130);
     const pauses = looks.slice(1).map((time, k) => time - looks[k]!);

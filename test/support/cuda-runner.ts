@@ -2,6 +2,7 @@
  * Runs kernels by their generated CUDA C on `cuda:0`, each as a program of its own: for tests of what the
  * printers give, on the simulated CUDA (the project `sim`), which checks every access besides.
  */
+
 import { CUDA_OPTIONS, type CudaArgument, type CudaKernel } from '../../src/codegen/cuda/cuda.js';
 import { compileCuda, createProgram, cudaInfo, run } from '../../src/exec/native/native.js';
 import type {
@@ -13,6 +14,7 @@ import type {
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
+import { DEVICE_ALIGNMENT } from '../../src/shared/layout.js';
 import { over } from './host.js';
 
 export interface CudaCase {
@@ -23,7 +25,6 @@ export interface CudaCase {
 }
 
 /** Where scratch buffers and results lie in an arena. */
-const ALIGNMENT = 256;
 
 /**
  * The buffers of each case after its launches ran: the inputs as they were given, outputs zero where nothing
@@ -64,7 +65,7 @@ function specOf({ kernel, cuda, inputs }: CudaCase, image: Uint8Array): ProgramS
   let arenaByteLength = 0;
   for (const { byteLength } of cuda.scratch) {
     buffers.push({ role: 'temporary', byteLength, offset: arenaByteLength });
-    arenaByteLength += Math.ceil(byteLength / ALIGNMENT) * ALIGNMENT;
+    arenaByteLength += Math.ceil(byteLength / DEVICE_ALIGNMENT) * DEVICE_ALIGNMENT;
   }
   const zeroed = (buffer: number): StepSpec => ({ kind: 'zero', buffer });
   const scratch = kernel.buffers.length;

@@ -2,6 +2,7 @@
  * Runs kernels on the CPU device in parts, as sweeps over random ranges of their units. With `WEFT_POISON=1`
  * each part has nothing but its windows, and everything else is NaN.
  */
+
 import { encodeTape, type TapeSpec } from '../../src/codegen/cpu/tape.js';
 import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
 import { mergeRegions, type Region, type Work, type Works } from '../../src/codegen/cuts/work.js';
@@ -11,6 +12,7 @@ import type { Touch } from '../../src/exec/tiles/sweep-cuts.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
+import { DEVICE_ALIGNMENT } from '../../src/shared/layout.js';
 
 /** Ranges that cut [0, units) at random places. */
 export function randomCuts(units: number, next: () => number): [number, number][] {
@@ -20,8 +22,7 @@ export function randomCuts(units: number, next: () => number): [number, number][
   return ends.slice(1).map((end, k) => [ends[k]!, end]);
 }
 
-const WINDOW_ALIGNMENT = 256;
-const aligned = (bytes: number): number => Math.ceil(bytes / WINDOW_ALIGNMENT) * WINDOW_ALIGNMENT;
+const aligned = (bytes: number): number => Math.ceil(bytes / DEVICE_ALIGNMENT) * DEVICE_ALIGNMENT;
 
 /** Places slots one after the other in an arena. */
 export class Arena {
@@ -71,10 +72,10 @@ export function windowsOf(
         width: last - first,
         rows: 1,
         pitch: 0,
-        end: (first % WINDOW_ALIGNMENT) + last - first,
+        end: (first % DEVICE_ALIGNMENT) + last - first,
       };
     const [top, bottom] = [Math.floor(first / rows.pitch), Math.floor((last - 1) / rows.pitch)];
-    const start = (top * slotPitch + (first % rows.pitch)) % WINDOW_ALIGNMENT;
+    const start = (top * slotPitch + (first % rows.pitch)) % DEVICE_ALIGNMENT;
     const end = start + (bottom - top) * slotPitch + rows.width;
     return { first, ...rows, rows: bottom - top + 1, end };
   });
@@ -114,8 +115,8 @@ export function withSlotPitches(
     const bytes = byteLengthOf(buffer.dtype);
     const widths = rangesOf(kernel, k, tiles).map((r) => r?.rows?.width ?? 0);
     const least = Math.max(64, ...widths);
-    const gap = (((from * bytes - least) % WINDOW_ALIGNMENT) + WINDOW_ALIGNMENT) % WINDOW_ALIGNMENT;
-    const to = (least + gap + WINDOW_ALIGNMENT * Math.floor(next() * 2)) / bytes;
+    const gap = (((from * bytes - least) % DEVICE_ALIGNMENT) + DEVICE_ALIGNMENT) % DEVICE_ALIGNMENT;
+    const to = (least + gap + DEVICE_ALIGNMENT * Math.floor(next() * 2)) / bytes;
     return { ...buffer, pitch: { from, to } };
   });
   return { ...kernel, buffers };

@@ -8,6 +8,7 @@
 
 #include "core/running.h"
 #include "core/status.h"
+#include "shared/layout.h"
 
 namespace weft::sim {
 
@@ -16,7 +17,6 @@ Running running;
 namespace {
 
 constexpr size_t kStackBytes = 64 * 1024;
-constexpr size_t kMaxThreads = 1024;
 constexpr size_t kMostMistakes = 8;
 
 // Stacks of finished threads are used again at once, so that a kernel without barriers touches one only.
@@ -24,9 +24,9 @@ class Stacks {
  public:
   Stacks() {
     constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    void* memory = mmap(nullptr, kMaxThreads * kStackBytes, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+    void* memory = mmap(nullptr, weft::kMaxBlockThreads * kStackBytes, PROT_READ | PROT_WRITE, kFlags, -1, 0);
     begin = static_cast<char*>(memory);
-    for (size_t i = kMaxThreads; i > 0; i--) free_.push_back(begin + (i - 1) * kStackBytes);
+    for (size_t i = weft::kMaxBlockThreads; i > 0; i--) free_.push_back(begin + (i - 1) * kStackBytes);
   }
   char* take() {
     char* stack = free_.back();
@@ -145,7 +145,7 @@ void prepare(const LaunchSpec& spec, void** arguments, DeviceMemory& memory) {
   running.writeBits = memory.writeBits();
   running.pageFlags = memory.pageFlags();
   running.stacks = reinterpret_cast<uintptr_t>(stacks().begin);
-  running.stackBytes = kMaxThreads * kStackBytes;
+  running.stackBytes = weft::kMaxBlockThreads * kStackBytes;
   running.staticShared.place(spec.staticShared, spec.staticSharedBytes);
   running.dynamicBytes.resize(spec.dynamicSharedBytes + kBlockAlignment);
   const auto start = reinterpret_cast<uintptr_t>(running.dynamicBytes.data());

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "driver/enter.h"
+#include "shared/layout.h"
 
 using namespace weft::sim;
 
@@ -17,7 +18,7 @@ constexpr unsigned kDisableTiming = 2;
 int attributeOf(const DeviceConfig& device, int attribute, int* value) {
   switch (attribute) {
     case 1:  // max threads per block
-      return *value = 1024, kSuccess;
+      return *value = weft::kMaxBlockThreads, kSuccess;
     case 8:  // shared memory per block
       return *value = 48 * 1024, kSuccess;
     case 10:  // warp size

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/status.h"
+#include "shared/layout.h"
 
 namespace weft::sim {
 namespace {
@@ -10,10 +11,10 @@ namespace {
 int checkLaunch(const Function& function, const Launch& launch, const DeviceConfig& device) {
   const Dim3& grid = launch.spec.grid;
   const Dim3& block = launch.spec.block;
-  constexpr unsigned kMaxGridX = 2147483647, kMaxGridYZ = 65535, kMaxBlockZ = 64;
+  using weft::kMaxBlockThreads, weft::kMaxBlockZ, weft::kMaxGridX, weft::kMaxGridYZ;
   if (grid.count() == 0 || grid.x > kMaxGridX || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ)
     return kInvalidValue;
-  if (block.count() == 0 || block.z > kMaxBlockZ || block.count() > 1024) return kInvalidValue;
+  if (block.count() == 0 || block.z > kMaxBlockZ || block.count() > kMaxBlockThreads) return kInvalidValue;
   if (function.maxThreads > 0 && block.count() > function.maxThreads) return kInvalidValue;
   if (launch.spec.dynamicSharedBytes > function.maxDynamicShared) return kInvalidValue;
   if (launch.spec.dynamicSharedBytes > device.sharedMemoryPerBlock) return kInvalidValue;

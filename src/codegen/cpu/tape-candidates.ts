@@ -2,11 +2,13 @@
  * The layouts that are tried for a tape: lanes on parallel axes, on reduced ones, or on both. Called by
  * `tape-cost.ts`.
  */
+
 import { sizesOf } from '../../fusion/kernel/algebra.js';
 import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import type { Levels } from '../../fusion/kernel/levels.js';
-import { CHUNK, lanesPerBlock, neighboursInPlace } from './tape-lanes.js';
-import { type Layout, LEAF_STEPS } from './tape-layout.js';
+import { CHUNK, LEAF_STEPS } from '../../shared/layout.js';
+import { lanesPerBlock, neighboursInPlace } from './tape-lanes.js';
+import type { Layout } from './tape-layout.js';
 import { slotElements } from './tape-slots.js';
 
 /** Rows on a parallel axis, at most: each has a chunk for its result. */

@@ -1,21 +1,14 @@
 /**
  * Estimates what a tape costs in each of its layouts, and takes the cheapest. Called by `tape-sum-order.ts`.
  */
+
 import { loadOf, sizesOf } from '../../fusion/kernel/algebra.js';
 import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import type { Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
+import { CHUNK, LEAF_STEPS } from '../../shared/layout.js';
 import { candidates } from './tape-candidates.js';
-import { CHUNK } from './tape-lanes.js';
-import {
-  keepsLoad,
-  type Layout,
-  LEAF_STEPS,
-  laneModeOf,
-  loopsOf,
-  paddedWidth,
-  rowStrideOf,
-} from './tape-layout.js';
+import { keepsLoad, type Layout, laneModeOf, loopsOf, paddedWidth, rowStrideOf } from './tape-layout.js';
 
 /** Estimated time of one element of the domain, in lanes of one cheap operation. */
 function costOf(kernel: Kernel, levels: Levels, layout: Layout): number {

@@ -2,6 +2,7 @@
  * How many lanes a block on the CPU has: such that its live values stay in the first-level cache. Called by
  * `tape-layout.ts`, which chooses where the lanes lie.
  */
+
 import { affineLoadOf, boundsIn, loadOf } from '../../fusion/kernel/algebra.js';
 import {
   type Access,
@@ -13,11 +14,10 @@ import {
 } from '../../fusion/kernel/kernel.js';
 import type { Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
+import { CHUNK } from '../../shared/layout.js';
 import { stepDType } from './tape-chain.js';
 import { fuseTape, type TapeFusion } from './tape-fuse.js';
 
-/** Lanes of the smallest unit a CPU function works on; widths are padded to it. */
-export const CHUNK = 64;
 /** Bytes that the live registers of a block may take: about half of a first-level cache. */
 const REGISTER_BYTES = 24 * 1024;
 const MOST_LANES = 4096;

@@ -8,10 +8,7 @@
 
 import { loadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
 import type { Access, Affine, Kernel } from '../../fusion/kernel/kernel.js';
-import { CHUNK } from './tape-lanes.js';
-
-/** Rows that a lane of a reduction takes one after the other before they meet others in the tree. */
-export const LEAF_STEPS = 16;
+import { CHUNK } from '../../shared/layout.js';
 
 export interface Layout {
   /** Axes of the lanes, outermost first; [] gives one lane. All but the first are walked whole. */

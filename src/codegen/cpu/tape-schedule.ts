@@ -9,8 +9,8 @@
 import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import type { Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
+import { CHUNK } from '../../shared/layout.js';
 import { fuseTape, type TapeFusion } from './tape-fuse.js';
-import { CHUNK } from './tape-lanes.js';
 import { type Layout, loopsOf, paddedWidth } from './tape-layout.js';
 import { orderOf } from './tape-order.js';
 import { placeSections, Registers, type Section, type TapeOp } from './tape-registers.js';

@@ -7,6 +7,7 @@
  * and numbers of rows do not show in it: steps and slots are powers of two along the linear reduced index.
  * Called by `tape.ts`.
  */
+
 import {
   isIndexArithmetic,
   type Load,
@@ -19,8 +20,8 @@ import {
 import { type Instruction, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { isExactReduction } from '../../graph/reductions.js';
+import { CHUNK } from '../../shared/layout.js';
 import { cheapestLayout, SINGLE } from './tape-cost.js';
-import { CHUNK } from './tape-lanes.js';
 import { type Layout, laneKindOf, loopsOf, startOf } from './tape-layout.js';
 import { slotElements } from './tape-slots.js';
 

@@ -14,11 +14,11 @@ import {
   type Kernel,
   product,
 } from '../../fusion/kernel/kernel.js';
-import { byteLengthOf, DTYPE_INFO, type DType, isComplex } from '../../graph/dtype.js';
+import { byteLengthOf, DTYPE_INFO, type DType } from '../../graph/dtype.js';
+import { CHUNK, HOST_ALIGNMENT, PARTIAL_RESULTS } from '../../shared/layout.js';
 import { type Pitches, pitchesOf } from '../cuts/pitch.js';
 import { mergeRegions, periodOf, type Region, regionsOf, type Work, type Works } from '../cuts/work.js';
 import { planTape, type TapePlan } from './tape.js';
-import { CHUNK } from './tape-lanes.js';
 import {
   type LaneMode,
   type Loop,
@@ -137,8 +137,7 @@ function boxesOf({ kernel, layout }: TapePlan, loops: readonly Loop[], first: nu
   });
 }
 
-const CACHE_LINE = 64;
-const aligned = (bytes: number): number => Math.ceil(bytes / CACHE_LINE) * CACHE_LINE;
+const aligned = (bytes: number): number => Math.ceil(bytes / HOST_ALIGNMENT) * HOST_ALIGNMENT;
 
 /** Bytes that phases keep for a tile: its row registers, and the partial results of each slot. */
 function scratchOf({ kernel, layout, schedule }: TapePlan, slots: number): number {
@@ -147,22 +146,17 @@ function scratchOf({ kernel, layout, schedule }: TapePlan, slots: number): numbe
     (sum, i) => sum + (i.kind === 'reduce' ? aligned(nodeByteLength(kernel, i) * CHUNK * accumulators) : 0),
     0,
   );
-  return aligned(schedule.rowByteLength) + CACHE_LINE + slots * nodes;
+  return aligned(schedule.rowByteLength) + HOST_ALIGNMENT + slots * nodes;
 }
 
-/** Bytes of a partial result, for one lane: the nodes of `native/cpu/reduce.cpp` and `statistics.cpp`. */
+/** Bytes of a partial result, for one lane. */
 function nodeByteLength({ tape }: Kernel, reduce: Extract<Instruction, { kind: 'reduce' }>): number {
-  const arg: DType = tape[reduce.args[0]!]!.dtype;
-  const result = byteLengthOf(reduce.dtype);
-  switch (reduce.reduction) {
-    case 'argmin':
-    case 'argmax':
-      return byteLengthOf(arg) + byteLengthOf('int64');
-    case 'squaredDeviations':
-      return (isComplex(arg) ? 4 : 3) * byteLengthOf(DTYPE_INFO[arg].component);
-    case 'logsumexp':
-      return 2 * result;
-    default:
-      return result;
-  }
+  const argument: DType = tape[reduce.args[0]!]!.dtype;
+  const values: Readonly<Partial<Record<string, readonly number[]>>> = PARTIAL_RESULTS;
+  const [arguments_, components, results] = values[reduce.reduction] ?? [0, 0, 1];
+  return (
+    arguments_! * byteLengthOf(argument) +
+    components! * byteLengthOf(DTYPE_INFO[argument].component) +
+    results! * byteLengthOf(reduce.dtype)
+  );
 }

@@ -19,8 +19,16 @@ import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { type Complex, type DType, dtypeCode, type Scalar } from '../../graph/dtype.js';
 import { toBfloat16Bits, toFloat16Bits } from '../../graph/half.js';
 import { InternalError } from '../../host/errors.js';
+import {
+  CHAIN_OPERAND,
+  CONSTANT_BYTES,
+  LANE_KIND,
+  LANE_MODE,
+  LOOP_ROLE,
+  OPCODE,
+  STORAGE,
+} from '../../shared/layout.js';
 import { inWindows } from '../cuts/pitch.js';
-import type { Place } from './tape-chain.js';
 import { prepare } from './tape-domain.js';
 import { type Layout, type Loop, laneKindOf, laneModeOf, loopsOf, rowStrideOf } from './tape-layout.js';
 import type { Section, TapeOp } from './tape-registers.js';
@@ -45,13 +53,6 @@ export interface TapePlan {
   readonly layout: Layout;
   readonly schedule: TapeSchedule;
 }
-
-const ROLES: readonly Loop['role'][] = ['unit', 'lanes', 'rows', 'shared'];
-const LANE_KINDS: readonly ReturnType<typeof laneKindOf>[] = ['parallel', 'reduced', 'both'];
-/** First word of each instruction. */
-const OPCODE = { load: 0, index: 1, inside: 2, map: 3, cast: 4, reduce: 5, store: 6, chain: 7 } as const;
-const PLACES: readonly Place['kind'][] = ['input', 'slot', 'output', 'reduction'];
-const CONSTANT_BYTES = 16;
 
 /** Kept by kernel: planning asks for works, reads and skew, and emission for the tape itself. */
 const planned = new WeakMap<Kernel, TapePlan>();
@@ -126,10 +127,10 @@ class Encoder {
     const first = kernel.parallel.length;
     this.put(layout.rows, layout.take, layout.inner);
     this.put(layout.rowAxis >= first ? 1 : 0);
-    this.put(LANE_KINDS.indexOf(laneKindOf(kernel, layout)));
+    this.put(LANE_KIND[laneKindOf(kernel, layout)]);
     for (const loops of [this.tiles, this.walks]) {
       this.put(loops.length);
-      for (const { axis, count, role } of loops) this.put(count, ROLES.indexOf(role), this.sizes[axis]!);
+      for (const { axis, count, role } of loops) this.put(count, LOOP_ROLE[role], this.sizes[axis]!);
     }
   }
 
@@ -143,10 +144,10 @@ class Encoder {
       const span = schedule.spans[i]!;
       this.put(dtypeCode(instruction.dtype), span.rows ? 1 : 0, span.lanes ? 1 : 0);
       if (instruction.kind === 'const') {
-        this.put(2, constants.length);
+        this.put(STORAGE.constant, constants.length);
         constants.push(constantBytes(instruction.dtype, instruction.value));
-      } else if (isMap || levels.element[i]) this.put(0, -1);
-      else this.put(1, schedule.rowOffsets[i]!);
+      } else if (isMap || levels.element[i]) this.put(STORAGE.block, -1);
+      else this.put(STORAGE.row, schedule.rowOffsets[i]!);
     });
     const bytes = new Uint8Array(constants.length * CONSTANT_BYTES);
     constants.forEach((c, i) => {
@@ -200,7 +201,7 @@ class Encoder {
     this.put(slots, steps.length);
     for (const { name, places } of steps) {
       this.put(this.op(name), places.length);
-      for (const { kind, index } of places) this.put(PLACES.indexOf(kind), index);
+      for (const { kind, index } of places) this.put(CHAIN_OPERAND[kind], index);
     }
   }
 
@@ -268,9 +269,9 @@ class Encoder {
       rowStrideOf(affine, layout),
     );
     const mode = laneModeOf(affine, layout, this.sizes);
-    if (mode.type === 'splat') this.put(0);
-    else if (mode.type === 'stride') this.put(1, mode.stride);
-    else this.put(2, layout.width, ...laneTable(affine, layout, this.sizes));
+    this.put(LANE_MODE[mode.type]);
+    if (mode.type === 'stride') this.put(mode.stride);
+    if (mode.type === 'table') this.put(layout.width, ...laneTable(affine, layout, this.sizes));
   }
 }
 

@@ -3,8 +3,10 @@
  * they share, without a line of source. Planning reckons with it; `cuda.ts` prints the same launches, of the
  * same functions (`mapLaunch` …), once a program is built.
  */
+
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { expected, ShapeError } from '../../host/errors.js';
+import { MAX_GRID_X } from '../../shared/layout.js';
 import { normalize } from '../cuts/domain.js';
 import { splitPhases } from '../cuts/split-phases.js';
 import { Body } from './body.js';
@@ -48,15 +50,12 @@ export function footprintOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMIT
   return footprint;
 }
 
-/** CUDA's; a map of bytes has so many from 2^40 elements on. */
-const MOST_BLOCKS = 2 ** 31 - 1;
-
 /**
  * Refuses what no launch can do, also if it is cut into tiles, which are ranges of the blocks of the whole.
  */
 function checkGrids(kernel: Kernel, { launches }: Launches): void {
   const blocks = Math.max(...launches.map(({ grid }) => grid[0]));
-  if (blocks <= MOST_BLOCKS) return;
+  if (blocks <= MAX_GRID_X) return;
   const received = `${kernel.name} has ${blocks}`;
   throw new ShapeError(
     expected(

@@ -7,9 +7,7 @@
  * A launch of the graph ends by itself after some time, so that a loop can be cancelled; the next one goes on
  * where it ended.
  */
-
-/** Bytes of the record: `struct Record` below, and `LoopRecord` of `native/runtime/loop.h`. */
-export const LOOP_RECORD_BYTES = 24;
+import { LOOP_RECORD } from '../../shared/layout.js';
 
 export const LOOP_BEGIN = 'loop_begin';
 export const LOOP_GO_ON = 'loop_go_on';
@@ -22,9 +20,9 @@ export const LOOP_CHECK = `\
 extern "C" __device__ void cudaGraphSetConditional(unsigned long long handle, unsigned int value);
 
 struct Record {
-  long long steps;
-  unsigned long long until;
-  unsigned long long isOver;
+${Object.entries(LOOP_RECORD)
+  .map(([name, type]) => `  ${type} ${name};`)
+  .join('\n')}
 };
 
 static __device__ __forceinline__ unsigned long long nanoseconds() {

@@ -4,9 +4,11 @@
  * panels are too long for that, both are cut along the contracted axis, too, and a block leaves when all
  * parts have been added to it.
  */
+
 import { joinRows } from '../../codegen/cuts/pitch.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { InternalError } from '../../host/errors.js';
+import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 import { aligned } from '../plan/memory.js';
 import type { BytePitches, Ranges } from '../tiles/sweep-cuts.js';
 import {
@@ -14,7 +16,6 @@ import {
   fewer,
   type NoFit,
   type SizedSweep,
-  SLOT_ALIGNMENT,
   type SlotBlock,
   type SlotRules,
   slotBytes,
@@ -270,7 +271,7 @@ function panelSlots(
     const slotPitch = aligned(width * byteLengthOf(step.dtype));
     const direction = rules.directionOf(buffer, [swept]);
     const slots = Math.min(stays ? 2 : Number.POSITIVE_INFINITY, rules.slots[direction]);
-    const slotByteLength = aligned(height * slotPitch + SLOT_ALIGNMENT - 1);
+    const slotByteLength = aligned(height * slotPitch + DEVICE_ALIGNMENT - 1);
     return [{ buffer, direction, slotPitch, slotByteLength, slots, first: 0, last: 0 }];
   });
 }

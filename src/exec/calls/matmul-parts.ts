@@ -3,15 +3,9 @@
  * (`native/cpu/gemm.cpp`): rows and columns anywhere, contracted indices at multiples of a granule. Called by
  * the planner of jobs that do not fit.
  */
-import { type DType, isHalf } from '../../graph/dtype.js';
 
-/** `kMatmulGranule` of native/cpu/cpu.h: sums of this many products are added up in order. */
-export const MATMUL_GRANULE = 2048;
-/**
- * Few dot products of at least this length are summed in a tree instead: `longDots` of native/cpu/gemm.cpp.
- */
-const LONG_DOT = 131_072;
-const FEW_DOTS = 64;
+import { type DType, isHalf } from '../../graph/dtype.js';
+import { DOT_SLOT, MANY_DOTS, MATMUL_GRANULE } from '../../shared/layout.js';
 
 /**
  * Contracted indices that a part has to begin at multiples of; `undefined`: a part takes them all. A BLAS
@@ -25,6 +19,6 @@ export function matmulGranule(
   batch: number,
 ): number | undefined {
   if (isHalf(dtype)) return undefined;
-  const isDots = (m === 1 || n === 1) && k >= LONG_DOT && batch * m * n < FEW_DOTS;
+  const isDots = (m === 1 || n === 1) && k >= 2 * DOT_SLOT && batch * m * n < MANY_DOTS;
   return isDots ? undefined : MATMUL_GRANULE;
 }

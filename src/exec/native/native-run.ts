@@ -11,7 +11,7 @@ import { bytesOver } from './host-memory.js';
 import { addon, cudaAddon, guarded, type RawResult, rethrow, typed } from './native-addon.js';
 import type { FileOutput, OutputPlace, RunInput, RunOptions, RunResult } from './native-types.js';
 import type { NativeProgram, ProgramSpec } from './program-types.js';
-import { handedOver, Lookout } from './turns.js';
+import { CompletionPoller, handedOver } from './turns.js';
 
 /** A result that stayed on its device; works with `using`. */
 class NativeBuffer implements DeviceBuffer {
@@ -107,7 +107,7 @@ function stableView<View extends ArrayBufferView>(input: View): View | DataView 
 
 const NOTHING = new ArrayBuffer(0);
 const NONE: readonly never[] = [];
-const lookout = new Lookout((looksAgain, lingers) => addon().settle(looksAgain, lingers));
+const poller = new CompletionPoller((looksAgain, lingers) => addon().settle(looksAgain, lingers));
 
 /** A program, and what its results are. */
 class LoadedProgram implements NativeProgram {
@@ -138,7 +138,7 @@ class LoadedProgram implements NativeProgram {
 
   /** The result of a run that has begun. Its completion is polled: a wake-up takes longer. */
   awaited(given: Promise<RawResult>): Promise<RunResult> {
-    if (!this.isOnHost) lookout.watch(this.#waited);
+    if (!this.isOnHost) poller.watch(this.#waited);
     const begin = performance.now();
     return given.then((values) => {
       this.#waited = performance.now() - begin;

@@ -152,21 +152,14 @@ export interface StagingLimits {
   readonly leastCopies: number;
 }
 
-/** Numbers for each span in `RawTimeline.spans`. */
-export const SPAN_FIELDS = 7;
-/** Numbers for each sample in `RawTimeline.samples`. */
-export const SAMPLE_FIELDS = 3;
-
 /** The recording from `beginProfile` to `endProfile`. Times are nanoseconds after the begin. */
 export interface RawTimeline {
   /** Streams of devices, and threads of the `host`. */
   readonly tracks: readonly { readonly device: string; readonly name: string }[];
   readonly names: readonly string[];
-  /**
-   * Of each: track, kind (`Kind` of `native/runtime/recorder.h`), name, begin, end, bytes, tile (-1: none).
-   */
+  /** Of each, the numbers of `SPAN`; the tile is -1 where there is none. */
   readonly spans: Float64Array;
-  /** Of each: name of the device, time, bytes that it has out from then on. */
+  /** Of each, the numbers of `SAMPLE`: name of the device, time, bytes that it has out from then on. */
   readonly samples: Float64Array;
   readonly nanoseconds: number;
   /** Spans and samples that were not kept: there were too many, or a device did not tell their times. */

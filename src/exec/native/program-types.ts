@@ -3,6 +3,7 @@
  * a `ProgramSpec` and checks it.
  */
 import type { TapeSpec } from '../../codegen/cpu/tape.js';
+import type { BUFFER_ROLES } from '../../shared/layout.js';
 import type { MatrixOperand } from '../calls/call.js';
 import type { LoopSkew, LoopState, StreamPlan, SweepWindows } from '../plan/plan.js';
 
@@ -11,7 +12,7 @@ export interface BufferSpec {
    * `spill`: host memory of the run, which sweeps write and read in windows; `state`: a loop says where it
    * lies.
    */
-  readonly role: 'input' | 'output' | 'temporary' | 'spill' | 'state';
+  readonly role: (typeof BUFFER_ROLES)[number];
   readonly byteLength: number;
   /** Byte offset in the arena, for temporaries: a multiple of 64 on the CPU, of 256 on a GPU. */
   readonly offset: number;
@@ -125,11 +126,6 @@ export interface LoopSpec {
   /** On the CPU, of a body of one tape without reductions. */
   readonly skew?: LoopSkew | undefined;
 }
-
-/** Numbers for each window in `SweepBuffer.windows`. */
-export const WINDOW_FIELDS = 6;
-/** Numbers for each range in `SweepStep.ranges`. */
-export const RANGE_FIELDS = 6;
 
 /** A buffer of which a sweep has windows on the device. */
 export type SweepBuffer = SweepWindows;

@@ -90,7 +90,7 @@ const EMPTY_TURN = 0.005;
  * Looks in every turn of the event loop whether tasks have ended, as long as a short one may be under way,
  * and again when a longer one usually ends.
  */
-export class Lookout {
+export class CompletionPoller {
   readonly #settle: (looksAgain: boolean, lingers: boolean) => number;
   #until = 0;
   /** When it looked last. */

@@ -6,6 +6,7 @@
  * Called by `plan-graph.ts` and `sweeps.ts`. Nothing is allocated while a program runs: the arena is one
  * block of the size found here.
  */
+import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 
 /** A block that is needed from step `first` to step `last`, both included. */
 export interface Lifetime {
@@ -14,11 +15,8 @@ export interface Lifetime {
   readonly last: number;
 }
 
-/** Every offset is a multiple of this: what vector loads and matrix libraries want on any device. */
-export const ALIGNMENT = 256;
-
-/** Bytes that a block takes where blocks lie side by side. */
-export const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+/** Bytes that a block takes where blocks lie side by side: offsets suit vector loads and matrix libraries. */
+export const aligned = (bytes: number): number => Math.ceil(bytes / DEVICE_ALIGNMENT) * DEVICE_ALIGNMENT;
 
 export interface Arena {
   /** Byte offset of each block, in the order given. */

@@ -3,10 +3,11 @@
  * lifetimes; the peak is the arena and all that is held beside it. Called by all planners: `plan-graph.ts`,
  * `plan-streams.ts` and `plan-within.ts`.
  */
+import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 import { blockOf, type SizedSweep, type SlotBlock } from '../tiles/sweep-slots.js';
 import { sweepStep } from '../tiles/sweep-tables.js';
 import { type MemoryNeeds, withHostPeak } from './device-needs.js';
-import { ALIGNMENT, type Arena, aligned, type Lifetime, placeBeside, placeInArena } from './memory.js';
+import { type Arena, aligned, type Lifetime, placeBeside, placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
 import { type Lifetimes, lifetimesOf, type Stage, type Staged, type StagedBuffer } from './stages.js';
 
@@ -137,7 +138,7 @@ function heldBytes(buffer: StagedBuffer, needs: MemoryNeeds): number {
 
 /** Bytes of the memory of a part of a buffer, in which it is as aligned as in the whole. */
 export const bytesOfPart = ([first, last]: readonly [first: number, last: number]): number =>
-  last > first ? last - first + (first % ALIGNMENT) : 0;
+  last > first ? last - first + (first % DEVICE_ALIGNMENT) : 0;
 
 /**
  * For each stage, what there is beside the slots of its sweep: buffers in the arena that live then, and what

@@ -7,6 +7,7 @@
  */
 
 import type { Kernel } from '../../fusion/kernel/kernel.js';
+import type { BUFFER_ROLES } from '../../shared/layout.js';
 import type { CallStep } from '../calls/call.js';
 
 export interface PlanBuffer {
@@ -14,7 +15,7 @@ export interface PlanBuffer {
    * `spill`: a value that is too large for the device and waits in host memory between two sweeps; `state`: a
    * loop's, which lies in other buffers by turns.
    */
-  readonly role: 'input' | 'output' | 'temporary' | 'spill' | 'state';
+  readonly role: (typeof BUFFER_ROLES)[number];
   readonly byteLength: number;
   /** Byte offset in the arena; 0 for inputs and outputs, which have memory of their own. */
   readonly offset: number;

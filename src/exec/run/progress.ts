@@ -2,7 +2,7 @@
  * Tells how far a compute is: tiles and bytes done, rate, time left. The native run counts tiles; a timer
  * looks at the count and turns it into what the user asked to be told. Called by `run-program.ts`.
  */
-import { WINDOW_FIELDS } from '../native/program-types.js';
+import { WINDOW, WINDOW_FIELDS } from '../../shared/layout.js';
 import { type Plan, type Step, type SweepStep, stepName, sweepsOf } from '../plan/plan.js';
 
 /** How far a compute is. A compute that fits as a whole is one tile; a step of `iterate` counts as a tile. */
@@ -87,8 +87,9 @@ function sweepStage(sweep: SweepStep): Stage {
   const bytes = new Float64Array(sweep.tiles);
   for (const { windows } of sweep.windows)
     for (let t = 0; t < sweep.tiles; t++) {
-      const [, copies, , width, rows] = windows.subarray(t * WINDOW_FIELDS, (t + 1) * WINDOW_FIELDS);
-      if (copies === 1) bytes[t]! += width! * rows!;
+      const at = t * WINDOW_FIELDS;
+      if (windows[at + WINDOW.copies] === 1)
+        bytes[t]! += windows[at + WINDOW.width]! * windows[at + WINDOW.rows]!;
     }
   for (let t = 1; t < sweep.tiles; t++) bytes[t]! += bytes[t - 1]!;
   return { steps: sweep.body.flatMap(({ step }) => namesOf(step)), tiles: sweep.tiles, bytes };

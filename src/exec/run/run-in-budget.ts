@@ -8,6 +8,7 @@ import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { formatBytes } from '../../graph/format.js';
 import { expected, MemoryError } from '../../host/errors.js';
 import { collectGarbage, openDevice, trim } from '../native/native.js';
+import { hostResultBytes } from '../plan/block-bytes.js';
 import type { Device } from '../targets/device.js';
 import { totalBytesOf } from './budgets.js';
 import type { ComputeTarget } from './compute-target.js';
@@ -16,11 +17,6 @@ import { type Program, programOf } from './program.js';
 
 /** The share of free memory that other work on the device may take meanwhile. */
 const LEFT_FREE = 1 / 16;
-/**
- * The pool of host memory gives results in multiples of this, and small ones in multiples of a cache line.
- */
-const GRANULE = 2 ** 16;
-const CACHE_LINE = 64;
 /** Budgets of free memory are multiples of this, so that they lead to few programs. */
 const BUDGET_STEP = 64 * 2 ** 20;
 
@@ -94,14 +90,8 @@ async function runInLimits<T>(
 /** The CPU's plans do not count results in memory. */
 const resultBytes = ({ results }: Program, { devices, place }: ComputeTarget): number =>
   devices[0]!.isHost && place !== 'file'
-    ? results.reduce((sum, { byteLength }) => sum + inGranules(byteLength), 0)
+    ? results.reduce((sum, { byteLength }) => sum + hostResultBytes(byteLength), 0)
     : 0;
-
-/** Bytes that the pool of host memory takes for a result. */
-const inGranules = (byteLength: number): number => {
-  const granule = byteLength < GRANULE ? CACHE_LINE : GRANULE;
-  return Math.ceil(byteLength / granule) * granule;
-};
 
 /**
  * Attempts a run; once more where the device has no room, but results that nobody can reach any more take

@@ -2,11 +2,12 @@
  * The properties of a GPU that plans depend on: memory as its pools count it, the time of steps, and how kernels are
  * cut. All of it follows from schedules, before a line of source is printed.
  */
+
 import { type DeviceLimits, expandForDevice } from '../../codegen/cuda/cuda.js';
 import { footprintOf } from '../../codegen/cuda/footprint.js';
-import { LOOP_RECORD_BYTES } from '../../codegen/cuda/loop-check.js';
 import { cudaWorks } from '../../codegen/cuts/cuda-work.js';
 import { byteLengthOf } from '../../graph/dtype.js';
+import { LOOP_RECORD_BYTES, MOST_STREAMS, PACKED_BYTES } from '../../shared/layout.js';
 import type { StepCost } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import { cudaInfo, refusesLoops, stagingLimits } from '../native/native.js';
@@ -57,8 +58,6 @@ export function cudaModel(device: Device, place: Place): DeviceNeeds {
   };
 }
 
-/** As many as native programs have: `Program::kMostStreams`. */
-const MOST_STREAMS = 8;
 /** Threads of a multiprocessor. */
 const THREADS = 2048;
 const LAUNCH_SECONDS = 2.5e-6;
@@ -79,12 +78,6 @@ function costOf(step: Step, limits: DeviceLimits, multiprocessors: number): Step
 }
 
 /**
- * Copies of more bytes than this go through the lanes of their direction: `PinnedSlots` of
- * `native/cuda/slots.h`.
- */
-const PACKED = 64 * 2 ** 10;
-
-/**
  * Values that wait between sweeps, and pinned memory: for what small arrays are packed into, and for each
  * kind of copies.
  */
@@ -100,7 +93,7 @@ function cudaHostPeak({ buffers, steps, copyByteLength }: Omit<Plan, 'hostPeakBy
   );
   const atOnce = (role: PlanBuffer['role']): number =>
     ends.reduce((sum, b) => sum + (b.role === role ? aligned(b.byteLength) : 0), 0);
-  const isLarge = Math.max(atOnce('input'), atOnce('output')) > PACKED;
+  const isLarge = Math.max(atOnce('input'), atOnce('output')) > PACKED_BYTES;
   const sweeps = steps.flatMap(sweepsOf).flatMap(({ windows }) => windows);
   const ways = ['in', 'out'].filter((way) => sweeps.some(({ direction }) => direction === way));
   return spilled + (ends.length > 0 ? packed : 0) + ((isLarge ? 1 : 0) + ways.length) * copies;

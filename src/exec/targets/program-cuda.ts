@@ -2,6 +2,7 @@
  * Plan → native program for a GPU: every kernel becomes CUDA C, compiled (or found in the cache) for the
  * device's architecture. Called by `cuda.ts`.
  */
+
 import {
   CUDA_OPTIONS,
   type CudaArgument,
@@ -13,11 +14,11 @@ import {
 import { footprintOf } from '../../codegen/cuda/footprint.js';
 import { LOOP_BEGIN, LOOP_CHECK, LOOP_GO_ON } from '../../codegen/cuda/loop-check.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
+import { RANGE, RANGE_FIELDS } from '../../shared/layout.js';
 import type { CallStep } from '../calls/call.js';
 import type { CallLaunch } from '../calls/call-row.js';
 import { callRow } from '../calls/table.js';
 import type { LaunchArgument, ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
-import { RANGE_FIELDS } from '../native/program-types.js';
 import { timed } from '../native/recorder.js';
 import { recordsOf } from '../plan/loop-records.js';
 import {
@@ -159,7 +160,7 @@ function blockRanges(step: CallStep, { blocks, unit }: CallLaunch, units: Float6
   const perUnit = unit === undefined ? blocks / (form?.cut.units ?? 1) : blocks;
   const ranges = new Float64Array(units.length);
   for (let at = 0; at < units.length; at += RANGE_FIELDS) {
-    const [first, last] = [units[at]!, units[at + 1]!];
+    const [first, last] = [units[at + RANGE.x0]!, units[at + RANGE.x1]!];
     const isRun = unit === undefined || (unit >= first && unit < last);
     const own = unit === undefined ? [first * perUnit, last * perUnit] : [0, isRun ? perUnit : 0];
     ranges.set([...own, 0, own[1]! > own[0]! ? 1 : 0], at);

@@ -2,8 +2,8 @@
  * The parts of a native program that are alike on every device: buffers, loops and ranges of tiles. Called by
  * `program-cpu.ts` and `program-cuda.ts`.
  */
+import { RANGE_FIELDS } from '../../shared/layout.js';
 import type { BufferSpec, LoopSpec } from '../native/native.js';
-import { RANGE_FIELDS } from '../native/program-types.js';
 import type { LoopStep, Plan, Step } from '../plan/plan.js';
 
 export const bufferSpecs = (plan: Plan): BufferSpec[] =>

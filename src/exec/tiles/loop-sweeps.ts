@@ -7,8 +7,9 @@
  *
  * Called by `sweeps.ts`.
  */
+
 import type { Kernel } from '../../fusion/kernel/kernel.js';
-import { WINDOW_FIELDS } from '../native/program-types.js';
+import { WINDOW, WINDOW_FIELDS } from '../../shared/layout.js';
 import { copyKernel, type Draft, type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import type { KernelStep, LoopState, LoopStep, Plan, Step } from '../plan/plan.js';
 import { loopCut } from './loop-cuts.js';
@@ -195,7 +196,8 @@ export function bytesMoved({ steps }: Pick<Plan, 'steps'>): number {
     let bytes = 0;
     for (const { windows } of step.windows)
       for (let at = 0; at < windows.length; at += WINDOW_FIELDS)
-        if (windows[at + 1] === 1) bytes += windows[at + 3]! * windows[at + 4]!;
+        if (windows[at + WINDOW.copies] === 1)
+          bytes += windows[at + WINDOW.width]! * windows[at + WINDOW.rows]!;
     return bytes;
   };
   return steps.reduce((sum, step) => sum + moved(step), 0);

@@ -1,3 +1,4 @@
+import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 import { aligned, type Lifetime, placeInArena } from '../plan/memory.js';
 import type { Step, SweepWindows } from '../plan/plan.js';
 import type { BytePitches } from './sweep-cuts.js';
@@ -56,8 +57,6 @@ export const blockOf = ({ slotByteLength, slots, first, last }: SlotBlock, start
 export const slotBytes = (slots: readonly SlotBlock[]): number =>
   placeInArena(slots.map((block) => blockOf(block, 0))).byteLength;
 
-/** Windows lie in slots as in the whole buffer modulo so many bytes. */
-export const SLOT_ALIGNMENT = 256;
 /**
  * Bytes that rows in a slot are apart at least: strides there are never those that generated code has as
  * such.
@@ -171,5 +170,5 @@ function slotsOf(
  */
 function slotPitchOf(pitch: number, width: number): number {
   const least = Math.max(width, SHORTEST_ROW);
-  return least >= pitch ? pitch : least + ((pitch - least) % SLOT_ALIGNMENT);
+  return least >= pitch ? pitch : least + ((pitch - least) % DEVICE_ALIGNMENT);
 }

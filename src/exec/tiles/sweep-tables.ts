@@ -6,8 +6,8 @@
 import type { BufferParameter, Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { InternalError } from '../../host/errors.js';
+import { RANGE_FIELDS, WINDOW, WINDOW_FIELDS } from '../../shared/layout.js';
 import { callRow } from '../calls/table.js';
-import { RANGE_FIELDS, WINDOW_FIELDS } from '../native/program-types.js';
 import type { KernelStep, PhaseStep, Step, SweepStep, SweepWindows } from '../plan/plan.js';
 import type { BytePitches } from './sweep-cuts.js';
 import type { SizedSweep, SlotBlock } from './sweep-slots.js';
@@ -107,11 +107,13 @@ function windowTable(
     if (slot < 0 || (window !== undefined && !stays)) slot = (slot + 1) % Math.max(1, slots);
     if (window !== undefined) held = window;
     const { first, width, rows, pitch } = window ?? NOTHING;
-    table.set([slot, copies ? 1 : 0, first, width, rows, pitch], t * WINDOW_FIELDS);
+    const numbers = { slot, copies: copies ? 1 : 0, first, width, rows, pitch };
+    for (const [k, field] of WINDOW_NAMES.entries()) table[t * WINDOW_FIELDS + k] = numbers[field];
   }
   return table;
 }
 
+const WINDOW_NAMES = Object.keys(WINDOW) as (keyof typeof WINDOW)[];
 const NOTHING: Window = { first: 0, width: 0, rows: 0, pitch: 0 };
 
 const same = (a: Window, b: Window): boolean =>

@@ -1,4 +1,4 @@
-#include "cuda/own-blocks.h"
+#include "cuda/guard-blocks.h"
 
 #include "runtime/loop.h"
 
@@ -22,8 +22,8 @@ std::vector<int> allBuffersOf(const Step& step) {
 
 }  // namespace
 
-OwnBlocks::OwnBlocks(DevicePool& pool, const Program& program, std::vector<CUdeviceptr>& addresses,
-                     bool mayWait)
+GuardBlocks::GuardBlocks(DevicePool& pool, const Program& program, std::vector<CUdeviceptr>& addresses,
+                         bool mayWait)
     : pool_(pool),
       program_(program),
       addresses_(addresses),
@@ -48,21 +48,21 @@ OwnBlocks::OwnBlocks(DevicePool& pool, const Program& program, std::vector<CUdev
   }
 }
 
-void OwnBlocks::take(int buffer) {
+void GuardBlocks::take(int buffer) {
   blocks_[buffer] = std::make_unique<ScopedBlock>(pool_, program_.buffers[buffer].byteLength, mayWait_);
   addresses_[buffer] = blocks_[buffer]->address();
 }
 
-void OwnBlocks::begin(size_t step) {
+void GuardBlocks::begin(size_t step) {
   for (const int buffer : firstUsed_[step]) take(buffer);
 }
 
-void OwnBlocks::end(size_t step) {
+void GuardBlocks::end(size_t step) {
   for (const int buffer : lastUsed_[step]) blocks_[buffer].reset();
   dropSlots();
 }
 
-std::vector<CUdeviceptr> OwnBlocks::takeSlots(const SweepBuffer& buffer) {
+std::vector<CUdeviceptr> GuardBlocks::takeSlots(const SweepBuffer& buffer) {
   std::vector<CUdeviceptr> addresses;
   for (int slot = 0; slot < buffer.slots; slot++) {
     slots_.push_back(std::make_unique<ScopedBlock>(pool_, buffer.slotByteLength, mayWait_));

@@ -1,4 +1,4 @@
-// Lane: a thread's share of the copying between ordinary host memory and a device.
+// CopyWorker: a thread's share of the copying between ordinary host memory and a device.
 //
 // It has a ring of pinned slots: while some are on the bus, the thread fills or empties another. Small chunks
 // are packed into slots; each is one copy on the bus, which stands still for a moment after every one.
@@ -16,7 +16,7 @@ namespace weft::cuda {
 
 // Uploads may be read from `host` until `flush`, and are in the stream after each call; downloads are in
 // `host` after `drain`.
-class Lane {
+class CopyWorker {
  public:
   static constexpr size_t kSlots = 2;
   // Bytes of a slot, unless pinned memory is limited: then a power of two between the two.
@@ -24,10 +24,10 @@ class Lane {
   static constexpr size_t kLeastSlotByteLength = size_t{1} << 20;
 
   // `pinned` counts the bytes of its slots.
-  Lane(CUstream stream, std::atomic<size_t>& pinned) : stream_(stream), pinned_(pinned) {}
-  ~Lane();
-  Lane(const Lane&) = delete;
-  Lane& operator=(const Lane&) = delete;
+  CopyWorker(CUstream stream, std::atomic<size_t>& pinned) : stream_(stream), pinned_(pinned) {}
+  ~CopyWorker();
+  CopyWorker(const CopyWorker&) = delete;
+  CopyWorker& operator=(const CopyWorker&) = delete;
 
   // Chunks are no larger than a slot.
   void upload(const Transfer& chunk);
@@ -43,7 +43,7 @@ class Lane {
   size_t eventCount() const;
 
  private:
-  struct Landing {
+  struct PendingCopy {
     Transfer to;
     const std::byte* from;
   };
@@ -53,7 +53,7 @@ class Lane {
     size_t used = 0;
     // On the bus: `event` says until when.
     bool flying = false;
-    std::vector<Landing> landings;
+    std::vector<PendingCopy> pendingCopies;
   };
 
   // The slot that is filled now, once the device is done with it.

@@ -1,12 +1,12 @@
-// Throttle: bounds the work of a run that is in a stream and not done, so that there is little left to do
-// when it is cancelled.
+// SubmissionLimit: bounds the work of a run that is in a stream and not done, so that there is little left to
+// do when it is cancelled.
 #pragma once
 #include "cuda/event.h"
 
 namespace weft::cuda {
 
 // Executor's thread only.
-class Throttle {
+class SubmissionLimit {
  public:
   static constexpr size_t kEvents = 2;
 

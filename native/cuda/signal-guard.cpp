@@ -1,4 +1,4 @@
-#include "cuda/kept-signals.h"
+#include "cuda/signal-guard.h"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <dlfcn.h>
@@ -99,8 +99,8 @@ Keeper& keeper() {
 
 }  // namespace
 
-KeptSignals::KeptSignals() { keeper().enter(); }
-KeptSignals::~KeptSignals() { keeper().leave(); }
+SignalGuard::SignalGuard() { keeper().enter(); }
+SignalGuard::~SignalGuard() { keeper().leave(); }
 
 }  // namespace weft::cuda
 
@@ -108,8 +108,8 @@ KeptSignals::~KeptSignals() { keeper().leave(); }
 
 namespace weft::cuda {
 
-KeptSignals::KeptSignals() = default;
-KeptSignals::~KeptSignals() = default;
+SignalGuard::SignalGuard() = default;
+SignalGuard::~SignalGuard() = default;
 
 }  // namespace weft::cuda
 

@@ -1,4 +1,4 @@
-// OwnBlocks: where memory is poisoned (WEFT_POISON), the memory of one run: a block of its own for every
+// GuardBlocks: where memory is poisoned (WEFT_POISON), the memory of one run: a block of its own for every
 // buffer and every slot of a sweep, instead of places in one block. An access beyond a buffer then reaches
 // beyond a block of the driver's, which tools and the simulated CUDA report.
 //
@@ -14,10 +14,10 @@
 
 namespace weft::cuda {
 
-class OwnBlocks {
+class GuardBlocks {
  public:
   // `addresses` are those of the program's buffers, and outlive it. `mayWait`: see DevicePool::allocate.
-  OwnBlocks(DevicePool& pool, const Program& program, std::vector<CUdeviceptr>& addresses, bool mayWait);
+  GuardBlocks(DevicePool& pool, const Program& program, std::vector<CUdeviceptr>& addresses, bool mayWait);
 
   // Gives a buffer its block, until the run is queued.
   void take(int buffer);

@@ -1,16 +1,16 @@
-#include "cuda/lane.h"
+#include "cuda/copy-worker.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "runtime/copy-past-caches.h"
 #include "runtime/recorder.h"
+#include "shared/layout.h"
 
 namespace weft::cuda {
 namespace {
 
 // Packed pieces begin at multiples of this.
-constexpr size_t kPackAlignment = 256;
 // From here on a result is not read back from the caches.
 constexpr size_t kPastCachesByteLength = size_t{1} << 20;
 
@@ -22,13 +22,13 @@ std::byte* bytesAt(void* host) { return static_cast<std::byte*>(host); }
 
 // Fails only on a lost device; devices live as long as the process, so this runs only when opening one
 // failed.
-Lane::~Lane() {
+CopyWorker::~CopyWorker() {
   for (Slot& slot : slots_) {
     if (slot.memory != nullptr) static_cast<void>(driver().cuMemFreeHost(slot.memory));
   }
 }
 
-Lane::Slot& Lane::open() {
+CopyWorker::Slot& CopyWorker::open() {
   Slot& slot = slots_[current_];
   if (slot.flying) land(slot);
   if (!slot.event) slot.event.emplace();
@@ -42,7 +42,7 @@ Lane::Slot& Lane::open() {
 }
 
 template <typename Use>
-void Lane::fill(const Transfer& chunk, const Use& use) {
+void CopyWorker::fill(const Transfer& chunk, const Use& use) {
   if (open().used + chunk.total() > slotByteLength_) close();
   Slot& slot = open();
   // The same between the slot, where rows have no gaps, and the device.
@@ -52,11 +52,11 @@ void Lane::fill(const Transfer& chunk, const Use& use) {
   inner.host = slot.memory + slot.used;
   inner.hostPitch = chunk.byteLength;
   use(slot, inner);
-  slot.used += (chunk.total() + kPackAlignment - 1) / kPackAlignment * kPackAlignment;
+  slot.used += (chunk.total() + kDeviceAlignment - 1) / kDeviceAlignment * kDeviceAlignment;
   if (slot.used >= slotByteLength_) close();
 }
 
-void Lane::close() {
+void CopyWorker::close() {
   Slot& slot = slots_[current_];
   if (slot.used == 0 || slot.flying) return;
   slot.event->record(stream_);
@@ -64,14 +64,14 @@ void Lane::close() {
   current_ = (current_ + 1) % slots_.size();
 }
 
-void Lane::land(Slot& slot) {
+void CopyWorker::land(Slot& slot) {
   slot.event->wait();
-  for (const Landing& landing : slot.landings) {
-    const Transfer& to = landing.to;
+  for (const PendingCopy& pending : slot.pendingCopies) {
+    const Transfer& to = pending.to;
     const recorder::HostSpan span(recorder::Kind::stage, "from pinned memory", to.total());
     const auto copy = to.total() < kPastCachesByteLength ? copyInCaches : copyPastCaches;
     for (size_t row = 0; row < to.rows; row++) {
-      const std::byte* const from = landing.from + row * to.byteLength;
+      const std::byte* const from = pending.from + row * to.byteLength;
       const size_t offset = row * to.hostPitch;
       if (to.sinks == nullptr) {
         copy(bytesAt(to.host) + offset, from, to.byteLength);
@@ -80,12 +80,12 @@ void Lane::land(Slot& slot) {
       for (const auto& sink : *to.sinks) sink->write(to.hostOffset + offset, to.byteLength, from);
     }
   }
-  slot.landings.clear();
+  slot.pendingCopies.clear();
   slot.used = 0;
   slot.flying = false;
 }
 
-void Lane::upload(const Transfer& chunk) {
+void CopyWorker::upload(const Transfer& chunk) {
   fill(chunk, [&](Slot&, const Transfer& inner) {
     const recorder::HostSpan span(recorder::Kind::stage, "to pinned memory", chunk.total());
     for (size_t row = 0; row < chunk.rows; row++) {
@@ -101,16 +101,16 @@ void Lane::upload(const Transfer& chunk) {
   });
 }
 
-void Lane::download(const Transfer& chunk) {
+void CopyWorker::download(const Transfer& chunk) {
   fill(chunk, [&](Slot& slot, const Transfer& inner) {
     queueDownload(inner, stream_);
-    slot.landings.push_back({chunk, bytesAt(inner.host)});
+    slot.pendingCopies.push_back({chunk, bytesAt(inner.host)});
   });
 }
 
-void Lane::flush() { close(); }
+void CopyWorker::flush() { close(); }
 
-void Lane::drain() {
+void CopyWorker::drain() {
   close();
   // Oldest first.
   for (size_t i = 0; i < slots_.size(); i++) {
@@ -119,13 +119,13 @@ void Lane::drain() {
   }
 }
 
-void Lane::resize(size_t slotByteLength) {
+void CopyWorker::resize(size_t slotByteLength) {
   if (slotByteLength == slotByteLength_) return;
   release();
   slotByteLength_ = slotByteLength;
 }
 
-void Lane::release() {
+void CopyWorker::release() {
   drain();
   for (Slot& slot : slots_) {
     if (slot.memory == nullptr) continue;
@@ -135,15 +135,15 @@ void Lane::release() {
   }
 }
 
-void Lane::reset() {
+void CopyWorker::reset() {
   for (Slot& slot : slots_) {
-    slot.landings.clear();
+    slot.pendingCopies.clear();
     slot.used = 0;
     slot.flying = false;
   }
 }
 
-size_t Lane::eventCount() const {
+size_t CopyWorker::eventCount() const {
   return static_cast<size_t>(
       std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.event.has_value(); }));
 }

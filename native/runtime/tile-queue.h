@@ -1,5 +1,5 @@
-// Claims: which of several runs does which part of work that each of them could do. The run that comes to a
-// part first has it.
+// TileQueue: which of several runs does which part of work that each of them could do. The run that comes to
+// a part first has it.
 #pragma once
 #include <napi.h>
 
@@ -10,9 +10,9 @@
 
 namespace weft {
 
-class Claims {
+class TileQueue {
  public:
-  explicit Claims(size_t count) : taken_(count) {}
+  explicit TileQueue(size_t count) : taken_(count) {}
 
   size_t count() const { return taken_.size(); }
   // Whether the part is the caller's. Any thread.
@@ -24,7 +24,7 @@ class Claims {
 
 struct ClaimsHandle {
   static constexpr const char* kWhat = "claims";
-  std::shared_ptr<Claims> claims;
+  std::shared_ptr<TileQueue> claims;
 };
 
 // createClaims(count: number): object

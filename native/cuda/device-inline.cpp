@@ -1,4 +1,5 @@
-// Small runs that begin on the thread that asks for them, where the device is ready: see Device::takeTurn.
+// Small runs that begin on the thread that asks for them, where the device is ready: see
+// Device::tryBeginInline.
 #include <algorithm>
 
 #include "cuda/context-scope.h"
@@ -29,7 +30,7 @@ FailureCode codeOf(const std::exception_ptr& error) {
 
 }  // namespace
 
-Turn CudaDevice::takeTurn(const Run& run) {
+InlinePermit CudaDevice::tryBeginInline(const Run& run) {
   // Runs that were asked for earlier go first.
   if (opened_.load() == nullptr || lost_.load() != nullptr || executor_.hasQueue()) return {};
   std::unique_lock lock(issuing_, std::try_to_lock);
@@ -38,15 +39,15 @@ Turn CudaDevice::takeTurn(const Run& run) {
   const bool isStored = std::find(kept.begin(), kept.end(), false) == kept.end();
   const bool isSettled = run.settlesWhenQueued && isStored;
   // Where too many are under way that nobody waits for, the executor waits.
-  if (isSettled && !resources_->trail->hasRoom(resources_->context)) return {};
-  return {isSettled ? Turn::Kind::settled : Turn::Kind::open, std::move(lock)};
+  if (isSettled && !resources_->detachedRuns->hasRoom(resources_->context)) return {};
+  return {isSettled ? InlinePermit::Kind::settled : InlinePermit::Kind::open, std::move(lock)};
 }
 
 bool CudaDevice::isReadyFor(const Run& run) {
   const Program& program = *run.program;
   // The first run loads its code, a later one makes its graphs.
   if (!program.code || !run.sinks.empty() || Issue::isDue(program, *resources_)) return false;
-  if (!(program.code->isReplayed() ? program.isBriefReplayed : program.isBrief)) return false;
+  if (!(program.code->isReplayed() ? program.isSmallReplayed : program.isSmall)) return false;
   size_t up = 0;
   size_t down = 0;
   std::vector<size_t> blocks;
@@ -70,21 +71,21 @@ bool CudaDevice::isReadyFor(const Run& run) {
   return flights_ < kMostFlights && launches_ < kMostLaunches;
 }
 
-void CudaDevice::beginHere(std::shared_ptr<Run> run, Turn turn) {
+void CudaDevice::beginInline(std::shared_ptr<Run> run, InlinePermit permit) {
   const ContextScope scope(resources_->context);
-  auto flight = std::make_shared<Flight>();
+  auto flight = std::make_shared<InFlightRun>();
   flight->run = std::move(run);
-  flight->isHere = true;
-  flight->isAwaited = turn.kind == Turn::Kind::open;
+  flight->isInline = true;
+  flight->isAwaited = permit.kind == InlinePermit::Kind::open;
   issue(*flight);
   if (!flight->error && !flight->isAwaited) {
-    resources_->trail->add(flight->run->program, flight->launches, resources_->stream);
+    resources_->detachedRuns->add(flight->run->program, flight->launches, resources_->stream);
     leavesTrail_ = true;
   }
   const bool sheds = resources_->pool->shed();
   if (sheds || resources_->graphs.hasMany()) tidySoon();
-  turn.lock.unlock();
-  if (flight->error) return failHere(std::move(flight));
+  permit.lock.unlock();
+  if (flight->error) return failInline(std::move(flight));
   if (!flight->isAwaited) return;
   // Not under the lock, which wakes the completer too soon: 6 became 10 microseconds on an H200. No run of
   // this thread's can be issued in between, and with those of other threads there is no order to keep.
@@ -93,7 +94,7 @@ void CudaDevice::beginHere(std::shared_ptr<Run> run, Turn turn) {
 }
 
 // Runs that wait are left to the executor.
-void CudaDevice::failHere(std::shared_ptr<Flight> flight) {
+void CudaDevice::failInline(std::shared_ptr<InFlightRun> flight) {
   const std::exception_ptr error = flight->error;
   const bool isAwaited = flight->isAwaited;
   // The executor finds memory where there is some to find.

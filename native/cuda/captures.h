@@ -1,4 +1,4 @@
-// Recordings: what a library queues for one step, as graphs for the few places where the step's buffers were
+// Captures: what a library queues for one step, as graphs for the few places where the step's buffers were
 // last. Results come and go, mostly between a few places.
 #pragma once
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace weft::cuda {
 
-class Recordings {
+class Captures {
  public:
   using Places = std::vector<CUdeviceptr>;
 
@@ -21,12 +21,12 @@ class Recordings {
 
  private:
   static constexpr size_t kMost = 8;
-  struct Recording {
+  struct Capture {
     Places places;
     Graphs::Graph graph;
   };
   // Latest use first.
-  std::vector<Recording> kept_;
+  std::vector<Capture> kept_;
   // Places without a graph where the buffers were, the last first.
   std::vector<Places> remembered_;
 };

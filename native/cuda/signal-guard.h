@@ -6,12 +6,12 @@
 namespace weft::cuda {
 
 // Lives as long as one compilation. Several threads may have one at a time.
-class KeptSignals {
+class SignalGuard {
  public:
-  KeptSignals();
-  ~KeptSignals();
-  KeptSignals(const KeptSignals&) = delete;
-  KeptSignals& operator=(const KeptSignals&) = delete;
+  SignalGuard();
+  ~SignalGuard();
+  SignalGuard(const SignalGuard&) = delete;
+  SignalGuard& operator=(const SignalGuard&) = delete;
 };
 
 }  // namespace weft::cuda

@@ -1,6 +1,7 @@
-// Making: work under way that writes memory which JavaScript has already, and waiting for its end. Whoever
-// uses the memory in a stream of its own device comes after the work anyway; what copies it to another device
-// waits here, on the host, so that a device which stands still does not block another one's stream.
+// WriteFence: work under way that writes memory which JavaScript has already, and waiting for its end.
+// Whoever uses the memory in a stream of its own device comes after the work anyway; what copies it to
+// another device waits here, on the host, so that a device which stands still does not block another one's
+// stream.
 #pragma once
 #include <mutex>
 
@@ -10,7 +11,7 @@
 namespace weft::cuda {
 
 // Any thread.
-class Making {
+class WriteFence {
  public:
   // The event after the work, which is queued; it stays until `clear`.
   void begin(const Event& end);

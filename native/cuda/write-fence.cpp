@@ -1,4 +1,4 @@
-#include "cuda/making.h"
+#include "cuda/write-fence.h"
 
 #include "runtime/spin.h"
 
@@ -14,22 +14,22 @@ constexpr int kPausesBetweenLooks = 32;
 
 }  // namespace
 
-void Making::begin(const Event& end) {
+void WriteFence::begin(const Event& end) {
   const std::lock_guard lock(mutex_);
   end_ = &end;
 }
 
-void Making::clear() {
+void WriteFence::clear() {
   const std::lock_guard lock(mutex_);
   end_ = nullptr;
 }
 
-bool Making::hasEnded() const {
+bool WriteFence::hasEnded() const {
   const std::lock_guard lock(mutex_);
   return end_ == nullptr || end_->isReached();
 }
 
-void Making::await(const CancelFlag& cancel) const {
+void WriteFence::await(const CancelFlag& cancel) const {
   const Clock::time_point spun = Clock::now() + spinLimit(kSpin);
   while (!hasEnded()) {
     checkCancelled(cancel);

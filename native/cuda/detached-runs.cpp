@@ -1,4 +1,4 @@
-#include "cuda/trail.h"
+#include "cuda/detached-runs.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace weft::cuda {
 
-bool Trail::hasRoom(CUcontext context) const {
+bool DetachedRuns::hasRoom(CUcontext context) const {
   const Stretch& stretch = stretches_[current_];
   if (stretch.launches < kLaunches) return true;
   // It is begun again when all of it has ended.
@@ -14,7 +14,7 @@ bool Trail::hasRoom(CUcontext context) const {
   return stretch.end.isReached();
 }
 
-void Trail::add(const std::shared_ptr<const Program>& program, size_t launches, CUstream stream) {
+void DetachedRuns::add(const std::shared_ptr<const Program>& program, size_t launches, CUstream stream) {
   Stretch& stretch = stretches_[current_];
   if (stretch.launches >= kLaunches) {
     stretch.launches = 0;
@@ -27,7 +27,7 @@ void Trail::add(const std::shared_ptr<const Program>& program, size_t launches, 
   current_ = (current_ + 1) % kEvents;
 }
 
-void Trail::clear() {
+void DetachedRuns::clear() {
   for (Stretch& stretch : stretches_) {
     stretch.launches = 0;
     stretch.programs.clear();

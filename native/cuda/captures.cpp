@@ -1,26 +1,26 @@
-#include "cuda/recordings.h"
+#include "cuda/captures.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace weft::cuda {
 
-CUgraph Recordings::find(const Places& places) {
+CUgraph Captures::find(const Places& places) {
   const auto found =
-      std::find_if(kept_.begin(), kept_.end(), [&](const Recording& kept) { return kept.places == places; });
+      std::find_if(kept_.begin(), kept_.end(), [&](const Capture& kept) { return kept.places == places; });
   if (found == kept_.end()) return nullptr;
   std::rotate(kept_.begin(), found, found + 1);
   return kept_.front().graph.get();
 }
 
-CUgraph Recordings::keep(Places places, Graphs::Graph graph) {
+CUgraph Captures::keep(Places places, Graphs::Graph graph) {
   remembered_.erase(std::remove(remembered_.begin(), remembered_.end(), places), remembered_.end());
   if (kept_.size() == kMost) kept_.pop_back();
   kept_.insert(kept_.begin(), {std::move(places), std::move(graph)});
   return kept_.front().graph.get();
 }
 
-bool Recordings::remember(const Places& places) {
+bool Captures::remember(const Places& places) {
   if (find(places) != nullptr) return true;
   if (std::find(remembered_.begin(), remembered_.end(), places) != remembered_.end()) return true;
   if (remembered_.size() == kMost) remembered_.pop_back();

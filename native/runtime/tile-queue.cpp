@@ -1,4 +1,4 @@
-#include "runtime/claims.h"
+#include "runtime/tile-queue.h"
 
 #include "runtime/sweep.h"
 #include "runtime/values.h"
@@ -8,7 +8,7 @@ namespace weft {
 Napi::Value createClaims(const Napi::CallbackInfo& info) {
   const auto count = static_cast<size_t>(values::integer(info[0], "count", 1, kMostTiles));
   auto handle = std::make_unique<ClaimsHandle>();
-  handle->claims = std::make_shared<Claims>(count);
+  handle->claims = std::make_shared<TileQueue>(count);
   return values::makeHandle(info.Env(), std::move(handle));
 }
 

@@ -1,5 +1,5 @@
-// Trail: runs that were queued and that nobody waits for. Bounds how many of their launches are under way, so
-// that queuing one more never waits for the device, and keeps their programs, whose code they run.
+// DetachedRuns: runs that were queued and that nobody waits for. Bounds how many of their launches are under
+// way, so that queuing one more never waits for the device, and keeps their programs, whose code they run.
 //
 // Under the device's issuing lock.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace weft::cuda {
 
-class Trail {
+class DetachedRuns {
  public:
   static constexpr size_t kEvents = 4;
 
