@@ -9,7 +9,7 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { planPartition } from '../src/exec/plan/plan-graph.js';
-import { CPU_NEEDS } from '../src/exec/targets/cpu.js';
+import { CPU_MODEL } from '../src/exec/targets/cpu.js';
 import { partition } from '../src/fusion/partition/partition.js';
 import { canonicalize } from '../src/fusion/passes/canonicalize.js';
 import { runPasses } from '../src/fusion/passes/pipeline.js';
@@ -31,7 +31,7 @@ function measure(shape: string, count: number): Measured {
   const built = now();
   const canonical = canonicalize(exprs);
   const graph = runPasses(canonical.graph);
-  const plan = planPartition(graph, partition(graph), canonical.sources, CPU_NEEDS);
+  const plan = planPartition(graph, partition(graph), canonical.sources, CPU_MODEL);
   const planMs = now() - built;
   return {
     nodes: canonical.graph.nodes.length,

@@ -321,7 +321,10 @@ export const MUTANTS = [
     file: 'src/fusion/partition/merge.ts',
     // Either of the two checks would do.
     edits: [
-      ["readsInPlace(join) ? limitOf(join, keeps, costs) : 'read-elsewhere'", 'limitOf(join, keeps, costs)'],
+      [
+        "readsInPlace(join) ? limitOf(join, isLiveOut, costs) : 'read-elsewhere'",
+        'limitOf(join, isLiveOut, costs)',
+      ],
       ['loads.length !== 1 || loads[0]!.bounds.length > 0', 'loads.length === 0'],
     ],
     tests: VALUES,
@@ -329,8 +332,9 @@ export const MUTANTS = [
   {
     name: 'a fusion that spreads the value of a row',
     file: 'src/fusion/partition/merge-limits.ts',
-    find: 'walksRow(store.access, axisOf, join) && keeps(buffer.key)) return true;',
-    replace: 'walksRow(store.access, axisOf, join) && keeps(buffer.key) && axisOf.length > 99) return true;',
+    find: 'walksRow(store.access, axisOf, join) && isLiveOut(buffer.key)) return true;',
+    replace:
+      'walksRow(store.access, axisOf, join) && isLiveOut(buffer.key) && axisOf.length > 99) return true;',
     tests: PROGRAMS,
   },
   {

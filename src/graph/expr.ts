@@ -181,22 +181,22 @@ export interface ArgumentSource {
  * The lower part of a deep graph, put aside until it is computed, before what reads it
  * (`fusion/passes/segment.ts`).
  */
-export interface FoldedPart {
+export interface Segment {
   /** How many values it gives. */
   readonly valueCount: number;
 }
 
-/** A value of a folded part, contiguous in C order. */
-export interface FoldedSource {
-  readonly type: 'folded';
-  readonly part: FoldedPart;
+/** A value of a segment, contiguous in C order. */
+export interface SegmentSource {
+  readonly type: 'segment';
+  readonly segment: Segment;
   readonly value: number;
 }
 
 /** Sources that have elements in a line, which offset and strides say how to read. */
 export type StridedSource = HostSource | ChunkedSource | FileSource | ReaderSource;
 
-export type Source = StridedSource | DeviceSource | IotaSource | ArgumentSource | FoldedSource;
+export type Source = StridedSource | DeviceSource | IotaSource | ArgumentSource | SegmentSource;
 
 /** A view: output element to input element, without arithmetic. */
 export type View =

@@ -33,7 +33,7 @@ import { Lines } from './lines.js';
 export class Explanation implements ExplanationData {
   readonly device!: string;
   readonly deviceReason!: string;
-  readonly parts!: number;
+  readonly segments!: number;
   readonly graph!: string;
   readonly optimizedGraph!: string;
   readonly passes!: readonly PassTrace[];
@@ -71,7 +71,9 @@ export class Explanation implements ExplanationData {
     const changed = passes.filter((p) => p.added.length + p.removed.length + p.changed.length > 0);
     return [
       `device ${this.device} (${this.deviceReason})`,
-      ...(this.parts > 0 ? [`after ${this.parts} parts of the graph, which are computed first`] : []),
+      ...(this.segments > 0
+        ? [`after ${this.segments} segments of the graph, which are computed first`]
+        : []),
       ...(this.sharding === '' ? [] : [this.sharding]),
       `${steps.length} steps, ${formatBytes(this.bytesRead)} read, ${formatBytes(this.bytesWritten)} written, peak ${formatBytes(this.peakBytes)}`,
       '',
@@ -142,7 +144,7 @@ export function explainExprs(
   const origins = new Origins();
   const observers: Observers = { trace: (trace) => passes.push(trace), origins };
   const job = planJob(canonical, options, place, observers);
-  const { target, parts, isSharded } = job;
+  const { target, segments, isSharded } = job;
   const device = target.devices[0]!;
   // A sharded job has the same kernels as one on a single device, and a budget for each device.
   const planned = job.isSharded
@@ -153,7 +155,7 @@ export function explainExprs(
   return new Explanation({
     device: target.devices.map(({ name }) => name).join(','),
     deviceReason: job.chosen.reason,
-    parts: parts.count,
+    segments: segments.count,
     graph: printGraph(canonical.graph),
     optimizedGraph: printGraph(planned.graph),
     passes,

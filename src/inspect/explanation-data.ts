@@ -60,7 +60,7 @@ export interface ExplanationData {
    * Parts of a graph of very many levels that are computed before the steps, each with steps of its own. All
    * else here but `peakBytes` is about what comes after them.
    */
-  readonly parts: number;
+  readonly segments: number;
   /** As the user built it, equal subexpressions once. */
   readonly graph: string;
   readonly optimizedGraph: string;

@@ -46,7 +46,7 @@ export interface PlanSummary {
   /** The device; of several, their names with commas between them. */
   readonly device: string;
   /** Parts of a graph of very many levels that are computed before the rest, each with a plan of its own. */
-  readonly parts: number;
+  readonly segments: number;
   /** The most memory of a device that the compute holds, in bytes: an upper bound. */
   readonly peakBytes: number;
   /** The same for each device. */
@@ -71,7 +71,7 @@ export function summarizePlan(
   const peaks = peaksOf(job);
   return {
     device: job.chosen.devices.map(({ name }) => name).join(','),
-    parts: job.parts.count,
+    segments: job.segments.count,
     peakBytes: Math.max(...peaks.values()),
     hostPeakBytes: hostPeakOf(job),
     devices: [...peaks].map(([device, peakBytes]) => ({ device, peakBytes })),
@@ -80,10 +80,10 @@ export function summarizePlan(
 }
 
 /** The most host memory of a job, in bytes. */
-function hostPeakOf({ parts, ahead, ...job }: JobPlan): number {
+function hostPeakOf({ segments, ahead, ...job }: JobPlan): number {
   const own = job.isSharded ? waitingBytesOf(job.own) : job.own.plan.hostPeakBytes;
   const before = ahead === undefined ? 0 : hostPeakOf(ahead);
-  return Math.max(before, parts.hostPeakBytes, own + parts.hostWaitingBytes);
+  return Math.max(before, segments.hostPeakBytes, own + segments.hostWaitingBytes);
 }
 
 type OwnSummary = Pick<PlanSummary, 'phases' | 'sweeps' | 'toString'>;

@@ -59,7 +59,7 @@ describe('generated CUDA', () => {
     expect(held![1]).toEqual(walked![1]);
   });
 
-  it('gives the bits of the ops where pairs are computed in near forms', async () => {
+  it('gives the bits of the ops where pairs are computed in fast paths', async () => {
     const [rows, columns] = [300, 520];
     const rootsOf = (b: KernelBuilder): number =>
       b.map('sqrt', b.map('abs', b.map('multiply', b.load('float32', [1, 0]), b.load('float32', [0, 1]))));

@@ -66,7 +66,7 @@ describe('cudaKernel', () => {
     await expect(text).toMatchFileSnapshot(`../golden/cuda/${kernel.name}.cu`);
   });
 
-  it('takes near forms of roots in long maps, and looks once at a chunk whether they hold', () => {
+  it('takes fast paths of roots in long maps, and looks once at a chunk whether they hold', () => {
     const roots = (count: number): string => {
       const b = new KernelBuilder([1024]);
       let x = b.load('float32', [1]);
@@ -201,7 +201,7 @@ describe('cudaKernel', () => {
     });
   });
 
-  it('lays out sums over pairs by whether they have near forms, in full rounds of blocks', () => {
+  it('lays out sums over pairs by whether they have fast paths, in full rounds of blocks', () => {
     const pairs = (op: OpName, reduction: ReductionName, count = 50_000): Kernel => {
       const b = new KernelBuilder([count], [count]);
       const difference = b.map('subtract', b.load('float32', [1, 0]), b.load('float32', [0, 1]));

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Plan } from '../../src/exec/plan/plan.js';
-import { type DeviceNeeds, planPartition } from '../../src/exec/plan/plan-graph.js';
+import { type DeviceModel, planPartition } from '../../src/exec/plan/plan-graph.js';
 import { partition } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { runPasses } from '../../src/fusion/passes/pipeline.js';
@@ -13,7 +13,7 @@ import { arenaBound, MOST_OVER_BOUND } from '../support/arena-bound.js';
 import { BUDGET_JOBS, budgetJob } from '../support/budget-corpus.js';
 
 /** A device that everything is copied to, and nothing is cut on. */
-const NEEDS: DeviceNeeds = {
+const MODEL: DeviceModel = {
   scratchOf: () => [],
   workspaceOf: () => ({ most: 0, least: 0 }),
   heldBytes: ({ byteLength }) => byteLength,
@@ -23,7 +23,7 @@ const NEEDS: DeviceNeeds = {
 function planOf(results: readonly Lazy[], budget?: number): Plan {
   const canonical = canonicalize(results.map(({ expr }) => expr));
   const graph = runPasses(canonical.graph, { verify: true });
-  return planPartition(graph, partition(graph), canonical.sources, NEEDS, { budget });
+  return planPartition(graph, partition(graph), canonical.sources, MODEL, { budget });
 }
 
 const matrix = (rows: number, columns: number): Lazy =>

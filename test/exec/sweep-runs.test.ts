@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
 import type * as Native from '../../src/exec/native/native.js';
 import type { Plan } from '../../src/exec/plan/plan.js';
-import { type DeviceNeeds, planPartition } from '../../src/exec/plan/plan-graph.js';
-import { CPU_NEEDS } from '../../src/exec/targets/cpu.js';
+import { type DeviceModel, planPartition } from '../../src/exec/plan/plan-graph.js';
+import { CPU_MODEL } from '../../src/exec/targets/cpu.js';
 import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
 import { type Partition, partition } from '../../src/fusion/partition/partition.js';
 import { type Canonical, canonicalize } from '../../src/fusion/passes/canonicalize.js';
@@ -20,10 +20,10 @@ import { nativeWith } from '../support/native-with.js';
 import { bytesOf } from '../support/sweep-runner.js';
 
 /** As on a GPU: inputs and results are on the device in windows, too. */
-const DEVICE_NEEDS: DeviceNeeds = {
-  ...CPU_NEEDS,
+const DEVICE_MODEL: DeviceModel = {
+  ...CPU_MODEL,
   heldBytes: ({ byteLength }) => byteLength,
-  sweeps: { ...CPU_NEEDS.sweeps!, worksOf: tapeWorks, canSpill: true, slots: { in: 3, out: 2, local: 1 } },
+  sweeps: { ...CPU_MODEL.sweeps!, worksOf: tapeWorks, canSpill: true, slots: { in: 3, out: 2, local: 1 } },
 };
 
 interface Job {
@@ -38,8 +38,8 @@ function jobOf(seed: number): Job {
   return { canonical, graph, parts: partition(graph) };
 }
 
-const planOf = ({ graph, parts, canonical }: Job, needs: DeviceNeeds, budget?: number): Plan =>
-  planPartition(graph, parts, canonical.sources, needs, { budget });
+const planOf = ({ graph, parts, canonical }: Job, model: DeviceModel, budget?: number): Plan =>
+  planPartition(graph, parts, canonical.sources, model, { budget });
 
 async function resultsOf(native: typeof Native, { canonical }: Job, plan: Plan): Promise<string[]> {
   const inputs = plan.inputs.map((at) => {
@@ -51,21 +51,21 @@ async function resultsOf(native: typeof Native, { canonical }: Job, plan: Plan):
 }
 
 describe('budgets', () => {
-  for (const [name, needs, poison] of [
-    ['on the CPU', CPU_NEEDS, '0'],
-    ['with windows of inputs and results', DEVICE_NEEDS, '1'],
+  for (const [name, model, poison] of [
+    ['on the CPU', CPU_MODEL, '0'],
+    ['with windows of inputs and results', DEVICE_MODEL, '1'],
   ] as const) {
     it(`do not change bits, ${name}`, async () => {
       const native = await nativeWith({ WEFT_POISON: poison, WEFT_THREADS: '2' });
       let swept = 0;
       for (let seed = 0; seed < 60; seed++) {
         const job = jobOf(seed);
-        const whole = planOf(job, needs);
+        const whole = planOf(job, model);
         const expected = await resultsOf(native, job, whole);
         for (const share of [0.5, 0.2, 0.08]) {
           let plan: Plan;
           try {
-            plan = planOf(job, needs, Math.floor(whole.peakBytes * share));
+            plan = planOf(job, model, Math.floor(whole.peakBytes * share));
           } catch (error) {
             if (error instanceof MemoryError) continue;
             throw error;

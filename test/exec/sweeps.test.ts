@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
 import type { Plan, SweepStep, SweepWindows } from '../../src/exec/plan/plan.js';
 import { stepName } from '../../src/exec/plan/plan.js';
-import { type DeviceNeeds, planPartition } from '../../src/exec/plan/plan-graph.js';
+import { type DeviceModel, planPartition } from '../../src/exec/plan/plan-graph.js';
 import { partition } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { runPasses } from '../../src/fusion/passes/pipeline.js';
@@ -11,7 +11,7 @@ import { WINDOW_FIELDS } from '../../src/shared/layout.js';
 import { largeGraph } from '../support/large-graph.js';
 
 /** A device that everything is copied to, with the CPU's ways of cutting kernels. */
-const NEEDS: DeviceNeeds = {
+const MODEL: DeviceModel = {
   scratchOf: () => [],
   workspaceOf: () => ({ most: 0, least: 0 }),
   heldBytes: ({ byteLength }) => byteLength,
@@ -25,11 +25,11 @@ const NEEDS: DeviceNeeds = {
   },
 };
 
-function planOf(results: readonly Lazy[], budget: number, needs = NEEDS): Plan {
+function planOf(results: readonly Lazy[], budget: number, model = MODEL): Plan {
   const canonical = canonicalize(results.map(({ expr }) => expr));
   const graph = runPasses(canonical.graph, { verify: true });
   const limits = { budget, sites: canonical.sites };
-  return planPartition(graph, partition(graph), canonical.sources, needs, limits);
+  return planPartition(graph, partition(graph), canonical.sources, model, limits);
 }
 
 const sweepsOf = (plan: Plan): SweepStep[] =>
@@ -174,7 +174,7 @@ describe('a plan that does not fit as a whole', () => {
     const y = x.matmul(w);
     const result = y.sub(y.mean(0));
     for (const canSpill of [true, false]) {
-      const plan = planOf([result], 600_000, { ...NEEDS, sweeps: { ...NEEDS.sweeps!, canSpill } });
+      const plan = planOf([result], 600_000, { ...MODEL, sweeps: { ...MODEL.sweeps!, canSpill } });
       check(plan, 600_000);
       if (!canSpill) expect(plan.buffers.every(({ role }) => role !== 'spill')).toBe(true);
     }
@@ -198,7 +198,7 @@ describe('a plan that does not fit as a whole', () => {
   it('is refused where states of a loop would have to wait, and says why', () => {
     const down = (x: Lazy): Lazy => x.add(x.pad(1).slice([null, -2], [1, -1])).mul(0.5);
     const looped = [iterate(8, matrix(2048, 32), down).add(1)];
-    const cannotWait = { ...NEEDS, sweeps: { ...NEEDS.sweeps!, canSpill: false } };
+    const cannotWait = { ...MODEL, sweeps: { ...MODEL.sweeps!, canSpill: false } };
     expect(planOf(looped, 300_000).peakBytes).toBeLessThanOrEqual(300_000);
     expect(() => planOf(looped, 300_000, cannotWait)).toThrow(
       /needs .* as a whole: the tiles of a loop .* its states have no other memory here to wait in\n.*sweeps\.test/,

@@ -52,8 +52,8 @@ describe('a loop', () => {
       for (let k = 0; k < 200; k++) sum = sum.add(x);
       return sum;
     });
-    const { parts, peakBytes } = acc.plan({ device });
-    expect(parts).toBeGreaterThan(8);
+    const { segments, peakBytes } = acc.plan({ device });
+    expect(segments).toBeGreaterThan(8);
     takeProblems();
     expect((await acc.compute({ device })).at(5)).toBe(200);
     expect(peak()).toBeLessThanOrEqual(peakBytes);
@@ -70,7 +70,7 @@ describe('a loop', () => {
       return x;
     };
     const acc = withLevels(16, loop);
-    expect(acc.plan({ device }).parts).toBeGreaterThan(3);
+    expect(acc.plan({ device }).segments).toBeGreaterThan(3);
     takeProblems();
     const found = await acc.compute({ device, memory: MiB });
     expect(peak()).toBeLessThanOrEqual(MiB);

@@ -31,8 +31,8 @@ export function evaluateInterpreted(
 ): HostArray[] {
   const canonical = canonicalize(exprs);
   const graph = runPasses(canonical.graph, { ...options, verify: true });
-  const needs = { scratchOf: () => [], workspaceOf: () => ({ most: 0, least: 0 }), heldBytes: () => 0 };
-  const plan = planPartition(graph, partition(graph), canonical.sources, needs);
+  const model = { scratchOf: () => [], workspaceOf: () => ({ most: 0, least: 0 }), heldBytes: () => 0 };
+  const plan = planPartition(graph, partition(graph), canonical.sources, model);
   const outputs = runPlan(plan, canonical.sources);
   return exprs.map(({ dtype, shape }, k) => {
     const at = plan.outputs[k]!;

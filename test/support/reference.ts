@@ -127,7 +127,7 @@ function readSource(node: ExprOf<'source'>, args: readonly Values[]): Values {
     case 'chunked':
     case 'file':
     case 'reader':
-    case 'folded':
+    case 'segment':
       throw new TypeError('the reference interpreter reads host arrays only');
   }
 }

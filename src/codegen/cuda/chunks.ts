@@ -48,8 +48,8 @@ function modeOf(access: Access, chunking: Chunking): Mode {
  */
 export function shiftFrom(whole: Access, access: Access, chunking: Chunking): number | undefined {
   const by = access.offset - whole.offset;
-  const isNear = by !== 0 && Math.abs(by) < chunking.width && access.buffer === whole.buffer;
-  if (!isNear || !isVector(whole, chunking) || isVector(access, chunking)) return undefined;
+  const isFast = by !== 0 && Math.abs(by) < chunking.width && access.buffer === whole.buffer;
+  if (!isFast || !isVector(whole, chunking) || isVector(access, chunking)) return undefined;
   const isAlong = access.strides.every((stride, k) => stride === whole.strides[k]);
   // Where the one is read, the other is there.
   const holds = whole.bounds.every((bound) => access.bounds.some((other) => sameBound(bound, other)));

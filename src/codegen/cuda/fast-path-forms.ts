@@ -1,20 +1,20 @@
 /**
- * The near forms of ops (`fast-paths.ts`): which there are, what they record, and when that says that they
- * hold. For float32; other dtypes have none. A near form gives the bits of the op, or kernels would disagree,
+ * The fast paths of ops (`fast-paths.ts`): which there are, what they record, and when that says that they
+ * hold. For float32; other dtypes have none. A fast path gives the bits of the op, or kernels would disagree,
  * but for terms of sums.
  */
 import { argumentsOf, type Instruction } from '../../fusion/kernel/kernel.js';
 import type { DType } from '../../graph/dtype.js';
 import type { OpName } from '../../graph/ops.js';
 
-export interface NearForm {
+export interface FastPath {
   /** A function of the prelude that takes the argument and the record. */
   readonly name: string;
   /** The same for a result whose NaN would not show in what is stored: it records that, too. */
   readonly hidden: string;
   /**
    * Of ops that have another function of the prelude for terms of sums, where no single one is seen: that
-   * function, whose bits the near form gives. It is taken there alone.
+   * function, whose bits the fast path gives. It is taken there alone.
    */
   readonly term?: string;
   /**
@@ -24,13 +24,13 @@ export interface NearForm {
   readonly start: string;
   readonly ordinary: string;
   /**
-   * Whether arguments that are not ordinary are so rare that a map, whose chunks all begin with near forms,
+   * Whether arguments that are not ordinary are so rare that a map, whose chunks all begin with fast paths,
    * should take it. Those of a square root are; those of `exp` in a Gaussian are not.
    */
   readonly inMaps: boolean;
 }
 
-const NEAR_FORMS = new Map<OpName, NearForm>([
+const FAST_FORMS = new Map<OpName, FastPath>([
   [
     'sqrt',
     {
@@ -56,15 +56,15 @@ const NEAR_FORMS = new Map<OpName, NearForm>([
   ],
 ]);
 
-/** The near form of an instruction of a tape; undefined if it has none. */
-export function nearFormOf(i: Instruction, dtypeOf: (position: number) => DType): NearForm | undefined {
+/** The fast path of an instruction of a tape; undefined if it has none. */
+export function fastPathOf(i: Instruction, dtypeOf: (position: number) => DType): FastPath | undefined {
   if (i.kind !== 'map' || dtypeOf(argumentsOf(i)[0]!) !== 'float32') return undefined;
-  return NEAR_FORMS.get(i.op);
+  return FAST_FORMS.get(i.op);
 }
 
 /**
- * Whether a loop over reduced axes takes a near form: one for terms of sums where all reductions of the tape
+ * Whether a loop over reduced axes takes a fast path: one for terms of sums where all reductions of the tape
  * are sums.
  */
-export const suitsLoop = ({ term }: NearForm, tape: readonly Instruction[]): boolean =>
+export const suitsLoop = ({ term }: FastPath, tape: readonly Instruction[]): boolean =>
   term === undefined || tape.every((i) => i.kind !== 'reduce' || i.reduction === 'sum');

@@ -1,11 +1,11 @@
 /**
- * Near forms of ops: fewer instructions than the op's own expression, the same bits for ordinary arguments,
- * and a record of whether there was another. A printer runs a stretch of arithmetic with near forms, looks at
+ * Fast paths of ops: fewer instructions than the op's own expression, the same bits for ordinary arguments,
+ * and a record of whether there was another. A printer runs a stretch of arithmetic with fast paths, looks at
  * the record once, and where it tells of an argument that is not ordinary does the stretch again with the
  * ops' own expressions. Maps do so chunk by chunk; the loop over staged elements (`reduce-staged.ts`) goes on
- * without near forms from there.
+ * without fast paths from there.
  *
- *     float reciprocals = 0;                            what the near forms record
+ *     float reciprocals = 0;                            what the fast paths record
  *     … weft_near_sqrt(x, reciprocals) …                no branch for each
  *     reciprocals = fmaf(result, 0, reciprocals);       of an infinity the near root is NaN: that shows here
  *     if (!(reciprocals < 2^100)) { … sqrtf(x) … }      zeros, subnormals, infinities, negatives, NaN
@@ -17,16 +17,16 @@
 import { argumentsOf } from '../../fusion/kernel/kernel.js';
 import type { OpName } from '../../graph/ops.js';
 import type { Body, Scope } from './body.js';
-import { type NearForm, nearFormOf, suitsLoop } from './fast-path-forms.js';
+import { type FastPath, fastPathOf, suitsLoop } from './fast-path-forms.js';
 import type { Writer } from './writer.js';
 
-/** The ops of a stretch that are printed in near forms, by their positions. */
-export type NearOps = ReadonlyMap<number, NearForm>;
+/** The ops of a stretch that are printed in fast paths, by their positions. */
+export type NearOps = ReadonlyMap<number, FastPath>;
 
-function nearIn(body: Body, positions: readonly number[], isTaken: (form: NearForm) => boolean): NearOps {
-  const ops = new Map<number, NearForm>();
+function nearIn(body: Body, positions: readonly number[], isTaken: (form: FastPath) => boolean): NearOps {
+  const ops = new Map<number, FastPath>();
   for (const position of positions) {
-    const form = nearFormOf(body.instruction(position), (k) => body.instruction(k).dtype);
+    const form = fastPathOf(body.instruction(position), (k) => body.instruction(k).dtype);
     if (form !== undefined && isTaken(form)) ops.set(position, form);
   }
   return ops;
@@ -37,18 +37,18 @@ export const nearInMap = (body: Body, positions: readonly number[]): NearOps =>
   nearIn(body, positions, ({ inMaps }) => inMaps);
 
 /**
- * Those of a loop that goes on without near forms where arguments are not ordinary; it shows nobody its NaNs.
+ * Those of a loop that goes on without fast paths where arguments are not ordinary; it shows nobody its NaNs.
  */
 export function nearInLoop(body: Body, positions: readonly number[]): NearOps {
   const ops = nearIn(body, positions, (form) => suitsLoop(form, body.kernel.tape));
   return new Map([...ops].map(([k, form]) => [k, { ...form, name: form.hidden }]));
 }
 
-/** How near forms are called. */
+/** How fast paths are called. */
 export const callsOf = (ops: NearOps): Scope['instead'] =>
   new Map([...ops].map(([k, { name, record }]) => [k, (argument) => `${name}(${argument}, ${record})`]));
 
-/** How a loop calls what has the bits of its near forms, where that is not the op. */
+/** How a loop calls what has the bits of its fast paths, where that is not the op. */
 export const termsOf = (ops: NearOps): Scope['instead'] =>
   new Map(
     [...ops].flatMap(([k, { term }]) =>
@@ -56,7 +56,7 @@ export const termsOf = (ops: NearOps): Scope['instead'] =>
     ),
   );
 
-const formsOf = (ops: NearOps): NearForm[] => [
+const formsOf = (ops: NearOps): FastPath[] => [
   ...new Map([...ops.values()].map((form) => [form.record, form])).values(),
 ];
 
@@ -94,7 +94,7 @@ export function printNaNRecord(out: Writer, ops: NearOps, value: string): void {
   for (const { record } of formsOf(ops)) out.line(`${record} = fmaf(${value}, 0.0f, ${record});`);
 }
 
-/** Declares the records of near forms. */
+/** Declares the records of fast paths. */
 export function printRecords(out: Writer, ops: NearOps): void {
   for (const { record, start } of formsOf(ops)) out.line(`float ${record} = ${start};`);
 }
@@ -106,8 +106,8 @@ export const ordinaryOf = (ops: NearOps): string =>
     .join(' && ');
 
 /**
- * Prints `stretch` with near forms, and after it once more without them, for arguments that are not ordinary.
- * With near forms it is given them, and calls `printNaNRecord` for the values of stores that tell of NaNs.
+ * Prints `stretch` with fast paths, and after it once more without them, for arguments that are not ordinary.
+ * With fast paths it is given them, and calls `printNaNRecord` for the values of stores that tell of NaNs.
  */
 export function printNearFirst(
   out: Writer,

@@ -60,7 +60,7 @@ export interface Draft {
 }
 
 /** Properties of a device that drafts depend on. */
-export interface DraftNeeds extends LoopNeeds {
+export interface DraftModel extends LoopNeeds {
   /** Bytes of each scratch buffer a kernel uses. */
   readonly scratchOf: (kernel: Kernel) => readonly number[];
   /** The kernels that the device runs for one, in order; without it, every kernel runs as it is. */
@@ -72,9 +72,9 @@ export function draftOf(
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
-  needs: DraftNeeds,
+  model: DraftModel,
 ): Draft {
-  const drafter = new Drafter(graph, sources, needs);
+  const drafter = new Drafter(graph, sources, model);
   partition.steps.forEach((step, at) => {
     drafter.add(step, at);
   });
@@ -109,17 +109,17 @@ type BodyStep = Exclude<Step, SweepStep>;
 
 class Drafter {
   readonly #sources: readonly SourceArray[];
-  readonly #needs: DraftNeeds;
+  readonly #model: DraftModel;
   readonly #buffers: DraftBuffer[] = [];
   readonly #outer: Scope;
   readonly #outputs: readonly BufferKey[];
   readonly #isOutput: ReadonlySet<DraftKey>;
   readonly #steps: Step[] = [];
 
-  constructor(graph: Graph, sources: readonly SourceArray[], needs: DraftNeeds) {
+  constructor(graph: Graph, sources: readonly SourceArray[], model: DraftModel) {
     this.#outer = new Scope(graph, '');
     this.#sources = sources;
-    this.#needs = needs;
+    this.#model = model;
     this.#outputs = graph.outputs.map((id) => nodeBufferKey(storedNode(graph, id)));
     this.#isOutput = new Set(this.#outputs);
   }
@@ -144,12 +144,12 @@ class Drafter {
     const buffers = kernel.buffers.map((buffer, k) =>
       this.#buffer(keys[k]!, buffer.elementCount * byteLengthOf(buffer.dtype), scope),
     );
-    const { kernels, added } = this.#needs.expand?.(kernel) ?? { kernels: [kernel], added: [] };
+    const { kernels, added } = this.#model.expand?.(kernel) ?? { kernels: [kernel], added: [] };
     for (const [k, { position, byteLength }] of added.entries())
       buffers[position] = this.#buffer(`handed on ${at} ${k}`, byteLength, scope);
     return [...kernels.entries()].map(([part, whole]) => {
       const own = kernels.length === 1 ? { kernel: whole, used: undefined } : usedBuffers(whole);
-      const scratch = this.#needs
+      const scratch = this.#model
         .scratchOf(own.kernel)
         .map((bytes, k) => this.#buffer(`scratch ${at} ${part} ${k}`, bytes, scope));
       const used = own.used?.map((k) => buffers[k]!) ?? buffers;
@@ -189,7 +189,7 @@ class Drafter {
     }
     const steps = body.steps.flatMap((step, k) => this.#draft(step, `${at}.${k}`, inside));
     const copies = this.#copies(loop, states, inside);
-    const runs = loopRuns(loop, states, [...steps, ...copies], this.#needs);
+    const runs = loopRuns(loop, states, [...steps, ...copies], this.#model);
     return {
       kind: 'loop',
       steps: loop.steps,
@@ -272,7 +272,7 @@ class Drafter {
         source,
         isStored: from === 'device',
         isRead: from === 'file' || from === 'chunked',
-        isFetched: from === 'reader' || from === 'folded',
+        isFetched: from === 'reader' || from === 'segment',
       }) - 1
     );
   }

@@ -7,7 +7,7 @@ import type { Site } from '../../graph/expr.js';
 import { formatBytes, formattedUp } from '../../graph/format.js';
 import { expected, MemoryError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
-import { type DeviceNeeds, withHostPeak } from './device-needs.js';
+import { type DeviceModel, withHostPeak } from './device-model.js';
 import type { Plan, Step } from './plan.js';
 import { stepName } from './plan.js';
 import { buffersOf } from './step-buffers.js';
@@ -24,21 +24,21 @@ const innerSteps = (step: Step): Step[] =>
   step.kind === 'sweep' ? step.body.map((part) => part.step) : [step];
 
 /** Large values are computed again instead of waiting in host memory. */
-export const withoutSpills = (needs: DeviceNeeds): DeviceNeeds => ({
-  ...needs,
-  ...(needs.sweeps === undefined ? {} : { sweeps: { ...needs.sweeps, canSpill: false } }),
+export const withoutSpills = (model: DeviceModel): DeviceModel => ({
+  ...model,
+  ...(model.sweeps === undefined ? {} : { sweeps: { ...model.sweeps, canSpill: false } }),
 });
 
 /**
  * The plan with so much less pinned memory to copy through that it fits into `budget`; with the least, where
  * it does not.
  */
-export function withLessToCopyThrough(plan: Plan, needs: DeviceNeeds, budget: number): Plan {
-  const { most, least } = needs.copies ?? { most: 0, least: 0 };
+export function withLessToCopyThrough(plan: Plan, model: DeviceModel, budget: number): Plan {
+  const { most, least } = model.copies ?? { most: 0, least: 0 };
   let less = plan;
   for (let bytes = most; bytes > least && less.hostPeakBytes > budget; ) {
     bytes = Math.max(least, Math.floor(bytes / 2));
-    less = withHostPeak(needs, { ...plan, copyByteLength: bytes });
+    less = withHostPeak(model, { ...plan, copyByteLength: bytes });
   }
   return less;
 }
@@ -61,11 +61,11 @@ export function hostNoFit(
   const all = steps.flatMap(innerSteps);
   const step = all.find((one) => spilled.length === 0 || buffersOf(one).writes.includes(largest))!;
   const needed = formattedUp(hostPeakBytes);
-  const needs = `${formatBytes(needed)} ${spilled.length === 0 ? 'of pinned memory to copy through' : `of which ${formatBytes(bytes)} wait there`}`;
+  const need = `${formatBytes(needed)} ${spilled.length === 0 ? 'of pinned memory to copy through' : `of which ${formatBytes(bytes)} wait there`}`;
   const message = expected(
     'compute',
     `a job that fits into ${formatBytes(budget)} of host memory`,
-    `${stepName(step)} needs ${needs}`,
+    `${stepName(step)} needs ${need}`,
   );
   return new MemoryError(message + madeAt(step, sites), undefined, { hostMemory: needed });
 }

@@ -16,7 +16,7 @@ import { type Lifetimes, lifetimesOf, usesOf } from './stages.js';
 
 /**
  * The draft with fewer buffers in use; `undefined` where there is nothing to save. `isByElement`: see
- * `DeviceNeeds`.
+ * `DeviceModel`.
  */
 export function inPlace(draft: Draft, isByElement: (kernel: Kernel) => boolean): Draft | undefined {
   const sharing = new Sharing(draft);

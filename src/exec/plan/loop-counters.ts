@@ -14,17 +14,17 @@ import type { KernelStep, LoopState, LoopStep, Step } from './plan.js';
 import { lifetimesOf, usesOf } from './stages.js';
 
 /** The draft in which kernels that do several steps of a loop at once are told the number of the step. */
-export function withLoopCounters(draft: Draft, needs: LoopNeeds): Draft {
-  if (needs.stepsAtOnce === undefined && needs.skewOf === undefined) return draft;
+export function withLoopCounters(draft: Draft, model: LoopNeeds): Draft {
+  if (model.stepsAtOnce === undefined && model.skewOf === undefined) return draft;
   if (!draft.steps.some(({ kind }) => kind === 'loop')) return draft;
   const users = lifetimesOf(draft.steps.map((step) => ({ uses: usesOf(step) })));
   const isResult = (buffer: number): boolean =>
     draft.buffers[buffer]!.role !== 'temporary' || (users.get(buffer) ?? []).length > 1;
-  const steps = draft.steps.map((step) => told(step, needs, isResult));
+  const steps = draft.steps.map((step) => told(step, model, isResult));
   return steps.every((step, k) => step === draft.steps[k]) ? draft : { ...draft, steps };
 }
 
-function told(step: Step, needs: LoopNeeds, isResult: (buffer: number) => boolean): Step {
+function told(step: Step, model: LoopNeeds, isResult: (buffer: number) => boolean): Step {
   if (step.kind !== 'loop') return step;
   const parts = twoKernels(step);
   const number = step.states.find(
@@ -36,7 +36,7 @@ function told(step: Step, needs: LoopNeeds, isResult: (buffer: number) => boolea
   const reader = readerOf(parts.find((part) => !isCount(part, number))!, number);
   if (reader === undefined || others.length === 0) return step;
   const count = { steps: step.steps, ...(step.every === 0 ? {} : { every: step.every }) };
-  const runs = loopRuns(count, others, [reader], needs);
+  const runs = loopRuns(count, others, [reader], model);
   return runs.stepsAtOnce > 1 || runs.skew !== undefined ? { ...step, ...runs } : step;
 }
 

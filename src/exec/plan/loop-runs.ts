@@ -38,7 +38,7 @@ export function loopRuns(
   { steps, every, condition }: Count,
   states: readonly LoopState[],
   body: readonly BodyStep[],
-  needs: LoopNeeds,
+  model: LoopNeeds,
 ): Pick<LoopStep, 'body' | 'states' | 'stepsAtOnce' | 'skew'> {
   const [step] = body;
   const asIs = { body, states, stepsAtOnce: 1 };
@@ -51,13 +51,13 @@ export function loopRuns(
   if (feedback === undefined) return { ...asIs, states: steps === 1 ? once(states) : states };
   const { kernel, ...rest } = step as KernelStep;
   const fed = { ...kernel, feedback };
-  const stepsAtOnce = stretch < FEW_STEPS ? 1 : (needs.stepsAtOnce?.(fed) ?? 1);
+  const stepsAtOnce = stretch < FEW_STEPS ? 1 : (model.stepsAtOnce?.(fed) ?? 1);
   const own = stepsAtOnce === 1 ? kernel : fed;
-  const tiles = stepsAtOnce === 1 && stretch > 1 ? needs.skewOf?.(fed) : undefined;
+  const tiles = stepsAtOnce === 1 && stretch > 1 ? model.skewOf?.(fed) : undefined;
   const skew = tiles === undefined ? undefined : { tiles, counters: kernel.counters ?? [] };
   if (Math.ceil(stretch / stepsAtOnce) * (steps / stretch) === 1)
     return { body: [{ ...rest, kernel: own }], states: once(states), stepsAtOnce };
-  const isInPlace = needs.isByElement?.(own) === true && feedback.every((pair) => isOwnPlace(own, pair));
+  const isInPlace = model.isByElement?.(own) === true && feedback.every((pair) => isOwnPlace(own, pair));
   if (!isInPlace) return { body: [{ ...rest, kernel: own }], states, stepsAtOnce, skew };
   const shared = { ...own, buffers: own.buffers.map((buffer) => ({ ...buffer, isShared: true })) };
   const inPlace = states.map((state) => ({ ...state, other: state.last }));

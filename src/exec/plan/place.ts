@@ -6,7 +6,7 @@
 import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 import { blockOf, type SizedSweep, type SlotBlock } from '../tiles/sweep-slots.js';
 import { sweepStep } from '../tiles/sweep-tables.js';
-import { type MemoryNeeds, withHostPeak } from './device-needs.js';
+import { type MemoryModel, withHostPeak } from './device-model.js';
 import { type Arena, aligned, type Lifetime, placeBeside, placeInArena } from './memory.js';
 import type { Plan, PlanBuffer, Step } from './plan.js';
 import { type Lifetimes, lifetimesOf, type Stage, type Staged, type StagedBuffer } from './stages.js';
@@ -18,13 +18,13 @@ export type Sweeps = readonly (SizedSweep | undefined)[];
 export type Order = (one: number, other: number) => boolean;
 
 /** The plan of stages whose sweeps are sized. Without an order, stages run one after the other. */
-export function planOf(staged: Staged, needs: MemoryNeeds, sweeps: Sweeps = [], isBefore?: Order): Plan {
+export function planOf(staged: Staged, model: MemoryModel, sweeps: Sweeps = [], isBefore?: Order): Plan {
   const { buffers, stages, outputKeys } = staged;
   const lifetimes = lifetimesOf(stages);
   const { offsets, slots, byteLength } = place(staged, lifetimes, sweeps, isBefore);
   const ofRole = (role: StagedBuffer['role']): StagedBuffer[] => buffers.filter((b) => b.role === role);
   const outputs = new Map(ofRole('output').map(({ key }, k) => [key, k]));
-  return withHostPeak(needs, {
+  return withHostPeak(model, {
     buffers: buffers.map(
       ({ key, role, byteLength: bytes, windowed, part, readInBlocks }, b): PlanBuffer => ({
         role,
@@ -44,7 +44,7 @@ export function planOf(staged: Staged, needs: MemoryNeeds, sweeps: Sweeps = [], 
     inputs: ofRole('input').map(({ source }) => source),
     outputs: outputKeys.map((key) => outputs.get(key) ?? -1),
     arenaByteLength: byteLength,
-    peakBytes: peakOf(byteLength, buffers, needs),
+    peakBytes: peakOf(byteLength, buffers, model),
   });
 }
 
@@ -117,23 +117,23 @@ function stepsOf(stages: readonly Stage[], stepsAt: (at: number) => readonly Ste
  * Bytes that a run holds: the arena with the inputs and results that are in a block with it, and those in
  * blocks of their own.
  */
-function peakOf(arena: number, buffers: readonly StagedBuffer[], needs: MemoryNeeds): number {
-  const { blockBytes = (bytes) => bytes } = needs;
+function peakOf(arena: number, buffers: readonly StagedBuffer[], model: MemoryModel): number {
+  const { blockBytes = (bytes) => bytes } = model;
   let [together, apart] = [arena, 0];
   for (const buffer of buffers) {
-    const bytes = heldBytes(buffer, needs);
-    if (needs.hasOwnBlock?.(buffer) === true) apart += blockBytes(bytes);
+    const bytes = heldBytes(buffer, model);
+    if (model.hasOwnBlock?.(buffer) === true) apart += blockBytes(bytes);
     else together += aligned(bytes);
   }
   return blockBytes(together) + apart;
 }
 
 /** Bytes of an input or a result that are on the device from the beginning to the end of a run. */
-function heldBytes(buffer: StagedBuffer, needs: MemoryNeeds): number {
+function heldBytes(buffer: StagedBuffer, model: MemoryModel): number {
   const { role, windowed, readInBlocks, part } = buffer;
   if ((role !== 'input' && role !== 'output') || readInBlocks === true) return 0;
   if (part !== undefined) return bytesOfPart(part);
-  return windowed === true ? 0 : needs.heldBytes(buffer);
+  return windowed === true ? 0 : model.heldBytes(buffer);
 }
 
 /** Bytes of the memory of a part of a buffer, in which it is as aligned as in the whole. */
@@ -144,8 +144,8 @@ export const bytesOfPart = ([first, last]: readonly [first: number, last: number
  * For each stage, what there is beside the slots of its sweep: buffers in the arena that live then, and what
  * is held outside.
  */
-export function besideSlots({ buffers, stages }: Staged, needs: MemoryNeeds): number[] {
-  const held = peakOf(0, buffers, { ...needs, blockBytes: aligned });
+export function besideSlots({ buffers, stages }: Staged, model: MemoryModel): number[] {
+  const held = peakOf(0, buffers, { ...model, blockBytes: aligned });
   const bytes = stages.map(() => held);
   for (const [b, users] of lifetimesOf(stages)) {
     if (!isInArena(buffers[b]!)) continue;

@@ -1,7 +1,7 @@
 /**
  * Plans a partitioned graph: as a whole, in several streams, in place or in sweeps, the first that fits. Each
  * is a way to fill stages, which `place.ts` places. Further memory that a device needs (scratch memory of its
- * kernels, a library's workspace) comes as `DeviceNeeds`.
+ * kernels, a library's workspace) comes as `DeviceModel`.
  */
 
 import type { Partition } from '../../fusion/partition/partition.js';
@@ -13,7 +13,7 @@ import { expected, MemoryError } from '../../host/errors.js';
 import { forOnePlanning } from '../tiles/remembered-works.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { planSweeps } from '../tiles/sweeps.js';
-import type { DeviceNeeds } from './device-needs.js';
+import type { DeviceModel } from './device-model.js';
 import { type Draft, draftOf } from './draft.js';
 import { hostNoFit, madeAt, withLessToCopyThrough, withoutSpills } from './host-budget.js';
 import { inPlace } from './in-place.js';
@@ -28,7 +28,7 @@ import { stagesOf } from './stages.js';
 import { buffersOf } from './step-buffers.js';
 import { withWorkspaces } from './workspace.js';
 
-export type { DeviceNeeds } from './device-needs.js';
+export type { DeviceModel } from './device-model.js';
 
 /** Where results are wanted: copied to host memory, left on the device, or written to files. */
 export type Place = 'host' | 'device' | 'file';
@@ -54,14 +54,14 @@ export function planPartition(
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
-  deviceNeeds: DeviceNeeds,
+  deviceModel: DeviceModel,
   limits: Limits = {},
 ): Plan {
-  const needs = forOnePlanning(deviceNeeds);
+  const model = forOnePlanning(deviceModel);
   const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY, sites } = limits;
-  const draft = draftOf(graph, partition, sources, needs);
-  const plan = planOnDevice(draft, needs, budget, hostBudget);
-  if ('needed' in plan) throw refusal(draft, plan, budget, hostBudget, needs, sites);
+  const draft = draftOf(graph, partition, sources, model);
+  const plan = planOnDevice(draft, model, budget, hostBudget);
+  if ('needed' in plan) throw refusal(draft, plan, budget, hostBudget, model, sites);
   if (plan.hostPeakBytes > hostBudget) throw hostNoFit(plan, hostBudget, sites);
   return plan;
 }
@@ -72,27 +72,27 @@ export function planPartition(
  */
 export function planOnDevice(
   draft: Draft,
-  needs: DeviceNeeds,
+  model: DeviceModel,
   budget: number,
   hostBudget: number,
 ): Plan | NoFit {
-  const plan = planDraft(draft, needs, budget);
-  return 'needed' in plan ? plan : onHost(draft, plan, needs, budget, hostBudget);
+  const plan = planDraft(draft, model, budget);
+  return 'needed' in plan ? plan : onHost(draft, plan, model, budget, hostBudget);
 }
 
 /**
  * The plan, or another that takes no more of the host's memory than it may; one that takes least, where all
  * take more.
  */
-function onHost(draft: Draft, plan: Plan, needs: DeviceNeeds, budget: number, hostBudget: number): Plan {
+function onHost(draft: Draft, plan: Plan, model: DeviceModel, budget: number, hostBudget: number): Plan {
   if (plan.hostPeakBytes <= hostBudget) return plan;
   // Without values that wait in host memory; then with less memory to copy through.
   const plans = [plan];
   if (plan.buffers.some(({ role }) => role === 'spill')) {
-    const other = planDraft(draft, withoutSpills(needs), budget);
+    const other = planDraft(draft, withoutSpills(model), budget);
     if (!('needed' in other)) plans.push(other);
   }
-  plans.push(...plans.map((tried) => withLessToCopyThrough(tried, needs, hostBudget)));
+  plans.push(...plans.map((tried) => withLessToCopyThrough(tried, model, hostBudget)));
   const fitting = plans.find(({ hostPeakBytes }) => hostPeakBytes <= hostBudget);
   return fitting ?? plans.reduce((least, one) => (one.hostPeakBytes < least.hostPeakBytes ? one : least));
 }
@@ -105,35 +105,35 @@ function refusal(
   refused: NoFit,
   budget: number,
   hostBudget: number,
-  needs: DeviceNeeds,
+  model: DeviceModel,
   sites: Limits['sites'],
 ): MemoryError {
-  const whole = planDraft(draft, needs, Number.POSITIVE_INFINITY) as Plan;
+  const whole = planDraft(draft, model, Number.POSITIVE_INFINITY) as Plan;
   const mostHost = Math.max(
     hostBudget,
-    onHost(draft, whole, needs, whole.peakBytes, hostBudget).hostPeakBytes,
+    onHost(draft, whole, model, whole.peakBytes, hostBudget).hostPeakBytes,
   );
   const least = leastBudget(budget, refused, whole.peakBytes, (tried) => {
-    const plan = planOnDevice(draft, needs, tried, mostHost);
+    const plan = planOnDevice(draft, model, tried, mostHost);
     if ('needed' in plan) return plan;
     return plan.hostPeakBytes <= mostHost ? undefined : { ...refused, needed: plan.peakBytes };
   });
   return noFit(least, budget, sites, mostHost > hostBudget ? mostHost : undefined);
 }
 
-function planDraft(drafted: Draft, needs: DeviceNeeds, budget: number): Plan | NoFit {
+function planDraft(drafted: Draft, model: DeviceModel, budget: number): Plan | NoFit {
   let refused: NoFit | undefined;
-  for (const draft of withWorkspaces(drafted, needs.workspaceOf)) {
-    const recorded = withLoopRecords(withLoopCounters(draft, needs), needs.loopRecordBytes);
-    const decided = planWhole(inReadBlocks(recorded, needs), needs);
-    if (decided.peakBytes <= budget) return inStreams(recorded, needs, decided, budget) ?? decided;
-    const whole = recorded === draft ? decided : planWhole(draft, needs);
+  for (const draft of withWorkspaces(drafted, model.workspaceOf)) {
+    const recorded = withLoopRecords(withLoopCounters(draft, model), model.loopRecordBytes);
+    const decided = planWhole(inReadBlocks(recorded, model), model);
+    if (decided.peakBytes <= budget) return inStreams(recorded, model, decided, budget) ?? decided;
+    const whole = recorded === draft ? decided : planWhole(draft, model);
     if (whole.peakBytes <= budget) return whole;
-    const shared = needs.isByElement && inPlace(draft, needs.isByElement);
-    const other = shared && planWhole(shared, needs);
+    const shared = model.isByElement && inPlace(draft, model.isByElement);
+    const other = shared && planWhole(shared, model);
     if (other !== undefined && other.peakBytes <= budget) return other;
-    const step = largestStep(draft, needs);
-    const swept = planSweeps(draft, budget, needs, { needed: whole.peakBytes, step });
+    const step = largestStep(draft, model);
+    const swept = planSweeps(draft, budget, model, { needed: whole.peakBytes, step });
     if (!('needed' in swept)) return swept;
     if (refused === undefined || swept.needed < refused.needed) refused = swept;
   }
@@ -141,10 +141,10 @@ function planDraft(drafted: Draft, needs: DeviceNeeds, budget: number): Plan | N
 }
 
 /** The step that touches most. */
-function largestStep(draft: Draft, needs: DeviceNeeds): Step {
+function largestStep(draft: Draft, model: DeviceModel): Step {
   const bytesOf = (step: Step): number => {
     const { reads, writes } = buffersOf(step);
-    return [...reads, ...writes].reduce((sum, k) => sum + needs.heldBytes(draft.buffers[k]!), 0);
+    return [...reads, ...writes].reduce((sum, k) => sum + model.heldBytes(draft.buffers[k]!), 0);
   };
   return draft.steps.reduce((most, step) => (bytesOf(step) > bytesOf(most) ? step : most));
 }
@@ -170,5 +170,5 @@ export function noFit(
 }
 
 /** Every buffer as a whole, steps one after the other. */
-const planWhole = (draft: Draft, needs: DeviceNeeds): Plan =>
-  planOf({ ...draft, stages: stagesOf(draft.steps) }, needs);
+const planWhole = (draft: Draft, model: DeviceModel): Plan =>
+  planOf({ ...draft, stages: stagesOf(draft.steps) }, model);

@@ -4,7 +4,7 @@
  * there as a whole; which step runs where is `streams.ts`.
  */
 
-import type { DeviceNeeds } from './device-needs.js';
+import type { DeviceModel } from './device-model.js';
 import type { Draft } from './draft.js';
 import { planOf } from './place.js';
 import { type Plan, type StreamPlan, workspaceOf } from './plan.js';
@@ -18,14 +18,14 @@ const MOST_MORE = 256 * 2 ** 20;
  * The plan in several streams; undefined: that does not pay, or takes more than `budget` bytes. `whole` is
  * the plan in one.
  */
-export function inStreams(draft: Draft, needs: DeviceNeeds, whole: Plan, budget: number): Plan | undefined {
+export function inStreams(draft: Draft, model: DeviceModel, whole: Plan, budget: number): Plan | undefined {
   // Values that a loop's body leaves to its next steps would have to stay all the time.
-  if (needs.streams === undefined || draft.steps.some(({ kind }) => kind === 'loop')) return undefined;
-  const streams = streamsOf(draft.steps, needs.streams);
+  if (model.streams === undefined || draft.steps.some(({ kind }) => kind === 'loop')) return undefined;
+  const streams = streamsOf(draft.steps, model.streams);
   if (streams === undefined) return undefined;
   const { buffers, steps } = withOwnWorkspaces(draft, streams);
   const staged = { ...draft, buffers, stages: stagesOf(steps) };
-  const plan = planOf(staged, needs, [], orderOf(streams));
+  const plan = planOf(staged, model, [], orderOf(streams));
   const isWorth = plan.peakBytes <= Math.min(budget, whole.peakBytes + MOST_MORE);
   return isWorth ? { ...plan, streams } : undefined;
 }

@@ -3,7 +3,7 @@
  * `sweep-attempt.ts` and, for shares of devices, `shard-phase.ts`.
  */
 import type { NoFit, SizedSweep } from '../tiles/sweep-slots.js';
-import type { MemoryNeeds } from './device-needs.js';
+import type { MemoryModel } from './device-model.js';
 import { besideSlots, planOf, type Sweeps } from './place.js';
 import type { Plan, Step } from './plan.js';
 import type { Staged } from './stages.js';
@@ -23,8 +23,8 @@ export interface Fitted {
  * A plan that holds at most `budget` bytes. `step`: what a refusal names, where it is not one sweep that
  * needs too much.
  */
-export function planWithin(staged: Staged, needs: MemoryNeeds, budget: number, step: Step): Fitted | NoFit {
-  const beside = besideSlots(staged, needs);
+export function planWithin(staged: Staged, model: MemoryModel, budget: number, step: Step): Fitted | NoFit {
+  const beside = besideSlots(staged, model);
   const within = (aim: number): Fitted | NoFit => {
     const sweeps: (SizedSweep | undefined)[] = [];
     for (const [at, { size }] of staged.stages.entries()) {
@@ -32,7 +32,7 @@ export function planWithin(staged: Staged, needs: MemoryNeeds, budget: number, s
       if (found !== undefined && 'needed' in found) return { ...found, needed: found.needed + beside[at]! };
       sweeps.push(found);
     }
-    return { plan: planOf(staged, needs, sweeps), sweeps };
+    return { plan: planOf(staged, model, sweeps), sweeps };
   };
   const first = within(budget);
   if ('needed' in first || first.plan.peakBytes <= budget) return first;

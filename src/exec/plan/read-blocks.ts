@@ -3,7 +3,7 @@
  * about once, whoever computes a block reads it then, and computes on it while it is in its caches. Called by
  * `plan-graph.ts`.
  */
-import type { DeviceNeeds } from './device-needs.js';
+import type { DeviceModel } from './device-model.js';
 import type { Draft } from './draft.js';
 import { buffersOf } from './step-buffers.js';
 
@@ -11,7 +11,7 @@ import { buffersOf } from './step-buffers.js';
 const LEAST_BYTES = 2 ** 20;
 
 /** The draft with such inputs read in blocks; the same draft where there are none. */
-export function inReadBlocks(draft: Draft, { readsOnce }: Pick<DeviceNeeds, 'readsOnce'>): Draft {
+export function inReadBlocks(draft: Draft, { readsOnce }: Pick<DeviceModel, 'readsOnce'>): Draft {
   if (readsOnce === undefined || draft.steps.some(({ kind }) => kind !== 'kernel' && kind !== 'call'))
     return draft;
   const isInBlocks = draft.buffers.map(({ role, isRead, byteLength }, buffer) => {

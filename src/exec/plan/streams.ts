@@ -27,10 +27,10 @@ const LEAST_SHARE = 0.15;
 const LEAST_SECONDS = 10e-6;
 
 /** The streams of a plan's steps; undefined: they run in one. */
-export function streamsOf(steps: readonly Step[], needs: StreamNeeds): StreamPlan | undefined {
+export function streamsOf(steps: readonly Step[], model: StreamNeeds): StreamPlan | undefined {
   if (steps.length < 3 || steps.length > MOST_STEPS) return undefined;
-  const costs = steps.map(needs.costOf);
-  const assignment = new Assignment(needs.most);
+  const costs = steps.map(model.costOf);
+  const assignment = new Assignment(model.most);
   for (const [at, needed] of dependencesOf(steps).entries()) assignment.add(needed, costs[at]!);
   const plan = assignment.finish();
   const makespan = Math.max(...assignment.ends);

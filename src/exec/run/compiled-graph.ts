@@ -26,7 +26,7 @@ import { type ArgumentExpr, firstOf, memoryOf, refusePlaceholder } from './place
 import { refusalOfJob } from './plan-job.js';
 import type { Program } from './program.js';
 import { type Executed, runProgram } from './run-program.js';
-import { Parts } from './segments.js';
+import { Segments } from './segments.js';
 
 /** Where results are wanted. */
 export type TracePlace = 'host' | 'device';
@@ -128,16 +128,16 @@ export class Trace {
     const canonical = this.#canonical;
     // Views are taken before anything is waited for.
     const arrays = this.#feeds.map((feed) => this.#inputOf(feed, args));
-    const parts = Parts.below(canonical);
+    const segments = Segments.below(canonical);
     const probing = probeFor(this.#options.device);
     if (probing !== undefined) await probing;
     const turn = turnToPlan(true);
     if (turn !== undefined) await turn;
     const target = computeTargetOf(devicesOf(canonical, this.#options), this.#options, place);
     const settings = this.#settings[place];
-    const job = { canonical, inputOf: (source: number) => arrays[source]!, parts };
+    const job = { canonical, inputOf: (source: number) => arrays[source]!, segments };
     const executed = await execute(job, target, settings);
-    // Captured graphs in parts are computed at each call.
+    // Captured graphs in segments are computed at each call.
     if (isRepeatable(job, target, settings, executed)) this.#known[place] = executed.program;
     return executed;
   }

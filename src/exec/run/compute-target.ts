@@ -4,7 +4,7 @@
  */
 
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
-import { canonicalOfPart, partsBelow } from '../../fusion/passes/segment.js';
+import { canonicalOfSegment, segmentsBelow } from '../../fusion/passes/segment.js';
 import { holdersOf } from '../../graph/expr.js';
 import type { Budgets, Place } from '../plan/plan-graph.js';
 import type { Device } from '../targets/device.js';
@@ -34,10 +34,10 @@ export function computeTargetOf(
   return { devices, isSharded, exact, budget, hostBudget, place };
 }
 
-/** For each array on a device that a graph and the parts below it read: the devices that hold it. */
+/** For each array on a device that a graph and the segments below it read: the devices that hold it. */
 function holdersIn(canonical: Canonical): (readonly string[])[] {
   const holders: (readonly string[])[] = [];
-  for (const { sources } of [canonical, ...partsBelow(canonical).map(canonicalOfPart)])
+  for (const { sources } of [canonical, ...segmentsBelow(canonical).map(canonicalOfSegment)])
     for (const { source } of sources) if (source.type === 'device') holders.push(holdersOf(source.buffer));
   return holders;
 }

@@ -23,7 +23,7 @@ import { execute, type Job, settingsOf } from './execution.js';
 import { inputsOf } from './inputs.js';
 import { refusalOfJob } from './plan-job.js';
 import type { Executed, FilesOf } from './run-program.js';
-import { Parts } from './segments.js';
+import { Segments } from './segments.js';
 
 /** A result in host memory, contiguous in C order. */
 export interface HostResult {
@@ -143,7 +143,7 @@ async function compute(
 function jobOf(canonical: Canonical, exprs: readonly Expr[]): Job {
   try {
     const arrays = inputsOf(canonical);
-    return { canonical, inputOf: (source) => arrays[source]!, parts: Parts.below(canonical) };
+    return { canonical, inputOf: (source) => arrays[source]!, segments: Segments.below(canonical) };
   } catch (error) {
     throw located(error, exprs);
   }

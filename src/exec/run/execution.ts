@@ -1,5 +1,5 @@
 /**
- * Execution: a job to its results. Parts of a deep graph are computed first, a program for the target is found
+ * Execution: a job to its results. Segments of a deep graph are computed first, a program for the target is found
  * or made, and it runs within the memory of its devices. The one path on which anything runs: a device by
  * itself is the case of one phase on one device. Called by `evaluate.ts` and `compiled-graph.ts`.
  *
@@ -19,14 +19,14 @@ import type { InputOf } from './inputs.js';
 import { processLimitOf } from './process-limit.js';
 import { runInBudget } from './run-in-budget.js';
 import { type Executed, type FilesOf, type RunSettings, runProgram } from './run-program.js';
-import type { Parts } from './segments.js';
+import type { Segments } from './segments.js';
 
 /** A graph with what it reads. */
 export interface Job {
   readonly canonical: Canonical;
   readonly inputOf: InputOf;
-  /** The parts below the graph, if there are any. */
-  readonly parts: Parts | undefined;
+  /** The segments below the graph, if there are any. */
+  readonly segments: Segments | undefined;
 }
 
 export interface ExecutionSettings extends RunSettings {
@@ -46,40 +46,40 @@ export const settingsOf = (
   deadline,
   signal,
   onProgress,
-  parts: undefined,
+  segments: undefined,
   onDeviceLost,
 });
 
 /** Computes a job for a target. */
 export function execute(job: Job, target: ComputeTarget, settings: ExecutionSettings): Promise<Executed> {
-  const { parts } = job;
-  return parts === undefined
+  const { segments } = job;
+  return segments === undefined
     ? onRemainingDevices(job, target, settings)
-    : executeAfterParts(job, parts, target, settings);
+    : executeAfterParts(job, segments, target, settings);
 }
 
 async function executeAfterParts(
   job: Job,
-  parts: Parts,
+  segments: Segments,
   target: ComputeTarget,
   settings: ExecutionSettings,
 ): Promise<Executed> {
   try {
-    await parts.compute(target, settings.signal);
-    return await onRemainingDevices(job, target, { ...settings, parts });
+    await segments.compute(target, settings.signal);
+    return await onRemainingDevices(job, target, { ...settings, segments });
   } finally {
-    parts.clear();
+    segments.clear();
   }
 }
 
 /** Whether later executions of the job can run the same program, without looking for devices and memory. */
 export const isRepeatable = (
-  { parts }: Job,
+  { segments }: Job,
   { devices, isSharded }: ComputeTarget,
   { onDeviceLost }: ExecutionSettings,
   { program }: Executed,
 ): boolean =>
-  parts === undefined &&
+  segments === undefined &&
   // Within a limit of the process, calls wait for each other where there is no room for both.
   devices.every((device) => processLimitOf(device) === undefined) &&
   // Several devices may be others, or have more room, the next time.

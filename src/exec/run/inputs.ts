@@ -11,7 +11,7 @@ import type {
   DeviceBuffer,
   ElementReader,
   FileRegion,
-  FoldedSource,
+  SegmentSource,
   Site,
   TypedArray,
 } from '../../graph/expr.js';
@@ -66,23 +66,23 @@ export class Unread {
  * A source in a run: in memory, still to be read, or a value of a part of the graph that is computed
  * first.
  */
-export type Input = RunInput | Unread | FoldedSource;
+export type Input = RunInput | Unread | SegmentSource;
 
 /** The input of each source of a graph in a run. */
 export type InputOf = (source: number) => Input;
 
-/** The values of the parts that were computed. */
-export interface PartValues {
-  valueOf(source: FoldedSource): RunInput;
+/** The values of the segments that were computed. */
+export interface SegmentValues {
+  valueOf(source: SegmentSource): RunInput;
 }
 
-const isHere = (input: Input): input is RunInput => !(input instanceof Unread || 'part' in input);
+const isHere = (input: Input): input is RunInput => !(input instanceof Unread || 'segment' in input);
 
 /** The context that inputs are brought for. */
 export interface Bringing {
   readonly plan: Pick<Plan, 'buffers'>;
   readonly signal?: AbortSignal | undefined;
-  readonly parts?: PartValues | undefined;
+  readonly segments?: SegmentValues | undefined;
 }
 
 /**
@@ -100,7 +100,7 @@ export function runWithInputs<T>(
 
 async function runWithBrought<T>(
   inputs: readonly Input[],
-  { plan: { buffers }, signal, parts }: Bringing,
+  { plan: { buffers }, signal, segments }: Bringing,
   go: (here: readonly RunInput[]) => Promise<T>,
 ): Promise<T> {
   const inWindows = buffers.filter(({ role }) => role === 'input').map(({ windowed }) => windowed === true);
@@ -111,7 +111,7 @@ async function runWithBrought<T>(
   const here = await Promise.all(
     inputs.map((input, k) => {
       if (isHere(input)) return input;
-      if (!(input instanceof Unread)) return valueIn(parts, input);
+      if (!(input instanceof Unread)) return valueIn(segments, input);
       return inWindows[k] === true ? input.parts(signal, failed) : input.all(signal);
     }),
   );
@@ -123,9 +123,9 @@ async function runWithBrought<T>(
   }
 }
 
-function valueIn(parts: PartValues | undefined, source: FoldedSource): RunInput {
-  if (parts === undefined) throw new InternalError('[compute] a part of the graph was not computed');
-  return parts.valueOf(source);
+function valueIn(segments: SegmentValues | undefined, source: SegmentSource): RunInput {
+  if (segments === undefined) throw new InternalError('[compute] a segment of the graph was not computed');
+  return segments.valueOf(source);
 }
 
 /** The input of each source of a graph. */
@@ -140,7 +140,7 @@ export function inputOf(array: SourceArray, canonical: Canonical): Input {
       refusePlaceholder(source.buffer);
       refuseDisposed(source.buffer, array);
       return source.buffer;
-    case 'folded':
+    case 'segment':
       return source;
     case 'file':
       return fileInput(source.region, dtype, start, elementCount);

@@ -1,12 +1,12 @@
 /**
  * The plans of a compute: of the graph itself, and of what is computed before it: the ends of its index arrays,
- * and the folded parts below it. Each is planned by itself and run after the one before; so a refusal of one
+ * and the segments below it. Each is planned by itself and run after the one before; so a refusal of one
  * names what that one needs, and the refusal of the job what is enough for all. Called by `inspect/`, and where a
  * compute was refused.
  */
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { canonicalize } from '../../fusion/passes/canonicalize.js';
-import { checksBelow, partsBelow } from '../../fusion/passes/segment.js';
+import { checksBelow, segmentsBelow } from '../../fusion/passes/segment.js';
 import { MemoryError } from '../../host/errors.js';
 import type { Place } from '../plan/plan-graph.js';
 import { planSharded } from '../shards/plan-shards.js';
@@ -14,14 +14,14 @@ import type { ShardedPlan } from '../shards/sharded-plan.js';
 import type { ChosenDevices } from '../targets/devices.js';
 import type { ComputeOptions } from './compute-options.js';
 import { type ComputeTarget, computeTargetOf, devicesOf } from './compute-target.js';
-import { type PartsPlan, planParts } from './plan-segments.js';
+import { planSegments, type SegmentsPlan } from './plan-segments.js';
 import { type Observers, type Planned, planGraph } from './program.js';
 import { Refusals } from './refusals.js';
 
 interface CommonPlan {
   readonly chosen: ChosenDevices;
   readonly target: ComputeTarget;
-  readonly parts: PartsPlan;
+  readonly segments: SegmentsPlan;
   /** Of the ends of index arrays; `undefined`: there are none. */
   readonly ahead: JobPlan | undefined;
 }
@@ -46,10 +46,10 @@ export function planJob(
   const device = target.devices[0]!;
   const refusals = new Refusals();
   const ahead = refusals.collect(() => planAhead(canonical, options));
-  const parts = refusals.collect(() => planParts(canonical, device, target));
+  const segments = refusals.collect(() => planSegments(canonical, device, target));
   const common = (): CommonPlan => {
     refusals.throwAny();
-    return { chosen, target, parts: parts!, ahead };
+    return { chosen, target, segments: segments!, ahead };
   };
   if (target.isSharded) {
     const own = refusals.collect(() => planSharded(canonical, target));
@@ -67,12 +67,12 @@ function planAhead(canonical: Canonical, options: ComputeOptions): JobPlan | und
 }
 
 /** The most memory that a job holds on each of its devices by its plans, in bytes. */
-export function peaksOf({ chosen, parts, ahead, ...job }: JobPlan): ReadonlyMap<string, number> {
+export function peaksOf({ chosen, segments, ahead, ...job }: JobPlan): ReadonlyMap<string, number> {
   const own = job.isSharded ? job.own.peakBytes : [job.own.plan.peakBytes];
   const peaks = new Map(ahead === undefined ? [] : peaksOf(ahead));
   for (const [d, { name }] of chosen.devices.entries()) {
-    // Parts are computed on the first device.
-    const bytes = d === 0 ? Math.max(parts.peakBytes, own[0]! + parts.waitingBytes) : own[d]!;
+    // Segments are computed on the first device.
+    const bytes = d === 0 ? Math.max(segments.peakBytes, own[0]! + segments.waitingBytes) : own[d]!;
     peaks.set(name, Math.max(peaks.get(name) ?? 0, bytes));
   }
   return peaks;
@@ -85,7 +85,7 @@ export function refusalOfJob(
   options: ComputeOptions,
   place: Place,
 ): unknown {
-  const isOne = checksBelow(canonical).length === 0 && partsBelow(canonical).length === 0;
+  const isOne = checksBelow(canonical).length === 0 && segmentsBelow(canonical).length === 0;
   if (isOne || !(error instanceof MemoryError) || Object.keys(error.needed).length === 0) return error;
   try {
     planJob(canonical, options, place);

@@ -1,23 +1,23 @@
 /**
- * Memory that the folded parts below a graph will hold while they are computed one after the other
+ * Memory that the segments below a graph will hold while they are computed one after the other
  * (`segments.ts`), found without running them. Called by `inspect/`.
  */
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
-import { canonicalOfPart, partsBelow, partsIn } from '../../fusion/passes/segment.js';
+import { canonicalOfSegment, segmentsBelow, segmentsIn } from '../../fusion/passes/segment.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import type { FoldedPart } from '../../graph/expr.js';
+import type { Segment } from '../../graph/expr.js';
 import { nodeOf, sizeOfShape } from '../../graph/graph.js';
 import type { Plan } from '../plan/plan.js';
 import type { Device } from '../targets/device.js';
 import { planGraph } from './program.js';
 import { Refusals } from './refusals.js';
-import { checkWaiting, type PartTarget, placeOfParts } from './segments.js';
+import { checkWaiting, placeOfSegments, type SegmentTarget } from './segments.js';
 
-export interface PartsPlan {
+export interface SegmentsPlan {
   readonly count: number;
-  /** The most memory of the device at a time, in bytes: an upper bound. 0 where there are no parts. */
+  /** The most memory of the device at a time, in bytes: an upper bound. 0 where there are no segments. */
   readonly peakBytes: number;
-  /** Bytes of values that wait on the device, unread, while the graph above the parts is computed. */
+  /** Bytes of values that wait on the device, unread, while the graph above the segments is computed. */
   readonly waitingBytes: number;
   /** As `peakBytes` and `waitingBytes`, of host memory; there, values that are being read wait, too. */
   readonly hostPeakBytes: number;
@@ -25,63 +25,64 @@ export interface PartsPlan {
 }
 
 /**
- * Plans the parts below a graph; parts that are equal but for what they read are planned once. Throws
+ * Plans the segments below a graph; segments that are equal but for what they read are planned once. Throws
  * `MemoryError` with budgets that are enough for all of them.
  */
-export function planParts(
+export function planSegments(
   canonical: Canonical,
   device: Device,
-  options: Pick<PartTarget, 'exact' | 'budget' | 'hostBudget'>,
-): PartsPlan {
-  const parts = partsBelow(canonical);
-  const place = placeOfParts(options);
+  options: Pick<SegmentTarget, 'exact' | 'budget' | 'hostBudget'>,
+): SegmentsPlan {
+  const segments = segmentsBelow(canonical);
+  const place = placeOfSegments(options);
   const plans = new Map<string, Plan | undefined>();
   const refusals = new Refusals();
-  const last = lastReaders(canonical, parts);
-  const waiting = new Set<FoldedPart>();
-  const sizeOf = (some: readonly FoldedPart[]): number => some.reduce((sum, part) => sum + bytesOf(part), 0);
-  const waitingBytes = (readNow: ReadonlySet<FoldedPart>): number =>
-    place === 'host' ? 0 : sizeOf([...waiting].filter((part) => !readNow.has(part)));
+  const last = lastReaders(canonical, segments);
+  const waiting = new Set<Segment>();
+  const sizeOf = (some: readonly Segment[]): number =>
+    some.reduce((sum, segment) => sum + bytesOf(segment), 0);
+  const waitingBytes = (readNow: ReadonlySet<Segment>): number =>
+    place === 'host' ? 0 : sizeOf([...waiting].filter((segment) => !readNow.has(segment)));
   const hostWaitingBytes = (): number => (place === 'host' ? sizeOf([...waiting]) : 0);
   let peakBytes = 0;
   let hostPeakBytes = 0;
   let mostWaiting = 0;
-  for (const [k, part] of parts.entries()) {
-    const own = canonicalOfPart(part);
+  for (const [k, segment] of segments.entries()) {
+    const own = canonicalOfSegment(segment);
     if (!plans.has(own.fingerprint)) {
       const made = refusals.collect(() => planGraph(own, device, { ...options, place }).plan);
       plans.set(own.fingerprint, made);
     }
     const plan = plans.get(own.fingerprint);
-    peakBytes = Math.max(peakBytes, (plan?.peakBytes ?? 0) + waitingBytes(partsIn(own)));
-    waiting.add(part);
+    peakBytes = Math.max(peakBytes, (plan?.peakBytes ?? 0) + waitingBytes(segmentsIn(own)));
+    waiting.add(segment);
     mostWaiting = Math.max(mostWaiting, hostWaitingBytes());
     hostPeakBytes = Math.max(hostPeakBytes, (plan?.hostPeakBytes ?? 0) + hostWaitingBytes());
-    for (const read of partsIn(own)) if (last.get(read) === k) waiting.delete(read);
+    for (const read of segmentsIn(own)) if (last.get(read) === k) waiting.delete(read);
   }
   refusals.collect(() => checkWaiting(mostWaiting, options.hostBudget));
   refusals.throwAny();
   return {
-    count: parts.length,
+    count: segments.length,
     peakBytes,
-    waitingBytes: waitingBytes(partsIn(canonical)),
+    waitingBytes: waitingBytes(segmentsIn(canonical)),
     hostPeakBytes,
     hostWaitingBytes: hostWaitingBytes(),
   };
 }
 
-/** For each part the position of the last part that reads it; beyond all for what the graph itself reads. */
-function lastReaders(canonical: Canonical, parts: readonly FoldedPart[]): Map<FoldedPart, number> {
-  const last = new Map<FoldedPart, number>();
-  for (const [k, part] of parts.entries())
-    for (const read of partsIn(canonicalOfPart(part))) last.set(read, k);
-  for (const read of partsIn(canonical)) last.set(read, parts.length);
+/** For each segment the position of the last segment that reads it; beyond all for what the graph itself reads. */
+function lastReaders(canonical: Canonical, segments: readonly Segment[]): Map<Segment, number> {
+  const last = new Map<Segment, number>();
+  for (const [k, segment] of segments.entries())
+    for (const read of segmentsIn(canonicalOfSegment(segment))) last.set(read, k);
+  for (const read of segmentsIn(canonical)) last.set(read, segments.length);
   return last;
 }
 
-/** Bytes of all values of a part. */
-function bytesOf(part: FoldedPart): number {
-  const { graph } = canonicalOfPart(part);
+/** Bytes of all values of a segment. */
+function bytesOf(segment: Segment): number {
+  const { graph } = canonicalOfSegment(segment);
   return graph.outputs.reduce((sum, id) => {
     const { shape, dtype } = nodeOf(graph, id);
     return sum + sizeOfShape(shape) * byteLengthOf(dtype);

@@ -50,10 +50,10 @@ export function planGraph(
   );
   const partitioned = timed('plan', 'partition', () => partition(graph, target.rowCosts));
   const place = options.place ?? 'host';
-  const needs = target.modelOf(device, place);
+  const model = target.modelOf(device, place);
   const limits = { budget: options.budget, hostBudget: options.hostBudget, sites: canonical.sites };
   const plan = timed('plan', 'memory and tiles', () =>
-    planPartition(graph, partitioned, canonical.sources, needs, limits),
+    planPartition(graph, partitioned, canonical.sources, model, limits),
   );
   debug('kernels', 'fused', () =>
     plan.steps

@@ -18,7 +18,7 @@ import type { Step } from '../plan/plan.js';
 import type { Place } from '../plan/plan-graph.js';
 import { distinctRunsOf } from '../shards/sharded-plan.js';
 import { ShardedRun } from '../shards/sharded-run.js';
-import { type InputOf, type PartValues, runWithInputs } from './inputs.js';
+import { type InputOf, runWithInputs, type SegmentValues } from './inputs.js';
 import type { DeviceProgram, Program, ShardedProgram } from './program.js';
 import { type OnProgress, watchProgress } from './progress.js';
 import { synchronize } from './synchronize.js';
@@ -37,8 +37,8 @@ export interface RunSettings {
   readonly deadline: number;
   readonly signal: AbortSignal | undefined;
   readonly onProgress: OnProgress | undefined;
-  /** Values of parts of the graph that were computed before it. */
-  readonly parts: PartValues | undefined;
+  /** Values of the segments below the graph that were computed before it. */
+  readonly segments: SegmentValues | undefined;
 }
 
 /** The results of a program, of which `program.outputs` says which of the graph's each one is. */
@@ -57,10 +57,10 @@ async function runOnDevice(
   settings: RunSettings,
 ): Promise<Executed> {
   const { plan } = program;
-  const { signal, parts } = settings;
+  const { signal, segments } = settings;
   signal?.throwIfAborted();
   const given = plan.inputs.map(inputOf);
-  const { outputs, checksums } = await runWithInputs(given, { plan, signal, parts }, (inputs) =>
+  const { outputs, checksums } = await runWithInputs(given, { plan, signal, segments }, (inputs) =>
     begin(program, inputs, settings),
   );
   return { program, outputs, checksums };
@@ -97,11 +97,11 @@ async function runOnDevices(
   settings: RunSettings,
 ): Promise<Executed> {
   const { plan, inputs: read, resultBuffers, outputs: order } = program;
-  const { signal, deadline, filesOf, parts } = settings;
+  const { signal, deadline, filesOf, segments } = settings;
   signal?.throwIfAborted();
   const files = filesOf && ((b: number) => filesOf(order, resultBuffers.indexOf(b)));
   // Several runs read what comes through JavaScript: it is read whole, and before them.
-  const whole = { plan: { buffers: [] }, signal, parts };
+  const whole = { plan: { buffers: [] }, signal, segments };
   const sources = read.map((b) => inputOf(plan.buffers[b]!.source));
   const { outputs, checksums } = await runWithInputs(sources, whole, async (inputs) => {
     await settle(inputs);

@@ -1,15 +1,15 @@
 /**
- * Computes the folded parts below a graph (`fusion/passes/segment.ts`), those that others read first, with
- * the options of the compute that needs them. Each is a program of its own; parts of a loop share one. Called
+ * Computes the segments below a graph (`fusion/passes/segment.ts`), those that others read first, with
+ * the options of the compute that needs them. Each is a program of its own; segments of a loop share one. Called
  * by `execution.ts`.
  *
  * Values stay on the device where memory is not bounded; else they wait in host memory, so that a budget that
- * is enough for every part is enough for all of them. A value is let go after the last part that reads it.
+ * is enough for every segment is enough for all of them. A value is let go after the last segment that reads it.
  */
 
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
-import { canonicalOfPart, partsBelow, partsIn } from '../../fusion/passes/segment.js';
-import type { DeviceBuffer, FoldedPart, FoldedSource } from '../../graph/expr.js';
+import { canonicalOfSegment, segmentsBelow, segmentsIn } from '../../fusion/passes/segment.js';
+import type { DeviceBuffer, Segment, SegmentSource } from '../../graph/expr.js';
 import { formatBytes, formattedUp } from '../../graph/format.js';
 import { DeviceError, expected, InternalError, MemoryError } from '../../host/errors.js';
 import { bytesOver } from '../native/host-memory.js';
@@ -17,26 +17,26 @@ import { hostBytesOf, type RunInput } from '../native/native.js';
 import type { Place } from '../plan/plan-graph.js';
 import type { Device } from '../targets/device.js';
 import type { ComputeTarget } from './compute-target.js';
-import { type Input, inputsOf, type PartValues } from './inputs.js';
+import { type Input, inputsOf, type SegmentValues } from './inputs.js';
 import { runInBudget } from './run-in-budget.js';
 import { type RunSettings, runProgram } from './run-program.js';
 
 /** Budgets as for the graph above; where results go is found here. */
-export type PartTarget = Omit<ComputeTarget, 'place'>;
+export type SegmentTarget = Omit<ComputeTarget, 'place'>;
 
-/** Where the values of parts wait. */
-export const placeOfParts = ({ budget }: Pick<PartTarget, 'budget'>): Place =>
+/** Where the values of segments wait. */
+export const placeOfSegments = ({ budget }: Pick<SegmentTarget, 'budget'>): Place =>
   budget === undefined ? 'device' : 'host';
 
-/** Throws where values that wait between parts are more than the host memory that they may take. */
+/** Throws where values that wait between segments are more than the host memory that they may take. */
 export function checkWaiting(byteLength: number, hostBudget = Number.POSITIVE_INFINITY): void {
   if (byteLength <= hostBudget) return;
   const needed = formattedUp(byteLength);
-  const fits = `values between parts of the graph that fit into ${formatBytes(hostBudget)} of host memory`;
+  const fits = `values between segments of the graph that fit into ${formatBytes(hostBudget)} of host memory`;
   throw new MemoryError(expected('compute', fits, formatBytes(needed)), undefined, { hostMemory: needed });
 }
 
-/** The tiles of parts are not told as progress. */
+/** The tiles of segments are not told as progress. */
 const QUIET = {
   whenQueued: false,
   filesOf: undefined,
@@ -45,52 +45,55 @@ const QUIET = {
 };
 
 interface Waiting {
-  readonly part: FoldedPart;
+  readonly segment: Segment;
   readonly inputs: readonly Input[];
 }
 
-/** The values of the parts below a graph, during one compute of it. */
-export class Parts implements PartValues {
+/** The values of the segments below a graph, during one compute of it. */
+export class Segments implements SegmentValues {
   readonly #waiting: readonly Waiting[];
-  readonly #values = new Map<FoldedPart, readonly (ArrayBufferView | DeviceBuffer)[]>();
-  /** How many graphs are still to read each part. */
-  readonly #readers = new Map<FoldedPart, number>();
+  readonly #values = new Map<Segment, readonly (ArrayBufferView | DeviceBuffer)[]>();
+  /** How many graphs are still to read each segment. */
+  readonly #readers = new Map<Segment, number>();
 
-  /** The parts below a graph, if it has any; takes views of all that they read. */
-  static below(canonical: Canonical): Parts | undefined {
-    const parts = partsBelow(canonical);
-    return parts.length === 0 ? undefined : new Parts(canonical, parts);
+  /** The segments below a graph, if it has any; takes views of all that they read. */
+  static below(canonical: Canonical): Segments | undefined {
+    const segments = segmentsBelow(canonical);
+    return segments.length === 0 ? undefined : new Segments(canonical, segments);
   }
 
-  private constructor(canonical: Canonical, parts: readonly FoldedPart[]) {
-    this.#waiting = parts.map((part) => ({ part, inputs: inputsOf(canonicalOfPart(part)) }));
-    for (const part of partsIn(canonical)) this.#count(part, 1);
-    for (const { part } of this.#waiting)
-      for (const below of partsIn(canonicalOfPart(part))) this.#count(below, 1);
+  private constructor(canonical: Canonical, segments: readonly Segment[]) {
+    this.#waiting = segments.map((segment) => ({ segment, inputs: inputsOf(canonicalOfSegment(segment)) }));
+    for (const segment of segmentsIn(canonical)) this.#count(segment, 1);
+    for (const { segment } of this.#waiting)
+      for (const below of segmentsIn(canonicalOfSegment(segment))) this.#count(below, 1);
   }
 
-  #count(part: FoldedPart, change: number): void {
-    this.#readers.set(part, (this.#readers.get(part) ?? 0) + change);
+  #count(segment: Segment, change: number): void {
+    this.#readers.set(segment, (this.#readers.get(segment) ?? 0) + change);
   }
 
-  /** Computes all parts, on the first device of the target. */
+  /** Computes all segments, on the first device of the target. */
   async compute({ devices, ...above }: ComputeTarget, signal: AbortSignal | undefined): Promise<void> {
     const [device] = devices;
     if (above.isSharded) this.#refuseOthersThan(device!);
     const target = { ...above, devices: [device!], isSharded: false };
-    for (const { part, inputs } of this.#waiting) {
+    for (const { segment, inputs } of this.#waiting) {
       signal?.throwIfAborted();
-      const canonical = canonicalOfPart(part);
-      this.#values.set(part, await valuesOf(canonical, inputs, target, { ...QUIET, signal, parts: this }));
+      const canonical = canonicalOfSegment(segment);
+      this.#values.set(
+        segment,
+        await valuesOf(canonical, inputs, target, { ...QUIET, signal, segments: this }),
+      );
       this.#checkHost(target);
       this.release(canonical);
     }
   }
 
-  /** Refuses parts that read arrays of another device. */
+  /** Refuses segments that read arrays of another device. */
   #refuseOthersThan({ name }: Device): void {
-    for (const { part } of this.#waiting) {
-      for (const { source } of canonicalOfPart(part).sources) {
+    for (const { segment } of this.#waiting) {
+      for (const { source } of canonicalOfSegment(segment).sources) {
         if (source.type !== 'device' || source.buffer.device === name) continue;
         const where = `arrays on '${name}' alone below graphs of thousands of levels`;
         throw new DeviceError(
@@ -100,43 +103,43 @@ export class Parts implements PartValues {
     }
   }
 
-  #checkHost({ hostBudget }: PartTarget): void {
+  #checkHost({ hostBudget }: SegmentTarget): void {
     let bytes = 0;
     for (const values of this.#values.values())
       for (const value of values) if (ArrayBuffer.isView(value)) bytes += value.byteLength;
     checkWaiting(bytes, hostBudget);
   }
 
-  valueOf({ part, value }: FoldedSource): RunInput {
-    const found = this.#values.get(part)?.[value];
-    if (found === undefined) throw new InternalError('[compute] a part of the graph was not computed');
+  valueOf({ segment, value }: SegmentSource): RunInput {
+    const found = this.#values.get(segment)?.[value];
+    if (found === undefined) throw new InternalError('[compute] a segment of the graph was not computed');
     return found;
   }
 
   /** Lets go of what a graph that has been computed was the last to read. */
   release(canonical: Canonical): void {
-    for (const part of partsIn(canonical)) {
-      this.#count(part, -1);
-      if (this.#readers.get(part) === 0) this.#drop(part);
+    for (const segment of segmentsIn(canonical)) {
+      this.#count(segment, -1);
+      if (this.#readers.get(segment) === 0) this.#drop(segment);
     }
   }
 
   /** Lets go of everything. */
   clear(): void {
-    for (const part of [...this.#values.keys()]) this.#drop(part);
+    for (const segment of [...this.#values.keys()]) this.#drop(segment);
   }
 
-  #drop(part: FoldedPart): void {
-    for (const value of this.#values.get(part) ?? []) if ('dispose' in value) value.dispose();
-    this.#values.delete(part);
+  #drop(segment: Segment): void {
+    for (const value of this.#values.get(segment) ?? []) if ('dispose' in value) value.dispose();
+    this.#values.delete(segment);
   }
 }
 
-/** Computes one part; on the host where the device has no room for its values beside the work. */
+/** Computes one segment; on the host where the device has no room for its values beside the work. */
 async function valuesOf(
   canonical: Canonical,
   inputs: readonly Input[],
-  target: PartTarget,
+  target: SegmentTarget,
   settings: Omit<RunSettings, 'place'>,
 ): Promise<(ArrayBufferView | DeviceBuffer)[]> {
   const compute = async (place: Place): Promise<(ArrayBufferView | DeviceBuffer)[]> => {
@@ -150,7 +153,7 @@ async function valuesOf(
       return place === 'host' ? bytesOver(hostBytesOf(output)) : output;
     });
   };
-  const place = placeOfParts(target);
+  const place = placeOfSegments(target);
   try {
     return await compute(place);
   } catch (error) {

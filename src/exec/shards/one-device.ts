@@ -4,7 +4,7 @@
  */
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import { hostBlockBytes } from '../plan/block-bytes.js';
-import type { DeviceNeeds } from '../plan/device-needs.js';
+import type { DeviceModel } from '../plan/device-model.js';
 import type { Draft, DraftBuffer } from '../plan/draft.js';
 import type { Plan } from '../plan/plan.js';
 import { type Place, planOnDevice } from '../plan/plan-graph.js';
@@ -16,7 +16,7 @@ import type { ShardDevice, ShardedPlan, ShardedPlanBuffer } from './sharded-plan
 
 interface Job {
   readonly sources: readonly SourceArray[];
-  readonly needs: DeviceNeeds;
+  readonly model: DeviceModel;
   readonly devices: readonly ShardDevice[];
   readonly place: Place;
   readonly hostBudget: number;
@@ -27,7 +27,7 @@ interface Job {
  */
 export function planOnOne(
   draft: Draft,
-  { sources, needs, devices, place, hostBudget }: Job,
+  { sources, model, devices, place, hostBudget }: Job,
 ): ShardedPlan | NoFit {
   const bySize = devices.map((_, d) => d).sort((a, b) => devices[b]!.budget - devices[a]!.budget);
   const piecesOf = (b: number): ReturnType<typeof givenPieces> => givenPieces(draft.buffers[b]!, sources);
@@ -38,7 +38,7 @@ export function planOnOne(
     (buffer, b): DraftBuffer => ({ ...buffer, isStored: isWholeOn(piecesOf(b), name, buffer.byteLength) }),
   );
   // Of the host's memory, devices that share a job count what waits there alone.
-  const own = { ...needs, hostPeakOf: spilledBytes, copies: undefined };
+  const own = { ...model, hostPeakOf: spilledBytes, copies: undefined };
   const plan = planOnDevice({ ...draft, buffers }, own, budget, hostBudget);
   return 'needed' in plan ? plan : asPhase(plan, device, devices, place);
 }

@@ -25,10 +25,10 @@ export function planSharded(canonical: Canonical, target: ComputeTarget): Sharde
   const [first] = target.devices as [Device];
   const { passes, rowCosts, modelOf } = targetOf(first);
   const graph = runPasses(canonical.graph, { exact, passes, last: [SPLIT_CONTRACTIONS] });
-  const needs = forOnePlanning(modelOf(first, place));
+  const model = forOnePlanning(modelOf(first, place));
   const parts = partition(graph, rowCosts);
   const attempt: Attempt = (some, onHost) =>
-    shardPartition(graph, parts, canonical.sources, needs, some, { place, hostBudget: onHost });
+    shardPartition(graph, parts, canonical.sources, model, some, { place, hostBudget: onHost });
   const plan = attempt(devices, hostBudget);
   if ('needed' in plan) throw refusal(plan, attempt, hostBudget, devices, canonical.sites);
   debug('plan', 'devices', () => printShardedPlan(plan));

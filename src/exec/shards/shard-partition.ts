@@ -6,7 +6,7 @@ import type { Partition } from '../../fusion/partition/partition.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { Graph } from '../../graph/graph.js';
 import { InternalError } from '../../host/errors.js';
-import type { DeviceNeeds } from '../plan/device-needs.js';
+import type { DeviceModel } from '../plan/device-model.js';
 import { draftOf } from '../plan/draft.js';
 import type { Place } from '../plan/plan-graph.js';
 import { withWorkspaces } from '../plan/workspace.js';
@@ -26,16 +26,16 @@ export function shardPartition(
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
-  needs: DeviceNeeds,
+  model: DeviceModel,
   devices: readonly ShardDevice[],
   { place, hostBudget = Number.POSITIVE_INFINITY }: ShardOptions,
 ): ShardedPlan | NoFit {
-  const { sweeps } = needs;
+  const { sweeps } = model;
   if (sweeps === undefined) throw new InternalError('[shard] a device whose kernels cannot be cut');
-  const job = { sources, needs, sweeps, devices, place, hostBudget };
-  const drafted = draftOf(graph, partition, sources, needs);
+  const job = { sources, model, sweeps, devices, place, hostBudget };
+  const drafted = draftOf(graph, partition, sources, model);
   let least: NoFit | undefined;
-  for (const draft of withWorkspaces(drafted, needs.workspaceOf)) {
+  for (const draft of withWorkspaces(drafted, model.workspaceOf)) {
     for (const spills of [false, true]) {
       const found = shardDraft(draft, { ...job, spills });
       if ('phases' in found) return found;

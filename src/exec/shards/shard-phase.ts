@@ -4,7 +4,7 @@
  * `sharding.ts`, which knows what lies where.
  */
 
-import type { MemoryNeeds, SweepRules } from '../plan/device-needs.js';
+import type { MemoryModel, SweepRules } from '../plan/device-model.js';
 import { type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import { planOf } from '../plan/place.js';
 import type { Plan, PlanBuffer } from '../plan/plan.js';
@@ -30,7 +30,7 @@ export interface PhaseRules {
   readonly device: string;
   /** Bytes that the device has for the phase. */
   readonly room: number;
-  readonly needs: MemoryNeeds;
+  readonly model: MemoryModel;
   readonly sweeps: SweepRules;
   readonly buffers: readonly DraftBuffer[];
   readonly partOf: (buffer: number) => Part;
@@ -81,7 +81,7 @@ export function planShare(
 ): PlannedRun | NoFit | undefined {
   const share = shareOf(tasks, spans, units, rules);
   if (share === undefined) return undefined;
-  const found = planWithin(share.staged(), share.needs, rules.room, tasks[0]!.task.step);
+  const found = planWithin(share.staged(), share.model, rules.room, tasks[0]!.task.step);
   return 'needed' in found ? found : share.run(found.plan);
 }
 
@@ -114,14 +114,14 @@ export function planTiles(
   const share = shareOf(tasks, [[0, units]], units, { ...rules, piecesOf: () => [] });
   if (share === undefined) return undefined;
   const staged = share.staged();
-  const found = planWithin(staged, share.needs, rules.room, tasks[0]!.task.step);
+  const found = planWithin(staged, share.model, rules.room, tasks[0]!.task.step);
   if ('needed' in found) return undefined;
   const sweep = found.sweeps[0]!;
   const orders = ordersOf(sweep.tiles.length);
   if (orders === undefined) return undefined;
   const runs = orders.map(({ tiles, parts }) => {
     const own: SizedSweep = { ...sweep, tiles: tiles.map((tile) => sweep.tiles[tile]!), parts };
-    return share.run(planOf(staged, share.needs, [own]));
+    return share.run(planOf(staged, share.model, [own]));
   });
   return { runs, parts: Math.max(...orders[0]!.parts) + 1 };
 }
@@ -149,7 +149,7 @@ function shareOf(
 
 /** A device's part of tasks that are cut: a stage for each stretch. */
 class Share {
-  readonly needs: MemoryNeeds;
+  readonly model: MemoryModel;
   readonly #rules: PhaseRules;
   readonly #stretches: readonly Stretch[];
   readonly #touched: readonly number[];
@@ -159,7 +159,7 @@ class Share {
   readonly #kept = new Map<number, Span>();
 
   constructor(tasks: readonly Task[], stretches: readonly Stretch[], rules: PhaseRules) {
-    this.needs = needsOf(rules);
+    this.model = memoryModelOf(rules);
     this.#rules = rules;
     this.#stretches = stretches;
     // A loop says where its states lie.
@@ -255,7 +255,7 @@ class Share {
 }
 
 /** Bytes that a device holds in a phase: values that stay there have blocks of their own. */
-const needsOf = ({ needs: { heldBytes, blockBytes }, partOf }: PhaseRules): MemoryNeeds => ({
+const memoryModelOf = ({ model: { heldBytes, blockBytes }, partOf }: PhaseRules): MemoryModel => ({
   heldBytes,
   blockBytes,
   hasOwnBlock: ({ source }) => partOf(source) === 'kept',
@@ -294,7 +294,12 @@ export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): Plann
     isStored: partOf(b) === 'input' && isWholeOn(piecesOf(b), device, byteLengthOf(b)),
   }));
   const stages = tasks.map((task) => ({ uses: buffersOfTask(task), steps: [task.step] }));
-  const found = planWithin({ buffers, stages, outputKeys: [] }, needsOf(rules), rules.room, tasks[0]!.step);
+  const found = planWithin(
+    { buffers, stages, outputKeys: [] },
+    memoryModelOf(rules),
+    rules.room,
+    tasks[0]!.step,
+  );
   if ('needed' in found) return { ...found, ...(tasks.length === 1 ? { atOnce: 'step' } : {}) };
   const kept = touched.filter((b) => partOf(b) === 'kept');
   return runOf(found.plan, new Map(kept.map((b) => [b, [0, byteLengthOf(b)]])));

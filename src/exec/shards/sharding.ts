@@ -11,7 +11,7 @@
 
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import { InternalError } from '../../host/errors.js';
-import type { DeviceNeeds, SweepRules } from '../plan/device-needs.js';
+import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { type Draft, type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import { bytesOfPart } from '../plan/place.js';
 import type { Place } from '../plan/plan-graph.js';
@@ -60,7 +60,7 @@ const MOST_OF_WHOLE = 0.95;
 
 export interface Job {
   readonly sources: readonly SourceArray[];
-  readonly needs: DeviceNeeds;
+  readonly model: DeviceModel;
   readonly sweeps: SweepRules;
   readonly devices: readonly ShardDevice[];
   readonly place: Place;
@@ -261,7 +261,7 @@ class Sharder {
         if (last === first) continue;
         const list = made.get(b) ?? [];
         made.set(b, [...list, { device: this.#job.devices[device]!.name, first, last }]);
-        const { blockBytes = (bytes) => bytes } = this.#job.needs;
+        const { blockBytes = (bytes) => bytes } = this.#job.model;
         this.#held[device]!.set(b, blockBytes(bytesOfPart([first, last])));
       }
     }
@@ -297,7 +297,7 @@ class Sharder {
     return {
       device: name,
       room: budget - this.#heldOn(device),
-      needs: this.#job.needs,
+      model: this.#job.model,
       sweeps: this.#job.sweeps,
       buffers: this.#buffers,
       partOf: (b) => this.#partOf(b, at),

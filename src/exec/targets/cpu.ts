@@ -8,7 +8,7 @@ import { callRow } from '../calls/table.js';
 import { hostMemory } from '../native/native.js';
 import { timed } from '../native/recorder.js';
 import { hostBlockBytes } from '../plan/block-bytes.js';
-import type { DeviceNeeds, SweepRules } from '../plan/device-needs.js';
+import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { cpuProgram } from './program-cpu.js';
 import type { Target } from './target.js';
 
@@ -24,7 +24,7 @@ const CPU_SWEEPS: SweepRules = {
 /**
  * Arrays in memory and results are used where they lie, files are read; tapes bring their own scratch memory.
  */
-export const CPU_NEEDS: DeviceNeeds = {
+export const CPU_MODEL: DeviceModel = {
   scratchOf: () => [],
   workspaceOf: (step) => callRow(step).workspace.cpu(step),
   blockBytes: hostBlockBytes,
@@ -38,10 +38,10 @@ export const CPU_NEEDS: DeviceNeeds = {
 };
 
 /** Results that go to files are held until they are written: in windows where they do not fit. */
-const FILE_NEEDS: DeviceNeeds = {
-  ...CPU_NEEDS,
+const FILE_MODEL: DeviceModel = {
+  ...CPU_MODEL,
   sweeps: { ...CPU_SWEEPS, canReadBack: false },
-  heldBytes: (buffer) => (buffer.role === 'output' ? buffer.byteLength : CPU_NEEDS.heldBytes(buffer)),
+  heldBytes: (buffer) => (buffer.role === 'output' ? buffer.byteLength : CPU_MODEL.heldBytes(buffer)),
 };
 
 let knownHostBytes: number | undefined;
@@ -61,7 +61,7 @@ export const CPU_TARGET: Target = {
   problemOf: () => undefined,
   totalBytesOf: hostTotalBytes,
   alikeKeyOf: ({ name }) => name,
-  modelOf: (_, place) => (place === 'file' ? FILE_NEEDS : CPU_NEEDS),
+  modelOf: (_, place) => (place === 'file' ? FILE_MODEL : CPU_MODEL),
   emit: (plan) => timed('codegen', 'tapes', () => cpuProgram(plan)),
   graphSizes: () => [],
 };

@@ -15,7 +15,7 @@ import { cudaBlockBytes, hostBlockBytes } from '../plan/block-bytes.js';
 import { hasConditionalNodes } from '../plan/loop-records.js';
 import { aligned } from '../plan/memory.js';
 import { type Plan, type PlanBuffer, type Step, sweepsOf } from '../plan/plan.js';
-import type { DeviceNeeds, Place } from '../plan/plan-graph.js';
+import type { DeviceModel, Place } from '../plan/plan-graph.js';
 import { limitsOf, multiprocessorsOf } from './cuda-device.js';
 import type { Device } from './device.js';
 
@@ -26,7 +26,7 @@ import type { Device } from './device.js';
 const TILE_BYTES = 48 * 2 ** 20;
 
 /** `place`: where results are wanted; those that stay on the device are there as a whole. */
-export function cudaModel(device: Device, place: Place): DeviceNeeds {
+export function cudaModel(device: Device, place: Place): DeviceModel {
   const limits = limitsOf(device);
   const multiprocessors = multiprocessorsOf(device);
   return {

@@ -7,7 +7,7 @@ import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { RowCosts } from '../../fusion/partition/merge-limits.js';
 import type { Pass } from '../../fusion/passes/pipeline.js';
 import type { ProgramSpec } from '../native/program-types.js';
-import type { DeviceNeeds } from '../plan/device-needs.js';
+import type { DeviceModel } from '../plan/device-model.js';
 import type { Plan } from '../plan/plan.js';
 import type { Place } from '../plan/plan-graph.js';
 import type { Device } from './device.js';
@@ -26,7 +26,7 @@ export interface Target {
   /** Equal for devices whose kernels have the same schedules, and so the same bits. */
   readonly alikeKeyOf: (device: Device) => string;
   /** The properties that plans depend on. `place`: where results are wanted. */
-  readonly modelOf: (device: Device, place: Place) => DeviceNeeds;
+  readonly modelOf: (device: Device, place: Place) => DeviceModel;
   /** The program of a plan; `hostBudget`: the most host memory of the compute. */
   readonly emit: (plan: Plan, device: Device, hostBudget?: number) => ProgramSpec | Promise<ProgramSpec>;
   /** For each graph of a plan's program that the device runs as one, how many steps it has. */

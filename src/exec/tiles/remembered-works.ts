@@ -6,14 +6,14 @@
 import type { Pitches } from '../../codegen/cuts/pitch.js';
 import type { Work, Works } from '../../codegen/cuts/work.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
-import type { DeviceNeeds } from '../plan/device-needs.js';
+import type { DeviceModel } from '../plan/device-model.js';
 import type { WorksOf } from './sweep-cuts.js';
 
-/** The needs of a device, for one planning. */
-export const forOnePlanning = (needs: DeviceNeeds): DeviceNeeds =>
-  needs.sweeps === undefined
-    ? needs
-    : { ...needs, sweeps: { ...needs.sweeps, worksOf: remembered(needs.sweeps.worksOf) } };
+/** The model of a device, for one planning. */
+export const forOnePlanning = (model: DeviceModel): DeviceModel =>
+  model.sweeps === undefined
+    ? model
+    : { ...model, sweeps: { ...model.sweeps, worksOf: remembered(model.sweeps.worksOf) } };
 
 function remembered(worksOf: WorksOf): WorksOf {
   const known = new Map<Kernel, Works>();

@@ -5,7 +5,7 @@
  */
 import { InternalError } from '../../host/errors.js';
 import { callRow } from '../calls/table.js';
-import type { DeviceNeeds, SweepRules } from '../plan/device-needs.js';
+import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { type Draft, type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import { besideSlots } from '../plan/place.js';
 import type { LoopState, LoopStep, Plan, Step, SweepWindows } from '../plan/plan.js';
@@ -39,7 +39,7 @@ type PlacedGroup = Group & { readonly loop: LoopStep | undefined };
 export class Attempt {
   readonly #draft: Draft;
   readonly #budget: number;
-  readonly #needs: DeviceNeeds;
+  readonly #model: DeviceModel;
   readonly #rules: Choice;
   readonly #buffers: DraftBuffer[];
   readonly #windowed: boolean[];
@@ -47,16 +47,16 @@ export class Attempt {
   readonly #home = new Map<Task, number>();
   readonly #spilled = new Set<number>();
 
-  constructor(draft: Draft, budget: number, needs: DeviceNeeds, rules: Choice) {
+  constructor(draft: Draft, budget: number, model: DeviceModel, rules: Choice) {
     this.#draft = draft;
     this.#budget = budget;
-    this.#needs = needs;
+    this.#model = model;
     this.#rules = rules;
     this.#buffers = [...draft.buffers];
     const scratch = new Set(draft.steps.flatMap((step) => (step.kind === 'kernel' ? step.scratch : [])));
     if (draft.workspace !== undefined) scratch.add(draft.workspace);
     this.#windowed = draft.buffers.map(
-      (buffer, k) => needs.heldBytes(buffer) >= rules.threshold && rules.canWindow(buffer) && !scratch.has(k),
+      (buffer, k) => model.heldBytes(buffer) >= rules.threshold && rules.canWindow(buffer) && !scratch.has(k),
     );
   }
 
@@ -77,7 +77,7 @@ export class Attempt {
     );
     const spillsAnyway = groups.some(({ loop }) => loop !== undefined) && this.#spilled.size > 0;
     if (spillsAnyway && !this.#rules.canSpill) return undefined;
-    const fitted = planWithin(this.#staged(), this.#needs, this.#budget, this.#draft.steps[0]!);
+    const fitted = planWithin(this.#staged(), this.#model, this.#budget, this.#draft.steps[0]!);
     return 'needed' in fitted ? fitted : fitted.plan;
   }
 
@@ -147,8 +147,8 @@ export class Attempt {
   /** The need of a step that cannot be cut: all its buffers at once. */
   #refused({ task }: Refusal): NoFit {
     const touched = new Set([...task.reads, ...task.writes, ...workspacesOf(task.step)]);
-    const needed = [...touched].reduce((sum, k) => sum + this.#needs.heldBytes(this.#buffers[k]!), 0);
-    const [held] = besideSlots({ ...this.#staged(), stages: [{ uses: [] }] }, this.#needs);
+    const needed = [...touched].reduce((sum, k) => sum + this.#model.heldBytes(this.#buffers[k]!), 0);
+    const [held] = besideSlots({ ...this.#staged(), stages: [{ uses: [] }] }, this.#model);
     return { needed: needed + held!, step: task.step, atOnce: 'step' };
   }
 

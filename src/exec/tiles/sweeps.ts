@@ -6,7 +6,7 @@
  * is taken, or more where copies from and to the host should overlap the work.
  */
 import { callRow } from '../calls/table.js';
-import type { DeviceNeeds } from '../plan/device-needs.js';
+import type { DeviceModel } from '../plan/device-model.js';
 import type { Draft } from '../plan/draft.js';
 import type { Plan } from '../plan/plan.js';
 import { bytesMoved, unrollings, withResultsApart } from './loop-sweeps.js';
@@ -14,14 +14,14 @@ import { Attempt } from './sweep-attempt.js';
 import type { NoFit } from './sweep-slots.js';
 
 /** A plan that holds at most `budget` bytes; `whole`: what the job needs as a whole. */
-export function planSweeps(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFit): Plan | NoFit {
-  const { sweeps } = needs;
+export function planSweeps(draft: Draft, budget: number, model: DeviceModel, whole: NoFit): Plan | NoFit {
+  const { sweeps } = model;
   if (sweeps === undefined) return whole;
   let best: Plan | NoFit = whole;
   // Of ways to do several steps of loops at a time, what copies least: more at once first.
   const apart = sweeps.canReadBack ? draft : withResultsApart(draft, sweeps.worksOf);
   for (const tried of unrollings(apart, sweeps.worksOf)) {
-    const found = planDraft(tried, budget, needs, whole);
+    const found = planDraft(tried, budget, model, whole);
     if (!('needed' in found)) {
       if (!('needed' in best) && bytesMoved(found) >= bytesMoved(best)) return best;
       best = found;
@@ -32,16 +32,16 @@ export function planSweeps(draft: Draft, budget: number, needs: DeviceNeeds, who
   return best;
 }
 
-function planDraft(draft: Draft, budget: number, needs: DeviceNeeds, whole: NoFit): Plan | NoFit {
-  const sweeps = needs.sweeps!;
-  const sizes = [...new Set(draft.buffers.map(needs.heldBytes))].filter((n) => n > 0).sort((a, b) => b - a);
+function planDraft(draft: Draft, budget: number, model: DeviceModel, whole: NoFit): Plan | NoFit {
+  const sweeps = model.sweeps!;
+  const sizes = [...new Set(draft.buffers.map(model.heldBytes))].filter((n) => n > 0).sort((a, b) => b - a);
   let least = whole;
   // Whether states of loops would have to, where they cannot.
   let mustWait = false;
   const hasBlocks = draft.steps.some((step) => step.kind === 'call' && callRow(step).blocks !== undefined);
   for (const threshold of sizes) {
     for (const inBlocks of hasBlocks ? [false, true] : [false]) {
-      const tried = new Attempt(draft, budget, needs, { ...sweeps, threshold, inBlocks }).plan();
+      const tried = new Attempt(draft, budget, model, { ...sweeps, threshold, inBlocks }).plan();
       if (tried === undefined) {
         mustWait = true;
         continue;

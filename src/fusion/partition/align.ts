@@ -10,12 +10,12 @@
 
 import { type Affine, sameNumbers } from '../kernel/kernel.js';
 import { splitDomainAxis, splitStrides } from './fused-kernel.js';
-import { GrowingKernel } from './mutable-kernel.js';
+import { MutableKernel } from './mutable-kernel.js';
 
 export interface Alignment {
   /** The kernels; copies of them where axes were split. */
-  readonly first: GrowingKernel;
-  readonly second: GrowingKernel;
+  readonly first: MutableKernel;
+  readonly second: MutableKernel;
   /** For each axis of `first`, the axis of `second` that walks the same elements; -1: none. */
   readonly match: readonly number[];
 }
@@ -38,7 +38,7 @@ class Side {
   sizes: readonly number[];
   #strides: readonly number[];
 
-  constructor(kernel: GrowingKernel, access: Affine) {
+  constructor(kernel: MutableKernel, access: Affine) {
     this.sizes = kernel.sizes;
     this.#strides = access.strides;
   }
@@ -61,10 +61,10 @@ class Side {
   }
 
   /** The kernel with the axes cut. */
-  apply(kernel: GrowingKernel): GrowingKernel {
+  apply(kernel: MutableKernel): MutableKernel {
     if (this.cuts.length === 0) return kernel;
     const cut = this.cuts.reduce((k, { axis, inner }) => splitDomainAxis(k, axis, inner), kernel.toFused());
-    return GrowingKernel.of(cut);
+    return MutableKernel.of(cut);
   }
 }
 
@@ -123,8 +123,8 @@ const MAX_CUTS = 64;
 
 /** Aligns by the accesses `a` of `first` and `b` of `second`. */
 export function align(
-  first: GrowingKernel,
-  second: GrowingKernel,
+  first: MutableKernel,
+  second: MutableKernel,
   a: Affine,
   b: Affine,
 ): Alignment | undefined {

@@ -31,7 +31,7 @@ import {
   sameMap,
 } from './index-map.js';
 import { KernelDomain } from './kernel-domain.js';
-import { GrowingKernel } from './mutable-kernel.js';
+import { MutableKernel } from './mutable-kernel.js';
 import { TapeBuilder } from './tape-builder.js';
 
 /** A view whose input has to be stored, found while a kernel was built. */
@@ -49,7 +49,7 @@ interface Loadable {
 
 /** A kernel as it comes from its graph. */
 export interface Built {
-  readonly kernel: GrowingKernel;
+  readonly kernel: MutableKernel;
   /** The node that each instruction was written for. */
   readonly origins: readonly number[];
 }
@@ -193,7 +193,7 @@ class Puller {
     this.#note(root.id);
     const buffer = this.#buffers.at(this.#builder.storedNode(root).buffer);
     const strides = this.#domain.outputStrides;
-    const kernel = new GrowingKernel(this.#domain.parallel, this.#domain.reduced, {
+    const kernel = new MutableKernel(this.#domain.parallel, this.#domain.reduced, {
       tape: this.#tape,
       buffers: this.#buffers,
       nodes: this.#nodes,

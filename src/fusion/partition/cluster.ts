@@ -11,7 +11,7 @@
 import { type Access, sameNumbers } from '../kernel/kernel.js';
 import type { BufferKey } from './buffer-key.js';
 import { MAX_BUFFERS } from './merge-limits.js';
-import type { GrowingKernel } from './mutable-kernel.js';
+import type { MutableKernel } from './mutable-kernel.js';
 import { MAX_MERGED } from './split.js';
 
 /** Clusters that stay open for later kernels. */
@@ -28,10 +28,10 @@ export interface Between {
  * the `calls` write stands between the kernels that they read of and those that read it.
  */
 export function joinMaps(
-  kernels: readonly GrowingKernel[],
+  kernels: readonly MutableKernel[],
   calls: readonly Between[],
   isOutput: (key: BufferKey) => boolean,
-): GrowingKernel[] {
+): MutableKernel[] {
   const joiner = new Joiner(calls);
   const readers = new Map<BufferKey, number>();
   for (const kernel of kernels) {
@@ -60,7 +60,7 @@ let searches = 0;
 
 class Joiner {
   readonly clusters: Cluster[] = [];
-  readonly others: GrowingKernel[] = [];
+  readonly others: MutableKernel[] = [];
   readonly #open: Cluster[] = [];
   readonly #maker = new Map<BufferKey, Maker>();
   readonly #callOf = new Map<BufferKey, Between>();
@@ -69,7 +69,7 @@ class Joiner {
     for (const call of calls) for (const key of call.writes) this.#callOf.set(key, call);
   }
 
-  add(kernel: GrowingKernel): void {
+  add(kernel: MutableKernel): void {
     const makers = this.#makersFor(kernel);
     const maker = this.#join(kernel, makers) ?? this.#place(kernel);
     for (const need of openAmong(makers))
@@ -78,7 +78,7 @@ class Joiner {
   }
 
   /** The producers of the values that a kernel loads, each once. */
-  #makersFor(kernel: GrowingKernel): readonly Maker[] {
+  #makersFor(kernel: MutableKernel): readonly Maker[] {
     let makers: Maker[] | undefined;
     for (const { buffer, loads } of kernel.uses) {
       const maker = loads.length === 0 ? undefined : this.#makerOf(buffer.key);
@@ -112,7 +112,7 @@ class Joiner {
   /**
    * Joins a map to the newest cluster that takes it; what the map reads of others must not need that cluster.
    */
-  #join(kernel: GrowingKernel, makers: readonly Maker[]): Cluster | undefined {
+  #join(kernel: MutableKernel, makers: readonly Maker[]): Cluster | undefined {
     if (kernel.reduced.length > 0) return undefined;
     for (let k = this.#open.length - 1; k >= 0; k--) {
       const cluster = this.#open[k]!;
@@ -124,7 +124,7 @@ class Joiner {
   }
 
   /** A place of its own for a kernel: a cluster for a map, in which others may join it. */
-  #place(kernel: GrowingKernel): Maker {
+  #place(kernel: MutableKernel): Maker {
     if (kernel.reduced.length > 0 || kernel.tape.length > MAX_MERGED) {
       this.others.push(kernel);
       return { needs: [], seen: 0 };
@@ -189,12 +189,12 @@ class Cluster implements Maker {
   needs: Cluster[] = [];
   seen = 0;
   isOpen = true;
-  readonly #kernel: GrowingKernel;
+  readonly #kernel: MutableKernel;
   /** How many kernels inside read a value that the cluster stores. */
   readonly #readInside = new Map<BufferKey, number>();
   #size = 1;
 
-  constructor(first: GrowingKernel) {
+  constructor(first: MutableKernel) {
     this.#kernel = first;
   }
 
@@ -202,7 +202,7 @@ class Cluster implements Maker {
    * Whether a map over the same axes shares an array with the cluster, and reads the cluster's values where
    * they are made.
    */
-  takes(kernel: GrowingKernel): boolean {
+  takes(kernel: MutableKernel): boolean {
     const own = this.#kernel;
     if (!sameNumbers(kernel.parallel, own.parallel)) return false;
     if (own.tape.length + kernel.tape.length > MAX_MERGED) return false;
@@ -218,13 +218,13 @@ class Cluster implements Maker {
     return shares;
   }
 
-  add(kernel: GrowingKernel): void {
+  add(kernel: MutableKernel): void {
     this.#size++;
     this.#noteReads(kernel);
     this.#kernel.add(kernel, undefined);
   }
 
-  #noteReads(kernel: GrowingKernel): void {
+  #noteReads(kernel: MutableKernel): void {
     for (const key of kernel.reads)
       if (this.#kernel.storeOf(key) !== undefined)
         this.#readInside.set(key, (this.#readInside.get(key) ?? 0) + 1);
@@ -236,9 +236,9 @@ class Cluster implements Maker {
     this.needs = openAmong(this.needs);
   }
 
-  /** The cluster as one kernel, storing what `keeps` says, given how many kernels inside read a value. */
-  finish(keeps: (key: BufferKey, readInside: number) => boolean): GrowingKernel {
-    if (this.#size > 1) this.#kernel.keepStores((key) => keeps(key, this.#readInside.get(key) ?? 0));
+  /** The cluster as one kernel, storing what `isLiveOut` says, given how many kernels inside read a value. */
+  finish(isLiveOut: (key: BufferKey, readInside: number) => boolean): MutableKernel {
+    if (this.#size > 1) this.#kernel.keepStores((key) => isLiveOut(key, this.#readInside.get(key) ?? 0));
     return this.#kernel;
   }
 }

@@ -1,6 +1,6 @@
 /**
  * FusedKernel: a kernel while fusion works on it. Buffers are named by what they hold, the domain keeps its
- * natural axes (`finalize.ts` collapses them and gives the `Kernel` that code is generated from).
+ * natural axes (`lower-kernel.ts` collapses them and gives the `Kernel` that code is generated from).
  */
 import type { DType } from '../../graph/dtype.js';
 import { mapAccess, mapAffines } from '../kernel/algebra.js';

@@ -3,7 +3,7 @@
  * `merge-limits.ts`.
  */
 import type { BufferKey } from './buffer-key.js';
-import type { GrowingKernel } from './mutable-kernel.js';
+import type { MutableKernel } from './mutable-kernel.js';
 
 /** Why two kernels stay apart. Stable codes: `explain()` reports one for each edge that was not fused. */
 export type Reason =
@@ -38,8 +38,8 @@ export type Reason =
 
 /** How two kernels become one: the domain, and where each one's axes are in it. */
 export interface Join {
-  readonly first: GrowingKernel;
-  readonly second: GrowingKernel;
+  readonly first: MutableKernel;
+  readonly second: MutableKernel;
   readonly axisOfFirst: readonly number[];
   readonly axisOfSecond: readonly number[];
   readonly parallel: readonly number[];
@@ -49,4 +49,4 @@ export interface Join {
 export type Merge = Join | { readonly reason: Reason };
 
 /** Whether a value must still be stored once the two kernels are one. */
-export type Keeps = (key: BufferKey) => boolean;
+export type IsLiveOut = (key: BufferKey) => boolean;

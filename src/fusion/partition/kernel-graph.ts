@@ -4,10 +4,10 @@
  */
 import { type BufferKey, bufferName } from './buffer-key.js';
 import type { FusedKernel } from './fused-kernel.js';
-import type { Keeps, Merge, Reason } from './join.js';
+import type { IsLiveOut, Merge, Reason } from './join.js';
 import { join, mergeHorizontally, mergeVertically } from './merge.js';
 import type { RowCosts } from './merge-limits.js';
-import type { GrowingKernel } from './mutable-kernel.js';
+import type { MutableKernel } from './mutable-kernel.js';
 import { MAX_MERGED } from './split.js';
 import { type BetweenNode, type Call, TaskGraph, TaskNode } from './task-graph.js';
 
@@ -43,7 +43,7 @@ export class KernelGraph {
     this.#costs = costs;
   }
 
-  addKernel(kernel: GrowingKernel): void {
+  addKernel(kernel: MutableKernel): void {
     this.#graph.add(new TaskNode(kernel, undefined));
   }
 
@@ -92,7 +92,7 @@ export class KernelGraph {
         continue;
       }
       const { rank } = consumer;
-      this.#graph.merge(producer, consumer, join(merge, this.#keeps(producer, consumer)));
+      this.#graph.merge(producer, consumer, join(merge, this.#isLiveOut(producer, consumer)));
       producer.rank = rank;
       return producer;
     }
@@ -107,11 +107,11 @@ export class KernelGraph {
     if (isTooLong(p, c)) return { reason: 'instruction-limit' };
     if (this.#graph.reaches(producer, consumer, true, (task) => task.rank <= consumer.rank))
       return { reason: 'kernel-between' };
-    return mergeVertically(p, c, key, this.#keeps(producer, consumer), this.#costs);
+    return mergeVertically(p, c, key, this.#isLiveOut(producer, consumer), this.#costs);
   }
 
   /** Whether a value must still be stored once the two kernels are one. */
-  #keeps(a: TaskNode, b: TaskNode): Keeps {
+  #isLiveOut(a: TaskNode, b: TaskNode): IsLiveOut {
     return (key) => {
       if (this.#outputs.has(key)) return true;
       for (const reader of this.#graph.readersOf(key)) if (reader !== a && reader !== b) return true;
@@ -150,7 +150,7 @@ export class KernelGraph {
         task.apartFromSiblings.add(sibling.number);
         continue;
       }
-      this.#graph.merge(into, other, join(merge, this.#keeps(into, other)));
+      this.#graph.merge(into, other, join(merge, this.#isLiveOut(into, other)));
       into.level = Math.max(into.level, other.level);
       this.#graph.raiseReaders(into);
       siblings[k] = into;
@@ -164,7 +164,7 @@ export class KernelGraph {
     const second = b.kernel!;
     if (first.domainSize !== second.domainSize || isTooLong(first, second)) return undefined;
     if (this.#depends(a, b) || this.#depends(b, a)) return undefined;
-    return mergeHorizontally(first, second, this.#keeps(a, b), this.#costs);
+    return mergeHorizontally(first, second, this.#isLiveOut(a, b), this.#costs);
   }
 
   /** Whether `to` depends on `from`, by levels. */
@@ -199,4 +199,4 @@ export class KernelGraph {
 }
 
 const isLoop = ({ call }: TaskNode): boolean => call?.nodes[0]?.kind === 'loop';
-const isTooLong = (a: GrowingKernel, b: GrowingKernel): boolean => a.arithmetic + b.arithmetic > MAX_MERGED;
+const isTooLong = (a: MutableKernel, b: MutableKernel): boolean => a.arithmetic + b.arithmetic > MAX_MERGED;

@@ -42,7 +42,7 @@ const MAX_UNROLLED_COST = 512;
 const isBoundary = (node: GraphNode): boolean =>
   node.kind === 'reduce' || node.kind === 'contract' || node.kind === 'call' || node.kind === 'loop';
 
-export function chooseRoots(
+export function chooseMaterialized(
   graph: Graph,
   order: readonly number[],
   operands: ReadonlySet<number>,

@@ -6,8 +6,8 @@
 import { byteLengthOf } from '../../graph/dtype.js';
 import { type Affine, product } from '../kernel/kernel.js';
 import type { BufferKey } from './buffer-key.js';
-import type { Join, Keeps, Reason } from './join.js';
-import type { GrowingKernel } from './mutable-kernel.js';
+import type { IsLiveOut, Join, Reason } from './join.js';
+import type { MutableKernel } from './mutable-kernel.js';
 import { isElement, type Level, levelsIn, type TapeLevels } from './tape-levels.js';
 
 /** Most arrays one kernel reads and writes: their addresses and strides are its arguments. */
@@ -34,8 +34,8 @@ export const ROW_COSTS: RowCosts = {
 };
 
 /** Why the two must not be one; `undefined`: they may. */
-export function limitOf(join: Join, keeps: Keeps, costs: RowCosts): Reason | undefined {
-  if (bufferCount(join, keeps) > MAX_BUFFERS) return 'buffer-limit';
+export function limitOf(join: Join, isLiveOut: IsLiveOut, costs: RowCosts): Reason | undefined {
+  if (bufferCount(join, isLiveOut) > MAX_BUFFERS) return 'buffer-limit';
   if (join.reduced.length === 0) return undefined;
   const { first, second, axisOfFirst, axisOfSecond, parallel, reduced } = join;
   const levelsOfFirst = levelsIn(first, axisOfFirst, parallel.length);
@@ -44,10 +44,10 @@ export function limitOf(join: Join, keeps: Keeps, costs: RowCosts): Reason | und
     return store && levelsOfFirst.levels[store.value];
   };
   const levelsOfSecond = levelsIn(second, axisOfSecond, parallel.length, held);
-  const spreads = (kernel: GrowingKernel, axisOf: readonly number[], { levels }: TapeLevels): boolean => {
+  const spreads = (kernel: MutableKernel, axisOf: readonly number[], { levels }: TapeLevels): boolean => {
     for (const { buffer, store } of kernel.uses) {
       if (store === undefined || isElement(levels[store.value]!)) continue;
-      if (walksRow(store.access, axisOf, join) && keeps(buffer.key)) return true;
+      if (walksRow(store.access, axisOf, join) && isLiveOut(buffer.key)) return true;
     }
     return false;
   };
@@ -66,15 +66,15 @@ export function limitOf(join: Join, keeps: Keeps, costs: RowCosts): Reason | und
 }
 
 /** Buffers that the merged kernel reads and writes. */
-function bufferCount({ first, second }: Join, keeps: Keeps): number {
+function bufferCount({ first, second }: Join, isLiveOut: IsLiveOut): number {
   let count = 0;
   for (const { buffer, loads, store } of first.uses) {
     if (loads.length > 0) count++;
-    if (store !== undefined && keeps(buffer.key)) count++;
+    if (store !== undefined && isLiveOut(buffer.key)) count++;
   }
   for (const { buffer, loads, store } of second.uses) {
     if (loads.length > 0 && !first.touches(buffer.key)) count++;
-    if (store !== undefined && keeps(buffer.key)) count++;
+    if (store !== undefined && isLiveOut(buffer.key)) count++;
   }
   return count;
 }

@@ -12,19 +12,19 @@ import { type Access, sameNumbers } from '../kernel/kernel.js';
 import { type Alignment, align, matchRest } from './align.js';
 import type { BufferKey } from './buffer-key.js';
 import { moveAffine } from './fused-kernel.js';
-import type { Join, Keeps, Merge, Reason } from './join.js';
+import type { IsLiveOut, Join, Merge, Reason } from './join.js';
 import { limitOf, type RowCosts } from './merge-limits.js';
-import { GrowingKernel } from './mutable-kernel.js';
+import { MutableKernel } from './mutable-kernel.js';
 import { keepsOrder } from './reduced-order.js';
 
 const fail = (reason: Reason): Merge => ({ reason });
 
 /** How the kernel that stores `key` merges into one that reads it. */
 export function mergeVertically(
-  producer: GrowingKernel,
-  consumer: GrowingKernel,
+  producer: MutableKernel,
+  consumer: MutableKernel,
   key: BufferKey,
-  keeps: Keeps,
+  isLiveOut: IsLiveOut,
   costs: RowCosts,
 ): Merge {
   const loads = consumer.loadsOf(key);
@@ -38,20 +38,20 @@ export function mergeVertically(
     // The producer's axes must be all axes of the consumer, or its parallel ones.
     const isRow = (axis: number): boolean => axis < c.parallel.length;
     if (open.some(isRow) || (open.length > 0 && !match.every(isRow))) return fail('broadcast-recompute');
-    return joinOf(aligned, 'second', keeps, costs);
+    return joinOf(aligned, 'second', isLiveOut, costs);
   }
   if (match.every((axis) => axis >= 0)) {
     // The producer stores one value for each element it walks, not for each row.
     return open.length === 0 && rolesAgree(aligned)
-      ? joinOf(aligned, 'first', keeps, costs)
+      ? joinOf(aligned, 'first', isLiveOut, costs)
       : fail('domain-mismatch');
   }
   if (match.some((axis) => axis >= c.parallel.length)) return fail('nested-reduction');
   if (open.length === 0)
-    return c.reduced.length === 0 ? joinOf(aligned, 'first', keeps, costs) : fail('nested-reduction');
+    return c.reduced.length === 0 ? joinOf(aligned, 'first', isLiveOut, costs) : fail('nested-reduction');
   if (c.reduced.length > 0 && open.some((axis) => axis < c.parallel.length)) return fail('nested-reduction');
   const full = matchRows(aligned);
-  return full === undefined ? fail('domain-mismatch') : joinOf(full, 'first', keeps, costs);
+  return full === undefined ? fail('domain-mismatch') : joinOf(full, 'first', isLiveOut, costs);
 }
 
 /**
@@ -82,7 +82,12 @@ function sharesLoad({ first, second, match }: Alignment): boolean {
 const MAX_PAIRS = 4;
 
 /** How two kernels merge that do not depend on each other and read the same array at the same places. */
-export function mergeHorizontally(a: GrowingKernel, b: GrowingKernel, keeps: Keeps, costs: RowCosts): Merge {
+export function mergeHorizontally(
+  a: MutableKernel,
+  b: MutableKernel,
+  isLiveOut: IsLiveOut,
+  costs: RowCosts,
+): Merge {
   const [first, second] = a.reduced.length >= b.reduced.length ? [a, b] : [b, a];
   for (const { buffer, loads } of first.uses) {
     if (loads.length === 0) continue;
@@ -94,7 +99,7 @@ export function mergeHorizontally(a: GrowingKernel, b: GrowingKernel, keeps: Kee
       if (load.index !== undefined || other.index !== undefined) continue;
       const aligned = align(first, second, load, other);
       const full = aligned === undefined ? undefined : matchRest(aligned);
-      if (full !== undefined && rolesAgree(full)) return joinOf(full, 'first', keeps, costs);
+      if (full !== undefined && rolesAgree(full)) return joinOf(full, 'first', isLiveOut, costs);
     }
   }
   return fail('no-shared-input');
@@ -117,7 +122,7 @@ function identityOf(axes: number): readonly number[] {
 function joinOf(
   { first, second, match }: Alignment,
   domain: 'first' | 'second',
-  keeps: Keeps,
+  isLiveOut: IsLiveOut,
   costs: RowCosts,
 ): Merge {
   const { parallel, reduced } = domain === 'first' ? first : second;
@@ -130,8 +135,8 @@ function joinOf(
     parallel,
     reduced,
   };
-  const reason = readsInPlace(join) ? limitOf(join, keeps, costs) : 'read-elsewhere';
-  if (reason === undefined && !keepsOrder(join, keeps)) return fail('sum-order');
+  const reason = readsInPlace(join) ? limitOf(join, isLiveOut, costs) : 'read-elsewhere';
+  if (reason === undefined && !keepsOrder(join, isLiveOut)) return fail('sum-order');
   return reason === undefined ? join : fail(reason);
 }
 
@@ -168,17 +173,17 @@ function strideAlong({ strides }: Access, axisOf: readonly number[], axis: numbe
 }
 
 /** The merged kernel. Both are used up: the first grows where its axes stay as they are. */
-export function join(merge: Join, keeps: Keeps): GrowingKernel {
+export function join(merge: Join, isLiveOut: IsLiveOut): MutableKernel {
   const { first, second, axisOfFirst, axisOfSecond, parallel, reduced } = merge;
   let merged = first;
   if (staysInPlace(axisOfFirst, parallel.length + reduced.length)) {
     merged.setDomain(parallel, reduced);
   } else {
-    merged = new GrowingKernel(parallel, reduced);
+    merged = new MutableKernel(parallel, reduced);
     merged.add(first, axisOfFirst);
   }
   merged.add(second, axisOfSecond);
-  merged.keepStores(keeps);
+  merged.keepStores(isLiveOut);
   return merged;
 }
 

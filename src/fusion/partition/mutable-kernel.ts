@@ -1,5 +1,5 @@
 /**
- * GrowingKernel: a kernel that takes in others. It keeps what merging asks again and again (what it does with
+ * MutableKernel: a kernel that takes in others. It keeps what merging asks again and again (what it does with
  * each buffer, levels, how much it computes), so that a merge costs what is added, not what is there.
  *
  * `merge.ts` and `cluster.ts` decide what is taken in.
@@ -28,7 +28,7 @@ interface Written {
   readonly stores: readonly Store[];
 }
 
-export class GrowingKernel {
+export class MutableKernel {
   #parallel: readonly number[];
   #reduced: readonly number[];
   /** All axes, parallel ones first. */
@@ -60,8 +60,8 @@ export class GrowingKernel {
   }
 
   /** A fused kernel that may grow. */
-  static of(kernel: FusedKernel): GrowingKernel {
-    const grown = new GrowingKernel(kernel.parallel, kernel.reduced);
+  static of(kernel: FusedKernel): MutableKernel {
+    const grown = new MutableKernel(kernel.parallel, kernel.reduced);
     grown.#take(kernel, undefined);
     return grown;
   }
@@ -126,7 +126,7 @@ export class GrowingKernel {
    * the caller has seen to it that it is read where it is made. `axisOf[k]` is the axis here of the other's
    * axis k; none: it has the same axes.
    */
-  add(other: GrowingKernel, axisOf: readonly number[] | undefined): void {
+  add(other: MutableKernel, axisOf: readonly number[] | undefined): void {
     this.#take(other.toFused(), axisOf);
   }
 
@@ -170,8 +170,9 @@ export class GrowingKernel {
   }
 
   /** Drops the stores of values that nobody else needs. */
-  keepStores(keeps: (key: BufferKey) => boolean): void {
-    for (const use of this.uses) if (use.store !== undefined && !keeps(use.buffer.key)) use.store = undefined;
+  keepStores(isLiveOut: (key: BufferKey) => boolean): void {
+    for (const use of this.uses)
+      if (use.store !== undefined && !isLiveOut(use.buffer.key)) use.store = undefined;
     this.#writes = undefined;
   }
 

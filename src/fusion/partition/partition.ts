@@ -1,7 +1,7 @@
 /**
  * Partition: graph → kernels, library calls and loops. Chooses which nodes are stored (`materialization.ts`),
  * builds a kernel for each (`build-kernel.ts`), cuts what is too long (`split.ts`), merges what belongs
- * together (`merge.ts`) and finishes each kernel (`finalize.ts`).
+ * together (`merge.ts`) and finishes each kernel (`lower-kernel.ts`).
  *
  * Values do not change: every instruction of the graph is computed as it stands, perhaps more than once.
  */
@@ -19,17 +19,17 @@ import { sameNumbers } from '../kernel/kernel.js';
 import { type BufferKey, nodeBufferKey, partBufferKey, sourceBufferKey } from './buffer-key.js';
 import { KernelBuilder, MustStore } from './build-kernel.js';
 import { joinMaps } from './cluster.js';
-import { type Finalized, finalize } from './finalize.js';
 import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
-import { chooseRoots } from './materialization.js';
+import { type LoweredKernel, lowerKernel } from './lower-kernel.js';
+import { chooseMaterialized } from './materialization.js';
 import { ROW_COSTS, type RowCosts } from './merge-limits.js';
-import type { GrowingKernel } from './mutable-kernel.js';
+import type { MutableKernel } from './mutable-kernel.js';
 import { type Operand, operandThroughViews } from './operands.js';
 import { MAX_INSTRUCTIONS, splitKernel } from './split.js';
 import type { Call, CallNode } from './task-graph.js';
 
 export type FusedStep =
-  | { readonly kind: 'kernel'; readonly kernel: Finalized; readonly nodes: readonly number[] }
+  | { readonly kind: 'kernel'; readonly kernel: LoweredKernel; readonly nodes: readonly number[] }
   | {
       /** Work of a library or a routine: the nodes of its results. */
       readonly kind: 'call';
@@ -71,7 +71,7 @@ export function partition(original: Graph, costs: RowCosts = ROW_COSTS): Partiti
   for (const id of gatheredArrays(graph, order)) wantedWhole.add(id);
   for (const [node] of [...routines, ...loops])
     for (const id of node!.inputs) wantedWhole.add(storedNode(graph, id));
-  const stored = chooseRoots(graph, order, wantedWhole);
+  const stored = chooseMaterialized(graph, order, wantedWhole);
   const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)), costs);
   const operands = new Map<number, readonly Operand[]>();
   const calls: Call[] = [];
@@ -113,7 +113,7 @@ export function storedNode(graph: Graph, output: number): number {
 
 function finish(task: Task, operands: ReadonlyMap<number, readonly Operand[]>, costs: RowCosts): FusedStep {
   if (task.kind === 'kernel')
-    return { kind: 'kernel', kernel: finalize(task.kernel), nodes: ascending(task.kernel.nodes) };
+    return { kind: 'kernel', kernel: lowerKernel(task.kernel), nodes: ascending(task.kernel.nodes) };
   const { nodes, reads: inputs } = task;
   const results = nodes.filter((node) => node.kind === 'loop');
   if (results.length === 0)
@@ -214,8 +214,8 @@ function wholeBuffer(graph: Graph, id: number, stored: Set<number>): BufferKey {
 }
 
 /** A kernel for every root; views that cannot be index maps make their input a root as well. */
-function buildAll(graph: Graph, order: readonly number[], stored: Set<number>): GrowingKernel[] {
-  const kernels: GrowingKernel[] = [];
+function buildAll(graph: Graph, order: readonly number[], stored: Set<number>): MutableKernel[] {
+  const kernels: MutableKernel[] = [];
   const builder = new KernelBuilder(graph, stored);
   let spare = 0;
   const nextKey = (): BufferKey => partBufferKey(spare++);

@@ -4,14 +4,14 @@
  *
  *     sum(x) of [500, 500] walks 250000 elements as one axis; beside sum(x * y.T), as 500 times 500
  *
- * Called by `finalize.ts`, which sorts the axes, and `merge.ts`, which lets no merge change the order of a
+ * Called by `lower-kernel.ts`, which sorts the axes, and `merge.ts`, which lets no merge change the order of a
  * sum.
  */
 import { isExactReduction } from '../../graph/reductions.js';
 import { affinesIn, affinesOf, liveValues, loadsOf, type Tape } from '../kernel/algebra.js';
 import type { Affine, Instruction } from '../kernel/kernel.js';
-import type { Join, Keeps } from './join.js';
-import { GrowingKernel } from './mutable-kernel.js';
+import type { IsLiveOut, Join } from './join.js';
+import { MutableKernel } from './mutable-kernel.js';
 
 type Walked = Pick<Tape, 'parallel' | 'reduced' | 'tape'>;
 
@@ -68,20 +68,20 @@ function readsOf({ tape }: Walked, positions: readonly number[]): string {
 const isOrdered = (tape: readonly Instruction[], i: Instruction): boolean =>
   i.kind === 'reduce' && !isExactReduction(i.reduction, tape[i.args[0]!]!.dtype);
 
-const hasOrdered = ({ tape }: GrowingKernel): boolean => tape.some((i) => isOrdered(tape, i));
+const hasOrdered = ({ tape }: MutableKernel): boolean => tape.some((i) => isOrdered(tape, i));
 
 /** Whether every sum of the merged kernel still meets its elements in the order in which it would alone. */
-export function keepsOrder(join: Join, keeps: Keeps): boolean {
+export function keepsOrder(join: Join, isLiveOut: IsLiveOut): boolean {
   const { first, second, axisOfFirst, axisOfSecond, parallel, reduced } = join;
   if (reduced.length === 0) return true;
   const [inFirst, inSecond] = [hasOrdered(first), hasOrdered(second)];
   const isOneAxis = reduced.filter((size) => size !== 1).length < 2;
   if (!(inFirst || inSecond) || (isOneAxis && !(inFirst && inSecond))) return true;
-  const merged = new GrowingKernel(parallel, reduced);
+  const merged = new MutableKernel(parallel, reduced);
   merged.add(first, axisOfFirst);
   const taken = merged.tape.length;
   merged.add(second, axisOfSecond);
-  merged.keepStores(keeps);
+  merged.keepStores(isLiveOut);
   const kernel = merged.toFused();
   const whole = walkOf(kernel, affinesOf(kernel));
   // Sums that are in one kernel agree already: one of each side stands for all, so that merging stays linear.

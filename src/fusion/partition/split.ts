@@ -13,7 +13,7 @@ import { argumentsOf, product, type Store } from '../kernel/kernel.js';
 import type { BufferKey } from './buffer-key.js';
 import { BufferList } from './buffer-list.js';
 import type { FusedKernel, KernelBuffer } from './fused-kernel.js';
-import { GrowingKernel } from './mutable-kernel.js';
+import { MutableKernel } from './mutable-kernel.js';
 import { TapeBuilder } from './tape-builder.js';
 
 /**
@@ -34,11 +34,11 @@ export function splitKernel(
   kernel: FusedKernel,
   origins: readonly number[],
   nextKey: () => BufferKey,
-): GrowingKernel[] {
+): MutableKernel[] {
   const lastUse = lastUses(kernel);
   const cuts = chooseCuts(kernel, lastUse);
   const stored = new Map<number, KernelBuffer>(); // tape position → the buffer that carries it
-  const pieces: GrowingKernel[] = [];
+  const pieces: MutableKernel[] = [];
   let start = 0;
   for (const end of [...cuts, kernel.tape.length]) {
     pieces.push(piece(kernel, origins, lastUse, start, end, stored, nextKey));
@@ -100,7 +100,7 @@ function piece(
   end: number,
   stored: Map<number, KernelBuffer>,
   nextKey: () => BufferKey,
-): GrowingKernel {
+): MutableKernel {
   const sizes = sizesOf(kernel);
   const dense = denseStrides(sizes);
   const builder = new TapeBuilder();
@@ -144,7 +144,7 @@ function piece(
   }
   const isLast = end === kernel.tape.length;
   const [parallel, reduced] = isLast ? [kernel.parallel, kernel.reduced] : [sizes, []];
-  return new GrowingKernel(parallel, reduced, {
+  return new MutableKernel(parallel, reduced, {
     tape: builder,
     buffers,
     nodes: origins.slice(start, end),

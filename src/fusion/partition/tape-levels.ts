@@ -23,7 +23,7 @@ export interface TapeLevels {
   phases: number;
 }
 
-/** The kernel whose levels are found and kept: a `GrowingKernel`. */
+/** The kernel whose levels are found and kept: a `MutableKernel`. */
 interface Leveled {
   readonly tape: readonly Instruction[];
   readonly uses: readonly BufferUse[];

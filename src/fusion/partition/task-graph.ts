@@ -6,7 +6,7 @@
 import type { GraphNodeOf } from '../../graph/graph.js';
 import { InternalError } from '../../host/errors.js';
 import type { BufferKey } from './buffer-key.js';
-import type { GrowingKernel } from './mutable-kernel.js';
+import type { MutableKernel } from './mutable-kernel.js';
 
 /** The nodes that no kernel computes. */
 export type CallNode = GraphNodeOf<'contract' | 'call'>;
@@ -42,7 +42,7 @@ export class TaskNode {
   apartFromSiblings: Set<number> | undefined;
 
   constructor(
-    public kernel: GrowingKernel | undefined,
+    public kernel: MutableKernel | undefined,
     readonly call: Call | undefined,
   ) {}
 
@@ -94,7 +94,7 @@ export class TaskGraph {
   }
 
   /** Makes two tasks one: `task` becomes `kernel`, `gone` leaves. `gone` must not write what `task` reads. */
-  merge(task: TaskNode, gone: TaskNode, kernel: GrowingKernel): void {
+  merge(task: TaskNode, gone: TaskNode, kernel: MutableKernel): void {
     for (const key of gone.writes) this.#writer.set(key, task);
     for (const key of gone.reads) {
       const readers = this.readersOf(key);

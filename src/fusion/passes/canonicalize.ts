@@ -265,11 +265,11 @@ class SourceList {
       );
     }
     const size = sizeOfShape(expr.shape);
-    if (source.type === 'device' || source.type === 'folded') {
+    if (source.type === 'device' || source.type === 'segment') {
       const array = { source, start: 0, elementCount: size, dtype: expr.dtype };
       return {
         kind: 'source',
-        input: this.#add(array, source.type === 'device' ? source.buffer : source.part),
+        input: this.#add(array, source.type === 'device' ? source.buffer : source.segment),
         offset: 0,
         strides: denseStrides(expr.shape),
       };
@@ -283,7 +283,7 @@ class SourceList {
   #add(array: SourceArray, identity: object): number {
     const parts = this.#known.get(identity) ?? new Map<string, number>();
     this.#known.set(identity, parts);
-    const value = array.source.type === 'folded' ? array.source.value : 0;
+    const value = array.source.type === 'segment' ? array.source.value : 0;
     const key = `${array.start} ${array.elementCount} ${array.dtype} ${value}`;
     let input = parts.get(key);
     if (input === undefined) {

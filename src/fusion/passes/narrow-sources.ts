@@ -23,7 +23,7 @@ export interface Narrowed {
 }
 
 const isRead = ({ source: { type } }: SourceArray): boolean =>
-  type !== 'host' && type !== 'device' && type !== 'folded';
+  type !== 'host' && type !== 'device' && type !== 'segment';
 
 /** The sources to narrow; empty for graphs of arrays in memory, without a look at their nodes. */
 export function narrowSources(graph: Graph, sources: readonly SourceArray[]): Narrowed[] {

@@ -1,35 +1,35 @@
 /**
- * Folds deep graphs: puts what lies many levels below a node aside as a part that is computed first, so that
+ * Folds deep graphs: puts what lies many levels below a node aside as a segment that is computed first, so that
  * a loop which never computes holds a bounded number of nodes.
  *
- *     acc = acc + x, 100,000 times   →   part 1 = 16,384 additions;  part 2 = 16,384 more, from part 1's value;  …
+ *     acc = acc + x, 100,000 times   →   segment 1 = 16,384 additions;  segment 2 = 16,384 more, from segment 1's value;  …
  *
- * Nothing runs here. A part keeps its canonical graph, which equal parts share, and what it reads: parts of a
+ * Nothing runs here. A segment keeps its canonical graph, which equal segments share, and what it reads: segments of a
  * loop that does the same in every step take next to nothing. They are computed by the compute that needs
  * them (`exec/run/segments.ts`), on its device, within its budget, with its options.
  *
- * Values do not change: a part gives results of elementwise ops and casts alone, which no rewrite reaches
+ * Values do not change: a segment gives results of elementwise ops and casts alone, which no rewrite reaches
  * through. Its values' nodes become sources, whoever holds them; what others hold of the nodes below stays as
  * it is.
  */
 import type { Folding } from '../../graph/depth.js';
-import type { Expr, FoldedPart, FoldedSource } from '../../graph/expr.js';
+import type { Expr, Segment, SegmentSource } from '../../graph/expr.js';
 import type { Graph } from '../../graph/graph.js';
 import { type Canonical, canonicalizeOnce, forget } from './canonicalize.js';
 import type { IndexCheck } from './index-check.js';
 import type { SourceArray } from './source-array.js';
 
 /**
- * A part gives at most so many values; a graph that needs more is no loop over a few arrays, and stays as it
+ * A segment gives at most so many values; a graph that needs more is no loop over a few arrays, and stays as it
  * is.
  */
 const MAX_VALUES = 64;
 /** Nodes of each level that are looked at, on average, before a graph is taken to be too wide. */
 const MAX_WIDTH = 8;
-/** Graphs that are kept for equal parts to share. */
+/** Graphs that are kept for equal segments to share. */
 const MAX_GRAPHS = 16;
 
-class Part implements FoldedPart {
+class Part implements Segment {
   readonly valueCount: number;
   readonly #canonical: Canonical;
 
@@ -38,24 +38,24 @@ class Part implements FoldedPart {
     this.#canonical = canonical;
   }
 
-  static canonicalOf(part: FoldedPart): Canonical {
-    return (part as Part).#canonical;
+  static canonicalOf(segment: Segment): Canonical {
+    return (segment as Part).#canonical;
   }
 }
 
-/** The graph of a part; its results are the part's values, in order. */
-export const canonicalOfPart = (part: FoldedPart): Canonical => Part.canonicalOf(part);
+/** The graph of a segment; its results are the segment's values, in order. */
+export const canonicalOfSegment = (segment: Segment): Canonical => Part.canonicalOf(segment);
 
 /** Puts aside what is more than `levels` below the next node. */
 export const fold: Folding = (tops, depth, levels) => {
   const values = valuesBelow(tops, depth - levels, MAX_WIDTH * levels);
   if (values.length === 0) return;
-  const part = new Part(values.length, sharedCanonical(canonicalizeOnce(values)));
-  for (const [value, expr] of values.entries()) becomeSource(expr, { type: 'folded', part, value });
+  const segment = new Part(values.length, sharedCanonical(canonicalizeOnce(values)));
+  for (const [value, expr] of values.entries()) becomeSource(expr, { type: 'segment', segment, value });
 };
 
 /** Makes a node a source of the same value: whoever has it, has that. */
-function becomeSource(expr: Expr, source: FoldedSource): void {
+function becomeSource(expr: Expr, source: SegmentSource): void {
   // A call site that nobody has formatted yet holds the array whose method was called, and so the nodes
   // below.
   void expr.site?.stack;
@@ -87,7 +87,7 @@ const isCut = ({ kind }: Expr): boolean => kind === 'map' || kind === 'cast';
 const graphs = new Map<string, Graph>();
 const NO_SITES: Canonical['sites'] = new Map();
 
-/** Without the nodes it was made of, and with the graph of an equal part where there is one. */
+/** Without the nodes it was made of, and with the graph of an equal segment where there is one. */
 function sharedCanonical({ graph, sources, fingerprint, checks }: Canonical): Canonical {
   let shared = graphs.get(fingerprint);
   if (shared === undefined) {
@@ -99,33 +99,33 @@ function sharedCanonical({ graph, sources, fingerprint, checks }: Canonical): Ca
   return { graph: shared, sources, sites: NO_SITES, repeated: [], fingerprint, checks };
 }
 
-/** The parts below a graph, those that others read first. */
-export function partsBelow({ sources }: Canonical): FoldedPart[] {
-  const found: FoldedPart[] = [];
-  const seen = new Set<FoldedPart>();
+/** The segments below a graph, those that others read first. */
+export function segmentsBelow({ sources }: Canonical): Segment[] {
+  const found: Segment[] = [];
+  const seen = new Set<Segment>();
   const path: {
-    readonly part: FoldedPart | undefined;
+    readonly segment: Segment | undefined;
     readonly below: readonly SourceArray[];
     next: number;
-  }[] = [{ part: undefined, below: sources, next: 0 }];
+  }[] = [{ segment: undefined, below: sources, next: 0 }];
   while (path.length > 0) {
     const top = path[path.length - 1]!;
     const source = top.below[top.next++]?.source;
     if (source === undefined) {
       path.pop();
-      if (top.part !== undefined) found.push(top.part);
-    } else if (source.type === 'folded' && !seen.has(source.part)) {
-      seen.add(source.part);
-      path.push({ part: source.part, below: canonicalOfPart(source.part).sources, next: 0 });
+      if (top.segment !== undefined) found.push(top.segment);
+    } else if (source.type === 'segment' && !seen.has(source.segment)) {
+      seen.add(source.segment);
+      path.push({ segment: source.segment, below: canonicalOfSegment(source.segment).sources, next: 0 });
     }
   }
   return found;
 }
 
-/** The index arrays to look at before a graph and the parts below it are computed. */
+/** The index arrays to look at before a graph and the segments below it are computed. */
 export const checksBelow = (canonical: Canonical): IndexCheck[] =>
-  [canonical, ...partsBelow(canonical).map(canonicalOfPart)].flatMap(({ checks }) => checks);
+  [canonical, ...segmentsBelow(canonical).map(canonicalOfSegment)].flatMap(({ checks }) => checks);
 
-/** The parts that a graph itself reads. */
-export const partsIn = ({ sources }: Canonical): ReadonlySet<FoldedPart> =>
-  new Set(sources.flatMap(({ source }) => (source.type === 'folded' ? [source.part] : [])));
+/** The segments that a graph itself reads. */
+export const segmentsIn = ({ sources }: Canonical): ReadonlySet<Segment> =>
+  new Set(sources.flatMap(({ source }) => (source.type === 'segment' ? [source.segment] : [])));

@@ -3,10 +3,10 @@
  * `canonicalize.ts`.
  */
 import type { DType } from '../../graph/dtype.js';
-import type { DeviceSource, FoldedSource, StridedSource } from '../../graph/expr.js';
+import type { DeviceSource, SegmentSource, StridedSource } from '../../graph/expr.js';
 
 export interface SourceArray {
-  readonly source: StridedSource | DeviceSource | FoldedSource;
+  readonly source: StridedSource | DeviceSource | SegmentSource;
   /** First element read, and how many from there on; node offsets count from `start`. */
   readonly start: number;
   readonly elementCount: number;

@@ -1,9 +1,9 @@
 /**
- * Prelude pieces: the near forms of `fast-paths.ts`, and what the arithmetic that stands in for them needs.
+ * Prelude pieces: the fast paths of `fast-paths.ts`, and what the arithmetic that stands in for them needs.
  */
 import { type Piece, piece } from './prelude-piece.js';
 
-export const NEAR_PIECES: readonly Piece[] = [
+export const FAST_PIECES: readonly Piece[] = [
   piece(`
 /* Element e of an array that stays in registers, though e is not known to the compiler. */
 template <class T, int N>
@@ -48,7 +48,7 @@ __device__ __forceinline__ float weft_exp_about(float x, float p, float power) {
   return fmaf(power, fmaf(p, -0.693147180559945309417f, x), power);
 }`),
   piece(`
-/* e raised to x as a term of a sum, which has a near form of fewer steps than expf: within 2.5 units in the last place while
+/* e raised to x as a term of a sum, which has a fast path of fewer steps than expf: within 2.5 units in the last place while
    |x| is below 20, and within 5 farther out, where the rounding of ln 2 is seen. Powers that may be subnormal are computed 2^24 times
    as large; an x whose power is infinite gives way to one that leaves more than 0, or the end were NaN. */
 __device__ __forceinline__ float weft_term_exp(float x) {

@@ -7,7 +7,7 @@
  * line, which the simulated NVRTC of the tests can read.
  */
 import { COMPLEX_PIECES } from './prelude-complex.js';
-import { NEAR_PIECES } from './prelude-fast-paths.js';
+import { FAST_PIECES } from './prelude-fast-paths.js';
 import { NUMBER_PIECES } from './prelude-numbers.js';
 import { type Piece, piece } from './prelude-piece.js';
 import { REDUCTION_PIECES } from './prelude-reductions.js';
@@ -29,11 +29,11 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
 };`),
 ];
 
-const REAL_PIECES: readonly Piece[] = [...BASE, ...NUMBER_PIECES, ...NEAR_PIECES, ...REDUCTION_PIECES];
+const REAL_PIECES: readonly Piece[] = [...BASE, ...NUMBER_PIECES, ...FAST_PIECES, ...REDUCTION_PIECES];
 const ALL_PIECES: readonly Piece[] = [
   ...BASE,
   ...NUMBER_PIECES,
-  ...NEAR_PIECES,
+  ...FAST_PIECES,
   ...COMPLEX_PIECES,
   ...REDUCTION_PIECES,
 ];

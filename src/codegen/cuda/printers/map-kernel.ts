@@ -28,7 +28,7 @@ import type { Parameters } from '../parameters.js';
 import { columnValues, type MapSchedule, sharesColumns } from '../schedules/schedule-map.js';
 import { Writer } from '../writer.js';
 
-/** Ops with near forms from which on a map is bound by its arithmetic rather than by memory. */
+/** Ops with fast paths from which on a map is bound by its arithmetic rather than by memory. */
 const MANY_NEAR = 4;
 
 /** Elements of a block, in order; what is left over from whole chunks belongs to the last block. */

@@ -36,7 +36,7 @@ export class ReduceContext {
   readonly loads: ChunkLoads;
   readonly stores: ChunkStores;
   readonly parts: Parts;
-  /** The near forms that a staged reduction takes. */
+  /** The fast paths that a staged reduction takes. */
   readonly near: NearOps;
 
   constructor(body: Body, schedule: ReduceSchedule) {

@@ -11,7 +11,7 @@ import { blockIndex, type CudaFunction, printFunction } from '../function.js';
 import { printCoordinates } from '../index-math.js';
 import type { LaunchShape, Scratch } from '../launch.js';
 import { accumulatorByteLength } from '../monoids.js';
-import { NEAR_RESIDENT, type ReduceSchedule } from '../schedules/schedule-reduce.js';
+import { FAST_RESIDENT, type ReduceSchedule } from '../schedules/schedule-reduce.js';
 import { accumulatorsOf, printAcross, printThreadPlace } from './block-reduce.js';
 import { printCombine, printRow } from './reduce-combine.js';
 import { ReduceContext } from './reduce-context.js';
@@ -83,7 +83,7 @@ function printWalk(c: ReduceContext, name: string): CudaFunction {
   printAcross(out, c.schedule, c.accumulators, itemsP * c.lanes);
   out.block('if (tr == 0)', () => (slots === 1 ? printResults(c) : printPartials(c)));
   const launch = { ...reduceLaunch(c.body.kernel, c.schedule), sharedByteLength: 0 };
-  return printFunction(name, out, params, launch, c.near.size > 0 ? NEAR_RESIDENT : 0);
+  return printFunction(name, out, params, launch, c.near.size > 0 ? FAST_RESIDENT : 0);
 }
 
 /**

@@ -2,7 +2,7 @@
  * The loop of a reduction whose elements are the same for every row but for row-level values, as in a sum
  * over pairs of points: a block computes what does not depend on the row once per element, puts it into
  * shared memory a tile at a time, and every thread combines it with its own rows in registers: where
- * arithmetic is the limit, with near forms (`fast-paths.ts`). Called by `reduce-kernel.ts`.
+ * arithmetic is the limit, with fast paths (`fast-paths.ts`). Called by `reduce-kernel.ts`.
  */
 import { isIndexArithmetic } from '../../../fusion/kernel/algebra.js';
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
@@ -20,7 +20,7 @@ import type { ReduceContext } from './reduce-context.js';
  */
 const MOST_UNROLLED = 4;
 const UNROLLED_COST = 512;
-/** Elements after which a warp looks whether near forms held. */
+/** Elements after which a warp looks whether fast paths held. */
 const STRETCH = 32;
 
 /** Values that move together as one pack of up to 16 bytes. */
@@ -85,7 +85,7 @@ function unrollOf({ body, parts, schedule }: ReduceContext, near?: NearOps): num
 }
 
 /**
- * The elements of a tile in stretches: with near forms until a warp meets an argument that is not ordinary.
+ * The elements of a tile in stretches: with fast paths until a warp meets an argument that is not ordinary.
  * That stretch it does again, and from there all others, with the ops themselves.
  */
 function printStretches(c: ReduceContext, pairs: (from: string, to: string, near?: NearOps) => void): void {

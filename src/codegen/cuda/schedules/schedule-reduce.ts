@@ -12,7 +12,7 @@ import { levelsOf } from '../../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { reductionRow } from '../../../graph/reductions.js';
 import { chunkWidth } from '../chunks.js';
-import { nearFormOf, suitsLoop } from '../fast-path-forms.js';
+import { fastPathOf, suitsLoop } from '../fast-path-forms.js';
 import { powerOfTwoFrom, powerOfTwoTo } from '../powers.js';
 import { type Extents, threadsOfShortColumns, threadsOfShortRow } from './short-rows.js';
 
@@ -159,31 +159,31 @@ interface Staging {
   readonly blocks: number;
 }
 const STAGING: Staging = { threads: 256, items: 4, blocks: 12288 };
-/** With near forms there are fewer steps to hide behind what is read. */
-const NEAR_STAGING: Staging = { threads: 128, items: 8, blocks: 8192 };
+/** With fast paths there are fewer steps to hide behind what is read. */
+const FAST_STAGING: Staging = { threads: 128, items: 8, blocks: 8192 };
 /** The registers that the rows of a thread may take, in words. */
 const STAGED_WORDS = 48;
 /**
- * Blocks with near forms that a multiprocessor should hold at once, which bounds registers: with its own
+ * Blocks with fast paths that a multiprocessor should hold at once, which bounds registers: with its own
  * choice, NVRTC has too few of them to keep the arithmetic busy. And those of a device of 132
  * multiprocessors.
  */
-export const NEAR_RESIDENT = 6;
-const NEAR_ROUND = NEAR_RESIDENT * 132;
+export const FAST_RESIDENT = 6;
+const FAST_ROUND = FAST_RESIDENT * 132;
 
 /** Rows of a thread, at most `items`, as registers and the number of rows allow. */
 export const stagedItems = (kernel: Kernel, threads: number, items: number): number =>
   powerOfTwoTo(Math.min(items, STAGED_WORDS / wordsOfRow(kernel), product(kernel.parallel) / threads));
 
 function chooseStaged(kernel: Kernel): ReduceSchedule {
-  const isNear = hasNearForms(kernel);
-  const { threads, items, blocks } = isNear ? NEAR_STAGING : STAGING;
+  const isFast = hasFastPaths(kernel);
+  const { threads, items, blocks } = isFast ? FAST_STAGING : STAGING;
   const rows = product(kernel.parallel);
   const length = product(kernel.reduced);
   const itemsP = stagedItems(kernel, threads, items);
   const blocksP = Math.ceil(rows / (threads * itemsP));
   const powers = slotsOf(length, threads, blocksP, longestChain(kernel), blocks);
-  const slots = isNear ? inRounds(powers, length, threads, blocksP) : powers;
+  const slots = isFast ? inRounds(powers, length, threads, blocksP) : powers;
   return {
     kind: 'reduce',
     layout: 'columns',
@@ -197,9 +197,9 @@ function chooseStaged(kernel: Kernel): ReduceSchedule {
   };
 }
 
-export function hasNearForms({ tape }: Kernel): boolean {
+export function hasFastPaths({ tape }: Kernel): boolean {
   return tape.some((i) => {
-    const form = nearFormOf(i, (position) => tape[position]!.dtype);
+    const form = fastPathOf(i, (position) => tape[position]!.dtype);
     return form !== undefined && suitsLoop(form, tape);
   });
 }
@@ -211,7 +211,7 @@ export function hasNearForms({ tape }: Kernel): boolean {
 function inRounds({ slotLength, slots }: Slots, length: number, step: number, blocksP: number): Slots {
   if (slots === 1) return { slotLength, slots };
   const fillOf = ({ slots: count }: Slots): number => {
-    const rounds = (blocksP * count) / NEAR_ROUND;
+    const rounds = (blocksP * count) / FAST_ROUND;
     return rounds / Math.ceil(rounds);
   };
   let best = { slotLength, slots };

@@ -27,7 +27,7 @@ import { choosePairs, type PairSchedule } from './schedule-outer-product.js';
 import {
   chooseReduce,
   columnWidth,
-  hasNearForms,
+  hasFastPaths,
   isStaged,
   type ReduceSchedule,
   stagedItems,
@@ -43,7 +43,7 @@ export interface Alone {
   /** Of accumulators of several values in columns: elements that they take up at once, part of the order. */
   readonly together: number | undefined;
   /** Whether it has exponentials that only kernels of sums spell as it does. */
-  readonly isNear: boolean;
+  readonly isFast: boolean;
 }
 
 const WARP = 32;
@@ -111,14 +111,14 @@ export function aloneOf(kernel: Kernel, position: number): Alone {
   const own = normalize(part);
   const schedule = pairs ?? chooseReduce(own);
   const i = kernel.tape[position]!;
-  const isNear = i.kind === 'reduce' && i.reduction === 'sum' && hasNearForms(own);
+  const isFast = i.kind === 'reduce' && i.reduction === 'sum' && hasFastPaths(own);
   const isTuple = i.kind === 'reduce' && i.reduction === 'squaredDeviations';
   const isColumns = schedule.kind === 'reduce' && schedule.layout === 'columns';
   return {
     schedule,
-    order: printOrder(schedule, isNear),
+    order: printOrder(schedule, isFast),
     together: isTuple && isColumns ? schedule.unrollR : undefined,
-    isNear,
+    isFast,
     isInOrder: walksAlike(mergeAxes(part), own),
   };
 }
@@ -133,7 +133,7 @@ const walksAlike = (a: Kernel, b: Kernel): boolean =>
     }),
   );
 
-function printOrder(schedule: ReduceSchedule | PairSchedule, isNear: boolean): string {
+function printOrder(schedule: ReduceSchedule | PairSchedule, isFast: boolean): string {
   const { kind, slots, slotLength } = schedule;
   const slotted = slots === 1 ? '' : ` slots ${slotLength}`;
   if (kind === 'pairs') {
@@ -141,7 +141,7 @@ function printOrder(schedule: ReduceSchedule | PairSchedule, isNear: boolean): s
     return `pairs fold ${schedule.fold} tile ${tile}${slotted}`;
   }
   const { layout, staged, threadsP, threadsR, width } = schedule;
-  if (staged) return `staged${isNear ? ' near' : ''}${slotted}`;
+  if (staged) return `staged${isFast ? ' near' : ''}${slotted}`;
   if (layout === 'rows') return `rows ${threadsR} of ${width}${slotted}`;
   // Warps that reach beyond their columns combine along them as well.
   return `columns ${threadsR} in ${Math.min(WARP, threadsP)}${slotted}`;
@@ -171,13 +171,13 @@ export function chooseInOrder(kernel: Kernel): ReduceSchedule | PairSchedule | u
 function chooseAsAlone(kernel: Kernel): ReduceSchedule | PairSchedule | undefined {
   const alone = commonOrder(kernel);
   if (alone === undefined) return undefined;
-  const { schedule, isNear, order } = alone;
+  const { schedule, isFast, order } = alone;
   if (schedule.kind === 'pairs') {
     const pairs = choosePairs(kernel);
     return pairs !== undefined && printOrder(pairs, false) === order ? pairs : undefined;
   }
   if (schedule.staged) {
-    if (!isStaged(kernel) || (isNear && !isOfSums(kernel))) return undefined;
+    if (!isStaged(kernel) || (isFast && !isOfSums(kernel))) return undefined;
     return { ...schedule, itemsP: stagedItems(kernel, schedule.threadsP, schedule.itemsP) };
   }
   if (schedule.layout === 'rows') return fitsChunks(kernel, schedule) ? schedule : undefined;

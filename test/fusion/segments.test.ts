@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
-import { canonicalOfPart, partsBelow } from '../../src/fusion/passes/segment.js';
+import { canonicalOfSegment, segmentsBelow } from '../../src/fusion/passes/segment.js';
 import { withLevels } from '../../src/graph/depth.js';
 import type { Expr } from '../../src/graph/expr.js';
 import { compile, compute, type Lazy, lazy, type NDArray } from '../../src/index.js';
@@ -14,7 +14,7 @@ const wave = (n: number, phase = 0): Lazy =>
   lazy(Float32Array.from({ length: n }, (_, i) => Math.sin(i + phase)));
 
 const partsOf = (results: readonly Lazy[]): number =>
-  partsBelow(canonicalize(results.map((x) => x.expr))).length;
+  segmentsBelow(canonicalize(results.map((x) => x.expr))).length;
 const bitsOf = ({ data }: NDArray): Uint8Array =>
   new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
@@ -23,7 +23,7 @@ function nodesHeld(roots: readonly Lazy[]): number {
   const seen = new Set<Expr>(roots.map((root) => root.expr));
   for (const node of seen) for (const input of node.inputs) seen.add(input);
   const graphs = new Set(
-    partsBelow(canonicalize(roots.map((root) => root.expr))).map((p) => canonicalOfPart(p).graph),
+    segmentsBelow(canonicalize(roots.map((root) => root.expr))).map((p) => canonicalOfSegment(p).graph),
   );
   return seen.size + [...graphs].reduce((sum, graph) => sum + graph.nodes.length, 0);
 }
@@ -110,8 +110,8 @@ describe('a deep graph', () => {
 
   it('is computed once for arrays that need each other', () => {
     const results = withLevels(100, () => LOOPS['two arrays that need each other']!(1000));
-    const parts = partsBelow(canonicalize(results.map((x) => x.expr)));
-    const computed = parts.reduce((sum, part) => sum + canonicalOfPart(part).graph.nodes.length, 0);
+    const parts = segmentsBelow(canonicalize(results.map((x) => x.expr)));
+    const computed = parts.reduce((sum, part) => sum + canonicalOfSegment(part).graph.nodes.length, 0);
     // Five nodes a step, and what each part reads.
     expect(computed).toBeLessThan(1.2 * 5 * 1000);
   });
@@ -183,11 +183,11 @@ describe('a deep graph', () => {
             : x.sin();
       return x.slice([0, 4]);
     });
-    const { parts, peakBytes } = folded.plan({ device });
-    expect(parts).toBe(partsOf([folded]));
-    expect(parts).toBeGreaterThan(2);
+    const { segments, peakBytes } = folded.plan({ device });
+    expect(segments).toBe(partsOf([folded]));
+    expect(segments).toBeGreaterThan(2);
     // The product of the lowest part, not the four elements of the result.
     expect(peakBytes).toBeGreaterThan(4 * n);
-    expect(String(folded.explain({ device }))).toContain(`after ${parts} parts`);
+    expect(String(folded.explain({ device }))).toContain(`after ${segments} segments`);
   });
 });

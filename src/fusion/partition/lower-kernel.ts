@@ -12,7 +12,7 @@ import type { BufferKey } from './buffer-key.js';
 import type { FusedKernel } from './fused-kernel.js';
 import { orderOfReduced } from './reduced-order.js';
 
-export interface Finalized {
+export interface LoweredKernel {
   readonly kernel: Kernel;
   /** The contents of each of `kernel.buffers`. */
   readonly keys: readonly BufferKey[];
@@ -20,7 +20,7 @@ export interface Finalized {
 
 const MAX_NAME = 56;
 
-export function finalize(fused: FusedKernel): Finalized {
+export function lowerKernel(fused: FusedKernel): LoweredKernel {
   const tidy = mergeAxes(sortReduced(withoutDead(fused)));
   const { order, places } = orderBuffers(tidy);
   const { tape, stores } = mapAccesses(tidy, (access) => ({ ...access, buffer: places[access.buffer]! }));

@@ -6,12 +6,12 @@
 import type { Works } from '../../codegen/cuts/work.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { CallStep, WorkspaceNeed } from '../calls/call.js';
-import type { DraftBuffer, DraftNeeds } from './draft.js';
+import type { DraftBuffer, DraftModel } from './draft.js';
 import type { Plan, SweepWindows } from './plan.js';
 import type { StreamNeeds } from './streams.js';
 
 /** How a device's memory is counted. */
-export interface MemoryNeeds {
+export interface MemoryModel {
   /** Bytes that a buffer takes on the device as a whole; 0: it is used where it lies. */
   readonly heldBytes: (buffer: DraftBuffer) => number;
   /** Bytes of the pool's block for a request of so many; without it, the request. */
@@ -23,7 +23,7 @@ export interface MemoryNeeds {
 }
 
 /** Properties of a device that plans depend on, beyond the plan's own buffers. */
-export interface DeviceNeeds extends DraftNeeds, MemoryNeeds {
+export interface DeviceModel extends DraftModel, MemoryModel {
   /** Bytes that a call uses besides its operands and its results. */
   readonly workspaceOf: (step: CallStep) => WorkspaceNeed;
   /** Bytes of pinned memory that the copies of each kind go through: what is of use, and the least. */
@@ -57,7 +57,7 @@ export interface SweepRules {
 }
 
 /** The plan with what it takes of the host's memory. */
-export const withHostPeak = (needs: MemoryNeeds, plan: Omit<Plan, 'hostPeakBytes'>): Plan => ({
+export const withHostPeak = (model: MemoryModel, plan: Omit<Plan, 'hostPeakBytes'>): Plan => ({
   ...plan,
-  hostPeakBytes: needs.hostPeakOf?.(plan) ?? 0,
+  hostPeakBytes: model.hostPeakOf?.(plan) ?? 0,
 });
