@@ -80,7 +80,7 @@ export type { OnProgress, Progress } from './exec/run/progress.js';
 export { synchronize } from './exec/run/synchronize.js';
 export type { DevicesOption } from './exec/targets/devices.js';
 export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/arguments.js';
-export { type Complex, DTYPES, type DType, type Scalar } from './graph/dtype.js';
+export type { Complex, DType, Scalar } from './graph/dtype.js';
 export type { Shape, TypedArray, TypedArrays } from './graph/expr.js';
 export type { IndexList, TakeOptions } from './graph/indexing.js';
 export type { PadWidths } from './graph/masks.js';
@@ -139,3 +139,4 @@ export {
 } from './io/sinks.js';
 export type { Sinks } from './io/store.js';
 export { loadZarr, type ZarrSource } from './io/zarr.js';
+export { DTYPES } from './shared/layout.js';
