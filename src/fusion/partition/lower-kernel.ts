@@ -6,7 +6,7 @@
  *     parallel [64, 32] all strides (32, 1)   →   parallel [2048] stride 1
  */
 
-import { accessesOf, mapAccesses, mergeAxes, permuteAxes, withoutDead } from '../kernel/algebra.js';
+import { accessesOf, loadsOf, mapAccesses, mergeAxes, permuteAxes, withoutDead } from '../kernel/algebra.js';
 import type { Instruction, Kernel, Store } from '../kernel/kernel.js';
 import type { BufferKey } from './buffer-key.js';
 import type { FusedKernel } from './fused-kernel.js';
@@ -46,10 +46,9 @@ export function lowerKernel(fused: FusedKernel): LoweredKernel {
 /** Reduced axes in memory order. */
 function sortReduced(kernel: FusedKernel): FusedKernel {
   const first = kernel.parallel.length;
-  return permuteAxes(kernel, [
-    ...kernel.parallel.keys(),
-    ...orderOfReduced(kernel).map((axis) => first + axis),
-  ]);
+  const loads = loadsOf(kernel).map(({ access }) => access);
+  const order = orderOfReduced({ first, sizes: kernel.reduced }, loads);
+  return permuteAxes(kernel, [...kernel.parallel.keys(), ...order.map((axis) => first + axis)]);
 }
 
 /** Inputs in order of first load, then outputs in order of store; buffers no longer used are left out. */

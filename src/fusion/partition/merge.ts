@@ -15,7 +15,7 @@ import { moveAffine } from './fused-kernel.js';
 import type { IsLiveOut, Join, Merge, Reason } from './join.js';
 import { limitOf, type RowCosts } from './merge-limits.js';
 import { MutableKernel } from './mutable-kernel.js';
-import { keepsOrder } from './reduced-order.js';
+import { keepsOrder } from './sum-order.js';
 
 const fail = (reason: Reason): Merge => ({ reason });
 

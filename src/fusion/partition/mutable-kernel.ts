@@ -17,6 +17,7 @@ import {
 import type { BufferKey } from './buffer-key.js';
 import { BufferList, type BufferUse } from './buffer-list.js';
 import { type FusedKernel, moveAccess, moveAffine } from './fused-kernel.js';
+import { SumMaps } from './sum-maps.js';
 import { TapeBuilder } from './tape-builder.js';
 import type { TapeLevels } from './tape-levels.js';
 
@@ -39,6 +40,7 @@ export class MutableKernel {
   arithmetic = 0;
   /** Levels on the kernel's own axes, from `tape-levels.ts`. */
   ownLevels: TapeLevels | undefined;
+  #sumMaps: SumMaps | undefined;
   readonly #tape: TapeBuilder;
   readonly #buffers: BufferList;
   /** Kept until they change. */
@@ -109,6 +111,12 @@ export class MutableKernel {
   get writes(): readonly BufferKey[] {
     this.#writes ??= this.uses.filter(({ store }) => store !== undefined).map(({ buffer }) => buffer.key);
     return this.#writes;
+  }
+
+  /** The part of it that the order of its sums depends on. */
+  get sumMaps(): SumMaps {
+    this.#sumMaps ??= new SumMaps(this);
+    return this.#sumMaps;
   }
 
   get tape(): readonly Instruction[] {

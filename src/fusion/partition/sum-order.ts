@@ -1,0 +1,100 @@
+/**
+ * Whether a merge keeps the order in which every sum meets its elements, and with it the bits of the sum.
+ * The answer depends on the index maps of the two kernels alone (`sum-maps.ts`); the merged kernel is not
+ * made for it. Called by `merge.ts`.
+ */
+import type { Affine, Store } from '../kernel/kernel.js';
+import { moveAffine } from './fused-kernel.js';
+import type { IsLiveOut, Join } from './join.js';
+import type { MutableKernel } from './mutable-kernel.js';
+import { walkOf } from './reduced-order.js';
+import { type IndexMap, mapsOf } from './sum-maps.js';
+
+/** Index maps on the axes of a merged kernel, in order of its tape. */
+class MergedMaps {
+  readonly loads: Affine[] = [];
+  /** Those of loads among them. */
+  readonly all: Affine[] = [];
+  readonly #join: Join;
+
+  constructor(join: Join) {
+    this.#join = join;
+  }
+
+  add(kernel: MutableKernel, { affine, buffer }: IndexMap): void {
+    const { first, axisOfFirst, axisOfSecond, parallel, reduced } = this.#join;
+    const axisOf = kernel === first ? axisOfFirst : axisOfSecond;
+    const moved = moveAffine(affine, axisOf, parallel.length + reduced.length);
+    this.all.push(moved);
+    if (buffer >= 0) this.loads.push(moved);
+  }
+}
+
+/** The store by which the first kernel holds what the second one loads. */
+const held = ({ first, second }: Join, { buffer }: IndexMap): Store | undefined =>
+  buffer < 0 ? undefined : first.storeOf(second.uses[buffer]!.buffer.key);
+
+/** The index maps of the merged kernel. */
+function mapsOfMerged(join: Join, isLiveOut: IsLiveOut): MergedMaps {
+  const { first, second } = join;
+  const maps = new MergedMaps(join);
+  for (const map of first.sumMaps.whole) maps.add(first, map);
+  for (const map of second.sumMaps.whole) if (held(join, map) === undefined) maps.add(second, map);
+  for (const kernel of [first, second])
+    for (const { buffer, store } of kernel.uses)
+      if (store !== undefined && isLiveOut(buffer.key))
+        maps.add(kernel, { affine: store.access, buffer: -1 });
+  return maps;
+}
+
+/** The index maps by which the merged kernel computes the sum that stands for all of `kernel`. */
+function mapsOfSum(join: Join, kernel: MutableKernel): MergedMaps {
+  const { first, second } = join;
+  const maps = new MergedMaps(join);
+  const own = kernel.sumMaps.ofSum;
+  const values = kernel === first ? [] : own.flatMap((map) => held(join, map)?.value ?? []);
+  if (values.length > 0) for (const map of mapsOf(first.tape, values)) maps.add(first, map);
+  for (const map of own) if (kernel !== second || held(join, map) === undefined) maps.add(kernel, map);
+  return maps;
+}
+
+/** Strides of this many elements and more reach another line of a cache with each step. */
+const FAR = 16;
+
+/** A stride as far as it matters: 0, 1, short or long. */
+function reachOf(stride: number): number {
+  const size = Math.abs(stride);
+  if (size <= 1) return size;
+  return size < FAR ? 2 : FAR;
+}
+
+/**
+ * How the loads that move along most axes walk them: what a code generator chooses between
+ * rows and columns by.
+ */
+function readsOf({ loads }: MergedMaps): string {
+  const moving = (a: Affine): number => a.strides.filter((stride) => stride !== 0).length;
+  const most = Math.max(...loads.map(moving));
+  const kinds = loads
+    .filter((load) => moving(load) === most)
+    .map(({ strides }) => strides.map(reachOf).join());
+  return [...new Set(kinds)].sort().join(' ');
+}
+
+/** Whether every sum of the merged kernel still meets its elements in the order in which it would alone. */
+export function keepsOrder(join: Join, isLiveOut: IsLiveOut): boolean {
+  const { first, second, parallel, reduced } = join;
+  if (reduced.length === 0) return true;
+  // Sums that are in one kernel agree already: one of each side stands for all, so that merging stays linear.
+  const sides = [first, second].filter(({ sumMaps }) => sumMaps.sum >= 0);
+  const isOneAxis = reduced.filter((size) => size !== 1).length < 2;
+  if (sides.length === 0 || (isOneAxis && sides.length === 1)) return true;
+  const sums = sides.map((kernel) => mapsOfSum(join, kernel));
+  const reads = sums.map(readsOf);
+  if (!reads.every((text) => text === reads[0])) return false;
+  if (isOneAxis) return true;
+  const axes = { first: parallel.length, sizes: reduced };
+  const { loads, all } = mapsOfMerged(join, isLiveOut);
+  const whole = walkOf(axes, loads, all);
+  return sums.every((sum) => walkOf(axes, sum.loads, sum.all) === whole);
+}
