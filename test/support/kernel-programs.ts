@@ -68,7 +68,7 @@ export const KERNEL_PROGRAMS: readonly Program[] = [
     name: 'long products with small results, of operands in another order or computed',
     build: () => {
       const { integers } = arrays();
-      const [a, b] = [integers('float32', 16, 8, 10, 64), integers('float32', 64, 8, 9, 16)];
+      const [a, b] = [integers('float32', 16, 8, 10, 32), integers('float32', 32, 8, 9, 16)];
       const points = integers('float32', 9000, 9);
       const isIn = integers('int64', 9000)
         .expandDims(1)
