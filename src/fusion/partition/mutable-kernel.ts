@@ -2,7 +2,7 @@
  * MutableKernel: a kernel that takes in others. It keeps what merging asks again and again (what it does with
  * each buffer, levels, how much it computes), so that a merge costs what is added, not what is there.
  *
- * `merge.ts` and `cluster.ts` decide what is taken in.
+ * `merge.ts` decides what is taken in.
  */
 
 import { isLeaf, loadOf, mapInstruction } from '../kernel/algebra.js';

@@ -18,7 +18,6 @@ import {
 import { sameNumbers } from '../kernel/kernel.js';
 import { type BufferKey, nodeBufferKey, partBufferKey, sourceBufferKey } from './buffer-key.js';
 import { KernelBuilder, MustStore } from './build-kernel.js';
-import { joinMaps } from './cluster.js';
 import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
 import { type LoweredKernel, lowerKernel } from './lower-kernel.js';
 import { chooseMaterialized } from './materialization.js';
@@ -92,11 +91,7 @@ export function partition(original: Graph, costs: RowCosts = ROW_COSTS): Partiti
     calls.push({ nodes, reads: loopInputs[k]!, writes });
   }
   for (const call of calls) kernels.addCall(call);
-  const built = buildAll(graph, order, stored);
-  const wanted = new Set([...outputs].map(nodeBufferKey));
-  for (const located of operands.values()) for (const { key } of located) wanted.add(key);
-  for (const keys of loopInputs) for (const key of keys) wanted.add(key);
-  for (const kernel of joinMaps(built, calls, (key) => wanted.has(key))) kernels.addKernel(kernel);
+  for (const kernel of buildAll(graph, order, stored)) kernels.addKernel(kernel);
   kernels.mergeAll();
   const steps = kernels.tasks().map((task) => finish(task, operands, costs));
   return { steps, edges: () => kernels.edges() };
