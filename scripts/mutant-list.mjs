@@ -321,10 +321,7 @@ export const MUTANTS = [
     file: 'src/fusion/partition/merge.ts',
     // Either of the two checks would do.
     edits: [
-      [
-        "readsInPlace(join) ? limitOf(join, isLiveOut, costs) : 'read-elsewhere'",
-        'limitOf(join, isLiveOut, costs)',
-      ],
+      ["readsInPlace(join) ? limitOf(join, isLiveOut) : 'read-elsewhere'", 'limitOf(join, isLiveOut)'],
       ['loads.length !== 1 || loads[0]!.bounds.length > 0', 'loads.length === 0'],
     ],
     tests: VALUES,

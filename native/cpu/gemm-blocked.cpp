@@ -51,7 +51,7 @@ struct Side {
   // Whether tasks pack their own pieces.
   bool inTask = false;
   std::byte* packed = nullptr;
-  // What `packed` holds.
+  // The block that `packed` holds.
   int64_t packedAt = -1;
   int64_t packedDepthAt = -1;
 };

@@ -173,7 +173,7 @@ struct Simple {
     }
   }
 
-  // What `folded` takes its last vector to be, of a row of `steps` chunks.
+  // The last vector of `folded`, of a row of `steps` chunks.
   static inline __attribute__((always_inline)) Vector<T> rowVector(const From& from, int64_t steps) {
     Vector<T> v[kVectors];
 #pragma GCC unroll 8

@@ -133,7 +133,7 @@ class ChainRunner {
   // The block that the steps are set for.
   Shape shape_;
   bool isWide_ = false;
-  // The first step: what there is nothing to ask for has no part.
+  // The first step: a kernel without loads to ask for has no part.
   size_t begin_ = 0;
   // Chunks [first, last) of the rows are walked row by row, others column by column with steps of their own.
   // Those have no reductions.

@@ -47,8 +47,8 @@ class ThreadPool {
   // task runs on that task's thread, with that task's worker. At most `maxThreads` threads take part.
   //
   // Tasks are claimed in order, by all threads from the front. With `Distribution::shares` each thread begins
-  // with a share of its own, tasks in a row, and then helps others with theirs: what it reads and writes in
-  // memory is in a row, too, and the next job that goes through the same memory finds it in the same thread's
+  // with a share of its own, tasks in a row, and then helps others with theirs: the memory that it reads and
+  // writes is in a row, too, and the next job that goes through the same memory finds it in the same thread's
   // caches.
   //
   // For scratch of each worker, take `workers()` pieces and give that number as `maxThreads`: `worker` is

@@ -77,7 +77,7 @@ struct SweepHome {
   // The file or reader that is used instead of host memory.
   HostSource* source = nullptr;
   const HostSinks* sinks = nullptr;
-  // Whether `host` is memory that nobody has written to yet: whoever does has the system find its pages.
+  // Whether `host` is memory that nobody has written to yet: the first write has the system find its pages.
   bool isFresh = false;
   // The source of windows that do not lie on the device.
   const std::vector<MemoryPiece>* pieces = nullptr;

@@ -1,7 +1,6 @@
 // WriteFence: work under way that writes memory which JavaScript has already, and waiting for its end.
-// Whoever uses the memory in a stream of its own device comes after the work anyway; what copies it to
-// another device waits here, on the host, so that a device which stands still does not block another one's
-// stream.
+// Uses of the memory in a stream of its own device come after the work anyway; a copy to another device
+// waits here, on the host, so that a device which stands still does not block another one's stream.
 #pragma once
 #include <mutex>
 

@@ -85,8 +85,8 @@ struct Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // What JavaScript owns of its inputs was read, and nothing else of JavaScript's is written. Before
-  // its end, on any native thread.
+  // The inputs that JavaScript owns were read, and nothing else of JavaScript's is written. Before its end,
+  // on any native thread.
   virtual void leaveInputs() noexcept {}
   // Uses them again, until it leaves them. False: they may be gone, and the run is cancelled.
   virtual bool enterInputs() noexcept { return true; }

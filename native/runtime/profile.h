@@ -1,4 +1,4 @@
-// What JavaScript asks of the recorder.
+// The recorder's functions for JavaScript.
 #pragma once
 #include <napi.h>
 

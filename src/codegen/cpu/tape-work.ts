@@ -153,10 +153,10 @@ function scratchOf({ kernel, layout, schedule }: TapePlan, slots: number): numbe
 function nodeByteLength({ tape }: Kernel, reduce: Extract<Instruction, { kind: 'reduce' }>): number {
   const argument: DType = tape[reduce.args[0]!]!.dtype;
   const values: Readonly<Partial<Record<string, readonly number[]>>> = PARTIAL_RESULTS;
-  const [arguments_, components, results] = values[reduce.reduction] ?? [0, 0, 1];
+  const [ofArgument, ofComponent, ofResult] = values[reduce.reduction] ?? [0, 0, 1];
   return (
-    arguments_! * byteLengthOf(argument) +
-    components! * byteLengthOf(DTYPE_INFO[argument].component) +
-    results! * byteLengthOf(reduce.dtype)
+    ofArgument! * byteLengthOf(argument) +
+    ofComponent! * byteLengthOf(DTYPE_INFO[argument].component) +
+    ofResult! * byteLengthOf(reduce.dtype)
   );
 }

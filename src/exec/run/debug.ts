@@ -1,5 +1,5 @@
 /**
- * What `WEFT_DEBUG` prints to stderr, and `WEFT_DUMP` writes to a folder: graphs, passes, kernels, sources,
+ * Output of `WEFT_DEBUG` to stderr, and of `WEFT_DUMP` to a folder: graphs, passes, kernels, sources,
  * plans, times. The words are those of `config.ts`. Nothing is formatted unless it is asked for.
  */
 import { closeSync, constants, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';

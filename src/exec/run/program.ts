@@ -48,7 +48,7 @@ export function planGraph(
   const graph = timed('plan', 'passes', () =>
     runPasses(canonical.graph, wants('passes') ? { ...passOptions, trace: traced(options) } : passOptions),
   );
-  const partitioned = timed('plan', 'partition', () => partition(graph, target.rowCosts));
+  const partitioned = timed('plan', 'partition', () => partition(graph));
   const place = options.place ?? 'host';
   const model = target.modelOf(device, place);
   const limits = { budget: options.budget, hostBudget: options.hostBudget, sites: canonical.sites };

@@ -23,10 +23,10 @@ export function planSharded(canonical: Canonical, target: ComputeTarget): Sharde
   const devices = shardDevicesOf(target);
   // All devices are of one kind: `devices.ts` sees to it.
   const [first] = target.devices as [Device];
-  const { passes, rowCosts, modelOf } = targetOf(first);
+  const { passes, modelOf } = targetOf(first);
   const graph = runPasses(canonical.graph, { exact, passes, last: [SPLIT_CONTRACTIONS] });
   const model = forOnePlanning(modelOf(first, place));
-  const parts = partition(graph, rowCosts);
+  const parts = partition(graph);
   const attempt: Attempt = (some, onHost) =>
     shardPartition(graph, parts, canonical.sources, model, some, { place, hostBudget: onHost });
   const plan = attempt(devices, hostBudget);

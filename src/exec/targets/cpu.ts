@@ -2,7 +2,6 @@
 import { readsOnce } from '../../codegen/cpu/tape-read.js';
 import { skewOf } from '../../codegen/cpu/tape-skew.js';
 import { tapeWorks } from '../../codegen/cpu/tape-work.js';
-import { ROW_COSTS } from '../../fusion/partition/merge-limits.js';
 import { PASSES } from '../../fusion/passes/pipeline.js';
 import { callRow } from '../calls/table.js';
 import { hostMemory } from '../native/native.js';
@@ -57,7 +56,6 @@ export function hostTotalBytes(): number {
 
 export const CPU_TARGET: Target = {
   passes: PASSES,
-  rowCosts: ROW_COSTS,
   problemOf: () => undefined,
   totalBytesOf: hostTotalBytes,
   alikeKeyOf: ({ name }) => name,

@@ -1,5 +1,4 @@
 /** The target of GPUs: kernels as CUDA C, products by cuBLAS, memory of their own. */
-import { ROW_COSTS } from '../../fusion/partition/merge-limits.js';
 import type { ProductCosts } from '../../fusion/passes/kernel-contractions.js';
 import { passesWith } from '../../fusion/passes/pipeline.js';
 import { gpuBytesOf, gpuKindOf, gpuProblem, limitsOf, probed } from './cuda-device.js';
@@ -22,7 +21,6 @@ const PRODUCT_COSTS: ProductCosts = {
 
 export const CUDA_TARGET: Target = {
   passes: passesWith(PRODUCT_COSTS),
-  rowCosts: ROW_COSTS,
   probe: probed,
   problemOf: gpuProblem,
   totalBytesOf: gpuBytesOf,

@@ -1,10 +1,8 @@
 /**
- * Target: a kind of devices, with all that differs between kinds: the passes over its graphs and the costs that
- * fusion decides by, the properties that plans depend on (memory, costs, cuts), and the code of its programs. Nothing
+ * Target: a kind of devices, with all that differs between kinds: the passes over its graphs, the properties that plans depend on (memory, costs, cuts), and the code of its programs. Nothing
  * outside this folder asks for a device's kind. `table.ts` has the targets.
  */
 import type { Kernel } from '../../fusion/kernel/kernel.js';
-import type { RowCosts } from '../../fusion/partition/merge-limits.js';
 import type { Pass } from '../../fusion/passes/pipeline.js';
 import type { ProgramSpec } from '../native/program-types.js';
 import type { DeviceModel } from '../plan/device-model.js';
@@ -15,8 +13,6 @@ import type { Device } from './device.js';
 export interface Target {
   /** The passes over its graphs. */
   readonly passes: readonly Pass[];
-  /** The costs by which kernels are merged. */
-  readonly rowCosts: RowCosts;
   /** Loads its libraries off this thread, once; without it, there are none. */
   readonly probe?: () => Promise<void>;
   /** Why a device cannot be used; `undefined`: it can. */

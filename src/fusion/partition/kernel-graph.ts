@@ -6,7 +6,6 @@ import { type BufferKey, bufferName } from './buffer-key.js';
 import type { FusedKernel } from './fused-kernel.js';
 import type { IsLiveOut, Merge, Reason } from './join.js';
 import { join, mergeHorizontally, mergeVertically } from './merge.js';
-import type { RowCosts } from './merge-limits.js';
 import type { MutableKernel } from './mutable-kernel.js';
 import { MAX_MERGED } from './split.js';
 import { type BetweenNode, type Call, TaskGraph, TaskNode } from './task-graph.js';
@@ -35,12 +34,10 @@ const MAX_ROUNDS = 8;
 export class KernelGraph {
   readonly #graph = new TaskGraph();
   readonly #outputs: ReadonlySet<BufferKey>;
-  readonly #costs: RowCosts;
   #searches = 0;
 
-  constructor(outputs: ReadonlySet<BufferKey>, costs: RowCosts) {
+  constructor(outputs: ReadonlySet<BufferKey>) {
     this.#outputs = outputs;
-    this.#costs = costs;
   }
 
   addKernel(kernel: MutableKernel): void {
@@ -107,7 +104,7 @@ export class KernelGraph {
     if (isTooLong(p, c)) return { reason: 'instruction-limit' };
     if (this.#graph.reaches(producer, consumer, true, (task) => task.rank <= consumer.rank))
       return { reason: 'kernel-between' };
-    return mergeVertically(p, c, key, this.#isLiveOut(producer, consumer), this.#costs);
+    return mergeVertically(p, c, key, this.#isLiveOut(producer, consumer));
   }
 
   /** Whether a value must still be stored once the two kernels are one. */
@@ -164,7 +161,7 @@ export class KernelGraph {
     const second = b.kernel!;
     if (first.domainSize !== second.domainSize || isTooLong(first, second)) return undefined;
     if (this.#depends(a, b) || this.#depends(b, a)) return undefined;
-    return mergeHorizontally(first, second, this.#isLiveOut(a, b), this.#costs);
+    return mergeHorizontally(first, second, this.#isLiveOut(a, b));
   }
 
   /** Whether `to` depends on `from`, by levels. */

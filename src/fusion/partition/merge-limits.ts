@@ -15,26 +15,21 @@ export const MAX_BUFFERS = 96;
 /** Most walks over the rows: what lives between them takes registers. */
 const MAX_PHASES = 6;
 
-/** The costs, on a target, of a kernel that walks its rows twice. */
-export interface RowCosts {
+/**
+ * Limits of kernels that walk their rows more than once, on every target: with the same kernels on all, values
+ * round alike.
+ */
+export const ROW_LIMITS = {
   /** Fewest rows that fill the device, unless the whole job has no more elements than `smallJob`. */
-  readonly leastRows: number;
-  readonly smallJob: number;
-  /** Longest row, in bytes, that stays on the chip when rows are contiguous, and when columns are. */
-  readonly mostRowBytes: number;
-  readonly mostColumnBytes: number;
-}
-
-/** Costs that suit GPUs and CPUs: with the same kernels on all, values round alike. */
-export const ROW_COSTS: RowCosts = {
   leastRows: 128,
   smallJob: 1 << 16,
+  /** Longest row, in bytes, that stays on the chip when rows are contiguous, and when columns are. */
   mostRowBytes: 1 << 18,
   mostColumnBytes: 1 << 13,
-};
+} as const;
 
 /** Why the two must not be one; `undefined`: they may. */
-export function limitOf(join: Join, isLiveOut: IsLiveOut, costs: RowCosts): Reason | undefined {
+export function limitOf(join: Join, isLiveOut: IsLiveOut): Reason | undefined {
   if (bufferCount(join, isLiveOut) > MAX_BUFFERS) return 'buffer-limit';
   if (join.reduced.length === 0) return undefined;
   const { first, second, axisOfFirst, axisOfSecond, parallel, reduced } = join;
@@ -59,9 +54,9 @@ export function limitOf(join: Join, isLiveOut: IsLiveOut, costs: RowCosts): Reas
   if (phases > MAX_PHASES) return 'phase-limit';
   const rows = product(parallel);
   const length = product(reduced);
-  if (rows * length <= costs.smallJob) return undefined;
-  if (rows < costs.leastRows) return 'too-few-rows';
-  const most = rowsAreContiguous(join) ? costs.mostRowBytes : costs.mostColumnBytes;
+  if (rows * length <= ROW_LIMITS.smallJob) return undefined;
+  if (rows < ROW_LIMITS.leastRows) return 'too-few-rows';
+  const most = rowsAreContiguous(join) ? ROW_LIMITS.mostRowBytes : ROW_LIMITS.mostColumnBytes;
   return length * rowBytes(join) <= most ? undefined : 'row-too-long';
 }
 

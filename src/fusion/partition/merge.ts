@@ -13,7 +13,7 @@ import { type Alignment, align, matchRest } from './align.js';
 import type { BufferKey } from './buffer-key.js';
 import { moveAffine } from './fused-kernel.js';
 import type { IsLiveOut, Join, Merge, Reason } from './join.js';
-import { limitOf, type RowCosts } from './merge-limits.js';
+import { limitOf } from './merge-limits.js';
 import { MutableKernel } from './mutable-kernel.js';
 import { keepsOrder } from './sum-order.js';
 
@@ -25,7 +25,6 @@ export function mergeVertically(
   consumer: MutableKernel,
   key: BufferKey,
   isLiveOut: IsLiveOut,
-  costs: RowCosts,
 ): Merge {
   const loads = consumer.loadsOf(key);
   if (loads.length !== 1 || loads[0]!.bounds.length > 0 || loads[0]!.index !== undefined)
@@ -38,20 +37,20 @@ export function mergeVertically(
     // The producer's axes must be all axes of the consumer, or its parallel ones.
     const isRow = (axis: number): boolean => axis < c.parallel.length;
     if (open.some(isRow) || (open.length > 0 && !match.every(isRow))) return fail('broadcast-recompute');
-    return joinOf(aligned, 'second', isLiveOut, costs);
+    return joinOf(aligned, 'second', isLiveOut);
   }
   if (match.every((axis) => axis >= 0)) {
     // The producer stores one value for each element it walks, not for each row.
     return open.length === 0 && rolesAgree(aligned)
-      ? joinOf(aligned, 'first', isLiveOut, costs)
+      ? joinOf(aligned, 'first', isLiveOut)
       : fail('domain-mismatch');
   }
   if (match.some((axis) => axis >= c.parallel.length)) return fail('nested-reduction');
   if (open.length === 0)
-    return c.reduced.length === 0 ? joinOf(aligned, 'first', isLiveOut, costs) : fail('nested-reduction');
+    return c.reduced.length === 0 ? joinOf(aligned, 'first', isLiveOut) : fail('nested-reduction');
   if (c.reduced.length > 0 && open.some((axis) => axis < c.parallel.length)) return fail('nested-reduction');
   const full = matchRows(aligned);
-  return full === undefined ? fail('domain-mismatch') : joinOf(full, 'first', isLiveOut, costs);
+  return full === undefined ? fail('domain-mismatch') : joinOf(full, 'first', isLiveOut);
 }
 
 /**
@@ -82,12 +81,7 @@ function sharesLoad({ first, second, match }: Alignment): boolean {
 const MAX_PAIRS = 4;
 
 /** How two kernels merge that do not depend on each other and read the same array at the same places. */
-export function mergeHorizontally(
-  a: MutableKernel,
-  b: MutableKernel,
-  isLiveOut: IsLiveOut,
-  costs: RowCosts,
-): Merge {
+export function mergeHorizontally(a: MutableKernel, b: MutableKernel, isLiveOut: IsLiveOut): Merge {
   const [first, second] = a.reduced.length >= b.reduced.length ? [a, b] : [b, a];
   for (const { buffer, loads } of first.uses) {
     if (loads.length === 0) continue;
@@ -99,7 +93,7 @@ export function mergeHorizontally(
       if (load.index !== undefined || other.index !== undefined) continue;
       const aligned = align(first, second, load, other);
       const full = aligned === undefined ? undefined : matchRest(aligned);
-      if (full !== undefined && rolesAgree(full)) return joinOf(full, 'first', isLiveOut, costs);
+      if (full !== undefined && rolesAgree(full)) return joinOf(full, 'first', isLiveOut);
     }
   }
   return fail('no-shared-input');
@@ -123,7 +117,6 @@ function joinOf(
   { first, second, match }: Alignment,
   domain: 'first' | 'second',
   isLiveOut: IsLiveOut,
-  costs: RowCosts,
 ): Merge {
   const { parallel, reduced } = domain === 'first' ? first : second;
   const identity = identityOf(parallel.length + reduced.length);
@@ -135,7 +128,7 @@ function joinOf(
     parallel,
     reduced,
   };
-  const reason = readsInPlace(join) ? limitOf(join, isLiveOut, costs) : 'read-elsewhere';
+  const reason = readsInPlace(join) ? limitOf(join, isLiveOut) : 'read-elsewhere';
   if (reason === undefined && !keepsOrder(join, isLiveOut)) return fail('sum-order');
   return reason === undefined ? join : fail(reason);
 }

@@ -21,7 +21,6 @@ import { KernelBuilder, MustStore } from './build-kernel.js';
 import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
 import { type LoweredKernel, lowerKernel } from './lower-kernel.js';
 import { chooseMaterialized } from './materialization.js';
-import { ROW_COSTS, type RowCosts } from './merge-limits.js';
 import type { MutableKernel } from './mutable-kernel.js';
 import { type Operand, operandThroughViews } from './operands.js';
 import { MAX_INSTRUCTIONS, splitKernel } from './split.js';
@@ -56,10 +55,10 @@ export interface Partition {
 }
 
 /**
- * Partitions a graph by the costs of a target. A result that is a reshape is stored as what it reshapes:
+ * Partitions a graph. A result that is a reshape is stored as what it reshapes:
  * `storedNode` says which.
  */
-export function partition(original: Graph, costs: RowCosts = ROW_COSTS): Partition {
+export function partition(original: Graph): Partition {
   const graph = { ...original, outputs: original.outputs.map((id) => storedNode(original, id)) };
   const order = topologicalOrder(graph);
   const contracts = order.map((id) => nodeOf(graph, id)).filter((node) => node.kind === 'contract');
@@ -71,7 +70,7 @@ export function partition(original: Graph, costs: RowCosts = ROW_COSTS): Partiti
   for (const [node] of [...routines, ...loops])
     for (const id of node!.inputs) wantedWhole.add(storedNode(graph, id));
   const stored = chooseMaterialized(graph, order, wantedWhole);
-  const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)), costs);
+  const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)));
   const operands = new Map<number, readonly Operand[]>();
   const calls: Call[] = [];
   for (const node of contracts) {
@@ -93,7 +92,7 @@ export function partition(original: Graph, costs: RowCosts = ROW_COSTS): Partiti
   for (const call of calls) kernels.addCall(call);
   for (const kernel of buildAll(graph, order, stored)) kernels.addKernel(kernel);
   kernels.mergeAll();
-  const steps = kernels.tasks().map((task) => finish(task, operands, costs));
+  const steps = kernels.tasks().map((task) => finish(task, operands));
   return { steps, edges: () => kernels.edges() };
 }
 
@@ -106,7 +105,7 @@ export function storedNode(graph: Graph, output: number): number {
   return node.id;
 }
 
-function finish(task: Task, operands: ReadonlyMap<number, readonly Operand[]>, costs: RowCosts): FusedStep {
+function finish(task: Task, operands: ReadonlyMap<number, readonly Operand[]>): FusedStep {
   if (task.kind === 'kernel')
     return { kind: 'kernel', kernel: lowerKernel(task.kernel), nodes: ascending(task.kernel.nodes) };
   const { nodes, reads: inputs } = task;
@@ -114,7 +113,7 @@ function finish(task: Task, operands: ReadonlyMap<number, readonly Operand[]>, c
   if (results.length === 0)
     return { kind: 'call', nodes: nodes as readonly CallNode[], operands: operands.get(nodes[0]!.id)! };
   const { loop } = results[0]!;
-  return { kind: 'loop', loop, results, inputs, body: partition(loop.body, costs) };
+  return { kind: 'loop', loop, results, inputs, body: partition(loop.body) };
 }
 
 const SHORT_LIST = 64;

@@ -11,6 +11,7 @@ import { byteLengthOf } from '../../../graph/dtype.js';
 import { accumulatorOf, reductionRow } from '../../../graph/reductions.js';
 import { dependenciesOf } from '../body.js';
 import type { Stretch } from '../tile-reduced.js';
+import { LONGEST_CHAIN } from './limits.js';
 import { elementLoads } from './schedule-reduce.js';
 
 export interface PairSchedule {
@@ -40,7 +41,6 @@ export const packOf = (items: number): number => (items % 4 === 0 ? 4 : items % 
 const SHARED_BYTES = 40 * 1024;
 /** Fewer blocks would leave a device idle. */
 const FEWEST_TILES = 64;
-const LONGEST_CHAIN = 1024;
 /** Blocks that few tiles are cut into: a few for each multiprocessor. */
 const SLOT_BLOCKS = 528;
 /** Chunks of reduced elements that a slot has at least. */

@@ -14,6 +14,7 @@ import { reductionRow } from '../../../graph/reductions.js';
 import { chunkWidth } from '../chunks.js';
 import { fastPathOf, suitsLoop } from '../fast-path-forms.js';
 import { powerOfTwoFrom, powerOfTwoTo } from '../powers.js';
+import { LONGEST_CHAIN, WARP } from './limits.js';
 import { type Extents, threadsOfShortColumns, threadsOfShortRow } from './short-rows.js';
 
 export interface ReduceSchedule {
@@ -38,7 +39,6 @@ export interface ReduceSchedule {
 }
 
 const THREADS = 256;
-const WARP = 32;
 /** Threads that keep any present device busy. */
 const MANY_THREADS = 2 ** 18;
 /**
@@ -55,9 +55,6 @@ const BLOCKS = 2048;
  */
 const COLUMN_BLOCKS = 1024;
 const ENOUGH_BLOCKS = 512;
-/** Elements that one accumulator takes up one after the other, which bounds the error of a sum. */
-const LONGEST_CHAIN = 1024;
-
 /** The bound of chains: none where nothing is rounded, so that long rows have few partial results. */
 const longestChain = ({ tape }: Kernel): number =>
   tape.every((i) => i.kind !== 'reduce' || reductionRow(i.reduction).selects === true)

@@ -7,6 +7,7 @@ import { type Access, argumentsOf, type Kernel, product } from '../../../fusion/
 import { levelsOf } from '../../../fusion/kernel/levels.js';
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
 import type { ReduceSchedule } from './schedule-reduce.js';
+import { leavesColumnsIdle, leavesIdle } from './short-rows.js';
 import { commonOrder, fitsChunks } from './sum-order.js';
 
 export interface RowSchedule {
@@ -47,10 +48,6 @@ const LONG_THREADS = 512;
 const THREADS = 256;
 /** Static shared memory of the exchange between warps. */
 const RESERVED_BYTES = 2048;
-const WARP = 32;
-/** Rows below which a kernel that walks rows again would leave a device idle. */
-const FEW_ROWS = 64;
-const LONG_ROW = 8192;
 
 /** Every store, and every load at an affine place, with its dtype. */
 export function accessesOf(kernel: Kernel): { access: Access; dtype: DType; store: boolean }[] {
@@ -167,7 +164,7 @@ function rowLayout(
 ): RowSchedule | undefined {
   const rows = product(kernel.parallel);
   const length = product(kernel.reduced);
-  if (rows < FEW_ROWS && length > LONG_ROW) return undefined;
+  if (leavesIdle(rows, length)) return undefined;
   const threadsP = Math.max(1, THREADS / threadsR);
   const frame = { kind: 'rows', layout: 'rows', width, threadsP, threadsR } as const;
   const chunks = Math.max(1, Math.ceil(length / (threadsR * width)));
@@ -185,7 +182,7 @@ function rowLayout(
 function columnLayout(kernel: Kernel, { threadsP, threadsR }: ReduceSchedule): RowSchedule | undefined {
   const chunks = Math.max(1, Math.ceil(product(kernel.reduced) / threadsR));
   const held = chunks <= chunksInRegisters(kernel, threadsP * threadsR, 1);
-  if (!held && product(kernel.parallel) < FEW_ROWS * WARP) return undefined;
+  if (!held && leavesColumnsIdle(product(kernel.parallel))) return undefined;
   return {
     kind: 'rows',
     layout: 'columns',

@@ -6,7 +6,9 @@
  *
  * A function of the reduction's extents and of the dtypes that it reads. Called by `schedule-reduce.ts`.
  */
+import { ROW_LIMITS } from '../../../fusion/partition/merge-limits.js';
 import { powerOfTwoFrom } from '../powers.js';
+import { LONGEST_CHAIN, WARP } from './limits.js';
 
 /** The extents of a reduction: how many rows or columns, their length, and the bytes of what it reads. */
 export interface Extents {
@@ -28,19 +30,19 @@ const LONG_ROW_CHUNKS = 8 * LONG_ROW_THREADS;
 /** Threads of a row that is one of few, where it has as many chunks. */
 const FEW_ROWS_THREADS = 256;
 const MANY_ROWS = 4096;
-const WARP = 32;
-/** Elements that one accumulator takes up one after the other, which bounds the error of a sum. */
-const LONGEST_CHAIN = 1024;
-/** Limits of rows that fusion lets several phases walk (`merge-limits.ts`). */
-const ROW_BYTES = 2 ** 18;
-const COLUMN_BYTES = 2 ** 13;
-const FEWEST_ROWS = 128;
-const SMALL_JOB = 2 ** 16;
-/** Rows and length from which on one block a row would leave a device idle. */
+/** Limits of rows that fusion lets several phases walk. */
+const { leastRows, smallJob, mostRowBytes, mostColumnBytes } = ROW_LIMITS;
+/** Rows below which a kernel of long rows would leave a device idle, were each reduced by one block. */
 const FEW_ROWS = 64;
 const LONG_ROW = 8192;
 /** Columns that fill a device also where a block cannot hold them. */
 const MANY_COLUMNS = FEW_ROWS * WARP;
+
+/** Whether one block a row would leave a device idle. */
+export const leavesIdle = (rows: number, length: number): boolean => rows < FEW_ROWS && length > LONG_ROW;
+
+/** Whether one block for a few columns would. */
+export const leavesColumnsIdle = (columns: number): boolean => columns < MANY_COLUMNS;
 
 /** Elements of one array that fill so many registers of a thread. */
 const elementsIn = (words: number, byteLength: number): number => words / Math.max(1, byteLength / 4);
@@ -57,9 +59,9 @@ export function threadsOfShortRow(extents: Extents, width: number): number | und
 }
 
 function isShortRow({ rows, length, byteLength }: Extents, width: number): boolean {
-  if (rows * length <= SMALL_JOB) return rows >= FEW_ROWS || length <= LONG_ROW;
+  if (rows * length <= smallJob) return !leavesIdle(rows, length);
   if (rows >= MANY_ROWS) return length <= ROW_THREADS * width * LONGEST_CHAIN;
-  return rows >= FEWEST_ROWS && length * byteLength <= ROW_BYTES;
+  return rows >= leastRows && length * byteLength <= mostRowBytes;
 }
 
 /** Threads along and across the columns of a block; `undefined`: no kernel of several phases has such. */
@@ -67,12 +69,12 @@ export function threadsOfShortColumns(
   extents: Extents,
 ): { readonly threadsP: number; readonly threadsR: number } | undefined {
   const { rows: columns, length, byteLength } = extents;
-  if (length * byteLength > COLUMN_BYTES) return undefined;
-  if (columns < FEWEST_ROWS && columns * length > SMALL_JOB) return undefined;
+  if (length * byteLength > mostColumnBytes) return undefined;
+  if (columns < leastRows && columns * length > smallJob) return undefined;
   const threadsP = Math.min(WARP, powerOfTwoFrom(columns));
   const most = MOST_THREADS / threadsP;
   const needed = powerOfTwoFrom(length / elementsIn(COLUMN_WORDS, byteLength));
-  if (needed > most && columns < MANY_COLUMNS) return undefined;
+  if (needed > most && leavesColumnsIdle(columns)) return undefined;
   const threads = needed > most ? most : Math.max(needed, Math.min(256 / threadsP, powerOfTwoFrom(length)));
   return { threadsP, threadsR: Math.max(threads, WARP / threadsP) };
 }

@@ -23,6 +23,7 @@ import { type Levels, levelsOf } from '../../../fusion/kernel/levels.js';
 import { isExactReduction } from '../../../graph/reductions.js';
 import { normalize } from '../../cuts/domain.js';
 import { dependenciesOf } from '../body.js';
+import { WARP } from './limits.js';
 import { choosePairs, type PairSchedule } from './schedule-outer-product.js';
 import {
   chooseReduce,
@@ -45,8 +46,6 @@ export interface Alone {
   /** Whether it has exponentials that only kernels of sums spell as it does. */
   readonly isFast: boolean;
 }
-
-const WARP = 32;
 
 /** Positions of a kernel's reductions. */
 export const reductionsOf = ({ tape }: Kernel): number[] =>
