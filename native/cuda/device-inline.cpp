@@ -32,7 +32,7 @@ FailureCode codeOf(const std::exception_ptr& error) {
 
 InlinePermit CudaDevice::tryBeginInline(const Run& run) {
   // Runs that were asked for earlier go first.
-  if (opened_.load() == nullptr || lost_.load() != nullptr || executor_.hasQueue()) return {};
+  if (opened_.load() == nullptr || lost_.load() != nullptr || executor_.isBusy()) return {};
   std::unique_lock lock(issuing_, std::try_to_lock);
   if (!lock || !isReadyFor(run)) return {};
   const std::vector<bool>& kept = run.keepOnDevice;
