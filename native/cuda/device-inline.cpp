@@ -32,7 +32,7 @@ FailureCode codeOf(const std::exception_ptr& error) {
 
 InlinePermit CudaDevice::tryBeginInline(const Run& run) {
   // Runs that were asked for earlier go first.
-  if (opened_.load() == nullptr || lost_.load() != nullptr || executor_.isBusy()) return {};
+  if (opened_.load() == nullptr || lost_.load() != nullptr || !waitingRuns().isEmpty()) return {};
   std::unique_lock lock(issuing_, std::try_to_lock);
   if (!lock || !isReadyFor(run)) return {};
   const std::vector<bool>& kept = run.keepOnDevice;
@@ -99,6 +99,7 @@ void CudaDevice::failInline(std::shared_ptr<InFlightRun> flight) {
   const bool isAwaited = flight->isAwaited;
   // The executor finds memory where there is some to find.
   const bool isBegunAgain = isAwaited && codeOf(error) == FailureCode::memory;
+  if (isBegunAgain) flight->run->place = waitingRuns().enter();
   executor_.post([this, isBegunAgain, flight = std::move(flight)] {
     if (isBegunAgain) return beginAgain(flight->run);
     {
@@ -116,6 +117,7 @@ void CudaDevice::beginAgain(const std::shared_ptr<Run>& run) {
   try {
     begin(run);
   } catch (...) {
+    run->place.leave();
     run->finish(std::current_exception());
   }
 }

@@ -85,6 +85,7 @@ void CudaDevice::begin(std::shared_ptr<Run> run) {
   if (goesAhead(*flight->run)) flight->fence = std::make_shared<WriteFence>();
   {
     const std::lock_guard lock(issuing_);
+    flight->run->place.leave();
     issue(*flight);
     if (flight->error) takeBack(*flight);
     tidy();

@@ -18,6 +18,7 @@
 #include "runtime/host-pool.h"
 #include "runtime/host-source.h"
 #include "runtime/tile-queue.h"
+#include "runtime/waiting-runs.h"
 
 namespace weft {
 
@@ -116,6 +117,8 @@ struct Run {
   // put into memory that is there already, set before the run begins.
   std::vector<std::shared_ptr<Memory>> outputs;
   Timeline timeline;
+  // Among the runs that wait for its device's executor; it leaves when it begins.
+  WaitingRuns::Place place;
   // Tiles of sweeps that have ended; any thread may look.
   std::shared_ptr<TileCount> tilesDone = std::make_shared<TileCount>(0);
 };
@@ -170,6 +173,8 @@ class Device {
   virtual InlinePermit tryBeginInline(const Run& run) = 0;
   // Begins a run that has its permit. Where that is settled, throws what makes it fail.
   virtual void beginInline(std::shared_ptr<Run> run, InlinePermit permit) = 0;
+  // Runs that the executor is to begin.
+  WaitingRuns& waitingRuns() { return waitingRuns_; }
   virtual MemoryUse memory() const = 0;
   // The status with which the device was lost; empty: it was not.
   virtual std::string lostStatus() const { return {}; }
@@ -179,6 +184,9 @@ class Device {
     static_cast<void>(memory);
     static_cast<void>(most);
   }
+
+ private:
+  WaitingRuns waitingRuns_;
 };
 
 // The device of a name. Throws a device Failure for one that does not exist. Any thread.

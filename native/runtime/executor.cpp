@@ -63,7 +63,6 @@ void leave(int status, void*) {
 void Executor::post(std::function<void()> job) {
   const std::lock_guard lock(mutex_);
   queue_.push_back(std::move(job));
-  pending_.fetch_add(1, std::memory_order_release);
   queued_.store(queue_.size(), std::memory_order_release);
   if (started_ < threads_ && busy_ + queue_.size() > started_) {
     std::thread([this] { loop(); }).detach();
@@ -98,7 +97,6 @@ void Executor::loop() {
       lock.unlock();
       job();
     }
-    pending_.fetch_sub(1, std::memory_order_release);
     lock.lock();
     busy_--;
     if (queue_.empty() && busy_ == 0) idle_.notify_all();

@@ -26,9 +26,6 @@ class Executor {
 
   // Adds a job, which must not throw. Any thread. Threads start when they are first needed.
   void post(std::function<void()> job);
-  // Whether jobs wait for a thread or are being done: work that begins elsewhere would overtake them. Any
-  // thread.
-  bool isBusy() const { return pending_.load(std::memory_order_acquire) > 0; }
   // Waits until nothing is queued or running, at most until `deadline`. Whether it came to that.
   bool waitIdle(std::chrono::steady_clock::time_point deadline);
 
@@ -43,8 +40,6 @@ class Executor {
   std::deque<std::function<void()>> queue_;
   // The queue's length, for those that do not lock.
   std::atomic<size_t> queued_{0};
-  // Jobs that were posted and are not done.
-  std::atomic<size_t> pending_{0};
   size_t started_ = 0;
   size_t busy_ = 0;
 };

@@ -57,13 +57,19 @@ Napi::Value toArrayBuffer(Napi::Env env, std::shared_ptr<Memory> memory) {
 void RunTask::begin() {
   InlinePermit own = std::move(permit);
   timeline.taken = Timeline::now();
-  checkCancelled(*cancel);
   const std::shared_ptr<Run> self(shared_from_this(), this);
-  if (own.kind == InlinePermit::Kind::none) {
-    program->device->begin(self);
-  } else {
+  if (own.kind != InlinePermit::Kind::none) {
+    checkCancelled(*cancel);
     program->device->beginInline(self, std::move(own));
+    return;
   }
+  // Also where it fails before its device has begun it.
+  struct Leave {
+    WaitingRuns::Place& place;
+    ~Leave() { place.leave(); }
+  } const leave{place};
+  checkCancelled(*cancel);
+  program->device->begin(self);
 }
 
 Napi::Value RunTask::settleNow(Napi::Env env) {

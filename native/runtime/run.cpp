@@ -187,6 +187,7 @@ Napi::Value run(const Napi::CallbackInfo& info) {
     case InlinePermit::Kind::none:
       break;
   }
+  task->place = program.device->waitingRuns().enter();
   task->placeAhead();
   const Napi::Value promise = Environment::of(env).start(env, task, program.device->executor());
   task->makeAhead(env);
