@@ -4,7 +4,6 @@
 // it.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +12,8 @@
 #include "shared/layout.h"
 
 namespace weft {
+
+class Fields;
 
 struct LoopState {
   // Holds it before the first step.
@@ -124,11 +125,8 @@ inline LoopPlace placeAfter(int64_t steps) {
 // CUDA launches in a step, those of loops and sweeps in it among them.
 size_t launchesOf(const Step& step);
 
-// Reads a loop, and checks all that running it relies on; `readStep` reads a step of its body.
-using ReadBodyStep =
-    std::function<Step(const Napi::Object& entry, const std::string& field, Program& program)>;
-Step readLoop(const Napi::Object& entry, const std::string& field, Program& program,
-              const ReadBodyStep& readStep);
+// Reads a loop, and checks all that running it relies on.
+Step readLoop(const Fields& fields, Program& program);
 
 // Refuses a state whose body has no windows of it, but that lies where there are only windows of it.
 void checkHomes(const LoopState& state, const Program& program, const std::string& field);

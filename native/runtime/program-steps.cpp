@@ -6,57 +6,54 @@
 #include "cpu/routines.h"
 #include "cpu/tape.h"
 #include "runtime/device.h"
+#include "runtime/fields.h"
 #include "runtime/loop.h"
 #include "runtime/sweep.h"
-#include "runtime/values.h"
 
 namespace weft {
 namespace {
 
-using values::item;
-using values::reject;
-
 constexpr size_t kScalarAlignment = 16;
 constexpr int64_t kMaxInteger = values::kMaxSafeInteger;
 
-int bufferIndex(const Napi::Value& value, const Program& program, const std::string& field) {
-  const int64_t last = static_cast<int64_t>(program.buffers.size()) - 1;
-  return static_cast<int>(values::integer(value, field, 0, last));
+int64_t lastOf(size_t count) { return static_cast<int64_t>(count) - 1; }
+
+int readBuffer(const Fields& fields, const char* name, const Program& program) {
+  return static_cast<int>(fields.integer(name, 0, lastOf(program.buffers.size())));
 }
 
 // Inputs may be the user's memory: nothing is written there.
-void checkWritable(int buffer, const Program& program, const std::string& field) {
-  if (program.buffers[buffer].isReadOnly) reject(field, "an output or a temporary");
+void checkWritable(int buffer, const Program& program, const std::string& path) {
+  if (program.buffers[buffer].isReadOnly) values::reject(path, "an output or a temporary");
 }
 
-std::array<unsigned, 3> readDimensions(const Napi::Value& value, const std::string& field,
+std::array<unsigned, 3> readDimensions(const Fields& fields, const char* name,
                                        std::array<int64_t, 3> limits) {
-  const Napi::Array list = values::array(value, field);
-  if (list.Length() != 3) reject(field, "three numbers");
   std::array<unsigned, 3> result{};
-  for (uint32_t i = 0; i < 3; i++) {
-    result[i] = static_cast<unsigned>(values::integer(list.Get(i), field, 1, limits[i]));
-  }
+  size_t count = 0;
+  fields.list(name, [&](const Napi::Value& item, const std::string& path) {
+    if (count == limits.size()) fields.reject(name, "three numbers");
+    result[count] = static_cast<unsigned>(values::integer(item, path, 1, limits[count]));
+    count++;
+  });
+  if (count != limits.size()) fields.reject(name, "three numbers");
   return result;
 }
 
-void readLaunchArgument(const Napi::Value& value, const std::string& field, const Program& program,
-                        LaunchStep& step) {
-  const Napi::Object entry = values::object(value, field);
+void readLaunchArgument(const Fields& fields, const Program& program, LaunchStep& step) {
   // The property that it has says which it is; without any, bytes are missed.
-  const auto isOne = [&](const char* name) { return entry.Has(name); };
-  const auto found = std::find_if(std::begin(kLaunchArguments), std::end(kLaunchArguments), isOne);
+  const auto found = std::find_if(std::begin(kLaunchArguments), std::end(kLaunchArguments),
+                                  [&](const char* name) { return fields.has(name); });
   const auto kind = found == std::end(kLaunchArguments)
                         ? LaunchArgument::bytes
                         : static_cast<LaunchArgument>(found - std::begin(kLaunchArguments));
   if (kind == LaunchArgument::buffer) {
-    const int buffer = bufferIndex(entry.Get("buffer"), program, field + ".buffer");
-    step.args.push_back({kind, static_cast<size_t>(buffer)});
+    step.args.push_back({kind, static_cast<size_t>(readBuffer(fields, "buffer", program))});
     return;
   }
   if (kind == LaunchArgument::block) {
-    const std::string axis = values::text(entry.Get("block"), field + ".block");
-    if (axis != "x" && axis != "y") reject(field + ".block", "x or y");
+    const std::string axis = fields.text("block");
+    if (axis != "x" && axis != "y") fields.reject("block", "x or y");
     step.args.push_back({kind, axis == "x" ? size_t{0} : size_t{1}});
     return;
   }
@@ -65,36 +62,32 @@ void readLaunchArgument(const Napi::Value& value, const std::string& field, cons
     step.isCounted = step.isCounted || kind == LaunchArgument::done;
     return;
   }
-  const std::vector<uint8_t> bytes = values::bytes(entry.Get("bytes"), field + ".bytes");
-  if (bytes.empty() || static_cast<int64_t>(bytes.size()) > kMaxScalarBytes) {
-    reject(field + ".bytes", "from 1 to " + std::to_string(kMaxScalarBytes) + " bytes");
-  }
+  const std::vector<uint8_t> bytes = fields.bytes("bytes");
+  if (bytes.empty() || static_cast<int64_t>(bytes.size()) > kMaxScalarBytes)
+    fields.reject("bytes", "from 1 to " + std::to_string(kMaxScalarBytes) + " bytes");
   const size_t offset = (step.scalars.size() + kScalarAlignment - 1) / kScalarAlignment * kScalarAlignment;
   step.scalars.resize(offset + bytes.size());
   std::copy(bytes.begin(), bytes.end(), step.scalars.begin() + static_cast<ptrdiff_t>(offset));
   step.args.push_back({kind, offset});
 }
 
-Step readLaunch(const Napi::Object& entry, const std::string& field, const Program& program) {
-  if (program.device->isHost()) reject(field + ".kind", "one the CPU runs, not launch");
+Step readLaunch(const Fields& fields, const Program& program) {
+  if (program.device->isHost()) fields.reject("kind", "one the CPU runs, not launch");
   LaunchStep step{};
-  const int64_t lastImage = static_cast<int64_t>(program.images.size()) - 1;
-  step.image = values::integer(entry.Get("image"), field + ".image", 0, lastImage);
-  step.function = values::text(entry.Get("function"), field + ".function");
-  step.grid = readDimensions(entry.Get("grid"), field + ".grid", {kMaxGridX, kMaxGridYZ, kMaxGridYZ});
-  step.block =
-      readDimensions(entry.Get("block"), field + ".block", {kMaxBlockThreads, kMaxBlockThreads, kMaxBlockZ});
-  if (static_cast<int64_t>(step.block[0]) * step.block[1] * step.block[2] > kMaxBlockThreads) {
-    reject(field + ".block", "at most " + std::to_string(kMaxBlockThreads) + " threads");
-  }
-  step.sharedByteLength = static_cast<unsigned>(values::integer(
-      entry.Get("sharedByteLength"), field + ".sharedByteLength", 0, std::numeric_limits<int32_t>::max()));
-  const Napi::Array args = values::array(entry.Get("args"), field + ".args");
-  for (uint32_t i = 0; i < args.Length(); i++) {
-    readLaunchArgument(args.Get(i), field + "." + item("args", i), program, step);
-  }
+  step.image = fields.integer("image", 0, lastOf(program.images.size()));
+  step.function = fields.text("function");
+  step.grid = readDimensions(fields, "grid", {kMaxGridX, kMaxGridYZ, kMaxGridYZ});
+  step.block = readDimensions(fields, "block", {kMaxBlockThreads, kMaxBlockThreads, kMaxBlockZ});
+  if (static_cast<int64_t>(step.block[0]) * step.block[1] * step.block[2] > kMaxBlockThreads)
+    fields.reject("block", "at most " + std::to_string(kMaxBlockThreads) + " threads");
+  step.sharedByteLength =
+      static_cast<unsigned>(fields.integer("sharedByteLength", 0, std::numeric_limits<int32_t>::max()));
+  fields.list("args", [&](const Napi::Value& item, const std::string& path) {
+    readLaunchArgument(Fields(item, path), program, step);
+  });
   return step;
 }
+
 // Instructions times elements of a tape.
 double workOf(const cpu::Tape& tape) {
   int64_t instructions = 1;
@@ -105,164 +98,163 @@ double workOf(const cpu::Tape& tape) {
   return elements * static_cast<double>(instructions);
 }
 
-std::vector<int> readBufferList(const Napi::Object& entry, const std::string& field, const Program& program) {
-  const Napi::Array list = values::array(entry.Get("buffers"), field + ".buffers");
-  std::vector<int> buffers;
-  for (uint32_t i = 0; i < list.Length(); i++) {
-    buffers.push_back(bufferIndex(list.Get(i), program, field + "." + item("buffers", i)));
-  }
-  return buffers;
+std::vector<int> readBuffers(const Fields& fields, const char* name, const Program& program) {
+  return fields.list(name, [&](const Napi::Value& item, const std::string& path) {
+    return static_cast<int>(values::integer(item, path, 0, lastOf(program.buffers.size())));
+  });
 }
 
-std::shared_ptr<const cpu::Tape> readTapeSpec(const Napi::Object& entry, const std::string& field,
-                                              const std::vector<int>& buffers, const Program& program) {
-  if (!program.device->isHost()) reject(field + ".kind", "one a GPU runs, not a tape");
-  std::shared_ptr<const cpu::Tape> tape = cpu::parseTape(values::object(entry.Get("tape"), field + ".tape"));
+// The temporary of the field `workspace`, of at least `byteLength` bytes; -1 where there is none and it is
+// not needed.
+int readWorkspace(const Fields& fields, size_t byteLength, const Program& program) {
+  if (!fields.has("workspace") && byteLength == 0) return -1;
+  const int workspace = readBuffer(fields, "workspace", program);
+  const BufferSpec& spec = program.buffers[workspace];
+  if (spec.role != Role::temporary || spec.windowed || spec.byteLength < byteLength)
+    fields.reject("workspace", "a temporary of at least " + std::to_string(byteLength) + " bytes");
+  return workspace;
+}
+
+std::shared_ptr<const cpu::Tape> readTapeSpec(const Fields& fields, const std::vector<int>& buffers,
+                                              const Program& program) {
+  if (!program.device->isHost()) fields.reject("kind", "one a GPU runs, not a tape");
+  std::shared_ptr<const cpu::Tape> tape =
+      cpu::parseTape(values::object(fields.value("tape"), fields.path("tape")));
   const std::vector<cpu::Buffer>& wanted = tape->buffers;
-  if (wanted.size() != buffers.size()) {
-    reject(field + ".buffers", "as many as the tape has: " + std::to_string(wanted.size()));
-  }
+  if (wanted.size() != buffers.size())
+    fields.reject("buffers", "as many as the tape has: " + std::to_string(wanted.size()));
   for (size_t i = 0; i < wanted.size(); i++) {
     const auto bytes =
         static_cast<size_t>(wanted[i].elementCount) * kElementBytes[static_cast<int>(wanted[i].dtype)];
-    const std::string name = field + ".buffers[" + std::to_string(i) + "]";
-    if (program.buffers[buffers[i]].byteLength < bytes) {
-      reject(name, "of at least " + std::to_string(bytes) + " bytes");
-    }
-    if (wanted[i].isOutput) checkWritable(buffers[i], program, name);
+    const std::string path = values::item(fields.path("buffers"), i);
+    if (program.buffers[buffers[i]].byteLength < bytes)
+      values::reject(path, "of at least " + std::to_string(bytes) + " bytes");
+    if (wanted[i].isOutput) checkWritable(buffers[i], program, path);
   }
   return tape;
 }
 
-Step readTape(const Napi::Object& entry, const std::string& field, const Program& program) {
+Step readTape(const Fields& fields, const Program& program) {
   TapeStep step{};
-  step.buffers = readBufferList(entry, field, program);
-  step.tape = readTapeSpec(entry, field, step.buffers, program);
+  step.buffers = readBuffers(fields, "buffers", program);
+  step.tape = readTapeSpec(fields, step.buffers, program);
   step.work = workOf(*step.tape);
   return step;
 }
 
-Step readTapePhase(const Napi::Object& entry, const std::string& field, const Program& program,
-                   bool finishes) {
+Step readTapePhase(const Fields& fields, const Program& program, bool finishes) {
   TapePhaseStep step{};
   step.finishes = finishes;
-  step.buffers = readBufferList(entry, field, program);
-  if (step.buffers.empty()) reject(field + ".buffers", "the tape's and one for its partial results");
+  step.buffers = readBuffers(fields, "buffers", program);
+  if (step.buffers.empty()) fields.reject("buffers", "the tape's and one for its partial results");
   step.scratch = step.buffers.back();
   step.buffers.pop_back();
-  step.tape = readTapeSpec(entry, field, step.buffers, program);
-  const auto last = static_cast<int64_t>(step.tape->walks.size()) - 1;
-  step.phase = values::integer(entry.Get("phase"), field + ".phase", 0, last);
-  if (step.tape->slotCount() == 1) reject(field + ".tape", "one whose reduced axes have several slots");
+  step.tape = readTapeSpec(fields, step.buffers, program);
+  step.phase = fields.integer("phase", 0, lastOf(step.tape->walks.size()));
+  if (step.tape->slotCount() == 1) fields.reject("tape", "one whose reduced axes have several slots");
   const BufferSpec& scratch = program.buffers[step.scratch];
   const size_t bytes = cpu::phaseByteLength(*step.tape);
-  if (scratch.role != Role::temporary || scratch.windowed || scratch.byteLength < bytes) {
-    reject(field + ".buffers", "followed by a temporary of at least " + std::to_string(bytes) + " bytes");
-  }
+  if (scratch.role != Role::temporary || scratch.windowed || scratch.byteLength < bytes)
+    fields.reject("buffers", "followed by a temporary of at least " + std::to_string(bytes) + " bytes");
   return step;
 }
 
-MatrixOperand readOperand(const Napi::Value& value, const std::string& field, const Program& program) {
-  const Napi::Object entry = values::object(value, field);
-  const auto stride = [&](const char* name) {
-    return values::integer(entry.Get(name), field + "." + name, -kMaxInteger, kMaxInteger);
-  };
+MatrixOperand readOperand(const Fields& fields, const Program& program) {
   MatrixOperand operand{};
-  operand.buffer = bufferIndex(entry.Get("buffer"), program, field + ".buffer");
-  operand.offset = values::integer(entry.Get("offset"), field + ".offset");
-  operand.batchStride = stride("batchStride");
-  operand.rowStride = stride("rowStride");
-  operand.columnStride = stride("columnStride");
+  operand.buffer = readBuffer(fields, "buffer", program);
+  operand.offset = fields.integer("offset");
+  operand.batchStride = fields.integer("batchStride", -kMaxInteger);
+  operand.rowStride = fields.integer("rowStride", -kMaxInteger);
+  operand.columnStride = fields.integer("columnStride", -kMaxInteger);
   return operand;
 }
 
-Step readMatmul(const Napi::Object& entry, const std::string& field, const Program& program) {
+Step readMatmul(const Fields& fields, const Program& program) {
   MatmulStep step{};
-  step.dtype = values::productDType(entry.Get("dtype"), field + ".dtype");
-  step.m = values::integer(entry.Get("m"), field + ".m");
-  step.n = values::integer(entry.Get("n"), field + ".n");
-  step.k = values::integer(entry.Get("k"), field + ".k");
-  step.batch = values::integer(entry.Get("batch"), field + ".batch");
-  step.a = readOperand(entry.Get("a"), field + ".a", program);
-  step.b = readOperand(entry.Get("b"), field + ".b", program);
-  step.c = readOperand(entry.Get("c"), field + ".c", program);
+  step.dtype = values::productDType(fields.value("dtype"), fields.path("dtype"));
+  step.m = fields.integer("m");
+  step.n = fields.integer("n");
+  step.k = fields.integer("k");
+  step.batch = fields.integer("batch");
+  step.a = readOperand(fields.object("a"), program);
+  step.b = readOperand(fields.object("b"), program);
+  step.c = readOperand(fields.object("c"), program);
   // Rows of windows may be further apart than those of the buffer: their sweep knows.
   std::vector<size_t> byteLengths;
   for (const BufferSpec& buffer : program.buffers)
     byteLengths.push_back(buffer.windowed ? SIZE_MAX : buffer.byteLength);
-  checkExtents(step, byteLengths, field);
-  checkWritable(step.c.buffer, program, field + ".c");
-  const Napi::Value workspace = entry.Get("workspace");
-  if (workspace.IsUndefined()) return step;
-  step.workspace = bufferIndex(workspace, program, field + ".workspace");
-  const BufferSpec& spec = program.buffers[step.workspace];
-  if (spec.role != Role::temporary || spec.windowed) reject(field + ".workspace", "a temporary");
+  checkExtents(step, byteLengths, fields.path());
+  checkWritable(step.c.buffer, program, fields.path("c"));
+  step.workspace = readWorkspace(fields, 0, program);
   return step;
 }
 
-Step readRoutine(const Napi::Object& entry, const std::string& field, const Program& program) {
-  if (!program.device->isHost()) reject(field + ".kind", "one a GPU runs, not a routine of the CPU");
+Step readRoutine(const Fields& fields, const Program& program) {
+  if (!program.device->isHost()) fields.reject("kind", "one a GPU runs, not a routine of the CPU");
   RoutineStep step{};
-  step.name = values::text(entry.Get("name"), field + ".name");
+  step.name = fields.text("name");
   step.routine = cpu::findRoutine(step.name);
-  if (step.routine == nullptr) reject(field + ".name", "a routine of the CPU: " + step.name);
-  const Napi::Array numbers = values::array(entry.Get("numbers"), field + ".numbers");
-  for (uint32_t i = 0; i < numbers.Length(); i++)
-    step.numbers.push_back(values::integer(numbers.Get(i), field + "." + item("numbers", i)));
+  if (step.routine == nullptr) fields.reject("name", "a routine of the CPU: " + step.name);
+  step.numbers = fields.integers("numbers");
   cpu::RoutineNeed need;
   try {
     need = step.routine->need(step.numbers, cpu::sharedPool());
   } catch (const std::invalid_argument& error) {
-    reject(field + ".numbers", error.what());
+    fields.reject("numbers", error.what());
   }
   step.units = need.units;
   const auto read = [&](const char* name, const std::vector<size_t>& bytes, bool isWritten) {
-    const std::string list = field + "." + name;
-    const Napi::Array given = values::array(entry.Get(name), list);
-    if (given.Length() != bytes.size()) reject(list, std::to_string(bytes.size()) + " buffers");
-    std::vector<int> buffers;
-    for (uint32_t i = 0; i < given.Length(); i++) {
-      const std::string one = item(list, i);
-      const int buffer = bufferIndex(given.Get(i), program, one);
-      if (program.buffers[buffer].byteLength < bytes[i])
-        reject(one, "of at least " + std::to_string(bytes[i]) + " bytes");
-      if (isWritten) checkWritable(buffer, program, one);
-      buffers.push_back(buffer);
+    const std::vector<int> buffers = readBuffers(fields, name, program);
+    if (buffers.size() != bytes.size()) fields.reject(name, std::to_string(bytes.size()) + " buffers");
+    for (size_t i = 0; i < buffers.size(); i++) {
+      const std::string path = values::item(fields.path(name), i);
+      if (program.buffers[buffers[i]].byteLength < bytes[i])
+        values::reject(path, "of at least " + std::to_string(bytes[i]) + " bytes");
+      if (isWritten) checkWritable(buffers[i], program, path);
     }
     return buffers;
   };
   step.operands = read("operands", need.operands, false);
   step.results = read("results", need.results, true);
-  const Napi::Value workspace = entry.Get("workspace");
-  if (workspace.IsUndefined()) {
-    if (need.workspace.least > 0) reject(field + ".workspace", "a temporary");
-    return step;
-  }
-  step.workspace = bufferIndex(workspace, program, field + ".workspace");
-  const BufferSpec& spec = program.buffers[step.workspace];
-  if (spec.role != Role::temporary || spec.windowed || spec.byteLength < need.workspace.least)
-    reject(field + ".workspace",
-           "a temporary of at least " + std::to_string(need.workspace.least) + " bytes");
+  step.workspace = readWorkspace(fields, need.workspace.least, program);
   return step;
 }
 
+Step readZero(const Fields& fields, const Program& program) {
+  const ZeroStep step{readBuffer(fields, "buffer", program)};
+  checkWritable(step.buffer, program, fields.path("buffer"));
+  return step;
+}
+
+// The readers of steps by their kind.
+struct StepReader {
+  const char* kind;
+  Step (*read)(const Fields& fields, Program& program);
+};
+constexpr StepReader kStepReaders[] = {
+    {"tape", [](const Fields& fields, Program& program) { return readTape(fields, program); }},
+    {"tapePhase",
+     [](const Fields& fields, Program& program) { return readTapePhase(fields, program, false); }},
+    {"tapeFinish",
+     [](const Fields& fields, Program& program) { return readTapePhase(fields, program, true); }},
+    {"launch", [](const Fields& fields, Program& program) { return readLaunch(fields, program); }},
+    {"matmul", [](const Fields& fields, Program& program) { return readMatmul(fields, program); }},
+    {"routine", [](const Fields& fields, Program& program) { return readRoutine(fields, program); }},
+    {"zero", [](const Fields& fields, Program& program) { return readZero(fields, program); }},
+    {"sweep", readSweep},
+    {"loop", readLoop},
+};
+
 }  // namespace
 
-Step readStep(const Napi::Object& entry, const std::string& field, Program& program) {
-  const std::string kind = values::text(entry.Get("kind"), field + ".kind");
-  if (kind == "tape") return readTape(entry, field, program);
-  if (kind == "tapePhase") return readTapePhase(entry, field, program, false);
-  if (kind == "tapeFinish") return readTapePhase(entry, field, program, true);
-  if (kind == "launch") return readLaunch(entry, field, program);
-  if (kind == "matmul") return readMatmul(entry, field, program);
-  if (kind == "routine") return readRoutine(entry, field, program);
-  if (kind == "sweep") return readSweep(entry, field, program, readStep);
-  if (kind == "loop") return readLoop(entry, field, program, readStep);
-  if (kind != "zero")
-    reject(field + ".kind", "tape, tapePhase, tapeFinish, launch, matmul, routine, zero, sweep or loop");
-  const ZeroStep step{bufferIndex(entry.Get("buffer"), program, field + ".buffer")};
-  checkWritable(step.buffer, program, field + ".buffer");
-  return step;
+Step readStep(const Fields& fields, Program& program) {
+  const std::string kind = fields.text("kind");
+  std::string kinds;
+  for (const StepReader& reader : kStepReaders) {
+    if (kind == reader.kind) return reader.read(fields, program);
+    kinds += (kinds.empty() ? "one of " : ", ") + std::string(reader.kind);
+  }
+  fields.reject("kind", kinds);
 }
 
 bool canRepeat(const Step& step, const Program& program) {
@@ -292,7 +284,7 @@ void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths
     extend(rows, operand.rowStride);
     extend(columns, operand.columnStride);
     const __int128 elements = byteLengths[operand.buffer] / kElementBytes[static_cast<int>(step.dtype)];
-    if (low < 0 || high >= elements) reject(field + name, "inside its buffer");
+    if (low < 0 || high >= elements) values::reject(field + name, "inside its buffer");
   };
   check(step.a, step.m, step.k, ".a");
   check(step.b, step.k, step.n, ".b");

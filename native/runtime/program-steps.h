@@ -8,8 +8,10 @@
 
 namespace weft {
 
-// `field` is the step's name in errors. Buffers, images and the device of the program were read before.
-Step readStep(const Napi::Object& entry, const std::string& field, Program& program);
+class Fields;
+
+// Buffers, images and the device of the program were read before.
+Step readStep(const Fields& fields, Program& program);
 
 // Whether a step can be part of a CUDA graph: it queues work, and nothing else.
 bool canRepeat(const Step& step, const Program& program);

@@ -3,15 +3,14 @@
 #include <algorithm>
 
 #include "runtime/device.h"
+#include "runtime/fields.h"
 #include "runtime/loop.h"
 #include "runtime/program-steps.h"
 #include "runtime/sweep.h"
-#include "runtime/values.h"
 
 namespace weft {
 namespace {
 
-using values::item;
 using values::reject;
 
 // Launches that are queued in a few times the time of short work on the CPU.
@@ -19,68 +18,67 @@ constexpr size_t kFewLaunches = 32;
 // The cost of queueing a product, in launches; in a graph it is one where it has to be recorded.
 constexpr size_t kProductLaunches = 4;
 
-void readPart(const Napi::Value& value, const std::string& field, BufferSpec& buffer) {
-  if (value.IsUndefined()) return;
-  if (!buffer.windowed) reject(field, "of a windowed output");
-  const Napi::Array range = values::array(value, field);
-  const auto byteLength = static_cast<int64_t>(buffer.byteLength);
-  buffer.partFirst = values::integer(range.Get(0U), field + "[0]", 0, byteLength);
-  buffer.partLast =
-      values::integer(range.Get(1U), field + "[1]", static_cast<int64_t>(buffer.partFirst), byteLength);
+// The range of bytes of a windowed output that stays on its device.
+void readPart(const Fields& fields, BufferSpec& buffer) {
+  if (!fields.has("part")) return;
+  if (!buffer.windowed) fields.reject("part", "of a windowed output");
+  const std::vector<int64_t> range = fields.integers("part");
+  if (range.size() != 2 || range[0] > range[1] || range[1] > static_cast<int64_t>(buffer.byteLength))
+    fields.reject("part", "a range of its bytes");
+  buffer.partFirst = range[0];
+  buffer.partLast = range[1];
 }
 
-void readBuffers(const Napi::Object& spec, Program& program) {
-  const Napi::Array list = values::array(spec.Get("buffers"), "buffers");
-  for (uint32_t i = 0; i < list.Length(); i++) {
-    const std::string field = item("buffers", i);
-    const Napi::Object entry = values::object(list.Get(i), field);
-    const std::string role = values::text(entry.Get("role"), field + ".role");
-    BufferSpec buffer{Role::temporary, 0, 0, false};
-    buffer.byteLength = values::integer(entry.Get("byteLength"), field + ".byteLength");
-    buffer.windowed = entry.Get("windowed").ToBoolean();
-    if (role == "input") {
-      buffer.role = Role::input;
-      buffer.isReadOnly = true;
-      buffer.isReadInBlocks = entry.Get("readInBlocks").ToBoolean();
-      program.inputs.push_back(static_cast<int>(i));
-    } else if (role == "output") {
-      buffer.role = Role::output;
-      readPart(entry.Get("part"), field + ".part", buffer);
-      program.outputs.push_back(static_cast<int>(i));
-    } else if (role == "spill") {
-      buffer.role = Role::spill;
-    } else if (role == "state") {
-      buffer.role = Role::state;
-    } else if (role == "temporary" && !buffer.windowed) {
-      buffer.offset = values::integer(entry.Get("offset"), field + ".offset");
-      if (buffer.offset > program.arenaByteLength ||
-          buffer.byteLength > program.arenaByteLength - buffer.offset) {
-        reject(field, "inside the arena of " + std::to_string(program.arenaByteLength) + " bytes");
-      }
-      if (buffer.byteLength > 0 && buffer.offset % program.device->alignment() != 0) {
-        reject(field + ".offset", "a multiple of " + std::to_string(program.device->alignment()));
-      }
-    } else if (role != "temporary") {
-      reject(field + ".role", "input, output, temporary, spill or state");
-    }
-    program.buffers.push_back(buffer);
-  }
+constexpr std::pair<const char*, Role> kRoles[] = {{"input", Role::input},
+                                                   {"output", Role::output},
+                                                   {"temporary", Role::temporary},
+                                                   {"spill", Role::spill},
+                                                   {"state", Role::state}};
+
+Role readRole(const Fields& fields) {
+  const std::string role = fields.text("role");
+  for (const auto& [name, value] : kRoles)
+    if (role == name) return value;
+  fields.reject("role", "input, output, temporary, spill or state");
 }
 
-void readImages(const Napi::Object& spec, Program& program) {
-  const Napi::Array list = values::array(spec.Get("images"), "images");
-  for (uint32_t i = 0; i < list.Length(); i++) {
-    const std::string field = item("images", i);
-    const Napi::Object entry = values::object(list.Get(i), field);
-    auto image = std::make_shared<Image>();
-    image->key = values::text(entry.Get("key"), field + ".key");
-    image->bytes = values::bytes(entry.Get("bytes"), field + ".bytes");
-    if (image->bytes.empty()) reject(field + ".bytes", "not empty");
-    // PTX is text that the driver reads up to a terminating 0; a cubin does not mind one.
-    image->bytes.push_back(0);
-    program.images.push_back(std::move(image));
-  }
+void readPlace(const Fields& fields, const Program& program, BufferSpec& buffer) {
+  buffer.offset = fields.integer("offset");
+  if (buffer.offset > program.arenaByteLength || buffer.byteLength > program.arenaByteLength - buffer.offset)
+    values::reject(fields.path(),
+                   "inside the arena of " + std::to_string(program.arenaByteLength) + " bytes");
+  if (buffer.byteLength > 0 && buffer.offset % program.device->alignment() != 0)
+    fields.reject("offset", "a multiple of " + std::to_string(program.device->alignment()));
 }
+
+void readBuffer(const Fields& fields, Program& program) {
+  BufferSpec buffer{readRole(fields), 0, 0, false};
+  buffer.byteLength = fields.integer("byteLength");
+  buffer.windowed = fields.flag("windowed");
+  const int position = static_cast<int>(program.buffers.size());
+  if (buffer.role == Role::input) {
+    buffer.isReadOnly = true;
+    buffer.isReadInBlocks = fields.flag("readInBlocks");
+    program.inputs.push_back(position);
+  } else if (buffer.role == Role::output) {
+    readPart(fields, buffer);
+    program.outputs.push_back(position);
+  } else if (buffer.role == Role::temporary && !buffer.windowed) {
+    readPlace(fields, program, buffer);
+  }
+  program.buffers.push_back(buffer);
+}
+
+std::shared_ptr<const Image> readImage(const Fields& fields) {
+  auto image = std::make_shared<Image>();
+  image->key = fields.text("key");
+  image->bytes = fields.bytes("bytes");
+  if (image->bytes.empty()) fields.reject("bytes", "not empty");
+  // PTX is text that the driver reads up to a terminating 0; a cubin does not mind one.
+  image->bytes.push_back(0);
+  return image;
+}
+
 // Outside of sweeps, nothing uses buffers that there are windows of, but a loop to whose sweeps they are
 // states.
 void checkWhole(const Step& step, const Program& program, const std::string& field) {
@@ -111,17 +109,12 @@ void checkReadInBlocks(const Step& step, const Program& program, const std::stri
     reject(field, "a tape beside buffers that are read in blocks");
 }
 
-void readSteps(const Napi::Object& spec, Program& program) {
-  const Napi::Array list = values::array(spec.Get("steps"), "steps");
-  program.steps.reserve(list.Length());
-  for (uint32_t i = 0; i < list.Length(); i++) {
-    const Napi::HandleScope scope(spec.Env());
-    const std::string field = item("steps", i);
-    const Napi::Object entry = values::object(list.Get(i), field);
-    program.steps.push_back(readStep(entry, field, program));
-    checkWhole(program.steps.back(), program, field);
-    checkReadInBlocks(program.steps.back(), program, field);
-  }
+void readSteps(const Fields& spec, Program& program) {
+  spec.list("steps", [&](const Napi::Value& item, const std::string& path) {
+    program.steps.push_back(readStep(Fields(item, path), program));
+    checkWhole(program.steps.back(), program, path);
+    checkReadInBlocks(program.steps.back(), program, path);
+  });
 }
 
 // Whether nothing of a program takes long, or waits.
@@ -151,33 +144,28 @@ bool isSmall(const Program& program, bool replayed) {
   return work <= kShortWork && launches <= kFewLaunches;
 }
 
-void readStreams(const Napi::Object& spec, Program& program) {
-  if (!spec.Has("streams")) return;
-  if (program.device->isHost()) reject("streams", "none on the CPU");
-  const Napi::Object streams = values::object(spec.Get("streams"), "streams");
-  program.streams = values::integer(streams.Get("count"), "streams.count", 1, kMostStreams);
-  const Napi::Array list = values::array(streams.Get("steps"), "streams.steps");
-  if (list.Length() != program.steps.size()) reject("streams.steps", "one for each step");
-  const auto stepAt = [&](const Napi::Value& value, const std::string& field, size_t below) {
-    if (below == 0) reject(field, "an earlier step");
-    const size_t step = values::integer(value, field, 0, static_cast<int64_t>(below) - 1);
-    program.orders[step].isAwaited = true;
-    return step;
+void readStreams(const Fields& spec, Program& program) {
+  if (!spec.has("streams")) return;
+  if (program.device->isHost()) spec.reject("streams", "none on the CPU");
+  const Fields streams = spec.object("streams");
+  program.streams = streams.integer("count", 1, kMostStreams);
+  const auto stepBelow = [&](size_t below) {
+    return [&program, below](const Napi::Value& item, const std::string& path) {
+      if (below == 0) values::reject(path, "an earlier step");
+      const size_t step = values::integer(item, path, 0, static_cast<int64_t>(below) - 1);
+      program.orders[step].isAwaited = true;
+      return step;
+    };
   };
-  for (uint32_t i = 0; i < list.Length(); i++) {
-    const std::string field = item("streams.steps", i);
-    const Napi::Object entry = values::object(list.Get(i), field);
-    const auto last = static_cast<int64_t>(program.streams) - 1;
+  streams.list("steps", [&](const Napi::Value& item, const std::string& path) {
+    const Fields fields(item, path);
     Program::Order order{};
-    order.stream = values::integer(entry.Get("stream"), field + ".stream", 0, last);
-    const Napi::Array after = values::array(entry.Get("after"), field + ".after");
-    for (uint32_t k = 0; k < after.Length(); k++)
-      order.after.push_back(stepAt(after.Get(k), field + "." + item("after", k), i));
+    order.stream = fields.integer("stream", 0, static_cast<int64_t>(program.streams) - 1);
+    order.after = fields.list("after", stepBelow(program.orders.size()));
     program.orders.push_back(std::move(order));
-  }
-  const Napi::Array ends = values::array(streams.Get("ends"), "streams.ends");
-  for (uint32_t k = 0; k < ends.Length(); k++)
-    program.ends.push_back(stepAt(ends.Get(k), item("streams.ends", k), program.orders.size()));
+  });
+  if (program.orders.size() != program.steps.size()) streams.reject("steps", "one for each step");
+  program.ends = streams.list("ends", stepBelow(program.orders.size()));
 }
 
 // A graph that is not the whole program's is in one stream: only its first step waits for others, and only
@@ -198,37 +186,38 @@ void checkStreams(const Program& program) {
   }
 }
 
-void readGraphs(const Napi::Object& spec, Program& program) {
-  if (!spec.Has("graphs")) return;
-  const Napi::Array list = values::array(spec.Get("graphs"), "graphs");
+void readGraphs(const Fields& spec, Program& program) {
+  if (!spec.has("graphs")) return;
   size_t end = 0;
-  for (uint32_t i = 0; i < list.Length(); i++) {
-    const std::string field = item("graphs", i);
-    const Napi::Object entry = values::object(list.Get(i), field);
-    const auto stepCount = static_cast<int64_t>(program.steps.size());
-    const size_t first = values::integer(entry.Get("first"), field + ".first", end, stepCount);
-    const auto most = static_cast<int64_t>(program.steps.size() - first);
-    end = first + values::integer(entry.Get("count"), field + ".count", 1, most);
+  spec.list("graphs", [&](const Napi::Value& item, const std::string& path) {
+    const Fields fields(item, path);
+    const auto steps = static_cast<int64_t>(program.steps.size());
+    const size_t first = fields.integer("first", static_cast<int64_t>(end), steps);
+    const size_t count = fields.integer("count", 1, steps - static_cast<int64_t>(first));
+    end = first + count;
     for (size_t k = first; k < end; k++) {
-      const Step& step = program.steps[k];
-      if (!canRepeat(step, program)) reject(field, "launches, products and buffers to be zeroed");
+      if (!canRepeat(program.steps[k], program))
+        values::reject(path, "launches, products and buffers to be zeroed");
     }
-    program.graphs.push_back({first, end - first});
-  }
+    program.graphs.push_back({first, count});
+  });
 }
+
 }  // namespace
 
 Napi::Value createProgram(const Napi::CallbackInfo& info) {
-  const Napi::Object spec = values::object(info[0], "spec");
+  const Fields spec(info[0], "");
   auto program = std::make_shared<Program>();
-  program->device = &deviceNamed(values::text(spec.Get("device"), "device"));
-  program->arenaByteLength = values::integer(spec.Get("arenaByteLength"), "arenaByteLength");
-  if (spec.Has("copyByteLength"))
-    program->copyByteLength = values::integer(spec.Get("copyByteLength"), "copyByteLength", 1);
-  if (spec.Has("lockByteLength"))
-    program->lockByteLength = values::integer(spec.Get("lockByteLength"), "lockByteLength");
-  readBuffers(spec, *program);
-  readImages(spec, *program);
+  program->device = &deviceNamed(spec.text("device"));
+  program->arenaByteLength = spec.integer("arenaByteLength");
+  if (spec.has("copyByteLength")) program->copyByteLength = spec.integer("copyByteLength", 1);
+  if (spec.has("lockByteLength")) program->lockByteLength = spec.integer("lockByteLength");
+  spec.list("buffers", [&](const Napi::Value& item, const std::string& path) {
+    readBuffer(Fields(item, path), *program);
+  });
+  program->images = spec.list("images", [](const Napi::Value& item, const std::string& path) {
+    return readImage(Fields(item, path));
+  });
   readSteps(spec, *program);
   checkStates(*program);
   readStreams(spec, *program);

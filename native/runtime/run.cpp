@@ -6,6 +6,7 @@
 #include "runtime/buffer-handle.h"
 #include "runtime/engine-memory.h"
 #include "runtime/environment.h"
+#include "runtime/fields.h"
 #include "runtime/program.h"
 #include "runtime/run-task.h"
 #include "runtime/sink-output.h"
@@ -58,15 +59,14 @@ void readPieces(const Napi::Array& list, const Program& program, uint32_t positi
   if (program.device->isHost()) values::reject(nameOf(position), "in one piece on the CPU");
   for (uint32_t i = 0; i < list.Length(); i++) {
     const std::string field = nameOf(position) + ".pieces[" + std::to_string(i) + "]";
-    const Napi::Object entry = values::object(list.Get(i), field);
-    const auto& handle = values::handle<BufferHandle>(entry.Get("buffer"), field + ".buffer");
+    const Fields piece(list.Get(i), field);
+    const auto& handle = values::handle<BufferHandle>(piece.value("buffer"), piece.path("buffer"));
     if (!handle.memory) values::reject(field, "a device buffer that was not disposed");
     if (handle.memory->device.isHost()) values::reject(field, "on a GPU");
     if (handle.memory->byteLength == 0) continue;
     const int64_t most = wanted - static_cast<int64_t>(handle.memory->byteLength);
     if (most < 0) values::reject(field, "inside its buffer");
-    const int64_t first = values::integer(entry.Get("first"), field + ".first", 0, most);
-    input.pieces.push_back({handle.memory, static_cast<size_t>(first)});
+    input.pieces.push_back({handle.memory, static_cast<size_t>(piece.integer("first", 0, most))});
   }
 }
 

@@ -6,6 +6,7 @@
 #include "cpu/isa.h"
 #include "cpu/threads.h"
 #include "runtime/engine-memory.h"
+#include "runtime/fields.h"
 #include "runtime/host-pool.h"
 #include "runtime/values.h"
 
@@ -33,19 +34,14 @@ void useBlas(const std::string& library) {
 }  // namespace
 
 Napi::Value configureCpu(const Napi::CallbackInfo& info) {
-  const Napi::Object settings = values::object(info[0], "settings");
-  const Napi::Value threads = settings.Get("threads");
-  if (!threads.IsUndefined()) {
-    cpu::setThreadCount(static_cast<int>(values::integer(threads, "threads", 1, kMaxThreads)));
-  }
-  const Napi::Value isa = settings.Get("isa");
-  if (!isa.IsUndefined()) cpu::limitIsa(isaNamed(values::text(isa, "isa")));
-  const Napi::Value blas = settings.Get("blas");
-  if (!blas.IsUndefined()) useBlas(values::text(blas, "blas"));
-  const Napi::Value external = settings.Get("externalByteLength");
-  if (!external.IsUndefined())
-    setMostExternalByteLength(static_cast<size_t>(values::integer(external, "externalByteLength")));
-  host::setPoison(settings.Get("poison").ToBoolean());
+  const Fields settings(info[0], "");
+  if (settings.has("threads"))
+    cpu::setThreadCount(static_cast<int>(settings.integer("threads", 1, kMaxThreads)));
+  if (settings.has("isa")) cpu::limitIsa(isaNamed(settings.text("isa")));
+  if (settings.has("blas")) useBlas(settings.text("blas"));
+  if (settings.has("externalByteLength"))
+    setMostExternalByteLength(static_cast<size_t>(settings.integer("externalByteLength")));
+  host::setPoison(settings.flag("poison"));
   return info.Env().Undefined();
 }
 

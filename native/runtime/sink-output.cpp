@@ -2,6 +2,7 @@
 
 #include "runtime/environment.h"
 #include "runtime/executor.h"
+#include "runtime/fields.h"
 #include "runtime/values.h"
 
 namespace weft {
@@ -10,19 +11,14 @@ namespace {
 // Writes to one disk gain little from more.
 constexpr size_t kThreads = 2;
 
-std::shared_ptr<FileSink> sinkOf(const Napi::Value& value, size_t byteLength, const std::string& field) {
-  const Napi::Object output = values::object(value, field);
-  const auto fd = static_cast<int>(values::integer(output.Get("fd"), field + ".fd", 0, INT32_MAX));
-  const std::string path = values::text(output.Get("path"), field + ".path");
-  const int64_t offset = values::integer(output.Get("byteOffset"), field + ".byteOffset");
-  const size_t word = values::wordByteLength(output.Get("swap"), field + ".swap");
+std::shared_ptr<HostSink> readSink(const Fields& output, size_t byteLength) {
+  const auto fd = static_cast<int>(output.integer("fd", 0, INT32_MAX));
+  const std::string path = output.text("path");
   std::optional<uint32_t> start;
-  const Napi::Value checksum = output.Get("checksum");
-  if (!checksum.IsUndefined()) {
-    start = static_cast<uint32_t>(values::integer(checksum, field + ".checksum", 0, UINT32_MAX));
-  }
-  return std::make_shared<FileSink>(duplicate(fd, path), path, static_cast<uint64_t>(offset), byteLength,
-                                    word, start);
+  if (output.has("checksum")) start = static_cast<uint32_t>(output.integer("checksum", 0, UINT32_MAX));
+  return std::make_shared<FileSink>(duplicate(fd, path), path,
+                                    static_cast<uint64_t>(output.integer("byteOffset")), byteLength,
+                                    values::wordByteLength(output.value("swap"), output.path("swap")), start);
 }
 
 class ReserveTask : public NativeTask {
@@ -62,9 +58,8 @@ std::vector<std::shared_ptr<HostSink>> readSinks(const Napi::Value& value, size_
                                                  const std::string& field) {
   const Napi::Array list = values::array(value, field);
   std::vector<std::shared_ptr<HostSink>> sinks;
-  for (uint32_t i = 0; i < list.Length(); i++) {
-    sinks.push_back(sinkOf(list.Get(i), byteLength, field + "[" + std::to_string(i) + "]"));
-  }
+  for (uint32_t i = 0; i < list.Length(); i++)
+    sinks.push_back(readSink(Fields(list.Get(i), values::item(field, i)), byteLength));
   return sinks;
 }
 

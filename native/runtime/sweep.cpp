@@ -6,27 +6,27 @@
 
 #include "cpu/tape.h"
 #include "runtime/device.h"
+#include "runtime/fields.h"
 #include "runtime/loop.h"
 #include "runtime/program-steps.h"
-#include "runtime/values.h"
 #include "shared/layout.h"
 
 namespace weft {
 namespace {
 
-using values::integer;
 using values::item;
 using values::reject;
 
 // A Float64Array of `fields` integers for each tile.
 class Table {
  public:
-  Table(const Napi::Value& value, std::string field, int64_t tiles, size_t fields)
-      : field_(std::move(field)), fields_(fields) {
+  Table(const Fields& fields, const char* name, int64_t tiles, size_t columns)
+      : field_(fields.path(name)), fields_(columns) {
+    const Napi::Value value = fields.value(name);
     if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array)
       reject(field_, "a Float64Array");
     array_ = value.As<Napi::Float64Array>();
-    const size_t wanted = static_cast<size_t>(tiles) * fields;
+    const size_t wanted = static_cast<size_t>(tiles) * columns;
     if (array_.ElementLength() != wanted) reject(field_, "of length " + std::to_string(wanted));
   }
   template <typename Field>
@@ -88,37 +88,36 @@ SweepWindow readWindow(const Table& table, int64_t tile, const SweepBuffer& buff
   return window;
 }
 
-SweepDirection readDirection(const Napi::Value& value, const std::string& field, Role role) {
-  const std::string text = values::text(value, field);
+SweepDirection readDirection(const Fields& fields, Role role) {
+  const std::string text = fields.text("direction");
   // Buffers that are only in slots have nothing to be copied from or to; of the others, those that are
   // recomputed.
-  if (role == Role::temporary && text != "local") reject(field, "local for a temporary");
-  if (role == Role::input && text != "in") reject(field, "in for an input");
+  if (role == Role::temporary && text != "local") fields.reject("direction", "local for a temporary");
+  if (role == Role::input && text != "in") fields.reject("direction", "in for an input");
   if (text == "local") return SweepDirection::local;
   if (text == "in") return SweepDirection::in;
-  if (text != "out") reject(field, "in, out or local");
+  if (text != "out") fields.reject("direction", "in, out or local");
   return SweepDirection::out;
 }
 
-SweepBuffer readBuffer(const Napi::Object& entry, const std::string& field, int64_t tiles,
-                       const Program& program) {
+SweepBuffer readBuffer(const Fields& fields, int64_t tiles, const Program& program) {
   SweepBuffer buffer{};
   const int64_t last = static_cast<int64_t>(program.buffers.size()) - 1;
-  buffer.buffer = static_cast<int>(integer(entry.Get("buffer"), field + ".buffer", 0, last));
+  buffer.buffer = static_cast<int>(fields.integer("buffer", 0, last));
   const BufferSpec& spec = program.buffers[buffer.buffer];
-  if (!spec.windowed && spec.role != Role::spill) reject(field + ".buffer", "a windowed buffer");
-  buffer.direction = readDirection(entry.Get("direction"), field + ".direction", spec.role);
-  buffer.offset = integer(entry.Get("offset"), field + ".offset");
-  buffer.slotByteLength = integer(entry.Get("slotByteLength"), field + ".slotByteLength");
+  if (!spec.windowed && spec.role != Role::spill) fields.reject("buffer", "a windowed buffer");
+  buffer.direction = readDirection(fields, spec.role);
+  buffer.offset = fields.integer("offset");
+  buffer.slotByteLength = fields.integer("slotByteLength");
   // A buffer without windows is used where it lies.
   const int64_t least = spec.role == Role::temporary || spec.role == Role::spill ? 1 : 0;
-  buffer.slots = static_cast<int>(integer(entry.Get("slots"), field + ".slots", least, 1 << 20));
-  buffer.slotPitch = integer(entry.Get("slotPitch"), field + ".slotPitch");
-  checkSlots(buffer, program, field);
-  const Table table(entry.Get("windows"), field + ".windows", tiles, kWindowFields);
+  buffer.slots = static_cast<int>(fields.integer("slots", least, 1 << 20));
+  buffer.slotPitch = fields.integer("slotPitch");
+  checkSlots(buffer, program, fields.path());
+  const Table table(fields, "windows", tiles, kWindowFields);
   buffer.windows.reserve(static_cast<size_t>(tiles));
   for (int64_t tile = 0; tile < tiles; tile++)
-    buffer.windows.push_back(readWindow(table, tile, buffer, spec.byteLength, field));
+    buffer.windows.push_back(readWindow(table, tile, buffer, spec.byteLength, fields.path()));
   return buffer;
 }
 
@@ -191,11 +190,12 @@ std::vector<RangeRule> rulesOf(const Step& step, const std::string& field) {
   return rules;
 }
 
-void readRanges(const Napi::Value& value, const std::string& field, int64_t tiles, SweepBody& body) {
+void readRanges(const Fields& fields, int64_t tiles, SweepBody& body) {
+  const std::string field = fields.path("ranges");
   const std::vector<RangeRule> rules = rulesOf(body.step, field);
   body.parts = rules.size();
   const auto parts = static_cast<int64_t>(rules.size());
-  const Table table(value, field, tiles * parts, kRangeFields);
+  const Table table(fields, "ranges", tiles * parts, kRangeFields);
   for (int64_t row = 0; row < tiles * parts; row++)
     body.ranges.push_back(rules[row % parts].read(table, row, item(field + " of tile ", row / parts)));
 }
@@ -218,16 +218,17 @@ std::vector<size_t> byteLengthsOf(const Sweep& sweep, const Program& program) {
 }
 
 // The tiles of a part are in a row.
-void readClaims(const Napi::Value& value, const std::string& field, Sweep& sweep, Program& program) {
-  if (value.IsUndefined()) return;
-  if (program.device->isHost()) reject(field, "undefined on the CPU");
-  if (program.claims > 0) reject(field, "undefined for all sweeps but one");
-  const Table table(value, field, sweep.tiles, 1);
+void readClaims(const Fields& fields, Sweep& sweep, Program& program) {
+  if (!fields.has("claims")) return;
+  if (program.device->isHost()) fields.reject("claims", "undefined on the CPU");
+  if (program.claims > 0) fields.reject("claims", "undefined for all sweeps but one");
+  const Table table(fields, "claims", sweep.tiles, 1);
   std::vector<bool> seen(static_cast<size_t>(sweep.tiles));
   for (int64_t tile = 0; tile < sweep.tiles; tile++) {
     const auto part = static_cast<int>(table.at(tile, 0, 0, sweep.tiles - 1));
     const bool goesOn = tile > 0 && sweep.claims.back() == part;
-    if (!goesOn && seen[part]) reject(item(field, tile), "of a part whose tiles are in a row");
+    if (!goesOn && seen[part])
+      reject(item(fields.path("claims"), tile), "of a part whose tiles are in a row");
     seen[part] = true;
     sweep.claims.push_back(part);
     program.claims = std::max(program.claims, static_cast<size_t>(part) + 1);
@@ -322,37 +323,31 @@ SweepPlace placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr
   return {at, at - window.first};
 }
 
-Step readSweep(const Napi::Object& entry, const std::string& field, Program& program,
-               const ReadStep& readStep) {
+Step readSweep(const Fields& fields, Program& program) {
   auto sweep = std::make_shared<Sweep>();
-  sweep->tiles = integer(entry.Get("tiles"), field + ".tiles", 0, kMostTiles);
-  readClaims(entry.Get("claims"), field + ".claims", *sweep, program);
-  const Napi::Array buffers = values::array(entry.Get("buffers"), field + ".buffers");
+  sweep->tiles = fields.integer("tiles", 0, kMostTiles);
+  readClaims(fields, *sweep, program);
   std::vector<bool> listed(program.buffers.size());
-  for (uint32_t i = 0; i < buffers.Length(); i++) {
-    const std::string name = item(field + ".buffers", i);
-    sweep->buffers.push_back(readBuffer(values::object(buffers.Get(i), name), name, sweep->tiles, program));
-    const auto buffer = static_cast<size_t>(sweep->buffers.back().buffer);
-    if (listed[buffer]) reject(name, "a buffer that is listed once");
-    listed[buffer] = true;
-  }
-  const Napi::Array body = values::array(entry.Get("body"), field + ".body");
-  for (uint32_t i = 0; i < body.Length(); i++) {
-    const Napi::HandleScope scope(entry.Env());
-    const std::string name = item(field + ".body", i);
-    const Napi::Object part = values::object(body.Get(i), name);
-    SweepBody one{readStep(values::object(part.Get("step"), name + ".step"), name + ".step", program), {}};
+  sweep->buffers = fields.list("buffers", [&](const Napi::Value& item, const std::string& path) {
+    SweepBuffer buffer = readBuffer(Fields(item, path), sweep->tiles, program);
+    if (listed[buffer.buffer]) reject(path, "a buffer that is listed once");
+    listed[buffer.buffer] = true;
+    return buffer;
+  });
+  sweep->body = fields.list("body", [&](const Napi::Value& item, const std::string& path) {
+    const Fields part(item, path);
+    SweepBody one{readStep(part.object("step"), program), {}};
     if (std::holds_alternative<std::shared_ptr<const Sweep>>(one.step))
-      reject(name + ".step.kind", "not a sweep");
+      part.reject("step.kind", "not a sweep");
     for (const int buffer : buffersOf(one.step)) {
       if (isSwept(program, buffer) && !listed[buffer])
-        reject(name + ".step", "over buffers that the sweep has windows of: " + std::to_string(buffer));
+        part.reject("step", "over buffers that the sweep has windows of: " + std::to_string(buffer));
     }
     if (const auto* product = std::get_if<MatmulStep>(&one.step))
-      checkExtents(*product, byteLengthsOf(*sweep, program), name + ".step");
-    readRanges(part.Get("ranges"), name + ".ranges", sweep->tiles, one);
-    sweep->body.push_back(std::move(one));
-  }
+      checkExtents(*product, byteLengthsOf(*sweep, program), part.path("step"));
+    readRanges(part, sweep->tiles, one);
+    return one;
+  });
   return std::shared_ptr<const Sweep>(std::move(sweep));
 }
 

@@ -4,12 +4,13 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "runtime/program.h"
 
 namespace weft {
+
+class Fields;
 
 // Of a buffer, for a tile: `rows` rows of `rowBytes` bytes, `pitch` bytes apart. No rows: the tile does not
 // touch it.
@@ -79,9 +80,7 @@ uintptr_t slotOf(const SweepBuffer& buffer, int slot, uintptr_t arena);
 // The buffers that a step reads and writes.
 std::vector<int> buffersOf(const Step& step);
 
-// Reads a sweep, and checks all that running it relies on; `readStep` reads a step of its body.
-using ReadStep = std::function<Step(const Napi::Object& entry, const std::string& field, Program& program)>;
-Step readSweep(const Napi::Object& entry, const std::string& field, Program& program,
-               const ReadStep& readStep);
+// Reads a sweep, and checks all that running it relies on.
+Step readSweep(const Fields& fields, Program& program);
 
 }  // namespace weft

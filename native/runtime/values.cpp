@@ -25,15 +25,20 @@ std::string text(const Napi::Value& value, const std::string& field) {
   return value.As<Napi::String>().Utf8Value();
 }
 
-int64_t integer(const Napi::Value& value, const std::string& field, int64_t low, int64_t high) {
-  const std::string range = "an integer from " + std::to_string(low) + " to " + std::to_string(high);
-  if (!value.IsNumber()) reject(field, range);
+bool tryInteger(const Napi::Value& value, int64_t low, int64_t high, int64_t& integer) {
+  if (!value.IsNumber()) return false;
   const double number = value.As<Napi::Number>().DoubleValue();
-  if (!(number >= static_cast<double>(low) && number <= static_cast<double>(high)) ||
-      number != std::floor(number)) {
-    reject(field, range);
-  }
-  return static_cast<int64_t>(number);
+  if (!(number >= static_cast<double>(low) && number <= static_cast<double>(high))) return false;
+  if (number != std::floor(number)) return false;
+  integer = static_cast<int64_t>(number);
+  return true;
+}
+
+int64_t integer(const Napi::Value& value, const std::string& field, int64_t low, int64_t high) {
+  int64_t found = 0;
+  if (!tryInteger(value, low, high, found))
+    reject(field, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+  return found;
 }
 
 size_t wordByteLength(const Napi::Value& value, const std::string& field) {
@@ -59,7 +64,7 @@ std::vector<std::string> texts(const Napi::Value& value, const std::string& fiel
   std::vector<std::string> result;
   result.reserve(list.Length());
   for (uint32_t i = 0; i < list.Length(); i++) {
-    result.push_back(text(list.Get(i), field + "[" + std::to_string(i) + "]"));
+    result.push_back(text(list.Get(i), item(field, i)));
   }
   return result;
 }

@@ -28,7 +28,9 @@ std::string item(const std::string& list, size_t i);
 Napi::Object object(const Napi::Value& value, const std::string& field);
 Napi::Array array(const Napi::Value& value, const std::string& field);
 std::string text(const Napi::Value& value, const std::string& field);
-// A number that is an integer in [low, high].
+// Whether a value is a number that is an integer in [low, high], which it gives then.
+bool tryInteger(const Napi::Value& value, int64_t low, int64_t high, int64_t& integer);
+// The same, or an error.
 int64_t integer(const Napi::Value& value, const std::string& field, int64_t low = 0,
                 int64_t high = kMaxSafeInteger);
 // Bytes of values whose bytes are to be turned round: 2, 4 or 8, or 0 for none.
