@@ -2,7 +2,8 @@
 """Writes test/fixtures: what NumPy gives for every row of the tables, every dtype and every structural operation.
 
 Needs NumPy 2 on a machine whose long double is wider than float64 (x86-64), and test/fixtures/table.json, which
-scripts/dump-ops.mjs writes. Run it after adding a row: `npx tsc; node scripts/dump-ops.mjs; python3 scripts/make-fixtures.py`.
+scripts/dump-ops.mjs writes. Run it after adding a row: `npx tsc; node scripts/dump-ops.mjs; python3 scripts/make-fixtures.py`, with the names
+of groups for some of them.
 """
 import json
 import os
@@ -12,7 +13,7 @@ import warnings
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fixtures import composites, ops, structures  # noqa: E402
+from fixtures import composites, functions, ops, structures  # noqa: E402
 from fixtures.numbers import Writer  # noqa: E402
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "fixtures")
@@ -32,11 +33,17 @@ def main():
         "views": structures.write_views,
         "matmul": structures.write_matmul,
         "composites": composites.write_composites,
+        "functions": functions.write_functions,
     }
+    asked = sys.argv[1:]
     for name, write in groups.items():
+        if asked and name not in asked:
+            continue
         writer = Writer(FOLDER, name)
         write(writer)
         writer.close()
+    if asked:
+        return
     with open(os.path.join(FOLDER, "promotion.json"), "w", encoding="utf-8") as file:
         json.dump(ops.promotion(table), file)
         file.write("\n")

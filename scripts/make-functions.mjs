@@ -5,7 +5,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const MODULES = ['composites', 'indexing', 'masks', 'products', 'slicing', 'sorting', 'statistics', 'views'];
+const MODULES = [
+  'composites',
+  'indexing',
+  'masks',
+  'nan-reductions',
+  'products',
+  'slicing',
+  'sorting',
+  'statistics',
+  'views',
+];
 const source = (name) => readFileSync(new URL(`../src/graph/${name}.ts`, import.meta.url), 'utf8');
 const COMMENT = String.raw`\/\*\*(?:(?!\*\/)[\s\S])*\*\/`;
 

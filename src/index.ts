@@ -38,6 +38,16 @@ export {
   zerosLike,
 } from './api/creation.js';
 export { type DeviceDescription, devices } from './api/devices.js';
+export {
+  broadcastShapes,
+  canCast,
+  type DTypeKindName,
+  type FloatInfo,
+  finfo,
+  type IntegerInfo,
+  iinfo,
+  isdtype,
+} from './api/dtype-info.js';
 export type { ArrayLike } from './api/fluent-types.js';
 export * from './api/functions.js';
 export {

@@ -18,6 +18,7 @@ import type { Expr, Shape, TypedArray } from '../graph/expr.js';
 import type * as indexing from '../graph/indexing.js';
 import type { Operand } from '../graph/infer.js';
 import type * as masks from '../graph/masks.js';
+import type * as nanReductions from '../graph/nan-reductions.js';
 import type { OPS } from '../graph/ops.js';
 import type * as products from '../graph/products.js';
 import type { REDUCTIONS } from '../graph/reductions.js';
@@ -158,6 +159,12 @@ interface Composites {
   readonly var: 'deviation';
   readonly std: 'deviation';
   readonly norm: 'deviation';
+  readonly nanMin: 'same';
+  readonly nanMax: 'same';
+  readonly nanArgmin: 'int64';
+  readonly nanArgmax: 'int64';
+  readonly nanVar: 'deviation';
+  readonly nanStd: 'deviation';
   readonly countNonzero: 'int64';
   readonly ptp: 'same';
   readonly softmax: 'float';
@@ -191,11 +198,17 @@ interface SpecialMethods<D extends DType> {
   readonly astype: <T extends DType>(dtype: T) => Lazy<T>;
   readonly clip: Clip<D>['method'];
   readonly mean: SumMethod<Results['quotient'][D]>;
+  readonly nanMean: SumMethod<Results['quotient'][D]>;
+  readonly nanSum: SumMethod<Results['sum'][D]>;
+  readonly nanProd: SumMethod<Results['sum'][D]>;
 }
 export interface SpecialFunctions {
   readonly astype: <T extends DType>(x: ArrayLike, dtype: T) => Lazy<T>;
   readonly clip: ClipFunction;
   readonly mean: SumFunction<'quotient'>;
+  readonly nanMean: SumFunction<'quotient'>;
+  readonly nanSum: SumFunction<'sum'>;
+  readonly nanProd: SumFunction<'sum'>;
 }
 
 type Method<F, Result extends DType> = F extends (x: Expr, ...rest: infer Rest) => Expr
@@ -249,6 +262,7 @@ export interface Fluent<D extends DType>
     ReductionMethods<D>,
     SpecialMethods<D>,
     CompositeMethods<typeof composites, D>,
+    CompositeMethods<typeof nanReductions, D>,
     CompositeMethods<typeof statistics, D>,
     ViewMethods<typeof indexing, D>,
     ViewMethods<typeof masks, D>,
@@ -264,6 +278,7 @@ export interface FreeFunctions
     ReductionFunctions,
     SpecialFunctions,
     CompositeFunctions<typeof composites>,
+    CompositeFunctions<typeof nanReductions>,
     CompositeFunctions<typeof statistics>,
     ViewFunctions<typeof indexing>,
     ViewFunctions<typeof masks>,

@@ -13,6 +13,7 @@ import type { Expr } from '../graph/expr.js';
 import * as indexing from '../graph/indexing.js';
 import { map, type Operand } from '../graph/infer.js';
 import * as masks from '../graph/masks.js';
+import * as nanReductions from '../graph/nan-reductions.js';
 import { OP_NAMES, type OpName, opRow } from '../graph/ops.js';
 import * as products from '../graph/products.js';
 import { REDUCTION_NAMES, reduceBy } from '../graph/reducing.js';
@@ -34,6 +35,7 @@ const GROUPS = {
   ...composites,
   ...indexing,
   ...masks,
+  ...nanReductions,
   ...products,
   ...slicing,
   ...sorting,

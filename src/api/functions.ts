@@ -203,6 +203,36 @@ export const moveaxis = free.moveaxis;
 export const mul = free.mul;
 /** Product of two arrays; for booleans, their conjunction. */
 export const multiply = free.multiply;
+/**
+ * Index of the first largest element that is not NaN; 0 where all are, where NumPy raises an error. One axis or
+ * none.
+ */
+export const nanArgmax = free.nanArgmax;
+/**
+ * Index of the first smallest element that is not NaN; 0 where all are, where NumPy raises an error. One axis
+ * or none.
+ */
+export const nanArgmin = free.nanArgmin;
+/** Largest element that is not NaN; NaN where all are. Real numbers only. */
+export const nanMax = free.nanMax;
+/**
+ * Arithmetic mean of the elements that are not NaN; NaN of none. Integers and booleans are averaged in float64,
+ * floats in their dtype (halves in float32), or in `dtype`.
+ */
+export const nanMean = free.nanMean;
+/** Smallest element that is not NaN; NaN where all are. Real numbers only. */
+export const nanMin = free.nanMin;
+/** Product of the elements that are not NaN; 1 of none. */
+export const nanProd = free.nanProd;
+/** Standard deviation of the elements that are not NaN: the square root of `nanVar`, with the same options. */
+export const nanStd = free.nanStd;
+/** Sum of the elements that are not NaN; 0 of none. */
+export const nanSum = free.nanSum;
+/**
+ * Variance of the elements that are not NaN: the sum of |x - mean|² over n - correction (0 by default), n being
+ * their number; NaN where n is not above the correction. Integers in float64, complex numbers give a float.
+ */
+export const nanVar = free.nanVar;
 /** Negated values. */
 export const neg = free.neg;
 /** Negated values. */

@@ -205,6 +205,36 @@ export interface Methods<D extends DType> {
   readonly mul: Fluent<D>['mul'];
   /** Product of two arrays; for booleans, their conjunction. */
   readonly multiply: Fluent<D>['multiply'];
+  /**
+   * Index of the first largest element that is not NaN; 0 where all are, where NumPy raises an error. One axis or
+   * none.
+   */
+  readonly nanArgmax: Fluent<D>['nanArgmax'];
+  /**
+   * Index of the first smallest element that is not NaN; 0 where all are, where NumPy raises an error. One axis
+   * or none.
+   */
+  readonly nanArgmin: Fluent<D>['nanArgmin'];
+  /** Largest element that is not NaN; NaN where all are. Real numbers only. */
+  readonly nanMax: Fluent<D>['nanMax'];
+  /**
+   * Arithmetic mean of the elements that are not NaN; NaN of none. Integers and booleans are averaged in float64,
+   * floats in their dtype (halves in float32), or in `dtype`.
+   */
+  readonly nanMean: Fluent<D>['nanMean'];
+  /** Smallest element that is not NaN; NaN where all are. Real numbers only. */
+  readonly nanMin: Fluent<D>['nanMin'];
+  /** Product of the elements that are not NaN; 1 of none. */
+  readonly nanProd: Fluent<D>['nanProd'];
+  /** Standard deviation of the elements that are not NaN: the square root of `nanVar`, with the same options. */
+  readonly nanStd: Fluent<D>['nanStd'];
+  /** Sum of the elements that are not NaN; 0 of none. */
+  readonly nanSum: Fluent<D>['nanSum'];
+  /**
+   * Variance of the elements that are not NaN: the sum of |x - mean|² over n - correction (0 by default), n being
+   * their number; NaN where n is not above the correction. Integers in float64, complex numbers give a float.
+   */
+  readonly nanVar: Fluent<D>['nanVar'];
   /** Negated values. */
   readonly neg: Fluent<D>['neg'];
   /** Negated values. */

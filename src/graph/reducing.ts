@@ -4,10 +4,10 @@
  */
 import { ArgumentError, expected } from '../host/errors.js';
 import { type AxisOr, reduceArguments, type SumOptions } from './arguments.js';
-import { type DType, isHalf } from './dtype.js';
+import { type DType, isComplex, isHalf, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
-import { cast, checkDType, reduce } from './infer.js';
+import { cast, checkDType, map, reduce } from './infer.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from './reductions.js';
 import { ascendingAxes } from './shape.js';
 import { reshape } from './view-nodes.js';
@@ -60,6 +60,15 @@ export const countAlong = (x: Expr, axes: readonly number[]): number =>
  */
 export function throughFloat32(x: Expr, compute: (x: Expr) => Expr, result: DType = x.dtype): Expr {
   return isHalf(x.dtype) ? cast(compute(cast(x, 'float32')), result) : compute(x);
+}
+
+/** float64 for integers and booleans, as NumPy's means; else the dtype itself. */
+export const meanDType = (dtype: DType): DType => (isInteger(dtype) || dtype === 'bool' ? 'float64' : dtype);
+
+/** |x|² without the square root in between. */
+export function squaredModulus(x: Expr): Expr {
+  if (!isComplex(x.dtype)) return map('square', [x]);
+  return map('add', [map('square', [map('real', [x])]), map('square', [map('imag', [x])])]);
 }
 
 /** The reductions that are methods and functions. */

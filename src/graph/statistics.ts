@@ -20,11 +20,8 @@ import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
 import { cast, checkDType, isExpr, map, type Operand } from './infer.js';
 import { floatOf } from './ops.js';
-import { countAlong, reduceAlong, throughFloat32 } from './reducing.js';
+import { countAlong, meanDType, reduceAlong, squaredModulus, throughFloat32 } from './reducing.js';
 import { type Axes, ascendingAxes } from './shape.js';
-
-/** float64 for integers and booleans, as NumPy's means; else the dtype itself. */
-const meanDType = (dtype: DType): DType => (isInteger(dtype) || dtype === 'bool' ? 'float64' : dtype);
 
 /**
  * Arithmetic mean; NaN of no elements. Integers and booleans are averaged in float64, floats in their dtype
@@ -133,12 +130,6 @@ export function norm(
     },
     result,
   );
-}
-
-/** |x|² without the square root in between. */
-function squaredModulus(x: Expr): Expr {
-  if (!isComplex(x.dtype)) return map('square', [x]);
-  return map('add', [map('square', [map('real', [x])]), map('square', [map('imag', [x])])]);
 }
 
 // ---------------------------------------------------------------- normalisations: shape in, same shape out

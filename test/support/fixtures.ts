@@ -72,6 +72,8 @@ export interface MatmulCase {
 /** A call of a function of the API; `{ array: i }` stands for input i. */
 export interface CompositeCase {
   readonly call: string;
+  /** Which of the function's results it is, where it gives a list. */
+  readonly part?: number;
   readonly args: readonly unknown[];
   readonly inputs: readonly StoredArray[];
   readonly output: StoredArray;
@@ -94,6 +96,7 @@ interface Groups {
   readonly views: ViewCase;
   readonly matmul: MatmulCase;
   readonly composites: CompositeCase;
+  readonly functions: CompositeCase;
 }
 
 export interface Fixtures<Case> {
