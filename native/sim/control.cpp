@@ -1,37 +1,24 @@
-// The tests' control of the simulator, a small addon of its own: control(json: string): void, describe():
+// The tests' control of the simulator, a small addon of its own: control(lines: string): void, describe():
 // string, and what fork.h says.
 //
-// control takes {"devices": […]} before the driver is started; {"schedule": {…}}, {"faults": […]},
-// {"stall": {…}}, {"clear": true}. The types of both: test/sim/simulator.ts.
+// control takes settings (core/settings.h), describe gives JSON. The types of both: test/sim/simulator.ts.
 #include <node_api.h>
 
 #include <mutex>
 #include <stdexcept>
 #include <string>
 
-#include "core/config.h"
 #include "core/simulator.h"
 #include "fork.h"
 
 namespace {
 
-using weft::sim::Json;
 using weft::sim::Simulator;
 
-void obey(const std::string& request) {
-  const Json json = Json::parse(request);
+void obey(const std::string& lines) {
   Simulator& simulator = Simulator::get();
   const std::lock_guard lock(simulator.mutex);
-  if (const Json* devices = json.find("devices")) simulator.setDevices(weft::sim::readDevices(*devices));
-  if (const Json* schedule = json.find("schedule")) simulator.scheduler.plan(*schedule);
-  if (const Json* faults = json.find("faults")) simulator.faults.plan(*faults);
-  if (const Json* stall = json.find("stall"))
-    simulator.scheduler.stall(static_cast<size_t>(stall->number("stream", 0)),
-                              static_cast<unsigned>(stall->number("milliseconds", 0)));
-  if (json.boolean("clear", false)) {
-    simulator.report.clear();
-    for (const auto& context : simulator.contexts) context->peak = context->inUse;
-  }
+  simulator.obey(lines);
 }
 
 std::string description() {

@@ -25,7 +25,7 @@ const PRELUDE = `
   const say = () => writeSync(1, ${JSON.stringify(LEAVING)});
   const leave = () => { say(); process.exit(7); };
   const slow = (call) => createRequire('/')(${JSON.stringify(`${SIM_FOLDER}/weft-sim.node`)})
-    .control(JSON.stringify({ faults: [{ call, nth: 0, delayMs: ${LONG_MS} }] }));
+    .control('faults\\nfault\\tcall=' + call + '\\tnth=0\\tdelayMs=${LONG_MS}');
   const small = () => lazy(new Float32Array(1000).fill(1)).add(1).sum();
   const large = (n) => lazy(new Float32Array(n * n).fill(1)).reshape([n, n]);
 `;

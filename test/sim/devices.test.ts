@@ -9,7 +9,7 @@ import { MemoryError } from '../../src/host/errors.js';
 import { arange, compute } from '../../src/index.js';
 import { SIM_FOLDER } from './environment.js';
 import { bitsOf, CASES, footprint } from './programs.js';
-import { type Description, describeSimulator, setDevices } from './simulator.js';
+import { type Description, describeSimulator, setDevices, settingsText } from './simulator.js';
 
 const SMALL = 2 ** 18;
 setDevices([
@@ -55,7 +55,14 @@ describe('devices of unequal size', () => {
   it('come from the environment where a test sets none', () => {
     const out = execFileSync(`${SIM_FOLDER}/weft-sim-scenarios`, ['two streams read'], {
       encoding: 'utf8',
-      env: { ...process.env, WEFT_SIM_DEVICES: JSON.stringify([{ memory: 4096 }, {}, { memory: 512 }]) },
+      env: {
+        ...process.env,
+        WEFT_SIM_SETTINGS: settingsText([
+          ['device', { memory: 4096 }],
+          ['device'],
+          ['device', { memory: 512 }],
+        ]),
+      },
     });
     const { devices } = JSON.parse(out) as Description;
     expect(devices.map(({ inUse }) => inUse)).toEqual([1000, 0, 0]);

@@ -7,7 +7,14 @@ import { describe, expect, it } from 'vitest';
 import { compileCuda, createProgram, type ProgramSpec, run } from '../../src/exec/native/native.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { SIM_FOLDER } from './environment.js';
-import { type Description, type Problem, setDevices, takeProblems } from './simulator.js';
+import {
+  type Description,
+  type DeviceSettings,
+  type Problem,
+  setDevices,
+  settingsText,
+  takeProblems,
+} from './simulator.js';
 
 const SCENARIOS: readonly (readonly [string, Problem['kind'] | undefined])[] = [
   ['two streams write', 'race'],
@@ -57,11 +64,17 @@ const SCENARIOS: readonly (readonly [string, Problem['kind'] | undefined])[] = [
   ['a stream that captures is given what is not captured', 'misuse'],
 ];
 
-const scenario = (name: string, timing: string, environment: Record<string, string> = {}): Description =>
+const scenario = (name: string, timing: string, devices: readonly DeviceSettings[] = []): Description =>
   JSON.parse(
     execFileSync(`${SIM_FOLDER}/weft-sim-scenarios`, [name], {
       encoding: 'utf8',
-      env: { ...process.env, WEFT_SIM_SCHEDULE: JSON.stringify({ timing, seed: 3 }), ...environment },
+      env: {
+        ...process.env,
+        WEFT_SIM_SETTINGS: settingsText([
+          ['schedule', { timing, seed: 3 }],
+          ...devices.map((device) => ['device', device] as const),
+        ]),
+      },
     }),
   ) as Description;
 
@@ -74,10 +87,8 @@ describe('a program that makes a mistake', () => {
   });
 
   it('reaches the devices that it is told to reach', () => {
-    const devices = JSON.stringify([{ unreachable: [1] }, {}]);
-    const { problems } = scenario('peer access is refused where there is none, and twice', 'late', {
-      WEFT_SIM_DEVICES: devices,
-    });
+    const devices = [{ unreachable: [1] }, {}];
+    const { problems } = scenario('peer access is refused where there is none, and twice', 'late', devices);
     expect(problems).toEqual([]);
   });
 

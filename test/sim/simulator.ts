@@ -88,35 +88,39 @@ export interface Description {
   readonly interrupts: number;
 }
 
-interface Request {
-  readonly devices?: readonly DeviceSettings[];
-  readonly schedule?: Schedule;
-  readonly faults?: readonly Fault[];
-  readonly stall?: { readonly stream: number; readonly milliseconds: number };
-  readonly clear?: boolean;
-}
-
 const addon = createRequire(import.meta.url)(`${SIM_FOLDER}/weft-sim.node`) as {
-  control(request: string): void;
+  control(lines: string): void;
   describe(): string;
 };
 
-const control = (request: Request): void => addon.control(JSON.stringify(request));
+type Setting = readonly [word: string, fields?: object];
+
+/** The text of settings: `native/sim/core/settings.h`. */
+export const settingsText = (settings: readonly Setting[]): string =>
+  settings
+    .map(([word, fields = {}]) =>
+      [word, ...Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`)].join('\t'),
+    )
+    .join('\n');
+
+const control = (...settings: readonly Setting[]): void => addon.control(settingsText(settings));
 
 /** What there is, and what went wrong since the last `clear`. */
 export const describeSimulator = (): Description => JSON.parse(addon.describe()) as Description;
 /** Before anything of CUDA is used in this process. */
-export const setDevices = (devices: readonly DeviceSettings[]): void => control({ devices });
-export const setSchedule = (schedule: Schedule): void => control({ schedule });
+export const setDevices = (devices: readonly DeviceSettings[]): void =>
+  control(...devices.map((device): Setting => ['device', device]));
+export const setSchedule = (schedule: Schedule): void => control(['schedule', schedule]);
 /** Replaces the plan, and counts calls anew. */
-export const setFaults = (faults: readonly Fault[]): void => control({ faults });
+export const setFaults = (faults: readonly Fault[]): void =>
+  control(['faults'], ...faults.map((fault): Setting => ['fault', fault]));
 /** Holds a stream back. Streams are numbered as they are made, a context's default stream being one. */
 export const stall = (stream: number, milliseconds: number): void =>
-  control({ stall: { stream, milliseconds } });
+  control(['stall', { stream, milliseconds }]);
 /** Gives the problems there were and forgets them, and begins to watch the peak of memory anew. */
 export function takeProblems(): readonly Problem[] {
   const { problems } = describeSimulator();
-  control({ clear: true });
+  control(['clear']);
   return problems;
 }
 

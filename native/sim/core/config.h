@@ -1,11 +1,10 @@
-// DeviceConfig: what a simulated device has. Set by WEFT_SIM_DEVICES or by a test before the driver is
-// started.
+// DeviceConfig: what a simulated device has. Set before the driver is started.
 #pragma once
 #include <cstddef>
 #include <string>
 #include <vector>
 
-#include "core/json.h"
+#include "core/settings.h"
 
 namespace weft::sim {
 
@@ -22,9 +21,7 @@ struct DeviceConfig {
   std::vector<int> unreachable;
 };
 
-// Reads [{"memory": 1073741824, "capability": 90, …}, …]; what is not given is as above.
-std::vector<DeviceConfig> readDevices(const Json& list);
-// From WEFT_SIM_DEVICES; without it two devices.
-std::vector<DeviceConfig> devicesFromEnvironment();
+// Of "device\tmemory=1073741824\tcapability=90"; what is not given is as above.
+DeviceConfig readDevice(const Setting& setting);
 
 }  // namespace weft::sim

@@ -2,17 +2,18 @@
 
 namespace weft::sim {
 
-void Faults::plan(const Json& list) {
-  plan_.clear();
-  for (const Json& entry : list.array()) {
-    Fault fault;
-    fault.call = entry.text("call", "");
-    fault.nth = static_cast<size_t>(entry.number("nth", 1));
-    fault.status = static_cast<int>(entry.number("status", 0));
-    fault.sticky = entry.boolean("sticky", false);
-    fault.delayMs = static_cast<unsigned>(entry.number("delayMs", 0));
-    plan_.push_back(std::move(fault));
-  }
+Fault readFault(const Setting& setting) {
+  Fault fault;
+  fault.call = setting.text("call", "");
+  fault.nth = static_cast<size_t>(setting.number("nth", 1));
+  fault.status = static_cast<int>(setting.number("status", 0));
+  fault.sticky = setting.text("sticky", "false") == "true";
+  fault.delayMs = static_cast<unsigned>(setting.number("delayMs", 0));
+  return fault;
+}
+
+void Faults::plan(std::vector<Fault> faults) {
+  plan_ = std::move(faults);
   counts_.clear();
   met_ = 0;
 }

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/settings.h"
 
 namespace weft::sim {
 
-// {"call": "cuLaunchKernel", "nth": 3, "status": 700, "sticky": true, "delayMs": 5}
+// "fault\tcall=cuLaunchKernel\tnth=3\tstatus=700\tsticky=true\tdelayMs=5"
 //
 // `call` is an entry point, or the execution of queued work: "run launch", "run loop", "run copy", "run
 // set", "run product", "run any". `nth` counts from 1 since the plan was set; 0 is every one. `status` is in
@@ -23,10 +24,12 @@ struct Fault {
   unsigned delayMs = 0;
 };
 
+Fault readFault(const Setting& setting);
+
 class Faults {
  public:
   // Replaces the plan and begins to count anew.
-  void plan(const Json& list);
+  void plan(std::vector<Fault> faults);
   // Counts a call; gives the faults it meets.
   std::vector<Fault> meet(const std::string& call);
   // Counts a call that meets no fault, for its context is lost already.

@@ -2,94 +2,9 @@
 
 #include <charconv>
 #include <cstdio>
-#include <stdexcept>
 
 namespace weft::sim {
 namespace {
-
-class Reader {
- public:
-  explicit Reader(std::string_view text) : text_(text) {}
-
-  Json document() {
-    Json value = this->value();
-    space();
-    if (at_ != text_.size()) fail("the end");
-    return value;
-  }
-
- private:
-  [[noreturn]] void fail(const char* wanted) const {
-    throw std::invalid_argument("JSON: expected " + std::string(wanted) + " at " + std::to_string(at_));
-  }
-
-  void space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) at_++;
-  }
-
-  bool take(std::string_view word) {
-    space();
-    if (text_.substr(at_, word.size()) != word) return false;
-    at_ += word.size();
-    return true;
-  }
-
-  Json value() {
-    if (take("{")) return members();
-    if (take("[")) return items();
-    if (take("true")) return true;
-    if (take("false")) return false;
-    if (take("null")) return {};
-    if (take("\"")) return string();
-    double number = 0;
-    const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), number);
-    if (error != std::errc()) fail("a value");
-    at_ = static_cast<size_t>(end - text_.data());
-    return number;
-  }
-
-  std::string string() {
-    std::string result;
-    for (; at_ < text_.size() && text_[at_] != '"'; at_++) {
-      if (text_[at_] == '\\') {
-        if (++at_ >= text_.size()) break;
-        const char code = text_[at_];
-        if (code == 'u') fail("no \\u escape");
-        result += code == 'n' ? '\n' : code == 't' ? '\t' : code;
-      } else {
-        result += text_[at_];
-      }
-    }
-    if (!take("\"")) fail("a closing quote");
-    return result;
-  }
-
-  Json items() {
-    Json::Array result;
-    if (take("]")) return result;
-    do {
-      result.push_back(value());
-    } while (take(","));
-    if (!take("]")) fail("]");
-    return result;
-  }
-
-  Json members() {
-    Json::Object result;
-    if (take("}")) return result;
-    do {
-      if (!take("\"")) fail("a key");
-      std::string key = string();
-      if (!take(":")) fail(":");
-      result[std::move(key)] = value();
-    } while (take(","));
-    if (!take("}")) fail("}");
-    return result;
-  }
-
-  const std::string_view text_;
-  size_t at_ = 0;
-};
 
 void quote(std::string& out, const std::string& text) {
   out += '"';
@@ -111,8 +26,6 @@ void quote(std::string& out, const std::string& text) {
 }
 
 }  // namespace
-
-Json Json::parse(std::string_view text) { return Reader(text).document(); }
 
 std::string Json::print() const {
   std::string out;
@@ -149,27 +62,5 @@ void Json::printTo(std::string& out) const {
     out += "null";
   }
 }
-
-const Json* Json::find(const std::string& key) const {
-  const auto found = object().find(key);
-  return found == object().end() ? nullptr : &found->second;
-}
-
-double Json::number(const std::string& key, double fallback) const {
-  const Json* found = find(key);
-  return found == nullptr ? fallback : found->number();
-}
-
-std::string Json::text(const std::string& key, const std::string& fallback) const {
-  const Json* found = find(key);
-  return found == nullptr ? fallback : found->text();
-}
-
-bool Json::boolean(const std::string& key, bool fallback) const {
-  const Json* found = find(key);
-  return found == nullptr ? fallback : found->boolean();
-}
-
-void Json::fail(const char* what) { throw std::invalid_argument("JSON: expected " + std::string(what)); }
 
 }  // namespace weft::sim

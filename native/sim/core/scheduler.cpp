@@ -23,7 +23,7 @@ void Scheduler::plan(Timing timing, uint64_t seed) {
   random_.seed(seed);
 }
 
-void Scheduler::plan(const Json& schedule) {
+void Scheduler::plan(const Setting& schedule) {
   const std::string timing = schedule.text("timing", "late");
   if (timing != "eager" && timing != "late" && timing != "random")
     throw std::invalid_argument("a timing: " + timing);

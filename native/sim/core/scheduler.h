@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/objects.h"
+#include "core/settings.h"
 
 namespace weft::sim {
 
@@ -21,8 +22,8 @@ class Scheduler {
   explicit Scheduler(Simulator& simulator) : simulator_(simulator) {}
 
   void plan(Timing timing, uint64_t seed);
-  // {"timing": "late", "seed": 7, "tick": 100000}; throws std::invalid_argument.
-  void plan(const Json& schedule);
+  // Of "schedule\ttiming=late\tseed=7\ttick=100000"; throws std::invalid_argument.
+  void plan(const Setting& schedule);
 
   void addStream(Stream& stream, Context& context, bool blocking);
   void removeStream(Stream& stream);

@@ -1,6 +1,7 @@
 #include "core/simulator.h"
 
 #include <cstdlib>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -12,9 +13,34 @@ Simulator& Simulator::get() {
   return it;
 }
 
-Simulator::Simulator() : configured_(devicesFromEnvironment()) {
-  if (const char* text = std::getenv("WEFT_SIM_SCHEDULE")) scheduler.plan(Json::parse(text));
-  if (const char* text = std::getenv("WEFT_SIM_FAULTS")) faults.plan(Json::parse(text));
+Simulator::Simulator() {
+  if (const char* lines = std::getenv("WEFT_SIM_SETTINGS")) obey(lines);
+}
+
+void Simulator::obey(const std::string& lines) {
+  std::vector<DeviceConfig> devices;
+  std::optional<std::vector<Fault>> plan;
+  for (const Setting& setting : readSettings(lines)) {
+    if (setting.word == "device") {
+      devices.push_back(readDevice(setting));
+    } else if (setting.word == "schedule") {
+      scheduler.plan(setting);
+    } else if (setting.word == "faults") {
+      plan.emplace();
+    } else if (setting.word == "fault" && plan) {
+      plan->push_back(readFault(setting));
+    } else if (setting.word == "stall") {
+      scheduler.stall(static_cast<size_t>(setting.number("stream", 0)),
+                      static_cast<unsigned>(setting.number("milliseconds", 0)));
+    } else if (setting.word == "clear") {
+      report.clear();
+      for (const auto& context : contexts) context->peak = context->inUse;
+    } else {
+      throw std::invalid_argument("a setting of the simulator: " + setting.word);
+    }
+  }
+  if (!devices.empty()) setDevices(std::move(devices));
+  if (plan) faults.plan(std::move(*plan));
 }
 
 void Simulator::setDevices(std::vector<DeviceConfig> devices) {

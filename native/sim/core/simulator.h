@@ -23,8 +23,10 @@ class Simulator {
   // Makes the devices, once.
   void start();
   bool started() const { return !contexts.empty(); }
-  // Refused once the driver has been started.
-  void setDevices(std::vector<DeviceConfig> devices);
+  // Does what settings say: "device" (each of those there are to be, before the driver is started),
+  // "schedule", "faults" (plans those of the lines "fault" after it), "stall", "clear" (forgets problems and
+  // peaks). Throws std::invalid_argument for others.
+  void obey(const std::string& lines);
 
   // Counts a call, waits where it is to be slow, and gives the status it is to fail with; 0: none. A sticky
   // fault loses the context.
@@ -89,8 +91,10 @@ class Simulator {
 
  private:
   Simulator();
+  // Refused once the driver has been started.
+  void setDevices(std::vector<DeviceConfig> devices);
 
-  std::vector<DeviceConfig> configured_;
+  std::vector<DeviceConfig> configured_ = std::vector<DeviceConfig>(2);
 };
 
 // The context that is current on this thread.
