@@ -34,6 +34,18 @@ export function* indices(shape: Shape): Generator<readonly number[]> {
   }
 }
 
+/** Where every index of a box lies, in C order: the sums of its parts times the strides. */
+export function offsetsOf(shape: Shape, strides: readonly number[], start = 0): number[] {
+  let offsets = [start];
+  for (const [k, size] of shape.entries()) {
+    const stride = strides[k]!;
+    const next: number[] = [];
+    for (const offset of offsets) for (let i = 0; i < size; i++) next.push(offset + i * stride);
+    offsets = next;
+  }
+  return offsets;
+}
+
 const CONSTRUCTORS = {
   bool: Uint8Array,
   int8: Int8Array,

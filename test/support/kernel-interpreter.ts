@@ -31,13 +31,22 @@ export function interpretKernel(kernel: Kernel, inputs: readonly (TypedArray | u
   );
   const { element } = levelsOf(kernel);
   const inner = Array.from(indices(kernel.reduced), (index) => [...index]);
+  const ops = kernel.tape.map((i) =>
+    i.kind === 'map'
+      ? scalarOp(
+          i.op,
+          i.args.map((arg) => kernel.tape[arg]!.dtype),
+          i.dtype,
+        )
+      : undefined,
+  );
   for (const row of indices(kernel.parallel)) {
     const domain = inner.map((index) => [...row, ...index]);
     const first = [...row, ...kernel.reduced.map(() => 0)];
     const values: Scalar[][] = [];
     kernel.tape.forEach((_, position) => {
       const points = element[position] ? domain : [first];
-      values.push(evaluate(kernel, position, points, values, arrays, domain.length));
+      values.push(evaluate(kernel, position, ops[position], points, values, arrays, domain.length));
     });
     for (const { value, access } of kernel.stores) {
       const spread = element[value] || access.strides.some((s, k) => k >= row.length && s !== 0);
@@ -54,6 +63,7 @@ export function interpretKernel(kernel: Kernel, inputs: readonly (TypedArray | u
 function evaluate(
   kernel: Kernel,
   position: number,
+  op: ReturnType<typeof scalarOp> | undefined,
   points: readonly (readonly number[])[],
   values: readonly Scalar[][],
   arrays: readonly TypedArray[],
@@ -82,11 +92,8 @@ function evaluate(
       return points.map((index) => holds(i.bounds, index));
     case 'cast':
       return points.map((_, k) => castTo(pick(args[0]!, k), i.dtype));
-    case 'map': {
-      const dtypes = i.args.map((arg) => kernel.tape[arg]!.dtype);
-      const op = scalarOp(i.op, dtypes, i.dtype);
-      return points.map((_, k) => op(args.map((arg) => pick(arg, k))));
-    }
+    case 'map':
+      return points.map((_, k) => op!(args.map((arg) => pick(arg, k))));
     case 'reduce': {
       const dtype = kernel.tape[i.args[0]!]!.dtype;
       const all = Array.from({ length }, (_, k) => pick(args[0]!, k));

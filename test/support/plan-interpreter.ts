@@ -171,12 +171,13 @@ function runKernel(kernel: Kernel, memory: readonly Bytes[]): void {
     ({ dtype, elementCount }, i) => new Elements(dtype, memory[i]!, elementCount),
   );
   const inner = Array.from(indices(kernel.reduced), (index) => [...index]);
+  const ops = kernel.tape.map((instruction) => opOf(instruction, kernel));
   for (const row of indices(kernel.parallel)) {
     const domain = inner.map((index) => [...row, ...index]);
     // Every value at all places of the row; what does not depend on them is the same at each.
     const values: Scalar[][] = [];
-    for (const instruction of kernel.tape)
-      values.push(evaluate(instruction, kernel, values, domain, buffers));
+    for (const [at, instruction] of kernel.tape.entries())
+      values.push(evaluate(instruction, ops[at], kernel, values, domain, buffers));
     for (const { value, access } of kernel.stores) {
       const written = new Set<number>();
       domain.forEach((index, i) => {
@@ -188,10 +189,21 @@ function runKernel(kernel: Kernel, memory: readonly Bytes[]): void {
   }
 }
 
+type ScalarOp = ReturnType<typeof scalarOp>;
+
+/** The op of a map. */
+function opOf(instruction: Instruction, kernel: Kernel): ScalarOp | undefined {
+  if (instruction.kind !== 'map') return undefined;
+  const dtypes = instruction.args.map((arg) => kernel.tape[arg]!.dtype);
+  if (dtypes.some(isHalf)) throw new TypeError(`${instruction.op} of a half in a kernel`);
+  return scalarOp(instruction.op, dtypes, instruction.dtype);
+}
+
 type Domain = readonly (readonly number[])[];
 
 function evaluate(
   instruction: Instruction,
+  op: ScalarOp | undefined,
   kernel: Kernel,
   values: readonly Scalar[][],
   domain: Domain,
@@ -212,12 +224,8 @@ function evaluate(
       return domain.map((index) => instruction.bounds.every((bound) => holds(bound, index)));
     case 'cast':
       return values[instruction.args[0]]!.map((value) => castScalar(value, instruction.dtype));
-    case 'map': {
-      const dtypes = instruction.args.map((arg) => kernel.tape[arg]!.dtype);
-      if (dtypes.some(isHalf)) throw new TypeError(`${instruction.op} of a half in a kernel`);
-      const op = scalarOp(instruction.op, dtypes, instruction.dtype);
-      return domain.map((_, i) => op(instruction.args.map((arg) => values[arg]![i]!)));
-    }
+    case 'map':
+      return domain.map((_, i) => op!(instruction.args.map((arg) => values[arg]![i]!)));
     case 'reduce': {
       const [from, position] = instruction.args as readonly [number, number | undefined];
       const result = reduceValues(instruction.reduction, values[from]!, kernel.tape[from]!.dtype);

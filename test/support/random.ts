@@ -1,9 +1,10 @@
 /**
  * Seeded random arrays. The same seed gives the same numbers everywhere; tests print it.
  */
-import { type DType, isComplex, isFloat, type Scalar } from '../../src/graph/dtype.js';
+import { type DType, isComplex, isFloat } from '../../src/graph/dtype.js';
 import type { Shape } from '../../src/graph/expr.js';
-import { fromScalars, type HostArray, sizeOf } from './host.js';
+import { allocate, type HostArray, sizeOf } from './host.js';
+import { halfBits, roundFloat } from './scalar.js';
 
 /** Numbers in [0, 1) from a 32-bit seed: Mulberry32, by Tommy Ettinger (public domain). */
 export function generator(seed: number): () => number {
@@ -22,24 +23,27 @@ export function generator(seed: number): () => number {
 export function randomIntegers(dtype: DType, shape: Shape, seed: number, low = -8, high = 8): HostArray {
   const next = generator(seed);
   const least = dtype === 'bool' || dtype.startsWith('u') ? Math.max(0, low) : low;
-  const draw = () => least + Math.floor(next() * (high - least + 1));
-  return fill(dtype, shape, () => (isComplex(dtype) ? { re: draw(), im: draw() } : BigInt(draw())), next);
+  return fill(dtype, shape, () => least + Math.floor(next() * (high - least + 1)), next);
 }
 
 /** Values spread evenly over [low, high). */
 export function randomValues(dtype: DType, shape: Shape, seed: number, low = -2, high = 2): HostArray {
   const next = generator(seed);
   const draw = () => low + next() * (high - low);
-  return fill(
-    dtype,
-    shape,
-    () =>
-      isComplex(dtype) ? { re: draw(), im: draw() } : isFloat(dtype) ? draw() : BigInt(Math.floor(draw())),
-    next,
-  );
+  const isFraction = isFloat(dtype) || isComplex(dtype);
+  return fill(dtype, shape, isFraction ? draw : () => Math.floor(draw()), next);
 }
 
-function fill(dtype: DType, shape: Shape, draw: () => Scalar, next: () => number): HostArray {
-  const one = dtype === 'bool' ? () => next() < 0.5 : draw;
-  return fromScalars(dtype, shape, Array.from({ length: sizeOf(shape) }, one));
+/** Typed arrays round and wrap numbers as dtypes do, but for halves and integers of 64 bits. */
+function fill(dtype: DType, shape: Shape, draw: () => number, next: () => number): HostArray {
+  const data = allocate(dtype, sizeOf(shape));
+  if (data instanceof BigInt64Array || data instanceof BigUint64Array) {
+    for (let i = 0; i < data.length; i++) data[i] = BigInt(draw());
+  } else if (dtype === 'float16' || dtype === 'bfloat16') {
+    for (let i = 0; i < data.length; i++) data[i] = halfBits(dtype, roundFloat(dtype, draw()));
+  } else {
+    const one = dtype === 'bool' ? () => (next() < 0.5 ? 1 : 0) : draw;
+    for (let i = 0; i < data.length; i++) data[i] = one();
+  }
+  return { dtype, shape, data };
 }

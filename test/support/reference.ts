@@ -8,7 +8,7 @@
 import { type DType, isComplex, isFloat, isHalf, isInteger, type Scalar } from '../../src/graph/dtype.js';
 import type { Expr, ExprOf, Shape } from '../../src/graph/expr.js';
 import { type OpName, opRow } from '../../src/graph/ops.js';
-import { elementAt, fromScalars, type HostArray, indices, sizeOf, stridesOf } from './host.js';
+import { elementAt, fromScalars, type HostArray, indices, offsetsOf, sizeOf, stridesOf } from './host.js';
 import { COMPLEX_OPS } from './reference-complex.js';
 import { BOOLEAN_OPS, INTEGER_OPS } from './reference-integer.js';
 import { REAL_OPS } from './reference-real.js';
@@ -116,8 +116,8 @@ function readSource(node: ExprOf<'source'>, args: readonly Values[]): Values {
   const { source } = node;
   switch (source.type) {
     case 'host':
-      return Array.from(indices(node.shape), (index) =>
-        elementAt(node.dtype, source.data, source.offset + dot(index, source.strides)),
+      return offsetsOf(node.shape, source.strides, source.offset).map((offset) =>
+        elementAt(node.dtype, source.data, offset),
       );
     case 'iota':
       return Array.from({ length: node.shape[0]! }, (_, i) => BigInt(i));
@@ -148,8 +148,9 @@ function mapValues(node: ExprOf<'map'>, inputs: readonly Values[]): Values {
   const strides = node.inputs.map((input) => broadcastStrides(input.shape, node.shape));
   const dtypes = node.inputs.map((input) => input.dtype);
   const op = scalarOp(node.op, dtypes, node.dtype);
-  return Array.from(indices(node.shape), (index) =>
-    op(inputs.map((values, i) => values[dot(index, strides[i]!)]!)),
+  const offsets = strides.map((own) => offsetsOf(node.shape, own));
+  return Array.from({ length: sizeOf(node.shape) }, (_, at) =>
+    op(inputs.map((values, i) => values[offsets[i]![at]!]!)),
   );
 }
 
@@ -164,7 +165,9 @@ export function scalarOp(op: OpName, dtypes: readonly DType[], result: DType): (
     throw new TypeError(`${op}(${dtypes}) does not give ${result}`);
   if (op === 'where') return ([condition, a, b]) => (condition ? a! : b!);
   const dtype = dtypes[0]!;
-  const finish = (value: Scalar) => castScalar(value, result);
+  const finish = isFloat(result)
+    ? (value: Scalar) => (typeof value === 'number' ? roundFloat(result, value) : castScalar(value, result))
+    : (value: Scalar) => castScalar(value, result);
   // Halves are computed in float32; roundings in between are float32's too.
   const r = (x: number) => roundFloat(isHalf(dtype) ? 'float32' : dtype, x);
   const table = isComplex(dtype)
@@ -199,12 +202,13 @@ function reduceNode(node: ExprOf<'reduce'>, values: Values): Values {
   const input = node.inputs[0]!;
   const strides = stridesOf(input.shape);
   const kept = input.shape.map((_, k) => k).filter((k) => !node.axes.includes(k));
-  const pick = (axes: readonly number[], index: readonly number[]) =>
-    index.reduce((sum, i, j) => sum + i * strides[axes[j]!]!, 0);
-  const inner = node.axes.map((k) => input.shape[k]!);
-  const offsets = Array.from(indices(inner), (index) => pick(node.axes, index));
-  return Array.from(indices(kept.map((k) => input.shape[k]!)), (index) => {
-    const start = pick(kept, index);
+  const along = (axes: readonly number[]): number[] =>
+    offsetsOf(
+      axes.map((k) => input.shape[k]!),
+      axes.map((k) => strides[k]!),
+    );
+  const offsets = along(node.axes);
+  return along(kept).map((start) => {
     const group = offsets.map((offset) => values[start + offset]!);
     return castScalar(reduceValues(node.reduction, group, input.dtype), node.dtype);
   });
@@ -214,29 +218,26 @@ function viewValues(node: ExprOf<'view'>, values: Values): Values {
   const { view } = node;
   const input = node.inputs[0]!;
   const strides = stridesOf(input.shape);
-  const at = (from: (index: readonly number[]) => number | undefined): Values =>
-    Array.from(indices(node.shape), (index) => {
-      const offset = from(index);
-      return offset === undefined ? zeroOf(node.dtype) : values[offset]!;
-    });
+  const at = (own: readonly number[], start = 0): Values =>
+    offsetsOf(node.shape, own, start).map((offset) => values[offset]!);
   switch (view.type) {
     case 'reshape':
       if (sizeOf(input.shape) !== sizeOf(node.shape)) throw new RangeError('reshape changes the size');
       return values;
     case 'permute':
-      return at((index) => index.reduce((sum, i, k) => sum + i * strides[view.order[k]!]!, 0));
+      return at(view.order.map((axis) => strides[axis]!));
     case 'slice':
-      return at((index) =>
-        index.reduce((sum, i, k) => sum + (view.starts[k]! + i * view.steps[k]!) * strides[k]!, 0),
+      return at(
+        strides.map((stride, k) => stride * view.steps[k]!),
+        dot(view.starts, strides),
       );
-    case 'broadcast': {
-      const spread = broadcastStrides(input.shape, node.shape);
-      return at((index) => dot(index, spread));
-    }
+    case 'broadcast':
+      return at(broadcastStrides(input.shape, node.shape));
     case 'pad':
-      return at((index) => {
+      return Array.from(indices(node.shape), (index) => {
         const from = index.map((i, k) => i - view.before[k]!);
-        return from.every((i, k) => i >= 0 && i < input.shape[k]!) ? dot(from, strides) : undefined;
+        const isInside = from.every((i, k) => i >= 0 && i < input.shape[k]!);
+        return isInside ? values[dot(from, strides)]! : zeroOf(node.dtype);
       });
   }
 }
@@ -253,11 +254,18 @@ function contract(node: ExprOf<'contract'>, inputs: readonly Values[]): Values {
     const own = stridesOf(node.inputs[i]!.shape);
     return all.map((label) => labels.reduce((sum, l, k) => (l === label ? sum + own[k]! : sum), 0));
   });
-  const outer = node.output.map((label) => sizes.get(label)!);
-  const inner = summed.map((label) => sizes.get(label)!);
-  return Array.from(indices(outer), (o) => {
-    const terms = Array.from(indices(inner), (s) => {
-      const factors = inputs.map((values, i) => values[dot([...o, ...s], strides[i]!)]!);
+  const offsetsAlong = (labels: readonly number[], from: number): number[][] =>
+    strides.map((own) =>
+      offsetsOf(
+        labels.map((label) => sizes.get(label)!),
+        own.slice(from),
+      ),
+    );
+  const outer = offsetsAlong(node.output, 0);
+  const inner = offsetsAlong(summed, node.output.length);
+  return outer[0]!.map((_, o) => {
+    const terms = inner[0]!.map((_, s) => {
+      const factors = inputs.map((values, i) => values[outer[i]![o]! + inner[i]![s]!]!);
       return reduceValues('prod', factors, node.dtype);
     });
     return castScalar(reduceValues('sum', terms, node.dtype), node.dtype);
