@@ -1,5 +1,6 @@
 #include "core/shared-memory.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/memory.h"
@@ -9,10 +10,23 @@ namespace weft::sim {
 void SharedMemory::place(char* begin, size_t byteLength) {
   begin_ = reinterpret_cast<uintptr_t>(begin);
   byteLength_ = byteLength;
-  if (bytes_.size() < byteLength) bytes_.resize(byteLength);
+  const size_t words = (byteLength + kWord - 1) / kWord;
+  if (words_.size() >= words) return;
+  words_.resize(words);
+  bytes_.resize(words * kWord);
+  isSplit_.resize(words);
+}
+
+void SharedMemory::split(size_t word) {
+  isSplit_[word] = true;
+  split_.push_back(word);
+  std::fill_n(bytes_.begin() + static_cast<ptrdiff_t>(word * kWord), kWord, words_[word]);
 }
 
 void SharedMemory::poison() {
+  // What an earlier block did is no hazard any more.
+  for (const size_t word : split_) isSplit_[word] = false;
+  split_.clear();
   if (byteLength_ > 0) std::memset(reinterpret_cast<void*>(begin_), kPoison, byteLength_);
 }
 
@@ -29,26 +43,26 @@ bool SharedMemory::collides(const Access& earlier, const Access& now, const Epoc
   return !sameWarp(earlier.user, now.user) || earlier.user.warpBarriers == now.user.warpBarriers;
 }
 
-Hazard SharedMemory::note(Accesses& byte, const Access& now, bool write, const Epochs& epochs) {
-  if (collides(byte.write, now, epochs)) return write ? Hazard::writeAfterWrite : Hazard::readAfterWrite;
+Hazard SharedMemory::note(Accesses& place, const Access& now, bool write, const Epochs& epochs) {
+  if (collides(place.write, now, epochs)) return write ? Hazard::writeAfterWrite : Hazard::readAfterWrite;
   if (write) {
-    if (collides(byte.read, now, epochs) || collides(byte.otherRead, now, epochs))
+    if (collides(place.read, now, epochs) || collides(place.otherRead, now, epochs))
       return Hazard::writeAfterRead;
-    byte.write = now;
+    place.write = now;
     return Hazard::none;
   }
   const auto isPast = [&](const Access& read) {
     return read.epoch < epochs.now || (sameWarp(read.user, now.user) && !collides(read, now, epochs) &&
                                        read.user.thread != now.user.thread);
   };
-  if (isPast(byte.read)) {
-    byte.read = now;
-  } else if (byte.read.user.thread != now.user.thread) {
-    const bool keeps = !isPast(byte.otherRead) && !sameWarp(byte.read.user, byte.otherRead.user) &&
-                       sameWarp(byte.read.user, now.user);
-    if (!keeps) byte.otherRead = now;
+  if (isPast(place.read)) {
+    place.read = now;
+  } else if (place.read.user.thread != now.user.thread) {
+    const bool keeps = !isPast(place.otherRead) && !sameWarp(place.read.user, place.otherRead.user) &&
+                       sameWarp(place.read.user, now.user);
+    if (!keeps) place.otherRead = now;
   } else {
-    byte.read = now;
+    place.read = now;
   }
   return Hazard::none;
 }
@@ -59,15 +73,20 @@ const char* SharedMemory::access(uintptr_t address, size_t byteLength, bool writ
   if (offset + byteLength > byteLength_) return "reaches beyond the block's shared memory";
   const Access now{epochs.now, user};
   const char* mistake = nullptr;
-  // Some byte of the word: a structure's padding is read with it and never written.
+  // Some byte of eight: a structure's padding is read with it and never written.
   bool written = false;
-  for (size_t i = 0; i < byteLength; i++) {
-    Accesses& byte = bytes_[offset + i];
-    written |= byte.write.epoch >= epochs.block;
-    const bool wordEnds = (address + i + 1) % 8 == 0 || i + 1 == byteLength;
+  const size_t end = offset + byteLength;
+  for (size_t at = offset; at < end;) {
+    const size_t word = at / kWord;
+    const bool isWhole = at % kWord == 0 && end - at >= kWord;
+    if (!isWhole && !isSplit_[word]) split(word);
+    Accesses& place = isSplit_[word] ? bytes_[at] : words_[word];
+    at += isSplit_[word] ? 1 : kWord;
+    written |= place.write.epoch >= epochs.block;
+    const bool wordEnds = (begin_ + at) % 8 == 0 || at == end;
     if (wordEnds && !write && !written) mistake = "reads shared memory that no thread of the block wrote";
     if (wordEnds) written = false;
-    switch (note(byte, now, write, epochs)) {
+    switch (note(place, now, write, epochs)) {
       case Hazard::none:
         break;
       case Hazard::readAfterWrite:

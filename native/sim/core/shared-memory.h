@@ -40,11 +40,17 @@ class SharedMemory {
     Access write, read, otherRead;
   };
   static bool collides(const Access& earlier, const Access& now, const Epochs& epochs);
-  static Hazard note(Accesses& byte, const Access& now, bool write, const Epochs& epochs);
+  static Hazard note(Accesses& place, const Access& now, bool write, const Epochs& epochs);
+  // Follows the bytes of a word one by one until the next block.
+  void split(size_t word);
 
+  static constexpr size_t kWord = 4;
   uintptr_t begin_ = 0;
   size_t byteLength_ = 0;
-  std::vector<Accesses> bytes_;
+  // Of words whose bytes were touched together only, one entry; of those that were split, one for each byte.
+  std::vector<Accesses> words_, bytes_;
+  std::vector<bool> isSplit_;
+  std::vector<size_t> split_;
 };
 
 }  // namespace weft::sim
