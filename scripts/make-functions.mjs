@@ -11,6 +11,7 @@ const MODULES = [
   'masks',
   'nan-reductions',
   'products',
+  'scans',
   'slicing',
   'sorting',
   'statistics',

@@ -36,6 +36,8 @@ struct Routine {
 // Null: there is none of that name.
 const Routine* findRoutine(const std::string& name);
 
+// scan.cpp
+extern const Routine kScan;
 // sort.cpp
 extern const Routine kSort;
 extern const Routine kArgsort;

@@ -22,6 +22,7 @@ import type * as nanReductions from '../graph/nan-reductions.js';
 import type { OPS } from '../graph/ops.js';
 import type * as products from '../graph/products.js';
 import type { REDUCTIONS } from '../graph/reductions.js';
+import type * as scans from '../graph/scans.js';
 import type { Axes } from '../graph/shape.js';
 import type * as slicing from '../graph/slicing.js';
 import type * as sorting from '../graph/sorting.js';
@@ -235,6 +236,40 @@ type ProductMethods<D extends DType> = {
   readonly [K in keyof typeof products]: ProductMethod<(typeof products)[K], D>;
 };
 type ProductFunctions = { readonly [K in keyof typeof products]: ProductFunction<(typeof products)[K]> };
+/** A scan that takes the dtype of its result. */
+export interface CumulativeMethod<Result extends DType> {
+  <T extends DType>(
+    axis: number | null | undefined,
+    options: scans.CumulativeOptions & { dtype: T },
+  ): Lazy<T>;
+  (axis?: number | null, options?: scans.CumulativeOptions & Undefined): Lazy<Result>;
+  (axis?: number | null, options?: scans.CumulativeOptions): Lazy;
+}
+export interface CumulativeFunction {
+  <T extends DType>(
+    x: ArrayLike,
+    axis: number | null | undefined,
+    options: scans.CumulativeOptions & { dtype: T },
+  ): Lazy<T>;
+  <X extends ArrayLike>(
+    x: X,
+    axis?: number | null,
+    options?: scans.CumulativeOptions & Undefined,
+  ): Lazy<Results['sum'][DTypeOf<X>]>;
+  (x: ArrayLike, axis?: number | null, options?: scans.CumulativeOptions): Lazy;
+}
+interface ScanMethods<D extends DType> {
+  readonly cumulativeSum: CumulativeMethod<Results['sum'][D]>;
+  readonly cumulativeProd: CumulativeMethod<Results['sum'][D]>;
+  readonly cumulativeMin: Method<typeof scans.cumulativeMin, D>;
+  readonly cumulativeMax: Method<typeof scans.cumulativeMax, D>;
+}
+interface ScanFunctions {
+  readonly cumulativeSum: CumulativeFunction;
+  readonly cumulativeProd: CumulativeFunction;
+  readonly cumulativeMin: Free<typeof scans.cumulativeMin, 'same'>;
+  readonly cumulativeMax: Free<typeof scans.cumulativeMax, 'same'>;
+}
 interface SortMethods<D extends DType> {
   readonly sort: Method<typeof sorting.sort, D>;
   readonly argsort: Method<typeof sorting.argsort, 'int64'>;
@@ -267,6 +302,7 @@ export interface Fluent<D extends DType>
     ViewMethods<typeof indexing, D>,
     ViewMethods<typeof masks, D>,
     ViewMethods<typeof slicing, D>,
+    ScanMethods<D>,
     SortMethods<D>,
     ViewMethods<typeof views, D>,
     ProductMethods<D> {}
@@ -283,6 +319,7 @@ export interface FreeFunctions
     ViewFunctions<typeof indexing>,
     ViewFunctions<typeof masks>,
     ViewFunctions<typeof slicing>,
+    ScanFunctions,
     SortFunctions,
     ViewFunctions<typeof views>,
     ProductFunctions {}

@@ -17,6 +17,7 @@ import * as nanReductions from '../graph/nan-reductions.js';
 import { OP_NAMES, type OpName, opRow } from '../graph/ops.js';
 import * as products from '../graph/products.js';
 import { REDUCTION_NAMES, reduceBy } from '../graph/reducing.js';
+import * as scans from '../graph/scans.js';
 import * as slicing from '../graph/slicing.js';
 import * as sorting from '../graph/sorting.js';
 import * as statistics from '../graph/statistics.js';
@@ -38,6 +39,7 @@ const GROUPS = {
   ...nanReductions,
   ...products,
   ...slicing,
+  ...scans,
   ...sorting,
   ...statistics,
   ...views,

@@ -80,6 +80,33 @@ export const cosh = free.cosh;
 /** Number of elements that are not 0, as int64. */
 export const countNonzero = free.countNonzero;
 /**
+ * The largest of the elements along an axis up to each place, as NumPy's `maximum.accumulate`: NaN from the
+ * first NaN on. The axis may be left out where there is only one; null takes all elements as one line. `{
+ * reverse: true }` goes from the end. Throws a DTypeError for complex numbers.
+ */
+export const cumulativeMax = free.cumulativeMax;
+/**
+ * The least of the elements along an axis up to each place, as NumPy's `minimum.accumulate`: NaN from the first
+ * NaN on. The axis may be left out where there is only one; null takes all elements as one line. `{ reverse:
+ * true }` goes from the end. Throws a DTypeError for complex numbers.
+ */
+export const cumulativeMin = free.cumulativeMin;
+/**
+ * The products of the elements along an axis up to each place, as NumPy's `cumulative_prod`: the axis may be
+ * left out where there is only one, and null takes all elements as one line. Integers and booleans are
+ * multiplied in 64 bits and wrap, float32 and halves in float64, rounded once. `{ dtype, includeInitial,
+ * exclusive, reverse }`. Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be
+ * named.
+ */
+export const cumulativeProd = free.cumulativeProd;
+/**
+ * The sums of the elements along an axis up to each place, as NumPy's `cumulative_sum`: the axis may be left
+ * out where there is only one, and null takes all elements as one line. Integers and booleans are summed in 64
+ * bits and wrap, float32 and halves in float64, rounded once. `{ dtype, includeInitial, exclusive, reverse }`.
+ * Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be named.
+ */
+export const cumulativeSum = free.cumulativeSum;
+/**
  * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter.
  * Booleans give whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
  */

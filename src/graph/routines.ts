@@ -28,7 +28,19 @@ export const ROUTINES = {
    * and 0 are equal. Parameters: whether descending (0 or 1).
    */
   argsort: { results: ([x]) => [{ dtype: 'int64', shape: x!.shape }] },
+  /**
+   * The running sums, products or extremes of the rows along the last axis, of at most `SCAN_TILE` elements.
+   * With a second input, which has a value for each tile of `SCAN_TILE` elements of a row, of any length: the
+   * tile's scan begins with it; it is float64 for float32, complex128 for complex64, else the rows' dtype.
+   * Parameters: the operation's place in `SCAN_OPS`.
+   */
+  scan: { results: ([x]) => [x!] },
 } as const satisfies Readonly<Record<string, RoutineRow>>;
+
+/** The operations of scans, and the elements of a tile. */
+export const SCAN_OPS = ['sum', 'prod', 'min', 'max'] as const;
+export type ScanOp = (typeof SCAN_OPS)[number];
+export const SCAN_TILE = 1024;
 
 export type RoutineName = keyof typeof ROUTINES;
 

@@ -76,10 +76,15 @@ function runStep(step: Step, memory: Bytes[]): void {
 }
 
 function runRoutine({ call, parameters, operands, results }: RoutineStep, memory: Bytes[]): void {
-  const { buffer, dtype, shape } = operands[0]!;
-  const read = viewOf(memory[buffer]!, dtype, shape);
-  const values = Array.from({ length: sizeOf(shape) }, (_, k) => elementAt(dtype, read, k));
-  const made = routineValues(call, parameters, shape, values);
+  const inputs = operands.map(({ buffer, dtype, shape }) => {
+    const read = viewOf(memory[buffer]!, dtype, shape);
+    return {
+      dtype,
+      shape,
+      values: Array.from({ length: sizeOf(shape) }, (_, k) => elementAt(dtype, read, k)),
+    };
+  });
+  const made = routineValues(call, parameters, inputs);
   for (const [k, result] of results.entries()) {
     const written = viewOf(memory[result.buffer]!, result.dtype, result.shape);
     made[k]!.forEach((value, at) => {

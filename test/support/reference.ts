@@ -72,8 +72,8 @@ function evaluateNode(node: Expr, inputs: readonly Values[], args: readonly Valu
     case 'contract':
       return contract(node, inputs);
     case 'call': {
-      const [{ shape }] = node.inputs as [Expr];
-      return routineValues(node.routine, node.parameters, shape, inputs[0]!)[node.result]!;
+      const given = node.inputs.map(({ dtype, shape }, i) => ({ dtype, shape, values: inputs[i]! }));
+      return routineValues(node.routine, node.parameters, given)[node.result]!;
     }
     case 'loop':
       return loopValues(node, inputs);
