@@ -10,6 +10,7 @@ const MODULES = [
   'indexing',
   'masks',
   'nan-reductions',
+  'order-statistics',
   'products',
   'scans',
   'slicing',

@@ -181,6 +181,7 @@ has<DType>()(i32.add(0.5));
 has<DType>()(f32.add(f64));
 has<DType>()(x.add(f32).sqrt());
 has<'int64'>()(lazy(new Int8Array(3)).cumulativeSum());
+has<'float64'>()(lazy(new Int8Array(3)).median());
 has<'float32'>()(f32.cumulativeProd(0, { reverse: true }).cumulativeMax(0));
 has<'float64'>()(f32.cumulativeSum(0, { dtype: 'float64' }));
 has<'float32'>()(f32.sum(0).max().softmax().std({ correction: 1 }));

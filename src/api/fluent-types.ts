@@ -20,6 +20,7 @@ import type { Operand } from '../graph/infer.js';
 import type * as masks from '../graph/masks.js';
 import type * as nanReductions from '../graph/nan-reductions.js';
 import type { OPS } from '../graph/ops.js';
+import type * as orderStatistics from '../graph/order-statistics.js';
 import type * as products from '../graph/products.js';
 import type { REDUCTIONS } from '../graph/reductions.js';
 import type * as scans from '../graph/scans.js';
@@ -168,6 +169,7 @@ interface Composites {
   readonly nanStd: 'deviation';
   readonly countNonzero: 'int64';
   readonly ptp: 'same';
+  readonly median: 'quotient';
   readonly softmax: 'float';
   readonly logSoftmax: 'float';
   readonly standardize: 'quotient';
@@ -298,6 +300,7 @@ export interface Fluent<D extends DType>
     SpecialMethods<D>,
     CompositeMethods<typeof composites, D>,
     CompositeMethods<typeof nanReductions, D>,
+    CompositeMethods<typeof orderStatistics, D>,
     CompositeMethods<typeof statistics, D>,
     ViewMethods<typeof indexing, D>,
     ViewMethods<typeof masks, D>,
@@ -315,6 +318,7 @@ export interface FreeFunctions
     SpecialFunctions,
     CompositeFunctions<typeof composites>,
     CompositeFunctions<typeof nanReductions>,
+    CompositeFunctions<typeof orderStatistics>,
     CompositeFunctions<typeof statistics>,
     ViewFunctions<typeof indexing>,
     ViewFunctions<typeof masks>,

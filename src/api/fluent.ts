@@ -15,6 +15,7 @@ import { map, type Operand } from '../graph/infer.js';
 import * as masks from '../graph/masks.js';
 import * as nanReductions from '../graph/nan-reductions.js';
 import { OP_NAMES, type OpName, opRow } from '../graph/ops.js';
+import * as orderStatistics from '../graph/order-statistics.js';
 import * as products from '../graph/products.js';
 import { REDUCTION_NAMES, reduceBy } from '../graph/reducing.js';
 import * as scans from '../graph/scans.js';
@@ -39,6 +40,7 @@ const GROUPS = {
   ...nanReductions,
   ...products,
   ...slicing,
+  ...orderStatistics,
   ...scans,
   ...sorting,
   ...statistics,

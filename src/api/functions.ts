@@ -220,6 +220,12 @@ export const maximum = free.maximum;
  * (halves in float32), or in `dtype`.
  */
 export const mean = free.mean;
+/**
+ * The median of the elements along axes (all by default): the one in the middle of them, or the mean of the two;
+ * NaN where one of them is NaN. Integers and booleans give float64. `x.median(0, { keepdims: true })`. Throws an
+ * ArgumentError for no elements, a DTypeError for complex numbers.
+ */
+export const median = free.median;
 /** Smallest element; NaN if any is NaN. */
 export const min = free.min;
 /** Smaller of two values; NaN if either is NaN. */
@@ -281,6 +287,8 @@ export const outer = free.outer;
  * Throws a ShapeError for negative or missing widths.
  */
 export const pad = free.pad;
+/** The quantiles at percentages, from 0 to 100: `x.percentile(99)` is `x.quantile(0.99)`. */
+export const percentile = free.percentile;
 /**
  * Output axis k is input axis `axes[k]`; without axes their order is reversed. `axes` names every axis once.
  */
@@ -296,6 +304,14 @@ export const pow = free.pow;
 export const prod = free.prod;
 /** Range of the values: largest minus smallest. Real numbers only. */
 export const ptp = free.ptp;
+/**
+ * The quantiles of the elements along axes (all by default) at the probabilities q, from 0 to 1: a number, or a
+ * list of them, whose values are along a new first axis. NaN where one of the elements is NaN. `method` is one of
+ * NumPy's 13; by default `'linear'`. Methods that interpolate give float64 of integers. `x.quantile([0.1, 0.9], 0)`.
+ * Throws a RangeArgumentError for other probabilities, an ArgumentError for no elements, a DTypeError for complex
+ * numbers.
+ */
+export const quantile = free.quantile;
 /** The elements in C order along one axis; the same as `flatten`. */
 export const ravel = free.ravel;
 /** Real part. */

@@ -222,6 +222,12 @@ export interface Methods<D extends DType> {
    * (halves in float32), or in `dtype`.
    */
   readonly mean: Fluent<D>['mean'];
+  /**
+   * The median of the elements along axes (all by default): the one in the middle of them, or the mean of the two;
+   * NaN where one of them is NaN. Integers and booleans give float64. `x.median(0, { keepdims: true })`. Throws an
+   * ArgumentError for no elements, a DTypeError for complex numbers.
+   */
+  readonly median: Fluent<D>['median'];
   /** Smallest element; NaN if any is NaN. */
   readonly min: Fluent<D>['min'];
   /** Smaller of two values; NaN if either is NaN. */
@@ -283,6 +289,8 @@ export interface Methods<D extends DType> {
    * Throws a ShapeError for negative or missing widths.
    */
   readonly pad: Fluent<D>['pad'];
+  /** The quantiles at percentages, from 0 to 100: `x.percentile(99)` is `x.quantile(0.99)`. */
+  readonly percentile: Fluent<D>['percentile'];
   /**
    * Output axis k is input axis `axes[k]`; without axes their order is reversed. `axes` names every axis once.
    */
@@ -298,6 +306,14 @@ export interface Methods<D extends DType> {
   readonly prod: Fluent<D>['prod'];
   /** Range of the values: largest minus smallest. Real numbers only. */
   readonly ptp: Fluent<D>['ptp'];
+  /**
+   * The quantiles of the elements along axes (all by default) at the probabilities q, from 0 to 1: a number, or a
+   * list of them, whose values are along a new first axis. NaN where one of the elements is NaN. `method` is one of
+   * NumPy's 13; by default `'linear'`. Methods that interpolate give float64 of integers. `x.quantile([0.1, 0.9], 0)`.
+   * Throws a RangeArgumentError for other probabilities, an ArgumentError for no elements, a DTypeError for complex
+   * numbers.
+   */
+  readonly quantile: Fluent<D>['quantile'];
   /** The elements in C order along one axis; the same as `flatten`. */
   readonly ravel: Fluent<D>['ravel'];
   /** Real part. */
