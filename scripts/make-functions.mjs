@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const MODULES = [
   'composites',
+  'diagonals',
   'indexing',
   'masks',
   'nan-reductions',

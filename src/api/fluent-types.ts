@@ -5,6 +5,7 @@
  */
 import type { AxisOr, ReduceOptions, SumOptions } from '../graph/arguments.js';
 import type * as composites from '../graph/composites.js';
+import type * as diagonals from '../graph/diagonals.js';
 import type { DType, Scalar } from '../graph/dtype.js';
 import type {
   DTypeOfData,
@@ -156,7 +157,11 @@ interface Composites {
   readonly softplus: 'float';
   readonly gelu: 'float';
   readonly isclose: 'bool';
+  readonly allclose: 'bool';
+  readonly arrayEqual: 'bool';
   readonly diff: 'same';
+  readonly diagonal: 'same';
+  readonly diag: 'same';
   readonly variance: 'deviation';
   readonly var: 'deviation';
   readonly std: 'deviation';
@@ -302,6 +307,7 @@ export interface Fluent<D extends DType>
     CompositeMethods<typeof nanReductions, D>,
     CompositeMethods<typeof orderStatistics, D>,
     CompositeMethods<typeof statistics, D>,
+    CompositeMethods<typeof diagonals, D>,
     ViewMethods<typeof indexing, D>,
     ViewMethods<typeof masks, D>,
     ViewMethods<typeof slicing, D>,
@@ -320,6 +326,7 @@ export interface FreeFunctions
     CompositeFunctions<typeof nanReductions>,
     CompositeFunctions<typeof orderStatistics>,
     CompositeFunctions<typeof statistics>,
+    CompositeFunctions<typeof diagonals>,
     ViewFunctions<typeof indexing>,
     ViewFunctions<typeof masks>,
     ViewFunctions<typeof slicing>,

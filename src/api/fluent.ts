@@ -9,6 +9,7 @@
 
 import { type AxisOr, refuseMore, type SumOptions, tooMany } from '../graph/arguments.js';
 import * as composites from '../graph/composites.js';
+import * as diagonals from '../graph/diagonals.js';
 import type { Expr } from '../graph/expr.js';
 import * as indexing from '../graph/indexing.js';
 import { map, type Operand } from '../graph/infer.js';
@@ -40,6 +41,7 @@ const GROUPS = {
   ...nanReductions,
   ...products,
   ...slicing,
+  ...diagonals,
   ...orderStatistics,
   ...scans,
   ...sorting,

@@ -15,6 +15,8 @@ export const acosh = free.acosh;
 export const add = free.add;
 /** Whether all elements are true (not 0). */
 export const all = free.all;
+/** Whether all elements are close, as NumPy's allclose: `isclose` with its options, of every element. */
+export const allclose = free.allclose;
 /** Whether any element is true (not 0). */
 export const any = free.any;
 /** Index of the first largest element; of the first NaN if there is one. */
@@ -28,6 +30,11 @@ export const argmin = free.argmin;
  * RangeArgumentError for an axis that is not there.
  */
 export const argsort = free.argsort;
+/**
+ * Whether two arrays have the same shape and equal elements, as NumPy's array_equal; `{ equalNan: true }` takes NaN
+ * for equal to NaN.
+ */
+export const arrayEqual = free.arrayEqual;
 /** Inverse sine, in radians. */
 export const asin = free.asin;
 /** Inverse hyperbolic sine. */
@@ -106,6 +113,17 @@ export const cumulativeProd = free.cumulativeProd;
  * Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be named.
  */
 export const cumulativeSum = free.cumulativeSum;
+/**
+ * Of one axis, the matrix with these elements on its diagonal and zeros elsewhere; of two, the diagonal, as NumPy's
+ * `diag`. `offset` 0 is the main diagonal, those above it are positive. Throws a ShapeError for other arrays.
+ */
+export const diag = free.diag;
+/**
+ * The diagonals of the matrices along the last two axes, as an array of one axis less: `offset` 0 is the main
+ * one, those above it are positive. A diagonal outside of the matrix has no elements. Throws a ShapeError for
+ * arrays of less than two axes.
+ */
+export const diagonal = free.diagonal;
 /**
  * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter.
  * Booleans give whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
@@ -412,6 +430,11 @@ export const tensordot = free.tensordot;
  * ones in front.
  */
 export const tile = free.tile;
+/**
+ * The sums of the diagonals of the matrices along the last two axes, in the dtype of `sum` or in `dtype`. `{
+ * offset, dtype }`. Throws a ShapeError for arrays of less than two axes.
+ */
+export const trace = free.trace;
 /** Output axis k is input axis `axes[k]`; without axes their order is reversed. The same as `permuteDims`. */
 export const transpose = free.transpose;
 /** Matrices with the elements above diagonal `k` set to 0; diagonals above the main one are positive. */

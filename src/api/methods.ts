@@ -17,6 +17,8 @@ export interface Methods<D extends DType> {
   readonly add: Fluent<D>['add'];
   /** Whether all elements are true (not 0). */
   readonly all: Fluent<D>['all'];
+  /** Whether all elements are close, as NumPy's allclose: `isclose` with its options, of every element. */
+  readonly allclose: Fluent<D>['allclose'];
   /** Whether any element is true (not 0). */
   readonly any: Fluent<D>['any'];
   /** Index of the first largest element; of the first NaN if there is one. */
@@ -30,6 +32,11 @@ export interface Methods<D extends DType> {
    * RangeArgumentError for an axis that is not there.
    */
   readonly argsort: Fluent<D>['argsort'];
+  /**
+   * Whether two arrays have the same shape and equal elements, as NumPy's array_equal; `{ equalNan: true }` takes NaN
+   * for equal to NaN.
+   */
+  readonly arrayEqual: Fluent<D>['arrayEqual'];
   /** Inverse sine, in radians. */
   readonly asin: Fluent<D>['asin'];
   /** Inverse hyperbolic sine. */
@@ -108,6 +115,17 @@ export interface Methods<D extends DType> {
    * Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be named.
    */
   readonly cumulativeSum: Fluent<D>['cumulativeSum'];
+  /**
+   * Of one axis, the matrix with these elements on its diagonal and zeros elsewhere; of two, the diagonal, as NumPy's
+   * `diag`. `offset` 0 is the main diagonal, those above it are positive. Throws a ShapeError for other arrays.
+   */
+  readonly diag: Fluent<D>['diag'];
+  /**
+   * The diagonals of the matrices along the last two axes, as an array of one axis less: `offset` 0 is the main
+   * one, those above it are positive. A diagonal outside of the matrix has no elements. Throws a ShapeError for
+   * arrays of less than two axes.
+   */
+  readonly diagonal: Fluent<D>['diagonal'];
   /**
    * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter.
    * Booleans give whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
@@ -414,6 +432,11 @@ export interface Methods<D extends DType> {
    * ones in front.
    */
   readonly tile: Fluent<D>['tile'];
+  /**
+   * The sums of the diagonals of the matrices along the last two axes, in the dtype of `sum` or in `dtype`. `{
+   * offset, dtype }`. Throws a ShapeError for arrays of less than two axes.
+   */
+  readonly trace: Fluent<D>['trace'];
   /** Output axis k is input axis `axes[k]`; without axes their order is reversed. The same as `permuteDims`. */
   readonly transpose: Fluent<D>['transpose'];
   /** Matrices with the elements above diagonal `k` set to 0; diagonals above the main one are positive. */

@@ -8,10 +8,19 @@ import { checkOptions, finiteNumber } from './arguments.js';
 import { type DType, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
-import { cast, checkDType, astype as converted, isExpr, map, type Operand } from './infer.js';
+import {
+  cast,
+  checkDType,
+  constant,
+  astype as converted,
+  isExpr,
+  map,
+  type Operand,
+  reduce,
+} from './infer.js';
 import { floatOf } from './ops.js';
 import { integerRange } from './scalar.js';
-import { checkInteger, normalizeAxis } from './shape.js';
+import { checkInteger, normalizeAxis, sameShape } from './shape.js';
 import { slice } from './slicing.js';
 
 /**
@@ -109,6 +118,30 @@ export function isclose(
   const close = map('logicalOr', [near, map('equal', [x, other])]);
   if (!options?.equalNan) return close;
   return map('logicalOr', [close, map('logicalAnd', [map('isnan', [a]), map('isnan', [b])])]);
+}
+
+/** Whether all elements are close, as NumPy's allclose: `isclose` with its options, of every element. */
+export function allclose(
+  x: Expr,
+  other: Operand,
+  options?: { readonly rtol?: number; readonly atol?: number; readonly equalNan?: boolean },
+): Expr {
+  const close = isclose(x, other, options);
+  return reduce('all', close, [...close.shape.keys()]);
+}
+
+/**
+ * Whether two arrays have the same shape and equal elements, as NumPy's array_equal; `{ equalNan: true }` takes NaN
+ * for equal to NaN.
+ */
+export function arrayEqual(x: Expr, other: Operand, options?: { readonly equalNan?: boolean }): Expr {
+  checkOptions('arrayEqual', options, ['equalNan']);
+  const axes = [...x.shape.keys()];
+  if (!sameShape(x.shape, isExpr(other) ? other.shape : [])) return constant(false, 'bool');
+  const same = map('equal', [x, other], 'arrayEqual');
+  if (!options?.equalNan) return reduce('all', same, axes);
+  const areNaN = map('logicalAnd', [map('notEqual', [x, x]), map('notEqual', [other, other])]);
+  return reduce('all', map('logicalOr', [same, areNaN]), axes);
 }
 
 /** Integers and booleans in float64, in which their differences do not wrap around. */
