@@ -416,6 +416,13 @@ export const swapaxes = free.swapaxes;
  * an array when it is computed, before anything else runs.
  */
 export const take = free.take;
+/**
+ * One element for each index, along an axis (the last one by default): element (…, i, …) is `x[…, indices[…, i,
+ * …], …]`, as NumPy's `take_along_axis`. Both have as many axes, whose other sizes agree or are 1:
+ * `x.takeAlongAxis(x.argsort(1), 1)` is `x.sort(1)`. Options and errors are those of `take`, with a ShapeError for
+ * shapes that do not meet.
+ */
+export const takeAlongAxis = free.takeAlongAxis;
 /** Tangent of an angle in radians. */
 export const tan = free.tan;
 /** Hyperbolic tangent. */

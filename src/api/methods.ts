@@ -418,6 +418,13 @@ export interface Methods<D extends DType> {
    * an array when it is computed, before anything else runs.
    */
   readonly take: Fluent<D>['take'];
+  /**
+   * One element for each index, along an axis (the last one by default): element (…, i, …) is `x[…, indices[…, i,
+   * …], …]`, as NumPy's `take_along_axis`. Both have as many axes, whose other sizes agree or are 1:
+   * `x.takeAlongAxis(x.argsort(1), 1)` is `x.sort(1)`. Options and errors are those of `take`, with a ShapeError for
+   * shapes that do not meet.
+   */
+  readonly takeAlongAxis: Fluent<D>['takeAlongAxis'];
   /** Tangent of an angle in radians. */
   readonly tan: Fluent<D>['tan'];
   /** Hyperbolic tangent. */

@@ -1,5 +1,5 @@
 /**
- * Reading by arrays of indices: `take`. Every export is also a method of Lazy and a free function
+ * Reading by arrays of indices: `take`, `takeAlongAxis`. Every export is also a method of Lazy and a free function
  * (`fluent.ts`).
  */
 import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
@@ -8,10 +8,11 @@ import { isInteger } from './dtype.js';
 import type { Expr, IndexMode } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { denseStrides, sizeOfShape } from './graph.js';
-import { cast, constant, hostArray, isExpr } from './infer.js';
-import { checkIndex, normalizeAxis } from './shape.js';
+import { cast, constant, hostArray, iota, isExpr, map } from './infer.js';
+import { indexAlong } from './joins.js';
+import { broadcastShapes, checkIndex, normalizeAxis } from './shape.js';
 import { broadcast, gather } from './view-nodes.js';
-import { flatten } from './views.js';
+import { flatten, reshape } from './views.js';
 
 /** Indices as lists of integers, nested or not. */
 export type IndexList = readonly (number | IndexList)[];
@@ -62,6 +63,44 @@ export function take(
   const counted =
     mode === 'raise' ? list!.flat.map((value) => (value < 0n ? value + BigInt(size) : value)) : list!.flat;
   return gather(source, int64Array(counted, chosen), at, mode === 'raise' ? 'clip' : mode, shape);
+}
+
+/**
+ * One element for each index, along an axis (the last one by default): element (…, i, …) is `x[…, indices[…, i,
+ * …], …]`, as NumPy's `take_along_axis`. Both have as many axes, whose other sizes agree or are 1:
+ * `x.takeAlongAxis(x.argsort(1), 1)` is `x.sort(1)`. Options and errors are those of `take`, with a ShapeError for
+ * shapes that do not meet.
+ */
+export function takeAlongAxis(
+  x: Expr,
+  indices: Expr | number | IndexList,
+  axis?: number,
+  options?: TakeOptions,
+): Expr {
+  const op = 'takeAlongAxis';
+  checkOptions(op, options, ['mode']);
+  const ndim = x.shape.length;
+  const at = normalizeAxis(op, axis ?? -1, ndim);
+  const index = isExpr(indices) ? integers(op, indices) : listed(op, indices);
+  const others = (shape: readonly number[]): number[] => shape.map((size, k) => (k === at ? 1 : size));
+  if (index.shape.length !== ndim) {
+    const wanted = `indices of as many axes as ${formatShape(x.shape)}`;
+    throw new ShapeError(expected(op, wanted, formatShape(index.shape)));
+  }
+  const met = broadcastShapes(op, [others(x.shape), others(index.shape)]);
+  const shape = met.map((size, k) => (k === at ? index.shape[k]! : size));
+  // As indices of the axis itself: which are in range, and from its beginning.
+  const lines = reshape(iota(x.shape[at]!), [...x.shape.slice(0, at).map(() => 1), x.shape[at]!]);
+  const taken = take(lines, indices, at, options);
+  const strides = denseStrides(x.shape);
+  const parts = shape.flatMap((size, k): Expr[] => {
+    if (k === at || x.shape[k] === 1) return [];
+    return [map('multiply', [indexAlong(k, size, ndim), strides[k]!])];
+  });
+  const own = map('multiply', [reshape(taken, [...index.shape]), strides[at]!]);
+  const flat = parts.reduce((sum, part) => map('add', [sum, part]), own);
+  if (sizeOfShape(shape) === 0) return broadcast(constant(0, x.dtype), shape);
+  return gather(flatten(x), broadcast(flat, shape), 0, 'clip', shape);
 }
 
 /** An array of indices as it is. Throws a DTypeError for one that holds no integers. */
