@@ -99,13 +99,15 @@ void CudaDevice::failInline(std::shared_ptr<InFlightRun> flight) {
   const bool isAwaited = flight->isAwaited;
   // The executor finds memory where there is some to find.
   const bool isBegunAgain = isAwaited && codeOf(error) == FailureCode::memory;
-  if (isBegunAgain) flight->run->place = waitingRuns().enter();
+  // Runs that come after it wait until it is begun again, or undone.
+  flight->run->place = waitingRuns().enter();
   executor_.post([this, isBegunAgain, flight = std::move(flight)] {
     if (isBegunAgain) return beginAgain(flight->run);
     {
       const std::lock_guard lock(issuing_);
       takeBack(*flight);
       if (flight->isAwaited) enqueue(flight);
+      flight->run->place.leave();
     }
     if (flight->isAwaited) watch(*flight);
   });
