@@ -33,7 +33,8 @@ class Fields {
   std::string text(const char* name) const { return values::text(value(name), path(name)); }
   std::vector<uint8_t> bytes(const char* name) const { return values::bytes(value(name), path(name)); }
   Fields object(const char* name) const { return {value(name), path(name)}; }
-  // What `read(value, path)` makes of each item of an array; or calls it alone, where it gives nothing.
+  // Reads an array by `read(value, path)`, which is called for each item: the list of its results, if it has
+  // any.
   template <typename Read>
   auto list(const char* name, Read read) const {
     using Item = std::invoke_result_t<Read, Napi::Value, std::string>;

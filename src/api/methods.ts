@@ -103,7 +103,7 @@ export interface Methods<D extends DType> {
   /**
    * The products of the elements along an axis up to each place, as NumPy's `cumulative_prod`: the axis may be
    * left out where there is only one, and null takes all elements as one line. Integers and booleans are
-   * multiplied in 64 bits and wrap, float32 and halves in float64, rounded once. `{ dtype, includeInitial,
+   * multiplied in 64 bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype, includeInitial,
    * exclusive, reverse }`. Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be
    * named.
    */
@@ -111,7 +111,7 @@ export interface Methods<D extends DType> {
   /**
    * The sums of the elements along an axis up to each place, as NumPy's `cumulative_sum`: the axis may be left
    * out where there is only one, and null takes all elements as one line. Integers and booleans are summed in 64
-   * bits and wrap, float32 and halves in float64, rounded once. `{ dtype, includeInitial, exclusive, reverse }`.
+   * bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype, includeInitial, exclusive, reverse }`.
    * Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be named.
    */
   readonly cumulativeSum: Fluent<D>['cumulativeSum'];

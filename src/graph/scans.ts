@@ -42,7 +42,7 @@ export interface CumulativeOptions extends ScanOptions {
 /**
  * The sums of the elements along an axis up to each place, as NumPy's `cumulative_sum`: the axis may be left
  * out where there is only one, and null takes all elements as one line. Integers and booleans are summed in 64
- * bits and wrap, float32 and halves in float64, rounded once. `{ dtype, includeInitial, exclusive, reverse }`.
+ * bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype, includeInitial, exclusive, reverse }`.
  * Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be named.
  */
 export function cumulativeSum(x: Expr, axis?: number | null, options?: CumulativeOptions): Expr {
@@ -52,7 +52,7 @@ export function cumulativeSum(x: Expr, axis?: number | null, options?: Cumulativ
 /**
  * The products of the elements along an axis up to each place, as NumPy's `cumulative_prod`: the axis may be
  * left out where there is only one, and null takes all elements as one line. Integers and booleans are
- * multiplied in 64 bits and wrap, float32 and halves in float64, rounded once. `{ dtype, includeInitial,
+ * multiplied in 64 bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype, includeInitial,
  * exclusive, reverse }`. Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be
  * named.
  */
@@ -153,13 +153,13 @@ function along(
   return moveaxis(turned(scan(turned(moveaxis(source, at, last)))), last, at);
 }
 
-/** The dtype of what is before a tile: wide enough that it is rounded once, in the result. */
+/** The dtype in which totals pass from tile to tile: wide enough that a result is rounded once. */
 const carriedDType = (kind: ScanOp, dtype: DType): DType => {
   if (kind === 'min' || kind === 'max') return dtype;
   return dtype === 'float32' ? 'float64' : dtype === 'complex64' ? 'complex128' : dtype;
 };
 
-/** What changes no element that is combined with it. */
+/** The identity of an operation: combined with an element it gives that element. */
 function identityOf(kind: ScanOp, dtype: DType): Scalar {
   if (kind === 'prod') return 1;
   if (kind === 'sum') return isFloat(dtype) ? -0 : 0;

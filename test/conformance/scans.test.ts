@@ -189,20 +189,3 @@ describe.each(devices)('on %s, scans under a budget', (device) => {
     expect(Buffer.compare(bytes(tiled!), bytes(whole!))).toBe(0);
   });
 });
-
-describe.runIf(devices.some(isSimulated))('scans on several devices', () => {
-  it.each([
-    ['one row', [700_001], -1],
-    ['rows', [300, 3000], 1],
-    ['columns', [3000, 300], 0],
-  ] as const)('have the bits of one: %s', async (_, shape, axis) => {
-    const output = toLazy(randomValues('float32', shape, 5))
-      .mul(2)
-      .cumulativeSum(axis);
-    const [one] = await compute([output], { device: 'cuda:0' });
-    const [two] = await compute([output], { devices: 2 });
-    const sharded = output.plan({ devices: 2 }).phases.filter(({ kind }) => kind === 'sharded');
-    expect(sharded.some(({ steps }) => steps.some((name) => name.startsWith('scan')))).toBe(true);
-    expect(two!.data).toEqual(one!.data);
-  });
-});

@@ -24,7 +24,7 @@ void SharedMemory::split(size_t word) {
 }
 
 void SharedMemory::poison() {
-  // What an earlier block did is no hazard any more.
+  // Accesses of an earlier block are no hazard any more.
   for (const size_t word : split_) isSplit_[word] = false;
   split_.clear();
   if (byteLength_ > 0) std::memset(reinterpret_cast<void*>(begin_), kPoison, byteLength_);
