@@ -3,8 +3,10 @@
  * warp their totals by shuffles (Hillis and Steele, "Data parallel algorithms", 1986), each step what is before
  * it: no order depends on what else runs. Launches are made by `exec/calls/scan.ts`.
  */
-import { type DType, isComplex, isFloat } from '../../../graph/dtype.js';
+import { DTYPE_INFO, type DType, isComplex, isFloat } from '../../../graph/dtype.js';
+import { CUDA_TYPE } from '../../../graph/ops.js';
 import type { ScanOp } from '../../../graph/routines.js';
+import { highestLiteral, lowestLiteral } from '../literals.js';
 
 export interface ScanForm {
   readonly dtype: DType;
@@ -18,51 +20,9 @@ export const SCAN_THREADS = 256;
 export const SCAN_WARPS = SCAN_THREADS / 32;
 const ITEMS = 4;
 
-const TYPES: Partial<Readonly<Record<DType, string>>> = {
-  bool: 'unsigned char',
-  int8: 'signed char',
-  int16: 'short',
-  int32: 'int',
-  int64: 'long long',
-  uint8: 'unsigned char',
-  uint16: 'unsigned short',
-  uint32: 'unsigned int',
-  uint64: 'unsigned long long',
-  float32: 'float',
-  float64: 'double',
-  complex64: 'float',
-  complex128: 'double',
-};
-
-const LEAST: Partial<Readonly<Record<DType, string>>> = {
-  bool: '0',
-  int8: '-128',
-  int16: '-32768',
-  int32: '-2147483647 - 1',
-  int64: '-9223372036854775807ll - 1',
-  uint8: '0',
-  uint16: '0',
-  uint32: '0',
-  uint64: '0',
-};
-const MOST: Partial<Readonly<Record<DType, string>>> = {
-  bool: '1',
-  int8: '127',
-  int16: '32767',
-  int32: '2147483647',
-  int64: '9223372036854775807ll',
-  uint8: '255',
-  uint16: '65535',
-  uint32: '4294967295u',
-  uint64: '18446744073709551615ull',
-};
-
-/** An infinity, made of its bits: NVRTC has no macro for it. */
-const infinity = (sign: string): string => `${sign}(1.0 / 0.0)`;
-
 /** Of elements of a dtype and of the numbers that they are combined as: their types, and how they are combined. */
 function printReal({ dtype, op }: ScanForm): string {
-  const element = TYPES[dtype]!;
+  const element = CUDA_TYPE[dtype];
   const isSelected = op === 'min' || op === 'max';
   // Sums and products of integers wrap, which signed ones may not; those of floats are rounded once.
   const wide = isSelected ? element : isFloat(dtype) ? 'double' : 'unsigned long long';
@@ -71,8 +31,8 @@ function printReal({ dtype, op }: ScanForm): string {
   const combined = isSelected
     ? `${number}  return b ${better} a ? b : a;`
     : `  return a ${op === 'sum' ? '+' : '*'} b;`;
-  const extreme = isFloat(dtype) ? infinity(op === 'min' ? '' : '-') : (op === 'min' ? MOST : LEAST)[dtype]!;
-  const identity = isSelected ? extreme : op === 'prod' ? '1' : isFloat(dtype) ? '-0.0' : '0';
+  const extreme = op === 'min' ? highestLiteral : lowestLiteral;
+  const identity = isSelected ? extreme(dtype) : op === 'prod' ? '1' : isFloat(dtype) ? '-0.0' : '0';
   return `typedef ${element} weft_element;
 typedef ${wide} weft_wide;
 __device__ __forceinline__ weft_wide weft_widen(weft_element a) { return (weft_wide)a; }
@@ -91,19 +51,20 @@ __device__ __forceinline__ weft_wide weft_down(weft_wide a, unsigned int lanes) 
 }
 
 function printComplex({ dtype, op }: ScanForm): string {
+  const part = CUDA_TYPE[DTYPE_INFO[dtype].component];
   const combined =
     op === 'sum'
       ? 'return weft_wide{a.re + b.re, a.im + b.im};'
       : 'return weft_wide{a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};';
   return `struct __align__(${dtype === 'complex64' ? 8 : 16}) weft_element {
-  ${TYPES[dtype]!} re, im;
+  ${part} re, im;
 };
 struct __align__(16) weft_wide {
   double re, im;
 };
 __device__ __forceinline__ weft_wide weft_widen(weft_element a) { return weft_wide{(double)a.re, (double)a.im}; }
 __device__ __forceinline__ weft_element weft_round(weft_wide a) {
-  return weft_element{(${TYPES[dtype]!})a.re, (${TYPES[dtype]!})a.im};
+  return weft_element{(${part})a.re, (${part})a.im};
 }
 __device__ __forceinline__ weft_wide weft_identity() { return weft_wide{${op === 'sum' ? '-0.0, -0.0' : '1.0, 0.0'}}; }
 __device__ __forceinline__ weft_wide weft_combine(weft_wide a, weft_wide b) {
