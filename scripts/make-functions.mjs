@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const MODULES = [
   'composites',
+  'correlations',
   'diagonals',
   'indexing',
   'masks',

@@ -5,6 +5,7 @@
  */
 import type { AxisOr, ReduceOptions, SumOptions } from '../graph/arguments.js';
 import type * as composites from '../graph/composites.js';
+import type * as correlations from '../graph/correlations.js';
 import type * as diagonals from '../graph/diagonals.js';
 import type { DType, Scalar } from '../graph/dtype.js';
 import type {
@@ -307,6 +308,7 @@ export interface Fluent<D extends DType>
     CompositeMethods<typeof nanReductions, D>,
     CompositeMethods<typeof orderStatistics, D>,
     CompositeMethods<typeof statistics, D>,
+    CompositeMethods<typeof correlations, D>,
     CompositeMethods<typeof diagonals, D>,
     ViewMethods<typeof indexing, D>,
     ViewMethods<typeof masks, D>,
@@ -326,6 +328,7 @@ export interface FreeFunctions
     CompositeFunctions<typeof nanReductions>,
     CompositeFunctions<typeof orderStatistics>,
     CompositeFunctions<typeof statistics>,
+    CompositeFunctions<typeof correlations>,
     CompositeFunctions<typeof diagonals>,
     ViewFunctions<typeof indexing>,
     ViewFunctions<typeof masks>,

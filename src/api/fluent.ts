@@ -9,6 +9,7 @@
 
 import { type AxisOr, refuseMore, type SumOptions, tooMany } from '../graph/arguments.js';
 import * as composites from '../graph/composites.js';
+import * as correlations from '../graph/correlations.js';
 import * as diagonals from '../graph/diagonals.js';
 import type { Expr } from '../graph/expr.js';
 import * as indexing from '../graph/indexing.js';
@@ -41,6 +42,7 @@ const GROUPS = {
   ...nanReductions,
   ...products,
   ...slicing,
+  ...correlations,
   ...diagonals,
   ...orderStatistics,
   ...scans,

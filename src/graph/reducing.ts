@@ -7,7 +7,7 @@ import { type AxisOr, reduceArguments, type SumOptions } from './arguments.js';
 import { type DType, isComplex, isHalf, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
-import { cast, checkDType, map, reduce } from './infer.js';
+import { cast, checkDType, map, meetingDType, reduce } from './infer.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from './reductions.js';
 import { ascendingAxes } from './shape.js';
 import { reshape } from './view-nodes.js';
@@ -64,6 +64,13 @@ export function throughFloat32(x: Expr, compute: (x: Expr) => Expr, result: DTyp
 
 /** float64 for integers and booleans, as NumPy's means; else the dtype itself. */
 export const meanDType = (dtype: DType): DType => (isInteger(dtype) || dtype === 'bool' ? 'float64' : dtype);
+
+/** The dtype in which means of arrays meet. */
+export const meetingMeanDType = (op: string, arrays: readonly Expr[]): DType =>
+  meetingDType(
+    op,
+    arrays.map((array) => cast(array, meanDType(array.dtype))),
+  );
 
 /** |x|² without the square root in between. */
 export function squaredModulus(x: Expr): Expr {

@@ -1,0 +1,115 @@
+/**
+ * Weighted means, covariances and correlations. Every export is also a method of Lazy and a free function
+ * (`fluent.ts`). Halves are computed in float32 and rounded once, integers in float64.
+ */
+import { expected, ShapeError } from '../host/errors.js';
+import { type AxisOr, checkOptions, finiteNumber, type ReduceOptions, reduceArguments } from './arguments.js';
+import { diagonal } from './diagonals.js';
+import { isComplex } from './dtype.js';
+import type { Expr } from './expr.js';
+import { formatShape } from './format.js';
+import { cast, map, type Operand, toExpr } from './infer.js';
+import { concat } from './joins.js';
+import { matmul } from './products.js';
+import { countAlong, meetingMeanDType, reduceAlong, throughFloat32 } from './reducing.js';
+import { ascendingAxes, sameShape } from './shape.js';
+import { mean } from './statistics.js';
+import { broadcastTo, expandDims, matrixTranspose, reshape, squeeze } from './views.js';
+
+/** Options of `cov`. */
+export interface CovarianceOptions {
+  /** What the divisor is less than the number of observations: 1 where none is given. */
+  readonly correction?: number | undefined;
+}
+
+/**
+ * The weighted mean Σ w x / Σ w along axes (all by default). Weights have the shape of the array, or the sizes of the
+ * axes alone; none are equal weights, as of `mean`. Where weights sum to 0, the result is NaN or an infinity. Integers
+ * in float64. `x.average(weights, 0, { keepdims: true })`. Throws a ShapeError for weights of another shape.
+ */
+export function average(
+  x: Expr,
+  weights?: Operand | null,
+  axis?: AxisOr<ReduceOptions>,
+  options?: ReduceOptions,
+): Expr {
+  const given = reduceArguments<ReduceOptions>('average', axis, options, []);
+  if (weights === undefined || weights === null) return mean(x, given);
+  const axes = ascendingAxes('average', given.axis, x.shape.length);
+  const along = weightsAlong(toExpr('average', weights), x, axes);
+  const dtype = meetingMeanDType('average', [x, along]);
+  return throughFloat32(cast(x, dtype), (values) => {
+    const w = cast(along, values.dtype);
+    const total = reduceAlong('average', 'sum', map('multiply', [values, w]), axes, given.keepdims);
+    return map('divide', [
+      total,
+      reduceAlong('average', 'sum', broadcastTo(w, x.shape), axes, given.keepdims),
+    ]);
+  });
+}
+
+/** Weights with the axes of the array: those that they do not go along have size 1. */
+function weightsAlong(weights: Expr, x: Expr, axes: readonly number[]): Expr {
+  if (sameShape(weights.shape, x.shape)) return weights;
+  const sizes = axes.map((axis) => x.shape[axis]!);
+  if (!sameShape(weights.shape, sizes)) {
+    const either = `weights of shape ${formatShape(x.shape)} or ${formatShape(sizes)}`;
+    throw new ShapeError(expected('average', either, formatShape(weights.shape)));
+  }
+  return reshape(
+    weights,
+    x.shape.map((size, k) => (axes.includes(k) ? size : 1)),
+  );
+}
+
+/**
+ * The covariance matrix of variables in rows, whose observations are along the last axis: element (i, j) is the mean
+ * of (xᵢ - mean xᵢ) · conj(xⱼ - mean xⱼ), with n - `correction` (1 by default) as divisor. One variable gives its
+ * variance as a 0-d array; `other` has further variables with as many observations. The dtype is that of `mean`.
+ * Throws a ShapeError for arrays of more than two axes or of none, and for other counts of observations.
+ */
+export function cov(x: Expr, other?: Operand | null, options?: CovarianceOptions): Expr {
+  checkOptions('cov', options, ['correction']);
+  const correction = finiteNumber('cov', 'correction', options?.correction ?? 1);
+  return throughFloat32(variablesOf('cov', x, other), (rows) => squeezed(covariance(rows, correction)));
+}
+
+/**
+ * The correlation coefficients of variables in rows, whose observations are along the last axis: `cov` over the
+ * standard deviations of both variables, within -1 and 1; NaN of a variable that does not vary. `other` has further
+ * variables with as many observations. One variable gives a 0-d array. The dtype is that of `mean`. Throws a
+ * ShapeError as `cov` does.
+ */
+export function corrcoef(x: Expr, other?: Operand | null): Expr {
+  return throughFloat32(variablesOf('corrcoef', x, other), (rows) => {
+    const matrix = covariance(rows, 0);
+    const variances = diagonal(matrix);
+    const spread = map('sqrt', [isComplex(matrix.dtype) ? map('real', [variances]) : variances]);
+    const byRow = map('divide', [matrix, expandDims(spread, 1)]);
+    const ratio = map('divide', [byRow, expandDims(spread, 0)]);
+    return squeezed(isComplex(ratio.dtype) ? ratio : map('maximum', [map('minimum', [ratio, 1]), -1]));
+  });
+}
+
+/** The variables as the rows of one matrix of a float or complex dtype. */
+function variablesOf(op: string, x: Expr, other: Operand | null | undefined): Expr {
+  const given = other === undefined || other === null ? [x] : [x, toExpr(op, other)];
+  const dtype = meetingMeanDType(op, given);
+  const matrices = given.map((array) => {
+    if (array.shape.length !== 1 && array.shape.length !== 2)
+      throw new ShapeError(expected(op, 'arrays of one axis or two', formatShape(array.shape)));
+    return cast(array.shape.length === 1 ? expandDims(array, 0) : array, dtype);
+  });
+  return matrices.length === 1 ? matrices[0]! : concat(matrices, 0, op);
+}
+
+/** The products of the deviations of rows, over their count less the correction; NaN where none is left. */
+function covariance(rows: Expr, correction: number): Expr {
+  const count = countAlong(rows, [1]);
+  const center = map('divide', [reduceAlong('cov', 'sum', rows, [1], true), count]);
+  const deviations = map('subtract', [rows, center]);
+  const turned = matrixTranspose(isComplex(rows.dtype) ? map('conj', [deviations]) : deviations);
+  return map('divide', [matmul(deviations, turned), Math.max(count - correction, 0)]);
+}
+
+const squeezed = (matrix: Expr): Expr => (matrix.shape[0] === 1 ? squeeze(matrix) : matrix);
