@@ -14,7 +14,7 @@ import { matmul } from './products.js';
 import { countAlong, meetingMeanDType, reduceAlong, throughFloat32 } from './reducing.js';
 import { ascendingAxes, sameShape } from './shape.js';
 import { mean } from './statistics.js';
-import { broadcastTo, expandDims, matrixTranspose, reshape, squeeze } from './views.js';
+import { expandDims, matrixTranspose, reshape, squeeze } from './views.js';
 
 /** Options of `cov`. */
 export interface CovarianceOptions {
@@ -40,11 +40,10 @@ export function average(
   const dtype = meetingMeanDType('average', [x, along]);
   return throughFloat32(cast(x, dtype), (values) => {
     const w = cast(along, values.dtype);
-    const total = reduceAlong('average', 'sum', map('multiply', [values, w]), axes, given.keepdims);
-    return map('divide', [
-      total,
-      reduceAlong('average', 'sum', broadcastTo(w, x.shape), axes, given.keepdims),
-    ]);
+    const sums = [map('multiply', [values, w]), w].map((terms) =>
+      reduceAlong('average', 'sum', terms, axes, given.keepdims),
+    );
+    return map('divide', sums);
   });
 }
 
