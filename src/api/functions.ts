@@ -53,7 +53,7 @@ export const atan2 = free.atan2;
 export const atanh = free.atanh;
 /**
  * The weighted mean Σ w x / Σ w along axes (all by default). Weights have the shape of the array, or the sizes of the
- * axes alone; none are equal weights, as of `mean`. Where weights sum to 0, the result is NaN or an infinity. Integers
+ * axes in their order; none are equal weights, as of `mean`. Where weights sum to 0, the result is NaN or an infinity. Integers
  * in float64. `x.average(weights, 0, { keepdims: true })`. Throws a ShapeError for weights of another shape.
  */
 export const average = free.average;

@@ -55,7 +55,7 @@ export interface Methods<D extends DType> {
   readonly atanh: Fluent<D>['atanh'];
   /**
    * The weighted mean Σ w x / Σ w along axes (all by default). Weights have the shape of the array, or the sizes of the
-   * axes alone; none are equal weights, as of `mean`. Where weights sum to 0, the result is NaN or an infinity. Integers
+   * axes in their order; none are equal weights, as of `mean`. Where weights sum to 0, the result is NaN or an infinity. Integers
    * in float64. `x.average(weights, 0, { keepdims: true })`. Throws a ShapeError for weights of another shape.
    */
   readonly average: Fluent<D>['average'];

@@ -12,9 +12,9 @@ import { cast, map, type Operand, toExpr } from './infer.js';
 import { concat } from './joins.js';
 import { matmul } from './products.js';
 import { countAlong, meetingMeanDType, reduceAlong, throughFloat32 } from './reducing.js';
-import { ascendingAxes, sameShape } from './shape.js';
+import { ascendingAxes, normalizeAxes, sameShape } from './shape.js';
 import { mean } from './statistics.js';
-import { expandDims, matrixTranspose, reshape, squeeze } from './views.js';
+import { expandDims, matrixTranspose, permuteDims, reshape, squeeze } from './views.js';
 
 /** Options of `cov`. */
 export interface CovarianceOptions {
@@ -24,7 +24,7 @@ export interface CovarianceOptions {
 
 /**
  * The weighted mean Σ w x / Σ w along axes (all by default). Weights have the shape of the array, or the sizes of the
- * axes alone; none are equal weights, as of `mean`. Where weights sum to 0, the result is NaN or an infinity. Integers
+ * axes in their order; none are equal weights, as of `mean`. Where weights sum to 0, the result is NaN or an infinity. Integers
  * in float64. `x.average(weights, 0, { keepdims: true })`. Throws a ShapeError for weights of another shape.
  */
 export function average(
@@ -36,7 +36,11 @@ export function average(
   const given = reduceArguments<ReduceOptions>('average', axis, options, []);
   if (weights === undefined || weights === null) return mean(x, given);
   const axes = ascendingAxes('average', given.axis, x.shape.length);
-  const along = weightsAlong(toExpr('average', weights), x, axes);
+  const along = weightsAlong(
+    toExpr('average', weights),
+    x,
+    normalizeAxes('average', given.axis, x.shape.length),
+  );
   const dtype = meetingMeanDType('average', [x, along]);
   return throughFloat32(cast(x, dtype), (values) => {
     const w = cast(along, values.dtype);
@@ -47,7 +51,7 @@ export function average(
   });
 }
 
-/** Weights with the axes of the array: those that they do not go along have size 1. */
+/** Weights with the axes of the array, given along `axes` in their order; the others have size 1. */
 function weightsAlong(weights: Expr, x: Expr, axes: readonly number[]): Expr {
   if (sameShape(weights.shape, x.shape)) return weights;
   const sizes = axes.map((axis) => x.shape[axis]!);
@@ -55,8 +59,9 @@ function weightsAlong(weights: Expr, x: Expr, axes: readonly number[]): Expr {
     const either = `weights of shape ${formatShape(x.shape)} or ${formatShape(sizes)}`;
     throw new ShapeError(expected('average', either, formatShape(weights.shape)));
   }
+  const ascending = [...axes.keys()].sort((a, b) => axes[a]! - axes[b]!);
   return reshape(
-    weights,
+    permuteDims(weights, ascending),
     x.shape.map((size, k) => (axes.includes(k) ? size : 1)),
   );
 }
