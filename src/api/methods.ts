@@ -54,9 +54,10 @@ export interface Methods<D extends DType> {
   /** Inverse hyperbolic tangent. */
   readonly atanh: Fluent<D>['atanh'];
   /**
-   * The weighted mean Σ w x / Σ w along axes (all by default). Weights have the shape of the array, or the sizes of the
-   * axes in their order; none are equal weights, as of `mean`. Where weights sum to 0, the result is NaN or an infinity. Integers
-   * in float64. `x.average(weights, 0, { keepdims: true })`. Throws a ShapeError for weights of another shape.
+   * The weighted mean Σ w x / Σ w along axes (all by default). Weights have the shape of the array, or the sizes
+   * of the axes in their order; none are equal weights, as of `mean`. Where weights sum to 0, the result is NaN or
+   * an infinity. Integers in float64. `x.average(weights, 0, { keepdims: true })`. Throws a ShapeError for weights
+   * of another shape.
    */
   readonly average: Fluent<D>['average'];
   /** Bitwise and. */
@@ -90,9 +91,9 @@ export interface Methods<D extends DType> {
   readonly copysign: Fluent<D>['copysign'];
   /**
    * The correlation coefficients of variables in rows, whose observations are along the last axis: `cov` over the
-   * standard deviations of both variables, within -1 and 1; NaN of a variable that does not vary. `other` has further
-   * variables with as many observations. One variable gives a 0-d array. The dtype is that of `mean`. Throws a
-   * ShapeError as `cov` does.
+   * standard deviations of both variables, those of real numbers within -1 and 1; NaN of a variable that does not
+   * vary. `other` has further variables with as many observations. One variable gives a 0-d array. The dtype is
+   * that of `mean`. Throws a ShapeError as `cov` does.
    */
   readonly corrcoef: Fluent<D>['corrcoef'];
   /** Cosine of an angle in radians. */
@@ -102,10 +103,11 @@ export interface Methods<D extends DType> {
   /** Number of elements that are not 0, as int64. */
   readonly countNonzero: Fluent<D>['countNonzero'];
   /**
-   * The covariance matrix of variables in rows, whose observations are along the last axis: element (i, j) is the mean
-   * of (xᵢ - mean xᵢ) · conj(xⱼ - mean xⱼ), with n - `correction` (1 by default) as divisor. One variable gives its
-   * variance as a 0-d array; `other` has further variables with as many observations. The dtype is that of `mean`.
-   * Throws a ShapeError for arrays of more than two axes or of none, and for other counts of observations.
+   * The covariance matrix of variables in rows, whose observations are along the last axis: element (i, j) is the
+   * sum of (xᵢ - mean xᵢ) · conj(xⱼ - mean xⱼ) over n - `correction` (1 by default), or NaN or an infinity where
+   * that is not above 0. One variable gives its variance as a 0-d array; `other` has further variables with as
+   * many observations. The dtype is that of `mean`. Throws a ShapeError for arrays of more than two axes or of
+   * none, and for other counts of observations.
    */
   readonly cov: Fluent<D>['cov'];
   /**
@@ -123,16 +125,17 @@ export interface Methods<D extends DType> {
   /**
    * The products of the elements along an axis up to each place, as NumPy's `cumulative_prod`: the axis may be
    * left out where there is only one, and null takes all elements as one line. Integers and booleans are
-   * multiplied in 64 bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype, includeInitial,
-   * exclusive, reverse }`. Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be
-   * named.
+   * multiplied in 64 bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype,
+   * includeInitial, exclusive, reverse }`. Throws a ShapeError for an axis that is not there, an ArgumentError
+   * where one has to be named.
    */
   readonly cumulativeProd: Fluent<D>['cumulativeProd'];
   /**
    * The sums of the elements along an axis up to each place, as NumPy's `cumulative_sum`: the axis may be left
    * out where there is only one, and null takes all elements as one line. Integers and booleans are summed in 64
-   * bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype, includeInitial, exclusive, reverse }`.
-   * Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be named.
+   * bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype, includeInitial,
+   * exclusive, reverse }`. Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be
+   * named.
    */
   readonly cumulativeSum: Fluent<D>['cumulativeSum'];
   /**
@@ -467,10 +470,11 @@ export interface Methods<D extends DType> {
   /** Output axis k is input axis `axes[k]`; without axes their order is reversed. The same as `permuteDims`. */
   readonly transpose: Fluent<D>['transpose'];
   /**
-   * The integral by the trapezoidal rule along an axis (the last): the sum of the means of neighbours, times how far
-   * apart they are. `at` has the places of the elements, of one axis or of the shape of x; without them, neighbours are
-   * `dx` (1) apart. Integers in float64. `y.trapezoid(x)`, `y.trapezoid(null, { dx: 0.1, axis: 0 })`. Throws a
-   * ShapeError for an array without axes and for places of other sizes.
+   * The integral by the trapezoidal rule along an axis (the last): the sum of the means of neighbours, times how
+   * far apart they are. `at` has the places of the elements, of one axis or of the shape of x; without them,
+   * neighbours are `dx` (1) apart. Integers in float64. `y.trapezoid(x)`, `y.trapezoid(null, { dx: 0.1, axis: 0
+   * })`. Throws a ShapeError for an array without axes and for places of other sizes, an ArgumentError for places
+   * beside `dx`.
    */
   readonly trapezoid: Fluent<D>['trapezoid'];
   /** Matrices with the elements above diagonal `k` set to 0; diagonals above the main one are positive. */

@@ -7,7 +7,7 @@ import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import { checkOptions, finiteNumber } from './arguments.js';
 import { type DType, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
-import { formatShape, formatValue } from './format.js';
+import { formatValue } from './format.js';
 import {
   cast,
   checkDType,
@@ -20,11 +20,10 @@ import {
   toExpr,
 } from './infer.js';
 import { floatOf } from './ops.js';
-import { meetingMeanDType, throughFloat32 } from './reducing.js';
+import { alongAxes, meetingMeanDType, throughFloat32 } from './reducing.js';
 import { integerRange } from './scalar.js';
 import { checkInteger, normalizeAxis, sameShape } from './shape.js';
 import { slice } from './slicing.js';
-import { reshape } from './view-nodes.js';
 
 /**
  * The elements in another dtype. Floats become integers towards zero, saturate at the ends, and NaN gives 0;
@@ -169,10 +168,11 @@ export function diff(x: Expr, options?: { readonly n?: number; readonly axis?: n
 }
 
 /**
- * The integral by the trapezoidal rule along an axis (the last): the sum of the means of neighbours, times how far
- * apart they are. `at` has the places of the elements, of one axis or of the shape of x; without them, neighbours are
- * `dx` (1) apart. Integers in float64. `y.trapezoid(x)`, `y.trapezoid(null, { dx: 0.1, axis: 0 })`. Throws a
- * ShapeError for an array without axes and for places of other sizes.
+ * The integral by the trapezoidal rule along an axis (the last): the sum of the means of neighbours, times how
+ * far apart they are. `at` has the places of the elements, of one axis or of the shape of x; without them,
+ * neighbours are `dx` (1) apart. Integers in float64. `y.trapezoid(x)`, `y.trapezoid(null, { dx: 0.1, axis: 0
+ * })`. Throws a ShapeError for an array without axes and for places of other sizes, an ArgumentError for places
+ * beside `dx`.
  */
 export function trapezoid(
   x: Expr,
@@ -183,7 +183,10 @@ export function trapezoid(
   const axis = normalizeAxis('trapezoid', options?.axis ?? -1, x.shape.length);
   if (at !== undefined && at !== null && options?.dx !== undefined)
     throw new ArgumentError(expected('trapezoid', 'places or dx', 'both'));
-  const places = at === undefined || at === null ? undefined : placesAlong(toExpr('trapezoid', at), x, axis);
+  const places =
+    at === undefined || at === null
+      ? undefined
+      : alongAxes('trapezoid', 'places', toExpr('trapezoid', at), x, [axis]);
   const dx = finiteNumber('trapezoid', 'dx', options?.dx ?? 1);
   const dtype = meetingMeanDType('trapezoid', places === undefined ? [x] : [x, places]);
   return throughFloat32(cast(x, dtype), (values) => {
@@ -192,19 +195,6 @@ export function trapezoid(
     const width = places === undefined ? dx : map('subtract', neighbours(cast(places, values.dtype), axis));
     return reduce('sum', map('multiply', [means, width]), [axis]);
   });
-}
-
-/** The places of elements along an axis, as an array that broadcasts with theirs. */
-function placesAlong(at: Expr, x: Expr, axis: number): Expr {
-  if (sameShape(at.shape, x.shape)) return at;
-  if (!sameShape(at.shape, [x.shape[axis]!])) {
-    const either = `places of shape ${formatShape([x.shape[axis]!])} or ${formatShape(x.shape)}`;
-    throw new ShapeError(expected('trapezoid', either, formatShape(at.shape)));
-  }
-  return reshape(
-    at,
-    x.shape.map((_, k) => (k === axis ? at.shape[0]! : 1)),
-  );
 }
 
 /** The elements after the first along an axis, and those before the last. */

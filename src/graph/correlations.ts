@@ -3,7 +3,15 @@
  * (`fluent.ts`). Halves are computed in float32 and rounded once, integers in float64.
  */
 import { expected, ShapeError } from '../host/errors.js';
-import { type AxisOr, checkOptions, finiteNumber, type ReduceOptions, reduceArguments } from './arguments.js';
+import {
+  type AxisOr,
+  checkOptions,
+  finiteNumber,
+  type ReduceOptions,
+  reduceArguments,
+  type VarianceOptions,
+} from './arguments.js';
+import { clip } from './composites.js';
 import { diagonal } from './diagonals.js';
 import { isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
@@ -11,21 +19,16 @@ import { formatShape } from './format.js';
 import { cast, map, type Operand, toExpr } from './infer.js';
 import { concat } from './joins.js';
 import { matmul } from './products.js';
-import { countAlong, meetingMeanDType, reduceAlong, throughFloat32 } from './reducing.js';
-import { ascendingAxes, normalizeAxes, sameShape } from './shape.js';
+import { alongAxes, meetingMeanDType, reduceAlong, throughFloat32 } from './reducing.js';
+import { normalizeAxes } from './shape.js';
 import { mean } from './statistics.js';
-import { expandDims, matrixTranspose, permuteDims, reshape, squeeze } from './views.js';
-
-/** Options of `cov`. */
-export interface CovarianceOptions {
-  /** What the divisor is less than the number of observations: 1 where none is given. */
-  readonly correction?: number | undefined;
-}
+import { expandDims, matrixTranspose, squeeze } from './views.js';
 
 /**
- * The weighted mean Σ w x / Σ w along axes (all by default). Weights have the shape of the array, or the sizes of the
- * axes in their order; none are equal weights, as of `mean`. Where weights sum to 0, the result is NaN or an infinity. Integers
- * in float64. `x.average(weights, 0, { keepdims: true })`. Throws a ShapeError for weights of another shape.
+ * The weighted mean Σ w x / Σ w along axes (all by default). Weights have the shape of the array, or the sizes
+ * of the axes in their order; none are equal weights, as of `mean`. Where weights sum to 0, the result is NaN or
+ * an infinity. Integers in float64. `x.average(weights, 0, { keepdims: true })`. Throws a ShapeError for weights
+ * of another shape.
  */
 export function average(
   x: Expr,
@@ -35,12 +38,9 @@ export function average(
 ): Expr {
   const given = reduceArguments<ReduceOptions>('average', axis, options, []);
   if (weights === undefined || weights === null) return mean(x, given);
-  const axes = ascendingAxes('average', given.axis, x.shape.length);
-  const along = weightsAlong(
-    toExpr('average', weights),
-    x,
-    normalizeAxes('average', given.axis, x.shape.length),
-  );
+  const order = normalizeAxes('average', given.axis, x.shape.length);
+  const axes = [...order].sort((a, b) => a - b);
+  const along = alongAxes('average', 'weights', toExpr('average', weights), x, order);
   const dtype = meetingMeanDType('average', [x, along]);
   return throughFloat32(cast(x, dtype), (values) => {
     const w = cast(along, values.dtype);
@@ -51,28 +51,14 @@ export function average(
   });
 }
 
-/** Weights with the axes of the array, given along `axes` in their order; the others have size 1. */
-function weightsAlong(weights: Expr, x: Expr, axes: readonly number[]): Expr {
-  if (sameShape(weights.shape, x.shape)) return weights;
-  const sizes = axes.map((axis) => x.shape[axis]!);
-  if (!sameShape(weights.shape, sizes)) {
-    const either = `weights of shape ${formatShape(x.shape)} or ${formatShape(sizes)}`;
-    throw new ShapeError(expected('average', either, formatShape(weights.shape)));
-  }
-  const ascending = [...axes.keys()].sort((a, b) => axes[a]! - axes[b]!);
-  return reshape(
-    permuteDims(weights, ascending),
-    x.shape.map((size, k) => (axes.includes(k) ? size : 1)),
-  );
-}
-
 /**
- * The covariance matrix of variables in rows, whose observations are along the last axis: element (i, j) is the mean
- * of (xᵢ - mean xᵢ) · conj(xⱼ - mean xⱼ), with n - `correction` (1 by default) as divisor. One variable gives its
- * variance as a 0-d array; `other` has further variables with as many observations. The dtype is that of `mean`.
- * Throws a ShapeError for arrays of more than two axes or of none, and for other counts of observations.
+ * The covariance matrix of variables in rows, whose observations are along the last axis: element (i, j) is the
+ * sum of (xᵢ - mean xᵢ) · conj(xⱼ - mean xⱼ) over n - `correction` (1 by default), or NaN or an infinity where
+ * that is not above 0. One variable gives its variance as a 0-d array; `other` has further variables with as
+ * many observations. The dtype is that of `mean`. Throws a ShapeError for arrays of more than two axes or of
+ * none, and for other counts of observations.
  */
-export function cov(x: Expr, other?: Operand | null, options?: CovarianceOptions): Expr {
+export function cov(x: Expr, other?: Operand | null, options?: Pick<VarianceOptions, 'correction'>): Expr {
   checkOptions('cov', options, ['correction']);
   const correction = finiteNumber('cov', 'correction', options?.correction ?? 1);
   return throughFloat32(variablesOf('cov', x, other), (rows) => squeezed(covariance(rows, correction)));
@@ -80,9 +66,9 @@ export function cov(x: Expr, other?: Operand | null, options?: CovarianceOptions
 
 /**
  * The correlation coefficients of variables in rows, whose observations are along the last axis: `cov` over the
- * standard deviations of both variables, within -1 and 1; NaN of a variable that does not vary. `other` has further
- * variables with as many observations. One variable gives a 0-d array. The dtype is that of `mean`. Throws a
- * ShapeError as `cov` does.
+ * standard deviations of both variables, those of real numbers within -1 and 1; NaN of a variable that does not
+ * vary. `other` has further variables with as many observations. One variable gives a 0-d array. The dtype is
+ * that of `mean`. Throws a ShapeError as `cov` does.
  */
 export function corrcoef(x: Expr, other?: Operand | null): Expr {
   return throughFloat32(variablesOf('corrcoef', x, other), (rows) => {
@@ -91,7 +77,7 @@ export function corrcoef(x: Expr, other?: Operand | null): Expr {
     const spread = map('sqrt', [isComplex(matrix.dtype) ? map('real', [variances]) : variances]);
     const byRow = map('divide', [matrix, expandDims(spread, 1)]);
     const ratio = map('divide', [byRow, expandDims(spread, 0)]);
-    return squeezed(isComplex(ratio.dtype) ? ratio : map('maximum', [map('minimum', [ratio, 1]), -1]));
+    return squeezed(isComplex(ratio.dtype) ? ratio : clip(ratio, -1, 1));
   });
 }
 
@@ -107,13 +93,11 @@ function variablesOf(op: string, x: Expr, other: Operand | null | undefined): Ex
   return matrices.length === 1 ? matrices[0]! : concat(matrices, 0, op);
 }
 
-/** The products of the deviations of rows, over their count less the correction; NaN where none is left. */
+/** The covariances of rows, as a matrix. */
 function covariance(rows: Expr, correction: number): Expr {
-  const count = countAlong(rows, [1]);
-  const center = map('divide', [reduceAlong('cov', 'sum', rows, [1], true), count]);
-  const deviations = map('subtract', [rows, center]);
+  const deviations = map('subtract', [rows, mean(rows, 1, { keepdims: true })]);
   const turned = matrixTranspose(isComplex(rows.dtype) ? map('conj', [deviations]) : deviations);
-  return map('divide', [matmul(deviations, turned), Math.max(count - correction, 0)]);
+  return map('divide', [matmul(deviations, turned), Math.max(rows.shape[1]! - correction, 0)]);
 }
 
 const squeezed = (matrix: Expr): Expr => (matrix.shape[0] === 1 ? squeeze(matrix) : matrix);

@@ -2,15 +2,16 @@
  * Reductions as the user calls them: axis, keepdims and dtype on top of the reduce node. The methods for the
  * rows of REDUCTIONS are `reduceBy`; the composites in `statistics.ts` use the rest.
  */
-import { ArgumentError, expected } from '../host/errors.js';
+import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import { type AxisOr, reduceArguments, type SumOptions } from './arguments.js';
 import { type DType, isComplex, isHalf, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
-import { formatValue } from './format.js';
+import { formatShape, formatValue } from './format.js';
 import { cast, checkDType, map, meetingDType, reduce } from './infer.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from './reductions.js';
-import { ascendingAxes } from './shape.js';
+import { ascendingAxes, sameShape } from './shape.js';
 import { reshape } from './view-nodes.js';
+import { permuteDims } from './views.js';
 
 /** Gives reduced axes back with size 1. */
 export const keepAxes = (reduced: Expr, x: Expr, axes: readonly number[]): Expr =>
@@ -18,6 +19,24 @@ export const keepAxes = (reduced: Expr, x: Expr, axes: readonly number[]): Expr 
     reduced,
     x.shape.map((size, k) => (axes.includes(k) ? 1 : size)),
   );
+
+/**
+ * Weights or places beside an array, with its axes: `given` has its shape, or the sizes of `axes` in their
+ * order, and gets size 1 along the others. Throws a ShapeError that names `op` and `what` for another shape.
+ */
+export function alongAxes(op: string, what: string, given: Expr, x: Expr, axes: readonly number[]): Expr {
+  if (sameShape(given.shape, x.shape)) return given;
+  const sizes = axes.map((axis) => x.shape[axis]!);
+  if (!sameShape(given.shape, sizes)) {
+    const either = `${what} of shape ${formatShape(x.shape)} or ${formatShape(sizes)}`;
+    throw new ShapeError(expected(op, either, formatShape(given.shape)));
+  }
+  const ascending = [...axes.keys()].sort((a, b) => axes[a]! - axes[b]!);
+  return reshape(
+    permuteDims(given, ascending),
+    x.shape.map((size, k) => (axes.includes(k) ? size : 1)),
+  );
+}
 
 /** Reduces `axes` (ascending); `op` names the user's call in errors. */
 export function reduceAlong(

@@ -42,8 +42,9 @@ export interface CumulativeOptions extends ScanOptions {
 /**
  * The sums of the elements along an axis up to each place, as NumPy's `cumulative_sum`: the axis may be left
  * out where there is only one, and null takes all elements as one line. Integers and booleans are summed in 64
- * bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype, includeInitial, exclusive, reverse }`.
- * Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be named.
+ * bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype, includeInitial,
+ * exclusive, reverse }`. Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be
+ * named.
  */
 export function cumulativeSum(x: Expr, axis?: number | null, options?: CumulativeOptions): Expr {
   return accumulated('cumulativeSum', 'sum', x, axis, options);
@@ -52,9 +53,9 @@ export function cumulativeSum(x: Expr, axis?: number | null, options?: Cumulativ
 /**
  * The products of the elements along an axis up to each place, as NumPy's `cumulative_prod`: the axis may be
  * left out where there is only one, and null takes all elements as one line. Integers and booleans are
- * multiplied in 64 bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype, includeInitial,
- * exclusive, reverse }`. Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be
- * named.
+ * multiplied in 64 bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype,
+ * includeInitial, exclusive, reverse }`. Throws a ShapeError for an axis that is not there, an ArgumentError
+ * where one has to be named.
  */
 export function cumulativeProd(x: Expr, axis?: number | null, options?: CumulativeOptions): Expr {
   return accumulated('cumulativeProd', 'prod', x, axis, options);
