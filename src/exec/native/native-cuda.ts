@@ -3,21 +3,16 @@
  * promises.
  */
 import { CompileError, DeviceError } from '../../host/errors.js';
+import { once } from '../../host/once.js';
 import { addon, cudaAddon, guarded, settled } from './native-addon.js';
 import type { CompiledImage, CudaEntryPoints, CudaInfo, KeptObjects } from './native-types.js';
 import { isAtLeast } from './version.js';
 
-const once = <T>(make: () => T): (() => T) => {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: guarded(make) };
-    return made.value;
-  };
-};
+const found = <T>(find: () => T): (() => T) => once(() => guarded(find));
 
-const driver = once(() => cudaAddon().driverInfo());
-const nvrtc = once(() => cudaAddon().nvrtcInfo());
-const cublas = once(() => cudaAddon().cublasInfo());
+const driver = found(() => cudaAddon().driverInfo());
+const nvrtc = found(() => cudaAddon().nvrtcInfo());
+const cublas = found(() => cudaAddon().cublasInfo());
 
 const info: CudaInfo = {
   get driver() {

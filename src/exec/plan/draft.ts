@@ -1,6 +1,6 @@
 /**
  * Draft: a partitioned graph as numbered buffers and steps over them, before anything is placed in memory.
- * Called by `plan-graph.ts`; `plan-graph.ts` and `sweeps.ts` make a plan of it.
+ * Called by `plan-graph.ts`; `device-planner.ts` and `sweeps.ts` make a plan of it.
  */
 
 import { type SplitKernels, usedBuffers } from '../../codegen/cuts/split-phases.js';

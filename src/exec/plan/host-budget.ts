@@ -1,6 +1,6 @@
 /**
  * The host's memory under a limit (`hostMemory`): what refuses a plan that takes more, the way without values
- * that wait there, and with less to copy through. Called by `plan-graph.ts`.
+ * that wait there, and with less to copy through. Called by `device-planner.ts`.
  */
 
 import type { Site } from '../../graph/expr.js';

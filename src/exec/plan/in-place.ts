@@ -4,7 +4,7 @@
  *     t = x @ w, y = tanh(t)   →   y = x @ w, y = tanh(y)
  *
  * A result takes the memory of an argument only where every element is read by the thread that then writes
- * it: the map's loads of it are where its store is. The arithmetic stays as it is. Called by `plan-graph.ts`.
+ * it: the map's loads of it are where its store is. The arithmetic stays as it is. Called by `device-planner.ts`.
  */
 
 import type { Kernel } from '../../fusion/kernel/kernel.js';

@@ -4,7 +4,7 @@
  *
  *     x, i → x + i;  i → i + 1        becomes        x → x + (start of i + steps before)
  *
- * Called by `plan-graph.ts` for loops that fit as a whole. In sweeps, kernels are not told.
+ * Called by `device-planner.ts` for loops that fit as a whole. In sweeps, kernels are not told.
  */
 import { isUniform, loadOf, loadsFrom } from '../../fusion/kernel/algebra.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';

@@ -3,7 +3,7 @@
  * bodies are kernels alone. Each counts its steps in a temporary, the record, which a plan's loops share, for
  * none of them is in another.
  *
- * Called by `plan-graph.ts`. Without a record the host reads the condition back in every step.
+ * Called by `device-planner.ts`. Without a record the host reads the condition back in every step.
  */
 
 import type { CudaInfo } from '../native/native.js';

@@ -1,6 +1,6 @@
 /**
  * Plans whose steps run in several streams: buffers of steps that may run at a time share no bytes, and each
- * stream's products have a workspace of their own. Called by `plan-graph.ts` for plans whose buffers are all
+ * stream's products have a workspace of their own. Called by `device-planner.ts` for plans whose buffers are all
  * there as a whole; which step runs where is `streams.ts`.
  */
 

@@ -1,7 +1,7 @@
 /**
  * Inputs that are never in memory as a whole although they would fit: where one kernel takes every element
  * about once, whoever computes a block reads it then, and computes on it while it is in its caches. Called by
- * `plan-graph.ts`.
+ * `device-planner.ts`.
  */
 import type { DeviceModel } from './device-model.js';
 import type { Draft } from './draft.js';

@@ -1,6 +1,6 @@
 /**
  * Streams: which of a GPU's streams each step of a plan runs in, so that steps that do not need each other
- * run at a time. Made by `plan-graph.ts` for plans whose buffers are all there as a whole.
+ * run at a time. Made by `device-planner.ts` for plans whose buffers are all there as a whole.
  *
  * It pays where steps leave a part of the device idle: small products, short kernels, reductions over few
  * rows. Steps that fill the device gain nothing, and every wait between streams costs. A choice depends on

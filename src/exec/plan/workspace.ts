@@ -1,6 +1,6 @@
 /**
  * The workspace of a plan's calls: one temporary that they share, for they run one after the other. A call
- * takes as much as makes it fast, or less where a budget leaves no more. Called by `plan-graph.ts` and
+ * takes as much as makes it fast, or less where a budget leaves no more. Called by `device-planner.ts` and
  * `sweeps.ts`.
  *
  * On the CPU bits do not depend on it. cuBLAS may choose another order of sums with a smaller one; so that is

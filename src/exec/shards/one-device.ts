@@ -5,9 +5,10 @@
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { DeviceModel } from '../plan/device-model.js';
+import { DevicePlanner } from '../plan/device-planner.js';
 import type { Draft, DraftBuffer } from '../plan/draft.js';
 import type { Plan } from '../plan/plan.js';
-import { type Place, planOnDevice } from '../plan/plan-graph.js';
+import type { Place } from '../plan/plan-graph.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { wholeTask } from '../tiles/sweep-tasks.js';
 import { isWholeOn, leadOf } from './shard-ranges.js';
@@ -39,7 +40,7 @@ export function planOnOne(
   );
   // Of the host's memory, devices that share a job count what waits there alone.
   const own = { ...model, hostPeakOf: spilledBytes, copies: undefined };
-  const plan = planOnDevice({ ...draft, buffers }, own, budget, hostBudget);
+  const plan = new DevicePlanner({ ...draft, buffers }, own).plan(budget, hostBudget);
   return 'needed' in plan ? plan : asPhase(plan, device, devices, place);
 }
 

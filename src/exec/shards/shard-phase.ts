@@ -11,7 +11,7 @@ import type { Plan, PlanBuffer } from '../plan/plan.js';
 import { planWithin } from '../plan/plan-within.js';
 import { lifetimesOf, type Stage, type Staged, type StagedBuffer, stagesOf } from '../plan/stages.js';
 import type { BytePitches, Task } from '../tiles/sweep-cuts.js';
-import { type NoFit, type SizedSweep, type SlotRules, sizeSweep } from '../tiles/sweep-slots.js';
+import { type NoFit, type SizedSweep, type SlotRules, sweepSizer } from '../tiles/sweep-slots.js';
 import { type Span, type SweptTask, type Tile, tileOf, type Window } from '../tiles/sweep-windows.js';
 import { contains, endOf, isWholeOn, onPart, pieceOn, tileOn } from './shard-ranges.js';
 import type { Piece } from './sharded-plan.js';
@@ -212,8 +212,9 @@ class Share {
       const inPlace = this.#touched
         .filter((b) => this.#windowed.has(b) && this.#isInPlace(b, stretch))
         .map((buffer) => ({ buffer, direction: this.#directionOf(buffer) }));
+      const sizer = sweepSizer(stretch.tasks, this.#slotRules(stretch));
       const size = (room: number): SizedSweep | NoFit => {
-        const found = sizeSweep(stretch.tasks, room, this.#slotRules(stretch));
+        const found = sizer(room);
         return 'needed' in found ? found : { ...found, inPlace };
       };
       return { uses: this.#touched, size };

@@ -4,6 +4,7 @@
  * chooses that size.
  */
 import { InternalError } from '../../host/errors.js';
+import { once } from '../../host/once.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { type Draft, type DraftBuffer, ownBuffer } from '../plan/draft.js';
@@ -18,7 +19,7 @@ import { segmentsOf } from './loop-sweeps.js';
 import { splitLoads } from './sweep-aliases.js';
 import type { BytePitches, CutTask, Task } from './sweep-cuts.js';
 import { type Group, groupTasks, type Refusal } from './sweep-groups.js';
-import { type NoFit, type SizedSweep, type SlotRules, sizeSweep } from './sweep-slots.js';
+import { type NoFit, type SizedSweep, type SlotRules, sweepSizer } from './sweep-slots.js';
 import { formsOf } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
 
@@ -38,7 +39,6 @@ type PlacedGroup = Group & { readonly loop: LoopStep | undefined };
 /** One choice, planned. */
 export class Attempt {
   readonly #draft: Draft;
-  readonly #budget: number;
   readonly #model: DeviceModel;
   readonly #rules: Choice;
   readonly #buffers: DraftBuffer[];
@@ -46,10 +46,10 @@ export class Attempt {
   #groups: readonly PlacedGroup[] = [];
   readonly #home = new Map<Task, number>();
   readonly #spilled = new Set<number>();
+  readonly #grouped: () => Staged | NoFit | undefined;
 
-  constructor(draft: Draft, budget: number, model: DeviceModel, rules: Choice) {
+  constructor(draft: Draft, model: DeviceModel, rules: Choice) {
     this.#draft = draft;
-    this.#budget = budget;
     this.#model = model;
     this.#rules = rules;
     this.#buffers = [...draft.buffers];
@@ -58,10 +58,19 @@ export class Attempt {
     this.#windowed = draft.buffers.map(
       (buffer, k) => model.heldBytes(buffer) >= rules.threshold && rules.canWindow(buffer) && !scratch.has(k),
     );
+    this.#grouped = once(() => this.#inGroups());
   }
 
-  /** `undefined`: values would have to wait where none can. */
-  plan(): Plan | NoFit | undefined {
+  /** A plan within a budget. `undefined`: values would have to wait where none can. */
+  plan(budget: number): Plan | NoFit | undefined {
+    const staged = this.#grouped();
+    if (staged === undefined || 'needed' in staged) return staged;
+    const fitted = planWithin(staged, this.#model, budget, this.#draft.steps[0]!);
+    return 'needed' in fitted ? fitted : fitted.plan;
+  }
+
+  /** The job in groups, whatever the budget. */
+  #inGroups(): Staged | NoFit | undefined {
     const groups: PlacedGroup[] = [];
     for (const { loop, steps } of segmentsOf(this.#draft.steps, (step) => this.#opens(step))) {
       if (loop !== undefined && !this.#canHold(loop)) return undefined;
@@ -77,8 +86,7 @@ export class Attempt {
     );
     const spillsAnyway = groups.some(({ loop }) => loop !== undefined) && this.#spilled.size > 0;
     if (spillsAnyway && !this.#rules.canSpill) return undefined;
-    const fitted = planWithin(this.#staged(), this.#model, this.#budget, this.#draft.steps[0]!);
-    return 'needed' in fitted ? fitted : fitted.plan;
+    return this.#staged();
   }
 
   /** Whether the body of a loop is swept: it touches windowed buffers, and cannot be cut as a whole. */
@@ -208,9 +216,8 @@ export class Attempt {
     if (runs === 'whole') return { ...stage, steps: tasks.map(({ step }) => step) };
     const rules = this.#slotRules(pitches);
     const swept = tasks.map((task): SweptTask => ({ task: task as CutTask, isKept: this.#isKept(task, at) }));
-    const size = (room: number): SizedSweep | NoFit =>
-      runs === 'blocks' ? sizeBlocks(swept[0]!, room, rules) : sizeSweep(swept, room, rules);
-    return { ...stage, size };
+    if (runs === 'blocks') return { ...stage, size: (room) => sizeBlocks(swept[0]!, room, rules) };
+    return { ...stage, size: sweepSizer(swept, rules) };
   }
 
   #slotRules(pitches: BytePitches): SlotRules {

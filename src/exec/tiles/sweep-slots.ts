@@ -66,14 +66,47 @@ const SHORTEST_ROW = 64;
 /** Fewer slots, where a sweep fits with no more: less overlap is better than none. */
 export const FEWER_SLOTS = [Number.POSITIVE_INFINITY, 2, 1];
 
-export function sizeSweep(tasks: readonly SweptTask[], room: number, rules: SlotRules): SizedSweep | NoFit {
-  let least: NoFit | undefined;
-  for (const most of FEWER_SLOTS) {
-    const sized = sizeWithSlots(tasks, room, { ...rules, slots: fewer(rules.slots, most) });
-    if (!('needed' in sized)) return sized;
-    least = least === undefined || sized.needed < least.needed ? sized : least;
-  }
-  return least!;
+/**
+ * Finds the tiles of a sweep for what room it has. Rooms are asked for by turns, of one budget and of others:
+ * what a number of tiles needs is worked out once.
+ */
+export function sweepSizer(
+  tasks: readonly SweptTask[],
+  rules: SlotRules,
+): (room: number) => SizedSweep | NoFit {
+  const trialTiles = remembered((count) => {
+    const some = new Set([0, 1, Math.floor(count / 2), count - 1].filter((t) => t < count));
+    return [...some].map((t) => tileOf(tasks, t, count, rules));
+  });
+  const ways = FEWER_SLOTS.map((most) => {
+    const own = { ...rules, slots: fewer(rules.slots, most) };
+    const leastBytes = remembered((count) => {
+      const slots = slotsOf(tasks, trialTiles(count), own);
+      return slots === undefined ? Number.POSITIVE_INFINITY : slotBytes(slots);
+    });
+    return (room: number) => sizeWithSlots(tasks, room, own, leastBytes);
+  });
+  return (room) => {
+    let least: NoFit | undefined;
+    for (const way of ways) {
+      const sized = way(room);
+      if (!('needed' in sized)) return sized;
+      least = least === undefined || sized.needed < least.needed ? sized : least;
+    }
+    return least!;
+  };
+}
+
+function remembered<T>(of: (count: number) => T): (count: number) => T {
+  const known = new Map<number, T>();
+  return (count) => {
+    let found = known.get(count);
+    if (found === undefined) {
+      found = of(count);
+      known.set(count, found);
+    }
+    return found;
+  };
 }
 
 /** At most so many slots of each kind. */
@@ -83,7 +116,12 @@ export const fewer = ({ in: from, out, local }: SlotRules['slots'], most: number
   local: Math.min(local, most),
 });
 
-function sizeWithSlots(tasks: readonly SweptTask[], room: number, rules: SlotRules): SizedSweep | NoFit {
+function sizeWithSlots(
+  tasks: readonly SweptTask[],
+  room: number,
+  rules: SlotRules,
+  leastBytes: (count: number) => number,
+): SizedSweep | NoFit {
   const most = Math.max(...tasks.map(({ task, isKept }) => (isKept ? task.cut.units : 1)));
   let least = Number.POSITIVE_INFINITY;
   for (
@@ -91,14 +129,9 @@ function sizeWithSlots(tasks: readonly SweptTask[], room: number, rules: SlotRul
     ;
     count = Math.min(most, Math.ceil(count * 1.25))
   ) {
-    const some = new Set([0, 1, Math.floor(count / 2), count - 1].filter((t) => t < count));
-    const tried = slotsOf(
-      tasks,
-      [...some].map((t) => tileOf(tasks, t, count, rules)),
-      rules,
-    );
-    least = Math.min(least, tried === undefined ? least : slotBytes(tried));
-    if (tried !== undefined && slotBytes(tried) <= room) {
+    const bytes = leastBytes(count);
+    least = Math.min(least, bytes);
+    if (bytes <= room) {
       const tiles = Array.from({ length: count }, (_, t) => tileOf(tasks, t, count, rules));
       const slots = slotsOf(tasks, tiles, rules);
       if (slots !== undefined && slotBytes(slots) <= room)

@@ -1,0 +1,113 @@
+/**
+ * Plans a draft on one device within any budgets: as a whole, in several streams, in place or in sweeps, the
+ * first that fits. What does not depend on the budget is worked out once and kept, for the least budget of a
+ * refused job is looked for with a dozen plans. Called by `plan-graph.ts` and `one-device.ts`.
+ */
+
+import { once } from '../../host/once.js';
+import type { NoFit } from '../tiles/sweep-slots.js';
+import { SweepPlanner } from '../tiles/sweeps.js';
+import type { DeviceModel } from './device-model.js';
+import type { Draft } from './draft.js';
+import { withLessToCopyThrough, withoutSpills } from './host-budget.js';
+import { inPlace } from './in-place.js';
+import { withLoopCounters } from './loop-counters.js';
+import { withLoopRecords } from './loop-records.js';
+import { planOf } from './place.js';
+import type { Plan, Step } from './plan.js';
+import { inStreams } from './plan-streams.js';
+import { inReadBlocks } from './read-blocks.js';
+import { stagesOf } from './stages.js';
+import { buffersOf } from './step-buffers.js';
+import { withWorkspaces } from './workspace.js';
+
+export class DevicePlanner {
+  readonly #model: DeviceModel;
+  readonly #drafts: readonly DraftPlanner[];
+  /** Of the same draft, without values that wait in host memory. */
+  readonly #withoutSpills: () => DevicePlanner;
+
+  constructor(draft: Draft, model: DeviceModel) {
+    this.#model = model;
+    this.#drafts = [...withWorkspaces(draft, model.workspaceOf)].map((each) => new DraftPlanner(each, model));
+    this.#withoutSpills = once(() => new DevicePlanner(draft, withoutSpills(model)));
+  }
+
+  /**
+   * The plan that holds at most `budget` bytes of the device; of those, one that takes least of the host's
+   * memory where none takes at most `hostBudget`.
+   */
+  plan(budget: number, hostBudget: number): Plan | NoFit {
+    const plan = this.#within(budget);
+    if ('needed' in plan || plan.hostPeakBytes <= hostBudget) return plan;
+    // Without values that wait in host memory; then with less memory to copy through.
+    const plans = [plan];
+    if (plan.buffers.some(({ role }) => role === 'spill')) {
+      const other = this.#withoutSpills().#within(budget);
+      if (!('needed' in other)) plans.push(other);
+    }
+    plans.push(...plans.map((tried) => withLessToCopyThrough(tried, this.#model, hostBudget)));
+    const fitting = plans.find(({ hostPeakBytes }) => hostPeakBytes <= hostBudget);
+    return fitting ?? plans.reduce((least, one) => (one.hostPeakBytes < least.hostPeakBytes ? one : least));
+  }
+
+  #within(budget: number): Plan | NoFit {
+    let refused: NoFit | undefined;
+    for (const draft of this.#drafts) {
+      const found = draft.plan(budget);
+      if (!('needed' in found)) return found;
+      if (refused === undefined || found.needed < refused.needed) refused = found;
+    }
+    return refused!;
+  }
+}
+
+/** A draft with the workspaces of its calls. */
+class DraftPlanner {
+  readonly #model: DeviceModel;
+  /** With what loops count and record; the plan of that; the plan without. */
+  readonly #recorded: () => Draft;
+  readonly #decided: () => Plan;
+  readonly #whole: () => Plan;
+  readonly #inPlace: () => Plan | undefined;
+  readonly #swept: () => SweepPlanner;
+
+  constructor(draft: Draft, model: DeviceModel) {
+    this.#model = model;
+    this.#recorded = once(() => withLoopRecords(withLoopCounters(draft, model), model.loopRecordBytes));
+    this.#decided = once(() => planWhole(inReadBlocks(this.#recorded(), model), model));
+    this.#whole = once(() => (this.#recorded() === draft ? this.#decided() : planWhole(draft, model)));
+    this.#inPlace = once(() => {
+      const shared = model.isByElement && inPlace(draft, model.isByElement);
+      return shared && planWhole(shared, model);
+    });
+    this.#swept = once(() => {
+      const whole = { needed: this.#whole().peakBytes, step: largestStep(draft, model) };
+      return new SweepPlanner(draft, model, whole);
+    });
+  }
+
+  plan(budget: number): Plan | NoFit {
+    const decided = this.#decided();
+    if (decided.peakBytes <= budget)
+      return inStreams(this.#recorded(), this.#model, decided, budget) ?? decided;
+    for (const made of [this.#whole, this.#inPlace]) {
+      const plan = made();
+      if (plan !== undefined && plan.peakBytes <= budget) return plan;
+    }
+    return this.#swept().plan(budget);
+  }
+}
+
+/** The step that touches most. */
+function largestStep(draft: Draft, model: DeviceModel): Step {
+  const bytesOf = (step: Step): number => {
+    const { reads, writes } = buffersOf(step);
+    return [...reads, ...writes].reduce((sum, k) => sum + model.heldBytes(draft.buffers[k]!), 0);
+  };
+  return draft.steps.reduce((most, step) => (bytesOf(step) > bytesOf(most) ? step : most));
+}
+
+/** Every buffer as a whole, steps one after the other. */
+const planWhole = (draft: Draft, model: DeviceModel): Plan =>
+  planOf({ ...draft, stages: stagesOf(draft.steps) }, model);
