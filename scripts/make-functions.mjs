@@ -15,6 +15,7 @@ const MODULES = [
   'order-statistics',
   'products',
   'scans',
+  'searching',
   'slicing',
   'sorting',
   'statistics',

@@ -26,6 +26,7 @@ import type * as orderStatistics from '../graph/order-statistics.js';
 import type * as products from '../graph/products.js';
 import type { REDUCTIONS } from '../graph/reductions.js';
 import type * as scans from '../graph/scans.js';
+import type * as searching from '../graph/searching.js';
 import type { Axes } from '../graph/shape.js';
 import type * as slicing from '../graph/slicing.js';
 import type * as sorting from '../graph/sorting.js';
@@ -160,6 +161,8 @@ interface Composites {
   readonly isclose: 'bool';
   readonly allclose: 'bool';
   readonly arrayEqual: 'bool';
+  readonly isin: 'bool';
+  readonly searchsorted: 'int64';
   readonly diff: 'same';
   readonly diagonal: 'same';
   readonly diag: 'same';
@@ -310,6 +313,7 @@ export interface Fluent<D extends DType>
     CompositeMethods<typeof statistics, D>,
     CompositeMethods<typeof correlations, D>,
     CompositeMethods<typeof diagonals, D>,
+    CompositeMethods<typeof searching, D>,
     ViewMethods<typeof indexing, D>,
     ViewMethods<typeof masks, D>,
     ViewMethods<typeof slicing, D>,
@@ -330,6 +334,7 @@ export interface FreeFunctions
     CompositeFunctions<typeof statistics>,
     CompositeFunctions<typeof correlations>,
     CompositeFunctions<typeof diagonals>,
+    CompositeFunctions<typeof searching>,
     ViewFunctions<typeof indexing>,
     ViewFunctions<typeof masks>,
     ViewFunctions<typeof slicing>,

@@ -21,6 +21,7 @@ import * as orderStatistics from '../graph/order-statistics.js';
 import * as products from '../graph/products.js';
 import { REDUCTION_NAMES, reduceBy } from '../graph/reducing.js';
 import * as scans from '../graph/scans.js';
+import * as searching from '../graph/searching.js';
 import * as slicing from '../graph/slicing.js';
 import * as sorting from '../graph/sorting.js';
 import * as statistics from '../graph/statistics.js';
@@ -41,6 +42,7 @@ const GROUPS = {
   ...masks,
   ...nanReductions,
   ...products,
+  ...searching,
   ...slicing,
   ...correlations,
   ...diagonals,

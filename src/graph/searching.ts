@@ -1,0 +1,168 @@
+/**
+ * Searching in sorted arrays: where values belong, which are there, and what lies between. Every export is also a
+ * method of Lazy and a free function (`fluent.ts`).
+ *
+ * A binary search is log₂ n look-ups, each of which says where the next one is: gathers, which fuse with the
+ * arithmetic around them into one kernel.
+ */
+import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
+import { checkOptions, oneOf } from './arguments.js';
+import { isComplex, isFloat } from './dtype.js';
+import type { Expr } from './expr.js';
+import { formatShape, formatValue } from './format.js';
+import { take } from './indexing.js';
+import { cast, constant, map, type Operand, toExpr } from './infer.js';
+import { meetingMeanDType, throughFloat32 } from './reducing.js';
+import { sort } from './sorting.js';
+import { broadcast, gather } from './view-nodes.js';
+
+/** Options of `searchsorted`. */
+export interface SearchSortedOptions {
+  /** Before the elements equal to a value (`'left'`, the default), or after them (`'right'`). */
+  readonly side?: Side | undefined;
+}
+
+type Side = 'left' | 'right';
+const SIDES: readonly Side[] = ['left', 'right'];
+
+/**
+ * The int64 positions at which values would go into an array of one axis in ascending order, NaN last, so that it
+ * stays in order: as NumPy's `searchsorted`. `edges.searchsorted(x, null, { side: 'right' })`. `sorter` has the
+ * positions that sort an array that is not in order, as `argsort` gives them. What an array that is in no order
+ * gives is not said. Throws a ShapeError for arrays of other than one axis and for a `sorter` of another length, a
+ * DTypeError for complex arrays.
+ */
+export function searchsorted(
+  x: Expr,
+  values: Operand,
+  sorter?: Operand | null,
+  options?: SearchSortedOptions,
+): Expr {
+  const op = 'searchsorted';
+  checkOptions(op, options, ['side']);
+  const side = oneOf(op, 'a side', SIDES, options?.side ?? 'left');
+  checkLine(op, x);
+  const sought = toExpr(op, values);
+  const isInOrder = sorter === undefined || sorter === null;
+  return positions(op, isInOrder ? x : inOrder(op, x, toExpr(op, sorter)), sought, side);
+}
+
+/**
+ * Whether each element is one of `test`, an array of any shape, as NumPy's `isin`: NaN is equal to nothing. With `{
+ * invert: true }`, whether it is none of them. Throws a DTypeError for complex arrays.
+ */
+export function isin(x: Expr, test: Operand, options?: { readonly invert?: boolean }): Expr {
+  checkOptions('isin', options, ['invert']);
+  const sorted = sort(toExpr('isin', test), null);
+  const size = sorted.shape[0]!;
+  const invert = options?.invert ?? false;
+  if (size === 0) return broadcast(constant(invert, 'bool'), x.shape);
+  const nearest = gather(sorted, positions('isin', sorted, x, 'left'), 0, 'clip', x.shape);
+  return map(invert ? 'notEqual' : 'equal', [nearest, x]);
+}
+
+/** Options of `interp`: what lies before the first place and after the last; else the values there. */
+export interface InterpOptions {
+  readonly left?: number | undefined;
+  readonly right?: number | undefined;
+}
+
+/**
+ * Linear interpolation, as NumPy's `interp`: the value at each element of x of the function that goes through the
+ * points (`places`, `heights`), both of one axis and as long. Places are in ascending order; what others give is not
+ * said; at NaN it is NaN. Integers in float64. `x.interp(places, heights, { left: 0, right: NaN })`. Throws a ShapeError for no
+ * points and for places and heights of other shapes, a DTypeError for complex arrays.
+ */
+export function interp(x: Expr, places: Operand, heights: Operand, options?: InterpOptions): Expr {
+  const op = 'interp';
+  checkOptions(op, options, ['left', 'right']);
+  for (const end of [options?.left, options?.right])
+    if (end !== undefined && typeof end !== 'number')
+      throw new ArgumentError(expected(op, 'numbers as left and right', formatValue(end)));
+  const [at, given] = [toExpr(op, places), toExpr(op, heights)];
+  for (const array of [x, at, given]) checkReal(op, array);
+  for (const array of [at, given]) checkLine(op, array);
+  const size = at.shape[0]!;
+  if (size === 0) throw new ShapeError(expected(op, 'one point or more', 'none'));
+  if (given.shape[0] !== size) {
+    const both = `${formatShape(at.shape)} and ${formatShape(given.shape)}`;
+    throw new ShapeError(expected(op, 'as many places as heights', both));
+  }
+  const dtype = meetingMeanDType(op, [x, at, given]);
+  return throughFloat32(cast(x, dtype), (points) => {
+    const [xs, ys] = [cast(at, points.dtype), cast(given, points.dtype)];
+    const read = (from: Expr, index: Expr): Expr => gather(from, index, 0, 'clip', points.shape);
+    const end = (from: Expr, k: number): Expr => take(from, k);
+    // The point before each element, and the one after it; the last has itself, where the slope is not used.
+    const before = map('subtract', [positions(op, xs, points, 'right'), 1]);
+    const after = map('add', [before, 1]);
+    const [x0, x1, y0, y1] = [read(xs, before), read(xs, after), read(ys, before), read(ys, after)];
+    const slope = map('divide', [map('subtract', [y1, y0]), map('subtract', [x1, x0])]);
+    const from = (place: Expr, height: Expr): Expr =>
+      map('add', [map('multiply', [slope, map('subtract', [points, place])]), height]);
+    const forward = from(x0, y0);
+    // Beside an infinite place or height: from the other side; and what both points have.
+    const back = from(x1, y1);
+    const level = map('where', [map('equal', [y0, y1]), y0, back]);
+    const other = map('where', [map('isnan', [back]), level, back]);
+    const inside = map('where', [map('isnan', [forward]), other, forward]);
+    const ends = [
+      [map('equal', [points, x0]), y0],
+      [map('less', [points, end(xs, 0)]), options?.left ?? end(ys, 0)],
+      [map('greater', [points, end(xs, -1)]), options?.right ?? end(ys, -1)],
+      [map('isnan', [points]), points],
+    ] as const;
+    return ends.reduce((result, [isThere, value]) => map('where', [isThere, value, result]), inside);
+  });
+}
+
+function checkReal(op: string, x: Expr): void {
+  const hint = 'NumPy orders them by real, then imaginary parts: search those';
+  if (isComplex(x.dtype)) throw new DTypeError(expected(op, 'real arrays', x.dtype, hint));
+}
+
+function checkLine(op: string, x: Expr): void {
+  if (x.shape.length !== 1) throw new ShapeError(expected(op, 'an array of one axis', formatShape(x.shape)));
+}
+
+/** An array in the order of the positions that sort it. */
+function inOrder(op: string, x: Expr, sorter: Expr): Expr {
+  if (sorter.shape.length !== 1 || sorter.shape[0] !== x.shape[0]) {
+    const wanted = `positions of shape ${formatShape(x.shape)} in the sorter`;
+    throw new ShapeError(expected(op, wanted, formatShape(sorter.shape)));
+  }
+  return take(x, sorter, 0);
+}
+
+/**
+ * The int64 counts of elements of a sorted line that are before each value: less than it on the left side, not
+ * greater on the right one; NaN is greater than all else. A count grows by each power of two, from the largest,
+ * for which the element that would be its last is still before the value.
+ */
+function positions(op: string, sorted: Expr, values: Expr, side: Side): Expr {
+  checkReal(op, sorted);
+  checkReal(op, values);
+  const size = sorted.shape[0]!;
+  const { shape } = values;
+  let count = broadcast(constant(0, 'int64'), shape);
+  if (size === 0) return count;
+  for (let step = 2 ** Math.floor(Math.log2(size)); step >= 1; step /= 2) {
+    const more = map('add', [count, step]);
+    const element = gather(sorted, map('subtract', [more, 1]), 0, 'clip', shape);
+    const isBefore = side === 'left' ? less(element, values) : map('logicalNot', [less(values, element)]);
+    const isThere = map('logicalAnd', [map('lessEqual', [more, size]), isBefore]);
+    count = map('where', [isThere, more, count]);
+  }
+  return count;
+}
+
+/** Whether a is before b, where NaN is after all else. */
+function less(a: Expr, b: Expr): Expr {
+  const plain = map('less', [a, b]);
+  if (!isFloat(b.dtype)) return plain;
+  const isLast = map('isnan', [b]);
+  return map('logicalOr', [
+    plain,
+    isFloat(a.dtype) ? map('logicalAnd', [isLast, map('logicalNot', [map('isnan', [a])])]) : isLast,
+  ]);
+}
