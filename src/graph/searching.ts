@@ -136,33 +136,34 @@ function inOrder(op: string, x: Expr, sorter: Expr): Expr {
 
 /**
  * The int64 counts of elements of a sorted line that are before each value: less than it on the left side, not
- * greater on the right one; NaN is greater than all else. A count grows by each power of two, from the largest,
- * for which the element that would be its last is still before the value.
+ * greater on the right one; NaN is greater than all else. The stretch that the last of them is in, or the first
+ * element, is halved until it is one element: always in range, so that nothing but the element is looked at.
  */
 function positions(op: string, sorted: Expr, values: Expr, side: Side): Expr {
   checkReal(op, sorted);
   checkReal(op, values);
   const size = sorted.shape[0]!;
   const { shape } = values;
-  let count = broadcast(constant(0, 'int64'), shape);
-  if (size === 0) return count;
-  for (let step = 2 ** Math.floor(Math.log2(size)); step >= 1; step /= 2) {
-    const more = map('add', [count, step]);
-    const element = gather(sorted, map('subtract', [more, 1]), 0, 'clip', shape);
-    const isBefore = side === 'left' ? less(element, values) : map('logicalNot', [less(values, element)]);
-    const isThere = map('logicalAnd', [map('lessEqual', [more, size]), isBefore]);
-    count = map('where', [isThere, more, count]);
+  if (size === 0) return broadcast(constant(0, 'int64'), shape);
+  const isLast = isFloat(values.dtype) ? map('isnan', [values]) : undefined;
+  const isBefore = (at: Expr): Expr => {
+    const element = gather(sorted, cast(at, 'int64'), 0, 'clip', shape);
+    const plain = map(side === 'left' ? 'less' : 'lessEqual', [element, values]);
+    if (isLast === undefined) return plain;
+    if (side === 'right' || !isFloat(element.dtype)) return map('logicalOr', [plain, isLast]);
+    // Before NaN on the left side: all numbers.
+    return map('logicalOr', [plain, map('logicalAnd', [isLast, map('equal', [element, element])])]);
+  };
+  let start = broadcast(constant(0, size <= MOST_INT32 ? 'int32' : 'int64'), shape);
+  let left = size;
+  while (left > 1) {
+    const half = Math.floor(left / 2);
+    const later = map('add', [start, half]);
+    start = map('where', [isBefore(later), later, start]);
+    left -= half;
   }
-  return count;
+  return cast(map('add', [start, map('where', [isBefore(start), 1, 0])]), 'int64');
 }
 
-/** Whether a is before b, where NaN is after all else. */
-function less(a: Expr, b: Expr): Expr {
-  const plain = map('less', [a, b]);
-  if (!isFloat(b.dtype)) return plain;
-  const isLast = map('isnan', [b]);
-  return map('logicalOr', [
-    plain,
-    isFloat(a.dtype) ? map('logicalAnd', [isLast, map('logicalNot', [map('isnan', [a])])]) : isLast,
-  ]);
-}
+/** The most elements whose counts are 32-bit integers, which GPUs add up faster. */
+const MOST_INT32 = 2 ** 31 - 1;
