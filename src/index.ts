@@ -94,6 +94,7 @@ export type { Complex, DType, Scalar } from './graph/dtype.js';
 export type { Shape, TypedArray, TypedArrays } from './graph/expr.js';
 export type { IndexList, TakeOptions } from './graph/indexing.js';
 export type { PadWidths } from './graph/masks.js';
+export type { InterpOptions, SearchSortedOptions } from './graph/searching.js';
 export type { Axes, ShapeArgument } from './graph/shape.js';
 export type { Range, Selector } from './graph/slicing.js';
 export type { SortOptions } from './graph/sorting.js';

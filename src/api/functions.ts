@@ -197,10 +197,11 @@ export const hypot = free.hypot;
 /** Imaginary part; 0 for real arrays. */
 export const imag = free.imag;
 /**
- * Linear interpolation, as NumPy's `interp`: the value at each element of x of the function that goes through the
- * points (`places`, `heights`), both of one axis and as long. Places are in ascending order; what others give is not
- * said; at NaN it is NaN. Integers in float64. `x.interp(places, heights, { left: 0, right: NaN })`. Throws a ShapeError for no
- * points and for places and heights of other shapes, a DTypeError for complex arrays.
+ * Linear interpolation, as NumPy's `interp`: the value at each element of x of the function that goes through
+ * the points (`places`, `heights`), both of one axis and as long. Places are in ascending order; what others
+ * give is not said; at NaN it is NaN. Integers in float64. `x.interp(places, heights, { left: 0, right: NaN
+ * })`. Throws a ShapeError for no points and for places and heights of other shapes, a DTypeError for complex
+ * arrays.
  */
 export const interp = free.interp;
 /**
@@ -210,8 +211,8 @@ export const isclose = free.isclose;
 /** Whether a value is neither NaN nor an infinity. */
 export const isfinite = free.isfinite;
 /**
- * Whether each element is one of `test`, an array of any shape, as NumPy's `isin`: NaN is equal to nothing. With `{
- * invert: true }`, whether it is none of them. Throws a DTypeError for complex arrays.
+ * Whether each element is one of `test`, an array of any shape, as NumPy's `isin`: NaN is equal to nothing.
+ * With `{ invert: true }`, whether it is none of them. Throws a DTypeError for complex arrays.
  */
 export const isin = free.isin;
 /** Whether a value is an infinity. */
@@ -392,11 +393,11 @@ export const round = free.round;
 /** 1 / sqrt(x). */
 export const rsqrt = free.rsqrt;
 /**
- * The int64 positions at which values would go into an array of one axis in ascending order, NaN last, so that it
- * stays in order: as NumPy's `searchsorted`. `edges.searchsorted(x, null, { side: 'right' })`. `sorter` has the
- * positions that sort an array that is not in order, as `argsort` gives them. What an array that is in no order
- * gives is not said. Throws a ShapeError for arrays of other than one axis and for a `sorter` of another length, a
- * DTypeError for complex arrays.
+ * The int64 positions at which values would go into an array of one axis in ascending order, NaN last, so
+ * that it stays in order: as NumPy's `searchsorted`. `edges.searchsorted(x, null, { side: 'right' })`.
+ * `sorter` has the positions that sort an array that is not in order, as `argsort` gives them. What an array
+ * that is in no order gives is not said. Throws a ShapeError for arrays of other than one axis and for a
+ * `sorter` of another length, a DTypeError for complex arrays.
  */
 export const searchsorted = free.searchsorted;
 /** 1 / (1 + exp(-x)). */

@@ -199,10 +199,11 @@ export interface Methods<D extends DType> {
   /** Imaginary part; 0 for real arrays. */
   readonly imag: Fluent<D>['imag'];
   /**
-   * Linear interpolation, as NumPy's `interp`: the value at each element of x of the function that goes through the
-   * points (`places`, `heights`), both of one axis and as long. Places are in ascending order; what others give is not
-   * said; at NaN it is NaN. Integers in float64. `x.interp(places, heights, { left: 0, right: NaN })`. Throws a ShapeError for no
-   * points and for places and heights of other shapes, a DTypeError for complex arrays.
+   * Linear interpolation, as NumPy's `interp`: the value at each element of x of the function that goes through
+   * the points (`places`, `heights`), both of one axis and as long. Places are in ascending order; what others
+   * give is not said; at NaN it is NaN. Integers in float64. `x.interp(places, heights, { left: 0, right: NaN
+   * })`. Throws a ShapeError for no points and for places and heights of other shapes, a DTypeError for complex
+   * arrays.
    */
   readonly interp: Fluent<D>['interp'];
   /**
@@ -212,8 +213,8 @@ export interface Methods<D extends DType> {
   /** Whether a value is neither NaN nor an infinity. */
   readonly isfinite: Fluent<D>['isfinite'];
   /**
-   * Whether each element is one of `test`, an array of any shape, as NumPy's `isin`: NaN is equal to nothing. With `{
-   * invert: true }`, whether it is none of them. Throws a DTypeError for complex arrays.
+   * Whether each element is one of `test`, an array of any shape, as NumPy's `isin`: NaN is equal to nothing.
+   * With `{ invert: true }`, whether it is none of them. Throws a DTypeError for complex arrays.
    */
   readonly isin: Fluent<D>['isin'];
   /** Whether a value is an infinity. */
@@ -394,11 +395,11 @@ export interface Methods<D extends DType> {
   /** 1 / sqrt(x). */
   readonly rsqrt: Fluent<D>['rsqrt'];
   /**
-   * The int64 positions at which values would go into an array of one axis in ascending order, NaN last, so that it
-   * stays in order: as NumPy's `searchsorted`. `edges.searchsorted(x, null, { side: 'right' })`. `sorter` has the
-   * positions that sort an array that is not in order, as `argsort` gives them. What an array that is in no order
-   * gives is not said. Throws a ShapeError for arrays of other than one axis and for a `sorter` of another length, a
-   * DTypeError for complex arrays.
+   * The int64 positions at which values would go into an array of one axis in ascending order, NaN last, so
+   * that it stays in order: as NumPy's `searchsorted`. `edges.searchsorted(x, null, { side: 'right' })`.
+   * `sorter` has the positions that sort an array that is not in order, as `argsort` gives them. What an array
+   * that is in no order gives is not said. Throws a ShapeError for arrays of other than one axis and for a
+   * `sorter` of another length, a DTypeError for complex arrays.
    */
   readonly searchsorted: Fluent<D>['searchsorted'];
   /** 1 / (1 + exp(-x)). */

@@ -1,9 +1,9 @@
 /**
- * Searching in sorted arrays: where values belong, which are there, and what lies between. Every export is also a
- * method of Lazy and a free function (`fluent.ts`).
+ * Searching in sorted arrays: where values belong, which are there, and what lies between. Every export is
+ * also a method of Lazy and a free function (`fluent.ts`).
  *
- * A binary search is log₂ n look-ups, each of which says where the next one is: gathers, which fuse with the
- * arithmetic around them into one kernel.
+ * A binary search is log₂ n look-ups, each of which says where the next one is: gathers, which fuse with
+ * the arithmetic around them into one kernel.
  */
 import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
 import { checkOptions, oneOf } from './arguments.js';
@@ -26,11 +26,11 @@ type Side = 'left' | 'right';
 const SIDES: readonly Side[] = ['left', 'right'];
 
 /**
- * The int64 positions at which values would go into an array of one axis in ascending order, NaN last, so that it
- * stays in order: as NumPy's `searchsorted`. `edges.searchsorted(x, null, { side: 'right' })`. `sorter` has the
- * positions that sort an array that is not in order, as `argsort` gives them. What an array that is in no order
- * gives is not said. Throws a ShapeError for arrays of other than one axis and for a `sorter` of another length, a
- * DTypeError for complex arrays.
+ * The int64 positions at which values would go into an array of one axis in ascending order, NaN last, so
+ * that it stays in order: as NumPy's `searchsorted`. `edges.searchsorted(x, null, { side: 'right' })`.
+ * `sorter` has the positions that sort an array that is not in order, as `argsort` gives them. What an array
+ * that is in no order gives is not said. Throws a ShapeError for arrays of other than one axis and for a
+ * `sorter` of another length, a DTypeError for complex arrays.
  */
 export function searchsorted(
   x: Expr,
@@ -48,16 +48,17 @@ export function searchsorted(
 }
 
 /**
- * Whether each element is one of `test`, an array of any shape, as NumPy's `isin`: NaN is equal to nothing. With `{
- * invert: true }`, whether it is none of them. Throws a DTypeError for complex arrays.
+ * Whether each element is one of `test`, an array of any shape, as NumPy's `isin`: NaN is equal to nothing.
+ * With `{ invert: true }`, whether it is none of them. Throws a DTypeError for complex arrays.
  */
 export function isin(x: Expr, test: Operand, options?: { readonly invert?: boolean }): Expr {
   checkOptions('isin', options, ['invert']);
   const sorted = sort(toExpr('isin', test), null);
   const size = sorted.shape[0]!;
   const invert = options?.invert ?? false;
+  const position = positions('isin', sorted, x, 'left');
   if (size === 0) return broadcast(constant(invert, 'bool'), x.shape);
-  const nearest = gather(sorted, positions('isin', sorted, x, 'left'), 0, 'clip', x.shape);
+  const nearest = gather(sorted, position, 0, 'clip', x.shape);
   return map(invert ? 'notEqual' : 'equal', [nearest, x]);
 }
 
@@ -68,10 +69,11 @@ export interface InterpOptions {
 }
 
 /**
- * Linear interpolation, as NumPy's `interp`: the value at each element of x of the function that goes through the
- * points (`places`, `heights`), both of one axis and as long. Places are in ascending order; what others give is not
- * said; at NaN it is NaN. Integers in float64. `x.interp(places, heights, { left: 0, right: NaN })`. Throws a ShapeError for no
- * points and for places and heights of other shapes, a DTypeError for complex arrays.
+ * Linear interpolation, as NumPy's `interp`: the value at each element of x of the function that goes through
+ * the points (`places`, `heights`), both of one axis and as long. Places are in ascending order; what others
+ * give is not said; at NaN it is NaN. Integers in float64. `x.interp(places, heights, { left: 0, right: NaN
+ * })`. Throws a ShapeError for no points and for places and heights of other shapes, a DTypeError for complex
+ * arrays.
  */
 export function interp(x: Expr, places: Operand, heights: Operand, options?: InterpOptions): Expr {
   const op = 'interp';
@@ -135,9 +137,10 @@ function inOrder(op: string, x: Expr, sorter: Expr): Expr {
 }
 
 /**
- * The int64 counts of elements of a sorted line that are before each value: less than it on the left side, not
- * greater on the right one; NaN is greater than all else. The stretch that the last of them is in, or the first
- * element, is halved until it is one element: always in range, so that nothing but the element is looked at.
+ * The int64 counts of elements of a sorted line that are before each value: less than it on the left side,
+ * not greater on the right one; NaN is greater than all else. The stretch that the last of them is in, or the
+ * first element, is halved until it is one element: always in range, so that nothing but the element is
+ * looked at.
  */
 function positions(op: string, sorted: Expr, values: Expr, side: Side): Expr {
   checkReal(op, sorted);

@@ -72,6 +72,7 @@ describe('isin', () => {
     expect([...(await values.isin(none, { invert: true }).compute()).data]).toEqual(Array(6).fill(1));
     expect(() => values.isin(complex)).toThrow(DTypeError);
     expect(() => complex.isin(values)).toThrow(DTypeError);
+    expect(() => complex.isin(none)).toThrow(DTypeError);
   });
 });
 
