@@ -28,8 +28,8 @@ const SIDES: readonly Side[] = ['left', 'right'];
 /**
  * The int64 positions at which values would go into an array of one axis in ascending order, NaN last, so
  * that it stays in order: as NumPy's `searchsorted`. `edges.searchsorted(x, null, { side: 'right' })`.
- * `sorter` has the positions that sort an array that is not in order, as `argsort` gives them. What an array
- * that is in no order gives is not said. Throws a ShapeError for arrays of other than one axis and for a
+ * `sorter` has the positions that sort an array that is not in order, as `argsort` gives them. The positions
+ * in an unsorted array are unspecified. Throws a ShapeError for arrays of other than one axis and for a
  * `sorter` of another length, a DTypeError for complex arrays.
  */
 export function searchsorted(
@@ -70,8 +70,8 @@ export interface InterpOptions {
 
 /**
  * Linear interpolation, as NumPy's `interp`: the value at each element of x of the function that goes through
- * the points (`places`, `heights`), both of one axis and as long. Places are in ascending order; what others
- * give is not said; at NaN it is NaN. Integers in float64. `x.interp(places, heights, { left: 0, right: NaN
+ * the points (`places`, `heights`), both of one axis and as long. Places are in ascending order, without
+ * which results are unspecified; at NaN it is NaN. Integers in float64. `x.interp(places, heights, { left: 0, right: NaN
  * })`. Throws a ShapeError for no points and for places and heights of other shapes, a DTypeError for complex
  * arrays.
  */
