@@ -199,9 +199,9 @@ export const imag = free.imag;
 /**
  * Linear interpolation, as NumPy's `interp`: the value at each element of x of the function that goes through
  * the points (`places`, `heights`), both of one axis and as long. Places are in ascending order, without
- * which results are unspecified; at NaN it is NaN. Integers in float64. `x.interp(places, heights, { left: 0, right: NaN
- * })`. Throws a ShapeError for no points and for places and heights of other shapes, a DTypeError for complex
- * arrays.
+ * which results are unspecified; at NaN it is NaN. Integers in float64.
+ * `x.interp(places, heights, { left: 0, right: NaN })`. Throws a ShapeError for no points and for places and
+ * heights of other shapes, a DTypeError for complex arrays.
  */
 export const interp = free.interp;
 /**

@@ -1,7 +1,8 @@
 /**
  * Plans a draft on one device within any budgets: as a whole, in several streams, in place or in sweeps, the
  * first that fits. Drafts, groups of steps and trial tiles are the same for every budget and are kept: the
- * search for the least budget of a refused job makes a dozen plans. Called by `plan-graph.ts` and `one-device.ts`.
+ * search for the least budget of a refused job makes a dozen plans. Called by `plan-graph.ts` and
+ * `one-device.ts`.
  */
 
 import { once } from '../../host/once.js';
