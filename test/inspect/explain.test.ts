@@ -46,6 +46,12 @@ describe('explain', () => {
     expect(e.toMermaid()).toContain('flowchart TD');
   });
 
+  it('draws each buffer that a step hands to another', () => {
+    const e = x.sub(x.mean(0)).div(x.std(0)).explain({ device: 'cpu' });
+    expect(e.toDot().match(/"step 0" -> "step 1"/g)).toHaveLength(2);
+    expect(e.toMermaid().match(/n0 -->\|node \d+\| n1/g)).toHaveLength(2);
+  });
+
   it('explains several results together and runs nothing', () => {
     const e = explain([x.min(), x.max(), x.sum()], { device: 'cpu' });
     expect(e.steps).toHaveLength(1);
