@@ -1,7 +1,7 @@
 // Failure: what went wrong on the native side, with what TypeScript needs to choose the error's class.
 //
 // Thrown by everything below native/; `guarded` (values.h) and the tasks turn it into a JavaScript error with
-// the properties `code`, `status`, `call` and `path`, which src/exec/native/native.ts maps to the classes of
+// the properties `code`, `status`, `call` and `path`, which src/exec/native/native-addon.ts maps to the classes of
 // src/host/errors.ts.
 #pragma once
 #include <napi.h>

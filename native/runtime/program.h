@@ -75,7 +75,7 @@ struct LaunchStep {
   bool isCounted = false;
 };
 
-// In elements, as MatrixOperand of src/exec/plan/plan.ts.
+// In elements, as MatrixOperand of src/exec/calls/call.ts.
 struct MatrixOperand {
   int buffer;
   int64_t offset, batchStride, rowStride, columnStride;

@@ -3,7 +3,7 @@
  * tuple.
  *
  * The two backends hold the arithmetic (CUDA: `codegen/cuda/monoids.ts`; CPU: `native/cpu/reduce.*`) under
- * the row's name. Composites (mean, std, norms, countNonzero …) are built from these in `composites.ts`.
+ * the row's name. Composites (mean, std, norms, countNonzero …) are built from these in `statistics.ts`.
  */
 import { DTYPE_INFO, type DType, isComplex, isFloat, isHalf, kindOf } from './dtype.js';
 import type { Rule } from './dtype-types.js';
