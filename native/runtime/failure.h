@@ -1,8 +1,8 @@
 // Failure: what went wrong on the native side, with what TypeScript needs to choose the error's class.
 //
 // Thrown by everything below native/; `guarded` (values.h) and the tasks turn it into a JavaScript error with
-// the properties `code`, `status`, `call` and `path`, which src/exec/native/native-addon.ts maps to the classes of
-// src/host/errors.ts.
+// the properties `code`, `status`, `call` and `path`, which src/exec/native/native-addon.ts maps to the
+// classes of src/host/errors.ts.
 #pragma once
 #include <napi.h>
 
