@@ -9,6 +9,7 @@ const MODULES = [
   'composites',
   'correlations',
   'diagonals',
+  'differences',
   'indexing',
   'masks',
   'nan-reductions',

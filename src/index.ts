@@ -90,6 +90,7 @@ export type { OnProgress, Progress } from './exec/run/progress.js';
 export { synchronize } from './exec/run/synchronize.js';
 export type { DevicesOption } from './exec/targets/devices.js';
 export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/arguments.js';
+export type { GradientOptions } from './graph/differences.js';
 export type { Complex, DType, Scalar } from './graph/dtype.js';
 export type { Shape, TypedArray, TypedArrays } from './graph/expr.js';
 export type { IndexList, TakeOptions } from './graph/indexing.js';

@@ -7,6 +7,7 @@ import type { AxisOr, ReduceOptions, SumOptions } from '../graph/arguments.js';
 import type * as composites from '../graph/composites.js';
 import type * as correlations from '../graph/correlations.js';
 import type * as diagonals from '../graph/diagonals.js';
+import type * as differences from '../graph/differences.js';
 import type { DType, Scalar } from '../graph/dtype.js';
 import type {
   DTypeOfData,
@@ -163,6 +164,7 @@ interface Composites {
   readonly arrayEqual: 'bool';
   readonly isin: 'bool';
   readonly searchsorted: 'int64';
+  readonly digitize: 'int64';
   readonly diff: 'same';
   readonly diagonal: 'same';
   readonly diag: 'same';
@@ -313,6 +315,7 @@ export interface Fluent<D extends DType>
     CompositeMethods<typeof statistics, D>,
     CompositeMethods<typeof correlations, D>,
     CompositeMethods<typeof diagonals, D>,
+    CompositeMethods<typeof differences, D>,
     CompositeMethods<typeof searching, D>,
     ViewMethods<typeof indexing, D>,
     ViewMethods<typeof masks, D>,
@@ -334,6 +337,7 @@ export interface FreeFunctions
     CompositeFunctions<typeof statistics>,
     CompositeFunctions<typeof correlations>,
     CompositeFunctions<typeof diagonals>,
+    CompositeFunctions<typeof differences>,
     CompositeFunctions<typeof searching>,
     ViewFunctions<typeof indexing>,
     ViewFunctions<typeof masks>,

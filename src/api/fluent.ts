@@ -11,6 +11,7 @@ import { type AxisOr, refuseMore, type SumOptions, tooMany } from '../graph/argu
 import * as composites from '../graph/composites.js';
 import * as correlations from '../graph/correlations.js';
 import * as diagonals from '../graph/diagonals.js';
+import * as differences from '../graph/differences.js';
 import type { Expr } from '../graph/expr.js';
 import * as indexing from '../graph/indexing.js';
 import { map, type Operand } from '../graph/infer.js';
@@ -46,6 +47,7 @@ const GROUPS = {
   ...slicing,
   ...correlations,
   ...diagonals,
+  ...differences,
   ...orderStatistics,
   ...scans,
   ...sorting,

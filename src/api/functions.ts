@@ -152,6 +152,14 @@ export const diagonal = free.diagonal;
  * Booleans give whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
  */
 export const diff = free.diff;
+/**
+ * The int64 number of the bin that each element is in, as NumPy's `digitize`: `edges` has one axis, in
+ * ascending or in descending order, without which results are unspecified. Bin k of ascending edges holds
+ * `edges[k - 1] <= x < edges[k]`, of descending ones `edges[k - 1] > x >= edges[k]`; with `{ right: true }`
+ * the equality is at the other end. 0 lies before all edges, their number behind them; NaN is greater than all.
+ * Throws a ShapeError for edges of other than one axis, a DTypeError for complex arrays.
+ */
+export const digitize = free.digitize;
 /** Quotient of two arrays; integers are divided in float64. */
 export const div = free.div;
 /** Quotient of two arrays; integers are divided in float64. */
@@ -188,6 +196,16 @@ export const floorDivide = free.floorDivide;
  * `'tanh'` the paper's ½x(1 + tanh(√(2/π)(x + 0.044715x³))).
  */
 export const gelu = free.gelu;
+/**
+ * The derivative along an axis, in the shape of the array, as NumPy's `gradient`: central differences of second
+ * order, one-sided ones at the ends. `spacing` is the distance of neighbours (1) or has the places of the
+ * elements, an array of one axis; then interior values are the slopes of the parabola through three neighbours
+ * (B. Fornberg, Mathematics of Computation 51, 1988). Integers in float64. `y.gradient(0.1)`,
+ * `z.gradient(heights, { axis: 0, edgeOrder: 2 })`. Throws a ShapeError for fewer elements than the
+ * differences need and for places of another size, an ArgumentError for an array of several axes without
+ * `axis`, where NumPy gives a list.
+ */
+export const gradient = free.gradient;
 /** Whether the first is above the second. */
 export const greater = free.greater;
 /** Whether the first is above or equal to the second. */

@@ -1,9 +1,9 @@
 /**
- * Functions made of ops of the table: clip, sigmoid, softplus, gelu, diff … Every export is also a method of
+ * Functions made of ops of the table: clip, sigmoid, softplus, gelu … Every export is also a method of
  * Lazy and a free function (`lazy.ts`). Composites that give floats take integers and booleans to the float
  * of `exp`.
  */
-import { ArgumentError, expected, ShapeError } from '../host/errors.js';
+import { ArgumentError, expected } from '../host/errors.js';
 import { checkOptions, finiteNumber } from './arguments.js';
 import { type DType, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
@@ -17,13 +17,10 @@ import {
   map,
   type Operand,
   reduce,
-  toExpr,
 } from './infer.js';
 import { floatOf } from './ops.js';
-import { alongAxes, meetingMeanDType, throughFloat32 } from './reducing.js';
 import { integerRange } from './scalar.js';
-import { checkInteger, normalizeAxis, sameShape } from './shape.js';
-import { slice } from './slicing.js';
+import { sameShape } from './shape.js';
 
 /**
  * The elements in another dtype. Floats become integers towards zero, saturate at the ends, and NaN gives 0;
@@ -150,55 +147,4 @@ export function arrayEqual(x: Expr, other: Operand, options?: { readonly equalNa
 function differing(x: Operand): Operand {
   if (!isExpr(x)) return x;
   return isInteger(x.dtype) || x.dtype === 'bool' ? cast(x, 'float64') : x;
-}
-
-/**
- * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter.
- * Booleans give whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
- */
-export function diff(x: Expr, options?: { readonly n?: number; readonly axis?: number }): Expr {
-  checkOptions('diff', options, ['n', 'axis']);
-  const axis = normalizeAxis('diff', options?.axis ?? -1, x.shape.length);
-  const times = checkInteger('diff', 'a count', options?.n ?? 1);
-  if (times < 0) throw new ShapeError(expected('diff', 'a count of 0 or more', `${times}`));
-  let result = x;
-  for (let k = 0; k < times && result.shape[axis]! > 0; k++)
-    result = map(x.dtype === 'bool' ? 'notEqual' : 'subtract', neighbours(result, axis));
-  return result;
-}
-
-/**
- * The integral by the trapezoidal rule along an axis (the last): the sum of the means of neighbours, times how
- * far apart they are. `at` has the places of the elements, of one axis or of the shape of x; without them,
- * neighbours are `dx` (1) apart. Integers in float64. `y.trapezoid(x)`, `y.trapezoid(null, { dx: 0.1, axis: 0
- * })`. Throws a ShapeError for an array without axes and for places of other sizes, an ArgumentError for places
- * beside `dx`.
- */
-export function trapezoid(
-  x: Expr,
-  at?: Operand | null,
-  options?: { readonly dx?: number; readonly axis?: number },
-): Expr {
-  checkOptions('trapezoid', options, ['dx', 'axis']);
-  const axis = normalizeAxis('trapezoid', options?.axis ?? -1, x.shape.length);
-  if (at !== undefined && at !== null && options?.dx !== undefined)
-    throw new ArgumentError(expected('trapezoid', 'places or dx', 'both'));
-  const places =
-    at === undefined || at === null
-      ? undefined
-      : alongAxes('trapezoid', 'places', toExpr('trapezoid', at), x, [axis]);
-  const dx = finiteNumber('trapezoid', 'dx', options?.dx ?? 1);
-  const dtype = meetingMeanDType('trapezoid', places === undefined ? [x] : [x, places]);
-  return throughFloat32(cast(x, dtype), (values) => {
-    const [later, earlier] = neighbours(values, axis);
-    const means = map('divide', [map('add', [later, earlier]), 2]);
-    const width = places === undefined ? dx : map('subtract', neighbours(cast(places, values.dtype), axis));
-    return reduce('sum', map('multiply', [means, width]), [axis]);
-  });
-}
-
-/** The elements after the first along an axis, and those before the last. */
-function neighbours(x: Expr, axis: number): [later: Expr, earlier: Expr] {
-  const whole = Array<null>(axis).fill(null);
-  return [slice(x, ...whole, [1]), slice(x, ...whole, [0, -1])];
 }

@@ -15,6 +15,7 @@ import { cast, constant, map, type Operand, toExpr } from './infer.js';
 import { meetingMeanDType, throughFloat32 } from './reducing.js';
 import { sort } from './sorting.js';
 import { broadcast, gather } from './view-nodes.js';
+import { flip } from './views.js';
 
 /** Options of `searchsorted`. */
 export interface SearchSortedOptions {
@@ -60,6 +61,27 @@ export function isin(x: Expr, test: Operand, options?: { readonly invert?: boole
   if (size === 0) return broadcast(constant(invert, 'bool'), x.shape);
   const nearest = gather(sorted, position, 0, 'clip', x.shape);
   return map(invert ? 'notEqual' : 'equal', [nearest, x]);
+}
+
+/**
+ * The int64 number of the bin that each element is in, as NumPy's `digitize`: `edges` has one axis, in
+ * ascending or in descending order, without which results are unspecified. Bin k of ascending edges holds
+ * `edges[k - 1] <= x < edges[k]`, of descending ones `edges[k - 1] > x >= edges[k]`; with `{ right: true }`
+ * the equality is at the other end. 0 lies before all edges, their number behind them; NaN is greater than all.
+ * Throws a ShapeError for edges of other than one axis, a DTypeError for complex arrays.
+ */
+export function digitize(x: Expr, edges: Operand, options?: { readonly right?: boolean }): Expr {
+  const op = 'digitize';
+  checkOptions(op, options, ['right']);
+  const given = toExpr(op, edges);
+  checkLine(op, given);
+  checkReal(op, given);
+  const side = options?.right === true ? 'left' : 'right';
+  const size = given.shape[0]!;
+  if (size < 2) return positions(op, given, x, side);
+  const isDown = map('greater', [take(given, 0), take(given, -1)]);
+  const count = positions(op, map('where', [isDown, flip(given), given]), x, side);
+  return map('where', [isDown, map('subtract', [size, count]), count]);
 }
 
 /** Options of `interp`: what lies before the first place and after the last; else the values there. */
