@@ -1,28 +1,19 @@
 // Writes src/api/functions.ts and src/api/methods.ts: a named export for each free function of the tables and
 // a member for each method, with the documentation of its row, so that every editor and the type declarations
-// show it (documentation does not pass through mapped types everywhere). Reads the source text: `node
-// scripts/make-functions.mjs`. test/lazy.test.ts fails while the files are behind the tables.
+// show it (documentation does not pass through mapped types everywhere). Reads the source text. `npm run
+// build:ts` runs it; the two files are not in git.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const MODULES = [
-  'composites',
-  'correlations',
-  'diagonals',
-  'differences',
-  'indexing',
-  'masks',
-  'nan-reductions',
-  'order-statistics',
-  'products',
-  'scans',
-  'searching',
-  'slicing',
-  'sorting',
-  'statistics',
-  'views',
-];
 const source = (name) => readFileSync(new URL(`../src/graph/${name}.ts`, import.meta.url), 'utf8');
+
+/** The modules whose every export is a method and a function: those that fluent.ts imports as a whole. */
+function modules() {
+  const fluent = readFileSync(new URL('../src/api/fluent.ts', import.meta.url), 'utf8');
+  return [...fluent.matchAll(/^import \* as \w+ from '\.\.\/graph\/([\w-]+)\.js';$/gm)].map(
+    ([, name]) => name,
+  );
+}
 const COMMENT = String.raw`\/\*\*(?:(?!\*\/)[\s\S])*\*\/`;
 
 /** Documentation and names, aliases included, of the rows of a table that are not internal. */
@@ -49,14 +40,15 @@ const documented = () =>
   [
     ...rows(source('ops'), 'OPS'),
     ...rows(source('reductions'), 'REDUCTIONS'),
-    ...MODULES.flatMap((name) => functions(source(name))),
+    ...modules().flatMap((name) => functions(source(name))),
   ].sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /** The text of src/api/functions.ts. */
 export function renderFunctions() {
   const lines = documented().map(({ name, doc }) => `${doc}\nexport const ${name} = free.${name};`);
   return `/**
- * The free functions of the tables, one export each. Written by scripts/make-functions.mjs: do not edit.
+ * The free functions of the tables, one export each. Written by scripts/make-functions.mjs when TypeScript is
+ * built: do not edit.
  *
  * \`exp(x)\` is \`lazy(x).exp()\`: the first argument is a Lazy or anything \`lazy()\` takes; scalars are weak.
  */
@@ -76,8 +68,8 @@ export function renderMethods() {
     );
   });
   return `/**
- * The methods of Lazy that come from the tables, with their documentation. Written by scripts/make-functions.mjs: do not
- * edit. \`fluent.ts\` makes them; \`lazy.ts\` takes this interface.
+ * The methods of Lazy that come from the tables, with their documentation. Written by scripts/make-functions.mjs
+ * when TypeScript is built: do not edit. \`fluent.ts\` makes them; \`lazy.ts\` takes this interface.
  */
 
 import type { DType } from '../graph/dtype.js';
@@ -90,6 +82,9 @@ ${lines.join('\n')}
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(new URL('../src/api/functions.ts', import.meta.url), renderFunctions());
-  writeFileSync(new URL('../src/api/methods.ts', import.meta.url), renderMethods());
+  for (const [path, text] of [
+    ['../src/api/functions.ts', renderFunctions()],
+    ['../src/api/methods.ts', renderMethods()],
+  ])
+    writeFileSync(new URL(path, import.meta.url), text);
 }

@@ -83,8 +83,8 @@ describe('the tables', () => {
     const read = (name: string): string =>
       readFileSync(new URL(`../src/api/${name}.ts`, import.meta.url), 'utf8');
     const [functions, methods] = [read('functions'), read('methods')];
-    expect(functions, 'run scripts/make-functions.mjs').toBe(render.renderFunctions());
-    expect(methods, 'run scripts/make-functions.mjs').toBe(render.renderMethods());
+    expect(functions, 'run npm run build:ts').toBe(render.renderFunctions());
+    expect(methods, 'run npm run build:ts').toBe(render.renderMethods());
     const free = Object.keys((await import('../src/api/lazy.js')).free).sort();
     const names = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name);
     expect([...names(functions, /^export const (\w+)/gm), 'var'].sort()).toEqual(free);
