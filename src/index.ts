@@ -93,7 +93,8 @@ export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/argumen
 export type { GradientOptions } from './graph/differences.js';
 export type { Complex, DType, Scalar } from './graph/dtype.js';
 export type { Shape, TypedArray, TypedArrays } from './graph/expr.js';
-export type { IndexList, TakeOptions } from './graph/indexing.js';
+export type { IndexList } from './graph/index-lists.js';
+export type { TakeOptions } from './graph/indexing.js';
 export type { PadWidths } from './graph/masks.js';
 export type { InterpOptions, SearchSortedOptions } from './graph/searching.js';
 export type { Axes, ShapeArgument } from './graph/shape.js';

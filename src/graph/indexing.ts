@@ -2,20 +2,17 @@
  * Reading by arrays of indices: `take`, `takeAlongAxis`. Every export is also a method of Lazy and a free function
  * (`fluent.ts`).
  */
-import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
+import { expected, ShapeError } from '../host/errors.js';
 import { checkOptions, oneOf } from './arguments.js';
-import { isInteger } from './dtype.js';
 import type { Expr, IndexMode } from './expr.js';
-import { formatShape, formatValue } from './format.js';
+import { formatShape } from './format.js';
 import { denseStrides, sizeOfShape } from './graph.js';
-import { cast, constant, hostArray, iota, isExpr, map } from './infer.js';
+import { type IndexList, int64Array, integers, listed } from './index-lists.js';
+import { cast, constant, iota, isExpr, map } from './infer.js';
 import { indexAlong } from './joins.js';
 import { broadcastShapes, checkIndex, normalizeAxis } from './shape.js';
 import { broadcast, gather } from './view-nodes.js';
 import { flatten, reshape } from './views.js';
-
-/** Indices as lists of integers, nested or not. */
-export type IndexList = readonly (number | IndexList)[];
 
 /** Options of `take`. */
 export interface TakeOptions {
@@ -101,40 +98,4 @@ export function takeAlongAxis(
   const flat = parts.reduce((sum, part) => map('add', [sum, part]), own);
   if (sizeOfShape(shape) === 0) return broadcast(constant(0, x.dtype), shape);
   return gather(flatten(x), broadcast(flat, shape), 0, 'clip', shape);
-}
-
-/** An array of indices as it is. Throws a DTypeError for one that holds no integers. */
-function integers(op: string, indices: Expr): Expr {
-  if (isInteger(indices.dtype)) return indices;
-  const hint = indices.dtype === 'bool' ? undefined : "round and cast them: .astype('int64')";
-  throw new DTypeError(expected(op, 'indices of an integer dtype', indices.dtype, hint));
-}
-
-/**
- * Integers of nested lists in order, and the lists' lengths. JavaScript's numbers are not integers by
- * themselves.
- */
-function listed(
-  op: string,
-  indices: unknown,
-): { readonly flat: readonly bigint[]; readonly shape: readonly number[] } {
-  const flat: bigint[] = [];
-  const shapeOf = (value: unknown): number[] => {
-    if (Array.isArray(value)) {
-      const shapes = value.map(shapeOf);
-      if (shapes.some((shape) => shape.join() !== shapes[0]!.join()))
-        throw new ShapeError(expected(op, 'lists of equal lengths', formatValue(indices)));
-      return [value.length, ...(shapes[0] ?? [])];
-    }
-    if (typeof value !== 'bigint' && !Number.isSafeInteger(value))
-      throw new ArgumentError(expected(op, 'integers as indices', formatValue(value)));
-    flat.push(BigInt(value as number | bigint));
-    return [];
-  };
-  return { shape: shapeOf(indices), flat };
-}
-
-function int64Array(values: readonly bigint[], shape: readonly number[]): Expr {
-  const data = BigInt64Array.from(values);
-  return hostArray({ type: 'host', data, offset: 0, strides: denseStrides(shape) }, 'int64', shape);
 }
