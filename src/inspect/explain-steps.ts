@@ -3,7 +3,7 @@
  */
 import type { CallStep } from '../exec/calls/call.js';
 import { callRow } from '../exec/calls/table.js';
-import type { KernelStep, LoopStep, PhaseStep, Plan, Step, SweepStep } from '../exec/plan/plan.js';
+import type { DevicePlan, KernelStep, LoopStep, PhaseStep, Step, SweepStep } from '../exec/plan/plan.js';
 import { countOf } from '../exec/plan/print-plan.js';
 import { buffersOf } from '../exec/plan/step-buffers.js';
 import type { Planned } from '../exec/run/program.js';
@@ -53,7 +53,7 @@ function bodyOf(graph: Graph, { nodes }: LoopStep): Graph {
 }
 
 /** States of a loop by the buffers that hold the first and the last of them. */
-function namesOfStates({ states }: LoopStep, { buffers }: Plan): ReadonlyMap<string, string> {
+function namesOfStates({ states }: LoopStep, { buffers }: DevicePlan): ReadonlyMap<string, string> {
   const label = (buffer: number): string => buffers[buffer]!.label;
   return new Map(
     states.flatMap(({ current, next, initial, last, kept }) => [
@@ -69,10 +69,10 @@ function explainStep(step: Exclude<BodyStep, LoopStep>, { plan }: Planned, devic
   return [step.kind === 'call' ? explainCall(step, plan, device) : explainKernel(step, plan, device)];
 }
 
-const labelsOf = (plan: Plan, buffers: readonly number[]): string[] =>
+const labelsOf = (plan: DevicePlan, buffers: readonly number[]): string[] =>
   buffers.map((b) => plan.buffers[b]!.label);
 
-function explainKernel(step: KernelStep | PhaseStep, plan: Plan, device: Device): StepData {
+function explainKernel(step: KernelStep | PhaseStep, plan: DevicePlan, device: Device): StepData {
   const { kernel } = step;
   const ofRole = (role: 'input' | 'output'): string[] =>
     labelsOf(
@@ -92,7 +92,7 @@ function explainKernel(step: KernelStep | PhaseStep, plan: Plan, device: Device)
   return sourceOf === undefined ? data : { ...data, source: sourceOf(kernel, device) };
 }
 
-function explainCall(step: CallStep, plan: Plan, device: Device): StepData {
+function explainCall(step: CallStep, plan: DevicePlan, device: Device): StepData {
   const { reads, writes } = buffersOf(step);
   return {
     kind: step.kind,

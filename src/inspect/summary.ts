@@ -3,7 +3,7 @@
  * sweeps over tiles. Called by `Lazy.plan` and `plan()`.
  */
 
-import { type Plan, type Step, stepName, sweepsOf as sweepsIn } from '../exec/plan/plan.js';
+import { type DevicePlan, type Step, stepName, sweepsOf as sweepsIn } from '../exec/plan/plan.js';
 import type { Place } from '../exec/plan/plan-graph.js';
 import { printPlan } from '../exec/plan/print-plan.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
@@ -88,7 +88,7 @@ function hostPeakOf({ segments, ahead, ...job }: JobPlan): number {
 
 type OwnSummary = Pick<PlanSummary, 'phases' | 'sweeps' | 'toString'>;
 
-const summaryOf = (plan: Plan): OwnSummary => ({
+const summaryOf = (plan: DevicePlan): OwnSummary => ({
   phases: [],
   sweeps: sweepsOf(plan),
   toString: () => printPlan(plan),
@@ -108,7 +108,7 @@ const summaryOfPhases = (plan: ShardedPlan): OwnSummary => ({
 });
 
 /** Those in loops too, once. */
-const sweepsOf = (plan: Plan): SweepSummary[] =>
+const sweepsOf = (plan: DevicePlan): SweepSummary[] =>
   plan.steps.flatMap(sweepsIn).map((step) => {
     const steps = step.body.flatMap((part) => namesIn(part.step));
     const slotBytes = step.windows.reduce((sum, w) => sum + w.slots * w.slotByteLength, 0);

@@ -3,7 +3,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { cudaKernel } from '../../src/codegen/cuda/cuda.js';
 import { footprintOf } from '../../src/codegen/cuda/footprint.js';
-import type { Plan } from '../../src/exec/plan/plan.js';
+import type { DevicePlan } from '../../src/exec/plan/plan.js';
 import { planGraph } from '../../src/exec/run/program.js';
 import { gpu } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
@@ -15,7 +15,7 @@ vi.mock('../../src/codegen/cuda/cuda.js', async (importOriginal) => {
   return { ...original, cudaKernel: vi.fn(original.cudaKernel) };
 });
 
-const kindsOf = ({ steps }: Plan): string[] => steps.map(({ kind }) => kind);
+const kindsOf = ({ steps }: DevicePlan): string[] => steps.map(({ kind }) => kind);
 
 describe('the footprint of a kernel', () => {
   it.each(CUDA_CASES.filter(({ schedule }) => schedule === undefined))(

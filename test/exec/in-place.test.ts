@@ -3,7 +3,7 @@
  * which buffers are one, which may not be, and that bits stay.
  */
 import { describe, expect, it } from 'vitest';
-import type { Plan } from '../../src/exec/plan/plan.js';
+import type { DevicePlan } from '../../src/exec/plan/plan.js';
 import { type DeviceModel, planPartition } from '../../src/exec/plan/plan-graph.js';
 import { partition } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
@@ -20,7 +20,7 @@ const MODEL: DeviceModel = {
   isByElement: ({ reduced }) => reduced.length === 0,
 };
 
-function planOf(results: readonly Lazy[], budget?: number): Plan {
+function planOf(results: readonly Lazy[], budget?: number): DevicePlan {
   const canonical = canonicalize(results.map(({ expr }) => expr));
   const graph = runPasses(canonical.graph, { verify: true });
   return planPartition(graph, partition(graph), canonical.sources, MODEL, { budget });

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MatmulStep } from '../../src/exec/calls/call.js';
 import { placeBeside } from '../../src/exec/plan/memory.js';
-import type { Plan, Step } from '../../src/exec/plan/plan.js';
+import type { DevicePlan, Step } from '../../src/exec/plan/plan.js';
 import { buffersOf } from '../../src/exec/plan/step-buffers.js';
 import { dependencesOf, orderOf, streamsOf } from '../../src/exec/plan/streams.js';
 import { planGraph } from '../../src/exec/run/program.js';
@@ -121,7 +121,7 @@ const chains = (size: number): Lazy => {
   return stack(results).sum(0);
 };
 
-const planOf = (x: Lazy, budget?: number): Plan =>
+const planOf = (x: Lazy, budget?: number): DevicePlan =>
   planGraph(canonicalize([x.expr]), gpu(0), { exact: false, budget }).plan;
 
 describe('a plan in streams', () => {

@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
 import type * as Native from '../../src/exec/native/native.js';
-import type { Plan } from '../../src/exec/plan/plan.js';
+import type { DevicePlan } from '../../src/exec/plan/plan.js';
 import { type DeviceModel, planPartition } from '../../src/exec/plan/plan-graph.js';
 import { CPU_MODEL } from '../../src/exec/targets/cpu.js';
 import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
@@ -38,10 +38,10 @@ function jobOf(seed: number): Job {
   return { canonical, graph, parts: partition(graph) };
 }
 
-const planOf = ({ graph, parts, canonical }: Job, model: DeviceModel, budget?: number): Plan =>
+const planOf = ({ graph, parts, canonical }: Job, model: DeviceModel, budget?: number): DevicePlan =>
   planPartition(graph, parts, canonical.sources, model, { budget });
 
-async function resultsOf(native: typeof Native, { canonical }: Job, plan: Plan): Promise<string[]> {
+async function resultsOf(native: typeof Native, { canonical }: Job, plan: DevicePlan): Promise<string[]> {
   const inputs = plan.inputs.map((at) => {
     const { source } = canonical.sources[at]!;
     if (source.type !== 'host') throw new Error(`a source of type ${source.type}`);
@@ -63,7 +63,7 @@ describe('budgets', () => {
         const whole = planOf(job, model);
         const expected = await resultsOf(native, job, whole);
         for (const share of [0.5, 0.2, 0.08]) {
-          let plan: Plan;
+          let plan: DevicePlan;
           try {
             plan = planOf(job, model, Math.floor(whole.peakBytes * share));
           } catch (error) {

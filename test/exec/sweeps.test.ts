@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
-import type { Plan, SweepStep, SweepWindows } from '../../src/exec/plan/plan.js';
+import type { DevicePlan, SweepStep, SweepWindows } from '../../src/exec/plan/plan.js';
 import { stepName } from '../../src/exec/plan/plan.js';
 import { type DeviceModel, planPartition } from '../../src/exec/plan/plan-graph.js';
 import { partition } from '../../src/fusion/partition/partition.js';
@@ -25,14 +25,14 @@ const MODEL: DeviceModel = {
   },
 };
 
-function planOf(results: readonly Lazy[], budget: number, model = MODEL): Plan {
+function planOf(results: readonly Lazy[], budget: number, model = MODEL): DevicePlan {
   const canonical = canonicalize(results.map(({ expr }) => expr));
   const graph = runPasses(canonical.graph, { verify: true });
   const limits = { budget, sites: canonical.sites };
   return planPartition(graph, partition(graph), canonical.sources, model, limits);
 }
 
-const sweepsOf = (plan: Plan): SweepStep[] =>
+const sweepsOf = (plan: DevicePlan): SweepStep[] =>
   plan.steps.flatMap((step) => (step.kind === 'sweep' ? [step] : []));
 const namesOf = (sweep: SweepStep): string[] => sweep.body.map(({ step }) => stepName(step));
 
@@ -57,7 +57,7 @@ const windowsOf = ({ windows }: SweepWindows): Window[] =>
  * What holds for every plan: windows lie in their buffers and slots, results are copied out whole, the arena
  * has room.
  */
-function check(plan: Plan, budget: number): void {
+function check(plan: DevicePlan, budget: number): void {
   expect(plan.peakBytes).toBeLessThanOrEqual(budget);
   for (const sweep of sweepsOf(plan)) {
     for (const table of sweep.windows) {

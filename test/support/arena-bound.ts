@@ -4,12 +4,12 @@
  */
 
 import { mostLive } from '../../src/exec/plan/memory.js';
-import type { Plan } from '../../src/exec/plan/plan.js';
+import type { DevicePlan } from '../../src/exec/plan/plan.js';
 import { buffersOf } from '../../src/exec/plan/step-buffers.js';
 import { workspacesOf } from '../../src/exec/plan/workspace.js';
 
 /** Of steps that run one after the other; a loop is one step. */
-export function arenaBound({ buffers, steps }: Pick<Plan, 'buffers' | 'steps'>): number {
+export function arenaBound({ buffers, steps }: Pick<DevicePlan, 'buffers' | 'steps'>): number {
   const uses = buffers.map((): number[] => []);
   for (const [at, step] of steps.entries()) {
     const { reads, writes } = buffersOf(step);

@@ -6,7 +6,7 @@
  */
 
 import type { MatmulStep, MatrixOperand, RoutineStep } from '../../src/exec/calls/call.js';
-import type { LoopStep, Plan, Step } from '../../src/exec/plan/plan.js';
+import type { DevicePlan, LoopStep, Step } from '../../src/exec/plan/plan.js';
 import { planPartition } from '../../src/exec/plan/plan-graph.js';
 import type { Access, Affine, Bound, Instruction, Kernel } from '../../src/fusion/kernel/kernel.js';
 import { partition } from '../../src/fusion/partition/partition.js';
@@ -49,7 +49,7 @@ interface Bytes {
 }
 
 /** The bytes of the output buffers, in the plan's order. */
-function runPlan(plan: Plan, sources: readonly SourceArray[]): Bytes[] {
+function runPlan(plan: DevicePlan, sources: readonly SourceArray[]): Bytes[] {
   const poisoned = (byteLength: number): ArrayBuffer => new Uint8Array(byteLength).fill(POISON).buffer;
   const arena = poisoned(plan.arenaByteLength);
   let input = 0;

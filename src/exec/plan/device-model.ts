@@ -7,7 +7,7 @@ import type { Works } from '../../codegen/cuts/work.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { CallStep, WorkspaceNeed } from '../calls/call.js';
 import type { DraftBuffer, DraftModel } from './draft.js';
-import type { Plan, SweepWindows } from './plan.js';
+import type { DevicePlan, SweepWindows } from './plan.js';
 import type { StreamNeeds } from './streams.js';
 
 /** How a device's memory is counted. */
@@ -19,7 +19,7 @@ export interface MemoryModel {
   /** Whether an input or a result has a block of its own; without it, all are in one with the arena. */
   readonly hasOwnBlock?: ((buffer: DraftBuffer) => boolean) | undefined;
   /** Bytes of host memory that a plan takes beside arrays and results; without it, none. */
-  readonly hostPeakOf?: ((plan: Omit<Plan, 'hostPeakBytes'>) => number) | undefined;
+  readonly hostPeakOf?: ((plan: Omit<DevicePlan, 'hostPeakBytes'>) => number) | undefined;
 }
 
 /** Properties of a device that plans depend on, beyond the plan's own buffers. */
@@ -57,7 +57,7 @@ export interface SweepRules {
 }
 
 /** The plan with what it takes of the host's memory. */
-export const withHostPeak = (model: MemoryModel, plan: Omit<Plan, 'hostPeakBytes'>): Plan => ({
+export const withHostPeak = (model: MemoryModel, plan: Omit<DevicePlan, 'hostPeakBytes'>): DevicePlan => ({
   ...plan,
   hostPeakBytes: model.hostPeakOf?.(plan) ?? 0,
 });

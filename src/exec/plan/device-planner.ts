@@ -15,7 +15,7 @@ import { inPlace } from './in-place.js';
 import { withLoopCounters } from './loop-counters.js';
 import { withLoopRecords } from './loop-records.js';
 import { planOf } from './place.js';
-import type { Plan, Step } from './plan.js';
+import type { DevicePlan, Step } from './plan.js';
 import { inStreams } from './plan-streams.js';
 import { inReadBlocks } from './read-blocks.js';
 import { stagesOf } from './stages.js';
@@ -38,7 +38,7 @@ export class DevicePlanner {
    * The plan that holds at most `budget` bytes of the device; of those, one that takes least of the host's
    * memory where none takes at most `hostBudget`.
    */
-  plan(budget: number, hostBudget: number): Plan | NoFit {
+  plan(budget: number, hostBudget: number): DevicePlan | NoFit {
     const plan = this.#within(budget);
     if ('needed' in plan || plan.hostPeakBytes <= hostBudget) return plan;
     // Without values that wait in host memory; then with less memory to copy through.
@@ -52,7 +52,7 @@ export class DevicePlanner {
     return fitting ?? plans.reduce((least, one) => (one.hostPeakBytes < least.hostPeakBytes ? one : least));
   }
 
-  #within(budget: number): Plan | NoFit {
+  #within(budget: number): DevicePlan | NoFit {
     let refused: NoFit | undefined;
     for (const draft of this.#drafts) {
       const found = draft.plan(budget);
@@ -68,9 +68,9 @@ class DraftPlanner {
   readonly #model: DeviceModel;
   /** With what loops count and record; the plan of that; the plan without. */
   readonly #recorded: () => Draft;
-  readonly #decided: () => Plan;
-  readonly #whole: () => Plan;
-  readonly #inPlace: () => Plan | undefined;
+  readonly #decided: () => DevicePlan;
+  readonly #whole: () => DevicePlan;
+  readonly #inPlace: () => DevicePlan | undefined;
   readonly #swept: () => SweepPlanner;
 
   constructor(draft: Draft, model: DeviceModel) {
@@ -88,7 +88,7 @@ class DraftPlanner {
     });
   }
 
-  plan(budget: number): Plan | NoFit {
+  plan(budget: number): DevicePlan | NoFit {
     const decided = this.#decided();
     if (decided.peakBytes <= budget)
       return inStreams(this.#recorded(), this.#model, decided, budget) ?? decided;
@@ -110,5 +110,5 @@ function largestStep(draft: Draft, model: DeviceModel): Step {
 }
 
 /** Every buffer as a whole, steps one after the other. */
-const planWhole = (draft: Draft, model: DeviceModel): Plan =>
+const planWhole = (draft: Draft, model: DeviceModel): DevicePlan =>
   planOf({ ...draft, stages: stagesOf(draft.steps) }, model);

@@ -8,7 +8,7 @@ import { formatBytes, formattedUp } from '../../graph/format.js';
 import { expected, MemoryError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { type DeviceModel, withHostPeak } from './device-model.js';
-import type { Plan, Step } from './plan.js';
+import type { DevicePlan, Step } from './plan.js';
 import { stepName } from './plan.js';
 import { buffersOf } from './step-buffers.js';
 
@@ -33,7 +33,7 @@ export const withoutSpills = (model: DeviceModel): DeviceModel => ({
  * The plan with so much less pinned memory to copy through that it fits into `budget`; with the least, where
  * it does not.
  */
-export function withLessToCopyThrough(plan: Plan, model: DeviceModel, budget: number): Plan {
+export function withLessToCopyThrough(plan: DevicePlan, model: DeviceModel, budget: number): DevicePlan {
   const { most, least } = model.copies ?? { most: 0, least: 0 };
   let less = plan;
   for (let bytes = most; bytes > least && less.hostPeakBytes > budget; ) {
@@ -48,7 +48,7 @@ export function withLessToCopyThrough(plan: Plan, model: DeviceModel, budget: nu
  * least of it.
  */
 export function hostNoFit(
-  { buffers, steps, hostPeakBytes }: Plan,
+  { buffers, steps, hostPeakBytes }: DevicePlan,
   budget: number,
   sites: ReadonlyMap<number, Site> | undefined,
 ): MemoryError {

@@ -8,7 +8,7 @@ import { blockOf, type SizedSweep, type SlotBlock } from '../tiles/sweep-slots.j
 import { sweepStep } from '../tiles/sweep-tables.js';
 import { type MemoryModel, withHostPeak } from './device-model.js';
 import { type Arena, aligned, type Lifetime, placeBeside, placeInArena } from './memory.js';
-import type { Plan, PlanBuffer, Step } from './plan.js';
+import type { DevicePlan, PlanBuffer, Step } from './plan.js';
 import { type Lifetimes, lifetimesOf, type Stage, type Staged, type StagedBuffer } from './stages.js';
 
 /** The sweeps of stages that have one, by position. */
@@ -18,7 +18,12 @@ export type Sweeps = readonly (SizedSweep | undefined)[];
 export type Order = (one: number, other: number) => boolean;
 
 /** The plan of stages whose sweeps are sized. Without an order, stages run one after the other. */
-export function planOf(staged: Staged, model: MemoryModel, sweeps: Sweeps = [], isBefore?: Order): Plan {
+export function planOf(
+  staged: Staged,
+  model: MemoryModel,
+  sweeps: Sweeps = [],
+  isBefore?: Order,
+): DevicePlan {
   const { buffers, stages, outputKeys } = staged;
   const lifetimes = lifetimesOf(stages);
   const { offsets, slots, byteLength } = place(staged, lifetimes, sweeps, isBefore);

@@ -16,7 +16,7 @@ import { DevicePlanner } from './device-planner.js';
 import { draftOf } from './draft.js';
 import { hostNoFit, madeAt } from './host-budget.js';
 import { type LeastBudget, leastBudget } from './least-budget.js';
-import { type Plan, stepName } from './plan.js';
+import { type DevicePlan, stepName } from './plan.js';
 
 export type { DeviceModel } from './device-model.js';
 
@@ -46,7 +46,7 @@ export function planPartition(
   sources: readonly SourceArray[],
   deviceModel: DeviceModel,
   limits: Limits = {},
-): Plan {
+): DevicePlan {
   const model = forOnePlanning(deviceModel);
   const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY, sites } = limits;
   const draft = draftOf(graph, partition, sources, model);
@@ -67,7 +67,7 @@ function refusal(
   hostBudget: number,
   sites: Limits['sites'],
 ): MemoryError {
-  const whole = planner.plan(Number.POSITIVE_INFINITY, hostBudget) as Plan;
+  const whole = planner.plan(Number.POSITIVE_INFINITY, hostBudget) as DevicePlan;
   const mostHost = Math.max(hostBudget, whole.hostPeakBytes);
   const least = leastBudget(budget, refused, whole.peakBytes, (tried) => {
     const plan = planner.plan(tried, mostHost);

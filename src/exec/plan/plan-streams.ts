@@ -7,7 +7,7 @@
 import type { DeviceModel } from './device-model.js';
 import type { Draft } from './draft.js';
 import { planOf } from './place.js';
-import { type Plan, type StreamPlan, workspaceOf } from './plan.js';
+import { type DevicePlan, type StreamPlan, workspaceOf } from './plan.js';
 import { stagesOf } from './stages.js';
 import { orderOf, streamsOf } from './streams.js';
 
@@ -18,7 +18,12 @@ const MOST_MORE = 256 * 2 ** 20;
  * The plan in several streams; undefined: that does not pay, or takes more than `budget` bytes. `whole` is
  * the plan in one.
  */
-export function inStreams(draft: Draft, model: DeviceModel, whole: Plan, budget: number): Plan | undefined {
+export function inStreams(
+  draft: Draft,
+  model: DeviceModel,
+  whole: DevicePlan,
+  budget: number,
+): DevicePlan | undefined {
   // Values that a loop's body leaves to its next steps would have to stay all the time.
   if (model.streams === undefined || draft.steps.some(({ kind }) => kind === 'loop')) return undefined;
   const streams = streamsOf(draft.steps, model.streams);

@@ -5,7 +5,7 @@
 import type { NoFit, SizedSweep } from '../tiles/sweep-slots.js';
 import type { MemoryModel } from './device-model.js';
 import { besideSlots, planOf, type Sweeps } from './place.js';
-import type { Plan, Step } from './plan.js';
+import type { DevicePlan, Step } from './plan.js';
 import type { Staged } from './stages.js';
 
 /**
@@ -15,7 +15,7 @@ import type { Staged } from './stages.js';
 const AIMS = 8;
 
 export interface Fitted {
-  readonly plan: Plan;
+  readonly plan: DevicePlan;
   readonly sweeps: Sweeps;
 }
 

@@ -184,7 +184,7 @@ export interface StreamPlan {
 export const workspaceOf = (step: Step): number | undefined =>
   step.kind === 'call' ? step.workspace : undefined;
 
-export interface Plan {
+export interface DevicePlan {
   readonly buffers: readonly PlanBuffer[];
   readonly steps: readonly Step[];
   /** Absent: the steps run one after the other. */

@@ -1,11 +1,11 @@
 /** Prints plans: golden files, `WEFT_DEBUG=plan` and `plan()` use it. */
 import { formatCount } from '../../graph/print.js';
 import { callRow } from '../calls/table.js';
-import type { LoopStep, Plan, PlanBuffer, Step, StepStream } from './plan.js';
+import type { DevicePlan, LoopStep, PlanBuffer, Step, StepStream } from './plan.js';
 import { buffersOf } from './step-buffers.js';
 
 /** Prints a plan as text: buffers with their places, steps in order. */
-export function printPlan(plan: Plan): string {
+export function printPlan(plan: DevicePlan): string {
   const place = (buffer: PlanBuffer): string => {
     if (buffer.windowed === true) return ' in windows';
     if (buffer.readInBlocks === true) return ' in blocks';

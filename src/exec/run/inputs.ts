@@ -19,7 +19,7 @@ import { ArgumentError, expected, InternalError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { bytesOver } from '../native/host-memory.js';
 import type { ReaderInput, RunInput } from '../native/native.js';
-import type { Plan } from '../plan/plan.js';
+import type { DevicePlan } from '../plan/plan.js';
 import { refusePlaceholder } from './placeholder.js';
 
 /** Elements that JavaScript is still to read: all before the run, or parts of them while it is under way. */
@@ -80,7 +80,7 @@ const isHere = (input: Input): input is RunInput => !(input instanceof Unread ||
 
 /** The context that inputs are brought for. */
 export interface Bringing {
-  readonly plan: Pick<Plan, 'buffers'>;
+  readonly plan: Pick<DevicePlan, 'buffers'>;
   readonly signal?: AbortSignal | undefined;
   readonly segments?: SegmentValues | undefined;
 }

@@ -7,7 +7,7 @@ import { canonicalOfSegment, segmentsBelow, segmentsIn } from '../../fusion/pass
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { Segment } from '../../graph/expr.js';
 import { nodeOf, sizeOfShape } from '../../graph/graph.js';
-import type { Plan } from '../plan/plan.js';
+import type { DevicePlan } from '../plan/plan.js';
 import type { Device } from '../targets/device.js';
 import { planGraph } from './program.js';
 import { Refusals } from './refusals.js';
@@ -35,7 +35,7 @@ export function planSegments(
 ): SegmentsPlan {
   const segments = segmentsBelow(canonical);
   const place = placeOfSegments(options);
-  const plans = new Map<string, Plan | undefined>();
+  const plans = new Map<string, DevicePlan | undefined>();
   const refusals = new Refusals();
   const last = lastReaders(canonical, segments);
   const waiting = new Set<Segment>();

@@ -13,7 +13,7 @@ import { MOST_EXTERNAL_BYTES } from '../native/host-memory.js';
 import { createProgram, type NativeProgram, type OutputPlace, type RunOptions } from '../native/native.js';
 import { timed } from '../native/recorder.js';
 import { turnToPlan } from '../native/turns.js';
-import { kernelsOf, type Plan, type PlanBuffer } from '../plan/plan.js';
+import { type DevicePlan, kernelsOf, type PlanBuffer } from '../plan/plan.js';
 import { type Budgets, type Place, planPartition } from '../plan/plan-graph.js';
 import { printPlan } from '../plan/print-plan.js';
 import { planSharded, shardDevicesOf } from '../shards/plan-shards.js';
@@ -30,7 +30,7 @@ export interface Planned {
   /** After the passes. */
   readonly graph: Graph;
   readonly partition: Partition;
-  readonly plan: Plan;
+  readonly plan: DevicePlan;
 }
 
 /** Listeners of planning. */
@@ -86,7 +86,7 @@ interface CommonProgram {
 /** A plan on one device. */
 export interface DeviceProgram extends CommonProgram {
   readonly isSharded: false;
-  readonly plan: Plan;
+  readonly plan: DevicePlan;
   readonly native: NativeProgram;
   /**
    * Arguments of its runs, by where results are wanted; `queued`: on the device once their work is queued.

@@ -3,7 +3,7 @@
  * looks at the count and turns it into what the user asked to be told. Called by `run-program.ts`.
  */
 import { WINDOW, WINDOW_FIELDS } from '../../shared/layout.js';
-import { type Plan, type Step, type SweepStep, stepName, sweepsOf } from '../plan/plan.js';
+import { type DevicePlan, type Step, type SweepStep, stepName, sweepsOf } from '../plan/plan.js';
 
 /** How far a compute is. A compute that fits as a whole is one tile; a step of `iterate` counts as a tile. */
 export interface Progress {
@@ -36,7 +36,7 @@ interface Stage {
 
 /** Starts to tell; gives what ends it. `count`: tiles done so far; `failed` takes what `report` throws. */
 export function watchProgress(
-  plan: Pick<Plan, 'steps'>,
+  plan: Pick<DevicePlan, 'steps'>,
   count: () => number,
   report: OnProgress,
   failed: (error: unknown) => void,

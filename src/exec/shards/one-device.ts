@@ -7,7 +7,7 @@ import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import { DevicePlanner } from '../plan/device-planner.js';
 import type { Draft, DraftBuffer } from '../plan/draft.js';
-import type { Plan } from '../plan/plan.js';
+import type { DevicePlan } from '../plan/plan.js';
 import type { Place } from '../plan/plan-graph.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { wholeTask } from '../tiles/sweep-tasks.js';
@@ -44,11 +44,16 @@ export function planOnOne(
   return 'needed' in plan ? plan : asPhase(plan, device, devices, place);
 }
 
-const spilledBytes = ({ buffers }: Pick<Plan, 'buffers'>): number =>
+const spilledBytes = ({ buffers }: Pick<DevicePlan, 'buffers'>): number =>
   buffers.reduce((sum, { role, byteLength }) => sum + (role === 'spill' ? hostBlockBytes(byteLength) : 0), 0);
 
 /** All of a plan as the one phase of one device. */
-function asPhase(plan: Plan, device: number, devices: readonly ShardDevice[], place: Place): ShardedPlan {
+function asPhase(
+  plan: DevicePlan,
+  device: number,
+  devices: readonly ShardDevice[],
+  place: Place,
+): ShardedPlan {
   const ofRole = (role: 'input' | 'output'): number[] =>
     plan.buffers.flatMap((buffer, b) => (buffer.role === role ? [b] : []));
   const [inputs, outputs] = [ofRole('input'), ofRole('output')];

@@ -7,7 +7,7 @@
 import type { MemoryModel, SweepRules } from '../plan/device-model.js';
 import { type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import { planOf } from '../plan/place.js';
-import type { Plan, PlanBuffer } from '../plan/plan.js';
+import type { DevicePlan, PlanBuffer } from '../plan/plan.js';
 import { planWithin } from '../plan/plan-within.js';
 import { lifetimesOf, type Stage, type Staged, type StagedBuffer, stagesOf } from '../plan/stages.js';
 import type { BytePitches, Task } from '../tiles/sweep-cuts.js';
@@ -44,7 +44,7 @@ export interface PhaseRules {
 }
 
 export interface PlannedRun {
-  readonly plan: Plan;
+  readonly plan: DevicePlan;
   readonly inputs: readonly number[];
   readonly outputs: readonly number[];
   /** The bytes that stay on the device after the phase, by buffer. */
@@ -222,7 +222,7 @@ class Share {
     return { buffers, stages, outputKeys: [] };
   }
 
-  run(plan: Plan): PlannedRun {
+  run(plan: DevicePlan): PlannedRun {
     return runOf(plan, this.#kept);
   }
 
@@ -282,7 +282,7 @@ function buffersOf(
   });
 }
 
-function runOf(plan: Plan, kept: ReadonlyMap<number, Span>): PlannedRun {
+function runOf(plan: DevicePlan, kept: ReadonlyMap<number, Span>): PlannedRun {
   const outputs = plan.buffers.flatMap(({ role }, b) => (role === 'output' ? [b] : []));
   return { plan, inputs: plan.inputs, outputs, kept };
 }

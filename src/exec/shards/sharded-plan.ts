@@ -6,7 +6,7 @@
  * Made by `sharding.ts`, run by `sharded-run.ts`, told by `explain()` and `plan()`.
  */
 
-import type { Plan, Step } from '../plan/plan.js';
+import type { DevicePlan, Step } from '../plan/plan.js';
 import { stepName } from '../plan/plan.js';
 
 /** Bytes [first, last) of a buffer in the memory of a device, by its name. */
@@ -39,7 +39,7 @@ export interface DeviceRun {
   /** Position in `ShardedPlan.devices`. */
   readonly device: number;
   /** Its buffers have the numbers of `ShardedPlan.buffers`. */
-  readonly plan: Plan;
+  readonly plan: DevicePlan;
   /** The buffers of role input, and of role output, in order. */
   readonly inputs: readonly number[];
   readonly outputs: readonly number[];
@@ -86,7 +86,7 @@ export const distinctRunsOf = ({ runs, parts }: Phase): readonly DeviceRun[] =>
   parts === undefined ? runs : runs.slice(0, 1);
 
 /** The steps of a run, those inside sweeps too. */
-export const stepsOf = (plan: Plan): Step[] =>
+export const stepsOf = (plan: DevicePlan): Step[] =>
   plan.steps.flatMap((step) => (step.kind === 'sweep' ? step.body.map((part) => part.step) : [step]));
 
 const nameOf = (step: Step): string =>
@@ -97,7 +97,7 @@ export const namesOf = ({ runs }: Phase): string[] => [
   ...new Set(runs.flatMap(({ plan }) => stepsOf(plan).map(nameOf))),
 ];
 
-const tilesOf = (plan: Plan): number =>
+const tilesOf = (plan: DevicePlan): number =>
   plan.steps.reduce((sum, step) => sum + (step.kind === 'sweep' ? step.tiles : 1), 0);
 
 /** A line for each phase: who does what. */

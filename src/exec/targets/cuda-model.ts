@@ -14,7 +14,7 @@ import { cudaInfo, refusesLoops, stagingLimits } from '../native/native.js';
 import { cudaBlockBytes, hostBlockBytes } from '../plan/block-bytes.js';
 import { hasConditionalNodes } from '../plan/loop-records.js';
 import { aligned } from '../plan/memory.js';
-import { type Plan, type PlanBuffer, type Step, sweepsOf } from '../plan/plan.js';
+import { type DevicePlan, type PlanBuffer, type Step, sweepsOf } from '../plan/plan.js';
 import type { DeviceModel, Place } from '../plan/plan-graph.js';
 import { limitsOf, multiprocessorsOf } from './cuda-device.js';
 import type { Device } from './device.js';
@@ -81,7 +81,7 @@ function costOf(step: Step, limits: DeviceLimits, multiprocessors: number): Step
  * Values that wait between sweeps, and pinned memory: for what small arrays are packed into, and for each
  * kind of copies.
  */
-function cudaHostPeak({ buffers, steps, copyByteLength }: Omit<Plan, 'hostPeakBytes'>): number {
+function cudaHostPeak({ buffers, steps, copyByteLength }: Omit<DevicePlan, 'hostPeakBytes'>): number {
   const { packed, copies: most } = stagingLimits();
   const copies = copyByteLength ?? most;
   const spilled = buffers.reduce(

@@ -3,11 +3,11 @@
 import { encodeTape } from '../../codegen/cpu/tape.js';
 import { callRow } from '../calls/table.js';
 import type { ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
-import type { Plan, Step, SweepStep } from '../plan/plan.js';
+import type { DevicePlan, Step, SweepStep } from '../plan/plan.js';
 import { CPU } from './device.js';
 import { bufferSpecs, joinedRanges, loopSpec } from './program-spec.js';
 
-export function cpuProgram(plan: Plan): ProgramSpec {
+export function cpuProgram(plan: DevicePlan): ProgramSpec {
   return {
     device: CPU.name,
     buffers: bufferSpecs(plan),

@@ -22,10 +22,10 @@ import type { LaunchArgument, ProgramSpec, StepSpec, SweepSpec } from '../native
 import { timed } from '../native/recorder.js';
 import { recordsOf } from '../plan/loop-records.js';
 import {
+  type DevicePlan,
   type KernelStep,
   kernelsOf,
   type PhaseStep,
-  type Plan,
   type Step,
   type SweepStep,
 } from '../plan/plan.js';
@@ -55,7 +55,11 @@ export function cudaOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): C
 }
 
 /** `hostBudget`: results are page-locked within what the plan leaves of it. */
-export async function cudaProgram(plan: Plan, device: Device, hostBudget?: number): Promise<ProgramSpec> {
+export async function cudaProgram(
+  plan: DevicePlan,
+  device: Device,
+  hostBudget?: number,
+): Promise<ProgramSpec> {
   const architecture = architectureOf(device);
   const limits = limitsOf(device);
   const position = new Map<string, number>(); // source → image
@@ -85,7 +89,7 @@ export async function cudaProgram(plan: Plan, device: Device, hostBudget?: numbe
 }
 
 /** For each graph of a plan's program, how many steps it has. */
-export function graphSizes(plan: Plan, device: Device): number[] {
+export function graphSizes(plan: DevicePlan, device: Device): number[] {
   const limits = limitsOf(device);
   const counts = plan.steps.map((step): number => {
     if (step.kind === 'sweep' || step.kind === 'loop') return 1;

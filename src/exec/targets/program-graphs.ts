@@ -3,7 +3,7 @@
  * step of a plan is several of its program. Called by `program-cuda.ts`.
  */
 import { callRow } from '../calls/table.js';
-import type { Plan, Step, StreamPlan } from '../plan/plan.js';
+import type { DevicePlan, Step, StreamPlan } from '../plan/plan.js';
 
 /** The most launches that a run queues at a time, so that little is left to do when it is cancelled. */
 const MOST_IN_GRAPH = 128;
@@ -20,7 +20,7 @@ function isRepeated(step: Step, multiprocessors: number): boolean {
 }
 
 /** The streams of a program's steps, of which each step of its plan becomes so many. */
-export function streamsOfSpecs({ streams }: Plan, counts: readonly number[]): StreamPlan | undefined {
+export function streamsOfSpecs({ streams }: DevicePlan, counts: readonly number[]): StreamPlan | undefined {
   // Nothing waits for a step that launches nothing.
   if (streams === undefined || counts.includes(0)) return undefined;
   const lastOf: number[] = [];
@@ -42,7 +42,7 @@ export function streamsOfSpecs({ streams }: Plan, counts: readonly number[]): St
  * is so many of the program's.
  */
 export function graphsOf(
-  { steps }: Plan,
+  { steps }: DevicePlan,
   counts: readonly number[],
   streams: StreamPlan | undefined,
   multiprocessors: number,

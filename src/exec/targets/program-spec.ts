@@ -4,9 +4,9 @@
  */
 import { RANGE_FIELDS } from '../../shared/layout.js';
 import type { BufferSpec, LoopSpec } from '../native/native.js';
-import type { LoopStep, Plan, Step } from '../plan/plan.js';
+import type { DevicePlan, LoopStep, Step } from '../plan/plan.js';
 
-export const bufferSpecs = (plan: Plan): BufferSpec[] =>
+export const bufferSpecs = (plan: DevicePlan): BufferSpec[] =>
   plan.buffers.map(({ role, byteLength, offset, windowed, readInBlocks, part }) => ({
     role,
     byteLength,

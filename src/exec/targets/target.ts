@@ -6,7 +6,7 @@ import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Pass } from '../../fusion/passes/pipeline.js';
 import type { ProgramSpec } from '../native/program-types.js';
 import type { DeviceModel } from '../plan/device-model.js';
-import type { Plan } from '../plan/plan.js';
+import type { DevicePlan } from '../plan/plan.js';
 import type { Place } from '../plan/plan-graph.js';
 import type { Device } from './device.js';
 
@@ -24,9 +24,13 @@ export interface Target {
   /** The properties that plans depend on. `place`: where results are wanted. */
   readonly modelOf: (device: Device, place: Place) => DeviceModel;
   /** The program of a plan; `hostBudget`: the most host memory of the compute. */
-  readonly emit: (plan: Plan, device: Device, hostBudget?: number) => ProgramSpec | Promise<ProgramSpec>;
+  readonly emit: (
+    plan: DevicePlan,
+    device: Device,
+    hostBudget?: number,
+  ) => ProgramSpec | Promise<ProgramSpec>;
   /** For each graph of a plan's program that the device runs as one, how many steps it has. */
-  readonly graphSizes: (plan: Plan, device: Device) => readonly number[];
+  readonly graphSizes: (plan: DevicePlan, device: Device) => readonly number[];
   /** The source that a kernel is printed as, where it is. */
   readonly sourceOf?: (kernel: Kernel, device: Device) => string;
 }

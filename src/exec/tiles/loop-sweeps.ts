@@ -11,7 +11,7 @@
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { WINDOW, WINDOW_FIELDS } from '../../shared/layout.js';
 import { copyKernel, type Draft, type DraftBuffer, ownBuffer } from '../plan/draft.js';
-import type { KernelStep, LoopState, LoopStep, Plan, Step } from '../plan/plan.js';
+import type { DevicePlan, KernelStep, LoopState, LoopStep, Step } from '../plan/plan.js';
 import { loopCut } from './loop-cuts.js';
 import type { WorksOf } from './sweep-cuts.js';
 
@@ -189,7 +189,7 @@ function apartFrom(step: KernelStep, isSeveral: boolean): KernelStep {
 }
 
 /** Bytes that a plan's sweeps copy, in all runs of the loops that they are in. */
-export function bytesMoved({ steps }: Pick<Plan, 'steps'>): number {
+export function bytesMoved({ steps }: Pick<DevicePlan, 'steps'>): number {
   const moved = (step: Step): number => {
     if (step.kind === 'loop') return runsOf(step) * step.body.reduce((sum, part) => sum + moved(part), 0);
     if (step.kind !== 'sweep') return 0;

@@ -9,7 +9,7 @@ import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { type Draft, type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import { besideSlots } from '../plan/place.js';
-import type { LoopState, LoopStep, Plan, Step, SweepWindows } from '../plan/plan.js';
+import type { DevicePlan, LoopState, LoopStep, Step, SweepWindows } from '../plan/plan.js';
 import { planWithin } from '../plan/plan-within.js';
 import { heldByLoop, type Stage, type Staged, type StagedBuffer } from '../plan/stages.js';
 import { buffersOf } from '../plan/step-buffers.js';
@@ -62,7 +62,7 @@ export class Attempt {
   }
 
   /** A plan within a budget. `undefined`: values would have to wait where none can. */
-  plan(budget: number): Plan | NoFit | undefined {
+  plan(budget: number): DevicePlan | NoFit | undefined {
     const staged = this.#grouped();
     if (staged === undefined || 'needed' in staged) return staged;
     const fitted = planWithin(staged, this.#model, budget, this.#draft.steps[0]!);

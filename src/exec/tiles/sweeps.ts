@@ -9,7 +9,7 @@ import { once } from '../../host/once.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import type { Draft } from '../plan/draft.js';
-import type { Plan } from '../plan/plan.js';
+import type { DevicePlan } from '../plan/plan.js';
 import { bytesMoved, unrollings, withResultsApart } from './loop-sweeps.js';
 import { Attempt } from './sweep-attempt.js';
 import type { NoFit } from './sweep-slots.js';
@@ -32,8 +32,8 @@ export class SweepPlanner {
   }
 
   /** A plan that holds at most `budget` bytes. */
-  plan(budget: number): Plan | NoFit {
-    let best: Plan | NoFit = this.#whole;
+  plan(budget: number): DevicePlan | NoFit {
+    let best: DevicePlan | NoFit = this.#whole;
     for (const tried of this.#unrollings) {
       const found = tried.plan(budget);
       if (!('needed' in found)) {
@@ -67,7 +67,7 @@ class Unrolled {
     );
   }
 
-  plan(budget: number): Plan | NoFit {
+  plan(budget: number): DevicePlan | NoFit {
     let least = this.#whole;
     // Whether states of loops would have to, where they cannot.
     let mustWait = false;
