@@ -26,19 +26,21 @@ struct Types {
   int data;
   int compute;
 };
-Types typesOf(DType dtype) {
-  constexpr int kCompute32 = 68, kCompute64 = 70;
+Types typesOf(DType dtype, bool allowsTf32) {
+  // CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_64F, CUBLAS_COMPUTE_32F_FAST_TF32
+  constexpr int kFull32 = 68, kCompute64 = 70, kTf32 = 77;
+  const int compute32 = allowsTf32 ? kTf32 : kFull32;
   switch (dtype) {
     case DType::float16:
-      return {2, kCompute32};  // CUDA_R_16F
+      return {2, compute32};  // CUDA_R_16F
     case DType::bfloat16:
-      return {14, kCompute32};  // CUDA_R_16BF
+      return {14, compute32};  // CUDA_R_16BF
     case DType::float32:
-      return {0, kCompute32};  // CUDA_R_32F
+      return {0, compute32};  // CUDA_R_32F
     case DType::float64:
       return {1, kCompute64};  // CUDA_R_64F
     case DType::complex64:
-      return {4, kCompute32};  // CUDA_C_32F
+      return {4, compute32};  // CUDA_C_32F
     case DType::complex128:
       return {5, kCompute64};  // CUDA_C_64F
     default:
@@ -138,9 +140,9 @@ bool fits32(const Product& p) {
   return std::max({p.m, p.n, p.k, p.a.layout.leading, p.b.layout.leading, p.c.layout.leading}) <= kMax;
 }
 
-void multiplyBatch(cublasHandle handle, const Product& p, int64_t batch, DType dtype, bool adds) {
-  const Types types = typesOf(dtype);
-  const Scalars scalars = scalarsOf(dtype);
+void multiplyBatch(cublasHandle handle, const Product& p, int64_t batch, const MatmulStep& step, bool adds) {
+  const Types types = typesOf(step.dtype, step.allowsTf32);
+  const Scalars scalars = scalarsOf(step.dtype);
   const void* const beta = adds ? scalars.one : scalars.zero;
   const int transposeA = p.a.layout.transposed ? 1 : 0;
   const int transposeB = p.b.layout.transposed ? 1 : 0;
@@ -259,7 +261,7 @@ void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addr
     part.a.address += first * part.a.stride * elementBytes;
     part.b.address += first * part.b.stride * elementBytes;
     part.c.address += first * part.c.stride * elementBytes;
-    multiplyBatch(handle_, part, std::min(kMaxBatch, step.batch - first), step.dtype, adds);
+    multiplyBatch(handle_, part, std::min(kMaxBatch, step.batch - first), step, adds);
   }
 }
 

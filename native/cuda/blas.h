@@ -1,7 +1,7 @@
 // cuBLAS: our own declarations of its entry points, and matrix products on a device's stream.
 //
-// Float32 products are full float32 (never TF32), halves accumulate in float32 throughout. The workspace is
-// the run's, as planned, so that cuBLAS allocates nothing.
+// Float32 products are full float32 (TF32 only where a step allows it), halves accumulate in float32
+// throughout. The workspace is the run's, as planned, so that cuBLAS allocates nothing.
 #pragma once
 #include <memory>
 

@@ -172,6 +172,9 @@ MatrixOperand readOperand(const Fields& fields, const Program& program) {
 Step readMatmul(const Fields& fields, const Program& program) {
   MatmulStep step{};
   step.dtype = values::productDType(fields.value("dtype"), fields.path("dtype"));
+  step.allowsTf32 = fields.flag("allowsTf32");
+  if (step.allowsTf32 && step.dtype != DType::float32 && step.dtype != DType::complex64)
+    fields.reject("allowsTf32", "of a product of float32 or complex64");
   step.m = fields.integer("m");
   step.n = fields.integer("n");
   step.k = fields.integer("k");

@@ -83,6 +83,8 @@ struct MatrixOperand {
 
 struct MatmulStep {
   DType dtype;
+  // Of float32 and complex64: a GPU may multiply in TF32. The CPU has no such units.
+  bool allowsTf32 = false;
   int64_t m, n, k, batch;
   MatrixOperand a, b, c;
   // The temporary that it may use besides, or -1.

@@ -6,7 +6,7 @@
  * Called by the free function of the same name and by `products.ts`.
  */
 import { expected, ShapeError } from '../host/errors.js';
-import type { Expr } from './expr.js';
+import type { Expr, Precision } from './expr.js';
 import { formatShape } from './format.js';
 import { cast, contract } from './infer.js';
 import { reduceAlong } from './reducing.js';
@@ -24,6 +24,7 @@ export function sumOfProducts(
   output: readonly number[],
   operands: readonly Expr[],
   names?: readonly string[],
+  precision?: Precision,
 ): Expr {
   const sizes = new Map<number, number>();
   for (const [k, list] of labels.entries()) {
@@ -53,7 +54,7 @@ export function sumOfProducts(
           kept[k]!.map((label) => sizes.get(label)!),
         ),
   );
-  return contract(op, kept, output, reshaped);
+  return contract(op, kept, output, reshaped, precision);
 }
 
 /**

@@ -241,6 +241,7 @@ export type NodeData =
       readonly kind: 'contract';
       readonly labels: readonly (readonly number[])[];
       readonly output: readonly number[];
+      readonly precision: Precision | undefined;
     }
   /**
    * The elements of input 0 at the int64 indices of input 1 along `axis`, which becomes the axes of the
@@ -263,6 +264,12 @@ export type NodeData =
    * captures.
    */
   | { readonly kind: 'loop'; readonly loop: LoopBody; readonly result: number };
+
+/**
+ * Less than a dtype's own precision, in which a device may multiply. `tf32`: factors rounded to 10 bits of
+ * mantissa, products and sums in float32. A device without such units multiplies in full.
+ */
+export type Precision = 'tf32';
 
 /** How often a loop's body is run. */
 export interface LoopCount {

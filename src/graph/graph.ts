@@ -115,8 +115,10 @@ export function nodeFrom(
       return { kind: data.kind, view: data.view, dtype, shape, id, inputs };
     case 'gather':
       return { kind: data.kind, axis: data.axis, mode: data.mode, dtype, shape, id, inputs };
-    case 'contract':
-      return { kind: data.kind, labels: data.labels, output: data.output, dtype, shape, id, inputs };
+    case 'contract': {
+      const { kind, labels, output, precision } = data;
+      return { kind, labels, output, precision, dtype, shape, id, inputs };
+    }
     case 'call': {
       const { kind, routine, parameters, result } = data;
       return { kind, routine, parameters, result, dtype, shape, id, inputs };

@@ -21,6 +21,7 @@ import {
   DTYPES,
   type DType,
   type DTypeKind,
+  hasTf32,
   isComplex,
   isDType,
   isInteger,
@@ -28,7 +29,7 @@ import {
   promote,
   type Scalar,
 } from './dtype.js';
-import type { DeviceBuffer, Expr, ExprOf, HostSource, Shape, Source } from './expr.js';
+import type { DeviceBuffer, Expr, ExprOf, HostSource, Precision, Shape, Source } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { type MapRow, type OpName, opRow } from './ops.js';
 import { type ReductionName, reductionRow } from './reductions.js';
@@ -336,14 +337,20 @@ export function reduce(
 
 // ---------------------------------------------------------------- contract
 
-/** Sum of products over the labels that `output` lacks. Every label has one size; dtypes are promoted. */
+/**
+ * Sum of products over the labels that `output` lacks. Every label has one size; dtypes are promoted.
+ * Throws a DTypeError for a precision that the promoted dtype lacks.
+ */
 export function contract(
   op: string,
   labels: readonly (readonly number[])[],
   output: readonly number[],
   operands: readonly Expr[],
+  precision?: Precision,
 ): Expr {
   const dtype = meetingDType(op, operands);
+  if (precision !== undefined && !hasTf32(dtype))
+    throw new DTypeError(expected(op, `float32 or complex64 for precision '${precision}'`, dtype));
   const sizes = new Map<number, number>();
   labels.forEach((list, k) => {
     list.forEach((label, axis) => {
@@ -356,6 +363,7 @@ export function contract(
     kind: 'contract',
     labels,
     output,
+    precision,
     dtype,
     shape,
     inputs,

@@ -63,7 +63,7 @@ export function formatNodeData(node: GraphNodeData): string {
     case 'gather':
       return `gather along ${node.axis}${node.mode === 'raise' ? '' : ` ${node.mode}`}`;
     case 'contract':
-      return `contract ${formatSubscripts(node.labels, node.output)}`;
+      return `contract ${formatSubscripts(node.labels, node.output)}${node.precision === undefined ? '' : ` in ${node.precision}`}`;
     case 'call':
       return `${node.routine}(${node.parameters.join(' ')}), result ${node.result}`;
     case 'loop':

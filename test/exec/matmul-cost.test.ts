@@ -10,6 +10,7 @@ const product = (dtype: MatmulStep['dtype']): MatmulStep => ({
   call: 'matmul',
   nodes: [],
   dtype,
+  precision: undefined,
   batch: 1,
   m: n,
   n,

@@ -18,6 +18,7 @@ const product = (a: number, b: number, c: number): MatmulStep => ({
   kind: 'call',
   call: 'matmul',
   dtype: 'float32',
+  precision: undefined,
   m: 1,
   n: 1,
   k: 1,

@@ -87,6 +87,7 @@ describe('the reference interpreter', () => {
             [1, 2],
           ],
           output: [0, 2],
+          precision: undefined,
         },
         c.dtype,
         c.output.shape,

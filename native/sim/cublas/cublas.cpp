@@ -50,13 +50,16 @@ void dropOwnWorkspace(Handle& handle) {
   handle.ownWorkspace = false;
 }
 
-// float32 accumulation for halves, float32 and complex64; float64 for the others.
+constexpr int kCompute32 = 68, kCompute64 = 70, kComputeTf32 = 77;
+
+// float32 accumulation for halves, float32 and complex64, of which the last two have TF32; float64 for the
+// others.
 bool isSupported(int type, int compute) {
-  constexpr int kCompute32 = 68, kCompute64 = 70;
   switch (type) {
     case 0:
-    case 2:
     case 4:
+      return compute == kCompute32 || compute == kComputeTf32;
+    case 2:
     case 14:
       return compute == kCompute32;
     case 1:
@@ -133,7 +136,7 @@ int multiply(Simulator& simulator, Handle& handle, const Gemm& g) {
     handle.context->used += kOwnWorkspace;
     handle.ownWorkspace = true;
   }
-  Product product{g.m, g.n, g.k, g.batch, g.typeA, {}, {}, {}, {}, {}};
+  Product product{g.m, g.n, g.k, g.batch, g.typeA, g.compute == kComputeTf32, {}, {}, {}, {}, {}};
   product.a = matrix(g.a, g.transposeA, g.m, g.k, g.leadingA, g.strideA);
   product.b = matrix(g.b, g.transposeB, g.k, g.n, g.leadingB, g.strideB);
   product.c = matrix(g.c, 0, g.m, g.n, g.leadingC, g.strideC);

@@ -60,6 +60,25 @@ void narrow(T value, T& out) {
   out = value;
 }
 
+// To 10 bits of mantissa, ties to even; infinities and NaNs stay what they are.
+float toTf32(float value) {
+  if (!std::isfinite(value)) return value;
+  uint32_t word;
+  std::memcpy(&word, &value, sizeof word);
+  word = (word + 0xfff + (word >> 13 & 1)) & ~uint32_t{0x1fff};
+  std::memcpy(&value, &word, sizeof word);
+  return value;
+}
+
+// A factor of a product, as its units take it.
+template <typename T>
+T factor(T value, bool tf32) {
+  if constexpr (std::is_same_v<T, float>) return tf32 ? toTf32(value) : value;
+  if constexpr (std::is_same_v<T, std::complex<float>>)
+    return tf32 ? T(toTf32(value.real()), toTf32(value.imag())) : value;
+  return value;
+}
+
 template <typename Accumulator>
 Accumulator scalar(const double (&parts)[2]) {
   if constexpr (std::is_floating_point_v<Accumulator>) {
@@ -96,8 +115,8 @@ void multiplyAs(const Product& product) {
       for (int64_t i = 0; i < product.m; i++) {
         Accumulator sum{};
         for (int64_t p = 0; p < product.k; p++) {
-          sum += times(Accumulator(widen(*place<Storage>(product.a, item, i, p))),
-                       Accumulator(widen(*place<Storage>(product.b, item, p, j))));
+          sum += times(factor(Accumulator(widen(*place<Storage>(product.a, item, i, p))), product.tf32),
+                       factor(Accumulator(widen(*place<Storage>(product.b, item, p, j))), product.tf32));
         }
         Storage* out = place<Storage>(product.c, item, i, j);
         Accumulator value = times(alpha, sum);

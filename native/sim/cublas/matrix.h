@@ -20,6 +20,8 @@ struct Product {
   int64_t m, n, k, batch;
   // A cudaDataType: 0 float32, 1 float64, 2 float16, 4 complex64, 5 complex128, 14 bfloat16.
   int type;
+  // Whether factors are rounded to TF32.
+  bool tf32;
   Matrix a, b, c;
   // As complex numbers, whatever the type is.
   double alpha[2], beta[2];

@@ -3,6 +3,7 @@
  * that looks into one is in its row (`call-row.ts`, `table.ts`).
  */
 import type { DType } from '../../graph/dtype.js';
+import type { Precision } from '../../graph/expr.js';
 import type { ArrayType, RoutineName } from '../../graph/routines.js';
 
 interface CallBase {
@@ -30,6 +31,7 @@ export interface MatrixOperand {
 export interface MatmulStep extends CallBase {
   readonly call: 'matmul';
   readonly dtype: DType;
+  readonly precision: Precision | undefined;
   readonly m: number;
   readonly n: number;
   readonly k: number;

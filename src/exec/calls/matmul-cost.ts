@@ -41,6 +41,11 @@ const PRODUCT_RATE: Partial<Readonly<Record<DType, number>>> = {
   complex128: 55e12,
 };
 
+/** The same in TF32. */
+const TF32_RATE = 400e12;
+const rateOf = ({ dtype, precision }: MatmulStep): number =>
+  precision === 'tf32' ? TF32_RATE : PRODUCT_RATE[dtype]!;
+
 /** Of the smallest product, on the device, and what the library takes on the host to queue any. */
 const PRODUCT_SECONDS = 5e-6;
 const QUEUE_SECONDS = 12e-6;
@@ -49,13 +54,14 @@ const SMALL_BLOCK = 64;
 const SMALL_BLOCK_RATE = 0.7;
 
 /** About how long a product takes by itself, and how much of the device it fills. */
-export function productCost({ m, n, k, batch, dtype }: MatmulStep, multiprocessors: number): StepCost {
+export function productCost(step: MatmulStep, multiprocessors: number): StepCost {
+  const { m, n, k, batch, dtype } = step;
   const shareIn = (block: number): number =>
     Math.min(1, (Math.ceil(m / block) * Math.ceil(n / block) * batch) / multiprocessors);
   const share = shareIn(BLOCK);
   const speed = Math.max(share, SMALL_BLOCK_RATE * shareIn(SMALL_BLOCK), 1e-3);
   const operations = 2 * batch * m * n * k * (dtype.startsWith('complex') ? 4 : 1);
-  const seconds = PRODUCT_SECONDS + operations / (PRODUCT_RATE[dtype]! * speed);
+  const seconds = PRODUCT_SECONDS + operations / (rateOf(step) * speed);
   return { seconds, share, queueSeconds: QUEUE_SECONDS };
 }
 
@@ -66,7 +72,7 @@ export function panelSeconds(step: MatmulStep, work: PanelWork, multiprocessors:
   );
   const busy = ((m / BLOCK) * (n / BLOCK)) / (work.tiles * rounds * multiprocessors);
   const operations = 2 * m * n * k * (dtype.startsWith('complex') ? 4 : 1);
-  const arithmetic = operations / (PRODUCT_RATE[dtype]! * busy) + work.tiles * TILE_SECONDS;
+  const arithmetic = operations / (rateOf(step) * busy) + work.tiles * TILE_SECONDS;
   const edges = (work.firstBytes + work.lastBytes) / BUS_RATE;
   return edges + Math.max(arithmetic, work.bytes / BUS_RATE);
 }

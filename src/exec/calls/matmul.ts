@@ -5,6 +5,7 @@
  */
 
 import { byteLengthOf, type DType, dtypeCode, isHalf } from '../../graph/dtype.js';
+import type { Precision } from '../../graph/expr.js';
 import { InternalError } from '../../host/errors.js';
 import { cpuInfo, productWorkspace } from '../native/native.js';
 import type { ProductSpec } from '../native/program-types.js';
@@ -25,16 +26,18 @@ export const MATMUL: CallRow<MatmulStep> = {
     const b = matrixOf(right.place);
     const c = { buffer: result.buffer, offset: 0, batchStride: m * n, rowStride: n, columnStride: 1 };
     const k = left.shape[2]!;
-    return { kind: 'call', call: 'matmul', dtype: node.dtype, m, n, k, batch, a, b, c, nodes: [node.id] };
+    const { dtype } = node;
+    const precision = node.kind === 'contract' ? node.precision : undefined;
+    return { kind: 'call', call: 'matmul', dtype, precision, m, n, k, batch, a, b, c, nodes: [node.id] };
   },
   buffersOf: ({ a, b, c }) => ({ reads: [a.buffer, b.buffer], writes: [c.buffer] }),
   withBuffers: (step, moved) => {
     const operand = (o: MatrixOperand): MatrixOperand => ({ ...o, buffer: moved(o.buffer) });
     return { ...step, a: operand(step.a), b: operand(step.b), c: operand(step.c) };
   },
-  keyOf: ({ dtype, batch, m, n, k, a, b, c }) => {
+  keyOf: ({ dtype, precision, batch, m, n, k, a, b, c }) => {
     const places = [a, b, c].map((o) => `${o.offset} ${o.batchStride} ${o.rowStride} ${o.columnStride}`);
-    return [dtype, batch, m, n, k, ...places].join(' ');
+    return [dtype, precision, batch, m, n, k, ...places].join(' ');
   },
   isEmpty: ({ m, n, batch }) => m * n * batch === 0,
   workspace: { cpu: (step) => productWorkspace(specOf(step)), cuda: cublasWorkspace },
@@ -50,7 +53,8 @@ export const MATMUL: CallRow<MatmulStep> = {
   blocks: { canRun: canRunByPanels, size: sizePanels },
   inSlots,
   spec: specOf,
-  print: ({ dtype, batch, m, n, k }) => `matmul ${dtype} ${batch} x (${m}, ${k}) @ (${k}, ${n})`,
+  print: ({ dtype, precision, batch, m, n, k }) =>
+    `matmul ${dtype}${precision === undefined ? '' : ` in ${precision}`} ${batch} x (${m}, ${k}) @ (${k}, ${n})`,
   explain,
 };
 
@@ -59,8 +63,9 @@ function matrixOf({ buffer, offset, strides }: PlacedOperand): MatrixOperand {
   return { buffer, offset, batchStride, rowStride, columnStride };
 }
 
-function specOf({ dtype, m, n, k, batch, a, b, c, workspace }: MatmulStep): ProductSpec {
-  return { kind: 'matmul', dtype: dtypeCode(dtype), m, n, k, batch, a, b, c, workspace };
+function specOf({ dtype, precision, m, n, k, batch, a, b, c, workspace }: MatmulStep): ProductSpec {
+  const allowsTf32 = precision === 'tf32';
+  return { kind: 'matmul', dtype: dtypeCode(dtype), allowsTf32, m, n, k, batch, a, b, c, workspace };
 }
 
 /**
@@ -95,12 +100,12 @@ const SUMMED: Readonly<Record<TargetKind, (dtype: DType) => string>> = {
   cuda: () => "; the order of sums is the library's",
 };
 
-function explain({ batch, m, n, k, dtype }: MatmulStep, kind: TargetKind): CallText {
+function explain({ batch, m, n, k, dtype, precision }: MatmulStep, kind: TargetKind): CallText {
   const element = byteLengthOf(dtype);
   return {
     bytesRead: batch * (m * k + k * n) * element,
     bytesWritten: batch * m * n * element,
-    text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}, computed in ${computedIn(dtype)}${SUMMED[kind](dtype)}\n`,
+    text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}, computed in ${computedIn(dtype, precision, kind)}${SUMMED[kind](dtype)}\n`,
   };
 }
 
@@ -114,6 +119,15 @@ function computedBy(dtype: DType): string {
   return ` by ${blas.name} (${blas.path}), unless it is small or strided; the order of sums is the library's`;
 }
 
-/** The arithmetic of a product: never less than the dtype's own. */
-const computedIn = (dtype: DType): string =>
-  isHalf(dtype) ? 'float32 sums of exact products' : `full ${dtype}`;
+/** The arithmetic of a product: less than the dtype's own only where the user allows it. */
+function computedIn(dtype: DType, precision: Precision | undefined, kind: TargetKind): string {
+  if (isHalf(dtype)) return 'float32 sums of exact products';
+  if (precision === undefined) return `full ${dtype}`;
+  return REDUCED[kind](dtype, precision);
+}
+
+/** The arithmetic of a product that may have less. */
+const REDUCED: Readonly<Record<TargetKind, (dtype: DType, precision: Precision) => string>> = {
+  cpu: (dtype, precision) => `full ${dtype}, which has more than the ${precision} that is allowed`,
+  cuda: (_, precision) => `${precision} (factors of 10 bits, float32 sums), as allowed`,
+};

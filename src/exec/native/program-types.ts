@@ -61,6 +61,8 @@ export type StepSpec =
       readonly kind: 'matmul';
       /** Code of the dtype (`dtypeCode`). */
       readonly dtype: number;
+      /** Of float32 and complex64: whether a GPU may multiply in TF32. */
+      readonly allowsTf32?: boolean;
       readonly m: number;
       readonly n: number;
       readonly k: number;

@@ -13,7 +13,7 @@
  * sums changes, and only for contractions of more than two operands or with labels of one operand.
  */
 import { type DType, isComplex, isFloat, isHalf } from '../../graph/dtype.js';
-import type { Shape } from '../../graph/expr.js';
+import type { Precision, Shape } from '../../graph/expr.js';
 import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
 import { sameNumbers } from '../kernel/kernel.js';
 import { contractionPath } from './contraction-path.js';
@@ -88,7 +88,7 @@ function lower(node: GraphNodeOf<'contract'>, editor: Editor, inKernel: InKernel
     });
   });
   const sizeOf = (label: number): number => sizes[label]!;
-  const lowering = new Lowering(editor, sizeOf, inKernel);
+  const lowering = new Lowering(editor, sizeOf, inKernel, node.precision);
   const operands = node.labels.map((labels, k): Operand => ({ id: node.inputs[k]!, labels }));
   const { pairs } = operands.length === 2 ? ONE_PAIR : contractionPath(node.labels, node.output, sizeOf);
   const list: (Operand | undefined)[] = [...operands];
@@ -121,11 +121,18 @@ class Lowering {
   readonly #editor: Editor;
   readonly #sizeOf: (label: number) => number;
   readonly #inKernel: InKernel;
+  readonly #precision: Precision | undefined;
 
-  constructor(editor: Editor, sizeOf: (label: number) => number, inKernel: InKernel) {
+  constructor(
+    editor: Editor,
+    sizeOf: (label: number) => number,
+    inKernel: InKernel,
+    precision: Precision | undefined,
+  ) {
     this.#editor = editor;
     this.#sizeOf = sizeOf;
     this.#inKernel = inKernel;
+    this.#precision = precision;
   }
 
   #shape(labels: readonly number[]): number[] {
@@ -210,6 +217,7 @@ class Lowering {
       kind: 'contract',
       labels: [LEFT, RIGHT],
       output: PRODUCT,
+      precision: this.#precision,
       dtype: this.#editor.node(left).dtype,
       shape: [batch, m, n].map((labels) => sizeOfShape(this.#shape(labels))),
       inputs: [left, right],

@@ -78,6 +78,7 @@ function writeData(to: Records, node: GraphNodeData): void {
       to.put(node.labels.length);
       for (const labels of node.labels) to.putAll(labels);
       to.putAll(node.output);
+      to.put(node.precision === undefined ? 0 : numberOf(node.precision));
       break;
     case 'call':
       to.putText(node.routine);

@@ -46,11 +46,12 @@ function split(node: GraphNodeOf<'contract'>, editor: Editor): number | undefine
   const rows = editor.reshape(a, [m, parts, length]);
   const left = editor.view(rows, { type: 'permute', order: [1, 0, 2] }, [parts, m, length]);
   const right = editor.reshape(b, [parts, length, n]);
-  const { dtype, labels, output } = node;
+  const { dtype, labels, output, precision } = node;
   const products = editor.add({
     kind: 'contract',
     labels,
     output,
+    precision,
     dtype,
     shape: [parts, m, n],
     inputs: [left, right],

@@ -1,0 +1,71 @@
+/** Products that may multiply in less than their dtype's precision: what is kept of it, and what is not. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { Lazy } from '../../src/api/lazy.js';
+import { contract } from '../../src/graph/infer.js';
+import { lazy } from '../../src/index.js';
+import { takeProblems } from './simulator.js';
+
+const N = 16;
+
+/** Of float32's 24 bits, TF32 keeps 11: 1 + 2⁻¹¹ is halfway between two of its numbers, and even is 1. */
+const FINE = 1 + 2 ** -11 + 2 ** -20;
+const TIE = 1 + 2 ** -11;
+
+const product = (a: Lazy, b: Lazy, precision?: 'tf32'): Lazy =>
+  new Lazy(
+    contract(
+      'matmul',
+      [
+        [0, 1],
+        [1, 2],
+      ],
+      [0, 2],
+      [a.expr, b.expr],
+      precision,
+    ),
+  );
+const matrix = (value: number): Lazy => lazy({ data: new Float32Array(N * N).fill(value), shape: [N, N] });
+const identity = lazy({
+  data: Float32Array.from({ length: N * N }, (_, k) => (k % (N + 1) === 0 ? 1 : 0)),
+  shape: [N, N],
+});
+
+afterEach(() => expect(takeProblems()).toEqual([]));
+
+describe('a product in TF32', () => {
+  it('rounds its factors to 10 bits of mantissa, ties to even', async () => {
+    const first = async (value: number): Promise<number> =>
+      (await product(matrix(value), identity, 'tf32').compute({ device: 'cuda' })).data[0] as number;
+    expect(await first(FINE)).toBe(1 + 2 ** -10);
+    expect(await first(TIE)).toBe(1);
+    expect(await first(1 + 2 ** -10)).toBe(1 + 2 ** -10);
+  });
+
+  it('is another program than the full product of the same operands', async () => {
+    const a = matrix(FINE);
+    const full = await product(a, identity).compute({ device: 'cuda' });
+    expect(full.data[0]).toBe(Math.fround(FINE));
+    const both = await product(a, identity)
+      .add(product(a, identity, 'tf32'))
+      .compute({ device: 'cuda' });
+    expect(both.data[0]).toBe(Math.fround(Math.fround(FINE) + 1 + 2 ** -10));
+  });
+
+  it('is computed in full on the CPU, which explain() says', async () => {
+    const own = product(matrix(FINE), identity, 'tf32');
+    expect((await own.compute({ device: 'cpu' })).data[0]).toBe(Math.fround(FINE));
+    expect(String(await own.explain({ device: 'cpu' }))).toContain(
+      'which has more than the tf32 that is allowed',
+    );
+    expect(String(await own.explain({ device: 'cuda' }))).toContain(
+      'tf32 (factors of 10 bits, float32 sums), as allowed',
+    );
+  });
+
+  it('refuses dtypes that have no such units', () => {
+    const half = matrix(1).astype('float16');
+    expect(() => product(half, half, 'tf32')).toThrow(
+      "[matmul] expected float32 or complex64 for precision 'tf32': float16",
+    );
+  });
+});
