@@ -15,7 +15,8 @@ import {
 } from './graph.js';
 
 const LABELS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
-const labelName = (label: number): string => LABELS[label] ?? `<${label}>`;
+/** The letter of a label. */
+export const labelName = (label: number): string => LABELS[label] ?? `<${label}>`;
 
 /** An einsum's subscripts: `ij,jk->ik`. */
 export const formatSubscripts = (labels: readonly (readonly number[])[], output: readonly number[]): string =>

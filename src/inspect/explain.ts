@@ -17,6 +17,7 @@ import type { FusedStep, Partition } from '../fusion/partition/partition.js';
 import { canonicalize } from '../fusion/passes/canonicalize.js';
 import { Origins } from '../fusion/passes/origins.js';
 import type { PassTrace } from '../fusion/passes/pipeline.js';
+import { printPath } from '../fusion/paths/path-report.js';
 import type { Expr } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import { printGraph } from '../graph/print.js';
@@ -79,7 +80,10 @@ export class Explanation implements ExplanationData {
       '',
       'graph',
       indent(this.graph),
-      ...changed.map((pass) => `${pass.pass}: ${changes(pass)}`),
+      ...changed.flatMap((pass) => [
+        `${pass.pass}: ${changes(pass)}`,
+        ...pass.paths.map((path) => indent(`path ${printPath(path)}`)),
+      ]),
       ...(changed.length > 0 ? ['', 'optimized graph', indent(this.optimizedGraph)] : ['']),
       ...steps.map((step, k) => stepText(step, k)),
       ...edges.map(

@@ -159,7 +159,7 @@ describe('partition', () => {
   it('keeps maps apart that have a product between them', () => {
     const x = array([64, 64]);
     const flipped = view(x, { type: 'slice', starts: [63, 0], steps: [-1, 1] }, [64, 64]);
-    const times = (a: Expr): Expr =>
+    const times = (a: Expr, b = array([64, 64])): Expr =>
       contract(
         'matmul',
         [
@@ -167,11 +167,16 @@ describe('partition', () => {
           [1, 2],
         ],
         [0, 2],
-        [a, array([64, 64])],
+        [a, b],
       );
     const product = times(flipped);
     expect(names(map('add', [product, x]))).toEqual(['map_copy', 'matmul', 'map_add']);
-    expect(names(map('add', [times(product), x]))).toEqual(['matmul', 'map_copy', 'matmul', 'map_add']);
+    expect(names(map('add', [times(times(x), flipped), x]))).toEqual([
+      'matmul',
+      'map_copy',
+      'matmul',
+      'map_add',
+    ]);
   });
 
   it('keeps a value that is used and wanted in one kernel', () => {

@@ -12,15 +12,20 @@
  * After this pass every `contract` node is `(batch, m, k), (batch, k, n) -> (batch, m, n)`. Only the order of
  * sums changes, and only for contractions of more than two operands or with labels of one operand.
  */
-import { type DType, isComplex, isFloat, isHalf } from '../../graph/dtype.js';
+import { byteLengthOf, type DType, isComplex, isFloat, isHalf } from '../../graph/dtype.js';
 import type { Precision, Shape } from '../../graph/expr.js';
 import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
+import { labelName } from '../../graph/print.js';
 import { sameNumbers } from '../kernel/kernel.js';
-import { contractionPath } from './contraction-path.js';
+import { type ContractionPath, contractionPath } from '../paths/contraction-path.js';
+import type { Pair } from '../paths/exact-order.js';
+import type { Network } from '../paths/network.js';
+import { type Report, reportPath } from '../paths/path-report.js';
 import { type ProductCosts, type ProductSize, suitsKernel } from './kernel-contractions.js';
 import { hasContractions } from './merge-contractions.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
 import { simplify } from './simplify.js';
+import { type Part, partsOf } from './slice-operands.js';
 
 /**
  * Results of at most this many elements a batch are summed by a generated kernel, which spreads over the
@@ -29,7 +34,7 @@ import { simplify } from './simplify.js';
 const SMALL_RESULT = 64;
 
 /** The path of two operands. */
-const ONE_PAIR = { pairs: [[0, 1]] as const };
+const ONE_PAIR: readonly Pair[] = [[0, 1]];
 
 /** An operand on its way: a node and the labels of its axes. */
 interface Operand {
@@ -37,28 +42,33 @@ interface Operand {
   readonly labels: readonly number[];
 }
 
-/** `costs`: of products on the target; without them, its library does all that it can. */
-export const lowerContractions =
-  (costs?: ProductCosts) =>
-  (graph: MutableGraph): void =>
-    lowerAll(
-      graph,
-      costs === undefined
-        ? NEVER
-        : (dtype, left, right, size) => suitsKernel(graph, costs, dtype, left, right, size),
-    );
-
 /** Whether a product of these operands is better not left to a library. */
 type InKernel = (dtype: DType, left: number, right: number, size: ProductSize) => boolean;
 const NEVER: InKernel = () => false;
 
-function lowerAll(graph: MutableGraph, inKernel: InKernel): void {
-  if (!hasContractions(graph)) return;
-  const rule: Rule = (node, editor) =>
-    node.kind === 'contract' && !isMatmul(node, editor, inKernel) ? lower(node, editor, inKernel) : undefined;
-  rewriteInOneWalk(graph, { contract: [rule] }); // what is made of a contraction is executed as it is
-  simplify(graph);
+/** What lowering one contraction needs to know. */
+interface Context {
+  readonly editor: Editor;
+  readonly inKernel: InKernel;
+  readonly report: Report | undefined;
 }
+
+/** `costs`: of products on the target; without them, its library does all that it can. */
+export const lowerContractions =
+  (costs?: ProductCosts) =>
+  (graph: MutableGraph, report?: Report): void => {
+    if (!hasContractions(graph)) return;
+    const inKernel: InKernel =
+      costs === undefined
+        ? NEVER
+        : (dtype, left, right, size) => suitsKernel(graph, costs, dtype, left, right, size);
+    const rule: Rule = (node, editor) =>
+      node.kind === 'contract' && !isMatmul(node, editor, inKernel)
+        ? lower(node, { editor, inKernel, report })
+        : undefined;
+    rewriteInOneWalk(graph, { contract: [rule] }); // what is made of a contraction is executed as it is
+    simplify(graph);
+  };
 
 /** Labels of a product of stacks of matrices. */
 const LEFT = [0, 1, 2];
@@ -79,7 +89,11 @@ const isMatmul = (node: GraphNodeOf<'contract'>, editor: Editor, inKernel: InKer
 const suitsLibrary = (dtype: DType, m: number, n: number, k: number): boolean =>
   (isFloat(dtype) || isComplex(dtype)) && m > 1 && n > 1 && k > 1 && m * n > SMALL_RESULT;
 
-function lower(node: GraphNodeOf<'contract'>, editor: Editor, inKernel: InKernel): number {
+/** The most bytes of an intermediate before labels are sliced; no fewer than of an operand or the result. */
+const MOST_INTERMEDIATE = 8 * 2 ** 30;
+
+function lower(node: GraphNodeOf<'contract'>, context: Context): number {
+  const { editor, report } = context;
   const sizes: number[] = []; // by label
   node.labels.forEach((labels, k) => {
     const { shape } = editor.node(node.inputs[k]!);
@@ -88,9 +102,44 @@ function lower(node: GraphNodeOf<'contract'>, editor: Editor, inKernel: InKernel
     });
   });
   const sizeOf = (label: number): number => sizes[label]!;
+  if (node.inputs.length === 2) return lowerPairs(node, { inputs: node.inputs, sizeOf }, ONE_PAIR, context);
+  const network: Network = { operands: node.labels, output: node.output, sizeOf };
+  const path = contractionPath(network, MOST_INTERMEDIATE / byteLengthOf(node.dtype));
+  report?.(() => reportPath(network, path, byteLengthOf(node.dtype), labelName));
+  if (path.slices.length === 0) return lowerPairs(node, { inputs: node.inputs, sizeOf }, path.pairs, context);
+  return lowerSliced(node, sizeOf, path, context);
+}
+
+/** The sum over the parts of a contraction. Those of halves are added in float32. */
+function lowerSliced(
+  node: GraphNodeOf<'contract'>,
+  sizeOf: (label: number) => number,
+  { pairs, slices }: ContractionPath,
+  context: Context,
+): number {
+  const { editor } = context;
+  const { shape } = node;
+  const dtype = isHalf(node.dtype) ? 'float32' : node.dtype;
+  const cast = (id: number, to: DType): number =>
+    editor.node(id).dtype === to ? id : editor.add({ kind: 'cast', dtype: to, shape, inputs: [id] });
+  let sum: number | undefined;
+  for (const part of partsOf(node, slices, sizeOf, editor)) {
+    const next = cast(lowerPairs(node, part, pairs, context), dtype);
+    sum =
+      sum === undefined ? next : editor.add({ kind: 'map', op: 'add', dtype, shape, inputs: [sum, next] });
+  }
+  return cast(sum!, node.dtype);
+}
+
+/** A contraction of these inputs pair by pair. */
+function lowerPairs(
+  node: GraphNodeOf<'contract'>,
+  { inputs, sizeOf }: Part,
+  pairs: readonly Pair[],
+  { editor, inKernel }: Context,
+): number {
   const lowering = new Lowering(editor, sizeOf, inKernel, node.precision);
-  const operands = node.labels.map((labels, k): Operand => ({ id: node.inputs[k]!, labels }));
-  const { pairs } = operands.length === 2 ? ONE_PAIR : contractionPath(node.labels, node.output, sizeOf);
+  const operands = node.labels.map((labels, k): Operand => ({ id: inputs[k]!, labels }));
   const list: (Operand | undefined)[] = [...operands];
   /** Whether the result or another operand has a label; few labels are searched faster than put into sets. */
   const isNeeded = (label: number, by: number): boolean =>

@@ -7,6 +7,7 @@
 import { enablePatches, Immer, type Patch } from 'immer';
 import type { Graph, GraphLoop, GraphNode, MutableGraph } from '../../graph/graph.js';
 import { verify } from '../../graph/verify.js';
+import type { PathReport, Report } from '../paths/path-report.js';
 import type { ProductCosts } from './kernel-contractions.js';
 import { lowerContractions } from './lower-contractions.js';
 import { mergeContractions } from './merge-contractions.js';
@@ -17,7 +18,7 @@ import { splitContractions } from './split-contractions.js';
 
 export interface Pass {
   readonly name: string;
-  readonly run: (graph: MutableGraph) => void;
+  readonly run: (graph: MutableGraph, report?: Report) => void;
   /** Whether floating-point results may differ by rounding; `exact: true` leaves such a pass out. */
   readonly rounds: boolean;
 }
@@ -43,6 +44,8 @@ export interface PassTrace {
   readonly added: readonly number[];
   readonly removed: readonly number[];
   readonly changed: readonly number[];
+  /** The paths of contractions of three operands and more. */
+  readonly paths: readonly PathReport[];
 }
 
 export interface PassOptions {
@@ -118,16 +121,20 @@ function runTraced(
 ): Graph {
   let current = graph;
   for (const pass of passes) {
-    const [next, patches] = immer.produceWithPatches(current, (draft) => pass.run(draft as MutableGraph));
+    const paths: PathReport[] = [];
+    const report: Report = (make) => paths.push(make());
+    const [next, patches] = immer.produceWithPatches(current, (draft) =>
+      pass.run(draft as MutableGraph, report),
+    );
     current = next;
-    trace(traceOf(pass, patches), current);
+    trace(traceOf(pass, patches, paths), current);
     if (verifies) verify(current);
   }
   return current;
 }
 
 /** Node ids by what happened to them. A pass that replaces a node adds one and removes one. */
-function traceOf(pass: Pass, patches: readonly Patch[]): PassTrace {
+function traceOf(pass: Pass, patches: readonly Patch[], paths: readonly PathReport[]): PassTrace {
   const byOperation = { add: new Set<number>(), remove: new Set<number>(), replace: new Set<number>() };
   for (const { op, path, value } of patches) {
     if (path[0] !== 'nodes' || path.length < 2) continue;
@@ -143,5 +150,6 @@ function traceOf(pass: Pass, patches: readonly Patch[]): PassTrace {
     added: list(byOperation.add),
     removed: list(byOperation.remove),
     changed: list(byOperation.replace),
+    paths,
   };
 }

@@ -1,0 +1,51 @@
+/**
+ * The path of a contraction: the order of its pairs, what that costs, and the labels that are sliced where an
+ * intermediate would be too large. Called by the pass that lowers contractions, and by `einsumPath`.
+ */
+import type { Pair } from './exact-order.js';
+import { type Network, ownLabels } from './network.js';
+import { pathCost } from './path-steps.js';
+import { searchPairs } from './search.js';
+import { type Slice, sliceLabels } from './slicing.js';
+
+export interface ContractionPath {
+  /** Positions of operands; the result of a pair is appended to the list. */
+  readonly pairs: readonly Pair[];
+  /** Multiplications and additions in all. */
+  readonly operations: number;
+  /** Elements of the largest intermediate, the result not among them. */
+  readonly largest: number;
+  /** Labels that are summed in parts, one after the other. */
+  readonly slices: readonly Slice[];
+}
+
+/**
+ * `limit`: the most elements of an intermediate, but no fewer than of the largest operand and the result. Of
+ * all orders that keep to it, that with the least work; where none does, labels are sliced.
+ */
+export function contractionPath(network: Network, limit = Number.POSITIVE_INFINITY): ContractionPath {
+  const own = ownLabels(network);
+  const operands = network.operands.map((labels, k) => labels.filter((label) => !own[k]!.includes(label)));
+  const summed: Network = { ...network, operands };
+  const volumeOf = (labels: readonly number[]): number =>
+    labels.reduce((volume, label) => volume * network.sizeOf(label), 1);
+  const most = Math.max(limit, volumeOf(network.output), ...network.operands.map(volumeOf));
+  const additions = network.operands.reduce(
+    (sum, labels, k) => (own[k]!.length > 0 ? sum + volumeOf(labels) : sum),
+    0,
+  );
+  const within = searchPairs(summed, most);
+  const cost = pathCost(summed, within);
+  if (cost.largest <= most)
+    return { pairs: within, slices: [], ...cost, operations: cost.operations + additions };
+  const { pairs, slices, ...sliced } = sliceLabels(summed, searchPairs(summed), most);
+  return { pairs, slices, ...sliced, operations: sliced.operations + additions };
+}
+
+/** What one operand after the other costs: multiplications of all, for each element of the whole space. */
+export function naiveOperations({ operands, output, sizeOf }: Network): number {
+  const labels = new Set(operands.flat());
+  const sums = [...labels].some((label) => !output.includes(label)) ? 1 : 0;
+  const volume = [...labels].reduce((product, label) => product * sizeOf(label), 1);
+  return volume * (Math.max(1, operands.length - 1) + sums);
+}

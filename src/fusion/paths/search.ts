@@ -1,0 +1,117 @@
+/**
+ * Searches the order of the pairs of a network: exactly for a few operands, by many greedy orders and their
+ * improvement beyond. The result depends on the network alone.
+ */
+import { exactOrder, type Pair } from './exact-order.js';
+import { greedyPairs, randomFrom } from './greedy-order.js';
+import { OrderTree } from './improve-order.js';
+import { type IndexSets, indexSets, type Network } from './network.js';
+
+/** Operands of an exact search. */
+export const MAX_EXACT = 14;
+/** Fewer are searched without a first guess that bounds the search. */
+const FEW = 8;
+/** Leaves of the subtrees that are improved, and those of the best tree in the end. */
+const LEAVES = 7;
+const LAST_LEAVES = 8;
+const MOST_ROUNDS = 24;
+/** Greedy orders, as many as take a few milliseconds an operand, and the noise of each. */
+const ORDERS = 12;
+const MOST_IMPROVED = 400;
+const TEMPERATURES = [0, 0.5, 1, 2];
+
+/** The pairs of the order with the least work in which no intermediate has more than `limit` elements, if any. */
+export function searchPairs(network: Network, limit = Number.POSITIVE_INFINITY): Pair[] {
+  const count = network.operands.length;
+  if (count < 2) return [];
+  if (count === 2) return [[0, 1]];
+  if (count <= MAX_EXACT) return exactPairs(indexSets(network), limit, count);
+  const components = componentsOf(network);
+  return components.length === 1
+    ? improvedPairs(indexSets(network), limit, count)
+    : byComponent(network, components, limit);
+}
+
+function exactPairs(sets: IndexSets, limit: number, count: number): Pair[] {
+  if (count <= FEW) return [...exactOrder(sets, limit)!.pairs];
+  const guess = improved(sets, limit, 0);
+  return [...(exactOrder(sets, limit, guess.cost)?.pairs ?? guess.pairs())];
+}
+
+/** A greedy order with its subtrees improved; number 0 is without noise. */
+function improved(sets: IndexSets, limit: number, number: number): OrderTree {
+  const temperature = TEMPERATURES[number % TEMPERATURES.length]!;
+  const tree = new OrderTree(sets, greedyPairs(sets, randomFrom(number), temperature), limit);
+  tree.improve(LEAVES, MOST_ROUNDS);
+  return tree;
+}
+
+function improvedPairs(sets: IndexSets, limit: number, count: number): Pair[] {
+  let best = improved(sets, limit, 0);
+  for (let k = 1; k < ORDERS && k * count < MOST_IMPROVED; k++) {
+    const tree = improved(sets, limit, k);
+    if (tree.cost < best.cost) best = tree;
+  }
+  best.improve(LAST_LEAVES, 2);
+  return best.pairs();
+}
+
+/** The operands that share labels, directly or through others. */
+function componentsOf({ operands }: Network): number[][] {
+  const root = operands.map((_, k) => k);
+  const find = (k: number): number => {
+    let at = k;
+    while (root[at] !== at) at = root[at] = root[root[at]!]!;
+    return at;
+  };
+  const first = new Map<number, number>();
+  for (const [k, labels] of operands.entries()) {
+    for (const label of labels) {
+      const other = first.get(label);
+      if (other === undefined) first.set(label, k);
+      else root[find(k)] = find(other);
+    }
+  }
+  const found = new Map<number, number[]>();
+  for (const k of operands.keys()) found.set(find(k), [...(found.get(find(k)) ?? []), k]);
+  return [...found.values()];
+}
+
+/** Each component by itself, then their results, which share nothing. */
+function byComponent(network: Network, components: readonly (readonly number[])[], limit: number): Pair[] {
+  const { operands, output, sizeOf } = network;
+  const pairs: Pair[] = [];
+  const results = components.map((members) => {
+    const labels = members.map((k) => operands[k]!);
+    const own = new Set(labels.flat());
+    const kept = output.filter((label) => own.has(label));
+    const at = append(
+      pairs,
+      operands.length,
+      members,
+      searchPairs({ operands: labels, output: kept, sizeOf }, limit),
+    );
+    return { at, labels: kept };
+  });
+  const last: Network = { operands: results.map(({ labels }) => labels), output, sizeOf };
+  const order =
+    results.length <= MAX_EXACT ? searchPairs(last, limit) : greedyPairs(indexSets(last), randomFrom(0), 0);
+  append(
+    pairs,
+    operands.length,
+    results.map(({ at }) => at),
+    order,
+  );
+  return pairs;
+}
+
+/** Appends the pairs of a part of a network; `places`: of its operands in the whole. Returns the result's place. */
+function append(pairs: Pair[], count: number, places: readonly number[], more: readonly Pair[]): number {
+  const all = [...places];
+  for (const [i, j] of more) {
+    all.push(count + pairs.length);
+    const [a, b] = [all[i]!, all[j]!];
+    pairs.push([Math.min(a, b), Math.max(a, b)]);
+  }
+  return all[all.length - 1]!;
+}
