@@ -123,7 +123,7 @@ const inputsOf = ({ sources }: Canonical, order: readonly number[]): (ArrayBuffe
 
 /** The native run alone, and its parts. */
 async function timeNative(name: string, canonical: Canonical): Promise<void> {
-  const { plan, native } = await programOf(canonical, {
+  const { one } = await programOf(canonical, {
     devices: [deviceNamed(device)],
     isSharded: false,
     exact: false,
@@ -131,6 +131,7 @@ async function timeNative(name: string, canonical: Canonical): Promise<void> {
     hostBudget: undefined,
     place: 'host',
   });
+  const { plan, native } = one!;
   const inputs = inputsOf(canonical, plan.inputs);
   for (const place of ['device', 'host'] as const) {
     const timelines: (RunTimeline & { readonly all: number })[] = [];

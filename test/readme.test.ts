@@ -7,11 +7,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { planGraph } from '../src/exec/run/program.js';
 import { gpu } from '../src/exec/targets/device.js';
 import { cudaOf } from '../src/exec/targets/program-cuda.js';
 import { canonicalize } from '../src/fusion/passes/canonicalize.js';
 import { lazy } from '../src/index.js';
+import { planOnDevice } from './support/device-plan.js';
 
 const README = readFileSync('README.md', 'utf8');
 
@@ -60,7 +60,7 @@ describe('the README', () => {
   it('shows the CUDA C of its first lines', () => {
     const [x, y] = [lazy(new Float32Array(1_000_000)), lazy(new Float32Array(1_000_000))];
     const z = x.exp().mul(0.5).add(y.sqrt()).tanh();
-    const { plan } = planGraph(canonicalize([z.expr]), gpu(0), { exact: false });
+    const { plan } = planOnDevice(canonicalize([z.expr]), gpu(0), { exact: false });
     const sources = plan.steps.map((step) =>
       step.kind === 'kernel' ? cudaOf(step.kernel).source : step.kind,
     );

@@ -6,7 +6,7 @@ import { callRow } from '../exec/calls/table.js';
 import type { DevicePlan, KernelStep, LoopStep, PhaseStep, Step, SweepStep } from '../exec/plan/plan.js';
 import { countOf } from '../exec/plan/print-plan.js';
 import { buffersOf } from '../exec/plan/step-buffers.js';
-import type { Planned } from '../exec/run/program.js';
+import type { Planned } from '../exec/run/planned.js';
 import type { Device } from '../exec/targets/device.js';
 import { targetOf } from '../exec/targets/table.js';
 import { printKernel } from '../fusion/kernel/print.js';
@@ -19,31 +19,83 @@ import type { Lines } from './lines.js';
 type StepData = Omit<ExplainedStep, 'lines'>;
 type BodyStep = Exclude<Step, SweepStep>;
 
-/** The steps in order, those inside sweeps and loops too. */
-export function explainSteps(planned: Planned, device: Device, lines: Lines): ExplainedStep[] {
-  let sweeps = 0;
-  let loops = 0;
-  const explainIn = (graph: Graph, step: Step): ExplainedStep[] => {
+/** An explained step, and which nodes it computes: of a loop's body, after those of the loop. */
+export interface LocatedStep {
+  readonly step: ExplainedStep;
+  readonly at: string;
+}
+
+/** Names the nodes of a step, in loops of some nodes. */
+export const locationOf = (loops: string, nodes: readonly number[]): string => `${loops}${nodes.join()};`;
+
+/**
+ * The steps of all phases in order, those inside sweeps and loops too. Devices that share a phase run the same
+ * steps, some of them in several stretches: each is told once.
+ */
+export function explainSteps({ graph, plan }: Planned, device: Device, lines: Lines): LocatedStep[] {
+  const explainer = new Explainer(device, lines);
+  if (plan.devices.length === 1)
+    return plan.phases.flatMap(({ runs }) => runs.flatMap((run) => explainer.ofRun(graph, run.plan)));
+  return plan.phases.flatMap(({ runs }, number) => {
+    const devices = runs.map((run) => plan.devices[run.device]!);
+    const phase = { number, devices };
+    const known = new Set<string>();
+    return runs.slice(0, 1).flatMap((run) =>
+      explainer.ofRun(graph, run.plan).flatMap(({ step, at }) => {
+        const key = [at, step.name, ...step.reads, ...step.writes].join(' ');
+        if (known.has(key)) return [];
+        known.add(key);
+        return [{ at, step: { ...step, phase } }];
+      }),
+    );
+  });
+}
+
+class Explainer {
+  readonly #device: Device;
+  readonly #lines: Lines;
+  #sweeps = 0;
+  #loops = 0;
+
+  constructor(device: Device, lines: Lines) {
+    this.#device = device;
+    this.#lines = lines;
+  }
+
+  ofRun(graph: Graph, plan: DevicePlan): LocatedStep[] {
+    const explained = plan.steps.map((step) => this.#in(graph, step, plan, ''));
+    // Plans in several streams have no sweeps and no loops: each step of theirs is one here.
+    const { streams } = plan;
+    return streams === undefined
+      ? explained.flat()
+      : explained.flatMap((some, k) =>
+          some.map(({ step, at }) => ({ at, step: { ...step, ...streams.steps[k]! } })),
+        );
+  }
+
+  #in(graph: Graph, step: Step, plan: DevicePlan, loops: string): LocatedStep[] {
     if (step.kind === 'sweep') {
-      const sweep = { number: sweeps++, tiles: step.tiles };
-      return step.body.flatMap((part) => explainIn(graph, part.step).map((s) => ({ ...s, sweep })));
+      const sweep = { number: this.#sweeps++, tiles: step.tiles };
+      return step.body.flatMap((part) =>
+        this.#in(graph, part.step, plan, loops).map((one) => ({ ...one, step: { ...one.step, sweep } })),
+      );
     }
     if (step.kind !== 'loop')
-      return explainStep(step, planned, device).map((s) => ({ ...s, lines: lines.of(graph, s.nodes) }));
+      return explainStep(step, plan, this.#device).map((one) => ({
+        at: locationOf(loops, one.nodes),
+        step: { ...one, lines: this.#lines.of(graph, one.nodes) },
+      }));
     const body = bodyOf(graph, step);
-    const loop = { number: loops++, count: countOf(step) };
-    const named = namesOfStates(step, planned.plan);
+    const loop = { number: this.#loops++, count: countOf(step) };
+    const named = namesOfStates(step, plan);
     const renamed = (labels: readonly string[]): string[] => labels.map((label) => named.get(label) ?? label);
     return step.body
-      .flatMap((inner) => explainIn(body, inner))
-      .map((s) => ({ loop, ...s, reads: renamed(s.reads), writes: renamed(s.writes) }));
-  };
-  const { steps, streams } = planned.plan;
-  const explained = steps.map((step) => explainIn(planned.graph, step));
-  // Plans in several streams have no sweeps and no loops: each step of theirs is one here.
-  return streams === undefined
-    ? explained.flat()
-    : explained.flatMap((some, k) => some.map((s) => ({ ...s, ...streams.steps[k]! })));
+      .flatMap((inner) => this.#in(body, inner, plan, locationOf(loops, step.nodes)))
+      .map(({ at, step: s }) => ({
+        at,
+        step: { loop, ...s, reads: renamed(s.reads), writes: renamed(s.writes) },
+      }));
+  }
 }
 
 /** The graph of a loop's body, in which the nodes of its steps are. */
@@ -64,7 +116,7 @@ function namesOfStates({ states }: LoopStep, { buffers }: DevicePlan): ReadonlyM
 }
 
 /** Of a kernel in phases, the first phase stands for all: it has the others' text and traffic. */
-function explainStep(step: Exclude<BodyStep, LoopStep>, { plan }: Planned, device: Device): StepData[] {
+function explainStep(step: Exclude<BodyStep, LoopStep>, plan: DevicePlan, device: Device): StepData[] {
   if (step.kind === 'finish' || (step.kind === 'phase' && step.phase > 0)) return [];
   return [step.kind === 'call' ? explainCall(step, plan, device) : explainKernel(step, plan, device)];
 }

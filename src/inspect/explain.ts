@@ -6,12 +6,13 @@
  * `toJSON()` is stable: fields are added, never renamed. Called by `Lazy.explain` and `explain()`.
  */
 
+import { onlyRunOf } from '../exec/plan/phases.js';
+import type { Plan } from '../exec/plan/plan.js';
 import type { Place } from '../exec/plan/plan-graph.js';
-import { printStream } from '../exec/plan/print-plan.js';
+import { printPlan, printStream } from '../exec/plan/print-plan.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { peaksOf, planJob } from '../exec/run/plan-job.js';
-import { type Observers, type Planned, planGraph } from '../exec/run/program.js';
-import { printShardedPlan } from '../exec/shards/sharded-plan.js';
+import type { Observers } from '../exec/run/planned.js';
 import { targetOf } from '../exec/targets/table.js';
 import type { FusedStep, Partition } from '../fusion/partition/partition.js';
 import { canonicalize } from '../fusion/passes/canonicalize.js';
@@ -23,7 +24,7 @@ import { formatBytes } from '../graph/format.js';
 import { printGraph } from '../graph/print.js';
 import { ADVICE } from './advice.js';
 import { planAsDot, planAsMermaid } from './draw.js';
-import { explainSteps } from './explain-steps.js';
+import { explainSteps, type LocatedStep, locationOf } from './explain-steps.js';
 import type { ExplainedEdge, ExplainedStep, ExplanationData } from './explanation-data.js';
 import { Lines } from './lines.js';
 
@@ -120,7 +121,7 @@ const streamText = ({ stream, after = [] }: ExplainedStep): string =>
   printStream(stream === undefined ? undefined : { stream, after });
 
 const stepText = (step: ExplainedStep, k: number): string =>
-  `step ${k}: ${step.name}${step.sweep === undefined ? '' : `, in ${step.sweep.tiles} tiles of sweep ${step.sweep.number}`}${step.loop === undefined ? '' : `, in loop ${step.loop.number} (${step.loop.count})`}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}${streamText(step)}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written\n${indent(`${madeAt(step.lines)}${step.text}`)}`;
+  `step ${k}: ${step.name}${step.phase === undefined ? '' : `, in phase ${step.phase.number}`}${step.sweep === undefined ? '' : `, in ${step.sweep.tiles} tiles of sweep ${step.sweep.number}`}${step.loop === undefined ? '' : `, in loop ${step.loop.number} (${step.loop.count})`}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}${streamText(step)}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written\n${indent(`${madeAt(step.lines)}${step.text}`)}`;
 
 /** The lines of a step, the name of each file once. */
 function madeAt(lines: readonly string[]): string {
@@ -148,69 +149,97 @@ export function explainExprs(
   const origins = new Origins();
   const observers: Observers = { trace: (trace) => passes.push(trace), origins };
   const job = planJob(canonical, options, place, observers);
-  const { target, segments, isSharded } = job;
+  const { target, segments, own } = job;
+  const { plan, partition, graph } = own;
   const device = target.devices[0]!;
-  // A sharded job has the same kernels as one on a single device, and a budget for each device.
-  const planned = job.isSharded
-    ? planGraph(canonical, device, { exact: target.exact, place, ...observers })
-    : job.own;
-  const { plan, partition } = planned;
-  const steps = explainSteps(planned, device, new Lines(canonical, origins));
+  const located = explainSteps(own, device, new Lines(canonical, origins));
+  const steps = located.map(({ step }) => step);
+  const only = onlyRunOf(plan);
   return new Explanation({
     device: target.devices.map(({ name }) => name).join(','),
     deviceReason: job.chosen.reason,
     segments: segments.count,
     graph: printGraph(canonical.graph),
-    optimizedGraph: printGraph(planned.graph),
+    optimizedGraph: printGraph(graph),
     passes,
     steps,
-    edges: edgesOf(partition, planned),
-    results: plan.buffers.filter((buffer) => buffer.role === 'output').map((buffer) => buffer.label),
+    edges: edgesOf(partition, new Positions(located), bytesByLabel(plan)),
+    results: plan.values.filter(({ role }) => role === 'output').map(({ label }) => label),
     bytesRead: total(steps, 'bytesRead'),
     bytesWritten: total(steps, 'bytesWritten'),
-    arenaBytes: plan.arenaByteLength,
+    arenaBytes: Math.max(
+      0,
+      ...plan.phases.flatMap(({ runs }) => runs.map((run) => run.plan.arenaByteLength)),
+    ),
     peakBytes: Math.max(...peaksOf(job).values()),
-    graphs: isSharded ? [] : targetOf(device).graphSizes(plan, device),
-    sharding: job.isSharded ? printShardedPlan(job.own) : '',
+    graphs: only === undefined ? [] : targetOf(device).graphSizes(only, device),
+    sharding: plan.devices.length > 1 ? printPlan(plan) : '',
     reassociated: passes.some((pass) => pass.rounds && pass.added.length > 0),
   });
 }
 
-/**
- * Steps of a partition that `explainSteps` gives one after the other, those in bodies of loops among them.
- */
-const countSteps = (step: FusedStep): number =>
-  step.kind === 'loop' ? step.body.steps.reduce((sum, part) => sum + countSteps(part), 0) : 1;
+/** Where the explained steps of a step of the partition are. A kernel may run as several, or in several sweeps. */
+class Positions {
+  readonly #at = new Map<string, number[]>();
+
+  constructor(located: readonly LocatedStep[]) {
+    for (const [k, { at }] of located.entries()) this.#at.set(at, [...(this.#at.get(at) ?? []), k]);
+  }
+
+  /** Of what it computes first; of what it computes last. */
+  first(step: FusedStep, loops: string): number {
+    if (step.kind !== 'loop') return this.#at.get(locationOf(loops, nodesOf(step)))?.[0] ?? -1;
+    return this.first(step.body.steps[0]!, locationOf(loops, nodesOf(step)));
+  }
+
+  last(step: FusedStep, loops: string): number {
+    if (step.kind !== 'loop') return this.#at.get(locationOf(loops, nodesOf(step)))?.at(-1) ?? -1;
+    return this.last(step.body.steps.at(-1)!, locationOf(loops, nodesOf(step)));
+  }
+}
+
+const nodesOf = (step: FusedStep): readonly number[] =>
+  step.kind === 'loop'
+    ? step.results.map(({ id }) => id)
+    : step.kind === 'call'
+      ? step.nodes.map(({ id }) => id)
+      : step.nodes;
 
 /**
- * The edges of a partition and of the bodies in it. `first`: position of its first step; `prefix` of its
- * buffers' labels.
+ * The edges of a partition and of the bodies in it. `prefix`: of its buffers' labels; `loops`: of the locations
+ * of its steps; `at`: of its loops' numbers.
  */
-function edgesOf(partition: Partition, planned: Planned, first = 0, prefix = '', at = ''): ExplainedEdge[] {
-  const positions: number[] = [];
-  let next = first;
-  for (const step of partition.steps) {
-    positions.push(next);
-    next += countSteps(step);
-  }
-  // The results of a loop come from the last step of its body.
-  const lastOf = (k: number): number => positions[k]! + countSteps(partition.steps[k]!) - 1;
+function edgesOf(
+  partition: Partition,
+  positions: Positions,
+  bytesOf: ReadonlyMap<string, number>,
+  { prefix = '', loops = '', at = '' } = {},
+): ExplainedEdge[] {
   const own = partition.edges().map(({ buffer, from, to, reason }): ExplainedEdge => {
     const label = `${prefix}${buffer}`;
-    const bytes = 2 * bytesOf(label, planned);
-    const advice = ADVICE[reason];
-    return { buffer: label, from: lastOf(from), to: positions[to]!, bytes, reason, advice };
+    return {
+      buffer: label,
+      from: positions.last(partition.steps[from]!, loops),
+      to: positions.first(partition.steps[to]!, loops),
+      bytes: 2 * (bytesOf.get(label) ?? 0),
+      reason,
+      advice: ADVICE[reason],
+    };
   });
   const inside = partition.steps.flatMap((step, k) =>
     step.kind === 'loop'
-      ? edgesOf(step.body, planned, positions[k], `${prefix}loop ${at}${k} `, `${at}${k}.`)
+      ? edgesOf(step.body, positions, bytesOf, {
+          prefix: `${prefix}loop ${at}${k} `,
+          loops: locationOf(loops, nodesOf(step)),
+          at: `${at}${k}.`,
+        })
       : [],
   );
   return [...own, ...inside];
 }
 
+const bytesByLabel = ({ values }: Plan): Map<string, number> =>
+  new Map(values.map(({ label, byteLength }) => [label, byteLength]));
+
 const total = (steps: readonly ExplainedStep[], field: 'bytesRead' | 'bytesWritten'): number =>
   steps.reduce((sum, step) => sum + step[field], 0);
-
-const bytesOf = (label: string, { plan }: Planned): number =>
-  plan.buffers.find((buffer) => buffer.label === label)?.byteLength ?? 0;

@@ -5,6 +5,8 @@ import type { PassTrace } from '../fusion/passes/pipeline.js';
 /** One step of the plan: a generated kernel, or a matrix product by a library. */
 export interface ExplainedStep {
   readonly kind: 'kernel' | 'call';
+  /** Of a compute on several devices: the phase of the plan that it belongs to, and the devices that share it. */
+  readonly phase?: { readonly number: number; readonly devices: readonly string[] };
   /** Of a step that runs tile by tile: which sweep of the plan it belongs to, and how many tiles that has. */
   readonly sweep?: { readonly number: number; readonly tiles: number };
   /**

@@ -3,18 +3,19 @@
  * sweeps over tiles. Called by `Lazy.plan` and `plan()`.
  */
 
-import { type DevicePlan, type Step, stepName, sweepsOf as sweepsIn } from '../exec/plan/plan.js';
+import { devicePlansOf, namesOf } from '../exec/plan/phases.js';
+import {
+  type DevicePlan,
+  type Phase,
+  type Plan,
+  type Step,
+  stepName,
+  sweepsOf as sweepsIn,
+} from '../exec/plan/plan.js';
 import type { Place } from '../exec/plan/plan-graph.js';
 import { printPlan } from '../exec/plan/print-plan.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { type JobPlan, peaksOf, planJob } from '../exec/run/plan-job.js';
-import {
-  distinctRunsOf,
-  namesOf,
-  printShardedPlan,
-  type ShardedPlan,
-  waitingBytesOf,
-} from '../exec/shards/sharded-plan.js';
 import { canonicalize } from '../fusion/passes/canonicalize.js';
 import type { Expr } from '../graph/expr.js';
 
@@ -69,42 +70,32 @@ export function summarizePlan(
 ): PlanSummary {
   const job = planJob(canonicalize(exprs), options, place);
   const peaks = peaksOf(job);
+  const { plan } = job.own;
+  const isShared = plan.devices.length > 1;
+  const sweeps = devicePlansOf(plan).flatMap(sweepsOf);
   return {
     device: job.chosen.devices.map(({ name }) => name).join(','),
     segments: job.segments.count,
     peakBytes: Math.max(...peaks.values()),
     hostPeakBytes: hostPeakOf(job),
     devices: [...peaks].map(([device, peakBytes]) => ({ device, peakBytes })),
-    ...(job.isSharded ? summaryOfPhases(job.own) : summaryOf(job.own.plan)),
+    phases: isShared ? plan.phases.map((phase) => summaryOf(phase, plan)) : [],
+    sweeps: isShared ? sweeps.filter(({ tiles }) => tiles > 1) : sweeps,
+    toString: () => printPlan(plan),
   };
 }
 
 /** The most host memory of a job, in bytes. */
-function hostPeakOf({ segments, ahead, ...job }: JobPlan): number {
-  const own = job.isSharded ? waitingBytesOf(job.own) : job.own.plan.hostPeakBytes;
+function hostPeakOf({ segments, ahead, own: { plan } }: JobPlan): number {
   const before = ahead === undefined ? 0 : hostPeakOf(ahead);
-  return Math.max(before, segments.hostPeakBytes, own + segments.hostWaitingBytes);
+  return Math.max(before, segments.hostPeakBytes, plan.hostPeakBytes + segments.hostWaitingBytes);
 }
 
-type OwnSummary = Pick<PlanSummary, 'phases' | 'sweeps' | 'toString'>;
-
-const summaryOf = (plan: DevicePlan): OwnSummary => ({
-  phases: [],
-  sweeps: sweepsOf(plan),
-  toString: () => printPlan(plan),
-});
-
-const summaryOfPhases = (plan: ShardedPlan): OwnSummary => ({
-  phases: plan.phases.map((phase) => ({
-    kind: phase.kind,
-    byTiles: phase.parts !== undefined,
-    devices: phase.runs.map((run) => plan.devices[run.device]!),
-    steps: namesOf(phase),
-  })),
-  sweeps: plan.phases.flatMap((phase) =>
-    distinctRunsOf(phase).flatMap((run) => sweepsOf(run.plan).filter(({ tiles }) => tiles > 1)),
-  ),
-  toString: () => printShardedPlan(plan),
+const summaryOf = (phase: Phase, { devices }: Plan): PhaseSummary => ({
+  kind: phase.kind,
+  byTiles: phase.parts !== undefined,
+  devices: phase.runs.map((run) => devices[run.device]!),
+  steps: namesOf(phase),
 });
 
 /** Those in loops too, once. */

@@ -4,10 +4,10 @@ import { describe, expect, it, vi } from 'vitest';
 import { cudaKernel } from '../../src/codegen/cuda/cuda.js';
 import { footprintOf } from '../../src/codegen/cuda/footprint.js';
 import type { DevicePlan } from '../../src/exec/plan/plan.js';
-import { planGraph } from '../../src/exec/run/program.js';
 import { gpu } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { iterate, lazy, zeros } from '../../src/index.js';
+import { planOnDevice } from '../support/device-plan.js';
 import { CUDA_CASES } from './cuda-cases.js';
 
 vi.mock('../../src/codegen/cuda/cuda.js', async (importOriginal) => {
@@ -39,8 +39,8 @@ it('is all that planning for a GPU asks for: nothing is printed', () => {
     x.matmul(x).max(0),
     iterate(100, zeros([4096]), (state) => state.mul(0.5).add(1)),
   ];
-  expect(planGraph(canonicalize(results.map(({ expr }) => expr)), gpu(0), {}).plan.steps).not.toEqual([]);
+  expect(planOnDevice(canonicalize(results.map(({ expr }) => expr)), gpu(0), {}).plan.steps).not.toEqual([]);
   const swept = canonicalize([lazy(new Float32Array(2 ** 20)).exp().expr]);
-  expect(kindsOf(planGraph(swept, gpu(0), { budget: 2 ** 22 }).plan)).toEqual(['sweep']);
+  expect(kindsOf(planOnDevice(swept, gpu(0), { budget: 2 ** 22 }).plan)).toEqual(['sweep']);
   expect(cudaKernel).not.toHaveBeenCalled();
 });

@@ -10,18 +10,18 @@ import { CUDA_OPTIONS, cudaKernel, printSchedule } from '../../src/codegen/cuda/
 import { cudaWorks } from '../../src/codegen/cuts/cuda-work.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
 import type { LoopStep } from '../../src/exec/plan/plan.js';
-import { planGraph } from '../../src/exec/run/program.js';
 import { gpu } from '../../src/exec/targets/device.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import type { DType } from '../../src/graph/dtype.js';
 import { iterate, type Lazy, lazy, whileLoop } from '../../src/index.js';
+import { planOnDevice } from '../support/device-plan.js';
 
 const field = (rows: number, columns: number, dtype: DType = 'float32'): Lazy =>
   lazy(new Float32Array(rows * columns), { shape: [rows, columns] }).astype(dtype);
 
 function loopOf(x: Lazy): LoopStep {
-  const { plan } = planGraph(canonicalize([x.expr]), gpu(0), {});
+  const { plan } = planOnDevice(canonicalize([x.expr]), gpu(0), {});
   return plan.steps.find((step) => step.kind === 'loop')!;
 }
 

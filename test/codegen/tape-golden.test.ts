@@ -4,10 +4,10 @@
  */
 import { describe, expect, it } from 'vitest';
 import { kernelsOf } from '../../src/exec/plan/plan.js';
-import { planGraph } from '../../src/exec/run/program.js';
 import { CPU } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { type Lazy, placeholder } from '../../src/index.js';
+import { planOnDevice } from '../support/device-plan.js';
 import { printTape } from '../support/print-tape.js';
 
 const x = placeholder([500, 300], 'float32');
@@ -35,7 +35,7 @@ const JOBS: Readonly<Record<string, () => readonly Lazy[]>> = {
 describe('the tape', () => {
   it.each(Object.entries(JOBS))('is written down for %s', async (name, make) => {
     const outputs = make().map(({ expr }) => expr);
-    const { plan } = planGraph(canonicalize(outputs), CPU, {});
+    const { plan } = planOnDevice(canonicalize(outputs), CPU, {});
     const tapes = plan.steps.flatMap(kernelsOf).map(printTape).join('\n');
     await expect(tapes).toMatchFileSnapshot(`../golden/tapes/${name.replace(/\W+/g, '-')}.txt`);
   });

@@ -6,12 +6,12 @@
  */
 
 import { parseArgs } from 'node:util';
-import { planGraph } from '../../src/exec/run/program.js';
 import { deviceNamed } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { SIM_ENVIRONMENT } from '../sim/environment.js';
 import { arenaBound, MOST_OVER_BOUND } from '../support/arena-bound.js';
 import { BUDGET_JOBS, budgetJob, checkBudgets, meterOf, refusalOf } from '../support/budget-corpus.js';
+import { planOnDevice } from '../support/device-plan.js';
 
 const { values } = parseArgs({
   options: {
@@ -29,7 +29,7 @@ for (let k = Number(values.from); k < Number(values.jobs); k++) {
   const { reports, wrong: broken } = await checkBudgets(job, device, meter);
   const wrong = [...broken];
   console.log(`${k} ${job.name}`);
-  const { plan } = planGraph(canonicalize(job.results.map(({ expr }) => expr)), deviceNamed(device), {});
+  const { plan } = planOnDevice(canonicalize(job.results.map(({ expr }) => expr)), deviceNamed(device), {});
   const bound = arenaBound(plan);
   console.log(`  arena ${plan.arenaByteLength}, ${bound} at a time`);
   // Steps of several streams share no memory.

@@ -8,13 +8,13 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planGraph } from '../../src/exec/run/program.js';
 import { gpu } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import type { DType } from '../../src/graph/dtype.js';
 import { arange, iterate, type Lazy } from '../../src/index.js';
 import { referenceOf, run, toLazy } from '../support/api.js';
 import { backends } from '../support/backends.js';
+import { planOnDevice } from '../support/device-plan.js';
 import { randomIntegers } from '../support/random.js';
 import { mismatch } from '../support/ulp.js';
 
@@ -103,7 +103,7 @@ const seed = 20_261_121;
 describe('the random stencils', () => {
   it('are mostly done several steps at once on a GPU, by either schedule', () => {
     const kinds = fc.sample(stencil, { numRuns: 200, seed }).map((given) => {
-      const { plan } = planGraph(canonicalize(build(given).map((x) => x.expr)), gpu(0), {});
+      const { plan } = planOnDevice(canonicalize(build(given).map((x) => x.expr)), gpu(0), {});
       const loop = plan.steps.find((step) => step.kind === 'loop');
       return loop === undefined || loop.stepsAtOnce === 1
         ? 'single'

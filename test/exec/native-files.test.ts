@@ -14,6 +14,7 @@ import { programOf } from '../../src/exec/run/program.js';
 import { CPU } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { ArgumentError, FileError, lazy } from '../../src/index.js';
+import { targetOn } from '../support/device-plan.js';
 import { temporaryFolder } from '../support/files.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 
@@ -21,14 +22,8 @@ const folder = temporaryFolder();
 const COUNT = 1000;
 
 /** x + 1 of COUNT float32. */
-const { native } = await programOf(canonicalize([lazy(new Float32Array(COUNT)).add(1).expr]), {
-  devices: [CPU],
-  isSharded: false,
-  exact: false,
-  budget: undefined,
-  hostBudget: undefined,
-  place: 'host',
-});
+const { one } = await programOf(canonicalize([lazy(new Float32Array(COUNT)).add(1).expr]), targetOn(CPU));
+const { native } = one!;
 
 const path = folder.put('x.raw', new Uint8Array(new Float32Array(COUNT).fill(2).buffer));
 function fileInput(change: object = {}): FileInput {

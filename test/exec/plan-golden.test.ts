@@ -3,11 +3,12 @@
  * `test/sim/plan-golden.test.ts`. Update with `npx vitest run -u`.
  */
 import { describe, expect, it } from 'vitest';
-import { printPlan } from '../../src/exec/plan/print-plan.js';
-import { type Place, planGraph } from '../../src/exec/run/program.js';
+import { printDevicePlan } from '../../src/exec/plan/print-plan.js';
+import type { Place } from '../../src/exec/run/program.js';
 import { CPU } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { iterate, type Lazy, placeholder, whileLoop } from '../../src/index.js';
+import { planOnDevice } from '../support/device-plan.js';
 
 const KiB = 1024;
 const x = placeholder([4096, 256], 'float32');
@@ -52,8 +53,8 @@ const JOBS: Readonly<Record<string, Job>> = {
 describe('the plan for the CPU', () => {
   it.each(Object.entries(JOBS))('is written down for %s', async (name, { outputs, ...options }) => {
     const exprs = outputs().map(({ expr }) => expr);
-    const { plan } = planGraph(canonicalize(exprs), CPU, options);
-    await expect(`${printPlan(plan)}\n`).toMatchFileSnapshot(
+    const { plan } = planOnDevice(canonicalize(exprs), CPU, options);
+    await expect(`${printDevicePlan(plan)}\n`).toMatchFileSnapshot(
       `../golden/plans/cpu-${name.replace(/\W+/g, '-')}.txt`,
     );
   });

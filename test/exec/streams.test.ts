@@ -6,10 +6,10 @@ import { placeBeside } from '../../src/exec/plan/memory.js';
 import type { DevicePlan, Step } from '../../src/exec/plan/plan.js';
 import { buffersOf } from '../../src/exec/plan/step-buffers.js';
 import { dependencesOf, orderOf, streamsOf } from '../../src/exec/plan/streams.js';
-import { planGraph } from '../../src/exec/run/program.js';
 import { gpu } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { type Lazy, lazy, stack } from '../../src/index.js';
+import { planOnDevice } from '../support/device-plan.js';
 import { generator } from '../support/random.js';
 
 const operand = (buffer: number) => ({ buffer, offset: 0, batchStride: 0, rowStride: 1, columnStride: 1 });
@@ -123,7 +123,7 @@ const chains = (size: number): Lazy => {
 };
 
 const planOf = (x: Lazy, budget?: number): DevicePlan =>
-  planGraph(canonicalize([x.expr]), gpu(0), { exact: false, budget }).plan;
+  planOnDevice(canonicalize([x.expr]), gpu(0), { exact: false, budget }).plan;
 
 describe('a plan in streams', () => {
   const plan = planOf(chains(512));

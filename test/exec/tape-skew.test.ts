@@ -8,7 +8,6 @@ import { planTape } from '../../src/codegen/cpu/tape.js';
 import { loopsOf } from '../../src/codegen/cpu/tape-layout.js';
 import { skewOf } from '../../src/codegen/cpu/tape-skew.js';
 import { createProgram, type ProgramSpec, type StepSpec } from '../../src/exec/native/native.js';
-import { planGraph } from '../../src/exec/run/program.js';
 import { CPU } from '../../src/exec/targets/device.js';
 import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
@@ -16,6 +15,7 @@ import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { ArgumentError } from '../../src/host/errors.js';
 import { arange, iterate, type Lazy, lazy } from '../../src/index.js';
 import { referenceOf, run, toLazy } from '../support/api.js';
+import { planOnDevice } from '../support/device-plan.js';
 import { nativeWith } from '../support/native-with.js';
 import { randomIntegers } from '../support/random.js';
 import { mismatch } from '../support/ulp.js';
@@ -69,7 +69,7 @@ function planOf({ shape, body, dtype = 'float32', steps = 21, every }: Job) {
   const typed = dtype === 'float32' ? data : (dtype === 'float64' ? Float64Array : Int32Array).from(data);
   const start = lazy(typed, { shape });
   const result = every === undefined ? iterate(steps, start, body) : iterate(steps, start, body, { every });
-  const { plan } = planGraph(canonicalize([result.expr]), CPU, {});
+  const { plan } = planOnDevice(canonicalize([result.expr]), CPU, {});
   return { plan, typed };
 }
 
@@ -129,7 +129,7 @@ describe('steps that follow one another', () => {
       x!.mul(0.5).add(i!.astype('float64')).add(arange(columns)),
       i!.add(1n),
     ]);
-    const { plan } = planGraph(canonicalize([sum!.expr]), CPU, {});
+    const { plan } = planOnDevice(canonicalize([sum!.expr]), CPU, {});
     expect(plan.steps.flatMap((step) => (step.kind === 'loop' ? [step.skew?.counters.length] : []))).toEqual([
       1,
     ]);

@@ -4,10 +4,10 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { planGraph } from '../../src/exec/run/program.js';
 import { gpu } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { lazy } from '../../src/index.js';
+import { planOnDevice } from '../support/device-plan.js';
 
 const MIB = 2 ** 20;
 
@@ -17,7 +17,7 @@ function workspaceOf(dtype: keyof typeof ARRAYS, m: number, k: number, n: number
   const matrix = (rows: number, columns: number) =>
     lazy(new ARRAYS[dtype](rows * columns)).reshape([rows, columns]);
   const product = matrix(m, k).matmul(matrix(k, n));
-  const { plan } = planGraph(canonicalize([product.expr]), gpu(0), { exact: false });
+  const { plan } = planOnDevice(canonicalize([product.expr]), gpu(0), { exact: false });
   const workspaces = plan.steps.flatMap((step) => (step.kind === 'call' ? [step.workspace!] : []));
   expect(workspaces).toHaveLength(1);
   return plan.buffers[workspaces[0]!]!.byteLength;

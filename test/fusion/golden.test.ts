@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { planPartition } from '../../src/exec/plan/plan-graph.js';
-import { printPlan } from '../../src/exec/plan/print-plan.js';
+import { printDevicePlan } from '../../src/exec/plan/print-plan.js';
 import { printKernel } from '../../src/fusion/kernel/print.js';
 import { partition } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
@@ -27,7 +27,7 @@ function everything(outputs: readonly Expr[]): string {
     `graph\n${printGraph(canonical.graph)}`,
     `optimized\n${printGraph(graph)}`,
     ...kernels,
-    `plan\n${printPlan(plan)}`,
+    `plan\n${printDevicePlan(plan)}`,
     `not fused\n${edges.join('\n')}`,
   ].join('\n');
 }

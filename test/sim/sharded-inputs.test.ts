@@ -1,8 +1,8 @@
 /** Inputs of the host that several phases read: devices keep their shares where they have room, with the same bits. */
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { planSharded } from '../../src/exec/shards/plan-shards.js';
-import type { ShardedPlan } from '../../src/exec/shards/sharded-plan.js';
+import type { Plan } from '../../src/exec/plan/plan.js';
+import { planGraph } from '../../src/exec/run/planned.js';
 import { gpu } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { compute, type Lazy, lazy, type NDArray } from '../../src/index.js';
@@ -20,20 +20,20 @@ const WORKS: Readonly<Record<string, readonly Lazy[]>> = {
   'neighbours, and means': [x.slice('1:').sub(x.slice(':-1')).sub(x.mean(0)).sum(1)],
 };
 
-const planOf = (work: readonly Lazy[], devices: number, budget?: number): ShardedPlan => {
+const planOf = (work: readonly Lazy[], devices: number, budget?: number): Plan => {
   const gpus = Array.from({ length: devices }, (_, k) => gpu(k));
   const bounds = { budget, hostBudget: undefined };
   const target = { devices: gpus, isSharded: true, exact: false, ...bounds, place: 'host' } as const;
-  return planSharded(canonicalize(work.map(({ expr }) => expr)), target);
+  return planGraph(canonicalize(work.map(({ expr }) => expr)), target).plan;
 };
 
 /** Bytes of inputs that are copied from the host to devices. */
-function broughtIn({ buffers, phases }: ShardedPlan): number {
+function broughtIn({ values, phases }: Plan): number {
   let bytes = 0;
   for (const { plan } of phases.flatMap(({ runs }) => runs))
     for (const step of plan.steps)
       for (const { buffer, slots, windows } of step.kind === 'sweep' ? step.windows : [])
-        if (buffers[buffer]!.role === 'input' && slots > 0)
+        if (values[buffer]!.role === 'input' && slots > 0)
           for (let at = 0; at < windows.length; at += 6)
             if (windows[at + 1] === 1) bytes += windows[at + 3]! * windows[at + 4]!;
   return bytes;

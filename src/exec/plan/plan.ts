@@ -1,9 +1,10 @@
 /**
- * Plan: what a compute will do, as flat plain data: buffers with their places in the arena, and steps in
- * order.
+ * Plan: what a compute will do, as flat plain data: phases, in each of which some devices run a device plan:
+ * steps, some of them sweeps over tiles. One device is one phase of one run. Between phases, values lie in
+ * pieces on the devices that made them, or in host memory.
  *
- * It is made once per graph fingerprint and device (`plan-graph.ts`), printed by `explain()`, and turned into
- * a native program by `program-cuda.ts` or `program-cpu.ts`.
+ * It is made once per graph fingerprint and target (`run/planned.ts`), printed by `plan()` and `explain()`,
+ * and turned into native programs by `program-cuda.ts` or `program-cpu.ts`.
  */
 
 import type { Kernel } from '../../fusion/kernel/kernel.js';
@@ -184,6 +185,7 @@ export interface StreamPlan {
 export const workspaceOf = (step: Step): number | undefined =>
   step.kind === 'call' ? step.workspace : undefined;
 
+/** The work of one device: buffers with their places in the arena, and steps in order. */
 export interface DevicePlan {
   readonly buffers: readonly PlanBuffer[];
   readonly steps: readonly Step[];
@@ -205,5 +207,53 @@ export interface DevicePlan {
    * Upper bound of the host memory a run takes beside arrays and results: values that wait there, pinned
    * memory for copies.
    */
+  readonly hostPeakBytes: number;
+}
+
+/** A value of a plan: what is given to it, what it gives, and what phases hand on. */
+export interface PlanValue {
+  readonly label: string;
+  readonly role: 'input' | 'output' | 'temporary';
+  readonly byteLength: number;
+  /** Of an input: the source of the graph that it is. */
+  readonly source: number;
+  /** Of what is made and needed after its phase: whether it waits in pieces on devices, or in host memory. */
+  readonly home: 'devices' | 'host';
+}
+
+/** The work of one device in a phase. */
+export interface DeviceRun {
+  /** Position in `Plan.devices`. */
+  readonly device: number;
+  /** Its buffers have the numbers of `Plan.values`. */
+  readonly plan: DevicePlan;
+  /** The buffers of role input, and of role output, in order. */
+  readonly inputs: readonly number[];
+  readonly outputs: readonly number[];
+}
+
+/** A stretch of a plan without communication between devices. */
+export interface Phase {
+  /** `sharded`: every device does its share. `whole`: one device does all of it. */
+  readonly kind: 'sharded' | 'whole';
+  readonly runs: readonly DeviceRun[];
+  /**
+   * Where devices take tiles as they become free: the number of parts of some tiles that they take. Each
+   * run's plan has all the tiles then, in an order of its own.
+   */
+  readonly parts?: number;
+  /** Values that nothing needs any more once the phase is done. */
+  readonly drops: readonly number[];
+}
+
+export interface Plan {
+  readonly devices: readonly string[];
+  readonly values: readonly PlanValue[];
+  readonly phases: readonly Phase[];
+  /** For each output of the graph, its value; -1: it has no elements. */
+  readonly outputs: readonly number[];
+  /** For each device, an upper bound of the bytes that the compute holds there. */
+  readonly peakBytes: readonly number[];
+  /** Upper bound of the host memory that it takes beside arrays and results. */
   readonly hostPeakBytes: number;
 }

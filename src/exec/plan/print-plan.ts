@@ -1,11 +1,45 @@
-/** Prints plans: golden files, `WEFT_DEBUG=plan` and `plan()` use it. */
+/**
+ * Prints plans: golden files, `WEFT_DEBUG=plan` and `plan()` use it.
+ */
 import { formatCount } from '../../graph/print.js';
 import { callRow } from '../calls/table.js';
-import type { DevicePlan, LoopStep, PlanBuffer, Step, StepStream } from './plan.js';
+import { distinctRunsOf, namesOf, onlyRunOf } from './phases.js';
+import type { DevicePlan, LoopStep, Phase, Plan, PlanBuffer, Step, StepStream } from './plan.js';
 import { buffersOf } from './step-buffers.js';
 
-/** Prints a plan as text: buffers with their places, steps in order. */
-export function printPlan(plan: DevicePlan): string {
+/** Prints a plan as text: of one device its buffers and steps, of several a line for each phase. */
+export function printPlan(plan: Plan): string {
+  const only = onlyRunOf(plan);
+  return only === undefined ? printPhases(plan) : printDevicePlan(only);
+}
+
+/** A line for each phase: which device does how much of it. */
+export function printPhases(plan: Plan): string {
+  const phases = plan.phases.map((phase, k) => `phase ${k}: ${printPhase(phase, plan)}`);
+  const peaks = plan.devices.map((device, d) => `${device} ${plan.peakBytes[d]} bytes`);
+  return [...phases, `peak: ${peaks.join(', ')}`].join('\n');
+}
+
+const tilesOf = (plan: DevicePlan): number =>
+  plan.steps.reduce((sum, step) => sum + (step.kind === 'sweep' ? step.tiles : 1), 0);
+
+function printPhase(phase: Phase, { devices }: Plan): string {
+  const { kind, runs, parts } = phase;
+  const names = namesOf(phase).join(', ');
+  if (parts !== undefined) {
+    const [run] = distinctRunsOf(phase);
+    const all = runs.map(({ device }) => devices[device]!).join(', ');
+    return `${names}, ${tilesOf(run!.plan)} tiles sharded to ${all} as they become free`;
+  }
+  const who = runs.map(({ device, plan }) => {
+    const tiles = tilesOf(plan);
+    return `${devices[device]}${kind === 'sharded' && tiles > 1 ? ` in ${tiles} tiles` : ''}`;
+  });
+  return `${names}, ${kind === 'sharded' ? 'sharded to' : 'as a whole on'} ${who.join(', ')}`;
+}
+
+/** Prints a device plan as text: buffers with their places, steps in order. */
+export function printDevicePlan(plan: DevicePlan): string {
   const place = (buffer: PlanBuffer): string => {
     if (buffer.windowed === true) return ' in windows';
     if (buffer.readInBlocks === true) return ' in blocks';

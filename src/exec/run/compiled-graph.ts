@@ -109,7 +109,7 @@ export class Trace {
   #knownFor(place: TracePlace): Program | undefined {
     const program = this.#known[place];
     if (program === undefined || isSomeStalled()) return undefined;
-    if (!program.isSharded) return program;
+    if (program.one !== undefined) return program;
     const { devices } = program.plan;
     return lostDevices().some(({ device }) => devices.includes(device)) ? undefined : program;
   }

@@ -9,29 +9,22 @@ import { canonicalize } from '../../fusion/passes/canonicalize.js';
 import { checksBelow, segmentsBelow } from '../../fusion/passes/segment.js';
 import { MemoryError } from '../../host/errors.js';
 import type { Place } from '../plan/plan-graph.js';
-import { planSharded } from '../shards/plan-shards.js';
-import type { ShardedPlan } from '../shards/sharded-plan.js';
 import type { ChosenDevices } from '../targets/devices.js';
 import type { ComputeOptions } from './compute-options.js';
 import { type ComputeTarget, computeTargetOf, devicesOf } from './compute-target.js';
 import { planSegments, type SegmentsPlan } from './plan-segments.js';
-import { type Observers, type Planned, planGraph } from './program.js';
+import { type Observers, type Planned, planGraph } from './planned.js';
 import { Refusals } from './refusals.js';
 
-interface CommonPlan {
+/** The plans of a compute. */
+export interface JobPlan {
   readonly chosen: ChosenDevices;
   readonly target: ComputeTarget;
   readonly segments: SegmentsPlan;
   /** Of the ends of index arrays; `undefined`: there are none. */
   readonly ahead: JobPlan | undefined;
+  readonly own: Planned;
 }
-
-/** The plans of a compute on one device, or on several. */
-export type JobPlan = CommonPlan &
-  (
-    | { readonly isSharded: false; readonly own: Planned }
-    | { readonly isSharded: true; readonly own: ShardedPlan }
-  );
 
 /** Plans a compute and runs nothing. Throws `MemoryError`, with budgets that are enough for all of it. */
 export function planJob(
@@ -42,23 +35,12 @@ export function planJob(
 ): JobPlan {
   const chosen = devicesOf(canonical, options);
   const target = computeTargetOf(chosen, options, place);
-  const { exact, budget, hostBudget } = target;
-  const device = target.devices[0]!;
   const refusals = new Refusals();
   const ahead = refusals.collect(() => planAhead(canonical, options));
-  const segments = refusals.collect(() => planSegments(canonical, device, target));
-  const common = (): CommonPlan => {
-    refusals.throwAny();
-    return { chosen, target, segments: segments!, ahead };
-  };
-  if (target.isSharded) {
-    const own = refusals.collect(() => planSharded(canonical, target));
-    return { ...common(), isSharded: true, own: own! };
-  }
-  const own = refusals.collect(() =>
-    planGraph(canonical, device, { exact, budget, hostBudget, place, ...observers }),
-  );
-  return { ...common(), isSharded: false, own: own! };
+  const segments = refusals.collect(() => planSegments(canonical, target));
+  const own = refusals.collect(() => planGraph(canonical, target, observers));
+  refusals.throwAny();
+  return { chosen, target, segments: segments!, ahead, own: own! };
 }
 
 function planAhead(canonical: Canonical, options: ComputeOptions): JobPlan | undefined {
@@ -67,8 +49,8 @@ function planAhead(canonical: Canonical, options: ComputeOptions): JobPlan | und
 }
 
 /** The most memory that a job holds on each of its devices by its plans, in bytes. */
-export function peaksOf({ chosen, segments, ahead, ...job }: JobPlan): ReadonlyMap<string, number> {
-  const own = job.isSharded ? job.own.peakBytes : [job.own.plan.peakBytes];
+export function peaksOf({ chosen, segments, ahead, own: { plan } }: JobPlan): ReadonlyMap<string, number> {
+  const own = plan.peakBytes;
   const peaks = new Map(ahead === undefined ? [] : peaksOf(ahead));
   for (const [d, { name }] of chosen.devices.entries()) {
     // Segments are computed on the first device.

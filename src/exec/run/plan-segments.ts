@@ -7,11 +7,11 @@ import { canonicalOfSegment, segmentsBelow, segmentsIn } from '../../fusion/pass
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { Segment } from '../../graph/expr.js';
 import { nodeOf, sizeOfShape } from '../../graph/graph.js';
-import type { DevicePlan } from '../plan/plan.js';
-import type { Device } from '../targets/device.js';
-import { planGraph } from './program.js';
+import type { Plan } from '../plan/plan.js';
+import type { ComputeTarget } from './compute-target.js';
+import { planGraph } from './planned.js';
 import { Refusals } from './refusals.js';
-import { checkWaiting, placeOfSegments, type SegmentTarget } from './segments.js';
+import { checkWaiting, placeOfSegments } from './segments.js';
 
 export interface SegmentsPlan {
   readonly count: number;
@@ -28,14 +28,11 @@ export interface SegmentsPlan {
  * Plans the segments below a graph; segments that are equal but for what they read are planned once. Throws
  * `MemoryError` with budgets that are enough for all of them.
  */
-export function planSegments(
-  canonical: Canonical,
-  device: Device,
-  options: Pick<SegmentTarget, 'exact' | 'budget' | 'hostBudget'>,
-): SegmentsPlan {
+export function planSegments(canonical: Canonical, above: ComputeTarget): SegmentsPlan {
   const segments = segmentsBelow(canonical);
-  const place = placeOfSegments(options);
-  const plans = new Map<string, DevicePlan | undefined>();
+  const place = placeOfSegments(above);
+  const target = { ...above, place, devices: above.devices.slice(0, 1), isSharded: false };
+  const plans = new Map<string, Plan | undefined>();
   const refusals = new Refusals();
   const last = lastReaders(canonical, segments);
   const waiting = new Set<Segment>();
@@ -50,17 +47,17 @@ export function planSegments(
   for (const [k, segment] of segments.entries()) {
     const own = canonicalOfSegment(segment);
     if (!plans.has(own.fingerprint)) {
-      const made = refusals.collect(() => planGraph(own, device, { ...options, place }).plan);
+      const made = refusals.collect(() => planGraph(own, target).plan);
       plans.set(own.fingerprint, made);
     }
     const plan = plans.get(own.fingerprint);
-    peakBytes = Math.max(peakBytes, (plan?.peakBytes ?? 0) + waitingBytes(segmentsIn(own)));
+    peakBytes = Math.max(peakBytes, (plan?.peakBytes[0] ?? 0) + waitingBytes(segmentsIn(own)));
     waiting.add(segment);
     mostWaiting = Math.max(mostWaiting, hostWaitingBytes());
     hostPeakBytes = Math.max(hostPeakBytes, (plan?.hostPeakBytes ?? 0) + hostWaitingBytes());
     for (const read of segmentsIn(own)) if (last.get(read) === k) waiting.delete(read);
   }
-  refusals.collect(() => checkWaiting(mostWaiting, options.hostBudget));
+  refusals.collect(() => checkWaiting(mostWaiting, above.hostBudget));
   refusals.throwAny();
   return {
     count: segments.length,

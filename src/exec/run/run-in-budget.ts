@@ -32,7 +32,7 @@ export async function runInBudget<T>(
   if (target.budget !== undefined || devices[0]!.isHost) return retryAfterGc(() => attempt(whole));
   const forFree = async (): Promise<Program> =>
     programOf(canonical, { ...target, freeBytes: await freeBytesOf(devices) });
-  if (whole.peakBytes.some((bytes, d) => bytes > totalBytesOf(devices[d]!))) {
+  if (whole.plan.peakBytes.some((bytes, d) => bytes > totalBytesOf(devices[d]!))) {
     const smaller = await forFree();
     return retryAfterGc(() => attempt(smaller));
   }
@@ -42,7 +42,7 @@ export async function runInBudget<T>(
     if (!(error instanceof MemoryError)) throw error;
     const smaller = await forFree();
     // A job that would fit failed for another reason.
-    if (smaller.peakBytes.every((bytes, d) => bytes >= whole.peakBytes[d]!)) throw error;
+    if (smaller.plan.peakBytes.every((bytes, d) => bytes >= whole.plan.peakBytes[d]!)) throw error;
     return attempt(smaller);
   }
 }
@@ -64,7 +64,7 @@ async function runInLimits<T>(
     const whole = await programOf(canonical, target);
     const results = resultBytes(whole, target);
     const freeBytes = rooms.map((room) => room - results);
-    if (whole.peakBytes.every((bytes, d) => bytes <= freeBytes[d]!)) return whole;
+    if (whole.plan.peakBytes.every((bytes, d) => bytes <= freeBytes[d]!)) return whole;
     const most = Math.max(...rooms);
     if (most > results) return programOf(canonical, { ...target, freeBytes });
     const fits = `a job that fits into ${formatBytes(most)}`;

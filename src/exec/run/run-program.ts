@@ -1,6 +1,6 @@
 /**
- * Runs a program once, with progress that is told and a signal that stops it. A plan on one device is begun
- * here at once; phases on several go the way of `sharded-run.ts`, which runs each of them like that. Called
+ * Runs a program once, with progress that is told and a signal that stops it. A plan of one run is begun
+ * here at once; phases go the way of `sharded-run.ts`, which begins each of their runs like that. Called
  * by `execution.ts`, `compiled-graph.ts` and `segments.ts`.
  */
 
@@ -14,12 +14,12 @@ import {
   run,
   tilesDone,
 } from '../native/native.js';
+import { devicePlansOf } from '../plan/phases.js';
 import type { Step } from '../plan/plan.js';
 import type { Place } from '../plan/plan-graph.js';
-import { distinctRunsOf } from '../shards/sharded-plan.js';
 import { ShardedRun } from '../shards/sharded-run.js';
 import { type InputOf, runWithInputs, type SegmentValues } from './inputs.js';
-import type { DeviceProgram, Program, ShardedProgram } from './program.js';
+import type { OneRun, Program } from './program.js';
 import { type OnProgress, watchProgress } from './progress.js';
 import { synchronize } from './synchronize.js';
 
@@ -48,31 +48,34 @@ export interface Executed extends Pick<RunResult, 'outputs' | 'checksums'> {
 
 /** Runs a program; `inputOf` gives what a source of its graph is read from. */
 export const runProgram = (program: Program, inputOf: InputOf, settings: RunSettings): Promise<Executed> =>
-  program.isSharded ? runOnDevices(program, inputOf, settings) : runOnDevice(program, inputOf, settings);
+  program.one === undefined
+    ? runPhases(program, inputOf, settings)
+    : runOne(program, program.one, inputOf, settings);
 
 /** Few promises and closures: a repeated small compute waits for little else. */
-async function runOnDevice(
-  program: DeviceProgram,
+async function runOne(
+  program: Program,
+  one: OneRun,
   inputOf: InputOf,
   settings: RunSettings,
 ): Promise<Executed> {
-  const { plan } = program;
+  const { plan } = one;
   const { signal, segments } = settings;
   signal?.throwIfAborted();
   const given = plan.inputs.map(inputOf);
   const { outputs, checksums } = await runWithInputs(given, { plan, signal, segments }, (inputs) =>
-    begin(program, inputs, settings),
+    begin(program, one, inputs, settings),
   );
   return { program, outputs, checksums };
 }
 
 function begin(
-  program: DeviceProgram,
+  program: Program,
+  { plan, native, options: byPlace }: OneRun,
   inputs: readonly RunInput[],
   settings: RunSettings,
 ): Running['result'] {
-  const { plan, native } = program;
-  const options = runOptionsOf(program, settings);
+  const options = runOptionsOf(program, byPlace, settings);
   if (settings.signal === undefined && settings.onProgress === undefined) return run(native, inputs, options);
   const token = createCancel();
   const running = {
@@ -84,25 +87,22 @@ function begin(
 }
 
 function runOptionsOf(
-  { options, outputs, results }: DeviceProgram,
+  { outputs, results }: Program,
+  options: OneRun['options'],
   { place, filesOf, whenQueued }: RunSettings,
 ): RunOptions {
   if (place === 'file') return { outputs: results.map((_, k) => filesOf!(outputs, k)) };
   return whenQueued ? options.queued : options[place];
 }
 
-async function runOnDevices(
-  program: ShardedProgram,
-  inputOf: InputOf,
-  settings: RunSettings,
-): Promise<Executed> {
-  const { plan, inputs: read, resultBuffers, outputs: order } = program;
+async function runPhases(program: Program, inputOf: InputOf, settings: RunSettings): Promise<Executed> {
+  const { plan, inputs: read, resultValues, outputs: order } = program;
   const { signal, deadline, filesOf, segments } = settings;
   signal?.throwIfAborted();
-  const files = filesOf && ((b: number) => filesOf(order, resultBuffers.indexOf(b)));
+  const files = filesOf && ((b: number) => filesOf(order, resultValues.indexOf(b)));
   // Several runs read what comes through JavaScript: it is read whole, and before them.
   const whole = { plan: { buffers: [] }, signal, segments };
-  const sources = read.map((b) => inputOf(plan.buffers[b]!.source));
+  const sources = read.map((b) => inputOf(plan.values[b]!.source));
   const { outputs, checksums } = await runWithInputs(sources, whole, async (inputs) => {
     await settle(inputs);
     signal?.throwIfAborted();
@@ -113,8 +113,7 @@ async function runOnDevices(
 }
 
 /** The steps of all phases that progress is told of. */
-const stepsOf = ({ plan }: ShardedProgram): Step[] =>
-  plan.phases.flatMap((phase) => distinctRunsOf(phase).flatMap((own) => own.plan.steps));
+const stepsOf = ({ plan }: Program): Step[] => devicePlansOf(plan).flatMap(({ steps }) => [...steps]);
 
 /**
  * Results of a compiled function may still be in the making, and other devices do not wait for its stream.

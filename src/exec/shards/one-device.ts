@@ -7,13 +7,14 @@ import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import { DevicePlanner } from '../plan/device-planner.js';
 import type { Draft, DraftBuffer } from '../plan/draft.js';
-import type { DevicePlan } from '../plan/plan.js';
+import { onePhase } from '../plan/phases.js';
+import type { DevicePlan, Plan } from '../plan/plan.js';
 import type { Place } from '../plan/plan-graph.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { wholeTask } from '../tiles/sweep-tasks.js';
+import type { ShardDevice } from './shard-device.js';
 import { isWholeOn, leadOf } from './shard-ranges.js';
 import { givenPieces } from './shard-stages.js';
-import type { ShardDevice, ShardedPlan, ShardedPlanBuffer } from './sharded-plan.js';
 
 interface Job {
   readonly sources: readonly SourceArray[];
@@ -26,10 +27,7 @@ interface Job {
 /**
  * A plan for the device with most of the inputs; of several without any, for the one with the largest budget.
  */
-export function planOnOne(
-  draft: Draft,
-  { sources, model, devices, place, hostBudget }: Job,
-): ShardedPlan | NoFit {
+export function planOnOne(draft: Draft, { sources, model, devices, place, hostBudget }: Job): Plan | NoFit {
   const bySize = devices.map((_, d) => d).sort((a, b) => devices[b]!.budget - devices[a]!.budget);
   const piecesOf = (b: number): ReturnType<typeof givenPieces> => givenPieces(draft.buffers[b]!, sources);
   const names = bySize.map((d) => devices[d]!.name);
@@ -41,44 +39,14 @@ export function planOnOne(
   // Of the host's memory, devices that share a job count what waits there alone.
   const own = { ...model, hostPeakOf: spilledBytes, copies: undefined };
   const plan = new DevicePlanner({ ...draft, buffers }, own).plan(budget, hostBudget);
-  return 'needed' in plan ? plan : asPhase(plan, device, devices, place);
+  if ('needed' in plan) return plan;
+  return onePhase(
+    plan,
+    device,
+    devices.map((one) => one.name),
+    place,
+  );
 }
 
 const spilledBytes = ({ buffers }: Pick<DevicePlan, 'buffers'>): number =>
   buffers.reduce((sum, { role, byteLength }) => sum + (role === 'spill' ? hostBlockBytes(byteLength) : 0), 0);
-
-/** All of a plan as the one phase of one device. */
-function asPhase(
-  plan: DevicePlan,
-  device: number,
-  devices: readonly ShardDevice[],
-  place: Place,
-): ShardedPlan {
-  const ofRole = (role: 'input' | 'output'): number[] =>
-    plan.buffers.flatMap((buffer, b) => (buffer.role === role ? [b] : []));
-  const [inputs, outputs] = [ofRole('input'), ofRole('output')];
-  const sources = new Map(inputs.map((b, k) => [b, plan.inputs[k]!]));
-  const waits = place === 'device' ? 'devices' : 'host';
-  const homes = {
-    output: waits,
-    spill: 'host',
-    input: 'devices',
-    temporary: 'devices',
-    state: 'devices',
-  } as const;
-  return {
-    devices: devices.map(({ name }) => name),
-    buffers: plan.buffers.map(
-      ({ label, role, byteLength }, b): ShardedPlanBuffer => ({
-        label,
-        role: role === 'input' || role === 'output' ? role : 'temporary',
-        byteLength,
-        source: sources.get(b) ?? -1,
-        home: homes[role],
-      }),
-    ),
-    phases: [{ kind: 'whole', runs: [{ device, plan, inputs, outputs }], drops: [] }],
-    outputs: plan.outputs.map((k) => outputs[k] ?? -1),
-    peakBytes: devices.map((_, d) => (d === device ? plan.peakBytes : 0)),
-  };
-}

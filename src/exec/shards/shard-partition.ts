@@ -8,11 +8,12 @@ import type { Graph } from '../../graph/graph.js';
 import { InternalError } from '../../host/errors.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import { draftOf } from '../plan/draft.js';
+import type { Plan } from '../plan/plan.js';
 import type { Place } from '../plan/plan-graph.js';
 import { withWorkspaces } from '../plan/workspace.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { planOnOne } from './one-device.js';
-import type { ShardDevice, ShardedPlan } from './sharded-plan.js';
+import type { ShardDevice } from './shard-device.js';
 import { shardDraft } from './sharding.js';
 
 export interface ShardOptions {
@@ -29,7 +30,7 @@ export function shardPartition(
   model: DeviceModel,
   devices: readonly ShardDevice[],
   { place, hostBudget = Number.POSITIVE_INFINITY }: ShardOptions,
-): ShardedPlan | NoFit {
+): Plan | NoFit {
   const { sweeps } = model;
   if (sweeps === undefined) throw new InternalError('[shard] a device whose kernels cannot be cut');
   const job = { sources, model, sweeps, devices, place, hostBudget };

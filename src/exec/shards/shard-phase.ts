@@ -13,8 +13,8 @@ import { lifetimesOf, type Stage, type Staged, type StagedBuffer, stagesOf } fro
 import type { BytePitches, Task } from '../tiles/sweep-cuts.js';
 import { type NoFit, type SizedSweep, type SlotRules, sweepSizer } from '../tiles/sweep-slots.js';
 import { type Span, type SweptTask, type Tile, tileOf, type Window } from '../tiles/sweep-windows.js';
+import type { Piece } from './shard-device.js';
 import { contains, endOf, isWholeOn, onPart, pieceOn, tileOn } from './shard-ranges.js';
-import type { Piece } from './sharded-plan.js';
 
 /** The role of a buffer in a phase. */
 export type Part =

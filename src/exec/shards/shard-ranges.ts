@@ -14,7 +14,7 @@ import {
   tileOf,
   type Window,
 } from '../tiles/sweep-windows.js';
-import type { Piece } from './sharded-plan.js';
+import type { Piece } from './shard-device.js';
 
 /** A part of the work of all tasks of a phase, in units of its reference task. */
 export interface Share {

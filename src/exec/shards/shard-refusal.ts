@@ -7,24 +7,13 @@ import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { formatBytes, formattedUp } from '../../graph/format.js';
 import { expected, MemoryError } from '../../host/errors.js';
 import { leastBudget } from '../plan/least-budget.js';
+import type { Plan } from '../plan/plan.js';
 import { noFit } from '../plan/plan-graph.js';
-import { totalBytesOf } from '../run/budgets.js';
-import { deviceNamed } from '../targets/device.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
-import { type ShardDevice, type ShardedPlan, waitingBytesOf } from './sharded-plan.js';
-
-/** A device with its budget, which is its part of the work as far as it has so much memory. */
-export const shardDevice = (name: string, budget: number): ShardDevice => ({
-  name,
-  budget,
-  weight: Math.min(budget, totalBytesOf(deviceNamed(name))),
-});
+import { type ShardDevice, shardDevice } from './shard-device.js';
 
 /** The plan for devices and so many bytes of host memory. */
-export type Attempt = (
-  devices: readonly ShardDevice[],
-  hostBudget: number | undefined,
-) => ShardedPlan | NoFit;
+export type Attempt = (devices: readonly ShardDevice[], hostBudget: number | undefined) => Plan | NoFit;
 
 /** The error of a job that does not fit, with a budget for each device that is enough. */
 export function refusal(
@@ -34,36 +23,36 @@ export function refusal(
   devices: readonly ShardDevice[],
   sites: Canonical['sites'],
 ): MemoryError {
-  const within = (bytes: number): ShardedPlan | NoFit =>
+  const within = (bytes: number): Plan | NoFit =>
     attempt(
       devices.map(({ name }) => shardDevice(name, bytes)),
       hostBudget,
     );
   // However large the devices, values may have to wait in more host memory than is allowed.
   const whole = within(Number.POSITIVE_INFINITY);
-  const onHost = 'needed' in whole ? 0 : waitingBytesOf(whole);
+  const onHost = 'needed' in whole ? 0 : whole.hostPeakBytes;
   const mayHold = hostBudget ?? Number.POSITIVE_INFINITY;
   const mostHost = Math.max(mayHold, onHost);
   const budget = Math.max(...devices.map((device) => device.budget));
   const least = leastBudget(budget, refused, refused.needed, (bytes) => {
     const plan = within(bytes);
     if ('needed' in plan) return plan;
-    return waitingBytesOf(plan) <= mostHost ? undefined : { ...refused, needed: bytes };
+    return plan.hostPeakBytes <= mostHost ? undefined : { ...refused, needed: bytes };
   });
   return noFit(least, budget, sites, onHost > mayHold ? onHost : undefined);
 }
 
 /** The error of a job whose values between phases need more of the host's memory than there may be. */
 export function hostRefusal(
-  plan: ShardedPlan,
+  plan: Plan,
   attempt: Attempt,
   hostBudget: number,
   devices: readonly ShardDevice[],
 ): MemoryError {
-  let needed = formattedUp(waitingBytesOf(plan));
+  let needed = formattedUp(plan.hostPeakBytes);
   for (;;) {
     const found = attempt(devices, needed);
-    const waiting = 'needed' in found ? needed + 1 : waitingBytesOf(found);
+    const waiting = 'needed' in found ? needed + 1 : found.hostPeakBytes;
     if (waiting <= needed) break;
     needed = formattedUp(waiting);
   }

@@ -6,10 +6,11 @@
 import { product } from '../../fusion/kernel/kernel.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { Draft, DraftBuffer } from '../plan/draft.js';
+import type { Phase } from '../plan/plan.js';
 import type { BytePitches, Task, Touch } from '../tiles/sweep-cuts.js';
 import type { Group } from '../tiles/sweep-groups.js';
 import type { SweptTask } from '../tiles/sweep-windows.js';
-import type { Phase, Piece } from './sharded-plan.js';
+import type { Piece } from './shard-device.js';
 
 export interface Stage {
   readonly kind: Phase['kind'];

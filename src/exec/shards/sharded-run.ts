@@ -23,11 +23,11 @@ import {
   writeFiles,
 } from '../native/native.js';
 import { type StallWatch, type Watching, watchStalls } from '../native/stalls.js';
-import type { ShardedProgram } from '../run/program.js';
+import type { DeviceRun, Phase } from '../plan/plan.js';
+import type { Program } from '../run/program.js';
 import { synchronize } from '../run/synchronize.js';
 import { allOf, errorsOf, nameDevice, worstOf } from './failures.js';
 import { ShardedBuffer } from './sharded-buffer.js';
-import type { DeviceRun, Phase } from './sharded-plan.js';
 
 /** For each distinct result, in the order of the program's. */
 type ShardedResult = Pick<RunResult, 'outputs' | 'checksums'>;
@@ -42,7 +42,7 @@ type Holding =
 export class ShardedRun {
   /** Rejects with the first failure, once all runs have ended. */
   readonly result: Promise<ShardedResult>;
-  readonly #program: ShardedProgram;
+  readonly #program: Program;
   /** For a buffer that is a result for files: those files. */
   readonly #filesOf: ((buffer: number) => readonly FileOutput[]) | undefined;
   readonly #holdings = new Map<number, Holding>();
@@ -59,7 +59,7 @@ export class ShardedRun {
 
   /** `inputs`: what the program's inputs are read from; `deadline`: milliseconds for a tile of a device. */
   constructor(
-    program: ShardedProgram,
+    program: Program,
     inputs: readonly RunInput[],
     deadline: number,
     filesOf: ((buffer: number) => readonly FileOutput[]) | undefined,
@@ -199,7 +199,7 @@ export class ShardedRun {
 
   #placesOf({ outputs, plan }: DeviceRun, { kind }: Phase, at: number): OutputPlace[] {
     return outputs.map((b): OutputPlace => {
-      const { home, byteLength } = this.#program.plan.buffers[b]!;
+      const { home, byteLength } = this.#program.plan.values[b]!;
       if (home === 'devices') return 'device';
       const files = this.#directFilesOf(b, at);
       if (files !== undefined) return files;
@@ -221,7 +221,7 @@ export class ShardedRun {
    */
   #directFilesOf(b: number, at: number): readonly FileOutput[] | undefined {
     const filesOf = this.#filesOf;
-    if (filesOf === undefined || this.#program.plan.buffers[b]!.role !== 'output') return undefined;
+    if (filesOf === undefined || this.#program.plan.values[b]!.role !== 'output') return undefined;
     const files = filesOf(b);
     const isReadLater = (this.#program.lastRead.get(b) ?? at) > at;
     return isReadLater || files.some(({ checksum }) => checksum !== undefined) ? undefined : files;
@@ -257,9 +257,9 @@ export class ShardedRun {
   async #results(): Promise<ShardedResult> {
     const outputs: (ArrayBuffer | DeviceBuffer)[] = [];
     const checksums: (readonly number[])[] = [];
-    for (const b of this.#program.resultBuffers) {
+    for (const b of this.#program.resultValues) {
       const holding = this.#holdings.get(b)!;
-      const { byteLength } = this.#program.plan.buffers[b]!;
+      const { byteLength } = this.#program.plan.values[b]!;
       outputs.push(
         holding.kind === 'host'
           ? holding.memory
@@ -281,8 +281,8 @@ export class ShardedRun {
 
   /** Frees what was made on devices. */
   #dispose(): void {
-    const { buffers } = this.#program.plan;
-    for (const b of [...this.#holdings.keys()]) if (buffers[b]!.role !== 'input') this.#drop(b);
+    const { values } = this.#program.plan;
+    for (const b of [...this.#holdings.keys()]) if (values[b]!.role !== 'input') this.#drop(b);
   }
 }
 

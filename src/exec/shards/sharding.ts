@@ -13,7 +13,9 @@ import type { SourceArray } from '../../fusion/passes/source-array.js';
 import { InternalError } from '../../host/errors.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { type Draft, type DraftBuffer, ownBuffer } from '../plan/draft.js';
+import { waitingBytesOf } from '../plan/phases.js';
 import { bytesOfPart } from '../plan/place.js';
+import type { DeviceRun, Phase, Plan, PlanValue } from '../plan/plan.js';
 import type { Place } from '../plan/plan-graph.js';
 import { type Lifetimes, lifetimesOf } from '../plan/stages.js';
 import { splitLoads } from '../tiles/sweep-aliases.js';
@@ -24,6 +26,7 @@ import { formsOf, wholeTask } from '../tiles/sweep-tasks.js';
 import type { Span, SweptTask } from '../tiles/sweep-windows.js';
 import { leftByStream, tileOrders } from './dynamic-tiles.js';
 import { withKeptInputs } from './kept-inputs.js';
+import type { Piece, ShardDevice } from './shard-device.js';
 import {
   type Part,
   type PhaseRules,
@@ -42,15 +45,6 @@ import {
   type Stage,
   stagesOf,
 } from './shard-stages.js';
-import {
-  type DeviceRun,
-  type Phase,
-  type Piece,
-  type ShardDevice,
-  type ShardedPlan,
-  type ShardedPlanBuffer,
-  waitingBytesOf,
-} from './sharded-plan.js';
 
 /** Values smaller than this are not cut: what one device does at once, several do not sooner. */
 export const LEAST_SHARDED_BYTES = 512 * 1024;
@@ -70,7 +64,7 @@ export interface Job {
 }
 
 /** Shards what can be sharded: more and more is left whole, until all steps can run. */
-export function shardDraft(draft: Draft, job: Job): ShardedPlan | NoFit {
+export function shardDraft(draft: Draft, job: Job): Plan | NoFit {
   const uncut = new Set<number>();
   for (;;) {
     const found = new Sharder(draft, job, uncut).planOnce();
@@ -120,7 +114,7 @@ class Sharder {
    * With inputs that stay on devices from phase to phase, where there is room for them and it takes no more
    * phases.
    */
-  planOnce(): ShardedPlan | NoFit | Uncut {
+  planOnce(): Plan | NoFit | Uncut {
     const uncut = this.#makeStages();
     if (uncut !== undefined) return uncut;
     const draft = withKeptInputs(this.#draft, this.#stages, {
@@ -151,7 +145,7 @@ class Sharder {
     return undefined;
   }
 
-  #plan(): ShardedPlan | NoFit | Uncut {
+  #plan(): Plan | NoFit | Uncut {
     const users = (way: 'reads' | 'writes'): Lifetimes =>
       lifetimesOf(this.#stages.map(({ tasks }) => ({ uses: tasks.flatMap((task) => task[way]) })));
     this.#writers = users('writes');
@@ -240,7 +234,7 @@ class Sharder {
     return this.#homeOf(buffer) === 'host' ? 'hosted' : 'kept';
   }
 
-  #homeOf(buffer: number): ShardedPlanBuffer['home'] {
+  #homeOf(buffer: number): PlanValue['home'] {
     const { role } = this.#buffers[buffer]!;
     if (role === 'output') return this.#job.place === 'device' ? 'devices' : 'host';
     if (this.#hosted.has(buffer)) return 'host';
@@ -330,7 +324,7 @@ class Sharder {
     );
     if (left === undefined || rules.length === 1) return undefined;
     for (const b of left) this.#hosted.add(b);
-    const fitsOnHost = waitingBytesOf({ buffers: this.#shardedBuffers() }) <= this.#job.hostBudget;
+    const fitsOnHost = waitingBytesOf(this.#values()) <= this.#job.hostBudget;
     const runs = fitsOnHost
       ? planTiles(tasks, unitsOf(tasks), least, (tiles) => tileOrders(tiles, this.#weights()))
       : undefined;
@@ -366,7 +360,7 @@ class Sharder {
     return [{ device, run }];
   }
 
-  #shardedBuffers(): ShardedPlanBuffer[] {
+  #values(): PlanValue[] {
     return this.#buffers.map(({ key, role, byteLength, source }, b) => ({
       label: key,
       role: role === 'input' || role === 'output' ? role : 'temporary',
@@ -376,14 +370,16 @@ class Sharder {
     }));
   }
 
-  #finish(phases: readonly Phase[]): ShardedPlan {
+  #finish(phases: readonly Phase[]): Plan {
     const byKey = new Map(this.#buffers.map(({ key, role }, b) => [role === 'output' ? key : '', b]));
+    const values = this.#values();
     return {
       devices: this.#job.devices.map(({ name }) => name),
-      buffers: this.#shardedBuffers(),
+      values,
       phases,
       outputs: this.#draft.outputKeys.map((key) => byKey.get(key) ?? -1),
       peakBytes: this.#peaks,
+      hostPeakBytes: waitingBytesOf(values),
     };
   }
 }

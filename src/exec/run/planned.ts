@@ -1,0 +1,67 @@
+/**
+ * Graph → plan: the passes of a target, partition, then stages of its devices. One device and several go the
+ * same way. Called by `program.ts`, which builds the plan's programs, `plan-job.ts` and `plan-segments.ts`.
+ */
+import { printKernel } from '../../fusion/kernel/print.js';
+import { type Partition, partition } from '../../fusion/partition/partition.js';
+import type { Canonical } from '../../fusion/passes/canonicalize.js';
+import { type PassOptions, runPasses, SPLIT_CONTRACTIONS } from '../../fusion/passes/pipeline.js';
+import type { Graph } from '../../graph/graph.js';
+import { printGraph } from '../../graph/print.js';
+import { timed } from '../native/recorder.js';
+import { devicePlansOf, onePhase } from '../plan/phases.js';
+import { kernelsOf, type Plan } from '../plan/plan.js';
+import { planPartition } from '../plan/plan-graph.js';
+import { printPlan } from '../plan/print-plan.js';
+import { planShards } from '../shards/plan-shards.js';
+import { targetOf } from '../targets/table.js';
+import { forOnePlanning } from '../tiles/remembered-works.js';
+import { budgetIn, type ComputeTarget } from './compute-target.js';
+import { debug, wants } from './debug.js';
+
+export interface Planned {
+  /** After the passes. */
+  readonly graph: Graph;
+  readonly partition: Partition;
+  readonly plan: Plan;
+}
+
+/** Listeners of planning. */
+export type Observers = Pick<PassOptions, 'trace' | 'origins'>;
+
+/** The plan of a graph for a target, without its code. Throws `MemoryError` where nothing fits. */
+export function planGraph(canonical: Canonical, target: ComputeTarget, observers: Observers = {}): Planned {
+  debug('graph', 'as built', () => printGraph(canonical.graph));
+  const { devices, exact, isSharded, place, hostBudget } = target;
+  const device = devices[0]!;
+  // All devices are of one kind: `devices.ts` sees to it.
+  const { passes, modelOf } = targetOf(device);
+  const last = isSharded ? { last: [SPLIT_CONTRACTIONS] } : {};
+  const options: PassOptions = { exact, passes, ...observers, ...last };
+  const graph = timed('plan', 'passes', () =>
+    runPasses(canonical.graph, wants('passes') ? { ...options, trace: traced(options) } : options),
+  );
+  const parts = timed('plan', 'partition', () => partition(graph));
+  const model = forOnePlanning(modelOf(device, place));
+  const plan = timed('plan', 'memory and tiles', () => {
+    if (isSharded) return planShards(graph, parts, canonical, model, target);
+    const limits = { budget: budgetIn(target), hostBudget, sites: canonical.sites };
+    return onePhase(planPartition(graph, parts, canonical.sources, model, limits), 0, [device.name], place);
+  });
+  debug('kernels', 'fused', () =>
+    devicePlansOf(plan)
+      .flatMap(({ steps }) => steps.flatMap(kernelsOf))
+      .map(printKernel)
+      .join('\n'),
+  );
+  debug('plan', plan.devices.join(','), () => printPlan(plan));
+  return { graph, partition: parts, plan };
+}
+
+/** Prints what each pass changed, and hands it on. */
+const traced =
+  (options: PassOptions): NonNullable<PassOptions['trace']> =>
+  (trace, graph) => {
+    debug('passes', trace.pass, () => printGraph(graph));
+    options.trace?.(trace, graph);
+  };
