@@ -50,6 +50,7 @@ export {
 } from './api/dtype-info.js';
 export type { ArrayLike } from './api/fluent-types.js';
 export * from './api/functions.js';
+export { fromfunction, indices, type TriangleOptions, trilIndices, triuIndices } from './api/index-arrays.js';
 export {
   broadcastArrays,
   concat,
@@ -57,6 +58,8 @@ export {
   type MeshgridOptions,
   meshgrid,
   resultType,
+  select,
+  split,
   stack,
   unstack,
 } from './api/joining.js';
@@ -84,20 +87,30 @@ export { type PinnedArray, type PinnedOptions, pinned } from './api/pinned.js';
 export { type PlaceholderOptions, placeholder } from './api/placeholder.js';
 export { type Profiled, profile } from './api/profile.js';
 export { progressLine } from './api/progress-line.js';
-export { arange, type LinspaceOptions, linspace } from './api/ranges.js';
+export {
+  arange,
+  geomspace,
+  type LinspaceOptions,
+  type LogspaceOptions,
+  linspace,
+  logspace,
+} from './api/ranges.js';
 export type { ComputeOptions } from './exec/run/compute-options.js';
 export type { OnProgress, Progress } from './exec/run/progress.js';
 export { synchronize } from './exec/run/synchronize.js';
 export type { DevicesOption } from './exec/targets/devices.js';
 export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/arguments.js';
+export type { CovarianceOptions, VariableOptions } from './graph/correlations.js';
 export type { GradientOptions } from './graph/differences.js';
 export type { Complex, DType, Scalar } from './graph/dtype.js';
+export type { NanToNumOptions } from './graph/elementwise.js';
 export type { Shape, TypedArray, TypedArrays } from './graph/expr.js';
 export type { IndexList } from './graph/index-lists.js';
 export type { TakeOptions } from './graph/indexing.js';
 export type { PadWidths } from './graph/masks.js';
 export type { InterpOptions, SearchSortedOptions } from './graph/searching.js';
 export type { Axes, ShapeArgument } from './graph/shape.js';
+export type { ConvolveMode } from './graph/signals.js';
 export type { Range, Selector } from './graph/slicing.js';
 export type { SortOptions } from './graph/sorting.js';
 export type { NormOptions, NormOrder, StandardizeOptions } from './graph/statistics.js';

@@ -17,6 +17,7 @@ import type {
   Rule,
   WeakScalars,
 } from '../graph/dtype-types.js';
+import type * as elementwise from '../graph/elementwise.js';
 import type { Expr, Shape, TypedArray } from '../graph/expr.js';
 import type * as indexing from '../graph/indexing.js';
 import type { Operand } from '../graph/infer.js';
@@ -25,10 +26,12 @@ import type * as nanReductions from '../graph/nan-reductions.js';
 import type { OPS } from '../graph/ops.js';
 import type * as orderStatistics from '../graph/order-statistics.js';
 import type * as products from '../graph/products.js';
+import type * as rearranging from '../graph/rearranging.js';
 import type { REDUCTIONS } from '../graph/reductions.js';
 import type * as scans from '../graph/scans.js';
 import type * as searching from '../graph/searching.js';
 import type { Axes } from '../graph/shape.js';
+import type * as signals from '../graph/signals.js';
 import type * as slicing from '../graph/slicing.js';
 import type * as sorting from '../graph/sorting.js';
 import type * as statistics from '../graph/statistics.js';
@@ -159,6 +162,10 @@ interface Composites {
   readonly silu: 'float';
   readonly softplus: 'float';
   readonly gelu: 'float';
+  readonly nanToNum: 'same';
+  readonly sinc: 'float';
+  readonly degrees: 'float';
+  readonly radians: 'float';
   readonly isclose: 'bool';
   readonly allclose: 'bool';
   readonly arrayEqual: 'bool';
@@ -191,7 +198,13 @@ type CompositeRule<Name> = Name extends keyof Composites ? Composites[Name] : 'u
  * A parameter as the user gives it: where the function takes a node, a Lazy or data that cannot be another
  * argument.
  */
-type Given<T> = [Expr] extends [T] ? Exclude<T, Expr> | Lazy | TypedArray | ShapedData : T;
+type Given<T> = [Expr] extends [T] ? Exclude<T, Expr> | Lazy | TypedArray | ShapedData : GivenWithin<T>;
+/** Options among whose fields are arrays. */
+type GivenWithin<T> = T extends correlations.CovarianceOptions
+  ? 'fweights' extends keyof T
+    ? { readonly [K in keyof T]: [Expr] extends [T[K]] ? Exclude<T[K], Expr> | ArrayLike : T[K] }
+    : T
+  : T;
 type GivenAll<Parameters> = { [K in keyof Parameters]: Given<Parameters[K]> };
 
 /** A bound of `clip`. */
@@ -245,10 +258,8 @@ type ProductMethod<F, D extends DType> = F extends (x: Expr, other: Operand, ...
 type ProductFunction<F> = F extends (x: Expr, other: Operand, ...rest: infer Rest) => Expr
   ? ProductFunctionOf<Rest>
   : never;
-type ProductMethods<D extends DType> = {
-  readonly [K in keyof typeof products]: ProductMethod<(typeof products)[K], D>;
-};
-type ProductFunctions = { readonly [K in keyof typeof products]: ProductFunction<(typeof products)[K]> };
+type ProductMethods<Group, D extends DType> = { readonly [K in keyof Group]: ProductMethod<Group[K], D> };
+type ProductFunctions<Group> = { readonly [K in keyof Group]: ProductFunction<Group[K]> };
 /** A scan that takes the dtype of its result. */
 export interface CumulativeMethod<Result extends DType> {
   <T extends DType>(
@@ -310,6 +321,7 @@ export interface Fluent<D extends DType>
     ReductionMethods<D>,
     SpecialMethods<D>,
     CompositeMethods<typeof composites, D>,
+    CompositeMethods<typeof elementwise, D>,
     CompositeMethods<typeof nanReductions, D>,
     CompositeMethods<typeof orderStatistics, D>,
     CompositeMethods<typeof statistics, D>,
@@ -319,11 +331,13 @@ export interface Fluent<D extends DType>
     CompositeMethods<typeof searching, D>,
     ViewMethods<typeof indexing, D>,
     ViewMethods<typeof masks, D>,
+    ViewMethods<typeof rearranging, D>,
     ViewMethods<typeof slicing, D>,
     ScanMethods<D>,
     SortMethods<D>,
     ViewMethods<typeof views, D>,
-    ProductMethods<D> {}
+    ProductMethods<typeof products, D>,
+    ProductMethods<typeof signals, D> {}
 
 /** Every free function that comes from a table. */
 export interface FreeFunctions
@@ -332,6 +346,7 @@ export interface FreeFunctions
     ReductionFunctions,
     SpecialFunctions,
     CompositeFunctions<typeof composites>,
+    CompositeFunctions<typeof elementwise>,
     CompositeFunctions<typeof nanReductions>,
     CompositeFunctions<typeof orderStatistics>,
     CompositeFunctions<typeof statistics>,
@@ -341,8 +356,10 @@ export interface FreeFunctions
     CompositeFunctions<typeof searching>,
     ViewFunctions<typeof indexing>,
     ViewFunctions<typeof masks>,
+    ViewFunctions<typeof rearranging>,
     ViewFunctions<typeof slicing>,
     ScanFunctions,
     SortFunctions,
     ViewFunctions<typeof views>,
-    ProductFunctions {}
+    ProductFunctions<typeof products>,
+    ProductFunctions<typeof signals> {}

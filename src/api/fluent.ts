@@ -12,6 +12,7 @@ import * as composites from '../graph/composites.js';
 import * as correlations from '../graph/correlations.js';
 import * as diagonals from '../graph/diagonals.js';
 import * as differences from '../graph/differences.js';
+import * as elementwise from '../graph/elementwise.js';
 import type { Expr } from '../graph/expr.js';
 import * as indexing from '../graph/indexing.js';
 import { map, type Operand } from '../graph/infer.js';
@@ -20,9 +21,11 @@ import * as nanReductions from '../graph/nan-reductions.js';
 import { OP_NAMES, type OpName, opRow } from '../graph/ops.js';
 import * as orderStatistics from '../graph/order-statistics.js';
 import * as products from '../graph/products.js';
+import * as rearranging from '../graph/rearranging.js';
 import { REDUCTION_NAMES, reduceBy } from '../graph/reducing.js';
 import * as scans from '../graph/scans.js';
 import * as searching from '../graph/searching.js';
+import * as signals from '../graph/signals.js';
 import * as slicing from '../graph/slicing.js';
 import * as sorting from '../graph/sorting.js';
 import * as statistics from '../graph/statistics.js';
@@ -33,16 +36,21 @@ import { atCaller } from '../host/stack-traces.js';
 import type { FreeFunctions } from './fluent-types.js';
 import type { Lazy } from './lazy.js';
 
+/** Modules of functions of two arrays, the second of which may be nested lists. */
+const PRODUCTS = { ...products, ...signals };
+
 /**
  * Modules whose every export is a method and a free function: `(x: Expr, ...) => Expr`; products take two
  * arrays.
  */
 const GROUPS = {
   ...composites,
+  ...elementwise,
   ...indexing,
   ...masks,
   ...nanReductions,
-  ...products,
+  ...PRODUCTS,
+  ...rearranging,
   ...searching,
   ...slicing,
   ...correlations,
@@ -110,7 +118,7 @@ function builders(): Builder[] {
  * lists.
  */
 function givenBy(name: string, { operand, argument }: Wrapping) {
-  const isProduct = Object.hasOwn(products, name);
+  const isProduct = Object.hasOwn(PRODUCTS, name);
   return (value: unknown, k: number): unknown =>
     isProduct && k === 0 ? operand(name, value) : argument(value);
 }

@@ -1,6 +1,6 @@
 /**
- * Functions that take or give several arrays: concat, stack, unstack, meshgrid, broadcastArrays, einsum,
- * resultType.
+ * Functions that take or give several arrays: concat, stack, unstack, split, select, meshgrid, broadcastArrays,
+ * einsum, resultType.
  */
 
 import { checkOptions, refuseMore } from '../graph/arguments.js';
@@ -9,13 +9,13 @@ import type { Joined } from '../graph/dtype-types.js';
 import { einsum as einsumOf } from '../graph/einsum.js';
 import type { Expr } from '../graph/expr.js';
 import { formatShape, formatValue } from '../graph/format.js';
-import { checkDType, constant, meetingDType } from '../graph/infer.js';
+import { besideArray, cast, checkDType, constant, map, meetingDType } from '../graph/infer.js';
 import { concat as concatOf, stack as stackOf } from '../graph/joins.js';
 import { isScalar } from '../graph/scalar.js';
-import { broadcastShapes, normalizeAxis } from '../graph/shape.js';
+import { broadcastShapes, checkInteger, normalizeAxis } from '../graph/shape.js';
 import { slice } from '../graph/slicing.js';
 import { broadcast, reshape } from '../graph/view-nodes.js';
-import { ArgumentError, expected, ShapeError } from '../host/errors.js';
+import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
 import type { ArrayLike, DTypeOf } from './fluent-types.js';
 import { exprOf, Lazy } from './lazy.js';
@@ -114,6 +114,80 @@ export function unstack(x: ArrayLike, axis = 0, ...more: readonly unknown[]): La
     const along = normalizeAxis('unstack', axis, whole.shape.length);
     const before = Array<null>(along).fill(null);
     return Array.from({ length: whole.shape[along]! }, (_, k) => new Lazy(slice(whole, ...before, k)));
+  });
+}
+
+/**
+ * The parts of an array along an axis (the first): so many of one size, or those that begin at the places of a list,
+ * as NumPy's `split`: `split(x, [2, 5])` gives elements 0 and 1, 2 to 4, and the rest. Places are those of slices:
+ * negative ones count from the end. Throws a ShapeError where an axis is not a multiple of the number of parts.
+ */
+export function split<T extends ArrayLike>(
+  x: T,
+  parts: number | readonly number[],
+  axis?: number,
+): Lazy<DTypeOf<T>>[];
+export function split(
+  x: ArrayLike,
+  parts: number | readonly number[],
+  axis = 0,
+  ...more: readonly unknown[]
+): Lazy[] {
+  return called(split, () => {
+    refuseMore('split', 3, [x, parts, axis, ...more]);
+    const whole = exprOf('split', x);
+    const along = normalizeAxis('split', axis, whole.shape.length);
+    const places = placesOf(parts, whole.shape[along]!);
+    const before = Array<null>(along).fill(null);
+    return [...places, null].map(
+      (end, k) => new Lazy(slice(whole, ...before, [k === 0 ? 0 : places[k - 1]!, end])),
+    );
+  });
+}
+
+/** Where all parts but the first begin. */
+function placesOf(parts: unknown, size: number): readonly number[] {
+  if (Array.isArray(parts)) return parts.map((place) => checkInteger('split', 'a place', place));
+  const count = checkInteger('split', 'a number of parts', parts);
+  if (count < 1) throw new ShapeError(expected('split', 'one part or more', `${count}`));
+  if (size % count !== 0) {
+    const hint = 'a list of places gives parts of different sizes';
+    throw new ShapeError(expected('split', `an axis that ${count} divides`, `${size} elements`, hint));
+  }
+  return Array.from({ length: count - 1 }, (_, k) => ((k + 1) * size) / count);
+}
+
+/**
+ * Of several choices that of the first condition that is true, element by element, as NumPy's `select`: `otherwise`
+ * (0) where none is. `select([x.less(0), x.greater(9)], [x.neg(), 9], x)`. Conditions are booleans; all broadcast.
+ * Throws an ArgumentError for lists of different lengths and for empty ones, a DTypeError for other conditions.
+ */
+export function select(
+  conditions: readonly ArrayLike[],
+  choices: readonly ArrayLike[],
+  otherwise: ArrayLike = 0,
+  ...more: readonly unknown[]
+): Lazy {
+  return called(select, () => {
+    refuseMore('select', 3, [conditions, choices, otherwise, ...more]);
+    const tests = listOf('select', conditions);
+    if (!Array.isArray(choices) || choices.length !== tests.length || tests.length === 0)
+      throw new ArgumentError(
+        expected('select', `a choice for each of ${tests.length} conditions`, formatValue(choices)),
+      );
+    for (const { dtype } of tests)
+      if (dtype !== 'bool') throw new DTypeError(expected('select', 'conditions of dtype bool', dtype));
+    // All values meet in one dtype, as if they were chosen at once.
+    const values = [...choices, otherwise].map((value) =>
+      isScalar(value) ? value : exprOf('select', value),
+    );
+    const dtype = meetingDType('select', values);
+    const [last, ...rest] = values.map((value) => besideArray('select', value, dtype)).reverse();
+    const chosen = rest.reduce(
+      (found, value, k) => map('where', [tests.at(-1 - k)!, value, found], 'select'),
+      last!,
+    );
+    return new Lazy(cast(chosen, dtype));
   });
 }
 

@@ -398,13 +398,20 @@ const WRAPPING: Wrapping = {
   operand: (op, value): Operand =>
     value instanceof Lazy ? value.expr : isScalar(value) ? value : arrayExpr(op, value),
   array: exprOf,
-  argument: (value) =>
-    value instanceof Lazy
-      ? value.expr
-      : isTypedArray(value) || isShaped(value)
-        ? arrayExpr('lazy', value)
-        : value,
+  argument: (value) => {
+    if (isArray(value)) return exprOf('lazy', value);
+    if (Array.isArray(value) || !isRecord(value) || !Object.values(value).some(isArray)) return value;
+    // Options among which are arrays.
+    const fields = Object.entries(value).map(([name, each]) => [
+      name,
+      isArray(each) ? exprOf('lazy', each) : each,
+    ]);
+    return Object.fromEntries(fields);
+  },
 };
+
+/** Whether a value is an array, and can be no other argument. */
+const isArray = (value: unknown): boolean => value instanceof Lazy || isTypedArray(value) || isShaped(value);
 
 /** The functions behind the properties: traces of errors are cut at them. */
 const GETTERS = Object.getOwnPropertyDescriptors(Lazy.prototype);

@@ -1,13 +1,13 @@
 /**
- * Ranges: arange and linspace, as arithmetic on an index. No element is stored; values are those NumPy
+ * Ranges: arange, linspace, logspace, geomspace, as arithmetic on an index. No element is stored; values are those NumPy
  * computes.
  */
 
-import { checkOptions, refuseMore } from '../graph/arguments.js';
+import { checkOptions, finiteNumber, refuseMore } from '../graph/arguments.js';
 import { type DType, isInteger } from '../graph/dtype.js';
 import type { Expr } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
-import { cast, checkDType, iota, map } from '../graph/infer.js';
+import { cast, checkDType, constant, iota, map } from '../graph/infer.js';
 import { checkShape } from '../graph/shape.js';
 import { ArgumentError, expected, RangeArgumentError } from '../host/errors.js';
 import { heldScalar } from '../host/nested.js';
@@ -147,5 +147,76 @@ export function linspace(
     const values = map('add', [scaled, start]);
     const ended = endpoint && n > 1 ? map('where', [map('equal', [iota(n), n - 1]), stop, values]) : values;
     return new Lazy(cast(isInteger(dtype) ? map('floor', [ended]) : ended, dtype));
+  });
+}
+
+/** Options of `logspace`. */
+export interface LogspaceOptions extends LinspaceOptions {
+  /** What the exponents are powers of: 10 by default. */
+  readonly base?: number | undefined;
+}
+
+/**
+ * `count` (50) numbers from `base` ** `start` to `base` ** `stop`, whose exponents are at equal distances, as NumPy's
+ * `logspace`. float64 unless a dtype is given.
+ */
+export function logspace<A extends LogspaceOptions | undefined = undefined>(
+  start: number,
+  stop: number,
+  count?: number,
+  options?: A,
+): Lazy<Asked<A, 'float64'>>;
+export function logspace(
+  start: number,
+  stop: number,
+  count = 50,
+  options?: LogspaceOptions,
+  ...more: readonly unknown[]
+): Lazy {
+  return called(logspace, () => {
+    refuseMore('logspace', 4, [start, stop, count, options, ...more]);
+    checkOptions('logspace', options, ['base', 'endpoint', 'dtype']);
+    const dtype = checkDType('logspace', options?.dtype ?? 'float64');
+    const base = finiteNumber('logspace', 'base', options?.base ?? 10);
+    const exponents = linspace(start, stop, count, { endpoint: options?.endpoint });
+    return new Lazy(cast(map('pow', [constant(base, 'float64'), exponents.expr]), dtype));
+  });
+}
+
+/**
+ * `count` (50) numbers from `start` to `stop`, each the same multiple of the one before, as NumPy's `geomspace`:
+ * both are not 0 and have one sign. float64 unless a dtype is given. Throws a RangeArgumentError for other ends.
+ */
+export function geomspace<A extends LinspaceOptions | undefined = undefined>(
+  start: number,
+  stop: number,
+  count?: number,
+  options?: A,
+): Lazy<Asked<A, 'float64'>>;
+export function geomspace(
+  start: number,
+  stop: number,
+  count = 50,
+  options?: LinspaceOptions,
+  ...more: readonly unknown[]
+): Lazy {
+  return called(geomspace, () => {
+    refuseMore('geomspace', 4, [start, stop, count, options, ...more]);
+    checkOptions('geomspace', options, ['endpoint', 'dtype']);
+    const dtype = checkDType('geomspace', options?.dtype ?? 'float64');
+    for (const value of [start, stop]) finiteNumber('geomspace', 'an end', value);
+    if (!(start * stop > 0)) {
+      const ends = `${formatValue(start)} and ${formatValue(stop)}`;
+      throw new RangeArgumentError(expected('geomspace', 'ends of one sign that are not 0', ends));
+    }
+    const [from, to] = [Math.log10(Math.abs(start)), Math.log10(Math.abs(stop))];
+    const exponents = linspace(from, to, count, { endpoint: options?.endpoint }).expr;
+    const values = map('multiply', [map('pow', [constant(10, 'float64'), exponents]), Math.sign(start)]);
+    // The ends are exact.
+    const [index, last] = [iota(exponents.shape[0]!), exponents.shape[0]! - 1];
+    const begun = map('where', [map('equal', [index, 0]), start, values]);
+    const isEnded = options?.endpoint !== false && last > 0;
+    const ended = isEnded ? map('where', [map('equal', [index, last]), stop, begun]) : begun;
+    return new Lazy(cast(ended, dtype));
   });
 }

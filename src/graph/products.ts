@@ -8,7 +8,7 @@ import { sumOfProducts } from './einsum.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { map, type Operand, toExpr } from './infer.js';
-import { checkInteger, normalizeAxes, normalizeAxis } from './shape.js';
+import { checkInteger, checkShape, normalizeAxes, normalizeAxis } from './shape.js';
 import { reshape } from './view-nodes.js';
 
 /**
@@ -140,4 +140,28 @@ function contracted(op: string, a: Expr, b: Expr, first: readonly number[], seco
     ...right.filter((label) => label >= a.shape.length),
   ];
   return sumOfProducts(op, [left, right], output, [a, b]);
+}
+
+/**
+ * The Kronecker product, as NumPy's `kron`: every element of the first times all of the second, in the first's
+ * order; the array of less axes is filled with ones in front. The sizes of the result are products of theirs.
+ */
+export function kron(x: Expr, other: Operand): Expr {
+  const b = toExpr('kron', other);
+  const ndim = Math.max(x.shape.length, b.shape.length);
+  const sizesOf = ({ shape }: Expr): number[] => [...Array<number>(ndim - shape.length).fill(1), ...shape];
+  const [m, n] = [sizesOf(x), sizesOf(b)];
+  const left = reshape(
+    x,
+    m.flatMap((size) => [size, 1]),
+  );
+  const right = reshape(
+    b,
+    n.flatMap((size) => [1, size]),
+  );
+  const sizes = checkShape(
+    'kron',
+    m.map((size, k) => size * n[k]!),
+  );
+  return reshape(map('multiply', [left, right], 'kron'), sizes);
 }

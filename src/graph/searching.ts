@@ -5,15 +5,17 @@
  * A binary search is log₂ n look-ups, each of which says where the next one is: gathers, which fuse with
  * the arithmetic around them into one kernel.
  */
-import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
-import { checkOptions, oneOf } from './arguments.js';
+import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
+import { checkOptions, finiteNumber, oneOf } from './arguments.js';
 import { isComplex, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { take } from './indexing.js';
 import { cast, constant, map, type Operand, toExpr } from './infer.js';
+import { concat } from './joins.js';
 import { meetingMeanDType, throughFloat32 } from './reducing.js';
-import { sort } from './sorting.js';
+import { slice } from './slicing.js';
+import { argsort, sort } from './sorting.js';
 import { broadcast, gather } from './view-nodes.js';
 import { flip } from './views.js';
 
@@ -84,22 +86,30 @@ export function digitize(x: Expr, edges: Operand, options?: { readonly right?: b
   return map('where', [isDown, map('subtract', [size, count]), count]);
 }
 
-/** Options of `interp`: what lies before the first place and after the last; else the values there. */
+/** Options of `interp`. */
 export interface InterpOptions {
+  /** The value before the first place; else that of the first place. */
   readonly left?: number | undefined;
+  /** The value after the last place; else that of the last place. */
   readonly right?: number | undefined;
+  /** The function repeats after so much: places are taken modulo it, in any order, and there are no ends. */
+  readonly period?: number | undefined;
 }
 
 /**
  * Linear interpolation, as NumPy's `interp`: the value at each element of x of the function that goes through
  * the points (`places`, `heights`), both of one axis and as long. Places are in ascending order, without
  * which results are unspecified; at NaN it is NaN. Integers in float64.
- * `x.interp(places, heights, { left: 0, right: NaN })`. Throws a ShapeError for no points and for places and
- * heights of other shapes, a DTypeError for complex arrays.
+ * `x.interp(places, heights, { left: 0, right: NaN })`, `angles.interp(places, heights, { period: 360 })`. Throws a
+ * ShapeError for no points and for places and heights of other shapes, a DTypeError for complex arrays, a
+ * RangeArgumentError for a period of 0.
  */
 export function interp(x: Expr, places: Operand, heights: Operand, options?: InterpOptions): Expr {
   const op = 'interp';
-  checkOptions(op, options, ['left', 'right']);
+  checkOptions(op, options, ['left', 'right', 'period']);
+  const period =
+    options?.period === undefined ? undefined : Math.abs(finiteNumber(op, 'period', options.period));
+  if (period === 0) throw new RangeArgumentError(expected(op, 'a period other than 0', '0'));
   for (const end of [options?.left, options?.right])
     if (end !== undefined && typeof end !== 'number')
       throw new ArgumentError(expected(op, 'numbers as left and right', formatValue(end)));
@@ -113,10 +123,13 @@ export function interp(x: Expr, places: Operand, heights: Operand, options?: Int
     throw new ShapeError(expected(op, 'as many places as heights', both));
   }
   const dtype = meetingMeanDType(op, [x, at, given]);
-  return throughFloat32(cast(x, dtype), (points) => {
-    const [xs, ys] = [cast(at, points.dtype), cast(given, points.dtype)];
+  return throughFloat32(cast(x, dtype), (asked) => {
+    const line = [cast(at, asked.dtype), cast(given, asked.dtype)] as const;
+    const points = period === undefined ? asked : map('remainder', [asked, period]);
+    const [xs, ys] = period === undefined ? line : periodic(...line, period);
     const read = (from: Expr, index: Expr): Expr => gather(from, index, 0, 'clip', points.shape);
     const end = (from: Expr, k: number): Expr => take(from, k);
+    const { left, right } = period === undefined ? (options ?? {}) : {};
     // The point before each element, and the one after it; the last has itself, where the slope is not used.
     const before = map('subtract', [positions(op, xs, points, 'right'), 1]);
     const after = map('add', [before, 1]);
@@ -132,12 +145,22 @@ export function interp(x: Expr, places: Operand, heights: Operand, options?: Int
     const inside = map('where', [map('isnan', [forward]), other, forward]);
     const ends = [
       [map('equal', [points, x0]), y0],
-      [map('less', [points, end(xs, 0)]), options?.left ?? end(ys, 0)],
-      [map('greater', [points, end(xs, -1)]), options?.right ?? end(ys, -1)],
+      [map('less', [points, end(xs, 0)]), left ?? end(ys, 0)],
+      [map('greater', [points, end(xs, -1)]), right ?? end(ys, -1)],
       [map('isnan', [points]), points],
     ] as const;
     return ends.reduce((result, [isThere, value]) => map('where', [isThere, value, result]), inside);
   });
+}
+
+/** The points of one period in order, with the last one before them and the first one after them. */
+function periodic(places: Expr, heights: Expr, period: number): readonly [Expr, Expr] {
+  const within = map('remainder', [places, period]);
+  const order = argsort(within);
+  const [xs, ys] = [take(within, order), take(heights, order)];
+  const around = (line: Expr, by: number): Expr =>
+    concat([map('subtract', [slice(line, [-1]), by]), line, map('add', [slice(line, [0, 1]), by])]);
+  return [around(xs, period), around(ys, 0)];
 }
 
 function checkReal(op: string, x: Expr): void {

@@ -12,7 +12,6 @@ import { sizeOfShape } from './graph.js';
 import {
   type Axes,
   broadcastShapes,
-  checkInteger,
   checkShape,
   normalizeAxes,
   normalizeAxis,
@@ -188,24 +187,6 @@ export function tile(x: Expr, repetitions: ShapeArgument): Expr {
   const repeated = broadcast(
     apart,
     sizes.flatMap((size, k) => [times[k]!, size]),
-  );
-  return reshapeTo(repeated, result);
-}
-
-/** Every element repeated `repeats` times along an axis; without an axis the array is flattened first. */
-export function repeat(x: Expr, repeats: number, axis?: number | null): Expr {
-  const count = checkInteger('repeat', 'repeats', repeats);
-  if (count < 0) throw new ShapeError(expected('repeat', 'repeats of 0 or more', `${count}`));
-  if (axis === undefined || axis === null) return repeat(flatten(x), count, 0);
-  const place = normalizeAxis('repeat', axis, x.shape.length);
-  const apart = [...x.shape.slice(0, place + 1), 1, ...x.shape.slice(place + 1)];
-  const repeated = broadcast(
-    reshapeTo(x, apart),
-    apart.map((size, k) => (k === place + 1 ? count : size)),
-  );
-  const result = checkShape(
-    'repeat',
-    x.shape.map((size, k) => (k === place ? size * count : size)),
   );
   return reshapeTo(repeated, result);
 }

@@ -76,7 +76,7 @@ describe('covariances', () => {
     expect(() => lazy(new Float32Array(8)).reshape([2, 2, 2]).corrcoef()).toThrow(ShapeError);
     expect(() => x.cov(lazy([1, 2]))).toThrow(ShapeError);
     expect(() => x.cov(null, { correction: NaN })).toThrow(RangeArgumentError);
-    expect(() => x.cov(null, { rowvar: false } as never)).toThrow(ArgumentError);
+    expect(() => x.cov(null, { bias: true } as never)).toThrow(ArgumentError);
   });
 });
 

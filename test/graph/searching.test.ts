@@ -83,6 +83,6 @@ describe('interp', () => {
     expect(() => interp(values, new Float32Array(0), new Float32Array(0))).toThrow(ShapeError);
     expect(() => values.interp(edges, complex)).toThrow(DTypeError);
     expect(() => values.interp(edges, edges, { left: '0' } as never)).toThrow(ArgumentError);
-    expect(() => values.interp(edges, edges, { period: 2 } as never)).toThrow(ArgumentError);
+    expect(() => values.interp(edges, edges, { periods: 2 } as never)).toThrow(ArgumentError);
   });
 });

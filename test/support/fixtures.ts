@@ -97,6 +97,7 @@ interface Groups {
   readonly matmul: MatmulCase;
   readonly composites: CompositeCase;
   readonly functions: CompositeCase;
+  readonly arrays: CompositeCase;
 }
 
 export interface Fixtures<Case> {
