@@ -111,9 +111,9 @@ export type { TakeOptions } from './graph/indexing.js';
 export type { PadWidths } from './graph/masks.js';
 export type { ProductOptions, ProductPrecision } from './graph/precision.js';
 export type { InterpOptions, SearchSortedOptions } from './graph/searching.js';
+export type { Range, Selector, SliceOptions } from './graph/selectors.js';
 export type { Axes, ShapeArgument } from './graph/shape.js';
 export type { ConvolveMode } from './graph/signals.js';
-export type { Range, Selector } from './graph/slicing.js';
 export type { SortOptions } from './graph/sorting.js';
 export type { NormOptions, NormOrder, StandardizeOptions } from './graph/statistics.js';
 export {

@@ -10,6 +10,7 @@ import { denseStrides, sizeOfShape } from './graph.js';
 import { type IndexList, int64Array, integers, listed } from './index-lists.js';
 import { cast, constant, iota, isExpr, map } from './infer.js';
 import { indexAlong } from './joins.js';
+import { MODES } from './selectors.js';
 import { broadcastShapes, checkIndex, normalizeAxis } from './shape.js';
 import { broadcast, gather } from './view-nodes.js';
 import { flatten, reshape } from './views.js';
@@ -22,8 +23,6 @@ export interface TakeOptions {
    */
   readonly mode?: IndexMode;
 }
-
-const MODES: readonly IndexMode[] = ['raise', 'wrap', 'clip'];
 
 /**
  * The elements at some indices of an axis, as NumPy's `take`: the axis becomes the axes of the indices,

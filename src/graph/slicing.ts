@@ -1,121 +1,145 @@
 /**
- * Basic slicing, as NumPy's `x[1:10:2, ..., -1, newaxis]`: selectors become one slice view and one reshape.
- * Called by the method and free function `slice` (every export is one).
+ * Slicing and indexing, as NumPy's `x[1:10:2, ..., -1, newaxis]` and `x[rows, :, columns]`. Called by the method and
+ * free function `slice` (every export is one). Selectors are read in `selectors.ts`.
+ *
+ * Ranges and numbers become one slice view and one reshape. Arrays of indices become one gather: the axes from the
+ * first that has one to the last are merged, and the index into them is arithmetic on all of theirs.
+ *
+ *     x[:, i, 1:3, j]  of (a, b, c, d)   →   gather along 1 of reshape x (a, b·c·d) at i·c·d + (1 … 2)·d + j
  */
-import { ArgumentError, expected, ShapeError } from '../host/errors.js';
-import type { Expr } from './expr.js';
-import { formatShape, formatValue } from './format.js';
-import { checkInteger, clippedInteger } from './shape.js';
-import { reshape, view } from './view-nodes.js';
-
-/** Start, stop (not included) and step; what is missing, null or undefined takes Python's default. */
-export type Range = readonly (number | null | undefined)[];
+import type { Expr, IndexMode } from './expr.js';
+import { denseStrides, sizeOfShape } from './graph.js';
+import { take } from './indexing.js';
+import { cast, constant, iota, map, type Operand } from './infer.js';
+import { type IndexPick, type Pick, picksOf, type Selector, type SliceOptions } from './selectors.js';
+import { broadcastShapes } from './shape.js';
+import { broadcast, gather, reshape, view } from './view-nodes.js';
+import { moveaxis } from './views.js';
 
 /**
- * A selector of one axis in `slice`: an index (the axis goes away), `[start, stop, step]`, null for all of
- * it, `'...'` for as many whole axes as are left, `'newaxis'` for a new axis of size 1, or NumPy's text, with
- * commas for several axes: `'1:10:2, ::-1'`.
+ * Part of an array: one selector for each axis, from the first; axes without one are taken whole.
+ * `x.slice([1, 10, 2], -1)`, `x.slice('1:10:2, -1')`. An index out of range is a ShapeError, ranges are clipped (so
+ * that Infinity is the end). Arrays of integers select by index, as NumPy's do: those of several axes broadcast
+ * against each other, and their axes stand in the place of the axes that they select from, or first where these are
+ * not side by side: `x.slice(Int32Array.of(0, 4), [1, 3])`, `x.slice(rows, columns, { mode: 'clip' })`. Their indices
+ * are checked as those of `take`. Throws a ShapeError for index arrays that do not broadcast, a DTypeError for those
+ * that hold no integers.
  */
-export type Selector = number | null | undefined | Range | string;
+export function slice(x: Expr, ...selectors: (Selector | SliceOptions)[]): Expr {
+  const { picks, mode } = picksOf('slice', x, selectors);
+  return picks.some(({ kind }) => kind === 'indices') ? indexed(x, picks, mode) : sliced(x, picks);
+}
 
-type Parsed = number | null | Range | '...' | 'newaxis';
-
-/**
- * Part of an array: one selector for each axis, from the first; axes without one are taken whole. An index
- * out of range is a ShapeError, ranges are clipped (so that Infinity is the end). `x.slice([1, 10, 2], -1)`,
- * `x.slice('1:10:2, -1')`.
- */
-export function slice(x: Expr, ...selectors: Selector[]): Expr {
-  const parsed = selectors.flatMap(parse);
-  const count = parsed.filter((part) => part !== '...' && part !== 'newaxis').length;
+/** Basic slicing: picks of all axes in order, none of them indices. */
+function sliced(x: Expr, picks: readonly Pick[]): Expr {
   const ndim = x.shape.length;
-  if (count > ndim) {
-    throw new ShapeError(
-      expected('slice', `at most ${ndim} selectors for ${formatShape(x.shape)}`, `${count}`),
-    );
-  }
-  if (parsed.indexOf('...') !== parsed.lastIndexOf('...')) {
-    throw new ArgumentError(expected('slice', "'...' once", 'two of them'));
-  }
-  if (!parsed.includes('...')) parsed.push('...');
-
-  const starts = new Array<number>(ndim);
-  const steps = new Array<number>(ndim);
-  const sliced = new Array<number>(ndim); // shape of the slice, all axes kept
+  const starts = new Array<number>(ndim).fill(0);
+  const steps = new Array<number>(ndim).fill(1);
+  const kept = [...x.shape]; // shape of the slice, all axes kept
   const shape: number[] = []; // of the result
-  let axis = 0;
-  const take = (start: number, step: number, size: number): void => {
-    starts[axis] = size === 0 ? 0 : start;
-    steps[axis] = step;
-    sliced[axis++] = size;
-  };
-  for (const part of parsed) {
-    if (part === 'newaxis') {
-      shape.push(1);
-    } else if (part === '...') {
-      for (let left = ndim - count; left > 0; left--) {
-        const size = x.shape[axis]!;
-        shape.push(size);
-        take(0, 1, size);
-      }
-    } else if (typeof part === 'number') {
-      take(indexOf(part, x, axis), 1, 1);
-    } else {
-      const { start, step, size } = rangeOf(part ?? [], x.shape[axis]!);
+  for (const pick of picks) {
+    if (pick.kind === 'newaxis') shape.push(1);
+    else if (pick.kind === 'at') {
+      starts[pick.axis] = pick.index;
+      kept[pick.axis] = 1;
+    } else if (pick.kind === 'range') {
+      const { axis, start, step, size } = pick;
       shape.push(size);
-      take(start, step, size);
+      starts[axis] = size === 0 ? 0 : start;
+      steps[axis] = step;
+      kept[axis] = size;
     }
   }
-  const whole = steps.every((step, k) => step === 1 && sliced[k] === x.shape[k]);
-  return reshape(whole ? x : view(x, { type: 'slice', starts, steps }, sliced), shape);
+  const whole = steps.every((step, k) => step === 1 && kept[k] === x.shape[k]);
+  return reshape(whole ? x : view(x, { type: 'slice', starts, steps }, kept), shape);
 }
 
-function indexOf(index: number, x: Expr, axis: number): number {
-  const size = x.shape[axis]!;
-  const at = checkInteger('slice', 'an index', index);
-  if (at < -size || at >= size) {
-    throw new ShapeError(expected('slice', `an index into axis ${axis} of ${formatShape(x.shape)}`, `${at}`));
+const hasSize = ({ kind }: Pick): boolean => kind === 'range' || kind === 'newaxis';
+const isAdvanced = ({ kind }: Pick): boolean => kind === 'indices' || kind === 'at';
+
+/** Selection by arrays of indices; numbers beside them count as arrays of no axes. */
+function indexed(x: Expr, picks: readonly Pick[], mode: IndexMode): Expr {
+  const first = picks.findIndex(({ kind }) => kind === 'indices');
+  const last = picks.findLastIndex(({ kind }) => kind === 'indices');
+  const whole = (axis: number): Pick => ({ kind: 'range', axis, start: 0, step: 1, size: x.shape[axis]! });
+  const inner = picks.slice(first, last + 1);
+  const axes = inner.flatMap((pick) => ('axis' in pick ? [pick.axis] : []));
+  const around = sliced(x, [...picks.slice(0, first), ...axes.map(whole), ...picks.slice(last + 1)]);
+  const at = picks.slice(0, first).filter(hasSize).length;
+  const only = inner.length === 1 ? (inner[0] as IndexPick) : undefined;
+  const [joint, taken] =
+    only === undefined
+      ? jointly(around, inner, axes, at, mode)
+      : [only.shape, alone(around, only, x.shape[only.axis]!, at, mode)];
+  const advanced = picks.flatMap((pick, k) => (isAdvanced(pick) ? [k] : []));
+  const isTogether = advanced.at(-1)! - advanced[0]! === advanced.length - 1;
+  if (isTogether || at === 0) return taken;
+  const places = [...joint.keys()];
+  return moveaxis(
+    taken,
+    places.map((k) => at + k),
+    places,
+  );
+}
+
+/** Selection by one array of indices, whose axis of x is the one at place `at` here: errors name that of x. */
+function alone(x: Expr, pick: IndexPick, size: number, at: number, mode: IndexMode): Expr {
+  return pick.axis === at
+    ? take(x, pick.indices, at, { mode })
+    : take(x, reshape(checked(pick, size, mode), pick.shape), at, { mode: 'clip' });
+}
+
+/** Selection from `axes` of an array by all their picks at once. Gives the shape that the indices broadcast to. */
+function jointly(
+  x: Expr,
+  picks: readonly Pick[],
+  axes: readonly number[],
+  at: number,
+  mode: IndexMode,
+): readonly [joint: readonly number[], taken: Expr] {
+  const sizes = x.shape.slice(at, at + axes.length);
+  const strides = denseStrides(sizes);
+  const joint = broadcastShapes(
+    'slice',
+    picks.flatMap((pick) => (pick.kind === 'indices' ? [pick.shape] : [])),
+  );
+  // The index has the axes of the joint indices, then those of what stands between them.
+  const between = picks.filter(hasSize).map((pick) => (pick.kind === 'range' ? pick.size : 1));
+  const shape = [...joint, ...between];
+  const parts: Operand[] = [];
+  let axis = 0;
+  let place = joint.length;
+  for (const pick of picks) {
+    if (pick.kind === 'gap') continue;
+    if (pick.kind === 'newaxis') {
+      place++;
+      continue;
+    }
+    const stride = strides[axis]!;
+    if (pick.kind === 'at') parts.push(pick.index * stride);
+    else if (pick.kind === 'range') {
+      const along = reshape(
+        iota(pick.size),
+        shape.map((size, k) => (k === place ? size : 1)),
+      );
+      place++;
+      parts.push(map('add', [map('multiply', [along, pick.step * stride]), pick.start * stride]));
+    } else {
+      const inRange = reshape(checked(pick, sizes[axis]!, mode), [...pick.shape, ...between.map(() => 1)]);
+      parts.push(map('multiply', [inRange, stride]));
+    }
+    axis++;
   }
-  return at < 0 ? at + size : at;
+  const flat = parts.reduce((sum, part) => map('add', [sum, part])) as Expr;
+  const [before, after] = [x.shape.slice(0, at), x.shape.slice(at + axes.length)];
+  const result = [...before, ...shape, ...after];
+  if (sizeOfShape(result) === 0) return [joint, broadcast(constant(0, x.dtype), result)];
+  const merged = reshape(x, [...before, sizeOfShape(sizes), ...after]);
+  return [joint, gather(merged, broadcast(cast(flat, 'int64'), shape), at, 'clip', result)];
 }
 
-/** Python's rules: negative bounds count from the end, and bounds are clipped to the axis. */
-function rangeOf(range: Range, length: number): { start: number; step: number; size: number } {
-  // A step over more than the axis takes one element, a bound beyond it is the axis' end.
-  const most = 2 * length + 1;
-  const [from, to, by] = range.map((bound) =>
-    bound === null || bound === undefined
-      ? undefined
-      : clippedInteger('slice', 'a bound', bound, -most, most),
-  );
-  const step = by ?? 1;
-  if (step === 0) throw new ShapeError(expected('slice', 'a step other than 0', '0'));
-  const first = step > 0 ? 0 : -1;
-  const last = step > 0 ? length : length - 1;
-  const clip = (bound: number): number => Math.min(Math.max(bound < 0 ? bound + length : bound, first), last);
-  const start = from === undefined ? (step > 0 ? first : last) : clip(from);
-  const stop = to === undefined ? (step > 0 ? last : first) : clip(to);
-  return { start, step, size: Math.max(0, Math.ceil((stop - start) / step)) };
-}
-
-function parse(selector: Selector): Parsed[] {
-  if (selector === null || selector === undefined) return [null];
-  if (typeof selector === 'number') return [selector];
-  if (Array.isArray(selector) && selector.length <= 3) return [selector as Range];
-  if (typeof selector === 'string') return selector.split(',').map(parseText);
-  throw new ArgumentError(
-    expected('slice', 'an index, [start, stop, step], null or text', formatValue(selector)),
-  );
-}
-
-function parseText(text: string): Parsed {
-  const word = text.trim();
-  if (word === '...' || word === 'newaxis') return word;
-  if (/^[+-]?\d+$/.test(word)) return Number(word);
-  if (/^([+-]?\d+)?\s*:\s*([+-]?\d+)?\s*(:\s*([+-]?\d+)?)?$/.test(word)) {
-    return word.split(':').map((bound) => (bound.trim() === '' ? null : Number(bound)));
-  }
-  throw new ArgumentError(
-    expected('slice', "text such as '1:10:2, ::-1, ..., 3, newaxis'", formatValue(text)),
-  );
+/** The indices of an axis as they count from its beginning: elements of a line of its numbers. */
+function checked({ indices, axis }: IndexPick, size: number, mode: IndexMode): Expr {
+  const line = reshape(iota(size), [...Array<number>(axis).fill(1), size]);
+  return take(line, indices, axis, { mode });
 }

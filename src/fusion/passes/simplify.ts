@@ -5,6 +5,7 @@
  *     cast(cast(x: float32, float64), float32)         →   x            cast(const) → const
  *     reshape(reshape(x)), permute(permute(x)) …       →   one view     view that changes nothing → x
  *     any node of size 0                               →   an empty constant
+ *     gather from 0 … n - 1                            →   its indices, in range
  *     reduction over axes of size 0                    →   its identity; over axes of size 1 → reshape(x)
  *
  * Not x * 0 (NaN), not x + 0 (-0 + 0 is 0).
@@ -14,6 +15,7 @@ import type { View } from '../../graph/expr.js';
 import { type GraphNode, type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
 import { reductionRow } from '../../graph/reductions.js';
 import { sameShape } from '../../graph/shape.js';
+import { indexValues } from './index-values.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
 export function simplify(graph: MutableGraph): void {
@@ -26,6 +28,7 @@ export function simplify(graph: MutableGraph): void {
     reduce: [dropEmpty, trivialReduce],
     view: [dropEmpty, viewOfView],
     contract: [dropEmpty],
+    gather: [dropEmpty, indexValues],
     loop: [dropEmpty],
   });
 }
