@@ -26,14 +26,24 @@ function exported() {
   const functions = [...read('src/api/functions.ts').matchAll(/^export const (\w+)/gm)];
   return [
     ...named,
+    ...named.flatMap(membersOf),
     ...functions.map(([, name]) => ({ name, isType: false, path: 'api/functions' })),
     { name: 'var', declared: 'variance', isType: false, path: 'api/functions' },
   ];
 }
 
+/** The functions that an exported object holds by name: `random.uniform`. */
+function membersOf({ name, path }) {
+  const body = new RegExp(`^export const ${name} = \\{\\n([\\s\\S]*?)\\n\\} as const;`, 'm').exec(
+    read(`src/${path}.ts`),
+  )?.[1];
+  const members = body?.match(/\w+/g) ?? [];
+  return members.map((member) => ({ name: `${name}.${member}`, declared: member, isType: false, path }));
+}
+
 /** The first sentence of the longest documentation that a declaration has: overloads refer to each other. */
 function sentenceOf({ name, declared = name, path }) {
-  const declaration = `export (?:declare |abstract |async )*(?:function|class|const|interface|type) ${declared}\\b`;
+  const declaration = `(?:export )?(?:declare |abstract |async )*(?:function|class|const|interface|type) ${declared}\\b`;
   const docs = [
     ...read(`src/${path}.ts`).matchAll(new RegExp(`^(${COMMENT})\\n(?://.*\\n)*${declaration}`, 'gm')),
   ];

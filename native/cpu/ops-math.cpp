@@ -230,6 +230,7 @@ void addAll(Registry& registry) {
   addComparisons(registry);
   addIntegers(registry);
   addMath(registry);
+  addRandom(registry);
   addFused(registry);
   addDivision(registry);
   addChains(registry);

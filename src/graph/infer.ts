@@ -21,6 +21,7 @@ import {
   DTYPES,
   type DType,
   type DTypeKind,
+  hasTf32,
   isComplex,
   isDType,
   isInteger,
@@ -28,10 +29,9 @@ import {
   promote,
   type Scalar,
 } from './dtype.js';
-import type { DeviceBuffer, Expr, ExprOf, HostSource, Shape, Source } from './expr.js';
+import type { DeviceBuffer, Expr, ExprOf, HostSource, Precision, Shape, Source } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { type MapRow, type OpName, opRow } from './ops.js';
-import { type ProductPrecision, reducedPrecision } from './precision.js';
 import { type ReductionName, reductionRow } from './reductions.js';
 import {
   castScalar,
@@ -346,10 +346,11 @@ export function contract(
   labels: readonly (readonly number[])[],
   output: readonly number[],
   operands: readonly Expr[],
-  precision?: ProductPrecision,
-  memoryLimit?: number,
+  precision?: Precision,
 ): Expr {
   const dtype = meetingDType(op, operands);
+  if (precision !== undefined && !hasTf32(dtype))
+    throw new DTypeError(expected(op, `float32 or complex64 for precision '${precision}'`, dtype));
   const sizes = new Map<number, number>();
   labels.forEach((list, k) => {
     list.forEach((label, axis) => {
@@ -362,8 +363,7 @@ export function contract(
     kind: 'contract',
     labels,
     output,
-    precision: reducedPrecision(op, precision, dtype),
-    memoryLimit,
+    precision,
     dtype,
     shape,
     inputs,

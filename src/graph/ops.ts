@@ -102,6 +102,11 @@ const logical: DTypeRule<'bool'> = (a) => same(a.length, 'bool');
 const bits: DTypeRule<'same'> = (a) =>
   all(a) === 'bool' || isInteger(all(a)) ? same(a.length, all(a)) : undefined;
 const shift: DTypeRule<'same'> = (a) => (isInteger(all(a)) ? same(a.length, all(a)) : undefined);
+/** Words of random bits, of a place and a key. */
+const words =
+  (result: DType): DTypeRule =>
+  (a) =>
+    all(a) === 'uint64' ? same(2, 'uint64', result) : undefined;
 /** Rounding to even; booleans go to float16, as in NumPy. */
 const rounding: DTypeRule<'ofNumbers'> = (a) => same(1, all(a) === 'bool' ? 'float16' : all(a));
 const magnitude: DTypeRule<'component'> = (a) => same(1, all(a), component(all(a)));
@@ -284,6 +289,20 @@ export const OPS = {
   erfc: { arity: 1, dtype: toRealFloat, cuda: call('erfc'), sample: within(8, -3, 3), numpy: null, cost: 20 },
   /** Logarithm of the absolute value of the gamma function. */
   lgamma: { arity: 1, dtype: toRealFloat, cuda: prelude('lgamma'), sample: within(8, 2.5, 50), numpy: null, cost: 40 },
+
+  /** The inverse of the error function. */
+  erfinv: { arity: 1, dtype: toRealFloat, cuda: prelude('erfinv'), sample: within(8, -1, 1), numpy: null, cost: 40 },
+  /** The quantile of the standard normal distribution, infinite at 0 and 1. */
+  ndtri: { arity: 1, dtype: toRealFloat, cuda: prelude('ndtri'), sample: within(8, 0, 1), numpy: null, cost: 40 },
+
+  // random words
+  /**
+   * The uint32 word at a place of the stream of a key, both uint64: word `index % 4` of the block `index / 4` of
+   * Philox 4x32-10 (Salmon et al., 2011).
+   */
+  philox4x32: { arity: 2, dtype: words('uint32'), cuda: prelude('philox4x32'), sample: exact(0, 100), numpy: null, cost: 20 },
+  /** The block of a counter and a key, both uint64, by Threefry 2x32-20 (Salmon et al., 2011), as a uint64. */
+  threefry2x32: { arity: 2, dtype: words('uint64'), cuda: prelude('threefry2x32'), sample: exact(0, 100), numpy: null, cost: 60 },
 
   // rounding
   /** Nearest integer, halves to even; of complex numbers both parts. */

@@ -37,6 +37,43 @@ function power(a: bigint, b: bigint, dtype: DType): bigint {
 
 const shiftOut = (b: bigint, dtype: DType): boolean => b < 0n || b >= BigInt(bitsOf(dtype));
 
+const WORD = 0xffffffffn;
+
+/** Philox 4x32-10: word `index % 4` of block `index / 4`. */
+function philox4x32(index: bigint, key: bigint): bigint {
+  const block = index >> 2n;
+  let x: readonly [bigint, bigint, bigint, bigint] = [block & WORD, block >> 32n, 0n, 0n];
+  let [k0, k1] = [key & WORD, key >> 32n];
+  for (let round = 0; round < 10; round++) {
+    const [a, b] = [0xd2511f53n * x[0], 0xcd9e8d57n * x[2]];
+    x = [(b >> 32n) ^ x[1] ^ k0, b & WORD, (a >> 32n) ^ x[3] ^ k1, a & WORD];
+    k0 = (k0 + 0x9e3779b9n) & WORD;
+    k1 = (k1 + 0xbb67ae85n) & WORD;
+  }
+  return x[Number(index & 3n)]!;
+}
+
+const TURNS = [
+  [13n, 15n, 26n, 6n],
+  [17n, 29n, 16n, 24n],
+] as const;
+
+/** Threefry 2x32-20: both words, the first above the second. */
+function threefry2x32(counter: bigint, key: bigint): bigint {
+  const [k0, k1] = [key >> 32n, key & WORD];
+  const keys = [k0, k1, 0x1bd11bdan ^ k0 ^ k1];
+  let [x0, x1] = [((counter >> 32n) + k0) & WORD, ((counter & WORD) + k1) & WORD];
+  for (let five = 0; five < 5; five++) {
+    for (const turn of TURNS[five % 2]!) {
+      x0 = (x0 + x1) & WORD;
+      x1 = (((x1 << turn) | (x1 >> (32n - turn))) & WORD) ^ x0;
+    }
+    x0 = (x0 + keys[(five + 1) % 3]!) & WORD;
+    x1 = (x1 + keys[(five + 2) % 3]! + BigInt(five) + 1n) & WORD;
+  }
+  return (x0 << 32n) | x1;
+}
+
 export const INTEGER_OPS: Readonly<Partial<Record<OpName, IntegerOp>>> = {
   add: ([a, b]) => a! + b!,
   subtract: ([a, b]) => a! - b!,
@@ -74,6 +111,8 @@ export const INTEGER_OPS: Readonly<Partial<Record<OpName, IntegerOp>>> = {
   bitwiseInvert: ([x]) => ~x!,
   bitwiseLeftShift: ([a, b], dtype) => (shiftOut(b!, dtype) ? 0n : a! << b!),
   bitwiseRightShift: ([a, b], dtype) => (shiftOut(b!, dtype) ? (a! < 0n ? -1n : 0n) : a! >> b!),
+  philox4x32: ([index, key]) => philox4x32(index!, key!),
+  threefry2x32: ([counter, key]) => threefry2x32(counter!, key!),
 };
 
 export const BOOLEAN_OPS: Readonly<Partial<Record<OpName, BooleanOp>>> = {

@@ -5,7 +5,7 @@
  */
 import type { OpName } from '../../src/graph/ops.js';
 import { roundHalfEven } from './scalar.js';
-import { erf, erfc, lgamma } from './special-functions.js';
+import { erf, erfc, erfinv, lgamma, ndtri } from './special-functions.js';
 
 export type Rounding = (x: number) => number;
 export type RealOp = (args: readonly number[], r: Rounding) => number | boolean;
@@ -120,6 +120,8 @@ export const REAL_OPS: Readonly<Partial<Record<OpName, RealOp>>> = {
   erf: unary(erf),
   erfc: unary(erfc),
   lgamma: unary(lgamma),
+  erfinv: unary(erfinv),
+  ndtri: unary(ndtri),
   round: unary(roundHalfEven),
   floor: unary(Math.floor),
   ceil: unary(Math.ceil),

@@ -1,6 +1,6 @@
 /**
- * erf, erfc and lgamma in float64, for the reference interpreter: series and continued fractions, summed
- * until they stop changing. Sources: NIST Digital Library of Mathematical Functions, 7.6.2, 7.9.1, 5.5.3,
+ * erf, erfc, their inverse and lgamma in float64, for the reference interpreter: series and continued
+ * fractions, summed until they stop changing, and Newton's method. Sources: NIST Digital Library of Mathematical Functions, 7.6.2, 7.9.1, 5.5.3,
  * 5.7.3 and 5.11.1.
  */
 
@@ -22,12 +22,13 @@ function erfSeries(x: number): number {
   return (2 / Math.sqrt(Math.PI)) * gaussian(x) * sum;
 }
 
-/** exp(-x²)/√π · 1/(x + (1/2)/(x + (2/2)/(x + …))), for x ≥ 1, from the inside out. */
-function erfcFraction(x: number): number {
+/** The fraction x + (1/2)/(x + (2/2)/(x + …)), from the inside out; erfc(x) is exp(-x²)/√π over it, for x ≥ 1. */
+function erfcDivisor(x: number): number {
   let tail = x;
   for (let n = 400; n > 0; n--) tail = x + n / 2 / tail;
-  return gaussian(x) / (Math.sqrt(Math.PI) * tail);
+  return tail;
 }
+const erfcFraction = (x: number): number => gaussian(x) / (Math.sqrt(Math.PI) * erfcDivisor(x));
 
 export function erf(x: number): number {
   if (Number.isNaN(x)) return x;
@@ -55,6 +56,38 @@ const ZETA = Array.from({ length: 59 }, (_, i) => {
   return sum;
 });
 const EULER = 0.5772156649015329;
+
+/** Newton's step down to the x ≥ 1/2 of which erfc is `tail`: on the logarithm, which no tail is too small for. */
+function tailStep(x: number, tail: number): number {
+  if (x < 1) return ((tail - erfc(x)) * Math.sqrt(Math.PI)) / (2 * gaussian(x));
+  const divisor = erfcDivisor(x);
+  return (Math.log(tail) + x * x + Math.log(Math.sqrt(Math.PI) * divisor)) / (2 * divisor);
+}
+
+/** The x of which erf is `centre`, and erfc(|x|) is `tail`, by Newton's method. */
+function inverseErf(centre: number, tail: number): number {
+  const size = Math.abs(centre);
+  let x = size < 0.5 ? size : Math.sqrt(Math.max(0.3, -Math.log(tail)));
+  for (let n = 0; n < 40; n++) {
+    const step = size < 0.5 ? ((erf(x) - size) * Math.sqrt(Math.PI)) / (2 * gaussian(x)) : tailStep(x, tail);
+    x -= step;
+    if (Math.abs(step) <= 1e-16 * x) break;
+  }
+  return centre < 0 ? -x : x;
+}
+
+export function erfinv(x: number): number {
+  if (x === 0) return x;
+  if (Math.abs(x) >= 1) return Math.abs(x) === 1 ? x * Number.POSITIVE_INFINITY : Number.NaN;
+  return Number.isNaN(x) ? x : inverseErf(x, 1 - Math.abs(x));
+}
+
+/** The quantile of the standard normal distribution. */
+export function ndtri(p: number): number {
+  if (p === 0 || p === 1) return p === 0 ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+  if (!(p > 0 && p < 1)) return Number.NaN;
+  return p === 0.5 ? 0 : Math.SQRT2 * inverseErf(2 * (p - 0.5), 2 * Math.min(p, 1 - p));
+}
 
 /** lgamma(2 + z) for |z| ≤ 1/2, by its Taylor series. */
 function nearTwo(z: number): number {

@@ -14,9 +14,8 @@ namespace weft::sim {
 
 inline constexpr unsigned kWarp = 32;
 
-// The state of a thread: running, waiting for its warp or block, asleep until the others have gone on, or
-// done.
-enum class Wait { none, warp, block, asleep, done };
+// The state of a thread: running, waiting for its warp or block, or done.
+enum class Wait { none, warp, block, done };
 
 struct Thread {
   FiberPlace place = nullptr;
@@ -36,8 +35,6 @@ struct Running {
   // shuffle before another has read.
   std::vector<uint64_t> slots;
   std::vector<uint8_t> turns;
-  // Passes over the threads in a row in which all that ran slept.
-  unsigned sleeps = 0;
   // Barriers of its warp that each thread has passed.
   std::vector<uint32_t> warpBarriers;
 

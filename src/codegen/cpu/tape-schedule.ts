@@ -6,9 +6,8 @@
  * walk; otherwise each walk recomputes what it needs. Called by `tape.ts`, after the layout is chosen.
  */
 
-import { isReduction, reductionsOf } from '../../fusion/kernel/arithmetic.js';
 import { type Kernel, product } from '../../fusion/kernel/kernel.js';
-import { inWalks, type Levels } from '../../fusion/kernel/levels.js';
+import type { Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { CHUNK } from '../../shared/layout.js';
 import { fuseTape, type TapeFusion } from './tape-fuse.js';
@@ -40,11 +39,13 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): Tape
   const loops = loopsOf(kernel, layout);
   const walkBlocks = product(loops.walks.map((loop) => loop.count));
   const keepsBlock = walkBlocks <= 1;
-  const inBlock = inWalks(kernel, levels);
+  const isMap = kernel.reduced.length === 0;
   const fusion = fuseTape(kernel, levels, (inner, outer) => {
-    if (isReduction(kernel.tape[outer]!)) return true;
     const [a, b] = [spans[inner]!, spans[outer]!];
-    return a.rows === b.rows && a.lanes === b.lanes && inBlock(inner) === inBlock(outer);
+    if (kernel.tape[outer]!.kind === 'reduce') return true;
+    return (
+      a.rows === b.rows && a.lanes === b.lanes && (isMap || levels.element[inner] === levels.element[outer])
+    );
   });
   const order = orderOf(kernel, levels, fusion, keepsBlock);
   const padded = paddedWidth(layout);
@@ -61,7 +62,9 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): Tape
     rowOffsets[i] = rowByteLength;
     rowByteLength += shapeOf(i).bytes;
   };
-  for (const { position } of reductionsOf(kernel)) placeRow(position);
+  kernel.tape.forEach((instruction, i) => {
+    if (instruction.kind === 'reduce') placeRow(i);
+  });
   const rowSections = order.rows.map(({ values, stores }): Section => {
     values.forEach(placeRow);
     return [

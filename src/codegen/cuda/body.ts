@@ -4,18 +4,17 @@
  * (`Scope.known`).
  */
 
-import { affineLoadOf, liveValues, sizesOf } from '../../fusion/kernel/algebra.js';
-import { constantOf, isConstant } from '../../fusion/kernel/arithmetic.js';
+import { affineLoadOf, affinesIn, liveValues, sizesOf } from '../../fusion/kernel/algebra.js';
+import { rangeOf } from '../../fusion/kernel/boxes.js';
 import {
   type Access,
   type AccessIndex,
+  type Affine,
   argumentsOf,
-  formOf,
   type Instruction,
   type Kernel,
 } from '../../fusion/kernel/kernel.js';
-import { dependenciesOf, type Levels, levelsOf } from '../../fusion/kernel/levels.js';
-import type { DType } from '../../graph/dtype.js';
+import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { CUDA_TYPE, opRow } from '../../graph/ops.js';
 import { InternalError } from '../../host/errors.js';
 import { castExpression, fromStorage } from './casts.js';
@@ -81,7 +80,7 @@ export class Body {
     return liveValues(
       this.kernel.tape,
       targets,
-      (position) => known(position) || isConstant(this.instruction(position)),
+      (position) => known(position) || this.instruction(position).kind === 'const',
     );
   }
 
@@ -90,8 +89,8 @@ export class Body {
     const known = scope.known.get(position);
     if (known !== undefined) return known;
     const instruction = this.instruction(position);
-    const constant = constantOf(instruction);
-    return constant === undefined ? `v${position}` : params.constant(position, instruction.dtype, constant);
+    if (instruction.kind === 'const') return params.constant(position, instruction.dtype, instruction.value);
+    return `v${position}`;
   }
 
   /** Prints `positions` (in tape order) as declarations `v<position>`. */
@@ -102,9 +101,15 @@ export class Body {
     }
   }
 
+  /** An index as int64: in 32 bits, one that is never negative is widened by zeros, which costs no instruction. */
+  #index(affine: Affine, text: string, params: Parameters): string {
+    const isUnsigned = params.width === 32 && rangeOf(affine, this.sizes)[0] >= 0;
+    return isUnsigned ? `(long long)(unsigned int)(${text})` : `(long long)(${text})`;
+  }
+
   #expression(position: number, scope: Scope, params: Parameters): string {
-    const args = argumentsOf(this.instruction(position)).map((arg) => this.value(arg, scope, params));
-    const instruction = formOf(this.instruction(position));
+    const instruction = this.instruction(position);
+    const args = argumentsOf(instruction).map((arg) => this.value(arg, scope, params));
     switch (instruction.kind) {
       case 'load': {
         const { access, dtype } = instruction;
@@ -116,16 +121,20 @@ export class Body {
         return `${boundsExpression(access.bounds, scope.coordinates, params)} ? ${loaded} : ${zeroLiteral(dtype)}`;
       }
       case 'index':
-        return `(long long)(${affineExpression(instruction.affine, scope.coordinates, params)})`;
+        return this.#index(
+          instruction.affine,
+          affineExpression(instruction.affine, scope.coordinates, params),
+          params,
+        );
       case 'inside':
         return boundsExpression(instruction.bounds, scope.coordinates, params);
       case 'cast':
         return castExpression(args[0]!, this.instruction(instruction.args[0]).dtype, instruction.dtype);
       case 'map': {
-        const dtype = this.#argumentDType(instruction.args);
+        const dtype = this.#argumentDType(instruction);
         return (
           scope.instead?.get(position)?.(args[0]!) ??
-          (this.#callsApart ? apartCall(this.instruction(position), args, dtype) : undefined) ??
+          (this.#callsApart ? apartCall(instruction, args, dtype) : undefined) ??
           opRow(instruction.op).cuda(args, dtype)
         );
       }
@@ -135,11 +144,31 @@ export class Body {
   }
 
   /** The dtype an op computes in: that of its arguments (for `where`, of its choices). */
-  #argumentDType(args: readonly number[]): DType {
-    return this.instruction(args[args.length - 1]!).dtype;
+  #argumentDType(instruction: Extract<Instruction, { kind: 'map' }>) {
+    return this.instruction(instruction.args[instruction.args.length - 1]!).dtype;
   }
 }
 
 /** The part of an address that a value chooses. */
 const indexTerm = ({ stride }: AccessIndex, value: string, params: Parameters): string =>
   stride === 1 ? `(${params.index})${value}` : `(${params.index})${value} * ${params.size(stride)}`;
+
+const touches = (affines: readonly Affine[], axis: number): boolean =>
+  affines.some((a) => a.strides[axis] !== 0);
+
+/** By position, then axis: whether the value depends on the axis. */
+export function dependenciesOf(kernel: Kernel): boolean[][] {
+  const axes = [...sizesOf(kernel).keys()];
+  const result: boolean[][] = [];
+  for (const i of kernel.tape) {
+    const own = affinesIn(i);
+    result.push(
+      axes.map(
+        (axis) =>
+          (i.kind !== 'reduce' || axis < kernel.parallel.length) &&
+          (touches(own, axis) || argumentsOf(i).some((arg) => result[arg]![axis])),
+      ),
+    );
+  }
+  return result;
+}

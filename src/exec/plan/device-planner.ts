@@ -14,7 +14,6 @@ import { withLessToCopyThrough, withoutSpills } from './host-budget.js';
 import { inPlace } from './in-place.js';
 import { withLoopCounters } from './loop-counters.js';
 import { withLoopRecords } from './loop-records.js';
-import { withOnePassScans } from './one-pass-scans.js';
 import { planOf } from './place.js';
 import type { DevicePlan, Step } from './plan.js';
 import { inStreams } from './plan-streams.js';
@@ -25,17 +24,12 @@ import { withWorkspaces } from './workspace.js';
 
 export class DevicePlanner {
   readonly #model: DeviceModel;
-  /** With scans in one pass, which cannot be cut. */
-  readonly #inOnePass: DraftPlanner | undefined;
   readonly #drafts: readonly DraftPlanner[];
   /** Of the same draft, without values that wait in host memory. */
   readonly #withoutSpills: () => DevicePlanner;
 
   constructor(draft: Draft, model: DeviceModel) {
     this.#model = model;
-    const inOnePass = model.scansInOnePass === true ? withOnePassScans(draft) : undefined;
-    const [first] = inOnePass === undefined ? [] : withWorkspaces(inOnePass, model.workspaceOf);
-    this.#inOnePass = first && new DraftPlanner(first, model);
     this.#drafts = [...withWorkspaces(draft, model.workspaceOf)].map((each) => new DraftPlanner(each, model));
     this.#withoutSpills = once(() => new DevicePlanner(draft, withoutSpills(model)));
   }
@@ -59,8 +53,6 @@ export class DevicePlanner {
   }
 
   #within(budget: number): DevicePlan | NoFit {
-    const whole = this.#inOnePass?.planWhole(budget);
-    if (whole !== undefined) return whole;
     let refused: NoFit | undefined;
     for (const draft of this.#drafts) {
       const found = draft.plan(budget);
@@ -97,11 +89,6 @@ class DraftPlanner {
   }
 
   plan(budget: number): DevicePlan | NoFit {
-    return this.planWhole(budget) ?? this.#swept().plan(budget);
-  }
-
-  /** The plan without tiles; undefined: it does not fit. */
-  planWhole(budget: number): DevicePlan | undefined {
     const decided = this.#decided();
     if (decided.peakBytes <= budget)
       return inStreams(this.#recorded(), this.#model, decided, budget) ?? decided;
@@ -109,7 +96,7 @@ class DraftPlanner {
       const plan = made();
       if (plan !== undefined && plan.peakBytes <= budget) return plan;
     }
-    return undefined;
+    return this.#swept().plan(budget);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The properties of a GPU that plans depend on: memory as its pools count it, the time of steps, and how
- * kernels are cut. All of it follows from schedules, before a line of source is printed.
+ * The properties of a GPU that plans depend on: memory as its pools count it, the time of steps, and how kernels are
+ * cut. All of it follows from schedules, before a line of source is printed.
  */
 
 import { type DeviceLimits, expandForDevice } from '../../codegen/cuda/cuda.js';
@@ -37,7 +37,6 @@ export function cudaModel(device: Device, place: Place): DeviceModel {
       return schedule.kind === 'stencil' || schedule.kind === 'repeat' ? schedule.steps : 1;
     },
     workspaceOf: (step) => callRow(step).workspace.cuda(step),
-    scansInOnePass: true,
     blockBytes: cudaBlockBytes,
     hasOwnBlock: ({ role }) => role === 'output' && place === 'device',
     hostPeakOf: cudaHostPeak,

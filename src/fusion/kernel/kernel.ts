@@ -59,18 +59,7 @@ export interface AccessIndex {
   readonly size: number;
 }
 
-/**
- * An instruction of a tape. What it is stands in its form, which the algebra reads (`formOf`) and everything
- * else asks the algebra about: TypeScript refuses `instruction.kind` anywhere else.
- */
-export interface Instruction {
-  readonly dtype: DType;
-  readonly [FORM]: never;
-}
-declare const FORM: unique symbol;
-
-/** The forms of an instruction. */
-export type InstructionForm =
+export type Instruction =
   | { readonly kind: 'load'; readonly dtype: DType; readonly access: Access }
   /** A constant; CUDA sources take it as an argument, so that another value needs no other kernel. */
   | { readonly kind: 'const'; readonly dtype: DType; readonly value: Scalar }
@@ -88,13 +77,6 @@ export type InstructionForm =
       readonly reduction: ReductionName;
       readonly args: readonly number[];
     };
-
-/**
- * The form of an instruction: for the algebra, for code that prints, encodes or runs instructions, and for
- * nothing else (`test/structure.test.ts`).
- */
-export const formOf = (instruction: Instruction): InstructionForm =>
-  instruction as unknown as InstructionForm;
 
 export interface Store {
   /** Position in the tape; the value's dtype is the buffer's. */
@@ -176,10 +158,8 @@ export function product(sizes: readonly number[]): number {
 }
 
 const NO_ARGS: readonly number[] = [];
-/** Positions of the values that an instruction takes, in order; a gather takes its index. */
 export function argumentsOf(instruction: Instruction): readonly number[] {
-  const form = formOf(instruction);
-  if ('args' in form) return form.args;
-  const index = form.kind === 'load' ? form.access.index : undefined;
+  if ('args' in instruction) return instruction.args;
+  const index = instruction.kind === 'load' ? instruction.access.index : undefined;
   return index === undefined ? NO_ARGS : [index.value];
 }

@@ -3,8 +3,7 @@
  * natural axes (`lower-kernel.ts` collapses them and gives the `Kernel` that code is generated from).
  */
 import type { DType } from '../../graph/dtype.js';
-import { mapAffines } from '../kernel/algebra.js';
-import { mapAccess } from '../kernel/instruction.js';
+import { mapAccess, mapAffines } from '../kernel/algebra.js';
 import type { Access, Affine, Instruction, Store } from '../kernel/kernel.js';
 import type { BufferKey } from './buffer-key.js';
 

@@ -56,7 +56,7 @@ map_of_columns_computed_once_map(unsigned int first_x, int n0, unsigned int n1, 
       const float v3 = (l1.v[e] / c2);
       const float v4 = fabsf(v3);
       const float v5 = sqrtf(v4);
-      const long long v6 = (long long)(n4 + (x1 + e));
+      const long long v6 = (long long)(unsigned int)(n4 + (x1 + e));
       const float v7 = (float)v6;
       const float v12 = (-v5);
       h5[e] = v5;

@@ -85,7 +85,7 @@ reduce_rows_by_argmin_of_float32_reduce(unsigned int first_x, int n0, int n1, in
     if (s + 4 <= end) {
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        const long long v1 = (long long)((s + e));
+        const long long v1 = (long long)(unsigned int)((s + e));
         #pragma unroll
         for (int g = 0; g < 1; ++g) {
           a2[g * 4 + e] = weft_first_least(a2[g * 4 + e], weft_best<float, int>{l0[u][g].v[e], (int)v1});

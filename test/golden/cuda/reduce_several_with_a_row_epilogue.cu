@@ -116,7 +116,7 @@ reduce_several_with_a_row_epilogue_reduce(unsigned int first_x, int n0, int n1, 
       weft_pack<float, 4> o2[1];
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        const long long v9 = (long long)((s + e));
+        const long long v9 = (long long)(unsigned int)((s + e));
         #pragma unroll
         for (int g = 0; g < 1; ++g) {
           const float v6 = (l0[u][g].v[e] * h4[g][0]);

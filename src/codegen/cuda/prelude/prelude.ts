@@ -10,6 +10,7 @@ import { COMPLEX_PIECES } from './prelude-complex.js';
 import { FAST_PIECES } from './prelude-fast-paths.js';
 import { NUMBER_PIECES } from './prelude-numbers.js';
 import { type Piece, piece } from './prelude-piece.js';
+import { RANDOM_PIECES } from './prelude-random.js';
 import { REDUCTION_PIECES } from './prelude-reductions.js';
 
 const BASE: readonly Piece[] = [
@@ -29,10 +30,17 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
 };`),
 ];
 
-const REAL_PIECES: readonly Piece[] = [...BASE, ...NUMBER_PIECES, ...FAST_PIECES, ...REDUCTION_PIECES];
+const REAL_PIECES: readonly Piece[] = [
+  ...BASE,
+  ...NUMBER_PIECES,
+  ...RANDOM_PIECES,
+  ...FAST_PIECES,
+  ...REDUCTION_PIECES,
+];
 const ALL_PIECES: readonly Piece[] = [
   ...BASE,
   ...NUMBER_PIECES,
+  ...RANDOM_PIECES,
   ...FAST_PIECES,
   ...COMPLEX_PIECES,
   ...REDUCTION_PIECES,

@@ -4,7 +4,6 @@
  *
  * Used by `reduce-kernel.ts` (the frame of a function), `reduce-step.ts` and `reduce-staged.ts` (its loops).
  */
-import { isConstant } from '../../../fusion/kernel/arithmetic.js';
 import { argumentsOf, product } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
@@ -117,7 +116,7 @@ function partsOf(body: Body, accumulators: readonly Accumulator[]): Parts {
   const element = body.closure(targets, isRow);
   const { isLoad } = body;
   const used = new Set([...targets, ...element.flatMap(argsOf)]);
-  const rowValues = [...used].filter((p) => isRow(p) && !isConstant(body.instruction(p)));
+  const rowValues = [...used].filter((p) => isRow(p) && body.instruction(p).kind !== 'const');
   const computed = element.filter((position) => !isLoad(position));
   const own = new Set<number>(rowValues);
   for (const position of element) {

@@ -1,11 +1,12 @@
 /**
  * TapeBuilder: writes a tape, equal instructions once. All code that makes or joins kernels writes through it
- * (`partition/build-kernel.ts`, `mutable-kernel.ts`, `split.ts`).
+ * (`build-kernel.ts`, `mutable-kernel.ts`, `split.ts`).
  */
 
 import { type DType, isHalf } from '../../graph/dtype.js';
 import { type OpName, opRow } from '../../graph/ops.js';
 import { InternalError } from '../../host/errors.js';
+import { type Access, type Instruction, sameAffine, sameBounds, sameNumbers } from '../kernel/kernel.js';
 import {
   DistinctList,
   mix,
@@ -16,8 +17,6 @@ import {
   numberOf,
   sameScalar,
 } from '../passes/hash.js';
-import { create } from './instruction.js';
-import { type Access, formOf, type Instruction, sameAffine, sameBounds, sameNumbers } from './kernel.js';
 
 /** Half arithmetic goes through float32 and rounds each result. */
 export class TapeBuilder {
@@ -33,7 +32,9 @@ export class TapeBuilder {
   }
 
   cast(value: number, dtype: DType): number {
-    return this.instructions[value]!.dtype === dtype ? value : this.add(create.cast(dtype, value));
+    return this.instructions[value]!.dtype === dtype
+      ? value
+      : this.add({ kind: 'cast', dtype, args: [value] });
   }
 
   /** An op over values; `result`: its dtype, where that is known. */
@@ -41,8 +42,8 @@ export class TapeBuilder {
     let wide = args;
     for (const arg of args)
       if (isHalf(this.instructions[arg]!.dtype)) wide = args.map((value) => this.#widened(value));
-    if (!isHalf(result)) return this.add(create.map(result, op, wide));
-    return this.cast(this.add(create.map('float32', op, wide)), result);
+    if (!isHalf(result)) return this.add({ kind: 'map', dtype: result, op, args: wide });
+    return this.cast(this.add({ kind: 'map', dtype: 'float32', op, args: wide }), result);
   }
 
   #widened(value: number): number {
@@ -64,8 +65,7 @@ function hashOf(i: Instruction): number {
   return hashBits(i) & 0x3fffffff;
 }
 
-function hashBits(instruction: Instruction): number {
-  const i = formOf(instruction);
+function hashBits(i: Instruction): number {
   switch (i.kind) {
     case 'load':
       return mixIndex(mixBounds(mixAffine(mix(1, i.access.buffer), i.access), i.access.bounds), i.access);
@@ -91,8 +91,7 @@ const sameIndex = ({ index: a }: Access, { index: b }: Access): boolean =>
   a === b || (a?.value === b?.value && a?.stride === b?.stride && a?.size === b?.size);
 
 /** Whether two instructions of one tape have the same value. */
-function isSame(one: Instruction, other: Instruction): boolean {
-  const [a, b] = [formOf(one), formOf(other)];
+function isSame(a: Instruction, b: Instruction): boolean {
   switch (a.kind) {
     case 'load':
       return (

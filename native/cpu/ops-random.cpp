@@ -1,0 +1,251 @@
+// Counter-based random words and the quantile of the normal distribution. Compiled once per instruction set.
+//
+// Philox and Threefry: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC
+// 2011). The quantile: Wichura, Algorithm AS 241 (Applied Statistics 37, 1988); its logarithm is FreeBSD's.
+// Each step is an operation that IEEE 754 rounds, so that the CPU and a GPU (prelude-random.ts) give the same
+// bits.
+#include "cpu/isa-scope.h"
+
+namespace weft::cpu::WEFT_ISA {
+namespace {
+
+constexpr uint32_t kPhiloxM0 = 0xD2511F53, kPhiloxM1 = 0xCD9E8D57;
+constexpr uint32_t kPhiloxW0 = 0x9E3779B9, kPhiloxW1 = 0xBB67AE85;
+constexpr int kPhiloxRounds = 10;
+
+struct PhiloxBlock {
+  uint32_t x[4];
+};
+
+inline PhiloxBlock philoxBlock(uint64_t block, uint64_t key) {
+  uint32_t x0 = static_cast<uint32_t>(block), x1 = static_cast<uint32_t>(block >> 32), x2 = 0, x3 = 0;
+  uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+  for (int round = 0; round < kPhiloxRounds; round++) {
+    const uint64_t a = static_cast<uint64_t>(kPhiloxM0) * x0;
+    const uint64_t b = static_cast<uint64_t>(kPhiloxM1) * x2;
+    x0 = static_cast<uint32_t>(b >> 32) ^ x1 ^ k0;
+    x1 = static_cast<uint32_t>(b);
+    x2 = static_cast<uint32_t>(a >> 32) ^ x3 ^ k1;
+    x3 = static_cast<uint32_t>(a);
+    k0 += kPhiloxW0;
+    k1 += kPhiloxW1;
+  }
+  return {{x0, x1, x2, x3}};
+}
+
+struct Philox {
+  static uint32_t run(uint64_t index, uint64_t key) {
+    const PhiloxBlock block = philoxBlock(index >> 2, key);
+    const uint32_t low = index & 1 ? block.x[1] : block.x[0];
+    const uint32_t high = index & 1 ? block.x[3] : block.x[2];
+    return index & 2 ? high : low;
+  }
+};
+
+// Whether the lanes are the elements of whole blocks in order, under one key.
+inline bool isRun(const uint64_t* index, const uint64_t* key) {
+  uint64_t differs = index[0] & 3;
+  for (int l = 0; l < kChunk; l++) {
+    differs |= index[l] ^ (index[0] + static_cast<uint64_t>(l));
+    differs |= key[l] ^ key[0];
+  }
+  return differs == 0;
+}
+
+// A block gives four neighbours their words, where a chunk has them all: four times the speed.
+inline void philoxChunk(uint32_t* d, const uint64_t* index, const uint64_t* key) {
+  constexpr int kBlocks = kChunk / 4;
+  if (!isRun(index, key)) {
+#pragma GCC ivdep
+    for (int l = 0; l < kChunk; l++) d[l] = Philox::run(index[l], key[l]);
+    return;
+  }
+  uint32_t words[4][kBlocks];
+  const uint64_t first = index[0] >> 2;
+#pragma GCC ivdep
+  for (int k = 0; k < kBlocks; k++) {
+    const PhiloxBlock block = philoxBlock(first + static_cast<uint64_t>(k), key[0]);
+    for (int w = 0; w < 4; w++) words[w][k] = block.x[w];
+  }
+  for (int k = 0; k < kBlocks; k++)
+    for (int w = 0; w < 4; w++) d[4 * k + w] = words[w][k];
+}
+
+void philox(Extent n, const Operand& out, const Operand* const* args) {
+  eachChunk2<uint32_t, uint64_t, uint64_t>(
+      n, out, args, [](uint32_t * d, const uint64_t* a, const uint64_t* b) __attribute__((always_inline)) {
+        philoxChunk(d, a, b);
+      });
+}
+
+inline uint32_t rotate(uint32_t x, int by) { return (x << by) | (x >> (32 - by)); }
+
+// Twenty rounds in fives of four, a part of the key after each four.
+struct Threefry {
+  static uint64_t run(uint64_t counter, uint64_t key) {
+    const uint32_t k0 = static_cast<uint32_t>(key >> 32), k1 = static_cast<uint32_t>(key);
+    const uint32_t k2 = 0x1BD11BDA ^ k0 ^ k1;
+    uint32_t x0 = static_cast<uint32_t>(counter >> 32) + k0, x1 = static_cast<uint32_t>(counter) + k1;
+    four<13, 15, 26, 6>(x0, x1, k1, k2 + 1);
+    four<17, 29, 16, 24>(x0, x1, k2, k0 + 2);
+    four<13, 15, 26, 6>(x0, x1, k0, k1 + 3);
+    four<17, 29, 16, 24>(x0, x1, k1, k2 + 4);
+    four<13, 15, 26, 6>(x0, x1, k2, k0 + 5);
+    return (static_cast<uint64_t>(x0) << 32) | x1;
+  }
+
+ private:
+  template <int A, int B, int C, int D>
+  static void four(uint32_t& x0, uint32_t& x1, uint32_t add0, uint32_t add1) {
+    round<A>(x0, x1);
+    round<B>(x0, x1);
+    round<C>(x0, x1);
+    round<D>(x0, x1);
+    x0 += add0;
+    x1 += add1;
+  }
+  template <int By>
+  static void round(uint32_t& x0, uint32_t& x1) {
+    x0 += x1;
+    x1 = rotate(x1, By) ^ x0;
+  }
+};
+
+void threefry(Extent n, const Operand& out, const Operand* const* args) {
+  binary<Threefry, uint64_t, uint64_t>(n, out, args);
+}
+
+inline float fusedOf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+inline double fusedOf(double a, double b, double c) { return __builtin_fma(a, b, c); }
+inline float rootOf(float a) { return __builtin_sqrtf(a); }
+inline double rootOf(double a) { return __builtin_sqrt(a); }
+
+// A polynomial, its highest coefficient first.
+template <typename T>
+inline T horner(T, T value) {
+  return value;
+}
+template <typename T, typename... More>
+inline T horner(T x, T value, T next, More... more) {
+  return horner<T>(x, fusedOf(value, x, next), more...);
+}
+
+template <typename To, typename From>
+inline To bitsAs(From from) {
+  To to;
+  __builtin_memcpy(&to, &from, sizeof(to));
+  return to;
+}
+
+// The natural logarithm of a positive number.
+inline float logOf(float x) {
+  const bool small = x < 0x1p-126f;
+  const uint32_t bits = bitsAs<uint32_t>(small ? x * 0x1p25f : x) + (0x3f800000 - 0x3f3504f3);
+  const int k = static_cast<int>(bits >> 23) - 127 - (small ? 25 : 0);
+  const float f = bitsAs<float>((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
+  const float s = f / (2.0f + f), z = s * s, half = 0.5f * f * f, e = static_cast<float>(k);
+  const float series = horner<float>(z, 0x1.f13c4cp-3f, 0x1.23d3dcp-2f, 0x1.999c26p-2f, 0x1.555554p-1f);
+  return fusedOf(e, 0x1.62e3p-1f, fusedOf(s, fusedOf(z, series, half), e * 0x1.2fefa2p-17f) - half + f);
+}
+inline double logOf(double x) {
+  const bool small = x < 0x1p-1022;
+  const uint64_t bits = bitsAs<uint64_t>(small ? x * 0x1p54 : x) + ((0x3ff00000ull - 0x3fe6a09eull) << 32);
+  const int k = static_cast<int>(bits >> 52) - 1023 - (small ? 54 : 0);
+  const double f = bitsAs<double>((bits & 0x000fffffffffffffull) + (0x3fe6a09eull << 32)) - 1.0;
+  const double s = f / (2.0 + f), z = s * s, half = 0.5 * f * f, e = static_cast<double>(k);
+  const double series =
+      horner<double>(z, 0x1.2f112df3e5244p-3, 0x1.39a09d078c69fp-3, 0x1.7466496cb03dep-3,
+                     0x1.c71c51d8e78afp-3, 0x1.2492494229359p-2, 0x1.999999997fa04p-2, 0x1.5555555555593p-1);
+  return fusedOf(e, 0x1.62e42feep-1,
+                 fusedOf(s, fusedOf(z, series, half), e * 0x1.a39ef35793c76p-33) - half + f);
+}
+
+// Numerator over denominator, their highest coefficients first. `q` is p - 1/2 and `tail` the smaller of p
+// and 1 - p, both exact.
+inline float quantileOf(float q, float tail) {
+  const float r = fusedOf(-q, q, 0.180625f);
+  const float central =
+      q * horner<float>(r, 5.9109374720e+1f, 1.5929113202e+2f, 5.0434271938e+1f, 3.3871327179e+0f) /
+      horner<float>(r, 6.7187563600e+1f, 7.8757757664e+1f, 1.7895169469e+1f, 1.0f);
+  const float t = rootOf(-logOf(tail));
+  const float near = t - 1.6f, far = t - 5.0f;
+  const float middle =
+      horner<float>(near, 1.7023821103e-1f, 1.3067284816e+0f, 2.7568153900e+0f, 1.4234372777e+0f) /
+      horner<float>(near, 1.2021132975e-1f, 7.3700164250e-1f, 1.0f);
+  const float outer =
+      horner<float>(far, 1.7337203997e-2f, 4.2868294337e-1f, 3.0812263860e+0f, 6.6579051150e+0f) /
+      horner<float>(far, 1.2258202635e-2f, 2.4197894225e-1f, 1.0f);
+  const float side = t <= 5.0f ? middle : outer;
+  return q >= -0.425f && q <= 0.425f ? central : q < 0 ? -side : side;
+}
+inline double quantileOf(double q, double tail) {
+  const double r = fusedOf(-q, q, 0.180625);
+  const double central =
+      q *
+      horner<double>(r, 2.5090809287301226727e+3, 3.3430575583588128105e+4, 6.7265770927008700853e+4,
+                     4.5921953931549871457e+4, 1.3731693765509461125e+4, 1.9715909503065514427e+3,
+                     1.3314166789178437745e+2, 3.3871328727963666080e+0) /
+      horner<double>(r, 5.2264952788528545610e+3, 2.8729085735721942674e+4, 3.9307895800092710610e+4,
+                     2.1213794301586595867e+4, 5.3941960214247511077e+3, 6.8718700749205790830e+2,
+                     4.2313330701600911252e+1, 1.0);
+  const double t = rootOf(-logOf(tail));
+  const double near = t - 1.6, far = t - 5.0;
+  const double middle =
+      horner<double>(near, 7.74545014278341407640e-4, 2.27238449892691845833e-2, 2.41780725177450611770e-1,
+                     1.27045825245236838258e+0, 3.64784832476320460504e+0, 5.76949722146069140550e+0,
+                     4.63033784615654529590e+0, 1.42343711074968357734e+0) /
+      horner<double>(near, 1.05075007164441684324e-9, 5.47593808499534494600e-4, 1.51986665636164571966e-2,
+                     1.48103976427480074590e-1, 6.89767334985100004550e-1, 1.67638483018380384940e+0,
+                     2.05319162663775882187e+0, 1.0);
+  const double outer =
+      horner<double>(far, 2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.24266094738807843860e-3,
+                     2.65321895265761230930e-2, 2.96560571828504891230e-1, 1.78482653991729133580e+0,
+                     5.46378491116411436990e+0, 6.65790464350110377720e+0) /
+      horner<double>(far, 2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.84631831751005468180e-5,
+                     7.86869131145613259100e-4, 1.48753612908506148525e-2, 1.36929880922735805310e-1,
+                     5.99832206555887937690e-1, 1.0);
+  const double side = t <= 5.0 ? middle : outer;
+  return q >= -0.425 && q <= 0.425 ? central : q < 0 ? -side : side;
+}
+
+// The quantile of the standard normal distribution: infinite at 0 and 1, NaN outside of them.
+struct NormalQuantile {
+  template <typename T>
+  static T run(T p) {
+    const T tail = p < T(0.5) ? p : T(1) - p;
+    const T value = quantileOf(p - T(0.5), tail > 0 ? tail : T(1));
+    const T end = tail < 0 || p != p ? T(__builtin_nanf(""))
+                  : p < T(0.5)       ? -T(__builtin_inff())
+                                     : T(__builtin_inff());
+    return tail > 0 ? value : end;
+  }
+};
+
+// Half of x is the probability beyond 1/2, exactly, and (1 - |x|) / 2 that of the tail.
+struct InverseError {
+  template <typename T>
+  static T run(T x) {
+    const T size = x < 0 ? -x : x;
+    const T tail = (T(1) - size) * T(0.5);
+    const T value = quantileOf(x * T(0.5), tail > 0 ? tail : T(1)) * T(0.70710678118654752440);
+    const T end = size == T(1) ? x * T(__builtin_inff()) : T(__builtin_nanf(""));
+    return tail > 0 ? value : end;
+  }
+};
+
+template <typename T>
+void addQuantiles(Registry& registry) {
+  registry.addOp("ndtri", kDTypeOf<T>, unary<NormalQuantile, T, T>);
+  registry.addOp("erfinv", kDTypeOf<T>, unary<InverseError, T, T>);
+}
+
+}  // namespace
+
+void addRandom(Registry& registry) {
+  registry.addOp("philox4x32", DType::uint64, philox);
+  registry.addOp("threefry2x32", DType::uint64, threefry);
+  addQuantiles<float>(registry);
+  addQuantiles<double>(registry);
+}
+
+}  // namespace weft::cpu::WEFT_ISA

@@ -1,0 +1,233 @@
+/**
+ * Prelude pieces of random numbers: the counter-based generators of Salmon, Moraes, Dror and Shaw ("Parallel
+ * random numbers: as easy as 1, 2, 3", SC 2011), and the quantile of the normal distribution (Wichura,
+ * Algorithm AS 241, 1988), whose logarithm is FreeBSD's. Products that meet a sum are rounded first or fused
+ * by name, so that the bits are those of the CPU (`native/cpu/ops-random.cpp`).
+ */
+import { type Piece, piece } from './prelude-piece.js';
+
+/** What the quantile's text differs in between float32 and float64. */
+interface Real {
+  readonly type: string;
+  /** The letter behind literals, and behind functions of the math library. */
+  readonly suffix: string;
+  readonly multiply: string;
+  /** Coefficients of numerators and denominators, the highest first. */
+  readonly central: readonly [top: readonly string[], bottom: readonly string[]];
+  readonly middle: readonly [top: readonly string[], bottom: readonly string[]];
+  readonly outer: readonly [top: readonly string[], bottom: readonly string[]];
+  readonly logarithm: string;
+}
+
+const literal = (text: string, { suffix }: Real): string =>
+  text.startsWith('0x') ? text : `${text}${suffix}`;
+
+/** A polynomial in `x`, by fused steps from its highest coefficient down. */
+const horner = (real: Real, x: string, coefficients: readonly string[]): string =>
+  coefficients
+    .map((text) => literal(text, real))
+    .reduce((value, next) => `fma${real.suffix}(${value}, ${x}, ${next})`);
+
+const quotient = (real: Real, x: string, [top, bottom]: Real['central']): string =>
+  `${horner(real, x, top)} / ${horner(real, x, bottom)}`;
+
+const FLOAT: Real = {
+  type: 'float',
+  suffix: 'f',
+  multiply: '__fmul_rn',
+  central: [
+    ['5.9109374720e+1', '1.5929113202e+2', '5.0434271938e+1', '3.3871327179e+0'],
+    ['6.7187563600e+1', '7.8757757664e+1', '1.7895169469e+1', '1.0'],
+  ],
+  middle: [
+    ['1.7023821103e-1', '1.3067284816e+0', '2.7568153900e+0', '1.4234372777e+0'],
+    ['1.2021132975e-1', '7.3700164250e-1', '1.0'],
+  ],
+  outer: [
+    ['1.7337203997e-2', '4.2868294337e-1', '3.0812263860e+0', '6.6579051150e+0'],
+    ['1.2258202635e-2', '2.4197894225e-1', '1.0'],
+  ],
+  logarithm: `
+  const bool small = x < 1.17549435e-38f;
+  const unsigned int bits = (unsigned int)__float_as_int(small ? x * 33554432.0f : x) + (0x3f800000u - 0x3f3504f3u);
+  const float e = (float)((int)(bits >> 23) - 127 - (small ? 25 : 0));
+  const float f = __int_as_float((int)((bits & 0x007fffffu) + 0x3f3504f3u)) - 1.0f;
+  const float s = f / (2.0f + f);
+  const float z = __fmul_rn(s, s);
+  const float half = __fmul_rn(__fmul_rn(0.5f, f), f);
+  const float low = __fmul_rn(e, 9.0580006145e-06f);
+  const float series = fmaf(z, fmaf(fmaf(fmaf(0.24279078841f, z, 0.28498786688f), z, 0.40000972152f), z, 0.66666662693f), half);
+  return fmaf(e, 6.9313812256e-01f, fmaf(s, series, low) - half + f);`,
+};
+
+const DOUBLE: Real = {
+  type: 'double',
+  suffix: '',
+  multiply: '__dmul_rn',
+  central: [
+    [
+      '2.5090809287301226727e+3',
+      '3.3430575583588128105e+4',
+      '6.7265770927008700853e+4',
+      '4.5921953931549871457e+4',
+      '1.3731693765509461125e+4',
+      '1.9715909503065514427e+3',
+      '1.3314166789178437745e+2',
+      '3.3871328727963666080e+0',
+    ],
+    [
+      '5.2264952788528545610e+3',
+      '2.8729085735721942674e+4',
+      '3.9307895800092710610e+4',
+      '2.1213794301586595867e+4',
+      '5.3941960214247511077e+3',
+      '6.8718700749205790830e+2',
+      '4.2313330701600911252e+1',
+      '1.0',
+    ],
+  ],
+  middle: [
+    [
+      '7.74545014278341407640e-4',
+      '2.27238449892691845833e-2',
+      '2.41780725177450611770e-1',
+      '1.27045825245236838258e+0',
+      '3.64784832476320460504e+0',
+      '5.76949722146069140550e+0',
+      '4.63033784615654529590e+0',
+      '1.42343711074968357734e+0',
+    ],
+    [
+      '1.05075007164441684324e-9',
+      '5.47593808499534494600e-4',
+      '1.51986665636164571966e-2',
+      '1.48103976427480074590e-1',
+      '6.89767334985100004550e-1',
+      '1.67638483018380384940e+0',
+      '2.05319162663775882187e+0',
+      '1.0',
+    ],
+  ],
+  outer: [
+    [
+      '2.01033439929228813265e-7',
+      '2.71155556874348757815e-5',
+      '1.24266094738807843860e-3',
+      '2.65321895265761230930e-2',
+      '2.96560571828504891230e-1',
+      '1.78482653991729133580e+0',
+      '5.46378491116411436990e+0',
+      '6.65790464350110377720e+0',
+    ],
+    [
+      '2.04426310338993978564e-15',
+      '1.42151175831644588870e-7',
+      '1.84631831751005468180e-5',
+      '7.86869131145613259100e-4',
+      '1.48753612908506148525e-2',
+      '1.36929880922735805310e-1',
+      '5.99832206555887937690e-1',
+      '1.0',
+    ],
+  ],
+  logarithm: `
+  const bool small = x < 2.2250738585072014e-308;
+  const unsigned long long bits = (unsigned long long)__double_as_longlong(small ? x * 18014398509481984.0 : x) + ((0x3ff00000ull - 0x3fe6a09eull) << 32);
+  const double e = (double)((int)(bits >> 52) - 1023 - (small ? 54 : 0));
+  const double f = __longlong_as_double((long long)((bits & 0x000fffffffffffffull) + (0x3fe6a09eull << 32))) - 1.0;
+  const double s = f / (2.0 + f);
+  const double z = __dmul_rn(s, s);
+  const double half = __dmul_rn(__dmul_rn(0.5, f), f);
+  const double low = __dmul_rn(e, 1.90821492927058770002e-10);
+  const double series = fma(z, fma(fma(fma(fma(fma(fma(1.479819860511658591e-01, z, 1.531383769920937332e-01), z, 1.818357216161805012e-01), z, 2.222219843214978396e-01), z, 2.857142874366239149e-01), z, 3.999999999940941908e-01), z, 6.666666666666735130e-01), half);
+  return fma(e, 6.93147180369123816490e-01, fma(s, series, low) - half + f);`,
+};
+
+/** The logarithm that quantiles take, quantiles, and the inverse of the error function, of one type. */
+function quantilePieces(real: Real): readonly Piece[] {
+  const { type, suffix, multiply, logarithm } = real;
+  const n = (text: string): string => literal(text, real);
+  return [
+    piece(`__device__ __forceinline__ ${type} weft_log_exactly(${type} x) {${logarithm}\n}`),
+    piece(`
+/* q is p - 1/2, tail the smaller of p and 1 - p. */
+__device__ __forceinline__ ${type} weft_quantile(${type} q, ${type} tail) {
+  if (q >= ${n('-0.425')} && q <= ${n('0.425')}) {
+    const ${type} r = fma${suffix}(-q, q, ${n('0.180625')});
+    return ${multiply}(q, ${horner(real, 'r', real.central[0])}) / ${horner(real, 'r', real.central[1])};
+  }
+  const ${type} t = sqrt${suffix}(-weft_log_exactly(tail));
+  const ${type} near = t - ${n('1.6')};
+  const ${type} far = t - ${n('5.0')};
+  const ${type} side = t <= ${n('5.0')} ? ${quotient(real, 'near', real.middle)} : ${quotient(real, 'far', real.outer)};
+  return q < 0 ? -side : side;
+}`),
+    piece(`
+__device__ __forceinline__ ${type} weft_ndtri(${type} p) {
+  const ${type} tail = p < ${n('0.5')} ? p : ${n('1.0')} - p;
+  if (tail > 0) return weft_quantile(p - ${n('0.5')}, tail);
+  const ${type} most = (${type})weft_infinity();
+  return tail < 0 || p != p ? most - most : p < ${n('0.5')} ? -most : most;
+}`),
+    piece(`
+__device__ __forceinline__ ${type} weft_erfinv(${type} x) {
+  const ${type} size = x < 0 ? -x : x;
+  const ${type} tail = (${n('1.0')} - size) * ${n('0.5')};
+  if (tail > 0) return ${multiply}(weft_quantile(x * ${n('0.5')}, tail), ${n('0.70710678118654752440')});
+  const ${type} most = (${type})weft_infinity();
+  return size == ${n('1.0')} ? x * most : most - most;
+}`),
+  ];
+}
+
+export const RANDOM_PIECES: readonly Piece[] = [
+  piece(`
+/*
+ * Word index % 4 of the block index / 4 of Philox 4x32-10. The compiler computes a block once for neighbours of a
+ * thread if it sees that theirs is one: NVRTC simplifies (4 i + 1) - popcount, but not (4 i + 1) / 4.
+ */
+__device__ __forceinline__ unsigned int weft_philox4x32(unsigned long long index, unsigned long long key) {
+  const unsigned int place = (unsigned int)index - __popc((index & 1) | (index & 2) * 3);
+  const unsigned int above = (unsigned int)(index >> 32);
+  unsigned int x0 = place >> 2 | above << 30, x1 = above >> 2, x2 = 0, x3 = 0;
+  unsigned int k0 = (unsigned int)key, k1 = (unsigned int)(key >> 32);
+  #pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const unsigned int a = __umulhi(0xD2511F53u, x0), b = __umulhi(0xCD9E8D57u, x2);
+    x3 ^= a ^ k1;
+    x1 ^= b ^ k0;
+    const unsigned int low = 0xD2511F53u * x0;
+    x0 = x1;
+    x1 = 0xCD9E8D57u * x2;
+    x2 = x3;
+    x3 = low;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return index & 2 ? (index & 1 ? x3 : x2) : index & 1 ? x1 : x0;
+}`),
+  piece(`
+/* Both words of Threefry 2x32-20, the first above the second. */
+__device__ __forceinline__ unsigned long long weft_threefry2x32(unsigned long long counter, unsigned long long key) {
+  const unsigned int k0 = (unsigned int)(key >> 32), k1 = (unsigned int)key;
+  const unsigned int keys[3] = {k0, k1, 0x1BD11BDAu ^ k0 ^ k1};
+  const int turns[8] = {13, 15, 26, 6, 17, 29, 16, 24};
+  unsigned int x0 = (unsigned int)(counter >> 32) + k0, x1 = (unsigned int)counter + k1;
+  #pragma unroll
+  for (int four = 0; four < 5; ++four) {
+    #pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const int turn = turns[4 * (four & 1) + k];
+      x0 += x1;
+      x1 = (x1 << turn | x1 >> (32 - turn)) ^ x0;
+    }
+    x0 += keys[(four + 1) % 3];
+    x1 += keys[(four + 2) % 3] + four + 1;
+  }
+  return (unsigned long long)x0 << 32 | x1;
+}`),
+  piece(`
+__device__ __forceinline__ float weft_infinity() { return __int_as_float(0x7f800000); }`),
+  ...quantilePieces(FLOAT),
+  ...quantilePieces(DOUBLE),
+];
