@@ -1,6 +1,7 @@
 // The CPU as a device: inputs are read in place, temporaries and outputs come from the pool of host memory,
 // steps run one after the other, each on the process's thread pool.
 #include <algorithm>
+#include <deque>
 
 #include "runtime/cpu-steps.h"
 #include "runtime/cpu-sweep.h"
@@ -9,6 +10,7 @@
 #include "runtime/host-pool.h"
 #include "runtime/host-sink.h"
 #include "runtime/program.h"
+#include "runtime/scratch-file.h"
 #include "shared/layout.h"
 
 namespace weft {
@@ -49,6 +51,18 @@ class CpuDevice : public Device {
 
 std::byte* bytesOf(const Memory& memory) { return reinterpret_cast<std::byte*>(memory.address); }
 
+// A value that waits in a file, which is read and written like others.
+class Spill {
+ public:
+  explicit Spill(size_t byteLength)
+      : file_(std::make_shared<ScratchFile>(byteLength)), sinks_{file_} {}
+  Outside place() const { return {file_.get(), &sinks_}; }
+
+ private:
+  const std::shared_ptr<ScratchFile> file_;
+  const Sinks sinks_;
+};
+
 bool goesToFiles(const Run& run, size_t output) { return !run.sinks.empty() && !run.sinks[output].empty(); }
 
 void CpuDevice::compute(Run& run) {
@@ -58,19 +72,25 @@ void CpuDevice::compute(Run& run) {
   const auto place = [&](size_t buffer, std::byte* data) {
     views[buffer] = {data, 0, program.buffers[buffer].byteLength};
   };
-  std::vector<std::shared_ptr<Memory>> spilled;
+  std::vector<Outside> outside(program.buffers.size());
+  // Values that wait in files of their own.
+  std::deque<Spill> spilled;
   for (size_t i = 0; i < program.buffers.size(); i++) {
     const BufferSpec& buffer = program.buffers[i];
     if (buffer.role == Role::temporary && !buffer.windowed) place(i, bytesOf(*arena) + buffer.offset);
     if (buffer.role != Role::spill) continue;
-    spilled.push_back(allocateHost(buffer.byteLength, host::Purpose::work));
-    place(i, bytesOf(*spilled.back()));
+    place(i, nullptr);
+    outside[i] = spilled.emplace_back(buffer.byteLength).place();
   }
   for (size_t i = 0; i < program.inputs.size(); i++) {
     Run::Input& input = run.inputs[i];
     // Of what is windowed, sweeps read what they need.
     const BufferSpec& buffer = program.buffers[program.inputs[i]];
-    if (input.source && buffer.windowed) continue;
+    if (input.source && buffer.windowed) {
+      place(program.inputs[i], nullptr);
+      outside[program.inputs[i]].source = input.source.get();
+      continue;
+    }
     if (input.source && buffer.isReadInBlocks) {
       views[program.inputs[i]] = {nullptr, 0, buffer.byteLength, input.source.get()};
       continue;
@@ -85,7 +105,11 @@ void CpuDevice::compute(Run& run) {
     const int buffer = program.outputs[i];
     outputs.push_back(run.outputs.empty() ? nullptr : run.outputs[i]);
     // Of what is windowed and goes to files, sweeps write what they have.
-    if (goesToFiles(run, i) && program.buffers[buffer].windowed) continue;
+    if (goesToFiles(run, i) && program.buffers[buffer].windowed) {
+      place(buffer, nullptr);
+      outside[buffer].sinks = &run.sinks[i];
+      continue;
+    }
     // Outputs to files are held until they are written.
     const auto purpose = goesToFiles(run, i) ? host::Purpose::work : host::Purpose::result;
     if (!outputs.back()) outputs.back() = allocateHost(program.buffers[buffer].byteLength, purpose);
@@ -93,12 +117,9 @@ void CpuDevice::compute(Run& run) {
   }
 
   CpuSteps steps(program, std::move(views), run.cancel);
-  steps.sweep = [&](const Sweep& sweep) { runSweep(sweep, steps, bytesOf(*arena), run); };
-  steps.keep = [&](int buffer, size_t offset, const HostView& state) {
-    for (size_t i = 0; i < program.outputs.size(); i++) {
-      if (program.outputs[i] != buffer) continue;
-      for (const auto& sink : run.sinks[i]) sink->write(offset, state.last, state.data);
-    }
+  steps.sweep = [&](const Sweep& sweep) { runSweep(sweep, steps, outside, bytesOf(*arena), run); };
+  steps.copy = [&](int from, int to, size_t offset) {
+    copyOutside(steps.views[from], outside[from], steps.views[to], outside[to], offset);
   };
   for (const Step& step : program.steps) {
     checkCancelled(*run.cancel);

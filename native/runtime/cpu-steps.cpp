@@ -177,24 +177,22 @@ void CpuSteps::loop(const Loop& loop, TileCount* done) {
     }
   }
   if (place == LoopPlace::last) return;
-  for (const LoopState& state : loop.states) {
-    const HostView& from = views[bufferAt(state, place)];
-    if (from.last > 0) std::memcpy(views[state.last].data, from.data, from.last);
-  }
+  for (const LoopState& state : loop.states) copyState(bufferAt(state, place), state.last, 0);
+}
+
+void CpuSteps::copyState(int from, int to, size_t offset) {
+  const HostView& state = views[from];
+  if (state.last == 0) return;
+  if (state.data == nullptr || views[to].data == nullptr) return copy(from, to, offset);
+  std::memcpy(views[to].data + offset, state.data, state.last);
 }
 
 // Keeps the states that a run made.
 void CpuSteps::leave(const Loop& loop, const LoopRun& run) {
   for (const LoopState& state : loop.states) {
-    const HostView& from = views[bufferAt(state, run.to)];
-    if (state.kept < 0 || from.last == 0) continue;
-    const size_t offset = static_cast<size_t>(run.kept) * from.last;
-    std::byte* const to = views[state.kept].data;
-    if (to == nullptr) {
-      keep(state.kept, offset, from);
-    } else {
-      std::memcpy(to + offset, from.data, from.last);
-    }
+    if (state.kept < 0) continue;
+    const int from = bufferAt(state, run.to);
+    copyState(from, state.kept, static_cast<size_t>(run.kept) * views[from].last);
   }
 }
 

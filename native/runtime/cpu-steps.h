@@ -34,9 +34,8 @@ class CpuSteps {
   std::vector<int> homes;
   // Runs a sweep in the body of a loop.
   std::function<void(const Sweep& sweep)> sweep;
-  // Takes a state that is kept, where its buffer is not in memory: at `offset` bytes of a result that goes to
-  // files.
-  std::function<void(int buffer, size_t offset, const HostView& state)> keep;
+  // Copies all of a loop's state to `offset` bytes of another buffer, where one of them is not in memory.
+  std::function<void(int from, int to, size_t offset)> copy;
 
   // Runs all of a step; not of a sweep. Steps of a loop are counted in `done`, if that is not null.
   void run(const Step& step, TileCount* done = nullptr);
@@ -53,6 +52,7 @@ class CpuSteps {
   void loop(const Loop& loop, TileCount* done);
   void runSkewed(const Loop& loop, const std::vector<LoopRun>& turns, int64_t count, TileCount* done);
   void leave(const Loop& loop, const LoopRun& run);
+  void copyState(int from, int to, size_t offset);
   void runBody(const Loop& loop, LoopPlace from, LoopPlace to);
   void place(const Loop& loop, LoopPlace from, LoopPlace to);
   const cpu::TapeBuffer* tapeBuffers(const cpu::Tape& tape, const std::vector<int>& buffers);

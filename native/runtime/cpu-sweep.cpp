@@ -18,22 +18,21 @@
 namespace weft {
 namespace {
 
-using Sinks = std::vector<std::shared_ptr<HostSink>>;
-
 // A buffer of a sweep in one run.
 struct Track {
   const SweepBuffer& buffer;
-  // The whole buffer; its data is null where it is not in memory: then it is read from `source`, or written
-  // to `sinks`.
+  // The whole buffer; its data is null where it is not in memory.
   HostView whole;
-  HostSource* source;
-  const Sinks* sinks;
+  Outside outside;
   // Whether its windows go through slots.
   bool usesSlots;
 };
 
 constexpr size_t kPieceByteLength = size_t{4} << 20;
 constexpr size_t kReaders = 4;
+// Bytes that pass through memory at a time where states of a loop are copied from file to file: so few that
+// no budget counts them.
+constexpr size_t kCopiedByteLength = size_t{64} << 10;
 
 // In place, the rows of windows must lie as kernels expect them: as far apart as in a slot.
 bool liesAsInSlots(const SweepBuffer& buffer) {
@@ -51,23 +50,22 @@ void eachRow(const SweepWindow& window, size_t slotPitch, std::byte* slot, F bod
 
 class SweepRun {
  public:
-  SweepRun(const Sweep& sweep, CpuSteps& steps, std::byte* arena, Run& run)
+  SweepRun(const Sweep& sweep, CpuSteps& steps, const std::vector<Outside>& outside, std::byte* arena,
+           Run& run)
       : sweep_(sweep), steps_(steps), arena_(reinterpret_cast<uintptr_t>(arena)), run_(run) {
     for (const SweepBuffer& buffer : sweep.buffers) {
       const HostView whole = steps.views[buffer.buffer];
-      const int home = steps.homes[buffer.buffer];
-      HostSource* const source = sourceOf(home);
-      const Sinks* const sinks = whole.data == nullptr ? sinksOf(home) : nullptr;
-      const bool isThere = whole.data != nullptr || source != nullptr || sinks != nullptr ||
-                           buffer.direction == SweepDirection::local ||
+      const Outside place = whole.data == nullptr ? outside[steps.homes[buffer.buffer]] : Outside{};
+      const bool isOutside = place.source != nullptr || place.sinks != nullptr;
+      const bool isThere = whole.data != nullptr || isOutside || buffer.direction == SweepDirection::local ||
                            run.program->buffers[buffer.buffer].byteLength == 0;
       const bool inPlace =
           whole.data != nullptr && liesAsInSlots(buffer) && (buffer.slots == 0 || !host::poison());
       if (!isThere || (!inPlace && whole.data != nullptr && buffer.slots == 0))
         throw Failure(FailureCode::internal, "a window has neither memory nor a slot");
-      if ((source != nullptr || sinks != nullptr) && buffer.slots == 0)
+      if (isOutside && buffer.slots == 0)
         throw Failure(FailureCode::internal, "a window that is read or written has no slot");
-      tracks_.push_back({buffer, whole, source, sinks, !inPlace});
+      tracks_.push_back({buffer, whole, place, !inPlace});
       readsAhead_ |= !inPlace && buffer.direction == SweepDirection::in;
     }
   }
@@ -99,21 +97,6 @@ class SweepRun {
   }
 
  private:
-  HostSource* sourceOf(int buffer) const {
-    const std::vector<int>& inputs = run_.program->inputs;
-    for (size_t i = 0; i < inputs.size(); i++) {
-      if (inputs[i] == buffer) return run_.inputs[i].source.get();
-    }
-    return nullptr;
-  }
-
-  const Sinks* sinksOf(int buffer) const {
-    for (size_t i = 0; i < run_.sinks.size(); i++) {
-      if (run_.program->outputs[i] == buffer && !run_.sinks[i].empty()) return &run_.sinks[i];
-    }
-    return nullptr;
-  }
-
   SweepPlace inArena(const Track& track, const SweepWindow& window) const {
     return placeOf(track.buffer, window, weft::slotOf(track.buffer, window.slot, arena_));
   }
@@ -159,7 +142,7 @@ class SweepRun {
     std::memset(slot, 0xff, track.buffer.slotByteLength);
     if (track.buffer.direction == SweepDirection::local) return;
     // Outputs in files are not read back.
-    if (track.sinks == nullptr) copyIn(track, window);
+    if (track.whole.data != nullptr || track.outside.source != nullptr) copyIn(track, window);
   }
 
   void copyIn(const Track& track, const SweepWindow& window) {
@@ -168,7 +151,7 @@ class SweepRun {
               if (track.whole.data != nullptr)
                 std::memcpy(to, track.whole.data + offset, bytes);
               else
-                read(*track.source, offset, bytes, to);
+                read(*track.outside.source, offset, bytes, to);
             });
   }
 
@@ -205,10 +188,10 @@ class SweepRun {
       if (!track.usesSlots || track.buffer.direction != SweepDirection::out || !window.copies) continue;
       eachRow(window, track.buffer.slotPitch, slotOf(track, window),
               [&](size_t offset, const std::byte* from, size_t bytes) {
-                if (track.sinks == nullptr)
+                if (track.whole.data != nullptr)
                   std::memcpy(track.whole.data + offset, from, bytes);
                 else
-                  for (const auto& sink : *track.sinks) sink->write(offset, bytes, from);
+                  for (const auto& sink : *track.outside.sinks) sink->write(offset, bytes, from);
               });
     }
   }
@@ -287,8 +270,27 @@ class SweepRun {
 
 }  // namespace
 
-void runSweep(const Sweep& sweep, CpuSteps& steps, std::byte* arena, Run& run) {
-  SweepRun(sweep, steps, arena, run)();
+void runSweep(const Sweep& sweep, CpuSteps& steps, const std::vector<Outside>& outside, std::byte* arena,
+              Run& run) {
+  SweepRun(sweep, steps, outside, arena, run)();
+}
+
+void copyOutside(const HostView& from, const Outside& source, const HostView& to, const Outside& target,
+                 size_t offset) {
+  const auto write = [&](size_t at, size_t byteLength, const std::byte* bytes) {
+    if (to.data != nullptr) {
+      std::memcpy(to.data + offset + at, bytes, byteLength);
+    } else {
+      for (const auto& sink : *target.sinks) sink->write(offset + at, byteLength, bytes);
+    }
+  };
+  if (from.data != nullptr) return write(0, from.last, from.data);
+  std::vector<std::byte> piece(std::min(kCopiedByteLength, from.last));
+  for (size_t at = 0; at < from.last; at += piece.size()) {
+    const size_t byteLength = std::min(piece.size(), from.last - at);
+    source.source->read(at, byteLength, piece.data());
+    write(at, byteLength, piece.data());
+  }
 }
 
 }  // namespace weft

@@ -9,6 +9,7 @@
 #endif
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -102,6 +103,39 @@ bool exchange(const std::string& one, const std::string& other) {
   return false;
 }
 
+FileDescriptor openUnnamed(const std::string& folder, uint64_t byteLength) {
+  constexpr const char* kUsable = "a folder for temporary files";
+#ifdef O_TMPFILE
+  FileDescriptor file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+#else
+  FileDescriptor file;
+#endif
+  // Some file systems have no files without names.
+  if (file.get() < 0) {
+    std::string path = folder + "/weft-XXXXXX";
+    file = FileDescriptor(mkostemp(path.data(), O_CLOEXEC));
+    if (file.get() < 0) refuseErrno(folder, kUsable, errno);
+    unlink(path.c_str());
+  }
+  if (ftruncate(file.get(), static_cast<off_t>(byteLength)) != 0) refuseErrno(folder, kUsable, errno);
+  reserve(file.get(), byteLength, folder);
+  return file;
+}
+
+void readExactly(int fd, void* to, size_t byteLength, uint64_t offset, const std::string& path) {
+  auto* bytes = static_cast<std::byte*>(to);
+  for (size_t done = 0; done < byteLength;) {
+    const ssize_t part = pread(fd, bytes + done, byteLength - done, static_cast<off_t>(offset + done));
+    if (part < 0 && errno == EINTR) continue;
+    if (part < 0) refuseErrno(path, kReadable, errno);
+    if (part == 0) {
+      refuse(path, "a file of at least " + std::to_string(offset + byteLength) + " bytes", "its end",
+             "ERR_FILE_CHANGED");
+    }
+    done += static_cast<size_t>(part);
+  }
+}
+
 void writeExactly(int fd, const void* from, size_t byteLength, uint64_t offset, const std::string& path) {
   const auto* bytes = static_cast<const std::byte*>(from);
   for (size_t done = 0; done < byteLength;) {
@@ -163,18 +197,7 @@ void FileSource::read(size_t offset, size_t byteLength, void* to) {
   const recorder::HostSpan span(recorder::Kind::read, path_, byteLength);
   const int file = opened();
   if (byteLength >= kAnnouncedByteLength) announce(offset, byteLength);
-  auto* target = static_cast<std::byte*>(to);
-  for (size_t done = 0; done < byteLength;) {
-    const ssize_t part =
-        pread(file, target + done, byteLength - done, static_cast<off_t>(byteOffset_ + offset + done));
-    if (part < 0 && errno == EINTR) continue;
-    if (part < 0) refuseErrno(path_, kReadable, errno);
-    if (part == 0) {
-      refuse(path_, "a file of at least " + std::to_string(byteOffset_ + offset + byteLength) + " bytes",
-             "its end", "ERR_FILE_CHANGED");
-    }
-    done += static_cast<size_t>(part);
-  }
+  readExactly(file, to, byteLength, byteOffset_ + offset, path_);
   // Bytes that were read while the file changed are not the file's.
   checkStamp(file);
   takeChecksum(offset, byteLength, to);

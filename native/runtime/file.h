@@ -43,6 +43,11 @@ FileDescriptor duplicate(int fd, const std::string& path);
 void reserve(int fd, uint64_t byteLength, const std::string& path);
 // Gives two files or folders each other's name at once, or throws a Failure. False: the system cannot.
 bool exchange(const std::string& one, const std::string& other);
+// A file of so many zeros without a name, in a folder; the system removes it when it is closed. Takes the
+// disk's room, where the file system can.
+FileDescriptor openUnnamed(const std::string& folder, uint64_t byteLength);
+// Reads all the bytes, or throws a Failure.
+void readExactly(int fd, void* to, size_t byteLength, uint64_t offset, const std::string& path);
 // Writes all the bytes, or throws a Failure.
 void writeExactly(int fd, const void* from, size_t byteLength, uint64_t offset, const std::string& path);
 

@@ -8,6 +8,7 @@
 #include "runtime/engine-memory.h"
 #include "runtime/fields.h"
 #include "runtime/host-pool.h"
+#include "runtime/scratch-file.h"
 #include "runtime/values.h"
 
 namespace weft {
@@ -41,6 +42,7 @@ Napi::Value configureCpu(const Napi::CallbackInfo& info) {
   if (settings.has("blas")) useBlas(settings.text("blas"));
   if (settings.has("externalByteLength"))
     setMostExternalByteLength(static_cast<size_t>(settings.integer("externalByteLength")));
+  if (settings.has("scratchFolder")) setScratchFolder(settings.text("scratchFolder"));
   host::setPoison(settings.flag("poison"));
   return info.Env().Undefined();
 }

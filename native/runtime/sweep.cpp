@@ -243,7 +243,7 @@ bool liesInRows(const SweepBuffer& buffer, const SweepWindow& window) {
 
 bool isSwept(const Program& program, int buffer) {
   const BufferSpec& spec = program.buffers[buffer];
-  return spec.windowed || (spec.role == Role::spill && !program.device->isHost());
+  return spec.windowed || spec.role == Role::spill;
 }
 
 std::vector<int> buffersOf(const Step& step) {

@@ -29,6 +29,11 @@ export interface Config {
   readonly dumpFolder: string | undefined;
   /** `WEFT_CACHE`, else `$XDG_CACHE_HOME/weft`, else `~/.cache/weft`; `WEFT_CACHE=off`: no disk cache. */
   readonly cacheFolder: string | undefined;
+  /**
+   * `WEFT_SCRATCH`, else `$TMPDIR`, else `/var/tmp`: the folder of the files in which values of jobs on the CPU
+   * wait that do not fit into their memory.
+   */
+  readonly scratchFolder: string;
   /** `WEFT_CACHE_BYTES`: the most bytes of compiled kernels kept on disk. */
   readonly cacheByteLimit: number;
   /** `WEFT_THREADS`: threads of the CPU backend; undefined: one for each processor this process may use. */
@@ -156,6 +161,7 @@ export function readConfig(env: Environment, home: string = homedir()): Config {
     ),
     dumpFolder: given(env.WEFT_DUMP)[0],
     cacheFolder: cacheFolder(env, home),
+    scratchFolder: given(env.WEFT_SCRATCH, env.TMPDIR)[0] ?? '/var/tmp',
     cacheByteLimit: integer(env, 'WEFT_CACHE_BYTES', 0, Number.MAX_SAFE_INTEGER) ?? DEFAULT_CACHE_BYTES,
     threads: integer(env, 'WEFT_THREADS', 1, MAX_THREADS),
     isa: isa === undefined ? undefined : word('WEFT_ISA', isa, CPU_ISAS),

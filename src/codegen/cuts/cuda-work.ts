@@ -25,7 +25,7 @@ import { type StencilSchedule, stencilGrid, tileRows } from '../cuda/schedules/s
 import { tileReduced } from '../cuda/tile-reduced.js';
 import { normalize } from './domain.js';
 import { type Pitches, pitchesOf } from './pitch.js';
-import { mergeRegions, type Part, periodOf, type Region, regionsOf, type Work, type Works } from './work.js';
+import { mergeRegions, type Part, type Partials, periodOf, type Region, regionsOf, type Work, type Works } from './work.js';
 
 const NO_WORKS: Works = { rows: undefined, phases: [], phaseScratch: [], pitches: new Map() };
 const NOTHING: Part = [0, 0, 0, 1];
@@ -213,10 +213,15 @@ function reduceWorks(kernel: Kernel, schedule: ReduceSchedule): Works {
   const rows = product(kernel.parallel);
   if (slots === 1) return whole(kernel, rowWork(kernel, [block], 1));
   const body = new Body(kernel);
+  const phaseScratch = reduceScratch(body, schedule).map(({ byteLength }) => byteLength);
+  const blocks = [block, combineBlock(rows, slots)];
+  const partials = phaseScratch.map(
+    (all): Partials => ({ bytes: all / rows / slots, slots, rows, unit: Math.max(...blocks) }),
+  );
   return {
-    rows: rowWork(kernel, [block, combineBlock(rows, slots)], slots),
+    rows: { ...rowWork(kernel, blocks, slots), partials },
     phases: [slotWork(body, schedule, Math.ceil(rows / block))],
-    phaseScratch: reduceScratch(body, schedule).map(({ byteLength }) => byteLength),
+    phaseScratch,
     pitches: pitchesOf(kernel),
   };
 }

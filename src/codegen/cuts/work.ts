@@ -48,6 +48,17 @@ export interface Work {
    * Ranges of units that tiles had better not cross the ends of: what lies on both sides of one is far apart.
    */
   readonly period?: number;
+  /** Partial results that units leave for later launches of the same part, by scratch buffer of the kernel. */
+  readonly partials?: readonly Partials[];
+}
+
+/** A scratch buffer of partial results: for each slot one of each row, of `bytes` bytes. */
+export interface Partials {
+  readonly bytes: number;
+  readonly slots: number;
+  readonly rows: number;
+  /** Rows of a unit; the last unit has those that are left over. */
+  readonly unit: number;
 }
 
 /**

@@ -72,7 +72,7 @@ interface Addon {
   tilesDone(token: object): number;
   createClaims(count: number): object;
   configureCpu(
-    settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'poison'> & { readonly externalByteLength: number },
+    settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'scratchFolder' | 'poison'> & { readonly externalByteLength: number },
   ): void;
   beginProfile(): number;
   endProfile(): Promise<RawTimeline>;
@@ -136,10 +136,9 @@ function notBuilt(path: string): string {
 export function addon(): Addon {
   if (loaded === undefined) {
     const fresh = load();
-    const { threads, isa, blas, poison, processMemory } = config();
-    guarded(() =>
-      fresh.configureCpu({ threads, isa, blas, poison, externalByteLength: MOST_EXTERNAL_BYTES }),
-    );
+    const { threads, isa, blas, scratchFolder, poison, processMemory } = config();
+    const settings = { threads, isa, blas, scratchFolder, poison };
+    guarded(() => fresh.configureCpu({ ...settings, externalByteLength: MOST_EXTERNAL_BYTES }));
     loaded = fresh;
     if (processMemory !== undefined) limitDeviceMemory(undefined, processMemory, true);
   }

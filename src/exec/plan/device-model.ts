@@ -44,8 +44,10 @@ export interface SweepRules {
   readonly worksOf: (kernel: Kernel) => Works;
   /** Whether windows of a buffer will do: not of what stays on the device. */
   readonly canWindow: (buffer: DraftBuffer) => boolean;
-  /** Whether large values may wait in host memory between sweeps. */
+  /** Whether large values may wait between sweeps: those of a GPU in host memory, those of the CPU in files. */
   readonly canSpill: boolean;
+  /** Whether values wait only where nothing else fits: files are slower than most of what makes values. */
+  readonly spillsLast?: boolean;
   /** Whether results can be read again while the job runs: not those that go to files. */
   readonly canReadBack: boolean;
   /** Windows of one buffer that are on the device at once: while one is computed, others are copied. */

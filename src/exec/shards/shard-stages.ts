@@ -6,7 +6,7 @@
 import { product } from '../../fusion/kernel/kernel.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { Draft, DraftBuffer } from '../plan/draft.js';
-import type { Phase } from '../plan/plan.js';
+import type { Phase, Step } from '../plan/plan.js';
 import type { BytePitches, Task, Touch } from '../tiles/sweep-cuts.js';
 import type { Group } from '../tiles/sweep-groups.js';
 import type { SweptTask } from '../tiles/sweep-windows.js';
@@ -56,6 +56,7 @@ interface TaskRules {
 export function asSharded(task: Task, { byteLengthOf, isOnHost }: TaskRules): Task {
   const { step, cut } = task;
   if (cut === undefined) return task;
+  const own = ownScratch(step);
   const partials = (first: number, last: number): Touch[] =>
     step.kind !== 'phase'
       ? []
@@ -65,11 +66,17 @@ export function asSharded(task: Task, { byteLengthOf, isOnHost }: TaskRules): Ta
         });
   const touches: typeof cut.touches = (first, last, pitches) => {
     const { reads, writes } = cut.touches(first, last, pitches);
-    return { reads, writes: [...writes, ...partials(first, last)] };
+    // Each device has scratch memory of its own for the rows that it does.
+    const shared = writes.filter(({ buffer }) => !own.has(buffer));
+    return { reads, writes: [...shared, ...partials(first, last)] };
   };
   const pitches: typeof cut.pitches = (b) => (isOnHost(b) ? cut.pitches(b) : []);
   return { ...task, cut: { ...cut, touches, pitches } };
 }
+
+/** Scratch memory that the parts of a step need no more once they have ended. */
+const ownScratch = (step: Step): ReadonlySet<number> =>
+  new Set(step.kind === 'kernel' ? step.scratch : []);
 
 /**
  * Whether the parts of a task finish all that it writes, but for memory of its own; what adds up part by part
@@ -77,7 +84,7 @@ export function asSharded(task: Task, { byteLengthOf, isOnHost }: TaskRules): Ta
  */
 export function finishesWhatItWrites({ step, cut, writes }: Task): boolean {
   if (cut === undefined) return true;
-  const own = step.kind === 'kernel' ? new Set(step.scratch) : new Set<number>();
+  const own = ownScratch(step);
   const finished = new Set(cut.touches(0, cut.units).writes.map(({ buffer }) => buffer));
   return writes.every((b) => finished.has(b) || own.has(b));
 }

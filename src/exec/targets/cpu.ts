@@ -14,7 +14,8 @@ import type { Target } from './target.js';
 const CPU_SWEEPS: SweepRules = {
   worksOf: tapeWorks,
   canWindow: () => true,
-  canSpill: false,
+  canSpill: true,
+  spillsLast: true,
   canReadBack: true,
   slots: { in: 2, out: 1, local: 1 },
   tileBytes: Number.POSITIVE_INFINITY,

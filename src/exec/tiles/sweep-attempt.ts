@@ -17,7 +17,7 @@ import { workspacesOf } from '../plan/workspace.js';
 import { loopCut } from './loop-cuts.js';
 import { segmentsOf } from './loop-sweeps.js';
 import { splitLoads } from './sweep-aliases.js';
-import type { BytePitches, CutTask, Task } from './sweep-cuts.js';
+import type { BytePitches, CutTask, Task, WorksOf } from './sweep-cuts.js';
 import { type Group, groupTasks, type Refusal } from './sweep-groups.js';
 import { type NoFit, type SizedSweep, type SlotRules, sweepSizer } from './sweep-slots.js';
 import { formsOf } from './sweep-tasks.js';
@@ -31,6 +31,8 @@ export interface Choice extends SweepRules {
   /** Bytes from which on buffers are windowed. */
   readonly threshold: number;
   readonly inBlocks: boolean;
+  /** Whether partial results of reductions are windowed, too. */
+  readonly cutsPartials: boolean;
 }
 
 /** A group of steps, and the loop that it is a part of the body of. */
@@ -43,6 +45,8 @@ export class Attempt {
   readonly #rules: Choice;
   readonly #buffers: DraftBuffer[];
   readonly #windowed: boolean[];
+  /** Scratch buffers of partial results that parts of a kernel's rows have windows of. */
+  readonly #partials: ReadonlySet<number>;
   #groups: readonly PlacedGroup[] = [];
   readonly #home = new Map<Task, number>();
   readonly #spilled = new Set<number>();
@@ -53,10 +57,12 @@ export class Attempt {
     this.#model = model;
     this.#rules = rules;
     this.#buffers = [...draft.buffers];
-    const scratch = new Set(draft.steps.flatMap((step) => (step.kind === 'kernel' ? step.scratch : [])));
-    if (draft.workspace !== undefined) scratch.add(draft.workspace);
+    const { whole, partials } = scratchOf(draft, rules.worksOf);
+    this.#partials = partials;
+    const fixed = new Set(rules.cutsPartials ? whole : [...whole, ...partials]);
+    if (draft.workspace !== undefined) fixed.add(draft.workspace);
     this.#windowed = draft.buffers.map(
-      (buffer, k) => model.heldBytes(buffer) >= rules.threshold && rules.canWindow(buffer) && !scratch.has(k),
+      (buffer, k) => model.heldBytes(buffer) >= rules.threshold && rules.canWindow(buffer) && !fixed.has(k),
     );
     this.#grouped = once(() => this.#inGroups());
   }
@@ -225,6 +231,7 @@ export class Attempt {
       ...this.#rules,
       pitches,
       isWindowed: (buffer) => this.#windowed[buffer] === true,
+      isPartial: (buffer) => this.#partials.has(buffer),
       byteLengthOf: (buffer) => this.#buffers[buffer]!.byteLength,
       directionOf: (buffer, tasks) => this.#directionOf(buffer, tasks),
     };
@@ -235,6 +242,22 @@ export class Attempt {
     if (writer === undefined) return 'in';
     return writer.isKept && this.#leaves(buffer) ? 'out' : 'local';
   }
+}
+
+/** The scratch buffers of a job's kernels: of which parts have windows, and the others. */
+export function scratchOf(
+  { steps }: Pick<Draft, 'steps'>,
+  worksOf: WorksOf,
+): Record<'whole' | 'partials', ReadonlySet<number>> {
+  const [whole, partials] = [new Set<number>(), new Set<number>()];
+  const visit = (step: Step): void => {
+    if (step.kind === 'loop') step.body.forEach(visit);
+    if (step.kind !== 'kernel' || step.scratch.length === 0) return;
+    const kind = worksOf(step.kernel).rows?.partials === undefined ? whole : partials;
+    for (const buffer of step.scratch) kind.add(buffer);
+  };
+  steps.forEach(visit);
+  return { whole, partials };
 }
 
 /** Where a state lies between the steps of a loop. */

@@ -186,13 +186,22 @@ class Grouper {
     return canSpill || reads.every((buffer) => !isWindowed(buffer) || isInput(buffer));
   }
 
-  /** The sweep with a task, and with what it needs to be computed again; `undefined` if it cannot join. */
-  #joined({ tasks, pitches }: Sweep, task: CutTask): Sweep | undefined {
-    const inside = new Set<Task>(tasks);
+  /**
+   * The sweep with a task, and with what it needs to be computed again; `undefined` if it cannot join. Values
+   * whose tasks cannot follow its tiles wait in other memory instead, where they may.
+   */
+  #joined(sweep: Sweep, task: CutTask): Sweep | undefined {
+    const inside = new Set<Task>(sweep.tasks);
     const inputs = this.#inputsOf.get(task)!;
     if (!inputs.every((input) => this.#done.has(input) || inside.has(input))) return undefined;
     const again = this.#producersAgain(task, inside);
     if (again === undefined) return undefined;
+    const grown = this.#grown(sweep, task, again);
+    if (grown !== undefined || again.length === 0 || !this.#rules.canSpill) return grown;
+    return this.#grown(sweep, task, []);
+  }
+
+  #grown({ tasks, pitches }: Sweep, task: CutTask, again: readonly CutTask[]): Sweep | undefined {
     if (tasks.length > 0 && !this.#isRelated(tasks, [...again, task])) return undefined;
     const grown = [...tasks, ...again, task];
     const swept = grown.map(

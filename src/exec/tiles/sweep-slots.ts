@@ -17,6 +17,8 @@ export interface NoFit {
 
 export interface SlotRules {
   readonly isWindowed: (buffer: number) => boolean;
+  /** Whether a buffer is scratch memory of partial results, whose elements nothing but their size aligns. */
+  readonly isPartial?: (buffer: number) => boolean;
   readonly byteLengthOf: (buffer: number) => number;
   readonly directionOf: (buffer: number, tasks: readonly SweptTask[]) => SweepWindows['direction'];
   readonly slots: Readonly<Record<SweepWindows['direction'], number>>;
@@ -182,7 +184,8 @@ function slotsOf(
     );
     const inside = direction === 'local';
     const pitch = rules.pitches.get(buffer);
-    const slotPitch = pitch === undefined ? 0 : slotPitchOf(pitch, width);
+    const isDense = rules.isPartial?.(buffer) === true;
+    const slotPitch = pitch === undefined ? 0 : isDense ? width : slotPitchOf(pitch, width);
     return {
       buffer,
       direction,

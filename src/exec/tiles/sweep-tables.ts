@@ -3,7 +3,7 @@
  * each launch, as flat tables that the runtime executes without further decisions. Called by `sweeps.ts`.
  */
 
-import type { BufferParameter, Kernel } from '../../fusion/kernel/kernel.js';
+import { type BufferParameter, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { InternalError } from '../../host/errors.js';
 import { RANGE_FIELDS, WINDOW, WINDOW_FIELDS } from '../../shared/layout.js';
@@ -61,13 +61,15 @@ function stepInSlots(
 }
 
 function kernelInSlots(
-  { kernel, buffers }: KernelStep | PhaseStep,
+  { kernel, buffers, scratch }: KernelStep | PhaseStep,
   pitches: BytePitches,
   inSlot: ReadonlyMap<number, number>,
 ): Kernel {
   const moves = (buffer: number): boolean =>
     pitches.has(buffer) && pitches.get(buffer) !== inSlot.get(buffer);
-  if (!buffers.some(moves)) return kernel;
+  const partial = scratch.find(moves);
+  if (partial === undefined && !buffers.some(moves)) return kernel;
+  const rows = partial === undefined ? {} : { partialRows: rowsInSlot(kernel, partial, pitches, inSlot) };
   const parameters = kernel.buffers.map((parameter, position): BufferParameter => {
     const buffer = buffers[position]!;
     if (!moves(buffer)) return parameter;
@@ -75,8 +77,16 @@ function kernelInSlots(
     const pitch = { from: pitches.get(buffer)! / bytes, to: inSlot.get(buffer)! / bytes };
     return { ...parameter, pitch };
   });
-  return { ...kernel, buffers: parameters };
+  return { ...kernel, ...rows, buffers: parameters };
 }
+
+/** The rows whose partial results a window has: as many of each scratch buffer. */
+const rowsInSlot = (
+  { parallel }: Kernel,
+  scratch: number,
+  pitches: BytePitches,
+  inSlot: ReadonlyMap<number, number>,
+): number => (inSlot.get(scratch)! * product(parallel)) / pitches.get(scratch)!;
 
 /**
  * A window that the tile before had stays in its slot, as does one that is added to; every other takes the

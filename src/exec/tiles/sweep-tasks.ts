@@ -5,7 +5,7 @@
  */
 
 import type { Pitches } from '../../codegen/cuts/pitch.js';
-import type { Region, Work, Works } from '../../codegen/cuts/work.js';
+import type { Partials, Region, Work, Works } from '../../codegen/cuts/work.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
@@ -115,7 +115,10 @@ function cutOf(step: KernelStep, work: Work, works: Works): Cut {
     if (rows === undefined) return range;
     return { ...range, rows: { pitch: rows.pitch * bytes, width: rows.width * bytes } };
   };
+  const partials = (work.partials ?? []).map((one, k) => ({ ...one, buffer: step.scratch[k]! }));
   const pitches = (buffer: number): number[] => {
+    const own = partials.find((one) => one.buffer === buffer);
+    if (own !== undefined) return [own.rows * own.bytes];
     const places = step.buffers.flatMap((one, position) => (one === buffer ? [position] : []));
     if (places.length !== 1) return [];
     return (works.pitches.get(places[0]!) ?? []).map((pitch) => pitch * bytesOf(places[0]!));
@@ -124,12 +127,27 @@ function cutOf(step: KernelStep, work: Work, works: Works): Cut {
     units: work.units,
     touches: (first, last, chosen) => {
       const { reads, writes } = work.regions(first, last, elementPitches(step, chosen));
-      return { reads: reads.map(touch), writes: writes.map(touch) };
+      const own = partials.map((one) => {
+        const { rows, ...range } = partialTouch(one, first, last);
+        return chosen?.has(one.buffer) ? { ...range, rows } : range;
+      });
+      return { reads: reads.map(touch), writes: [...writes.map(touch), ...own] };
     },
     ranges: (first, last) => work.parts(first, last),
     pitches,
     period: work.period,
   };
+}
+
+/** The partial results of a range of units: for each slot those of their rows. */
+function partialTouch(
+  { buffer, bytes, slots, rows, unit }: Partials & { readonly buffer: number },
+  first: number,
+  last: number,
+): Touch {
+  const [from, to] = [first * unit * bytes, Math.min(rows, last * unit) * bytes];
+  const pitch = rows * bytes;
+  return { buffer, first: from, last: (slots - 1) * pitch + to, rows: { pitch, width: to - from } };
 }
 
 /** By position in the kernel, in elements. */

@@ -7,11 +7,11 @@
  */
 import { once } from '../../host/once.js';
 import { callRow } from '../calls/table.js';
-import type { DeviceModel } from '../plan/device-model.js';
+import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import type { Draft } from '../plan/draft.js';
 import type { DevicePlan } from '../plan/plan.js';
 import { bytesMoved, unrollings, withResultsApart } from './loop-sweeps.js';
-import { Attempt } from './sweep-attempt.js';
+import { Attempt, scratchOf } from './sweep-attempt.js';
 import type { NoFit } from './sweep-slots.js';
 
 export class SweepPlanner {
@@ -47,6 +47,16 @@ export class SweepPlanner {
   }
 }
 
+/** Small values are not worth a file: such as the condition of a loop, which is looked at after each step. */
+const LEAST_SPILLED = 4096;
+
+const spilling = (rules: SweepRules): SweepRules => ({
+  ...rules,
+  canWindow: (buffer) => buffer.byteLength >= LEAST_SPILLED && rules.canWindow(buffer),
+});
+
+const eitherWay = (hasBoth: boolean): readonly boolean[] => (hasBoth ? [false, true] : [false]);
+
 /** A draft whose loops do so many steps at a time. */
 class Unrolled {
   readonly #draft: Draft;
@@ -59,10 +69,16 @@ class Unrolled {
     this.#whole = whole;
     const sweeps = model.sweeps!;
     const sizes = [...new Set(draft.buffers.map(model.heldBytes))].filter((n) => n > 0).sort((a, b) => b - a);
+    const ways = sweeps.spillsLast === true ? [{ ...sweeps, canSpill: false }, spilling(sweeps)] : [sweeps];
     const hasBlocks = draft.steps.some((step) => step.kind === 'call' && callRow(step).blocks !== undefined);
-    this.#attempts = sizes.flatMap((threshold) =>
-      (hasBlocks ? [false, true] : [false]).map((inBlocks) =>
-        once(() => new Attempt(draft, model, { ...sweeps, threshold, inBlocks })),
+    const hasPartials = scratchOf(draft, sweeps.worksOf).partials.size > 0;
+    this.#attempts = ways.flatMap((rules) =>
+      sizes.flatMap((threshold) =>
+        eitherWay(hasBlocks).flatMap((inBlocks) =>
+          eitherWay(hasPartials).map((cutsPartials) =>
+            once(() => new Attempt(draft, model, { ...rules, threshold, inBlocks, cutsPartials })),
+          ),
+        ),
       ),
     );
   }

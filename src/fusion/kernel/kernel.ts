@@ -126,7 +126,15 @@ export interface Kernel {
    * before.
    */
   readonly counters?: readonly number[];
+  /**
+   * In a tile of a larger job: the rows of a slot's partial results in the memory that code is for; without
+   * it, all rows.
+   */
+  readonly partialRows?: number;
 }
+
+/** How many partial results of a slot there are before those of the next. */
+export const partialRowsOf = ({ parallel, partialRows }: Kernel): number => partialRows ?? product(parallel);
 
 /** Positions in `Kernel.buffers`. */
 export interface Feedback {

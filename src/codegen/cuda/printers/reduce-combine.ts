@@ -2,7 +2,7 @@
  * The end of a reduction: the second launch, which combines the slots of each row in a fixed order, and the
  * row-level arithmetic and stores of a finished row. Called by `reduce-kernel.ts`.
  */
-import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
+import { type Kernel, partialRowsOf, product } from '../../../fusion/kernel/kernel.js';
 import type { Body, Scope } from '../body.js';
 import { storeElement } from '../chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';
@@ -67,7 +67,8 @@ export function printCombine(body: Body, slots: number, name: string): CudaFunct
   out.line('#pragma unroll 4');
   out.block(`for (int s = tr; in && s < ${params.size(slots)}; s += ${place.threadsR})`, () => {
     accumulators.forEach(({ name: a, monoid }, k) => {
-      const partial = `${params.scratch(k, monoid.type)}[(${index})s * ${params.size(rows)} + p]`;
+      const slot = `(${index})s * ${params.size(partialRowsOf(kernel))}`;
+      const partial = `${params.scratch(k, monoid.type)}[${slot} + p]`;
       out.line(`${a}[0] = ${monoid.combine(`${a}[0]`, partial)};`);
     });
   });

@@ -3,7 +3,7 @@
  * after them, stores at both levels. One function, or two where the reduced axis is cut into slots: the first
  * leaves one accumulator per slot in scratch, the second combines them in slot order and finishes the rows.
  */
-import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
+import { type Kernel, partialRowsOf, product } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
 import { elementCoordinates } from '../chunks.js';
@@ -182,7 +182,7 @@ function printPartials(c: ReduceContext): void {
   const { itemsP, threadsP } = c.schedule;
   const { index } = c.params;
   const perBlock = reduceBlock(c.schedule);
-  const rows = c.params.size(c.rows);
+  const rows = c.params.size(partialRowsOf(c.body.kernel));
   out.unrolled('g', itemsP, () =>
     out.block('if (in[g])', () =>
       out.unrolled('e', c.lanes, () => {

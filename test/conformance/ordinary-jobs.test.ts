@@ -1,0 +1,75 @@
+/**
+ * Ordinary jobs within parts of what they hold without a budget: nearly all are planned, and those that were
+ * hardest to plan have the bits of the whole. `npm run test:coverage` prints which are refused, and why.
+ */
+import { describe, expect, it } from 'vitest';
+import { compute, type DType, type Lazy, lazy, placeholder, plan } from '../../src/index.js';
+import { backends, isSimulated } from '../support/backends.js';
+import { bitsOf, hasVendorProducts, leastBudgetOf } from '../support/budget-corpus.js';
+import { coverageOf, type MakeArray, type OrdinaryJob, ordinaryJobs } from '../support/ordinary-jobs.js';
+import { generator } from '../support/random.js';
+
+/** Shares of parts that have to be planned. */
+const LEAST = 0.97;
+
+/** Of a small job, which has few parts. */
+const LEAST_PART = 0.7;
+
+/** Computed as well, of smaller arrays. */
+const COMPUTED = [
+  'nearest of all pairs',
+  'which is nearest',
+  'a kernel sum',
+  'a stencil, many times',
+  'a stencil that is kept',
+  'columns centered in every step',
+  'until it is small',
+  'two fields',
+];
+
+const random = generator(1);
+const randomArray: MakeArray = (shape, dtype) => {
+  const count = shape.reduce((a, b) => a * b, 1);
+  const values = new Float32Array(count).map(() => random() * 4 - 2);
+  return lazy(values, { shape }).astype(dtype);
+};
+
+const planned = (shape: readonly number[], dtype: DType): Lazy => placeholder(shape, { dtype });
+
+function shareOf(device: string, toFiles: boolean): number {
+  const refusals = ordinaryJobs(planned).flatMap((job) => coverageOf(job, device, toFiles).refusals);
+  return refusals.filter((why) => why === undefined).length / refusals.length;
+}
+
+/** What differs from the whole, or is refused, within parts. */
+async function wrongOf({ name, results }: OrdinaryJob, device: string): Promise<string[]> {
+  if (hasVendorProducts(results, device)) return [`${name}: a library orders its sums`];
+  const whole = await compute(results, { device });
+  const { peakBytes } = plan(results, { device });
+  const wrong: string[] = [];
+  const least = leastBudgetOf(results, { device });
+  if (peakBytes === 0) return [];
+  if (least > LEAST_PART * peakBytes) wrong.push(`${name}: needs ${least} of ${peakBytes}`);
+  for (const memory of [Math.ceil((least + peakBytes) / 2), least]) {
+    const found = await compute(results, { device, memory });
+    if (!found.every((array, k) => bitsOf(array).equals(bitsOf(whole[k]!))))
+      wrong.push(`${name}: other bits in ${memory}`);
+  }
+  return wrong;
+}
+
+describe.each(backends().filter((device) => device === 'cpu' || device.startsWith('cuda')))(
+  'ordinary jobs on %s',
+  (device) => {
+    it('are planned within parts of what they hold', () => {
+      expect(shareOf(device, false)).toBeGreaterThan(LEAST);
+      expect(shareOf(device, true)).toBeGreaterThan(LEAST);
+    }, 300_000);
+
+    it('have the bits of the whole', async () => {
+      const jobs = ordinaryJobs(randomArray, isSimulated(device) ? 1 / 256 : 1 / 64);
+      for (const name of COMPUTED)
+        expect(await wrongOf(jobs.find((job) => job.name === name)!, device)).toEqual([]);
+    }, 300_000);
+  },
+);
