@@ -212,7 +212,12 @@ function reshapeCoordinates(
   return result;
 }
 
-/** Writes an affine function as digits of a mixed radix system, each digit affine. */
+/**
+ * Writes an affine function as digits of a mixed radix system, each digit affine. A step may move several
+ * digits, as that of a diagonal does:
+ *
+ *     4097 i, 0 ≤ i < 4096   →   (i, i) in radices (4096, 4096)
+ */
 function digits(linear: Affine, radices: readonly number[], sizes: readonly number[]): Affine[] {
   if (radices.length === 1) return [linear];
   const weights = denseStrides(radices);
@@ -231,8 +236,16 @@ function digits(linear: Affine, radices: readonly number[], sizes: readonly numb
     if (k < 0) throw new NotAffine();
     const period = weights[k]! * radices[k]!;
     if (k > 0 && step * sizes[axis]! > period && radices.slice(0, k).some((radix) => radix > 1)) {
-      if (period % step !== 0 || sizes[axis]! % (period / step) !== 0) throw new NotAffine();
-      throw new NeedsSplit(axis, period / step);
+      if (period % step === 0 && sizes[axis]! % (period / step) === 0)
+        throw new NeedsSplit(axis, period / step);
+      // To the nearest, so that a step down and to the left moves both digits, too.
+      let left = stride;
+      for (const [d, weight] of weights.entries()) {
+        if (radices[d] === 1) continue;
+        parts[d]!.strides[axis] = Math.round(left / weight) + 0;
+        left -= parts[d]!.strides[axis]! * weight;
+      }
+      return;
     }
     parts[k]!.strides[axis] = stride / weights[k]!;
   });
