@@ -70,11 +70,18 @@ const MAPS: Readonly<Record<string, JobOf>> = {
     return [x.exp(), x.abs().sqrt(), x.astype('float16')];
   },
   'a cast to float64': ({ line }) => line().astype('float64').mul(3),
-  'clip and scale': ({ of, n }) => of([4 * n, 3], 'uint8').astype('float32').div(255).clip(0.1, 0.9),
+  'clip and scale': ({ of, n }) =>
+    of([4 * n, 3], 'uint8')
+      .astype('float32')
+      .div(255)
+      .clip(0.1, 0.9),
   'a row added': ({ tall, of }) => tall().add(of([16])),
   'a column multiplied': ({ tall, of, n }) => tall().mul(of([n, 1])),
   'an outer sum': ({ of, side }) => column(of([side])).add(row(of([side]))),
-  'an outer product': ({ of, side }) => of([side]).outer(of([side])).tanh(),
+  'an outer product': ({ of, side }) =>
+    of([side])
+      .outer(of([side]))
+      .tanh(),
   'where a condition holds': ({ tall }) => {
     const [x, y] = [tall(), tall()];
     return where(x.greater(y), x.log(), y.exp());
@@ -113,10 +120,13 @@ const REDUCTIONS: Readonly<Record<string, JobOf>> = {
       .sub(of([1, Math.round(1.22 * side)]))
       .square()
       .sum(0),
-  'a weighted sum over the first axis': ({ tall, of, n }) => tall().mul(of([n, 1])).sum(0),
+  'a weighted sum over the first axis': ({ tall, of, n }) =>
+    tall()
+      .mul(of([n, 1]))
+      .sum(0),
   'a sum over the first axis of a grid': ({ of, side, n }) =>
     column(of([n >> 4]))
-      .sub(row(of([side >> 2])))
+      .sub(row(of([4 * side])))
       .square()
       .sum(0),
   'a mean of columns and one of rows': ({ table }) => {
@@ -181,7 +191,11 @@ const VIEWS: Readonly<Record<string, JobOf>> = {
   'stacked on a new axis': ({ line }) => stack([line(), line().neg()], -1),
   'a border': ({ square }) => square().pad(3).mul(2),
   tiled: ({ tall }) => tall().tile([2, 2]).add(1),
-  'the diagonal of a flat matrix': ({ square, side }) => square().exp().reshape([-1]).slice([null, null, side + 1]),
+  'the diagonal of a flat matrix': ({ square, side }) =>
+    square()
+      .exp()
+      .reshape([-1])
+      .slice([null, null, side + 1]),
   'neighbours of a flat matrix': ({ square }) => {
     const x = square().reshape([-1]);
     return x.slice('1:').sub(x.slice(':-1'));
@@ -210,11 +224,18 @@ const STENCILS: Readonly<Record<string, JobOf>> = {
   'differences along columns': ({ table }) => table().diff({ axis: 0 }),
   'a gradient': ({ square }) => {
     const x = square();
-    return x.gradient(1, { axis: 0 }).square().add(x.gradient(1, { axis: 1 }).square()).sqrt();
+    return x
+      .gradient(1, { axis: 0 })
+      .square()
+      .add(x.gradient(1, { axis: 1 }).square())
+      .sqrt();
   },
   'a moving average': ({ line }) => {
     const s = line().cumulativeSum();
-    return s.slice([16, null]).sub(s.slice([0, -16])).div(16);
+    return s
+      .slice([16, null])
+      .sub(s.slice([0, -16]))
+      .div(16);
   },
 };
 
@@ -247,8 +268,17 @@ const PAIRS: Readonly<Record<string, JobOf>> = {
 
 const PRODUCTS: Readonly<Record<string, JobOf>> = {
   'a product': ({ square }) => square().matmul(square()),
-  'a layer': ({ tall, of }) => tall().matmul(of([16, 32])).add(of([32])).relu(),
-  'two layers': ({ tall, of }) => tall().matmul(of([16, 64])).tanh().matmul(of([64, 8])).softmax(1),
+  'a layer': ({ tall, of }) =>
+    tall()
+      .matmul(of([16, 32]))
+      .add(of([32]))
+      .relu(),
+  'two layers': ({ tall, of }) =>
+    tall()
+      .matmul(of([16, 64]))
+      .tanh()
+      .matmul(of([64, 8]))
+      .softmax(1),
   'products of columns': ({ tall }) => {
     const x = tall();
     return x.transpose().matmul(x);
@@ -265,7 +295,8 @@ const PRODUCTS: Readonly<Record<string, JobOf>> = {
     table()
       .transpose()
       .matmul(of([2 * Math.round(1.22 * side)])),
-  'a stack of products': ({ of, side }) => of([16, side >> 2, side >> 2]).matmul(of([16, side >> 2, side >> 2])),
+  'a stack of products': ({ of, side }) =>
+    of([16, side >> 2, side >> 2]).matmul(of([16, side >> 2, side >> 2])),
   attention: ({ of, side }) => {
     const [q, k, v] = [of([2 * side, 64]), of([2 * side, 64]), of([2 * side, 64])];
     return q.matmul(k.transpose()).div(8).softmax(1).matmul(v);
@@ -278,8 +309,14 @@ const PRODUCTS: Readonly<Record<string, JobOf>> = {
 };
 
 const LOOKUPS: Readonly<Record<string, JobOf>> = {
-  'rows by indices': ({ tall, of, n }) => tall().take(of([n], 'int32'), 0, { mode: 'clip' }).tanh(),
-  'values of a table': ({ of, n }) => of([1000]).take(of([16 * n], 'uint8'), 0, { mode: 'clip' }).mul(2),
+  'rows by indices': ({ tall, of, n }) =>
+    tall()
+      .take(of([n], 'int32'), 0, { mode: 'clip' })
+      .tanh(),
+  'values of a table': ({ of, n }) =>
+    of([1000])
+      .take(of([16 * n], 'uint8'), 0, { mode: 'clip' })
+      .mul(2),
   'in which bin': ({ line, of }) => line().digitize(of([256])),
   'which are among some': ({ of, n }) => of([16 * n], 'int32').isin(of([500], 'int32')),
   interpolated: ({ line, of }) => line().interp(of([1024]), of([1024])),
@@ -287,7 +324,10 @@ const LOOKUPS: Readonly<Record<string, JobOf>> = {
     const [x, centers] = [of([n, 8]), of([16, 8])];
     const labels = Array.from({ length: 16 }, (_, k) => k);
     const isIn = column(distances(x, centers).argmin(1)).equal(labels).astype('float32');
-    return isIn.transpose().matmul(x).div(column(isIn.sum(0)));
+    return isIn
+      .transpose()
+      .matmul(x)
+      .div(column(isIn.sum(0)));
   },
 };
 
@@ -418,12 +458,17 @@ export interface Coverage {
 }
 
 /** Plans a job within each part of what it holds as a whole. */
-export function coverageOf(job: OrdinaryJob, device: string, toFiles: boolean): Coverage {
+export function coverageOf(
+  job: OrdinaryJob,
+  device: string,
+  toFiles: boolean,
+  parts: readonly number[] = PARTS,
+): Coverage {
   const to = job.results.map((_, k) => npy(`result-${k}.npy`));
   const options = (toFiles ? { device, to } : { device }) as ComputeOptions;
   const whole = plan(job.results, options).peakBytes;
   if (whole < LEAST_BYTES) return { job, whole, refusals: [] };
-  const refusals = PARTS.map((part) => {
+  const refusals = parts.map((part) => {
     try {
       plan(job.results, { ...options, memory: Math.floor(whole / part) });
       return undefined;

@@ -25,7 +25,16 @@ import { type StencilSchedule, stencilGrid, tileRows } from '../cuda/schedules/s
 import { tileReduced } from '../cuda/tile-reduced.js';
 import { normalize } from './domain.js';
 import { type Pitches, pitchesOf } from './pitch.js';
-import { mergeRegions, type Part, type Partials, periodOf, type Region, regionsOf, type Work, type Works } from './work.js';
+import {
+  mergeRegions,
+  type Part,
+  type Partials,
+  periodOf,
+  type Region,
+  regionsOf,
+  type Work,
+  type Works,
+} from './work.js';
 
 const NO_WORKS: Works = { rows: undefined, phases: [], phaseScratch: [], pitches: new Map() };
 const NOTHING: Part = [0, 0, 0, 1];

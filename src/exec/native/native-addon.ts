@@ -72,7 +72,9 @@ interface Addon {
   tilesDone(token: object): number;
   createClaims(count: number): object;
   configureCpu(
-    settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'scratchFolder' | 'poison'> & { readonly externalByteLength: number },
+    settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'scratchFolder' | 'poison'> & {
+      readonly externalByteLength: number;
+    },
   ): void;
   beginProfile(): number;
   endProfile(): Promise<RawTimeline>;

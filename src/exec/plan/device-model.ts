@@ -48,6 +48,8 @@ export interface SweepRules {
   readonly canSpill: boolean;
   /** Whether values wait only where nothing else fits: files are slower than most of what makes values. */
   readonly spillsLast?: boolean;
+  /** Whether values wait, too, that could be made again, but by no steps that follow the tiles of a sweep. */
+  readonly spillsAll?: boolean;
   /** Whether results can be read again while the job runs: not those that go to files. */
   readonly canReadBack: boolean;
   /** Windows of one buffer that are on the device at once: while one is computed, others are copied. */

@@ -75,8 +75,7 @@ export function asSharded(task: Task, { byteLengthOf, isOnHost }: TaskRules): Ta
 }
 
 /** Scratch memory that the parts of a step need no more once they have ended. */
-const ownScratch = (step: Step): ReadonlySet<number> =>
-  new Set(step.kind === 'kernel' ? step.scratch : []);
+const ownScratch = (step: Step): ReadonlySet<number> => new Set(step.kind === 'kernel' ? step.scratch : []);
 
 /**
  * Whether the parts of a task finish all that it writes, but for memory of its own; what adds up part by part

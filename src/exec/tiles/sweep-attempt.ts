@@ -133,6 +133,7 @@ export class Attempt {
       isInput: (buffer) => !made.has(buffer),
       isFetched: (buffer) => this.#buffers[buffer]!.isFetched === true,
       canSpill: this.#rules.canSpill,
+      spillsAll: this.#rules.spillsAll,
       mostOfWhole: MOST_OF_WHOLE,
       inBlocks: this.#rules.inBlocks,
     });

@@ -29,6 +29,8 @@ export interface GroupRules {
   readonly isFetched: (buffer: number) => boolean;
   /** Whether large values may wait in host memory. */
   readonly canSpill: boolean;
+  /** As of `SweepRules`. */
+  readonly spillsAll?: boolean | undefined;
   /** Whether large values are always kept between sweeps, never computed again. */
   readonly keepsAll?: boolean;
   /** The share of the windowed bytes that a tile may hold: a cut that saves less is none. */
@@ -197,7 +199,7 @@ class Grouper {
     const again = this.#producersAgain(task, inside);
     if (again === undefined) return undefined;
     const grown = this.#grown(sweep, task, again);
-    if (grown !== undefined || again.length === 0 || !this.#rules.canSpill) return grown;
+    if (grown !== undefined || again.length === 0 || this.#rules.spillsAll !== true) return grown;
     return this.#grown(sweep, task, []);
   }
 

@@ -16,25 +16,39 @@ import type { NoFit } from './sweep-slots.js';
 
 export class SweepPlanner {
   readonly #whole: NoFit;
-  /** Of ways to do several steps of loops at a time, the one that copies least is taken: more at once first. */
-  readonly #unrollings: readonly Unrolled[];
+  /** By way of letting values wait: those before are better. */
+  readonly #ways: readonly (readonly Unrolled[])[];
 
   /** `whole`: what the job needs as a whole. */
   constructor(draft: Draft, model: DeviceModel, whole: NoFit) {
     this.#whole = whole;
     const { sweeps } = model;
     if (sweeps === undefined) {
-      this.#unrollings = [];
+      this.#ways = [];
       return;
     }
     const apart = sweeps.canReadBack ? draft : withResultsApart(draft, sweeps.worksOf);
-    this.#unrollings = unrollings(apart, sweeps.worksOf).map((each) => new Unrolled(each, model, whole));
+    const drafts = unrollings(apart, sweeps.worksOf);
+    this.#ways = waysToWait(sweeps).map((way) =>
+      drafts.map((each) => new Unrolled(each, { ...model, sweeps: way }, whole)),
+    );
   }
 
   /** A plan that holds at most `budget` bytes. */
   plan(budget: number): DevicePlan | NoFit {
+    let least = this.#whole;
+    for (const unrolled of this.#ways) {
+      const found = this.#planOne(unrolled, budget);
+      if (!('needed' in found)) return found;
+      if (least === this.#whole || (found !== this.#whole && found.needed < least.needed)) least = found;
+    }
+    return least;
+  }
+
+  /** Of ways to do several steps of loops at a time, the one that copies least: more at once first. */
+  #planOne(unrolled: readonly Unrolled[], budget: number): DevicePlan | NoFit {
     let best: DevicePlan | NoFit = this.#whole;
-    for (const tried of this.#unrollings) {
+    for (const tried of unrolled) {
       const found = tried.plan(budget);
       if (!('needed' in found)) {
         if (!('needed' in best) && bytesMoved(found) >= bytesMoved(best)) return best;
@@ -50,10 +64,21 @@ export class SweepPlanner {
 /** Small values are not worth a file: such as the condition of a loop, which is looked at after each step. */
 const LEAST_SPILLED = 4096;
 
-const spilling = (rules: SweepRules): SweepRules => ({
-  ...rules,
-  canWindow: (buffer) => buffer.byteLength >= LEAST_SPILLED && rules.canWindow(buffer),
-});
+/**
+ * As few values wait as can be: those that cost more to make again, or cannot be; then all whose steps cannot
+ * follow the tiles of what needs them.
+ */
+function waysToWait(rules: SweepRules): SweepRules[] {
+  if (!rules.canSpill) return [rules];
+  const all = { ...rules, spillsAll: true };
+  if (rules.spillsLast !== true) return [rules, all];
+  const canWindow: SweepRules['canWindow'] = (buffer) =>
+    buffer.byteLength >= LEAST_SPILLED && rules.canWindow(buffer);
+  return [
+    { ...rules, canSpill: false },
+    { ...all, canWindow },
+  ];
+}
 
 const eitherWay = (hasBoth: boolean): readonly boolean[] => (hasBoth ? [false, true] : [false]);
 
@@ -69,15 +94,12 @@ class Unrolled {
     this.#whole = whole;
     const sweeps = model.sweeps!;
     const sizes = [...new Set(draft.buffers.map(model.heldBytes))].filter((n) => n > 0).sort((a, b) => b - a);
-    const ways = sweeps.spillsLast === true ? [{ ...sweeps, canSpill: false }, spilling(sweeps)] : [sweeps];
     const hasBlocks = draft.steps.some((step) => step.kind === 'call' && callRow(step).blocks !== undefined);
     const hasPartials = scratchOf(draft, sweeps.worksOf).partials.size > 0;
-    this.#attempts = ways.flatMap((rules) =>
-      sizes.flatMap((threshold) =>
-        eitherWay(hasBlocks).flatMap((inBlocks) =>
-          eitherWay(hasPartials).map((cutsPartials) =>
-            once(() => new Attempt(draft, model, { ...rules, threshold, inBlocks, cutsPartials })),
-          ),
+    this.#attempts = sizes.flatMap((threshold) =>
+      eitherWay(hasBlocks).flatMap((inBlocks) =>
+        eitherWay(hasPartials).map((cutsPartials) =>
+          once(() => new Attempt(draft, model, { ...sweeps, threshold, inBlocks, cutsPartials })),
         ),
       ),
     );
