@@ -54,8 +54,7 @@ std::byte* bytesOf(const Memory& memory) { return reinterpret_cast<std::byte*>(m
 // A value that waits in a file, which is read and written like others.
 class Spill {
  public:
-  explicit Spill(size_t byteLength)
-      : file_(std::make_shared<ScratchFile>(byteLength)), sinks_{file_} {}
+  explicit Spill(size_t byteLength) : file_(std::make_shared<ScratchFile>(byteLength)), sinks_{file_} {}
   Outside place() const { return {file_.get(), &sinks_}; }
 
  private:
