@@ -11,6 +11,7 @@ import {
   type Step,
   stepName,
   sweepsOf as sweepsIn,
+  type WholeReason,
 } from '../exec/plan/plan.js';
 import type { Place } from '../exec/plan/plan-graph.js';
 import { printPlan } from '../exec/plan/print-plan.js';
@@ -35,6 +36,11 @@ export interface PhaseSummary {
    * be.
    */
   readonly kind: 'sharded' | 'whole';
+  /**
+   * Of a phase that one device does: it is `short`, sooner done than shared; `uncut`, it cannot be cut; it is to
+   * `combine` partial results; or there is no `memory` for shares.
+   */
+  readonly reason?: WholeReason;
   /** Whether devices take tiles as they become free, rather than a share each. */
   readonly byTiles: boolean;
   readonly devices: readonly string[];
@@ -93,6 +99,7 @@ function hostPeakOf({ segments, ahead, own: { plan } }: JobPlan): number {
 
 const summaryOf = (phase: Phase, { devices }: Plan): PhaseSummary => ({
   kind: phase.kind,
+  ...(phase.reason === undefined ? {} : { reason: phase.reason }),
   byTiles: phase.parts !== undefined,
   devices: phase.runs.map((run) => devices[run.device]!),
   steps: namesOf(phase),

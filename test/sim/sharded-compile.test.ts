@@ -9,8 +9,8 @@ import { describeSimulator, setDevices, setFaults, setSchedule } from './simulat
 setDevices([{ memory: 2 ** 26 }, { memory: 2 ** 26 }, { memory: 2 ** 25 }]);
 
 const ROWS = 2048;
-const matrix = (scale: number): Lazy =>
-  lazy(Float32Array.from({ length: ROWS * 64 }, (_, k) => Math.sin(k) * scale)).reshape([ROWS, 64]);
+const matrix = (scale: number, rows = ROWS): Lazy =>
+  lazy(Float32Array.from({ length: rows * 64 }, (_, k) => Math.sin(k) * scale)).reshape([rows, 64]);
 const bytesOf = ({ data }: NDArray): Buffer => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 /** Two reductions that are combined on one device, a map of one of them, and another reduction. */
 const fn = (x: Lazy): readonly Lazy[] => {
@@ -39,7 +39,7 @@ describe('a compiled function on several devices', () => {
   it('tells layouts on the same devices apart', async () => {
     const devices = ['cuda:0', 'cuda:2'];
     const sums = compile((x: Lazy) => x.sin().sum(0), { devices });
-    const x = matrix(1);
+    const x = matrix(1, 2 * ROWS);
     // By the memory of the devices, and in equal parts.
     using uneven = await x.persist({ devices });
     using even = await x.persist({ devices, memory: 2 ** 22 });

@@ -59,6 +59,28 @@ describe('a job that several devices have no shares of within a budget', () => {
     expect(takeProblems().map(show)).toEqual([]);
   });
 
+  it('is swept on one of them in the step that cannot be shared alone, the others are shared', async () => {
+    const make = (): readonly Lazy[] => {
+      const x = lazy(numbers(7919).subarray(0, 2 ** 17), { shape: [4096, 32] });
+      const smoothed = iterate(12, x.sin(), (s) => s.add(s.pad(1).slice([null, -2], [1, -1])).mul(0.5));
+      return [smoothed.sub(x.mean(0)), smoothed.max(1)];
+    };
+    const wanted = await bytesOf({ device: 'cuda:0' }, make);
+    for (const devices of [2, 3]) {
+      const options = { devices, memory: '128KiB' };
+      const { phases, peakBytes } = plan(make(), options);
+      const loop = phases.find(({ steps }) =>
+        steps.some((name) => name.includes('stencil') || name === 'loop'),
+      );
+      expect([loop?.kind, loop?.reason]).toEqual(['whole', 'uncut']);
+      expect(phases.filter(({ kind }) => kind === 'sharded').length).toBeGreaterThan(1);
+      expect(peakBytes).toBeLessThanOrEqual(2 ** 17);
+      expect(String(plan(make(), options))).toMatch(/as a whole on cuda:0 in \d+ tiles, which cannot be cut/);
+      expect(await bytesOf(options, make)).toEqual(wanted);
+    }
+    expect(takeProblems().map(show)).toEqual([]);
+  });
+
   it('reads shards of inputs on other devices, and leaves its results on its own', async () => {
     const [kept] = await persist([field().mul(2)], { devices: 2 });
     const make = (): readonly Lazy[] => [

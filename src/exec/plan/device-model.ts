@@ -7,7 +7,7 @@ import type { Works } from '../../codegen/cuts/work.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { CallStep, WorkspaceNeed } from '../calls/call.js';
 import type { DraftBuffer, DraftModel } from './draft.js';
-import type { DevicePlan, SweepWindows } from './plan.js';
+import type { DevicePlan, Step, SweepWindows } from './plan.js';
 import type { StreamNeeds } from './streams.js';
 
 /** How a device's memory is counted. */
@@ -20,6 +20,16 @@ export interface MemoryModel {
   readonly hasOwnBlock?: ((buffer: DraftBuffer) => boolean) | undefined;
   /** Bytes of host memory that a plan takes beside arrays and results; without it, none. */
   readonly hostPeakOf?: ((plan: Omit<DevicePlan, 'hostPeakBytes'>) => number) | undefined;
+}
+
+/** Estimates of times: what several devices share is chosen by them. */
+export interface CostModel {
+  /** Of a part of a step, from 0 to 1, that is alone on the device: its arithmetic and its memory traffic. */
+  readonly secondsOf: (step: Step, part: number) => number;
+  /** Bytes a second between a device and the host, or another device. */
+  readonly busRate: number;
+  /** What a phase takes longer on several devices than on one, beside the work. */
+  readonly phaseSeconds: number;
 }
 
 /** Properties of a device that plans depend on, beyond the plan's own buffers. */
@@ -36,6 +46,8 @@ export interface DeviceModel extends DraftModel, MemoryModel {
   readonly loopRecordBytes?: (() => number) | undefined;
   /** Whether a kernel can read its buffer block by block as it goes; without it, none can. */
   readonly readsOnce?: ((kernel: Kernel, buffer: number) => boolean) | undefined;
+  /** Of a kind of devices of which several may share a compute. */
+  readonly costs?: CostModel | undefined;
   /** How kernels can be run in parts; without it, a job fits as a whole or not at all. */
   readonly sweeps?: SweepRules | undefined;
 }

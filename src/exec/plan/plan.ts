@@ -232,10 +232,18 @@ export interface DeviceRun {
   readonly outputs: readonly number[];
 }
 
+/**
+ * Why one of several devices does all of a phase: it is sooner done than shared; it cannot be cut; it combines
+ * partial results; there is no room for shares.
+ */
+export type WholeReason = 'short' | 'uncut' | 'combine' | 'memory';
+
 /** A stretch of a plan without communication between devices. */
 export interface Phase {
   /** `sharded`: every device does its share. `whole`: one device does all of it. */
   readonly kind: 'sharded' | 'whole';
+  /** Of a compute on several devices: why one does all of it. */
+  readonly reason?: WholeReason;
   readonly runs: readonly DeviceRun[];
   /**
    * Where devices take tiles as they become free: the number of parts of some tiles that they take. Each

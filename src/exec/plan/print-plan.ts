@@ -4,7 +4,17 @@
 import { formatCount } from '../../graph/print.js';
 import { callRow } from '../calls/table.js';
 import { distinctRunsOf, namesOf, onlyRunOf } from './phases.js';
-import type { DevicePlan, LoopStep, Phase, Plan, PlanBuffer, Step, StepStream } from './plan.js';
+import {
+  type DevicePlan,
+  type LoopStep,
+  type Phase,
+  type Plan,
+  type PlanBuffer,
+  type Step,
+  type StepStream,
+  sweepsOf,
+  type WholeReason,
+} from './plan.js';
 import { buffersOf } from './step-buffers.js';
 
 /** Prints a plan as text: of one device its buffers and steps, of several a line for each phase. */
@@ -20,11 +30,22 @@ export function printPhases(plan: Plan): string {
   return [...phases, `peak: ${peaks.join(', ')}`].join('\n');
 }
 
-const tilesOf = (plan: DevicePlan): number =>
-  plan.steps.reduce((sum, step) => sum + (step.kind === 'sweep' ? step.tiles : 1), 0);
+/** Those of sweeps, in loops too; other steps are one each. */
+const tilesOf = ({ steps }: DevicePlan): number =>
+  steps.reduce((sum, step) => {
+    const tiles = sweepsOf(step).map((sweep) => sweep.tiles);
+    return sum + (tiles.length === 0 ? 1 : tiles.reduce((a, b) => a + b, 0));
+  }, 0);
+
+const WHY: Readonly<Record<WholeReason, string>> = {
+  short: ', sooner done than shared',
+  uncut: ', which cannot be cut',
+  combine: '',
+  memory: ', for want of room for shares',
+};
 
 function printPhase(phase: Phase, { devices }: Plan): string {
-  const { kind, runs, parts } = phase;
+  const { kind, runs, parts, reason } = phase;
   const names = namesOf(phase).join(', ');
   if (parts !== undefined) {
     const [run] = distinctRunsOf(phase);
@@ -33,9 +54,11 @@ function printPhase(phase: Phase, { devices }: Plan): string {
   }
   const who = runs.map(({ device, plan }) => {
     const tiles = tilesOf(plan);
-    return `${devices[device]}${kind === 'sharded' && tiles > 1 ? ` in ${tiles} tiles` : ''}`;
+    const isSwept = kind === 'sharded' ? tiles > 1 : tiles > plan.steps.length;
+    return `${devices[device]}${isSwept ? ` in ${tiles} tiles` : ''}`;
   });
-  return `${names}, ${kind === 'sharded' ? 'sharded to' : 'as a whole on'} ${who.join(', ')}`;
+  if (kind === 'sharded') return `${names}, sharded to ${who.join(', ')}`;
+  return `${names}, as a whole on ${who.join(', ')}${reason === undefined ? '' : WHY[reason]}`;
 }
 
 /** Prints a device plan as text: buffers with their places, steps in order. */

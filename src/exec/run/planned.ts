@@ -15,7 +15,6 @@ import { planPartition } from '../plan/plan-graph.js';
 import { printPlan } from '../plan/print-plan.js';
 import { planShards } from '../shards/plan-shards.js';
 import { targetOf } from '../targets/table.js';
-import { forOnePlanning } from '../tiles/remembered-works.js';
 import { budgetIn, type ComputeTarget } from './compute-target.js';
 import { debug, wants } from './debug.js';
 
@@ -42,7 +41,7 @@ export function planGraph(canonical: Canonical, target: ComputeTarget, observers
     runPasses(canonical.graph, wants('passes') ? { ...options, trace: traced(options) } : options),
   );
   const parts = timed('plan', 'partition', () => partition(graph));
-  const model = forOnePlanning(modelOf(device, place));
+  const model = modelOf(device, place);
   const plan = timed('plan', 'memory and tiles', () => {
     if (isSharded) return planShards(graph, parts, canonical, model, target);
     const limits = { budget: budgetIn(target), hostBudget, sites: canonical.sites };

@@ -3,16 +3,16 @@
  * not fit there: several devices refuse nothing that one of them can do. Called by `shard-partition.ts`.
  */
 import type { SourceArray } from '../../fusion/passes/source-array.js';
-import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import { DevicePlanner } from '../plan/device-planner.js';
 import type { Draft, DraftBuffer } from '../plan/draft.js';
 import { onePhase } from '../plan/phases.js';
-import type { DevicePlan, Plan } from '../plan/plan.js';
+import type { Plan } from '../plan/plan.js';
 import type { Place } from '../plan/plan-graph.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { wholeTask } from '../tiles/sweep-tasks.js';
 import type { ShardDevice } from './shard-device.js';
+import { spilledBytes } from './shard-phase.js';
 import { isWholeOn, leadOf } from './shard-ranges.js';
 import { givenPieces } from './shard-stages.js';
 
@@ -30,8 +30,8 @@ interface Job {
 export function planOnOne(draft: Draft, { sources, model, devices, place, hostBudget }: Job): Plan | NoFit {
   const bySize = devices.map((_, d) => d).sort((a, b) => devices[b]!.budget - devices[a]!.budget);
   const piecesOf = (b: number): ReturnType<typeof givenPieces> => givenPieces(draft.buffers[b]!, sources);
-  const names = bySize.map((d) => devices[d]!.name);
-  const device = bySize[leadOf(draft.steps.map(wholeTask), names, piecesOf)]!;
+  const sorted = bySize.map((d) => devices[d]!.name);
+  const device = bySize[leadOf(draft.steps.map(wholeTask), sorted, piecesOf)]!;
   const { name, budget } = devices[device]!;
   const buffers = draft.buffers.map(
     (buffer, b): DraftBuffer => ({ ...buffer, isStored: isWholeOn(piecesOf(b), name, buffer.byteLength) }),
@@ -40,13 +40,7 @@ export function planOnOne(draft: Draft, { sources, model, devices, place, hostBu
   const own = { ...model, hostPeakOf: spilledBytes, copies: undefined };
   const plan = new DevicePlanner({ ...draft, buffers }, own).plan(budget, hostBudget);
   if ('needed' in plan) return plan;
-  return onePhase(
-    plan,
-    device,
-    devices.map((one) => one.name),
-    place,
-  );
+  const names = devices.map((one) => one.name);
+  const whole = onePhase(plan, device, names, place);
+  return { ...whole, phases: whole.phases.map((phase) => ({ ...phase, reason: 'memory' })) };
 }
-
-const spilledBytes = ({ buffers }: Pick<DevicePlan, 'buffers'>): number =>
-  buffers.reduce((sum, { role, byteLength }) => sum + (role === 'spill' ? hostBlockBytes(byteLength) : 0), 0);

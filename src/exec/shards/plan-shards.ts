@@ -10,6 +10,7 @@ import type { Plan } from '../plan/plan.js';
 import { totalBytesOf } from '../run/budgets.js';
 import type { ComputeTarget } from '../run/compute-target.js';
 import { processLimitOf } from '../run/process-limit.js';
+import { forOnePlanning } from '../tiles/remembered-works.js';
 import { type ShardDevice, shardDevice } from './shard-device.js';
 import { shardPartition } from './shard-partition.js';
 import { type Attempt, hostRefusal, refusal } from './shard-refusal.js';
@@ -24,8 +25,9 @@ export function planShards(
 ): Plan {
   const { place, hostBudget } = target;
   const devices = shardDevicesOf(target);
+  const own = forOnePlanning(model);
   const attempt: Attempt = (some, onHost) =>
-    shardPartition(graph, partition, sources, model, some, { place, hostBudget: onHost });
+    shardPartition(graph, partition, sources, own, some, { place, hostBudget: onHost });
   const plan = attempt(devices, hostBudget);
   if ('needed' in plan) throw refusal(plan, attempt, hostBudget, devices, sites);
   if (hostBudget !== undefined && plan.hostPeakBytes > hostBudget)

@@ -16,6 +16,13 @@ import { planOnOne } from './one-device.js';
 import type { ShardDevice } from './shard-device.js';
 import { shardDraft } from './sharding.js';
 
+/** Ways to share, from what is done soonest to what takes least memory. */
+const WAYS = [
+  { cutsAll: false, spills: false },
+  { cutsAll: true, spills: false },
+  { cutsAll: true, spills: true },
+] as const;
+
 export interface ShardOptions {
   readonly place: Place;
   /** The most bytes of host memory that values may wait in; without it, any number. */
@@ -31,14 +38,16 @@ export function shardPartition(
   devices: readonly ShardDevice[],
   { place, hostBudget = Number.POSITIVE_INFINITY }: ShardOptions,
 ): Plan | NoFit {
-  const { sweeps } = model;
-  if (sweeps === undefined) throw new InternalError('[shard] a device whose kernels cannot be cut');
-  const job = { sources, model, sweeps, devices, place, hostBudget };
+  const { sweeps, costs } = model;
+  if (sweeps === undefined || costs === undefined)
+    throw new InternalError('[shard] a device whose kernels cannot be cut');
+  const job = { sources, model, sweeps, costs, devices, place, hostBudget };
   const drafted = draftOf(graph, partition, sources, model);
+  if (devices.length === 1) return planOnOne(drafted, job);
   let least: NoFit | undefined;
   for (const draft of withWorkspaces(drafted, model.workspaceOf)) {
-    for (const spills of [false, true]) {
-      const found = shardDraft(draft, { ...job, spills });
+    for (const way of WAYS) {
+      const found = shardDraft(draft, { ...job, ...way });
       if ('phases' in found) return found;
       if (least === undefined || found.needed < least.needed) least = found;
     }

@@ -4,7 +4,9 @@
  * `sharding.ts`, which knows what lies where.
  */
 
-import type { MemoryModel, SweepRules } from '../plan/device-model.js';
+import { hostBlockBytes } from '../plan/block-bytes.js';
+import type { DeviceModel, MemoryModel, SweepRules } from '../plan/device-model.js';
+import { DevicePlanner } from '../plan/device-planner.js';
 import { type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import { planOf } from '../plan/place.js';
 import type { DevicePlan, PlanBuffer } from '../plan/plan.js';
@@ -30,7 +32,9 @@ export interface PhaseRules {
   readonly device: string;
   /** Bytes that the device has for the phase. */
   readonly room: number;
-  readonly model: MemoryModel;
+  /** Bytes of host memory that values of the phase may wait in. */
+  readonly hostRoom: number;
+  readonly model: DeviceModel;
   readonly sweeps: SweepRules;
   readonly buffers: readonly DraftBuffer[];
   readonly partOf: (buffer: number) => Part;
@@ -259,7 +263,7 @@ class Share {
 const memoryModelOf = ({ model: { heldBytes, blockBytes }, partOf }: PhaseRules): MemoryModel => ({
   heldBytes,
   blockBytes,
-  hasOwnBlock: ({ source }) => partOf(source) === 'kept',
+  hasOwnBlock: ({ source }) => source >= 0 && partOf(source) === 'kept',
 });
 
 const ROLES = { input: 'input', kept: 'output', hosted: 'output', inner: 'temporary' } as const;
@@ -301,7 +305,34 @@ export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): Plann
     rules.room,
     tasks[0]!.step,
   );
-  if ('needed' in found) return { ...found, ...(tasks.length === 1 ? { atOnce: 'step' } : {}) };
+  const plan = 'needed' in found ? planSwept(tasks, buffers, rules) : found.plan;
+  if ('needed' in plan) return plan;
   const kept = touched.filter((b) => partOf(b) === 'kept');
-  return runOf(found.plan, new Map(kept.map((b) => [b, [0, byteLengthOf(b)]])));
+  return runOf(plan, new Map(kept.map((b) => [b, [0, byteLengthOf(b)]])));
 }
+
+/** Tasks that do not fit as a whole, on their device in place or in sweeps, as a job of one device would be. */
+function planSwept(
+  tasks: readonly Task[],
+  buffers: readonly StagedBuffer[],
+  rules: PhaseRules,
+): DevicePlan | NoFit {
+  const { model, sweeps, room, hostRoom, partOf } = rules;
+  const own: DeviceModel = {
+    ...model,
+    ...memoryModelOf(rules),
+    hostPeakOf: spilledBytes,
+    copies: undefined,
+    streams: undefined,
+    sweeps: {
+      ...sweeps,
+      canWindow: ({ role, source }) => role !== 'output' || partOf(source) === 'hosted',
+    },
+  };
+  const draft = { buffers, steps: tasks.map(({ step }) => step), outputKeys: [] };
+  return new DevicePlanner(draft, own).plan(room, hostRoom);
+}
+
+/** Host memory that a device plan's values wait in. */
+export const spilledBytes = ({ buffers }: Pick<DevicePlan, 'buffers'>): number =>
+  buffers.reduce((sum, { role, byteLength }) => sum + (role === 'spill' ? hostBlockBytes(byteLength) : 0), 0);

@@ -3,9 +3,8 @@
  * `sharding.ts`.
  */
 
-import { product } from '../../fusion/kernel/kernel.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';
-import type { Draft, DraftBuffer } from '../plan/draft.js';
+import type { DraftBuffer } from '../plan/draft.js';
 import type { Phase, Step } from '../plan/plan.js';
 import type { BytePitches, Task, Touch } from '../tiles/sweep-cuts.js';
 import type { Group } from '../tiles/sweep-groups.js';
@@ -93,25 +92,3 @@ export const largestOf = (tasks: readonly SweptTask[], bytesOf: (buffer: number)
     [...reads, ...writes].reduce((sum, b) => sum + bytesOf(b), 0);
   return tasks.reduce((most, one) => (size(one) > size(most) ? one : most)).task;
 };
-
-/**
- * Elements times instructions of a kernel from which on several devices are sooner done than one: about a
- * millisecond.
- */
-const LEAST_SHARED_WORK = 2 ** 34;
-/** Buffers of fewer bytes have too few elements for a share each. */
-const LEAST_CUT_BYTES = 2 ** 14;
-
-/**
- * The buffers of kernels that take long although all that they touch is small, as of a sum over all pairs.
- */
-export function buffersOfLongKernels({ buffers, steps }: Pick<Draft, 'buffers' | 'steps'>): Set<number> {
-  const found = new Set<number>();
-  for (const step of steps) {
-    if (step.kind !== 'kernel') continue;
-    const { parallel, reduced, tape } = step.kernel;
-    if (product([...parallel, ...reduced]) * tape.length < LEAST_SHARED_WORK) continue;
-    for (const b of step.buffers) if (buffers[b]!.byteLength >= LEAST_CUT_BYTES) found.add(b);
-  }
-  return found;
-}

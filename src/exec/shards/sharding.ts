@@ -11,13 +11,13 @@
 
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import { InternalError } from '../../host/errors.js';
-import type { DeviceModel, SweepRules } from '../plan/device-model.js';
+import type { CostModel, DeviceModel, SweepRules } from '../plan/device-model.js';
 import { type Draft, type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import { waitingBytesOf } from '../plan/phases.js';
 import { bytesOfPart } from '../plan/place.js';
-import type { DeviceRun, Phase, Plan, PlanValue } from '../plan/plan.js';
+import type { DeviceRun, Phase, Plan, PlanValue, WholeReason } from '../plan/plan.js';
 import type { Place } from '../plan/plan-graph.js';
-import { type Lifetimes, lifetimesOf } from '../plan/stages.js';
+import { type Lifetimes, lifetimesOf, usesOf } from '../plan/stages.js';
 import { splitLoads } from '../tiles/sweep-aliases.js';
 import type { CutTask, Task } from '../tiles/sweep-cuts.js';
 import { type Group, groupTasks } from '../tiles/sweep-groups.js';
@@ -38,44 +38,53 @@ import {
 import { leadOf, type ShareRules, shard, stretchesOf, unitsOf } from './shard-ranges.js';
 import {
   asSharded,
-  buffersOfLongKernels,
   finishesWhatItWrites,
   givenPieces,
   largestOf,
   type Stage,
   stagesOf,
 } from './shard-stages.js';
+import {
+  type Form,
+  type Lies,
+  MOST_OF_WHOLE,
+  type Shareable,
+  type SharedWork,
+  sharedWork,
+} from './shared-work.js';
 
-/** Values smaller than this are not cut: what one device does at once, several do not sooner. */
-export const LEAST_SHARDED_BYTES = 512 * 1024;
-
-/** A share of little work may need nearly all that the whole does: every pair of two arrays' rows, say. */
-const MOST_OF_WHOLE = 0.95;
+/** Where memory is short, buffers of so many bytes are cut, however little is done with them. */
+const LEAST_CUT_BYTES = 512 * 1024;
 
 export interface Job {
   readonly sources: readonly SourceArray[];
   readonly model: DeviceModel;
   readonly sweeps: SweepRules;
+  readonly costs: CostModel;
   readonly devices: readonly ShardDevice[];
   readonly place: Place;
   readonly hostBudget: number;
+  /** Whether all large buffers are cut, or those alone with which several devices are sooner done than one. */
+  readonly cutsAll: boolean;
   /** Whether large values wait in host memory between phases. */
   readonly spills: boolean;
 }
 
 /** Shards what can be sharded: more and more is left whole, until all steps can run. */
 export function shardDraft(draft: Draft, job: Job): Plan | NoFit {
-  const uncut = new Set<number>();
+  const [uncut, whole] = [new Set<number>(), new Set<number>()];
   for (;;) {
-    const found = new Sharder(draft, job, uncut).planOnce();
+    const found = new Sharder(draft, job, uncut, whole).planOnce();
     if (!('uncut' in found)) return found;
     for (const buffer of found.uncut) uncut.add(buffer);
+    for (const step of found.whole) whole.add(step);
   }
 }
 
-/** Buffers that must not be cut. */
+/** Buffers that must not be cut, and steps of which no buffer is cut that must not be shared. */
 interface Uncut {
   readonly uncut: readonly number[];
+  readonly whole: readonly number[];
 }
 
 /** One way to shard, planned. */
@@ -83,9 +92,15 @@ class Sharder {
   readonly #draft: Draft;
   readonly #job: Job;
   readonly #uncut: ReadonlySet<number>;
+  readonly #whole: ReadonlySet<number>;
   readonly #buffers: DraftBuffer[];
-  /** Those of kernels that take long, which are cut however small they are. */
-  readonly #long: Set<number>;
+  /** Those that are cut, with their aliases. */
+  readonly #cut = new Set<number>();
+  /** Steps that are shared although no buffer of theirs is cut, by position: which of their forms. */
+  #forms: SharedWork['forms'] = new Map();
+  readonly #shared = new Set<Task>();
+  /** Whether there are forms in which it can be shared, of each step. */
+  #isShareable: readonly boolean[] = [];
   /** The step of the draft that a task is of. */
   readonly #stepOf = new Map<Task, number>();
   #stages: readonly Stage[] = [];
@@ -99,13 +114,16 @@ class Sharder {
   /** Bytes that the compute holds on each device between phases, by buffer. */
   readonly #held: Map<number, number>[];
   readonly #peaks: number[];
+  /** Host memory that values of one phase wait in, at most. */
+  #hostPeak = 0;
 
-  constructor(draft: Draft, job: Job, uncut: ReadonlySet<number>) {
+  constructor(draft: Draft, job: Job, uncut: ReadonlySet<number>, whole: ReadonlySet<number>) {
     this.#draft = draft;
     this.#job = job;
     this.#uncut = uncut;
+    this.#whole = whole;
     this.#buffers = [...draft.buffers];
-    this.#long = buffersOfLongKernels(draft);
+    this.#chooseShared();
     this.#held = job.devices.map(() => new Map());
     this.#peaks = job.devices.map(() => 0);
   }
@@ -123,7 +141,7 @@ class Sharder {
       stepOf: (task) => this.#stepOf.get(task)!,
     });
     if (draft !== this.#draft) {
-      const kept = new Sharder(draft, this.#job, this.#uncut);
+      const kept = new Sharder(draft, this.#job, this.#uncut, new Set());
       const isLonger = kept.#makeStages() !== undefined || kept.#stages.length > this.#stages.length;
       const found = isLonger ? undefined : kept.#plan();
       if (found !== undefined && 'phases' in found) return found;
@@ -162,8 +180,42 @@ class Sharder {
   }
 
   #isLarge(buffer: number): boolean {
-    const isCut = this.#long.has(buffer) || this.#buffers[buffer]!.byteLength >= LEAST_SHARDED_BYTES;
-    return isCut && !this.#uncut.has(buffer);
+    return this.#cut.has(buffer);
+  }
+
+  #chooseShared(): void {
+    const { costs, cutsAll, sweeps, sources, place } = this.#job;
+    const steps = this.#draft.steps.map((step) => {
+      const all = formsOf(step, sweeps.worksOf, (bytes) => this.#addScratch(bytes));
+      return { step, forms: this.#shareable(all) };
+    });
+    this.#isShareable = steps.map(({ forms }) => forms.length > 0);
+    const liesAt = (b: number): Lies => {
+      const buffer = this.#buffers[b]!;
+      if (buffer.role === 'output') return place === 'device' ? 'device' : 'host';
+      const pieces = buffer.role === 'input' ? givenPieces(buffer, sources).length : 1;
+      return pieces === 0 ? 'host' : pieces === 1 ? 'device' : 'shares';
+    };
+    const share = Math.max(...this.#weights());
+    const { cut, forms } = sharedWork(steps, { costs, share, buffers: this.#buffers, liesAt });
+    for (const b of cut) this.#cut.add(b);
+    if (cutsAll)
+      for (const [b, { byteLength }] of this.#draft.buffers.entries())
+        if (byteLength >= LEAST_CUT_BYTES) this.#cut.add(b);
+    for (const b of this.#uncut) this.#cut.delete(b);
+    const touchesCut = ({ step }: Shareable): boolean => usesOf(step).some((b) => this.#cut.has(b));
+    this.#forms = new Map([...forms].filter(([at]) => !touchesCut(steps[at]!) && !this.#whole.has(at)));
+  }
+
+  /** The forms of a step whose parts finish what they write, as devices share them. */
+  #shareable(forms: readonly Form[]): Form[] {
+    const rules = {
+      byteLengthOf: (b: number) => this.#buffers[b]!.byteLength,
+      isOnHost: (b: number) => this.#isOnHost(b),
+    };
+    return forms
+      .map((form) => form.map((task) => asSharded(task, rules)))
+      .filter((form) => form.some(({ cut }) => cut !== undefined) && form.every(finishesWhatItWrites));
   }
 
   #group(): readonly Group[] | Uncut {
@@ -172,24 +224,20 @@ class Sharder {
     );
     const isWindowed = (b: number): boolean => this.#isLarge(b) && !scratch.has(b);
     const isWindowedInput = (b: number): boolean => isWindowed(b) && this.#buffers[b]!.role === 'input';
-    const rules = {
-      byteLengthOf: (b: number) => this.#buffers[b]!.byteLength,
-      isOnHost: (b: number) => this.#isOnHost(b),
-    };
     const forms = this.#draft.steps.map((step, at) => {
       const own = step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (b) => this.#addAlias(b)) : step;
       const all = formsOf(own, this.#job.sweeps.worksOf, (bytes) => this.#addScratch(bytes));
-      const sharded = all.flatMap((form) => {
-        const tasks = form.map((task) => asSharded(task, rules));
-        return tasks.every(finishesWhatItWrites) ? [tasks] : [];
-      });
-      const every = [[wholeTask(own)], ...sharded];
+      const shareable = this.#shareable(all);
+      const chosen = this.#forms.get(at);
+      const every = chosen === undefined ? [[wholeTask(own)], ...shareable] : [shareable[chosen]!];
+      if (chosen !== undefined)
+        for (const task of every[0]!) if (task.cut !== undefined) this.#shared.add(task);
       for (const task of every.flat()) this.#stepOf.set(task, at);
       return every;
     });
     const groups = groupTasks(forms, {
       isWindowed,
-      byteLengthOf: rules.byteLengthOf,
+      byteLengthOf: (b) => this.#buffers[b]!.byteLength,
       isInput: (b) => this.#buffers[b]!.role === 'input',
       isFetched: () => false,
       canSpill: true,
@@ -197,16 +245,19 @@ class Sharder {
       mostOfWhole: MOST_OF_WHOLE,
       inBlocks: false,
     });
-    if (!('why' in groups)) return groups;
-    return this.#without(groups.task);
+    if ('why' in groups) return this.#without(groups.task);
+    return groups.map((group) => (this.#shared.has(group.tasks[0]!) ? { ...group, runs: 'tiles' } : group));
   }
 
   /** The large buffers that a task touches, which are not to be cut. */
-  #without({ reads, writes }: Task): Uncut {
+  #without(task: Task): Uncut {
+    if (this.#shared.has(task)) return { uncut: [], whole: [this.#stepOf.get(task)!] };
+    const { reads, writes } = task;
     const uncut = [...reads, ...writes].filter((b) => this.#isLarge(b));
     if (uncut.length === 0) throw new InternalError('[shard] a task that is neither cut nor whole');
     // Aliases are numbered anew each time: their originals are what is excluded.
-    return { uncut: uncut.map((b) => this.#draft.buffers.indexOf(this.#buffers[b]!)).filter((b) => b >= 0) };
+    const originals = uncut.map((b) => this.#draft.buffers.indexOf(this.#buffers[b]!));
+    return { uncut: originals.filter((b) => b >= 0), whole: [] };
   }
 
   #isOnHost(buffer: number): boolean {
@@ -219,7 +270,7 @@ class Sharder {
   /** Another buffer for an input that is windowed. */
   #addAlias(buffer: number): number {
     const alias = this.#buffers.push(this.#buffers[buffer]!) - 1;
-    if (this.#long.has(buffer)) this.#long.add(alias);
+    if (this.#cut.has(buffer)) this.#cut.add(alias);
     return alias;
   }
 
@@ -238,7 +289,13 @@ class Sharder {
     const { role } = this.#buffers[buffer]!;
     if (role === 'output') return this.#job.place === 'device' ? 'devices' : 'host';
     if (this.#hosted.has(buffer)) return 'host';
-    return role === 'temporary' && this.#job.spills && this.#isLarge(buffer) ? 'host' : 'devices';
+    return this.#spills(buffer) ? 'host' : 'devices';
+  }
+
+  /** Whether a value waits in host memory between phases, for want of room on devices. */
+  #spills(buffer: number): boolean {
+    const { role, byteLength } = this.#buffers[buffer]!;
+    return this.#job.spills && role === 'temporary' && byteLength >= LEAST_CUT_BYTES;
   }
 
   #planStage(at: number): Phase | NoFit | Uncut {
@@ -249,6 +306,8 @@ class Sharder {
       tiles?.works ?? (kind === 'whole' ? this.#planWhole(tasks, at) : this.#planSharded(swept, at));
     if (!Array.isArray(planned)) return planned;
     const made = new Map<number, Piece[]>();
+    const waiting = planned.reduce((sum, { run }) => sum + run.plan.hostPeakBytes, 0);
+    this.#hostPeak = Math.max(this.#hostPeak, waiting);
     for (const { device, run } of planned) {
       this.#peaks[device] = Math.max(this.#peaks[device]!, this.#heldOn(device) + run.plan.peakBytes);
       for (const [b, [first, last]] of run.kept) {
@@ -263,7 +322,21 @@ class Sharder {
     const drops = this.#drops(at);
     for (const held of this.#held) for (const b of drops) held.delete(b);
     const runs = planned.map(({ device, run: { kept: _, ...run } }): DeviceRun => ({ device, ...run }));
-    return { kind, runs, drops, ...(tiles === undefined ? {} : { parts: tiles.parts }) };
+    const own = tiles === undefined ? {} : { parts: tiles.parts };
+    return kind === 'whole'
+      ? { kind, reason: this.#reasonOf(tasks), runs, drops }
+      : { kind, runs, drops, ...own };
+  }
+
+  /** Why one device does tasks: of several reasons the one that a user can do most about. */
+  #reasonOf(tasks: readonly Task[]): WholeReason {
+    const reasons = tasks.map((task): WholeReason => {
+      if (task.step.kind === 'finish') return 'combine';
+      const step = this.#stepOf.get(task)!;
+      const isExcluded = [...task.reads, ...task.writes].some((b) => this.#uncut.has(b));
+      return this.#isShareable[step] && !isExcluded && !this.#whole.has(step) ? 'short' : 'uncut';
+    });
+    return (['uncut', 'short'] as const).find((reason) => reasons.includes(reason)) ?? 'combine';
   }
 
   /** Values on devices or in host memory that are not needed after a stage. */
@@ -291,13 +364,14 @@ class Sharder {
     return {
       device: name,
       room: budget - this.#heldOn(device),
+      hostRoom: this.#job.hostBudget - waitingBytesOf(this.#values()),
       model: this.#job.model,
       sweeps: this.#job.sweeps,
       buffers: this.#buffers,
       partOf: (b) => this.#partOf(b, at),
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,
       piecesOf: (b) => this.#pieces.get(b)!,
-      isLarge: (b) => this.#isLarge(b),
+      isLarge: (b) => this.#isLarge(b) || this.#spills(b),
       pitches: this.#stages[at]!.pitches,
     };
   }
@@ -379,7 +453,7 @@ class Sharder {
       phases,
       outputs: this.#draft.outputKeys.map((key) => byKey.get(key) ?? -1),
       peakBytes: this.#peaks,
-      hostPeakBytes: waitingBytesOf(values),
+      hostPeakBytes: waitingBytesOf(values) + this.#hostPeak,
     };
   }
 }

@@ -6,6 +6,8 @@
 import { type DeviceLimits, expandForDevice } from '../../codegen/cuda/cuda.js';
 import { footprintOf } from '../../codegen/cuda/footprint.js';
 import { cudaWorks } from '../../codegen/cuts/cuda-work.js';
+import { arithmeticOf } from '../../fusion/kernel/arithmetic.js';
+import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { LOOP_RECORD_BYTES, MOST_STREAMS, PACKED_BYTES } from '../../shared/layout.js';
 import type { StepCost } from '../calls/call.js';
@@ -43,6 +45,11 @@ export function cudaModel(device: Device, place: Place): DeviceModel {
     copies: { most: stagingLimits().copies, least: stagingLimits().leastCopies },
     heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
     streams: { most: MOST_STREAMS, costOf: (step) => costOf(step, limits, multiprocessors) },
+    costs: {
+      secondsOf: (step, part) => secondsOf(step, part, limits, multiprocessors),
+      busRate: BUS_RATE,
+      phaseSeconds: PHASE_SECONDS,
+    },
     loopRecordBytes: () =>
       hasConditionalNodes(cudaInfo()) && !refusesLoops(device.name) ? LOOP_RECORD_BYTES : 0,
     isByElement: (kernel) => ['map', 'repeat'].includes(footprintOf(kernel, limits).schedule.kind),
@@ -68,13 +75,54 @@ const MEMORY_RATE = 4e12;
 function costOf(step: Step, limits: DeviceLimits, multiprocessors: number): StepCost {
   if (step.kind === 'call') return callRow(step).costOf(step, multiprocessors);
   if (step.kind !== 'kernel') return { seconds: LAUNCH_SECONDS, share: 1, queueSeconds: LAUNCH_SECONDS };
-  const { launches } = footprintOf(step.kernel, limits);
+  const { launches, share: unbounded } = fillOf(step.kernel, limits, multiprocessors);
+  const share = Math.min(1, unbounded);
+  const launching = launches * LAUNCH_SECONDS;
+  return { seconds: launching + movedSeconds(step.kernel, share), share, queueSeconds: launching };
+}
+
+/** Launches of a kernel, and its threads relative to those that the device runs at a time. */
+function fillOf(kernel: Kernel, limits: DeviceLimits, multiprocessors: number) {
+  const { launches } = footprintOf(kernel, limits);
   const threads = launches.map(({ grid, block }) => [...grid, ...block].reduce((n, size) => n * size, 1));
-  const share = Math.min(1, Math.max(1, ...threads) / (multiprocessors * THREADS));
-  const bytes = step.kernel.buffers.reduce((sum, b) => sum + b.elementCount * byteLengthOf(b.dtype), 0);
-  const moved = bytes / (MEMORY_RATE * Math.min(1, 2 * share));
-  const launching = launches.length * LAUNCH_SECONDS;
-  return { seconds: launching + moved, share, queueSeconds: launching };
+  return { launches: launches.length, share: Math.max(1, ...threads) / (multiprocessors * THREADS) };
+}
+
+/** The memory traffic of a kernel that fills a share of the device. */
+function movedSeconds({ buffers }: Kernel, share: number): number {
+  const bytes = buffers.reduce((sum, b) => sum + b.elementCount * byteLengthOf(b.dtype), 0);
+  return bytes / (MEMORY_RATE * Math.min(1, 2 * share));
+}
+
+/** Additions a second of a multiprocessor: 128 a cycle; of 64-bit numbers half as many. */
+const ADDITION_RATE = 2.2e11;
+/** Bytes a second of the bus: PCIe 5, as measured. */
+const BUS_RATE = 50e9;
+/**
+ * What another device costs a phase: its run is queued, and what it leaves is waited for. 512 KiB from the host
+ * take two devices as long as one.
+ */
+const PHASE_SECONDS = 5e-6;
+
+/**
+ * About how long a part of a step takes by itself: of few blocks, each part as long as the whole. Streams are
+ * chosen without the arithmetic, as measured.
+ */
+function secondsOf(step: Step, part: number, limits: DeviceLimits, multiprocessors: number): number {
+  if (step.kind === 'loop')
+    return (
+      step.steps * step.body.reduce((sum, one) => sum + secondsOf(one, part, limits, multiprocessors), 0)
+    );
+  if (step.kind !== 'kernel') {
+    const { seconds, share, queueSeconds } = costOf(step, limits, multiprocessors);
+    return share < 1 ? seconds : queueSeconds + (seconds - queueSeconds) * part;
+  }
+  const { kernel } = step;
+  const { launches, share } = fillOf(kernel, limits, multiprocessors);
+  const isWide = kernel.buffers.some(({ dtype }) => ['float64', 'complex128'].includes(dtype));
+  const rate = (ADDITION_RATE * multiprocessors * Math.min(1, 2 * share * part)) / (isWide ? 2 : 1);
+  const working = Math.max(movedSeconds(kernel, share * part), arithmeticOf(kernel) / rate);
+  return launches * LAUNCH_SECONDS + working * part;
 }
 
 /**

@@ -26,7 +26,12 @@ export function formsOf(
     case 'call':
       return callForms(step);
     case 'phase':
-    case 'finish':
+      return [[wholeTask(step)]];
+    case 'finish': {
+      // Of a kernel in phases: it touches partial results and what it makes of them, not what they are of.
+      const all = phaseTasks({ ...step, kind: 'kernel' }, worksOf(step.kernel), scratch);
+      return [[{ ...all[2 * step.phase + 1]!, step }]];
+    }
     case 'sweep':
       return [[wholeTask(step)]];
     case 'loop':
