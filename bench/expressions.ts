@@ -1,7 +1,7 @@
 /**
  * The expressions of the workloads, as a user writes them. Both lists of workloads use them.
  */
-import { einsum, iterate, type Lazy, lazy, stack, where } from '../src/index.js';
+import { einsum, iterate, type Lazy, lazy, random, stack, where } from '../src/index.js';
 
 export const saxpyTrig = (x: Lazy, y: Lazy): Lazy => x.sin().mul(0.5).add(y.cos()).exp();
 
@@ -49,6 +49,28 @@ export const einsumColumnSum = (a: Lazy, b: Lazy): Lazy => einsum('ij,jk->k', a,
 export const tensordot = (a: Lazy, b: Lazy): Lazy => einsum('abcd,dbea->ec', a, b);
 
 export const dotProduct = (a: Lazy, b: Lazy): Lazy => a.mul(b).sum();
+
+const KEY = random.key(0);
+export const uniformNumbers = (n: number) => (): Lazy => random.uniform(KEY, [n], { dtype: 'float32' });
+export const normalNumbers = (n: number) => (): Lazy => random.normal(KEY, [n], { dtype: 'float32' });
+
+/** Four times the share of random points that lie in the circle. */
+export const pi = (points: number) => (): Lazy => {
+  const [x, y] = random.split(KEY).map((key) => random.uniform(key, [points], { dtype: 'float32' }));
+  return x!
+    .square()
+    .add(y!.square())
+    .lessEqual(1)
+    .sum()
+    .mul(4 / points);
+};
+
+/** The price of an option on the mean of a path of so many days. */
+export const asianOption = (paths: number, days: number) => (): Lazy => {
+  const z = random.normal(KEY, [paths, days], { dtype: 'float32' });
+  const steps = z.mul(0.2 / Math.sqrt(days)).add((0.05 - 0.02) / days);
+  return steps.cumulativeSum(1).exp().mean(1).mul(100).sub(100).maximum(0).mean();
+};
 
 /** Heat in a plate that is cold around, after so many steps. */
 export const diffusion =

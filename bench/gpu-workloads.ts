@@ -19,6 +19,7 @@ export function gpuWorkloads(scale: Scale): Workload[] {
     ...pairs(size(8192, 512), size(50_000, 1000)),
     ...products(size),
     ...lookUps(size),
+    ...randomNumbers(size),
     diffusion(size(2000, 256), size(10_000, 50)),
     ...latencies(),
   ];
@@ -92,6 +93,18 @@ function rows(size: Size): Workload[] {
       expressions.transposeAdd,
       { bytes: 12 * elementCount(square) },
     ),
+  ];
+}
+
+/** Without inputs: the numbers are made where they are used. */
+function randomNumbers(size: Size): Workload[] {
+  const [n, points] = [size(2 ** 28, 2 ** 14), size(10 ** 9, 10 ** 6)];
+  const [paths, days] = [size(10 ** 6, 100), 252];
+  return [
+    make('random_uniform', [n], [], expressions.uniformNumbers(n), { bytes: 4 * n }),
+    make('random_normal', [n], [], expressions.normalNumbers(n), { bytes: 4 * n }),
+    make('pi_mc', [points], [], expressions.pi(points), { budgetSeconds: 1 }),
+    make('monte_carlo_asian', [paths, days], [], expressions.asianOption(paths, days), {}),
   ];
 }
 

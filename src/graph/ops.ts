@@ -50,6 +50,8 @@ export interface MapRow {
   readonly aliases?: readonly string[];
   /** Weight of one evaluation against an addition, for the fusion cost model. */
   readonly cost: number;
+  /** Whether neighbours share most of the work, as words of one block: printers show the compiler their places. */
+  readonly isShared?: boolean;
 }
 
 // ---------------------------------------------------------------- dtype rules
@@ -300,7 +302,7 @@ export const OPS = {
    * The uint32 word at a place of the stream of a key, both uint64: word `index % 4` of the block `index / 4` of
    * Philox 4x32-10 (Salmon et al., 2011).
    */
-  philox4x32: { arity: 2, dtype: words('uint32'), cuda: prelude('philox4x32'), sample: exact(0, 100), numpy: null, cost: 20 },
+  philox4x32: { arity: 2, dtype: words('uint32'), cuda: prelude('philox4x32'), sample: exact(0, 100), numpy: null, cost: 20, isShared: true },
   /** The block of a counter and a key, both uint64, by Threefry 2x32-20 (Salmon et al., 2011), as a uint64. */
   threefry2x32: { arity: 2, dtype: words('uint64'), cuda: prelude('threefry2x32'), sample: exact(0, 100), numpy: null, cost: 60 },
 

@@ -4,6 +4,7 @@
  */
 import { type Input, piecesOf, type Workload } from '../../bench/workload.js';
 import { fromBfloat16Bits, toBfloat16Bits } from '../../src/graph/half.js';
+import { normalOfWord, splitByLoop, uniformOfWord, wordsByLoop } from './bench-random.js';
 
 /** The numbers of `uniform`, rounded to the input's dtype. */
 export function uniformByLoop(input: Input): Float64Array {
@@ -21,6 +22,9 @@ export function uniformByLoop(input: Input): Float64Array {
     return dtype === 'bfloat16' ? fromBfloat16Bits(toBfloat16Bits(value)) : value;
   });
 }
+
+/** That of the seed 0. */
+const KEY = [0, 0] as const;
 
 type Values = Float64Array;
 type Reference = (workload: Workload, ...inputs: Values[]) => ArrayLike<number>;
@@ -184,6 +188,25 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
     return flat(Array.from(ids!, (id) => rows[id]!));
   },
   take_fused: (_, x, ids, y) => map(ids!, (id, i) => Math.exp(-x![id]!) * y![i]! + 1),
+  random_uniform: ({ shape }) => wordsByLoop(shape[0]!, KEY).map(uniformOfWord),
+  random_normal: ({ shape }) => wordsByLoop(shape[0]!, KEY).map(normalOfWord),
+  pi_mc: ({ shape }) => {
+    const [x, y] = splitByLoop(KEY, 2).map((key) => wordsByLoop(shape[0]!, key).map(uniformOfWord));
+    return [(sum(map(x!, (value, i) => (value * value + y![i]! * y![i]! <= 1 ? 1 : 0))) * 4) / shape[0]!];
+  },
+  monte_carlo_asian: ({ shape }) => {
+    const [paths, days] = shape as [number, number];
+    const [drift, spread] = [(0.05 - 0.02) / days, 0.2 / Math.sqrt(days)];
+    const gains = rowsOf(wordsByLoop(paths * days, KEY).map(normalOfWord), days).map((z) => {
+      let path = 0;
+      const prices = map(z, (value) => {
+        path += drift + spread * value;
+        return Math.exp(path);
+      });
+      return Math.max(0, (sum(prices) / days) * 100 - 100);
+    });
+    return [sum(gains) / paths];
+  },
   matmul_sum: columnSums,
   einsum_colsum: columnSums,
   matmul,

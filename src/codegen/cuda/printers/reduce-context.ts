@@ -5,7 +5,7 @@
  * Used by `reduce-kernel.ts` (the frame of a function), `reduce-step.ts` and `reduce-staged.ts` (its loops).
  */
 import { argumentsOf, product } from '../../../fusion/kernel/kernel.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
+import { CUDA_TYPE, opRow } from '../../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
 import { type Chunking, ChunkLoads, ChunkStores } from '../chunks.js';
 import { type NearOps, nearInLoop } from '../fast-paths.js';
@@ -50,6 +50,17 @@ export class ReduceContext {
     this.stores = new ChunkStores(body, this.chunking, this.params);
     this.parts = partsOf(body, this.accumulators);
     this.near = nearInLoop(body, schedule.staged ? this.parts.own : []);
+  }
+
+  /**
+   * Whether loops count chunks, and not elements: with the place of a chunk as a multiple of its width the compiler
+   * finds what the elements of a chunk share, a block of random words say. It does not see that of a sum.
+   */
+  get countsChunks(): boolean {
+    const { layout, width } = this.schedule;
+    return (
+      layout === 'rows' && width > 1 && this.body.kernel.tape.some((i) => 'op' in i && opRow(i.op).isShared)
+    );
   }
 
   get rows(): number {

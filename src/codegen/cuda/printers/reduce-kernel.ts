@@ -144,17 +144,22 @@ function printLoops(c: ReduceContext): void {
   const { index } = c.params;
   const stride = threadsR * width;
   const step = unrollR * stride;
-  out.line(`${index} r = begin + (${index})tr${width === 1 ? '' : ` * ${width}`};`);
+  const [first, next] = c.countsChunks
+    ? [`q = begin / ${width} + (${index})tr`, `q += ${step / width}`]
+    : [`r = begin + (${index})tr${width === 1 ? '' : ` * ${width}`}`, `r += ${step}`];
+  const at = c.countsChunks ? `q * ${width}` : 'r';
+  out.line(`${index} ${first};`);
   if (c.length <= step) {
     printStep(c, c.length < step);
   } else {
-    out.block(`for (; r + ${step - stride + width} <= end; r += ${step})`, () => printStep(c, false));
+    out.block(`for (; ${at} + ${step - stride + width} <= end; ${next})`, () => printStep(c, false));
     // The remainder of a thread after its whole steps; slots are multiples of a step.
-    if (unrollR > 1 && c.length % step !== 0) out.block('if (r < end)', () => printStep(c, true));
+    if (unrollR > 1 && c.length % step !== 0) out.block(`if (${at} < end)`, () => printStep(c, true));
   }
   if (c.length % width !== 0) {
     const rest = c.length - (c.length % width);
-    out.block(`for (r = ${c.params.size(rest)} + (${index})tr; r < end; r += ${threadsR})`, () =>
+    const declared = c.countsChunks ? `${index} r` : 'r';
+    out.block(`for (${declared} = ${c.params.size(rest)} + (${index})tr; r < end; r += ${threadsR})`, () =>
       printSingle(c),
     );
   }

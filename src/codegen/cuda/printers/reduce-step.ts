@@ -17,7 +17,8 @@ export function printStep(c: ReduceContext, guarded: boolean): void {
     c.loads.declare(out, position, onRow(position) ? [unrollR, itemsP] : [unrollR]);
   const step = (inner: (reduced: string[]) => void): void =>
     out.unrolled('u', unrollR, () => {
-      out.line(`const ${c.params.index} s = r + u * ${threadsR * width};`);
+      const place = c.countsChunks ? `(q + u * ${threadsR}) * ${width}` : `r + u * ${threadsR * width}`;
+      out.line(`const ${c.params.index} s = ${place};`);
       const body = (): void => inner(printCoordinates(out, c.params, 's', c.body.kernel.reduced, 'z'));
       if (guarded) out.block(width > 1 ? `if (s + ${width} <= end)` : 'if (s < end)', body);
       else body();
