@@ -3,7 +3,7 @@
  * `fusion/partition/partition.ts` turns it into kernels.
  *
  * It is plain data: sources are numbers into a list that stays outside (`fusion/passes/canonicalize.ts`), so
- * a graph can be drafted, compared, printed and stored. Nodes may stand in any order; `topologicalOrder`
+ * a graph can be compared, printed and stored. Nodes may stand in any order; `topologicalOrder`
  * finds one.
  */
 import type { LoopCount, NodeBase, NodeData, Shape } from './expr.js';

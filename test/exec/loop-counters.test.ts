@@ -1,8 +1,8 @@
 /** Which loops have kernels that are told the number of the step. */
 import { describe, expect, it } from 'vitest';
-import type { Draft } from '../../src/exec/plan/draft.js';
 import { withLoopCounters } from '../../src/exec/plan/loop-counters.js';
 import type { KernelStep, LoopStep } from '../../src/exec/plan/plan.js';
+import type { StepList } from '../../src/exec/plan/step-list.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 
 const at = (buffer: number, strides: readonly number[] = []) => ({ buffer, offset: 0, strides, bounds: [] });
@@ -60,7 +60,7 @@ interface Change {
   readonly role?: 'output' | 'temporary';
 }
 
-function draftOf({ loop = {}, by = 1n, strides = [0], role = 'temporary' }: Change): Draft {
+function stepListOf({ loop = {}, by = 1n, strides = [0], role = 'temporary' }: Change): StepList {
   const roles = [
     'input',
     'state',
@@ -99,7 +99,7 @@ function draftOf({ loop = {}, by = 1n, strides = [0], role = 'temporary' }: Chan
 }
 
 const told = (change: Change, stepsAtOnce = 4): LoopStep =>
-  withLoopCounters(draftOf(change), { stepsAtOnce: () => stepsAtOnce }).steps[0] as LoopStep;
+  withLoopCounters(stepListOf(change), { stepsAtOnce: () => stepsAtOnce }).steps[0] as LoopStep;
 
 describe('a loop that counts its steps', () => {
   it('is one kernel that reads the first number, and does several steps', () => {
@@ -123,12 +123,12 @@ describe('a loop that counts its steps', () => {
     ['the numbers are kept', { loop: { every: 5, states: [X, { ...I, kept: 3 }] } }],
     ['there is nothing else', { loop: { states: [I], body: [kernelStep(counting(1n), [6, 7])] } }],
   ])('stays as it is where %s', (_, change, stepsAtOnce = 4) => {
-    const draft = draftOf(change);
-    expect(withLoopCounters(draft, { stepsAtOnce: () => stepsAtOnce })).toBe(draft);
+    const stepList = stepListOf(change);
+    expect(withLoopCounters(stepList, { stepsAtOnce: () => stepsAtOnce })).toBe(stepList);
   });
 
   it('stays as it is on a device that does one step at a time', () => {
-    const draft = draftOf({});
-    expect(withLoopCounters(draft, {})).toBe(draft);
+    const stepList = stepListOf({});
+    expect(withLoopCounters(stepList, {})).toBe(stepList);
   });
 });

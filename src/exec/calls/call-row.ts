@@ -53,7 +53,7 @@ export interface CallLaunch {
 
 export interface CallRow<Step extends CallStep> {
   /** The step of nodes whose operands lie there; results are whole, in C order. */
-  readonly draft: (
+  readonly lower: (
     nodes: readonly CallNode[],
     operands: readonly (ArrayType & { readonly place: PlacedOperand })[],
     results: readonly (ArrayType & { readonly buffer: number })[],

@@ -18,7 +18,7 @@ import { matmulCuts } from './matmul-cuts.js';
 import { canRunByPanels, inSlots, sizePanels } from './matmul-panels.js';
 
 export const MATMUL: CallRow<MatmulStep> = {
-  draft: ([node], [left, right], [result]) => {
+  lower: ([node], [left, right], [result]) => {
     if (node === undefined || left === undefined || right === undefined || result === undefined)
       throw new InternalError('a product of less than two');
     const [batch, m, n] = node.shape as readonly [number, number, number];

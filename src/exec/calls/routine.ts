@@ -41,7 +41,7 @@ const LAUNCH_SECONDS = 2.5e-6;
 /** The row of a routine. */
 export function routineCall(routine: Routine): CallRow<RoutineStep> {
   const row: CallRow<RoutineStep> = {
-    draft: ([node], operands, results) => {
+    lower: ([node], operands, results) => {
       const { routine: call, parameters, id } = node as Extract<typeof node, { kind: 'call' }>;
       const placed = operands.map(({ dtype, shape, place }) => ({ dtype, shape, buffer: place.buffer }));
       return { kind: 'call', call, parameters, operands: placed, results: [...results], nodes: [id] };

@@ -6,18 +6,18 @@
 import type { Works } from '../../codegen/cuts/work.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { CallStep, WorkspaceNeed } from '../calls/call.js';
-import type { DraftBuffer, DraftModel } from './draft.js';
 import type { DevicePlan, Step, SweepWindows } from './plan.js';
+import type { LoweringModel, UnplacedBuffer } from './step-list.js';
 import type { StreamNeeds } from './streams.js';
 
 /** How a device's memory is counted. */
 export interface MemoryModel {
   /** Bytes that a buffer takes on the device as a whole; 0: it is used where it lies. */
-  readonly heldBytes: (buffer: DraftBuffer) => number;
+  readonly heldBytes: (buffer: UnplacedBuffer) => number;
   /** Bytes of the pool's block for a request of so many; without it, the request. */
   readonly blockBytes?: ((bytes: number) => number) | undefined;
   /** Whether an input or a result has a block of its own; without it, all are in one with the arena. */
-  readonly hasOwnBlock?: ((buffer: DraftBuffer) => boolean) | undefined;
+  readonly hasOwnBlock?: ((buffer: UnplacedBuffer) => boolean) | undefined;
   /** Bytes of host memory that a plan takes beside arrays and results; without it, none. */
   readonly hostPeakOf?: ((plan: Omit<DevicePlan, 'hostPeakBytes'>) => number) | undefined;
 }
@@ -33,7 +33,7 @@ export interface CostModel {
 }
 
 /** Properties of a device that plans depend on, beyond the plan's own buffers. */
-export interface DeviceModel extends DraftModel, MemoryModel {
+export interface DeviceModel extends LoweringModel, MemoryModel {
   /** Bytes that a call uses besides its operands and its results. */
   readonly workspaceOf: (step: CallStep) => WorkspaceNeed;
   /** Bytes of pinned memory that the copies of each kind go through: what is of use, and the least. */
@@ -55,7 +55,7 @@ export interface DeviceModel extends DraftModel, MemoryModel {
 export interface SweepRules {
   readonly worksOf: (kernel: Kernel) => Works;
   /** Whether windows of a buffer will do: not of what stays on the device. */
-  readonly canWindow: (buffer: DraftBuffer) => boolean;
+  readonly canWindow: (buffer: UnplacedBuffer) => boolean;
   /** Whether large values may wait between sweeps: those of a GPU in host memory, those of the CPU in files. */
   readonly canSpill: boolean;
   /** Whether values wait only where nothing else fits: files are slower than most of what makes values. */

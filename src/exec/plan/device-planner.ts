@@ -1,6 +1,6 @@
 /**
- * Plans a draft on one device within any budgets: as a whole, in several streams, in place or in sweeps, the
- * first that fits. Drafts, groups of steps and trial tiles are the same for every budget and are kept: the
+ * Plans a step list on one device within any budgets: as a whole, in several streams, in place or in sweeps, the
+ * first that fits. Step lists, groups of steps and trial tiles are the same for every budget and are kept: the
  * search for the least budget of a refused job makes a dozen plans. Called by `plan-graph.ts` and
  * `one-device.ts`.
  */
@@ -9,7 +9,6 @@ import { once } from '../../host/once.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { SweepPlanner } from '../tiles/sweeps.js';
 import type { DeviceModel } from './device-model.js';
-import type { Draft } from './draft.js';
 import { withLessToCopyThrough, withoutSpills } from './host-budget.js';
 import { inPlace } from './in-place.js';
 import { withLoopCounters } from './loop-counters.js';
@@ -20,18 +19,21 @@ import { inStreams } from './plan-streams.js';
 import { inReadBlocks } from './read-blocks.js';
 import { stagesOf } from './stages.js';
 import { buffersOf } from './step-buffers.js';
+import type { StepList } from './step-list.js';
 import { withWorkspaces } from './workspace.js';
 
 export class DevicePlanner {
   readonly #model: DeviceModel;
-  readonly #drafts: readonly DraftPlanner[];
-  /** Of the same draft, without values that wait in host memory. */
+  readonly #stepLists: readonly StepListPlanner[];
+  /** Of the same step list, without values that wait in host memory. */
   readonly #withoutSpills: () => DevicePlanner;
 
-  constructor(draft: Draft, model: DeviceModel) {
+  constructor(stepList: StepList, model: DeviceModel) {
     this.#model = model;
-    this.#drafts = [...withWorkspaces(draft, model.workspaceOf)].map((each) => new DraftPlanner(each, model));
-    this.#withoutSpills = once(() => new DevicePlanner(draft, withoutSpills(model)));
+    this.#stepLists = [...withWorkspaces(stepList, model.workspaceOf)].map(
+      (each) => new StepListPlanner(each, model),
+    );
+    this.#withoutSpills = once(() => new DevicePlanner(stepList, withoutSpills(model)));
   }
 
   /**
@@ -54,8 +56,8 @@ export class DevicePlanner {
 
   #within(budget: number): DevicePlan | NoFit {
     let refused: NoFit | undefined;
-    for (const draft of this.#drafts) {
-      const found = draft.plan(budget);
+    for (const stepList of this.#stepLists) {
+      const found = stepList.plan(budget);
       if (!('needed' in found)) return found;
       if (refused === undefined || found.needed < refused.needed) refused = found;
     }
@@ -63,28 +65,28 @@ export class DevicePlanner {
   }
 }
 
-/** A draft with the workspaces of its calls. */
-class DraftPlanner {
+/** A step list with the workspaces of its calls. */
+class StepListPlanner {
   readonly #model: DeviceModel;
   /** With what loops count and record; the plan of that; the plan without. */
-  readonly #recorded: () => Draft;
+  readonly #recorded: () => StepList;
   readonly #decided: () => DevicePlan;
   readonly #whole: () => DevicePlan;
   readonly #inPlace: () => DevicePlan | undefined;
   readonly #swept: () => SweepPlanner;
 
-  constructor(draft: Draft, model: DeviceModel) {
+  constructor(stepList: StepList, model: DeviceModel) {
     this.#model = model;
-    this.#recorded = once(() => withLoopRecords(withLoopCounters(draft, model), model.loopRecordBytes));
+    this.#recorded = once(() => withLoopRecords(withLoopCounters(stepList, model), model.loopRecordBytes));
     this.#decided = once(() => planWhole(inReadBlocks(this.#recorded(), model), model));
-    this.#whole = once(() => (this.#recorded() === draft ? this.#decided() : planWhole(draft, model)));
+    this.#whole = once(() => (this.#recorded() === stepList ? this.#decided() : planWhole(stepList, model)));
     this.#inPlace = once(() => {
-      const shared = model.isByElement && inPlace(draft, model.isByElement);
+      const shared = model.isByElement && inPlace(stepList, model.isByElement);
       return shared && planWhole(shared, model);
     });
     this.#swept = once(() => {
-      const whole = { needed: this.#whole().peakBytes, step: largestStep(draft, model) };
-      return new SweepPlanner(draft, model, whole);
+      const whole = { needed: this.#whole().peakBytes, step: largestStep(stepList, model) };
+      return new SweepPlanner(stepList, model, whole);
     });
   }
 
@@ -101,14 +103,14 @@ class DraftPlanner {
 }
 
 /** The step that touches most. */
-function largestStep(draft: Draft, model: DeviceModel): Step {
+function largestStep(stepList: StepList, model: DeviceModel): Step {
   const bytesOf = (step: Step): number => {
     const { reads, writes } = buffersOf(step);
-    return [...reads, ...writes].reduce((sum, k) => sum + model.heldBytes(draft.buffers[k]!), 0);
+    return [...reads, ...writes].reduce((sum, k) => sum + model.heldBytes(stepList.buffers[k]!), 0);
   };
-  return draft.steps.reduce((most, step) => (bytesOf(step) > bytesOf(most) ? step : most));
+  return stepList.steps.reduce((most, step) => (bytesOf(step) > bytesOf(most) ? step : most));
 }
 
 /** Every buffer as a whole, steps one after the other. */
-const planWhole = (draft: Draft, model: DeviceModel): DevicePlan =>
-  planOf({ ...draft, stages: stagesOf(draft.steps) }, model);
+const planWhole = (stepList: StepList, model: DeviceModel): DevicePlan =>
+  planOf({ ...stepList, stages: stagesOf(stepList.steps) }, model);

@@ -9,28 +9,28 @@
 
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { callRow } from '../calls/table.js';
-import type { Draft } from './draft.js';
 import { isWhereItIsStored } from './own-place.js';
 import type { KernelStep, Step } from './plan.js';
 import { type Lifetimes, lifetimesOf, usesOf } from './stages.js';
+import type { StepList } from './step-list.js';
 
 /**
- * The draft with fewer buffers in use; `undefined` where there is nothing to save. `isByElement`: see
+ * The step list with fewer buffers in use; `undefined` where there is nothing to save. `isByElement`: see
  * `DeviceModel`.
  */
-export function inPlace(draft: Draft, isByElement: (kernel: Kernel) => boolean): Draft | undefined {
-  const sharing = new Sharing(draft);
+export function inPlace(stepList: StepList, isByElement: (kernel: Kernel) => boolean): StepList | undefined {
+  const sharing = new Sharing(stepList);
   // From the last step on, so that a chain of maps shares the memory of its last result.
-  for (let at = draft.steps.length - 1; at >= 0; at--) {
-    const step = draft.steps[at]!;
+  for (let at = stepList.steps.length - 1; at >= 0; at--) {
+    const step = stepList.steps[at]!;
     if (step.kind === 'kernel' && step.scratch.length === 0 && isByElement(step.kernel))
       sharing.look(step, at);
   }
-  return sharing.draft();
+  return sharing.stepList();
 }
 
 class Sharing {
-  readonly #draft: Draft;
+  readonly #stepList: StepList;
   /** By step; a loop is one. */
   readonly #lifetimes: Lifetimes;
   /** The first step that uses the memory of a result, where that was an argument's. */
@@ -41,10 +41,10 @@ class Sharing {
   /** By step, the places in its kernel's buffers that are one. */
   readonly #shared = new Map<number, readonly number[]>();
 
-  constructor(draft: Draft) {
-    this.#draft = draft;
-    this.#lifetimes = lifetimesOf(draft.steps.map((step) => ({ uses: usesOf(step) })));
-    this.#fixed = new Set(draft.steps.flatMap((step) => (step.kind === 'loop' ? usesOf(step) : [])));
+  constructor(stepList: StepList) {
+    this.#stepList = stepList;
+    this.#lifetimes = lifetimesOf(stepList.steps.map((step) => ({ uses: usesOf(step) })));
+    this.#fixed = new Set(stepList.steps.flatMap((step) => (step.kind === 'loop' ? usesOf(step) : [])));
   }
 
   /** Lets a map's result take the memory of an argument that ends there, if one can. */
@@ -76,18 +76,18 @@ class Sharing {
   }
 
   #ends(buffer: number, at: number): boolean {
-    const { role } = this.#draft.buffers[buffer]!;
+    const { role } = this.#stepList.buffers[buffer]!;
     return role === 'temporary' && this.#lifetimes.get(buffer)?.at(-1) === at && !this.#fixed.has(buffer);
   }
 
   #canTake(result: number, argument: number, at: number): boolean {
-    const [to, from] = [this.#draft.buffers[result]!, this.#draft.buffers[argument]!];
+    const [to, from] = [this.#stepList.buffers[result]!, this.#stepList.buffers[argument]!];
     return to.byteLength === from.byteLength && to.role !== 'state' && this.#firstUse(result) === at;
   }
 
-  draft(): Draft | undefined {
+  stepList(): StepList | undefined {
     if (this.#shared.size === 0) return undefined;
-    return { ...this.#draft, steps: this.#draft.steps.map((step, at) => this.#moved(step, at)) };
+    return { ...this.#stepList, steps: this.#stepList.steps.map((step, at) => this.#moved(step, at)) };
   }
 
   #moved(step: Step, at: number): Step {

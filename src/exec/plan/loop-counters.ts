@@ -8,20 +8,20 @@
  */
 import { isUniform, loadOf, loadsFrom } from '../../fusion/kernel/algebra.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
-import type { Draft } from './draft.js';
 import { type LoopNeeds, loopRuns } from './loop-runs.js';
 import type { KernelStep, LoopState, LoopStep, Step } from './plan.js';
 import { lifetimesOf, usesOf } from './stages.js';
+import type { StepList } from './step-list.js';
 
-/** The draft in which kernels that do several steps of a loop at once are told the number of the step. */
-export function withLoopCounters(draft: Draft, model: LoopNeeds): Draft {
-  if (model.stepsAtOnce === undefined && model.skewOf === undefined) return draft;
-  if (!draft.steps.some(({ kind }) => kind === 'loop')) return draft;
-  const users = lifetimesOf(draft.steps.map((step) => ({ uses: usesOf(step) })));
+/** The step list in which kernels that do several steps of a loop at once are told the number of the step. */
+export function withLoopCounters(stepList: StepList, model: LoopNeeds): StepList {
+  if (model.stepsAtOnce === undefined && model.skewOf === undefined) return stepList;
+  if (!stepList.steps.some(({ kind }) => kind === 'loop')) return stepList;
+  const users = lifetimesOf(stepList.steps.map((step) => ({ uses: usesOf(step) })));
   const isResult = (buffer: number): boolean =>
-    draft.buffers[buffer]!.role !== 'temporary' || (users.get(buffer) ?? []).length > 1;
-  const steps = draft.steps.map((step) => told(step, model, isResult));
-  return steps.every((step, k) => step === draft.steps[k]) ? draft : { ...draft, steps };
+    stepList.buffers[buffer]!.role !== 'temporary' || (users.get(buffer) ?? []).length > 1;
+  const steps = stepList.steps.map((step) => told(step, model, isResult));
+  return steps.every((step, k) => step === stepList.steps[k]) ? stepList : { ...stepList, steps };
 }
 
 function told(step: Step, model: LoopNeeds, isResult: (buffer: number) => boolean): Step {

@@ -8,8 +8,8 @@
 
 import type { CudaInfo } from '../native/native.js';
 import { isAtLeast } from '../native/version.js';
-import { type Draft, ownBuffer } from './draft.js';
 import type { LoopStep, Step } from './plan.js';
+import { ownBuffer, type StepList } from './step-list.js';
 
 /** The first NVRTC that knows how kernels set the values of conditional nodes. */
 const SINCE = [12, 4] as const;
@@ -25,22 +25,22 @@ const isDecidable = ({ condition, body }: LoopStep): boolean =>
   condition >= 0 && body.every(({ kind }) => kind === 'kernel');
 
 /**
- * The draft with a record for the loops that a device decides on; itself, if there are none or the device
+ * The step list with a record for the loops that a device decides on; itself, if there are none or the device
  * cannot.
  */
-export function withLoopRecords(draft: Draft, bytesOf: (() => number) | undefined): Draft {
+export function withLoopRecords(stepList: StepList, bytesOf: (() => number) | undefined): StepList {
   const hasUse = (step: Step): boolean =>
     step.kind === 'loop' && (isDecidable(step) || step.body.some(hasUse));
-  if (bytesOf === undefined || !draft.steps.some(hasUse)) return draft;
+  if (bytesOf === undefined || !stepList.steps.some(hasUse)) return stepList;
   const byteLength = bytesOf();
-  if (byteLength === 0) return draft;
-  const record = draft.buffers.length;
+  if (byteLength === 0) return stepList;
+  const record = stepList.buffers.length;
   const recorded = (step: Step): Step => {
     if (step.kind !== 'loop') return step;
     return isDecidable(step) ? { ...step, record } : { ...step, body: step.body.map(recorded) };
   };
-  const buffers = [...draft.buffers, ownBuffer('loop record', byteLength)];
-  return { ...draft, steps: draft.steps.map(recorded), buffers };
+  const buffers = [...stepList.buffers, ownBuffer('loop record', byteLength)];
+  return { ...stepList, steps: stepList.steps.map(recorded), buffers };
 }
 
 /** The records of a step and of loops in it. */

@@ -1,6 +1,6 @@
 /**
  * The runs of a loop's body: where it is one kernel that makes every state from itself, perhaps several
- * steps of it in one launch; and where its states lie then. Called by `draft.ts`, and by `loop-counters.ts`
+ * steps of it in one launch; and where its states lie then. Called by `step-list.ts`, and by `loop-counters.ts`
  * for bodies that became one kernel.
  */
 import { liveValues, loadsOf } from '../../fusion/kernel/algebra.js';

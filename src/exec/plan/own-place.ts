@@ -1,6 +1,6 @@
 /**
  * Whether a map may write a result over an argument. Called by `in-place.ts` and, for the states of loops,
- * `draft.ts`.
+ * `step-list.ts`.
  */
 import { isSamePlace, loadsFrom } from '../../fusion/kernel/algebra.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';

@@ -13,10 +13,10 @@ import { forOnePlanning } from '../tiles/remembered-works.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import type { DeviceModel } from './device-model.js';
 import { DevicePlanner } from './device-planner.js';
-import { draftOf } from './draft.js';
 import { hostNoFit, madeAt } from './host-budget.js';
 import { type LeastBudget, leastBudget } from './least-budget.js';
 import { type DevicePlan, stepName } from './plan.js';
+import { stepListOf } from './step-list.js';
 
 export type { DeviceModel } from './device-model.js';
 
@@ -49,8 +49,8 @@ export function planPartition(
 ): DevicePlan {
   const model = forOnePlanning(deviceModel);
   const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY, sites } = limits;
-  const draft = draftOf(graph, partition, sources, model);
-  const planner = new DevicePlanner(draft, model);
+  const stepList = stepListOf(graph, partition, sources, model);
+  const planner = new DevicePlanner(stepList, model);
   const plan = planner.plan(budget, hostBudget);
   if ('needed' in plan) throw refusal(planner, plan, budget, hostBudget, sites);
   if (plan.hostPeakBytes > hostBudget) throw hostNoFit(plan, hostBudget, sites);

@@ -5,10 +5,10 @@
  */
 
 import type { DeviceModel } from './device-model.js';
-import type { Draft } from './draft.js';
 import { planOf } from './place.js';
 import { type DevicePlan, type StreamPlan, workspaceOf } from './plan.js';
 import { stagesOf } from './stages.js';
+import type { StepList } from './step-list.js';
 import { orderOf, streamsOf } from './streams.js';
 
 /** The most bytes that a plan may take for running steps at a time. */
@@ -19,17 +19,17 @@ const MOST_MORE = 256 * 2 ** 20;
  * the plan in one.
  */
 export function inStreams(
-  draft: Draft,
+  stepList: StepList,
   model: DeviceModel,
   whole: DevicePlan,
   budget: number,
 ): DevicePlan | undefined {
   // Values that a loop's body leaves to its next steps would have to stay all the time.
-  if (model.streams === undefined || draft.steps.some(({ kind }) => kind === 'loop')) return undefined;
-  const streams = streamsOf(draft.steps, model.streams);
+  if (model.streams === undefined || stepList.steps.some(({ kind }) => kind === 'loop')) return undefined;
+  const streams = streamsOf(stepList.steps, model.streams);
   if (streams === undefined) return undefined;
-  const { buffers, steps } = withOwnWorkspaces(draft, streams);
-  const staged = { ...draft, buffers, stages: stagesOf(steps) };
+  const { buffers, steps } = withOwnWorkspaces(stepList, streams);
+  const staged = { ...stepList, buffers, stages: stagesOf(steps) };
   const plan = planOf(staged, model, [], orderOf(streams));
   const isWorth = plan.peakBytes <= Math.min(budget, whole.peakBytes + MOST_MORE);
   return isWorth ? { ...plan, streams } : undefined;
@@ -38,10 +38,13 @@ export function inStreams(
 /**
  * Calls of the first stream that has any keep the workspace that all shared; those of others get their own.
  */
-function withOwnWorkspaces(draft: Draft, { steps: places }: StreamPlan): Pick<Draft, 'buffers' | 'steps'> {
-  const buffers = [...draft.buffers];
+function withOwnWorkspaces(
+  stepList: StepList,
+  { steps: places }: StreamPlan,
+): Pick<StepList, 'buffers' | 'steps'> {
+  const buffers = [...stepList.buffers];
   const own = new Map<number, number>();
-  const steps = draft.steps.map((step, at) => {
+  const steps = stepList.steps.map((step, at) => {
     const shared = workspaceOf(step);
     if (step.kind !== 'call' || shared === undefined) return step;
     const { stream } = places[at]!;

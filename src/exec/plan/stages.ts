@@ -6,10 +6,10 @@
  *     x → exp → y → sum → z      stage 0 uses x, y; stage 1 uses y, z      y lives from 0 to 1
  */
 import type { NoFit, SizedSweep } from '../tiles/sweep-slots.js';
-import type { DraftBuffer } from './draft.js';
 import { recordsOf } from './loop-records.js';
 import type { LoopStep, PlanBuffer, Step } from './plan.js';
 import { buffersOf, placesOf } from './step-buffers.js';
+import type { UnplacedBuffer } from './step-list.js';
 import { workspacesOf } from './workspace.js';
 
 export interface Stage {
@@ -24,7 +24,7 @@ export interface Stage {
 }
 
 /** A buffer, and how much of it is in memory. */
-export type StagedBuffer = DraftBuffer & Pick<PlanBuffer, 'windowed' | 'part'>;
+export type StagedBuffer = UnplacedBuffer & Pick<PlanBuffer, 'windowed' | 'part'>;
 
 /** A job as stages that run one after the other, over numbered buffers. */
 export interface Staged {

@@ -9,18 +9,18 @@
 
 import type { CallStep, WorkspaceNeed } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
-import { type Draft, ownBuffer } from './draft.js';
 import type { Step } from './plan.js';
+import { ownBuffer, type StepList } from './step-list.js';
 
 /** The workspaces to try, as shares of the largest useful ones. */
 const PARTS = [1, 1 / 8, 1 / 64, 0];
 
-/** The draft with less and less workspace; itself, if it has no calls. */
+/** The step list with less and less workspace; itself, if it has no calls. */
 export function* withWorkspaces(
-  draft: Draft,
+  stepList: StepList,
   needOf: (step: CallStep) => WorkspaceNeed,
-): Generator<Draft, void> {
-  const needs = [...differentCalls(draft.steps)].map(needOf);
+): Generator<StepList, void> {
+  const needs = [...differentCalls(stepList.steps)].map(needOf);
   const most = Math.max(0, ...needs.map((need) => need.most));
   const least = Math.max(0, ...needs.map((need) => need.least));
   let before: number | undefined;
@@ -28,16 +28,16 @@ export function* withWorkspaces(
     const bytes = Math.max(least, Math.floor(most * part));
     if (bytes === before) continue;
     before = bytes;
-    yield bytes === 0 ? draft : withWorkspace(draft, bytes);
+    yield bytes === 0 ? stepList : withWorkspace(stepList, bytes);
   }
 }
 
-function withWorkspace(draft: Draft, byteLength: number): Draft {
-  const workspace = draft.buffers.length;
+function withWorkspace(stepList: StepList, byteLength: number): StepList {
+  const workspace = stepList.buffers.length;
   return {
-    ...draft,
-    buffers: [...draft.buffers, ownBuffer('workspace', byteLength)],
-    steps: draft.steps.map((step) => withBuffer(step, workspace)),
+    ...stepList,
+    buffers: [...stepList.buffers, ownBuffer('workspace', byteLength)],
+    steps: stepList.steps.map((step) => withBuffer(step, workspace)),
     workspace,
   };
 }

@@ -7,8 +7,8 @@
  * Called by `sharding.ts`, which drops the copies where devices have no room for them.
  */
 import { callRow } from '../calls/table.js';
-import { copyKernel, type Draft, ownBuffer } from '../plan/draft.js';
 import type { KernelStep, Step } from '../plan/plan.js';
+import { copyKernel, ownBuffer, type StepList } from '../plan/step-list.js';
 import type { Task } from '../tiles/sweep-cuts.js';
 import type { Stage } from './shard-stages.js';
 
@@ -16,10 +16,10 @@ import type { Stage } from './shard-stages.js';
 const MOST = 0.9;
 
 export interface ReaderRules {
-  /** The number of a buffer in the draft, if it is an input of the host that is large. */
+  /** The number of a buffer in the step list, if it is an input of the host that is large. */
   readonly inputOf: (buffer: number) => number | undefined;
   readonly byteLengthOf: (buffer: number) => number;
-  /** The step of the draft that a task is of. */
+  /** The step of the step list that a task is of. */
   readonly stepOf: (task: Task) => number;
 }
 
@@ -31,15 +31,15 @@ interface Readers {
 }
 
 /**
- * The draft in which later phases read copies that the first one leaves; itself, where no input is read
+ * The step list in which later phases read copies that the first one leaves; itself, where no input is read
  * twice.
  */
-export function withKeptInputs(draft: Draft, stages: readonly Stage[], rules: ReaderRules): Draft {
-  const buffers = [...draft.buffers];
-  let { steps } = draft;
+export function withKeptInputs(stepList: StepList, stages: readonly Stage[], rules: ReaderRules): StepList {
+  const buffers = [...stepList.buffers];
+  let { steps } = stepList;
   const copies = new Map<number, KernelStep[]>();
   for (const [input, { first, later }] of readersOf(stages, rules)) {
-    const moved = [...later].filter((step) => !first.has(step) && draft.steps[step]!.kind !== 'loop');
+    const moved = [...later].filter((step) => !first.has(step) && stepList.steps[step]!.kind !== 'loop');
     if (moved.length === 0) continue;
     const { key, byteLength } = buffers[input]!;
     const kept = buffers.push(ownBuffer(`kept ${key}`, byteLength)) - 1;
@@ -49,8 +49,8 @@ export function withKeptInputs(draft: Draft, stages: readonly Stage[], rules: Re
     const copy: KernelStep = { kind: 'kernel', kernel, buffers: [input, kept], scratch: [], nodes };
     copies.set(after, [...(copies.get(after) ?? []), copy]);
   }
-  if (copies.size === 0) return draft;
-  return { ...draft, buffers, steps: steps.flatMap((step, k) => [step, ...(copies.get(k) ?? [])]) };
+  if (copies.size === 0) return stepList;
+  return { ...stepList, buffers, steps: steps.flatMap((step, k) => [step, ...(copies.get(k) ?? [])]) };
 }
 
 function readersOf(stages: readonly Stage[], rules: ReaderRules): Map<number, Readers> {

@@ -5,10 +5,10 @@
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import { DevicePlanner } from '../plan/device-planner.js';
-import type { Draft, DraftBuffer } from '../plan/draft.js';
 import { onePhase } from '../plan/phases.js';
 import type { Plan } from '../plan/plan.js';
 import type { Place } from '../plan/plan-graph.js';
+import type { StepList, UnplacedBuffer } from '../plan/step-list.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { wholeTask } from '../tiles/sweep-tasks.js';
 import type { ShardDevice } from './shard-device.js';
@@ -27,18 +27,21 @@ interface Job {
 /**
  * A plan for the device with most of the inputs; of several without any, for the one with the largest budget.
  */
-export function planOnOne(draft: Draft, { sources, model, devices, place, hostBudget }: Job): Plan | NoFit {
+export function planOnOne(
+  stepList: StepList,
+  { sources, model, devices, place, hostBudget }: Job,
+): Plan | NoFit {
   const bySize = devices.map((_, d) => d).sort((a, b) => devices[b]!.budget - devices[a]!.budget);
-  const piecesOf = (b: number): ReturnType<typeof givenPieces> => givenPieces(draft.buffers[b]!, sources);
+  const piecesOf = (b: number): ReturnType<typeof givenPieces> => givenPieces(stepList.buffers[b]!, sources);
   const sorted = bySize.map((d) => devices[d]!.name);
-  const device = bySize[leadOf(draft.steps.map(wholeTask), sorted, piecesOf)]!;
+  const device = bySize[leadOf(stepList.steps.map(wholeTask), sorted, piecesOf)]!;
   const { name, budget } = devices[device]!;
-  const buffers = draft.buffers.map(
-    (buffer, b): DraftBuffer => ({ ...buffer, isStored: isWholeOn(piecesOf(b), name, buffer.byteLength) }),
+  const buffers = stepList.buffers.map(
+    (buffer, b): UnplacedBuffer => ({ ...buffer, isStored: isWholeOn(piecesOf(b), name, buffer.byteLength) }),
   );
   // Of the host's memory, devices that share a job count what waits there alone.
   const own = { ...model, hostPeakOf: spilledBytes, copies: undefined };
-  const plan = new DevicePlanner({ ...draft, buffers }, own).plan(budget, hostBudget);
+  const plan = new DevicePlanner({ ...stepList, buffers }, own).plan(budget, hostBudget);
   if ('needed' in plan) return plan;
   const names = devices.map((one) => one.name);
   const whole = onePhase(plan, device, names, place);

@@ -7,14 +7,14 @@ import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { Graph } from '../../graph/graph.js';
 import { InternalError } from '../../host/errors.js';
 import type { DeviceModel } from '../plan/device-model.js';
-import { draftOf } from '../plan/draft.js';
 import type { Plan } from '../plan/plan.js';
 import type { Place } from '../plan/plan-graph.js';
+import { stepListOf } from '../plan/step-list.js';
 import { withWorkspaces } from '../plan/workspace.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { planOnOne } from './one-device.js';
 import type { ShardDevice } from './shard-device.js';
-import { shardDraft } from './sharding.js';
+import { shardSteps } from './sharding.js';
 
 /** Ways to share, from what is done soonest to what takes least memory. */
 const WAYS = [
@@ -42,16 +42,16 @@ export function shardPartition(
   if (sweeps === undefined || costs === undefined)
     throw new InternalError('[shard] a device whose kernels cannot be cut');
   const job = { sources, model, sweeps, costs, devices, place, hostBudget };
-  const drafted = draftOf(graph, partition, sources, model);
-  if (devices.length === 1) return planOnOne(drafted, job);
+  const lowered = stepListOf(graph, partition, sources, model);
+  if (devices.length === 1) return planOnOne(lowered, job);
   let least: NoFit | undefined;
-  for (const draft of withWorkspaces(drafted, model.workspaceOf)) {
+  for (const stepList of withWorkspaces(lowered, model.workspaceOf)) {
     for (const way of WAYS) {
-      const found = shardDraft(draft, { ...job, ...way });
+      const found = shardSteps(stepList, { ...job, ...way });
       if ('phases' in found) return found;
       if (least === undefined || found.needed < least.needed) least = found;
     }
   }
-  const alone = planOnOne(drafted, job);
+  const alone = planOnOne(lowered, job);
   return 'phases' in alone || alone.needed < least!.needed ? alone : least!;
 }

@@ -7,11 +7,11 @@
 import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { DeviceModel, MemoryModel, SweepRules } from '../plan/device-model.js';
 import { DevicePlanner } from '../plan/device-planner.js';
-import { type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import { planOf } from '../plan/place.js';
 import type { DevicePlan, PlanBuffer } from '../plan/plan.js';
 import { planWithin } from '../plan/plan-within.js';
 import { lifetimesOf, type Stage, type Staged, type StagedBuffer, stagesOf } from '../plan/stages.js';
+import { ownBuffer, type UnplacedBuffer } from '../plan/step-list.js';
 import type { BytePitches, Task } from '../tiles/sweep-cuts.js';
 import { type NoFit, type SizedSweep, type SlotRules, sweepSizer } from '../tiles/sweep-slots.js';
 import { type Span, type SweptTask, type Tile, tileOf, type Window } from '../tiles/sweep-windows.js';
@@ -36,7 +36,7 @@ export interface PhaseRules {
   readonly hostRoom: number;
   readonly model: DeviceModel;
   readonly sweeps: SweepRules;
-  readonly buffers: readonly DraftBuffer[];
+  readonly buffers: readonly UnplacedBuffer[];
   readonly partOf: (buffer: number) => Part;
   readonly byteLengthOf: (buffer: number) => number;
   /** Where an input's bytes are on devices; none: in host memory. */
@@ -329,8 +329,8 @@ function planSwept(
       canWindow: ({ role, source }) => role !== 'output' || partOf(source) === 'hosted',
     },
   };
-  const draft = { buffers, steps: tasks.map(({ step }) => step), outputKeys: [] };
-  return new DevicePlanner(draft, own).plan(room, hostRoom);
+  const stepList = { buffers, steps: tasks.map(({ step }) => step), outputKeys: [] };
+  return new DevicePlanner(stepList, own).plan(room, hostRoom);
 }
 
 /** Host memory that a device plan's values wait in. */

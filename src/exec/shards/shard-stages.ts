@@ -4,8 +4,8 @@
  */
 
 import type { SourceArray } from '../../fusion/passes/source-array.js';
-import type { DraftBuffer } from '../plan/draft.js';
 import type { Phase, Step } from '../plan/plan.js';
+import type { UnplacedBuffer } from '../plan/step-list.js';
 import type { BytePitches, Task, Touch } from '../tiles/sweep-cuts.js';
 import type { Group } from '../tiles/sweep-groups.js';
 import type { SweptTask } from '../tiles/sweep-windows.js';
@@ -30,7 +30,7 @@ export function stagesOf(groups: readonly Group[]): Stage[] {
 }
 
 /** Where an input lies on devices; none: it does not. */
-export function givenPieces({ role, source }: DraftBuffer, sources: readonly SourceArray[]): Piece[] {
+export function givenPieces({ role, source }: UnplacedBuffer, sources: readonly SourceArray[]): Piece[] {
   const given = role === 'input' ? sources[source]!.source : undefined;
   if (given?.type !== 'device') return [];
   const { shards, device, byteLength } = given.buffer;

@@ -12,12 +12,12 @@
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import { InternalError } from '../../host/errors.js';
 import type { CostModel, DeviceModel, SweepRules } from '../plan/device-model.js';
-import { type Draft, type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import { waitingBytesOf } from '../plan/phases.js';
 import { bytesOfPart } from '../plan/place.js';
 import type { DeviceRun, Phase, Plan, PlanValue, WholeReason } from '../plan/plan.js';
 import type { Place } from '../plan/plan-graph.js';
 import { type Lifetimes, lifetimesOf, usesOf } from '../plan/stages.js';
+import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
 import { splitLoads } from '../tiles/sweep-aliases.js';
 import type { CutTask, Task } from '../tiles/sweep-cuts.js';
 import { type Group, groupTasks } from '../tiles/sweep-groups.js';
@@ -71,10 +71,10 @@ export interface Job {
 }
 
 /** Shards what can be sharded: more and more is left whole, until all steps can run. */
-export function shardDraft(draft: Draft, job: Job): Plan | NoFit {
+export function shardSteps(stepList: StepList, job: Job): Plan | NoFit {
   const [uncut, whole] = [new Set<number>(), new Set<number>()];
   for (;;) {
-    const found = new Sharder(draft, job, uncut, whole).planOnce();
+    const found = new Sharder(stepList, job, uncut, whole).planOnce();
     if (!('uncut' in found)) return found;
     for (const buffer of found.uncut) uncut.add(buffer);
     for (const step of found.whole) whole.add(step);
@@ -89,11 +89,11 @@ interface Uncut {
 
 /** One way to shard, planned. */
 class Sharder {
-  readonly #draft: Draft;
+  readonly #stepList: StepList;
   readonly #job: Job;
   readonly #uncut: ReadonlySet<number>;
   readonly #whole: ReadonlySet<number>;
-  readonly #buffers: DraftBuffer[];
+  readonly #buffers: UnplacedBuffer[];
   /** Those that are cut, with their aliases. */
   readonly #cut = new Set<number>();
   /** Steps that are shared although no buffer of theirs is cut, by position: which of their forms. */
@@ -101,7 +101,7 @@ class Sharder {
   readonly #shared = new Set<Task>();
   /** Whether there are forms in which it can be shared, of each step. */
   #isShareable: readonly boolean[] = [];
-  /** The step of the draft that a task is of. */
+  /** The step of the step list that a task is of. */
   readonly #stepOf = new Map<Task, number>();
   #stages: readonly Stage[] = [];
   /** The stages that write a buffer, and those that read it. */
@@ -117,12 +117,12 @@ class Sharder {
   /** Host memory that values of one phase wait in, at most. */
   #hostPeak = 0;
 
-  constructor(draft: Draft, job: Job, uncut: ReadonlySet<number>, whole: ReadonlySet<number>) {
-    this.#draft = draft;
+  constructor(stepList: StepList, job: Job, uncut: ReadonlySet<number>, whole: ReadonlySet<number>) {
+    this.#stepList = stepList;
     this.#job = job;
     this.#uncut = uncut;
     this.#whole = whole;
-    this.#buffers = [...draft.buffers];
+    this.#buffers = [...stepList.buffers];
     this.#chooseShared();
     this.#held = job.devices.map(() => new Map());
     this.#peaks = job.devices.map(() => 0);
@@ -135,13 +135,13 @@ class Sharder {
   planOnce(): Plan | NoFit | Uncut {
     const uncut = this.#makeStages();
     if (uncut !== undefined) return uncut;
-    const draft = withKeptInputs(this.#draft, this.#stages, {
+    const stepList = withKeptInputs(this.#stepList, this.#stages, {
       inputOf: (b) => this.#hostInputOf(b),
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,
       stepOf: (task) => this.#stepOf.get(task)!,
     });
-    if (draft !== this.#draft) {
-      const kept = new Sharder(draft, this.#job, this.#uncut, new Set());
+    if (stepList !== this.#stepList) {
+      const kept = new Sharder(stepList, this.#job, this.#uncut, new Set());
       const isLonger = kept.#makeStages() !== undefined || kept.#stages.length > this.#stages.length;
       const found = isLonger ? undefined : kept.#plan();
       if (found !== undefined && 'phases' in found) return found;
@@ -149,11 +149,11 @@ class Sharder {
     return this.#plan();
   }
 
-  /** The number in the draft of a large input that lies on the host. */
+  /** The number in the step list of a large input that lies on the host. */
   #hostInputOf(buffer: number): number | undefined {
     const { role } = this.#buffers[buffer]!;
     if (role !== 'input' || !this.#isLarge(buffer) || !this.#isOnHost(buffer)) return undefined;
-    return this.#draft.buffers.indexOf(this.#buffers[buffer]!);
+    return this.#stepList.buffers.indexOf(this.#buffers[buffer]!);
   }
 
   #makeStages(): Uncut | undefined {
@@ -185,7 +185,7 @@ class Sharder {
 
   #chooseShared(): void {
     const { costs, cutsAll, sweeps, sources, place } = this.#job;
-    const steps = this.#draft.steps.map((step) => {
+    const steps = this.#stepList.steps.map((step) => {
       const all = formsOf(step, sweeps.worksOf, (bytes) => this.#addScratch(bytes));
       return { step, forms: this.#shareable(all) };
     });
@@ -200,7 +200,7 @@ class Sharder {
     const { cut, forms } = sharedWork(steps, { costs, share, buffers: this.#buffers, liesAt });
     for (const b of cut) this.#cut.add(b);
     if (cutsAll)
-      for (const [b, { byteLength }] of this.#draft.buffers.entries())
+      for (const [b, { byteLength }] of this.#stepList.buffers.entries())
         if (byteLength >= LEAST_CUT_BYTES) this.#cut.add(b);
     for (const b of this.#uncut) this.#cut.delete(b);
     const touchesCut = ({ step }: Shareable): boolean => usesOf(step).some((b) => this.#cut.has(b));
@@ -220,11 +220,11 @@ class Sharder {
 
   #group(): readonly Group[] | Uncut {
     const scratch = new Set(
-      this.#draft.steps.flatMap((step) => (step.kind === 'kernel' ? step.scratch : [])),
+      this.#stepList.steps.flatMap((step) => (step.kind === 'kernel' ? step.scratch : [])),
     );
     const isWindowed = (b: number): boolean => this.#isLarge(b) && !scratch.has(b);
     const isWindowedInput = (b: number): boolean => isWindowed(b) && this.#buffers[b]!.role === 'input';
-    const forms = this.#draft.steps.map((step, at) => {
+    const forms = this.#stepList.steps.map((step, at) => {
       const own = step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (b) => this.#addAlias(b)) : step;
       const all = formsOf(own, this.#job.sweeps.worksOf, (bytes) => this.#addScratch(bytes));
       const shareable = this.#shareable(all);
@@ -256,7 +256,7 @@ class Sharder {
     const uncut = [...reads, ...writes].filter((b) => this.#isLarge(b));
     if (uncut.length === 0) throw new InternalError('[shard] a task that is neither cut nor whole');
     // Aliases are numbered anew each time: their originals are what is excluded.
-    const originals = uncut.map((b) => this.#draft.buffers.indexOf(this.#buffers[b]!));
+    const originals = uncut.map((b) => this.#stepList.buffers.indexOf(this.#buffers[b]!));
     return { uncut: originals.filter((b) => b >= 0), whole: [] };
   }
 
@@ -451,7 +451,7 @@ class Sharder {
       devices: this.#job.devices.map(({ name }) => name),
       values,
       phases,
-      outputs: this.#draft.outputKeys.map((key) => byKey.get(key) ?? -1),
+      outputs: this.#stepList.outputKeys.map((key) => byKey.get(key) ?? -1),
       peakBytes: this.#peaks,
       hostPeakBytes: waitingBytesOf(values) + this.#hostPeak,
     };

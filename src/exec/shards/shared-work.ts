@@ -9,8 +9,8 @@
  * over as many bytes takes 3 µs, and 3 µs of copies: it is not. Called by `sharding.ts`.
  */
 import type { CostModel } from '../plan/device-model.js';
-import type { DraftBuffer } from '../plan/draft.js';
 import type { Step } from '../plan/plan.js';
+import type { UnplacedBuffer } from '../plan/step-list.js';
 import type { BytePitches, Cut, Task, Touch } from '../tiles/sweep-cuts.js';
 
 /** A share of little work may need nearly all that the whole does: every pair of two arrays' rows, say. */
@@ -27,7 +27,7 @@ export interface WorkRules {
   readonly costs: CostModel;
   /** The largest share of the work that a device has. */
   readonly share: number;
-  readonly buffers: readonly DraftBuffer[];
+  readonly buffers: readonly UnplacedBuffer[];
   /** Where an input lies, and where a result goes. */
   readonly liesAt: (buffer: number) => Lies;
 }

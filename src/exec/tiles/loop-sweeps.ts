@@ -10,8 +10,8 @@
 
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { WINDOW, WINDOW_FIELDS } from '../../shared/layout.js';
-import { copyKernel, type Draft, type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import type { DevicePlan, KernelStep, LoopState, LoopStep, Step } from '../plan/plan.js';
+import { copyKernel, ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
 import { loopCut } from './loop-cuts.js';
 import type { WorksOf } from './sweep-cuts.js';
 
@@ -40,21 +40,23 @@ export function segmentsOf(steps: readonly Step[], opens: (loop: LoopStep) => bo
 }
 
 /**
- * The drafts to try, where loops may do several steps of a stencil at a time: more at once first, and one at
+ * The step lists to try, where loops may do several steps of a stencil at a time: more at once first, and one at
  * last.
  */
-export function unrollings(draft: Draft, worksOf: WorksOf): Draft[] {
+export function unrollings(stepList: StepList, worksOf: WorksOf): StepList[] {
   const open = new Set(
-    draft.steps.filter((step) => step.kind === 'loop' && isMap(step) && loopCut(step, worksOf) === undefined),
+    stepList.steps.filter(
+      (step) => step.kind === 'loop' && isMap(step) && loopCut(step, worksOf) === undefined,
+    ),
   );
-  if (open.size === 0) return [draft];
-  const drafts: Draft[] = [];
+  if (open.size === 0) return [stepList];
+  const stepLists: StepList[] = [];
   // With kernels of one step, whose parts are smaller, where those of several are not enough.
   const several = [...open].some((step) => step.kind === 'loop' && step.stepsAtOnce > 1);
   for (const isPlain of several ? [false, true] : [true])
     for (let most = MOST_UNROLLED; most >= 1; most /= 2)
-      drafts.push(new Unrolling(draft, open, { most, isPlain }).draft());
-  return drafts;
+      stepLists.push(new Unrolling(stepList, open, { most, isPlain }).stepList());
+  return stepLists;
 }
 
 /** How many kernels become one body, and whether each does one step. */
@@ -64,12 +66,12 @@ interface Way {
 }
 
 /**
- * The draft with loops that have their last states in memory of their own, from where they are copied: of
+ * The step list with loops that have their last states in memory of their own, from where they are copied: of
  * results that go to files, which a loop cannot read again.
  */
-export function withResultsApart(draft: Draft, worksOf: WorksOf): Draft {
-  const buffers = [...draft.buffers];
-  const steps = draft.steps.flatMap((step): Step[] => {
+export function withResultsApart(stepList: StepList, worksOf: WorksOf): StepList {
+  const buffers = [...stepList.buffers];
+  const steps = stepList.steps.flatMap((step): Step[] => {
     if (step.kind !== 'loop' || loopCut(step, worksOf) !== undefined) return [step];
     const copies: KernelStep[] = [];
     const states = step.states.map((state): LoopState => {
@@ -82,7 +84,7 @@ export function withResultsApart(draft: Draft, worksOf: WorksOf): Draft {
     });
     return [{ ...step, states }, ...copies];
   });
-  return { ...draft, buffers, steps };
+  return { ...stepList, buffers, steps };
 }
 
 /** Whether the body of a loop is one map. */
@@ -92,24 +94,24 @@ function isMap({ condition, body: [only, ...others] }: LoopStep): boolean {
 }
 
 class Unrolling {
-  readonly #draft: Draft;
+  readonly #stepList: StepList;
   /** The loops that change. */
   readonly #open: ReadonlySet<Step>;
   readonly #way: Way;
-  readonly #buffers: DraftBuffer[];
+  readonly #buffers: UnplacedBuffer[];
 
-  constructor(draft: Draft, open: ReadonlySet<Step>, way: Way) {
-    this.#draft = draft;
+  constructor(stepList: StepList, open: ReadonlySet<Step>, way: Way) {
+    this.#stepList = stepList;
     this.#open = open;
     this.#way = way;
-    this.#buffers = [...draft.buffers];
+    this.#buffers = [...stepList.buffers];
   }
 
-  draft(): Draft {
-    const steps = this.#draft.steps.flatMap((step) =>
+  stepList(): StepList {
+    const steps = this.#stepList.steps.flatMap((step) =>
       step.kind === 'loop' && this.#open.has(step) ? this.#unrolled(step) : [step],
     );
-    return { ...this.#draft, buffers: this.#buffers, steps };
+    return { ...this.#stepList, buffers: this.#buffers, steps };
   }
 
   /** The loop with several steps in each; what is left over comes first, as a loop of its own. */
@@ -168,7 +170,7 @@ class Unrolling {
   }
 
   /** Another buffer like one that is there; of the memory of a run, if that one is a result. */
-  #add(like: number, as?: DraftBuffer['role']): number {
+  #add(like: number, as?: UnplacedBuffer['role']): number {
     const { key, byteLength, role } = this.#buffers[like]!;
     const own = as ?? (role === 'state' ? role : 'temporary');
     return this.#buffers.push(ownBuffer(`${key} again ${this.#buffers.length}`, byteLength, own)) - 1;

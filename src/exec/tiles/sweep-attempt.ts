@@ -7,12 +7,12 @@ import { InternalError } from '../../host/errors.js';
 import { once } from '../../host/once.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
-import { type Draft, type DraftBuffer, ownBuffer } from '../plan/draft.js';
 import { besideSlots } from '../plan/place.js';
 import type { DevicePlan, LoopState, LoopStep, Step, SweepWindows } from '../plan/plan.js';
 import { planWithin } from '../plan/plan-within.js';
 import { heldByLoop, type Stage, type Staged, type StagedBuffer } from '../plan/stages.js';
 import { buffersOf } from '../plan/step-buffers.js';
+import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
 import { workspacesOf } from '../plan/workspace.js';
 import { loopCut } from './loop-cuts.js';
 import { segmentsOf } from './loop-sweeps.js';
@@ -40,10 +40,10 @@ type PlacedGroup = Group & { readonly loop: LoopStep | undefined };
 
 /** One choice, planned. */
 export class Attempt {
-  readonly #draft: Draft;
+  readonly #stepList: StepList;
   readonly #model: DeviceModel;
   readonly #rules: Choice;
-  readonly #buffers: DraftBuffer[];
+  readonly #buffers: UnplacedBuffer[];
   readonly #windowed: boolean[];
   /** Scratch buffers of partial results that parts of a kernel's rows have windows of. */
   readonly #partials: ReadonlySet<number>;
@@ -52,16 +52,16 @@ export class Attempt {
   readonly #spilled = new Set<number>();
   readonly #grouped: () => Staged | NoFit | undefined;
 
-  constructor(draft: Draft, model: DeviceModel, rules: Choice) {
-    this.#draft = draft;
+  constructor(stepList: StepList, model: DeviceModel, rules: Choice) {
+    this.#stepList = stepList;
     this.#model = model;
     this.#rules = rules;
-    this.#buffers = [...draft.buffers];
-    const { whole, partials } = scratchOf(draft, rules.worksOf);
+    this.#buffers = [...stepList.buffers];
+    const { whole, partials } = scratchOf(stepList, rules.worksOf);
     this.#partials = partials;
     const fixed = new Set(rules.cutsPartials ? whole : [...whole, ...partials]);
-    if (draft.workspace !== undefined) fixed.add(draft.workspace);
-    this.#windowed = draft.buffers.map(
+    if (stepList.workspace !== undefined) fixed.add(stepList.workspace);
+    this.#windowed = stepList.buffers.map(
       (buffer, k) => model.heldBytes(buffer) >= rules.threshold && rules.canWindow(buffer) && !fixed.has(k),
     );
     this.#grouped = once(() => this.#inGroups());
@@ -71,14 +71,14 @@ export class Attempt {
   plan(budget: number): DevicePlan | NoFit | undefined {
     const staged = this.#grouped();
     if (staged === undefined || 'needed' in staged) return staged;
-    const fitted = planWithin(staged, this.#model, budget, this.#draft.steps[0]!);
+    const fitted = planWithin(staged, this.#model, budget, this.#stepList.steps[0]!);
     return 'needed' in fitted ? fitted : fitted.plan;
   }
 
   /** The job in groups, whatever the budget. */
   #inGroups(): Staged | NoFit | undefined {
     const groups: PlacedGroup[] = [];
-    for (const { loop, steps } of segmentsOf(this.#draft.steps, (step) => this.#opens(step))) {
+    for (const { loop, steps } of segmentsOf(this.#stepList.steps, (step) => this.#opens(step))) {
       if (loop !== undefined && !this.#canHold(loop)) return undefined;
       if (loop !== undefined) this.#windowStates(loop);
       const found = this.#group(steps);
@@ -211,7 +211,7 @@ export class Attempt {
     return {
       buffers,
       stages: this.#groups.map((_, at) => this.#stage(at)),
-      outputKeys: this.#draft.outputKeys,
+      outputKeys: this.#stepList.outputKeys,
     };
   }
 
@@ -247,7 +247,7 @@ export class Attempt {
 
 /** The scratch buffers of a job's kernels: of which parts have windows, and the others. */
 export function scratchOf(
-  { steps }: Pick<Draft, 'steps'>,
+  { steps }: Pick<StepList, 'steps'>,
   worksOf: WorksOf,
 ): Record<'whole' | 'partials', ReadonlySet<number>> {
   const [whole, partials] = [new Set<number>(), new Set<number>()];

@@ -8,8 +8,8 @@
 import { once } from '../../host/once.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
-import type { Draft } from '../plan/draft.js';
 import type { DevicePlan } from '../plan/plan.js';
+import type { StepList } from '../plan/step-list.js';
 import { bytesMoved, unrollings, withResultsApart } from './loop-sweeps.js';
 import { Attempt, scratchOf } from './sweep-attempt.js';
 import type { NoFit } from './sweep-slots.js';
@@ -20,17 +20,17 @@ export class SweepPlanner {
   readonly #ways: readonly (readonly Unrolled[])[];
 
   /** `whole`: what the job needs as a whole. */
-  constructor(draft: Draft, model: DeviceModel, whole: NoFit) {
+  constructor(stepList: StepList, model: DeviceModel, whole: NoFit) {
     this.#whole = whole;
     const { sweeps } = model;
     if (sweeps === undefined) {
       this.#ways = [];
       return;
     }
-    const apart = sweeps.canReadBack ? draft : withResultsApart(draft, sweeps.worksOf);
-    const drafts = unrollings(apart, sweeps.worksOf);
+    const apart = sweeps.canReadBack ? stepList : withResultsApart(stepList, sweeps.worksOf);
+    const stepLists = unrollings(apart, sweeps.worksOf);
     this.#ways = waysToWait(sweeps).map((way) =>
-      drafts.map((each) => new Unrolled(each, { ...model, sweeps: way }, whole)),
+      stepLists.map((each) => new Unrolled(each, { ...model, sweeps: way }, whole)),
     );
   }
 
@@ -82,24 +82,28 @@ function waysToWait(rules: SweepRules): SweepRules[] {
 
 const eitherWay = (hasBoth: boolean): readonly boolean[] => (hasBoth ? [false, true] : [false]);
 
-/** A draft whose loops do so many steps at a time. */
+/** A step list whose loops do so many steps at a time. */
 class Unrolled {
-  readonly #draft: Draft;
+  readonly #stepList: StepList;
   readonly #whole: NoFit;
   /** The choices of what is windowed, from the least of it on. */
   readonly #attempts: readonly (() => Attempt)[];
 
-  constructor(draft: Draft, model: DeviceModel, whole: NoFit) {
-    this.#draft = draft;
+  constructor(stepList: StepList, model: DeviceModel, whole: NoFit) {
+    this.#stepList = stepList;
     this.#whole = whole;
     const sweeps = model.sweeps!;
-    const sizes = [...new Set(draft.buffers.map(model.heldBytes))].filter((n) => n > 0).sort((a, b) => b - a);
-    const hasBlocks = draft.steps.some((step) => step.kind === 'call' && callRow(step).blocks !== undefined);
-    const hasPartials = scratchOf(draft, sweeps.worksOf).partials.size > 0;
+    const sizes = [...new Set(stepList.buffers.map(model.heldBytes))]
+      .filter((n) => n > 0)
+      .sort((a, b) => b - a);
+    const hasBlocks = stepList.steps.some(
+      (step) => step.kind === 'call' && callRow(step).blocks !== undefined,
+    );
+    const hasPartials = scratchOf(stepList, sweeps.worksOf).partials.size > 0;
     this.#attempts = sizes.flatMap((threshold) =>
       eitherWay(hasBlocks).flatMap((inBlocks) =>
         eitherWay(hasPartials).map((cutsPartials) =>
-          once(() => new Attempt(draft, model, { ...sweeps, threshold, inBlocks, cutsPartials })),
+          once(() => new Attempt(stepList, model, { ...sweeps, threshold, inBlocks, cutsPartials })),
         ),
       ),
     );
@@ -119,7 +123,7 @@ class Unrolled {
       // A size that would do if steps could be cut says nothing of the need.
       if (tried.needed > budget && (least === this.#whole || tried.needed < least.needed)) least = tried;
     }
-    const loop = this.#draft.steps.find(({ kind }) => kind === 'loop');
+    const loop = this.#stepList.steps.find(({ kind }) => kind === 'loop');
     return least === this.#whole && mustWait && loop !== undefined
       ? { ...this.#whole, step: loop, atOnce: 'states' }
       : least;

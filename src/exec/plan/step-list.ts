@@ -1,5 +1,5 @@
 /**
- * Draft: a partitioned graph as numbered buffers and steps over them, before anything is placed in memory.
+ * StepList: a partitioned graph as numbered buffers and steps over them, before anything is placed in memory.
  * Called by `plan-graph.ts`; `device-planner.ts` and `sweeps.ts` make a plan of it.
  */
 
@@ -27,7 +27,7 @@ import type { KernelStep, LoopState, LoopStep, PlanBuffer, Step, SweepStep } fro
 
 type FusedOf<K extends FusedStep['kind']> = Extract<FusedStep, { kind: K }>;
 
-export interface DraftBuffer {
+export interface UnplacedBuffer {
   /** Its contents: `node 12`, `source 0 float32`, `scratch` … */
   readonly key: string;
   readonly role: PlanBuffer['role'];
@@ -48,10 +48,10 @@ export const ownBuffer = (
   key: string,
   byteLength: number,
   role: PlanBuffer['role'] = 'temporary',
-): DraftBuffer => ({ key, role, byteLength, source: -1, isStored: false, isRead: false });
+): UnplacedBuffer => ({ key, role, byteLength, source: -1, isStored: false, isRead: false });
 
-export interface Draft {
-  readonly buffers: readonly DraftBuffer[];
+export interface StepList {
+  readonly buffers: readonly UnplacedBuffer[];
   readonly steps: readonly Step[];
   /** The key of each output of the graph. */
   readonly outputKeys: readonly string[];
@@ -59,8 +59,8 @@ export interface Draft {
   readonly workspace?: number;
 }
 
-/** Properties of a device that drafts depend on. */
-export interface DraftModel extends LoopNeeds {
+/** Properties of a device that step lists depend on. */
+export interface LoweringModel extends LoopNeeds {
   /** Bytes of each scratch buffer a kernel uses. */
   readonly scratchOf: (kernel: Kernel) => readonly number[];
   /** The kernels that the device runs for one, in order; without it, every kernel runs as it is. */
@@ -68,55 +68,55 @@ export interface DraftModel extends LoopNeeds {
 }
 
 /** Numbers what a partition reads and writes. */
-export function draftOf(
+export function stepListOf(
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
-  model: DraftModel,
-): Draft {
-  const drafter = new Drafter(graph, sources, model);
+  model: LoweringModel,
+): StepList {
+  const lowering = new Lowering(graph, sources, model);
   partition.steps.forEach((step, at) => {
-    drafter.add(step, at);
+    lowering.add(step, at);
   });
-  return drafter.finish();
+  return lowering.finish();
 }
 
 /** A buffer by its key in a graph's partition, or by a name. */
-type DraftKey = BufferKey | string;
+type LoweringKey = BufferKey | string;
 
 /** The buffers of a graph. A loop's body has its own, some of which are buffers around it. */
 class Scope {
   readonly graph: Graph;
   /** Prefix of the names of buffers that are this scope's alone. */
   readonly prefix: string;
-  readonly #buffers = new Map<DraftKey, number>();
+  readonly #buffers = new Map<LoweringKey, number>();
 
   constructor(graph: Graph, prefix: string) {
     this.graph = graph;
     this.prefix = prefix;
   }
 
-  get(key: DraftKey): number | undefined {
+  get(key: LoweringKey): number | undefined {
     return this.#buffers.get(key);
   }
 
-  set(key: DraftKey, buffer: number): void {
+  set(key: LoweringKey, buffer: number): void {
     this.#buffers.set(key, buffer);
   }
 }
 
 type BodyStep = Exclude<Step, SweepStep>;
 
-class Drafter {
+class Lowering {
   readonly #sources: readonly SourceArray[];
-  readonly #model: DraftModel;
-  readonly #buffers: DraftBuffer[] = [];
+  readonly #model: LoweringModel;
+  readonly #buffers: UnplacedBuffer[] = [];
   readonly #outer: Scope;
   readonly #outputs: readonly BufferKey[];
-  readonly #isOutput: ReadonlySet<DraftKey>;
+  readonly #isOutput: ReadonlySet<LoweringKey>;
   readonly #steps: Step[] = [];
 
-  constructor(graph: Graph, sources: readonly SourceArray[], model: DraftModel) {
+  constructor(graph: Graph, sources: readonly SourceArray[], model: LoweringModel) {
     this.#outer = new Scope(graph, '');
     this.#sources = sources;
     this.#model = model;
@@ -125,10 +125,10 @@ class Drafter {
   }
 
   add(step: FusedStep, at: number): void {
-    this.#steps.push(...this.#draft(step, `${at}`, this.#outer));
+    this.#steps.push(...this.#lower(step, `${at}`, this.#outer));
   }
 
-  #draft(step: FusedStep, at: string, scope: Scope): BodyStep[] {
+  #lower(step: FusedStep, at: string, scope: Scope): BodyStep[] {
     switch (step.kind) {
       case 'kernel':
         return this.#kernels(step, at, scope);
@@ -169,7 +169,7 @@ class Drafter {
       const key = wanted === undefined ? `result ${k} of node ${node.id}` : nodeBufferKey(wanted.id);
       return { dtype, shape, buffer: this.#buffer(key, sizeOfShape(shape) * byteLengthOf(dtype), scope) };
     });
-    return rowOf(nodes).draft(nodes, given, results);
+    return rowOf(nodes).lower(nodes, given, results);
   }
 
   #operand({ key, node: id, offset, strides }: Operand, scope: Scope): PlacedOperand {
@@ -187,7 +187,7 @@ class Drafter {
       const buffer = states[node.input]?.current ?? this.#buffer(inputs[node.input]!, bytes, scope);
       inside.set(sourceBufferKey(node.input, node.dtype), buffer);
     }
-    const steps = body.steps.flatMap((step, k) => this.#draft(step, `${at}.${k}`, inside));
+    const steps = body.steps.flatMap((step, k) => this.#lower(step, `${at}.${k}`, inside));
     const copies = this.#copies(loop, states, inside);
     const runs = loopRuns(loop, states, [...steps, ...copies], this.#model);
     return {
@@ -242,7 +242,7 @@ class Drafter {
   }
 
   /** The buffer of a key or name; made where there is none yet. */
-  #buffer(key: DraftKey, byteLength: number, scope: Scope): number {
+  #buffer(key: LoweringKey, byteLength: number, scope: Scope): number {
     const known = scope.get(key);
     if (known !== undefined) return known;
     const name = typeof key === 'string' ? key : bufferName(key);
@@ -277,7 +277,7 @@ class Drafter {
     );
   }
 
-  finish(): Draft {
+  finish(): StepList {
     return { buffers: this.#buffers, steps: this.#steps, outputKeys: this.#outputs.map(bufferName) };
   }
 }
