@@ -48,13 +48,13 @@ export {
   iinfo,
   isdtype,
 } from './api/dtype-info.js';
+export { type EinsumAxes, EinsumPath, einsum, einsumPath } from './api/einsum.js';
 export type { ArrayLike } from './api/fluent-types.js';
 export * from './api/functions.js';
 export { fromfunction, indices, type TriangleOptions, trilIndices, triuIndices } from './api/index-arrays.js';
 export {
   broadcastArrays,
   concat,
-  einsum,
   type MeshgridOptions,
   meshgrid,
   resultType,
@@ -114,11 +114,13 @@ export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/argumen
 export type { CovarianceOptions, VariableOptions } from './graph/correlations.js';
 export type { GradientOptions } from './graph/differences.js';
 export type { Complex, DType, Scalar } from './graph/dtype.js';
+export type { EinsumOptions } from './graph/einsum.js';
 export type { NanToNumOptions } from './graph/elementwise.js';
 export type { Shape, TypedArray, TypedArrays } from './graph/expr.js';
 export type { IndexList } from './graph/index-lists.js';
 export type { TakeOptions } from './graph/indexing.js';
 export type { PadWidths } from './graph/masks.js';
+export type { ProductOptions, ProductPrecision } from './graph/precision.js';
 export type { InterpOptions, SearchSortedOptions } from './graph/searching.js';
 export type { Range, Selector, SliceOptions } from './graph/selectors.js';
 export type { Axes, ShapeArgument } from './graph/shape.js';

@@ -68,7 +68,7 @@ describe('excess arguments are refused', () => {
       if (!(error instanceof ArgumentError && refused.test(error.message))) taken.push(name);
     }
     expect(own.length).toBeGreaterThan(45);
-    expect(taken.sort()).toEqual(['broadcastShapes', 'einsum', 'progressLine', 'resultType']);
+    expect(taken.sort()).toEqual(['broadcastShapes', 'einsum', 'einsumPath', 'progressLine', 'resultType']);
     expect(() => new NDArray(new Float32Array(1), [1], 'float32').item(...wrong(0))).toThrow(ArgumentError);
   });
 

@@ -38,6 +38,8 @@ const Routine* findRoutine(const std::string& name);
 
 // scan.cpp
 extern const Routine kScan;
+extern const Routine kScanTotals;
+extern const Routine kScanBefore;
 // sort.cpp
 extern const Routine kSort;
 extern const Routine kArgsort;

@@ -1,207 +1,243 @@
-// Running sums, products and extremes of rows in tiles, each from the value before it, which is an operand:
-// tiles do not depend on one another, and threads take them by turns. Floating-point numbers are combined in
-// double, one after the other, and rounded once.
+// Running sums, products, extremes and sums of exponentials along the middle axis of three, in tiles: each
+// tile from the value before it, which is an operand, or its total alone, or the values before all tiles by
+// those totals. Tiles do not depend on one another, and threads take them by turns. Floating-point numbers
+// are combined in double, one after the other, and rounded once.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <stdexcept>
-#include <type_traits>
 
 #include "cpu/routines.h"
+#include "cpu/scan-numbers.h"
 #include "cpu/tape.h"
 #include "cpu/threads.h"
-#include "shared/layout.h"
 
 namespace weft::cpu {
 namespace {
 
 // Elements that a thread takes at a time at least.
 constexpr int64_t kLeastElements = 1 << 14;
-
-// As SCAN_OPS of src/graph/routines.ts.
-enum class Op { sum, prod, min, max };
-constexpr int kOps = 4;
+// Columns that a thread goes along at a time: their running values stay in the first-level cache.
+constexpr int64_t kColumns = 256;
+// A line's total is combined in so many parts at a time.
+constexpr int64_t kParts = 8;
 
 struct Tiles {
   DType dtype;
-  Op op;
-  int64_t rows, length, tile, tilesPerUnit;
+  ScanOp op;
+  bool isReverse;
+  int64_t outer, length, inner, tile, tilesPerUnit;
   bool isCarried;
 
-  int64_t perRow() const { return (length + tile - 1) / tile; }
-  int64_t count() const { return rows * perRow(); }
+  int64_t perLine() const { return (length + tile - 1) / tile; }
+  int64_t count() const { return outer * perLine(); }
   int64_t units() const { return (count() + tilesPerUnit - 1) / tilesPerUnit; }
 };
 
+DType readType(int64_t dtype) {
+  if (dtype < 0 || dtype >= kDTypes) throw std::invalid_argument("a dtype");
+  return static_cast<DType>(dtype);
+}
+ScanOp readOp(int64_t op) {
+  if (op < 0 || op >= kScanOps) throw std::invalid_argument("an operation");
+  return static_cast<ScanOp>(op);
+}
+void checkSizes(int64_t outer, int64_t length, int64_t inner) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 16;
+  if (outer < 1 || length < 1 || inner < 1 || outer > kMost / length || outer * length > kMost / inner)
+    throw std::invalid_argument("lines with elements");
+}
+
 Tiles readTiles(const std::vector<int64_t>& numbers) {
-  if (numbers.size() != 7) throw std::invalid_argument("seven numbers");
-  if (numbers[0] < 0 || numbers[0] >= kDTypes) throw std::invalid_argument("a dtype");
-  if (numbers[1] < 0 || numbers[1] >= kOps) throw std::invalid_argument("an operation");
-  const Tiles t{static_cast<DType>(numbers[0]),
-                static_cast<Op>(numbers[1]),
-                numbers[2],
-                numbers[3],
-                numbers[4],
-                numbers[5],
-                numbers[6] > 1};
-  if (t.rows < 1 || t.length < 1 || t.tile < 1 || t.tilesPerUnit < 1 ||
-      t.rows > std::numeric_limits<int64_t>::max() / 16 / t.length)
-    throw std::invalid_argument("rows with elements");
-  if (!t.isCarried && t.tile < t.length) throw std::invalid_argument("rows of one tile");
+  if (numbers.size() != 9) throw std::invalid_argument("nine numbers");
+  const Tiles t{readType(numbers[0]), readOp(numbers[1]), numbers[2] != 0, numbers[3],    numbers[4],
+                numbers[5],           numbers[6],         numbers[7],      numbers[8] > 1};
+  checkSizes(t.outer, t.length, t.inner);
+  if (t.tile < 1 || t.tilesPerUnit < 1) throw std::invalid_argument("tiles with elements");
   return t;
 }
 
-template <typename Part>
-struct Complex {
-  Part re, im;
-};
-
-// Elements, the numbers that they are combined as, and how. Sums and products of integers wrap.
-template <typename T, Op op>
-struct Real {
-  static constexpr bool kSelects = op == Op::min || op == Op::max;
-  using Element = T;
-  using Wide =
-      std::conditional_t<kSelects, T, std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>>;
-  static Wide widen(Element a) { return static_cast<Wide>(a); }
-  static Element round(Wide a) { return static_cast<Element>(a); }
-  static Wide identity() {
-    using Limits = std::numeric_limits<T>;
-    if constexpr (op == Op::sum) return std::is_floating_point_v<T> ? static_cast<Wide>(-0.0) : Wide{0};
-    if constexpr (op == Op::prod) return Wide{1};
-    if constexpr (op == Op::min) return Limits::has_infinity ? Limits::infinity() : Limits::max();
-    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+// Calls `each` with the places along the axis of a tile's elements, in the order of the scan.
+template <typename Each>
+void alongTile(const Tiles& t, int64_t k, const Each& each) {
+  const int64_t start = k % t.perLine() * t.tile;
+  const int64_t count = std::min(t.tile, t.length - start);
+  const int64_t first = k / t.perLine() * t.length + start;
+  if (t.isReverse) {
+    for (int64_t i = count - 1; i >= 0; i--) each(first + i);
+  } else {
+    for (int64_t i = 0; i < count; i++) each(first + i);
   }
-  static Wide combine(Wide a, Wide b) {
-    if constexpr (op == Op::sum) return a + b;
-    if constexpr (op == Op::prod) return a * b;
-    // NaN once there was one.
-    if (a != a) return a;
-    if (b != b) return b;
-    return (op == Op::min ? b < a : b > a) ? b : a;
-  }
-};
-
-template <typename Part, Op op>
-struct ComplexNumbers {
-  using Element = Complex<Part>;
-  using Wide = Complex<double>;
-  static Wide widen(Element a) { return {static_cast<double>(a.re), static_cast<double>(a.im)}; }
-  static Element round(Wide a) { return {static_cast<Part>(a.re), static_cast<Part>(a.im)}; }
-  static Wide identity() { return op == Op::sum ? Wide{-0.0, -0.0} : Wide{1.0, 0.0}; }
-  static Wide combine(Wide a, Wide b) {
-    if constexpr (op == Op::sum) return {a.re + b.re, a.im + b.im};
-    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-  }
-};
+}
 
 template <typename N>
 struct Scanner {
-  static constexpr size_t kWideBytes = sizeof(typename N::Wide);
+  using Element = typename N::Element;
+  using Wide = typename N::Wide;
 
-  static void tile(const Tiles& t, const RoutineJob& job, int64_t k) {
-    const int64_t start = k % t.perRow() * t.tile;
-    const int64_t first = k / t.perRow() * t.length + start;
-    const int64_t count = std::min(t.tile, t.length - start);
-    const auto* in = reinterpret_cast<const typename N::Element*>(job.operands[0]) + first;
-    auto* out = reinterpret_cast<typename N::Element*>(job.results[0]) + first;
-    auto sum = N::identity();
-    if (t.isCarried) sum = reinterpret_cast<const typename N::Wide*>(job.operands[1])[k];
-    for (int64_t i = 0; i < count; i++) {
-      sum = N::combine(sum, N::widen(in[i]));
-      out[i] = N::round(sum);
+  // Columns [from, from + count) of a tile.
+  static void scan(const Tiles& t, const RoutineJob& job, int64_t k, int64_t from, int64_t count) {
+    const auto* in = reinterpret_cast<const Element*>(job.operands[0]) + from;
+    auto* out = reinterpret_cast<Element*>(job.results[0]) + from;
+    std::array<Wide, kColumns> sums;
+    if (t.isCarried) {
+      const auto* before = reinterpret_cast<const Wide*>(job.operands[1]) + k * t.inner + from;
+      std::copy_n(before, count, sums.begin());
+    } else {
+      std::fill_n(sums.begin(), count, N::identity());
     }
+    if (t.inner == 1) {
+      Wide sum = sums[0];
+      alongTile(t, k, [&](int64_t i) {
+        sum = N::combine(sum, N::widen(in[i]));
+        out[i] = N::round(sum);
+      });
+      return;
+    }
+    alongTile(t, k, [&](int64_t i) {
+      const auto* row = in + i * t.inner;
+      auto* to = out + i * t.inner;
+      for (int64_t c = 0; c < count; c++) {
+        sums[c] = N::combine(sums[c], N::widen(row[c]));
+        to[c] = N::round(sums[c]);
+      }
+    });
   }
 
-  static void run(const Tiles& t, const RoutineJob& job, Range units, ThreadPool& pool,
+  static void total(const Tiles& t, const RoutineJob& job, int64_t k, int64_t from, int64_t count) {
+    const auto* in = reinterpret_cast<const Element*>(job.operands[0]) + from;
+    auto* out = reinterpret_cast<Wide*>(job.results[0]) + k * t.inner + from;
+    if (t.inner == 1) {
+      *out = lineTotal(t, in, k);
+      return;
+    }
+    std::array<Wide, kColumns> sums;
+    std::fill_n(sums.begin(), count, N::identity());
+    alongTile(t, k, [&](int64_t i) {
+      const auto* row = in + i * t.inner;
+      for (int64_t c = 0; c < count; c++) sums[c] = N::combine(sums[c], N::widen(row[c]));
+    });
+    std::copy_n(sums.begin(), count, out);
+  }
+
+  // In parts that do not wait for one another: elements p, p + kParts … of the tile.
+  static Wide lineTotal(const Tiles& t, const Element* in, int64_t k) {
+    std::array<Wide, kParts> parts;
+    parts.fill(N::identity());
+    const int64_t start = k % t.perLine() * t.tile;
+    const int64_t count = std::min(t.tile, t.length - start);
+    const auto* own = in + k / t.perLine() * t.length + start;
+    int64_t i = 0;
+    for (; i + kParts <= count; i += kParts) {
+      for (int64_t p = 0; p < kParts; p++) parts[p] = N::combine(parts[p], N::widen(own[i + p]));
+    }
+    for (int64_t p = 0; i < count; i++, p++) parts[p] = N::combine(parts[p], N::widen(own[i]));
+    Wide sum = parts[0];
+    for (int64_t p = 1; p < kParts; p++) sum = N::combine(sum, parts[p]);
+    return sum;
+  }
+
+  static void run(const Tiles& t, bool isTotal, const RoutineJob& job, Range units, ThreadPool& pool,
                   const std::atomic<bool>* cancel) {
     const int64_t first = units.first * t.tilesPerUnit;
     const int64_t last = std::min(t.count(), units.last * t.tilesPerUnit);
-    const int64_t together = std::max<int64_t>(1, kLeastElements / t.tile);
-    pool.parallelFor((last - first + together - 1) / together, [&](int64_t task, int) {
+    const int64_t stretches = (t.inner + kColumns - 1) / kColumns;
+    const int64_t together = std::max<int64_t>(1, kLeastElements / (t.tile * std::min(t.inner, kColumns)));
+    const int64_t tasks = (last - first) * stretches;
+    pool.parallelFor((tasks + together - 1) / together, [&](int64_t task, int) {
       if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
-      const int64_t from = first + task * together;
-      for (int64_t k = from; k < std::min(last, from + together); k++) tile(t, job, k);
+      for (int64_t at = task * together; at < std::min(tasks, (task + 1) * together); at++) {
+        const int64_t from = at % stretches * kColumns;
+        const int64_t count = std::min(kColumns, t.inner - from);
+        (isTotal ? total : scan)(t, job, first + at / stretches, from, count);
+      }
     });
   }
 };
 
-// Calls `use` with the scanner of a dtype and an operation.
-template <Op op, typename Use>
-auto withScanner(const Tiles& t, const Use& use) {
-  constexpr bool selects = op == Op::min || op == Op::max;
-  switch (t.dtype) {
-    case DType::int64:
-      return use(Scanner<Real<int64_t, op>>{});
-    case DType::uint64:
-      return use(Scanner<Real<uint64_t, op>>{});
-    case DType::float32:
-      return use(Scanner<Real<float, op>>{});
-    case DType::float64:
-      return use(Scanner<Real<double, op>>{});
-    case DType::complex64:
-      if constexpr (!selects) return use(Scanner<ComplexNumbers<float, op>>{});
-      break;
-    case DType::complex128:
-      if constexpr (!selects) return use(Scanner<ComplexNumbers<double, op>>{});
-      break;
-    case DType::boolean:
-    case DType::uint8:
-      if constexpr (selects) return use(Scanner<Real<uint8_t, op>>{});
-      break;
-    case DType::uint16:
-      if constexpr (selects) return use(Scanner<Real<uint16_t, op>>{});
-      break;
-    case DType::uint32:
-      if constexpr (selects) return use(Scanner<Real<uint32_t, op>>{});
-      break;
-    case DType::int8:
-      if constexpr (selects) return use(Scanner<Real<int8_t, op>>{});
-      break;
-    case DType::int16:
-      if constexpr (selects) return use(Scanner<Real<int16_t, op>>{});
-      break;
-    case DType::int32:
-      if constexpr (selects) return use(Scanner<Real<int32_t, op>>{});
-      break;
-    default:
-      break;
-  }
-  throw std::invalid_argument("a dtype that the operation has");
-}
-
-template <typename Use>
-auto withOp(const Tiles& t, const Use& use) {
-  switch (t.op) {
-    case Op::sum:
-      return withScanner<Op::sum>(t, use);
-    case Op::prod:
-      return withScanner<Op::prod>(t, use);
-    case Op::min:
-      return withScanner<Op::min>(t, use);
-    default:
-      return withScanner<Op::max>(t, use);
-  }
-}
-
+template <bool kIsTotal>
 RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
   const Tiles t = readTiles(numbers);
-  const size_t wide = withOp(t, [](auto scanner) { return decltype(scanner)::kWideBytes; });
-  const size_t bytes = static_cast<size_t>(t.rows * t.length) * byteLengthOf(t.dtype);
+  const size_t wide = withScanNumbers(
+      t.dtype, t.op, [](auto type) { return sizeof(typename Scanner<decltype(type)>::Wide); });
+  const size_t bytes = static_cast<size_t>(t.outer * t.length * t.inner) * byteLengthOf(t.dtype);
+  const size_t ofTiles = static_cast<size_t>(t.count() * t.inner) * wide;
+  if (kIsTotal) return {{bytes}, {ofTiles}, {}, t.units()};
   RoutineNeed need{{bytes}, {bytes}, {}, t.units()};
-  if (t.isCarried) need.operands.push_back(static_cast<size_t>(t.count()) * wide);
+  if (t.isCarried) need.operands.push_back(ofTiles);
   return need;
 }
 
-void runScan(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
+template <bool kIsTotal>
+void runTiles(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Tiles t = readTiles(job.numbers);
-  withOp(t, [&](auto scanner) {
-    decltype(scanner)::run(t, job, units, pool, cancel);
-    return size_t{0};
+  withScanNumbers(t.dtype, t.op, [&](auto type) {
+    Scanner<decltype(type)>::run(t, kIsTotal, job, units, pool, cancel);
+    return 0;
+  });
+}
+
+// The totals of lines' tiles.
+struct Totals {
+  DType dtype;
+  ScanOp op;
+  bool isReverse;
+  int64_t outer, tiles, inner;
+};
+
+Totals readTotals(const std::vector<int64_t>& numbers) {
+  if (numbers.size() != 6) throw std::invalid_argument("six numbers");
+  const Totals t{readType(numbers[0]), readOp(numbers[1]), numbers[2] != 0,
+                 numbers[3],           numbers[4],         numbers[5]};
+  checkSizes(t.outer, t.tiles, t.inner);
+  return t;
+}
+
+// The numbers that totals of a dtype are: those of exponentials have one of their own.
+template <typename Use>
+auto withTotals(const Totals& t, const Use& use) {
+  if (t.op == ScanOp::logsumexp) return use(ScanExponentials<double>{});
+  return withScanNumbers(t.dtype, t.op, use);
+}
+
+template <typename N>
+void combineBefore(const Totals& t, const RoutineJob& job, int64_t line) {
+  using Wide = typename N::Wide;
+  const auto* totals = reinterpret_cast<const Wide*>(job.operands[0]) + line * t.tiles * t.inner;
+  auto* before = reinterpret_cast<Wide*>(job.results[0]) + line * t.tiles * t.inner;
+  for (int64_t k = 0; k < t.tiles; k++) {
+    const int64_t at = (t.isReverse ? t.tiles - 1 - k : k) * t.inner;
+    const int64_t last = at + (t.isReverse ? t.inner : -t.inner);
+    for (int64_t c = 0; c < t.inner; c++)
+      before[at + c] = k == 0 ? N::identity() : N::combine(before[last + c], totals[last + c]);
+  }
+}
+
+RoutineNeed beforeNeedOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
+  const Totals t = readTotals(numbers);
+  const size_t bytes = static_cast<size_t>(t.outer * t.tiles * t.inner) * byteLengthOf(t.dtype);
+  withTotals(t, [&](auto type) {
+    if (sizeof(typename decltype(type)::Wide) != static_cast<size_t>(byteLengthOf(t.dtype))) refuseScanType();
+    return 0;
+  });
+  return {{bytes}, {bytes}, {}, t.outer};
+}
+
+void runBefore(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Totals t = readTotals(job.numbers);
+  withTotals(t, [&](auto type) {
+    pool.parallelFor(units.last - units.first, [&](int64_t task, int) {
+      if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
+      combineBefore<decltype(type)>(t, job, units.first + task);
+    });
+    return 0;
   });
 }
 
 }  // namespace
 
-const Routine kScan{needOf, runScan};
+const Routine kScan{needOf<false>, runTiles<false>};
+const Routine kScanTotals{needOf<true>, runTiles<true>};
+const Routine kScanBefore{beforeNeedOf, runBefore};
 
 }  // namespace weft::cpu

@@ -287,12 +287,14 @@ interface ScanMethods<D extends DType> {
   readonly cumulativeProd: CumulativeMethod<Results['sum'][D]>;
   readonly cumulativeMin: Method<typeof scans.cumulativeMin, D>;
   readonly cumulativeMax: Method<typeof scans.cumulativeMax, D>;
+  readonly cumulativeLogsumexp: Method<typeof scans.cumulativeLogsumexp, Results['float'][D]>;
 }
 interface ScanFunctions {
   readonly cumulativeSum: CumulativeFunction;
   readonly cumulativeProd: CumulativeFunction;
   readonly cumulativeMin: Free<typeof scans.cumulativeMin, 'same'>;
   readonly cumulativeMax: Free<typeof scans.cumulativeMax, 'same'>;
+  readonly cumulativeLogsumexp: Free<typeof scans.cumulativeLogsumexp, 'float'>;
 }
 interface SortMethods<D extends DType> {
   readonly sort: Method<typeof sorting.sort, D>;

@@ -1,12 +1,11 @@
 /**
  * Functions that take or give several arrays: concat, stack, unstack, split, select, meshgrid, broadcastArrays,
- * einsum, resultType.
+ * resultType.
  */
 
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import type { DType } from '../graph/dtype.js';
 import type { Joined } from '../graph/dtype-types.js';
-import { einsum as einsumOf } from '../graph/einsum.js';
 import type { Expr } from '../graph/expr.js';
 import { formatShape, formatValue } from '../graph/format.js';
 import { besideArray, cast, checkDType, constant, map, meetingDType } from '../graph/infer.js';
@@ -219,21 +218,5 @@ export function broadcastArrays(arrays: readonly ArrayLike[], ...more: readonly 
       exprs.map((x) => x.shape),
     );
     return exprs.map((x) => new Lazy(broadcast(x, shape)));
-  });
-}
-
-/**
- * Einstein summation: `einsum('ij,jk->ik', a, b)`. Letters name axes; those missing after the arrow are
- * summed. A letter twice in one operand takes its diagonal; '...' stands for the axes without a letter, which
- * broadcast. Without an arrow the result has the axes of '...', then the letters that occur once, in
- * alphabetical order. Axes of size 1 broadcast. Throws an ArgumentError for subscripts that cannot be read, a
- * ShapeError for shapes that they do not fit.
- */
-export function einsum<T extends ArrayLike>(
-  subscripts: string,
-  ...operands: readonly T[]
-): Lazy<Joined<DTypeOf<T>>> {
-  return called(einsum, () => {
-    return new Lazy(einsumOf(subscripts, ...operands.map((operand) => exprOf('einsum', operand))));
   });
 }

@@ -58,8 +58,6 @@ export const isFloat = (dtype: DType): boolean => DTYPE_INFO[dtype].kind === 'fl
 export const isInteger = (dtype: DType): boolean =>
   DTYPE_INFO[dtype].kind === 'int' || DTYPE_INFO[dtype].kind === 'uint';
 export const isHalf = (dtype: DType): boolean => dtype === 'float16' || dtype === 'bfloat16';
-/** Whether products of a dtype may multiply in TF32. */
-export const hasTf32 = (dtype: DType): boolean => dtype === 'float32' || dtype === 'complex64';
 export const isDType = (value: unknown): value is DType =>
   typeof value === 'string' && Object.hasOwn(DTYPE_INFO, value);
 

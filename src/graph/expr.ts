@@ -242,6 +242,8 @@ export type NodeData =
       readonly labels: readonly (readonly number[])[];
       readonly output: readonly number[];
       readonly precision: Precision | undefined;
+      /** The most bytes of an intermediate, where the user says so. */
+      readonly memoryLimit: number | undefined;
     }
   /**
    * The elements of input 0 at the int64 indices of input 1 along `axis`, which becomes the axes of the
@@ -267,9 +269,10 @@ export type NodeData =
 
 /**
  * Less than a dtype's own precision, in which a device may multiply. `tf32`: factors rounded to 10 bits of
- * mantissa, products and sums in float32. A device without such units multiplies in full.
+ * mantissa, products and sums in float32; `tf32x3`: three such products of factors that are split in two. A
+ * device without such units multiplies in full.
  */
-export type Precision = 'tf32';
+export type Precision = 'tf32' | 'tf32x3';
 
 /** How often a loop's body is run. */
 export interface LoopCount {

@@ -21,7 +21,6 @@ import {
   DTYPES,
   type DType,
   type DTypeKind,
-  hasTf32,
   isComplex,
   isDType,
   isInteger,
@@ -29,9 +28,10 @@ import {
   promote,
   type Scalar,
 } from './dtype.js';
-import type { DeviceBuffer, Expr, ExprOf, HostSource, Precision, Shape, Source } from './expr.js';
+import type { DeviceBuffer, Expr, ExprOf, HostSource, Shape, Source } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { type MapRow, type OpName, opRow } from './ops.js';
+import { type ProductPrecision, reducedPrecision } from './precision.js';
 import { type ReductionName, reductionRow } from './reductions.js';
 import {
   castScalar,
@@ -346,11 +346,10 @@ export function contract(
   labels: readonly (readonly number[])[],
   output: readonly number[],
   operands: readonly Expr[],
-  precision?: Precision,
+  precision?: ProductPrecision,
+  memoryLimit?: number,
 ): Expr {
   const dtype = meetingDType(op, operands);
-  if (precision !== undefined && !hasTf32(dtype))
-    throw new DTypeError(expected(op, `float32 or complex64 for precision '${precision}'`, dtype));
   const sizes = new Map<number, number>();
   labels.forEach((list, k) => {
     list.forEach((label, axis) => {
@@ -363,7 +362,8 @@ export function contract(
     kind: 'contract',
     labels,
     output,
-    precision,
+    precision: reducedPrecision(op, precision, dtype),
+    memoryLimit,
     dtype,
     shape,
     inputs,

@@ -8,6 +8,12 @@ import { sumOfProducts } from './einsum.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { map, type Operand, toExpr } from './infer.js';
+import {
+  type ProductOptions,
+  type ProductPrecision,
+  productPrecision,
+  reducedPrecision,
+} from './precision.js';
 import { checkInteger, checkShape, normalizeAxes, normalizeAxis } from './shape.js';
 import { reshape } from './view-nodes.js';
 
@@ -15,9 +21,11 @@ import { reshape } from './view-nodes.js';
  * Matrix product over the last two axes; axes before them are stacks and broadcast. A vector on the left is a
  * row, on the right a column, and that axis is absent from the result. (…, m, k) · (…, k, n) is (…, m, n).
  * The dtype is the promoted one. Throws a ShapeError where the inner sizes differ, an argument is a scalar,
- * or stacks do not broadcast.
+ * or stacks do not broadcast; a DTypeError for a precision (`{ precision: 'tf32' }`) of other dtypes than
+ * float32.
  */
-export function matmul(x: Expr, other: Operand): Expr {
+export function matmul(x: Expr, other: Operand, options?: ProductOptions): Expr {
+  const precision = productPrecision('matmul', options);
   const b = toExpr('matmul', other);
   if (x.shape.length === 0 || b.shape.length === 0) {
     throw new ShapeError(
@@ -42,21 +50,29 @@ export function matmul(x: Expr, other: Operand): Expr {
   const left = rows ? [...stackOf(x), row, middle] : [middle];
   const right = columns ? [...stackOf(b), middle, column] : [middle];
   const output = [...Array(stacks).keys(), ...(rows ? [row] : []), ...(columns ? [column] : [])];
-  return sumOfProducts('matmul', [left, right], output, [x, b]);
+  return sumOfProducts('matmul', [left, right], output, [x, b], { precision });
 }
 
 /**
  * NumPy's dot: the inner product of vectors, the matrix product of matrices, else the sum over the last axis
- * of the first and the second last of the second; a scalar multiplies.
+ * of the first and the second last of the second; a scalar multiplies. `{ precision }` as for `matmul`.
  */
-export function dot(x: Expr, other: Operand): Expr {
+export function dot(x: Expr, other: Operand, options?: ProductOptions): Expr {
+  const precision = productPrecision('dot', options);
   const b = toExpr('dot', other);
-  if (x.shape.length === 0 || b.shape.length === 0) return map('multiply', [x, other]);
-  return contracted('dot', x, b, [x.shape.length - 1], [Math.max(b.shape.length - 2, 0)]);
+  if (x.shape.length === 0 || b.shape.length === 0) {
+    const product = map('multiply', [x, other]);
+    reducedPrecision('dot', precision, product.dtype);
+    return product;
+  }
+  return contracted('dot', x, b, [x.shape.length - 1], [Math.max(b.shape.length - 2, 0)], precision);
 }
 
-/** Σ conj(a)·b along an axis (the last by default) of arrays that broadcast. */
-export function vecdot(x: Expr, other: Operand, axis?: number): Expr {
+/**
+ * Σ conj(a)·b along an axis (the last by default) of arrays that broadcast. `{ precision }` as for `matmul`.
+ */
+export function vecdot(x: Expr, other: Operand, axis?: number, options?: ProductOptions): Expr {
+  const precision = productPrecision('vecdot', options);
   const along = axis === undefined ? -1 : axis;
   const b = toExpr('vecdot', other);
   const first = isComplex(x.dtype) ? map('conj', [x]) : x;
@@ -74,18 +90,20 @@ export function vecdot(x: Expr, other: Operand, axis?: number): Expr {
   const most = Math.max(x.shape.length, b.shape.length);
   const labels = [x, b].map((each) => each.shape.map((_, k) => most - each.shape.length + k));
   const output = Array.from({ length: most }, (_, k) => k).filter((k) => k !== most + fromEnd);
-  return sumOfProducts('vecdot', labels, output, [first, b]);
+  return sumOfProducts('vecdot', labels, output, [first, b], { precision });
 }
 
 /**
  * Sum over pairs of axes: the last `axes` of the first with the first `axes` of the second (2 by default), or
- * those named as `[axes of the first, axes of the second]`.
+ * those named as `[axes of the first, axes of the second]`. `{ precision }` as for `matmul`.
  */
 export function tensordot(
   x: Expr,
   other: Operand,
   axes?: number | readonly [number | readonly number[], number | readonly number[]],
+  options?: ProductOptions,
 ): Expr {
+  const precision = productPrecision('tensordot', options);
   const b = toExpr('tensordot', other);
   if (axes !== undefined && typeof axes !== 'number' && !(Array.isArray(axes) && axes.length === 2)) {
     throw new ArgumentError(expected('tensordot', 'a count or two lists of axes', formatValue(axes)));
@@ -98,6 +116,7 @@ export function tensordot(
       b,
       normalizeAxes('tensordot', first, x.shape.length),
       normalizeAxes('tensordot', second, b.shape.length),
+      precision,
     );
   }
   const count = checkInteger('tensordot', 'the number of axes', axes ?? 2);
@@ -117,6 +136,7 @@ export function tensordot(
     b,
     range.map((k) => x.shape.length - count + k),
     range,
+    precision,
   );
 }
 
@@ -128,7 +148,14 @@ export function outer(x: Expr, other: Operand): Expr {
 }
 
 /** Sums `first` axes of `a` against `second` axes of `b`; other axes follow each other in the result. */
-function contracted(op: string, a: Expr, b: Expr, first: readonly number[], second: readonly number[]): Expr {
+function contracted(
+  op: string,
+  a: Expr,
+  b: Expr,
+  first: readonly number[],
+  second: readonly number[],
+  precision: ProductPrecision | undefined,
+): Expr {
   if (first.length !== second.length || first.some((axis, k) => a.shape[axis] !== b.shape[second[k]!])) {
     const received = `axes [${first.join(', ')}] of ${formatShape(a.shape)} and [${second.join(', ')}] of ${formatShape(b.shape)}`;
     throw new ShapeError(expected(op, 'pairs of axes of one size', received));
@@ -139,7 +166,7 @@ function contracted(op: string, a: Expr, b: Expr, first: readonly number[], seco
     ...left.filter((k) => !first.includes(k)),
     ...right.filter((label) => label >= a.shape.length),
   ];
-  return sumOfProducts(op, [left, right], output, [a, b]);
+  return sumOfProducts(op, [left, right], output, [a, b], { precision });
 }
 
 /**

@@ -2,28 +2,28 @@
  * Scans: running sums, products and extremes along an axis. Every export is also a method of Lazy and a free
  * function (`fluent.ts`).
  *
- * Rows longer than a tile are scanned in tiles, each from what is before it: the scan of the totals of the
- * tiles, which is a scan itself (Blelloch, "Prefix sums and their applications", 1990). So the order is one,
- * whatever the budget, the tiles of a plan and the devices.
+ * An axis that is longer than a tile is scanned in tiles, each from what is before it: the values over the
+ * tiles before it, combined by groups (Blelloch, "Prefix sums and their applications", 1990). So the order is
+ * one, whatever the budget, the tiles of a plan and the devices. A GPU that has all of it at once does the
+ * three steps in one pass over memory (`exec/plan/one-pass-scans.ts`), in the same order.
  */
 import { ArgumentError, expected } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
 import { call } from './calls.js';
-import { type DType, isFloat, isHalf, type Scalar } from './dtype.js';
+import { type DType, isHalf } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { cast, checkDType, constant, reduce } from './infer.js';
 import { concat } from './joins.js';
 import { reductionRow } from './reductions.js';
-import { SCAN_OPS, SCAN_TILE, type ScanOp } from './routines.js';
-import { integerRange } from './scalar.js';
+import { SCAN_OPS, type ScanOp, scanTile } from './routines.js';
 import { normalizeAxis } from './shape.js';
 import { slice } from './slicing.js';
 import { broadcast } from './view-nodes.js';
-import { flatten, flip, moveaxis, reshape } from './views.js';
+import { flatten, moveaxis, reshape } from './views.js';
 
-/** Options of `cumulativeMin` and `cumulativeMax`. */
+/** Options of `cumulativeMin`, `cumulativeMax` and `cumulativeLogsumexp`. */
 export interface ScanOptions {
   /** From the end of the axis to its beginning. */
   readonly reverse?: boolean | undefined;
@@ -41,10 +41,10 @@ export interface CumulativeOptions extends ScanOptions {
 
 /**
  * The sums of the elements along an axis up to each place, as NumPy's `cumulative_sum`: the axis may be left
- * out where there is only one, and null takes all elements as one line. Integers and booleans are summed in 64
- * bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype, includeInitial,
- * exclusive, reverse }`. Throws a ShapeError for an axis that is not there, an ArgumentError where one has to be
- * named.
+ * out where there is only one, and null takes all elements as one line. Integers and booleans are summed in
+ * 64 bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype, includeInitial,
+ * exclusive, reverse }`. Throws a ShapeError for an axis that is not there, an ArgumentError where one has to
+ * be named.
  */
 export function cumulativeSum(x: Expr, axis?: number | null, options?: CumulativeOptions): Expr {
   return accumulated('cumulativeSum', 'sum', x, axis, options);
@@ -62,9 +62,9 @@ export function cumulativeProd(x: Expr, axis?: number | null, options?: Cumulati
 }
 
 /**
- * The least of the elements along an axis up to each place, as NumPy's `minimum.accumulate`: NaN from the first
- * NaN on. The axis may be left out where there is only one; null takes all elements as one line. `{ reverse:
- * true }` goes from the end. Throws a DTypeError for complex numbers.
+ * The least of the elements along an axis up to each place, as NumPy's `minimum.accumulate`: NaN from the
+ * first NaN on. The axis may be left out where there is only one; null takes all elements as one line. `{
+ * reverse: true }` goes from the end. Throws a DTypeError for complex numbers.
  */
 export function cumulativeMin(x: Expr, axis?: number | null, options?: ScanOptions): Expr {
   return extremes('cumulativeMin', 'min', x, axis, options);
@@ -77,6 +77,19 @@ export function cumulativeMin(x: Expr, axis?: number | null, options?: ScanOptio
  */
 export function cumulativeMax(x: Expr, axis?: number | null, options?: ScanOptions): Expr {
   return extremes('cumulativeMax', 'max', x, axis, options);
+}
+
+/**
+ * The logarithms of the sums of the exponentials of the elements along an axis up to each place, without
+ * overflow: `log(cumulativeSum(exp(x)))`, as JAX's `cumlogsumexp`. The axis may be left out where there is
+ * only one; null takes all elements as one line. Integers give the float that `exp` gives; halves go by way
+ * of float32. `{ reverse: true }` goes from the end. Throws a DTypeError for complex numbers.
+ */
+export function cumulativeLogsumexp(x: Expr, axis?: number | null, options?: ScanOptions): Expr {
+  const op = 'cumulativeLogsumexp';
+  const reverse = reverseOf(op, options);
+  const { arg } = reductionDType(op, 'logsumexp', x.dtype);
+  return along(op, cast(x, arg), axis, (lines) => scanned('logsumexp', lines, reverse));
 }
 
 function accumulated(
@@ -97,12 +110,13 @@ function accumulated(
   const result = dtype === undefined ? reductionRow(kind).dtype(x.dtype)!.result : checkDType(op, dtype);
   const computed = reductionRow(kind).dtype(result)!.result;
   const start = constant(kind === 'sum' ? 0 : 1, computed);
-  const scan = along(op, cast(cast(x, result), computed), axis, reverse, (rows) => {
-    const last = rows.shape.length - 1;
-    const initial = broadcast(start, [...rows.shape.slice(0, last), 1]);
-    if (includeInitial) return concat([initial, scanned(kind, rows)], last);
-    if (!exclusive || rows.shape[last] === 0) return scanned(kind, rows);
-    return concat([initial, scanned(kind, slice(rows, '...', [null, -1]))], last);
+  const scan = along(op, cast(cast(x, result), computed), axis, (lines) => {
+    const [outer, length, inner] = lines.shape as Lines;
+    const initial = broadcast(start, [outer, 1, inner]);
+    const beside = (scan: Expr): Expr => concat(reverse ? [scan, initial] : [initial, scan], 1);
+    if (includeInitial) return beside(scanned(kind, lines, reverse));
+    if (!exclusive || length === 0) return scanned(kind, lines, reverse);
+    return beside(scanned(kind, slice(lines, [], reverse ? [1, null] : [null, -1]), reverse));
   });
   return cast(scan, result);
 }
@@ -112,13 +126,22 @@ function extremes(
   kind: 'min' | 'max',
   x: Expr,
   axis: number | null | undefined,
-  options: ScanOptions = {},
+  options: ScanOptions | undefined,
 ): Expr {
+  const reverse = reverseOf(op, options);
+  reductionDType(op, kind, x.dtype);
+  return along(op, x, axis, (lines) => scanned(kind, lines, reverse));
+}
+
+function reverseOf(op: string, options: ScanOptions = {}): boolean {
   checkOptions(op, options, ['reverse']);
-  const { reverse } = flags(op, options, ['reverse']);
-  // Refuses complex numbers by the user's name.
-  reduce(kind, broadcast(constant(0, x.dtype), [1]), [0], op);
-  return along(op, x, axis, reverse, (rows) => scanned(kind, rows));
+  return flags(op, options, ['reverse']).reverse;
+}
+
+/** The dtypes of a reduction of this dtype; refuses, by the user's name, those that have none. */
+function reductionDType(op: string, kind: ScanOp, dtype: DType): { readonly arg: DType } {
+  reduce(kind, broadcast(constant(0, dtype), [1]), [0], op);
+  return reductionRow(kind).dtype(dtype)!;
 }
 
 /** The options, with those of these names as booleans. */
@@ -135,14 +158,16 @@ function flags<Options extends object, Name extends string & keyof Options>(
   return { ...options, ...found } as Omit<Options, Name> & { readonly [K in Name]: boolean };
 }
 
-/** Applies a scan of rows to an axis. */
-function along(
-  op: string,
-  x: Expr,
-  axis: number | null | undefined,
-  reverse: boolean,
-  scan: (rows: Expr) => Expr,
-): Expr {
+/** Elements along an axis, with those before it and behind it as one axis each. */
+type Lines = readonly [outer: number, length: number, inner: number];
+
+/**
+ * Fewer neighbours than this are moved apart: lines of elements are scanned sooner than such narrow columns.
+ */
+const LEAST_COLUMNS = 16;
+
+/** Applies a scan along the middle axis of three to an axis. */
+function along(op: string, x: Expr, axis: number | null | undefined, scan: (lines: Expr) => Expr): Expr {
   if (axis === undefined && x.shape.length !== 1)
     throw new ArgumentError(
       expected(op, 'an axis, or null for all elements', `the shape ${formatShape(x.shape)}`),
@@ -150,40 +175,25 @@ function along(
   const source = axis === null ? flatten(x) : x;
   const at = normalizeAxis(op, axis ?? 0, source.shape.length);
   const last = source.shape.length - 1;
-  const turned = (rows: Expr): Expr => (reverse ? flip(rows, last) : rows);
-  return moveaxis(turned(scan(turned(moveaxis(source, at, last)))), last, at);
+  const inner = sizeOfShape(source.shape.slice(at + 1));
+  if (inner < LEAST_COLUMNS) return moveaxis(alongMiddle(moveaxis(source, at, last), last, scan), last, at);
+  return alongMiddle(source, at, scan);
 }
 
-/** The dtype in which totals pass from tile to tile: wide enough that a result is rounded once. */
-const carriedDType = (kind: ScanOp, dtype: DType): DType => {
-  if (kind === 'min' || kind === 'max') return dtype;
-  return dtype === 'float32' ? 'float64' : dtype === 'complex64' ? 'complex128' : dtype;
-};
-
-/** The identity of an operation: combined with an element it gives that element. */
-function identityOf(kind: ScanOp, dtype: DType): Scalar {
-  if (kind === 'prod') return 1;
-  if (kind === 'sum') return isFloat(dtype) ? -0 : 0;
-  if (dtype === 'bool') return kind === 'min';
-  if (isFloat(dtype)) return kind === 'min' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
-  const { min, max } = integerRange(dtype);
-  return kind === 'min' ? max : min;
+function alongMiddle(x: Expr, axis: number, scan: (lines: Expr) => Expr): Expr {
+  const [before, behind] = [x.shape.slice(0, axis), x.shape.slice(axis + 1)];
+  const scanned = scan(reshape(x, [sizeOfShape(before), x.shape[axis]!, sizeOfShape(behind)]));
+  return reshape(scanned, [...before, scanned.shape[1]!, ...behind]);
 }
 
-/** The inclusive scan of the rows along the last axis. */
-function scanned(kind: ScanOp, rows: Expr): Expr {
-  if (isHalf(rows.dtype)) return cast(scanned(kind, cast(rows, 'float32')), rows.dtype);
-  const last = rows.shape.length - 1;
-  const length = rows.shape[last]!;
-  if (sizeOfShape(rows.shape) === 0) return rows;
-  const parameters = [SCAN_OPS.indexOf(kind)];
-  if (length <= SCAN_TILE) return call('scan', parameters, [rows])[0]!;
-  const lead = rows.shape.slice(0, last);
-  const tiles = Math.ceil(length / SCAN_TILE);
-  const whole = slice(rows, '...', [0, (tiles - 1) * SCAN_TILE]);
-  const inTiles = reshape(whole, [...lead, tiles - 1, SCAN_TILE]);
-  const totals = reduce(kind, cast(inTiles, carriedDType(kind, rows.dtype)), [last + 1]);
-  const none = broadcast(constant(identityOf(kind, rows.dtype), totals.dtype), [...lead, 1]);
-  const before = concat([none, scanned(kind, totals)], last);
-  return call('scan', parameters, [rows, before])[0]!;
+/** The inclusive scan along the middle axis. */
+function scanned(kind: ScanOp, x: Expr, reverse: boolean): Expr {
+  if (isHalf(x.dtype)) return cast(scanned(kind, cast(x, 'float32'), reverse), x.dtype);
+  if (sizeOfShape(x.shape) === 0) return x;
+  const [, length, inner] = x.shape as Lines;
+  const parameters = [SCAN_OPS.indexOf(kind), reverse ? 1 : 0];
+  if (length <= scanTile(x.dtype, inner)) return call('scan', parameters, [x])[0]!;
+  const [totals] = call('scanTotals', parameters, [x]);
+  const [before] = call('scanBefore', parameters, [totals!]);
+  return call('scan', parameters, [x, before!])[0]!;
 }

@@ -2,7 +2,7 @@
  * Verify: states what a legal graph is. Tests run it after every pass; a violation is a defect of the pass.
  */
 import { InternalError } from '../host/errors.js';
-import { hasTf32, isHalf } from './dtype.js';
+import { isHalf } from './dtype.js';
 import {
   type Graph,
   type GraphNode,
@@ -12,6 +12,7 @@ import {
   topologicalOrder,
 } from './graph.js';
 import { opRow } from './ops.js';
+import { hasPrecision } from './precision.js';
 import { printNode } from './print.js';
 import { reductionRow } from './reductions.js';
 import { routineRow } from './routines.js';
@@ -72,7 +73,8 @@ function problemOf(node: GraphNode, inputs: readonly GraphNode[]): string | unde
       return shape.join() === node.shape.join() ? undefined : 'wrong shape';
     }
     case 'contract': {
-      if (node.precision !== undefined && !hasTf32(node.dtype)) return 'a precision that the dtype lacks';
+      if (node.precision !== undefined && !hasPrecision(node.dtype, node.precision))
+        return 'a precision that the dtype lacks';
       const sizes = new Map<number, number>();
       for (const [k, labels] of node.labels.entries()) {
         if (labels.length !== inputs[k]!.shape.length) return 'labels do not name the axes';

@@ -1,6 +1,7 @@
 /** For tests of tapes: what their sections hold. */
 import type { TapePlan } from '../../src/codegen/cpu/tape.js';
 import type { TapeOp } from '../../src/codegen/cpu/tape-registers.js';
+import { nameOf } from '../support/print-tape.js';
 
 /** Names of what a section computes; of joined instructions the joined name, of a chain its steps. */
 export function opsOf({ kernel, schedule }: TapePlan, section: readonly TapeOp[]): string[] {
@@ -8,10 +9,6 @@ export function opsOf({ kernel, schedule }: TapePlan, section: readonly TapeOp[]
     if (op.kind === 'store') return [];
     if (op.kind === 'chain') return [op.chain.steps.map(({ name }) => name).join(' ')];
     const { value } = op;
-    const joined = schedule.fusion.functions.get(value)?.name;
-    const instruction = kernel.tape[value]!;
-    if (joined !== undefined) return joined;
-    if (instruction.kind === 'map') return instruction.op;
-    return instruction.kind === 'reduce' ? instruction.reduction : instruction.kind;
+    return schedule.fusion.functions.get(value)?.name ?? nameOf(kernel.tape[value]!);
   });
 }

@@ -1,4 +1,6 @@
-/** Scans on every backend: bit by bit or near the reference interpreter, and under budgets against the whole. */
+/**
+ * Scans on every backend: bit by bit or near the reference interpreter, and under budgets against the whole.
+ */
 import { describe, expect, it } from 'vitest';
 import { type DType, isComplex, isFloat, isHalf } from '../../src/graph/dtype.js';
 import { ArgumentError, compute, DTypeError, iterate, type Lazy, lazy, ShapeError } from '../../src/index.js';
@@ -72,6 +74,17 @@ const rowsOf = (dtype: DType, shape: readonly number[], seed: number): Lazy =>
       : randomIntegers(dtype, shape, seed, 0, dtype === 'bool' ? 1 : 5),
   );
 
+/**
+ * Columns of one tile, of several, and of a tile that ends within one; few are moved apart, others scanned as
+ * they lie.
+ */
+const COLUMNS: readonly (readonly [number, number, number])[] = [
+  [1, 256, 32],
+  [2, 300, 40],
+  [3, 129, 17],
+  [1, 1100, 5],
+];
+
 const four = (x: Lazy, axis?: number | null): Lazy[] => [
   x.cumulativeSum(axis),
   x.cumulativeProd(axis),
@@ -90,7 +103,7 @@ describe.each(backends())('on %s, a scan', (device) => {
     await expectScans(device, [x.cumulativeMin(1), x.cumulativeMax(1)]);
   });
 
-  it.each([1, 2, 31, 32, 33, 127, 128, 129, 1023, 1024, 1025, 2048, 2049, 3333])(
+  it.each([1, 2, 31, 32, 33, 127, 128, 129, 1023, 1024, 1025, 4097, 8192, 8193, 20_001])(
     'goes over rows of %i elements, by themselves and beside others',
     async (length) => {
       await expectScans(device, [
@@ -99,6 +112,30 @@ describe.each(backends())('on %s, a scan', (device) => {
       ]);
     },
   );
+
+  it.each(COLUMNS)('goes along columns of (%i, %i, %i)', async (...shape) => {
+    await expectScans(device, [
+      ...four(rowsOf('float32', shape, 7), 1),
+      rowsOf('complex128', shape, 8).cumulativeSum(1, { reverse: true }),
+      rowsOf('int64', shape, 9).cumulativeSum(1, { reverse: true, includeInitial: true }),
+      rowsOf('float16', shape, 10).cumulativeSum(1, { exclusive: true }),
+    ]);
+  });
+
+  it('sums exponentials without overflow', async () => {
+    const x = rowsOf('float32', [3, 9001], 12).mul(300);
+    await expectScans(device, [
+      x.cumulativeLogsumexp(1),
+      x.cumulativeLogsumexp(1, { reverse: true }),
+      rowsOf('float64', [300, 20], 13).cumulativeLogsumexp(0),
+      rowsOf('int32', [40], 14).cumulativeLogsumexp(),
+      rowsOf('float16', [2, 33], 15).cumulativeLogsumexp(1),
+    ]);
+    const { NaN: nan, POSITIVE_INFINITY: inf } = Number;
+    const specials = lazy(Float64Array.of(-inf, -inf, 0, -inf, 1000, inf, 0, nan, 1));
+    const [sums] = await run(device, [specials.cumulativeLogsumexp()]);
+    expect([...(sums!.data as Float64Array)]).toEqual([-inf, -inf, 0, 0, 1000, inf, inf, nan, nan]);
+  });
 
   it('goes along any axis, over all elements, from the end, and with what is before each', async () => {
     const x = rowsOf('float64', [4, 5, 6], 3);
@@ -165,6 +202,7 @@ describe('a scan', () => {
     expect(() => x.cumulativeSum(0, { reverse: 1 as unknown as boolean })).toThrow(ArgumentError);
     expect(() => x.cumulativeMin(0, { dtype: 'int8' } as never)).toThrow(ArgumentError);
     expect(() => x.astype('complex64').cumulativeMax(0)).toThrow(DTypeError);
+    expect(() => x.astype('complex64').cumulativeLogsumexp(0)).toThrow(/cumulativeLogsumexp/);
   });
 });
 
@@ -172,15 +210,17 @@ const devices = backends().filter((device) => device !== 'reference' && device !
 
 describe.each(devices)('on %s, scans under a budget', (device) => {
   it.each([
-    ['short rows', [6000, 33], [900, 33], [300_000, 33]],
-    ['long rows', [12, 9216], [12, 5120], [12, 900_000]],
-    ['rows that end within a tile', [12, 9000], [12, 4600], [12, 900_001]],
-    ['one row', [200_001], [60_001], [10_000_001]],
-  ] as const)('give the bits of the whole with %s', async (_, onCpu, simulated, onGpu) => {
+    ['short rows', [6000, 33], [900, 33], [300_000, 33], -1],
+    ['long rows', [12, 16_384], [8, 16_384], [12, 901_120], -1],
+    ['rows that end within a tile', [12, 18_000], [9, 9000], [12, 900_001], -1],
+    ['one row', [400_001], [300_001], [10_000_001], -1],
+    ['columns', [4000, 64], [1100, 64], [300_000, 64], 0],
+    ['columns in several lines', [12, 768, 40], [8, 300, 40], [12, 9000, 40], 1],
+  ] as const)('give the bits of the whole with %s', async (_, onCpu, simulated, onGpu, axis) => {
     const shape = device === 'cpu' ? onCpu : isSimulated(device) ? simulated : onGpu;
     const x = toLazy(randomValues('float32', shape, 21));
     // On the CPU a budget bounds what is between inputs and results.
-    const output = device === 'cpu' ? x.cumulativeSum(-1).min(-1) : x.mul(2).cumulativeSum(-1);
+    const output = device === 'cpu' ? x.cumulativeSum(axis).min(-1) : x.mul(2).cumulativeSum(axis);
     const [whole] = await compute([output], { device });
     const budget = Math.ceil(0.7 * output.plan({ device }).peakBytes);
     expect(output.plan({ device, memory: budget }).peakBytes).toBeLessThanOrEqual(budget);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { withLoopCounters } from '../../src/exec/plan/loop-counters.js';
 import type { KernelStep, LoopStep } from '../../src/exec/plan/plan.js';
 import type { StepList } from '../../src/exec/plan/step-list.js';
+import { create } from '../../src/fusion/kernel/instruction.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 
 const at = (buffer: number, strides: readonly number[] = []) => ({ buffer, offset: 0, strides, bounds: [] });
@@ -23,11 +24,7 @@ const counting = (by: bigint): Kernel => ({
     { dtype: 'int64', role: 'input', elementCount: 1 },
     { dtype: 'int64', role: 'output', elementCount: 1 },
   ],
-  tape: [
-    { kind: 'load', dtype: 'int64', access: at(0) },
-    { kind: 'const', dtype: 'int64', value: by },
-    { kind: 'map', dtype: 'int64', op: 'add', args: [0, 1] },
-  ],
+  tape: [create.load('int64', at(0)), create.constant('int64', by), create.map('int64', 'add', [0, 1])],
   stores: [{ value: 2, access: at(1) }],
 });
 
@@ -42,9 +39,9 @@ const adding = (strides: readonly number[]): Kernel => ({
     { dtype: 'int64', role: 'output', elementCount: 8 },
   ],
   tape: [
-    { kind: 'load', dtype: 'int64', access: at(0, [1]) },
-    { kind: 'load', dtype: 'int64', access: at(1, strides) },
-    { kind: 'map', dtype: 'int64', op: 'add', args: [0, 1] },
+    create.load('int64', at(0, [1])),
+    create.load('int64', at(1, strides)),
+    create.map('int64', 'add', [0, 1]),
   ],
   stores: [{ value: 2, access: at(2, [1]) }],
 });

@@ -10,6 +10,7 @@ import { skewOf } from '../../src/codegen/cpu/tape-skew.js';
 import { createProgram, type ProgramSpec, type StepSpec } from '../../src/exec/native/native.js';
 import { CPU } from '../../src/exec/targets/device.js';
 import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
+import { create } from '../../src/fusion/kernel/instruction.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { ArgumentError } from '../../src/host/errors.js';
@@ -164,7 +165,7 @@ describe('the skew of a loop', () => {
         { dtype: 'float32', role: 'input', elementCount },
         { dtype: 'float32', role: 'output', elementCount },
       ],
-      tape: [{ kind: 'load', dtype: 'float32', access: load }],
+      tape: [create.load('float32', load)],
       stores: [{ value: 0, access: { buffer: 1, offset: 0, strides, bounds: [] } }],
       feedback: [{ input: 0, output: 1 }],
     };

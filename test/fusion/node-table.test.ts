@@ -43,10 +43,26 @@ const CONTENTS: readonly NodeContent[] = [
   view({ type: 'slice', starts: [0], steps: [-1] }),
   view({ type: 'pad', before: [0] }),
   view({ type: 'pad', before: [1] }),
-  node({ kind: 'contract', labels: [[0, 1], [1]], output: [0], precision: undefined }, [0, 1]),
-  node({ kind: 'contract', labels: [[0, 1], [1]], output: [0], precision: 'tf32' }, [0, 1]),
-  node({ kind: 'contract', labels: [[0], [1, 1]], output: [0], precision: undefined }, [0, 1]),
-  node({ kind: 'contract', labels: [[0, 1], [1]], output: [1], precision: undefined }, [0, 1]),
+  node(
+    { kind: 'contract', labels: [[0, 1], [1]], output: [0], precision: undefined, memoryLimit: undefined },
+    [0, 1],
+  ),
+  node(
+    { kind: 'contract', labels: [[0, 1], [1]], output: [0], precision: 'tf32', memoryLimit: undefined },
+    [0, 1],
+  ),
+  node(
+    { kind: 'contract', labels: [[0, 1], [1]], output: [0], precision: undefined, memoryLimit: 8 },
+    [0, 1],
+  ),
+  node(
+    { kind: 'contract', labels: [[0], [1, 1]], output: [0], precision: undefined, memoryLimit: undefined },
+    [0, 1],
+  ),
+  node(
+    { kind: 'contract', labels: [[0, 1], [1]], output: [1], precision: undefined, memoryLimit: undefined },
+    [0, 1],
+  ),
 ];
 
 test('tells nodes apart that differ in anything', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CUDA_TARGET } from '../../src/exec/targets/cuda.js';
+import { loadsOf } from '../../src/fusion/kernel/algebra.js';
 import { bufferName } from '../../src/fusion/partition/buffer-key.js';
 import type { FusedStep } from '../../src/fusion/partition/partition.js';
 import type { Expr } from '../../src/graph/expr.js';
@@ -57,9 +58,7 @@ describe('partition', () => {
       reduce('argmax', x, [0]),
     ]).steps;
     expect(rest).toEqual([]);
-    expect(
-      kernel?.kind === 'kernel' && kernel.kernel.kernel.tape.filter((i) => i.kind === 'load'),
-    ).toHaveLength(1);
+    expect(kernel?.kind === 'kernel' && loadsOf(kernel.kernel.kernel)).toHaveLength(1);
   });
 
   it('standardizes columns of a tall array in two passes', () => {
@@ -296,9 +295,7 @@ describe('partition', () => {
   it('joins many arrays a few at a time', () => {
     const loads = (count: number): number =>
       partitionOf([concat(Array.from({ length: count }, () => array([1 << 12])))]).steps.reduce(
-        (sum, step) =>
-          sum +
-          (step.kind === 'kernel' ? step.kernel.kernel.tape.filter((i) => i.kind === 'load').length : 0),
+        (sum, step) => sum + (step.kind === 'kernel' ? loadsOf(step.kernel.kernel).length : 0),
         0,
       );
     expect(loads(16)).toBe(16);

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Lazy } from '../../src/api/lazy.js';
 import { contract } from '../../src/graph/infer.js';
 import { lazy } from '../../src/index.js';
+import { precisionErrors } from '../devices/precision-errors.js';
 import { takeProblems } from './simulator.js';
 
 const N = 16;
@@ -60,6 +61,47 @@ describe('a product in TF32', () => {
     expect(String(await own.explain({ device: 'cuda' }))).toContain(
       'tf32 (factors of 10 bits, float32 sums), as allowed',
     );
+  });
+
+  it('in three products of split factors is as exact as float32, over lengths and scales', async () => {
+    for (const [k, scale] of [
+      [16, 1],
+      [256, 2 ** -40],
+      [256, 2 ** 50],
+      [256, 'mixed'],
+    ] as const) {
+      const { errors } = await precisionErrors('cuda', k, scale);
+      expect(errors.tf32x3, `k ${k}, scale ${scale}`).toBeLessThan(2 * errors.float32);
+      expect(errors.tf32, `k ${k}, scale ${scale}`).toBeGreaterThan(50 * errors.tf32x3);
+    }
+  });
+
+  it('in three products keeps infinities, NaN, zeros and the largest factors', async () => {
+    const values = [
+      0,
+      -0,
+      Number.POSITIVE_INFINITY,
+      Number.NEGATIVE_INFINITY,
+      Number.NaN,
+      3e38,
+      2 ** -130,
+      FINE,
+    ];
+    const data = Float32Array.from({ length: N * N }, (_, k) => (k % N === 0 ? values[(k / N) % 8]! : 0));
+    // The first column of the product is that of the factor: no sum adds to it, and NaN comes of infinities alone.
+    const ones = lazy({ data: new Float32Array(N * N).fill(1), shape: [N, N] });
+    const x = lazy({ data, shape: [N, N] });
+    const result = (await x.matmul(ones, { precision: 'tf32x3' }).compute({ device: 'cuda' })).data;
+    for (const [k, value] of values.entries())
+      expect(result[k * N], `${value}`).toBe(value === 0 ? 0 : Math.fround(value));
+  });
+
+  it('splits a factor once that stands twice, and is three calls', async () => {
+    const x = matrix(FINE);
+    const text = String(await x.matmul(x.mT, { precision: 'tf32x3' }).explain({ device: 'cuda' }));
+    expect(text.match(/^step \d+: /gm)).toHaveLength(5);
+    expect(text.match(/^step \d+: matmul/gm)).toHaveLength(3);
+    expect(text).toMatch(/contract \S+ in tf32x3/);
   });
 
   it('refuses dtypes that have no such units', () => {

@@ -3,6 +3,8 @@
  * distinct array, large enough for every access to it.
  */
 import { affinesIn } from '../../src/fusion/kernel/algebra.js';
+import { isReduction } from '../../src/fusion/kernel/arithmetic.js';
+import { create } from '../../src/fusion/kernel/instruction.js';
 import type {
   Access,
   AccessIndex,
@@ -61,7 +63,7 @@ export class KernelBuilder {
     const affine = { offset: options.offset ?? 0, strides };
     const buffer = this.#buffer(dtype, 'input', affine, options.buffer);
     const access: Access = { ...affine, buffer, bounds: options.bounds ?? [] };
-    return this.#push({ kind: 'load', dtype, access });
+    return this.#push(create.load(dtype, access));
   }
 
   /**
@@ -72,23 +74,19 @@ export class KernelBuilder {
     const affine = { offset: options.offset ?? 0, strides };
     const last = { ...affine, offset: affine.offset + index.stride * (index.size - 1) };
     const buffer = this.#buffer(dtype, 'input', last, options.buffer);
-    return this.#push({
-      kind: 'load',
-      dtype,
-      access: { ...affine, buffer, bounds: options.bounds ?? [], index },
-    });
+    return this.#push(create.load(dtype, { ...affine, buffer, bounds: options.bounds ?? [], index }));
   }
 
   constant(dtype: DType, value: Scalar): number {
-    return this.#push({ kind: 'const', dtype, value });
+    return this.#push(create.constant(dtype, value));
   }
 
   index(strides: readonly number[], offset = 0): number {
-    return this.#push({ kind: 'index', dtype: 'int64', affine: { offset, strides } });
+    return this.#push(create.index({ offset, strides }));
   }
 
   inside(bounds: readonly Bound[]): number {
-    return this.#push({ kind: 'inside', dtype: 'bool', bounds });
+    return this.#push(create.inside(bounds));
   }
 
   /** An op; halves are computed in float32 and rounded, as fusion writes them. */
@@ -97,12 +95,12 @@ export class KernelBuilder {
     const { result } = opRow(op).dtype(dtypes)!;
     const wide = args.map((arg) => (isHalf(this.#tape[arg]!.dtype) ? this.cast(arg, 'float32') : arg));
     const dtype = isHalf(result) ? 'float32' : result;
-    const value = this.#push({ kind: 'map', op, dtype, args: wide });
+    const value = this.#push(create.map(dtype, op, wide));
     return isHalf(result) ? this.cast(value, result) : value;
   }
 
   cast(arg: number, dtype: DType): number {
-    return this.#tape[arg]!.dtype === dtype ? arg : this.#push({ kind: 'cast', dtype, args: [arg] });
+    return this.#tape[arg]!.dtype === dtype ? arg : this.#push(create.cast(dtype, arg));
   }
 
   /** A reduction; an indexed one counts along the reduced axes in C order. */
@@ -121,7 +119,7 @@ export class KernelBuilder {
       args.push(this.index(strides));
     }
     const dtype = isHalf(signature.result) ? 'float32' : signature.result;
-    const value = this.#push({ kind: 'reduce', reduction, dtype, args });
+    const value = this.#push(create.reduce(dtype, reduction, args));
     return this.cast(value, signature.result);
   }
 
@@ -140,7 +138,7 @@ export class KernelBuilder {
   #isElement(value: number): boolean {
     const i = this.#tape[value]!;
     const on = (a: Affine) => a.strides.some((s, k) => k >= this.#parallel.length && s !== 0);
-    if (i.kind === 'reduce') return false;
+    if (isReduction(i)) return false;
     if (affinesIn(i).some(on)) return true;
     return argumentsOf(i).some((arg) => this.#isElement(arg));
   }

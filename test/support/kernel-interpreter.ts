@@ -3,7 +3,8 @@
  * the instruction's dtype. What the generated code of either backend is compared with, ahead of any graph.
  */
 
-import { type Affine, argumentsOf, type Bound, type Kernel } from '../../src/fusion/kernel/kernel.js';
+import { opOf } from '../../src/fusion/kernel/arithmetic.js';
+import { type Affine, argumentsOf, type Bound, formOf, type Kernel } from '../../src/fusion/kernel/kernel.js';
 import { levelsOf } from '../../src/fusion/kernel/levels.js';
 import type { DType, Scalar } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
@@ -31,15 +32,11 @@ export function interpretKernel(kernel: Kernel, inputs: readonly (TypedArray | u
   );
   const { element } = levelsOf(kernel);
   const inner = Array.from(indices(kernel.reduced), (index) => [...index]);
-  const ops = kernel.tape.map((i) =>
-    i.kind === 'map'
-      ? scalarOp(
-          i.op,
-          i.args.map((arg) => kernel.tape[arg]!.dtype),
-          i.dtype,
-        )
-      : undefined,
-  );
+  const ops = kernel.tape.map((i) => {
+    const op = opOf(i);
+    const taken = argumentsOf(i).map((arg) => kernel.tape[arg]!.dtype);
+    return op === undefined ? undefined : scalarOp(op, taken, i.dtype);
+  });
   for (const row of indices(kernel.parallel)) {
     const domain = inner.map((index) => [...row, ...index]);
     const first = [...row, ...kernel.reduced.map(() => 0)];
@@ -69,8 +66,8 @@ function evaluate(
   arrays: readonly TypedArray[],
   length: number,
 ): Scalar[] {
-  const i = kernel.tape[position]!;
-  const args = argumentsOf(i).map((arg) => values[arg]!);
+  const i = formOf(kernel.tape[position]!);
+  const args = argumentsOf(kernel.tape[position]!).map((arg) => values[arg]!);
   const pick = (arg: readonly Scalar[], k: number): Scalar => arg[arg.length === 1 ? 0 : k]!;
   switch (i.kind) {
     case 'load':

@@ -8,7 +8,17 @@
 import type { MatmulStep, MatrixOperand, RoutineStep } from '../../src/exec/calls/call.js';
 import type { DevicePlan, LoopStep, Step } from '../../src/exec/plan/plan.js';
 import { planPartition } from '../../src/exec/plan/plan-graph.js';
-import type { Access, Affine, Bound, Instruction, Kernel } from '../../src/fusion/kernel/kernel.js';
+import { opOf } from '../../src/fusion/kernel/arithmetic.js';
+import {
+  type Access,
+  type Affine,
+  argumentsOf,
+  type Bound,
+  formOf,
+  type Instruction,
+  type InstructionForm,
+  type Kernel,
+} from '../../src/fusion/kernel/kernel.js';
 import { partition } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { runPasses } from '../../src/fusion/passes/pipeline.js';
@@ -176,13 +186,13 @@ function runKernel(kernel: Kernel, memory: readonly Bytes[]): void {
     ({ dtype, elementCount }, i) => new Elements(dtype, memory[i]!, elementCount),
   );
   const inner = Array.from(indices(kernel.reduced), (index) => [...index]);
-  const ops = kernel.tape.map((instruction) => opOf(instruction, kernel));
+  const ops = kernel.tape.map((instruction) => scalarOpOf(instruction, kernel));
   for (const row of indices(kernel.parallel)) {
     const domain = inner.map((index) => [...row, ...index]);
     // Every value at all places of the row; what does not depend on them is the same at each.
     const values: Scalar[][] = [];
     for (const [at, instruction] of kernel.tape.entries())
-      values.push(evaluate(instruction, ops[at], kernel, values, domain, buffers));
+      values.push(evaluate(formOf(instruction), ops[at], kernel, values, domain, buffers));
     for (const { value, access } of kernel.stores) {
       const written = new Set<number>();
       domain.forEach((index, i) => {
@@ -197,17 +207,18 @@ function runKernel(kernel: Kernel, memory: readonly Bytes[]): void {
 type ScalarOp = ReturnType<typeof scalarOp>;
 
 /** The op of a map. */
-function opOf(instruction: Instruction, kernel: Kernel): ScalarOp | undefined {
-  if (instruction.kind !== 'map') return undefined;
-  const dtypes = instruction.args.map((arg) => kernel.tape[arg]!.dtype);
-  if (dtypes.some(isHalf)) throw new TypeError(`${instruction.op} of a half in a kernel`);
-  return scalarOp(instruction.op, dtypes, instruction.dtype);
+function scalarOpOf(instruction: Instruction, kernel: Kernel): ScalarOp | undefined {
+  const op = opOf(instruction);
+  if (op === undefined) return undefined;
+  const dtypes = argumentsOf(instruction).map((arg) => kernel.tape[arg]!.dtype);
+  if (dtypes.some(isHalf)) throw new TypeError(`${op} of a half in a kernel`);
+  return scalarOp(op, dtypes, instruction.dtype);
 }
 
 type Domain = readonly (readonly number[])[];
 
 function evaluate(
-  instruction: Instruction,
+  instruction: InstructionForm,
   op: ScalarOp | undefined,
   kernel: Kernel,
   values: readonly Scalar[][],

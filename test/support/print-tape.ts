@@ -2,13 +2,17 @@
 import { planTape, type TapePlan } from '../../src/codegen/cpu/tape.js';
 import { type Loop, laneKindOf, loopsOf } from '../../src/codegen/cpu/tape-layout.js';
 import type { Section, TapeOp } from '../../src/codegen/cpu/tape-registers.js';
-import { argumentsOf, type Kernel } from '../../src/fusion/kernel/kernel.js';
+import { opOf, reductionOf } from '../../src/fusion/kernel/arithmetic.js';
+import { argumentsOf, formOf, type Instruction, type Kernel } from '../../src/fusion/kernel/kernel.js';
 import { printKernel } from '../../src/fusion/kernel/print.js';
 
 const values = (ids: readonly number[]): string => ids.map((id) => `%${id}`).join(' ');
 const or = (wanted: boolean, text: string): string => (wanted ? `, ${text}` : '');
 const loop = ({ axis, count, role }: Loop): string => `axis ${axis} ${count} × ${role}`;
 const loopList = (loops: readonly Loop[]): string => loops.map(loop).join(', ') || 'none';
+
+/** What an instruction computes: an op or a reduction of the tables, else its kind. */
+export const nameOf = (i: Instruction): string => opOf(i) ?? reductionOf(i) ?? formOf(i).kind;
 
 export function printTape(kernel: Kernel): string {
   const plan = planTape(kernel);
@@ -47,13 +51,7 @@ function printValue(op: Extract<TapeOp, { kind: 'value' }>, { kernel, schedule }
   const { value, offset, direct, prefetch, isKept, hasEdges } = op;
   const instruction = kernel.tape[value]!;
   const fused = schedule.fusion.functions.get(value);
-  const name =
-    fused?.name ??
-    (instruction.kind === 'map'
-      ? instruction.op
-      : instruction.kind === 'reduce'
-        ? instruction.reduction
-        : instruction.kind);
+  const name = fused?.name ?? nameOf(instruction);
   const from = values(fused?.args ?? argumentsOf(instruction));
   const place = offset < 0 ? 'row register' : `at ${offset}`;
   return (
@@ -72,8 +70,7 @@ function printChain(op: Extract<TapeOp, { kind: 'chain' }>, { kernel }: TapePlan
   });
   const reductions = chain.reductions.map((position, k) => {
     const reduce = kernel.tape[position]!;
-    const name = reduce.kind === 'reduce' ? reduce.reduction : reduce.kind;
-    return `  %${position} = ${name} ${values(argumentsOf(reduce))}, at ${reducedOffsets[k]}`;
+    return `  %${position} = ${nameOf(reduce)} ${values(argumentsOf(reduce))}, at ${reducedOffsets[k]}`;
   });
   const steps = chain.steps.map(
     ({ name, places }) => `  ${name} ${places.map(({ kind, index }) => `${kind} ${index}`).join(', ')}`,

@@ -1,8 +1,8 @@
 /** Routines of `graph/routines.ts` on exact values, slowly and obviously. Used by the interpreters. */
-import type { DType, Scalar } from '../../src/graph/dtype.js';
-import { type RoutineName, SCAN_OPS, SCAN_TILE, type ScanOp } from '../../src/graph/routines.js';
+import { type Complex, type DType, isComplex, isFloat, type Scalar } from '../../src/graph/dtype.js';
+import { type RoutineName, SCAN_OPS, type ScanOp, scanTile } from '../../src/graph/routines.js';
 import { reduceValues } from './reference-reduce.js';
-import { castScalar, isComplexValue } from './scalar.js';
+import { castScalar, integerRange, isComplexValue } from './scalar.js';
 
 type Values = readonly Scalar[];
 type Parts = readonly (number | bigint)[];
@@ -45,32 +45,117 @@ export function routineValues(
   inputs: readonly RoutineInput[],
 ): Values[] {
   const [input, before] = inputs as readonly [RoutineInput, RoutineInput?];
-  if (routine === 'scan') return [scanned(SCAN_OPS[parameters[0]!]!, input, before)];
-  return [sorted(routine === 'argsort', parameters[0] === 1, input)];
+  if (routine === 'sort' || routine === 'argsort')
+    return [sorted(routine === 'argsort', parameters[0] === 1, input)];
+  const op = SCAN_OPS[parameters[0]!]!;
+  const isReverse = parameters[1] === 1;
+  if (routine === 'scanTotals') return [tileTotals(op, input)];
+  if (routine === 'scanBefore') return [beforeTiles(op, isReverse, input)];
+  return [scanned(op, isReverse, input, before)];
 }
 
-/** Rows, or their tiles of `SCAN_TILE`, each from what is before it. */
-function scanned(op: ScanOp, { dtype, shape, values }: RoutineInput, before?: RoutineInput): Values {
-  const length = shape.at(-1)!;
-  const wide =
-    before?.dtype ?? (dtype === 'float32' ? 'float64' : dtype === 'complex64' ? 'complex128' : dtype);
-  const result: Scalar[] = [];
-  let tiles = 0;
-  for (let row = 0; row * length < values.length; row++) {
-    const own = values.slice(row * length, (row + 1) * length);
-    let sum: Scalar | undefined;
-    for (const [at, value] of own.entries()) {
-      if (before !== undefined && at % SCAN_TILE === 0) sum = before.values[tiles++]!;
-      sum = sum === undefined ? value : combined(op, sum, value, wide);
-      result.push(castScalar(sum, dtype));
+/** Elements before, along and behind the axis of a scan. */
+type Lines = readonly [outer: number, length: number, inner: number];
+
+/** The places of the elements along the middle axis of three, for each line of them. */
+function* linesOf([outer, length, inner]: Lines, isReverse: boolean): Generator<number[]> {
+  for (let line = 0; line < outer * inner; line++) {
+    const first = Math.floor(line / inner) * length * inner + (line % inner);
+    const places = Array.from({ length }, (_, k) => first + k * inner);
+    yield isReverse ? places.reverse() : places;
+  }
+}
+
+/** The running values along the middle axis, from the value before each tile. */
+function scanned(
+  op: ScanOp,
+  isReverse: boolean,
+  { dtype, shape, values }: RoutineInput,
+  before?: RoutineInput,
+): Values {
+  const lines = shape as unknown as Lines;
+  const [, length, inner] = lines;
+  const tile = scanTile(dtype, inner);
+  const tiles = Math.ceil(length / tile);
+  const result: Scalar[] = [...values];
+  for (const places of linesOf(lines, isReverse)) {
+    let sum = identityOf(op, dtype);
+    for (const place of places) {
+      const row = Math.floor(place / inner);
+      const at = row % length;
+      const isFirst = isReverse ? (at + 1) % tile === 0 || at + 1 === length : at % tile === 0;
+      const own = (Math.floor(row / length) * tiles + Math.floor(at / tile)) * inner + (place % inner);
+      if (before !== undefined && isFirst) sum = before.values[own]!;
+      sum = combined(op, sum, widened(op, values[place]!), dtype);
+      result[place] = castScalar(rounded(op, sum), dtype);
     }
   }
   return result;
 }
 
+/** The values over each tile of the middle axis. */
+function tileTotals(op: ScanOp, { dtype, shape, values }: RoutineInput): Values {
+  const [outer, length, inner] = shape as unknown as Lines;
+  const tile = scanTile(dtype, inner);
+  const tiles = Math.ceil(length / tile);
+  const result = Array.from({ length: outer * tiles * inner }, () => identityOf(op, dtype));
+  for (const [place, value] of values.entries()) {
+    const row = Math.floor(place / inner);
+    const own =
+      (Math.floor(row / length) * tiles + Math.floor((row % length) / tile)) * inner + (place % inner);
+    result[own] = combined(op, result[own]!, widened(op, value), dtype);
+  }
+  return result;
+}
+
+/** The values over all tiles before each, by the tiles' totals. */
+function beforeTiles(op: ScanOp, isReverse: boolean, { dtype, shape, values }: RoutineInput): Values {
+  const result: Scalar[] = [...values];
+  for (const places of linesOf(shape as unknown as Lines, isReverse)) {
+    let sum = identityOf(op, dtype);
+    for (const place of places) {
+      result[place] = sum;
+      sum = combined(op, sum, values[place]!, dtype);
+    }
+  }
+  return result;
+}
+
+/** The value that combined with another one gives that one. */
+function identityOf(op: ScanOp, dtype: DType): Scalar {
+  if (op === 'logsumexp') return { re: Number.NEGATIVE_INFINITY, im: 0 };
+  const isSum = op === 'sum';
+  if (isComplex(dtype)) return isSum ? { re: -0, im: -0 } : { re: 1, im: 0 };
+  if (op === 'sum' || op === 'prod') return isFloat(dtype) ? (isSum ? -0 : 1) : isSum ? 0n : 1n;
+  if (dtype === 'bool') return op === 'min';
+  if (isFloat(dtype)) return op === 'min' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+  const { least, most } = integerRange(dtype);
+  return op === 'min' ? most : least;
+}
+
+/**
+ * An element as a number to combine; a sum of exponentials is its largest exponent and the sum relative to
+ * it.
+ */
+const widened = (op: ScanOp, value: Scalar): Scalar =>
+  op === 'logsumexp' ? { re: Number(value), im: 1 } : value;
+const rounded = (op: ScanOp, sum: Scalar): Scalar =>
+  op === 'logsumexp' && isComplexValue(sum) ? sum.re + Math.log(sum.im) : sum;
+
 /** As of two elements, but that -0 and -0 are -0. */
-const combined = (op: ScanOp, a: Scalar, b: Scalar, dtype: DType): Scalar =>
-  op === 'sum' && typeof a === 'number' ? a + Number(b) : reduceValues(op, [a, b], dtype);
+function combined(op: ScanOp, a: Scalar, b: Scalar, dtype: DType): Scalar {
+  if (op === 'sum' && typeof a === 'number') return a + Number(b);
+  if (isComplexValue(a) && isComplexValue(b)) {
+    if (op === 'sum') return { re: a.re + b.re, im: a.im + b.im };
+    if (op === 'logsumexp') {
+      const most = a.re === b.re ? a.re : Math.max(a.re, b.re);
+      const part = ({ re, im }: Complex): number => (re === most || im === 0 ? im : im * Math.exp(re - most));
+      return { re: most, im: part(a) + part(b) };
+    }
+    if (a.re === 1 && a.im === 0) return b;
+  }
+  return reduceValues(op, [a, b], dtype);
+}
 
 function sorted(isArgument: boolean, descending: boolean, { shape, values }: RoutineInput): Values {
   const length = shape.at(-1)!;

@@ -88,6 +88,7 @@ describe('the reference interpreter', () => {
           ],
           output: [0, 2],
           precision: undefined,
+          memoryLimit: undefined,
         },
         c.dtype,
         c.output.shape,

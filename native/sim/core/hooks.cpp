@@ -93,15 +93,19 @@ void race(Address address, Hazard hazard) {
   running.mistake(std::string(how) + ", " + running.memory->describe(address));
 }
 
-// Inlined, for a copy of so many bytes is one instruction where their number is known.
-[[gnu::always_inline]] inline void access(void* pointer, size_t byteLength, bool write) {
+// Inlined, for a copy of so many bytes is one instruction where their number is known. Accesses by which
+// blocks tell one another something, `isShared`, may meet those of other threads.
+[[gnu::always_inline]] inline void access(void* pointer, size_t byteLength, bool write,
+                                          bool isShared = false) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   const uintptr_t offset = address - running.base;
   if (offset < running.span) {
     if (byteLength > 8 || !isPlain(running.shadow + offset, byteLength, write))
       settle(address, byteLength, write);
-    const Hazard hazard = running.uses.touch(offset, byteLength, write, running.thread(), running.epochs);
-    if (hazard != Hazard::none) race(address, hazard);
+    if (!isShared) {
+      const Hazard hazard = running.uses.touch(offset, byteLength, write, running.thread(), running.epochs);
+      if (hazard != Hazard::none) race(address, hazard);
+    }
     touchPages(offset, byteLength);
     setBits(write ? running.writeBits : running.readBits, offset, byteLength);
   } else if (address - running.stacks >= running.stackBytes) {
@@ -123,11 +127,18 @@ using weft::sim::Wait;
   WEFT_SIM_HOOK void __tsan_write##bytes(void* address) { access(address, bytes, true); }           \
   WEFT_SIM_HOOK void __tsan_unaligned_read##bytes(void* address) { access(address, bytes, false); } \
   WEFT_SIM_HOOK void __tsan_unaligned_write##bytes(void* address) { access(address, bytes, true); }
+#define WEFT_SIM_VOLATILE(bytes)                                                                         \
+  WEFT_SIM_HOOK void __tsan_volatile_read##bytes(void* address) { access(address, bytes, false, true); } \
+  WEFT_SIM_HOOK void __tsan_volatile_write##bytes(void* address) { access(address, bytes, true, true); }
 WEFT_SIM_ACCESS(1)
 WEFT_SIM_ACCESS(2)
 WEFT_SIM_ACCESS(4)
 WEFT_SIM_ACCESS(8)
 WEFT_SIM_ACCESS(16)
+WEFT_SIM_VOLATILE(1)
+WEFT_SIM_VOLATILE(2)
+WEFT_SIM_VOLATILE(4)
+WEFT_SIM_VOLATILE(8)
 WEFT_SIM_HOOK void __tsan_read_range(void* address, size_t bytes) { access(address, bytes, false); }
 WEFT_SIM_HOOK void __tsan_write_range(void* address, size_t bytes) { access(address, bytes, true); }
 WEFT_SIM_HOOK void __tsan_func_entry(void*) {}
@@ -176,6 +187,11 @@ WEFT_SIM_HOOK void weft_sim_warp_barrier() {
   running.warpBarriers[running.current]++;
   running.wait(Wait::warp);
 }
+WEFT_SIM_HOOK void weft_sim_atomic(void* address, unsigned byteLength) {
+  access(address, byteLength, false, true);
+  access(address, byteLength, true, true);
+}
+WEFT_SIM_HOOK void weft_sim_sleep() { running.wait(Wait::asleep); }
 WEFT_SIM_HOOK unsigned weft_sim_lane() { return running.current % weft::sim::kWarp; }
 
 WEFT_SIM_HOOK void cudaGraphSetConditional(unsigned long long handle, unsigned value) {

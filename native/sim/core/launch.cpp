@@ -18,6 +18,8 @@ namespace {
 
 constexpr size_t kStackBytes = 64 * 1024;
 constexpr size_t kMostMistakes = 8;
+// Passes over a block's threads in which all of them only slept.
+constexpr unsigned kMostSleeps = 100;
 
 // Stacks of finished threads are used again at once, so that a kernel without barriers touches one only.
 class Stacks {
@@ -85,19 +87,31 @@ bool releaseWarp(unsigned first) {
 Pass runThreads(unsigned start, unsigned step) {
   const unsigned count = running.threadCount;
   unsigned t = start;
+  bool awake = false;
   for (unsigned k = 0; k < count; k++, t = (t + step) % count) {
     if (running.threads[t].wait != Wait::none) continue;
     resume(t);
+    awake |= running.threads[t].wait != Wait::asleep;
     if (running.status != kSuccess) return Pass::stopped;
   }
-  unsigned done = 0, atBarrier = 0;
+  unsigned done = 0, atBarrier = 0, asleep = 0;
   for (unsigned i = 0; i < count; i++) {
     done += running.threads[i].wait == Wait::done;
     atBarrier += running.threads[i].wait == Wait::block;
+    if (running.threads[i].wait != Wait::asleep) continue;
+    asleep++;
+    running.threads[i].wait = Wait::none;
   }
   if (done == count) return Pass::finished;
-  bool released = false;
+  bool released = asleep > 0;
   for (unsigned first = 0; first < count; first += kWarp) released |= releaseWarp(first);
+  // Blocks run one after the other: what no thread of this one does, none will.
+  running.sleeps = awake ? 0 : running.sleeps + 1;
+  if (running.sleeps > kMostSleeps) {
+    running.status = kLaunchFailed;
+    running.problem = "threads wait for a block that has not begun";
+    return Pass::stopped;
+  }
   if (released) return Pass::again;
   if (atBarrier != count) {
     running.status = kLaunchFailed;
@@ -115,6 +129,7 @@ void runBlock(uint64_t block, std::mt19937_64& random) {
                         static_cast<unsigned>(block / grid.x / grid.y)};
   for (unsigned t = 0; t < running.threadCount; t++) running.threads[t].wait = Wait::none;
   std::memset(running.turns.data(), 0, running.turns.size());
+  running.sleeps = 0;
   running.epochs.block = ++running.epochs.now;
   running.firstThread = static_cast<uint32_t>(block * running.threadCount);
   running.staticShared.poison();

@@ -14,8 +14,9 @@ namespace weft::sim {
 
 inline constexpr unsigned kWarp = 32;
 
-// The state of a thread: running, waiting for its warp or block, or done.
-enum class Wait { none, warp, block, done };
+// The state of a thread: running, waiting for its warp or block, asleep until the others have gone on, or
+// done.
+enum class Wait { none, warp, block, asleep, done };
 
 struct Thread {
   FiberPlace place = nullptr;
@@ -35,6 +36,8 @@ struct Running {
   // shuffle before another has read.
   std::vector<uint64_t> slots;
   std::vector<uint8_t> turns;
+  // Passes over the threads in a row in which all that ran slept.
+  unsigned sleeps = 0;
   // Barriers of its warp that each thread has passed.
   std::vector<uint32_t> warpBarriers;
 

@@ -7,6 +7,7 @@
 #define __global__
 #define __device__
 #define __forceinline__ inline
+#define __noinline__ static
 #define __launch_bounds__(...)
 #define __align__(n) alignas(n)
 // Together, so that they can be poisoned before each block.
@@ -25,6 +26,8 @@ unsigned long long weft_sim_shuffle(unsigned mask, unsigned long long value, uns
 unsigned weft_sim_ballot(unsigned mask, bool holds);
 unsigned weft_sim_lane();
 unsigned long long weft_sim_globaltimer();
+void weft_sim_atomic(void* address, unsigned byteLength);
+void weft_sim_sleep();
 }
 
 #define WEFT_SIM_UNCHECKED __attribute__((no_sanitize("thread"), noinline))
@@ -58,6 +61,10 @@ inline T __shfl_down_sync(unsigned mask, T value, unsigned lanes) {
   const unsigned own = weft_sim_lane();
   return weft_sim_shuffle_value(mask, value, own + lanes > 31 ? own : own + lanes);
 }
+template <class T>
+inline T __shfl_sync(unsigned mask, T value, int lane) {
+  return weft_sim_shuffle_value(mask, value, (unsigned)lane % 32);
+}
 inline int __all_sync(unsigned mask, int holds) {
   unsigned all = holds != 0;
   for (int lanes = 16; lanes > 0; lanes /= 2) all &= __shfl_xor_sync(mask, all, lanes);
@@ -66,6 +73,14 @@ inline int __all_sync(unsigned mask, int holds) {
 
 inline unsigned __ballot_sync(unsigned mask, int holds) { return weft_sim_ballot(mask, holds != 0); }
 inline void __syncwarp() { weft_sim_warp_barrier(); }
+inline void __threadfence() {}
+inline void __nanosleep(unsigned) { weft_sim_sleep(); }
+WEFT_SIM_UNCHECKED inline unsigned atomicAdd(unsigned* address, unsigned value) {
+  weft_sim_atomic(address, sizeof *address);
+  const unsigned before = *address;
+  *address = before + value;
+  return before;
+}
 inline int __popc(unsigned a) { return __builtin_popcount(a); }
 
 // C's functions for double and, with an f, for float; CUDA overloads the plain name for both.

@@ -28,7 +28,9 @@ const std::vector<std::string> kFlags = {
     "-std=c++17", "-Og", "-w", "-fPIC", "-shared", "-nostdlib", "-fno-exceptions", "-fno-rtti",
     "-fno-asynchronous-unwind-tables", "-fno-strict-aliasing", "-ffp-contract=off",
     // A call in front of every access, and checks of alignment and of indices into arrays: core/hooks.cpp.
-    "-fsanitize=thread,alignment,bounds"};
+    "-fsanitize=thread,alignment,bounds",
+    // Accesses to volatile memory by calls of their own: blocks of a launch may tell one another by them.
+    "--param=tsan-distinguish-volatile=1"};
 
 // Where the simulator's libraries and kernel.h are.
 const fs::path& home() {

@@ -6,10 +6,12 @@
  * The names of steps are those that `native/cpu/ops-chain.cpp` and `ops-math.cpp` enter into the registry.
  * Called by `tape-schedule.ts`, after pairs were joined (`tape-fuse.ts`): what stays alone stays as it was.
  */
+import { isReduction, opOf, reductionOf } from '../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
 import type { DType } from '../../graph/dtype.js';
 import { opRow } from '../../graph/ops.js';
-import { COMPARISONS, type TapeFusion } from './tape-fuse.js';
+import { InternalError } from '../../host/errors.js';
+import { COMPARISONS, operandsOf, type TapeFusion } from './tape-fuse.js';
 
 /**
  * Where an operand of a step lies: with a position among the chain's inputs, slots, outputs or reductions.
@@ -62,27 +64,28 @@ export function stepDType(kernel: Kernel, fusion: TapeFusion, i: number): DType 
   const { dtype } = instruction;
   if (dtype !== 'float32' && dtype !== 'float64') return undefined;
   const are = (args: readonly number[]): boolean => args.every((arg) => kernel.tape[arg]!.dtype === dtype);
-  if (instruction.kind === 'reduce') {
-    return has(CHAIN_REDUCTIONS, instruction.reduction) && are(instruction.args) ? dtype : undefined;
-  }
-  if (instruction.kind !== 'map') return undefined;
-  if (instruction.op === 'where') {
-    const [condition, ...rest] = instruction.args;
+  const args = argumentsOf(instruction);
+  const reduction = reductionOf(instruction);
+  if (reduction !== undefined) return has(CHAIN_REDUCTIONS, reduction) && are(args) ? dtype : undefined;
+  const op = opOf(instruction);
+  if (op === undefined) return undefined;
+  if (op === 'where') {
+    const [condition, ...rest] = args;
     const compared = fusion.absorbed[condition!] && are(argumentsOf(kernel.tape[condition!]!));
     return compared && are(rest) ? dtype : undefined;
   }
-  const known = opRow(instruction.op).arity === 1 || has(CHAIN_BINARY, instruction.op);
-  return known && are(instruction.args) ? dtype : undefined;
+  const known = opRow(op).arity === 1 || has(CHAIN_BINARY, op);
+  return known && are(args) ? dtype : undefined;
 }
 
-const isComparison = (instruction: Instruction): boolean =>
-  instruction.kind === 'map' && has(COMPARISONS, instruction.op);
+const isComparison = (instruction: Instruction): boolean => has(COMPARISONS, opOf(instruction) ?? '');
+const isChoice = (instruction: Instruction): boolean => opOf(instruction) === 'where';
 
 /** Values that an instruction's steps take: of a choice, those that are compared come first. */
 function takenBy(kernel: Kernel, i: number): readonly number[] {
   const instruction = kernel.tape[i]!;
   const args = argumentsOf(instruction);
-  if (instruction.kind !== 'map' || instruction.op !== 'where') return args;
+  if (!isChoice(instruction)) return args;
   return [...argumentsOf(kernel.tape[args[0]!]!), ...args.slice(1)];
 }
 
@@ -160,11 +163,9 @@ function depthFirst(kernel: Kernel, members: readonly number[]): readonly number
       seen.add(m);
       continue;
     }
-    const instruction = kernel.tape[m]!;
-    const isChoice = instruction.kind === 'map' && instruction.op === 'where';
     // Of a choice, what is compared first has to come last.
     const [first] = takenBy(kernel, m);
-    const last = isChoice && waiting.length > 1 ? first : undefined;
+    const last = isChoice(kernel.tape[m]!) && waiting.length > 1 ? first : undefined;
     const next = waiting.filter((arg) => arg !== last);
     stack.push(next.reduce((a, b) => (sizes.get(b)! > sizes.get(a)! ? b : a)));
   }
@@ -208,7 +209,7 @@ class StepWriter {
   }
 
   private keep(value: number): void {
-    if (this.kernel.tape[value]!.kind === 'reduce') return;
+    if (isReduction(this.kernel.tape[value]!)) return;
     const output = this.outputs.indexOf(value);
     if (output >= 0) this.steps.push({ name: 'save', places: [{ kind: 'output', index: output }] });
     if (!this.kept.has(value)) return;
@@ -230,12 +231,12 @@ class StepWriter {
   private write(m: number, inside: ReadonlySet<number>): void {
     const instruction = this.kernel.tape[m]!;
     const [x, ...rest] = takenBy(this.kernel, m);
-    const swaps =
-      instruction.kind === 'map' && rest.length === 1 && this.group === rest[0] && this.group !== x;
+    const reduction = reductionOf(instruction);
+    const swaps = reduction === undefined && rest.length === 1 && this.group === rest[0] && this.group !== x;
     if (!swaps && this.group !== x) this.steps.push({ name: 'load', places: [this.place(x!, inside)] });
-    if (instruction.kind === 'reduce') {
+    if (reduction !== undefined) {
       const index = this.reductions.push(m) - 1;
-      this.steps.push({ name: `reduce.${instruction.reduction}`, places: [{ kind: 'reduction', index }] });
+      this.steps.push({ name: `reduce.${reduction}`, places: [{ kind: 'reduction', index }] });
       this.group = x!;
       return;
     }
@@ -245,12 +246,10 @@ class StepWriter {
   }
 
   private nameOf(instruction: Instruction, swaps: boolean): string {
-    if (instruction.kind !== 'map') throw new RangeError(`no step of kind ${instruction.kind}`);
-    const { op, args } = instruction;
-    if (op === 'where') {
-      const condition = this.kernel.tape[args[0]!]!;
-      return `where.${condition.kind === 'map' ? condition.op : ''}`;
-    }
+    const op = opOf(instruction);
+    if (op === undefined) throw new InternalError('[tape] a step of a chain that is no op');
+    const args = argumentsOf(instruction);
+    if (op === 'where') return `where.${opOf(this.kernel.tape[args[0]!]!)}`;
     return args.length === 1 ? op : `${op}.${swaps ? 1 : 0}`;
   }
 }
@@ -264,7 +263,7 @@ function chainOf(
   const { wanted } = new StepWriter(kernel, members, outputs, new Set());
   const { steps, inputs, reductions, slots } = new StepWriter(kernel, members, outputs, wanted);
   const first = members[0]!;
-  const value = kernel.tape[first]!.kind === 'reduce' ? argumentsOf(kernel.tape[first]!)[0]! : first;
+  const value = isReduction(kernel.tape[first]!) ? argumentsOf(kernel.tape[first]!)[0]! : first;
   const prefetches = inputs.flatMap((input, index): ChainStep[] =>
     isStreamed(input) ? [{ name: 'prefetch', places: [{ kind: 'input', index }] }] : [],
   );
@@ -302,7 +301,7 @@ export function chainWalks(
     const taken =
       'members' in group
         ? group.members.flatMap((m) => takenBy(kernel, m))
-        : (fusion.functions.get(group.value)?.args ?? argumentsOf(kernel.tape[group.value]!));
+        : operandsOf(kernel, fusion, group.value);
     for (const value of taken) {
       const known = readers.get(value) ?? new Set();
       readers.set(value, known.add(group));
@@ -311,7 +310,7 @@ export function chainWalks(
   const itemOf = (group: Group): Item => {
     if ('value' in group) return { kind: 'value', value: group.value };
     const isOutput = (m: number): boolean =>
-      kernel.tape[m]!.kind !== 'reduce' &&
+      !isReduction(kernel.tape[m]!) &&
       (isStored(m) || [...(readers.get(m) ?? [])].some((reader) => reader !== group));
     return {
       kind: 'chain',

@@ -3,8 +3,9 @@
  */
 
 import { loadOf, sizesOf } from '../../fusion/kernel/algebra.js';
+import { isReduction } from '../../fusion/kernel/arithmetic.js';
 import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js';
-import type { Levels } from '../../fusion/kernel/levels.js';
+import { inWalks, type Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { CHUNK, LEAF_STEPS } from '../../shared/layout.js';
 import { candidates } from './tape-candidates.js';
@@ -42,15 +43,15 @@ function costOf(kernel: Kernel, levels: Levels, layout: Layout): number {
     // A load that reaches its buffer's rows one by one is cheap only while rows are long.
     lanes += (2 * layout.rows) / block;
   };
+  const isWalked = inWalks(kernel, levels);
   kernel.tape.forEach((instruction, i) => {
-    if (instruction.kind === 'const' || !(isMap || levels.element[i] || instruction.kind === 'reduce'))
-      return;
+    if (!isWalked(i) && !isReduction(instruction)) return;
     instructions++;
     const read = loadOf(instruction);
     if (read?.index !== undefined) lanes += GATHER_COST;
     else if (read !== undefined) access(read, byteLengthOf(instruction.dtype));
     else lanes += padded / layout.width;
-    if (instruction.kind === 'reduce') {
+    if (isReduction(instruction)) {
       const first = kernel.parallel.length;
       const across = layout.laneAxes.length > 0 && layout.laneAxes.every((a) => a >= first);
       // Folding the lanes into one value, for each row of a block or for a whole tile.

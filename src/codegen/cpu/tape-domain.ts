@@ -6,15 +6,11 @@
  * The result is again a kernel. Called by `tape.ts`, ahead of the choice of a layout.
  */
 
-import {
-  dropUnitAxes,
-  mapInstruction,
-  mapTestedBounds,
-  mergeAxes,
-  sizesOf,
-  withoutDead,
-} from '../../fusion/kernel/algebra.js';
+import { mapTestedBounds, sizesOf, withoutDead } from '../../fusion/kernel/algebra.js';
+import { castValueOf } from '../../fusion/kernel/arithmetic.js';
+import { dropUnitAxes, mergeAxes } from '../../fusion/kernel/axes.js';
 import { holdsEverywhere } from '../../fusion/kernel/boxes.js';
+import { create, mapInstruction } from '../../fusion/kernel/instruction.js';
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
 import { DTYPE_INFO, type DType, isComplex, isHalf } from '../../graph/dtype.js';
 
@@ -40,10 +36,11 @@ function splitCasts(kernel: Kernel): Kernel {
   const tape: Instruction[] = [];
   const place: number[] = [];
   for (const instruction of kernel.tape) {
-    if (instruction.kind === 'cast') {
-      let at = place[instruction.args[0]]!;
+    const from = castValueOf(instruction);
+    if (from !== undefined) {
+      let at = place[from]!;
       for (const dtype of castHops(tape[at]!.dtype, instruction.dtype))
-        at = tape.push({ kind: 'cast', dtype, args: [at] }) - 1;
+        at = tape.push(create.cast(dtype, at)) - 1;
       place.push(at);
       continue;
     }

@@ -7,6 +7,7 @@
  * registry; a test holds the two together. Called by `tape-schedule.ts`.
  */
 
+import { castValueOf, isComputed, isReduction, opOf, reductionOf } from '../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
 import type { Levels } from '../../fusion/kernel/levels.js';
 import type { DType } from '../../graph/dtype.js';
@@ -46,22 +47,28 @@ function joinedName(
   place: number,
   argDType: DType,
 ): string | undefined {
-  if (outer.kind === 'reduce') {
-    if (outer.reduction !== 'sum') return undefined;
-    if (inner.kind === 'cast') return outer.dtype === 'int64' && argDType === 'bool' ? 'sum.cast' : undefined;
+  if (isReduction(outer)) {
+    if (reductionOf(outer) !== 'sum') return undefined;
+    if (castValueOf(inner) !== undefined)
+      return outer.dtype === 'int64' && argDType === 'bool' ? 'sum.cast' : undefined;
     return isPlainFloat(argDType) && has(SUM_INNER, innerName) ? `sum.${innerName}` : undefined;
   }
-  if (outer.kind !== 'map' || inner.kind !== 'map' || !isPlainFloat(argDType)) return undefined;
-  if (outer.op === 'where')
+  const op = opOf(outer);
+  if (op === undefined || opOf(inner) === undefined || !isPlainFloat(argDType)) return undefined;
+  if (op === 'where')
     return place === 0 && outer.dtype === argDType && has(COMPARISONS, innerName)
       ? `where.${innerName}`
       : undefined;
   if (inner.dtype !== argDType || outer.dtype !== argDType) return undefined;
-  if (outer.op === 'exp') return has(EXP_INNER, innerName) ? `exp.${innerName}` : undefined;
+  if (op === 'exp') return has(EXP_INNER, innerName) ? `exp.${innerName}` : undefined;
   if (!has(INNER_UNARY, innerName) && !has(INNER_BINARY, innerName)) return undefined;
-  if (has(OUTER_UNARY, outer.op)) return `${outer.op}.${innerName}`;
-  return has(OUTER_BINARY, outer.op) ? `${outer.op}.${innerName}.${place}` : undefined;
+  if (has(OUTER_UNARY, op)) return `${op}.${innerName}`;
+  return has(OUTER_BINARY, op) ? `${op}.${innerName}.${place}` : undefined;
 }
+
+/** Values that an instruction reads, or that its function does. */
+export const operandsOf = (kernel: Kernel, fusion: TapeFusion, i: number): readonly number[] =>
+  fusion.functions.get(i)?.args ?? argumentsOf(kernel.tape[i]!);
 
 /** Finds the pairs. `together` says whether two values are computed over the same lanes at the same time. */
 export function fuseTape(
@@ -81,10 +88,10 @@ export function fuseTape(
     const args = argumentsOf(outer);
     const k = args[place]!;
     const inner = tape[k]!;
-    if (uses[k] !== 1 || (inner.kind !== 'map' && inner.kind !== 'cast') || !together(k, i)) return false;
+    if (uses[k] !== 1 || !isComputed(inner) || !together(k, i)) return false;
     const earlier = functions.get(k);
-    const innerName = earlier?.name ?? (inner.kind === 'map' ? inner.op : 'cast');
-    const innerArgs = earlier?.args ?? inner.args;
+    const innerName = earlier?.name ?? opOf(inner) ?? 'cast';
+    const innerArgs = earlier?.args ?? argumentsOf(inner);
     const name = joinedName(outer, inner, innerName, place, tape[innerArgs[0]!]!.dtype);
     if (name === undefined) return false;
     functions.set(i, { name, args: [...innerArgs, ...args.filter((_, p) => p !== place)] });
@@ -93,10 +100,11 @@ export function fuseTape(
     return true;
   };
   tape.forEach((outer, i) => {
-    if (outer.kind !== 'map' && outer.kind !== 'reduce') return;
+    if (opOf(outer) === undefined && !isReduction(outer)) return;
+    const args = argumentsOf(outer);
     // A reduction is at row level itself; what it takes is computed in its walk.
-    if (outer.kind === 'reduce' && !levels.element[outer.args[0]!]) return;
-    for (let place = 0; place < outer.args.length; place++) if (join(i, place)) return;
+    if (isReduction(outer) && !levels.element[args[0]!]) return;
+    for (let place = 0; place < args.length; place++) if (join(i, place)) return;
   });
   return { functions, absorbed };
 }

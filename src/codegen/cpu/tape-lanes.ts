@@ -4,19 +4,19 @@
  */
 
 import { affineLoadOf, boundsIn, loadOf } from '../../fusion/kernel/algebra.js';
+import { isConstant, isReduction, opOf } from '../../fusion/kernel/arithmetic.js';
 import {
   type Access,
-  argumentsOf,
   type Instruction,
   type Kernel,
   product,
   type Store,
 } from '../../fusion/kernel/kernel.js';
-import type { Levels } from '../../fusion/kernel/levels.js';
+import { inWalks, type Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { CHUNK } from '../../shared/layout.js';
 import { stepDType } from './tape-chain.js';
-import { fuseTape, type TapeFusion } from './tape-fuse.js';
+import { fuseTape, operandsOf, type TapeFusion } from './tape-fuse.js';
 
 /** Bytes that the live registers of a block may take: about half of a first-level cache. */
 const REGISTER_BYTES = 24 * 1024;
@@ -45,22 +45,20 @@ const LEAST_LANES = 128;
 export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boolean): number {
   const { tape } = kernel;
   const isMap = kernel.reduced.length === 0;
-  const { functions, absorbed } = fuseTape(kernel, levels, () => true);
+  const fusion = fuseTape(kernel, levels, () => true);
+  const { absorbed } = fusion;
+  const isWalked = inWalks(kernel, levels);
   const lastParallel = kernel.parallel.length - 1;
-  const readInPlace = isMap
-    ? neighboursInPlace(kernel)
-    : reducedInPlace(kernel, { functions, absorbed }, rowsHaveLanes);
+  const readInPlace = isMap ? neighboursInPlace(kernel) : reducedInPlace(kernel, fusion, rowsHaveLanes);
   const isWide = (i: number): boolean => {
-    const instruction = tape[i]!;
-    if (instruction.kind === 'const' || instruction.kind === 'reduce' || absorbed[i]) return false;
-    if (readInPlace(i)) return false;
+    if (!isWalked(i) || isReduction(tape[i]!) || absorbed[i] || readInPlace(i)) return false;
     // A value that does not vary along the lanes takes one chunk.
-    const isNarrow = affineLoadOf(instruction)?.strides[lastParallel] === 0;
-    return (isMap || levels.element[i]!) && !(rowsHaveLanes && isNarrow);
+    const isNarrow = affineLoadOf(tape[i]!)?.strides[lastParallel] === 0;
+    return !(rowsHaveLanes && isNarrow);
   };
   const lastUse = tape.map((_, i) => i);
-  tape.forEach((instruction, i) => {
-    for (const arg of functions.get(i)?.args ?? argumentsOf(instruction)) lastUse[arg] = i;
+  tape.forEach((_, i) => {
+    for (const arg of operandsOf(kernel, fusion, i)) lastUse[arg] = i;
   });
   const dying = tape.map((): number[] => []);
   lastUse.forEach((use, i) => {
@@ -69,9 +67,9 @@ export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boo
   const bytesOf = (i: number): number => (isWide(i) ? byteLengthOf(tape[i]!.dtype) : 0);
   let live = 0;
   if (rowsHaveLanes && !isMap) {
-    tape.forEach(({ kind, dtype }, i) => {
-      if (kind !== 'const' && kind !== 'reduce' && !absorbed[i] && !levels.element[i])
-        live += byteLengthOf(dtype);
+    tape.forEach((instruction, i) => {
+      if (!isConstant(instruction) && !isReduction(instruction) && !absorbed[i] && !levels.element[i])
+        live += byteLengthOf(instruction.dtype);
     });
   }
   let most = live;
@@ -104,21 +102,22 @@ export function neighboursInPlace({ tape, parallel }: Kernel): (i: number) => bo
  * side. Or from a register that many tiles read, which may lie in the second-level cache.
  */
 function reducedInPlace(
-  { tape, parallel, reduced }: Kernel,
-  { functions, absorbed }: TapeFusion,
+  kernel: Kernel,
+  fusion: TapeFusion,
   lanesAreParallel: boolean,
 ): (i: number) => boolean {
+  const { tape, parallel, reduced } = kernel;
   const readers = tape.map((): number[] => []);
-  tape.forEach((instruction, i) => {
-    if (absorbed[i]) return;
-    for (const arg of functions.get(i)?.args ?? argumentsOf(instruction)) readers[arg]!.push(i);
+  tape.forEach((_, i) => {
+    if (fusion.absorbed[i]) return;
+    for (const arg of operandsOf(kernel, fusion, i)) readers[arg]!.push(i);
   });
   const axis = (lanesAreParallel ? parallel.length : parallel.length + reduced.length) - 1;
   return (i) => {
     const read = affineLoadOf(tape[i]!);
     if (read === undefined || read.bounds.length > 0) return false;
     const [reader, ...others] = readers[i]!;
-    if (others.length > 0 || reader === undefined || tape[reader]!.kind !== 'reduce') return false;
+    if (others.length > 0 || reader === undefined || !isReduction(tape[reader]!)) return false;
     const { strides } = read;
     const isShared = parallel.some((size, k) => size > 1 && strides[k] === 0);
     return strides[axis] === 1 || (lanesAreParallel && strides[axis] !== 0 && isShared);
@@ -135,17 +134,17 @@ function passes(kernel: Kernel, levels: Levels): boolean {
   const isMap = reduced.length === 0;
   if (kernel.feedback !== undefined) return false;
   if (!isMap && (levels.phases > 1 || product(parallel) > 1 || reduced.at(-1)! % CHUNK > 0)) return false;
-  const isElement = (i: number): boolean => isMap || levels.element[i]! || tape[i]!.kind === 'reduce';
+  const isElement = (i: number): boolean => isMap || levels.element[i]! || isReduction(tape[i]!);
   const isInPlace = ({ strides, bounds, index }: Access): boolean =>
     index === undefined && bounds.length === 0 && strides.at(-1) === 1;
   const isStored = ({ value, access }: Store): boolean =>
-    !isElement(value) || tape[value]!.kind === 'reduce' || (tape[value]!.kind === 'map' && isInPlace(access));
+    !isElement(value) || isReduction(tape[value]!) || (opOf(tape[value]!) !== undefined && isInPlace(access));
   if (!stores.every(isStored)) return false;
   const fusion = fuseTape(kernel, levels, () => true);
   const steps: number[] = [];
   let loads = 0;
   for (const [i, instruction] of tape.entries()) {
-    if (!isElement(i) || fusion.absorbed[i] || instruction.kind === 'const') continue;
+    if (!isElement(i) || fusion.absorbed[i] || isConstant(instruction)) continue;
     const read = loadOf(instruction);
     if (read === undefined) steps.push(i);
     else if (!isInPlace(read) || ++loads > MOST_PASSING_LOADS) return false;

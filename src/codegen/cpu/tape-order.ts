@@ -3,10 +3,11 @@
  * takes is known. Called by `tape-schedule.ts`.
  */
 
-import { argumentsOf, type Kernel, type Store } from '../../fusion/kernel/kernel.js';
-import type { Levels } from '../../fusion/kernel/levels.js';
+import { isConstant, isReduction } from '../../fusion/kernel/arithmetic.js';
+import type { Kernel, Store } from '../../fusion/kernel/kernel.js';
+import { inWalks, knownBefore, type Levels } from '../../fusion/kernel/levels.js';
 import { InternalError } from '../../host/errors.js';
-import type { TapeFusion } from './tape-fuse.js';
+import { operandsOf, type TapeFusion } from './tape-fuse.js';
 
 /** Values and stores of each section, before registers. */
 export interface Order {
@@ -14,16 +15,11 @@ export interface Order {
   readonly walks: { readonly values: number[]; readonly stores: number[] }[];
 }
 
-/** Values that an instruction reads, or that its function does. */
-export const operandsOf = (kernel: Kernel, fusion: TapeFusion, i: number): readonly number[] =>
-  fusion.functions.get(i)?.args ?? argumentsOf(kernel.tape[i]!);
-
 export function orderOf(kernel: Kernel, levels: Levels, fusion: TapeFusion, keepsBlock: boolean): Order {
   const { tape, stores } = kernel;
   const isMap = kernel.reduced.length === 0;
-  const inBlock = (i: number): boolean => tape[i]!.kind !== 'const' && (isMap || levels.element[i]!);
-  /** Walk before which a value is known, if it is at row level, or in which it is computed. */
-  const known = (i: number): number => levels.phase[i]! + (tape[i]!.kind === 'reduce' ? 1 : 0);
+  const inBlock = inWalks(kernel, levels);
+  const known = (i: number): number => knownBefore(kernel, levels.phase, i);
   const first = kernel.parallel.length;
   const onReduced = (store: Store): boolean => store.access.strides.some((s, k) => k >= first && s !== 0);
 
@@ -41,13 +37,12 @@ export function orderOf(kernel: Kernel, levels: Levels, fusion: TapeFusion, keep
     section[isMap ? 0 : known(store.value)]!.stores.push(s);
   });
   tape.forEach((instruction, i) => {
-    if (instruction.kind === 'const' || instruction.kind === 'reduce' || inBlock(i) || fusion.absorbed[i])
-      return;
+    if (isConstant(instruction) || isReduction(instruction) || inBlock(i) || fusion.absorbed[i]) return;
     rows[known(i)]!.values.push(i);
   });
   const done = tape.map(() => false);
   for (const [p, walk] of walks.entries()) {
-    const wanted = tape.map((instruction, i) => instruction.kind === 'reduce' && levels.phase[i] === p);
+    const wanted = tape.map((instruction, i) => isReduction(instruction) && levels.phase[i] === p);
     for (const s of walk.stores) wanted[stores[s]!.value] ||= inBlock(stores[s]!.value);
     for (let i = tape.length - 1; i >= 0; i--) {
       if (!wanted[i] || done[i]) continue;

@@ -4,13 +4,13 @@
  */
 
 import { affineLoadOf, sizesOf } from '../../fusion/kernel/algebra.js';
-import type { Instruction, Kernel } from '../../fusion/kernel/kernel.js';
+import { castValueOf, costOf, isComputed, isReduction } from '../../fusion/kernel/arithmetic.js';
+import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import { opRow } from '../../graph/ops.js';
 import { type Chain, chainWalks, type Item } from './tape-chain.js';
-import type { TapeFusion } from './tape-fuse.js';
+import { operandsOf, type TapeFusion } from './tape-fuse.js';
 import { keepsLoad, type Layout, type Loops, laneModeOf, paddedWidth } from './tape-layout.js';
-import { type Order, operandsOf } from './tape-order.js';
+import type { Order } from './tape-order.js';
 import type { Span } from './tape-spans.js';
 
 export type TapeOp =
@@ -70,8 +70,7 @@ function directStore(
   value: number,
   stores: readonly number[],
 ): number {
-  const { kind } = kernel.tape[value]!;
-  if (kind !== 'map' && kind !== 'cast') return -1;
+  if (!isComputed(kernel.tape[value]!)) return -1;
   if ((layout.rows > 1 && !span.rows) || (layout.width > 1 && !span.lanes)) return -1;
   const sizes = sizesOf(kernel);
   const fits = stores.find((s) => {
@@ -91,12 +90,9 @@ function prefetchHosts(
   values: readonly number[],
 ): ReadonlyMap<number, number> {
   const hosts = new Map<number, number>();
-  const costOf = (i: number): number => {
-    const instruction = kernel.tape[i]!;
-    if (instruction.kind === 'map') return opRow(instruction.op).cost;
-    return instruction.kind === 'cast' ? 1 : -1;
-  };
-  const byCost = values.filter((i) => costOf(i) >= 0).sort((a, b) => costOf(b) - costOf(a));
+  const weightOf = (i: number): number =>
+    castValueOf(kernel.tape[i]!) === undefined ? costOf(kernel.tape[i]!) : 1;
+  const byCost = values.filter((i) => isComputed(kernel.tape[i]!)).sort((a, b) => weightOf(b) - weightOf(a));
   for (const load of values) {
     const instruction = kernel.tape[load]!;
     if (affineLoadOf(instruction) === undefined || !isAskedAhead(layout, instruction)) continue;
@@ -137,9 +133,9 @@ function chainsOf(
     layout.rowAxis < first;
   const keyOf = (i: number): string | undefined => {
     const instruction = kernel.tape[i]!;
-    const isReduce = instruction.kind === 'reduce';
-    if (isReduce && segmented) return undefined;
-    const span = spans[isReduce ? instruction.args[0]! : i]!;
+    const isSum = isReduction(instruction);
+    if (isSum && segmented) return undefined;
+    const span = spans[isSum ? argumentsOf(instruction)[0]! : i]!;
     return `${instruction.dtype} ${span.rows} ${span.lanes}`;
   };
   const isStreamed = (i: number): boolean => {
@@ -257,7 +253,7 @@ export function placeSections(
       let offset = -1;
       const read = affineLoadOf(instruction);
       const isKept = read !== undefined && keepsLoad(read, layout, sizesOf(kernel), loops);
-      if (instruction.kind !== 'reduce') {
+      if (!isReduction(instruction)) {
         const { key, bytes } = shapeOf(value);
         offset = registers.take(isKept ? `kept ${value}` : key, bytes);
         if (!isKept) offsets.set(value, offset);

@@ -6,8 +6,9 @@
  * walk; otherwise each walk recomputes what it needs. Called by `tape.ts`, after the layout is chosen.
  */
 
+import { isReduction, reductionsOf } from '../../fusion/kernel/arithmetic.js';
 import { type Kernel, product } from '../../fusion/kernel/kernel.js';
-import type { Levels } from '../../fusion/kernel/levels.js';
+import { inWalks, type Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { CHUNK } from '../../shared/layout.js';
 import { fuseTape, type TapeFusion } from './tape-fuse.js';
@@ -39,13 +40,11 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): Tape
   const loops = loopsOf(kernel, layout);
   const walkBlocks = product(loops.walks.map((loop) => loop.count));
   const keepsBlock = walkBlocks <= 1;
-  const isMap = kernel.reduced.length === 0;
+  const inBlock = inWalks(kernel, levels);
   const fusion = fuseTape(kernel, levels, (inner, outer) => {
+    if (isReduction(kernel.tape[outer]!)) return true;
     const [a, b] = [spans[inner]!, spans[outer]!];
-    if (kernel.tape[outer]!.kind === 'reduce') return true;
-    return (
-      a.rows === b.rows && a.lanes === b.lanes && (isMap || levels.element[inner] === levels.element[outer])
-    );
+    return a.rows === b.rows && a.lanes === b.lanes && inBlock(inner) === inBlock(outer);
   });
   const order = orderOf(kernel, levels, fusion, keepsBlock);
   const padded = paddedWidth(layout);
@@ -62,9 +61,7 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): Tape
     rowOffsets[i] = rowByteLength;
     rowByteLength += shapeOf(i).bytes;
   };
-  kernel.tape.forEach((instruction, i) => {
-    if (instruction.kind === 'reduce') placeRow(i);
-  });
+  for (const { position } of reductionsOf(kernel)) placeRow(position);
   const rowSections = order.rows.map(({ values, stores }): Section => {
     values.forEach(placeRow);
     return [

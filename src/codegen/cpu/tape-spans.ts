@@ -1,6 +1,7 @@
 /** Along which of a block's dimensions each value of a kernel varies. Called by `tape-schedule.ts`. */
 
 import { affinesIn, sizesOf } from '../../fusion/kernel/algebra.js';
+import { isReduction } from '../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
 import { type Layout, laneModeOf, rowStrideOf } from './tape-layout.js';
 
@@ -21,7 +22,7 @@ export function spansOf(kernel: Kernel, layout: Layout): Span[] {
   };
   const spans: Span[] = [];
   const span = (instruction: Instruction): Span => {
-    if (instruction.kind === 'reduce') return resultSpan;
+    if (isReduction(instruction)) return resultSpan;
     const args = argumentsOf(instruction).map((arg) => spans[arg]!);
     const own = affinesIn(instruction);
     return {

@@ -8,18 +8,12 @@
  * Called by `tape.ts`.
  */
 
-import {
-  isIndexArithmetic,
-  type Load,
-  liveValues,
-  loadOf,
-  loadsOf,
-  mergeAxes,
-  sizesOf,
-} from '../../fusion/kernel/algebra.js';
-import { type Instruction, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { affinesIn, type Load, liveValues, loadsOf, mapLoads, sizesOf } from '../../fusion/kernel/algebra.js';
+import { isOrdered, reductionsOf } from '../../fusion/kernel/arithmetic.js';
+import { mergeAxes } from '../../fusion/kernel/axes.js';
+import { create } from '../../fusion/kernel/instruction.js';
+import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
-import { isExactReduction } from '../../graph/reductions.js';
 import { CHUNK } from '../../shared/layout.js';
 import { cheapestLayout, SINGLE } from './tape-cost.js';
 import { type Layout, laneKindOf, loopsOf, startOf } from './tape-layout.js';
@@ -34,12 +28,6 @@ export function slotBlocksOf(kernel: Kernel, layout: Layout): number {
   return Math.max(1, Math.floor(2 ** Math.floor(Math.log2(slotElements(kernel, kind) / lanes)) / rows));
 }
 
-/** Positions of the reductions whose results depend on the order of their elements. */
-const orderedReductions = ({ tape }: Kernel): number[] =>
-  tape.flatMap((i, position) =>
-    i.kind === 'reduce' && !isExactReduction(i.reduction, tape[i.args[0]!]!.dtype) ? [position] : [],
-  );
-
 /**
  * Weight of the reads of a reduction against its own work: rows as they lie in memory are cheaper beside
  * other work, too.
@@ -51,11 +39,11 @@ const READS = 6;
  * and the loads that move along most of those. How many arrays are read alike makes no difference.
  */
 function bareReduction(kernel: Kernel, levels: Levels, position: number): Kernel {
-  const read = liveValues(kernel.tape, [position])
+  const placed = liveValues(kernel.tape, [position])
     .filter((at) => levels.element[at])
-    .map((at) => withoutIndex(kernel.tape[at]!))
-    .filter((i) => i.kind === 'load' || isIndexArithmetic(i));
-  const walked = mergeAxes({ ...kernel, tape: read, stores: [] });
+    .map((at) => kernel.tape[at]!)
+    .filter((i) => affinesIn(i).length > 0);
+  const walked = mergeAxes(mapLoads({ ...kernel, tape: placed, stores: [] }, withoutIndex));
   const moving = ({ access }: Load): number => access.strides.filter((stride) => stride !== 0).length;
   const loads = loadsOf(walked);
   const most = Math.max(...loads.map(moving));
@@ -64,23 +52,18 @@ function bareReduction(kernel: Kernel, levels: Levels, position: number): Kernel
   );
   const [first] = main.values();
   const dtype = first?.dtype ?? 'float32';
-  const reads = [...main.values()].flatMap(({ access }): Instruction[] =>
-    Array.from({ length: Math.ceil(READS / main.size) }, () => ({
-      kind: 'load',
-      dtype,
-      access: { ...access, bounds: [] },
-    })),
+  const reads = [...main.values()].flatMap(({ access }) =>
+    Array.from({ length: Math.ceil(READS / main.size) }, () => create.load(dtype, { ...access, bounds: [] })),
   );
-  const tape: Instruction[] = reads.length > 0 ? reads : [{ kind: 'const', dtype, value: 0 }];
-  return { ...walked, tape: [...tape, { kind: 'reduce', dtype, reduction: 'sum', args: [0] }] };
+  const tape = reads.length > 0 ? reads : [create.constant(dtype, 0)];
+  return { ...walked, tape: [...tape, create.reduce(dtype, 'sum', [0])] };
 }
 
-/** A gathered load without what chooses its place. */
-function withoutIndex(i: Instruction): Instruction {
-  const access = loadOf(i);
-  if (i.kind !== 'load' || access?.index === undefined) return i;
+/** The access of a gather without the index. */
+function withoutIndex(access: Access): Access {
+  if (access.index === undefined) return access;
   const { index: _, ...place } = access;
-  return { ...i, access: place };
+  return place;
 }
 
 /**
@@ -152,9 +135,9 @@ function orderAlone(bare: Kernel): OrderAlone {
  * along rows of one array and along columns of another may, the cheapest of all.
  */
 export function layoutInOrder(kernel: Kernel, levels: Levels): Layout {
-  const alone = orderedReductions(kernel).map((position) =>
-    orderAlone(bareReduction(kernel, levels, position)),
-  );
+  const alone = reductionsOf(kernel)
+    .filter(({ position }) => isOrdered(kernel, position))
+    .map(({ position }) => orderAlone(bareReduction(kernel, levels, position)));
   const has = (layout: Layout): boolean => alone.every(({ order }) => orderOfSums(kernel, layout) === order);
   return (
     cheapestLayout(kernel, levels, has) ??

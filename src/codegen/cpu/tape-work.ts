@@ -6,15 +6,10 @@
  */
 
 import { loadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
+import { type Reduction, reductionsOf } from '../../fusion/kernel/arithmetic.js';
 import { type Box, boxesOfRange } from '../../fusion/kernel/boxes.js';
-import {
-  type Access,
-  type Affine,
-  type Instruction,
-  type Kernel,
-  product,
-} from '../../fusion/kernel/kernel.js';
-import { byteLengthOf, DTYPE_INFO, type DType } from '../../graph/dtype.js';
+import { type Access, type Affine, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { byteLengthOf, DTYPE_INFO } from '../../graph/dtype.js';
 import { CHUNK, HOST_ALIGNMENT, PARTIAL_RESULTS } from '../../shared/layout.js';
 import { type Pitches, pitchesOf } from '../cuts/pitch.js';
 import { mergeRegions, periodOf, type Region, regionsOf, type Work, type Works } from '../cuts/work.js';
@@ -142,21 +137,20 @@ const aligned = (bytes: number): number => Math.ceil(bytes / HOST_ALIGNMENT) * H
 /** Bytes that phases keep for a tile: its row registers, and the partial results of each slot. */
 function scratchOf({ kernel, layout, schedule }: TapePlan, slots: number): number {
   const accumulators = laneKindOf(kernel, layout) === 'reduced' ? 1 : paddedWidth(layout) / CHUNK;
-  const nodes = kernel.tape.reduce(
-    (sum, i) => sum + (i.kind === 'reduce' ? aligned(nodeByteLength(kernel, i) * CHUNK * accumulators) : 0),
+  const nodes = reductionsOf(kernel).reduce(
+    (sum, reduction) => sum + aligned(nodeByteLength(reduction) * CHUNK * accumulators),
     0,
   );
   return aligned(schedule.rowByteLength) + HOST_ALIGNMENT + slots * nodes;
 }
 
 /** Bytes of a partial result, for one lane. */
-function nodeByteLength({ tape }: Kernel, reduce: Extract<Instruction, { kind: 'reduce' }>): number {
-  const argument: DType = tape[reduce.args[0]!]!.dtype;
+function nodeByteLength({ name, dtype, taken }: Reduction): number {
   const values: Readonly<Partial<Record<string, readonly number[]>>> = PARTIAL_RESULTS;
-  const [ofArgument, ofComponent, ofResult] = values[reduce.reduction] ?? [0, 0, 1];
+  const [ofArgument, ofComponent, ofResult] = values[name] ?? [0, 0, 1];
   return (
-    ofArgument! * byteLengthOf(argument) +
-    ofComponent! * byteLengthOf(DTYPE_INFO[argument].component) +
-    ofResult! * byteLengthOf(reduce.dtype)
+    ofArgument! * byteLengthOf(taken) +
+    ofComponent! * byteLengthOf(DTYPE_INFO[taken].component) +
+    ofResult! * byteLengthOf(dtype)
   );
 }

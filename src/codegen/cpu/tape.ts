@@ -8,14 +8,9 @@
  */
 
 import { sizesOf } from '../../fusion/kernel/algebra.js';
-import {
-  type Access,
-  type Affine,
-  argumentsOf,
-  type Instruction,
-  type Kernel,
-} from '../../fusion/kernel/kernel.js';
-import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
+import { constantOf, reductionsOf } from '../../fusion/kernel/arithmetic.js';
+import { type Access, type Affine, formOf, type Kernel } from '../../fusion/kernel/kernel.js';
+import { inWalks, type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { type Complex, type DType, dtypeCode, type Scalar } from '../../graph/dtype.js';
 import { toBfloat16Bits, toFloat16Bits } from '../../graph/half.js';
 import { InternalError } from '../../host/errors.js';
@@ -30,6 +25,7 @@ import {
 } from '../../shared/layout.js';
 import { inWindows } from '../cuts/pitch.js';
 import { prepare } from './tape-domain.js';
+import { operandsOf } from './tape-fuse.js';
 import { type Layout, type Loop, laneKindOf, laneModeOf, loopsOf, rowStrideOf } from './tape-layout.js';
 import type { Section, TapeOp } from './tape-registers.js';
 import { scheduleOf, type TapeSchedule } from './tape-schedule.js';
@@ -137,16 +133,17 @@ class Encoder {
   /** Dtype, span and place of each value; returns the constants' bytes. */
   private values(): Uint8Array {
     const { kernel, levels, schedule } = this.plan;
-    const isMap = kernel.reduced.length === 0;
+    const inBlock = inWalks(kernel, levels);
     const constants: Uint8Array[] = [];
     this.put(kernel.tape.length);
     kernel.tape.forEach((instruction, i) => {
       const span = schedule.spans[i]!;
       this.put(dtypeCode(instruction.dtype), span.rows ? 1 : 0, span.lanes ? 1 : 0);
-      if (instruction.kind === 'const') {
+      const constant = constantOf(instruction);
+      if (constant !== undefined) {
         this.put(STORAGE.constant, constants.length);
-        constants.push(constantBytes(instruction.dtype, instruction.value));
-      } else if (isMap || levels.element[i]) this.put(STORAGE.block, -1);
+        constants.push(constantBytes(instruction.dtype, constant));
+      } else if (inBlock(i)) this.put(STORAGE.block, -1);
       else this.put(STORAGE.row, schedule.rowOffsets[i]!);
     });
     const bytes = new Uint8Array(constants.length * CONSTANT_BYTES);
@@ -165,7 +162,7 @@ class Encoder {
         this.put(OPCODE.store, value);
         this.access(access);
       } else if (op.kind === 'chain') this.chain(op);
-      else this.instruction(kernel.tape[op.value]!, op);
+      else this.instruction(op);
     }
   }
 
@@ -186,17 +183,10 @@ class Encoder {
       if (direct >= 0) this.access(kernel.stores[direct]!.access);
     });
     this.put(reductions.length);
+    const known = new Map(reductionsOf(kernel).map((reduction) => [reduction.position, reduction]));
     reductions.forEach((position, k) => {
-      const reduce = kernel.tape[position]!;
-      if (reduce.kind !== 'reduce') throw new InternalError(`[tape] %${position} is no reduction`);
-      this.put(
-        position,
-        reducedOffsets[k]!,
-        this.op(reduce.reduction),
-        dtypeCode(reduce.dtype),
-        1,
-        reduce.args[0]!,
-      );
+      const { name, dtype, args } = known.get(position)!;
+      this.put(position, reducedOffsets[k]!, this.op(name), dtypeCode(dtype), 1, args[0]!);
     });
     this.put(slots, steps.length);
     for (const { name, places } of steps) {
@@ -205,11 +195,12 @@ class Encoder {
     }
   }
 
-  private instruction(instruction: Instruction, op: Extract<TapeOp, { kind: 'value' }>): void {
-    const { kernel } = this.plan;
+  private instruction(op: Extract<TapeOp, { kind: 'value' }>): void {
+    const { kernel, schedule } = this.plan;
     const { value, offset, direct, prefetch } = op;
-    const fused = this.plan.schedule.fusion.functions.get(value);
-    const args = fused?.args ?? argumentsOf(instruction);
+    const instruction = formOf(kernel.tape[value]!);
+    const fused = schedule.fusion.functions.get(value);
+    const args = operandsOf(kernel, schedule.fusion, value);
     // The dtype a function is found by: that of a map's last argument, of a reduction's first.
     const typed = args[instruction.kind === 'map' ? args.length - 1 : 0]!;
     if (instruction.kind === 'const') throw new InternalError(`[tape] constant %${value} in a section`);

@@ -4,17 +4,20 @@
  * (`Scope.known`).
  */
 
-import { affineLoadOf, affinesIn, liveValues, sizesOf } from '../../fusion/kernel/algebra.js';
+import { affineLoadOf, liveValues, sizesOf } from '../../fusion/kernel/algebra.js';
+import { constantOf, isConstant } from '../../fusion/kernel/arithmetic.js';
 import { rangeOf } from '../../fusion/kernel/boxes.js';
 import {
   type Access,
   type AccessIndex,
   type Affine,
   argumentsOf,
+  formOf,
   type Instruction,
   type Kernel,
 } from '../../fusion/kernel/kernel.js';
-import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
+import { dependenciesOf, type Levels, levelsOf } from '../../fusion/kernel/levels.js';
+import type { DType } from '../../graph/dtype.js';
 import { CUDA_TYPE, opRow } from '../../graph/ops.js';
 import { InternalError } from '../../host/errors.js';
 import { castExpression, fromStorage } from './casts.js';
@@ -80,7 +83,7 @@ export class Body {
     return liveValues(
       this.kernel.tape,
       targets,
-      (position) => known(position) || this.instruction(position).kind === 'const',
+      (position) => known(position) || isConstant(this.instruction(position)),
     );
   }
 
@@ -89,8 +92,8 @@ export class Body {
     const known = scope.known.get(position);
     if (known !== undefined) return known;
     const instruction = this.instruction(position);
-    if (instruction.kind === 'const') return params.constant(position, instruction.dtype, instruction.value);
-    return `v${position}`;
+    const constant = constantOf(instruction);
+    return constant === undefined ? `v${position}` : params.constant(position, instruction.dtype, constant);
   }
 
   /** Prints `positions` (in tape order) as declarations `v<position>`. */
@@ -108,8 +111,8 @@ export class Body {
   }
 
   #expression(position: number, scope: Scope, params: Parameters): string {
-    const instruction = this.instruction(position);
-    const args = argumentsOf(instruction).map((arg) => this.value(arg, scope, params));
+    const args = argumentsOf(this.instruction(position)).map((arg) => this.value(arg, scope, params));
+    const instruction = formOf(this.instruction(position));
     switch (instruction.kind) {
       case 'load': {
         const { access, dtype } = instruction;
@@ -131,10 +134,10 @@ export class Body {
       case 'cast':
         return castExpression(args[0]!, this.instruction(instruction.args[0]).dtype, instruction.dtype);
       case 'map': {
-        const dtype = this.#argumentDType(instruction);
+        const dtype = this.#argumentDType(instruction.args);
         return (
           scope.instead?.get(position)?.(args[0]!) ??
-          (this.#callsApart ? apartCall(instruction, args, dtype) : undefined) ??
+          (this.#callsApart ? apartCall(this.instruction(position), args, dtype) : undefined) ??
           opRow(instruction.op).cuda(args, dtype)
         );
       }
@@ -144,31 +147,11 @@ export class Body {
   }
 
   /** The dtype an op computes in: that of its arguments (for `where`, of its choices). */
-  #argumentDType(instruction: Extract<Instruction, { kind: 'map' }>) {
-    return this.instruction(instruction.args[instruction.args.length - 1]!).dtype;
+  #argumentDType(args: readonly number[]): DType {
+    return this.instruction(args[args.length - 1]!).dtype;
   }
 }
 
 /** The part of an address that a value chooses. */
 const indexTerm = ({ stride }: AccessIndex, value: string, params: Parameters): string =>
   stride === 1 ? `(${params.index})${value}` : `(${params.index})${value} * ${params.size(stride)}`;
-
-const touches = (affines: readonly Affine[], axis: number): boolean =>
-  affines.some((a) => a.strides[axis] !== 0);
-
-/** By position, then axis: whether the value depends on the axis. */
-export function dependenciesOf(kernel: Kernel): boolean[][] {
-  const axes = [...sizesOf(kernel).keys()];
-  const result: boolean[][] = [];
-  for (const i of kernel.tape) {
-    const own = affinesIn(i);
-    result.push(
-      axes.map(
-        (axis) =>
-          (i.kind !== 'reduce' || axis < kernel.parallel.length) &&
-          (touches(own, axis) || argumentsOf(i).some((arg) => result[arg]![axis])),
-      ),
-    );
-  }
-  return result;
-}

@@ -5,8 +5,10 @@
  *
  * Called by the schedule printers, which choose axis and V and keep chunks in register arrays.
  */
+import { type Load, loadOf } from '../../fusion/kernel/algebra.js';
 import { type Access, sameBound } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
+import { InternalError } from '../../host/errors.js';
 import type { Body } from './body.js';
 import { fromStorage, STORAGE_TYPE, toStorage } from './casts.js';
 import { affineExpression, boundsExpression } from './index-math.js';
@@ -95,10 +97,11 @@ export class ChunkLoads {
     return [...positions].sort((a, b) => isShifted(a) - isShifted(b));
   }
 
-  #load(position: number) {
-    const instruction = this.#body.instruction(position);
-    if (instruction.kind !== 'load') throw new TypeError(`%${position} is no load`);
-    return instruction;
+  #load(position: number): Pick<Load, 'access' | 'dtype'> {
+    const { dtype } = this.#body.instruction(position);
+    const access = loadOf(this.#body.instruction(position));
+    if (access === undefined) throw new InternalError(`%${position} is no load`);
+    return { access, dtype };
   }
 
   /** The type that holds a loaded chunk. */

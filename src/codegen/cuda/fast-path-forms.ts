@@ -3,8 +3,8 @@
  * hold. For float32; other dtypes have none. A fast path gives the bits of the op, or kernels would disagree,
  * but for terms of sums.
  */
-import { argumentsOf, type Instruction } from '../../fusion/kernel/kernel.js';
-import type { DType } from '../../graph/dtype.js';
+import { opOf, reducesOnlyBy } from '../../fusion/kernel/arithmetic.js';
+import { argumentsOf, type Kernel } from '../../fusion/kernel/kernel.js';
 import type { OpName } from '../../graph/ops.js';
 
 export interface FastPath {
@@ -57,14 +57,15 @@ const FAST_FORMS = new Map<OpName, FastPath>([
 ]);
 
 /** The fast path of an instruction of a tape; undefined if it has none. */
-export function fastPathOf(i: Instruction, dtypeOf: (position: number) => DType): FastPath | undefined {
-  if (i.kind !== 'map' || dtypeOf(argumentsOf(i)[0]!) !== 'float32') return undefined;
-  return FAST_FORMS.get(i.op);
+export function fastPathOf({ tape }: Kernel, position: number): FastPath | undefined {
+  const i = tape[position]!;
+  const op = opOf(i);
+  return op !== undefined && tape[argumentsOf(i)[0]!]!.dtype === 'float32' ? FAST_FORMS.get(op) : undefined;
 }
 
 /**
  * Whether a loop over reduced axes takes a fast path: one for terms of sums where all reductions of the tape
  * are sums.
  */
-export const suitsLoop = ({ term }: FastPath, tape: readonly Instruction[]): boolean =>
-  term === undefined || tape.every((i) => i.kind !== 'reduce' || i.reduction === 'sum');
+export const suitsLoop = ({ term }: FastPath, kernel: Kernel): boolean =>
+  term === undefined || reducesOnlyBy('sum', kernel);

@@ -14,6 +14,7 @@
  * not depend on who uses them, but for terms of sums: exponentials have a form of their own there (`term`),
  * near or not.
  */
+import { opOf } from '../../fusion/kernel/arithmetic.js';
 import { argumentsOf } from '../../fusion/kernel/kernel.js';
 import type { OpName } from '../../graph/ops.js';
 import type { Body, Scope } from './body.js';
@@ -26,7 +27,7 @@ export type NearOps = ReadonlyMap<number, FastPath>;
 function nearIn(body: Body, positions: readonly number[], isTaken: (form: FastPath) => boolean): NearOps {
   const ops = new Map<number, FastPath>();
   for (const position of positions) {
-    const form = fastPathOf(body.instruction(position), (k) => body.instruction(k).dtype);
+    const form = fastPathOf(body.kernel, position);
     if (form !== undefined && isTaken(form)) ops.set(position, form);
   }
   return ops;
@@ -40,7 +41,7 @@ export const nearInMap = (body: Body, positions: readonly number[]): NearOps =>
  * Those of a loop that goes on without fast paths where arguments are not ordinary; it shows nobody its NaNs.
  */
 export function nearInLoop(body: Body, positions: readonly number[]): NearOps {
-  const ops = nearIn(body, positions, (form) => suitsLoop(form, body.kernel.tape));
+  const ops = nearIn(body, positions, (form) => suitsLoop(form, body.kernel));
   return new Map([...ops].map(([k, form]) => [k, { ...form, name: form.hidden }]));
 }
 
@@ -83,7 +84,8 @@ function shownNaNs(body: Body): Set<number> {
   });
   for (let position = body.kernel.tape.length - 1; position >= 0; position--) {
     const i = body.instruction(position);
-    if (!shown.has(position) || i.kind !== 'map' || !KEEP_NAN.has(i.op)) continue;
+    const op = opOf(i);
+    if (!shown.has(position) || op === undefined || !KEEP_NAN.has(op)) continue;
     for (const arg of argumentsOf(i)) if (body.instruction(arg).dtype === 'float32') shown.add(arg);
   }
   return shown;

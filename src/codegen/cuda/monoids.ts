@@ -3,10 +3,9 @@
  * and how another accumulator joins it, and the result. One case per row of `graph/reductions.ts`.
  */
 
-import type { Instruction } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf, DTYPE_INFO, type DType } from '../../graph/dtype.js';
 import { CUDA_TYPE, type OpName, opRow } from '../../graph/ops.js';
-import { InternalError } from '../../host/errors.js';
+import type { ReductionName } from '../../graph/reductions.js';
 import { highestLiteral, lowestLiteral, oneLiteral, zeroLiteral } from './literals.js';
 
 export interface Monoid {
@@ -102,10 +101,9 @@ function logSum(dtype: DType): Monoid {
   };
 }
 
-/** The monoid of a `reduce` whose argument has `dtype`. `wide`: indices need 64 bits. */
-export function monoidOf(instruction: Instruction, dtype: DType, wide: boolean): Monoid {
-  if (instruction.kind !== 'reduce') throw new InternalError(`${instruction.kind} is no reduction`);
-  switch (instruction.reduction) {
+/** The monoid of a reduction of values of `dtype`. `wide`: indices need 64 bits. */
+export function monoidOf(reduction: ReductionName, dtype: DType, wide: boolean): Monoid {
+  switch (reduction) {
     case 'sum':
       return byOp('add', dtype, zeroLiteral(dtype));
     case 'prod':

@@ -4,6 +4,7 @@
  * and with one copy of each function a second. A call costs about as much as a few instructions, so kernels
  * with a few such ops have none.
  */
+import { costOf, opOf } from '../../fusion/kernel/arithmetic.js';
 import type { Instruction, Kernel } from '../../fusion/kernel/kernel.js';
 import { DTYPES, type DType } from '../../graph/dtype.js';
 import { CUDA_TYPE, type OpName, opRow } from '../../graph/ops.js';
@@ -16,13 +17,12 @@ const EXPENSIVE = 10;
 const MOST_IN_PLACE = 256;
 
 /** Whether an op is many instructions. */
-export const isExpensive = (instruction: Instruction): boolean =>
-  instruction.kind === 'map' && opRow(instruction.op).cost >= EXPENSIVE;
+export const isExpensive = (instruction: Instruction): boolean => costOf(instruction) >= EXPENSIVE;
 
 /** Whether the expensive ops of a kernel are called. */
 export function callsApart({ tape }: Kernel): boolean {
   let cost = 0;
-  for (const i of tape) if (i.kind === 'map' && isExpensive(i)) cost += opRow(i.op).cost;
+  for (const i of tape) if (isExpensive(i)) cost += costOf(i);
   return cost > MOST_IN_PLACE;
 }
 
@@ -32,9 +32,7 @@ export const apartCall = (
   args: readonly string[],
   dtype: DType,
 ): string | undefined =>
-  instruction.kind === 'map' && isExpensive(instruction)
-    ? `weft_apart_${instruction.op}_${dtype}(${args.join(', ')})`
-    : undefined;
+  isExpensive(instruction) ? `weft_apart_${opOf(instruction)}_${dtype}(${args.join(', ')})` : undefined;
 
 const CALL = new RegExp(`\\bweft_apart_(\\w+)_(${DTYPES.join('|')})\\b`, 'g');
 

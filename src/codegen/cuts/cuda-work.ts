@@ -8,8 +8,9 @@
  * others).
  */
 import { liveValues, loadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
+import { isReduction, reductionsOf } from '../../fusion/kernel/arithmetic.js';
 import { type Box, boxesOfRange } from '../../fusion/kernel/boxes.js';
-import { type Access, argumentsOf, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { Body } from '../cuda/body.js';
 import { gridSizes, type TileGrid } from '../cuda/function.js';
 import { mapBlock, mapBlocks } from '../cuda/printers/map-kernel.js';
@@ -260,9 +261,9 @@ function slotWork(
   const parallel = wholeAxes(kernel.parallel);
   const elementStores = kernel.stores.filter(({ value }) => levels.element[value]);
   const rowStores = kernel.stores.filter(({ value }) => !levels.element[value]);
-  const isReduce = (position: number): boolean => body.instruction(position).kind === 'reduce';
+  const isReduce = (position: number): boolean => isReduction(body.instruction(position));
   const walked = [
-    ...kernel.tape.flatMap((i) => (i.kind === 'reduce' ? argumentsOf(i) : [])),
+    ...reductionsOf(kernel).flatMap(({ args }) => args),
     ...elementStores.map(({ value }) => value),
   ];
   const finished = rowStores.map(({ value }) => value);

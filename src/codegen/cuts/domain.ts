@@ -4,7 +4,8 @@
  *
  *     parallel [4, 8, 16] with strides (1, 64, 4)   →   parallel [128, 4] with strides (4, 1)
  */
-import { affineLoadsOf, dropUnitAxes, mergeAxes, permuteAxes, sizesOf } from '../../fusion/kernel/algebra.js';
+import { affineLoadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
+import { dropUnitAxes, mergeAxes, permuteAxes } from '../../fusion/kernel/axes.js';
 import type { Affine, Kernel } from '../../fusion/kernel/kernel.js';
 import { levelsOf } from '../../fusion/kernel/levels.js';
 

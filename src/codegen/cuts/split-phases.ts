@@ -10,6 +10,8 @@
  */
 
 import { accessesOf, extract, liveValues, mapAccesses, sizesOf } from '../../fusion/kernel/algebra.js';
+import { isOrdered, reductionsOf } from '../../fusion/kernel/arithmetic.js';
+import { create } from '../../fusion/kernel/instruction.js';
 import {
   type Access,
   type Instruction,
@@ -19,7 +21,7 @@ import {
 } from '../../fusion/kernel/kernel.js';
 import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import { aloneOf, chooseInOrder, isOrdered, reductionsOf } from '../cuda/schedules/sum-order.js';
+import { aloneOf, chooseInOrder } from '../cuda/schedules/sum-order.js';
 import { normalize } from './domain.js';
 
 export interface SplitKernels {
@@ -41,9 +43,9 @@ export function splitPhases(kernel: Kernel): SplitKernels {
   const rows = product(kernel.parallel);
   const buffers = [...kernel.buffers];
   const place = new Map<number, number>();
-  for (const position of reduces) {
+  for (const { position, dtype } of reduces) {
     place.set(position, buffers.length);
-    buffers.push({ dtype: kernel.tape[position]!.dtype, role: 'output', elementCount: rows });
+    buffers.push({ dtype, role: 'output', elementCount: rows });
   }
   const steps: Step[] = [];
   for (let phase = 0; phase < levels.phases; phase++)
@@ -61,9 +63,9 @@ export function splitPhases(kernel: Kernel): SplitKernels {
       isGiven: (position) => stepOf.get(position)! < number,
     }),
   );
-  const added = reduces.map((position) => ({
+  const added = reduces.map(({ position, dtype }) => ({
     position: place.get(position)!,
-    byteLength: rows * byteLengthOf(kernel.tape[position]!.dtype),
+    byteLength: rows * byteLengthOf(dtype),
   }));
   return { kernels: kernels.filter((k) => k.stores.length > 0), added };
 }
@@ -77,7 +79,9 @@ interface Handed {
 /** The kernels of a phase: one where that keeps the order of each reduction. */
 function stepsOf(kernel: Kernel, levels: Levels, phase: number, handed: Handed): Step[] {
   const inPhase = (position: number): boolean => levels.phase[position] === phase;
-  const reductions = reductionsOf(kernel).filter(inPhase);
+  const reductions = reductionsOf(kernel)
+    .map(({ position }) => position)
+    .filter(inPhase);
   const stores = kernel.stores.filter(({ value }) => levels.element[value] && inPhase(value));
   const keepsOrder = (step: Step): boolean => {
     const isGiven = (position: number): boolean => levels.phase[position]! < phase;
@@ -145,9 +149,7 @@ function subKernel(
 ): Kernel {
   const handedOn = kernel.tape.map(
     (i, position): Instruction =>
-      replaced(position)
-        ? { kind: 'load', dtype: i.dtype, access: rowAccess(kernel, place.get(position)!) }
-        : i,
+      replaced(position) ? create.load(i.dtype, rowAccess(kernel, place.get(position)!)) : i,
   );
   const values = stores.map((store) => store.value);
   const { tape, moved } = extract(handedOn, liveValues(handedOn, values));

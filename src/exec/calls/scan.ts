@@ -1,91 +1,175 @@
 /**
- * Running sums, products and extremes of rows, in tiles of at most `SCAN_TILE` elements: a warp has one on a GPU
- * (`codegen/cuda/routines/scan.ts`), a thread on the CPU (`native/cpu/scan.cpp`). Tiles do not depend on one
- * another: what is before each is an operand.
+ * Scans along the middle axis of three, in tiles (`codegen/cuda/routines/scan.ts`, `native/cpu/scan.cpp`).
+ * What is before each tile is an operand, so that tiles are units that do not depend on one another. On a GPU
+ * a step without it, whose axis is longer than a tile, goes over memory once and finds it by looking back;
+ * `exec/plan/one-pass-scans.ts` makes such steps.
  */
-import { printScan, SCAN_NAME, SCAN_THREADS, SCAN_WARPS } from '../../codegen/cuda/routines/scan.js';
+import {
+  printColumnTiles,
+  printLineTiles,
+  printShortRows,
+  SCAN_COLUMNS,
+  SCAN_NAME,
+  SCAN_THREADS,
+  SCAN_WARPS,
+  type ScanForm,
+  type ScanSource,
+  WARP_ROW,
+} from '../../codegen/cuda/routines/scan.js';
+import {
+  CLEAR_KERNEL,
+  CLEAR_NAME,
+  CLEARED,
+  COUNT_BYTES,
+  levelsOf,
+} from '../../codegen/cuda/routines/scan-look-back.js';
+import { wideBytes } from '../../codegen/cuda/routines/scan-numbers.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
-import { SCAN_OPS, SCAN_TILE } from '../../graph/routines.js';
+import { SCAN_OPS, scanTile } from '../../graph/routines.js';
 import type { LaunchArgument } from '../native/program-types.js';
-import type { RoutineStep } from './call.js';
+import { aligned } from '../plan/memory.js';
+import type { RoutineStep, WorkspaceNeed } from './call.js';
+import type { CallKernels, CallLaunch } from './call-row.js';
 import { type Routine, routineCall } from './routine.js';
 
 /** Elements that a unit has at least. */
 const LEAST_UNIT = 2 ** 13;
 
-/** How rows are cut into tiles, and tiles into units. */
+/** How the axis is cut into tiles, and tiles into units. */
 interface ScanPlan {
-  readonly rows: number;
+  readonly form: ScanForm;
+  readonly source: ScanSource;
+  readonly outer: number;
   readonly length: number;
+  readonly inner: number;
   readonly tile: number;
-  readonly tilesPerRow: number;
-  /** A multiple of a block's tiles; where rows end within a tile, those of a row. */
+  /** Along the axis. */
+  readonly tiles: number;
+  /** Where the axis ends within a tile, those of all the axis. */
   readonly tilesPerUnit: number;
-  readonly unitLength: number;
   readonly units: number;
+  /** Elements of a unit. */
+  readonly unitLength: number;
 }
 
-function planOf({ operands }: RoutineStep): ScanPlan {
-  const { shape } = operands[0]!;
-  const length = shape.at(-1)!;
-  const rows = sizeOfShape(shape.slice(0, -1));
-  const tile = operands.length > 1 ? SCAN_TILE : length;
-  const tilesPerRow = Math.ceil(length / tile);
-  if (rows > 1 && length % tile !== 0)
-    return { rows, length, tile, tilesPerRow, tilesPerUnit: tilesPerRow, unitLength: length, units: rows };
-  const tilesPerUnit = SCAN_WARPS * Math.ceil(LEAST_UNIT / (SCAN_WARPS * tile));
-  const units = Math.ceil((rows * tilesPerRow) / tilesPerUnit);
-  return { rows, length, tile, tilesPerRow, tilesPerUnit, unitLength: tilesPerUnit * tile, units };
+function planOf(step: RoutineStep): ScanPlan {
+  const { dtype, shape } = step.operands[0]!;
+  const [op, reverse] = step.parameters as readonly [number, number];
+  const form: ScanForm = { dtype, op: SCAN_OPS[op]!, reverse: reverse === 1 };
+  const [outer, length, inner] = shape as readonly [number, number, number];
+  const most = scanTile(dtype, inner);
+  const source = sourceOf(step, length > most);
+  const tile = Math.min(most, length);
+  const tiles = Math.ceil(length / tile);
+  const all = { form, source, outer, length, inner, tile, tiles };
+  if (source === 'lookBack')
+    return { ...all, tilesPerUnit: outer * tiles, units: 1, unitLength: sizeOfShape(shape) };
+  if (outer > 1 && length % tile !== 0)
+    return { ...all, tilesPerUnit: tiles, units: outer, unitLength: length * inner };
+  const together = isShort(length, inner) ? SCAN_WARPS : 1;
+  const tilesPerUnit = together * Math.ceil(LEAST_UNIT / (together * tile * inner));
+  const units = Math.ceil((outer * tiles) / tilesPerUnit);
+  return { ...all, tilesPerUnit, units, unitLength: tilesPerUnit * tile * inner };
 }
+
+function sourceOf({ call, operands }: RoutineStep, isLong: boolean): ScanSource {
+  if (call === 'scanTotals') return 'totals';
+  if (operands.length > 1) return 'operand';
+  return isLong ? 'lookBack' : 'none';
+}
+
+/** Whether warps take the rows. */
+const isShort = (length: number, inner: number): boolean => inner === 1 && length <= WARP_ROW;
 
 const int64 = (value: number): LaunchArgument => ({
   bytes: new Uint8Array(BigInt64Array.of(BigInt(value)).buffer),
 });
+const int32 = (value: number): LaunchArgument => ({ bytes: new Uint8Array(Int32Array.of(value).buffer) });
+
+function kernelsOf(step: RoutineStep): CallKernels {
+  const plan = planOf(step);
+  const { form, source, outer, length, inner, tiles, tilesPerUnit, units } = plan;
+  const [input, before] = step.operands;
+  const output = step.results[0]!;
+  const arrays = [input!, ...(before === undefined ? [] : [before]), output];
+  const args = [{ block: 'x' } as const, ...arrays.map(({ buffer }) => ({ buffer }))];
+  const scan = { function: SCAN_NAME, threads: SCAN_THREADS };
+  if (isShort(length, inner)) {
+    const blocks = units * Math.ceil(tilesPerUnit / SCAN_WARPS);
+    return {
+      source: printShortRows(form),
+      launches: [{ ...scan, blocks, args: [...args, int64(outer), int32(length)] }],
+    };
+  }
+  const groups = inner === 1 ? 1 : Math.ceil(inner / SCAN_COLUMNS);
+  const numbers = [outer, tiles, length, ...(inner === 1 ? [] : [inner, groups])].map(int64);
+  const text = inner === 1 ? printLineTiles(form, source) : printColumnTiles(form, source);
+  if (source !== 'lookBack') {
+    const blocks = units * tilesPerUnit * groups;
+    return { source: text, launches: [{ ...scan, blocks, args: [...args, ...numbers] }] };
+  }
+  const { valuesAt, states, clearedWords } = stateOf(plan);
+  const state = { buffer: step.workspace! };
+  const clear: CallLaunch = {
+    function: CLEAR_NAME,
+    blocks: Math.ceil(clearedWords / CLEARED),
+    threads: SCAN_THREADS,
+    args: [{ block: 'x' }, state, int64(clearedWords)],
+  };
+  const whole = [...args, state, int64(valuesAt), int64(states), ...numbers];
+  return {
+    source: text + CLEAR_KERNEL,
+    launches: [clear, { ...scan, blocks: outer * tiles * groups, args: whole }],
+  };
+}
+
+/** The workspace of tiles that look back: the count of those that have begun, flags, values. */
+function stateOf({ form, outer, inner, tiles }: ScanPlan): {
+  readonly clearedWords: number;
+  readonly valuesAt: number;
+  readonly states: number;
+  readonly byteLength: number;
+} {
+  const states = levelsOf(tiles).reduce((sum, size) => sum + size, 0);
+  const groups = inner === 1 ? 1 : Math.ceil(inner / SCAN_COLUMNS);
+  const width = inner === 1 ? 1 : SCAN_COLUMNS;
+  const clearedWords = COUNT_BYTES / 4 + outer * states * groups;
+  const valuesAt = aligned(4 * clearedWords);
+  const byteLength = valuesAt + aligned(outer * states * groups * width * wideBytes(form));
+  return { clearedWords, valuesAt, states, byteLength };
+}
 
 const SCANNING: Routine = {
   units: (step) => planOf(step).units,
   unitSize: (step, array) => {
-    const { unitLength, tilesPerUnit } = planOf(step);
-    return array === step.operands[1] ? tilesPerUnit : unitLength;
+    const { unitLength, tilesPerUnit, inner } = planOf(step);
+    const isOfTiles = array === step.operands[1] || (step.call === 'scanTotals' && array === step.results[0]);
+    return isOfTiles ? tilesPerUnit * inner : unitLength;
   },
   numbers: (step) => {
-    const { rows, length, tile, tilesPerUnit } = planOf(step);
-    const { dtype } = step.operands[0]!;
-    return [dtypeCode(dtype), step.parameters[0]!, rows, length, tile, tilesPerUnit, step.operands.length];
+    const { outer, length, inner, tile, tilesPerUnit, form } = planOf(step);
+    const code = dtypeCode(form.dtype);
+    const { operands, parameters } = step;
+    return [code, ...parameters, outer, length, inner, tile, tilesPerUnit, operands.length];
   },
-  kernels: (step) => {
-    const { rows, length, tile, tilesPerRow, tilesPerUnit, units } = planOf(step);
-    const [input, before] = step.operands;
-    const blocksPerUnit = Math.ceil(tilesPerUnit / SCAN_WARPS);
-    return {
-      source: printScan({
-        dtype: input!.dtype,
-        op: SCAN_OPS[step.parameters[0]!]!,
-        carried: before?.dtype,
-      }),
-      launches: [
-        {
-          function: SCAN_NAME,
-          blocks: units * blocksPerUnit,
-          threads: SCAN_THREADS,
-          args: [
-            { block: 'x' },
-            { buffer: input!.buffer },
-            ...(before === undefined ? [] : [{ buffer: before.buffer }]),
-            { buffer: step.results[0]!.buffer },
-            ...[rows * tilesPerRow, tilesPerUnit, blocksPerUnit, tilesPerRow, length, tile].map(int64),
-          ],
-        },
-      ],
-    };
+  kernels: kernelsOf,
+  cudaWorkspace: (step): WorkspaceNeed => {
+    const plan = planOf(step);
+    const bytes = plan.source === 'lookBack' ? stateOf(plan).byteLength : 0;
+    return { most: bytes, least: bytes };
   },
-  cudaWorkspace: () => ({ most: 0, least: 0 }),
-  work: ({ operands }) => {
-    const [{ dtype, shape }] = operands as readonly [(typeof operands)[0]];
-    return { bytes: 2 * sizeOfShape(shape) * byteLengthOf(dtype), launches: 1 };
+  work: (step) => {
+    const { dtype, shape } = step.operands[0]!;
+    const passes = step.call === 'scanTotals' ? 1 : 2;
+    const launches = planOf(step).source === 'lookBack' ? 2 : 1;
+    return { bytes: passes * sizeOfShape(shape) * byteLengthOf(dtype), launches };
   },
-  method: (step) => `${SCAN_OPS[step.parameters[0]!]!} in tiles of ${planOf(step).tile}`,
+  method: (step) => {
+    const { form, tile, source } = planOf(step);
+    return `${form.op} in tiles of ${tile}${source === 'lookBack' ? ', in one pass over memory' : ''}`;
+  },
 };
 
 export const SCAN = routineCall(SCANNING);
+export const SCAN_TOTALS = routineCall(SCANNING);

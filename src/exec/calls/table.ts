@@ -6,14 +6,22 @@ import type { RoutineName } from '../../graph/routines.js';
 import type { CallStep, MatmulStep, RoutineStep } from './call.js';
 import type { CallRow } from './call-row.js';
 import { MATMUL } from './matmul.js';
-import { SCAN } from './scan.js';
+import { SCAN, SCAN_TOTALS } from './scan.js';
+import { SCAN_BEFORE } from './scan-before.js';
 import { ARGSORT, SORT } from './sort.js';
 
 type Rows = { readonly matmul: CallRow<MatmulStep> } & {
   readonly [Name in RoutineName]: CallRow<RoutineStep>;
 };
 
-export const CALLS: Rows = { matmul: MATMUL, sort: SORT, argsort: ARGSORT, scan: SCAN };
+export const CALLS: Rows = {
+  matmul: MATMUL,
+  sort: SORT,
+  argsort: ARGSORT,
+  scan: SCAN,
+  scanTotals: SCAN_TOTALS,
+  scanBefore: SCAN_BEFORE,
+};
 
 /** The row of a step. */
 export const callRow = <Step extends CallStep>({ call }: Step): CallRow<Step> =>

@@ -44,6 +44,8 @@ export interface DeviceModel extends LoweringModel, MemoryModel {
    * Bytes in which it counts the steps of a loop that it decides on by itself; 0, or without it: it does not.
    */
   readonly loopRecordBytes?: (() => number) | undefined;
+  /** Whether scans that are there as a whole go over memory once; without it, they do not. */
+  readonly scansInOnePass?: boolean | undefined;
   /** Whether a kernel can read its buffer block by block as it goes; without it, none can. */
   readonly readsOnce?: ((kernel: Kernel, buffer: number) => boolean) | undefined;
   /** Of a kind of devices of which several may share a compute. */

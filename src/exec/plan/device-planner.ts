@@ -13,6 +13,7 @@ import { withLessToCopyThrough, withoutSpills } from './host-budget.js';
 import { inPlace } from './in-place.js';
 import { withLoopCounters } from './loop-counters.js';
 import { withLoopRecords } from './loop-records.js';
+import { withOnePassScans } from './one-pass-scans.js';
 import { planOf } from './place.js';
 import type { DevicePlan, Step } from './plan.js';
 import { inStreams } from './plan-streams.js';
@@ -24,12 +25,17 @@ import { withWorkspaces } from './workspace.js';
 
 export class DevicePlanner {
   readonly #model: DeviceModel;
+  /** With scans in one pass, which cannot be cut. */
+  readonly #inOnePass: StepListPlanner | undefined;
   readonly #stepLists: readonly StepListPlanner[];
   /** Of the same step list, without values that wait in host memory. */
   readonly #withoutSpills: () => DevicePlanner;
 
   constructor(stepList: StepList, model: DeviceModel) {
     this.#model = model;
+    const inOnePass = model.scansInOnePass === true ? withOnePassScans(stepList) : undefined;
+    const [first] = inOnePass === undefined ? [] : withWorkspaces(inOnePass, model.workspaceOf);
+    this.#inOnePass = first && new StepListPlanner(first, model);
     this.#stepLists = [...withWorkspaces(stepList, model.workspaceOf)].map(
       (each) => new StepListPlanner(each, model),
     );
@@ -55,6 +61,8 @@ export class DevicePlanner {
   }
 
   #within(budget: number): DevicePlan | NoFit {
+    const whole = this.#inOnePass?.planWhole(budget);
+    if (whole !== undefined) return whole;
     let refused: NoFit | undefined;
     for (const stepList of this.#stepLists) {
       const found = stepList.plan(budget);
@@ -91,6 +99,11 @@ class StepListPlanner {
   }
 
   plan(budget: number): DevicePlan | NoFit {
+    return this.planWhole(budget) ?? this.#swept().plan(budget);
+  }
+
+  /** The plan without tiles; undefined: it does not fit. */
+  planWhole(budget: number): DevicePlan | undefined {
     const decided = this.#decided();
     if (decided.peakBytes <= budget)
       return inStreams(this.#recorded(), this.#model, decided, budget) ?? decided;
@@ -98,7 +111,7 @@ class StepListPlanner {
       const plan = made();
       if (plan !== undefined && plan.peakBytes <= budget) return plan;
     }
-    return this.#swept().plan(budget);
+    return undefined;
   }
 }
 

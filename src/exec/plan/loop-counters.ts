@@ -7,7 +7,8 @@
  * Called by `device-planner.ts` for loops that fit as a whole. In sweeps, kernels are not told.
  */
 import { isUniform, loadOf, loadsFrom } from '../../fusion/kernel/algebra.js';
-import type { Kernel } from '../../fusion/kernel/kernel.js';
+import { constantOf, opOf } from '../../fusion/kernel/arithmetic.js';
+import { argumentsOf, type Kernel } from '../../fusion/kernel/kernel.js';
 import { type LoopNeeds, loopRuns } from './loop-runs.js';
 import type { KernelStep, LoopState, LoopStep, Step } from './plan.js';
 import { lifetimesOf, usesOf } from './stages.js';
@@ -52,10 +53,10 @@ function isCount({ kernel, buffers }: KernelStep, { current, next }: LoopState):
   if (parallel.length + reduced.length > 0 || stores.length !== 1 || tape.length !== 3) return false;
   if (kernel.buffers[0]?.dtype !== 'int64') return false;
   const sum = tape[stores[0]!.value]!;
-  if (sum.kind !== 'map' || sum.op !== 'add' || buffers[stores[0]!.access.buffer] !== next) return false;
-  const terms = sum.args.map((arg) => tape[arg]!);
+  if (opOf(sum) !== 'add' || buffers[stores[0]!.access.buffer] !== next) return false;
+  const terms = argumentsOf(sum).map((arg) => tape[arg]!);
   const isState = terms.some((i) => buffers[loadOf(i)?.buffer ?? -1] === current);
-  return isState && terms.some((i) => i.kind === 'const' && i.value === 1n);
+  return isState && terms.some((i) => constantOf(i) === 1n);
 }
 
 /** The kernel that reads the number of the step, as one that is told it; undefined where it cannot be. */

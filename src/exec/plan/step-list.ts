@@ -4,6 +4,7 @@
  */
 
 import { type SplitKernels, usedBuffers } from '../../codegen/cuts/split-phases.js';
+import { create } from '../../fusion/kernel/instruction.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import {
   type BufferKey,
@@ -293,7 +294,7 @@ export function copyKernel(dtype: DType, elementCount: number): Kernel {
       { dtype, role: 'input', elementCount },
       { dtype, role: 'output', elementCount },
     ],
-    tape: [{ kind: 'load', dtype, access: { ...access, buffer: 0 } }],
+    tape: [create.load(dtype, { ...access, buffer: 0 })],
     stores: [{ value: 0, access: { ...access, buffer: 1 } }],
   };
 }

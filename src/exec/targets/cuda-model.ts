@@ -1,12 +1,12 @@
 /**
- * The properties of a GPU that plans depend on: memory as its pools count it, the time of steps, and how kernels are
- * cut. All of it follows from schedules, before a line of source is printed.
+ * The properties of a GPU that plans depend on: memory as its pools count it, the time of steps, and how
+ * kernels are cut. All of it follows from schedules, before a line of source is printed.
  */
 
 import { type DeviceLimits, expandForDevice } from '../../codegen/cuda/cuda.js';
 import { footprintOf } from '../../codegen/cuda/footprint.js';
 import { cudaWorks } from '../../codegen/cuts/cuda-work.js';
-import { arithmeticOf } from '../../fusion/kernel/arithmetic.js';
+import { additionsOf } from '../../fusion/kernel/additions.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { LOOP_RECORD_BYTES, MOST_STREAMS, PACKED_BYTES } from '../../shared/layout.js';
@@ -39,6 +39,7 @@ export function cudaModel(device: Device, place: Place): DeviceModel {
       return schedule.kind === 'stencil' || schedule.kind === 'repeat' ? schedule.steps : 1;
     },
     workspaceOf: (step) => callRow(step).workspace.cuda(step),
+    scansInOnePass: true,
     blockBytes: cudaBlockBytes,
     hasOwnBlock: ({ role }) => role === 'output' && place === 'device',
     hostPeakOf: cudaHostPeak,
@@ -121,7 +122,7 @@ function secondsOf(step: Step, part: number, limits: DeviceLimits, multiprocesso
   const { launches, share } = fillOf(kernel, limits, multiprocessors);
   const isWide = kernel.buffers.some(({ dtype }) => ['float64', 'complex128'].includes(dtype));
   const rate = (ADDITION_RATE * multiprocessors * Math.min(1, 2 * share * part)) / (isWide ? 2 : 1);
-  const working = Math.max(movedSeconds(kernel, share * part), arithmeticOf(kernel) / rate);
+  const working = Math.max(movedSeconds(kernel, share * part), additionsOf(kernel) / rate);
   return launches * LAUNCH_SECONDS + working * part;
 }
 

@@ -20,7 +20,7 @@ const PRODUCT_COSTS: ProductCosts = {
 };
 
 export const CUDA_TARGET: Target = {
-  passes: passesWith(PRODUCT_COSTS),
+  passes: passesWith({ costs: PRODUCT_COSTS, hasTf32: true }),
   probe: probed,
   problemOf: gpuProblem,
   totalBytesOf: gpuBytesOf,

@@ -1,19 +1,107 @@
-/** How much arithmetic a kernel does, by the weights of the op table: what cost models go by. */
-import { opRow } from '../../graph/ops.js';
-import { sizesOf } from './algebra.js';
-import { type Instruction, type Kernel, product } from './kernel.js';
-import { levelsOf } from './levels.js';
+/**
+ * What a tape computes: its ops, constants and reductions, and how much arithmetic they are. A part of the
+ * kernel algebra (`algebra.ts`).
+ */
+import type { DType, Scalar } from '../../graph/dtype.js';
+import { type OpName, opRow } from '../../graph/ops.js';
+import { isExactReduction, type ReductionName } from '../../graph/reductions.js';
+import { argumentsOf, formOf, type Instruction } from './kernel.js';
 
-/** Additions that an instruction is worth; loads and index arithmetic are as one each. */
-const weightOf = (i: Instruction): number => (i.kind === 'map' ? opRow(i.op).cost : 1);
+/** The instructions of a kernel, finished or not. */
+interface Instructions {
+  readonly tape: readonly Instruction[];
+}
 
-/** Additions that a kernel is worth: values per element count for all axes, row values for the parallel ones. */
-export function arithmeticOf(kernel: Kernel): number {
-  const { element } = levelsOf(kernel);
-  let [perElement, perRow] = [0, 0];
-  for (const [k, i] of kernel.tape.entries()) {
-    if (element[k] || i.kind === 'reduce') perElement += weightOf(i);
-    else perRow += weightOf(i);
+// ---------------------------------------------------------------- ops and constants
+
+/** The op of the table that an instruction applies; undefined for all that is no op. */
+export function opOf(i: Instruction): OpName | undefined {
+  const form = formOf(i);
+  return form.kind === 'map' ? form.op : undefined;
+}
+
+/** The value of a constant. */
+export function constantOf(i: Instruction): Scalar | undefined {
+  const form = formOf(i);
+  return form.kind === 'const' ? form.value : undefined;
+}
+
+/** Whether an instruction is a constant: printed in its place or kept aside, never computed. */
+export const isConstant = (i: Instruction): boolean => formOf(i).kind === 'const';
+
+/** The value that a cast converts. */
+export function castValueOf(i: Instruction): number | undefined {
+  const form = formOf(i);
+  return form.kind === 'cast' ? form.args[0] : undefined;
+}
+
+/** Whether an instruction computes its value from others, element by element: an op or a cast. */
+export const isComputed = (i: Instruction): boolean => opOf(i) !== undefined || castValueOf(i) !== undefined;
+
+/** Cost of the op that an instruction applies (`OpRow.cost`), in additions; 0 for all that is no op. */
+export function costOf(i: Instruction): number {
+  const op = opOf(i);
+  return op === undefined ? 0 : opRow(op).cost;
+}
+
+/** Cost of the ops among some positions of a tape, or of all: an element's arithmetic, in additions. */
+export function arithmeticOf({ tape }: Instructions, positions: Iterable<number> = tape.keys()): number {
+  let cost = 0;
+  for (const position of positions) cost += costOf(tape[position]!);
+  return cost;
+}
+
+/** Ops and reductions of a tape, each once, in order of first use. */
+export function functionsOf({ tape }: Instructions): Set<OpName | ReductionName> {
+  const names = new Set<OpName | ReductionName>();
+  for (const i of tape) {
+    const name = opOf(i) ?? reductionOf(i);
+    if (name !== undefined) names.add(name);
   }
-  return perElement * product(sizesOf(kernel)) + perRow * product(kernel.parallel);
+  return names;
+}
+
+// ---------------------------------------------------------------- reductions
+
+/** The reduction that an instruction is, by its name in the table. */
+export function reductionOf(i: Instruction): ReductionName | undefined {
+  const form = formOf(i);
+  return form.kind === 'reduce' ? form.reduction : undefined;
+}
+
+export const isReduction = (i: Instruction): boolean => formOf(i).kind === 'reduce';
+
+/** A reduction with its place on the tape. */
+export interface Reduction {
+  readonly position: number;
+  readonly name: ReductionName;
+  readonly dtype: DType;
+  /** Positions of what it takes: a value, and for positions of extremes its index. */
+  readonly args: readonly number[];
+  /** The dtype of the value that it takes. */
+  readonly taken: DType;
+}
+
+/** The reductions of a tape, in order. */
+export function reductionsOf({ tape }: Instructions): Reduction[] {
+  const reductions: Reduction[] = [];
+  for (let position = 0; position < tape.length; position++) {
+    const i = tape[position]!;
+    const name = reductionOf(i);
+    if (name === undefined) continue;
+    const args = argumentsOf(i);
+    reductions.push({ position, name, dtype: i.dtype, args, taken: tape[args[0]!]!.dtype });
+  }
+  return reductions;
+}
+
+/** Whether a tape has no reductions but those of one name. */
+export const reducesOnlyBy = (name: ReductionName, { tape }: Instructions): boolean =>
+  tape.every((i) => (reductionOf(i) ?? name) === name);
+
+/** Whether a value is a reduction whose result depends on the order of its elements. */
+export function isOrdered({ tape }: Instructions, position: number): boolean {
+  const i = tape[position]!;
+  const name = reductionOf(i);
+  return name !== undefined && !isExactReduction(name, tape[argumentsOf(i)[0]!]!.dtype);
 }

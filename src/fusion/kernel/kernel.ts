@@ -59,7 +59,18 @@ export interface AccessIndex {
   readonly size: number;
 }
 
-export type Instruction =
+/**
+ * An instruction of a tape. What it is stands in its form, which the algebra reads (`formOf`) and everything
+ * else asks the algebra about: TypeScript refuses `instruction.kind` anywhere else.
+ */
+export interface Instruction {
+  readonly dtype: DType;
+  readonly [FORM]: never;
+}
+declare const FORM: unique symbol;
+
+/** The forms of an instruction. */
+export type InstructionForm =
   | { readonly kind: 'load'; readonly dtype: DType; readonly access: Access }
   /** A constant; CUDA sources take it as an argument, so that another value needs no other kernel. */
   | { readonly kind: 'const'; readonly dtype: DType; readonly value: Scalar }
@@ -77,6 +88,13 @@ export type Instruction =
       readonly reduction: ReductionName;
       readonly args: readonly number[];
     };
+
+/**
+ * The form of an instruction: for the algebra, for code that prints, encodes or runs instructions, and for
+ * nothing else (`test/structure.test.ts`).
+ */
+export const formOf = (instruction: Instruction): InstructionForm =>
+  instruction as unknown as InstructionForm;
 
 export interface Store {
   /** Position in the tape; the value's dtype is the buffer's. */
@@ -166,8 +184,10 @@ export function product(sizes: readonly number[]): number {
 }
 
 const NO_ARGS: readonly number[] = [];
+/** Positions of the values that an instruction takes, in order; a gather takes its index. */
 export function argumentsOf(instruction: Instruction): readonly number[] {
-  if ('args' in instruction) return instruction.args;
-  const index = instruction.kind === 'load' ? instruction.access.index : undefined;
+  const form = formOf(instruction);
+  if ('args' in form) return form.args;
+  const index = form.kind === 'load' ? form.access.index : undefined;
   return index === undefined ? NO_ARGS : [index.value];
 }

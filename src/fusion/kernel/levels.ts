@@ -1,18 +1,28 @@
 /** Levels and phases of a kernel's values; `kernel.ts` says what they are. */
 
-import { affinesIn } from './algebra.js';
+import { affinesIn, sizesOf } from './algebra.js';
+import { isConstant, isReduction } from './arithmetic.js';
 import { type Affine, argumentsOf, type Kernel } from './kernel.js';
 
 /** The level and phase of every instruction, by position. */
 export interface Levels {
   /** Whether the value depends on the reduced axes. */
   readonly element: readonly boolean[];
-  /** The walk over the reduced axes in which an element value can first be computed, or a reduction runs. A row value
-   * of phase p is available before walk p. */
+  /**
+   * The walk over the reduced axes in which an element value can first be computed, or a reduction runs. A
+   * row value of phase p is available before walk p.
+   */
   readonly phase: readonly number[];
   /** Number of walks over the reduced axes (1 for a map). */
   readonly phases: number;
 }
+
+/** The walk before which a row-level value is known, or in which an element-level one is. */
+export const knownBefore = (
+  { tape }: Pick<Kernel, 'tape'>,
+  phase: readonly number[],
+  position: number,
+): number => phase[position]! + (isReduction(tape[position]!) ? 1 : 0);
 
 /** Finds level and phase of every value. */
 export function levelsOf(kernel: Kernel): Levels {
@@ -25,14 +35,56 @@ export function levelsOf(kernel: Kernel): Levels {
     let at = 0;
     for (const arg of argumentsOf(instruction)) {
       level ||= element[arg]!;
-      at = Math.max(at, phase[arg]! + (kernel.tape[arg]!.kind === 'reduce' ? 1 : 0));
+      at = Math.max(at, knownBefore(kernel, phase, arg));
     }
-    element.push(instruction.kind !== 'reduce' && (level || affinesIn(instruction).some(onReduced)));
+    element.push(!isReduction(instruction) && (level || affinesIn(instruction).some(onReduced)));
     phase.push(at);
   }
   let phases = 1;
   kernel.tape.forEach((instruction, i) => {
-    if (instruction.kind === 'reduce' || element[i]) phases = Math.max(phases, phase[i]! + 1);
+    if (isReduction(instruction) || element[i]) phases = Math.max(phases, phase[i]! + 1);
   });
   return { element, phase, phases };
+}
+
+/**
+ * Positions of what walks over the reduced axes take: arguments of reductions and of element-level values,
+ * of those `among` them, without constants.
+ */
+export function takenByWalks(
+  { tape }: Pick<Kernel, 'tape'>,
+  { element }: Pick<Levels, 'element'>,
+  among: (position: number) => boolean = () => true,
+): Set<number> {
+  const taken = new Set<number>();
+  tape.forEach((i, position) => {
+    if (!isReduction(i) && !(element[position] && among(position))) return;
+    for (const arg of argumentsOf(i)) if (!isConstant(tape[arg]!)) taken.add(arg);
+  });
+  return taken;
+}
+
+/** By position, then axis: whether the value depends on the axis. Results of reductions are of the row. */
+export function dependenciesOf(kernel: Kernel): boolean[][] {
+  const axes = [...sizesOf(kernel).keys()];
+  const result: boolean[][] = [];
+  for (const i of kernel.tape) {
+    const own = affinesIn(i);
+    const args = argumentsOf(i);
+    const known = isReduction(i) ? kernel.parallel.length : axes.length;
+    const isMoved = (axis: number): boolean => own.some(({ strides }) => strides[axis] !== 0);
+    result.push(
+      axes.map((axis) => axis < known && (isMoved(axis) || args.some((arg) => result[arg]![axis]))),
+    );
+  }
+  return result;
+}
+
+/** Whether a value is computed for each element of the domain, as all of a map but its constants are. */
+export function inWalks(
+  { tape, reduced }: Pick<Kernel, 'tape' | 'reduced'>,
+  { element }: Pick<Levels, 'element'>,
+): (position: number) => boolean {
+  const isMap = reduced.length === 0;
+  return (position) => (isMap || element[position]!) && !isConstant(tape[position]!);
 }

@@ -3,7 +3,15 @@
  * use it.
  */
 import { formatScalar } from '../../graph/format.js';
-import type { Access, AccessIndex, Affine, Bound, Instruction, Kernel } from './kernel.js';
+import {
+  type Access,
+  type AccessIndex,
+  type Affine,
+  type Bound,
+  formOf,
+  type Instruction,
+  type Kernel,
+} from './kernel.js';
 import { levelsOf } from './levels.js';
 
 const AXES = 'ijklmnopqrstuvwxyzabcdefgh';
@@ -26,7 +34,8 @@ const formatAccess = (access: Access): string =>
   `b${access.buffer}[${formatAffine(access)}${access.index === undefined ? '' : formatIndex(access.index)}]`;
 const formatArgs = (args: readonly number[]): string => args.map((arg) => ` %${arg}`).join('');
 
-function formatInstruction(i: Instruction): string {
+function formatInstruction(instruction: Instruction): string {
+  const i = formOf(instruction);
   switch (i.kind) {
     case 'load':
       return `load ${formatAccess(i.access)}${formatBounds(i.access.bounds)}`;

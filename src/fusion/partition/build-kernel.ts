@@ -12,7 +12,10 @@ import { type DType, isComplex, isHalf, type Scalar } from '../../graph/dtype.js
 import type { Shape } from '../../graph/expr.js';
 import { denseStrides, type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../../graph/graph.js';
 import { accumulatorOf, reductionRow } from '../../graph/reductions.js';
+import { loadOf } from '../kernel/algebra.js';
+import { create } from '../kernel/instruction.js';
 import { type Access, sameNumbers } from '../kernel/kernel.js';
+import { TapeBuilder } from '../kernel/tape-builder.js';
 import { DistinctList, mixAll } from '../passes/hash.js';
 import { combinePairwise, elementMaps, UNROLLED } from '../passes/unroll.js';
 import { BufferList, nodeBuffer, sourceBuffer } from './buffer-list.js';
@@ -32,7 +35,6 @@ import {
 } from './index-map.js';
 import { KernelDomain } from './kernel-domain.js';
 import { MutableKernel } from './mutable-kernel.js';
-import { TapeBuilder } from './tape-builder.js';
 
 /** A view whose input has to be stored, found while a kernel was built. */
 export class MustStore {
@@ -210,10 +212,10 @@ class Puller {
       const weights = denseStrides(root.axes.map((axis) => input.shape[axis]!));
       const coordinates = root.axes.map((axis) => this.#start.map.coordinates[axis]!);
       const affine = combine(coordinates, weights, 0, this.#axes);
-      args.push(this.#tape.add({ kind: 'index', dtype: 'int64', affine }));
+      args.push(this.#tape.add(create.index(affine)));
     }
     const dtype = isHalf(root.dtype) ? 'float32' : root.dtype;
-    return this.#cast(this.#tape.add({ kind: 'reduce', dtype, reduction: root.reduction, args }), root.dtype);
+    return this.#cast(this.#tape.add(create.reduce(dtype, root.reduction, args)), root.dtype);
   }
 
   #cast(value: number, dtype: DType): number {
@@ -341,9 +343,9 @@ class Puller {
     for (let k = 0; k < args.length; k++) args[k] = this.#valueAt(inputs[k]!, places?.[k] ?? place)!;
     switch (node.kind) {
       case 'const':
-        return this.#tape.add({ kind: 'const', dtype: node.dtype, value: node.value });
+        return this.#tape.add(create.constant(node.dtype, node.value));
       case 'iota':
-        return this.#tape.add({ kind: 'index', dtype: 'int64', affine: map.coordinates[0]! });
+        return this.#tape.add(create.index(map.coordinates[0]!));
       case 'map':
         return this.#tape.map(node.op, args, node.dtype);
       case 'cast':
@@ -377,11 +379,11 @@ class Puller {
   /** Zero outside the bounds that a pad added. Loads see to that themselves. */
   #padded(value: number, inner: IndexMap, outer: IndexMap): number {
     const instruction = this.#tape.instructions[value]!;
-    if (instruction.kind === 'load' || inner.bounds.length === outer.bounds.length) return value;
+    if (loadOf(instruction) !== undefined || inner.bounds.length === outer.bounds.length) return value;
     const { dtype } = instruction;
     const computed: DType = isHalf(dtype) ? 'float32' : dtype;
-    const inside = this.#tape.add({ kind: 'inside', dtype: 'bool', bounds: inner.bounds });
-    const zero = this.#tape.add({ kind: 'const', dtype: computed, value: zeroOf(computed) });
+    const inside = this.#tape.add(create.inside(inner.bounds));
+    const zero = this.#tape.add(create.constant(computed, zeroOf(computed)));
     return this.#cast(this.#tape.map('where', [inside, this.#cast(value, computed), zero]), dtype);
   }
 
@@ -389,7 +391,7 @@ class Puller {
     const address = combine(coordinates, strides, offset, this.#axes);
     const at = this.#buffers.at(buffer);
     const access: Access = { offset: address.offset, strides: address.strides, buffer: at, bounds };
-    return this.#tape.add({ kind: 'load', dtype: buffer.dtype, access });
+    return this.#tape.add(create.load(buffer.dtype, access));
   }
 
   /** A load whose place depends on an index. The array may be read through views (`gathers.ts`). */
@@ -416,7 +418,7 @@ class Puller {
         size,
       },
     };
-    return this.#tape.add({ kind: 'load', dtype: buffer.dtype, access });
+    return this.#tape.add(create.load(buffer.dtype, access));
   }
 
   #loadable(base: GraphNode, array: GraphNode): Loadable {

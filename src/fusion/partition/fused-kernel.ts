@@ -3,7 +3,8 @@
  * natural axes (`lower-kernel.ts` collapses them and gives the `Kernel` that code is generated from).
  */
 import type { DType } from '../../graph/dtype.js';
-import { mapAccess, mapAffines } from '../kernel/algebra.js';
+import { mapAffines } from '../kernel/algebra.js';
+import { mapAccess } from '../kernel/instruction.js';
 import type { Access, Affine, Instruction, Store } from '../kernel/kernel.js';
 import type { BufferKey } from './buffer-key.js';
 

@@ -9,9 +9,10 @@
  */
 import type { IndexMode } from '../../graph/expr.js';
 import { type Graph, type GraphNode, nodeOf } from '../../graph/graph.js';
+import { create } from '../kernel/instruction.js';
 import type { Affine } from '../kernel/kernel.js';
+import type { TapeBuilder } from '../kernel/tape-builder.js';
 import { type IndexMap, indexMap, mapThroughView, NeedsSplit, NotAffine } from './index-map.js';
-import type { TapeBuilder } from './tape-builder.js';
 
 /**
  * The map of a gathered array from its coordinates in the domain, of which the one along `axis` is the added
@@ -56,7 +57,7 @@ export function belowViews(
 
 /** The index that is read, in 0 … size - 1: see `IndexMode`. */
 export function inRange(tape: TapeBuilder, index: number, size: number, mode: IndexMode): number {
-  const int64 = (value: number): number => tape.add({ kind: 'const', dtype: 'int64', value: BigInt(value) });
+  const int64 = (value: number): number => tape.add(create.constant('int64', BigInt(value)));
   if (mode === 'wrap') return tape.map('remainder', [index, int64(size)]);
   const fromEnd = (): number => tape.map('add', [index, int64(size)]);
   const isNegative = (): number => tape.map('less', [index, int64(0)]);

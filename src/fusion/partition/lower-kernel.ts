@@ -6,8 +6,10 @@
  *     parallel [64, 32] all strides (32, 1)   →   parallel [2048] stride 1
  */
 
-import { accessesOf, loadsOf, mapAccesses, mergeAxes, permuteAxes, withoutDead } from '../kernel/algebra.js';
-import type { Instruction, Kernel, Store } from '../kernel/kernel.js';
+import { accessesOf, loadsOf, mapAccesses, withoutDead } from '../kernel/algebra.js';
+import { functionsOf } from '../kernel/arithmetic.js';
+import { mergeAxes, permuteAxes } from '../kernel/axes.js';
+import type { Kernel } from '../kernel/kernel.js';
 import type { BufferKey } from './buffer-key.js';
 import type { FusedKernel } from './fused-kernel.js';
 import { orderOfReduced } from './reduced-order.js';
@@ -79,19 +81,11 @@ function snake(name: string): string {
 }
 
 /** `reduce_max_subtract_exp_sum`: its kind, then what it does in order of first use. */
-function nameOf(kernel: {
-  readonly tape: readonly Instruction[];
-  readonly reduced: readonly number[];
-  readonly stores: readonly Store[];
-}): string {
-  const words = new Set<string>();
-  for (const i of kernel.tape) {
-    if (i.kind === 'map') words.add(snake(i.op));
-    else if (i.kind === 'reduce') words.add(snake(i.reduction));
-  }
+function nameOf(kernel: FusedKernel): string {
+  const words = functionsOf(kernel);
   let name = kernel.reduced.length === 0 ? 'map' : 'reduce';
   if (words.size === 0) return `${name}_copy`;
-  for (const word of words) {
+  for (const word of [...words].map(snake)) {
     if (name.length + word.length + 1 > MAX_NAME) return `${name}_etc`;
     name += `_${word}`;
   }

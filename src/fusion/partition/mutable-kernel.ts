@@ -5,7 +5,8 @@
  * `merge.ts` decides what is taken in.
  */
 
-import { isLeaf, loadOf, mapInstruction } from '../kernel/algebra.js';
+import { isLeaf, loadOf } from '../kernel/algebra.js';
+import { mapInstruction } from '../kernel/instruction.js';
 import {
   type Access,
   type Affine,
@@ -14,11 +15,11 @@ import {
   product,
   type Store,
 } from '../kernel/kernel.js';
+import { TapeBuilder } from '../kernel/tape-builder.js';
 import type { BufferKey } from './buffer-key.js';
 import { BufferList, type BufferUse } from './buffer-list.js';
 import { type FusedKernel, moveAccess, moveAffine } from './fused-kernel.js';
 import { SumMaps } from './sum-maps.js';
-import { TapeBuilder } from './tape-builder.js';
 import type { TapeLevels } from './tape-levels.js';
 
 /** The writers of a kernel, which go on writing. */

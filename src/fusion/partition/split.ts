@@ -8,13 +8,15 @@
  */
 import { byteLengthOf } from '../../graph/dtype.js';
 import { denseStrides } from '../../graph/graph.js';
-import { isLeaf, mapInstruction, sizesOf } from '../kernel/algebra.js';
+import { isLeaf, sizesOf } from '../kernel/algebra.js';
+import { isReduction } from '../kernel/arithmetic.js';
+import { create, mapInstruction } from '../kernel/instruction.js';
 import { argumentsOf, product, type Store } from '../kernel/kernel.js';
+import { TapeBuilder } from '../kernel/tape-builder.js';
 import type { BufferKey } from './buffer-key.js';
 import { BufferList } from './buffer-list.js';
 import type { FusedKernel, KernelBuffer } from './fused-kernel.js';
 import { MutableKernel } from './mutable-kernel.js';
-import { TapeBuilder } from './tape-builder.js';
 
 /**
  * Longest tape of one kernel: beyond, compile time and register pressure cost more than a pass over memory.
@@ -66,7 +68,7 @@ function chooseCuts(kernel: FusedKernel, lastUse: readonly number[]): number[] {
   });
   const cuts: number[] = [];
   // A reduction and what follows it stay in the last piece.
-  const limit = tape.findIndex((i) => i.kind === 'reduce');
+  const limit = tape.findIndex(isReduction);
   const end = limit < 0 ? tape.length : limit;
   let start = 0;
   // Pieces are longer than half of what a kernel may hold, so that no two of them are merged again.
@@ -116,11 +118,9 @@ function piece(
         ? builder.add(
             mapInstruction(i, argumentsOf(i).map(fetch), undefined, (b) => buffers.at(kernel.buffers[b]!)),
           )
-        : builder.add({
-            kind: 'load',
-            dtype: i.dtype,
-            access: { buffer: buffers.at(carrier), offset: 0, strides: dense, bounds: [] },
-          });
+        : builder.add(
+            create.load(i.dtype, { buffer: buffers.at(carrier), offset: 0, strides: dense, bounds: [] }),
+          );
     moved.set(p, value);
     return value;
   };

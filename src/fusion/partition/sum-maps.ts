@@ -4,8 +4,8 @@
  *
  * Kept by `mutable-kernel.ts`, read by `sum-order.ts`.
  */
-import { isExactReduction } from '../../graph/reductions.js';
 import { affinesIn, liveValues, loadOf, type Tape } from '../kernel/algebra.js';
+import { isOrdered } from '../kernel/arithmetic.js';
 import { type Affine, type Instruction, sameNumbers } from '../kernel/kernel.js';
 
 /** An index map, and for that of a load the position of its buffer, else -1. */
@@ -57,7 +57,7 @@ export class SumMaps {
   get sum(): number {
     const { tape } = this.#kernel;
     for (; this.#sum < 0 && this.#searched < tape.length; this.#searched++)
-      if (isOrdered(tape, tape[this.#searched]!)) this.#sum = this.#searched;
+      if (isOrdered(this.#kernel, this.#searched)) this.#sum = this.#searched;
     return this.#sum;
   }
 
@@ -74,6 +74,3 @@ export class SumMaps {
     return this.#whole.all;
   }
 }
-
-const isOrdered = (tape: readonly Instruction[], i: Instruction): boolean =>
-  i.kind === 'reduce' && !isExactReduction(i.reduction, tape[i.args[0]!]!.dtype);

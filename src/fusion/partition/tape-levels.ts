@@ -5,6 +5,7 @@
  */
 
 import { affinesIn, loadOf } from '../kernel/algebra.js';
+import { isReduction } from '../kernel/arithmetic.js';
 import { type Affine, argumentsOf, type Instruction } from '../kernel/kernel.js';
 import type { BufferKey } from './buffer-key.js';
 import type { BufferUse } from './buffer-list.js';
@@ -67,7 +68,7 @@ function extend(
     const register = read && held?.(uses[read.buffer]!.buffer.key);
     const level = register ?? levelOf(i, levels, onReduced);
     const phase = phaseOf(level);
-    if (i.kind === 'reduce') {
+    if (isReduction(i)) {
       found.phases = Math.max(found.phases, phase + 1);
       levels.push(2 * (phase + 1));
     } else {

@@ -17,7 +17,7 @@ import type { Precision, Shape } from '../../graph/expr.js';
 import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
 import { labelName } from '../../graph/print.js';
 import { sameNumbers } from '../kernel/kernel.js';
-import { type ContractionPath, contractionPath } from '../paths/contraction-path.js';
+import { type ContractionPath, contractionPath, elementLimit } from '../paths/contraction-path.js';
 import type { Pair } from '../paths/exact-order.js';
 import type { Network } from '../paths/network.js';
 import { type Report, reportPath } from '../paths/path-report.js';
@@ -26,6 +26,7 @@ import { hasContractions } from './merge-contractions.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
 import { simplify } from './simplify.js';
 import { type Part, partsOf } from './slice-operands.js';
+import { sumOfThree } from './split-factors.js';
 
 /**
  * Results of at most this many elements a batch are summed by a generated kernel, which spreads over the
@@ -50,12 +51,20 @@ const NEVER: InKernel = () => false;
 interface Context {
   readonly editor: Editor;
   readonly inKernel: InKernel;
+  readonly hasTf32: boolean;
   readonly report: Report | undefined;
 }
 
-/** `costs`: of products on the target; without them, its library does all that it can. */
+/** The products of a target. */
+export interface ProductTraits {
+  /** Without them, its library does all products that it can. */
+  readonly costs?: ProductCosts;
+  /** Whether it multiplies in TF32; else products that may are computed in full. */
+  readonly hasTf32?: boolean;
+}
+
 export const lowerContractions =
-  (costs?: ProductCosts) =>
+  ({ costs, hasTf32 = false }: ProductTraits = {}) =>
   (graph: MutableGraph, report?: Report): void => {
     if (!hasContractions(graph)) return;
     const inKernel: InKernel =
@@ -63,8 +72,8 @@ export const lowerContractions =
         ? NEVER
         : (dtype, left, right, size) => suitsKernel(graph, costs, dtype, left, right, size);
     const rule: Rule = (node, editor) =>
-      node.kind === 'contract' && !isMatmul(node, editor, inKernel)
-        ? lower(node, { editor, inKernel, report })
+      node.kind === 'contract' && !isMatmul(node, { editor, inKernel, hasTf32 })
+        ? lower(node, { editor, inKernel, hasTf32, report })
         : undefined;
     rewriteInOneWalk(graph, { contract: [rule] }); // what is made of a contraction is executed as it is
     simplify(graph);
@@ -76,7 +85,11 @@ const RIGHT = [0, 2, 3];
 const PRODUCT = [0, 1, 3];
 
 /** A product that a library computes as it stands. */
-const isMatmul = (node: GraphNodeOf<'contract'>, editor: Editor, inKernel: InKernel): boolean => {
+const isMatmul = (
+  node: GraphNodeOf<'contract'>,
+  { editor, inKernel, hasTf32 }: Omit<Context, 'report'>,
+): boolean => {
+  if (hasTf32 && node.precision === 'tf32x3') return false;
   const [a, b] = node.labels;
   if (node.labels.length !== 2 || !sameNumbers(a!, LEFT) || !sameNumbers(b!, RIGHT)) return false;
   if (!sameNumbers(node.output, PRODUCT)) return false;
@@ -88,9 +101,6 @@ const isMatmul = (node: GraphNodeOf<'contract'>, editor: Editor, inKernel: InKer
 
 const suitsLibrary = (dtype: DType, m: number, n: number, k: number): boolean =>
   (isFloat(dtype) || isComplex(dtype)) && m > 1 && n > 1 && k > 1 && m * n > SMALL_RESULT;
-
-/** The most bytes of an intermediate before labels are sliced; no fewer than of an operand or the result. */
-const MOST_INTERMEDIATE = 8 * 2 ** 30;
 
 function lower(node: GraphNodeOf<'contract'>, context: Context): number {
   const { editor, report } = context;
@@ -104,7 +114,7 @@ function lower(node: GraphNodeOf<'contract'>, context: Context): number {
   const sizeOf = (label: number): number => sizes[label]!;
   if (node.inputs.length === 2) return lowerPairs(node, { inputs: node.inputs, sizeOf }, ONE_PAIR, context);
   const network: Network = { operands: node.labels, output: node.output, sizeOf };
-  const path = contractionPath(network, MOST_INTERMEDIATE / byteLengthOf(node.dtype));
+  const path = contractionPath(network, elementLimit(byteLengthOf(node.dtype), node.memoryLimit));
   report?.(() => reportPath(network, path, byteLengthOf(node.dtype), labelName));
   if (path.slices.length === 0) return lowerPairs(node, { inputs: node.inputs, sizeOf }, path.pairs, context);
   return lowerSliced(node, sizeOf, path, context);
@@ -118,7 +128,7 @@ function lowerSliced(
   context: Context,
 ): number {
   const { editor } = context;
-  const { shape } = node;
+  const shape = [...node.shape]; // a draft of immer ends with the pass
   const dtype = isHalf(node.dtype) ? 'float32' : node.dtype;
   const cast = (id: number, to: DType): number =>
     editor.node(id).dtype === to ? id : editor.add({ kind: 'cast', dtype: to, shape, inputs: [id] });
@@ -136,9 +146,9 @@ function lowerPairs(
   node: GraphNodeOf<'contract'>,
   { inputs, sizeOf }: Part,
   pairs: readonly Pair[],
-  { editor, inKernel }: Context,
+  context: Context,
 ): number {
-  const lowering = new Lowering(editor, sizeOf, inKernel, node.precision);
+  const lowering = new Lowering(context, sizeOf, node.precision);
   const operands = node.labels.map((labels, k): Operand => ({ id: inputs[k]!, labels }));
   const list: (Operand | undefined)[] = [...operands];
   /** Whether the result or another operand has a label; few labels are searched faster than put into sets. */
@@ -171,17 +181,19 @@ class Lowering {
   readonly #sizeOf: (label: number) => number;
   readonly #inKernel: InKernel;
   readonly #precision: Precision | undefined;
+  /** Whether products are sums of three of split factors. */
+  readonly #splits: boolean;
 
   constructor(
-    editor: Editor,
+    { editor, inKernel, hasTf32 }: Context,
     sizeOf: (label: number) => number,
-    inKernel: InKernel,
     precision: Precision | undefined,
   ) {
+    this.#splits = hasTf32 && precision === 'tf32x3';
     this.#editor = editor;
     this.#sizeOf = sizeOf;
     this.#inKernel = inKernel;
-    this.#precision = precision;
+    this.#precision = this.#splits ? 'tf32' : precision;
   }
 
   #shape(labels: readonly number[]): number[] {
@@ -248,7 +260,19 @@ class Lowering {
     const batch = size(groups.batch);
     return this.#inKernel(dtype, left, right, { batch, m, n, k })
       ? this.#multiplyAndSum(a, b, groups)
-      : this.#matmul(left, right, groups);
+      : this.#splits
+        ? this.#multiplySplit(a, b, groups)
+        : this.#matmul(left, right, groups);
+  }
+
+  /** The parts of factors are taken before views, so that a factor that stands twice is split once. */
+  #multiplySplit(a: Operand, b: Operand, groups: Groups): Operand {
+    const { batch, m, n } = groups;
+    const multiply = (x: number, y: number): number => {
+      const [left, right] = this.#matrices({ ...a, id: x }, { ...b, id: y }, groups);
+      return this.#matmul(left, right, groups).id;
+    };
+    return { id: sumOfThree(this.#editor, a.id, b.id, multiply), labels: [...batch, ...m, ...n] };
   }
 
   /** The operands as stacks of matrices. */
@@ -267,6 +291,7 @@ class Lowering {
       labels: [LEFT, RIGHT],
       output: PRODUCT,
       precision: this.#precision,
+      memoryLimit: undefined,
       dtype: this.#editor.node(left).dtype,
       shape: [batch, m, n].map((labels) => sizeOfShape(this.#shape(labels))),
       inputs: [left, right],

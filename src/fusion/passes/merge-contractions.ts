@@ -112,8 +112,13 @@ const contractOfContract =
       ...node.labels.slice(at + 1),
     ];
     const inputs = [...node.inputs.slice(0, at), ...inner.inputs, ...node.inputs.slice(at + 1)];
-    return editor.add({ ...withoutId(node), labels, inputs });
+    const memoryLimit = lower(node.memoryLimit, inner.memoryLimit);
+    return editor.add({ ...withoutId(node), memoryLimit, labels, inputs });
   };
+
+/** The lower of two limits, where there are any. */
+const lower = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
 function withoutId({ id, ...rest }: Contract): Omit<Contract, 'id'> {
   void id;

@@ -79,6 +79,7 @@ function writeData(to: Records, node: GraphNodeData): void {
       for (const labels of node.labels) to.putAll(labels);
       to.putAll(node.output);
       to.put(node.precision === undefined ? 0 : numberOf(node.precision));
+      to.putNumber(node.memoryLimit ?? -1);
       break;
     case 'call':
       to.putText(node.routine);

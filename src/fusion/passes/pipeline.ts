@@ -8,8 +8,7 @@ import { enablePatches, Immer, type Patch } from 'immer';
 import type { Graph, GraphLoop, GraphNode, MutableGraph } from '../../graph/graph.js';
 import { verify } from '../../graph/verify.js';
 import type { PathReport, Report } from '../paths/path-report.js';
-import type { ProductCosts } from './kernel-contractions.js';
-import { lowerContractions } from './lower-contractions.js';
+import { lowerContractions, type ProductTraits } from './lower-contractions.js';
 import { mergeContractions } from './merge-contractions.js';
 import type { Origins } from './origins.js';
 import { pushSlices } from './push-slices.js';
@@ -23,12 +22,12 @@ export interface Pass {
   readonly rounds: boolean;
 }
 
-/** The passes for a target, with its costs of products. */
-export const passesWith = (costs?: ProductCosts): readonly Pass[] => [
+/** The passes for a target, by what its products are like. */
+export const passesWith = (products?: ProductTraits): readonly Pass[] => [
   { name: 'simplify', run: simplify, rounds: false },
   { name: 'push-slices', run: pushSlices, rounds: false },
   { name: 'merge-contractions', run: mergeContractions, rounds: true },
-  { name: 'lower-contractions', run: lowerContractions(costs), rounds: false },
+  { name: 'lower-contractions', run: lowerContractions(products), rounds: false },
 ];
 
 /** The passes where a library does all products that it can. */

@@ -52,6 +52,7 @@ function split(node: GraphNodeOf<'contract'>, editor: Editor): number | undefine
     labels,
     output,
     precision,
+    memoryLimit: undefined,
     dtype,
     shape: [parts, m, n],
     inputs: [left, right],

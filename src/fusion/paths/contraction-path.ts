@@ -19,6 +19,13 @@ export interface ContractionPath {
   readonly slices: readonly Slice[];
 }
 
+/** The most bytes of an intermediate before labels are sliced, where the user says nothing else. */
+const MOST_BYTES = 8 * 2 ** 30;
+
+/** The most elements of an intermediate, for elements of so many bytes. */
+export const elementLimit = (elementBytes: number, memoryLimit = MOST_BYTES): number =>
+  memoryLimit / elementBytes;
+
 /**
  * `limit`: the most elements of an intermediate, but no fewer than of the largest operand and the result. Of
  * all orders that keep to it, that with the least work; where none does, labels are sliced.

@@ -80,7 +80,7 @@ export function printPath(report: PathReport): string {
   const largest = pairs.length < 2 ? '' : `, largest intermediate ${formatBytes(largestBytes)}`;
   const width = Math.max(0, ...pairs.map((pair) => pair.subscripts.length));
   return [
-    `${subscripts}: ${operands} operands, ${count(operations)} operations (${naive})${largest}`,
+    `${subscripts}: ${operands} operand${operands === 1 ? '' : 's'}, ${count(operations)} operations (${naive})${largest}`,
     ...slices.map(
       ({ label, size, parts }) => `  ${label} of ${size} is summed in ${parts} parts, one after the other`,
     ),

@@ -4,7 +4,8 @@
  * the layout alone.
  */
 
-import { argumentsOf } from '../../../fusion/kernel/kernel.js';
+import { coordinateOf } from '../../../fusion/kernel/algebra.js';
+import { reductionsOf } from '../../../fusion/kernel/arithmetic.js';
 import { InternalError } from '../../../host/errors.js';
 import type { Body } from '../body.js';
 import type { Monoid } from '../monoids.js';
@@ -29,25 +30,20 @@ const WARP = 32;
 
 export function accumulatorsOf(body: Body, phase?: number): Accumulator[] {
   const { kernel, levels } = body;
-  return kernel.tape.flatMap((i, position) => {
-    if (i.kind !== 'reduce' || (phase !== undefined && levels.phase[position] !== phase)) return [];
-    const argument = kernel.tape[argumentsOf(i)[0]!]!;
-    return [
-      {
-        position,
-        monoid: monoidOf(i, argument.dtype, isWide(body, argumentsOf(i)[1])),
-        name: `a${position}`,
-      },
-    ];
-  });
+  return reductionsOf(kernel)
+    .filter(({ position }) => phase === undefined || levels.phase[position] === phase)
+    .map(({ position, name, args, taken }) => ({
+      position,
+      monoid: monoidOf(name, taken, isWide(body, args[1])),
+      name: `a${position}`,
+    }));
 }
 
 /** Whether an index value may need 64 bits. */
 function isWide(body: Body, position: number | undefined): boolean {
   if (position === undefined) return false;
-  const i = body.instruction(position);
-  if (i.kind !== 'index') throw new InternalError(`%${position} is no index`);
-  const { affine } = i;
+  const affine = coordinateOf(body.instruction(position));
+  if (affine === undefined) throw new InternalError(`%${position} is no index`);
   const reach = affine.strides.reduce(
     (sum, s, k) => sum + Math.abs(s) * (body.sizes[k]! - 1),
     Math.abs(affine.offset),

@@ -4,7 +4,8 @@
  *
  * Used by `reduce-kernel.ts` (the frame of a function), `reduce-step.ts` and `reduce-staged.ts` (its loops).
  */
-import { argumentsOf, product } from '../../../fusion/kernel/kernel.js';
+import { isConstant, opOf } from '../../../fusion/kernel/arithmetic.js';
+import { argumentsOf, type Instruction, product } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE, opRow } from '../../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
 import { type Chunking, ChunkLoads, ChunkStores } from '../chunks.js';
@@ -13,6 +14,12 @@ import type { Parameters } from '../parameters.js';
 import type { ReduceSchedule } from '../schedules/schedule-reduce.js';
 import { Writer } from '../writer.js';
 import { type Accumulator, accumulatorsOf } from './block-reduce.js';
+
+/** Whether elements of a chunk share what an instruction computes. */
+const isShared = (i: Instruction): boolean => {
+  const op = opOf(i);
+  return op !== undefined && opRow(op).isShared === true;
+};
 
 /** Which positions each level of a reduction holds. */
 export interface Parts {
@@ -58,9 +65,7 @@ export class ReduceContext {
    */
   get countsChunks(): boolean {
     const { layout, width } = this.schedule;
-    return (
-      layout === 'rows' && width > 1 && this.body.kernel.tape.some((i) => 'op' in i && opRow(i.op).isShared)
-    );
+    return layout === 'rows' && width > 1 && this.body.kernel.tape.some(isShared);
   }
 
   get rows(): number {
@@ -127,7 +132,7 @@ function partsOf(body: Body, accumulators: readonly Accumulator[]): Parts {
   const element = body.closure(targets, isRow);
   const { isLoad } = body;
   const used = new Set([...targets, ...element.flatMap(argsOf)]);
-  const rowValues = [...used].filter((p) => isRow(p) && body.instruction(p).kind !== 'const');
+  const rowValues = [...used].filter((p) => isRow(p) && !isConstant(body.instruction(p)));
   const computed = element.filter((position) => !isLoad(position));
   const own = new Set<number>(rowValues);
   for (const position of element) {

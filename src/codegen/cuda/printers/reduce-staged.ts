@@ -5,6 +5,7 @@
  * arithmetic is the limit, with fast paths (`fast-paths.ts`). Called by `reduce-kernel.ts`.
  */
 import { isIndexArithmetic } from '../../../fusion/kernel/algebra.js';
+import { opOf } from '../../../fusion/kernel/arithmetic.js';
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
 import { opRow } from '../../../graph/ops.js';
 import type { Scope } from '../body.js';
@@ -78,8 +79,8 @@ export function printStaged(c: ReduceContext): void {
 
 function unrollOf({ body, parts, schedule }: ReduceContext, near?: NearOps): number {
   const cost = parts.own.reduce((sum, position) => {
-    const i = body.instruction(position);
-    return sum + (i.kind === 'map' ? opRow(i.op).cost * (near?.has(position) ? 0.5 : 1) : 1);
+    const op = opOf(body.instruction(position));
+    return sum + (op === undefined ? 1 : opRow(op).cost * (near?.has(position) ? 0.5 : 1));
   }, 1);
   return Math.max(1, Math.min(MOST_UNROLLED, powerOfTwoTo(UNROLLED_COST / schedule.itemsP / cost)));
 }

@@ -1,123 +1,236 @@
 /**
- * CUDA C of scans: a warp goes along a tile, four elements a lane and step. Lanes combine theirs in order, the
- * warp their totals by shuffles (Hillis and Steele, "Data parallel algorithms", 1986), each step what is before
- * it: no order depends on what else runs. Launches are made by `exec/calls/scan.ts`.
+ * CUDA C of scans that need nothing of one another: short rows, a warp each; tiles of a line, a block each;
+ * tiles of columns, a lane for each column. Launches are made by `exec/calls/scan.ts`.
+ *
+ * A tile is read once: its total is combined first, then, from the value before the tile, its elements. That
+ * value is an operand, is found by looking back (`scan-look-back.ts`), or there is none; or only the total is
+ * wanted. No order depends on what else runs.
  */
-import { DTYPE_INFO, type DType, isComplex, isFloat } from '../../../graph/dtype.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
-import type { ScanOp } from '../../../graph/routines.js';
-import { highestLiteral, lowestLiteral } from '../literals.js';
+import { byteLengthOf } from '../../../graph/dtype.js';
+import { scanTile } from '../../../graph/routines.js';
+import { LOOK_BACK, LOOK_BACK_PARAMETERS, printLookBack, printLookBackShared } from './scan-look-back.js';
+import { printNumbers, type ScanNumbers } from './scan-numbers.js';
 
-export interface ScanForm {
-  readonly dtype: DType;
-  readonly op: ScanOp;
-  /** The dtype of what is before each tile; undefined: nothing is. */
-  readonly carried: DType | undefined;
+export interface ScanForm extends ScanNumbers {
+  readonly reverse: boolean;
 }
+
+/** Where the value before a tile comes from; `totals`: only the tiles' totals are wanted. */
+export type ScanSource = 'none' | 'operand' | 'lookBack' | 'totals';
 
 export const SCAN_NAME = 'weft_scan';
 export const SCAN_THREADS = 256;
 export const SCAN_WARPS = SCAN_THREADS / 32;
+/** Columns of a block. */
+export const SCAN_COLUMNS = 32;
+/** Elements of the longest rows that warps scan. */
+export const WARP_ROW = 1024;
+/** Elements that a lane has side by side. */
 const ITEMS = 4;
 
-/** Of elements of a dtype and of the numbers that they are combined as: their types, and how they are combined. */
-function printReal({ dtype, op }: ScanForm): string {
-  const element = CUDA_TYPE[dtype];
-  const isSelected = op === 'min' || op === 'max';
-  // Sums and products of integers wrap, which signed ones may not; those of floats are rounded once.
-  const wide = isSelected ? element : isFloat(dtype) ? 'double' : 'unsigned long long';
-  const better = op === 'min' ? '<' : '>';
-  const number = isFloat(dtype) ? '  if (a != a) return a;\n  if (b != b) return b;\n' : '';
-  const combined = isSelected
-    ? `${number}  return b ${better} a ? b : a;`
-    : `  return a ${op === 'sum' ? '+' : '*'} b;`;
-  const extreme = op === 'min' ? highestLiteral : lowestLiteral;
-  const identity = isSelected ? extreme(dtype) : op === 'prod' ? '1' : isFloat(dtype) ? '-0.0' : '0';
-  return `typedef ${element} weft_element;
-typedef ${wide} weft_wide;
-__device__ __forceinline__ weft_wide weft_widen(weft_element a) { return (weft_wide)a; }
-__device__ __forceinline__ weft_element weft_round(weft_wide a) { return (weft_element)a; }
-__device__ __forceinline__ weft_wide weft_identity() { return (weft_wide)(${identity}); }
-__device__ __forceinline__ weft_wide weft_combine(weft_wide a, weft_wide b) {
-${combined}
-}
-__device__ __forceinline__ weft_wide weft_up(weft_wide a, unsigned int lanes) {
-  return __shfl_up_sync(0xffffffffu, a, lanes);
-}
-__device__ __forceinline__ weft_wide weft_down(weft_wide a, unsigned int lanes) {
-  return __shfl_down_sync(0xffffffffu, a, lanes);
-}
+/** An inclusive scan over a warp's lanes (Hillis and Steele, "Data parallel algorithms", 1986). */
+const printWarpScan = (value: string): string => `  #pragma unroll
+  for (unsigned int lanes = 1; lanes < 32; lanes *= 2) {
+    const weft_wide lower = weft_up(${value}, lanes);
+    if (lane >= lanes) ${value} = weft_combine(lower, ${value});
+  }
 `;
-}
 
-function printComplex({ dtype, op }: ScanForm): string {
-  const part = CUDA_TYPE[DTYPE_INFO[dtype].component];
-  const combined =
-    op === 'sum'
-      ? 'return weft_wide{a.re + b.re, a.im + b.im};'
-      : 'return weft_wide{a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};';
-  return `struct __align__(${dtype === 'complex64' ? 8 : 16}) weft_element {
-  ${part} re, im;
-};
-struct __align__(16) weft_wide {
-  double re, im;
-};
-__device__ __forceinline__ weft_wide weft_widen(weft_element a) { return weft_wide{(double)a.re, (double)a.im}; }
-__device__ __forceinline__ weft_element weft_round(weft_wide a) {
-  return weft_element{(${part})a.re, (${part})a.im};
-}
-__device__ __forceinline__ weft_wide weft_identity() { return weft_wide{${op === 'sum' ? '-0.0, -0.0' : '1.0, 0.0'}}; }
-__device__ __forceinline__ weft_wide weft_combine(weft_wide a, weft_wide b) {
-  ${combined}
-}
-__device__ __forceinline__ weft_wide weft_up(weft_wide a, unsigned int lanes) {
-  return weft_wide{__shfl_up_sync(0xffffffffu, a.re, lanes), __shfl_up_sync(0xffffffffu, a.im, lanes)};
-}
-__device__ __forceinline__ weft_wide weft_down(weft_wide a, unsigned int lanes) {
-  return weft_wide{__shfl_down_sync(0xffffffffu, a.re, lanes), __shfl_down_sync(0xffffffffu, a.im, lanes)};
-}
-`;
-}
-
-/**
- * The kernel. Block b has eight tiles of unit b / blocks, or those that are left of it; tile k of a row begins
- * with element k · tile.
- */
-export function printScan(form: ScanForm): string {
-  const isCarried = form.carried !== undefined;
-  return `${isComplex(form.dtype) ? printComplex(form) : printReal(form)}
+/** Rows of at most `WARP_ROW` elements: a warp goes along each, four elements a lane and step. */
+export function printShortRows(form: ScanForm): string {
+  const at = form.reverse ? 'count - 1 - mine - e' : 'mine + e';
+  return `${printNumbers(form)}
 extern "C" __global__ void __launch_bounds__(${SCAN_THREADS})
-${SCAN_NAME}(unsigned int first_x, const weft_element* in, ${isCarried ? 'const weft_wide* before, ' : ''}weft_element* out, long long tiles, long long unit_tiles, long long unit_blocks, long long row_tiles, long long n, long long tile) {
-  const long long block = (long long)blockIdx.x + first_x;
-  const long long at = block % unit_blocks * ${SCAN_WARPS} + threadIdx.x / 32;
-  const long long own = block / unit_blocks * unit_tiles + at;
-  if (at >= unit_tiles || own >= tiles) return;
-  const long long start = own % row_tiles * tile;
-  const long long first = own / row_tiles * n + start;
-  const int count = (int)(n - start < tile ? n - start : tile);
+${SCAN_NAME}(unsigned int first_x, const weft_element* in, weft_element* out, long long rows, int count) {
+  const long long row = ((long long)blockIdx.x + first_x) * ${SCAN_WARPS} + threadIdx.x / 32;
+  if (row >= rows) return;
   const unsigned int lane = threadIdx.x % 32;
-  weft_wide sum = ${isCarried ? 'before[own]' : 'weft_identity()'};
+  in += row * count;
+  out += row * count;
+  weft_wide sum = weft_identity();
   for (int step = 0; step < count; step += ${32 * ITEMS}) {
     const int mine = step + ${ITEMS} * (int)lane;
     weft_wide v[${ITEMS}];
     #pragma unroll
     for (int e = 0; e < ${ITEMS}; ++e) {
-      v[e] = mine + e < count ? weft_widen(in[first + mine + e]) : weft_identity();
+      v[e] = mine + e < count ? weft_widen(in[${at}]) : weft_identity();
       if (e > 0) v[e] = weft_combine(v[e - 1], v[e]);
     }
     weft_wide total = v[${ITEMS - 1}];
-    #pragma unroll
-    for (unsigned int lanes = 1; lanes < 32; lanes *= 2) {
-      const weft_wide lower = weft_up(total, lanes);
-      if (lane >= lanes) total = weft_combine(lower, total);
-    }
-    const weft_wide lower = weft_up(total, 1);
+${printWarpScan('total')}    const weft_wide lower = weft_up(total, 1);
     const weft_wide ahead = lane == 0 ? sum : weft_combine(sum, lower);
     #pragma unroll
     for (int e = 0; e < ${ITEMS}; ++e)
-      if (mine + e < count) out[first + mine + e] = weft_round(weft_combine(ahead, v[e]));
-    sum = weft_combine(sum, weft_down(total, 31 - lane));
+      if (mine + e < count) out[${at}] = weft_round(weft_combine(ahead, v[e]));
+    sum = weft_combine(sum, weft_of_lane(total, 31));
   }
 }
+`;
+}
+
+/** The parameters of a scan of tiles: `tiles` of each of the lines, which have `n` elements. */
+const printHead = (source: ScanSource, more: string): string => {
+  const before = source === 'operand' ? 'const weft_wide* before, ' : '';
+  const state = source === 'lookBack' ? `${LOOK_BACK_PARAMETERS}, ` : '';
+  const out = source === 'totals' ? 'weft_wide* totals' : 'weft_element* out';
+  return `
+extern "C" __global__ void __launch_bounds__(${SCAN_THREADS})
+${SCAN_NAME}(unsigned int first_x, const weft_element* in, ${before}${out}, ${state}long long lines, long long tiles, long long n${more}) {
+`;
+};
+
+/**
+ * The number of a block: tiles that look back are counted as they begin, so that all before one have begun.
+ */
+const printBlock = (source: ScanSource, width: 1 | 32): string =>
+  source === 'lookBack'
+    ? `${printLookBackShared(width)}  const long long block = weft_begin(state, &begun);\n`
+    : '  const long long block = (long long)blockIdx.x + first_x;\n';
+
+/** Gives `carry`, the value before a warp, by `before` and the totals of the tile's warps. */
+const printCarry = (source: ScanSource, before: string, state: string): string => {
+  const carry = `  #pragma unroll
+  for (int w = 0; w < ${SCAN_WARPS - 1}; ++w)
+    if (w < warp) ahead = weft_combine(ahead, SUMS(w));
+`;
+  const whole = `  for (int w = 1; w < ${SCAN_WARPS}; ++w) whole = weft_combine(whole, SUMS(w));\n`;
+  const own = '  weft_wide ahead = weft_identity();\n';
+  if (source === 'none') return `${own}${carry}  const weft_wide carry = ahead;\n`;
+  if (source === 'operand')
+    return `${own}${carry}  const weft_wide carry = weft_combine(${before}, ahead);\n`;
+  return `  weft_wide whole = SUMS(0);
+${whole}  const weft_wide prefix = weft_look_back(${state});
+${own}${carry}  const weft_wide carry = weft_combine(prefix, ahead);\n`;
+};
+
+/**
+ * Tiles of lines: a block holds one in shared memory, read and written in 16 bytes a thread where they lie
+ * so. Each thread has neighbours of its own, in chunks that are exchanged within 128 bytes so that threads
+ * find them in other banks.
+ */
+export function printLineTiles(form: ScanForm, source: ScanSource): string {
+  const tile = scanTile(form.dtype, 1);
+  const perChunk = 16 / byteLengthOf(form.dtype);
+  const chunks = tile / perChunk;
+  const own = chunks / SCAN_THREADS;
+  const at = form.reverse ? 'count - 1 - i' : 'i';
+  // Whole tiles that begin with a chunk.
+  const isWide = (array: string): string =>
+    form.reverse ? 'false' : `((unsigned long long)(${array} + base) % 16 == 0 && count == ${tile})`;
+  const copies = (statement: string): string => `    #pragma unroll
+    for (int i = (int)threadIdx.x; i < ${chunks}; i += ${SCAN_THREADS}) ${statement};
+`;
+  const rest = source === 'totals' ? LINE_TOTAL : printLineRest(source, own, perChunk);
+  const back = `  if (${isWide('out')}) {
+    weft_chunk* to = (weft_chunk*)(out + base);
+${copies('to[i] = held[weft_place(i)]')}  } else {
+    for (int i = (int)threadIdx.x; i < count; i += ${SCAN_THREADS})
+      out[base + ${at}] = held[weft_place(i / ${perChunk})].e[i % ${perChunk}];
+  }
+`;
+  return `${printNumbers(form)}${source === 'lookBack' ? printLookBack(1) : ''}
+struct __align__(16) weft_chunk {
+  weft_element e[${perChunk}];
+};
+__device__ __forceinline__ int weft_place(int chunk) { return chunk ^ (chunk / ${own} & ${own - 1}); }
+#define SUMS(w) sums[w]
+${printHead(source, '')}  __shared__ weft_chunk held[${chunks}];
+  __shared__ weft_wide sums[${SCAN_WARPS}];
+  const unsigned int lane = threadIdx.x % 32;
+  const int warp = (int)threadIdx.x / 32;
+${printBlock(source, 1)}  const long long row = block / tiles;
+  if (row >= lines) return;
+  const long long at = ${form.reverse && source === 'lookBack' ? 'tiles - 1 - block % tiles' : 'block % tiles'};
+  const long long base = row * n + at * ${tile};
+  const int count = (int)(n - at * ${tile} < ${tile} ? n - at * ${tile} : ${tile});
+  if (${isWide('in')}) {
+    const weft_chunk* from = (const weft_chunk*)(in + base);
+${copies('held[weft_place(i)] = from[i]')}  } else {
+    for (int i = (int)threadIdx.x; i < ${tile}; i += ${SCAN_THREADS})
+      held[weft_place(i / ${perChunk})].e[i % ${perChunk}] = i < count ? in[base + ${at}] : weft_round(weft_identity());
+  }
+  __syncthreads();
+  const int mine = ${own} * (int)threadIdx.x;
+  weft_wide total = weft_identity();
+  for (int k = 0; k < ${own}; ++k) {
+    const weft_chunk chunk = held[weft_place(mine + k)];
+    #pragma unroll
+    for (int e = 0; e < ${perChunk}; ++e) total = weft_combine(total, weft_widen(chunk.e[e]));
+  }
+${printWarpScan('total')}  if (lane == 31) sums[warp] = total;
+  __syncthreads();
+${rest}${source === 'totals' ? '' : back}}
+`;
+}
+
+const LINE_TOTAL = `  if (threadIdx.x > 0) return;
+  weft_wide whole = SUMS(0);
+  for (int w = 1; w < ${SCAN_WARPS}; ++w) whole = weft_combine(whole, SUMS(w));
+  totals[row * tiles + at] = whole;
+`;
+
+/** From the value before a warp to the elements of its threads. */
+const printLineRest = (source: ScanSource, own: number, perChunk: number): string =>
+  `${printCarry(source, 'before[row * tiles + at]', `${LOOK_BACK}, whole, row, block % tiles, tiles, 0, 1`)}  const weft_wide lower = weft_up(total, 1);
+  weft_wide sum = lane == 0 ? carry : weft_combine(carry, lower);
+  for (int k = 0; k < ${own}; ++k) {
+    weft_chunk chunk = held[weft_place(mine + k)];
+    #pragma unroll
+    for (int e = 0; e < ${perChunk}; ++e) {
+      sum = weft_combine(sum, weft_widen(chunk.e[e]));
+      chunk.e[e] = weft_round(sum);
+    }
+    held[weft_place(mine + k)] = chunk;
+  }
+  __syncthreads();
+`;
+
+/** Tiles of columns: a lane goes along its column; a block holds its elements in shared memory meanwhile. */
+export function printColumnTiles(form: ScanForm, source: ScanSource): string {
+  const tile = scanTile(form.dtype, SCAN_COLUMNS);
+  const steps = tile / SCAN_WARPS;
+  const at = form.reverse ? 'count - 1 - i' : 'i';
+  const isTotal = source === 'totals';
+  const back = form.reverse && source === 'lookBack';
+  const number = 'block / groups % tiles';
+  const place = '(row * tiles + at) * inner + column';
+  return `${printNumbers(form)}${source === 'lookBack' ? printLookBack(SCAN_COLUMNS) : ''}
+#define SUMS(w) sums[w][lane]
+${printHead(source, ', long long inner, long long groups')}  __shared__ weft_wide sums[${SCAN_WARPS}][${SCAN_COLUMNS}];
+  __shared__ weft_element held[${tile}][${SCAN_COLUMNS}];
+  const unsigned int lane = threadIdx.x % 32;
+  const int warp = (int)threadIdx.x / 32;
+${printBlock(source, SCAN_COLUMNS)}  const long long group = block % groups;
+  const long long row = block / groups / tiles;
+  if (row >= lines) return;
+  const long long at = ${back ? `tiles - 1 - ${number}` : number};
+  const int count = (int)(n - at * ${tile} < ${tile} ? n - at * ${tile} : ${tile});
+  const long long column = group * ${SCAN_COLUMNS} + lane;
+  const bool isIn = column < inner;
+  const long long base = (row * n + at * ${tile}) * inner + column;
+  const int first = warp * ${steps};
+  #pragma unroll ${Math.min(8, steps)}
+  for (int i = first; i < first + ${steps}; ++i)
+    held[i][lane] = isIn && i < count ? in[base + (${at}) * inner] : weft_round(weft_identity());
+  weft_wide sum = weft_identity();
+  #pragma unroll 4
+  for (int i = first; i < first + ${steps}; ++i) sum = weft_combine(sum, weft_widen(held[i][lane]));
+  sums[warp][lane] = sum;
+  __syncthreads();
+${
+  isTotal
+    ? `  if (warp > 0 || !isIn) return;
+  weft_wide whole = SUMS(0);
+  for (int w = 1; w < ${SCAN_WARPS}; ++w) whole = weft_combine(whole, SUMS(w));
+  totals[${place}] = whole;
+`
+    : `${printCarry(source, `(isIn ? before[${place}] : weft_identity())`, `${LOOK_BACK}, whole, row, ${number}, tiles, group, groups`)}  sum = carry;
+  #pragma unroll 4
+  for (int i = first; i < first + ${steps}; ++i) {
+    sum = weft_combine(sum, weft_widen(held[i][lane]));
+    if (isIn && i < count) out[base + (${at}) * inner] = weft_round(sum);
+  }
+`
+}}
 `;
 }

@@ -2,8 +2,8 @@
  * The schedule of a kernel without reduced axes whose loads run along its stores, or are too short to be
  * transposed.
  */
+import { arithmeticOf } from '../../../fusion/kernel/arithmetic.js';
 import { type Access, type Kernel, product } from '../../../fusion/kernel/kernel.js';
-import { opRow } from '../../../graph/ops.js';
 import { Body } from '../body.js';
 import { chunkWidth, isAligned, shiftFrom } from '../chunks.js';
 import { accessesOf } from './schedule-rows.js';
@@ -30,12 +30,6 @@ const HEAVY_COLUMNS = 16;
 const THREADS = 128;
 /** Elements from which on every thread of a device has several chunks. */
 const MANY_ELEMENTS = 2 ** 22;
-
-const costOf = (kernel: Kernel, positions: readonly number[]): number =>
-  positions.reduce((cost, position) => {
-    const i = kernel.tape[position]!;
-    return cost + (i.kind === 'map' ? opRow(i.op).cost : 0);
-  }, 0);
 
 /**
  * Whether all chunks of a thread, `step` elements from one to the next, lie in the same columns of the last
@@ -72,11 +66,10 @@ export function chooseMap(kernel: Kernel): MapSchedule {
       last >= 0 && access.strides[last] === 1 && !isAligned(access, chunking) && (store || !isTaken(access)),
   );
   if (3 * broken.length >= accesses.length) width = 1;
-  const all = kernel.tape.map((_, position) => position);
-  const heavy = costOf(kernel, all) > LIGHT_TAPE;
+  const heavy = arithmeticOf(kernel) > LIGHT_TAPE;
   const big = count >= MANY_ELEMENTS;
   if (big && sharesColumns(kernel, 2, THREADS * width)) {
-    const columns = costOf(kernel, columnValues(new Body(kernel), all));
+    const columns = arithmeticOf(kernel, columnValues(new Body(kernel), [...kernel.tape.keys()]));
     if (columns >= HEAVY_COLUMNS) return { kind: 'map', width, unroll: 2, threads: THREADS };
   }
   const unroll = width === 1 ? (big && !heavy ? 4 : 1) : big && !heavy && loads <= 2 ? 2 : 1;

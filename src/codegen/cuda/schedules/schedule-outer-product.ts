@@ -5,11 +5,11 @@
  */
 
 import { loadsOf } from '../../../fusion/kernel/algebra.js';
-import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
-import { levelsOf } from '../../../fusion/kernel/levels.js';
+import { reductionsOf } from '../../../fusion/kernel/arithmetic.js';
+import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
+import { dependenciesOf, levelsOf, takenByWalks } from '../../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { accumulatorOf, reductionRow } from '../../../graph/reductions.js';
-import { dependenciesOf } from '../body.js';
 import type { Stretch } from '../tile-reduced.js';
 import { LONGEST_CHAIN } from './limits.js';
 import { elementLoads } from './schedule-reduce.js';
@@ -64,15 +64,8 @@ export function sidesOf(kernel: Kernel, axisI: number, axisJ: number): Side[] {
  * Values that staging hands to the arithmetic on pairs: arguments of a value of both axes, or of a reduction.
  */
 export function frontierOf(kernel: Kernel, sides: readonly Side[]): number[] {
-  const frontier = new Set<number>();
-  const { element } = levelsOf(kernel);
-  kernel.tape.forEach((i, position) => {
-    if (i.kind !== 'reduce' && !(sides[position] === 'both' && element[position])) return;
-    for (const arg of argumentsOf(i)) {
-      if (kernel.tape[arg]!.kind !== 'const' && sides[arg] !== 'both') frontier.add(arg);
-    }
-  });
-  return [...frontier].sort((a, b) => a - b);
+  const taken = takenByWalks(kernel, levelsOf(kernel), (position) => sides[position] === 'both');
+  return [...taken].filter((arg) => sides[arg] !== 'both').sort((a, b) => a - b);
 }
 
 export function choosePairs(kernel: Kernel): PairSchedule | undefined {
@@ -98,18 +91,12 @@ function sizePairs(
   axisJ: number,
   sides: readonly Side[],
 ): PairSchedule | undefined {
-  const reduces = kernel.tape.flatMap((i) => (i.kind === 'reduce' ? [i] : []));
   // Row values of a pair would have to be held for every accumulator.
-  const { element } = levelsOf(kernel);
-  const elementBoth = kernel.tape.flatMap((i, position) =>
-    i.kind === 'reduce' || (element[position] && sides[position] === 'both') ? argumentsOf(i) : [],
-  );
-  if (elementBoth.some((arg) => !element[arg] && kernel.tape[arg]!.kind !== 'const' && sides[arg] === 'both'))
-    return undefined;
-  const words = reduces.reduce(
-    (sum, i) =>
-      sum +
-      (reductionRow(i.reduction).width * byteLengthOf(accumulatorOf(kernel.tape[i.args[0]!]!.dtype))) / 4,
+  const levels = levelsOf(kernel);
+  const isOfPair = (arg: number): boolean => !levels.element[arg] && sides[arg] === 'both';
+  if ([...takenByWalks(kernel, levels)].some(isOfPair)) return undefined;
+  const words = reductionsOf(kernel).reduce(
+    (sum, { name, taken }) => sum + (reductionRow(name).width * byteLengthOf(accumulatorOf(taken))) / 4,
     0,
   );
   if (words > 4) return undefined;

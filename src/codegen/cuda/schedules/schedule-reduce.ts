@@ -7,8 +7,9 @@
  * of slots go to scratch and are combined in slot order by a second launch.
  */
 import { affineLoadsOf, type Load } from '../../../fusion/kernel/algebra.js';
-import { type Access, argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
-import { levelsOf } from '../../../fusion/kernel/levels.js';
+import { reductionsOf } from '../../../fusion/kernel/arithmetic.js';
+import { type Access, type Kernel, product } from '../../../fusion/kernel/kernel.js';
+import { levelsOf, takenByWalks } from '../../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { reductionRow } from '../../../graph/reductions.js';
 import { chunkWidth } from '../chunks.js';
@@ -56,8 +57,8 @@ const BLOCKS = 2048;
 const COLUMN_BLOCKS = 1024;
 const ENOUGH_BLOCKS = 512;
 /** The bound of chains: none where nothing is rounded, so that long rows have few partial results. */
-const longestChain = ({ tape }: Kernel): number =>
-  tape.every((i) => i.kind !== 'reduce' || reductionRow(i.reduction).selects === true)
+const longestChain = (kernel: Kernel): number =>
+  reductionsOf(kernel).every(({ name }) => reductionRow(name).selects === true)
     ? Number.POSITIVE_INFINITY
     : LONGEST_CHAIN;
 /** Static shared memory for the exchange between the warps of a block. */
@@ -118,10 +119,9 @@ function slotsOf(length: number, step: number, blocksP: number, most: number, bl
 
 /** Bytes of all accumulators of one row, at most. */
 const accumulatorBytes = (kernel: Kernel): number =>
-  kernel.tape.reduce((sum, i) => {
-    if (i.kind !== 'reduce') return sum;
-    const bytes = byteLengthOf(kernel.tape[i.args[0]!]!.dtype);
-    return sum + reductionRow(i.reduction).width * Math.max(bytes, reductionRow(i.reduction).indexed ? 8 : 1);
+  reductionsOf(kernel).reduce((sum, { name, taken }) => {
+    const { width, indexed } = reductionRow(name);
+    return sum + width * Math.max(byteLengthOf(taken), indexed ? 8 : 1);
   }, 0);
 
 export function chooseReduce(kernel: Kernel): ReduceSchedule {
@@ -194,12 +194,11 @@ function chooseStaged(kernel: Kernel): ReduceSchedule {
   };
 }
 
-export function hasFastPaths({ tape }: Kernel): boolean {
-  return tape.some((i) => {
-    const form = fastPathOf(i, (position) => tape[position]!.dtype);
-    return form !== undefined && suitsLoop(form, tape);
+export const hasFastPaths = (kernel: Kernel): boolean =>
+  kernel.tape.some((_, position) => {
+    const form = fastPathOf(kernel, position);
+    return form !== undefined && suitsLoop(form, kernel);
   });
-}
 
 /**
  * Slots up to twice as long, a multiple of `step`, of which the last round of a device's blocks is the
@@ -224,12 +223,9 @@ function inRounds({ slotLength, slots }: Slots, length: number, step: number, bl
  * The registers a thread holds of a row during a pass: row-level values and accumulators.
  */
 function wordsOfRow(kernel: Kernel): number {
-  const { element } = levelsOf(kernel);
+  const levels = levelsOf(kernel);
   const wordsOf = (position: number): number => Math.max(1, byteLengthOf(kernel.tape[position]!.dtype) / 4);
-  const used = kernel.tape.flatMap((i, position) =>
-    i.kind === 'reduce' || element[position] ? argumentsOf(i) : [],
-  );
-  const values = [...new Set(used)].filter((k) => !element[k] && kernel.tape[k]!.kind !== 'const');
+  const values = [...takenByWalks(kernel, levels)].filter((k) => !levels.element[k]);
   return values.reduce((sum, k) => sum + wordsOf(k), accumulatorBytes(kernel) / 4);
 }
 

@@ -3,8 +3,8 @@
  * registers for many steps.
  */
 import { isSamePlace, loadsFrom } from '../../../fusion/kernel/algebra.js';
+import { arithmeticOf } from '../../../fusion/kernel/arithmetic.js';
 import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
-import { opRow } from '../../../graph/ops.js';
 import { chunkWidth } from '../chunks.js';
 import { accessesOf } from './schedule-rows.js';
 
@@ -27,7 +27,7 @@ const MOST_WORK = 2 ** 36;
  * inputs.
  */
 export function chooseRepeat(kernel: Kernel): RepeatSchedule | undefined {
-  const { feedback, parallel, tape } = kernel;
+  const { feedback, parallel } = kernel;
   if (feedback === undefined || kernel.reduced.length > 0 || kernel.stores.length !== feedback.length)
     return undefined;
   for (const { output, input } of feedback) {
@@ -36,7 +36,7 @@ export function chooseRepeat(kernel: Kernel): RepeatSchedule | undefined {
     if (!loadsFrom(kernel, input).every(({ access }) => isSamePlace(access, store.access))) return undefined;
   }
   const count = product(parallel);
-  const cost = tape.reduce((sum, i) => sum + (i.kind === 'map' ? opRow(i.op).cost : 0), 1);
+  const cost = 1 + arithmeticOf(kernel);
   const steps = Math.min(MOST_STEPS, 2 ** Math.floor(Math.log2(MOST_WORK / (count * cost))));
   if (steps < 2) return undefined;
   return { kind: 'repeat', steps, width: widthOf(kernel), threads: THREADS };

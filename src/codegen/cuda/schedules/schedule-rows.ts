@@ -3,6 +3,7 @@
  * over it to the next; a row too long for the registers of a block is walked again, mostly from the L2 cache.
  */
 import { affineLoadOf, affineLoadsOf } from '../../../fusion/kernel/algebra.js';
+import { castValueOf, isConstant, isReduction } from '../../../fusion/kernel/arithmetic.js';
 import { type Access, argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { levelsOf } from '../../../fusion/kernel/levels.js';
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
@@ -84,8 +85,9 @@ export function lifetimesOf(kernel: Kernel): Lifetimes {
   for (const { value } of kernel.stores) need(value, levels.phase[value]!);
   for (let position = kernel.tape.length - 1; position >= 0; position--) {
     const i = kernel.tape[position]!;
-    const at = i.kind === 'reduce' ? levels.phase[position]! : first[position];
-    if (at === undefined || (i.kind === 'reduce' && first[position] === undefined)) continue;
+    const needed = first[position];
+    if (needed === undefined) continue;
+    const at = isReduction(i) ? levels.phase[position]! : needed;
     // A cast of a load is done again rather than held: what lies in memory is never wider.
     const again = isCastOfLoad(kernel, position) ? last[position]! : at;
     for (const arg of argumentsOf(i)) {
@@ -96,14 +98,14 @@ export function lifetimesOf(kernel: Kernel): Lifetimes {
   const held = new Set<number>();
   kernel.tape.forEach((i, position) => {
     if (!levels.element[position] || first[position] === undefined || isCastOfLoad(kernel, position)) return;
-    if (i.kind !== 'const' && last[position]! > first[position]!) held.add(position);
+    if (!isConstant(i) && last[position]! > first[position]!) held.add(position);
   });
   return { first, last, held };
 }
 
 export const isCastOfLoad = (kernel: Kernel, position: number): boolean => {
-  const i = kernel.tape[position]!;
-  return i.kind === 'cast' && affineLoadOf(kernel.tape[i.args[0]]!) !== undefined;
+  const value = castValueOf(kernel.tape[position]!);
+  return value !== undefined && affineLoadOf(kernel.tape[value]!) !== undefined;
 };
 
 /** Places for held values, shared by values that are not needed in the same phases. */

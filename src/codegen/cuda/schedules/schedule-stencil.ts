@@ -7,9 +7,9 @@
  * stored.
  */
 import { loadsOf } from '../../../fusion/kernel/algebra.js';
+import { arithmeticOf } from '../../../fusion/kernel/arithmetic.js';
 import type { Access, Affine, Kernel } from '../../../fusion/kernel/kernel.js';
 import type { DType } from '../../../graph/dtype.js';
-import { opRow } from '../../../graph/ops.js';
 import { indexWidthOf } from '../index-math.js';
 
 export interface StencilSchedule {
@@ -91,7 +91,7 @@ const isDense = ({ strides }: Affine, width: number): boolean => strides[0] === 
  * inputs.
  */
 export function chooseStencil(kernel: Kernel): StencilSchedule | undefined {
-  const { feedback, parallel, stores, tape } = kernel;
+  const { feedback, parallel, stores } = kernel;
   if (feedback === undefined || parallel.length !== 2 || kernel.reduced.length > 0) return undefined;
   const [, width] = parallel as readonly [number, number];
   if (stores.length !== feedback.length || indexWidthOf(kernel, 0) !== 32) return undefined;
@@ -105,7 +105,7 @@ export function chooseStencil(kernel: Kernel): StencilSchedule | undefined {
     words += own;
   }
   let [down, across] = [0, 0];
-  const cost = tape.reduce((sum, i) => sum + (i.kind === 'map' ? opRow(i.op).cost : 0), 0);
+  const cost = arithmeticOf(kernel);
   if (cost > MOST_COST) return undefined;
   for (const { access, dtype } of loadsOf(kernel)) {
     if (access.index !== undefined) return undefined;

@@ -11,7 +11,17 @@
  *
  * Reductions whose results do not depend on an order (`isExactReduction`) go along with any.
  */
-import { affinesIn, liveValues, mergeAxes } from '../../../fusion/kernel/algebra.js';
+import { affinesIn, liveValues } from '../../../fusion/kernel/algebra.js';
+import {
+  isConstant,
+  isOrdered,
+  isReduction,
+  reducesOnlyBy,
+  reductionOf,
+  reductionsOf,
+} from '../../../fusion/kernel/arithmetic.js';
+import { mergeAxes } from '../../../fusion/kernel/axes.js';
+import { create, mapInstruction } from '../../../fusion/kernel/instruction.js';
 import {
   argumentsOf,
   type Instruction,
@@ -19,10 +29,8 @@ import {
   product,
   sameNumbers,
 } from '../../../fusion/kernel/kernel.js';
-import { type Levels, levelsOf } from '../../../fusion/kernel/levels.js';
-import { isExactReduction } from '../../../graph/reductions.js';
+import { dependenciesOf, type Levels, levelsOf } from '../../../fusion/kernel/levels.js';
 import { normalize } from '../../cuts/domain.js';
-import { dependenciesOf } from '../body.js';
 import { WARP } from './limits.js';
 import { choosePairs, type PairSchedule } from './schedule-outer-product.js';
 import {
@@ -47,23 +55,13 @@ export interface Alone {
   readonly isFast: boolean;
 }
 
-/** Positions of a kernel's reductions. */
-export const reductionsOf = ({ tape }: Kernel): number[] =>
-  tape.flatMap((i, position) => (i.kind === 'reduce' ? [position] : []));
-
-/** Whether a reduction's result depends on the order of its elements. */
-export function isOrdered({ tape }: Kernel, position: number): boolean {
-  const i = tape[position]!;
-  return i.kind === 'reduce' && !isExactReduction(i.reduction, tape[i.args[0]!]!.dtype);
-}
-
 /**
  * One reduction of a kernel without all else. Values of the row come from memory, as if computed before:
  * `onRow` says by which axes.
  */
 function ownPart(kernel: Kernel, levels: Levels, position: number, onRow: (at: number) => number[]): Kernel {
   const isGiven = (at: number): boolean =>
-    at !== position && !levels.element[at] && kernel.tape[at]!.kind !== 'const';
+    at !== position && !levels.element[at] && !isConstant(kernel.tape[at]!);
   const inside = liveValues(kernel.tape, [position], isGiven);
   const given = inside.flatMap((at) => argumentsOf(kernel.tape[at]!)).filter(isGiven);
   const moved = new Map<number, number>();
@@ -71,24 +69,17 @@ function ownPart(kernel: Kernel, levels: Levels, position: number, onRow: (at: n
   for (const at of [...new Set([...inside, ...given])].sort((a, b) => a - b)) {
     const i = kernel.tape[at]!;
     moved.set(at, tape.length);
-    tape.push(isGiven(at) ? rowLoad(i, onRow(at)) : renamed(i, moved));
+    if (isGiven(at)) tape.push(create.load(i.dtype, { ...ROW, strides: onRow(at) }));
+    else {
+      const args = argumentsOf(i).map((arg) => moved.get(arg)!);
+      tape.push(mapInstruction(i, args));
+    }
   }
   return { ...kernel, tape, stores: [] };
 }
 
-const rowLoad = ({ dtype }: Instruction, strides: readonly number[]): Instruction => ({
-  kind: 'load',
-  dtype,
-  access: { buffer: 0, offset: 0, strides, bounds: [] },
-});
-
-function renamed(i: Instruction, moved: ReadonlyMap<number, number>): Instruction {
-  const at = (position: number): number => moved.get(position)!;
-  if (i.kind === 'load' && i.access.index !== undefined)
-    return { ...i, access: { ...i.access, index: { ...i.access.index, value: at(i.access.index.value) } } };
-  if (i.kind === 'cast') return { ...i, args: [at(i.args[0])] };
-  return i.kind === 'map' || i.kind === 'reduce' ? { ...i, args: i.args.map(at) } : i;
-}
+/** The access of a value of the row, but for its strides. */
+const ROW = { buffer: 0, offset: 0, bounds: [] } as const;
 
 /** By position: strides that tell on which parallel axes a value of the row depends. */
 function rowStrides(kernel: Kernel): (at: number) => number[] {
@@ -96,7 +87,7 @@ function rowStrides(kernel: Kernel): (at: number) => number[] {
   const p = kernel.parallel.length;
   return (at) => {
     // Results of a reduction are stored for each row.
-    const isReduced = liveValues(kernel.tape, [at]).some((k) => kernel.tape[k]!.kind === 'reduce');
+    const isReduced = liveValues(kernel.tape, [at]).some((k) => isReduction(kernel.tape[k]!));
     return depends[at]!.map((on, axis) => (axis < p && (isReduced || on) ? 1 : 0));
   };
 }
@@ -109,9 +100,9 @@ export function aloneOf(kernel: Kernel, position: number): Alone {
   const part = ownPart(kernel, levels, position, () => noAxes);
   const own = normalize(part);
   const schedule = pairs ?? chooseReduce(own);
-  const i = kernel.tape[position]!;
-  const isFast = i.kind === 'reduce' && i.reduction === 'sum' && hasFastPaths(own);
-  const isTuple = i.kind === 'reduce' && i.reduction === 'squaredDeviations';
+  const name = reductionOf(kernel.tape[position]!);
+  const isFast = name === 'sum' && hasFastPaths(own);
+  const isTuple = name === 'squaredDeviations';
   const isColumns = schedule.kind === 'reduce' && schedule.layout === 'columns';
   return {
     schedule,
@@ -148,7 +139,7 @@ function printOrder(schedule: ReduceSchedule | PairSchedule, isFast: boolean): s
 
 /** A reduction whose order all of a kernel's have when alone; `undefined`: there are several. */
 export function commonOrder(kernel: Kernel): Alone | undefined {
-  const reductions = reductionsOf(kernel);
+  const reductions = reductionsOf(kernel).map(({ position }) => position);
   const ordered = reductions.filter((position) => isOrdered(kernel, position));
   const alone = (ordered.length > 0 ? ordered : reductions.slice(0, 1)).map((at) => aloneOf(kernel, at));
   const first = alone.find(({ together }) => together !== undefined) ?? alone[0]!;
@@ -159,7 +150,7 @@ export function commonOrder(kernel: Kernel): Alone | undefined {
 
 /** The schedule of a kernel of one phase in which its reductions combine as alone; `undefined`: none. */
 export function chooseInOrder(kernel: Kernel): ReduceSchedule | PairSchedule | undefined {
-  const reductions = reductionsOf(kernel);
+  const reductions = reductionsOf(kernel).map(({ position }) => position);
   const { element } = levelsOf(kernel);
   const isLone = reductions.length === 1 && kernel.stores.every(({ value }) => !element[value]);
   const isFree = !reductions.some((position) => isOrdered(kernel, position));
@@ -176,15 +167,12 @@ function chooseAsAlone(kernel: Kernel): ReduceSchedule | PairSchedule | undefine
     return pairs !== undefined && printOrder(pairs, false) === order ? pairs : undefined;
   }
   if (schedule.staged) {
-    if (!isStaged(kernel) || (isFast && !isOfSums(kernel))) return undefined;
+    if (!isStaged(kernel) || (isFast && !reducesOnlyBy('sum', kernel))) return undefined;
     return { ...schedule, itemsP: stagedItems(kernel, schedule.threadsP, schedule.itemsP) };
   }
   if (schedule.layout === 'rows') return fitsChunks(kernel, schedule) ? schedule : undefined;
   return { ...schedule, width: columnWidth(kernel, schedule) };
 }
-
-const isOfSums = ({ tape }: Kernel): boolean =>
-  tape.every((i) => i.kind !== 'reduce' || i.reduction === 'sum');
 
 /** Whether the chunks of a reduction alone cross no end of a kernel's last axis. */
 export function fitsChunks({ parallel, reduced }: Kernel, { width }: Pick<ReduceSchedule, 'width'>): boolean {

@@ -1,12 +1,11 @@
 /**
  * TapeBuilder: writes a tape, equal instructions once. All code that makes or joins kernels writes through it
- * (`build-kernel.ts`, `mutable-kernel.ts`, `split.ts`).
+ * (`partition/build-kernel.ts`, `mutable-kernel.ts`, `split.ts`).
  */
 
 import { type DType, isHalf } from '../../graph/dtype.js';
 import { type OpName, opRow } from '../../graph/ops.js';
 import { InternalError } from '../../host/errors.js';
-import { type Access, type Instruction, sameAffine, sameBounds, sameNumbers } from '../kernel/kernel.js';
 import {
   DistinctList,
   mix,
@@ -17,6 +16,8 @@ import {
   numberOf,
   sameScalar,
 } from '../passes/hash.js';
+import { create } from './instruction.js';
+import { type Access, formOf, type Instruction, sameAffine, sameBounds, sameNumbers } from './kernel.js';
 
 /** Half arithmetic goes through float32 and rounds each result. */
 export class TapeBuilder {
@@ -32,9 +33,7 @@ export class TapeBuilder {
   }
 
   cast(value: number, dtype: DType): number {
-    return this.instructions[value]!.dtype === dtype
-      ? value
-      : this.add({ kind: 'cast', dtype, args: [value] });
+    return this.instructions[value]!.dtype === dtype ? value : this.add(create.cast(dtype, value));
   }
 
   /** An op over values; `result`: its dtype, where that is known. */
@@ -42,8 +41,8 @@ export class TapeBuilder {
     let wide = args;
     for (const arg of args)
       if (isHalf(this.instructions[arg]!.dtype)) wide = args.map((value) => this.#widened(value));
-    if (!isHalf(result)) return this.add({ kind: 'map', dtype: result, op, args: wide });
-    return this.cast(this.add({ kind: 'map', dtype: 'float32', op, args: wide }), result);
+    if (!isHalf(result)) return this.add(create.map(result, op, wide));
+    return this.cast(this.add(create.map('float32', op, wide)), result);
   }
 
   #widened(value: number): number {
@@ -65,7 +64,8 @@ function hashOf(i: Instruction): number {
   return hashBits(i) & 0x3fffffff;
 }
 
-function hashBits(i: Instruction): number {
+function hashBits(instruction: Instruction): number {
+  const i = formOf(instruction);
   switch (i.kind) {
     case 'load':
       return mixIndex(mixBounds(mixAffine(mix(1, i.access.buffer), i.access), i.access.bounds), i.access);
@@ -91,7 +91,8 @@ const sameIndex = ({ index: a }: Access, { index: b }: Access): boolean =>
   a === b || (a?.value === b?.value && a?.stride === b?.stride && a?.size === b?.size);
 
 /** Whether two instructions of one tape have the same value. */
-function isSame(a: Instruction, b: Instruction): boolean {
+function isSame(one: Instruction, other: Instruction): boolean {
+  const [a, b] = [formOf(one), formOf(other)];
   switch (a.kind) {
     case 'load':
       return (

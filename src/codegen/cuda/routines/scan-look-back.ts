@@ -1,0 +1,161 @@
+/**
+ * CUDA C of the value before a tile, in one order whoever computes it: by groups of 32 tiles, groups of 32
+ * such groups and so on. At each level the values before a tile in its group are combined from left to right,
+ * then the levels from the widest to the narrowest.
+ *
+ * A tile that looks back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back",
+ * 2016) tells the others its total and, as the last of a group, the group's; it waits for those before it, a
+ * level a warp. Unlike there no sum depends on which of them came first: that would be other bits each time.
+ * Tiles are numbered as they begin, so none waits for one that may not have begun.
+ *
+ * Where tiles run apart, `scanBefore` combines the same values from the totals of all.
+ */
+import { printNumbers, type ScanNumbers } from './scan-numbers.js';
+
+/** Tiles of a group, and groups of a wider one. */
+const GROUP = 32;
+const GROUP_BITS = 5;
+/** Levels of groups that a block of eight warps looks at: 2^40 tiles. */
+const LEVELS = 8;
+
+/** Sizes of the levels that a line of so many tiles has. */
+export function levelsOf(tiles: number): readonly number[] {
+  const sizes = [tiles];
+  while (sizes.at(-1)! > GROUP) sizes.push(Math.ceil(sizes.at(-1)! / GROUP));
+  return sizes;
+}
+
+/** Bytes of the count of tiles that have begun, before the flags. */
+export const COUNT_BYTES = 256;
+
+/** The workspace of tiles that look back, where its values begin, and how many values a line has. */
+export const LOOK_BACK_PARAMETERS = 'char* state, long long values_at, long long states';
+/** Those, as arguments, after the values of the levels that a block shares. */
+export const LOOK_BACK = 'parts, state, values_at, states';
+
+/** What a block of tiles that look back shares; `width` as of `printLookBack`. */
+export const printLookBackShared = (width: 1 | 32): string =>
+  `  __shared__ weft_wide parts[${LEVELS * width}];\n  __shared__ unsigned int begun;\n`;
+
+/** `width`: values of a tile side by side, one or as many as lanes. */
+export function printLookBack(width: 1 | 32): string {
+  const isWide = width > 1;
+  return `
+__device__ __forceinline__ long long weft_begin(char* state, unsigned int* begun) {
+  if (threadIdx.x == 0) *begun = atomicAdd((unsigned int*)state, 1u);
+  __syncthreads();
+  return *begun;
+}
+__device__ __forceinline__ void weft_tell(unsigned int* flag, weft_wide* value, weft_wide own) {
+${
+  isWide
+    ? '  weft_write(value + threadIdx.x % 32, own);\n  __threadfence();\n  __syncwarp();\n  if (threadIdx.x % 32 == 0) *(volatile unsigned int*)flag = 1u;'
+    : '  if (threadIdx.x % 32 > 0) return;\n  weft_write(value, own);\n  __threadfence();\n  *(volatile unsigned int*)flag = 1u;'
+}
+}
+__device__ __forceinline__ weft_wide weft_look_back(weft_wide* parts, ${LOOK_BACK_PARAMETERS}, weft_wide whole, long long line, long long at, long long tiles, long long group, long long groups) {
+  const int lane = (int)threadIdx.x % 32;
+  const int level = (int)threadIdx.x / 32;
+  unsigned int* flags = (unsigned int*)(state + ${COUNT_BYTES}) + line * states * groups + group;
+  weft_wide* values = (weft_wide*)(state + values_at) + (line * states * groups + group) * ${width};
+  if (level == 0) weft_tell(flags + at * groups, values + at * groups * ${width}, whole);
+  weft_wide part = weft_identity();
+  if (level == 0 || (tiles - 1) >> (${GROUP_BITS} * level) > 0) {
+    long long first = 0, size = tiles;
+    for (int k = 0; k < level; ++k) {
+      first += size;
+      size = (size + ${GROUP - 1}) / ${GROUP};
+    }
+    const long long own = at >> (${GROUP_BITS} * level);
+    const int digit = (int)(own % ${GROUP});
+    const bool isLast = (at + 1) % (1ll << (${GROUP_BITS} * (level + 1))) == 0;
+    const long long from = first + own - digit;
+    if (lane < digit + (isLast ? 1 : 0))
+      while (*(const volatile unsigned int*)(flags + (from + lane) * groups) == 0) __nanosleep(32);
+    __threadfence();
+    __syncwarp();
+${
+  isWide
+    ? `    #pragma unroll 4
+    for (int k = 0; k < digit; ++k)
+      part = weft_combine(part, weft_read(values + (from + k) * groups * 32 + lane));
+    weft_wide last = part;
+    if (isLast) last = weft_combine(part, weft_read(values + (from + ${GROUP - 1}) * groups * 32 + lane));
+`
+    : `    const weft_wide theirs = lane < digit + (isLast ? 1 : 0) ? weft_read(values + (from + lane) * groups) : weft_identity();
+    for (int k = 0; k < digit; ++k) part = weft_combine(part, weft_of_lane(theirs, k));
+    const weft_wide last = weft_combine(part, weft_of_lane(theirs, ${GROUP - 1}));
+`
+}    if (isLast && (tiles - 1) >> (${GROUP_BITS} * (level + 1)) > 0) {
+      const long long next = first + size + (own >> ${GROUP_BITS});
+      weft_tell(flags + next * groups, values + next * groups * ${width}, last);
+    }
+  }
+${isWide ? '  parts[level * 32 + lane] = part;' : '  if (lane == 0) parts[level] = part;'}
+  __syncthreads();
+  weft_wide sum = weft_identity();
+  for (int k = ${LEVELS - 1}; k >= 0; --k) sum = weft_combine(sum, parts[${isWide ? 'k * 32 + lane' : 'k'}]);
+  return sum;
+}
+`;
+}
+
+export const CLEAR_NAME = 'weft_scan_clear';
+const CLEAR_THREADS = 256;
+/** Words that a block clears. */
+export const CLEARED = 16 * CLEAR_THREADS;
+
+/** Before tiles look back: none has begun, and none has told a value. */
+export const CLEAR_KERNEL = `
+extern "C" __global__ void __launch_bounds__(${CLEAR_THREADS})
+${CLEAR_NAME}(unsigned int first_x, unsigned int* words, long long count) {
+  const long long first = ((long long)blockIdx.x + first_x) * ${CLEARED};
+  for (long long i = first + threadIdx.x; i < first + ${CLEARED} && i < count; i += ${CLEAR_THREADS}) words[i] = 0u;
+}
+`;
+
+export const GROUPS_NAME = 'weft_scan_groups';
+export const BEFORE_NAME = 'weft_scan_before';
+
+/**
+ * The values before all tiles of a line, from their totals: `weft_scan_groups` combines 32 of a level for the
+ * next one, `weft_scan_before` the values before each tile. A thread for each value of the result.
+ */
+export function printBefore(numbers: ScanNumbers, reverse: boolean, threads: number): string {
+  const total = (tile: string): string =>
+    `(row * tiles + ${reverse ? `tiles - 1 - (${tile})` : tile}) * inner + column`;
+  const head = `  const long long block = (long long)blockIdx.x + first_x;
+  const long long row = block / row_blocks;
+  const long long own = block % row_blocks * ${threads} + threadIdx.x;
+  const long long column = own % inner, at = own / inner;
+`;
+  return `${printNumbers(numbers)}
+extern "C" __global__ void __launch_bounds__(${threads})
+${GROUPS_NAME}(unsigned int first_x, const weft_wide* totals, weft_wide* groups, long long row_blocks, long long tiles, long long inner, long long from_at, long long from_size, long long to_at, long long to_size) {
+${head}  if (at >= to_size) return;
+  weft_wide sum = weft_identity();
+  for (long long k = at * ${GROUP}; k < (at + 1) * ${GROUP} && k < from_size; ++k)
+    sum = weft_combine(sum, from_at < 0 ? totals[${total('k')}] : groups[from_at + (row * from_size + k) * inner + column]);
+  groups[to_at + (row * to_size + at) * inner + column] = sum;
+}
+extern "C" __global__ void __launch_bounds__(${threads})
+${BEFORE_NAME}(unsigned int first_x, const weft_wide* totals, const weft_wide* groups, weft_wide* before, long long row_blocks, long long tiles, long long inner, long long rows) {
+${head}  if (at >= tiles) return;
+  weft_wide sum = weft_identity();
+  for (int level = ${LEVELS - 1}; level >= 0; --level) {
+    if (level > 0 && (tiles - 1) >> (${GROUP_BITS} * level) == 0) continue;
+    long long first = 0, size = tiles;
+    for (int k = 0; k < level; ++k) {
+      if (k > 0) first += size;
+      size = (size + ${GROUP - 1}) / ${GROUP};
+    }
+    const long long last = at >> (${GROUP_BITS} * level);
+    weft_wide part = weft_identity();
+    for (long long k = last - last % ${GROUP}; k < last; ++k)
+      part = weft_combine(part, level == 0 ? totals[${total('k')}] : groups[(rows * first + row * size + k) * inner + column]);
+    sum = weft_combine(sum, part);
+  }
+  before[${total('at')}] = sum;
+}
+`;
+}

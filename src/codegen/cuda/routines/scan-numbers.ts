@@ -1,0 +1,131 @@
+/**
+ * CUDA C of the numbers that scans combine: elements, the wider numbers that they are combined as, and how.
+ * The identity combined with a number gives that number, bit by bit; so what is beyond an end needs no
+ * condition.
+ */
+import { byteLengthOf, DTYPE_INFO, type DType, isComplex, isFloat } from '../../../graph/dtype.js';
+import { CUDA_TYPE } from '../../../graph/ops.js';
+import { carriedDType, type ScanOp } from '../../../graph/routines.js';
+import { highestLiteral, lowestLiteral } from '../literals.js';
+
+export interface ScanNumbers {
+  readonly dtype: DType;
+  readonly op: ScanOp;
+}
+
+/** Bytes of a number that elements are combined as. */
+export const wideBytes = ({ dtype, op }: ScanNumbers): number => byteLengthOf(carriedDType(op, dtype));
+
+/**
+ * The types, and conversions between them; the identity, and how two numbers are combined, the earlier one
+ * first.
+ */
+export function printNumbers(numbers: ScanNumbers): string {
+  if (numbers.op === 'logsumexp') return printExponentials(numbers) + printPairs('most', 'sum');
+  return isComplex(numbers.dtype)
+    ? printComplex(numbers) + printPairs('re', 'im')
+    : printReal(numbers) + SINGLE;
+}
+
+function printReal({ dtype, op }: ScanNumbers): string {
+  const element = CUDA_TYPE[dtype];
+  const isSelected = op === 'min' || op === 'max';
+  // Sums and products of integers wrap, which signed ones may not; those of floats are rounded once.
+  const wide = isSelected ? element : isFloat(dtype) ? 'double' : 'unsigned long long';
+  const better = op === 'min' ? '<' : '>';
+  const number = isFloat(dtype) ? '  if (a != a) return a;\n  if (b != b) return b;\n' : '';
+  const combined = isSelected
+    ? `${number}  return b ${better} a ? b : a;`
+    : `  return a ${op === 'sum' ? '+' : '*'} b;`;
+  const extreme = op === 'min' ? highestLiteral : lowestLiteral;
+  const identity = isSelected ? extreme(dtype) : op === 'prod' ? '1' : isFloat(dtype) ? '-0.0' : '0';
+  return `typedef ${element} weft_element;
+typedef ${wide} weft_wide;
+__device__ __forceinline__ weft_wide weft_widen(weft_element a) { return (weft_wide)a; }
+__device__ __forceinline__ weft_element weft_round(weft_wide a) { return (weft_element)a; }
+__device__ __forceinline__ weft_wide weft_identity() { return (weft_wide)(${identity}); }
+__device__ __forceinline__ weft_wide weft_combine(weft_wide a, weft_wide b) {
+${combined}
+}
+`;
+}
+
+function printComplex({ dtype, op }: ScanNumbers): string {
+  const part = CUDA_TYPE[DTYPE_INFO[dtype].component];
+  const combined =
+    op === 'sum'
+      ? '  return weft_wide{a.re + b.re, a.im + b.im};'
+      : `  if (a.re == 1.0 && a.im == 0.0) return b;
+  if (b.re == 1.0 && b.im == 0.0) return a;
+  return weft_wide{a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};`;
+  return `struct __align__(${dtype === 'complex64' ? 8 : 16}) weft_element {
+  ${part} re, im;
+};
+struct __align__(16) weft_wide {
+  double re, im;
+};
+__device__ __forceinline__ weft_wide weft_widen(weft_element a) { return weft_wide{(double)a.re, (double)a.im}; }
+__device__ __forceinline__ weft_element weft_round(weft_wide a) {
+  return weft_element{(${part})a.re, (${part})a.im};
+}
+__device__ __forceinline__ weft_wide weft_identity() { return weft_wide{${op === 'sum' ? '-0.0, -0.0' : '1.0, 0.0'}}; }
+__device__ __forceinline__ weft_wide weft_combine(weft_wide a, weft_wide b) {
+${combined}
+}
+`;
+}
+
+/** A sum of exponentials as its largest exponent, and the sum relative to that one. */
+function printExponentials({ dtype }: ScanNumbers): string {
+  const element = CUDA_TYPE[dtype];
+  return `typedef ${element} weft_element;
+struct __align__(16) weft_wide {
+  double most, sum;
+};
+__device__ __forceinline__ weft_wide weft_widen(weft_element a) { return weft_wide{(double)a, 1.0}; }
+__device__ __forceinline__ weft_element weft_round(weft_wide a) { return (weft_element)(a.most + log(a.sum)); }
+__device__ __forceinline__ weft_wide weft_identity() {
+  return weft_wide{${lowestLiteral('float64')}, 0.0};
+}
+__device__ __noinline__ weft_wide weft_combine(weft_wide a, weft_wide b) {
+  if (a.most == b.most) return weft_wide{a.most, a.sum + b.sum};
+  if (a.sum == 0.0) return b;
+  if (b.sum == 0.0) return a;
+  if (a.most > b.most) return weft_wide{a.most, a.sum + b.sum * exp(b.most - a.most)};
+  return weft_wide{b.most, a.sum * exp(a.most - b.most) + b.sum};
+}
+`;
+}
+
+const ALL = '0xffffffffu';
+
+/**
+ * Exchange between the lanes of a warp, and between blocks through memory that no first-level cache holds.
+ */
+const SINGLE = `__device__ __forceinline__ weft_wide weft_up(weft_wide a, unsigned int lanes) {
+  return __shfl_up_sync(${ALL}, a, lanes);
+}
+__device__ __forceinline__ weft_wide weft_of_lane(weft_wide a, int lane) { return __shfl_sync(${ALL}, a, lane); }
+__device__ __forceinline__ weft_wide weft_read(const weft_wide* at) { return *(const volatile weft_wide*)at; }
+__device__ __forceinline__ void weft_write(weft_wide* at, weft_wide a) { *(volatile weft_wide*)at = a; }
+`;
+
+const printPairs = (
+  a: string,
+  b: string,
+): string => `__device__ __forceinline__ weft_wide weft_up(weft_wide a, unsigned int lanes) {
+  return weft_wide{__shfl_up_sync(${ALL}, a.${a}, lanes), __shfl_up_sync(${ALL}, a.${b}, lanes)};
+}
+__device__ __forceinline__ weft_wide weft_of_lane(weft_wide a, int lane) {
+  return weft_wide{__shfl_sync(${ALL}, a.${a}, lane), __shfl_sync(${ALL}, a.${b}, lane)};
+}
+__device__ __forceinline__ weft_wide weft_read(const weft_wide* at) {
+  const volatile double* parts = (const volatile double*)at;
+  return weft_wide{parts[0], parts[1]};
+}
+__device__ __forceinline__ void weft_write(weft_wide* at, weft_wide a) {
+  volatile double* parts = (volatile double*)at;
+  parts[0] = a.${a};
+  parts[1] = a.${b};
+}
+`;

@@ -1,0 +1,56 @@
+/** The CUDA C of routines: every form compiles with the real NVRTC, where it is found. */
+import { describe, expect, it } from 'vitest';
+import { CUDA_OPTIONS } from '../../src/codegen/cuda/cuda.js';
+import {
+  printColumnTiles,
+  printLineTiles,
+  printShortRows,
+  type ScanForm,
+} from '../../src/codegen/cuda/routines/scan.js';
+import { CLEAR_KERNEL, printBefore } from '../../src/codegen/cuda/routines/scan-look-back.js';
+import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
+
+const nvrtc = cudaInfo().nvrtc;
+const why = nvrtc === null ? ` (skipped: ${cudaInfo().tried.nvrtc.join('; ')})` : '';
+
+const SCANS: readonly Omit<ScanForm, 'reverse'>[] = [
+  { op: 'sum', dtype: 'float32' },
+  { op: 'sum', dtype: 'int64' },
+  { op: 'prod', dtype: 'complex64' },
+  { op: 'prod', dtype: 'float64' },
+  { op: 'min', dtype: 'bool' },
+  { op: 'max', dtype: 'int16' },
+  { op: 'max', dtype: 'float32' },
+  { op: 'logsumexp', dtype: 'float32' },
+];
+
+async function expectCompiled(sources: readonly string[]): Promise<void> {
+  const options = [...CUDA_OPTIONS, '--gpu-architecture=sm_90'];
+  const images = await Promise.all(sources.map((source) => compileCuda(source, options)));
+  for (const { image } of images) expect(image.byteLength).toBeGreaterThan(0);
+}
+
+describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
+  it.each(SCANS)(
+    'scans: $op of $dtype',
+    async (numbers) => {
+      const form = { ...numbers, reverse: numbers.dtype === 'int64' };
+      await expectCompiled([
+        printShortRows(form),
+        printLineTiles(form, 'lookBack') + CLEAR_KERNEL,
+        printColumnTiles(form, 'lookBack'),
+        printBefore(form, form.reverse, 256),
+      ]);
+    },
+    30_000,
+  );
+
+  it.each(['none', 'operand', 'totals'] as const)(
+    'scans whose tiles have before them: %s',
+    async (source) => {
+      const form = { op: 'sum', dtype: 'float32', reverse: false } as const;
+      await expectCompiled([printLineTiles(form, source), printColumnTiles(form, source)]);
+    },
+    30_000,
+  );
+});
