@@ -250,3 +250,4 @@ extern "C" inline __attribute__((used)) unsigned long long weft_sim_shuffle(unsi
   return weft_sim::running->exchange(mask, value, source);
 }
 extern "C" inline __attribute__((used)) unsigned weft_sim_lane() { return weft_sim::running->lane(); }
+extern "C" inline __attribute__((used)) void weft_sim_atomic(void*, unsigned) {}

@@ -73,16 +73,16 @@ void settle(Address address, size_t byteLength, bool write) {
 }
 
 // Memory that is not the device's.
-void accessOther(uintptr_t address, size_t byteLength, bool write) {
+void accessOther(uintptr_t address, size_t byteLength, AccessKind kind) {
   for (SharedMemory* shared : {&running.staticShared, &running.dynamicShared}) {
     if (!shared->contains(address)) continue;
     const SharedUser user{running.current, running.warpBarriers[running.current]};
-    const char* hazard = shared->access(address, byteLength, write, user, running.epochs);
+    const char* hazard = shared->access(address, byteLength, kind, user, running.epochs);
     if (hazard != nullptr) running.mistake(hazard);
     return;
   }
-  running.stop(kIllegalAddress, std::string(write ? "writes " : "reads ") + std::to_string(byteLength) +
-                                    " bytes at an address of no device memory");
+  running.stop(kIllegalAddress, std::string(kind == AccessKind::read ? "reads " : "writes ") +
+                                    std::to_string(byteLength) + " bytes at an address of no device memory");
 }
 
 // Two threads of the launch, with no barrier between.
@@ -93,23 +93,25 @@ void race(Address address, Hazard hazard) {
   running.mistake(std::string(how) + ", " + running.memory->describe(address));
 }
 
-// Inlined, for a copy of so many bytes is one instruction where their number is known. Accesses by which
-// blocks tell one another something, `isShared`, may meet those of other threads.
-[[gnu::always_inline]] inline void access(void* pointer, size_t byteLength, bool write,
-                                          bool isShared = false) {
+// Inlined, for a copy of so many bytes is one instruction where their number is known. Volatile accesses, by
+// which blocks tell one another something, may meet those of other threads: they are not watched.
+[[gnu::always_inline]] inline void access(void* pointer, size_t byteLength, AccessKind kind,
+                                          bool isWatched = true) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   const uintptr_t offset = address - running.base;
+  const bool write = kind == AccessKind::write;
   if (offset < running.span) {
     if (byteLength > 8 || !isPlain(running.shadow + offset, byteLength, write))
       settle(address, byteLength, write);
-    if (!isShared) {
-      const Hazard hazard = running.uses.touch(offset, byteLength, write, running.thread(), running.epochs);
+    if (isWatched) {
+      const Hazard hazard = running.uses.touch(offset, byteLength, kind, running.thread(), running.epochs);
       if (hazard != Hazard::none) race(address, hazard);
     }
     touchPages(offset, byteLength);
-    setBits(write ? running.writeBits : running.readBits, offset, byteLength);
+    if (kind != AccessKind::write) setBits(running.readBits, offset, byteLength);
+    if (kind != AccessKind::read) setBits(running.writeBits, offset, byteLength);
   } else if (address - running.stacks >= running.stackBytes) {
-    accessOther(address, byteLength, write);
+    accessOther(address, byteLength, kind);
   }
 }
 
@@ -117,19 +119,28 @@ void race(Address address, Hazard hazard) {
 }  // namespace weft::sim
 
 using weft::sim::access;
+using weft::sim::AccessKind;
 using weft::sim::running;
 using weft::sim::Wait;
 
 #define WEFT_SIM_HOOK extern "C" __attribute__((visibility("default")))
 
-#define WEFT_SIM_ACCESS(bytes)                                                                      \
-  WEFT_SIM_HOOK void __tsan_read##bytes(void* address) { access(address, bytes, false); }           \
-  WEFT_SIM_HOOK void __tsan_write##bytes(void* address) { access(address, bytes, true); }           \
-  WEFT_SIM_HOOK void __tsan_unaligned_read##bytes(void* address) { access(address, bytes, false); } \
-  WEFT_SIM_HOOK void __tsan_unaligned_write##bytes(void* address) { access(address, bytes, true); }
-#define WEFT_SIM_VOLATILE(bytes)                                                                         \
-  WEFT_SIM_HOOK void __tsan_volatile_read##bytes(void* address) { access(address, bytes, false, true); } \
-  WEFT_SIM_HOOK void __tsan_volatile_write##bytes(void* address) { access(address, bytes, true, true); }
+#define WEFT_SIM_ACCESS(bytes)                                                                         \
+  WEFT_SIM_HOOK void __tsan_read##bytes(void* address) { access(address, bytes, AccessKind::read); }   \
+  WEFT_SIM_HOOK void __tsan_write##bytes(void* address) { access(address, bytes, AccessKind::write); } \
+  WEFT_SIM_HOOK void __tsan_unaligned_read##bytes(void* address) {                                     \
+    access(address, bytes, AccessKind::read);                                                          \
+  }                                                                                                    \
+  WEFT_SIM_HOOK void __tsan_unaligned_write##bytes(void* address) {                                    \
+    access(address, bytes, AccessKind::write);                                                         \
+  }
+#define WEFT_SIM_VOLATILE(bytes)                                   \
+  WEFT_SIM_HOOK void __tsan_volatile_read##bytes(void* address) {  \
+    access(address, bytes, AccessKind::read, false);               \
+  }                                                                \
+  WEFT_SIM_HOOK void __tsan_volatile_write##bytes(void* address) { \
+    access(address, bytes, AccessKind::write, false);              \
+  }
 WEFT_SIM_ACCESS(1)
 WEFT_SIM_ACCESS(2)
 WEFT_SIM_ACCESS(4)
@@ -139,8 +150,16 @@ WEFT_SIM_VOLATILE(1)
 WEFT_SIM_VOLATILE(2)
 WEFT_SIM_VOLATILE(4)
 WEFT_SIM_VOLATILE(8)
-WEFT_SIM_HOOK void __tsan_read_range(void* address, size_t bytes) { access(address, bytes, false); }
-WEFT_SIM_HOOK void __tsan_write_range(void* address, size_t bytes) { access(address, bytes, true); }
+WEFT_SIM_HOOK void __tsan_read_range(void* address, size_t bytes) {
+  access(address, bytes, AccessKind::read);
+}
+WEFT_SIM_HOOK void __tsan_write_range(void* address, size_t bytes) {
+  access(address, bytes, AccessKind::write);
+}
+// The memory of an atomic operation, which the caller performs: no thread of the machine runs meanwhile.
+WEFT_SIM_HOOK void weft_sim_atomic(void* address, unsigned byteLength) {
+  access(address, byteLength, AccessKind::atomic);
+}
 WEFT_SIM_HOOK void __tsan_func_entry(void*) {}
 WEFT_SIM_HOOK void __tsan_func_exit() {}
 WEFT_SIM_HOOK void __tsan_init() {}
@@ -186,10 +205,6 @@ WEFT_SIM_HOOK unsigned weft_sim_ballot(unsigned mask, bool holds) {
 WEFT_SIM_HOOK void weft_sim_warp_barrier() {
   running.warpBarriers[running.current]++;
   running.wait(Wait::warp);
-}
-WEFT_SIM_HOOK void weft_sim_atomic(void* address, unsigned byteLength) {
-  access(address, byteLength, false, true);
-  access(address, byteLength, true, true);
 }
 WEFT_SIM_HOOK void weft_sim_sleep() { running.wait(Wait::asleep); }
 WEFT_SIM_HOOK unsigned weft_sim_lane() { return running.current % weft::sim::kWarp; }

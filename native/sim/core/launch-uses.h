@@ -15,12 +15,12 @@ class LaunchUses {
   void begin(size_t span);
   // Notes an access, by its offset in the device's range. Launches that touch more than kMostPages are
   // watched in the first of them only: a page of uses takes many times the memory.
-  Hazard touch(size_t offset, size_t byteLength, bool write, uint32_t thread, const Epochs& epochs) {
+  Hazard touch(size_t offset, size_t byteLength, AccessKind kind, uint32_t thread, const Epochs& epochs) {
     const size_t place = offset % DeviceMemory::kPage;
     if (place + byteLength > DeviceMemory::kPage) {
       const size_t part = DeviceMemory::kPage - place;
-      const Hazard first = touch(offset, part, write, thread, epochs);
-      const Hazard rest = touch(offset + part, byteLength - part, write, thread, epochs);
+      const Hazard first = touch(offset, part, kind, thread, epochs);
+      const Hazard rest = touch(offset + part, byteLength - part, kind, thread, epochs);
       return first == Hazard::none ? rest : first;
     }
     Page* page = pageAt(offset / DeviceMemory::kPage);
@@ -34,7 +34,7 @@ class LaunchUses {
     }
     Hazard found = Hazard::none;
     for (Uses* use = uses; use < uses + count; use++) {
-      const Hazard hazard = note(*use, thread, write, epochs);
+      const Hazard hazard = note(*use, thread, kind, epochs);
       if (hazard != Hazard::none) found = hazard;
     }
     return found;

@@ -43,31 +43,42 @@ bool SharedMemory::collides(const Access& earlier, const Access& now, const Epoc
   return !sameWarp(earlier.user, now.user) || earlier.user.warpBarriers == now.user.warpBarriers;
 }
 
-Hazard SharedMemory::note(Accesses& place, const Access& now, bool write, const Epochs& epochs) {
-  if (collides(place.write, now, epochs)) return write ? Hazard::writeAfterWrite : Hazard::readAfterWrite;
-  if (write) {
-    if (collides(place.read, now, epochs) || collides(place.otherRead, now, epochs))
-      return Hazard::writeAfterRead;
-    place.write = now;
-    return Hazard::none;
-  }
-  const auto isPast = [&](const Access& read) {
-    return read.epoch < epochs.now || (sameWarp(read.user, now.user) && !collides(read, now, epochs) &&
-                                       read.user.thread != now.user.thread);
+bool SharedMemory::collides(const Pair& earlier, const Access& now, const Epochs& epochs) {
+  return collides(earlier.one, now, epochs) || collides(earlier.other, now, epochs);
+}
+
+void SharedMemory::keep(Pair& pair, const Access& now, const Epochs& epochs) {
+  const auto isPast = [&](const Access& earlier) {
+    return earlier.epoch < epochs.now ||
+           (sameWarp(earlier.user, now.user) && !collides(earlier, now, epochs) &&
+            earlier.user.thread != now.user.thread);
   };
-  if (isPast(place.read)) {
-    place.read = now;
-  } else if (place.read.user.thread != now.user.thread) {
-    const bool keeps = !isPast(place.otherRead) && !sameWarp(place.read.user, place.otherRead.user) &&
-                       sameWarp(place.read.user, now.user);
-    if (!keeps) place.otherRead = now;
+  if (isPast(pair.one) || pair.one.user.thread == now.user.thread) {
+    pair.one = now;
+    return;
+  }
+  const bool keeps =
+      !isPast(pair.other) && !sameWarp(pair.one.user, pair.other.user) && sameWarp(pair.one.user, now.user);
+  if (!keeps) pair.other = now;
+}
+
+Hazard SharedMemory::note(Accesses& place, const Access& now, AccessKind kind, const Epochs& epochs) {
+  const bool isRead = kind == AccessKind::read;
+  const bool isAtomic = kind == AccessKind::atomic;
+  if (collides(place.write, now, epochs) || (!isAtomic && collides(place.atomics, now, epochs)))
+    return isRead ? Hazard::readAfterWrite : Hazard::writeAfterWrite;
+  if (!isRead && collides(place.reads, now, epochs)) return Hazard::writeAfterRead;
+  if (isRead) {
+    keep(place.reads, now, epochs);
+  } else if (isAtomic) {
+    keep(place.atomics, now, epochs);
   } else {
-    place.read = now;
+    place.write = now;
   }
   return Hazard::none;
 }
 
-const char* SharedMemory::access(uintptr_t address, size_t byteLength, bool write, SharedUser user,
+const char* SharedMemory::access(uintptr_t address, size_t byteLength, AccessKind kind, SharedUser user,
                                  const Epochs& epochs) {
   const size_t offset = address - begin_;
   if (offset + byteLength > byteLength_) return "reaches beyond the block's shared memory";
@@ -84,9 +95,10 @@ const char* SharedMemory::access(uintptr_t address, size_t byteLength, bool writ
     at += isSplit_[word] ? 1 : kWord;
     written |= place.write.epoch >= epochs.block;
     const bool wordEnds = (begin_ + at) % 8 == 0 || at == end;
-    if (wordEnds && !write && !written) mistake = "reads shared memory that no thread of the block wrote";
+    if (wordEnds && kind != AccessKind::write && !written)
+      mistake = "reads shared memory that no thread of the block wrote";
     if (wordEnds) written = false;
-    switch (note(place, now, write, epochs)) {
+    switch (note(place, now, kind, epochs)) {
       case Hazard::none:
         break;
       case Hazard::readAfterWrite:

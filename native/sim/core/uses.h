@@ -1,8 +1,8 @@
 // Uses: which thread of a launch touched which byte last, and whether a barrier lies between two touches.
 //
 // A byte that one thread writes and another reads or writes is a hazard unless a barrier of their block lies
-// between, whatever values came out. Time is counted in epochs, which only grow: each block begins one, and
-// each barrier.
+// between, whatever values came out. Atomic accesses are no hazard to one another, but to all else. Time is
+// counted in epochs, which only grow: each block begins one, and each barrier.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,10 +20,18 @@ struct Use {
   uint32_t thread = 0;
 };
 
-// Of a byte, or of several that are touched alike. Of reads, the first two threads of an epoch are kept, and
-// one of an earlier block: any writer that collides with some read collides with one of them.
+enum class AccessKind { read, write, atomic };
+
+// Uses that are no hazard to one another: the first two threads of an epoch are kept, and one of an earlier
+// block. Another use that collides with some of them collides with one of these.
+struct SharedUses {
+  Use first, other, foreign;
+};
+
+// Of a byte, or of several that are touched alike.
 struct Uses {
-  Use write, firstRead, otherRead, foreignRead;
+  Use write;
+  SharedUses reads, atomics;
 };
 
 enum class Hazard { none, readAfterWrite, writeAfterWrite, writeAfterRead };
@@ -35,21 +43,35 @@ inline bool collides(const Use& use, uint32_t thread, const Epochs& epochs) {
   return !ordered;
 }
 
-inline Hazard note(Uses& byte, uint32_t thread, bool write, const Epochs& epochs) {
-  if (collides(byte.write, thread, epochs)) return write ? Hazard::writeAfterWrite : Hazard::readAfterWrite;
-  if (!write) {
-    if (byte.firstRead.epoch < epochs.block) byte.foreignRead = byte.firstRead;
-    if (byte.firstRead.epoch < epochs.now) {
-      byte.firstRead = {epochs.now, thread};
-    } else if (byte.firstRead.thread != thread) {
-      byte.otherRead = {epochs.now, thread};
-    }
+inline bool collides(const SharedUses& uses, uint32_t thread, const Epochs& epochs) {
+  return collides(uses.first, thread, epochs) || collides(uses.other, thread, epochs) ||
+         collides(uses.foreign, thread, epochs);
+}
+
+inline void keep(SharedUses& uses, uint32_t thread, const Epochs& epochs) {
+  if (uses.first.epoch < epochs.block) uses.foreign = uses.first;
+  if (uses.first.epoch < epochs.now) {
+    uses.first = {epochs.now, thread};
+  } else if (uses.first.thread != thread) {
+    uses.other = {epochs.now, thread};
+  }
+}
+
+inline Hazard note(Uses& byte, uint32_t thread, AccessKind kind, const Epochs& epochs) {
+  const bool isRead = kind == AccessKind::read;
+  if (collides(byte.write, thread, epochs)) return isRead ? Hazard::readAfterWrite : Hazard::writeAfterWrite;
+  if (kind != AccessKind::atomic && collides(byte.atomics, thread, epochs))
+    return isRead ? Hazard::readAfterWrite : Hazard::writeAfterWrite;
+  if (isRead) {
+    keep(byte.reads, thread, epochs);
     return Hazard::none;
   }
-  for (const Use& read : {byte.firstRead, byte.otherRead, byte.foreignRead}) {
-    if (collides(read, thread, epochs)) return Hazard::writeAfterRead;
+  if (collides(byte.reads, thread, epochs)) return Hazard::writeAfterRead;
+  if (kind == AccessKind::atomic) {
+    keep(byte.atomics, thread, epochs);
+  } else {
+    byte.write = {epochs.now, thread};
   }
-  byte.write = {epochs.now, thread};
   return Hazard::none;
 }
 

@@ -75,13 +75,31 @@ inline unsigned __ballot_sync(unsigned mask, int holds) { return weft_sim_ballot
 inline void __syncwarp() { weft_sim_warp_barrier(); }
 inline void __threadfence() {}
 inline void __nanosleep(unsigned) { weft_sim_sleep(); }
-WEFT_SIM_UNCHECKED inline unsigned atomicAdd(unsigned* address, unsigned value) {
-  weft_sim_atomic(address, sizeof *address);
-  const unsigned before = *address;
-  *address = before + value;
-  return before;
-}
 inline int __popc(unsigned a) { return __builtin_popcount(a); }
+
+// Atomic operations give the value before; nothing else runs meanwhile.
+#define WEFT_SIM_ATOMIC(name, T, after)                   \
+  WEFT_SIM_UNCHECKED inline T name(T* address, T value) { \
+    weft_sim_atomic(address, sizeof(T));                  \
+    const T before = *address;                            \
+    *address = after;                                     \
+    return before;                                        \
+  }
+#define WEFT_SIM_ATOMICS(T)                                      \
+  WEFT_SIM_ATOMIC(atomicMax, T, before < value ? value : before) \
+  WEFT_SIM_ATOMIC(atomicMin, T, value < before ? value : before)
+WEFT_SIM_ATOMICS(int)
+WEFT_SIM_ATOMICS(unsigned)
+WEFT_SIM_ATOMICS(long long)
+WEFT_SIM_ATOMICS(unsigned long long)
+WEFT_SIM_ATOMIC(atomicAdd, unsigned, before + value)
+WEFT_SIM_ATOMIC(atomicAdd, unsigned long long, before + value)
+// A load from the second-level cache, where atomic operations are done: it may stand beside those.
+template <class T>
+WEFT_SIM_UNCHECKED inline T __ldcg(const T* address) {
+  weft_sim_atomic((void*)address, sizeof(T));
+  return *address;
+}
 
 // C's functions for double and, with an f, for float; CUDA overloads the plain name for both.
 #define WEFT_SIM_UNARY(name)       \
