@@ -10,7 +10,9 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"argsort", &kArgsort},
                                                            {"scan", &kScan},
                                                            {"scanTotals", &kScanTotals},
-                                                           {"scanBefore", &kScanBefore}};
+                                                           {"scanBefore", &kScanBefore},
+                                                           {"bins", &kBins},
+                                                           {"histogram", &kBins}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }

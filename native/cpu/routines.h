@@ -36,6 +36,8 @@ struct Routine {
 // Null: there is none of that name.
 const Routine* findRoutine(const std::string& name);
 
+// bins.cpp: by keys, and by edges
+extern const Routine kBins;
 // scan.cpp
 extern const Routine kScan;
 extern const Routine kScanTotals;

@@ -5,6 +5,7 @@
  *
  * Arrays are in C order. Parameters are plain numbers, which each row documents.
  */
+import { BIN_OPS, type BinOp, binUnits } from './bin-units.js';
 import { byteLengthOf, type DType } from './dtype.js';
 
 export interface ArrayType {
@@ -46,7 +47,48 @@ export const ROUTINES = {
   },
   /** The value over all tiles before each, by the totals of the tiles; parameters as of `scan`. */
   scanBefore: { results: ([totals]) => [totals!] },
+  /**
+   * Elements gathered in bins, a partial result for each unit of rows (`binUnits`), which a reduction along the
+   * first axis combines: [units, parts, bins · width]. Row i of the values, `width` elements, goes to bin
+   * `keys[i]`. Inputs: the keys (integers, one axis), the values [rows · width] but where rows are counted or
+   * placed, and for `fixed` the scales [bins · width] that `scale` gives. Parameters: the operation's place in
+   * `BIN_OPS`, bins, width, the place in `BIN_MODES` of which bin a key means, and for `fixed` its fraction's bits.
+   */
+  bins: { results: ([keys, values], parameters) => [binResult(keys!, values, parameters)] },
+  /**
+   * The same where the keys are real numbers, and edges, of the keys' dtype if it is a float and else float64,
+   * stand behind them: bin k has `edges[k] <= key < edges[k + 1]`, the last one its upper edge too, no bin what
+   * lies outside, or NaN. The fourth parameter says whether the edges are equally spaced (1) or not (0).
+   */
+  histogram: { results: ([keys, , values], parameters) => [binResult(keys!, values, parameters)] },
 } as const satisfies Readonly<Record<string, RoutineRow>>;
+
+/** Partial results of bins: [units, parts, bins · width]. */
+function binResult(
+  keys: ArrayType,
+  values: ArrayType | undefined,
+  [place, bins, width, , parts]: readonly number[],
+): ArrayType {
+  const op: BinOp = BIN_OPS[place!]!;
+  const rows = keys.shape[0]!;
+  const { units } = binUnits(rows, bins!, width!);
+  const shape = [units, op === 'fixed' ? parts! : 1, bins! * width!];
+  switch (op) {
+    case 'count':
+      return { dtype: 'uint32', shape };
+    case 'last':
+      return { dtype: rows < 2 ** 31 ? 'int32' : 'int64', shape };
+    case 'scale':
+      return { dtype: 'int32', shape };
+    case 'fixed':
+      return { dtype: 'int64', shape };
+    case 'sum':
+      return { dtype: values!.dtype.startsWith('u') ? 'uint64' : 'int64', shape };
+    case 'min':
+    case 'max':
+      return { dtype: values!.dtype, shape };
+  }
+}
 
 /** The operations of scans. */
 export const SCAN_OPS = ['sum', 'prod', 'min', 'max', 'logsumexp'] as const;

@@ -1,6 +1,6 @@
 /**
  * Rows of routines: what calls have in common whose arrays are in C order and whose work falls into
- * independent units, each a stretch of every array. A routine adds its numbers, its workspace, its cost and,
+ * independent units, each a stretch of every array, or the whole of one that all read. A routine adds its numbers, its workspace, its cost and,
  * for a GPU, its kernels.
  */
 
@@ -18,8 +18,8 @@ export interface Routine {
    * Its independent units: unit k has elements [k · size, (k + 1) · size) of an array, the last one fewer.
    */
   readonly units: (step: RoutineStep) => number;
-  /** Elements of one unit in an array. */
-  readonly unitSize: (step: RoutineStep, array: PlacedArray) => number;
+  /** Elements of one unit in an array; undefined: every unit reads all of it. */
+  readonly unitSize: (step: RoutineStep, array: PlacedArray) => number | undefined;
   /** The arguments of the native routine of the same name on the CPU. */
   readonly numbers: (step: RoutineStep) => readonly number[];
   readonly kernels: (step: RoutineStep) => CallKernels;
@@ -96,8 +96,10 @@ function specOf(routine: Routine, step: RoutineStep): RoutineSpec {
 
 function cutOf(routine: Routine, step: RoutineStep): Cut {
   const touch = (array: PlacedArray, first: number, last: number): Touch => {
-    const size = routine.unitSize(step, array) * byteLengthOf(array.dtype);
+    const elements = routine.unitSize(step, array);
     const bytes = bytesOf(array);
+    if (elements === undefined) return { buffer: array.buffer, first: 0, last: bytes };
+    const size = elements * byteLengthOf(array.dtype);
     return { buffer: array.buffer, first: Math.min(bytes, first * size), last: Math.min(bytes, last * size) };
   };
   return {

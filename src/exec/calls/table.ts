@@ -3,6 +3,7 @@
  */
 import type { CallNode } from '../../fusion/partition/task-graph.js';
 import type { RoutineName } from '../../graph/routines.js';
+import { BINS, HISTOGRAM } from './bins.js';
 import type { CallStep, MatmulStep, RoutineStep } from './call.js';
 import type { CallRow } from './call-row.js';
 import { MATMUL } from './matmul.js';
@@ -21,6 +22,8 @@ export const CALLS: Rows = {
   scan: SCAN,
   scanTotals: SCAN_TOTALS,
   scanBefore: SCAN_BEFORE,
+  bins: BINS,
+  histogram: HISTOGRAM,
 };
 
 /** The row of a step. */

@@ -1,0 +1,142 @@
+/**
+ * Gathering rows in bins, by keys (`bins`) or by edges that keys lie between (`histogram`): counts, last places,
+ * sums of integers, extremes. Each unit of rows has bins of its own, which a reduction of the graph combines. On
+ * a GPU by atomic operations (`codegen/cuda/routines/bins.ts`), on the CPU by a thread for each copy of the bins
+ * (`native/cpu/bins.cpp`): neither's order matters, so bits are the same everywhere.
+ */
+import {
+  BIN_THREADS,
+  BINS_NAME,
+  type BinForm,
+  FILL_NAME,
+  fitsShared,
+  printBins,
+} from '../../codegen/cuda/routines/bins.js';
+import { BIN_MODES, BIN_OPS, binUnits } from '../../graph/bin-units.js';
+import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
+import { sizeOfShape } from '../../graph/graph.js';
+import type { LaunchArgument } from '../native/program-types.js';
+import type { PlacedArray, RoutineStep } from './call.js';
+import type { CallKernels } from './call-row.js';
+import { type Routine, routineCall } from './routine.js';
+
+/** Elements that a block goes through where many have a unit, and the most of those. */
+const BLOCK_ELEMENTS = 2 ** 14;
+const MOST_BLOCKS = 2 ** 12;
+
+/** The operands by what they are, and how rows fall into units. */
+interface BinPlan {
+  readonly form: BinForm;
+  readonly keys: PlacedArray;
+  readonly edges: PlacedArray | undefined;
+  readonly values: PlacedArray | undefined;
+  readonly scales: PlacedArray | undefined;
+  readonly rows: number;
+  readonly bins: number;
+  readonly units: number;
+  readonly unitRows: number;
+}
+
+function planOf({ call, parameters, operands, results }: RoutineStep): BinPlan {
+  const [place, bins, width, mode, parts, bits] = parameters as readonly [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const op = BIN_OPS[place]!;
+  const hasEdges = call === 'histogram';
+  const [keys, ...rest] = operands;
+  const edges = hasEdges ? rest.shift() : undefined;
+  const [values, scales] = rest;
+  const result = results[0]!.dtype;
+  const fits = fitsShared(bins * width * parts * byteLengthOf(result));
+  const form: BinForm = {
+    op,
+    keys: keys!.dtype,
+    values: values?.dtype,
+    result,
+    mode: hasEdges ? (mode === 1 ? 'equalEdges' : 'edges') : BIN_MODES[mode]!,
+    width,
+    parts,
+    bits,
+    sharedBins: fits ? bins : undefined,
+  };
+  const rows = keys!.shape[0]!;
+  return { form, keys: keys!, edges, values, scales, rows, bins, ...binUnits(rows, bins, width) };
+}
+
+const int64 = (value: number): LaunchArgument => ({
+  bytes: new Uint8Array(BigInt64Array.of(BigInt(value)).buffer),
+});
+
+function kernelsOf(step: RoutineStep): CallKernels {
+  const { form, rows, bins, units, unitRows } = planOf(step);
+  const out = { buffer: step.results[0]!.buffer };
+  const source = printBins(form);
+  const slots = bins * form.width * form.parts;
+  const isShared = form.sharedBins !== undefined;
+  const most = Math.max(Math.min(rows, unitRows) * form.width, slots);
+  const unitBlocks = isShared
+    ? 1
+    : Math.min(Math.ceil(MOST_BLOCKS / units), Math.ceil(most / BLOCK_ELEMENTS));
+  const launch = (name: string, args: readonly LaunchArgument[]) => ({
+    function: name,
+    blocks: units * unitBlocks,
+    threads: BIN_THREADS,
+    args: [{ block: 'x' } as const, ...args],
+  });
+  const operands = step.operands.map(({ buffer }) => ({ buffer }));
+  const gather = launch(BINS_NAME, [...operands, out, ...[rows, unitRows, unitBlocks, bins].map(int64)]);
+  if (isShared) return { source, launches: [gather] };
+  return { source, launches: [launch(FILL_NAME, [out, int64(unitBlocks), int64(slots)]), gather] };
+}
+
+const BINNING: Routine = {
+  units: (step) => planOf(step).units,
+  unitSize: (step, array) => {
+    const { form, keys, values, bins, unitRows } = planOf(step);
+    if (array === keys) return unitRows;
+    if (array === values) return unitRows * form.width;
+    return array === step.results[0] ? bins * form.width * form.parts : undefined;
+  },
+  numbers: (step) => {
+    const { form, keys, values, rows, bins, unitRows, edges } = planOf(step);
+    const { op, width, parts, bits, mode, result } = form;
+    return [
+      BIN_OPS.indexOf(op),
+      dtypeCode(keys.dtype),
+      values === undefined ? -1 : dtypeCode(values.dtype),
+      dtypeCode(result),
+      rows,
+      unitRows,
+      bins,
+      width,
+      edges === undefined ? BIN_MODES.indexOf(mode as (typeof BIN_MODES)[number]) : -1,
+      mode === 'equalEdges' ? 1 : 0,
+      parts,
+      bits,
+    ];
+  },
+  kernels: kernelsOf,
+  cudaWorkspace: () => ({ most: 0, least: 0 }),
+  work: (step) => {
+    const { form } = planOf(step);
+    const bytesOf = ({ dtype, shape }: PlacedArray): number => sizeOfShape(shape) * byteLengthOf(dtype);
+    const read = step.operands.reduce((sum, array) => sum + bytesOf(array), 0);
+    const written = bytesOf(step.results[0]!);
+    if (form.sharedBins !== undefined) return { bytes: read + written, launches: 1 };
+    // An element's bin is a sector of the cache.
+    return { bytes: 2 * read + 2 * written, launches: 2 };
+  },
+  method: (step) => {
+    const { form, units } = planOf(step);
+    const where = form.sharedBins === undefined ? '' : ' that fit a block';
+    return `${form.op} in ${units === 1 ? 'one set' : `${units} sets`} of bins${where}`;
+  },
+};
+
+export const BINS = routineCall(BINNING);
+export const HISTOGRAM = routineCall(BINNING);

@@ -1,0 +1,39 @@
+/**
+ * Bins: what is gathered in them, which bin a key means, and the units that rows fall into. Used by the rows of
+ * `routines.ts`, by the functions made of them and by `exec/calls/bins.ts`.
+ */
+
+/**
+ * What a bin gathers of its rows. No order of them matters, so that all devices, tiles and threads give the same
+ * bits: their number (`count`), the last one's place or -1 (`last`), the sum of integers, which wraps (`sum`),
+ * the extremes (`min`, `max`; -0 is less than 0, NaN wins, of no rows the dtype's extreme), and for sums of
+ * floats, which would depend on an order, what `fixed-sums.ts` makes them of (`scale`, `fixed`).
+ */
+export const BIN_OPS = ['count', 'last', 'sum', 'min', 'max', 'scale', 'fixed'] as const;
+export type BinOp = (typeof BIN_OPS)[number];
+
+/**
+ * The bin of a key k where there are n: k itself (`within`), from the end where negative (`fromEnd`), k modulo n
+ * (`wrap`), the nearest (`clip`). Keys that mean none are left out; `raise` and `raiseFromEnd` are `within` and
+ * `fromEnd` with an error for those, which is found before anything runs (`fusion/passes/index-check.ts`).
+ */
+export const BIN_MODES = ['within', 'fromEnd', 'wrap', 'clip', 'raise', 'raiseFromEnd'] as const;
+export type BinMode = (typeof BIN_MODES)[number];
+
+/** Units that rows fall into at most, elements that a unit has at least, and what its rows are a multiple of. */
+const MOST_UNITS = 1024;
+const LEAST_UNIT = 2 ** 13;
+const GRANULE = 256;
+/** Elements that a unit has at least for each bin, so that partial results are few beside the rows. */
+const LEAST_PER_BIN = 8;
+
+/** How rows of `width` elements fall into units: a function of the sizes alone. */
+export function binUnits(
+  rows: number,
+  bins: number,
+  width: number,
+): { readonly units: number; readonly unitRows: number } {
+  const least = Math.max(rows / MOST_UNITS, LEAST_UNIT / width, LEAST_PER_BIN * bins);
+  const unitRows = GRANULE * Math.ceil(least / GRANULE);
+  return { units: Math.max(1, Math.ceil(rows / unitRows)), unitRows };
+}
