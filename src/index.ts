@@ -51,6 +51,14 @@ export {
 export { type EinsumAxes, EinsumPath, einsum, einsumPath } from './api/einsum.js';
 export type { ArrayLike } from './api/fluent-types.js';
 export * from './api/functions.js';
+export {
+  type Bins,
+  type HistogramOptions,
+  type HistogramsOptions,
+  histogram,
+  histogram2d,
+  histogramdd,
+} from './api/histograms.js';
 export { fromfunction, indices, type TriangleOptions, trilIndices, triuIndices } from './api/index-arrays.js';
 export {
   broadcastArrays,
@@ -111,7 +119,9 @@ export type { OnProgress, Progress } from './exec/run/progress.js';
 export { synchronize } from './exec/run/synchronize.js';
 export type { DevicesOption } from './exec/targets/devices.js';
 export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/arguments.js';
+export type { OutOfRange } from './graph/bin-arguments.js';
 export type { CovarianceOptions, VariableOptions } from './graph/correlations.js';
+export type { BincountOptions } from './graph/counting.js';
 export type { GradientOptions } from './graph/differences.js';
 export type { Complex, DType, Scalar } from './graph/dtype.js';
 export type { EinsumOptions } from './graph/einsum.js';
@@ -122,6 +132,7 @@ export type { TakeOptions } from './graph/indexing.js';
 export type { PadWidths } from './graph/masks.js';
 export type { ProductOptions, ProductPrecision } from './graph/precision.js';
 export type { InterpOptions, SearchSortedOptions } from './graph/searching.js';
+export type { SegmentOptions } from './graph/segment-reductions.js';
 export type { Range, Selector, SliceOptions } from './graph/selectors.js';
 export type { Axes, ShapeArgument } from './graph/shape.js';
 export type { ConvolveMode } from './graph/signals.js';

@@ -46,24 +46,25 @@ struct Job {
   int64_t units() const { return std::max<int64_t>(1, (rows + unitRows - 1) / unitRows); }
 };
 
+// The dtype of the values and the mode are counted from 1: 0 is none.
 Job readJob(const std::vector<int64_t>& n) {
   if (n.size() != 12) throw std::invalid_argument("twelve numbers");
   const auto isDType = [](int64_t code) { return code >= 0 && code < kDTypes; };
   if (n[0] < 0 || n[0] >= kOps) throw std::invalid_argument("an operation");
-  if (!isDType(n[1]) || n[2] < -1 || n[2] >= kDTypes || !isDType(n[3])) throw std::invalid_argument("dtypes");
-  if (n[8] < -1 || n[8] >= kModes) throw std::invalid_argument("a mode");
+  if (!isDType(n[1]) || n[2] < 0 || n[2] > kDTypes || !isDType(n[3])) throw std::invalid_argument("dtypes");
+  if (n[8] < 0 || n[8] > kModes) throw std::invalid_argument("a mode");
   Job job{static_cast<Op>(n[0]),
           static_cast<DType>(n[1]),
-          static_cast<DType>(std::max<int64_t>(0, n[2])),
+          static_cast<DType>(std::max<int64_t>(0, n[2] - 1)),
           static_cast<DType>(n[3]),
-          n[2] >= 0,
-          n[8] < 0,
+          n[2] > 0,
+          n[8] == 0,
           n[9] != 0,
           n[4],
           n[5],
           n[6],
           n[7],
-          static_cast<Mode>(std::max<int64_t>(0, n[8])),
+          static_cast<Mode>(std::max<int64_t>(0, n[8] - 1)),
           n[10],
           static_cast<int>(n[11])};
   const bool isCounted = job.op == Op::count || job.op == Op::last;

@@ -6,6 +6,7 @@
 import type { AxisOr, ReduceOptions, SumOptions } from '../graph/arguments.js';
 import type * as composites from '../graph/composites.js';
 import type * as correlations from '../graph/correlations.js';
+import type * as counting from '../graph/counting.js';
 import type * as diagonals from '../graph/diagonals.js';
 import type * as differences from '../graph/differences.js';
 import type { DType, Scalar } from '../graph/dtype.js';
@@ -30,6 +31,7 @@ import type * as rearranging from '../graph/rearranging.js';
 import type { REDUCTIONS } from '../graph/reductions.js';
 import type * as scans from '../graph/scans.js';
 import type * as searching from '../graph/searching.js';
+import type * as segmentReductions from '../graph/segment-reductions.js';
 import type { Axes } from '../graph/shape.js';
 import type * as signals from '../graph/signals.js';
 import type * as slicing from '../graph/slicing.js';
@@ -172,6 +174,10 @@ interface Composites {
   readonly isin: 'bool';
   readonly searchsorted: 'int64';
   readonly digitize: 'int64';
+  readonly segmentSum: 'sum';
+  readonly segmentMean: 'quotient';
+  readonly segmentMin: 'same';
+  readonly segmentMax: 'same';
   readonly diff: 'same';
   readonly diagonal: 'same';
   readonly diag: 'same';
@@ -328,9 +334,11 @@ export interface Fluent<D extends DType>
     CompositeMethods<typeof orderStatistics, D>,
     CompositeMethods<typeof statistics, D>,
     CompositeMethods<typeof correlations, D>,
+    CompositeMethods<typeof counting, D>,
     CompositeMethods<typeof diagonals, D>,
     CompositeMethods<typeof differences, D>,
     CompositeMethods<typeof searching, D>,
+    CompositeMethods<typeof segmentReductions, D>,
     ViewMethods<typeof indexing, D>,
     ViewMethods<typeof masks, D>,
     ViewMethods<typeof rearranging, D>,
@@ -353,9 +361,11 @@ export interface FreeFunctions
     CompositeFunctions<typeof orderStatistics>,
     CompositeFunctions<typeof statistics>,
     CompositeFunctions<typeof correlations>,
+    CompositeFunctions<typeof counting>,
     CompositeFunctions<typeof diagonals>,
     CompositeFunctions<typeof differences>,
     CompositeFunctions<typeof searching>,
+    CompositeFunctions<typeof segmentReductions>,
     ViewFunctions<typeof indexing>,
     ViewFunctions<typeof masks>,
     ViewFunctions<typeof rearranging>,

@@ -10,6 +10,7 @@
 import { type AxisOr, refuseMore, type SumOptions, tooMany } from '../graph/arguments.js';
 import * as composites from '../graph/composites.js';
 import * as correlations from '../graph/correlations.js';
+import * as counting from '../graph/counting.js';
 import * as diagonals from '../graph/diagonals.js';
 import * as differences from '../graph/differences.js';
 import * as elementwise from '../graph/elementwise.js';
@@ -25,6 +26,7 @@ import * as rearranging from '../graph/rearranging.js';
 import { REDUCTION_NAMES, reduceBy } from '../graph/reducing.js';
 import * as scans from '../graph/scans.js';
 import * as searching from '../graph/searching.js';
+import * as segmentReductions from '../graph/segment-reductions.js';
 import * as signals from '../graph/signals.js';
 import * as slicing from '../graph/slicing.js';
 import * as sorting from '../graph/sorting.js';
@@ -52,8 +54,10 @@ const GROUPS = {
   ...PRODUCTS,
   ...rearranging,
   ...searching,
+  ...segmentReductions,
   ...slicing,
   ...correlations,
+  ...counting,
   ...diagonals,
   ...differences,
   ...orderStatistics,

@@ -4,13 +4,22 @@ import { depthOf } from './depth.js';
 import type { Expr } from './expr.js';
 import { type RoutineName, routineRow } from './routines.js';
 
-/** The results of a routine, in order; the caller has checked the inputs. */
-export function call(routine: RoutineName, parameters: readonly number[], inputs: readonly Expr[]): Expr[] {
+/**
+ * The results of a routine, in order; the caller has checked the inputs. `asked`: the function that the user
+ * called, for errors that are found when it runs.
+ */
+export function call(
+  routine: RoutineName,
+  parameters: readonly number[],
+  inputs: readonly Expr[],
+  asked?: string,
+): Expr[] {
   const site = currentSite();
   const depth = depthOf(inputs);
   return routineRow(routine)
     .results(inputs, parameters)
     .map(({ dtype, shape }, result) => {
-      return { kind: 'call', routine, parameters, result, dtype, shape, inputs, site, depth, weak: false };
+      const data = { kind: 'call', routine, parameters, result, asked } as const;
+      return { ...data, dtype, shape, inputs, site, depth, weak: false };
     });
 }

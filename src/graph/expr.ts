@@ -249,7 +249,13 @@ export type NodeData =
    * The elements of input 0 at the int64 indices of input 1 along `axis`, which becomes the axes of the
    * indices. Every index reads an element of the axis: `mode` says which, where it is out of range.
    */
-  | { readonly kind: 'gather'; readonly axis: number; readonly mode: IndexMode }
+  | {
+      readonly kind: 'gather';
+      readonly axis: number;
+      readonly mode: IndexMode;
+      /** The function that the user called; `take` where it is not said. */
+      readonly asked?: string | undefined;
+    }
   /**
    * Result number `result` of a routine over the inputs, which `routines.ts` describes. The nodes of one call
    * differ in nothing else.
@@ -259,6 +265,8 @@ export type NodeData =
       readonly routine: RoutineName;
       readonly parameters: readonly number[];
       readonly result: number;
+      /** The function that the user called, where indices may be out of range. */
+      readonly asked?: string | undefined;
     }
   /**
    * One result of a loop: state number `result` after its last step, or, with `every`, the states after every

@@ -8,6 +8,7 @@
  */
 import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
 import { currentSite } from '../host/site.js';
+import { checkedIndices } from './checked-indices.js';
 import { depthOf } from './depth.js';
 import type { Expr, ExprOf, LoopCount } from './expr.js';
 import { formatShape } from './format.js';
@@ -181,9 +182,9 @@ function substituted(exprs: readonly Expr[], fixed: ReadonlyMap<Expr, Expr>): re
 }
 
 /** Indices that a step makes cannot be looked at before the loop runs. */
-function refuseUnchecked(): never {
+function refuseUnchecked(op: string): never {
   const hint = "say which elements others read: { mode: 'wrap' } or { mode: 'clip' }";
-  throw new ArgumentError(expected('take', 'indices that no step of a loop changes', "mode 'raise'", hint));
+  throw new ArgumentError(expected(op, 'indices that no step of a loop changes', "mode 'raise'", hint));
 }
 
 class Closure {
@@ -220,7 +221,8 @@ class Closure {
   #fateOf(x: Expr): Fate {
     const { inputs } = x;
     const fates = inputs.map((input) => this.#fates.get(input)!);
-    if (x.kind === 'gather' && x.mode === 'raise' && fates[1] === 'changes') refuseUnchecked();
+    const checked = checkedIndices(x);
+    if (checked !== undefined && this.#fates.get(checked.indices) === 'changes') refuseUnchecked(checked.op);
     if (fates.includes('changes')) return 'changes';
     switch (x.kind) {
       case 'const':

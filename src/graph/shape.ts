@@ -124,9 +124,9 @@ function broadcastPair(op: string, all: readonly Shape[], a: Shape, b: Shape): S
 }
 
 /** Throws a RangeArgumentError for an index outside of -size … size - 1. */
-export function checkIndex(op: string, index: bigint, axis: number, size: number): void {
-  if (index >= -size && index < size) return;
-  const wanted = `indices from ${-size} to ${size - 1} for axis ${axis} of ${size} elements`;
+export function checkIndex(op: string, index: bigint, axis: number, size: number, least = -size): void {
+  if (index >= least && index < size) return;
+  const wanted = `indices from ${least} to ${size - 1} for axis ${axis} of ${size} elements`;
   throw new RangeArgumentError(expected(op, wanted, `${index}`));
 }
 

@@ -1,4 +1,4 @@
-/** NumPy's functions that are composites of other nodes, on every backend, against NumPy. */
+/** NumPy's functions that are made of other nodes, on every backend, against NumPy. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Lazy } from '../../src/index.js';
 import { failuresOf, freeFunction, type Prepared, toLazy } from '../support/api.js';
@@ -9,8 +9,8 @@ import { mismatch } from '../support/ulp.js';
 // One test of a table computes all its cases; on a GPU each kernel of a cold cache has to be compiled.
 vi.setConfig({ testTimeout: 300_000 });
 
-/** Cases of both files, with the arrays of each. */
-const files = [fixtures('functions'), fixtures('arrays')];
+/** Cases of all files, with the arrays of each. */
+const files = [fixtures('functions'), fixtures('arrays'), fixtures('binning')];
 const cases = files.flatMap(({ cases, read }) => cases.map((c) => ({ ...c, read })));
 type Case = (typeof cases)[number];
 const calls = [...new Set(cases.map((c) => c.call))];

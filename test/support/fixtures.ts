@@ -98,6 +98,7 @@ interface Groups {
   readonly composites: CompositeCase;
   readonly functions: CompositeCase;
   readonly arrays: CompositeCase;
+  readonly binning: CompositeCase;
 }
 
 export interface Fixtures<Case> {

@@ -1,6 +1,7 @@
 /** Routines of `graph/routines.ts` on exact values, slowly and obviously. Used by the interpreters. */
 import { type Complex, type DType, isComplex, isFloat, type Scalar } from '../../src/graph/dtype.js';
 import { type RoutineName, SCAN_OPS, type ScanOp, scanTile } from '../../src/graph/routines.js';
+import { binValues, type RoutineInput } from './reference-bins.js';
 import { reduceValues } from './reference-reduce.js';
 import { castScalar, integerRange, isComplexValue } from './scalar.js';
 
@@ -31,19 +32,14 @@ function compareParts(a: Parts, b: Parts, sign: number, zeros: boolean): number 
   return 0;
 }
 
-/** An input of a routine. */
-export interface RoutineInput {
-  readonly dtype: DType;
-  readonly shape: readonly number[];
-  readonly values: Values;
-}
-
 /** The values of each result of a routine. */
 export function routineValues(
   routine: RoutineName,
   parameters: readonly number[],
   inputs: readonly RoutineInput[],
 ): Values[] {
+  if (routine === 'bins' || routine === 'histogram')
+    return [binValues(routine === 'histogram', parameters, inputs)];
   const [input, before] = inputs as readonly [RoutineInput, RoutineInput?];
   if (routine === 'sort' || routine === 'argsort')
     return [sorted(routine === 'argsort', parameters[0] === 1, input)];

@@ -12,7 +12,7 @@ import {
   fitsShared,
   printBins,
 } from '../../codegen/cuda/routines/bins.js';
-import { BIN_MODES, BIN_OPS, binUnits } from '../../graph/bin-units.js';
+import { BIN_MODES, BIN_OPS, type BinMode, binUnits } from '../../graph/bin-units.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import type { LaunchArgument } from '../native/program-types.js';
@@ -108,13 +108,13 @@ const BINNING: Routine = {
     return [
       BIN_OPS.indexOf(op),
       dtypeCode(keys.dtype),
-      values === undefined ? -1 : dtypeCode(values.dtype),
+      values === undefined ? 0 : 1 + dtypeCode(values.dtype),
       dtypeCode(result),
       rows,
       unitRows,
       bins,
       width,
-      edges === undefined ? BIN_MODES.indexOf(mode as (typeof BIN_MODES)[number]) : -1,
+      edges === undefined ? 1 + BIN_MODES.indexOf(mode as BinMode) : 0,
       mode === 'equalEdges' ? 1 : 0,
       parts,
       bits,

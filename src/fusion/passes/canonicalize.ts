@@ -166,7 +166,7 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Ca
 /** The index arrays to look at for a node: its own, or those of a loop's body, which no step changes. */
 function checksIn(expr: Expr): readonly IndexCheck[] {
   if (expr.kind === 'loop') return bodies.get(loopOf(expr.loop).body)?.checks ?? [];
-  const check = expr.kind === 'gather' ? checkOf(expr) : undefined;
+  const check = checkOf(expr);
   return check === undefined ? [] : [check];
 }
 

@@ -1,44 +1,42 @@
 /**
  * Looks for indices out of range: the least and the largest of every index array of a graph are computed
- * before the graph is, since a gather by itself never reads outside of its axis. Called by
- * `exec/run/evaluate.ts` and `exec/run/compiled-graph.ts`.
+ * before the graph is, since a gather by itself never reads outside of its axis, and keys of bins that are none
+ * are left out. Called by `exec/run/evaluate.ts` and `exec/run/compiled-graph.ts`.
  *
  *     table.take(ids, 0)   →   min(ids), max(ids): -n <= min and max < n, or a RangeArgumentError
  */
 
-import type { Expr, ExprOf, Site } from '../../graph/expr.js';
+import { type CheckedIndices, checkedIndices } from '../../graph/checked-indices.js';
+import type { Expr, Site } from '../../graph/expr.js';
 import { reduce } from '../../graph/infer.js';
 import { checkIndex } from '../../graph/shape.js';
 import { isOwnError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 
 /** One index array, and the axis that it chooses from. */
-export interface IndexCheck {
-  /** The least and the largest index: int64 scalars. */
+export interface IndexCheck extends Omit<CheckedIndices, 'indices'> {
+  /** The least and the largest index: scalars. */
   readonly ends: readonly [least: Expr, largest: Expr];
-  readonly axis: number;
-  /** Elements of the axis. */
-  readonly size: number;
   readonly site: Site | undefined;
 }
 
 const endsOf = new WeakMap<Expr, IndexCheck['ends']>();
 
 /**
- * The check of a gather; undefined where every index is known to be within the axis, or says what it reads
+ * The check of a node; undefined where every index is known to be within the axis, or says what it means
  * elsewhere.
  */
-export function checkOf({ mode, axis, inputs, site }: ExprOf<'gather'>): IndexCheck | undefined {
-  const [array, index] = inputs as readonly [Expr, Expr];
-  const size = array.shape[axis]!;
-  if (mode !== 'raise' || mostOf(index) < size) return undefined;
-  let ends = endsOf.get(index);
+export function checkOf(node: Expr): IndexCheck | undefined {
+  const checked = checkedIndices(node);
+  if (checked === undefined || mostOf(checked.indices) < checked.size) return undefined;
+  const { indices, ...check } = checked;
+  let ends = endsOf.get(indices);
   if (ends === undefined) {
-    const axes = index.shape.map((_, k) => k);
-    ends = [reduce('min', index, axes), reduce('max', index, axes)];
-    endsOf.set(index, ends);
+    const axes = indices.shape.map((_, k) => k);
+    ends = [reduce('min', indices, axes), reduce('max', indices, axes)];
+    endsOf.set(indices, ends);
   }
-  return { ends, axis, size, site };
+  return { ends, site: node.site, ...check };
 }
 
 const MOST: ReadonlyMap<string, number> = new Map([
@@ -57,16 +55,18 @@ function mostOf(index: Expr): number {
     if (x.kind === 'const' && (x.value as bigint) >= 0n) return Number(x.value);
     if (x.kind === 'reduce' && (x.reduction === 'argmax' || x.reduction === 'argmin'))
       return x.axes.reduce((n, axis) => n * x.inputs[0]!.shape[axis]!, 1) - 1;
-    if (x.kind === 'cast' && MOST.has(x.inputs[0]!.dtype)) return MOST.get(x.inputs[0]!.dtype)!;
-    if (x.kind !== 'view') return Number.POSITIVE_INFINITY;
+    const most = MOST.get(x.dtype);
+    if (most !== undefined) return most;
+    const isWidened = x.kind === 'cast' && x.dtype === 'int64';
+    if (x.kind !== 'view' && !isWidened) return Number.POSITIVE_INFINITY;
   }
 }
 
 /** Throws for an index that is out of range. `values`: those of the checks' ends, in their order. */
 export function throwOutOfRange(checks: readonly IndexCheck[], values: readonly bigint[]): void {
-  for (const [k, { axis, size, site }] of checks.entries()) {
+  for (const [k, { op, axis, size, from, site }] of checks.entries()) {
     try {
-      for (const end of [values[2 * k]!, values[2 * k + 1]!]) checkIndex('take', end, axis, size);
+      for (const end of [values[2 * k]!, values[2 * k + 1]!]) checkIndex(op, end, axis, size, from);
     } catch (error) {
       const place = formatSite(site);
       if (isOwnError(error) && place !== undefined) error.message += `\n    made at ${place}`;

@@ -1,0 +1,80 @@
+/**
+ * Sums of floats that depend on no order: every element is rounded to a multiple of a power of two that its bin
+ * has, and multiples are integers, whose sums are the same in any order. So atomic operations, tiles, devices
+ * and threads may add them as they like. (Demmel and Nguyen, "Parallel reproducible summation", 2015, do the
+ * same with floats.)
+ *
+ *     sums of v by bin   →   e = the largest exponent of each bin (`scale`)
+ *                            m = Σ round(v / 2^(e - bits)), int64, for each bin (`fixed`)
+ *                            m · 2^(e - bits), rounded once
+ *
+ * `bits` is as many as leave room for so many elements in 62: 36 for 2^26 of them. A float64 has a second
+ * number of as many bits for what the first one's rounding left. An element is so rounded at 2^-bits of the
+ * largest one of its bin, in float64 at 2^(-2 · bits), which is below the error bound of any order of sums.
+ *
+ * A scale is the exponent and one, 0 where there is nothing but -0; 4096 where there are infinities, whose
+ * numbers the sums then are, and 8192 where there is a NaN.
+ */
+import type { Expr } from './expr.js';
+import { cast, constant, hostArray, map } from './infer.js';
+import { slice } from './slicing.js';
+import { gather, reshape } from './view-nodes.js';
+
+const INFINITE = 4096;
+const NOT_A_NUMBER = 8192;
+/** Bits of sums, without the sign and one for rounding. */
+const SUM_BITS = 62;
+/** Bits that a fraction of a float32 has at least where one number is enough for it. */
+const ENOUGH_FOR_FLOAT32 = 32;
+
+/**
+ * Combined results of the routine: scales [bins · width], and fixed sums, with a first axis of the parts where
+ * there are two.
+ */
+type Combined = (op: 'scale' | 'fixed', inputs: readonly Expr[], parts: number, bits: number) => Expr;
+
+/** The sums of float32 or float64 `values` in their bins; -0 where there is nothing but -0. */
+export function floatSums(rows: number, values: Expr, combined: Combined): Expr {
+  const bits = SUM_BITS - Math.ceil(Math.log2(Math.max(rows, 2)));
+  const parts = values.dtype === 'float32' && bits >= ENOUGH_FOR_FLOAT32 ? 1 : 2;
+  const scales = combined('scale', [values], 1, 0);
+  const sums = combined('fixed', [values, scales], parts, bits);
+  const part = (k: number): Expr => (parts === 1 ? sums : reshape(slice(sums, k), scales.shape));
+  const [whole, rest] = [part(0), parts === 1 ? undefined : part(1)];
+  const finite = map('where', [map('equal', [scales, 0]), -0, scaledBack(scales, whole, rest, bits)]);
+  const infinite = infinities(scales, whole, rest);
+  return cast(map('where', [map('greaterEqual', [scales, INFINITE]), infinite, finite]), values.dtype);
+}
+
+/** (whole + rest · 2^-bits) · 2^(e - bits). */
+function scaledBack(scales: Expr, whole: Expr, rest: Expr | undefined, bits: number): Expr {
+  const nearest = cast(whole, 'float64');
+  const rounded = cast(map('subtract', [whole, cast(nearest, 'int64')]), 'float64');
+  const fraction =
+    rest === undefined
+      ? rounded
+      : map('add', [rounded, map('multiply', [cast(rest, 'float64'), 2 ** -bits])]);
+  const multiple = map('multiply', [map('add', [nearest, fraction]), 2 ** (1 - bits)]);
+  const place = map('maximum', [map('subtract', [scales, 2]), 0]);
+  return map('multiply', [multiple, gather(powers(), cast(place, 'int64'), 0, 'clip', scales.shape)]);
+}
+
+/** Of bins with infinities or NaN. One number of 64 bits counts both infinities, in a half each. */
+function infinities(scales: Expr, whole: Expr, rest: Expr | undefined): Expr {
+  const plus = rest === undefined ? map('bitwiseAnd', [whole, 0xffffffff]) : whole;
+  const minus = rest === undefined ? map('bitwiseRightShift', [whole, 32]) : rest;
+  const [hasPlus, hasMinus] = [map('greater', [plus, 0]), map('greater', [minus, 0])];
+  const isUndefined = map('logicalOr', [
+    map('greaterEqual', [scales, NOT_A_NUMBER]),
+    map('logicalAnd', [hasPlus, hasMinus]),
+  ]);
+  const infinity = constant(Number.POSITIVE_INFINITY, 'float64');
+  const signed = map('where', [hasPlus, infinity, map('negative', [infinity])]);
+  return map('where', [isUndefined, constant(Number.NaN, 'float64'), signed]);
+}
+
+const POWERS = Float64Array.from({ length: 2046 }, (_, k) => 2 ** (k - 1022));
+
+/** 2^-1022 … 2^1023: the normal powers of two. */
+const powers = (): Expr =>
+  hostArray({ type: 'host', data: POWERS, offset: 0, strides: [1] }, 'float64', [POWERS.length]);

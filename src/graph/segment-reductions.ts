@@ -1,0 +1,112 @@
+/**
+ * Reductions by segment: rows with equal numbers are reduced together, in whatever order they stand. Every export
+ * is also a method of Lazy and a free function (`fluent.ts`); `api/groups.ts` has them as methods of groups.
+ */
+import { DTypeError, expected, ShapeError } from '../host/errors.js';
+import { checkOptions } from './arguments.js';
+import { binMode, checkCount, keysOf, type OutOfRange } from './bin-arguments.js';
+import { type Binning, countsIn, extremesIn, sumsIn } from './binning.js';
+import { isComplex } from './dtype.js';
+import type { Expr } from './expr.js';
+import { formatShape } from './format.js';
+import { sizeOfShape } from './graph.js';
+import { cast, map, type Operand, toExpr } from './infer.js';
+import { meanDType, throughFloat32 } from './reducing.js';
+import { reductionRow } from './reductions.js';
+import { reshape } from './view-nodes.js';
+import { flatten } from './views.js';
+
+/** Options of the reductions by segment. */
+export interface SegmentOptions {
+  /** Of numbers out of range; `'raise'` by default. From -segments on, negative ones count from the end. */
+  readonly mode?: OutOfRange | undefined;
+}
+
+/**
+ * The sums of the rows (along the first axis) of each of `segments` segments: row i belongs to segment `ids[i]`;
+ * ids need not be sorted, and a segment without rows has 0. Shape (segments, …), the dtype that `sum` gives.
+ * `np.add.at(np.zeros(…), ids, x)`, but that floats are rounded once and depend on no order. Throws a
+ * RangeArgumentError for ids out of range, before anything else is computed, unless `mode` says what they are; a
+ * DTypeError for ids that are no integers, a ShapeError for other than one id for each row.
+ */
+export function segmentSum(x: Expr, ids: Operand, segments: number, options?: SegmentOptions): Expr {
+  const { bins, rows, result } = segmentsOf('segmentSum', x, ids, segments, options);
+  const signature = reductionRow('sum').dtype(x.dtype)!;
+  return result(map('add', [sumsIn(bins, cast(rows, signature.result), result.width), 0]));
+}
+
+/**
+ * The means of the rows (along the first axis) of each of `segments` segments, NaN of one without rows. Shape
+ * (segments, …), the dtype that `mean` gives. Ids, options and errors are those of `segmentSum`.
+ */
+export function segmentMean(x: Expr, ids: Operand, segments: number, options?: SegmentOptions): Expr {
+  const { bins, rows, result } = segmentsOf('segmentMean', x, ids, segments, options);
+  const { width } = result;
+  return result(
+    throughFloat32(cast(rows, meanDType(x.dtype)), (values) => {
+      const sums = reshape(sumsIn(bins, values, width), [bins.count, width]);
+      return flatten(map('divide', [sums, cast(reshape(countsIn(bins), [bins.count, 1]), values.dtype)]));
+    }),
+  );
+}
+
+/**
+ * The least of the rows (along the first axis) of each of `segments` segments, NaN where one is; infinity, or the
+ * dtype's largest integer, for one without rows. Shape (segments, …), the dtype of x. Ids, options and errors are
+ * those of `segmentSum`, with a DTypeError for complex numbers.
+ */
+export function segmentMin(x: Expr, ids: Operand, segments: number, options?: SegmentOptions): Expr {
+  return extremes('segmentMin', 'min', x, ids, segments, options);
+}
+
+/**
+ * The largest of the rows (along the first axis) of each of `segments` segments, NaN where one is; -infinity, or
+ * the dtype's least integer, for one without rows. Shape (segments, …), the dtype of x. Ids, options and errors
+ * are those of `segmentSum`, with a DTypeError for complex numbers.
+ */
+export function segmentMax(x: Expr, ids: Operand, segments: number, options?: SegmentOptions): Expr {
+  return extremes('segmentMax', 'max', x, ids, segments, options);
+}
+
+function extremes(
+  op: string,
+  kind: 'min' | 'max',
+  x: Expr,
+  ids: Operand,
+  segments: number,
+  options: SegmentOptions | undefined,
+): Expr {
+  if (isComplex(x.dtype)) throw new DTypeError(expected(op, 'real numbers or booleans', x.dtype));
+  const { bins, rows, result } = segmentsOf(op, x, ids, segments, options);
+  return result(extremesIn(bins, kind, rows, result.width));
+}
+
+/** Gives results of one line the shape (segments, …). */
+interface Result {
+  (line: Expr): Expr;
+  /** Elements of a row. */
+  readonly width: number;
+}
+
+function segmentsOf(
+  op: string,
+  x: Expr,
+  ids: Operand,
+  segments: number,
+  options: SegmentOptions | undefined,
+): { readonly bins: Binning; readonly rows: Expr; readonly result: Result } {
+  checkOptions(op, options, ['mode']);
+  const keys = keysOf(op, toExpr(op, ids));
+  const count = checkCount(op, 'number of segments', segments);
+  if (x.shape.length === 0) throw new ShapeError(expected(op, 'an array with an axis', 'a scalar'));
+  if (keys.shape.length !== 1 || keys.shape[0] !== x.shape[0]) {
+    const wanted = `an id for each of the ${x.shape[0]} rows`;
+    throw new ShapeError(expected(op, wanted, `ids of shape ${formatShape(keys.shape)}`));
+  }
+  const rest = x.shape.slice(1);
+  const result = Object.assign((line: Expr): Expr => reshape(line, [count, ...rest]), {
+    width: sizeOfShape(rest),
+  });
+  const by = binMode(op, options?.mode, 'raiseFromEnd');
+  return { bins: { asked: op, count, keys, by }, rows: flatten(x), result };
+}
