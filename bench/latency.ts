@@ -157,8 +157,8 @@ async function timeNative(name: string, canonical: Canonical): Promise<void> {
     part('asked to taken by the executor', (t) => t.taken);
     part('taken to issued', (t) => t.issued - t.taken);
     part('issued to seen to end', (t) => t.ended - t.issued);
-    part('seen to end to told', (t) => t.told - t.ended);
-    part('told, and what JavaScript adds', (t) => t.all - t.told);
+    part('seen to end to reported', (t) => t.reported - t.ended);
+    part('reported, and what JavaScript adds', (t) => t.all - t.reported);
   }
 }
 

@@ -52,7 +52,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::createCancel>(exports, "createCancel");
   add<weft::cancel>(exports, "cancel");
   add<weft::tilesDone>(exports, "tilesDone");
-  add<weft::createClaims>(exports, "createClaims");
+  add<weft::createTileQueue>(exports, "createTileQueue");
   add<weft::configureCpu>(exports, "configureCpu");
   add<weft::beginProfile>(exports, "beginProfile");
   add<weft::endProfile>(exports, "endProfile");

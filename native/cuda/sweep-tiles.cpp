@@ -24,13 +24,13 @@ bool isSame(const SweepWindow* held, const SweepWindow& window) {
 std::optional<int64_t> SweepRun::nextTile(int64_t place) {
   bool isReady = false;
   for (; next_ < sweep_.tiles; next_++) {
-    if (sweep_.claims.empty() || sweep_.claims[next_] == claimed_) return next_++;
-    const int part = sweep_.claims[next_];
-    if (next_ > 0 && sweep_.claims[next_ - 1] == part) continue;
+    if (sweep_.queueParts.empty() || sweep_.queueParts[next_] == ownPart_) return next_++;
+    const int part = sweep_.queueParts[next_];
+    if (next_ > 0 && sweep_.queueParts[next_ - 1] == part) continue;
     if (!isReady && !awaitDevice(place)) return std::nullopt;
     isReady = true;
-    if (!run_.claims->take(static_cast<size_t>(part))) continue;
-    claimed_ = part;
+    if (!run_.tileQueue->take(static_cast<size_t>(part))) continue;
+    ownPart_ = part;
     return next_++;
   }
   return std::nullopt;
@@ -71,7 +71,7 @@ SweepRun::Taken SweepRun::takenAs(int64_t tile, int64_t place) {
     SlotUse& use = track.uses[window.slot];
     if (track.buffer.direction == SweepDirection::in) {
       // A claimed part begins with all of its windows, of which some may be those of the part before.
-      track.brings = window.copies && (sweep_.claims.empty() || !isSame(use.window, window));
+      track.brings = window.copies && (sweep_.queueParts.empty() || !isSame(use.window, window));
       if (track.brings) {
         taken.inUser = std::max(taken.inUser, use.user);
         use.window = &window;

@@ -5,8 +5,8 @@
 // that copy out and put what has come into host memory. Each waits on the host until what it needs of another
 // has been queued, and lets its stream wait on the device. A slot is used again after the last work on it.
 //
-// Of a sweep that several devices share, the party that comes to a tile first claims it, with the others of
-// its part, once the device is nearly done with what it has: a device that is slower claims less.
+// Of a sweep that several devices share, the device that comes to a tile first takes it, with the others of
+// its part, once the device is nearly done with what it has: a device that is slower takes fewer.
 #pragma once
 #include <array>
 #include <condition_variable>
@@ -184,7 +184,7 @@ class SweepRun {
 
   // The first party's: the tile that it comes to next, and the part that it has claimed last.
   int64_t next_ = 0;
-  int claimed_ = -1;
+  int ownPart_ = -1;
 
   std::mutex mutex_;
   std::condition_variable changed_;

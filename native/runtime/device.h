@@ -111,7 +111,7 @@ struct Run {
   std::vector<std::vector<std::shared_ptr<HostSink>>> sinks;
   const CancelFlag* cancel = nullptr;
   // Of a program whose sweep several runs share, by which they do so.
-  std::shared_ptr<TileQueue> claims;
+  std::shared_ptr<TileQueue> tileQueue;
 
   // Null for an output that the device has written to its sinks or to its host place. Where a result is to be
   // put into memory that is there already, set before the run begins.

@@ -15,7 +15,7 @@ namespace weft {
 namespace {
 
 // As long as another event of the loop may wait for its turn without anybody feeling it.
-constexpr auto kLinger = std::chrono::microseconds(20);
+constexpr auto kSpin = std::chrono::microseconds(20);
 
 }  // namespace
 
@@ -34,7 +34,7 @@ struct EnvironmentState {
   std::atomic<bool> hasNews{false};
   // Whether JavaScript was called and has not come yet, or comes by itself.
   bool called = false;
-  bool looks = false;
+  bool polls = false;
   Wake wake;
 };
 
@@ -121,7 +121,7 @@ void Task::end(std::exception_ptr error) noexcept {
   if (state.closed) return;
   state.finished.push_back(shared_from_this());
   state.hasNews.store(true, std::memory_order_release);
-  if (state.called || state.looks) return;
+  if (state.called || state.polls) return;
   state.called = true;
   // Under the lock, so that the environment cannot close the function in between.
   state.wake.NonBlockingCall();
@@ -155,7 +155,7 @@ CallOnJavaScript Environment::caller() const {
     if (state->closed) return false;
     state->calls.push_back(std::move(call));
     state->hasNews.store(true, std::memory_order_release);
-    // JavaScript that looks by itself does so between its turns: it may have to be woken for another one.
+    // JavaScript that polls by itself does so between its turns: it may have to be woken for another one.
     if (!state->called) {
       state->called = true;
       state->wake.NonBlockingCall();
@@ -169,13 +169,13 @@ void Environment::deliver(Napi::Env env, Napi::Function, Environment* self, void
   if (static_cast<napi_env>(env) != nullptr) self->settleFinished(env);
 }
 
-size_t Environment::settle(Napi::Env env, bool looksAgain, bool lingers) {
+size_t Environment::settle(Napi::Env env, bool pollsAgain, bool spins) {
   {
     const std::lock_guard lock(state_->mutex);
-    state_->looks = looksAgain;
+    state_->polls = pollsAgain;
   }
-  if (lingers && pending_ > 0) {
-    spinFor(spinLimit(kLinger), [this] { return state_->hasNews.load(std::memory_order_acquire); });
+  if (spins && pending_ > 0) {
+    spinFor(spinLimit(kSpin), [this] { return state_->hasNews.load(std::memory_order_acquire); });
   }
   settleFinished(env);
   return pending_;

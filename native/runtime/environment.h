@@ -88,7 +88,7 @@ class NativeTask : public BlockingTask {
   bool usesJavaScript() const final { return false; }
 };
 
-// settle(looksAgain: boolean, lingers: boolean): number
+// settle(pollsAgain: boolean, spins: boolean): number
 Napi::Value settle(const Napi::CallbackInfo& info);
 
 // Has a call made on the JavaScript thread, soon. False: the environment is going away, and nothing is
@@ -108,10 +108,10 @@ class Environment {
   Napi::Value start(Napi::Env env, std::shared_ptr<Task> task, Executor& executor);
   // Begins the task on this thread, and returns its promise.
   Napi::Value startHere(Napi::Env env, std::shared_ptr<Task> task);
-  // Settles what has ended. Returns how many tasks are pending. While JavaScript says that it `looksAgain`,
-  // it is not called when tasks end. Where it `lingers`, this waits a moment for the next to end: to come
+  // Settles what has ended. Returns how many tasks are pending. While JavaScript says that it `pollsAgain`,
+  // it is not called when tasks end. Where it `spins`, this waits a moment for the next to end: to come
   // again thousands of times would drive the program out of the processor's caches.
-  size_t settle(Napi::Env env, bool looksAgain, bool lingers);
+  size_t settle(Napi::Env env, bool pollsAgain, bool spins);
   CallOnJavaScript caller() const;
 
  private:

@@ -186,7 +186,8 @@ Step readLoop(const Fields& fields, Program& program) {
     Step step = readStep(Fields(item, path), program);
     const auto* sweep = std::get_if<std::shared_ptr<const Sweep>>(&step);
     loop->hasSweeps |= sweep != nullptr;
-    if (sweep != nullptr && !(*sweep)->claims.empty()) reject(path + ".claims", "undefined in a loop");
+    if (sweep != nullptr && !(*sweep)->queueParts.empty())
+      reject(path + ".queueParts", "undefined in a loop");
     loop->launches += launchesOf(step);
     return step;
   });

@@ -153,7 +153,7 @@ struct Program {
   // The last steps of streams that what follows the program has to wait for.
   std::vector<size_t> ends;
   // Of a program with a sweep that several runs share, the parts that they claim; else 0.
-  size_t claims = 0;
+  size_t queueLength = 0;
   // Whether its steps are done (on the CPU) or queued (on a GPU) about as soon as a thread is woken for them.
   bool isSmall = false;
   // The same with its graphs as one step each.

@@ -161,8 +161,8 @@ Napi::Value RunTask::result(Napi::Env env) {
   const auto tell = [&](int64_t nanoseconds) { list.Set(at++, static_cast<double>(nanoseconds)); };
   tell(wasAhead_ ? -1 : timeline.ended - timeline.taken);
   if (!tellsTimeline) return list;
-  const int64_t told = Timeline::now();
-  for (const int64_t time : {timeline.taken, timeline.issued, timeline.ended, told}) {
+  const int64_t reported = Timeline::now();
+  for (const int64_t time : {timeline.taken, timeline.issued, timeline.ended, reported}) {
     tell(time - timeline.asked);
   }
   return list;

@@ -170,10 +170,10 @@ Napi::Value run(const Napi::CallbackInfo& info) {
   task->tellsTimeline = info[4].ToBoolean();
   task->settlesWhenQueued = info[5].ToBoolean();
   task->settlesAhead = info[6].ToBoolean();
-  if (program.claims > 0 || !info[7].IsUndefined()) {
-    task->claims = values::handle<ClaimsHandle>(info[7], "claims").claims;
-    if (task->claims->count() != program.claims)
-      values::reject("claims", "of " + std::to_string(program.claims) + " parts");
+  if (program.queueLength > 0 || !info[7].IsUndefined()) {
+    task->tileQueue = values::handle<TileQueueHandle>(info[7], "tileQueue").queue;
+    if (task->tileQueue->count() != program.queueLength)
+      values::reject("tileQueue", "of " + std::to_string(program.queueLength) + " parts");
   }
   const bool isInEngine = task->placeInEngine(env);
   // A run that may be cancelled before it begins is better begun on another thread.

@@ -9,7 +9,7 @@ namespace weft {
 //     inputs: (ArrayBufferView | BufferHandle | FileInput | ChunkedInput | ReaderInput |
 //       PiecesInput)[],
 //     keep: (boolean | FileOutput[] | ArrayBufferView)[], cancel?: object, timeline?: boolean,
-//     whenQueued?: boolean, ahead?: boolean, claims?: object):
+//     whenQueued?: boolean, ahead?: boolean, tileQueue?: object):
 //   Results | Promise<Results>,
 //   where Results is (ArrayBuffer | BufferHandle | number[] | undefined | number)[]
 //
@@ -22,7 +22,7 @@ namespace weft {
 // ahead: whether such results are wanted then however long the work takes, where it reads nothing of
 // JavaScript's. A run that gave them so took -1 nanoseconds: its end is that of any later run on the device.
 //
-// claims: made by createClaims, given to all the runs that share a sweep of tiles.
+// tileQueue: made by createTileQueue, given to all the runs that share a sweep of tiles.
 //
 // The outputs, then nanoseconds: what the run took, and if the timeline is asked for, those from the call to
 // the executor's taking it, to all being queued, to the end's being seen, to its being told.

@@ -218,20 +218,20 @@ std::vector<size_t> byteLengthsOf(const Sweep& sweep, const Program& program) {
 }
 
 // The tiles of a part are in a row.
-void readClaims(const Fields& fields, Sweep& sweep, Program& program) {
-  if (!fields.has("claims")) return;
-  if (program.device->isHost()) fields.reject("claims", "undefined on the CPU");
-  if (program.claims > 0) fields.reject("claims", "undefined for all sweeps but one");
-  const Table table(fields, "claims", sweep.tiles, 1);
+void readQueueParts(const Fields& fields, Sweep& sweep, Program& program) {
+  if (!fields.has("queueParts")) return;
+  if (program.device->isHost()) fields.reject("queueParts", "undefined on the CPU");
+  if (program.queueLength > 0) fields.reject("queueParts", "undefined for all sweeps but one");
+  const Table table(fields, "queueParts", sweep.tiles, 1);
   std::vector<bool> seen(static_cast<size_t>(sweep.tiles));
   for (int64_t tile = 0; tile < sweep.tiles; tile++) {
     const auto part = static_cast<int>(table.at(tile, 0, 0, sweep.tiles - 1));
-    const bool goesOn = tile > 0 && sweep.claims.back() == part;
+    const bool goesOn = tile > 0 && sweep.queueParts.back() == part;
     if (!goesOn && seen[part])
-      reject(item(fields.path("claims"), tile), "of a part whose tiles are in a row");
+      reject(item(fields.path("queueParts"), tile), "of a part whose tiles are in a row");
     seen[part] = true;
-    sweep.claims.push_back(part);
-    program.claims = std::max(program.claims, static_cast<size_t>(part) + 1);
+    sweep.queueParts.push_back(part);
+    program.queueLength = std::max(program.queueLength, static_cast<size_t>(part) + 1);
   }
 }
 
@@ -326,7 +326,7 @@ SweepPlace placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr
 Step readSweep(const Fields& fields, Program& program) {
   auto sweep = std::make_shared<Sweep>();
   sweep->tiles = fields.integer("tiles", 0, kMostTiles);
-  readClaims(fields, *sweep, program);
+  readQueueParts(fields, *sweep, program);
   std::vector<bool> listed(program.buffers.size());
   sweep->buffers = fields.list("buffers", [&](const Napi::Value& item, const std::string& path) {
     SweepBuffer buffer = readBuffer(Fields(item, path), sweep->tiles, program);

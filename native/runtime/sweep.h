@@ -55,7 +55,7 @@ inline constexpr int64_t kMostTiles = int64_t{1} << 24;
 struct Sweep {
   int64_t tiles;
   // For each tile the part that it belongs to, of those that several runs share; empty: every run does all.
-  std::vector<int> claims;
+  std::vector<int> queueParts;
   std::vector<SweepBuffer> buffers;
   std::vector<SweepBody> body;
 };

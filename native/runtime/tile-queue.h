@@ -22,12 +22,12 @@ class TileQueue {
   std::vector<std::atomic<bool>> taken_;
 };
 
-struct ClaimsHandle {
-  static constexpr const char* kWhat = "claims";
-  std::shared_ptr<TileQueue> claims;
+struct TileQueueHandle {
+  static constexpr const char* kWhat = "tileQueue";
+  std::shared_ptr<TileQueue> queue;
 };
 
-// createClaims(count: number): object
-Napi::Value createClaims(const Napi::CallbackInfo& info);
+// createTileQueue(count: number): object
+Napi::Value createTileQueue(const Napi::CallbackInfo& info);
 
 }  // namespace weft

@@ -41,9 +41,9 @@ describe('runs that are started together', () => {
     const times = await Promise.all(runs);
     expect(times.some(({ issued }, k) => k > 0 && issued < times[k - 1]!.ended)).toBe(true);
     for (const { timeline } of times) {
-      const { taken, issued, ended, told } = timeline;
-      expect([0, taken, issued, ended, told]).toEqual(
-        [0, taken, issued, ended, told].toSorted((a, b) => a - b),
+      const { taken, issued, ended, reported } = timeline;
+      expect([0, taken, issued, ended, reported]).toEqual(
+        [0, taken, issued, ended, reported].toSorted((a, b) => a - b),
       );
     }
   });

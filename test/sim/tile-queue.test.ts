@@ -1,9 +1,9 @@
-/** Runs that share the tiles of a sweep by claims: what they are given, and what they do. */
+/** Runs that share the tiles of a sweep by a tile queue: what they are given, and what they do. */
 import { describe, expect, it } from 'vitest';
 import {
   allocateHost,
-  createClaims,
   createProgram,
+  createTileQueue,
   hostBytesOf,
   type ProgramSpec,
   run,
@@ -39,23 +39,23 @@ async function specOf(
 const each = ({ tiles }: SweepSpec): Float64Array => Float64Array.from({ length: tiles }, (_, t) => t);
 const tilesOf = ({ steps }: ProgramSpec): number => (steps[0] as SweepSpec).tiles;
 
-describe('runs with the same claims', () => {
+describe('runs with the same tile queue', () => {
   it('do each part once', async () => {
     const specs = await Promise.all(
-      ['cuda:0', 'cuda:1'].map((device) => specOf(device, (sweep) => ({ claims: each(sweep) }))),
+      ['cuda:0', 'cuda:1'].map((device) => specOf(device, (sweep) => ({ queueParts: each(sweep) }))),
     );
     const tiles = tilesOf(specs[0]!);
     expect(tiles).toBeGreaterThan(2);
     const result = allocateHost('cuda:0', 4 * ROWS * COLUMNS, undefined);
-    const claims = createClaims(tiles);
+    const tileQueue = createTileQueue(tiles);
     const outputs = [result];
     setFaults([]);
     // The first one is alone: it does all. Then nothing is left.
-    for (const spec of specs) await run(createProgram(spec), [input], { outputs, claims });
+    for (const spec of specs) await run(createProgram(spec), [input], { outputs, tileQueue });
     expect(describeSimulator().counts['run launch']).toBe(tiles);
     setFaults([]);
-    const again = createClaims(tiles);
-    await Promise.all(specs.map((spec) => run(createProgram(spec), [input], { outputs, claims: again })));
+    const again = createTileQueue(tiles);
+    await Promise.all(specs.map((spec) => run(createProgram(spec), [input], { outputs, tileQueue: again })));
     expect(describeSimulator().counts['run launch']).toBe(tiles);
     expect(new Float32Array(hostBytesOf(result))).toEqual(input.map((x) => x * x));
   });
@@ -82,41 +82,41 @@ describe('runs with the same claims', () => {
   });
 
   it('are given as many parts as the program has, and no program without any is given some', async () => {
-    const spec = await specOf('cuda:0', (sweep) => ({ claims: each(sweep) }));
+    const spec = await specOf('cuda:0', (sweep) => ({ queueParts: each(sweep) }));
     const tiles = tilesOf(spec);
     const outputs = ['host'] as const;
-    for (const claims of [undefined, {}, createClaims(tiles + 1)])
-      await expect(run(createProgram(spec), [input], { outputs, claims })).rejects.toThrow(ArgumentError);
+    for (const tileQueue of [undefined, {}, createTileQueue(tiles + 1)])
+      await expect(run(createProgram(spec), [input], { outputs, tileQueue })).rejects.toThrow(ArgumentError);
     const without = createProgram(await specOf('cuda:0', () => ({})));
-    await expect(run(without, [input], { outputs, claims: createClaims(tiles) })).rejects.toThrow(
+    await expect(run(without, [input], { outputs, tileQueue: createTileQueue(tiles) })).rejects.toThrow(
       ArgumentError,
     );
-    for (const count of [0, -1, 1.5, Number.NaN]) expect(() => createClaims(count)).toThrow(ArgumentError);
+    for (const count of [0, -1, 1.5, Number.NaN]) expect(() => createTileQueue(count)).toThrow(ArgumentError);
   });
 });
 
-describe('a program with claims', () => {
+describe('a program with parts of a tile queue', () => {
   const rejected = async (changes: (sweep: SweepSpec) => Partial<SweepSpec>): Promise<void> => {
     const spec = await specOf('cuda:0', changes);
     expect(() => createProgram(spec)).toThrow(ArgumentError);
   };
 
   it('has one for each tile, of parts whose tiles are in a row', async () => {
-    await rejected((sweep) => ({ claims: each(sweep).subarray(1) }));
-    await rejected((sweep) => ({ claims: each(sweep).map((t) => t + 1) }));
-    await rejected((sweep) => ({ claims: each(sweep).map((t) => t / 2) }));
-    await rejected((sweep) => ({ claims: each(sweep).map((t) => t % 2) }));
-    await rejected((sweep) => ({ claims: [...each(sweep)] as unknown as Float64Array }));
+    await rejected((sweep) => ({ queueParts: each(sweep).subarray(1) }));
+    await rejected((sweep) => ({ queueParts: each(sweep).map((t) => t + 1) }));
+    await rejected((sweep) => ({ queueParts: each(sweep).map((t) => t / 2) }));
+    await rejected((sweep) => ({ queueParts: each(sweep).map((t) => t % 2) }));
+    await rejected((sweep) => ({ queueParts: [...each(sweep)] as unknown as Float64Array }));
   });
 
   it('has them for one sweep of a GPU, which is in no loop', async () => {
-    const spec = await specOf('cuda:0', (sweep) => ({ claims: each(sweep) }));
+    const spec = await specOf('cuda:0', (sweep) => ({ queueParts: each(sweep) }));
     const loop = { kind: 'loop', steps: 1, condition: -1, every: 0, stepsAtOnce: 1, states: [] } as const;
     const wrong: ProgramSpec[] = [
       { ...spec, steps: [...spec.steps, ...spec.steps] },
       { ...spec, steps: [{ ...loop, body: spec.steps }] },
       { ...spec, device: 'cpu' },
     ];
-    for (const one of wrong) expect(() => createProgram(one)).toThrow(/claims/);
+    for (const one of wrong) expect(() => createProgram(one)).toThrow(/queueParts/);
   });
 });

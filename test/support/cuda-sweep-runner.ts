@@ -19,7 +19,7 @@ import type {
   SweepBuffer,
   SweepSpec,
 } from '../../src/exec/native/program-types.js';
-import { areApart } from '../../src/exec/tiles/sweep-windows.js';
+import { areDisjoint } from '../../src/exec/tiles/sweep-windows.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
 import {
@@ -105,11 +105,11 @@ const tilesOf = (work: Work, pitches: ReadonlyMap<number, number>, next: () => n
   });
 
 /** Whether every tile writes a window of each output by itself, so that the window can be copied out. */
-function isApart(tiles: readonly Tile[]): boolean {
+function isDisjoint(tiles: readonly Tile[]): boolean {
   return tiles.every(({ writes }, t) =>
     writes.every((own) =>
       tiles.every(
-        (other, u) => u === t || other.writes.every((o) => o.buffer !== own.buffer || areApart(own, o)),
+        (other, u) => u === t || other.writes.every((o) => o.buffer !== own.buffer || areDisjoint(own, o)),
       ),
     ),
   );
@@ -126,7 +126,7 @@ export async function cudaSweepProgram(
   if (by !== 'whole' && work === undefined) return undefined;
   const pitches = pitched ? somePitches(works, next) : new Map<number, number>();
   const tiles = by === 'whole' ? [] : tilesOf(work!, pitches, next);
-  if (!isApart(tiles)) return undefined;
+  if (!isDisjoint(tiles)) return undefined;
   const regions = tiles.map((tile) => tile.regions);
   const kernel = by === 'whole' ? source : withSlotPitches(source, pitches, regions, next);
   const images: { key: string; bytes: Uint8Array }[] = [];

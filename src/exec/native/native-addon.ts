@@ -56,9 +56,9 @@ interface Addon {
     timeline: boolean,
     whenQueued: boolean,
     ahead: boolean,
-    claims: object | undefined,
+    tileQueue: object | undefined,
   ): RawResult | Promise<RawResult>;
-  settle(looksAgain: boolean, lingers: boolean): number;
+  settle(pollsAgain: boolean, spins: boolean): number;
   writeFiles(bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]>;
   allocateHost(device: string, byteLength: number, lockByteLength: number | undefined): object;
   guardPath(path: string): object;
@@ -70,7 +70,7 @@ interface Addon {
   createCancel(): object;
   cancel(token: object): void;
   tilesDone(token: object): number;
-  createClaims(count: number): object;
+  createTileQueue(count: number): object;
   configureCpu(
     settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'scratchFolder' | 'poison'> & {
       readonly externalByteLength: number;

@@ -107,7 +107,7 @@ function stableView<View extends ArrayBufferView>(input: View): View | DataView 
 
 const NOTHING = new ArrayBuffer(0);
 const NONE: readonly never[] = [];
-const poller = new CompletionPoller((looksAgain, lingers) => addon().settle(looksAgain, lingers));
+const poller = new CompletionPoller((pollsAgain, spins) => addon().settle(pollsAgain, spins));
 
 /** A program, and what its results are. */
 class LoadedProgram implements NativeProgram {
@@ -159,8 +159,8 @@ class LoadedProgram implements NativeProgram {
     const checksums = values.some(Array.isArray) ? values.slice(0, count).map(sumsOf) : NONE;
     const result = { outputs, checksums, nanoseconds, isAhead: nanoseconds < 0 };
     if (values.length === count + 1) return result;
-    const [taken, issued, ended, told] = values.slice(count + 1) as number[];
-    return { ...result, timeline: { taken: taken!, issued: issued!, ended: ended!, told: told! } };
+    const [taken, issued, ended, reported] = values.slice(count + 1) as number[];
+    return { ...result, timeline: { taken: taken!, issued: issued!, ended: ended!, reported: reported! } };
   }
 }
 
@@ -192,9 +192,9 @@ export function run(
   try {
     const handle = LoadedProgram.handleOf(program);
     const keep = options.outputs.map(rawPlace);
-    const { cancel, timeline = false, whenQueued = false, ahead = false, claims } = options;
+    const { cancel, timeline = false, whenQueued = false, ahead = false, tileQueue } = options;
     const read = inputs.map(rawInput);
-    const given = addon().run(handle, read, keep, cancel, timeline, whenQueued, ahead, claims);
+    const given = addon().run(handle, read, keep, cancel, timeline, whenQueued, ahead, tileQueue);
     const loaded = program as LoadedProgram;
     return given instanceof Promise ? loaded.awaited(given) : handedOver(loaded.resultOf(given));
   } catch (error) {

@@ -81,10 +81,10 @@ export interface RunOptions {
    */
   readonly ahead?: boolean | undefined;
   /**
-   * Made by `createClaims`, the same for all runs that share the tiles of a sweep; undefined for a program
+   * Made by `createTileQueue`, the same for all runs that share the tiles of a sweep; undefined for a program
    * without such a one.
    */
-  readonly claims?: object | undefined;
+  readonly tileQueue?: object | undefined;
 }
 
 /** When things happened to a run, in nanoseconds after it was asked for. */
@@ -95,8 +95,8 @@ export interface RunTimeline {
   readonly issued: number;
   /** Its end was seen on a native thread. */
   readonly ended: number;
-  /** JavaScript was told. */
-  readonly told: number;
+  /** Its result was handed to JavaScript. */
+  readonly reported: number;
 }
 
 export interface RunResult {

@@ -54,7 +54,7 @@ export const tilesDone = (token: object): number => addon().tilesDone(token);
  * Makes what runs that share `count` parts of a sweep's tiles are given, so that each part is done by one of
  * them.
  */
-export const createClaims = (count: number): object => guarded(() => addon().createClaims(count));
+export const createTileQueue = (count: number): object => guarded(() => addon().createTileQueue(count));
 
 /** The instruction set, threads and libraries of the CPU backend. */
 export const cpuInfo = (): CpuInfo => guarded(() => addon().cpuInfo());

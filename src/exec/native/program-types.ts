@@ -154,9 +154,9 @@ export interface SweepSpec {
   readonly tiles: number;
   /**
    * For each tile, the part that it belongs to: of those, a run does the ones that no other run with the same
-   * claims has.
+   * tile queue has taken.
    */
-  readonly claims?: Float64Array | undefined;
+  readonly queueParts?: Float64Array | undefined;
   readonly buffers: readonly SweepBuffer[];
   readonly body: readonly SweepStep[];
 }

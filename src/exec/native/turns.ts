@@ -91,18 +91,18 @@ const EMPTY_TURN = 0.005;
  * and again when a longer one usually ends.
  */
 export class CompletionPoller {
-  readonly #settle: (looksAgain: boolean, lingers: boolean) => number;
+  readonly #settle: (pollsAgain: boolean, spins: boolean) => number;
   #until = 0;
   /** When it looked last. */
-  #looked = 0;
-  #isLooking = false;
+  #polled = 0;
+  #isPolling = false;
   #again: NodeJS.Timeout | undefined;
 
   /**
-   * `settle` settles what has ended and gives the number of tasks that are under way. It may linger, for the
+   * `settle` settles what has ended and gives the number of tasks that are under way. It may spin, for the
    * loop has nothing else to do.
    */
-  constructor(settle: (looksAgain: boolean, lingers: boolean) => number) {
+  constructor(settle: (pollsAgain: boolean, spins: boolean) => number) {
     this.#settle = settle;
   }
 
@@ -121,18 +121,18 @@ export class CompletionPoller {
 
   #lookFor(milliseconds: number): void {
     this.#until = performance.now() + milliseconds;
-    if (this.#isLooking || availableParallelism() < 2) return;
-    this.#isLooking = true;
+    if (this.#isPolling || availableParallelism() < 2) return;
+    this.#isPolling = true;
     setImmediate(this.#look);
   }
 
   readonly #look = (): void => {
     const begin = performance.now();
-    const looksAgain = begin < this.#until;
-    const lingers = looksAgain && begin - this.#looked < EMPTY_TURN;
-    this.#isLooking = this.#settle(looksAgain, lingers) > 0 && looksAgain;
-    this.#looked = performance.now();
-    if (this.#isLooking) setImmediate(this.#look);
-    else if (looksAgain) this.#settle(false, false);
+    const pollsAgain = begin < this.#until;
+    const spins = pollsAgain && begin - this.#polled < EMPTY_TURN;
+    this.#isPolling = this.#settle(pollsAgain, spins) > 0 && pollsAgain;
+    this.#polled = performance.now();
+    if (this.#isPolling) setImmediate(this.#look);
+    else if (pollsAgain) this.#settle(false, false);
   };
 }

@@ -14,18 +14,18 @@ import type { KernelStep, LoopState, LoopStep, Step } from './plan.js';
 import { lifetimesOf, usesOf } from './stages.js';
 import type { StepList } from './step-list.js';
 
-/** The step list in which kernels that do several steps of a loop at once are told the number of the step. */
+/** The step list in which kernels that do several steps of a loop at once are given the number of the step. */
 export function withLoopCounters(stepList: StepList, model: LoopNeeds): StepList {
   if (model.stepsAtOnce === undefined && model.skewOf === undefined) return stepList;
   if (!stepList.steps.some(({ kind }) => kind === 'loop')) return stepList;
   const users = lifetimesOf(stepList.steps.map((step) => ({ uses: usesOf(step) })));
   const isResult = (buffer: number): boolean =>
     stepList.buffers[buffer]!.role !== 'temporary' || (users.get(buffer) ?? []).length > 1;
-  const steps = stepList.steps.map((step) => told(step, model, isResult));
+  const steps = stepList.steps.map((step) => withCounters(step, model, isResult));
   return steps.every((step, k) => step === stepList.steps[k]) ? stepList : { ...stepList, steps };
 }
 
-function told(step: Step, model: LoopNeeds, isResult: (buffer: number) => boolean): Step {
+function withCounters(step: Step, model: LoopNeeds, isResult: (buffer: number) => boolean): Step {
   if (step.kind !== 'loop') return step;
   const parts = twoKernels(step);
   const number = step.states.find(
@@ -59,7 +59,7 @@ function isCount({ kernel, buffers }: KernelStep, { current, next }: LoopState):
   return isState && terms.some((i) => constantOf(i) === 1n);
 }
 
-/** The kernel that reads the number of the step, as one that is told it; undefined where it cannot be. */
+/** The kernel that reads the number of the step, as one that is given it; undefined where it cannot be. */
 function readerOf(step: KernelStep, { initial, current, next }: LoopState): KernelStep | undefined {
   const { kernel, buffers } = step;
   const counter = buffers.indexOf(current);

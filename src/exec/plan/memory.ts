@@ -93,7 +93,7 @@ function placeLargestFirst(blocks: readonly Lifetime[], measure: (block: Lifetim
  */
 export function placeBeside(
   byteLengths: readonly number[],
-  areApart: (one: number, other: number) => boolean,
+  areDisjoint: (one: number, other: number) => boolean,
 ): Arena {
   const offsets = new Array<number>(byteLengths.length).fill(0);
   const order = byteLengths.map((_, k) => k).sort((a, b) => byteLengths[b]! - byteLengths[a]!);
@@ -101,7 +101,7 @@ export function placeBeside(
   let end = 0;
   for (const k of order) {
     const size = aligned(byteLengths[k]!);
-    const others = placed.filter((other) => areApart(k, other)).sort((a, b) => offsets[a]! - offsets[b]!);
+    const others = placed.filter((other) => areDisjoint(k, other)).sort((a, b) => offsets[a]! - offsets[b]!);
     let offset = 0;
     for (const other of others) {
       if (offsets[other]! >= offset + size) break;

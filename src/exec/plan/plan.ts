@@ -81,7 +81,7 @@ export interface SweepStep {
   readonly kind: 'sweep';
   readonly tiles: number;
   /** Of tiles that several devices take as they become free: for each, the part that is taken as one. */
-  readonly claims?: Float64Array;
+  readonly queueParts?: Float64Array;
   readonly windows: readonly SweepWindows[];
   readonly body: readonly {
     readonly step: Exclude<Step, SweepStep>;

@@ -12,7 +12,7 @@ import {
   type BufferPiece,
   cancel,
   createCancel,
-  createClaims,
+  createTileQueue,
   type FileOutput,
   hostBytesOf,
   type OutputPlace,
@@ -127,9 +127,9 @@ export class ShardedRun {
     const places = phase.runs.map((deviceRun) => this.#placesOf(deviceRun, phase, at));
     const tokens = phase.runs.map(() => createCancel());
     this.#tokens.push(...tokens);
-    const claims = phase.parts === undefined ? undefined : createClaims(phase.parts);
+    const tileQueue = phase.parts === undefined ? undefined : createTileQueue(phase.parts);
     // Every device begins before anything else is done for one of them.
-    const begun = phase.runs.map((_, k) => this.#begin(at, k, places[k]!, tokens[k]!, claims));
+    const begun = phase.runs.map((_, k) => this.#begin(at, k, places[k]!, tokens[k]!, tileQueue));
     const runs = begun.map((results, k) => this.#watched(at, k, results, tokens[k]!));
     this.#ends.push(...runs.map(({ end }) => end));
     const results = await allOf(
@@ -146,14 +146,14 @@ export class ShardedRun {
     k: number,
     outputs: readonly OutputPlace[],
     token: object,
-    claims: object | undefined,
+    tileQueue: object | undefined,
   ): Promise<RunResult> {
     const { plan, natives } = this.#program;
     const { inputs } = plan.phases[at]!.runs[k]!;
     const device = this.#deviceOf(at, k);
     const ahead = at < plan.phases.length - 1;
     const lent = inputs.map((b) => this.#lend(b, device));
-    return run(natives[at]![k]!, lent, { outputs, cancel: token, ahead, claims });
+    return run(natives[at]![k]!, lent, { outputs, cancel: token, ahead, tileQueue });
   }
 
   #deviceOf(at: number, k: number): string {

@@ -184,7 +184,7 @@ function sweepSpec(sweep: SweepStep, images: Images): SweepSpec {
       return own.map((launch, k) => ({ step: launches[k]!, ranges: blockRanges(step, launch, ranges[0]!) }));
     return ranges.map((table, k) => ({ step: launches[k]!, ranges: table }));
   });
-  return { kind: 'sweep', tiles: sweep.tiles, claims: sweep.claims, buffers: sweep.windows, body };
+  return { kind: 'sweep', tiles: sweep.tiles, queueParts: sweep.queueParts, buffers: sweep.windows, body };
 }
 
 function launchArgument(argument: CudaArgument, step: KernelStep | PhaseStep): LaunchArgument {

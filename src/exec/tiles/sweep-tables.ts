@@ -23,7 +23,7 @@ export function sweepStep(
   return {
     kind: 'sweep',
     tiles: tiles.length,
-    ...(parts === undefined ? {} : { claims: Float64Array.from(parts) }),
+    ...(parts === undefined ? {} : { queueParts: Float64Array.from(parts) }),
     windows: windowed.map(({ buffer, direction, offset, slotByteLength, slots: count, slotPitch }) => ({
       buffer,
       direction,

@@ -93,13 +93,13 @@ export function tileOf(
     for (const buffer of task.writes) {
       const need = needs.get(buffer);
       if (need === undefined) continue;
-      const cover = coverOf(task.cut, need, rules.pitches);
-      if (cover === undefined) return undefined;
-      span = hull(span, cover);
+      const covering = coveringUnits(task.cut, need, rules.pitches);
+      if (covering === undefined) return undefined;
+      span = hull(span, covering);
     }
     spans[k] = span;
     if (span === undefined) continue;
-    if (isKept && !isApart(task.cut, span, rules)) return undefined;
+    if (isKept && !isDisjoint(task.cut, span, rules)) return undefined;
     const { reads, writes } = task.cut.touches(...span, rules.pitches);
     for (const touch of reads) {
       add(needs, touch);
@@ -128,7 +128,7 @@ const alongColumns: Along = ({ first, last, rows }) =>
   rows === undefined ? [first, last] : [first % rows.pitch, (first % rows.pitch) + rows.width];
 
 /** Where the units before `unit` stop writing to a buffer, and where the units from there on start. */
-function seamAt(cut: Cut, buffer: number, unit: number, pitches: BytePitches, along: Along): Span {
+function splitPointAt(cut: Cut, buffer: number, unit: number, pitches: BytePitches, along: Along): Span {
   const on = (first: number, last: number): Span | undefined => {
     const touch = first < last ? touchOn(cut.touches(first, last, pitches).writes, buffer) : undefined;
     return touch && along(touch);
@@ -138,17 +138,17 @@ function seamAt(cut: Cut, buffer: number, unit: number, pitches: BytePitches, al
 
 /**
  * The units that write what is needed of a buffer. All its elements are written once; so where units before a
- * seam write below it, and those after it above, the units between two seams write all that lies between, and
+ * split point write below it, and those after it above, the units between two split points write all that lies between, and
  * nothing else.
  */
-function coverOf(cut: Cut, need: Touch, pitches: BytePitches): Span | undefined {
+function coveringUnits(cut: Cut, need: Touch, pitches: BytePitches): Span | undefined {
   const ways = need.rows === undefined ? [alongBytes] : [alongColumns, alongBytes];
   for (const along of ways) {
     const [from, to] = along(need);
-    const seam = (unit: number): Span => seamAt(cut, need.buffer, unit, pitches, along);
-    const first = lastWhere(0, cut.units - 1, (unit) => seam(unit)[0] <= from);
-    const last = firstWhere(first + 1, cut.units, (unit) => seam(unit)[0] >= to);
-    const [start, end] = [seam(first), seam(last)];
+    const splitPoint = (unit: number): Span => splitPointAt(cut, need.buffer, unit, pitches, along);
+    const first = lastWhere(0, cut.units - 1, (unit) => splitPoint(unit)[0] <= from);
+    const last = firstWhere(first + 1, cut.units, (unit) => splitPoint(unit)[0] >= to);
+    const [start, end] = [splitPoint(first), splitPoint(last)];
     const inOrder = start[0] <= start[1] && end[0] <= end[1];
     if (inOrder && start[0] <= from && end[0] >= to) return [first, last];
   }
@@ -159,7 +159,7 @@ function coverOf(cut: Cut, need: Touch, pitches: BytePitches): Span | undefined 
  * Whether what a range of units writes to each buffer in windows is theirs alone, so that the window can be
  * copied out.
  */
-function isApart(cut: Cut, [first, last]: Span, { isWindowed, pitches }: WindowRules): boolean {
+function isDisjoint(cut: Cut, [first, last]: Span, { isWindowed, pitches }: WindowRules): boolean {
   return cut.touches(first, last, pitches).writes.every((touch) => {
     const { buffer } = touch;
     if (!isWindowed(buffer)) return true;
@@ -167,12 +167,12 @@ function isApart(cut: Cut, [first, last]: Span, { isWindowed, pitches }: WindowR
       const other = from < to ? touchOn(cut.touches(from, to, pitches).writes, buffer) : undefined;
       return other === undefined ? [] : [other];
     });
-    return others.every((other) => areApart(touch, other));
+    return others.every((other) => areDisjoint(touch, other));
   });
 }
 
-/** Whether two windows of a buffer, both stretches or both rows of one pitch, have nothing in common. */
-export function areApart(a: Range, b: Range): boolean {
+/** Whether two windows of a buffer, both stretches or both rows of one pitch, are disjoint. */
+export function areDisjoint(a: Range, b: Range): boolean {
   const apart = (x: Span, y: Span): boolean => x[1] <= y[0] || y[1] <= x[0];
   if (a.rows === undefined) return apart(alongBytes(a), alongBytes(b));
   const { pitch } = a.rows;

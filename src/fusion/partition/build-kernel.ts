@@ -50,7 +50,7 @@ interface Loadable {
 }
 
 /** A kernel as it comes from its graph. */
-export interface Built {
+export interface EmittedKernel {
   readonly kernel: MutableKernel;
   /** The node that each instruction was written for. */
   readonly origins: readonly number[];
@@ -92,7 +92,7 @@ export class KernelBuilder {
   }
 
   /** The kernel that computes `root`. Throws `MustStore`. */
-  build(root: number): Built {
+  build(root: number): EmittedKernel {
     const node = nodeOf(this.graph, root);
     let domain =
       node.kind === 'reduce'
@@ -100,7 +100,7 @@ export class KernelBuilder {
         : this.#domainOf(node.shape, NO_AXES);
     for (;;) {
       try {
-        return new Puller(this, node, domain, ++this.#started).build();
+        return new KernelEmitter(this, node, domain, ++this.#started).build();
       } catch (error) {
         if (!(error instanceof NeedsSplit)) throw error;
         domain = domain.split(error);
@@ -163,7 +163,7 @@ type Needs = Pick<Task, 'inputs' | 'places'>;
 
 const NO_NEEDS: Needs = { inputs: [], places: undefined };
 
-class Puller {
+class KernelEmitter {
   readonly #builder: KernelBuilder;
   readonly #graph: Graph;
   readonly #root: GraphNode;
@@ -188,7 +188,7 @@ class Puller {
     this.#start = { map: domain.start, values: undefined };
   }
 
-  build(): Built {
+  build(): EmittedKernel {
     const root = this.#root;
     this.#nodes.push(root.id);
     const value = root.kind === 'reduce' ? this.#reduce(root) : this.#pull(root.id, root.id);

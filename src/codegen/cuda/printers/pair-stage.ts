@@ -77,8 +77,9 @@ export class PairStage {
   #wordsAhead(): number {
     const staged = BOTH.map((side) => this.#own(side)).filter((own) => own.length > 0);
     const loaded = staged.flatMap((own) => this.#loadsOf(own));
-    const areApart = new Set(loaded).size === loaded.length;
-    if (!areApart || staged.some((own) => this.#packAxis(own) === undefined)) return Number.POSITIVE_INFINITY;
+    const areDisjoint = new Set(loaded).size === loaded.length;
+    if (!areDisjoint || staged.some((own) => this.#packAxis(own) === undefined))
+      return Number.POSITIVE_INFINITY;
     const bytes = loaded.reduce(
       (sum, position) => sum + byteLengthOf(this.#body.instruction(position).dtype),
       0,
