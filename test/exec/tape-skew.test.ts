@@ -5,7 +5,6 @@
 
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { planTape } from '../../src/codegen/cpu/tape.js';
-import { loopsOf } from '../../src/codegen/cpu/tape-layout.js';
 import { skewOf } from '../../src/codegen/cpu/tape-skew.js';
 import { createProgram, type ProgramSpec, type StepSpec } from '../../src/exec/native/native.js';
 import { CPU } from '../../src/exec/targets/device.js';
@@ -173,7 +172,7 @@ describe('the skew of a loop', () => {
   /** Which tile each element is in, by a walk over all of them. */
   function tilesOf(kernel: Kernel): number[] {
     const plan = planTape(kernel);
-    const { tiles } = loopsOf(plan.kernel, plan.layout);
+    const { tiles } = plan.loops;
     const { take, rows } = plan.layout;
     const count = kernel.buffers[0]!.elementCount;
     return Array.from({ length: count }, (_, element) => {

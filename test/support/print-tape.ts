@@ -1,6 +1,6 @@
 /** Prints how the CPU runs a kernel: blocks, loops and sections of its tape, for golden files. */
 import { planTape, type TapePlan } from '../../src/codegen/cpu/tape.js';
-import { type Loop, laneKindOf, loopsOf } from '../../src/codegen/cpu/tape-layout.js';
+import { type Loop, laneKindOf } from '../../src/codegen/cpu/tape-layout.js';
 import type { Section, TapeOp } from '../../src/codegen/cpu/tape-registers.js';
 import { opOf, reductionOf } from '../../src/fusion/kernel/arithmetic.js';
 import { argumentsOf, formOf, type Instruction, type Kernel } from '../../src/fusion/kernel/kernel.js';
@@ -16,8 +16,8 @@ export const nameOf = (i: Instruction): string => opOf(i) ?? reductionOf(i) ?? f
 
 export function printTape(kernel: Kernel): string {
   const plan = planTape(kernel);
-  const { layout, schedule } = plan;
-  const { tiles, walks } = loopsOf(plan.kernel, layout);
+  const { layout, loops, schedule } = plan;
+  const { tiles, walks } = loops;
   const lines = [
     `blocks of ${layout.rows} rows × ${layout.width} lanes, ${laneKindOf(plan.kernel, layout)}`,
     `tiles: ${loopList(tiles)}; walks: ${loopList(walks)}`,

@@ -4,7 +4,8 @@
  * of them. Each lane sees the same operations in the same order as without.
  *
  * The names of steps are those that `native/cpu/ops-chain.cpp` and `ops-math.cpp` enter into the registry.
- * Called by `tape-schedule.ts`, after pairs were joined (`tape-fuse.ts`): what stays alone stays as it was.
+ * Called by `tape-registers.ts`, after pairs were joined (`tape-fuse.ts`, which says why): those that stay alone
+ * stay joined, others become steps again.
  */
 import { isReduction, opOf, reductionOf } from '../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';

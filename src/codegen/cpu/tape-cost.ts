@@ -4,73 +4,118 @@
 
 import { loadOf, sizesOf } from '../../fusion/kernel/algebra.js';
 import { isReduction } from '../../fusion/kernel/arithmetic.js';
-import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { type Access, type Affine, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { inWalks, type Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { CHUNK, LEAF_STEPS } from '../../shared/layout.js';
 import { candidates } from './tape-candidates.js';
 import { keepsLoad, type Layout, laneModeOf, loopsOf, paddedWidth, rowStrideOf } from './tape-layout.js';
 
-/** Estimated time of one element of the domain, in lanes of one cheap operation. */
+/**
+ * Costs of one element, in lanes of a cheap operation. They choose among layouts, so that only their
+ * proportions matter.
+ */
+const COSTS = {
+  /** Neighbours, which hardware asks for ahead. */
+  side: 0.1,
+  /** A chunk of equal lanes that is written anew for each row. */
+  splat: 0.2 * CHUNK,
+  /** A look-up by a table of the lanes' places: once for all rows where they have the same, and its base. */
+  table: 2,
+  tableBase: 0.05,
+  /** A stride within a line of the cache, and one beyond: each element then has a line of its own. */
+  strided: 1.5,
+  apart: 6,
+  /** Lanes apart in rows that lie side by side, a square at a time: and the bytes of lines that rows share. */
+  square: 0.8,
+  squareLines: 25,
+  /** A load that reaches its buffer's rows one by one is cheap only while rows are long. */
+  row: 2,
+  /** An element at a place that a value chooses: its line is rarely in a cache near by. */
+  gather: 6,
+  /** Partial results of the lanes, which are read and written again in each block. */
+  partials: 0.5,
+  /** Folding the lanes of a row into one value, beside other rows of a block, and those of a whole tile. */
+  foldRow: 256,
+  foldTile: 1000,
+  /** Beginning an instruction on a block. */
+  instruction: 24,
+} as const;
+/** Rows of a block in which lanes that are apart are read a square at a time, at least. */
+const SQUARE_ROWS = 8;
+/** Tiles that share a load which is kept, at most, so that it costs something still. */
+const MOST_SHARING_TILES = 64;
+/** Bytes of a line of the caches. */
+const LINE_BYTES = 64;
+
+/** The cost of reading or writing an element through an affine map, and whether it is gathered by the lanes. */
+function accessCost(
+  affine: Affine,
+  bytes: number,
+  layout: Layout,
+  sizes: readonly number[],
+): { readonly cost: number; readonly isGathered: boolean } {
+  const mode = laneModeOf(affine, layout, sizes);
+  const row = rowStrideOf(affine, layout);
+  switch (mode.type) {
+    case 'splat':
+      return { cost: row === 0 ? 0 : COSTS.splat / layout.width, isGathered: true };
+    case 'table':
+      return {
+        cost: (row === 0 ? COSTS.table / layout.rows : COSTS.table) + COSTS.tableBase,
+        isGathered: true,
+      };
+    case 'stride': {
+      if (mode.stride === 1) return { cost: COSTS.side, isGathered: false };
+      if (Math.abs(row) === 1 && layout.rows >= SQUARE_ROWS)
+        return { cost: COSTS.square + COSTS.squareLines / (layout.rows * bytes), isGathered: true };
+      const isApart = Math.abs(mode.stride * bytes) >= LINE_BYTES;
+      return { cost: isApart ? COSTS.apart : COSTS.strided, isGathered: true };
+    }
+  }
+}
+
+/** The cost of a reduction of one element. */
+function reductionCost({ parallel, reduced }: Kernel, { laneAxes, width, rows }: Layout): number {
+  const isAcross = laneAxes.length > 0 && laneAxes.every((axis) => axis >= parallel.length);
+  if (!isAcross) return COSTS.partials / Math.min(rows, LEAF_STEPS);
+  const isRow = width === product(reduced) && rows > 1;
+  return (isRow ? COSTS.foldRow : COSTS.foldTile) / product(reduced);
+}
+
+/** Estimated time of one element of the domain. */
 function costOf(kernel: Kernel, levels: Levels, layout: Layout): number {
   const sizes = sizesOf(kernel);
   const isMap = kernel.reduced.length === 0;
-  const padded = paddedWidth(layout);
-  const block = layout.rows * layout.width;
+  const isWalked = inWalks(kernel, levels);
   const loops = loopsOf(kernel, layout);
+  const block = layout.rows * layout.width;
   // Blocks that do not hold all there is to reduce are loaded again in each phase.
   const walks = loops.walks.some((loop) => loop.count > 1) ? levels.phases : 1;
-  let instructions = 0;
-  let lanes = 0;
-  const gathered = (access: Access, cost: number): void => {
-    const repeats = keepsLoad(access, layout, sizes, loops)
+  const tilesSharing = (access: Access): number =>
+    keepsLoad(access, layout, sizes, loops)
       ? product(loops.tiles.filter((loop) => access.strides[loop.axis] === 0).map((loop) => loop.count))
       : 1;
-    lanes += (cost * walks) / Math.min(repeats, 64);
+  let instructions = 0;
+  let lanes = 0;
+  const add = (access: Access, bytes: number): void => {
+    const { cost, isGathered } = accessCost(access, bytes, layout, sizes);
+    lanes += isGathered ? (cost * walks) / Math.min(tilesSharing(access), MOST_SHARING_TILES) : cost;
+    lanes += (COSTS.row * layout.rows) / block;
   };
-  const access = (affine: Access, bytes: number): void => {
-    const mode = laneModeOf(affine, layout, sizes);
-    const row = rowStrideOf(affine, layout);
-    if (mode.type === 'splat') gathered(affine, row === 0 ? 0 : (0.2 * CHUNK) / layout.width);
-    else if (mode.type === 'table') gathered(affine, (row === 0 ? 2 / layout.rows : 2) + 0.05);
-    else if (mode.stride === 1) lanes += 0.1;
-    else {
-      const apart = Math.abs(mode.stride * bytes);
-      const tiled = Math.abs(row) === 1 && layout.rows >= 8;
-      // Memory comes in lines of 64 bytes, and those in pairs.
-      gathered(affine, tiled ? 0.8 + 25 / (layout.rows * bytes) : apart >= CHUNK ? 6 : 1.5);
-    }
-    // A load that reaches its buffer's rows one by one is cheap only while rows are long.
-    lanes += (2 * layout.rows) / block;
-  };
-  const isWalked = inWalks(kernel, levels);
   kernel.tape.forEach((instruction, i) => {
     if (!isWalked(i) && !isReduction(instruction)) return;
     instructions++;
     const read = loadOf(instruction);
-    if (read?.index !== undefined) lanes += GATHER_COST;
-    else if (read !== undefined) access(read, byteLengthOf(instruction.dtype));
-    else lanes += padded / layout.width;
-    if (isReduction(instruction)) {
-      const first = kernel.parallel.length;
-      const across = layout.laneAxes.length > 0 && layout.laneAxes.every((a) => a >= first);
-      // Folding the lanes into one value, for each row of a block or for a whole tile.
-      const isRow = layout.width === product(kernel.reduced) && layout.rows > 1;
-      if (across) lanes += (isRow ? 256 : 1000) / product(kernel.reduced);
-      // Partial results of the lanes are read and written again in each block.
-      else lanes += 0.5 / Math.min(layout.rows, LEAF_STEPS);
-    }
+    if (read?.index !== undefined) lanes += COSTS.gather;
+    else if (read !== undefined) add(read, byteLengthOf(instruction.dtype));
+    else lanes += paddedWidth(layout) / layout.width;
+    if (isReduction(instruction)) lanes += reductionCost(kernel, layout);
   });
-  for (const store of kernel.stores) {
-    if (isMap || levels.element[store.value]) {
-      access(store.access, byteLengthOf(kernel.tape[store.value]!.dtype));
-    }
-  }
-  return lanes + (instructions * 24) / block;
+  for (const { value, access } of kernel.stores)
+    if (isMap || levels.element[value]) add(access, byteLengthOf(kernel.tape[value]!.dtype));
+  return lanes + (instructions * COSTS.instruction) / block;
 }
-
-/** Cost of an element that is gathered: its line is rarely in a cache near by. */
-const GATHER_COST = 6;
 
 /** The layout with the least estimated cost among those accepted; the earliest candidate among equals. */
 export function cheapestLayout(

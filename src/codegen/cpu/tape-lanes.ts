@@ -16,7 +16,7 @@ import { inWalks, type Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { CHUNK } from '../../shared/layout.js';
 import { stepDType } from './tape-chain.js';
-import { fuseTape, operandsOf, type TapeFusion } from './tape-fuse.js';
+import { operandsOf, type TapeFusion } from './tape-fuse.js';
 
 /** Bytes that the live registers of a block may take: about half of a first-level cache. */
 const REGISTER_BYTES = 24 * 1024;
@@ -40,12 +40,16 @@ const LEAST_LANES = 128;
 /**
  * Lanes of a block such that the live values of all instructions stay in the first-level cache.
  * `rowsHaveLanes`: the lanes are parallel axes, so that row-level values are as wide as others, and live all
- * along.
+ * along. `fusion`: the tape's pairs as if all of it were over the same lanes.
  */
-export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boolean): number {
+export function lanesPerBlock(
+  kernel: Kernel,
+  levels: Levels,
+  fusion: TapeFusion,
+  rowsHaveLanes: boolean,
+): number {
   const { tape } = kernel;
   const isMap = kernel.reduced.length === 0;
-  const fusion = fuseTape(kernel, levels, () => true);
   const { absorbed } = fusion;
   const isWalked = inWalks(kernel, levels);
   const lastParallel = kernel.parallel.length - 1;
@@ -80,7 +84,7 @@ export function lanesPerBlock(kernel: Kernel, levels: Levels, rowsHaveLanes: boo
     most = Math.max(most, live);
     if (lastUse[i] === i) live -= bytesOf(i);
   });
-  const isPassing = passes(kernel, levels);
+  const isPassing = passes(kernel, levels, fusion);
   if (!isMap && (most === 0 || isPassing)) return rowsHaveLanes ? MOST_READ_PARALLEL_LANES : MOST_READ_LANES;
   const lanes = 2 ** Math.floor(Math.log2((isPassing ? PASSING_BYTES : REGISTER_BYTES) / most));
   return Math.min(MOST_LANES, Math.max(LEAST_LANES, lanes));
@@ -129,7 +133,7 @@ function reducedInPlace(
  * side to stores that do, or to reductions of everything: what goes from one step to the next stays in vector
  * registers. Not of a loop, whose tiles should stay in a cache from step to step.
  */
-function passes(kernel: Kernel, levels: Levels): boolean {
+function passes(kernel: Kernel, levels: Levels, fusion: TapeFusion): boolean {
   const { tape, stores, parallel, reduced } = kernel;
   const isMap = reduced.length === 0;
   if (kernel.feedback !== undefined) return false;
@@ -140,7 +144,6 @@ function passes(kernel: Kernel, levels: Levels): boolean {
   const isStored = ({ value, access }: Store): boolean =>
     !isElement(value) || isReduction(tape[value]!) || (opOf(tape[value]!) !== undefined && isInPlace(access));
   if (!stores.every(isStored)) return false;
-  const fusion = fuseTape(kernel, levels, () => true);
   const steps: number[] = [];
   let loads = 0;
   for (const [i, instruction] of tape.entries()) {

@@ -6,7 +6,7 @@
 import { loadsFrom, sizesOf } from '../../fusion/kernel/algebra.js';
 import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { planTape } from './tape.js';
-import { type Layout, loopsOf } from './tape-layout.js';
+import type { Layout } from './tape-layout.js';
 
 /** The most that blocks may span of a buffer together: what lies between their elements is read as well. */
 const MOST_TIMES = 1.25;
@@ -14,7 +14,7 @@ const MOST_TIMES = 1.25;
 /** Whether one load takes all that is read of the buffer, in blocks that hardly overlap. */
 export function readsOnce(source: Kernel, buffer: number): boolean {
   if (loadsFrom(source, buffer).length !== 1) return false;
-  const { kernel, layout, schedule } = planTape(source);
+  const { kernel, layout, loops, schedule } = planTape(source);
   const [load, ...others] = loadsFrom(kernel, buffer);
   if (load === undefined || others.length > 0) return false;
   if (load.access.bounds.length > 0 || load.access.index !== undefined) return false;
@@ -22,7 +22,6 @@ export function readsOnce(source: Kernel, buffer: number): boolean {
     section.some((op) => op.kind === 'value' && op.value === load.position),
   );
   if (walks.length !== 1) return false;
-  const loops = loopsOf(kernel, layout);
   const blocks = product([...loops.tiles, ...loops.walks].map(({ count }) => count));
   const span = sizesOf(kernel).reduce(
     (sum, size, axis) =>

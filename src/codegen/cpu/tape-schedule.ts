@@ -12,7 +12,7 @@ import { inWalks, type Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { CHUNK } from '../../shared/layout.js';
 import { fuseTape, type TapeFusion } from './tape-fuse.js';
-import { type Layout, loopsOf, paddedWidth } from './tape-layout.js';
+import { type Layout, type Loops, paddedWidth } from './tape-layout.js';
 import { orderOf } from './tape-order.js';
 import { placeSections, Registers, type Section, type TapeOp } from './tape-registers.js';
 import { type Span, spansOf } from './tape-spans.js';
@@ -35,9 +35,8 @@ export interface TapeSchedule {
   readonly slotBlocks: number;
 }
 
-export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout): TapeSchedule {
+export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout, loops: Loops): TapeSchedule {
   const spans = spansOf(kernel, layout);
-  const loops = loopsOf(kernel, layout);
   const walkBlocks = product(loops.walks.map((loop) => loop.count));
   const keepsBlock = walkBlocks <= 1;
   const inBlock = inWalks(kernel, levels);

@@ -6,7 +6,7 @@
 import { loadsOf } from '../../fusion/kernel/algebra.js';
 import { type Affine, type Kernel, product, sameNumbers } from '../../fusion/kernel/kernel.js';
 import { planTape } from './tape.js';
-import { type Layout, type Loop, loopsOf } from './tape-layout.js';
+import type { Layout, Loop } from './tape-layout.js';
 
 /**
  * Tiles that lie at most between one that reads a state and those that store what it reads. Undefined: the
@@ -15,7 +15,7 @@ import { type Layout, type Loop, loopsOf } from './tape-layout.js';
 export function skewOf(source: Kernel): number | undefined {
   const { feedback } = source;
   if (feedback === undefined || source.reduced.length > 0 || source.parallel.includes(0)) return undefined;
-  const { kernel, layout } = planTape(source);
+  const { kernel, layout, loops } = planTape(source);
   const { parallel, stores } = kernel;
   const dense = parallel.map((_, k) => product(parallel.slice(k + 1)));
   const isDense = (affine: Affine): boolean => sameNumbers(affine.strides, dense);
@@ -24,13 +24,12 @@ export function skewOf(source: Kernel): number | undefined {
   );
   if (!isWhole || stores.length !== feedback.length) return undefined;
   const states = new Set(feedback.map(({ input }) => input));
-  const { tiles } = loopsOf(kernel, layout);
   let reach = 0;
   for (const { access } of loadsOf(kernel)) {
     if (!states.has(access.buffer)) continue;
     if (!isDense(access) || access.index !== undefined) return undefined;
     for (const shift of shiftsOf(access.offset, dense, parallel))
-      reach = Math.max(reach, tilesBetween(shift, tiles, layout));
+      reach = Math.max(reach, tilesBetween(shift, loops.tiles, layout));
   }
   return reach;
 }

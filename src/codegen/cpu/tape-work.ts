@@ -14,21 +14,13 @@ import { CHUNK, HOST_ALIGNMENT, PARTIAL_RESULTS } from '../../shared/layout.js';
 import { type Pitches, pitchesOf } from '../cuts/pitch.js';
 import { mergeRegions, periodOf, type Region, regionsOf, type Work, type Works } from '../cuts/work.js';
 import { planTape, type TapePlan } from './tape.js';
-import {
-  type LaneMode,
-  type Loop,
-  laneKindOf,
-  laneModeOf,
-  loopsOf,
-  paddedWidth,
-  startOf,
-} from './tape-layout.js';
+import { type LaneMode, type Loop, laneKindOf, laneModeOf, paddedWidth, startOf } from './tape-layout.js';
 import type { Section } from './tape-registers.js';
 
 /** The ways to run a kernel's tape in parts. */
 export function tapeWorks(source: Kernel): Works {
   const plan = planTape(source);
-  const { tiles, walks } = loopsOf(plan.kernel, plan.layout);
+  const { tiles, walks } = plan.loops;
   const rows = rowsOf(plan, tiles);
   const slots = Math.max(1, Math.ceil(countOf(walks) / plan.schedule.slotBlocks));
   const pitches = pitchesOf(plan.kernel, keepsLanes(plan));

@@ -9,7 +9,7 @@
 
 import { sizesOf } from '../../fusion/kernel/algebra.js';
 import { constantOf, reductionsOf } from '../../fusion/kernel/arithmetic.js';
-import { type Access, type Affine, formOf, type Kernel } from '../../fusion/kernel/kernel.js';
+import { type Access, type Affine, formOf, type Kernel, oncePerKernel } from '../../fusion/kernel/kernel.js';
 import { inWalks, type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { type Complex, type DType, dtypeCode, type Scalar } from '../../graph/dtype.js';
 import { toBfloat16Bits, toFloat16Bits } from '../../graph/half.js';
@@ -26,7 +26,7 @@ import {
 import { inWindows } from '../cuts/pitch.js';
 import { prepare } from './tape-domain.js';
 import { operandsOf } from './tape-fuse.js';
-import { type Layout, type Loop, laneKindOf, laneModeOf, loopsOf, rowStrideOf } from './tape-layout.js';
+import { type Layout, type Loops, laneKindOf, laneModeOf, loopsOf, rowStrideOf } from './tape-layout.js';
 import type { Section, TapeOp } from './tape-registers.js';
 import { scheduleOf, type TapeSchedule } from './tape-schedule.js';
 import { layoutInOrder } from './tape-sum-order.js';
@@ -47,24 +47,21 @@ export interface TapePlan {
   readonly kernel: Kernel;
   readonly levels: Levels;
   readonly layout: Layout;
+  readonly loops: Loops;
   readonly schedule: TapeSchedule;
 }
 
-/** Kept by kernel: planning asks for works, reads and skew, and emission for the tape itself. */
-const planned = new WeakMap<Kernel, TapePlan>();
-
-/** Prepares, lays out and schedules a kernel; once. */
-export function planTape(source: Kernel): TapePlan {
-  let plan = planned.get(source);
-  if (plan === undefined) {
-    const kernel = prepare(source);
-    const levels = levelsOf(kernel);
-    const layout = layoutInOrder(kernel, levels);
-    plan = { kernel, levels, layout, schedule: scheduleOf(kernel, levels, layout) };
-    planned.set(source, plan);
-  }
-  return plan;
-}
+/**
+ * Prepares, lays out and schedules a kernel; once, although planning asks for works, reads and skew, and
+ * emission for the tape itself.
+ */
+export const planTape: (source: Kernel) => TapePlan = oncePerKernel((source) => {
+  const kernel = prepare(source);
+  const levels = levelsOf(kernel);
+  const layout = layoutInOrder(kernel, levels);
+  const loops = loopsOf(kernel, layout);
+  return { kernel, levels, layout, loops, schedule: scheduleOf(kernel, levels, layout, loops) };
+});
 
 /** The tape of a kernel. */
 export function encodeTape(source: Kernel): TapeSpec {
@@ -77,12 +74,9 @@ class Encoder {
   private readonly opIndex = new Map<string, number>();
   private readonly sizes: readonly number[];
   private readonly plan: TapePlan;
-  private readonly tiles: readonly Loop[];
-  private readonly walks: readonly Loop[];
 
   constructor(plan: TapePlan) {
     this.sizes = sizesOf(plan.kernel);
-    ({ tiles: this.tiles, walks: this.walks } = loopsOf(plan.kernel, plan.layout));
     // All is chosen for the whole; rows may lie elsewhere.
     this.plan = { ...plan, kernel: inWindows(plan.kernel) };
   }
@@ -119,12 +113,12 @@ class Encoder {
 
   /** Block size, what lanes and rows are, and the loops around the block. */
   private layout(): void {
-    const { kernel, layout } = this.plan;
+    const { kernel, layout, loops: around } = this.plan;
     const first = kernel.parallel.length;
     this.put(layout.rows, layout.take, layout.inner);
     this.put(layout.rowAxis >= first ? 1 : 0);
     this.put(LANE_KIND[laneKindOf(kernel, layout)]);
-    for (const loops of [this.tiles, this.walks]) {
+    for (const loops of [around.tiles, around.walks]) {
       this.put(loops.length);
       for (const { axis, count, role } of loops) this.put(count, LOOP_ROLE[role], this.sizes[axis]!);
     }
@@ -253,10 +247,10 @@ class Encoder {
 
   /** Offset, stride along each loop's axis, row stride, and how it moves along the lanes. */
   private affine(affine: Affine): void {
-    const { layout } = this.plan;
+    const { layout, loops } = this.plan;
     this.put(
       affine.offset,
-      ...[...this.tiles, ...this.walks].map(({ axis }) => affine.strides[axis]!),
+      ...[...loops.tiles, ...loops.walks].map(({ axis }) => affine.strides[axis]!),
       rowStrideOf(affine, layout),
     );
     const mode = laneModeOf(affine, layout, this.sizes);

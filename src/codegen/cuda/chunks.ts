@@ -246,20 +246,28 @@ export function storeElement(
   out.line(`${params.buffer(access.buffer)}[${address}] = ${toStorage(dtype, value)};`);
 }
 
+/** Bytes of the widest access of a thread, and so the most elements of a chunk, of one byte each. */
+const ACCESS_BYTES = 16;
+/** A multiple of every chunk's length, for axes whose end may lie in a chunk. */
+export const ANY_LENGTH = ACCESS_BYTES;
+/** Elements of a chunk of small dtypes, at least. */
+const LEAST_ELEMENTS = 4;
+
 /**
  * Chunk length along an axis for accesses of these dtypes: 16 bytes of the widest, but at least 4 elements of
  * what is smaller, and a divisor of `multiple`, so that no chunk crosses the end of the axis.
  */
 export function chunkWidth(dtypes: readonly DType[], multiple: number): number {
-  if (dtypes.length === 0) return Math.min(4, powerOfTwoIn(multiple));
+  if (dtypes.length === 0) return Math.min(LEAST_ELEMENTS, powerOfTwoIn(multiple));
   const bytes = dtypes.map(byteLengthOf);
-  const width = Math.max(16 / Math.max(...bytes), Math.min(4, 16 / Math.min(...bytes)));
+  const widest = ACCESS_BYTES / Math.min(...bytes);
+  const width = Math.max(ACCESS_BYTES / Math.max(...bytes), Math.min(LEAST_ELEMENTS, widest));
   return Math.min(width, powerOfTwoIn(multiple));
 }
 
 /** The largest power of two that divides a size (16 at most). */
 export const powerOfTwoIn = (size: number): number => {
   let width = 1;
-  while (width < 16 && size % (2 * width) === 0) width *= 2;
+  while (width < ANY_LENGTH && size % (2 * width) === 0) width *= 2;
   return width;
 };

@@ -4,10 +4,10 @@
  *
  *     parallel [4, 8, 16] with strides (1, 64, 4)   →   parallel [128, 4] with strides (4, 1)
  */
-import { affineLoadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
+import { sizesOf } from '../../fusion/kernel/algebra.js';
 import { dropUnitAxes, mergeAxes, permuteAxes } from '../../fusion/kernel/axes.js';
 import type { Affine, Kernel } from '../../fusion/kernel/kernel.js';
-import { levelsOf } from '../../fusion/kernel/levels.js';
+import { elementLoadsOf } from '../../fusion/kernel/levels.js';
 
 /**
  * Whether axis `inner` may stay inside axis `outer`, by what each access says: undefined where none says
@@ -43,8 +43,7 @@ function sortAxes(kernel: Kernel, from: number, to: number, accesses: readonly A
 /** The same kernel in the domain that schedules are chosen for. */
 export function normalize(kernel: Kernel): Kernel {
   const small = dropUnitAxes(kernel, { keepsReduced: true });
-  const { element } = levelsOf(small);
-  const loads = affineLoadsOf(small).flatMap(({ position, access }) => (element[position] ? [access] : []));
+  const loads = elementLoadsOf(small).map(({ access }) => access);
   const stores = small.stores.map((store) => store.access);
   // A map writes in order; a reduction reads in order, for it writes less than it reads.
   const deciding = small.reduced.length === 0 ? stores : loads.length > 0 ? loads : stores;

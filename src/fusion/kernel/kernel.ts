@@ -160,6 +160,19 @@ export interface Feedback {
   readonly input: number;
 }
 
+/** A function of kernels, which never change, that keeps its results as long as their kernels are there. */
+export function oncePerKernel<R extends object>(find: (kernel: Kernel) => R): (kernel: Kernel) => R {
+  const known = new WeakMap<Kernel, R>();
+  return (kernel) => {
+    let found = known.get(kernel);
+    if (found === undefined) {
+      found = find(kernel);
+      known.set(kernel, found);
+    }
+    return found;
+  };
+}
+
 export function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
   if (a.length !== b.length) return false;
   for (let k = 0; k < a.length; k++) if (a[k] !== b[k]) return false;

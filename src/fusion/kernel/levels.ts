@@ -1,8 +1,8 @@
 /** Levels and phases of a kernel's values; `kernel.ts` says what they are. */
 
-import { affinesIn, sizesOf } from './algebra.js';
+import { affineLoadsOf, affinesIn, type Load, sizesOf } from './algebra.js';
 import { isConstant, isReduction } from './arithmetic.js';
-import { type Affine, argumentsOf, type Kernel } from './kernel.js';
+import { type Affine, argumentsOf, type Kernel, oncePerKernel } from './kernel.js';
 
 /** The level and phase of every instruction, by position. */
 export interface Levels {
@@ -24,8 +24,10 @@ export const knownBefore = (
   position: number,
 ): number => phase[position]! + (isReduction(tape[position]!) ? 1 : 0);
 
-/** Finds level and phase of every value. */
-export function levelsOf(kernel: Kernel): Levels {
+/** Level and phase of every value; found once for each kernel. */
+export const levelsOf: (kernel: Kernel) => Levels = oncePerKernel(findLevels);
+
+function findLevels(kernel: Kernel): Levels {
   const first = kernel.parallel.length;
   const onReduced = (a: Affine): boolean => a.strides.some((stride, k) => k >= first && stride !== 0);
   const element: boolean[] = [];
@@ -47,15 +49,25 @@ export function levelsOf(kernel: Kernel): Levels {
   return { element, phase, phases };
 }
 
+/** Element-level loads at affine places. */
+export function elementLoadsOf(kernel: Kernel): Load[] {
+  const { element } = levelsOf(kernel);
+  return affineLoadsOf(kernel).filter(({ position }) => element[position]);
+}
+
+/** Whether a kernel stores values of each element, besides those of its rows. */
+export function storesElements(kernel: Kernel): boolean {
+  const { element } = levelsOf(kernel);
+  return kernel.stores.some(({ value }) => element[value]);
+}
+
 /**
  * Positions of what walks over the reduced axes take: arguments of reductions and of element-level values,
  * of those `among` them, without constants.
  */
-export function takenByWalks(
-  { tape }: Pick<Kernel, 'tape'>,
-  { element }: Pick<Levels, 'element'>,
-  among: (position: number) => boolean = () => true,
-): Set<number> {
+export function takenByWalks(kernel: Kernel, among: (position: number) => boolean = () => true): Set<number> {
+  const { tape } = kernel;
+  const { element } = levelsOf(kernel);
   const taken = new Set<number>();
   tape.forEach((i, position) => {
     if (!isReduction(i) && !(element[position] && among(position))) return;
@@ -64,8 +76,12 @@ export function takenByWalks(
   return taken;
 }
 
-/** By position, then axis: whether the value depends on the axis. Results of reductions are of the row. */
-export function dependenciesOf(kernel: Kernel): boolean[][] {
+/** By position, then axis: whether the value depends on the axis; found once for each kernel. */
+export const dependenciesOf: (kernel: Kernel) => readonly (readonly boolean[])[] =
+  oncePerKernel(findDependencies);
+
+/** Results of reductions are of the row, and depend on parallel axes alone. */
+function findDependencies(kernel: Kernel): boolean[][] {
   const axes = [...sizesOf(kernel).keys()];
   const result: boolean[][] = [];
   for (const i of kernel.tape) {

@@ -21,6 +21,8 @@ import type { ReduceContext } from './reduce-context.js';
  */
 const MOST_UNROLLED = 4;
 const UNROLLED_COST = 512;
+/** The cost of a fast path, as a part of the op's. */
+const FAST_SHARE = 0.5;
 /** Elements after which a warp looks whether fast paths held. */
 const STRETCH = 32;
 
@@ -80,7 +82,7 @@ export function printStaged(c: ReduceContext): void {
 function unrollOf({ body, parts, schedule }: ReduceContext, near?: NearOps): number {
   const cost = parts.own.reduce((sum, position) => {
     const op = opOf(body.instruction(position));
-    return sum + (op === undefined ? 1 : opRow(op).cost * (near?.has(position) ? 0.5 : 1));
+    return sum + (op === undefined ? 1 : opRow(op).cost * (near?.has(position) ? FAST_SHARE : 1));
   }, 1);
   return Math.max(1, Math.min(MOST_UNROLLED, powerOfTwoTo(UNROLLED_COST / schedule.itemsP / cost)));
 }

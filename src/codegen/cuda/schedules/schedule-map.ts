@@ -5,7 +5,7 @@
 import { arithmeticOf } from '../../../fusion/kernel/arithmetic.js';
 import { type Access, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { Body } from '../body.js';
-import { chunkWidth, isAligned, shiftFrom } from '../chunks.js';
+import { ANY_LENGTH, chunkWidth, isAligned, shiftFrom } from '../chunks.js';
 import { accessesOf } from './schedule-rows.js';
 
 export interface MapSchedule {
@@ -28,6 +28,11 @@ const LIGHT_TAPE = 48;
 const HEAVY_COLUMNS = 16;
 /** Small blocks: loads of the next begin while others of a multiprocessor still compute. */
 const THREADS = 128;
+/** Loads beyond which chunks are short: all of them are in registers at once. */
+const MANY_LOADS = 24;
+const MANY_LOADS_WIDTH = 2;
+/** Chunks are not worth it where one in so many accesses is element by element. */
+const BROKEN_SHARE = 3;
 /** Elements from which on every thread of a device has several chunks. */
 const MANY_ELEMENTS = 2 ** 22;
 
@@ -52,10 +57,10 @@ export function chooseMap(kernel: Kernel): MapSchedule {
     .filter(({ access }) => last >= 0 && access.strides[last] === 1)
     .map(({ dtype }) => dtype);
   // A single axis may end inside a chunk (there is a scalar tail); rows may not.
-  const multiple = kernel.parallel.length > 1 ? kernel.parallel[last]! : 16;
+  const multiple = kernel.parallel.length > 1 ? kernel.parallel[last]! : ANY_LENGTH;
   const loads = accesses.filter(({ store }) => !store).length;
   let width = along.length === 0 ? 1 : chunkWidth(along, multiple);
-  if (loads > 24) width = Math.min(width, 2);
+  if (loads > MANY_LOADS) width = Math.min(width, MANY_LOADS_WIDTH);
   // Chunks that no whole access can bring in cost as many as they have elements; neighbouring threads then do
   // better with neighbouring elements. Loads that share most elements with another one cost only the rest.
   const chunking = { axis: last, width };
@@ -65,7 +70,7 @@ export function chooseMap(kernel: Kernel): MapSchedule {
     ({ access, store }) =>
       last >= 0 && access.strides[last] === 1 && !isAligned(access, chunking) && (store || !isTaken(access)),
   );
-  if (3 * broken.length >= accesses.length) width = 1;
+  if (BROKEN_SHARE * broken.length >= accesses.length) width = 1;
   const heavy = arithmeticOf(kernel) > LIGHT_TAPE;
   const big = count >= MANY_ELEMENTS;
   if (big && sharesColumns(kernel, 2, THREADS * width)) {

@@ -7,12 +7,17 @@
 import { loadsOf } from '../../../fusion/kernel/algebra.js';
 import { reductionsOf } from '../../../fusion/kernel/arithmetic.js';
 import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
-import { dependenciesOf, levelsOf, takenByWalks } from '../../../fusion/kernel/levels.js';
+import {
+  dependenciesOf,
+  elementLoadsOf,
+  levelsOf,
+  storesElements,
+  takenByWalks,
+} from '../../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { accumulatorOf, reductionRow } from '../../../graph/reductions.js';
 import type { Stretch } from '../tile-reduced.js';
 import { LONGEST_CHAIN } from './limits.js';
-import { elementLoads } from './schedule-reduce.js';
 
 export interface PairSchedule {
   readonly kind: 'pairs';
@@ -48,6 +53,9 @@ const LEAST_CHUNKS = 4;
 /** Results of which a tile would be mostly empty are left to other schedules. */
 const LEAST_SIDE = 4;
 const LEAST_RESULTS = 64;
+/** Reduced elements of a tile: as many as shared memory holds between these. */
+const MOST_DEPTH = 32;
+const LEAST_DEPTH = 4;
 /** Accumulators of a thread, in words: what registers hold. */
 const MOST_WORDS = 72;
 
@@ -64,18 +72,17 @@ export function sidesOf(kernel: Kernel, axisI: number, axisJ: number): Side[] {
  * Values that staging hands to the arithmetic on pairs: arguments of a value of both axes, or of a reduction.
  */
 export function frontierOf(kernel: Kernel, sides: readonly Side[]): number[] {
-  const taken = takenByWalks(kernel, levelsOf(kernel), (position) => sides[position] === 'both');
+  const taken = takenByWalks(kernel, (position) => sides[position] === 'both');
   return [...taken].filter((arg) => sides[arg] !== 'both').sort((a, b) => a - b);
 }
 
 export function choosePairs(kernel: Kernel): PairSchedule | undefined {
   const p = kernel.parallel.length;
   const axisJ = p - 1;
-  const { element } = levelsOf(kernel);
-  if (p < 2 || kernel.stores.some(({ value }) => element[value])) return undefined;
+  if (p < 2 || storesElements(kernel)) return undefined;
   // A gather is a value of its own for each pair.
   if (loadsOf(kernel).some(({ access }) => access.index !== undefined)) return undefined;
-  const loads = elementLoads(kernel).map(({ position }) => position);
+  const loads = elementLoadsOf(kernel).map(({ position }) => position);
   for (let axisI = p - 2; axisI >= 0; axisI--) {
     const sides = sidesOf(kernel, axisI, axisJ);
     const has = (side: Side): boolean => loads.some((position) => sides[position] === side);
@@ -92,9 +99,9 @@ function sizePairs(
   sides: readonly Side[],
 ): PairSchedule | undefined {
   // Row values of a pair would have to be held for every accumulator.
-  const levels = levelsOf(kernel);
-  const isOfPair = (arg: number): boolean => !levels.element[arg] && sides[arg] === 'both';
-  if ([...takenByWalks(kernel, levels)].some(isOfPair)) return undefined;
+  const { element } = levelsOf(kernel);
+  const isOfPair = (arg: number): boolean => !element[arg] && sides[arg] === 'both';
+  if ([...takenByWalks(kernel)].some(isOfPair)) return undefined;
   const words = reductionsOf(kernel).reduce(
     (sum, { name, taken }) => sum + (reductionRow(name).width * byteLengthOf(accumulatorOf(taken))) / 4,
     0,
@@ -147,7 +154,7 @@ function tilesOf({ kernel, rows, columns }: PairSize, items: number): number {
  * none.
  */
 function depthOf({ bytes }: PairSize, items: number): number | undefined {
-  for (let depth = 32; depth >= 4; depth /= 2) {
+  for (let depth = MOST_DEPTH; depth >= LEAST_DEPTH; depth /= 2) {
     if ((depth * PAIR_SIDE * items) % (PAIR_SIDE * PAIR_SIDE) !== 0) return undefined;
     if (depth * (PAIR_SIDE * items + 4) * bytes <= SHARED_BYTES) return depth;
   }

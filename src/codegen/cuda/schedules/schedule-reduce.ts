@@ -6,13 +6,12 @@
  * is cut into slots of a fixed length where the parallel axes alone would not fill a device; partial results
  * of slots go to scratch and are combined in slot order by a second launch.
  */
-import { affineLoadsOf, type Load } from '../../../fusion/kernel/algebra.js';
 import { reductionsOf } from '../../../fusion/kernel/arithmetic.js';
 import { type Access, type Kernel, product } from '../../../fusion/kernel/kernel.js';
-import { levelsOf, takenByWalks } from '../../../fusion/kernel/levels.js';
+import { elementLoadsOf, levelsOf, storesElements, takenByWalks } from '../../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { reductionRow } from '../../../graph/reductions.js';
-import { chunkWidth } from '../chunks.js';
+import { ANY_LENGTH, chunkWidth } from '../chunks.js';
 import { fastPathOf, suitsLoop } from '../fast-path-forms.js';
 import { powerOfTwoFrom, powerOfTwoTo } from '../powers.js';
 import { LONGEST_CHAIN, WARP } from './limits.js';
@@ -63,20 +62,20 @@ const longestChain = (kernel: Kernel): number =>
     : LONGEST_CHAIN;
 /** Static shared memory for the exchange between the warps of a block. */
 const SHARED_BYTES = 40 * 1024;
+/** Loads of a thread that are in flight together: elements, or chunks of them with fewer registers each. */
+const ELEMENTS_IN_FLIGHT = 8;
+const CHUNKS_IN_FLIGHT = 4;
+const MOST_IN_FLIGHT = 32;
+const loadsInFlight = (width: number): number =>
+  width === 1 ? ELEMENTS_IN_FLIGHT : Math.min(CHUNKS_IN_FLIGHT, MOST_IN_FLIGHT / width);
 /** Slots of the upper tree. */
 const MOST_SLOTS = 2 ** 15;
-
-/** Element-level loads at affine places that some store or reduction needs. */
-export function elementLoads(kernel: Kernel): Load[] {
-  const { element } = levelsOf(kernel);
-  return affineLoadsOf(kernel).filter(({ position }) => element[position]);
-}
 
 /** Whether threads should lie along the reduced axis (rows) or the last parallel one (columns). */
 export function layoutOf(kernel: Kernel): 'rows' | 'columns' {
   const p = kernel.parallel.length;
   if (p === 0) return 'rows';
-  const loads = elementLoads(kernel);
+  const loads = elementLoadsOf(kernel);
   const sizes = [...kernel.parallel, ...kernel.reduced];
   const last = sizes.length - 1;
   const onParallel = loads.filter(({ access }) => access.strides.some((stride, k) => k < p && stride !== 0));
@@ -131,9 +130,8 @@ export function chooseReduce(kernel: Kernel): ReduceSchedule {
 
 /** Whether every row takes the same elements, so that a block can share them. */
 export function isStaged(kernel: Kernel): boolean {
-  const { element } = levelsOf(kernel);
   const p = kernel.parallel.length;
-  const loads = elementLoads(kernel);
+  const loads = elementLoadsOf(kernel);
   const onParallel = (access: Access): boolean => access.strides.some((stride, k) => k < p && stride !== 0);
   if (
     loads.some(
@@ -142,7 +140,7 @@ export function isStaged(kernel: Kernel): boolean {
     )
   )
     return false;
-  return loads.length > 0 && kernel.stores.every(({ value }) => !element[value]);
+  return loads.length > 0 && !storesElements(kernel);
 }
 
 /**
@@ -223,16 +221,16 @@ function inRounds({ slotLength, slots }: Slots, length: number, step: number, bl
  * The registers a thread holds of a row during a pass: row-level values and accumulators.
  */
 function wordsOfRow(kernel: Kernel): number {
-  const levels = levelsOf(kernel);
+  const { element } = levelsOf(kernel);
   const wordsOf = (position: number): number => Math.max(1, byteLengthOf(kernel.tape[position]!.dtype) / 4);
-  const values = [...takenByWalks(kernel, levels)].filter((k) => !levels.element[k]);
+  const values = [...takenByWalks(kernel)].filter((k) => !element[k]);
   return values.reduce((sum, k) => sum + wordsOf(k), accumulatorBytes(kernel) / 4);
 }
 
 /** Chunk length of rows, by the loads that run along them; `multiple` is a multiple of it. */
 function rowWidth(kernel: Kernel, multiple: number): number {
   const axis = kernel.parallel.length + kernel.reduced.length - 1;
-  const loads = elementLoads(kernel);
+  const loads = elementLoadsOf(kernel);
   const along = loads.filter(({ access }) => access.strides[axis] === 1);
   if (loads.length > 0 && along.length === 0) return 1;
   return chunkWidth(
@@ -244,7 +242,7 @@ function rowWidth(kernel: Kernel, multiple: number): number {
 const extentsOf = (kernel: Kernel): Extents => ({
   rows: product(kernel.parallel),
   length: product(kernel.reduced),
-  byteLength: Math.max(1, ...elementLoads(kernel).map(({ dtype }) => byteLengthOf(dtype))),
+  byteLength: Math.max(1, ...elementLoadsOf(kernel).map(({ dtype }) => byteLengthOf(dtype))),
 });
 
 function chooseRowLayout(kernel: Kernel): ReduceSchedule {
@@ -253,14 +251,14 @@ function chooseRowLayout(kernel: Kernel): ReduceSchedule {
   const aligned = rowWidth(kernel, inner);
   const short = threadsOfShortRow({ rows, length, byteLength }, aligned);
   const single = rows === 1 && kernel.reduced.length === 1;
-  const width = single && short === undefined ? rowWidth(kernel, 16) : aligned;
+  const width = single && short === undefined ? rowWidth(kernel, ANY_LENGTH) : aligned;
   const chunks = Math.max(1, Math.ceil(length / width));
   const many = chunks >= LONG_ROW ? ROW_THREADS : WARP;
   const most = rows * WARP >= MANY_THREADS / 2 ? many : THREADS;
   const threadsR = short ?? Math.min(most, powerOfTwoFrom(chunks));
   const threadsP = Math.max(1, THREADS / threadsR);
   const perThread = Math.ceil(chunks / threadsR);
-  const inFlight = width === 1 ? 8 : Math.min(4, 32 / width);
+  const inFlight = loadsInFlight(width);
   const unrollR = Math.min(inFlight, powerOfTwoTo(perThread));
   const itemsP =
     rows >= MANY_THREADS / threadsR ? Math.max(1, Math.min(4, Math.floor(inFlight / unrollR))) : 1;
@@ -294,7 +292,7 @@ const COLUMN_FILL = 264;
 /** Chunk length across columns: what a thread loads at once, as far as shared memory holds accumulators. */
 export function columnWidth(kernel: Kernel, { threadsP, threadsR, slots }: ColumnThreads): number {
   const p = kernel.parallel.length;
-  const along = elementLoads(kernel).filter(({ access }) => access.strides[p - 1] === 1);
+  const along = elementLoadsOf(kernel).filter(({ access }) => access.strides[p - 1] === 1);
   if (along.length === 0) return 1;
   let width = chunkWidth(
     along.map(({ dtype }) => dtype),
@@ -308,7 +306,7 @@ type ColumnThreads = Pick<ReduceSchedule, 'threadsP' | 'threadsR' | 'slots'>;
 
 /** Loads of a thread that are in flight together in columns. */
 const columnUnroll = (width: number, length: number): number =>
-  Math.min(width === 1 ? 8 : Math.min(4, 32 / width), powerOfTwoFrom(length));
+  Math.min(loadsInFlight(width), powerOfTwoFrom(length));
 
 function chooseColumnLayout(kernel: Kernel): ReduceSchedule {
   const extents = extentsOf(kernel);

@@ -5,7 +5,7 @@
 import { isSamePlace, loadsFrom } from '../../../fusion/kernel/algebra.js';
 import { arithmeticOf } from '../../../fusion/kernel/arithmetic.js';
 import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
-import { chunkWidth } from '../chunks.js';
+import { ANY_LENGTH, chunkWidth } from '../chunks.js';
 import { accessesOf } from './schedule-rows.js';
 
 export interface RepeatSchedule {
@@ -19,6 +19,8 @@ export interface RepeatSchedule {
 
 const THREADS = 256;
 const MOST_STEPS = 512;
+/** Elements of a thread, at most: their states stay in registers for all steps. */
+const MOST_WIDTH = 4;
 /** Arithmetic of a launch, in additions: a few milliseconds, so that a loop that is cancelled ends soon. */
 const MOST_WORK = 2 ** 36;
 
@@ -48,5 +50,5 @@ function widthOf(kernel: Kernel): number {
   const along = accessesOf(kernel)
     .filter(({ access }) => access.strides[last] === 1)
     .map(({ dtype }) => dtype);
-  return Math.min(4, chunkWidth(along, last > 0 ? kernel.parallel[last]! : 16));
+  return Math.min(MOST_WIDTH, chunkWidth(along, last > 0 ? kernel.parallel[last]! : ANY_LENGTH));
 }

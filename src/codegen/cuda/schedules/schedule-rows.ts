@@ -43,6 +43,11 @@ export const DEFAULT_LIMITS: DeviceLimits = { sharedByteLength: 163 * 1024 };
 /** Registers of a block, and of a thread, for the elements that they hold. */
 const BLOCK_WORDS = 2 ** 15;
 const MOST_HELD_WORDS = 128;
+/** Words of an element that count, at most, so that elements of many values have chunks in registers, too. */
+const MOST_ELEMENT_WORDS = 8;
+/** Elements of a row, or of a column, that a thread loads together where a row is walked again. */
+const STREAMED_ELEMENTS = 16;
+const STREAMED_COLUMNS = 8;
 /** Threads of a block whose rows need shared memory as well, at least. */
 const LONG_THREADS = 512;
 /** Threads of a block of several rows. */
@@ -136,7 +141,7 @@ const heldWords = (kernel: Kernel): number =>
   Math.max(
     1,
     Math.min(
-      8,
+      MOST_ELEMENT_WORDS,
       heldSlots(kernel).byteLengths.reduce((sum, bytes) => sum + bytes / 4, 0),
     ),
   );
@@ -178,7 +183,7 @@ function rowLayout(
   const isShared = threadsP === 1 && inRegisters > 0 && threadsR >= LONG_THREADS;
   if (isShared && bytes + RESERVED_BYTES <= limits.sharedByteLength)
     return { ...frame, chunks: inRegisters, sharedChunks, held: true };
-  return { ...frame, chunks: Math.max(1, 16 / width), sharedChunks: 0, held: false };
+  return { ...frame, chunks: Math.max(1, STREAMED_ELEMENTS / width), sharedChunks: 0, held: false };
 }
 
 function columnLayout(kernel: Kernel, { threadsP, threadsR }: ReduceSchedule): RowSchedule | undefined {
@@ -191,7 +196,7 @@ function columnLayout(kernel: Kernel, { threadsP, threadsR }: ReduceSchedule): R
     threadsP,
     threadsR,
     width: 1,
-    chunks: held ? chunks : 8,
+    chunks: held ? chunks : STREAMED_COLUMNS,
     sharedChunks: 0,
     held,
   };

@@ -29,7 +29,7 @@ import {
   product,
   sameNumbers,
 } from '../../../fusion/kernel/kernel.js';
-import { dependenciesOf, type Levels, levelsOf } from '../../../fusion/kernel/levels.js';
+import { dependenciesOf, type Levels, levelsOf, storesElements } from '../../../fusion/kernel/levels.js';
 import { normalize } from '../../cuts/domain.js';
 import { WARP } from './limits.js';
 import { choosePairs, type PairSchedule } from './schedule-outer-product.js';
@@ -151,8 +151,7 @@ export function commonOrder(kernel: Kernel): Alone | undefined {
 /** The schedule of a kernel of one phase in which its reductions combine as alone; `undefined`: none. */
 export function chooseInOrder(kernel: Kernel): ReduceSchedule | PairSchedule | undefined {
   const reductions = reductionsOf(kernel).map(({ position }) => position);
-  const { element } = levelsOf(kernel);
-  const isLone = reductions.length === 1 && kernel.stores.every(({ value }) => !element[value]);
+  const isLone = reductions.length === 1 && !storesElements(kernel);
   const isFree = !reductions.some((position) => isOrdered(kernel, position));
   const chosen = isFree ? undefined : chooseAsAlone(kernel);
   return chosen ?? (isFree || isLone ? (choosePairs(kernel) ?? chooseReduce(kernel)) : undefined);
