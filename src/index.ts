@@ -114,6 +114,15 @@ export {
   linspace,
   logspace,
 } from './api/ranges.js';
+export {
+  nonzero,
+  type UniqueAll,
+  type UniqueCounts,
+  type UniqueInverse,
+  uniqueAll,
+  uniqueCounts,
+  uniqueInverse,
+} from './api/sets.js';
 export type { ComputeOptions } from './exec/run/compute-options.js';
 export type { OnProgress, Progress } from './exec/run/progress.js';
 export { synchronize } from './exec/run/synchronize.js';

@@ -13,6 +13,7 @@ import { type ArgumentExpr, placeholderFor } from '../exec/run/placeholder.js';
 import { refuseMore } from '../graph/arguments.js';
 import { withLevels } from '../graph/depth.js';
 import { type Expr, layoutOf } from '../graph/expr.js';
+import { needSizes } from '../graph/extent.js';
 import { formatShape, formatValue } from '../graph/format.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { NDArray, ndarrayOf } from '../host/ndarray.js';
@@ -116,6 +117,7 @@ export class Tracer {
   #trace(args: readonly unknown[]): Entry {
     const signature = args.map((arg) => (isArray(arg) ? placeholderFor(arg) : arg));
     const [exprs, form] = this.#call(signature);
+    for (const expr of exprs) needSizes('compile', expr);
     const trace = new Trace(exprs, sourcesOf(signature), this.#options);
     const entry = { signature, form, trace };
     this.#entries.unshift(entry);

@@ -4,6 +4,7 @@
  * (`graph/dtype-types.ts`).
  */
 import type { AxisOr, ReduceOptions, SumOptions } from '../graph/arguments.js';
+import type * as choosing from '../graph/choosing.js';
 import type * as composites from '../graph/composites.js';
 import type * as correlations from '../graph/correlations.js';
 import type * as counting from '../graph/counting.js';
@@ -32,6 +33,7 @@ import type { REDUCTIONS } from '../graph/reductions.js';
 import type * as scans from '../graph/scans.js';
 import type * as searching from '../graph/searching.js';
 import type * as segmentReductions from '../graph/segment-reductions.js';
+import type * as sets from '../graph/sets.js';
 import type { Axes } from '../graph/shape.js';
 import type * as signals from '../graph/signals.js';
 import type * as slicing from '../graph/slicing.js';
@@ -164,6 +166,11 @@ interface Composites {
   readonly silu: 'float';
   readonly softplus: 'float';
   readonly gelu: 'float';
+  readonly argwhere: 'int64';
+  readonly compress: 'same';
+  readonly extract: 'same';
+  readonly uniqueValues: 'same';
+  readonly setdiff: 'same';
   readonly nanToNum: 'same';
   readonly sinc: 'float';
   readonly degrees: 'float';
@@ -328,7 +335,9 @@ export interface Fluent<D extends DType>
     AliasMethods<D>,
     ReductionMethods<D>,
     SpecialMethods<D>,
+    CompositeMethods<typeof choosing, D>,
     CompositeMethods<typeof composites, D>,
+    CompositeMethods<typeof sets, D>,
     CompositeMethods<typeof elementwise, D>,
     CompositeMethods<typeof nanReductions, D>,
     CompositeMethods<typeof orderStatistics, D>,
@@ -355,7 +364,9 @@ export interface FreeFunctions
     AliasFunctions,
     ReductionFunctions,
     SpecialFunctions,
+    CompositeFunctions<typeof choosing>,
     CompositeFunctions<typeof composites>,
+    CompositeFunctions<typeof sets>,
     CompositeFunctions<typeof elementwise>,
     CompositeFunctions<typeof nanReductions>,
     CompositeFunctions<typeof orderStatistics>,

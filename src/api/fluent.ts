@@ -8,6 +8,7 @@
  */
 
 import { type AxisOr, refuseMore, type SumOptions, tooMany } from '../graph/arguments.js';
+import * as choosing from '../graph/choosing.js';
 import * as composites from '../graph/composites.js';
 import * as correlations from '../graph/correlations.js';
 import * as counting from '../graph/counting.js';
@@ -16,7 +17,7 @@ import * as differences from '../graph/differences.js';
 import * as elementwise from '../graph/elementwise.js';
 import type { Expr } from '../graph/expr.js';
 import * as indexing from '../graph/indexing.js';
-import { map, type Operand } from '../graph/infer.js';
+import { isExpr, map, type Operand } from '../graph/infer.js';
 import * as masks from '../graph/masks.js';
 import * as nanReductions from '../graph/nan-reductions.js';
 import { OP_NAMES, type OpName, opRow } from '../graph/ops.js';
@@ -27,6 +28,7 @@ import { REDUCTION_NAMES, reduceBy } from '../graph/reducing.js';
 import * as scans from '../graph/scans.js';
 import * as searching from '../graph/searching.js';
 import * as segmentReductions from '../graph/segment-reductions.js';
+import * as sets from '../graph/sets.js';
 import * as signals from '../graph/signals.js';
 import * as slicing from '../graph/slicing.js';
 import * as sorting from '../graph/sorting.js';
@@ -35,6 +37,7 @@ import * as views from '../graph/views.js';
 import { ignoreRejections } from '../host/refused-promises.js';
 import { beginCall, endCall, limitTrace } from '../host/site.js';
 import { atCaller } from '../host/stack-traces.js';
+import { admitted } from './admission.js';
 import type { FreeFunctions } from './fluent-types.js';
 import type { Lazy } from './lazy.js';
 
@@ -46,6 +49,7 @@ const PRODUCTS = { ...products, ...signals };
  * arrays.
  */
 const GROUPS = {
+  ...choosing,
   ...composites,
   ...elementwise,
   ...indexing,
@@ -55,6 +59,7 @@ const GROUPS = {
   ...rearranging,
   ...searching,
   ...segmentReductions,
+  ...sets,
   ...slicing,
   ...correlations,
   ...counting,
@@ -123,8 +128,10 @@ function builders(): Builder[] {
  */
 function givenBy(name: string, { operand, argument }: Wrapping) {
   const isProduct = Object.hasOwn(PRODUCTS, name);
-  return (value: unknown, k: number): unknown =>
-    isProduct && k === 0 ? operand(name, value) : argument(value);
+  return (value: unknown, k: number): unknown => {
+    const given = isProduct && k === 0 ? operand(name, value) : argument(value);
+    return isExpr(given) ? admitted(name, given) : given;
+  };
 }
 
 function named<F extends object>(name: string, method: F): F {
@@ -180,7 +187,7 @@ function opBuilder(op: OpName, { wrap, operand }: Wrapping): (x: Lazy, a: unknow
 function groupMethod({ name, build, most }: Builder, wrapping: Wrapping) {
   const given = givenBy(name, wrapping);
   const buildLazy = (x: Lazy, args: readonly unknown[]): Lazy =>
-    wrapping.wrap(build(x.expr, ...args.map(given)));
+    wrapping.wrap(build(admitted(name, x.expr), ...args.map(given)));
   return function method(this: Lazy, ...args: readonly unknown[]): Lazy {
     const limit = limitTrace();
     beginCall(Error(), limit);

@@ -4,6 +4,7 @@
  */
 
 import { checkOptions, refuseMore } from '../graph/arguments.js';
+import { slice } from '../graph/basic-slicing.js';
 import type { DType } from '../graph/dtype.js';
 import type { Joined } from '../graph/dtype-types.js';
 import type { Expr } from '../graph/expr.js';
@@ -12,7 +13,6 @@ import { besideArray, cast, checkDType, constant, map, meetingDType } from '../g
 import { concat as concatOf, stack as stackOf } from '../graph/joins.js';
 import { isScalar } from '../graph/scalar.js';
 import { broadcastShapes, checkInteger, normalizeAxis } from '../graph/shape.js';
-import { slice } from '../graph/slicing.js';
 import { broadcast, reshape } from '../graph/view-nodes.js';
 import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';

@@ -13,6 +13,7 @@ import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { onDeepGraph } from '../graph/depth.js';
 import type { DType } from '../graph/dtype.js';
 import type { Expr, Shape } from '../graph/expr.js';
+import { needSizes } from '../graph/extent.js';
 import { formatShape, formatValue } from '../graph/format.js';
 import { sizeOfShape } from '../graph/graph.js';
 import { constant, deviceArray, type Operand } from '../graph/infer.js';
@@ -30,6 +31,7 @@ import { atCaller, bounded } from '../host/stack-traces.js';
 import { type Explanation, explainExprs } from '../inspect/explain.js';
 import { type PlanSummary, summarizePlan } from '../inspect/summary.js';
 import { evaluateTo, type Sinks } from '../io/store.js';
+import { admitted } from './admission.js';
 import { installMethods, makeFunctions, type Wrapping } from './fluent.js';
 import type { ArrayLike, DTypeOf } from './fluent-types.js';
 import type { Methods } from './methods.js';
@@ -57,9 +59,18 @@ export class Lazy<out D extends DType = DType> {
     this.expr = expr;
   }
 
-  /** Size along each axis. Nodes share it: it cannot be written to. */
+  /**
+   * Size along each axis; of one whose size depends on data the most that it can be, as `sizes` says. Nodes share it:
+   * it cannot be written to.
+   */
   get shape(): Shape {
     return Object.freeze(this.expr.shape);
+  }
+
+  /** Size along each axis: a number, or an int64 array of shape () where it depends on data. */
+  get sizes(): readonly (number | Lazy<'int64'>)[] {
+    const { shape, extent } = this.expr;
+    return shape.map((size, k) => (k === extent?.axis ? new Lazy<'int64'>(extent.length) : size));
   }
 
   get dtype(): D {
@@ -71,7 +82,7 @@ export class Lazy<out D extends DType = DType> {
     return this.expr.shape.length;
   }
 
-  /** Number of elements. */
+  /** Number of elements, as `shape` has them. */
   get size(): number {
     return sizeOfShape(this.expr.shape);
   }
@@ -173,7 +184,8 @@ export class Lazy<out D extends DType = DType> {
   }
 
   toString(): string {
-    return `Lazy ${this.dtype} ${formatShape(this.shape)}`;
+    const { shape, extent } = this.expr;
+    return `Lazy ${this.dtype} ${formatShape(shape, extent?.axis)}`;
   }
 
   [Symbol.for('nodejs.util.inspect.custom')](): string {
@@ -287,6 +299,7 @@ export async function compute(
     checkOptions('compute', options, COMPUTE_TO_OPTIONS);
     if (options !== undefined && 'to' in options && options.to !== undefined) {
       const { to, ...running } = options;
+      for (const expr of exprs) needSizes('compute', expr);
       return arranged(
         form,
         (await evaluateTo(exprs, to, running)).map((expr) => new Lazy(expr)),
@@ -391,7 +404,7 @@ export const storedLazy = ({ buffer, dtype, shape }: StoredResult): Lazy =>
 
 /** The node of a Lazy, or of anything `lazy()` takes. */
 export const exprOf = (op: string, value: unknown): Expr =>
-  value instanceof Lazy ? value.expr : arrayExpr(op, value);
+  value instanceof Lazy ? admitted(op, value.expr) : arrayExpr(op, value);
 
 const WRAPPING: Wrapping = {
   wrap: (expr) => new Lazy(expr),

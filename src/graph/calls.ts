@@ -2,6 +2,7 @@
 import { currentSite } from '../host/site.js';
 import { depthOf } from './depth.js';
 import type { Expr } from './expr.js';
+import { needSizes } from './extent.js';
 import { type RoutineName, routineRow } from './routines.js';
 
 /**
@@ -14,6 +15,7 @@ export function call(
   inputs: readonly Expr[],
   asked?: string,
 ): Expr[] {
+  for (const x of inputs) needSizes(asked ?? routine, x);
   const site = currentSite();
   const depth = depthOf(inputs);
   return routineRow(routine)

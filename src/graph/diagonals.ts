@@ -1,6 +1,7 @@
 /** Diagonals of matrices. Every export is also a method of Lazy and a free function (`fluent.ts`). */
 import { expected, ShapeError } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
+import { slice } from './basic-slicing.js';
 import type { DType } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
@@ -8,7 +9,6 @@ import { constant, map } from './infer.js';
 import { indexAlong, padTo } from './joins.js';
 import { reduceBy } from './reducing.js';
 import { checkInteger } from './shape.js';
-import { slice } from './slicing.js';
 import { expandDims, reshape } from './views.js';
 
 /** Options of `trace`. */

@@ -4,13 +4,13 @@
  */
 import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { checkOptions, finiteNumber } from './arguments.js';
+import { slice } from './basic-slicing.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { cast, constant, map, type Operand, reduce, toExpr } from './infer.js';
 import { indexAlong, padTo } from './joins.js';
 import { alongAxes, meetingMeanDType, throughFloat32 } from './reducing.js';
 import { checkInteger, normalizeAxis } from './shape.js';
-import { slice } from './slicing.js';
 
 /**
  * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter.

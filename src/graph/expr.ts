@@ -329,5 +329,12 @@ export type Expr = NodeData &
      * float64, complex128 or bool.
      */
     readonly weak: boolean;
+    /** Of an axis whose size depends on data, whose size in `shape` is a bound (`extent.ts`). */
+    readonly extent?: Extent | undefined;
   };
+/** The true size of an axis: an int64 scalar. */
+export interface Extent {
+  readonly axis: number;
+  readonly length: Expr;
+}
 export type ExprOf<K extends NodeKind> = Extract<Expr, { kind: K }>;

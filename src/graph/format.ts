@@ -23,8 +23,11 @@ export function formatScalar(value: Scalar): string {
   }
 }
 
-export const formatShape = (shape: Shape): string =>
-  shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`;
+/** A shape as a tuple; `bounded` names the axis whose size is a bound. */
+export function formatShape(shape: Shape, bounded?: number): string {
+  const sizes = shape.map((size, k) => (k === bounded ? `≤${size}` : `${size}`));
+  return sizes.length === 1 ? `(${sizes[0]},)` : `(${sizes.join(', ')})`;
+}
 
 const SHOWN_TEXT = 80;
 const SHOWN_PARTS = 8;

@@ -29,6 +29,7 @@ import {
   type Scalar,
 } from './dtype.js';
 import type { DeviceBuffer, Expr, ExprOf, HostSource, Shape, Source } from './expr.js';
+import { meetingExtent, needSizes, unknownSize, upToBound, withExtent } from './extent.js';
 import { formatShape, formatValue } from './format.js';
 import { type MapRow, type OpName, opRow } from './ops.js';
 import { type ProductPrecision, reducedPrecision } from './precision.js';
@@ -36,6 +37,7 @@ import { type ReductionName, reductionRow } from './reductions.js';
 import {
   castScalar,
   convertScalar,
+  integerRange,
   isScalar,
   refuseOperand,
   weakArrayDType,
@@ -123,7 +125,7 @@ export function cast(x: Expr, dtype: DType): Expr {
   if (x.dtype === dtype) return x;
   if (x.kind === 'const') return constant(castScalar(x.value, x.dtype, dtype), dtype);
   const inputs = [x];
-  return {
+  const made: Expr = {
     kind: 'cast',
     dtype,
     shape: x.shape,
@@ -132,6 +134,7 @@ export function cast(x: Expr, dtype: DType): Expr {
     depth: depthOf(inputs),
     weak: false,
   };
+  return x.extent === undefined ? made : { ...made, extent: x.extent };
 }
 
 /** The elements in a dtype that the user asks for: what was weak is not any more. */
@@ -217,16 +220,24 @@ export function map(op: OpName, operands: readonly Operand[], asked: string = op
     const dtype = signature.args[k]!;
     inputs[k] = isExpr(operand) ? cast(operand, dtype) : constant(weakValue(asked, operand, dtype), dtype);
   }
-  return {
+  const shape = meetingShape(asked, inputs);
+  const extent = hasExtent(inputs) ? meetingExtent(asked, inputs, shape) : undefined;
+  const made: Expr = {
     kind: 'map',
     op,
     dtype: signature.result,
-    shape: meetingShape(asked, inputs),
+    shape,
     inputs,
     site: currentSite(),
     depth: depthOf(inputs),
     weak,
   };
+  return extent === undefined ? made : { ...made, extent };
+}
+
+function hasExtent(inputs: readonly Expr[]): boolean {
+  for (let k = 0; k < inputs.length; k++) if (inputs[k]!.extent !== undefined) return true;
+  return false;
 }
 
 /** A comparison of integers that no dtype holds together; `undefined`: another op, or one dtype does. */
@@ -254,7 +265,9 @@ function compareExactly(op: OpName, operands: readonly Operand[]): Expr | undefi
 /** A comparison of integers with a number that their dtype cannot hold has one answer. */
 function comparedOutOfRange(op: Comparison, x: Expr, scalar: Scalar, side: Side): Expr | undefined {
   const answer = isInteger(x.dtype) ? answerOutOfRange(op, scalar, x.dtype, side) : undefined;
-  return answer === undefined ? undefined : broadcast(constant(answer, 'bool'), x.shape);
+  if (answer === undefined) return undefined;
+  const all = broadcast(constant(answer, 'bool'), x.shape);
+  return x.extent === undefined ? all : { ...all, extent: x.extent };
 }
 
 /** The shape that inputs broadcast to: mostly that of the first, as a loop's arrays and scalars have it. */
@@ -321,8 +334,11 @@ export function reduce(
   }
   if (axes.length === 0) return reduce(reduction, reshape(x, [...x.shape, 1]), [x.shape.length], op);
   const shape = x.shape.filter((_, axis) => !axes.includes(axis));
-  const inputs = [cast(x, signature.arg)];
-  return {
+  const { extent } = x;
+  const isWithin = extent !== undefined && axes.includes(extent.axis);
+  const argument = cast(x, signature.arg);
+  const inputs = [isWithin ? withinLength(argument, neutral(reduction, argument, op)) : argument];
+  const made: Expr = {
     kind: 'reduce',
     reduction,
     axes,
@@ -333,6 +349,33 @@ export function reduce(
     depth: depthOf(inputs),
     weak: false,
   };
+  if (extent === undefined || isWithin) return made;
+  return withExtent(made, extent.axis - axes.filter((axis) => axis < extent.axis).length, extent.length);
+}
+
+/** The elements up to the length of their axis, and a value behind it, as an array of the bound. */
+export function withinLength(x: Expr, behind: Scalar): Expr {
+  const { axis, length } = x.extent!;
+  const index = reshape(
+    iota(x.shape[axis]!),
+    x.shape.map((size, k) => (k === axis ? size : 1)),
+  );
+  return map('where', [map('less', [index, length]), upToBound(x), constant(behind, x.dtype)]);
+}
+
+/** A value that changes no result of a reduction. */
+function neutral(reduction: ReductionName, { dtype, ...x }: Expr, op: string): Scalar {
+  const isLeast = reduction === 'max' || reduction === 'argmax';
+  if (isLeast || reduction === 'min' || reduction === 'argmin') {
+    if (dtype === 'bool') return !isLeast;
+    if (!isInteger(dtype)) return isLeast ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+    const { min, max } = integerRange(dtype);
+    return isLeast ? min : max;
+  }
+  const { identity } = reductionRow(reduction);
+  if (identity === undefined || reduction === 'squaredDeviations') throw unknownSize(op, x);
+  if (reduction === 'sum' && !isInteger(dtype)) return -0;
+  return identity;
 }
 
 // ---------------------------------------------------------------- contract
@@ -357,6 +400,7 @@ export function contract(
     });
   });
   const shape = output.map((label) => sizes.get(label)!);
+  for (const operand of operands) needSizes(op, operand);
   const inputs = operands.map((operand) => cast(operand, dtype));
   return {
     kind: 'contract',

@@ -4,6 +4,7 @@
  */
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
+import { slice } from './basic-slicing.js';
 import type { Scalar } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
@@ -11,7 +12,6 @@ import { constant, map, type Operand } from './infer.js';
 import { concat, indexAlong, padTo } from './joins.js';
 import { isScalar, refuseOperand, weakValue } from './scalar.js';
 import { type Axes, checkInteger, checkSize, clippedInteger, normalizeAxis } from './shape.js';
-import { slice } from './slicing.js';
 import { broadcast } from './view-nodes.js';
 import { flatten, reshape } from './views.js';
 

@@ -7,6 +7,7 @@
  */
 import { ArgumentError, expected, RangeArgumentError } from '../host/errors.js';
 import { type AxisOr, finiteNumber, oneOf, type ReduceOptions, reduceArguments } from './arguments.js';
+import { slice } from './basic-slicing.js';
 import { isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
@@ -14,7 +15,6 @@ import { cast, constant, map, reduce } from './infer.js';
 import { stack } from './joins.js';
 import { keepAxes, meanDType, throughFloat32 } from './reducing.js';
 import { ascendingAxes } from './shape.js';
-import { slice } from './slicing.js';
 import { sort } from './sorting.js';
 import { moveaxis, reshape } from './views.js';
 

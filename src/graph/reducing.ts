@@ -4,10 +4,10 @@
  */
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import { type AxisOr, reduceArguments, type SumOptions } from './arguments.js';
-import { type DType, isComplex, isHalf, isInteger } from './dtype.js';
+import { DTYPE_INFO, type DType, isComplex, isHalf, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
-import { cast, checkDType, map, meetingDType, reduce } from './infer.js';
+import { cast, checkDType, map, meetingDType, type Operand, reduce } from './infer.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from './reductions.js';
 import { ascendingAxes, sameShape } from './shape.js';
 import { reshape } from './view-nodes.js';
@@ -69,9 +69,14 @@ export function reduceBy(
   return cast(reduceAlong(name, name, cast(x, dtype), axes, given.keepdims), dtype);
 }
 
-/** Elements that a reduction over `axes` combines. */
-export const countAlong = (x: Expr, axes: readonly number[]): number =>
-  axes.reduce((count, axis) => count * x.shape[axis]!, 1);
+/** Elements that a reduction over `axes` combines, as a number beside real parts of x. */
+export function countAlong(x: Expr, axes: readonly number[]): Operand {
+  const { extent, dtype } = x;
+  const count = (known: readonly number[]): number => known.reduce((n, axis) => n * x.shape[axis]!, 1);
+  if (extent === undefined || !axes.includes(extent.axis)) return count(axes);
+  const others = count(axes.filter((axis) => axis !== extent.axis));
+  return map('multiply', [cast(extent.length, DTYPE_INFO[dtype].component), others]);
+}
 
 /**
  * Computes halves in float32 and rounds once at the end: `compute` gets an array of float32 in place of one

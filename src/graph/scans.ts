@@ -9,9 +9,11 @@
  */
 import { ArgumentError, expected } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
+import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import { type DType, isHalf } from './dtype.js';
 import type { Expr } from './expr.js';
+import { throughBound, unknownSize } from './extent.js';
 import { formatShape, formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { cast, checkDType, constant, reduce } from './infer.js';
@@ -19,7 +21,6 @@ import { concat } from './joins.js';
 import { reductionRow } from './reductions.js';
 import { SCAN_OPS, type ScanOp, scanTile } from './routines.js';
 import { normalizeAxis } from './shape.js';
-import { slice } from './slicing.js';
 import { broadcast } from './view-nodes.js';
 import { flatten, moveaxis, reshape } from './views.js';
 
@@ -89,7 +90,7 @@ export function cumulativeLogsumexp(x: Expr, axis?: number | null, options?: Sca
   const op = 'cumulativeLogsumexp';
   const reverse = reverseOf(op, options);
   const { arg } = reductionDType(op, 'logsumexp', x.dtype);
-  return along(op, cast(x, arg), axis, (lines) => scanned('logsumexp', lines, reverse));
+  return along(op, cast(x, arg), axis, reverse, (lines) => scanned('logsumexp', lines, reverse));
 }
 
 function accumulated(
@@ -110,7 +111,8 @@ function accumulated(
   const result = dtype === undefined ? reductionRow(kind).dtype(x.dtype)!.result : checkDType(op, dtype);
   const computed = reductionRow(kind).dtype(result)!.result;
   const start = constant(kind === 'sum' ? 0 : 1, computed);
-  const scan = along(op, cast(cast(x, result), computed), axis, (lines) => {
+  const needsEnd = reverse || includeInitial;
+  const scan = along(op, cast(cast(x, result), computed), axis, needsEnd, (lines) => {
     const [outer, length, inner] = lines.shape as Lines;
     const initial = broadcast(start, [outer, 1, inner]);
     const beside = (scan: Expr): Expr => concat(reverse ? [scan, initial] : [initial, scan], 1);
@@ -130,7 +132,7 @@ function extremes(
 ): Expr {
   const reverse = reverseOf(op, options);
   reductionDType(op, kind, x.dtype);
-  return along(op, x, axis, (lines) => scanned(kind, lines, reverse));
+  return along(op, x, axis, reverse, (lines) => scanned(kind, lines, reverse));
 }
 
 function reverseOf(op: string, options: ScanOptions = {}): boolean {
@@ -166,8 +168,21 @@ type Lines = readonly [outer: number, length: number, inner: number];
  */
 const LEAST_COLUMNS = 16;
 
-/** Applies a scan along the middle axis of three to an axis. */
-function along(op: string, x: Expr, axis: number | null | undefined, scan: (lines: Expr) => Expr): Expr {
+/** Applies a scan along the middle axis of three to an axis; `needsEnd`: from its end, or to one place more. */
+function along(
+  op: string,
+  x: Expr,
+  axis: number | null | undefined,
+  needsEnd: boolean,
+  scan: (lines: Expr) => Expr,
+): Expr {
+  if (x.extent !== undefined) {
+    const at = axis === null || axis === undefined ? undefined : normalizeAxis(op, axis, x.shape.length);
+    const isOver = at === undefined ? x.shape.length > 1 : false;
+    // From the front, what is behind a length comes after all else.
+    if (isOver || (needsEnd && (at ?? 0) === x.extent.axis)) throw unknownSize(op, x);
+    return throughBound(x, (bound) => along(op, bound, axis, needsEnd, scan));
+  }
   if (axis === undefined && x.shape.length !== 1)
     throw new ArgumentError(
       expected(op, 'an axis, or null for all elements', `the shape ${formatShape(x.shape)}`),

@@ -7,6 +7,7 @@
  */
 import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { checkOptions, finiteNumber, oneOf } from './arguments.js';
+import { slice } from './basic-slicing.js';
 import { isComplex, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
@@ -14,7 +15,6 @@ import { take } from './indexing.js';
 import { cast, constant, map, type Operand, toExpr } from './infer.js';
 import { concat } from './joins.js';
 import { meetingMeanDType, throughFloat32 } from './reducing.js';
-import { slice } from './slicing.js';
 import { argsort, sort } from './sorting.js';
 import { broadcast, gather } from './view-nodes.js';
 import { flip } from './views.js';

@@ -15,7 +15,8 @@ export type Range = readonly (number | null | undefined)[];
 
 /**
  * A selector of one axis in `slice`: an index (the axis goes away), `[start, stop, step]`, null for all of
- * it, an array of integers, as a typed array, a Lazy or lists in a list, `'...'` for as many whole axes as are left,
+ * it, an array of integers, as a typed array, a Lazy or lists in a list, an array of
+ * booleans, of the sizes of one axis or several, `'...'` for as many whole axes as are left,
  * `'newaxis'` for a new axis of size 1, or NumPy's text, with commas for several axes: `'1:10:2, ::-1'`.
  */
 export type Selector = number | null | undefined | Range | readonly IndexList[] | Expr | string;
@@ -50,22 +51,31 @@ export interface IndexPick {
   readonly axis: number;
   readonly indices: Expr | IndexList;
   readonly shape: readonly number[];
+  /** Whether they are known to be from 0 to the end of the axis: the places of a mask. */
+  readonly isInRange: boolean;
 }
 
-type Parsed = number | null | Range | '...' | 'newaxis' | Expr | { readonly lists: IndexList };
+/** A selector as it was read; `places` are those of a mask. */
+export type Parsed =
+  | number
+  | null
+  | Range
+  | '...'
+  | 'newaxis'
+  | Expr
+  | { readonly lists: IndexList }
+  | { readonly places: Expr };
 
-/** Selectors and options in order, as the user gives them. */
-export function picksOf(
+/** Selectors in order, and options, as the user gives them. */
+export function parsedSelectors(
   op: string,
-  { shape }: Expr,
   given: readonly (Selector | SliceOptions)[],
-): { readonly picks: readonly Pick[]; readonly mode: IndexMode } {
+): { readonly parsed: readonly Parsed[]; readonly mode: IndexMode } {
   const last = given.at(-1);
   const hasOptions = isOptions(last);
   if (hasOptions) checkOptions(op, last, ['mode']);
   const mode = oneOf(op, 'a mode', MODES, (hasOptions ? last.mode : undefined) ?? 'raise');
-  const parsed = (hasOptions ? given.slice(0, -1) : given).flatMap((each) => parse(op, each));
-  return { picks: placed(op, shape, parsed), mode };
+  return { parsed: (hasOptions ? given.slice(0, -1) : given).flatMap((each) => parse(op, each)), mode };
 }
 
 const isOptions = (value: unknown): value is SliceOptions =>
@@ -76,7 +86,7 @@ const isOptions = (value: unknown): value is SliceOptions =>
   Object.keys(value).length > 0;
 
 /** Selectors with their axes; axes without one are taken whole. */
-function placed(op: string, shape: readonly number[], parsed: readonly Parsed[]): Pick[] {
+export function placed(op: string, shape: readonly number[], parsed: readonly Parsed[]): Pick[] {
   const count = parsed.filter((part) => part !== '...' && part !== 'newaxis').length;
   const ndim = shape.length;
   if (count > ndim)
@@ -105,9 +115,14 @@ function pickOf(
   if (typeof part === 'number') return { kind: 'at', axis, index: indexOf(op, part, shape, axis) };
   if (part === null || Array.isArray(part))
     return { kind: 'range', axis, ...rangeOf(op, (part ?? []) as Range, shape[axis]!) };
-  if (isExpr(part)) return { kind: 'indices', axis, indices: integers(op, part), shape: part.shape };
+  if (isExpr(part))
+    return { kind: 'indices', axis, indices: integers(op, part), shape: part.shape, isInRange: false };
+  if ('places' in (part as object)) {
+    const { places } = part as { readonly places: Expr };
+    return { kind: 'indices', axis, indices: places, shape: places.shape, isInRange: true };
+  }
   const { lists } = part as { readonly lists: IndexList };
-  return { kind: 'indices', axis, indices: lists, shape: listed(op, lists).shape };
+  return { kind: 'indices', axis, indices: lists, shape: listed(op, lists).shape, isInRange: false };
 }
 
 function indexOf(op: string, index: number, shape: readonly number[], axis: number): number {

@@ -6,12 +6,12 @@
  */
 import { expected, ShapeError } from '../host/errors.js';
 import { oneOf } from './arguments.js';
+import { slice } from './basic-slicing.js';
 import { isComplex, isHalf } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
 import { cast, iota, map, meetingDType, type Operand, reduce, toExpr } from './infer.js';
 import { indexAlong, padTo } from './joins.js';
-import { slice } from './slicing.js';
 import { broadcast, gather } from './view-nodes.js';
 import { flip } from './views.js';
 

@@ -7,13 +7,22 @@
  *
  *     x[:, i, 1:3, j]  of (a, b, c, d)   →   gather along 1 of reshape x (a, b·c·d) at i·c·d + (1 … 2)·d + j
  */
+import { sliced } from './basic-slicing.js';
 import type { Expr, IndexMode } from './expr.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { take } from './indexing.js';
 import { cast, constant, iota, map, type Operand } from './infer.js';
-import { type IndexPick, type Pick, picksOf, type Selector, type SliceOptions } from './selectors.js';
+import { withoutMasks } from './mask-selectors.js';
+import {
+  type IndexPick,
+  type Pick,
+  parsedSelectors,
+  placed,
+  type Selector,
+  type SliceOptions,
+} from './selectors.js';
 import { broadcastShapes } from './shape.js';
-import { broadcast, gather, reshape, view } from './view-nodes.js';
+import { broadcast, gather, reshape } from './view-nodes.js';
 import { moveaxis } from './views.js';
 
 /**
@@ -22,36 +31,16 @@ import { moveaxis } from './views.js';
  * that Infinity is the end). Arrays of integers select by index, as NumPy's do: those of several axes broadcast
  * against each other, and their axes stand in the place of the axes that they select from, or first where these are
  * not side by side: `x.slice(Int32Array.of(0, 4), [1, 3])`, `x.slice(rows, columns, { mode: 'clip' })`. Their indices
- * are checked as those of `take`. Throws a ShapeError for index arrays that do not broadcast, a DTypeError for those
- * that hold no integers.
+ * are checked as those of `take`. An array of booleans selects where it is true, in the place of the axes that it has
+ * the sizes of; how many there are depends on data: `x.slice(x.greater(0))`. Throws a ShapeError for index arrays that do not broadcast and for masks of other sizes, a DTypeError for
+ * arrays of floats.
  */
 export function slice(x: Expr, ...selectors: (Selector | SliceOptions)[]): Expr {
-  const { picks, mode } = picksOf('slice', x, selectors);
-  return picks.some(({ kind }) => kind === 'indices') ? indexed(x, picks, mode) : sliced(x, picks);
-}
-
-/** Basic slicing: picks of all axes in order, none of them indices. */
-function sliced(x: Expr, picks: readonly Pick[]): Expr {
-  const ndim = x.shape.length;
-  const starts = new Array<number>(ndim).fill(0);
-  const steps = new Array<number>(ndim).fill(1);
-  const kept = [...x.shape]; // shape of the slice, all axes kept
-  const shape: number[] = []; // of the result
-  for (const pick of picks) {
-    if (pick.kind === 'newaxis') shape.push(1);
-    else if (pick.kind === 'at') {
-      starts[pick.axis] = pick.index;
-      kept[pick.axis] = 1;
-    } else if (pick.kind === 'range') {
-      const { axis, start, step, size } = pick;
-      shape.push(size);
-      starts[axis] = size === 0 ? 0 : start;
-      steps[axis] = step;
-      kept[axis] = size;
-    }
-  }
-  const whole = steps.every((step, k) => step === 1 && kept[k] === x.shape[k]);
-  return reshape(whole ? x : view(x, { type: 'slice', starts, steps }, kept), shape);
+  const { parsed, mode } = parsedSelectors('slice', selectors);
+  const { shape, parts } = withoutMasks('slice', x.shape, parsed);
+  const picks = placed('slice', shape, parts);
+  const source = reshape(x, shape);
+  return picks.some(({ kind }) => kind === 'indices') ? indexed(source, picks, mode) : sliced(source, picks);
 }
 
 const hasSize = ({ kind }: Pick): boolean => kind === 'range' || kind === 'newaxis';
@@ -85,7 +74,7 @@ function indexed(x: Expr, picks: readonly Pick[], mode: IndexMode): Expr {
 /** Selection by one array of indices, whose axis of x is the one at place `at` here: errors name that of x. */
 function alone(x: Expr, pick: IndexPick, size: number, at: number, mode: IndexMode): Expr {
   return pick.axis === at
-    ? take(x, pick.indices, at, { mode })
+    ? take(x, pick.indices, at, { mode: pick.isInRange ? 'clip' : mode })
     : take(x, reshape(checked(pick, size, mode), pick.shape), at, { mode: 'clip' });
 }
 
@@ -139,7 +128,8 @@ function jointly(
 }
 
 /** The indices of an axis as they count from its beginning: elements of a line of its numbers. */
-function checked({ indices, axis }: IndexPick, size: number, mode: IndexMode): Expr {
+function checked({ indices, axis, isInRange }: IndexPick, size: number, mode: IndexMode): Expr {
+  if (isInRange) return indices as Expr;
   const line = reshape(iota(size), [...Array<number>(axis).fill(1), size]);
   return take(line, indices, axis, { mode });
 }

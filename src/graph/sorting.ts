@@ -5,11 +5,14 @@
 import { ArgumentError, expected } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
 import { call } from './calls.js';
+import { type DType, isComplex, isInteger, type Scalar } from './dtype.js';
 import type { Expr } from './expr.js';
+import { throughBound } from './extent.js';
 import { formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';
-import { constant } from './infer.js';
+import { constant, withinLength } from './infer.js';
 import type { RoutineName } from './routines.js';
+import { integerRange } from './scalar.js';
 import { normalizeAxis } from './shape.js';
 import { broadcast } from './view-nodes.js';
 import { flatten, moveaxis } from './views.js';
@@ -49,8 +52,21 @@ function along(op: RoutineName, x: Expr, axis: number | null = -1, options: Sort
   const at = normalizeAxis(op, axis ?? 0, source.shape.length);
   if (sizeOfShape(source.shape) === 0 || source.shape[at] === 1)
     return op === 'sort' ? source : broadcast(constant(0, 'int64'), source.shape);
-  const last = source.shape.length - 1;
-  const rows = moveaxis(source, at, last);
-  const [result] = call(op, [descending ? 1 : 0], [rows]);
-  return moveaxis(result!, last, at);
+  // What is behind a length comes last, and after all that is equal to it.
+  const isWithin = source.extent?.axis === at;
+  return throughBound(source, (bound) => {
+    const x = isWithin ? withinLength(source, lastOf(source.dtype, descending)) : bound;
+    const last = x.shape.length - 1;
+    const [result] = call(op, [descending ? 1 : 0], [moveaxis(x, at, last)]);
+    return moveaxis(result!, last, at);
+  });
+}
+
+/** A value that no other one comes after. */
+function lastOf(dtype: DType, descending: boolean): Scalar {
+  if (dtype === 'bool') return !descending;
+  if (isComplex(dtype)) return { re: Number.NaN, im: Number.NaN };
+  if (!isInteger(dtype)) return Number.NaN;
+  const { min, max } = integerRange(dtype);
+  return descending ? min : max;
 }

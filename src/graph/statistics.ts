@@ -34,7 +34,7 @@ export function mean(x: Expr, axis?: AxisOr<SumOptions>, options?: SumOptions): 
   if (isInteger(dtype) || dtype === 'bool')
     throw new DTypeError(expected('mean', 'a float or complex dtype', dtype));
   return throughFloat32(cast(x, dtype), (values) =>
-    map('divide', [reduceAlong('mean', 'sum', values, axes, given.keepdims), countAlong(x, axes)]),
+    map('divide', [reduceAlong('mean', 'sum', values, axes, given.keepdims), countAlong(values, axes)]),
   );
 }
 
@@ -60,8 +60,16 @@ export function std(x: Expr, axis?: AxisOr<VarianceOptions>, options?: VarianceO
 function varianceOf(op: string, x: Expr, options: VarianceOptions): Expr {
   const correction = finiteNumber(op, 'correction', options.correction ?? 0);
   const axes = ascendingAxes(op, options.axis, x.shape.length);
-  const divisor = Math.max(countAlong(x, axes) - correction, 0);
-  return map('divide', [reduceAlong(op, 'squaredDeviations', x, axes, options.keepdims), divisor]);
+  const count = countAlong(x, axes);
+  if (typeof count === 'number') {
+    const squares = reduceAlong(op, 'squaredDeviations', x, axes, options.keepdims);
+    return map('divide', [squares, Math.max(count - correction, 0)]);
+  }
+  // Of a size that depends on data: the deviations from the mean, summed up to the length.
+  const center = map('divide', [reduceAlong(op, 'sum', x, axes, true), count]);
+  const squares = squaredModulus(map('subtract', [x, center]));
+  const divisor = map('maximum', [map('subtract', [count, correction]), 0]);
+  return map('divide', [reduceAlong(op, 'sum', squares, axes, options.keepdims), divisor]);
 }
 
 /** Number of elements that are not 0, as int64. */

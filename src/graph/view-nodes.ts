@@ -2,12 +2,13 @@
 import { currentSite } from '../host/site.js';
 import { depthOf } from './depth.js';
 import type { Expr, IndexMode, Shape, View } from './expr.js';
+import { extentOfView, needSizes, withExtent } from './extent.js';
 import { sameShape } from './shape.js';
 
 /** A view whose shape and parameters the caller has worked out. */
 export function view(x: Expr, view: View, shape: Shape): Expr {
   const inputs = [x];
-  return {
+  const made: Expr = {
     kind: 'view',
     view,
     dtype: x.dtype,
@@ -17,6 +18,7 @@ export function view(x: Expr, view: View, shape: Shape): Expr {
     depth: depthOf(inputs),
     weak: x.weak,
   };
+  return x.extent === undefined ? made : { ...made, extent: extentOfView(x, view, shape) };
 }
 
 /** The view of an array in a shape of the same size. */
@@ -35,6 +37,10 @@ export const broadcast = (x: Expr, shape: Shape): Expr =>
 export function gather(x: Expr, index: Expr, axis: number, mode: IndexMode, shape: Shape): Expr {
   const inputs = [x, index];
   const { dtype } = x;
+  needSizes('take', x);
   const made = { dtype, shape, inputs, site: currentSite(), depth: depthOf(inputs), weak: x.weak };
-  return { kind: 'gather', axis, mode, ...made };
+  const gathered: Expr = { kind: 'gather', axis, mode, ...made };
+  return index.extent === undefined
+    ? gathered
+    : withExtent(gathered, axis + index.extent.axis, index.extent.length);
 }

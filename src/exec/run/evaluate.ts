@@ -7,8 +7,12 @@
 import { type Canonical, canonicalize } from '../../fusion/passes/canonicalize.js';
 import { type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-check.js';
 import { checksBelow } from '../../fusion/passes/segment.js';
+import { slice } from '../../graph/basic-slicing.js';
 import type { DType } from '../../graph/dtype.js';
 import type { DeviceBuffer, Expr, Shape, TypedArray } from '../../graph/expr.js';
+import { denseStrides } from '../../graph/graph.js';
+import { deviceArray, hostArray } from '../../graph/infer.js';
+import { moveaxis } from '../../graph/views.js';
 import { isOwnError, NativeError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { checkHostArray, typedArrayOver } from '../native/host-memory.js';
@@ -24,6 +28,7 @@ import { inputsOf } from './inputs.js';
 import { refusalOfJob } from './plan-job.js';
 import type { Executed, FilesOf } from './run-program.js';
 import { Segments } from './segments.js';
+import { boundedJob, cutShape } from './true-sizes.js';
 
 /** A result in host memory, contiguous in C order. */
 export interface HostResult {
@@ -42,7 +47,30 @@ export interface StoredResult {
 
 /** Computes expressions together, shared work once; one result each, in order. */
 export async function evaluate(exprs: readonly Expr[], options: ComputeOptions = {}): Promise<HostResult[]> {
-  return hostResults(exprs, await compute(exprs, options, 'host'));
+  const bounded = boundedJob(exprs);
+  if (bounded === undefined) return hostResults(exprs, await compute(exprs, options, 'host'));
+  const { computed, cuts } = bounded;
+  const results = hostResults(computed, await compute(computed, options, 'host'));
+  return Promise.all(
+    cuts.map((cut, k) => {
+      const result = results[k]!;
+      return cut === undefined ? result : cutInHost(result, Number(indexOf(results[cut.length]!)), cut.axis);
+    }),
+  );
+}
+
+/** The first elements along the first axis of a result, which then becomes the axis `axis`. */
+async function cutInHost(result: HostResult, length: number, axis: number): Promise<HostResult> {
+  const { dtype } = result;
+  const shape = cutShape(result.shape, length);
+  const all = typeof result.data === 'function' ? result.data() : result.data;
+  const count = (all.length / result.shape[0]!) * length;
+  // A small part of an array does not keep all of it in memory.
+  const data = 2 * count < all.length ? all.slice(0, count) : all.subarray(0, count);
+  if (axis === 0) return { data, dtype, shape };
+  const rows = hostArray({ type: 'host', data, offset: 0, strides: denseStrides(shape) }, dtype, shape);
+  const [moved] = await evaluate([moveaxis(rows, 0, axis)], { device: 'cpu' });
+  return moved!;
 }
 
 /** Computes expressions together and leaves the results on the device. */
@@ -50,7 +78,29 @@ export async function evaluateStored(
   exprs: readonly Expr[],
   options: ComputeOptions = {},
 ): Promise<StoredResult[]> {
-  return storedResults(exprs, await compute(exprs, options, 'device'));
+  const bounded = boundedJob(exprs);
+  if (bounded === undefined) return storedResults(exprs, await compute(exprs, options, 'device'));
+  const { computed, cuts } = bounded;
+  const results = storedResults(computed, await compute(computed, options, 'device'));
+  const lengths = results.slice(exprs.length);
+  const sizes = (await evaluate(lengths.map(storedArray))).map((size) => Number(indexOf(size)));
+  for (const { buffer } of lengths) buffer?.dispose();
+  return Promise.all(
+    cuts.map((cut, k) => {
+      const result = results[k]!;
+      return cut === undefined ? result : cutOnDevice(result, sizes[cut.length - exprs.length]!, cut.axis);
+    }),
+  );
+}
+
+const storedArray = ({ buffer, dtype, shape }: StoredResult): Expr => deviceArray(buffer!, dtype, shape);
+
+/** The first elements along the first axis of a stored result, which then becomes the axis `axis`, as an array. */
+async function cutOnDevice(result: StoredResult, length: number, axis: number): Promise<StoredResult> {
+  const part = moveaxis(slice(storedArray(result), [0, length]), 0, axis);
+  const [cut] = await evaluateStored([part]);
+  result.buffer?.dispose();
+  return cut!;
 }
 
 /** Throws a MemoryError for results that cannot be brought to JavaScript. */

@@ -8,7 +8,7 @@
 
 import { type CheckedIndices, checkedIndices } from '../../graph/checked-indices.js';
 import type { Expr, Site } from '../../graph/expr.js';
-import { reduce } from '../../graph/infer.js';
+import { reduce, withinLength } from '../../graph/infer.js';
 import { checkIndex } from '../../graph/shape.js';
 import { isOwnError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
@@ -33,7 +33,9 @@ export function checkOf(node: Expr): IndexCheck | undefined {
   let ends = endsOf.get(indices);
   if (ends === undefined) {
     const axes = indices.shape.map((_, k) => k);
-    ends = [reduce('min', indices, axes), reduce('max', indices, axes)];
+    // Behind the length of an axis whose size depends on data nothing is an index.
+    const known = indices.extent === undefined ? indices : withinLength(indices, 0);
+    ends = [reduce('min', known, axes), reduce('max', known, axes)];
     endsOf.set(indices, ends);
   }
   return { ends, site: node.site, ...check };

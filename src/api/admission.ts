@@ -1,0 +1,49 @@
+/**
+ * Which functions take arrays with an axis whose size depends on data (`graph/extent.ts`): elementwise ones,
+ * reductions, and those that keep or move whole axes. All others refuse them by name, with what to do.
+ */
+import * as composites from '../graph/composites.js';
+import * as elementwise from '../graph/elementwise.js';
+import type { Expr } from '../graph/expr.js';
+import { needSizes } from '../graph/extent.js';
+import { OP_NAMES } from '../graph/ops.js';
+import { REDUCTION_NAMES } from '../graph/reducing.js';
+
+const ADMITTING: ReadonlySet<string> = new Set([
+  ...OP_NAMES,
+  ...REDUCTION_NAMES,
+  ...Object.keys(composites),
+  ...Object.keys(elementwise),
+  ...[
+    'mean',
+    'variance',
+    'var',
+    'std',
+    'norm',
+    'countNonzero',
+    'ptp',
+    'softmax',
+    'logSoftmax',
+    'standardize',
+  ],
+  ...['nanSum', 'nanProd', 'nanMean'],
+  ...['expandDims', 'squeeze', 'permuteDims', 'transpose', 'matrixTranspose', 'swapaxes', 'moveaxis'],
+  ...[
+    'sort',
+    'argsort',
+    'cumulativeSum',
+    'cumulativeProd',
+    'cumulativeMin',
+    'cumulativeMax',
+    'cumulativeLogsumexp',
+  ],
+  ...['take', 'slice', 'resultType'],
+  // Running, and arguments, which the functions themselves are asked about.
+  ...['compute', 'persist', 'explain', 'plan', 'lazy'],
+]);
+
+/** The array itself. Throws a ShapeError where the function `op` does not take it. */
+export function admitted(op: string, x: Expr): Expr {
+  if (x.extent !== undefined && !ADMITTING.has(op)) needSizes(op, x);
+  return x;
+}

@@ -1,0 +1,129 @@
+/**
+ * Functions of several results whose sizes depend on data: nonzero, uniqueAll, uniqueCounts, uniqueInverse. What is
+ * distinct, and in which order, stands in `graph/sets.ts`.
+ */
+import { refuseMore } from '../graph/arguments.js';
+import { firsts, placesWhere, unraveled } from '../graph/compaction.js';
+import type { Expr } from '../graph/expr.js';
+import { upToBound, withExtent } from '../graph/extent.js';
+import { formatShape } from '../graph/format.js';
+import { sizeOfShape } from '../graph/graph.js';
+import { constant, iota, map } from '../graph/infer.js';
+import { cumulativeSum } from '../graph/scans.js';
+import { argsort } from '../graph/sorting.js';
+import { broadcast, gather, reshape } from '../graph/view-nodes.js';
+import { flatten } from '../graph/views.js';
+import { expected, ShapeError } from '../host/errors.js';
+import { called } from '../host/site.js';
+import type { ArrayLike, DTypeOf } from './fluent-types.js';
+import { exprOf, Lazy } from './lazy.js';
+
+/**
+ * The indices of the elements that are not 0, in C order, an int64 array for each axis, as NumPy's `nonzero`: their
+ * size depends on data. Throws a ShapeError for an array without axes.
+ */
+export function nonzero(x: ArrayLike): Lazy<'int64'>[];
+export function nonzero(x: ArrayLike, ...more: readonly unknown[]): Lazy[] {
+  return called(nonzero, () => {
+    refuseMore('nonzero', 1, [x, ...more]);
+    const array = exprOf('nonzero', x);
+    if (array.shape.length === 0)
+      throw new ShapeError(expected('nonzero', 'an array with axes', formatShape(array.shape)));
+    return unraveled(placesWhere('nonzero', array), array.shape).map((index) => new Lazy(index));
+  });
+}
+
+/** The distinct elements of an array, and how often each occurs. */
+export interface UniqueCounts<T extends ArrayLike> {
+  readonly values: Lazy<DTypeOf<T>>;
+  readonly counts: Lazy<'int64'>;
+}
+/** The distinct elements of an array, and which of them each of its elements is. */
+export interface UniqueInverse<T extends ArrayLike> {
+  readonly values: Lazy<DTypeOf<T>>;
+  readonly inverseIndices: Lazy<'int64'>;
+}
+/** The distinct elements of an array, where each occurs first, which of them each element is, and how often. */
+export interface UniqueAll<T extends ArrayLike> extends UniqueCounts<T>, UniqueInverse<T> {
+  readonly indices: Lazy<'int64'>;
+}
+
+/**
+ * The distinct elements in ascending order and how often each occurs, as `unique_counts` of the array API standard:
+ * each NaN by itself. Their size depends on data.
+ */
+export function uniqueCounts<T extends ArrayLike>(x: T): UniqueCounts<T>;
+export function uniqueCounts(x: ArrayLike, ...more: readonly unknown[]): object {
+  return called(uniqueCounts, () => {
+    refuseMore('uniqueCounts', 1, [x, ...more]);
+    const { values, counts } = uniqueOf(exprOf('uniqueCounts', x));
+    return { values: new Lazy(values()), counts: new Lazy(counts()) };
+  });
+}
+
+/**
+ * The distinct elements in ascending order and, in the shape of the array, which of them each element is, as
+ * `unique_inverse` of the array API standard: `values.take(inverseIndices)` would be the array, once `values` is
+ * persisted. The size of `values` depends on data.
+ */
+export function uniqueInverse<T extends ArrayLike>(x: T): UniqueInverse<T>;
+export function uniqueInverse(x: ArrayLike, ...more: readonly unknown[]): object {
+  return called(uniqueInverse, () => {
+    refuseMore('uniqueInverse', 1, [x, ...more]);
+    const { values, inverse } = uniqueOf(exprOf('uniqueInverse', x));
+    return { values: new Lazy(values()), inverseIndices: new Lazy(inverse()) };
+  });
+}
+
+/**
+ * The distinct elements in ascending order, the place of the first of each in C order, which of them each element is,
+ * in the shape of the array, and how often each occurs, as `unique_all` of the array API standard. Sizes depend on
+ * data, but for that of `inverseIndices`.
+ */
+export function uniqueAll<T extends ArrayLike>(x: T): UniqueAll<T>;
+export function uniqueAll(x: ArrayLike, ...more: readonly unknown[]): object {
+  return called(uniqueAll, () => {
+    refuseMore('uniqueAll', 1, [x, ...more]);
+    const { values, indices, inverse, counts } = uniqueOf(exprOf('uniqueAll', x));
+    return {
+      values: new Lazy(values()),
+      indices: new Lazy(indices()),
+      inverseIndices: new Lazy(inverse()),
+      counts: new Lazy(counts()),
+    };
+  });
+}
+
+type Made = Readonly<Record<'values' | 'indices' | 'inverse' | 'counts', () => Expr>>;
+
+/** What a sort tells of distinct elements; a stable one, so that the first of equals is the first of all. */
+function uniqueOf(x: Expr): Made {
+  const size = sizeOfShape(x.shape);
+  const none = (dtype: Expr['dtype'], shape: readonly number[]) => (): Expr =>
+    broadcast(constant(0, dtype), shape);
+  if (size === 0) {
+    const empty = none('int64', [0]);
+    return { values: none(x.dtype, [0]), indices: empty, inverse: none('int64', x.shape), counts: empty };
+  }
+  const line = flatten(x);
+  const order = argsort(line);
+  const sorted = gather(line, order, 0, 'clip', line.shape);
+  const isFirst = firsts(sorted);
+  const places = placesWhere('uniqueAll', isFirst);
+  const at = (from: Expr): Expr => gather(from, places, 0, 'clip', places.shape);
+  return {
+    values: () => at(sorted),
+    indices: () => at(order),
+    inverse: () => {
+      const rank = map('subtract', [cumulativeSum(isFirst), 1]);
+      return reshape(gather(rank, argsort(order), 0, 'clip', line.shape), x.shape);
+    },
+    counts: () => {
+      const { length } = places.extent!;
+      const next = map('add', [iota(places.shape[0]!), 1]);
+      const starts = gather(upToBound(places), next, 0, 'clip', places.shape);
+      const end = map('where', [map('less', [next, length]), starts, size]);
+      return withExtent(map('subtract', [end, upToBound(places)]), 0, length);
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * The places where a mask is true, in order: an axis whose size depends on data (`extent.ts`). Called by everything
+ * that selects by masks or finds what is distinct.
+ *
+ * Element k of the result is the first place up to which the mask is true k + 1 times: a binary search in its
+ * running count, which is part of the kernels that read the places.
+ */
+import type { Expr } from './expr.js';
+import { needSizes, withExtent } from './extent.js';
+import { denseStrides, sizeOfShape } from './graph.js';
+import { cast, constant, iota, map } from './infer.js';
+import { cumulativeSum } from './scans.js';
+import { searchsorted } from './searching.js';
+import { broadcast, gather, reshape } from './view-nodes.js';
+
+/** Places by mask, so that what is selected by one mask has one size. */
+const known = new WeakMap<Expr, Expr>();
+
+/** The int64 places in C order where an array is not 0; all of them are in range, also behind the length. */
+export function placesWhere(op: string, mask: Expr): Expr {
+  needSizes(op, mask);
+  let places = known.get(mask);
+  if (places === undefined) {
+    places = placesIn(reshape(cast(mask, 'bool'), [sizeOfShape(mask.shape)]));
+    known.set(mask, places);
+  }
+  return places;
+}
+
+function placesIn(line: Expr): Expr {
+  const size = line.shape[0]!;
+  if (size === 0) return broadcast(constant(0, 'int64'), [0]);
+  const counts = cumulativeSum(line);
+  // A bound of 1 would be an axis that broadcasts.
+  const nth = map('add', [iota(Math.max(size, 2)), 1]);
+  const places = map('minimum', [searchsorted(counts, nth), size - 1]);
+  return withExtent(places, 0, gather(counts, constant(size - 1, 'int64'), 0, 'clip', []));
+}
+
+/** The index along each axis of places in an array of a shape. */
+export function unraveled(places: Expr, shape: readonly number[]): Expr[] {
+  return denseStrides(shape).map((stride, k) => {
+    const above = stride === 1 ? places : map('floorDivide', [places, stride]);
+    return k === 0 ? above : map('remainder', [above, shape[k]!]);
+  });
+}
+
+/** Whether elements of a sorted line differ from those before. */
+export function firsts(line: Expr): Expr {
+  const index = iota(line.shape[0]!);
+  const before = gather(line, map('subtract', [index, 1]), 0, 'clip', line.shape);
+  return map('logicalOr', [map('equal', [index, 0]), map('notEqual', [line, before])]);
+}

@@ -1,0 +1,64 @@
+/**
+ * What is distinct: unique values, and sets of them. Every export is also a method of Lazy and a free function
+ * (`fluent.ts`); functions of several results are in `api/sets.ts`. Sizes of results depend on data (`extent.ts`).
+ *
+ * Elements are sorted; those that differ from the one before are the distinct ones. NaN differs from NaN, as in the
+ * array API standard; of -0 and 0, which are equal, -0 is given.
+ */
+import { DTypeError, expected } from '../host/errors.js';
+import { firsts, placesWhere } from './compaction.js';
+import { isComplex } from './dtype.js';
+import type { Expr } from './expr.js';
+import { sizeOfShape } from './graph.js';
+import { cast, constant, map, meetingDType, type Operand, toExpr } from './infer.js';
+import { concat } from './joins.js';
+import { isin } from './searching.js';
+import { sort } from './sorting.js';
+import { broadcast, gather } from './view-nodes.js';
+
+/**
+ * The distinct elements in ascending order, as `unique_values` of the array API standard: each NaN by itself, at the
+ * end. Complex numbers are in the order of `sort`. The size of the result depends on data.
+ */
+export function uniqueValues(x: Expr): Expr {
+  return chosenFrom(sort(x, null), firsts);
+}
+
+/**
+ * The distinct elements of two arrays of any shapes together, in ascending order, as NumPy's `union1d`, in their common
+ * dtype. The size of the result depends on data.
+ */
+export function union(x: Expr, other: Operand): Expr {
+  return uniqueValues(concat([x, toExpr('union', other)], null, 'union'));
+}
+
+/**
+ * The distinct elements of an array that are among those of another one, in ascending order, as NumPy's `intersect1d`,
+ * in their common dtype. The size of the result depends on data. Throws a DTypeError for complex numbers.
+ */
+export function intersect(x: Expr, other: Operand): Expr {
+  const test = toExpr('intersect', other);
+  const sorted = sort(realIn('intersect', x, meetingDType('intersect', [x, test])), null);
+  return chosenFrom(sorted, (line) => map('logicalAnd', [firsts(line), isin(line, test)]));
+}
+
+/**
+ * The distinct elements of an array that are not among those of another one, in ascending order, as NumPy's
+ * `setdiff1d`. The size of the result depends on data. Throws a DTypeError for complex numbers.
+ */
+export function setdiff(x: Expr, other: Operand): Expr {
+  const sorted = sort(realIn('setdiff', x, x.dtype), null);
+  const test = toExpr('setdiff', other);
+  return chosenFrom(sorted, (line) => map('logicalAnd', [firsts(line), isin(line, test, { invert: true })]));
+}
+
+function realIn(op: string, x: Expr, dtype: Expr['dtype']): Expr {
+  if (isComplex(dtype)) throw new DTypeError(expected(op, 'real numbers or booleans', dtype));
+  return cast(x, dtype);
+}
+
+function chosenFrom(line: Expr, choose: (line: Expr) => Expr): Expr {
+  if (sizeOfShape(line.shape) === 0) return broadcast(constant(0, line.dtype), [0]);
+  const places = placesWhere('uniqueValues', choose(line));
+  return gather(line, places, 0, 'clip', places.shape);
+}
