@@ -43,7 +43,7 @@ const ELSEWHERE: Readonly<Record<string, keyof typeof weft>> = {
 };
 
 /** Functions that are not there yet, in the standard itself and in its extensions. */
-const MISSING = 'from_dlpack nonzero unique_all unique_counts unique_inverse unique_values';
+const MISSING = 'from_dlpack';
 
 const namesOf = (text: string): string[] => text.split(/\s+/);
 const camel = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -12,7 +12,8 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"scanTotals", &kScanTotals},
                                                            {"scanBefore", &kScanBefore},
                                                            {"bins", &kBins},
-                                                           {"histogram", &kBins}};
+                                                           {"histogram", &kBins},
+                                                           {"compact", &kCompact}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }

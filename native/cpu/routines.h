@@ -38,6 +38,8 @@ const Routine* findRoutine(const std::string& name);
 
 // bins.cpp: by keys, and by edges
 extern const Routine kBins;
+// compact.cpp
+extern const Routine kCompact;
 // scan.cpp
 extern const Routine kScan;
 extern const Routine kScanTotals;

@@ -14,7 +14,7 @@ import { onDeepGraph } from '../graph/depth.js';
 import type { DType } from '../graph/dtype.js';
 import type { Expr, Shape } from '../graph/expr.js';
 import { needSizes } from '../graph/extent.js';
-import { formatShape, formatValue } from '../graph/format.js';
+import { formatBounded, formatValue } from '../graph/format.js';
 import { sizeOfShape } from '../graph/graph.js';
 import { constant, deviceArray, type Operand } from '../graph/infer.js';
 import { isScalar } from '../graph/scalar.js';
@@ -185,7 +185,7 @@ export class Lazy<out D extends DType = DType> {
 
   toString(): string {
     const { shape, extent } = this.expr;
-    return `Lazy ${this.dtype} ${formatShape(shape, extent?.axis)}`;
+    return `Lazy ${this.dtype} ${formatBounded(shape, extent?.axis)}`;
   }
 
   [Symbol.for('nodejs.util.inspect.custom')](): string {

@@ -2,15 +2,15 @@
  * The places where a mask is true, in order: an axis whose size depends on data (`extent.ts`). Called by everything
  * that selects by masks or finds what is distinct.
  *
- * Element k of the result is the first place up to which the mask is true k + 1 times: a binary search in its
- * running count, which is part of the kernels that read the places.
+ * The running count of the mask says which place an element has in the result (Blelloch, "Prefix sums and their
+ * applications", 1990): a scan, then a routine that writes the places, which kernels read what they want by.
  */
+import { call } from './calls.js';
 import type { Expr } from './expr.js';
 import { needSizes, withExtent } from './extent.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { cast, constant, iota, map } from './infer.js';
 import { cumulativeSum } from './scans.js';
-import { searchsorted } from './searching.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
 
 /** Places by mask, so that what is selected by one mask has one size. */
@@ -31,10 +31,13 @@ function placesIn(line: Expr): Expr {
   const size = line.shape[0]!;
   if (size === 0) return broadcast(constant(0, 'int64'), [0]);
   const counts = cumulativeSum(line);
+  const [places] = call('compact', [], [counts]);
   // A bound of 1 would be an axis that broadcasts.
-  const nth = map('add', [iota(Math.max(size, 2)), 1]);
-  const places = map('minimum', [searchsorted(counts, nth), size - 1]);
-  return withExtent(places, 0, gather(counts, constant(size - 1, 'int64'), 0, 'clip', []));
+  return withExtent(
+    size === 1 ? broadcast(places!, [2]) : places!,
+    0,
+    gather(counts, constant(size - 1, 'int64'), 0, 'clip', []),
+  );
 }
 
 /** The index along each axis of places in an array of a shape. */

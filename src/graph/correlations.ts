@@ -154,11 +154,11 @@ function divisorOf(
   if (factors === undefined) return Math.max(rows.shape[1]! - correction, 0);
   const total = reduce('sum', factors, [0]);
   if (correction === 0) return total;
-  const share =
-    weights === undefined
-      ? 1
-      : map('divide', [reduce('sum', map('multiply', [factors, weights]), [0]), total]);
-  return map('maximum', [map('subtract', [total, map('multiply', [share, correction])]), 0]);
+  if (weights === undefined) return atLeast0(map('subtract', [total, correction]));
+  const share = map('divide', [reduce('sum', map('multiply', [factors, weights]), [0]), total]);
+  return atLeast0(map('subtract', [total, map('multiply', [share, correction])]));
 }
+
+const atLeast0 = (divisor: Expr): Expr => map('maximum', [divisor, 0]);
 
 const squeezed = (matrix: Expr): Expr => (matrix.shape[0] === 1 ? squeeze(matrix) : matrix);

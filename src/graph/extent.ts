@@ -8,12 +8,12 @@
  */
 import { expected, ShapeError } from '../host/errors.js';
 import type { Expr, Extent, Shape, View } from './expr.js';
-import { formatShape } from './format.js';
+import { formatBounded } from './format.js';
 import { sizeOfShape } from './graph.js';
 
 /** The error of a function that needs sizes. */
 export function unknownSize(op: string, { shape, extent }: Pick<Expr, 'shape' | 'extent'>): ShapeError {
-  const axis = `axis ${extent!.axis} of ${formatShape(shape, extent!.axis)}, whose size depends on data`;
+  const axis = `axis ${extent!.axis} of ${formatBounded(shape, extent!.axis)}, whose size depends on data`;
   const hint = 'await x.persist() first: then it is a number';
   return new ShapeError(expected(op, 'axes of known sizes', axis, hint));
 }

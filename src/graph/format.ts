@@ -23,11 +23,14 @@ export function formatScalar(value: Scalar): string {
   }
 }
 
-/** A shape as a tuple; `bounded` names the axis whose size is a bound. */
-export function formatShape(shape: Shape, bounded?: number): string {
-  const sizes = shape.map((size, k) => (k === bounded ? `≤${size}` : `${size}`));
-  return sizes.length === 1 ? `(${sizes[0]},)` : `(${sizes.join(', ')})`;
-}
+export const formatShape = (shape: Shape): string => tupleOf(shape.map(String));
+
+/** A shape with an axis whose size is a bound. */
+export const formatBounded = (shape: Shape, axis: number | undefined): string =>
+  tupleOf(shape.map((size, k) => (k === axis ? `≤${size}` : `${size}`)));
+
+const tupleOf = (sizes: readonly string[]): string =>
+  sizes.length === 1 ? `(${sizes[0]},)` : `(${sizes.join(', ')})`;
 
 const SHOWN_TEXT = 80;
 const SHOWN_PARTS = 8;

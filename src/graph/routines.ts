@@ -61,6 +61,11 @@ export const ROUTINES = {
    * lies outside, or NaN. The fourth parameter says whether the edges are equally spaced (1) or not (0).
    */
   histogram: { results: ([keys, , values], parameters) => [binResult(keys!, values, parameters)] },
+  /**
+   * The int64 places at which a line of int64 counts is above the count before, which is 0 for the first, in order:
+   * counts grow by 0 or 1. Behind them is the last place of the line.
+   */
+  compact: { results: ([counts]) => [counts!] },
 } as const satisfies Readonly<Record<string, RoutineRow>>;
 
 /** Partial results of bins: [units, parts, bins · width]. */

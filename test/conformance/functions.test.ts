@@ -25,7 +25,9 @@ function withArrays(value: unknown, c: Case): unknown {
 
 function build(c: Case): Lazy {
   const result = freeFunction(c.call)(...(withArrays(c.args, c) as unknown[]));
-  return c.part === undefined ? result : (result as unknown as readonly Lazy[])[c.part]!;
+  return c.part === undefined
+    ? result
+    : (result as unknown as Readonly<Record<number | string, Lazy>>)[c.part]!;
 }
 
 describe.each(backends())('functions on %s', (device) => {

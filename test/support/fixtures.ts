@@ -72,8 +72,8 @@ export interface MatmulCase {
 /** A call of a function of the API; `{ array: i }` stands for input i. */
 export interface CompositeCase {
   readonly call: string;
-  /** Which of the function's results it is, where it gives a list. */
-  readonly part?: number;
+  /** Which of the function's results it is, where it gives a list or an object. */
+  readonly part?: number | string;
   readonly args: readonly unknown[];
   readonly inputs: readonly StoredArray[];
   readonly output: StoredArray;

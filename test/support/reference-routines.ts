@@ -43,11 +43,20 @@ export function routineValues(
   const [input, before] = inputs as readonly [RoutineInput, RoutineInput?];
   if (routine === 'sort' || routine === 'argsort')
     return [sorted(routine === 'argsort', parameters[0] === 1, input)];
+  if (routine === 'compact') return [growing(input)];
   const op = SCAN_OPS[parameters[0]!]!;
   const isReverse = parameters[1] === 1;
   if (routine === 'scanTotals') return [tileTotals(op, input)];
   if (routine === 'scanBefore') return [beforeTiles(op, isReverse, input)];
   return [scanned(op, isReverse, input, before)];
+}
+
+/** The places at which counts are above those before, and behind them the last place. */
+function growing({ values: counts }: RoutineInput): Values {
+  const places = counts.flatMap((count, at) =>
+    count === (at === 0 ? 0n : counts[at - 1]) ? [] : [BigInt(at)],
+  );
+  return counts.map((_, k) => places[k] ?? BigInt(counts.length - 1));
 }
 
 /** Elements before, along and behind the axis of a scan. */

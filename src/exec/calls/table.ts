@@ -6,6 +6,7 @@ import type { RoutineName } from '../../graph/routines.js';
 import { BINS, HISTOGRAM } from './bins.js';
 import type { CallStep, MatmulStep, RoutineStep } from './call.js';
 import type { CallRow } from './call-row.js';
+import { COMPACT } from './compact.js';
 import { MATMUL } from './matmul.js';
 import { SCAN, SCAN_TOTALS } from './scan.js';
 import { SCAN_BEFORE } from './scan-before.js';
@@ -24,6 +25,7 @@ export const CALLS: Rows = {
   scanBefore: SCAN_BEFORE,
   bins: BINS,
   histogram: HISTOGRAM,
+  compact: COMPACT,
 };
 
 /** The row of a step. */

@@ -1,0 +1,148 @@
+/** Axes whose sizes depend on data, beside NumPy's values (`conformance/functions.test.ts`): what takes them, and how. */
+import { describe, expect, it } from 'vitest';
+import {
+  ArgumentError,
+  arange,
+  argwhere,
+  compile,
+  compute,
+  concat,
+  DTypeError,
+  iterate,
+  type Lazy,
+  lazy,
+  nonzero,
+  npy,
+  ShapeError,
+  stack,
+  uniqueCounts,
+} from '../../src/index.js';
+
+const x = lazy(Float32Array.from([3, -1, 2, -5, 0, 7, 2, 3])).reshape([2, 4]);
+const positive = x.greater(0);
+const some = x.slice(positive);
+const none = x.slice(x.greater(100));
+const columns = x.compress([true, false, true, true], 1);
+const valuesOf = async (array: Lazy): Promise<unknown> => (await array.compute({ device: 'cpu' })).toArray();
+
+describe('a size that depends on data', () => {
+  it('is a bound in the shape and an array in the sizes, until it is computed', async () => {
+    expect([some.shape, `${some}`]).toEqual([[8], 'Lazy float32 (≤8,)']);
+    expect((await (some.sizes[0] as Lazy).compute()).item()).toBe(5);
+    expect(columns.sizes[0]).toBe(2);
+    const [chosen, empty] = await compute([some, none]);
+    expect([chosen.shape, [...chosen.data], empty.shape]).toEqual([[5], [3, 2, 7, 2, 3], [0]]);
+    expect((await columns.compute()).shape).toEqual([2, 3]);
+  });
+
+  it('is known after persist, which gives arrays for anything', async () => {
+    const known = await some.persist();
+    expect(known.shape).toEqual([5]);
+    expect(
+      await valuesOf(
+        known
+          .reshape([5, 1])
+          .matmul(known.reshape([1, 5]))
+          .sum(),
+      ),
+    ).toBe(17 * 17);
+    expect((await columns.persist()).shape).toEqual([2, 3]);
+    expect((await none.persist()).shape).toEqual([0]);
+  });
+
+  it('is one kernel with what is computed of the selected elements', () => {
+    const { steps } = some.mul(2).exp().sum().explain({ device: 'cpu' });
+    expect(steps.map(({ kind }) => kind)).toEqual(['kernel', 'call', 'call', 'kernel']);
+    const both = some.add(x.mul(3).slice(positive)).explain({ device: 'cpu' });
+    expect(both.steps.filter(({ kind }) => kind === 'call')).toHaveLength(2);
+  });
+
+  it('goes through maps, reductions, sorts, scans and take', async () => {
+    expect(await valuesOf(some.mul(2).add(x.sub(1).slice(positive)))).toEqual([8, 5, 20, 5, 8]);
+    const summed = [some.sum(), some.prod(), some.max(), some.min(), some.argmax(), some.any(), some.mean()];
+    const results = await compute(summed);
+    expect(results.map((each) => Number(each.item()))).toEqual([17, 252, 7, 2, 2, 1, Math.fround(3.4)]);
+    expect(await valuesOf(some.std())).toBeCloseTo(Math.sqrt(17.2 / 5), 6);
+    expect(await valuesOf(some.sort())).toEqual([2, 2, 3, 3, 7]);
+    expect(await valuesOf(some.sort(0, { descending: true }))).toEqual([7, 3, 3, 2, 2]);
+    expect(await valuesOf(some.argsort())).toEqual([1n, 3n, 0n, 4n, 2n]);
+    expect(await valuesOf(some.cumulativeSum())).toEqual([3, 5, 12, 14, 17]);
+    expect(await valuesOf(x.ravel().take(nonzero(x.ravel().less(0))[0]!))).toEqual([-1, -5]);
+    expect(await valuesOf(columns.sub(columns.mean(0, { keepdims: true })).T)).toEqual([
+      [1.5, -1.5],
+      [0, 0],
+      [-4, 4],
+    ]);
+    expect(await valuesOf(columns.sum(1))).toEqual([0, 5]);
+  });
+
+  it('may be 0: sums of none are 0, means NaN', async () => {
+    const sums = await compute([
+      none.sum(),
+      none.mean(),
+      none.any(),
+      none.all(),
+      x.take(nonzero(none.sum().reshape([1]))[0]!),
+    ]);
+    expect(sums.slice(0, 4).map((each) => each.item())).toEqual([0, NaN, false, true]);
+    expect(sums[4]!.shape).toEqual([0]);
+  });
+
+  it('is checked where it is an index', async () => {
+    const wrong = lazy([1, 2]).take(nonzero(x.ravel().less(0))[0]!);
+    await expect(wrong.compute()).rejects.toThrow(/axis 0 of 2 elements: 3\n.*extent\.test/);
+  });
+
+  it.each<readonly [string, () => unknown]>([
+    ['reshape', () => some.reshape([2, 4])],
+    ['matmul', () => some.matmul(some)],
+    ['flip', () => some.flip()],
+    ['roll', () => some.roll(8)],
+    ['concat', () => concat([some, some])],
+    ['stack', () => stack([some])],
+    ['median', () => some.median()],
+    ['cumulativeSum', () => some.cumulativeSum(0, { reverse: true })],
+    ['slice', () => some.slice(0)],
+    ['take', () => some.take([0])],
+    ['searchsorted', () => some.searchsorted(2)],
+    ['argwhere', () => argwhere(some)],
+    ['uniqueCounts', () => uniqueCounts(some)],
+    ['add', () => some.add(lazy(new Float32Array(8)))],
+    ['add', () => some.add(x.slice(x.less(0)))],
+  ])('is refused by %s, with what to do', (name, act) => {
+    expect(act).toThrow(ShapeError);
+    expect(act).toThrow(/persist\(\) first/);
+    if (name !== 'slice') expect(act).toThrow(new RegExp(`^\\[${name}\\] `));
+  });
+
+  it('is refused by loops, compiled functions as a result, and files', async () => {
+    await expect(some.compute({ to: npy('/nowhere/x.npy') })).rejects.toThrow(ShapeError);
+    expect(() => iterate(2, some, (state) => state.mul(2))).toThrow(ShapeError);
+    const selected = compile((a: Lazy) => a.slice(a.greater(0)));
+    await expect(selected(Float32Array.of(1, -2))).rejects.toThrow(ShapeError);
+    const total = compile((a: Lazy) => a.slice(a.greater(0)).sum());
+    expect((await total(Float32Array.of(1, -2, 4))).item()).toBe(5);
+    expect((await total(Float32Array.of(-1, 2, -4))).item()).toBe(2);
+  });
+
+  it('comes from masks of fitting sizes alone', () => {
+    expect(() => x.slice(lazy([true, false, true]))).toThrow(ShapeError);
+    expect(() => x.slice(lazy([true, false]), lazy([true]))).toThrow(ShapeError);
+    expect(() => x.slice(positive, 0)).toThrow(ShapeError);
+    expect(() => x.compress([1, 0] as never)).toThrow(DTypeError);
+    expect(() => x.compress([true, true, true], 0)).toThrow(ShapeError);
+    expect(() => x.extract(lazy([true]))).toThrow(ShapeError);
+    expect(() => x.extract(2 as never)).toThrow(ArgumentError);
+    expect(() => nonzero(2)).toThrow(ShapeError);
+  });
+
+  it('has the same bits whatever the number of elements that a thread takes', async () => {
+    const long = arange(300_000, 'int64').mul(7919).remainder(1009);
+    const kept = long.slice(long.remainder(3).equal(0));
+    const [elements, distinct] = await compute([kept, kept.sub(1).sort()]);
+    const plain = Array.from({ length: 300_000 }, (_, k) => (k * 7919) % 1009).filter((v) => v % 3 === 0);
+    expect(elements.shape).toEqual([plain.length]);
+    expect([...elements.data].every((value, k) => Number(value) === plain[k])).toBe(true);
+    expect(Number(distinct.at(-1))).toBe(Math.max(...plain) - 1);
+  });
+});
