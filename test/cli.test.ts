@@ -11,6 +11,7 @@ const NO_CUDA = {
   WEFT_CUDA_DRIVER: '/no/libcuda.so.1',
   WEFT_NVRTC: '/no/libnvrtc.so',
   WEFT_CUBLAS: '/no/libcublas.so',
+  WEFT_CUBLASLT: '/no/libcublasLt.so',
 };
 
 let folder: string;

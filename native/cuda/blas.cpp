@@ -4,6 +4,7 @@
 #include <complex>
 #include <limits>
 
+#include "cuda/library-status.h"
 #include "runtime/failure.h"
 #include "runtime/program-steps.h"
 #include "shared/layout.h"
@@ -17,37 +18,8 @@ constexpr int kMathMode = 16;
 constexpr int kDefaultAlgorithm = -1;
 constexpr int kMajorVersion = 0;
 constexpr int kMinorVersion = 1;
-constexpr int kAllocationFailed = 3;
 // Largest batch of one call: that of a grid's z axis.
 constexpr int64_t kMaxBatch = 65535;
-
-// cudaDataType and cublasComputeType_t.
-struct Types {
-  int data;
-  int compute;
-};
-Types typesOf(DType dtype, bool allowsTf32) {
-  // CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_64F, CUBLAS_COMPUTE_32F_FAST_TF32
-  constexpr int kFull32 = 68, kCompute64 = 70, kTf32 = 77;
-  const int compute32 = allowsTf32 ? kTf32 : kFull32;
-  switch (dtype) {
-    case DType::float16:
-      return {2, compute32};  // CUDA_R_16F
-    case DType::bfloat16:
-      return {14, compute32};  // CUDA_R_16BF
-    case DType::float32:
-      return {0, compute32};  // CUDA_R_32F
-    case DType::float64:
-      return {1, kCompute64};  // CUDA_R_64F
-    case DType::complex64:
-      return {4, compute32};  // CUDA_C_32F
-    case DType::complex128:
-      return {5, kCompute64};  // CUDA_C_64F
-    default:
-      throw Failure(FailureCode::internal,
-                    "no matrix product for dtype " + std::to_string(static_cast<int>(dtype)));
-  }
-}
 
 // 1 and 0 in the type that a product's factors have.
 struct Scalars {
@@ -90,35 +62,7 @@ const Cublas& cublas() {
   return state.cublas;
 }
 
-const char* nameOf(cublasStatus status) {
-  switch (status) {
-    case 1:
-      return "CUBLAS_STATUS_NOT_INITIALIZED";
-    case kAllocationFailed:
-      return "CUBLAS_STATUS_ALLOC_FAILED";
-    case 7:
-      return "CUBLAS_STATUS_INVALID_VALUE";
-    case 8:
-      return "CUBLAS_STATUS_ARCH_MISMATCH";
-    case 11:
-      return "CUBLAS_STATUS_MAPPING_ERROR";
-    case 13:
-      return "CUBLAS_STATUS_EXECUTION_FAILED";
-    case 14:
-      return "CUBLAS_STATUS_INTERNAL_ERROR";
-    case 15:
-      return "CUBLAS_STATUS_NOT_SUPPORTED";
-    default:
-      return "an unknown cuBLAS status";
-  }
-}
-
-void checkCublas(cublasStatus status, const char* call) {
-  if (status == 0) return;
-  const FailureCode code = status == kAllocationFailed ? FailureCode::memory : FailureCode::device;
-  throw Failure(code, "[cuda] cuBLAS failed", nameOf(status), call);
-}
-#define WEFT_CUBLAS_CALL(name, ...) checkCublas(cublas().name(__VA_ARGS__), #name)
+#define WEFT_CUBLAS_CALL(name, ...) checkStatus(cublas().name(__VA_ARGS__), kCublasNames, #name)
 
 // One operand as cuBLAS takes it.
 struct Operand {
@@ -141,7 +85,7 @@ bool fits32(const Product& p) {
 }
 
 void multiplyBatch(cublasHandle handle, const Product& p, int64_t batch, const MatmulStep& step, bool adds) {
-  const Types types = typesOf(step.dtype, step.allowsTf32);
+  const ProductTypes types = typesOf(step.dtype, step.allowsTf32);
   const Scalars scalars = scalarsOf(step.dtype);
   const void* const beta = adds ? scalars.one : scalars.zero;
   const int transposeA = p.a.layout.transposed ? 1 : 0;
@@ -187,6 +131,29 @@ std::vector<std::string> cublasEntryPoints() {
 #define WEFT_SYMBOL(name, symbol, optional, ...) symbol,
   return {WEFT_CUBLAS(WEFT_SYMBOL)};
 #undef WEFT_SYMBOL
+}
+
+ProductTypes typesOf(DType dtype, bool allowsTf32) {
+  // CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_64F, CUBLAS_COMPUTE_32F_FAST_TF32
+  constexpr int kFull32 = 68, kCompute64 = 70, kTf32 = 77;
+  const int compute32 = allowsTf32 ? kTf32 : kFull32;
+  switch (dtype) {
+    case DType::float16:
+      return {2, compute32};  // CUDA_R_16F
+    case DType::bfloat16:
+      return {14, compute32};  // CUDA_R_16BF
+    case DType::float32:
+      return {0, compute32};  // CUDA_R_32F
+    case DType::float64:
+      return {1, kCompute64};  // CUDA_R_64F
+    case DType::complex64:
+      return {4, compute32};  // CUDA_C_32F
+    case DType::complex128:
+      return {5, kCompute64};  // CUDA_C_64F
+    default:
+      throw Failure(FailureCode::internal,
+                    "no matrix product for dtype " + std::to_string(static_cast<int>(dtype)));
+  }
 }
 
 Layout layoutOf(int64_t rows, int64_t columns, int64_t rowStride, int64_t columnStride) {

@@ -70,6 +70,13 @@ class Blas {
   cublasHandle handle_ = nullptr;
 };
 
+// The cudaDataType and the cublasComputeType_t of a product's operands. Throws for dtypes without products.
+struct ProductTypes {
+  int data;
+  int compute;
+};
+ProductTypes typesOf(DType dtype, bool allowsTf32);
+
 // How a (rows, columns) operand is passed: column-major as it is, or as the transpose of a column-major
 // matrix.
 struct Layout {

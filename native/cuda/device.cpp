@@ -258,6 +258,11 @@ void CudaDevice::drain() {
   }
 }
 
+BlasLt& CudaDevice::blasLt() {
+  if (!resources_->blasLt) resources_->blasLt.emplace();
+  return *resources_->blasLt;
+}
+
 Blas& CudaDevice::blas() {
   if (!resources_->blas) resources_->blas.emplace(resources_->stream);
   return *resources_->blas;
@@ -297,8 +302,12 @@ KeptObjects CudaDevice::keptObjects() const {
   Resources& r = *resources_;
   const std::lock_guard lock(issuing_);
   KeptObjects kept{
-      1, SubmissionLimit::kEvents + DetachedRuns::kEvents + r.events.count() + r.staging->eventCount(),
-      r.modules.count(), 1, r.blas ? size_t{1} : 0};
+      1,
+      SubmissionLimit::kEvents + DetachedRuns::kEvents + r.events.count() + r.staging->eventCount(),
+      r.modules.count(),
+      1,
+      r.blas ? size_t{1} : 0,
+      r.blasLt ? size_t{1} : 0};
   kept.streams += static_cast<size_t>(
       std::count_if(r.others.begin(), r.others.end(), [](const auto& stream) { return stream != nullptr; }));
   kept.streams += r.graphs.streamCount();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda/blas-lt.h"
 #include "cuda/blas.h"
 #include "cuda/device.h"
 #include "cuda/driver.h"
@@ -142,6 +143,7 @@ class CountTask : public NativeTask {
     result.Set("modules", static_cast<double>(kept_.modules));
     result.Set("pools", static_cast<double>(kept_.pools));
     result.Set("cublasHandles", static_cast<double>(kept_.cublasHandles));
+    result.Set("cublasLtHandles", static_cast<double>(kept_.cublasLtHandles));
     result.Set("graphs", static_cast<double>(kept_.graphs));
     result.Set("graphExecs", static_cast<double>(kept_.graphExecs));
     return result;
@@ -164,7 +166,8 @@ Napi::Value configureCuda(const Napi::CallbackInfo& info) {
   const Napi::Object places = values::object(info[0], "candidates");
   setCandidates({values::texts(places.Get("driver"), "candidates.driver"),
                  values::texts(places.Get("nvrtc"), "candidates.nvrtc"),
-                 values::texts(places.Get("cublas"), "candidates.cublas")});
+                 values::texts(places.Get("cublas"), "candidates.cublas"),
+                 values::texts(places.Get("cublasLt"), "candidates.cublasLt")});
   return info.Env().Undefined();
 }
 
@@ -185,6 +188,14 @@ Napi::Value cublasInfo(const Napi::CallbackInfo& info) {
   const CublasState& state = cublasState();
   const Napi::Value library = describeLibrary(env, state.library, dotted(state.major, state.minor));
   return withTried(env, library, state.library);
+}
+
+Napi::Value cublasLtInfo(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const CublasLtState& state = cublasLtState();
+  const auto major = static_cast<int>(state.version / 10000),
+             minor = static_cast<int>(state.version / 100 % 100);
+  return withTried(env, describeLibrary(env, state.library, dotted(major, minor)), state.library);
 }
 
 Napi::Value probeCuda(const Napi::CallbackInfo& info) {
@@ -225,6 +236,7 @@ Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info) {
   result.Set("driver", toArray(env, driverEntryPoints()));
   result.Set("nvrtc", toArray(env, nvrtcEntryPoints()));
   result.Set("cublas", toArray(env, cublasEntryPoints()));
+  result.Set("cublasLt", toArray(env, cublasLtEntryPoints()));
   return result;
 }
 

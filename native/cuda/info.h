@@ -4,7 +4,8 @@
 
 namespace weft::cuda {
 
-// configureCuda(candidates: { driver: string[], nvrtc: string[], cublas: string[] }): void
+// configureCuda(candidates: { driver: string[], nvrtc: string[], cublas: string[], cublasLt: string[] }):
+// void
 Napi::Value configureCuda(const Napi::CallbackInfo& info);
 
 // Each loads its library if it was not loaded yet, and does not throw where there is none; `tried` says why.
@@ -12,8 +13,9 @@ Napi::Value configureCuda(const Napi::CallbackInfo& info);
 Napi::Value driverInfo(const Napi::CallbackInfo& info);
 // nvrtcInfo(): { library, tried }
 Napi::Value nvrtcInfo(const Napi::CallbackInfo& info);
-// cublasInfo(): { library, tried }
+// cublasInfo(): { library, tried }, and the same of cuBLASLt
 Napi::Value cublasInfo(const Napi::CallbackInfo& info);
+Napi::Value cublasLtInfo(const Napi::CallbackInfo& info);
 
 // probeCuda(): Promise<undefined>. Loads driver and NVRTC on a native thread, so that the above do not wait.
 Napi::Value probeCuda(const Napi::CallbackInfo& info);
@@ -34,7 +36,7 @@ Napi::Value refusesLoops(const Napi::CallbackInfo& info);
 // the least that these can do with.
 Napi::Value stagingLimits(const Napi::CallbackInfo& info);
 
-// cudaEntryPoints(): { driver: string[], nvrtc: string[], cublas: string[] }
+// cudaEntryPoints(): { driver: string[], nvrtc: string[], cublas: string[], cublasLt: string[] }
 Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info);
 
 }  // namespace weft::cuda

@@ -181,20 +181,21 @@ void Issue::operator()(const MatmulStep& step) { multiply(step, false); }
 
 void Issue::multiply(const MatmulStep& step, bool adds) {
   const size_t workspace = step.workspace < 0 ? 0 : byteLengthOf(step.workspace);
-  if (replay_ != nullptr) {
-    return replay_->add(step, placesOf(step), [&](CUstream stream) {
-      device_.blas().enter(stream);
-      device_.blas().multiply(step, addresses_, workspace, adds);
-    });
-  }
+  const auto queue = [&](CUstream stream) {
+    if (step.epilogue) return device_.blasLt().multiply(step, addresses_, workspace, stream);
+    device_.blas().enter(stream);
+    device_.blas().multiply(step, addresses_, workspace, adds);
+  };
+  if (replay_ != nullptr) return replay_->add(step, placesOf(step), queue);
   const StreamSpan span(
       stream_, Kind::library, [&] { return nameOf(step); }, 0, tile_);
-  device_.blas().enter(stream_);
-  device_.blas().multiply(step, addresses_, workspace, adds);
+  queue(stream_);
 }
 
 Captures::Places Issue::placesOf(const MatmulStep& step) const {
   Captures::Places places = {addresses_[step.a.buffer], addresses_[step.b.buffer], addresses_[step.c.buffer]};
+  if (step.epilogue && step.epilogue->addend) places.push_back(addresses_[step.epilogue->addend->buffer]);
+  if (step.epilogue && step.epilogue->bias >= 0) places.push_back(addresses_[step.epilogue->bias]);
   if (step.workspace >= 0) places.push_back(addresses_[step.workspace]);
   return places;
 }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <optional>
 
+#include "cuda/blas-lt.h"
 #include "cuda/blas.h"
 #include "cuda/detached-runs.h"
 #include "cuda/driver.h"
@@ -37,8 +38,9 @@ struct Resources {
   Graphs graphs;
   // Made by the first sweep, and kept; read by other threads.
   std::atomic<CopyStreams*> copies{nullptr};
-  // Made by the first matrix product.
+  // Made by the first matrix product, and by the first with an epilogue.
   std::optional<Blas> blas;
+  std::optional<BlasLt> blasLt;
 };
 
 }  // namespace weft::cuda

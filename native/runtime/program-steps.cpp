@@ -1,6 +1,7 @@
 #include "runtime/program-steps.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "cpu/routines.h"
@@ -169,6 +170,47 @@ MatrixOperand readOperand(const Fields& fields, const Program& program) {
   return operand;
 }
 
+Epilogue::Activation readActivation(const Fields& fields) {
+  if (!fields.has("activation")) return Epilogue::Activation::none;
+  const std::string name = fields.text("activation");
+  if (name == "relu") return Epilogue::Activation::relu;
+  if (name == "gelu") return Epilogue::Activation::gelu;
+  fields.reject("activation", "relu or gelu");
+}
+
+double readFactor(const Fields& fields, const char* name) {
+  const Napi::Value value = fields.value(name);
+  const double factor = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : NAN;
+  if (!std::isfinite(factor)) fields.reject(name, "a finite number");
+  return factor;
+}
+
+Epilogue readEpilogue(const Fields& fields, const MatmulStep& step, const Program& program) {
+  Epilogue epilogue{};
+  epilogue.dtype = values::productDType(fields.value("dtype"), fields.path("dtype"));
+  const bool isHalf = step.dtype == DType::float16 || step.dtype == DType::bfloat16;
+  if (epilogue.dtype != step.dtype && !(isHalf && epilogue.dtype == DType::float32))
+    fields.reject("dtype", "that of the operands, or float32 for halves");
+  epilogue.alpha = readFactor(fields, "alpha");
+  epilogue.beta = readFactor(fields, "beta");
+  epilogue.activation = readActivation(fields);
+  if (fields.has("addend")) epilogue.addend = readOperand(fields.object("addend"), program);
+  if (epilogue.addend && (epilogue.addend->columnStride != 1 || epilogue.addend->rowStride < step.n))
+    fields.reject("addend", "in rows");
+  if (epilogue.addend.has_value() != (epilogue.beta != 0)) fields.reject("addend", "where beta is not 0");
+  if (fields.has("bias")) {
+    const Fields bias = fields.object("bias");
+    epilogue.bias = readBuffer(bias, "buffer", program);
+    epilogue.biasOffset = bias.integer("offset");
+  }
+  const bool hasMore = epilogue.bias >= 0 || epilogue.activation != Epilogue::Activation::none;
+  if (hasMore && epilogue.dtype != DType::float32 && !isHalf)
+    fields.reject("dtype", "float32 or a half for a bias or an activation");
+  if (program.device->isHost()) fields.reject("alpha", "of a product on a GPU");
+  if (step.k == 0) fields.reject("alpha", "of a product that sums something");
+  return epilogue;
+}
+
 Step readMatmul(const Fields& fields, const Program& program) {
   MatmulStep step{};
   step.dtype = values::productDType(fields.value("dtype"), fields.path("dtype"));
@@ -182,6 +224,9 @@ Step readMatmul(const Fields& fields, const Program& program) {
   step.a = readOperand(fields.object("a"), program);
   step.b = readOperand(fields.object("b"), program);
   step.c = readOperand(fields.object("c"), program);
+  if (fields.has("epilogue") && (step.c.columnStride != 1 || step.c.rowStride < step.n))
+    fields.reject("c", "in rows, for an epilogue");
+  if (fields.has("epilogue")) step.epilogue = readEpilogue(fields.object("epilogue"), step, program);
   // Rows of windows may be further apart than those of the buffer: their sweep knows.
   std::vector<size_t> byteLengths;
   for (const BufferSpec& buffer : program.buffers)
@@ -271,11 +316,13 @@ std::string nameOf(const MatmulStep& step) {
   std::string text = "matmul ";
   if (step.batch != 1) text += std::to_string(step.batch) + " x ";
   return text + "(" + std::to_string(step.m) + ", " + std::to_string(step.k) + ") @ (" +
-         std::to_string(step.k) + ", " + std::to_string(step.n) + ")";
+         std::to_string(step.k) + ", " + std::to_string(step.n) + ")" +
+         (step.epilogue ? " with an epilogue" : "");
 }
 
 void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths, const std::string& field) {
-  const auto check = [&](const MatrixOperand& operand, int64_t rows, int64_t columns, const char* name) {
+  const auto check = [&](const MatrixOperand& operand, int64_t rows, int64_t columns, DType dtype,
+                         const char* name) {
     if (step.batch == 0 || rows == 0 || columns == 0) return;
     __int128 low = operand.offset;
     __int128 high = operand.offset;
@@ -286,11 +333,16 @@ void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths
     extend(step.batch, operand.batchStride);
     extend(rows, operand.rowStride);
     extend(columns, operand.columnStride);
-    const __int128 elements = byteLengths[operand.buffer] / kElementBytes[static_cast<int>(step.dtype)];
+    const __int128 elements = byteLengths[operand.buffer] / kElementBytes[static_cast<int>(dtype)];
     if (low < 0 || high >= elements) values::reject(field + name, "inside its buffer");
   };
-  check(step.a, step.m, step.k, ".a");
-  check(step.b, step.k, step.n, ".b");
-  check(step.c, step.m, step.n, ".c");
+  check(step.a, step.m, step.k, step.dtype, ".a");
+  check(step.b, step.k, step.n, step.dtype, ".b");
+  check(step.c, step.m, step.n, step.resultDType(), ".c");
+  if (!step.epilogue) return;
+  const Epilogue& epilogue = *step.epilogue;
+  if (epilogue.addend) check(*epilogue.addend, step.m, step.n, epilogue.dtype, ".epilogue.addend");
+  const MatrixOperand row{epilogue.bias, epilogue.biasOffset, 0, 0, 1};
+  if (epilogue.bias >= 0) check(row, 1, step.n, epilogue.dtype, ".epilogue.bias");
 }
 }  // namespace weft

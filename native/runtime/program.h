@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -81,14 +82,30 @@ struct MatrixOperand {
   int64_t offset, batchStride, rowStride, columnStride;
 };
 
+// Of a product on a GPU, as MatmulEpilogue of src/exec/calls/call.ts.
+struct Epilogue {
+  // Of the result, the addend and the bias.
+  DType dtype;
+  double alpha, beta;
+  std::optional<MatrixOperand> addend;
+  // A row of the result's width: a buffer, and where it begins there in elements. Without one, the buffer
+  // is -1.
+  int bias = -1;
+  int64_t biasOffset = 0;
+  enum class Activation { none, relu, gelu } activation = Activation::none;
+};
+
 struct MatmulStep {
   DType dtype;
   // Of float32 and complex64: a GPU may multiply in TF32. The CPU has no such units.
   bool allowsTf32 = false;
   int64_t m, n, k, batch;
   MatrixOperand a, b, c;
+  std::optional<Epilogue> epilogue;
   // The temporary that it may use besides, or -1.
   int workspace = -1;
+
+  DType resultDType() const { return epilogue ? epilogue->dtype : dtype; }
 };
 
 struct ZeroStep {

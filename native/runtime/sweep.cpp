@@ -160,6 +160,7 @@ class RangeRule {
  private:
   static void check(const MatmulStep& step, const SweepRange& range, const std::string& field) {
     if (range.x0 == range.x1) return;
+    if (step.epilogue) reject(field, "of a product without an epilogue");
     const bool isWhole = range.x0 % step.m == 0 && range.x1 % step.m == 0;
     if (!isWhole && range.x0 / step.m != (range.x1 - 1) / step.m)
       reject(field, "rows of one matrix, or whole matrices");
@@ -280,6 +281,8 @@ std::vector<int> buffersOf(const Step& step) {
     }
     std::vector<int> operator()(const MatmulStep& s) {
       std::vector<int> all{s.a.buffer, s.b.buffer, s.c.buffer};
+      if (s.epilogue && s.epilogue->addend) all.push_back(s.epilogue->addend->buffer);
+      if (s.epilogue && s.epilogue->bias >= 0) all.push_back(s.epilogue->bias);
       if (s.workspace >= 0) all.push_back(s.workspace);
       return all;
     }

@@ -6,7 +6,9 @@
  * data never sits in a node: a source refers to it. `NodeData` is what an Expr and a canonical graph's node
  * (`graph.ts`) share.
  */
+
 import type { DType, Scalar } from './dtype.js';
+import type { Epilogue } from './epilogue.js';
 import type { OpName } from './ops.js';
 import type { ReductionName } from './reductions.js';
 import type { RoutineName } from './routines.js';
@@ -235,7 +237,8 @@ export type NodeData =
   | { readonly kind: 'view'; readonly view: View }
   /**
    * Σ over the labels missing from `output` of the product of the inputs; `labels[i]` names input i's axes.
-   * Labels are small integers; every label has one size. Inputs and result have one dtype.
+   * Labels are small integers; every label has one size. Inputs and result have one dtype. With an epilogue
+   * there are two factors, further inputs that it reads, and the result may have another dtype.
    */
   | {
       readonly kind: 'contract';
@@ -244,6 +247,7 @@ export type NodeData =
       readonly precision: Precision | undefined;
       /** The most bytes of an intermediate, where the user says so. */
       readonly memoryLimit: number | undefined;
+      readonly epilogue?: Epilogue | undefined;
     }
   /**
    * The elements of input 0 at the int64 indices of input 1 along `axis`, which becomes the axes of the

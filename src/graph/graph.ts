@@ -116,8 +116,8 @@ export function nodeFrom(
     case 'gather':
       return { kind: data.kind, axis: data.axis, mode: data.mode, dtype, shape, id, inputs };
     case 'contract': {
-      const { kind, labels, output, precision, memoryLimit } = data;
-      return { kind, labels, output, precision, memoryLimit, dtype, shape, id, inputs };
+      const { kind, labels, output, precision, memoryLimit, epilogue } = data;
+      return { kind, labels, output, precision, memoryLimit, epilogue, dtype, shape, id, inputs };
     }
     case 'call': {
       const { kind, routine, parameters, result } = data;

@@ -3,6 +3,7 @@
  */
 
 import { unreachable } from '../host/errors.js';
+import { formatEpilogue } from './epilogue.js';
 import type { LoopCount, View } from './expr.js';
 import { formatScalar, formatShape } from './format.js';
 import {
@@ -64,7 +65,7 @@ export function formatNodeData(node: GraphNodeData): string {
     case 'gather':
       return `gather along ${node.axis}${node.mode === 'raise' ? '' : ` ${node.mode}`}`;
     case 'contract':
-      return `contract ${formatSubscripts(node.labels, node.output)}${node.precision === undefined ? '' : ` in ${node.precision}`}`;
+      return formatContract(node);
     case 'call':
       return `${node.routine}(${node.parameters.join(' ')}), result ${node.result}`;
     case 'loop':
@@ -98,3 +99,14 @@ const bodyLines = ({ loop }: GraphNodeOf<'loop'>): string[] =>
     .trimEnd()
     .split('\n')
     .map((line) => `  ${line}`);
+
+function formatContract({
+  labels,
+  output,
+  precision,
+  epilogue,
+}: Extract<GraphNodeData, { kind: 'contract' }>): string {
+  const within = precision === undefined ? '' : ` in ${precision}`;
+  const after = epilogue === undefined ? '' : formatEpilogue(epilogue);
+  return `contract ${formatSubscripts(labels, output)}${within}${after === '' ? '' : `, ${after}`}`;
+}

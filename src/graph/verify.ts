@@ -3,6 +3,7 @@
  */
 import { InternalError } from '../host/errors.js';
 import { isHalf } from './dtype.js';
+import { epilogueInputs } from './epilogue.js';
 import {
   type Graph,
   type GraphNode,
@@ -84,9 +85,8 @@ function problemOf(node: GraphNode, inputs: readonly GraphNode[]): string | unde
           sizes.set(label, n);
         }
       }
-      return node.output.map((label) => sizes.get(label)).join() === node.shape.join()
-        ? undefined
-        : 'wrong shape';
+      if (node.output.map((label) => sizes.get(label)).join() !== node.shape.join()) return 'wrong shape';
+      return epilogueProblem(node, inputs);
     }
     case 'call': {
       const wanted = routineRow(node.routine).results(inputs, node.parameters)[node.result];
@@ -152,4 +152,18 @@ function viewProblem(node: GraphNode & { kind: 'view' }, x: GraphNode): string |
         ? undefined
         : 'bad pad';
   }
+}
+
+function epilogueProblem(node: GraphNodeOf<'contract'>, inputs: readonly GraphNode[]): string | undefined {
+  const { epilogue, labels, shape, dtype } = node;
+  if (inputs.length !== labels.length + (epilogue === undefined ? 0 : epilogueInputs(epilogue)))
+    return 'inputs that nothing reads';
+  const further = inputs.slice(labels.length);
+  const wanted = [
+    ...(epilogue?.beta === 0 ? [] : [shape]),
+    ...(epilogue?.hasBias ? [[1, 1, shape[2]!]] : []),
+  ];
+  const isWrong = (input: GraphNode, k: number): boolean =>
+    input.dtype !== dtype || input.shape.join() !== wanted[k]!.join();
+  return further.some(isWrong) ? 'an epilogue of other shapes or dtypes' : undefined;
 }

@@ -75,10 +75,11 @@ export interface Config {
 }
 
 export interface CudaPlaces {
-  /** `WEFT_CUDA_DRIVER`, `WEFT_NVRTC`, `WEFT_CUBLAS`: this file and no other. */
+  /** `WEFT_CUDA_DRIVER`, `WEFT_NVRTC`, `WEFT_CUBLAS`, `WEFT_CUBLASLT`: this file and no other. */
   readonly driver: string | undefined;
   readonly nvrtc: string | undefined;
   readonly cublas: string | undefined;
+  readonly cublasLt: string | undefined;
   /** `WEFT_CUDA_PATH`, `CUDA_HOME`, `CUDA_PATH`: toolkits, in this order. */
   readonly toolkits: readonly string[];
   /** `VIRTUAL_ENV` and `CONDA_PREFIX`: Python environments, whose packages may hold the libraries. */
@@ -177,6 +178,7 @@ export function readConfig(env: Environment, home: string = homedir()): Config {
       driver: given(env.WEFT_CUDA_DRIVER)[0],
       nvrtc: given(env.WEFT_NVRTC)[0],
       cublas: given(env.WEFT_CUBLAS)[0],
+      cublasLt: given(env.WEFT_CUBLASLT)[0],
       toolkits: given(env.WEFT_CUDA_PATH, env.CUDA_HOME, env.CUDA_PATH),
       pythonPrefixes: given(env.VIRTUAL_ENV, env.CONDA_PREFIX),
       binFolders: given(...(env.PATH ?? '').split(':')),

@@ -199,7 +199,7 @@ const blas = ({ blas: library }: CpuInfo): Finding => ({
 async function examineGpu(info: CudaInfo): Promise<Finding[]> {
   const devices = await Promise.all(info.devices.map((device, ordinal) => describeGpu(device, ordinal)));
   const conditions = info.devices.length === 0 ? [] : [await loopConditions(info)];
-  return [driver(info), ...devices, nvrtc(info), cublas(info), ...conditions];
+  return [driver(info), ...devices, nvrtc(info), cublas(info), cublasLt(info), ...conditions];
 }
 
 async function loopConditions(info: CudaInfo): Promise<Finding> {
@@ -315,6 +315,19 @@ const cublas = ({ cublas: found, tried }: CudaInfo): Finding =>
         tried: tried.cublas,
       }
     : { area: 'gpu', name: 'cuBLAS', status: 'found', value: `${found.version}, ${found.path}` };
+
+const cublasLt = ({ cublasLt: found, tried }: CudaInfo): Finding =>
+  found === null
+    ? {
+        area: 'gpu',
+        name: 'cuBLASLt',
+        status: 'missing',
+        value: 'libcublasLt was not found',
+        cost: 'matrix products that are scaled, added to or activated fail on a GPU with an error',
+        remedy: 'it comes with cuBLAS (pip install nvidia-cublas), or name the file in WEFT_CUBLASLT',
+        tried: tried.cublasLt,
+      }
+    : { area: 'gpu', name: 'cuBLASLt', status: 'found', value: `${found.version}, ${found.path}` };
 
 // ---------------------------------------------------------------- the kernel cache
 

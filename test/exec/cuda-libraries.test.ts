@@ -25,11 +25,17 @@ describe('the places of CUDA libraries', () => {
   });
 
   it('are the one of the override and no other', () => {
-    const env = { WEFT_NVRTC: '/o/n.so', WEFT_CUBLAS: '/o/b.so', WEFT_CUDA_DRIVER: '/o/d.so' };
+    const env = {
+      WEFT_NVRTC: '/o/n.so',
+      WEFT_CUBLAS: '/o/b.so',
+      WEFT_CUBLASLT: '/o/l.so',
+      WEFT_CUDA_DRIVER: '/o/d.so',
+    };
     expect(candidates(env, '/usr/local/cuda/lib64/libnvrtc.so.13')).toEqual({
       driver: ['/o/d.so'],
       nvrtc: ['/o/n.so'],
       cublas: ['/o/b.so'],
+      cublasLt: ['/o/l.so'],
     });
   });
 

@@ -20,6 +20,7 @@ describe('the simulated libraries', () => {
     ['driver', SIM_ENVIRONMENT.WEFT_CUDA_DRIVER],
     ['nvrtc', SIM_ENVIRONMENT.WEFT_NVRTC],
     ['cublas', SIM_ENVIRONMENT.WEFT_CUBLAS],
+    ['cublasLt', SIM_ENVIRONMENT.WEFT_CUBLASLT],
   ] as const)('export the entry points of %s that the addon looks up, and no others', (name, library) => {
     expect(exportsOf(library).sort()).toEqual([...cudaEntryPoints()[name]].sort());
   });

@@ -22,7 +22,9 @@ export async function leftBehind(): Promise<string[]> {
   const opened = devices.flatMap(({ live: own, lost }, ordinal) =>
     !lost && Object.values(own).some((count) => count > 0) ? [ordinal] : [],
   );
-  const left = live.nvrtcPrograms ? [`${live.nvrtcPrograms} nvrtcPrograms`] : [];
+  const left = ['nvrtcPrograms', 'cublasLtDescriptors'].flatMap((name) =>
+    live[name] ? [`${live[name]} ${name}`] : [],
+  );
   if (opened.length === 0 && live.pinnedBytes === 0) return left;
   // Not before: tests choose the environment that it reads.
   const { keptObjects, memory } = await import('../../src/exec/native/native.js');

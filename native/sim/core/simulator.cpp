@@ -162,16 +162,20 @@ Json Simulator::describe() {
     return static_cast<double>(found);
   };
   const auto liveOf = [&](const Context* of) {
-    size_t cublasHandles = 0;
-    for (const auto& context : contexts)
-      cublasHandles += of == nullptr || context.get() == of ? context->cublasHandles : 0;
+    size_t cublasHandles = 0, cublasLtHandles = 0;
+    for (const auto& context : contexts) {
+      if (of != nullptr && context.get() != of) continue;
+      cublasHandles += context->cublasHandles;
+      cublasLtHandles += context->cublasLtHandles;
+    }
     return Json::Object{{"streams", count(streams, of)},
                         {"events", count(events, of)},
                         {"modules", count(modules, of)},
                         {"pools", count(pools, of)},
                         {"graphs", count(graphs, of)},
                         {"graphExecs", count(graphExecs, of)},
-                        {"cublasHandles", static_cast<double>(cublasHandles)}};
+                        {"cublasHandles", static_cast<double>(cublasHandles)},
+                        {"cublasLtHandles", static_cast<double>(cublasLtHandles)}};
   };
   Json::Array devices;
   for (const auto& context : contexts) {

@@ -70,19 +70,6 @@ bool isSupported(int type, int compute) {
   }
 }
 
-void readScalar(const void* from, int type, double (&to)[2]) {
-  to[1] = 0;
-  if (type == 1 || type == 5) {
-    const auto* parts = static_cast<const double*>(from);
-    to[0] = parts[0];
-    if (type == 5) to[1] = parts[1];
-  } else {
-    const auto* parts = static_cast<const float*>(from);
-    to[0] = parts[0];
-    if (type == 4) to[1] = parts[1];
-  }
-}
-
 // cublasGemmStridedBatchedEx_64's arguments, which every other form has.
 struct Gemm {
   int transposeA, transposeB;
@@ -136,24 +123,22 @@ int multiply(Simulator& simulator, Handle& handle, const Gemm& g) {
     handle.context->used += kOwnWorkspace;
     handle.ownWorkspace = true;
   }
-  Product product{g.m, g.n, g.k, g.batch, g.typeA, g.compute == kComputeTf32, {}, {}, {}, {}, {}};
+  Product product{};
+  product.m = g.m;
+  product.n = g.n;
+  product.k = g.k;
+  product.batch = g.batch;
+  product.type = product.resultType = g.typeA;
+  product.tf32 = g.compute == kComputeTf32;
   product.a = matrix(g.a, g.transposeA, g.m, g.k, g.leadingA, g.strideA);
   product.b = matrix(g.b, g.transposeB, g.k, g.n, g.leadingB, g.strideB);
-  product.c = matrix(g.c, 0, g.m, g.n, g.leadingC, g.strideC);
+  product.c = product.d = matrix(g.c, 0, g.m, g.n, g.leadingC, g.strideC);
   readScalar(g.alpha, g.typeA, product.alpha);
   readScalar(g.beta, g.typeA, product.beta);
   const Range workspace{handle.workspace, handle.workspace + handle.workspaceBytes};
   const auto body = [&simulator, product, workspace](Context& context, Accesses& accesses,
                                                      const std::string& what) {
-    if (workspace.begin != 0) {
-      // It is undefined afterwards.
-      const std::string problem = context.memory->checkRead(workspace.begin, workspace.end - workspace.begin);
-      if (!problem.empty()) {
-        simulator.report.add("out-of-bounds", what + " " + problem + " (its workspace)");
-        return kIllegalAddress;
-      }
-      accesses.writes.push_back(workspace);
-    }
+    if (!useWorkspace(simulator, context, workspace, accesses, what)) return kIllegalAddress;
     return multiply(simulator, context, product, accesses, what);
   };
   simulator.queue(*handle.context, *handle.stream, {body});

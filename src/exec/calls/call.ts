@@ -3,6 +3,7 @@
  * that looks into one is in its row (`call-row.ts`, `table.ts`).
  */
 import type { DType } from '../../graph/dtype.js';
+import type { Activation } from '../../graph/epilogue.js';
 import type { Precision } from '../../graph/expr.js';
 import type { ArrayType, RoutineName } from '../../graph/routines.js';
 
@@ -27,6 +28,19 @@ export interface MatrixOperand {
   readonly columnStride: number;
 }
 
+/** The epilogue of a product, with the places of what it reads; see `graph/epilogue.ts`. */
+export interface MatmulEpilogue {
+  /** Of the result, the addend and the bias. */
+  readonly dtype: DType;
+  readonly alpha: number;
+  readonly beta: number;
+  /** As `c`, which it may be. Absent where `beta` is 0. */
+  readonly addend: MatrixOperand | undefined;
+  /** A row: its elements follow each other. */
+  readonly bias: { readonly buffer: number; readonly offset: number } | undefined;
+  readonly activation: Activation | undefined;
+}
+
 /** c = a · b for each of `batch` matrices: (m, k) · (k, n). One stride of a, b and c's (row, column) is 1. */
 export interface MatmulStep extends CallBase {
   readonly call: 'matmul';
@@ -39,6 +53,8 @@ export interface MatmulStep extends CallBase {
   readonly a: MatrixOperand;
   readonly b: MatrixOperand;
   readonly c: MatrixOperand;
+  /** On a GPU, of a step that is not cut. */
+  readonly epilogue?: MatmulEpilogue | undefined;
 }
 
 /** An array in C order, at the beginning of a plan's buffer. */

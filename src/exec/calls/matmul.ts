@@ -5,39 +5,74 @@
  */
 
 import { byteLengthOf, type DType, dtypeCode, isHalf } from '../../graph/dtype.js';
+import { type Epilogue, formatEpilogue } from '../../graph/epilogue.js';
 import type { Precision } from '../../graph/expr.js';
 import { InternalError } from '../../host/errors.js';
 import { cpuInfo, productWorkspace } from '../native/native.js';
 import type { ProductSpec } from '../native/program-types.js';
 import { aligned } from '../plan/memory.js';
 import type { TargetKind } from '../targets/device.js';
-import type { MatmulStep, MatrixOperand, WorkspaceNeed } from './call.js';
+import type { MatmulEpilogue, MatmulStep, MatrixOperand, WorkspaceNeed } from './call.js';
 import type { CallForm, CallRow, CallText, PlacedOperand } from './call-row.js';
 import { productCost } from './matmul-cost.js';
 import { matmulCuts } from './matmul-cuts.js';
 import { canRunByPanels, inSlots, sizePanels } from './matmul-panels.js';
 
 export const MATMUL: CallRow<MatmulStep> = {
-  lower: ([node], [left, right], [result]) => {
-    if (node === undefined || left === undefined || right === undefined || result === undefined)
+  lower: ([node], [left, right, ...further], [result]) => {
+    if (node?.kind !== 'contract' || left === undefined || right === undefined || result === undefined)
       throw new InternalError('a product of less than two');
     const [batch, m, n] = node.shape as readonly [number, number, number];
     const a = matrixOf(left.place);
     const b = matrixOf(right.place);
     const c = { buffer: result.buffer, offset: 0, batchStride: m * n, rowStride: n, columnStride: 1 };
     const k = left.shape[2]!;
-    const { dtype } = node;
-    const precision = node.kind === 'contract' ? node.precision : undefined;
-    return { kind: 'call', call: 'matmul', dtype, precision, m, n, k, batch, a, b, c, nodes: [node.id] };
+    const { precision } = node;
+    const places = further.map(({ place }) => place);
+    const epilogue = node.epilogue && epilogueOf(node.epilogue, node.dtype, places);
+    const { dtype } = left;
+    return {
+      kind: 'call',
+      call: 'matmul',
+      dtype,
+      precision,
+      m,
+      n,
+      k,
+      batch,
+      a,
+      b,
+      c,
+      epilogue,
+      nodes: [node.id],
+    };
   },
-  buffersOf: ({ a, b, c }) => ({ reads: [a.buffer, b.buffer], writes: [c.buffer] }),
+  buffersOf: ({ a, b, c, epilogue }) => ({
+    reads: [a, b, epilogue?.addend, epilogue?.bias].flatMap((each) => each?.buffer ?? []),
+    writes: [c.buffer],
+  }),
   withBuffers: (step, moved) => {
-    const operand = (o: MatrixOperand): MatrixOperand => ({ ...o, buffer: moved(o.buffer) });
-    return { ...step, a: operand(step.a), b: operand(step.b), c: operand(step.c) };
+    const at = <Place extends { readonly buffer: number }>(o: Place): Place => ({
+      ...o,
+      buffer: moved(o.buffer),
+    });
+    const { a, b, c, epilogue } = step;
+    const { addend, bias } = epilogue ?? {};
+    return {
+      ...step,
+      a: at(a),
+      b: at(b),
+      c: at(c),
+      epilogue: epilogue && { ...epilogue, addend: addend && at(addend), bias: bias && at(bias) },
+    };
   },
-  keyOf: ({ dtype, precision, batch, m, n, k, a, b, c }) => {
-    const places = [a, b, c].map((o) => `${o.offset} ${o.batchStride} ${o.rowStride} ${o.columnStride}`);
-    return [dtype, precision, batch, m, n, k, ...places].join(' ');
+  keyOf: ({ dtype, precision, batch, m, n, k, a, b, c, epilogue }) => {
+    const places = [a, b, c, ...(epilogue?.addend === undefined ? [] : [epilogue.addend])].map(
+      (o) => `${o.offset} ${o.batchStride} ${o.rowStride} ${o.columnStride}`,
+    );
+    const { dtype: result, alpha, beta, bias, activation } = epilogue ?? {};
+    const after = epilogue === undefined ? [] : [result, alpha, beta, bias?.offset, activation];
+    return [dtype, precision, batch, m, n, k, ...places, ...after].join(' ');
   },
   isEmpty: ({ m, n, batch }) => m * n * batch === 0,
   workspace: { cpu: (step) => productWorkspace(specOf(step)), cuda: cublasWorkspace },
@@ -53,8 +88,11 @@ export const MATMUL: CallRow<MatmulStep> = {
   blocks: { canRun: canRunByPanels, size: sizePanels },
   inSlots,
   spec: specOf,
-  print: ({ dtype, precision, batch, m, n, k }) =>
-    `matmul ${dtype}${precision === undefined ? '' : ` in ${precision}`} ${batch} x (${m}, ${k}) @ (${k}, ${n})`,
+  print: (step) => {
+    const { dtype, precision, batch, m, n, k } = step;
+    const within = precision === undefined ? '' : ` in ${precision}`;
+    return `matmul ${dtype}${within} ${batch} x (${m}, ${k}) @ (${k}, ${n})${printEpilogue(step)}`;
+  },
   explain,
 };
 
@@ -63,9 +101,43 @@ function matrixOf({ buffer, offset, strides }: PlacedOperand): MatrixOperand {
   return { buffer, offset, batchStride, rowStride, columnStride };
 }
 
-function specOf({ dtype, precision, m, n, k, batch, a, b, c, workspace }: MatmulStep): ProductSpec {
+function epilogueOf(epilogue: Epilogue, dtype: DType, further: readonly PlacedOperand[]): MatmulEpilogue {
+  const { alpha, beta, hasBias, activation } = epilogue;
+  const row = hasBias ? further.at(-1) : undefined;
+  return {
+    dtype,
+    alpha,
+    beta,
+    addend: beta === 0 ? undefined : matrixOf(further[0]!),
+    bias: row && { buffer: row.buffer, offset: row.offset },
+    activation,
+  };
+}
+
+/** `, + bias, relu to float32`; empty without an epilogue. */
+function printEpilogue({ dtype, epilogue }: MatmulStep): string {
+  if (epilogue === undefined) return '';
+  const after = formatEpilogue({ ...epilogue, hasBias: epilogue.bias !== undefined });
+  return `${after === '' ? '' : `, ${after}`}${epilogue.dtype === dtype ? '' : ` to ${epilogue.dtype}`}`;
+}
+
+function specOf({ dtype, precision, m, n, k, batch, a, b, c, epilogue, workspace }: MatmulStep): ProductSpec {
   const allowsTf32 = precision === 'tf32';
-  return { kind: 'matmul', dtype: dtypeCode(dtype), allowsTf32, m, n, k, batch, a, b, c, workspace };
+  const after = epilogue && { ...epilogue, dtype: dtypeCode(epilogue.dtype) };
+  return {
+    kind: 'matmul',
+    dtype: dtypeCode(dtype),
+    allowsTf32,
+    m,
+    n,
+    k,
+    batch,
+    a,
+    b,
+    c,
+    epilogue: after,
+    workspace,
+  };
 }
 
 /**
@@ -100,12 +172,17 @@ const SUMMED: Readonly<Record<TargetKind, (dtype: DType) => string>> = {
   cuda: () => "; the order of sums is the library's",
 };
 
-function explain({ batch, m, n, k, dtype, precision }: MatmulStep, kind: TargetKind): CallText {
+function explain(step: MatmulStep, kind: TargetKind): CallText {
+  const { batch, m, n, k, dtype, precision, epilogue } = step;
   const element = byteLengthOf(dtype);
+  const resultByteLength = batch * m * n * byteLengthOf(epilogue?.dtype ?? dtype);
+  const addend = epilogue?.addend === undefined ? 0 : resultByteLength;
+  const bias = epilogue?.bias === undefined ? 0 : n * byteLengthOf(epilogue.dtype);
+  const library = epilogue === undefined ? '' : ' by cuBLASLt, one call with its epilogue';
   return {
-    bytesRead: batch * (m * k + k * n) * element,
-    bytesWritten: batch * m * n * element,
-    text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}, computed in ${computedIn(dtype, precision, kind)}${SUMMED[kind](dtype)}\n`,
+    bytesRead: batch * (m * k + k * n) * element + addend + bias,
+    bytesWritten: resultByteLength,
+    text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}${printEpilogue(step)}, computed in ${computedIn(dtype, precision, kind)}${library}${SUMMED[kind](dtype)}\n`,
   };
 }
 

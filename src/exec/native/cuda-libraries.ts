@@ -14,11 +14,13 @@ export interface CudaCandidates {
   readonly driver: readonly string[];
   readonly nvrtc: readonly string[];
   readonly cublas: readonly string[];
+  readonly cublasLt: readonly string[];
 }
 
 /** File names by CUDA version, newest first. NVRTC 11 is `libnvrtc.so.11.2` from CUDA 11.2 on. */
 const NVRTC_NAMES = ['libnvrtc.so.13', 'libnvrtc.so.12', 'libnvrtc.so.11.2'];
 const CUBLAS_NAMES = ['libcublas.so.13', 'libcublas.so.12', 'libcublas.so.11'];
+const CUBLASLT_NAMES = ['libcublasLt.so.13', 'libcublasLt.so.12', 'libcublasLt.so.11'];
 const DRIVER_NAMES = [
   'libcuda.so.1',
   '/usr/local/nvidia/lib64/libcuda.so.1',
@@ -101,5 +103,6 @@ export function cudaCandidates(places: CudaPlaces, list: ListFolder = listFolder
     driver: places.driver === undefined ? DRIVER_NAMES : [places.driver],
     nvrtc: places.nvrtc === undefined ? candidatesOf(NVRTC_NAMES, folders, list) : [places.nvrtc],
     cublas: places.cublas === undefined ? candidatesOf(CUBLAS_NAMES, folders, list) : [places.cublas],
+    cublasLt: places.cublasLt === undefined ? candidatesOf(CUBLASLT_NAMES, folders, list) : [places.cublasLt],
   };
 }

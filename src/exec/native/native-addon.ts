@@ -92,6 +92,7 @@ interface Addon {
   driverInfo(): Lookup<DriverInfo> & { readonly devices: readonly CudaDeviceInfo[] };
   nvrtcInfo(): Lookup<NvrtcInfo>;
   cublasInfo(): Lookup<LibraryInfo>;
+  cublasLtInfo(): Lookup<LibraryInfo>;
   probeCuda(): Promise<void>;
   openDevice(device: string): Promise<{ readonly freeBytes: number }>;
   allocatePinned(device: string, byteLength: number): Promise<ArrayBuffer>;

@@ -13,6 +13,7 @@ const found = <T>(find: () => T): (() => T) => once(() => guarded(find));
 const driver = found(() => cudaAddon().driverInfo());
 const nvrtc = found(() => cudaAddon().nvrtcInfo());
 const cublas = found(() => cudaAddon().cublasInfo());
+const cublasLt = found(() => cudaAddon().cublasLtInfo());
 
 const info: CudaInfo = {
   get driver() {
@@ -27,6 +28,9 @@ const info: CudaInfo = {
   get cublas() {
     return cublas().library;
   },
+  get cublasLt() {
+    return cublasLt().library;
+  },
   tried: {
     get driver() {
       return driver().tried;
@@ -36,6 +40,9 @@ const info: CudaInfo = {
     },
     get cublas() {
       return cublas().tried;
+    },
+    get cublasLt() {
+      return cublasLt().tried;
     },
   },
 };

@@ -167,7 +167,7 @@ export interface RawTimeline {
 }
 
 /**
- * How many objects of the driver and of cuBLAS a CUDA device keeps for its next run; none where it was never
+ * How many objects of the driver and of libraries a CUDA device keeps for its next run; none where it was never
  * used.
  */
 export interface KeptObjects {
@@ -176,6 +176,7 @@ export interface KeptObjects {
   readonly modules: number;
   readonly pools: number;
   readonly cublasHandles: number;
+  readonly cublasLtHandles: number;
   /** CUDA graphs, and those among them that can be launched. */
   readonly graphs: number;
   readonly graphExecs: number;
@@ -242,11 +243,13 @@ export interface CudaInfo {
   readonly devices: readonly CudaDeviceInfo[];
   readonly nvrtc: NvrtcInfo | null;
   readonly cublas: LibraryInfo | null;
+  readonly cublasLt: LibraryInfo | null;
   /** For each library, what was passed over and why. */
   readonly tried: {
     readonly driver: readonly string[];
     readonly nvrtc: readonly string[];
     readonly cublas: readonly string[];
+    readonly cublasLt: readonly string[];
   };
 }
 
@@ -254,6 +257,7 @@ export interface CudaEntryPoints {
   readonly driver: readonly string[];
   readonly nvrtc: readonly string[];
   readonly cublas: readonly string[];
+  readonly cublasLt: readonly string[];
 }
 
 export interface CompiledImage {

@@ -4,7 +4,7 @@
  */
 import type { TapeSpec } from '../../codegen/cpu/tape.js';
 import type { BUFFER_ROLES } from '../../shared/layout.js';
-import type { MatrixOperand } from '../calls/call.js';
+import type { MatmulEpilogue, MatrixOperand } from '../calls/call.js';
 import type { LoopSkew, LoopState, StreamPlan, SweepWindows } from '../plan/plan.js';
 
 export interface BufferSpec {
@@ -70,6 +70,8 @@ export type StepSpec =
       readonly a: MatrixOperand;
       readonly b: MatrixOperand;
       readonly c: MatrixOperand;
+      /** On a GPU, by cuBLASLt; `dtype` is a code. */
+      readonly epilogue?: (Omit<MatmulEpilogue, 'dtype'> & { readonly dtype: number }) | undefined;
       /** A temporary that it may use besides; without one, a product on the CPU takes memory of its own. */
       readonly workspace?: number | undefined;
     }

@@ -5,12 +5,14 @@
 import { printKernel } from '../../fusion/kernel/print.js';
 import { type Partition, partition } from '../../fusion/partition/partition.js';
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
-import { type PassOptions, runPasses, SPLIT_CONTRACTIONS } from '../../fusion/passes/pipeline.js';
+import { hasEpilogues } from '../../fusion/passes/fuse-epilogues.js';
+import { type Pass, type PassOptions, runPasses, SPLIT_CONTRACTIONS } from '../../fusion/passes/pipeline.js';
 import type { Graph } from '../../graph/graph.js';
 import { printGraph } from '../../graph/print.js';
+import { MemoryError } from '../../host/errors.js';
 import { timed } from '../native/recorder.js';
 import { devicePlansOf, onePhase } from '../plan/phases.js';
-import { kernelsOf, type Plan } from '../plan/plan.js';
+import { kernelsOf, type Plan, sweepsOf } from '../plan/plan.js';
 import { planPartition } from '../plan/plan-graph.js';
 import { printPlan } from '../plan/print-plan.js';
 import { planShards } from '../shards/plan-shards.js';
@@ -31,22 +33,16 @@ export type Observers = Pick<PassOptions, 'trace' | 'origins'>;
 /** The plan of a graph for a target, without its code. Throws `MemoryError` where nothing fits. */
 export function planGraph(canonical: Canonical, target: ComputeTarget, observers: Observers = {}): Planned {
   debug('graph', 'as built', () => printGraph(canonical.graph));
-  const { devices, exact, isSharded, place, hostBudget } = target;
-  const device = devices[0]!;
   // All devices are of one kind: `devices.ts` sees to it.
-  const { passes, modelOf } = targetOf(device);
-  const last = isSharded ? { last: [SPLIT_CONTRACTIONS] } : {};
-  const options: PassOptions = { exact, passes, ...observers, ...last };
-  const graph = timed('plan', 'passes', () =>
-    runPasses(canonical.graph, wants('passes') ? { ...options, trace: traced(options) } : options),
-  );
-  const parts = timed('plan', 'partition', () => partition(graph));
-  const model = modelOf(device, place);
-  const plan = timed('plan', 'memory and tiles', () => {
-    if (isSharded) return planShards(graph, parts, canonical, model, target);
-    const limits = { budget: budgetIn(target), hostBudget, sites: canonical.sites };
-    return onePhase(planPartition(graph, parts, canonical.sources, model, limits), 0, [device.name], place);
-  });
+  const { passes, wholePasses } = targetOf(target.devices[0]!);
+  const all = [...passes, ...wholePasses];
+  const whole = wholePasses.length === 0 ? undefined : wholePlan(canonical, target, all);
+  const isObserved = wants('passes') || Object.keys(observers).length > 0;
+  const planned =
+    whole !== undefined && !isObserved
+      ? whole
+      : planWith(canonical, target, whole === undefined ? passes : all, observers);
+  const { plan } = planned;
   debug('kernels', 'fused', () =>
     devicePlansOf(plan)
       .flatMap(({ steps }) => steps.flatMap(kernelsOf))
@@ -54,6 +50,49 @@ export function planGraph(canonical: Canonical, target: ComputeTarget, observers
       .join('\n'),
   );
   debug('plan', plan.devices.join(','), () => printPlan(plan));
+  return planned;
+}
+
+/** The plan of products with epilogues, where there are such and one device holds all of it at once. */
+function wholePlan(
+  canonical: Canonical,
+  target: ComputeTarget,
+  passes: readonly Pass[],
+): Planned | undefined {
+  const { graph } = canonical;
+  if (target.isSharded || !graph.nodes.some((node) => node?.kind === 'contract' || node?.kind === 'loop'))
+    return undefined;
+  if (!hasEpilogues(runPasses(graph, { exact: target.exact, passes }))) return undefined;
+  try {
+    const planned = planWith(canonical, target, passes, {});
+    const isCut = devicePlansOf(planned.plan).some(({ steps }) => steps.flatMap(sweepsOf).length > 0);
+    return isCut ? undefined : planned;
+  } catch (error) {
+    if (error instanceof MemoryError) return undefined;
+    throw error;
+  }
+}
+
+function planWith(
+  canonical: Canonical,
+  target: ComputeTarget,
+  passes: readonly Pass[],
+  observers: Observers,
+): Planned {
+  const { devices, exact, isSharded, place, hostBudget } = target;
+  const device = devices[0]!;
+  const last = isSharded ? { last: [SPLIT_CONTRACTIONS] } : {};
+  const options: PassOptions = { exact, passes, ...observers, ...last };
+  const graph = timed('plan', 'passes', () =>
+    runPasses(canonical.graph, wants('passes') ? { ...options, trace: traced(options) } : options),
+  );
+  const parts = timed('plan', 'partition', () => partition(graph));
+  const model = targetOf(device).modelOf(device, place);
+  const plan = timed('plan', 'memory and tiles', () => {
+    if (isSharded) return planShards(graph, parts, canonical, model, target);
+    const limits = { budget: budgetIn(target), hostBudget, sites: canonical.sites };
+    return onePhase(planPartition(graph, parts, canonical.sources, model, limits), 0, [device.name], place);
+  });
   return { graph, partition: parts, plan };
 }
 

@@ -57,6 +57,7 @@ export function hostTotalBytes(): number {
 
 export const CPU_TARGET: Target = {
   passes: PASSES,
+  wholePasses: [],
   problemOf: () => undefined,
   totalBytesOf: hostTotalBytes,
   alikeKeyOf: ({ name }) => name,

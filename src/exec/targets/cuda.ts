@@ -1,6 +1,6 @@
-/** The target of GPUs: kernels as CUDA C, products by cuBLAS, memory of their own. */
+/** The target of GPUs: kernels as CUDA C, products by cuBLAS and cuBLASLt, memory of their own. */
 import type { ProductCosts } from '../../fusion/passes/kernel-contractions.js';
-import { passesWith } from '../../fusion/passes/pipeline.js';
+import { FUSE_EPILOGUES, passesWith } from '../../fusion/passes/pipeline.js';
 import { gpuBytesOf, gpuKindOf, gpuProblem, limitsOf, probed } from './cuda-device.js';
 import { cudaModel } from './cuda-model.js';
 import { cudaOf, cudaProgram, graphSizes } from './program-cuda.js';
@@ -21,6 +21,7 @@ const PRODUCT_COSTS: ProductCosts = {
 
 export const CUDA_TARGET: Target = {
   passes: passesWith({ costs: PRODUCT_COSTS, hasTf32: true }),
+  wholePasses: [FUSE_EPILOGUES],
   probe: probed,
   problemOf: gpuProblem,
   totalBytesOf: gpuBytesOf,

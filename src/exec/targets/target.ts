@@ -13,6 +13,8 @@ import type { Device } from './device.js';
 export interface Target {
   /** The passes over its graphs. */
   readonly passes: readonly Pass[];
+  /** Those that follow in plans which hold everything at once: no step is cut. */
+  readonly wholePasses: readonly Pass[];
   /** Loads its libraries off this thread, once; without it, there are none. */
   readonly probe?: () => Promise<void>;
   /** Why a device cannot be used; `undefined`: it can. */

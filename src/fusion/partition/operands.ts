@@ -61,7 +61,10 @@ export function operandThroughViews(
     : undefined;
 }
 
-/** One of the two strides is 1 and the other spans at least a line; nothing runs backwards. */
+/**
+ * One of the two strides is 1 and the other spans at least a line; nothing runs backwards. Of a single row any
+ * stride will do.
+ */
 function readable(
   node: GraphNode,
   shape: readonly number[],
@@ -71,5 +74,5 @@ function readable(
 ): boolean {
   const [, rows, columns] = shape as [number, number, number];
   if (byteLengthOf(node.dtype) === 0 || batch < 0) return false;
-  return (column === 1 && row >= columns) || (row === 1 && column >= rows);
+  return (column === 1 && (rows === 1 || row >= columns)) || (row === 1 && column >= rows);
 }

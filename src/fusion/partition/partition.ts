@@ -74,7 +74,7 @@ export function partition(original: Graph): Partition {
   const operands = new Map<number, readonly Operand[]>();
   const calls: Call[] = [];
   for (const node of contracts) {
-    const located = node.inputs.map((id) => locate(graph, id, stored));
+    const located = node.inputs.map((id, k) => locate(graph, id, stored, k >= node.labels.length));
     operands.set(node.id, located);
     calls.push({ nodes: [node], reads: located.map(({ key }) => key), writes: [nodeBufferKey(node.id)] });
   }
@@ -138,8 +138,10 @@ function operandsToStore(
 ): Set<number> {
   const stored = new Set<number>();
   for (const node of contracts) {
-    for (const id of node.inputs)
-      stored.add(operandThroughViews(graph, id, (i) => outputs.has(i))?.node ?? id);
+    for (const [k, id] of node.inputs.entries()) {
+      const found = operandThroughViews(graph, id, (i) => outputs.has(i));
+      stored.add(found === undefined || isUnreadable(found, k >= node.labels.length) ? id : found.node);
+    }
   }
   return stored;
 }
@@ -155,13 +157,16 @@ function gatheredArrays(graph: Graph, order: readonly number[]): number[] {
   });
 }
 
+/** Addends and biases are read in rows, whose elements follow each other. */
+const isUnreadable = ({ strides }: Operand, isFurther: boolean): boolean => isFurther && strides[2] !== 1;
+
 /**
  * An operand's place; the operand is stored itself where what is stored by now cannot be read through its
- * views.
+ * views. `isFurther`: it is no factor of the product.
  */
-function locate(graph: Graph, id: number, stored: Set<number>): Operand {
+function locate(graph: Graph, id: number, stored: Set<number>, isFurther: boolean): Operand {
   const found = operandThroughViews(graph, id, (i) => stored.has(i));
-  if (found !== undefined) return found;
+  if (found !== undefined && !isUnreadable(found, isFurther)) return found;
   stored.add(id);
   return operandThroughViews(graph, id, (i) => stored.has(i))!;
 }

@@ -9,6 +9,7 @@
  */
 import { isComplex, isFloat } from '../../graph/dtype.js';
 import {
+  type Graph,
   type GraphNode,
   type GraphNodeOf,
   type MutableGraph,
@@ -44,7 +45,8 @@ function canMerge(graph: MutableGraph): boolean {
   return false;
 }
 
-export function hasContractions(graph: MutableGraph): boolean {
+/** Whether there is a contraction; those in the bodies of loops are not counted. */
+export function hasContractions(graph: Graph | MutableGraph): boolean {
   return graph.nodes.some((node) => node?.kind === 'contract');
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { dtypeCode } from '../../graph/dtype.js';
+import type { Epilogue } from '../../graph/epilogue.js';
 import type { NodeBase, View } from '../../graph/expr.js';
 import type { GraphNodeData } from '../../graph/graph.js';
 import { unreachable } from '../../host/errors.js';
@@ -80,6 +81,7 @@ function writeData(to: Records, node: GraphNodeData): void {
       to.putAll(node.output);
       to.put(node.precision === undefined ? 0 : numberOf(node.precision));
       to.putNumber(node.memoryLimit ?? -1);
+      if (node.epilogue !== undefined) writeEpilogue(to, node.epilogue);
       break;
     case 'call':
       to.putText(node.routine);
@@ -93,6 +95,13 @@ function writeData(to: Records, node: GraphNodeData): void {
     default:
       unreachable(node);
   }
+}
+
+function writeEpilogue(to: Records, { alpha, beta, hasBias, activation }: Epilogue): void {
+  to.putNumber(alpha);
+  to.putNumber(beta);
+  to.put(hasBias ? 1 : 0);
+  to.put(activation === undefined ? 0 : numberOf(activation));
 }
 
 function writeView(to: Records, view: View): void {

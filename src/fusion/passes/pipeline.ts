@@ -8,6 +8,7 @@ import { enablePatches, Immer, type Patch } from 'immer';
 import type { Graph, GraphLoop, GraphNode, MutableGraph } from '../../graph/graph.js';
 import { verify } from '../../graph/verify.js';
 import type { PathReport, Report } from '../paths/path-report.js';
+import { fuseEpilogues } from './fuse-epilogues.js';
 import { lowerContractions, type ProductTraits } from './lower-contractions.js';
 import { mergeContractions } from './merge-contractions.js';
 import type { Origins } from './origins.js';
@@ -35,6 +36,9 @@ export const PASSES = passesWith();
 
 /** Runs after a target's passes over a graph that several devices share. */
 export const SPLIT_CONTRACTIONS: Pass = { name: 'split-contractions', run: splitContractions, rounds: true };
+
+/** Runs after a target's passes over a graph of which a plan holds everything at once. */
+export const FUSE_EPILOGUES: Pass = { name: 'fuse-epilogues', run: fuseEpilogues, rounds: true };
 
 /** The changes of one pass. */
 export interface PassTrace {

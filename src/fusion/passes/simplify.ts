@@ -15,6 +15,7 @@ import type { View } from '../../graph/expr.js';
 import { type GraphNode, type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
 import { reductionRow } from '../../graph/reductions.js';
 import { sameShape } from '../../graph/shape.js';
+import { constantOf } from './constant-of.js';
 import { indexValues } from './index-values.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
@@ -43,15 +44,6 @@ const dropEmpty: Rule = (node, editor) => {
   if (sizeOfShape(node.shape) !== 0) return undefined;
   return editor.constant(zeroOf(node.dtype), node.dtype, node.shape);
 };
-
-/** The value of a constant, seen through broadcasts. */
-function constantOf(id: number, editor: Editor): Scalar | undefined {
-  let node = editor.node(id);
-  while (node.kind === 'view' && (node.view.type === 'broadcast' || node.view.type === 'reshape')) {
-    node = editor.node(node.inputs[0]!);
-  }
-  return node.kind === 'const' ? node.value : undefined;
-}
 
 const castOfConstant: Rule = (node, editor) => {
   if (node.kind !== 'cast') return undefined;

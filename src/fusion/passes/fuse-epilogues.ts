@@ -1,0 +1,303 @@
+/**
+ * Gives matrix products the work on their elements that a library does before it stores them, where nothing
+ * else reads the product:
+ *
+ *     maximum (add (contract a b) bias) 0              →   contract a b, + bias, relu
+ *     add (contract (multiply a 2) b) (multiply c 0.5)  →   contract a b, alpha 2, + 0.5 addend
+ *     contract (cast a, float32) (cast b, float32)      →   contract a b of halves with a float32 result
+ *     ½x(1 + tanh(√(2/π)(x + 0.044715x³))) of x          →   x, gelu
+ *
+ * After `lower-contractions`, for plans that hold everything at once. Values change by rounding: an epilogue
+ * is computed in the precision of the sums and rounded once, products of a scaled operand are scaled.
+ */
+import { type DType, isHalf } from '../../graph/dtype.js';
+import { type Epilogue, PLAIN } from '../../graph/epilogue.js';
+import {
+  type GraphNode,
+  type GraphNodeOf,
+  type MutableGraph,
+  nodeOf,
+  sizeOfShape,
+  topologicalOrder,
+} from '../../graph/graph.js';
+import { convertScalar } from '../../graph/scalar.js';
+import { sameShape } from '../../graph/shape.js';
+import { operandThroughViews } from '../partition/operands.js';
+import { constantOf } from './constant-of.js';
+import { GELU_READERS, geluArgument } from './gelu-form.js';
+import { hasContractions } from './merge-contractions.js';
+import { type Editor, type Rule, rewrite } from './rewrite.js';
+
+type Contract = GraphNodeOf<'contract'>;
+
+/** The most matrices of a call, and rows or columns of one. */
+const MOST_MATRICES = 65535;
+const MOST_SIDE = 2 ** 31 - 1;
+
+export function fuseEpilogues(graph: MutableGraph): void {
+  if (!hasContractions(graph)) return;
+  const rules = new EpilogueRules(graph);
+  rewrite(graph, { map: rules.ofMaps, cast: [rules.castOfProduct], contract: rules.ofProducts });
+}
+
+/** Whether a product of the graph has an epilogue. */
+export const hasEpilogues = ({ nodes }: { readonly nodes: readonly (GraphNode | undefined)[] }): boolean =>
+  nodes.some((node) =>
+    node?.kind === 'loop'
+      ? hasEpilogues(node.loop.body)
+      : node?.kind === 'contract' && node.epilogue !== undefined,
+  );
+
+const hasActivations = (dtype: DType): boolean => dtype === 'float32' || isHalf(dtype);
+
+class EpilogueRules {
+  readonly #graph: MutableGraph;
+  /** How many nodes read each, by id; results count as read by many. */
+  readonly #readers: number[] = [];
+
+  constructor(graph: MutableGraph) {
+    this.#graph = graph;
+    for (const id of topologicalOrder(graph))
+      for (const input of nodeOf(graph, id).inputs) this.#readers[input] = this.#readersOf(input) + 1;
+    for (const id of graph.outputs) this.#readers[id] = Number.POSITIVE_INFINITY;
+  }
+
+  get ofMaps(): readonly Rule[] {
+    return [this.#scaled, this.#added, this.#clipped, this.#gelu];
+  }
+
+  get ofProducts(): readonly Rule[] {
+    return [this.#ofHalves, this.#ofScaled];
+  }
+
+  #readersOf(id: number): number {
+    return this.#readers[id] ?? 0;
+  }
+
+  /** The product whose elements a node has in the same order, which `readers` nodes read. */
+  #productAt(id: number, readers = 1): Contract | undefined {
+    // A node that was made here is read by those that read the one it replaces, which `#become` noted.
+    if (this.#readersOf(id) !== readers) return undefined;
+    let node = nodeOf(this.#graph, id);
+    while (node.kind === 'view' && node.view.type === 'reshape') {
+      const [input] = node.inputs as readonly [number];
+      if (this.#readersOf(input) !== 1) return undefined;
+      node = nodeOf(this.#graph, input);
+    }
+    if (node.kind !== 'contract' || node.epilogue?.activation !== undefined) return undefined;
+    const [batch, m, n] = node.shape as readonly [number, number, number];
+    return batch <= MOST_MATRICES && Math.max(m, n, this.#depthOf(node)) <= MOST_SIDE ? node : undefined;
+  }
+
+  #depthOf({ inputs }: Contract): number {
+    return nodeOf(this.#graph, inputs[0]!).shape[2]!;
+  }
+
+  /** The product with more of an epilogue, in the place of a node. */
+  #become(
+    node: GraphNode,
+    product: Contract,
+    changes: Partial<Epilogue>,
+    { inputs = product.inputs, dtype = product.dtype }: { inputs?: readonly number[]; dtype?: DType },
+    editor: Editor,
+  ): number {
+    const { id: _, ...data } = product;
+    const epilogue = { ...(product.epilogue ?? PLAIN), ...changes };
+    const made = editor.add({ ...data, epilogue, inputs, dtype });
+    const result = editor.reshape(made, node.shape);
+    this.#readers[made] = 1;
+    this.#readers[result] = this.#readersOf(node.id);
+    return result;
+  }
+
+  /** A factor by which the sums can be multiplied: one that the dtype has, so that nothing of it is lost. */
+  #factor(id: number, dtype: DType, editor: Editor): number | undefined {
+    const constant = constantOf(id, editor);
+    const value = typeof constant === 'object' && constant.im === 0 ? constant.re : constant;
+    if (typeof value !== 'number' || !Number.isFinite(value) || value === 0) return undefined;
+    return isHalf(dtype) && convertScalar(value, dtype) !== value ? undefined : value;
+  }
+
+  /** Of a map of two inputs, each beside the other. */
+  #sides({ inputs }: GraphNode): readonly (readonly [number, number])[] {
+    const [a, b] = inputs as readonly [number, number];
+    return [
+      [a, b],
+      [b, a],
+    ];
+  }
+
+  /** multiply p constant → p, alpha */
+  readonly #scaled: Rule = (node, editor) => {
+    if (node.kind !== 'map' || node.op !== 'multiply') return undefined;
+    for (const [at, other] of this.#sides(node)) {
+      const product = this.#productAt(at);
+      const factor = product === undefined ? undefined : this.#factor(other, node.dtype, editor);
+      if (product === undefined || factor === undefined) continue;
+      const { alpha, beta, hasBias } = product.epilogue ?? PLAIN;
+      if (beta === 0 && !hasBias && Number.isFinite(alpha * factor) && alpha * factor !== 0)
+        return this.#become(node, product, { alpha: alpha * factor }, {}, editor);
+    }
+    return undefined;
+  };
+
+  /** add p c → p, + addend; add p row → p, + bias; subtract p c → p, + -1 addend */
+  readonly #added: Rule = (node, editor) => {
+    if (node.kind !== 'map' || (node.op !== 'add' && node.op !== 'subtract')) return undefined;
+    for (const [at, other] of node.op === 'add' ? this.#sides(node) : [this.#sides(node)[0]!]) {
+      const product = this.#productAt(at);
+      if (product === undefined || !sameShape(nodeOf(this.#graph, at).shape, node.shape)) continue;
+      const fused =
+        (node.op === 'add' ? this.#withBias(node, product, other, editor) : undefined) ??
+        this.#withAddend(node, product, other, node.op === 'add' ? 1 : -1, editor);
+      if (fused !== undefined) return fused;
+    }
+    return undefined;
+  };
+
+  #withBias(node: GraphNode, product: Contract, other: number, editor: Editor): number | undefined {
+    const n = product.shape[2]!;
+    if (product.epilogue?.hasBias || !hasActivations(product.dtype) || node.shape.at(-1) !== n)
+      return undefined;
+    let row = editor.node(other);
+    while (row.kind === 'view' && row.view.type === 'broadcast') row = editor.node(row.inputs[0]!);
+    if (row.shape.at(-1) !== n || sizeOfShape(row.shape) !== n) return undefined;
+    if (constantOf(row.id, editor) !== undefined) return undefined;
+    const bias = editor.reshape(row.id, [1, 1, n]);
+    return this.#become(node, product, { hasBias: true }, { inputs: [...product.inputs, bias] }, editor);
+  }
+
+  #withAddend(
+    node: GraphNode,
+    product: Contract,
+    other: number,
+    sign: 1 | -1,
+    editor: Editor,
+  ): number | undefined {
+    if ((product.epilogue ?? PLAIN).beta !== 0) return undefined;
+    const scaled = this.#scaledInput(other, editor);
+    const { id, factor } = scaled ?? { id: other, factor: 1 };
+    if (!sameShape(editor.node(id).shape, node.shape)) return undefined;
+    const addend = editor.reshape(id, product.shape);
+    if (!this.#isRowMajor(addend)) return undefined;
+    const [a, b, ...bias] = product.inputs as readonly [number, number, ...number[]];
+    const inputs = [a, b, addend, ...bias];
+    return this.#become(node, product, { beta: sign * factor }, { inputs }, editor);
+  }
+
+  /** Whether a node's elements are in memory anyway, in rows one after the other. */
+  #isRowMajor(id: number): boolean {
+    let base = nodeOf(this.#graph, id);
+    while (base.kind === 'view') base = nodeOf(this.#graph, base.inputs[0]!);
+    if (!['source', 'contract', 'reduce', 'call', 'loop'].includes(base.kind)) return false;
+    const place = operandThroughViews(this.#graph, id, () => false);
+    const [, , n] = nodeOf(this.#graph, id).shape as readonly [number, number, number];
+    return place !== undefined && place.strides[2] === 1 && place.strides[1]! >= n; // never a single row
+  }
+
+  /** x and c of a multiply x c that nothing else reads. */
+  #scaledInput(id: number, editor: Editor): { readonly id: number; readonly factor: number } | undefined {
+    const node = editor.node(id);
+    if (node.kind !== 'map' || node.op !== 'multiply' || this.#readersOf(id) !== 1) return undefined;
+    for (const [at, other] of this.#sides(node)) {
+      const factor = this.#factor(other, node.dtype, editor);
+      if (factor !== undefined && sameShape(editor.node(at).shape, node.shape)) return { id: at, factor };
+    }
+    return undefined;
+  }
+
+  /** maximum p 0 → p, relu */
+  readonly #clipped: Rule = (node, editor) => {
+    if (node.kind !== 'map' || node.op !== 'maximum' || !hasActivations(node.dtype)) return undefined;
+    for (const [at, other] of this.#sides(node)) {
+      if (constantOf(other, editor) !== 0) continue;
+      const product = this.#productAt(at);
+      if (product !== undefined) return this.#become(node, product, { activation: 'relu' }, {}, editor);
+    }
+    return undefined;
+  };
+
+  /** The form of `gelu` with tanh, whose argument is read by the maps of the form alone. */
+  readonly #gelu: Rule = (node, editor) => {
+    if (node.kind !== 'map' || !hasActivations(node.dtype)) return undefined;
+    const at = geluArgument(node, editor, (id) => this.#readersOf(id) === 1);
+    const product = at === undefined ? undefined : this.#productAt(at, GELU_READERS);
+    return product && this.#become(node, product, { activation: 'gelu' }, {}, editor);
+  };
+
+  /** cast p float32 → the sums of halves as they are */
+  readonly castOfProduct: Rule = (node, editor) => {
+    if (node.kind !== 'cast' || node.dtype !== 'float32') return undefined;
+    const product = this.#productAt(node.inputs[0]!);
+    if (product === undefined || !isHalf(product.dtype)) return undefined;
+    const { beta, hasBias } = product.epilogue ?? PLAIN;
+    if (beta !== 0 || hasBias) return undefined;
+    return this.#become(node, product, {}, { dtype: node.dtype }, editor);
+  };
+
+  /** contract of halves that are cast to float32 → of the halves: their products are exact */
+  readonly #ofHalves: Rule = (node, editor) => {
+    if (node.kind !== 'contract' || node.dtype !== 'float32') return undefined;
+    const [a, b, ...further] = node.inputs as readonly [number, number, ...number[]];
+    if (a === b) return undefined;
+    const casts = [a, b].map((id) => throughViews(id, editor, castInput));
+    const [left, right] = casts;
+    if (left === undefined || right === undefined) return undefined;
+    const { dtype } = editor.node(left);
+    if (!isHalf(dtype) || editor.node(right).dtype !== dtype) return undefined;
+    const { id, precision: _, ...data } = node;
+    const made = editor.add({
+      ...data,
+      precision: undefined,
+      epilogue: node.epilogue ?? PLAIN,
+      inputs: [left, right, ...further],
+    });
+    this.#readers[made] = this.#readersOf(id);
+    return made;
+  };
+
+  /** contract (multiply a constant) b → contract a b, alpha */
+  readonly #ofScaled: Rule = (node, editor) => {
+    if (node.kind !== 'contract') return undefined;
+    const { alpha } = node.epilogue ?? PLAIN;
+    for (const k of [0, 1] as const) {
+      let factor = 1;
+      const input = throughViews(node.inputs[k]!, editor, (id) => {
+        const scaled = this.#scaledInput(id, editor);
+        factor = scaled?.factor ?? 1;
+        return scaled?.id;
+      });
+      if (input === undefined || !Number.isFinite(alpha * factor) || alpha * factor === 0) continue;
+      const inputs = node.inputs.map((id, j) => (j === k ? input : id));
+      const { id, ...data } = node;
+      const epilogue = { ...(node.epilogue ?? PLAIN), alpha: alpha * factor };
+      const made = editor.add({ ...data, epilogue, inputs });
+      this.#readers[made] = this.#readersOf(id);
+      return made;
+    }
+    return undefined;
+  };
+}
+
+const castInput = (id: number, editor: Editor): number | undefined => {
+  const node = editor.node(id);
+  return node.kind === 'cast' ? node.inputs[0] : undefined;
+};
+
+/** The views of a node, over what `below` gives for the node that they view. */
+function throughViews(
+  id: number,
+  editor: Editor,
+  below: (id: number, editor: Editor) => number | undefined,
+): number | undefined {
+  const views: GraphNodeOf<'view'>[] = [];
+  let node = editor.node(id);
+  // A pad's zeros are no elements of what it pads.
+  while (node.kind === 'view' && node.view.type !== 'pad') {
+    views.unshift(node);
+    node = editor.node(node.inputs[0]!);
+  }
+  const base = below(node.id, editor);
+  if (base === undefined) return undefined;
+  return views.reduce((input, { view, shape }) => editor.view(input, view, shape), base);
+}
