@@ -45,6 +45,10 @@ export const gaussKernelSum = (x: Lazy, y: Lazy, b: Lazy): Lazy =>
 export const matmul = (a: Lazy, b: Lazy): Lazy => a.matmul(b);
 export const matmulSum = (a: Lazy, b: Lazy): Lazy => a.matmul(b).sum(0);
 export const matmulBiasRelu = (a: Lazy, b: Lazy, bias: Lazy): Lazy => a.matmul(b).add(bias).maximum(0);
+export const matmulBiasGelu = (a: Lazy, b: Lazy, bias: Lazy): Lazy =>
+  a.matmul(b).add(bias).gelu({ approximate: 'tanh' });
+/** BLAS's gemm: alpha A B + beta C, of square matrices. */
+export const gemm = (a: Lazy, b: Lazy): Lazy => a.matmul(b).mul(1.5).add(a.mul(0.5));
 export const einsumColumnSum = (a: Lazy, b: Lazy): Lazy => einsum('ij,jk->k', a, b);
 export const tensordot = (a: Lazy, b: Lazy): Lazy => einsum('abcd,dbea->ec', a, b);
 

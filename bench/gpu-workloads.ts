@@ -185,7 +185,11 @@ function products(size: Size): Workload[] {
       product(`einsum_colsum_${dtype}`, summed, dtype, expressions.einsumColumnSum),
       product(`matmul_${dtype}`, cube, dtype, expressions.matmul),
     ]),
-    product('matmul_bias_relu_float32', cube, 'float32', expressions.matmulBiasRelu, true),
+    ...(['float32', 'bfloat16'] as const).flatMap((dtype) => [
+      product(`matmul_bias_relu_${dtype}`, cube, dtype, expressions.matmulBiasRelu, true),
+      product(`matmul_bias_gelu_${dtype}`, cube, dtype, expressions.matmulBiasGelu, true),
+      product(`gemm_${dtype}`, cube, dtype, expressions.gemm),
+    ]),
     product('matmul_bfloat16', cube, 'bfloat16', expressions.matmul),
     product('matmul_1000_float64', [half, half, half], 'float64', expressions.matmul),
     contraction(size([96, 64, 96, 64, 96], [8, 8, 8, 8, 8])),

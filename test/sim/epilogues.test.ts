@@ -6,80 +6,21 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { clearPrograms } from '../../src/exec/run/program.js';
 import { DeviceError, MemoryError } from '../../src/host/errors.js';
 import { type DType, iterate, type Lazy, lazy, type NDArray } from '../../src/index.js';
+import {
+  formsOf,
+  largest,
+  type Operands,
+  operandsOf,
+  parts,
+  ROUNDED,
+  stored,
+} from '../support/epilogue-forms.js';
 import { describeSimulator, setFaults, takeProblems } from './simulator.js';
 
-const [M, K, N] = [24, 20, 9];
+const SIZES = { m: 24, k: 20, n: 9 };
+const { m: M, k: K, n: N } = SIZES;
 const device = 'cuda';
-
-const wave = (length: number, seed: number): Float64Array =>
-  Float64Array.from({ length }, (_, i) => Math.sin(seed + 0.7 * i));
-const matrix = (shape: readonly number[], seed: number, dtype: DType): Lazy =>
-  lazy({
-    data: wave(
-      shape.reduce((a, b) => a * b, 1),
-      seed,
-    ),
-    shape: [...shape],
-  }).astype(dtype);
-
-/** Stored on the device, so that no cast is left in the graph. */
-async function stored(shape: readonly number[], seed: number, dtype: DType): Promise<Lazy> {
-  return lazy(await matrix(shape, seed, dtype).compute({ device: 'cpu' }));
-}
-
-interface Operands {
-  readonly a: Lazy;
-  readonly b: Lazy;
-  readonly c: Lazy;
-  readonly bias: Lazy;
-}
-
-async function operands(dtype: DType): Promise<Operands> {
-  return {
-    a: await stored([M, K], 1, dtype),
-    b: await stored([K, N], 2, dtype),
-    c: await stored([M, N], 3, dtype),
-    bias: await stored([N], 4, dtype),
-  };
-}
-
-const FORMS: Readonly<Record<string, (o: Operands) => Lazy>> = {
-  'alpha 2.5': ({ a, b }) => a.matmul(b).mul(2.5),
-  'alpha -3, of an operand': ({ a, b }) => a.mul(-3).matmul(b),
-  '+ addend': ({ a, b, c }) => a.matmul(b).add(c),
-  'alpha 2, + 0.5 addend': ({ a, b, c }) => c.mul(0.5).add(a.matmul(b).mul(2)),
-  '+ -1 addend': ({ a, b, c }) => a.matmul(b).sub(c),
-  '+ bias': ({ a, b, bias }) => a.matmul(b).add(bias),
-  '+ bias, relu': ({ a, b, bias }) => a.matmul(b).add(bias).relu(),
-  '+ addend, + bias, relu': ({ a, b, c, bias }) => a.matmul(b).add(c).add(bias).maximum(0),
-  '+ bias, gelu': ({ a, b, bias }) => a.matmul(b).add(bias).gelu({ approximate: 'tanh' }),
-  'alpha 0.25, gelu': ({ a, b }) => a.matmul(b).mul(0.25).gelu({ approximate: 'tanh' }),
-  'of transposed operands, + bias': ({ a, b, bias }) =>
-    a
-      .reshape([K, M])
-      .T.matmul(b.reshape([N, K]).T)
-      .add(bias),
-  'of stacks, + bias, relu': ({ a, b, bias }) =>
-    a
-      .reshape([3, 8, K])
-      .matmul(b)
-      .add(bias.reshape([1, N]))
-      .relu(),
-  'of batches, + bias': ({ a, c }) =>
-    a
-      .reshape([2, 12, K])
-      .matmul(a.reshape([2, K, 12]))
-      .add(c.reshape([18, 12]).slice([0, 1])),
-};
-const ROUNDED: Readonly<Partial<Record<DType, number>>> = {
-  float16: 2 ** -8,
-  bfloat16: 2 ** -5,
-  float32: 1e-5,
-  float64: 1e-13,
-  complex64: 1e-5,
-  complex128: 1e-13,
-};
-const HAVE_ACTIVATIONS: readonly DType[] = ['float32', 'float16', 'bfloat16'];
+const operands = (dtype: DType): Promise<Operands> => operandsOf(dtype, SIZES);
 
 /** Calls of a run. */
 async function callsOf(x: Lazy): Promise<{ lt: number; blas: number; kernels: number; x: number[] }> {
@@ -94,23 +35,13 @@ async function callsOf(x: Lazy): Promise<{ lt: number; blas: number; kernels: nu
     x: await parts(lazy(found)),
   };
 }
-/** Real and imaginary parts. */
-async function parts(x: Lazy): Promise<number[]> {
-  const { data } = await x.astype('complex128').compute({ device: 'cpu' });
-  return [...(data as Float64Array)];
-}
-const largest = (numbers: readonly number[]): number => numbers.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
-
 afterEach(() => {
   setFaults([]);
   expect(takeProblems()).toEqual([]);
 });
 
 describe.each(Object.keys(ROUNDED) as DType[])('a product of %s', (dtype) => {
-  const forms = Object.entries(FORMS).filter(
-    ([name]) => HAVE_ACTIVATIONS.includes(dtype) || !/bias|relu|gelu/.test(name),
-  );
-  it.each(forms)('%s is one call, with the values of the CPU', async (_, build) => {
+  it.each(formsOf(dtype))('%s is one call, with the values of the CPU', async (_, build) => {
     const built = build(await operands(dtype));
     const { lt, blas, x } = await callsOf(built);
     expect({ lt, blas }).toEqual({ lt: 1, blas: 0 });
