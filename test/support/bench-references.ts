@@ -213,6 +213,13 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   matmul_1000: matmul,
   matmul_bias_relu: (workload, a, b, bias) =>
     Float64Array.from(matmul(workload, a!, b!), (value, i) => Math.max(0, value + bias![i % bias!.length]!)),
+  matmul_bias_gelu: (workload, a, b, bias) =>
+    Float64Array.from(matmul(workload, a!, b!), (value, i) => {
+      const x = value + bias![i % bias!.length]!;
+      return 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
+    }),
+  gemm: (workload, a, b) =>
+    Float64Array.from(matmul(workload, a!, b!), (value, i) => 1.5 * value + 0.5 * a![i]!),
   tensordot_ttgt: ({ shape }, x, y) => {
     const [a, b, c, d, e] = shape as [number, number, number, number, number];
     const result = new Float64Array(e * c);
