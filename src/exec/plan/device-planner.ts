@@ -1,6 +1,6 @@
 /**
- * Plans a step list on one device within any budgets: as a whole, in several streams, in place or in sweeps, the
- * first that fits. Step lists, groups of steps and trial tiles are the same for every budget and are kept: the
+ * Plans a step list on one device within any budgets: as a whole, in several streams, in place or in sweeps,
+ * the first that fits. Step lists, groups of steps and trial tiles are the same for every budget and are kept: the
  * search for the least budget of a refused job makes a dozen plans. Called by `plan-graph.ts` and
  * `one-device.ts`.
  */

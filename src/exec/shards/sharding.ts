@@ -9,24 +9,18 @@
  * devices take its tiles as they become free (`dynamic-tiles.ts`).
  */
 
-import type { SourceArray } from '../../fusion/passes/source-array.js';
-import { InternalError } from '../../host/errors.js';
-import type { CostModel, DeviceModel, SweepRules } from '../plan/device-model.js';
 import { waitingBytesOf } from '../plan/phases.js';
 import { bytesOfPart } from '../plan/place.js';
-import type { DeviceRun, Phase, Plan, PlanValue, WholeReason } from '../plan/plan.js';
-import type { Place } from '../plan/plan-graph.js';
-import { type Lifetimes, lifetimesOf, usesOf } from '../plan/stages.js';
-import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
-import { splitLoads } from '../tiles/sweep-aliases.js';
+import type { DeviceRun, Phase, Plan, PlanValue } from '../plan/plan.js';
+import { type Lifetimes, lifetimesOf } from '../plan/stages.js';
+import type { StepList, UnplacedBuffer } from '../plan/step-list.js';
 import type { CutTask, Task } from '../tiles/sweep-cuts.js';
-import { type Group, groupTasks } from '../tiles/sweep-groups.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
-import { formsOf, wholeTask } from '../tiles/sweep-tasks.js';
 import type { Span, SweptTask } from '../tiles/sweep-windows.js';
 import { leftByStream, tileOrders } from './dynamic-tiles.js';
 import { withKeptInputs } from './kept-inputs.js';
-import type { Piece, ShardDevice } from './shard-device.js';
+import type { Piece } from './shard-device.js';
+import { type Job, ShardGroups, type Uncut, weightsOf } from './shard-groups.js';
 import {
   type Part,
   type PhaseRules,
@@ -36,39 +30,7 @@ import {
   planWholeTasks,
 } from './shard-phase.js';
 import { leadOf, type ShareRules, shard, stretchesOf, unitsOf } from './shard-ranges.js';
-import {
-  asSharded,
-  finishesWhatItWrites,
-  givenPieces,
-  largestOf,
-  type Stage,
-  stagesOf,
-} from './shard-stages.js';
-import {
-  type Form,
-  type Lies,
-  MOST_OF_WHOLE,
-  type Shareable,
-  type SharedWork,
-  sharedWork,
-} from './shared-work.js';
-
-/** Where memory is short, buffers of so many bytes are cut, however little is done with them. */
-const LEAST_CUT_BYTES = 512 * 1024;
-
-export interface Job {
-  readonly sources: readonly SourceArray[];
-  readonly model: DeviceModel;
-  readonly sweeps: SweepRules;
-  readonly costs: CostModel;
-  readonly devices: readonly ShardDevice[];
-  readonly place: Place;
-  readonly hostBudget: number;
-  /** Whether all large buffers are cut, or those alone with which several devices are sooner done than one. */
-  readonly cutsAll: boolean;
-  /** Whether large values wait in host memory between phases. */
-  readonly spills: boolean;
-}
+import { givenPieces, largestOf, type Stage, stagesOf } from './shard-stages.js';
 
 /** Shards what can be sharded: more and more is left whole, until all steps can run. */
 export function shardSteps(stepList: StepList, job: Job): Plan | NoFit {
@@ -81,36 +43,18 @@ export function shardSteps(stepList: StepList, job: Job): Plan | NoFit {
   }
 }
 
-/** Buffers that must not be cut, and steps of which no buffer is cut that must not be shared. */
-interface Uncut {
-  readonly uncut: readonly number[];
-  readonly whole: readonly number[];
-}
-
 /** One way to shard, planned. */
 class Sharder {
   readonly #stepList: StepList;
   readonly #job: Job;
-  readonly #uncut: ReadonlySet<number>;
-  readonly #whole: ReadonlySet<number>;
-  readonly #buffers: UnplacedBuffer[];
-  /** Those that are cut, with their aliases. */
-  readonly #cut = new Set<number>();
-  /** Steps that are shared although no buffer of theirs is cut, by position: which of their forms. */
-  #forms: SharedWork['forms'] = new Map();
-  readonly #shared = new Set<Task>();
-  /** Whether there are forms in which it can be shared, of each step. */
-  #isShareable: readonly boolean[] = [];
-  /** The step of the step list that a task is of. */
-  readonly #stepOf = new Map<Task, number>();
+  readonly #groups: ShardGroups;
+  readonly #buffers: readonly UnplacedBuffer[];
   #stages: readonly Stage[] = [];
   /** The stages that write a buffer, and those that read it. */
   #writers: Lifetimes = new Map();
   #readers: Lifetimes = new Map();
   /** Where buffers are on devices, as far as is planned. */
   readonly #pieces = new Map<number, readonly Piece[]>();
-  /** Small values that wait in host memory, since any device may have made a part of them. */
-  readonly #hosted = new Set<number>();
   /** Bytes that the compute holds on each device between phases, by buffer. */
   readonly #held: Map<number, number>[];
   readonly #peaks: number[];
@@ -120,10 +64,8 @@ class Sharder {
   constructor(stepList: StepList, job: Job, uncut: ReadonlySet<number>, whole: ReadonlySet<number>) {
     this.#stepList = stepList;
     this.#job = job;
-    this.#uncut = uncut;
-    this.#whole = whole;
-    this.#buffers = [...stepList.buffers];
-    this.#chooseShared();
+    this.#groups = new ShardGroups(stepList, job, uncut, whole);
+    this.#buffers = this.#groups.buffers;
     this.#held = job.devices.map(() => new Map());
     this.#peaks = job.devices.map(() => 0);
   }
@@ -138,10 +80,10 @@ class Sharder {
     const stepList = withKeptInputs(this.#stepList, this.#stages, {
       inputOf: (b) => this.#hostInputOf(b),
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,
-      stepOf: (task) => this.#stepOf.get(task)!,
+      stepOf: (task) => this.#groups.stepOf(task),
     });
     if (stepList !== this.#stepList) {
-      const kept = new Sharder(stepList, this.#job, this.#uncut, new Set());
+      const kept = new Sharder(stepList, this.#job, this.#groups.uncut, new Set());
       const isLonger = kept.#makeStages() !== undefined || kept.#stages.length > this.#stages.length;
       const found = isLonger ? undefined : kept.#plan();
       if (found !== undefined && 'phases' in found) return found;
@@ -152,12 +94,12 @@ class Sharder {
   /** The number in the step list of a large input that lies on the host. */
   #hostInputOf(buffer: number): number | undefined {
     const { role } = this.#buffers[buffer]!;
-    if (role !== 'input' || !this.#isLarge(buffer) || !this.#isOnHost(buffer)) return undefined;
+    if (role !== 'input' || !this.#groups.isLarge(buffer) || !this.#groups.isOnHost(buffer)) return undefined;
     return this.#stepList.buffers.indexOf(this.#buffers[buffer]!);
   }
 
   #makeStages(): Uncut | undefined {
-    const groups = this.#group();
+    const groups = this.#groups.group();
     if ('uncut' in groups) return groups;
     this.#stages = stagesOf(groups);
     return undefined;
@@ -179,123 +121,11 @@ class Sharder {
     return this.#finish(phases);
   }
 
-  #isLarge(buffer: number): boolean {
-    return this.#cut.has(buffer);
-  }
-
-  #chooseShared(): void {
-    const { costs, cutsAll, sweeps, sources, place } = this.#job;
-    const steps = this.#stepList.steps.map((step) => {
-      const all = formsOf(step, sweeps.worksOf, (bytes) => this.#addScratch(bytes));
-      return { step, forms: this.#shareable(all) };
-    });
-    this.#isShareable = steps.map(({ forms }) => forms.length > 0);
-    const liesAt = (b: number): Lies => {
-      const buffer = this.#buffers[b]!;
-      if (buffer.role === 'output') return place === 'device' ? 'device' : 'host';
-      const pieces = buffer.role === 'input' ? givenPieces(buffer, sources).length : 1;
-      return pieces === 0 ? 'host' : pieces === 1 ? 'device' : 'shares';
-    };
-    const share = Math.max(...this.#weights());
-    const { cut, forms } = sharedWork(steps, { costs, share, buffers: this.#buffers, liesAt });
-    for (const b of cut) this.#cut.add(b);
-    if (cutsAll)
-      for (const [b, { byteLength }] of this.#stepList.buffers.entries())
-        if (byteLength >= LEAST_CUT_BYTES) this.#cut.add(b);
-    for (const b of this.#uncut) this.#cut.delete(b);
-    const touchesCut = ({ step }: Shareable): boolean => usesOf(step).some((b) => this.#cut.has(b));
-    this.#forms = new Map([...forms].filter(([at]) => !touchesCut(steps[at]!) && !this.#whole.has(at)));
-  }
-
-  /** The forms of a step whose parts finish what they write, as devices share them. */
-  #shareable(forms: readonly Form[]): Form[] {
-    const rules = {
-      byteLengthOf: (b: number) => this.#buffers[b]!.byteLength,
-      isOnHost: (b: number) => this.#isOnHost(b),
-    };
-    return forms
-      .map((form) => form.map((task) => asSharded(task, rules)))
-      .filter((form) => form.some(({ cut }) => cut !== undefined) && form.every(finishesWhatItWrites));
-  }
-
-  #group(): readonly Group[] | Uncut {
-    const scratch = new Set(
-      this.#stepList.steps.flatMap((step) => (step.kind === 'kernel' ? step.scratch : [])),
-    );
-    const isWindowed = (b: number): boolean => this.#isLarge(b) && !scratch.has(b);
-    const isWindowedInput = (b: number): boolean => isWindowed(b) && this.#buffers[b]!.role === 'input';
-    const forms = this.#stepList.steps.map((step, at) => {
-      const own = step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (b) => this.#addAlias(b)) : step;
-      const all = formsOf(own, this.#job.sweeps.worksOf, (bytes) => this.#addScratch(bytes));
-      const shareable = this.#shareable(all);
-      const chosen = this.#forms.get(at);
-      const every = chosen === undefined ? [[wholeTask(own)], ...shareable] : [shareable[chosen]!];
-      if (chosen !== undefined)
-        for (const task of every[0]!) if (task.cut !== undefined) this.#shared.add(task);
-      for (const task of every.flat()) this.#stepOf.set(task, at);
-      return every;
-    });
-    const groups = groupTasks(forms, {
-      isWindowed,
-      byteLengthOf: (b) => this.#buffers[b]!.byteLength,
-      isInput: (b) => this.#buffers[b]!.role === 'input',
-      isFetched: () => false,
-      canSpill: true,
-      keepsAll: true,
-      mostOfWhole: MOST_OF_WHOLE,
-      inBlocks: false,
-    });
-    if ('why' in groups) return this.#without(groups.task);
-    return groups.map((group) => (this.#shared.has(group.tasks[0]!) ? { ...group, runs: 'tiles' } : group));
-  }
-
-  /** The large buffers that a task touches, which are not to be cut. */
-  #without(task: Task): Uncut {
-    if (this.#shared.has(task)) return { uncut: [], whole: [this.#stepOf.get(task)!] };
-    const { reads, writes } = task;
-    const uncut = [...reads, ...writes].filter((b) => this.#isLarge(b));
-    if (uncut.length === 0) throw new InternalError('[shard] a task that is neither cut nor whole');
-    // Aliases are numbered anew each time: their originals are what is excluded.
-    const originals = uncut.map((b) => this.#stepList.buffers.indexOf(this.#buffers[b]!));
-    return { uncut: originals.filter((b) => b >= 0), whole: [] };
-  }
-
-  #isOnHost(buffer: number): boolean {
-    const own = this.#buffers[buffer]!;
-    return own.role === 'input'
-      ? givenPieces(own, this.#job.sources).length === 0
-      : this.#homeOf(buffer) === 'host';
-  }
-
-  /** Another buffer for an input that is windowed. */
-  #addAlias(buffer: number): number {
-    const alias = this.#buffers.push(this.#buffers[buffer]!) - 1;
-    if (this.#cut.has(buffer)) this.#cut.add(alias);
-    return alias;
-  }
-
-  #addScratch(bytes: number): number {
-    return this.#buffers.push(ownBuffer(`partial ${this.#buffers.length}`, bytes)) - 1;
-  }
-
   #partOf(buffer: number, at: number): Part {
     const { role } = this.#buffers[buffer]!;
     if (role === 'input' || (this.#writers.get(buffer)?.[0] ?? at) < at) return 'input';
     if (role !== 'output' && (this.#lastRead(buffer) ?? at) <= at) return 'inner';
-    return this.#homeOf(buffer) === 'host' ? 'hosted' : 'kept';
-  }
-
-  #homeOf(buffer: number): PlanValue['home'] {
-    const { role } = this.#buffers[buffer]!;
-    if (role === 'output') return this.#job.place === 'device' ? 'devices' : 'host';
-    if (this.#hosted.has(buffer)) return 'host';
-    return this.#spills(buffer) ? 'host' : 'devices';
-  }
-
-  /** Whether a value waits in host memory between phases, for want of room on devices. */
-  #spills(buffer: number): boolean {
-    const { role, byteLength } = this.#buffers[buffer]!;
-    return this.#job.spills && role === 'temporary' && byteLength >= LEAST_CUT_BYTES;
+    return this.#groups.homeOf(buffer) === 'host' ? 'hosted' : 'kept';
   }
 
   #planStage(at: number): Phase | NoFit | Uncut {
@@ -324,19 +154,8 @@ class Sharder {
     const runs = planned.map(({ device, run: { kept: _, ...run } }): DeviceRun => ({ device, ...run }));
     const own = tiles === undefined ? {} : { parts: tiles.parts };
     return kind === 'whole'
-      ? { kind, reason: this.#reasonOf(tasks), runs, drops }
+      ? { kind, reason: this.#groups.reasonOf(tasks), runs, drops }
       : { kind, runs, drops, ...own };
-  }
-
-  /** Why one device does tasks: of several reasons the one that a user can do most about. */
-  #reasonOf(tasks: readonly Task[]): WholeReason {
-    const reasons = tasks.map((task): WholeReason => {
-      if (task.step.kind === 'finish') return 'combine';
-      const step = this.#stepOf.get(task)!;
-      const isExcluded = [...task.reads, ...task.writes].some((b) => this.#uncut.has(b));
-      return this.#isShareable[step] && !isExcluded && !this.#whole.has(step) ? 'short' : 'uncut';
-    });
-    return (['uncut', 'short'] as const).find((reason) => reasons.includes(reason)) ?? 'combine';
   }
 
   /** Values on devices or in host memory that are not needed after a stage. */
@@ -371,14 +190,9 @@ class Sharder {
       partOf: (b) => this.#partOf(b, at),
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,
       piecesOf: (b) => this.#pieces.get(b)!,
-      isLarge: (b) => this.#isLarge(b) || this.#spills(b),
+      isLarge: (b) => this.#groups.isLarge(b) || this.#groups.spills(b),
       pitches: this.#stages[at]!.pitches,
     };
-  }
-
-  #weights(): number[] {
-    const total = this.#job.devices.reduce((sum, { weight }) => sum + weight, 0);
-    return this.#job.devices.map(({ weight }) => weight / total);
   }
 
   /**
@@ -392,24 +206,24 @@ class Sharder {
       tasks.map(({ task }) => task),
       {
         ...least,
-        isOnHost: (b) => this.#homeOf(b) === 'host',
+        isOnHost: (b) => this.#groups.homeOf(b) === 'host',
         isTemporary: (b) => this.#buffers[b]!.role === 'temporary',
       },
     );
     if (left === undefined || rules.length === 1) return undefined;
-    for (const b of left) this.#hosted.add(b);
+    for (const b of left) this.#groups.hosted.add(b);
     const fitsOnHost = waitingBytesOf(this.#values()) <= this.#job.hostBudget;
     const runs = fitsOnHost
-      ? planTiles(tasks, unitsOf(tasks), least, (tiles) => tileOrders(tiles, this.#weights()))
+      ? planTiles(tasks, unitsOf(tasks), least, (tiles) => tileOrders(tiles, weightsOf(this.#job.devices)))
       : undefined;
-    if (runs === undefined) for (const b of left) this.#hosted.delete(b);
+    if (runs === undefined) for (const b of left) this.#groups.hosted.delete(b);
     return runs && { parts: runs.parts, works: runs.runs.map((run, device) => ({ device, run })) };
   }
 
   #planSharded(tasks: readonly SweptTask[], at: number): DeviceWork[] | NoFit | Uncut {
     const shareRules: ShareRules = {
       devices: this.#job.devices.map(({ name }) => name),
-      weights: this.#weights(),
+      weights: weightsOf(this.#job.devices),
       piecesOf: (b) => this.#pieces.get(b)!,
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,
       pitches: this.#stages[at]!.pitches,
@@ -419,7 +233,8 @@ class Sharder {
     for (const share of shares) {
       const stretches: readonly Span[] = stretchesOf(tasks, share, units, shareRules);
       const run = planShare(tasks, stretches, units, this.#rulesFor(share.device, at));
-      if (run === undefined) return this.#without(largestOf(tasks, (b) => this.#buffers[b]!.byteLength));
+      if (run === undefined)
+        return this.#groups.without(largestOf(tasks, (b) => this.#buffers[b]!.byteLength));
       if ('needed' in run) return { ...run, needed: run.needed + this.#heldOn(share.device) };
       works.push({ device: share.device, run });
     }
@@ -440,7 +255,7 @@ class Sharder {
       role: role === 'input' || role === 'output' ? role : 'temporary',
       byteLength,
       source,
-      home: this.#homeOf(b),
+      home: this.#groups.homeOf(b),
     }));
   }
 

@@ -138,8 +138,8 @@ function splitPointAt(cut: Cut, buffer: number, unit: number, pitches: BytePitch
 
 /**
  * The units that write what is needed of a buffer. All its elements are written once; so where units before a
- * split point write below it, and those after it above, the units between two split points write all that lies between, and
- * nothing else.
+ * split point write below it, and those after it above, the units between two split points write all that lies
+ * between, and nothing else.
  */
 function coveringUnits(cut: Cut, need: Touch, pitches: BytePitches): Span | undefined {
   const ways = need.rows === undefined ? [alongBytes] : [alongColumns, alongBytes];

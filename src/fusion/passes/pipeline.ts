@@ -1,5 +1,6 @@
 /**
- * Runs the passes over a graph, in order. Each is a function that rewrites a copy of it; a target names its list.
+ * Runs the passes over a graph, in order. Each is a function that rewrites a copy of it; a target names its
+ * list.
  *
  * When a trace is asked for (`explain()`, debugging, tests), immer runs each pass and its patches say what it
  * changed; otherwise the same code runs on a plain copy.
