@@ -39,7 +39,7 @@ const ADMITTING: ReadonlySet<string> = new Set([
   ],
   ...['take', 'slice', 'resultType'],
   // Running, and arguments, which the functions themselves are asked about.
-  ...['compute', 'persist', 'explain', 'plan', 'lazy'],
+  ...['compute', 'persist', 'compile', 'explain', 'plan', 'lazy'],
 ]);
 
 /** The array itself. Throws a ShapeError where the function `op` does not take it. */

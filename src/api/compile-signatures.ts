@@ -8,12 +8,19 @@ import { turnToPlan } from '../exec/native/turns.js';
 import { sizesOf } from '../exec/run/budgets.js';
 import { Trace } from '../exec/run/compiled-graph.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
-import { evaluate, evaluateStored, hostResults, storedResults } from '../exec/run/evaluate.js';
+import {
+  cutHostResults,
+  cutStoredResults,
+  evaluate,
+  evaluateStored,
+  hostResults,
+  storedResults,
+} from '../exec/run/evaluate.js';
 import { type ArgumentExpr, placeholderFor } from '../exec/run/placeholder.js';
+import { type BoundedJob, boundedJob } from '../exec/run/true-sizes.js';
 import { refuseMore } from '../graph/arguments.js';
 import { withLevels } from '../graph/depth.js';
 import { type Expr, layoutOf } from '../graph/expr.js';
-import { needSizes } from '../graph/extent.js';
 import { formatShape, formatValue } from '../graph/format.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { NDArray, ndarrayOf } from '../host/ndarray.js';
@@ -31,6 +38,8 @@ interface Entry {
   readonly signature: readonly unknown[];
   readonly form: Form;
   readonly trace: Trace;
+  /** Where sizes of results depend on data. */
+  readonly bounded: BoundedJob | undefined;
 }
 
 /** Signatures that a function keeps the traces of: those used last. */
@@ -57,11 +66,10 @@ export class Tracer {
         const [exprs, form] = this.#call(args);
         return arranged(form, (await evaluate(exprs, this.#options)).map(ndarrayOf));
       }
-      const { trace, form } = this.#known(args) ?? (await this.#entryFor(args));
-      return arranged(
-        form,
-        hostResults(trace.exprs, await trace.run(sourcesOf(args), 'host')).map(ndarrayOf),
-      );
+      const { trace, form, bounded } = this.#known(args) ?? (await this.#entryFor(args));
+      const results = hostResults(trace.exprs, await trace.run(sourcesOf(args), 'host'));
+      const cut = bounded === undefined ? results : await cutHostResults(results, bounded);
+      return arranged(form, cut.map(ndarrayOf));
     } catch (error) {
       throw atCaller(error, this.compute);
     }
@@ -74,11 +82,10 @@ export class Tracer {
         const [exprs, form] = this.#call(args);
         return arranged(form, (await evaluateStored(exprs, this.#options)).map(storedLazy));
       }
-      const { trace, form } = this.#known(args) ?? (await this.#entryFor(args));
-      return arranged(
-        form,
-        storedResults(trace.exprs, await trace.run(sourcesOf(args), 'device')).map(storedLazy),
-      );
+      const { trace, form, bounded } = this.#known(args) ?? (await this.#entryFor(args));
+      const results = storedResults(trace.exprs, await trace.run(sourcesOf(args), 'device'));
+      const cut = bounded === undefined ? results : await cutStoredResults(results, bounded);
+      return arranged(form, cut.map(storedLazy));
     } catch (error) {
       throw atCaller(error, this.persist);
     }
@@ -117,9 +124,9 @@ export class Tracer {
   #trace(args: readonly unknown[]): Entry {
     const signature = args.map((arg) => (isArray(arg) ? placeholderFor(arg) : arg));
     const [exprs, form] = this.#call(signature);
-    for (const expr of exprs) needSizes('compile', expr);
-    const trace = new Trace(exprs, sourcesOf(signature), this.#options);
-    const entry = { signature, form, trace };
+    const bounded = boundedJob(exprs);
+    const trace = new Trace(bounded?.computed ?? exprs, sourcesOf(signature), this.#options);
+    const entry = { signature, form, trace, bounded };
     this.#entries.unshift(entry);
     this.#entries.length = Math.min(this.#entries.length, SIGNATURES);
     return entry;

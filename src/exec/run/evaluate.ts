@@ -28,7 +28,7 @@ import { inputsOf } from './inputs.js';
 import { refusalOfJob } from './plan-job.js';
 import type { Executed, FilesOf } from './run-program.js';
 import { Segments } from './segments.js';
-import { boundedJob, cutShape } from './true-sizes.js';
+import { type BoundedJob, boundedJob, cutShape } from './true-sizes.js';
 
 /** A result in host memory, contiguous in C order. */
 export interface HostResult {
@@ -49,8 +49,12 @@ export interface StoredResult {
 export async function evaluate(exprs: readonly Expr[], options: ComputeOptions = {}): Promise<HostResult[]> {
   const bounded = boundedJob(exprs);
   if (bounded === undefined) return hostResults(exprs, await compute(exprs, options, 'host'));
-  const { computed, cuts } = bounded;
-  const results = hostResults(computed, await compute(computed, options, 'host'));
+  const { computed } = bounded;
+  return cutHostResults(hostResults(computed, await compute(computed, options, 'host')), bounded);
+}
+
+/** The results of a bounded job in their true sizes. */
+export function cutHostResults(results: readonly HostResult[], { cuts }: BoundedJob): Promise<HostResult[]> {
   return Promise.all(
     cuts.map((cut, k) => {
       const result = results[k]!;
@@ -80,15 +84,22 @@ export async function evaluateStored(
 ): Promise<StoredResult[]> {
   const bounded = boundedJob(exprs);
   if (bounded === undefined) return storedResults(exprs, await compute(exprs, options, 'device'));
-  const { computed, cuts } = bounded;
-  const results = storedResults(computed, await compute(computed, options, 'device'));
-  const lengths = results.slice(exprs.length);
+  const { computed } = bounded;
+  return cutStoredResults(storedResults(computed, await compute(computed, options, 'device')), bounded);
+}
+
+/** The stored results of a bounded job in their true sizes. */
+export async function cutStoredResults(
+  results: readonly StoredResult[],
+  { cuts }: BoundedJob,
+): Promise<StoredResult[]> {
+  const lengths = results.slice(cuts.length);
   const sizes = (await evaluate(lengths.map(storedArray))).map((size) => Number(indexOf(size)));
   for (const { buffer } of lengths) buffer?.dispose();
   return Promise.all(
     cuts.map((cut, k) => {
       const result = results[k]!;
-      return cut === undefined ? result : cutOnDevice(result, sizes[cut.length - exprs.length]!, cut.axis);
+      return cut === undefined ? result : cutOnDevice(result, sizes[cut.length - cuts.length]!, cut.axis);
     }),
   );
 }
