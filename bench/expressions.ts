@@ -1,7 +1,7 @@
 /**
  * The expressions of the workloads, as a user writes them. Both lists of workloads use them.
  */
-import { einsum, iterate, type Lazy, lazy, random, stack, where } from '../src/index.js';
+import { einsum, iterate, type Lazy, lazy, nonzero, random, stack, where } from '../src/index.js';
 
 export const saxpyTrig = (x: Lazy, y: Lazy): Lazy => x.sin().mul(0.5).add(y.cos()).exp();
 
@@ -32,6 +32,11 @@ export const takeRows = (x: Lazy, ids: Lazy): Lazy => x.take(ids, 0);
 
 /** A look-up inside arithmetic: nothing but the result is written. */
 export const takeFused = (x: Lazy, ids: Lazy, y: Lazy): Lazy => x.take(ids).neg().exp().mul(y).add(1);
+
+/** What a mask selects, where it is true, and what is distinct: sizes that depend on data. */
+export const selectByMask = (x: Lazy): Lazy => x.slice(x.greater(0));
+export const placesAbove = (x: Lazy): Lazy => nonzero(x.greater(0.9))[0]!;
+export const distinct = (x: Lazy): Lazy => x.uniqueValues();
 
 export const transposeAdd = (x: Lazy, y: Lazy): Lazy => x.add(y.T);
 

@@ -19,6 +19,7 @@ export function gpuWorkloads(scale: Scale): Workload[] {
     ...pairs(size(8192, 512), size(50_000, 1000)),
     ...products(size),
     ...lookUps(size),
+    ...selections(size),
     ...randomNumbers(size),
     diffusion(size(2000, 256), size(10_000, 50)),
     ...latencies(),
@@ -105,6 +106,18 @@ function randomNumbers(size: Size): Workload[] {
     make('random_normal', [n], [], expressions.normalNumbers(n), { bytes: 4 * n }),
     make('pi_mc', [points], [], expressions.pi(points), { budgetSeconds: 1 }),
     make('monte_carlo_asian', [paths, days], [], expressions.asianOption(paths, days), {}),
+  ];
+}
+
+/** Results whose sizes depend on data; `shape` is that of the input. */
+function selections(size: Size): Workload[] {
+  const [n, m] = [size(2 ** 28, 2 ** 18), size(2 ** 26, 2 ** 18)];
+  const signed: Input = { shape: [n], seed: 1, low: -1, high: 1 };
+  const integers: Input = { shape: [m], seed: 1, high: m / 4, dtype: 'int32' };
+  return [
+    make('select_by_mask', [n], [signed], expressions.selectByMask, {}),
+    make('nonzero', [n], [signed], expressions.placesAbove, {}),
+    make('unique_int32', [m], [integers], expressions.distinct, {}),
   ];
 }
 

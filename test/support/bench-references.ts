@@ -187,6 +187,9 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
     const rows = rowsOf(x!, workload.shape[1]!);
     return flat(Array.from(ids!, (id) => rows[id]!));
   },
+  select_by_mask: (_, x) => x!.filter((value) => value > 0),
+  nonzero: (_, x) => Float64Array.from([...x!.keys()].filter((k) => x![k]! > 0.9)),
+  unique_int32: (_, x) => Float64Array.from(new Set(x!)),
   take_fused: (_, x, ids, y) => map(ids!, (id, i) => Math.exp(-x![id]!) * y![i]! + 1),
   random_uniform: ({ shape }) => wordsByLoop(shape[0]!, KEY).map(uniformOfWord),
   random_normal: ({ shape }) => wordsByLoop(shape[0]!, KEY).map(normalOfWord),
