@@ -18,6 +18,7 @@ export function cpuWorkloads(scale: Scale): Workload[] {
     ...pairs(size),
     ...products(size),
     ...pipelines(size),
+    ...counts(size),
   ];
 }
 
@@ -133,5 +134,20 @@ function pipelines(size: Size): Workload[] {
       expressions.columnMoments,
       { bytes: 4 * table[0] * table[1], fromFile: true },
     ),
+  ];
+}
+
+/** Beside NumPy's `add.at`, `histogram`, and `bincount` with weights and without. */
+function counts(size: Size): Workload[] {
+  const [n, k] = [size(2 ** 18, 2 ** 10), size(2 ** 24, 2 ** 16)];
+  const bins = 4096;
+  const ids = (high: number): Input => ({ ...vector(k, 2, 0, high), dtype: 'int64' });
+  return [
+    make('scatter_add', [n, k], [vector(k, 1), ids(n)], expressions.scatterAdd(n), { bytes: 12 * k }),
+    make('histogram_256', [k], [vector(k, 1)], expressions.histogram256, { bytes: 4 * k }),
+    make('bincount', [k, bins], [ids(bins)], expressions.bincountOf(bins), { dtype: 'int64', bytes: 8 * k }),
+    make('bincount_weights', [k, bins], [ids(bins), vector(k, 1)], expressions.weightedBincountOf(bins), {
+      bytes: 12 * k,
+    }),
   ];
 }

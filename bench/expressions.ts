@@ -1,7 +1,19 @@
 /**
  * The expressions of the workloads, as a user writes them. Both lists of workloads use them.
  */
-import { einsum, iterate, type Lazy, lazy, nonzero, random, stack, where } from '../src/index.js';
+import {
+  einsum,
+  histogram,
+  iterate,
+  type Lazy,
+  lazy,
+  nonzero,
+  type OutOfRange,
+  random,
+  stack,
+  where,
+  zeros,
+} from '../src/index.js';
 
 export const saxpyTrig = (x: Lazy, y: Lazy): Lazy => x.sin().mul(0.5).add(y.cos()).exp();
 
@@ -37,6 +49,25 @@ export const takeFused = (x: Lazy, ids: Lazy, y: Lazy): Lazy => x.take(ids).neg(
 export const selectByMask = (x: Lazy): Lazy => x.slice(x.greater(0));
 export const placesAbove = (x: Lazy): Lazy => nonzero(x.greater(0.9))[0]!;
 export const distinct = (x: Lazy): Lazy => x.uniqueValues();
+
+/** The gradient of a table of `n` numbers of which some were taken. */
+export const scatterAdd =
+  (n: number) =>
+  (values: Lazy, ids: Lazy): Lazy =>
+    zeros([n], { dtype: 'float32' }).at(ids).add(values);
+
+export const histogram256 = (x: Lazy): Lazy => histogram(x, 256, { range: [0, 1] })[0];
+
+/** Numbers out of range are errors, for which all are read once more, or are left out. */
+export const bincountOf =
+  (length: number, mode: OutOfRange = 'raise') =>
+  (ids: Lazy): Lazy =>
+    ids.bincount(length, null, { mode });
+
+export const weightedBincountOf =
+  (length: number) =>
+  (ids: Lazy, weights: Lazy): Lazy =>
+    ids.bincount(length, weights);
 
 export const transposeAdd = (x: Lazy, y: Lazy): Lazy => x.add(y.T);
 

@@ -20,6 +20,7 @@ export function gpuWorkloads(scale: Scale): Workload[] {
     ...products(size),
     ...lookUps(size),
     ...selections(size),
+    ...counts(size),
     ...randomNumbers(size),
     diffusion(size(2000, 256), size(10_000, 50)),
     ...latencies(),
@@ -149,6 +150,37 @@ function lookUps(size: Size): Workload[] {
       expressions.takeFused,
       { bytes: 12 * found },
     ),
+  ];
+}
+
+function counts(size: Size): Workload[] {
+  const [n, k] = [size(2 ** 20, 2 ** 12), size(2 ** 26, 2 ** 16)];
+  const [all, bins] = [size(2 ** 28, 2 ** 18), 4096];
+  const ids = (count: number, high: number, dtype: DType): Input => ({
+    shape: [count],
+    seed: 1,
+    high,
+    dtype,
+  });
+  const counted = [ids(all, bins, 'int32')];
+  const bytes = 4 * all;
+  return [
+    make(
+      'scatter_add',
+      [n, k],
+      [
+        { shape: [k], seed: 1 },
+        { ...ids(k, n, 'int64'), seed: 2 },
+      ],
+      expressions.scatterAdd(n),
+      {},
+    ),
+    make('histogram_256', [all], [{ shape: [all], seed: 1 }], expressions.histogram256, { bytes }),
+    make('bincount', [all, bins], counted, expressions.bincountOf(bins), { dtype: 'int32', bytes }),
+    make('bincount_drop', [all, bins], counted, expressions.bincountOf(bins, 'drop'), {
+      dtype: 'int32',
+      bytes,
+    }),
   ];
 }
 

@@ -51,6 +51,7 @@ export {
 export { type EinsumAxes, EinsumPath, einsum, einsumPath } from './api/einsum.js';
 export type { ArrayLike } from './api/fluent-types.js';
 export * from './api/functions.js';
+export { Groups } from './api/groups.js';
 export {
   type Bins,
   type HistogramOptions,
@@ -123,6 +124,7 @@ export {
   uniqueCounts,
   uniqueInverse,
 } from './api/sets.js';
+export { Updates } from './api/updates.js';
 export type { ComputeOptions } from './exec/run/compute-options.js';
 export type { OnProgress, Progress } from './exec/run/progress.js';
 export { synchronize } from './exec/run/synchronize.js';
@@ -147,6 +149,8 @@ export type { Axes, ShapeArgument } from './graph/shape.js';
 export type { ConvolveMode } from './graph/signals.js';
 export type { SortOptions } from './graph/sorting.js';
 export type { NormOptions, NormOrder, StandardizeOptions } from './graph/statistics.js';
+export type { PutOptions } from './graph/updates.js';
+export type { UpdateOptions } from './graph/writing.js';
 export {
   ArgumentError,
   CompileError,

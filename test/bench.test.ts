@@ -12,7 +12,13 @@ import { uniform, type Workload } from '../bench/workload.js';
 import { resultByLoop, uniformByLoop } from './support/bench-references.js';
 
 /** Relative to the sum of magnitudes; a result in bfloat16 has 8 bits. */
-const TOLERANCE: Readonly<Record<string, number>> = { float32: 1e-5, float64: 1e-12, bfloat16: 1e-3 };
+const TOLERANCE: Readonly<Record<string, number>> = {
+  float32: 1e-5,
+  float64: 1e-12,
+  bfloat16: 1e-3,
+  int32: 1e-12,
+  int64: 1e-12,
+};
 
 const label = ({ name, dtype, shape }: Workload): string => `${name} ${dtype} ${shape.join('x')}`;
 

@@ -39,6 +39,7 @@ import type * as signals from '../graph/signals.js';
 import type * as slicing from '../graph/slicing.js';
 import type * as sorting from '../graph/sorting.js';
 import type * as statistics from '../graph/statistics.js';
+import type * as updates from '../graph/updates.js';
 import type * as views from '../graph/views.js';
 import type { ArrayData, ShapedData } from '../host/host-array.js';
 import type { Lazy } from './lazy.js';
@@ -211,7 +212,9 @@ type CompositeRule<Name> = Name extends keyof Composites ? Composites[Name] : 'u
  * A parameter as the user gives it: where the function takes a node, a Lazy or data that cannot be another
  * argument.
  */
-type Given<T> = [Expr] extends [T] ? Exclude<T, Expr> | Lazy | TypedArray | ShapedData : GivenWithin<T>;
+export type Given<T> = [Expr] extends [T]
+  ? Exclude<T, Expr> | Lazy | TypedArray | ShapedData
+  : GivenWithin<T>;
 /** Options among whose fields are arrays. */
 type GivenWithin<T> = T extends correlations.CovarianceOptions
   ? 'fweights' extends keyof T
@@ -219,6 +222,14 @@ type GivenWithin<T> = T extends correlations.CovarianceOptions
     : T
   : T;
 type GivenAll<Parameters> = { [K in keyof Parameters]: Given<Parameters[K]> };
+
+/** The arrays that reductions of groups give; see `groups.ts`. */
+export interface GroupsOf<D extends DType> {
+  readonly sum: Lazy<Results['sum'][D]>;
+  readonly mean: Lazy<Results['quotient'][D]>;
+  readonly same: Lazy<D>;
+  readonly count: Lazy<'int64'>;
+}
 
 /** A bound of `clip`. */
 type Bound = Given<Operand | null | undefined>;
@@ -354,6 +365,7 @@ export interface Fluent<D extends DType>
     ViewMethods<typeof slicing, D>,
     ScanMethods<D>,
     SortMethods<D>,
+    ViewMethods<typeof updates, D>,
     ViewMethods<typeof views, D>,
     ProductMethods<typeof products, D>,
     ProductMethods<typeof signals, D> {}
@@ -383,6 +395,7 @@ export interface FreeFunctions
     ViewFunctions<typeof slicing>,
     ScanFunctions,
     SortFunctions,
+    ViewFunctions<typeof updates>,
     ViewFunctions<typeof views>,
     ProductFunctions<typeof products>,
     ProductFunctions<typeof signals> {}

@@ -33,6 +33,7 @@ import * as signals from '../graph/signals.js';
 import * as slicing from '../graph/slicing.js';
 import * as sorting from '../graph/sorting.js';
 import * as statistics from '../graph/statistics.js';
+import * as updates from '../graph/updates.js';
 import * as views from '../graph/views.js';
 import { ignoreRejections } from '../host/refused-promises.js';
 import { beginCall, endCall, limitTrace } from '../host/site.js';
@@ -69,6 +70,7 @@ const GROUPS = {
   ...scans,
   ...sorting,
   ...statistics,
+  ...updates,
   ...views,
 };
 

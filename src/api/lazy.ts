@@ -11,15 +11,18 @@ import { persistExprs } from '../exec/run/move.js';
 import { fold } from '../fusion/passes/segment.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { onDeepGraph } from '../graph/depth.js';
-import type { DType } from '../graph/dtype.js';
+import type { DType, Scalar } from '../graph/dtype.js';
 import type { Expr, Shape } from '../graph/expr.js';
 import { needSizes } from '../graph/extent.js';
 import { formatBounded, formatValue } from '../graph/format.js';
 import { sizeOfShape } from '../graph/graph.js';
 import { constant, deviceArray, type Operand } from '../graph/infer.js';
 import { isScalar } from '../graph/scalar.js';
+import type { SegmentOptions } from '../graph/segment-reductions.js';
+import type { Selector } from '../graph/selectors.js';
 import { broadcast } from '../graph/view-nodes.js';
 import { matrixTranspose, transpose } from '../graph/views.js';
+import type { UpdateOptions } from '../graph/writing.js';
 import { isTypedArray } from '../host/elements.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { arrayExpr, isShaped } from '../host/host-array.js';
@@ -33,9 +36,11 @@ import { type PlanSummary, summarizePlan } from '../inspect/summary.js';
 import { evaluateTo, type Sinks } from '../io/store.js';
 import { admitted } from './admission.js';
 import { installMethods, makeFunctions, type Wrapping } from './fluent.js';
-import type { ArrayLike, DTypeOf } from './fluent-types.js';
+import type { ArrayLike, DTypeOf, Given, GroupsOf } from './fluent-types.js';
+import { Groups } from './groups.js';
 import type { Methods } from './methods.js';
 import { arranged, type Form, flattened, holdsArrays, isRecord } from './structure.js';
+import { Updates } from './updates.js';
 
 /** The methods, installed below from the tables. */
 export interface Lazy<out D extends DType = DType> extends Methods<D> {}
@@ -181,6 +186,41 @@ export class Lazy<out D extends DType = DType> {
 
   [Symbol.dispose](): void {
     this.dispose();
+  }
+
+  /**
+   * The elements at some selectors, as `slice` takes them, to be updated: `x.at(ids).add(values)`, `x.at([2, 5],
+   * -1).set(0)`. A boolean array of the same shape selects where it is true; its values broadcast to the array,
+   * where NumPy takes one for each. Throws what `slice` throws, and when it is computed a RangeArgumentError for
+   * indices out of range, before anything is written, unless `{ mode: 'wrap' }` or `{ mode: 'clip' }` says what
+   * they are (for rows selected by one array also `{ mode: 'drop' }`).
+   */
+  at(...selectors: readonly (Given<Selector> | UpdateOptions)[]): Updates<Lazy<D>, ArrayLike | Scalar> {
+    return called(this.at, () => {
+      const given = selectors.map(WRAPPING.argument) as (Selector | UpdateOptions)[];
+      return new Updates<Lazy<D>, ArrayLike | Scalar>(this.expr, given, {
+        operand: WRAPPING.operand,
+        wrap: (expr) => new Lazy(expr) as Lazy<D>,
+      });
+    });
+  }
+
+  /**
+   * The rows (along the first axis) in groups by their keys, the integers 0 … groups - 1: `x.groupBy(keys,
+   * 12).mean()`. Keys, options and errors are those of `segmentSum`.
+   */
+  groupBy(keys: ArrayLike, groups: number, options?: SegmentOptions): Groups<GroupsOf<D>>;
+  groupBy(
+    keys: ArrayLike,
+    groups: number,
+    options?: SegmentOptions,
+    ...more: readonly unknown[]
+  ): Groups<GroupsOf<D>> {
+    return called(this.groupBy, () => {
+      refuseMore('groupBy', 3, [keys, groups, options, ...more]);
+      const wrap = (expr: Expr): Lazy => new Lazy(expr);
+      return new Groups<GroupsOf<D>>(this.expr, exprOf('groupBy', keys), groups, options, wrap);
+    });
   }
 
   toString(): string {

@@ -36,6 +36,15 @@ const sum = (x: Iterable<number>): number => {
   return total;
 };
 
+/** Sums of the values with each number. */
+function inBins(count: number, ids: Values, weight: (i: number) => number): Values {
+  const result = new Float64Array(count);
+  ids.forEach((id, i) => {
+    result[id]! += weight(i);
+  });
+  return result;
+}
+
 /** Rows of a matrix with `columns` columns. */
 const rowsOf = (x: Values, columns: number): Values[] =>
   Array.from({ length: x.length / columns }, (_, i) => x.subarray(i * columns, (i + 1) * columns));
@@ -191,6 +200,16 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   nonzero: (_, x) => Float64Array.from([...x!.keys()].filter((k) => x![k]! > 0.9)),
   unique_int32: (_, x) => Float64Array.from(new Set(x!)),
   take_fused: (_, x, ids, y) => map(ids!, (id, i) => Math.exp(-x![id]!) * y![i]! + 1),
+  scatter_add: ({ shape }, values, ids) => inBins(shape[0]!, ids!, (i) => values![i]!),
+  histogram_256: (_, x) =>
+    inBins(
+      256,
+      map(x!, (value) => Math.floor(value * 256)),
+      () => 1,
+    ),
+  bincount: ({ shape }, ids) => inBins(shape[1]!, ids!, () => 1),
+  bincount_drop: ({ shape }, ids) => inBins(shape[1]!, ids!, () => 1),
+  bincount_weights: ({ shape }, ids, weights) => inBins(shape[1]!, ids!, (i) => weights![i]!),
   random_uniform: ({ shape }) => wordsByLoop(shape[0]!, KEY).map(uniformOfWord),
   random_normal: ({ shape }) => wordsByLoop(shape[0]!, KEY).map(normalOfWord),
   pi_mc: ({ shape }) => {

@@ -1,0 +1,87 @@
+/** Groups: `x.groupBy(…)`, whose rows are reduced group by group. Made by `lazy.ts`. */
+
+import { binMode, checkCount, keysOf } from '../graph/bin-arguments.js';
+import { type Binning, countsIn } from '../graph/binning.js';
+import type { Expr } from '../graph/expr.js';
+import {
+  type SegmentOptions,
+  segmentMax,
+  segmentMean,
+  segmentMin,
+  segmentSum,
+} from '../graph/segment-reductions.js';
+import { called } from '../host/site.js';
+
+/** The arrays that reductions of groups give, by their dtypes. */
+export interface GroupResults {
+  readonly sum: unknown;
+  readonly mean: unknown;
+  readonly same: unknown;
+  readonly count: unknown;
+}
+
+/**
+ * The rows of an array (along the first axis) in groups: row i is of group `keys[i]`, 0 … groups - 1. Every
+ * method gives an array of shape (groups, …).
+ */
+export class Groups<Results extends GroupResults> {
+  readonly #x: Expr;
+  readonly #keys: Expr;
+  readonly #groups: number;
+  readonly #options: SegmentOptions | undefined;
+  readonly #wrap: (expr: Expr) => unknown;
+
+  constructor(
+    x: Expr,
+    keys: Expr,
+    groups: number,
+    options: SegmentOptions | undefined,
+    wrap: (expr: Expr) => unknown,
+  ) {
+    this.#x = x;
+    this.#keys = keys;
+    this.#groups = groups;
+    this.#options = options;
+    this.#wrap = wrap;
+    // Refuses keys and options where the groups are made.
+    segmentSum(x, keys, groups, options);
+  }
+
+  /** The sums of each group, as `segmentSum`: 0 of one without rows. */
+  sum(): Results['sum'] {
+    return this.#reduced(this.sum, segmentSum);
+  }
+
+  /** The means of each group, as `segmentMean`: NaN of one without rows. */
+  mean(): Results['mean'] {
+    return this.#reduced(this.mean, segmentMean);
+  }
+
+  /** The least of each group, as `segmentMin`. */
+  min(): Results['same'] {
+    return this.#reduced(this.min, segmentMin);
+  }
+
+  /** The largest of each group, as `segmentMax`. */
+  max(): Results['same'] {
+    return this.#reduced(this.max, segmentMax);
+  }
+
+  /** The int64 number of rows in each group, of shape (groups). */
+  count(): Results['count'] {
+    return called(this.count, () => {
+      const op = 'groupBy';
+      const bins: Binning = {
+        asked: op,
+        count: checkCount(op, 'number of groups', this.#groups),
+        keys: keysOf(op, this.#keys),
+        by: binMode(op, this.#options?.mode, 'raiseFromEnd'),
+      };
+      return this.#wrap(countsIn(bins));
+    }) as Results['count'];
+  }
+
+  #reduced(method: () => unknown, reduction: typeof segmentSum): unknown {
+    return called(method, () => this.#wrap(reduction(this.#x, this.#keys, this.#groups, this.#options)));
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Updates: `x.at(…)`, which gives arrays with some elements set or combined with values. Made by `lazy.ts`, which
+ * says how its arguments are nodes and its results arrays.
+ */
+import type { Expr } from '../graph/expr.js';
+import type { Operand } from '../graph/infer.js';
+import type { Selector } from '../graph/selectors.js';
+import { type Update, type UpdateOptions, updatedAt } from '../graph/writing.js';
+import { called } from '../host/site.js';
+
+/** What updates of an array need of its handle: how values become operands and nodes become arrays. */
+interface Handles<Result> {
+  readonly operand: (op: string, value: unknown) => Operand;
+  readonly wrap: (expr: Expr) => Result;
+}
+
+/**
+ * Some elements of an array, to be updated: every method gives a new array, which may take the memory of the old
+ * one where nothing else reads that. Values broadcast to the shape that `slice` gives by the same selectors and
+ * are brought to the array's dtype. Places that are selected twice are updated by both values, and the result does
+ * not depend on an order; `set` keeps the last.
+ */
+export class Updates<Result, Values> {
+  readonly #x: Expr;
+  readonly #selectors: readonly (Selector | UpdateOptions)[];
+  readonly #handles: Handles<Result>;
+
+  constructor(x: Expr, selectors: readonly (Selector | UpdateOptions)[], handles: Handles<Result>) {
+    this.#x = x;
+    this.#selectors = selectors;
+    this.#handles = handles;
+  }
+
+  /** The values in place of the elements, the last one where there are several, as NumPy's `x[…] = values`. */
+  set(values: Values): Result {
+    return called(this.set, () => this.#updated('set', values));
+  }
+
+  /** The elements and the values added up, as NumPy's `add.at`; sums of floats are rounded once, then added. */
+  add(values: Values): Result {
+    return called(this.add, () => this.#updated('add', values));
+  }
+
+  /** The elements less all the values, as NumPy's `subtract.at`. Throws a DTypeError for booleans. */
+  subtract(values: Values): Result {
+    return called(this.subtract, () => this.#updated('subtract', values));
+  }
+
+  /** The least of the elements and the values, NaN where one is, as NumPy's `minimum.at`. */
+  min(values: Values): Result {
+    return called(this.min, () => this.#updated('min', values));
+  }
+
+  /** The largest of the elements and the values, NaN where one is, as NumPy's `maximum.at`. */
+  max(values: Values): Result {
+    return called(this.max, () => this.#updated('max', values));
+  }
+
+  #updated(update: Update, values: Values): Result {
+    const { operand, wrap } = this.#handles;
+    return wrap(updatedAt(update, this.#x, this.#selectors, operand(`at.${update}`, values)));
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Writing by index: an array with some elements set, or combined with values. Called by `updates.ts` and, for
+ * `x.at(…)`, by `api/updates.ts`.
+ *
+ * Selectors mean the elements that `slice` takes by them: the same selection of an array's own numbers says which.
+ * Values then are rows in bins, of which each element of the array is one.
+ *
+ *     x.at(i, [1, 3]).add(v)   →   x + sums of v in bins (0 … size - 1 of x's shape).slice(i, [1, 3])
+ */
+import { DTypeError, expected, ShapeError } from '../host/errors.js';
+import { binMode, type OutOfRange } from './bin-arguments.js';
+import { type Binning, extremesIn, lastIn, sumsIn } from './binning.js';
+import { type DType, isComplex, kindOf } from './dtype.js';
+import type { Expr } from './expr.js';
+import { formatShape } from './format.js';
+import { sizeOfShape } from './graph.js';
+import { besideArray, cast, iota, isExpr, map, type Operand } from './infer.js';
+import type { Selector } from './selectors.js';
+import { broadcastShapes, sameShape } from './shape.js';
+import { slice } from './slicing.js';
+import { broadcast, gather, reshape } from './view-nodes.js';
+import { flatten } from './views.js';
+
+/** Options of updates, after the selectors. */
+export interface UpdateOptions {
+  /**
+   * Of indices out of range; `'raise'` by default. `'drop'`, which leaves their values out, is for rows that one
+   * array selects.
+   */
+  readonly mode?: OutOfRange | undefined;
+}
+
+/** How a value meets an element. */
+export type Update = 'set' | 'add' | 'subtract' | 'min' | 'max';
+
+/** An array whose elements at some selectors are updated; of equal places, all count, or the last one is set. */
+export function updatedAt(
+  update: Update,
+  x: Expr,
+  selectors: readonly (Selector | UpdateOptions)[],
+  values: Operand,
+): Expr {
+  const op = `at.${update}`;
+  const given = valuesFor(op, update, x, values);
+  const [first] = selectors;
+  if (selectors.length === 1 && isExpr(first) && first.dtype === 'bool')
+    return updatedWhere(op, update, x, first, given);
+  const { mode, rows } = rowsOf(selectors);
+  if (rows !== undefined && x.shape.length > 0)
+    return updatedIn(
+      op,
+      update,
+      x,
+      flatten(rows),
+      mode,
+      spread(op, given, [...rows.shape, ...x.shape.slice(1)]),
+    );
+  const places = slice(reshape(iota(sizeOfShape(x.shape)), x.shape), ...(selectors as readonly Selector[]));
+  const line = reshape(x, [sizeOfShape(x.shape)]);
+  const result = updatedIn(op, update, line, flatten(places), 'within', spread(op, given, places.shape));
+  return reshape(result, x.shape);
+}
+
+/** Rows of x that the only selector names, where it is an array of integers. */
+function rowsOf(selectors: readonly (Selector | UpdateOptions)[]): {
+  readonly rows: Expr | undefined;
+  readonly mode: Binning['by'];
+} {
+  const [first, options, ...more] = selectors;
+  const isAlone = isExpr(first) && more.length === 0 && (options === undefined || isOptions(options));
+  const mode = isOptions(options) ? options.mode : undefined;
+  return {
+    rows: isAlone && first.dtype !== 'bool' && isWhole(first.dtype) ? first : undefined,
+    mode: binMode('at', mode, 'raiseFromEnd'),
+  };
+}
+
+const isWhole = (dtype: DType): boolean => kindOf(dtype) === 'int' || kindOf(dtype) === 'uint';
+
+const isOptions = (value: unknown): value is UpdateOptions =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExpr(value);
+
+/** The rows of x along its first axis, updated at `keys` by as many rows of values. */
+export function updatedIn(
+  op: string,
+  update: Update,
+  x: Expr,
+  keys: Expr,
+  by: Binning['by'],
+  values: Expr,
+): Expr {
+  const rest = x.shape.slice(1);
+  const width = sizeOfShape(rest);
+  const count = x.shape[0]!;
+  if (sizeOfShape(values.shape) === 0 || count * width === 0) return x;
+  const bins: Binning = { asked: op, count, keys, by };
+  const rows = flatten(values);
+  const inPlace = (line: Expr): Expr => reshape(line, x.shape);
+  if (update === 'set') {
+    const last = reshape(lastIn(bins), [count, ...rest.map(() => 1)]);
+    const table = reshape(values, [keys.shape[0]!, width]);
+    const chosen = gather(table, flatten(map('maximum', [last, 0])), 0, 'clip', [count, width]);
+    return map('where', [map('greaterEqual', [last, 0]), inPlace(chosen), x]);
+  }
+  if (update === 'min' || update === 'max') {
+    const ends = inPlace(extremesIn(bins, update, rows, width));
+    return map(update === 'min' ? 'minimum' : 'maximum', [x, ends]);
+  }
+  const summed = update === 'subtract' ? map('negative', [rows]) : rows;
+  return cast(map('add', [x, inPlace(sumsIn(bins, summed, width))]), x.dtype);
+}
+
+/** Where a mask of x's shape is true. */
+function updatedWhere(op: string, update: Update, x: Expr, mask: Expr, values: Expr): Expr {
+  if (!sameShape(mask.shape, x.shape)) {
+    const wanted = `a mask of shape ${formatShape(x.shape)}`;
+    throw new ShapeError(expected(op, wanted, formatShape(mask.shape)));
+  }
+  const given = spread(op, values, x.shape);
+  const names = { add: 'add', subtract: 'subtract', min: 'minimum', max: 'maximum' } as const;
+  const updated = update === 'set' ? given : map(names[update], [x, given]);
+  return map('where', [mask, updated, x]);
+}
+
+const RANKS = { bool: 0, int: 1, uint: 1, float: 2, complex: 3 } as const;
+
+/** Values in the dtype of x. Throws a DTypeError where that cannot hold their kind, or has no such operation. */
+export function valuesFor(op: string, update: Update, x: Expr, values: Operand): Expr {
+  const given = besideArray(op, values, x.dtype);
+  if (RANKS[kindOf(given.dtype)] > RANKS[kindOf(x.dtype)]) {
+    const hint = `cast them: .astype('${x.dtype}')`;
+    throw new DTypeError(expected(op, `values that ${x.dtype} holds`, given.dtype, hint));
+  }
+  if ((update === 'min' || update === 'max') && isComplex(x.dtype))
+    throw new DTypeError(expected(op, 'real numbers or booleans', x.dtype));
+  if (update === 'subtract' && x.dtype === 'bool')
+    throw new DTypeError(expected(op, 'numbers', x.dtype, "'logicalXor' says where booleans differ"));
+  return cast(given, x.dtype);
+}
+
+/** Values broadcast to the shape of what they are written to. */
+function spread(op: string, values: Expr, shape: readonly number[]): Expr {
+  if (!sameShape(broadcastShapes(op, [values.shape, shape]), shape)) {
+    const wanted = `values that broadcast to ${formatShape(shape)}`;
+    throw new ShapeError(expected(op, wanted, formatShape(values.shape)));
+  }
+  return broadcast(values, shape);
+}
+
+/** A mode of the user's for keys of bins. */
+export const modeOf = (op: string, mode: OutOfRange | undefined): Binning['by'] =>
+  binMode(op, mode, 'raiseFromEnd');

@@ -1,0 +1,127 @@
+/** Arrays updated by index, on every backend, against loops over their elements. */
+import { describe, expect, it } from 'vitest';
+import { DTypeError, type Lazy, lazy, RangeArgumentError, ShapeError } from '../../src/index.js';
+import { run } from '../support/api.js';
+import { backends } from '../support/backends.js';
+
+const numbers = (count: number, step = 1): Float32Array =>
+  Float32Array.from({ length: count }, (_, k) => k * step);
+const table = (): Lazy => lazy(numbers(12)).reshape([3, 4]);
+const ids = Int32Array.of(2, 0, 2, -1);
+
+async function valuesOf(device: string, outputs: readonly Lazy[]): Promise<number[][]> {
+  const results = await run(device, outputs);
+  return results.map(({ data }) => Array.from(data as Float32Array, Number));
+}
+
+/** What a loop makes of the elements at some places, one value for each. */
+function looped(
+  places: readonly number[],
+  values: readonly number[],
+  update: (element: number, value: number) => number,
+): number[] {
+  const result = Array.from(numbers(12));
+  places.forEach((place, k) => {
+    result[place] = update(result[place]!, values[k % values.length]!);
+  });
+  return result;
+}
+
+const UPDATES = {
+  set: (_: number, value: number) => value,
+  add: (a: number, b: number) => a + b,
+  subtract: (a: number, b: number) => a - b,
+  min: (a: number, b: number) => Math.min(a, b),
+  max: (a: number, b: number) => Math.max(a, b),
+} as const;
+const names = Object.keys(UPDATES) as (keyof typeof UPDATES)[];
+
+describe.each(backends())('on %s, an update', (device) => {
+  it.each(names)('by %s goes to rows, elements, ranges and masks', async (name) => {
+    const update = UPDATES[name];
+    const values = numbers(16, 3).subarray(1);
+    const rows = lazy(numbers(16, 3)).reshape([4, 4]);
+    const [byRow, byElement, byRange, byMask] = await valuesOf(device, [
+      table().at(ids)[name](rows),
+      table()
+        .at(ids, Int32Array.of(1, 3, 1, 0))
+        [name](lazy(values.slice(0, 4))),
+      table().at([1, null], '::-2')[name](5),
+      table().at(table().greater(6))[name](4),
+    ]);
+    const line = [2, 0, 2, 2].flatMap((row) => [0, 1, 2, 3].map((k) => 4 * row + k));
+    expect(byRow).toEqual(looped(line, Array.from(numbers(16, 3)), update));
+    expect(byElement).toEqual(looped([9, 3, 9, 8], Array.from(values.slice(0, 4)), update));
+    expect(byRange).toEqual(looped([7, 5, 11, 9], [5], update));
+    expect(byMask).toEqual(looped([7, 8, 9, 10, 11], [4], update));
+  });
+
+  it('stands beside other arithmetic, keeps its dtype and changes nothing where nothing is selected', async () => {
+    const x = table();
+    const [sum, same, whole] = await valuesOf(device, [
+      x.mul(2).at(ids).add(1).sum(1),
+      x.at([0, 0]).set(7),
+      x
+        .astype('int8')
+        .at(ids)
+        .add(lazy(Int8Array.of(127))),
+    ]);
+    expect(sum).toEqual([16, 44, 88]);
+    expect(same).toEqual(Array.from(numbers(12)));
+    expect(whole).toEqual(
+      [127, -128, -127, -126, 4, 5, 6, 7, -123, -122, -121, -120].map((v, k) =>
+        k > 7 ? ((k + 3 * 127 + 128) % 256) - 128 : v,
+      ),
+    );
+  });
+
+  it('keeps -0 where it adds nothing, and NaN where there was one', async () => {
+    const x = lazy(Float32Array.of(-0, -0, 1, Number.NaN));
+    const [sum] = await valuesOf(device, [x.at(Uint8Array.of(1, 2)).add(lazy(Float32Array.of(0, -1)))]);
+    expect(sum).toEqual([-0, 0, 0, Number.NaN]);
+  });
+});
+
+const devices = backends().filter((device) => device !== 'reference' && device !== 'interpreted');
+
+describe.each(devices)('on %s, an update', (device) => {
+  it('is refused indices out of range, unless a mode says what they are', async () => {
+    const wrong = Int32Array.of(0, 3);
+    const set = table().at(wrong).set(0).compute({ device });
+    await expect(set).rejects.toThrow(RangeArgumentError);
+    await expect(set).rejects.toThrow(/\[at\.set\].* from -3 to 2 .*: 3\n +made at .*updates\.test\.ts/s);
+    await expect(table().at(null, Int32Array.of(4)).add(1).compute({ device })).rejects.toThrow(
+      /axis 1.*: 4/,
+    );
+    const { data } = await table().at(wrong, { mode: 'drop' }).set(0).compute({ device });
+    expect([...data].map(Number)).toEqual([0, 0, 0, 0, 4, 5, 6, 7, 8, 9, 10, 11]);
+  });
+
+  it('groups rows by keys', async () => {
+    const groups = table().groupBy(Uint8Array.of(1, 0, 1), 3);
+    expect((await groups.sum().compute({ device })).toArray()).toEqual([
+      [4, 5, 6, 7],
+      [8, 10, 12, 14],
+      [0, 0, 0, 0],
+    ]);
+    expect((await groups.mean().slice([0, 2]).compute({ device })).toArray()).toEqual([
+      [4, 5, 6, 7],
+      [4, 5, 6, 7],
+    ]);
+    expect((await groups.max().slice(1).compute({ device })).toArray()).toEqual([8, 9, 10, 11]);
+    expect((await groups.min().slice(1).compute({ device })).toArray()).toEqual([0, 1, 2, 3]);
+    expect([...(await groups.count().compute({ device })).data]).toEqual([1n, 2n, 0n]);
+  });
+});
+
+describe('an update', () => {
+  it('refuses values and masks that do not fit', () => {
+    const x = table();
+    expect(() => x.at(ids).set(lazy(numbers(3)))).toThrow(ShapeError);
+    expect(() => x.at(lazy(Uint8Array.of(1, 0)).astype('bool')).set(1)).toThrow(ShapeError);
+    expect(() => x.astype('int32').at(0).add(1.5)).toThrow(DTypeError);
+    expect(() => x.astype('bool').at(0).subtract(true)).toThrow(DTypeError);
+    expect(() => x.at(5).set(1)).toThrow(ShapeError);
+    expect(() => x.groupBy(numbers(3), 2)).toThrow(DTypeError);
+  });
+});
