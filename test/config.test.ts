@@ -31,6 +31,12 @@ describe('settings', () => {
     expect(read({ WEFT_CACHE: 'off' }).cacheFolder).toBeUndefined();
   });
 
+  it('let values wait where WEFT_SCRATCH says, else in the folder of temporary files', () => {
+    expect(read({ WEFT_SCRATCH: '/s', TMPDIR: '/t' }).scratchFolder).toBe('/s');
+    expect(read({ TMPDIR: '/t' }).scratchFolder).toBe('/t');
+    expect(read({}).scratchFolder).toBe('/var/tmp');
+  });
+
   it('read the words of WEFT_DEBUG', () => {
     expect([...read({ WEFT_DEBUG: 'graph, plan' }).debug]).toEqual(['graph', 'plan']);
   });

@@ -3,7 +3,7 @@
  * hardest to plan have the bits of the whole. `npm run test:coverage` prints which are refused, and why.
  */
 import { describe, expect, it } from 'vitest';
-import { compute, type DType, type Lazy, lazy, placeholder, plan } from '../../src/index.js';
+import { compute, type DType, explain, type Lazy, lazy, npy, placeholder, plan } from '../../src/index.js';
 import { backends, isSimulated } from '../support/backends.js';
 import { bitsOf, hasVendorProducts, leastBudgetOf } from '../support/budget-corpus.js';
 import { coverageOf, type MakeArray, type OrdinaryJob, ordinaryJobs } from '../support/ordinary-jobs.js';
@@ -67,6 +67,41 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
     it('are planned within parts of what they hold', () => {
       expect(shareOf(device, device === 'cpu')).toBeGreaterThan(LEAST);
     }, 300_000);
+
+    it('take a sweep each where one is enough', () => {
+      const pairs = planned([40_000, 3], 'float32')
+        .expandDims(1)
+        .sub(planned([40_000, 3], 'float32').expandDims(0));
+      const nearest = plan([pairs.square().sum(-1).min(1)], { device, memory: '2MiB' });
+      expect(nearest.sweeps.length).toBe(device === 'cpu' ? 0 : 1);
+      const turned = plan([planned([10_000_000, 16], 'float32').transpose().mul(2)], {
+        device,
+        memory: '16MiB',
+        to: [npy('turned.npy')],
+      });
+      expect(turned.sweeps).toHaveLength(1);
+      // Totals; columns up to each place, which wait; their transpose.
+      const scanned = plan([planned([10_000, 5000], 'float32').cumulativeSum(0)], {
+        device,
+        memory: '96MiB',
+      });
+      expect(scanned.sweeps.length).toBeLessThanOrEqual(device === 'cpu' ? 4 : 3);
+    });
+
+    it('read nothing but the diagonal of what is computed', async () => {
+      const x = randomArray([64, 64], 'float32');
+      const line = x.exp().reshape([-1]);
+      const [down, up] = [line.slice([null, null, 65]), line.slice([63, 64 * 64 - 1, 63])];
+      const { steps } = explain([down], { device });
+      expect(steps.map(({ bytesRead }) => bytesRead)).toEqual([256]);
+      const [whole, found, other] = await compute([x.exp(), down, up], { device });
+      const data = whole!.data as Float32Array;
+      expect([...(found!.data as Float32Array)]).toEqual(Array.from({ length: 64 }, (_, k) => data[65 * k]));
+      expect([...(other!.data as Float32Array)]).toEqual(
+        Array.from({ length: 64 }, (_, k) => data[63 * (k + 1)]),
+      );
+      expect(explain([up], { device }).steps.map(({ bytesRead }) => bytesRead)).toEqual([256]);
+    });
 
     it('have the bits of the whole', async () => {
       const jobs = ordinaryJobs(randomArray, isSimulated(device) ? 1 / 256 : 1 / 64);

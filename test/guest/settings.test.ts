@@ -37,10 +37,22 @@ describe.concurrent('a setting', () => {
     ['WEFT_BLAS', pipe, 'cpu', /^ArgumentError: .*WEFT_BLAS.*pipe: not a regular file/],
     ['WEFT_NVRTC', pipe, 'cuda', /^DeviceError: .*NVRTC.*pipe: not a regular file/],
     ['WEFT_DUMP', dumps, 'cpu', /^ArgumentError: .*WEFT_DUMP.*ENXIO/],
+    ['WEFT_SCRATCH', '/nowhere', 'cpu', /^5$/],
   ])('%s=%s is named, or is no condition', async (name, value, device, wanted) => {
     const env = { ...(device === 'cuda' ? SIM_ENVIRONMENT : {}), [name]: value };
     const { code, output } = await endingOf(script(device), { module: true, env });
     expect(code).toBe(0);
     expect(output.trim()).toMatch(wanted);
+  });
+
+  it('WEFT_SCRATCH is named where values have to wait in it', async () => {
+    const loop = `
+      import { iterate, lazy } from ${JSON.stringify(LIBRARY)};
+      const x = lazy(new Float32Array(2 ** 20), { shape: [1024, 1024] });
+      const turned = iterate(5, x, (y) => y.transpose().add(1)).compute({ device: 'cpu', memory: '2MiB' });
+      await turned.catch((error) => console.log(error.name + ': ' + error.message));
+    `;
+    const { output } = await endingOf(loop, { module: true, env: { WEFT_SCRATCH: '/nowhere' } });
+    expect(output.trim()).toMatch(/^FileError: .*a folder for temporary files: No such.*nowhere/);
   });
 });
