@@ -39,15 +39,15 @@ const around = (x: Lazy): Lazy =>
 const centered = (x: Lazy): Lazy => x.sub(x.mean(0)).mul(0.9);
 
 const JOBS: Readonly<Record<string, () => readonly Lazy[]>> = {
-  'a loop of neighbours': () => [iterate(20, matrix(), around)],
-  'its states on the way': () => [iterate(12, matrix(), around, { every: 4 })],
-  'a loop that centers columns': () => [iterate(5, matrix(), centered)],
+  'a loop of neighbours': () => [iterate(18, matrix(), around)],
+  'its states on the way': () => [iterate(6, matrix(), around, { every: 3 })],
+  'a loop that centers columns': () => [iterate(3, matrix(), centered)],
   'a loop until a condition holds': () => [
     whileLoop(
       (x) => x.abs().max().greater(2),
       (x) => around(x).mul(0.8),
       matrix(),
-      { max: 9 },
+      { max: 3 },
     ),
   ],
   'a loop whose condition never holds': () => [

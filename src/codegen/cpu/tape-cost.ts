@@ -26,6 +26,8 @@ const COSTS = {
   /** A stride within a line of the cache, and one beyond: each element then has a line of its own. */
   strided: 1.5,
   apart: 6,
+  /** Elements apart in a block that is much of a map: shared by more tiles, more threads wait for memory. */
+  alone: 12,
   /** Lanes apart in rows that lie side by side, a square at a time: and the bytes of lines that rows share. */
   square: 0.8,
   squareLines: 25,
@@ -102,6 +104,7 @@ function costOf(kernel: Kernel, levels: Levels, layout: Layout): number {
     const { cost, isGathered } = accessCost(access, bytes, layout, sizes);
     lanes += isGathered ? (cost * walks) / Math.min(tilesSharing(access), MOST_SHARING_TILES) : cost;
     lanes += (COSTS.row * layout.rows) / block;
+    if (isMap && cost === COSTS.apart) lanes += (COSTS.alone * block) / product(sizes);
   };
   kernel.tape.forEach((instruction, i) => {
     if (!isWalked(i) && !isReduction(instruction)) return;

@@ -52,19 +52,13 @@ export function wholeTask(step: Step): Task {
 function kernelForms(step: KernelStep, works: Works, scratch: (bytes: number) => number): Task[][] {
   const forms: Task[][] = [];
   const { rows, phases } = works;
-  if (rows !== undefined && rows.units > 1) {
-    const writesAll = buffersOf(step).writes;
-    forms.push([
-      {
-        step,
-        reads: buffersOf(step).reads,
-        writes: writesAll,
-        cut: cutOf(step, rows, works),
-        repeats: true,
-      },
-    ]);
-  }
+  const inRows = (work: Work): Task[] => [
+    { step, ...buffersOf(step), cut: cutOf(step, work, works), repeats: true },
+  ];
+  if (rows !== undefined && rows.units > 1) forms.push(inRows(rows));
   if (phases.length > 0) forms.push(phaseTasks(step, works, scratch));
+  // One unit that reads some columns of many rows, as of a diagonal, has windows of those alone.
+  if (forms.length === 0 && rows?.units === 1 && works.pitches.size > 0) forms.push(inRows(rows));
   if (forms.length === 0) forms.push([wholeTask(step)]);
   return forms;
 }

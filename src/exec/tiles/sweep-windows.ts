@@ -163,12 +163,29 @@ function isDisjoint(cut: Cut, [first, last]: Span, { isWindowed, pitches }: Wind
   return cut.touches(first, last, pitches).writes.every((touch) => {
     const { buffer } = touch;
     if (!isWindowed(buffer)) return true;
-    const others = [[0, first] as const, [last, cut.units] as const].flatMap(([from, to]) => {
+    const others = restOf(cut, first, last).flatMap(([from, to]) => {
       const other = from < to ? touchOn(cut.touches(from, to, pitches).writes, buffer) : undefined;
       return other === undefined ? [] : [other];
     });
     return others.every((other) => areDisjoint(touch, other));
   });
+}
+
+/**
+ * All units but [first, last): those of other periods, which lie beside it, and those of its own, above and
+ * below it.
+ */
+function restOf({ units, period = 1 }: Cut, first: number, last: number): Span[] {
+  const [from, to] = [
+    Math.floor(first / period) * period,
+    Math.min(units, Math.ceil(last / period) * period),
+  ];
+  return [
+    [0, from],
+    [from, first],
+    [last, to],
+    [to, units],
+  ];
 }
 
 /** Whether two windows of a buffer, both stretches or both rows of one pitch, are disjoint. */

@@ -29,7 +29,7 @@ export class SweepPlanner {
     }
     const apart = sweeps.canReadBack ? stepList : withResultsApart(stepList, sweeps.worksOf);
     const stepLists = unrollings(apart, sweeps.worksOf);
-    this.#ways = waysToWait(sweeps).map((way) =>
+    this.#ways = waysToWait(sweeps, apart).map((way) =>
       stepLists.map((each) => new Unrolled(each, { ...model, sweeps: way }, whole)),
     );
   }
@@ -68,8 +68,9 @@ const LEAST_SPILLED = 4096;
  * As few values wait as can be: those that cost more to make again, or cannot be; then all whose steps cannot
  * follow the tiles of what needs them.
  */
-function waysToWait(rules: SweepRules): SweepRules[] {
-  if (!rules.canSpill) return [rules];
+function waysToWait(rules: SweepRules, { steps }: StepList): SweepRules[] {
+  // A step alone leaves nothing for others.
+  if (!rules.canSpill || (steps.length === 1 && steps[0]!.kind !== 'loop')) return [rules];
   const all = { ...rules, spillsAll: true };
   if (rules.spillsLast !== true) return [rules, all];
   const canWindow: SweepRules['canWindow'] = (buffer) =>
