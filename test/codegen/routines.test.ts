@@ -1,6 +1,7 @@
 /** The CUDA C of routines: every form compiles with the real NVRTC, where it is found. */
 import { describe, expect, it } from 'vitest';
 import { CUDA_OPTIONS } from '../../src/codegen/cuda/cuda.js';
+import { printCompact } from '../../src/codegen/cuda/routines/compact.js';
 import {
   printColumnTiles,
   printLineTiles,
@@ -53,4 +54,8 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
     },
     30_000,
   );
+
+  it('compaction', async () => {
+    await expectCompiled([printCompact()]);
+  }, 30_000);
 });
