@@ -152,7 +152,7 @@ function uniform<D extends DType = 'float64'>(
 
 /**
  * Normally distributed numbers, of mean 0 and deviation 1 by default: float64 unless a dtype is given. They are
- * quantiles of uniform ones (Wichura, Algorithm AS 241), one word for each.
+ * quantiles of uniform ones, one word for each.
  */
 function normal<D extends DType = 'float64'>(
   from: KeyArgument,

@@ -1,69 +1,56 @@
 /**
  * Prelude pieces of random numbers: the counter-based generators of Salmon, Moraes, Dror and Shaw ("Parallel
- * random numbers: as easy as 1, 2, 3", SC 2011), and the quantile of the normal distribution (Wichura,
- * Algorithm AS 241, 1988), whose logarithm is FreeBSD's. Products that meet a sum are rounded first or fused
+ * random numbers: as easy as 1, 2, 3", SC 2011), and the quantile of the normal distribution, of float64 by
+ * Wichura (Algorithm AS 241, 1988), whose logarithm is FreeBSD's. Products that meet a sum are rounded first or fused
  * by name, so that the bits are those of the CPU (`native/cpu/ops-random.cpp`).
  */
 import { type Piece, piece } from './prelude-piece.js';
 
-/** What the quantile's text differs in between float32 and float64. */
+/** A real type: its name, the letter behind literals and functions of the math library, and a rounded product. */
 interface Real {
   readonly type: string;
-  /** The letter behind literals, and behind functions of the math library. */
   readonly suffix: string;
   readonly multiply: string;
-  /** Coefficients of numerators and denominators, the highest first. */
-  readonly central: readonly [top: readonly string[], bottom: readonly string[]];
-  readonly middle: readonly [top: readonly string[], bottom: readonly string[]];
-  readonly outer: readonly [top: readonly string[], bottom: readonly string[]];
+  /** The body of its quantile, of `q` and `tail`, and of the logarithm that it takes of `x`. */
+  readonly quantile: string;
   readonly logarithm: string;
 }
 
-const literal = (text: string, { suffix }: Real): string =>
-  text.startsWith('0x') ? text : `${text}${suffix}`;
-
 /** A polynomial in `x`, by fused steps from its highest coefficient down. */
-const horner = (real: Real, x: string, coefficients: readonly string[]): string =>
+const horner = (suffix: string, x: string, coefficients: readonly string[]): string =>
   coefficients
-    .map((text) => literal(text, real))
-    .reduce((value, next) => `fma${real.suffix}(${value}, ${x}, ${next})`);
+    .map((text) => `${text}${suffix}`)
+    .reduce((value, next) => `fma${suffix}(${value}, ${x}, ${next})`);
 
-const quotient = (real: Real, x: string, [top, bottom]: Real['central']): string =>
-  `${horner(real, x, top)} / ${horner(real, x, bottom)}`;
-
+/**
+ * Polynomials of ours in w = -log(4 p (1 - p)), as Giles has them ("Approximating the erfinv function", 2011), and
+ * in its root from w = 5 on, which one number in 300 reaches.
+ */
 const FLOAT: Real = {
   type: 'float',
   suffix: 'f',
   multiply: '__fmul_rn',
-  central: [
-    ['5.9109374720e+1', '1.5929113202e+2', '5.0434271938e+1', '3.3871327179e+0'],
-    ['6.7187563600e+1', '7.8757757664e+1', '1.7895169469e+1', '1.0'],
-  ],
-  middle: [
-    ['1.7023821103e-1', '1.3067284816e+0', '2.7568153900e+0', '1.4234372777e+0'],
-    ['1.2021132975e-1', '7.3700164250e-1', '1.0'],
-  ],
-  outer: [
-    ['1.7337203997e-2', '4.2868294337e-1', '3.0812263860e+0', '6.6579051150e+0'],
-    ['1.2258202635e-2', '2.4197894225e-1', '1.0'],
-  ],
+  quantile: `
+  const float w = -weft_log_exactly(__fmul_rn(4.0f * tail, 1.0f - tail));
+  if (w < 5.0f) {
+    const float centre = w - 2.5f;
+    return __fmul_rn(q, ${horner('f', 'centre', ['-2.4865024e-08', '6.571193e-08', '1.318532e-06', '-9.794009e-06', '-1.4038478e-05', '6.1757135e-04', '-0.0035432891', '-0.011815434', '0.69760406', '4.246627'])});
+  }
+  const float root = sqrtf(w);
+  const float near = root - 3.5675237f;
+  const float far = root - 7.53132f;
+  return __fmul_rn(q, w < 24.0f ? ${horner('f', 'near', ['-4.5350116e-05', '5.29829e-05', '2.499102e-04', '-6.6395954e-04', '9.010403e-04', '-0.0013822865', '0.0025426354', '-0.0051119686', '0.008160963', '2.8504474', '9.626613'])} : ${horner('f', 'far', ['7.7214247e-07', '-3.6263243e-06', '6.142226e-06', '4.7666337e-05', '-0.0013947804', '2.8512185', '20.943832'])});`,
   logarithm: `
   const bool small = x < 1.17549435e-38f;
   const unsigned int bits = (unsigned int)__float_as_int(small ? x * 33554432.0f : x) + (0x3f800000u - 0x3f3504f3u);
   const float e = (float)((int)(bits >> 23) - 127 - (small ? 25 : 0));
   const float f = __int_as_float((int)((bits & 0x007fffffu) + 0x3f3504f3u)) - 1.0f;
-  const float s = f / (2.0f + f);
-  const float z = __fmul_rn(s, s);
-  const float half = __fmul_rn(__fmul_rn(0.5f, f), f);
-  const float low = __fmul_rn(e, 9.0580006145e-06f);
-  const float series = fmaf(z, fmaf(fmaf(fmaf(0.24279078841f, z, 0.28498786688f), z, 0.40000972152f), z, 0.66666662693f), half);
-  return fmaf(e, 6.9313812256e-01f, fmaf(s, series, low) - half + f);`,
+  const float series = ${horner('f', 'f', ['-0.08101559', '0.12712307', '-0.12972239', '0.14202175', '-0.16642247', '0.20001468', '-0.25000298', '0.33333328', '-0.5'])};
+  return fmaf(e, 0.69314718f, fmaf(__fmul_rn(f, f), series, f));`,
 };
 
-const DOUBLE: Real = {
-  type: 'double',
-  suffix: '',
-  multiply: '__dmul_rn',
+/** Numerators and denominators of Wichura's quotients, their highest coefficients first. */
+const QUOTIENTS = {
   central: [
     [
       '2.5090809287301226727e+3',
@@ -130,6 +117,25 @@ const DOUBLE: Real = {
       '1.0',
     ],
   ],
+} as const;
+
+const quotient = (x: string, [top, bottom]: readonly [readonly string[], readonly string[]]): string =>
+  `${horner('', x, top)} / ${horner('', x, bottom)}`;
+
+const DOUBLE: Real = {
+  type: 'double',
+  suffix: '',
+  multiply: '__dmul_rn',
+  quantile: `
+  if (q >= -0.425 && q <= 0.425) {
+    const double r = fma(-q, q, 0.180625);
+    return __dmul_rn(q, ${horner('', 'r', QUOTIENTS.central[0])}) / ${horner('', 'r', QUOTIENTS.central[1])};
+  }
+  const double t = sqrt(-weft_log_exactly(tail));
+  const double near = t - 1.6;
+  const double far = t - 5.0;
+  const double side = t <= 5.0 ? ${quotient('near', QUOTIENTS.middle)} : ${quotient('far', QUOTIENTS.outer)};
+  return q < 0 ? -side : side;`,
   logarithm: `
   const bool small = x < 2.2250738585072014e-308;
   const unsigned long long bits = (unsigned long long)__double_as_longlong(small ? x * 18014398509481984.0 : x) + ((0x3ff00000ull - 0x3fe6a09eull) << 32);
@@ -144,24 +150,13 @@ const DOUBLE: Real = {
 };
 
 /** The logarithm that quantiles take, quantiles, and the inverse of the error function, of one type. */
-function quantilePieces(real: Real): readonly Piece[] {
-  const { type, suffix, multiply, logarithm } = real;
-  const n = (text: string): string => literal(text, real);
+function quantilePieces({ type, suffix, multiply, quantile, logarithm }: Real): readonly Piece[] {
+  const n = (text: string): string => `${text}${suffix}`;
   return [
     piece(`__device__ __forceinline__ ${type} weft_log_exactly(${type} x) {${logarithm}\n}`),
     piece(`
 /* q is p - 1/2, tail the smaller of p and 1 - p. */
-__device__ __forceinline__ ${type} weft_quantile(${type} q, ${type} tail) {
-  if (q >= ${n('-0.425')} && q <= ${n('0.425')}) {
-    const ${type} r = fma${suffix}(-q, q, ${n('0.180625')});
-    return ${multiply}(q, ${horner(real, 'r', real.central[0])}) / ${horner(real, 'r', real.central[1])};
-  }
-  const ${type} t = sqrt${suffix}(-weft_log_exactly(tail));
-  const ${type} near = t - ${n('1.6')};
-  const ${type} far = t - ${n('5.0')};
-  const ${type} side = t <= ${n('5.0')} ? ${quotient(real, 'near', real.middle)} : ${quotient(real, 'far', real.outer)};
-  return q < 0 ? -side : side;
-}`),
+__device__ __forceinline__ ${type} weft_quantile(${type} q, ${type} tail) {${quantile}\n}`),
     piece(`
 __device__ __forceinline__ ${type} weft_ndtri(${type} p) {
   const ${type} tail = p < ${n('0.5')} ? p : ${n('1.0')} - p;
