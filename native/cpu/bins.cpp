@@ -290,10 +290,11 @@ struct Fixed {
     }
     const int shift = bits + 1022 - std::max(scale - 1, 1);
     const double scaled = value * power(shift / 2) * power(shift - shift / 2);
-    const double whole = std::nearbyint(scaled);
-    part[0] = static_cast<Result>(static_cast<int64_t>(whole));
+    // A multiple has no more bits than a double, which holds it exactly.
+    const int64_t whole = std::llrint(scaled);
+    part[0] = static_cast<Result>(whole);
     if (parts > 1)
-      part[1] = static_cast<Result>(static_cast<int64_t>(std::nearbyint((scaled - whole) * power(bits))));
+      part[1] = static_cast<Result>(std::llrint((scaled - static_cast<double>(whole)) * power(bits)));
   }
 };
 
@@ -379,18 +380,22 @@ class Gatherer {
   static void gatherValues(const Job& job, const RoutineJob& arrays, int64_t from, int64_t count,
                            const int64_t* bins, Result* own) {
     Value values[kBlock];
-    const int64_t width = job.width;
-    const auto put = [&](int64_t slot, Value value) {
+    // Copies, which no write to a bin can change.
+    const int64_t width = job.width, second = job.bins * width, parts = job.parts;
+    const int bits = job.bits;
+    const int32_t* const scales =
+        job.op == Op::fixed ? reinterpret_cast<const int32_t*>(arrays.operands[job.hasEdges ? 3 : 2])
+                            : nullptr;
+    const auto put = [=](int64_t slot, Value value) {
       if constexpr (std::is_same_v<G, Sum>) {
         own[slot] += static_cast<Result>(value);
       } else if constexpr (std::is_same_v<G, Scale>) {
         own[slot] = std::max(own[slot], Scale::of(value));
       } else if constexpr (std::is_same_v<G, Fixed>) {
-        const auto* scales = reinterpret_cast<const int32_t*>(arrays.operands[job.hasEdges ? 3 : 2]);
         Result part[2];
-        Fixed::of(value, scales[slot], job.bits, job.parts, part);
+        Fixed::of(value, scales[slot], bits, parts, part);
         own[slot] += part[0];
-        if (job.parts > 1) own[slot + job.bins * width] += part[1];
+        if (parts > 1) own[slot + second] += part[1];
       } else {
         own[slot] = G::merge(own[slot], value);
       }
