@@ -32,7 +32,7 @@ function replaceLost(): string[] {
   return lost;
 }
 
-const x = lazy(Float32Array.from({ length: 2 ** 17 }, (_, k) => Math.sin(k))).reshape([4096, 32]);
+const x = lazy(Float32Array.from({ length: 2 ** 18 }, (_, k) => Math.sin(k))).reshape([8192, 32]);
 const centered = x.sub(x.mean(0));
 /** Two sharded phases with a combining one between; results on the host; within a small budget, in tiles. */
 const work: readonly Lazy[] = [centered.mul(2), centered.exp().sum(0)];
@@ -42,7 +42,7 @@ const JOBS: readonly {
   readonly byTiles: boolean;
 }[] = [
   { name: 'in one tile each', options: {}, byTiles: false },
-  { name: 'in tiles', options: { memory: 2 ** 18 }, byTiles: false },
+  { name: 'in tiles', options: { memory: 2 ** 19 }, byTiles: false },
   { name: 'in tiles that devices take', options: { memory: 3 * 2 ** 14 }, byTiles: true },
 ];
 

@@ -20,7 +20,7 @@ const STALL_MS = 100_000;
 const STREAMS = 12;
 const NAMES = ['cuda:0', 'cuda:1', 'cuda:2'];
 
-const x = lazy(Float32Array.from({ length: 2 ** 17 }, (_, k) => k % 31)).reshape([4096, 32]);
+const x = lazy(Float32Array.from({ length: 2 ** 19 }, (_, k) => k % 31)).reshape([16384, 32]);
 const work = [x.mul(2), x.sum(0)];
 const bytesOf = async (options: ComputeOptions): Promise<Buffer[]> =>
   (await compute(work, options)).map(({ data }) =>
