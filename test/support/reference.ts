@@ -264,10 +264,11 @@ function contract(node: ExprOf<'contract'>, inputs: readonly Values[]): Values {
   const outer = offsetsAlong(node.output, 0);
   const inner = offsetsAlong(summed, node.output.length);
   return outer[0]!.map((_, o) => {
+    const [product, sum] = node.dtype === 'bool' ? (['all', 'any'] as const) : (['prod', 'sum'] as const);
     const terms = inner[0]!.map((_, s) => {
       const factors = inputs.map((values, i) => values[outer[i]![o]! + inner[i]![s]!]!);
-      return reduceValues('prod', factors, node.dtype);
+      return reduceValues(product, factors, node.dtype);
     });
-    return castScalar(reduceValues('sum', terms, node.dtype), node.dtype);
+    return castScalar(reduceValues(sum, terms, node.dtype), node.dtype);
   });
 }
