@@ -27,6 +27,8 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
     'Leave it, or compute what the step between them gives in a compute of its own: it reads the one step, and the other one reads it.',
   'library-call':
     'Leave it: a call of a library or a routine reads its operands from memory and writes its results there.',
+  'operand-copy':
+    'Slice, flip or transpose where the array is made, if these bytes matter: they are a copy, for a library reads rows or columns that lie side by side, forwards and at even distances, and a routine C order.',
   loop: 'Move the work into the function of the loop if each of its steps needs it; the states of a loop are in memory before and after it.',
   'no-shared-input':
     'Give both steps the same array at the same places, so that one kernel reads it once for both.',

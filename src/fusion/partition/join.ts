@@ -31,6 +31,8 @@ export type Reason =
   | 'kernel-between'
   /** One side is a library call. */
   | 'library-call'
+  /** The producer only copies an operand into an order in which a call reads it. */
+  | 'operand-copy'
   /** One side is a loop: its states are in memory. */
   | 'loop'
   /** Siblings that share no input at the same place. */

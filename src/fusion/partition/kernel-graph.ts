@@ -2,6 +2,7 @@
  * Merges the kernels of a task graph: producers into what reads them, then kernels that read the same array;
  * and says why the others stay apart. Called by `partition.ts`.
  */
+import { affineLoadOf } from '../kernel/algebra.js';
 import { type BufferKey, bufferName } from './buffer-key.js';
 import type { FusedKernel } from './fused-kernel.js';
 import type { IsLiveOut, Merge, Reason } from './join.js';
@@ -100,6 +101,7 @@ export class KernelGraph {
     const p = producer.kernel;
     const c = consumer.kernel;
     if (isLoop(producer) || isLoop(consumer)) return { reason: 'loop' };
+    if (c === undefined && p !== undefined && isCopy(p)) return { reason: 'operand-copy' };
     if (p === undefined || c === undefined) return { reason: 'library-call' };
     if (isTooLong(p, c)) return { reason: 'instruction-limit' };
     if (this.#graph.reaches(producer, consumer, true, (task) => task.rank <= consumer.rank))
@@ -197,3 +199,6 @@ export class KernelGraph {
 
 const isLoop = ({ call }: TaskNode): boolean => call?.nodes[0]?.kind === 'loop';
 const isTooLong = (a: MutableKernel, b: MutableKernel): boolean => a.arithmetic + b.arithmetic > MAX_MERGED;
+/** Whether a kernel only copies what it reads. */
+const isCopy = ({ tape }: MutableKernel): boolean =>
+  tape.length === 1 && affineLoadOf(tape[0]!) !== undefined;

@@ -4,9 +4,10 @@
  * stored itself.
  */
 import { byteLengthOf } from '../../graph/dtype.js';
-import { denseStrides, type Graph, type GraphNode, nodeOf } from '../../graph/graph.js';
+import type { Shape } from '../../graph/expr.js';
+import { denseStrides, type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../../graph/graph.js';
 import { type BufferKey, nodeBufferKey, sourceBufferKey } from './buffer-key.js';
-import { combine, type IndexMap, indexMap, mapThroughView, NeedsSplit, NotAffine } from './index-map.js';
+import { type Place, placeOfView } from './strided-view.js';
 
 export interface Operand {
   /** Buffer key, and the node behind it. */
@@ -17,62 +18,43 @@ export interface Operand {
   readonly strides: readonly number[];
 }
 
-/** The index map of an operand itself: its three axes as they are. */
-const WHOLE: IndexMap = indexMap(
-  [0, 1, 2].map((k) => ({ offset: 0, strides: [0, 1, 2].map((j) => (j === k ? 1 : 0)) })),
-  [],
-);
-
 /** The operand in the buffer of the node that views lead to; `undefined` if the views do not allow it. */
 export function operandThroughViews(
   graph: Graph,
   id: number,
   isStored: (id: number) => boolean,
 ): Operand | undefined {
+  const views: GraphNodeOf<'view'>[] = [];
   let node = nodeOf(graph, id);
-  const { shape } = node;
-  let map = WHOLE;
   while (node.kind === 'view' && !isStored(node.id)) {
-    const input = nodeOf(graph, node.inputs[0]!);
-    try {
-      map = mapThroughView(node.view, map, node.shape, input.shape, shape);
-    } catch (error) {
-      if (error instanceof NotAffine || error instanceof NeedsSplit) return undefined;
-      throw error;
-    }
-    node = input;
+    views.push(node);
+    node = nodeOf(graph, node.inputs[0]!);
   }
-  if (map.bounds.length > 0) return undefined;
   const source = node.kind === 'source' && !isStored(node.id) ? node : undefined;
-  const address = combine(
-    map.coordinates,
-    source?.strides ?? denseStrides(node.shape),
-    source?.offset ?? 0,
-    shape.length,
-  );
-  const [batch, row, column] = address.strides as [number, number, number];
-  return readable(node, shape, row, column, batch)
-    ? {
-        key: source === undefined ? nodeBufferKey(node.id) : sourceBufferKey(source.input, source.dtype),
-        node: node.id,
-        offset: address.offset,
-        strides: [batch, row, column],
-      }
-    : undefined;
+  let place: Place = source ?? { offset: 0, strides: denseStrides(node.shape) };
+  let { shape } = node;
+  for (const view of views.reverse()) {
+    const next = placeOfView(view.view, place, shape, view.shape);
+    if (next === undefined) return undefined;
+    place = next;
+    ({ shape } = view);
+  }
+  if (!readable(node, shape, place.strides)) return undefined;
+  return {
+    key: source === undefined ? nodeBufferKey(node.id) : sourceBufferKey(source.input, source.dtype),
+    node: node.id,
+    offset: place.offset,
+    strides: place.strides,
+  };
 }
 
 /**
  * One of the two strides is 1 and the other spans at least a line; nothing runs backwards. Of a single row any
  * stride will do.
  */
-function readable(
-  node: GraphNode,
-  shape: readonly number[],
-  row: number,
-  column: number,
-  batch: number,
-): boolean {
+function readable(node: GraphNode, shape: Shape, strides: readonly number[]): boolean {
   const [, rows, columns] = shape as [number, number, number];
+  const [batch, row, column] = strides as [number, number, number];
   if (byteLengthOf(node.dtype) === 0 || batch < 0) return false;
   return (column === 1 && (rows === 1 || row >= columns)) || (row === 1 && column >= rows);
 }

@@ -8,8 +8,8 @@
  * Both ways are compared by the bytes that memory moves in the same time, with the costs of a target. Called
  * by `lower-contractions.ts`.
  */
-import type { DType } from '../../graph/dtype.js';
-import { type Graph, nodeOf } from '../../graph/graph.js';
+import { byteLengthOf, type DType } from '../../graph/dtype.js';
+import { type Graph, nodeOf, sizeOfShape } from '../../graph/graph.js';
 import { operandThroughViews } from '../partition/operands.js';
 
 /** The sizes of a product (batch, m, k) (batch, k, n). */
@@ -79,6 +79,16 @@ interface Place {
   readonly isComputed: boolean;
   /** Whether they are there only for the library. */
   readonly isCopied: boolean;
+}
+
+/**
+ * Bytes of the copy of an operand that is made for the library alone; none of an operand that is computed, since
+ * it is stored in the order that the library wants.
+ */
+export function copiedBytes(graph: Graph, id: number): number {
+  const { node, isComputed, isCopied } = placeOf(graph, id);
+  const { dtype, shape } = nodeOf(graph, id);
+  return isComputed || !isCopied || node !== id ? 0 : sizeOfShape(shape) * byteLengthOf(dtype);
 }
 
 function placeOf(graph: Graph, id: number): Place {

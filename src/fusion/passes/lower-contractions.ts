@@ -12,48 +12,33 @@
  * After this pass every `contract` node is `(batch, m, k), (batch, k, n) -> (batch, m, n)`. Only the order of
  * sums changes, and only for contractions of more than two operands or with labels of one operand.
  */
-import { byteLengthOf, type DType, isComplex, isFloat, isHalf } from '../../graph/dtype.js';
-import type { Precision, Shape } from '../../graph/expr.js';
-import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
+import { byteLengthOf, type DType, isHalf } from '../../graph/dtype.js';
+import type { GraphNodeOf, MutableGraph } from '../../graph/graph.js';
 import { labelName } from '../../graph/print.js';
 import { sameNumbers } from '../kernel/kernel.js';
 import { type ContractionPath, contractionPath, elementLimit } from '../paths/contraction-path.js';
 import type { Pair } from '../paths/exact-order.js';
 import type { Network } from '../paths/network.js';
 import { type Report, reportPath } from '../paths/path-report.js';
-import { type ProductCosts, type ProductSize, suitsKernel } from './kernel-contractions.js';
+import { copiedBytes, type ProductCosts, suitsKernel } from './kernel-contractions.js';
 import { hasContractions } from './merge-contractions.js';
-import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
+import {
+  type Context,
+  type InKernel,
+  LEFT,
+  NEVER,
+  type Operand,
+  PairProducts,
+  PRODUCT,
+  RIGHT,
+  suitsLibrary,
+} from './pair-products.js';
+import { type Rule, rewriteInOneWalk } from './rewrite.js';
 import { simplify } from './simplify.js';
 import { type Part, partsOf } from './slice-operands.js';
-import { sumOfThree } from './split-factors.js';
-
-/**
- * Results of at most this many elements a batch are summed by a generated kernel, which spreads over the
- * summed axis.
- */
-const SMALL_RESULT = 64;
 
 /** The path of two operands. */
 const ONE_PAIR: readonly Pair[] = [[0, 1]];
-
-/** An operand on its way: a node and the labels of its axes. */
-interface Operand {
-  readonly id: number;
-  readonly labels: readonly number[];
-}
-
-/** Whether a product of these operands is better not left to a library. */
-type InKernel = (dtype: DType, left: number, right: number, size: ProductSize) => boolean;
-const NEVER: InKernel = () => false;
-
-/** What lowering one contraction needs to know. */
-interface Context {
-  readonly editor: Editor;
-  readonly inKernel: InKernel;
-  readonly hasTf32: boolean;
-  readonly report: Report | undefined;
-}
 
 /** The products of a target. */
 export interface ProductTraits {
@@ -71,24 +56,23 @@ export const lowerContractions =
       costs === undefined
         ? NEVER
         : (dtype, left, right, size) => suitsKernel(graph, costs, dtype, left, right, size);
-    const rule: Rule = (node, editor) =>
-      node.kind === 'contract' && !isMatmul(node, { editor, inKernel, hasTf32 })
-        ? lower(node, { editor, inKernel, hasTf32, report })
-        : undefined;
+    const rule: Rule = (node, editor) => {
+      if (node.kind !== 'contract') return undefined;
+      const context = {
+        editor,
+        inKernel,
+        copiedBytes: (id: number) => copiedBytes(graph, id),
+        hasTf32,
+        report,
+      };
+      return isMatmul(node, context) ? undefined : lower(node, context);
+    };
     rewriteInOneWalk(graph, { contract: [rule] }); // what is made of a contraction is executed as it is
     simplify(graph);
   };
 
-/** Labels of a product of stacks of matrices. */
-const LEFT = [0, 1, 2];
-const RIGHT = [0, 2, 3];
-const PRODUCT = [0, 1, 3];
-
 /** A product that a library computes as it stands. */
-const isMatmul = (
-  node: GraphNodeOf<'contract'>,
-  { editor, inKernel, hasTf32 }: Omit<Context, 'report'>,
-): boolean => {
+const isMatmul = (node: GraphNodeOf<'contract'>, { editor, inKernel, hasTf32 }: Context): boolean => {
   if (hasTf32 && node.precision === 'tf32x3') return false;
   const [a, b] = node.labels;
   if (node.labels.length !== 2 || !sameNumbers(a!, LEFT) || !sameNumbers(b!, RIGHT)) return false;
@@ -98,9 +82,6 @@ const isMatmul = (
   const k = editor.node(left).shape[2]!;
   return suitsLibrary(node.dtype, m, n, k) && !inKernel(node.dtype, left, right, { batch, m, n, k });
 };
-
-const suitsLibrary = (dtype: DType, m: number, n: number, k: number): boolean =>
-  (isFloat(dtype) || isComplex(dtype)) && m > 1 && n > 1 && k > 1 && m * n > SMALL_RESULT;
 
 function lower(node: GraphNodeOf<'contract'>, context: Context): number {
   const { editor, report } = context;
@@ -148,7 +129,7 @@ function lowerPairs(
   pairs: readonly Pair[],
   context: Context,
 ): number {
-  const lowering = new Lowering(context, sizeOf, node.precision);
+  const lowering = new PairProducts(context, sizeOf, node.precision);
   const operands = node.labels.map((labels, k): Operand => ({ id: inputs[k]!, labels }));
   const list: (Operand | undefined)[] = [...operands];
   /** Whether the result or another operand has a label; few labels are searched faster than put into sets. */
@@ -158,14 +139,15 @@ function lowerPairs(
   operands.forEach((operand, k) => {
     list[k] = lowering.sumOwn(operand, (label) => isNeeded(label, k));
   });
-  for (const [i, j] of pairs) {
+  for (const [k, [i, j]] of pairs.entries()) {
     const a = list[i]!;
     const b = list[j]!;
     list[i] = undefined;
     list[j] = undefined;
     // The operand whose own labels come first in the result is the left one: its rows are the result's rows.
     const [left, right] = comesFirst(a, b, node.output) ? [a, b] : [b, a];
-    list.push(lowering.multiply(left, right, (label) => isNeeded(label, -1)));
+    const wanted = k === pairs.length - 1 ? node.output : undefined;
+    list.push(lowering.multiply(left, right, (label) => isNeeded(label, -1), wanted));
   }
   return lowering.arrange(list[list.length - 1]!, node.output);
 }
@@ -174,168 +156,4 @@ function lowerPairs(
 function comesFirst(a: Operand, b: Operand, output: readonly number[]): boolean {
   const own = output.find((label) => a.labels.includes(label) !== b.labels.includes(label));
   return own === undefined || a.labels.includes(own);
-}
-
-class Lowering {
-  readonly #editor: Editor;
-  readonly #sizeOf: (label: number) => number;
-  readonly #inKernel: InKernel;
-  readonly #precision: Precision | undefined;
-  /** Whether products are sums of three of split factors. */
-  readonly #splits: boolean;
-
-  constructor(
-    { editor, inKernel, hasTf32 }: Context,
-    sizeOf: (label: number) => number,
-    precision: Precision | undefined,
-  ) {
-    this.#splits = hasTf32 && precision === 'tf32x3';
-    this.#editor = editor;
-    this.#sizeOf = sizeOf;
-    this.#inKernel = inKernel;
-    this.#precision = this.#splits ? 'tf32' : precision;
-  }
-
-  #shape(labels: readonly number[]): number[] {
-    return labels.map(this.#sizeOf);
-  }
-
-  /** Sums away the labels that nobody else has. */
-  sumOwn(operand: Operand, isNeeded: (label: number) => boolean): Operand {
-    if (operand.labels.every(isNeeded)) return operand;
-    const axes = operand.labels.flatMap((label, axis) => (isNeeded(label) ? [] : [axis]));
-    const labels = operand.labels.filter(isNeeded);
-    return { id: this.#sum(operand.id, axes, this.#shape(labels)), labels };
-  }
-
-  /** A sum in the operand's own dtype: integers are summed in 64 bits and wrap, booleans are or-ed. */
-  #sum(id: number, axes: readonly number[], shape: Shape): number {
-    const { dtype } = this.#editor.node(id);
-    if (isFloat(dtype) || isComplex(dtype)) {
-      return this.#editor.add({ kind: 'reduce', reduction: 'sum', axes, dtype, shape, inputs: [id] });
-    }
-    if (dtype === 'bool')
-      return this.#editor.add({ kind: 'reduce', reduction: 'any', axes, dtype, shape, inputs: [id] });
-    const wide = dtype.startsWith('u') ? 'uint64' : 'int64';
-    const sum = this.#editor.add({
-      kind: 'reduce',
-      reduction: 'sum',
-      axes,
-      dtype: wide,
-      shape,
-      inputs: [this.#cast(id, wide)],
-    });
-    return this.#cast(sum, dtype);
-  }
-
-  #cast(id: number, dtype: DType): number {
-    const node = this.#editor.node(id);
-    return node.dtype === dtype
-      ? id
-      : this.#editor.add({ kind: 'cast', dtype, shape: node.shape, inputs: [id] });
-  }
-
-  /** An operand with its axes in another order. */
-  arrange(operand: Operand, labels: readonly number[]): number {
-    const order = labels.map((label) => operand.labels.indexOf(label));
-    if (order.every((axis, k) => axis === k)) return operand.id;
-    return this.#editor.view(operand.id, { type: 'permute', order }, this.#shape(labels));
-  }
-
-  /** The product of two operands, summed over what is needed no more. */
-  multiply(a: Operand, b: Operand, isNeeded: (label: number) => boolean): Operand {
-    const isShared = (l: number): boolean => a.labels.includes(l) && b.labels.includes(l);
-    const longer = a.labels.length >= b.labels.length ? a : b;
-    const groups = {
-      batch: a.labels.filter((l) => isShared(l) && isNeeded(l)),
-      m: a.labels.filter((l) => !isShared(l)),
-      n: b.labels.filter((l) => !isShared(l)),
-      k: longer.labels.filter((l) => isShared(l) && !isNeeded(l)),
-    };
-    const size = (labels: readonly number[]): number => sizeOfShape(this.#shape(labels));
-    const { dtype } = this.#editor.node(a.id);
-    const [m, n, k] = [groups.m, groups.n, groups.k].map(size) as [number, number, number];
-    if (!suitsLibrary(dtype, m, n, k)) return this.#multiplyAndSum(a, b, groups);
-    const [left, right] = this.#matrices(a, b, groups);
-    const batch = size(groups.batch);
-    return this.#inKernel(dtype, left, right, { batch, m, n, k })
-      ? this.#multiplyAndSum(a, b, groups)
-      : this.#splits
-        ? this.#multiplySplit(a, b, groups)
-        : this.#matmul(left, right, groups);
-  }
-
-  /** The parts of factors are taken before views, so that a factor that stands twice is split once. */
-  #multiplySplit(a: Operand, b: Operand, groups: Groups): Operand {
-    const { batch, m, n } = groups;
-    const multiply = (x: number, y: number): number => {
-      const [left, right] = this.#matrices({ ...a, id: x }, { ...b, id: y }, groups);
-      return this.#matmul(left, right, groups).id;
-    };
-    return { id: sumOfThree(this.#editor, a.id, b.id, multiply), labels: [...batch, ...m, ...n] };
-  }
-
-  /** The operands as stacks of matrices. */
-  #matrices(a: Operand, b: Operand, { batch, m, n, k }: Groups): [number, number] {
-    const shape = (...groups: (readonly number[])[]): number[] =>
-      groups.map((labels) => sizeOfShape(this.#shape(labels)));
-    return [
-      this.#editor.reshape(this.arrange(a, [...batch, ...m, ...k]), shape(batch, m, k)),
-      this.#editor.reshape(this.arrange(b, [...batch, ...k, ...n]), shape(batch, k, n)),
-    ];
-  }
-
-  #matmul(left: number, right: number, { batch, m, n }: Groups): Operand {
-    const product = this.#editor.add({
-      kind: 'contract',
-      labels: [LEFT, RIGHT],
-      output: PRODUCT,
-      precision: this.#precision,
-      memoryLimit: undefined,
-      dtype: this.#editor.node(left).dtype,
-      shape: [batch, m, n].map((labels) => sizeOfShape(this.#shape(labels))),
-      inputs: [left, right],
-    });
-    const labels = [...batch, ...m, ...n];
-    return { id: this.#editor.reshape(product, this.#shape(labels)), labels };
-  }
-
-  #multiplyAndSum(a: Operand, b: Operand, { batch, m, n, k }: Groups): Operand {
-    const labels = [...batch, ...m, ...n, ...k];
-    const shape = this.#shape(labels);
-    const spread = (operand: Operand): number => {
-      const own = new Set(operand.labels);
-      const arranged = this.arrange(
-        operand,
-        labels.filter((label) => own.has(label)),
-      );
-      return this.#editor.reshape(
-        arranged,
-        labels.map((label) => (own.has(label) ? this.#sizeOf(label) : 1)),
-      );
-    };
-    const own = this.#editor.node(a.id).dtype;
-    const dtype = isHalf(own) ? 'float32' : own; // products of halves are not rounded before they are summed
-    const product = this.#editor.add({
-      kind: 'map',
-      op: 'multiply',
-      dtype,
-      shape,
-      inputs: [this.#cast(spread(a), dtype), this.#cast(spread(b), dtype)],
-    });
-    const kept = [...batch, ...m, ...n];
-    const axes = k.map((_, axis) => kept.length + axis);
-    const sum = axes.length === 0 ? product : this.#sum(product, axes, this.#shape(kept));
-    return { id: this.#cast(sum, own), labels: kept };
-  }
-}
-
-interface Groups {
-  /**
-   * Labels of both operands that stay, of the first only, of the second only, and of both that are summed.
-   */
-  readonly batch: readonly number[];
-  readonly m: readonly number[];
-  readonly n: readonly number[];
-  readonly k: readonly number[];
 }

@@ -3,6 +3,7 @@
  *
  *     sum over i (contract ij,jk->ik)                    →   contract ij,jk->k
  *     contract ij,jk->ik (permute [1 0] a) b             →   contract ji,jk->ik a b
+ *     contract ij,jk->ik (broadcast of j) b              →   broadcast (contract j,jk->k a b)
  *     contract ik,kl->il (contract ij,jk->ik a b) c      →   contract ij,jk,kl->il a b c
  *
  * Floating-point values may change by rounding (sums are reassociated); `exact: true` leaves this pass out.
@@ -27,7 +28,7 @@ export function mergeContractions(graph: MutableGraph): void {
   rewrite(graph, {
     view: [permuteOfContract(shared)],
     reduce: [sumOfContract(shared)],
-    contract: [contractOfPermute, contractOfContract(shared)],
+    contract: [contractOfPermute, contractOfBroadcast, contractOfContract(shared)],
   });
 }
 
@@ -37,7 +38,7 @@ function canMerge(graph: MutableGraph): boolean {
   for (const node of graph.nodes) {
     if (node === undefined) continue;
     if (node.kind === 'contract') {
-      if (node.inputs.some((id) => kindOf(id) === 'contract' || isPermute(nodeOf(graph, id)))) return true;
+      if (node.inputs.some((id) => kindOf(id) === 'contract' || isRearranged(nodeOf(graph, id)))) return true;
     } else if ((node.kind === 'reduce' || isPermute(node)) && kindOf(node.inputs[0]!) === 'contract') {
       return true;
     }
@@ -91,6 +92,50 @@ const contractOfPermute: Rule = (node, editor) => {
   });
   const inputs = node.inputs.map((id, k) => (k === at ? view.inputs[0]! : id));
   return editor.add({ ...withoutId(node), labels, inputs });
+};
+
+const isBroadcast = (node: GraphNode): boolean => node.kind === 'view' && node.view.type === 'broadcast';
+const isRearranged = (node: GraphNode): boolean => isPermute(node) || isBroadcast(node);
+
+/**
+ * An operand that is the same along an axis has no label for it, where another operand or the result has one;
+ * the result is broadcast along labels that it alone has then.
+ */
+const contractOfBroadcast: Rule = (node, editor) => {
+  if (node.kind !== 'contract') return undefined;
+  for (const [at, id] of node.inputs.entries()) {
+    const view = editor.node(id);
+    if (!isBroadcast(view)) continue;
+    const input = editor.node(view.inputs[0]!);
+    const lead = view.shape.length - input.shape.length;
+    const isSame = (axis: number): boolean => axis < lead || input.shape[axis - lead] !== view.shape[axis];
+    const labels = node.labels[at]!;
+    const isElsewhere = (label: number): boolean =>
+      node.output.includes(label) || node.labels.some((list, k) => k !== at && list.includes(label));
+    const kept = labels.filter((label, axis) => !(isSame(axis) && isElsewhere(label)));
+    if (kept.length === labels.length) continue;
+    const axes = labels.flatMap((label, axis) => (kept.includes(label) ? [axis] : []));
+    const thin = axes.map((axis) => (isSame(axis) ? 1 : view.shape[axis]!));
+    const operand = editor.broadcast(
+      editor.reshape(input.id, thin),
+      axes.map((axis) => view.shape[axis]!),
+    );
+    const all = node.labels.map((list, k) => (k === at ? kept : list));
+    const has = node.output.map((label) => all.some((list) => list.includes(label)));
+    const contract = editor.add({
+      ...withoutId(node),
+      labels: all,
+      output: node.output.filter((_, k) => has[k]),
+      shape: node.shape.filter((_, k) => has[k]),
+      inputs: node.inputs.map((each, k) => (k === at ? operand : each)),
+    });
+    const lines = editor.reshape(
+      contract,
+      node.shape.map((n, k) => (has[k] ? n : 1)),
+    );
+    return editor.broadcast(lines, [...node.shape]);
+  }
+  return undefined;
 };
 
 const isPermute = (node: GraphNode): boolean => node.kind === 'view' && node.view.type === 'permute';

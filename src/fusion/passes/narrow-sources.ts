@@ -9,10 +9,10 @@
 import type { View } from '../../graph/expr.js';
 import { type Graph, type GraphNode, type GraphNodeOf, nodeOf, sizeOfShape } from '../../graph/graph.js';
 import { rangeOf } from '../kernel/boxes.js';
+import { type Place, placeOfView } from '../partition/strided-view.js';
 import type { SourceArray } from './source-array.js';
 
 type SourceNode = GraphNodeOf<'source'>;
-type Place = Pick<SourceNode, 'offset' | 'strides'>;
 
 /** The replacement of a node that reads a source alone. */
 export interface Narrowed {
@@ -21,6 +21,9 @@ export interface Narrowed {
   readonly replaced: readonly number[];
   readonly array: SourceArray;
 }
+
+/** Views that reach fewer elements, or reach them in another order. */
+const isNarrowing = ({ type }: View): boolean => type === 'permute' || type === 'slice';
 
 const isRead = ({ source: { type } }: SourceArray): boolean =>
   type !== 'host' && type !== 'device' && type !== 'segment';
@@ -54,7 +57,10 @@ function narrowed(
     const readings: readonly number[] = readers[last.id]!;
     if (readings.length !== 1 || readings[0]! < 0) break;
     const next: GraphNode = nodes[readings[0]!]!;
-    const seen = next.kind === 'view' ? through(place, next.view) : undefined;
+    const seen =
+      next.kind === 'view' && isNarrowing(next.view)
+        ? placeOfView(next.view, place, last.shape, next.shape)
+        : undefined;
     if (seen === undefined) break;
     replaced.push(last.id);
     last = next;
@@ -68,19 +74,4 @@ function narrowed(
     replaced,
     array: { ...array, start: array.start + low, elementCount: high - low + 1 },
   };
-}
-
-/** Where a view of a source reads it, where offset and strides can say so. */
-function through({ offset, strides }: Place, view: View): Place | undefined {
-  switch (view.type) {
-    case 'permute':
-      return { offset, strides: view.order.map((axis) => strides[axis]!) };
-    case 'slice':
-      return {
-        offset: view.starts.reduce((sum, start, k) => sum + start * strides[k]!, offset),
-        strides: strides.map((stride, k) => stride * view.steps[k]!),
-      };
-    default:
-      return undefined;
-  }
 }

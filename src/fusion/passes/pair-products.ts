@@ -1,0 +1,248 @@
+/**
+ * The product of two operands of a contraction: a matrix product for a library, or a fused multiply-and-sum.
+ * Called by `lower-contractions.ts`.
+ */
+import { byteLengthOf, type DType, isComplex, isFloat, isHalf } from '../../graph/dtype.js';
+import type { Precision, Shape } from '../../graph/expr.js';
+import { sizeOfShape } from '../../graph/graph.js';
+import { sameNumbers } from '../kernel/kernel.js';
+import type { Report } from '../paths/path-report.js';
+import type { ProductSize } from './kernel-contractions.js';
+import { type Groups, groupsOf, otherGroups } from './product-groups.js';
+import type { Editor } from './rewrite.js';
+import { sumOfThree } from './split-factors.js';
+
+/**
+ * Results of at most this many elements a batch are summed by a generated kernel, which spreads over the
+ * summed axis.
+ */
+const SMALL_RESULT = 64;
+/** Rows and columns of products in a batch that are there to spare a copy: fewer keep a library from its speed. */
+const LEAST_SIDE = 32;
+
+/** Whether a product of these operands is better not left to a library. */
+export type InKernel = (dtype: DType, left: number, right: number, size: ProductSize) => boolean;
+export const NEVER: InKernel = () => false;
+
+/** What lowering one contraction needs to know. */
+export interface Context {
+  readonly editor: Editor;
+  readonly inKernel: InKernel;
+  /** Bytes of a copy that is made of an operand for the library alone. */
+  readonly copiedBytes: (id: number) => number;
+  readonly hasTf32: boolean;
+  readonly report: Report | undefined;
+}
+
+/** An operand on its way: a node and the labels of its axes. */
+export interface Operand {
+  readonly id: number;
+  readonly labels: readonly number[];
+}
+
+/** A product of two operands, and the roles of their labels in it. */
+interface PairProduct {
+  readonly a: Operand;
+  readonly b: Operand;
+  readonly groups: Groups;
+}
+
+/** Labels of a product of stacks of matrices. */
+export const LEFT = [0, 1, 2];
+export const RIGHT = [0, 2, 3];
+export const PRODUCT = [0, 1, 3];
+
+export const suitsLibrary = (dtype: DType, m: number, n: number, k: number): boolean =>
+  (isFloat(dtype) || isComplex(dtype)) && m > 1 && n > 1 && k > 1 && m * n > SMALL_RESULT;
+
+export class PairProducts {
+  readonly #editor: Editor;
+  readonly #sizeOf: (label: number) => number;
+  readonly #context: Context;
+  readonly #precision: Precision | undefined;
+  /** Whether products are sums of three of split factors. */
+  readonly #splits: boolean;
+
+  constructor(context: Context, sizeOf: (label: number) => number, precision: Precision | undefined) {
+    this.#context = context;
+    this.#splits = context.hasTf32 && precision === 'tf32x3';
+    this.#editor = context.editor;
+    this.#sizeOf = sizeOf;
+    this.#precision = this.#splits ? 'tf32' : precision;
+  }
+
+  #shape(labels: readonly number[]): number[] {
+    return labels.map(this.#sizeOf);
+  }
+
+  /** Sums away the labels that nobody else has. */
+  sumOwn(operand: Operand, isNeeded: (label: number) => boolean): Operand {
+    if (operand.labels.every(isNeeded)) return operand;
+    const axes = operand.labels.flatMap((label, axis) => (isNeeded(label) ? [] : [axis]));
+    const labels = operand.labels.filter(isNeeded);
+    return { id: this.#sum(operand.id, axes, this.#shape(labels)), labels };
+  }
+
+  /** A sum in the operand's own dtype: integers are summed in 64 bits and wrap, booleans are or-ed. */
+  #sum(id: number, axes: readonly number[], shape: Shape): number {
+    const { dtype } = this.#editor.node(id);
+    if (isFloat(dtype) || isComplex(dtype)) {
+      return this.#editor.add({ kind: 'reduce', reduction: 'sum', axes, dtype, shape, inputs: [id] });
+    }
+    if (dtype === 'bool')
+      return this.#editor.add({ kind: 'reduce', reduction: 'any', axes, dtype, shape, inputs: [id] });
+    const wide = dtype.startsWith('u') ? 'uint64' : 'int64';
+    const sum = this.#editor.add({
+      kind: 'reduce',
+      reduction: 'sum',
+      axes,
+      dtype: wide,
+      shape,
+      inputs: [this.#cast(id, wide)],
+    });
+    return this.#cast(sum, dtype);
+  }
+
+  #cast(id: number, dtype: DType): number {
+    const node = this.#editor.node(id);
+    return node.dtype === dtype
+      ? id
+      : this.#editor.add({ kind: 'cast', dtype, shape: node.shape, inputs: [id] });
+  }
+
+  /** An operand with its axes in another order. */
+  arrange(operand: Operand, labels: readonly number[]): number {
+    const order = labels.map((label) => operand.labels.indexOf(label));
+    if (order.every((axis, k) => axis === k)) return operand.id;
+    return this.#editor.view(operand.id, { type: 'permute', order }, this.#shape(labels));
+  }
+
+  /**
+   * The product of two operands, summed over what is needed no more. `wanted`: the labels of the result in the
+   * order in which they are stored, where that is known.
+   */
+  multiply(
+    a: Operand,
+    b: Operand,
+    isNeeded: (label: number) => boolean,
+    wanted?: readonly number[],
+  ): Operand {
+    const groups = groupsOf(a.labels, b.labels, isNeeded);
+    const { dtype } = this.#editor.node(a.id);
+    const [m, n, k] = [groups.m, groups.n, groups.k].map(this.#volume) as [number, number, number];
+    if (!suitsLibrary(dtype, m, n, k)) return this.#multiplyAndSum(a, b, groups);
+    const [left, right] = this.#matrices({ a, b, groups });
+    const batch = this.#volume(groups.batch);
+    if (this.#context.inKernel(dtype, left, right, { batch, m, n, k }))
+      return this.#multiplyAndSum(a, b, groups);
+    const best = this.#withLeastCopies({ a, b, groups }, wanted);
+    return this.#splits ? this.#multiplySplit(best) : this.#matmul(...this.#matrices(best), best.groups);
+  }
+
+  readonly #volume = (labels: readonly number[]): number => sizeOfShape(this.#shape(labels));
+
+  /** Of the ways to form a product that of which the fewest bytes are copied; the given one, where it is as good. */
+  #withLeastCopies(given: PairProduct, wanted: readonly number[] = []): PairProduct {
+    const { a, b, groups } = given;
+    let [best, least] = [given, this.#copiesOf(given, wanted)];
+    if (least === 0) return best;
+    const turned = { ...groups, m: groups.n, n: groups.m };
+    const others = [
+      ...[...otherGroups(groups, wanted)].map((tried) => ({ a, b, groups: tried })),
+      ...[...otherGroups(turned, wanted)].map((tried) => ({ a: b, b: a, groups: tried })),
+    ];
+    for (const tried of others) {
+      const { batch, m, n } = tried.groups;
+      if (batch.length > groups.batch.length && Math.min(this.#volume(m), this.#volume(n)) < LEAST_SIDE)
+        continue;
+      const copied = this.#copiesOf(tried, wanted);
+      if (copied < least) [best, least] = [tried, copied];
+    }
+    return best;
+  }
+
+  /** Bytes of the copies of the operands, and of the result where it is stored in another order. */
+  #copiesOf(product: PairProduct, wanted: readonly number[]): number {
+    const [left, right] = this.#matrices(product);
+    const { batch, m, n } = product.groups;
+    const result = [...batch, ...m, ...n];
+    const isArranged = wanted.length > 0 && !sameNumbers(result, wanted);
+    const elementBytes = byteLengthOf(this.#editor.node(left).dtype);
+    const { copiedBytes } = this.#context;
+    return copiedBytes(left) + copiedBytes(right) + (isArranged ? elementBytes * this.#volume(result) : 0);
+  }
+
+  /** The parts of factors are taken before views, so that a factor that stands twice is split once. */
+  #multiplySplit({ a, b, groups }: PairProduct): Operand {
+    const { batch, m, n } = groups;
+    const multiply = (x: number, y: number): number => {
+      const [left, right] = this.#matrices({ a: { ...a, id: x }, b: { ...b, id: y }, groups });
+      return this.#matmul(left, right, groups).id;
+    };
+    return { id: sumOfThree(this.#editor, a.id, b.id, multiply), labels: [...batch, ...m, ...n] };
+  }
+
+  /** The operands as stacks of matrices. */
+  #matrices({ a, b, groups: { batch, m, n, k } }: PairProduct): [number, number] {
+    return [this.#stack(a, batch, m, k), this.#stack(b, batch, k, n)];
+  }
+
+  /** An operand as (batch, rows, columns); it is the same for a batch that it has no label of. */
+  #stack(operand: Operand, batch: readonly number[], ...sides: readonly (readonly number[])[]): number {
+    const shape = [batch, ...sides].map(this.#volume);
+    const own = batch.filter((label) => operand.labels.includes(label));
+    const arranged = this.arrange(operand, [...own, ...sides.flat()]);
+    if (own.length === batch.length) return this.#editor.reshape(arranged, shape);
+    const inner = sides.map(this.#volume);
+    const thin = batch.map((label) => (own.includes(label) ? this.#sizeOf(label) : 1));
+    const spread = this.#editor.broadcast(this.#editor.reshape(arranged, [...thin, ...inner]), [
+      ...this.#shape(batch),
+      ...inner,
+    ]);
+    return this.#editor.reshape(spread, shape);
+  }
+
+  #matmul(left: number, right: number, { batch, m, n }: Groups): Operand {
+    const product = this.#editor.add({
+      kind: 'contract',
+      labels: [LEFT, RIGHT],
+      output: PRODUCT,
+      precision: this.#precision,
+      memoryLimit: undefined,
+      dtype: this.#editor.node(left).dtype,
+      shape: [batch, m, n].map(this.#volume),
+      inputs: [left, right],
+    });
+    const labels = [...batch, ...m, ...n];
+    return { id: this.#editor.reshape(product, this.#shape(labels)), labels };
+  }
+
+  #multiplyAndSum(a: Operand, b: Operand, { batch, m, n, k }: Groups): Operand {
+    const labels = [...batch, ...m, ...n, ...k];
+    const shape = this.#shape(labels);
+    const spread = (operand: Operand): number => {
+      const own = new Set(operand.labels);
+      const arranged = this.arrange(
+        operand,
+        labels.filter((label) => own.has(label)),
+      );
+      return this.#editor.reshape(
+        arranged,
+        labels.map((label) => (own.has(label) ? this.#sizeOf(label) : 1)),
+      );
+    };
+    const own = this.#editor.node(a.id).dtype;
+    const dtype = isHalf(own) ? 'float32' : own; // products of halves are not rounded before they are summed
+    const product = this.#editor.add({
+      kind: 'map',
+      op: 'multiply',
+      dtype,
+      shape,
+      inputs: [this.#cast(spread(a), dtype), this.#cast(spread(b), dtype)],
+    });
+    const kept = [...batch, ...m, ...n];
+    const axes = k.map((_, axis) => kept.length + axis);
+    const sum = axes.length === 0 ? product : this.#sum(product, axes, this.#shape(kept));
+    return { id: this.#cast(sum, own), labels: kept };
+  }
+}
