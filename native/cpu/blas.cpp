@@ -13,6 +13,8 @@
 #include <mutex>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "cpu/gemm.h"
 #include "cpu/isa.h"
@@ -145,13 +147,20 @@ bool isBehind(const Blas& blas) {
                       [&](const char* core) { return strcasecmp(core, blas.core.c_str()) == 0; });
 }
 
+std::vector<std::string>& moreFiles() {
+  static std::vector<std::string> files;
+  return files;
+}
+
 // The first library of the system, or null; `tried` says why each was passed over. Looked for once.
 const Blas* ofSystem(std::string* tried = nullptr) {
   static std::string problems;
   static const Blas* const found = []() -> const Blas* {
-    for (const char* name : kCandidates) {
+    std::vector<std::string> names(kCandidates.begin(), kCandidates.end());
+    names.insert(names.end(), moreFiles().begin(), moreFiles().end());
+    for (const std::string& name : names) {
       std::string problem;
-      const Blas* const blas = open(name, problem);
+      const Blas* const blas = open(name.c_str(), problem);
       if (blas != nullptr && !isBehind(*blas)) return blas;
       if (blas != nullptr) problem = blas->info.path + " is for " + blas->core + ", without AVX-512";
       problems += (problems.empty() ? "" : "; ") + problem;
@@ -199,6 +208,8 @@ std::optional<Layout> layoutOf(const GemmOperand& operand, int64_t rows, int64_t
 }
 
 }  // namespace
+
+void searchBlas(std::vector<std::string> files) { moreFiles() = std::move(files); }
 
 void setBlas(const std::string& library) {
   if (library == "none") return choose(nullptr);

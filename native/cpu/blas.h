@@ -1,13 +1,14 @@
 // Blas: a BLAS library for large matrix products, found at run time.
 //
-// Unless `setBlas` chose otherwise, the first that the loader finds of OpenBLAS, MKL and BLIS is used (but no
-// OpenBLAS without kernels for AVX-512 where the processor has it). It gets the products that it can do
+// Unless `setBlas` chose otherwise, the first that the loader finds of OpenBLAS, MKL and BLIS is used, else one
+// of a Python package (but no OpenBLAS without kernels for AVX-512 where the processor has it). It gets the products that it can do
 // (float32 to complex128, a unit stride in each operand, not small), one after the other, on its own threads,
 // as many as the pool has. Their bits are the library's affair: Weft's own kernels, which do all others, give
 // the same ones on any number of threads.
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "shared/layout.h"
 
@@ -19,6 +20,9 @@ struct BlasInfo {
   std::string name;
   std::string path;
 };
+
+// Files to try where the loader finds no library by name; before the first search.
+void searchBlas(std::vector<std::string> files);
 
 // `auto`: the system's, which must be there; `none`: Weft's own kernels; else a path or a file name: that
 // library. Any thread, but not while products run. Throws std::runtime_error when there is no such library,

@@ -39,6 +39,7 @@ Napi::Value configureCpu(const Napi::CallbackInfo& info) {
   if (settings.has("threads"))
     cpu::setThreadCount(static_cast<int>(settings.integer("threads", 1, kMaxThreads)));
   if (settings.has("isa")) cpu::limitIsa(isaNamed(settings.text("isa")));
+  if (settings.has("blasFiles")) cpu::searchBlas(settings.list("blasFiles", values::text));
   if (settings.has("blas")) useBlas(settings.text("blas"));
   if (settings.has("externalByteLength"))
     setMostExternalByteLength(static_cast<size_t>(settings.integer("externalByteLength")));

@@ -192,6 +192,12 @@ const blas = ({ blas: library }: CpuInfo): Finding => ({
     library === null
       ? "Weft's own kernels: no BLAS library for this processor was found, or WEFT_BLAS=none"
       : `${library.name}, ${library.path}`,
+  ...(library === null
+    ? {
+        remedy:
+          'for a library instead: pip install scipy-openblas64, in a virtual environment that is active, or apt install libopenblas0, or name the file in WEFT_BLAS',
+      }
+    : {}),
 });
 
 // ---------------------------------------------------------------- GPUs

@@ -34,7 +34,7 @@ const TARGET = process.arch === 'arm64' ? 'sbsa-linux' : 'x86_64-linux';
 /** Reads a folder's names; what does not exist or may not be read has none. */
 export type ListFolder = (folder: string) => readonly string[];
 
-const listFolder: ListFolder = (folder) => {
+export const listFolder: ListFolder = (folder) => {
   try {
     return readdirSync(folder);
   } catch {
@@ -61,8 +61,8 @@ function toolkitFolders(places: CudaPlaces, list: ListFolder): string[] {
   ]);
 }
 
-/** The `lib` folders of the nvidia packages of every Python there is, the environment in use first. */
-function pythonFolders(places: CudaPlaces, list: ListFolder): string[] {
+/** The folders of packages of every Python there is, the environment in use first. */
+export function packageFolders(places: CudaPlaces, list: ListFolder = listFolder): string[] {
   const besidePython = places.binFolders.filter((bin) => list(bin).includes('python3')).map(dirname);
   const prefixes = [
     ...places.pythonPrefixes,
@@ -71,13 +71,17 @@ function pythonFolders(places: CudaPlaces, list: ListFolder): string[] {
     '/usr/local',
     '/usr',
   ];
-  const packages = prefixes.flatMap((prefix) =>
+  return prefixes.flatMap((prefix) =>
     matching(list, join(prefix, 'lib'), 'python3').flatMap((python) => [
       join(python, 'site-packages'),
       join(python, 'dist-packages'),
     ]),
   );
-  return packages.flatMap((folder) => {
+}
+
+/** The `lib` folders of the nvidia packages. */
+function pythonFolders(places: CudaPlaces, list: ListFolder): string[] {
+  return packageFolders(places, list).flatMap((folder) => {
     const nvidia = join(folder, 'nvidia');
     return list(nvidia).map((name) => join(nvidia, name, 'lib'));
   });

@@ -21,6 +21,7 @@ import {
 import type { Size } from '../../host/parse-size.js';
 import { buildCommand } from '../../inspect/build-command.js';
 import type { WorkspaceNeed } from '../calls/call.js';
+import { blasFiles } from './blas-libraries.js';
 import { type CudaCandidates, cudaCandidates } from './cuda-libraries.js';
 import { MOST_EXTERNAL_BYTES } from './host-memory.js';
 import type {
@@ -73,6 +74,7 @@ interface Addon {
   createTileQueue(count: number): object;
   configureCpu(
     settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'scratchFolder' | 'poison'> & {
+      readonly blasFiles: readonly string[];
       readonly externalByteLength: number;
     },
   ): void;
@@ -139,8 +141,10 @@ function notBuilt(path: string): string {
 export function addon(): Addon {
   if (loaded === undefined) {
     const fresh = load();
-    const { threads, isa, blas, scratchFolder, poison, processMemory } = config();
-    const settings = { threads, isa, blas, scratchFolder, poison };
+    const { threads, isa, blas, scratchFolder, poison, processMemory, cuda } = config();
+    const isSearched = blas === undefined || blas === 'auto';
+    const files = isSearched ? blasFiles(cuda) : [];
+    const settings = { threads, isa, blas, scratchFolder, poison, blasFiles: files };
     guarded(() => fresh.configureCpu({ ...settings, externalByteLength: MOST_EXTERNAL_BYTES }));
     loaded = fresh;
     if (processMemory !== undefined) limitDeviceMemory(undefined, processMemory, true);
