@@ -77,6 +77,7 @@ export function reshapeStrides(strides: readonly number[], from: Shape, to: Shap
     last = first - 1;
   }
   // Axes of one element as in C order, so that a single row is as long as it is.
-  for (let k = to.length - 1; k >= 0; k--) if (to[k] === 1) result[k] = (result[k + 1] ?? 1) * (to[k + 1] ?? 1);
+  for (let k = to.length - 1; k >= 0; k--)
+    if (to[k] === 1) result[k] = (result[k + 1] ?? 1) * (to[k + 1] ?? 1);
   return result;
 }
