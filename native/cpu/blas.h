@@ -1,10 +1,10 @@
 // Blas: a BLAS library for large matrix products, found at run time.
 //
-// Unless `setBlas` chose otherwise, the first that the loader finds of OpenBLAS, MKL and BLIS is used, else one
-// of a Python package (but no OpenBLAS without kernels for AVX-512 where the processor has it). It gets the products that it can do
-// (float32 to complex128, a unit stride in each operand, not small), one after the other, on its own threads,
-// as many as the pool has. Their bits are the library's affair: Weft's own kernels, which do all others, give
-// the same ones on any number of threads.
+// Unless `setBlas` chose otherwise, the first that the loader finds of OpenBLAS, MKL and BLIS is used, else
+// one of a Python package (but no OpenBLAS without kernels for AVX-512 where the processor has it). It gets
+// the products that it can do (float32 to complex128, a unit stride in each operand, not small), one after
+// the other, on its own threads, as many as the pool has. Their bits are the library's affair: Weft's own
+// kernels, which do all others, give the same ones on any number of threads.
 #pragma once
 #include <optional>
 #include <string>
