@@ -3,7 +3,7 @@
  * same counts of bytes and operations. At small scale every workload is small, so that a test can run them
  * all.
  */
-import type { DType, Lazy } from '../src/index.js';
+import { type DType, type Lazy, topK } from '../src/index.js';
 import * as expressions from './expressions.js';
 import { elementCount, type Input, makeWorkload as make, type Scale, type Workload } from './workload.js';
 
@@ -22,6 +22,7 @@ export function gpuWorkloads(scale: Scale): Workload[] {
     ...selections(size),
     ...counts(size),
     ...randomNumbers(size),
+    ...orders(size),
     diffusion(size(2000, 256), size(10_000, 50)),
     ...latencies(),
   ];
@@ -119,6 +120,22 @@ function selections(size: Size): Workload[] {
     make('select_by_mask', [n], [signed], expressions.selectByMask, {}),
     make('nonzero', [n], [signed], expressions.placesAbove, {}),
     make('unique_int32', [m], [integers], expressions.distinct, {}),
+  ];
+}
+
+/** Scans, sorting and selection. */
+function orders(size: Size): Workload[] {
+  const [n, rows] = [size(2 ** 28, 2 ** 20), size([2 ** 17, 2048], [1024, 2048])];
+  const [sorted, chosen] = [size(2 ** 26, 2 ** 18), size(2 ** 27, 2 ** 18)];
+  const of = (shape: Shape): Input[] => [{ shape, seed: 1 }];
+  const scanned = { bytes: 8 * elementCount(rows) };
+  return [
+    make('cumsum', [n], of([n]), (x) => x.cumulativeSum(), { bytes: 8 * n }),
+    make('cumsum_rows', rows, of(rows), (x) => x.cumulativeSum(1), scanned),
+    make('cumsum_columns', rows, of(rows), (x) => x.cumulativeSum(0), scanned),
+    make('sort', [sorted], of([sorted]), (x) => x.sort(), {}),
+    make('top_100', [chosen, 100], of([chosen]), (x) => topK(x, 100).values, { bytes: 4 * chosen }),
+    make('median', [sorted], of([sorted]), (x) => x.median(), { bytes: 4 * sorted }),
   ];
 }
 

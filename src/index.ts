@@ -92,6 +92,7 @@ export {
   whileLoop,
 } from './api/loops.js';
 export { limitMemory, type MemoryUse, memory, trim } from './api/memory.js';
+export { lexsort, type TopKOptions, topK } from './api/ordering.js';
 export { type PinnedArray, type PinnedOptions, pinned } from './api/pinned.js';
 export { type PlaceholderOptions, placeholder } from './api/placeholder.js';
 export { type Profiled, profile } from './api/profile.js';

@@ -44,6 +44,9 @@ extern const Routine kCompact;
 extern const Routine kScan;
 extern const Routine kScanTotals;
 extern const Routine kScanBefore;
+// select.cpp
+extern const Routine kRanks;
+extern const Routine kTop;
 // sort.cpp
 extern const Routine kSort;
 extern const Routine kArgsort;

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "cpu/routines.h"
+#include "cpu/sort-keys.h"
 #include "cpu/tape.h"
 #include "cpu/threads.h"
 #include "shared/layout.h"
@@ -17,7 +18,6 @@
 namespace weft::cpu {
 namespace {
 
-constexpr int kDigitBits = 8;
 constexpr int kDigits = 1 << kDigitBits;
 // Shorter rows are sorted by comparisons.
 constexpr int64_t kShort = 256;
@@ -39,78 +39,6 @@ Rows readRows(const std::vector<int64_t>& numbers) {
     throw std::invalid_argument("rows with elements");
   return {static_cast<DType>(dtype), rows, length, rowsPerUnit, descending != 0};
 }
-
-enum class Kind { plain, integer, real };
-
-// How the bits of a part turn into an unsigned integer in the elements' order, and back.
-template <typename Bits, Kind kind, int kExponentBits, bool kIsArgument>
-struct Part {
-  static constexpr int kBits = 8 * sizeof(Bits);
-  static constexpr Bits kSign = static_cast<Bits>(Bits{1} << (kBits - 1));
-  static constexpr Bits kLast = static_cast<Bits>(~Bits{0});
-  static constexpr Bits kInfinity =
-      kind == Kind::real ? static_cast<Bits>(((Bits{1} << kExponentBits) - 1) << (kBits - 1 - kExponentBits))
-                         : Bits{0};
-  static constexpr Bits kQuiet =
-      kind == Kind::real ? static_cast<Bits>(kInfinity | (Bits{1} << (kBits - 2 - kExponentBits))) : Bits{0};
-
-  static Bits flip(Bits key, bool descending) { return descending ? static_cast<Bits>(~key) : key; }
-  static Bits encode(Bits a, bool descending) {
-    if constexpr (kind == Kind::plain) return flip(a, descending);
-    if constexpr (kind == Kind::integer) return flip(static_cast<Bits>(a ^ kSign), descending);
-    if (static_cast<Bits>(a & static_cast<Bits>(~kSign)) > kInfinity) return kLast;
-    if (kIsArgument && a == kSign) a = 0;  // -0 is 0
-    return flip(a & kSign ? static_cast<Bits>(~a) : static_cast<Bits>(a | kSign), descending);
-  }
-  static Bits decode(Bits key, bool descending) {
-    if constexpr (kind == Kind::plain) return flip(key, descending);
-    if constexpr (kind == Kind::integer) return static_cast<Bits>(flip(key, descending) ^ kSign);
-    if (key == kLast) return kQuiet;
-    const Bits a = flip(key, descending);
-    return a & kSign ? static_cast<Bits>(a ^ kSign) : static_cast<Bits>(~a);
-  }
-};
-
-// Keys of numbers of one part.
-template <typename Bits, Kind kind, int kExponentBits, bool kIsArgument>
-struct RealKeys {
-  using P = Part<Bits, kind, kExponentBits, kIsArgument>;
-  using Element = Bits;
-  using Key = Bits;
-  static constexpr int kPasses = sizeof(Bits);
-  static Key encode(Element a, bool descending) { return P::encode(a, descending); }
-  static Element decode(Key k, bool descending) { return P::decode(k, descending); }
-  static int digit(Key k, int pass) { return static_cast<int>(k >> (kDigitBits * pass)) & (kDigits - 1); }
-  static bool less(Key a, Key b) { return a < b; }
-};
-
-// Keys of complex numbers: real parts, then imaginary ones; behind all the numbers those with a NaN.
-template <typename Bits, int kExponentBits, bool kIsArgument>
-struct ComplexKeys {
-  using P = Part<Bits, Kind::real, kExponentBits, kIsArgument>;
-  struct Element {
-    Bits re, im;
-  };
-  using Key = Element;
-  static constexpr int kPasses = 2 * sizeof(Bits) + 1;
-  static Key encode(Element a, bool descending) {
-    return {P::encode(a.re, descending), P::encode(a.im, descending)};
-  }
-  static Element decode(Key k, bool descending) {
-    return {P::decode(k.re, descending), P::decode(k.im, descending)};
-  }
-  static int classOf(Key k) { return (k.re == P::kLast ? 2 : 0) + (k.im == P::kLast ? 1 : 0); }
-  static int digit(Key k, int pass) {
-    constexpr int bytes = sizeof(Bits);
-    if (pass < bytes) return static_cast<int>(k.im >> (kDigitBits * pass)) & (kDigits - 1);
-    if (pass < 2 * bytes) return static_cast<int>(k.re >> (kDigitBits * (pass - bytes))) & (kDigits - 1);
-    return classOf(k);
-  }
-  static bool less(Key a, Key b) {
-    if (classOf(a) != classOf(b)) return classOf(a) < classOf(b);
-    return a.re != b.re ? a.re < b.re : a.im < b.im;
-  }
-};
 
 // The items that are moved: a key, or a key and its position.
 template <typename Keys>
@@ -278,37 +206,9 @@ auto withKeys(const Rows& r, const Use& use) {
 
 template <bool isArg, typename Use>
 auto withSorter(const Rows& r, const Use& use) {
-  switch (r.dtype) {
-    case DType::boolean:
-    case DType::uint8:
-      return withKeys<isArg, RealKeys<uint8_t, Kind::plain, 0, isArg>>(r, use);
-    case DType::uint16:
-      return withKeys<isArg, RealKeys<uint16_t, Kind::plain, 0, isArg>>(r, use);
-    case DType::uint32:
-      return withKeys<isArg, RealKeys<uint32_t, Kind::plain, 0, isArg>>(r, use);
-    case DType::uint64:
-      return withKeys<isArg, RealKeys<uint64_t, Kind::plain, 0, isArg>>(r, use);
-    case DType::int8:
-      return withKeys<isArg, RealKeys<uint8_t, Kind::integer, 0, isArg>>(r, use);
-    case DType::int16:
-      return withKeys<isArg, RealKeys<uint16_t, Kind::integer, 0, isArg>>(r, use);
-    case DType::int32:
-      return withKeys<isArg, RealKeys<uint32_t, Kind::integer, 0, isArg>>(r, use);
-    case DType::int64:
-      return withKeys<isArg, RealKeys<uint64_t, Kind::integer, 0, isArg>>(r, use);
-    case DType::float16:
-      return withKeys<isArg, RealKeys<uint16_t, Kind::real, 5, isArg>>(r, use);
-    case DType::bfloat16:
-      return withKeys<isArg, RealKeys<uint16_t, Kind::real, 8, isArg>>(r, use);
-    case DType::float32:
-      return withKeys<isArg, RealKeys<uint32_t, Kind::real, 8, isArg>>(r, use);
-    case DType::float64:
-      return withKeys<isArg, RealKeys<uint64_t, Kind::real, 11, isArg>>(r, use);
-    case DType::complex64:
-      return withKeys<isArg, ComplexKeys<uint32_t, 8, isArg>>(r, use);
-    default:
-      return withKeys<isArg, ComplexKeys<uint64_t, 11, isArg>>(r, use);
-  }
+  if (r.dtype == DType::complex64) return withKeys<isArg, ComplexKeys<uint32_t, 8, isArg>>(r, use);
+  if (r.dtype == DType::complex128) return withKeys<isArg, ComplexKeys<uint64_t, 11, isArg>>(r, use);
+  return withRealKeys<isArg>(r.dtype, [&](auto keys) { return withKeys<isArg, decltype(keys)>(r, use); });
 }
 
 template <bool isArg>

@@ -27,6 +27,7 @@ import type * as masks from '../graph/masks.js';
 import type * as nanReductions from '../graph/nan-reductions.js';
 import type { OPS } from '../graph/ops.js';
 import type * as orderStatistics from '../graph/order-statistics.js';
+import type * as partitions from '../graph/partitions.js';
 import type * as products from '../graph/products.js';
 import type * as rearranging from '../graph/rearranging.js';
 import type { REDUCTIONS } from '../graph/reductions.js';
@@ -216,11 +217,11 @@ export type Given<T> = [Expr] extends [T]
   ? Exclude<T, Expr> | Lazy | TypedArray | ShapedData
   : GivenWithin<T>;
 /** Options among whose fields are arrays. */
-type GivenWithin<T> = T extends correlations.CovarianceOptions
-  ? 'fweights' extends keyof T
-    ? { readonly [K in keyof T]: [Expr] extends [T[K]] ? Exclude<T[K], Expr> | ArrayLike : T[K] }
-    : T
-  : T;
+type GivenWithin<T> = T extends unknown
+  ? Extract<keyof T, 'fweights' | 'weights'> extends never
+    ? T
+    : { readonly [K in keyof T]: [Expr] extends [T[K]] ? Exclude<T[K], Expr> | ArrayLike : T[K] }
+  : never;
 type GivenAll<Parameters> = { [K in keyof Parameters]: Given<Parameters[K]> };
 
 /** The arrays that reductions of groups give; see `groups.ts`. */
@@ -323,10 +324,14 @@ interface ScanFunctions {
 interface SortMethods<D extends DType> {
   readonly sort: Method<typeof sorting.sort, D>;
   readonly argsort: Method<typeof sorting.argsort, 'int64'>;
+  readonly partition: Method<typeof partitions.partition, D>;
+  readonly argpartition: Method<typeof partitions.argpartition, 'int64'>;
 }
 interface SortFunctions {
   readonly sort: Free<typeof sorting.sort, 'same'>;
   readonly argsort: Free<typeof sorting.argsort, 'int64'>;
+  readonly partition: Free<typeof partitions.partition, 'same'>;
+  readonly argpartition: Free<typeof partitions.argpartition, 'int64'>;
 }
 type ViewMethods<Group, D extends DType> = { readonly [K in keyof Group]: Method<Group[K], D> };
 type ViewFunctions<Group> = { readonly [K in keyof Group]: Free<Group[K], 'same'> };

@@ -22,6 +22,7 @@ import * as masks from '../graph/masks.js';
 import * as nanReductions from '../graph/nan-reductions.js';
 import { OP_NAMES, type OpName, opRow } from '../graph/ops.js';
 import * as orderStatistics from '../graph/order-statistics.js';
+import * as partitions from '../graph/partitions.js';
 import * as products from '../graph/products.js';
 import * as rearranging from '../graph/rearranging.js';
 import { REDUCTION_NAMES, reduceBy } from '../graph/reducing.js';
@@ -67,6 +68,7 @@ const GROUPS = {
   ...diagonals,
   ...differences,
   ...orderStatistics,
+  ...partitions,
   ...scans,
   ...sorting,
   ...statistics,

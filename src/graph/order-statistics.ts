@@ -1,21 +1,26 @@
 /**
- * Order statistics: median, quantiles and percentiles, of sorted rows. Every export is also a method of Lazy and a
- * free function (`fluent.ts`).
+ * Order statistics: median, quantiles and percentiles, of sorted rows. Every export is also a method of Lazy
+ * and a free function (`fluent.ts`).
  *
- * The methods are those of Hyndman and Fan ("Sample Quantiles in Statistical Packages", 1996) and the four others of
- * NumPy: each says between which two places of a sorted row the value lies, and how far from the first.
+ * The methods are those of Hyndman and Fan ("Sample Quantiles in Statistical Packages", 1996) and the four
+ * others of NumPy: each says between which two places of a sorted row the value lies, and how far from the
+ * first.
  */
-import { ArgumentError, expected, RangeArgumentError } from '../host/errors.js';
+import { ArgumentError, DTypeError, expected, RangeArgumentError } from '../host/errors.js';
 import { type AxisOr, finiteNumber, oneOf, type ReduceOptions, reduceArguments } from './arguments.js';
 import { slice } from './basic-slicing.js';
-import { isFloat } from './dtype.js';
+import { isComplex, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
-import { cast, constant, map, reduce } from './infer.js';
+import { takeAlongAxis } from './indexing.js';
+import { cast, constant, map, type Operand, reduce, toExpr } from './infer.js';
 import { stack } from './joins.js';
-import { keepAxes, meanDType, throughFloat32 } from './reducing.js';
+import { alongAxes, keepAxes, meanDType, throughFloat32 } from './reducing.js';
+import { cumulativeSum } from './scans.js';
+import { elementsAt } from './selection.js';
 import { ascendingAxes } from './shape.js';
-import { sort } from './sorting.js';
+import { argsort } from './sorting.js';
+import { broadcast } from './view-nodes.js';
 import { moveaxis, reshape } from './views.js';
 
 /** How a quantile is taken from the elements around it; see NumPy's `quantile`. */
@@ -38,6 +43,10 @@ export type QuantileMethod =
 export interface QuantileOptions extends ReduceOptions {
   /** `'linear'` where none is given. */
   readonly method?: QuantileMethod | undefined;
+  /**
+   * How often each element counts, of the array's shape or of the axes'; with `method: 'inverted_cdf'` alone.
+   */
+  readonly weights?: Operand | undefined;
 }
 
 /** Where a quantile of a sorted row lies: `fraction` of the way from one place to the next. */
@@ -100,9 +109,9 @@ function positionOf(method: QuantileMethod, n: number, q: number): Position {
 }
 
 /**
- * The median of the elements along axes (all by default): the one in the middle of them, or the mean of the two;
- * NaN where one of them is NaN. Integers and booleans give float64. `x.median(0, { keepdims: true })`. Throws an
- * ArgumentError for no elements, a DTypeError for complex numbers.
+ * The median of the elements along axes (all by default): the one in the middle of them, or the mean of the
+ * two; NaN where one of them is NaN. Integers and booleans give float64. `x.median(0, { keepdims: true })`.
+ * Throws an ArgumentError for no elements, a DTypeError for complex numbers.
  */
 export function median(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
   const given = reduceArguments<ReduceOptions>('median', axis, options, []);
@@ -110,11 +119,12 @@ export function median(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOp
 }
 
 /**
- * The quantiles of the elements along axes (all by default) at the probabilities q, from 0 to 1: a number, or a
- * list of them, whose values are along a new first axis. NaN where one of the elements is NaN. `method` is one of
- * NumPy's 13; by default `'linear'`. Methods that interpolate give float64 of integers. `x.quantile([0.1, 0.9], 0)`.
- * Throws a RangeArgumentError for other probabilities, an ArgumentError for no elements, a DTypeError for complex
- * numbers.
+ * The quantiles of the elements along axes (all by default) at the probabilities q, from 0 to 1: a number, or
+ * a list of them, whose values are along a new first axis. NaN where one of the elements is NaN. `method` is
+ * one of NumPy's 13; by default `'linear'`. With `weights` and `method: 'inverted_cdf'` an element counts as
+ * often as its weight says. Methods that interpolate give float64 of integers. `x.quantile([0.1, 0.9], 0)`.
+ * Throws a RangeArgumentError for other probabilities, an ArgumentError for no elements, a DTypeError for
+ * complex numbers.
  */
 export function quantile(
   x: Expr,
@@ -143,7 +153,7 @@ function atProbabilities(
   axis?: AxisOr<QuantileOptions>,
   options?: QuantileOptions,
 ): Expr {
-  const given = reduceArguments<QuantileOptions>(op, axis, options, ['method']);
+  const given = reduceArguments<QuantileOptions>(op, axis, options, ['method', 'weights']);
   const words = Object.keys(METHODS) as QuantileMethod[];
   const method = given.method === undefined ? 'linear' : oneOf(op, 'a method', words, given.method);
   const list = (Array.isArray(q) ? q : [q]) as readonly unknown[];
@@ -154,7 +164,10 @@ function atProbabilities(
       throw new RangeArgumentError(expected(op, `q from 0 to ${whole}`, formatValue(found)));
     return found / whole;
   });
-  const found = quantiles(op, x, probabilities, method, given);
+  const found =
+    given.weights === undefined
+      ? quantiles(op, x, probabilities, method, given)
+      : weighted(op, x, probabilities, method, given);
   return Array.isArray(q) ? stack(found) : found[0]!;
 }
 
@@ -165,23 +178,79 @@ function quantiles(
   method: QuantileMethod,
   { axis, keepdims = false }: ReduceOptions,
 ): Expr[] {
+  const { rows, reduced, axes } = rowsOf(op, x, axis);
+  const count = rows.shape.at(-1)!;
+  const result = SELECTING.has(method) ? x.dtype : meanDType(x.dtype);
+  const positions = probabilities.map((q) => positionOf(method, count, q));
+  const needed = positions.flatMap(({ place, fraction }) => (fraction === 0 ? [place] : [place, place + 1]));
+  // NaN is last.
+  if (isFloat(x.dtype)) needed.push(count - 1);
+  const places = [...new Set(needed)].sort((a, b) => a - b);
+  const found = elementsAt(rows, places);
+  const at = (place: number): Expr => slice(found, '...', places.indexOf(place));
+  const hasNaN = isFloat(x.dtype) ? map('isnan', [at(count - 1)]) : undefined;
+  return positions.map((position) => {
+    const value = cast(between(at, position, result), result);
+    const whole = hasNaN === undefined ? value : map('where', [hasNaN, constant(Number.NaN, result), value]);
+    const shaped = reshape(whole, reduced);
+    return keepdims ? keepAxes(shaped, x, axes) : shaped;
+  });
+}
+
+/** The elements along axes as rows, and the shape without them. Refuses complex numbers, and no elements. */
+function rowsOf(
+  op: string,
+  x: Expr,
+  axis: ReduceOptions['axis'],
+): { readonly rows: Expr; readonly reduced: readonly number[]; readonly axes: readonly number[] } {
   const axes = ascendingAxes(op, axis, x.shape.length);
-  // Refuses complex numbers, and no elements, by the user's name.
-  const checked = reduce('max', x, axes, op);
-  const kept = x.shape.filter((_, k) => !axes.includes(k));
+  const { shape: reduced } = reduce('max', x, axes, op);
   const count = axes.reduce((product, k) => product * x.shape[k]!, 1);
   if (count === 0)
     throw new ArgumentError(expected(op, 'elements along the axes', `the shape ${formatShape(x.shape)}`));
+  return { rows: inRows(x, axes), reduced, axes };
+}
+
+function inRows(x: Expr, axes: readonly number[]): Expr {
+  const kept = x.shape.filter((_, k) => !axes.includes(k));
+  const count = axes.reduce((product, k) => product * x.shape[k]!, 1);
   const last = axes.map((_, k) => x.shape.length - axes.length + k);
-  const rows = reshape(moveaxis(x, axes, last), [...kept, count]);
-  const ordered = sort(rows);
-  const result = SELECTING.has(method) ? x.dtype : meanDType(x.dtype);
-  const at = (place: number): Expr => slice(ordered, '...', place);
-  const hasNaN = isFloat(x.dtype) ? map('isnan', [at(count - 1)]) : undefined;
+  return reshape(moveaxis(x, axes, last), [...kept, count]);
+}
+
+/** The first elements up to which the weights, in the elements' order, have the wanted part of their sum. */
+function weighted(
+  op: string,
+  x: Expr,
+  probabilities: readonly number[],
+  method: QuantileMethod,
+  { axis, keepdims = false, weights }: QuantileOptions,
+): Expr[] {
+  if (method !== 'inverted_cdf')
+    throw new ArgumentError(expected(op, "method: 'inverted_cdf' beside weights", `'${method}'`));
+  const { rows, reduced, axes } = rowsOf(op, x, axis);
+  const given = toExpr(op, weights!);
+  if (isComplex(given.dtype)) throw new DTypeError(expected(op, 'real weights', given.dtype));
+  const along = broadcast(alongAxes(op, 'weights', given, x, axes), x.shape);
+  const order = argsort(rows);
+  const ordered = takeAlongAxis(rows, order, -1, { mode: 'clip' });
+  const parts = takeAlongAxis(cast(inRows(along, axes), 'float64'), order, -1, { mode: 'clip' });
+  const sums = cumulativeSum(parts, -1);
+  const shares = map('divide', [sums, slice(sums, '...', [-1, null])]);
+  const last = rows.shape.length - 1;
+  const count = rows.shape[last]!;
+  const hasNaN = isFloat(x.dtype) ? map('isnan', [slice(ordered, '...', -1)]) : undefined;
   return probabilities.map((q) => {
-    const value = cast(between(at, positionOf(method, count, q), result), result);
-    const whole = hasNaN === undefined ? value : map('where', [hasNaN, constant(Number.NaN, result), value]);
-    const shaped = reshape(whole, checked.shape);
+    // Elements of no weight before all others are none of the probability 0.
+    const isBefore = map('logicalOr', [map('less', [shares, q]), map('equal', [shares, 0])]);
+    const before = map('minimum', [
+      reduce('sum', cast(isBefore, 'int64'), [last]),
+      constant(count - 1, 'int64'),
+    ]);
+    const place = reshape(before, [...before.shape, 1]);
+    const value = reshape(takeAlongAxis(ordered, place, -1, { mode: 'clip' }), before.shape);
+    const whole = hasNaN === undefined ? value : map('where', [hasNaN, constant(Number.NaN, x.dtype), value]);
+    const shaped = reshape(whole, reduced);
     return keepdims ? keepAxes(shaped, x, axes) : shaped;
   });
 }

@@ -30,6 +30,24 @@ export const ROUTINES = {
    */
   argsort: { results: ([x]) => [{ dtype: 'int64', shape: x!.shape }] },
   /**
+   * The elements at ranks of the rows of two axes, counted from 0 in the order of `sort`; of real dtypes.
+   * Parameters: the ranks, at most `SELECTED_RANKS`.
+   */
+  ranks: { results: ([x], ranks) => [{ dtype: x!.dtype, shape: [x!.shape[0]!, ranks.length] }] },
+  /**
+   * The first elements of the rows of two axes in the order of `argsort`, and their int64 indices; of real
+   * dtypes. Parameters: whether descending (0 or 1), and how many, at most `SELECTED_MOST`.
+   */
+  top: {
+    results: ([x], [, count]) => {
+      const shape = [x!.shape[0]!, count!];
+      return [
+        { dtype: x!.dtype, shape },
+        { dtype: 'int64', shape },
+      ];
+    },
+  },
+  /**
    * The running values along the middle axis of three. Inputs: the elements, and where the axis is longer
    * than a tile (`scanTile`) the value before each of its tiles, as `scanBefore` gives them. Parameters: the
    * operation's place in `SCAN_OPS`, and whether from the end of the axis (0 or 1).
@@ -94,6 +112,10 @@ function binResult(
       return { dtype: values!.dtype, shape };
   }
 }
+
+/** Ranks of a row that are looked for at a time, elements that are sorted after they were selected. */
+export const SELECTED_RANKS = 4;
+export const SELECTED_MOST = 2048;
 
 /** The operations of scans. */
 export const SCAN_OPS = ['sum', 'prod', 'min', 'max', 'logsumexp'] as const;

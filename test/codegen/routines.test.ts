@@ -9,6 +9,7 @@ import {
   type ScanForm,
 } from '../../src/codegen/cuda/routines/scan.js';
 import { CLEAR_KERNEL, printBefore } from '../../src/codegen/cuda/routines/scan-look-back.js';
+import { printRanks, printTop } from '../../src/codegen/cuda/routines/select.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
 
 const nvrtc = cudaInfo().nvrtc;
@@ -41,6 +42,18 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
         printLineTiles(form, 'lookBack') + CLEAR_KERNEL,
         printColumnTiles(form, 'lookBack'),
         printBefore(form, form.reverse, 256),
+      ]);
+    },
+    30_000,
+  );
+
+  it.each(['float32', 'bfloat16', 'int64'] as const)(
+    'selections: %s',
+    async (dtype) => {
+      const isLong = dtype === 'int64';
+      await expectCompiled([
+        printRanks({ dtype, descending: false, indexBytes: 0, ranks: 3, isLong }),
+        printTop({ dtype, descending: true, indexBytes: 8, ranks: 1, isLong }, 2048),
       ]);
     },
     30_000,

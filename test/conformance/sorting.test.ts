@@ -1,7 +1,16 @@
 /** Sorting on every backend, bit by bit against the reference interpreter, and under budgets against the whole. */
 import { describe, expect, it } from 'vitest';
 import { DTYPES, type DType, isComplex, isFloat } from '../../src/graph/dtype.js';
-import { ArgumentError, compute, iterate, type Lazy, lazy } from '../../src/index.js';
+import {
+  ArgumentError,
+  compute,
+  iterate,
+  type Lazy,
+  lazy,
+  lexsort,
+  ShapeError,
+  topK,
+} from '../../src/index.js';
 import { referenceOf, run, toLazy } from '../support/api.js';
 import { backends, isSimulated } from '../support/backends.js';
 import { allocate, type HostArray, setElement, sizeOf } from '../support/host.js';
@@ -117,6 +126,58 @@ describe.each(backends())('on %s, sorting', (device) => {
   });
 });
 
+/** Of a long row that is selected from and not sorted. */
+const LONG = 66_001;
+
+/** The first and the last elements, quantiles, and a partition. */
+const selections = (x: Lazy, k: number, axis = -1): Lazy[] => {
+  const [most, least] = [topK(x, k, { axis }), topK(x, k, { axis, largest: false })];
+  return [most.values, most.indices, least.values, least.indices, x.argpartition([k, 0], axis)];
+};
+
+describe.each(backends())('on %s, selecting', (device) => {
+  it.each(DTYPES)('gives the first elements of short rows of %s', async (dtype) => {
+    await expectSorted(device, selections(rowsOf(dtype, [4, 37], 6), 5));
+  });
+
+  it.each(['float32', 'bfloat16', 'int64'] as const)('gives elements of long rows of %s', async (dtype) => {
+    const x = rowsOf(dtype, [1, LONG], 12);
+    const [most, least] = [topK(x, 100), topK(x, 9, { largest: false })];
+    const places = x.quantile([0, 0.2, 0.9, 1], 1, { method: 'lower' });
+    await expectSorted(device, [most.values, most.indices, least.indices, places]);
+  });
+
+  it('takes the first of equal elements', async () => {
+    const ties = lazy(new Float32Array(LONG)).mul(-1);
+    const [{ indices }, { indices: least }] = [topK(ties, 2000), topK(ties, 3, { largest: false })];
+    const [most, few, order] = await run(device, [indices, least, ties.argpartition(LONG - 1)]);
+    expect([...(most!.data as BigInt64Array)]).toEqual(Array.from({ length: 2000 }, (_, k) => BigInt(k)));
+    expect([...(few!.data as BigInt64Array)]).toEqual([0n, 1n, 2n]);
+    expect(order!.data.at(-1)).toBe(BigInt(LONG - 1));
+  });
+
+  it('goes along any axis, and gives no elements where none are wanted', async () => {
+    const x = rowsOf('int32', [7, 5, 3], 9);
+    await expectSorted(
+      device,
+      [0, 1, 2].flatMap((axis) => selections(x, 2, axis)),
+    );
+    const { values, indices } = topK(x, 0, { axis: 1 });
+    const found = await run(device, [values, indices, lazy(new Float32Array(0)).argpartition([])]);
+    expect(found.map(({ shape }) => shape)).toEqual([[7, 0, 3], [7, 0, 3], [0]]);
+  });
+
+  it('puts the places of a partition where sorting would', async () => {
+    const x = toLazy(randomValues('float32', [LONG], 13));
+    const places = [-1, 7, 1234, 65_000];
+    const [parted, sorted] = await run(device, [x.partition(places), x.sort()]);
+    const [found, ordered] = [parted!.data as Float32Array, sorted!.data as Float32Array];
+    for (const place of places) expect(found.at(place)).toBe(ordered.at(place));
+    expect(Math.max(...found.subarray(0, 7))).toBeLessThanOrEqual(found[7]!);
+    expect(Float32Array.from(found).sort()).toEqual(ordered);
+  });
+});
+
 const allocateOf = (shape: readonly number[]) => ({
   data: allocate('float32', sizeOf(shape)),
   shape,
@@ -157,6 +218,27 @@ describe('sorting', () => {
     expect(() => x.argsort(0.5)).toThrow(/argsort/);
     expect(() => x.sort(0, { descending: 1 as unknown as boolean })).toThrow(ArgumentError);
     expect(() => x.sort(0, { order: 'f' } as object)).toThrow(ArgumentError);
+  });
+
+  it('selects within the axis', () => {
+    expect(() => topK(x, 4)).toThrow(RangeError);
+    expect(() => topK(x, -1)).toThrow(RangeError);
+    expect(() => topK(x, 1.5)).toThrow(/topK/);
+    expect(() => topK(x, 1, { largest: 0 as unknown as boolean })).toThrow(ArgumentError);
+    expect(() => x.partition(3)).toThrow(RangeError);
+    expect(() => x.argpartition(-4)).toThrow(/argpartition/);
+    expect(() => lexsort([])).toThrow(ArgumentError);
+    expect(() => lexsort([x, [1, 2]])).toThrow(ShapeError);
+    expect(() => x.quantile(0.5, { weights: x })).toThrow(/inverted_cdf/);
+  });
+
+  it('takes quantiles of long rows without sorting them', () => {
+    const long = lazy(new Float32Array(LONG));
+    const callsOf = (y: Lazy): string => String(y.plan({ device: 'cpu' }));
+    expect(callsOf(long.median())).toMatch(/ranks float32/);
+    expect(callsOf(long.median())).not.toMatch(/sort/);
+    expect(callsOf(topK(long, 9).values)).toMatch(/top float32/);
+    expect(callsOf(topK(long, 9000).values)).toMatch(/argsort/);
   });
 
   it('is one step for equal calls', () => {

@@ -88,6 +88,13 @@ const columnSums: Reference = ({ shape }, a, b) => {
   return sumMiddle(product(a!, b!, m, k, n), 1, m, n);
 };
 
+/** Sums of every element with the one `step` places before it, and so on. */
+function runningSums(x: Values, step: number): Values {
+  const sums = Float64Array.from(x);
+  for (let k = step; k < sums.length; k++) sums[k]! += sums[k - step]!;
+  return sums;
+}
+
 const squaredDistances = (x: Values, y: Values, width: number): Values => {
   const others = rowsOf(y, width);
   return flat(
@@ -191,6 +198,16 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
     Float64Array.from(rowsOf(squaredDistances(x!, y!, 3), b!.length), (row) =>
       sum(map(row, (distance, j) => Math.exp(-distance) * b![j]!)),
     ),
+  cumsum: (_, x) => runningSums(x!, 1),
+  cumsum_rows: (workload, x) => flat(rowsOf(x!, last(workload)).map((row) => runningSums(row, 1))),
+  cumsum_columns: (workload, x) => runningSums(x!, last(workload)),
+  sort: (_, x) => Float64Array.from(x!).sort(),
+  top_100: (_, x) => Float64Array.from(x!).sort().reverse().subarray(0, 100),
+  median: (_, x) => {
+    const half = x!.length / 2;
+    const sorted = Float64Array.from(x!).sort();
+    return [(sorted[half - 1]! + sorted[half]!) / 2];
+  },
   take_random: (_, x, ids) => map(ids!, (id) => x![id]!),
   take_rows: (workload, x, ids) => {
     const rows = rowsOf(x!, workload.shape[1]!);

@@ -44,6 +44,7 @@ export function routineValues(
   if (routine === 'sort' || routine === 'argsort')
     return [sorted(routine === 'argsort', parameters[0] === 1, input)];
   if (routine === 'compact') return [growing(input)];
+  if (routine === 'ranks' || routine === 'top') return selected(routine, parameters, input);
   const op = SCAN_OPS[parameters[0]!]!;
   const isReverse = parameters[1] === 1;
   if (routine === 'scanTotals') return [tileTotals(op, input)];
@@ -160,6 +161,20 @@ function combined(op: ScanOp, a: Scalar, b: Scalar, dtype: DType): Scalar {
     if (a.re === 1 && a.im === 0) return b;
   }
   return reduceValues(op, [a, b], dtype);
+}
+
+/** The elements at ranks of sorted rows, or the first elements of rows in order and their indices. */
+function selected(routine: 'ranks' | 'top', parameters: readonly number[], input: RoutineInput): Values[] {
+  const { shape, values } = input;
+  const length = shape.at(-1)!;
+  const isTop = routine === 'top';
+  const ordered = sorted(isTop, isTop && parameters[0] === 1, input);
+  const places = isTop ? Array.from({ length: parameters[1]! }, (_, k) => k) : parameters;
+  const found = Array.from({ length: shape[0]! }, (_, row) =>
+    places.map((place) => ordered[row * length + place]!),
+  );
+  if (!isTop) return [found.flat()];
+  return [found.flatMap((own, row) => own.map((at) => values[row * length + Number(at)]!)), found.flat()];
 }
 
 function sorted(isArgument: boolean, descending: boolean, { shape, values }: RoutineInput): Values {

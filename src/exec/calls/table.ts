@@ -10,6 +10,7 @@ import { COMPACT } from './compact.js';
 import { MATMUL } from './matmul.js';
 import { SCAN, SCAN_TOTALS } from './scan.js';
 import { SCAN_BEFORE } from './scan-before.js';
+import { RANKS, TOP } from './select.js';
 import { ARGSORT, SORT } from './sort.js';
 
 type Rows = { readonly matmul: CallRow<MatmulStep> } & {
@@ -20,6 +21,8 @@ export const CALLS: Rows = {
   matmul: MATMUL,
   sort: SORT,
   argsort: ARGSORT,
+  ranks: RANKS,
+  top: TOP,
   scan: SCAN,
   scanTotals: SCAN_TOTALS,
   scanBefore: SCAN_BEFORE,

@@ -89,7 +89,7 @@ __device__ __forceinline__ weft_part weft_decode(weft_part k) {
 }
 
 /** Keys: their order, their digits, and what they are made of. */
-function printKeys(form: SortForm): string {
+export function printKeys(form: SortForm): string {
   const bytes = byteLengthOf(partOf(form.dtype));
   if (!isComplex(form.dtype))
     return `${printPart(form)}typedef weft_part weft_key;

@@ -1,0 +1,94 @@
+/** Functions of order that take or give several arrays: topK, lexsort. */
+import { checkOptions, refuseMore } from '../graph/arguments.js';
+import { formatShape, formatValue } from '../graph/format.js';
+import { takeAlongAxis } from '../graph/indexing.js';
+import { firstOf } from '../graph/selection.js';
+import { checkInteger, normalizeAxis, sameShape } from '../graph/shape.js';
+import { argsort } from '../graph/sorting.js';
+import { moveaxis } from '../graph/views.js';
+import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
+import { called } from '../host/site.js';
+import type { ArrayLike, DTypeOf } from './fluent-types.js';
+import { exprOf, Lazy } from './lazy.js';
+
+/** Options of `topK`. */
+export interface TopKOptions {
+  /** The last one by default. */
+  readonly axis?: number | undefined;
+  /** The largest elements (the default), or the least. */
+  readonly largest?: boolean | undefined;
+  /** Whether they have to be in order, as they are in any case. */
+  readonly sorted?: boolean | undefined;
+}
+
+/**
+ * The `k` largest elements along an axis (the last one), the largest first, and their int64 indices: `const {
+ * values, indices } = topK(x, 5)`. `{ largest: false }` gives the least, the least first. Of equal elements
+ * the one with the lowest index comes first, and NaN is last in either case: so results are those of a stable
+ * `argsort`, of which long rows need no sort. Throws a RangeArgumentError for a `k` that is negative or
+ * beyond the axis.
+ */
+export function topK<T extends ArrayLike>(
+  x: T,
+  k: number,
+  options?: TopKOptions,
+): { readonly values: Lazy<DTypeOf<T>>; readonly indices: Lazy<'int64'> };
+export function topK(
+  x: ArrayLike,
+  k: number,
+  options: TopKOptions = {},
+  ...more: readonly unknown[]
+): { readonly values: Lazy; readonly indices: Lazy<'int64'> } {
+  return called(topK, () => {
+    refuseMore('topK', 3, [x, k, options, ...more]);
+    checkOptions('topK', options, ['axis', 'largest', 'sorted']);
+    const { axis = -1, largest = true, sorted = true } = options;
+    for (const [name, value] of Object.entries({ largest, sorted })) {
+      if (typeof value !== 'boolean')
+        throw new ArgumentError(expected('topK', `${name} to be true or false`, formatValue(value)));
+    }
+    const source = exprOf('topK', x);
+    const at = normalizeAxis('topK', axis, source.shape.length);
+    const size = source.shape[at]!;
+    const count = checkInteger('topK', 'k', k);
+    if (count < 0 || count > size)
+      throw new RangeArgumentError(expected('topK', `k from 0 to ${size}, the axis' size`, String(count)));
+    const last = source.shape.length - 1;
+    const [values, indices] = firstOf(moveaxis(source, at, last), count, largest);
+    return {
+      values: new Lazy(moveaxis(values, last, at)),
+      indices: new Lazy(moveaxis(indices, last, at)),
+    };
+  });
+}
+
+/**
+ * The int64 positions along an axis (the last one) that sort by several keys, the last one first, as NumPy's
+ * `lexsort`: `lexsort([firstNames, surnames])` sorts by surnames, equal ones by first names. Keys are arrays
+ * of one shape; elements that are equal in all keep their order, NaN is last. Throws an ArgumentError for no
+ * keys, a ShapeError for keys of other shapes.
+ */
+export function lexsort(keys: readonly ArrayLike[], axis?: number): Lazy<'int64'>;
+export function lexsort(keys: readonly ArrayLike[], axis = -1, ...more: readonly unknown[]): Lazy<'int64'> {
+  return called(lexsort, () => {
+    refuseMore('lexsort', 2, [keys, axis, ...more]);
+    if (!Array.isArray(keys) || keys.length === 0)
+      throw new ArgumentError(expected('lexsort', 'a list of keys', formatValue(keys)));
+    const exprs = Array.from(keys as readonly ArrayLike[], (key) => exprOf('lexsort', key));
+    const [first] = exprs;
+    const other = exprs.find(({ shape }) => !sameShape(shape, first!.shape));
+    if (other !== undefined) {
+      const wanted = `keys of the shape of the first, ${formatShape(first!.shape)}`;
+      throw new ShapeError(expected('lexsort', wanted, formatShape(other.shape)));
+    }
+    const at = normalizeAxis('lexsort', axis, first!.shape.length);
+    const order = exprs.slice(1).reduce(
+      (before, key) => {
+        const own = argsort(takeAlongAxis(key, before, at, { mode: 'clip' }), at);
+        return takeAlongAxis(before, own, at, { mode: 'clip' });
+      },
+      argsort(first!, at),
+    );
+    return new Lazy(order);
+  });
+}

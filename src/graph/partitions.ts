@@ -1,0 +1,79 @@
+/**
+ * Partitions: elements before, at and behind given places of the sorted array. Every export is also a method
+ * of Lazy and a free function (`fluent.ts`).
+ */
+import { expected, RangeArgumentError } from '../host/errors.js';
+import { slice } from './basic-slicing.js';
+import { isComplex, isFloat } from './dtype.js';
+import type { Expr } from './expr.js';
+import { sizeOfShape } from './graph.js';
+import { takeAlongAxis } from './indexing.js';
+import { cast, map } from './infer.js';
+import { elementsAt } from './selection.js';
+import { checkInteger, normalizeAxis } from './shape.js';
+import { argsort } from './sorting.js';
+import { flatten, moveaxis } from './views.js';
+
+/** Places beyond which all is sorted. */
+const MOST_PLACES = 16;
+
+/**
+ * The elements along an axis (the last one by default; null: all, as one line) such that those at the places
+ * `kth` are where sorting would put them, none before a place is larger and none behind it smaller, as
+ * NumPy's `partition`. Elements between places keep their order. NaN is last. `x.partition(3).slice([0, 3])`
+ * are the three least. Throws a RangeArgumentError for places that are not there.
+ */
+export function partition(x: Expr, kth: number | readonly number[], axis?: number | null): Expr {
+  const source = axis === null ? flatten(x) : x;
+  const order = orderOf('partition', source, kth, axis ?? -1);
+  return order === undefined ? source : takeAlongAxis(source, order, axis ?? -1, { mode: 'clip' });
+}
+
+/**
+ * The int64 positions along an axis of the elements in the order of `partition`, as NumPy's `argpartition`:
+ * `x.takeAlongAxis(x.argpartition(3), -1)` is `x.partition(3)`. Errors are those of `partition`.
+ */
+export function argpartition(x: Expr, kth: number | readonly number[], axis?: number | null): Expr {
+  const source = axis === null ? flatten(x) : x;
+  return orderOf('argpartition', source, kth, axis ?? -1) ?? argsort(source, axis ?? -1);
+}
+
+/** The positions in the order of a partition; undefined: there are no elements. */
+function orderOf(op: string, x: Expr, kth: number | readonly number[], axis: number): Expr | undefined {
+  const at = normalizeAxis(op, axis, x.shape.length);
+  const length = x.shape[at]!;
+  const places = [...new Set([kth].flat().map((place) => placeOf(op, place, length)))].sort((a, b) => a - b);
+  if (sizeOfShape(x.shape) === 0) return undefined;
+  if (places.length > MOST_PLACES || isComplex(x.dtype)) return argsort(x, at);
+  const last = x.shape.length - 1;
+  const rows = moveaxis(x, at, last);
+  const found = elementsAt(rows, places);
+  // How many of the places' elements are less than an element, and how many are not greater.
+  const classes = places.map((_, k) => {
+    const place = slice(found, '...', [k, k + 1]);
+    return map('add', [cast(isBehind(rows, place), 'uint8'), cast(isAtLeast(rows, place), 'uint8')]);
+  });
+  const sum = classes.reduce((total, each) => map('add', [total, each]));
+  return moveaxis(argsort(sum), last, at);
+}
+
+function placeOf(op: string, place: number, length: number): number {
+  const given = checkInteger(op, 'kth', place);
+  const counted = given < 0 ? given + length : given;
+  if (counted < 0 || counted >= length)
+    throw new RangeArgumentError(expected(op, `kth within an axis of ${length} elements`, String(given)));
+  return counted;
+}
+
+/** Whether elements are behind others, with NaN behind all numbers. */
+function isBehind(x: Expr, other: Expr): Expr {
+  const greater = map('greater', [x, other]);
+  if (!isFloat(x.dtype)) return greater;
+  const isNumber = map('logicalNot', [map('isnan', [other])]);
+  return map('logicalOr', [greater, map('logicalAnd', [map('isnan', [x]), isNumber])]);
+}
+
+function isAtLeast(x: Expr, other: Expr): Expr {
+  const least = map('greaterEqual', [x, other]);
+  return isFloat(x.dtype) ? map('logicalOr', [least, map('isnan', [x])]) : least;
+}
