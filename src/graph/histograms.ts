@@ -193,9 +193,16 @@ function edgesBetweenEnds(line: Expr, count: number, dtype: DType): Expr {
   const last = map('where', [isPoint, map('add', [most, 0.5]), most]);
   const step = map('divide', [map('subtract', [last, first]), count]);
   const place = iota(count + 1);
-  const between = map('add', [map('multiply', [cast(place, dtype), step]), first]);
+  const between = map('add', [rounded(map('multiply', [cast(place, dtype), step])), first]);
   return map('where', [map('equal', [place, count]), last, between]);
 }
+
+/**
+ * The same value, which no compiler contracts with a sum: with `--fmad=true` a product would not be rounded before
+ * it is added, and elements on an edge would fall beside it. The next value up, and from there the next one down.
+ */
+const rounded = (x: Expr): Expr =>
+  map('nextafter', [map('nextafter', [x, Number.POSITIVE_INFINITY]), Number.NEGATIVE_INFINITY]);
 
 /** Options of histograms as they are given. */
 export function histogramSettings<Range>(

@@ -10,6 +10,10 @@ import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { iterate, type Lazy, placeholder, whileLoop } from '../../src/index.js';
 import { planOnDevice } from '../support/device-plan.js';
 
+// The workspace of a product depends on the instruction set and on the threads.
+if (process.arch === 'x64') process.env.WEFT_ISA = 'avx2';
+process.env.WEFT_THREADS = '2';
+
 const KiB = 1024;
 const x = placeholder([4096, 256], 'float32');
 

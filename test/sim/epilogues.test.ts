@@ -73,20 +73,25 @@ describe('an epilogue', () => {
     expect(text).not.toMatch(/, gelu/);
   });
 
-  it('keeps a NaN that relu is given, and infinities', async () => {
-    const { b } = await operands('float32');
-    const data = new Float32Array(M * K).fill(0);
-    data[0] = Number.NaN;
-    data[K] = Number.POSITIVE_INFINITY;
-    const ones = b.mul(0).add(1);
-    const y = await lazy({ data, shape: [M, K] })
-      .matmul(await keep(ones))
-      .relu()
-      .compute({ device });
-    expect(y.data[0]).toBeNaN();
-    expect(y.data[N]).toBe(Number.POSITIVE_INFINITY);
-    expect(y.data[2 * N]).toBe(0);
-  });
+  it.each(['float32', 'float16'] as const)(
+    'keeps a NaN that relu is given, and infinities, of %s',
+    async (dtype) => {
+      const { b, bias } = await operands(dtype);
+      const data = new Float32Array(M * K).fill(0);
+      data[0] = Number.NaN;
+      data[K] = Number.POSITIVE_INFINITY;
+      const ones = b.mul(0).add(1);
+      const y = lazy({ data, shape: [M, K] })
+        .astype(dtype)
+        .matmul(await keep(ones))
+        .add(bias.mul(0))
+        .relu();
+      const values = await parts(lazy(await y.compute({ device })));
+      expect(values[0]).toBeNaN();
+      expect(values[2 * N]).toBe(Number.POSITIVE_INFINITY);
+      expect(values[4 * N]).toBe(0);
+    },
+  );
 
   it('is left out of exact computes', async () => {
     const { a, b, bias } = await operands('float32');

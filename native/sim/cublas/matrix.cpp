@@ -107,10 +107,10 @@ Storage* place(const Matrix& matrix, int64_t item, int64_t row, int64_t column) 
 }
 
 template <typename T>
-T activated(T value, Product::Activation activation) {
+T activated(T value, Product::Activation activation, bool ofHalves) {
   if constexpr (std::is_same_v<T, float>) {
-    // A NaN stays one.
-    if (activation == Product::Activation::relu) return value < 0 ? 0 : value;
+    // As seen on an H100: a NaN stays one, but of halves it becomes 0.
+    if (activation == Product::Activation::relu) return value < 0 || (ofHalves && value != value) ? 0 : value;
     if (activation == Product::Activation::gelu) {
       constexpr float kRoot = 0.7978845608F, kCubic = 0.044715F;
       return 0.5F * value * (1 + std::tanh(kRoot * (value + kCubic * value * value * value)));
@@ -137,7 +137,8 @@ void multiplyAs(const Product& product) {
         if (beta != Accumulator{})
           value += times(beta, Accumulator(widen(*place<Result>(product.c, item, i, j))));
         if (bias != nullptr) value += Accumulator(widen(bias[i]));
-        narrow(activated(value, product.activation), *place<Result>(product.d, item, i, j));
+        narrow(activated(value, product.activation, sizeof(Storage) == 2),
+               *place<Result>(product.d, item, i, j));
       }
     }
   }

@@ -89,6 +89,11 @@ class EpilogueRules {
     return batch <= MOST_MATRICES && Math.max(m, n, this.#depthOf(node)) <= MOST_SIDE ? node : undefined;
   }
 
+  /** Whether it is of halves, whose NaNs cuBLASLt's ReLU makes 0 (13.0, on an H100); of float32 it keeps them. */
+  #hasHalves({ inputs, dtype }: Contract): boolean {
+    return isHalf(dtype) || isHalf(nodeOf(this.#graph, inputs[0]!).dtype);
+  }
+
   #depthOf({ inputs }: Contract): number {
     return nodeOf(this.#graph, inputs[0]!).shape[2]!;
   }
@@ -208,11 +213,12 @@ class EpilogueRules {
 
   /** maximum p 0 → p, relu */
   readonly #clipped: Rule = (node, editor) => {
-    if (node.kind !== 'map' || node.op !== 'maximum' || !hasActivations(node.dtype)) return undefined;
+    if (node.kind !== 'map' || node.op !== 'maximum' || node.dtype !== 'float32') return undefined;
     for (const [at, other] of this.#sides(node)) {
       if (constantOf(other, editor) !== 0) continue;
       const product = this.#productAt(at);
-      if (product !== undefined) return this.#become(node, product, { activation: 'relu' }, {}, editor);
+      if (product !== undefined && !this.#hasHalves(product))
+        return this.#become(node, product, { activation: 'relu' }, {}, editor);
     }
     return undefined;
   };
@@ -238,6 +244,7 @@ class EpilogueRules {
   /** contract of halves that are cast to float32 → of the halves: their products are exact */
   readonly #ofHalves: Rule = (node, editor) => {
     if (node.kind !== 'contract' || node.dtype !== 'float32') return undefined;
+    if (node.epilogue?.activation === 'relu') return undefined;
     const [a, b, ...further] = node.inputs as readonly [number, number, ...number[]];
     if (a === b) return undefined;
     const casts = [a, b].map((id) => throughViews(id, editor, castInput));
