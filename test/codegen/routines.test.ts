@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CUDA_OPTIONS } from '../../src/codegen/cuda/cuda.js';
 import { printCompact } from '../../src/codegen/cuda/routines/compact.js';
 import {
+  lineTile,
   printColumnTiles,
   printLineTiles,
   printShortRows,
@@ -11,6 +12,7 @@ import {
 import { CLEAR_KERNEL, printBefore } from '../../src/codegen/cuda/routines/scan-look-back.js';
 import { printRanks, printTop } from '../../src/codegen/cuda/routines/select.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
+import { scanTile } from '../../src/graph/routines.js';
 
 const nvrtc = cudaInfo().nvrtc;
 const why = nvrtc === null ? ` (skipped: ${cudaInfo().tried.nvrtc.join('; ')})` : '';
@@ -39,7 +41,7 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
       const form = { ...numbers, reverse: numbers.dtype === 'int64' };
       await expectCompiled([
         printShortRows(form),
-        printLineTiles(form, 'lookBack') + CLEAR_KERNEL,
+        printLineTiles(form, 'lookBack', scanTile(form.dtype, 1)) + CLEAR_KERNEL,
         printColumnTiles(form, 'lookBack'),
         printBefore(form, form.reverse, 256),
       ]);
@@ -63,7 +65,10 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
     'scans whose tiles have before them: %s',
     async (source) => {
       const form = { op: 'sum', dtype: 'float32', reverse: false } as const;
-      await expectCompiled([printLineTiles(form, source), printColumnTiles(form, source)]);
+      await expectCompiled([
+        printLineTiles(form, source, lineTile(form.dtype, 2000)),
+        printColumnTiles(form, source),
+      ]);
     },
     30_000,
   );

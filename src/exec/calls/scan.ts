@@ -5,6 +5,7 @@
  * `exec/plan/one-pass-scans.ts` makes such steps.
  */
 import {
+  lineTile,
   printColumnTiles,
   printLineTiles,
   printShortRows,
@@ -104,7 +105,8 @@ function kernelsOf(step: RoutineStep): CallKernels {
   }
   const groups = inner === 1 ? 1 : Math.ceil(inner / SCAN_COLUMNS);
   const numbers = [outer, tiles, length, ...(inner === 1 ? [] : [inner, groups])].map(int64);
-  const text = inner === 1 ? printLineTiles(form, source) : printColumnTiles(form, source);
+  const text =
+    inner === 1 ? printLineTiles(form, source, lineTile(form.dtype, length)) : printColumnTiles(form, source);
   if (source !== 'lookBack') {
     const blocks = units * tilesPerUnit * groups;
     return { source: text, launches: [{ ...scan, blocks, args: [...args, ...numbers] }] };

@@ -6,6 +6,8 @@
  * value is an operand, is found by looking back (`scan-look-back.ts`), or there is none; or only the total is
  * wanted. No order depends on what else runs.
  */
+
+import type { DType } from '../../../graph/dtype.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { scanTile } from '../../../graph/routines.js';
 import { LOOK_BACK, LOOK_BACK_PARAMETERS, printLookBack, printLookBackShared } from './scan-look-back.js';
@@ -25,6 +27,11 @@ export const SCAN_WARPS = SCAN_THREADS / 32;
 export const SCAN_COLUMNS = 32;
 /** Elements of the longest rows that warps scan. */
 export const WARP_ROW = 1024;
+/** Elements of a block that scans lines of a length: a power of two, of a chunk of 16 bytes a thread or more. */
+export function lineTile(dtype: DType, length: number): number {
+  const least = (16 / byteLengthOf(dtype)) * SCAN_THREADS;
+  return Math.min(scanTile(dtype, 1), Math.max(least, 2 ** Math.ceil(Math.log2(length))));
+}
 /** Elements that a lane has side by side. */
 const ITEMS = 4;
 
@@ -106,10 +113,9 @@ ${own}${carry}  const weft_wide carry = weft_combine(prefix, ahead);\n`;
 /**
  * Tiles of lines: a block holds one in shared memory, read and written in 16 bytes a thread where they lie
  * so. Each thread has neighbours of its own, in chunks that are exchanged within 128 bytes so that threads
- * find them in other banks.
+ * find them in other banks. Lines that are shorter than a tile have tiles of `lineTile`.
  */
-export function printLineTiles(form: ScanForm, source: ScanSource): string {
-  const tile = scanTile(form.dtype, 1);
+export function printLineTiles(form: ScanForm, source: ScanSource, tile: number): string {
   const perChunk = 16 / byteLengthOf(form.dtype);
   const chunks = tile / perChunk;
   const own = chunks / SCAN_THREADS;
@@ -152,6 +158,7 @@ ${copies('held[weft_place(i)] = from[i]')}  } else {
   __syncthreads();
   const int mine = ${own} * (int)threadIdx.x;
   weft_wide total = weft_identity();
+  #pragma unroll
   for (int k = 0; k < ${own}; ++k) {
     const weft_chunk chunk = held[weft_place(mine + k)];
     #pragma unroll
@@ -173,6 +180,7 @@ const LINE_TOTAL = `  if (threadIdx.x > 0) return;
 const printLineRest = (source: ScanSource, own: number, perChunk: number): string =>
   `${printCarry(source, 'before[row * tiles + at]', `${LOOK_BACK}, whole, row, block % tiles, tiles, 0, 1`)}  const weft_wide lower = weft_up(total, 1);
   weft_wide sum = lane == 0 ? carry : weft_combine(carry, lower);
+  #pragma unroll
   for (int k = 0; k < ${own}; ++k) {
     weft_chunk chunk = held[weft_place(mine + k)];
     #pragma unroll
