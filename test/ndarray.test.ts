@@ -148,7 +148,7 @@ describe('NDArray', () => {
       const names = Object.getOwnPropertyNames(Lazy.prototype).filter(
         (name) => !Object.hasOwn(NDArray.prototype, name),
       );
-      expect(names).toEqual(['shape', 'dtype', 'device']);
+      expect(names).toEqual(['shape', 'sizes', 'dtype', 'device']);
       for (const name of ['add', 'sum', 'reshape', 'compute', 'persist', 'dispose', 'var'])
         expect(() => r[name]!()).toThrow(
           `[${name}] expected a Lazy: an array of float32 (2, 3) (r is a result: lazy(r).${name}(…))`,
