@@ -58,7 +58,6 @@ const JOBS: Readonly<Record<string, () => readonly Lazy[]>> = {
     ),
   ],
   'columns that are sorted': () => [matrix().sort(0)],
-  'sums up to each place of columns': () => [matrix().cumulativeSum(0)],
 };
 
 const waits = (results: readonly Lazy[], options: ComputeOptions): boolean =>
