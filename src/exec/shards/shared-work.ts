@@ -93,13 +93,22 @@ class Choice {
       [...reads, ...writes].some((b) => this.#found.has(b)),
     );
     // What touches a buffer that is cut is cut as well.
-    const isCut = isTouched || best.seconds < this.#rules.costs.secondsOf(step, 1) + this.#aloneCopies(tasks);
+    const isWorth = best.seconds < this.#rules.costs.secondsOf(step, 1) + this.#aloneCopies(tasks);
+    const isCut = isTouched || isWorth || this.#isMove(step);
     const cut = isCut ? best.parted.filter((b) => this.#bytesOf(b) >= LEAST_CUT_BYTES) : [];
     for (const b of cut) this.#found.add(b);
     for (const b of tasks.flatMap(({ writes }) => writes))
       if (this.#rules.buffers[b]?.role !== 'output')
         this.#lies.set(b, isCut && best.parted.includes(b) ? 'shares' : 'device');
     return isCut && !isTouched && cut.length === 0 ? shared.indexOf(best) : undefined;
+  }
+
+  /** Whether a stored array is asked for on these devices as it is: whatever that costs. */
+  #isMove(step: Step): boolean {
+    if (step.kind !== 'kernel' || step.kernel.tape.length > 1) return false;
+    return step.buffers.every(
+      (b) => this.#rules.buffers[b]?.role !== 'temporary' && this.#rules.liesAt(b) !== 'host',
+    );
   }
 
   #bytesOf(buffer: number): number {
