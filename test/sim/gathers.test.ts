@@ -19,7 +19,9 @@ const values = (shape: [number, number]): Lazy =>
 /** From whom a device copies, in order. */
 const sourcesOf = ({ spans }: Timeline, device: string): string[] =>
   spans
-    .filter((span) => span.device === device && span.row === 'copies in')
+    .filter(
+      ({ kind, ...span }) => span.device === device && (kind === 'copy within' || kind === 'copy between'),
+    )
     .map(({ kind, name }) => (kind === 'copy within' ? device : name.replace('from ', '')));
 
 const threadsOf = ({ spans }: Timeline): string[] =>

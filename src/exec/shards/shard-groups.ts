@@ -123,7 +123,8 @@ export class ShardGroups {
     };
     return forms
       .map((form) => form.map((task) => asSharded(task, rules)))
-      .filter((form) => form.some(({ cut }) => cut !== undefined) && form.every(finishesWhatItWrites));
+      .filter((form) => form.some(({ cut }) => cut !== undefined && cut.units > 1))
+      .filter((form) => form.every(finishesWhatItWrites));
   }
 
   group(): readonly Group[] | Uncut {

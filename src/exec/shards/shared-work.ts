@@ -103,11 +103,12 @@ class Choice {
     return isCut && !isTouched && cut.length === 0 ? shared.indexOf(best) : undefined;
   }
 
-  /** Whether a stored array is asked for on these devices as it is: whatever that costs. */
+  /** Whether an array is to be stored on these devices as it is: that is asked for, whatever it costs. */
   #isMove(step: Step): boolean {
     if (step.kind !== 'kernel' || step.kernel.tape.length > 1) return false;
+    const roles = step.buffers.map((b) => this.#rules.buffers[b]?.role);
     return step.buffers.every(
-      (b) => this.#rules.buffers[b]?.role !== 'temporary' && this.#rules.liesAt(b) !== 'host',
+      (b, k) => roles[k] === 'input' || (roles[k] === 'output' && this.#rules.liesAt(b) !== 'host'),
     );
   }
 
