@@ -20,7 +20,7 @@ class ScratchFile : public HostSource, public HostSink {
   explicit ScratchFile(size_t byteLength);
 
   size_t byteLength() const override { return byteLength_; }
-  // What was not written is 0.
+  // Bytes that were not written are 0.
   void read(size_t offset, size_t byteLength, void* to) override;
   void write(size_t offset, size_t byteLength, const void* from) override;
   uint32_t checksum() const override { return 0; }

@@ -99,7 +99,7 @@ export function einsumPath(
   });
 }
 
-/** What is contracted: axes that broadcast are gone from the operands of a contraction's node. */
+/** The operands of a contraction: axes that broadcast are gone from the operands of a contraction's node. */
 function networkOf(expr: Expr, terms: EinsumTerms): Network {
   const { labels, output, arrays } =
     expr.kind === 'contract'

@@ -270,7 +270,7 @@ function bitsOf(op: string, from: KeyArgument): KeyBits {
   return { impl: from.impl, words: node };
 }
 
-/** What functions that take a key, a shape and options have in common. */
+/** The arguments that samplers have in common, checked: a key, a shape and a dtype. */
 function sample(
   op: string,
   from: KeyArgument,

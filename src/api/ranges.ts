@@ -152,7 +152,7 @@ export function linspace(
 
 /** Options of `logspace`. */
 export interface LogspaceOptions extends LinspaceOptions {
-  /** What the exponents are powers of: 10 by default. */
+  /** The base of the powers: 10 by default. */
   readonly base?: number | undefined;
 }
 

@@ -96,7 +96,7 @@ export function uniqueAll(x: ArrayLike, ...more: readonly unknown[]): object {
 
 type Made = Readonly<Record<'values' | 'indices' | 'inverse' | 'counts', () => Expr>>;
 
-/** What a sort tells of distinct elements; a stable one, so that the first of equals is the first of all. */
+/** Distinct elements as a sort finds them; it is stable, so that the first of equals is the first of all. */
 function uniqueOf(x: Expr): Made {
   const size = sizeOfShape(x.shape);
   const none = (dtype: Expr['dtype'], shape: readonly number[]) => (): Expr =>

@@ -8,7 +8,7 @@ import type { Selector } from '../graph/selectors.js';
 import { type Update, type UpdateOptions, updatedAt } from '../graph/writing.js';
 import { called } from '../host/site.js';
 
-/** What updates of an array need of its handle: how values become operands and nodes become arrays. */
+/** Conversions that updates take from the handle: of values to operands, and of nodes to arrays. */
 interface Handles<Result> {
   readonly operand: (op: string, value: unknown) => Operand;
   readonly wrap: (expr: Expr) => Result;

@@ -12,7 +12,7 @@ import { cast } from './infer.js';
 import { checkInteger } from './shape.js';
 
 /**
- * What becomes of numbers that are no bin: an error (`'raise'`), bin k modulo their number (`'wrap'`), the
+ * The treatment of numbers that are no bin: an error (`'raise'`), bin k modulo their number (`'wrap'`), the
  * nearest bin (`'clip'`), or nothing (`'drop'`).
  */
 export type OutOfRange = 'raise' | 'wrap' | 'clip' | 'drop';

@@ -4,7 +4,7 @@
  */
 
 /**
- * What a bin gathers of its rows. No order of them matters, so that all devices, tiles and threads give the same
+ * The values that a bin gathers of its rows. No order of them matters, so that all devices, tiles and threads give the same
  * bits: their number (`count`), the last one's place or -1 (`last`), the sum of integers, which wraps (`sum`),
  * the extremes (`min`, `max`; -0 is less than 0, NaN wins, of no rows the dtype's extreme), and for sums of
  * floats, which would depend on an order, what `fixed-sums.ts` makes them of (`scale`, `fixed`).

@@ -144,7 +144,7 @@ function covariance(rows: Expr, correction: number, counts?: Expr, weights?: Exp
   return map('divide', [matmul(deviations, turned), divisorOf(rows, correction, factors, weights)]);
 }
 
-/** What sums of weighed products are divided by: n - correction, of as many observations as the weights stand for. */
+/** The divisor of sums of weighed products: n - correction, of as many observations as the weights stand for. */
 function divisorOf(
   rows: Expr,
   correction: number,

@@ -25,7 +25,7 @@ export interface EinsumOptions extends ProductOptions {
   readonly memoryLimit?: number | undefined;
 }
 
-/** What a contraction may have beside its operands. */
+/** Settings of a contraction beside its operands. */
 interface ContractionOptions {
   readonly precision?: ProductPrecision | undefined;
   readonly memoryLimit?: number | undefined;

@@ -54,10 +54,16 @@ export function uniform(
   low: Operand,
   high: Operand,
 ): Expr {
-  const [least, most] = [low, high].map((bound) => cast(toExpr(op, bound), dtype)) as [Expr, Expr];
-  for (const bound of [least, most]) fitting(op, bound, shape);
-  const range = map('subtract', [most, least]);
+  const least = parameterOf(op, low, shape, dtype);
+  const range = map('subtract', [parameterOf(op, high, shape, dtype), least]);
   return map('add', [map('multiply', [unit(key, shape, dtype), range]), least]);
+}
+
+/** A parameter of a distribution in the dtype of the sample. */
+function parameterOf(op: string, given: Operand, shape: Shape, dtype: DType): Expr {
+  const parameter = cast(toExpr(op, given), dtype);
+  fitting(op, parameter, shape);
+  return parameter;
 }
 
 /** Refuses a parameter of a distribution that does not broadcast to the shape. */
@@ -100,16 +106,17 @@ export function normal(
   mean: Operand,
   deviation: Operand,
 ): Expr {
-  const [centre, scale] = [mean, deviation].map((each) => cast(toExpr(op, each), dtype)) as [Expr, Expr];
-  for (const parameter of [centre, scale]) fitting(op, parameter, shape);
-  const z = standardNormal(key, shape, dtype);
-  return map('add', [map('multiply', [z, scale]), centre]);
+  const centre = parameterOf(op, mean, shape, dtype);
+  const scaled = map('multiply', [
+    standardNormal(key, shape, dtype),
+    parameterOf(op, deviation, shape, dtype),
+  ]);
+  return map('add', [scaled, centre]);
 }
 
 /** -log(1 - u), times the scale. */
 export function exponential(op: string, key: KeyBits, shape: Shape, dtype: DType, scale: Operand): Expr {
-  const by = cast(toExpr(op, scale), dtype);
-  fitting(op, by, shape);
+  const by = parameterOf(op, scale, shape, dtype);
   const u = unit(key, shape, dtype);
   return map('multiply', [map('negative', [map('log1p', [map('negative', [u])])]), by]);
 }

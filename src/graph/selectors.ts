@@ -23,7 +23,7 @@ export type Selector = number | null | undefined | Range | readonly IndexList[] 
 
 /** Options of `slice`, after its selectors. */
 export interface SliceOptions {
-  /** What indices of arrays read that are out of range, as of `take`. */
+  /** The treatment of indices out of range, as of `take`. */
   readonly mode?: IndexMode;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What is distinct: unique values, and sets of them. Every export is also a method of Lazy and a free function
+ * Unique values, and sets of them. Every export is also a method of Lazy and a free function
  * (`fluent.ts`); functions of several results are in `api/sets.ts`. Sizes of results depend on data (`extent.ts`).
  *
  * Elements are sorted; those that differ from the one before are the distinct ones. NaN differs from NaN, as in the

@@ -52,7 +52,7 @@ function along(op: RoutineName, x: Expr, axis: number | null = -1, options: Sort
   const at = normalizeAxis(op, axis ?? 0, source.shape.length);
   if (sizeOfShape(source.shape) === 0 || source.shape[at] === 1)
     return op === 'sort' ? source : broadcast(constant(0, 'int64'), source.shape);
-  // What is behind a length comes last, and after all that is equal to it.
+  // Elements behind a length come last, and after all that is equal to it.
   const isWithin = source.extent?.axis === at;
   return throughBound(source, (bound) => {
     const x = isWithin ? withinLength(source, lastOf(source.dtype, descending)) : bound;

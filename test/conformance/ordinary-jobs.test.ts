@@ -37,7 +37,7 @@ function shareOf(device: string, toFiles: boolean): number {
   return refusals.filter((why) => why === undefined).length / refusals.length;
 }
 
-/** What differs from the whole, or is refused, within parts. */
+/** Jobs that differ from the whole, or are refused, within parts. */
 async function wrongOf({ name, results }: OrdinaryJob, device: string): Promise<string[]> {
   if (hasVendorProducts(results, device)) return [`${name}: a library orders its sums`];
   const whole = await compute(results, { device });

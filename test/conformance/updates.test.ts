@@ -14,7 +14,7 @@ async function valuesOf(device: string, outputs: readonly Lazy[]): Promise<numbe
   return results.map(({ data }) => Array.from(data as Float32Array, Number));
 }
 
-/** What a loop makes of the elements at some places, one value for each. */
+/** The result of a loop over the elements at some places, one value for each. */
 function looped(
   places: readonly number[],
   values: readonly number[],

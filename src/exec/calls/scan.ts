@@ -1,6 +1,6 @@
 /**
  * Scans along the middle axis of three, in tiles (`codegen/cuda/routines/scan.ts`, `native/cpu/scan.cpp`).
- * What is before each tile is an operand, so that tiles are units that do not depend on one another. On a GPU
+ * The value before each tile is an operand, so that tiles are units that do not depend on one another. On a GPU
  * a step without it, whose axis is longer than a tile, goes over memory once and finds it by looking back;
  * `exec/plan/one-pass-scans.ts` makes such steps.
  */

@@ -28,7 +28,7 @@ export interface CostModel {
   readonly secondsOf: (step: Step, part: number) => number;
   /** Bytes a second between a device and the host, or another device. */
   readonly busRate: number;
-  /** What a phase takes longer on several devices than on one, beside the work. */
+  /** Seconds of a phase on several devices beyond one device's, beside the work. */
   readonly phaseSeconds: number;
 }
 

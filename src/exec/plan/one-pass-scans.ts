@@ -3,6 +3,7 @@
  * over memory once, where a device has all of it. The order of the sums is the same, and so are the bits. Called
  * by `device-planner.ts`, for plans without tiles.
  */
+import { ROUTINES } from '../../graph/routines.js';
 import type { RoutineStep } from '../calls/call.js';
 import type { Step } from './plan.js';
 import { buffersOf } from './step-buffers.js';
@@ -44,4 +45,5 @@ export function withOnePassScans(stepList: StepList): StepList | undefined {
   return joins ? { ...stepList, steps } : undefined;
 }
 
-const isRoutine = (step: Step): step is RoutineStep => step.kind === 'call' && step.call !== 'matmul';
+const isRoutine = (step: Step): step is RoutineStep =>
+  step.kind === 'call' && Object.hasOwn(ROUTINES, step.call);

@@ -1,5 +1,5 @@
 /**
- * What of a job is cut into shares, and its steps in groups that devices do together: steps that are shared, and
+ * The buffers of a job that are cut into shares, and its steps in groups that devices do together: steps that are shared, and
  * those that one device does as a whole, with the reason. Made by `sharding.ts`, which plans their phases.
  */
 import type { SourceArray } from '../../fusion/passes/source-array.js';

@@ -48,7 +48,7 @@ export interface SharedWork {
   readonly forms: ReadonlyMap<number, number>;
 }
 
-/** What to share of steps in order. */
+/** The buffers to cut, and steps to share, of steps in order. */
 export function sharedWork(steps: readonly Shareable[], rules: WorkRules): SharedWork {
   const found = new Set<number>();
   let forms = new Map<number, number>();
@@ -92,7 +92,7 @@ class Choice {
     const isTouched = tasks.some(({ reads, writes }) =>
       [...reads, ...writes].some((b) => this.#found.has(b)),
     );
-    // What touches a buffer that is cut is cut as well.
+    // A step that touches a cut buffer is cut as well.
     const isWorth = best.seconds < this.#rules.costs.secondsOf(step, 1) + this.#aloneCopies(tasks);
     const isCut = isTouched || isWorth || this.#isMove(step);
     const cut = isCut ? best.parted.filter((b) => this.#bytesOf(b) >= LEAST_CUT_BYTES) : [];
@@ -138,7 +138,7 @@ class Choice {
     const made = new Set(tasks.flatMap(({ writes }) => writes));
     const cuts = tasks.flatMap(({ cut }) => (cut === undefined ? [] : [cut]));
     const parted: number[] = [];
-    // What combines partial results brings those of the other devices to one.
+    // A step that combines partial results brings those of the other devices to one.
     const partial = [...made].filter((b) => whole.has(b) && this.#rules.buffers[b]?.role === 'temporary');
     const combined = partial.reduce((sum, b) => sum + this.#bytesOf(b) * (1 - share), 0);
     let total = tasks.length * costs.phaseSeconds + this.#copySeconds(combined, 0);

@@ -100,7 +100,7 @@ const ADDITION_RATE = 2.2e11;
 /** Bytes a second of the bus: PCIe 5, as measured. */
 const BUS_RATE = 50e9;
 /**
- * What another device costs a phase: its run is queued, and what it leaves is waited for. 512 KiB from the host
+ * Seconds that another device adds to a phase: its run is queued, and its results are waited for. 512 KiB from the host
  * take two devices as long as one.
  */
 const PHASE_SECONDS = 5e-6;

@@ -1,5 +1,5 @@
 /**
- * What a tape computes: its ops, constants and reductions, and how much arithmetic they are. A part of the
+ * The arithmetic of a tape: its ops, constants and reductions, and how much arithmetic they are. A part of the
  * kernel algebra (`algebra.ts`).
  */
 import type { DType, Scalar } from '../../graph/dtype.js';

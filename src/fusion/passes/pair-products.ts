@@ -24,7 +24,7 @@ const LEAST_SIDE = 32;
 export type InKernel = (dtype: DType, left: number, right: number, size: ProductSize) => boolean;
 export const NEVER: InKernel = () => false;
 
-/** What lowering one contraction needs to know. */
+/** The facts that lowering one contraction needs. */
 export interface Context {
   readonly editor: Editor;
   readonly inKernel: InKernel;

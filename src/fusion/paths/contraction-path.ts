@@ -49,7 +49,7 @@ export function contractionPath(network: Network, limit = Number.POSITIVE_INFINI
   return { pairs, slices, ...sliced, operations: sliced.operations + additions };
 }
 
-/** What one operand after the other costs: multiplications of all, for each element of the whole space. */
+/** The cost of one operand after the other: multiplications of all, for each element of the whole space. */
 export function naiveOperations({ operands, output, sizeOf }: Network): number {
   const labels = new Set(operands.flat());
   const sums = [...labels].some((label) => !output.includes(label)) ? 1 : 0;

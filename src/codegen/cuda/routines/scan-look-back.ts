@@ -33,7 +33,7 @@ export const LOOK_BACK_PARAMETERS = 'char* state, long long values_at, long long
 /** Those, as arguments, after the values of the levels that a block shares. */
 export const LOOK_BACK = 'parts, state, values_at, states';
 
-/** What a block of tiles that look back shares; `width` as of `printLookBack`. */
+/** Shared memory of a block whose tiles look back; `width` as of `printLookBack`. */
 export const printLookBackShared = (width: 1 | 32): string =>
   `  __shared__ weft_wide parts[${LEVELS * width}];\n  __shared__ unsigned int begun;\n`;
 
