@@ -62,6 +62,7 @@ export {
 } from './api/histograms.js';
 export { fromfunction, indices, type TriangleOptions, trilIndices, triuIndices } from './api/index-arrays.js';
 export {
+  append,
   broadcastArrays,
   concat,
   type MeshgridOptions,

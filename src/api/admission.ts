@@ -37,7 +37,7 @@ const ADMITTING: ReadonlySet<string> = new Set([
     'cumulativeMax',
     'cumulativeLogsumexp',
   ],
-  ...['take', 'slice', 'resultType'],
+  ...['concat', 'stack', 'append', 'take', 'slice', 'resultType'],
   // Running, and arguments, which the functions themselves are asked about.
   ...['compute', 'persist', 'compile', 'explain', 'plan', 'lazy'],
 ]);

@@ -1,5 +1,5 @@
 /**
- * Functions that take or give several arrays: concat, stack, unstack, split, select, meshgrid, broadcastArrays,
+ * Functions that take or give several arrays: concat, append, stack, unstack, split, select, meshgrid, broadcastArrays,
  * resultType.
  */
 
@@ -76,7 +76,7 @@ function listOf(op: string, arrays: unknown): Expr[] {
 
 /**
  * Arrays one after the other along an axis (0) that they have; `null` flattens them first. Other sizes must
- * agree (else a ShapeError); dtypes are promoted.
+ * agree (else a ShapeError); dtypes are promoted. Sizes along the axis may depend on data: so does the result's then.
  */
 export function concat<T extends ArrayLike>(
   arrays: readonly T[],
@@ -90,6 +90,28 @@ export function concat(
   return called(concat, () => {
     refuseMore('concat', 2, [arrays, axis, ...more], LISTED);
     return new Lazy(concatOf(listOf('concat', arrays), axis));
+  });
+}
+
+/**
+ * The values behind the elements of an array, as NumPy's `append`: along an axis that both have, or, without one, as
+ * one line of all elements. `append(x.slice(x.greater(0)), [0])`. It gives a new array, whose dtype is promoted, as
+ * `concat([x, values], axis)` does. Throws a ShapeError where other sizes differ.
+ */
+export function append<T extends ArrayLike, V extends ArrayLike>(
+  x: T,
+  values: V,
+  axis?: number | null,
+): Lazy<Joined<DTypeOf<T> | DTypeOf<V>>>;
+export function append(
+  x: ArrayLike,
+  values: ArrayLike,
+  axis: number | null = null,
+  ...more: readonly unknown[]
+): Lazy {
+  return called(append, () => {
+    refuseMore('append', 3, [x, values, axis, ...more]);
+    return new Lazy(concatOf([exprOf('append', x), exprOf('append', values)], axis, 'append'));
   });
 }
 

@@ -6,10 +6,13 @@
  */
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import type { Expr } from './expr.js';
-import { formatShape, formatValue } from './format.js';
+import { meetingExtent, unknownSize, upToBound, withExtent } from './extent.js';
+import { formatBounded, formatShape, formatValue } from './format.js';
+import { sizeOfShape } from './graph.js';
 import { cast, constant, iota, isExpr, map, meetingDType } from './infer.js';
+import { addLengths, type Length, scaleLength } from './lengths.js';
 import { checkSize, normalizeAxis } from './shape.js';
-import { broadcast, reshape, view } from './view-nodes.js';
+import { broadcast, gather, reshape, view } from './view-nodes.js';
 
 /** The index along an axis, shaped so that it broadcasts against an array of `ndim` axes. */
 export function indexAlong(axis: number, size: number, ndim: number): Expr {
@@ -24,19 +27,24 @@ export function padTo(x: Expr, before: readonly number[], shape: readonly number
   return shape.every((size, k) => size === x.shape[k]) ? x : view(x, { type: 'pad', before }, shape);
 }
 
-/** Arrays one after the other along an axis that they have; other sizes agree; dtypes are promoted. */
+/**
+ * Arrays one after the other along an axis that they have; other sizes agree; dtypes are promoted. Where sizes along
+ * the axis depend on data, so does the result's.
+ */
 export function concat(arrays: readonly Expr[], axis: number | null = 0, op = 'concat'): Expr {
   checkList(op, arrays);
-  if (axis === null) {
-    const flat = arrays.map((x) => reshape(x, [x.shape.reduce((a, b) => a * b, 1)]));
-    return concat(flat, 0, op);
-  }
+  if (axis === null)
+    return concat(
+      arrays.map((x) => lineOf(op, x)),
+      0,
+      op,
+    );
   const first = arrays[0]!;
   const ndim = first.shape.length;
   const along = normalizeAxis(op, axis, ndim);
   for (const x of arrays) {
     if (x.shape.length !== ndim || x.shape.some((size, k) => k !== along && size !== first.shape[k])) {
-      const shapes = arrays.map((each) => formatShape(each.shape)).join(', ');
+      const shapes = arrays.map((each) => formatBounded(each.shape, each.extent?.axis)).join(', ');
       throw new ShapeError(expected(op, `shapes that agree but for axis ${along}`, shapes));
     }
   }
@@ -44,9 +52,22 @@ export function concat(arrays: readonly Expr[], axis: number | null = 0, op = 'c
   const total = arrays.reduce((sum, x) => sum + x.shape[along]!, 0);
   const shape = first.shape.map((size, k) => (k === along ? total : size));
   checkSize(op, shape);
+  // Sizes along other axes have to be one.
+  if (arrays.some(({ extent }) => extent !== undefined && extent.axis !== along))
+    meetingExtent(op, arrays, shape);
   const parts = arrays.filter((x) => x.shape[along] !== 0).map((x) => cast(x, dtype));
   if (parts.length === 0) return broadcast(constant(0, dtype), shape);
   return joined(parts, along, shape);
+}
+
+/** The elements in C order along one axis, whose size depends on data where that of the first axis does. */
+function lineOf(op: string, x: Expr): Expr {
+  const size = sizeOfShape(x.shape);
+  if (x.extent === undefined || x.shape.length === 1) return reshape(x, [size]);
+  const { axis, length } = x.extent;
+  if (sizeOfShape(x.shape.slice(0, axis)) !== 1) throw unknownSize(op, x);
+  const line = reshape(upToBound(x), [size]);
+  return size === 0 ? line : withExtent(line, 0, scaleLength(length, sizeOfShape(x.shape.slice(axis + 1))));
 }
 
 /** Most parts that one kernel chooses from. */
@@ -68,24 +89,25 @@ function joined(parts: readonly Expr[], along: number, shape: readonly number[])
   return joined(fewer, along, shape);
 }
 
+/** A part in the place that it has in the whole, and the place where it begins. */
+interface Placed {
+  readonly value: Expr;
+  readonly start: Length;
+}
+
 /** A balanced tree of choices over the parts, so that an element is reached in log2(parts) steps. */
 function chosen(parts: readonly Expr[], along: number, shape: readonly number[]): Expr {
-  const starts: number[] = [];
-  let start = 0;
-  let level = parts.map((x) => {
-    const before = shape.map((_, k) => (k === along ? start : 0));
-    starts.push(start);
-    start += x.shape[along]!;
-    // A column beside columns: to read it for its neighbours costs less than to ask for each whether it is
-    // there.
-    const isColumn = along === shape.length - 1 && x.shape[along] === 1;
-    const value = isColumn ? broadcast(x, shape) : padTo(x, before, shape);
-    return { value, start: starts.at(-1)! };
+  const [first] = parts;
+  if (parts.length === 1) return first!;
+  let end: Length = 0;
+  let level = parts.map((x): Placed => {
+    const start = end;
+    end = addLengths(start, x.extent?.axis === along ? x.extent.length : x.shape[along]!);
+    return { value: placed(x, start, along, shape), start };
   });
-  if (level.length === 1) return level[0]!.value;
   const index = indexAlong(along, shape[along]!, shape.length);
   while (level.length > 1) {
-    const next: typeof level = [];
+    const next: Placed[] = [];
     for (let k = 0; k < level.length; k += 2) {
       const [left, right] = [level[k]!, level[k + 1]];
       const value =
@@ -96,7 +118,23 @@ function chosen(parts: readonly Expr[], along: number, shape: readonly number[])
     }
     level = next;
   }
-  return level[0]!.value;
+  const { value } = level[0]!;
+  return typeof end === 'number' ? value : withExtent(value, along, end);
+}
+
+/** A part as an array of the whole shape, with its first element at a place of the axis. */
+function placed(x: Expr, start: Length, along: number, shape: readonly number[]): Expr {
+  const part = x.extent?.axis === along ? upToBound(x) : x;
+  // A place that depends on data is read by an index, as `take` reads.
+  if (typeof start !== 'number')
+    return gather(part, map('subtract', [iota(shape[along]!), start]), along, 'clip', shape);
+  // A column beside columns: to read it for its neighbours costs less than to ask for each whether it is there.
+  if (along === shape.length - 1 && part.shape[along] === 1) return broadcast(part, shape);
+  return padTo(
+    part,
+    shape.map((_, k) => (k === along ? start : 0)),
+    shape,
+  );
 }
 
 function checkList(op: string, arrays: unknown): void {
@@ -115,6 +153,7 @@ export function stack(arrays: readonly Expr[], axis = 0): Expr {
       expected('stack', 'arrays of one shape', arrays.map((x) => formatShape(x.shape)).join(', ')),
     );
   }
+  if (arrays.some(({ extent }) => extent !== undefined)) meetingExtent('stack', arrays, shape);
   const along = normalizeAxis('stack', axis, shape.length + 1);
   const apart = [...shape.slice(0, along), 1, ...shape.slice(along)];
   return concat(

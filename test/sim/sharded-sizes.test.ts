@@ -1,6 +1,6 @@
 /** Sizes that depend on data on several devices: the bits and the sizes are those of one. */
 import { expect, it } from 'vitest';
-import { compute, persist } from '../../src/index.js';
+import { compute, concat, persist } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { randomValues } from '../support/random.js';
 
@@ -10,6 +10,7 @@ it('selects on several devices what one selects', async () => {
   const outputs = [
     chosen.mul(2),
     chosen.sum(),
+    concat([chosen, x.ravel(), chosen.neg()]),
     x.compress([true, false, true], 0).mean(0),
     x.compress(chosen.sum().reshape([1]).greater(0), 0),
   ];
