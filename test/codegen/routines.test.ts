@@ -2,6 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { CUDA_OPTIONS } from '../../src/codegen/cuda/cuda.js';
 import { printCompact } from '../../src/codegen/cuda/routines/compact.js';
+import { CLEAR_KERNEL } from '../../src/codegen/cuda/routines/look-back.js';
+import { printRadixSort } from '../../src/codegen/cuda/routines/radix-sort.js';
+import { printRowSort, rowCapacity } from '../../src/codegen/cuda/routines/row-sort.js';
 import {
   lineTile,
   printColumnTiles,
@@ -9,7 +12,7 @@ import {
   printShortRows,
   type ScanForm,
 } from '../../src/codegen/cuda/routines/scan.js';
-import { CLEAR_KERNEL, printBefore } from '../../src/codegen/cuda/routines/scan-look-back.js';
+import { printBefore } from '../../src/codegen/cuda/routines/scan-look-back.js';
 import { printRanks, printTop } from '../../src/codegen/cuda/routines/select.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
 import { scanTile } from '../../src/graph/routines.js';
@@ -71,6 +74,19 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
       ]);
     },
     30_000,
+  );
+
+  it.each(['uint8', 'float16', 'float32', 'int64', 'complex64', 'complex128'] as const)(
+    'sorts: %s',
+    async (dtype) => {
+      const sources = ([0, 4] as const).flatMap((indexBytes) => {
+        const form = { dtype, descending: indexBytes > 0, indexBytes, countBytes: 4 } as const;
+        return [printRowSort(form, 64), printRowSort(form, rowCapacity(form)), printRadixSort(form)];
+      });
+      const form = { dtype, descending: false, indexBytes: 8, countBytes: 8 } as const;
+      await expectCompiled([...sources, printRadixSort(form)]);
+    },
+    60_000,
   );
 
   it('compaction', async () => {

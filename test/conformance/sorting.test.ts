@@ -89,6 +89,22 @@ describe.each(backends())('on %s, sorting', (device) => {
     await expectSorted(device, [x.sort(), x.argsort(1, { descending: true })]);
   });
 
+  it.each(['uint8', 'float32', 'int64', 'complex128'] as const)(
+    'orders rows of several tiles of %s',
+    async (dtype) => {
+      await expectSorted(device, [
+        rowsOf(dtype, [2, 9001], 12).argsort(),
+        rowsOf(dtype, [1, 9001], 13).sort(),
+      ]);
+    },
+  );
+
+  it('orders rows in which some digits, or all, are the same', async () => {
+    const few = toLazy(randomIntegers('uint32', [3, 5000], 4, 0, 3)).mul(0x10001);
+    const rows = few.mul(lazy([[1], [0], [256]]).astype('uint32')).add(7);
+    await expectSorted(device, [...both(rows), ...both(rows.astype('float64'))]);
+  });
+
   it.each([1, 2, 3, 31, 64, 255, 256, 257, 1025, 4096, 4097])(
     'orders rows of %i elements',
     async (length) => {

@@ -18,6 +18,7 @@ import { sizeOfShape } from '../../graph/graph.js';
 import type { LaunchArgument } from '../native/program-types.js';
 import type { PlacedArray, RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
+import { int64 } from './launch-arguments.js';
 import { type Routine, routineCall } from './routine.js';
 
 /** Elements that a block goes through where many have a unit, and the most of those. */
@@ -67,10 +68,6 @@ function planOf({ call, parameters, operands, results }: RoutineStep): BinPlan {
   const rows = keys!.shape[0]!;
   return { form, keys: keys!, edges, values, scales, rows, bins, ...binUnits(rows, bins, width) };
 }
-
-const int64 = (value: number): LaunchArgument => ({
-  bytes: new Uint8Array(BigInt64Array.of(BigInt(value)).buffer),
-});
 
 function kernelsOf(step: RoutineStep): CallKernels {
   const { form, rows, bins, units, unitRows } = planOf(step);

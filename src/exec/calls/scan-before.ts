@@ -15,16 +15,13 @@ import { SCAN_OPS } from '../../graph/routines.js';
 import type { LaunchArgument } from '../native/program-types.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';
+import { int64 } from './launch-arguments.js';
 import { type Routine, routineCall } from './routine.js';
 
 const THREADS = 256;
 
 type Lines = readonly [outer: number, tiles: number, inner: number];
 const linesOf = ({ operands }: RoutineStep): Lines => operands[0]!.shape as unknown as Lines;
-
-const int64 = (value: number): LaunchArgument => ({
-  bytes: new Uint8Array(BigInt64Array.of(BigInt(value)).buffer),
-});
 
 /** Values of all levels of groups, and of those up to each. */
 function groupsOf(step: RoutineStep): {

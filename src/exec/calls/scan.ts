@@ -4,6 +4,8 @@
  * a step without it, whose axis is longer than a tile, goes over memory once and finds it by looking back;
  * `exec/plan/one-pass-scans.ts` makes such steps.
  */
+
+import { CLEAR_KERNEL } from '../../codegen/cuda/routines/look-back.js';
 import {
   lineTile,
   printColumnTiles,
@@ -17,21 +19,16 @@ import {
   type ScanSource,
   WARP_ROW,
 } from '../../codegen/cuda/routines/scan.js';
-import {
-  CLEAR_KERNEL,
-  CLEAR_NAME,
-  CLEARED,
-  COUNT_BYTES,
-  levelsOf,
-} from '../../codegen/cuda/routines/scan-look-back.js';
+import { COUNT_BYTES, levelsOf } from '../../codegen/cuda/routines/scan-look-back.js';
 import { wideBytes } from '../../codegen/cuda/routines/scan-numbers.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { SCAN_OPS, scanTile } from '../../graph/routines.js';
-import type { LaunchArgument } from '../native/program-types.js';
 import { aligned } from '../plan/memory.js';
 import type { RoutineStep, WorkspaceNeed } from './call.js';
-import type { CallKernels, CallLaunch } from './call-row.js';
+import type { CallKernels } from './call-row.js';
+import { clearLaunch } from './clear.js';
+import { int32, int64 } from './launch-arguments.js';
 import { type Routine, routineCall } from './routine.js';
 
 /** Elements that a unit has at least. */
@@ -83,11 +80,6 @@ function sourceOf({ call, operands }: RoutineStep, isLong: boolean): ScanSource 
 /** Whether warps take the rows. */
 const isShort = (length: number, inner: number): boolean => inner === 1 && length <= WARP_ROW;
 
-const int64 = (value: number): LaunchArgument => ({
-  bytes: new Uint8Array(BigInt64Array.of(BigInt(value)).buffer),
-});
-const int32 = (value: number): LaunchArgument => ({ bytes: new Uint8Array(Int32Array.of(value).buffer) });
-
 function kernelsOf(step: RoutineStep): CallKernels {
   const plan = planOf(step);
   const { form, source, outer, length, inner, tiles, tilesPerUnit, units } = plan;
@@ -113,12 +105,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
   }
   const { valuesAt, states, clearedWords } = stateOf(plan);
   const state = { buffer: step.workspace! };
-  const clear: CallLaunch = {
-    function: CLEAR_NAME,
-    blocks: Math.ceil(clearedWords / CLEARED),
-    threads: SCAN_THREADS,
-    args: [{ block: 'x' }, state, int64(clearedWords)],
-  };
+  const clear = clearLaunch(state, clearedWords);
   const whole = [...args, state, int64(valuesAt), int64(states), ...numbers];
   return {
     source: text + CLEAR_KERNEL,

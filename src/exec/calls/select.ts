@@ -25,6 +25,7 @@ import type { LaunchArgument } from '../native/program-types.js';
 import { aligned } from '../plan/memory.js';
 import type { PlacedArray, RoutineStep } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';
+import { int32, int64 } from './launch-arguments.js';
 import { type Routine, routineCall } from './routine.js';
 
 /** Elements that a block reads at least, and blocks that fill a GPU. */
@@ -79,11 +80,6 @@ function workspaceOf({ form, rows, count }: SelectPlan): {
   const byteLength = form.indexBytes > 0 ? foundAt + aligned(rows * count * 8) : takenAt;
   return { countsAt, takenAt, foundAt, byteLength };
 }
-
-const int32 = (value: number): LaunchArgument => ({ bytes: new Uint8Array(Int32Array.of(value).buffer) });
-const int64 = (value: number): LaunchArgument => ({
-  bytes: new Uint8Array(BigInt64Array.of(BigInt(value)).buffer),
-});
 
 function kernelsOf(step: RoutineStep): CallKernels {
   const plan = planOf(step);

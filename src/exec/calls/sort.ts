@@ -1,42 +1,49 @@
 /**
- * Sorting rows, and the positions that sort them. On a GPU rows that fit a block are sorted in its shared
- * memory, longer ones by a radix sort (`codegen/cuda/routines/sort.ts`); on the CPU by radix sorts
- * (`native/cpu/sort.cpp`). All give the one stable order, so results have the same bits everywhere.
+ * Sorting rows, and the positions that sort them. On a GPU rows that fit a block are sorted in its registers
+ * (`codegen/cuda/routines/row-sort.ts`), longer ones by a radix sort (`radix-sort.ts` there); on the CPU by radix
+ * sorts (`native/cpu/sort.cpp`). All give the one stable order, so results have the same bits everywhere.
  */
+import { countBytes } from '../../codegen/cuda/routines/look-back.js';
 import {
-  BLOCK_SORT,
-  blockCapacity,
-  countName,
-  digitsOf,
-  passForms,
-  printBlockSort,
+  BEGIN_NAME,
+  COUNT_NAME,
+  COUNT_THREADS,
+  COUNTED_LENGTH,
+  DIGITS,
+  PASS_NAME,
+  passThreads,
   printRadixSort,
-  SCAN_NAME,
-  SORT_THREADS,
-  type SortForm,
-  scatterName,
+  type RadixForm,
   tileLength,
-} from '../../codegen/cuda/routines/sort.js';
+} from '../../codegen/cuda/routines/radix-sort.js';
+import {
+  printRowSort,
+  ROW_SORT_NAME,
+  ROW_SORT_THREADS,
+  rowCapacity,
+  rowsPerBlock,
+} from '../../codegen/cuda/routines/row-sort.js';
+import { digitsOf } from '../../codegen/cuda/routines/sort-keys.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import type { LaunchArgument } from '../native/program-types.js';
 import { aligned } from '../plan/memory.js';
 import type { RoutineStep, WorkspaceNeed } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';
+import { clearLaunch } from './clear.js';
+import { int32, int64 } from './launch-arguments.js';
 import { type Routine, routineCall } from './routine.js';
 
-const DIGITS = 256;
 /**
  * Of long rows, a unit has an eighth of all elements, within these bounds: its launches should fill a GPU, its
  * workspace should be small beside the array, and budgets need several units.
  */
 const MOST_UNIT = 2 ** 22;
 const LEAST_UNIT = 2 ** 14;
-const MOST_THREADS = 512;
 
 /** The rows of a sort, and how they are worked on. */
 interface SortPlan {
-  readonly form: SortForm;
+  readonly form: RadixForm;
   readonly rows: number;
   readonly length: number;
   readonly rowsPerUnit: number;
@@ -50,11 +57,11 @@ function planOf(step: RoutineStep): SortPlan {
   const rows = sizeOfShape(shape.slice(0, -1));
   const isArgument = step.call === 'argsort';
   const indexBytes = !isArgument ? 0 : length > 2 ** 32 ? 8 : 4;
-  const form: SortForm = { dtype, descending: step.parameters[0] === 1, indexBytes };
-  const capacity = blockCapacity(form);
-  if (length <= capacity) {
+  const descending = step.parameters[0] === 1;
+  const form: RadixForm = { dtype, descending, indexBytes, countBytes: countBytes(length) };
+  if (length <= rowCapacity(form)) {
     const padded = Math.max(2, 2 ** Math.ceil(Math.log2(length)));
-    return { form, rows, length, rowsPerUnit: capacity / padded, padded };
+    return { form, rows, length, rowsPerUnit: rowsPerBlock(form, padded), padded };
   }
   const elements = Math.min(MOST_UNIT, Math.max(LEAST_UNIT, (rows * length) / 8));
   const rowsPerUnit = Math.max(1, Math.floor(elements / length));
@@ -64,52 +71,58 @@ function planOf(step: RoutineStep): SortPlan {
 const unitsOf = ({ rows, rowsPerUnit }: SortPlan): number => Math.ceil(rows / rowsPerUnit);
 
 /** Parts of a radix sort's workspace, in bytes from its beginning. */
-function workspaceOf(plan: SortPlan): { readonly places: readonly number[]; readonly byteLength: number } {
-  const { form, rows, length, rowsPerUnit, padded } = plan;
-  if (padded !== undefined) return { places: [], byteLength: 0 };
-  const unitRows = Math.min(rows, rowsPerUnit);
-  const elements = unitRows * length;
-  const tiles = Math.ceil(length / tileLength(form));
-  const keys = aligned(elements * byteLengthOf(form.dtype));
-  const indices = aligned(elements * form.indexBytes);
-  const moved = form.indexBytes === 0 ? [keys] : [keys, indices, keys, indices];
-  const sizes = [aligned(unitRows * DIGITS * tiles * 4), aligned(unitRows * DIGITS * 8), ...moved];
-  let byteLength = 0;
-  const places = sizes.map((size) => {
-    byteLength += size;
-    return byteLength - size;
-  });
-  return { places, byteLength };
+interface SortSpace {
+  /** Words to clear: begun tiles of each pass, totals of digits, and what tiles tell in the first pass. */
+  readonly clearedWords: number;
+  readonly totals: number;
+  readonly passes: number;
+  readonly told: number;
+  /** Bytes of what tiles tell in a pass, of which there are two. */
+  readonly toldSize: number;
+  /** Keys; with positions two of each. */
+  readonly moved: readonly number[];
+  readonly byteLength: number;
 }
 
-const int32 = (value: number): LaunchArgument => ({ bytes: new Uint8Array(Uint32Array.of(value).buffer) });
-const int64 = (value: number): LaunchArgument => ({
-  bytes: new Uint8Array(BigInt64Array.of(BigInt(value)).buffer),
-});
+function workspaceOf(plan: SortPlan): SortSpace {
+  const { form, rows, length, rowsPerUnit } = plan;
+  const unitRows = Math.min(rows, rowsPerUnit);
+  const elements = unitRows * length;
+  const digits = digitsOf(form.dtype);
+  let byteLength = 0;
+  const take = (bytes: number): number => {
+    byteLength += aligned(bytes);
+    return byteLength - aligned(bytes);
+  };
+  take(4 * digits);
+  const totals = take(unitRows * digits * DIGITS * form.countBytes);
+  const toldSize = aligned(unitRows * Math.ceil(length / tileLength(form)) * DIGITS * form.countBytes);
+  const told = take(toldSize);
+  const clearedWords = byteLength / 4;
+  take(toldSize);
+  const passes = take(4 * unitRows);
+  const keys = elements * byteLengthOf(form.dtype);
+  const indices = elements * form.indexBytes;
+  const moved = (form.indexBytes === 0 ? [keys] : [keys, keys, indices, indices]).map(take);
+  return { clearedWords, totals, passes, told, toldSize, moved, byteLength };
+}
 
 function kernelsOf(step: RoutineStep): CallKernels {
   const plan = planOf(step);
-  return plan.padded === undefined ? radixKernels(step, plan) : blockKernels(step, plan, plan.padded);
+  return plan.padded === undefined ? radixKernels(step, plan) : rowKernels(step, plan, plan.padded);
 }
 
-function blockKernels(step: RoutineStep, plan: SortPlan, padded: number): CallKernels {
-  const { form, rows, length, rowsPerUnit } = plan;
-  const threads = Math.min(MOST_THREADS, (padded * rowsPerUnit) / 2);
-  const [input, output] = [step.operands[0]!, step.results[0]!];
+function rowKernels(step: RoutineStep, plan: SortPlan, padded: number): CallKernels {
+  const { form, rows, length } = plan;
+  const arrays = [step.operands[0]!, step.results[0]!].map(({ buffer }) => ({ buffer }));
   return {
-    source: printBlockSort(form, padded, rowsPerUnit, threads),
+    source: printRowSort(form, padded),
     launches: [
       {
-        function: BLOCK_SORT,
+        function: ROW_SORT_NAME,
         blocks: unitsOf(plan),
-        threads,
-        args: [
-          { block: 'x' },
-          { buffer: input.buffer },
-          { buffer: output.buffer },
-          int64(rows),
-          int32(length),
-        ],
+        threads: ROW_SORT_THREADS,
+        args: [{ block: 'x' }, ...arrays, int64(rows), int32(length)],
       },
     ],
   };
@@ -122,55 +135,53 @@ function radixKernels(step: RoutineStep, plan: SortPlan): CallKernels {
   };
 }
 
-/** The parameters of an array that begins some bytes into a buffer. */
-const at = (buffer: number, byteOffset: number): LaunchArgument[] => [{ buffer }, int64(byteOffset)];
-
-/**
- * The launches of a unit. Keys go to and fro between the workspace and, where elements are wanted, the result,
- * so that the last pass ends there; positions between two parts of the workspace.
- */
+/** The launches of a unit. */
 function radixLaunches(step: RoutineStep, plan: SortPlan, unit: number): CallLaunch[] {
   const { form, rows, length, rowsPerUnit } = plan;
   const first = unit * rowsPerUnit;
   const unitRows = Math.min(rowsPerUnit, rows - first);
   const tiles = Math.ceil(length / tileLength(form));
+  const { clearedWords, totals, passes, told, toldSize, moved } = workspaceOf(plan);
   const [input, output] = [step.operands[0]!, step.results[0]!];
-  const places = workspaceOf(plan).places.map((place) => at(step.workspace!, place));
-  const [counts, totals, keysA, indicesA, keysB, indicesB] = places;
-  const source = at(input.buffer, first * length * byteLengthOf(input.dtype));
-  const result = at(output.buffer, first * length * byteLengthOf(output.dtype));
-  const hasIndex = form.indexBytes > 0;
-  const digits = digitsOf(form.dtype);
-  const numbers = [int64(length), int32(tiles)];
-  const common = { threads: SORT_THREADS, unit };
-  return passForms(digits).flatMap((pass, number): CallLaunch[] => {
-    // The last of the targets, counted from the end, is the result; the one before it the other.
-    const targets = hasIndex ? [keysA!, keysB!] : [result, keysA!];
-    const target = targets[(digits - 1 - number) % 2]!;
-    const from = pass.isFirst ? source : targets[(digits - number) % 2]!;
-    const indices = [indicesA!, indicesB!];
-    const indexFrom = hasIndex && !pass.isFirst ? indices[(digits - number) % 2]! : [];
-    const keysTo = hasIndex && pass.isLast ? [] : target;
-    const indexTo = !hasIndex ? [] : pass.isLast ? result : indices[(digits - 1 - number) % 2]!;
-    const block = { block: 'x' } as const;
-    const count = [block, ...from, ...counts!, ...numbers, int32(number)];
-    const scatter = [block, ...from, ...indexFrom, ...keysTo, ...indexTo, ...counts!, ...totals!];
-    return [
-      { ...common, function: countName(pass), blocks: unitRows * tiles, args: count },
-      {
-        ...common,
-        function: SCAN_NAME,
-        blocks: unitRows * DIGITS,
-        args: [block, ...counts!, ...totals!, int32(tiles)],
-      },
-      {
-        ...common,
-        function: scatterName(pass),
-        blocks: unitRows * tiles,
-        args: [...scatter, ...numbers, int32(number)],
-      },
-    ];
+  const source = [{ buffer: input.buffer }, int64(first * length * byteLengthOf(input.dtype))];
+  const result = [{ buffer: output.buffer }, int64(first * length * byteLengthOf(output.dtype))];
+  const work: LaunchArgument = { buffer: step.workspace! };
+  const block: LaunchArgument = { block: 'x' };
+  const counting = Math.ceil(length / COUNTED_LENGTH);
+  const launch = (
+    name: string,
+    blocks: number,
+    threads: number,
+    args: readonly LaunchArgument[],
+  ): CallLaunch => ({
+    function: name,
+    blocks,
+    threads,
+    args: [block, ...args],
+    unit,
   });
+  const places = [totals, passes, told, toldSize, ...moved, length].map(int64);
+  return [
+    { ...clearLaunch(work, clearedWords), unit },
+    launch(COUNT_NAME, unitRows * counting, COUNT_THREADS, [
+      ...source,
+      work,
+      int64(totals),
+      int64(length),
+      int32(counting),
+    ]),
+    launch(BEGIN_NAME, unitRows, DIGITS, [work, ...[totals, passes, length].map(int64)]),
+    ...Array.from({ length: digitsOf(form.dtype) }, (_, pass) =>
+      launch(PASS_NAME, unitRows * tiles, passThreads(form), [
+        ...source,
+        ...result,
+        work,
+        ...places,
+        int32(tiles),
+        int32(pass),
+      ]),
+    ),
+  ];
 }
 
 const SORTING: Routine = {
@@ -185,16 +196,17 @@ const SORTING: Routine = {
   },
   kernels: kernelsOf,
   cudaWorkspace: (step): WorkspaceNeed => {
-    const { byteLength } = workspaceOf(planOf(step));
-    return { most: byteLength, least: byteLength };
+    const plan = planOf(step);
+    const bytes = plan.padded === undefined ? workspaceOf(plan).byteLength : 0;
+    return { most: bytes, least: bytes };
   },
   work: (step) => {
     const plan = planOf(step);
     const { form, rows, length, padded } = plan;
     const bytes = rows * length * byteLengthOf(form.dtype);
-    if (padded !== undefined) return { bytes: 8 * bytes, launches: 1 };
+    if (padded !== undefined) return { bytes: 4 * bytes, launches: 1 };
     const passes = digitsOf(form.dtype);
-    return { bytes: 3 * passes * bytes, launches: 3 * passes * unitsOf(plan) };
+    return { bytes: (1 + 3 * passes) * bytes, launches: (3 + passes) * unitsOf(plan) };
   },
   method: (step) => (planOf(step).padded === undefined ? 'by stable radix sorts' : 'several rows at once'),
 };

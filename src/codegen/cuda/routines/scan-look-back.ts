@@ -10,6 +10,7 @@
  *
  * Where tiles run apart, `scanBefore` combines the same values from the totals of all.
  */
+import { BEGIN } from './look-back.js';
 import { printNumbers, type ScanNumbers } from './scan-numbers.js';
 
 /** Tiles of a group, and groups of a wider one. */
@@ -40,13 +41,7 @@ export const printLookBackShared = (width: 1 | 32): string =>
 /** `width`: values of a tile side by side, one or as many as lanes. */
 export function printLookBack(width: 1 | 32): string {
   const isWide = width > 1;
-  return `
-__device__ __forceinline__ long long weft_begin(char* state, unsigned int* begun) {
-  if (threadIdx.x == 0) *begun = atomicAdd((unsigned int*)state, 1u);
-  __syncthreads();
-  return *begun;
-}
-__device__ __forceinline__ void weft_tell(unsigned int* flag, weft_wide* value, weft_wide own) {
+  return `${BEGIN}__device__ __forceinline__ void weft_tell(unsigned int* flag, weft_wide* value, weft_wide own) {
 ${
   isWide
     ? '  weft_write(value + threadIdx.x % 32, own);\n  __threadfence();\n  __syncwarp();\n  if (threadIdx.x % 32 == 0) *(volatile unsigned int*)flag = 1u;'
@@ -99,20 +94,6 @@ ${isWide ? '  parts[level * 32 + lane] = part;' : '  if (lane == 0) parts[level]
 }
 `;
 }
-
-export const CLEAR_NAME = 'weft_scan_clear';
-const CLEAR_THREADS = 256;
-/** Words that a block clears. */
-export const CLEARED = 16 * CLEAR_THREADS;
-
-/** Before tiles look back: none has begun, and none has told a value. */
-export const CLEAR_KERNEL = `
-extern "C" __global__ void __launch_bounds__(${CLEAR_THREADS})
-${CLEAR_NAME}(unsigned int first_x, unsigned int* words, long long count) {
-  const long long first = ((long long)blockIdx.x + first_x) * ${CLEARED};
-  for (long long i = first + threadIdx.x; i < first + ${CLEARED} && i < count; i += ${CLEAR_THREADS}) words[i] = 0u;
-}
-`;
 
 export const GROUPS_NAME = 'weft_scan_groups';
 export const BEFORE_NAME = 'weft_scan_before';

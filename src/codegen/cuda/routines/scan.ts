@@ -91,7 +91,7 @@ ${SCAN_NAME}(unsigned int first_x, const weft_element* in, ${before}${out}, ${st
  */
 const printBlock = (source: ScanSource, width: 1 | 32): string =>
   source === 'lookBack'
-    ? `${printLookBackShared(width)}  const long long block = weft_begin(state, &begun);\n`
+    ? `${printLookBackShared(width)}  const long long block = weft_begin((unsigned int*)state, &begun);\n`
     : '  const long long block = (long long)blockIdx.x + first_x;\n';
 
 /** Gives `carry`, the value before a warp, by `before` and the totals of the tile's warps. */

@@ -8,7 +8,7 @@
  * last position are found the same way. They are collected in any order, and then sorted.
  */
 import { byteLengthOf } from '../../../graph/dtype.js';
-import { printKeys, type SortForm } from './sort.js';
+import { printKeys, type SortForm } from './sort-keys.js';
 
 export interface SelectForm extends SortForm {
   /** Ranks that are looked for in each row. */
