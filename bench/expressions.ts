@@ -56,6 +56,11 @@ export const scatterAdd =
   (values: Lazy, ids: Lazy): Lazy =>
     zeros([n], { dtype: 'float32' }).at(ids).add(values);
 
+export const segmentMean =
+  (n: number) =>
+  (values: Lazy, ids: Lazy): Lazy =>
+    values.segmentMean(ids, n);
+
 export const histogram256 = (x: Lazy): Lazy => histogram(x, 256, { range: [0, 1] })[0];
 
 /** Numbers out of range are errors, for which all are read once more, or are left out. */

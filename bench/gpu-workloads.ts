@@ -192,6 +192,16 @@ function counts(size: Size): Workload[] {
       expressions.scatterAdd(n),
       {},
     ),
+    make(
+      'segment_mean_sorted',
+      [n, k],
+      [
+        { shape: [k], seed: 1 },
+        { ...ids(k, n, 'int64'), seed: 2, isSorted: true },
+      ],
+      expressions.segmentMean(n),
+      {},
+    ),
     make('histogram_256', [all], [{ shape: [all], seed: 1 }], expressions.histogram256, { bytes }),
     make('bincount', [all, bins], counted, expressions.bincountOf(bins), { dtype: 'int32', bytes }),
     make('bincount_drop', [all, bins], counted, expressions.bincountOf(bins, 'drop'), {

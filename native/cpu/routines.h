@@ -40,6 +40,8 @@ const Routine* findRoutine(const std::string& name);
 extern const Routine kBins;
 // compact.cpp
 extern const Routine kCompact;
+// run-products.cpp
+extern const Routine kRunProducts;
 // scan.cpp
 extern const Routine kScan;
 extern const Routine kScanTotals;

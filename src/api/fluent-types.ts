@@ -184,6 +184,7 @@ interface Composites {
   readonly searchsorted: 'int64';
   readonly digitize: 'int64';
   readonly segmentSum: 'sum';
+  readonly segmentProd: 'sum';
   readonly segmentMean: 'quotient';
   readonly segmentMin: 'same';
   readonly segmentMax: 'same';

@@ -8,6 +8,7 @@ import {
   segmentMax,
   segmentMean,
   segmentMin,
+  segmentProd,
   segmentSum,
 } from '../graph/segment-reductions.js';
 import { called } from '../host/site.js';
@@ -50,6 +51,11 @@ export class Groups<Results extends GroupResults> {
   /** The sums of each group, as `segmentSum`: 0 of one without rows. */
   sum(): Results['sum'] {
     return this.#reduced(this.sum, segmentSum);
+  }
+
+  /** The products of each group, as `segmentProd`: 1 of one without rows. */
+  prod(): Results['sum'] {
+    return this.#reduced(this.prod, segmentProd);
   }
 
   /** The means of each group, as `segmentMean`: NaN of one without rows. */

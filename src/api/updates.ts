@@ -46,6 +46,14 @@ export class Updates<Result, Values> {
     return called(this.subtract, () => this.#updated('subtract', values));
   }
 
+  /**
+   * The elements times all the values, as NumPy's `multiply.at`; of a place that is selected more than once, the
+   * product of its values, as `segmentProd` gives it, is multiplied by the element.
+   */
+  multiply(values: Values): Result {
+    return called(this.multiply, () => this.#updated('multiply', values));
+  }
+
   /** The least of the elements and the values, NaN where one is, as NumPy's `minimum.at`. */
   min(values: Values): Result {
     return called(this.min, () => this.#updated('min', values));

@@ -84,6 +84,15 @@ export const ROUTINES = {
    * counts grow by 0 or 1. Behind them is the last place of the line.
    */
   compact: { results: ([counts]) => [counts!] },
+  /**
+   * The products of runs of rows [rows, width], in the dtype in which they are multiplied: [runs, width]. Run k is
+   * the rows from end k - 1 (0 for the first) up to end k, which int64 numbers [runs] say; 1 where it has none.
+   */
+  runProducts: {
+    results: ([rows, ends]) => [
+      { dtype: carriedDType('prod', rows!.dtype), shape: [ends!.shape[0]!, rows!.shape[1]!] },
+    ],
+  },
 } as const satisfies Readonly<Record<string, RoutineRow>>;
 
 /** Partial results of bins: [units, parts, bins · width]. */

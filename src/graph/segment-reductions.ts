@@ -5,6 +5,7 @@
 import { DTypeError, expected, ShapeError } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
 import { binMode, checkCount, keysOf, type OutOfRange } from './bin-arguments.js';
+import { productsIn } from './bin-products.js';
 import { type Binning, countsIn, extremesIn, sumsIn } from './binning.js';
 import { isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
@@ -33,6 +34,18 @@ export function segmentSum(x: Expr, ids: Operand, segments: number, options?: Se
   const { bins, rows, result } = segmentsOf('segmentSum', x, ids, segments, options);
   const signature = reductionRow('sum').dtype(x.dtype)!;
   return result(map('add', [sumsIn(bins, cast(rows, signature.result), result.width), 0]));
+}
+
+/**
+ * The products of the rows (along the first axis) of each of `segments` segments, 1 of one without rows. Shape
+ * (segments, …), the dtype that `prod` gives. `np.multiply.at(np.ones(…), ids, x)`, but that the rows of a segment are
+ * multiplied in an order that their number decides (`docs/design/calls.md`), float32 in float64, rounded once; integers
+ * wrap. Ids, options and errors are those of `segmentSum`.
+ */
+export function segmentProd(x: Expr, ids: Operand, segments: number, options?: SegmentOptions): Expr {
+  const { bins, rows, result } = segmentsOf('segmentProd', x, ids, segments, options);
+  const signature = reductionRow('prod').dtype(x.dtype)!;
+  return result(productsIn(bins, cast(rows, signature.result), result.width));
 }
 
 /**

@@ -9,12 +9,14 @@
  */
 import { DTypeError, expected, ShapeError } from '../host/errors.js';
 import { binMode, type OutOfRange } from './bin-arguments.js';
+import { productsIn } from './bin-products.js';
 import { type Binning, extremesIn, lastIn, sumsIn } from './binning.js';
 import { type DType, isComplex, kindOf } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { besideArray, cast, iota, isExpr, map, type Operand } from './infer.js';
+import { reductionRow } from './reductions.js';
 import type { Selector } from './selectors.js';
 import { broadcastShapes, sameShape } from './shape.js';
 import { slice } from './slicing.js';
@@ -31,7 +33,7 @@ export interface UpdateOptions {
 }
 
 /** How a value meets an element. */
-export type Update = 'set' | 'add' | 'subtract' | 'min' | 'max';
+export type Update = 'set' | 'add' | 'subtract' | 'multiply' | 'min' | 'max';
 
 /** An array whose elements at some selectors are updated; of equal places, all count, or the last one is set. */
 export function updatedAt(
@@ -102,6 +104,11 @@ export function updatedIn(
     const chosen = gather(table, flatten(map('maximum', [last, 0])), 0, 'clip', [count, width]);
     return map('where', [map('greaterEqual', [last, 0]), inPlace(chosen), x]);
   }
+  if (update === 'multiply' && x.dtype === 'bool') return updatedIn(op, 'min', x, keys, by, values);
+  if (update === 'multiply') {
+    const factors = cast(rows, reductionRow('prod').dtype(x.dtype)!.result);
+    return map('multiply', [x, cast(inPlace(productsIn(bins, factors, width)), x.dtype)]);
+  }
   if (update === 'min' || update === 'max') {
     const ends = inPlace(extremesIn(bins, update, rows, width));
     return map(update === 'min' ? 'minimum' : 'maximum', [x, ends]);
@@ -117,7 +124,13 @@ function updatedWhere(op: string, update: Update, x: Expr, mask: Expr, values: E
     throw new ShapeError(expected(op, wanted, formatShape(mask.shape)));
   }
   const given = spread(op, values, x.shape);
-  const names = { add: 'add', subtract: 'subtract', min: 'minimum', max: 'maximum' } as const;
+  const names = {
+    add: 'add',
+    subtract: 'subtract',
+    multiply: 'multiply',
+    min: 'minimum',
+    max: 'maximum',
+  } as const;
   const updated = update === 'set' ? given : map(names[update], [x, given]);
   return map('where', [mask, updated, x]);
 }

@@ -5,6 +5,7 @@ import { printCompact } from '../../src/codegen/cuda/routines/compact.js';
 import { CLEAR_KERNEL } from '../../src/codegen/cuda/routines/look-back.js';
 import { printRadixSort } from '../../src/codegen/cuda/routines/radix-sort.js';
 import { printRowSort, rowCapacity } from '../../src/codegen/cuda/routines/row-sort.js';
+import { printRunProducts } from '../../src/codegen/cuda/routines/run-products.js';
 import {
   lineTile,
   printColumnTiles,
@@ -89,7 +90,7 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
     60_000,
   );
 
-  it('compaction', async () => {
-    await expectCompiled([printCompact()]);
+  it('compaction, and products of runs', async () => {
+    await expectCompiled([printCompact(), printRunProducts('float32'), printRunProducts('complex64')]);
   }, 30_000);
 });

@@ -45,6 +45,25 @@ describe.each(backends())('on %s, bins', (device) => {
     ]);
   });
 
+  it('multiply rows in one order, in pieces where there are many', async () => {
+    const rows = 9000;
+    const near = toLazy(randomValues('float32', [rows], 8))
+      .mul(0.001)
+      .add(1);
+    const odd = toLazy(randomIntegers('int64', [rows], 9, -1000, 1000))
+      .mul(2)
+      .add(1);
+    const [one, few, many] = [1, 3, 12_000].map((bins) => keysOf(rows, bins));
+    await expectReference(device, [
+      near.segmentProd(one!, 1),
+      near.astype('float64').segmentProd(few!, 3),
+      near.reshape([rows / 3, 3]).segmentProd(few!.slice([0, rows / 3]), 3),
+      odd.segmentProd(one!, 1),
+      odd.astype('uint32').segmentProd(few!, 3),
+      near.segmentProd(many!, 12_000),
+    ]);
+  });
+
   it('mean what a mode says where keys are out of range', async () => {
     const dtypes = ['int8', 'uint64'] as const;
     const modes = ['wrap', 'clip', 'drop'] as const;
@@ -55,7 +74,11 @@ describe.each(backends())('on %s, bins', (device) => {
         const ids = lazy(Float64Array.from([-1, 100, 2, -5, 3, 0]))
           .maximum(dtype.startsWith('u') ? 0 : -128)
           .astype(dtype);
-        return modes.flatMap((mode) => [ids.bincount(4, null, { mode }), x.segmentSum(ids, 4, { mode })]);
+        return modes.flatMap((mode) => [
+          ids.bincount(4, null, { mode }),
+          x.segmentSum(ids, 4, { mode }),
+          x.segmentProd(ids, 4, { mode }),
+        ]);
       }),
     );
   });

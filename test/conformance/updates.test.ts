@@ -31,6 +31,7 @@ const UPDATES = {
   set: (_: number, value: number) => value,
   add: (a: number, b: number) => a + b,
   subtract: (a: number, b: number) => a - b,
+  multiply: (a: number, b: number) => a * b,
   min: (a: number, b: number) => Math.min(a, b),
   max: (a: number, b: number) => Math.max(a, b),
 } as const;
@@ -104,6 +105,11 @@ describe.each(devices)('on %s, an update', (device) => {
       [8, 10, 12, 14],
       [0, 0, 0, 0],
     ]);
+    expect((await groups.prod().compute({ device })).toArray()).toEqual([
+      [4, 5, 6, 7],
+      [0, 9, 20, 33],
+      [1, 1, 1, 1],
+    ]);
     expect((await groups.mean().slice([0, 2]).compute({ device })).toArray()).toEqual([
       [4, 5, 6, 7],
       [4, 5, 6, 7],
@@ -121,6 +127,7 @@ describe('an update', () => {
     expect(() => x.at(lazy(Uint8Array.of(1, 0)).astype('bool')).set(1)).toThrow(ShapeError);
     expect(() => x.astype('int32').at(0).add(1.5)).toThrow(DTypeError);
     expect(() => x.astype('bool').at(0).subtract(true)).toThrow(DTypeError);
+    expect(() => x.astype('int32').at(0).multiply(1.5)).toThrow(DTypeError);
     expect(() => x.at(5).set(1)).toThrow(ShapeError);
     expect(() => x.groupBy(numbers(3), 2)).toThrow(DTypeError);
   });

@@ -8,6 +8,11 @@ import { normalOfWord, splitByLoop, uniformOfWord, wordsByLoop } from './bench-r
 
 /** The numbers of `uniform`, rounded to the input's dtype. */
 export function uniformByLoop(input: Input): Float64Array {
+  const values = unsortedByLoop(input);
+  return input.isSorted ? values.sort() : values;
+}
+
+function unsortedByLoop(input: Input): Float64Array {
   const { shape, seed, low = 0, high = 1, dtype, pieces = 1 } = input;
   if (pieces > 1) return flat(piecesOf(input).map(uniformByLoop));
   const count = shape.reduce((a, b) => a * b, 1);
@@ -218,6 +223,13 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   unique_int32: (_, x) => Float64Array.from(new Set(x!)),
   take_fused: (_, x, ids, y) => map(ids!, (id, i) => Math.exp(-x![id]!) * y![i]! + 1),
   scatter_add: ({ shape }, values, ids) => inBins(shape[0]!, ids!, (i) => values![i]!),
+  segment_mean_sorted: ({ shape }, values, ids) => {
+    const counts = inBins(shape[0]!, ids!, () => 1);
+    return map(
+      inBins(shape[0]!, ids!, (i) => values![i]!),
+      (sum, k) => sum / counts[k]!,
+    );
+  },
   histogram_256: (_, x) =>
     inBins(
       256,

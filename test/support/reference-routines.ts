@@ -44,6 +44,7 @@ export function routineValues(
   if (routine === 'sort' || routine === 'argsort')
     return [sorted(routine === 'argsort', parameters[0] === 1, input)];
   if (routine === 'compact') return [growing(input)];
+  if (routine === 'runProducts') return [runProducts(input, before!)];
   if (routine === 'ranks' || routine === 'top') return selected(routine, parameters, input);
   const op = SCAN_OPS[parameters[0]!]!;
   const isReverse = parameters[1] === 1;
@@ -70,6 +71,29 @@ function* linesOf([outer, length, inner]: Lines, isReverse: boolean): Generator<
     const places = Array.from({ length }, (_, k) => first + k * inner);
     yield isReverse ? places.reverse() : places;
   }
+}
+
+/** The products of runs of rows: those of every 32nd row first, then of halves of these. */
+function runProducts({ dtype, shape, values }: RoutineInput, ends: RoutineInput): Values {
+  const width = shape[1]!;
+  const product = (factors: Values): Scalar =>
+    factors.reduce((a, b) => combined('prod', a, b, dtype), identityOf('prod', dtype));
+  return ends.values.flatMap((end, run) => {
+    const first = run === 0 ? 0 : Number(ends.values[run - 1]);
+    const rows = Array.from({ length: Number(end) - first }, (_, k) => first + k);
+    return Array.from({ length: width }, (_, column) => {
+      let lanes = Array.from({ length: 32 }, (_, lane) =>
+        product(
+          rows.filter((row) => (row - first) % 32 === lane).map((row) => values[row * width + column]!),
+        ),
+      );
+      while (lanes.length > 1) {
+        const half = lanes.length / 2;
+        lanes = lanes.slice(0, half).map((a, k) => combined('prod', a, lanes[half + k]!, dtype));
+      }
+      return lanes[0]!;
+    });
+  });
 }
 
 /** The running values along the middle axis, from the value before each tile. */

@@ -8,6 +8,7 @@ import type { CallStep, MatmulStep, RoutineStep } from './call.js';
 import type { CallRow } from './call-row.js';
 import { COMPACT } from './compact.js';
 import { MATMUL } from './matmul.js';
+import { RUN_PRODUCTS } from './run-products.js';
 import { SCAN, SCAN_TOTALS } from './scan.js';
 import { SCAN_BEFORE } from './scan-before.js';
 import { RANKS, TOP } from './select.js';
@@ -29,6 +30,7 @@ export const CALLS: Rows = {
   bins: BINS,
   histogram: HISTOGRAM,
   compact: COMPACT,
+  runProducts: RUN_PRODUCTS,
 };
 
 /** The row of a step. */

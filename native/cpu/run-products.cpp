@@ -1,0 +1,87 @@
+// The products of runs of rows, a column at a time: row i of a run is multiplied to lane i % 32 of it, then
+// lanes 16, 8, 4, 2 and 1 apart, as a warp of a GPU does. The identity changes no bit of what it is combined
+// with, so that lanes without rows are left out.
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "cpu/routines.h"
+#include "cpu/scan-numbers.h"
+#include "cpu/threads.h"
+
+namespace weft::cpu {
+namespace {
+
+constexpr int64_t kLanes = 32;
+// Runs of a task.
+constexpr int64_t kStretch = 64;
+
+struct Runs {
+  DType dtype;
+  int64_t rows, width, runs;
+};
+
+Runs readRuns(const std::vector<int64_t>& numbers) {
+  if (numbers.size() != 4) throw std::invalid_argument("four numbers");
+  const Runs r{static_cast<DType>(numbers[0]), numbers[1], numbers[2], numbers[3]};
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 16;
+  if (r.rows < 1 || r.width < 1 || r.runs < 1 || std::max(r.rows, r.runs) > kMost / r.width)
+    throw std::invalid_argument("runs of rows with elements");
+  return r;
+}
+
+template <typename Use>
+auto withNumbers(const Runs& r, const Use& use) {
+  return withScanNumbers(r.dtype, ScanOp::prod, use);
+}
+
+template <typename N>
+typename N::Wide productOf(const typename N::Element* values, int64_t rows, int64_t width) {
+  typename N::Wide lanes[kLanes];
+  const int64_t used = std::min(rows, kLanes);
+  if (used == 0) return N::identity();
+  for (int64_t lane = 0; lane < used; lane++) lanes[lane] = N::widen(values[lane * width]);
+  for (int64_t row = kLanes; row < rows; row++)
+    lanes[row % kLanes] = N::combine(lanes[row % kLanes], N::widen(values[row * width]));
+  for (int64_t apart = kLanes / 2; apart > 0; apart /= 2)
+    for (int64_t lane = 0; lane + apart < used && lane < apart; lane++)
+      lanes[lane] = N::combine(lanes[lane], lanes[lane + apart]);
+  return lanes[0];
+}
+
+RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
+  const Runs r = readRuns(numbers);
+  return withNumbers(r, [&](auto type) -> RoutineNeed {
+    using N = decltype(type);
+    const auto bytes = [](int64_t count, size_t size) { return static_cast<size_t>(count) * size; };
+    return {{bytes(r.rows * r.width, sizeof(typename N::Element)), bytes(r.runs, sizeof(int64_t))},
+            {bytes(r.runs * r.width, sizeof(typename N::Wide))},
+            {},
+            1};
+  });
+}
+
+void run(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Runs r = readRuns(job.numbers);
+  withNumbers(r, [&](auto type) {
+    using N = decltype(type);
+    const auto* values = reinterpret_cast<const typename N::Element*>(job.operands[0]);
+    const auto* ends = reinterpret_cast<const int64_t*>(job.operands[1]);
+    auto* products = reinterpret_cast<typename N::Wide*>(job.results[0]);
+    pool.parallelFor((r.runs + kStretch - 1) / kStretch, [&](int64_t task, int) {
+      if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
+      for (int64_t k = task * kStretch; k < std::min(r.runs, (task + 1) * kStretch); k++) {
+        const int64_t first = k == 0 ? 0 : ends[k - 1];
+        for (int64_t c = 0; c < r.width; c++)
+          products[k * r.width + c] = productOf<N>(values + first * r.width + c, ends[k] - first, r.width);
+      }
+    });
+    return 0;
+  });
+}
+
+}  // namespace
+
+const Routine kRunProducts{needOf, run};
+
+}  // namespace weft::cpu
